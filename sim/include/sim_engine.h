@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SIM_ENGINE_H
+#define SIM_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <glib.h>
+
+#include "sim_time.h"
+
+/*
+ * The discrete-event engine. A SimEngine is a value one passes around: there
+ * is no global state, so any number of them live in one process, each used by
+ * one thread at a time.
+ *
+ * Event order is total: (time, priority, rank, sequence). The rank is given
+ * by the owner, and is to come from the sorted names of the components; the
+ * sequence counts scheduling calls. Events of equal time and priority run in
+ * order of rank, and those of one rank in the order they were scheduled.
+ */
+typedef struct SimEngine SimEngine;
+typedef struct SimEvent SimEvent;
+
+/* Runs with the engine's time set to the event's; the event is not pending
+ * any more, and may be scheduled again or freed by the function. */
+typedef void (*SimEventFn)(SimEvent *event);
+
+/* Lower runs first among events of equal time. */
+typedef enum SimPriority {
+    SIM_PRIORITY_FIRST = 0,
+    SIM_PRIORITY_NORMAL = 4,
+    SIM_PRIORITY_LAST = 7, /* e.g. samplers that want to see a settled state */
+} SimPriority;
+
+#define SIM_RANK_MAX ((1u << 20) - 1)
+
+/*
+ * An event is embedded in its owner (find the owner with SIM_CONTAINER_OF) and
+ * is its own handle for cancelling and rescheduling. Fields are the engine's.
+ */
+struct SimEvent {
+    SimEventFn fn;
+    SimEngine *engine;
+    SimTime time;   /* when pending: the time it is due */
+    uint32_t order; /* priority and rank, as initialised */
+    uint32_t slot;  /* where the engine keeps it; 0 when not pending */
+};
+
+#define SIM_CONTAINER_OF(ptr, type, member)                                    \
+    ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+
+/* Returns a new engine at time 0. */
+SimEngine *sim_engine_new(void);
+
+/* Frees @engine (nullable). Events still pending are forgotten, not run. */
+void sim_engine_free(SimEngine *engine);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimEngine, sim_engine_free)
+
+/* Prepares @event, not pending, to run @fn on @engine. @rank is at most
+ * SIM_RANK_MAX. The owner keeps the memory, and must cancel the event before
+ * freeing it while it is pending. */
+void sim_event_init(SimEvent *event, SimEngine *engine, SimEventFn fn,
+                    SimPriority priority, uint32_t rank);
+
+/* The current time of the simulation in ps. */
+SimTime sim_engine_now(const SimEngine *engine);
+
+/* Schedules @event, which must not be pending, at @time >= now. */
+void sim_event_schedule(SimEvent *event, SimTime time);
+
+/* Schedules @event at @time >= now, whether it is pending or not. A
+ * rescheduled event gets a new sequence: it runs after the others of its
+ * time, priority and rank. */
+void sim_event_reschedule(SimEvent *event, SimTime time);
+
+/* Takes @event back; does nothing when it is not pending. */
+void sim_event_cancel(SimEvent *event);
+
+static inline bool sim_event_is_pending(const SimEvent *event)
+{
+    return event->slot != 0;
+}
+
+/* Runs the earliest event. Returns false, and does nothing, if there is
+ * none. */
+bool sim_engine_step(SimEngine *engine);
+
+/* Runs events until none is left or sim_engine_stop() is called. Returns the
+ * number of events run. */
+uint64_t sim_engine_run(SimEngine *engine);
+
+/* Runs all events due at or before @time, then sets the clock to @time (unless
+ * stopped). Returns the number of events run. */
+uint64_t sim_engine_run_until(SimEngine *engine, SimTime time);
+
+/* Makes the run in progress return after the current event. */
+void sim_engine_stop(SimEngine *engine);
+
+/* Number of pending events, and of events run since the start. */
+uint64_t sim_engine_pending(const SimEngine *engine);
+uint64_t sim_engine_executed(const SimEngine *engine);
+
+#endif
