@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_H
+#define CMD_H
+
+#include <stdbool.h>
+
+#include <glib.h>
+
+/*
+ * The verbs of the program farside, one file each. A verb gets the arguments
+ * from its own name on (argv[0] is the verb) and returns the exit status.
+ */
+
+typedef enum CmdStatus {
+    CMD_OK = 0,
+    CMD_DIFFERENT = 1, /* a comparison that differs, a run that failed */
+    CMD_USAGE = 2,     /* wrong usage or bad input */
+} CmdStatus;
+
+int cmd_compare(int argc, char **argv);
+
+/*
+ * Parses the options of a verb, "--help" included. @synopsis is what stands
+ * behind the options in the usage line, @details (nullable) what follows the
+ * list of options. On success the arguments that are left, argv[0] excluded,
+ * are in *ret_args, a NULL-terminated array the caller frees with
+ * g_strfreev(). Returns false if the verb is to return *ret_status at once:
+ * after help, or after a message about wrong usage.
+ */
+bool cmd_parse(int argc, char **argv, const GOptionEntry *entries,
+               const char *synopsis, const char *details, char ***ret_args,
+               int *ret_status);
+
+/* Prints "farside VERB: MESSAGE" to stderr and frees @error, which is set. */
+void cmd_complain(const char *verb, GError *error);
+
+#endif
