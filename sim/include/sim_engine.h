@@ -42,9 +42,9 @@ typedef enum SimPriority {
 struct SimEvent {
     SimEventFn fn;
     SimEngine *engine;
-    SimTime time;   /* when pending: the time it is due */
-    uint32_t order; /* priority and rank, as initialised */
-    uint32_t slot;  /* where the engine keeps it; 0 when not pending */
+    SimTime time;  /* when pending: the time it is due */
+    uint64_t key;  /* priority and rank, then the sequence of scheduling */
+    uint32_t slot; /* where the engine keeps it; 0 when not pending */
 };
 
 #define SIM_CONTAINER_OF(ptr, type, member)                                    \

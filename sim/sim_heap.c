@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim_heap.h"
+
+#include <string.h>
+
+#define INITIAL_CAPACITY 256u
+#define KEYS_ALIGNMENT   64
+
+static const SimHeapKey never = {UINT64_MAX, UINT64_MAX};
+
+static inline bool key_before(const SimHeapKey *a, const SimHeapKey *b)
+{
+    unsigned __int128 x = (unsigned __int128)a->time << 64 | a->key;
+    unsigned __int128 y = (unsigned __int128)b->time << 64 | b->key;
+
+    return x < y;
+}
+
+static inline void put(SimHeap *heap, uint32_t at, SimHeapKey key,
+                       SimEvent *event)
+{
+    heap->keys[at] = key;
+    heap->events[at] = event;
+    event->slot = at;
+}
+
+static void set_capacity(SimHeap *heap, uint32_t capacity)
+{
+    SimHeapKey *keys = g_aligned_alloc(capacity, sizeof(*keys), KEYS_ALIGNMENT);
+    uint32_t i;
+
+    if (heap->keys) {
+        memcpy(keys, heap->keys, heap->capacity * sizeof(*keys));
+        g_aligned_free(heap->keys);
+    }
+    for (i = heap->capacity; i < capacity; i++) {
+        keys[i] = never;
+    }
+    heap->keys = keys;
+    heap->events = g_renew(SimEvent *, heap->events, capacity);
+    heap->capacity = capacity;
+}
+
+void sim_heap_init(SimHeap *heap)
+{
+    memset(heap, 0, sizeof(*heap));
+    heap->end = SIM_HEAP_ROOT;
+    set_capacity(heap, INITIAL_CAPACITY);
+}
+
+void sim_heap_clear(SimHeap *heap)
+{
+    g_aligned_free(heap->keys);
+    g_free(heap->events);
+}
+
+void sim_heap_grow(SimHeap *heap)
+{
+    g_assert(heap->capacity < 1u << 29);
+    set_capacity(heap, heap->capacity * 2);
+}
+
+void sim_heap_sift_down(SimHeap *heap, uint32_t hole, SimEvent *event)
+{
+    SimHeapKey key = {(uint64_t)event->time, event->key};
+    uint32_t end = heap->end;
+
+    for (;;) {
+        uint32_t child = 4 * hole - 8;
+        uint32_t left, right, least;
+        const SimHeapKey *keys = heap->keys;
+
+        if (child >= end) {
+            break;
+        }
+        left = child + key_before(&keys[child + 1], &keys[child]);
+        right = child + 2 + key_before(&keys[child + 3], &keys[child + 2]);
+        least = key_before(&keys[right], &keys[left]) ? right : left;
+        if (key_before(&key, &keys[least])) {
+            break;
+        }
+        put(heap, hole, keys[least], heap->events[least]);
+        hole = least;
+    }
+    put(heap, hole, key, event);
+}
+
+void sim_heap_sift_up(SimHeap *heap, uint32_t hole, SimEvent *event)
+{
+    SimHeapKey key = {(uint64_t)event->time, event->key};
+
+    while (hole > SIM_HEAP_ROOT) {
+        uint32_t parent = hole / 4 + 2;
+
+        if (!key_before(&key, &heap->keys[parent])) {
+            break;
+        }
+        put(heap, hole, heap->keys[parent], heap->events[parent]);
+        hole = parent;
+    }
+    put(heap, hole, key, event);
+}
+
+void sim_heap_remove_at(SimHeap *heap, uint32_t at)
+{
+    uint32_t last = --heap->end;
+    SimEvent *event = heap->events[last];
+
+    heap->keys[last] = never;
+    if (at == last) {
+        return;
+    }
+    if (at > SIM_HEAP_ROOT &&
+        (uint64_t)event->time <= heap->keys[at / 4 + 2].time) {
+        sim_heap_sift_up(heap, at, event);
+        /* It may have stayed: on equal times the keys decide below. */
+        at = event->slot;
+    }
+    sim_heap_sift_down(heap, at, event);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SIM_HEAP_H
+#define SIM_HEAP_H
+
+#include "sim_engine.h"
+
+/*
+ * A 4-ary heap of events by (time, key). The root is entry 3, which makes the
+ * children of entry i the entries 4i - 8 to 4i - 5: four keys of 16 bytes in
+ * one aligned cache line. Entries from the end to the end of its group of
+ * four hold a key later than any, so that the least of four is found without
+ * looking where the heap ends. An event knows its entry (slot), so it can be
+ * taken out at once and nothing stale ever stays behind.
+ *
+ * Most events schedule another when they run. The running event's entry is
+ * therefore left open as a hole at the root, which the next event added fills:
+ * one walk down the heap instead of one down and one up.
+ */
+#define SIM_HEAP_ROOT 3u
+
+typedef struct SimHeapKey {
+    uint64_t time;
+    uint64_t key;
+} SimHeapKey;
+
+typedef struct SimHeap {
+    SimHeapKey *keys;
+    SimEvent **events;
+    uint32_t end; /* one past the last entry; SIM_HEAP_ROOT when empty */
+    bool hole;
+    uint32_t capacity;
+} SimHeap;
+
+void sim_heap_init(SimHeap *heap);
+void sim_heap_clear(SimHeap *heap);
+void sim_heap_grow(SimHeap *heap);
+
+/* Moves the hole at @hole towards the leaves until @event fits into it. */
+void sim_heap_sift_down(SimHeap *heap, uint32_t hole, SimEvent *event);
+void sim_heap_sift_up(SimHeap *heap, uint32_t hole, SimEvent *event);
+void sim_heap_remove_at(SimHeap *heap, uint32_t at);
+
+static inline uint32_t sim_heap_count(const SimHeap *heap)
+{
+    return heap->end - SIM_HEAP_ROOT - heap->hole;
+}
+
+/* UINT64_MAX when empty; the hole must be closed. */
+static inline uint64_t sim_heap_first_time(const SimHeap *heap)
+{
+    return heap->keys[SIM_HEAP_ROOT].time;
+}
+
+/* Takes the first event and leaves a hole in its place. */
+static inline SimEvent *sim_heap_open(SimHeap *heap)
+{
+    SimEvent *event = heap->events[SIM_HEAP_ROOT];
+
+    /* Nothing may pass the hole while it is open. */
+    heap->keys[SIM_HEAP_ROOT] = (SimHeapKey){0, 0};
+    heap->hole = true;
+    event->slot = 0;
+    return event;
+}
+
+static inline void sim_heap_close(SimHeap *heap)
+{
+    if (heap->hole) {
+        heap->hole = false;
+        sim_heap_remove_at(heap, SIM_HEAP_ROOT);
+    }
+}
+
+static inline void sim_heap_add(SimHeap *heap, SimEvent *event)
+{
+    if (heap->hole) {
+        heap->hole = false;
+        sim_heap_sift_down(heap, SIM_HEAP_ROOT, event);
+        return;
+    }
+    if (G_UNLIKELY(heap->end == heap->capacity)) {
+        sim_heap_grow(heap);
+    }
+    sim_heap_sift_up(heap, heap->end++, event);
+}
+
+static inline void sim_heap_remove(SimHeap *heap, SimEvent *event)
+{
+    uint32_t at = event->slot;
+
+    event->slot = 0;
+    sim_heap_remove_at(heap, at);
+}
+
+#endif
