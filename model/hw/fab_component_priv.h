@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_COMPONENT_PRIV_H
+#define FAB_COMPONENT_PRIV_H
+
+#include "fab_component.h"
+#include "sim_engine.h"
+
+/* What a kind of component does; checked once, when it is added. */
+typedef struct FabComponentOps {
+    /* A TLP has come in at @ingress and its latency is over. Takes ownership.
+     * The TLP keeps its place in the receive buffer until it is sent on or
+     * fab_port_release() is called. */
+    void (*receive)(FabComponent *component, FabPort *ingress, FabTlp *tlp);
+    /* Ports are connected, ranks and addresses known: make ready to run. */
+    bool (*realize)(FabComponent *component, GError **error);
+    void (*free)(FabComponent *component);
+} FabComponentOps;
+
+/* First member of every component. */
+struct FabComponent {
+    const FabComponentOps *ops;
+    FabFabric *fabric;
+    SimEngine *engine;
+    char *name;
+    FabKind kind;
+    uint32_t rank; /* of its own events; ports have their own */
+    FabPort **ports;
+    unsigned port_count;
+    FabComponent *root; /* of its hierarchy */
+    FabBdf bdf;
+    FabBar bars[FAB_BARS];
+};
+
+/* Ranks a component takes for its own events. */
+#define FAB_COMPONENT_RANKS 4
+
+/*
+ * Initialises the embedded @component and gives it to @fabric, which calls
+ * ops->free at its end. @name is copied, and unique in the fabric. Ports are
+ * made with fab_component_add_port().
+ */
+void fab_component_init(FabComponent *component, FabFabric *fabric,
+                        const FabComponentOps *ops, FabKind kind,
+                        const char *name);
+
+/* Adds a port; @sources is the number of queues its egress arbitrates. */
+FabPort *fab_component_add_port(FabComponent *component, const char *name,
+                                const FabPortParams *params);
+
+#endif

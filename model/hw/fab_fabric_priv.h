@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_FABRIC_PRIV_H
+#define FAB_FABRIC_PRIV_H
+
+#include "fab_fabric.h"
+#include "fab_port_priv.h"
+
+struct FabFabric {
+    SimEngine *engine;
+    FabTlp *pool;         /* free TLPs */
+    GPtrArray *slabs;     /* where TLPs come from */
+    uint64_t alive;
+    uint64_t hops;
+    uint64_t unsupported;
+    uint32_t trace_categories;
+    FabTraceFn trace_fn;
+    void *trace_data;
+    uint64_t seed;
+    GPtrArray *components; /* owned; by name after realize */
+    GHashTable *by_name;
+    bool realized;
+};
+
+/* A zeroed TLP of @type. The pool grows in slabs, and never shrinks. */
+FabTlp *fab_tlp_new(FabFabric *fabric, FabTlpType type);
+void fab_tlp_free(FabFabric *fabric, FabTlp *tlp);
+
+/*
+ * Nothing claims @request: makes the completion with status UR that a
+ * non-posted one deserves (NULL for a posted one, which is counted and
+ * forgotten), and consumes @request (PCIe 5.0 s2.3.1).
+ */
+FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
+                       FabBdf completer_id);
+
+/* Bus numbers, BARs and windows of the hierarchy below @root, a FAB_KIND_ROOT
+ * component. Fails with FAB_ERROR_ADDRESS, naming what did not fit. */
+bool fab_enumerate(FabComponent *root, GError **error);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_PORT_PRIV_H
+#define FAB_PORT_PRIV_H
+
+#include "fab_component_priv.h"
+#include "sim_engine.h"
+
+/*
+ * A port is one end of a link: an egress that arbitrates, holds credits and
+ * puts TLPs on the wire, and a receive buffer that hands credits back. A link
+ * is nothing but two connected ports.
+ *
+ * Cost is what shaped it. A TLP that meets no other costs one event a hop,
+ * its arrival. A link is a FIFO, so it has at most one arrival pending,
+ * however many TLPs are in flight. Credits travel back as records that the
+ * sender looks at when it wants to send; only a sender that lacks credits
+ * gets an event for them.
+ */
+
+/* TLPs in the order they came. */
+typedef struct FabFifo {
+    FabTlp *head, *tail;
+    uint32_t count;
+} FabFifo;
+
+/* Called when a TLP of a source has begun to leave, so that there is room for
+ * another. */
+typedef void (*FabRoomFn)(void *owner, FabPort *port);
+
+/*
+ * One queue of an egress. Ordering rules hold between the TLPs of one source;
+ * sources are arbitrated. A switch has one for each ingress port; what its
+ * TLPs occupy is bounded by the receive buffers they came through.
+ */
+typedef struct FabSource {
+    FabFifo queue[FAB_CLASSES];
+    uint32_t relaxed; /* TLPs with RO or IDO in it */
+    uint32_t weight;  /* share under weighted arbitration */
+    uint32_t deficit_bytes;
+    FabRoomFn room; /* nullable */
+    void *owner;
+} FabSource;
+
+#define FAB_SOURCES_MAX 64
+
+/* Credits on their way back to the sender. */
+typedef struct FabCreditReturn {
+    SimTime time;
+    uint32_t cls;
+    uint32_t header;
+    uint32_t data;
+} FabCreditReturn;
+
+struct FabPort {
+    /* Hot when sending. */
+    FabComponent *owner;
+    FabPort *peer;
+    SimTime busy_until; /* the wire is taken until then */
+    uint64_t active;    /* sources that hold something */
+    FabSource *sources;
+    uint64_t order;       /* numbers TLPs as they are queued */
+    uint64_t byte_time;   /* of the whole link, in 1/FAB_PS_FRACTION ps */
+    uint64_t time_carry;  /* what the last TLP left over, same unit */
+    uint64_t dllp_owed;   /* DLLP time not yet on the wire, same unit */
+    SimTime skp_next;     /* when the next SKP ordered set is due */
+    SimTime skp_interval; /* 0: none */
+    SimTime skp_time;
+    uint32_t source_count;
+    uint32_t round_robin; /* source to look at first */
+    uint32_t header[FAB_CLASSES]; /* credits the peer has granted and we have */
+    uint32_t data[FAB_CLASSES];   /* not used */
+    FabCreditReturn *returns;     /* ring, in order of time */
+    uint32_t returns_mask, returns_head, returns_tail;
+    bool waiting;          /* for credits */
+    SimTime waiting_since; /* and since when */
+    SimEvent send_event;
+    FabFifo flight; /* on the wire to the peer */
+    SimEvent arrive_event;
+
+    /* Receive side. */
+    SimTime propagation; /* of the link */
+    uint32_t infinite;   /* bit per class: its credits are not counted */
+    uint32_t freed_header[FAB_CLASSES]; /* not yet told to the sender */
+    uint32_t freed_data[FAB_CLASSES];
+    uint32_t freed_bytes[FAB_CLASSES];
+    uint32_t granted_header[FAB_CLASSES]; /* granted but not yet used, as */
+    uint32_t granted_data[FAB_CLASSES];   /* the receiver sees it */
+    uint32_t dllp_bytes; /* TLP bytes between DLLPs under FAB_DLLP_SPEC */
+    uint32_t ack_bytes;  /* received since the last Ack */
+    uint32_t mps_bytes;  /* of the hierarchy */
+
+    /* Set up. */
+    FabPortParams params;
+    FabSpeed speed;
+    uint32_t width;
+    unsigned index; /* in its owner */
+    uint32_t rank;
+    char *name;
+    bool has_bridge;
+    FabBridge bridge;
+    FabPortCounters counters;
+};
+
+#define FAB_PORT_RANKS 2
+
+/* Every byte time of generations 1 to 5 at every width is a whole number of
+ * these (253.90625 ps / 32 lanes; x12 needs the factor 3). */
+#define FAB_PS_FRACTION (3 * 1024)
+
+FabPort *fab_port_new(FabComponent *owner, const char *name, unsigned index,
+                      const FabPortParams *params);
+void fab_port_free(FabPort *port);
+
+/* Connects two free ports at what both can do, or less if asked for; 0 asks
+ * for the best. Fails if one is taken or cannot do what is asked. */
+bool fab_port_connect(FabPort *a, FabPort *b, FabSpeed speed, uint32_t width,
+                      SimTime propagation, GError **error);
+
+/* After enumeration: gives the ports their MPS, credits and events. */
+void fab_port_realize(FabPort *port, uint32_t mps_bytes);
+
+/* Tells how many sources the egress has; before realize. */
+void fab_port_set_sources(FabPort *port, unsigned count);
+
+/* Has @room called with @owner whenever a TLP of @source leaves. */
+void fab_port_set_room(FabPort *port, unsigned source, FabRoomFn room,
+                       void *owner);
+
+/* Queues @tlp, whose ownership it takes, behind the others of @source, and
+ * sends if it can. tlp->ready_at and tlp->tail_at are respected. */
+void fab_port_send(FabPort *port, unsigned source, FabTlp *tlp);
+
+/* TLPs of a class waiting in a source. */
+static inline uint32_t fab_port_queued(const FabPort *port, unsigned source,
+                                       FabClass cls)
+{
+    return port->sources[source].queue[cls].count;
+}
+
+/* The room that @tlp took in the receive buffer of @ingress is free as of
+ * @time, now or later. */
+void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time);
+
+/* For a TLP that ends here: frees its place in the receive buffer it came
+ * through (if any) at @time, and gives the TLP back to the pool. */
+void fab_port_consume(FabTlp *tlp, SimTime time);
+
+/* FIFO helpers. */
+static inline void fab_fifo_push(FabFifo *fifo, FabTlp *tlp)
+{
+    tlp->next = NULL;
+    if (fifo->tail) {
+        fifo->tail->next = tlp;
+    } else {
+        fifo->head = tlp;
+    }
+    fifo->tail = tlp;
+    fifo->count++;
+}
+
+static inline FabTlp *fab_fifo_pop(FabFifo *fifo)
+{
+    FabTlp *tlp = fifo->head;
+
+    fifo->head = tlp->next;
+    if (!fifo->head) {
+        fifo->tail = NULL;
+    }
+    fifo->count--;
+    return tlp;
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_COMPONENT_H
+#define FAB_COMPONENT_H
+
+#include <glib.h>
+
+#include "fab_link_params.h"
+#include "fab_tlp.h"
+
+typedef struct FabFabric FabFabric;
+typedef struct FabComponent FabComponent;
+
+typedef enum FabKind {
+    FAB_KIND_ROOT,
+    FAB_KIND_SWITCH,
+    FAB_KIND_NTB,
+    FAB_KIND_ENDPOINT,
+} FabKind;
+
+/* A Base Address Register: what the function asks for and, after enumeration,
+ * where it was put. */
+typedef struct FabBar {
+    uint64_t size_bytes; /* power of two, at least 128; 0: not there */
+    bool prefetchable;
+    bool is_64bit;
+    FabBusAddr addr;
+} FabBar;
+
+#define FAB_BARS 6
+
+/* A memory window of a bridge; base > limit: closed. */
+typedef struct FabWindow {
+    FabBusAddr base;
+    FabBusAddr limit; /* last address inside */
+} FabWindow;
+
+/* The type 1 header of a Root Port, Upstream or Downstream Port, as
+ * enumeration has filled it in (PCIe 5.0 s7.5.1.3). */
+typedef struct FabBridge {
+    FabBdf bdf;
+    uint8_t primary, secondary, subordinate;
+    FabWindow memory;       /* 32 bit, not prefetchable, 1 MiB granularity */
+    FabWindow prefetchable; /* may lie above 4 GiB */
+} FabBridge;
+
+/* Counters of one port; bytes are those on the wire. */
+typedef struct FabPortCounters {
+    uint64_t tlps_sent[FAB_CLASSES];
+    uint64_t payload_sent_bytes;
+    uint64_t wire_sent_bytes;    /* TLPs with framing */
+    uint64_t dllps_sent;
+    SimTime busy_ps;             /* sending TLPs and DLLPs */
+    SimTime credit_wait_ps;      /* something to send, no credits for it */
+} FabPortCounters;
+
+/* Name such as "lender.sw0"; the component's for its life. */
+const char *fab_component_name(const FabComponent *component);
+FabKind fab_component_kind(const FabComponent *component);
+FabFabric *fab_component_fabric(const FabComponent *component);
+/* The root of the hierarchy it is in; valid after realize. */
+FabComponent *fab_component_root(const FabComponent *component);
+/* Bus, device and function of its (first) function; valid after realize. */
+FabBdf fab_component_bdf(const FabComponent *component);
+/* The BARs, FAB_BARS of them; addresses valid after realize. */
+const FabBar *fab_component_bars(const FabComponent *component);
+/* Where a request to @addr would hit one of its BARs; -1 if none. */
+int fab_component_find_bar(const FabComponent *component, FabBusAddr addr);
+
+unsigned fab_component_port_count(const FabComponent *component);
+FabPort *fab_component_port(const FabComponent *component, unsigned index);
+
+/* Port name such as "usp" or "rp0". */
+const char *fab_port_name(const FabPort *port);
+FabComponent *fab_port_owner(const FabPort *port);
+unsigned fab_port_index(const FabPort *port);
+/* The port at the other end of the link; NULL when not connected. */
+FabPort *fab_port_peer(const FabPort *port);
+FabSpeed fab_port_speed(const FabPort *port);
+uint32_t fab_port_width(const FabPort *port);
+uint32_t fab_port_mps_bytes(const FabPort *port);
+/* NULL where the port is no bridge (endpoints and NTBs). */
+const FabBridge *fab_port_bridge(const FabPort *port);
+const FabPortCounters *fab_port_counters(const FabPort *port);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_FABRIC_H
+#define FAB_FABRIC_H
+
+#include <stdio.h>
+
+#include "fab_component.h"
+#include "sim_engine.h"
+
+/*
+ * A fabric: every component of every host, and the links between them. Life:
+ * new, add components (fab_root_new() and so on), connect, realize, run the
+ * engine, free. Used by one thread at a time; any number of fabrics live side
+ * by side.
+ */
+
+#define FAB_ERROR fab_error_quark()
+GQuark fab_error_quark(void);
+
+typedef enum FabError {
+    FAB_ERROR_CONNECT, /* a port is taken or cannot do what is asked of it */
+    FAB_ERROR_ADDRESS, /* bus numbers or address space do not suffice */
+    FAB_ERROR_WINDOW,  /* an NTB has no free mapping entry, or none reaches */
+    FAB_ERROR_CONFIG,  /* a component's parameters do not go together */
+} FabError;
+
+/* @engine is borrowed and must outlive the fabric. @seed is that of every
+ * random stream in it. */
+FabFabric *fab_fabric_new(SimEngine *engine, uint64_t seed);
+void fab_fabric_free(FabFabric *fabric);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabFabric, fab_fabric_free)
+
+SimEngine *fab_fabric_engine(const FabFabric *fabric);
+uint64_t fab_fabric_seed(const FabFabric *fabric);
+
+/*
+ * Connects port @port_a of @a with port @port_b of @b. @speed and @width of 0
+ * take the best that both ports can do. @propagation is one way. Fails with
+ * FAB_ERROR_CONNECT.
+ */
+bool fab_fabric_connect(FabComponent *a, unsigned port_a, FabComponent *b,
+                        unsigned port_b, FabSpeed speed, uint32_t width,
+                        SimTime propagation, GError **error);
+
+/*
+ * Enumerates every hierarchy (bus numbers, BARs, bridge windows), sets
+ * Max_Payload_Size to what all components of a hierarchy support, ranks the
+ * components by name and makes everything ready to run. To be called once.
+ */
+bool fab_fabric_realize(FabFabric *fabric, GError **error);
+
+/* Component by name; NULL if there is none. */
+FabComponent *fab_fabric_find(const FabFabric *fabric, const char *name);
+
+/* All components, sorted by name; valid after realize. */
+FabComponent *const *fab_fabric_components(const FabFabric *fabric,
+                                           unsigned *ret_count);
+
+/* Links crossed by TLPs so far, summed over all links. */
+uint64_t fab_fabric_tlp_hops(const FabFabric *fabric);
+
+/* TLPs not in the pool: queued, in flight or held by a component. */
+uint64_t fab_fabric_tlps_alive(const FabFabric *fabric);
+
+/* Requests answered (or dropped, if posted) as Unsupported Request. */
+uint64_t fab_fabric_unsupported(const FabFabric *fabric);
+
+/* Trace categories of the model. */
+#define FAB_TRACE_LINK 0x1u /* a TLP begins to leave a port, and is seen */
+#define FAB_TRACE_UR   0x2u /* a request that nothing claims */
+
+/*
+ * Observers get every TLP of a traced category. Called while the engine runs;
+ * must not change anything. For FAB_TRACE_LINK @port is the sender, @start the
+ * time of the first byte, @end of the last byte on the wire, and @seen the time
+ * at which the component at the far end acts on it.
+ */
+typedef struct FabTraceRecord {
+    uint32_t category;
+    const FabPort *port;
+    const FabTlp *tlp;
+    SimTime start, end, seen;
+} FabTraceRecord;
+typedef void (*FabTraceFn)(void *data, const FabTraceRecord *record);
+
+/* Attaches the one observer; @categories of 0 detaches it. */
+void fab_fabric_set_trace(FabFabric *fabric, uint32_t categories, FabTraceFn fn,
+                          void *data);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_LINK_PARAMS_H
+#define FAB_LINK_PARAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fab_tlp.h"
+
+/* Link speeds by transfer rate. */
+typedef enum FabSpeed {
+    FAB_SPEED_2_5GT = 1,
+    FAB_SPEED_5_0GT,
+    FAB_SPEED_8_0GT,
+    FAB_SPEED_16_0GT,
+    FAB_SPEED_32_0GT,
+} FabSpeed;
+
+/* A credit count that stands for "infinite" (advertised as 0 at
+ * initialisation, PCIe 5.0 s2.6.1). */
+#define FAB_CREDITS_INFINITE UINT32_MAX
+
+/* What a receive buffer advertises: PH PD NPH NPD CPLH CPLD. */
+typedef struct FabCredits {
+    uint32_t header[FAB_CLASSES];
+    uint32_t data[FAB_CLASSES]; /* units of 16 bytes */
+} FabCredits;
+
+/*
+ * Least time a port needs for a TLP, whatever the wire allows:
+ * (ceil((header + payload) / beat_bytes) + gap_beats) * beat_ps.
+ * All zero: the wire alone decides.
+ */
+typedef struct FabService {
+    uint32_t beat_bytes;
+    uint32_t gap_beats;
+    SimTime beat_ps;
+} FabService;
+
+/* When a receiver sends an Ack or UpdateFC DLLP for what it has received. */
+typedef enum FabDllpPolicy {
+    FAB_DLLP_SPEC, /* after the bytes that PCIe 5.0 s3.6.3.1 and s2.6.1.2 allow */
+    FAB_DLLP_EACH, /* after every TLP */
+    FAB_DLLP_FREE, /* they take no bandwidth (for closed formulas) */
+} FabDllpPolicy;
+
+typedef enum FabArbitration {
+    FAB_ARBITRATION_ROUND_ROBIN,
+    FAB_ARBITRATION_WEIGHTED, /* deficit round robin by ingress link rate */
+    FAB_ARBITRATION_OLDEST,   /* by arrival at the component */
+} FabArbitration;
+
+typedef enum FabForwarding {
+    FAB_FORWARDING_CUT_THROUGH,
+    FAB_FORWARDING_STORE,
+} FabForwarding;
+
+/* What a port is able to do and how its receive side behaves. */
+typedef struct FabPortParams {
+    FabSpeed max_speed;
+    uint32_t max_width; /* lanes */
+    uint32_t mps_bytes; /* Max_Payload_Size supported */
+    FabCredits credits; /* its receive buffer */
+    FabService service;
+    FabDllpPolicy dllp;
+    FabForwarding forwarding;
+    FabArbitration arbitration;
+    SimTime latency; /* first (cut-through) or last (store) byte in to the
+                        owner's decision */
+} FabPortParams;
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_TLP_H
+#define FAB_TLP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim_time.h"
+
+typedef struct FabPort FabPort;
+typedef struct FabTlp FabTlp;
+
+/* An address as it stands in a TLP: its meaning depends on where the TLP is
+ * (device address before the IOMMU, host address after it). */
+typedef uint64_t FabBusAddr;
+
+/* Bus, device and function number (PCIe 5.0 s2.2.6.2). */
+typedef uint16_t FabBdf;
+
+#define FAB_BDF(bus, dev, fn) ((FabBdf)((bus) << 8 | (dev) << 3 | (fn)))
+#define FAB_BDF_BUS(bdf)      ((bdf) >> 8)
+#define FAB_BDF_DEV(bdf)      ((bdf) >> 3 & 0x1f)
+#define FAB_BDF_FN(bdf)       ((bdf)&0x7)
+
+/* Flow-control classes (PCIe 5.0 s2.6.1). */
+typedef enum FabClass {
+    FAB_CLASS_P,
+    FAB_CLASS_NP,
+    FAB_CLASS_CPL,
+    FAB_CLASSES,
+} FabClass;
+
+/* TLP types (PCIe 5.0 s2.2.1.1). 3 or 4 DW follows from the address. */
+typedef enum FabTlpType {
+    FAB_TLP_MRD,
+    FAB_TLP_MWR,
+    FAB_TLP_FETCHADD, /* the atomics share timing and routing with each */
+    FAB_TLP_SWAP,     /* other; all are non-posted with data */
+    FAB_TLP_CAS,
+    FAB_TLP_CPL,
+    FAB_TLP_CPLD,
+    FAB_TLP_TYPES,
+} FabTlpType;
+
+/* Completion Status (PCIe 5.0 s2.2.9). */
+typedef enum FabStatus {
+    FAB_STATUS_SC = 0,
+    FAB_STATUS_UR = 1,
+    FAB_STATUS_CA = 4,
+} FabStatus;
+
+/* Attr bits (PCIe 5.0 s2.2.6.3). */
+#define FAB_ATTR_NS  0x1u /* No Snoop */
+#define FAB_ATTR_RO  0x2u /* Relaxed Ordering */
+#define FAB_ATTR_IDO 0x4u /* ID-Based Ordering */
+
+/*
+ * A Transaction Layer Packet. It carries sizes rather than contents; `data`
+ * is the value of a small write. TLPs come from the fabric's pool and have one
+ * owner at a time: a component, a queue of a port, or a link.
+ */
+struct FabTlp {
+    FabTlp *next; /* in the queue of its owner */
+
+    /* Where it is. */
+    FabPort *ingress;  /* whose receive buffer it occupies (nullable) */
+    SimTime ready_at;  /* it may not be sent on before this */
+    SimTime tail_at;   /* its last byte is in, and the component's latency over */
+    SimTime arrive_at; /* in flight: when the far component sees it */
+    uint64_t order;    /* place in the total order of its queue */
+
+    /* The header. */
+    FabBusAddr addr;
+    uint64_t data;
+    uint32_t payload_bytes; /* data carried */
+    uint32_t request_bytes; /* MRd: bytes asked for; completion: Byte Count,
+                               what remains of the request including this */
+    FabBdf requester_id;
+    FabBdf completer_id;
+    uint16_t tag;
+    uint8_t type;   /* FabTlpType */
+    uint8_t cls;    /* FabClass, follows from type */
+    uint8_t attr;   /* FAB_ATTR_ */
+    uint8_t status; /* FabStatus of a completion */
+    bool ecrc;      /* carries a TLP digest */
+    bool proxied;   /* an NTB has entered its requester in its table */
+
+    /* For observers; no component acts on these. */
+    uint32_t flow; /* number of the flow it belongs to, 0 none */
+    uint32_t hops; /* links crossed so far */
+};
+
+static inline FabClass fab_tlp_type_class(FabTlpType type)
+{
+    switch (type) {
+    case FAB_TLP_MWR:
+        return FAB_CLASS_P;
+    case FAB_TLP_CPL:
+    case FAB_TLP_CPLD:
+        return FAB_CLASS_CPL;
+    default:
+        return FAB_CLASS_NP;
+    }
+}
+
+static inline bool fab_tlp_is_completion(const FabTlp *tlp)
+{
+    return tlp->cls == FAB_CLASS_CPL;
+}
+
+/* Header size: 3 DW, or 4 DW for a request to an address of 4 GiB and above
+ * (PCIe 5.0 s2.2.4.1). */
+static inline uint32_t fab_tlp_header_bytes(const FabTlp *tlp)
+{
+    return !fab_tlp_is_completion(tlp) && tlp->addr >> 32 ? 16 : 12;
+}
+
+/* Bytes of header, whole DWs of payload, and ECRC. */
+static inline uint32_t fab_tlp_bytes(const FabTlp *tlp)
+{
+    return fab_tlp_header_bytes(tlp) + ((tlp->payload_bytes + 3) & ~3u) +
+           (tlp->ecrc ? 4 : 0);
+}
+
+/* Data credits it takes, in units of 16 bytes (PCIe 5.0 s2.6.1). */
+static inline uint32_t fab_tlp_data_credits(const FabTlp *tlp)
+{
+    return (tlp->payload_bytes + 15) / 16;
+}
+
+/* May @later, queued behind @earlier for the same egress, overtake it? */
+typedef enum FabPass {
+    FAB_PASS_NO,  /* "No": would break the producer-consumer model */
+    FAB_PASS_MAY, /* "Y/N" */
+    FAB_PASS_MUST /* "Yes": or deadlock threatens when @earlier is blocked */
+} FabPass;
+
+/* The ordering rules of PCIe 5.0 s2.4.1, table 2-40, for one Traffic Class. */
+FabPass fab_tlp_may_pass(const FabTlp *later, const FabTlp *earlier);
+
+#endif
