@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim_stats.h"
+
+#include <string.h>
+
+/* A bucket is 2^-7 of the power of two below its values. */
+#define SUB_BITS    7
+#define SUB_BUCKETS (1u << SUB_BITS)
+#define BUCKETS     ((64 - SUB_BITS + 1) * SUB_BUCKETS)
+#define MILLION     1000000u
+
+struct SimHistogram {
+    uint64_t count;
+    uint64_t min;
+    uint64_t max;
+    unsigned __int128 sum;
+    uint64_t buckets[BUCKETS];
+};
+
+/* Values below 2 * SUB_BUCKETS have buckets of their own, shift is 0. */
+static inline unsigned int bucket_of(uint64_t value)
+{
+    unsigned int shift;
+
+    shift = 63 - SUB_BITS - (unsigned int)__builtin_clzll(value | SUB_BUCKETS);
+    return shift * SUB_BUCKETS + (unsigned int)(value >> shift);
+}
+
+static uint64_t bucket_middle(unsigned int bucket)
+{
+    unsigned int shift;
+    uint64_t first;
+
+    if (bucket < 2 * SUB_BUCKETS) {
+        return bucket;
+    }
+    shift = bucket / SUB_BUCKETS - 1;
+    first = (uint64_t)(bucket - shift * SUB_BUCKETS) << shift;
+    return first + (((1ULL << shift) - 1) >> 1);
+}
+
+SimHistogram *sim_histogram_new(void)
+{
+    SimHistogram *histogram = g_new(SimHistogram, 1);
+
+    sim_histogram_reset(histogram);
+    return histogram;
+}
+
+void sim_histogram_free(SimHistogram *histogram)
+{
+    g_free(histogram);
+}
+
+void sim_histogram_reset(SimHistogram *histogram)
+{
+    memset(histogram, 0, sizeof(*histogram));
+    histogram->min = UINT64_MAX;
+}
+
+void sim_histogram_add_many(SimHistogram *histogram, uint64_t value,
+                            uint64_t times)
+{
+    if (!times) {
+        return;
+    }
+    histogram->buckets[bucket_of(value)] += times;
+    histogram->count += times;
+    histogram->sum += (unsigned __int128)value * times;
+    histogram->min = MIN(histogram->min, value);
+    histogram->max = MAX(histogram->max, value);
+}
+
+void sim_histogram_add(SimHistogram *histogram, uint64_t value)
+{
+    sim_histogram_add_many(histogram, value, 1);
+}
+
+void sim_histogram_merge(SimHistogram *histogram, const SimHistogram *from)
+{
+    unsigned int i;
+
+    for (i = 0; i < BUCKETS; i++) {
+        histogram->buckets[i] += from->buckets[i];
+    }
+    histogram->count += from->count;
+    histogram->sum += from->sum;
+    histogram->min = MIN(histogram->min, from->min);
+    histogram->max = MAX(histogram->max, from->max);
+}
+
+uint64_t sim_histogram_count(const SimHistogram *histogram)
+{
+    return histogram->count;
+}
+
+uint64_t sim_histogram_sum(const SimHistogram *histogram)
+{
+    if (histogram->sum > UINT64_MAX) {
+        return UINT64_MAX;
+    }
+    return (uint64_t)histogram->sum;
+}
+
+uint64_t sim_histogram_min(const SimHistogram *histogram)
+{
+    return histogram->count ? histogram->min : 0;
+}
+
+uint64_t sim_histogram_max(const SimHistogram *histogram)
+{
+    return histogram->max;
+}
+
+double sim_histogram_mean(const SimHistogram *histogram)
+{
+    if (!histogram->count) {
+        return 0;
+    }
+    return (double)histogram->sum / (double)histogram->count;
+}
+
+uint64_t sim_histogram_quantile(const SimHistogram *histogram,
+                                uint32_t per_million)
+{
+    unsigned __int128 share;
+    uint64_t rank, seen = 0;
+    unsigned int i;
+
+    share = (unsigned __int128)histogram->count * MIN(per_million, MILLION);
+    rank = (uint64_t)((share + MILLION - 1) / MILLION);
+    if (rank == histogram->count) {
+        return histogram->max;
+    }
+    if (rank <= 1) {
+        return histogram->min;
+    }
+    for (i = 0; i < BUCKETS; i++) {
+        seen += histogram->buckets[i];
+        if (seen >= rank) {
+            break;
+        }
+    }
+    return CLAMP(bucket_middle(i), histogram->min, histogram->max);
+}
+
+void sim_tally_init(SimTally *tally)
+{
+    memset(tally, 0, sizeof(*tally));
+}
+
+void sim_tally_add(SimTally *tally, double value)
+{
+    double difference = value - tally->mean;
+
+    if (!tally->count || value < tally->min) {
+        tally->min = value;
+    }
+    if (!tally->count || value > tally->max) {
+        tally->max = value;
+    }
+    tally->count++;
+    tally->mean += difference / (double)tally->count;
+    tally->squares += difference * (value - tally->mean);
+}
+
+double sim_tally_variance(const SimTally *tally)
+{
+    if (tally->count < 2) {
+        return 0;
+    }
+    return tally->squares / (double)(tally->count - 1);
+}
+
+void sim_level_init(SimLevel *level, SimTime now, int64_t value)
+{
+    level->level = value;
+    sim_level_reset(level, now);
+}
+
+void sim_level_reset(SimLevel *level, SimTime now)
+{
+    level->start = now;
+    level->last = now;
+    level->max = level->level;
+    level->area = 0;
+}
+
+void sim_level_set(SimLevel *level, SimTime now, int64_t value)
+{
+    level->area += (__int128)level->level * (now - level->last);
+    level->last = now;
+    level->level = value;
+    level->max = MAX(level->max, value);
+}
+
+void sim_level_add(SimLevel *level, SimTime now, int64_t delta)
+{
+    sim_level_set(level, now, level->level + delta);
+}
+
+double sim_level_mean(const SimLevel *level, SimTime now)
+{
+    __int128 area;
+
+    if (now <= level->start) {
+        return (double)level->level;
+    }
+    area = level->area + (__int128)level->level * (now - level->last);
+    return (double)area / (double)(now - level->start);
+}
