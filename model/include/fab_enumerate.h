@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_ENUMERATE_H
+#define FAB_ENUMERATE_H
+
+#include "fab_fabric.h"
+
+/*
+ * What enumeration has found, as text. Everything here is valid after realize,
+ * only appends to @out, and writes the same bytes for the same fabric.
+ */
+
+typedef enum FabTreeFlags {
+    FAB_TREE_SHORT = 0,
+    FAB_TREE_LONG = 0x1, /* a paragraph a function follows the tree */
+} FabTreeFlags;
+
+/*
+ * The hierarchy of @root, drawn as by `lspci -tv`: devices, functions, names
+ * and the buses below each bridge. The domain is the name of the host.
+ */
+void fab_write_tree(FabComponent *root, FabTreeFlags flags, GString *out);
+
+/*
+ * The whole fabric in the language of graphviz: a cluster a host, a box a
+ * component with its BDF and BARs, links with speed and width, cables dashed.
+ */
+void fab_write_dot(FabFabric *fabric, GString *out);
+
+#endif
