@@ -3,39 +3,63 @@
 #define FAB_IOMMU_H
 
 #include "fab_root.h"
-#include "fab_component_priv.h"
+#include "sim_engine.h"
 
 /*
  * The Translation Agent of a root: page tables, the IOTLB, and page walkers of
  * which only so many work at a time. Misses on a page that is already being
- * walked wait for that walk.
+ * walked, or queued for a walker, wait for that walk.
+ *
+ * The tables are read when a walk ends: what was unmapped meanwhile faults,
+ * what was mapped meanwhile is found. That a page is not mapped is not kept in
+ * the IOTLB, so every request to it costs a walk (or joins one).
  */
 typedef struct FabIommu FabIommu;
 
-/* @rank is that of its events. */
-FabIommu *fab_iommu_new(SimEngine *engine, const FabIommuParams *params,
-                        uint32_t rank);
+/* Addresses are those of four levels of tables of 512 entries (VT-d s3.6). */
+#define FAB_IOMMU_ADDR_BITS 48
+
+/* Makes empty page tables, which can be filled from now on. params->enabled is
+ * not looked at: a root without an IOMMU makes none. @engine is borrowed. */
+FabIommu *fab_iommu_new(SimEngine *engine, const FabIommuParams *params);
+
+/* (nullable) TLPs that wait in it are forgotten. */
 void fab_iommu_free(FabIommu *iommu);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabIommu, fab_iommu_free)
+
+/*
+ * Makes the IOTLB and the walkers; once, before the first translation. @rank is
+ * that of its events. Fails with FAB_ERROR_CONFIG when the parameters make no
+ * sense: among others, the number of sets (iotlb_entries / iotlb_ways) must be
+ * a power of two.
+ */
+bool fab_iommu_realize(FabIommu *iommu, uint32_t rank, GError **error);
 
 /*
  * Maps [@iova, +@size_bytes) to @phys, in pages of @page_bytes (4 KiB, 2 MiB or
  * 1 GiB), of which all three must be multiples. Fails with FAB_ERROR_ADDRESS
- * when a part is mapped already.
+ * when a part is mapped already, when the range is empty, or when it ends
+ * beyond FAB_IOMMU_ADDR_BITS.
  */
 bool fab_iommu_map(FabIommu *iommu, FabBusAddr iova, FabBusAddr phys,
                    uint64_t size_bytes, uint64_t page_bytes, GError **error);
 
-/* Removes mappings that lie in [@iova, +@size_bytes), and what the IOTLB holds
- * of them. Returns the number of bytes unmapped. */
+/*
+ * Removes the pages that lie in [@iova, +@size_bytes), and what the IOTLB holds
+ * of them. A page that lies in it only partly stays. Translations that wait out
+ * params->hit keep what they found. Returns the number of bytes unmapped.
+ */
 uint64_t fab_iommu_unmap(FabIommu *iommu, FabBusAddr iova, uint64_t size_bytes);
 
 typedef enum FabTranslation {
     FAB_TRANSLATION_DONE,    /* *ret_phys is valid now */
     FAB_TRANSLATION_PENDING, /* the function will be called, never from within */
-    FAB_TRANSLATION_FAULT,   /* known now (IOTLB holds no faults: rare) */
+    FAB_TRANSLATION_FAULT,   /* the address has more than FAB_IOMMU_ADDR_BITS,
+                                which takes no walk to know */
 } FabTranslation;
 
-/* Hands back @tlp: to be sent to @phys, unless @fault. */
+/* Hands back @tlp: to be sent to @phys, unless @fault. May map, unmap and
+ * translate. */
 typedef void (*FabTranslateFn)(void *owner, FabTlp *tlp, FabBusAddr phys,
                                bool fault);
 
@@ -44,12 +68,18 @@ void fab_iommu_set_done(FabIommu *iommu, FabTranslateFn fn, void *owner);
 
 /*
  * Translates the address of @tlp (a request; must not cross a page). While the
- * result is pending the IOMMU links the TLP by its `next`. Results of pending
- * translations come in no order but that of walks.
+ * result is pending the IOMMU links the TLP by its `next`, and the caller must
+ * not touch it. Results of pending translations come in no order but this:
+ * walks end in the order they were asked for, TLPs of one page come back in the
+ * order they came, and so do those that hit. A hit overtakes a miss on another
+ * page.
  */
 FabTranslation fab_iommu_translate(FabIommu *iommu, FabTlp *tlp,
                                    FabBusAddr *ret_phys);
 
+/* Hits, misses and faults count TLPs; a miss that joins a walk is a miss too.
+ * Walks are those begun. wait_ps is the time that each miss waited for a walker
+ * to begin on its page, summed over all misses. */
 const FabIommuCounters *fab_iommu_counters(const FabIommu *iommu);
 
 #endif
