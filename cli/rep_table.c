@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+#include "rep_table.h"
+
+#include <string.h>
+
+typedef struct Column {
+    char *name;
+    RepType type;
+    unsigned digits;
+    GPtrArray *texts; /* of const char * into the table's chunk, REP_TEXT */
+    GArray *numbers;  /* of int64_t, the other types */
+} Column;
+
+typedef struct Head {
+    char *key;
+    char *value;
+} Head;
+
+struct RepTable {
+    GPtrArray *columns; /* of Column * */
+    GPtrArray *heads;   /* of Head * */
+    GStringChunk *texts;
+    unsigned n_rows;
+};
+
+static void column_free(gpointer data)
+{
+    Column *column = data;
+
+    g_free(column->name);
+    g_clear_pointer(&column->texts, g_ptr_array_unref);
+    g_clear_pointer(&column->numbers, g_array_unref);
+    g_free(column);
+}
+
+static void head_free(gpointer data)
+{
+    Head *head = data;
+
+    g_free(head->key);
+    g_free(head->value);
+    g_free(head);
+}
+
+RepTable *rep_table_new(void)
+{
+    RepTable *table = g_new0(RepTable, 1);
+
+    table->columns = g_ptr_array_new_with_free_func(column_free);
+    table->heads = g_ptr_array_new_with_free_func(head_free);
+    table->texts = g_string_chunk_new(4096);
+    return table;
+}
+
+void rep_table_free(RepTable *table)
+{
+    if (table == NULL) {
+        return;
+    }
+    g_ptr_array_unref(table->columns);
+    g_ptr_array_unref(table->heads);
+    g_string_chunk_free(table->texts);
+    g_free(table);
+}
+
+static Column *column_at(const RepTable *table, unsigned column)
+{
+    g_assert(column < table->columns->len);
+    return g_ptr_array_index(table->columns, column);
+}
+
+unsigned rep_table_add_column(RepTable *table, const char *name, RepType type,
+                              unsigned digits)
+{
+    Column *column = g_new0(Column, 1);
+
+    g_assert(table->n_rows == 0);
+    g_assert(digits <= (type == REP_DECIMAL ? REP_DIGITS_MAX : 0));
+    g_assert(!rep_table_find_column(table, name, NULL));
+    column->name = g_strdup(name);
+    column->type = type;
+    column->digits = digits;
+    if (type == REP_TEXT) {
+        column->texts = g_ptr_array_new();
+    } else {
+        column->numbers = g_array_new(FALSE, FALSE, sizeof(int64_t));
+    }
+    g_ptr_array_add(table->columns, column);
+    return table->columns->len - 1;
+}
+
+unsigned rep_table_add_row(RepTable *table)
+{
+    const int64_t none = REP_NONE;
+    unsigned i;
+
+    for (i = 0; i < table->columns->len; i++) {
+        Column *column = column_at(table, i);
+
+        if (column->type == REP_TEXT) {
+            g_ptr_array_add(column->texts, (char *)"");
+        } else {
+            g_array_append_val(column->numbers, none);
+        }
+    }
+    return table->n_rows++;
+}
+
+static bool is_bad_control(char c)
+{
+    return ((unsigned char)c < 0x20 && c != '\t' && c != '\n') || c == 0x7f;
+}
+
+void rep_table_set_text(RepTable *table, unsigned row, unsigned column,
+                        const char *text)
+{
+    Column *at = column_at(table, column);
+    g_autofree char *clean = g_strdup(text);
+    char *c;
+
+    g_assert(at->type == REP_TEXT && row < table->n_rows);
+    for (c = clean; *c != '\0'; c++) {
+        if (is_bad_control(*c)) {
+            *c = ' ';
+        }
+    }
+    at->texts->pdata[row] = g_string_chunk_insert_const(table->texts, clean);
+}
+
+void rep_table_set_number(RepTable *table, unsigned row, unsigned column,
+                          int64_t value)
+{
+    Column *at = column_at(table, column);
+
+    g_assert(at->type != REP_TEXT && row < table->n_rows);
+    g_array_index(at->numbers, int64_t, row) = value;
+}
+
+unsigned rep_table_n_columns(const RepTable *table)
+{
+    return table->columns->len;
+}
+
+unsigned rep_table_n_rows(const RepTable *table)
+{
+    return table->n_rows;
+}
+
+const char *rep_table_column_name(const RepTable *table, unsigned column)
+{
+    return column_at(table, column)->name;
+}
+
+RepType rep_table_column_type(const RepTable *table, unsigned column)
+{
+    return column_at(table, column)->type;
+}
+
+unsigned rep_table_column_digits(const RepTable *table, unsigned column)
+{
+    return column_at(table, column)->digits;
+}
+
+bool rep_table_find_column(const RepTable *table, const char *name,
+                           unsigned *ret_column)
+{
+    unsigned i;
+
+    for (i = 0; i < table->columns->len; i++) {
+        if (strcmp(column_at(table, i)->name, name) == 0) {
+            if (ret_column != NULL) {
+                *ret_column = i;
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *rep_table_text(const RepTable *table, unsigned row, unsigned column)
+{
+    const Column *at = column_at(table, column);
+
+    g_assert(at->type == REP_TEXT && row < table->n_rows);
+    return g_ptr_array_index(at->texts, row);
+}
+
+int64_t rep_table_number(const RepTable *table, unsigned row, unsigned column)
+{
+    const Column *at = column_at(table, column);
+
+    g_assert(at->type != REP_TEXT && row < table->n_rows);
+    return g_array_index(at->numbers, int64_t, row);
+}
+
+char *rep_table_dup_cell(const RepTable *table, unsigned row, unsigned column)
+{
+    if (rep_table_column_type(table, column) == REP_TEXT) {
+        return g_strdup(rep_table_text(table, row, column));
+    }
+    return rep_number_print(rep_table_number(table, row, column),
+                            rep_table_column_digits(table, column));
+}
+
+char *rep_number_print(int64_t value, unsigned digits)
+{
+    uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    uint64_t unit = 1;
+    unsigned i;
+
+    if (value == REP_NONE) {
+        return g_strdup("");
+    }
+    for (i = 0; i < digits; i++) {
+        unit *= 10;
+    }
+    if (digits == 0) {
+        return g_strdup_printf("%" G_GINT64_FORMAT, value);
+    }
+    return g_strdup_printf("%s%" G_GUINT64_FORMAT ".%0*" G_GUINT64_FORMAT,
+                           value < 0 ? "-" : "", magnitude / unit, (int)digits,
+                           magnitude % unit);
+}
+
+bool rep_number_parse(const char *text, int64_t *ret_value,
+                      unsigned *ret_digits)
+{
+    const char *c = text;
+    uint64_t magnitude = 0;
+    unsigned digits = 0;
+    bool is_negative = *c == '-';
+    bool is_fraction = false;
+
+    if (is_negative) {
+        c++;
+    }
+    /* "007" is a name, not a number: printed again it would be another. */
+    if (!g_ascii_isdigit(*c) || (*c == '0' && g_ascii_isdigit(c[1]))) {
+        return false;
+    }
+    for (; *c != '\0'; c++) {
+        if (*c == '.' && !is_fraction && g_ascii_isdigit(c[1])) {
+            is_fraction = true;
+            continue;
+        }
+        if (!g_ascii_isdigit(*c) || digits + is_fraction > REP_DIGITS_MAX ||
+            magnitude > (uint64_t)(INT64_MAX - (*c - '0')) / 10) {
+            return false;
+        }
+        magnitude = magnitude * 10 + (uint64_t)(*c - '0');
+        digits += is_fraction;
+    }
+    *ret_value = is_negative ? -(int64_t)magnitude : (int64_t)magnitude;
+    *ret_digits = digits;
+    return true;
+}
+
+void rep_table_add_head(RepTable *table, const char *key, const char *value)
+{
+    Head *head = g_new0(Head, 1);
+    char *c;
+
+    head->key = g_strdup(key);
+    head->value = g_strdup(value);
+    for (c = head->value; *c != '\0'; c++) {
+        if (is_bad_control(*c) || *c == '\n') {
+            *c = ' ';
+        }
+    }
+    g_strstrip(head->value);
+    g_ptr_array_add(table->heads, head);
+}
+
+unsigned rep_table_n_heads(const RepTable *table)
+{
+    return table->heads->len;
+}
+
+const char *rep_table_head_key(const RepTable *table, unsigned index)
+{
+    const Head *head = g_ptr_array_index(table->heads, index);
+
+    return head->key;
+}
+
+const char *rep_table_head_value(const RepTable *table, unsigned index)
+{
+    const Head *head = g_ptr_array_index(table->heads, index);
+
+    return head->value;
+}
+
+const char *rep_table_find_head(const RepTable *table, const char *key)
+{
+    unsigned i;
+
+    for (i = 0; i < table->heads->len; i++) {
+        if (strcmp(rep_table_head_key(table, i), key) == 0) {
+            return rep_table_head_value(table, i);
+        }
+    }
+    return NULL;
+}
+
+void rep_table_add_origin(RepTable *table, const char *version,
+                          const char *scenario, const char *hash, uint64_t seed)
+{
+    g_autofree char *seed_text = g_strdup_printf("%" G_GUINT64_FORMAT, seed);
+
+    rep_table_add_head(table, "farside", version);
+    rep_table_add_head(table, "scenario", scenario);
+    rep_table_add_head(table, "hash", hash);
+    rep_table_add_head(table, "seed", seed_text);
+}
+
+typedef struct SortContext {
+    const RepTable *table;
+    const unsigned *columns;
+    unsigned n_columns;
+} SortContext;
+
+static int compare_rows(gconstpointer a, gconstpointer b, gpointer data)
+{
+    const SortContext *context = data;
+    unsigned row_a = *(const unsigned *)a;
+    unsigned row_b = *(const unsigned *)b;
+    unsigned i;
+
+    for (i = 0; i < context->n_columns; i++) {
+        const Column *column = column_at(context->table, context->columns[i]);
+        int order;
+
+        if (column->type == REP_TEXT) {
+            order = strcmp(g_ptr_array_index(column->texts, row_a),
+                           g_ptr_array_index(column->texts, row_b));
+        } else {
+            int64_t x = g_array_index(column->numbers, int64_t, row_a);
+            int64_t y = g_array_index(column->numbers, int64_t, row_b);
+
+            order = (x > y) - (x < y);
+        }
+        if (order != 0) {
+            return order;
+        }
+    }
+    return (row_a > row_b) - (row_a < row_b);
+}
+
+void rep_table_sort(RepTable *table, const unsigned *columns,
+                    unsigned n_columns)
+{
+    SortContext context = {table, columns, n_columns};
+    g_autofree unsigned *order = g_new(unsigned, table->n_rows + 1);
+    unsigned i;
+    unsigned row;
+
+    for (row = 0; row < table->n_rows; row++) {
+        order[row] = row;
+    }
+    g_qsort_with_data(order, (int)table->n_rows, sizeof(order[0]), compare_rows,
+                      &context);
+    for (i = 0; i < table->columns->len; i++) {
+        Column *column = column_at(table, i);
+
+        if (column->type == REP_TEXT) {
+            GPtrArray *texts = g_ptr_array_sized_new(table->n_rows);
+
+            for (row = 0; row < table->n_rows; row++) {
+                g_ptr_array_add(texts, column->texts->pdata[order[row]]);
+            }
+            g_ptr_array_unref(column->texts);
+            column->texts = texts;
+        } else {
+            GArray *numbers = g_array_new(FALSE, FALSE, sizeof(int64_t));
+
+            for (row = 0; row < table->n_rows; row++) {
+                g_array_append_val(numbers, g_array_index(column->numbers,
+                                                          int64_t, order[row]));
+            }
+            g_array_unref(column->numbers);
+            column->numbers = numbers;
+        }
+    }
+}
