@@ -18,27 +18,28 @@ typedef enum RepPlotKind {
 } RepPlotKind;
 
 typedef enum RepAxis {
-    REP_AXIS_AUTO,   /* bytes if the column's name ends in "_bytes", else linear */
+    REP_AXIS_AUTO, /* bytes if the column's name ends in "_bytes", else linear
+                    */
     REP_AXIS_LINEAR,
-    REP_AXIS_LOG2,   /* powers of two */
+    REP_AXIS_LOG2, /* powers of two */
     REP_AXIS_LOG10,
-    REP_AXIS_BYTES,  /* powers of two, with labels such as "4 KiB" */
+    REP_AXIS_BYTES, /* powers of two, with labels such as "4 KiB" */
 } RepAxis;
 
 /* What to draw. Strings are borrowed, UTF-8, and may hold any character. */
 typedef struct RepPlot {
     RepPlotKind kind;
-    const char *title;           /* nullable */
-    const char *x_column;        /* a number column, for bars any column */
-    const char *y_column;        /* a number column */
-    const char *const *curves;   /* nullable, NULL-terminated: columns whose
-                                    texts together name the curve */
-    const char *panel_column;    /* nullable: one panel for each of its values */
-    RepAxis x_axis;              /* for lines */
-    const char *x_label;         /* nullable: made from the column's name */
-    const char *y_label;         /* the same */
-    bool stacked;                /* panels one above the other, not abreast */
-    const char *model_label;     /* nullable: "model" */
+    const char *title;         /* nullable */
+    const char *x_column;      /* a number column, for bars any column */
+    const char *y_column;      /* a number column */
+    const char *const *curves; /* nullable, NULL-terminated: columns whose
+                                  texts together name the curve */
+    const char *panel_column;  /* nullable: one panel for each of its values */
+    RepAxis x_axis;            /* for lines */
+    const char *x_label;       /* nullable: made from the column's name */
+    const char *y_label;       /* the same */
+    bool stacked;              /* panels one above the other, not abreast */
+    const char *model_label;   /* nullable: "model" */
     const char *published_label; /* nullable: "published" */
 } RepPlot;
 

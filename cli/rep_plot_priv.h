@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef REP_PLOT_PRIV_H
+#define REP_PLOT_PRIV_H
+
+#include "rep_plot.h"
+
+/* One value to draw. The numbers are doubles for ranges and places only; what
+ * is printed into the script is the text. */
+typedef struct PlotPoint {
+    unsigned panel; /* indices into the names */
+    unsigned curve;
+    unsigned category;
+    bool is_published;
+    double x;
+    double y;
+    char *x_text;
+    char *y_text;
+} PlotPoint;
+
+/* All that a plot shows, sorted by x where x is a number. */
+typedef struct PlotData {
+    GPtrArray *panels;     /* of char *; one "" if there are none */
+    GPtrArray *curves;     /* of char *; the same */
+    GPtrArray *categories; /* of char *: the texts of x, for bars */
+    GPtrArray *points;     /* of PlotPoint * */
+    bool has_published;
+    double x_min;
+    double x_max;
+    double y_min;
+    double y_max;
+} PlotData;
+
+PlotData *rep_plot_data_new(const RepPlot *plot, const RepTable *model,
+                            const RepTable *published, GError **error);
+void rep_plot_data_free(PlotData *data);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlotData, rep_plot_data_free)
+
+#endif
