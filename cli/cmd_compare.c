@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "rep_compare.h"
+#include "rep_plot.h"
+#include "rep_table.h"
+
+#define PANELS_MAX 6 /* more than that, and a column is no panel */
+
+static const char details[] =
+    "BASELINE and NEW are two CSV files, or two folders, of which all CSV\n"
+    "files of the same name are compared. Rows are joined by their key; every\n"
+    "other cell is a point. A point that only one side has is a difference.\n"
+    "\n"
+    "The key is, unless --key or a line \"# key: COLUMN,COLUMN\" in BASELINE's\n"
+    "head names it, all columns before the first decimal one; in a file\n"
+    "without decimals, the leading text columns; and, while that does not\n"
+    "tell BASELINE's rows apart, the columns that follow, up to the last but\n"
+    "one. Columns that BASELINE does not have are ignored.\n"
+    "\n"
+    "A tolerance is a part of BASELINE's value (1%) or an amount (+-0.02), for\n"
+    "one column (COLUMN=1%) or all. Of several for a column one must be met.\n"
+    "Those of a column go before those for all, and the command line before\n"
+    "lines \"# tolerance: COLUMN 1%\" in BASELINE's head. Without any, numbers\n"
+    "must be equal. Text must always be equal.\n"
+    "\n"
+    "A curve is a run of points that differ in the x column only: the last key\n"
+    "column of numbers, else the first of the key. Errors are in percent of\n"
+    "BASELINE: mean of the magnitudes, bias (mean with signs), the largest.\n"
+    "\n"
+    "Exit status: 0 all within tolerance, 1 differences, 2 bad usage or input.";
+
+/* The options, and what accumulates over the files. */
+typedef struct Compare {
+    char *key;
+    char *x;
+    char **tolerance_texts;
+    char *plot;
+    char *junit;
+    int n_worst;
+    GStrv keys;
+    GPtrArray *tolerances;  /* of RepTolerance * */
+    GPtrArray *comparisons; /* of RepComparison * */
+    GHashTable *columns;    /* names of all columns seen */
+    bool is_different;
+} Compare;
+
+static void compare_done(Compare *compare)
+{
+    g_free(compare->key);
+    g_free(compare->x);
+    g_strfreev(compare->tolerance_texts);
+    g_free(compare->plot);
+    g_free(compare->junit);
+    g_strfreev(compare->keys);
+    g_ptr_array_unref(compare->tolerances);
+    g_ptr_array_unref(compare->comparisons);
+    g_hash_table_unref(compare->columns);
+}
+
+static const char *verdict_word(RepVerdict verdict)
+{
+    static const char *const words[] = {
+        [REP_WITHIN] = "ok",
+        [REP_OUTSIDE] = "OUTSIDE",
+        [REP_MISSING] = "MISSING",
+        [REP_EXTRA] = "EXTRA",
+    };
+
+    return words[verdict];
+}
+
+static void set_mpct(RepTable *table, unsigned row, unsigned column,
+                     const RepCurve *curve, int64_t mpct)
+{
+    rep_table_set_number(table, row, column,
+                         curve->n_errors > 0 ? mpct : REP_NONE);
+}
+
+static void print_table(const RepTable *table)
+{
+    g_autofree char *text = rep_table_format(table);
+
+    fputs(text, stdout);
+    putchar('\n');
+}
+
+static void print_worst(const RepComparison *comparison, unsigned n_worst)
+{
+    g_autoptr(RepTable) table = rep_table_new();
+    unsigned n_points = rep_comparison_n_points(comparison);
+    unsigned i;
+
+    rep_table_add_column(table, "worst points", REP_TEXT, 0);
+    rep_table_add_column(table, "column", REP_TEXT, 0);
+    rep_table_add_column(table, "baseline", REP_TEXT, 0);
+    rep_table_add_column(table, "new", REP_TEXT, 0);
+    rep_table_add_column(table, "error %", REP_DECIMAL, 3);
+    rep_table_add_column(table, "verdict", REP_TEXT, 0);
+    for (i = 0; i < MIN(n_points, n_worst); i++) {
+        const RepPoint *point = rep_comparison_point(comparison, i);
+        unsigned row = rep_table_add_row(table);
+
+        rep_table_set_text(table, row, 0, point->key);
+        rep_table_set_text(
+            table, row, 1,
+            rep_comparison_curve(comparison, point->curve)->column);
+        rep_table_set_text(table, row, 2, point->baseline);
+        rep_table_set_text(table, row, 3, point->fresh);
+        rep_table_set_number(table, row, 4, point->error_mpct);
+        rep_table_set_text(table, row, 5, verdict_word(point->verdict));
+    }
+    if (i > 0) {
+        print_table(table);
+    }
+}
+
+static void add_curve_row(RepTable *table, const RepCurve *curve,
+                          const char *name, const char *column)
+{
+    unsigned row = rep_table_add_row(table);
+
+    rep_table_set_text(table, row, 0, name);
+    rep_table_set_text(table, row, 1, column);
+    rep_table_set_number(table, row, 2, curve->n_points);
+    set_mpct(table, row, 3, curve, curve->mean_mpct);
+    set_mpct(table, row, 4, curve, curve->signed_mpct);
+    set_mpct(table, row, 5, curve, curve->max_mpct);
+    rep_table_set_text(table, row, 6, curve->max_x != NULL ? curve->max_x : "");
+    rep_table_set_number(table, row, 7, curve->n_outside);
+    rep_table_set_number(table, row, 8, curve->n_missing);
+    rep_table_set_number(table, row, 9, curve->n_extra);
+}
+
+static void print_curves(const RepComparison *comparison)
+{
+    static const char *const numbers[] = {"mean %", "bias %", "max %"};
+    static const char *const counts[] = {"outside", "missing", "extra"};
+    g_autoptr(RepTable) table = rep_table_new();
+    unsigned i;
+
+    rep_table_add_column(table, "curve", REP_TEXT, 0);
+    rep_table_add_column(table, "column", REP_TEXT, 0);
+    rep_table_add_column(table, "points", REP_INTEGER, 0);
+    for (i = 0; i < G_N_ELEMENTS(numbers); i++) {
+        rep_table_add_column(table, numbers[i], REP_DECIMAL, 3);
+    }
+    rep_table_add_column(table, "max at", REP_TEXT, 0);
+    for (i = 0; i < G_N_ELEMENTS(counts); i++) {
+        rep_table_add_column(table, counts[i], REP_INTEGER, 0);
+    }
+    for (i = 0; i < rep_comparison_n_curves(comparison); i++) {
+        const RepCurve *curve = rep_comparison_curve(comparison, i);
+
+        add_curve_row(table, curve, curve->name, curve->column);
+    }
+    print_table(table);
+}
+
+static void print_total(const RepComparison *comparison)
+{
+    const RepCurve *total = rep_comparison_total(comparison);
+    g_autofree char *mean = rep_mpct_print(total->mean_mpct);
+    g_autofree char *bias = rep_mpct_print(total->signed_mpct);
+    g_autofree char *max = rep_mpct_print(ABS(total->max_mpct));
+
+    printf("%s: %u points, %u outside, %u missing, %u extra",
+           rep_comparison_is_different(comparison) ? "DIFFERENT" : "same",
+           total->n_points, total->n_outside, total->n_missing, total->n_extra);
+    if (total->n_errors > 0) {
+        printf("; error mean %s %%, bias %s %%, max %s %%", mean, bias, max);
+    }
+    putchar('\n');
+}
+
+/* Whether @column has few enough values for a panel each. */
+static bool is_panel(const RepTable *table, const char *name)
+{
+    g_autoptr(GHashTable) seen =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    unsigned column = 0;
+    unsigned row;
+
+    rep_table_find_column(table, name, &column);
+    for (row = 0; row < rep_table_n_rows(table); row++) {
+        g_hash_table_add(seen, rep_table_dup_cell(table, row, column));
+    }
+    return g_hash_table_size(seen) <= PANELS_MAX;
+}
+
+static bool has_numbers(const RepTable *table, const char *name)
+{
+    unsigned column;
+
+    return rep_table_find_column(table, name, &column) &&
+           rep_table_column_type(table, column) != REP_TEXT;
+}
+
+/* Draws one plot for each column of numbers, the baseline as points. */
+static bool write_plots(const RepComparison *comparison,
+                        const RepTable *baseline, const RepTable *fresh,
+                        const char *prefix, GError **error)
+{
+    const char *const *curves = rep_comparison_curve_columns(comparison);
+    const char *const *values = rep_comparison_values(comparison);
+    const char *x = rep_comparison_x(comparison);
+    RepPlot plot = {
+        .kind = has_numbers(baseline, x) ? REP_PLOT_LINES : REP_PLOT_BARS,
+        .title = rep_comparison_name(comparison),
+        .x_column = x,
+        .curves = curves,
+        .model_label = "new",
+        .published_label = "baseline",
+    };
+    unsigned i;
+
+    if (curves[0] != NULL && curves[1] != NULL &&
+        is_panel(baseline, curves[0])) {
+        plot.panel_column = curves[0];
+        plot.curves = curves + 1;
+    }
+    for (i = 0; values[i] != NULL; i++) {
+        g_autofree char *path =
+            values[1] == NULL ? g_strdup(prefix)
+                              : g_strdup_printf("%s-%s", prefix, values[i]);
+
+        plot.y_column = values[i];
+        g_strdelimit(path + strlen(prefix), "/", '_');
+        if (has_numbers(baseline, values[i]) && has_numbers(fresh, values[i]) &&
+            !rep_plot_write(&plot, fresh, baseline, path, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Compares two tables and prints the result. */
+static bool compare_tables(Compare *compare, const RepTable *baseline,
+                           const RepTable *fresh, const char *name,
+                           const char *plot, GError **error)
+{
+    RepCompareOptions options = {(const char *const *)compare->keys, compare->x,
+                                 compare->tolerances};
+    RepComparison *comparison =
+        rep_compare(baseline, fresh, &options, name, error);
+    unsigned i;
+
+    if (comparison == NULL) {
+        return false;
+    }
+    g_ptr_array_add(compare->comparisons, comparison);
+    for (i = 0; i < rep_table_n_columns(baseline); i++) {
+        g_hash_table_add(compare->columns,
+                         g_strdup(rep_table_column_name(baseline, i)));
+    }
+    compare->is_different =
+        compare->is_different || rep_comparison_is_different(comparison);
+    printf("%s\n\n", name);
+    print_worst(comparison, (unsigned)compare->n_worst);
+    print_curves(comparison);
+    print_total(comparison);
+    return plot == NULL ||
+           write_plots(comparison, baseline, fresh, plot, error);
+}
+
+static bool compare_files(Compare *compare, const char *baseline_path,
+                          const char *fresh_path, const char *name,
+                          const char *plot, GError **error)
+{
+    g_autoptr(RepTable) baseline = rep_table_read(baseline_path, error);
+    g_autoptr(RepTable) fresh =
+        baseline != NULL ? rep_table_read(fresh_path, error) : NULL;
+
+    return fresh != NULL &&
+           compare_tables(compare, baseline, fresh, name, plot, error);
+}
+
+/* Compares a file that has no counterpart: every point is missing. */
+static bool compare_with_nothing(Compare *compare, const char *path,
+                                 const char *name, GError **error)
+{
+    g_autoptr(RepTable) baseline = rep_table_read(path, error);
+    g_autoptr(RepTable) fresh = rep_table_new();
+    unsigned i;
+
+    if (baseline == NULL) {
+        return false;
+    }
+    for (i = 0; i < rep_table_n_columns(baseline); i++) {
+        rep_table_add_column(fresh, rep_table_column_name(baseline, i),
+                             rep_table_column_type(baseline, i),
+                             rep_table_column_digits(baseline, i));
+    }
+    return compare_tables(compare, baseline, fresh, name, NULL, error);
+}
+
+static int compare_names(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The sorted names of the CSV files in a folder, or NULL. */
+static GPtrArray *list_files(const char *path, GError **error)
+{
+    g_autoptr(GError) cause = NULL;
+    g_autoptr(GDir) folder = g_dir_open(path, 0, &cause);
+    GPtrArray *names;
+    const char *name;
+
+    if (folder == NULL) {
+        g_set_error_literal(error, REP_ERROR, REP_ERROR_FILE, cause->message);
+        return NULL;
+    }
+    names = g_ptr_array_new_with_free_func(g_free);
+    while ((name = g_dir_read_name(folder)) != NULL) {
+        if (g_str_has_suffix(name, ".csv")) {
+            g_ptr_array_add(names, g_strdup(name));
+        }
+    }
+    g_ptr_array_sort(names, compare_names);
+    return names;
+}
+
+static bool has_name(GPtrArray *names, const char *name)
+{
+    return g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL);
+}
+
+static bool compare_folders(Compare *compare, const char *baseline_path,
+                            const char *fresh_path, GError **error)
+{
+    g_autoptr(GPtrArray) baseline = list_files(baseline_path, error);
+    g_autoptr(GPtrArray) fresh =
+        baseline != NULL ? list_files(fresh_path, error) : NULL;
+    unsigned i;
+
+    if (fresh == NULL) {
+        return false;
+    }
+    if (baseline->len == 0) {
+        g_set_error(error, REP_ERROR, REP_ERROR_VALUE,
+                    "there is no CSV file in %s", baseline_path);
+        return false;
+    }
+    for (i = 0; i < baseline->len; i++) {
+        const char *name = baseline->pdata[i];
+        g_autofree char *a = g_build_filename(baseline_path, name, NULL);
+        g_autofree char *b = g_build_filename(fresh_path, name, NULL);
+        g_autofree char *plot = NULL;
+
+        if (compare->plot != NULL) {
+            plot = g_strdup_printf("%s-%.*s", compare->plot,
+                                   (int)(strlen(name) - strlen(".csv")), name);
+        }
+        if (!(has_name(fresh, name)
+                  ? compare_files(compare, a, b, name, plot, error)
+                  : compare_with_nothing(compare, a, name, error))) {
+            return false;
+        }
+        putchar('\n');
+    }
+    for (i = 0; i < fresh->len; i++) {
+        if (!has_name(baseline, fresh->pdata[i])) {
+            printf("%s: EXTRA, there is no baseline for this file\n",
+                   (const char *)fresh->pdata[i]);
+            compare->is_different = true;
+        }
+    }
+    return true;
+}
+
+static bool set_options(Compare *compare, GError **error)
+{
+    unsigned i;
+
+    if (compare->key != NULL) {
+        compare->keys = g_strsplit(compare->key, ",", -1);
+    }
+    for (i = 0; compare->tolerance_texts != NULL &&
+                compare->tolerance_texts[i] != NULL;
+         i++) {
+        RepTolerance *tolerance =
+            rep_tolerance_parse(compare->tolerance_texts[i], error);
+
+        if (tolerance == NULL) {
+            return false;
+        }
+        g_ptr_array_add(compare->tolerances, tolerance);
+    }
+    if (compare->n_worst < 0) {
+        g_set_error(error, REP_ERROR, REP_ERROR_VALUE,
+                    "--worst %d: it is a number of points", compare->n_worst);
+        return false;
+    }
+    return true;
+}
+
+/* A tolerance for a column that no file has is most likely misspelt. */
+static bool check_tolerances(const Compare *compare, GError **error)
+{
+    unsigned i;
+
+    for (i = 0; i < compare->tolerances->len; i++) {
+        const RepTolerance *tolerance = compare->tolerances->pdata[i];
+
+        if (tolerance->column != NULL &&
+            !g_hash_table_contains(compare->columns, tolerance->column)) {
+            g_set_error(error, REP_ERROR, REP_ERROR_VALUE,
+                        "--tolerance %s: there is no such column",
+                        tolerance->column);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool run(Compare *compare, const char *baseline, const char *fresh,
+                GError **error)
+{
+    bool is_folder = g_file_test(baseline, G_FILE_TEST_IS_DIR);
+
+    if (is_folder != (bool)g_file_test(fresh, G_FILE_TEST_IS_DIR)) {
+        g_set_error(error, REP_ERROR, REP_ERROR_VALUE,
+                    "%s is a folder, the other is not",
+                    is_folder ? baseline : fresh);
+        return false;
+    }
+    if (is_folder) {
+        if (!compare_folders(compare, baseline, fresh, error)) {
+            return false;
+        }
+    } else {
+        g_autofree char *name = g_path_get_basename(baseline);
+
+        if (!compare_files(compare, baseline, fresh, name, compare->plot,
+                           error)) {
+            return false;
+        }
+    }
+    if (!check_tolerances(compare, error)) {
+        return false;
+    }
+    if (compare->junit != NULL) {
+        g_autofree char *xml = rep_junit_print(compare->comparisons);
+
+        return rep_file_write(compare->junit, xml, strlen(xml), error);
+    }
+    return true;
+}
+
+static int compare_main(Compare *compare, int argc, char **argv)
+{
+    const GOptionEntry entries[] = {
+        {"key", 0, 0, G_OPTION_ARG_STRING, &compare->key,
+         "Columns that tell rows apart", "COLUMN,..."},
+        {"x", 0, 0, G_OPTION_ARG_STRING, &compare->x,
+         "Key column along a curve", "COLUMN"},
+        {"tolerance", 0, 0, G_OPTION_ARG_STRING_ARRAY,
+         &compare->tolerance_texts, "What a number may differ by; repeatable",
+         "[COLUMN=]1%|+-0.02"},
+        {"worst", 0, 0, G_OPTION_ARG_INT, &compare->n_worst,
+         "Show the N worst points of a file (default 10)", "N"},
+        {"plot", 0, 0, G_OPTION_ARG_FILENAME, &compare->plot,
+         "Draw NEW over BASELINE to PREFIX.svg and PREFIX.png", "PREFIX"},
+        {"junit", 0, 0, G_OPTION_ARG_FILENAME, &compare->junit,
+         "Write a JUnit report, a test case a curve", "FILE"},
+        G_OPTION_ENTRY_NULL,
+    };
+    g_auto(GStrv) args = NULL;
+    GError *error = NULL;
+    int status;
+
+    if (!cmd_parse(argc, argv, entries, "BASELINE NEW", details, &args,
+                   &status)) {
+        return status;
+    }
+    if (g_strv_length(args) != 2) {
+        fprintf(stderr, "farside compare: two files or folders are needed\n"
+                        "Try: farside compare --help\n");
+        return CMD_USAGE;
+    }
+    if (!set_options(compare, &error) ||
+        !run(compare, args[0], args[1], &error)) {
+        cmd_complain(argv[0], error);
+        return CMD_USAGE;
+    }
+    return compare->is_different ? CMD_DIFFERENT : CMD_OK;
+}
+
+int cmd_compare(int argc, char **argv)
+{
+    Compare compare = {
+        .n_worst = 10,
+        .tolerances =
+            g_ptr_array_new_with_free_func((GDestroyNotify)rep_tolerance_free),
+        .comparisons =
+            g_ptr_array_new_with_free_func((GDestroyNotify)rep_comparison_free),
+        .columns = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+    };
+    int status = compare_main(&compare, argc, argv);
+
+    compare_done(&compare);
+    return status;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <glib.h>
+
+#include "cmd.h"
+
+/* One line a verb: this table is all the program knows of them. */
+typedef struct Verb {
+    const char *name;
+    const char *help;
+    int (*run)(int argc, char **argv);
+} Verb;
+
+static const Verb verbs[] = {
+    {"compare", "compare two result files, or two folders of them",
+     cmd_compare},
+};
+
+static void print_help(void)
+{
+    unsigned i;
+
+    fputs("Usage:\n"
+          "  farside VERB [OPTION...] ARGUMENT...\n"
+          "\n"
+          "A laboratory for PCIe fabrics joined by non-transparent bridges.\n"
+          "\n"
+          "Verbs:\n",
+          stdout);
+    for (i = 0; i < G_N_ELEMENTS(verbs); i++) {
+        printf("  %-10s %s\n", verbs[i].name, verbs[i].help);
+    }
+    fputs("\n"
+          "  farside VERB --help   says more about a verb\n"
+          "  farside --version     prints the version\n"
+          "\n"
+          "Exit status: 0 if all is well, 1 if a comparison differs or a run\n"
+          "failed, 2 for wrong usage or bad input.\n",
+          stdout);
+}
+
+/* Least number of letters to insert, remove or change to turn @a into @b. */
+static unsigned edit_distance(const char *a, const char *b)
+{
+    size_t length = strlen(b);
+    g_autofree unsigned *row = g_new(unsigned, length + 1);
+    size_t i;
+    size_t j;
+
+    for (j = 0; j <= length; j++) {
+        row[j] = (unsigned)j;
+    }
+    for (i = 0; a[i] != '\0'; i++) {
+        unsigned diagonal = row[0];
+
+        row[0] = (unsigned)i + 1;
+        for (j = 1; j <= length; j++) {
+            unsigned above = row[j];
+            unsigned changed = diagonal + (a[i] != b[j - 1]);
+
+            row[j] = MIN(MIN(above, row[j - 1]) + 1, changed);
+            diagonal = above;
+        }
+    }
+    return row[length];
+}
+
+static int complain_about(const char *word)
+{
+    unsigned least = 4; /* further away is no typing mistake */
+    const char *nearest = NULL;
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(verbs); i++) {
+        unsigned distance = edit_distance(word, verbs[i].name);
+
+        if (g_str_has_prefix(verbs[i].name, word)) {
+            distance = 0;
+        }
+        if (distance < least) {
+            least = distance;
+            nearest = verbs[i].name;
+        }
+    }
+    fprintf(stderr, "farside: there is no verb \"%s\"", word);
+    if (nearest != NULL) {
+        fprintf(stderr, "; did you mean \"%s\"?", nearest);
+    }
+    fputs("\nTry: farside --help\n", stderr);
+    return CMD_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    unsigned i;
+
+    /* Names on the command line may be UTF-8; numbers stay as in C. */
+    setlocale(LC_CTYPE, "");
+    if (strcmp(word, "--version") == 0) {
+        puts("farside " FARSIDE_VERSION);
+        return CMD_OK;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
+        strcmp(word, "help") == 0) {
+        print_help();
+        return CMD_OK;
+    }
+    if (*word == '\0') {
+        fputs("farside: a verb is missing\nTry: farside --help\n", stderr);
+        return CMD_USAGE;
+    }
+    for (i = 0; i < G_N_ELEMENTS(verbs); i++) {
+        if (strcmp(word, verbs[i].name) == 0) {
+            return verbs[i].run(argc - 1, argv + 1);
+        }
+    }
+    return complain_about(word);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "rep_compare.h"
+
+/* Escapes @text for XML 1.0, which has no way at all to write most control
+ * characters: they become question marks. The caller frees it. */
+static char *escape(const char *text)
+{
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
+    GString *clean = g_string_new(NULL);
+    char *escaped;
+    const char *c;
+
+    for (c = valid; *c != '\0'; c = g_utf8_next_char(c)) {
+        gunichar u = g_utf8_get_char(c);
+        bool is_good = u == '\t' || u == '\n' || (u >= 0x20 && u < 0x7f) ||
+                       (u >= 0xa0 && u < 0xfffe) || u > 0xffff;
+
+        g_string_append_unichar(clean, is_good ? u : '?');
+    }
+    escaped = g_markup_escape_text(clean->str, (gssize)clean->len);
+    g_string_free(clean, TRUE);
+    return escaped;
+}
+
+static void append_point(GString *text, const RepPoint *point)
+{
+    g_autofree char *error = rep_mpct_print(point->error_mpct);
+
+    switch (point->verdict) {
+    case REP_MISSING:
+        g_string_append_printf(text, "%s: missing; the baseline has %s\n",
+                               point->key, point->baseline);
+        break;
+    case REP_EXTRA:
+        g_string_append_printf(text, "%s: not in the baseline; now %s\n",
+                               point->key, point->fresh);
+        break;
+    default:
+        g_string_append_printf(text, "%s: %s instead of %s%s%s%s\n", point->key,
+                               point->fresh, point->baseline,
+                               *error != '\0' ? " (" : "", error,
+                               *error != '\0' ? " %)" : "");
+        break;
+    }
+}
+
+static void append_case(GString *xml, const RepComparison *comparison,
+                        unsigned index)
+{
+    const RepCurve *curve = rep_comparison_curve(comparison, index);
+    g_autofree char *suite = escape(rep_comparison_name(comparison));
+    g_autofree char *name = escape(curve->name);
+    g_autofree char *column = escape(curve->column);
+    g_autofree char *body = NULL;
+    GString *points;
+    unsigned i;
+
+    g_string_append_printf(xml,
+                           "    <testcase classname=\"%s\" name=\"%s: %s\"",
+                           suite, name, column);
+    if (curve->n_outside + curve->n_missing + curve->n_extra == 0) {
+        g_string_append(xml, "/>\n");
+        return;
+    }
+    points = g_string_new(NULL);
+    for (i = 0; i < rep_comparison_n_points(comparison); i++) {
+        const RepPoint *point = rep_comparison_point(comparison, i);
+
+        if (point->curve == index && point->verdict != REP_WITHIN) {
+            append_point(points, point);
+        }
+    }
+    body = escape(points->str);
+    g_string_free(points, TRUE);
+    g_string_append_printf(
+        xml,
+        ">\n      <failure message=\"%u outside, %u missing, %u extra\">%s"
+        "</failure>\n    </testcase>\n",
+        curve->n_outside, curve->n_missing, curve->n_extra, body);
+}
+
+static unsigned count_failures(const RepComparison *comparison)
+{
+    unsigned failures = 0;
+    unsigned i;
+
+    for (i = 0; i < rep_comparison_n_curves(comparison); i++) {
+        const RepCurve *curve = rep_comparison_curve(comparison, i);
+
+        failures += curve->n_outside + curve->n_missing + curve->n_extra > 0;
+    }
+    return failures;
+}
+
+char *rep_junit_print(const GPtrArray *comparisons)
+{
+    GString *xml = g_string_new("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                                "<testsuites>\n");
+    unsigned i;
+    unsigned curve;
+
+    for (i = 0; i < comparisons->len; i++) {
+        const RepComparison *comparison = comparisons->pdata[i];
+        unsigned n_curves = rep_comparison_n_curves(comparison);
+        g_autofree char *name = escape(rep_comparison_name(comparison));
+
+        g_string_append_printf(
+            xml, "  <testsuite name=\"%s\" tests=\"%u\" failures=\"%u\">\n",
+            name, n_curves, count_failures(comparison));
+        for (curve = 0; curve < n_curves; curve++) {
+            append_case(xml, comparison, curve);
+        }
+        g_string_append(xml, "  </testsuite>\n");
+    }
+    g_string_append(xml, "</testsuites>\n");
+    return g_string_free(xml, FALSE);
+}
