@@ -51,6 +51,9 @@ typedef struct FabCreditReturn {
     uint32_t data;
 } FabCreditReturn;
 
+#define FAB_UNLIMITED_HEADER(cls) (1u << (cls))
+#define FAB_UNLIMITED_DATA(cls)   (8u << (cls))
+
 struct FabPort {
     /* Hot when sending. */
     FabComponent *owner;
@@ -67,24 +70,26 @@ struct FabPort {
     SimTime skp_time;
     uint32_t source_count;
     uint32_t round_robin; /* source to look at first */
-    uint32_t header[FAB_CLASSES]; /* credits the peer has granted and we have */
-    uint32_t data[FAB_CLASSES];   /* not used */
+    uint32_t unlimited; /* bits of FAB_UNLIMITED_: the peer counts no credits */
+    uint32_t header[FAB_CLASSES]; /* credits granted and not used */
+    uint32_t data[FAB_CLASSES];
     FabCreditReturn *returns;     /* ring, in order of time */
     uint32_t returns_mask, returns_head, returns_tail;
     bool waiting;          /* for credits */
     SimTime waiting_since; /* and since when */
+    SimTime wake; /* scratch of a vain arbitration: when to try again */
+    bool starved; /* and whether credits were what lacked */
     SimEvent send_event;
     FabFifo flight; /* on the wire to the peer */
     SimEvent arrive_event;
 
     /* Receive side. */
     SimTime propagation; /* of the link */
-    uint32_t infinite;   /* bit per class: its credits are not counted */
     uint32_t freed_header[FAB_CLASSES]; /* not yet told to the sender */
     uint32_t freed_data[FAB_CLASSES];
     uint32_t freed_bytes[FAB_CLASSES];
-    uint32_t granted_header[FAB_CLASSES]; /* granted but not yet used, as */
-    uint32_t granted_data[FAB_CLASSES];   /* the receiver sees it */
+    uint32_t granted_header[FAB_CLASSES]; /* told, and not used by what was */
+    uint32_t granted_data[FAB_CLASSES];   /* sent so far */
     uint32_t dllp_bytes; /* TLP bytes between DLLPs under FAB_DLLP_SPEC */
     uint32_t ack_bytes;  /* received since the last Ack */
     uint32_t mps_bytes;  /* of the hierarchy */

@@ -16,6 +16,9 @@ typedef enum FabSpeed {
     FAB_SPEED_32_0GT,
 } FabSpeed;
 
+/* "8.0GT/s" and so on. */
+const char *fab_speed_name(FabSpeed speed);
+
 /* A credit count that stands for "infinite" (advertised as 0 at
  * initialisation, PCIe 5.0 s2.6.1). */
 #define FAB_CREDITS_INFINITE UINT32_MAX
@@ -61,6 +64,7 @@ typedef struct FabPortParams {
     uint32_t max_width; /* lanes */
     uint32_t mps_bytes; /* Max_Payload_Size supported */
     FabCredits credits; /* its receive buffer */
+    SimTime credit_latency; /* from room made there to the UpdateFC's start */
     FabService service;
     FabDllpPolicy dllp;
     FabForwarding forwarding;

@@ -70,7 +70,7 @@ struct FabTlp {
     uint64_t order;    /* place in the total order of its queue */
 
     /* The header. */
-    FabBusAddr addr;
+    FabBusAddr addr; /* CplD: of its first byte (the wire has 7 bits of it) */
     uint64_t data;
     uint32_t payload_bytes; /* data carried */
     uint32_t request_bytes; /* MRd: bytes asked for; completion: Byte Count,
@@ -83,7 +83,6 @@ struct FabTlp {
     uint8_t attr;   /* FAB_ATTR_ */
     uint8_t status; /* FabStatus of a completion */
     bool ecrc;      /* carries a TLP digest */
-    bool proxied;   /* an NTB has entered its requester in its table */
 
     /* For observers; no component acts on these. */
     uint32_t flow; /* number of the flow it belongs to, 0 none */
@@ -108,6 +107,13 @@ static inline bool fab_tlp_is_completion(const FabTlp *tlp)
     return tlp->cls == FAB_CLASS_CPL;
 }
 
+/* Does a completion end its request? (Byte Count, PCIe 5.0 s2.2.9) */
+static inline bool fab_tlp_is_last_completion(const FabTlp *tlp)
+{
+    return tlp->status != FAB_STATUS_SC || tlp->type == FAB_TLP_CPL ||
+           tlp->payload_bytes >= tlp->request_bytes;
+}
+
 /* Header size: 3 DW, or 4 DW for a request to an address of 4 GiB and above
  * (PCIe 5.0 s2.2.4.1). */
 static inline uint32_t fab_tlp_header_bytes(const FabTlp *tlp)
@@ -115,17 +121,25 @@ static inline uint32_t fab_tlp_header_bytes(const FabTlp *tlp)
     return !fab_tlp_is_completion(tlp) && tlp->addr >> 32 ? 16 : 12;
 }
 
+/* DWs of payload: an unaligned first byte takes a whole one (s2.2.5). */
+static inline uint32_t fab_tlp_payload_dw(const FabTlp *tlp)
+{
+    return tlp->payload_bytes
+               ? ((uint32_t)(tlp->addr & 3) + tlp->payload_bytes + 3) / 4
+               : 0;
+}
+
 /* Bytes of header, whole DWs of payload, and ECRC. */
 static inline uint32_t fab_tlp_bytes(const FabTlp *tlp)
 {
-    return fab_tlp_header_bytes(tlp) + ((tlp->payload_bytes + 3) & ~3u) +
+    return fab_tlp_header_bytes(tlp) + fab_tlp_payload_dw(tlp) * 4 +
            (tlp->ecrc ? 4 : 0);
 }
 
 /* Data credits it takes, in units of 16 bytes (PCIe 5.0 s2.6.1). */
 static inline uint32_t fab_tlp_data_credits(const FabTlp *tlp)
 {
-    return (tlp->payload_bytes + 15) / 16;
+    return (fab_tlp_payload_dw(tlp) + 3) / 4;
 }
 
 /* May @later, queued behind @earlier for the same egress, overtake it? */

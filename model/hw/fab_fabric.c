@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_fabric_priv.h"
+
+#include <string.h>
+
+G_DEFINE_QUARK(fab-error-quark, fab_error)
+
+static void component_free(void *data)
+{
+    FabComponent *component = data;
+
+    for (unsigned i = 0; i < component->port_count; i++) {
+        fab_port_free(component->ports[i]);
+    }
+    g_free(component->ports);
+    g_free(component->name);
+    component->ops->free(component);
+}
+
+FabFabric *fab_fabric_new(SimEngine *engine, uint64_t seed)
+{
+    FabFabric *fabric = g_new0(FabFabric, 1);
+
+    fabric->engine = engine;
+    fabric->seed = seed;
+    fabric->slabs = g_ptr_array_new_with_free_func(g_free);
+    fabric->components = g_ptr_array_new_with_free_func(component_free);
+    fabric->by_name = g_hash_table_new(g_str_hash, g_str_equal);
+    return fabric;
+}
+
+void fab_fabric_free(FabFabric *fabric)
+{
+    if (!fabric) {
+        return;
+    }
+    g_hash_table_unref(fabric->by_name);
+    g_ptr_array_unref(fabric->components);
+    g_ptr_array_unref(fabric->slabs);
+    g_free(fabric);
+}
+
+SimEngine *fab_fabric_engine(const FabFabric *fabric)
+{
+    return fabric->engine;
+}
+
+uint64_t fab_fabric_seed(const FabFabric *fabric)
+{
+    return fabric->seed;
+}
+
+bool fab_fabric_connect(FabComponent *a, unsigned port_a, FabComponent *b,
+                        unsigned port_b, FabSpeed speed, uint32_t width,
+                        SimTime propagation, GError **error)
+{
+    FabComponent *ends[] = {a, b};
+    unsigned ports[] = {port_a, port_b};
+
+    for (unsigned i = 0; i < 2; i++) {
+        if (ports[i] >= ends[i]->port_count) {
+            g_set_error(error, FAB_ERROR, FAB_ERROR_CONNECT,
+                        "%s has no port %u, only 0 to %u", ends[i]->name,
+                        ports[i], ends[i]->port_count - 1);
+            return false;
+        }
+    }
+    return fab_port_connect(a->ports[port_a], b->ports[port_b], speed, width,
+                            propagation, error);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const FabComponent *const *x = a;
+    const FabComponent *const *y = b;
+
+    return strcmp((*x)->name, (*y)->name);
+}
+
+/* The smallest Max_Payload_Size of all ports. One for the whole fabric: an NTB
+ * passes payloads on as they come. */
+static uint32_t common_mps(const FabFabric *fabric)
+{
+    uint32_t mps = 4096;
+
+    for (unsigned i = 0; i < fabric->components->len; i++) {
+        const FabComponent *component = fabric->components->pdata[i];
+
+        for (unsigned j = 0; j < component->port_count; j++) {
+            const FabPort *port = component->ports[j];
+
+            if (port->peer) {
+                mps = MIN(mps, port->params.mps_bytes);
+            }
+        }
+    }
+    return mps;
+}
+
+bool fab_fabric_realize(FabFabric *fabric, GError **error)
+{
+    GPtrArray *components = fabric->components;
+    uint32_t rank = 0, mps = common_mps(fabric);
+
+    g_assert(!fabric->realized);
+    fabric->realized = true;
+    qsort(components->pdata, components->len, sizeof(void *), compare_names);
+    for (unsigned i = 0; i < components->len; i++) {
+        FabComponent *component = components->pdata[i];
+
+        component->rank = rank;
+        rank += FAB_COMPONENT_RANKS;
+        for (unsigned j = 0; j < component->port_count; j++) {
+            component->ports[j]->rank = rank;
+            rank += FAB_PORT_RANKS;
+        }
+    }
+    if (rank > SIM_RANK_MAX) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "%u components are more than one simulation can rank",
+                    components->len);
+        return false;
+    }
+    for (unsigned i = 0; i < components->len; i++) {
+        FabComponent *component = components->pdata[i];
+
+        if (component->kind == FAB_KIND_ROOT &&
+            !fab_enumerate(component, error)) {
+            return false;
+        }
+        for (unsigned j = 0; j < component->port_count; j++) {
+            fab_port_realize(component->ports[j], mps);
+        }
+    }
+    for (unsigned i = 0; i < components->len; i++) {
+        FabComponent *component = components->pdata[i];
+
+        if (!component->ops->realize(component, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+FabComponent *fab_fabric_find(const FabFabric *fabric, const char *name)
+{
+    return g_hash_table_lookup(fabric->by_name, name);
+}
+
+FabComponent *const *fab_fabric_components(const FabFabric *fabric,
+                                           unsigned *ret_count)
+{
+    *ret_count = fabric->components->len;
+    return (FabComponent *const *)fabric->components->pdata;
+}
+
+uint64_t fab_fabric_tlp_hops(const FabFabric *fabric)
+{
+    return fabric->hops;
+}
+
+uint64_t fab_fabric_tlps_alive(const FabFabric *fabric)
+{
+    return fabric->alive;
+}
+
+uint64_t fab_fabric_unsupported(const FabFabric *fabric)
+{
+    return fabric->unsupported;
+}
+
+void fab_fabric_set_trace(FabFabric *fabric, uint32_t categories, FabTraceFn fn,
+                          void *data)
+{
+    fabric->trace_categories = fn ? categories : 0;
+    fabric->trace_fn = fn;
+    fabric->trace_data = data;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_ntb.h"
+
+#include "fab_fabric_priv.h"
+
+#define HOST 0
+
+/* A mapping entry of the window. */
+typedef struct Entry {
+    unsigned cable; /* 0: leads nowhere */
+    FabBusAddr target;
+} Entry;
+
+/* Whose request a tag of ours stands for. */
+typedef struct Proxy {
+    FabBdf requester_id;
+    uint16_t tag;
+    uint16_t cable; /* 0: the tag is free */
+    uint16_t next_free;
+} Proxy;
+
+#define NO_TAG UINT16_MAX
+
+struct FabNtb {
+    FabComponent component;
+    FabNtbParams params;
+    unsigned entry_shift;
+    Entry *entries;
+    uint32_t used_entries;
+    uint32_t requester_count;
+    uint64_t requesters[65536 / 64]; /* bit per Requester ID */
+    Proxy *proxies;
+    uint16_t free_tag;
+    FabFifo tag_wait; /* non-posted requests from the cables, without a tag */
+    FabNtbCounters counters;
+};
+
+static bool is_known(const FabNtb *ntb, FabBdf requester)
+{
+    return ntb->requesters[requester / 64] >> (requester % 64) & 1;
+}
+
+/* A request from the host: into the window, or for a register. */
+static void receive_request(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
+{
+    FabComponent *component = &ntb->component;
+    const FabBar *window = &component->bars[FAB_NTB_WINDOW_BAR];
+    uint64_t offset = tlp->addr - window->addr;
+    const Entry *entry = NULL;
+    FabTlp *cpl;
+
+    if (offset < window->size_bytes) {
+        entry = &ntb->entries[offset >> ntb->entry_shift];
+        if (!entry->cable) {
+            ntb->counters.unmapped++;
+            entry = NULL;
+        } else if (!is_known(ntb, tlp->requester_id)) {
+            ntb->counters.unknown_requester++;
+            entry = NULL;
+        }
+    }
+    if (!entry) {
+        cpl = fab_tlp_refuse(component->fabric, tlp, FAB_STATUS_UR,
+                             component->bdf);
+        if (cpl) {
+            fab_port_send(ingress, HOST, cpl);
+        }
+        return;
+    }
+    ntb->counters.translated++;
+    tlp->addr =
+        entry->target + (offset & ((1ull << ntb->entry_shift) - 1));
+    fab_port_send(component->ports[entry->cable], HOST, tlp);
+}
+
+/* Issues a non-posted request from a cable under a tag of ours. */
+static void proxy_send(FabNtb *ntb, FabTlp *tlp)
+{
+    uint16_t tag = ntb->free_tag;
+    Proxy *proxy = &ntb->proxies[tag];
+    unsigned cable = tlp->ingress->index;
+
+    ntb->free_tag = proxy->next_free;
+    proxy->requester_id = tlp->requester_id;
+    proxy->tag = tlp->tag;
+    proxy->cable = cable;
+    tlp->requester_id = ntb->component.bdf;
+    tlp->tag = tag;
+    fab_port_send(ntb->component.ports[HOST], cable, tlp);
+}
+
+/* A completion from the host for a request of ours: goes back through the
+ * cable under the requester's name. */
+static void receive_completion(FabNtb *ntb, FabTlp *tlp)
+{
+    Proxy *proxy = tlp->tag < ntb->params.tags &&
+                           tlp->requester_id == ntb->component.bdf
+                       ? &ntb->proxies[tlp->tag]
+                       : NULL;
+    uint16_t tag = tlp->tag;
+    unsigned cable;
+
+    if (!proxy || !proxy->cable) {
+        /* Unexpected Completion: dropped (PCIe 5.0 s2.3.2). */
+        fab_tlp_refuse(ntb->component.fabric, tlp, FAB_STATUS_UR,
+                       ntb->component.bdf);
+        return;
+    }
+    cable = proxy->cable;
+    tlp->requester_id = proxy->requester_id;
+    tlp->tag = proxy->tag;
+    if (fab_tlp_is_last_completion(tlp)) {
+        proxy->cable = 0;
+        proxy->next_free = ntb->free_tag;
+        ntb->free_tag = tag;
+    }
+    fab_port_send(ntb->component.ports[cable], HOST, tlp);
+    while (ntb->tag_wait.head && ntb->free_tag != NO_TAG) {
+        proxy_send(ntb, fab_fifo_pop(&ntb->tag_wait));
+    }
+}
+
+static void ntb_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
+{
+    FabNtb *ntb = (FabNtb *)component;
+
+    if (ingress->index == HOST) {
+        if (fab_tlp_is_completion(tlp)) {
+            receive_completion(ntb, tlp);
+        } else {
+            receive_request(ntb, ingress, tlp);
+        }
+    } else if (tlp->cls == FAB_CLASS_NP) {
+        if (ntb->free_tag == NO_TAG) {
+            ntb->counters.tag_waits++;
+            fab_fifo_push(&ntb->tag_wait, tlp);
+        } else {
+            proxy_send(ntb, tlp);
+        }
+    } else if (tlp->cls == FAB_CLASS_P) {
+        tlp->requester_id = component->bdf;
+        fab_port_send(component->ports[HOST], ingress->index, tlp);
+    } else {
+        tlp->completer_id = component->bdf;
+        fab_port_send(component->ports[HOST], ingress->index, tlp);
+    }
+}
+
+static bool ntb_realize(FabComponent *component, GError **error)
+{
+    return true;
+}
+
+static void ntb_free(FabComponent *component)
+{
+    FabNtb *ntb = (FabNtb *)component;
+
+    while (ntb->tag_wait.head) {
+        fab_tlp_free(component->fabric, fab_fifo_pop(&ntb->tag_wait));
+    }
+    g_free(ntb->entries);
+    g_free(ntb->proxies);
+    g_free(ntb);
+}
+
+static const FabComponentOps ntb_ops = {
+    .receive = ntb_receive,
+    .realize = ntb_realize,
+    .free = ntb_free,
+};
+
+FabNtb *fab_ntb_new(FabFabric *fabric, const char *name, unsigned cables,
+                    const FabPortParams *host, const FabPortParams *cable,
+                    const FabNtbParams *params)
+{
+    FabNtb *ntb = g_new0(FabNtb, 1);
+    FabComponent *component = &ntb->component;
+
+    g_assert(cables >= 1 && cables < FAB_SOURCES_MAX);
+    g_assert(params->tags >= 1 && params->tags < NO_TAG);
+    fab_component_init(component, fabric, &ntb_ops, FAB_KIND_NTB, name);
+    ntb->params = *params;
+    ntb->entry_shift =
+        __builtin_ctzll(params->window_bytes) - __builtin_ctz(params->entries);
+    ntb->entries = g_new0(Entry, params->entries);
+    ntb->proxies = g_new0(Proxy, params->tags);
+    for (unsigned i = 0; i < params->tags; i++) {
+        ntb->proxies[i].next_free = i + 1 < params->tags ? i + 1 : NO_TAG;
+    }
+    for (unsigned i = 0; i < FAB_BARS; i++) {
+        component->bars[i] = params->bars[i];
+    }
+    component->bars[FAB_NTB_WINDOW_BAR] = (FabBar){
+        .size_bytes = params->window_bytes,
+        .prefetchable = true,
+        .is_64bit = true,
+    };
+    fab_component_add_port(component, "host", host);
+    for (unsigned i = 1; i <= cables; i++) {
+        g_autofree char *port = g_strdup_printf("cable%u", i - 1);
+
+        fab_component_add_port(component, port, cable);
+    }
+    for (unsigned i = 0; i <= cables; i++) {
+        fab_port_set_sources(component->ports[i], cables + 1);
+    }
+    return ntb;
+}
+
+FabComponent *fab_ntb_component(FabNtb *ntb)
+{
+    return &ntb->component;
+}
+
+FabNtb *fab_component_as_ntb(FabComponent *component)
+{
+    return component->ops == &ntb_ops ? (FabNtb *)component : NULL;
+}
+
+uint64_t fab_ntb_entry_bytes(const FabNtb *ntb)
+{
+    return 1ull << ntb->entry_shift;
+}
+
+uint32_t fab_ntb_free_entries(const FabNtb *ntb)
+{
+    uint32_t reserved = 0, taken;
+
+    for (unsigned i = 1; i < ntb->component.port_count; i++) {
+        reserved += ntb->component.ports[i]->peer ? ntb->params.reserved : 0;
+    }
+    taken = ntb->used_entries + reserved;
+    return taken < ntb->params.entries ? ntb->params.entries - taken : 0;
+}
+
+/* Can entries [@first, +@count) be used for @target on? Those in use must lead
+ * there already. Returns how many of them are free; UINT32_MAX if it cannot. */
+static uint32_t run_cost(const FabNtb *ntb, uint32_t first, uint32_t count,
+                         unsigned cable, FabBusAddr target)
+{
+    uint32_t cost = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const Entry *entry = &ntb->entries[first + i];
+
+        if (!entry->cable) {
+            cost++;
+        } else if (entry->cable != cable ||
+                   entry->target !=
+                       target + ((FabBusAddr)i << ntb->entry_shift)) {
+            return UINT32_MAX;
+        }
+    }
+    return cost;
+}
+
+bool fab_ntb_map(FabNtb *ntb, unsigned cable, FabBusAddr target,
+                 uint64_t size_bytes, FabBusAddr *ret_addr, GError **error)
+{
+    uint64_t entry_bytes = fab_ntb_entry_bytes(ntb);
+    FabBusAddr base = target & ~(entry_bytes - 1);
+    uint64_t count =
+        (target + size_bytes - base + entry_bytes - 1) >> ntb->entry_shift;
+    uint32_t best = 0, best_cost = UINT32_MAX;
+    const FabNtbParams *params = &ntb->params;
+
+    g_assert(cable >= 1 && cable < ntb->component.port_count && size_bytes);
+    for (uint32_t i = 0; count <= params->entries && best_cost > 0 &&
+                         i + count <= params->entries;
+         i++) {
+        uint32_t cost = run_cost(ntb, i, count, cable, base);
+
+        if (cost < best_cost) {
+            best_cost = cost;
+            best = i;
+        }
+    }
+    if (best_cost == UINT32_MAX || best_cost > fab_ntb_free_entries(ntb)) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_WINDOW,
+                    "%s: mapping %" G_GUINT64_FORMAT
+                    " bytes takes %" G_GUINT64_FORMAT
+                    " consecutive mapping entries of %" G_GUINT64_FORMAT
+                    " bytes; %u of %u are free (%u in use, %u reserved for "
+                    "each connected node)",
+                    ntb->component.name, size_bytes, count, entry_bytes,
+                    fab_ntb_free_entries(ntb), params->entries,
+                    ntb->used_entries, params->reserved);
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        Entry *entry = &ntb->entries[best + i];
+
+        entry->cable = cable;
+        entry->target = base + ((FabBusAddr)i << ntb->entry_shift);
+    }
+    ntb->used_entries += best_cost;
+    *ret_addr = ntb->component.bars[FAB_NTB_WINDOW_BAR].addr +
+                ((FabBusAddr)best << ntb->entry_shift) + (target - base);
+    return true;
+}
+
+bool fab_ntb_add_requester(FabNtb *ntb, FabBdf requester, GError **error)
+{
+    if (is_known(ntb, requester)) {
+        return true;
+    }
+    if (ntb->requester_count == ntb->params.requesters) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_WINDOW,
+                    "%s: Requester ID %02x:%02x.%x does not fit: all %u "
+                    "entries of the table are in use",
+                    ntb->component.name, FAB_BDF_BUS(requester),
+                    FAB_BDF_DEV(requester), FAB_BDF_FN(requester),
+                    ntb->params.requesters);
+        return false;
+    }
+    ntb->requesters[requester / 64] |= 1ull << (requester % 64);
+    ntb->requester_count++;
+    return true;
+}
+
+const FabNtbCounters *fab_ntb_counters(const FabNtb *ntb)
+{
+    return &ntb->counters;
+}

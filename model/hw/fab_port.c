@@ -1,0 +1,879 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_port_priv.h"
+
+#include "fab_fabric_priv.h"
+
+/* Framing, sequence number and LCRC of a TLP (PCIe 5.0 s3.6, s4.2). */
+#define TLP_FRAME_BYTES 8
+/* An Ack, Nak or UpdateFC on the wire, framing included (s3.5). */
+#define DLLP_BYTES 8
+
+/* How many queued TLPs behind a blocked one are looked at for RO and IDO. */
+#define RELAXED_DEPTH 16
+
+/* Largest operand of a non-posted request with data: CAS of 128 bits. */
+#define NP_DATA_CREDITS 2
+
+static void port_try_send(FabPort *port);
+
+/* ---- The wire -------------------------------------------------------- */
+
+/* Time of a byte on one lane, encoding included, in 1/FAB_PS_FRACTION ps. */
+static uint64_t lane_byte_time(FabSpeed speed)
+{
+    switch (speed) {
+    case FAB_SPEED_2_5GT: /* 8b/10b */
+        return 4000 * FAB_PS_FRACTION;
+    case FAB_SPEED_5_0GT:
+        return 2000 * FAB_PS_FRACTION;
+    case FAB_SPEED_8_0GT: /* 128b/130b: 1015.625 ps */
+        return 8125 * FAB_PS_FRACTION / 8;
+    case FAB_SPEED_16_0GT:
+        return 8125 * FAB_PS_FRACTION / 16;
+    default:
+        return 8125 * FAB_PS_FRACTION / 32;
+    }
+}
+
+/*
+ * Symbol times of an SKP ordered set and between two of them (PCIe 5.0
+ * s4.2.7): 4 in at most 1538 with 8b/10b, 16 in at most 375 blocks with
+ * 128b/130b.
+ */
+static void port_set_skp(FabPort *port)
+{
+    uint64_t symbol = lane_byte_time(port->speed);
+    bool blocks = port->speed >= FAB_SPEED_8_0GT;
+
+    port->skp_interval = symbol * (blocks ? 375 * 16 : 1538) / FAB_PS_FRACTION;
+    port->skp_time = symbol * (blocks ? 16 : 4) / FAB_PS_FRACTION;
+    port->skp_next = port->skp_interval;
+}
+
+/*
+ * The factor by which a receiver may let TLPs gather before it sends an Ack or
+ * UpdateFC, times ten (PCIe 5.0 s3.6.3.1, tables 3-7 to 3-9).
+ */
+static uint32_t ack_factor_x10(uint32_t width, uint32_t mps_bytes)
+{
+    switch (width) {
+    case 1:
+    case 2:
+    case 4:
+        return mps_bytes <= 256 ? 14 : 10;
+    case 8:
+        return mps_bytes <= 256 ? 25 : 10;
+    case 12:
+    case 16:
+        return mps_bytes <= 256 ? 30 : 20;
+    default:
+        return mps_bytes <= 256 ? 30 : 20;
+    }
+}
+
+/* Bytes of TLPs between two DLLPs of a kind: the Ack latency limit of PCIe 5.0
+ * s3.6.3.1 with the internal delay of each generation. */
+static uint32_t dllp_interval_bytes(FabSpeed speed, uint32_t width,
+                                    uint32_t mps_bytes)
+{
+    uint32_t delay = speed == FAB_SPEED_2_5GT   ? 19
+                     : speed == FAB_SPEED_5_0GT ? 70
+                                                : 115;
+
+    return (mps_bytes + 28) * ack_factor_x10(width, mps_bytes) / (10 * width) +
+           delay;
+}
+
+static inline uint64_t wire_time(const FabPort *port, uint32_t bytes)
+{
+    return bytes * port->byte_time;
+}
+
+/* Time that DLLPs and ordered sets take before a TLP may start at @now. What
+ * fitted into the time the wire was idle costs nothing. */
+static SimTime overhead_time(FabPort *port, SimTime now)
+{
+    SimTime idle = now - port->busy_until;
+    SimTime time = 0;
+
+    if (port->dllp_owed) {
+        uint64_t free_time = (uint64_t)idle * FAB_PS_FRACTION;
+        uint64_t owed = port->dllp_owed;
+
+        port->counters.busy_ps += owed / FAB_PS_FRACTION;
+        if (owed > free_time) {
+            owed += port->time_carry - free_time;
+            time = owed / FAB_PS_FRACTION;
+            port->time_carry = owed % FAB_PS_FRACTION;
+        }
+        port->dllp_owed = 0;
+    }
+    if (now >= port->skp_next && port->skp_interval) {
+        SimTime late = (now - port->skp_next) / port->skp_interval;
+        SimTime due = port->skp_next + late * port->skp_interval;
+
+        if (due < port->busy_until) { /* it had to wait for a TLP */
+            due = port->busy_until;
+        }
+        if (due + port->skp_time > now) {
+            time += due + port->skp_time - now;
+        }
+        port->skp_next += (late + 1) * port->skp_interval;
+    }
+    return time;
+}
+
+/* ---- Credits --------------------------------------------------------- */
+
+static inline bool has_credits(const FabPort *port, const FabTlp *tlp)
+{
+    FabClass cls = tlp->cls;
+
+    return port->header[cls] >= 1 &&
+           port->data[cls] >= fab_tlp_data_credits(tlp);
+}
+
+static void credits_consume(FabPort *port, FabPort *peer, const FabTlp *tlp)
+{
+    FabClass cls = tlp->cls;
+    uint32_t data = fab_tlp_data_credits(tlp);
+
+    if (!(port->unlimited & FAB_UNLIMITED_HEADER(cls))) {
+        port->header[cls]--;
+        peer->granted_header[cls]--;
+    }
+    if (!(port->unlimited & FAB_UNLIMITED_DATA(cls))) {
+        port->data[cls] -= data;
+        peer->granted_data[cls] -= data;
+    }
+}
+
+/* Takes in the credits that have come back by @now. */
+static inline void credits_collect(FabPort *port, SimTime now)
+{
+    while (port->returns_head != port->returns_tail) {
+        FabCreditReturn *ret =
+            &port->returns[port->returns_head & port->returns_mask];
+
+        if (ret->time > now) {
+            return;
+        }
+        port->header[ret->cls] += ret->header;
+        port->data[ret->cls] += ret->data;
+        port->returns_head++;
+    }
+}
+
+static void returns_grow(FabPort *port)
+{
+    uint32_t old = port->returns_mask + 1, size = old * 2;
+    FabCreditReturn *ring = g_new(FabCreditReturn, size);
+
+    for (uint32_t i = 0; i < old; i++) {
+        ring[i] = port->returns[(port->returns_head + i) & port->returns_mask];
+    }
+    g_free(port->returns);
+    port->returns = ring;
+    port->returns_mask = size - 1;
+    port->returns_head = 0;
+    port->returns_tail = old;
+}
+
+/* Enters credits that will be back at the sender @port at @ret.time. They come
+ * nearly in order: buffers are freed at the end of sendings under way. */
+static void returns_insert(FabPort *port, FabCreditReturn ret)
+{
+    uint32_t at;
+
+    if (port->returns_tail - port->returns_head == port->returns_mask + 1) {
+        returns_grow(port);
+    }
+    at = port->returns_tail++;
+    while (at != port->returns_head) {
+        FabCreditReturn *before =
+            &port->returns[(at - 1) & port->returns_mask];
+
+        if (before->time <= ret.time) {
+            break;
+        }
+        port->returns[at & port->returns_mask] = *before;
+        at--;
+    }
+    port->returns[at & port->returns_mask] = ret;
+}
+
+static void port_wake_at(FabPort *port, SimTime time)
+{
+    if (!sim_event_is_pending(&port->send_event)) {
+        sim_event_schedule(&port->send_event, time);
+    } else if (port->send_event.time > time) {
+        sim_event_reschedule(&port->send_event, time);
+    }
+}
+
+/* Sends an UpdateFC for all that is free of @cls in the buffer of @ingress. */
+static void update_fc(FabPort *ingress, FabClass cls, SimTime time)
+{
+    FabPort *sender = ingress->peer;
+    FabCreditReturn ret = {
+        .time = time + ingress->params.credit_latency,
+        .cls = cls,
+        .header = ingress->freed_header[cls],
+        .data = ingress->freed_data[cls],
+    };
+    uint64_t wire = wire_time(ingress, DLLP_BYTES);
+
+    if (ret.time < ingress->busy_until) { /* a TLP is on the wire */
+        ret.time = ingress->busy_until;
+    }
+    ret.time += wire / FAB_PS_FRACTION + ingress->propagation;
+    if (ingress->params.dllp != FAB_DLLP_FREE) {
+        ingress->dllp_owed += wire;
+        ingress->counters.dllps_sent++;
+    }
+    ingress->freed_header[cls] = 0;
+    ingress->freed_data[cls] = 0;
+    ingress->freed_bytes[cls] = 0;
+    ingress->granted_header[cls] += ret.header;
+    ingress->granted_data[cls] += ret.data;
+    returns_insert(sender, ret);
+    if (sender->waiting) {
+        port_wake_at(sender, MAX(ret.time, sender->busy_until));
+    }
+}
+
+void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
+{
+    FabClass cls = tlp->cls;
+    uint32_t unlimited = ingress->peer->unlimited;
+    bool counts_header = !(unlimited & FAB_UNLIMITED_HEADER(cls));
+    bool counts_data = !(unlimited & FAB_UNLIMITED_DATA(cls));
+    uint32_t most;
+
+    if (!counts_header && !counts_data) {
+        return;
+    }
+    if (counts_header) {
+        ingress->freed_header[cls]++;
+    }
+    if (counts_data) {
+        ingress->freed_data[cls] += fab_tlp_data_credits(tlp);
+    }
+    ingress->freed_bytes[cls] += TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
+    most = cls == FAB_CLASS_NP ? NP_DATA_CREDITS : ingress->mps_bytes / 16;
+    /* A sender that may lack credits is told at once (PCIe 5.0 s2.6.1.2). */
+    if (ingress->params.dllp != FAB_DLLP_SPEC ||
+        ingress->freed_bytes[cls] >= ingress->dllp_bytes ||
+        (counts_header && ingress->granted_header[cls] < 2) ||
+        (counts_data && ingress->granted_data[cls] < 2 * most)) {
+        update_fc(ingress, cls, time);
+    }
+}
+
+void fab_port_consume(FabTlp *tlp, SimTime time)
+{
+    FabPort *ingress = tlp->ingress;
+
+    fab_port_release(ingress, tlp, time);
+    fab_tlp_free(ingress->owner->fabric, tlp);
+}
+
+/* The receiver at @ingress owes an Ack for a TLP of @bytes. */
+static inline void ack_owe(FabPort *ingress, uint32_t bytes)
+{
+    if (ingress->params.dllp == FAB_DLLP_FREE) {
+        return;
+    }
+    ingress->ack_bytes += bytes;
+    if (ingress->params.dllp == FAB_DLLP_EACH ||
+        ingress->ack_bytes >= ingress->dllp_bytes) {
+        ingress->ack_bytes = 0;
+        ingress->dllp_owed += wire_time(ingress, DLLP_BYTES);
+        ingress->counters.dllps_sent++;
+    }
+}
+
+/* ---- Choosing what to send ------------------------------------------- */
+
+/* Can the head of a queue go now? If not, notes in @port why. */
+static inline bool can_go(FabPort *port, const FabTlp *tlp, SimTime now)
+{
+    if (tlp->ready_at > now) {
+        port->wake = MIN(port->wake, tlp->ready_at);
+        return false;
+    }
+    if (!has_credits(port, tlp)) {
+        port->starved = true;
+        return false;
+    }
+    return true;
+}
+
+/* May @tlp go before every TLP queued earlier in @source? Those of its own
+ * class that stand before it count too. */
+static bool may_pass_all(const FabSource *source, const FabTlp *tlp)
+{
+    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+        for (const FabTlp *e = source->queue[cls].head;
+             e && e->order < tlp->order; e = e->next) {
+            if (fab_tlp_may_pass(tlp, e) == FAB_PASS_NO) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Heads are blocked: looks behind them for a TLP that RO or IDO lets pass. */
+static FabTlp *pick_relaxed(FabPort *port, FabSource *source, SimTime now)
+{
+    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+        FabTlp *tlp = source->queue[cls].head;
+
+        for (unsigned i = 0; tlp && i < RELAXED_DEPTH; i++, tlp = tlp->next) {
+            if (tlp->attr & (FAB_ATTR_RO | FAB_ATTR_IDO) &&
+                may_pass_all(source, tlp) && can_go(port, tlp, now)) {
+                return tlp;
+            }
+        }
+    }
+    return NULL;
+}
+
+/*
+ * What @source sends next: the oldest TLP, unless it cannot go and a younger
+ * one of another class may pass it.
+ */
+static FabTlp *source_pick(FabPort *port, FabSource *source, SimTime now)
+{
+    FabTlp *heads[FAB_CLASSES];
+    unsigned count = 0;
+    bool posted_waits = false;
+
+    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+        FabTlp *tlp = source->queue[cls].head;
+        unsigned at = count;
+
+        if (!tlp) {
+            continue;
+        }
+        for (; at > 0 && heads[at - 1]->order > tlp->order; at--) {
+            heads[at] = heads[at - 1];
+        }
+        heads[at] = tlp;
+        count++;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        FabTlp *tlp = heads[i];
+
+        /* Of the other classes only posted TLPs can forbid passing. */
+        if (posted_waits) {
+            continue;
+        }
+        if (can_go(port, tlp, now)) {
+            return tlp;
+        }
+        posted_waits |= tlp->cls == FAB_CLASS_P;
+    }
+    return source->relaxed ? pick_relaxed(port, source, now) : NULL;
+}
+
+static void source_remove(FabPort *port, unsigned index, FabTlp *tlp)
+{
+    FabSource *source = &port->sources[index];
+    FabFifo *queue = &source->queue[tlp->cls];
+
+    if (G_LIKELY(queue->head == tlp)) {
+        fab_fifo_pop(queue);
+    } else {
+        FabTlp *before = queue->head;
+
+        while (before->next != tlp) {
+            before = before->next;
+        }
+        before->next = tlp->next;
+        if (queue->tail == tlp) {
+            queue->tail = before;
+        }
+        queue->count--;
+    }
+    if (tlp->attr & (FAB_ATTR_RO | FAB_ATTR_IDO)) {
+        source->relaxed--;
+    }
+    if (!source->queue[FAB_CLASS_P].head && !source->queue[FAB_CLASS_NP].head &&
+        !source->queue[FAB_CLASS_CPL].head) {
+        port->active &= ~(1ull << index);
+        source->deficit_bytes = 0;
+    }
+}
+
+/* The active source at or after @from, cyclically. */
+static inline unsigned next_active(uint64_t active, unsigned from)
+{
+    uint64_t upper = active >> from << from;
+
+    return __builtin_ctzll(upper ? upper : active);
+}
+
+/* Each source in turn. */
+static FabTlp *arbitrate_round_robin(FabPort *port, SimTime now,
+                                     unsigned *ret_source)
+{
+    uint64_t left = port->active;
+    unsigned index = port->round_robin;
+
+    while (left) {
+        FabTlp *tlp;
+
+        index = next_active(left, index);
+        tlp = source_pick(port, &port->sources[index], now);
+        if (tlp) {
+            port->round_robin = (index + 1) % FAB_SOURCES_MAX;
+            *ret_source = index;
+            return tlp;
+        }
+        left &= ~(1ull << index);
+    }
+    return NULL;
+}
+
+/* Each source in turn for bytes in proportion to its weight (deficit round
+ * robin; a quantum holds the largest TLP, so one visit suffices). */
+static FabTlp *arbitrate_weighted(FabPort *port, SimTime now,
+                                  unsigned *ret_source)
+{
+    const uint32_t quantum = TLP_FRAME_BYTES + 16 + 4096 + 4;
+    uint64_t left = port->active;
+    unsigned index = port->round_robin;
+    FabSource *source = &port->sources[index];
+    FabTlp *tlp = NULL;
+
+    if (left >> index & 1) {
+        tlp = source_pick(port, source, now);
+    }
+    if (!tlp || source->deficit_bytes < fab_tlp_bytes(tlp)) {
+        for (tlp = NULL; left && !tlp; left &= ~(1ull << index)) {
+            index = next_active(left, (index + 1) % FAB_SOURCES_MAX);
+            source = &port->sources[index];
+            tlp = source_pick(port, source, now);
+        }
+        if (!tlp) {
+            return NULL;
+        }
+        source->deficit_bytes += source->weight * quantum;
+        port->round_robin = index;
+    }
+    source->deficit_bytes -= fab_tlp_bytes(tlp);
+    *ret_source = index;
+    return tlp;
+}
+
+/* The TLP that was queued first. */
+static FabTlp *arbitrate_oldest(FabPort *port, SimTime now,
+                                unsigned *ret_source)
+{
+    FabTlp *oldest = NULL;
+
+    for (uint64_t left = port->active; left; left &= left - 1) {
+        unsigned index = __builtin_ctzll(left);
+        FabTlp *tlp = source_pick(port, &port->sources[index], now);
+
+        if (tlp && (!oldest || tlp->order < oldest->order)) {
+            oldest = tlp;
+            *ret_source = index;
+        }
+    }
+    return oldest;
+}
+
+static FabTlp *arbitrate(FabPort *port, SimTime now, unsigned *ret_source)
+{
+    switch (port->params.arbitration) {
+    case FAB_ARBITRATION_WEIGHTED:
+        return arbitrate_weighted(port, now, ret_source);
+    case FAB_ARBITRATION_OLDEST:
+        return arbitrate_oldest(port, now, ret_source);
+    default:
+        return arbitrate_round_robin(port, now, ret_source);
+    }
+}
+
+/* ---- Sending --------------------------------------------------------- */
+
+static SimTime service_time(const FabService *service, const FabTlp *tlp)
+{
+    uint32_t beats =
+        (fab_tlp_bytes(tlp) + service->beat_bytes - 1) / service->beat_bytes;
+
+    return (beats + service->gap_beats) * service->beat_ps;
+}
+
+static void trace_link(FabPort *port, const FabTlp *tlp, SimTime start,
+                       SimTime end)
+{
+    FabFabric *fabric = port->owner->fabric;
+    FabTraceRecord record = {FAB_TRACE_LINK, port, tlp,
+                             start,          end,  tlp->arrive_at};
+
+    fabric->trace_fn(fabric->trace_data, &record);
+}
+
+static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
+{
+    FabPort *peer = port->peer;
+    FabFabric *fabric = port->owner->fabric;
+    uint32_t bytes = TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
+    SimTime start = now, time, end;
+    uint64_t wire;
+
+    if (port->dllp_owed || now >= port->skp_next) {
+        start += overhead_time(port, now);
+    }
+    wire = wire_time(port, bytes) + port->time_carry;
+    time = wire / FAB_PS_FRACTION;
+    port->time_carry = wire % FAB_PS_FRACTION;
+    if (port->params.service.beat_bytes) {
+        time = MAX(time, service_time(&port->params.service, tlp));
+    }
+    end = start + time;
+    port->busy_until = end;
+
+    credits_consume(port, peer, tlp);
+    if (tlp->ingress) {
+        fab_port_release(tlp->ingress, tlp, end);
+    }
+    tlp->ingress = peer;
+    tlp->tail_at = end + peer->propagation + peer->params.latency;
+    tlp->arrive_at =
+        peer->params.forwarding == FAB_FORWARDING_CUT_THROUGH
+            ? start + peer->propagation + peer->params.latency
+            : tlp->tail_at;
+    tlp->ready_at = 0;
+    tlp->hops++;
+    fabric->hops++;
+    ack_owe(peer, bytes);
+
+    port->counters.tlps_sent[tlp->cls]++;
+    port->counters.payload_sent_bytes += tlp->payload_bytes;
+    port->counters.wire_sent_bytes += bytes;
+    port->counters.busy_ps += time;
+    if (port->waiting) {
+        port->waiting = false;
+        port->counters.credit_wait_ps += now - port->waiting_since;
+    }
+    if (G_UNLIKELY(fabric->trace_categories & FAB_TRACE_LINK)) {
+        trace_link(port, tlp, start, end);
+    }
+    fab_fifo_push(&port->flight, tlp);
+    if (port->flight.head == tlp) {
+        sim_event_schedule(&port->arrive_event, tlp->arrive_at);
+    }
+}
+
+/* Nothing could go: arranges for the next try. */
+static void port_wait(FabPort *port, SimTime now)
+{
+    if (port->starved) {
+        if (!port->waiting) {
+            port->waiting = true;
+            port->waiting_since = now;
+        }
+        if (port->returns_head != port->returns_tail) {
+            SimTime back =
+                port->returns[port->returns_head & port->returns_mask].time;
+
+            port->wake = MIN(port->wake, back);
+        }
+    }
+    if (port->wake != SIM_TIME_NONE) {
+        port_wake_at(port, port->wake);
+    }
+}
+
+/* The wire is free: sends the TLP whose turn it is, if any can go. */
+static void port_try_send(FabPort *port)
+{
+    SimTime now = sim_engine_now(port->owner->engine);
+    FabSource *source;
+    unsigned index;
+    FabTlp *tlp;
+
+    credits_collect(port, now);
+    port->wake = SIM_TIME_NONE;
+    port->starved = false;
+    tlp = arbitrate(port, now, &index);
+    if (!tlp) {
+        port_wait(port, now);
+        return;
+    }
+    source_remove(port, index, tlp);
+    transmit(port, tlp, now);
+    if (port->active) {
+        port_wake_at(port, port->busy_until);
+    }
+    source = &port->sources[index];
+    if (source->room) {
+        source->room(source->owner, port);
+    }
+}
+
+static void port_send_event(SimEvent *event)
+{
+    FabPort *port = SIM_CONTAINER_OF(event, FabPort, send_event);
+
+    if (!port->active) {
+        return;
+    }
+    if (event->time < port->busy_until) {
+        sim_event_schedule(event, port->busy_until);
+        return;
+    }
+    port_try_send(port);
+}
+
+void fab_port_send(FabPort *port, unsigned source, FabTlp *tlp)
+{
+    SimTime now = sim_engine_now(port->owner->engine);
+    FabSource *queue = &port->sources[source];
+
+    tlp->order = port->order++;
+    if (tlp->tail_at > now) {
+        /* Cut-through must not run dry: the last byte leaves no earlier than
+         * it has come in. One ps is what rounding may cost. */
+        SimTime time = wire_time(port, TLP_FRAME_BYTES + fab_tlp_bytes(tlp)) /
+                           FAB_PS_FRACTION +
+                       1;
+
+        tlp->ready_at = MAX(tlp->ready_at, tlp->tail_at - time);
+    }
+    fab_fifo_push(&queue->queue[tlp->cls], tlp);
+    if (tlp->attr & (FAB_ATTR_RO | FAB_ATTR_IDO)) {
+        queue->relaxed++;
+    }
+    port->active |= 1ull << source;
+    if (now >= port->busy_until) {
+        port_try_send(port);
+    } else {
+        port_wake_at(port, port->busy_until);
+    }
+}
+
+static void port_arrive_event(SimEvent *event)
+{
+    FabPort *port = SIM_CONTAINER_OF(event, FabPort, arrive_event);
+    FabPort *peer = port->peer;
+    FabTlp *tlp = fab_fifo_pop(&port->flight);
+
+    if (port->flight.head) {
+        sim_event_schedule(event, port->flight.head->arrive_at);
+    }
+    peer->owner->ops->receive(peer->owner, peer, tlp);
+}
+
+/* ---- Life ------------------------------------------------------------ */
+
+FabPort *fab_port_new(FabComponent *owner, const char *name, unsigned index,
+                      const FabPortParams *params)
+{
+    FabPort *port = g_new0(FabPort, 1);
+
+    port->owner = owner;
+    port->name = g_strdup(name);
+    port->index = index;
+    port->params = *params;
+    fab_port_set_sources(port, 1);
+    return port;
+}
+
+static void fifo_free(FabFabric *fabric, FabFifo *fifo)
+{
+    while (fifo->head) {
+        fab_tlp_free(fabric, fab_fifo_pop(fifo));
+    }
+}
+
+void fab_port_free(FabPort *port)
+{
+    FabFabric *fabric;
+
+    if (!port) {
+        return;
+    }
+    fabric = port->owner->fabric;
+    for (unsigned i = 0; i < port->source_count; i++) {
+        for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+            fifo_free(fabric, &port->sources[i].queue[cls]);
+        }
+    }
+    fifo_free(fabric, &port->flight);
+    sim_event_cancel(&port->send_event);
+    sim_event_cancel(&port->arrive_event);
+    g_free(port->returns);
+    g_free(port->sources);
+    g_free(port->name);
+    g_free(port);
+}
+
+void fab_port_set_sources(FabPort *port, unsigned count)
+{
+    g_assert(count >= 1 && count <= FAB_SOURCES_MAX && !port->active);
+    g_free(port->sources);
+    port->sources = g_new0(FabSource, count);
+    port->source_count = count;
+    for (unsigned i = 0; i < count; i++) {
+        port->sources[i].weight = 1;
+    }
+}
+
+void fab_port_set_room(FabPort *port, unsigned source, FabRoomFn room,
+                       void *owner)
+{
+    port->sources[source].room = room;
+    port->sources[source].owner = owner;
+}
+
+static bool check_free(const FabPort *port, GError **error)
+{
+    if (port->peer) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONNECT,
+                    "%s.%s is already connected to %s.%s", port->owner->name,
+                    port->name, port->peer->owner->name, port->peer->name);
+        return false;
+    }
+    return true;
+}
+
+bool fab_port_connect(FabPort *a, FabPort *b, FabSpeed speed, uint32_t width,
+                      SimTime propagation, GError **error)
+{
+    FabSpeed max_speed = MIN(a->params.max_speed, b->params.max_speed);
+    uint32_t max_width = MIN(a->params.max_width, b->params.max_width);
+    FabPort *ends[] = {a, b};
+
+    if (!check_free(a, error) || !check_free(b, error)) {
+        return false;
+    }
+    if (speed > max_speed || width > max_width) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONNECT,
+                    "%s.%s and %s.%s can do x%u at %s at most", a->owner->name,
+                    a->name, b->owner->name, b->name, max_width,
+                    fab_speed_name(max_speed));
+        return false;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        FabPort *port = ends[i];
+
+        port->peer = ends[1 - i];
+        port->speed = speed ? speed : max_speed;
+        port->width = width ? width : max_width;
+        port->propagation = propagation;
+        port->byte_time = lane_byte_time(port->speed) / port->width;
+        port_set_skp(port);
+    }
+    return true;
+}
+
+/* What the peer's receive buffer grants at initialisation. */
+static void credits_init(FabPort *port)
+{
+    FabPort *peer = port->peer;
+    const FabCredits *credits = &peer->params.credits;
+    uint32_t finite = 1;
+
+    port->unlimited = 0;
+    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+        port->header[cls] = credits->header[cls];
+        port->data[cls] = credits->data[cls];
+        peer->granted_header[cls] = credits->header[cls];
+        peer->granted_data[cls] = credits->data[cls];
+        if (credits->header[cls] == FAB_CREDITS_INFINITE) {
+            port->unlimited |= FAB_UNLIMITED_HEADER(cls);
+        } else {
+            finite += credits->header[cls];
+        }
+        if (credits->data[cls] == FAB_CREDITS_INFINITE) {
+            port->unlimited |= FAB_UNLIMITED_DATA(cls);
+        }
+    }
+    port->returns_mask = 15;
+    while (port->returns_mask < finite && port->returns_mask < 1023) {
+        port->returns_mask = 2 * port->returns_mask + 1;
+    }
+    port->returns = g_new0(FabCreditReturn, port->returns_mask + 1);
+}
+
+void fab_port_realize(FabPort *port, uint32_t mps_bytes)
+{
+    SimEngine *engine = port->owner->engine;
+
+    sim_event_init(&port->send_event, engine, port_send_event,
+                   SIM_PRIORITY_NORMAL, port->rank);
+    sim_event_init(&port->arrive_event, engine, port_arrive_event,
+                   SIM_PRIORITY_NORMAL, port->rank + 1);
+    port->mps_bytes = mps_bytes;
+    if (!port->peer) {
+        return;
+    }
+    port->dllp_bytes =
+        dllp_interval_bytes(port->speed, port->width, mps_bytes);
+    credits_init(port);
+}
+
+/* ---- What others may know -------------------------------------------- */
+
+const char *fab_port_name(const FabPort *port)
+{
+    return port->name;
+}
+
+FabComponent *fab_port_owner(const FabPort *port)
+{
+    return port->owner;
+}
+
+unsigned fab_port_index(const FabPort *port)
+{
+    return port->index;
+}
+
+FabPort *fab_port_peer(const FabPort *port)
+{
+    return port->peer;
+}
+
+FabSpeed fab_port_speed(const FabPort *port)
+{
+    return port->speed;
+}
+
+uint32_t fab_port_width(const FabPort *port)
+{
+    return port->width;
+}
+
+uint32_t fab_port_mps_bytes(const FabPort *port)
+{
+    return port->mps_bytes;
+}
+
+const FabBridge *fab_port_bridge(const FabPort *port)
+{
+    return port->has_bridge ? &port->bridge : NULL;
+}
+
+const FabPortCounters *fab_port_counters(const FabPort *port)
+{
+    return &port->counters;
+}
+
+const char *fab_speed_name(FabSpeed speed)
+{
+    static const char *const names[] = {
+        [FAB_SPEED_2_5GT] = "2.5GT/s",   [FAB_SPEED_5_0GT] = "5.0GT/s",
+        [FAB_SPEED_8_0GT] = "8.0GT/s",   [FAB_SPEED_16_0GT] = "16.0GT/s",
+        [FAB_SPEED_32_0GT] = "32.0GT/s",
+    };
+
+    return speed >= FAB_SPEED_2_5GT && speed <= FAB_SPEED_32_0GT ? names[speed]
+                                                                 : "?";
+}

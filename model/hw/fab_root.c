@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_root_priv.h"
+
+#define ROOT_BDF FAB_BDF(0, 0, 0)
+
+/* Device addresses are given out from here: above any memory or BAR. */
+#define IOVA_BASE (1ull << 46)
+
+/* Where an MSI goes (Intel SDM 3A s11.11; never translated). */
+#define MSI_BASE  0xfee00000u
+#define MSI_BYTES 0x100000u
+
+/* A range that devices reach at another address. */
+typedef struct IovaMap {
+    FabBusAddr addr;
+    uint64_t size_bytes;
+    FabBusAddr iova;
+} IovaMap;
+
+/* ---- Memory ---------------------------------------------------------- */
+
+/* Makes the completions of a read: each but the last ends on a Read Completion
+ * Boundary (PCIe 5.0 s2.3.1.1). */
+static void read_complete(FabRoot *root, FabTlp *request)
+{
+    FabFabric *fabric = root->component.fabric;
+    FabPort *port = request->ingress;
+    const FabRootParams *params = &root->params;
+    FabBusAddr addr = request->addr;
+    uint32_t left = request->request_bytes;
+    uint32_t largest = MIN(params->completion_bytes, port->mps_bytes);
+
+    while (left > 0) {
+        FabTlp *cpl = fab_tlp_new(fabric, FAB_TLP_CPLD);
+        FabBusAddr end = (addr + largest) & ~(FabBusAddr)(params->rcb_bytes - 1);
+        uint32_t bytes = MIN(left, end - addr);
+
+        cpl->addr = addr;
+        cpl->requester_id = request->requester_id;
+        cpl->completer_id = ROOT_BDF;
+        cpl->tag = request->tag;
+        cpl->attr = request->attr;
+        cpl->ecrc = request->ecrc;
+        cpl->flow = request->flow;
+        cpl->payload_bytes = bytes;
+        cpl->request_bytes = left;
+        addr += bytes;
+        left -= bytes;
+        fab_port_send(port, root_host_source(root), cpl);
+    }
+    root->counters.memory_read_bytes += request->request_bytes;
+    fab_port_consume(request, sim_engine_now(root->component.engine));
+}
+
+/* Begins reads that wait, in turn by root port, as long as memory takes more.
+ * A port whose completions pile up must wait. */
+static void reads_begin(FabRoot *root)
+{
+    SimTime now = sim_engine_now(root->component.engine);
+
+    for (unsigned idle = 0;
+         idle < root->ports && root->reading.count < root->params.memory.reads;
+         idle++) {
+        unsigned index = root->read_turn;
+        RootIngress *ingress = &root->ingress[index];
+        FabPort *port = root->component.ports[index];
+        FabTlp *tlp;
+
+        root->read_turn = (index + 1) % root->ports;
+        if (!ingress->reads.head ||
+            fab_port_queued(port, root_host_source(root), FAB_CLASS_CPL) >=
+                root->params.memory.reads) {
+            continue;
+        }
+        tlp = fab_fifo_pop(&ingress->reads);
+        tlp->tail_at =
+            fab_memory_read(root->memory, now, tlp->request_bytes);
+        fab_fifo_push(&root->reading, tlp);
+        if (root->reading.head == tlp) {
+            sim_event_schedule(&root->read_event, tlp->tail_at);
+        }
+        idle = -1; /* all root ports get another look */
+    }
+}
+
+static void read_event(SimEvent *event)
+{
+    FabRoot *root = SIM_CONTAINER_OF(event, FabRoot, read_event);
+    FabTlp *tlp = fab_fifo_pop(&root->reading);
+
+    if (root->reading.head) {
+        sim_event_schedule(event, root->reading.head->tail_at);
+    }
+    read_complete(root, tlp);
+    reads_begin(root);
+}
+
+static void visible_event(SimEvent *event)
+{
+    FabRoot *root = SIM_CONTAINER_OF(event, FabRoot, visible_event);
+    FabTlp *tlp = fab_fifo_pop(&root->visible);
+    FabBusAddr addr = tlp->addr;
+    uint64_t data = tlp->data;
+    uint32_t bytes = tlp->payload_bytes;
+
+    if (root->visible.head) {
+        sim_event_schedule(event, root->visible.head->ready_at);
+    }
+    if (tlp->ingress) {
+        fab_port_consume(tlp, event->time);
+    } else {
+        fab_tlp_free(root->component.fabric, tlp);
+    }
+    fab_memory_notify(root->memory, addr, bytes, data);
+}
+
+/* Takes the write @tlp, from a port or the CPU. */
+static void memory_write(FabRoot *root, FabTlp *tlp)
+{
+    SimTime now = sim_engine_now(root->component.engine);
+    SimTime time = fab_memory_write(root->memory, now, tlp->payload_bytes);
+
+    root->counters.memory_written_bytes += tlp->payload_bytes;
+    if (fab_memory_watched(root->memory)) {
+        tlp->ready_at = time;
+        fab_fifo_push(&root->visible, tlp);
+        if (root->visible.head == tlp) {
+            sim_event_schedule(&root->visible_event, time);
+        }
+    } else if (tlp->ingress) {
+        fab_port_consume(tlp, time);
+    } else {
+        fab_tlp_free(root->component.fabric, tlp);
+    }
+}
+
+/* ---- Requests -------------------------------------------------------- */
+
+FabPort *fab_root_route(FabRoot *root, FabBusAddr addr)
+{
+    for (unsigned i = 0; i < root->ports; i++) {
+        FabPort *port = root->component.ports[i];
+        const FabBridge *bridge = &port->bridge;
+
+        if (port->peer &&
+            ((addr >= bridge->memory.base && addr <= bridge->memory.limit) ||
+             (addr >= bridge->prefetchable.base &&
+              addr <= bridge->prefetchable.limit))) {
+            return port;
+        }
+    }
+    return NULL;
+}
+
+static void refuse(FabRoot *root, FabTlp *tlp)
+{
+    FabPort *port = tlp->ingress;
+    FabTlp *cpl = fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR,
+                                 ROOT_BDF);
+
+    if (cpl) {
+        fab_port_send(port, root_host_source(root), cpl);
+    }
+}
+
+/* @tlp has a host address, and all that must go before it has gone. */
+static void dispatch(FabRoot *root, FabTlp *tlp)
+{
+    FabPort *from = tlp->ingress, *to;
+    uint32_t bytes = MAX(tlp->payload_bytes, tlp->request_bytes);
+
+    if (fab_memory_contains(root->memory, tlp->addr, bytes)) {
+        if (tlp->cls == FAB_CLASS_P) {
+            memory_write(root, tlp);
+        } else {
+            fab_fifo_push(&root->ingress[from->index].reads, tlp);
+            reads_begin(root);
+        }
+        return;
+    }
+    to = fab_root_route(root, tlp->addr);
+    if (to) {
+        /* Perhaps down where it came up: ACS redirect sends requests between
+         * two devices below one root port this way. */
+        fab_root_forward_request(root, from, to, tlp);
+    } else if (tlp->addr - MSI_BASE < MSI_BYTES && tlp->cls == FAB_CLASS_P) {
+        memory_write(root, tlp);
+    } else {
+        refuse(root, tlp);
+    }
+}
+
+/* Dispatches what the last dispatched posted request held back. */
+static void dispatch_more(FabRoot *root, RootIngress *ingress)
+{
+    for (;;) {
+        FabTlp *posted = ingress->posted.head, *other = ingress->others.head;
+
+        if (other && other->order <= ingress->posted_dispatched) {
+            dispatch(root, fab_fifo_pop(&ingress->others));
+        } else if (posted && posted->order == ingress->posted_dispatched) {
+            ingress->posted_dispatched++;
+            dispatch(root, fab_fifo_pop(&ingress->posted));
+        } else {
+            return;
+        }
+    }
+}
+
+/* Keeps posted requests that wait for an earlier one by number; translations
+ * come back nearly in order. */
+static void posted_insert(RootIngress *ingress, FabTlp *tlp)
+{
+    FabTlp *before = NULL, *after = ingress->posted.head;
+
+    if (!after || ingress->posted.tail->order < tlp->order) {
+        fab_fifo_push(&ingress->posted, tlp);
+        return;
+    }
+    while (after->order < tlp->order) {
+        before = after;
+        after = after->next;
+    }
+    tlp->next = after;
+    if (before) {
+        before->next = tlp;
+    } else {
+        ingress->posted.head = tlp;
+    }
+    ingress->posted.count++;
+}
+
+static void translated(FabRoot *root, FabTlp *tlp)
+{
+    RootIngress *ingress = &root->ingress[tlp->ingress->index];
+
+    if (tlp->cls == FAB_CLASS_P) {
+        if (tlp->order != ingress->posted_dispatched) {
+            posted_insert(ingress, tlp);
+            return;
+        }
+        ingress->posted_dispatched++;
+        dispatch(root, tlp);
+    } else if (tlp->order <= ingress->posted_dispatched) {
+        dispatch(root, tlp);
+        return;
+    } else {
+        fab_fifo_push(&ingress->others, tlp);
+        return;
+    }
+    if (ingress->posted.head || ingress->others.head) {
+        dispatch_more(root, ingress);
+    }
+}
+
+/* An address that reaches nothing. */
+#define FAULT_ADDR (UINT64_MAX & ~0xfffull)
+
+static void translate_done(void *owner, FabTlp *tlp, FabBusAddr phys,
+                           bool fault)
+{
+    /* A faulting request keeps its place in the order, and is then refused. */
+    tlp->addr = fault ? FAULT_ADDR : phys;
+    translated(owner, tlp);
+}
+
+static void request_receive(FabRoot *root, FabTlp *tlp)
+{
+    RootIngress *ingress = &root->ingress[tlp->ingress->index];
+    FabBusAddr phys;
+
+    tlp->order = tlp->cls == FAB_CLASS_P ? ingress->posted_received++
+                                         : ingress->posted_received;
+    if (!root->iommu || tlp->addr - MSI_BASE < MSI_BYTES) {
+        translated(root, tlp);
+        return;
+    }
+    switch (fab_iommu_translate(root->iommu, tlp, &phys)) {
+    case FAB_TRANSLATION_DONE:
+        translate_done(root, tlp, phys, false);
+        break;
+    case FAB_TRANSLATION_FAULT:
+        translate_done(root, tlp, 0, true);
+        break;
+    case FAB_TRANSLATION_PENDING:
+        break;
+    }
+}
+
+static void completion_receive(FabRoot *root, FabPort *ingress, FabTlp *tlp)
+{
+    if (tlp->requester_id == ROOT_BDF) {
+        if (tlp->tag < root->params.forwarded_reads) {
+            fab_root_forward_completion(root, ingress, tlp);
+        } else {
+            fab_root_core_completion(root, tlp);
+        }
+        return;
+    }
+    /* For a device below another root port, sent up by ACS redirect. */
+    for (unsigned i = 0; i < root->ports; i++) {
+        FabPort *port = root->component.ports[i];
+        unsigned bus = FAB_BDF_BUS(tlp->requester_id);
+
+        if (port->peer && bus >= port->bridge.secondary &&
+            bus <= port->bridge.subordinate) {
+            tlp->ready_at = tlp->tail_at + root->params.transit;
+            fab_port_send(port, ingress->index, tlp);
+            return;
+        }
+    }
+    fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR, ROOT_BDF);
+}
+
+static void root_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
+{
+    FabRoot *root = (FabRoot *)component;
+
+    if (fab_tlp_is_completion(tlp)) {
+        completion_receive(root, ingress, tlp);
+    } else {
+        request_receive(root, tlp);
+    }
+}
+
+/* ---- Life ------------------------------------------------------------ */
+
+/* A TLP of the host has left @port: completions make room for reads. */
+static void host_room(void *owner, FabPort *port)
+{
+    FabRoot *root = owner;
+
+    if (root->ingress[port->index].reads.head) {
+        reads_begin(root);
+    }
+}
+
+/* A TLP forwarded to @port has left; which path it came on is not told. */
+static void forward_room(void *owner, FabPort *port)
+{
+    FabRoot *root = owner;
+
+    for (unsigned i = 0; i < root->ports; i++) {
+        fab_root_forward_advance(root, i, port->index);
+    }
+}
+
+static bool root_realize(FabComponent *component, GError **error)
+{
+    FabRoot *root = (FabRoot *)component;
+    SimEngine *engine = component->engine;
+
+    if (!fab_memory_check(root->memory, error) ||
+        (root->iommu &&
+         !fab_iommu_realize(root->iommu, component->rank, error))) {
+        g_prefix_error(error, "%s: ", component->name);
+        return false;
+    }
+    root->ports = component->port_count;
+    root->ingress = g_new0(RootIngress, root->ports);
+    root->forward = g_new0(RootForward, root->ports * root->ports);
+    for (unsigned i = 0; i < root->ports; i++) {
+        FabPort *port = component->ports[i];
+
+        fab_port_set_sources(port, root->ports + 1);
+        for (unsigned j = 0; j < root->ports; j++) {
+            fab_port_set_room(port, j, forward_room, root);
+        }
+        fab_port_set_room(port, root_host_source(root), host_room, root);
+    }
+    sim_event_init(&root->read_event, engine, read_event, SIM_PRIORITY_NORMAL,
+                   component->rank + 1);
+    sim_event_init(&root->visible_event, engine, visible_event,
+                   SIM_PRIORITY_NORMAL, component->rank + 2);
+    fab_root_forward_init(root);
+    fab_root_core_init(root);
+    return true;
+}
+
+static void fifo_clear(FabFabric *fabric, FabFifo *fifo)
+{
+    while (fifo->head) {
+        fab_tlp_free(fabric, fab_fifo_pop(fifo));
+    }
+}
+
+static void root_free(FabComponent *component)
+{
+    FabRoot *root = (FabRoot *)component;
+    FabFabric *fabric = component->fabric;
+
+    for (unsigned i = 0; i < root->ports; i++) {
+        fifo_clear(fabric, &root->ingress[i].posted);
+        fifo_clear(fabric, &root->ingress[i].others);
+        fifo_clear(fabric, &root->ingress[i].reads);
+    }
+    fifo_clear(fabric, &root->reading);
+    fifo_clear(fabric, &root->visible);
+    sim_event_cancel(&root->read_event);
+    sim_event_cancel(&root->visible_event);
+    fab_root_forward_free(root);
+    fab_root_core_free(root);
+    fab_iommu_free(root->iommu);
+    fab_memory_free(root->memory);
+    g_array_unref(root->iova_maps);
+    g_free(root->ingress);
+    g_free(root->forward);
+    g_free(root);
+}
+
+static const FabComponentOps root_ops = {
+    .receive = root_receive,
+    .realize = root_realize,
+    .free = root_free,
+};
+
+FabRoot *fab_root_new(FabFabric *fabric, const char *name,
+                      const FabRootParams *params)
+{
+    FabRoot *root = g_new0(FabRoot, 1);
+
+    g_assert(params->forwarded_reads >= 1 && params->forwarded_reads < 4096);
+    g_assert(params->rcb_bytes == 64 || params->rcb_bytes == 128);
+    root->params = *params;
+    root->params.completion_bytes =
+        MAX(params->completion_bytes, params->rcb_bytes);
+    fab_component_init(&root->component, fabric, &root_ops, FAB_KIND_ROOT,
+                       name);
+    root->memory = fab_memory_new(&params->memory, params->mmio.low_base);
+    if (params->iommu.enabled) {
+        root->iommu = fab_iommu_new(fabric->engine, &params->iommu);
+        fab_iommu_set_done(root->iommu, translate_done, root);
+    }
+    root->iova_maps = g_array_new(FALSE, FALSE, sizeof(IovaMap));
+    root->iova_next = IOVA_BASE;
+    return root;
+}
+
+FabComponent *fab_root_component(FabRoot *root)
+{
+    return &root->component;
+}
+
+FabRoot *fab_component_as_root(FabComponent *component)
+{
+    return component->ops == &root_ops ? (FabRoot *)component : NULL;
+}
+
+const FabRootParams *fab_root_params(const FabRoot *root)
+{
+    return &root->params;
+}
+
+FabPort *fab_root_add_port(FabRoot *root, const char *name,
+                           const FabPortParams *params)
+{
+    FabPortParams store = *params;
+
+    /* The root acts on whole TLPs. */
+    store.forwarding = FAB_FORWARDING_STORE;
+    g_assert(root->component.port_count + 1 < FAB_SOURCES_MAX);
+    return fab_component_add_port(&root->component, name, &store);
+}
+
+bool fab_root_alloc(FabRoot *root, uint64_t size_bytes, uint64_t align_bytes,
+                    FabBusAddr *ret_addr)
+{
+    return fab_memory_alloc(root->memory, size_bytes, align_bytes, ret_addr);
+}
+
+bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
+                      FabBusAddr *ret_device_addr, GError **error)
+{
+    uint64_t page = root->params.iommu.page_bytes;
+    FabBusAddr base, end;
+    IovaMap map;
+
+    if (!root->iommu) {
+        *ret_device_addr = addr;
+        return true;
+    }
+    base = addr & ~(page - 1);
+    end = (addr + size_bytes + page - 1) & ~(page - 1);
+    for (unsigned i = 0; i < root->iova_maps->len; i++) {
+        map = g_array_index(root->iova_maps, IovaMap, i);
+        if (base >= map.addr && end <= map.addr + map.size_bytes) {
+            *ret_device_addr = map.iova + (addr - map.addr);
+            return true;
+        }
+    }
+    map = (IovaMap){base, end - base, root->iova_next};
+    if (!fab_iommu_map(root->iommu, map.iova, map.addr, map.size_bytes, page,
+                       error)) {
+        g_prefix_error(error, "%s: ", root->component.name);
+        return false;
+    }
+    /* A page between two mappings catches what runs past the end of one. */
+    root->iova_next = map.iova + map.size_bytes + page;
+    g_array_append_val(root->iova_maps, map);
+    *ret_device_addr = map.iova + (addr - base);
+    return true;
+}
+
+unsigned fab_root_watch(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
+                        FabWatchFn fn, void *owner)
+{
+    return fab_memory_watch(root->memory, addr, size_bytes, fn, owner);
+}
+
+void fab_root_unwatch(FabRoot *root, unsigned handle)
+{
+    fab_memory_unwatch(root->memory, handle);
+}
+
+const FabRootCounters *fab_root_counters(const FabRoot *root)
+{
+    return &root->counters;
+}
+
+const FabIommuCounters *fab_root_iommu_counters(const FabRoot *root)
+{
+    return root->iommu ? fab_iommu_counters(root->iommu) : NULL;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_root_priv.h"
+
+/*
+ * The path between root ports. A request leaves in pieces, as requests of the
+ * root itself; the pieces of reads take tags, of which the whole root has
+ * params.forwarded_reads. The completions of the pieces are given on to the
+ * requester one by one, in order of address.
+ */
+
+#define READS_SLAB 64
+
+static ForwardedRead *read_new(FabRoot *root)
+{
+    ForwardedRead *read;
+
+    if (!root->free_reads) {
+        ForwardedRead *slab = g_new(ForwardedRead, READS_SLAB);
+
+        g_ptr_array_add(root->read_slabs, slab);
+        for (unsigned i = 0; i < READS_SLAB; i++) {
+            slab[i].next = root->free_reads;
+            root->free_reads = &slab[i];
+        }
+    }
+    read = root->free_reads;
+    root->free_reads = read->next;
+    return read;
+}
+
+/* A read begins to leave. */
+static ForwardedRead *read_begin(FabRoot *root, const FabTlp *tlp)
+{
+    ForwardedRead *read = read_new(root);
+
+    read->ingress = tlp->ingress->index;
+    read->requester_id = tlp->requester_id;
+    read->tag = tlp->tag;
+    read->attr = tlp->attr;
+    read->ecrc = tlp->ecrc;
+    read->flow = tlp->flow;
+    read->addr = tlp->addr;
+    read->request_bytes = tlp->request_bytes;
+    read->returned_bytes = 0;
+    read->pieces = 0;
+    read->pieces_back = 0;
+    read->pieces_returned = 0;
+    read->all_sent = false;
+    read->failed = false;
+    return read;
+}
+
+/* The first @left bytes at @addr that leave as one piece. */
+static uint32_t piece_bytes(FabBusAddr addr, uint32_t left, uint32_t split)
+{
+    return split ? MIN(left, split - (uint32_t)(addr & (split - 1))) : left;
+}
+
+static FabTlp *piece_new(FabRoot *root, const FabTlp *tlp, uint32_t offset)
+{
+    FabTlp *piece = fab_tlp_new(root->component.fabric, tlp->type);
+
+    piece->addr = tlp->addr + offset;
+    piece->requester_id = root->component.bdf;
+    piece->attr = tlp->attr;
+    piece->ecrc = tlp->ecrc;
+    piece->flow = tlp->flow;
+    piece->hops = tlp->hops;
+    piece->ready_at = tlp->tail_at + root->params.transit;
+    return piece;
+}
+
+/* Sends a piece of the first posted request of @forward. */
+static void posted_send(FabRoot *root, RootForward *forward, unsigned from,
+                        FabPort *port)
+{
+    FabTlp *tlp = forward->posted.head;
+    uint32_t left = tlp->payload_bytes - forward->posted_sent;
+    FabTlp *piece = piece_new(root, tlp, forward->posted_sent);
+
+    piece->payload_bytes =
+        piece_bytes(piece->addr, left, root->params.write_split_bytes);
+    piece->data = tlp->data;
+    root->counters.forwarded_writes++;
+    forward->posted_sent += piece->payload_bytes;
+    if (piece->payload_bytes == left) {
+        forward->posted_sent = 0;
+        fab_fifo_pop(&forward->posted);
+        fab_port_consume(tlp, sim_engine_now(root->component.engine));
+    }
+    fab_port_send(port, from, piece);
+}
+
+/* Sends a piece of the first read (or atomic) of @forward under a new tag. */
+static void read_send(FabRoot *root, RootForward *forward, unsigned from,
+                      FabPort *port)
+{
+    FabTlp *tlp = forward->others.head;
+    uint32_t left = tlp->request_bytes - forward->other_sent;
+    FabTlp *piece = piece_new(root, tlp, forward->other_sent);
+    uint16_t number = root->free_tag;
+    ForwardTag *tag = &root->tags[number];
+    ForwardedRead *read;
+
+    if (!forward->read) {
+        forward->read = read_begin(root, tlp);
+    }
+    read = forward->read;
+    piece->tag = number;
+    piece->request_bytes =
+        tlp->type == FAB_TLP_MRD
+            ? piece_bytes(piece->addr, left, root->params.read_split_bytes)
+            : left;
+    piece->payload_bytes = tlp->payload_bytes;
+    root->counters.forwarded_reads++;
+
+    root->free_tag = tag->next_free;
+    root->tags_used++;
+    tag->read = read;
+    tag->piece = read->pieces;
+    tag->got_bytes = 0;
+    read->piece[read->pieces].bytes = piece->request_bytes;
+    read->piece[read->pieces].status = FAB_STATUS_SC;
+    read->piece[read->pieces].back = false;
+    read->pieces++;
+    forward->other_sent += piece->request_bytes;
+    if (piece->request_bytes == left) {
+        read->all_sent = true;
+        forward->read = NULL;
+        forward->other_sent = 0;
+        fab_fifo_pop(&forward->others);
+        fab_port_consume(tlp, sim_engine_now(root->component.engine));
+    }
+    fab_port_send(port, from, piece);
+}
+
+static void note_tag_wait(FabRoot *root)
+{
+    if (!root->tag_wait) {
+        root->tag_wait = true;
+        root->tag_wait_since = sim_engine_now(root->component.engine);
+    }
+}
+
+void fab_root_forward_advance(FabRoot *root, unsigned from, unsigned to)
+{
+    RootForward *forward = &root->forward[from * root->ports + to];
+    FabPort *port = root->component.ports[to];
+
+    while (forward->posted.head || forward->others.head) {
+        const FabTlp *posted = forward->posted.head;
+        const FabTlp *other = forward->others.head;
+
+        /* The older one; but a posted one passes a read without a tag. */
+        if (other && (!posted || other->order < posted->order)) {
+            if (root->free_tag == NO_TAG) {
+                forward->no_tag = true;
+                note_tag_wait(root);
+                other = NULL;
+            }
+        } else {
+            other = NULL;
+        }
+        if (!other && !posted) {
+            return;
+        }
+        if (fab_port_queued(port, from, other ? FAB_CLASS_NP : FAB_CLASS_P) >=
+            ROOT_QUEUE_TLPS) {
+            return;
+        }
+        if (other) {
+            read_send(root, forward, from, port);
+        } else {
+            posted_send(root, forward, from, port);
+        }
+    }
+}
+
+void fab_root_forward_request(FabRoot *root, FabPort *from, FabPort *to,
+                              FabTlp *tlp)
+{
+    RootForward *forward =
+        &root->forward[from->index * root->ports + to->index];
+
+    tlp->order = forward->order++;
+    fab_fifo_push(tlp->cls == FAB_CLASS_P ? &forward->posted : &forward->others,
+                  tlp);
+    fab_root_forward_advance(root, from->index, to->index);
+}
+
+/* A tag is free: the paths that lack one get it in turn. */
+static void tag_free(FabRoot *root, uint16_t number)
+{
+    unsigned paths = root->ports * root->ports;
+
+    root->tags[number].read = NULL;
+    root->tags[number].next_free = root->free_tag;
+    root->free_tag = number;
+    root->tags_used--;
+    if (!root->tag_wait) {
+        return;
+    }
+    root->tag_wait = false;
+    root->counters.forward_wait_ps +=
+        sim_engine_now(root->component.engine) - root->tag_wait_since;
+    for (unsigned i = 0; i < paths && root->free_tag != NO_TAG; i++) {
+        unsigned path = root->forward_turn;
+
+        root->forward_turn = (path + 1) % paths;
+        if (root->forward[path].no_tag) {
+            root->forward[path].no_tag = false;
+            fab_root_forward_advance(root, path / root->ports,
+                                     path % root->ports);
+        }
+    }
+    for (unsigned i = 0; i < paths; i++) {
+        if (root->forward[i].no_tag) {
+            note_tag_wait(root);
+            return;
+        }
+    }
+}
+
+/* Gives the requester what has come back, up to the first gap. */
+static void read_return(FabRoot *root, ForwardedRead *read, const FabTlp *last,
+                        unsigned source)
+{
+    FabPort *port = root->component.ports[read->ingress];
+
+    while (read->pieces_returned < read->pieces &&
+           read->piece[read->pieces_returned].back) {
+        unsigned i = read->pieces_returned++;
+        bool ok = read->piece[i].status == FAB_STATUS_SC;
+        FabTlp *cpl;
+
+        if (read->failed) {
+            continue;
+        }
+        cpl = fab_tlp_new(root->component.fabric,
+                          ok ? FAB_TLP_CPLD : FAB_TLP_CPL);
+        cpl->addr = read->addr + read->returned_bytes;
+        cpl->requester_id = read->requester_id;
+        cpl->completer_id = root->component.bdf;
+        cpl->tag = read->tag;
+        cpl->attr = read->attr;
+        cpl->ecrc = read->ecrc;
+        cpl->flow = read->flow;
+        cpl->hops = last->hops;
+        cpl->status = read->piece[i].status;
+        cpl->payload_bytes = ok ? read->piece[i].bytes : 0;
+        cpl->request_bytes = read->request_bytes - read->returned_bytes;
+        cpl->ready_at = last->tail_at + root->params.transit;
+        read->returned_bytes += read->piece[i].bytes;
+        read->failed = !ok;
+        fab_port_send(port, source, cpl);
+    }
+}
+
+void fab_root_forward_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp)
+{
+    uint16_t number = tlp->tag;
+    ForwardTag *tag = &root->tags[number];
+    ForwardedRead *read = tag->read;
+    SimTime now = sim_engine_now(root->component.engine);
+    bool last;
+
+    if (!read) {
+        fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR,
+                       root->component.bdf);
+        return;
+    }
+    tag->got_bytes += tlp->payload_bytes;
+    last = fab_tlp_is_last_completion(tlp);
+    if (last) {
+        read->piece[tag->piece].back = true;
+        read->piece[tag->piece].status = tlp->status;
+        read->pieces_back++;
+        read_return(root, read, tlp, ingress->index);
+        if (read->all_sent && read->pieces_back == read->pieces) {
+            read->next = root->free_reads;
+            root->free_reads = read;
+        }
+    }
+    fab_port_consume(tlp, now);
+    if (last) {
+        tag_free(root, number);
+    }
+}
+
+void fab_root_forward_init(FabRoot *root)
+{
+    unsigned count = root->params.forwarded_reads;
+
+    root->tags = g_new0(ForwardTag, count);
+    for (unsigned i = 0; i < count; i++) {
+        root->tags[i].next_free = i + 1 < count ? i + 1 : NO_TAG;
+    }
+    root->free_tag = 0;
+    root->read_slabs = g_ptr_array_new_with_free_func(g_free);
+}
+
+void fab_root_forward_free(FabRoot *root)
+{
+    FabFabric *fabric = root->component.fabric;
+
+    for (unsigned i = 0; root->forward && i < root->ports * root->ports; i++) {
+        while (root->forward[i].posted.head) {
+            fab_tlp_free(fabric, fab_fifo_pop(&root->forward[i].posted));
+        }
+        while (root->forward[i].others.head) {
+            fab_tlp_free(fabric, fab_fifo_pop(&root->forward[i].others));
+        }
+    }
+    if (root->read_slabs) {
+        g_ptr_array_unref(root->read_slabs);
+    }
+    g_free(root->tags);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_ROOT_PRIV_H
+#define FAB_ROOT_PRIV_H
+
+#include "fab_fabric_priv.h"
+#include "fab_iommu.h"
+#include "fab_memory.h"
+#include "fab_root.h"
+
+/*
+ * A request comes in at a root port, has its address translated, and is then
+ * dispatched: to memory, to the path between root ports, or to the interrupt
+ * controller. Posted requests are dispatched in the order they came, and no
+ * other request before the posted ones that came earlier (PCIe 5.0 s2.4.1).
+ */
+
+/* Requests of one root port that are not dispatched yet. */
+typedef struct RootIngress {
+    uint64_t posted_received;   /* numbers posted requests */
+    uint64_t posted_dispatched; /* those before this are dispatched */
+    FabFifo posted;  /* translated, behind one that is not; by number */
+    FabFifo others;  /* translated, behind a posted one */
+    FabFifo reads;   /* dispatched to memory, which is busy */
+} RootIngress;
+
+/* The path from one root port to another. */
+typedef struct RootForward {
+    FabFifo posted, others;
+    uint64_t order;      /* numbers what is dispatched to it */
+    uint32_t posted_sent; /* bytes of the first already sent on */
+    uint32_t other_sent;
+    struct ForwardedRead *read; /* of the first of the others, once begun */
+    bool no_tag;                /* others wait for a piece to come back */
+} RootForward;
+
+/* A read from one root port to another, until its last completion. */
+typedef struct ForwardedRead {
+    struct ForwardedRead *next; /* free */
+    unsigned ingress;
+    FabBdf requester_id;
+    uint16_t tag;
+    uint8_t attr;
+    bool ecrc;
+    uint32_t flow;
+    FabBusAddr addr;
+    uint32_t request_bytes;
+    uint32_t returned_bytes;           /* given to the requester so far */
+    uint32_t pieces, pieces_back;      /* sent; and answered */
+    uint32_t pieces_returned;          /* given to the requester */
+    bool all_sent;
+    bool failed; /* the requester has been told of an error */
+    struct {
+        uint16_t bytes;
+        uint8_t status;
+        bool back;
+    } piece[64]; /* 4096 bytes in 64 */
+} ForwardedRead;
+
+/* What a tag of the root stands for: a piece of a forwarded read. */
+typedef struct ForwardTag {
+    ForwardedRead *read; /* NULL: free */
+    uint16_t piece;
+    uint16_t got_bytes;
+    uint16_t next_free;
+} ForwardTag;
+
+/* A read by the CPU. */
+typedef struct CoreRead {
+    FabReadFn fn;
+    void *owner;
+    FabBusAddr addr;
+    uint32_t size_bytes;
+    uint32_t flow;
+    SimTime due;               /* when from own memory */
+    uint16_t next_free;
+    bool in_use;
+} CoreRead;
+
+struct FabRoot {
+    FabComponent component;
+    FabRootParams params;
+    FabMemory *memory;
+    FabIommu *iommu; /* NULL: off */
+    RootIngress *ingress;
+    RootForward *forward; /* [from * ports + to] */
+    unsigned ports;
+
+    /* Memory. */
+    FabFifo reading; /* reads under way, by time ready (tail_at) */
+    SimEvent read_event;
+    unsigned read_turn; /* root port whose waiting read is next */
+    FabFifo visible;    /* writes that watchers will see, by time */
+    SimEvent visible_event;
+
+    /* Between root ports. */
+    ForwardTag *tags;
+    uint16_t free_tag;
+    uint32_t tags_used;
+    ForwardedRead *free_reads;
+    GPtrArray *read_slabs;
+    unsigned forward_turn; /* path that gets the next tag */
+    bool tag_wait;
+    SimTime tag_wait_since;
+
+    /* CPU. */
+    FabFifo core_writes; /* due at ready_at */
+    SimEvent write_event;
+    SimTime core_busy_until;
+    CoreRead *core_reads;
+    uint16_t free_core_read;
+    GArray *core_read_wait; /* CoreRead, those without a slot */
+    unsigned core_read_next; /* first that waits */
+    SimEvent core_memory_event;
+
+    /* Device addresses given out. */
+    FabBusAddr iova_next;
+    GArray *iova_maps;
+    FabRootCounters counters;
+};
+
+#define NO_TAG UINT16_MAX
+
+/* TLPs that the root keeps queued at an egress from one source before it
+ * leaves the rest where it came from. */
+#define ROOT_QUEUE_TLPS 8
+
+/* The source of what the host itself sends at a root port. */
+static inline unsigned root_host_source(const FabRoot *root)
+{
+    return root->ports;
+}
+
+/* The root port whose windows hold @addr; NULL if there is none. */
+FabPort *fab_root_route(FabRoot *root, FabBusAddr addr);
+
+/* fab_root_forward.c */
+void fab_root_forward_init(FabRoot *root);
+void fab_root_forward_free(FabRoot *root);
+void fab_root_forward_request(FabRoot *root, FabPort *from, FabPort *to,
+                              FabTlp *tlp);
+void fab_root_forward_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp);
+void fab_root_forward_advance(FabRoot *root, unsigned from, unsigned to);
+
+/* fab_root_core.c */
+void fab_root_core_init(FabRoot *root);
+void fab_root_core_free(FabRoot *root);
+void fab_root_core_completion(FabRoot *root, FabTlp *tlp);
+
+#endif

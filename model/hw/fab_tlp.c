@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_fabric_priv.h"
+
+#define SLAB_TLPS 256
+
+FabTlp *fab_tlp_new(FabFabric *fabric, FabTlpType type)
+{
+    FabTlp *tlp;
+
+    if (G_UNLIKELY(!fabric->pool)) {
+        FabTlp *slab = g_new(FabTlp, SLAB_TLPS);
+
+        g_ptr_array_add(fabric->slabs, slab);
+        for (unsigned i = 0; i < SLAB_TLPS; i++) {
+            slab[i].next = fabric->pool;
+            fabric->pool = &slab[i];
+        }
+    }
+    tlp = fabric->pool;
+    fabric->pool = tlp->next;
+    fabric->alive++;
+    *tlp = (FabTlp){.type = type, .cls = fab_tlp_type_class(type)};
+    return tlp;
+}
+
+void fab_tlp_free(FabFabric *fabric, FabTlp *tlp)
+{
+    tlp->next = fabric->pool;
+    fabric->pool = tlp;
+    fabric->alive--;
+}
+
+FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
+                       FabBdf completer_id)
+{
+    FabTlp *cpl = NULL;
+
+    fabric->unsupported++;
+    if (fabric->trace_categories & FAB_TRACE_UR) {
+        SimTime now = sim_engine_now(fabric->engine);
+        FabTraceRecord record = {FAB_TRACE_UR, request->ingress, request,
+                                 now,          now,              now};
+
+        fabric->trace_fn(fabric->trace_data, &record);
+    }
+    if (request->cls == FAB_CLASS_NP) {
+        cpl = fab_tlp_new(fabric, FAB_TLP_CPL);
+        cpl->status = status;
+        cpl->requester_id = request->requester_id;
+        cpl->completer_id = completer_id;
+        cpl->tag = request->tag;
+        cpl->request_bytes = request->request_bytes;
+        cpl->flow = request->flow;
+        cpl->attr = request->attr;
+        cpl->ecrc = request->ecrc;
+    }
+    if (request->ingress) {
+        fab_port_release(request->ingress, request,
+                         sim_engine_now(fabric->engine));
+    }
+    fab_tlp_free(fabric, request);
+    return cpl;
+}
+
+/* Do RO or IDO on @later lift the rule that it stays behind @posted? */
+static bool is_relaxed_against(const FabTlp *later, const FabTlp *posted)
+{
+    return later->attr & FAB_ATTR_RO ||
+           (later->attr & FAB_ATTR_IDO &&
+            later->requester_id != posted->requester_id);
+}
+
+FabPass fab_tlp_may_pass(const FabTlp *later, const FabTlp *earlier)
+{
+    switch ((FabClass)later->cls) {
+    case FAB_CLASS_P:
+        switch ((FabClass)earlier->cls) {
+        case FAB_CLASS_P: /* A2 */
+            return is_relaxed_against(later, earlier) ? FAB_PASS_MAY
+                                                      : FAB_PASS_NO;
+        case FAB_CLASS_NP: /* A3, A4 */
+            return FAB_PASS_MUST;
+        default: /* A5 */
+            return FAB_PASS_MAY;
+        }
+    case FAB_CLASS_NP:
+        if (earlier->cls != FAB_CLASS_P) { /* B3 to B5, C3 to C5 */
+            return FAB_PASS_MAY;
+        }
+        if (later->type == FAB_TLP_MRD) { /* B2: RO does not count */
+            return later->attr & FAB_ATTR_IDO &&
+                           later->requester_id != earlier->requester_id
+                       ? FAB_PASS_MAY
+                       : FAB_PASS_NO;
+        }
+        return is_relaxed_against(later, earlier) ? FAB_PASS_MAY /* C2 */
+                                                  : FAB_PASS_NO;
+    default:
+        switch ((FabClass)earlier->cls) {
+        case FAB_CLASS_P: /* D2: IDO compares the Completer ID of the one with
+                             the Requester ID of the other */
+            if (later->attr & FAB_ATTR_RO) {
+                return FAB_PASS_MAY;
+            }
+            return later->attr & FAB_ATTR_IDO &&
+                           later->completer_id != earlier->requester_id
+                       ? FAB_PASS_MAY
+                       : FAB_PASS_NO;
+        case FAB_CLASS_NP: /* D3, D4 */
+            return FAB_PASS_MUST;
+        default: /* D5: a only within one Transaction ID */
+            return later->requester_id == earlier->requester_id &&
+                           later->tag == earlier->tag
+                       ? FAB_PASS_NO
+                       : FAB_PASS_MAY;
+        }
+    }
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_DEVICE_H
+#define FAB_DEVICE_H
+
+#include "fab_fabric.h"
+#include "fab_root.h"
+
+/*
+ * An endpoint: a DMA engine that writes and reads, and memory or registers
+ * behind BARs that others write and read. GPUs, NICs and drives are endpoints
+ * with a workload that drives them.
+ */
+typedef struct FabDevice FabDevice;
+
+typedef struct FabDeviceParams {
+    FabBar bars[FAB_BARS];
+    /* DMA engine. */
+    uint32_t write_bytes;  /* payload of a write, at most MPS */
+    uint32_t read_bytes;   /* of a read request, at most MRRS */
+    uint32_t reads;        /* outstanding; at most the tags it has */
+    uint32_t tags;         /* 32, 256 or 768 */
+    SimTime read_latency;  /* from the last completion to a free tag */
+    SimTime write_latency; /* from the order to write to the first TLP */
+    bool relaxed_ordering; /* RO on what it sends */
+    bool id_ordering;      /* IDO */
+    bool ecrc;             /* a digest on every TLP */
+    /* What is behind its BARs. */
+    SimTime completer_latency;           /* of a read */
+    uint64_t completer_bandwidth_bytes_s; /* 0: no limit */
+    uint32_t completion_bytes;            /* largest completion; 0: MPS */
+} FabDeviceParams;
+
+typedef struct FabDeviceCounters {
+    uint64_t read_bytes, written_bytes; /* by its DMA engine */
+    uint64_t served_bytes;              /* from behind its BARs */
+    uint64_t failed_reads;              /* completed with UR or CA */
+    SimTime tag_wait_ps; /* there was something to read, and no tag */
+} FabDeviceCounters;
+
+/* A device of @fabric (owned by it). */
+FabDevice *fab_device_new(FabFabric *fabric, const char *name,
+                          const FabPortParams *port,
+                          const FabDeviceParams *params);
+FabComponent *fab_device_component(FabDevice *device);
+/* The device that @component is; NULL if it is none. */
+FabDevice *fab_component_as_device(FabComponent *component);
+const FabDeviceParams *fab_device_params(const FabDevice *device);
+
+/*
+ * An order to the DMA engine, in memory of the caller's that must stay until
+ * it is done. Orders of one direction are carried out in the order given, reads
+ * without waiting for the end of the one before.
+ */
+typedef struct FabDma FabDma;
+typedef void (*FabDmaFn)(FabDma *dma);
+struct FabDma {
+    /* Set by the caller. */
+    FabTlpType type; /* FAB_TLP_MWR or FAB_TLP_MRD */
+    FabBusAddr addr; /* as the device sees it */
+    uint64_t size_bytes;
+    uint64_t data; /* of a write of at most 8 bytes */
+    uint32_t flow;
+    FabDmaFn done; /* write: the last TLP is on the wire; read: all is there */
+    void *owner;
+    /* Result. */
+    FabStatus status; /* the first bad one of a read */
+    /* The engine's. */
+    FabDma *next;
+    uint64_t issued_bytes, finished_bytes;
+    SimTime not_before;
+};
+
+/* Gives @dma to the engine; after realize. */
+void fab_device_dma(FabDevice *device, FabDma *dma);
+
+/* Watches writes by others to [@addr, +@size_bytes) behind a BAR, an address in
+ * the device's host. Returns a handle, never 0. */
+unsigned fab_device_watch(FabDevice *device, FabBusAddr addr,
+                          uint64_t size_bytes, FabWatchFn fn, void *owner);
+void fab_device_unwatch(FabDevice *device, unsigned handle);
+
+const FabDeviceCounters *fab_device_counters(const FabDevice *device);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_FLOW_H
+#define FAB_FLOW_H
+
+#include "fab_device.h"
+#include "fab_reach.h"
+#include "fab_root.h"
+#include "sim_stats.h"
+
+/*
+ * Workloads. A flow moves something from one place of the fabric to another,
+ * and measures. Flows are made after realize and begin by themselves when the
+ * engine runs.
+ */
+typedef struct FabFlow FabFlow;
+
+/* One end: the memory of a host (a root) or what is behind a BAR of a device. */
+typedef struct FabTarget {
+    FabComponent *component;
+    int bar; /* of a device; -1: the largest */
+} FabTarget;
+
+typedef enum FabArrivals {
+    FAB_ARRIVALS_CLOSED,   /* the next as soon as one is done */
+    FAB_ARRIVALS_PERIODIC, /* every interval */
+    FAB_ARRIVALS_POISSON,  /* exponential intervals */
+} FabArrivals;
+
+/* A device's DMA engine writes to or reads from @target. */
+typedef struct FabDmaFlowParams {
+    FabDevice *device;
+    FabTlpType direction; /* FAB_TLP_MWR or FAB_TLP_MRD */
+    FabTarget target;
+    uint64_t size_bytes;    /* of an operation */
+    uint64_t count;         /* operations */
+    uint32_t outstanding;   /* operations at a time; 0: as many as it takes to
+                               keep the engine busy */
+    bool random;            /* else in order of address */
+    uint64_t working_set_bytes; /* operations fall into; 0: size_bytes*count,
+                                   at most what a BAR holds */
+    FabArrivals arrivals;
+    SimTime interval;
+    SimTime start;
+} FabDmaFlowParams;
+
+/*
+ * A driver on @driver's CPU has @device copy between its own memory and
+ * @buffer: @copies commands are put in a ring in the driver's memory and the
+ * device's doorbell is rung once (@queued) or for each. The device fetches each
+ * command from the ring, moves the data, and writes a completion record to the
+ * driver's memory, which the driver polls.
+ */
+typedef struct FabCopyFlowParams {
+    FabDevice *device;
+    FabTlpType direction; /* FAB_TLP_MRD: buffer to device */
+    FabTarget buffer;
+    FabRoot *driver;
+    uint64_t size_bytes;
+    uint32_t copies;
+    bool queued;
+    uint32_t command_bytes;
+    SimTime setup;     /* device time per copy, once it has the command */
+    SimTime least;     /* no copy takes less, from command to command */
+    SimTime start;
+} FabCopyFlowParams;
+
+/* The CPU of @host writes to or reads from @target. */
+typedef struct FabMmioFlowParams {
+    FabRoot *host;
+    FabTlpType direction;
+    FabTarget target;
+    uint32_t size_bytes; /* at most 64 */
+    uint64_t count;
+    SimTime start;
+} FabMmioFlowParams;
+
+/* What a flow has measured since its warm-up was over. */
+typedef struct FabFlowResult {
+    uint64_t operations;
+    uint64_t failed;          /* operations that ended with UR or CA */
+    uint64_t bytes;
+    SimTime begin, end;       /* first operation's begin, last one's end */
+    const SimHistogram *latency; /* of operations, in ps */
+} FabFlowResult;
+
+/* Makes a flow of @fabric (owned by it) named @name. Operations that begin
+ * before @warmup are not measured. Fails as fab_reach() does. */
+FabFlow *fab_dma_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
+                          const FabDmaFlowParams *params, GError **error);
+FabFlow *fab_copy_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
+                           const FabCopyFlowParams *params, GError **error);
+FabFlow *fab_mmio_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
+                           const FabMmioFlowParams *params, GError **error);
+
+const char *fab_flow_name(const FabFlow *flow);
+/* Number under which its TLPs are seen by observers: 1, 2 and so on. */
+uint32_t fab_flow_number(const FabFlow *flow);
+bool fab_flow_is_done(const FabFlow *flow);
+void fab_flow_result(const FabFlow *flow, FabFlowResult *ret_result);
+
+/*
+ * Runs the engine until every flow of @fabric is done, or until @stop
+ * (SIM_TIME_NONE: no limit). Returns false if nothing was left to happen and a
+ * flow is not done: a deadlock, for which ret_stuck (nullable) gets the first
+ * such flow.
+ */
+bool fab_flows_run(FabFabric *fabric, SimTime stop, FabFlow **ret_stuck);
+
+#endif
