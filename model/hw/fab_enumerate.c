@@ -1,0 +1,649 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_enumerate_priv.h"
+
+#include <inttypes.h>
+#include <limits.h>
+
+/*
+ * Enumeration as firmware and Linux do it: find the functions depth-first,
+ * number the buses on the way, add up what the windows need from the leaves to
+ * the root, and hand out addresses from the root to the leaves.
+ *
+ * The functions stand in one list in the order in which they are found, each
+ * after the bridge it is behind. So every step is one pass over the list,
+ * forward to go down the tree and backward to go up, and no depth of a tree can
+ * exhaust the stack. Components are written to when all has gone well.
+ */
+
+#define BUSES        256
+#define DEVS         32
+#define FNS          8
+#define BAR_SIZE_MIN 128 /* PCIe 5.0 s7.5.1.2.1 */
+#define NOTHING      UINT_MAX
+
+/* The two windows that a bridge has, and the host's ranges behind them. */
+typedef enum Space {
+    SPACE_LOW,  /* memory window */
+    SPACE_HIGH, /* prefetchable window */
+    SPACES,
+} Space;
+
+/* What a bridge forwards of one space; at is relative to the window of the
+ * bridge above until place() makes it an address. */
+typedef struct Window {
+    uint64_t size_bytes; /* 0: closed */
+    uint64_t align_bytes;
+    FabBusAddr at;
+} Window;
+
+/* A function: a bridge, or what has the BARs of a component, or both. */
+typedef struct Fn {
+    FabComponent *component;
+    FabPort *bridge; /* NULL: none, or the root complex itself */
+    unsigned parent; /* places in the list */
+    unsigned first_child, last_child, next_sibling;
+    unsigned devfn;
+    unsigned secondary, subordinate; /* of a bridge */
+    Window windows[SPACES];
+    FabBusAddr bars_at[FAB_BARS]; /* as Window.at */
+} Fn;
+
+/* A function yet to be visited. */
+typedef struct Visit {
+    FabComponent *component;
+    FabPort *bridge;
+    unsigned parent;
+    unsigned devfn;
+} Visit;
+
+/* Something to be given an address on a bus: a BAR or a window. */
+typedef struct Request {
+    uint64_t size_bytes;
+    uint64_t align_bytes;
+    FabBusAddr *ret_at;
+} Request;
+
+/* Addresses [start, end) skipped to align what follows. */
+typedef struct Gap {
+    FabBusAddr start, end;
+} Gap;
+
+typedef struct Enumeration {
+    FabComponent *root;
+    const FabMmioParams *mmio;
+    GArray *fns;    /* of Fn; the first is the root complex */
+    GArray *visits; /* of Visit: a stack */
+} Enumeration;
+
+static Fn *get_fn(const Enumeration *e, unsigned index)
+{
+    return &g_array_index(e->fns, Fn, index);
+}
+
+/* Sums stick at the top: no space reaches there, so they fail to fit. */
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static uint64_t align_up(uint64_t value, uint64_t align_bytes)
+{
+    uint64_t up = add(value, align_bytes - 1);
+
+    return up == UINT64_MAX ? up : up & ~(align_bytes - 1);
+}
+
+static FabBusAddr space_base(const FabMmioParams *mmio, Space space)
+{
+    return space == SPACE_LOW ? mmio->low_base : mmio->high_base;
+}
+
+static uint64_t space_size(const FabMmioParams *mmio, Space space)
+{
+    return space == SPACE_LOW ? mmio->low_size : mmio->high_size;
+}
+
+static Space bar_space(const FabMmioParams *mmio, const FabBar *bar)
+{
+    bool high = bar->is_64bit && bar->prefetchable &&
+                bar->size_bytes >= mmio->above_4g_bytes;
+
+    return high ? SPACE_HIGH : SPACE_LOW;
+}
+
+static bool is_upstream_port(const FabPort *port)
+{
+    return port->owner->kind == FAB_KIND_SWITCH && port->index == 0;
+}
+
+/* Is @fn the one whose configuration space holds its component's BARs? */
+static bool fn_has_bars(const Fn *fn)
+{
+    return !fn->bridge || is_upstream_port(fn->bridge);
+}
+
+static bool check_space(const FabComponent *root, const FabMmioParams *mmio,
+                        GError **error)
+{
+    uint64_t low_end = add(mmio->low_base, mmio->low_size);
+    uint64_t high_end = add(mmio->high_base, mmio->high_size);
+
+    if (low_end > UINT64_C(1) << 32) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "%s: the MMIO range below 4 GiB ends at 0x%" PRIx64,
+                    root->name, low_end);
+        return false;
+    }
+    if (high_end == UINT64_MAX) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "%s: the MMIO range at 0x%" PRIx64
+                    " ends beyond the last address",
+                    root->name, mmio->high_base);
+        return false;
+    }
+    if (mmio->low_size && mmio->high_size && mmio->high_base < low_end &&
+        mmio->low_base < high_end) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "%s: the MMIO ranges at 0x%" PRIx64 " and 0x%" PRIx64
+                    " overlap",
+                    root->name, mmio->low_base, mmio->high_base);
+        return false;
+    }
+    return true;
+}
+
+static bool check_bars(const FabComponent *component, GError **error)
+{
+    unsigned i;
+
+    for (i = 0; i < FAB_BARS; i++) {
+        uint64_t size_bytes = component->bars[i].size_bytes;
+
+        if (!size_bytes) {
+            continue;
+        }
+        if (size_bytes < BAR_SIZE_MIN || size_bytes & (size_bytes - 1)) {
+            g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                        "%s: BAR %u of %" PRIu64
+                        " bytes: the size must be a power of two, at least %u",
+                        component->name, i, size_bytes, BAR_SIZE_MIN);
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * Device and function of the @slot'th of @slots bridges on a bus on which
+ * devices from @first_dev on are free: a device each as long as devices last,
+ * else eight functions a device. More than 0xff: there is no number left.
+ */
+static unsigned slot_devfn(unsigned slot, unsigned slots, unsigned first_dev)
+{
+    return slots <= DEVS - first_dev ? (first_dev + slot) * FNS
+                                     : first_dev * FNS + slot;
+}
+
+static void push_visit(Enumeration *e, FabComponent *component, FabPort *bridge,
+                       unsigned parent, unsigned devfn)
+{
+    Visit visit = {
+        .component = component,
+        .bridge = bridge,
+        .parent = parent,
+        .devfn = devfn,
+    };
+
+    g_array_append_val(e->visits, visit);
+}
+
+/* Appends what is visited to the list, as the last child of its parent. */
+static unsigned add_fn(Enumeration *e, const Visit *visit)
+{
+    unsigned index = e->fns->len;
+    Fn *parent;
+    Fn fn = {
+        .component = visit->component,
+        .bridge = visit->bridge,
+        .parent = visit->parent,
+        .first_child = NOTHING,
+        .last_child = NOTHING,
+        .next_sibling = NOTHING,
+        .devfn = visit->devfn,
+    };
+
+    g_array_append_val(e->fns, fn);
+    if (index == 0) {
+        return index;
+    }
+    parent = get_fn(e, visit->parent);
+    if (parent->first_child == NOTHING) {
+        parent->first_child = index;
+    } else {
+        get_fn(e, parent->last_child)->next_sibling = index;
+    }
+    parent->last_child = index;
+    return index;
+}
+
+/* The last is pushed first, and so visited last. A root port to which nothing
+ * is connected is hidden, as firmware does. */
+static bool push_root_ports(Enumeration *e, GError **error)
+{
+    FabComponent *root = e->root;
+    unsigned i, devfn;
+
+    for (i = root->port_count; i > 0; i--) {
+        FabPort *port = root->ports[i - 1];
+
+        if (!port->peer) {
+            continue;
+        }
+        devfn = slot_devfn(i - 1, root->port_count, 1);
+        if (devfn >= DEVS * FNS) {
+            g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
+                        "%s: no device number on bus 00 for root port %s, the "
+                        "%uth; there are %u",
+                        root->name, port->name, i, (DEVS - 1) * FNS);
+            return false;
+        }
+        push_visit(e, root, port, 0, devfn);
+    }
+    return true;
+}
+
+/* All Downstream Ports of a switch are there, connected or not. */
+static void push_downstream_ports(Enumeration *e, FabComponent *component,
+                                  unsigned parent)
+{
+    unsigned i;
+
+    for (i = component->port_count - 1; i > 0; i--) {
+        push_visit(e, component, component->ports[i], parent,
+                   slot_devfn(i - 1, component->port_count - 1, 0));
+    }
+}
+
+/* What is at the other end of the link below @port. */
+static bool push_below(Enumeration *e, FabPort *port, unsigned parent,
+                       GError **error)
+{
+    FabPort *peer = port->peer;
+    FabComponent *below = peer->owner;
+
+    if (below->kind == FAB_KIND_NTB && peer->index != 0) {
+        return true; /* a cable: it belongs to no hierarchy */
+    }
+    /* The second condition leaves one way to every component: no loops. */
+    if (below->kind == FAB_KIND_ROOT || peer->index != 0 ||
+        peer->peer != port) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONNECT,
+                    "%s port %s leads down to %s port %s, which does not lead "
+                    "up: a hierarchy has one root and no loops",
+                    port->owner->name, port->name, below->name, peer->name);
+        return false;
+    }
+    if (!check_bars(below, error)) {
+        return false;
+    }
+    push_visit(e, below, below->kind == FAB_KIND_SWITCH ? peer : NULL, parent,
+               0);
+    return true;
+}
+
+/* Lists the functions depth-first. */
+static bool find_functions(Enumeration *e, GError **error)
+{
+    Visit visit = {.component = e->root};
+
+    add_fn(e, &visit);
+    if (!check_bars(e->root, error) || !push_root_ports(e, error)) {
+        return false;
+    }
+    while (e->visits->len > 0) {
+        unsigned index;
+
+        visit = g_array_index(e->visits, Visit, e->visits->len - 1);
+        g_array_set_size(e->visits, e->visits->len - 1);
+        index = add_fn(e, &visit);
+        if (!visit.bridge) {
+            continue;
+        }
+        if (is_upstream_port(visit.bridge)) {
+            push_downstream_ports(e, visit.component, index);
+        } else if (visit.bridge->peer &&
+                   !push_below(e, visit.bridge, index, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Depth-first numbers: in the order of the list. */
+static bool number_buses(Enumeration *e, GError **error)
+{
+    const Fn *unlucky = NULL;
+    unsigned next = 1;
+    unsigned i;
+
+    for (i = 1; i < e->fns->len; i++) {
+        Fn *fn = get_fn(e, i);
+
+        if (!fn->bridge) {
+            continue;
+        }
+        if (next == BUSES) {
+            unlucky = fn;
+        }
+        fn->secondary = next++;
+        fn->subordinate = fn->secondary;
+    }
+    if (unlucky) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
+                    "%s: the hierarchy needs %u buses and there are %u; "
+                    "bridges without one: %u, first of them %s port %s",
+                    e->root->name, next, BUSES, next - BUSES,
+                    unlucky->component->name, unlucky->bridge->name);
+        return false;
+    }
+    for (i = e->fns->len - 1; i > 0; i--) {
+        const Fn *fn = get_fn(e, i);
+        Fn *parent = get_fn(e, fn->parent);
+
+        parent->subordinate = MAX(parent->subordinate, fn->subordinate);
+    }
+    return true;
+}
+
+static void append_request(GArray *requests, uint64_t size_bytes,
+                           uint64_t align_bytes, FabBusAddr *ret_at)
+{
+    Request request = {
+        .size_bytes = size_bytes,
+        .align_bytes = align_bytes,
+        .ret_at = ret_at,
+    };
+
+    g_array_append_val(requests, request);
+}
+
+static void append_bars(const Enumeration *e, Fn *fn, Space space,
+                        GArray *requests)
+{
+    unsigned i;
+
+    for (i = 0; i < FAB_BARS; i++) {
+        const FabBar *bar = &fn->component->bars[i];
+
+        if (bar->size_bytes && bar_space(e->mmio, bar) == space) {
+            append_request(requests, bar->size_bytes, bar->size_bytes,
+                           &fn->bars_at[i]);
+        }
+    }
+}
+
+/* Everything on the secondary bus of @index that asks for addresses of @space,
+ * in the order of devices. */
+static void collect_requests(const Enumeration *e, unsigned index, Space space,
+                             GArray *requests)
+{
+    unsigned child;
+
+    g_array_set_size(requests, 0);
+    if (index == 0) {
+        append_bars(e, get_fn(e, 0), space, requests);
+    }
+    for (child = get_fn(e, index)->first_child; child != NOTHING;
+         child = get_fn(e, child)->next_sibling) {
+        Fn *fn = get_fn(e, child);
+        Window *window = &fn->windows[space];
+
+        if (fn_has_bars(fn)) {
+            append_bars(e, fn, space, requests);
+        }
+        if (window->size_bytes) {
+            append_request(requests, window->size_bytes, window->align_bytes,
+                           &window->at);
+        }
+    }
+}
+
+static int compare_requests(gconstpointer a, gconstpointer b)
+{
+    const Request *x = a, *y = b;
+
+    return (x->align_bytes < y->align_bytes) -
+           (x->align_bytes > y->align_bytes);
+}
+
+/* Puts @request into the lowest gap that holds it. */
+static bool fill_gap(GArray *gaps, const Request *request)
+{
+    unsigned i;
+
+    for (i = 0; i < gaps->len; i++) {
+        Gap *gap = &g_array_index(gaps, Gap, i);
+        FabBusAddr at = align_up(gap->start, request->align_bytes);
+        Gap rest = {.start = at + request->size_bytes, .end = gap->end};
+
+        if (at >= gap->end || gap->end - at < request->size_bytes) {
+            continue;
+        }
+        *request->ret_at = at;
+        gap->end = at; /* perhaps empty from now on: nothing fits there */
+        g_array_insert_val(gaps, i + 1, rest);
+        return true;
+    }
+    return false;
+}
+
+/*
+ * Gives each request an address from @start on, the most aligned first, each at
+ * the lowest address where it fits. Returns the end of the last.
+ */
+static FabBusAddr lay_out(GArray *requests, FabBusAddr start)
+{
+    g_autoptr(GArray) gaps = g_array_new(FALSE, FALSE, sizeof(Gap));
+    FabBusAddr end = start;
+    unsigned i;
+
+    g_array_sort(requests, compare_requests); /* stable, says GLib */
+    for (i = 0; i < requests->len; i++) {
+        const Request *request = &g_array_index(requests, Request, i);
+        Gap gap = {.start = end};
+
+        if (fill_gap(gaps, request)) {
+            continue;
+        }
+        gap.end = align_up(end, request->align_bytes);
+        if (gap.end > gap.start) {
+            g_array_append_val(gaps, gap);
+        }
+        *request->ret_at = gap.end;
+        end = add(gap.end, request->size_bytes);
+    }
+    return end;
+}
+
+/*
+ * From the leaves to the root: what is behind each bridge, laid out from 0, is
+ * the size of its window. That holds at any address as aligned as the most
+ * aligned of it.
+ */
+static void size_windows(Enumeration *e, Space space, GArray *requests)
+{
+    unsigned i;
+
+    for (i = e->fns->len - 1; i > 0; i--) {
+        Fn *fn = get_fn(e, i);
+        Window *window = &fn->windows[space];
+
+        if (!fn->bridge) {
+            continue;
+        }
+        collect_requests(e, i, space, requests);
+        if (requests->len == 0) {
+            continue;
+        }
+        window->size_bytes = align_up(lay_out(requests, 0), FAB_WINDOW_GRAIN);
+        window->align_bytes = MAX(
+            FAB_WINDOW_GRAIN, g_array_index(requests, Request, 0).align_bytes);
+    }
+}
+
+/* From the root to the leaves: adds the window's address to what is in it. */
+static void place(Enumeration *e, Space space)
+{
+    unsigned i, bar;
+
+    for (i = 1; i < e->fns->len; i++) {
+        Fn *fn = get_fn(e, i);
+        FabBusAddr base = get_fn(e, fn->parent)->windows[space].at;
+
+        fn->windows[space].at = add(fn->windows[space].at, base);
+        for (bar = 0; fn_has_bars(fn) && bar < FAB_BARS; bar++) {
+            const FabBar *b = &fn->component->bars[bar];
+
+            if (b->size_bytes && bar_space(e->mmio, b) == space) {
+                fn->bars_at[bar] = add(fn->bars_at[bar], base);
+            }
+        }
+    }
+}
+
+/*
+ * Names the first BAR by address that ends beyond @end, the last address of
+ * @space that a window can use plus one, and what those before it have left.
+ */
+static void report_full(const Enumeration *e, Space space, FabBusAddr end,
+                        GError **error)
+{
+    const Fn *unlucky = NULL;
+    unsigned unlucky_bar = 0;
+    FabBusAddr unlucky_at = UINT64_MAX;
+    FabBusAddr taken = space_base(e->mmio, space);
+    g_autoptr(GString) text = g_string_new(NULL);
+    unsigned i, bar;
+
+    for (i = 0; i < e->fns->len; i++) {
+        const Fn *fn = get_fn(e, i);
+
+        for (bar = 0; fn_has_bars(fn) && bar < FAB_BARS; bar++) {
+            const FabBar *b = &fn->component->bars[bar];
+            FabBusAddr bar_end = add(fn->bars_at[bar], b->size_bytes);
+
+            if (!b->size_bytes || bar_space(e->mmio, b) != space) {
+                continue;
+            }
+            if (bar_end <= end) {
+                taken = MAX(taken, bar_end);
+            } else if (!unlucky || fn->bars_at[bar] < unlucky_at) {
+                unlucky = fn;
+                unlucky_bar = bar;
+                unlucky_at = fn->bars_at[bar];
+            }
+        }
+    }
+    g_assert(unlucky);
+    g_string_append_printf(text, "%s: BAR %u of ", unlucky->component->name,
+                           unlucky_bar);
+    fab_append_size(text, unlucky->component->bars[unlucky_bar].size_bytes);
+    g_string_append_printf(text,
+                           ", aligned to its size, does not fit into "
+                           "%s's MMIO range %s 4 GiB: ",
+                           e->root->name,
+                           space == SPACE_LOW ? "below" : "above");
+    fab_append_size(text, end > taken ? end - taken : 0);
+    g_string_append(text, " left of ");
+    fab_append_size(text, space_size(e->mmio, space));
+    g_set_error_literal(error, FAB_ERROR, FAB_ERROR_ADDRESS, text->str);
+}
+
+static bool assign_addresses(Enumeration *e, Space space, GError **error)
+{
+    g_autoptr(GArray) requests = g_array_new(FALSE, FALSE, sizeof(Request));
+    FabBusAddr base = space_base(e->mmio, space);
+    /* Whole grains: windows cannot use the rest. */
+    FabBusAddr end =
+        (base + space_size(e->mmio, space)) & ~(FAB_WINDOW_GRAIN - 1);
+    FabBusAddr used;
+
+    size_windows(e, space, requests);
+    collect_requests(e, 0, space, requests);
+    used = lay_out(requests, base);
+    place(e, space);
+    if (requests->len > 0 && used > end) {
+        report_full(e, space, end, error);
+        return false;
+    }
+    return true;
+}
+
+static FabWindow get_window(const Window *window)
+{
+    if (!window->size_bytes) {
+        return fab_window_closed();
+    }
+    return (FabWindow){
+        .base = window->at,
+        .limit = window->at + window->size_bytes - 1,
+    };
+}
+
+/* Writes to the components what has been found out. */
+static void commit(const Enumeration *e)
+{
+    unsigned i, bar;
+
+    for (i = 0; i < e->root->port_count; i++) {
+        e->root->ports[i]->has_bridge = false;
+    }
+    for (i = 0; i < e->fns->len; i++) {
+        const Fn *fn = get_fn(e, i);
+        FabBdf bdf = get_fn(e, fn->parent)->secondary << 8 | fn->devfn;
+
+        if (fn->bridge) {
+            fn->bridge->has_bridge = true;
+            fn->bridge->bridge = (FabBridge){
+                .bdf = bdf,
+                .primary = FAB_BDF_BUS(bdf),
+                .secondary = fn->secondary,
+                .subordinate = fn->subordinate,
+                .memory = get_window(&fn->windows[SPACE_LOW]),
+                .prefetchable = get_window(&fn->windows[SPACE_HIGH]),
+            };
+        }
+        if (!fn_has_bars(fn)) {
+            continue;
+        }
+        fn->component->bdf = bdf;
+        fn->component->root = e->root;
+        for (bar = 0; bar < FAB_BARS; bar++) {
+            fn->component->bars[bar].addr = fn->bars_at[bar];
+        }
+    }
+}
+
+bool fab_enumerate_with(FabComponent *root, const FabMmioParams *mmio,
+                        GError **error)
+{
+    g_autoptr(GArray) fns = g_array_new(FALSE, FALSE, sizeof(Fn));
+    g_autoptr(GArray) visits = g_array_new(FALSE, FALSE, sizeof(Visit));
+    Enumeration e = {.root = root, .mmio = mmio, .fns = fns, .visits = visits};
+
+    g_assert(root->kind == FAB_KIND_ROOT);
+    if (!check_space(root, mmio, error) || !find_functions(&e, error) ||
+        !number_buses(&e, error) || !assign_addresses(&e, SPACE_LOW, error) ||
+        !assign_addresses(&e, SPACE_HIGH, error)) {
+        return false;
+    }
+    commit(&e);
+    return true;
+}
+
+bool fab_enumerate(FabComponent *root, GError **error)
+{
+    const FabRootParams *params = fab_root_params(fab_component_as_root(root));
+
+    return fab_enumerate_with(root, &params->mmio, error);
+}

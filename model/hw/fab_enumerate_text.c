@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_enumerate.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "fab_enumerate_priv.h"
+
+void fab_append_size(GString *out, uint64_t bytes)
+{
+    static const char *const units[] = {"B",   "KiB", "MiB", "GiB",
+                                        "TiB", "PiB", "EiB"};
+    unsigned unit = 0;
+
+    while (bytes && bytes % 1024 == 0) {
+        bytes /= 1024;
+        unit++;
+    }
+    g_string_append_printf(out, "%" PRIu64 " %s", bytes, units[unit]);
+}
+
+static const char *speed_text(FabSpeed speed)
+{
+    switch (speed) {
+    case FAB_SPEED_2_5GT:
+        return "2.5GT/s";
+    case FAB_SPEED_5_0GT:
+        return "5.0GT/s";
+    case FAB_SPEED_8_0GT:
+        return "8.0GT/s";
+    case FAB_SPEED_16_0GT:
+        return "16.0GT/s";
+    case FAB_SPEED_32_0GT:
+        return "32.0GT/s";
+    }
+    return "?GT/s";
+}
+
+static const char *kind_text(FabKind kind)
+{
+    switch (kind) {
+    case FAB_KIND_ROOT:
+        return "root complex";
+    case FAB_KIND_SWITCH:
+        return "switch";
+    case FAB_KIND_NTB:
+        return "NTB";
+    case FAB_KIND_ENDPOINT:
+        return "endpoint";
+    }
+    return "?";
+}
+
+static bool is_upstream_port(const FabPort *port)
+{
+    return fab_component_kind(fab_port_owner(port)) == FAB_KIND_SWITCH &&
+           fab_port_index(port) == 0;
+}
+
+static void append_bdf(GString *out, FabBdf bdf)
+{
+    g_string_append_printf(out, "%02x:%02x.%x", FAB_BDF_BUS(bdf),
+                           FAB_BDF_DEV(bdf), FAB_BDF_FN(bdf));
+}
+
+static void append_link(GString *out, const FabPort *port)
+{
+    g_string_append_printf(out, "%s x%" PRIu32,
+                           speed_text(fab_port_speed(port)),
+                           fab_port_width(port));
+}
+
+static void append_port(GString *out, const FabPort *port)
+{
+    g_string_append_printf(out, "%s %s",
+                           fab_component_name(fab_port_owner(port)),
+                           fab_port_name(port));
+}
+
+/* Does @port, or its peer, lead out of a hierarchy? */
+static bool is_cable(const FabPort *port)
+{
+    FabPort *peer = fab_port_peer(port);
+
+    return (fab_component_kind(fab_port_owner(port)) == FAB_KIND_NTB &&
+            fab_port_index(port) != 0) ||
+           (peer && fab_component_kind(fab_port_owner(peer)) == FAB_KIND_NTB &&
+            fab_port_index(peer) != 0);
+}
+
+/* The port that leads up from what is connected below @bridge; NULL if there
+ * is nothing or if it belongs to no hierarchy. */
+static FabPort *port_below(FabPort *bridge)
+{
+    return is_cable(bridge) ? NULL : fab_port_peer(bridge);
+}
+
+/* The bridges on the bus below @bridge, or on bus 00 of @root if that is NULL,
+ * in the order of their numbers; and the function on it that is none. */
+static GPtrArray *list_bus(FabComponent *root, FabPort *bridge,
+                           FabComponent **ret_function)
+{
+    GPtrArray *bridges = g_ptr_array_new();
+    FabComponent *owner = bridge ? fab_port_owner(bridge) : root;
+    FabPort *below;
+    unsigned i;
+
+    *ret_function = NULL;
+    if (!bridge || is_upstream_port(bridge)) {
+        for (i = bridge ? 1 : 0; i < fab_component_port_count(owner); i++) {
+            FabPort *port = fab_component_port(owner, i);
+
+            if (fab_port_bridge(port)) {
+                g_ptr_array_add(bridges, port);
+            }
+        }
+        *ret_function = bridge ? NULL : root;
+        return bridges;
+    }
+    below = port_below(bridge);
+    if (below && is_upstream_port(below)) {
+        g_ptr_array_add(bridges, below);
+    } else if (below) {
+        *ret_function = fab_port_owner(below);
+    }
+    return bridges;
+}
+
+static void append_devfn(GString *out, FabBdf bdf)
+{
+    g_string_append_printf(out, "%02x.%x", FAB_BDF_DEV(bdf), FAB_BDF_FN(bdf));
+}
+
+static void append_buses(GString *out, unsigned secondary, unsigned subordinate)
+{
+    if (secondary == subordinate) {
+        g_string_append_printf(out, "-[%02x]", secondary);
+    } else {
+        g_string_append_printf(out, "-[%02x-%02x]", secondary, subordinate);
+    }
+}
+
+static void tree_function(GString *out, const FabComponent *component)
+{
+    unsigned i;
+
+    append_devfn(out, fab_component_bdf(component));
+    g_string_append_printf(out, "  %s, %s", fab_component_name(component),
+                           kind_text(fab_component_kind(component)));
+    for (i = 0; i < fab_component_port_count(component); i++) {
+        const FabPort *port = fab_component_port(component, i);
+
+        if (is_cable(port) && fab_port_peer(port)) {
+            g_string_append_printf(out, ", %s to ", fab_port_name(port));
+            append_port(out, fab_port_peer(port));
+        }
+    }
+    g_string_append_c(out, '\n');
+}
+
+/*
+ * Draws the bus below @bridge (NULL: bus 00). The line has been written up to
+ * the bus numbers; @prefix is as long and goes before each further line. As
+ * deep as there are buses.
+ */
+static void tree_bus(GString *out, const char *prefix, FabComponent *root,
+                     FabPort *bridge)
+{
+    FabComponent *function;
+    g_autoptr(GPtrArray) bridges = list_bus(root, bridge, &function);
+    unsigned first = function ? 1 : 0;
+    unsigned count = bridges->len + first;
+    unsigned i;
+
+    if (count == 0) {
+        g_string_append(out, "--\n");
+    }
+    for (i = 0; i < count; i++) {
+        bool last = i + 1 == count;
+        g_autoptr(GString) inner = g_string_new(prefix);
+        FabPort *port = i < first ? NULL : bridges->pdata[i - first];
+        const FabBridge *header = port ? fab_port_bridge(port) : NULL;
+        size_t start;
+
+        if (i == 0) {
+            g_string_append(out, last ? "----" : "--+-");
+        } else {
+            g_string_append_printf(out, "%s  %s", prefix, last ? "\\-" : "+-");
+        }
+        if (!header) {
+            tree_function(out, function);
+            continue;
+        }
+        start = out->len;
+        append_devfn(out, header->bdf);
+        g_string_append_printf(out, " %s",
+                               is_upstream_port(port)
+                                   ? fab_component_name(fab_port_owner(port))
+                                   : fab_port_name(port));
+        append_buses(out, header->secondary, header->subordinate);
+        g_string_append(inner, last ? "    " : "  | ");
+        g_string_append_printf(inner, "%*s", (int)(out->len - start), "");
+        tree_bus(out, inner->str, root, port);
+    }
+}
+
+/* The long listing. */
+
+static void append_window(GString *out, const char *name,
+                          const FabWindow *window)
+{
+    g_string_append_printf(out, "\t%s: ", name);
+    if (!fab_window_is_open(window)) {
+        g_string_append(out, "closed\n");
+        return;
+    }
+    g_string_append_printf(out, "0x%" PRIx64 "-0x%" PRIx64 " [", window->base,
+                           window->limit);
+    fab_append_size(out, window->limit - window->base + 1);
+    g_string_append(out, "]\n");
+}
+
+static void append_bars(GString *out, const FabComponent *component)
+{
+    const FabBar *bars = fab_component_bars(component);
+    unsigned i;
+
+    for (i = 0; i < FAB_BARS; i++) {
+        if (!bars[i].size_bytes) {
+            continue;
+        }
+        g_string_append_printf(
+            out, "\tBAR %u: 0x%" PRIx64 " (%d-bit, %sprefetchable) [", i,
+            bars[i].addr, bars[i].is_64bit ? 64 : 32,
+            bars[i].prefetchable ? "" : "non-");
+        fab_append_size(out, bars[i].size_bytes);
+        g_string_append(out, "]\n");
+    }
+}
+
+static void append_link_line(GString *out, const char *what,
+                             const FabPort *port)
+{
+    const FabPort *peer = fab_port_peer(port);
+
+    g_string_append_printf(out, "\t%s: ", what);
+    if (!peer) {
+        g_string_append(out, "not connected\n");
+        return;
+    }
+    append_link(out, port);
+    g_string_append(out, " to ");
+    append_port(out, peer);
+    g_string_append_printf(out, ", Max_Payload_Size %" PRIu32 " bytes\n",
+                           fab_port_mps_bytes(port));
+}
+
+static void list_bridge(GString *out, const FabPort *port)
+{
+    const FabComponent *owner = fab_port_owner(port);
+    const FabBridge *bridge = fab_port_bridge(port);
+    const char *what = "Downstream Port";
+
+    if (fab_component_kind(owner) == FAB_KIND_ROOT) {
+        what = "Root Port";
+    } else if (is_upstream_port(port)) {
+        what = "Upstream Port";
+    }
+    append_bdf(out, bridge->bdf);
+    g_string_append_c(out, ' ');
+    append_port(out, port);
+    g_string_append_printf(out, ": %s\n", what);
+    append_link_line(out, "Link", port);
+    g_string_append_printf(
+        out, "\tBus: primary=%02x, secondary=%02x, subordinate=%02x\n",
+        bridge->primary, bridge->secondary, bridge->subordinate);
+    append_window(out, "Memory window", &bridge->memory);
+    append_window(out, "Prefetchable window", &bridge->prefetchable);
+    if (is_upstream_port(port)) {
+        append_bars(out, owner);
+    }
+    g_string_append_c(out, '\n');
+}
+
+static void list_function(GString *out, const FabComponent *component)
+{
+    FabKind kind = fab_component_kind(component);
+    unsigned i;
+
+    append_bdf(out, fab_component_bdf(component));
+    g_string_append_printf(out, " %s: %s\n", fab_component_name(component),
+                           kind_text(kind));
+    for (i = 0;
+         kind != FAB_KIND_ROOT && i < fab_component_port_count(component);
+         i++) {
+        const FabPort *port = fab_component_port(component, i);
+        g_autofree char *cable =
+            g_strconcat("Cable ", fab_port_name(port), NULL);
+
+        append_link_line(out, i == 0 ? "Link" : cable, port);
+    }
+    append_bars(out, component);
+    g_string_append_c(out, '\n');
+}
+
+/* Every function of the bus below @bridge (NULL: bus 00) and of those below. */
+static void list_functions(GString *out, FabComponent *root, FabPort *bridge)
+{
+    FabComponent *function;
+    g_autoptr(GPtrArray) bridges = list_bus(root, bridge, &function);
+    unsigned i;
+
+    if (function) {
+        list_function(out, function);
+    }
+    for (i = 0; i < bridges->len; i++) {
+        list_bridge(out, bridges->pdata[i]);
+        list_functions(out, root, bridges->pdata[i]);
+    }
+}
+
+void fab_write_tree(FabComponent *root, FabTreeFlags flags, GString *out)
+{
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_autofree char *prefix = NULL;
+
+    g_string_printf(line, "-[%s:00]", fab_component_name(root));
+    prefix = g_strnfill(line->len, ' ');
+    g_string_append(out, line->str);
+    tree_bus(out, prefix, root, NULL);
+    if (flags & FAB_TREE_LONG) {
+        g_string_append_c(out, '\n');
+        list_functions(out, root, NULL);
+    }
+}
+
+/* The drawing. */
+
+static const char *kind_colour(FabKind kind)
+{
+    switch (kind) {
+    case FAB_KIND_ROOT:
+        return "#fde9c9";
+    case FAB_KIND_SWITCH:
+        return "#dce9f7";
+    case FAB_KIND_NTB:
+        return "#f9d9d6";
+    case FAB_KIND_ENDPOINT:
+        return "#ddf0d8";
+    }
+    return "white";
+}
+
+static void append_escaped(GString *out, const char *text)
+{
+    g_autofree char *escaped = g_markup_escape_text(text, -1);
+
+    g_string_append(out, escaped);
+}
+
+/* Names without that of the host: the cluster bears it. */
+static const char *short_name(const FabComponent *component,
+                              const FabComponent *root)
+{
+    const char *name = fab_component_name(component);
+    size_t length = root ? strlen(fab_component_name(root)) : 0;
+    bool inside = root && root != component &&
+                  strncmp(name, fab_component_name(root), length) == 0 &&
+                  name[length] == '.';
+
+    return inside ? name + length + 1 : name;
+}
+
+static void dot_node(GString *out, FabComponent *component, unsigned number,
+                     const char *indent)
+{
+    const FabBar *bars = fab_component_bars(component);
+    FabComponent *root = fab_component_root(component);
+    FabKind kind = fab_component_kind(component);
+    unsigned i;
+
+    g_string_append_printf(out, "%sn%u [fillcolor=\"%s\", label=<<b>", indent,
+                           number, kind_colour(kind));
+    append_escaped(out, short_name(component, root));
+    g_string_append_printf(out, "</b><br/>%s", kind_text(kind));
+    if (root) {
+        g_string_append_c(out, ' ');
+        append_bdf(out, fab_component_bdf(component));
+    }
+    for (i = 0; i < FAB_BARS; i++) {
+        if (bars[i].size_bytes) {
+            g_string_append_printf(
+                out, "<br/><font point-size=\"9\">BAR%u 0x%" PRIx64 " ", i,
+                bars[i].addr);
+            fab_append_size(out, bars[i].size_bytes);
+            g_string_append(out,
+                            bars[i].prefetchable ? " pref</font>" : "</font>");
+        }
+    }
+    g_string_append(out, ">];\n");
+}
+
+/* Does @port stand for its link? One of the two ends does: the upper one, or
+ * the first by number where none is above. */
+static bool is_upper_end(const FabPort *port, unsigned number,
+                         unsigned peer_number)
+{
+    const FabPort *peer = fab_port_peer(port);
+
+    if (fab_port_bridge(port) && !is_upstream_port(port)) {
+        return true;
+    }
+    if (fab_port_bridge(peer) && !is_upstream_port(peer)) {
+        return false;
+    }
+    return number < peer_number ||
+           (number == peer_number &&
+            fab_port_index(port) < fab_port_index(peer));
+}
+
+static void dot_links(GString *out, FabComponent *component, unsigned number,
+                      GHashTable *numbers)
+{
+    unsigned i;
+
+    for (i = 0; i < fab_component_port_count(component); i++) {
+        const FabPort *port = fab_component_port(component, i);
+        const FabPort *peer = fab_port_peer(port);
+        unsigned peer_number;
+
+        if (!peer) {
+            continue;
+        }
+        peer_number = GPOINTER_TO_UINT(
+            g_hash_table_lookup(numbers, fab_port_owner(peer)));
+        if (!is_upper_end(port, number, peer_number)) {
+            continue;
+        }
+        g_string_append_printf(out, "    n%u -- n%u [label=\"", number,
+                               peer_number);
+        append_link(out, port);
+        g_string_append(out,
+                        is_cable(port) ? "\", style=dashed];\n" : "\"];\n");
+    }
+}
+
+void fab_write_dot(FabFabric *fabric, GString *out)
+{
+    g_autoptr(GHashTable) numbers = g_hash_table_new(NULL, NULL);
+    FabComponent *const *components;
+    unsigned count, i, j;
+
+    components = fab_fabric_components(fabric, &count);
+    g_string_append(
+        out, "graph fabric {\n"
+             "    graph [fontname=\"sans-serif\", fontsize=13];\n"
+             "    node [shape=box, style=\"rounded,filled\", fontsize=11, "
+             "fontname=\"sans-serif\"];\n"
+             "    edge [fontsize=9, fontname=\"sans-serif\"];\n");
+    for (i = 0; i < count; i++) {
+        g_hash_table_insert(numbers, components[i], GUINT_TO_POINTER(i));
+    }
+    for (i = 0; i < count; i++) {
+        if (fab_component_kind(components[i]) != FAB_KIND_ROOT) {
+            continue;
+        }
+        g_string_append_printf(out,
+                               "    subgraph cluster_n%u {\n"
+                               "        style=rounded;\n"
+                               "        label=<<b>",
+                               i);
+        append_escaped(out, fab_component_name(components[i]));
+        g_string_append(out, "</b>>;\n");
+        for (j = 0; j < count; j++) {
+            if (fab_component_root(components[j]) == components[i]) {
+                dot_node(out, components[j], j, "        ");
+            }
+        }
+        g_string_append(out, "    }\n");
+    }
+    for (i = 0; i < count; i++) {
+        if (!fab_component_root(components[i])) {
+            dot_node(out, components[i], i, "    ");
+        }
+    }
+    for (i = 0; i < count; i++) {
+        dot_links(out, components[i], i, numbers);
+    }
+    g_string_append(out, "}\n");
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_FAKE_H
+#define FAB_FAKE_H
+
+#include "fab_enumerate_priv.h"
+
+/*
+ * Components and ports without anything that runs: enough to enumerate and to
+ * print. Stands in for the model's own in tests that link single files of it.
+ */
+
+/* Owns its components; a FabFabric as far as fab_fabric_components() goes. */
+FabFabric *fake_fabric_new(void);
+void fake_fabric_free(FabFabric *fabric);
+
+/* A component named @name with @ports ports, named rp0.. at a root, usp and
+ * dsp0.. at a switch, host and cable0.. at an NTB, and up at an endpoint. */
+FabComponent *fake_component(FabFabric *fabric, FabKind kind, const char *name,
+                             unsigned ports);
+
+/* Links two ports at 8.0GT/s x8. */
+void fake_connect(FabComponent *a, unsigned port_a, FabComponent *b,
+                  unsigned port_b);
+
+/* What a BAR may be beside 32 bit and not prefetchable. */
+#define FAKE_64BIT 0x1u
+#define FAKE_PREF  0x2u
+
+void fake_bar(FabComponent *component, unsigned bar, uint64_t size_bytes,
+              unsigned flags);
+
+/* The MMIO ranges that fab_enumerate() finds for @root. */
+FabMmioParams *fake_mmio(FabComponent *root);
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: in any tree every function has a BDF of its own and every BAR an
+ * aligned range of its own, and following bus ranges and windows down from the
+ * root leads to the component that owns the number or the address, and to no
+ * other. Random trees are held against a checker that knows only the rules of
+ * the specification.
+ */
+#include <check.h>
+#include <stdlib.h>
+
+#include "fab_fake.h"
+
+#define KIB    (UINT64_C(1) << 10)
+#define MIB    (UINT64_C(1) << 20)
+#define GIB    (UINT64_C(1) << 30)
+#define PREF64 (FAKE_64BIT | FAKE_PREF)
+#define BUSES  256
+
+static FabFabric *fabric;
+static FabComponent *root;
+
+static void setup(void)
+{
+    fabric = fake_fabric_new();
+}
+
+static void teardown(void)
+{
+    fake_fabric_free(fabric);
+}
+
+/*
+ * The checker. It follows ports down from the root and knows: numbers nest,
+ * ranges of siblings are apart, a window is what is below it rounded out to
+ * 1 MiB.
+ */
+typedef struct Hull {
+    FabBusAddr first, last; /* first > last: empty */
+} Hull;
+
+typedef struct Seen {
+    bool buses[BUSES];
+    unsigned next_bus;
+    GPtrArray *components;
+    GArray *probes; /* addresses at the edges of BARs and windows */
+} Seen;
+
+static const Hull empty_hull = {UINT64_MAX, 0};
+
+static bool goes_high(const FabBar *bar)
+{
+    return bar->is_64bit && bar->prefetchable &&
+           bar->size_bytes >= fake_mmio(root)->above_4g_bytes;
+}
+
+/* Adds [@first, @last] to @hull, and its edges to the addresses to be tried. */
+static void add_range(Seen *seen, Hull *hull, FabBusAddr first, FabBusAddr last)
+{
+    FabBusAddr edges[4] = {first - 1, first, last, last + 1};
+
+    g_array_append_vals(seen->probes, edges, 4);
+    hull->first = MIN(hull->first, first);
+    hull->last = MAX(hull->last, last);
+}
+
+/* Adds the BARs of @component to the hulls of the bus that it is on. */
+static void check_bars(FabComponent *component, unsigned bus, Seen *seen,
+                       Hull hulls[2])
+{
+    unsigned i;
+
+    ck_assert_ptr_eq(component->root, root);
+    ck_assert_uint_eq(component->bdf, bus << 8);
+    for (i = 0; i < FAB_BARS; i++) {
+        const FabBar *bar = &component->bars[i];
+
+        if (bar->size_bytes) {
+            ck_assert_uint_eq(bar->addr % bar->size_bytes, 0);
+            add_range(seen, &hulls[goes_high(bar)], bar->addr,
+                      bar->addr + bar->size_bytes - 1);
+        }
+    }
+}
+
+static void check_window(const FabWindow *window, const Hull *hull)
+{
+    if (hull->first > hull->last) {
+        ck_assert_uint_gt(window->base, window->limit);
+        return;
+    }
+    ck_assert_uint_eq(window->base, hull->first & ~(MIB - 1));
+    ck_assert_uint_eq(window->limit, hull->last | (MIB - 1));
+}
+
+/* Checks @port, a bridge on bus @bus, and all below; adds its windows to the
+ * hulls of that bus. */
+static void check_below(FabPort *port, unsigned bus, Seen *seen, Hull hulls[2])
+{
+    const FabBridge *bridge = fab_port_bridge(port);
+    Hull below[2] = {empty_hull, empty_hull};
+    bool usp = port->owner->kind == FAB_KIND_SWITCH && port->index == 0;
+    unsigned i;
+
+    ck_assert_ptr_nonnull(bridge);
+    ck_assert_uint_eq(bridge->primary, bus);
+    ck_assert_uint_eq(FAB_BDF_BUS(bridge->bdf), bus);
+    ck_assert_uint_eq(bridge->secondary, seen->next_bus);
+    ck_assert(!seen->buses[bridge->secondary]);
+    seen->buses[seen->next_bus++] = true;
+    if (usp) {
+        for (i = 1; i < port->owner->port_count; i++) {
+            check_below(port->owner->ports[i], bridge->secondary, seen, below);
+        }
+    } else if (port->peer) {
+        FabComponent *component = port->peer->owner;
+
+        g_ptr_array_add(seen->components, component);
+        check_bars(component, bridge->secondary, seen, below);
+        if (component->kind == FAB_KIND_SWITCH) {
+            check_below(component->ports[0], bridge->secondary, seen, below);
+        }
+    }
+    ck_assert_uint_eq(bridge->subordinate, seen->next_bus - 1);
+    check_window(&bridge->memory, &below[0]);
+    check_window(&bridge->prefetchable, &below[1]);
+    for (i = 0; i < 2; i++) {
+        const FabWindow *window = i ? &bridge->prefetchable : &bridge->memory;
+
+        if (below[i].first <= below[i].last) {
+            add_range(seen, &hulls[i], window->base, window->limit);
+        }
+    }
+}
+
+/* @component, if it has @addr in a BAR. */
+static FabComponent *find_claim(FabComponent *component, FabBusAddr addr)
+{
+    unsigned i;
+
+    for (i = 0; i < FAB_BARS; i++) {
+        const FabBar *bar = &component->bars[i];
+
+        if (bar->size_bytes && addr >= bar->addr &&
+            addr - bar->addr < bar->size_bytes) {
+            return component;
+        }
+    }
+    return NULL;
+}
+
+static FabComponent *follow(FabPort *port, FabBusAddr addr, unsigned *claims);
+
+/* What claims @addr among bridges @first.. of @owner; counts who does. */
+static FabComponent *follow_bus(FabComponent *owner, unsigned first,
+                                FabBusAddr addr, unsigned *claims)
+{
+    FabComponent *found = NULL;
+    unsigned i;
+
+    for (i = first; i < owner->port_count; i++) {
+        const FabBridge *bridge = fab_port_bridge(owner->ports[i]);
+
+        if (bridge && (fab_window_contains(&bridge->memory, addr) ||
+                       fab_window_contains(&bridge->prefetchable, addr))) {
+            FabComponent *below;
+
+            (*claims)++;
+            below = follow(owner->ports[i], addr, claims);
+            found = below ? below : found;
+        }
+    }
+    return found;
+}
+
+/* Goes down from Root or Downstream Port @port with @addr. On every bus there
+ * must be one claimant at most. */
+static FabComponent *follow(FabPort *port, FabBusAddr addr, unsigned *claims)
+{
+    FabComponent *component = port->peer ? port->peer->owner : NULL;
+    FabComponent *claimer = component ? find_claim(component, addr) : NULL;
+    unsigned here = claimer ? 1 : 0;
+
+    if (component && component->kind == FAB_KIND_SWITCH) {
+        const FabBridge *bridge = fab_port_bridge(component->ports[0]);
+
+        if (fab_window_contains(&bridge->memory, addr) ||
+            fab_window_contains(&bridge->prefetchable, addr)) {
+            unsigned inside = 0;
+
+            here++;
+            claimer = follow_bus(component, 1, addr, &inside);
+            ck_assert_uint_le(inside, 1);
+        }
+    }
+    ck_assert_uint_le(here, 1);
+    return claimer;
+}
+
+/* @addr, routed, arrives at whoever has it in a BAR. */
+static void check_address(const Seen *seen, FabBusAddr addr)
+{
+    FabComponent *owner = NULL, *reached;
+    unsigned claims = 0;
+    unsigned i;
+
+    for (i = 0; i < seen->components->len; i++) {
+        FabComponent *claimer = find_claim(seen->components->pdata[i], addr);
+
+        ck_assert(!claimer || !owner);
+        owner = claimer ? claimer : owner;
+    }
+    reached = follow_bus(root, 0, addr, &claims);
+    ck_assert_uint_le(claims, 1);
+    ck_assert_ptr_eq(reached, owner);
+}
+
+static void check_all(Seen *seen)
+{
+    const FabMmioParams *mmio = fake_mmio(root);
+    Hull hulls[2] = {empty_hull, empty_hull};
+    unsigned i;
+
+    seen->next_bus = 1;
+    for (i = 0; i < root->port_count; i++) {
+        if (root->ports[i]->peer) {
+            check_below(root->ports[i], 0, seen, hulls);
+        } else {
+            ck_assert_ptr_null(fab_port_bridge(root->ports[i]));
+        }
+    }
+    for (i = 0; i < 2; i++) {
+        FabBusAddr base = i ? mmio->high_base : mmio->low_base;
+        uint64_t size_bytes = i ? mmio->high_size : mmio->low_size;
+
+        if (hulls[i].first <= hulls[i].last) {
+            ck_assert_uint_ge(hulls[i].first, base);
+            ck_assert_uint_lt(hulls[i].last - base, size_bytes);
+        }
+    }
+    for (i = 0; i < seen->probes->len; i++) {
+        check_address(seen, g_array_index(seen->probes, FabBusAddr, i));
+    }
+}
+
+/* Most are small enough for 1 GiB to hold those that have to be low. */
+static void random_bars(GRand *rand, FabComponent *component, unsigned limit)
+{
+    unsigned i;
+
+    for (i = 0; i < limit; i++) {
+        unsigned flags = g_rand_int_range(rand, 0, 4);
+        unsigned most = flags == PREF64 ? 34 : 22;
+
+        if (g_rand_int_range(rand, 0, 2)) {
+            fake_bar(component, i,
+                     UINT64_C(1) << g_rand_int_range(rand, 7, most), flags);
+        }
+    }
+}
+
+/* Hangs something below each port of @above from @first on, at most @depth
+ * levels of it. */
+static void grow(GRand *rand, FabComponent *above, unsigned first,
+                 unsigned depth)
+{
+    unsigned i;
+
+    for (i = first; i < above->port_count; i++) {
+        unsigned dice = g_rand_int_range(rand, 0, 10);
+
+        if (dice == 0) {
+            continue;
+        }
+        if (dice < 5 && depth > 0) {
+            FabComponent *sw = fake_component(fabric, FAB_KIND_SWITCH, "h.sw",
+                                              1 + g_rand_int_range(rand, 0, 5));
+
+            fake_connect(above, i, sw, 0);
+            random_bars(rand, sw, 2);
+            grow(rand, sw, 1, depth - 1);
+        } else {
+            FabComponent *leaf = fake_component(
+                fabric, dice < 7 ? FAB_KIND_NTB : FAB_KIND_ENDPOINT, "h.leaf",
+                1);
+
+            fake_connect(above, i, leaf, 0);
+            random_bars(rand, leaf, FAB_BARS);
+        }
+    }
+}
+
+/* Bridges at and below the ports of @above from @first on. */
+static unsigned count_bridges(const FabComponent *above, unsigned first)
+{
+    unsigned count = 0;
+    unsigned i;
+
+    for (i = first; i < above->port_count; i++) {
+        const FabPort *peer = above->ports[i]->peer;
+
+        count += peer || above->kind == FAB_KIND_SWITCH;
+        if (peer && peer->owner->kind == FAB_KIND_SWITCH) {
+            count += 1 + count_bridges(peer->owner, 1);
+        }
+    }
+    return count;
+}
+
+START_TEST(random_trees_obey_the_rules)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1 + _i);
+    g_autoptr(GError) error = NULL;
+    Seen seen = {
+        .components = g_ptr_array_new(),
+        .probes = g_array_new(FALSE, FALSE, sizeof(FabBusAddr)),
+    };
+    bool ok;
+
+    root = fake_component(fabric, FAB_KIND_ROOT, "h",
+                          g_rand_int_range(rand, 1, 6));
+    *fake_mmio(root) = (FabMmioParams){
+        .low_base = 2 * GIB + g_rand_int_range(rand, 0, 64) * 64 * KIB,
+        .low_size = GIB,
+        .high_base = 256 * GIB + g_rand_int_range(rand, 0, 64) * 64 * MIB,
+        .high_size = 16384 * GIB,
+        .above_4g_bytes = UINT64_C(1) << g_rand_int_range(rand, 15, 22),
+    };
+    grow(rand, root, 0, 4);
+    ok = fab_enumerate(root, &error);
+    ck_assert_int_eq(ok, 1 + count_bridges(root, 0) <= BUSES);
+    if (ok) {
+        check_all(&seen);
+    }
+    g_ptr_array_free(seen.components, TRUE);
+    g_array_free(seen.probes, TRUE);
+}
+END_TEST
+
+static Suite *make_suite(void)
+{
+    Suite *suite = suite_create("fab_enumerate_random");
+    TCase *tcase = tcase_create("enumerate");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, random_trees_obey_the_rules, 0, 200);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(make_suite());
+    int failed;
+
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
