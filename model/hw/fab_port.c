@@ -613,7 +613,7 @@ static void port_try_send(FabPort *port)
     }
     source = &port->sources[index];
     if (source->room) {
-        source->room(source->owner, port);
+        source->room(source->owner, port, tlp);
     }
 }
 

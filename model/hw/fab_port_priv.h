@@ -23,9 +23,9 @@ typedef struct FabFifo {
     uint32_t count;
 } FabFifo;
 
-/* Called when a TLP of a source has begun to leave, so that there is room for
- * another. */
-typedef void (*FabRoomFn)(void *owner, FabPort *port);
+/* Called when @tlp of a source has begun to leave, so that there is room for
+ * another. @tlp is on the wire, and only to be looked at. */
+typedef void (*FabRoomFn)(void *owner, FabPort *port, const FabTlp *tlp);
 
 /*
  * One queue of an egress. Ordering rules hold between the TLPs of one source;

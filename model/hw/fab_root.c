@@ -121,7 +121,7 @@ static void memory_write(FabRoot *root, FabTlp *tlp)
     SimTime time = fab_memory_write(root->memory, now, tlp->payload_bytes);
 
     root->counters.memory_written_bytes += tlp->payload_bytes;
-    if (fab_memory_watched(root->memory)) {
+    if (fab_memory_watched_at(root->memory, tlp->addr, tlp->payload_bytes)) {
         tlp->ready_at = time;
         fab_fifo_push(&root->visible, tlp);
         if (root->visible.head == tlp) {
@@ -326,7 +326,7 @@ static void root_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
 /* ---- Life ------------------------------------------------------------ */
 
 /* A TLP of the host has left @port: completions make room for reads. */
-static void host_room(void *owner, FabPort *port)
+static void host_room(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabRoot *root = owner;
 
@@ -336,7 +336,7 @@ static void host_room(void *owner, FabPort *port)
 }
 
 /* A TLP forwarded to @port has left; which path it came on is not told. */
-static void forward_room(void *owner, FabPort *port)
+static void forward_room(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabRoot *root = owner;
 

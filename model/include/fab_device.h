@@ -67,6 +67,7 @@ struct FabDma {
     /* The engine's. */
     FabDma *next;
     uint64_t issued_bytes, finished_bytes;
+    uint64_t last_order; /* of the last TLP of a write */
     SimTime not_before;
 };
 

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_device_priv.h"
+
+/* ---- Behind the BARs ------------------------------------------------- */
+
+/* Answers a read: completions end on Read Completion Boundaries of 128 bytes,
+ * the only one an Endpoint may use (PCIe 5.0 s2.3.1.1). */
+#define DEVICE_RCB_BYTES 128
+
+static void read_complete(FabDevice *device, FabTlp *request)
+{
+    FabComponent *component = &device->component;
+    FabPort *port = component->ports[0];
+    uint32_t most = device->params.completion_bytes
+                        ? MIN(device->params.completion_bytes, port->mps_bytes)
+                        : port->mps_bytes;
+    FabBusAddr addr = request->addr;
+    uint32_t left = request->request_bytes;
+
+    most = MAX(most, DEVICE_RCB_BYTES);
+    while (left > 0) {
+        FabTlp *cpl = fab_tlp_new(component->fabric, FAB_TLP_CPLD);
+        FabBusAddr end = (addr + most) & ~(FabBusAddr)(DEVICE_RCB_BYTES - 1);
+        uint32_t bytes = MIN(left, end - addr);
+
+        cpl->addr = addr;
+        cpl->requester_id = request->requester_id;
+        cpl->completer_id = component->bdf;
+        cpl->tag = request->tag;
+        cpl->attr = request->attr;
+        cpl->ecrc = device->params.ecrc;
+        cpl->flow = request->flow;
+        cpl->hops = request->hops;
+        cpl->payload_bytes = bytes;
+        cpl->request_bytes = left;
+        addr += bytes;
+        left -= bytes;
+        fab_port_send(port, DEVICE_SOURCE, cpl);
+    }
+    device->counters.served_bytes += request->request_bytes;
+    fab_port_consume(request, sim_engine_now(component->engine));
+}
+
+static void read_event(SimEvent *event)
+{
+    FabDevice *device = SIM_CONTAINER_OF(event, FabDevice, read_event);
+    FabTlp *tlp = fab_fifo_pop(&device->reading);
+
+    if (device->reading.head) {
+        sim_event_schedule(event, device->reading.head->tail_at);
+    }
+    read_complete(device, tlp);
+}
+
+static void visible_event(SimEvent *event)
+{
+    FabDevice *device = SIM_CONTAINER_OF(event, FabDevice, visible_event);
+    FabTlp *tlp = fab_fifo_pop(&device->visible);
+    FabBusAddr addr = tlp->addr;
+    uint64_t data = tlp->data;
+    uint32_t bytes = tlp->payload_bytes;
+
+    if (device->visible.head) {
+        sim_event_schedule(event, device->visible.head->ready_at);
+    }
+    fab_port_consume(tlp, event->time);
+    fab_memory_notify(device->memory, addr, bytes, data);
+}
+
+static void request_receive(FabDevice *device, FabPort *ingress, FabTlp *tlp)
+{
+    FabComponent *component = &device->component;
+    SimTime now = sim_engine_now(component->engine);
+
+    if (fab_component_find_bar(component, tlp->addr) < 0) {
+        FabTlp *cpl = fab_tlp_refuse(component->fabric, tlp, FAB_STATUS_UR,
+                                     component->bdf);
+
+        if (cpl) {
+            fab_port_send(ingress, DEVICE_SOURCE, cpl);
+        }
+    } else if (tlp->cls == FAB_CLASS_NP) {
+        tlp->tail_at =
+            fab_memory_read(device->memory, now, tlp->request_bytes);
+        fab_fifo_push(&device->reading, tlp);
+        if (device->reading.head == tlp) {
+            sim_event_schedule(&device->read_event, tlp->tail_at);
+        }
+    } else {
+        tlp->ready_at =
+            fab_memory_write(device->memory, now, tlp->payload_bytes);
+        device->counters.served_bytes += tlp->payload_bytes;
+        if (!fab_memory_watched_at(device->memory, tlp->addr, tlp->payload_bytes)) {
+            fab_port_consume(tlp, tlp->ready_at);
+            return;
+        }
+        fab_fifo_push(&device->visible, tlp);
+        if (device->visible.head == tlp) {
+            sim_event_schedule(&device->visible_event, tlp->ready_at);
+        }
+    }
+}
+
+static void device_receive(FabComponent *component, FabPort *ingress,
+                           FabTlp *tlp)
+{
+    FabDevice *device = (FabDevice *)component;
+
+    if (fab_tlp_is_completion(tlp)) {
+        fab_dma_completion(device, tlp);
+    } else {
+        request_receive(device, ingress, tlp);
+    }
+}
+
+/* ---- Life ------------------------------------------------------------ */
+
+static bool device_realize(FabComponent *component, GError **error)
+{
+    FabDevice *device = (FabDevice *)component;
+
+    fab_dma_init(device);
+    sim_event_init(&device->read_event, component->engine, read_event,
+                   SIM_PRIORITY_NORMAL, component->rank + 2);
+    sim_event_init(&device->visible_event, component->engine, visible_event,
+                   SIM_PRIORITY_NORMAL, component->rank + 3);
+    fab_port_set_room(component->ports[0], DEVICE_SOURCE, fab_dma_room, device);
+    return true;
+}
+
+static void device_free(FabComponent *component)
+{
+    FabDevice *device = (FabDevice *)component;
+
+    while (device->reading.head) {
+        fab_tlp_free(component->fabric, fab_fifo_pop(&device->reading));
+    }
+    while (device->visible.head) {
+        fab_tlp_free(component->fabric, fab_fifo_pop(&device->visible));
+    }
+    sim_event_cancel(&device->read_event);
+    sim_event_cancel(&device->visible_event);
+    fab_dma_free(device);
+    fab_memory_free(device->memory);
+    g_free(device);
+}
+
+static const FabComponentOps device_ops = {
+    .receive = device_receive,
+    .realize = device_realize,
+    .free = device_free,
+};
+
+FabDevice *fab_device_new(FabFabric *fabric, const char *name,
+                          const FabPortParams *port,
+                          const FabDeviceParams *params)
+{
+    FabDevice *device = g_new0(FabDevice, 1);
+    FabComponent *component = &device->component;
+    FabPortParams store = *port;
+    FabMemoryParams memory = {
+        .latency = params->completer_latency,
+        .bandwidth_bytes_s = params->completer_bandwidth_bytes_s,
+    };
+
+    g_assert(params->tags >= 1 && params->reads >= 1);
+    /* An endpoint acts on whole TLPs. */
+    store.forwarding = FAB_FORWARDING_STORE;
+    fab_component_init(component, fabric, &device_ops, FAB_KIND_ENDPOINT, name);
+    device->params = *params;
+    for (unsigned i = 0; i < FAB_BARS; i++) {
+        component->bars[i] = params->bars[i];
+    }
+    device->memory = fab_memory_new(&memory, 0);
+    fab_component_add_port(component, "port", &store);
+    return device;
+}
+
+FabComponent *fab_device_component(FabDevice *device)
+{
+    return &device->component;
+}
+
+FabDevice *fab_component_as_device(FabComponent *component)
+{
+    return component->ops == &device_ops ? (FabDevice *)component : NULL;
+}
+
+const FabDeviceParams *fab_device_params(const FabDevice *device)
+{
+    return &device->params;
+}
+
+unsigned fab_device_watch(FabDevice *device, FabBusAddr addr,
+                          uint64_t size_bytes, FabWatchFn fn, void *owner)
+{
+    return fab_memory_watch(device->memory, addr, size_bytes, fn, owner);
+}
+
+void fab_device_unwatch(FabDevice *device, unsigned handle)
+{
+    fab_memory_unwatch(device->memory, handle);
+}
+
+const FabDeviceCounters *fab_device_counters(const FabDevice *device)
+{
+    return &device->counters;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_DEVICE_PRIV_H
+#define FAB_DEVICE_PRIV_H
+
+#include "fab_device.h"
+#include "fab_fabric_priv.h"
+#include "fab_memory.h"
+
+/* A read request of the DMA engine, by tag. */
+typedef struct DmaRead {
+    FabDma *dma; /* NULL: the tag is free */
+    uint32_t left_bytes;
+    SimTime free_at; /* data are in; the tag is free then */
+    uint16_t next;   /* free, or in order of free_at */
+} DmaRead;
+
+typedef struct DmaQueue {
+    FabDma *head, *tail;
+} DmaQueue;
+
+/* Splits orders into TLPs, and holds what comes back against them. */
+typedef struct DmaEngine {
+    DmaQueue writes, reads; /* not wholly issued */
+    DmaQueue leaving;       /* writes whose last TLP waits at the egress */
+    SimEvent start_event;   /* the first write's latency is over */
+    DmaRead *tags;
+    uint16_t free_tag;
+    uint32_t tags_used, tags_usable;
+    uint16_t draining_head, draining_tail; /* reads whose data are in */
+    SimEvent drain_event;
+    bool tag_wait;
+    SimTime tag_wait_since;
+} DmaEngine;
+
+struct FabDevice {
+    FabComponent component;
+    FabDeviceParams params;
+    DmaEngine dma;
+    FabMemory *memory; /* behind the BARs */
+    FabFifo reading;   /* reads of it, by time ready (tail_at) */
+    SimEvent read_event;
+    FabFifo visible; /* writes to it that watchers will see */
+    SimEvent visible_event;
+    FabDeviceCounters counters;
+};
+
+/* fab_dma.c */
+void fab_dma_init(FabDevice *device);
+void fab_dma_free(FabDevice *device);
+void fab_dma_completion(FabDevice *device, FabTlp *tlp);
+void fab_dma_room(void *owner, FabPort *port, const FabTlp *tlp);
+
+/* Sources of the device's egress: its own requests, and the completions for
+ * others. Posted requests keep their order with both (a read completion must
+ * not pass them), so there is one. */
+#define DEVICE_SOURCE 0
+
+/* TLPs of a class that the engine keeps ready at the egress. */
+#define DMA_QUEUE_TLPS 2
+
+#endif

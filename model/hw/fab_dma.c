@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_device_priv.h"
+
+#define NO_TAG     UINT16_MAX
+#define PAGE_BYTES 4096
+
+/* Bytes of the next TLP: no request crosses a 4 KiB boundary (PCIe 5.0
+ * s2.2.7), and after an unaligned first one all begin at multiples of their
+ * size. */
+static uint32_t tlp_bytes(const FabDma *dma, uint32_t most)
+{
+    FabBusAddr addr = dma->addr + dma->issued_bytes;
+    uint64_t left = dma->size_bytes - dma->issued_bytes;
+    uint32_t room;
+
+    if (most & (most - 1)) { /* sizes other than powers of two do not align */
+        room = MIN(most, PAGE_BYTES - (uint32_t)(addr & (PAGE_BYTES - 1)));
+    } else {
+        room = most - (uint32_t)(addr & (most - 1));
+    }
+    return MIN(left, room);
+}
+
+static FabTlp *request_new(FabDevice *device, const FabDma *dma)
+{
+    FabTlp *tlp = fab_tlp_new(device->component.fabric, dma->type);
+
+    tlp->addr = dma->addr + dma->issued_bytes;
+    tlp->requester_id = device->component.bdf;
+    tlp->attr = (device->params.relaxed_ordering ? FAB_ATTR_RO : 0) |
+                (device->params.id_ordering ? FAB_ATTR_IDO : 0);
+    tlp->ecrc = device->params.ecrc;
+    tlp->flow = dma->flow;
+    return tlp;
+}
+
+static void queue_push(DmaQueue *queue, FabDma *dma)
+{
+    dma->next = NULL;
+    if (queue->tail) {
+        queue->tail->next = dma;
+    } else {
+        queue->head = dma;
+    }
+    queue->tail = dma;
+}
+
+static void queue_pop(DmaQueue *queue)
+{
+    queue->head = queue->head->next;
+    if (!queue->head) {
+        queue->tail = NULL;
+    }
+}
+
+/* Issues writes as long as the egress has room for them. */
+static void writes_issue(FabDevice *device)
+{
+    DmaEngine *engine = &device->dma;
+    FabPort *port = device->component.ports[0];
+    SimTime now = sim_engine_now(device->component.engine);
+    uint32_t most = MIN(device->params.write_bytes, port->mps_bytes);
+
+    while (engine->writes.head &&
+           fab_port_queued(port, DEVICE_SOURCE, FAB_CLASS_P) < DMA_QUEUE_TLPS) {
+        FabDma *dma = engine->writes.head;
+        FabTlp *tlp;
+
+        if (dma->not_before > now) {
+            sim_event_reschedule(&engine->start_event, dma->not_before);
+            return;
+        }
+        tlp = request_new(device, dma);
+        tlp->payload_bytes = tlp_bytes(dma, most);
+        tlp->data = dma->data;
+        dma->issued_bytes += tlp->payload_bytes;
+        device->counters.written_bytes += tlp->payload_bytes;
+        if (dma->issued_bytes == dma->size_bytes) {
+            queue_pop(&engine->writes);
+            queue_push(&engine->leaving, dma);
+            dma->last_order = port->order;
+        }
+        fab_port_send(port, DEVICE_SOURCE, tlp);
+    }
+}
+
+static void note_tag_wait(FabDevice *device, bool waits)
+{
+    DmaEngine *engine = &device->dma;
+    SimTime now = sim_engine_now(device->component.engine);
+
+    if (waits && !engine->tag_wait) {
+        engine->tag_wait_since = now;
+    } else if (!waits && engine->tag_wait) {
+        device->counters.tag_wait_ps += now - engine->tag_wait_since;
+    }
+    engine->tag_wait = waits;
+}
+
+/* Issues reads as long as there are tags, and room for them at the egress. */
+static void reads_issue(FabDevice *device)
+{
+    DmaEngine *engine = &device->dma;
+    FabPort *port = device->component.ports[0];
+
+    while (engine->reads.head && engine->tags_used < engine->tags_usable &&
+           fab_port_queued(port, DEVICE_SOURCE, FAB_CLASS_NP) <
+               DMA_QUEUE_TLPS) {
+        FabDma *dma = engine->reads.head;
+        FabTlp *tlp = request_new(device, dma);
+        DmaRead *read = &engine->tags[engine->free_tag];
+
+        tlp->tag = engine->free_tag;
+        tlp->request_bytes = tlp_bytes(dma, device->params.read_bytes);
+        engine->free_tag = read->next;
+        engine->tags_used++;
+        read->dma = dma;
+        read->left_bytes = tlp->request_bytes;
+        dma->issued_bytes += tlp->request_bytes;
+        device->counters.read_bytes += tlp->request_bytes;
+        if (dma->issued_bytes == dma->size_bytes) {
+            queue_pop(&engine->reads);
+        }
+        fab_port_send(port, DEVICE_SOURCE, tlp);
+    }
+    note_tag_wait(device, engine->reads.head &&
+                              engine->tags_used == engine->tags_usable);
+}
+
+static void start_event(SimEvent *event)
+{
+    writes_issue(SIM_CONTAINER_OF(event, FabDevice, dma.start_event));
+}
+
+/* ---- Ends ------------------------------------------------------------ */
+
+/* A posted TLP has left: it may have been the last of a write, mostly of the
+ * oldest (RO lets one pass another). */
+static void write_left(FabDevice *device, const FabTlp *tlp)
+{
+    DmaQueue *queue = &device->dma.leaving;
+    FabDma *before = NULL, *dma = queue->head;
+
+    while (dma && dma->last_order != tlp->order) {
+        before = dma;
+        dma = dma->next;
+    }
+    if (!dma) {
+        return;
+    }
+    if (!before) {
+        queue_pop(queue);
+    } else {
+        before->next = dma->next;
+        if (queue->tail == dma) {
+            queue->tail = before;
+        }
+    }
+    dma->done(dma);
+}
+
+void fab_dma_room(void *owner, FabPort *port, const FabTlp *tlp)
+{
+    FabDevice *device = owner;
+
+    if (tlp->type == FAB_TLP_MWR && device->dma.leaving.head) {
+        write_left(device, tlp);
+    }
+    if (device->dma.writes.head) {
+        writes_issue(device);
+    }
+    if (device->dma.reads.head) {
+        reads_issue(device);
+    }
+}
+
+static void read_finish(FabDevice *device, uint16_t tag)
+{
+    DmaEngine *engine = &device->dma;
+    DmaRead *read = &engine->tags[tag];
+    FabDma *dma = read->dma;
+
+    read->dma = NULL;
+    read->next = engine->free_tag;
+    engine->free_tag = tag;
+    engine->tags_used--;
+    if (engine->reads.head) {
+        reads_issue(device);
+    }
+    if (dma->finished_bytes == dma->size_bytes) {
+        dma->done(dma);
+    }
+}
+
+static void drain_event(SimEvent *event)
+{
+    FabDevice *device = SIM_CONTAINER_OF(event, FabDevice, dma.drain_event);
+    DmaEngine *engine = &device->dma;
+    uint16_t tag = engine->draining_head;
+
+    engine->draining_head = engine->tags[tag].next;
+    if (engine->draining_head == NO_TAG) {
+        engine->draining_tail = NO_TAG;
+    } else {
+        sim_event_schedule(event, engine->tags[engine->draining_head].free_at);
+    }
+    engine->tags[tag].dma->finished_bytes += engine->tags[tag].left_bytes;
+    read_finish(device, tag);
+}
+
+/* All data of a read are in; the device takes its time with them. */
+static void read_drain(FabDevice *device, uint16_t tag, SimTime now)
+{
+    DmaEngine *engine = &device->dma;
+    DmaRead *read = &engine->tags[tag];
+
+    read->free_at = now + device->params.read_latency;
+    read->next = NO_TAG;
+    if (engine->draining_tail == NO_TAG) {
+        engine->draining_head = tag;
+        sim_event_schedule(&engine->drain_event, read->free_at);
+    } else {
+        engine->tags[engine->draining_tail].next = tag;
+    }
+    engine->draining_tail = tag;
+}
+
+void fab_dma_completion(FabDevice *device, FabTlp *tlp)
+{
+    DmaEngine *engine = &device->dma;
+    SimTime now = sim_engine_now(device->component.engine);
+    uint16_t tag = tlp->tag;
+    DmaRead *read;
+    uint32_t bytes;
+
+    if (tlp->requester_id != device->component.bdf ||
+        tag >= device->params.tags || !engine->tags[tag].dma) {
+        fab_tlp_refuse(device->component.fabric, tlp, FAB_STATUS_UR,
+                       device->component.bdf);
+        return;
+    }
+    read = &engine->tags[tag];
+    bytes = MIN(read->left_bytes, tlp->payload_bytes);
+    if (tlp->status != FAB_STATUS_SC) {
+        device->counters.failed_reads++;
+        if (read->dma->status == FAB_STATUS_SC) {
+            read->dma->status = tlp->status;
+        }
+        bytes = read->left_bytes;
+    }
+    fab_port_consume(tlp, now);
+    read->left_bytes -= bytes;
+    if (read->left_bytes > 0 || !device->params.read_latency) {
+        read->dma->finished_bytes += bytes;
+        if (read->left_bytes == 0) {
+            read_finish(device, tag);
+        }
+        return;
+    }
+    /* The last bytes count when the tag is free. */
+    read->left_bytes = bytes;
+    read_drain(device, tag, now);
+}
+
+/* ---- Orders ---------------------------------------------------------- */
+
+void fab_device_dma(FabDevice *device, FabDma *dma)
+{
+    DmaQueue *queue = dma->type == FAB_TLP_MWR ? &device->dma.writes
+                                               : &device->dma.reads;
+
+    g_assert(dma->size_bytes > 0 && dma->done);
+    g_assert(dma->type == FAB_TLP_MWR || dma->type == FAB_TLP_MRD);
+    dma->status = FAB_STATUS_SC;
+    dma->issued_bytes = 0;
+    dma->finished_bytes = 0;
+    dma->not_before = 0;
+    if (dma->type == FAB_TLP_MWR) {
+        dma->not_before = sim_engine_now(device->component.engine) +
+                          device->params.write_latency;
+    }
+    queue_push(queue, dma);
+    if (queue->head != dma) {
+        return;
+    }
+    if (dma->type == FAB_TLP_MWR) {
+        writes_issue(device);
+    } else {
+        reads_issue(device);
+    }
+}
+
+void fab_dma_init(FabDevice *device)
+{
+    DmaEngine *engine = &device->dma;
+    uint32_t count = device->params.tags;
+
+    engine->tags = g_new0(DmaRead, count);
+    for (uint32_t i = 0; i < count; i++) {
+        engine->tags[i].next = i + 1 < count ? i + 1 : NO_TAG;
+    }
+    engine->tags_usable = MIN(device->params.reads, count);
+    engine->draining_head = NO_TAG;
+    engine->draining_tail = NO_TAG;
+    sim_event_init(&engine->start_event, device->component.engine, start_event,
+                   SIM_PRIORITY_NORMAL, device->component.rank);
+    sim_event_init(&engine->drain_event, device->component.engine, drain_event,
+                   SIM_PRIORITY_NORMAL, device->component.rank + 1);
+}
+
+void fab_dma_free(FabDevice *device)
+{
+    sim_event_cancel(&device->dma.start_event);
+    sim_event_cancel(&device->dma.drain_event);
+    g_free(device->dma.tags);
+}
