@@ -1,22 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim_engine.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "sim_heap.h"
+#include "sim_run.h"
+#include "sim_wheel.h"
 
+/*
+ * Few pending events, the usual case, all live in the heap. When they become
+ * many, those from near_end on live in the wheel, and only those before it in
+ * the heap or, sorted and ready to be run, in the run. When both are empty the
+ * wheel's next bucket becomes the run and near_end the end of that bucket;
+ * what is scheduled before it from then on goes to the heap.
+ */
+
+/* Priority and rank are above the sequence in an event's key. */
 #define SEQUENCE_BITS 41
 #define SEQUENCE_END  (1ULL << SEQUENCE_BITS)
 #define ORDER_MASK    (~(SEQUENCE_END - 1))
 #define RANK_BITS     20
 
+/* The heap may have so many events before some move to the wheel; and the
+ * wheel is given up when so few are left. */
+#define HEAP_CROWDED 256u
+#define WHEEL_SMALL  64u
+
 struct SimEngine {
     SimHeap heap;
     uint64_t now;
+    uint64_t near_end; /* UINT64_MAX while the wheel is not in use */
     uint64_t sequence;
     uint64_t executed;
+    uint32_t crowded; /* end of the heap at which to think about it */
     bool running;
     bool stopped;
+    SimRun run;
+    SimWheel *wheel; /* NULL until needed */
 };
 
 SimEngine *sim_engine_new(void)
@@ -24,6 +44,8 @@ SimEngine *sim_engine_new(void)
     SimEngine *engine = g_new0(SimEngine, 1);
 
     sim_heap_init(&engine->heap);
+    engine->near_end = UINT64_MAX;
+    engine->crowded = engine->heap.capacity;
     return engine;
 }
 
@@ -33,6 +55,8 @@ void sim_engine_free(SimEngine *engine)
         return;
     }
     sim_heap_clear(&engine->heap);
+    sim_run_clear(&engine->run);
+    sim_wheel_free(engine->wheel);
     g_free(engine);
 }
 
@@ -54,6 +78,127 @@ SimTime sim_engine_now(const SimEngine *engine)
     return (SimTime)engine->now;
 }
 
+static int compare_sequences(const void *a, const void *b)
+{
+    uint64_t x = (*(SimEvent *const *)a)->key & ~ORDER_MASK;
+    uint64_t y = (*(SimEvent *const *)b)->key & ~ORDER_MASK;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Numbers the pending events anew, in the same order, from 0. */
+static void renumber(SimEngine *engine)
+{
+    SimHeap *heap = &engine->heap;
+    SimRun *run = &engine->run;
+    uint64_t count = sim_engine_pending(engine);
+    g_autofree SimEvent **events = g_new(SimEvent *, count);
+    uint64_t n = 0;
+    uint64_t i;
+
+    for (i = SIM_HEAP_ROOT + heap->hole; i < heap->end; i++) {
+        events[n++] = heap->events[i];
+    }
+    for (i = run->head; i < run->end; i++) {
+        if (run->entries[i].event) {
+            events[n++] = run->entries[i].event;
+        }
+    }
+    if (engine->wheel) {
+        sim_wheel_list(engine->wheel, events + n);
+    }
+    qsort(events, count, sizeof(*events), compare_sequences);
+    for (i = 0; i < count; i++) {
+        events[i]->key = (events[i]->key & ORDER_MASK) | i;
+    }
+    engine->sequence = count;
+
+    for (i = SIM_HEAP_ROOT + heap->hole; i < heap->end; i++) {
+        heap->keys[i].key = heap->events[i]->key;
+    }
+    for (i = run->head; i < run->end; i++) {
+        if (run->entries[i].event) {
+            run->entries[i].key = run->entries[i].event->key;
+        }
+    }
+}
+
+/* Moves all that is near to the wheel. */
+static void spill(SimEngine *engine)
+{
+    SimHeap *heap = &engine->heap;
+    SimRun *run = &engine->run;
+    uint32_t i;
+
+    if (!engine->wheel) {
+        engine->wheel = sim_wheel_new();
+    }
+    /* What is in the wheel already, if anything, differs from now in the same
+     * digits as from the old base: now is in the bucket last taken. */
+    engine->wheel->base = engine->now;
+    engine->near_end = engine->now;
+    for (i = run->head; i < run->end; i++) {
+        if (run->entries[i].event) {
+            sim_wheel_add(engine->wheel, run->entries[i].event);
+        }
+    }
+    run->head = run->end = run->count = 0;
+    for (i = SIM_HEAP_ROOT; i < heap->end; i++) {
+        sim_wheel_add(engine->wheel, heap->events[i]);
+    }
+    sim_heap_empty(heap);
+}
+
+/* Adds @event, which is near, to the heap that is full or too large. */
+static void add_to_crowd(SimEngine *engine, SimEvent *event)
+{
+    SimHeap *heap = &engine->heap;
+
+    /* Events that are all due now could not be told apart by the wheel. */
+    if (engine->crowded >= HEAP_CROWDED && engine->near_end - engine->now > 1) {
+        spill(engine);
+        sim_wheel_add(engine->wheel, event);
+        return;
+    }
+    if (heap->end == heap->capacity) {
+        sim_heap_grow(heap);
+    }
+    engine->crowded = heap->capacity;
+    sim_heap_add(heap, event);
+}
+
+/* Fills the run, or the heap if few events are left, from the wheel. Returns
+ * false if there is nothing due at or before @limit. */
+static bool refill(SimEngine *engine, uint64_t limit)
+{
+    SimWheel *wheel = engine->wheel;
+    SimRun *run = &engine->run;
+    uint32_t bucket, count;
+
+    if (wheel->count <= WHEEL_SMALL) {
+        SimEvent **events = sim_run_prepare(run, wheel->count);
+        uint32_t i;
+
+        count = (uint32_t)wheel->count;
+        sim_wheel_list(wheel, events);
+        for (i = 0; i < count; i++) {
+            sim_wheel_remove(wheel, events[i]);
+            sim_heap_add(&engine->heap, events[i]);
+        }
+        engine->near_end = UINT64_MAX;
+        return count > 0;
+    }
+
+    count = sim_wheel_next(wheel, limit, &bucket);
+    if (!count) {
+        return false;
+    }
+    sim_wheel_take(wheel, bucket, sim_run_prepare(run, count));
+    sim_run_sort(run, count);
+    engine->near_end = wheel->base + 1;
+    return true;
+}
+
 void sim_event_schedule(SimEvent *event, SimTime time)
 {
     SimEngine *engine = event->engine;
@@ -61,15 +206,30 @@ void sim_event_schedule(SimEvent *event, SimTime time)
     g_assert(!event->slot);
     g_assert(time >= (SimTime)engine->now);
 
+    if (G_UNLIKELY(engine->sequence == SEQUENCE_END)) {
+        renumber(engine);
+    }
     event->time = time;
     event->key = (event->key & ORDER_MASK) | engine->sequence++;
-    sim_heap_add(&engine->heap, event);
+    if (G_UNLIKELY((uint64_t)time >= engine->near_end)) {
+        sim_wheel_add(engine->wheel, event);
+    } else if (engine->heap.hole || engine->heap.end < engine->crowded) {
+        sim_heap_add(&engine->heap, event);
+    } else {
+        add_to_crowd(engine, event);
+    }
 }
 
 void sim_event_cancel(SimEvent *event)
 {
-    if (event->slot) {
-        sim_heap_remove(&event->engine->heap, event);
+    SimEngine *engine = event->engine;
+
+    if (event->slot & SIM_WHEEL_SLOT) {
+        sim_wheel_remove(engine->wheel, event);
+    } else if (event->slot & SIM_RUN_SLOT) {
+        sim_run_remove(&engine->run, event);
+    } else if (event->slot) {
+        sim_heap_remove(&engine->heap, event);
     }
 }
 
@@ -79,26 +239,69 @@ void sim_event_reschedule(SimEvent *event, SimTime time)
     sim_event_schedule(event, time);
 }
 
+/* The same when the wheel is in use. */
+static SimEvent *take_event_of_many(SimEngine *engine, uint64_t limit)
+{
+    SimHeap *heap = &engine->heap;
+    SimRun *run = &engine->run;
+    const SimRunEntry *entry;
+    SimEvent *event;
+
+    if (!run->count) {
+        if (sim_heap_count(heap)) {
+            return sim_heap_take(heap, limit);
+        }
+        if (!refill(engine, limit)) {
+            return NULL;
+        }
+        if (!run->count) {
+            return sim_heap_take(heap, limit);
+        }
+    }
+    while (!run->entries[run->head].event) {
+        run->head++;
+    }
+    entry = &run->entries[run->head];
+    if (sim_heap_is_before(heap, entry->time, entry->key)) {
+        return sim_heap_take(heap, limit);
+    }
+    if (entry->time > limit) {
+        return NULL;
+    }
+    event = entry->event;
+    event->slot = 0;
+    run->head++;
+    run->count--;
+    return event;
+}
+
+/* Takes the first event if it is due at or before @limit. */
+static inline SimEvent *take_event(SimEngine *engine, uint64_t limit)
+{
+    if (G_UNLIKELY(engine->near_end != UINT64_MAX)) {
+        return take_event_of_many(engine, limit);
+    }
+    return sim_heap_take(&engine->heap, limit);
+}
+
 /* Runs events due at or before @limit, at most @most of them. */
 static uint64_t run_events(SimEngine *engine, uint64_t limit, uint64_t most)
 {
-    SimHeap *heap = &engine->heap;
     uint64_t start = engine->executed;
 
     g_assert(!engine->running);
     engine->running = true;
     engine->stopped = false;
     while (!engine->stopped && engine->executed - start < most) {
-        SimEvent *event;
+        SimEvent *event = take_event(engine, limit);
 
-        if (sim_heap_first_time(heap) > limit) {
+        if (!event) {
             break;
         }
-        engine->now = sim_heap_first_time(heap);
+        engine->now = (uint64_t)event->time;
         engine->executed++;
-        event = sim_heap_open(heap);
         event->fn(event);
-        sim_heap_close(heap);
+        sim_heap_close(&engine->heap);
     }
     engine->running = false;
     return engine->executed - start;
@@ -133,7 +336,9 @@ void sim_engine_stop(SimEngine *engine)
 
 uint64_t sim_engine_pending(const SimEngine *engine)
 {
-    return sim_heap_count(&engine->heap);
+    uint64_t count = sim_heap_count(&engine->heap) + engine->run.count;
+
+    return engine->wheel ? count + engine->wheel->count : count;
 }
 
 uint64_t sim_engine_executed(const SimEngine *engine)

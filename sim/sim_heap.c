@@ -60,29 +60,50 @@ void sim_heap_grow(SimHeap *heap)
     set_capacity(heap, heap->capacity * 2);
 }
 
+void sim_heap_empty(SimHeap *heap)
+{
+    uint32_t i;
+
+    for (i = SIM_HEAP_ROOT; i < heap->end; i++) {
+        heap->keys[i] = never;
+    }
+    heap->end = SIM_HEAP_ROOT;
+}
+
+/* The least of four siblings, without a branch: none would be foreseen. */
+static inline size_t least_of_four(const SimHeapKey *keys)
+{
+    size_t left = key_before(&keys[1], &keys[0]);
+    size_t right = 2 + (size_t)key_before(&keys[3], &keys[2]);
+    size_t mask = -(size_t)key_before(&keys[right], &keys[left]);
+
+    return left ^ ((left ^ right) & mask);
+}
+
 void sim_heap_sift_down(SimHeap *heap, uint32_t hole, SimEvent *event)
 {
     SimHeapKey key = {(uint64_t)event->time, event->key};
-    uint32_t end = heap->end;
+    SimHeapKey *keys = heap->keys;
+    SimEvent **events = heap->events;
+    size_t end = heap->end;
+    size_t at = hole;
+    size_t child;
 
-    for (;;) {
-        uint32_t child = 4 * hole - 8;
-        uint32_t left, right, least;
-        const SimHeapKey *keys = heap->keys;
+    while ((child = 4 * at - 8) < end) {
+        SimEvent *moved;
 
-        if (child >= end) {
+        child += least_of_four(&keys[child]);
+        if (key_before(&key, &keys[child])) {
             break;
         }
-        left = child + key_before(&keys[child + 1], &keys[child]);
-        right = child + 2 + key_before(&keys[child + 3], &keys[child + 2]);
-        least = key_before(&keys[right], &keys[left]) ? right : left;
-        if (key_before(&key, &keys[least])) {
-            break;
-        }
-        put(heap, hole, keys[least], heap->events[least]);
-        hole = least;
+        moved = events[child];
+        keys[at].time = keys[child].time;
+        keys[at].key = keys[child].key;
+        events[at] = moved;
+        moved->slot = (uint32_t)at;
+        at = child;
     }
-    put(heap, hole, key, event);
+    put(heap, (uint32_t)at, key, event);
 }
 
 void sim_heap_sift_up(SimHeap *heap, uint32_t hole, SimEvent *event)

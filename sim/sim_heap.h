@@ -34,6 +34,8 @@ typedef struct SimHeap {
 void sim_heap_init(SimHeap *heap);
 void sim_heap_clear(SimHeap *heap);
 void sim_heap_grow(SimHeap *heap);
+/* Forgets all events, whose slots are the caller's now. */
+void sim_heap_empty(SimHeap *heap);
 
 /* Moves the hole at @hole towards the leaves until @event fits into it. */
 void sim_heap_sift_down(SimHeap *heap, uint32_t hole, SimEvent *event);
@@ -45,22 +47,30 @@ static inline uint32_t sim_heap_count(const SimHeap *heap)
     return heap->end - SIM_HEAP_ROOT - heap->hole;
 }
 
-/* UINT64_MAX when empty; the hole must be closed. */
-static inline uint64_t sim_heap_first_time(const SimHeap *heap)
+/* Takes the first event, if its time is not after @limit, and leaves a hole in
+ * its place; otherwise returns NULL. No hole must be open. */
+static inline SimEvent *sim_heap_take(SimHeap *heap, uint64_t limit)
 {
-    return heap->keys[SIM_HEAP_ROOT].time;
-}
-
-/* Takes the first event and leaves a hole in its place. */
-static inline SimEvent *sim_heap_open(SimHeap *heap)
-{
+    SimHeapKey *root = &heap->keys[SIM_HEAP_ROOT];
     SimEvent *event = heap->events[SIM_HEAP_ROOT];
 
+    /* The root of an empty heap is later than any limit. */
+    if (root->time > limit) {
+        return NULL;
+    }
     /* Nothing may pass the hole while it is open. */
-    heap->keys[SIM_HEAP_ROOT] = (SimHeapKey){0, 0};
+    *root = (SimHeapKey){0, 0};
     heap->hole = true;
     event->slot = 0;
     return event;
+}
+
+static inline bool sim_heap_is_before(const SimHeap *heap, uint64_t time,
+                                      uint64_t key)
+{
+    const SimHeapKey *root = &heap->keys[SIM_HEAP_ROOT];
+
+    return root->time < time || (root->time == time && root->key < key);
 }
 
 static inline void sim_heap_close(SimHeap *heap)

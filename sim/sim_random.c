@@ -90,7 +90,8 @@ static double minus_ln(uint64_t n)
     double s, square, series;
     int k;
 
-    /* With the mantissa in [2/3, 4/3), |s| <= 1/5: 23 terms of 1/25 each. */
+    /* With the mantissa in [2/3, 4/3), |s| <= 1/5: the first power left out,
+     * 25, is below the last bit. */
     if (mantissa >= 4.0 / 3.0) {
         mantissa /= 2;
         exponent++;

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SIM_RUN_H
+#define SIM_RUN_H
+
+#include "sim_engine.h"
+
+/*
+ * Events in order, to be taken from the front. An event cancelled leaves a gap
+ * with no pointer to it.
+ */
+
+/* Set in the slots of events that are in a run. */
+#define SIM_RUN_SLOT 0x40000000u
+
+typedef struct SimRunEntry {
+    uint64_t time;
+    uint64_t key;
+    SimEvent *event;
+} SimRunEntry;
+
+typedef struct SimRun {
+    SimRunEntry *entries;
+    SimRunEntry *scratch; /* as many, for sorting */
+    uint32_t head;
+    uint32_t end;
+    uint32_t count; /* of events, that is, without the gaps */
+    uint32_t capacity;
+} SimRun;
+
+void sim_run_clear(SimRun *run);
+
+/* Makes room for @count events in the run, which must be empty. The caller
+ * stores them, in any order, at the address returned, which is valid until
+ * sim_run_sort(). */
+SimEvent **sim_run_prepare(SimRun *run, uint32_t count);
+void sim_run_sort(SimRun *run, uint32_t count);
+
+static inline void sim_run_remove(SimRun *run, SimEvent *event)
+{
+    run->entries[event->slot & ~SIM_RUN_SLOT].event = NULL;
+    run->count--;
+    event->slot = 0;
+}
+
+#endif

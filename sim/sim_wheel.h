@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SIM_WHEEL_H
+#define SIM_WHEEL_H
+
+#include "sim_engine.h"
+
+/*
+ * Where the engine keeps the far future when many events are pending: an
+ * unordered bucket for each value of each digit of the time, as in a radix
+ * heap. An event lies in the bucket of the highest digit in which its time
+ * differs from the base, so a bucket of level n spans 256^n ps, buckets of
+ * lower levels are due earlier, and so are lower digits within a level. When a
+ * bucket is reached it is either taken as a whole, or, if it is large, dealt
+ * out to the levels below: an event moves a bounded number of times, whatever
+ * the times are, and nothing has to be tuned to their distribution.
+ *
+ * Buckets are lists of chunks of pointers; all chunks are in one array and are
+ * known by their index. An event's slot says chunk and place, so it is taken
+ * out at once.
+ */
+#define SIM_WHEEL_DIGIT_BITS 8
+#define SIM_WHEEL_DIGITS     (1u << SIM_WHEEL_DIGIT_BITS)
+#define SIM_WHEEL_LEVELS     8u
+#define SIM_WHEEL_CHUNK      12u
+
+/* Set in the slots of events that are in a wheel. */
+#define SIM_WHEEL_SLOT 0x80000000u
+
+typedef struct SimWheelChunk {
+    SimEvent *events[SIM_WHEEL_CHUNK];
+    uint32_t count;
+    uint32_t bucket;
+    uint32_t next; /* filled later; 0 for the last; of the next free one */
+    uint32_t previous;
+    uint64_t unused[2]; /* two cache lines each */
+} SimWheelChunk;
+
+typedef struct SimWheelBucket {
+    uint32_t first;
+    uint32_t last; /* the only one that may not be full; 0 when empty */
+    uint32_t count;
+} SimWheelBucket;
+
+typedef struct SimWheel {
+    uint64_t base; /* no event is earlier */
+    uint64_t count;
+    SimWheelChunk *chunks; /* chunk 0 is not used */
+    uint32_t chunk_capacity;
+    uint32_t chunk_end;
+    uint32_t chunk_free;
+    uint32_t levels; /* bit n is set: level n is not empty */
+    uint64_t used[SIM_WHEEL_LEVELS][SIM_WHEEL_DIGITS / 64];
+    SimWheelBucket buckets[SIM_WHEEL_LEVELS * SIM_WHEEL_DIGITS];
+} SimWheel;
+
+SimWheel *sim_wheel_new(void);
+void sim_wheel_free(SimWheel *wheel);
+
+/* Adds @event, whose time must not be before the base. */
+void sim_wheel_add(SimWheel *wheel, SimEvent *event);
+void sim_wheel_remove(SimWheel *wheel, SimEvent *event);
+
+/* Finds the bucket due first, dealing out large ones, and moves the base to
+ * the last time of it. Returns the number of its events; 0, leaving the base
+ * before @limit, if the bucket is due after @limit or the wheel is empty. */
+uint32_t sim_wheel_next(SimWheel *wheel, uint64_t limit, uint32_t *ret_bucket);
+
+/* Moves the events of @bucket to @ret_events, in the order they were added
+ * unless some were removed. */
+void sim_wheel_take(SimWheel *wheel, uint32_t bucket, SimEvent **ret_events);
+
+/* Stores all events at @ret_events, bucket by bucket; they stay in the wheel.
+ */
+void sim_wheel_list(const SimWheel *wheel, SimEvent **ret_events);
+
+#endif
