@@ -31,7 +31,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabIommu, fab_iommu_free)
  * Makes the IOTLB and the walkers; once, before the first translation. @rank is
  * that of its events. Fails with FAB_ERROR_CONFIG when the parameters make no
  * sense: among others, the number of sets (iotlb_entries / iotlb_ways) must be
- * a power of two.
+ * a power of two, and a walk no shorter than a hit.
  */
 bool fab_iommu_realize(FabIommu *iommu, uint32_t rank, GError **error);
 
@@ -53,7 +53,8 @@ uint64_t fab_iommu_unmap(FabIommu *iommu, FabBusAddr iova, uint64_t size_bytes);
 
 typedef enum FabTranslation {
     FAB_TRANSLATION_DONE,    /* *ret_phys is valid now */
-    FAB_TRANSLATION_PENDING, /* the function will be called, never from within */
+    FAB_TRANSLATION_PENDING, /* the function will be called, never from within
+                              */
     FAB_TRANSLATION_FAULT,   /* the address has more than FAB_IOMMU_ADDR_BITS,
                                 which takes no walk to know */
 } FabTranslation;

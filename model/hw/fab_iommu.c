@@ -1,0 +1,790 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_iommu.h"
+
+#define ADDR_END    (1ULL << FAB_IOMMU_ADDR_BITS)
+#define PHYS_END    (1ULL << 52) /* what a table entry can hold */
+#define ENTRIES_MAX (1u << 24)
+#define WALKS_MAX   (1u << 16)
+#define FIRST_WALKS 64
+#define FIRST_HITS  64
+#define NO_PAGE     1 /* as a base: no masked address has bit 0 */
+#define SIZES       3 /* of pages */
+#define GOLDEN      0x9e3779b97f4a7c15ULL
+
+static const uint8_t page_shifts[SIZES] = {12, 21, 30};
+
+/* A run of pages that were mapped together. */
+typedef struct Range {
+    FabBusAddr iova;
+    FabBusAddr end; /* one past */
+    uint64_t delta; /* physical address minus @iova */
+    uint32_t size;  /* index into page_shifts */
+} Range;
+
+/*
+ * A node is an entry of the IOTLB or the head of a set. Each set is a ring
+ * through its head, from most to least recently used; entries that hold nothing
+ * are last. Heads have the numbers below iommu->sets, so that 0 is no entry.
+ */
+typedef struct Node {
+    uint64_t key;   /* address of the page and index of its size; NO_KEY */
+    uint64_t delta; /* physical minus virtual address */
+    uint32_t prev, next;
+    uint32_t chain; /* next with the same hash; 0: none */
+} Node;
+
+#define NO_KEY UINT64_MAX
+
+/* A page that is walked or queued for a walker. */
+typedef struct Walk {
+    uint64_t key;
+    FabTlp *head, *tail; /* who waits for it */
+    SimTime asked;       /* by the first miss */
+    SimTime late;        /* how much later others joined, while it was queued */
+    SimTime due;         /* when it ends; only of those begun */
+    uint32_t misses;     /* that joined while it was queued, and the first */
+    uint32_t chain;      /* place of the next with the same hash, and 1 */
+} Walk;
+
+/* A translation that waits out params.hit. */
+typedef struct Hit {
+    FabTlp *tlp;
+    FabBusAddr phys;
+    SimTime due;
+} Hit;
+
+struct FabIommu {
+    /* The page used last, which is the first of its set. */
+    FabBusAddr last_base; /* NO_PAGE: none */
+    uint64_t last_mask;   /* bits within the page */
+    uint64_t last_delta;
+    SimTime hit_time;
+    FabIommuCounters counters;
+
+    /* IOTLB. */
+    Node *nodes;
+    uint32_t *buckets;
+    uint32_t bucket_shift;
+    uint32_t sets;          /* a power of two */
+    uint32_t cached[SIZES]; /* entries by page size: those to look for */
+
+    /*
+     * Walks in the order asked for: a ring, of which the first `active` have a
+     * walker. Walks take equal time, so they end in that order too. Counters
+     * run freely and are masked when used.
+     */
+    Walk *walks;
+    uint32_t *walk_buckets; /* as many as places */
+    uint32_t walks_mask, walks_head, walks_tail;
+    uint32_t active;
+    SimEvent walk_event; /* the end of the first; pending if there is one */
+
+    Hit *hits; /* a ring, too */
+    uint32_t hits_mask, hits_head, hits_tail;
+    SimEvent hit_event;
+
+    FabTranslateFn done;
+    void *owner;
+
+    GArray *ranges; /* of Range, by address */
+    uint32_t last_range;
+
+    SimEngine *engine;
+    FabIommuParams params;
+};
+
+static inline uint64_t page_mask(uint32_t size)
+{
+    return (1ULL << page_shifts[size]) - 1;
+}
+
+static inline uint64_t page_key(FabBusAddr addr, uint32_t size)
+{
+    return (addr & ~page_mask(size)) | size;
+}
+
+static inline uint32_t key_size(uint64_t key)
+{
+    return key & 3;
+}
+
+static inline FabBusAddr key_base(uint64_t key)
+{
+    return key & ~3ULL;
+}
+
+static bool find_page_size(uint64_t page_bytes, uint32_t *ret_size)
+{
+    for (uint32_t i = 0; i < SIZES; i++) {
+        if (page_bytes == 1ULL << page_shifts[i]) {
+            *ret_size = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Page tables */
+
+/* Index of the first range that ends beyond @iova. */
+static uint32_t find_range_at(const FabIommu *iommu, FabBusAddr iova)
+{
+    uint32_t low = 0, high = iommu->ranges->len;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (g_array_index(iommu->ranges, Range, middle).end <= iova) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The range that maps @iova; NULL if none does. */
+static const Range *find_range(FabIommu *iommu, FabBusAddr iova)
+{
+    const Range *range;
+    uint32_t at = iommu->last_range;
+
+    if (at < iommu->ranges->len) {
+        range = &g_array_index(iommu->ranges, Range, at);
+        if (iova >= range->iova && iova < range->end) {
+            return range;
+        }
+    }
+    at = find_range_at(iommu, iova);
+    if (at == iommu->ranges->len) {
+        return NULL;
+    }
+    range = &g_array_index(iommu->ranges, Range, at);
+    if (iova < range->iova) {
+        return NULL;
+    }
+    iommu->last_range = at;
+    return range;
+}
+
+static bool check_map(FabBusAddr iova, FabBusAddr phys, uint64_t size_bytes,
+                      uint64_t page_bytes, uint32_t *ret_size, GError **error)
+{
+    const char *what = NULL;
+    uint64_t value = 0;
+
+    if (!find_page_size(page_bytes, ret_size)) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
+                    "page size 0x%" G_GINT64_MODIFIER
+                    "x is none of 4 KiB, 2 MiB and 1 GiB",
+                    page_bytes);
+        return false;
+    }
+    if (iova & (page_bytes - 1)) {
+        what = "device address";
+        value = iova;
+    } else if (phys & (page_bytes - 1)) {
+        what = "physical address";
+        value = phys;
+    } else if (!size_bytes || (size_bytes & (page_bytes - 1))) {
+        what = "size";
+        value = size_bytes;
+    }
+    if (what) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
+                    "cannot map: %s 0x%" G_GINT64_MODIFIER
+                    "x is not a multiple of the page size 0x%" G_GINT64_MODIFIER
+                    "x%s",
+                    what, value, page_bytes, size_bytes ? "" : " above 0");
+        return false;
+    }
+    if (iova >= ADDR_END || size_bytes > ADDR_END - iova) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
+                    "cannot map 0x%" G_GINT64_MODIFIER
+                    "x bytes at device address 0x%" G_GINT64_MODIFIER
+                    "x: they end beyond %d bits",
+                    size_bytes, iova, FAB_IOMMU_ADDR_BITS);
+        return false;
+    }
+    if (phys >= PHYS_END || size_bytes > PHYS_END - phys) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
+                    "cannot map 0x%" G_GINT64_MODIFIER
+                    "x bytes to physical address 0x%" G_GINT64_MODIFIER
+                    "x: they end beyond 52 bits",
+                    size_bytes, phys);
+        return false;
+    }
+    return true;
+}
+
+bool fab_iommu_map(FabIommu *iommu, FabBusAddr iova, FabBusAddr phys,
+                   uint64_t size_bytes, uint64_t page_bytes, GError **error)
+{
+    Range range = {
+        .iova = iova,
+        .end = iova + size_bytes,
+        .delta = phys - iova,
+    };
+    uint32_t at;
+
+    if (!check_map(iova, phys, size_bytes, page_bytes, &range.size, error)) {
+        return false;
+    }
+    at = find_range_at(iommu, iova);
+    if (at < iommu->ranges->len) {
+        const Range *next = &g_array_index(iommu->ranges, Range, at);
+
+        if (next->iova < range.end) {
+            g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
+                        "cannot map device addresses 0x%" G_GINT64_MODIFIER
+                        "x to 0x%" G_GINT64_MODIFIER "x: 0x%" G_GINT64_MODIFIER
+                        "x to 0x%" G_GINT64_MODIFIER "x are mapped already",
+                        iova, range.end - 1, next->iova, next->end - 1);
+            return false;
+        }
+    }
+    g_array_insert_val(iommu->ranges, at, range);
+    return true;
+}
+
+/* IOTLB */
+
+static inline uint32_t *node_bucket(const FabIommu *iommu, uint64_t key)
+{
+    return &iommu->buckets[key * GOLDEN >> iommu->bucket_shift];
+}
+
+static inline void node_unlink(FabIommu *iommu, Node *node)
+{
+    iommu->nodes[node->prev].next = node->next;
+    iommu->nodes[node->next].prev = node->prev;
+}
+
+/* Links @node behind @before. */
+static inline void node_link(FabIommu *iommu, Node *node, uint32_t before)
+{
+    uint32_t at = (uint32_t)(node - iommu->nodes);
+
+    node->prev = before;
+    node->next = iommu->nodes[before].next;
+    iommu->nodes[node->next].prev = at;
+    iommu->nodes[before].next = at;
+}
+
+static inline uint32_t key_set(const FabIommu *iommu, uint64_t key)
+{
+    return key >> page_shifts[key_size(key)] & (iommu->sets - 1);
+}
+
+/* Makes @node the most recently used. */
+static inline void node_touch(FabIommu *iommu, Node *node)
+{
+    uint32_t set = key_set(iommu, node->key);
+
+    if (node->prev != set) {
+        node_unlink(iommu, node);
+        node_link(iommu, node, set);
+    }
+    iommu->last_base = key_base(node->key);
+    iommu->last_mask = page_mask(key_size(node->key));
+    iommu->last_delta = node->delta;
+}
+
+static inline Node *node_find_key(const FabIommu *iommu, uint64_t key)
+{
+    uint32_t at = *node_bucket(iommu, key);
+
+    while (at && iommu->nodes[at].key != key) {
+        at = iommu->nodes[at].chain;
+    }
+    return at ? &iommu->nodes[at] : NULL;
+}
+
+static inline Node *node_find(const FabIommu *iommu, FabBusAddr addr)
+{
+    for (uint32_t size = 0; size < SIZES; size++) {
+        if (iommu->cached[size]) {
+            Node *node = node_find_key(iommu, page_key(addr, size));
+
+            if (node) {
+                return node;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Takes what @node holds out of the IOTLB, but leaves it in its place. */
+static void node_forget(FabIommu *iommu, Node *node)
+{
+    uint32_t at = (uint32_t)(node - iommu->nodes);
+    uint32_t *link = node_bucket(iommu, node->key);
+
+    while (*link != at) {
+        link = &iommu->nodes[*link].chain;
+    }
+    *link = node->chain;
+    iommu->cached[key_size(node->key)]--;
+    if (iommu->last_base == key_base(node->key)) {
+        iommu->last_base = NO_PAGE;
+    }
+    node->key = NO_KEY;
+}
+
+/* Enters the page of @addr in @range, in place of the least recently used of
+ * its set. */
+static void node_fill(FabIommu *iommu, const Range *range, FabBusAddr addr)
+{
+    uint64_t key = page_key(addr, range->size);
+    Node *node = node_find_key(iommu, key);
+
+    if (!node) {
+        uint32_t *bucket = node_bucket(iommu, key);
+
+        node = &iommu->nodes[iommu->nodes[key_set(iommu, key)].prev];
+        if (node->key != NO_KEY) {
+            node_forget(iommu, node);
+        }
+        node->key = key;
+        node->delta = range->delta;
+        node->chain = *bucket;
+        *bucket = (uint32_t)(node - iommu->nodes);
+        iommu->cached[range->size]++;
+    }
+    node_touch(iommu, node);
+}
+
+/* Drops what the IOTLB holds of [@iova, @end), whole pages of one range. */
+static void invalidate(FabIommu *iommu, FabBusAddr iova, FabBusAddr end,
+                       uint32_t size)
+{
+    uint64_t pages = (end - iova) >> page_shifts[size];
+    bool by_page = pages < iommu->params.iotlb_entries;
+    uint64_t tries = by_page ? pages : iommu->params.iotlb_entries;
+
+    for (uint64_t i = 0; i < tries && iommu->cached[size]; i++) {
+        Node *node;
+
+        if (by_page) {
+            node = node_find_key(iommu, iova + (i << page_shifts[size]) + size);
+        } else {
+            node = &iommu->nodes[iommu->sets + i];
+            if (node->key == NO_KEY || key_base(node->key) < iova ||
+                key_base(node->key) >= end) {
+                node = NULL;
+            }
+        }
+        if (node) {
+            uint32_t set = key_set(iommu, node->key);
+
+            node_forget(iommu, node);
+            node_unlink(iommu, node);
+            node_link(iommu, node, iommu->nodes[set].prev);
+        }
+    }
+}
+
+uint64_t fab_iommu_unmap(FabIommu *iommu, FabBusAddr iova, uint64_t size_bytes)
+{
+    uint64_t unmapped = 0;
+    FabBusAddr end;
+    uint32_t at;
+
+    if (iova >= ADDR_END) {
+        return 0;
+    }
+    end = iova + MIN(size_bytes, ADDR_END - iova);
+    at = find_range_at(iommu, iova);
+    while (at < iommu->ranges->len) {
+        Range *range = &g_array_index(iommu->ranges, Range, at);
+        uint64_t mask = page_mask(range->size);
+        FabBusAddr first = (MAX(iova, range->iova) + mask) & ~mask;
+        FabBusAddr last = MIN(end, range->end) & ~mask;
+
+        if (range->iova >= end) {
+            break;
+        }
+        if (first >= last) {
+            at++;
+            continue;
+        }
+        unmapped += last - first;
+        invalidate(iommu, first, last, range->size);
+        if (first == range->iova && last == range->end) {
+            g_array_remove_index(iommu->ranges, at);
+        } else if (first == range->iova) {
+            range->iova = last;
+            at++;
+        } else {
+            Range rest = *range;
+
+            range->end = first;
+            at++;
+            if (last < rest.end) {
+                rest.iova = last;
+                g_array_insert_val(iommu->ranges, at, rest);
+            }
+        }
+    }
+    return unmapped;
+}
+
+/* Walks */
+
+static inline Walk *walk_at(const FabIommu *iommu, uint32_t place)
+{
+    return &iommu->walks[place & iommu->walks_mask];
+}
+
+static inline uint32_t *walk_bucket(const FabIommu *iommu, uint64_t key)
+{
+    return &iommu->walk_buckets[key * GOLDEN >> 32 & iommu->walks_mask];
+}
+
+/* Enters the walk at @place into the hash. */
+static void walk_enter(FabIommu *iommu, uint32_t place)
+{
+    Walk *walk = walk_at(iommu, place);
+    uint32_t *bucket = walk_bucket(iommu, walk->key);
+
+    walk->chain = *bucket;
+    *bucket = (place & iommu->walks_mask) + 1;
+}
+
+/* Takes the first walk out of the hash. It is the oldest, so nothing but its
+ * own bucket or the end of a chain refers to it. */
+static void walk_leave(FabIommu *iommu, const Walk *walk)
+{
+    uint32_t at = (uint32_t)(walk - iommu->walks) + 1;
+    uint32_t *link = walk_bucket(iommu, walk->key);
+
+    while (*link != at) {
+        link = &iommu->walks[*link - 1].chain;
+    }
+    *link = walk->chain;
+}
+
+static Walk *walk_find(const FabIommu *iommu, uint64_t key, uint32_t *ret_at)
+{
+    uint32_t at = *walk_bucket(iommu, key);
+
+    while (at) {
+        Walk *walk = &iommu->walks[at - 1];
+
+        if (walk->key == key) {
+            *ret_at = at - 1;
+            return walk;
+        }
+        at = walk->chain;
+    }
+    return NULL;
+}
+
+static void walks_grow(FabIommu *iommu)
+{
+    uint32_t count = iommu->walks_tail - iommu->walks_head;
+    uint32_t places = 2 * (iommu->walks_mask + 1);
+    Walk *walks = g_new(Walk, places);
+
+    for (uint32_t i = 0; i < count; i++) {
+        walks[i] = *walk_at(iommu, iommu->walks_head + i);
+    }
+    g_free(iommu->walks);
+    g_free(iommu->walk_buckets);
+    iommu->walks = walks;
+    iommu->walk_buckets = g_new0(uint32_t, places);
+    iommu->walks_mask = places - 1;
+    iommu->walks_head = 0;
+    iommu->walks_tail = count;
+    for (uint32_t i = 0; i < count; i++) {
+        walk_enter(iommu, i);
+    }
+}
+
+/* Gives the first walk without one a walker. */
+static void walk_begin(FabIommu *iommu, SimTime now)
+{
+    Walk *walk = walk_at(iommu, iommu->walks_head + iommu->active);
+
+    walk->due = now + iommu->params.walk;
+    iommu->active++;
+    iommu->counters.walks++;
+    iommu->counters.wait_ps += (now - walk->asked) * walk->misses - walk->late;
+}
+
+static void walk_ask(FabIommu *iommu, FabTlp *tlp, uint64_t key, SimTime now)
+{
+    Walk *walk;
+
+    if (G_UNLIKELY(iommu->walks_tail - iommu->walks_head > iommu->walks_mask)) {
+        walks_grow(iommu);
+    }
+    walk = walk_at(iommu, iommu->walks_tail);
+    *walk = (Walk){
+        .key = key,
+        .head = tlp,
+        .tail = tlp,
+        .asked = now,
+        .misses = 1,
+    };
+    walk_enter(iommu, iommu->walks_tail++);
+    if (iommu->active < iommu->params.walks) {
+        walk_begin(iommu, now);
+        if (iommu->active == 1) {
+            sim_event_schedule(&iommu->walk_event, walk->due);
+        }
+    }
+}
+
+static void miss(FabIommu *iommu, FabTlp *tlp)
+{
+    const Range *range = find_range(iommu, tlp->addr);
+    uint64_t key = page_key(tlp->addr, range ? range->size : 0);
+    SimTime now = sim_engine_now(iommu->engine);
+    uint32_t at;
+    Walk *walk = walk_find(iommu, key, &at);
+
+    iommu->counters.misses++;
+    tlp->next = NULL;
+    if (!walk) {
+        walk_ask(iommu, tlp, key, now);
+        return;
+    }
+    walk->tail->next = tlp;
+    walk->tail = tlp;
+    if (((at - iommu->walks_head) & iommu->walks_mask) >= iommu->active) {
+        walk->misses++;
+        walk->late += now - walk->asked;
+    }
+}
+
+/* The first walk has ended. All is in order again before the TLPs are handed
+ * back: what is called then may translate, map and unmap. */
+static void walk_ended(SimEvent *event)
+{
+    FabIommu *iommu = SIM_CONTAINER_OF(event, FabIommu, walk_event);
+    Walk *first = walk_at(iommu, iommu->walks_head);
+    FabTlp *tlp = first->head;
+    const Range *range = find_range(iommu, tlp->addr);
+
+    walk_leave(iommu, first);
+    iommu->walks_head++;
+    iommu->active--;
+    if (iommu->walks_tail - iommu->walks_head > iommu->active) {
+        walk_begin(iommu, sim_engine_now(iommu->engine));
+    }
+    if (iommu->active) {
+        sim_event_schedule(event, walk_at(iommu, iommu->walks_head)->due);
+    }
+    if (range) {
+        node_fill(iommu, range, tlp->addr);
+    }
+    while (tlp) {
+        FabTlp *next = tlp->next;
+
+        range = find_range(iommu, tlp->addr);
+        if (range) {
+            iommu->done(iommu->owner, tlp, tlp->addr + range->delta, false);
+        } else {
+            iommu->counters.faults++;
+            iommu->done(iommu->owner, tlp, 0, true);
+        }
+        tlp = next;
+    }
+}
+
+/* Hits */
+
+static void hits_grow(FabIommu *iommu)
+{
+    uint32_t count = iommu->hits_tail - iommu->hits_head;
+    Hit *hits = g_new(Hit, 2 * count);
+
+    for (uint32_t i = 0; i < count; i++) {
+        hits[i] = iommu->hits[(iommu->hits_head + i) & iommu->hits_mask];
+    }
+    g_free(iommu->hits);
+    iommu->hits = hits;
+    iommu->hits_mask = 2 * count - 1;
+    iommu->hits_head = 0;
+    iommu->hits_tail = count;
+}
+
+static void hit_wait(FabIommu *iommu, FabTlp *tlp, FabBusAddr phys)
+{
+    SimTime due = sim_engine_now(iommu->engine) + iommu->hit_time;
+
+    if (G_UNLIKELY(iommu->hits_tail - iommu->hits_head > iommu->hits_mask)) {
+        hits_grow(iommu);
+    }
+    iommu->hits[iommu->hits_tail++ & iommu->hits_mask] = (Hit){tlp, phys, due};
+    if (iommu->hits_tail - iommu->hits_head == 1) {
+        sim_event_schedule(&iommu->hit_event, due);
+    }
+}
+
+static void hit_ended(SimEvent *event)
+{
+    FabIommu *iommu = SIM_CONTAINER_OF(event, FabIommu, hit_event);
+    Hit hit = iommu->hits[iommu->hits_head++ & iommu->hits_mask];
+
+    if (iommu->hits_head != iommu->hits_tail) {
+        sim_event_schedule(
+            event, iommu->hits[iommu->hits_head & iommu->hits_mask].due);
+    }
+    iommu->done(iommu->owner, hit.tlp, hit.phys, false);
+}
+
+FabTranslation fab_iommu_translate(FabIommu *iommu, FabTlp *tlp,
+                                   FabBusAddr *ret_phys)
+{
+    FabBusAddr addr = tlp->addr;
+
+    if (G_UNLIKELY((addr & ~iommu->last_mask) != iommu->last_base)) {
+        Node *node;
+
+        if (addr >= ADDR_END) {
+            iommu->counters.faults++;
+            return FAB_TRANSLATION_FAULT;
+        }
+        node = node_find(iommu, addr);
+        if (!node) {
+            miss(iommu, tlp);
+            return FAB_TRANSLATION_PENDING;
+        }
+        node_touch(iommu, node);
+    }
+    iommu->counters.hits++;
+    if (iommu->hit_time) {
+        hit_wait(iommu, tlp, addr + iommu->last_delta);
+        return FAB_TRANSLATION_PENDING;
+    }
+    *ret_phys = addr + iommu->last_delta;
+    return FAB_TRANSLATION_DONE;
+}
+
+/* Life */
+
+FabIommu *fab_iommu_new(SimEngine *engine, const FabIommuParams *params)
+{
+    FabIommu *iommu = g_new0(FabIommu, 1);
+
+    iommu->engine = engine;
+    iommu->params = *params;
+    iommu->hit_time = params->hit;
+    iommu->last_base = NO_PAGE;
+    iommu->last_mask = page_mask(0);
+    iommu->ranges = g_array_new(FALSE, FALSE, sizeof(Range));
+    return iommu;
+}
+
+void fab_iommu_free(FabIommu *iommu)
+{
+    if (!iommu) {
+        return;
+    }
+    sim_event_cancel(&iommu->walk_event);
+    sim_event_cancel(&iommu->hit_event);
+    g_array_unref(iommu->ranges);
+    g_free(iommu->nodes);
+    g_free(iommu->buckets);
+    g_free(iommu->walks);
+    g_free(iommu->walk_buckets);
+    g_free(iommu->hits);
+    g_free(iommu);
+}
+
+static bool check_params(const FabIommuParams *params, GError **error)
+{
+    uint32_t entries = params->iotlb_entries, ways = params->iotlb_ways;
+    uint32_t size;
+
+    if (!entries || entries > ENTRIES_MAX) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "an IOTLB of %u entries: must be 1 to %u", entries,
+                    ENTRIES_MAX);
+        return false;
+    }
+    if (ways && (entries % ways || (entries / ways & (entries / ways - 1)))) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "an IOTLB of %u entries in %u ways: entries / ways must be "
+                    "a power of two",
+                    entries, ways);
+        return false;
+    }
+    if (!params->walks || params->walks > WALKS_MAX) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "%u page walks at a time: must be 1 to %u", params->walks,
+                    WALKS_MAX);
+        return false;
+    }
+    /* A walk shorter than a hit would let TLPs of one page overtake. */
+    if (params->hit < 0 || params->walk < params->hit || params->walk > SIM_S) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "an IOTLB hit of %" G_GINT64_FORMAT
+                    " ps and a page walk of %" G_GINT64_FORMAT
+                    " ps: must be 0 to 1 s, and a walk no shorter than a hit",
+                    (gint64)params->hit, (gint64)params->walk);
+        return false;
+    }
+    if (!find_page_size(params->page_bytes, &size)) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "IOMMU pages of %" G_GUINT64_FORMAT
+                    " bytes: must be 4 KiB, 2 MiB or 1 GiB",
+                    params->page_bytes);
+        return false;
+    }
+    return true;
+}
+
+static void iotlb_init(FabIommu *iommu)
+{
+    uint32_t entries = iommu->params.iotlb_entries;
+    uint32_t ways = iommu->params.iotlb_ways;
+    uint32_t bits = g_bit_storage(2 * entries - 1);
+
+    iommu->sets = ways ? entries / ways : 1;
+    iommu->buckets = g_new0(uint32_t, (gsize)1 << bits);
+    iommu->bucket_shift = 64 - bits;
+    iommu->nodes = g_new0(Node, (gsize)iommu->sets + entries);
+    for (uint32_t set = 0; set < iommu->sets; set++) {
+        iommu->nodes[set].prev = set;
+        iommu->nodes[set].next = set;
+    }
+    for (uint32_t i = 0; i < entries; i++) {
+        Node *node = &iommu->nodes[iommu->sets + i];
+
+        node->key = NO_KEY;
+        node_link(iommu, node, i & (iommu->sets - 1));
+    }
+}
+
+bool fab_iommu_realize(FabIommu *iommu, uint32_t rank, GError **error)
+{
+    g_assert(!iommu->nodes);
+    if (!check_params(&iommu->params, error)) {
+        return false;
+    }
+    iotlb_init(iommu);
+    iommu->walks = g_new(Walk, FIRST_WALKS);
+    iommu->walk_buckets = g_new0(uint32_t, FIRST_WALKS);
+    iommu->walks_mask = FIRST_WALKS - 1;
+    iommu->hits = g_new(Hit, FIRST_HITS);
+    iommu->hits_mask = FIRST_HITS - 1;
+    sim_event_init(&iommu->walk_event, iommu->engine, walk_ended,
+                   SIM_PRIORITY_NORMAL, rank);
+    sim_event_init(&iommu->hit_event, iommu->engine, hit_ended,
+                   SIM_PRIORITY_NORMAL, rank);
+    return true;
+}
+
+void fab_iommu_set_done(FabIommu *iommu, FabTranslateFn fn, void *owner)
+{
+    iommu->done = fn;
+    iommu->owner = owner;
+}
+
+const FabIommuCounters *fab_iommu_counters(const FabIommu *iommu)
+{
+    return &iommu->counters;
+}
