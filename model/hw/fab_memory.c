@@ -225,6 +225,18 @@ unsigned fab_memory_watch(FabMemory *mem, FabBusAddr addr, uint64_t size_bytes,
     return mem->last_handle;
 }
 
+bool fab_memory_watched(const FabMemory *mem)
+{
+    return mem->watch_count;
+}
+
+bool fab_memory_watched_at(const FabMemory *mem, FabBusAddr addr,
+                           uint64_t size_bytes)
+{
+    return mem->watch_count && size_bytes && addr <= mem->watch_last &&
+           addr + (size_bytes - 1) >= mem->watch_first;
+}
+
 /* Removes the watches that have ended. */
 static void watches_sweep(FabMemory *mem)
 {
@@ -263,13 +275,9 @@ void fab_memory_notify(FabMemory *mem, FabBusAddr addr, uint64_t size_bytes,
                        uint64_t data)
 {
     uint32_t count = mem->watch_count;
-    FabBusAddr last;
+    FabBusAddr last = addr + (size_bytes - 1);
 
-    if (!count || !size_bytes) {
-        return;
-    }
-    last = addr + (size_bytes - 1);
-    if (addr > mem->watch_last || last < mem->watch_first) {
+    if (!fab_memory_watched_at(mem, addr, size_bytes)) {
         return;
     }
     mem->calls++;

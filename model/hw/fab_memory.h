@@ -64,6 +64,12 @@ SimTime fab_memory_read(FabMemory *mem, SimTime now, uint32_t size_bytes);
 unsigned fab_memory_watch(FabMemory *mem, FabBusAddr addr, uint64_t size_bytes,
                           FabWatchFn fn, void *owner);
 
+/* Whether anybody watches; and whether somebody may watch a byte of
+ * [@addr, +@size_bytes). What nobody watches need not be notified. */
+bool fab_memory_watched(const FabMemory *mem);
+bool fab_memory_watched_at(const FabMemory *mem, FabBusAddr addr,
+                           uint64_t size_bytes);
+
 /* Ends a watch; does nothing when there is none of this handle. */
 void fab_memory_unwatch(FabMemory *mem, unsigned handle);
 
