@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariants: the program's exit status tells 0 same, 1 different, 2 bad usage
+ * or input, for every kind of each; the message names what is wrong; files
+ * and folders are compared alike. The program is the one named by the
+ * environment variable FARSIDE.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+
+/* A folder for one test, with what the program printed last. */
+typedef struct Place {
+    char *folder;
+    char *out;
+    char *err;
+} Place;
+
+static Place *place_new(void)
+{
+    Place *place = g_new0(Place, 1);
+
+    place->folder = g_dir_make_tmp("farside-XXXXXX", NULL);
+    ck_assert_ptr_nonnull(place->folder);
+    return place;
+}
+
+static void remove_tree(const char *path)
+{
+    g_autoptr(GDir) folder = g_dir_open(path, 0, NULL);
+    const char *name;
+
+    while (folder != NULL && (name = g_dir_read_name(folder)) != NULL) {
+        g_autofree char *below = g_build_filename(path, name, NULL);
+
+        remove_tree(below);
+    }
+    g_remove(path);
+}
+
+static void place_free(Place *place)
+{
+    remove_tree(place->folder);
+    g_free(place->folder);
+    g_free(place->out);
+    g_free(place->err);
+    g_free(place);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Place, place_free)
+
+static void put(const Place *place, const char *name, const char *text)
+{
+    g_autofree char *path = g_build_filename(place->folder, name, NULL);
+    g_autofree char *folder = g_path_get_dirname(path);
+
+    g_mkdir_with_parents(folder, 0777);
+    ck_assert(g_file_set_contents(path, text, -1, NULL));
+}
+
+static bool has_file(const Place *place, const char *name)
+{
+    g_autofree char *path = g_build_filename(place->folder, name, NULL);
+
+    return g_file_test(path, G_FILE_TEST_IS_REGULAR);
+}
+
+/* Runs the program in the folder with arguments separated by blanks; returns
+ * the exit status. */
+static int run(Place *place, const char *arguments)
+{
+    g_autofree char *line =
+        g_strconcat(g_getenv("FARSIDE"), " ", arguments, NULL);
+    g_auto(GStrv) argv = g_strsplit(line, " ", -1);
+    g_autoptr(GError) error = NULL;
+    int status = -1;
+
+    g_clear_pointer(&place->out, g_free);
+    g_clear_pointer(&place->err, g_free);
+    ck_assert(g_spawn_sync(place->folder, argv, NULL, G_SPAWN_DEFAULT, NULL,
+                           NULL, &place->out, &place->err, &status, NULL));
+    if (g_spawn_check_wait_status(status, &error)) {
+        return 0;
+    }
+    /* A signal is no exit status. */
+    ck_assert_msg(g_error_matches(error, G_SPAWN_EXIT_ERROR, error->code) &&
+                      error->domain == G_SPAWN_EXIT_ERROR,
+                  "%s\n%s", error->message, place->err);
+    return error->code;
+}
+
+static void put_usual_files(const Place *place)
+{
+    put(place, "base.csv", "s,x_bytes,y\na,1,1.00\na,2,2.00\n");
+    put(place, "same.csv", "s,x_bytes,y\na,2,2.00\na,1,1.00\n");
+    put(place, "near.csv", "s,x_bytes,y\na,1,1.01\na,2,2.00\n");
+    put(place, "less.csv", "s,x_bytes,y\na,1,1.00\n");
+    put(place, "bad.csv", "s,x_bytes,y\na,1\n");
+    put(place, "text.csv", "s,x_bytes,y\na,1,1.00\na,2,far\n");
+    put(place, "dir/base.csv", "s,x_bytes,y\na,1,1.00\na,2,2.00\n");
+}
+
+static const struct {
+    const char *arguments;
+    int status;
+    const char *out;
+    const char *err;
+} runs[] = {
+    {"compare base.csv same.csv", 0, "same: 2 points", ""},
+    {"compare base.csv near.csv", 1, "DIFFERENT: 2 points, 1 outside", ""},
+    {"compare base.csv near.csv --tolerance 1%", 0, "same: 2 points", ""},
+    {"compare --tolerance=y=0.99% base.csv near.csv", 1, "1 outside", ""},
+    {"compare --tolerance y=+-0.01 base.csv near.csv", 0, "same", ""},
+    {"compare base.csv less.csv", 1, "1 missing, 0 extra", ""},
+    {"compare less.csv base.csv", 1, "0 missing, 1 extra", ""},
+    {"compare base.csv text.csv --tolerance 100%", 1, "1 outside", ""},
+    {"compare base.csv same.csv --key s,x_bytes --x s", 0, "same", ""},
+    {"compare --worst 0 -- base.csv same.csv", 0, "same", ""},
+    {"compare --help", 0, "farside compare [OPTION", ""},
+    {"--help", 0, "compare", ""},
+    {"--version", 0, "farside 0.", ""},
+    {"compare base.csv", 2, "", "two files or folders"},
+    {"compare base.csv same.csv near.csv", 2, "", "two files or folders"},
+    {"compare base.csv gone.csv", 2, "", "cannot read gone.csv"},
+    {"compare base.csv bad.csv", 2, "", "bad.csv:2: 2 cells"},
+    {"compare base.csv dir", 2, "", "dir is a folder"},
+    {"compare base.csv same.csv --tolerance 1", 2, "", "tolerance \"1\""},
+    {"compare base.csv same.csv --tolerance z=1%", 2, "", "no such column"},
+    {"compare base.csv same.csv --key s", 2, "", "two rows"},
+    {"compare base.csv same.csv --key q", 2, "", "no column \"q\""},
+    {"compare base.csv same.csv --x y", 2, "", "not part of the key"},
+    {"compare base.csv same.csv --worst -1", 2, "", "--worst"},
+    {"compare base.csv same.csv --frob", 2, "", "--frob"},
+    {"compare base.csv same.csv --junit base.csv/x", 2, "", "base.csv"},
+    {"", 2, "", "a verb is missing"},
+    {"comapre", 2, "", "did you mean \"compare\""},
+    {"frobnicate", 2, "", "there is no verb \"frobnicate\"\n"},
+};
+
+START_TEST(exit_status_tells_what_happened)
+{
+    g_autoptr(Place) place = place_new();
+    int status;
+
+    put_usual_files(place);
+    status = run(place, runs[_i].arguments);
+    ck_assert_msg(status == runs[_i].status, "\"%s\" gave %d\n%s%s",
+                  runs[_i].arguments, status, place->out, place->err);
+    ck_assert_msg(strstr(place->out, runs[_i].out) != NULL,
+                  "\"%s\" printed:\n%s", runs[_i].arguments, place->out);
+    ck_assert_msg(strstr(place->err, runs[_i].err) != NULL,
+                  "\"%s\" complained:\n%s", runs[_i].arguments, place->err);
+    ck_assert_int_eq(*place->err != '\0', runs[_i].status == 2);
+}
+END_TEST
+
+START_TEST(worst_point_is_printed_first)
+{
+    g_autoptr(Place) place = place_new();
+    const char *bad;
+    const char *good;
+
+    put(place, "a.csv", "s,x,y\na,1,1.00\na,2,2.00\na,3,3.00\n");
+    put(place, "b.csv", "s,x,y\na,1,1.00\na,2,2.02\na,3,3.60\n");
+    ck_assert_int_eq(run(place, "compare a.csv b.csv --tolerance 5%"), 1);
+    bad = strstr(place->out, "a / 3 ");
+    good = strstr(place->out, "a / 2 ");
+    ck_assert_ptr_nonnull(bad);
+    ck_assert_ptr_nonnull(good);
+    ck_assert(bad < good);
+    ck_assert_ptr_nonnull(strstr(bad, "20.000  OUTSIDE"));
+    ck_assert_ptr_nonnull(strstr(good, "1.000  ok"));
+}
+END_TEST
+
+START_TEST(folders_are_compared_file_by_file)
+{
+    g_autoptr(Place) place = place_new();
+
+    put(place, "old/a.csv", "s,y\na,1.00\n");
+    put(place, "old/b.csv", "s,z\na,1.00\n");
+    put(place, "old/notes.txt", "no table");
+    put(place, "new/a.csv", "s,y\na,1.00\n");
+    put(place, "new/b.csv", "s,z\na,1.00\n");
+    ck_assert_int_eq(run(place, "compare old new"), 0);
+    /* A tolerance may be for a column that only some files have. */
+    ck_assert_int_eq(run(place, "compare old new --tolerance z=1%"), 0);
+    ck_assert_int_eq(run(place, "compare old new --tolerance w=1%"), 2);
+    put(place, "new/c.csv", "s,y\na,1.00\n");
+    ck_assert_int_eq(run(place, "compare old new"), 1);
+    ck_assert_ptr_nonnull(strstr(place->out, "c.csv: EXTRA"));
+    ck_assert_int_eq(run(place, "compare new old --junit j.xml"), 1);
+    ck_assert_ptr_nonnull(strstr(place->out, "1 missing"));
+    ck_assert(has_file(place, "j.xml"));
+    put(place, "new/b.csv", "s,z\na,1.10\n");
+    ck_assert_int_eq(run(place, "compare old new"), 1);
+    ck_assert_int_eq(run(place, "compare empty new"), 2);
+}
+END_TEST
+
+START_TEST(plots_are_drawn_for_each_column_of_numbers)
+{
+    g_autoptr(Place) place = place_new();
+
+    put(place, "a.csv", "p,s,x,y\nq,a,1,1.0\nq,a,2,2.0\n");
+    put(place, "b.csv", "s,t_us,note,u_us\na,1.0,n,2.0\n");
+    ck_assert_int_eq(run(place, "compare a.csv a.csv --plot out/a"), 0);
+    ck_assert(has_file(place, "out/a.svg"));
+    ck_assert(has_file(place, "out/a.png"));
+    ck_assert_int_eq(run(place, "compare b.csv b.csv --plot out/b"), 0);
+    ck_assert(has_file(place, "out/b-t_us.svg"));
+    ck_assert(has_file(place, "out/b-u_us.png"));
+    ck_assert(!has_file(place, "out/b-note.svg"));
+}
+END_TEST
+
+int main(void)
+{
+    g_autofree char *gnuplot = g_find_program_in_path("gnuplot");
+    Suite *suite = suite_create("cmd_compare");
+    TCase *tcase = tcase_create("compare");
+    SRunner *runner;
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, exit_status_tells_what_happened, 0,
+                        G_N_ELEMENTS(runs));
+    tcase_add_test(tcase, worst_point_is_printed_first);
+    tcase_add_test(tcase, folders_are_compared_file_by_file);
+    if (gnuplot != NULL) {
+        tcase_add_test(tcase, plots_are_drawn_for_each_column_of_numbers);
+    }
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    srunner_free(runner);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariants: the same tables give the same bytes, and all that is in the
+ * tables is in the picture; text from a table is never a command to gnuplot;
+ * what cannot be drawn is an error that leaves no file. The tests that draw
+ * are left out where gnuplot is not installed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <check.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+
+#include "rep_plot.h"
+
+static const char *const model_csv = "panel,scenario,transfer_bytes,rate_GBps\n"
+                                     "read,near,4096,1.50\n"
+                                     "read,near,8192,2.50\n"
+                                     "read,far,4096,0.50\n"
+                                     "read,far,8192,0.75\n"
+                                     "write,near,4096,1.25\n"
+                                     "write,near,8192,3.25\n";
+static const char *const published_csv =
+    "panel,scenario,transfer_bytes,rate_GBps\n"
+    "read,near,4096,1.6\n"
+    "read,far,8192,0.7\n";
+static const char *const curves[] = {"scenario", NULL};
+
+static const RepPlot lines = {
+    .kind = REP_PLOT_LINES,
+    .title = "Two hosts",
+    .x_column = "transfer_bytes",
+    .y_column = "rate_GBps",
+    .curves = curves,
+    .panel_column = "panel",
+};
+
+static RepTable *parse(const char *text)
+{
+    RepTable *table = rep_table_parse(text, strlen(text), "t.csv", NULL);
+
+    ck_assert_ptr_nonnull(table);
+    return table;
+}
+
+static char *script_of(const RepPlot *plot, const char *model,
+                       const char *published, GError **error)
+{
+    g_autoptr(RepTable) a = parse(model);
+    g_autoptr(RepTable) b = published != NULL ? parse(published) : NULL;
+
+    return rep_plot_script(plot, a, b, "svg", error);
+}
+
+static const char *const labels[][2] = {
+    {"bandwidth_GBps", "bandwidth (GB/s)"},
+    {"round_trip_us", "round trip (µs)"},
+    {"transfer_bytes", "transfer (B)"},
+    {"hops", "hops"},
+    {"_us", " us"},
+};
+
+START_TEST(labels_show_the_unit)
+{
+    g_autofree char *label = rep_plot_label(labels[_i][0]);
+
+    ck_assert_str_eq(label, labels[_i][1]);
+}
+END_TEST
+
+START_TEST(script_has_the_points_by_panel_and_curve)
+{
+    g_autofree char *script = script_of(&lines, model_csv, published_csv, NULL);
+
+    ck_assert_ptr_nonnull(script);
+    ck_assert_ptr_nonnull(
+        strstr(script, "$model_0_0 << END\n4096 1.50\n8192 2.50\nEND\n"));
+    ck_assert_ptr_nonnull(
+        strstr(script, "$model_0_1 << END\n4096 0.50\n8192 0.75\nEND\n"));
+    ck_assert_ptr_nonnull(
+        strstr(script, "$model_1_0 << END\n4096 1.25\n8192 3.25\nEND\n"));
+    ck_assert_ptr_nonnull(
+        strstr(script, "$published_0_1 << END\n8192 0.7\nEND\n"));
+    ck_assert_ptr_null(strstr(script, "$model_1_1"));
+    ck_assert_ptr_nonnull(strstr(script, "'4 KiB' 4096"));
+    ck_assert_ptr_nonnull(strstr(script, "set yrange [0:"));
+}
+END_TEST
+
+START_TEST(points_are_joined_in_the_order_of_x)
+{
+    RepPlot plot = {.x_column = "x", .y_column = "y"};
+    g_autofree char *script =
+        script_of(&plot, "x,y\n3,1\n1,2\n2,\n1.5,4\n", NULL, NULL);
+
+    ck_assert_ptr_nonnull(
+        strstr(script, "$model_0_0 << END\n1.0 2\n1.5 4\n3.0 1\nEND\n"));
+}
+END_TEST
+
+static const struct {
+    RepPlot plot;
+    const char *model;
+    const char *published;
+    const char *message;
+} refused[] = {
+    {{.x_column = "x", .y_column = "z"},
+     "x,y\n1,2\n",
+     NULL,
+     "the model's table has no column \"z\""},
+    {{.x_column = "x", .y_column = "y"},
+     "x,y\n1,2\n",
+     "x\n1\n",
+     "the published table has no column \"y\""},
+    {{.x_column = "x", .y_column = "y"}, "x,y\n1,a\n", NULL, "holds text"},
+    {{.x_column = "x", .y_column = "y"}, "x,y\na,1\n", NULL, "holds text"},
+    {{.x_column = "x", .y_column = "y", .panel_column = "p"},
+     "x,y\n1,1\n",
+     NULL,
+     "has no column \"p\""},
+    {{.x_column = "x", .y_column = "y"}, "x,y\n", NULL, "holds text"},
+    {{.x_column = "x", .y_column = "y"},
+     "x,y\n1,\n,2\n",
+     NULL,
+     "no row has both"},
+    {{.x_column = "x", .y_column = "y", .x_axis = REP_AXIS_LOG2},
+     "x,y\n0,1\n",
+     NULL,
+     "logarithmic"},
+};
+
+START_TEST(what_cannot_be_drawn_is_an_error)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *script = script_of(&refused[_i].plot, refused[_i].model,
+                                        refused[_i].published, &error);
+
+    ck_assert_ptr_null(script);
+    ck_assert(g_error_matches(error, REP_ERROR, REP_ERROR_VALUE));
+    ck_assert_msg(strstr(error->message, refused[_i].message) != NULL,
+                  "\"%s\" lacks \"%s\"", error->message, refused[_i].message);
+}
+END_TEST
+
+/* A folder for one test, and the files drawn there. */
+static char *make_folder(void)
+{
+    return g_dir_make_tmp("farside-XXXXXX", NULL);
+}
+
+static char *take_file(const char *folder, const char *name, gsize *ret_length)
+{
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    char *data = NULL;
+
+    ck_assert_msg(g_file_get_contents(path, &data, ret_length, NULL), "%s",
+                  path);
+    g_unlink(path);
+    return data;
+}
+
+static void draw_to(const RepPlot *plot, const char *folder, const char *model,
+                    const char *published)
+{
+    g_autofree char *prefix = g_build_filename(folder, "p", NULL);
+    g_autoptr(RepTable) a = parse(model);
+    g_autoptr(RepTable) b = published != NULL ? parse(published) : NULL;
+    g_autoptr(GError) error = NULL;
+
+    ck_assert_msg(rep_plot_write(plot, a, b, prefix, &error), "%s",
+                  error != NULL ? error->message : "");
+}
+
+START_TEST(same_tables_give_the_same_bytes)
+{
+    static const char *const names[] = {"p.svg", "p.png"};
+    static const char *const magic[] = {"<?xml", "\x89PNG"};
+    g_autofree char *folder = make_folder();
+    char *data[2][2];
+    gsize lengths[2][2];
+    unsigned round;
+    unsigned i;
+
+    for (round = 0; round < 2; round++) {
+        /* What a user may have set must not matter. */
+        g_setenv("LANG", round == 0 ? "C" : "de_DE.UTF-8", TRUE);
+        g_setenv("GNUTERM", round == 0 ? "dumb" : "svg", TRUE);
+        draw_to(&lines, folder, model_csv, published_csv);
+        for (i = 0; i < 2; i++) {
+            data[round][i] = take_file(folder, names[i], &lengths[round][i]);
+        }
+    }
+    for (i = 0; i < 2; i++) {
+        ck_assert(g_str_has_prefix(data[0][i], magic[i]));
+        ck_assert_uint_eq(lengths[0][i], lengths[1][i]);
+        ck_assert_mem_eq(data[0][i], data[1][i], lengths[0][i]);
+        g_free(data[0][i]);
+        g_free(data[1][i]);
+    }
+    ck_assert_int_eq(g_rmdir(folder), 0);
+}
+END_TEST
+
+static void collect_text(GMarkupParseContext *context, const char *text,
+                         gsize length, gpointer data, GError **error)
+{
+    g_string_append_len(data, text, (gssize)length);
+}
+
+/* The text in an SVG file, which must be well-formed. */
+static char *svg_text(const char *folder)
+{
+    const GMarkupParser parser = {.text = collect_text};
+    GString *text = g_string_new(NULL);
+    gsize length;
+    g_autofree char *svg = take_file(folder, "p.svg", &length);
+    g_autofree char *png = take_file(folder, "p.png", &length);
+    g_autoptr(GMarkupParseContext) context =
+        g_markup_parse_context_new(&parser, 0, text, NULL);
+
+    ck_assert(g_markup_parse_context_parse(context, svg, -1, NULL));
+    ck_assert(g_markup_parse_context_end_parse(context, NULL));
+    return g_string_free(text, FALSE);
+}
+
+START_TEST(picture_names_all_that_is_in_the_tables)
+{
+    static const char *const words[] = {
+        "Two hosts", "read",        "write",        "near",
+        "far",       "rate (GB/s)", "4 KiB",        "8 KiB",
+        "model",     "published",   "transfer size"};
+    g_autofree char *folder = make_folder();
+    g_autofree char *text = NULL;
+    unsigned i;
+
+    draw_to(&lines, folder, model_csv, published_csv);
+    text = svg_text(folder);
+    for (i = 0; i < G_N_ELEMENTS(words); i++) {
+        ck_assert_msg(strstr(text, words[i]) != NULL, "\"%s\" is not in %s",
+                      words[i], text);
+    }
+    ck_assert_int_eq(g_rmdir(folder), 0);
+}
+END_TEST
+
+START_TEST(bars_name_their_groups_and_values)
+{
+    static const char *const words[] = {"one host", "two hosts", "1.70",
+                                        "2.13",     "1.68",      "2.5"};
+    RepPlot plot = {.kind = REP_PLOT_BARS, .x_column = "s", .y_column = "t_us"};
+    g_autofree char *folder = make_folder();
+    g_autofree char *text = NULL;
+    unsigned i;
+
+    draw_to(&plot, folder, "s,t_us\none host,1.68\ntwo hosts,2.5\n",
+            "s,t_us\none host,1.70\ntwo hosts,2.13\n");
+    text = svg_text(folder);
+    for (i = 0; i < G_N_ELEMENTS(words); i++) {
+        ck_assert_msg(strstr(text, words[i]) != NULL, "\"%s\" is not in %s",
+                      words[i], text);
+    }
+    ck_assert_int_eq(g_rmdir(folder), 0);
+}
+END_TEST
+
+START_TEST(text_is_never_a_command)
+{
+    g_autofree char *folder = make_folder();
+    g_autofree char *evil = g_strdup_printf(
+        "x'; system('touch %s/a'); '`touch %s/b`\" \\", folder, folder);
+    RepPlot plot = lines;
+    g_autofree char *csv =
+        g_strdup_printf("panel,scenario,transfer_bytes,rate_GBps\n"
+                        "\"p\nsystem('touch %s/c')\n\",\"c'\nEND\n"
+                        "system 'touch %s/d'\n@x \",4096,1\n",
+                        folder, folder);
+    g_autofree char *text = NULL;
+
+    plot.title = evil;
+    plot.x_label = evil;
+    plot.published_label = evil;
+    draw_to(&plot, folder, csv, csv);
+    text = svg_text(folder);
+    ck_assert_ptr_nonnull(strstr(text, evil));
+    /* Empty again, or one of the commands ran. */
+    ck_assert_int_eq(g_rmdir(folder), 0);
+}
+END_TEST
+
+START_TEST(missing_gnuplot_is_an_error_that_leaves_no_file)
+{
+    g_autofree char *folder = make_folder();
+    g_autofree char *prefix = g_build_filename(folder, "p", NULL);
+    g_autofree char *path = g_strdup(g_getenv("PATH"));
+    g_autoptr(RepTable) model = parse(model_csv);
+    g_autoptr(GError) error = NULL;
+    bool is_drawn;
+
+    g_setenv("PATH", folder, TRUE);
+    is_drawn = rep_plot_write(&lines, model, NULL, prefix, &error);
+    g_setenv("PATH", path, TRUE);
+    ck_assert(!is_drawn);
+    ck_assert(g_error_matches(error, REP_ERROR, REP_ERROR_PROGRAM));
+    ck_assert_ptr_nonnull(strstr(error->message, "gnuplot-nox"));
+    ck_assert_int_eq(g_rmdir(folder), 0);
+}
+END_TEST
+
+int main(void)
+{
+    g_autofree char *gnuplot = g_find_program_in_path("gnuplot");
+    Suite *suite = suite_create("rep_plot");
+    TCase *tcase = tcase_create("plot");
+    SRunner *runner;
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, labels_show_the_unit, 0, G_N_ELEMENTS(labels));
+    tcase_add_test(tcase, script_has_the_points_by_panel_and_curve);
+    tcase_add_test(tcase, points_are_joined_in_the_order_of_x);
+    tcase_add_loop_test(tcase, what_cannot_be_drawn_is_an_error, 0,
+                        G_N_ELEMENTS(refused));
+    tcase_add_test(tcase, missing_gnuplot_is_an_error_that_leaves_no_file);
+    if (gnuplot != NULL) {
+        tcase_add_test(tcase, same_tables_give_the_same_bytes);
+        tcase_add_test(tcase, picture_names_all_that_is_in_the_tables);
+        tcase_add_test(tcase, bars_name_their_groups_and_values);
+        tcase_add_test(tcase, text_is_never_a_command);
+    }
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    srunner_free(runner);
+    return EXIT_SUCCESS;
+}
