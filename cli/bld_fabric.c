@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+#include "bld_fabric.h"
+
+#include <string.h>
+
+#include "fab_device.h"
+#include "fab_ntb.h"
+#include "fab_root.h"
+#include "fab_switch.h"
+
+struct BldFabric {
+    const TopoDescription *description;
+    SimEngine *engine;
+    FabFabric *fabric;
+};
+
+/* ---- Parts to parameters ---------------------------------------------- */
+
+static FabSpeed speed_of(unsigned mtps)
+{
+    static const unsigned rates[] = {2500, 5000, 8000, 16000, 32000};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rates); i++) {
+        if (mtps == rates[i]) {
+            return FAB_SPEED_2_5GT + i;
+        }
+    }
+    g_assert_not_reached();
+}
+
+static uint32_t credits_of(const TopoPart *part, const char *key)
+{
+    int64_t credits = topo_part_credits(part, key);
+
+    return credits == TOPO_CREDITS_INFINITE ? FAB_CREDITS_INFINITE
+                                            : (uint32_t)credits;
+}
+
+static FabArbitration arbitration_of(const char *word)
+{
+    if (strcmp(word, "weighted-round-robin") == 0) {
+        return FAB_ARBITRATION_WEIGHTED;
+    }
+    return strcmp(word, "oldest-first") == 0 ? FAB_ARBITRATION_OLDEST
+                                             : FAB_ARBITRATION_ROUND_ROBIN;
+}
+
+static FabDllpPolicy dllp_of(const char *word)
+{
+    if (strcmp(word, "each") == 0) {
+        return FAB_DLLP_EACH;
+    }
+    return strcmp(word, "free") == 0 ? FAB_DLLP_FREE : FAB_DLLP_SPEC;
+}
+
+/* What the ports of every kind of part have in common. */
+static FabPortParams port_params(const TopoPart *part, unsigned speed_mtps,
+                                 unsigned width)
+{
+    FabPortParams params = {
+        .max_speed = speed_of(speed_mtps),
+        .max_width = width,
+        .mps_bytes = topo_part_bytes(part, "mps"),
+        .credits =
+            {
+                .header = {credits_of(part, "buffers.ph"),
+                           credits_of(part, "buffers.nph"),
+                           credits_of(part, "buffers.cplh")},
+                .data = {credits_of(part, "buffers.pd"),
+                         credits_of(part, "buffers.npd"),
+                         credits_of(part, "buffers.cpld")},
+            },
+        .credit_latency = topo_part_time(part, "buffers.latency"),
+        .dllp = dllp_of(topo_part_text(part, "dllp")),
+        .arbitration = FAB_ARBITRATION_ROUND_ROBIN,
+    };
+    TopoPartKind kind = topo_part_kind(part);
+
+    if (kind == TOPO_PART_SWITCH || kind == TOPO_PART_NTB) {
+        params.latency = topo_part_time(part, "latency");
+        if (topo_part_has(part, "service.beat")) {
+            params.service.beat_bytes = topo_part_bytes(part, "service.beat");
+            params.service.gap_beats = topo_part_int(part, "service.gap");
+            params.service.beat_ps = topo_part_time(part, "service.clock");
+        }
+    }
+    return params;
+}
+
+static FabRootParams root_params(const TopoPart *part, bool iommu)
+{
+    return (FabRootParams){
+        .transit = topo_part_time(part, "transit"),
+        .read_split_bytes = topo_part_bytes(part, "read_split"),
+        .write_split_bytes = topo_part_bytes(part, "write_split"),
+        .forwarded_reads = topo_part_int(part, "forwarded_reads"),
+        .rcb_bytes = topo_part_bytes(part, "rcb"),
+        .completion_bytes = topo_part_bytes(part, "completion_size"),
+        .memory =
+            {
+                .size_bytes = topo_part_bytes(part, "memory.size"),
+                .latency = topo_part_time(part, "memory.latency"),
+                .bandwidth_bytes_s = topo_part_rate(part, "memory.bandwidth"),
+                .reads = topo_part_int(part, "memory.reads"),
+            },
+        .iommu =
+            {
+                .enabled = iommu,
+                .iotlb_entries = topo_part_int(part, "iommu.iotlb_entries"),
+                .iotlb_ways = topo_part_int(part, "iommu.iotlb_ways"),
+                .hit = topo_part_time(part, "iommu.hit"),
+                .walk = topo_part_time(part, "iommu.walk"),
+                .walks = topo_part_int(part, "iommu.walks"),
+                .page_bytes = topo_part_bytes(part, "iommu.page"),
+            },
+        .mmio =
+            {
+                .low_base = topo_part_address(part, "mmio.low_base"),
+                .low_size = topo_part_bytes(part, "mmio.low_size"),
+                .high_base = topo_part_address(part, "mmio.high_base"),
+                .high_size = topo_part_bytes(part, "mmio.high_size"),
+                .above_4g_bytes = topo_part_bytes(part, "mmio.above_4g"),
+            },
+        .core =
+            {
+                .mmio_write = topo_part_time(part, "core.mmio_write"),
+                .mmio_reads = topo_part_int(part, "core.mmio_reads"),
+                .interrupt = topo_part_time(part, "core.interrupt"),
+                .poll = topo_part_time(part, "core.poll"),
+            },
+    };
+}
+
+static void bars_of(const TopoPart *part, FabBar *bars)
+{
+    unsigned count;
+    const TopoBar *from = topo_part_bars(part, &count);
+
+    for (unsigned i = 0; i < count; i++) {
+        bars[from[i].number] = (FabBar){
+            .size_bytes = from[i].size_bytes,
+            .prefetchable = from[i].prefetchable,
+            .is_64bit = from[i].address_bits == 64,
+        };
+    }
+}
+
+static FabDeviceParams device_params(const TopoPart *part)
+{
+    FabDeviceParams params = {
+        .write_bytes = topo_part_bytes(part, "dma.write_size"),
+        .read_bytes = MIN(topo_part_bytes(part, "dma.read_size"),
+                          topo_part_bytes(part, "mrrs")),
+        .reads = topo_part_int(part, "dma.reads"),
+        .tags = topo_part_int(part, "tags"),
+        .read_latency = topo_part_time(part, "dma.read_latency"),
+        .write_latency = topo_part_time(part, "dma.write_latency"),
+        .relaxed_ordering = topo_part_bool(part, "relaxed_ordering"),
+        .id_ordering = topo_part_bool(part, "id_ordering"),
+        .ecrc = topo_part_bool(part, "ecrc"),
+        .completer_latency = topo_part_time(part, "completer.latency"),
+    };
+
+    if (topo_part_has(part, "completer.bandwidth")) {
+        params.completer_bandwidth_bytes_s =
+            topo_part_rate(part, "completer.bandwidth");
+    }
+    bars_of(part, params.bars);
+    return params;
+}
+
+/* ---- Components ------------------------------------------------------- */
+
+static void build_root(BldFabric *bld, const TopoHost *host)
+{
+    FabRootParams params = root_params(host->cpu, host->iommu);
+    FabRoot *root = fab_root_new(bld->fabric, host->name, &params);
+    unsigned count;
+    const TopoRootPort *ports = topo_part_root_ports(host->cpu, &count);
+
+    for (unsigned i = 0; i < count; i++) {
+        FabPortParams port =
+            port_params(host->cpu, ports[i].speed_mtps, ports[i].width);
+
+        fab_root_add_port(root, ports[i].name, &port);
+    }
+}
+
+static void build_switch(BldFabric *bld, const TopoSwitch *sw)
+{
+    const TopoPart *part = sw->part;
+    unsigned speed = topo_part_speed(part, "speed");
+    FabPortParams upstream =
+        port_params(part, speed, topo_part_width(part, "width"));
+    FabPortParams downstream = upstream;
+
+    if (topo_part_has(part, "downstream_width")) {
+        downstream.max_width = topo_part_width(part, "downstream_width");
+    }
+    upstream.arbitration =
+        arbitration_of(topo_part_text(part, "arbitration"));
+    if (strcmp(topo_part_text(part, "mode"), "store-and-forward") == 0) {
+        upstream.forwarding = FAB_FORWARDING_STORE;
+    }
+    downstream.arbitration = upstream.arbitration;
+    downstream.forwarding = upstream.forwarding;
+    fab_switch_new(bld->fabric, sw->path, topo_part_int(part, "ports"),
+                   &upstream, &downstream, sw->acs_redirect);
+}
+
+static void build_ntb(BldFabric *bld, const TopoDevice *device)
+{
+    const TopoPart *part = device->part;
+    FabPortParams host = port_params(part, topo_part_speed(part, "speed"),
+                                     topo_part_width(part, "width"));
+    FabPortParams cable =
+        port_params(part, topo_part_speed(part, "cable.speed"),
+                    topo_part_width(part, "cable.width"));
+    FabNtbParams params = {
+        .window_bytes = topo_part_bytes(part, "window.size"),
+        .entries = topo_part_int(part, "window.entries"),
+        .reserved = topo_part_int(part, "window.reserved"),
+        .requesters = topo_part_int(part, "requesters"),
+        .tags = topo_part_int(part, "tags"),
+    };
+
+    bars_of(part, params.bars);
+    fab_ntb_new(bld->fabric, device->path, topo_part_int(part, "cable.ports"),
+                &host, &cable, &params);
+}
+
+static void build_device(BldFabric *bld, const TopoDevice *device)
+{
+    const TopoPart *part = device->part;
+    FabDeviceParams params = device_params(part);
+    FabPortParams port = port_params(part, topo_part_speed(part, "speed"),
+                                     topo_part_width(part, "width"));
+
+    fab_device_new(bld->fabric, device->path, &port, &params);
+}
+
+static bool is_ntb(const TopoDevice *device)
+{
+    return topo_part_kind(device->part) == TOPO_PART_NTB;
+}
+
+/* ---- Links ------------------------------------------------------------ */
+
+static void prefix_place(GError **error, TopoPlace place)
+{
+    g_autofree char *text = topo_place_to_string(place);
+
+    g_prefix_error(error, "%s: ", text);
+}
+
+/* Plugs the element called @path into what @at says. Traces on a board count
+ * as no time: the latencies of chips are measured with them. */
+static bool plug(BldFabric *bld, const TopoHost *host, const char *path,
+                 const TopoAttach *at, GError **error)
+{
+    FabComponent *above = fab_fabric_find(
+        bld->fabric, at->parent ? at->parent->path : host->name);
+    unsigned port = at->parent ? at->port + 1 : at->port;
+
+    if (!fab_fabric_connect(above, port, fab_fabric_find(bld->fabric, path), 0,
+                            speed_of(at->speed_mtps), at->width, 0, error)) {
+        prefix_place(error, at->place);
+        return false;
+    }
+    return true;
+}
+
+static bool build_links(BldFabric *bld, GError **error)
+{
+    const TopoDescription *description = bld->description;
+
+    for (unsigned i = 0; i < description->hosts->len; i++) {
+        const TopoHost *host = description->hosts->pdata[i];
+
+        for (unsigned j = 0; j < host->switches->len; j++) {
+            const TopoSwitch *sw = host->switches->pdata[j];
+
+            if (!plug(bld, host, sw->path, &sw->at, error)) {
+                return false;
+            }
+        }
+        for (unsigned j = 0; j < host->devices->len; j++) {
+            const TopoDevice *device = host->devices->pdata[j];
+
+            if (!plug(bld, host, device->path, &device->at, error)) {
+                return false;
+            }
+        }
+    }
+    for (unsigned i = 0; i < description->links->len; i++) {
+        const TopoLink *link = description->links->pdata[i];
+
+        if (!fab_fabric_connect(bld_device(bld, link->end[0]),
+                                link->port[0] + 1,
+                                bld_device(bld, link->end[1]),
+                                link->port[1] + 1, speed_of(link->speed_mtps),
+                                link->width, link->propagation_ps, error)) {
+            prefix_place(error, link->place);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- Life ------------------------------------------------------------- */
+
+BldFabric *bld_fabric_new(const TopoDescription *description, GError **error)
+{
+    g_autoptr(BldFabric) bld = g_new0(BldFabric, 1);
+
+    bld->description = description;
+    bld->engine = sim_engine_new();
+    bld->fabric = fab_fabric_new(
+        bld->engine, description->workload ? description->workload->seed : 1);
+    for (unsigned i = 0; i < description->hosts->len; i++) {
+        const TopoHost *host = description->hosts->pdata[i];
+
+        build_root(bld, host);
+        for (unsigned j = 0; j < host->switches->len; j++) {
+            build_switch(bld, host->switches->pdata[j]);
+        }
+        for (unsigned j = 0; j < host->devices->len; j++) {
+            const TopoDevice *device = host->devices->pdata[j];
+
+            if (is_ntb(device)) {
+                build_ntb(bld, device);
+            } else {
+                build_device(bld, device);
+            }
+        }
+    }
+    if (!build_links(bld, error) || !fab_fabric_realize(bld->fabric, error)) {
+        g_prefix_error(error, "%s: ", description->file);
+        return NULL;
+    }
+    return g_steal_pointer(&bld);
+}
+
+void bld_fabric_free(BldFabric *bld)
+{
+    if (bld) {
+        fab_fabric_free(bld->fabric);
+        sim_engine_free(bld->engine);
+        g_free(bld);
+    }
+}
+
+FabFabric *bld_fabric(const BldFabric *bld)
+{
+    return bld->fabric;
+}
+
+SimEngine *bld_engine(const BldFabric *bld)
+{
+    return bld->engine;
+}
+
+FabComponent *bld_host(const BldFabric *bld, const TopoHost *host)
+{
+    return fab_fabric_find(bld->fabric, host->name);
+}
+
+FabComponent *bld_device(const BldFabric *bld, const TopoDevice *device)
+{
+    return fab_fabric_find(bld->fabric, device->path);
+}
+
+const char *bld_kind_name(const BldFabric *bld, const FabComponent *component)
+{
+    const TopoDevice *device;
+
+    switch (fab_component_kind(component)) {
+    case FAB_KIND_ROOT:
+        return "root";
+    case FAB_KIND_SWITCH:
+        return "switch";
+    case FAB_KIND_NTB:
+        return "ntb";
+    default:
+        device = topo_find_device(bld->description,
+                                  fab_component_name(component));
+        return device && topo_part_kind(device->part) == TOPO_PART_GPU
+                   ? "gpu"
+                   : "device";
+    }
+}
+
+/* ---- Flows ------------------------------------------------------------ */
+
+static FabTarget target_of(const BldFabric *bld, const TopoTarget *target)
+{
+    if (target->kind == TOPO_TARGET_DEVICE) {
+        return (FabTarget){bld_device(bld, target->device), target->bar};
+    }
+    return (FabTarget){bld_host(bld, target->host), -1};
+}
+
+static FabFlow *dma_flow_new(BldFabric *bld, const TopoFlow *flow,
+                             SimTime warmup, GError **error)
+{
+    static const FabArrivals arrivals[] = {
+        [TOPO_ARRIVALS_CLOSED] = FAB_ARRIVALS_CLOSED,
+        [TOPO_ARRIVALS_PERIODIC] = FAB_ARRIVALS_PERIODIC,
+        [TOPO_ARRIVALS_POISSON] = FAB_ARRIVALS_POISSON,
+    };
+    FabDmaFlowParams params = {
+        .device = fab_component_as_device(bld_device(bld, flow->device)),
+        .direction =
+            flow->direction == TOPO_READ ? FAB_TLP_MRD : FAB_TLP_MWR,
+        .target = target_of(bld, &flow->to),
+        .size_bytes = flow->size_bytes,
+        .count = flow->count,
+        .outstanding = flow->outstanding,
+        .random = flow->pattern == TOPO_PATTERN_RANDOM,
+        .working_set_bytes = flow->working_set_bytes,
+        .arrivals = arrivals[flow->arrivals],
+        .interval = flow->interval_ps,
+        .start = flow->start_ps,
+    };
+
+    return fab_dma_flow_new(bld->fabric, flow->name, warmup, &params, error);
+}
+
+static FabFlow *copy_flow_new(BldFabric *bld, const TopoFlow *flow,
+                              SimTime warmup, GError **error)
+{
+    const TopoPart *part = flow->device->part;
+    bool reads = flow->direction == TOPO_READ;
+    FabCopyFlowParams params = {
+        .device = fab_component_as_device(bld_device(bld, flow->device)),
+        .direction = reads ? FAB_TLP_MRD : FAB_TLP_MWR,
+        .buffer = target_of(bld, &flow->to),
+        .driver = fab_component_as_root(bld_host(bld, flow->host)),
+        .size_bytes = flow->size_bytes,
+        .copies = flow->count,
+        .queued = flow->queued,
+        .command_bytes = topo_part_bytes(part, "copy.command_size"),
+        .setup = topo_part_time(part, "copy.setup"),
+        .least = topo_part_time(part, reads ? "copy.floor_read"
+                                            : "copy.floor_write"),
+        .start = flow->start_ps,
+    };
+
+    return fab_copy_flow_new(bld->fabric, flow->name, warmup, &params, error);
+}
+
+static FabFlow *mmio_flow_new(BldFabric *bld, const TopoFlow *flow,
+                              SimTime warmup, GError **error)
+{
+    FabMmioFlowParams params = {
+        .host = fab_component_as_root(bld_host(bld, flow->host)),
+        .direction =
+            flow->direction == TOPO_READ ? FAB_TLP_MRD : FAB_TLP_MWR,
+        .target = target_of(bld, &flow->to),
+        .size_bytes = flow->size_bytes,
+        .count = flow->count,
+        .start = flow->start_ps,
+    };
+
+    return fab_mmio_flow_new(bld->fabric, flow->name, warmup, &params, error);
+}
+
+FabFlow *bld_flow_new(BldFabric *bld, const TopoFlow *flow,
+                      const TopoWorkload *workload, GError **error)
+{
+    FabFlow *made = NULL;
+
+    switch (flow->kind) {
+    case TOPO_FLOW_COPY:
+        made = copy_flow_new(bld, flow, workload->warmup_ps, error);
+        break;
+    case TOPO_FLOW_DMA:
+        made = dma_flow_new(bld, flow, workload->warmup_ps, error);
+        break;
+    case TOPO_FLOW_MMIO:
+        made = mmio_flow_new(bld, flow, workload->warmup_ps, error);
+        break;
+    case TOPO_FLOW_PATH:
+        g_assert_not_reached();
+    }
+    if (!made) {
+        prefix_place(error, flow->place);
+    }
+    return made;
+}
