@@ -12,6 +12,8 @@
 #define COLUMNS_MAX    256u
 #define CELLS_MAX      (1u << 20)
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
 /* A file while it is read. */
 typedef struct Reader {
     const char *name;
@@ -369,8 +371,8 @@ static bool parse(Reader *reader, Cells *cells, RepTable *table, GError **error)
         return false;
     }
     if (reader->end - reader->at >= 3 &&
-        memcmp(reader->at, "\xef\xbb\xbf", 3) == 0) {
-        reader->at += 3; /* a byte order mark */
+        memcmp(reader->at, BYTE_ORDER_MARK, 3) == 0) {
+        reader->at += 3;
     }
     while (reader->at < reader->end) {
         unsigned line = reader->line;
@@ -453,12 +455,23 @@ RepTable *rep_table_read(const char *path, GError **error)
     return data != NULL ? rep_table_parse(data, length, path, error) : NULL;
 }
 
+/* Whether the bare text would be read as something else: as several cells, a
+ * comment, a byte order mark, or a line that is not there. */
+static bool needs_quotes(const char *text, bool is_alone)
+{
+    if (*text == '\0') {
+        return is_alone;
+    }
+    return strpbrk(text, ",\"\n\t") != NULL || *text == '#' || *text == ' ' ||
+           text[strlen(text) - 1] == ' ' ||
+           g_str_has_prefix(text, BYTE_ORDER_MARK);
+}
+
 static void append_cell(GString *csv, const char *text, bool is_alone)
 {
     const char *c;
 
-    if (!strpbrk(text, ",\"\n\t") && *text != '#' && *text != ' ' &&
-        (*text == '\0' ? !is_alone : text[strlen(text) - 1] != ' ')) {
+    if (!needs_quotes(text, is_alone)) {
         g_string_append(csv, text);
         return;
     }

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+# Shortcuts; the build itself is meson's. Everything may be called from a fresh
+# Debian 12 with only make and git: what is missing is installed first.
+BUILD ?= build
+JOBS  ?= 2
+
+PACKAGES = gcc libc6-dev meson ninja-build pkg-config libglib2.0-dev \
+           libyaml-dev libjson-glib-dev check gnuplot-nox graphviz
+PACKAGES_CLANG = clang libclang-rt-14-dev clang-format
+
+# Whether all of PACKAGES is there, and quickly.
+HAVE = command -v cc gcc meson ninja gnuplot dot pkg-config >/dev/null && \
+       pkg-config --exists glib-2.0 gio-2.0 yaml-0.1 json-glib-1.0 check
+HAVE_CLANG = command -v clang clang-format >/dev/null
+
+# $(call need,CONDITION,PACKAGES): installs the packages unless all is there.
+define need
+@{ $(1); } || $(MAKE) --no-print-directory deps DEPS='$(strip $(2))'
+endef
+
+DEPS = $(PACKAGES)
+APT  = env DEBIAN_FRONTEND=noninteractive apt-get
+SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
+
+# A quick run of the same scenarios: make paper QUICK=1
+PAPER = $(wildcard scenarios/paper/*.yaml)
+RUN_FLAGS = -j $(JOBS) $(if $(QUICK),--quick)
+
+.PHONY: all deps need-deps paper test test-sim bench regress asan fuzz \
+        check-style clean
+
+all: need-deps $(BUILD)/build.ninja
+	ninja -C $(BUILD)
+
+need-deps:
+	$(call need,$(HAVE),$(PACKAGES))
+
+$(BUILD)/build.ninja: | need-deps
+	meson setup $(BUILD)
+
+deps:
+	@$(SUDO) true 2>/dev/null || { \
+	    echo "Missing packages, and no right to install them. As root, run:"; \
+	    echo "  apt-get install --no-install-recommends $(DEPS)"; \
+	    exit 1; \
+	} >&2
+	$(SUDO) $(APT) install -y --no-install-recommends $(DEPS) || { \
+	    $(SUDO) $(APT) update && \
+	    $(SUDO) $(APT) install -y --no-install-recommends $(DEPS); \
+	}
+
+paper: all
+	$(BUILD)/cli/farside run $(PAPER) -o results/paper $(RUN_FLAGS)
+	@echo "The plots:" && ls results/paper/*.svg results/paper/*.png
+
+test: all
+	tests/run $(BUILD)
+
+# What needs no virtual machines.
+test-sim: all
+	tests/run $(BUILD)
+
+bench: all
+	$(BUILD)/cli/farside bench
+
+regress: all
+	tests/regress $(BUILD) -j $(JOBS)
+
+# All tests with the compiler's checks for memory and undefined behaviour.
+asan: need-deps
+	[ -f build-asan/build.ninja ] || \
+	    meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false
+	ninja -C build-asan
+	tests/run build-asan --timeout-multiplier 4
+
+# Each fuzzer for a minute with libFuzzer.
+FUZZ_SECONDS ?= 60
+fuzz: need-deps
+	$(call need,$(HAVE_CLANG),$(PACKAGES_CLANG))
+	[ -f build-fuzz/build.ninja ] || \
+	    CC=clang meson setup build-fuzz -Dfuzz=true -Db_lundef=false \
+	        -Db_sanitize=address,undefined
+	ninja -C build-fuzz
+	cd build-fuzz && for f in tests/fuzz/libfuzzer_*; do \
+	    [ -x "$$f" ] && [ -f "$$f" ] || continue; \
+	    "$$f" -max_total_time=$(FUZZ_SECONDS) -max_len=65536 || exit 1; \
+	done
+
+check-style:
+	$(call need,$(HAVE_CLANG),$(PACKAGES_CLANG))
+	tests/style
+
+clean:
+	rm -rf $(BUILD) build-asan build-fuzz
