@@ -325,11 +325,13 @@ static void root_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
 
 /* ---- Life ------------------------------------------------------------ */
 
-/* A TLP of the host has left @port: completions make room for reads. */
+/* A TLP of the host has left @port: completions make room for reads, writes for
+ * those of the CPU. */
 static void host_room(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabRoot *root = owner;
 
+    fab_root_core_room(root, port);
     if (root->ingress[port->index].reads.head) {
         reads_begin(root);
     }

@@ -12,60 +12,139 @@ static inline unsigned first_tag(const FabRoot *root)
     return root->params.forwarded_reads;
 }
 
-static void write_send(FabRoot *root, FabTlp *tlp)
+/* Writes the CPU keeps room for at first. */
+#define CORE_WRITES 16
+
+/* The port that the write leaves through; NULL for memory and for nothing. */
+static FabPort *write_port(FabRoot *root, const CoreWrite *write)
 {
-    FabPort *port;
+    return fab_memory_contains(root->memory, write->addr, write->size_bytes)
+               ? NULL
+               : fab_root_route(root, write->addr);
+}
 
-    if (fab_memory_contains(root->memory, tlp->addr, tlp->payload_bytes)) {
-        SimTime time = fab_memory_write(
-            root->memory, sim_engine_now(root->component.engine),
-            tlp->payload_bytes);
+static void write_send(FabRoot *root, FabPort *port, const CoreWrite *write)
+{
+    FabFabric *fabric = root->component.fabric;
+    SimTime now = sim_engine_now(root->component.engine);
+    FabTlp *tlp;
 
-        (void)time; /* visible to the CPU that wrote it at once */
-        fab_memory_notify(root->memory, tlp->addr, tlp->payload_bytes,
-                          tlp->data);
-        fab_tlp_free(root->component.fabric, tlp);
+    if (!port && fab_memory_contains(root->memory, write->addr,
+                                     write->size_bytes)) {
+        /* It takes its share of memory's time, but is visible at once: caches
+         * are coherent. */
+        (void)fab_memory_write(root->memory, now, write->size_bytes);
+        fab_memory_notify(root->memory, write->addr, write->size_bytes,
+                          write->data);
         return;
     }
-    port = fab_root_route(root, tlp->addr);
-    if (!port) {
-        fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR,
-                       root->component.bdf);
-        return;
+    tlp = fab_tlp_new(fabric, FAB_TLP_MWR);
+    tlp->addr = write->addr;
+    tlp->payload_bytes = write->size_bytes;
+    tlp->data = write->data;
+    tlp->requester_id = root->component.bdf;
+    tlp->flow = write->flow;
+    if (port) {
+        fab_port_send(port, root_host_source(root), tlp);
+    } else {
+        fab_tlp_refuse(fabric, tlp, FAB_STATUS_UR, root->component.bdf);
     }
-    fab_port_send(port, root_host_source(root), tlp);
+}
+
+static inline CoreWrite *write_first(FabRoot *root)
+{
+    return &root->core_writes[root->core_writes_head & root->core_writes_mask];
+}
+
+/* The first write is over core.mmio_write after it could begin. */
+static void write_schedule(FabRoot *root)
+{
+    SimTime begin = MAX(write_first(root)->given_at, root->core_sent_at);
+
+    sim_event_schedule(&root->write_event,
+                       begin + root->params.core.mmio_write);
 }
 
 static void write_event(SimEvent *event)
 {
     FabRoot *root = SIM_CONTAINER_OF(event, FabRoot, write_event);
-    FabTlp *tlp = fab_fifo_pop(&root->core_writes);
+    CoreWrite write = *write_first(root);
+    FabPort *port = write_port(root, &write);
 
-    if (root->core_writes.head) {
-        sim_event_schedule(event, root->core_writes.head->ready_at);
+    if (port && fab_port_queued(port, root_host_source(root), FAB_CLASS_P) >=
+                    ROOT_QUEUE_TLPS) {
+        root->core_stall = port;
+        return;
     }
-    write_send(root, tlp);
+    root->core_sent_at = event->time;
+    root->core_writes_head++;
+    write_send(root, port, &write);
+    if (root->core_writes_head != root->core_writes_tail &&
+        !sim_event_is_pending(event)) {
+        write_schedule(root);
+    }
+    if (write.fn) {
+        write.fn(write.owner);
+    }
+}
+
+void fab_root_core_room(FabRoot *root, FabPort *port)
+{
+    if (root->core_stall == port) {
+        root->core_stall = NULL;
+        sim_event_schedule(&root->write_event,
+                           sim_engine_now(root->component.engine));
+    }
+}
+
+static void writes_grow(FabRoot *root)
+{
+    uint32_t old = root->core_writes_mask + 1;
+    CoreWrite *ring = g_new(CoreWrite, 2 * old);
+
+    for (uint32_t i = 0; i < old; i++) {
+        ring[i] = root->core_writes[(root->core_writes_head + i) &
+                                    root->core_writes_mask];
+    }
+    g_free(root->core_writes);
+    root->core_writes = ring;
+    root->core_writes_mask = 2 * old - 1;
+    root->core_writes_head = 0;
+    root->core_writes_tail = old;
+}
+
+void fab_root_write_then(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
+                         uint64_t data, uint32_t flow, FabSentFn fn,
+                         void *owner)
+{
+    bool idle = root->core_writes_head == root->core_writes_tail;
+    CoreWrite *write;
+
+    g_assert(size_bytes >= 1 && size_bytes <= 64);
+    if (root->core_writes_tail - root->core_writes_head ==
+        root->core_writes_mask + 1) {
+        writes_grow(root);
+    }
+    write =
+        &root->core_writes[root->core_writes_tail++ & root->core_writes_mask];
+    *write = (CoreWrite){
+        .fn = fn,
+        .owner = owner,
+        .addr = addr,
+        .data = data,
+        .given_at = sim_engine_now(root->component.engine),
+        .size_bytes = size_bytes,
+        .flow = flow,
+    };
+    if (idle) {
+        write_schedule(root);
+    }
 }
 
 void fab_root_write(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                     uint64_t data, uint32_t flow)
 {
-    SimTime now = sim_engine_now(root->component.engine);
-    FabTlp *tlp = fab_tlp_new(root->component.fabric, FAB_TLP_MWR);
-
-    g_assert(size_bytes >= 1 && size_bytes <= 64);
-    tlp->addr = addr;
-    tlp->payload_bytes = size_bytes;
-    tlp->data = data;
-    tlp->requester_id = root->component.bdf;
-    tlp->flow = flow;
-    root->core_busy_until =
-        MAX(root->core_busy_until, now) + root->params.core.mmio_write;
-    tlp->ready_at = root->core_busy_until;
-    fab_fifo_push(&root->core_writes, tlp);
-    if (root->core_writes.head == tlp) {
-        sim_event_schedule(&root->write_event, tlp->ready_at);
-    }
+    fab_root_write_then(root, addr, size_bytes, data, flow, NULL, NULL);
 }
 
 static void read_send(FabRoot *root, uint16_t number)
@@ -202,6 +281,8 @@ void fab_root_core_init(FabRoot *root)
     for (unsigned i = 0; i < count; i++) {
         root->core_reads[i].next_free = i + 1 < count ? i + 1 : NO_TAG;
     }
+    root->core_writes_mask = CORE_WRITES - 1;
+    root->core_writes = g_new(CoreWrite, CORE_WRITES);
     root->core_read_wait = g_array_new(FALSE, FALSE, sizeof(CoreRead));
     sim_event_init(&root->write_event, engine, write_event,
                    SIM_PRIORITY_NORMAL, root->component.rank + 3);
@@ -211,13 +292,11 @@ void fab_root_core_init(FabRoot *root)
 
 void fab_root_core_free(FabRoot *root)
 {
-    while (root->core_writes.head) {
-        fab_tlp_free(root->component.fabric, fab_fifo_pop(&root->core_writes));
-    }
     sim_event_cancel(&root->write_event);
     sim_event_cancel(&root->core_memory_event);
     if (root->core_read_wait) {
         g_array_unref(root->core_read_wait);
     }
+    g_free(root->core_writes);
     g_free(root->core_reads);
 }

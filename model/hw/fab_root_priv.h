@@ -64,6 +64,17 @@ typedef struct ForwardTag {
     uint16_t next_free;
 } ForwardTag;
 
+/* A write by the CPU that has not left for its port. */
+typedef struct CoreWrite {
+    FabSentFn fn; /* nullable */
+    void *owner;
+    FabBusAddr addr;
+    uint64_t data;
+    SimTime given_at;
+    uint32_t size_bytes;
+    uint32_t flow;
+} CoreWrite;
+
 /* A read by the CPU. */
 typedef struct CoreRead {
     FabReadFn fn;
@@ -103,9 +114,11 @@ struct FabRoot {
     SimTime tag_wait_since;
 
     /* CPU. */
-    FabFifo core_writes; /* due at ready_at */
+    CoreWrite *core_writes; /* ring */
+    uint32_t core_writes_mask, core_writes_head, core_writes_tail;
+    FabPort *core_stall; /* the first waits for room there; NULL: it does not */
+    SimTime core_sent_at; /* the last write left then */
     SimEvent write_event;
-    SimTime core_busy_until;
     CoreRead *core_reads;
     uint16_t free_core_read;
     GArray *core_read_wait; /* CoreRead, those without a slot */
@@ -145,5 +158,7 @@ void fab_root_forward_advance(FabRoot *root, unsigned from, unsigned to);
 void fab_root_core_init(FabRoot *root);
 void fab_root_core_free(FabRoot *root);
 void fab_root_core_completion(FabRoot *root, FabTlp *tlp);
+/* A TLP of the host has left @port. */
+void fab_root_core_room(FabRoot *root, FabPort *port);
 
 #endif

@@ -109,6 +109,19 @@ void fab_root_unwatch(FabRoot *root, unsigned handle);
 void fab_root_write(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                     uint64_t data, uint32_t flow);
 
+/* Called when a write of the CPU has left it. */
+typedef void (*FabSentFn)(void *owner);
+
+/*
+ * As fab_root_write(), and calls @fn (nullable) when the write has been handed
+ * to a root port, is in memory, or was refused because nothing claims it. Who
+ * gives the next one only then is held back when the link is: a root port takes
+ * a few writes, and the CPU stalls at the next.
+ */
+void fab_root_write_then(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
+                         uint64_t data, uint32_t flow, FabSentFn fn,
+                         void *owner);
+
 /* Called with the completion's status. */
 typedef void (*FabReadFn)(void *owner, FabStatus status);
 
