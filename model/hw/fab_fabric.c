@@ -34,6 +34,11 @@ void fab_fabric_free(FabFabric *fabric)
     if (!fabric) {
         return;
     }
+    /* Workloads watch and use components. */
+    if (fabric->flows) {
+        fabric->flows_free(fabric->flows);
+    }
+    fab_reach_free(fabric->reach);
     g_hash_table_unref(fabric->by_name);
     g_ptr_array_unref(fabric->components);
     g_ptr_array_unref(fabric->slabs);
@@ -115,6 +120,7 @@ bool fab_fabric_realize(FabFabric *fabric, GError **error)
             rank += FAB_PORT_RANKS;
         }
     }
+    fabric->ranks = rank;
     if (rank > SIM_RANK_MAX) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
                     "%u components are more than one simulation can rank",

@@ -5,6 +5,10 @@
 #include "fab_fabric.h"
 #include "fab_port_priv.h"
 
+/* The cables between hosts; see fab_reach.c. */
+typedef struct FabReach FabReach;
+void fab_reach_free(FabReach *reach);
+
 struct FabFabric {
     SimEngine *engine;
     FabTlp *pool;         /* free TLPs */
@@ -19,6 +23,10 @@ struct FabFabric {
     GPtrArray *components; /* owned; by name after realize */
     GHashTable *by_name;
     bool realized;
+    uint32_t ranks;  /* taken by components and ports */
+    FabReach *reach; /* made when first needed */
+    void *flows;     /* workloads, which hw/ knows nothing of */
+    void (*flows_free)(void *flows);
 };
 
 /* A zeroed TLP of @type. The pool grows in slabs, and never shrinks. */

@@ -29,8 +29,8 @@ static void write_send(FabRoot *root, FabPort *port, const CoreWrite *write)
     SimTime now = sim_engine_now(root->component.engine);
     FabTlp *tlp;
 
-    if (!port && fab_memory_contains(root->memory, write->addr,
-                                     write->size_bytes)) {
+    if (!port &&
+        fab_memory_contains(root->memory, write->addr, write->size_bytes)) {
         /* It takes its share of memory's time, but is visible at once: caches
          * are coherent. */
         (void)fab_memory_write(root->memory, now, write->size_bytes);
@@ -196,8 +196,8 @@ static void read_done(FabRoot *root, uint16_t number, FabStatus status)
     read->next_free = root->free_core_read;
     root->free_core_read = number;
     if (root->core_read_next < root->core_read_wait->len) {
-        CoreRead next = g_array_index(root->core_read_wait, CoreRead,
-                                      root->core_read_next);
+        CoreRead next =
+            g_array_index(root->core_read_wait, CoreRead, root->core_read_next);
 
         if (++root->core_read_next == root->core_read_wait->len) {
             g_array_set_size(root->core_read_wait, 0);
@@ -218,8 +218,8 @@ static void core_memory_event(SimEvent *event)
         CoreRead *read = &root->core_reads[i];
 
         if (read->in_use && read->due <= now) {
-            bool ok = fab_memory_contains(root->memory, read->addr,
-                                          read->size_bytes);
+            bool ok =
+                fab_memory_contains(root->memory, read->addr, read->size_bytes);
 
             read_done(root, i, ok ? FAB_STATUS_SC : FAB_STATUS_UR);
         }
@@ -284,8 +284,8 @@ void fab_root_core_init(FabRoot *root)
     root->core_writes_mask = CORE_WRITES - 1;
     root->core_writes = g_new(CoreWrite, CORE_WRITES);
     root->core_read_wait = g_array_new(FALSE, FALSE, sizeof(CoreRead));
-    sim_event_init(&root->write_event, engine, write_event,
-                   SIM_PRIORITY_NORMAL, root->component.rank + 3);
+    sim_event_init(&root->write_event, engine, write_event, SIM_PRIORITY_NORMAL,
+                   root->component.rank + 3);
     sim_event_init(&root->core_memory_event, engine, core_memory_event,
                    SIM_PRIORITY_NORMAL, root->component.rank + 3);
 }
