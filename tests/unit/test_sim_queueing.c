@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: queues simulated by the engine, its random streams and its
+ * statistics behave as queueing theory says. M/M/1 and M/D/1 (Poisson
+ * arrivals, exponential or constant service, one server, first come first
+ * served) have closed formulas for the mean number in the system and the mean
+ * wait; means over independent batches must agree within their confidence
+ * interval, which must be narrow.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim_engine.h"
+#include "sim_random.h"
+#include "sim_stats.h"
+
+#define SERVICE_MEAN    1000000 /* ps */
+#define BATCHES         30
+#define BATCH_CUSTOMERS 40000
+#define QUEUE_MAX       4096u
+
+/* Student's t for 29 degrees of freedom, two-sided 99.9 %. */
+#define T_29 3.659
+
+typedef struct Queue {
+    SimEngine *engine;
+    SimEvent arrival;
+    SimEvent departure;
+    SimRandom arrivals;
+    SimRandom services;
+    SimTime arrival_mean;
+    bool constant_service;
+    SimTime line[QUEUE_MAX]; /* when those in the system have come */
+    uint32_t first;
+    uint32_t count;
+    uint64_t served;
+    SimLevel number;
+    SimLevel busy;
+    SimTally wait; /* until the service starts, in ps */
+} Queue;
+
+static void start_service(Queue *queue)
+{
+    SimTime now = sim_engine_now(queue->engine);
+    SimTime service = SERVICE_MEAN;
+
+    if (!queue->constant_service) {
+        service = sim_random_exponential(&queue->services, SERVICE_MEAN);
+    }
+    sim_tally_add(&queue->wait, (double)(now - queue->line[queue->first]));
+    sim_event_schedule(&queue->departure, now + service);
+}
+
+static void arrive(SimEvent *event)
+{
+    Queue *queue = SIM_CONTAINER_OF(event, Queue, arrival);
+    SimTime now = sim_engine_now(queue->engine);
+    SimTime gap;
+
+    gap = sim_random_exponential(&queue->arrivals, queue->arrival_mean);
+    sim_event_schedule(event, now + gap);
+    if (queue->count == QUEUE_MAX) {
+        ck_abort_msg("more than %u in the system", QUEUE_MAX);
+    }
+    queue->line[(queue->first + queue->count++) % QUEUE_MAX] = now;
+    sim_level_set(&queue->number, now, queue->count);
+    if (queue->count == 1) {
+        sim_level_set(&queue->busy, now, 1);
+        start_service(queue);
+    }
+}
+
+static void depart(SimEvent *event)
+{
+    Queue *queue = SIM_CONTAINER_OF(event, Queue, departure);
+    SimTime now = sim_engine_now(queue->engine);
+
+    queue->first = (queue->first + 1) % QUEUE_MAX;
+    queue->count--;
+    sim_level_add(&queue->number, now, -1);
+    if (queue->count) {
+        start_service(queue);
+    } else {
+        sim_level_set(&queue->busy, now, 0);
+    }
+    if (++queue->served == BATCH_CUSTOMERS) {
+        sim_engine_stop(queue->engine);
+    }
+}
+
+/* Runs one batch and clears the statistics for the next. */
+static void run_batch(Queue *queue, SimTally *number, SimTally *wait,
+                      SimTally *busy)
+{
+    SimTime now;
+
+    queue->served = 0;
+    sim_engine_run(queue->engine);
+    now = sim_engine_now(queue->engine);
+    sim_tally_add(number, sim_level_mean(&queue->number, now));
+    sim_tally_add(busy, sim_level_mean(&queue->busy, now));
+    sim_tally_add(wait, queue->wait.mean / SERVICE_MEAN);
+    sim_level_reset(&queue->number, now);
+    sim_level_reset(&queue->busy, now);
+    sim_tally_init(&queue->wait);
+}
+
+static void check_mean(const SimTally *batches, double expected)
+{
+    double half = T_29 * sqrt(sim_tally_variance(batches) / BATCHES);
+
+    ck_assert_uint_eq(batches->count, BATCHES);
+    ck_assert_double_eq_tol(batches->mean, expected, half);
+    ck_assert_double_lt(half, 0.05 * expected);
+}
+
+static void check_queue(bool constant_service, int load_percent)
+{
+    Queue *queue = g_new0(Queue, 1);
+    double load = load_percent / 100.0;
+    /* Pollaczek and Khinchine; the squared variation of the service time is
+     * 0 when it is constant and 1 when it is exponential. */
+    double wait = load / (1 - load) * (constant_service ? 0.5 : 1);
+    SimTally numbers, waits, busies;
+    int i;
+
+    queue->engine = sim_engine_new();
+    queue->arrival_mean = 100 * SERVICE_MEAN / load_percent;
+    queue->constant_service = constant_service;
+    sim_random_init(&queue->arrivals, 1, "arrivals");
+    sim_random_init(&queue->services, 1, "services");
+    sim_event_init(&queue->arrival, queue->engine, arrive, SIM_PRIORITY_NORMAL,
+                   0);
+    sim_event_init(&queue->departure, queue->engine, depart,
+                   SIM_PRIORITY_NORMAL, 1);
+    sim_event_schedule(&queue->arrival, 0);
+    sim_level_init(&queue->number, 0, 0);
+    sim_level_init(&queue->busy, 0, 0);
+    sim_tally_init(&queue->wait);
+
+    /* The first batch is the warm-up. */
+    run_batch(queue, &numbers, &waits, &busies);
+    sim_tally_init(&numbers);
+    sim_tally_init(&waits);
+    sim_tally_init(&busies);
+    for (i = 0; i < BATCHES; i++) {
+        run_batch(queue, &numbers, &waits, &busies);
+    }
+    check_mean(&busies, load);
+    check_mean(&waits, wait);
+    check_mean(&numbers, load * (wait + 1)); /* Little */
+    sim_engine_free(queue->engine);
+    g_free(queue);
+}
+
+START_TEST(test_mm1)
+{
+    check_queue(false, _i);
+}
+END_TEST
+
+START_TEST(test_md1)
+{
+    check_queue(true, _i);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sim_queueing");
+    TCase *tcase = tcase_create("queueing");
+    SRunner *runner;
+    int failed;
+
+    tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, test_mm1, 50, 51);
+    tcase_add_loop_test(tcase, test_mm1, 80, 81);
+    tcase_add_loop_test(tcase, test_md1, 50, 51);
+    tcase_add_loop_test(tcase, test_md1, 80, 81);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

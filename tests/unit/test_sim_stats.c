@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: the statistics agree with those computed directly from all
+ * values: quantiles of a histogram with a sorted array within its resolution,
+ * tallies with the two-pass formulas, levels with the sum over all steps.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "sim_random.h"
+#include "sim_stats.h"
+
+#define COUNT 20000
+
+/* Half of a bucket, 1/128 of its first value, and the rounding of it. */
+#define RESOLUTION (1.0 / 256 + 1e-9)
+
+static int compare_values(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void check_quantiles(SimHistogram *histogram, uint64_t *values,
+                            uint64_t count)
+{
+    static const uint32_t quantiles[] = {
+        0,      1,      1000,   10000,  100000, 250000, 333333, 500000,
+        750000, 900000, 990000, 999000, 999900, 999990, 999999, 1000000,
+    };
+    size_t i;
+
+    qsort(values, count, sizeof(*values), compare_values);
+    for (i = 0; i < G_N_ELEMENTS(quantiles); i++) {
+        uint64_t rank = (count * quantiles[i] + 999999) / 1000000;
+        double expected = (double)values[rank ? rank - 1 : 0];
+        uint64_t quantile = sim_histogram_quantile(histogram, quantiles[i]);
+
+        ck_assert_double_eq_tol((double)quantile, expected,
+                                expected * RESOLUTION + 1e-9);
+    }
+    ck_assert_uint_eq(sim_histogram_min(histogram), values[0]);
+    ck_assert_uint_eq(sim_histogram_max(histogram), values[count - 1]);
+    ck_assert_uint_eq(sim_histogram_quantile(histogram, 0), values[0]);
+    ck_assert_uint_eq(sim_histogram_quantile(histogram, 1000000),
+                      values[count - 1]);
+    ck_assert_uint_eq(sim_histogram_count(histogram), count);
+}
+
+/* Distribution 0 is flat, 1 exponential, 2 flat in the exponent. */
+static uint64_t next_value(SimRandom *random, int distribution)
+{
+    switch (distribution) {
+    case 0:
+        return 1000000 + sim_random_below(random, 100000);
+    case 1:
+        return (uint64_t)sim_random_exponential(random, SIM_US);
+    default:
+        return sim_random_u64(random) >> sim_random_below(random, 64);
+    }
+}
+
+START_TEST(test_histogram)
+{
+    g_autoptr(SimHistogram) histogram = sim_histogram_new();
+    g_autofree uint64_t *values = g_new(uint64_t, COUNT);
+    unsigned __int128 sum = 0;
+    SimRandom random;
+    int i;
+
+    sim_random_init(&random, 1, "histogram");
+    for (i = 0; i < COUNT; i++) {
+        values[i] = next_value(&random, _i);
+        sum += values[i];
+        sim_histogram_add(histogram, values[i]);
+    }
+    check_quantiles(histogram, values, COUNT);
+    ck_assert_uint_eq(sim_histogram_sum(histogram),
+                      sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum);
+    ck_assert_double_eq_tol(sim_histogram_mean(histogram), (double)sum / COUNT,
+                            (double)sum / COUNT * 1e-15);
+}
+END_TEST
+
+/* Every bucket edge: both sides of each power of two and of its 1/128 parts. */
+START_TEST(test_histogram_edges)
+{
+    int bit;
+
+    for (bit = 0; bit < 64; bit++) {
+        uint64_t step = bit > 7 ? 1ULL << (bit - 7) : 1;
+        int part;
+
+        for (part = 0; part < 128; part++) {
+            uint64_t edge = (1ULL << bit) + (uint64_t)part * step;
+            int side;
+
+            for (side = -1; side <= 1; side++) {
+                g_autoptr(SimHistogram) histogram = NULL;
+                uint64_t value = edge + (uint64_t)side;
+                uint64_t far = value / 2;
+                double quantile;
+
+                if (part % 9 && part != 127) {
+                    continue;
+                }
+                histogram = sim_histogram_new();
+                sim_histogram_add(histogram, far);
+                sim_histogram_add(histogram, value);
+                sim_histogram_add(histogram, UINT64_MAX);
+                quantile = (double)sim_histogram_quantile(histogram, 500000);
+                if (fabs(quantile - (double)value) >
+                    (double)value * RESOLUTION) {
+                    ck_abort_msg("%f for %lu", quantile, (unsigned long)value);
+                }
+                if (value < 256 && quantile != (double)value) {
+                    ck_abort_msg("%lu is not exact", (unsigned long)value);
+                }
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(test_histogram_merge)
+{
+    g_autoptr(SimHistogram) both = sim_histogram_new();
+    g_autoptr(SimHistogram) part = sim_histogram_new();
+    g_autofree uint64_t *values = g_new(uint64_t, COUNT);
+    SimRandom random;
+    int i;
+
+    sim_random_init(&random, 2, "merge");
+    for (i = 0; i < COUNT; i++) {
+        values[i] = next_value(&random, i % 3);
+        sim_histogram_add(i % 5 ? both : part, values[i]);
+    }
+    sim_histogram_merge(both, part);
+    check_quantiles(both, values, COUNT);
+
+    /* Nothing changes with an empty one, either way. */
+    sim_histogram_reset(part);
+    sim_histogram_merge(both, part);
+    check_quantiles(both, values, COUNT);
+    sim_histogram_merge(part, both);
+    check_quantiles(part, values, COUNT);
+}
+END_TEST
+
+START_TEST(test_histogram_empty_and_many)
+{
+    g_autoptr(SimHistogram) histogram = sim_histogram_new();
+
+    ck_assert_uint_eq(sim_histogram_count(histogram), 0);
+    ck_assert_uint_eq(sim_histogram_sum(histogram), 0);
+    ck_assert_uint_eq(sim_histogram_min(histogram), 0);
+    ck_assert_uint_eq(sim_histogram_max(histogram), 0);
+    ck_assert_uint_eq(sim_histogram_quantile(histogram, 500000), 0);
+    ck_assert_double_eq(sim_histogram_mean(histogram), 0);
+
+    sim_histogram_add_many(histogram, 77, 0);
+    ck_assert_uint_eq(sim_histogram_count(histogram), 0);
+    ck_assert_uint_eq(sim_histogram_min(histogram), 0);
+    sim_histogram_add_many(histogram, 100, 1ULL << 40);
+    sim_histogram_add_many(histogram, 200, 1);
+    ck_assert_uint_eq(sim_histogram_count(histogram), (1ULL << 40) + 1);
+    ck_assert_uint_eq(sim_histogram_sum(histogram), (100ULL << 40) + 200);
+    ck_assert_uint_eq(sim_histogram_quantile(histogram, 999999), 100);
+    ck_assert_uint_eq(sim_histogram_quantile(histogram, 1000000), 200);
+    sim_histogram_add_many(histogram, UINT64_MAX, 2);
+    ck_assert_uint_eq(sim_histogram_sum(histogram), UINT64_MAX);
+}
+END_TEST
+
+START_TEST(test_tally)
+{
+    g_autofree double *values = g_new(double, COUNT);
+    /* Far from zero the sum of squares would lose all digits. */
+    double offset = _i ? 1e9 : 0;
+    double sum = 0, squares = 0, mean, min, max, variance;
+    SimRandom random;
+    SimTally tally;
+    int i;
+
+    sim_random_init(&random, 3, "tally");
+    sim_tally_init(&tally);
+    ck_assert_double_eq(sim_tally_variance(&tally), 0);
+    for (i = 0; i < COUNT; i++) {
+        values[i] = offset + sim_random_double(&random) - 0.5;
+        sum += values[i] - offset;
+        sim_tally_add(&tally, values[i]);
+    }
+    mean = offset + sum / COUNT;
+    min = max = values[0];
+    for (i = 0; i < COUNT; i++) {
+        squares += (values[i] - mean) * (values[i] - mean);
+        min = fmin(min, values[i]);
+        max = fmax(max, values[i]);
+    }
+    variance = squares / (COUNT - 1);
+    ck_assert_uint_eq(tally.count, COUNT);
+    ck_assert_double_eq(tally.min, min);
+    ck_assert_double_eq(tally.max, max);
+    ck_assert_double_eq_tol(tally.mean, mean, 1e-9 + mean * 1e-14);
+    ck_assert_double_eq_tol(sim_tally_variance(&tally), variance,
+                            variance * 1e-6);
+}
+END_TEST
+
+/* Against one addition for every ps. */
+START_TEST(test_level)
+{
+    enum {
+        START = 500,
+        END = 100500
+    };
+    SimLevel level;
+    SimRandom random;
+    int64_t value = 3, sum = 0, max = 3;
+    SimTime now;
+
+    sim_random_init(&random, 4, "level");
+    sim_level_init(&level, START, value);
+    ck_assert_double_eq(sim_level_mean(&level, START), 3);
+    for (now = START; now < END; now++) {
+        if (now == START + 1000) {
+            sim_level_reset(&level, now);
+            sum = 0;
+            max = value;
+        }
+        switch (sim_random_below(&random, 20)) {
+        case 0:
+            value = (int64_t)sim_random_below(&random, 9) - 4;
+            sim_level_set(&level, now, value);
+            break;
+        case 1:
+            value += 2;
+            sim_level_add(&level, now, 2);
+            break;
+        }
+        max = MAX(max, value);
+        sum += value;
+    }
+    ck_assert_int_eq(level.level, value);
+    ck_assert_int_eq(level.max, max);
+    ck_assert_double_eq_tol(sim_level_mean(&level, END),
+                            (double)sum / (END - START - 1000), 1e-12);
+}
+END_TEST
+
+/* A week of ps at a high level is more than 64 bits hold. */
+START_TEST(test_level_long)
+{
+    SimTime week = 7 * 86400 * SIM_S;
+    SimLevel level;
+
+    sim_level_init(&level, 0, 1000000);
+    sim_level_set(&level, week, 0);
+    ck_assert_double_eq(sim_level_mean(&level, 2 * week), 500000);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sim_stats");
+    TCase *tcase = tcase_create("stats");
+    SRunner *runner;
+    int failed;
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, test_histogram, 0, 3);
+    tcase_add_test(tcase, test_histogram_edges);
+    tcase_add_test(tcase, test_histogram_merge);
+    tcase_add_test(tcase, test_histogram_empty_and_many);
+    tcase_add_loop_test(tcase, test_tally, 0, 2);
+    tcase_add_test(tcase, test_level);
+    tcase_add_test(tcase, test_level_long);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
