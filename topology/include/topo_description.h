@@ -35,7 +35,7 @@ typedef struct TopoAttach {
 } TopoAttach;
 
 typedef enum TopoAcs {
-    TOPO_ACS_AUTO, /* redirect iff the host's IOMMU is on */
+    TOPO_ACS_AUTO, /* redirect if the part can and the host's IOMMU is on */
     TOPO_ACS_ON,
     TOPO_ACS_OFF,
 } TopoAcs;
@@ -172,11 +172,11 @@ typedef struct TopoFlow {
     TopoTarget via;      /* path: RAM in which the data rests, or NONE */
     int64_t size_bytes;  /* of a copy, of an operation, of a TLP's payload */
     int64_t count;       /* copies or operations */
-    int64_t total_bytes; /* dma: count x size */
+    int64_t total_bytes; /* copy, dma, mmio: count x size */
     bool queued;         /* copy: the driver queues all, then waits */
     int64_t outstanding; /* dma: operations in flight; 0: device's limit */
     TopoPattern pattern;
-    int64_t working_set_bytes; /* dma: 0: as large as total */
+    int64_t working_set_bytes; /* dma; 0: the whole target */
     TopoArrivals arrivals;
     int64_t interval_ps; /* dma: (mean) time between arrivals */
     int64_t start_ps;

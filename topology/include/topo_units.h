@@ -33,7 +33,7 @@ bool topo_units_parse(TopoUnit unit, const char *text, int64_t *ret_value,
 bool topo_units_parse_any(const char *text, TopoUnit *ret_unit,
                           int64_t *ret_value);
 
-/* The shortest text that topo_units_parse() turns into @value again, such as
+/* A short text that topo_units_parse() turns into @value again, such as
  * "4KiB" or "1.5us"; to be freed. */
 char *topo_units_format(TopoUnit unit, int64_t value);
 

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* Who is plugged into which port. */
+#include <string.h>
+
+#include "topo_load_priv.h"
+#include "topo_part_priv.h"
+
+typedef struct Attacher {
+    TopoLoader *loader;
+    GHashTable *ports; /* "host.rp0" or "host.sw0:3" to TopoPlug */
+} Attacher;
+
+static void report(const Attacher *attacher, const TopoPlug *plug,
+                   const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+static void report(const Attacher *attacher, const TopoPlug *plug,
+                   const char *format, ...)
+{
+    g_autofree char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    topo_errors_add(attacher->loader->errors, plug->at->place, "%s: %s",
+                    plug->path, text);
+}
+
+static void report_unknown(const Attacher *attacher, const TopoPlug *plug,
+                           const char *name)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    g_autofree char *hint = NULL;
+    const TopoRootPort *ports;
+    unsigned i, n;
+
+    /* Without the CPU's part one cannot tell. */
+    if (plug->host->cpu == NULL) {
+        return;
+    }
+    ports = topo_part_root_ports(plug->host->cpu, &n);
+    for (i = 0; i < n; i++) {
+        g_ptr_array_add(names, (void *)ports[i].name);
+    }
+    for (i = 0; i < plug->host->switches->len; i++) {
+        const TopoSwitch *sw = g_ptr_array_index(plug->host->switches, i);
+
+        if (sw->name != NULL) {
+            g_ptr_array_add(names, sw->name);
+        }
+    }
+    hint = topo_suggest(name, names);
+    report(attacher, plug, "unknown root port or switch '%s'%s", name, hint);
+}
+
+/* Claims a port; @id is its name in the table and in messages. */
+static bool claim(const Attacher *attacher, TopoPlug *plug, const char *id)
+{
+    const TopoPlug *other = g_hash_table_lookup(attacher->ports, id);
+
+    if (other == NULL) {
+        g_hash_table_insert(attacher->ports, g_strdup(id), plug);
+        return true;
+    }
+    report(attacher, plug, "port %s is taken by %s; choose another port", id,
+           other->path);
+    return false;
+}
+
+static char *switch_port_id(const TopoSwitch *sw, unsigned port)
+{
+    return g_strdup_printf("%s:%u", sw->path != NULL ? sw->path : "?", port);
+}
+
+/* The parent, and the port if one is named (else *ret_named is false). */
+static void find_parent(const Attacher *attacher, TopoPlug *plug,
+                        bool *ret_named)
+{
+    const char *colon = strchr(plug->text, ':');
+    size_t length =
+        colon != NULL ? (size_t)(colon - plug->text) : strlen(plug->text);
+    g_autofree char *name = g_strndup(plug->text, length);
+    g_autofree char *path = NULL;
+    g_autofree char *id = NULL;
+    int64_t port = 0;
+    int root_port = plug->host->cpu != NULL
+                        ? topo_part_find_root_port(plug->host->cpu, name)
+                        : -1;
+
+    *ret_named = true;
+    if (root_port >= 0 && colon == NULL) {
+        plug->at->port = (unsigned)root_port;
+        id = g_strconcat(plug->host->name != NULL ? plug->host->name : "?", ".",
+                         name, NULL);
+        claim(attacher, plug, id);
+        return;
+    }
+    path = g_strconcat(plug->host->name != NULL ? plug->host->name : "?", ".",
+                       name, NULL);
+    plug->at->parent =
+        g_hash_table_lookup(attacher->loader->loaded->switches, path);
+    if (plug->at->parent == NULL) {
+        report_unknown(attacher, plug, name);
+        return;
+    }
+    if (colon == NULL) {
+        *ret_named = false;
+        return;
+    }
+    if (!topo_units_parse(TOPO_UNIT_NONE, colon + 1, &port, NULL)) {
+        report(attacher, plug, "'%s' is no port number; write for example %s:0",
+               colon + 1, name);
+        return;
+    }
+    if (plug->at->parent->part != NULL &&
+        port >= topo_part_int(plug->at->parent->part, "ports")) {
+        report(attacher, plug,
+               "%s has no port %s; write a number from 0 to %" G_GINT64_FORMAT,
+               name, colon + 1,
+               topo_part_int(plug->at->parent->part, "ports") - 1);
+        return;
+    }
+    plug->at->port = (unsigned)port;
+    id = switch_port_id(plug->at->parent, plug->at->port);
+    claim(attacher, plug, id);
+}
+
+/* Takes the first free downstream port of the parent. */
+static void take_port(const Attacher *attacher, TopoPlug *plug)
+{
+    const TopoSwitch *parent = plug->at->parent;
+    int64_t ports, port;
+
+    if (parent->part == NULL) {
+        return;
+    }
+    ports = topo_part_int(parent->part, "ports");
+    for (port = 0; port < ports; port++) {
+        g_autofree char *id = switch_port_id(parent, (unsigned)port);
+
+        if (!g_hash_table_contains(attacher->ports, id)) {
+            plug->at->port = (unsigned)port;
+            claim(attacher, plug, id);
+            return;
+        }
+    }
+    report(attacher, plug,
+           "all %" G_GINT64_FORMAT " ports of %s are taken; choose another "
+           "switch",
+           ports, parent->name);
+}
+
+/* Reports the loop that @plug's switch is part of, once a loop. */
+static void check_loop(const Attacher *attacher, const TopoPlug *plug,
+                       GHashTable *reported)
+{
+    unsigned limit = plug->host->switches->len;
+    g_autoptr(GString) loop = g_string_new(plug->self->name);
+    const TopoSwitch *sw = plug->at->parent;
+    unsigned steps;
+
+    for (steps = 0; sw != NULL && sw != plug->self && steps < limit; steps++) {
+        if (g_hash_table_contains(reported, sw)) {
+            return;
+        }
+        g_string_append_printf(loop, " -> %s", sw->name);
+        sw = sw->at.parent;
+    }
+    if (sw == plug->self) {
+        report(attacher, plug,
+               "it hangs below itself (%s -> %s); plug one of them into a root "
+               "port",
+               loop->str, sw->name);
+        g_hash_table_add(reported, (void *)sw);
+    }
+}
+
+static void check_limit(const Attacher *attacher, const TopoPlug *plug,
+                        const char *what, TopoUnit unit, TopoPlace place,
+                        unsigned wish, unsigned limit, const char *limiter)
+{
+    if (wish > limit) {
+        g_autofree char *wanted = topo_units_format(unit, wish);
+        g_autofree char *most = topo_units_format(unit, limit);
+
+        topo_errors_add(attacher->loader->errors, place,
+                        "%s: %s: %s is more than %s supports; write at most %s",
+                        plug->path, what, wanted, limiter, most);
+    }
+}
+
+/* Speed and width of the link: the wish, checked, or the best of both. */
+static void train(const Attacher *attacher, const TopoPlug *plug)
+{
+    const TopoSwitch *parent = plug->at->parent;
+    g_autofree char *own = NULL;
+    g_autofree char *port = NULL;
+    unsigned own_speed, own_width, speed, width, n;
+
+    if (plug->part == NULL || plug->host->cpu == NULL ||
+        (parent != NULL && parent->part == NULL)) {
+        return;
+    }
+    own_speed = topo_part_speed(plug->part, "speed");
+    own_width = topo_part_width(plug->part, "width");
+    own = g_strdup_printf("part '%s'", topo_part_name(plug->part));
+    if (parent == NULL) {
+        const TopoRootPort *ports = topo_part_root_ports(plug->host->cpu, &n);
+
+        speed = ports[plug->at->port].speed_mtps;
+        width = ports[plug->at->port].width;
+        port = g_strdup_printf("root port %s", ports[plug->at->port].name);
+    } else {
+        speed = topo_part_speed(parent->part, "speed");
+        width = topo_part_width(parent->part,
+                                topo_part_has(parent->part, "downstream_width")
+                                    ? "downstream_width"
+                                    : "width");
+        port = g_strdup_printf("switch %s", parent->name);
+    }
+    check_limit(attacher, plug, "speed", TOPO_UNIT_SPEED, plug->speed_place,
+                plug->at->speed_mtps, own_speed, own);
+    check_limit(attacher, plug, "speed", TOPO_UNIT_SPEED, plug->speed_place,
+                plug->at->speed_mtps, speed, port);
+    check_limit(attacher, plug, "width", TOPO_UNIT_WIDTH, plug->width_place,
+                plug->at->width, own_width, own);
+    check_limit(attacher, plug, "width", TOPO_UNIT_WIDTH, plug->width_place,
+                plug->at->width, width, port);
+    if (plug->at->speed_mtps == 0) {
+        plug->at->speed_mtps = MIN(own_speed, speed);
+    }
+    if (plug->at->width == 0) {
+        plug->at->width = MIN(own_width, width);
+    }
+}
+
+void topo_load_attach(TopoLoader *loader)
+{
+    g_autoptr(GHashTable) ports =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_autoptr(GHashTable) reported = g_hash_table_new(NULL, NULL);
+    g_autoptr(GPtrArray) unnamed = g_ptr_array_new();
+    Attacher attacher = {loader, ports};
+    unsigned i;
+
+    for (i = 0; i < loader->plugs->len; i++) {
+        TopoPlug *plug = &g_array_index(loader->plugs, TopoPlug, i);
+        bool named = true;
+
+        if (plug->text != NULL) {
+            find_parent(&attacher, plug, &named);
+        }
+        if (!named) {
+            g_ptr_array_add(unnamed, plug);
+        }
+    }
+    for (i = 0; i < unnamed->len; i++) {
+        take_port(&attacher, g_ptr_array_index(unnamed, i));
+    }
+    for (i = 0; i < loader->plugs->len; i++) {
+        const TopoPlug *plug = &g_array_index(loader->plugs, TopoPlug, i);
+
+        if (plug->self != NULL && plug->self->name != NULL) {
+            check_loop(&attacher, plug, reported);
+        }
+        train(&attacher, plug);
+    }
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "topo_error.h"
+
+#include <string.h>
+
+typedef struct Entry {
+    TopoPlace place;
+    char *text;
+} Entry;
+
+struct TopoErrors {
+    GPtrArray *entries; /* of Entry, in the order of being added */
+    unsigned count;
+};
+
+G_DEFINE_QUARK(topo - error - quark, topo_error)
+
+static void entry_free(void *data)
+{
+    Entry *entry = data;
+
+    g_free(entry->text);
+    g_free(entry);
+}
+
+char *topo_place_to_string(TopoPlace place)
+{
+    if (place.line == 0) {
+        return g_strdup(place.file);
+    }
+    if (place.column == 0) {
+        return g_strdup_printf("%s:%u", place.file, place.line);
+    }
+    return g_strdup_printf("%s:%u:%u", place.file, place.line, place.column);
+}
+
+TopoErrors *topo_errors_new(void)
+{
+    TopoErrors *errors = g_new0(TopoErrors, 1);
+
+    errors->entries = g_ptr_array_new_with_free_func(entry_free);
+    return errors;
+}
+
+void topo_errors_free(TopoErrors *errors)
+{
+    if (errors == NULL) {
+        return;
+    }
+    g_ptr_array_unref(errors->entries);
+    g_free(errors);
+}
+
+static int compare_places(const TopoPlace *a, const TopoPlace *b)
+{
+    int order = strcmp(a->file, b->file);
+
+    if (order == 0) {
+        order = (a->line > b->line) - (a->line < b->line);
+    }
+    if (order == 0) {
+        order = (a->column > b->column) - (a->column < b->column);
+    }
+    return order;
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const Entry *a = *(Entry *const *)left;
+    const Entry *b = *(Entry *const *)right;
+
+    return compare_places(&a->place, &b->place);
+}
+
+/* Keys copied by `repeat:` would repeat their error for every copy. */
+static bool is_known(const TopoErrors *errors, TopoPlace place,
+                     const char *text)
+{
+    unsigned i;
+
+    for (i = 0; i < errors->entries->len; i++) {
+        const Entry *entry = g_ptr_array_index(errors->entries, i);
+
+        if (compare_places(&entry->place, &place) == 0 &&
+            strcmp(entry->text, text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void topo_errors_add(TopoErrors *errors, TopoPlace place, const char *format,
+                     ...)
+{
+    g_autofree char *text = NULL;
+    Entry *entry;
+    va_list args;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+
+    if (is_known(errors, place, text)) {
+        return;
+    }
+    errors->count++;
+    if (errors->entries->len >= TOPO_ERRORS_MAX) {
+        return;
+    }
+    entry = g_new0(Entry, 1);
+    entry->place = place;
+    entry->text = g_steal_pointer(&text);
+    g_ptr_array_add(errors->entries, entry);
+}
+
+unsigned topo_errors_count(const TopoErrors *errors)
+{
+    return errors->count;
+}
+
+char *topo_errors_to_string(const TopoErrors *errors)
+{
+    g_autoptr(GPtrArray) sorted = g_ptr_array_new();
+    GString *out = g_string_new(NULL);
+    unsigned i;
+
+    for (i = 0; i < errors->entries->len; i++) {
+        g_ptr_array_add(sorted, g_ptr_array_index(errors->entries, i));
+    }
+    /* g_ptr_array_sort() is stable: entries of one place keep their order. */
+    g_ptr_array_sort(sorted, compare_entries);
+    for (i = 0; i < sorted->len; i++) {
+        const Entry *entry = g_ptr_array_index(sorted, i);
+        g_autofree char *place = topo_place_to_string(entry->place);
+
+        g_string_append_printf(out, "%s: %s\n", place, entry->text);
+    }
+    if (errors->count > sorted->len) {
+        g_string_append_printf(out, "and %u more errors\n",
+                               errors->count - sorted->len);
+    }
+    return g_string_free(out, FALSE);
+}
+
+GError *topo_errors_to_gerror(const TopoErrors *errors)
+{
+    g_autofree char *text = NULL;
+
+    if (errors->count == 0) {
+        return NULL;
+    }
+    text = topo_errors_to_string(errors);
+    g_strchomp(text);
+    return g_error_new_literal(TOPO_ERROR, TOPO_ERROR_DESCRIPTION, text);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* Hosts with their switches and devices, and what `vm:` says of them. */
+#include <string.h>
+
+#include "topo_load_priv.h"
+
+static void load_vm(TopoLoader *loader, TopoHost *host, const TopoNode *node)
+{
+    g_autoptr(TopoValues) values =
+        topo_values_read(&topo_section_vm, node, loader->errors);
+    TopoVm *vm = g_new0(TopoVm, 1);
+
+    host->vm = vm;
+    vm->place = node->place;
+    vm->memory_bytes = topo_values_number(values, "memory");
+    vm->cpus = (unsigned)topo_values_number(values, "cpus");
+    vm->accel = (TopoAccel)topo_values_number(values, "accel");
+    vm->kernel = topo_load_path(loader, topo_values_text(values, "kernel"));
+    vm->modules = topo_load_path(loader, topo_values_text(values, "modules"));
+    vm->append = topo_load_text(loader, topo_values_text(values, "append"));
+    vm->gdb_port = (unsigned)topo_values_number(values, "gdb");
+    vm->qmp = topo_values_number(values, "qmp") != 0;
+}
+
+static void load_options(TopoLoader *loader, TopoVmDevice *vm,
+                         const TopoNode *node)
+{
+    unsigned i;
+
+    if (node->kind != TOPO_NODE_MAP) {
+        topo_errors_add(loader->errors, node->place,
+                        "options is %s; write a map of properties to values",
+                        topo_node_kind_name(node));
+        return;
+    }
+    for (i = 0; i < node->items->len; i++) {
+        const TopoEntry *entry = g_ptr_array_index(node->items, i);
+
+        if (entry->value->kind != TOPO_NODE_SCALAR) {
+            topo_errors_add(loader->errors, entry->value->place,
+                            "option '%s' is %s; write a value", entry->key,
+                            topo_node_kind_name(entry->value));
+            continue;
+        }
+        g_ptr_array_add(vm->option_names, topo_load_text(loader, entry->key));
+        g_ptr_array_add(vm->option_values,
+                        topo_load_text(loader, entry->value->text));
+    }
+}
+
+static void load_vm_device(TopoLoader *loader, TopoDevice *device,
+                           const TopoNode *node)
+{
+    g_autoptr(TopoValues) values =
+        topo_values_read(&topo_section_vm_device, node, loader->errors);
+    TopoVmDevice *vm = g_new0(TopoVmDevice, 1);
+
+    device->vm = vm;
+    vm->place = node->place;
+    vm->device = topo_load_text(loader, topo_values_text(values, "device"));
+    vm->image = topo_load_text(loader, topo_values_text(values, "image"));
+    vm->option_names = g_ptr_array_new();
+    vm->option_values = g_ptr_array_new();
+    if (topo_values_given(values, "options")) {
+        load_options(loader, vm, topo_values_get(values, "options")->node);
+    }
+}
+
+/* The part at @key with the element's `set:`. */
+static const TopoPart *load_part(TopoLoader *loader, const TopoValues *values,
+                                 const char *key, const char *user,
+                                 unsigned kinds)
+{
+    const TopoValue *name = topo_values_get(values, key);
+    const TopoNode *set = NULL;
+
+    if (!name->valid || name->text == NULL) {
+        return NULL;
+    }
+    if (topo_values_given(values, "set")) {
+        set = topo_values_get(values, "set")->node;
+    }
+    return topo_library_get(loader->loaded->library, name->text, name->place,
+                            user, kinds, set);
+}
+
+/* Keeps what `at:`, `speed:` and `width:` say for the attach step. */
+static void keep_plug(TopoLoader *loader, TopoHost *host,
+                      const TopoValues *values, TopoAttach *at,
+                      TopoSwitch *self, const TopoPart *part, const char *path)
+{
+    TopoPlug plug = {
+        .at = at,
+        .host = host,
+        .self = self,
+        .part = part,
+        .path = path,
+        .text = topo_values_text(values, "at"),
+        .speed_place = topo_values_get(values, "speed")->place,
+        .width_place = topo_values_get(values, "width")->place,
+    };
+
+    at->place = topo_values_get(values, "at")->place;
+    at->speed_mtps = (unsigned)topo_values_number(values, "speed");
+    at->width = (unsigned)topo_values_number(values, "width");
+    g_array_append_val(loader->plugs, plug);
+}
+
+/* Claims the path "host.name" for a switch or device. */
+static char *claim_path(TopoLoader *loader, const TopoHost *host,
+                        const TopoValues *values)
+{
+    const TopoValue *name = topo_values_get(values, "name");
+    char *path;
+
+    if (!name->valid || name->text == NULL || host->name == NULL) {
+        return NULL;
+    }
+    if (strcmp(name->text, "ram") == 0 || strcmp(name->text, "cpu") == 0) {
+        topo_errors_add(loader->errors, name->place,
+                        "'%s' is what a host's own is called; choose another "
+                        "name",
+                        name->text);
+        return NULL;
+    }
+    {
+        g_autofree char *full = g_strconcat(host->name, ".", name->text, NULL);
+
+        path = topo_load_text(loader, full);
+    }
+    if (!topo_load_check_unique(loader, loader->loaded->elements,
+                                "switch or device", path, name->place)) {
+        return NULL;
+    }
+    g_hash_table_add(loader->loaded->elements, path);
+    return path;
+}
+
+static const char *user_name(const char *path)
+{
+    return path != NULL ? path : "a nameless element";
+}
+
+static void load_switch(TopoLoader *loader, TopoHost *host,
+                        const TopoNode *node)
+{
+    g_autoptr(TopoValues) values =
+        topo_values_read(&topo_section_switch, node, loader->errors);
+    TopoSwitch *sw = g_new0(TopoSwitch, 1);
+
+    sw->host = host;
+    sw->place = node->place;
+    sw->name = topo_load_text(loader, topo_values_text(values, "name"));
+    sw->path = claim_path(loader, host, values);
+    sw->part = load_part(loader, values, "part", user_name(sw->path),
+                         TOPO_KIND_BIT(TOPO_PART_SWITCH));
+    sw->acs = (TopoAcs)topo_values_number(values, "acs");
+    sw->acs_redirect =
+        sw->part != NULL && topo_part_bool(sw->part, "acs") &&
+        (sw->acs == TOPO_ACS_ON || (sw->acs == TOPO_ACS_AUTO && host->iommu));
+    if (sw->part != NULL && sw->acs == TOPO_ACS_ON && !sw->acs_redirect) {
+        topo_errors_add(loader->errors, topo_values_get(values, "acs")->place,
+                        "%s: part '%s' has no ACS; leave acs: on out, or "
+                        "choose another part",
+                        user_name(sw->path), topo_part_name(sw->part));
+    }
+    keep_plug(loader, host, values, &sw->at, sw, sw->part, user_name(sw->path));
+    g_ptr_array_add(host->switches, sw);
+    if (sw->path != NULL) {
+        g_hash_table_insert(loader->loaded->switches, sw->path, sw);
+    }
+}
+
+static void load_device(TopoLoader *loader, TopoHost *host,
+                        const TopoNode *node)
+{
+    g_autoptr(TopoValues) values =
+        topo_values_read(&topo_section_device, node, loader->errors);
+    TopoDevice *device = g_new0(TopoDevice, 1);
+
+    device->host = host;
+    device->place = node->place;
+    device->links = g_ptr_array_new();
+    device->name = topo_load_text(loader, topo_values_text(values, "name"));
+    device->path = claim_path(loader, host, values);
+    device->part = load_part(loader, values, "part", user_name(device->path),
+                             TOPO_KIND_BIT(TOPO_PART_GPU) |
+                                 TOPO_KIND_BIT(TOPO_PART_ENDPOINT) |
+                                 TOPO_KIND_BIT(TOPO_PART_NTB));
+    if (device->part != NULL && topo_part_kind(device->part) == TOPO_PART_NTB) {
+        g_ptr_array_set_size(device->links,
+                             (int)topo_part_int(device->part, "cable.ports"));
+    }
+    keep_plug(loader, host, values, &device->at, NULL, device->part,
+              user_name(device->path));
+    if (topo_values_given(values, "vm")) {
+        load_vm_device(loader, device, topo_values_get(values, "vm")->node);
+    }
+    g_ptr_array_add(host->devices, device);
+    if (device->path != NULL) {
+        g_hash_table_insert(loader->loaded->devices, device->path, device);
+    }
+}
+
+static void load_host(TopoLoader *loader, const TopoNode *node)
+{
+    g_autoptr(TopoValues) values =
+        topo_values_read(&topo_section_host, node, loader->errors);
+    g_autoptr(GPtrArray) switches = topo_values_items(values, "switches");
+    g_autoptr(GPtrArray) devices = topo_values_items(values, "devices");
+    const TopoValue *name = topo_values_get(values, "name");
+    GPtrArray *hosts = loader->loaded->pub.hosts;
+    TopoHost *host = g_new0(TopoHost, 1);
+    unsigned i;
+
+    host->index = hosts->len;
+    host->place = node->place;
+    host->switches = g_ptr_array_new_with_free_func(g_free);
+    host->devices = g_ptr_array_new();
+    g_ptr_array_add(hosts, host);
+    host->iommu = topo_values_number(values, "iommu") != 0;
+    if (topo_load_check_unique(loader, loader->loaded->hosts, "host",
+                               topo_values_text(values, "name"), name->place)) {
+        host->name = topo_load_text(loader, name->text);
+        g_hash_table_insert(loader->loaded->hosts, host->name, host);
+    }
+    host->cpu = load_part(loader, values, "cpu",
+                          host->name != NULL ? host->name : "a nameless host",
+                          TOPO_KIND_BIT(TOPO_PART_CPU));
+    for (i = 0; i < switches->len; i++) {
+        load_switch(loader, host, g_ptr_array_index(switches, i));
+    }
+    for (i = 0; i < devices->len; i++) {
+        load_device(loader, host, g_ptr_array_index(devices, i));
+    }
+    if (topo_values_given(values, "vm")) {
+        load_vm(loader, host, topo_values_get(values, "vm")->node);
+    }
+}
+
+void topo_load_hosts(TopoLoader *loader, const TopoValues *file)
+{
+    g_autoptr(GPtrArray) items = topo_values_items(file, "hosts");
+    unsigned i;
+
+    if (items->len == 0 && topo_values_given(file, "hosts")) {
+        topo_errors_add(loader->errors, topo_values_get(file, "hosts")->place,
+                        "there is no host; write at least one");
+    }
+    for (i = 0; i < items->len; i++) {
+        load_host(loader, g_ptr_array_index(items, i));
+    }
+}

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+#include "topo_library_priv.h"
+
+#include <string.h>
+
+#include "topo_part_priv.h"
+#include "topo_repeat_priv.h"
+
+#define BASES_MAX  16 /* profiles in a chain of `base:` */
+#define LEVELS_MAX 64 /* directories to walk up */
+
+static const char *const profile_words[] = {"kind", "base", "description",
+                                            "sources"};
+
+/* A profile: a part before the numbers of a user. */
+typedef struct Profile {
+    char *name;
+    TopoPlace place;
+    TopoPartKind kind;
+    TopoValues *values; /* NULL: not good, and reported */
+    TopoPart *shared;   /* for users without `set:` */
+    bool is_made;       /* shared was tried */
+} Profile;
+
+/* A file of the directory. */
+typedef struct PartFile {
+    char *text;
+    TopoNode *tree; /* NULL: not good, and reported */
+} PartFile;
+
+struct TopoLibrary {
+    char *dir;
+    const TopoNode *own;
+    TopoErrors *errors;
+    GHashTable *files;    /* name to PartFile */
+    GHashTable *profiles; /* name to Profile; of files as "file:NAME" */
+    GPtrArray *parts;     /* of TopoPart with `set:` */
+    unsigned depth;
+};
+
+static void profile_free(void *data)
+{
+    Profile *profile = data;
+
+    g_free(profile->name);
+    topo_values_free(profile->values);
+    topo_part_free(profile->shared);
+    g_free(profile);
+}
+
+static void file_free(void *data)
+{
+    PartFile *file = data;
+
+    g_free(file->text);
+    topo_node_free(file->tree);
+    g_free(file);
+}
+
+static void part_free(void *data)
+{
+    topo_part_free(data);
+}
+
+TopoLibrary *topo_library_new(const char *dir, const TopoNode *own,
+                              TopoErrors *errors)
+{
+    TopoLibrary *library = g_new0(TopoLibrary, 1);
+
+    library->dir = g_strdup(dir);
+    library->own = own;
+    library->errors = errors;
+    library->files =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, file_free);
+    library->profiles =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, profile_free);
+    library->parts = g_ptr_array_new_with_free_func(part_free);
+    return library;
+}
+
+void topo_library_free(TopoLibrary *library)
+{
+    if (library == NULL) {
+        return;
+    }
+    g_ptr_array_unref(library->parts);
+    g_hash_table_unref(library->profiles);
+    g_hash_table_unref(library->files);
+    g_free(library->dir);
+    g_free(library);
+}
+
+static char *file_path(const char *dir, const char *name)
+{
+    g_autofree char *base = g_strconcat(name, ".yaml", NULL);
+
+    return g_build_filename(dir, base, NULL);
+}
+
+static bool file_exists(const char *dir, const char *name)
+{
+    g_autofree char *path = NULL;
+    TopoPlace nowhere = {"", 0, 0};
+
+    /* A name that is none could leave the directory. */
+    if (dir == NULL || !topo_check_name(name, nowhere, NULL)) {
+        return false;
+    }
+    path = file_path(dir, name);
+    return g_file_test(path, G_FILE_TEST_IS_REGULAR);
+}
+
+bool topo_library_has(const char *dir, const TopoNode *own, const char *name)
+{
+    return topo_node_get(own, name) != NULL || file_exists(dir, name);
+}
+
+/* The parent directory in words: "a/b", "a", ".", "..", "../..". */
+static char *parent_dir(const char *dir)
+{
+    g_autofree char *base = g_path_get_basename(dir);
+
+    if (strcmp(dir, ".") == 0) {
+        return g_strdup("..");
+    }
+    if (strcmp(base, "..") == 0) {
+        return g_build_filename(dir, "..", NULL);
+    }
+    return g_path_get_dirname(dir);
+}
+
+char *topo_library_find_dir(const char *file)
+{
+    g_autofree char *dir = g_path_get_dirname(file);
+    unsigned level;
+
+    for (level = 0; level < LEVELS_MAX; level++) {
+        const char *base = strcmp(dir, ".") == 0 ? "" : dir;
+        g_autofree char *beside = g_build_filename(base, "parts", NULL);
+        g_autofree char *above =
+            g_build_filename(base, "scenarios", "parts", NULL);
+        g_autofree char *full = g_canonicalize_filename(dir, NULL);
+        char *parent;
+
+        if (g_file_test(beside, G_FILE_TEST_IS_DIR)) {
+            return g_steal_pointer(&beside);
+        }
+        if (g_file_test(above, G_FILE_TEST_IS_DIR)) {
+            return g_steal_pointer(&above);
+        }
+        if (strcmp(full, "/") == 0) {
+            break;
+        }
+        parent = parent_dir(dir);
+        g_free(dir);
+        dir = parent;
+    }
+    return NULL;
+}
+
+static PartFile *load_file(TopoLibrary *library, const char *name)
+{
+    PartFile *file = g_hash_table_lookup(library->files, name);
+    g_autoptr(GError) error = NULL;
+    g_autofree char *path = NULL;
+    const char *interned;
+    size_t length;
+
+    if (file != NULL) {
+        return file;
+    }
+    file = g_new0(PartFile, 1);
+    g_hash_table_insert(library->files, g_strdup(name), file);
+    path = file_path(library->dir, name);
+    interned = g_intern_string(path);
+    if (!g_file_get_contents(path, &file->text, &length, &error)) {
+        TopoPlace place = {interned, 0, 0};
+
+        topo_errors_add(library->errors, place, "%s", error->message);
+        return file;
+    }
+    file->tree = topo_node_parse(interned, file->text, length, library->errors);
+    if (file->tree != NULL) {
+        TopoNode *expanded = topo_repeat_expand(file->tree, library->errors);
+
+        topo_node_free(file->tree);
+        file->tree = expanded;
+    }
+    return file;
+}
+
+static GPtrArray *list_names(const TopoLibrary *library)
+{
+    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+    GDir *dir = NULL;
+    const char *entry;
+    unsigned i;
+
+    if (library->dir != NULL) {
+        dir = g_dir_open(library->dir, 0, NULL);
+    }
+    while (dir != NULL && (entry = g_dir_read_name(dir)) != NULL) {
+        if (g_str_has_suffix(entry, ".yaml")) {
+            g_ptr_array_add(names, g_strndup(entry, strlen(entry) - 5));
+        }
+    }
+    g_clear_pointer(&dir, g_dir_close);
+    for (i = 0; library->own != NULL && i < library->own->items->len; i++) {
+        const TopoEntry *own = g_ptr_array_index(library->own->items, i);
+
+        g_ptr_array_add(names, g_strdup(own->key));
+    }
+    return names;
+}
+
+static void report_unknown(TopoLibrary *library, const char *name,
+                           TopoPlace place)
+{
+    g_autoptr(GPtrArray) names = list_names(library);
+    g_autofree char *hint = topo_suggest(name, names);
+
+    if (library->dir == NULL) {
+        topo_errors_add(library->errors, place,
+                        "unknown part '%s'%s (no directory `parts` or "
+                        "`scenarios/parts` beside or above the file)",
+                        name, hint);
+        return;
+    }
+    topo_errors_add(library->errors, place,
+                    "unknown part '%s' (sought in %s)%s", name, library->dir,
+                    hint);
+}
+
+/* Every number of a file must say where it is from. */
+static void check_sources(TopoLibrary *library, const TopoSection *section,
+                          const TopoNode *node)
+{
+    const TopoNode *sources = topo_node_get(node, "sources");
+    unsigned i;
+
+    for (i = 0; i < node->items->len; i++) {
+        const TopoEntry *entry = g_ptr_array_index(node->items, i);
+        g_autofree char *group =
+            g_strndup(entry->key, strcspn(entry->key, "."));
+        const TopoKey *key = topo_schema_find(section, entry->key);
+        bool numeric = key != NULL ? key->type != TOPO_TYPE_BOOL &&
+                                         key->type != TOPO_TYPE_WORD
+                                   : topo_schema_has_group(section, entry->key);
+
+        if (numeric && topo_node_get_text(sources, group) == NULL) {
+            topo_errors_add(library->errors, entry->place,
+                            "'%s' names no source; add it to `sources:`, as "
+                            "in {%s: \"datasheet, section 2\"}",
+                            entry->key, group);
+        }
+    }
+    for (i = 0; sources != NULL && i < sources->items->len; i++) {
+        const TopoEntry *entry = g_ptr_array_index(sources->items, i);
+
+        if (topo_schema_find(section, entry->key) == NULL &&
+            !topo_schema_has_group(section, entry->key)) {
+            topo_errors_add(library->errors, entry->place,
+                            "a source for '%s', which is no key of a %s; leave "
+                            "it out",
+                            entry->key, section->name);
+        }
+    }
+}
+
+static Profile *find_profile(TopoLibrary *library, const char *name,
+                             bool in_file, TopoPlace place);
+
+/* The keys that every profile has; false if they are not good. */
+static bool read_words(TopoLibrary *library, const TopoNode *node,
+                       TopoValues *ret_words)
+{
+    bool good = true;
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(profile_words); i++) {
+        const char *word = profile_words[i];
+        TopoNode *value = topo_node_get(node, word);
+        TopoNode only = {TOPO_NODE_MAP, node->place, NULL, NULL};
+
+        if (value == NULL) {
+            continue;
+        }
+        only.items = g_ptr_array_new();
+        g_ptr_array_add(only.items, topo_node_entry(node, word));
+        good = topo_values_merge(ret_words, &only, NULL, 0, library->errors) &&
+               good;
+        g_ptr_array_unref(only.items);
+        if (strcmp(word, "sources") == 0 && value->kind != TOPO_NODE_MAP) {
+            topo_errors_add(library->errors, value->place,
+                            "sources is %s; write a map of keys to texts",
+                            topo_node_kind_name(value));
+            good = false;
+        }
+    }
+    return good;
+}
+
+/* Fills @profile from @node and what it is based on. */
+static void read_profile(TopoLibrary *library, Profile *profile,
+                         const TopoNode *node, bool in_file)
+{
+    g_autoptr(TopoValues) words =
+        topo_values_new(&topo_section_profile, node->place);
+    g_autoptr(TopoValues) values = NULL;
+    const char *kind, *base;
+    Profile *parent = NULL;
+
+    if (node->kind != TOPO_NODE_MAP) {
+        topo_errors_add(library->errors, node->place,
+                        "part '%s' is %s; write a map of its keys",
+                        profile->name, topo_node_kind_name(node));
+        return;
+    }
+    if (!read_words(library, node, words)) {
+        return;
+    }
+    kind = topo_values_text(words, "kind");
+    base = topo_values_text(words, "base");
+    if (base == NULL && kind == NULL) {
+        if (in_file || !file_exists(library->dir, profile->name)) {
+            topo_errors_add(library->errors, node->place,
+                            "part '%s' has neither `kind:` nor `base:`, and "
+                            "overrides no profile of that name; add one",
+                            profile->name);
+            return;
+        }
+        base = profile->name;
+    }
+    if (base != NULL) {
+        bool same = strcmp(base, profile->name) == 0;
+
+        parent = find_profile(library, base, in_file || same,
+                              topo_values_get(words, "base")->place);
+        if (parent == NULL || parent->values == NULL) {
+            return;
+        }
+        profile->kind = parent->kind;
+        values = topo_values_copy(parent->values);
+    }
+    if (kind != NULL) {
+        topo_schema_find_kind(kind, &profile->kind);
+        if (parent != NULL && parent->kind != profile->kind) {
+            topo_errors_add(
+                library->errors, topo_values_get(words, "kind")->place,
+                "part '%s' is of kind %s, its base of kind %s; "
+                "leave `kind:` out",
+                profile->name, kind, topo_part_kind_name(parent->kind));
+            return;
+        }
+    }
+    if (values == NULL) {
+        values = topo_values_new(topo_schema_part(profile->kind), node->place);
+    }
+    if (!topo_values_merge(values, node, profile_words,
+                           G_N_ELEMENTS(profile_words), library->errors)) {
+        return;
+    }
+    if (in_file) {
+        check_sources(library, values->section, node);
+    }
+    profile->values = g_steal_pointer(&values);
+}
+
+/* The profile called @name, from the directory alone if @in_file; NULL if
+ * there is none, which is then reported at @place. */
+static Profile *find_profile(TopoLibrary *library, const char *name,
+                             bool in_file, TopoPlace place)
+{
+    const TopoNode *node = in_file ? NULL : topo_node_get(library->own, name);
+    g_autofree char *id = NULL;
+    Profile *profile;
+
+    if (node == NULL && !file_exists(library->dir, name)) {
+        report_unknown(library, name, place);
+        return NULL;
+    }
+    /* ':' is in no name, so the two kinds of profile cannot be mixed up. */
+    id = g_strconcat(node == NULL ? "file:" : "", name, NULL);
+    profile = g_hash_table_lookup(library->profiles, id);
+    if (profile != NULL) {
+        if (library->depth > 0 && profile->place.file == NULL) {
+            topo_errors_add(library->errors, place,
+                            "part '%s' is based on itself; end the chain of "
+                            "`base:` with a whole profile",
+                            name);
+        }
+        return profile;
+    }
+    if (library->depth >= BASES_MAX) {
+        topo_errors_add(library->errors, place,
+                        "more than %d parts based on each other; shorten the "
+                        "chain of `base:`",
+                        BASES_MAX);
+        return NULL;
+    }
+    profile = g_new0(Profile, 1);
+    profile->name = g_strdup(name);
+    g_hash_table_insert(library->profiles, g_steal_pointer(&id), profile);
+    if (node == NULL) {
+        node = load_file(library, name)->tree;
+        in_file = true;
+    }
+    if (node != NULL) {
+        library->depth++;
+        read_profile(library, profile, node, in_file);
+        library->depth--;
+        /* Without a file it is being read. */
+        profile->place = node->place;
+    } else {
+        profile->place = place;
+    }
+    return profile;
+}
+
+void topo_library_check_own(TopoLibrary *library)
+{
+    unsigned i;
+
+    for (i = 0; library->own != NULL && i < library->own->items->len; i++) {
+        const TopoEntry *entry = g_ptr_array_index(library->own->items, i);
+
+        if (topo_check_name(entry->key, entry->place, library->errors)) {
+            find_profile(library, entry->key, false, entry->place);
+        }
+    }
+}
+
+/* "a gpu", "an endpoint or a gpu or an ntb". */
+static char *list_kinds(unsigned kinds)
+{
+    GString *out = g_string_new(NULL);
+    TopoPartKind kind;
+
+    for (kind = 0; kind < TOPO_PART_N_KINDS; kind++) {
+        if ((kinds & TOPO_KIND_BIT(kind)) != 0) {
+            g_string_append_printf(out, "%s%s", out->len > 0 ? " or " : "",
+                                   topo_part_kind_name(kind));
+        }
+    }
+    return g_string_free(out, FALSE);
+}
+
+static const TopoPart *share_part(TopoLibrary *library, Profile *profile,
+                                  const char *user, TopoPlace place)
+{
+    if (!profile->is_made) {
+        profile->is_made = true;
+        profile->shared =
+            topo_part_new(profile->name, profile->kind, profile->place,
+                          profile->values, user, place, library->errors);
+    }
+    return profile->shared;
+}
+
+const TopoPart *topo_library_get(TopoLibrary *library, const char *name,
+                                 TopoPlace place, const char *user,
+                                 unsigned kinds, const TopoNode *set)
+{
+    Profile *profile = find_profile(library, name, false, place);
+    g_autoptr(TopoValues) values = NULL;
+    TopoPart *part;
+
+    if (profile == NULL || profile->values == NULL) {
+        return NULL;
+    }
+    if ((kinds & TOPO_KIND_BIT(profile->kind)) == 0) {
+        g_autofree char *wanted = list_kinds(kinds);
+
+        topo_errors_add(library->errors, place,
+                        "%s: part '%s' is of kind %s; name a part of kind %s",
+                        user, name, topo_part_kind_name(profile->kind), wanted);
+        return NULL;
+    }
+    if (set == NULL) {
+        return share_part(library, profile, user, place);
+    }
+    values = topo_values_copy(profile->values);
+    if (!topo_values_merge(values, set, NULL, 0, library->errors)) {
+        return NULL;
+    }
+    part = topo_part_new(name, profile->kind, profile->place, values, user,
+                         place, library->errors);
+    if (part != NULL) {
+        g_ptr_array_add(library->parts, part);
+    }
+    return part;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+void topo_library_hash(const TopoLibrary *library, GChecksum *checksum)
+{
+    GList *names = g_hash_table_get_keys(library->files);
+    GList *link;
+
+    names = g_list_sort(names, compare_texts);
+    for (link = names; link != NULL; link = link->next) {
+        const PartFile *file = g_hash_table_lookup(library->files, link->data);
+
+        g_checksum_update(checksum, link->data, -1);
+        if (file->text != NULL) {
+            g_checksum_update(checksum, (const guchar *)file->text, -1);
+        }
+    }
+    g_list_free(names);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* Cables between NTB adapters, and who lends what to whom. */
+#include <string.h>
+
+#include "topo_load_priv.h"
+
+#define PS_PER_MM         5 /* two thirds of the speed of light: 5 ns a metre */
+#define DEFAULT_LENGTH_MM 1000
+
+/* An end that waits for the first free cable port. */
+typedef struct OpenEnd {
+    TopoLink *link;
+    unsigned end;
+    TopoPlace place;
+} OpenEnd;
+
+/* A link with the places its checks need. */
+typedef struct Cable {
+    TopoLink *link;
+    TopoPlace speed_place;
+    TopoPlace width_place;
+} Cable;
+
+static void claim_port(TopoLoader *loader, TopoLink *link, unsigned end,
+                       int64_t port, TopoPlace place)
+{
+    GPtrArray *links = link->end[end]->links;
+    const TopoLink *other;
+
+    if (port >= links->len) {
+        topo_errors_add(loader->errors, place,
+                        "%s has no cable port %" G_GINT64_FORMAT "; write a "
+                        "number from 0 to %u",
+                        link->end[end]->path, port, links->len - 1);
+        return;
+    }
+    other = g_ptr_array_index(links, port);
+    if (other != NULL) {
+        topo_errors_add(loader->errors, place,
+                        "cable port %" G_GINT64_FORMAT " of %s is taken by "
+                        "link %s; choose another port",
+                        port, link->end[end]->path,
+                        other->name != NULL ? other->name : "without a name");
+        return;
+    }
+    links->pdata[port] = link;
+    link->port[end] = (unsigned)port;
+}
+
+static void take_port(TopoLoader *loader, const OpenEnd *open)
+{
+    const TopoDevice *device = open->link->end[open->end];
+    unsigned port;
+
+    for (port = 0; port < device->links->len; port++) {
+        if (g_ptr_array_index(device->links, port) == NULL) {
+            claim_port(loader, open->link, open->end, port, open->place);
+            return;
+        }
+    }
+    topo_errors_add(loader->errors, open->place,
+                    "%s has more links than its %u cable ports; leave this one "
+                    "out, or use another adapter",
+                    device->path, device->links->len);
+}
+
+/* Reads "host.ntb" or "host.ntb:1". */
+static void load_end(TopoLoader *loader, TopoLink *link, unsigned end,
+                     const TopoNode *node, GArray *open_ends)
+{
+    const char *colon = strchr(node->text, ':');
+    g_autofree char *path =
+        g_strndup(node->text, colon != NULL ? (size_t)(colon - node->text)
+                                            : strlen(node->text));
+    TopoValue value = {.valid = true, .text = path, .place = node->place};
+    TopoDevice *device = topo_load_find_device(loader, &value);
+    OpenEnd open = {link, end, node->place};
+    int64_t port;
+
+    if (device == NULL || device->part == NULL) {
+        return;
+    }
+    if (topo_part_kind(device->part) != TOPO_PART_NTB) {
+        topo_errors_add(loader->errors, node->place,
+                        "%s is no NTB adapter but of kind %s; a cable joins "
+                        "two adapters",
+                        device->path,
+                        topo_part_kind_name(topo_part_kind(device->part)));
+        return;
+    }
+    link->end[end] = device;
+    if (colon == NULL) {
+        g_array_append_val(open_ends, open);
+    } else if (!topo_units_parse(TOPO_UNIT_NONE, colon + 1, &port, NULL)) {
+        topo_errors_add(loader->errors, node->place,
+                        "'%s' is no port number; write for example %s:0",
+                        colon + 1, device->path);
+    } else {
+        claim_port(loader, link, end, port, node->place);
+    }
+}
+
+static void load_ends(TopoLoader *loader, TopoLink *link,
+                      const TopoValues *values, GArray *open_ends)
+{
+    g_autoptr(GPtrArray) ends = topo_values_items(values, "ends");
+    const TopoValue *value = topo_values_get(values, "ends");
+
+    if (!topo_values_given(values, "ends")) {
+        return;
+    }
+    if (ends->len != 2) {
+        topo_errors_add(loader->errors, value->place,
+                        "a link has two ends, not %u; write [host.ntb, "
+                        "host.ntb]",
+                        ends->len);
+        return;
+    }
+    load_end(loader, link, 0, g_ptr_array_index(ends, 0), open_ends);
+    load_end(loader, link, 1, g_ptr_array_index(ends, 1), open_ends);
+    if (link->end[0] != NULL && link->end[0] == link->end[1]) {
+        topo_errors_add(loader->errors, value->place,
+                        "both ends are %s; a cable joins two adapters",
+                        link->end[0]->path);
+    }
+}
+
+static void load_propagation(TopoLoader *loader, TopoLink *link,
+                             const TopoValues *values)
+{
+    int64_t length = DEFAULT_LENGTH_MM;
+
+    if (topo_values_given(values, "length") &&
+        topo_values_given(values, "propagation")) {
+        topo_errors_add(loader->errors,
+                        topo_values_get(values, "propagation")->place,
+                        "a link has a length or a propagation time; write "
+                        "one of them");
+    }
+    if (topo_values_given(values, "propagation")) {
+        link->propagation_ps = topo_values_number(values, "propagation");
+        return;
+    }
+    if (topo_values_given(values, "length")) {
+        length = topo_values_number(values, "length");
+    }
+    link->propagation_ps = length * PS_PER_MM;
+}
+
+static void check_limit(TopoLoader *loader, TopoLink *link, unsigned end,
+                        const char *key, TopoUnit unit, TopoPlace place,
+                        unsigned wish, unsigned limit)
+{
+    if (wish > limit) {
+        g_autofree char *wanted = topo_units_format(unit, wish);
+        g_autofree char *most = topo_units_format(unit, limit);
+
+        topo_errors_add(loader->errors, place,
+                        "%s: %s is more than the cable of %s supports; write "
+                        "at most %s",
+                        key, wanted, link->end[end]->path, most);
+    }
+}
+
+/* Speed and width: the wish, checked, or the best both ends support. */
+static void train(TopoLoader *loader, const Cable *cable)
+{
+    TopoLink *link = cable->link;
+    unsigned speed = UINT_MAX;
+    unsigned width = UINT_MAX;
+    unsigned end;
+
+    if (link->end[0] == NULL || link->end[1] == NULL) {
+        return;
+    }
+    for (end = 0; end < 2; end++) {
+        const TopoPart *part = link->end[end]->part;
+        unsigned own_speed = topo_part_speed(part, "cable.speed");
+        unsigned own_width = topo_part_width(part, "cable.width");
+
+        check_limit(loader, link, end, "speed", TOPO_UNIT_SPEED,
+                    cable->speed_place, link->speed_mtps, own_speed);
+        check_limit(loader, link, end, "width", TOPO_UNIT_WIDTH,
+                    cable->width_place, link->width, own_width);
+        speed = MIN(speed, own_speed);
+        width = MIN(width, own_width);
+    }
+    link->speed_mtps = link->speed_mtps != 0 ? link->speed_mtps : speed;
+    link->width = link->width != 0 ? link->width : width;
+}
+
+void topo_load_links(TopoLoader *loader, const TopoValues *file)
+{
+    g_autoptr(GPtrArray) items = topo_values_items(file, "links");
+    g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GArray) open_ends = g_array_new(FALSE, TRUE, sizeof(OpenEnd));
+    unsigned i;
+
+    for (i = 0; i < items->len; i++) {
+        const TopoNode *node = g_ptr_array_index(items, i);
+        g_autoptr(TopoValues) values =
+            topo_values_read(&topo_section_link, node, loader->errors);
+        const TopoValue *name = topo_values_get(values, "name");
+        TopoLink *link = g_new0(TopoLink, 1);
+        Cable cable = {link, topo_values_get(values, "speed")->place,
+                       topo_values_get(values, "width")->place};
+
+        g_ptr_array_add(loader->loaded->pub.links, link);
+        link->place = node->place;
+        link->speed_mtps = (unsigned)topo_values_number(values, "speed");
+        link->width = (unsigned)topo_values_number(values, "width");
+        link->name = topo_load_text(loader, topo_values_text(values, "name"));
+        if (topo_load_check_unique(loader, names, "link", link->name,
+                                   name->place)) {
+            g_hash_table_add(names, link->name);
+        }
+        load_propagation(loader, link, values);
+        load_ends(loader, link, values, open_ends);
+        train(loader, &cable);
+    }
+    for (i = 0; i < open_ends->len; i++) {
+        take_port(loader, &g_array_index(open_ends, OpenEnd, i));
+    }
+}
+
+static void load_lend(TopoLoader *loader, const TopoNode *node,
+                      GHashTable *lent)
+{
+    g_autoptr(TopoValues) values =
+        topo_values_read(&topo_section_lend, node, loader->errors);
+    const TopoValue *name = topo_values_get(values, "device");
+    TopoLend *lend = g_new0(TopoLend, 1);
+
+    g_ptr_array_add(loader->loaded->pub.lends, lend);
+    lend->place = node->place;
+    lend->device = topo_load_find_device(loader, name);
+    lend->to = topo_load_find_host(loader, topo_values_get(values, "to"));
+    lend->window_bytes = topo_values_number(values, "window");
+    lend->window_auto = lend->window_bytes < 0;
+    if (lend->window_auto) {
+        lend->window_bytes = 0;
+    }
+    if (lend->device == NULL) {
+        return;
+    }
+    if (lend->device->host == lend->to) {
+        topo_errors_add(loader->errors, topo_values_get(values, "to")->place,
+                        "%s is lent to its own host; name another host",
+                        lend->device->path);
+    }
+    if (lend->device->part != NULL &&
+        topo_part_kind(lend->device->part) == TOPO_PART_NTB) {
+        topo_errors_add(loader->errors, name->place,
+                        "%s is an NTB adapter and cannot be lent; name a "
+                        "device behind it",
+                        lend->device->path);
+    }
+    if (!g_hash_table_add(lent, lend->device)) {
+        topo_errors_add(loader->errors, name->place,
+                        "%s is lent twice; a device has one borrower",
+                        lend->device->path);
+    }
+}
+
+void topo_load_lends(TopoLoader *loader, const TopoValues *file)
+{
+    g_autoptr(GPtrArray) items = topo_values_items(file, "lend");
+    g_autoptr(GHashTable) lent = g_hash_table_new(NULL, NULL);
+    unsigned i;
+
+    for (i = 0; i < items->len; i++) {
+        load_lend(loader, g_ptr_array_index(items, i), lent);
+    }
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+#include "topo_description.h"
+
+#include <string.h>
+
+#include "topo_change_priv.h"
+#include "topo_load_priv.h"
+#include "topo_repeat_priv.h"
+
+char *topo_load_text(TopoLoader *loader, const char *text)
+{
+    return text != NULL
+               ? g_string_chunk_insert_const(loader->loaded->texts, text)
+               : NULL;
+}
+
+char *topo_load_path(TopoLoader *loader, const char *path)
+{
+    g_autofree char *full = NULL;
+
+    if (path == NULL || g_path_is_absolute(path) ||
+        strcmp(loader->dir, ".") == 0) {
+        return topo_load_text(loader, path);
+    }
+    full = g_build_filename(loader->dir, path, NULL);
+    return topo_load_text(loader, full);
+}
+
+GPtrArray *topo_load_names(GHashTable *table)
+{
+    GPtrArray *names = g_ptr_array_new();
+    GHashTableIter iter;
+    void *name;
+
+    g_hash_table_iter_init(&iter, table);
+    while (g_hash_table_iter_next(&iter, &name, NULL)) {
+        g_ptr_array_add(names, name);
+    }
+    return names;
+}
+
+bool topo_load_check_unique(TopoLoader *loader, GHashTable *table,
+                            const char *what, const char *name, TopoPlace place)
+{
+    if (name == NULL) {
+        return false;
+    }
+    if (g_hash_table_contains(table, name)) {
+        topo_errors_add(loader->errors, place,
+                        "duplicate %s '%s'; choose another name", what, name);
+        return false;
+    }
+    return true;
+}
+
+TopoHost *topo_load_find_host(TopoLoader *loader, const TopoValue *value)
+{
+    g_autoptr(GPtrArray) names = NULL;
+    g_autofree char *hint = NULL;
+    TopoHost *host;
+
+    if (!value->valid || value->text == NULL) {
+        return NULL;
+    }
+    host = g_hash_table_lookup(loader->loaded->hosts, value->text);
+    if (host == NULL) {
+        names = topo_load_names(loader->loaded->hosts);
+        hint = topo_suggest(value->text, names);
+        topo_errors_add(loader->errors, value->place, "unknown host '%s'%s",
+                        value->text, hint);
+    }
+    return host;
+}
+
+TopoDevice *topo_load_find_device(TopoLoader *loader, const TopoValue *value)
+{
+    g_autoptr(GPtrArray) names = NULL;
+    g_autofree char *hint = NULL;
+    TopoDevice *device;
+
+    if (!value->valid || value->text == NULL) {
+        return NULL;
+    }
+    device = g_hash_table_lookup(loader->loaded->devices, value->text);
+    if (device == NULL) {
+        names = topo_load_names(loader->loaded->devices);
+        hint = topo_suggest(value->text, names);
+        topo_errors_add(loader->errors, value->place, "unknown device '%s'%s",
+                        value->text, hint);
+    }
+    return device;
+}
+
+static void variant_free(void *data)
+{
+    TopoVariant *variant = data;
+
+    g_ptr_array_unref(variant->changes);
+    g_free(variant);
+}
+
+static void axis_free(void *data)
+{
+    TopoAxis *axis = data;
+
+    g_ptr_array_unref(axis->values);
+    g_free(axis);
+}
+
+static void vm_device_free(TopoVmDevice *vm)
+{
+    if (vm != NULL) {
+        g_ptr_array_unref(vm->option_names);
+        g_ptr_array_unref(vm->option_values);
+        g_free(vm);
+    }
+}
+
+static void device_free(TopoDevice *device)
+{
+    vm_device_free(device->vm);
+    g_ptr_array_unref(device->links);
+    g_free(device);
+}
+
+static void host_free(void *data)
+{
+    TopoHost *host = data;
+    unsigned i;
+
+    for (i = 0; i < host->devices->len; i++) {
+        device_free(g_ptr_array_index(host->devices, i));
+    }
+    g_ptr_array_unref(host->devices);
+    g_ptr_array_unref(host->switches);
+    g_free(host->vm);
+    g_free(host);
+}
+
+static TopoLoaded *loaded_new(const char *file)
+{
+    TopoLoaded *loaded = g_new0(TopoLoaded, 1);
+    TopoDescription *pub = &loaded->pub;
+
+    pub->file = file;
+    pub->hosts = g_ptr_array_new_with_free_func(host_free);
+    pub->links = g_ptr_array_new_with_free_func(g_free);
+    pub->lends = g_ptr_array_new_with_free_func(g_free);
+    pub->variants = g_ptr_array_new_with_free_func(variant_free);
+    pub->axes = g_ptr_array_new_with_free_func(axis_free);
+    pub->columns = g_ptr_array_new_with_free_func(g_free);
+    pub->changes = topo_changes_new();
+    loaded->texts = g_string_chunk_new(4096);
+    loaded->hosts = g_hash_table_new(g_str_hash, g_str_equal);
+    loaded->elements = g_hash_table_new(g_str_hash, g_str_equal);
+    loaded->switches = g_hash_table_new(g_str_hash, g_str_equal);
+    loaded->devices = g_hash_table_new(g_str_hash, g_str_equal);
+    loaded->flows = g_hash_table_new(g_str_hash, g_str_equal);
+    return loaded;
+}
+
+void topo_description_free(TopoDescription *description)
+{
+    TopoLoaded *loaded = (TopoLoaded *)description;
+
+    if (description == NULL) {
+        return;
+    }
+    g_ptr_array_unref(description->hosts);
+    g_ptr_array_unref(description->links);
+    g_ptr_array_unref(description->lends);
+    g_ptr_array_unref(description->variants);
+    g_ptr_array_unref(description->axes);
+    g_ptr_array_unref(description->columns);
+    g_ptr_array_unref(description->changes);
+    if (description->workload != NULL) {
+        g_ptr_array_unref(description->workload->flows);
+        g_free(description->workload);
+    }
+    g_free(description->plot);
+    g_hash_table_unref(loaded->hosts);
+    g_hash_table_unref(loaded->elements);
+    g_hash_table_unref(loaded->switches);
+    g_hash_table_unref(loaded->devices);
+    g_hash_table_unref(loaded->flows);
+    topo_library_free(loaded->library);
+    topo_node_free(loaded->tree);
+    g_string_chunk_free(loaded->texts);
+    g_free(loaded);
+}
+
+static void apply_changes(TopoLoader *loader, const GPtrArray *changes,
+                          bool early)
+{
+    unsigned i;
+
+    for (i = 0; changes != NULL && i < changes->len; i++) {
+        const TopoChange *change = g_ptr_array_index(changes, i);
+
+        if (topo_change_is_early(change) == early) {
+            topo_change_apply(change, loader->loaded->tree, loader->parts_dir,
+                              loader->errors);
+        }
+    }
+}
+
+static bool make_tree(TopoLoader *loader, const char *data, size_t length,
+                      const GPtrArray *changes)
+{
+    TopoLoaded *loaded = loader->loaded;
+    TopoNode *expanded;
+
+    loaded->tree =
+        topo_node_parse(loaded->pub.file, data, length, loader->errors);
+    if (loaded->tree == NULL) {
+        return false;
+    }
+    apply_changes(loader, changes, true);
+    expanded = topo_repeat_expand(loaded->tree, loader->errors);
+    if (expanded == NULL) {
+        return false;
+    }
+    topo_node_free(loaded->tree);
+    loaded->tree = expanded;
+    apply_changes(loader, changes, false);
+    return true;
+}
+
+static void make_hash(TopoLoader *loader, const char *data, size_t length,
+                      const GPtrArray *changes)
+{
+    GChecksum *checksum = g_checksum_new(G_CHECKSUM_SHA256);
+    unsigned i;
+
+    g_checksum_update(checksum, (const guchar *)data, (gssize)length);
+    topo_library_hash(loader->loaded->library, checksum);
+    for (i = 0; changes != NULL && i < changes->len; i++) {
+        TopoChange *change = g_ptr_array_index(changes, i);
+        g_autofree char *line = g_strdup_printf(
+            "\n%s=%s", topo_change_path(change), topo_change_value(change));
+
+        g_checksum_update(checksum, (const guchar *)line, -1);
+        g_ptr_array_add(loader->loaded->pub.changes, topo_change_ref(change));
+    }
+    loader->loaded->pub.hash =
+        topo_load_text(loader, g_checksum_get_string(checksum));
+    g_checksum_free(checksum);
+}
+
+/* Paths of variants and axes are checked here, and not when the point that
+ * uses them is loaded hours later. */
+static void check_changes(TopoLoader *loader)
+{
+    const TopoDescription *pub = &loader->loaded->pub;
+    unsigned i, j, k;
+
+    for (i = 0; i < pub->variants->len; i++) {
+        const TopoVariant *variant = g_ptr_array_index(pub->variants, i);
+
+        for (k = 0; k < variant->changes->len; k++) {
+            topo_change_check(g_ptr_array_index(variant->changes, k),
+                              loader->loaded->tree, loader->parts_dir,
+                              loader->errors);
+        }
+    }
+    for (i = 0; i < pub->axes->len; i++) {
+        const TopoAxis *axis = g_ptr_array_index(pub->axes, i);
+
+        for (j = 0; j < axis->values->len; j++) {
+            const TopoAxisValue *value = g_ptr_array_index(axis->values, j);
+
+            for (k = 0; k < value->changes->len; k++) {
+                topo_change_check(g_ptr_array_index(value->changes, k),
+                                  loader->loaded->tree, loader->parts_dir,
+                                  loader->errors);
+            }
+        }
+    }
+}
+
+static void read_sections(TopoLoader *loader)
+{
+    TopoLoaded *loaded = loader->loaded;
+    g_autoptr(TopoValues) values =
+        topo_values_read(&topo_section_scenario, loaded->tree, loader->errors);
+
+    if (values == NULL) {
+        return;
+    }
+    loaded->library =
+        topo_library_new(loader->parts_dir,
+                         topo_values_given(values, "parts")
+                             ? topo_values_get(values, "parts")->node
+                             : NULL,
+                         loader->errors);
+    topo_library_check_own(loaded->library);
+    loaded->pub.name = topo_load_text(loader, topo_values_text(values, "name"));
+    loaded->pub.text =
+        topo_load_text(loader, topo_values_text(values, "description"));
+    topo_load_hosts(loader, values);
+    topo_load_attach(loader);
+    topo_load_links(loader, values);
+    topo_load_lends(loader, values);
+    topo_load_workload(loader, values);
+    topo_load_sweep(loader, values);
+    topo_load_measure(loader, values);
+    check_changes(loader);
+}
+
+TopoDescription *topo_load_buffer(const char *name, const char *data,
+                                  size_t length, const char *parts_dir,
+                                  const GPtrArray *changes, TopoErrors *errors)
+{
+    g_autoptr(TopoDescription) description = NULL;
+    g_autofree char *found = NULL;
+    g_autofree char *dir = g_path_get_dirname(name);
+    g_autoptr(GArray) plugs = g_array_new(FALSE, TRUE, sizeof(TopoPlug));
+    TopoLoader loader = {.errors = errors, .dir = dir, .plugs = plugs};
+    unsigned before = topo_errors_count(errors);
+
+    found =
+        parts_dir != NULL ? g_strdup(parts_dir) : topo_library_find_dir(name);
+    loader.parts_dir = found;
+    loader.loaded = loaded_new(g_intern_string(name));
+    description = &loader.loaded->pub;
+    if (!make_tree(&loader, data, length, changes)) {
+        return NULL;
+    }
+    read_sections(&loader);
+    if (topo_errors_count(errors) > before) {
+        return NULL;
+    }
+    make_hash(&loader, data, length, changes);
+    return g_steal_pointer(&description);
+}
+
+TopoDescription *topo_load_with_parts(const char *path, const char *parts_dir,
+                                      const GPtrArray *changes,
+                                      TopoErrors *errors)
+{
+    g_autofree char *data = NULL;
+    g_autoptr(GError) error = NULL;
+    size_t length;
+
+    if (!g_file_get_contents(path, &data, &length, &error)) {
+        TopoPlace place = {g_intern_string(path), 0, 0};
+
+        topo_errors_add(errors, place, "%s", error->message);
+        return NULL;
+    }
+    return topo_load_buffer(path, data, length, parts_dir, changes, errors);
+}
+
+TopoDescription *topo_load(const char *path, const GPtrArray *changes,
+                           TopoErrors *errors)
+{
+    return topo_load_with_parts(path, NULL, changes, errors);
+}
+
+TopoHost *topo_find_host(const TopoDescription *description, const char *name)
+{
+    const TopoLoaded *loaded = (const TopoLoaded *)description;
+
+    return g_hash_table_lookup(loaded->hosts, name);
+}
+
+TopoSwitch *topo_find_switch(const TopoDescription *description,
+                             const char *path)
+{
+    const TopoLoaded *loaded = (const TopoLoaded *)description;
+
+    return g_hash_table_lookup(loaded->switches, path);
+}
+
+TopoDevice *topo_find_device(const TopoDescription *description,
+                             const char *path)
+{
+    const TopoLoaded *loaded = (const TopoLoaded *)description;
+
+    return g_hash_table_lookup(loaded->devices, path);
+}
+
+TopoFlow *topo_find_flow(const TopoDescription *description, const char *name)
+{
+    const TopoLoaded *loaded = (const TopoLoaded *)description;
+
+    return g_hash_table_lookup(loaded->flows, name);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOPO_LOAD_PRIV_H
+#define TOPO_LOAD_PRIV_H
+
+#include "topo_description.h"
+#include "topo_library_priv.h"
+#include "topo_reader_priv.h"
+
+/* A description with what stands behind it. */
+typedef struct TopoLoaded {
+    TopoDescription pub; /* first: a TopoDescription is one of these */
+    TopoNode *tree;
+    TopoLibrary *library;
+    GStringChunk *texts;
+    GHashTable *hosts;    /* name to TopoHost */
+    GHashTable *elements; /* "host.name" to TopoPlace of switch or device */
+    GHashTable *switches; /* "host.name" to TopoSwitch */
+    GHashTable *devices;  /* the same to TopoDevice */
+    GHashTable *flows;    /* name to TopoFlow */
+} TopoLoaded;
+
+/* Something whose `at:` is still a text. */
+typedef struct TopoPlug {
+    TopoAttach *at;
+    TopoHost *host;
+    TopoSwitch *self;     /* NULL: a device */
+    const TopoPart *part; /* NULL: was not good */
+    const char *path;
+    const char *text; /* NULL: was not good */
+    TopoPlace speed_place;
+    TopoPlace width_place;
+} TopoPlug;
+
+/* One loading. */
+typedef struct TopoLoader {
+    TopoLoaded *loaded;
+    TopoErrors *errors;
+    char *dir;       /* of the file */
+    char *parts_dir; /* NULL: none */
+    GArray *plugs;   /* of TopoPlug, in the order of the file */
+} TopoLoader;
+
+/* A copy of @text (nullable) that lives as long as the description. */
+char *topo_load_text(TopoLoader *loader, const char *text);
+
+/* @path as seen from the directory of the file. */
+char *topo_load_path(TopoLoader *loader, const char *path);
+
+/* Each reads its section from the values of the file, in this order. What it
+ * cannot resolve it reports, and leaves NULL. */
+void topo_load_hosts(TopoLoader *loader, const TopoValues *file);
+void topo_load_attach(TopoLoader *loader); /* `at:` of switches and devices */
+void topo_load_links(TopoLoader *loader, const TopoValues *file);
+void topo_load_lends(TopoLoader *loader, const TopoValues *file);
+void topo_load_workload(TopoLoader *loader, const TopoValues *file);
+void topo_load_sweep(TopoLoader *loader, const TopoValues *file);
+void topo_load_measure(TopoLoader *loader, const TopoValues *file);
+
+/* Look-ups that report what they do not find at the value's place. NULL also
+ * if the value itself is not valid. */
+TopoHost *topo_load_find_host(TopoLoader *loader, const TopoValue *value);
+TopoDevice *topo_load_find_device(TopoLoader *loader, const TopoValue *value);
+
+/* The keys of @table (char * to anything); drop with g_ptr_array_unref(). */
+GPtrArray *topo_load_names(GHashTable *table);
+
+/* Reports a name used twice. Returns false if it was, or is NULL. */
+bool topo_load_check_unique(TopoLoader *loader, GHashTable *table,
+                            const char *what, const char *name,
+                            TopoPlace place);
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+#include "topo_part.h"
+
+#include <string.h>
+
+#include "topo_part_priv.h"
+
+#define BAR_REGISTERS 6
+
+struct TopoPart {
+    char *name;
+    TopoPartKind kind;
+    TopoPlace place;
+    TopoValues *values;
+    GArray *bars;       /* of TopoBar */
+    GArray *root_ports; /* of TopoRootPort */
+};
+
+/* What topo_part_new() works on. */
+typedef struct Maker {
+    TopoPart *part;
+    const char *user;
+    TopoPlace place;
+    TopoErrors *errors;
+    bool good;
+} Maker;
+
+const char *topo_part_kind_name(TopoPartKind kind)
+{
+    return topo_schema_part(kind)->name;
+}
+
+const char *topo_part_name(const TopoPart *part)
+{
+    return part->name;
+}
+
+TopoPartKind topo_part_kind(const TopoPart *part)
+{
+    return part->kind;
+}
+
+static const TopoValue *get_value(const TopoPart *part, const char *key,
+                                  unsigned types)
+{
+    const TopoSection *section = part->values->section;
+    unsigned index = topo_schema_index(section, key);
+
+    g_assert((types & 1u << section->keys[index].type) != 0);
+    g_assert(part->values->values[index].valid);
+    return &part->values->values[index];
+}
+
+TopoPlace topo_part_place(const TopoPart *part, const char *key)
+{
+    return topo_values_get(part->values, key)->place;
+}
+
+bool topo_part_has(const TopoPart *part, const char *key)
+{
+    return topo_values_get(part->values, key)->valid;
+}
+
+bool topo_part_bool(const TopoPart *part, const char *key)
+{
+    return get_value(part, key, 1u << TOPO_TYPE_BOOL)->number != 0;
+}
+
+int64_t topo_part_int(const TopoPart *part, const char *key)
+{
+    return get_value(part, key, 1u << TOPO_TYPE_INT)->number;
+}
+
+int64_t topo_part_bytes(const TopoPart *part, const char *key)
+{
+    return get_value(part, key, 1u << TOPO_TYPE_BYTES)->number;
+}
+
+int64_t topo_part_time(const TopoPart *part, const char *key)
+{
+    return get_value(part, key, 1u << TOPO_TYPE_TIME)->number;
+}
+
+int64_t topo_part_rate(const TopoPart *part, const char *key)
+{
+    return get_value(part, key, 1u << TOPO_TYPE_RATE)->number;
+}
+
+uint64_t topo_part_address(const TopoPart *part, const char *key)
+{
+    return (uint64_t)get_value(part, key, 1u << TOPO_TYPE_ADDRESS)->number;
+}
+
+unsigned topo_part_speed(const TopoPart *part, const char *key)
+{
+    return (unsigned)get_value(part, key, 1u << TOPO_TYPE_SPEED)->number;
+}
+
+unsigned topo_part_width(const TopoPart *part, const char *key)
+{
+    return (unsigned)get_value(part, key, 1u << TOPO_TYPE_WIDTH)->number;
+}
+
+int64_t topo_part_credits(const TopoPart *part, const char *key)
+{
+    return get_value(part, key, 1u << TOPO_TYPE_CREDITS)->number;
+}
+
+const char *topo_part_text(const TopoPart *part, const char *key)
+{
+    return get_value(part, key, 1u << TOPO_TYPE_WORD | 1u << TOPO_TYPE_TEXT)
+        ->text;
+}
+
+const TopoBar *topo_part_bars(const TopoPart *part, unsigned *ret_count)
+{
+    *ret_count = part->bars->len;
+    return part->bars->len > 0 ? &g_array_index(part->bars, TopoBar, 0) : NULL;
+}
+
+const TopoRootPort *topo_part_root_ports(const TopoPart *part,
+                                         unsigned *ret_count)
+{
+    *ret_count = part->root_ports->len;
+    return part->root_ports->len > 0
+               ? &g_array_index(part->root_ports, TopoRootPort, 0)
+               : NULL;
+}
+
+int topo_part_find_root_port(const TopoPart *part, const char *name)
+{
+    unsigned i;
+
+    for (i = 0; i < part->root_ports->len; i++) {
+        if (strcmp(g_array_index(part->root_ports, TopoRootPort, i).name,
+                   name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static void check_missing(Maker *maker)
+{
+    const TopoPart *part = maker->part;
+    const TopoSection *section = part->values->section;
+    g_autoptr(GString) missing = g_string_new(NULL);
+    g_autofree char *where = NULL;
+    const char *help = NULL;
+    unsigned i;
+
+    for (i = 0; i < section->n_keys; i++) {
+        const TopoKey *key = &section->keys[i];
+
+        if ((key->flags & TOPO_KEY_REQUIRED) != 0 &&
+            !part->values->values[i].given) {
+            g_string_append_printf(missing, "%s%s", help != NULL ? ", " : "",
+                                   key->key);
+            help = help != NULL ? help : key->help;
+        }
+    }
+    if (help == NULL) {
+        return;
+    }
+    where = topo_place_to_string(part->place);
+    topo_errors_add(maker->errors, maker->place,
+                    "%s: part '%s' (%s) lacks %s; give the chip's numbers "
+                    "there or in `parts:` (%s)",
+                    maker->user, part->name, where, missing->str, help);
+    maker->good = false;
+}
+
+static void read_bars(Maker *maker)
+{
+    g_autoptr(GPtrArray) items = topo_values_items(maker->part->values, "bars");
+    unsigned number = 0;
+    unsigned i;
+
+    for (i = 0; i < items->len; i++) {
+        const TopoNode *item = g_ptr_array_index(items, i);
+        g_autoptr(TopoValues) values =
+            topo_values_read(&topo_section_bar, item, maker->errors);
+        TopoBar bar = {
+            .place = item->place,
+            .number = number,
+            .size_bytes = (uint64_t)topo_values_number(values, "size"),
+            .address_bits = (unsigned)topo_values_number(values, "width"),
+            .prefetchable = topo_values_number(values, "prefetchable") != 0,
+        };
+
+        if (bar.address_bits == 32 && bar.size_bytes > UINT64_C(1) << 31) {
+            topo_errors_add(maker->errors,
+                            topo_values_get(values, "size")->place,
+                            "a 32-bit BAR holds at most 2GiB; write width: 64");
+        }
+        number += bar.address_bits == 64 ? 2 : 1;
+        if (number > BAR_REGISTERS) {
+            topo_errors_add(maker->errors, item->place,
+                            "part '%s' has more BARs than a device can; 64-bit "
+                            "ones take two of %d registers",
+                            maker->part->name, BAR_REGISTERS);
+            return;
+        }
+        g_array_append_val(maker->part->bars, bar);
+    }
+}
+
+static void read_root_ports(Maker *maker)
+{
+    g_autoptr(GPtrArray) items =
+        topo_values_items(maker->part->values, "root_ports");
+    unsigned i;
+
+    if (items->len == 0 &&
+        topo_values_given(maker->part->values, "root_ports")) {
+        topo_errors_add(maker->errors,
+                        topo_part_place(maker->part, "root_ports"),
+                        "a CPU needs a root port; write for example "
+                        "[{name: rp0, speed: 8.0GT/s, width: x16}]");
+    }
+    for (i = 0; i < items->len; i++) {
+        const TopoNode *item = g_ptr_array_index(items, i);
+        g_autoptr(TopoValues) values =
+            topo_values_read(&topo_section_root_port, item, maker->errors);
+        TopoRootPort port = {
+            .place = item->place,
+            .name = topo_values_text(values, "name"),
+            .speed_mtps = (unsigned)topo_values_number(values, "speed"),
+            .width = (unsigned)topo_values_number(values, "width"),
+        };
+
+        if (port.name == NULL) {
+            continue;
+        }
+        if (topo_part_find_root_port(maker->part, port.name) >= 0) {
+            topo_errors_add(maker->errors, item->place,
+                            "duplicate root port '%s'; choose another name",
+                            port.name);
+            continue;
+        }
+        g_array_append_val(maker->part->root_ports, port);
+    }
+}
+
+/* The value of @key must not exceed that of @limit. */
+static void check_at_most(Maker *maker, const char *key, const char *limit)
+{
+    const TopoValue *value = topo_values_get(maker->part->values, key);
+    const TopoValue *most = topo_values_get(maker->part->values, limit);
+
+    if (value->valid && most->valid && value->number > most->number) {
+        topo_errors_add(maker->errors, value->place,
+                        "%s: %s is more than %s; write at most %s", key,
+                        value->text, limit, most->text);
+    }
+}
+
+static void check_service(Maker *maker)
+{
+    static const char *const keys[] = {"service.beat", "service.clock",
+                                       "service.gap"};
+    unsigned given = 0;
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(keys); i++) {
+        given += topo_part_has(maker->part, keys[i]);
+    }
+    for (i = 0; i < G_N_ELEMENTS(keys) && given > 0; i++) {
+        if (!topo_values_get(maker->part->values, keys[i])->given) {
+            topo_errors_add(maker->errors, maker->place,
+                            "%s: part '%s' has a `service:` without %s; give "
+                            "service.beat, service.clock and service.gap",
+                            maker->user, maker->part->name, keys[i]);
+            return;
+        }
+    }
+}
+
+static void check_cpu(Maker *maker)
+{
+    const TopoValues *values = maker->part->values;
+    int64_t low = topo_values_number(values, "mmio.low_base") +
+                  topo_values_number(values, "mmio.low_size");
+    const TopoValue *high = topo_values_get(values, "mmio.high_base");
+    const TopoValue *ways = topo_values_get(values, "iommu.iotlb_ways");
+    const TopoValue *entries = topo_values_get(values, "iommu.iotlb_entries");
+
+    read_root_ports(maker);
+    check_at_most(maker, "completion_size", "mps");
+    if (low > INT64_C(1) << 32) {
+        topo_errors_add(maker->errors,
+                        topo_values_get(values, "mmio.low_size")->place,
+                        "mmio.low_base and mmio.low_size reach beyond 4 GiB; "
+                        "make one of them smaller");
+    }
+    /* RAM that does not fit below mmio.low_base goes on above 4 GiB. */
+    if (high->valid && topo_values_number(values, "memory.size") >
+                           high->number - (INT64_C(1) << 32)) {
+        topo_errors_add(maker->errors,
+                        topo_values_get(values, "memory.size")->place,
+                        "memory.size reaches into mmio.high_base; write less, "
+                        "or a higher base");
+    }
+    if (ways->valid && entries->valid && ways->number > 0 &&
+        entries->number % ways->number != 0) {
+        topo_errors_add(maker->errors, ways->place,
+                        "iommu.iotlb_ways: %s does not divide "
+                        "iommu.iotlb_entries, %s; write a divisor",
+                        ways->text, entries->text);
+    }
+}
+
+static void check_ntb(Maker *maker)
+{
+    const TopoValues *values = maker->part->values;
+    int64_t entries = topo_values_number(values, "window.entries");
+
+    read_bars(maker);
+    check_service(maker);
+    check_at_most(maker, "window.reserved", "window.entries");
+    if (entries > 0 && topo_values_given(values, "window.size") &&
+        topo_values_number(values, "window.size") / entries < 4096) {
+        topo_errors_add(maker->errors,
+                        topo_values_get(values, "window.entries")->place,
+                        "an entry of the window is smaller than 4KiB; write "
+                        "fewer entries or a larger window.size");
+    }
+}
+
+TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,
+                        const TopoValues *values, const char *user,
+                        TopoPlace place, TopoErrors *errors)
+{
+    g_autoptr(TopoPart) part = g_new0(TopoPart, 1);
+    Maker maker = {part, user, place, errors, true};
+    unsigned before = topo_errors_count(errors);
+
+    part->name = g_strdup(name);
+    part->kind = kind;
+    part->place = where;
+    part->values = topo_values_copy(values);
+    part->bars = g_array_new(FALSE, TRUE, sizeof(TopoBar));
+    part->root_ports = g_array_new(FALSE, TRUE, sizeof(TopoRootPort));
+    check_missing(&maker);
+    switch (kind) {
+    case TOPO_PART_CPU:
+        check_cpu(&maker);
+        break;
+    case TOPO_PART_SWITCH:
+        check_service(&maker);
+        break;
+    case TOPO_PART_NTB:
+        check_ntb(&maker);
+        break;
+    case TOPO_PART_GPU:
+    case TOPO_PART_ENDPOINT:
+        read_bars(&maker);
+        check_at_most(&maker, "dma.write_size", "mps");
+        check_at_most(&maker, "dma.read_size", "mrrs");
+        break;
+    case TOPO_PART_N_KINDS:
+        g_assert_not_reached();
+    }
+    if (!maker.good || topo_errors_count(errors) > before) {
+        return NULL;
+    }
+    return g_steal_pointer(&part);
+}
+
+void topo_part_free(TopoPart *part)
+{
+    if (part == NULL) {
+        return;
+    }
+    g_free(part->name);
+    topo_values_free(part->values);
+    g_array_unref(part->bars);
+    g_array_unref(part->root_ports);
+    g_free(part);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "topo_plan.h"
+
+#include <string.h>
+
+static void point_free(void *data)
+{
+    TopoPoint *point = data;
+
+    g_free(point->values);
+    g_free(point->label);
+    g_ptr_array_unref(point->changes);
+    g_free(point);
+}
+
+static void add_changes(GPtrArray *to, const GPtrArray *from)
+{
+    unsigned i;
+
+    for (i = 0; i < from->len; i++) {
+        g_ptr_array_add(to, topo_change_ref(g_ptr_array_index(from, i)));
+    }
+}
+
+/* The point of @variant (nullable) whose axes stand at @digits. */
+static TopoPoint *make_point(const TopoDescription *description, unsigned index,
+                             const TopoVariant *variant, const unsigned *digits)
+{
+    TopoPoint *point = g_new0(TopoPoint, 1);
+    GString *label = g_string_new(variant != NULL ? variant->name : NULL);
+    unsigned i;
+
+    point->index = index;
+    point->variant = variant;
+    point->n_values = description->axes->len;
+    point->values = g_new0(const TopoAxisValue *, point->n_values + 1);
+    point->changes = topo_changes_new();
+    add_changes(point->changes, description->changes);
+    if (variant != NULL) {
+        add_changes(point->changes, variant->changes);
+    }
+    for (i = 0; i < point->n_values; i++) {
+        const TopoAxis *axis = g_ptr_array_index(description->axes, i);
+        const TopoAxisValue *value = g_ptr_array_index(axis->values, digits[i]);
+
+        point->values[i] = value;
+        add_changes(point->changes, value->changes);
+        g_string_append_printf(label, "%s%s=%s", label->len > 0 ? ", " : "",
+                               axis->name, value->label);
+    }
+    point->label = g_string_free(label, FALSE);
+    return point;
+}
+
+/* Counts up; false when it has come round. The last axis is the fastest. */
+static bool advance(const TopoDescription *description, unsigned *digits)
+{
+    unsigned i;
+
+    for (i = description->axes->len; i-- > 0;) {
+        const TopoAxis *axis = g_ptr_array_index(description->axes, i);
+
+        if (++digits[i] < axis->values->len) {
+            return true;
+        }
+        digits[i] = 0;
+    }
+    return false;
+}
+
+static bool check_size(const TopoDescription *description, TopoErrors *errors)
+{
+    uint64_t n = MAX(description->variants->len, 1);
+    unsigned i;
+
+    for (i = 0; i < description->axes->len; i++) {
+        const TopoAxis *axis = g_ptr_array_index(description->axes, i);
+
+        n *= axis->values->len;
+        if (n > TOPO_PLAN_MAX) {
+            topo_errors_add(errors, axis->place,
+                            "the sweep has more than %d points; leave out "
+                            "values",
+                            TOPO_PLAN_MAX);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A change of the command line that a point overrides would do nothing. */
+static void check_overridden(const TopoDescription *description,
+                             const GPtrArray *own, const char *what,
+                             const char *name, TopoErrors *errors)
+{
+    unsigned i, j;
+
+    for (i = 0; i < description->changes->len; i++) {
+        const TopoChange *change = g_ptr_array_index(description->changes, i);
+
+        for (j = 0; j < own->len; j++) {
+            if (strcmp(topo_change_path(g_ptr_array_index(own, j)),
+                       topo_change_path(change)) == 0) {
+                topo_errors_add(errors, topo_change_place(change),
+                                "%s is set by the %s '%s' too; change that "
+                                "instead",
+                                topo_change_path(change), what, name);
+            }
+        }
+    }
+}
+
+static bool check_all_overridden(const TopoDescription *description,
+                                 TopoErrors *errors)
+{
+    unsigned before = topo_errors_count(errors);
+    unsigned i, j;
+
+    if (description->changes->len == 0) {
+        return true;
+    }
+    for (i = 0; i < description->variants->len; i++) {
+        const TopoVariant *variant =
+            g_ptr_array_index(description->variants, i);
+
+        check_overridden(description, variant->changes, "variant",
+                         variant->name, errors);
+    }
+    for (i = 0; i < description->axes->len; i++) {
+        const TopoAxis *axis = g_ptr_array_index(description->axes, i);
+
+        for (j = 0; j < axis->values->len; j++) {
+            const TopoAxisValue *value = g_ptr_array_index(axis->values, j);
+
+            check_overridden(description, value->changes, "axis", axis->name,
+                             errors);
+        }
+    }
+    return topo_errors_count(errors) == before;
+}
+
+GPtrArray *topo_plan_points(const TopoDescription *description,
+                            TopoErrors *errors)
+{
+    g_autofree unsigned *digits = g_new0(unsigned, description->axes->len + 1);
+    unsigned n_variants = MAX(description->variants->len, 1);
+    GPtrArray *points;
+    unsigned i;
+
+    if (!check_size(description, errors) ||
+        !check_all_overridden(description, errors)) {
+        return NULL;
+    }
+    points = g_ptr_array_new_with_free_func(point_free);
+    for (i = 0; i < n_variants; i++) {
+        const TopoVariant *variant =
+            description->variants->len > 0
+                ? g_ptr_array_index(description->variants, i)
+                : NULL;
+
+        do {
+            g_ptr_array_add(
+                points, make_point(description, points->len, variant, digits));
+        } while (advance(description, digits));
+    }
+    return points;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The keys of parts. A number without which a part cannot be simulated has no
+ * default: a chip whose number is unknown has to say so in its profile, by
+ * naming an assumption as its source.
+ */
+#include "topo_schema_priv.h"
+
+#define REQUIRED TOPO_KEY_REQUIRED
+#define POWER    TOPO_KEY_POWER_OF_TWO
+
+#define NEEDS(KEY, TYPE, MIN, MAX, FLAGS, HELP)                                \
+    {                                                                          \
+        .key = KEY, .type = TOPO_TYPE_##TYPE, .min = MIN, .max = MAX,          \
+        .flags = REQUIRED | (FLAGS), .help = HELP                              \
+    }
+#define MAY(KEY, TYPE, FALLBACK, MIN, MAX, FLAGS, HELP)                        \
+    {                                                                          \
+        .key = KEY, .type = TOPO_TYPE_##TYPE, .fallback = FALLBACK,            \
+        .min = MIN, .max = MAX, .flags = FLAGS, .help = HELP                   \
+    }
+#define WORD(KEY, FALLBACK, CHOICES, HELP)                                     \
+    {                                                                          \
+        .key = KEY, .type = TOPO_TYPE_WORD, .fallback = FALLBACK,              \
+        .choices = CHOICES, .help = HELP                                       \
+    }
+#define SWITCH(KEY, HELP)                                                      \
+    {                                                                          \
+        .key = KEY, .type = TOPO_TYPE_BOOL, .fallback = "off", .help = HELP    \
+    }
+
+#define CREDITS(KEY, HELP)                                                     \
+    NEEDS("buffers." KEY, CREDITS, "1", "1000000", 0, HELP)
+
+#define BUFFERS                                                                \
+    CREDITS("ph", "credits for headers of posted requests, or `infinite`"),    \
+        CREDITS("pd", "credits of 16 B for data of posted requests"),          \
+        CREDITS("nph", "credits for headers of non-posted requests"),          \
+        CREDITS("npd", "credits of 16 B for data of non-posted requests"),     \
+        CREDITS("cplh", "credits for headers of completions"),                 \
+        CREDITS("cpld", "credits of 16 B for data of completions")
+
+#define MPS                                                                    \
+    NEEDS("mps", BYTES, "128B", "4096B", POWER,                                \
+          "largest payload of a TLP it supports (Max_Payload_Size)")
+
+#define LINK                                                                   \
+    NEEDS("speed", SPEED, NULL, NULL, 0, "fastest link speed it supports"),    \
+        NEEDS("width", WIDTH, NULL, NULL, 0, "widest link it supports")
+
+#define SERVICE                                                                \
+    MAY("service.beat", BYTES, NULL, "1B", "4096B", POWER,                     \
+        "a port moves a TLP in beats of this size; with `service.clock` and "  \
+        "`service.gap` the least time a TLP takes, or no `service:` at all"),  \
+        MAY("service.clock", TIME, NULL, "1ps", "1us", 0, "time of a beat"),   \
+        MAY("service.gap", INT, NULL, "0", "64", 0,                            \
+            "beats added to those of header and payload")
+
+static const TopoKey cpu_keys[] = {
+    {.key = "root_ports",
+     .type = TOPO_TYPE_LIST,
+     .section = &topo_section_root_port,
+     .flags = REQUIRED,
+     .help = "the root ports; `repeat:` makes many of one"},
+    NEEDS("transit", TIME, "0ps", "1ms", 0,
+          "latency from one root port to another, one way"),
+    MAY("read_split", BYTES, "0B", "0B", "4096B", POWER,
+        "reads forwarded from root port to root port leave in requests of "
+        "this size; 0B: as they came"),
+    MAY("write_split", BYTES, "0B", "0B", "4096B", POWER,
+        "the same of posted writes"),
+    NEEDS("forwarded_reads", INT, "1", "65536", 0,
+          "outstanding reads that it forwards between root ports, counted "
+          "after splitting"),
+    {.key = "rcb",
+     .type = TOPO_TYPE_BYTES,
+     .fallback = "64B",
+     .choices = "64B|128B",
+     .help = "read completion boundary"},
+    NEEDS("completion_size", BYTES, "64B", "4096B", POWER,
+          "payload of a completion it sends; at most `mps`"),
+    MPS,
+    NEEDS("memory.size", BYTES, "1MiB", "1TiB", 0, "RAM of the host"),
+    NEEDS("memory.latency", TIME, "0ps", "1ms", 0,
+          "from a read at the root port to its data there"),
+    NEEDS("memory.bandwidth", RATE, "1MB/s", NULL, 0, "of all memory accesses"),
+    NEEDS("memory.reads", INT, "1", "65536", 0, "reads served at a time"),
+    NEEDS("iommu.iotlb_entries", INT, "1", "1048576", 0,
+          "translations the IOTLB holds"),
+    MAY("iommu.iotlb_ways", INT, "0", "0", "1048576", 0,
+        "associativity of the IOTLB; 0: fully associative"),
+    NEEDS("iommu.hit", TIME, "0ps", "1ms", 0,
+          "time of a translation that hits"),
+    NEEDS("iommu.walk", TIME, "0ps", "1ms", 0, "time of a page walk"),
+    NEEDS("iommu.walks", INT, "1", "65536", 0, "page walks at a time"),
+    {.key = "iommu.page",
+     .type = TOPO_TYPE_BYTES,
+     .fallback = "4KiB",
+     .choices = "4KiB|2MiB|1GiB",
+     .help = "page size of the mappings"},
+    MAY("mmio.low_base", ADDRESS, "0x80000000", NULL, "0xffffffff", 0,
+        "begin of the addresses for BARs below 4 GiB"),
+    MAY("mmio.low_size", BYTES, "1GiB", "1MiB", "4GiB", 0, "their size"),
+    MAY("mmio.high_base", ADDRESS, "0x10000000000", "0x100000000", NULL, POWER,
+        "begin of the addresses for 64-bit BARs"),
+    MAY("mmio.high_size", BYTES, "8TiB", "1MiB", "1024TiB", 0, "their size"),
+    NEEDS("core.mmio_write", TIME, "0ps", "1ms", 0,
+          "between two MMIO writes of a CPU"),
+    NEEDS("core.mmio_reads", INT, "1", "65536", 0,
+          "outstanding MMIO reads of a CPU"),
+    NEEDS("core.interrupt", TIME, "0ps", "1s", 0,
+          "from an interrupt at the root to the driver's reaction"),
+    NEEDS("core.poll", TIME, "1ps", "1s", 0,
+          "between two looks at memory of a CPU that polls"),
+    BUFFERS,
+};
+
+static const TopoKey switch_keys[] = {
+    LINK,
+    MAY("downstream_width", WIDTH, NULL, NULL, NULL, 0,
+        "widest link of a downstream port; without it `width`"),
+    NEEDS("ports", INT, "1", "255", 0, "downstream ports"),
+    NEEDS("latency", TIME, "0ps", "1ms", 0, "from port to port"),
+    WORD("mode", "cut-through", "cut-through|store-and-forward",
+         "whether a TLP leaves before its end has come in"),
+    WORD("arbitration", "round-robin",
+         "round-robin|weighted-round-robin|oldest-first",
+         "which ingress port an egress port serves next"),
+    SWITCH("acs", "whether its ports can redirect requests to the root"),
+    MPS,
+    SERVICE,
+    BUFFERS,
+};
+
+static const TopoKey ntb_keys[] = {
+    LINK,
+    NEEDS("cable.ports", INT, "1", "64", 0, "cables it takes"),
+    NEEDS("cable.speed", SPEED, NULL, NULL, 0, "fastest link over a cable"),
+    NEEDS("cable.width", WIDTH, NULL, NULL, 0, "widest link over a cable"),
+    NEEDS("latency", TIME, "0ps", "1ms", 0,
+          "of one adapter, one way, the cable not included"),
+    NEEDS("window.size", BYTES, "4KiB", "1TiB", POWER,
+          "size of the prefetchable BAR through which hosts see each other"),
+    NEEDS("window.entries", INT, "1", "65536", POWER,
+          "entries of the lookup table; an entry maps size / entries bytes"),
+    NEEDS("window.reserved", INT, "0", "65536", 0,
+          "entries reserved for each remote node"),
+    NEEDS("requesters", INT, "1", "65536", 0,
+          "entries of the requester-ID table"),
+    NEEDS("tags", INT, "1", "65536", 0,
+          "outstanding non-posted requests it forwards under tags of its own"),
+    {.key = "bars",
+     .type = TOPO_TYPE_LIST,
+     .section = &topo_section_bar,
+     .help = "its BARs besides the window"},
+    MPS,
+    SERVICE,
+    BUFFERS,
+};
+
+#define DEVICE                                                                 \
+    LINK,                                                                      \
+        {.key = "bars",                                                        \
+         .type = TOPO_TYPE_LIST,                                               \
+         .section = &topo_section_bar,                                         \
+         .flags = REQUIRED,                                                    \
+         .help = "its BARs, in order"},                                        \
+        MPS,                                                                   \
+        NEEDS("mrrs", BYTES, "128B", "4096B", POWER,                           \
+              "largest read request (Max_Read_Request_Size)"),                 \
+        {.key = "tags",                                                        \
+         .type = TOPO_TYPE_INT,                                                \
+         .choices = "32|256|768",                                              \
+         .flags = REQUIRED,                                                    \
+         .help = "tags: 5, 8 or 10 bits"},                                     \
+        NEEDS("dma.write_size", BYTES, "4B", "4096B", POWER,                   \
+              "payload of a write of its DMA engine; at most `mps`"),          \
+        NEEDS("dma.read_size", BYTES, "4B", "4096B", POWER,                    \
+              "size of a read of its DMA engine; at most `mrrs`"),             \
+        NEEDS("dma.reads", INT, "1", "65536", 0,                               \
+              "outstanding reads of its DMA engine"),                          \
+        NEEDS("dma.read_latency", TIME, "0ps", "1s", 0,                        \
+              "time inside the device per read"),                              \
+        NEEDS("dma.write_latency", TIME, "0ps", "1s", 0,                       \
+              "time inside the device before a write leaves"),                 \
+        NEEDS("completer.latency", TIME, "0ps", "1s", 0,                       \
+              "from a read of its BAR to the completion"),                     \
+        MAY("completer.bandwidth", RATE, NULL, "1MB/s", NULL, 0,               \
+            "of reads of its BARs; without it only the link limits"),          \
+        SWITCH("ecrc", "whether its TLPs carry an ECRC"),                      \
+        SWITCH("relaxed_ordering", "whether its TLPs set RO"),                 \
+        SWITCH("id_ordering", "whether its TLPs set IDO"), BUFFERS
+
+static const TopoKey gpu_keys[] = {
+    DEVICE,
+    NEEDS("copy.setup", TIME, "0ps", "1s", 0,
+          "time of the engine for each copy, before its first byte"),
+    NEEDS("copy.floor_write", TIME, "0ps", "1s", 0,
+          "least time of a copy that writes to the buffer"),
+    NEEDS("copy.floor_read", TIME, "0ps", "1s", 0,
+          "least time of a copy that reads from the buffer"),
+    NEEDS("copy.command_size", BYTES, "0B", "1MiB", 0,
+          "bytes of commands it fetches for each copy"),
+    NEEDS("store.latency", TIME, "0ps", "1s", 0,
+          "from a store of a kernel to its visibility, the fabric excluded"),
+};
+
+static const TopoKey endpoint_keys[] = {DEVICE};
+
+const TopoSection topo_section_root_port = {
+    "root port", "A member of `root_ports`.",
+    (const TopoKey[]){
+        NEEDS("name", NAME, NULL, NULL, 0, "its name, for `at:`"),
+        LINK,
+    },
+    3};
+
+const TopoSection topo_section_bar = {
+    "BAR", "A member of `bars`. A 64-bit BAR takes two numbers of the six.",
+    (const TopoKey[]){
+        NEEDS("size", BYTES, "128B", "1024TiB", POWER, "its size"),
+        SWITCH("prefetchable", "whether reads have no side effects"),
+        {.key = "width",
+         .type = TOPO_TYPE_INT,
+         .fallback = "64",
+         .choices = "32|64",
+         .help = "bits of its addresses"},
+    },
+    3};
+
+static const TopoSection part_sections[TOPO_PART_N_KINDS] = {
+    [TOPO_PART_CPU] = {"cpu",
+                       "Root complex, memory, IOMMU and cores of a host.",
+                       cpu_keys, G_N_ELEMENTS(cpu_keys)},
+    [TOPO_PART_SWITCH] = {"switch", "A transparent PCIe switch.", switch_keys,
+                          G_N_ELEMENTS(switch_keys)},
+    [TOPO_PART_NTB] = {"ntb", "An adapter with a non-transparent bridge.",
+                       ntb_keys, G_N_ELEMENTS(ntb_keys)},
+    [TOPO_PART_GPU] = {"gpu", "A GPU with a copy engine.", gpu_keys,
+                       G_N_ELEMENTS(gpu_keys)},
+    [TOPO_PART_ENDPOINT] = {"endpoint", "Any other device with a DMA engine.",
+                            endpoint_keys, G_N_ELEMENTS(endpoint_keys)},
+};
+
+const TopoSection *topo_schema_part(TopoPartKind kind)
+{
+    g_assert(kind < TOPO_PART_N_KINDS);
+    return &part_sections[kind];
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOPO_SCHEMA_PRIV_H
+#define TOPO_SCHEMA_PRIV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "topo_part.h"
+#include "topo_schema.h"
+#include "topo_units.h"
+
+/*
+ * The tables that say which keys a section or a kind of part has. They drive
+ * the reader, the walk along the path of a change, and the documentation.
+ */
+typedef enum TopoType {
+    TOPO_TYPE_BOOL,
+    TOPO_TYPE_INT,
+    TOPO_TYPE_TEXT,
+    TOPO_TYPE_NAME, /* [A-Za-z0-9][A-Za-z0-9_-]* */
+    TOPO_TYPE_WORD, /* one of choices */
+    TOPO_TYPE_REF,  /* the name of something else, resolved by its reader */
+    TOPO_TYPE_BYTES,
+    TOPO_TYPE_TIME,
+    TOPO_TYPE_RATE,
+    TOPO_TYPE_SPEED,
+    TOPO_TYPE_WIDTH,
+    TOPO_TYPE_DISTANCE,
+    TOPO_TYPE_ADDRESS,
+    TOPO_TYPE_CREDITS, /* an integer or "infinite" */
+    TOPO_TYPE_AUTO,    /* bytes or "auto" */
+    TOPO_TYPE_DECIMAL, /* a positive decimal, kept as a fraction */
+    TOPO_TYPE_PERCENT, /* "0.1%", kept as a fraction */
+    TOPO_TYPE_LIST,    /* of maps of `section` */
+    TOPO_TYPE_MAP,     /* of `section` */
+    TOPO_TYPE_REFS,    /* a list of REF */
+    TOPO_TYPE_SET,     /* a map of keys of a part to values */
+    TOPO_TYPE_PARTS,   /* a map of names to profiles */
+    TOPO_TYPE_CHANGES, /* a map of paths to values */
+    TOPO_TYPE_TREE,    /* read by hand; help says what it may be */
+} TopoType;
+
+typedef enum TopoKeyFlags {
+    TOPO_KEY_REQUIRED = 1 << 0,
+    TOPO_KEY_POWER_OF_TWO = 1 << 1, /* or 0, where 0 is in range */
+} TopoKeyFlags;
+
+typedef struct TopoSection TopoSection;
+
+typedef struct TopoKey {
+    const char *key; /* dotted, where it may be written as nested maps */
+    TopoType type;
+    const char *fallback; /* as it would be written; NULL: none */
+    const char *min;      /* the same; NULL: no limit but the type's */
+    const char *max;
+    const char *choices; /* "read|write"; also of numbers */
+    const TopoSection *section;
+    unsigned flags;
+    const char *help;
+} TopoKey;
+
+struct TopoSection {
+    const char *name; /* as messages call it: "host" */
+    const char *help;
+    const TopoKey *keys;
+    unsigned n_keys;
+};
+
+extern const TopoSection topo_section_scenario;
+extern const TopoSection topo_section_host;
+extern const TopoSection topo_section_switch;
+extern const TopoSection topo_section_device;
+extern const TopoSection topo_section_vm;
+extern const TopoSection topo_section_vm_device;
+extern const TopoSection topo_section_link;
+extern const TopoSection topo_section_lend;
+extern const TopoSection topo_section_workload;
+extern const TopoSection topo_section_variant;
+extern const TopoSection topo_section_axis;
+extern const TopoSection topo_section_axis_value;
+extern const TopoSection topo_section_measure;
+extern const TopoSection topo_section_column;
+extern const TopoSection topo_section_compare;
+extern const TopoSection topo_section_plot;
+extern const TopoSection topo_section_bar;
+extern const TopoSection topo_section_root_port;
+extern const TopoSection topo_section_profile; /* keys of every kind */
+
+extern const TopoSection topo_sections_flow[]; /* by TopoFlowKind */
+#define TOPO_FLOW_N_KINDS 4u
+
+/* The section of a kind of part. */
+const TopoSection *topo_schema_part(TopoPartKind kind);
+
+/* Parses the name of a kind; false if it is none. */
+bool topo_schema_find_kind(const char *name, TopoPartKind *ret_kind);
+
+/* The section of the kind of flow called @kind; the first one if it is none. */
+const TopoSection *topo_schema_flow(const char *kind);
+
+/* The key called @key in @section; NULL if there is none. */
+const TopoKey *topo_schema_find(const TopoSection *section, const char *key);
+
+/* The index of a key that must exist. */
+unsigned topo_schema_index(const TopoSection *section, const char *key);
+
+/* Whether keys of @section begin with "@prefix.". */
+bool topo_schema_has_group(const TopoSection *section, const char *prefix);
+
+/* The names of the keys of @section, for a suggestion; borrowed strings. */
+GPtrArray *topo_schema_key_names(const TopoSection *section);
+
+/* The unit of a quantity of @type; TOPO_UNIT_NONE if it has none. */
+TopoUnit topo_schema_unit(TopoType type);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* The keys of the description's sections. */
+#include "topo_schema_priv.h"
+
+#define REQUIRED TOPO_KEY_REQUIRED
+
+#define SECTION(ID, NAME, HELP)                                                \
+    const TopoSection topo_section_##ID = {NAME, HELP, ID##_keys,              \
+                                           G_N_ELEMENTS(ID##_keys)}
+
+#define NEEDS(KEY, TYPE, HELP)                                                 \
+    {                                                                          \
+        .key = KEY, .type = TOPO_TYPE_##TYPE, .flags = REQUIRED, .help = HELP  \
+    }
+#define MAY(KEY, TYPE, FALLBACK, HELP)                                         \
+    {                                                                          \
+        .key = KEY, .type = TOPO_TYPE_##TYPE, .fallback = FALLBACK,            \
+        .help = HELP                                                           \
+    }
+#define RANGE(KEY, TYPE, FALLBACK, MIN, MAX, FLAGS, HELP)                      \
+    {                                                                          \
+        .key = KEY, .type = TOPO_TYPE_##TYPE, .fallback = FALLBACK,            \
+        .min = MIN, .max = MAX, .flags = FLAGS, .help = HELP                   \
+    }
+#define WORD(KEY, FALLBACK, CHOICES, FLAGS, HELP)                              \
+    {                                                                          \
+        .key = KEY, .type = TOPO_TYPE_WORD, .fallback = FALLBACK,              \
+        .choices = CHOICES, .flags = FLAGS, .help = HELP                       \
+    }
+#define LIST(KEY, ID, FLAGS, HELP)                                             \
+    {                                                                          \
+        .key = KEY, .type = TOPO_TYPE_LIST, .section = &topo_section_##ID,     \
+        .flags = FLAGS, .help = HELP                                           \
+    }
+#define MAP(KEY, ID, HELP)                                                     \
+    {                                                                          \
+        .key = KEY, .type = TOPO_TYPE_MAP, .section = &topo_section_##ID,      \
+        .help = HELP                                                           \
+    }
+
+static const TopoKey scenario_keys[] = {
+    NEEDS("name", NAME, "name of the scenario, and of its results"),
+    MAY("description", TEXT, NULL, "a sentence for people"),
+    MAY("parts", PARTS, NULL, "profiles of this file: see Parts"),
+    LIST("hosts", host, REQUIRED, "the hosts"),
+    LIST("links", link, 0, "the cables between NTB adapters"),
+    LIST("lend", lend, 0, "which device is lent to whom"),
+    MAP("workload", workload, "what moves"),
+    LIST("variants", variant, 0,
+         "named sets of changes, each simulated; the outermost axis"),
+    LIST("sweep", axis, 0, "axes of the experiment; they multiply"),
+    MAP("measure", measure, "what is written down"),
+    MAP("compare", compare, "how results are compared to a baseline"),
+    MAP("plot", plot, "how results are drawn"),
+};
+SECTION(scenario, "description", "The whole file.");
+
+static const TopoKey host_keys[] = {
+    NEEDS("name", NAME, "its name"),
+    NEEDS("cpu", REF, "a part of kind cpu"),
+    MAY("iommu", BOOL, "off",
+        "on: DMA of this host's devices is translated, and its switches "
+        "redirect peer-to-peer requests to the root"),
+    MAY("set", SET, NULL, "keys of the CPU part that differ in this host"),
+    LIST("switches", switch, 0, "its switches"),
+    LIST("devices", device, 0, "its devices, NTB adapters included"),
+    MAP("vm", vm, "the virtual machine it is emulated by"),
+};
+SECTION(host, "host", "A member of `hosts`.");
+
+#define ATTACH                                                                 \
+    NEEDS("at", REF,                                                           \
+          "a root port of the CPU, or a switch; `sw0:3` names downstream "     \
+          "port 3, `sw0` takes the first free one"),                           \
+        MAY("speed", SPEED, NULL,                                              \
+            "of the link to it; without it the best both support"),            \
+        MAY("width", WIDTH, NULL, "the same"),                                 \
+        MAY("set", SET, NULL, "keys of the part that differ in this one")
+
+static const TopoKey switch_keys[] = {
+    NEEDS("name", NAME, "its name, unique in the host"),
+    NEEDS("part", REF, "a part of kind switch"),
+    ATTACH,
+    WORD("acs", "auto", "auto|on|off", 0,
+         "whether peer-to-peer requests are redirected to the root; auto: if "
+         "the part can and the host's IOMMU is on"),
+};
+SECTION(switch, "switch", "A member of a host's `switches`.");
+
+static const TopoKey device_keys[] = {
+    NEEDS("name", NAME, "its name, unique in the host; not ram or cpu"),
+    NEEDS("part", REF, "a part of kind gpu, endpoint or ntb"),
+    ATTACH,
+    MAP("vm", vm_device, "what emulation uses for it"),
+};
+SECTION(device, "device", "A member of a host's `devices`.");
+
+static const TopoKey vm_keys[] = {
+    RANGE("memory", BYTES, "512MiB", "64MiB", "1TiB", 0, "its memory"),
+    RANGE("cpus", INT, "1", "1", "255", 0, "its CPUs"),
+    WORD("accel", "auto", "auto|tcg|kvm", 0, "the accelerator"),
+    MAY("kernel", TEXT, NULL, "path of the kernel; from the file's directory"),
+    MAY("modules", TEXT, NULL, "path of its modules; the same"),
+    MAY("append", TEXT, NULL, "more words for the kernel's command line"),
+    RANGE("gdb", INT, NULL, "1", "65535", 0, "TCP port to debug the kernel at"),
+    MAY("qmp", BOOL, "off", "whether it gets a monitor socket"),
+};
+SECTION(vm, "vm", "`vm:` of a host; of no meaning to a simulation.");
+
+static const TopoKey vm_device_keys[] = {
+    MAY("device", TEXT, NULL, "name of the QEMU device"),
+    MAY("image", TEXT, NULL, "size or path of the disk image"),
+    MAY("options", TREE, NULL, "a map of properties of the device to values"),
+};
+SECTION(vm_device, "device's vm",
+        "`vm:` of a device; of no meaning to a simulation.");
+
+static const TopoKey link_keys[] = {
+    NEEDS("name", NAME, "its name"),
+    NEEDS("ends", REFS,
+          "two NTB adapters, `[host.ntb, host.ntb]`; `host.ntb:1` names "
+          "cable port 1, otherwise the first free one is taken"),
+    MAY("speed", SPEED, NULL, "without it the best both ends support"),
+    MAY("width", WIDTH, NULL, "the same"),
+    RANGE("length", DISTANCE, NULL, "1mm", "10000m", 0,
+          "of the cable, at 5 ns a metre; without it and `propagation` 1m"),
+    RANGE("propagation", TIME, NULL, "0ps", "1ms", 0,
+          "one way, instead of a length"),
+};
+SECTION(link, "link", "A member of `links`.");
+
+static const TopoKey lend_keys[] = {
+    NEEDS("device", REF, "`host.device`"),
+    NEEDS("to", REF, "the host that borrows it"),
+    RANGE("window", AUTO, "auto", "4KiB", "1TiB", 0,
+          "size of the DMA window, or auto"),
+};
+SECTION(lend, "lend",
+        "A member of `lend`. It has no name: paths of changes number it.");
+
+static const TopoKey workload_keys[] = {
+    RANGE("seed", INT, "1", "0", NULL, 0, "of all random streams"),
+    RANGE("warmup", TIME, "0ps", NULL, "1000s", 0,
+          "statistics begin after this time"),
+    RANGE("stop", TIME, NULL, "1ps", "1000s", 0,
+          "end of the run; without it when all flows are done"),
+    MAY("flows", LIST, NULL, "what moves; keys depend on `kind`"),
+};
+SECTION(workload, "workload", "`workload:`.");
+
+#define FLOW(KIND, HELP)                                                       \
+    NEEDS("name", NAME, "its name"),                                           \
+        WORD("kind", NULL, "copy|dma|mmio|path", REQUIRED, HELP),              \
+        RANGE("start", TIME, "0ps", NULL, "1000s", 0, "when it begins")
+
+#define DIRECTION(HELP) WORD("direction", NULL, "read|write", REQUIRED, HELP)
+
+static const TopoKey flow_copy_keys[] = {
+    FLOW("copy", "copy"),
+    NEEDS("device", REF, "`host.device`: whose engine copies"),
+    DIRECTION("read: from the buffer into the device; write: the other way"),
+    NEEDS("buffer", REF, "`host.ram`, `host.device` or `host.device.bar1`"),
+    MAY("driver", REF, NULL,
+        "host whose CPU runs the driver; without it the borrower, or the "
+        "device's own"),
+    RANGE("size", BYTES, NULL, "1B", "1TiB", REQUIRED, "of one copy"),
+    RANGE("copies", INT, "1", "1", "1000000000", 0, "how many"),
+    MAY("queued", BOOL, "on",
+        "on: all are handed over at once; off: each when the last is done"),
+};
+
+static const TopoKey flow_dma_keys[] = {
+    FLOW("dma", "dma"),
+    NEEDS("device", REF, "`host.device`: whose engine it is"),
+    DIRECTION("what the device does"),
+    NEEDS("target", REF, "`host.ram`, `host.device` or `host.device.bar1`"),
+    RANGE("size", BYTES, NULL, "1B", "1GiB", REQUIRED, "of one operation"),
+    RANGE("total", BYTES, NULL, "1B", "1024TiB", 0,
+          "bytes in all, a multiple of `size`; or `count`, or neither with "
+          "the workload's `stop`"),
+    RANGE("count", INT, NULL, "1", "1000000000000", 0, "operations in all"),
+    RANGE("outstanding", INT, "0", "0", "65536", 0,
+          "operations in flight; 0: as the device can"),
+    WORD("pattern", "sequential", "sequential|random", 0, "of addresses"),
+    RANGE("working_set", BYTES, NULL, "1B", "1024TiB", 0,
+          "addresses wrap within this size; without it the whole target"),
+    WORD("arrivals", "closed", "closed|periodic|poisson", 0,
+         "closed: an operation when another is done"),
+    RANGE("interval", TIME, NULL, "1ps", "1000s", 0,
+          "between arrivals (mean), unless they are closed"),
+};
+
+static const TopoKey flow_mmio_keys[] = {
+    FLOW("mmio", "mmio"),
+    NEEDS("host", REF, "whose CPU it is"),
+    DIRECTION("what the CPU does"),
+    NEEDS("target", REF, "`host.ram`, `host.device` or `host.device.bar1`"),
+    RANGE("size", BYTES, "8B", "1B", "64B", 0, "of one access"),
+    RANGE("count", INT, "1", "1", "1000000000000", 0, "accesses in all"),
+};
+
+static const TopoKey flow_path_keys[] = {
+    FLOW("path", "path"),
+    NEEDS("from", REF, "`host.device` or `host.cpu`"),
+    NEEDS("to", REF, "`host.ram`, `host.device` or `host.device.bar1`"),
+    MAY("via", REF, NULL, "`host.ram` in which the data rests between"),
+    WORD("direction", "write", "read|write", 0, "what travels"),
+    RANGE("size", BYTES, "4B", "1B", "4096B", 0, "of the payload"),
+};
+
+const TopoSection topo_sections_flow[TOPO_FLOW_N_KINDS] = {
+    {"copy flow", "A driver has a device's DMA engine copy.", flow_copy_keys,
+     G_N_ELEMENTS(flow_copy_keys)},
+    {"dma flow", "A device reads or writes by itself.", flow_dma_keys,
+     G_N_ELEMENTS(flow_dma_keys)},
+    {"mmio flow", "A CPU reads or writes.", flow_mmio_keys,
+     G_N_ELEMENTS(flow_mmio_keys)},
+    {"path flow", "One TLP through an idle fabric.", flow_path_keys,
+     G_N_ELEMENTS(flow_path_keys)},
+};
+
+static const TopoKey variant_keys[] = {
+    NEEDS("name", NAME, "its name"),
+    MAY("set", CHANGES, NULL, "paths and the values they get"),
+};
+SECTION(variant, "variant", "A member of `variants`.");
+
+static const TopoKey axis_keys[] = {
+    NEEDS("name", NAME, "its name"),
+    MAY("set", TREE, NULL,
+        "a path, or a list of paths, that gets each value; not needed if all "
+        "values are maps"),
+    MAY("values", TREE, NULL,
+        "a list of values, or of maps {label: text, set: {path: value}}"),
+    MAY("from", REF, NULL, "first value; instead of `values`"),
+    MAY("to", REF, NULL, "limit of the values, itself included"),
+    RANGE("times", INT, NULL, "2", "1000000", 0,
+          "each value is so many times the last"),
+    MAY("step", REF, NULL, "or so much more than it"),
+};
+SECTION(axis, "axis", "A member of `sweep`.");
+
+static const TopoKey axis_value_keys[] = {
+    NEEDS("label", TEXT, "what results call it"),
+    NEEDS("set", CHANGES, "paths and the values they get"),
+};
+SECTION(axis_value, "axis value", "A value of an axis that is a map.");
+
+static const TopoKey measure_keys[] = {
+    LIST("columns", column, REQUIRED, "the columns of the CSV, in order"),
+};
+SECTION(measure, "measure", "`measure:`.");
+
+static const TopoKey column_keys[] = {
+    NEEDS("name", NAME, "its name"),
+    NEEDS("from", REF,
+          "`variant`, `axis.NAME`, `flow.NAME.METRIC`, `fabric.METRIC` or "
+          "`element.HOST.NAME.METRIC`; a metric may end in .mean .p50 .p99 "
+          ".min .max"),
+    MAY("scale", DECIMAL, "1", "the value is divided by this"),
+    RANGE("digits", INT, NULL, "0", "9", 0,
+          "decimals; without it a whole number"),
+};
+SECTION(column, "column", "A member of `columns`.");
+
+static const TopoKey compare_keys[] = {
+    MAY("keys", REFS, NULL,
+        "columns that identify a point; without it those from variant and "
+        "axes"),
+    MAY("tolerance", TREE, NULL,
+        "largest relative difference: `1%` for all columns, or a map of "
+        "columns to such; 0% where nothing is said"),
+};
+SECTION(compare, "compare", "`compare:`.");
+
+static const TopoKey plot_keys[] = {
+    MAY("title", TEXT, NULL, "without it the scenario's name"),
+    NEEDS("x", REF, "a column"),
+    NEEDS("y", REF, "a column"),
+    MAY("curves", REF, NULL, "a column: a curve for each of its values"),
+    MAY("panels", REF, NULL, "a column: a panel for each of its values"),
+    WORD("x_scale", "linear", "linear|log2|log10", 0, "of the x axis"),
+    WORD("y_scale", "linear", "linear|log2|log10", 0, "of the y axis"),
+    MAY("x_label", TEXT, NULL, "without it the column's name"),
+    MAY("y_label", TEXT, NULL, "the same"),
+    MAY("published", TEXT, NULL,
+        "path of a CSV with published values, from the file's directory"),
+};
+SECTION(plot, "plot", "`plot:`.");
+
+static const TopoKey profile_keys[] = {
+    WORD("kind", NULL, "cpu|switch|ntb|gpu|endpoint", 0,
+         "what it is; unless it has a `base` or overrides a profile"),
+    MAY("base", REF, NULL, "a part whose numbers it takes over"),
+    MAY("description", TEXT, NULL, "a sentence for people"),
+    MAY("sources", TREE, NULL,
+        "a map of keys to where their numbers come from; a profile in a "
+        "directory of parts must have one for each key (or group) it gives"),
+};
+SECTION(profile, "part", "Keys of a part of any kind.");

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* Ends of transfers: "host.ram", "host.cpu", "host.device.bar0". */
+#include <string.h>
+
+#include "topo_load_priv.h"
+
+static bool fail(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static bool fail(GError **error, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    if (error != NULL) {
+        *error =
+            g_error_new_valist(TOPO_ERROR, TOPO_ERROR_SYNTAX, format, args);
+    }
+    va_end(args);
+    return false;
+}
+
+static bool parse_bar(const TopoDevice *device, const char *text, int *ret_bar,
+                      GError **error)
+{
+    const TopoBar *bars;
+    unsigned i, n;
+
+    if (device->part == NULL) {
+        return fail(error, "%s has no part", device->path);
+    }
+    bars = topo_part_bars(device->part, &n);
+    for (i = 0; i < n; i++) {
+        char name[] = {'b', 'a', 'r', (char)('0' + bars[i].number), '\0'};
+
+        if (strcmp(text, name) == 0) {
+            *ret_bar = (int)bars[i].number;
+            return true;
+        }
+    }
+    if (n == 0) {
+        return fail(error, "%s has no BAR; name another target", device->path);
+    }
+    return fail(error, "%s has no '%s'; its first is bar%u", device->path, text,
+                bars[0].number);
+}
+
+static bool find_in_host(const TopoLoaded *loaded, TopoHost *host,
+                         const char *name, const char *bar,
+                         TopoTarget *ret_target, GError **error)
+{
+    TopoTarget target = {.host = host, .bar = -1};
+    g_autofree char *path = g_strconcat(host->name, ".", name, NULL);
+    g_autoptr(GPtrArray) names = NULL;
+    g_autofree char *hint = NULL;
+    unsigned i;
+
+    if (bar == NULL && strcmp(name, "ram") == 0) {
+        target.kind = TOPO_TARGET_RAM;
+        *ret_target = target;
+        return true;
+    }
+    if (bar == NULL && strcmp(name, "cpu") == 0) {
+        target.kind = TOPO_TARGET_CPU;
+        *ret_target = target;
+        return true;
+    }
+    target.kind = TOPO_TARGET_DEVICE;
+    target.device = g_hash_table_lookup(loaded->devices, path);
+    if (target.device != NULL) {
+        if (bar != NULL && !parse_bar(target.device, bar, &target.bar, error)) {
+            return false;
+        }
+        *ret_target = target;
+        return true;
+    }
+    names = g_ptr_array_new();
+    g_ptr_array_add(names, (void *)"ram");
+    g_ptr_array_add(names, (void *)"cpu");
+    for (i = 0; i < host->devices->len; i++) {
+        const TopoDevice *device = g_ptr_array_index(host->devices, i);
+
+        if (device->name != NULL) {
+            g_ptr_array_add(names, device->name);
+        }
+    }
+    hint = topo_suggest(name, names);
+    return fail(error, "host %s has no '%s'%s", host->name, name, hint);
+}
+
+bool topo_find_target(const TopoDescription *description, const char *text,
+                      TopoTarget *ret_target, GError **error)
+{
+    const TopoLoaded *loaded = (const TopoLoaded *)description;
+    g_auto(GStrv) words = g_strsplit(text, ".", -1);
+    unsigned n = g_strv_length(words);
+    TopoHost *host;
+
+    if (n < 2 || n > 3) {
+        return fail(error,
+                    "'%s' is no end of a transfer; write host.ram, host.cpu, "
+                    "host.device or host.device.bar0",
+                    text);
+    }
+    host = g_hash_table_lookup(loaded->hosts, words[0]);
+    if (host == NULL) {
+        g_autoptr(GPtrArray) names = topo_load_names(loaded->hosts);
+        g_autofree char *hint = topo_suggest(words[0], names);
+
+        return fail(error, "unknown host '%s'%s", words[0], hint);
+    }
+    return find_in_host(loaded, host, words[1], words[2], ret_target, error);
+}

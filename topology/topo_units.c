@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+#include "topo_units.h"
+
+#include <string.h>
+
+#include "topo_error.h"
+
+typedef struct Suffix {
+    const char *text;
+    int64_t factor; /* of the base unit */
+} Suffix;
+
+#define KIB  (INT64_C(1) << 10)
+#define MIB  (INT64_C(1) << 20)
+#define GIB  (INT64_C(1) << 30)
+#define TIB  (INT64_C(1) << 40)
+#define KILO INT64_C(1000)
+#define MEGA INT64_C(1000000)
+#define GIGA INT64_C(1000000000)
+#define TERA INT64_C(1000000000000)
+
+/* Rising factors: the printer takes the last one that fits. */
+static const Suffix time_suffixes[] = {
+    {"ps", 1}, {"ns", KILO}, {"us", MEGA}, {"ms", GIGA}, {"s", TERA}, {NULL, 0},
+};
+static const Suffix bytes_suffixes[] = {
+    {"B", 1},     {"kB", KILO}, {"KiB", KIB}, {"MB", MEGA}, {"MiB", MIB},
+    {"GB", GIGA}, {"GiB", GIB}, {"TB", TERA}, {"TiB", TIB}, {NULL, 0},
+};
+static const Suffix rate_suffixes[] = {
+    {"B/s", 1},     {"kB/s", KILO}, {"KiB/s", KIB}, {"MB/s", MEGA},
+    {"MiB/s", MIB}, {"GB/s", GIGA}, {"GiB/s", GIB}, {"TB/s", TERA},
+    {"TiB/s", TIB}, {NULL, 0},
+};
+static const Suffix speed_suffixes[] = {{"GT/s", KILO}, {NULL, 0}};
+static const Suffix distance_suffixes[] = {
+    {"mm", 1}, {"cm", 10}, {"m", KILO}, {NULL, 0}};
+
+typedef struct UnitInfo {
+    const Suffix *suffixes;
+    const char *accepted;
+    const char *example; /* what an example is made of: a suffix */
+} UnitInfo;
+
+static const UnitInfo units[] = {
+    [TOPO_UNIT_NONE] = {NULL, "no unit", ""},
+    [TOPO_UNIT_TIME] = {time_suffixes, "ps, ns, us, ms, s", "ns"},
+    [TOPO_UNIT_BYTES] = {bytes_suffixes,
+                         "B, KiB, MiB, GiB, TiB, kB, MB, GB, TB", "KiB"},
+    [TOPO_UNIT_RATE] = {rate_suffixes,
+                        "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, "
+                        "TiB/s",
+                        "GB/s"},
+    [TOPO_UNIT_SPEED] = {speed_suffixes,
+                         "2.5GT/s, 5.0GT/s, 8.0GT/s, 16.0GT/s, 32.0GT/s",
+                         "GT/s"},
+    [TOPO_UNIT_WIDTH] = {NULL, "x1, x2, x4, x8, x16", "x"},
+    [TOPO_UNIT_DISTANCE] = {distance_suffixes, "mm, cm, m", "m"},
+    [TOPO_UNIT_ADDRESS] = {bytes_suffixes,
+                           "0x..., B, KiB, MiB, GiB, TiB, kB, MB, GB, TB",
+                           "GiB"},
+};
+
+/* digits / 10^places, exactly. */
+typedef struct Decimal {
+    unsigned __int128 digits;
+    unsigned places;
+} Decimal;
+
+/* 10^18 fits 63 bits; more digits than that are no quantity of ours. */
+#define DIGITS_MAX 18
+
+const char *topo_units_accepted(TopoUnit unit)
+{
+    return units[unit].accepted;
+}
+
+static bool fail(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static bool fail(GError **error, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    if (error != NULL) {
+        *error =
+            g_error_new_valist(TOPO_ERROR, TOPO_ERROR_SYNTAX, format, args);
+    }
+    va_end(args);
+    return false;
+}
+
+/* Reads digits with an optional fraction; *ret_end is what follows. */
+static bool scan_decimal(const char *text, Decimal *ret_decimal,
+                         const char **ret_end)
+{
+    Decimal decimal = {0, 0};
+    unsigned n = 0;
+    bool fraction = false;
+
+    if (!g_ascii_isdigit(*text)) {
+        return false;
+    }
+    for (; g_ascii_isdigit(*text) ||
+           (*text == '.' && !fraction && g_ascii_isdigit(text[1]));
+         text++) {
+        if (*text == '.') {
+            fraction = true;
+            continue;
+        }
+        /* Leading zeros are no digits. */
+        n += decimal.digits > 0 || *text != '0';
+        if (n > DIGITS_MAX || decimal.places == DIGITS_MAX) {
+            return false;
+        }
+        decimal.digits = decimal.digits * 10 + (unsigned)(*text - '0');
+        decimal.places += fraction;
+    }
+    *ret_decimal = decimal;
+    *ret_end = text;
+    return true;
+}
+
+static unsigned __int128 power_of_ten(unsigned exponent)
+{
+    unsigned __int128 power = 1;
+
+    while (exponent-- > 0) {
+        power *= 10;
+    }
+    return power;
+}
+
+static bool scale_decimal(const Decimal *decimal, int64_t factor,
+                          const char *text, int64_t *ret_value, GError **error)
+{
+    unsigned __int128 value = decimal->digits * (unsigned __int128)factor;
+    unsigned __int128 divisor = power_of_ten(decimal->places);
+
+    if (value % divisor != 0) {
+        return fail(error, "%s is no whole number of the smallest unit", text);
+    }
+    value /= divisor;
+    if (value > INT64_MAX) {
+        return fail(error, "%s is too large", text);
+    }
+    *ret_value = (int64_t)value;
+    return true;
+}
+
+static bool parse_hex(const char *text, int64_t *ret_value, GError **error)
+{
+    uint64_t value = 0;
+    const char *p;
+
+    if (text[2] == '\0') {
+        return fail(error, "'%s' is no number", text);
+    }
+    for (p = text + 2; *p != '\0'; p++) {
+        if (!g_ascii_isxdigit(*p)) {
+            return fail(error, "'%s' is no hexadecimal number", text);
+        }
+        if (value > INT64_MAX >> 4) {
+            return fail(error, "%s is too large", text);
+        }
+        value = value << 4 | (unsigned)g_ascii_xdigit_value(*p);
+    }
+    *ret_value = (int64_t)value;
+    return true;
+}
+
+static bool parse_width(const char *text, int64_t *ret_value, GError **error)
+{
+    static const int64_t widths[] = {1, 2, 4, 8, 16};
+    Decimal decimal;
+    const char *end;
+    unsigned i;
+
+    if (text[0] == 'x' && scan_decimal(text + 1, &decimal, &end) &&
+        *end == '\0' && decimal.places == 0) {
+        for (i = 0; i < G_N_ELEMENTS(widths); i++) {
+            if (decimal.digits == (unsigned __int128)widths[i]) {
+                *ret_value = widths[i];
+                return true;
+            }
+        }
+    }
+    return fail(error, "'%s' is no link width; write one of %s", text,
+                units[TOPO_UNIT_WIDTH].accepted);
+}
+
+static bool parse_suffixed(TopoUnit unit, const char *text, int64_t *ret_value,
+                           GError **error)
+{
+    const Suffix *suffix;
+    Decimal decimal;
+    const char *end;
+
+    if (!scan_decimal(text, &decimal, &end)) {
+        return fail(error,
+                    "'%s' is no quantity; write a number and a unit "
+                    "(%s)",
+                    text, units[unit].accepted);
+    }
+    if (*end == '\0') {
+        return fail(error, "%s has no unit; write for example %s%s (%s)", text,
+                    text, units[unit].example, units[unit].accepted);
+    }
+    for (suffix = units[unit].suffixes; suffix->text != NULL; suffix++) {
+        if (strcmp(suffix->text, end) == 0) {
+            return scale_decimal(&decimal, suffix->factor, text, ret_value,
+                                 error);
+        }
+    }
+    return fail(error, "'%s' in %s is no unit here; write one of %s", end, text,
+                units[unit].accepted);
+}
+
+static bool parse_speed(const char *text, int64_t *ret_value, GError **error)
+{
+    static const int64_t speeds[] = {2500, 5000, 8000, 16000, 32000};
+    int64_t value;
+    unsigned i;
+
+    if (!parse_suffixed(TOPO_UNIT_SPEED, text, &value, error)) {
+        return false;
+    }
+    for (i = 0; i < G_N_ELEMENTS(speeds); i++) {
+        if (value == speeds[i]) {
+            *ret_value = value;
+            return true;
+        }
+    }
+    return fail(error, "%s is no link speed; write one of %s", text,
+                units[TOPO_UNIT_SPEED].accepted);
+}
+
+static bool parse_plain(const char *text, int64_t *ret_value, GError **error)
+{
+    Decimal decimal;
+    const char *end;
+
+    if (!scan_decimal(text, &decimal, &end)) {
+        return fail(error, "'%s' is no whole number", text);
+    }
+    if (*end != '\0') {
+        return fail(error, "'%s' is no whole number; write it without a unit",
+                    text);
+    }
+    return scale_decimal(&decimal, 1, text, ret_value, error);
+}
+
+bool topo_units_parse(TopoUnit unit, const char *text, int64_t *ret_value,
+                      GError **error)
+{
+    bool is_hex = text[0] == '0' && text[1] == 'x';
+
+    switch (unit) {
+    case TOPO_UNIT_NONE:
+        return is_hex ? parse_hex(text, ret_value, error)
+                      : parse_plain(text, ret_value, error);
+    case TOPO_UNIT_ADDRESS:
+        return is_hex ? parse_hex(text, ret_value, error)
+                      : parse_suffixed(unit, text, ret_value, error);
+    case TOPO_UNIT_WIDTH:
+        return parse_width(text, ret_value, error);
+    case TOPO_UNIT_SPEED:
+        return parse_speed(text, ret_value, error);
+    case TOPO_UNIT_TIME:
+    case TOPO_UNIT_BYTES:
+    case TOPO_UNIT_RATE:
+    case TOPO_UNIT_DISTANCE:
+        return parse_suffixed(unit, text, ret_value, error);
+    }
+    g_assert_not_reached();
+}
+
+bool topo_units_parse_any(const char *text, TopoUnit *ret_unit,
+                          int64_t *ret_value)
+{
+    static const TopoUnit order[] = {
+        TOPO_UNIT_NONE,  TOPO_UNIT_TIME,  TOPO_UNIT_BYTES,    TOPO_UNIT_RATE,
+        TOPO_UNIT_SPEED, TOPO_UNIT_WIDTH, TOPO_UNIT_DISTANCE,
+    };
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(order); i++) {
+        if (topo_units_parse(order[i], text, ret_value, NULL)) {
+            *ret_unit = order[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+static char *format_decimal(const Suffix *suffixes, int64_t value)
+{
+    const Suffix *best = suffixes;
+    const Suffix *suffix;
+    char fraction[DIGITS_MAX + 1];
+    int64_t rest;
+    unsigned n = 0;
+
+    for (suffix = suffixes; suffix->text != NULL; suffix++) {
+        if (value >= suffix->factor) {
+            best = suffix;
+        }
+    }
+    for (rest = value % best->factor; rest > 0 && n < DIGITS_MAX; n++) {
+        /* factor <= 10^12, so this cannot overflow. */
+        rest *= 10;
+        fraction[n] = (char)('0' + rest / best->factor);
+        rest %= best->factor;
+    }
+    fraction[n] = '\0';
+    return g_strdup_printf("%" G_GINT64_FORMAT "%s%s%s", value / best->factor,
+                           n > 0 ? "." : "", fraction, best->text);
+}
+
+static char *format_rate(int64_t value)
+{
+    static const Suffix decimal[] = {{"B/s", 1},     {"kB/s", KILO},
+                                     {"MB/s", MEGA}, {"GB/s", GIGA},
+                                     {"TB/s", TERA}, {NULL, 0}};
+
+    return format_decimal(decimal, value);
+}
+
+static char *format_bytes(int64_t value)
+{
+    static const Suffix binary[] = {
+        {"TiB", TIB}, {"GiB", GIB}, {"MiB", MIB}, {"KiB", KIB}, {"B", 1}};
+    unsigned i = 0;
+
+    while (value % binary[i].factor != 0 || value < binary[i].factor) {
+        if (binary[i].factor == 1) {
+            break;
+        }
+        i++;
+    }
+    return g_strdup_printf("%" G_GINT64_FORMAT "%s", value / binary[i].factor,
+                           binary[i].text);
+}
+
+char *topo_units_format(TopoUnit unit, int64_t value)
+{
+    static const Suffix metres[] = {{"mm", 1}, {"m", KILO}, {NULL, 0}};
+
+    switch (unit) {
+    case TOPO_UNIT_NONE:
+        return g_strdup_printf("%" G_GINT64_FORMAT, value);
+    case TOPO_UNIT_TIME:
+        return format_decimal(time_suffixes, value);
+    case TOPO_UNIT_BYTES:
+        return format_bytes(value);
+    case TOPO_UNIT_RATE:
+        return format_rate(value);
+    case TOPO_UNIT_SPEED:
+        return g_strdup_printf("%" G_GINT64_FORMAT ".%" G_GINT64_FORMAT "GT/s",
+                               value / 1000, value % 1000 / 100);
+    case TOPO_UNIT_WIDTH:
+        return g_strdup_printf("x%" G_GINT64_FORMAT, value);
+    case TOPO_UNIT_DISTANCE:
+        return format_decimal(metres, value);
+    case TOPO_UNIT_ADDRESS:
+        return g_strdup_printf("0x%" G_GINT64_MODIFIER "x", (guint64)value);
+    }
+    g_assert_not_reached();
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        uint64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
+                              int64_t *ret_den, GError **error)
+{
+    unsigned __int128 num, den;
+    unsigned exponent = 0;
+    uint64_t divisor;
+    Decimal decimal;
+    const char *end;
+
+    if (!scan_decimal(text, &decimal, &end)) {
+        return fail(error, "'%s' is no number; write for example 1.024e9",
+                    text);
+    }
+    if ((*end == 'e' || *end == 'E') && g_ascii_isdigit(end[1])) {
+        for (end++; g_ascii_isdigit(*end) && exponent <= DIGITS_MAX; end++) {
+            exponent = exponent * 10 + (unsigned)(*end - '0');
+        }
+    }
+    if (*end != '\0' || exponent > DIGITS_MAX) {
+        return fail(error, "'%s' is no number; write for example 1.024e9",
+                    text);
+    }
+    if (decimal.digits == 0) {
+        return fail(error, "%s is not positive", text);
+    }
+    /* Both below 10^36, and cancelled as far as powers of ten go. */
+    num = decimal.digits;
+    den = 1;
+    if (exponent >= decimal.places) {
+        num *= power_of_ten(exponent - decimal.places);
+    } else {
+        den = power_of_ten(decimal.places - exponent);
+    }
+    if (num > INT64_MAX) {
+        return fail(error, "%s is too large", text);
+    }
+    divisor = common_divisor((uint64_t)num, (uint64_t)den);
+    *ret_num = (int64_t)(num / divisor);
+    *ret_den = (int64_t)(den / divisor);
+    return true;
+}
