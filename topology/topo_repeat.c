@@ -180,7 +180,7 @@ static bool append_value(const char *text, size_t length, const Index *scope,
                          GString *out, const char **ret_problem)
 {
     g_autofree char *copy = g_strndup(text, length);
-    Expression e = {copy, scope, 0, NULL};
+    Expression e = {.next = copy, .scope = scope};
     int64_t value = parse_sum(&e);
 
     if (e.problem == NULL && peek(&e) != '\0') {
@@ -364,7 +364,7 @@ static TopoNode *expand(Expander *expander, const TopoNode *node,
 
 TopoNode *topo_repeat_expand(const TopoNode *node, TopoErrors *errors)
 {
-    Expander expander = {errors, 0, true};
+    Expander expander = {.errors = errors, .good = true};
     TopoNode *copy = expand(&expander, node, NULL, false);
 
     if (!expander.good) {
