@@ -436,7 +436,8 @@ static void dot_links(GString *out, FabComponent *component, unsigned number,
         if (!is_upper_end(port, number, peer_number)) {
             continue;
         }
-        g_string_append_printf(out, "    n%u -- n%u [label=\"", number,
+        /* The blank keeps the text off the line. */
+        g_string_append_printf(out, "    n%u -- n%u [label=\" ", number,
                                peer_number);
         append_link(out, port);
         g_string_append(out,
@@ -453,7 +454,8 @@ void fab_write_dot(FabFabric *fabric, GString *out)
     components = fab_fabric_components(fabric, &count);
     g_string_append(
         out, "graph fabric {\n"
-             "    graph [fontname=\"sans-serif\", fontsize=13];\n"
+             "    graph [fontname=\"sans-serif\", fontsize=13, "
+             "ranksep=0.6];\n"
              "    node [shape=box, style=\"rounded,filled\", fontsize=11, "
              "fontname=\"sans-serif\"];\n"
              "    edge [fontsize=9, fontname=\"sans-serif\"];\n");

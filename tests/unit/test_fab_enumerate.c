@@ -239,20 +239,22 @@ START_TEST(only_64bit_prefetchable_large_bars_go_high)
 END_TEST
 
 /*
- * Two windows of 9 MiB aligned to 8 and one of 2 MiB, from 0x80100000 on: the
- * first is at 0x80800000, the second at 0x81800000, and the third fits into
- * what was skipped before the first.
+ * Two windows of 9 MiB aligned to 8, one of 2 MiB and one of 1 MiB, from
+ * 0x80100000 on: the first is at 0x80800000, the second at 0x81800000, and the
+ * others find room in what was skipped before the first: the third at
+ * 0x80200000, so that the last has just its size left in front of it.
  */
 START_TEST(alignment_gaps_are_used)
 {
-    FabComponent *e[3];
+    static const uint64_t sizes[] = {8 * MIB, 8 * MIB, 2 * MIB, MIB};
+    FabComponent *e[4];
     unsigned i;
 
-    add_root(3);
+    add_root(4);
     fake_mmio(root)->low_base = 0x80100000;
-    for (i = 0; i < 3; i++) {
+    for (i = 0; i < 4; i++) {
         e[i] = add_endpoint(root, i, "h.e");
-        fake_bar(e[i], 0, i < 2 ? 8 * MIB : 2 * MIB, 0);
+        fake_bar(e[i], 0, sizes[i], 0);
     }
     fake_bar(e[0], 1, MIB, 0);
     fake_bar(e[1], 1, 128, 0);
@@ -262,6 +264,7 @@ START_TEST(alignment_gaps_are_used)
     ck_assert_uint_eq(e[1]->bars[0].addr, 0x81800000);
     ck_assert_uint_eq(e[1]->bars[1].addr, 0x82000000);
     ck_assert_uint_eq(e[2]->bars[0].addr, 0x80200000);
+    ck_assert_uint_eq(e[3]->bars[0].addr, 0x80100000);
 }
 END_TEST
 
