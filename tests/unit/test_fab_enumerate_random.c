@@ -16,6 +16,16 @@
 #define GIB    (UINT64_C(1) << 30)
 #define PREF64 (FAKE_64BIT | FAKE_PREF)
 #define BUSES  256
+#define PROBES 1000
+
+/* check's own writes a record to a file even when all is well; too slow where
+ * it is asked a million times. */
+#define must(condition)                                                        \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            ck_abort_msg("%s", #condition);                                    \
+        }                                                                      \
+    } while (0)
 
 static FabFabric *fabric;
 static FabComponent *root;
@@ -190,10 +200,10 @@ static FabComponent *follow(FabPort *port, FabBusAddr addr, unsigned *claims)
 
             here++;
             claimer = follow_bus(component, 1, addr, &inside);
-            ck_assert_uint_le(inside, 1);
+            must(inside <= 1);
         }
     }
-    ck_assert_uint_le(here, 1);
+    must(here <= 1);
     return claimer;
 }
 
@@ -207,19 +217,19 @@ static void check_address(const Seen *seen, FabBusAddr addr)
     for (i = 0; i < seen->components->len; i++) {
         FabComponent *claimer = find_claim(seen->components->pdata[i], addr);
 
-        ck_assert(!claimer || !owner);
+        must(!claimer || !owner);
         owner = claimer ? claimer : owner;
     }
     reached = follow_bus(root, 0, addr, &claims);
-    ck_assert_uint_le(claims, 1);
-    ck_assert_ptr_eq(reached, owner);
+    must(claims <= 1);
+    must(reached == owner);
 }
 
 static void check_all(Seen *seen)
 {
     const FabMmioParams *mmio = fake_mmio(root);
     Hull hulls[2] = {empty_hull, empty_hull};
-    unsigned i;
+    unsigned i, step;
 
     seen->next_bus = 1;
     for (i = 0; i < root->port_count; i++) {
@@ -238,7 +248,10 @@ static void check_all(Seen *seen)
             ck_assert_uint_lt(hulls[i].last - base, size_bytes);
         }
     }
-    for (i = 0; i < seen->probes->len; i++) {
+    /* Of large trees a share, spread over all of it; odd, for edges come in
+     * groups of four. */
+    step = (seen->probes->len / PROBES) | 1;
+    for (i = 0; i < seen->probes->len; i += step) {
         check_address(seen, g_array_index(seen->probes, FabBusAddr, i));
     }
 }
@@ -260,9 +273,9 @@ static void random_bars(GRand *rand, FabComponent *component, unsigned limit)
 }
 
 /* Hangs something below each port of @above from @first on, at most @depth
- * levels of it. */
+ * levels of it, with less than @width Downstream Ports a switch. */
 static void grow(GRand *rand, FabComponent *above, unsigned first,
-                 unsigned depth)
+                 unsigned depth, unsigned width)
 {
     unsigned i;
 
@@ -273,12 +286,13 @@ static void grow(GRand *rand, FabComponent *above, unsigned first,
             continue;
         }
         if (dice < 5 && depth > 0) {
-            FabComponent *sw = fake_component(fabric, FAB_KIND_SWITCH, "h.sw",
-                                              1 + g_rand_int_range(rand, 0, 5));
+            FabComponent *sw =
+                fake_component(fabric, FAB_KIND_SWITCH, "h.sw",
+                               1 + g_rand_int_range(rand, 0, width));
 
             fake_connect(above, i, sw, 0);
             random_bars(rand, sw, 2);
-            grow(rand, sw, 1, depth - 1);
+            grow(rand, sw, 1, depth - 1, width);
         } else {
             FabComponent *leaf = fake_component(
                 fabric, dice < 7 ? FAB_KIND_NTB : FAB_KIND_ENDPOINT, "h.leaf",
@@ -326,7 +340,7 @@ START_TEST(random_trees_obey_the_rules)
         .high_size = 16384 * GIB,
         .above_4g_bytes = UINT64_C(1) << g_rand_int_range(rand, 15, 22),
     };
-    grow(rand, root, 0, 4);
+    grow(rand, root, 0, 4, 2 + _i % 14);
     ok = fab_enumerate(root, &error);
     ck_assert_int_eq(ok, 1 + count_bridges(root, 0) <= BUSES);
     if (ok) {
@@ -343,7 +357,7 @@ static Suite *make_suite(void)
     TCase *tcase = tcase_create("enumerate");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, random_trees_obey_the_rules, 0, 200);
+    tcase_add_loop_test(tcase, random_trees_obey_the_rules, 0, 80);
     suite_add_tcase(suite, tcase);
     return suite;
 }
