@@ -9,8 +9,9 @@
 
 /*
  * Workloads. A flow moves something from one place of the fabric to another,
- * and measures. Flows are made after realize and begin by themselves when the
- * engine runs.
+ * and measures. Flows are made after realize, each under a name of its own,
+ * which also names its random stream; buffers and mappings are given out in the
+ * order in which flows are made. They begin with fab_flows_run().
  */
 typedef struct FabFlow FabFlow;
 
@@ -26,29 +27,44 @@ typedef enum FabArrivals {
     FAB_ARRIVALS_POISSON,  /* exponential intervals */
 } FabArrivals;
 
-/* A device's DMA engine writes to or reads from @target. */
+/*
+ * A device's DMA engine writes to or reads from @target. An operation begins
+ * when it arrives (closed: when it is ordered), and is over when all data are
+ * there (read) or the last TLP begins to leave the device (write).
+ */
 typedef struct FabDmaFlowParams {
     FabDevice *device;
     FabTlpType direction; /* FAB_TLP_MWR or FAB_TLP_MRD */
     FabTarget target;
     uint64_t size_bytes;    /* of an operation */
     uint64_t count;         /* operations */
-    uint32_t outstanding;   /* operations at a time; 0: as many as it takes to
-                               keep the engine busy */
-    bool random;            /* else in order of address */
+    uint32_t outstanding;   /* operations at a time, 65536 at most; later
+                               arrivals wait; 0: as many as it takes to keep
+                               the engine busy */
+    bool random;            /* any slot of size_bytes; else in order of address
+                               and round again */
     uint64_t working_set_bytes; /* operations fall into; 0: size_bytes*count,
-                                   at most what a BAR holds */
+                                   but (with more than one operation) no more
+                                   than 64 MiB or what a BAR holds */
     FabArrivals arrivals;
-    SimTime interval;
-    SimTime start;
+    SimTime interval;       /* mean, between arrivals */
+    SimTime start;          /* periodic: of the first; Poisson: of the time
+                               that passes until the first */
 } FabDmaFlowParams;
 
 /*
  * A driver on @driver's CPU has @device copy between its own memory and
  * @buffer: @copies commands are put in a ring in the driver's memory and the
  * device's doorbell is rung once (@queued) or for each. The device fetches each
- * command from the ring, moves the data, and writes a completion record to the
- * driver's memory, which the driver polls.
+ * command from the ring, moves the data, and after the last writes a completion
+ * record to the driver's memory, which the driver polls (core.poll is the mean
+ * of a uniform distribution from 0 on). The doorbell is at offset 0 of BAR 0.
+ *
+ * What is measured is what the device sees: from the begin of the fetch of the
+ * first command to the end of the last transfer, which for writes is when the
+ * completion record begins to leave behind them. The latency of a copy is that
+ * from fetch to end when @queued, and that from the doorbell until the driver
+ * knows otherwise.
  */
 typedef struct FabCopyFlowParams {
     FabDevice *device;
@@ -64,7 +80,11 @@ typedef struct FabCopyFlowParams {
     SimTime start;
 } FabCopyFlowParams;
 
-/* The CPU of @host writes to or reads from @target. */
+/*
+ * The CPU of @host writes to or reads from @target, one operation after the
+ * other, over at most a page. A write is over when it has left the CPU, see
+ * fab_root_write_then(), which is when the next begins.
+ */
 typedef struct FabMmioFlowParams {
     FabRoot *host;
     FabTlpType direction;
@@ -77,14 +97,17 @@ typedef struct FabMmioFlowParams {
 /* What a flow has measured since its warm-up was over. */
 typedef struct FabFlowResult {
     uint64_t operations;
-    uint64_t failed;          /* operations that ended with UR or CA */
-    uint64_t bytes;
-    SimTime begin, end;       /* first operation's begin, last one's end */
-    const SimHistogram *latency; /* of operations, in ps */
+    uint64_t failed;    /* of these, reads that ended with UR or CA; posted
+                           writes never learn */
+    uint64_t bytes;     /* of those that did not fail */
+    SimTime begin, end; /* first operation's begin, last one's end */
+    const SimHistogram *latency; /* of those that did not fail, in ps; the
+                                    flow's */
 } FabFlowResult;
 
 /* Makes a flow of @fabric (owned by it) named @name. Operations that begin
- * before @warmup are not measured. Fails as fab_reach() does. */
+ * before @warmup are not measured. Fails as fab_reach() does, and with
+ * FAB_ERROR_CONFIG when @params make no sense or a buffer does not fit. */
 FabFlow *fab_dma_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
                           const FabDmaFlowParams *params, GError **error);
 FabFlow *fab_copy_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
@@ -99,10 +122,10 @@ bool fab_flow_is_done(const FabFlow *flow);
 void fab_flow_result(const FabFlow *flow, FabFlowResult *ret_result);
 
 /*
- * Runs the engine until every flow of @fabric is done, or until @stop
- * (SIM_TIME_NONE: no limit). Returns false if nothing was left to happen and a
- * flow is not done: a deadlock, for which ret_stuck (nullable) gets the first
- * such flow.
+ * Starts the flows that have not been, and runs the engine until every flow of
+ * @fabric is done, or until @stop (SIM_TIME_NONE: no limit). Returns false if
+ * nothing was left to happen and a flow is not done: a deadlock, for which
+ * ret_stuck (nullable) gets the first such flow by name.
  */
 bool fab_flows_run(FabFabric *fabric, SimTime stop, FabFlow **ret_stuck);
 

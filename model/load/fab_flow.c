@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_flow_priv.h"
+
+#include <string.h>
+
+/* Buffers in memory are aligned to their size, but not beyond this. */
+#define ALIGN_LEAST (4u << 10)
+#define ALIGN_MOST  (2u << 20)
+
+/* The flows of a fabric. */
+typedef struct FlowList {
+    GPtrArray *flows; /* owned; by number */
+    GHashTable *by_name;
+    uint32_t running; /* started and not done */
+    uint32_t started;
+} FlowList;
+
+static void flow_free(void *data)
+{
+    FabFlow *flow = data;
+
+    sim_event_cancel(&flow->event);
+    sim_histogram_free(flow->latency);
+    g_free(flow->name);
+    flow->ops->free(flow);
+}
+
+static void list_free(void *data)
+{
+    FlowList *list = data;
+
+    g_hash_table_unref(list->by_name);
+    g_ptr_array_unref(list->flows);
+    g_free(list);
+}
+
+static FlowList *list_of(FabFabric *fabric)
+{
+    if (!fabric->flows) {
+        FlowList *list = g_new0(FlowList, 1);
+
+        list->flows = g_ptr_array_new_with_free_func(flow_free);
+        list->by_name = g_hash_table_new(g_str_hash, g_str_equal);
+        fabric->flows = list;
+        fabric->flows_free = list_free;
+    }
+    return fabric->flows;
+}
+
+/* ---- Making one ------------------------------------------------------ */
+
+bool fab_flow_check(FabFabric *fabric, const char *name, SimTime start,
+                    GError **error)
+{
+    const FlowList *list = list_of(fabric);
+
+    g_assert(fabric->realized);
+    if (g_hash_table_contains(list->by_name, name)) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "%s: there is a flow of this name already", name);
+        return false;
+    }
+    if (fabric->ranks + list->flows->len > SIM_RANK_MAX) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "%s: more components and flows than one simulation can "
+                    "rank",
+                    name);
+        return false;
+    }
+    if (start < 0 || start == SIM_TIME_NONE) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: never starts",
+                    name);
+        return false;
+    }
+    return true;
+}
+
+void fab_flow_init(FabFlow *flow, FabFabric *fabric, const FabFlowOps *ops,
+                   const char *name, SimTime warmup, SimTime start)
+{
+    FlowList *list = list_of(fabric);
+
+    flow->ops = ops;
+    flow->fabric = fabric;
+    flow->name = g_strdup(name);
+    flow->start = start;
+    flow->warmup = warmup;
+    flow->latency = sim_histogram_new();
+    flow->result.latency = flow->latency;
+    sim_random_init(&flow->random, fabric->seed, name);
+    g_ptr_array_add(list->flows, flow);
+    g_hash_table_insert(list->by_name, flow->name, flow);
+    flow->number = list->flows->len;
+}
+
+/* The BAR that @target means; -1 if it has none such. */
+static int target_bar(const FabTarget *target)
+{
+    const FabBar *bars = target->component->bars;
+    int largest = -1;
+
+    if (target->bar >= 0) {
+        return target->bar < FAB_BARS && bars[target->bar].size_bytes
+                   ? target->bar
+                   : -1;
+    }
+    for (int i = 0; i < FAB_BARS; i++) {
+        if (bars[i].size_bytes &&
+            (largest < 0 || bars[i].size_bytes > bars[largest].size_bytes)) {
+            largest = i;
+        }
+    }
+    return largest;
+}
+
+bool fab_target_room(const FabTarget *target, uint64_t *ret_bytes,
+                     GError **error)
+{
+    int bar;
+
+    if (target->component->kind == FAB_KIND_ROOT) {
+        *ret_bytes = UINT64_MAX;
+        return true;
+    }
+    bar = target_bar(target);
+    if (bar < 0) {
+        if (target->bar < 0) {
+            g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s has no BAR",
+                        target->component->name);
+        } else {
+            g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s has no BAR %d",
+                        target->component->name, target->bar);
+        }
+        return false;
+    }
+    *ret_bytes = target->component->bars[bar].size_bytes;
+    return true;
+}
+
+static uint64_t buffer_align(uint64_t size_bytes)
+{
+    uint64_t align = ALIGN_LEAST;
+
+    while (align < size_bytes && align < ALIGN_MOST) {
+        align *= 2;
+    }
+    return align;
+}
+
+bool fab_target_take(const FabTarget *target, uint64_t size_bytes,
+                     FabBusAddr *ret_addr, GError **error)
+{
+    FabComponent *component = target->component;
+    uint64_t room;
+
+    if (!fab_target_room(target, &room, error)) {
+        return false;
+    }
+    if (size_bytes > room) {
+        int bar = target_bar(target);
+
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "%s: BAR %d holds %" G_GUINT64_FORMAT
+                    " bytes, not %" G_GUINT64_FORMAT,
+                    component->name, bar, room, size_bytes);
+        return false;
+    }
+    if (component->kind != FAB_KIND_ROOT) {
+        *ret_addr = component->bars[target_bar(target)].addr;
+        return true;
+    }
+    if (!fab_root_alloc(fab_component_as_root(component), size_bytes,
+                        buffer_align(size_bytes), ret_addr)) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "%s: no room in memory for a buffer of %" G_GUINT64_FORMAT
+                    " bytes",
+                    component->name, size_bytes);
+        return false;
+    }
+    return true;
+}
+
+/* ---- Running --------------------------------------------------------- */
+
+bool fab_flow_count(FabFlow *flow, SimTime begin, uint64_t bytes,
+                    FabStatus status)
+{
+    FabFlowResult *result = &flow->result;
+
+    if (begin < flow->warmup) {
+        return false;
+    }
+    result->begin = result->operations ? MIN(result->begin, begin) : begin;
+    result->end = sim_engine_now(flow->fabric->engine);
+    result->operations++;
+    if (status != FAB_STATUS_SC) {
+        result->failed++;
+        return false;
+    }
+    result->bytes += bytes;
+    return true;
+}
+
+void fab_flow_finish(FabFlow *flow)
+{
+    FlowList *list = flow->fabric->flows;
+
+    g_assert(flow->started && !flow->done);
+    flow->done = true;
+    if (--list->running == 0) {
+        sim_engine_stop(flow->fabric->engine);
+    }
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const FabFlow *const *x = a;
+    const FabFlow *const *y = b;
+
+    return strcmp((*x)->name, (*y)->name);
+}
+
+/* Starts what is new. Ranks follow names, so that the order in which flows were
+ * made decides nothing. */
+static void flows_start(FabFabric *fabric, FlowList *list)
+{
+    unsigned count = list->flows->len - list->started;
+    SimTime now = sim_engine_now(fabric->engine);
+    FabFlow **flows;
+
+    if (count == 0) {
+        return;
+    }
+    flows = g_new(FabFlow *, count);
+    memcpy(flows, list->flows->pdata + list->started, count * sizeof(*flows));
+    qsort(flows, count, sizeof(*flows), compare_names);
+    for (unsigned i = 0; i < count; i++) {
+        FabFlow *flow = flows[i];
+
+        sim_event_init(&flow->event, fabric->engine, flow->ops->event,
+                       SIM_PRIORITY_NORMAL, fabric->ranks + list->started + i);
+        flow->started = true;
+        sim_event_schedule(&flow->event, MAX(flow->start, now));
+    }
+    g_free(flows);
+    list->started += count;
+    list->running += count;
+}
+
+bool fab_flows_run(FabFabric *fabric, SimTime stop, FabFlow **ret_stuck)
+{
+    FlowList *list = list_of(fabric);
+    FabFlow *stuck = NULL;
+
+    flows_start(fabric, list);
+    if (list->running == 0) {
+        return true;
+    }
+    if (stop == SIM_TIME_NONE) {
+        sim_engine_run(fabric->engine);
+    } else {
+        sim_engine_run_until(fabric->engine,
+                             MAX(stop, sim_engine_now(fabric->engine)));
+    }
+    if (list->running == 0 || sim_engine_pending(fabric->engine) > 0) {
+        return true;
+    }
+    for (unsigned i = 0; i < list->flows->len; i++) {
+        FabFlow *flow = list->flows->pdata[i];
+
+        if (!flow->done && (!stuck || strcmp(flow->name, stuck->name) < 0)) {
+            stuck = flow;
+        }
+    }
+    if (ret_stuck) {
+        *ret_stuck = stuck;
+    }
+    return false;
+}
+
+/* ---- What others may know -------------------------------------------- */
+
+const char *fab_flow_name(const FabFlow *flow)
+{
+    return flow->name;
+}
+
+uint32_t fab_flow_number(const FabFlow *flow)
+{
+    return flow->number;
+}
+
+bool fab_flow_is_done(const FabFlow *flow)
+{
+    return flow->done;
+}
+
+void fab_flow_result(const FabFlow *flow, FabFlowResult *ret_result)
+{
+    *ret_result = flow->result;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_flow_priv.h"
+
+/* The driver's memory: a page for the completion record, then the ring, which
+ * is a page (or one command, if that is larger). */
+#define PAGE_BYTES    4096u
+#define COMMAND_BYTES (64u << 10) /* no command is larger */
+#define RECORD_BYTES  4u
+#define DOORBELL_BAR  0
+
+/* What the flow's event stands for. */
+typedef enum CopyStep {
+    STEP_START,
+    STEP_FETCH, /* the device may fetch the next command */
+    STEP_MOVE,  /* it has set up the copy */
+    STEP_POLL,  /* the driver sees the completion record */
+} CopyStep;
+
+typedef struct CopyFlow {
+    FabFlow flow;
+    FabCopyFlowParams params;
+    CopyStep step;
+    FabBusAddr doorbell; /* as the driver's CPU sees it */
+    FabBusAddr ring;     /* as the device sees it */
+    uint32_t ring_slots;
+    unsigned doorbell_watch, record_watch;
+    FabDma command, move, record;
+    uint32_t finished; /* copies */
+    uint32_t left;     /* copies until the completion record */
+    SimTime rung_at;   /* the doorbell */
+    SimTime begin;     /* of the copy under way: its command's fetch */
+    bool measured;     /* the last copy was, and did not fail */
+} CopyFlow;
+
+static SimTime copy_now(const CopyFlow *self)
+{
+    return sim_engine_now(self->flow.fabric->engine);
+}
+
+static void step_at(CopyFlow *self, CopyStep step, SimTime time)
+{
+    self->step = step;
+    sim_event_schedule(&self->flow.event, time);
+}
+
+/* ---- The driver ------------------------------------------------------ */
+
+/* Doorbells and records bear the number of the flow: another of the same
+ * device has the same doorbell. */
+static void doorbell_ring(CopyFlow *self)
+{
+    self->rung_at = copy_now(self);
+    fab_root_write(self->params.driver, self->doorbell, RECORD_BYTES,
+                   self->flow.number, self->flow.number);
+}
+
+/* The completion record is in the driver's memory, which it polls. */
+static void record_visible(void *owner, FabBusAddr addr, uint64_t data)
+{
+    CopyFlow *self = owner;
+    SimTime poll = fab_root_params(self->params.driver)->core.poll;
+
+    if (data == self->flow.number) {
+        step_at(self, STEP_POLL,
+                copy_now(self) +
+                    sim_random_below(&self->flow.random, 2 * poll + 1));
+    }
+}
+
+static void record_seen(CopyFlow *self)
+{
+    if (!self->params.queued && self->measured) {
+        sim_histogram_add(self->flow.latency, copy_now(self) - self->rung_at);
+    }
+    if (self->finished == self->params.copies) {
+        fab_flow_finish(&self->flow);
+    } else {
+        doorbell_ring(self);
+    }
+}
+
+/* ---- The device ------------------------------------------------------ */
+
+static void doorbell_seen(void *owner, FabBusAddr addr, uint64_t data)
+{
+    CopyFlow *self = owner;
+    SimTime now = copy_now(self);
+
+    if (data != self->flow.number || self->left > 0) {
+        return;
+    }
+    self->left = self->params.queued ? self->params.copies : 1;
+    step_at(self, STEP_FETCH,
+            self->finished ? MAX(now, self->begin + self->params.least) : now);
+}
+
+static void command_fetch(CopyFlow *self)
+{
+    self->begin = copy_now(self);
+    self->command.addr =
+        self->ring + (FabBusAddr)(self->finished % self->ring_slots) *
+                         self->params.command_bytes;
+    fab_device_dma(self->params.device, &self->command);
+}
+
+static void copy_over(CopyFlow *self, FabStatus status)
+{
+    SimTime now = copy_now(self);
+
+    self->measured = fab_flow_count(&self->flow, self->begin,
+                                    self->params.size_bytes, status);
+    if (self->params.queued && self->measured) {
+        sim_histogram_add(self->flow.latency, now - self->begin);
+    }
+    self->finished++;
+    if (--self->left > 0) {
+        step_at(self, STEP_FETCH, MAX(now, self->begin + self->params.least));
+    } else {
+        fab_device_dma(self->params.device, &self->record);
+    }
+}
+
+static void command_done(FabDma *dma)
+{
+    CopyFlow *self = dma->owner;
+
+    if (dma->status != FAB_STATUS_SC) {
+        copy_over(self, dma->status);
+    } else {
+        step_at(self, STEP_MOVE, copy_now(self) + self->params.setup);
+    }
+}
+
+static void move_done(FabDma *dma)
+{
+    copy_over(dma->owner, dma->status);
+}
+
+static void record_done(FabDma *dma)
+{
+    CopyFlow *self = dma->owner;
+
+    /* What was written before it has left for good. */
+    if (self->params.direction == FAB_TLP_MWR && self->measured) {
+        self->flow.result.end = copy_now(self);
+    }
+}
+
+static void copy_event(SimEvent *event)
+{
+    CopyFlow *self = (CopyFlow *)fab_flow_of_event(event);
+
+    switch (self->step) {
+    case STEP_START:
+        doorbell_ring(self);
+        break;
+    case STEP_FETCH:
+        command_fetch(self);
+        break;
+    case STEP_MOVE:
+        fab_device_dma(self->params.device, &self->move);
+        break;
+    case STEP_POLL:
+        record_seen(self);
+        break;
+    }
+}
+
+static void copy_free(FabFlow *flow)
+{
+    CopyFlow *self = (CopyFlow *)flow;
+
+    fab_device_unwatch(self->params.device, self->doorbell_watch);
+    fab_root_unwatch(self->params.driver, self->record_watch);
+    g_free(self);
+}
+
+static const FabFlowOps copy_ops = {
+    .event = copy_event,
+    .free = copy_free,
+};
+
+/* ---- Set-up ---------------------------------------------------------- */
+
+static bool check_params(const char *name, const FabCopyFlowParams *params,
+                         GError **error)
+{
+    const FabComponent *device = fab_device_component(params->device);
+    const char *wrong = NULL;
+
+    if (params->direction != FAB_TLP_MWR && params->direction != FAB_TLP_MRD) {
+        wrong = "neither writes nor reads";
+    } else if (params->size_bytes == 0) {
+        wrong = "copies of 0 bytes";
+    } else if (params->copies == 0) {
+        wrong = "no copies";
+    } else if (params->command_bytes == 0 ||
+               params->command_bytes > COMMAND_BYTES) {
+        wrong = "a command takes 1 to 65536 bytes";
+    } else if (params->setup < 0 || params->least < 0) {
+        wrong = "a copy takes less than no time";
+    } else if (device->bars[DOORBELL_BAR].size_bytes < RECORD_BYTES) {
+        wrong = "the device has no BAR 0 for its doorbell";
+    }
+    if (wrong) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s", name, wrong);
+    }
+    return !wrong;
+}
+
+/* Where everything is, and how the others reach it. */
+typedef struct CopyPlaces {
+    FabBusAddr doorbell; /* as the CPU sees it */
+    FabBusAddr own;      /* record and ring in the driver's memory */
+    FabBusAddr ring;     /* the same, as the device sees it */
+    FabBusAddr buffer;   /* as the device sees it */
+    uint32_t ring_slots;
+} CopyPlaces;
+
+static bool find_places(const FabCopyFlowParams *params, CopyPlaces *places,
+                        GError **error)
+{
+    FabComponent *device = fab_device_component(params->device);
+    FabComponent *driver = fab_root_component(params->driver);
+    FabTarget own = {.component = driver};
+    uint64_t own_bytes;
+
+    places->ring_slots = MAX(PAGE_BYTES / params->command_bytes, 1);
+    own_bytes = PAGE_BYTES + places->ring_slots * params->command_bytes;
+    return fab_target_take(&own, own_bytes, &places->own, error) &&
+           fab_target_take(&params->buffer, params->size_bytes, &places->buffer,
+                           error) &&
+           fab_reach(driver, device, device->bars[DOORBELL_BAR].addr,
+                     RECORD_BYTES, &places->doorbell, error) &&
+           fab_reach(device, driver, places->own, own_bytes, &places->ring,
+                     error) &&
+           fab_reach(device, params->buffer.component, places->buffer,
+                     params->size_bytes, &places->buffer, error);
+}
+
+static void dmas_init(CopyFlow *self, const CopyPlaces *places)
+{
+    uint32_t number = self->flow.number;
+
+    self->command = (FabDma){
+        .type = FAB_TLP_MRD,
+        .size_bytes = self->params.command_bytes,
+        .flow = number,
+        .done = command_done,
+        .owner = self,
+    };
+    self->move = (FabDma){
+        .type = self->params.direction,
+        .addr = places->buffer,
+        .size_bytes = self->params.size_bytes,
+        .flow = number,
+        .done = move_done,
+        .owner = self,
+    };
+    self->record = (FabDma){
+        .type = FAB_TLP_MWR,
+        .addr = places->ring,
+        .size_bytes = RECORD_BYTES,
+        .data = number,
+        .flow = number,
+        .done = record_done,
+        .owner = self,
+    };
+}
+
+FabFlow *fab_copy_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
+                           const FabCopyFlowParams *params, GError **error)
+{
+    FabComponent *device = fab_device_component(params->device);
+    CopyPlaces places;
+    CopyFlow *self;
+
+    if (!fab_flow_check(fabric, name, params->start, error) ||
+        !check_params(name, params, error) ||
+        !find_places(params, &places, error)) {
+        return NULL;
+    }
+    self = g_new0(CopyFlow, 1);
+    self->params = *params;
+    self->doorbell = places.doorbell;
+    self->ring = places.ring + PAGE_BYTES;
+    self->ring_slots = places.ring_slots;
+    fab_flow_init(&self->flow, fabric, &copy_ops, name, warmup, params->start);
+    dmas_init(self, &places);
+    self->doorbell_watch =
+        fab_device_watch(params->device, device->bars[DOORBELL_BAR].addr,
+                         RECORD_BYTES, doorbell_seen, self);
+    self->record_watch = fab_root_watch(params->driver, places.own,
+                                        RECORD_BYTES, record_visible, self);
+    return &self->flow;
+}

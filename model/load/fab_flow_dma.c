@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_flow_priv.h"
+
+/* The working set of a flow that does not say: enough for any cache, little
+ * enough for any window. */
+#define WORKING_SET_BYTES (UINT64_C(64) << 20)
+
+#define OUTSTANDING_MAX 65536u
+
+typedef struct DmaOp {
+    FabDma dma;
+    SimTime begin;
+    struct DmaOp *next; /* free */
+} DmaOp;
+
+/*
+ * Operations that arrive while all are under way take no memory: the time of
+ * the next arrival is known, and those that are late are made up for as soon as
+ * an operation is over.
+ */
+typedef struct DmaFlow {
+    FabFlow flow;
+    FabDmaFlowParams params;
+    FabBusAddr base; /* as the device sees it */
+    uint64_t slots;
+    uint64_t next_slot;
+    uint64_t issued, finished;
+    SimTime next_arrival;
+    DmaOp *ops, *free;
+    bool issuing;
+} DmaFlow;
+
+static FabBusAddr next_addr(DmaFlow *self)
+{
+    uint64_t slot = self->next_slot;
+
+    if (self->params.random) {
+        slot = sim_random_below(&self->flow.random, self->slots);
+    } else if (++self->next_slot == self->slots) {
+        self->next_slot = 0;
+    }
+    return self->base + slot * self->params.size_bytes;
+}
+
+static SimTime next_interval(DmaFlow *self)
+{
+    return self->params.arrivals == FAB_ARRIVALS_POISSON
+               ? sim_random_exponential(&self->flow.random,
+                                        self->params.interval)
+               : self->params.interval;
+}
+
+/* Orders what has arrived, as long as there are operations free. */
+static void issue(DmaFlow *self)
+{
+    SimTime now = sim_engine_now(self->flow.fabric->engine);
+    bool closed = self->params.arrivals == FAB_ARRIVALS_CLOSED;
+
+    if (self->issuing) { /* a write was over at once: the loop goes on */
+        return;
+    }
+    self->issuing = true;
+    while (self->free && self->issued < self->params.count) {
+        DmaOp *op = self->free;
+
+        op->begin = now;
+        if (!closed) {
+            if (self->next_arrival > now) {
+                sim_event_reschedule(&self->flow.event, self->next_arrival);
+                break;
+            }
+            op->begin = self->next_arrival;
+            self->next_arrival += next_interval(self);
+        }
+        self->free = op->next;
+        self->issued++;
+        op->dma.addr = next_addr(self);
+        fab_device_dma(self->params.device, &op->dma);
+    }
+    self->issuing = false;
+}
+
+static void op_done(FabDma *dma)
+{
+    DmaOp *op = SIM_CONTAINER_OF(dma, DmaOp, dma);
+    DmaFlow *self = dma->owner;
+
+    if (fab_flow_count(&self->flow, op->begin, self->params.size_bytes,
+                       dma->status)) {
+        sim_histogram_add(self->flow.latency,
+                          self->flow.result.end - op->begin);
+    }
+    op->next = self->free;
+    self->free = op;
+    if (++self->finished == self->params.count) {
+        fab_flow_finish(&self->flow);
+    } else {
+        issue(self);
+    }
+}
+
+static void dma_event(SimEvent *event)
+{
+    DmaFlow *self = (DmaFlow *)fab_flow_of_event(event);
+
+    if (self->issued == 0 && self->next_arrival == SIM_TIME_NONE) {
+        self->next_arrival =
+            event->time + (self->params.arrivals == FAB_ARRIVALS_POISSON
+                               ? next_interval(self)
+                               : 0);
+    }
+    issue(self);
+}
+
+static void dma_free(FabFlow *flow)
+{
+    DmaFlow *self = (DmaFlow *)flow;
+
+    g_free(self->ops);
+    g_free(self);
+}
+
+static const FabFlowOps dma_ops = {
+    .event = dma_event,
+    .free = dma_free,
+};
+
+/* ---- Set-up ---------------------------------------------------------- */
+
+/*
+ * Operations that keep the engine busy. Reads: all its tags are in use, though
+ * the oldest operation lacks few data only. Writes: those whose latency runs
+ * while one is sent, and one more.
+ */
+static uint32_t enough_outstanding(const FabDmaFlowParams *params)
+{
+    const FabDeviceParams *device = fab_device_params(params->device);
+    uint64_t count;
+
+    if (params->direction == FAB_TLP_MRD) {
+        uint64_t requests = (params->size_bytes - 1) / device->read_bytes + 1;
+
+        count = (device->reads + requests - 1) / requests + 1;
+    } else {
+        const FabPort *port =
+            fab_component_port(fab_device_component(params->device), 0);
+        /* About: without encoding and overhead, so never too few. */
+        SimTime byte_ps =
+            (4000 >> (port->speed - FAB_SPEED_2_5GT)) / MAX(port->width, 1);
+        uint64_t send_ps = params->size_bytes * MAX(byte_ps, 1);
+
+        count = 2 + device->write_latency / send_ps;
+    }
+    return CLAMP(count, 2, OUTSTANDING_MAX);
+}
+
+/* Bytes that the operations fall into; 0 with an error set. */
+static uint64_t working_set(const char *name, const FabDmaFlowParams *params,
+                            GError **error)
+{
+    uint64_t bytes = params->working_set_bytes, room, all;
+
+    if (!fab_target_room(&params->target, &room, error)) {
+        return 0;
+    }
+    if (bytes == 0) {
+        all = params->count > WORKING_SET_BYTES / params->size_bytes
+                  ? MAX(WORKING_SET_BYTES, params->size_bytes)
+                  : params->count * params->size_bytes;
+        bytes = MAX(MIN(all, room), params->size_bytes);
+    }
+    if (bytes < params->size_bytes) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "%s: operations of %" G_GUINT64_FORMAT
+                    " bytes do not fit into a working set of %" G_GUINT64_FORMAT
+                    " bytes",
+                    name, params->size_bytes, bytes);
+        return 0;
+    }
+    return bytes;
+}
+
+static bool check_params(const char *name, const FabDmaFlowParams *params,
+                         GError **error)
+{
+    const char *wrong = NULL;
+
+    if (params->direction != FAB_TLP_MWR && params->direction != FAB_TLP_MRD) {
+        wrong = "neither writes nor reads";
+    } else if (params->size_bytes == 0) {
+        wrong = "operations of 0 bytes";
+    } else if (params->count == 0) {
+        wrong = "no operations";
+    } else if (params->outstanding > OUTSTANDING_MAX) {
+        wrong = "more than 65536 operations at a time";
+    } else if (params->arrivals != FAB_ARRIVALS_CLOSED &&
+               params->interval <= 0) {
+        wrong = "no interval between arrivals";
+    }
+    if (wrong) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s", name, wrong);
+    }
+    return !wrong;
+}
+
+static void ops_init(DmaFlow *self)
+{
+    const FabDmaFlowParams *params = &self->params;
+    uint32_t count =
+        params->outstanding ? params->outstanding : enough_outstanding(params);
+
+    count = MIN(count, params->count);
+    self->ops = g_new0(DmaOp, count);
+    for (uint32_t i = 0; i < count; i++) {
+        self->ops[i].dma = (FabDma){
+            .type = params->direction,
+            .size_bytes = params->size_bytes,
+            .flow = self->flow.number,
+            .done = op_done,
+            .owner = self,
+        };
+        self->ops[i].next = i + 1 < count ? &self->ops[i + 1] : NULL;
+    }
+    self->free = self->ops;
+}
+
+FabFlow *fab_dma_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
+                          const FabDmaFlowParams *params, GError **error)
+{
+    FabComponent *device = fab_device_component(params->device);
+    FabComponent *target = params->target.component;
+    uint64_t bytes;
+    FabBusAddr addr;
+    DmaFlow *self;
+
+    if (!fab_flow_check(fabric, name, params->start, error) ||
+        !check_params(name, params, error)) {
+        return NULL;
+    }
+    bytes = working_set(name, params, error);
+    if (bytes == 0 || !fab_target_take(&params->target, bytes, &addr, error) ||
+        !fab_reach(device, target, addr, bytes, &addr, error)) {
+        return NULL;
+    }
+    self = g_new0(DmaFlow, 1);
+    self->params = *params;
+    self->base = addr;
+    self->slots = bytes / params->size_bytes;
+    self->next_arrival = SIM_TIME_NONE;
+    fab_flow_init(&self->flow, fabric, &dma_ops, name, warmup, params->start);
+    ops_init(self);
+    return &self->flow;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_flow_priv.h"
+
+/* Operations go through this much of the target, and round again. */
+#define RANGE_BYTES 4096u
+
+typedef struct MmioFlow {
+    FabFlow flow;
+    FabMmioFlowParams params;
+    FabBusAddr base; /* as the CPU sees it */
+    uint32_t step_bytes;
+    uint32_t range_bytes;
+    uint64_t finished;
+    SimTime begin; /* of the one under way */
+} MmioFlow;
+
+static void next_begin(MmioFlow *self);
+
+static void op_over(MmioFlow *self, FabStatus status)
+{
+    if (fab_flow_count(&self->flow, self->begin, self->params.size_bytes,
+                       status)) {
+        sim_histogram_add(self->flow.latency,
+                          self->flow.result.end - self->begin);
+    }
+    if (++self->finished == self->params.count) {
+        fab_flow_finish(&self->flow);
+    } else {
+        next_begin(self);
+    }
+}
+
+static void write_over(void *owner)
+{
+    op_over(owner, FAB_STATUS_SC);
+}
+
+static void read_over(void *owner, FabStatus status)
+{
+    op_over(owner, status);
+}
+
+/* Neither way of the root's calls back from within. */
+static void next_begin(MmioFlow *self)
+{
+    const FabMmioFlowParams *params = &self->params;
+    FabBusAddr addr =
+        self->base + self->finished * self->step_bytes % self->range_bytes;
+
+    self->begin = sim_engine_now(self->flow.fabric->engine);
+    if (params->direction == FAB_TLP_MWR) {
+        fab_root_write_then(params->host, addr, params->size_bytes, 0,
+                            self->flow.number, write_over, self);
+    } else {
+        fab_root_read(params->host, addr, params->size_bytes, read_over, self,
+                      self->flow.number);
+    }
+}
+
+static void mmio_event(SimEvent *event)
+{
+    next_begin((MmioFlow *)fab_flow_of_event(event));
+}
+
+static void mmio_free(FabFlow *flow)
+{
+    g_free(flow);
+}
+
+static const FabFlowOps mmio_ops = {
+    .event = mmio_event,
+    .free = mmio_free,
+};
+
+static bool check_params(const char *name, const FabMmioFlowParams *params,
+                         GError **error)
+{
+    const char *wrong = NULL;
+
+    if (params->direction != FAB_TLP_MWR && params->direction != FAB_TLP_MRD) {
+        wrong = "neither writes nor reads";
+    } else if (params->size_bytes == 0 || params->size_bytes > 64) {
+        wrong = "a CPU writes and reads 1 to 64 bytes";
+    } else if (params->count == 0) {
+        wrong = "no operations";
+    }
+    if (wrong) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s", name, wrong);
+    }
+    return !wrong;
+}
+
+FabFlow *fab_mmio_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
+                           const FabMmioFlowParams *params, GError **error)
+{
+    uint32_t step = 1, range;
+    uint64_t room;
+    FabBusAddr addr;
+    MmioFlow *self;
+
+    if (!fab_flow_check(fabric, name, params->start, error) ||
+        !check_params(name, params, error) ||
+        !fab_target_room(&params->target, &room, error)) {
+        return NULL;
+    }
+    /* Steps of a power of two cross no boundary. */
+    while (step < params->size_bytes) {
+        step *= 2;
+    }
+    range = MIN(MIN(RANGE_BYTES / step, params->count) * step,
+                MAX(room / step, 1) * step);
+    if (!fab_target_take(&params->target, range, &addr, error) ||
+        !fab_reach(fab_root_component(params->host), params->target.component,
+                   addr, range, &addr, error)) {
+        return NULL;
+    }
+    self = g_new0(MmioFlow, 1);
+    self->params = *params;
+    self->base = addr;
+    self->step_bytes = step;
+    self->range_bytes = range;
+    fab_flow_init(&self->flow, fabric, &mmio_ops, name, warmup, params->start);
+    return &self->flow;
+}

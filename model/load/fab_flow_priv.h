@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_FLOW_PRIV_H
+#define FAB_FLOW_PRIV_H
+
+#include "fab_fabric_priv.h"
+#include "fab_flow.h"
+#include "sim_engine.h"
+#include "sim_random.h"
+
+/* What a kind of flow does. */
+typedef struct FabFlowOps {
+    /* flow->event, which comes first when the flow is to start. */
+    SimEventFn event;
+    void (*free)(FabFlow *flow);
+} FabFlowOps;
+
+/* First member of every flow. */
+struct FabFlow {
+    const FabFlowOps *ops;
+    FabFabric *fabric;
+    char *name;
+    uint32_t number;
+    bool started, done;
+    SimTime start, warmup;
+    SimRandom random;
+    SimEvent event;
+    FabFlowResult result;
+    SimHistogram *latency;
+};
+
+/* Whether a flow of this name and start may be made. */
+bool fab_flow_check(FabFabric *fabric, const char *name, SimTime start,
+                    GError **error);
+
+/* Gives @flow, the zeroed first member of a block of g_new(), to @fabric, when
+ * nothing can fail any more. */
+void fab_flow_init(FabFlow *flow, FabFabric *fabric, const FabFlowOps *ops,
+                   const char *name, SimTime warmup, SimTime start);
+
+/* Counts an operation that ends now. Returns true if it is measured and did not
+ * fail, so that it has a latency. */
+bool fab_flow_count(FabFlow *flow, SimTime begin, uint64_t bytes,
+                    FabStatus status);
+
+/* The last operation is over. */
+void fab_flow_finish(FabFlow *flow);
+
+static inline FabFlow *fab_flow_of_event(SimEvent *event)
+{
+    return SIM_CONTAINER_OF(event, FabFlow, event);
+}
+
+/* How much @target can hold: the size of the BAR, UINT64_MAX for memory. */
+bool fab_target_room(const FabTarget *target, uint64_t *ret_bytes,
+                     GError **error);
+
+/* Takes @size_bytes of @target: memory is reserved, a BAR begins at offset 0.
+ * The address is that in the host of @target. */
+bool fab_target_take(const FabTarget *target, uint64_t size_bytes,
+                     FabBusAddr *ret_addr, GError **error);
+
+#endif
