@@ -79,7 +79,7 @@ fuzz: need-deps
 	$(call need,$(HAVE_CLANG),$(PACKAGES_CLANG))
 	[ -f build-fuzz/build.ninja ] || \
 	    CC=clang meson setup build-fuzz -Dfuzz=true -Db_lundef=false \
-	        -Db_sanitize=address,undefined
+	        -Db_sanitize=address,undefined -Dc_args=-fsanitize=fuzzer-no-link
 	ninja -C build-fuzz
 	cd build-fuzz && for f in tests/fuzz/libfuzzer_*; do \
 	    [ -x "$$f" ] && [ -f "$$f" ] || continue; \

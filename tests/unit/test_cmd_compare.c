@@ -189,6 +189,10 @@ START_TEST(folders_are_compared_file_by_file)
     /* A tolerance may be for a column that only some files have. */
     ck_assert_int_eq(run(place, "compare old new --tolerance z=1%"), 0);
     ck_assert_int_eq(run(place, "compare old new --tolerance w=1%"), 2);
+    /* One file that differs is enough, wherever it stands in the list. */
+    put(place, "new/a.csv", "s,y\na,1.10\n");
+    ck_assert_int_eq(run(place, "compare old new"), 1);
+    put(place, "new/a.csv", "s,y\na,1.00\n");
     put(place, "new/c.csv", "s,y\na,1.00\n");
     ck_assert_int_eq(run(place, "compare old new"), 1);
     ck_assert_ptr_nonnull(strstr(place->out, "c.csv: EXTRA"));
@@ -197,7 +201,10 @@ START_TEST(folders_are_compared_file_by_file)
     ck_assert(has_file(place, "j.xml"));
     put(place, "new/b.csv", "s,z\na,1.10\n");
     ck_assert_int_eq(run(place, "compare old new"), 1);
+    ck_assert_int_eq(run(place, "compare old/b.csv new"), 2);
+    put(place, "empty/notes.txt", "no table");
     ck_assert_int_eq(run(place, "compare empty new"), 2);
+    ck_assert_ptr_nonnull(strstr(place->err, "no CSV file in empty"));
 }
 END_TEST
 
