@@ -418,29 +418,6 @@ static bool is_upper_end(const FabPort *port, unsigned number,
             fab_port_index(port) < fab_port_index(peer));
 }
 
-static bool is_between_ntbs(const FabPort *port)
-{
-    return fab_component_kind(fab_port_owner(port)) == FAB_KIND_NTB &&
-           fab_component_kind(fab_port_owner(fab_port_peer(port))) ==
-               FAB_KIND_NTB;
-}
-
-/* A cable hangs below both adapters, with its text as a node: a plain edge
- * would push one host below the other and run through its boxes. */
-static void dot_cable(GString *out, const FabPort *port, unsigned number,
-                      unsigned peer_number)
-{
-    unsigned index = fab_port_index(port);
-
-    g_string_append_printf(out, "    c%u_%u [label=\"", number, index);
-    append_link(out, port);
-    g_string_append_printf(out,
-                           "\", shape=plain, style=\"\", fontsize=9];\n"
-                           "    n%u -- c%u_%u [style=dashed];\n"
-                           "    n%u -- c%u_%u [style=dashed];\n",
-                           number, number, index, peer_number, number, index);
-}
-
 static void dot_links(GString *out, FabComponent *component, unsigned number,
                       GHashTable *numbers)
 {
@@ -457,10 +434,6 @@ static void dot_links(GString *out, FabComponent *component, unsigned number,
         peer_number = GPOINTER_TO_UINT(
             g_hash_table_lookup(numbers, fab_port_owner(peer)));
         if (!is_upper_end(port, number, peer_number)) {
-            continue;
-        }
-        if (is_between_ntbs(port)) {
-            dot_cable(out, port, number, peer_number);
             continue;
         }
         /* The blank keeps the text off the line. */
