@@ -124,7 +124,7 @@ static bool find_page_size(uint64_t page_bytes, uint32_t *ret_size)
     return false;
 }
 
-/* Page tables */
+/* ---- Page tables ----------------------------------------------------- */
 
 /* Index of the first range that ends beyond @iova. */
 static uint32_t find_range_at(const FabIommu *iommu, FabBusAddr iova)
@@ -247,7 +247,7 @@ bool fab_iommu_map(FabIommu *iommu, FabBusAddr iova, FabBusAddr phys,
     return true;
 }
 
-/* IOTLB */
+/* ---- IOTLB ----------------------------------------------------------- */
 
 static inline uint32_t *node_bucket(const FabIommu *iommu, uint64_t key)
 {
@@ -429,7 +429,7 @@ uint64_t fab_iommu_unmap(FabIommu *iommu, FabBusAddr iova, uint64_t size_bytes)
     return unmapped;
 }
 
-/* Walks */
+/* ---- Walks ----------------------------------------------------------- */
 
 static inline Walk *walk_at(const FabIommu *iommu, uint32_t place)
 {
@@ -593,7 +593,7 @@ static void walk_ended(SimEvent *event)
     }
 }
 
-/* Hits */
+/* ---- Hits ------------------------------------------------------------ */
 
 static void hits_grow(FabIommu *iommu)
 {
@@ -663,7 +663,7 @@ FabTranslation fab_iommu_translate(FabIommu *iommu, FabTlp *tlp,
     return FAB_TRANSLATION_DONE;
 }
 
-/* Life */
+/* ---- Life ------------------------------------------------------------ */
 
 FabIommu *fab_iommu_new(SimEngine *engine, const FabIommuParams *params)
 {

@@ -108,7 +108,7 @@ bool fab_memory_check(const FabMemory *mem, GError **error)
     return true;
 }
 
-/* Where */
+/* ---- Where ----------------------------------------------------------- */
 
 FabBusAddr fab_memory_end(const FabMemory *mem)
 {
@@ -153,7 +153,7 @@ bool fab_memory_alloc(FabMemory *mem, uint64_t size_bytes, uint64_t align_bytes,
            region_alloc(&mem->low, size_bytes, align_bytes, ret_addr);
 }
 
-/* When */
+/* ---- When ------------------------------------------------------------ */
 
 /* Takes the next slot. Returns when it begins. */
 static SimTime slot_take(FabMemory *mem, SimTime now, uint32_t size_bytes)
@@ -192,7 +192,7 @@ SimTime fab_memory_read(FabMemory *mem, SimTime now, uint32_t size_bytes)
     return MAX(start + mem->latency, mem->free);
 }
 
-/* Who */
+/* ---- Who ------------------------------------------------------------- */
 
 unsigned fab_memory_watch(FabMemory *mem, FabBusAddr addr, uint64_t size_bytes,
                           FabWatchFn fn, void *owner)

@@ -25,7 +25,7 @@ static const FabMemoryParams usual = {
     .reads = 32,
 };
 
-/* Time */
+/* ---- Time ------------------------------------------------------------ */
 
 /* The channel in fractions of a ps: 1 / bandwidth of one. */
 typedef struct Naive {
@@ -183,7 +183,7 @@ START_TEST(bad_parameters_are_refused)
 }
 END_TEST
 
-/* Place */
+/* ---- Place ----------------------------------------------------------- */
 
 START_TEST(ram_lies_below_the_window_and_above_4g)
 {
@@ -313,7 +313,7 @@ START_TEST(buffers_never_overlap)
 }
 END_TEST
 
-/* Watching */
+/* ---- Watching -------------------------------------------------------- */
 
 typedef struct Watcher Watcher;
 

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: whatever the order of accesses, maps and unmaps, the IOMMU gives
+ * each TLP the address, and at the time, that a naive model gives it which
+ * keeps a list of pages with time stamps and a list of walks.
+ */
+#include <stdlib.h>
+
+#include "iommu_rig.h"
+
+typedef struct NaivePage {
+    FabBusAddr iova;
+    uint64_t bytes;
+    FabBusAddr phys;
+    bool mapped;
+    uint64_t stamp; /* 0: not in the IOTLB */
+} NaivePage;
+
+typedef struct NaiveWalk {
+    FabBusAddr addr; /* of the page */
+    uint64_t bytes;
+    FabBusAddr first; /* asked for */
+    SimTime due;      /* -1: queued */
+    GArray *waiting;  /* of access numbers */
+} NaiveWalk;
+
+typedef struct Naive {
+    FabIommuParams params;
+    NaivePage *pages;
+    uint32_t page_count;
+    uint64_t stamps;
+    GPtrArray *walks; /* in order */
+    SimTime *done;
+    FabBusAddr *phys;
+    bool *fault;
+    uint64_t hits, misses, begun, faults;
+    SimTime wait;
+    SimTime *asked;
+} Naive;
+
+static NaivePage *naive_page(Naive *naive, FabBusAddr addr)
+{
+    for (uint32_t i = 0; i < naive->page_count; i++) {
+        NaivePage *page = &naive->pages[i];
+
+        if (page->mapped && addr >= page->iova &&
+            addr < page->iova + page->bytes) {
+            return page;
+        }
+    }
+    return NULL;
+}
+
+static uint64_t naive_set(const Naive *naive, const NaivePage *page)
+{
+    uint32_t ways = naive->params.iotlb_ways;
+    uint64_t sets = ways ? naive->params.iotlb_entries / ways : 1;
+
+    return page->iova / page->bytes % sets;
+}
+
+static void naive_fill(Naive *naive, NaivePage *page)
+{
+    uint32_t ways = naive->params.iotlb_ways, held = 0;
+    NaivePage *oldest = NULL;
+
+    for (uint32_t i = 0; i < naive->page_count && !page->stamp; i++) {
+        NaivePage *other = &naive->pages[i];
+
+        if (other->stamp && naive_set(naive, other) == naive_set(naive, page)) {
+            held++;
+            if (!oldest || other->stamp < oldest->stamp) {
+                oldest = other;
+            }
+        }
+    }
+    if (held == (ways ? ways : naive->params.iotlb_entries)) {
+        oldest->stamp = 0;
+    }
+    page->stamp = ++naive->stamps;
+}
+
+static uint32_t naive_active(const Naive *naive)
+{
+    uint32_t active = 0;
+
+    for (uint32_t i = 0; i < naive->walks->len; i++) {
+        NaiveWalk *walk = g_ptr_array_index(naive->walks, i);
+
+        active += walk->due >= 0;
+    }
+    return active;
+}
+
+/* Gives walkers to those who wait for one. */
+static void naive_begin(Naive *naive, SimTime now)
+{
+    for (uint32_t i = 0; i < naive->walks->len; i++) {
+        NaiveWalk *walk = g_ptr_array_index(naive->walks, i);
+
+        if (walk->due < 0 && naive_active(naive) < naive->params.walks) {
+            walk->due = now + naive->params.walk;
+            naive->begun++;
+            for (uint32_t j = 0; j < walk->waiting->len; j++) {
+                naive->wait +=
+                    now -
+                    naive->asked[g_array_index(walk->waiting, uint32_t, j)];
+            }
+        }
+    }
+}
+
+static void naive_end(Naive *naive, NaiveWalk *walk, const Access *accesses)
+{
+    NaivePage *page = naive_page(naive, walk->first);
+    SimTime now = walk->due;
+
+    if (page) {
+        naive_fill(naive, page);
+    }
+    for (uint32_t j = 0; j < walk->waiting->len; j++) {
+        uint32_t at = g_array_index(walk->waiting, uint32_t, j);
+        FabBusAddr addr = accesses[at].tlp.addr;
+
+        page = naive_page(naive, addr);
+        naive->done[at] = now;
+        naive->fault[at] = !page;
+        naive->phys[at] = page ? addr - page->iova + page->phys : 0;
+        naive->faults += !page;
+    }
+    g_array_unref(walk->waiting);
+    g_ptr_array_remove(naive->walks, walk);
+    g_free(walk);
+    naive_begin(naive, now);
+}
+
+/* Ends what ends by @time. */
+static void naive_run(Naive *naive, SimTime time, const Access *accesses)
+{
+    for (;;) {
+        NaiveWalk *first = NULL;
+
+        for (uint32_t i = 0; i < naive->walks->len; i++) {
+            NaiveWalk *walk = g_ptr_array_index(naive->walks, i);
+
+            if (walk->due >= 0 && (!first || walk->due < first->due)) {
+                first = walk;
+            }
+        }
+        if (!first || first->due > time) {
+            return;
+        }
+        naive_end(naive, first, accesses);
+    }
+}
+
+static void naive_ask(Naive *naive, uint32_t at, FabBusAddr addr, SimTime now)
+{
+    NaivePage *page = naive_page(naive, addr);
+    uint64_t bytes = page ? page->bytes : KIB4;
+    NaiveWalk *walk = NULL;
+
+    naive->asked[at] = now;
+    if (page && page->stamp) {
+        page->stamp = ++naive->stamps;
+        naive->hits++;
+        naive->done[at] = now + naive->params.hit;
+        naive->phys[at] = addr - page->iova + page->phys;
+        return;
+    }
+    naive->misses++;
+    for (uint32_t i = 0; i < naive->walks->len && !walk; i++) {
+        NaiveWalk *other = g_ptr_array_index(naive->walks, i);
+
+        if (other->bytes == bytes && other->addr == addr / bytes * bytes) {
+            walk = other;
+        }
+    }
+    if (!walk) {
+        walk = g_new0(NaiveWalk, 1);
+        walk->addr = addr / bytes * bytes;
+        walk->bytes = bytes;
+        walk->first = addr;
+        walk->due = -1;
+        walk->waiting = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+        g_ptr_array_add(naive->walks, walk);
+    }
+    g_array_append_val(walk->waiting, at);
+    naive_begin(naive, now);
+}
+
+/* Pages of all sizes, side by side and apart, at shuffled physical addresses */
+static void naive_make_pages(Naive *naive, uint32_t per_size, GRand *rand)
+{
+    static const uint64_t sizes[] = {KIB4, MIB2, GIB1};
+    uint32_t at = 0;
+
+    naive->pages = g_new0(NaivePage, 3 * per_size);
+    for (uint32_t i = 0; i < 3; i++) {
+        for (uint32_t j = 0; j < per_size; j++) {
+            uint64_t place = j < per_size / 2 ? j : 3 * j;
+
+            naive->pages[at++] = (NaivePage){
+                .iova = ((uint64_t)(i + 1) << 40) + place * sizes[i],
+                .bytes = sizes[i],
+                .phys = (((uint64_t)(i + 5) << 40) +
+                         g_rand_int_range(rand, 0, 1 << 10) * sizes[i]),
+                .mapped = true,
+            };
+        }
+    }
+    naive->page_count = at;
+}
+
+static void random_change(Naive *naive, Rig *rig, GRand *rand)
+{
+    NaivePage *page =
+        &naive->pages[g_rand_int_range(rand, 0, (int)naive->page_count)];
+
+    if (page->mapped) {
+        ck_assert_uint_eq(fab_iommu_unmap(rig->iommu, page->iova, page->bytes),
+                          page->bytes);
+        page->stamp = 0;
+    } else {
+        page->phys += page->bytes;
+        rig_map(rig, page->iova, page->phys, page->bytes, page->bytes);
+    }
+    page->mapped = !page->mapped;
+}
+
+static void naive_init(Naive *naive, const FabIommuParams *params,
+                       uint32_t count)
+{
+    *naive = (Naive){
+        .params = *params,
+        .walks = g_ptr_array_new(),
+        .done = g_new0(SimTime, count),
+        .phys = g_new0(FabBusAddr, count),
+        .fault = g_new0(bool, count),
+        .asked = g_new0(SimTime, count),
+    };
+}
+
+static void naive_done(Naive *naive)
+{
+    ck_assert_uint_eq(naive->walks->len, 0);
+    g_ptr_array_unref(naive->walks);
+    g_free(naive->pages);
+    g_free(naive->done);
+    g_free(naive->phys);
+    g_free(naive->fault);
+    g_free(naive->asked);
+}
+
+static void compare_counters(const Rig *rig, const Naive *naive)
+{
+    const FabIommuCounters *counters = fab_iommu_counters(rig->iommu);
+
+    ck_assert_uint_eq(counters->hits, naive->hits);
+    ck_assert_uint_eq(counters->misses, naive->misses);
+    ck_assert_uint_eq(counters->walks, naive->begun);
+    ck_assert_uint_eq(counters->faults, naive->faults);
+    assert_time_eq(counters->wait_ps, naive->wait);
+}
+
+/* @gap_ps is the mean time between accesses: from one at a time to hundreds
+ * waiting. */
+static void compare_random(const FabIommuParams *params, SimTime gap_ps,
+                           uint32_t seed)
+{
+    enum {
+        ACCESSES = 3000
+    };
+    Rig *rig = rig_new(params, ACCESSES);
+    GRand *rand = g_rand_new_with_seed(seed);
+    SimTime now = 0;
+    Naive naive;
+
+    naive_init(&naive, params, ACCESSES);
+    naive_make_pages(&naive, 16, rand);
+    for (uint32_t i = 0; i < naive.page_count; i++) {
+        NaivePage *page = &naive.pages[i];
+
+        rig_map(rig, page->iova, page->phys, page->bytes, page->bytes);
+    }
+    for (uint32_t i = 0; i < ACCESSES; i++) {
+        const NaivePage *page;
+        FabBusAddr addr;
+
+        now += g_rand_int_range(rand, 0, (gint32)(2 * gap_ps));
+        /* Both let what ends at that time come first. */
+        sim_engine_run_until(rig->engine, now);
+        naive_run(&naive, now, rig->accesses);
+        if (g_rand_int_range(rand, 0, 20) == 0) {
+            random_change(&naive, rig, rand);
+        }
+        page = &naive.pages[g_rand_int_range(rand, 0, (int)naive.page_count)];
+        addr = page->iova +
+               (uint64_t)(g_rand_double(rand) * (double)page->bytes) / 64 * 64;
+        rig_ask(rig, i, addr);
+        naive_ask(&naive, i, addr, now);
+    }
+    sim_engine_run(rig->engine);
+    naive_run(&naive, SIM_TIME_NONE, rig->accesses);
+    for (uint32_t i = 0; i < ACCESSES; i++) {
+        const Access *access = &rig->accesses[i];
+
+        assert_time_eq(access->done, naive.done[i]);
+        ck_assert_int_eq(access->fault, naive.fault[i]);
+        if (!access->fault) {
+            ck_assert_uint_eq(access->phys, naive.phys[i]);
+        }
+    }
+    compare_counters(rig, &naive);
+    naive_done(&naive);
+    g_rand_free(rand);
+    rig_free(rig);
+}
+
+START_TEST(random_accesses_match_naive_model)
+{
+    static const uint32_t ways[] = {0, 1, 2, 4};
+    static const SimTime gaps[] = {20000, 2000, 200};
+    FabIommuParams params = rig_usual;
+
+    params.iotlb_entries = 16;
+    params.iotlb_ways = ways[_i];
+    params.walk = 7001;
+    for (uint32_t gap = 0; gap < G_N_ELEMENTS(gaps); gap++) {
+        for (uint32_t walks = 1; walks <= 6; walks += 5) {
+            params.walks = walks;
+            params.hit = gap == 1 ? 3100 : 0;
+            compare_random(&params, gaps[gap], 1 + gap);
+        }
+    }
+}
+END_TEST
+
+START_TEST(entries_need_not_be_a_power_of_two)
+{
+    FabIommuParams params = rig_usual;
+
+    params.iotlb_entries = 11;
+    compare_random(&params, 100000, 42);
+    params.iotlb_entries = 12;
+    params.iotlb_ways = 3;
+    compare_random(&params, 100000, 43);
+    params.iotlb_entries = 1;
+    params.iotlb_ways = 1;
+    compare_random(&params, 100000, 44);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fab_iommu_random");
+    TCase *tcase = tcase_create("fab_iommu_random");
+    SRunner *runner;
+    int failed;
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, random_accesses_match_naive_model, 0, 4);
+    tcase_add_test(tcase, entries_need_not_be_a_power_of_two);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
