@@ -40,45 +40,82 @@ static bool is_known(const FabNtb *ntb, FabBdf requester)
     return ntb->requesters[requester / 64] >> (requester % 64) & 1;
 }
 
+static inline bool hits_window(const FabNtb *ntb, const FabTlp *tlp)
+{
+    const FabBar *window = &ntb->component.bars[FAB_NTB_WINDOW_BAR];
+
+    return tlp->addr - window->addr < window->size_bytes;
+}
+
+/* The entry that @tlp, for the window, hits; NULL if it leads nowhere. */
+static const Entry *find_entry(FabNtb *ntb, const FabTlp *tlp)
+{
+    uint64_t offset =
+        tlp->addr - ntb->component.bars[FAB_NTB_WINDOW_BAR].addr;
+    const Entry *entry = &ntb->entries[offset >> ntb->entry_shift];
+
+    if (!entry->cable) {
+        ntb->counters.unmapped++;
+        return NULL;
+    }
+    return entry;
+}
+
+static void translate(FabNtb *ntb, const Entry *entry, FabTlp *tlp)
+{
+    /* The window lies at a multiple of its size. */
+    uint64_t mask = (1ull << ntb->entry_shift) - 1;
+
+    ntb->counters.translated++;
+    tlp->addr = entry->target + (tlp->addr & mask);
+}
+
+static void refuse(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
+{
+    FabComponent *component = &ntb->component;
+    FabTlp *cpl = fab_tlp_refuse(component->fabric, tlp, FAB_STATUS_UR,
+                                 component->bdf);
+
+    if (cpl) {
+        fab_port_send(ingress, ingress->index, cpl);
+    }
+}
+
 /* A request from the host: into the window, or for a register. */
 static void receive_request(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
 {
-    FabComponent *component = &ntb->component;
-    const FabBar *window = &component->bars[FAB_NTB_WINDOW_BAR];
-    uint64_t offset = tlp->addr - window->addr;
-    const Entry *entry = NULL;
-    FabTlp *cpl;
+    const Entry *entry = hits_window(ntb, tlp) ? find_entry(ntb, tlp) : NULL;
 
-    if (offset < window->size_bytes) {
-        entry = &ntb->entries[offset >> ntb->entry_shift];
-        if (!entry->cable) {
-            ntb->counters.unmapped++;
-            entry = NULL;
-        } else if (!is_known(ntb, tlp->requester_id)) {
-            ntb->counters.unknown_requester++;
-            entry = NULL;
-        }
+    if (entry && !is_known(ntb, tlp->requester_id)) {
+        ntb->counters.unknown_requester++;
+        entry = NULL;
     }
     if (!entry) {
-        cpl = fab_tlp_refuse(component->fabric, tlp, FAB_STATUS_UR,
-                             component->bdf);
-        if (cpl) {
-            fab_port_send(ingress, HOST, cpl);
-        }
+        refuse(ntb, ingress, tlp);
         return;
     }
-    ntb->counters.translated++;
-    tlp->addr =
-        entry->target + (offset & ((1ull << ntb->entry_shift) - 1));
-    fab_port_send(component->ports[entry->cable], HOST, tlp);
+    translate(ntb, entry, tlp);
+    fab_port_send(ntb->component.ports[entry->cable], HOST, tlp);
 }
 
-/* Issues a non-posted request from a cable under a tag of ours. */
+/* Issues a non-posted request from a cable under a tag of ours: to the host,
+ * or through the window to another cable. */
 static void proxy_send(FabNtb *ntb, FabTlp *tlp)
 {
     uint16_t tag = ntb->free_tag;
     Proxy *proxy = &ntb->proxies[tag];
-    unsigned cable = tlp->ingress->index;
+    unsigned cable = tlp->ingress->index, egress = HOST;
+
+    if (hits_window(ntb, tlp)) {
+        const Entry *entry = find_entry(ntb, tlp);
+
+        if (!entry) {
+            refuse(ntb, tlp->ingress, tlp);
+            return;
+        }
+        translate(ntb, entry, tlp);
+        egress = entry->cable;
+    }
 
     ntb->free_tag = proxy->next_free;
     proxy->requester_id = tlp->requester_id;
@@ -86,12 +123,12 @@ static void proxy_send(FabNtb *ntb, FabTlp *tlp)
     proxy->cable = cable;
     tlp->requester_id = ntb->component.bdf;
     tlp->tag = tag;
-    fab_port_send(ntb->component.ports[HOST], cable, tlp);
+    fab_port_send(ntb->component.ports[egress], cable, tlp);
 }
 
-/* A completion from the host for a request of ours: goes back through the
- * cable under the requester's name. */
-static void receive_completion(FabNtb *ntb, FabTlp *tlp)
+/* A completion for a request of ours: goes back through the cable under the
+ * requester's name. */
+static void receive_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
 {
     Proxy *proxy = tlp->tag < ntb->params.tags &&
                            tlp->requester_id == ntb->component.bdf
@@ -114,10 +151,30 @@ static void receive_completion(FabNtb *ntb, FabTlp *tlp)
         proxy->next_free = ntb->free_tag;
         ntb->free_tag = tag;
     }
-    fab_port_send(ntb->component.ports[cable], HOST, tlp);
+    fab_port_send(ntb->component.ports[cable], ingress->index, tlp);
     while (ntb->tag_wait.head && ntb->free_tag != NO_TAG) {
         proxy_send(ntb, fab_fifo_pop(&ntb->tag_wait));
     }
+}
+
+/* A posted request from a cable: to the host, or through the window to another
+ * cable, so that hosts with one adapter each can stand in a row. */
+static void posted_pass(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
+{
+    unsigned egress = HOST;
+
+    if (hits_window(ntb, tlp)) {
+        const Entry *entry = find_entry(ntb, tlp);
+
+        if (!entry) {
+            refuse(ntb, ingress, tlp);
+            return;
+        }
+        translate(ntb, entry, tlp);
+        egress = entry->cable;
+    }
+    tlp->requester_id = ntb->component.bdf;
+    fab_port_send(ntb->component.ports[egress], ingress->index, tlp);
 }
 
 static void ntb_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
@@ -126,7 +183,7 @@ static void ntb_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
 
     if (ingress->index == HOST) {
         if (fab_tlp_is_completion(tlp)) {
-            receive_completion(ntb, tlp);
+            receive_completion(ntb, ingress, tlp);
         } else {
             receive_request(ntb, ingress, tlp);
         }
@@ -138,8 +195,9 @@ static void ntb_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
             proxy_send(ntb, tlp);
         }
     } else if (tlp->cls == FAB_CLASS_P) {
-        tlp->requester_id = component->bdf;
-        fab_port_send(component->ports[HOST], ingress->index, tlp);
+        posted_pass(ntb, ingress, tlp);
+    } else if (tlp->requester_id == component->bdf) {
+        receive_completion(ntb, ingress, tlp);
     } else {
         tlp->completer_id = component->bdf;
         fab_port_send(component->ports[HOST], ingress->index, tlp);

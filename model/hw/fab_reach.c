@@ -165,25 +165,43 @@ static bool search(FabReach *reach, uint32_t from, uint32_t to)
 }
 
 /*
- * Maps [@addr, +@size_bytes) of the far host into the near one. At the near
- * adapter requests arrive under the name of the root, which gives them one when
- * it forwards them, or of @requester (nullable), which made them.
+ * Maps [@addr, +@size_bytes) of the far host into the near one for @crossing,
+ * after which @after (nullable) comes.
  */
-static bool cross(const FabReach *reach, const Crossing *crossing,
-                  FabComponent *requester, FabBusAddr addr, uint64_t size_bytes,
-                  FabBusAddr *ret_addr, GError **error)
+static bool map_window(const FabReach *reach, const Crossing *crossing,
+                       const Crossing *after, FabBusAddr addr,
+                       uint64_t size_bytes, FabBusAddr *ret_addr,
+                       GError **error)
 {
     FabRoot *far = reach->hosts[crossing->to].root;
-    FabRoot *near = reach->hosts[crossing->from].root;
-    FabBusAddr device_addr;
 
-    return fab_root_map_dma(far, addr, size_bytes, &device_addr, error) &&
-           fab_ntb_map(crossing->near, crossing->cable, device_addr, size_bytes,
-                       ret_addr, error) &&
-           fab_ntb_add_requester(crossing->near, fab_root_component(near)->bdf,
+    /* From cable to cable of one adapter nothing enters the host. */
+    if ((!after || crossing->far != after->near) &&
+        !fab_root_map_dma(far, addr, size_bytes, &addr, error)) {
+        return false;
+    }
+    return fab_ntb_map(crossing->near, crossing->cable, addr, size_bytes,
+                       ret_addr, error);
+}
+
+/*
+ * At the near adapter of @crossing requests arrive under the name of the root,
+ * when it forwards them, or of who made them: @from, or the adapter through
+ * which they came in by the crossing @before (nullable).
+ */
+static bool add_requesters(const FabReach *reach, const Crossing *crossing,
+                           const Crossing *before, FabComponent *from,
+                           GError **error)
+{
+    FabRoot *root = reach->hosts[crossing->from].root;
+    FabComponent *requester = before ? fab_ntb_component(before->far) : from;
+
+    if (before && before->far == crossing->near) {
+        return true;
+    }
+    return fab_ntb_add_requester(crossing->near, fab_root_component(root)->bdf,
                                  error) &&
-           (!requester ||
-            fab_ntb_add_requester(crossing->near, requester->bdf, error));
+           fab_ntb_add_requester(crossing->near, requester->bdf, error);
 }
 
 static bool check_ends(const FabComponent *from, FabComponent *from_host,
@@ -212,7 +230,7 @@ bool fab_reach(FabComponent *from, FabComponent *to, FabBusAddr addr,
     FabComponent *from_host = host_of(from), *to_host = host_of(to);
     FabFabric *fabric = from->fabric;
     FabReach *reach;
-    const Crossing *crossing;
+    const Crossing *crossing, *after = NULL;
 
     g_assert(fabric == to->fabric);
     if (!check_ends(from, from_host, to, to_host, addr, size_bytes, error)) {
@@ -234,14 +252,13 @@ bool fab_reach(FabComponent *from, FabComponent *to, FabBusAddr addr,
     crossing = reach->hosts[host_index(reach, to_host)].via;
     while (crossing) {
         const Crossing *before = reach->hosts[crossing->from].via;
-        FabComponent *requester = before ? fab_ntb_component(before->far)
-                                  : from->kind == FAB_KIND_ROOT ? NULL
-                                                                : from;
 
-        if (!cross(reach, crossing, requester, addr, size_bytes, &addr,
-                   error)) {
+        if (!map_window(reach, crossing, after, addr, size_bytes, &addr,
+                        error) ||
+            !add_requesters(reach, crossing, before, from, error)) {
             return false;
         }
+        after = crossing;
         crossing = before;
     }
     if (from->kind != FAB_KIND_ROOT &&

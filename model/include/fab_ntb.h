@@ -10,7 +10,8 @@
  * (LUT) entries of equal size; each sends what hits it through one cable to an
  * address in the host at the far side. The adapter there issues it as its own:
  * with its own Requester ID and, for non-posted requests, a tag of its own, and
- * restores both in the completion.
+ * restores both in the completion. What comes through a cable for the window
+ * goes on through another without entering the host.
  */
 typedef struct FabNtb FabNtb;
 
