@@ -191,26 +191,40 @@ static const char *published_label(const RepPlot *plot)
     return plot->published_label != NULL ? plot->published_label : "published";
 }
 
-/* Number of lines the legend takes. */
+/* Whether the curve is named in the legend of @panel. */
+static bool is_in_legend(const PlotData *data, unsigned curve, unsigned panel)
+{
+    return is_named(data) && (!data->is_split || data->homes[curve] == panel);
+}
+
+/* Number of lines the legend takes: one for the sheet, or one a panel. */
 static unsigned count_legend_lines(const Sheet *sheet)
 {
     const PlotData *data = sheet->data;
-    glong longest = 0;
-    unsigned entries = data->has_published ? 2 : 0;
+    const Layout *layout = &sheet->layout;
+    unsigned width = data->is_split ? layout->panel_width : layout->width;
+    glong longest = MAX(g_utf8_strlen(model_label(sheet->plot), -1),
+                        g_utf8_strlen(published_label(sheet->plot), -1));
+    unsigned most = 0;
+    unsigned panel;
     unsigned fit;
     unsigned i;
 
-    if (is_named(data)) {
-        entries += data->curves->len;
+    for (panel = 0; panel < data->panels->len; panel++) {
+        unsigned entries = data->has_published ? 2 : 0;
+
         for (i = 0; i < data->curves->len; i++) {
-            longest = MAX(longest, g_utf8_strlen(data->curves->pdata[i], -1));
+            if (is_in_legend(data, i, panel)) {
+                entries++;
+                longest =
+                    MAX(longest, g_utf8_strlen(data->curves->pdata[i], -1));
+            }
         }
+        most = MAX(most, entries);
     }
-    longest = MAX(longest, g_utf8_strlen(model_label(sheet->plot), -1));
-    longest = MAX(longest, g_utf8_strlen(published_label(sheet->plot), -1));
-    fit = sheet->layout.width / (unsigned)((longest + 7) * CHARACTER_WIDTH);
+    fit = width / (unsigned)((longest + 7) * CHARACTER_WIDTH);
     fit = MAX(fit, 1);
-    return (entries + fit - 1) / fit;
+    return (most + fit - 1) / fit;
 }
 
 /* Whether the names of the groups of bars must be slanted to fit. */
@@ -269,20 +283,20 @@ static void lay_out(Sheet *sheet)
     choose_y_range(data, layout);
 }
 
-static const char *color_of(unsigned curve)
+static const char *color_of(const Sheet *sheet, unsigned curve)
 {
-    return palette[curve % G_N_ELEMENTS(palette)];
+    return palette[sheet->data->styles[curve] % G_N_ELEMENTS(palette)];
 }
 
-static int shape_of(unsigned curve)
+static int shape_of(const Sheet *sheet, unsigned curve)
 {
-    return shapes[curve % G_N_ELEMENTS(shapes)];
+    return shapes[sheet->data->styles[curve] % G_N_ELEMENTS(shapes)];
 }
 
 /* Curves beyond the palette repeat its colours with other dashes. */
-static unsigned dash_of(unsigned curve)
+static unsigned dash_of(const Sheet *sheet, unsigned curve)
 {
-    return 1 + curve / G_N_ELEMENTS(palette);
+    return 1 + sheet->data->styles[curve] / G_N_ELEMENTS(palette);
 }
 
 static void emit_head(Sheet *sheet, const char *terminal)
@@ -497,7 +511,7 @@ static void emit_panel_frame(Sheet *sheet, unsigned panel)
 /* How one block is drawn, the part after "plot BLOCK". */
 static char *style_of(const Sheet *sheet, unsigned curve, bool is_published)
 {
-    const char *color = color_of(curve);
+    const char *color = color_of(sheet, curve);
 
     if (sheet->plot->kind == REP_PLOT_BARS) {
         return is_published
@@ -510,15 +524,16 @@ static char *style_of(const Sheet *sheet, unsigned curve, bool is_published)
     if (is_published) {
         return g_strdup_printf("using 1:2 with points pt %d ps 0.9 lw 1.4 "
                                "lc rgb '%s'",
-                               shape_of(curve), color);
+                               shape_of(sheet, curve), color);
     }
     if (sheet->data->has_published) {
         return g_strdup_printf("using 1:2 with lines lw 2 lc rgb '%s' dt %u",
-                               color, dash_of(curve));
+                               color, dash_of(sheet, curve));
     }
     return g_strdup_printf("using 1:2 with linespoints pt %d ps 0.7 lw 2 "
                            "lc rgb '%s' dt %u",
-                           shape_of(curve), color, dash_of(curve));
+                           shape_of(sheet, curve), color,
+                           dash_of(sheet, curve));
 }
 
 static bool has_value_labels(const Sheet *sheet)
@@ -569,7 +584,7 @@ static void append_entry(GString *plots, const char *style, const char *label)
  * colours tell the curves apart. */
 static void append_kinds(const Sheet *sheet, GString *plots)
 {
-    const char *color = is_named(sheet->data) ? MUTED : color_of(0);
+    const char *color = is_named(sheet->data) ? MUTED : color_of(sheet, 0);
     g_autofree char *model = NULL;
     g_autofree char *published = NULL;
 
@@ -588,37 +603,61 @@ static void append_kinds(const Sheet *sheet, GString *plots)
     append_entry(plots, published, published_label(sheet->plot));
 }
 
-/* The legend is a plot of nothing below the panels, as wide as the sheet. */
-static void emit_legend(Sheet *sheet)
+/* One legend, between two places from the left in pixels. */
+static void emit_one_legend(Sheet *sheet, unsigned panel, unsigned left,
+                            unsigned right)
 {
     const PlotData *data = sheet->data;
     const Layout *layout = &sheet->layout;
     g_autoptr(GString) plots = g_string_new(NULL);
     unsigned i;
 
-    for (i = 0; is_named(data) && i < data->curves->len; i++) {
+    for (i = 0; i < data->curves->len; i++) {
         g_autofree char *style =
             sheet->plot->kind == REP_PLOT_BARS
-                ? g_strdup_printf("with boxes lc rgb '%s'", color_of(i))
+                ? g_strdup_printf("with boxes lc rgb '%s'", color_of(sheet, i))
                 : g_strdup_printf("with linespoints pt %d ps 0.9 lw 2 "
                                   "lc rgb '%s' dt %u",
-                                  shape_of(i), color_of(i), dash_of(i));
+                                  shape_of(sheet, i), color_of(sheet, i),
+                                  dash_of(sheet, i));
 
-        append_entry(plots, style, data->curves->pdata[i]);
+        if (is_in_legend(data, i, panel)) {
+            append_entry(plots, style, data->curves->pdata[i]);
+        }
     }
     if (data->has_published) {
         append_kinds(sheet, plots);
     }
     emit(sheet,
+         "set lmargin at screen %.6f\nset rmargin at screen %.6f\nplot %s\n",
+         (double)left / layout->width, (double)right / layout->width,
+         plots->str);
+}
+
+/* The legend is a plot of nothing below the panels, as wide as the sheet, or
+ * one below each panel. */
+static void emit_legends(Sheet *sheet)
+{
+    const Layout *layout = &sheet->layout;
+    unsigned panel;
+
+    emit(sheet,
          "unset title\nunset xlabel\nunset ylabel\nunset border\n"
          "unset tics\nunset grid\nunset logscale\n"
-         "set lmargin at screen 0.01\nset rmargin at screen 0.99\n"
          "set bmargin at screen 0\nset tmargin at screen %.6f\n"
          "set xrange [0:1]\nset yrange [0:1]\n"
          "set key inside center center horizontal Left reverse "
-         "samplen 2.5 width 1 textcolor rgb '" INK "'\n"
-         "plot %s\n",
-         (double)layout->legend_height / layout->height, plots->str);
+         "samplen 2.5 width 1 textcolor rgb '" INK "'\n",
+         (double)layout->legend_height / layout->height);
+    if (!sheet->data->is_split) {
+        emit_one_legend(sheet, 0, 0, layout->width);
+        return;
+    }
+    for (panel = 0; panel < sheet->data->panels->len; panel++) {
+        unsigned left = MARGIN_LEFT + panel * (layout->panel_width + GAP);
+
+        emit_one_legend(sheet, panel, left, left + layout->panel_width);
+    }
 }
 
 static bool check_axis(Sheet *sheet, GError **error)
@@ -663,7 +702,7 @@ char *rep_plot_script(const RepPlot *plot, const RepTable *model,
         emit_panel(&sheet, i);
     }
     if (sheet.layout.n_legend > 0) {
-        emit_legend(&sheet);
+        emit_legends(&sheet);
     }
     emit(&sheet, "unset multiplot\n");
     return g_string_free(sheet.script, FALSE);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #define PANELS_MAX     12
-#define CURVES_MAX     32
 #define CATEGORIES_MAX 64
 
 /* The columns of one table that the plot needs. */
@@ -156,7 +155,7 @@ static bool add_point(PlotData *data, const RepPlot *plot,
     point->y = cell_value(table, row, columns->y);
     if (!intern(data->panels, panel, PANELS_MAX, "panels", &point->panel,
                 error) ||
-        !intern(data->curves, curve, CURVES_MAX, "curves", &point->curve,
+        !intern(data->curves, curve, PLOT_CURVES_MAX, "curves", &point->curve,
                 error)) {
         return false;
     }
@@ -217,6 +216,32 @@ static void set_ranges(PlotData *data)
     }
 }
 
+/* Panels that have no curve in common each use the colours from the first on,
+ * and have a legend of their own. Bars share one row of places, so they do
+ * not. */
+static void choose_styles(PlotData *data, const RepPlot *plot)
+{
+    bool is_placed[PLOT_CURVES_MAX] = {false};
+    unsigned counts[PANELS_MAX] = {0};
+    unsigned i;
+
+    data->is_split =
+        data->panels->len > 1 && !plot->stacked && plot->kind == REP_PLOT_LINES;
+    for (i = 0; i < data->points->len; i++) {
+        const PlotPoint *point = data->points->pdata[i];
+
+        if (is_placed[point->curve] &&
+            data->homes[point->curve] != point->panel) {
+            data->is_split = false;
+        }
+        is_placed[point->curve] = true;
+        data->homes[point->curve] = point->panel;
+    }
+    for (i = 0; i < data->curves->len; i++) {
+        data->styles[i] = data->is_split ? counts[data->homes[i]]++ : i;
+    }
+}
+
 PlotData *rep_plot_data_new(const RepPlot *plot, const RepTable *model,
                             const RepTable *published, GError **error)
 {
@@ -239,6 +264,7 @@ PlotData *rep_plot_data_new(const RepPlot *plot, const RepTable *model,
         return NULL;
     }
     set_ranges(data);
+    choose_styles(data, plot);
     /* Stable: points of one place stay in the order of their rows. */
     g_ptr_array_sort(data->points, compare_x);
     return g_steal_pointer(&data);

@@ -4,6 +4,8 @@
 
 #include "rep_plot.h"
 
+#define PLOT_CURVES_MAX 32
+
 /* One value to draw. The numbers are doubles for ranges and places only; what
  * is printed into the script is the text. */
 typedef struct PlotPoint {
@@ -24,6 +26,9 @@ typedef struct PlotData {
     GPtrArray *categories; /* of char *: the texts of x, for bars */
     GPtrArray *points;     /* of PlotPoint * */
     bool has_published;
+    bool is_split;                    /* no two panels have a curve in common */
+    unsigned homes[PLOT_CURVES_MAX];  /* a panel that has the curve */
+    unsigned styles[PLOT_CURVES_MAX]; /* which colour and shape it has */
     double x_min;
     double x_max;
     double y_min;
