@@ -99,6 +99,28 @@ START_TEST(points_are_joined_in_the_order_of_x)
 }
 END_TEST
 
+START_TEST(panels_without_a_common_curve_share_the_colours)
+{
+    static const char *const first_color = "#0072B2";
+    static const char *const apart = "panel,scenario,transfer_bytes,rate_GBps\n"
+                                     "read,near,4096,1\nwrite,far,4096,2\n";
+    static const char *const common =
+        "panel,scenario,transfer_bytes,rate_GBps\n"
+        "read,near,4096,1\nwrite,far,4096,2\nwrite,near,4096,2\n";
+    g_autofree char *a = script_of(&lines, apart, NULL, NULL);
+    g_autofree char *b = script_of(&lines, common, NULL, NULL);
+    const char *far_a = strstr(a, "plot $model_1_1");
+    const char *far_b = strstr(strstr(b, "plot $model_1_0"), "$model_1_1");
+
+    ck_assert_ptr_nonnull(far_a);
+    ck_assert_ptr_nonnull(far_b);
+    far_a = strstr(far_a, "lc rgb '");
+    far_b = strstr(far_b, "lc rgb '");
+    ck_assert(g_str_has_prefix(far_a + strlen("lc rgb '"), first_color));
+    ck_assert(!g_str_has_prefix(far_b + strlen("lc rgb '"), first_color));
+}
+END_TEST
+
 static const struct {
     RepPlot plot;
     const char *model;
@@ -323,6 +345,7 @@ int main(void)
     tcase_add_loop_test(tcase, labels_show_the_unit, 0, G_N_ELEMENTS(labels));
     tcase_add_test(tcase, script_has_the_points_by_panel_and_curve);
     tcase_add_test(tcase, points_are_joined_in_the_order_of_x);
+    tcase_add_test(tcase, panels_without_a_common_curve_share_the_colours);
     tcase_add_loop_test(tcase, what_cannot_be_drawn_is_an_error, 0,
                         G_N_ELEMENTS(refused));
     tcase_add_test(tcase, missing_gnuplot_is_an_error_that_leaves_no_file);
