@@ -17,7 +17,11 @@ typedef enum CmdStatus {
     CMD_USAGE = 2,     /* wrong usage or bad input */
 } CmdStatus;
 
+int cmd_check(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_path(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_topo(int argc, char **argv);
 
 /*
  * Parses the options of a verb, "--help" included. @synopsis is what stands

@@ -15,6 +15,10 @@ typedef struct Verb {
 } Verb;
 
 static const Verb verbs[] = {
+    {"run", "simulate scenarios, and draw their plots", cmd_run},
+    {"check", "say all that is wrong with descriptions", cmd_check},
+    {"topo", "show the enumerated tree, as text and as a drawing", cmd_topo},
+    {"path", "show every element a TLP crosses, with hops and times", cmd_path},
     {"compare", "compare two result files, or two folders of them",
      cmd_compare},
 };

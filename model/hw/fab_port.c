@@ -856,6 +856,11 @@ uint32_t fab_port_mps_bytes(const FabPort *port)
     return port->mps_bytes;
 }
 
+SimTime fab_port_propagation(const FabPort *port)
+{
+    return port->propagation;
+}
+
 const FabBridge *fab_port_bridge(const FabPort *port)
 {
     return port->has_bridge ? &port->bridge : NULL;

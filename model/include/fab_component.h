@@ -78,6 +78,8 @@ FabPort *fab_port_peer(const FabPort *port);
 FabSpeed fab_port_speed(const FabPort *port);
 uint32_t fab_port_width(const FabPort *port);
 uint32_t fab_port_mps_bytes(const FabPort *port);
+/* One-way delay of the link. */
+SimTime fab_port_propagation(const FabPort *port);
 /* NULL where the port is no bridge (endpoints and NTBs). */
 const FabBridge *fab_port_bridge(const FabPort *port);
 const FabPortCounters *fab_port_counters(const FabPort *port);

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "bld_plan.h"
+
+#include <string.h>
+
+#include "topo_units.h"
+
+#include "bld_point.h"
+
+/* Points handed out to threads; what they make is kept by index. */
+typedef struct Plan {
+    const TopoDescription *description;
+    GPtrArray *points;
+    BldPoint **results;
+    GError **errors;
+    unsigned next; /* atomic */
+    gint failed;   /* atomic: no further point need be begun */
+    GMutex mutex;
+    GCond changed;
+    unsigned done, running;
+} Plan;
+
+static void *plan_work(void *data)
+{
+    Plan *plan = data;
+
+    for (;;) {
+        unsigned i = g_atomic_int_add(&plan->next, 1);
+
+        if (i >= plan->points->len || g_atomic_int_get(&plan->failed)) {
+            break;
+        }
+        plan->results[i] = bld_point_new(
+            plan->description, plan->points->pdata[i], &plan->errors[i]);
+        if (!plan->results[i]) {
+            g_atomic_int_set(&plan->failed, 1);
+        }
+        g_mutex_lock(&plan->mutex);
+        plan->done++;
+        g_cond_signal(&plan->changed);
+        g_mutex_unlock(&plan->mutex);
+    }
+    g_mutex_lock(&plan->mutex);
+    plan->running--;
+    g_cond_signal(&plan->changed);
+    g_mutex_unlock(&plan->mutex);
+    return NULL;
+}
+
+static void plan_run(Plan *plan, const BldPlanOptions *options)
+{
+    unsigned count = CLAMP(options->threads, 1, MAX(plan->points->len, 1));
+    g_autofree GThread **workers = g_new(GThread *, count);
+    unsigned told = 0;
+
+    plan->running = count;
+    for (unsigned i = 0; i < count; i++) {
+        workers[i] = g_thread_new("point", plan_work, plan);
+    }
+    g_mutex_lock(&plan->mutex);
+    while (plan->running > 0) {
+        g_cond_wait(&plan->changed, &plan->mutex);
+        if (options->progress && plan->done > told) {
+            told = plan->done;
+            g_mutex_unlock(&plan->mutex);
+            options->progress(options->data, told, plan->points->len);
+            g_mutex_lock(&plan->mutex);
+        }
+    }
+    g_mutex_unlock(&plan->mutex);
+    for (unsigned i = 0; i < count; i++) {
+        g_thread_join(workers[i]);
+    }
+}
+
+static RepTable *table_new(const TopoDescription *description)
+{
+    RepTable *table = rep_table_new();
+
+    rep_table_add_origin(
+        table, FARSIDE_VERSION, description->file, description->hash,
+        description->workload ? description->workload->seed : 0);
+    for (unsigned i = 0; i < description->changes->len; i++) {
+        const TopoChange *change = description->changes->pdata[i];
+        g_autofree char *text = g_strdup_printf(
+            "%s=%s", topo_change_path(change), topo_change_value(change));
+
+        rep_table_add_head(table, "set", text);
+    }
+    for (unsigned i = 0; i < description->columns->len; i++) {
+        const TopoColumn *column = description->columns->pdata[i];
+
+        if (column->tolerance_num > 0) {
+            /* In percent with as many digits as it takes. */
+            int64_t mpct =
+                column->tolerance_num * 100000 / column->tolerance_den;
+            g_autofree char *amount = rep_number_print(mpct, 3);
+            g_autofree char *text =
+                g_strdup_printf("%s %s%%", column->name, amount);
+
+            rep_table_add_head(table, "tolerance", text);
+        }
+        if (bld_column_is_text(description, column)) {
+            rep_table_add_column(table, column->name, REP_TEXT, 0);
+        } else if (column->digits > 0) {
+            rep_table_add_column(table, column->name, REP_DECIMAL,
+                                 column->digits);
+        } else {
+            rep_table_add_column(table, column->name, REP_INTEGER, 0);
+        }
+    }
+    return table;
+}
+
+static void table_add(RepTable *table, const BldPoint *point)
+{
+    unsigned row = rep_table_add_row(table);
+
+    for (unsigned i = 0; i < rep_table_n_columns(table); i++) {
+        if (rep_table_column_type(table, i) == REP_TEXT) {
+            const char *text = point->cells[i].text;
+
+            rep_table_set_text(table, row, i, text ? text : "");
+        } else {
+            rep_table_set_number(table, row, i, point->cells[i].number);
+        }
+    }
+}
+
+/* The first error in the order of the plan; NULL if there is none. */
+static GError *first_error(Plan *plan)
+{
+    for (unsigned i = 0; i < plan->points->len; i++) {
+        if (plan->errors[i]) {
+            const TopoPoint *point = plan->points->pdata[i];
+            GError *error = g_steal_pointer(&plan->errors[i]);
+
+            if (*point->label) {
+                g_prefix_error(&error, "at point \"%s\": ", point->label);
+            }
+            return error;
+        }
+    }
+    return NULL;
+}
+
+static bool is_beyond(const TopoDescription *description,
+                      const TopoPoint *point, const GPtrArray *limits)
+{
+    for (unsigned i = 0; limits && i < limits->len; i++) {
+        const BldLimit *limit = limits->pdata[i];
+
+        for (unsigned j = 0; j < point->n_values; j++) {
+            const TopoAxis *axis = description->axes->pdata[j];
+
+            if (g_str_equal(axis->name, limit->axis) &&
+                point->values[j]->has_number &&
+                point->values[j]->number > limit->number) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+BldLimit *bld_limit_parse(const char *text, GError **error)
+{
+    const char *equals = strchr(text, '=');
+    TopoUnit unit;
+    int64_t value;
+    BldLimit *limit;
+
+    if (!equals || equals == text ||
+        !topo_units_parse_any(equals + 1, &unit, &value)) {
+        g_set_error(error, REP_ERROR, REP_ERROR_SYNTAX,
+                    "--limit: \"%s\" is not AXIS=VALUE; write for example "
+                    "transfer=4MiB",
+                    text);
+        return NULL;
+    }
+    limit = g_new(BldLimit, 1);
+    limit->axis = g_strndup(text, equals - text);
+    limit->number = value;
+    return limit;
+}
+
+void bld_limit_free(void *data)
+{
+    BldLimit *limit = data;
+
+    g_free(limit->axis);
+    g_free(limit);
+}
+
+RepTable *bld_plan_run(const TopoDescription *description,
+                       const BldPlanOptions *options, BldCost *ret_cost,
+                       GError **error)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(RepTable) table = NULL;
+    Plan plan = {.description = description};
+    gint64 begin = g_get_monotonic_time();
+    GError *first;
+
+    plan.points = topo_plan_points(description, errors);
+    if (!plan.points) {
+        g_propagate_error(error, topo_errors_to_gerror(errors));
+        return NULL;
+    }
+    for (unsigned i = plan.points->len; i-- > 0;) {
+        if (is_beyond(description, plan.points->pdata[i], options->limits)) {
+            g_ptr_array_remove_index(plan.points, i);
+        }
+    }
+    plan.results = g_new0(BldPoint *, plan.points->len);
+    plan.errors = g_new0(GError *, plan.points->len);
+    g_mutex_init(&plan.mutex);
+    g_cond_init(&plan.changed);
+    plan_run(&plan, options);
+    first = first_error(&plan);
+    if (first) {
+        g_propagate_error(error, first);
+    } else {
+        BldCost cost = {.points = plan.points->len};
+
+        table = table_new(description);
+        for (unsigned i = 0; i < plan.points->len; i++) {
+            table_add(table, plan.results[i]);
+            cost.hops += plan.results[i]->hops;
+            cost.events += plan.results[i]->events;
+        }
+        cost.seconds = (g_get_monotonic_time() - begin) / 1e6;
+        if (ret_cost) {
+            *ret_cost = cost;
+        }
+    }
+    for (unsigned i = 0; i < plan.points->len; i++) {
+        bld_point_free(plan.results[i]);
+        g_clear_error(&plan.errors[i]);
+    }
+    g_mutex_clear(&plan.mutex);
+    g_cond_clear(&plan.changed);
+    g_free(plan.results);
+    g_free(plan.errors);
+    g_ptr_array_unref(plan.points);
+    return g_steal_pointer(&table);
+}

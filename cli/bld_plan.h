@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BLD_PLAN_H
+#define BLD_PLAN_H
+
+#include "rep_table.h"
+#include "topo_plan.h"
+
+/* Called from the thread that called bld_plan_run(), after each point. */
+typedef void (*BldProgressFn)(void *data, unsigned done, unsigned count);
+
+/* What it cost. */
+typedef struct BldCost {
+    unsigned points;
+    uint64_t hops;   /* links crossed by TLPs */
+    uint64_t events; /* simulated */
+    double seconds;
+} BldCost;
+
+/* Points of an axis beyond a number are left out. */
+typedef struct BldLimit {
+    char *axis;
+    int64_t number; /* in base units */
+} BldLimit;
+
+typedef struct BldPlanOptions {
+    unsigned threads;
+    const GPtrArray *limits; /* nullable: of BldLimit */
+    BldProgressFn progress;  /* nullable */
+    void *data;
+} BldPlanOptions;
+
+/*
+ * Simulates every point of @description's plan and returns the table, with its
+ * head; the same bytes whatever the number of threads. @ret_cost is nullable.
+ * Fails with the error of the first point, in the order of the plan, that has
+ * one.
+ */
+RepTable *bld_plan_run(const TopoDescription *description,
+                       const BldPlanOptions *options, BldCost *ret_cost,
+                       GError **error);
+
+/* Reads "AXIS=VALUE", VALUE with its unit. */
+BldLimit *bld_limit_parse(const char *text, GError **error);
+void bld_limit_free(void *limit);
+
+#endif

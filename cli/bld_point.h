@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BLD_POINT_H
+#define BLD_POINT_H
+
+#include "topo_plan.h"
+
+/*
+ * The simulation of one point of a plan: a fabric of its own, its workload, and
+ * the values of the columns.
+ */
+
+/* A cell: a text, or a number in units of the last of the column's digits. */
+typedef struct BldCell {
+    char *text;
+    int64_t number;
+} BldCell;
+
+typedef struct BldPoint {
+    unsigned count; /* of columns */
+    BldCell *cells;
+    uint64_t hops;   /* links crossed by TLPs */
+    uint64_t events; /* simulated */
+} BldPoint;
+
+/* Simulates @point of the plan that was made of @plan. Safe to be called from
+ * several threads at a time. Fails with all that is wrong with the description
+ * as changed by the point, with an error of its fabric, or if a flow gets
+ * stuck. */
+BldPoint *bld_point_new(const TopoDescription *plan, const TopoPoint *point,
+                        GError **error);
+void bld_point_free(BldPoint *point);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BldPoint, bld_point_free)
+
+/* Checks what only a fabric knows: that every column's element, flow and metric
+ * exist. All errors go to @errors. */
+void bld_point_check_columns(const TopoDescription *description,
+                             TopoErrors *errors);
+
+/* Whether cells of @column are texts. */
+bool bld_column_is_text(const TopoDescription *description,
+                        const TopoColumn *column);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd.h"
+
+#include <stdio.h>
+
+#include "bld_fabric.h"
+#include "cmd_load.h"
+#include "topo_plan.h"
+#include "topo_schema.h"
+
+/* Checks every point of the plan of @file as `run` would load it, and that a
+ * fabric can be made of the description. */
+static bool check_file(const char *file, const GPtrArray *changes)
+{
+    g_autoptr(TopoDescription) description =
+        cmd_load("check", file, changes, CMD_LOAD_ANY);
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GPtrArray) points = NULL;
+    g_autoptr(BldFabric) bld = NULL;
+    GError *error = NULL;
+
+    if (!description) {
+        return false;
+    }
+    points = topo_plan_points(description, errors);
+    for (unsigned i = 0; points && i < points->len; i++) {
+        const TopoPoint *point = points->pdata[i];
+        TopoDescription *changed = topo_load(file, point->changes, errors);
+
+        topo_description_free(changed);
+    }
+    if (topo_errors_count(errors) > 0) {
+        g_autofree char *text = topo_errors_to_string(errors);
+
+        fputs(text, stderr);
+        return false;
+    }
+    bld = bld_fabric_new(description, &error);
+    if (!bld) {
+        cmd_complain("check", error);
+        return false;
+    }
+    printf("%s: \"%s\", %u hosts, %u links, %u flows, %u points: no errors\n",
+           file, description->name, description->hosts->len,
+           description->links->len,
+           description->workload ? description->workload->flows->len : 0,
+           points->len);
+    return true;
+}
+
+int cmd_check(int argc, char **argv)
+{
+    g_auto(GStrv) sets = NULL;
+    gboolean keys = FALSE;
+    const GOptionEntry entries[] = {
+        {"set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &sets,
+         "Change the description before it is checked", "PATH=VALUE"},
+        {"keys", 0, 0, G_OPTION_ARG_NONE, &keys,
+         "Print all keys of a description as tables, and check nothing", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+    g_autoptr(GPtrArray) changes = NULL;
+    g_auto(GStrv) files = NULL;
+    int status;
+
+    if (!cmd_parse(argc, argv, entries, "SCENARIO...",
+                   "Reads each SCENARIO as `run` would, with every point of "
+                   "its sweep, makes\nits fabric, and reports all that is "
+                   "wrong.\n\nExit status: 0 nothing is wrong, 2 something "
+                   "is.",
+                   &files, &status)) {
+        return status;
+    }
+    if (keys) {
+        g_autoptr(GString) tables = g_string_new(NULL);
+
+        topo_schema_write_markdown(tables);
+        fputs(tables->str, stdout);
+        return CMD_OK;
+    }
+    if (!files[0]) {
+        fputs("farside check: a scenario is missing\nTry: farside check "
+              "--help\n",
+              stderr);
+        return CMD_USAGE;
+    }
+    changes = cmd_changes("check", sets);
+    if (!changes) {
+        return CMD_USAGE;
+    }
+    status = CMD_OK;
+    for (char **file = files; *file; file++) {
+        if (!check_file(*file, changes)) {
+            status = CMD_USAGE;
+        }
+    }
+    return status;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd_load.h"
+
+#include <stdio.h>
+
+#include "bld_point.h"
+
+static void print_errors(const char *verb, const TopoErrors *errors)
+{
+    g_autofree char *text = topo_errors_to_string(errors);
+    unsigned count = topo_errors_count(errors);
+
+    fprintf(stderr, "%sfarside %s: %u error%s\n", text, verb, count,
+            count == 1 ? "" : "s");
+}
+
+GPtrArray *cmd_changes(const char *verb, char **sets)
+{
+    g_autoptr(GPtrArray) changes = topo_changes_new();
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+
+    for (; sets && *sets; sets++) {
+        TopoChange *change =
+            topo_change_parse(*sets, topo_place_set(), errors);
+
+        if (change) {
+            g_ptr_array_add(changes, change);
+        }
+    }
+    if (topo_errors_count(errors) > 0) {
+        print_errors(verb, errors);
+        return NULL;
+    }
+    return g_steal_pointer(&changes);
+}
+
+TopoDescription *cmd_load(const char *verb, const char *file,
+                          const GPtrArray *changes, CmdLoad load)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(TopoDescription) description = topo_load(file, changes, errors);
+
+    if (description && load == CMD_LOAD_WORKLOAD) {
+        TopoPlace place = {description->file, 0, 0};
+
+        if (!description->workload || description->workload->flows->len == 0) {
+            topo_errors_add(errors, place,
+                            "there is nothing to run; add a `workload:` with "
+                            "`flows:`");
+        }
+        if (description->columns->len == 0) {
+            topo_errors_add(errors, place,
+                            "there is nothing to measure; add a `measure:` "
+                            "with `columns:`");
+        }
+    }
+    if (description && description->workload) {
+        bld_point_check_columns(description, errors);
+    }
+    if (topo_errors_count(errors) > 0) {
+        print_errors(verb, errors);
+        return NULL;
+    }
+    return g_steal_pointer(&description);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_LOAD_H
+#define CMD_LOAD_H
+
+#include "topo_description.h"
+
+/* What the verbs that read a description have in common. */
+
+/* The changes that --set options @sets (nullable) ask for. Prints what is
+ * wrong for @verb, and returns NULL then. */
+GPtrArray *cmd_changes(const char *verb, char **sets);
+
+typedef enum CmdLoad {
+    CMD_LOAD_ANY,
+    CMD_LOAD_WORKLOAD, /* must have something to run, and columns to fill */
+} CmdLoad;
+
+/* Loads the description in @file with @changes, and checks its columns. Prints
+ * all that is wrong for @verb, and returns NULL then. */
+TopoDescription *cmd_load(const char *verb, const char *file,
+                          const GPtrArray *changes, CmdLoad load);
+
+#endif

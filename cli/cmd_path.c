@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bld_path.h"
+#include "cmd_load.h"
+#include "rep_table.h"
+#include "topo_plan.h"
+#include "topo_units.h"
+
+static const char details[] =
+    "Sends one TLP through the idle fabric of SCENARIO and prints every element\n"
+    "it crosses, with the time from its first byte in to its first byte out.\n"
+    "FROM is HOST.cpu or HOST.DEVICE, TO is HOST.ram, HOST.DEVICE or\n"
+    "HOST.DEVICE.barN. With --via HOST.ram FROM writes to that memory and TO\n"
+    "reads from it.\n"
+    "\n"
+    "Hops are counted as boxes between the two ends: a switch is 1, an NTB\n"
+    "adapter is 1 (so that crossing from host to host is 2), a root is 1, a root\n"
+    "with its RAM is 1 also where a path ends or rests in it, a link is 0. (By\n"
+    "this rule the path 2L-RAM-SW of the Device Lending paper has 7 hops, as its\n"
+    "figure 13 shows; its table 1 says 8.)\n"
+    "\n"
+    "Without FROM and TO the flows of kind `path` in SCENARIO are printed.\n"
+    "\n"
+    "Exit status: 0 done, 1 there is no way, 2 bad usage or description.";
+
+/* A time in ns with as many decimals as there are ps. */
+static char *ns_text(SimTime ps)
+{
+    return rep_number_print(ps, 3);
+}
+
+static void set_ns(RepTable *table, unsigned row, unsigned column, SimTime ps)
+{
+    rep_table_set_number(table, row, column, ps);
+}
+
+static void print_leg(const BldLeg *leg)
+{
+    g_autoptr(RepTable) table = rep_table_new();
+    g_autofree char *time = ns_text(leg->time_ps);
+    g_autofree char *text = NULL;
+
+    rep_table_add_column(table, "hop", REP_TEXT, 0);
+    rep_table_add_column(table, "element", REP_TEXT, 0);
+    rep_table_add_column(table, "kind", REP_TEXT, 0);
+    rep_table_add_column(table, "ns", REP_DECIMAL, 3);
+    rep_table_add_column(table, "link_ns", REP_DECIMAL, 3);
+    rep_table_add_column(table, "requester", REP_TEXT, 0);
+    rep_table_add_column(table, "address_out", REP_TEXT, 0);
+    for (unsigned i = 0; i < leg->steps->len; i++) {
+        const BldStep *step = leg->steps->pdata[i];
+        unsigned row = rep_table_add_row(table);
+        g_autofree char *hop =
+            step->hop ? g_strdup_printf("%u", step->hop) : g_strdup("-");
+        g_autofree char *id = g_strdup_printf(
+            "%02x:%02x.%x", FAB_BDF_BUS(step->requester_id),
+            FAB_BDF_DEV(step->requester_id), FAB_BDF_FN(step->requester_id));
+        g_autofree char *addr =
+            g_strdup_printf("0x%" G_GINT64_MODIFIER "x", step->addr);
+        bool is_completion = strcmp(leg->what, "completion") == 0;
+
+        rep_table_set_text(table, row, 0, hop);
+        rep_table_set_text(table, row, 1, step->name);
+        rep_table_set_text(table, row, 2, step->kind);
+        set_ns(table, row, 3, step->time_ps);
+        set_ns(table, row, 4, step->is_last ? REP_NONE : step->link_ps);
+        rep_table_set_text(table, row, 5, step->is_last ? "" : id);
+        rep_table_set_text(table, row, 6,
+                           step->is_last || is_completion ? "" : addr);
+    }
+    text = rep_table_format(table);
+    printf("%s, %s ns\n%s\n", leg->what, time, text);
+}
+
+static void print_path(const BldPath *path)
+{
+    g_autofree char *time = ns_text(path->time_ps);
+    g_autofree char *round_trip = ns_text(path->round_trip_ps);
+
+    for (unsigned i = 0; i < path->legs->len; i++) {
+        print_leg(path->legs->pdata[i]);
+    }
+    printf("path: %s\n%u hop%s, %u root%s, %s ns", path->text, path->hops,
+           path->hops == 1 ? "" : "s", path->roots,
+           path->roots == 1 ? "" : "s", time);
+    if (path->round_trip_ps > 0) {
+        printf(", round trip of the read %s ns", round_trip);
+    }
+    putchar('\n');
+}
+
+static bool print_request(const TopoDescription *description,
+                          const BldPathRequest *request)
+{
+    GError *error = NULL;
+    g_autoptr(BldPath) path = bld_path_new(description, request, &error);
+
+    if (!path) {
+        cmd_complain("path", error);
+        return false;
+    }
+    print_path(path);
+    return true;
+}
+
+/* Prints the flows of kind path of every variant; other axes do not change the
+ * way. */
+static int print_flows(const char *file, const TopoDescription *plan)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GPtrArray) points = topo_plan_points(plan, errors);
+    bool any = false;
+
+    for (unsigned i = 0; points && i < points->len; i++) {
+        const TopoPoint *point = points->pdata[i];
+        g_autoptr(TopoDescription) description =
+            topo_load(file, point->changes, errors);
+
+        for (unsigned j = 0; description && description->workload &&
+                             j < description->workload->flows->len;
+             j++) {
+            const TopoFlow *flow = description->workload->flows->pdata[j];
+            BldPathRequest request = {flow->from, flow->to, flow->via,
+                                      flow->direction, flow->size_bytes};
+
+            if (flow->kind != TOPO_FLOW_PATH) {
+                continue;
+            }
+            printf("%s%s%s%s\n", any ? "\n" : "", point->label,
+                   *point->label ? ": " : "", flow->name);
+            any = true;
+            if (!print_request(description, &request)) {
+                return CMD_DIFFERENT;
+            }
+        }
+    }
+    if (topo_errors_count(errors) > 0) {
+        g_autofree char *text = topo_errors_to_string(errors);
+
+        fputs(text, stderr);
+        return CMD_USAGE;
+    }
+    if (!any) {
+        fprintf(stderr,
+                "farside path: %s has no flow of kind path; say FROM and TO\n",
+                file);
+        return CMD_USAGE;
+    }
+    return CMD_OK;
+}
+
+/* The options of the command line. */
+typedef struct Options {
+    char **sets;
+    char *via;
+    char *variant;
+    char *size;
+    gboolean is_read;
+} Options;
+
+static void options_done(Options *options)
+{
+    g_strfreev(options->sets);
+    g_free(options->via);
+    g_free(options->variant);
+    g_free(options->size);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
+
+static bool parse_target(const TopoDescription *description, const char *text,
+                         TopoTarget *ret_target)
+{
+    GError *error = NULL;
+
+    if (text && !topo_find_target(description, text, ret_target, &error)) {
+        cmd_complain("path", error);
+        return false;
+    }
+    return true;
+}
+
+static int print_between(const Options *options,
+                         const TopoDescription *description, char **args)
+{
+    BldPathRequest request = {
+        .direction = options->is_read ? TOPO_READ : TOPO_WRITE,
+    };
+    GError *error = NULL;
+    int64_t size = 4;
+
+    if (options->size &&
+        !topo_units_parse(TOPO_UNIT_BYTES, options->size, &size, &error)) {
+        cmd_complain("path", error);
+        return CMD_USAGE;
+    }
+    if (size < 1 || size > 4096) {
+        fputs("farside path: --size is from 1B to 4096B\n", stderr);
+        return CMD_USAGE;
+    }
+    if (options->via && options->is_read) {
+        fputs("farside path: --via writes, then reads; it goes without "
+              "--read\n",
+              stderr);
+        return CMD_USAGE;
+    }
+    request.size_bytes = size;
+    if (!parse_target(description, args[1], &request.from) ||
+        !parse_target(description, args[2], &request.to) ||
+        !parse_target(description, options->via, &request.via)) {
+        return CMD_USAGE;
+    }
+    if (options->via && request.via.kind != TOPO_TARGET_RAM) {
+        fputs("farside path: --via takes HOST.ram\n", stderr);
+        return CMD_USAGE;
+    }
+    return print_request(description, &request) ? CMD_OK : CMD_DIFFERENT;
+}
+
+/* @changes with those of the variant called @name added; NULL if there is
+ * none. */
+static GPtrArray *variant_changes(const TopoDescription *description,
+                                  const GPtrArray *changes, const char *name)
+{
+    for (unsigned i = 0; i < description->variants->len; i++) {
+        const TopoVariant *variant = description->variants->pdata[i];
+
+        if (strcmp(variant->name, name) == 0) {
+            GPtrArray *both = topo_changes_new();
+
+            for (unsigned j = 0; j < variant->changes->len; j++) {
+                g_ptr_array_add(both,
+                                topo_change_ref(variant->changes->pdata[j]));
+            }
+            for (unsigned j = 0; j < changes->len; j++) {
+                g_ptr_array_add(both, topo_change_ref(changes->pdata[j]));
+            }
+            return both;
+        }
+    }
+    fprintf(stderr, "farside path: there is no variant \"%s\"\n", name);
+    return NULL;
+}
+
+int cmd_path(int argc, char **argv)
+{
+    g_auto(Options) options = {0};
+    const GOptionEntry entries[] = {
+        {"read", 'r', 0, G_OPTION_ARG_NONE, &options.is_read,
+         "FROM reads from TO, instead of writing to it", NULL},
+        {"via", 0, 0, G_OPTION_ARG_STRING, &options.via,
+         "FROM writes to this memory, TO reads from it", "HOST.ram"},
+        {"size", 0, 0, G_OPTION_ARG_STRING, &options.size,
+         "Bytes written or read (default: 4B)", "SIZE"},
+        {"variant", 0, 0, G_OPTION_ARG_STRING, &options.variant,
+         "With the changes of this variant of SCENARIO", "NAME"},
+        {"set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &options.sets,
+         "Change the description before it is checked", "PATH=VALUE"},
+        G_OPTION_ENTRY_NULL,
+    };
+    g_autoptr(GPtrArray) changes = NULL;
+    g_autoptr(TopoDescription) description = NULL;
+    g_auto(GStrv) args = NULL;
+    int status;
+
+    if (!cmd_parse(argc, argv, entries, "SCENARIO [FROM TO]", details, &args,
+                   &status)) {
+        return status;
+    }
+    if (g_strv_length(args) != 1 && g_strv_length(args) != 3) {
+        fputs("farside path: name a scenario, and FROM and TO or neither\n"
+              "Try: farside path --help\n",
+              stderr);
+        return CMD_USAGE;
+    }
+    changes = cmd_changes("path", options.sets);
+    if (!changes) {
+        return CMD_USAGE;
+    }
+    description = cmd_load("path", args[0], changes, CMD_LOAD_ANY);
+    if (description && options.variant) {
+        GPtrArray *both =
+            variant_changes(description, changes, options.variant);
+
+        g_ptr_array_unref(changes);
+        changes = both;
+        g_clear_pointer(&description, topo_description_free);
+        if (changes) {
+            description = cmd_load("path", args[0], changes, CMD_LOAD_ANY);
+        }
+    }
+    if (!description) {
+        return CMD_USAGE;
+    }
+    return args[1] ? print_between(&options, description, args)
+                   : print_flows(args[0], description);
+}

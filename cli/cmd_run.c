@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bld_metric.h"
+#include "bld_plan.h"
+#include "bld_point.h"
+#include "cmd_load.h"
+#include "rep_compare.h"
+#include "rep_plot.h"
+
+/* The options of the command line. */
+typedef struct Options {
+    char *folder;
+    int threads;
+    char **sets;
+    char **limit_texts;
+    gboolean is_quiet;
+    gboolean no_plot;
+    GPtrArray *changes;
+    GPtrArray *limits;
+} Options;
+
+static void options_done(Options *options)
+{
+    g_free(options->folder);
+    g_strfreev(options->sets);
+    g_strfreev(options->limit_texts);
+    g_clear_pointer(&options->changes, g_ptr_array_unref);
+    g_ptr_array_unref(options->limits);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
+
+static void show_progress(void *data, unsigned done, unsigned count)
+{
+    fprintf(stderr, "\r%s: %u of %u points", (const char *)data, done, count);
+    if (done == count) {
+        fputs("\r\033[K", stderr);
+    }
+    fflush(stderr);
+}
+
+/* ---- What is shown ---------------------------------------------------- */
+
+static void print_table(const RepTable *table)
+{
+    g_autofree char *text = rep_table_format(table);
+
+    fputs(text, stdout);
+    putchar('\n');
+}
+
+static const TopoColumn *column_at(const TopoDescription *description,
+                                   int index)
+{
+    return description->columns->pdata[index];
+}
+
+/* The rows of @table whose @column is @text, without that column's others. */
+static RepTable *table_filter(const RepTable *table, unsigned column,
+                              const char *text)
+{
+    RepTable *part = rep_table_new();
+
+    for (unsigned i = 0; i < rep_table_n_columns(table); i++) {
+        rep_table_add_column(part, rep_table_column_name(table, i),
+                             rep_table_column_type(table, i),
+                             rep_table_column_digits(table, i));
+    }
+    for (unsigned i = 0; i < rep_table_n_rows(table); i++) {
+        g_autofree char *cell = rep_table_dup_cell(table, i, column);
+        unsigned row;
+
+        if (strcmp(cell, text) != 0) {
+            continue;
+        }
+        row = rep_table_add_row(part);
+        for (unsigned j = 0; j < rep_table_n_columns(table); j++) {
+            if (rep_table_column_type(table, j) == REP_TEXT) {
+                rep_table_set_text(part, row, j, rep_table_text(table, i, j));
+            } else {
+                rep_table_set_number(part, row, j,
+                                     rep_table_number(table, i, j));
+            }
+        }
+    }
+    return part;
+}
+
+/* One row an x, one column a curve. */
+static void print_pivot(const TopoPlot *plot, const RepTable *table)
+{
+    unsigned curve = plot->curves;
+    g_autoptr(RepTable) pivot =
+        rep_table_pivot(table, plot->x, &curve, 1, plot->y);
+
+    print_table(pivot);
+}
+
+static void print_result(const TopoDescription *description,
+                         const RepTable *table)
+{
+    const TopoPlot *plot = description->plot;
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(
+        g_str_hash, g_str_equal, g_free, NULL);
+
+    printf("%s\n\n", plot ? plot->title : description->name);
+    if (!plot || plot->curves < 0) {
+        print_table(table);
+        return;
+    }
+    if (plot->panels < 0) {
+        print_pivot(plot, table);
+        return;
+    }
+    for (unsigned i = 0; i < rep_table_n_rows(table); i++) {
+        char *panel = rep_table_dup_cell(table, i, plot->panels);
+
+        if (g_hash_table_add(seen, panel)) {
+            g_autoptr(RepTable) part =
+                table_filter(table, plot->panels, panel);
+
+            printf("%s, %s\n", panel,
+                   column_at(description, plot->y)->name);
+            print_pivot(plot, part);
+        }
+    }
+}
+
+/* How far the model is from what was published, curve by curve. */
+static bool print_published(const TopoDescription *description,
+                            const RepTable *table, const RepTable *published,
+                            GError **error)
+{
+    const TopoPlot *plot = description->plot;
+    const char *keys[4] = {NULL};
+    unsigned count = 0;
+    RepCompareOptions options = {.keys = keys,
+                                 .x = column_at(description, plot->x)->name};
+    g_autoptr(RepComparison) comparison = NULL;
+    g_autoptr(RepTable) errors = rep_table_new();
+
+    if (plot->panels >= 0) {
+        keys[count++] = column_at(description, plot->panels)->name;
+    }
+    if (plot->curves >= 0) {
+        keys[count++] = column_at(description, plot->curves)->name;
+    }
+    keys[count++] = column_at(description, plot->x)->name;
+    comparison =
+        rep_compare(published, table, &options, plot->published, error);
+    if (!comparison) {
+        return false;
+    }
+    rep_table_add_column(errors, "curve", REP_TEXT, 0);
+    rep_table_add_column(errors, "column", REP_TEXT, 0);
+    rep_table_add_column(errors, "points", REP_INTEGER, 0);
+    rep_table_add_column(errors, "mean_%", REP_DECIMAL, 3);
+    rep_table_add_column(errors, "bias_%", REP_DECIMAL, 3);
+    rep_table_add_column(errors, "largest_%", REP_DECIMAL, 3);
+    rep_table_add_column(errors, "at", REP_TEXT, 0);
+    for (unsigned i = 0; i < rep_comparison_n_curves(comparison); i++) {
+        const RepCurve *curve = rep_comparison_curve(comparison, i);
+        unsigned row;
+
+        if (curve->n_errors == 0) {
+            continue;
+        }
+        row = rep_table_add_row(errors);
+        rep_table_set_text(errors, row, 0, curve->name);
+        rep_table_set_text(errors, row, 1, curve->column);
+        rep_table_set_number(errors, row, 2, curve->n_errors);
+        rep_table_set_number(errors, row, 3, curve->mean_mpct);
+        rep_table_set_number(errors, row, 4, curve->signed_mpct);
+        rep_table_set_number(errors, row, 5, curve->max_mpct);
+        rep_table_set_text(errors, row, 6, curve->max_x);
+    }
+    puts("Against the published values");
+    print_table(errors);
+    return true;
+}
+
+/* ---- One scenario ----------------------------------------------------- */
+
+static bool draw(const TopoDescription *description, const RepTable *table,
+                 const RepTable *published, const char *prefix, GError **error)
+{
+    const TopoPlot *plot = description->plot;
+    const char *curves[2] = {NULL};
+    const TopoColumn *x = column_at(description, plot->x);
+    RepPlot drawing = {
+        .kind = bld_column_is_text(description, x) ? REP_PLOT_BARS
+                                                   : REP_PLOT_LINES,
+        .title = plot->title,
+        .x_column = x->name,
+        .y_column = column_at(description, plot->y)->name,
+        .x_label = plot->x_label,
+        .y_label = plot->y_label,
+    };
+
+    if (plot->curves >= 0) {
+        curves[0] = column_at(description, plot->curves)->name;
+        drawing.curves = curves;
+    }
+    if (plot->panels >= 0) {
+        drawing.panel_column = column_at(description, plot->panels)->name;
+    }
+    if (plot->x_scale == TOPO_SCALE_LOG10) {
+        drawing.x_axis = REP_AXIS_LOG10;
+    } else if (plot->x_scale == TOPO_SCALE_LOG2) {
+        drawing.x_axis = g_str_has_suffix(x->name, "_bytes") ? REP_AXIS_BYTES
+                                                             : REP_AXIS_LOG2;
+    } else {
+        drawing.x_axis = REP_AXIS_LINEAR;
+    }
+    return rep_plot_write(&drawing, table, published, prefix, error);
+}
+
+static bool run_file(const Options *options,
+                     const TopoDescription *description, GError **error)
+{
+    BldPlanOptions plan = {
+        .threads = options->threads,
+        .limits = options->limits,
+        .progress = isatty(STDERR_FILENO) && !options->is_quiet ? show_progress
+                                                                : NULL,
+        .data = description->name,
+    };
+    g_autofree char *prefix =
+        g_build_filename(options->folder, description->name, NULL);
+    g_autofree char *csv = g_strconcat(prefix, ".csv", NULL);
+    g_autoptr(RepTable) table = NULL, published = NULL;
+    BldCost cost;
+
+    table = bld_plan_run(description, &plan, &cost, error);
+    if (!table) {
+        return false;
+    }
+    if (description->plot && description->plot->published) {
+        published = rep_table_read(description->plot->published, error);
+        if (!published) {
+            return false;
+        }
+    }
+    if (!rep_table_write(table, csv, error)) {
+        return false;
+    }
+    if (!options->is_quiet) {
+        print_result(description, table);
+        if (published &&
+            !print_published(description, table, published, error)) {
+            return false;
+        }
+    }
+    if (description->plot && !options->no_plot &&
+        !draw(description, table, published, prefix, error)) {
+        return false;
+    }
+    printf("%s: %u points in %.1f s", csv, cost.points, cost.seconds);
+    if (cost.hops > 0) {
+        printf(", %.1f million TLP-hops, %.1f million a second",
+               cost.hops / 1e6, cost.hops / 1e6 / cost.seconds);
+    }
+    putchar('\n');
+    return true;
+}
+
+/* Two scenarios of one name would write the same files. */
+static bool check_names(const GPtrArray *descriptions)
+{
+    for (unsigned i = 0; i < descriptions->len; i++) {
+        const TopoDescription *a = descriptions->pdata[i];
+
+        for (unsigned j = 0; j < i; j++) {
+            const TopoDescription *b = descriptions->pdata[j];
+
+            if (strcmp(a->name, b->name) == 0) {
+                fprintf(stderr,
+                        "farside run: %s and %s are both called \"%s\", and "
+                        "would write the same files; give one another name\n",
+                        b->file, a->file, a->name);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static int run_files(const Options *options, char **files)
+{
+    g_autoptr(GPtrArray) descriptions =
+        g_ptr_array_new_with_free_func((GDestroyNotify)topo_description_free);
+
+    for (unsigned i = 0; files[i]; i++) {
+        TopoDescription *description =
+            cmd_load("run", files[i], options->changes, CMD_LOAD_WORKLOAD);
+
+        if (!description) {
+            return CMD_USAGE;
+        }
+        g_ptr_array_add(descriptions, description);
+    }
+    if (!check_names(descriptions)) {
+        return CMD_USAGE;
+    }
+    for (unsigned i = 0; i < descriptions->len; i++) {
+        GError *error = NULL;
+
+        if (!run_file(options, descriptions->pdata[i], &error)) {
+            cmd_complain("run", error);
+            return CMD_DIFFERENT;
+        }
+        fflush(stdout);
+    }
+    return CMD_OK;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    g_auto(Options) options = {
+        .threads = 1,
+        .limits = g_ptr_array_new_with_free_func(bld_limit_free),
+    };
+    const GOptionEntry entries[] = {
+        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.folder,
+         "Write CSV and plots to DIR (default: results)", "DIR"},
+        {"jobs", 'j', 0, G_OPTION_ARG_INT, &options.threads,
+         "Simulate N points at a time; results do not depend on it", "N"},
+        {"set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &options.sets,
+         "Change the description before it is checked", "PATH=VALUE"},
+        {"limit", 'l', 0, G_OPTION_ARG_STRING_ARRAY, &options.limit_texts,
+         "Leave out points of AXIS beyond VALUE", "AXIS=VALUE"},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options.is_quiet,
+         "Print one line a scenario", NULL},
+        {"no-plot", 0, 0, G_OPTION_ARG_NONE, &options.no_plot,
+         "Draw nothing", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+    g_autofree char *metrics = bld_metric_help();
+    g_autofree char *details = g_strdup_printf(
+        "Simulates every point of each SCENARIO and writes DIR/NAME.csv and,\n"
+        "if it has a plot, DIR/NAME.svg and DIR/NAME.png, NAME being the\n"
+        "scenario's name. --set and --limit may be given several times, as in\n"
+        "  --set hosts.lender.set.read_split=256B --limit transfer=4MiB\n"
+        "\n"
+        "What columns of a scenario can be made of (`from:`):\n"
+        "variant, axis.NAME\n%s\n"
+        "Exit status: 0 all run, 1 a run failed, 2 bad usage or description.",
+        metrics);
+    g_auto(GStrv) files = NULL;
+    int status;
+
+    if (!cmd_parse(argc, argv, entries, "SCENARIO...", details, &files,
+                   &status)) {
+        return status;
+    }
+    if (!files[0] || options.threads < 1 || options.threads > 1024) {
+        fputs(files[0] ? "farside run: -j takes a number from 1 to 1024\n"
+                       : "farside run: a scenario is missing\n",
+              stderr);
+        fputs("Try: farside run --help\n", stderr);
+        return CMD_USAGE;
+    }
+    if (!options.folder) {
+        options.folder = g_strdup("results");
+    }
+    for (char **text = options.limit_texts; text && *text; text++) {
+        GError *error = NULL;
+        BldLimit *limit = bld_limit_parse(*text, &error);
+
+        if (!limit) {
+            cmd_complain("run", error);
+            return CMD_USAGE;
+        }
+        g_ptr_array_add(options.limits, limit);
+    }
+    options.changes = cmd_changes("run", options.sets);
+    if (!options.changes) {
+        return CMD_USAGE;
+    }
+    return run_files(&options, files);
+}
