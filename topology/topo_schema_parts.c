@@ -38,7 +38,12 @@
         CREDITS("nph", "credits for headers of non-posted requests"),          \
         CREDITS("npd", "credits of 16 B for data of non-posted requests"),     \
         CREDITS("cplh", "credits for headers of completions"),                 \
-        CREDITS("cpld", "credits of 16 B for data of completions")
+        CREDITS("cpld", "credits of 16 B for data of completions"),            \
+        MAY("buffers.latency", TIME, "0ps", "0ps", "1ms", 0,                   \
+            "from room made in a buffer to the UpdateFC that tells of it"),    \
+        WORD("dllp", "spec", "spec|each|free",                                 \
+             "when it sends Ack and UpdateFC: as late as the specification "   \
+             "allows, after each TLP, or without taking any bandwidth")
 
 #define MPS                                                                    \
     NEEDS("mps", BYTES, "128B", "4096B", POWER,                                \
@@ -104,6 +109,9 @@ static const TopoKey cpu_keys[] = {
     MAY("mmio.high_base", ADDRESS, "0x10000000000", "0x100000000", NULL, POWER,
         "begin of the addresses for 64-bit BARs"),
     MAY("mmio.high_size", BYTES, "8TiB", "1MiB", "1024TiB", 0, "their size"),
+    MAY("mmio.above_4g", BYTES, "512MiB", "4KiB", "1024TiB", 0,
+        "64-bit prefetchable BARs of this size and more get addresses above "
+        "4 GiB, all others below"),
     NEEDS("core.mmio_write", TIME, "0ps", "1ms", 0,
           "between two MMIO writes of a CPU"),
     NEEDS("core.mmio_reads", INT, "1", "65536", 0,
