@@ -20,6 +20,7 @@ endef
 
 DEPS = $(PACKAGES)
 APT  = env DEBIAN_FRONTEND=noninteractive apt-get
+INSTALL = $(APT) install -y --no-install-recommends
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 
 # A quick run of the same scenarios: make paper QUICK=1
@@ -44,9 +45,9 @@ deps:
 	    echo "  apt-get install --no-install-recommends $(DEPS)"; \
 	    exit 1; \
 	} >&2
-	$(SUDO) $(APT) install -y --no-install-recommends $(DEPS) || { \
-	    $(SUDO) $(APT) update && \
-	    $(SUDO) $(APT) install -y --no-install-recommends $(DEPS); \
+	@# The first try fails where apt knows no packages yet, or old ones.
+	@set -x; $(SUDO) $(INSTALL) $(DEPS) 2>/dev/null || { \
+	    $(SUDO) $(APT) update && $(SUDO) $(INSTALL) $(DEPS); \
 	}
 
 paper: all

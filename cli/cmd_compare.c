@@ -349,6 +349,7 @@ static bool compare_folders(Compare *compare, const char *baseline_path,
         const char *name = baseline->pdata[i];
         g_autofree char *a = g_build_filename(baseline_path, name, NULL);
         g_autofree char *b = g_build_filename(fresh_path, name, NULL);
+        g_autofree char *shown = g_filename_display_name(name);
         g_autofree char *plot = NULL;
 
         if (compare->plot != NULL) {
@@ -356,8 +357,8 @@ static bool compare_folders(Compare *compare, const char *baseline_path,
                                    (int)(strlen(name) - strlen(".csv")), name);
         }
         if (!(has_name(fresh, name)
-                  ? compare_files(compare, a, b, name, plot, error)
-                  : compare_with_nothing(compare, a, name, error))) {
+                  ? compare_files(compare, a, b, shown, plot, error)
+                  : compare_with_nothing(compare, a, shown, error))) {
             return false;
         }
         putchar('\n');
@@ -433,7 +434,7 @@ static bool run(Compare *compare, const char *baseline, const char *fresh,
             return false;
         }
     } else {
-        g_autofree char *name = g_path_get_basename(baseline);
+        g_autofree char *name = g_filename_display_basename(baseline);
 
         if (!compare_files(compare, baseline, fresh, name, compare->plot,
                            error)) {
