@@ -328,7 +328,7 @@ static void emit_head(Sheet *sheet, const char *terminal)
         g_autofree char *title = quote(sheet->plot->title);
 
         emit(sheet,
-             "set label 1 %s at screen 0.5,%.6f center font ',%d' "
+             "set label 1 %s at screen %.6f,%.6f center font ',%d' "
              "textcolor rgb '" INK "'\n",
              title, 1.0 - (double)TITLE_HEIGHT * 0.55 / (double)layout->height,
              scale == 1 ? FONT_SIZE + 3 : (FONT_SIZE + 3) * 3 / 4);
