@@ -330,7 +330,10 @@ static void emit_head(Sheet *sheet, const char *terminal)
         emit(sheet,
              "set label 1 %s at screen %.6f,%.6f center font ',%d' "
              "textcolor rgb '" INK "'\n",
-             title, 1.0 - (double)TITLE_HEIGHT * 0.55 / (double)layout->height,
+             title,
+             (double)(layout->width + MARGIN_LEFT - MARGIN_RIGHT) / 2 /
+                 layout->width,
+             1.0 - (double)TITLE_HEIGHT * 0.55 / (double)layout->height,
              scale == 1 ? FONT_SIZE + 3 : (FONT_SIZE + 3) * 3 / 4);
     }
 }
