@@ -26,6 +26,9 @@
 #define HEAP_CROWDED 256u
 #define WHEEL_SMALL  64u
 
+G_STATIC_ASSERT(HEAP_CROWDED <= SIM_HEAP_CAPACITY_MIN);
+G_STATIC_ASSERT(WHEEL_SMALL < HEAP_CROWDED - SIM_HEAP_ROOT);
+
 struct SimEngine {
     SimHeap heap;
     uint64_t now;
@@ -45,7 +48,7 @@ SimEngine *sim_engine_new(void)
 
     sim_heap_init(&engine->heap);
     engine->near_end = UINT64_MAX;
-    engine->crowded = engine->heap.capacity;
+    engine->crowded = HEAP_CROWDED;
     return engine;
 }
 
@@ -155,7 +158,7 @@ static void add_to_crowd(SimEngine *engine, SimEvent *event)
     SimHeap *heap = &engine->heap;
 
     /* Events that are all due now could not be told apart by the wheel. */
-    if (engine->crowded >= HEAP_CROWDED && engine->near_end - engine->now > 1) {
+    if (engine->near_end - engine->now > 1) {
         spill(engine);
         sim_wheel_add(engine->wheel, event);
         return;
@@ -175,6 +178,7 @@ static bool refill(SimEngine *engine, uint64_t limit)
     SimRun *run = &engine->run;
     uint32_t bucket, count;
 
+    engine->crowded = HEAP_CROWDED;
     if (wheel->count <= WHEEL_SMALL) {
         SimEvent **events = sim_run_prepare(run, wheel->count);
         uint32_t i;
@@ -239,7 +243,7 @@ void sim_event_reschedule(SimEvent *event, SimTime time)
     sim_event_schedule(event, time);
 }
 
-/* The same when the wheel is in use. */
+/* What take_event() does when the wheel is in use. */
 static SimEvent *take_event_of_many(SimEngine *engine, uint64_t limit)
 {
     SimHeap *heap = &engine->heap;

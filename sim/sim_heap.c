@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#define INITIAL_CAPACITY 256u
-#define KEYS_ALIGNMENT   64
+#define KEYS_ALIGNMENT 64
 
 static const SimHeapKey never = {UINT64_MAX, UINT64_MAX};
 
@@ -45,7 +44,7 @@ void sim_heap_init(SimHeap *heap)
 {
     memset(heap, 0, sizeof(*heap));
     heap->end = SIM_HEAP_ROOT;
-    set_capacity(heap, INITIAL_CAPACITY);
+    set_capacity(heap, SIM_HEAP_CAPACITY_MIN);
 }
 
 void sim_heap_clear(SimHeap *heap)

@@ -16,7 +16,8 @@
  * therefore left open as a hole at the root, which the next event added fills:
  * one walk down the heap instead of one down and one up.
  */
-#define SIM_HEAP_ROOT 3u
+#define SIM_HEAP_ROOT         3u
+#define SIM_HEAP_CAPACITY_MIN 256u
 
 typedef struct SimHeapKey {
     uint64_t time;
@@ -81,15 +82,13 @@ static inline void sim_heap_close(SimHeap *heap)
     }
 }
 
+/* The heap must not be full. */
 static inline void sim_heap_add(SimHeap *heap, SimEvent *event)
 {
     if (heap->hole) {
         heap->hole = false;
         sim_heap_sift_down(heap, SIM_HEAP_ROOT, event);
         return;
-    }
-    if (G_UNLIKELY(heap->end == heap->capacity)) {
-        sim_heap_grow(heap);
     }
     sim_heap_sift_up(heap, heap->end++, event);
 }

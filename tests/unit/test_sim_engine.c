@@ -27,6 +27,7 @@ typedef enum Delays {
     DELAYS_NARROW,   /* 1 to 1000 */
     DELAYS_WIDE,     /* 0 to 10^6 */
     DELAYS_OUTLIERS, /* mostly near, some at any power of two */
+    DELAYS_WAVES,    /* all far for a while, then all near */
     DELAYS_MIXED,    /* each of the others for a while */
 } Delays;
 
@@ -80,6 +81,8 @@ static SimTime next_delay(World *world, Delays delays)
             return next_random(world) % 3000;
         }
         return (1LL << next_random(world) % 61) + (next_random(world) & 1);
+    case DELAYS_WAVES:
+        return random % (world->executed & 4096 ? 1000000 : 1LL << 40);
     default:
         return next_delay(world, (world->executed >> 9) % DELAYS_MIXED);
     }
