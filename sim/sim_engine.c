@@ -23,7 +23,7 @@
 
 /* The heap may have so many events before some move to the wheel; and the
  * wheel is given up when so few are left. */
-#define HEAP_CROWDED 256u
+#define HEAP_CROWDED 384u
 #define WHEEL_SMALL  64u
 
 G_STATIC_ASSERT(HEAP_CROWDED <= SIM_HEAP_CAPACITY_MIN);

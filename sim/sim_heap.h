@@ -17,7 +17,7 @@
  * one walk down the heap instead of one down and one up.
  */
 #define SIM_HEAP_ROOT         3u
-#define SIM_HEAP_CAPACITY_MIN 256u
+#define SIM_HEAP_CAPACITY_MIN 512u
 
 typedef struct SimHeapKey {
     uint64_t time;

@@ -13,7 +13,7 @@
 
 G_STATIC_ASSERT(sizeof(SimWheelChunk) == 128);
 G_STATIC_ASSERT(SIM_WHEEL_CHUNK <= SLOT_MASK + 1);
-G_STATIC_ASSERT(SIM_WHEEL_LEVELS *SIM_WHEEL_DIGIT_BITS == 64);
+G_STATIC_ASSERT(64 <= SIM_WHEEL_LEVELS * SIM_WHEEL_DIGIT_BITS);
 
 SimWheel *sim_wheel_new(void)
 {
@@ -76,6 +76,7 @@ static uint32_t append_chunk(SimWheel *wheel, uint32_t bucket)
 
         list->first = index;
         wheel->used[level][digit / 64] |= 1ULL << digit % 64;
+        wheel->words[level] |= 1u << digit / 64;
         wheel->levels |= 1u << level;
     }
     list->last = index;
@@ -86,11 +87,15 @@ static void mark_empty(SimWheel *wheel, uint32_t bucket)
 {
     uint32_t level = bucket / SIM_WHEEL_DIGITS;
     uint32_t digit = bucket % SIM_WHEEL_DIGITS;
-    uint64_t *used = wheel->used[level];
+    uint64_t *word = &wheel->used[level][digit / 64];
 
     wheel->buckets[bucket] = (SimWheelBucket){0, 0, 0};
-    used[digit / 64] &= ~(1ULL << digit % 64);
-    if (!(used[0] | used[1] | used[2] | used[3])) {
+    *word &= ~(1ULL << digit % 64);
+    if (*word) {
+        return;
+    }
+    wheel->words[level] &= ~(1u << digit / 64);
+    if (!wheel->words[level]) {
         wheel->levels &= ~(1u << level);
     }
 }
@@ -106,7 +111,8 @@ static inline void put(SimWheel *wheel, SimEvent *event)
 {
     uint64_t time = (uint64_t)event->time;
     uint32_t level = level_of(time, wheel->base);
-    uint32_t digit = time >> level * SIM_WHEEL_DIGIT_BITS & 0xff;
+    uint32_t digit =
+        (uint32_t)(time >> level * SIM_WHEEL_DIGIT_BITS) % SIM_WHEEL_DIGITS;
     uint32_t bucket = level * SIM_WHEEL_DIGITS + digit;
     uint32_t index = wheel->buckets[bucket].last;
     SimWheelChunk *chunk;
@@ -190,14 +196,13 @@ static void deal_out(SimWheel *wheel, uint32_t bucket)
     }
 }
 
-static uint32_t first_digit(const uint64_t *used)
+/* Of the first bucket of @level, which must not be empty. */
+static uint32_t first_digit(const SimWheel *wheel, uint32_t level)
 {
-    uint32_t word = 0;
+    uint32_t word = (uint32_t)__builtin_ctz(wheel->words[level]);
+    uint64_t used = wheel->used[level][word];
 
-    while (!used[word]) {
-        word++;
-    }
-    return word * 64 + (uint32_t)__builtin_ctzll(used[word]);
+    return word * 64 + (uint32_t)__builtin_ctzll(used);
 }
 
 uint32_t sim_wheel_next(SimWheel *wheel, uint64_t limit, uint32_t *ret_bucket)
@@ -206,12 +211,13 @@ uint32_t sim_wheel_next(SimWheel *wheel, uint64_t limit, uint32_t *ret_bucket)
         uint32_t level = (uint32_t)__builtin_ctz(wheel->levels);
         uint32_t shift = level * SIM_WHEEL_DIGIT_BITS;
         uint64_t span = 1ULL << shift;
-        uint64_t digit = first_digit(wheel->used[level]);
+        uint64_t digit = first_digit(wheel, level);
         uint32_t bucket = level * SIM_WHEEL_DIGITS + (uint32_t)digit;
         uint64_t digits_above = ~(span * SIM_WHEEL_DIGITS - 1);
         uint64_t start;
 
-        /* On the highest level the product is 2^64, and the mask 0. */
+        /* On the highest level the product is 2^70, that is 0, and the mask 0.
+         */
         start = (wheel->base & digits_above) | digit << shift;
         if (start > limit) {
             return 0;

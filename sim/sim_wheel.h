@@ -8,7 +8,7 @@
  * Where the engine keeps the far future when many events are pending: an
  * unordered bucket for each value of each digit of the time, as in a radix
  * heap. An event lies in the bucket of the highest digit in which its time
- * differs from the base, so a bucket of level n spans 256^n ps, buckets of
+ * differs from the base, so a bucket of level n spans 1024^n ps, buckets of
  * lower levels are due earlier, and so are lower digits within a level. When a
  * bucket is reached it is either taken as a whole, or, if it is large, dealt
  * out to the levels below: an event moves a bounded number of times, whatever
@@ -18,9 +18,9 @@
  * known by their index. An event's slot says chunk and place, so it is taken
  * out at once.
  */
-#define SIM_WHEEL_DIGIT_BITS 8
+#define SIM_WHEEL_DIGIT_BITS 10
 #define SIM_WHEEL_DIGITS     (1u << SIM_WHEEL_DIGIT_BITS)
-#define SIM_WHEEL_LEVELS     8u
+#define SIM_WHEEL_LEVELS     7u
 #define SIM_WHEEL_CHUNK      12u
 
 /* Set in the slots of events that are in a wheel. */
@@ -49,6 +49,9 @@ typedef struct SimWheel {
     uint32_t chunk_end;
     uint32_t chunk_free;
     uint32_t levels; /* bit n is set: level n is not empty */
+    /* Of each level: bit n is set when word n of used is not 0. */
+    uint32_t words[SIM_WHEEL_LEVELS];
+    /* Of each level: a bit for each bucket that is not empty. */
     uint64_t used[SIM_WHEEL_LEVELS][SIM_WHEEL_DIGITS / 64];
     SimWheelBucket buckets[SIM_WHEEL_LEVELS * SIM_WHEEL_DIGITS];
 } SimWheel;

@@ -53,7 +53,8 @@ struct SimEvent {
 /* Returns a new engine at time 0. */
 SimEngine *sim_engine_new(void);
 
-/* Frees @engine (nullable). Events still pending are forgotten, not run. */
+/* Frees @engine (nullable). Events still pending are forgotten, not run; they
+ * must not be cancelled afterwards, so free their owners first. */
 void sim_engine_free(SimEngine *engine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimEngine, sim_engine_free)
 

@@ -47,7 +47,7 @@ static inline uint64_t next_random(Source *source)
     return source->random;
 }
 
-/* The ranges are constants to both loops, as in any such yardstick. */
+/* Division by a constant is what the plain loop has, too. */
 static inline uint64_t next_delay(Source *source)
 {
     uint64_t random = next_random(source);
@@ -110,7 +110,8 @@ static PlainEvent plain_pop(PlainHeap *heap)
     return first;
 }
 
-/* Returns million operations a second. */
+/* Returns million operations a second. The sum of all identifiers seen keeps
+ * the compiler from leaving the owner of an event unread. */
 static double run_plain(uint32_t pending, uint64_t range, uint64_t operations,
                         uint64_t *ret_sum)
 {
@@ -133,7 +134,7 @@ static double run_plain(uint32_t pending, uint64_t range, uint64_t operations,
     }
     start = seconds() - start;
     g_free(heap.events);
-    *ret_sum = source.sum;
+    *ret_sum += source.sum;
     return (double)operations / start / 1e6;
 }
 
@@ -169,7 +170,7 @@ static double run_ours(uint32_t pending, uint64_t range, uint64_t operations,
     }
     start = seconds() - start;
     g_free(holders);
-    *ret_sum = source.sum;
+    *ret_sum += source.sum;
     return (double)done / start / 1e6;
 }
 
@@ -181,11 +182,11 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void compare(const char *name, uint32_t pending, uint64_t range,
-                    uint64_t operations)
+static uint64_t compare(const char *name, uint32_t pending, uint64_t range,
+                        uint64_t operations)
 {
     double ours[RUNS], heap[RUNS], ratio[RUNS];
-    uint64_t sum;
+    uint64_t sum = 0;
     int i;
 
     for (i = 0; i < RUNS; i++) {
@@ -199,18 +200,20 @@ static void compare(const char *name, uint32_t pending, uint64_t range,
     printf("%s pending=%u ours=%.1f heap=%.1f ratio=%.2f\n", name, pending,
            ours[RUNS / 2], heap[RUNS / 2], ratio[RUNS / 2]);
     fflush(stdout);
+    return sum;
 }
 
 int main(void)
 {
-    static const uint32_t pending[] = {64, 1024, 4096, 16384, 262144, 1048576};
+    static const uint32_t pending[] = {64, 1024, 16384, 262144, 1048576};
+    uint64_t sum = 0;
     size_t i;
 
     for (i = 0; i < G_N_ELEMENTS(pending); i++) {
         uint64_t operations = MAX(1000000, 3 * (uint64_t)pending[i]);
 
-        compare("engine_hold", pending[i], 1000, operations);
-        compare("engine_spread", pending[i], 1000000, operations);
+        sum += compare("engine_hold", pending[i], 1000, operations);
+        sum += compare("engine_spread", pending[i], 1000000, operations);
     }
-    return 0;
+    return sum ? EXIT_SUCCESS : EXIT_FAILURE;
 }
