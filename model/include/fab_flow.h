@@ -15,10 +15,11 @@
  */
 typedef struct FabFlow FabFlow;
 
-/* One end: the memory of a host (a root) or what is behind a BAR of a device. */
+/* One end: the memory of a host (a root) or what is behind a BAR of any other
+ * component that has BARs. */
 typedef struct FabTarget {
     FabComponent *component;
-    int bar; /* of a device; -1: the largest */
+    int bar; /* not of a root; -1: the largest */
 } FabTarget;
 
 typedef enum FabArrivals {

@@ -1,0 +1,752 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What flows measure is what the parts between their ends add up to: the closed
+ * formula of a link, the sum of latencies, the wait of an M/D/1 queue. What
+ * fails is counted, and what cannot work is refused with words.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc_count.h"
+#include "fab_flow.h"
+#include "fab_lab.h"
+
+/* A byte on 8 lanes of 8.0GT/s with 128b/130b. */
+#define BYTE_PS   (1015.625 / 8)
+/* Frame, sequence number, LCRC; header of 3 or 4 DW. */
+#define FRAME     8
+/* Of 375 blocks one is an SKP ordered set. */
+#define SKP_SHARE (1.0 / 375)
+
+#define WIRE(bytes) ((SimTime)((bytes)*BYTE_PS))
+#define LINK(bytes) (WIRE(bytes) + LAB_PROPAGATION + LAB_LATENCY)
+
+/* Buffers lie above 4 GiB. */
+#define MWR(payload)   (FRAME + 16 + (payload))
+#define MRD            (FRAME + 16)
+#define CPLD(payload)  (FRAME + 12 + (payload))
+#define MMIO(payload)  (FRAME + 12 + (payload))
+#define MEMORY_LATENCY (80 * SIM_NS)
+
+static SimEngine *engine;
+static FabFabric *fabric;
+static FabRoot *root;
+static FabComponent *device;
+
+static void setup(void)
+{
+    engine = sim_engine_new();
+    fabric = fab_fabric_new(engine, 7);
+}
+
+static void teardown(void)
+{
+    fab_fabric_free(fabric);
+    sim_engine_free(engine);
+}
+
+/* A host with one device at a root port. */
+static void host_new_with(const FabRootParams *root_params,
+                          const FabDeviceParams *device_params)
+{
+    FabPortParams port = lab_port_params();
+
+    root = fab_root_new(fabric, "host", root_params);
+    fab_root_add_port(root, "rp0", &port);
+    device = fab_device_component(
+        fab_device_new(fabric, "host.dev", &port, device_params));
+    lab_connect(fab_root_component(root), 0, device, 0);
+    lab_realize(fabric);
+}
+
+static void host_new(void)
+{
+    FabRootParams root_params = lab_root_params(false);
+    FabDeviceParams device_params = lab_device_params();
+
+    host_new_with(&root_params, &device_params);
+}
+
+static FabDmaFlowParams dma_params(FabTlpType direction, uint64_t size_bytes,
+                                   uint64_t count)
+{
+    return (FabDmaFlowParams){
+        .device = fab_component_as_device(device),
+        .direction = direction,
+        .target = {.component = fab_root_component(root)},
+        .size_bytes = size_bytes,
+        .count = count,
+    };
+}
+
+static FabCopyFlowParams copy_params(FabTlpType direction, uint32_t copies,
+                                     bool queued)
+{
+    return (FabCopyFlowParams){
+        .device = fab_component_as_device(device),
+        .direction = direction,
+        .buffer = {.component = fab_root_component(root)},
+        .driver = root,
+        .size_bytes = 64,
+        .copies = copies,
+        .queued = queued,
+        .command_bytes = 64,
+        .setup = 500 * SIM_NS,
+    };
+}
+
+static FabMmioFlowParams mmio_params(FabTlpType direction, uint32_t size_bytes,
+                                     uint64_t count)
+{
+    return (FabMmioFlowParams){
+        .host = root,
+        .direction = direction,
+        .target = {.component = device, .bar = 0},
+        .size_bytes = size_bytes,
+        .count = count,
+    };
+}
+
+static FabFlow *dma_flow(const char *name, SimTime warmup,
+                         const FabDmaFlowParams *params)
+{
+    g_autoptr(GError) error = NULL;
+    FabFlow *flow = fab_dma_flow_new(fabric, name, warmup, params, &error);
+
+    ck_assert_msg(flow != NULL, "%s", error ? error->message : "no error set");
+    return flow;
+}
+
+static FabFlow *copy_flow(const char *name, const FabCopyFlowParams *params)
+{
+    g_autoptr(GError) error = NULL;
+    FabFlow *flow = fab_copy_flow_new(fabric, name, 0, params, &error);
+
+    ck_assert_msg(flow != NULL, "%s", error ? error->message : "no error set");
+    return flow;
+}
+
+static FabFlow *mmio_flow(const char *name, const FabMmioFlowParams *params)
+{
+    g_autoptr(GError) error = NULL;
+    FabFlow *flow = fab_mmio_flow_new(fabric, name, 0, params, &error);
+
+    ck_assert_msg(flow != NULL, "%s", error ? error->message : "no error set");
+    return flow;
+}
+
+/* Runs until all flows are done, and returns what @flow measured. */
+static FabFlowResult run(FabFlow *flow)
+{
+    FabFlowResult result;
+
+    ck_assert(fab_flows_run(fabric, SIM_TIME_NONE, NULL));
+    ck_assert(fab_flow_is_done(flow));
+    fab_flow_result(flow, &result);
+    return result;
+}
+
+static double rate(const FabFlowResult *result)
+{
+    return (double)result->bytes / (result->end - result->begin);
+}
+
+static void check_near(double got, double expected, double tolerance)
+{
+    ck_assert_msg(fabs(got - expected) <= tolerance * expected,
+                  "got %.9g, expected %.9g", got, expected);
+}
+
+/* ---- DMA ------------------------------------------------------------- */
+
+START_TEST(dma_write_fills_the_link)
+{
+    static const uint32_t payloads[] = {64, 128, 256};
+    FabRootParams root_params = lab_root_params(false);
+    FabDeviceParams device_params = lab_device_params();
+    uint32_t payload = payloads[_i];
+    FabDmaFlowParams params;
+    FabFlowResult result;
+
+    device_params.write_bytes = payload;
+    /* Orders small and slow: as many as it takes must be under way. */
+    device_params.write_latency = 300 * SIM_NS;
+    host_new_with(&root_params, &device_params);
+    params = dma_params(FAB_TLP_MWR, 512, 20000);
+    result = run(dma_flow("w", 10 * SIM_US, &params));
+    check_near(rate(&result),
+               payload / (MWR(payload) * BYTE_PS) * (1 - SKP_SHARE), 0.002);
+    ck_assert_uint_eq(result.failed, 0);
+    sim_engine_run(engine);
+    ck_assert_uint_eq(fab_root_counters(root)->memory_written_bytes,
+                      512 * 20000);
+}
+END_TEST
+
+START_TEST(dma_read_fills_the_link)
+{
+    static const uint64_t sizes[] = {256, 512, 8192};
+    FabDmaFlowParams params;
+    FabFlowResult result;
+
+    host_new();
+    params = dma_params(FAB_TLP_MRD, sizes[_i], (16 << 20) / sizes[_i]);
+    result = run(dma_flow("r", 10 * SIM_US, &params));
+    check_near(rate(&result), 256 / (CPLD(256) * BYTE_PS) * (1 - SKP_SHARE),
+               0.003);
+    ck_assert_uint_eq(fab_root_counters(root)->memory_read_bytes, 16 << 20);
+}
+END_TEST
+
+/* Little's law: bytes outstanding over latency. */
+START_TEST(dma_read_limited_by_outstanding)
+{
+    FabRootParams root_params = lab_root_params(false);
+    FabDeviceParams device_params = lab_device_params();
+    SimTime latency = LINK(MRD) + MEMORY_LATENCY + LINK(CPLD(256));
+    FabDmaFlowParams params;
+    FabFlowResult result;
+
+    device_params.reads = 2;
+    device_params.read_bytes = 256;
+    device_params.read_latency = 100 * SIM_NS;
+    host_new_with(&root_params, &device_params);
+    params = dma_params(FAB_TLP_MRD, 4096, 500);
+    result = run(dma_flow("r", 0, &params));
+    check_near(rate(&result), 2.0 * 256 / (latency + 100 * SIM_NS), 0.005);
+}
+END_TEST
+
+START_TEST(dma_latency_is_the_sum_of_the_parts)
+{
+    FabRootParams root_params = lab_root_params(false);
+    FabDeviceParams device_params = lab_device_params();
+    FabDmaFlowParams params;
+    FabFlowResult result;
+    SimTime expected;
+
+    device_params.read_latency = 30 * SIM_NS;
+    device_params.write_latency = 70 * SIM_NS;
+    host_new_with(&root_params, &device_params);
+    params = dma_params(FAB_TLP_MRD, 64, 1);
+    result = run(dma_flow("read", 0, &params));
+    expected = LINK(MRD) + MEMORY_LATENCY + LINK(CPLD(64)) + 30 * SIM_NS;
+    ck_assert_int_le(llabs(result.end - result.begin - expected), 1);
+    ck_assert_uint_eq(sim_histogram_max(result.latency),
+                      result.end - result.begin);
+
+    params = dma_params(FAB_TLP_MWR, 512, 1);
+    result = run(dma_flow("write", 0, &params));
+    expected = 70 * SIM_NS + WIRE(MWR(256)); /* until the second TLP leaves */
+    ck_assert_int_le(llabs(result.end - result.begin - expected), 1);
+}
+END_TEST
+
+START_TEST(warmup_is_not_measured)
+{
+    FabDmaFlowParams params;
+    FabFlowResult result;
+
+    host_new();
+    params = dma_params(FAB_TLP_MRD, 64, 10);
+    params.arrivals = FAB_ARRIVALS_PERIODIC;
+    params.interval = SIM_US;
+    params.start = 2 * SIM_US;
+    result = run(dma_flow("r", 5 * SIM_US, &params));
+    ck_assert_uint_eq(result.operations, 7);
+    ck_assert_uint_eq(result.bytes, 7 * 64);
+    ck_assert_uint_eq(sim_histogram_count(result.latency), 7);
+    ck_assert_int_eq(result.begin, 5 * SIM_US);
+    /* The last arrives at 11 us. */
+    /* The last arrives at 11 us. */
+    ck_assert_int_le(llabs(result.end - 11 * SIM_US -
+                           (SimTime)sim_histogram_min(result.latency)),
+                     1);
+}
+END_TEST
+
+/* Writes of one TLP that arrive at random wait as in an M/D/1 queue, until they
+ * begin to leave: rho * service / (2 * (1 - rho)). */
+START_TEST(poisson_writes_wait_as_in_md1)
+{
+    static const double loads[] = {0.3, 0.6, 0.8};
+    const unsigned count = 200000;
+    double service = MWR(256) * BYTE_PS / (1 - SKP_SHARE);
+    double rho = loads[_i];
+    FabDmaFlowParams params;
+    FabFlowResult result;
+
+    host_new();
+    params = dma_params(FAB_TLP_MWR, 256, count);
+    params.arrivals = FAB_ARRIVALS_POISSON;
+    params.interval = service / rho;
+    result = run(dma_flow("w", 0, &params));
+    check_near((double)(result.end - result.begin) / count, params.interval,
+               0.01);
+    check_near(sim_histogram_mean(result.latency),
+               rho * service / (2 * (1 - rho)), 0.04);
+}
+END_TEST
+
+/* Arrivals that come while all operations are under way are late, not lost. */
+START_TEST(late_arrivals_are_made_up_for)
+{
+    FabDmaFlowParams params;
+    FabFlowResult result;
+    SimTime latency = LINK(MRD) + MEMORY_LATENCY + LINK(CPLD(64));
+
+    host_new();
+    params = dma_params(FAB_TLP_MRD, 64, 100);
+    params.arrivals = FAB_ARRIVALS_PERIODIC;
+    params.interval = 10 * SIM_NS;
+    params.outstanding = 1;
+    result = run(dma_flow("r", 0, &params));
+    ck_assert_uint_eq(result.operations, 100);
+    check_near(result.end, 100 * latency, 0.002);
+    /* The last arrived 990 ns after the first. */
+    check_near(sim_histogram_max(result.latency), 100 * latency - 990 * SIM_NS,
+               0.002);
+}
+END_TEST
+
+typedef struct Slots {
+    FabBusAddr base; /* of the first write */
+    unsigned writes;
+    unsigned count[16];
+    bool in_order;
+} Slots;
+
+static void slot_written(void *owner, FabBusAddr addr, uint64_t data)
+{
+    Slots *slots = owner;
+    uint64_t slot;
+
+    if (!slots->base) {
+        slots->base = addr & ~UINT64_C(0xfff);
+    }
+    slot = (addr - slots->base) / 64;
+    ck_assert_uint_eq((addr - slots->base) % 64, 0);
+    ck_assert_uint_lt(slot, 16);
+    slots->in_order &= slot == slots->writes % 16;
+    slots->count[slot]++;
+    slots->writes++;
+}
+
+START_TEST(pattern_covers_the_working_set)
+{
+    bool random = _i;
+    Slots slots = {.in_order = true};
+    FabDmaFlowParams params;
+
+    host_new();
+    fab_root_watch(root, 0, UINT64_C(32) << 30, slot_written, &slots);
+    params = dma_params(FAB_TLP_MWR, 64, 16000);
+    params.random = random;
+    params.working_set_bytes = 1024;
+    run(dma_flow("w", 0, &params));
+    sim_engine_run(engine);
+    ck_assert_uint_eq(slots.writes, 16000);
+    ck_assert_int_eq(slots.in_order, !random);
+    for (unsigned i = 0; i < 16; i++) {
+        /* Five standard deviations of a binomial distribution. */
+        ck_assert_int_le(abs((int)slots.count[i] - 1000), random ? 153 : 0);
+    }
+}
+END_TEST
+
+/* ---- Failures -------------------------------------------------------- */
+
+START_TEST(refused_reads_count_as_failed)
+{
+    FabRoot *far = lab_root(fabric, "far", 1, false);
+    FabComponent *sw = lab_switch(fabric, "host.sw", 3);
+    FabComponent *ntb = lab_ntb(fabric, "host.ntb", 1);
+    FabComponent *far_ntb = lab_ntb(fabric, "far.ntb", 1);
+    FabComponent *other = lab_device(fabric, "host.other");
+    FabDmaFlowParams params;
+    FabFlow *good, *hole, *stranger;
+    FabFlowResult result;
+
+    root = lab_root(fabric, "host", 1, false);
+    device = lab_device(fabric, "host.dev");
+    lab_connect(fab_root_component(root), 0, sw, 0);
+    lab_connect(sw, 1, ntb, 0);
+    lab_connect(sw, 2, device, 0);
+    lab_connect(sw, 3, other, 0);
+    lab_connect(fab_root_component(far), 0, far_ntb, 0);
+    lab_connect(ntb, 1, far_ntb, 1);
+    lab_realize(fabric);
+
+    params = dma_params(FAB_TLP_MRD, 4096, 100);
+    params.target.component = fab_root_component(far);
+    good = dma_flow("good", 0, &params);
+    /* The window itself, by a device that is not in the table. */
+    params.target = (FabTarget){.component = ntb, .bar = 2};
+    params.device = fab_component_as_device(other);
+    params.working_set_bytes = 4096;
+    stranger = dma_flow("stranger", 0, &params);
+    /* All of the window, of which one entry of 64 leads somewhere. */
+    params.device = fab_component_as_device(device);
+    params.random = true;
+    params.working_set_bytes = 256 << 20;
+    params.count = 6400;
+    hole = dma_flow("hole", 0, &params);
+
+    result = run(good);
+    ck_assert_uint_eq(result.operations, 100);
+    ck_assert_uint_eq(result.failed, 0);
+    result = run(stranger);
+    ck_assert_uint_eq(result.operations, 100);
+    ck_assert_uint_eq(result.failed, 100);
+    ck_assert_uint_eq(result.bytes, 0);
+    ck_assert_uint_eq(sim_histogram_count(result.latency), 0);
+    result = run(hole);
+    ck_assert_uint_eq(result.operations, 6400);
+    ck_assert_int_le(abs((int)(result.operations - result.failed) - 100), 50);
+    ck_assert_uint_eq(result.bytes, (result.operations - result.failed) * 4096);
+    sim_engine_run(engine);
+    ck_assert_uint_eq(fab_fabric_tlps_alive(fabric), 0);
+}
+END_TEST
+
+/* A receive buffer too small for any TLP with data stops a flow for ever. */
+START_TEST(deadlock_is_found)
+{
+    FabRootParams root_params = lab_root_params(false);
+    FabDeviceParams device_params = lab_device_params();
+    FabPortParams port = lab_port_params();
+    FabDmaFlowParams params;
+    FabFlow *stuck = NULL, *flow, *other;
+
+    root = fab_root_new(fabric, "host", &root_params);
+    port.credits.data[FAB_CLASS_P] = 3;
+    fab_root_add_port(root, "rp0", &port);
+    port = lab_port_params();
+    device = fab_device_component(
+        fab_device_new(fabric, "host.dev", &port, &device_params));
+    lab_connect(fab_root_component(root), 0, device, 0);
+    lab_realize(fabric);
+    params = dma_params(FAB_TLP_MRD, 64, 10);
+    other = dma_flow("a", 0, &params);
+    params = dma_params(FAB_TLP_MWR, 64, 10);
+    params.start = SIM_US;
+    flow = dma_flow("b", 0, &params);
+    ck_assert(fab_flows_run(fabric, SIM_NS, &stuck)); /* it has not begun */
+    ck_assert(!fab_flow_is_done(flow));
+    ck_assert_ptr_null(stuck);
+    ck_assert(!fab_flows_run(fabric, SIM_TIME_NONE, &stuck));
+    ck_assert_ptr_eq(stuck, flow);
+    ck_assert(fab_flow_is_done(other));
+    ck_assert(!fab_flows_run(fabric, SIM_TIME_NONE, NULL));
+}
+END_TEST
+
+static void check_error(const FabFlow *flow, GError **error, const char *text)
+{
+    ck_assert_ptr_null(flow);
+    ck_assert_ptr_nonnull(*error);
+    ck_assert_int_eq((*error)->domain, FAB_ERROR);
+    ck_assert_msg(strstr((*error)->message, text) != NULL, "%s",
+                  (*error)->message);
+    g_clear_error(error);
+}
+
+static void check_dma_error(const FabDmaFlowParams *params, const char *text)
+{
+    GError *error = NULL;
+
+    check_error(fab_dma_flow_new(fabric, "new", 0, params, &error), &error,
+                text);
+}
+
+START_TEST(dma_errors)
+{
+    FabDmaFlowParams good, params;
+    FabRoot *far = lab_root(fabric, "far", 1, false);
+    GError *error = NULL;
+
+    host_new();
+    good = dma_params(FAB_TLP_MRD, 64, 10);
+    params = good, params.direction = FAB_TLP_CAS;
+    check_dma_error(&params, "new: neither");
+    params = good, params.size_bytes = 0;
+    check_dma_error(&params, "0 bytes");
+    params = good, params.count = 0;
+    check_dma_error(&params, "no operations");
+    params = good, params.outstanding = UINT32_MAX;
+    check_dma_error(&params, "65536");
+    params = good, params.arrivals = FAB_ARRIVALS_POISSON;
+    check_dma_error(&params, "interval");
+    params = good, params.start = -1;
+    check_dma_error(&params, "never starts");
+    params = good, params.working_set_bytes = 63;
+    check_dma_error(&params, "working set of 63");
+    params = good, params.size_bytes = UINT64_C(1) << 40;
+    check_dma_error(&params, "host: no room in memory");
+    params = good, params.working_set_bytes = UINT64_MAX;
+    check_dma_error(&params, "host: no room in memory");
+    params = good, params.target = (FabTarget){device, 1};
+    check_dma_error(&params, "host.dev has no BAR 1");
+    params.target.bar = 6;
+    check_dma_error(&params, "host.dev has no BAR 6");
+    params = good, params.target = (FabTarget){device, -1};
+    params.size_bytes = 17 << 20;
+    check_dma_error(&params, "host.dev: BAR 2 holds 16777216 bytes");
+    params = good, params.target.component = fab_root_component(far);
+    check_dma_error(&params, "no cable leads from host to far");
+    dma_flow("new", 0, &good);
+    check_error(fab_dma_flow_new(fabric, "new", 0, &good, &error), &error,
+                "a flow of this name");
+}
+END_TEST
+
+START_TEST(other_errors)
+{
+    FabRootParams root_params = lab_root_params(false);
+    FabDeviceParams device_params = lab_device_params();
+    FabCopyFlowParams copy;
+    FabMmioFlowParams mmio;
+    GError *error = NULL;
+
+    device_params.bars[0].size_bytes = 0;
+    host_new_with(&root_params, &device_params);
+    copy = copy_params(FAB_TLP_MRD, 1, true);
+    check_error(fab_copy_flow_new(fabric, "c", 0, &copy, &error), &error,
+                "c: the device has no BAR 0");
+    copy.command_bytes = 0;
+    check_error(fab_copy_flow_new(fabric, "c", 0, &copy, &error), &error,
+                "a command");
+    copy.copies = 0;
+    check_error(fab_copy_flow_new(fabric, "c", 0, &copy, &error), &error,
+                "no copies");
+    mmio = mmio_params(FAB_TLP_MRD, 4, 1);
+    check_error(fab_mmio_flow_new(fabric, "m", 0, &mmio, &error), &error,
+                "host.dev has no BAR 0");
+    mmio.size_bytes = 65;
+    check_error(fab_mmio_flow_new(fabric, "m", 0, &mmio, &error), &error,
+                "1 to 64 bytes");
+    mmio.size_bytes = 0;
+    check_error(fab_mmio_flow_new(fabric, "m", 0, &mmio, &error), &error,
+                "1 to 64 bytes");
+}
+END_TEST
+
+/* ---- Copies ---------------------------------------------------------- */
+
+#define COMMAND (LINK(MRD) + MEMORY_LATENCY + LINK(CPLD(64)))
+#define DATA    COMMAND /* of as many bytes */
+#define SETUP   (500 * SIM_NS)
+#define LEAST   (3 * SIM_US)
+
+/* SKP ordered sets delay a TLP by at most 16 symbols. */
+static void check_time(SimTime got, SimTime expected, unsigned tlps)
+{
+    ck_assert_msg(got >= expected - (SimTime)tlps &&
+                      got <= expected + tlps * WIRE(16 * 8),
+                  "got %ld ps, expected %ld", (long)got, (long)expected);
+}
+
+START_TEST(queued_copies_follow_each_other)
+{
+    bool write = _i & 1, least = _i & 2;
+    FabCopyFlowParams params;
+    FabFlowResult result;
+    SimTime one = COMMAND + SETUP + (write ? 0 : DATA);
+    SimTime period = one;
+
+    host_new();
+    params = copy_params(write ? FAB_TLP_MWR : FAB_TLP_MRD, 3, true);
+    params.start = 100 * SIM_NS;
+    if (least) {
+        period = LEAST;
+        params.least = LEAST;
+    }
+    result = run(copy_flow("c", &params));
+    ck_assert_uint_eq(result.operations, 3);
+    ck_assert_uint_eq(result.bytes, 3 * 64);
+    /* The CPU writes, and the device sees it. */
+    check_time(result.begin, 110 * SIM_NS + LINK(MMIO(4)), 1);
+    /* The completion record leaves behind the last write. */
+    check_time(result.end - result.begin,
+               2 * period + one + (write ? WIRE(MWR(64)) : 0), 12);
+    check_time(sim_histogram_min(result.latency), one, 4);
+    ck_assert_uint_eq(fab_root_counters(root)->memory_written_bytes,
+                      4 + (write ? 3 * 64 : 0));
+}
+END_TEST
+
+START_TEST(single_copies_pay_the_round_trip)
+{
+    bool write = _i;
+    const unsigned copies = 2000;
+    FabCopyFlowParams params;
+    FabFlowResult result;
+    double trip = 10 * SIM_NS + LINK(MMIO(4)) + COMMAND + SETUP +
+                  (write ? WIRE(MWR(64)) : DATA) + LINK(MWR(4)) + 100 * SIM_NS;
+
+    host_new();
+    params = copy_params(write ? FAB_TLP_MWR : FAB_TLP_MRD, copies, false);
+    result = run(copy_flow("c", &params));
+    ck_assert_uint_eq(result.operations, copies);
+    check_near(sim_histogram_mean(result.latency), trip, 0.006);
+    check_near((double)(result.end - result.begin) / copies, trip, 0.006);
+    /* Polling takes 0 to 200 ns. */
+    check_near(sim_histogram_min(result.latency), trip - 100 * SIM_NS, 0.01);
+    check_near(sim_histogram_max(result.latency), trip + 100 * SIM_NS, 0.03);
+}
+END_TEST
+
+/* Two flows of one device share its doorbell, and keep apart. */
+START_TEST(two_drivers_of_one_device)
+{
+    FabCopyFlowParams params;
+    FabFlow *a, *b;
+    FabFlowResult result;
+
+    host_new();
+    params = copy_params(FAB_TLP_MRD, 20, false);
+    a = copy_flow("a", &params);
+    params.copies = 30;
+    b = copy_flow("b", &params);
+    result = run(a);
+    ck_assert_uint_eq(result.operations, 20);
+    fab_flow_result(b, &result);
+    ck_assert_uint_eq(result.operations, 30);
+    ck_assert_uint_eq(fab_flow_number(a), 1);
+    ck_assert_uint_eq(fab_flow_number(b), 2);
+}
+END_TEST
+
+/* ---- MMIO ------------------------------------------------------------ */
+
+START_TEST(mmio_writes_at_the_pace_of_the_core)
+{
+    FabMmioFlowParams params;
+    FabFlowResult result;
+
+    host_new();
+    params = mmio_params(FAB_TLP_MWR, 4, 1000);
+    result = run(mmio_flow("m", &params));
+    ck_assert_int_eq(result.end - result.begin, 1000 * 10 * SIM_NS);
+    ck_assert_uint_eq(sim_histogram_max(result.latency), 10 * SIM_NS);
+}
+END_TEST
+
+START_TEST(mmio_writes_wait_for_the_link)
+{
+    FabRootParams root_params = lab_root_params(false);
+    FabDeviceParams device_params = lab_device_params();
+    FabMmioFlowParams params;
+    FabFlowResult result;
+    FabFlow *flow;
+
+    root_params.core.mmio_write = SIM_NS;
+    host_new_with(&root_params, &device_params);
+    params = mmio_params(FAB_TLP_MWR, 64, 20000);
+    flow = mmio_flow("m", &params);
+    for (SimTime t = SIM_US; !fab_flow_is_done(flow); t += SIM_US) {
+        ck_assert(fab_flows_run(fabric, t, NULL));
+        /* On the link for 105 ns at 10.7 ns each, and a few that wait. */
+        ck_assert_uint_le(fab_fabric_tlps_alive(fabric), 10 + 16);
+    }
+    fab_flow_result(flow, &result);
+    check_near(rate(&result), 64 / (MMIO(64) * BYTE_PS) * (1 - SKP_SHARE),
+               0.003);
+    sim_engine_run(engine);
+    ck_assert_uint_eq(
+        fab_device_counters(fab_component_as_device(device))->served_bytes,
+        64 * 20000);
+}
+END_TEST
+
+START_TEST(mmio_read_latency_is_the_sum_of_the_parts)
+{
+    SimTime latency = LINK(MMIO(0)) + 150 * SIM_NS + LINK(CPLD(64));
+    FabMmioFlowParams params;
+    FabFlowResult result;
+
+    host_new();
+    params = mmio_params(FAB_TLP_MRD, 64, 1000);
+    result = run(mmio_flow("m", &params));
+    ck_assert_uint_eq(result.operations, 1000);
+    check_time(sim_histogram_min(result.latency), latency, 2);
+    check_near(sim_histogram_mean(result.latency), latency, 0.002);
+    check_near(result.end - result.begin, 1000.0 * latency, 0.002);
+}
+END_TEST
+
+/* ---- Together -------------------------------------------------------- */
+
+START_TEST(steady_state_allocates_nothing)
+{
+    FabDmaFlowParams dma;
+    FabCopyFlowParams copy;
+    FabMmioFlowParams mmio;
+    uint64_t allocs;
+    bool ok;
+
+    host_new();
+    dma = dma_params(FAB_TLP_MRD, 4096, 100000);
+    dma.random = true;
+    dma_flow("read", 0, &dma);
+    dma.direction = FAB_TLP_MWR;
+    dma.arrivals = FAB_ARRIVALS_POISSON;
+    dma.interval = 2 * SIM_US;
+    dma_flow("write", 0, &dma);
+    copy = copy_params(FAB_TLP_MWR, 100000, false);
+    copy_flow("copy", &copy);
+    mmio = mmio_params(FAB_TLP_MWR, 8, 100000);
+    mmio_flow("stores", &mmio);
+    mmio = mmio_params(FAB_TLP_MRD, 8, 100000);
+    mmio_flow("loads", &mmio);
+    ck_assert(fab_flows_run(fabric, 500 * SIM_US, NULL));
+    allocs = alloc_count(); /* checks allocate */
+    ok = fab_flows_run(fabric, 900 * SIM_US, NULL);
+    allocs = alloc_count() - allocs;
+    ck_assert(ok);
+    ck_assert_uint_eq(allocs, 0);
+    ck_assert_uint_gt(fab_root_counters(root)->memory_read_bytes, 1 << 20);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fab_flow");
+    TCase *dma = tcase_create("dma"), *failures = tcase_create("failures");
+    TCase *copy = tcase_create("copy"), *mmio = tcase_create("mmio");
+    TCase *cases[] = {dma, failures, copy, mmio};
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        tcase_add_checked_fixture(cases[i], setup, teardown);
+        tcase_set_timeout(cases[i], 60);
+        suite_add_tcase(suite, cases[i]);
+    }
+    tcase_add_loop_test(dma, dma_write_fills_the_link, 0, 3);
+    tcase_add_loop_test(dma, dma_read_fills_the_link, 0, 3);
+    tcase_add_test(dma, dma_read_limited_by_outstanding);
+    tcase_add_test(dma, dma_latency_is_the_sum_of_the_parts);
+    tcase_add_test(dma, warmup_is_not_measured);
+    tcase_add_loop_test(dma, poisson_writes_wait_as_in_md1, 0, 3);
+    tcase_add_test(dma, late_arrivals_are_made_up_for);
+    tcase_add_loop_test(dma, pattern_covers_the_working_set, 0, 2);
+    tcase_add_test(failures, refused_reads_count_as_failed);
+    tcase_add_test(failures, deadlock_is_found);
+    tcase_add_test(failures, dma_errors);
+    tcase_add_test(failures, other_errors);
+    tcase_add_loop_test(copy, queued_copies_follow_each_other, 0, 4);
+    tcase_add_loop_test(copy, single_copies_pay_the_round_trip, 0, 2);
+    tcase_add_test(copy, two_drivers_of_one_device);
+    tcase_add_test(mmio, mmio_writes_at_the_pace_of_the_core);
+    tcase_add_test(mmio, mmio_writes_wait_for_the_link);
+    tcase_add_test(mmio, mmio_read_latency_is_the_sum_of_the_parts);
+    tcase_add_test(mmio, steady_state_allocates_nothing);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
