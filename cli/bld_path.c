@@ -138,6 +138,33 @@ static void probe_watch(Probe *probe, FabComponent *target, FabBusAddr addr,
     }
 }
 
+/* Gives the order, and runs until nothing is left to happen. */
+static bool probe_order(Probe *probe, const TopoTarget *from,
+                        FabComponent *source, FabDma *dma, GError **error)
+{
+    BldFabric *bld = probe->bld;
+    bool reads = dma->type == FAB_TLP_MRD;
+    FabRoot *root = fab_component_as_root(source);
+    FabDevice *device = fab_component_as_device(source);
+
+    probe->is_done = false;
+    probe->begin = sim_engine_now(bld_engine(bld));
+    if (from->kind == TOPO_TARGET_DEVICE) {
+        fab_device_dma(device, dma);
+    } else if (reads) {
+        fab_root_read(root, dma->addr, dma->size_bytes, read_done, probe,
+                      PATH_FLOW);
+    } else {
+        fab_root_write(root, dma->addr, dma->size_bytes, 0, PATH_FLOW);
+    }
+    sim_engine_run(bld_engine(bld));
+    if (!probe->is_done || probe->status != FAB_STATUS_SC) {
+        return complain(error, "the request was answered with Unsupported "
+                               "Request, or got lost");
+    }
+    return true;
+}
+
 static bool probe_send(Probe *probe, const TopoTarget *from,
                        const TopoTarget *to, TopoDirection direction,
                        uint32_t size_bytes, GError **error)
@@ -161,35 +188,23 @@ static bool probe_send(Probe *probe, const TopoTarget *from,
         !fab_reach(source, target, there, size_bytes, &here, error)) {
         return false;
     }
-    fab_fabric_set_trace(bld_fabric(bld), FAB_TRACE_LINK, probe_trace, probe);
+    dma.addr = here;
+    if (from->kind == TOPO_TARGET_DEVICE && !fab_component_as_device(source)) {
+        return complain(error, "an NTB sends nothing by itself; name a device "
+                               "or HOST.cpu as where to begin");
+    }
+    if (from->kind == TOPO_TARGET_CPU && size_bytes > 64) {
+        return complain(error, "a CPU sends at most 64B at a time");
+    }
     if (direction == TOPO_WRITE) {
         probe_watch(probe, target, there, size_bytes);
     }
-    probe->begin = sim_engine_now(bld_engine(bld));
-    if (from->kind == TOPO_TARGET_DEVICE) {
-        FabDevice *device = fab_component_as_device(source);
-
-        if (!device) {
-            return complain(error, "an NTB sends nothing by itself; name a "
-                                   "device or HOST.cpu as where to begin");
-        }
-        dma.addr = here;
-        fab_device_dma(device, &dma);
-    } else if (size_bytes > 64) {
-        return complain(error, "a CPU sends at most 64B at a time");
-    } else if (direction == TOPO_READ) {
-        fab_root_read(fab_component_as_root(source), here, size_bytes,
-                      read_done, probe, PATH_FLOW);
-    } else {
-        fab_root_write(fab_component_as_root(source), here, size_bytes, 0,
-                       PATH_FLOW);
+    /* The first one fills the IOTLBs on the way, the second one is watched. */
+    if (!probe_order(probe, from, source, &dma, error)) {
+        return false;
     }
-    sim_engine_run(bld_engine(bld));
-    if (!probe->is_done || probe->status != FAB_STATUS_SC) {
-        return complain(error, "the request was answered with Unsupported "
-                               "Request, or got lost");
-    }
-    return true;
+    fab_fabric_set_trace(bld_fabric(bld), FAB_TRACE_LINK, probe_trace, probe);
+    return probe_order(probe, from, source, &dma, error);
 }
 
 static Probe *probe_new(const TopoDescription *description,

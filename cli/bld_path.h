@@ -5,8 +5,8 @@
 #include "bld_fabric.h"
 
 /*
- * The way of one TLP through an idle fabric, as it really went: a TLP is sent
- * and watched.
+ * The way of one TLP through an idle fabric with warm IOTLBs, as it really went:
+ * one is sent and watched.
  */
 
 /* An element on the way. Times run from the first byte in to the first byte
