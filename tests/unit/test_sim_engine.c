@@ -448,6 +448,46 @@ START_TEST(test_sorts)
 }
 END_TEST
 
+/*
+ * The clock is moved ahead while all events are far, then many near ones come,
+ * then more far ones in between those that are there already.
+ */
+START_TEST(test_idle_gap)
+{
+    enum {
+        COUNT = 2000,
+        STARTS = 1000
+    };
+    SimTime far = 1LL << _i;
+    g_autoptr(SimEngine) engine = sim_engine_new();
+    g_autoptr(GArray) log = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+    g_autofree Once *onces = g_new0(Once, 3 * COUNT);
+    g_autofree Once **sorted = g_new(Once *, 3 * COUNT);
+    World world = {.random = 6};
+    uint32_t i;
+
+    for (i = 0; i < 3 * COUNT; i++) {
+        uint64_t random = next_random(&world);
+
+        if (i == COUNT) {
+            ck_assert_uint_eq(sim_engine_run_until(engine, STARTS), 0);
+        }
+        onces[i].log = log;
+        onces[i].id = i;
+        onces[i].time = i / COUNT == 1 ? STARTS + (SimTime)(random % 500)
+                                       : far + (SimTime)(random % far);
+        sorted[i] = &onces[i];
+        sim_event_init(&onces[i].event, engine, log_once, 0, 0);
+        sim_event_schedule(&onces[i].event, onces[i].time);
+    }
+    qsort(sorted, 3 * COUNT, sizeof(*sorted), compare_times);
+    ck_assert_uint_eq(sim_engine_run(engine), 3 * COUNT);
+    for (i = 0; i < 3 * COUNT; i++) {
+        expect(g_array_index(log, uint32_t, i) == sorted[i]->id);
+    }
+}
+END_TEST
+
 START_TEST(test_boundaries)
 {
     g_autoptr(SimEngine) engine = sim_engine_new();
@@ -589,6 +629,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_many, DELAYS_TIES, DELAYS_MIXED + 1);
     tcase_add_loop_test(tcase, test_grow_and_shrink, 0, DELAYS_MIXED + 1);
     tcase_add_loop_test(tcase, test_sorts, 0, 5);
+    tcase_add_loop_test(tcase, test_idle_gap, 12, 61);
     tcase_add_test(tcase, test_boundaries);
     tcase_add_test(tcase, test_interleaved_engines);
     tcase_add_test(tcase, test_two_threads);
