@@ -340,8 +340,8 @@ static void walk_list(const Walk *walk, const TopoKey *key, TopoNode *map,
         g_autoptr(GPtrArray) names = topo_schema_key_names(section);
         g_autofree char *hint = topo_suggest("", names);
 
-        lead_nowhere(walk, "it ends at a %s; go on with a key%s", section->name,
-                     hint);
+        lead_nowhere(walk, "it ends at %s %s; go on with a key%s",
+                     topo_article(section->name), section->name, hint);
         return;
     }
     walk_section(walk, section, member, at + 1);
@@ -410,7 +410,8 @@ static void walk_section(const Walk *walk, const TopoSection *section,
         g_autoptr(GPtrArray) names = topo_schema_key_names(section);
         g_autofree char *hint = topo_suggest(word, names);
 
-        lead_nowhere(walk, "a %s has no key '%s'%s", section->name, word, hint);
+        lead_nowhere(walk, "%s %s has no key '%s'%s",
+                     topo_article(section->name), section->name, word, hint);
         return;
     }
     if (at + 1 == walk->n_words) {

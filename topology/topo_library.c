@@ -260,9 +260,10 @@ static void check_sources(TopoLibrary *library, const TopoSection *section,
         if (topo_schema_find(section, entry->key) == NULL &&
             !topo_schema_has_group(section, entry->key)) {
             topo_errors_add(library->errors, entry->place,
-                            "a source for '%s', which is no key of a %s; leave "
-                            "it out",
-                            entry->key, section->name);
+                            "a source for '%s', which is no key of %s %s; "
+                            "leave it out",
+                            entry->key, topo_article(section->name),
+                            section->name);
         }
     }
 }

@@ -219,8 +219,8 @@ static bool read_scalar(const TopoKey *key, TopoValue *value,
     case TOPO_TYPE_BOOL:
         if (!parse_bool(value->text, &value->number)) {
             report(errors, value->place,
-                   "%s: '%s' is no switch; write on or off", key->key,
-                   value->text);
+                   "%s: '%s' is neither on nor off; write one of them",
+                   key->key, value->text);
             return false;
         }
         return true;
@@ -383,8 +383,9 @@ bool topo_values_merge(TopoValues *values, const TopoNode *node,
     unsigned i;
 
     if (node->kind != TOPO_NODE_MAP) {
-        report(errors, node->place, "a %s is %s; write a map of its keys",
-               values->section->name, topo_node_kind_name(node));
+        report(errors, node->place, "%s %s is %s; write a map of its keys",
+               topo_article(values->section->name), values->section->name,
+               topo_node_kind_name(node));
         return false;
     }
     for (i = 0; i < node->items->len; i++) {
@@ -442,8 +443,9 @@ TopoValues *topo_values_read(const TopoSection *section, const TopoNode *node,
         const TopoKey *key = &section->keys[i];
 
         if ((key->flags & TOPO_KEY_REQUIRED) != 0 && !values->values[i].given) {
-            report(errors, node->place, "a %s needs the key '%s'; %s",
-                   section->name, key->key, key->help);
+            report(errors, node->place, "%s %s needs the key '%s' (%s); add it",
+                   topo_article(section->name), section->name, key->key,
+                   key->help);
         }
     }
     return values;

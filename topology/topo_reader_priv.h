@@ -63,4 +63,7 @@ bool topo_check_name(const char *text, TopoPlace place, TopoErrors *errors);
  * @candidates (of char *); to be freed. */
 char *topo_suggest(const char *name, const GPtrArray *candidates);
 
+/* "a" or "an". */
+const char *topo_article(const char *noun);
+
 #endif

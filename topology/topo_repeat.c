@@ -19,6 +19,7 @@ typedef struct Expander {
     TopoErrors *errors;
     unsigned count; /* nodes made */
     size_t bytes;   /* of the texts made */
+    bool full;      /* a limit is reached: make no more */
     bool good;
 } Expander;
 
@@ -244,6 +245,7 @@ static void count_node(Expander *expander, const char *text, TopoPlace place)
                         "more than %u values, or %u MiB, after `repeat:`; "
                         "repeat less",
                         TOPO_NODE_COUNT_MAX, TOPO_NODE_BYTES_MAX >> 20);
+        expander->full = true;
         expander->good = false;
     }
 }
@@ -313,6 +315,7 @@ static void repeat_item(Expander *expander, const TopoNode *item,
 {
     const TopoNode *repeat = topo_node_get(item, "repeat");
     Index index = {.outer = scope};
+    bool good = expander->good;
     int64_t count;
 
     if (repeat == NULL) {
@@ -323,9 +326,12 @@ static void repeat_item(Expander *expander, const TopoNode *item,
         expander->good = false;
         return;
     }
+    /* What is wrong in one copy is wrong in most. */
+    expander->good = true;
     for (; index.value < count && expander->good; index.value++) {
         topo_node_append(list, expand(expander, item, &index, true));
     }
+    expander->good = expander->good && good;
 }
 
 /* A copy of @node; @is_member: without its `repeat:`. */
@@ -340,7 +346,7 @@ static TopoNode *expand(Expander *expander, const TopoNode *node,
         copy->text = substitute(expander, node->text, node->place, scope);
         return copy;
     }
-    for (i = 0; i < node->items->len && expander->good; i++) {
+    for (i = 0; i < node->items->len && !expander->full; i++) {
         if (node->kind == TOPO_NODE_LIST) {
             repeat_item(expander, g_ptr_array_index(node->items, i), scope,
                         copy);

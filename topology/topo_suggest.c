@@ -84,11 +84,26 @@ char *topo_suggest(const char *name, const GPtrArray *candidates)
             best = candidate;
         }
     }
-    if (best != NULL && best_distance <= 1 + strlen(name) / 4) {
+    /* One wrong letter of one is no likeness. */
+    if (best != NULL && best_distance <= 1 + strlen(name) / 4 &&
+        best_distance < strlen(name)) {
         return g_strdup_printf("; did you mean %s?", best);
     }
     if (candidates->len == 0) {
         return g_strdup("; there is none");
     }
     return list_all(candidates);
+}
+
+const char *topo_article(const char *noun)
+{
+    static const char *const spelled[] = {"mmio", "ntb"};
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(spelled); i++) {
+        if (g_str_has_prefix(noun, spelled[i])) {
+            return "an";
+        }
+    }
+    return strchr("aeio", *noun) != NULL ? "an" : "a";
 }

@@ -40,25 +40,26 @@ typedef struct UnitInfo {
     const Suffix *suffixes;
     const char *accepted;
     const char *example; /* what an example is made of: a suffix */
+    const char *base;
 } UnitInfo;
 
 static const UnitInfo units[] = {
-    [TOPO_UNIT_NONE] = {NULL, "no unit", ""},
-    [TOPO_UNIT_TIME] = {time_suffixes, "ps, ns, us, ms, s", "ns"},
+    [TOPO_UNIT_NONE] = {NULL, "no unit", "", "1"},
+    [TOPO_UNIT_TIME] = {time_suffixes, "ps, ns, us, ms, s", "ns", "ps"},
     [TOPO_UNIT_BYTES] = {bytes_suffixes,
-                         "B, KiB, MiB, GiB, TiB, kB, MB, GB, TB", "KiB"},
+                         "B, KiB, MiB, GiB, TiB, kB, MB, GB, TB", "KiB", "B"},
     [TOPO_UNIT_RATE] = {rate_suffixes,
                         "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, "
                         "TiB/s",
-                        "GB/s"},
+                        "GB/s", "B/s"},
     [TOPO_UNIT_SPEED] = {speed_suffixes,
                          "2.5GT/s, 5.0GT/s, 8.0GT/s, 16.0GT/s, 32.0GT/s",
-                         "GT/s"},
-    [TOPO_UNIT_WIDTH] = {NULL, "x1, x2, x4, x8, x16", "x"},
-    [TOPO_UNIT_DISTANCE] = {distance_suffixes, "mm, cm, m", "m"},
+                         "GT/s", "MT/s"},
+    [TOPO_UNIT_WIDTH] = {NULL, "x1, x2, x4, x8, x16", "x", "lane"},
+    [TOPO_UNIT_DISTANCE] = {distance_suffixes, "mm, cm, m", "m", "mm"},
     [TOPO_UNIT_ADDRESS] = {bytes_suffixes,
                            "0x..., B, KiB, MiB, GiB, TiB, kB, MB, GB, TB",
-                           "GiB"},
+                           "GiB", "B"},
 };
 
 /* digits / 10^places, exactly. */
@@ -67,8 +68,10 @@ typedef struct Decimal {
     unsigned places;
 } Decimal;
 
-/* 10^18 fits 63 bits; more digits than that are no quantity of ours. */
-#define DIGITS_MAX 18
+/* 10^26 times the largest factor still fits 128 bits; more digits than that
+ * are no quantity of ours. */
+#define DIGITS_MAX         26
+#define DECIMAL_DIGITS_MAX 18 /* of a fraction of 64-bit numbers */
 
 const char *topo_units_accepted(TopoUnit unit)
 {
@@ -131,18 +134,19 @@ static unsigned __int128 power_of_ten(unsigned exponent)
     return power;
 }
 
-static bool scale_decimal(const Decimal *decimal, int64_t factor,
+static bool scale_decimal(TopoUnit unit, const Decimal *decimal, int64_t factor,
                           const char *text, int64_t *ret_value, GError **error)
 {
     unsigned __int128 value = decimal->digits * (unsigned __int128)factor;
     unsigned __int128 divisor = power_of_ten(decimal->places);
 
     if (value % divisor != 0) {
-        return fail(error, "%s is no whole number of the smallest unit", text);
+        return fail(error, "%s is no whole number of %s; write fewer digits",
+                    text, units[unit].base);
     }
     value /= divisor;
     if (value > INT64_MAX) {
-        return fail(error, "%s is too large", text);
+        return fail(error, "%s is too large; write less", text);
     }
     *ret_value = (int64_t)value;
     return true;
@@ -161,7 +165,7 @@ static bool parse_hex(const char *text, int64_t *ret_value, GError **error)
             return fail(error, "'%s' is no hexadecimal number", text);
         }
         if (value > INT64_MAX >> 4) {
-            return fail(error, "%s is too large", text);
+            return fail(error, "%s is too large; write less", text);
         }
         value = value << 4 | (unsigned)g_ascii_xdigit_value(*p);
     }
@@ -208,8 +212,8 @@ static bool parse_suffixed(TopoUnit unit, const char *text, int64_t *ret_value,
     }
     for (suffix = units[unit].suffixes; suffix->text != NULL; suffix++) {
         if (strcmp(suffix->text, end) == 0) {
-            return scale_decimal(&decimal, suffix->factor, text, ret_value,
-                                 error);
+            return scale_decimal(unit, &decimal, suffix->factor, text,
+                                 ret_value, error);
         }
     }
     return fail(error, "'%s' in %s is no unit here; write one of %s", end, text,
@@ -247,7 +251,7 @@ static bool parse_plain(const char *text, int64_t *ret_value, GError **error)
         return fail(error, "'%s' is no whole number; write it without a unit",
                     text);
     }
-    return scale_decimal(&decimal, 1, text, ret_value, error);
+    return scale_decimal(TOPO_UNIT_NONE, &decimal, 1, text, ret_value, error);
 }
 
 bool topo_units_parse(TopoUnit unit, const char *text, int64_t *ret_value,
@@ -393,16 +397,22 @@ bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
                     text);
     }
     if ((*end == 'e' || *end == 'E') && g_ascii_isdigit(end[1])) {
-        for (end++; g_ascii_isdigit(*end) && exponent <= DIGITS_MAX; end++) {
+        for (end++; g_ascii_isdigit(*end) && exponent <= DECIMAL_DIGITS_MAX;
+             end++) {
             exponent = exponent * 10 + (unsigned)(*end - '0');
         }
     }
-    if (*end != '\0' || exponent > DIGITS_MAX) {
+    if (*end != '\0' || exponent > DECIMAL_DIGITS_MAX) {
         return fail(error, "'%s' is no number; write for example 1.024e9",
                     text);
     }
     if (decimal.digits == 0) {
-        return fail(error, "%s is not positive", text);
+        return fail(error, "%s is not positive; write a number above 0", text);
+    }
+    if (decimal.digits > power_of_ten(DECIMAL_DIGITS_MAX) ||
+        decimal.places > DECIMAL_DIGITS_MAX) {
+        return fail(error, "%s has too many digits; write at most %d", text,
+                    DECIMAL_DIGITS_MAX);
     }
     /* Both below 10^36, and cancelled as far as powers of ten go. */
     num = decimal.digits;
@@ -413,7 +423,7 @@ bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
         den = power_of_ten(decimal.places - exponent);
     }
     if (num > INT64_MAX) {
-        return fail(error, "%s is too large", text);
+        return fail(error, "%s is too large; write less", text);
     }
     divisor = common_divisor((uint64_t)num, (uint64_t)den);
     *ret_num = (int64_t)(num / divisor);
