@@ -33,6 +33,7 @@ static void read_complete(FabDevice *device, FabTlp *request)
         cpl->hops = request->hops;
         cpl->payload_bytes = bytes;
         cpl->request_bytes = left;
+        cpl->data = request->data;
         addr += bytes;
         left -= bytes;
         fab_port_send(port, DEVICE_SOURCE, cpl);
@@ -82,6 +83,7 @@ static void request_receive(FabDevice *device, FabPort *ingress, FabTlp *tlp)
     } else if (tlp->cls == FAB_CLASS_NP) {
         tlp->tail_at =
             fab_memory_read(device->memory, now, tlp->request_bytes);
+        tlp->data = fab_memory_peek(device->memory, tlp->addr);
         fab_fifo_push(&device->reading, tlp);
         if (device->reading.head == tlp) {
             sim_event_schedule(&device->read_event, tlp->tail_at);

@@ -248,6 +248,7 @@ void fab_dma_completion(FabDevice *device, FabTlp *tlp)
         }
         bytes = read->left_bytes;
     }
+    read->dma->data = tlp->data;
     fab_port_consume(tlp, now);
     read->left_bytes -= bytes;
     if (read->left_bytes > 0 || !device->params.read_latency) {

@@ -9,6 +9,7 @@
 #define BANDWIDTH_MIN 1000000 /* bytes/s; less would overflow SimTime */
 
 typedef struct Watch {
+    uint64_t value; /* last written to it */
     FabBusAddr addr;
     FabBusAddr last; /* address inside */
     FabWatchFn fn;   /* NULL: ended, to be removed */
@@ -257,6 +258,18 @@ static void watches_sweep(FabMemory *mem)
     mem->watch_count = count;
 }
 
+uint64_t fab_memory_peek(const FabMemory *mem, FabBusAddr addr)
+{
+    for (uint32_t i = 0; i < mem->watch_count; i++) {
+        const Watch *watch = &mem->watches[i];
+
+        if (watch->fn && addr >= watch->addr && addr <= watch->last) {
+            return watch->value;
+        }
+    }
+    return 0;
+}
+
 void fab_memory_unwatch(FabMemory *mem, unsigned handle)
 {
     for (uint32_t i = 0; i < mem->watch_count; i++) {
@@ -286,6 +299,7 @@ void fab_memory_notify(FabMemory *mem, FabBusAddr addr, uint64_t size_bytes,
         const Watch *watch = &mem->watches[i];
 
         if (watch->fn && addr <= watch->last && last >= watch->addr) {
+            mem->watches[i].value = data;
             watch->fn(watch->owner, addr, data);
         }
     }

@@ -6,7 +6,8 @@
 
 /*
  * The memory of a host: when reads and writes are served, where buffers lie,
- * and who wants to know of writes. It holds no contents, and has no events: it
+ * and who wants to know of writes. It holds no contents but
+ * those of watched words, and has no events: it
  * answers at once with the time at which something will be over.
  *
  * Reads and writes share one pipelined channel, first come first served. Each
@@ -69,6 +70,10 @@ unsigned fab_memory_watch(FabMemory *mem, FabBusAddr addr, uint64_t size_bytes,
 bool fab_memory_watched(const FabMemory *mem);
 bool fab_memory_watched_at(const FabMemory *mem, FabBusAddr addr,
                            uint64_t size_bytes);
+
+/* What was last written, as fab_memory_notify() told, where @addr is watched;
+ * 0 if nothing was, or nobody watches. */
+uint64_t fab_memory_peek(const FabMemory *mem, FabBusAddr addr);
 
 /* Ends a watch; does nothing when there is none of this handle. */
 void fab_memory_unwatch(FabMemory *mem, unsigned handle);

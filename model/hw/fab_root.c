@@ -44,6 +44,7 @@ static void read_complete(FabRoot *root, FabTlp *request)
         cpl->flow = request->flow;
         cpl->payload_bytes = bytes;
         cpl->request_bytes = left;
+        cpl->data = request->data;
         addr += bytes;
         left -= bytes;
         fab_port_send(port, root_host_source(root), cpl);
@@ -75,6 +76,7 @@ static void reads_begin(FabRoot *root)
         tlp = fab_fifo_pop(&ingress->reads);
         tlp->tail_at =
             fab_memory_read(root->memory, now, tlp->request_bytes);
+        tlp->data = fab_memory_peek(root->memory, tlp->addr);
         fab_fifo_push(&root->reading, tlp);
         if (root->reading.head == tlp) {
             sim_event_schedule(&root->read_event, tlp->tail_at);

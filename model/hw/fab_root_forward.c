@@ -249,6 +249,7 @@ static void read_return(FabRoot *root, ForwardedRead *read, const FabTlp *last,
         cpl->status = read->piece[i].status;
         cpl->payload_bytes = ok ? read->piece[i].bytes : 0;
         cpl->request_bytes = read->request_bytes - read->returned_bytes;
+        cpl->data = last->data;
         cpl->ready_at = last->tail_at + root->params.transit;
         read->returned_bytes += read->piece[i].bytes;
         read->failed = !ok;

@@ -58,7 +58,8 @@ struct FabDma {
     FabTlpType type; /* FAB_TLP_MWR or FAB_TLP_MRD */
     FabBusAddr addr; /* as the device sees it */
     uint64_t size_bytes;
-    uint64_t data; /* of a write of at most 8 bytes */
+    uint64_t data; /* of a write of at most 8 bytes; what a read of a watched
+                      word has found */
     uint32_t flow;
     FabDmaFn done; /* write: the last TLP is on the wire; read: all is there */
     void *owner;

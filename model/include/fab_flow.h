@@ -77,7 +77,7 @@ typedef struct FabCopyFlowParams {
     bool queued;
     uint32_t command_bytes;
     SimTime setup;     /* device time per copy, once it has the command */
-    SimTime least;     /* no copy takes less, from command to command */
+    SimTime least;     /* no copy takes less, from its command's fetch */
     SimTime start;
 } FabCopyFlowParams;
 

@@ -56,7 +56,7 @@ typedef enum FabStatus {
 
 /*
  * A Transaction Layer Packet. It carries sizes rather than contents; `data`
- * is the value of a small write. TLPs come from the fabric's pool and have one
+ * is the value of a small write, or of a small read that found a watched word. TLPs come from the fabric's pool and have one
  * owner at a time: a component, a queue of a port, or a link.
  */
 struct FabTlp {

@@ -13,6 +13,7 @@ typedef enum CopyStep {
     STEP_START,
     STEP_FETCH, /* the device may fetch the next command */
     STEP_MOVE,  /* it has set up the copy */
+    STEP_OVER,  /* the data are moved, and the least time has passed */
     STEP_POLL,  /* the driver sees the completion record */
 } CopyStep;
 
@@ -29,6 +30,7 @@ typedef struct CopyFlow {
     uint32_t left;     /* copies until the completion record */
     SimTime rung_at;   /* the doorbell */
     SimTime begin;     /* of the copy under way: its command's fetch */
+    FabStatus status;  /* of it */
     bool measured;     /* the last copy was, and did not fail */
 } CopyFlow;
 
@@ -84,14 +86,12 @@ static void record_seen(CopyFlow *self)
 static void doorbell_seen(void *owner, FabBusAddr addr, uint64_t data)
 {
     CopyFlow *self = owner;
-    SimTime now = copy_now(self);
 
     if (data != self->flow.number || self->left > 0) {
         return;
     }
     self->left = self->params.queued ? self->params.copies : 1;
-    step_at(self, STEP_FETCH,
-            self->finished ? MAX(now, self->begin + self->params.least) : now);
+    step_at(self, STEP_FETCH, copy_now(self));
 }
 
 static void command_fetch(CopyFlow *self)
@@ -103,21 +103,31 @@ static void command_fetch(CopyFlow *self)
     fab_device_dma(self->params.device, &self->command);
 }
 
-static void copy_over(CopyFlow *self, FabStatus status)
+static void copy_over(CopyFlow *self)
 {
     SimTime now = copy_now(self);
 
     self->measured = fab_flow_count(&self->flow, self->begin,
-                                    self->params.size_bytes, status);
+                                    self->params.size_bytes, self->status);
     if (self->params.queued && self->measured) {
         sim_histogram_add(self->flow.latency, now - self->begin);
     }
     self->finished++;
     if (--self->left > 0) {
-        step_at(self, STEP_FETCH, MAX(now, self->begin + self->params.least));
+        step_at(self, STEP_FETCH, now);
     } else {
         fab_device_dma(self->params.device, &self->record);
     }
+}
+
+/* The data of a copy are where they belong, or it has failed. */
+static void move_done(FabDma *dma)
+{
+    CopyFlow *self = dma->owner;
+
+    self->status = dma->status;
+    step_at(self, STEP_OVER,
+            MAX(copy_now(self), self->begin + self->params.least));
 }
 
 static void command_done(FabDma *dma)
@@ -125,15 +135,10 @@ static void command_done(FabDma *dma)
     CopyFlow *self = dma->owner;
 
     if (dma->status != FAB_STATUS_SC) {
-        copy_over(self, dma->status);
+        move_done(dma);
     } else {
         step_at(self, STEP_MOVE, copy_now(self) + self->params.setup);
     }
-}
-
-static void move_done(FabDma *dma)
-{
-    copy_over(dma->owner, dma->status);
 }
 
 static void record_done(FabDma *dma)
@@ -159,6 +164,9 @@ static void copy_event(SimEvent *event)
         break;
     case STEP_MOVE:
         fab_device_dma(self->params.device, &self->move);
+        break;
+    case STEP_OVER:
+        copy_over(self);
         break;
     case STEP_POLL:
         record_seen(self);
