@@ -568,9 +568,10 @@ START_TEST(queued_copies_follow_each_other)
     ck_assert_uint_eq(result.bytes, 3 * 64);
     /* The CPU writes, and the device sees it. */
     check_time(result.begin, 110 * SIM_NS + LINK(MMIO(4)), 1);
-    /* The completion record leaves behind the last write. */
+    /* The completion record leaves behind the last write, if that is still
+     * on the wire. */
     check_time(result.end - result.begin,
-               3 * period + (write ? WIRE(MWR(64)) : 0), 12);
+               3 * period + (write && !least ? WIRE(MWR(64)) : 0), 12);
     check_time(sim_histogram_min(result.latency), period, 4);
     ck_assert_uint_eq(fab_root_counters(root)->memory_written_bytes,
                       4 + (write ? 3 * 64 : 0));
