@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: a saturated link carries what the closed formula says, to within
+ * 0.5 %: payload / (payload + header + 8 bytes of framing [+ 4 of ECRC] [+ the
+ * DLLPs that acknowledge the other direction]) x lanes x rate of a lane after
+ * encoding x what SKP ordered sets leave. DLLPs go out as often as the tables
+ * of the specification say.
+ */
+#include "fab_fixture.h"
+
+#define FRAME_BYTES 8.0
+#define DLLP_BYTES  8.0
+
+/* Gb/s of a lane after encoding, by FabSpeed. */
+static const double lane_gbps[] = {0, 2, 4, 7.877, 15.754, 31.508};
+/* What ordered sets leave: 4 B in every 1538 B go. */
+#define SKP_LEFT (1 - 4.0 / 1538)
+
+typedef struct Stream {
+    uint32_t payload;
+    bool wide; /* an address above 4 GiB */
+    bool ecrc;
+} Stream;
+
+static FabTlp *stream_make(FixEnd *end)
+{
+    const Stream *stream = end->user;
+    FabTlp *tlp = fix_tlp(end, FAB_TLP_MWR, stream->wide ? GIB(8) : MIB(1),
+                          stream->payload);
+
+    tlp->ecrc = stream->ecrc;
+    return tlp;
+}
+
+static double tlp_wire_bytes(const Stream *stream)
+{
+    return stream->payload + FRAME_BYTES + (stream->wide ? 16 : 12) +
+           (stream->ecrc ? 4 : 0);
+}
+
+/* The link's rate in bytes of TLPs and DLLPs a second. */
+static double link_bytes_s(FabSpeed speed, uint32_t width)
+{
+    return lane_gbps[speed] * 1e9 / 8 * width * SKP_LEFT;
+}
+
+/* Payload in bytes a second that @ends ends of a link get through. */
+static void measure(const Stream *stream, FabSpeed speed, uint32_t width,
+                    FabDllpPolicy dllp, unsigned ends, double want)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabPortParams port = fix_port_credits(speed, width, 2000, 200000);
+    FixEnd *end[2];
+    uint64_t before[2];
+    SimTime window, warm = 20 * SIM_US;
+
+    port.mps_bytes = 4096;
+    port.dllp = dllp;
+    end[0] = fix_end_new(fix, "a", &port, 0, 0);
+    end[1] = fix_end_new(fix, "b", &port, 0, 0);
+    fix_connect(fix, &end[0]->component, 0, &end[1]->component, 0, 0, 0,
+                5 * SIM_NS);
+    fix_realize(fix);
+    for (unsigned i = 0; i < ends; i++) {
+        end[i]->make = stream_make;
+        end[i]->user = (void *)stream;
+        fix_end_start(end[i], 2);
+    }
+    /* 400 TLPs, and 12 intervals of SKP ordered sets. */
+    window = MAX(400 * stream->payload / want * SIM_S,
+                 12 * 1538 * 8 / lane_gbps[speed] * SIM_NS);
+    fix_run_until(fix, warm);
+    before[0] = end[0]->received_bytes;
+    before[1] = end[1]->received_bytes;
+    fix_run_until(fix, warm + window);
+    for (unsigned i = 0; i < ends; i++) {
+        uint64_t bytes = end[1 - i]->received_bytes - before[1 - i];
+
+        fix_assert_near(bytes * (double)SIM_S / window, want, 0.005);
+    }
+}
+
+static const uint32_t widths[] = {1, 2, 4, 8, 16};
+static const uint32_t payloads[] = {128, 256, 512, 1024, 2048, 4096};
+
+/* Calls @fn for every header and payload. */
+static void each_stream(void (*fn)(const Stream *, FabSpeed, uint32_t),
+                        FabSpeed speed)
+{
+    for (unsigned i = 0; i < 4 * G_N_ELEMENTS(payloads); i++) {
+        Stream stream = {payloads[i / 4], i & 1, i & 2};
+
+        for (unsigned w = 0; w < G_N_ELEMENTS(widths); w++) {
+            fn(&stream, speed, widths[w]);
+        }
+    }
+}
+
+static void check_dllps_free(const Stream *stream, FabSpeed speed,
+                             uint32_t width)
+{
+    double want = stream->payload / tlp_wire_bytes(stream) *
+                  link_bytes_s(speed, width);
+
+    measure(stream, speed, width, FAB_DLLP_FREE, 2, want);
+}
+
+/* _i: the speed */
+START_TEST(goodput_without_dllps)
+{
+    each_stream(check_dllps_free, _i);
+}
+END_TEST
+
+static void check_one_way(const Stream *stream, FabSpeed speed, uint32_t width)
+{
+    double want = stream->payload / tlp_wire_bytes(stream) *
+                  link_bytes_s(speed, width);
+
+    measure(stream, speed, width, FAB_DLLP_SPEC, 1, want);
+    measure(stream, speed, width, FAB_DLLP_EACH, 1, want);
+}
+
+/* Acks and UpdateFCs go the other way. */
+START_TEST(goodput_one_way_knows_no_dllps)
+{
+    each_stream(check_one_way, _i);
+}
+END_TEST
+
+static void check_each(const Stream *stream, FabSpeed speed, uint32_t width)
+{
+    double want = stream->payload /
+                  (tlp_wire_bytes(stream) + 2 * DLLP_BYTES) *
+                  link_bytes_s(speed, width);
+
+    measure(stream, speed, width, FAB_DLLP_EACH, 2, want);
+}
+
+/* An Ack and an UpdateFC for each TLP of the other direction. */
+START_TEST(goodput_two_way_with_dllps_for_each)
+{
+    each_stream(check_each, _i);
+}
+END_TEST
+
+/* Bytes of TLPs between two Acks, and between two UpdateFCs, by
+ * Max_Payload_Size 128 and 256 (PCIe 5.0 s3.6.3.1, s2.6.1.2). */
+static const struct {
+    FabSpeed speed;
+    uint32_t width;
+    uint32_t bytes[2];
+} intervals[] = {
+    {FAB_SPEED_2_5GT, 16, {48, 72}},   {FAB_SPEED_5_0GT, 8, {118, 158}},
+    {FAB_SPEED_5_0GT, 16, {99, 123}},  {FAB_SPEED_8_0GT, 4, {169, 214}},
+    {FAB_SPEED_8_0GT, 8, {163, 203}},  {FAB_SPEED_8_0GT, 16, {144, 168}},
+    {FAB_SPEED_16_0GT, 4, {169, 214}}, {FAB_SPEED_16_0GT, 8, {163, 203}},
+    {FAB_SPEED_16_0GT, 16, {144, 168}}, {FAB_SPEED_32_0GT, 4, {169, 214}},
+    {FAB_SPEED_32_0GT, 8, {163, 203}}, {FAB_SPEED_32_0GT, 16, {144, 168}},
+};
+
+/* Sends @count writes of @payload bytes; returns the DLLPs that answer. */
+static uint64_t dllps_for(unsigned at, unsigned mps, uint32_t payload,
+                          unsigned count)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabPortParams port = fix_port_credits(intervals[at].speed,
+                                          intervals[at].width, 4000, 40000);
+    FixEnd *a, *b;
+
+    port.mps_bytes = 128u << mps;
+    port.dllp = FAB_DLLP_SPEC;
+    a = fix_end_new(fix, "a", &port, 0, 0);
+    b = fix_end_new(fix, "b", &port, 0, 0);
+    fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, 0);
+    fix_realize(fix);
+    for (unsigned i = 0; i < count; i++) {
+        fix_send(a, fix_tlp(a, FAB_TLP_MWR, 0x1000, payload));
+    }
+    fix_run(fix);
+    ck_assert_uint_eq(b->received[FAB_CLASS_P], count);
+    fix_assert_drained(fix);
+    return fab_port_counters(b->component.ports[0])->dllps_sent;
+}
+
+/* One Ack and one UpdateFC for as many whole TLPs as make up the interval: for
+ * sizes in steps of a DW, which pins the interval to within 4 bytes. */
+START_TEST(dllps_come_at_the_intervals_of_the_specification)
+{
+    for (unsigned mps = 0; mps < 2; mps++) {
+        uint32_t bytes = intervals[_i].bytes[mps];
+
+        for (uint32_t payload = 4; payload <= 128; payload += 4) {
+            uint32_t tlp = 12 + 8 + payload;
+            uint32_t tlps = (bytes + tlp - 1) / tlp;
+
+            ck_assert_uint_eq(dllps_for(_i, mps, payload, 120),
+                              2 * (120 / tlps));
+        }
+    }
+}
+END_TEST
+
+START_TEST(goodput_two_way_at_the_intervals_of_the_specification)
+{
+    static const uint32_t sizes[] = {64, 128, 256};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        Stream stream = {sizes[i], i & 1, false};
+        /* The fixture's ports agree on 4096 bytes, where the interval is that
+         * of larger TLPs: so here a link of 256 bytes. */
+        g_autoptr(Fix) fix = fix_new();
+        FabSpeed speed = intervals[_i].speed;
+        uint32_t width = intervals[_i].width;
+        FabPortParams port = fix_port_credits(speed, width, 4000, 40000);
+        double tlp = tlp_wire_bytes(&stream);
+        double tlps = (uint32_t)((intervals[_i].bytes[1] + tlp - 1) / tlp);
+        double want = stream.payload / (tlp + 2 * DLLP_BYTES / tlps) *
+                      link_bytes_s(speed, width);
+        FixEnd *end[2];
+        SimTime window = 200 * SIM_US;
+
+        port.dllp = FAB_DLLP_SPEC;
+        end[0] = fix_end_new(fix, "a", &port, 0, 0);
+        end[1] = fix_end_new(fix, "b", &port, 0, 0);
+        fix_connect(fix, &end[0]->component, 0, &end[1]->component, 0, 0, 0, 0);
+        fix_realize(fix);
+        for (unsigned j = 0; j < 2; j++) {
+            end[j]->make = stream_make;
+            end[j]->user = &stream;
+            fix_end_start(end[j], 2);
+        }
+        fix_run_until(fix, window);
+        for (unsigned j = 0; j < 2; j++) {
+            fix_assert_near(end[j]->received_bytes * (double)SIM_S / window,
+                            want, 0.005);
+        }
+    }
+}
+END_TEST
+
+/* An idle link owes nothing: DLLPs and SKPs went out meanwhile. */
+START_TEST(idle_link_sends_at_once)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabPortParams port = fix_port_credits(FAB_SPEED_2_5GT, 1, 100, 1000);
+    FixEnd *a, *b;
+    /* 8 + 12 + 64 bytes of 4 ns each */
+    SimTime tlp = 84 * 4 * SIM_NS;
+
+    port.dllp = FAB_DLLP_EACH;
+    a = fix_end_new(fix, "a", &port, 0, 0);
+    b = fix_end_new(fix, "b", &port, 0, 0);
+    b->logs = a->logs = true;
+    fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, 7 * SIM_NS);
+    fix_realize(fix);
+    fix_send(a, fix_tlp(a, FAB_TLP_MWR, 0x1000, 64));
+    /* One SKP interval is 6.152 us: in the middle of the fourth. */
+    fix_run_until(fix, 20 * SIM_US);
+    fix_send(b, fix_tlp(b, FAB_TLP_MWR, 0x1000, 64));
+    fix_run(fix);
+    fix_assert_time_eq(fix_log(b, 0)->time, tlp + 7 * SIM_NS);
+    fix_assert_time_eq(fix_log(a, 0)->time, 20 * SIM_US + tlp + 7 * SIM_NS);
+    fix_assert_drained(fix);
+}
+END_TEST
+
+/* A port that is slower than its wire: ceil(bytes / beat) beats and a gap. */
+START_TEST(service_time_limits)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabPortParams port = fix_port(FAB_SPEED_8_0GT, 16);
+    Stream stream = {64, false, false};
+    FixEnd *a, *b;
+    /* 76 bytes are 3 beats of 32, and a gap of 1. */
+    double want = 64 * (double)SIM_S / (4 * 4 * SIM_NS) * SKP_LEFT;
+
+    port.service = (FabService){32, 1, 4 * SIM_NS};
+    a = fix_end_new(fix, "a", &port, 0, 0);
+    b = fix_end_new(fix, "b", &port, 0, 0);
+    fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, 0);
+    fix_realize(fix);
+    a->make = stream_make;
+    a->user = &stream;
+    fix_end_start(a, 2);
+    fix_run_until(fix, 500 * SIM_US);
+    fix_assert_near(b->received_bytes * (double)SIM_S / (500 * SIM_US), want,
+                    0.005);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fab_link");
+    TCase *tcase = tcase_create("link");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, goodput_without_dllps, FAB_SPEED_2_5GT,
+                        FAB_SPEED_32_0GT + 1);
+    tcase_add_loop_test(tcase, goodput_one_way_knows_no_dllps, FAB_SPEED_2_5GT,
+                        FAB_SPEED_32_0GT + 1);
+    tcase_add_loop_test(tcase, goodput_two_way_with_dllps_for_each,
+                        FAB_SPEED_2_5GT, FAB_SPEED_32_0GT + 1);
+    tcase_add_loop_test(tcase, dllps_come_at_the_intervals_of_the_specification,
+                        0, G_N_ELEMENTS(intervals));
+    tcase_add_loop_test(tcase,
+                        goodput_two_way_at_the_intervals_of_the_specification,
+                        0, G_N_ELEMENTS(intervals));
+    tcase_add_test(tcase, idle_link_sends_at_once);
+    tcase_add_test(tcase, service_time_limits);
+    suite_add_tcase(suite, tcase);
+    return fix_main(suite);
+}
