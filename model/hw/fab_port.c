@@ -253,6 +253,13 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
     if (!counts_header && !counts_data) {
         return;
     }
+    /* What leaves through a slower egress is free later than what came in
+     * after it; an UpdateFC must not tell of it before. */
+    if (G_UNLIKELY(time < ingress->freed_at[cls] &&
+                   ingress->freed_bytes[cls])) {
+        update_fc(ingress, cls, ingress->freed_at[cls]);
+    }
+    ingress->freed_at[cls] = time;
     if (counts_header) {
         ingress->freed_header[cls]++;
     }
@@ -751,6 +758,12 @@ bool fab_port_connect(FabPort *a, FabPort *b, FabSpeed speed, uint32_t width,
     FabPort *ends[] = {a, b};
 
     if (!check_free(a, error) || !check_free(b, error)) {
+        return false;
+    }
+    if (a == b) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONNECT,
+                    "%s.%s cannot be connected to itself", a->owner->name,
+                    a->name);
         return false;
     }
     if (speed > max_speed || width > max_width) {

@@ -88,6 +88,7 @@ struct FabPort {
     uint32_t freed_header[FAB_CLASSES]; /* not yet told to the sender */
     uint32_t freed_data[FAB_CLASSES];
     uint32_t freed_bytes[FAB_CLASSES];
+    SimTime freed_at[FAB_CLASSES]; /* and since when */
     uint32_t granted_header[FAB_CLASSES]; /* told, and not used by what was */
     uint32_t granted_data[FAB_CLASSES];   /* sent so far */
     uint32_t dllp_bytes; /* TLP bytes between DLLPs under FAB_DLLP_SPEC */
