@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariants of flow control: where credits are what limits, throughput is
+ * credits x payload / round trip; a port never sends what its receiver has no
+ * room for; and every credit comes back.
+ */
+#include "fab_fixture.h"
+
+#include "sim_random.h"
+
+/* One lane of 2.5 GT/s: a byte takes 4 ns. */
+#define BYTE (4 * SIM_NS)
+
+/* A kind of TLP by what of its credits is scarce. */
+typedef struct Kind {
+    FabTlpType type;
+    uint32_t payload; /* and what is asked for, if it is a read */
+    bool data;        /* its data credits are scarce, else its header credits */
+} Kind;
+
+static const Kind kinds[] = {
+    {FAB_TLP_MWR, 64, false},     {FAB_TLP_MWR, 256, true},
+    {FAB_TLP_MRD, 64, false},     {FAB_TLP_FETCHADD, 8, true},
+    {FAB_TLP_CPLD, 64, false},    {FAB_TLP_CPLD, 100, true},
+};
+
+static FabTlp *kind_make(FixEnd *end)
+{
+    const Kind *kind = end->user;
+
+    return fix_tlp(end, kind->type, MIB(1), kind->payload);
+}
+
+static uint32_t wire_bytes(const Kind *kind)
+{
+    return 8 + 12 + (kind->type == FAB_TLP_MRD ? 0 : kind->payload);
+}
+
+/* Data credits of a TLP of @kind: 16 bytes each, rounded up. */
+static uint32_t data_credits(const Kind *kind)
+{
+    return kind->type == FAB_TLP_MRD ? 0 : (kind->payload + 15) / 16;
+}
+
+/* Credits for @tlps TLPs of @kind in what is scarce, and more than enough of
+ * the rest. */
+static FabCredits scarce_credits(const Kind *kind, uint32_t tlps)
+{
+    FabCredits credits = {{500, 500, 500}, {5000, 5000, 5000}};
+    FabClass cls = fab_tlp_type_class(kind->type);
+
+    if (kind->data) {
+        credits.data[cls] = tlps * data_credits(kind);
+    } else {
+        credits.header[cls] = tlps;
+    }
+    return credits;
+}
+
+#define PROPAGATION    (3000 * SIM_NS)
+#define LATENCY        (200 * SIM_NS)
+#define CREDIT_LATENCY (150 * SIM_NS)
+
+/*
+ * The round trip of a credit: the TLP is sent, crosses the link, is looked at
+ * by a receiver that takes whole TLPs, and is let go of at once. After
+ * credit_latency an UpdateFC of 8 bytes is sent back and crosses the link.
+ */
+static double round_trip(const Kind *kind)
+{
+    return wire_bytes(kind) * BYTE + PROPAGATION + LATENCY + CREDIT_LATENCY +
+           8 * BYTE + PROPAGATION;
+}
+
+static void limited(const Kind *kind, uint32_t tlps, FabDllpPolicy dllp)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabPortParams port = fix_port(FAB_SPEED_2_5GT, 1);
+    FixEnd *a, *b;
+    uint64_t before;
+    SimTime warm = 100 * SIM_US, window = 3000 * SIM_US;
+    double want = MIN(tlps / round_trip(kind), 1.0 / (wire_bytes(kind) * BYTE));
+
+    port.latency = LATENCY;
+    port.credit_latency = CREDIT_LATENCY;
+    port.credits = scarce_credits(kind, tlps);
+    port.dllp = dllp;
+    a = fix_end_new(fix, "a", &port, 0, 0);
+    b = fix_end_new(fix, "b", &port, 0, 0);
+    fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, PROPAGATION);
+    fix_realize(fix);
+    fix_watch_credits(fix);
+    a->make = kind_make;
+    a->user = (void *)kind;
+    fix_end_start(a, 4);
+    fix_run_until(fix, warm);
+    before = b->received[fab_tlp_type_class(kind->type)];
+    fix_run_until(fix, warm + window);
+    /* An ordered set of 16 ns in 6152 may fall into any round trip. */
+    fix_assert_near((b->received[fab_tlp_type_class(kind->type)] - before) /
+                        (double)window,
+                    want, 0.006);
+    a->make = NULL;
+    fix_run(fix);
+    fix_assert_drained(fix);
+}
+
+/* _i: which of the six kinds of credits */
+START_TEST(throughput_is_credits_by_round_trip)
+{
+    static const uint32_t tlps[] = {1, 2, 3, 7, 16};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(tlps); i++) {
+        limited(&kinds[_i], tlps[i], FAB_DLLP_FREE);
+        limited(&kinds[_i], tlps[i], FAB_DLLP_EACH);
+    }
+}
+END_TEST
+
+/* UpdateFCs that gather leave no sender without credits for ever, even with
+ * room for one TLP. */
+START_TEST(scarce_credits_come_back_under_every_policy)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabPortParams port = fix_port(FAB_SPEED_8_0GT, 16);
+    FixEnd *a, *b;
+
+    port.credits = scarce_credits(&kinds[_i], 1);
+    port.dllp = FAB_DLLP_SPEC;
+    a = fix_end_new(fix, "a", &port, 0, 0);
+    b = fix_end_new(fix, "b", &port, 0, 0);
+    fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, 5 * SIM_NS);
+    fix_realize(fix);
+    fix_watch_credits(fix);
+    for (unsigned i = 0; i < 100; i++) {
+        const Kind *kind = &kinds[_i];
+
+        fix_send(a, fix_tlp(a, kind->type, MIB(1), kind->payload));
+    }
+    fix_run(fix);
+    ck_assert_uint_eq(b->received[fab_tlp_type_class(kinds[_i].type)], 100);
+    fix_assert_drained(fix);
+}
+END_TEST
+
+/* Infinite credits never run out and are never told of. */
+START_TEST(infinite_credits)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabPortParams port = fix_port(FAB_SPEED_8_0GT, 1);
+    FixEnd *a, *b;
+
+    port.dllp = FAB_DLLP_EACH;
+    a = fix_end_new(fix, "a", &port, 0, 0);
+    b = fix_end_new(fix, "b", &port, 0, 0);
+    fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, 50 * SIM_US);
+    fix_realize(fix);
+    for (unsigned i = 0; i < 600; i++) {
+        const Kind *kind = &kinds[i % G_N_ELEMENTS(kinds)];
+
+        fix_send(a, fix_tlp(a, kind->type, MIB(1), kind->payload));
+    }
+    fix_run(fix);
+    ck_assert_uint_eq(b->received[FAB_CLASS_P], 200);
+    ck_assert_uint_eq(b->received[FAB_CLASS_NP], 200);
+    ck_assert_uint_eq(b->received[FAB_CLASS_CPL], 200);
+    /* Acks alone. */
+    ck_assert_uint_eq(
+        fab_port_counters(b->component.ports[0])->dllps_sent, 600);
+    fix_assert_time_eq(
+        fab_port_counters(a->component.ports[0])->credit_wait_ps, 0);
+    fix_assert_drained(fix);
+}
+END_TEST
+
+typedef struct Noise {
+    SimRandom random;
+    FixEnd *to[3];
+    uint64_t count;
+} Noise;
+
+static FabTlp *noise_make(FixEnd *end)
+{
+    Noise *noise = end->user;
+    FixEnd *to = noise->to[sim_random_below(&noise->random, 3)];
+    const Kind *kind = &kinds[sim_random_below(&noise->random, 6)];
+    uint32_t bytes = 1 + sim_random_below(&noise->random, 250);
+    FabTlp *tlp;
+
+    if (end->made == noise->count) {
+        return NULL;
+    }
+    tlp = fix_tlp(end, kind->type,
+                  fix_bar(to, 0) + sim_random_below(&noise->random, 4000),
+                  kind->type == FAB_TLP_FETCHADD ? 8 : bytes);
+    if (fab_tlp_is_completion(tlp)) {
+        tlp->requester_id = to->component.bdf;
+        tlp->tag = end->made;
+    }
+    return tlp;
+}
+
+static SimTime noise_hold(FixEnd *end, const FabTlp *tlp)
+{
+    Noise *noise = end->user;
+
+    return sim_random_below(&noise->random, 4)
+               ? 0
+               : (SimTime)sim_random_below(&noise->random, 3000 * SIM_NS);
+}
+
+/*
+ * Four ends behind a switch, links of very different speed, so that room in a
+ * buffer is freed in another order than it was taken. The observer sees every
+ * buffer.
+ */
+static void no_credit_is_used_twice(FabDllpPolicy dllp, FabForwarding forward,
+                                    uint32_t data, uint64_t seed)
+{
+    static const struct {
+        FabSpeed speed;
+        uint32_t width;
+    } links[] = {{FAB_SPEED_2_5GT, 1},
+                 {FAB_SPEED_8_0GT, 16},
+                 {FAB_SPEED_5_0GT, 4},
+                 {FAB_SPEED_16_0GT, 8}};
+    g_autoptr(Fix) fix = fix_new();
+    FabPortParams port = fix_port_credits(FAB_SPEED_32_0GT, 16, 8, data);
+    FabRootParams root_params = fix_root();
+    FabRoot *root = fab_root_new(fix_fabric(fix), "h", &root_params);
+    FixEnd *end[4];
+    Noise noise[4];
+    uint64_t received = 0;
+    FabComponent *sw;
+
+    port.dllp = dllp;
+    port.forwarding = forward;
+    port.latency = 100 * SIM_NS;
+    port.credit_latency = 20 * SIM_NS;
+    fab_root_add_port(root, "rp0", &port);
+    sw = fab_switch_new(fix_fabric(fix), "h.sw", 4, &port, &port, false);
+    fix_connect(fix, fab_root_component(root), 0, sw, 0, 0, 0, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        g_autofree char *name = g_strdup_printf("h.e%u", i);
+
+        end[i] = fix_end_new(fix, name, &port, MIB(1), 0);
+        fix_connect(fix, sw, 1 + i, &end[i]->component, 0, links[i].speed,
+                    links[i].width, 10 * SIM_NS);
+    }
+    fix_realize(fix);
+    fix_watch_credits(fix);
+    for (unsigned i = 0; i < 4; i++) {
+        noise[i].count = 3000;
+        sim_random_init(&noise[i].random, seed, end[i]->component.name);
+        for (unsigned j = 0; j < 3; j++) {
+            noise[i].to[j] = end[(i + 1 + j) % 4];
+        }
+        end[i]->user = &noise[i];
+        end[i]->make = noise_make;
+        end[i]->hold = noise_hold;
+        fix_end_start(end[i], 3);
+    }
+    fix_run(fix);
+    for (unsigned i = 0; i < 4; i++) {
+        for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+            received += end[i]->received[cls];
+        }
+    }
+    ck_assert_uint_eq(received, 4 * 3000);
+    fix_assert_drained(fix);
+}
+
+/* _i: seed */
+START_TEST(no_buffer_is_overrun)
+{
+    static const FabDllpPolicy policies[] = {FAB_DLLP_FREE, FAB_DLLP_EACH,
+                                             FAB_DLLP_SPEC};
+
+    for (unsigned i = 0; i < 6; i++) {
+        FabForwarding forward =
+            i % 2 ? FAB_FORWARDING_STORE : FAB_FORWARDING_CUT_THROUGH;
+
+        no_credit_is_used_twice(policies[i / 2], forward, 40, _i);
+        no_credit_is_used_twice(policies[i / 2], forward, 4000, _i);
+    }
+}
+END_TEST
+
+/* What is asked of a port that it cannot do. */
+START_TEST(bad_connections_are_refused)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabPortParams port = fix_port(FAB_SPEED_8_0GT, 8);
+    FixEnd *a = fix_end_new(fix, "a", &port, 0, 0);
+    FixEnd *b = fix_end_new(fix, "b", &port, 0, 0);
+    FixEnd *c = fix_end_new(fix, "c", &port, 0, 0);
+    static const struct {
+        unsigned port;
+        FabSpeed speed;
+        uint32_t width;
+        const char *text;
+    } bad[] = {
+        {1, 0, 0, "b has no port 1"},
+        {0, FAB_SPEED_16_0GT, 0, "x8 at 8.0GT/s at most"},
+        {0, 0, 16, "x8 at 8.0GT/s at most"},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
+        g_autoptr(GError) error = NULL;
+
+        ck_assert(!fab_fabric_connect(&a->component, 0, &b->component,
+                                      bad[i].port, bad[i].speed, bad[i].width,
+                                      0, &error));
+        ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_CONNECT));
+        ck_assert_ptr_nonnull(strstr(error->message, bad[i].text));
+    }
+    fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        g_autoptr(GError) error = NULL;
+
+        ck_assert(!fab_fabric_connect(&c->component, 0,
+                                      i ? &a->component : &b->component, 0, 0,
+                                      0, 0, &error));
+        ck_assert_ptr_nonnull(strstr(error->message, "already connected"));
+    }
+    {
+        g_autoptr(GError) error = NULL;
+
+        ck_assert(!fab_fabric_connect(&c->component, 0, &c->component, 0, 0, 0,
+                                      0, &error));
+        ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_CONNECT));
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fab_port");
+    TCase *tcase = tcase_create("port");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, throughput_is_credits_by_round_trip, 0,
+                        G_N_ELEMENTS(kinds));
+    tcase_add_loop_test(tcase, scarce_credits_come_back_under_every_policy, 0,
+                        G_N_ELEMENTS(kinds));
+    tcase_add_test(tcase, infinite_credits);
+    tcase_add_loop_test(tcase, no_buffer_is_overrun, 1, 6);
+    tcase_add_test(tcase, bad_connections_are_refused);
+    suite_add_tcase(suite, tcase);
+    return fix_main(suite);
+}
