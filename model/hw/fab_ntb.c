@@ -206,6 +206,11 @@ static void ntb_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
 
 static bool ntb_realize(FabComponent *component, GError **error)
 {
+    for (unsigned i = 0; i < component->port_count; i++) {
+        for (unsigned j = 0; j < component->port_count; j++) {
+            fab_port_set_weight(component->ports[i], j, component->ports[j]);
+        }
+    }
     return true;
 }
 

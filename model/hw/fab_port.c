@@ -14,6 +14,9 @@
 /* Largest operand of a non-posted request with data: CAS of 128 bits. */
 #define NP_DATA_CREDITS 2
 
+/* What FabSource.served counts in is a byte by this, for a weight of 1. */
+#define SERVED_UNIT 65536
+
 static void port_try_send(FabPort *port);
 
 /* ---- The wire -------------------------------------------------------- */
@@ -410,7 +413,7 @@ static void source_remove(FabPort *port, unsigned index, FabTlp *tlp)
     if (!source->queue[FAB_CLASS_P].head && !source->queue[FAB_CLASS_NP].head &&
         !source->queue[FAB_CLASS_CPL].head) {
         port->active &= ~(1ull << index);
-        source->deficit_bytes = 0;
+        port->shared &= ~(1ull << index);
     }
 }
 
@@ -444,35 +447,45 @@ static FabTlp *arbitrate_round_robin(FabPort *port, SimTime now,
     return NULL;
 }
 
-/* Each source in turn for bytes in proportion to its weight (deficit round
- * robin; a quantum holds the largest TLP, so one visit suffices). */
+/*
+ * Sources share the wire in proportion to their weights, TLP by TLP: the one
+ * that was served least goes first (start-time fair queueing, Goyal, Vin and
+ * Chen, 1996). A source that had nothing to send, or could not, claims nothing
+ * for that time.
+ */
 static FabTlp *arbitrate_weighted(FabPort *port, SimTime now,
                                   unsigned *ret_source)
 {
-    const uint32_t quantum = TLP_FRAME_BYTES + 16 + 4096 + 4;
-    uint64_t left = port->active;
-    unsigned index = port->round_robin;
-    FabSource *source = &port->sources[index];
-    FabTlp *tlp = NULL;
+    FabSource *best = NULL;
+    FabTlp *best_tlp = NULL;
 
-    if (left >> index & 1) {
+    for (uint64_t left = port->active; left; left &= left - 1) {
+        unsigned index = __builtin_ctzll(left);
+        FabSource *source = &port->sources[index];
+        FabTlp *tlp;
+
+        if (!(port->shared >> index & 1)) {
+            source->served = MAX(source->served, port->served);
+        }
+        if (best && source->served >= best->served) {
+            continue;
+        }
         tlp = source_pick(port, source, now);
-    }
-    if (!tlp || source->deficit_bytes < fab_tlp_bytes(tlp)) {
-        for (tlp = NULL; left && !tlp; left &= ~(1ull << index)) {
-            index = next_active(left, (index + 1) % FAB_SOURCES_MAX);
-            source = &port->sources[index];
-            tlp = source_pick(port, source, now);
+        if (tlp) {
+            best = source;
+            best_tlp = tlp;
+            *ret_source = index;
+        } else {
+            source->served = MAX(source->served, port->served);
         }
-        if (!tlp) {
-            return NULL;
-        }
-        source->deficit_bytes += source->weight * quantum;
-        port->round_robin = index;
     }
-    source->deficit_bytes -= fab_tlp_bytes(tlp);
-    *ret_source = index;
-    return tlp;
+    port->shared = port->active;
+    if (best) {
+        port->served = best->served;
+        best->served += (uint64_t)(TLP_FRAME_BYTES + fab_tlp_bytes(best_tlp)) *
+                        SERVED_UNIT / best->weight;
+    }
+    return best_tlp;
 }
 
 /* The TLP that was queued first. */
@@ -729,6 +742,14 @@ void fab_port_set_sources(FabPort *port, unsigned count)
     port->source_count = count;
     for (unsigned i = 0; i < count; i++) {
         port->sources[i].weight = 1;
+    }
+}
+
+void fab_port_set_weight(FabPort *port, unsigned source, const FabPort *from)
+{
+    if (from->peer) {
+        port->sources[source].weight =
+            MAX(1, from->width * (1u << (from->speed - 1)));
     }
 }
 

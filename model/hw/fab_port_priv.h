@@ -36,7 +36,7 @@ typedef struct FabSource {
     FabFifo queue[FAB_CLASSES];
     uint32_t relaxed; /* TLPs with RO or IDO in it */
     uint32_t weight;  /* share under weighted arbitration */
-    uint32_t deficit_bytes;
+    uint64_t served;  /* bytes sent by weight, under weighted arbitration */
     FabRoomFn room; /* nullable */
     void *owner;
 } FabSource;
@@ -70,6 +70,8 @@ struct FabPort {
     SimTime skp_time;
     uint32_t source_count;
     uint32_t round_robin; /* source to look at first */
+    uint64_t shared;      /* active sources at the last weighted arbitration */
+    uint64_t served;      /* where the one chosen there was served to */
     uint32_t unlimited; /* bits of FAB_UNLIMITED_: the peer counts no credits */
     uint32_t header[FAB_CLASSES]; /* credits granted and not used */
     uint32_t data[FAB_CLASSES];
@@ -127,6 +129,9 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes);
 
 /* Tells how many sources the egress has; before realize. */
 void fab_port_set_sources(FabPort *port, unsigned count);
+
+/* Gives @source the share of the link @from under weighted arbitration. */
+void fab_port_set_weight(FabPort *port, unsigned source, const FabPort *from);
 
 /* Has @room called with @owner whenever a TLP of @source leaves. */
 void fab_port_set_room(FabPort *port, unsigned source, FabRoomFn room,

@@ -369,7 +369,10 @@ static bool root_realize(FabComponent *component, GError **error)
         fab_port_set_sources(port, root->ports + 1);
         for (unsigned j = 0; j < root->ports; j++) {
             fab_port_set_room(port, j, forward_room, root);
+            fab_port_set_weight(port, j, component->ports[j]);
         }
+        /* Memory is no slower than the link. */
+        fab_port_set_weight(port, root_host_source(root), port);
         fab_port_set_room(port, root_host_source(root), host_room, root);
     }
     sim_event_init(&root->read_event, engine, read_event, SIM_PRIORITY_NORMAL,

@@ -112,14 +112,8 @@ static bool switch_realize(FabComponent *component, GError **error)
     for (unsigned i = 0; i < component->port_count; i++) {
         FabPort *port = component->ports[i];
 
-        /* Weighted arbitration shares by the rate of the ingress links. */
         for (unsigned j = 0; j < component->port_count; j++) {
-            const FabPort *from = component->ports[j];
-
-            if (from->peer) {
-                port->sources[j].weight =
-                    MAX(1, from->width * (1u << (from->speed - 1)));
-            }
+            fab_port_set_weight(port, j, component->ports[j]);
         }
     }
     return true;

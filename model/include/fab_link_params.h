@@ -49,7 +49,7 @@ typedef enum FabDllpPolicy {
 
 typedef enum FabArbitration {
     FAB_ARBITRATION_ROUND_ROBIN,
-    FAB_ARBITRATION_WEIGHTED, /* deficit round robin by ingress link rate */
+    FAB_ARBITRATION_WEIGHTED, /* bytes in proportion to ingress link rates */
     FAB_ARBITRATION_OLDEST,   /* by arrival at the component */
 } FabArbitration;
 
