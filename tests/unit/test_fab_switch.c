@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariants of a switch: what crosses it takes what the formula says, cut
+ * through or stored; a cut-through TLP's last byte leaves no earlier than it
+ * came; slow links fill a fast one; arbitration shares as it promises; and
+ * no sender starves.
+ */
+#include "fab_fixture.h"
+
+#include "sim_random.h"
+
+/* Time of @bytes on a link of 2.5 GT/s with @lanes lanes. */
+#define GEN1(bytes, lanes) ((SimTime)(bytes) * 4 * SIM_NS / (lanes))
+
+#define LINK1  (11 * SIM_NS)
+#define LINK2  (23 * SIM_NS)
+#define SWITCH (150 * SIM_NS)
+
+/* A host with a switch, and ends below it. */
+typedef struct Tree {
+    Fix *fix;
+    FabRoot *root;
+    FabComponent *sw;
+    FixEnd *end[16];
+    unsigned ends;
+} Tree;
+
+static void tree_init(Tree *tree, Fix *fix, unsigned ends,
+                      const FabPortParams *port, bool acs)
+{
+    FabRootParams root = fix_root();
+    FabPortParams end_port = *port;
+
+    tree->fix = fix;
+    tree->root = fab_root_new(fix_fabric(fix), "h", &root);
+    tree->ends = ends;
+    fab_root_add_port(tree->root, "rp0", port);
+    tree->sw = fab_switch_new(fix_fabric(fix), "h.sw", ends, port, port, acs);
+    fix_connect(fix, fab_root_component(tree->root), 0, tree->sw, 0, 0, 0,
+                LINK1);
+    end_port.latency = 0;
+    for (unsigned i = 0; i < ends; i++) {
+        g_autofree char *name = g_strdup_printf("h.e%u", i);
+
+        tree->end[i] = fix_end_new(fix, name, &end_port, MIB(1), MIB(2));
+        tree->end[i]->logs = true;
+        tree->end[i]->user = tree;
+    }
+}
+
+static void tree_connect(Tree *tree, unsigned i, uint32_t width,
+                         SimTime propagation)
+{
+    fix_connect(tree->fix, tree->sw, 1 + i, &tree->end[i]->component, 0, 0,
+                width, propagation);
+}
+
+/* ---- Latency --------------------------------------------------------- */
+
+/* _i: 0 cut-through, 1 store; for payloads and pairs of widths */
+START_TEST(latency_is_that_of_the_formula)
+{
+    static const uint32_t widths[] = {1, 2, 4, 8, 16};
+    static const uint32_t payloads[] = {4, 64, 256};
+
+    for (unsigned n = 0; n < 5 * 5 * 3; n++) {
+        g_autoptr(Fix) fix = fix_new();
+        FabPortParams port = fix_port(FAB_SPEED_2_5GT, 16);
+        uint32_t in = widths[n % 5], out = widths[n / 5 % 5];
+        uint32_t payload = payloads[n / 25], bytes = 8 + 12 + payload;
+        SimTime t_in = GEN1(bytes, in), t_out = GEN1(bytes, out), want;
+        Tree tree;
+
+        port.latency = SWITCH;
+        port.forwarding =
+            _i ? FAB_FORWARDING_STORE : FAB_FORWARDING_CUT_THROUGH;
+        tree_init(&tree, fix, 2, &port, false);
+        tree_connect(&tree, 0, in, LINK1);
+        tree_connect(&tree, 1, out, LINK2);
+        fix_realize(fix);
+        fix_send(tree.end[0], fix_tlp(tree.end[0], FAB_TLP_MWR,
+                                      fix_bar(tree.end[1], 0), payload));
+        fix_run(fix);
+        ck_assert_uint_eq(tree.end[1]->log->len, 1);
+        /* The last byte is on the second link after it came in by the first,
+         * and after the first byte went: the slower link's time counts. */
+        want = (_i ? t_in + t_out : MAX(t_in, t_out)) + LINK1 + SWITCH + LINK2;
+        ck_assert_int_le(fix_log(tree.end[1], 0)->time, want + 1);
+        ck_assert_int_ge(fix_log(tree.end[1], 0)->time, want - 1);
+        fix_assert_drained(fix);
+    }
+}
+END_TEST
+
+/* A chain of switches between links of equal speed adds its latencies, and
+ * the time of the TLP once; or each time, if they store. */
+START_TEST(latency_adds_up_along_a_chain)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabPortParams port = fix_port(FAB_SPEED_2_5GT, 4);
+    FabRootParams root_params = fix_root();
+    FabRoot *root = fab_root_new(fix_fabric(fix), "h", &root_params);
+    FabComponent *above = fab_root_component(root), *sw;
+    SimTime t = GEN1(8 + 12 + 256, 4);
+    FixEnd *end;
+
+    port.latency = SWITCH;
+    port.forwarding = _i ? FAB_FORWARDING_STORE : FAB_FORWARDING_CUT_THROUGH;
+    fab_root_add_port(root, "rp0", &port);
+    for (unsigned i = 0; i < 5; i++) {
+        g_autofree char *name = g_strdup_printf("h.s%u", i);
+
+        sw = fab_switch_new(fix_fabric(fix), name, 2, &port, &port, false);
+        fix_connect(fix, above, i > 0, sw, 0, 0, 0, LINK1);
+        above = sw;
+    }
+    port.latency = 0;
+    end = fix_end_new(fix, "h.a", &port, MIB(1), 0);
+    fix_connect(fix, above, 1, &end->component, 0, 0, 0, LINK1);
+    {
+        FixEnd *top = fix_end_new(fix, "h.b", &port, MIB(1), 0);
+
+        top->logs = true;
+        fix_connect(fix, fab_fabric_find(fix_fabric(fix), "h.s0"), 2,
+                    &top->component, 0, 0, 0, LINK1);
+        fix_realize(fix);
+        fix_send(end, fix_tlp(end, FAB_TLP_MWR, fix_bar(top, 0), 256));
+        fix_run(fix);
+        fix_assert_time_eq(fix_log(top, 0)->time,
+                           6 * LINK1 + 5 * SWITCH + (_i ? 6 * t : t));
+        ck_assert_uint_eq(fix_log(top, 0)->tlp.hops, 6);
+    }
+}
+END_TEST
+
+/* ---- Many into one --------------------------------------------------- */
+
+static FabTlp *to_first(FixEnd *end)
+{
+    const Tree *tree = end->user;
+    FabTlp *tlp = fix_tlp(end, FAB_TLP_MWR, fix_bar(tree->end[0], 0), 256);
+
+    tlp->flow = 1 + (end->component.name[3] - '0');
+    return tlp;
+}
+
+/* Last bytes leave the switch 1 ps before they came at most (rounding). */
+static void check_underrun(void *data, const FabTraceRecord *record)
+{
+    GHashTable *tails = data;
+    SimTime *tail = g_hash_table_lookup(tails, record->tlp);
+
+    if (fab_port_owner(record->port)->kind == FAB_KIND_ENDPOINT) {
+        tail = g_new(SimTime, 1);
+        *tail = record->end + LINK1 + SWITCH;
+        g_hash_table_insert(tails, (void *)record->tlp, tail);
+    } else {
+        ck_assert_int_ge(record->end, *tail - 1);
+    }
+}
+
+/* _i: senders of two lanes each into one of eight. */
+START_TEST(slow_links_fill_a_fast_one)
+{
+    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(GHashTable) tails =
+        g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 32, 512);
+    SimTime window = 400 * SIM_US;
+    double link = 256.0 / (256 + 12 + 8) * 7.877e9 / 8 * (1 - 4.0 / 1538);
+    double want = link * MIN(8, 2 * _i);
+    Tree tree;
+
+    port.latency = SWITCH;
+    tree_init(&tree, fix, 1 + _i, &port, false);
+    tree_connect(&tree, 0, 8, LINK2);
+    for (int i = 1; i <= _i; i++) {
+        tree_connect(&tree, i, 2, LINK1);
+    }
+    fix_realize(fix);
+    fab_fabric_set_trace(fix_fabric(fix), FAB_TRACE_LINK, check_underrun,
+                         tails);
+    for (int i = 1; i <= _i; i++) {
+        tree.end[i]->make = to_first;
+        fix_end_start(tree.end[i], 2);
+    }
+    fix_run_until(fix, window);
+    fix_assert_near(tree.end[0]->received_bytes * (double)SIM_S / window, want,
+                    0.005);
+}
+END_TEST
+
+/* ---- Arbitration ----------------------------------------------------- */
+
+static FabTlp *mixed_to_first(FixEnd *end)
+{
+    const Tree *tree = end->user;
+    unsigned number = end->component.name[3] - '0';
+    static const uint32_t sizes[] = {8, 256, 64, 128, 32, 256, 16, 192};
+    FabTlp *tlp = fix_tlp(end, FAB_TLP_MWR, fix_bar(tree->end[0], 0),
+                          sizes[number % 8]);
+
+    tlp->flow = 1 + number;
+    return tlp;
+}
+
+/* TLPs and bytes on the wire at end 0 by sender, since @begin. */
+static void count_by_sender(const Tree *tree, SimTime begin, uint64_t *ret_tlps,
+                            uint64_t *ret_bytes)
+{
+    for (unsigned i = 0; i < tree->end[0]->log->len; i++) {
+        const FixLog *log = fix_log(tree->end[0], i);
+
+        if (log->time >= begin) {
+            ret_tlps[log->tlp.flow - 1]++;
+            ret_bytes[log->tlp.flow - 1] += 8 + fab_tlp_bytes(&log->tlp);
+        }
+    }
+}
+
+static void saturate(Tree *tree, Fix *fix, FabArbitration arbitration,
+                     const uint32_t *widths, unsigned senders,
+                     FabTlp *(*make)(FixEnd *), uint64_t *ret_tlps,
+                     uint64_t *ret_bytes)
+{
+    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 32, 512);
+
+    port.latency = SWITCH;
+    port.arbitration = arbitration;
+    tree_init(tree, fix, 1 + senders, &port, false);
+    for (unsigned i = 0; i <= senders; i++) {
+        tree_connect(tree, i, widths[i], LINK1);
+    }
+    fix_realize(fix);
+    for (unsigned i = 1; i <= senders; i++) {
+        tree->end[i]->make = make;
+        fix_end_start(tree->end[i], 2);
+    }
+    fix_run_until(fix, 400 * SIM_US);
+    count_by_sender(tree, 50 * SIM_US, ret_tlps, ret_bytes);
+}
+
+START_TEST(round_robin_gives_equal_numbers_of_tlps)
+{
+    static const uint32_t widths[] = {8, 8, 8, 8, 8, 8, 8, 8, 8};
+    g_autoptr(Fix) fix = fix_new();
+    uint64_t tlps[9] = {0}, bytes[9] = {0}, sum = 0;
+    Tree tree;
+
+    saturate(&tree, fix, FAB_ARBITRATION_ROUND_ROBIN, widths, 8,
+             mixed_to_first, tlps, bytes);
+    for (unsigned i = 1; i <= 8; i++) {
+        ck_assert_uint_gt(tlps[i], 1000);
+        ck_assert_uint_le(tlps[i], tlps[1] + 1);
+        ck_assert_uint_ge(tlps[i] + 1, tlps[1]);
+        sum += bytes[i];
+    }
+    fix_assert_near(sum / 350e-6, 7.877e9 * (1 - 4.0 / 1538), 0.005);
+}
+END_TEST
+
+/* Three senders ask for 13 lanes of an egress of 8: each gets its part. */
+START_TEST(weighted_gives_shares_by_ingress_rate)
+{
+    static const uint32_t widths[] = {8, 1, 4, 8};
+    g_autoptr(Fix) fix = fix_new();
+    uint64_t tlps[4] = {0}, bytes[4] = {0}, sum;
+    FabTlp *(*make)(FixEnd *) = _i ? mixed_to_first : to_first;
+    Tree tree;
+
+    saturate(&tree, fix, FAB_ARBITRATION_WEIGHTED, widths, 3, make, tlps,
+             bytes);
+    sum = bytes[1] + bytes[2] + bytes[3];
+    fix_assert_near(sum / 350e-6, 7.877e9 * (1 - 4.0 / 1538), 0.005);
+    for (unsigned i = 1; i <= 3; i++) {
+        fix_assert_near(bytes[i] / (double)sum, widths[i] / 13.0, 0.02);
+    }
+}
+END_TEST
+
+/* Who asks for less than its share gets all it asks for, and the rest is
+ * shared by the others. */
+START_TEST(weighted_gives_what_is_left_to_others)
+{
+    static const uint32_t widths[] = {4, 1, 4, 4};
+    g_autoptr(Fix) fix = fix_new();
+    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 32, 512);
+    uint64_t tlps[4] = {0}, bytes[4] = {0};
+    Tree tree;
+
+    port.arbitration = FAB_ARBITRATION_WEIGHTED;
+    tree_init(&tree, fix, 4, &port, false);
+    for (unsigned i = 0; i < 4; i++) {
+        tree_connect(&tree, i, widths[i], LINK1);
+    }
+    fix_realize(fix);
+    for (unsigned i = 2; i <= 3; i++) {
+        tree.end[i]->make = to_first;
+        fix_end_start(tree.end[i], 2);
+    }
+    /* End 1 sends one write a microsecond, far below 4/9 of a lane. */
+    for (unsigned i = 0; i < 400; i++) {
+        fix_run_until(fix, i * SIM_US);
+        fix_send(tree.end[1], to_first(tree.end[1]));
+    }
+    fix_run_until(fix, 400 * SIM_US);
+    count_by_sender(&tree, 50 * SIM_US, tlps, bytes);
+    ck_assert_uint_ge(tlps[1], 349);
+    ck_assert_uint_le(tlps[1], 351);
+    fix_assert_near(bytes[2] / (double)bytes[3], 1.0, 0.02);
+}
+END_TEST
+
+typedef struct Arrival {
+    SimTime seen;
+    uint64_t data;
+} Arrival;
+
+typedef struct Arrivals {
+    GArray *in;  /* of Arrival, at the switch */
+    GArray *out; /* of data, in the order they leave */
+} Arrivals;
+
+static void note_arrival(void *data, const FabTraceRecord *record)
+{
+    Arrivals *arrivals = data;
+
+    if (fab_port_owner(record->port)->kind == FAB_KIND_ENDPOINT) {
+        Arrival arrival = {record->seen, record->tlp->data};
+
+        g_array_append_val(arrivals->in, arrival);
+    } else {
+        g_array_append_val(arrivals->out, record->tlp->data);
+    }
+}
+
+static int compare_arrivals(const void *a, const void *b)
+{
+    const Arrival *x = a, *y = b;
+
+    return (x->seen > y->seen) - (x->seen < y->seen);
+}
+
+START_TEST(oldest_first_keeps_the_order_of_arrival)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabPortParams port = fix_port(FAB_SPEED_8_0GT, 8);
+    Arrivals arrivals = {g_array_new(FALSE, FALSE, sizeof(Arrival)),
+                         g_array_new(FALSE, FALSE, sizeof(uint64_t))};
+    SimRandom random;
+    Tree tree;
+
+    sim_random_init(&random, 1, "oldest");
+    port.arbitration = FAB_ARBITRATION_OLDEST;
+    port.forwarding = FAB_FORWARDING_STORE;
+    tree_init(&tree, fix, 6, &port, false);
+    for (unsigned i = 0; i < 6; i++) {
+        tree_connect(&tree, i, i ? 8 : 4, LINK1 + i * 777);
+    }
+    fix_realize(fix);
+    fab_fabric_set_trace(fix_fabric(fix), FAB_TRACE_LINK, note_arrival,
+                         &arrivals);
+    for (unsigned i = 0; i < 2000; i++) {
+        FixEnd *end = tree.end[1 + sim_random_below(&random, 5)];
+        FabTlp *tlp = fix_tlp(end, FAB_TLP_MWR, fix_bar(tree.end[0], 0),
+                              1 + sim_random_below(&random, 256));
+
+        tlp->data = i;
+        fix_send(end, tlp);
+        fix_run_until(fix,
+                      fix_now(fix) + sim_random_below(&random, 40 * SIM_NS));
+    }
+    fix_run(fix);
+    g_array_sort(arrivals.in, compare_arrivals);
+    ck_assert_uint_eq(arrivals.in->len, 2000);
+    ck_assert_uint_eq(arrivals.out->len, 2000);
+    for (unsigned i = 0; i < 2000; i++) {
+        ck_assert_uint_eq(g_array_index(arrivals.in, Arrival, i).data,
+                          g_array_index(arrivals.out, uint64_t, i));
+    }
+    g_array_unref(arrivals.in);
+    g_array_unref(arrivals.out);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fab_switch");
+    TCase *tcase = tcase_create("switch");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, latency_is_that_of_the_formula, 0, 2);
+    tcase_add_loop_test(tcase, latency_adds_up_along_a_chain, 0, 2);
+    tcase_add_loop_test(tcase, slow_links_fill_a_fast_one, 1, 9);
+    tcase_add_test(tcase, round_robin_gives_equal_numbers_of_tlps);
+    tcase_add_loop_test(tcase, weighted_gives_shares_by_ingress_rate, 0, 2);
+    tcase_add_test(tcase, weighted_gives_what_is_left_to_others);
+    tcase_add_test(tcase, oldest_first_keeps_the_order_of_arrival);
+    suite_add_tcase(suite, tcase);
+    return fix_main(suite);
+}
