@@ -38,6 +38,10 @@ static void report_unknown(const Attacher *attacher, const TopoPlug *plug,
     if (plug->host->cpu == NULL) {
         return;
     }
+    if (topo_errors_is_full(attacher->loader->errors)) {
+        report(attacher, plug, "unknown root port or switch");
+        return;
+    }
     ports = topo_part_root_ports(plug->host->cpu, &n);
     for (i = 0; i < n; i++) {
         g_ptr_array_add(names, (void *)ports[i].name);

@@ -96,17 +96,17 @@ void topo_errors_add(TopoErrors *errors, TopoPlace place, const char *format,
     Entry *entry;
     va_list args;
 
+    if (topo_errors_is_full(errors)) {
+        errors->count++;
+        return;
+    }
     va_start(args, format);
     text = g_strdup_vprintf(format, args);
     va_end(args);
-
     if (is_known(errors, place, text)) {
         return;
     }
     errors->count++;
-    if (errors->entries->len >= TOPO_ERRORS_MAX) {
-        return;
-    }
     entry = g_new0(Entry, 1);
     entry->place = place;
     entry->text = g_steal_pointer(&text);
@@ -116,6 +116,11 @@ void topo_errors_add(TopoErrors *errors, TopoPlace place, const char *format,
 unsigned topo_errors_count(const TopoErrors *errors)
 {
     return errors->count;
+}
+
+bool topo_errors_is_full(const TopoErrors *errors)
+{
+    return errors->entries->len >= TOPO_ERRORS_MAX;
 }
 
 char *topo_errors_to_string(const TopoErrors *errors)

@@ -4,6 +4,8 @@
 
 #include "topo_load_priv.h"
 
+#define SWITCHES_MAX 127 /* each takes two of a host's 256 bus numbers */
+
 static void load_vm(TopoLoader *loader, TopoHost *host, const TopoNode *node)
 {
     g_autoptr(TopoValues) values =
@@ -227,7 +229,14 @@ static void load_host(TopoLoader *loader, const TopoNode *node)
     host->cpu = load_part(loader, values, "cpu",
                           host->name != NULL ? host->name : "a nameless host",
                           TOPO_KIND_BIT(TOPO_PART_CPU));
-    for (i = 0; i < switches->len; i++) {
+    if (switches->len > SWITCHES_MAX) {
+        topo_errors_add(loader->errors,
+                        topo_values_get(values, "switches")->place,
+                        "a host has %u switches, and bus numbers for %d; "
+                        "write fewer",
+                        switches->len, SWITCHES_MAX);
+    }
+    for (i = 0; i < MIN(switches->len, SWITCHES_MAX); i++) {
         load_switch(loader, host, g_ptr_array_index(switches, i));
     }
     for (i = 0; i < devices->len; i++) {

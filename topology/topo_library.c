@@ -31,6 +31,7 @@ typedef struct PartFile {
 struct TopoLibrary {
     char *dir;
     const TopoNode *own;
+    GHashTable *own_index; /* name to TopoNode, in `own` */
     TopoErrors *errors;
     GHashTable *files;    /* name to PartFile */
     GHashTable *profiles; /* name to Profile; of files as "file:NAME" */
@@ -66,9 +67,16 @@ TopoLibrary *topo_library_new(const char *dir, const TopoNode *own,
                               TopoErrors *errors)
 {
     TopoLibrary *library = g_new0(TopoLibrary, 1);
+    unsigned i;
 
     library->dir = g_strdup(dir);
     library->own = own;
+    library->own_index = g_hash_table_new(g_str_hash, g_str_equal);
+    for (i = 0; own != NULL && i < own->items->len; i++) {
+        const TopoEntry *entry = g_ptr_array_index(own->items, i);
+
+        g_hash_table_insert(library->own_index, entry->key, entry->value);
+    }
     library->errors = errors;
     library->files =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, file_free);
@@ -86,6 +94,7 @@ void topo_library_free(TopoLibrary *library)
     g_ptr_array_unref(library->parts);
     g_hash_table_unref(library->profiles);
     g_hash_table_unref(library->files);
+    g_hash_table_unref(library->own_index);
     g_free(library->dir);
     g_free(library);
 }
@@ -216,9 +225,15 @@ static GPtrArray *list_names(const TopoLibrary *library)
 static void report_unknown(TopoLibrary *library, const char *name,
                            TopoPlace place)
 {
-    g_autoptr(GPtrArray) names = list_names(library);
-    g_autofree char *hint = topo_suggest(name, names);
+    g_autoptr(GPtrArray) names = NULL;
+    g_autofree char *hint = NULL;
 
+    if (topo_errors_is_full(library->errors)) {
+        topo_errors_add(library->errors, place, "unknown part '%s'", name);
+        return;
+    }
+    names = list_names(library);
+    hint = topo_suggest(name, names);
     if (library->dir == NULL) {
         topo_errors_add(library->errors, place,
                         "unknown part '%s'%s (no directory `parts` or "
@@ -372,14 +387,11 @@ static void read_profile(TopoLibrary *library, Profile *profile,
 static Profile *find_profile(TopoLibrary *library, const char *name,
                              bool in_file, TopoPlace place)
 {
-    const TopoNode *node = in_file ? NULL : topo_node_get(library->own, name);
+    const TopoNode *node =
+        in_file ? NULL : g_hash_table_lookup(library->own_index, name);
     g_autofree char *id = NULL;
     Profile *profile;
 
-    if (node == NULL && !file_exists(library->dir, name)) {
-        report_unknown(library, name, place);
-        return NULL;
-    }
     /* ':' is in no name, so the two kinds of profile cannot be mixed up. */
     id = g_strconcat(node == NULL ? "file:" : "", name, NULL);
     profile = g_hash_table_lookup(library->profiles, id);
@@ -391,6 +403,10 @@ static Profile *find_profile(TopoLibrary *library, const char *name,
                             name);
         }
         return profile;
+    }
+    if (node == NULL && !file_exists(library->dir, name)) {
+        report_unknown(library, name, place);
+        return NULL;
     }
     if (library->depth >= BASES_MAX) {
         topo_errors_add(library->errors, place,

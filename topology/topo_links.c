@@ -223,8 +223,7 @@ void topo_load_links(TopoLoader *loader, const TopoValues *file)
     }
 }
 
-static void load_lend(TopoLoader *loader, const TopoNode *node,
-                      GHashTable *lent)
+static void load_lend(TopoLoader *loader, const TopoNode *node)
 {
     g_autoptr(TopoValues) values =
         topo_values_read(&topo_section_lend, node, loader->errors);
@@ -255,7 +254,8 @@ static void load_lend(TopoLoader *loader, const TopoNode *node,
                         "device behind it",
                         lend->device->path);
     }
-    if (!g_hash_table_add(lent, lend->device)) {
+    if (!g_hash_table_insert(loader->loaded->borrowers, lend->device,
+                             lend->to)) {
         topo_errors_add(loader->errors, name->place,
                         "%s is lent twice; a device has one borrower",
                         lend->device->path);
@@ -265,10 +265,9 @@ static void load_lend(TopoLoader *loader, const TopoNode *node,
 void topo_load_lends(TopoLoader *loader, const TopoValues *file)
 {
     g_autoptr(GPtrArray) items = topo_values_items(file, "lend");
-    g_autoptr(GHashTable) lent = g_hash_table_new(NULL, NULL);
     unsigned i;
 
     for (i = 0; i < items->len; i++) {
-        load_lend(loader, g_ptr_array_index(items, i), lent);
+        load_lend(loader, g_ptr_array_index(items, i));
     }
 }

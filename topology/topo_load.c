@@ -63,7 +63,9 @@ TopoHost *topo_load_find_host(TopoLoader *loader, const TopoValue *value)
         return NULL;
     }
     host = g_hash_table_lookup(loader->loaded->hosts, value->text);
-    if (host == NULL) {
+    if (host == NULL && topo_errors_is_full(loader->errors)) {
+        topo_errors_add(loader->errors, value->place, "unknown host");
+    } else if (host == NULL) {
         names = topo_load_names(loader->loaded->hosts);
         hint = topo_suggest(value->text, names);
         topo_errors_add(loader->errors, value->place, "unknown host '%s'%s",
@@ -82,7 +84,9 @@ TopoDevice *topo_load_find_device(TopoLoader *loader, const TopoValue *value)
         return NULL;
     }
     device = g_hash_table_lookup(loader->loaded->devices, value->text);
-    if (device == NULL) {
+    if (device == NULL && topo_errors_is_full(loader->errors)) {
+        topo_errors_add(loader->errors, value->place, "unknown device");
+    } else if (device == NULL) {
         names = topo_load_names(loader->loaded->devices);
         hint = topo_suggest(value->text, names);
         topo_errors_add(loader->errors, value->place, "unknown device '%s'%s",
@@ -156,6 +160,7 @@ static TopoLoaded *loaded_new(const char *file)
     loaded->switches = g_hash_table_new(g_str_hash, g_str_equal);
     loaded->devices = g_hash_table_new(g_str_hash, g_str_equal);
     loaded->flows = g_hash_table_new(g_str_hash, g_str_equal);
+    loaded->borrowers = g_hash_table_new(NULL, NULL);
     return loaded;
 }
 
@@ -183,6 +188,7 @@ void topo_description_free(TopoDescription *description)
     g_hash_table_unref(loaded->switches);
     g_hash_table_unref(loaded->devices);
     g_hash_table_unref(loaded->flows);
+    g_hash_table_unref(loaded->borrowers);
     topo_library_free(loaded->library);
     topo_node_free(loaded->tree);
     g_string_chunk_free(loaded->texts);

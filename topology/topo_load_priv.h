@@ -12,11 +12,12 @@ typedef struct TopoLoaded {
     TopoNode *tree;
     TopoLibrary *library;
     GStringChunk *texts;
-    GHashTable *hosts;    /* name to TopoHost */
-    GHashTable *elements; /* "host.name" to TopoPlace of switch or device */
-    GHashTable *switches; /* "host.name" to TopoSwitch */
-    GHashTable *devices;  /* the same to TopoDevice */
-    GHashTable *flows;    /* name to TopoFlow */
+    GHashTable *hosts;     /* name to TopoHost */
+    GHashTable *elements;  /* "host.name" to TopoPlace of switch or device */
+    GHashTable *switches;  /* "host.name" to TopoSwitch */
+    GHashTable *devices;   /* the same to TopoDevice */
+    GHashTable *flows;     /* name to TopoFlow */
+    GHashTable *borrowers; /* TopoDevice to the TopoHost it is lent to */
 } TopoLoaded;
 
 /* Something whose `at:` is still a text. */

@@ -37,7 +37,7 @@ struct TopoNode {
 
 #define TOPO_NODE_DEPTH_MAX 32
 #define TOPO_NODE_TEXT_MAX  (4u << 20)  /* bytes of a file */
-#define TOPO_NODE_COUNT_MAX 1000000u    /* nodes of a tree after `repeat:` */
+#define TOPO_NODE_COUNT_MAX 500000u     /* nodes of a tree after `repeat:` */
 #define TOPO_NODE_BYTES_MAX (64u << 20) /* and bytes of its texts */
 
 /* Parses @length bytes at @data, called @file in places. Returns NULL and

@@ -336,6 +336,18 @@ static void read_group(Reader *reader, const char *prefix,
     }
 }
 
+static char *suggest_key(const TopoSection *section, const char *name,
+                         const TopoErrors *errors)
+{
+    g_autoptr(GPtrArray) names = NULL;
+
+    if (errors == NULL || topo_errors_is_full(errors)) {
+        return g_strdup("");
+    }
+    names = topo_schema_key_names(section);
+    return topo_suggest(name, names);
+}
+
 /* Reads the entry whose dotted name is @name. */
 static void read_entry(Reader *reader, const char *name, const TopoEntry *entry)
 {
@@ -365,8 +377,7 @@ static void read_entry(Reader *reader, const char *name, const TopoEntry *entry)
     } else if (topo_schema_has_group(section, name)) {
         read_group(reader, name, entry);
     } else {
-        g_autoptr(GPtrArray) names = topo_schema_key_names(section);
-        g_autofree char *hint = topo_suggest(name, names);
+        g_autofree char *hint = suggest_key(section, name, reader->errors);
 
         report(reader->errors, entry->place, "unknown key '%s' of a %s%s", name,
                section->name, hint);

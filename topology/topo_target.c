@@ -73,6 +73,9 @@ static bool find_in_host(const TopoLoaded *loaded, TopoHost *host,
         *ret_target = target;
         return true;
     }
+    if (error == NULL) {
+        return false;
+    }
     names = g_ptr_array_new();
     g_ptr_array_add(names, (void *)"ram");
     g_ptr_array_add(names, (void *)"cpu");
@@ -102,6 +105,9 @@ bool topo_find_target(const TopoDescription *description, const char *text,
                     text);
     }
     host = g_hash_table_lookup(loaded->hosts, words[0]);
+    if (host == NULL && error == NULL) {
+        return false;
+    }
     if (host == NULL) {
         g_autoptr(GPtrArray) names = topo_load_names(loaded->hosts);
         g_autofree char *hint = topo_suggest(words[0], names);

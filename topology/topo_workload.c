@@ -47,8 +47,9 @@ static void load_target(const FlowLoader *f, const char *key, unsigned kinds,
         return;
     }
     if (!topo_find_target(&f->loader->loaded->pub, value->text, &target,
-                          &error)) {
-        report(f, key, "%s", error->message);
+                          topo_errors_is_full(f->loader->errors) ? NULL
+                                                                 : &error)) {
+        report(f, key, "%s", error != NULL ? error->message : "not found");
         return;
     }
     if ((kinds & TARGET_BIT(target.kind)) == 0) {
@@ -83,17 +84,10 @@ static void load_device(const FlowLoader *f)
 
 static TopoHost *find_borrower(const FlowLoader *f)
 {
-    const GPtrArray *lends = f->loader->loaded->pub.lends;
-    unsigned i;
+    TopoHost *borrower =
+        g_hash_table_lookup(f->loader->loaded->borrowers, f->flow->device);
 
-    for (i = 0; i < lends->len; i++) {
-        const TopoLend *lend = g_ptr_array_index(lends, i);
-
-        if (lend->device == f->flow->device) {
-            return lend->to;
-        }
-    }
-    return f->flow->device->host;
+    return borrower != NULL ? borrower : f->flow->device->host;
 }
 
 static void load_copy(const FlowLoader *f)

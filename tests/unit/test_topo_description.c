@@ -335,6 +335,8 @@ START_TEST(example_loads_at_every_point)
         const TopoPoint *point = g_ptr_array_index(points, i);
         g_autoptr(TopoDescription) at = topo_load(
             TEST_FILE("scenarios/example.yaml"), point->changes, errors);
+
+        ck_assert_msg(at != NULL, "%s", point->label);
     }
     messages = topo_errors_to_string(errors);
     ck_assert_str_eq(messages, "");

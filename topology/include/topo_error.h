@@ -42,6 +42,9 @@ void topo_errors_add(TopoErrors *errors, TopoPlace place, const char *format,
 /* The number of errors added, which may exceed the number kept. */
 unsigned topo_errors_count(const TopoErrors *errors);
 
+/* Whether further errors would only be counted: no need to word them well. */
+bool topo_errors_is_full(const TopoErrors *errors);
+
 /* All errors sorted by place, a line "file:line:column: message" each, and a
  * last line if some were not kept. Empty if there is none. To be freed. */
 char *topo_errors_to_string(const TopoErrors *errors);
