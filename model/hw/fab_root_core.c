@@ -3,7 +3,9 @@
 
 /*
  * The CPU as devices see it: it writes and reads by MMIO, one write after the
- * other, and a few reads at a time. Its own memory it reaches without a link.
+ * other, and a few reads at a time. Between it and a root port lies the transit
+ * of the root, as between two root ports. Its own memory it reaches without a
+ * link.
  */
 
 /* Tags of the CPU's reads come after those of forwarded ones. */
@@ -44,6 +46,7 @@ static void write_send(FabRoot *root, FabPort *port, const CoreWrite *write)
     tlp->data = write->data;
     tlp->requester_id = root->component.bdf;
     tlp->flow = write->flow;
+    tlp->ready_at = now + root->params.transit;
     if (port) {
         fab_port_send(port, root_host_source(root), tlp);
     } else {
@@ -72,7 +75,7 @@ static void write_event(SimEvent *event)
     FabPort *port = write_port(root, &write);
 
     if (port && fab_port_queued(port, root_host_source(root), FAB_CLASS_P) >=
-                    ROOT_QUEUE_TLPS) {
+                    root->core_queue) {
         root->core_stall = port;
         return;
     }
@@ -147,6 +150,15 @@ void fab_root_write(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
     fab_root_write_then(root, addr, size_bytes, data, flow, NULL, NULL);
 }
 
+/* The read is over at read->due. */
+static void read_schedule(FabRoot *root, const CoreRead *read)
+{
+    if (!sim_event_is_pending(&root->core_read_event) ||
+        root->core_read_event.time > read->due) {
+        sim_event_reschedule(&root->core_read_event, read->due);
+    }
+}
+
 static void read_send(FabRoot *root, uint16_t number)
 {
     CoreRead *read = &root->core_reads[number];
@@ -156,6 +168,7 @@ static void read_send(FabRoot *root, uint16_t number)
 
     if (fab_memory_contains(root->memory, read->addr, read->size_bytes)) {
         read->due = fab_memory_read(root->memory, now, read->size_bytes);
+        read->status = FAB_STATUS_SC;
     } else if ((port = fab_root_route(root, read->addr))) {
         tlp = fab_tlp_new(root->component.fabric, FAB_TLP_MRD);
         tlp->addr = read->addr;
@@ -163,17 +176,16 @@ static void read_send(FabRoot *root, uint16_t number)
         tlp->requester_id = root->component.bdf;
         tlp->tag = first_tag(root) + number;
         tlp->flow = read->flow;
+        tlp->ready_at = now + root->params.transit;
         read->due = SIM_TIME_NONE;
         fab_port_send(port, root_host_source(root), tlp);
         return;
     } else {
         root->component.fabric->unsupported++;
         read->due = now;
+        read->status = FAB_STATUS_UR;
     }
-    if (!sim_event_is_pending(&root->core_memory_event) ||
-        root->core_memory_event.time > read->due) {
-        sim_event_reschedule(&root->core_memory_event, read->due);
-    }
+    read_schedule(root, read);
 }
 
 static void read_start(FabRoot *root, const CoreRead *wanted)
@@ -208,20 +220,16 @@ static void read_done(FabRoot *root, uint16_t number, FabStatus status)
     done.fn(done.owner, status);
 }
 
-/* Reads of own memory, and of what nothing claims, are over. */
-static void core_memory_event(SimEvent *event)
+static void core_read_event(SimEvent *event)
 {
-    FabRoot *root = SIM_CONTAINER_OF(event, FabRoot, core_memory_event);
+    FabRoot *root = SIM_CONTAINER_OF(event, FabRoot, core_read_event);
     SimTime now = event->time, next = SIM_TIME_NONE;
 
     for (unsigned i = 0; i < root->params.core.mmio_reads; i++) {
         CoreRead *read = &root->core_reads[i];
 
         if (read->in_use && read->due <= now) {
-            bool ok =
-                fab_memory_contains(root->memory, read->addr, read->size_bytes);
-
-            read_done(root, i, ok ? FAB_STATUS_SC : FAB_STATUS_UR);
+            read_done(root, i, read->status);
         }
     }
     for (unsigned i = 0; i < root->params.core.mmio_reads; i++) {
@@ -255,20 +263,22 @@ void fab_root_read(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
 
 void fab_root_core_completion(FabRoot *root, FabTlp *tlp)
 {
+    SimTime now = sim_engine_now(root->component.engine);
     unsigned number = tlp->tag - first_tag(root);
-    bool last = fab_tlp_is_last_completion(tlp);
-    FabStatus status = tlp->status;
+    CoreRead *read = &root->core_reads[number];
 
-    if (number >= root->params.core.mmio_reads ||
-        !root->core_reads[number].in_use) {
+    if (number >= root->params.core.mmio_reads || !read->in_use ||
+        read->due != SIM_TIME_NONE) {
         fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR,
                        root->component.bdf);
         return;
     }
-    fab_port_consume(tlp, sim_engine_now(root->component.engine));
-    if (last) {
-        read_done(root, number, status);
+    if (fab_tlp_is_last_completion(tlp)) {
+        read->status = tlp->status;
+        read->due = now + root->params.transit;
+        read_schedule(root, read);
     }
+    fab_port_consume(tlp, now);
 }
 
 void fab_root_core_init(FabRoot *root)
@@ -277,6 +287,9 @@ void fab_root_core_init(FabRoot *root)
     SimEngine *engine = root->component.engine;
 
     g_assert(count >= 1 && count < 1024);
+    root->core_queue = ROOT_QUEUE_TLPS +
+                       root->params.transit / MAX(root->params.core.mmio_write,
+                                                  SIM_NS);
     root->core_reads = g_new0(CoreRead, count);
     for (unsigned i = 0; i < count; i++) {
         root->core_reads[i].next_free = i + 1 < count ? i + 1 : NO_TAG;
@@ -286,14 +299,14 @@ void fab_root_core_init(FabRoot *root)
     root->core_read_wait = g_array_new(FALSE, FALSE, sizeof(CoreRead));
     sim_event_init(&root->write_event, engine, write_event, SIM_PRIORITY_NORMAL,
                    root->component.rank + 3);
-    sim_event_init(&root->core_memory_event, engine, core_memory_event,
+    sim_event_init(&root->core_read_event, engine, core_read_event,
                    SIM_PRIORITY_NORMAL, root->component.rank + 3);
 }
 
 void fab_root_core_free(FabRoot *root)
 {
     sim_event_cancel(&root->write_event);
-    sim_event_cancel(&root->core_memory_event);
+    sim_event_cancel(&root->core_read_event);
     if (root->core_read_wait) {
         g_array_unref(root->core_read_wait);
     }

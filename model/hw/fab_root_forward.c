@@ -10,6 +10,9 @@
 
 #define READS_SLAB 64
 
+/* The smallest piece on the wire: 64 bytes with 3 DW of header and framing. */
+#define LEAST_PIECE_BYTES (64 + 12 + 8)
+
 static ForwardedRead *read_new(FabRoot *root)
 {
     ForwardedRead *read;
@@ -165,7 +168,7 @@ void fab_root_forward_advance(FabRoot *root, unsigned from, unsigned to)
             return;
         }
         if (fab_port_queued(port, from, other ? FAB_CLASS_NP : FAB_CLASS_P) >=
-            ROOT_QUEUE_TLPS) {
+            root->forward_queue[to]) {
             return;
         }
         if (other) {
@@ -297,6 +300,14 @@ void fab_root_forward_init(FabRoot *root)
         root->tags[i].next_free = i + 1 < count ? i + 1 : NO_TAG;
     }
     root->free_tag = 0;
+    root->forward_queue = g_new(uint32_t, root->ports);
+    for (unsigned i = 0; i < root->ports; i++) {
+        const FabPort *port = root->component.ports[i];
+        uint64_t piece = LEAST_PIECE_BYTES * port->byte_time / FAB_PS_FRACTION;
+
+        root->forward_queue[i] =
+            ROOT_QUEUE_TLPS + (piece ? root->params.transit / piece : 0);
+    }
     root->read_slabs = g_ptr_array_new_with_free_func(g_free);
 }
 
@@ -316,4 +327,5 @@ void fab_root_forward_free(FabRoot *root)
         g_ptr_array_unref(root->read_slabs);
     }
     g_free(root->tags);
+    g_free(root->forward_queue);
 }

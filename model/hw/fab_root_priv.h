@@ -82,7 +82,8 @@ typedef struct CoreRead {
     FabBusAddr addr;
     uint32_t size_bytes;
     uint32_t flow;
-    SimTime due;               /* when from own memory */
+    SimTime due; /* when it is over; NONE: not known yet */
+    FabStatus status;
     uint16_t next_free;
     bool in_use;
 } CoreRead;
@@ -95,6 +96,8 @@ struct FabRoot {
     RootIngress *ingress;
     RootForward *forward; /* [from * ports + to] */
     unsigned ports;
+    uint32_t *forward_queue; /* by port: most TLPs queued from another port */
+    uint32_t core_queue;     /* and from the CPU */
 
     /* Memory. */
     FabFifo reading; /* reads under way, by time ready (tail_at) */
@@ -123,7 +126,7 @@ struct FabRoot {
     uint16_t free_core_read;
     GArray *core_read_wait; /* CoreRead, those without a slot */
     unsigned core_read_next; /* first that waits */
-    SimEvent core_memory_event;
+    SimEvent core_read_event;
 
     /* Device addresses given out. */
     FabBusAddr iova_next;
@@ -133,8 +136,8 @@ struct FabRoot {
 
 #define NO_TAG UINT16_MAX
 
-/* TLPs that the root keeps queued at an egress from one source before it
- * leaves the rest where it came from. */
+/* TLPs that the root keeps ready at an egress from one source before it leaves
+ * the rest where it came from. Those in transit come on top. */
 #define ROOT_QUEUE_TLPS 8
 
 /* The source of what the host itself sends at a root port. */

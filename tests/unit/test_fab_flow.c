@@ -21,6 +21,7 @@
 #define SKP_SHARE (1.0 / 375)
 
 #define WIRE(bytes) ((SimTime)((bytes)*BYTE_PS))
+#define TRANSIT     (200 * SIM_NS) /* of the root, between CPU and port */
 #define LINK(bytes) (WIRE(bytes) + LAB_PROPAGATION + LAB_LATENCY)
 
 /* Buffers lie above 4 GiB. */
@@ -567,7 +568,7 @@ START_TEST(queued_copies_follow_each_other)
     ck_assert_uint_eq(result.operations, 3);
     ck_assert_uint_eq(result.bytes, 3 * 64);
     /* The CPU writes, and the device sees it. */
-    check_time(result.begin, 110 * SIM_NS + LINK(MMIO(4)), 1);
+    check_time(result.begin, 110 * SIM_NS + TRANSIT + LINK(MMIO(4)), 1);
     /* The completion record leaves behind the last write, if that is still
      * on the wire. */
     check_time(result.end - result.begin,
@@ -584,7 +585,7 @@ START_TEST(single_copies_pay_the_round_trip)
     const unsigned copies = 2000;
     FabCopyFlowParams params;
     FabFlowResult result;
-    double trip = 10 * SIM_NS + LINK(MMIO(4)) + COMMAND + SETUP +
+    double trip = 10 * SIM_NS + TRANSIT + LINK(MMIO(4)) + COMMAND + SETUP +
                   (write ? WIRE(MWR(64)) : DATA) + LINK(MWR(4)) + 100 * SIM_NS;
 
     host_new();
@@ -649,8 +650,9 @@ START_TEST(mmio_writes_wait_for_the_link)
     flow = mmio_flow("m", &params);
     for (SimTime t = SIM_US; !fab_flow_is_done(flow); t += SIM_US) {
         ck_assert(fab_flows_run(fabric, t, NULL));
-        /* On the link for 105 ns at 10.7 ns each, and a few that wait. */
-        ck_assert_uint_le(fab_fabric_tlps_alive(fabric), 10 + 16);
+        /* On the link for 105 ns at 10.7 ns each, on the way through the root
+         * for 200 ns at 1 ns each, and a few that wait. */
+        ck_assert_uint_le(fab_fabric_tlps_alive(fabric), 10 + 200 + 16);
     }
     fab_flow_result(flow, &result);
     check_near(rate(&result), 64 / (MMIO(64) * BYTE_PS) * (1 - SKP_SHARE),
@@ -664,7 +666,8 @@ END_TEST
 
 START_TEST(mmio_read_latency_is_the_sum_of_the_parts)
 {
-    SimTime latency = LINK(MMIO(0)) + 150 * SIM_NS + LINK(CPLD(64));
+    SimTime latency =
+        TRANSIT + LINK(MMIO(0)) + 150 * SIM_NS + LINK(CPLD(64)) + TRANSIT;
     FabMmioFlowParams params;
     FabFlowResult result;
 
