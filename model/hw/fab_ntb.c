@@ -50,8 +50,7 @@ static inline bool hits_window(const FabNtb *ntb, const FabTlp *tlp)
 /* The entry that @tlp, for the window, hits; NULL if it leads nowhere. */
 static const Entry *find_entry(FabNtb *ntb, const FabTlp *tlp)
 {
-    uint64_t offset =
-        tlp->addr - ntb->component.bars[FAB_NTB_WINDOW_BAR].addr;
+    uint64_t offset = tlp->addr - ntb->component.bars[FAB_NTB_WINDOW_BAR].addr;
     const Entry *entry = &ntb->entries[offset >> ntb->entry_shift];
 
     if (!entry->cable) {
@@ -73,8 +72,8 @@ static void translate(FabNtb *ntb, const Entry *entry, FabTlp *tlp)
 static void refuse(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
 {
     FabComponent *component = &ntb->component;
-    FabTlp *cpl = fab_tlp_refuse(component->fabric, tlp, FAB_STATUS_UR,
-                                 component->bdf);
+    FabTlp *cpl =
+        fab_tlp_refuse(component->fabric, tlp, FAB_STATUS_UR, component->bdf);
 
     if (cpl) {
         fab_port_send(ingress, ingress->index, cpl);
@@ -130,10 +129,10 @@ static void proxy_send(FabNtb *ntb, FabTlp *tlp)
  * requester's name. */
 static void receive_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
 {
-    Proxy *proxy = tlp->tag < ntb->params.tags &&
-                           tlp->requester_id == ntb->component.bdf
-                       ? &ntb->proxies[tlp->tag]
-                       : NULL;
+    Proxy *proxy =
+        tlp->tag < ntb->params.tags && tlp->requester_id == ntb->component.bdf
+            ? &ntb->proxies[tlp->tag]
+            : NULL;
     uint16_t tag = tlp->tag;
     unsigned cable;
 
@@ -204,8 +203,35 @@ static void ntb_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
     }
 }
 
+static inline bool is_power(uint64_t value)
+{
+    return value && (value & (value - 1)) == 0;
+}
+
 static bool ntb_realize(FabComponent *component, GError **error)
 {
+    FabNtb *ntb = (FabNtb *)component;
+    const FabNtbParams *params = &ntb->params;
+    const char *wrong = NULL;
+
+    if (!is_power(params->window_bytes) || !is_power(params->entries) ||
+        params->entries > params->window_bytes) {
+        wrong = "window size and number of entries are powers of two";
+    } else if (params->tags < 1 || params->tags >= NO_TAG) {
+        wrong = "1 to 65534 non-posted requests can be outstanding";
+    }
+    if (wrong) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s",
+                    component->name, wrong);
+        return false;
+    }
+    ntb->entry_shift =
+        __builtin_ctzll(params->window_bytes) - __builtin_ctz(params->entries);
+    ntb->entries = g_new0(Entry, params->entries);
+    ntb->proxies = g_new0(Proxy, params->tags);
+    for (unsigned i = 0; i < params->tags; i++) {
+        ntb->proxies[i].next_free = i + 1 < params->tags ? i + 1 : NO_TAG;
+    }
     for (unsigned i = 0; i < component->port_count; i++) {
         for (unsigned j = 0; j < component->port_count; j++) {
             fab_port_set_weight(component->ports[i], j, component->ports[j]);
@@ -240,16 +266,8 @@ FabNtb *fab_ntb_new(FabFabric *fabric, const char *name, unsigned cables,
     FabComponent *component = &ntb->component;
 
     g_assert(cables >= 1 && cables < FAB_SOURCES_MAX);
-    g_assert(params->tags >= 1 && params->tags < NO_TAG);
     fab_component_init(component, fabric, &ntb_ops, FAB_KIND_NTB, name);
     ntb->params = *params;
-    ntb->entry_shift =
-        __builtin_ctzll(params->window_bytes) - __builtin_ctz(params->entries);
-    ntb->entries = g_new0(Entry, params->entries);
-    ntb->proxies = g_new0(Proxy, params->tags);
-    for (unsigned i = 0; i < params->tags; i++) {
-        ntb->proxies[i].next_free = i + 1 < params->tags ? i + 1 : NO_TAG;
-    }
     for (unsigned i = 0; i < FAB_BARS; i++) {
         component->bars[i] = params->bars[i];
     }

@@ -349,12 +349,40 @@ static void forward_room(void *owner, FabPort *port, const FabTlp *tlp)
     }
 }
 
+/* Pieces of a read are kept in an array, of which the smallest size decides the
+ * length. */
+static bool is_split(uint32_t bytes)
+{
+    return bytes == 0 || (bytes >= 64 && (bytes & (bytes - 1)) == 0);
+}
+
+static bool check_params(const FabRootParams *params, GError **error)
+{
+    const char *wrong = NULL;
+
+    if (!is_split(params->read_split_bytes) ||
+        !is_split(params->write_split_bytes)) {
+        wrong = "requests are split into powers of two of 64 bytes and more";
+    } else if (params->forwarded_reads < 1 || params->forwarded_reads > 4095) {
+        wrong = "1 to 4095 forwarded reads can be outstanding";
+    } else if (params->core.mmio_reads < 1 || params->core.mmio_reads > 1023) {
+        wrong = "1 to 1023 reads of the CPU can be outstanding";
+    } else if (params->rcb_bytes != 64 && params->rcb_bytes != 128) {
+        wrong = "the Read Completion Boundary is 64 or 128 bytes";
+    }
+    if (wrong) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s", wrong);
+    }
+    return !wrong;
+}
+
 static bool root_realize(FabComponent *component, GError **error)
 {
     FabRoot *root = (FabRoot *)component;
     SimEngine *engine = component->engine;
 
-    if (!fab_memory_check(root->memory, error) ||
+    if (!check_params(&root->params, error) ||
+        !fab_memory_check(root->memory, error) ||
         (root->iommu &&
          !fab_iommu_realize(root->iommu, component->rank, error))) {
         g_prefix_error(error, "%s: ", component->name);
@@ -426,8 +454,6 @@ FabRoot *fab_root_new(FabFabric *fabric, const char *name,
 {
     FabRoot *root = g_new0(FabRoot, 1);
 
-    g_assert(params->forwarded_reads >= 1 && params->forwarded_reads < 4096);
-    g_assert(params->rcb_bytes == 64 || params->rcb_bytes == 128);
     root->params = *params;
     root->params.completion_bytes =
         MAX(params->completion_bytes, params->rcb_bytes);
@@ -478,7 +504,7 @@ bool fab_root_alloc(FabRoot *root, uint64_t size_bytes, uint64_t align_bytes,
 bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
                       FabBusAddr *ret_device_addr, GError **error)
 {
-    uint64_t page = root->params.iommu.page_bytes;
+    uint64_t page = root->params.iommu.page_bytes, align = page;
     FabBusAddr base, end;
     IovaMap map;
 
@@ -495,7 +521,13 @@ bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
             return true;
         }
     }
-    map = (IovaMap){base, end - base, root->iova_next};
+    /* Aligned to its size, as Linux does: it takes no more entries of an NTB's
+     * window than the range itself would. */
+    while (align < end - base && align < IOVA_BASE) {
+        align *= 2;
+    }
+    map = (IovaMap){base, end - base,
+                    (root->iova_next + align - 1) & ~(align - 1)};
     if (!fab_iommu_map(root->iommu, map.iova, map.addr, map.size_bytes, page,
                        error)) {
         g_prefix_error(error, "%s: ", root->component.name);

@@ -265,10 +265,11 @@ void fab_root_core_completion(FabRoot *root, FabTlp *tlp)
 {
     SimTime now = sim_engine_now(root->component.engine);
     unsigned number = tlp->tag - first_tag(root);
-    CoreRead *read = &root->core_reads[number];
+    CoreRead *read =
+        number < root->params.core.mmio_reads ? &root->core_reads[number]
+                                              : NULL;
 
-    if (number >= root->params.core.mmio_reads || !read->in_use ||
-        read->due != SIM_TIME_NONE) {
+    if (!read || !read->in_use || read->due != SIM_TIME_NONE) {
         fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR,
                        root->component.bdf);
         return;
@@ -286,7 +287,6 @@ void fab_root_core_init(FabRoot *root)
     unsigned count = root->params.core.mmio_reads;
     SimEngine *engine = root->component.engine;
 
-    g_assert(count >= 1 && count < 1024);
     root->core_queue = ROOT_QUEUE_TLPS +
                        root->params.transit / MAX(root->params.core.mmio_write,
                                                   SIM_NS);

@@ -42,7 +42,7 @@ FabComponent *fab_ntb_component(FabNtb *ntb);
 /* The NTB that @component is; NULL if it is none. */
 FabNtb *fab_component_as_ntb(FabComponent *component);
 
-/* Bytes of the window that one mapping entry covers. */
+/* Bytes of the window that one mapping entry covers; after realize. */
 uint64_t fab_ntb_entry_bytes(const FabNtb *ntb);
 /* Entries not in use and not reserved. */
 uint32_t fab_ntb_free_entries(const FabNtb *ntb);

@@ -30,6 +30,7 @@
 #define CPLD(payload)  (FRAME + 12 + (payload))
 #define MMIO(payload)  (FRAME + 12 + (payload))
 #define MEMORY_LATENCY (80 * SIM_NS)
+#define TRANSIT        (200 * SIM_NS) /* of the root, CPU to port */
 
 static SimEngine *engine;
 static FabFabric *fabric;

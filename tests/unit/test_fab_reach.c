@@ -344,6 +344,65 @@ START_TEST(random_cables_shortest_way)
 }
 END_TEST
 
+/* A range of an entry's size and alignment takes one entry, whatever the far
+ * IOMMU makes of its address, and is not mapped twice. */
+START_TEST(aligned_range_takes_one_entry)
+{
+    TestHost a = host_new("a", 1, 1, true, false);
+    TestHost b = host_new("b", 1, 1, true, _i);
+    FabNtb *ntb = fab_component_as_ntb(a.ntb[0]);
+    FabComponent *far = fab_root_component(b.root);
+    FabBusAddr target, addr;
+
+    lab_connect(a.ntb[0], 1, b.ntb[0], 1);
+    lab_realize(fabric);
+    reach(a.device, far, 4096, 4096); /* so that the next begins elsewhere */
+    ck_assert_uint_eq(fab_ntb_free_entries(ntb), 63);
+    ck_assert(fab_root_alloc(b.root, 4 << 20, 4 << 20, &target));
+    addr = reach(a.device, far, target, 4 << 20);
+    ck_assert_uint_eq(fab_ntb_free_entries(ntb), 62);
+    ck_assert_uint_eq(reach(a.device, far, target + 8192, 4096), addr + 8192);
+    ck_assert_uint_eq(fab_ntb_free_entries(ntb), 62);
+    check_arrives(a.device, addr + (4 << 20) - SIZE, b.root);
+}
+END_TEST
+
+/* What a user may have written must not pass realize. */
+START_TEST(nonsense_is_refused)
+{
+    FabPortParams port = lab_port_params();
+    FabRootParams roots[4];
+    FabNtbParams adapters[4];
+    g_autoptr(GError) error = NULL;
+
+    for (unsigned i = 0; i < 4; i++) {
+        roots[i] = lab_root_params(false);
+        adapters[i] = lab_ntb_params();
+    }
+    roots[0].read_split_bytes = 32;
+    roots[1].write_split_bytes = 96;
+    roots[2].forwarded_reads = 4096;
+    roots[3].core.mmio_reads = 1024;
+    adapters[0].tags = 65536;
+    adapters[1].entries = 0;
+    adapters[2].entries = 48;
+    adapters[3].tags = 0;
+    if (_i < 4) {
+        fab_root_new(fabric, "part", &roots[_i]);
+    } else {
+        FabRoot *root = lab_root(fabric, "a", 1, false);
+        FabNtb *ntb =
+            fab_ntb_new(fabric, "part", 1, &port, &port, &adapters[_i - 4]);
+
+        lab_connect(fab_root_component(root), 0, fab_ntb_component(ntb), 0);
+    }
+    ck_assert(!fab_fabric_realize(fabric, &error));
+    ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_CONFIG));
+    ck_assert_msg(g_str_has_prefix(error->message, "part: "), "%s",
+                  error->message);
+}
+END_TEST
+
 static void check_fails(FabComponent *from, FabComponent *to, FabBusAddr addr,
                         uint64_t bytes, int code, const char *start)
 {
@@ -419,6 +478,8 @@ int main(void)
     tcase_add_loop_test(tcase, three_hosts_in_a_row, 0, 8);
     tcase_add_loop_test(tcase, ring_goes_the_short_way, 0, 2);
     tcase_add_loop_test(tcase, random_cables_shortest_way, 0, 10);
+    tcase_add_loop_test(tcase, aligned_range_takes_one_entry, 0, 2);
+    tcase_add_loop_test(tcase, nonsense_is_refused, 0, 8);
     tcase_add_test(tcase, errors_name_the_place);
     tcase_add_test(tcase, requester_table_full);
     suite_add_tcase(suite, tcase);
