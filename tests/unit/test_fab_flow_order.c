@@ -154,23 +154,24 @@ START_TEST(order_of_making_decides_nothing)
 }
 END_TEST
 
-/* Random streams belong to names. Addresses follow the order in which flows
- * were made, so this holds where they do not matter. */
+/* Random streams belong to names, and so does the order of what happens at one
+ * time. Addresses follow the order in which flows were made, so this holds
+ * where they do not matter. */
 START_TEST(order_of_flows_decides_nothing)
 {
-    FabFlowResult results[2][3];
+    FabFlowResult results[2][5];
 
     for (unsigned n = 0; n < 2; n++) {
         g_autoptr(SimEngine) eng = sim_engine_new();
         g_autoptr(FabFabric) fab = fab_fabric_new(eng, 3);
         FabComponent *root = fab_root_component(lab_root(fab, "h", 1, false));
         FabComponent *device = lab_device(fab, "h.dev");
-        FabFlow *flows[3];
+        FabFlow *flows[5];
 
         lab_connect(root, 0, device, 0);
         lab_realize(fab);
-        for (unsigned j = 0; j < 3; j++) {
-            unsigned i = n ? 2 - j : j;
+        for (unsigned j = 0; j < 5; j++) {
+            unsigned i = n ? 4 - j : j;
             g_autofree char *name = g_strdup_printf("flow%u", i);
             FabDmaFlowParams params = {
                 .device = fab_component_as_device(device),
@@ -178,7 +179,8 @@ START_TEST(order_of_flows_decides_nothing)
                 .target = {.component = root},
                 .size_bytes = 300,
                 .count = 500,
-                .arrivals = FAB_ARRIVALS_POISSON,
+                .arrivals =
+                    i < 3 ? FAB_ARRIVALS_PERIODIC : FAB_ARRIVALS_POISSON,
                 .interval = 300 * SIM_NS,
                 .working_set_bytes = 1 << 20,
             };
@@ -187,12 +189,12 @@ START_TEST(order_of_flows_decides_nothing)
             ck_assert_ptr_nonnull(flows[i]);
         }
         ck_assert(fab_flows_run(fab, SIM_TIME_NONE, NULL));
-        for (unsigned i = 0; i < 3; i++) {
+        for (unsigned i = 0; i < 5; i++) {
             fab_flow_result(flows[i], &results[n][i]);
             results[n][i].latency = NULL;
         }
     }
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 5; i++) {
         ck_assert_mem_eq(&results[0][i], &results[1][i], sizeof(results[0][i]));
     }
 }
