@@ -647,9 +647,9 @@ START_TEST(mmio_writes_wait_for_the_link)
 
     root_params.core.mmio_write = SIM_NS;
     host_new_with(&root_params, &device_params);
-    params = mmio_params(FAB_TLP_MWR, 64, 20000);
+    params = mmio_params(FAB_TLP_MWR, 64, 200000);
     flow = mmio_flow("m", &params);
-    for (SimTime t = SIM_US; !fab_flow_is_done(flow); t += SIM_US) {
+    for (SimTime t = SIM_US; !fab_flow_is_done(flow); t += 5 * SIM_US) {
         ck_assert(fab_flows_run(fabric, t, NULL));
         /* On the link for 105 ns at 10.7 ns each, on the way through the root
          * for 200 ns at 1 ns each, and a few that wait. */
@@ -661,7 +661,7 @@ START_TEST(mmio_writes_wait_for_the_link)
     sim_engine_run(engine);
     ck_assert_uint_eq(
         fab_device_counters(fab_component_as_device(device))->served_bytes,
-        64 * 20000);
+        64 * 200000);
 }
 END_TEST
 
