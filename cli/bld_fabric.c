@@ -197,8 +197,7 @@ static void build_switch(BldFabric *bld, const TopoSwitch *sw)
     if (topo_part_has(part, "downstream_width")) {
         downstream.max_width = topo_part_width(part, "downstream_width");
     }
-    upstream.arbitration =
-        arbitration_of(topo_part_text(part, "arbitration"));
+    upstream.arbitration = arbitration_of(topo_part_text(part, "arbitration"));
     if (strcmp(topo_part_text(part, "mode"), "store-and-forward") == 0) {
         upstream.forwarding = FAB_FORWARDING_STORE;
     }
@@ -382,8 +381,8 @@ const char *bld_kind_name(const BldFabric *bld, const FabComponent *component)
     case FAB_KIND_NTB:
         return "ntb";
     default:
-        device = topo_find_device(bld->description,
-                                  fab_component_name(component));
+        device =
+            topo_find_device(bld->description, fab_component_name(component));
         return device && topo_part_kind(device->part) == TOPO_PART_GPU
                    ? "gpu"
                    : "device";
@@ -410,11 +409,11 @@ static FabFlow *dma_flow_new(BldFabric *bld, const TopoFlow *flow,
     };
     FabDmaFlowParams params = {
         .device = fab_component_as_device(bld_device(bld, flow->device)),
-        .direction =
-            flow->direction == TOPO_READ ? FAB_TLP_MRD : FAB_TLP_MWR,
+        .direction = flow->direction == TOPO_READ ? FAB_TLP_MRD : FAB_TLP_MWR,
         .target = target_of(bld, &flow->to),
         .size_bytes = flow->size_bytes,
-        .count = flow->count,
+        /* Without an end of its own it goes on until the run stops. */
+        .count = flow->count ? (uint64_t)flow->count : UINT64_MAX,
         .outstanding = flow->outstanding,
         .random = flow->pattern == TOPO_PATTERN_RANDOM,
         .working_set_bytes = flow->working_set_bytes,
@@ -441,8 +440,8 @@ static FabFlow *copy_flow_new(BldFabric *bld, const TopoFlow *flow,
         .queued = flow->queued,
         .command_bytes = topo_part_bytes(part, "copy.command_size"),
         .setup = topo_part_time(part, "copy.setup"),
-        .least = topo_part_time(part, reads ? "copy.floor_read"
-                                            : "copy.floor_write"),
+        .least = topo_part_time(part,
+                                reads ? "copy.floor_read" : "copy.floor_write"),
         .start = flow->start_ps,
     };
 
@@ -454,8 +453,7 @@ static FabFlow *mmio_flow_new(BldFabric *bld, const TopoFlow *flow,
 {
     FabMmioFlowParams params = {
         .host = fab_component_as_root(bld_host(bld, flow->host)),
-        .direction =
-            flow->direction == TOPO_READ ? FAB_TLP_MRD : FAB_TLP_MWR,
+        .direction = flow->direction == TOPO_READ ? FAB_TLP_MRD : FAB_TLP_MWR,
         .target = target_of(bld, &flow->to),
         .size_bytes = flow->size_bytes,
         .count = flow->count,
