@@ -73,30 +73,30 @@ static void report_axis(TopoLoader *loader, const char *name, TopoPlace place)
     topo_errors_add(loader->errors, place, "unknown axis '%s'%s", name, hint);
 }
 
-/* "flow.NAME.METRIC", "element.HOST.NAME.METRIC", "fabric.METRIC". */
+/* "flow.NAME.METRIC", "element.HOST.METRIC", "element.HOST.NAME.METRIC",
+ * "fabric.METRIC". */
 static void load_metric(TopoLoader *loader, TopoColumn *column, char **words,
                         unsigned n, TopoPlace place)
 {
-    unsigned wanted = column->source == TOPO_SOURCE_FABRIC ? 2
-                      : column->source == TOPO_SOURCE_FLOW ? 3
-                                                           : 4;
+    unsigned least = column->source == TOPO_SOURCE_FABRIC ? 2 : 3;
+    unsigned most = column->source == TOPO_SOURCE_ELEMENT ? 4 : least;
     g_autofree char *name = NULL;
 
     column->statistic = take_statistic(words, &n);
-    if (n != wanted || !is_metric(words[n - 1])) {
+    if (n < least || n > most || !is_metric(words[n - 1])) {
         topo_errors_add(loader->errors, place,
                         "this is no metric; write flow.NAME.METRIC, "
-                        "fabric.METRIC or element.HOST.NAME.METRIC, the "
-                        "metric with .mean, .p50, .p99, .min, .max or without");
+                        "fabric.METRIC, element.HOST.METRIC or "
+                        "element.HOST.NAME.METRIC, the metric with .mean, "
+                        ".p50, .p99, .min, .max or without");
         return;
     }
     column->metric = topo_load_text(loader, words[n - 1]);
     if (column->source == TOPO_SOURCE_FABRIC) {
         return;
     }
-    name = column->source == TOPO_SOURCE_FLOW
-               ? g_strdup(words[1])
-               : g_strconcat(words[1], ".", words[2], NULL);
+    name = n == 3 ? g_strdup(words[1])
+                  : g_strconcat(words[1], ".", words[2], NULL);
     column->source_name = topo_load_text(loader, name);
     if (column->source == TOPO_SOURCE_FLOW &&
         !g_hash_table_contains(loader->loaded->flows, name)) {

@@ -254,9 +254,9 @@ SECTION(measure, "measure", "`measure:`.");
 static const TopoKey column_keys[] = {
     NEEDS("name", NAME, "its name"),
     NEEDS("from", REF,
-          "`variant`, `axis.NAME`, `flow.NAME.METRIC`, `fabric.METRIC` or "
-          "`element.HOST.NAME.METRIC`; a metric may end in .mean .p50 .p99 "
-          ".min .max"),
+          "`variant`, `axis.NAME`, `flow.NAME.METRIC`, `fabric.METRIC`, "
+          "`element.HOST.METRIC` or `element.HOST.NAME.METRIC`; a metric may "
+          "end in .mean .p50 .p99 .min .max"),
     MAY("scale", DECIMAL, "1", "the value is divided by this"),
     RANGE("digits", INT, NULL, "0", "9", 0,
           "decimals; without it a whole number"),
