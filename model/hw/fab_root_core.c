@@ -25,6 +25,41 @@ static FabPort *write_port(FabRoot *root, const CoreWrite *write)
                : fab_root_route(root, write->addr);
 }
 
+/* @tlp begins its way to a root port. It is not queued there before it has
+ * arrived: completions of memory leave from the same queue, and must not wait
+ * for it. */
+static void transit_begin(FabRoot *root, FabTlp *tlp)
+{
+    tlp->ready_at =
+        sim_engine_now(root->component.engine) + root->params.transit;
+    fab_fifo_push(&root->core_transit, tlp);
+    if (root->core_transit.head == tlp) {
+        sim_event_schedule(&root->transit_event, tlp->ready_at);
+    }
+}
+
+/* The first write, which waited for room, may try again. */
+static void stall_end(FabRoot *root)
+{
+    root->core_stall = NULL;
+    sim_event_schedule(&root->write_event,
+                       sim_engine_now(root->component.engine));
+}
+
+static void transit_event(SimEvent *event)
+{
+    FabRoot *root = SIM_CONTAINER_OF(event, FabRoot, transit_event);
+    FabTlp *tlp = fab_fifo_pop(&root->core_transit);
+
+    if (root->core_transit.head) {
+        sim_event_schedule(event, root->core_transit.head->ready_at);
+    }
+    if (root->core_stall) {
+        stall_end(root);
+    }
+    fab_port_send(fab_root_route(root, tlp->addr), root_host_source(root), tlp);
+}
+
 static void write_send(FabRoot *root, FabPort *port, const CoreWrite *write)
 {
     FabFabric *fabric = root->component.fabric;
@@ -46,9 +81,8 @@ static void write_send(FabRoot *root, FabPort *port, const CoreWrite *write)
     tlp->data = write->data;
     tlp->requester_id = root->component.bdf;
     tlp->flow = write->flow;
-    tlp->ready_at = now + root->params.transit;
     if (port) {
-        fab_port_send(port, root_host_source(root), tlp);
+        transit_begin(root, tlp);
     } else {
         fab_tlp_refuse(fabric, tlp, FAB_STATUS_UR, root->component.bdf);
     }
@@ -74,7 +108,8 @@ static void write_event(SimEvent *event)
     CoreWrite write = *write_first(root);
     FabPort *port = write_port(root, &write);
 
-    if (port && fab_port_queued(port, root_host_source(root), FAB_CLASS_P) >=
+    if (port && fab_port_queued(port, root_host_source(root), FAB_CLASS_P) +
+                        root->core_transit.count >=
                     root->core_queue) {
         root->core_stall = port;
         return;
@@ -94,9 +129,7 @@ static void write_event(SimEvent *event)
 void fab_root_core_room(FabRoot *root, FabPort *port)
 {
     if (root->core_stall == port) {
-        root->core_stall = NULL;
-        sim_event_schedule(&root->write_event,
-                           sim_engine_now(root->component.engine));
+        stall_end(root);
     }
 }
 
@@ -164,21 +197,19 @@ static void read_send(FabRoot *root, uint16_t number)
     CoreRead *read = &root->core_reads[number];
     SimTime now = sim_engine_now(root->component.engine);
     FabTlp *tlp;
-    FabPort *port;
 
     if (fab_memory_contains(root->memory, read->addr, read->size_bytes)) {
         read->due = fab_memory_read(root->memory, now, read->size_bytes);
         read->status = FAB_STATUS_SC;
-    } else if ((port = fab_root_route(root, read->addr))) {
+    } else if (fab_root_route(root, read->addr)) {
         tlp = fab_tlp_new(root->component.fabric, FAB_TLP_MRD);
         tlp->addr = read->addr;
         tlp->request_bytes = read->size_bytes;
         tlp->requester_id = root->component.bdf;
         tlp->tag = first_tag(root) + number;
         tlp->flow = read->flow;
-        tlp->ready_at = now + root->params.transit;
         read->due = SIM_TIME_NONE;
-        fab_port_send(port, root_host_source(root), tlp);
+        transit_begin(root, tlp);
         return;
     } else {
         root->component.fabric->unsupported++;
@@ -299,12 +330,18 @@ void fab_root_core_init(FabRoot *root)
     root->core_read_wait = g_array_new(FALSE, FALSE, sizeof(CoreRead));
     sim_event_init(&root->write_event, engine, write_event, SIM_PRIORITY_NORMAL,
                    root->component.rank + 3);
+    sim_event_init(&root->transit_event, engine, transit_event,
+                   SIM_PRIORITY_NORMAL, root->component.rank + 3);
     sim_event_init(&root->core_read_event, engine, core_read_event,
                    SIM_PRIORITY_NORMAL, root->component.rank + 3);
 }
 
 void fab_root_core_free(FabRoot *root)
 {
+    while (root->core_transit.head) {
+        fab_tlp_free(root->component.fabric, fab_fifo_pop(&root->core_transit));
+    }
+    sim_event_cancel(&root->transit_event);
     sim_event_cancel(&root->write_event);
     sim_event_cancel(&root->core_read_event);
     if (root->core_read_wait) {

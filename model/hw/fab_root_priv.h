@@ -97,7 +97,7 @@ struct FabRoot {
     RootForward *forward; /* [from * ports + to] */
     unsigned ports;
     uint32_t *forward_queue; /* by port: most TLPs queued from another port */
-    uint32_t core_queue;     /* and from the CPU */
+    uint32_t core_queue;     /* and from the CPU, those on the way too */
 
     /* Memory. */
     FabFifo reading; /* reads under way, by time ready (tail_at) */
@@ -122,6 +122,8 @@ struct FabRoot {
     FabPort *core_stall; /* the first waits for room there; NULL: it does not */
     SimTime core_sent_at; /* the last write left then */
     SimEvent write_event;
+    FabFifo core_transit; /* on the way to root ports, there at ready_at */
+    SimEvent transit_event;
     CoreRead *core_reads;
     uint16_t free_core_read;
     GArray *core_read_wait; /* CoreRead, those without a slot */

@@ -665,6 +665,30 @@ START_TEST(mmio_writes_wait_for_the_link)
 }
 END_TEST
 
+/* What a CPU writes meets a device's completions on the wire, not before: the
+ * read waits for one store at most. */
+START_TEST(stores_do_not_hold_up_completions)
+{
+    FabRootParams root_params = lab_root_params(false);
+    FabDeviceParams device_params = lab_device_params();
+    SimTime latency = LINK(MRD) + MEMORY_LATENCY + LINK(CPLD(64));
+    FabDmaFlowParams params;
+    FabMmioFlowParams stores;
+    FabFlowResult result;
+
+    root_params.core.mmio_write = 20 * SIM_NS;
+    host_new_with(&root_params, &device_params);
+    stores = mmio_params(FAB_TLP_MWR, 64, 5000);
+    mmio_flow("stores", &stores);
+    params = dma_params(FAB_TLP_MRD, 64, 200);
+    params.outstanding = 1;
+    result = run(dma_flow("reads", 0, &params));
+    /* And for SKP ordered sets on both ways. */
+    ck_assert_uint_le(sim_histogram_max(result.latency),
+                      latency + WIRE(MMIO(64)) + 2 * WIRE(16 * 8));
+}
+END_TEST
+
 START_TEST(mmio_read_latency_is_the_sum_of_the_parts)
 {
     SimTime latency =
@@ -747,6 +771,7 @@ int main(void)
     tcase_add_test(copy, two_drivers_of_one_device);
     tcase_add_test(mmio, mmio_writes_at_the_pace_of_the_core);
     tcase_add_test(mmio, mmio_writes_wait_for_the_link);
+    tcase_add_test(mmio, stores_do_not_hold_up_completions);
     tcase_add_test(mmio, mmio_read_latency_is_the_sum_of_the_parts);
     tcase_add_test(mmio, steady_state_allocates_nothing);
     srunner_set_tap(runner, "-");
