@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define TEXT_MAX 1000 /* bytes of a message */
+
 typedef struct Entry {
     TopoPlace place;
     char *text;
@@ -89,6 +91,17 @@ static bool is_known(const TopoErrors *errors, TopoPlace place,
     return false;
 }
 
+/* Cuts a text that quotes half a file. */
+static void shorten(char *text)
+{
+    char *end;
+
+    if (strlen(text) > TEXT_MAX) {
+        end = g_utf8_find_prev_char(text, text + TEXT_MAX - strlen("..."));
+        strcpy(end != NULL ? end : text, "...");
+    }
+}
+
 void topo_errors_add(TopoErrors *errors, TopoPlace place, const char *format,
                      ...)
 {
@@ -103,6 +116,7 @@ void topo_errors_add(TopoErrors *errors, TopoPlace place, const char *format,
     va_start(args, format);
     text = g_strdup_vprintf(format, args);
     va_end(args);
+    shorten(text);
     if (is_known(errors, place, text)) {
         return;
     }

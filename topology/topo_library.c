@@ -316,6 +316,23 @@ static bool read_words(TopoLibrary *library, const TopoNode *node,
     return good;
 }
 
+/* Takes over what `kind:` says; it may not contradict the base. */
+static bool set_kind(TopoLibrary *library, Profile *profile,
+                     const Profile *parent, const TopoValues *words)
+{
+    const char *kind = topo_values_text(words, "kind");
+
+    topo_schema_find_kind(kind, &profile->kind);
+    if (parent == NULL || parent->kind == profile->kind) {
+        return true;
+    }
+    topo_errors_add(library->errors, topo_values_get(words, "kind")->place,
+                    "part '%s' is of kind %s, its base of kind %s; leave "
+                    "`kind:` out",
+                    profile->name, kind, topo_part_kind_name(parent->kind));
+    return false;
+}
+
 /* Fills @profile from @node and what it is based on. */
 static void read_profile(TopoLibrary *library, Profile *profile,
                          const TopoNode *node, bool in_file)
@@ -358,16 +375,8 @@ static void read_profile(TopoLibrary *library, Profile *profile,
         profile->kind = parent->kind;
         values = topo_values_copy(parent->values);
     }
-    if (kind != NULL) {
-        topo_schema_find_kind(kind, &profile->kind);
-        if (parent != NULL && parent->kind != profile->kind) {
-            topo_errors_add(
-                library->errors, topo_values_get(words, "kind")->place,
-                "part '%s' is of kind %s, its base of kind %s; "
-                "leave `kind:` out",
-                profile->name, kind, topo_part_kind_name(parent->kind));
-            return;
-        }
+    if (kind != NULL && !set_kind(library, profile, parent, words)) {
+        return;
     }
     if (values == NULL) {
         values = topo_values_new(topo_schema_part(profile->kind), node->place);

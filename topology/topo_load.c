@@ -253,21 +253,34 @@ static void make_hash(TopoLoader *loader, const char *data, size_t length,
     g_checksum_free(checksum);
 }
 
+/* Checks the paths of @changes that are not in @paths yet. */
+static void check_paths(TopoLoader *loader, const GPtrArray *changes,
+                        GHashTable *paths)
+{
+    unsigned i;
+
+    for (i = 0; i < changes->len; i++) {
+        const TopoChange *change = g_ptr_array_index(changes, i);
+
+        if (g_hash_table_add(paths, (void *)topo_change_path(change))) {
+            topo_change_check(change, loader->loaded->tree, loader->parts_dir,
+                              loader->errors);
+        }
+    }
+}
+
 /* Paths of variants and axes are checked here, and not when the point that
  * uses them is loaded hours later. */
 static void check_changes(TopoLoader *loader)
 {
     const TopoDescription *pub = &loader->loaded->pub;
-    unsigned i, j, k;
+    g_autoptr(GHashTable) paths = g_hash_table_new(g_str_hash, g_str_equal);
+    unsigned i, j;
 
     for (i = 0; i < pub->variants->len; i++) {
         const TopoVariant *variant = g_ptr_array_index(pub->variants, i);
 
-        for (k = 0; k < variant->changes->len; k++) {
-            topo_change_check(g_ptr_array_index(variant->changes, k),
-                              loader->loaded->tree, loader->parts_dir,
-                              loader->errors);
-        }
+        check_paths(loader, variant->changes, paths);
     }
     for (i = 0; i < pub->axes->len; i++) {
         const TopoAxis *axis = g_ptr_array_index(pub->axes, i);
@@ -275,11 +288,7 @@ static void check_changes(TopoLoader *loader)
         for (j = 0; j < axis->values->len; j++) {
             const TopoAxisValue *value = g_ptr_array_index(axis->values, j);
 
-            for (k = 0; k < value->changes->len; k++) {
-                topo_change_check(g_ptr_array_index(value->changes, k),
-                                  loader->loaded->tree, loader->parts_dir,
-                                  loader->errors);
-            }
+            check_paths(loader, value->changes, paths);
         }
     }
 }

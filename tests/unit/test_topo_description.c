@@ -297,6 +297,26 @@ START_TEST(errors_past_the_limit_are_counted)
 }
 END_TEST
 
+START_TEST(long_messages_are_cut_between_characters)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_autofree char *message = NULL;
+    TopoPlace place = {"x", 1, 1};
+    unsigned i;
+
+    for (i = 0; i < 2000; i++) {
+        g_string_append(text, "\xc3\xa9");
+    }
+    topo_errors_add(errors, place, "%s", text->str);
+    topo_errors_add(errors, place, "a%s", text->str);
+    message = topo_errors_to_string(errors);
+    ck_assert(g_utf8_validate(message, -1, NULL));
+    ck_assert(g_str_has_suffix(message, "\xc3\xa9...\n"));
+    ck_assert_uint_le(strlen(message), 2 * (1000 + strlen("x:1:1: \n")));
+}
+END_TEST
+
 START_TEST(the_drawing_names_everything)
 {
     static const char *const pieces[] = {
@@ -424,6 +444,7 @@ int main(void)
     tcase_add_test(tcase, columns_and_tolerances_are_read);
     tcase_add_test(tcase, vm_sections_are_read);
     tcase_add_test(tcase, errors_past_the_limit_are_counted);
+    tcase_add_test(tcase, long_messages_are_cut_between_characters);
     tcase_add_test(tcase, the_drawing_names_everything);
     tcase_add_test(tcase, example_loads_at_every_point);
     tcase_add_test(tcase, profiles_are_whole);
