@@ -17,6 +17,7 @@ typedef enum CmdStatus {
     CMD_USAGE = 2,     /* wrong usage or bad input */
 } CmdStatus;
 
+int cmd_bench(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_path(int argc, char **argv);

@@ -21,6 +21,7 @@ static const Verb verbs[] = {
     {"path", "show every element a TLP crosses, with hops and times", cmd_path},
     {"compare", "compare two result files, or two folders of them",
      cmd_compare},
+    {"bench", "measure how fast this program is", cmd_bench},
 };
 
 static void print_help(void)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench_case.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+double bench_thread_seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int compare_figures(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+double bench_median(double *figures, unsigned count)
+{
+    qsort(figures, count, sizeof(*figures), compare_figures);
+    return (figures[(count - 1) / 2] + figures[count / 2]) / 2;
+}
+
+bool bench_measure(const BenchCase *bench, const BenchSetup *setup,
+                   unsigned runs, BenchResult *ret_result, GError **error)
+{
+    g_autofree double *figures = g_new(double, BENCH_METRICS_MAX *runs);
+    gint64 end = g_get_monotonic_time() + BENCH_SECONDS * G_USEC_PER_SEC;
+    unsigned done = 0;
+
+    while (done < runs && (done == 0 || g_get_monotonic_time() < end)) {
+        double once[BENCH_METRICS_MAX];
+
+        if (!bench->run(bench, setup, once, error)) {
+            return false;
+        }
+        for (unsigned i = 0; bench->metrics[i].name; i++) {
+            figures[i * runs + done] = once[i];
+        }
+        done++;
+    }
+    *ret_result = (BenchResult){.runs = done};
+    for (unsigned i = 0; bench->metrics[i].name; i++) {
+        double *of_metric = &figures[i * runs];
+
+        ret_result->median[i] = bench_median(of_metric, done);
+        ret_result->least[i] = of_metric[0];
+        ret_result->most[i] = of_metric[done - 1];
+    }
+    return true;
+}

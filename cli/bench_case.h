@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BENCH_CASE_H
+#define BENCH_CASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <glib.h>
+
+/*
+ * Benchmarks of the program by itself: a case measures a few figures at once,
+ * and is run several times, of which the medians count. Where two things are
+ * compared, one run measures both in turn, and the ratio is a figure of that
+ * run, so that what else the machine does meets both.
+ */
+
+typedef enum BenchBound {
+    BENCH_NO_BOUND,
+    BENCH_AT_LEAST,
+    BENCH_AT_MOST,
+} BenchBound;
+
+typedef struct BenchMetric {
+    const char *name; /* NULL: there are no more */
+    const char *unit;
+    BenchBound bound;
+    double wanted;
+    bool is_ratio; /* of two figures of one run: holds on any machine */
+} BenchMetric;
+
+#define BENCH_METRICS_MAX 4
+
+/* What holds for all cases. */
+typedef struct BenchSetup {
+    const char *scenarios; /* folder of the scenarios */
+} BenchSetup;
+
+typedef struct BenchCase BenchCase;
+
+/* Measures once, and stores a figure for each metric of @bench. */
+typedef bool (*BenchFn)(const BenchCase *bench, const BenchSetup *setup,
+                        double *ret_figures, GError **error);
+
+struct BenchCase {
+    const char *name; /* GROUP/NAME */
+    const char *help;
+    BenchFn run;
+    const void *data;     /* nullable, for run */
+    const char *scenario; /* nullable: needed; below the scenarios' folder */
+    BenchMetric metrics[BENCH_METRICS_MAX + 1];
+};
+
+/* What ends a case's metrics, and a group's cases. */
+#define BENCH_NO_METRIC                                                        \
+    {                                                                          \
+        NULL, NULL, BENCH_NO_BOUND, 0, false                                   \
+    }
+#define BENCH_NO_CASE                                                          \
+    {                                                                          \
+        NULL, NULL, NULL, NULL, NULL,                                          \
+        {                                                                      \
+            BENCH_NO_METRIC                                                    \
+        }                                                                      \
+    }
+
+/* The cases of a group, ended by one without a name. */
+extern const BenchCase bench_engine_cases[];
+extern const BenchCase bench_model_cases[];
+extern const BenchCase bench_scenario_cases[];
+
+/* Processor time that this thread has used, in seconds: what other programs
+ * do meanwhile does not count. */
+double bench_thread_seconds(void);
+
+/* Medians of several runs, and the extremes. */
+typedef struct BenchResult {
+    unsigned runs;
+    double median[BENCH_METRICS_MAX];
+    double least[BENCH_METRICS_MAX];
+    double most[BENCH_METRICS_MAX];
+} BenchResult;
+
+/*
+ * Runs @bench @runs times, or fewer if that takes long: no run begins later
+ * than BENCH_SECONDS after the first. Fails with the error of a run.
+ */
+bool bench_measure(const BenchCase *bench, const BenchSetup *setup,
+                   unsigned runs, BenchResult *ret_result, GError **error);
+#define BENCH_SECONDS 10
+
+/* Sorts the @count figures, 1 at least, and returns their median. */
+double bench_median(double *figures, unsigned count);
+
+static inline bool bench_holds(const BenchMetric *metric, double figure)
+{
+    switch (metric->bound) {
+    case BENCH_AT_LEAST:
+        return figure >= metric->wanted;
+    case BENCH_AT_MOST:
+        return figure <= metric->wanted;
+    default:
+        return true;
+    }
+}
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "bench_case.h"
+#include "rep_table.h"
+
+#define RUNS_MAX 1001
+
+#define TABLE_DIGITS 2
+#define CSV_DIGITS   3
+
+static const char details[] =
+    "Measures how fast this program is, with one thread, and prints the median\n"
+    "of N runs of each benchmark with the bound that is wanted. The engine and\n"
+    "the model are measured in processor time, whole runs of scenarios on the\n"
+    "clock. What takes long is run fewer times; the table says how often.\n"
+    "\n"
+    "Speeds depend on the machine, ratios of two things that one run measures\n"
+    "in turn hardly do: --check looks at ratios, --check-all at all bounds.\n"
+    "\n"
+    "FILE has a row a figure. On one machine, two of them are compared by\n"
+    "  farside compare --tolerance value=10% BEFORE.csv AFTER.csv\n"
+    "\n"
+    "Exit status: 0 all is well, 1 a benchmark failed or, when checked, a bound\n"
+    "does not hold, 2 wrong usage.";
+
+typedef struct Options {
+    char **patterns;
+    char *output;
+    char *scenarios;
+    int runs;
+    gboolean list;
+    gboolean check;
+    gboolean check_all;
+} Options;
+
+static void options_done(Options *options)
+{
+    g_strfreev(options->patterns);
+    g_free(options->output);
+    g_free(options->scenarios);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
+
+/* ---- Choosing --------------------------------------------------------- */
+
+static bool is_wanted(const BenchCase *bench, char **patterns)
+{
+    if (!patterns) {
+        return true;
+    }
+    for (; *patterns; patterns++) {
+        if (g_pattern_match_simple(*patterns, bench->name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The cases to run, of const BenchCase *. */
+static GPtrArray *choose_cases(char **patterns)
+{
+    static const BenchCase *const groups[] = {
+        bench_engine_cases, bench_model_cases, bench_scenario_cases};
+    GPtrArray *cases = g_ptr_array_new();
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(groups); i++) {
+        for (const BenchCase *bench = groups[i]; bench->name; bench++) {
+            if (is_wanted(bench, patterns)) {
+                g_ptr_array_add(cases, (void *)bench);
+            }
+        }
+    }
+    return cases;
+}
+
+/* The first pattern that no case matches; NULL if there is none. */
+static const char *find_vain_pattern(char **patterns)
+{
+    for (; patterns && *patterns; patterns++) {
+        char *one[] = {*patterns, NULL};
+        g_autoptr(GPtrArray) cases = choose_cases(one);
+
+        if (cases->len == 0) {
+            return *patterns;
+        }
+    }
+    return NULL;
+}
+
+static void print_list(const GPtrArray *cases)
+{
+    for (unsigned i = 0; i < cases->len; i++) {
+        const BenchCase *bench = cases->pdata[i];
+
+        printf("%-20s %s\n", bench->name, bench->help);
+    }
+}
+
+/* ---- Reporting -------------------------------------------------------- */
+
+/* What is printed, what is written, and what was found. */
+typedef struct Report {
+    RepTable *table;
+    RepTable *csv;
+    unsigned broken;        /* bounds */
+    unsigned broken_ratios; /* of these */
+} Report;
+
+enum {
+    TABLE_BENCHMARK,
+    TABLE_FIGURE,
+    TABLE_MEDIAN,
+    TABLE_LEAST,
+    TABLE_MOST,
+    TABLE_UNIT,
+    TABLE_RUNS,
+    TABLE_WANTED,
+    TABLE_HOLDS,
+};
+
+enum {
+    CSV_BENCHMARK,
+    CSV_METRIC,
+    CSV_UNIT,
+    CSV_VALUE,
+};
+
+static void report_init(Report *report)
+{
+    RepTable *table = rep_table_new();
+    RepTable *csv = rep_table_new();
+
+    rep_table_add_column(table, "benchmark", REP_TEXT, 0);
+    rep_table_add_column(table, "figure", REP_TEXT, 0);
+    rep_table_add_column(table, "median", REP_DECIMAL, TABLE_DIGITS);
+    rep_table_add_column(table, "least", REP_DECIMAL, TABLE_DIGITS);
+    rep_table_add_column(table, "most", REP_DECIMAL, TABLE_DIGITS);
+    rep_table_add_column(table, "unit", REP_TEXT, 0);
+    rep_table_add_column(table, "runs", REP_INTEGER, 0);
+    rep_table_add_column(table, "wanted", REP_TEXT, 0);
+    rep_table_add_column(table, "holds", REP_TEXT, 0);
+
+    rep_table_add_column(csv, "benchmark", REP_TEXT, 0);
+    rep_table_add_column(csv, "metric", REP_TEXT, 0);
+    rep_table_add_column(csv, "unit", REP_TEXT, 0);
+    rep_table_add_column(csv, "value", REP_DECIMAL, CSV_DIGITS);
+    rep_table_add_head(csv, "farside", FARSIDE_VERSION);
+    rep_table_add_head(csv, "key", "benchmark,metric,unit");
+    *report = (Report){.table = table, .csv = csv};
+}
+
+static void report_done(Report *report)
+{
+    rep_table_free(report->table);
+    rep_table_free(report->csv);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Report, report_done)
+
+static int64_t fixed(double value, unsigned digits)
+{
+    return llround(value * pow(10, digits));
+}
+
+static void report_metric(Report *report, const BenchCase *bench,
+                          const BenchResult *result, unsigned index)
+{
+    static const char *const signs[] = {"", ">=", "<="};
+    const BenchMetric *metric = &bench->metrics[index];
+    double median = result->median[index];
+    bool holds = bench_holds(metric, median);
+    RepTable *table = report->table;
+    unsigned row = rep_table_add_row(table);
+
+    rep_table_set_text(table, row, TABLE_BENCHMARK, bench->name);
+    rep_table_set_text(table, row, TABLE_FIGURE, metric->name);
+    rep_table_set_number(table, row, TABLE_MEDIAN, fixed(median, TABLE_DIGITS));
+    rep_table_set_number(table, row, TABLE_LEAST,
+                         fixed(result->least[index], TABLE_DIGITS));
+    rep_table_set_number(table, row, TABLE_MOST,
+                         fixed(result->most[index], TABLE_DIGITS));
+    rep_table_set_text(table, row, TABLE_UNIT, metric->unit);
+    rep_table_set_number(table, row, TABLE_RUNS, result->runs);
+    if (metric->bound != BENCH_NO_BOUND) {
+        g_autofree char *wanted =
+            g_strdup_printf("%s %g", signs[metric->bound], metric->wanted);
+
+        rep_table_set_text(table, row, TABLE_WANTED, wanted);
+        rep_table_set_text(table, row, TABLE_HOLDS, holds ? "yes" : "NO");
+    }
+    report->broken += !holds;
+    report->broken_ratios += !holds && metric->is_ratio;
+
+    row = rep_table_add_row(report->csv);
+    rep_table_set_text(report->csv, row, CSV_BENCHMARK, bench->name);
+    rep_table_set_text(report->csv, row, CSV_METRIC, metric->name);
+    rep_table_set_text(report->csv, row, CSV_UNIT, metric->unit);
+    rep_table_set_number(report->csv, row, CSV_VALUE,
+                         fixed(median, CSV_DIGITS));
+}
+
+/* ---- Running ---------------------------------------------------------- */
+
+/* Says why @bench cannot be run, if so. */
+static bool is_there(const BenchCase *bench, const BenchSetup *setup)
+{
+    g_autofree char *file = NULL;
+
+    if (!bench->scenario) {
+        return true;
+    }
+    file = g_build_filename(setup->scenarios, bench->scenario, NULL);
+    if (g_file_test(file, G_FILE_TEST_IS_REGULAR)) {
+        return true;
+    }
+    fprintf(stderr,
+            "farside bench: %s is left out: there is no %s; say where with "
+            "--scenarios\n",
+            bench->name, file);
+    return false;
+}
+
+static bool run_cases(const GPtrArray *cases, const Options *options,
+                      Report *report, GError **error)
+{
+    BenchSetup setup = {options->scenarios};
+    bool shows_progress = isatty(STDERR_FILENO);
+
+    for (unsigned i = 0; i < cases->len; i++) {
+        const BenchCase *bench = cases->pdata[i];
+        BenchResult result;
+        bool ran;
+
+        if (!is_there(bench, &setup)) {
+            continue;
+        }
+        if (shows_progress) {
+            fprintf(stderr, "\r\033[K%s", bench->name);
+        }
+        ran = bench_measure(bench, &setup, (unsigned)options->runs, &result,
+                            error);
+        if (shows_progress) {
+            fputs("\r\033[K", stderr);
+        }
+        if (!ran) {
+            return false;
+        }
+        for (unsigned j = 0; bench->metrics[j].name; j++) {
+            report_metric(report, bench, &result, j);
+        }
+    }
+    return true;
+}
+
+static int run(const GPtrArray *cases, const Options *options)
+{
+    g_auto(Report) report;
+    g_autofree char *text = NULL;
+    GError *error = NULL;
+
+    report_init(&report);
+    if (!run_cases(cases, options, &report, &error)) {
+        cmd_complain("bench", error);
+        return CMD_DIFFERENT;
+    }
+    text = rep_table_format(report.table);
+    fputs(text, stdout);
+    if (options->output &&
+        !rep_table_write(report.csv, options->output, &error)) {
+        cmd_complain("bench", error);
+        return CMD_USAGE;
+    }
+    if ((options->check_all && report.broken) ||
+        (options->check && report.broken_ratios)) {
+        fputs("farside bench: a bound does not hold\n", stderr);
+        return CMD_DIFFERENT;
+    }
+    return CMD_OK;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+    g_auto(Options) options = {.runs = 5};
+    const GOptionEntry entries[] = {
+        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
+         "Write the figures to FILE as CSV", "FILE"},
+        {"only", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.patterns,
+         "Run those that match GLOB (* and ?); repeatable", "GLOB"},
+        {"list", 0, 0, G_OPTION_ARG_NONE, &options.list,
+         "List the benchmarks, and run none", NULL},
+        {"runs", 0, 0, G_OPTION_ARG_INT, &options.runs,
+         "Run each N times (default 5)", "N"},
+        {"scenarios", 0, 0, G_OPTION_ARG_FILENAME, &options.scenarios,
+         "Where the scenarios are (default: scenarios)", "DIR"},
+        {"check", 0, 0, G_OPTION_ARG_NONE, &options.check,
+         "Fail if the bound of a ratio does not hold", NULL},
+        {"check-all", 0, 0, G_OPTION_ARG_NONE, &options.check_all,
+         "Fail if any bound does not hold", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+    g_autoptr(GPtrArray) cases = NULL;
+    g_auto(GStrv) args = NULL;
+    const char *vain;
+    int status;
+
+    if (!cmd_parse(argc, argv, entries, NULL, details, &args, &status)) {
+        return status;
+    }
+    if (args[0] || options.runs < 1 || options.runs > RUNS_MAX) {
+        fprintf(stderr,
+                args[0] ? "farside bench: it takes no argument, but options\n"
+                        : "farside bench: --runs takes 1 to %d\n",
+                RUNS_MAX);
+        fputs("Try: farside bench --help\n", stderr);
+        return CMD_USAGE;
+    }
+    vain = find_vain_pattern(options.patterns);
+    if (vain) {
+        fprintf(stderr,
+                "farside bench: no benchmark matches \"%s\"\n"
+                "Try: farside bench --list\n",
+                vain);
+        return CMD_USAGE;
+    }
+    if (!options.scenarios) {
+        options.scenarios = g_strdup("scenarios");
+    }
+    cases = choose_cases(options.patterns);
+    if (options.list) {
+        print_list(cases);
+        return CMD_OK;
+    }
+    return run(cases, &options);
+}
