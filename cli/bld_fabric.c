@@ -463,6 +463,62 @@ static FabFlow *mmio_flow_new(BldFabric *bld, const TopoFlow *flow,
     return fab_mmio_flow_new(bld->fabric, flow->name, warmup, &params, error);
 }
 
+static FabDevice *gpu_of(const BldFabric *bld, const TopoTarget *target)
+{
+    return fab_component_as_device(bld_device(bld, target->device));
+}
+
+static FabRoot *via_of(const BldFabric *bld, const TopoFlow *flow)
+{
+    return flow->via.kind == TOPO_TARGET_NONE
+               ? NULL
+               : fab_component_as_root(bld_host(bld, flow->via.host));
+}
+
+static FabFlow *pingpong_flow_new(BldFabric *bld, const TopoFlow *flow,
+                                  SimTime warmup, GError **error)
+{
+    const TopoPart *part = flow->device->part;
+    FabPingPongFlowParams params = {
+        .device = {gpu_of(bld, &flow->from), gpu_of(bld, &flow->to)},
+        .via = via_of(bld, flow),
+        .count = flow->count,
+        .store = topo_part_time(part, "store.latency"),
+        .notice = topo_part_time(part, "poll.notice"),
+        .gap = topo_part_time(part, "poll.gap"),
+        .jitter = topo_part_time(part, "poll.jitter"),
+        .start = flow->start_ps,
+    };
+
+    return fab_pingpong_flow_new(bld->fabric, flow->name, warmup, &params,
+                                 error);
+}
+
+static FabFlow *transfer_flow_new(BldFabric *bld, const TopoFlow *flow,
+                                  SimTime warmup, GError **error)
+{
+    const TopoPart *part = flow->device->part;
+    bool has_via = flow->via.kind != TOPO_TARGET_NONE;
+    FabTransferFlowParams params = {
+        .from = gpu_of(bld, &flow->from),
+        .to = gpu_of(bld, &flow->to),
+        .via = via_of(bld, flow),
+        .driver = fab_component_as_root(bld_host(bld, flow->host)),
+        .size_bytes = flow->size_bytes,
+        .copies = flow->count,
+        .cpu_time = topo_part_time(part, has_via ? "transfer.cpu_ram"
+                                                 : "transfer.cpu_direct"),
+        .control_bytes = topo_part_bytes(part, "transfer.control"),
+        .chunk_bytes = topo_part_bytes(part, "transfer.chunk"),
+        .buffers = topo_part_int(part, "transfer.buffers"),
+        .round_trips = topo_part_int(part, "transfer.round_trips"),
+        .start = flow->start_ps,
+    };
+
+    return fab_transfer_flow_new(bld->fabric, flow->name, warmup, &params,
+                                 error);
+}
+
 FabFlow *bld_flow_new(BldFabric *bld, const TopoFlow *flow,
                       const TopoWorkload *workload, GError **error)
 {
@@ -477,6 +533,12 @@ FabFlow *bld_flow_new(BldFabric *bld, const TopoFlow *flow,
         break;
     case TOPO_FLOW_MMIO:
         made = mmio_flow_new(bld, flow, workload->warmup_ps, error);
+        break;
+    case TOPO_FLOW_PINGPONG:
+        made = pingpong_flow_new(bld, flow, workload->warmup_ps, error);
+        break;
+    case TOPO_FLOW_TRANSFER:
+        made = transfer_flow_new(bld, flow, workload->warmup_ps, error);
         break;
     case TOPO_FLOW_PATH:
         g_assert_not_reached();

@@ -116,6 +116,15 @@ static BldValue path_text(const BldSubject *subject)
     return (BldValue){0, 0, subject->path->text};
 }
 
+static BldValue flow_mode(const BldSubject *subject)
+{
+    const TopoFlow *flow = subject->described;
+    bool has_ram = flow->via.kind != TOPO_TARGET_NONE ||
+                   (flow->to.kind == TOPO_TARGET_RAM);
+
+    return (BldValue){0, 0, has_ram ? "RAM" : "P2P"};
+}
+
 static BldValue path_mode(const BldSubject *subject)
 {
     bool has_ram = strstr(subject->path->text, "root+ram") != NULL;
@@ -225,6 +234,8 @@ static const BldMetric metrics[] = {
     {"bytes", BLD_SCOPE_FLOW, NUMBER, flow_bytes, "moved"},
     {"time", BLD_SCOPE_FLOW, NUMBER, flow_time,
      "from the first operation's begin to the last one's end, in ps"},
+    {"mode", BLD_SCOPE_FLOW, TEXT, flow_mode,
+     "RAM if it goes to or through memory, else P2P"},
     {"hops", BLD_SCOPE_PATH, NUMBER, path_hops, "elements between the ends"},
     {"roots", BLD_SCOPE_PATH, NUMBER, path_roots, "roots among them"},
     {"latency", BLD_SCOPE_PATH, NUMBER, path_latency, "of all legs, in ps"},

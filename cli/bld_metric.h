@@ -28,6 +28,7 @@ typedef enum BldScope {
 typedef struct BldSubject {
     BldScope scope;
     const BldFabric *bld;
+    const TopoFlow *described; /* of a flow, whatever its kind */
     const FabFlow *flow;
     const BldPath *path;
     FabComponent *component;

@@ -249,6 +249,7 @@ static BldValue run_metric(const Run *run, const TopoColumn *column)
 
     if (column->source == TOPO_SOURCE_FLOW) {
         index = flow_index(run->description, column->source_name);
+        subject.described = run->description->workload->flows->pdata[index];
         subject.flow = run->flows->pdata[index];
         subject.path = run->paths->pdata[index];
     } else if (!run->bld) {

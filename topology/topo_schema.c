@@ -217,6 +217,8 @@ void topo_schema_write_markdown(GString *out)
         {&topo_sections_flow[1], "flows: kind dma"},
         {&topo_sections_flow[2], "flows: kind mmio"},
         {&topo_sections_flow[3], "flows: kind path"},
+        {&topo_sections_flow[4], "flows: kind pingpong"},
+        {&topo_sections_flow[5], "flows: kind transfer"},
         {&topo_section_variant, "variants"},
         {&topo_section_axis, "sweep"},
         {&topo_section_axis_value, "values of an axis"},

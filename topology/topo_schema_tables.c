@@ -150,7 +150,7 @@ SECTION(workload, "workload", "`workload:`.");
 
 #define FLOW(KIND, HELP)                                                       \
     NEEDS("name", NAME, "its name"),                                           \
-        WORD("kind", NULL, "copy|dma|mmio|path", REQUIRED, HELP),              \
+        WORD("kind", NULL, "copy|dma|mmio|path|pingpong|transfer", REQUIRED, HELP),              \
         RANGE("start", TIME, "0ps", NULL, "1000s", 0, "when it begins")
 
 #define DIRECTION(HELP) WORD("direction", NULL, "read|write", REQUIRED, HELP)
@@ -208,6 +208,31 @@ static const TopoKey flow_path_keys[] = {
     RANGE("size", BYTES, "4B", "1B", "4096B", 0, "of the payload"),
 };
 
+static const TopoKey flow_pingpong_keys[] = {
+    FLOW("pingpong", "pingpong"),
+    NEEDS("from", REF, "`host.device`: the GPU that stores first"),
+    NEEDS("to", REF, "`host.device`: the other GPU"),
+    MAY("via", REF, NULL,
+        "`host.ram` that holds the counter; without it each GPU stores into "
+        "the other's memory"),
+    RANGE("count", INT, "1", "1", "1000000000000", 0, "round trips"),
+};
+
+static const TopoKey flow_transfer_keys[] = {
+    FLOW("transfer", "transfer"),
+    NEEDS("from", REF, "`host.device`: the GPU whose memory is copied"),
+    NEEDS("to", REF, "`host.device`: the GPU to whose memory"),
+    MAY("via", REF, NULL,
+        "`host.ram` through which the data go in chunks; without it the one "
+        "GPU writes to the other"),
+    MAY("driver", REF, NULL,
+        "host whose CPU runs the driver; without it the borrower, or the "
+        "first device's own"),
+    RANGE("size", BYTES, NULL, "1B", "1TiB", REQUIRED, "of one copy"),
+    RANGE("copies", INT, "1", "1", "1000000000", 0,
+          "how many, one after the other"),
+};
+
 const TopoSection topo_sections_flow[TOPO_FLOW_N_KINDS] = {
     {"copy flow", "A driver has a device's DMA engine copy.", flow_copy_keys,
      G_N_ELEMENTS(flow_copy_keys)},
@@ -217,6 +242,10 @@ const TopoSection topo_sections_flow[TOPO_FLOW_N_KINDS] = {
      G_N_ELEMENTS(flow_mmio_keys)},
     {"path flow", "One TLP through an idle fabric.", flow_path_keys,
      G_N_ELEMENTS(flow_path_keys)},
+    {"pingpong flow", "Two GPUs pass a counter to and fro.",
+     flow_pingpong_keys, G_N_ELEMENTS(flow_pingpong_keys)},
+    {"transfer flow", "A driver has the memory of one GPU copied to another.",
+     flow_transfer_keys, G_N_ELEMENTS(flow_transfer_keys)},
 };
 
 static const TopoKey variant_keys[] = {

@@ -82,23 +82,27 @@ static void load_device(const FlowLoader *f)
     }
 }
 
-static TopoHost *find_borrower(const FlowLoader *f)
+/* The host whose CPU runs the driver of @device: as `driver` says, the borrower,
+ * or the device's own. */
+static void load_driver(const FlowLoader *f, TopoDevice *device)
 {
-    TopoHost *borrower =
-        g_hash_table_lookup(f->loader->loaded->borrowers, f->flow->device);
+    f->flow->host =
+        topo_load_find_host(f->loader, topo_values_get(f->values, "driver"));
+    if (!topo_values_given(f->values, "driver") && device != NULL) {
+        TopoHost *borrower =
+            g_hash_table_lookup(f->loader->loaded->borrowers, device);
 
-    return borrower != NULL ? borrower : f->flow->device->host;
+        f->flow->host = borrower != NULL ? borrower : device->host;
+    }
 }
 
 static void load_copy(const FlowLoader *f)
 {
     load_device(f);
     load_target(f, "buffer", MEMORY, &f->flow->to);
-    f->flow->host =
-        topo_load_find_host(f->loader, topo_values_get(f->values, "driver"));
-    if (!topo_values_given(f->values, "driver") && f->flow->device != NULL) {
-        f->flow->host = find_borrower(f);
-    }
+    load_driver(f, f->flow->device);
+    f->flow->direction = (TopoDirection)number(f, "direction");
+    f->flow->size_bytes = number(f, "size");
     f->flow->count = number(f, "copies");
     f->flow->queued = number(f, "queued") != 0;
 }
@@ -134,6 +138,8 @@ static void load_dma(const FlowLoader *f, bool has_stop)
 
     load_device(f);
     load_target(f, "target", MEMORY, &flow->to);
+    flow->direction = (TopoDirection)number(f, "direction");
+    flow->size_bytes = number(f, "size");
     load_dma_count(f, has_stop);
     flow->outstanding = number(f, "outstanding");
     flow->pattern = (TopoPattern)number(f, "pattern");
@@ -158,8 +164,46 @@ static void load_dma(const FlowLoader *f, bool has_stop)
     }
 }
 
+static void load_mmio(const FlowLoader *f)
+{
+    f->flow->host =
+        topo_load_find_host(f->loader, topo_values_get(f->values, "host"));
+    load_target(f, "target", MEMORY, &f->flow->to);
+    f->flow->direction = (TopoDirection)number(f, "direction");
+    f->flow->size_bytes = number(f, "size");
+    f->flow->count = number(f, "count");
+}
+
+/* An end that must be a GPU. */
+static void load_gpu(const FlowLoader *f, const char *key,
+                     TopoTarget *ret_target)
+{
+    load_target(f, key, TARGET_BIT(TOPO_TARGET_DEVICE), ret_target);
+    if (ret_target->device != NULL && ret_target->device->part != NULL &&
+        topo_part_kind(ret_target->device->part) != TOPO_PART_GPU) {
+        report(f, key, "%s is no GPU; name one", ret_target->device->path);
+        ret_target->device = NULL;
+    }
+}
+
+static void load_gpus(const FlowLoader *f)
+{
+    TopoFlow *flow = f->flow;
+
+    load_gpu(f, "from", &flow->from);
+    load_gpu(f, "to", &flow->to);
+    load_target(f, "via", TARGET_BIT(TOPO_TARGET_RAM), &flow->via);
+    flow->device = flow->from.device;
+    if (flow->device != NULL && flow->device == flow->to.device) {
+        report(f, "to", "%s is the same device as from; name another",
+               flow->device->path);
+    }
+}
+
 static void load_path(const FlowLoader *f)
 {
+    f->flow->direction = (TopoDirection)number(f, "direction");
+    f->flow->size_bytes = number(f, "size");
     load_target(f, "from",
                 TARGET_BIT(TOPO_TARGET_CPU) | TARGET_BIT(TOPO_TARGET_DEVICE),
                 &f->flow->from);
@@ -172,8 +216,6 @@ static void load_by_kind(const FlowLoader *f, bool has_stop)
 {
     TopoFlow *flow = f->flow;
 
-    flow->direction = (TopoDirection)number(f, "direction");
-    flow->size_bytes = number(f, "size");
     flow->start_ps = number(f, "start");
     switch (flow->kind) {
     case TOPO_FLOW_COPY:
@@ -183,13 +225,20 @@ static void load_by_kind(const FlowLoader *f, bool has_stop)
         load_dma(f, has_stop);
         break;
     case TOPO_FLOW_MMIO:
-        flow->host =
-            topo_load_find_host(f->loader, topo_values_get(f->values, "host"));
-        load_target(f, "target", MEMORY, &flow->to);
-        flow->count = number(f, "count");
+        load_mmio(f);
         break;
     case TOPO_FLOW_PATH:
         load_path(f);
+        break;
+    case TOPO_FLOW_PINGPONG:
+        load_gpus(f);
+        flow->count = number(f, "count");
+        break;
+    case TOPO_FLOW_TRANSFER:
+        load_gpus(f);
+        load_driver(f, flow->device);
+        flow->size_bytes = number(f, "size");
+        flow->count = number(f, "copies");
         break;
     }
     if (__builtin_mul_overflow(flow->count, flow->size_bytes,
@@ -217,7 +266,7 @@ static void load_flow(TopoLoader *loader, TopoWorkload *workload,
         topo_errors_add(loader->errors,
                         given != NULL ? given->place : node->place,
                         "a flow needs a kind; write one of copy, dma, mmio, "
-                        "path");
+                        "path, pingpong, transfer");
         return;
     }
     values = topo_values_read(section, node, loader->errors);

@@ -95,6 +95,45 @@ typedef struct FabMmioFlowParams {
     SimTime start;
 } FabMmioFlowParams;
 
+/*
+ * Kernels on two GPUs pass a counter to and fro. Without @via each stores into
+ * the memory behind the other's BAR and watches its own. With it the counter is
+ * in the memory of a host: both store there, and read it again and again until
+ * the other has stored.
+ */
+typedef struct FabPingPongFlowParams {
+    FabDevice *device[2];
+    FabRoot *via; /* nullable */
+    uint64_t count;  /* round trips */
+    SimTime store;   /* from a kernel's decision to the store at the port */
+    SimTime notice;  /* mean time until a kernel sees a store to its own memory */
+    SimTime gap;     /* least time between two reads of a host's memory */
+    SimTime jitter;  /* they are up to this further apart */
+    SimTime start;
+} FabPingPongFlowParams;
+
+/*
+ * A driver on @driver's CPU has the memory of one GPU copied to another's, one
+ * copy after the other. A copy begins with the driver's work, its doorbell, and
+ * what the first GPU then reads of the driver's memory. Without @via that GPU
+ * writes to the other directly. With it the copy is cut into chunks, which the
+ * one writes to a buffer in @via's memory and the other reads from there, once
+ * it knows of them; several buffers let both be busy.
+ */
+typedef struct FabTransferFlowParams {
+    FabDevice *from, *to;
+    FabRoot *via; /* nullable */
+    FabRoot *driver;
+    uint64_t size_bytes;
+    uint32_t copies;
+    SimTime cpu_time;       /* of the driver, per copy */
+    uint32_t control_bytes; /* read by the first GPU, per copy */
+    uint64_t chunk_bytes;
+    uint32_t buffers;     /* chunks in memory at a time */
+    uint32_t round_trips; /* reads in sequence until a chunk is known of */
+    SimTime start;
+} FabTransferFlowParams;
+
 /* What a flow has measured since its warm-up was over. */
 typedef struct FabFlowResult {
     uint64_t operations;
@@ -115,6 +154,14 @@ FabFlow *fab_copy_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
                            const FabCopyFlowParams *params, GError **error);
 FabFlow *fab_mmio_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
                            const FabMmioFlowParams *params, GError **error);
+FabFlow *fab_pingpong_flow_new(FabFabric *fabric, const char *name,
+                               SimTime warmup,
+                               const FabPingPongFlowParams *params,
+                               GError **error);
+FabFlow *fab_transfer_flow_new(FabFabric *fabric, const char *name,
+                               SimTime warmup,
+                               const FabTransferFlowParams *params,
+                               GError **error);
 
 const char *fab_flow_name(const FabFlow *flow);
 /* Number under which its TLPs are seen by observers: 1, 2 and so on. */

@@ -237,8 +237,9 @@ static void flows_start(FabFabric *fabric, FlowList *list)
     for (unsigned i = 0; i < count; i++) {
         FabFlow *flow = flows[i];
 
+        flow->rank = fabric->ranks + list->started + i;
         sim_event_init(&flow->event, fabric->engine, flow->ops->event,
-                       SIM_PRIORITY_NORMAL, fabric->ranks + list->started + i);
+                       SIM_PRIORITY_NORMAL, flow->rank);
         flow->started = true;
         sim_event_schedule(&flow->event, MAX(flow->start, now));
     }

@@ -22,6 +22,7 @@ struct FabFlow {
     uint32_t number;
     bool started, done;
     SimTime start, warmup;
+    uint32_t rank; /* of its events; known when it starts */
     SimRandom random;
     SimEvent event;
     FabFlowResult result;

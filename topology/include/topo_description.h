@@ -141,6 +141,8 @@ typedef enum TopoFlowKind {
     TOPO_FLOW_DMA,  /* a device issues reads or writes by itself */
     TOPO_FLOW_MMIO, /* a CPU reads or writes */
     TOPO_FLOW_PATH, /* one TLP through an idle fabric */
+    TOPO_FLOW_PINGPONG, /* two GPUs pass a counter to and fro */
+    TOPO_FLOW_TRANSFER, /* a driver has one GPU's memory copied to another's */
 } TopoFlowKind;
 
 typedef enum TopoDirection {
@@ -166,10 +168,11 @@ typedef struct TopoFlow {
     TopoFlowKind kind;
     TopoDirection direction;
     TopoDevice *device;  /* copy, dma */
-    TopoHost *host;      /* copy: whose CPU runs the driver; mmio: whose CPU */
-    TopoTarget from;     /* path */
-    TopoTarget to;       /* copy: the buffer; dma, mmio: the target; path */
-    TopoTarget via;      /* path: RAM in which the data rests, or NONE */
+    TopoHost *host;      /* copy, transfer: whose CPU runs the driver; mmio:
+                            whose CPU */
+    TopoTarget from;     /* path, pingpong, transfer */
+    TopoTarget to;       /* the same; copy: the buffer; dma, mmio: the target */
+    TopoTarget via;      /* as from: RAM in which the data rests, or NONE */
     int64_t size_bytes;  /* of a copy, of an operation, of a TLP's payload */
     int64_t count;       /* copies or operations */
     int64_t total_bytes; /* copy, dma, mmio: count x size */

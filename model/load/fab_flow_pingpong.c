@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_flow_priv.h"
+
+#define WORD_BYTES 4u
+
+typedef struct PingPongFlow PingPongFlow;
+
+/* A kernel on one of the GPUs. Player 0 stores odd values, player 1 even. */
+typedef struct Player {
+    PingPongFlow *self;
+    FabDevice *device;
+    SimEvent event;
+    enum { PLAYER_NOTICE, PLAYER_STORE, PLAYER_POLL } step;
+    FabDma store, poll;
+    uint64_t value;     /* last stored, or seen */
+    unsigned watch;     /* of the word in own memory */
+} Player;
+
+struct PingPongFlow {
+    FabFlow flow;
+    FabPingPongFlowParams params;
+    Player player[2];
+    unsigned watch; /* of the word in the host's memory */
+    uint64_t finished;
+    SimTime begin; /* of the round trip */
+};
+
+static SimTime flow_now(const PingPongFlow *self)
+{
+    return sim_engine_now(self->flow.fabric->engine);
+}
+
+static bool is_first(const Player *player)
+{
+    return player == &player->self->player[0];
+}
+
+/* The kernel decides to store the next value. */
+static void player_decide(Player *player)
+{
+    PingPongFlow *self = player->self;
+
+    player->value++;
+    if (is_first(player)) {
+        self->begin = flow_now(self);
+    }
+    player->step = PLAYER_STORE;
+    sim_event_schedule(&player->event, flow_now(self) + self->params.store);
+}
+
+/* The other's value has been seen. */
+static void player_see(Player *player, uint64_t value)
+{
+    PingPongFlow *self = player->self;
+
+    player->value = value;
+    if (is_first(player)) {
+        if (fab_flow_count(&self->flow, self->begin, 2 * WORD_BYTES,
+                           FAB_STATUS_SC)) {
+            sim_histogram_add(self->flow.latency,
+                              flow_now(self) - self->begin);
+        }
+        if (++self->finished == self->params.count) {
+            fab_flow_finish(&self->flow);
+            return;
+        }
+    }
+    player_decide(player);
+}
+
+/* ---- In each other's memory ------------------------------------------ */
+
+static void word_visible(void *owner, FabBusAddr addr, uint64_t data)
+{
+    Player *player = owner;
+    PingPongFlow *self = player->self;
+
+    player->value = data;
+    player->step = PLAYER_NOTICE;
+    sim_event_schedule(
+        &player->event,
+        flow_now(self) + sim_random_below(&self->flow.random,
+                                          2 * self->params.notice + 1));
+}
+
+/* ---- In a host's memory ---------------------------------------------- */
+
+static void poll_again(Player *player)
+{
+    PingPongFlow *self = player->self;
+
+    player->step = PLAYER_POLL;
+    sim_event_schedule(
+        &player->event,
+        flow_now(self) + self->params.gap +
+            sim_random_below(&self->flow.random, self->params.jitter + 1));
+}
+
+static void poll_done(FabDma *dma)
+{
+    Player *player = dma->owner;
+
+    if (dma->status != FAB_STATUS_SC) {
+        PingPongFlow *self = player->self;
+
+        fab_flow_count(&self->flow, self->begin, 0, dma->status);
+        fab_flow_finish(&self->flow); /* it will never see anything */
+    } else if (dma->data > player->value) {
+        player_see(player, dma->data);
+    } else {
+        poll_again(player);
+    }
+}
+
+static void word_nothing(void *owner, FabBusAddr addr, uint64_t data)
+{
+    /* Watched so that reads of it find what was stored. */
+}
+
+/* ---- Both ------------------------------------------------------------ */
+
+static void store_done(FabDma *dma)
+{
+    Player *player = dma->owner;
+
+    if (player->self->params.via) {
+        poll_again(player);
+    }
+}
+
+static void player_event(SimEvent *event)
+{
+    Player *player = SIM_CONTAINER_OF(event, Player, event);
+
+    switch (player->step) {
+    case PLAYER_NOTICE:
+        player_see(player, player->value);
+        break;
+    case PLAYER_STORE:
+        player->store.data = player->value;
+        fab_device_dma(player->device, &player->store);
+        break;
+    case PLAYER_POLL:
+        fab_device_dma(player->device, &player->poll);
+        break;
+    }
+}
+
+static void pingpong_event(SimEvent *event)
+{
+    PingPongFlow *self = (PingPongFlow *)fab_flow_of_event(event);
+
+    for (unsigned i = 0; i < 2; i++) {
+        sim_event_init(&self->player[i].event, self->flow.fabric->engine,
+                       player_event, SIM_PRIORITY_NORMAL, self->flow.rank);
+    }
+    if (self->params.via) {
+        poll_again(&self->player[1]);
+    }
+    player_decide(&self->player[0]);
+}
+
+static void pingpong_free(FabFlow *flow)
+{
+    PingPongFlow *self = (PingPongFlow *)flow;
+
+    if (self->params.via) {
+        fab_root_unwatch(self->params.via, self->watch);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        sim_event_cancel(&self->player[i].event);
+        if (!self->params.via) {
+            fab_device_unwatch(self->player[i].device, self->player[i].watch);
+        }
+    }
+    g_free(self);
+}
+
+static const FabFlowOps pingpong_ops = {
+    .event = pingpong_event,
+    .free = pingpong_free,
+};
+
+/* ---- Set-up ---------------------------------------------------------- */
+
+/* Where the words are that player @i watches, and that it stores to. */
+static bool find_word(const FabPingPongFlowParams *params, unsigned i,
+                      FabBusAddr shared, FabBusAddr *ret_watch,
+                      FabBusAddr *ret_store, GError **error)
+{
+    FabComponent *own = fab_device_component(params->device[i]);
+    FabTarget mine = {own, -1};
+    FabTarget other = {fab_device_component(params->device[!i]), -1};
+
+    if (params->via) {
+        *ret_watch = shared;
+        return fab_reach(own, fab_root_component(params->via), shared,
+                         WORD_BYTES, ret_store, error);
+    }
+    return fab_target_take(&mine, WORD_BYTES, ret_watch, error) &&
+           fab_target_take(&other, WORD_BYTES, ret_store, error) &&
+           fab_reach(own, other.component, *ret_store, WORD_BYTES, ret_store,
+                     error);
+}
+
+static bool check_params(const char *name, const FabPingPongFlowParams *params,
+                         GError **error)
+{
+    const char *wrong = NULL;
+
+    if (params->device[0] == params->device[1]) {
+        wrong = "a device cannot play with itself";
+    } else if (params->count == 0) {
+        wrong = "no round trips";
+    } else if (params->store < 0 || params->notice < 0 || params->gap < 0 ||
+               params->jitter < 0) {
+        wrong = "something takes less than no time";
+    }
+    if (wrong) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s", name, wrong);
+    }
+    return !wrong;
+}
+
+FabFlow *fab_pingpong_flow_new(FabFabric *fabric, const char *name,
+                               SimTime warmup,
+                               const FabPingPongFlowParams *params,
+                               GError **error)
+{
+    FabBusAddr shared = 0, watch[2], store[2];
+    PingPongFlow *self;
+
+    if (!fab_flow_check(fabric, name, params->start, error) ||
+        !check_params(name, params, error)) {
+        return NULL;
+    }
+    if (params->via) {
+        FabTarget memory = {fab_root_component(params->via), -1};
+
+        if (!fab_target_take(&memory, WORD_BYTES, &shared, error)) {
+            return NULL;
+        }
+    }
+    if (!find_word(params, 0, shared, &watch[0], &store[0], error) ||
+        !find_word(params, 1, shared, &watch[1], &store[1], error)) {
+        return NULL;
+    }
+    self = g_new0(PingPongFlow, 1);
+    self->params = *params;
+    fab_flow_init(&self->flow, fabric, &pingpong_ops, name, warmup,
+                  params->start);
+    for (unsigned i = 0; i < 2; i++) {
+        Player *player = &self->player[i];
+
+        player->self = self;
+        player->device = params->device[i];
+        player->store = (FabDma){.type = FAB_TLP_MWR,
+                                 .addr = store[i],
+                                 .size_bytes = WORD_BYTES,
+                                 .flow = self->flow.number,
+                                 .done = store_done,
+                                 .owner = player};
+        player->poll = player->store;
+        player->poll.type = FAB_TLP_MRD;
+        player->poll.done = poll_done;
+        if (!params->via) {
+            player->watch = fab_device_watch(params->device[i], watch[i],
+                                             WORD_BYTES, word_visible, player);
+        }
+    }
+    if (params->via) {
+        self->watch = fab_root_watch(params->via, shared, WORD_BYTES,
+                                     word_nothing, self);
+    }
+    return &self->flow;
+}

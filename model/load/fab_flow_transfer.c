@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_flow_priv.h"
+
+#define DOORBELL_BAR 0
+#define WORD_BYTES   4u
+#define PAGE_BYTES   4096u
+
+/* How far a copy is. */
+typedef enum TransferStep {
+    STEP_DRIVER,  /* the driver works */
+    STEP_CONTROL, /* the first GPU reads what it is to do */
+    STEP_MOVE,
+} TransferStep;
+
+typedef struct TransferFlow {
+    FabFlow flow;
+    FabTransferFlowParams params;
+    TransferStep step;
+    SimTime begin;
+    uint32_t finished; /* copies */
+    FabStatus status;
+    FabBusAddr doorbell; /* as the driver's CPU sees it */
+    unsigned doorbell_watch, flag_watch;
+    FabBusAddr write_buffers; /* as the writer sees them; or the other GPU */
+    FabBusAddr read_buffers;  /* as the reader sees them */
+    FabDma control, write, flag, probe, read;
+
+    /* Chunks of the copy under way. */
+    uint64_t chunks;
+    uint64_t written, flagged, known, fetched; /* so many chunks are */
+    uint32_t probes_left;
+    bool is_writing, is_reading;
+} TransferFlow;
+
+static SimTime flow_now(const TransferFlow *self)
+{
+    return sim_engine_now(self->flow.fabric->engine);
+}
+
+static uint64_t chunk_bytes(const TransferFlow *self, uint64_t chunk)
+{
+    uint64_t begin = chunk * self->params.chunk_bytes;
+
+    return MIN(self->params.chunk_bytes, self->params.size_bytes - begin);
+}
+
+static FabBusAddr chunk_offset(const TransferFlow *self, uint64_t chunk)
+{
+    return chunk % self->params.buffers * self->params.chunk_bytes;
+}
+
+static void copy_begin(TransferFlow *self)
+{
+    self->begin = flow_now(self);
+    self->status = FAB_STATUS_SC;
+    self->written = 0;
+    self->flagged = 0;
+    self->known = 0;
+    self->fetched = 0;
+    self->step = STEP_DRIVER;
+    sim_event_schedule(&self->flow.event,
+                       flow_now(self) + self->params.cpu_time);
+}
+
+static void copy_over(TransferFlow *self)
+{
+    if (fab_flow_count(&self->flow, self->begin, self->params.size_bytes,
+                       self->status)) {
+        sim_histogram_add(self->flow.latency, flow_now(self) - self->begin);
+    }
+    if (++self->finished == self->params.copies) {
+        fab_flow_finish(&self->flow);
+    } else {
+        copy_begin(self);
+    }
+}
+
+static void note_status(TransferFlow *self, const FabDma *dma)
+{
+    if (self->status == FAB_STATUS_SC) {
+        self->status = dma->status;
+    }
+}
+
+/* ---- Through memory -------------------------------------------------- */
+
+static void chunk_write(TransferFlow *self)
+{
+    if (self->is_writing || self->written == self->chunks ||
+        self->written - self->fetched == self->params.buffers) {
+        return;
+    }
+    self->is_writing = true;
+    self->write.addr = self->write_buffers + PAGE_BYTES +
+                       chunk_offset(self, self->written);
+    self->write.size_bytes = chunk_bytes(self, self->written);
+    fab_device_dma(self->params.from, &self->write);
+}
+
+/* Once the reader has learnt of a chunk it reads it. */
+static void chunk_fetch(TransferFlow *self)
+{
+    if (self->probes_left > 0) {
+        fab_device_dma(self->params.to, &self->probe);
+        return;
+    }
+    self->known++;
+    self->read.addr =
+        self->read_buffers + PAGE_BYTES + chunk_offset(self, self->fetched);
+    self->read.size_bytes = chunk_bytes(self, self->fetched);
+    fab_device_dma(self->params.to, &self->read);
+}
+
+/* The reader takes the next chunk, once it has learnt of it. */
+static void chunk_read(TransferFlow *self)
+{
+    if (self->is_reading || self->known == self->flagged) {
+        return;
+    }
+    self->is_reading = true;
+    self->probes_left = self->params.round_trips;
+    chunk_fetch(self);
+}
+
+static void probe_done(FabDma *dma)
+{
+    TransferFlow *self = dma->owner;
+
+    note_status(self, dma);
+    self->probes_left--;
+    chunk_fetch(self);
+}
+
+static void read_done(FabDma *dma)
+{
+    TransferFlow *self = dma->owner;
+
+    note_status(self, dma);
+    self->is_reading = false;
+    if (++self->fetched == self->chunks) {
+        copy_over(self);
+        return;
+    }
+    chunk_write(self);
+    chunk_read(self);
+}
+
+/* The flag behind a chunk is in memory. */
+static void flag_visible(void *owner, FabBusAddr addr, uint64_t data)
+{
+    TransferFlow *self = owner;
+
+    self->flagged++;
+    chunk_read(self);
+}
+
+static void flag_done(FabDma *dma)
+{
+    TransferFlow *self = dma->owner;
+
+    self->is_writing = false;
+    chunk_write(self);
+}
+
+static void write_done(FabDma *dma)
+{
+    TransferFlow *self = dma->owner;
+
+    if (!self->params.via) {
+        copy_over(self);
+        return;
+    }
+    self->written++;
+    fab_device_dma(self->params.from, &self->flag);
+}
+
+/* ---- Both ------------------------------------------------------------ */
+
+static void move_begin(TransferFlow *self)
+{
+    if (self->status != FAB_STATUS_SC) {
+        copy_over(self);
+    } else if (self->params.via) {
+        chunk_write(self);
+    } else {
+        fab_device_dma(self->params.from, &self->write);
+    }
+}
+
+static void control_done(FabDma *dma)
+{
+    TransferFlow *self = dma->owner;
+
+    note_status(self, dma);
+    self->step = STEP_MOVE;
+    sim_event_schedule(&self->flow.event, flow_now(self));
+}
+
+static void doorbell_seen(void *owner, FabBusAddr addr, uint64_t data)
+{
+    TransferFlow *self = owner;
+
+    if (data != self->flow.number || self->step != STEP_DRIVER) {
+        return;
+    }
+    self->step = STEP_CONTROL;
+    sim_event_reschedule(&self->flow.event, flow_now(self));
+}
+
+static void transfer_event(SimEvent *event)
+{
+    TransferFlow *self = (TransferFlow *)fab_flow_of_event(event);
+
+    if (!self->chunks) { /* the flow starts */
+        self->chunks = (self->params.size_bytes + self->params.chunk_bytes - 1) /
+                       self->params.chunk_bytes;
+        copy_begin(self);
+        return;
+    }
+    switch (self->step) {
+    case STEP_DRIVER:
+        fab_root_write(self->params.driver, self->doorbell, WORD_BYTES,
+                       self->flow.number, self->flow.number);
+        break;
+    case STEP_CONTROL:
+        fab_device_dma(self->params.from, &self->control);
+        break;
+    case STEP_MOVE:
+        move_begin(self);
+        break;
+    }
+}
+
+static void transfer_free(FabFlow *flow)
+{
+    TransferFlow *self = (TransferFlow *)flow;
+
+    fab_device_unwatch(self->params.from, self->doorbell_watch);
+    if (self->params.via) {
+        fab_root_unwatch(self->params.via, self->flag_watch);
+    }
+    g_free(self);
+}
+
+static const FabFlowOps transfer_ops = {
+    .event = transfer_event,
+    .free = transfer_free,
+};
+
+/* ---- Set-up ---------------------------------------------------------- */
+
+static bool check_params(const char *name, const FabTransferFlowParams *params,
+                         GError **error)
+{
+    const FabComponent *from = fab_device_component(params->from);
+    const char *wrong = NULL;
+
+    if (params->from == params->to) {
+        wrong = "a copy from a device to itself";
+    } else if (params->size_bytes == 0 || params->copies == 0) {
+        wrong = "nothing to copy";
+    } else if (params->control_bytes == 0) {
+        wrong = "a copy without control bytes";
+    } else if (params->via &&
+               (params->chunk_bytes == 0 || params->buffers == 0)) {
+        wrong = "no chunks, or no buffers for them";
+    } else if (from->bars[DOORBELL_BAR].size_bytes < WORD_BYTES) {
+        wrong = "the first device has no BAR 0 for its doorbell";
+    }
+    if (wrong) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s", name, wrong);
+    }
+    return !wrong;
+}
+
+/* Where everything is, and how the others reach it. */
+typedef struct Places {
+    FabBusAddr doorbell, control, flag, write, read;
+} Places;
+
+static bool find_places(const FabTransferFlowParams *params, Places *places,
+                        GError **error)
+{
+    FabComponent *from = fab_device_component(params->from);
+    FabComponent *to = fab_device_component(params->to);
+    FabComponent *driver = fab_root_component(params->driver);
+    FabTarget control = {driver, -1}, data = {to, -1};
+    uint64_t bytes = params->size_bytes;
+
+    if (params->via) {
+        data.component = fab_root_component(params->via);
+        bytes = PAGE_BYTES + params->buffers * params->chunk_bytes;
+    }
+    if (!fab_target_take(&control, params->control_bytes, &places->control,
+                         error) ||
+        !fab_reach(driver, from, from->bars[DOORBELL_BAR].addr, WORD_BYTES,
+                   &places->doorbell, error) ||
+        !fab_reach(from, driver, places->control, params->control_bytes,
+                   &places->control, error)) {
+        return false;
+    }
+    return fab_target_take(&data, bytes, &places->flag, error) &&
+           fab_reach(from, data.component, places->flag, bytes, &places->write,
+                     error) &&
+           (!params->via || fab_reach(to, data.component, places->flag, bytes,
+                                      &places->read, error));
+}
+
+static FabDma dma_of(TransferFlow *self, FabTlpType type, FabBusAddr addr,
+                     uint64_t size_bytes, FabDmaFn done)
+{
+    return (FabDma){.type = type,
+                    .addr = addr,
+                    .size_bytes = size_bytes,
+                    .flow = self->flow.number,
+                    .done = done,
+                    .owner = self};
+}
+
+FabFlow *fab_transfer_flow_new(FabFabric *fabric, const char *name,
+                               SimTime warmup,
+                               const FabTransferFlowParams *params,
+                               GError **error)
+{
+    FabComponent *from = fab_device_component(params->from);
+    Places places = {0};
+    TransferFlow *self;
+
+    if (!fab_flow_check(fabric, name, params->start, error) ||
+        !check_params(name, params, error) ||
+        !find_places(params, &places, error)) {
+        return NULL;
+    }
+    self = g_new0(TransferFlow, 1);
+    self->params = *params;
+    if (!params->via) {
+        self->params.chunk_bytes = params->size_bytes;
+        self->params.buffers = 1;
+    }
+    self->doorbell = places.doorbell;
+    self->write_buffers = places.write;
+    self->read_buffers = places.read;
+    fab_flow_init(&self->flow, fabric, &transfer_ops, name, warmup,
+                  params->start);
+    self->control = dma_of(self, FAB_TLP_MRD, places.control,
+                           params->control_bytes, control_done);
+    self->write = dma_of(self, FAB_TLP_MWR, places.write, params->size_bytes,
+                         write_done);
+    self->flag =
+        dma_of(self, FAB_TLP_MWR, places.write, WORD_BYTES, flag_done);
+    self->probe =
+        dma_of(self, FAB_TLP_MRD, places.read, WORD_BYTES, probe_done);
+    self->read = dma_of(self, FAB_TLP_MRD, places.read, WORD_BYTES, read_done);
+    self->doorbell_watch =
+        fab_device_watch(params->from, from->bars[DOORBELL_BAR].addr,
+                         WORD_BYTES, doorbell_seen, self);
+    if (params->via) {
+        self->flag_watch = fab_root_watch(params->via, places.flag, WORD_BYTES,
+                                          flag_visible, self);
+    }
+    return &self->flow;
+}
