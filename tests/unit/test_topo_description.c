@@ -220,6 +220,7 @@ START_TEST(columns_and_tolerances_are_read)
         "    - {name: bw, from: flow.f.bandwidth, scale: 1.024e9, digits: 3}\n"
         "    - {name: lat, from: flow.f.latency.p99}\n"
         "    - {name: q, from: element.a.gpu0.queue.max}\n"
+        "    - {name: h, from: element.a.iotlb_hits}\n"
         "compare: {tolerance: {bw: 0.1%, lat: 3%}}\n"
         "plot: {x: seed, y: bw, curves: q, x_scale: log2}\n",
         NULL);
@@ -227,6 +228,7 @@ START_TEST(columns_and_tolerances_are_read)
     const TopoColumn *bw = g_ptr_array_index(d->columns, 1);
     const TopoColumn *lat = g_ptr_array_index(d->columns, 2);
     const TopoColumn *q = g_ptr_array_index(d->columns, 3);
+    const TopoColumn *h = g_ptr_array_index(d->columns, 4);
 
     ck_assert(seed->is_key && !bw->is_key);
     ck_assert_int_eq(bw->scale_num, 1024000000);
@@ -238,6 +240,8 @@ START_TEST(columns_and_tolerances_are_read)
     ck_assert_int_eq(lat->statistic, TOPO_STATISTIC_P99);
     ck_assert_str_eq(q->source_name, "a.gpu0");
     ck_assert_str_eq(q->metric, "queue");
+    ck_assert_str_eq(h->source_name, "a");
+    ck_assert_str_eq(h->metric, "iotlb_hits");
     ck_assert_int_eq(q->statistic, TOPO_STATISTIC_MAX);
     ck_assert_int_eq(bw->tolerance_num * 1000, bw->tolerance_den);
     ck_assert_int_eq(lat->tolerance_num * 100, lat->tolerance_den * 3);

@@ -198,7 +198,7 @@ typedef enum TopoSourceKind {
     TOPO_SOURCE_AXIS,    /* value of the axis `name` */
     TOPO_SOURCE_FLOW,    /* a metric of the flow `name` */
     TOPO_SOURCE_FABRIC,  /* a metric of the fabric as a whole */
-    TOPO_SOURCE_ELEMENT, /* a metric of the element `name` ("host.dev") */
+    TOPO_SOURCE_ELEMENT, /* of the element `name`, "host" or "host.dev" */
 } TopoSourceKind;
 
 typedef enum TopoStatistic {
