@@ -5,7 +5,8 @@
 
 #include "topo_part_priv.h"
 
-#define BAR_REGISTERS 6
+#define BAR_REGISTERS  6
+#define ROOT_PORTS_MAX 63 /* as many ports of a switch or cables of an NTB */
 
 struct TopoPart {
     char *name;
@@ -217,6 +218,14 @@ static void read_root_ports(Maker *maker)
                         topo_part_place(maker->part, "root_ports"),
                         "a CPU needs a root port; write for example "
                         "[{name: rp0, speed: 8.0GT/s, width: x16}]");
+    }
+    if (items->len > ROOT_PORTS_MAX) {
+        topo_errors_add(maker->errors,
+                        topo_part_place(maker->part, "root_ports"),
+                        "a CPU has at most %d root ports, not %u; use "
+                        "switches to have more ports",
+                        ROOT_PORTS_MAX, items->len);
+        return;
     }
     for (i = 0; i < items->len; i++) {
         const TopoNode *item = g_ptr_array_index(items, i);

@@ -127,7 +127,7 @@ static const TopoKey switch_keys[] = {
     LINK,
     MAY("downstream_width", WIDTH, NULL, NULL, NULL, 0,
         "widest link of a downstream port; without it `width`"),
-    NEEDS("ports", INT, "1", "255", 0, "downstream ports"),
+    NEEDS("ports", INT, "1", "63", 0, "downstream ports"),
     NEEDS("latency", TIME, "0ps", "1ms", 0, "from port to port"),
     WORD("mode", "cut-through", "cut-through|store-and-forward",
          "whether a TLP leaves before its end has come in"),
@@ -142,7 +142,7 @@ static const TopoKey switch_keys[] = {
 
 static const TopoKey ntb_keys[] = {
     LINK,
-    NEEDS("cable.ports", INT, "1", "64", 0, "cables it takes"),
+    NEEDS("cable.ports", INT, "1", "63", 0, "cables it takes"),
     NEEDS("cable.speed", SPEED, NULL, NULL, 0, "fastest link over a cable"),
     NEEDS("cable.width", WIDTH, NULL, NULL, 0, "widest link over a cable"),
     NEEDS("latency", TIME, "0ps", "1ms", 0,
