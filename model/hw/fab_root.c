@@ -307,7 +307,7 @@ static void completion_receive(FabRoot *root, FabPort *ingress, FabTlp *tlp)
         if (port->peer && bus >= port->bridge.secondary &&
             bus <= port->bridge.subordinate) {
             tlp->ready_at = tlp->tail_at + root->params.transit;
-            fab_port_send(port, ingress->index, tlp);
+            fab_root_forward_give(root, ingress->index, i, tlp);
             return;
         }
     }

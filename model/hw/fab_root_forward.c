@@ -145,37 +145,56 @@ static void note_tag_wait(FabRoot *root)
     }
 }
 
+/* Can a piece of the first of @forward's others be sent? If a tag is what it
+ * lacks, notes that. */
+static bool other_can_go(FabRoot *root, RootForward *forward, unsigned from,
+                         const FabPort *port)
+{
+    if (root->free_tag == NO_TAG) {
+        forward->no_tag = true;
+        note_tag_wait(root);
+        return false;
+    }
+    return fab_port_queued(port, from, FAB_CLASS_NP) <
+           root->forward_queue[port->index];
+}
+
+/* What came first goes first, but posted requests pass reads that cannot go
+ * (PCIe 5.0 table 2-40, A3). */
 void fab_root_forward_advance(FabRoot *root, unsigned from, unsigned to)
 {
     RootForward *forward = &root->forward[from * root->ports + to];
     FabPort *port = root->component.ports[to];
 
-    while (forward->posted.head || forward->others.head) {
+    for (;;) {
         const FabTlp *posted = forward->posted.head;
         const FabTlp *other = forward->others.head;
+        const FabTlp *cpl = forward->completions.head;
 
-        /* The older one; but a posted one passes a read without a tag. */
-        if (other && (!posted || other->order < posted->order)) {
-            if (root->free_tag == NO_TAG) {
-                forward->no_tag = true;
-                note_tag_wait(root);
-                other = NULL;
-            }
-        } else {
-            other = NULL;
-        }
-        if (!other && !posted) {
-            return;
-        }
-        if (fab_port_queued(port, from, other ? FAB_CLASS_NP : FAB_CLASS_P) >=
-            root->forward_queue[to]) {
-            return;
-        }
-        if (other) {
+        if (cpl && (!posted || cpl->order < posted->order)) {
+            fab_port_send(port, from, fab_fifo_pop(&forward->completions));
+        } else if (other && (!posted || other->order < posted->order) &&
+                   other_can_go(root, forward, from, port)) {
             read_send(root, forward, from, port);
-        } else {
+        } else if (posted && fab_port_queued(port, from, FAB_CLASS_P) <
+                                 root->forward_queue[to]) {
             posted_send(root, forward, from, port);
+        } else {
+            return;
         }
+    }
+}
+
+void fab_root_forward_give(FabRoot *root, unsigned from, unsigned to,
+                           FabTlp *cpl)
+{
+    RootForward *forward = &root->forward[from * root->ports + to];
+
+    if (forward->posted.head) { /* which it must not pass (D2) */
+        cpl->order = forward->order++;
+        fab_fifo_push(&forward->completions, cpl);
+    } else {
+        fab_port_send(root->component.ports[to], from, cpl);
     }
 }
 
@@ -224,39 +243,68 @@ static void tag_free(FabRoot *root, uint16_t number)
     }
 }
 
-/* Gives the requester what has come back, up to the first gap. */
-static void read_return(FabRoot *root, ForwardedRead *read, const FabTlp *last,
-                        unsigned source)
+static FabTlp *completion_new(FabRoot *root, const ForwardedRead *read,
+                              const FabTlp *last, FabStatus status)
+{
+    FabTlp *cpl =
+        fab_tlp_new(root->component.fabric,
+                    status == FAB_STATUS_SC ? FAB_TLP_CPLD : FAB_TLP_CPL);
+
+    cpl->addr = read->addr + read->returned_bytes;
+    cpl->requester_id = read->requester_id;
+    cpl->completer_id = root->component.bdf;
+    cpl->tag = read->tag;
+    cpl->attr = read->attr;
+    cpl->ecrc = read->ecrc;
+    cpl->flow = read->flow;
+    cpl->hops = last->hops;
+    cpl->status = status;
+    cpl->request_bytes = read->request_bytes - read->returned_bytes;
+    cpl->ready_at = last->tail_at + root->params.transit;
+    return cpl;
+}
+
+/* Gives the requester the next piece, in completions of at most
+ * Max_Payload_Size that end on Read Completion Boundaries. */
+static void piece_return(FabRoot *root, ForwardedRead *read, uint32_t bytes,
+                         const FabTlp *last, unsigned from)
 {
     FabPort *port = root->component.ports[read->ingress];
 
+    while (bytes > 0) {
+        FabTlp *cpl = completion_new(root, read, last, FAB_STATUS_SC);
+        FabBusAddr end = cpl->addr + bytes;
+
+        if (bytes > port->mps_bytes) {
+            end = (cpl->addr + port->mps_bytes) &
+                  ~(FabBusAddr)(root->params.rcb_bytes - 1);
+        }
+        cpl->payload_bytes = end - cpl->addr;
+        read->returned_bytes += cpl->payload_bytes;
+        bytes -= cpl->payload_bytes;
+        fab_root_forward_give(root, from, read->ingress, cpl);
+    }
+}
+
+/* Gives the requester what has come back, up to the first gap. */
+static void read_return(FabRoot *root, ForwardedRead *read, const FabTlp *last,
+                        unsigned from)
+{
     while (read->pieces_returned < read->pieces &&
            read->piece[read->pieces_returned].back) {
         unsigned i = read->pieces_returned++;
-        bool ok = read->piece[i].status == FAB_STATUS_SC;
-        FabTlp *cpl;
+        FabStatus status = read->piece[i].status;
 
         if (read->failed) {
             continue;
         }
-        cpl = fab_tlp_new(root->component.fabric,
-                          ok ? FAB_TLP_CPLD : FAB_TLP_CPL);
-        cpl->addr = read->addr + read->returned_bytes;
-        cpl->requester_id = read->requester_id;
-        cpl->completer_id = root->component.bdf;
-        cpl->tag = read->tag;
-        cpl->attr = read->attr;
-        cpl->ecrc = read->ecrc;
-        cpl->flow = read->flow;
-        cpl->hops = last->hops;
-        cpl->status = read->piece[i].status;
-        cpl->payload_bytes = ok ? read->piece[i].bytes : 0;
-        cpl->request_bytes = read->request_bytes - read->returned_bytes;
-        cpl->data = last->data;
-        cpl->ready_at = last->tail_at + root->params.transit;
-        read->returned_bytes += read->piece[i].bytes;
-        read->failed = !ok;
-        fab_port_send(port, source, cpl);
+        if (status == FAB_STATUS_SC) {
+            piece_return(root, read, read->piece[i].bytes, last, from);
+        } else {
+            read->failed = true;
+            fab_root_forward_give(root, from, read->ingress,
+                                  completion_new(root, read, last, status));
+        }
     }
 }
 
@@ -321,6 +369,9 @@ void fab_root_forward_free(FabRoot *root)
         }
         while (root->forward[i].others.head) {
             fab_tlp_free(fabric, fab_fifo_pop(&root->forward[i].others));
+        }
+        while (root->forward[i].completions.head) {
+            fab_tlp_free(fabric, fab_fifo_pop(&root->forward[i].completions));
         }
     }
     if (root->read_slabs) {

@@ -26,6 +26,7 @@ typedef struct RootIngress {
 /* The path from one root port to another. */
 typedef struct RootForward {
     FabFifo posted, others;
+    FabFifo completions; /* those behind a posted request */
     uint64_t order;      /* numbers what is dispatched to it */
     uint32_t posted_sent; /* bytes of the first already sent on */
     uint32_t other_sent;
@@ -157,6 +158,9 @@ void fab_root_forward_free(FabRoot *root);
 void fab_root_forward_request(FabRoot *root, FabPort *from, FabPort *to,
                               FabTlp *tlp);
 void fab_root_forward_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp);
+/* Sends @cpl on to a requester, behind the posted requests of this path. */
+void fab_root_forward_give(FabRoot *root, unsigned from, unsigned to,
+                           FabTlp *cpl);
 void fab_root_forward_advance(FabRoot *root, unsigned from, unsigned to);
 
 /* fab_root_core.c */
