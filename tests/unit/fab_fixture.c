@@ -460,6 +460,33 @@ void fix_reply(FixEnd *end, const FabTlp *request, FabStatus status,
     }
 }
 
+void fix_send_read(FixEnd *end, FabBusAddr addr, uint32_t bytes, uint16_t tag)
+{
+    FabTlp *tlp = fix_tlp(end, FAB_TLP_MRD, addr, bytes);
+
+    tlp->tag = tag;
+    fix_send(end, tlp);
+}
+
+void fix_host_init(FixHost *host, Fix *fix, const FabRootParams *params,
+                   const FabPortParams *port)
+{
+    FixEnd **ends[] = {&host->dev, &host->far, &host->third};
+    static const char *const names[] = {"h.dev", "h.far", "h.third"};
+
+    host->fix = fix;
+    host->root = fab_root_new(fix->fabric, "h", params);
+    for (unsigned i = 0; i < 3; i++) {
+        fab_root_add_port(host->root, names[i] + 2, port);
+        *ends[i] = fix_end_new(fix, names[i], port, MIB(1), MIB(16));
+        fix_connect(fix, fab_root_component(host->root), i,
+                    &(*ends[i])->component, 0, 0, 0, 0);
+        (*ends[i])->logs = true;
+        (*ends[i])->user = host;
+    }
+    fix_realize(fix);
+}
+
 int fix_main(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);

@@ -126,6 +126,21 @@ static inline FabBusAddr fix_bar(const FixEnd *end, unsigned bar)
     return end->component.bars[bar].addr;
 }
 
+void fix_send_read(FixEnd *end, FabBusAddr addr, uint32_t bytes, uint16_t tag);
+
+/* A root with an end below each of three ports, which keep logs. */
+typedef struct FixHost {
+    Fix *fix;
+    FabRoot *root;
+    FixEnd *dev;
+    FixEnd *far;
+    FixEnd *third;
+} FixHost;
+
+/* Makes and realizes @host; the ends' user data is @host. */
+void fix_host_init(FixHost *host, Fix *fix, const FabRootParams *params,
+                   const FabPortParams *port);
+
 /* Runs the tests of @suite (taken) as TAP; returns main()'s result. */
 int fix_main(Suite *suite);
 

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariants between root ports: reads and writes leave in pieces that end at
+ * multiples of the split; no more pieces of reads are outstanding than the
+ * root has; what comes back reaches the requester whole, in order of address,
+ * in completions that fit, or as one error; and the ordering rules hold.
+ */
+#include "fab_fixture.h"
+
+#include "sim_random.h"
+
+/* What the far side does with reads. */
+typedef struct Side {
+    FixHost host; /* first: the ends' user data */
+    SimTime delay;
+    bool shuffled;    /* answers come in random order */
+    SimRandom random;
+    FabBusAddr fails; /* an address: a read of it is answered with UR */
+    unsigned waiting, most;
+} Side;
+
+typedef struct Reply {
+    FixEnd *end;
+    FabTlp request;
+    FabStatus status;
+} Reply;
+
+static void reply_now(void *data)
+{
+    Reply *reply = data;
+    Side *side = reply->end->user;
+
+    side->waiting--;
+    fix_reply(reply->end, &reply->request, reply->status, 64);
+    g_free(reply);
+}
+
+static void far_got(FixEnd *end, const FabTlp *tlp)
+{
+    Side *side = end->user;
+    SimTime delay = side->delay;
+    Reply *reply;
+
+    if (tlp->cls != FAB_CLASS_NP) {
+        return;
+    }
+    side->waiting++;
+    side->most = MAX(side->most, side->waiting);
+    reply = g_new(Reply, 1);
+    *reply = (Reply){end, *tlp, FAB_STATUS_SC};
+    if (side->fails && tlp->addr <= side->fails &&
+        side->fails < tlp->addr + tlp->request_bytes) {
+        reply->status = FAB_STATUS_UR;
+    }
+    if (side->shuffled) {
+        delay = 1 + sim_random_below(&side->random, 2 * side->delay);
+    }
+    fix_at(end->fix, fix_now(end->fix) + delay, reply_now, reply);
+}
+
+static void side_init(Side *side, Fix *fix, const FabRootParams *params)
+{
+    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+
+    memset(side, 0, sizeof(*side));
+    side->delay = 500 * SIM_NS;
+    sim_random_init(&side->random, 1, "side");
+    fix_host_init(&side->host, fix, params, &port);
+    side->host.far->got = far_got;
+    side->host.third->got = far_got;
+}
+
+static FabRootParams split_params(void)
+{
+    FabRootParams params = fix_root();
+
+    params.read_split_bytes = 64;
+    params.write_split_bytes = 64;
+    return params;
+}
+
+/* The requests in @end's log cover [@addr, +@bytes) in pieces that end at
+ * multiples of @split. */
+static void check_pieces(FixEnd *end, FabBusAddr addr, uint32_t bytes,
+                         uint32_t split)
+{
+    FabBusAddr at = addr;
+
+    for (unsigned i = 0; i < end->log->len; i++) {
+        const FabTlp *tlp = &fix_log(end, i)->tlp;
+        uint32_t size = MAX(tlp->payload_bytes, tlp->request_bytes);
+        FabBusAddr stop = MIN((at / split + 1) * split, addr + bytes);
+
+        ck_assert_uint_eq(tlp->addr, at);
+        ck_assert_uint_eq(tlp->requester_id, 0);
+        ck_assert_uint_eq(size, stop - at);
+        at = stop;
+    }
+    ck_assert_uint_eq(at, addr + bytes);
+}
+
+/* @end's log is the answer to one read, in order. */
+static void check_answer(FixEnd *end, FabBusAddr addr, uint32_t bytes,
+                         uint16_t tag, uint32_t mps)
+{
+    uint32_t done = 0;
+
+    for (unsigned i = 0; i < end->log->len; i++) {
+        const FabTlp *cpl = &fix_log(end, i)->tlp;
+
+        ck_assert_uint_eq(cpl->type, FAB_TLP_CPLD);
+        ck_assert_uint_eq(cpl->tag, tag);
+        ck_assert_uint_eq(cpl->requester_id, end->component.bdf);
+        ck_assert_uint_eq(cpl->addr, addr + done);
+        ck_assert_uint_eq(cpl->request_bytes, bytes - done);
+        ck_assert_uint_le(cpl->payload_bytes, mps);
+        done += cpl->payload_bytes;
+        ck_assert(done == bytes || (addr + done) % 64 == 0);
+    }
+    ck_assert_uint_eq(done, bytes);
+}
+
+START_TEST(reads_leave_in_pieces)
+{
+    static const struct {
+        uint32_t split, offset, bytes, pieces;
+    } cases[] = {
+        {64, 0, 256, 4},    {64, 0, 64, 1},    {64, 1, 256, 5},
+        {64, 63, 2, 2},     {64, 32, 64, 2},   {64, 60, 4, 1},
+        {64, 100, 1, 1},    {64, 0, 4096, 64}, {64, 5, 4091, 64},
+        {128, 0, 256, 2},   {128, 1, 256, 3},  {256, 0, 4096, 16},
+        {4096, 0, 4096, 1}, {4096, 7, 700, 1},
+    };
+
+    for (unsigned i = 0; i < 2 * G_N_ELEMENTS(cases); i++) {
+        g_autoptr(Fix) fix = fix_new();
+        FabRootParams params = split_params();
+        uint32_t bytes = cases[i / 2].bytes;
+        FabBusAddr addr;
+        Side side;
+
+        /* Few enough to have to wait, too. */
+        params.forwarded_reads = i % 2 ? 3 : 64;
+        params.read_split_bytes = cases[i / 2].split;
+        side_init(&side, fix, &params);
+        addr = fix_bar(side.host.far, 0) + 8192 + cases[i / 2].offset;
+        fix_send_read(side.host.dev, addr, bytes, 77);
+        fix_run(fix);
+        ck_assert_uint_eq(side.host.far->log->len, cases[i / 2].pieces);
+        check_pieces(side.host.far, addr, bytes, cases[i / 2].split);
+        check_answer(side.host.dev, addr, bytes, 77, 256);
+        ck_assert_uint_eq(fab_root_counters(side.host.root)->forwarded_reads,
+                          cases[i / 2].pieces);
+        fix_assert_drained(fix);
+    }
+}
+END_TEST
+
+START_TEST(unsplit_reads_leave_as_they_came)
+{
+    static const uint32_t sizes[] = {1, 64, 256, 257, 512, 1000, 4096};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        g_autoptr(Fix) fix = fix_new();
+        FabRootParams params = split_params();
+        FabBusAddr addr;
+        Side side;
+
+        params.read_split_bytes = 0;
+        side_init(&side, fix, &params);
+        addr = fix_bar(side.host.far, 0) + (sizes[i] < 4000 ? 12 : 0);
+        fix_send_read(side.host.dev, addr, sizes[i], 78);
+        fix_run(fix);
+        ck_assert_uint_eq(side.host.far->log->len, 1);
+        ck_assert_uint_eq(fix_log(side.host.far, 0)->tlp.request_bytes,
+                          sizes[i]);
+        /* The answer comes in completions that fit Max_Payload_Size. */
+        check_answer(side.host.dev, addr, sizes[i], 78, 256);
+        fix_assert_drained(fix);
+    }
+}
+END_TEST
+
+START_TEST(writes_leave_in_pieces)
+{
+    static const struct {
+        uint32_t split, offset, bytes, pieces;
+    } cases[] = {
+        {64, 0, 256, 4}, {64, 1, 256, 5}, {64, 63, 2, 2},   {64, 7, 50, 1},
+        {128, 0, 256, 2}, {0, 0, 256, 1}, {0, 3, 200, 1},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(Fix) fix = fix_new();
+        FabRootParams params = split_params();
+        FabBusAddr addr;
+        Side side;
+
+        params.write_split_bytes = cases[i].split;
+        side_init(&side, fix, &params);
+        addr = fix_bar(side.host.far, 2) + 4096 + cases[i].offset;
+        fix_send(side.host.dev,
+                 fix_tlp(side.host.dev, FAB_TLP_MWR, addr, cases[i].bytes));
+        fix_run(fix);
+        ck_assert_uint_eq(side.host.far->log->len, cases[i].pieces);
+        check_pieces(side.host.far, addr, cases[i].bytes,
+                     cases[i].split ? cases[i].split : 4096);
+        fix_assert_drained(fix);
+    }
+}
+END_TEST
+
+/* Many reads at once, answers in random order: each requester sees its own,
+ * in order. */
+START_TEST(answers_return_in_order)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabRootParams params = split_params();
+    uint32_t done[256] = {0};
+    FabBusAddr bar;
+    Side side;
+
+    params.forwarded_reads = 20;
+    side_init(&side, fix, &params);
+    side.shuffled = true;
+    bar = fix_bar(side.host.far, 0);
+    for (unsigned tag = 0; tag < 256; tag++) {
+        fix_send_read(side.host.dev, bar + 1024 * tag + tag, 256, tag);
+    }
+    fix_run(fix);
+    ck_assert_uint_eq(side.most, 20);
+    for (unsigned i = 0; i < side.host.dev->log->len; i++) {
+        const FabTlp *cpl = &fix_log(side.host.dev, i)->tlp;
+
+        ck_assert_uint_lt(cpl->tag, 256);
+        ck_assert_uint_eq(cpl->addr,
+                          bar + 1025 * cpl->tag + done[cpl->tag]);
+        ck_assert_uint_eq(cpl->request_bytes, 256 - done[cpl->tag]);
+        done[cpl->tag] += cpl->payload_bytes;
+    }
+    for (unsigned tag = 0; tag < 256; tag++) {
+        ck_assert_uint_eq(done[tag], 256);
+    }
+    fix_assert_drained(fix);
+}
+END_TEST
+
+/* One piece fails: what came before it arrives, then one completion says UR. */
+START_TEST(errors_of_the_far_side_come_back)
+{
+    for (unsigned piece = 0; piece < 4; piece++) {
+        g_autoptr(Fix) fix = fix_new();
+        FabRootParams params = split_params();
+        FabBusAddr addr;
+        GArray *log;
+        Side side;
+
+        side_init(&side, fix, &params);
+        side.shuffled = true;
+        addr = fix_bar(side.host.far, 0);
+        side.fails = addr + 64 * piece + 5;
+        fix_send_read(side.host.dev, addr, 256, 9);
+        fix_run(fix);
+        log = side.host.dev->log;
+        ck_assert_uint_eq(log->len, piece + 1);
+        for (unsigned i = 0; i <= piece; i++) {
+            const FabTlp *cpl = &fix_log(side.host.dev, i)->tlp;
+
+            ck_assert_uint_eq(cpl->status,
+                              i < piece ? FAB_STATUS_SC : FAB_STATUS_UR);
+            ck_assert_uint_eq(cpl->payload_bytes, i < piece ? 64 : 0);
+            ck_assert_uint_eq(cpl->tag, 9);
+        }
+        /* The tags are free again. */
+        side.fails = 0;
+        g_array_set_size(log, 0);
+        fix_send_read(side.host.dev, addr, 4096, 10);
+        fix_run(fix);
+        check_answer(side.host.dev, addr, 4096, 10, 256);
+        fix_assert_drained(fix);
+    }
+}
+END_TEST
+
+static FabTlp *read_far(FixEnd *end)
+{
+    Side *side = end->user;
+
+    return fix_tlp(end, FAB_TLP_MRD,
+                   fix_bar(side->host.far, 2) + 256 * (end->made % 64), 256);
+}
+
+/*
+ * Throughput of reads between root ports: so many pieces of 64 bytes a round
+ * trip, of a request of 20 bytes and a completion of 84 at 126.03 Gb/s, and
+ * what the far side takes. The transit does not count: whoever waits for a
+ * piece to come back has come through the root meanwhile.
+ */
+START_TEST(throughput_is_pieces_by_round_trip)
+{
+    static const unsigned pieces[] = {1, 4, 26, 44};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(pieces); i++) {
+        g_autoptr(Fix) fix = fix_new();
+        FabRootParams params = split_params();
+        SimTime window = 500 * SIM_US;
+        double byte = 8e12 / (7.877e9 * 16);
+        double trip, want;
+        Side side;
+
+        params.forwarded_reads = pieces[i];
+        params.transit = 90 * SIM_NS;
+        side_init(&side, fix, &params);
+        side.delay = 1200 * SIM_NS;
+        side.host.dev->make = read_far;
+        side.host.dev->backlog = 2;
+        fix_end_start(side.host.dev, 2);
+        trip = 20 * byte + 1200 * SIM_NS + 84 * byte;
+        want = pieces[i] * 64 * window / trip;
+        fix_run_until(fix, window);
+        fix_assert_near(side.host.dev->received_bytes, want, 0.02);
+        ck_assert_uint_eq(side.most, pieces[i]);
+        side.host.dev->make = NULL;
+        fix_run(fix);
+        fix_assert_drained(fix);
+    }
+}
+END_TEST
+
+/* Two requesters share the pieces of the whole root fairly. */
+START_TEST(pieces_are_of_the_whole_root)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabRootParams params = split_params();
+    Side side;
+
+    params.forwarded_reads = 8;
+    side_init(&side, fix, &params);
+    side.host.dev->make = read_far;
+    side.host.third->make = read_far;
+    side.host.third->got = NULL;
+    fix_end_start(side.host.dev, 2);
+    fix_end_start(side.host.third, 2);
+    fix_run_until(fix, 200 * SIM_US);
+    ck_assert_uint_eq(side.most, 8);
+    ck_assert_uint_gt(side.host.dev->received_bytes, 50000);
+    fix_assert_near(side.host.dev->received_bytes,
+                    (double)side.host.third->received_bytes, 0.02);
+}
+END_TEST
+
+/* ---- Ordering -------------------------------------------------------- */
+
+static SimTime hold_long(FixEnd *end, const FabTlp *tlp)
+{
+    return tlp->cls == FAB_CLASS_NP ? 50 * SIM_US : 0;
+}
+
+/* Reads that cannot go, for want of tags or of the far side's credits, do not
+ * hold up writes (table 2-40, A3). _i: 0 tags, 1 credits. */
+START_TEST(writes_pass_blocked_reads)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabRootParams params = split_params();
+    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+    unsigned writes = 0;
+    Side side = {.delay = 50 * SIM_US};
+
+    port.credits.header[FAB_CLASS_NP] = 4;
+    params.forwarded_reads = _i ? 256 : 2;
+    fix_host_init(&side.host, fix, &params, &port);
+    side.host.far->got = far_got;
+    if (_i) {
+        side.host.far->hold = hold_long;
+        side.delay = 10;
+    }
+    /* Four reads of 16 pieces: more than tags, credits and queues hold. */
+    for (unsigned i = 0; i < 4; i++) {
+        fix_send_read(side.host.dev, fix_bar(side.host.far, 0), 1024, i);
+    }
+    for (unsigned i = 0; i < 20; i++) {
+        fix_send(side.host.dev, fix_tlp(side.host.dev, FAB_TLP_MWR,
+                                        fix_bar(side.host.far, 0), 64));
+    }
+    fix_run_until(fix, 40 * SIM_US);
+    for (unsigned i = 0; i < side.host.far->log->len; i++) {
+        writes += fix_log(side.host.far, i)->tlp.type == FAB_TLP_MWR;
+    }
+    ck_assert_uint_eq(writes, 20);
+    fix_run(fix);
+    fix_assert_drained(fix);
+}
+END_TEST
+
+static SimTime hold_posted(FixEnd *end, const FabTlp *tlp)
+{
+    return tlp->cls == FAB_CLASS_P ? 2 * SIM_US : 0;
+}
+
+/* Neither reads nor completions pass writes on their way through the root
+ * (table 2-40, B2 and D2), though the far side is slow to take the writes. */
+START_TEST(nothing_passes_writes)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabRootParams params = split_params();
+    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+    uint64_t last = 0;
+    Side side = {.delay = 10};
+    FixEnd *dev, *far;
+
+    port.credits.header[FAB_CLASS_P] = 2;
+    fix_host_init(&side.host, fix, &params, &port);
+    dev = side.host.dev;
+    far = side.host.far;
+    far->hold = hold_posted;
+    far->got = far_got;
+    /* The far side has asked for something, to be answered by and by. */
+    for (unsigned i = 0; i < 8; i++) {
+        fix_send_read(far, fix_bar(dev, 0), 64, 100 + i);
+    }
+    fix_run(fix);
+    ck_assert_uint_eq(dev->log->len, 8);
+    for (unsigned i = 0; i < 8; i++) {
+        FabTlp *tlp;
+
+        for (unsigned j = 0; j < 4; j++) {
+            tlp = fix_tlp(dev, FAB_TLP_MWR, fix_bar(far, 0), 256);
+            fix_send(dev, tlp);
+        }
+        if (_i) {
+            fix_send_read(dev, fix_bar(far, 0) + 64 * i, 64, i);
+        } else {
+            fix_reply(dev, &fix_log(dev, i)->tlp, FAB_STATUS_SC, 64);
+        }
+    }
+    fix_run(fix);
+    /* 4 x 4 pieces of writes go before each of the others. */
+    for (unsigned i = 0, others = 0; i < far->log->len; i++) {
+        if (fix_log(far, i)->tlp.cls == FAB_CLASS_P) {
+            last++;
+        } else {
+            others++;
+            ck_assert_uint_ge(last, 16 * others);
+        }
+    }
+    ck_assert_uint_eq(last, 128);
+    fix_assert_drained(fix);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fab_forward");
+    TCase *tcase = tcase_create("forward");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, reads_leave_in_pieces);
+    tcase_add_test(tcase, unsplit_reads_leave_as_they_came);
+    tcase_add_test(tcase, writes_leave_in_pieces);
+    tcase_add_test(tcase, answers_return_in_order);
+    tcase_add_test(tcase, errors_of_the_far_side_come_back);
+    tcase_add_test(tcase, throughput_is_pieces_by_round_trip);
+    tcase_add_test(tcase, pieces_are_of_the_whole_root);
+    tcase_add_loop_test(tcase, writes_pass_blocked_reads, 0, 2);
+    tcase_add_loop_test(tcase, nothing_passes_writes, 0, 2);
+    suite_add_tcase(suite, tcase);
+    return fix_main(suite);
+}

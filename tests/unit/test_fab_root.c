@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariants of a root: completions of memory reads end on Read Completion
+ * Boundaries and say what is left; no more reads are served at once than it can
+ * do; and reads and writes get the memory's bandwidth.
+ */
+#include "fab_fixture.h"
+
+#include "sim_random.h"
+
+/* ---- Memory ---------------------------------------------------------- */
+
+/* The completions in @end's log are those of one read, in order. */
+static void check_completions(FixEnd *end, FabBusAddr addr, uint32_t bytes,
+                              uint16_t tag, uint32_t rcb, uint32_t most)
+{
+    uint32_t done = 0;
+
+    for (unsigned i = 0; i < end->log->len; i++) {
+        const FabTlp *cpl = &fix_log(end, i)->tlp;
+        bool last = i + 1 == end->log->len;
+
+        ck_assert_uint_eq(cpl->type, FAB_TLP_CPLD);
+        ck_assert_uint_eq(cpl->tag, tag);
+        ck_assert_uint_eq(cpl->requester_id, end->component.bdf);
+        ck_assert_uint_eq(cpl->request_bytes, bytes - done);
+        ck_assert_uint_eq(cpl->addr, addr + done);
+        ck_assert_uint_ge(cpl->payload_bytes, 1);
+        ck_assert_uint_le(cpl->payload_bytes, most);
+        done += cpl->payload_bytes;
+        ck_assert_msg(last || (addr + done) % rcb == 0,
+                      "%u bytes at 0x%lx: completion %u ends at 0x%lx", bytes,
+                      (unsigned long)addr, i, (unsigned long)(addr + done));
+    }
+    ck_assert_uint_eq(done, bytes);
+}
+
+static void split_all(uint32_t rcb, uint32_t completion_bytes, uint32_t mps)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabRootParams params = fix_root();
+    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+    SimRandom random;
+    FixHost host;
+
+    sim_random_init(&random, rcb, "split");
+    params.rcb_bytes = rcb;
+    params.completion_bytes = completion_bytes;
+    port.mps_bytes = mps;
+    fix_host_init(&host, fix, &params, &port);
+    for (uint32_t offset = 0; offset < 128; offset++) {
+        for (unsigned i = 0; i < 24; i++) {
+            static const uint32_t edges[] = {1,   63,  64,  65,  127,
+                                             128, 129, 512, 1024};
+            uint32_t bytes = i < G_N_ELEMENTS(edges)
+                                 ? edges[i]
+                                 : 1 + sim_random_below(&random, 1024);
+            FabBusAddr addr = GIB(4) + offset;
+            uint16_t tag = sim_random_below(&random, 1024);
+
+            fix_send_read(host.dev, addr, bytes, tag);
+            fix_run(fix);
+            check_completions(host.dev, addr, bytes, tag, rcb,
+                              MIN(MAX(completion_bytes, rcb), mps));
+            g_array_set_size(host.dev->log, 0);
+        }
+    }
+    fix_assert_drained(fix);
+}
+
+START_TEST(memory_reads_are_completed_on_boundaries)
+{
+    split_all(64, 64, 256);
+    split_all(64, 256, 256);
+    split_all(64, 256, 128);
+    split_all(128, 64, 256);
+    split_all(128, 256, 256);
+    split_all(128, 512, 512);
+}
+END_TEST
+
+/* As large completions as may be: an aligned read takes no more than it must. */
+START_TEST(aligned_reads_take_no_more_completions_than_they_must)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabRootParams params = fix_root();
+    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+    FixHost host;
+
+    fix_host_init(&host, fix, &params, &port);
+    fix_send_read(host.dev, GIB(4), 1024, 1);
+    fix_run(fix);
+    ck_assert_uint_eq(host.dev->log->len, 4);
+}
+END_TEST
+
+static FabTlp *read_memory(FixEnd *end)
+{
+    return fix_tlp(end, FAB_TLP_MRD, GIB(4) + 64 * (end->made % 1024), 64);
+}
+
+/* Reads of 64 bytes at 500 ns each, so many at a time; _i: from one port or
+ * from two. */
+START_TEST(memory_serves_so_many_reads_at_once)
+{
+    static const uint32_t reads[] = {1, 2, 5, 16};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(reads); i++) {
+        g_autoptr(Fix) fix = fix_new();
+        FabRootParams params = fix_root();
+        FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+        SimTime window = 500 * SIM_US;
+        double want = reads[i] * (window / (double)(500 * SIM_NS)), got;
+        FixHost host;
+
+        params.memory.latency = 500 * SIM_NS;
+        params.memory.reads = reads[i];
+        fix_host_init(&host, fix, &params, &port);
+        host.dev->make = read_memory;
+        fix_end_start(host.dev, 2);
+        if (_i) {
+            host.far->make = read_memory;
+            fix_end_start(host.far, 2);
+        }
+        fix_run_until(fix, window);
+        got = host.dev->received[FAB_CLASS_CPL];
+        if (_i) {
+            fix_assert_near(got, want / 2, 0.02);
+            got += host.far->received[FAB_CLASS_CPL];
+        }
+        fix_assert_near(got, want, 0.02);
+        host.dev->make = NULL;
+        host.far->make = NULL;
+        fix_run(fix);
+        fix_assert_drained(fix);
+    }
+}
+END_TEST
+
+static FabTlp *read_or_write_memory(FixEnd *end)
+{
+    return fix_tlp(end, end->made % 2 ? FAB_TLP_MRD : FAB_TLP_MWR,
+                   GIB(4) + 64 * end->made, 64);
+}
+
+/* Reads and writes together get the memory's bandwidth and no more. */
+START_TEST(memory_bandwidth_limits)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabRootParams params = fix_root();
+    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+    FixHost host;
+    const FabRootCounters *counters;
+
+    params.memory.bandwidth_bytes_s = 2000000000;
+    params.memory.latency = 100 * SIM_NS;
+    fix_host_init(&host, fix, &params, &port);
+    host.dev->make = read_or_write_memory;
+    fix_end_start(host.dev, 4);
+    fix_run_until(fix, SIM_MS);
+    counters = fab_root_counters(host.root);
+    fix_assert_near(counters->memory_read_bytes +
+                        counters->memory_written_bytes,
+                    2e6, 0.01);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fab_root");
+    TCase *tcase = tcase_create("root");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, memory_reads_are_completed_on_boundaries);
+    tcase_add_test(tcase,
+                   aligned_reads_take_no_more_completions_than_they_must);
+    tcase_add_loop_test(tcase, memory_serves_so_many_reads_at_once, 0, 2);
+    tcase_add_test(tcase, memory_bandwidth_limits);
+    suite_add_tcase(suite, tcase);
+    return fix_main(suite);
+}
