@@ -123,6 +123,7 @@ static void memory_write(FabRoot *root, FabTlp *tlp)
     SimTime time = fab_memory_write(root->memory, now, tlp->payload_bytes);
 
     root->counters.memory_written_bytes += tlp->payload_bytes;
+    root->ingress[tlp->ingress->index].visible_at = time;
     if (fab_memory_watched_at(root->memory, tlp->addr, tlp->payload_bytes)) {
         tlp->ready_at = time;
         fab_fifo_push(&root->visible, tlp);
@@ -165,12 +166,44 @@ static void refuse(FabRoot *root, FabTlp *tlp)
     }
 }
 
+/* All that must go before completion @tlp has gone. */
+static void completion_dispatch(FabRoot *root, FabTlp *tlp)
+{
+    FabPort *ingress = tlp->ingress;
+
+    if (tlp->requester_id == ROOT_BDF) {
+        if (tlp->tag < root->params.forwarded_reads) {
+            fab_root_forward_completion(root, ingress, tlp);
+        } else {
+            fab_root_core_completion(root, tlp);
+        }
+        return;
+    }
+    /* For a device below another root port, sent up by ACS redirect. */
+    for (unsigned i = 0; i < root->ports; i++) {
+        FabPort *port = root->component.ports[i];
+        unsigned bus = FAB_BDF_BUS(tlp->requester_id);
+
+        if (port->peer && bus >= port->bridge.secondary &&
+            bus <= port->bridge.subordinate) {
+            tlp->ready_at = tlp->tail_at + root->params.transit;
+            fab_root_forward_give(root, ingress->index, i, tlp);
+            return;
+        }
+    }
+    fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR, ROOT_BDF);
+}
+
 /* @tlp has a host address, and all that must go before it has gone. */
 static void dispatch(FabRoot *root, FabTlp *tlp)
 {
     FabPort *from = tlp->ingress, *to;
     uint32_t bytes = MAX(tlp->payload_bytes, tlp->request_bytes);
 
+    if (fab_tlp_is_completion(tlp)) {
+        completion_dispatch(root, tlp);
+        return;
+    }
     if (fab_memory_contains(root->memory, tlp->addr, bytes)) {
         if (tlp->cls == FAB_CLASS_P) {
             memory_write(root, tlp);
@@ -255,14 +288,15 @@ static void translated(FabRoot *root, FabTlp *tlp)
     }
 }
 
-/* An address that reaches nothing. */
-#define FAULT_ADDR (UINT64_MAX & ~0xfffull)
+/* Page that reaches nothing. */
+#define FAULT_PAGE (UINT64_MAX & ~0xfffull)
 
 static void translate_done(void *owner, FabTlp *tlp, FabBusAddr phys,
                            bool fault)
 {
-    /* A faulting request keeps its place in the order, and is then refused. */
-    tlp->addr = fault ? FAULT_ADDR : phys;
+    /* A faulting request keeps its place in the order, and is then refused. Its
+     * place in the page stays: what it occupies depends on it. */
+    tlp->addr = fault ? FAULT_PAGE | (tlp->addr & 0xfff) : phys;
     translated(owner, tlp);
 }
 
@@ -289,29 +323,16 @@ static void request_receive(FabRoot *root, FabTlp *tlp)
     }
 }
 
-static void completion_receive(FabRoot *root, FabPort *ingress, FabTlp *tlp)
+static void completion_receive(FabRoot *root, FabTlp *tlp)
 {
-    if (tlp->requester_id == ROOT_BDF) {
-        if (tlp->tag < root->params.forwarded_reads) {
-            fab_root_forward_completion(root, ingress, tlp);
-        } else {
-            fab_root_core_completion(root, tlp);
-        }
-        return;
-    }
-    /* For a device below another root port, sent up by ACS redirect. */
-    for (unsigned i = 0; i < root->ports; i++) {
-        FabPort *port = root->component.ports[i];
-        unsigned bus = FAB_BDF_BUS(tlp->requester_id);
+    RootIngress *ingress = &root->ingress[tlp->ingress->index];
 
-        if (port->peer && bus >= port->bridge.secondary &&
-            bus <= port->bridge.subordinate) {
-            tlp->ready_at = tlp->tail_at + root->params.transit;
-            fab_root_forward_give(root, ingress->index, i, tlp);
-            return;
-        }
+    if (ingress->posted_dispatched == ingress->posted_received) {
+        completion_dispatch(root, tlp);
+    } else { /* not before the posted ones (D2) */
+        tlp->order = ingress->posted_received;
+        fab_fifo_push(&ingress->others, tlp);
     }
-    fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR, ROOT_BDF);
 }
 
 static void root_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
@@ -319,7 +340,7 @@ static void root_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
     FabRoot *root = (FabRoot *)component;
 
     if (fab_tlp_is_completion(tlp)) {
-        completion_receive(root, ingress, tlp);
+        completion_receive(root, tlp);
     } else {
         request_receive(root, tlp);
     }

@@ -307,7 +307,9 @@ void fab_root_core_completion(FabRoot *root, FabTlp *tlp)
     }
     if (fab_tlp_is_last_completion(tlp)) {
         read->status = tlp->status;
-        read->due = now + root->params.transit;
+        /* Not before what the device wrote before it answered (D2). */
+        read->due = MAX(now + root->params.transit,
+                        root->ingress[tlp->ingress->index].visible_at);
         read_schedule(root, read);
     }
     fab_port_consume(tlp, now);

@@ -18,8 +18,9 @@
 typedef struct RootIngress {
     uint64_t posted_received;   /* numbers posted requests */
     uint64_t posted_dispatched; /* those before this are dispatched */
+    SimTime visible_at; /* when the writes to memory so far are */
     FabFifo posted;  /* translated, behind one that is not; by number */
-    FabFifo others;  /* translated, behind a posted one */
+    FabFifo others;  /* translated, or completions, behind a posted one */
     FabFifo reads;   /* dispatched to memory, which is busy */
 } RootIngress;
 
