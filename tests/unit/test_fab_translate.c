@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariants of a root with its IOMMU on: translation delays, and never
+ * reorders what must stay in order; a fault is answered with UR and leaks no
+ * credit; and reads go at full rate while the IOTLB holds their pages, at the
+ * rate of the page walkers far beyond.
+ */
+#include "fab_fixture.h"
+
+#include "sim_random.h"
+
+#define WALK (280 * SIM_NS)
+
+static FabRootParams iommu_params(void)
+{
+    FabRootParams params = fix_root();
+
+    params.iommu.enabled = true;
+    params.iommu.walk = WALK;
+    return params;
+}
+
+static void host_init(FixHost *host, Fix *fix, const FabRootParams *params)
+{
+    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 64, 512);
+
+    fix_host_init(host, fix, params, &port);
+}
+
+/* Maps @bytes of memory; returns their address, and that for devices. */
+static FabBusAddr map(FixHost *host, uint64_t bytes, FabBusAddr *ret_device)
+{
+    g_autoptr(GError) error = NULL;
+    FabBusAddr addr;
+
+    ck_assert(fab_root_alloc(host->root, bytes, KIB(4), &addr));
+    fab_root_map_dma(host->root, addr, bytes, ret_device, &error);
+    ck_assert_msg(!error, "%s", error ? error->message : "");
+    return addr;
+}
+
+typedef struct Events {
+    Fix *fix;
+    char text[64]; /* what happened, a letter each */
+    unsigned count;
+    SimTime time[64];
+} Events;
+
+static void note(Events *events, char what)
+{
+    events->time[events->count] = fix_now(events->fix);
+    events->text[events->count++] = what;
+}
+
+static void written(void *owner, FabBusAddr addr, uint64_t data)
+{
+    note(owner, 'a' + data);
+}
+
+static void read_over(void *owner, FabStatus status)
+{
+    note(owner, status == FAB_STATUS_SC ? 'R' : 'U');
+}
+
+static void write_data(FixEnd *end, FabBusAddr addr, uint64_t data)
+{
+    FabTlp *tlp = fix_tlp(end, FAB_TLP_MWR, addr, 8);
+
+    tlp->data = data;
+    fix_send(end, tlp);
+}
+
+typedef struct Rig {
+    FixHost host; /* first: the ends' user data */
+    Events events;
+    FabBusAddr warm, cold; /* device addresses: in the IOTLB or not */
+} Rig;
+
+static void completed(FixEnd *end, const FabTlp *tlp)
+{
+    Rig *rig = end->user;
+
+    note(&rig->events, fab_tlp_is_completion(tlp) ? 'C' : '?');
+}
+
+static void rig_init(Rig *rig, Fix *fix)
+{
+    FabRootParams params = iommu_params();
+    FabBusAddr warm, cold;
+
+    memset(rig, 0, sizeof(*rig));
+    host_init(&rig->host, fix, &params);
+    rig->events.fix = fix;
+    warm = map(&rig->host, KIB(64), &rig->warm);
+    cold = map(&rig->host, KIB(64), &rig->cold);
+    for (unsigned i = 0; i < 4; i++) {
+        fix_send_read(rig->host.dev, rig->warm + KIB(4) * i, 64, 0);
+    }
+    fix_run(fix);
+    g_array_set_size(rig->host.dev->log, 0);
+    fab_root_watch(rig->host.root, warm, KIB(64), written, &rig->events);
+    fab_root_watch(rig->host.root, cold, KIB(64), written, &rig->events);
+    rig->host.dev->got = completed;
+}
+
+/* A read that hits does not pass a write that misses. */
+START_TEST(read_waits_for_write_that_misses)
+{
+    g_autoptr(Fix) fix = fix_new();
+    Rig rig;
+
+    rig_init(&rig, fix);
+    write_data(rig.host.dev, rig.cold, 0);
+    fix_send_read(rig.host.dev, rig.warm, 64, 1);
+    write_data(rig.host.dev, rig.warm, 1);
+    fix_send_read(rig.host.dev, rig.warm, 64, 2);
+    fix_run(fix);
+    ck_assert_str_eq(rig.events.text, "abCC");
+    fix_assert_drained(fix);
+}
+END_TEST
+
+/* Nor does a write that hits, and a read that misses holds up nobody. */
+START_TEST(writes_stay_in_order)
+{
+    g_autoptr(Fix) fix = fix_new();
+    SimTime start;
+    Rig rig;
+
+    rig_init(&rig, fix);
+    start = fix_now(fix);
+    write_data(rig.host.dev, rig.cold, 0);
+    write_data(rig.host.dev, rig.warm, 1);
+    write_data(rig.host.dev, rig.cold + KIB(4), 2);
+    write_data(rig.host.dev, rig.warm, 3);
+    write_data(rig.host.dev, rig.cold, 4);
+    fix_run(fix);
+    ck_assert_str_eq(rig.events.text, "abcde");
+    ck_assert_int_ge(rig.events.time[0] - start, WALK);
+    /* The second walk went on beside the first. */
+    ck_assert_int_le(rig.events.time[4] - start, WALK + 100 * SIM_NS);
+    rig.events.count = 0;
+    memset(rig.events.text, 0, sizeof(rig.events.text));
+    fix_send_read(rig.host.dev, rig.cold + KIB(16), 64, 1);
+    write_data(rig.host.dev, rig.warm, 0);
+    fix_send_read(rig.host.dev, rig.warm, 64, 2);
+    fix_run(fix);
+    ck_assert_str_eq(rig.events.text, "aCC");
+    ck_assert_uint_eq(fix_log(rig.host.dev, 0)->tlp.tag, 2);
+    fix_assert_drained(fix);
+}
+END_TEST
+
+static void write_then_answer(FixEnd *end, const FabTlp *tlp)
+{
+    Rig *rig = end->user;
+
+    if (tlp->type == FAB_TLP_MRD) {
+        write_data(end, rig->cold + KIB(8), 0);
+        fix_reply(end, tlp, FAB_STATUS_SC, 64);
+    }
+}
+
+/* A driver that has read a register sees what was written before (D2). */
+START_TEST(cpu_read_flushes_writes)
+{
+    g_autoptr(Fix) fix = fix_new();
+    Rig rig;
+
+    rig_init(&rig, fix);
+    rig.host.dev->got = write_then_answer;
+    fab_root_read(rig.host.root, fix_bar(rig.host.dev, 0), 4, read_over,
+                  &rig.events, 0);
+    fix_run(fix);
+    ck_assert_str_eq(rig.events.text, "aR");
+    fix_assert_drained(fix);
+}
+END_TEST
+
+/* The same without IOMMU, where memory is slow to take the write. */
+START_TEST(cpu_read_flushes_writes_to_slow_memory)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabRootParams params = fix_root();
+    Rig rig = {.cold = GIB(4)};
+
+    params.memory.bandwidth_bytes_s = 1000000;
+    host_init(&rig.host, fix, &params);
+    rig.events.fix = fix;
+    fab_root_watch(rig.host.root, rig.cold, KIB(64), written, &rig.events);
+    rig.host.dev->got = write_then_answer;
+    fab_root_read(rig.host.root, fix_bar(rig.host.dev, 0), 4, read_over,
+                  &rig.events, 0);
+    fix_run(fix);
+    ck_assert_str_eq(rig.events.text, "aR");
+    fix_assert_drained(fix);
+}
+END_TEST
+
+/* Requests to pages that are not mapped: UR for reads, writes are dropped, and
+ * credits come back, however they lie in a page. */
+START_TEST(faults_are_unsupported)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabBusAddr device;
+    Rig rig;
+
+    rig_init(&rig, fix);
+    device = rig.cold + MIB(512);
+    rig.host.dev->got = NULL;
+    for (unsigned i = 0; i < 300; i++) {
+        FabBusAddr addr = device + KIB(4) * (i % 7) + i;
+        FabTlp *tlp;
+
+        fix_send(rig.host.dev,
+                 fix_tlp(rig.host.dev, FAB_TLP_MWR, addr, 1 + i % 200));
+        tlp = fix_tlp(rig.host.dev, FAB_TLP_FETCHADD, addr, 13 + i % 8);
+        tlp->tag = i;
+        fix_send(rig.host.dev, tlp);
+    }
+    fix_run(fix);
+    ck_assert_uint_eq(rig.host.dev->log->len, 300);
+    for (unsigned i = 0; i < 300; i++) {
+        ck_assert_uint_eq(fix_log(rig.host.dev, i)->tlp.status, FAB_STATUS_UR);
+    }
+    ck_assert_uint_eq(fab_fabric_unsupported(fix_fabric(fix)), 600);
+    fix_assert_drained(fix);
+}
+END_TEST
+
+typedef struct Reader {
+    FixHost host;
+    FabBusAddr base;
+    uint32_t pages;
+} Reader;
+
+/* A read of 64 bytes of the next page. */
+static FabTlp *read_next_page(FixEnd *end)
+{
+    const Reader *reader = end->user;
+    uint64_t page = end->made % reader->pages;
+    uint64_t line = end->made / reader->pages % 64;
+
+    return fix_tlp(end, FAB_TLP_MRD, reader->base + KIB(4) * page + 64 * line,
+                   64);
+}
+
+/* Bytes read in a second over a working set of @pages. */
+static double read_rate(uint32_t pages)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabRootParams params = iommu_params();
+    Reader reader = {.pages = pages};
+    SimTime warm = 100 * SIM_US, window = 300 * SIM_US;
+    uint64_t before;
+
+    params.memory.latency = 100 * SIM_NS;
+    host_init(&reader.host, fix, &params);
+    map(&reader.host, KIB(4) * (uint64_t)pages, &reader.base);
+    reader.host.dev->logs = false;
+    reader.host.dev->make = read_next_page;
+    fix_end_start(reader.host.dev, 4);
+    fix_run_until(fix, warm);
+    before = reader.host.dev->received_bytes;
+    fix_run_until(fix, warm + window);
+    before = reader.host.dev->received_bytes - before;
+    reader.host.dev->make = NULL;
+    fix_run(fix);
+    fix_assert_drained(fix);
+    return before * (double)SIM_S / window;
+}
+
+START_TEST(iotlb_limits_random_reads)
+{
+    /* Completions of 12 + 8 + 64 bytes fill a Gen3 x8 link. */
+    double full = 7.877e9 * (1 - 4.0 / 1538) * 64 / 84;
+    double walks = 6 * 64 / 280e-9;
+    double some;
+
+    fix_assert_near(read_rate(1), full, 0.005);
+    fix_assert_near(read_rate(16), full, 0.005);
+    fix_assert_near(read_rate(64), full, 0.005);
+    fix_assert_near(read_rate(4096), walks, 0.02);
+    fix_assert_near(read_rate(20000), walks, 0.02);
+    some = read_rate(65);
+    ck_assert(some < full && some > walks * 0.98);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fab_translate");
+    TCase *tcase = tcase_create("translate");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, read_waits_for_write_that_misses);
+    tcase_add_test(tcase, writes_stay_in_order);
+    tcase_add_test(tcase, cpu_read_flushes_writes);
+    tcase_add_test(tcase, cpu_read_flushes_writes_to_slow_memory);
+    tcase_add_test(tcase, faults_are_unsupported);
+    tcase_add_test(tcase, iotlb_limits_random_reads);
+    suite_add_tcase(suite, tcase);
+    return fix_main(suite);
+}
