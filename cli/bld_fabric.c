@@ -78,11 +78,11 @@ static FabPortParams port_params(const TopoPart *part, unsigned speed_mtps,
 
     if (kind == TOPO_PART_SWITCH || kind == TOPO_PART_NTB) {
         params.latency = topo_part_time(part, "latency");
-        if (topo_part_has(part, "service.beat")) {
-            params.service.beat_bytes = topo_part_bytes(part, "service.beat");
-            params.service.gap_beats = topo_part_int(part, "service.gap");
-            params.service.beat_ps = topo_part_time(part, "service.clock");
-        }
+    }
+    if (kind != TOPO_PART_CPU && topo_part_has(part, "service.beat")) {
+        params.service.beat_bytes = topo_part_bytes(part, "service.beat");
+        params.service.gap_beats = topo_part_int(part, "service.gap");
+        params.service.beat_ps = topo_part_time(part, "service.clock");
     }
     return params;
 }
@@ -223,6 +223,8 @@ static void build_ntb(BldFabric *bld, const TopoDevice *device)
         .tags = topo_part_int(part, "tags"),
     };
 
+    /* What an adapter is slower at than its wire is the cable. */
+    host.service = (FabService){0};
     bars_of(part, params.bars);
     fab_ntb_new(bld->fabric, device->path, topo_part_int(part, "cable.ports"),
                 &host, &cable, &params);

@@ -197,7 +197,7 @@ static const TopoKey ntb_keys[] = {
             "of reads of its BARs; without it only the link limits"),          \
         SWITCH("ecrc", "whether its TLPs carry an ECRC"),                      \
         SWITCH("relaxed_ordering", "whether its TLPs set RO"),                 \
-        SWITCH("id_ordering", "whether its TLPs set IDO"), BUFFERS
+        SWITCH("id_ordering", "whether its TLPs set IDO"), SERVICE, BUFFERS
 
 static const TopoKey gpu_keys[] = {
     DEVICE,
