@@ -69,14 +69,35 @@ void sim_heap_empty(SimHeap *heap)
     heap->end = SIM_HEAP_ROOT;
 }
 
-/* The least of four siblings, without a branch: none would be foreseen. */
-static inline size_t least_of_four(const SimHeapKey *keys)
-{
-    size_t left = key_before(&keys[1], &keys[0]);
-    size_t right = 2 + (size_t)key_before(&keys[3], &keys[2]);
-    size_t mask = -(size_t)key_before(&keys[right], &keys[left]);
+/* A key, and its place among its siblings. */
+typedef struct Candidate {
+    uint64_t time;
+    uint64_t key;
+    uint64_t at;
+} Candidate;
 
-    return left ^ ((left ^ right) & mask);
+/* Without a branch, which would not be foreseen; and with the key itself, so
+ * that nobody has to wait until it is read again. */
+static inline Candidate earlier(Candidate a, Candidate b)
+{
+    unsigned __int128 x = (unsigned __int128)a.time << 64 | a.key;
+    unsigned __int128 y = (unsigned __int128)b.time << 64 | b.key;
+    uint64_t mask = -(uint64_t)(y < x);
+
+    a.time ^= (a.time ^ b.time) & mask;
+    a.key ^= (a.key ^ b.key) & mask;
+    a.at ^= (a.at ^ b.at) & mask;
+    return a;
+}
+
+static inline Candidate least_of_four(const SimHeapKey *keys)
+{
+    Candidate left = earlier((Candidate){keys[0].time, keys[0].key, 0},
+                             (Candidate){keys[1].time, keys[1].key, 1});
+    Candidate right = earlier((Candidate){keys[2].time, keys[2].key, 2},
+                              (Candidate){keys[3].time, keys[3].key, 3});
+
+    return earlier(left, right);
 }
 
 void sim_heap_sift_down(SimHeap *heap, uint32_t hole, SimEvent *event)
@@ -89,15 +110,17 @@ void sim_heap_sift_down(SimHeap *heap, uint32_t hole, SimEvent *event)
     size_t child;
 
     while ((child = 4 * at - 8) < end) {
+        Candidate least = least_of_four(&keys[child]);
+        SimHeapKey up = {least.time, least.key};
         SimEvent *moved;
 
-        child += least_of_four(&keys[child]);
-        if (key_before(&key, &keys[child])) {
+        if (key_before(&key, &up)) {
             break;
         }
+        child += least.at;
         moved = events[child];
-        keys[at].time = keys[child].time;
-        keys[at].key = keys[child].key;
+        keys[at].time = least.time;
+        keys[at].key = least.key;
         events[at] = moved;
         moved->slot = (uint32_t)at;
         at = child;
