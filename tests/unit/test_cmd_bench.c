@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariants: a figure is the median of its runs, and bounds hold up to and at
+ * the wanted value; the CSV has a row a figure, in which the ratio is that of
+ * the two speeds, and compares with itself; the exit status tells 0 well, 1 a
+ * benchmark failed, 2 bad usage; what is not there is left out, and said. The
+ * program is the one named by the environment variable FARSIDE.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+
+#include "bench_case.h"
+#include "rep_table.h"
+
+/* ---- Medians and bounds ----------------------------------------------- */
+
+static const struct {
+    unsigned count;
+    double figures[5];
+    double median;
+} medians[] = {
+    {1, {7}, 7},
+    {2, {4, 1}, 2.5},
+    {3, {9, 1, 4}, 4},
+    {4, {8, 1, 2, 100}, 5},
+    {5, {5, 4, 1, 2, 3}, 3},
+};
+
+START_TEST(median_is_the_middle)
+{
+    double figures[5];
+
+    memcpy(figures, medians[_i].figures, sizeof(figures));
+    ck_assert_double_eq(bench_median(figures, medians[_i].count),
+                        medians[_i].median);
+}
+END_TEST
+
+START_TEST(bounds_hold_at_the_wanted_value)
+{
+    BenchMetric metric = {"speed", "", BENCH_AT_LEAST, 2, false};
+
+    ck_assert(bench_holds(&metric, 2));
+    ck_assert(bench_holds(&metric, 3));
+    ck_assert(!bench_holds(&metric, 1.99));
+    metric.bound = BENCH_AT_MOST;
+    ck_assert(bench_holds(&metric, 2));
+    ck_assert(!bench_holds(&metric, 2.01));
+    ck_assert(bench_holds(&metric, 1));
+    metric.bound = BENCH_NO_BOUND;
+    ck_assert(bench_holds(&metric, 1));
+    ck_assert(bench_holds(&metric, 3));
+}
+END_TEST
+
+typedef struct Script {
+    const double *figures;
+    unsigned *runs;
+    unsigned fails_at;
+} Script;
+
+static bool run_script(const BenchCase *bench, const BenchSetup *setup,
+                       double *ret_figures, GError **error)
+{
+    const Script *script = bench->data;
+    unsigned run = (*script->runs)++;
+
+    if (run == script->fails_at) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED, "run %u",
+                    run);
+        return false;
+    }
+    ret_figures[0] = script->figures[run];
+    ret_figures[1] = -script->figures[run];
+    return true;
+}
+
+START_TEST(result_is_the_median_with_the_extremes)
+{
+    static const double figures[] = {3, 1, 2, 10, 0.5};
+    unsigned runs = 0;
+    Script script = {figures, &runs, 5};
+    BenchCase bench = {.name = "a/b",
+                       .run = run_script,
+                       .data = &script,
+                       .metrics = {{"up", "", BENCH_NO_BOUND, 0, false},
+                                   {"down", "", BENCH_NO_BOUND, 0, false},
+                                   BENCH_NO_METRIC}};
+    BenchSetup setup = {"."};
+    BenchResult result;
+    GError *error = NULL;
+
+    ck_assert(bench_measure(&bench, &setup, 5, &result, NULL));
+    ck_assert_uint_eq(result.runs, 5);
+    ck_assert_uint_eq(runs, 5);
+    ck_assert_double_eq(result.median[0], 2);
+    ck_assert_double_eq(result.least[0], 0.5);
+    ck_assert_double_eq(result.most[0], 10);
+    ck_assert_double_eq(result.median[1], -2);
+    ck_assert_double_eq(result.least[1], -10);
+
+    runs = 0;
+    script.fails_at = 2;
+    ck_assert(!bench_measure(&bench, &setup, 5, &result, &error));
+    ck_assert_str_eq(error->message, "run 2");
+    ck_assert_uint_eq(runs, 3);
+    g_error_free(error);
+}
+END_TEST
+
+/* ---- The verb --------------------------------------------------------- */
+
+/* A folder for one test, with what the program printed last. */
+typedef struct Place {
+    char *folder;
+    char *out;
+    char *err;
+} Place;
+
+static void place_done(Place *place)
+{
+    static const char *const files[] = {"a.csv", "paper/fig10/fig10.yaml",
+                                        "paper/fig10", "paper", ""};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(files); i++) {
+        g_autofree char *path = g_build_filename(place->folder, files[i], NULL);
+
+        g_remove(path);
+    }
+    g_free(place->folder);
+    g_free(place->out);
+    g_free(place->err);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Place, place_done)
+
+/* Runs the program in the folder with arguments separated by blanks; returns
+ * the exit status. */
+static int run(Place *place, const char *arguments)
+{
+    g_autofree char *line =
+        g_strconcat(g_getenv("FARSIDE"), " ", arguments, NULL);
+    g_auto(GStrv) argv = g_strsplit(line, " ", -1);
+    g_autoptr(GError) error = NULL;
+    int status = -1;
+
+    g_clear_pointer(&place->out, g_free);
+    g_clear_pointer(&place->err, g_free);
+    ck_assert(g_spawn_sync(place->folder, argv, NULL, G_SPAWN_DEFAULT, NULL,
+                           NULL, &place->out, &place->err, &status, NULL));
+    if (g_spawn_check_wait_status(status, &error)) {
+        return 0;
+    }
+    /* A signal is no exit status. */
+    ck_assert_msg(error->domain == G_SPAWN_EXIT_ERROR, "%s\n%s", error->message,
+                  place->err);
+    return error->code;
+}
+
+static const struct {
+    const char *arguments;
+    int status;
+    const char *out;
+    const char *err;
+} runs[] = {
+    {"bench --help", 0, "farside bench [OPTION", ""},
+    {"bench --list", 0, "engine/hold-1Mi ", ""},
+    {"bench --list --only model/*", 0, "model/stream ", ""},
+    {"bench --runs 1 --only model/ntb --only model/senders", 0, "model/senders",
+     ""},
+    {"bench --runs 1 --only run/*", 0, "benchmark", "run/fig10 is left out"},
+    {"bench --runs 1 --only run/fig10 --scenarios nowhere --check-all", 0,
+     "benchmark", "nowhere/paper/fig10/fig10.yaml"},
+    {"bench --only model", 2, "", "no benchmark matches \"model\""},
+    {"bench --only model/* --only x", 2, "", "matches \"x\""},
+    {"bench --runs 0", 2, "", "--runs takes 1 to"},
+    {"bench --runs 1002", 2, "", "--runs takes 1 to"},
+    {"bench engine", 2, "", "no argument"},
+};
+
+START_TEST(exit_status_tells_what_happened)
+{
+    g_auto(Place) place = {g_dir_make_tmp("farside-XXXXXX", NULL), NULL, NULL};
+    int status = run(&place, runs[_i].arguments);
+
+    ck_assert_msg(status == runs[_i].status, "%s: %d\n%s", runs[_i].arguments,
+                  status, place.err);
+    ck_assert_msg(strstr(place.out, runs[_i].out), "%s", place.out);
+    ck_assert_msg(strstr(place.err, runs[_i].err), "%s", place.err);
+}
+END_TEST
+
+START_TEST(only_chooses)
+{
+    g_auto(Place) place = {g_dir_make_tmp("farside-XXXXXX", NULL), NULL, NULL};
+
+    ck_assert_int_eq(run(&place, "bench --list --only engine/*-64"), 0);
+    ck_assert_ptr_nonnull(strstr(place.out, "engine/hold-64 "));
+    ck_assert_ptr_nonnull(strstr(place.out, "engine/spread-64 "));
+    ck_assert_ptr_null(strstr(place.out, "engine/hold-16Ki"));
+    ck_assert_ptr_null(strstr(place.out, "model/"));
+}
+END_TEST
+
+START_TEST(csv_has_a_row_a_figure)
+{
+    static const char *const names[] = {"ours", "heap", "ratio"};
+    g_auto(Place) place = {g_dir_make_tmp("farside-XXXXXX", NULL), NULL, NULL};
+    g_autofree char *path = g_build_filename(place.folder, "a.csv", NULL);
+    g_autoptr(RepTable) table = NULL;
+    double value[G_N_ELEMENTS(names)];
+
+    ck_assert_int_eq(
+        run(&place, "bench --runs 1 --only engine/hold-64 -o a.csv"), 0);
+    table = rep_table_read(path, NULL);
+    ck_assert_ptr_nonnull(table);
+    ck_assert_uint_eq(rep_table_n_rows(table), G_N_ELEMENTS(names));
+    ck_assert_str_eq(rep_table_column_name(table, 3), "value");
+    ck_assert_uint_eq(rep_table_column_digits(table, 3), 3);
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+        ck_assert_str_eq(rep_table_text(table, i, 0), "engine/hold-64");
+        ck_assert_str_eq(rep_table_text(table, i, 1), names[i]);
+        value[i] = (double)rep_table_number(table, i, 3) / 1000;
+        ck_assert_double_gt(value[i], 0);
+    }
+    /* Each is rounded to thousandths. */
+    ck_assert_double_eq_tol(value[2] * value[1], value[0],
+                            0.001 * (value[1] + value[2] + 1));
+    ck_assert_int_eq(run(&place, "compare a.csv a.csv"), 0);
+}
+END_TEST
+
+START_TEST(scenario_that_fails_is_an_error)
+{
+    g_auto(Place) place = {g_dir_make_tmp("farside-XXXXXX", NULL), NULL, NULL};
+    g_autofree char *folder =
+        g_build_filename(place.folder, "paper/fig10", NULL);
+    g_autofree char *file = g_build_filename(folder, "fig10.yaml", NULL);
+
+    ck_assert_int_eq(g_mkdir_with_parents(folder, 0777), 0);
+    ck_assert(g_file_set_contents(file, "nonsense: 1\n", -1, NULL));
+    ck_assert_int_eq(run(&place, "bench --only run/fig10 --scenarios ."), 1);
+    ck_assert_ptr_nonnull(strstr(place.err, "run/fig10"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cmd_bench");
+    TCase *tcase = tcase_create("bench");
+    SRunner *runner;
+
+    tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, median_is_the_middle, 0, G_N_ELEMENTS(medians));
+    tcase_add_test(tcase, bounds_hold_at_the_wanted_value);
+    tcase_add_test(tcase, result_is_the_median_with_the_extremes);
+    tcase_add_loop_test(tcase, exit_status_tells_what_happened, 0,
+                        G_N_ELEMENTS(runs));
+    tcase_add_test(tcase, only_chooses);
+    tcase_add_test(tcase, csv_has_a_row_a_figure);
+    tcase_add_test(tcase, scenario_that_fails_is_an_error);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    srunner_free(runner);
+    return EXIT_SUCCESS;
+}
