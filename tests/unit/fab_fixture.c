@@ -21,10 +21,10 @@ struct Fix {
     SimEngine *engine;
     FabFabric *fabric;
     bool watching;
-    GHashTable *places;  /* Place by FabTlp */
-    GHashTable *rooms;   /* Room by receiving FabPort */
-    GArray *leaving;     /* of Place */
-    GPtrArray *pending;  /* events of fix_at() */
+    GHashTable *places; /* Place by FabTlp */
+    GHashTable *rooms;  /* Room by receiving FabPort */
+    GArray *leaving;    /* of Place */
+    GPtrArray *pending; /* events of fix_at() */
 };
 
 typedef struct Later {
@@ -150,11 +150,15 @@ static void assert_port_drained(const FabPort *port)
                 data += ret->data;
             }
         }
-        ck_assert_msg(header == full->header[cls], "%s.%s: class %u has %u of "
-                      "%u header credits", port->owner->name, port->name, cls,
-                      header, full->header[cls]);
-        ck_assert_msg(data == full->data[cls], "%s.%s: class %u has %u of %u "
-                      "data credits", port->owner->name, port->name, cls, data,
+        ck_assert_msg(header == full->header[cls],
+                      "%s.%s: class %u has %u of "
+                      "%u header credits",
+                      port->owner->name, port->name, cls, header,
+                      full->header[cls]);
+        ck_assert_msg(data == full->data[cls],
+                      "%s.%s: class %u has %u of %u "
+                      "data credits",
+                      port->owner->name, port->name, cls, data,
                       full->data[cls]);
     }
 }
@@ -446,8 +450,8 @@ void fix_reply(FixEnd *end, const FabTlp *request, FabStatus status,
     while (left > 0) {
         bool ok = status == FAB_STATUS_SC;
         uint32_t bytes = MIN(left, most - (uint32_t)(addr % most));
-        FabTlp *cpl = fix_tlp(end, ok ? FAB_TLP_CPLD : FAB_TLP_CPL, addr,
-                              ok ? bytes : 0);
+        FabTlp *cpl =
+            fix_tlp(end, ok ? FAB_TLP_CPLD : FAB_TLP_CPL, addr, ok ? bytes : 0);
 
         cpl->requester_id = request->requester_id;
         cpl->tag = request->tag;

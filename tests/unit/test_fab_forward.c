@@ -13,7 +13,7 @@
 typedef struct Side {
     FixHost host; /* first: the ends' user data */
     SimTime delay;
-    bool shuffled;    /* answers come in random order */
+    bool shuffled; /* answers come in random order */
     SimRandom random;
     FabBusAddr fails; /* an address: a read of it is answered with UR */
     unsigned waiting, most;
@@ -186,8 +186,8 @@ START_TEST(writes_leave_in_pieces)
     static const struct {
         uint32_t split, offset, bytes, pieces;
     } cases[] = {
-        {64, 0, 256, 4}, {64, 1, 256, 5}, {64, 63, 2, 2},   {64, 7, 50, 1},
-        {128, 0, 256, 2}, {0, 0, 256, 1}, {0, 3, 200, 1},
+        {64, 0, 256, 4},  {64, 1, 256, 5}, {64, 63, 2, 2}, {64, 7, 50, 1},
+        {128, 0, 256, 2}, {0, 0, 256, 1},  {0, 3, 200, 1},
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -233,8 +233,7 @@ START_TEST(answers_return_in_order)
         const FabTlp *cpl = &fix_log(side.host.dev, i)->tlp;
 
         ck_assert_uint_lt(cpl->tag, 256);
-        ck_assert_uint_eq(cpl->addr,
-                          bar + 1025 * cpl->tag + done[cpl->tag]);
+        ck_assert_uint_eq(cpl->addr, bar + 1025 * cpl->tag + done[cpl->tag]);
         ck_assert_uint_eq(cpl->request_bytes, 256 - done[cpl->tag]);
         done[cpl->tag] += cpl->payload_bytes;
     }

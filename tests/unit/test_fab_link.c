@@ -99,8 +99,8 @@ static void each_stream(void (*fn)(const Stream *, FabSpeed, uint32_t),
 static void check_dllps_free(const Stream *stream, FabSpeed speed,
                              uint32_t width)
 {
-    double want = stream->payload / tlp_wire_bytes(stream) *
-                  link_bytes_s(speed, width);
+    double want =
+        stream->payload / tlp_wire_bytes(stream) * link_bytes_s(speed, width);
 
     measure(stream, speed, width, FAB_DLLP_FREE, 2, want);
 }
@@ -114,8 +114,8 @@ END_TEST
 
 static void check_one_way(const Stream *stream, FabSpeed speed, uint32_t width)
 {
-    double want = stream->payload / tlp_wire_bytes(stream) *
-                  link_bytes_s(speed, width);
+    double want =
+        stream->payload / tlp_wire_bytes(stream) * link_bytes_s(speed, width);
 
     measure(stream, speed, width, FAB_DLLP_SPEC, 1, want);
     measure(stream, speed, width, FAB_DLLP_EACH, 1, want);
@@ -130,8 +130,7 @@ END_TEST
 
 static void check_each(const Stream *stream, FabSpeed speed, uint32_t width)
 {
-    double want = stream->payload /
-                  (tlp_wire_bytes(stream) + 2 * DLLP_BYTES) *
+    double want = stream->payload / (tlp_wire_bytes(stream) + 2 * DLLP_BYTES) *
                   link_bytes_s(speed, width);
 
     measure(stream, speed, width, FAB_DLLP_EACH, 2, want);
@@ -151,12 +150,12 @@ static const struct {
     uint32_t width;
     uint32_t bytes[2];
 } intervals[] = {
-    {FAB_SPEED_2_5GT, 16, {48, 72}},   {FAB_SPEED_5_0GT, 8, {118, 158}},
-    {FAB_SPEED_5_0GT, 16, {99, 123}},  {FAB_SPEED_8_0GT, 4, {169, 214}},
-    {FAB_SPEED_8_0GT, 8, {163, 203}},  {FAB_SPEED_8_0GT, 16, {144, 168}},
-    {FAB_SPEED_16_0GT, 4, {169, 214}}, {FAB_SPEED_16_0GT, 8, {163, 203}},
+    {FAB_SPEED_2_5GT, 16, {48, 72}},    {FAB_SPEED_5_0GT, 8, {118, 158}},
+    {FAB_SPEED_5_0GT, 16, {99, 123}},   {FAB_SPEED_8_0GT, 4, {169, 214}},
+    {FAB_SPEED_8_0GT, 8, {163, 203}},   {FAB_SPEED_8_0GT, 16, {144, 168}},
+    {FAB_SPEED_16_0GT, 4, {169, 214}},  {FAB_SPEED_16_0GT, 8, {163, 203}},
     {FAB_SPEED_16_0GT, 16, {144, 168}}, {FAB_SPEED_32_0GT, 4, {169, 214}},
-    {FAB_SPEED_32_0GT, 8, {163, 203}}, {FAB_SPEED_32_0GT, 16, {144, 168}},
+    {FAB_SPEED_32_0GT, 8, {163, 203}},  {FAB_SPEED_32_0GT, 16, {144, 168}},
 };
 
 /* Sends @count writes of @payload bytes; returns the DLLPs that answer. */
@@ -164,8 +163,8 @@ static uint64_t dllps_for(unsigned at, unsigned mps, uint32_t payload,
                           unsigned count)
 {
     g_autoptr(Fix) fix = fix_new();
-    FabPortParams port = fix_port_credits(intervals[at].speed,
-                                          intervals[at].width, 4000, 40000);
+    FabPortParams port =
+        fix_port_credits(intervals[at].speed, intervals[at].width, 4000, 40000);
     FixEnd *a, *b;
 
     port.mps_bytes = 128u << mps;

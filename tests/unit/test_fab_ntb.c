@@ -40,8 +40,8 @@ static void side_init(Side *side, Fix *fix, const char *name,
     side->root = fab_root_new(fix_fabric(fix), name, &params);
     root = fab_root_component(side->root);
     fab_root_add_port(side->root, "rp0", port);
-    side->ntb = fab_ntb_new(fix_fabric(fix), ntb_name, 2, &ntb_port, &ntb_port,
-                            ntb);
+    side->ntb =
+        fab_ntb_new(fix_fabric(fix), ntb_name, 2, &ntb_port, &ntb_port, ntb);
     sw = fab_switch_new(fix_fabric(fix), sw_name, ENDS + 1, port, port, false);
     fix_connect(fix, root, 0, sw, 0, 0, 0, 0);
     fix_connect(fix, sw, 1 + ENDS, fab_ntb_component(side->ntb), 0, 0, 0, 0);
@@ -66,10 +66,10 @@ static void pair_init(Pair *pair, Fix *fix, const FabNtbParams *ntb)
                 fab_ntb_component(pair->b.ntb), 1, 0, 0, CABLE);
     fix_realize(fix);
     for (unsigned i = 0; i < ENDS; i++) {
-        ck_assert(fab_ntb_add_requester(
-            pair->a.ntb, pair->a.end[i]->component.bdf, &error));
-        ck_assert(fab_ntb_add_requester(
-            pair->b.ntb, pair->b.end[i]->component.bdf, &error));
+        ck_assert(fab_ntb_add_requester(pair->a.ntb,
+                                        pair->a.end[i]->component.bdf, &error));
+        ck_assert(fab_ntb_add_requester(pair->b.ntb,
+                                        pair->b.end[i]->component.bdf, &error));
     }
     ck_assert(fab_ntb_add_requester(pair->a.ntb, 0, &error));
 }
@@ -108,8 +108,7 @@ START_TEST(addresses_are_translated_entry_by_entry)
         for (unsigned j = 0; j < G_N_ELEMENTS(offsets); j++) {
             const FabTlp *tlp;
 
-            fix_send(from,
-                     fix_tlp(from, FAB_TLP_MWR, addr + offsets[j], 8));
+            fix_send(from, fix_tlp(from, FAB_TLP_MWR, addr + offsets[j], 8));
             fix_run(fix);
             ck_assert_uint_eq(to->log->len, j + 1);
             tlp = &fix_log(to, j)->tlp;
@@ -143,8 +142,7 @@ START_TEST(unaligned_ranges_take_the_entries_they_touch)
     fix_run(fix);
     ck_assert_uint_eq(pair.a.end[0]->log->len, 3);
     for (unsigned i = 0; i < 3; i++) {
-        ck_assert_uint_eq(fix_log(pair.a.end[0], i)->tlp.status,
-                          FAB_STATUS_SC);
+        ck_assert_uint_eq(fix_log(pair.a.end[0], i)->tlp.status, FAB_STATUS_SC);
         ck_assert_uint_eq(fix_log(pair.a.end[0], i)->tlp.tag, i + 1);
     }
     ck_assert_uint_eq(fab_root_counters(pair.b.root)->memory_read_bytes, 768);
@@ -266,8 +264,8 @@ static void ask(Asker *asker, unsigned end)
             asker->wanted[end][tag] = bytes;
             /* The tag is in the address too: what comes back must match. */
             fix_send_read(asker->pair.a.end[end],
-                          asker->window + KIB(1) * line + tag + 32 * end,
-                          bytes, tag);
+                          asker->window + KIB(1) * line + tag + 32 * end, bytes,
+                          tag);
         }
     }
 }

@@ -25,23 +25,23 @@ typedef enum Row {
 
 /* Entries with an a and a b are named by what turns a into b. */
 typedef enum Cell {
-    N,     /* No */
-    YN,    /* Y/N */
-    Y,     /* Yes */
-    A2,    /* No; Y/N if RO, or IDO and Requester IDs differ */
-    B2,    /* No; Y/N if IDO and Requester IDs differ */
-    D2,    /* No; Y/N if RO, or IDO and its Completer ID differs from the
-              Requester ID of the posted request */
-    D5,    /* Y/N; No within one Transaction ID */
+    N,  /* No */
+    YN, /* Y/N */
+    Y,  /* Yes */
+    A2, /* No; Y/N if RO, or IDO and Requester IDs differ */
+    B2, /* No; Y/N if IDO and Requester IDs differ */
+    D2, /* No; Y/N if RO, or IDO and its Completer ID differs from the
+           Requester ID of the posted request */
+    D5, /* Y/N; No within one Transaction ID */
 } Cell;
 
 /* [later][earlier], PCIe 5.0 table 2-40. Row C2 is as A2. */
 static const Cell table[ROWS][ROWS] = {
     /*                 posted  read  npr   completion */
-    [POSTED]        = {A2,     Y,    Y,    YN},
-    [READ]          = {B2,     YN,   YN,   YN},
-    [NPR_WITH_DATA] = {A2,     YN,   YN,   YN},
-    [COMPLETION]    = {D2,     Y,    Y,    D5},
+    [POSTED] = {A2, Y, Y, YN},
+    [READ] = {B2, YN, YN, YN},
+    [NPR_WITH_DATA] = {A2, YN, YN, YN},
+    [COMPLETION] = {D2, Y, Y, D5},
 };
 
 static Row row_of(const FabTlp *tlp)
@@ -79,8 +79,7 @@ static FabPass expected(const FabTlp *later, const FabTlp *earlier)
         other = later->completer_id != earlier->requester_id;
         return ro || (ido && other) ? FAB_PASS_MAY : FAB_PASS_NO;
     default:
-        return other || later->tag != earlier->tag ? FAB_PASS_MAY
-                                                   : FAB_PASS_NO;
+        return other || later->tag != earlier->tag ? FAB_PASS_MAY : FAB_PASS_NO;
     }
 }
 
@@ -104,8 +103,8 @@ enum {
 
 static void pair_set(FabTlp *later, FabTlp *earlier, unsigned variant)
 {
-    later->attr = (variant >> V_RO & 1 ? RO : 0) |
-                  (variant >> V_IDO & 1 ? IDO : 0);
+    later->attr =
+        (variant >> V_RO & 1 ? RO : 0) | (variant >> V_IDO & 1 ? IDO : 0);
     earlier->attr = (variant >> V_EARLIER_RO & 1 ? RO : 0) |
                     (variant >> V_EARLIER_IDO & 1 ? IDO : 0);
     earlier->requester_id = 0x100;
@@ -274,9 +273,9 @@ END_TEST
 typedef struct Stress {
     FixEnd *end[ENDS];
     SimRandom random;
-    uint64_t left;      /* to make */
+    uint64_t left;           /* to make */
     GArray *way[ENDS][ENDS]; /* of FabTlp: under way, in the order sent */
-    uint64_t passed;    /* how often one overtook another */
+    uint64_t passed;         /* how often one overtook another */
 } Stress;
 
 static unsigned end_index(const Stress *stress, const FixEnd *end)
@@ -303,11 +302,11 @@ static FabTlp *stress_make(FixEnd *end)
         return NULL;
     }
     stress->left--;
-    tlp = fix_tlp(end, type, fix_bar(target, 0) + 16 * end->made,
-                  1 + sim_random_below(random, row_of(&(FabTlp){.type = type}) ==
-                                                       NPR_WITH_DATA
-                                                   ? 32
-                                                   : 256));
+    tlp = fix_tlp(
+        end, type, fix_bar(target, 0) + 16 * end->made,
+        1 + sim_random_below(
+                random,
+                row_of(&(FabTlp){.type = type}) == NPR_WITH_DATA ? 32 : 256));
     tlp->attr = (sim_random_below(random, 4) ? 0 : RO) |
                 (sim_random_below(random, 4) ? 0 : IDO);
     tlp->tag = sim_random_below(random, 3);
@@ -374,8 +373,8 @@ START_TEST(random_traffic_keeps_the_table)
         g_autofree char *name = g_strdup_printf("h.e%u", i);
         FixEnd *end = fix_end_new(fix, name, &port, MIB(1), 0);
 
-        fix_connect(fix, sw[i / 2], (i < 2 ? 2 : 1) + i % 2, &end->component,
-                    0, 0, 1 << i % 3, 5 * SIM_NS);
+        fix_connect(fix, sw[i / 2], (i < 2 ? 2 : 1) + i % 2, &end->component, 0,
+                    0, 1 << i % 3, 5 * SIM_NS);
         stress.end[i] = end;
         end->user = &stress;
         end->make = stress_make;

@@ -19,9 +19,9 @@ typedef struct Kind {
 } Kind;
 
 static const Kind kinds[] = {
-    {FAB_TLP_MWR, 64, false},     {FAB_TLP_MWR, 256, true},
-    {FAB_TLP_MRD, 64, false},     {FAB_TLP_FETCHADD, 8, true},
-    {FAB_TLP_CPLD, 64, false},    {FAB_TLP_CPLD, 100, true},
+    {FAB_TLP_MWR, 64, false},  {FAB_TLP_MWR, 256, true},
+    {FAB_TLP_MRD, 64, false},  {FAB_TLP_FETCHADD, 8, true},
+    {FAB_TLP_CPLD, 64, false}, {FAB_TLP_CPLD, 100, true},
 };
 
 static FabTlp *kind_make(FixEnd *end)
@@ -165,10 +165,10 @@ START_TEST(infinite_credits)
     ck_assert_uint_eq(b->received[FAB_CLASS_NP], 200);
     ck_assert_uint_eq(b->received[FAB_CLASS_CPL], 200);
     /* Acks alone. */
-    ck_assert_uint_eq(
-        fab_port_counters(b->component.ports[0])->dllps_sent, 600);
-    fix_assert_time_eq(
-        fab_port_counters(a->component.ports[0])->credit_wait_ps, 0);
+    ck_assert_uint_eq(fab_port_counters(b->component.ports[0])->dllps_sent,
+                      600);
+    fix_assert_time_eq(fab_port_counters(a->component.ports[0])->credit_wait_ps,
+                       0);
     fix_assert_drained(fix);
 }
 END_TEST

@@ -79,7 +79,8 @@ START_TEST(memory_reads_are_completed_on_boundaries)
 }
 END_TEST
 
-/* As large completions as may be: an aligned read takes no more than it must. */
+/* As large completions as may be: an aligned read takes no more than it must.
+ */
 START_TEST(aligned_reads_take_no_more_completions_than_they_must)
 {
     g_autoptr(Fix) fix = fix_new();

@@ -10,7 +10,7 @@
 #include "sim_random.h"
 
 /* Time of @bytes on a link of 2.5 GT/s with @lanes lanes. */
-#define GEN1(bytes, lanes) ((SimTime)(bytes) * 4 * SIM_NS / (lanes))
+#define GEN1(bytes, lanes) ((SimTime)(bytes)*4 * SIM_NS / (lanes))
 
 #define LINK1  (11 * SIM_NS)
 #define LINK2  (23 * SIM_NS)
@@ -197,8 +197,8 @@ static FabTlp *mixed_to_first(FixEnd *end)
     const Tree *tree = end->user;
     unsigned number = end->component.name[3] - '0';
     static const uint32_t sizes[] = {8, 256, 64, 128, 32, 256, 16, 192};
-    FabTlp *tlp = fix_tlp(end, FAB_TLP_MWR, fix_bar(tree->end[0], 0),
-                          sizes[number % 8]);
+    FabTlp *tlp =
+        fix_tlp(end, FAB_TLP_MWR, fix_bar(tree->end[0], 0), sizes[number % 8]);
 
     tlp->flow = 1 + number;
     return tlp;
@@ -247,8 +247,8 @@ START_TEST(round_robin_gives_equal_numbers_of_tlps)
     uint64_t tlps[9] = {0}, bytes[9] = {0}, sum = 0;
     Tree tree;
 
-    saturate(&tree, fix, FAB_ARBITRATION_ROUND_ROBIN, widths, 8,
-             mixed_to_first, tlps, bytes);
+    saturate(&tree, fix, FAB_ARBITRATION_ROUND_ROBIN, widths, 8, mixed_to_first,
+             tlps, bytes);
     for (unsigned i = 1; i <= 8; i++) {
         ck_assert_uint_gt(tlps[i], 1000);
         ck_assert_uint_le(tlps[i], tlps[1] + 1);

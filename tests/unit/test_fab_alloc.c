@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: once it runs in a steady state, the model allocates nothing:
+ * writes and reads of memory and of siblings, pieces between root ports, page
+ * walks, and requests through NTBs.
+ */
+#include "alloc_count.h"
+#include "fab_busy.h"
+
+START_TEST(steady_state_allocates_nothing)
+{
+    g_autoptr(Busy) busy = busy_new(0);
+    uint64_t before, records, hops[2], counters[6];
+
+    fab_fabric_set_trace(fix_fabric(busy_fix(busy)), 0, NULL, NULL);
+    busy_start(busy);
+    fix_run_until(busy_fix(busy), 1000 * SIM_US);
+    busy_counters(busy, &counters[0], &counters[1], &counters[2]);
+    hops[0] = fab_fabric_tlp_hops(fix_fabric(busy_fix(busy)));
+    before = alloc_count();
+    fix_run_until(busy_fix(busy), 2000 * SIM_US);
+    records = alloc_count() - before;
+    ck_assert_uint_eq(records, 0);
+    busy_counters(busy, &counters[3], &counters[4], &counters[5]);
+    hops[1] = fab_fabric_tlp_hops(fix_fabric(busy_fix(busy)));
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_uint_gt(counters[3 + i] - counters[i], 4000);
+    }
+    ck_assert_uint_gt(hops[1] - hops[0], 50000);
+    /* The counter counts. */
+    before = alloc_count();
+    g_free(g_malloc(17));
+    ck_assert_uint_gt(alloc_count(), before);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fab_alloc");
+    TCase *tcase = tcase_create("alloc");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, steady_state_allocates_nothing);
+    suite_add_tcase(suite, tcase);
+    return fix_main(suite);
+}

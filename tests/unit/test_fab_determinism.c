@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: what happens, to the picosecond and in order, follows from the
+ * fabric alone: not from the order in which it was built, nor from what ran
+ * before or runs beside it. And when all is over, nothing is left.
+ */
+#include "fab_busy.h"
+
+#define RUN (150 * SIM_US)
+
+static uint64_t hash_of(uint64_t shuffle)
+{
+    g_autoptr(Busy) busy = busy_new(shuffle);
+
+    busy_start(busy);
+    fix_run_until(busy_fix(busy), RUN);
+    ck_assert_uint_gt(busy_records(busy), 10000);
+    return busy_hash(busy);
+}
+
+/* The fabric does what the tests here are about. */
+START_TEST(everything_is_busy_and_drains)
+{
+    g_autoptr(Busy) busy = busy_new(0);
+    uint64_t walks, pieces, translated;
+
+    busy_start(busy);
+    fix_run_until(busy_fix(busy), RUN);
+    busy_counters(busy, &walks, &pieces, &translated);
+    ck_assert_uint_gt(walks, 1000);
+    ck_assert_uint_gt(pieces, 1000);
+    ck_assert_uint_gt(translated, 1000);
+    ck_assert_uint_eq(fab_fabric_unsupported(fix_fabric(busy_fix(busy))), 0);
+    busy_stop(busy);
+    fix_run(busy_fix(busy));
+    fix_assert_drained(busy_fix(busy));
+}
+END_TEST
+
+START_TEST(two_runs_are_equal)
+{
+    ck_assert_uint_eq(hash_of(0), hash_of(0));
+}
+END_TEST
+
+START_TEST(order_of_creation_does_not_matter)
+{
+    ck_assert_uint_eq(hash_of(0), hash_of(_i));
+}
+END_TEST
+
+static void *hash_in_thread(void *data)
+{
+    uint64_t *hash = data;
+
+    *hash = hash_of(*hash);
+    return NULL;
+}
+
+START_TEST(threads_do_not_meet)
+{
+    uint64_t hashes[2] = {0, 3}, alone = hash_of(0);
+    GThread *thread[2];
+
+    for (unsigned i = 0; i < 2; i++) {
+        thread[i] = g_thread_new("fabric", hash_in_thread, &hashes[i]);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        g_thread_join(thread[i]);
+        ck_assert_uint_eq(hashes[i], alone);
+    }
+}
+END_TEST
+
+/* Two in one thread, a step of each in turn. */
+START_TEST(fabrics_do_not_meet)
+{
+    g_autoptr(Busy) a = busy_new(0);
+    g_autoptr(Busy) b = busy_new(5);
+
+    busy_start(a);
+    busy_start(b);
+    for (SimTime time = 0; time <= RUN; time += SIM_US) {
+        fix_run_until(busy_fix(a), time);
+        fix_run_until(busy_fix(b), time);
+    }
+    ck_assert_uint_eq(busy_hash(a), busy_hash(b));
+    ck_assert_uint_eq(busy_hash(a), hash_of(0));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fab_determinism");
+    TCase *tcase = tcase_create("determinism");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, everything_is_busy_and_drains);
+    tcase_add_test(tcase, two_runs_are_equal);
+    tcase_add_loop_test(tcase, order_of_creation_does_not_matter, 1, 9);
+    tcase_add_test(tcase, threads_do_not_meet);
+    tcase_add_test(tcase, fabrics_do_not_meet);
+    suite_add_tcase(suite, tcase);
+    return fix_main(suite);
+}
