@@ -17,9 +17,10 @@ typedef struct Profile {
     char *name;
     TopoPlace place;
     TopoPartKind kind;
-    TopoValues *values; /* NULL: not good, and reported */
-    TopoPart *shared;   /* for users without `set:` */
-    bool is_made;       /* shared was tried */
+    const char *description; /* nullable; of the tree */
+    TopoValues *values;      /* NULL: not good, and reported */
+    TopoPart *shared;        /* for users without `set:` */
+    bool is_made;            /* shared was tried */
 } Profile;
 
 /* A file of the directory. */
@@ -333,6 +334,28 @@ static bool set_kind(TopoLibrary *library, Profile *profile,
     return false;
 }
 
+/* Notes at each value that @node gives what its `sources:` say of it. */
+static void set_sources(TopoValues *values, const TopoNode *node)
+{
+    const TopoNode *sources = topo_node_get(node, "sources");
+    unsigned i;
+
+    for (i = 0; i < values->section->n_keys; i++) {
+        const char *key = values->section->keys[i].key;
+        g_autofree char *group = g_strndup(key, strcspn(key, "."));
+        TopoValue *value = &values->values[i];
+        const char *text;
+
+        if (!value->given || value->source != NULL ||
+            value->place.file != node->place.file) {
+            continue;
+        }
+        text = topo_node_get_text(sources, key);
+        value->source =
+            text != NULL ? text : topo_node_get_text(sources, group);
+    }
+}
+
 /* Fills @profile from @node and what it is based on. */
 static void read_profile(TopoLibrary *library, Profile *profile,
                          const TopoNode *node, bool in_file)
@@ -388,6 +411,8 @@ static void read_profile(TopoLibrary *library, Profile *profile,
     if (in_file) {
         check_sources(library, values->section, node);
     }
+    set_sources(values, node);
+    profile->description = topo_node_get_text(node, "description");
     profile->values = g_steal_pointer(&values);
 }
 
@@ -480,6 +505,9 @@ static const TopoPart *share_part(TopoLibrary *library, Profile *profile,
             topo_part_new(profile->name, profile->kind, profile->place,
                           profile->values, user, place, library->errors);
     }
+    if (profile->shared != NULL) {
+        topo_part_describe(profile->shared, profile->description);
+    }
     return profile->shared;
 }
 
@@ -512,6 +540,7 @@ const TopoPart *topo_library_get(TopoLibrary *library, const char *name,
     part = topo_part_new(name, profile->kind, profile->place, values, user,
                          place, library->errors);
     if (part != NULL) {
+        topo_part_describe(part, profile->description);
         g_ptr_array_add(library->parts, part);
     }
     return part;

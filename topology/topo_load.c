@@ -141,6 +141,15 @@ static void host_free(void *data)
     g_free(host);
 }
 
+static void plot_free(TopoPlot *plot)
+{
+    if (plot != NULL) {
+        g_ptr_array_unref(plot->measured);
+        g_ptr_array_unref(plot->calibrated);
+        g_free(plot);
+    }
+}
+
 static TopoLoaded *loaded_new(const char *file)
 {
     TopoLoaded *loaded = g_new0(TopoLoaded, 1);
@@ -182,7 +191,7 @@ void topo_description_free(TopoDescription *description)
         g_ptr_array_unref(description->workload->flows);
         g_free(description->workload);
     }
-    g_free(description->plot);
+    plot_free(description->plot);
     g_hash_table_unref(loaded->hosts);
     g_hash_table_unref(loaded->elements);
     g_hash_table_unref(loaded->switches);

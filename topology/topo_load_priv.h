@@ -57,6 +57,19 @@ void topo_load_workload(TopoLoader *loader, const TopoValues *file);
 void topo_load_sweep(TopoLoader *loader, const TopoValues *file);
 void topo_load_measure(TopoLoader *loader, const TopoValues *file);
 
+/* Frees a TopoSelection; a GDestroyNotify. */
+void topo_selection_free(void *selection);
+
+/* Reads `published:`, `measured:` and `calibrated:` of a plot; @columns has
+ * the index of each column by its name. */
+void topo_load_points(TopoLoader *loader, TopoPlot *plot,
+                      const TopoValues *values, GHashTable *columns);
+
+/* The index of the column @name of @columns; -1, and reported, if there is
+ * none. */
+int topo_load_find_column(TopoLoader *loader, GHashTable *columns,
+                          const char *name, TopoPlace place);
+
 /* Look-ups that report what they do not find at the value's place. NULL also
  * if the value itself is not valid. */
 TopoHost *topo_load_find_host(TopoLoader *loader, const TopoValue *value);

@@ -182,9 +182,8 @@ static void load_columns(TopoLoader *loader, const TopoNode *node,
     }
 }
 
-/* The index of the column @name; -1, and reported, if there is none. */
-static int find_column(TopoLoader *loader, GHashTable *names, const char *name,
-                       TopoPlace place)
+int topo_load_find_column(TopoLoader *loader, GHashTable *names,
+                          const char *name, TopoPlace place)
 {
     void *index;
 
@@ -235,7 +234,8 @@ static void load_tolerance(TopoLoader *loader, const TopoNode *node,
     }
     for (i = 0; node->kind == TOPO_NODE_MAP && i < node->items->len; i++) {
         const TopoEntry *entry = g_ptr_array_index(node->items, i);
-        int column = find_column(loader, names, entry->key, entry->place);
+        int column =
+            topo_load_find_column(loader, names, entry->key, entry->place);
 
         if (column >= 0) {
             set_tolerance(loader, g_ptr_array_index(columns, column),
@@ -260,7 +260,8 @@ static void load_compare(TopoLoader *loader, const TopoNode *node,
     }
     for (i = 0; i < keys->len; i++) {
         const TopoNode *key = g_ptr_array_index(keys, i);
-        int column = find_column(loader, names, key->text, key->place);
+        int column =
+            topo_load_find_column(loader, names, key->text, key->place);
 
         if (column >= 0) {
             ((TopoColumn *)g_ptr_array_index(columns, column))->is_key = true;
@@ -280,7 +281,7 @@ static int column_at(TopoLoader *loader, const TopoValues *values,
     if (!value->valid || value->text == NULL) {
         return -1;
     }
-    return find_column(loader, names, value->text, value->place);
+    return topo_load_find_column(loader, names, value->text, value->place);
 }
 
 static char *label_of(TopoLoader *loader, const TopoValues *values,
@@ -307,6 +308,8 @@ static void load_plot(TopoLoader *loader, const TopoNode *node,
 
     loader->loaded->pub.plot = plot;
     plot->place = node->place;
+    plot->measured = g_ptr_array_new();
+    plot->calibrated = g_ptr_array_new_with_free_func(topo_selection_free);
     plot->title = topo_load_text(
         loader, title != NULL ? title : loader->loaded->pub.name);
     plot->x = (unsigned)MAX(x, 0);
@@ -317,16 +320,7 @@ static void load_plot(TopoLoader *loader, const TopoNode *node,
     plot->y_scale = (TopoScale)topo_values_number(values, "y_scale");
     plot->x_label = label_of(loader, values, "x_label", x);
     plot->y_label = label_of(loader, values, "y_label", y);
-    plot->published =
-        topo_load_path(loader, topo_values_text(values, "published"));
-    if (plot->published != NULL &&
-        !g_file_test(plot->published, G_FILE_TEST_IS_REGULAR)) {
-        topo_errors_add(loader->errors,
-                        topo_values_get(values, "published")->place,
-                        "published: there is no file '%s'; write a path from "
-                        "the directory of this file",
-                        plot->published);
-    }
+    topo_load_points(loader, plot, values, names);
 }
 
 void topo_load_measure(TopoLoader *loader, const TopoValues *file)

@@ -10,6 +10,7 @@
 
 struct TopoPart {
     char *name;
+    const char *description; /* nullable; borrowed */
     TopoPartKind kind;
     TopoPlace place;
     TopoValues *values;
@@ -39,6 +40,42 @@ const char *topo_part_name(const TopoPart *part)
 TopoPartKind topo_part_kind(const TopoPart *part)
 {
     return part->kind;
+}
+
+const char *topo_part_description(const TopoPart *part)
+{
+    return part->description;
+}
+
+unsigned topo_part_n_values(const TopoPart *part)
+{
+    return part->values->section->n_keys;
+}
+
+void topo_part_value(const TopoPart *part, unsigned index,
+                     TopoPartValue *ret_value)
+{
+    const TopoValue *value = &part->values->values[index];
+
+    *ret_value = (TopoPartValue){
+        .key = part->values->section->keys[index].key,
+        .given = value->given,
+        .place = value->place,
+        .source = value->source,
+    };
+    if (value->node != NULL && value->node->kind != TOPO_NODE_SCALAR) {
+        g_autoptr(GString) text = g_string_new(NULL);
+
+        topo_node_write(value->node, text);
+        ret_value->text = g_strdup(text->str);
+    } else {
+        ret_value->text = g_strdup(value->text);
+    }
+}
+
+void topo_part_value_clear(TopoPartValue *value)
+{
+    g_clear_pointer(&value->text, g_free);
 }
 
 static const TopoValue *get_value(const TopoPart *part, const char *key,
@@ -334,6 +371,11 @@ static void check_ntb(Maker *maker)
                         "an entry of the window is smaller than 4KiB; write "
                         "fewer entries or a larger window.size");
     }
+}
+
+void topo_part_describe(TopoPart *part, const char *description)
+{
+    part->description = description;
 }
 
 TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,

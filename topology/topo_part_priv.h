@@ -11,6 +11,10 @@ TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,
                         const TopoValues *values, const char *user,
                         TopoPlace place, TopoErrors *errors);
 
+/* Says what topo_part_description() returns; @description (nullable) is
+ * borrowed. */
+void topo_part_describe(TopoPart *part, const char *description);
+
 /* Frees @part (nullable). */
 void topo_part_free(TopoPart *part);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TopoPart, topo_part_free)

@@ -15,6 +15,7 @@ typedef struct TopoValue {
     int64_t den;    /* of a fraction */
     const char *text;
     const TopoNode *node; /* NULL for a default */
+    const char *source;   /* where a number of a profile is from, or NULL */
 } TopoValue;
 
 /* The values of a map by the index of the key in its section. */

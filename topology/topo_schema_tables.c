@@ -150,7 +150,8 @@ SECTION(workload, "workload", "`workload:`.");
 
 #define FLOW(KIND, HELP)                                                       \
     NEEDS("name", NAME, "its name"),                                           \
-        WORD("kind", NULL, "copy|dma|mmio|path|pingpong|transfer", REQUIRED, HELP),              \
+        WORD("kind", NULL, "copy|dma|mmio|path|pingpong|transfer", REQUIRED,   \
+             HELP),                                                            \
         RANGE("start", TIME, "0ps", NULL, "1000s", 0, "when it begins")
 
 #define DIRECTION(HELP) WORD("direction", NULL, "read|write", REQUIRED, HELP)
@@ -242,8 +243,8 @@ const TopoSection topo_sections_flow[TOPO_FLOW_N_KINDS] = {
      G_N_ELEMENTS(flow_mmio_keys)},
     {"path flow", "One TLP through an idle fabric.", flow_path_keys,
      G_N_ELEMENTS(flow_path_keys)},
-    {"pingpong flow", "Two GPUs pass a counter to and fro.",
-     flow_pingpong_keys, G_N_ELEMENTS(flow_pingpong_keys)},
+    {"pingpong flow", "Two GPUs pass a counter to and fro.", flow_pingpong_keys,
+     G_N_ELEMENTS(flow_pingpong_keys)},
     {"transfer flow", "A driver has the memory of one GPU copied to another.",
      flow_transfer_keys, G_N_ELEMENTS(flow_transfer_keys)},
 };
@@ -314,6 +315,13 @@ static const TopoKey plot_keys[] = {
     MAY("y_label", TEXT, NULL, "the same"),
     MAY("published", TEXT, NULL,
         "path of a CSV with published values, from the file's directory"),
+    MAY("calibrated", TREE, NULL,
+        "published values that parts were calibrated on, and that are no "
+        "predictions: `all`, or a list of maps of key columns to values, as "
+        "in [{scenario: Loc, transfer_bytes: 4KiB}]"),
+    MAY("measured", TREE, NULL,
+        "path, or list of paths, of CSVs with values of your own: they join "
+        "the plot and the tables"),
 };
 SECTION(plot, "plot", "`plot:`.");
 

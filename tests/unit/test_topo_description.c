@@ -407,6 +407,96 @@ START_TEST(profiles_are_whole)
 }
 END_TEST
 
+/* Values that denote a cell are kept as the CSV has it. */
+START_TEST(calibrated_points_are_read)
+{
+    g_autoptr(TopoDescription) d = load_good(
+        TWO_HOSTS
+        "variants: [{name: v}, {name: w}]\n"
+        "sweep:\n"
+        "  - {name: size, set: workload.flows.f.size, from: 4KiB,\n"
+        "     to: 8KiB, times: 2}\n"
+        "measure:\n"
+        "  columns:\n"
+        "    - {name: who, from: variant}\n"
+        "    - {name: size, from: axis.size}\n"
+        "    - {name: bw, from: flow.f.bandwidth}\n"
+        "plot: {x: size, y: bw, published: " TEST_FILE(
+            "tests/unit/topo_test.h") ",\n"
+                                      "  calibrated: [{who: w, size: 8KiB}, {size: 4096}],\n"
+                                      "  measured: " TEST_FILE(
+                                          "tests/unit/topo_test.h") "}\n",
+        NULL);
+    const TopoSelection *first = g_ptr_array_index(d->plot->calibrated, 0);
+    const TopoSelection *second = g_ptr_array_index(d->plot->calibrated, 1);
+    const TopoTerm *who = g_ptr_array_index(first->terms, 0);
+    const TopoTerm *size = g_ptr_array_index(first->terms, 1);
+    const TopoTerm *other = g_ptr_array_index(second->terms, 0);
+
+    ck_assert(!d->plot->calibrated_all);
+    ck_assert_uint_eq(d->plot->calibrated->len, 2);
+    ck_assert_uint_eq(who->column, 0);
+    ck_assert_str_eq(who->text, "w");
+    ck_assert_uint_eq(size->column, 1);
+    ck_assert_str_eq(size->text, "8192");
+    ck_assert_uint_eq(second->terms->len, 1);
+    ck_assert_str_eq(other->text, "4096");
+    ck_assert_uint_eq(d->plot->measured->len, 1);
+    ck_assert_str_eq(d->plot->measured->pdata[0],
+                     TEST_FILE("tests/unit/topo_test.h"));
+}
+END_TEST
+
+/* The value of @key of @part. */
+static TopoPartValue part_value(const TopoPart *part, const char *key)
+{
+    TopoPartValue value = {0};
+    unsigned i;
+
+    for (i = 0; i < topo_part_n_values(part); i++) {
+        topo_part_value_clear(&value);
+        topo_part_value(part, i, &value);
+        if (strcmp(value.key, key) == 0) {
+            return value;
+        }
+    }
+    ck_abort_msg("no key %s", key);
+    return value;
+}
+
+/* Of the profile gpu.yaml, of `parts:`, of `set:`, and a default. */
+START_TEST(values_of_parts_know_their_source)
+{
+    g_autoptr(TopoDescription) d = load_good(
+        "name: t\n"
+        "parts: {gpu: {dma.reads: 48, description: Mine}}\n"
+        "hosts:\n"
+        "  - {name: a, cpu: cpu, devices: [{name: g, part: gpu, at: rp0,\n"
+        "     set: {store: {latency: 1us}}}]}\n",
+        NULL);
+    const TopoPart *part = topo_find_device(d, "a.g")->part;
+    g_auto(TopoPartValue) tags = part_value(part, "tags");
+    g_auto(TopoPartValue) reads = part_value(part, "dma.reads");
+    g_auto(TopoPartValue) size = part_value(part, "dma.read_size");
+    g_auto(TopoPartValue) store = part_value(part, "store.latency");
+    g_auto(TopoPartValue) bars = part_value(part, "bars");
+
+    ck_assert_str_eq(topo_part_description(part), "Mine");
+    ck_assert_str_eq(tags.text, "256");
+    ck_assert_str_eq(tags.source, "test");
+    ck_assert_str_eq(tags.place.file, TEST_PARTS "/gpu.yaml");
+    ck_assert_str_eq(reads.text, "48");
+    ck_assert_ptr_null(reads.source);
+    ck_assert_str_eq(reads.place.file, "test.yaml");
+    ck_assert_str_eq(size.source, "test");
+    ck_assert_str_eq(store.text, "1us");
+    ck_assert_ptr_null(store.source);
+    ck_assert_str_eq(
+        bars.text,
+        "[{size: 16MiB, width: 32}, {size: 256MiB, prefetchable: on}]");
+}
+END_TEST
+
 START_TEST(documentation_holds_the_tables)
 {
     g_autoptr(GString) tables = g_string_new(NULL);
@@ -452,6 +542,8 @@ int main(void)
     tcase_add_test(tcase, the_drawing_names_everything);
     tcase_add_test(tcase, example_loads_at_every_point);
     tcase_add_test(tcase, profiles_are_whole);
+    tcase_add_test(tcase, calibrated_points_are_read);
+    tcase_add_test(tcase, values_of_parts_know_their_source);
     tcase_add_test(tcase, documentation_holds_the_tables);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

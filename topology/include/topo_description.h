@@ -137,10 +137,10 @@ typedef struct TopoTarget {
 } TopoTarget;
 
 typedef enum TopoFlowKind {
-    TOPO_FLOW_COPY, /* a driver has a device's DMA engine copy */
-    TOPO_FLOW_DMA,  /* a device issues reads or writes by itself */
-    TOPO_FLOW_MMIO, /* a CPU reads or writes */
-    TOPO_FLOW_PATH, /* one TLP through an idle fabric */
+    TOPO_FLOW_COPY,     /* a driver has a device's DMA engine copy */
+    TOPO_FLOW_DMA,      /* a device issues reads or writes by itself */
+    TOPO_FLOW_MMIO,     /* a CPU reads or writes */
+    TOPO_FLOW_PATH,     /* one TLP through an idle fabric */
     TOPO_FLOW_PINGPONG, /* two GPUs pass a counter to and fro */
     TOPO_FLOW_TRANSFER, /* a driver has one GPU's memory copied to another's */
 } TopoFlowKind;
@@ -234,6 +234,19 @@ typedef enum TopoScale {
     TOPO_SCALE_LOG10,
 } TopoScale;
 
+/* A column, and the text of its cell as the CSV has it. */
+typedef struct TopoTerm {
+    TopoPlace place;
+    unsigned column; /* index into columns; a key */
+    char *text;
+} TopoTerm;
+
+/* The points that meet all of its terms. */
+typedef struct TopoSelection {
+    TopoPlace place;
+    GPtrArray *terms; /* of TopoTerm */
+} TopoSelection;
+
 typedef struct TopoPlot {
     TopoPlace place;
     char *title;
@@ -242,7 +255,11 @@ typedef struct TopoPlot {
     TopoScale x_scale, y_scale;
     char *x_label;
     char *y_label;
-    char *published; /* path of a CSV, ready to open; NULL: none */
+    char *published;       /* path of a CSV, ready to open; NULL: none */
+    GPtrArray *measured;   /* of char *: paths likewise, of the user's own
+                              values; may be empty */
+    bool calibrated_all;   /* every published value was calibrated on */
+    GPtrArray *calibrated; /* of TopoSelection: these were */
 } TopoPlot;
 
 typedef struct TopoVariant {

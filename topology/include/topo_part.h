@@ -48,6 +48,26 @@ const char *topo_part_name(const TopoPart *part);
 TopoPartKind topo_part_kind(const TopoPart *part);
 const char *topo_part_kind_name(TopoPartKind kind);
 
+/* What the profile says of itself; NULL if it says nothing. Borrowed. */
+const char *topo_part_description(const TopoPart *part);
+
+/* A value of a part for people, and to tell parts apart. */
+typedef struct TopoPartValue {
+    const char *key;
+    char *text;         /* as it was written, or the default; NULL: none.
+                           Owned: see topo_part_value_clear() */
+    bool given;         /* written, not a default */
+    TopoPlace place;    /* where; of a default the profile's */
+    const char *source; /* by the profile it was written in; NULL: none */
+} TopoPartValue;
+
+/* The values of all keys of the kind, in the order of the schema. */
+unsigned topo_part_n_values(const TopoPart *part);
+void topo_part_value(const TopoPart *part, unsigned index,
+                     TopoPartValue *ret_value);
+void topo_part_value_clear(TopoPartValue *value);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(TopoPartValue, topo_part_value_clear)
+
 /* Where the value of @key was written (the profile's place if it is a
  * default). */
 TopoPlace topo_part_place(const TopoPart *part, const char *key);
