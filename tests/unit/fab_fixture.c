@@ -150,16 +150,18 @@ static void assert_port_drained(const FabPort *port)
                 data += ret->data;
             }
         }
-        ck_assert_msg(header == full->header[cls],
-                      "%s.%s: class %u has %u of "
-                      "%u header credits",
-                      port->owner->name, port->name, cls, header,
-                      full->header[cls]);
-        ck_assert_msg(data == full->data[cls],
-                      "%s.%s: class %u has %u of %u "
-                      "data credits",
-                      port->owner->name, port->name, cls, data,
-                      full->data[cls]);
+        if (G_UNLIKELY(!(header == full->header[cls]))) {
+            ck_abort_msg("%s.%s: class %u has %u of "
+                         "%u header credits",
+                         port->owner->name, port->name, cls, header,
+                         full->header[cls]);
+        }
+        if (G_UNLIKELY(!(data == full->data[cls]))) {
+            ck_abort_msg("%s.%s: class %u has %u of %u "
+                         "data credits",
+                         port->owner->name, port->name, cls, data,
+                         full->data[cls]);
+        }
     }
 }
 
@@ -185,8 +187,8 @@ static void room_leave(Fix *fix, const Place *place)
 {
     Room *room = g_hash_table_lookup(fix->rooms, place->port);
 
-    ck_assert_uint_ge(room->header[place->cls], 1);
-    ck_assert_uint_ge(room->data[place->cls], place->data);
+    fix_ensure(room->header[place->cls] >= 1);
+    fix_ensure(room->data[place->cls] >= place->data);
     room->header[place->cls]--;
     room->data[place->cls] -= place->data;
 }
@@ -202,13 +204,16 @@ static void room_enter(Fix *fix, const Place *place)
     }
     room->header[place->cls]++;
     room->data[place->cls] += place->data;
-    ck_assert_msg(room->header[place->cls] <= full->header[place->cls],
-                  "%s.%s holds %u headers of class %u",
-                  place->port->owner->name, place->port->name,
-                  room->header[place->cls], place->cls);
-    ck_assert_msg(room->data[place->cls] <= full->data[place->cls],
-                  "%s.%s holds %u data of class %u", place->port->owner->name,
-                  place->port->name, room->data[place->cls], place->cls);
+    if (G_UNLIKELY(!(room->header[place->cls] <= full->header[place->cls]))) {
+        ck_abort_msg("%s.%s holds %u headers of class %u",
+                     place->port->owner->name, place->port->name,
+                     room->header[place->cls], place->cls);
+    }
+    if (G_UNLIKELY(!(room->data[place->cls] <= full->data[place->cls]))) {
+        ck_abort_msg("%s.%s holds %u data of class %u",
+                     place->port->owner->name, place->port->name,
+                     room->data[place->cls], place->cls);
+    }
 }
 
 static void watch_trace(void *data, const FabTraceRecord *record)
@@ -331,8 +336,8 @@ static void end_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
     SimTime now = fix_now(end->fix);
     SimTime hold = end->hold ? end->hold(end, tlp) : 0;
 
-    ck_assert_ptr_eq(tlp->ingress, ingress);
-    fix_assert_time_eq(tlp->tail_at, now);
+    fix_ensure(tlp->ingress == ingress);
+    fix_ensure(tlp->tail_at == now);
     end->received[tlp->cls]++;
     end->received_bytes += tlp->payload_bytes;
     if (end->logs) {

@@ -43,13 +43,13 @@ static void check_requests(const FixEnd *end, FabBusAddr addr, uint64_t size,
         const FabTlp *tlp = &fix_log(end, i)->tlp;
         uint32_t bytes = MAX(tlp->payload_bytes, tlp->request_bytes);
 
-        ck_assert_uint_eq(tlp->addr, addr + done);
-        ck_assert_uint_ge(bytes, 1);
-        ck_assert_uint_le(bytes, most);
-        ck_assert_uint_eq(tlp->addr / 4096, (tlp->addr + bytes - 1) / 4096);
+        fix_ensure(tlp->addr == addr + done);
+        fix_ensure(bytes >= 1);
+        fix_ensure(bytes <= most);
+        fix_ensure(tlp->addr / 4096 == (tlp->addr + bytes - 1) / 4096);
         done += bytes;
     }
-    ck_assert_uint_eq(done, size);
+    fix_ensure(done == size);
 }
 
 static void answer(FixEnd *end, const FabTlp *tlp)
@@ -150,8 +150,8 @@ static void answer_late(FixEnd *end, const FabTlp *tlp)
     Tags *tags = end->user;
     Late *late = g_new(Late, 1);
 
-    ck_assert_uint_lt(tlp->tag, 768);
-    ck_assert(!tags->in_use[tlp->tag]);
+    fix_ensure(tlp->tag < 768);
+    fix_ensure(!tags->in_use[tlp->tag]);
     tags->in_use[tlp->tag] = true;
     tags->used++;
     tags->most = MAX(tags->most, tags->used);
@@ -309,9 +309,9 @@ START_TEST(attributes_are_sent)
         for (unsigned j = 0; j < face.end->log->len; j++) {
             const FabTlp *tlp = &fix_log(face.end, j)->tlp;
 
-            ck_assert_uint_eq(tlp->attr, (i & 1 ? FAB_ATTR_RO : 0) |
-                                             (i & 2 ? FAB_ATTR_IDO : 0));
-            ck_assert(tlp->ecrc == (bool)(i & 4));
+            fix_ensure(tlp->attr == ((i & 1 ? FAB_ATTR_RO : 0) |
+                                     (i & 2 ? FAB_ATTR_IDO : 0)));
+            fix_ensure(tlp->ecrc == (bool)(i & 4));
         }
     }
 }
@@ -343,13 +343,13 @@ START_TEST(bar_reads_are_completed_on_boundaries)
             for (unsigned j = 0; j < face.end->log->len; j++) {
                 const FabTlp *cpl = &fix_log(face.end, j)->tlp;
 
-                ck_assert_uint_eq(cpl->tag, i);
-                ck_assert_uint_eq(cpl->request_bytes, bytes - done);
-                ck_assert_uint_le(cpl->payload_bytes, most[n] ? most[n] : 256);
+                fix_ensure(cpl->tag == i);
+                fix_ensure(cpl->request_bytes == bytes - done);
+                fix_ensure(cpl->payload_bytes <= (most[n] ? most[n] : 256));
                 done += cpl->payload_bytes;
-                ck_assert(done == bytes || (addr + done) % 128 == 0);
+                fix_ensure(done == bytes || (addr + done) % 128 == 0);
             }
-            ck_assert_uint_eq(done, bytes);
+            fix_ensure(done == bytes);
             g_array_set_size(face.end->log, 0);
         }
         fix_assert_drained(fix);

@@ -278,11 +278,11 @@ static void asker_got(FixEnd *end, const FabTlp *tlp)
     while (asker->pair.a.end[i] != end) {
         i++;
     }
-    ck_assert_uint_eq(tlp->requester_id, end->component.bdf);
-    ck_assert_uint_eq(tlp->type, FAB_TLP_CPLD);
-    ck_assert_uint_lt(tlp->tag, 32);
+    fix_ensure(tlp->requester_id == end->component.bdf);
+    fix_ensure(tlp->type == FAB_TLP_CPLD);
+    fix_ensure(tlp->tag < 32);
     /* Byte Count is exactly what this request still lacks. */
-    ck_assert_uint_eq(tlp->request_bytes, asker->wanted[i][tlp->tag]);
+    fix_ensure(tlp->request_bytes == asker->wanted[i][tlp->tag]);
     asker->wanted[i][tlp->tag] -= tlp->payload_bytes;
     if (!asker->wanted[i][tlp->tag]) {
         asker->answered++;
@@ -300,7 +300,7 @@ static void count_outstanding(void *data, const FabTraceRecord *record)
         tlp->cls == FAB_CLASS_NP) {
         asker->outstanding++;
         asker->most = MAX(asker->most, asker->outstanding);
-        ck_assert_uint_eq(tlp->requester_id, owner->bdf);
+        fix_ensure(tlp->requester_id == owner->bdf);
     } else if (fab_port_peer(record->port) ==
                    fab_ntb_component(asker->pair.b.ntb)->ports[0] &&
                tlp->cls == FAB_CLASS_CPL && fab_tlp_is_last_completion(tlp)) {

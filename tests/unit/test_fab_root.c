@@ -20,19 +20,21 @@ static void check_completions(FixEnd *end, FabBusAddr addr, uint32_t bytes,
         const FabTlp *cpl = &fix_log(end, i)->tlp;
         bool last = i + 1 == end->log->len;
 
-        ck_assert_uint_eq(cpl->type, FAB_TLP_CPLD);
-        ck_assert_uint_eq(cpl->tag, tag);
-        ck_assert_uint_eq(cpl->requester_id, end->component.bdf);
-        ck_assert_uint_eq(cpl->request_bytes, bytes - done);
-        ck_assert_uint_eq(cpl->addr, addr + done);
-        ck_assert_uint_ge(cpl->payload_bytes, 1);
-        ck_assert_uint_le(cpl->payload_bytes, most);
+        fix_ensure(cpl->type == FAB_TLP_CPLD);
+        fix_ensure(cpl->tag == tag);
+        fix_ensure(cpl->requester_id == end->component.bdf);
+        fix_ensure(cpl->request_bytes == bytes - done);
+        fix_ensure(cpl->addr == addr + done);
+        fix_ensure(cpl->payload_bytes >= 1);
+        fix_ensure(cpl->payload_bytes <= most);
         done += cpl->payload_bytes;
-        ck_assert_msg(last || (addr + done) % rcb == 0,
-                      "%u bytes at 0x%lx: completion %u ends at 0x%lx", bytes,
-                      (unsigned long)addr, i, (unsigned long)(addr + done));
+        if (G_UNLIKELY(!(last || (addr + done) % rcb == 0))) {
+            ck_abort_msg("%u bytes at 0x%lx: completion %u ends at 0x%lx",
+                         bytes, (unsigned long)addr, i,
+                         (unsigned long)(addr + done));
+        }
     }
-    ck_assert_uint_eq(done, bytes);
+    fix_ensure(done == bytes);
 }
 
 static void split_all(uint32_t rcb, uint32_t completion_bytes, uint32_t mps)
