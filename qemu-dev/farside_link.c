@@ -1,0 +1,668 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The connection to the peer: sockets, hello, the messages in order.
+ *
+ * One end listens and the other connects, or both connect to a broker, which
+ * hands each a socket to the other (wire/farside_wire.h). Whoever connects
+ * tries again until the device goes; a peer may come late, die and return.
+ *
+ * What is sent goes into the socket at once, or waits in a queue while the peer
+ * does not read. A doorbell is never lost: those that wait merge into one.
+ */
+#include "qemu/osdep.h"
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include "qapi/error.h"
+#include "qemu/error-report.h"
+#include "qemu/main-loop.h"
+#include "farside_ntb.h"
+
+#define RETRY_MS 50
+/* A peer that cannot be talked to is not asked again so soon. */
+#define REFUSED_RETRY_MS 1000
+/* Messages served before others have their turn in the main loop. */
+#define BATCH 64
+#define QUEUE_MAX 256
+
+typedef struct {
+    size_t size;
+    unsigned fd_count;
+    int fds[FARSIDE_WIRE_FDS];
+    uint8_t bytes[];
+} Packet;
+
+static void link_readable(void *opaque);
+static void link_writable(void *opaque);
+
+static void set_handlers(FarsideNtb *s)
+{
+    /* While too much is unanswered, the peer has to wait. */
+    bool reading = !farside_link_is_full(s) && !farside_tlp_is_full(s);
+    bool writing = !g_queue_is_empty(&s->out);
+
+    if (s->fd >= 0 && (reading != s->reading || writing != s->writing)) {
+        s->reading = reading;
+        s->writing = writing;
+        qemu_set_fd_handler(s->fd, reading ? link_readable : NULL,
+                            writing ? link_writable : NULL, s);
+    }
+}
+
+void farside_link_resume(FarsideNtb *s)
+{
+    set_handlers(s);
+}
+
+static void packet_free(Packet *p)
+{
+    unsigned i;
+
+    for (i = 0; i < p->fd_count; i++) {
+        close(p->fds[i]);
+    }
+    g_free(p);
+}
+
+static void retry_later(FarsideNtb *s, int ms)
+{
+    if (!s->listen) {
+        timer_mod(s->connect_timer,
+                  qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + ms);
+    }
+}
+
+static void link_close(FarsideNtb *s)
+{
+    Packet *p;
+
+    if (s->fd < 0) {
+        return;
+    }
+    qemu_set_fd_handler(s->fd, NULL, NULL, NULL);
+    close(s->fd);
+    s->fd = -1;
+    s->reading = false;
+    s->writing = false;
+    while ((p = g_queue_pop_head(&s->out))) {
+        packet_free(p);
+    }
+}
+
+void farside_link_drop(FarsideNtb *s, const char *reason)
+{
+    bool was_here = s->peer_here;
+
+    if (s->fd < 0) {
+        return;
+    }
+    if (reason) {
+        warn_report("%s: %s: %s", TYPE_FARSIDE_NTB, s->link_path, reason);
+    }
+    link_close(s);
+    s->peer_here = false;
+    s->peer_enabled = false;
+    s->peer_requester_id = 0;
+    farside_tlp_peer_gone(s);
+    if (was_here) {
+        s->link_up = false;
+        farside_ctrl_peer_reset(s);
+        farside_window_forget_ram(s);
+        farside_regs_link_event(s);
+    }
+    retry_later(s, reason ? REFUSED_RETRY_MS : RETRY_MS);
+}
+
+/* 1: sent; 0: not now; -1: the connection is gone. */
+static int packet_send(FarsideNtb *s, const Packet *p)
+{
+    char control[CMSG_SPACE(sizeof(int) * FARSIDE_WIRE_FDS)] = {0};
+    struct iovec iov = {.iov_base = (void *)p->bytes, .iov_len = p->size};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    struct cmsghdr *cmsg;
+    ssize_t n;
+
+    if (p->fd_count) {
+        msg.msg_control = control;
+        msg.msg_controllen = CMSG_SPACE(sizeof(int) * p->fd_count);
+        cmsg = CMSG_FIRSTHDR(&msg);
+        cmsg->cmsg_level = SOL_SOCKET;
+        cmsg->cmsg_type = SCM_RIGHTS;
+        cmsg->cmsg_len = CMSG_LEN(sizeof(int) * p->fd_count);
+        memcpy(CMSG_DATA(cmsg), p->fds, sizeof(int) * p->fd_count);
+    }
+    do {
+        n = sendmsg(s->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+    } while (n < 0 && errno == EINTR);
+    if (n >= 0) {
+        return 1;
+    }
+    return errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM ? 0 : -1;
+}
+
+static void link_flush(FarsideNtb *s)
+{
+    Packet *p;
+    int r;
+
+    while (s->fd >= 0 && (p = g_queue_peek_head(&s->out))) {
+        r = packet_send(s, p);
+        if (r == 0) {
+            break;
+        }
+        if (r < 0) {
+            farside_link_drop(s, NULL);
+            return;
+        }
+        packet_free(g_queue_pop_head(&s->out));
+    }
+    set_handlers(s);
+}
+
+static void link_writable(void *opaque)
+{
+    link_flush(opaque);
+}
+
+bool farside_link_is_full(FarsideNtb *s)
+{
+    return g_queue_get_length(&s->out) >= QUEUE_MAX;
+}
+
+/* Doorbells that wait together are one message. */
+static bool merge_doorbell(FarsideNtb *s, const struct farside_wire_doorbell *m)
+{
+    Packet *p = g_queue_peek_tail(&s->out);
+    struct farside_wire_head *head;
+    struct farside_wire_doorbell *waiting;
+
+    if (!p) {
+        return false;
+    }
+    head = (struct farside_wire_head *)p->bytes;
+    if (head->type != FARSIDE_WIRE_DOORBELL) {
+        return false;
+    }
+    waiting = (struct farside_wire_doorbell *)(head + 1);
+    waiting->bits |= m->bits;
+    return true;
+}
+
+static Packet *packet_new(unsigned type, const void *body, size_t body_size,
+                          const void *data, size_t data_size)
+{
+    struct farside_wire_head head = {
+        .magic = FARSIDE_WIRE_MAGIC,
+        .version = FARSIDE_WIRE_VERSION,
+        .type = type,
+        .length = body_size + data_size,
+    };
+    size_t size = sizeof(head) + body_size + data_size;
+    Packet *p = g_malloc(sizeof(*p) + size);
+
+    g_assert(size <= FARSIDE_WIRE_MAX);
+    p->size = size;
+    p->fd_count = 0;
+    memcpy(p->bytes, &head, sizeof(head));
+    if (body_size) {
+        memcpy(p->bytes + sizeof(head), body, body_size);
+    }
+    if (data_size) {
+        memcpy(p->bytes + sizeof(head) + body_size, data, data_size);
+    }
+    return p;
+}
+
+static void packet_post(FarsideNtb *s, Packet *p)
+{
+    int r = 0;
+
+    if (g_queue_is_empty(&s->out)) {
+        r = packet_send(s, p);
+    }
+    if (r > 0) {
+        packet_free(p);
+    } else if (r < 0) {
+        packet_free(p);
+        farside_link_drop(s, NULL);
+    } else {
+        g_queue_push_tail(&s->out, p);
+        set_handlers(s);
+    }
+}
+
+void farside_link_send(FarsideNtb *s, unsigned type, const void *body,
+                       size_t body_size, const void *data, size_t data_size,
+                       const int *fds, unsigned fd_count)
+{
+    Packet *p;
+    unsigned i;
+
+    if (!s->peer_here) {
+        return;
+    }
+    if (type == FARSIDE_WIRE_DOORBELL && merge_doorbell(s, body)) {
+        return;
+    }
+    if (g_queue_get_length(&s->out) >= 2 * QUEUE_MAX) {
+        /*
+         * What a guest can produce without end waits in its caller
+         * (farside_tlp.c); the rest is bounded unless a guest insists while its
+         * peer does not read.
+         */
+        farside_link_drop(s, "the peer does not read");
+        return;
+    }
+    p = packet_new(type, body, body_size, data, data_size);
+    for (i = 0; i < fd_count; i++) {
+        p->fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+        if (p->fds[i] < 0) {
+            p->fd_count = i;
+            packet_free(p);
+            farside_link_drop(s, "too many open files");
+            return;
+        }
+        p->fd_count = i + 1;
+    }
+    packet_post(s, p);
+}
+
+/* Link state */
+
+void farside_link_update(FarsideNtb *s)
+{
+    bool up = s->peer_here && s->enabled && s->peer_enabled;
+
+    if (up != s->link_up) {
+        s->link_up = up;
+        farside_window_update(s);
+        farside_regs_link_event(s);
+    }
+}
+
+/* Messages */
+
+static bool on_hello(FarsideNtb *s, const struct farside_wire_hello *m)
+{
+    unsigned i;
+
+    if (s->peer_here) {
+        return false;
+    }
+    if (m->partition != farside_ntb_peer(s)) {
+        farside_link_drop(s, "both ends are the same partition");
+        return true;
+    }
+    if (m->generation != s->generation || m->lut_entries != s->lut_entries ||
+        m->req_ids != FARSIDE_NTB_REQ_IDS) {
+        farside_link_drop(s, "the other end has another generation or number "
+                             "of LUT entries");
+        return true;
+    }
+    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
+        if (m->bar_size[i] != s->bar_size[i]) {
+            farside_link_drop(s, "the other end has BARs of another size");
+            return true;
+        }
+    }
+    s->peer_here = true;
+    s->peer_enabled = m->link_up == 1;
+    s->peer_requester_id = m->requester_id;
+    farside_ctrl_peer_reset(s);
+    /* Not a message that could have been sent: the first one is. */
+    memset(&s->announced, 0xff, sizeof(s->announced));
+    farside_window_announce(s);
+    farside_link_update(s);
+    return true;
+}
+
+/* The size of a message without data, or 0 for one that is not allowed here. */
+static size_t body_size(unsigned type)
+{
+    switch (type) {
+    case FARSIDE_WIRE_HELLO:
+        return sizeof(struct farside_wire_hello);
+    case FARSIDE_WIRE_RAM:
+        return sizeof(struct farside_wire_ram);
+    case FARSIDE_WIRE_LINK:
+        return sizeof(struct farside_wire_link);
+    case FARSIDE_WIRE_DOORBELL:
+        return sizeof(struct farside_wire_doorbell);
+    case FARSIDE_WIRE_MESSAGE:
+        return sizeof(struct farside_wire_message);
+    case FARSIDE_WIRE_LOCK:
+    case FARSIDE_WIRE_RELEASE:
+        return sizeof(struct farside_wire_lock);
+    case FARSIDE_WIRE_LOCKED:
+    case FARSIDE_WIRE_CONFIG:
+        return sizeof(struct farside_wire_ctrl);
+    case FARSIDE_WIRE_CONFIGURED:
+        return sizeof(struct farside_wire_configured);
+    default:
+        return 0;
+    }
+}
+
+static bool dispatch(FarsideNtb *s, unsigned type, const void *body,
+                     size_t size, int *fds, unsigned fd_count)
+{
+    const struct farside_wire_link *link = body;
+
+    if (!s->peer_here && type != FARSIDE_WIRE_HELLO) {
+        return false;
+    }
+    switch (type) {
+    case FARSIDE_WIRE_READ:
+    case FARSIDE_WIRE_WRITE:
+    case FARSIDE_WIRE_COMPLETION:
+        return farside_tlp_on_message(s, type, body, size);
+    case FARSIDE_WIRE_RESET:
+        if (size) {
+            return false;
+        }
+        farside_ctrl_peer_reset(s);
+        farside_regs_link_event(s);
+        return true;
+    }
+    if (size == 0 || size != body_size(type)) {
+        return false;
+    }
+    switch (type) {
+    case FARSIDE_WIRE_HELLO:
+        return on_hello(s, body);
+    case FARSIDE_WIRE_LINK:
+        s->peer_enabled = link->up == 1;
+        farside_link_update(s);
+        return true;
+    case FARSIDE_WIRE_DOORBELL:
+    case FARSIDE_WIRE_MESSAGE:
+        return farside_tlp_on_message(s, type, body, size);
+    case FARSIDE_WIRE_LOCK:
+        farside_ctrl_on_lock(s, body);
+        return true;
+    case FARSIDE_WIRE_LOCKED:
+        farside_ctrl_on_locked(s, body);
+        return true;
+    case FARSIDE_WIRE_CONFIG:
+        farside_ctrl_on_config(s, body);
+        return true;
+    case FARSIDE_WIRE_CONFIGURED:
+        farside_ctrl_on_configured(s, body);
+        return true;
+    case FARSIDE_WIRE_RELEASE:
+        farside_ctrl_on_release(s, body);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void established(FarsideNtb *s, int fd)
+{
+    struct farside_wire_hello m = {
+        .partition = s->partition,
+        .generation = s->generation,
+        .link_up = s->enabled,
+        .requester_id = pci_requester_id(PCI_DEVICE(s)),
+        .lut_entries = s->lut_entries,
+        .req_ids = FARSIDE_NTB_REQ_IDS,
+        .bar_size = {s->bar_size[0], s->bar_size[1]},
+    };
+
+    s->fd = fd;
+    set_handlers(s);
+    packet_post(s, packet_new(FARSIDE_WIRE_HELLO, &m, sizeof(m), NULL, 0));
+}
+
+/* The broker hands over the socket to the peer. */
+static bool on_peer_socket(FarsideNtb *s, size_t size, int *fds,
+                           unsigned fd_count)
+{
+    if (s->peer_here || s->listen || size || fd_count != 1) {
+        return false;
+    }
+    link_close(s);
+    established(s, fds[0]);
+    fds[0] = -1;
+    return true;
+}
+
+static unsigned take_fds(struct msghdr *msg, int *fds)
+{
+    struct cmsghdr *cmsg;
+    unsigned count = 0, n;
+
+    for (cmsg = CMSG_FIRSTHDR(msg); cmsg; cmsg = CMSG_NXTHDR(msg, cmsg)) {
+        if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS) {
+            continue;
+        }
+        n = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        n = MIN(n, FARSIDE_WIRE_FDS - count);
+        memcpy(fds + count, CMSG_DATA(cmsg), n * sizeof(int));
+        count += n;
+    }
+    return count;
+}
+
+/* Serves one message; false when there is none. */
+static bool receive_one(FarsideNtb *s)
+{
+    union {
+        struct farside_wire_head head;
+        uint8_t bytes[FARSIDE_WIRE_MAX];
+        uint64_t align;
+    } buf;
+    char control[CMSG_SPACE(sizeof(int) * FARSIDE_WIRE_FDS)];
+    struct iovec iov = {.iov_base = buf.bytes, .iov_len = sizeof(buf.bytes)};
+    struct msghdr msg = {
+        .msg_iov = &iov,
+        .msg_iovlen = 1,
+        .msg_control = control,
+        .msg_controllen = sizeof(control),
+    };
+    int fds[FARSIDE_WIRE_FDS];
+    unsigned fd_count, i;
+    size_t size;
+    ssize_t n;
+    bool ok;
+
+    if (s->fd < 0) {
+        return false;
+    }
+    n = recvmsg(s->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return false;
+    }
+    if (n <= 0) {
+        farside_link_drop(s, NULL);
+        return false;
+    }
+    fd_count = take_fds(&msg, fds);
+    size = n - sizeof(buf.head);
+    ok = (size_t)n >= sizeof(buf.head) &&
+         !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
+         buf.head.magic == FARSIDE_WIRE_MAGIC && buf.head.length == size;
+    if (ok && buf.head.version != FARSIDE_WIRE_VERSION) {
+        farside_link_drop(s, "the other end speaks another version");
+    } else if (ok && buf.head.type == FARSIDE_WIRE_RAM && s->peer_here &&
+               size == sizeof(struct farside_wire_ram)) {
+        ok = farside_window_on_ram(s, (void *)(buf.bytes + sizeof(buf.head)),
+                                   fds, fd_count);
+        fd_count = 0;
+    } else if (ok && buf.head.type == FARSIDE_WIRE_PEER) {
+        ok = on_peer_socket(s, size, fds, fd_count);
+    } else if (ok) {
+        ok = fd_count == 0 &&
+             dispatch(s, buf.head.type, buf.bytes + sizeof(buf.head), size, fds,
+                      fd_count);
+    }
+    for (i = 0; i < fd_count; i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);
+        }
+    }
+    if (!ok) {
+        farside_link_drop(s, "the other end sent what it must not");
+    }
+    return s->fd >= 0;
+}
+
+static void link_readable(void *opaque)
+{
+    FarsideNtb *s = opaque;
+    unsigned i;
+
+    for (i = 0; i < BATCH; i++) {
+        if (farside_link_is_full(s) || farside_tlp_is_full(s) ||
+            !receive_one(s)) {
+            break;
+        }
+    }
+    set_handlers(s);
+}
+
+void farside_link_serve(FarsideNtb *s, int64_t deadline)
+{
+    int64_t left = deadline - qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+    struct pollfd pfd = {.fd = s->fd};
+    struct timespec ts;
+    unsigned i;
+
+    if (s->fd < 0 || left <= 0) {
+        return;
+    }
+    if (!farside_tlp_is_full(s)) {
+        pfd.events |= POLLIN;
+    }
+    if (!g_queue_is_empty(&s->out)) {
+        pfd.events |= POLLOUT;
+    }
+    ts.tv_sec = left / NANOSECONDS_PER_SECOND;
+    ts.tv_nsec = left % NANOSECONDS_PER_SECOND;
+    if (ppoll(&pfd, 1, &ts, NULL) <= 0) {
+        return;
+    }
+    if (pfd.revents & POLLOUT) {
+        link_flush(s);
+    }
+    if (pfd.revents & (POLLIN | POLLHUP | POLLERR)) {
+        for (i = 0; i < BATCH && receive_one(s); i++) {
+            /* What is waited for may be here; the caller looks. */
+            if (farside_tlp_is_full(s) || farside_link_is_full(s)) {
+                break;
+            }
+        }
+    }
+    set_handlers(s);
+}
+
+/* Sockets */
+
+static void link_accept(void *opaque)
+{
+    FarsideNtb *s = opaque;
+    int fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+    if (fd < 0) {
+        return;
+    }
+    /* A new peer may come before the death of the old one was noticed. */
+    while (s->fd >= 0 && receive_one(s)) {
+        ;
+    }
+    if (s->fd >= 0) {
+        close(fd);
+        return;
+    }
+    established(s, fd);
+}
+
+static bool link_address(FarsideNtb *s, struct sockaddr_un *ret_address,
+                         Error **errp)
+{
+    memset(ret_address, 0, sizeof(*ret_address));
+    ret_address->sun_family = AF_UNIX;
+    if (strlen(s->link_path) >= sizeof(ret_address->sun_path)) {
+        error_setg(errp, "property 'link': the path is longer than %zu bytes",
+                   sizeof(ret_address->sun_path) - 1);
+        return false;
+    }
+    strcpy(ret_address->sun_path, s->link_path);
+    return true;
+}
+
+static void link_connect(void *opaque)
+{
+    FarsideNtb *s = opaque;
+    struct sockaddr_un address;
+    int fd;
+
+    if (!link_address(s, &address, NULL)) {
+        return;
+    }
+    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0 &&
+        connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
+        established(s, fd);
+        return;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    retry_later(s, RETRY_MS);
+}
+
+static bool link_listen(FarsideNtb *s, Error **errp)
+{
+    struct sockaddr_un address;
+    struct stat st;
+    int fd;
+
+    if (!link_address(s, &address, errp)) {
+        return false;
+    }
+    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        error_setg_errno(errp, errno, "cannot make a socket");
+        return false;
+    }
+    /* What a process that was killed left behind. */
+    if (lstat(s->link_path, &st) == 0 && S_ISSOCK(st.st_mode) &&
+        connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
+        errno == ECONNREFUSED) {
+        unlink(s->link_path);
+    }
+    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        listen(fd, 4) < 0) {
+        error_setg_errno(errp, errno, "cannot listen at %s", s->link_path);
+        close(fd);
+        return false;
+    }
+    s->listen_fd = fd;
+    qemu_set_fd_handler(fd, link_accept, NULL, s);
+    return true;
+}
+
+bool farside_link_realize(FarsideNtb *s, Error **errp)
+{
+    g_queue_init(&s->out);
+    s->connect_timer = timer_new_ms(QEMU_CLOCK_REALTIME, link_connect, s);
+    if (!s->listen) {
+        retry_later(s, 0);
+    } else if (!link_listen(s, errp)) {
+        timer_free(s->connect_timer);
+        return false;
+    }
+    return true;
+}
+
+void farside_link_exit(FarsideNtb *s)
+{
+    farside_link_drop(s, NULL);
+    timer_free(s->connect_timer);
+    if (s->listen_fd >= 0) {
+        qemu_set_fd_handler(s->listen_fd, NULL, NULL, NULL);
+        close(s->listen_fd);
+        unlink(s->link_path);
+    }
+}
