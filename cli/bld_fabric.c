@@ -83,6 +83,9 @@ static FabPortParams port_params(const TopoPart *part, unsigned speed_mtps,
         params.service.beat_bytes = topo_part_bytes(part, "service.beat");
         params.service.gap_beats = topo_part_int(part, "service.gap");
         params.service.beat_ps = topo_part_time(part, "service.clock");
+        if (topo_part_has(part, "service.width")) {
+            params.service.width = topo_part_width(part, "service.width");
+        }
     }
     return params;
 }
@@ -223,8 +226,6 @@ static void build_ntb(BldFabric *bld, const TopoDevice *device)
         .tags = topo_part_int(part, "tags"),
     };
 
-    /* What an adapter is slower at than its wire is the cable. */
-    host.service = (FabService){0};
     bars_of(part, params.bars);
     fab_ntb_new(bld->fabric, device->path, topo_part_int(part, "cable.ports"),
                 &host, &cable, &params);

@@ -59,7 +59,10 @@
         "`service.gap` the least time a TLP takes, or no `service:` at all"),  \
         MAY("service.clock", TIME, NULL, "1ps", "1us", 0, "time of a beat"),   \
         MAY("service.gap", INT, NULL, "0", "64", 0,                            \
-            "beats added to those of header and payload")
+            "beats added to those of header and payload"),                     \
+        MAY("service.width", WIDTH, NULL, NULL, NULL, 0,                       \
+            "width of a link with this beat; on others it is in proportion; "  \
+            "without it the same on all")
 
 static const TopoKey cpu_keys[] = {
     {.key = "root_ports",

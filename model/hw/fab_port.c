@@ -803,6 +803,12 @@ bool fab_port_connect(FabPort *a, FabPort *b, FabSpeed speed, uint32_t width,
         port->propagation = propagation;
         port->byte_time = lane_byte_time(port->speed) / port->width;
         port_set_skp(port);
+        if (port->params.service.width) {
+            port->params.service.beat_bytes =
+                MAX(port->params.service.beat_bytes * port->width /
+                        port->params.service.width,
+                    1);
+        }
     }
     return true;
 }

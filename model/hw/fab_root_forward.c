@@ -259,6 +259,7 @@ static FabTlp *completion_new(FabRoot *root, const ForwardedRead *read,
     cpl->flow = read->flow;
     cpl->hops = last->hops;
     cpl->status = status;
+    cpl->data = last->data; /* of a read in one piece */
     cpl->request_bytes = read->request_bytes - read->returned_bytes;
     cpl->ready_at = last->tail_at + root->params.transit;
     return cpl;

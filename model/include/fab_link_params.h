@@ -38,6 +38,8 @@ typedef struct FabService {
     uint32_t beat_bytes;
     uint32_t gap_beats;
     SimTime beat_ps;
+    uint32_t width; /* of the link that has this beat; on a wider one the beat
+                       is wider in proportion. 0: on any */
 } FabService;
 
 /* When a receiver sends an Ack or UpdateFC DLLP for what it has received. */

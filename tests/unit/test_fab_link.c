@@ -274,7 +274,7 @@ START_TEST(service_time_limits)
     /* 76 bytes are 3 beats of 32, and a gap of 1. */
     double want = 64 * (double)SIM_S / (4 * 4 * SIM_NS) * SKP_LEFT;
 
-    port.service = (FabService){32, 1, 4 * SIM_NS};
+    port.service = (FabService){32, 1, 4 * SIM_NS, 0};
     a = fix_end_new(fix, "a", &port, 0, 0);
     b = fix_end_new(fix, "b", &port, 0, 0);
     fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, 0);
