@@ -14,7 +14,9 @@ static uint32_t tlp_bytes(const FabDma *dma, uint32_t most)
     uint32_t room;
 
     if (most & (most - 1)) { /* sizes other than powers of two do not align */
-        room = MIN(most, PAGE_BYTES - (uint32_t)(addr & (PAGE_BYTES - 1)));
+        /* An unaligned first byte takes a whole DW. */
+        room = MIN(most, ((most + 3) & ~3u) - (uint32_t)(addr & 3));
+        room = MIN(room, PAGE_BYTES - (uint32_t)(addr & (PAGE_BYTES - 1)));
     } else {
         room = most - (uint32_t)(addr & (most - 1));
     }
