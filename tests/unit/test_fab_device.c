@@ -46,6 +46,8 @@ static void check_requests(const FixEnd *end, FabBusAddr addr, uint64_t size,
         fix_ensure(tlp->addr == addr + done);
         fix_ensure(bytes >= 1);
         fix_ensure(bytes <= most);
+        /* Whole DWs, however the first byte lies: what Length may say. */
+        fix_ensure(4 * fab_tlp_payload_dw(tlp) <= (most + 3) / 4 * 4);
         fix_ensure(tlp->addr / 4096 == (tlp->addr + bytes - 1) / 4096);
         done += bytes;
     }
@@ -61,7 +63,7 @@ static void answer(FixEnd *end, const FabTlp *tlp)
 
 START_TEST(orders_become_requests)
 {
-    static const uint32_t sizes[] = {64, 128, 256, 192, 100, 1};
+    static const uint32_t sizes[] = {64, 128, 256, 192, 100, 255, 7, 3, 1};
     SimRandom random;
 
     sim_random_init(&random, 1, "orders");

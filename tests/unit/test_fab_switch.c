@@ -311,6 +311,51 @@ START_TEST(weighted_gives_what_is_left_to_others)
 }
 END_TEST
 
+static SimTime hold_reads(FixEnd *end, const FabTlp *tlp)
+{
+    return tlp->cls == FAB_CLASS_NP ? 100 * SIM_US : 0;
+}
+
+/* End 1 has had a read to send for a long time, and no credits for it: it
+ * claims nothing for that time afterwards. */
+START_TEST(weighted_does_not_make_up_for_blocked_time)
+{
+    g_autoptr(Fix) fix = fix_new();
+    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 32, 512);
+    uint64_t tlps[3] = {0};
+    Tree tree;
+
+    port.arbitration = FAB_ARBITRATION_WEIGHTED;
+    port.credits.header[FAB_CLASS_NP] = 1;
+    tree_init(&tree, fix, 3, &port, false);
+    for (unsigned i = 0; i < 3; i++) {
+        tree_connect(&tree, i, 4, LINK1);
+    }
+    tree.end[0]->hold = hold_reads;
+    fix_realize(fix);
+    /* The first read takes the one credit, the second waits at the switch. */
+    for (unsigned i = 0; i < 2; i++) {
+        fix_send(tree.end[1], fix_tlp(tree.end[1], FAB_TLP_MRD,
+                                      fix_bar(tree.end[0], 0), 64));
+    }
+    tree.end[2]->make = to_first;
+    fix_end_start(tree.end[2], 2);
+    fix_run_until(fix, 90 * SIM_US);
+    tree.end[1]->make = to_first;
+    fix_end_start(tree.end[1], 2);
+    fix_run_until(fix, 95 * SIM_US);
+    for (unsigned i = 0; i < tree.end[0]->log->len; i++) {
+        const FixLog *log = fix_log(tree.end[0], i);
+
+        if (log->time >= 91 * SIM_US && log->tlp.cls == FAB_CLASS_P) {
+            tlps[log->tlp.flow - 1]++;
+        }
+    }
+    ck_assert_uint_gt(tlps[1], 20);
+    fix_assert_near(tlps[1] / (double)tlps[2], 1.0, 0.1);
+}
+END_TEST
+
 typedef struct Arrival {
     SimTime seen;
     uint64_t data;
@@ -395,6 +440,7 @@ int main(void)
     tcase_add_test(tcase, round_robin_gives_equal_numbers_of_tlps);
     tcase_add_loop_test(tcase, weighted_gives_shares_by_ingress_rate, 0, 2);
     tcase_add_test(tcase, weighted_gives_what_is_left_to_others);
+    tcase_add_test(tcase, weighted_does_not_make_up_for_blocked_time);
     tcase_add_test(tcase, oldest_first_keeps_the_order_of_arrival);
     suite_add_tcase(suite, tcase);
     return fix_main(suite);
