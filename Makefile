@@ -24,11 +24,15 @@ INSTALL = $(APT) install -y --no-install-recommends
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 
 # A quick run of the same scenarios: make paper QUICK=1
-PAPER = $(wildcard scenarios/paper/*.yaml)
-RUN_FLAGS = -j $(JOBS) $(if $(QUICK),--quick)
+PAPER = $(wildcard scenarios/paper/*/*.yaml)
+RUN_FLAGS = -j $(JOBS) $(if $(QUICK),--limit transfer=1MiB)
 
-.PHONY: all deps need-deps paper test test-sim bench regress asan fuzz \
-        check-style clean
+# What results/baseline/ holds the results of.
+BASELINE = $(foreach s,fig10 table1 table2,scenarios/paper/$(s)/$(s).yaml) \
+           $(wildcard scenarios/teaching/*.yaml)
+
+.PHONY: all deps need-deps paper test test-sim bench regress \
+        regress-clang baseline asan fuzz check-style clean
 
 all: need-deps $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -66,6 +70,22 @@ bench: all
 
 regress: all
 	tests/regress $(BUILD) -j $(JOBS)
+	@if command -v clang >/dev/null; then \
+	    $(MAKE) --no-print-directory regress-clang; \
+	else \
+	    echo "No clang here: not compared with what it would build."; \
+	fi
+
+# Another compiler, the same bytes: compares with what regress has left.
+regress-clang: need-deps
+	[ -f build-clang/build.ninja ] || CC=clang meson setup build-clang
+	ninja -C build-clang cli/farside
+	tests/regress-clang build-clang -j $(JOBS)
+
+# Accepts the numbers as they are now.
+baseline: all
+	$(BUILD)/cli/farside run $(BASELINE) -o results/baseline -j $(JOBS) \
+	    --no-plot --quiet
 
 # All tests with the compiler's checks for memory and undefined behaviour.
 asan: need-deps
@@ -92,4 +112,4 @@ check-style:
 	tests/style
 
 clean:
-	rm -rf $(BUILD) build-asan build-fuzz
+	rm -rf $(BUILD) build-asan build-clang build-fuzz
