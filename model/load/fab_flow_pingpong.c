@@ -10,10 +10,14 @@ typedef struct Player {
     PingPongFlow *self;
     FabDevice *device;
     SimEvent event;
-    enum { PLAYER_NOTICE, PLAYER_STORE, PLAYER_POLL } step;
+    enum {
+        PLAYER_NOTICE,
+        PLAYER_STORE,
+        PLAYER_POLL
+    } step;
     FabDma store, poll;
-    uint64_t value;     /* last stored, or seen */
-    unsigned watch;     /* of the word in own memory */
+    uint64_t value; /* last stored, or seen */
+    unsigned watch; /* of the word in own memory */
 } Player;
 
 struct PingPongFlow {
@@ -57,8 +61,7 @@ static void player_see(Player *player, uint64_t value)
     if (is_first(player)) {
         if (fab_flow_count(&self->flow, self->begin, 2 * WORD_BYTES,
                            FAB_STATUS_SC)) {
-            sim_histogram_add(self->flow.latency,
-                              flow_now(self) - self->begin);
+            sim_histogram_add(self->flow.latency, flow_now(self) - self->begin);
         }
         if (++self->finished == self->params.count) {
             fab_flow_finish(&self->flow);
@@ -79,8 +82,8 @@ static void word_visible(void *owner, FabBusAddr addr, uint64_t data)
     player->step = PLAYER_NOTICE;
     sim_event_schedule(
         &player->event,
-        flow_now(self) + sim_random_below(&self->flow.random,
-                                          2 * self->params.notice + 1));
+        flow_now(self) +
+            sim_random_below(&self->flow.random, 2 * self->params.notice + 1));
 }
 
 /* ---- In a host's memory ---------------------------------------------- */
@@ -269,8 +272,8 @@ FabFlow *fab_pingpong_flow_new(FabFabric *fabric, const char *name,
         }
     }
     if (params->via) {
-        self->watch = fab_root_watch(params->via, shared, WORD_BYTES,
-                                     word_nothing, self);
+        self->watch =
+            fab_root_watch(params->via, shared, WORD_BYTES, word_nothing, self);
     }
     return &self->flow;
 }

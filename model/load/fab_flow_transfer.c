@@ -91,8 +91,8 @@ static void chunk_write(TransferFlow *self)
         return;
     }
     self->is_writing = true;
-    self->write.addr = self->write_buffers + PAGE_BYTES +
-                       chunk_offset(self, self->written);
+    self->write.addr =
+        self->write_buffers + PAGE_BYTES + chunk_offset(self, self->written);
     self->write.size_bytes = chunk_bytes(self, self->written);
     fab_device_dma(self->params.from, &self->write);
 }
@@ -212,8 +212,9 @@ static void transfer_event(SimEvent *event)
     TransferFlow *self = (TransferFlow *)fab_flow_of_event(event);
 
     if (!self->chunks) { /* the flow starts */
-        self->chunks = (self->params.size_bytes + self->params.chunk_bytes - 1) /
-                       self->params.chunk_bytes;
+        self->chunks =
+            (self->params.size_bytes + self->params.chunk_bytes - 1) /
+            self->params.chunk_bytes;
         copy_begin(self);
         return;
     }
@@ -344,10 +345,9 @@ FabFlow *fab_transfer_flow_new(FabFabric *fabric, const char *name,
                   params->start);
     self->control = dma_of(self, FAB_TLP_MRD, places.control,
                            params->control_bytes, control_done);
-    self->write = dma_of(self, FAB_TLP_MWR, places.write, params->size_bytes,
-                         write_done);
-    self->flag =
-        dma_of(self, FAB_TLP_MWR, places.write, WORD_BYTES, flag_done);
+    self->write =
+        dma_of(self, FAB_TLP_MWR, places.write, params->size_bytes, write_done);
+    self->flag = dma_of(self, FAB_TLP_MWR, places.write, WORD_BYTES, flag_done);
     self->probe =
         dma_of(self, FAB_TLP_MRD, places.read, WORD_BYTES, probe_done);
     self->read = dma_of(self, FAB_TLP_MRD, places.read, WORD_BYTES, read_done);

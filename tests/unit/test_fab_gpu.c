@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ping-pong and copies between two GPUs take the time that their parts add up
+ * to, a polled word has the value last stored whatever lies between, and chunks
+ * through memory overlap as far as there are buffers.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "fab_flow.h"
+#include "fab_lab.h"
+
+#define BYTE_PS          (1015.625 / 8) /* 8.0GT/s x8 */
+#define WIRE(bytes)      ((bytes)*BYTE_PS)
+#define LINK(bytes)      (WIRE(bytes) + LAB_PROPAGATION + LAB_LATENCY)
+#define TRANSIT          (200 * SIM_NS)
+#define MEMORY           (80 * SIM_NS)
+/* Low addresses: 3 DW. */
+#define MWR(bytes)       (20 + (bytes))
+#define MRD              20
+/* A switch passes TLPs on as they come in: the wire's time counts once. */
+#define TWO_LINKS(bytes) (WIRE(bytes) + 2 * (LAB_PROPAGATION + LAB_LATENCY))
+
+static SimEngine *engine;
+static FabFabric *fabric;
+static FabRoot *root, *far_root;
+static FabComponent *gpu[2];
+
+/* Both GPUs below one switch, or @apart on two root ports; a second host behind
+ * an NTB. */
+static void fabric_new(bool apart, bool iommu)
+{
+    FabComponent *sw, *ntb, *far_ntb;
+
+    engine = sim_engine_new();
+    fabric = fab_fabric_new(engine, 7);
+    root = lab_root(fabric, "a", 2, iommu);
+    far_root = lab_root(fabric, "b", 1, false);
+    sw = lab_switch(fabric, "a.sw", 3);
+    ntb = lab_ntb(fabric, "a.ntb", 1);
+    far_ntb = lab_ntb(fabric, "b.ntb", 1);
+    gpu[0] = lab_device(fabric, "a.gpu0");
+    gpu[1] = lab_device(fabric, "a.gpu1");
+    lab_connect(fab_root_component(root), 0, sw, 0);
+    lab_connect(sw, 1, gpu[0], 0);
+    if (apart) {
+        lab_connect(fab_root_component(root), 1, gpu[1], 0);
+    } else {
+        lab_connect(sw, 2, gpu[1], 0);
+    }
+    lab_connect(sw, 3, ntb, 0);
+    lab_connect(ntb, 1, far_ntb, 1);
+    lab_connect(fab_root_component(far_root), 0, far_ntb, 0);
+    lab_realize(fabric);
+}
+
+static void teardown(void)
+{
+    fab_fabric_free(fabric);
+    sim_engine_free(engine);
+}
+
+static void check_near(double got, double expected, double relative)
+{
+    ck_assert_msg(fabs(got - expected) <= relative * expected,
+                  "got %.9g, expected %.9g", got, expected);
+}
+
+static FabFlowResult run(FabFlow *flow)
+{
+    FabFlowResult result;
+
+    ck_assert_ptr_nonnull(flow);
+    ck_assert(fab_flows_run(fabric, SIM_TIME_NONE, NULL));
+    fab_flow_result(flow, &result);
+    ck_assert_uint_eq(result.failed, 0);
+    return result;
+}
+
+static FabFlow *pingpong(FabRoot *via, FabPingPongFlowParams params)
+{
+    g_autoptr(GError) error = NULL;
+    FabFlow *flow;
+
+    params.device[0] = fab_component_as_device(gpu[0]);
+    params.device[1] = fab_component_as_device(gpu[1]);
+    params.via = via;
+    flow = fab_pingpong_flow_new(fabric, "p", 0, &params, &error);
+    ck_assert_msg(flow, "%s", error ? error->message : "");
+    return flow;
+}
+
+START_TEST(direct_round_trip_is_the_sum_of_the_parts)
+{
+    FabPingPongFlowParams params = {.count = 1000, .store = 300 * SIM_NS};
+    FabFlowResult result;
+
+    fabric_new(false, false);
+    result = run(pingpong(NULL, params));
+    ck_assert_uint_eq(result.operations, 1000);
+    /* SKP ordered sets delay one in many. */
+    check_near(sim_histogram_min(result.latency),
+               2 * (300 * SIM_NS + TWO_LINKS(MWR(4))), 0.002);
+    check_near(sim_histogram_mean(result.latency),
+               2 * (300 * SIM_NS + TWO_LINKS(MWR(4))), 0.004);
+}
+END_TEST
+
+START_TEST(noticing_takes_its_mean_time)
+{
+    FabPingPongFlowParams params = {
+        .count = 20000, .store = 300 * SIM_NS, .notice = 400 * SIM_NS};
+    double least;
+    FabFlowResult result;
+
+    fabric_new(false, false);
+    least = 2 * (300 * SIM_NS + TWO_LINKS(MWR(4)));
+    result = run(pingpong(NULL, params));
+    check_near(sim_histogram_mean(result.latency), least + 800 * SIM_NS, 0.01);
+    ck_assert_uint_ge(sim_histogram_max(result.latency), least + 1400 * SIM_NS);
+    ck_assert_uint_le(sim_histogram_max(result.latency), least + 1640 * SIM_NS);
+}
+END_TEST
+
+/* A store becomes visible at a random moment of the other's polling, whose
+ * period is fixed + uniform[0, jitter]: it waits E[P^2] / 2 E[P] for the next
+ * read to reach memory. */
+START_TEST(polling_memory_takes_three_paths_and_half_a_period)
+{
+    const double jitter = 3000 * SIM_NS, gap = 100 * SIM_NS;
+    FabPingPongFlowParams params = {.count = 20000,
+                                    .store = 300 * SIM_NS,
+                                    .gap = 100 * SIM_NS,
+                                    .jitter = 3000 * SIM_NS};
+    double there = TWO_LINKS(24), back = TWO_LINKS(24) + MEMORY;
+    double fixed = gap + there + back, wait;
+    FabFlowResult result;
+
+    fabric_new(false, false);
+    wait = (fixed * fixed + fixed * jitter + jitter * jitter / 3) /
+           (2 * (fixed + jitter / 2));
+    result = run(pingpong(root, params));
+    check_near(sim_histogram_mean(result.latency),
+               2 * (300 * SIM_NS + TWO_LINKS(28) + wait + back), 0.02);
+}
+END_TEST
+
+/* Across NTB, splitting roots and IOMMUs: it ends, and counts every trip. */
+START_TEST(the_word_arrives_on_every_path)
+{
+    FabPingPongFlowParams params = {
+        .count = 50, .store = 300 * SIM_NS, .jitter = 500 * SIM_NS};
+    FabRoot *via;
+    FabFlowResult result;
+
+    fabric_new(_i & 1, _i & 2);
+    via = _i & 4 ? far_root : _i & 8 ? root : NULL;
+    result = run(pingpong(via, params));
+    ck_assert_uint_eq(result.operations, 50);
+}
+END_TEST
+
+static FabFlow *transfer(FabRoot *via, FabTransferFlowParams params)
+{
+    g_autoptr(GError) error = NULL;
+    FabFlow *flow;
+
+    params.from = fab_component_as_device(gpu[0]);
+    params.to = fab_component_as_device(gpu[1]);
+    params.via = via;
+    params.driver = root;
+    flow = fab_transfer_flow_new(fabric, "t", 0, &params, &error);
+    ck_assert_msg(flow, "%s", error ? error->message : "");
+    return flow;
+}
+
+static double transfer_time(bool via, uint64_t size, uint32_t buffers)
+{
+    FabTransferFlowParams params = {.size_bytes = size,
+                                    .copies = 1,
+                                    .cpu_time = 5 * SIM_US,
+                                    .control_bytes = 64,
+                                    .chunk_bytes = 256 << 10,
+                                    .buffers = buffers,
+                                    .round_trips = 2};
+    FabFlowResult result;
+
+    fabric_new(false, false);
+    result = run(transfer(via ? root : NULL, params));
+    ck_assert_uint_eq(result.operations, 1);
+    ck_assert_uint_eq(result.bytes, size);
+    teardown();
+    return result.end - result.begin;
+}
+
+START_TEST(a_direct_copy_is_the_sum_of_its_parts)
+{
+    double control = TWO_LINKS(24) + MEMORY + TWO_LINKS(20 + 64);
+    double doorbell = 10 * SIM_NS + TRANSIT + TWO_LINKS(MWR(4));
+    double small = transfer_time(false, 256, 1);
+    double large = transfer_time(false, 4 << 20, 1);
+
+    /* It is over when the last TLP begins to leave. */
+    check_near(small, 5 * SIM_US + doorbell + control, 0.003);
+    check_near(large - small, ((4 << 20) - 256) / 256 * WIRE(MWR(256)), 0.004);
+}
+END_TEST
+
+START_TEST(chunks_overlap_with_two_buffers_and_not_with_one)
+{
+    /* Writes of 256 B and completions of 256 B; 4 DW addresses in memory. */
+    double write = 4096 * WIRE(24 + 256), read = 4096 * WIRE(20 + 256);
+    double one =
+        transfer_time(true, 9 << 20, 1) - transfer_time(true, 5 << 20, 1);
+    double two =
+        transfer_time(true, 9 << 20, 2) - transfer_time(true, 5 << 20, 2);
+
+    /* 16 chunks more, each with its flag, two probes and the first read's round
+     * trip: some microseconds, which must not hide the rule. */
+    ck_assert_double_ge(one, 4 * (write + read));
+    ck_assert_double_le(one, 4 * (write + read) + 16 * 3 * SIM_US);
+    ck_assert_double_ge(two, 4 * write);
+    ck_assert_double_le(two, 4 * write + 16 * 3 * SIM_US);
+}
+END_TEST
+
+START_TEST(nonsense_is_refused)
+{
+    FabPingPongFlowParams ping = {.count = 0};
+    FabTransferFlowParams copy = {.copies = 1, .control_bytes = 64};
+    g_autoptr(GError) error = NULL;
+
+    fabric_new(false, false);
+    ping.device[0] = fab_component_as_device(gpu[0]);
+    ping.device[1] = ping.device[0];
+    ck_assert_ptr_null(fab_pingpong_flow_new(fabric, "p", 0, &ping, &error));
+    ck_assert_str_eq(error->message, "p: a device cannot play with itself");
+    g_clear_error(&error);
+    ping.device[1] = fab_component_as_device(gpu[1]);
+    ck_assert_ptr_null(fab_pingpong_flow_new(fabric, "p", 0, &ping, &error));
+    ck_assert_str_eq(error->message, "p: no round trips");
+    g_clear_error(&error);
+    copy.from = ping.device[0];
+    copy.to = ping.device[1];
+    copy.driver = root;
+    ck_assert_ptr_null(fab_transfer_flow_new(fabric, "t", 0, &copy, &error));
+    ck_assert_str_eq(error->message, "t: nothing to copy");
+    g_clear_error(&error);
+    copy.size_bytes = 1 << 30; /* BAR 2 holds 16 MiB */
+    ck_assert_ptr_null(fab_transfer_flow_new(fabric, "t", 0, &copy, &error));
+    ck_assert_ptr_nonnull(error);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fab_gpu");
+    TCase *tcase = tcase_create("gpu");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_set_timeout(tcase, 120);
+
+    tcase_add_test(tcase, direct_round_trip_is_the_sum_of_the_parts);
+    tcase_add_test(tcase, noticing_takes_its_mean_time);
+    tcase_add_test(tcase, polling_memory_takes_three_paths_and_half_a_period);
+    tcase_add_loop_test(tcase, the_word_arrives_on_every_path, 0, 12);
+    tcase_add_test(tcase, a_direct_copy_is_the_sum_of_its_parts);
+    tcase_add_test(tcase, chunks_overlap_with_two_buffers_and_not_with_one);
+    tcase_add_test(tcase, nonsense_is_refused);
+    suite_add_tcase(suite, tcase);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
