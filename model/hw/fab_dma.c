@@ -269,8 +269,8 @@ void fab_dma_completion(FabDevice *device, FabTlp *tlp)
 
 void fab_device_dma(FabDevice *device, FabDma *dma)
 {
-    DmaQueue *queue = dma->type == FAB_TLP_MWR ? &device->dma.writes
-                                               : &device->dma.reads;
+    DmaQueue *queue =
+        dma->type == FAB_TLP_MWR ? &device->dma.writes : &device->dma.reads;
 
     g_assert(dma->size_bytes > 0 && dma->done);
     g_assert(dma->type == FAB_TLP_MWR || dma->type == FAB_TLP_MRD);

@@ -6,7 +6,7 @@
 /* Framing, sequence number and LCRC of a TLP (PCIe 5.0 s3.6, s4.2). */
 #define TLP_FRAME_BYTES 8
 /* An Ack, Nak or UpdateFC on the wire, framing included (s3.5). */
-#define DLLP_BYTES 8
+#define DLLP_BYTES      8
 
 /* How many queued TLPs behind a blocked one are looked at for RO and IDO. */
 #define RELAXED_DEPTH 16
@@ -193,8 +193,7 @@ static void returns_insert(FabPort *port, FabCreditReturn ret)
     }
     at = port->returns_tail++;
     while (at != port->returns_head) {
-        FabCreditReturn *before =
-            &port->returns[(at - 1) & port->returns_mask];
+        FabCreditReturn *before = &port->returns[(at - 1) & port->returns_mask];
 
         if (before->time <= ret.time) {
             break;
@@ -564,10 +563,9 @@ static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
     }
     tlp->ingress = peer;
     tlp->tail_at = end + peer->propagation + peer->params.latency;
-    tlp->arrive_at =
-        peer->params.forwarding == FAB_FORWARDING_CUT_THROUGH
-            ? start + peer->propagation + peer->params.latency
-            : tlp->tail_at;
+    tlp->arrive_at = peer->params.forwarding == FAB_FORWARDING_CUT_THROUGH
+                         ? start + peer->propagation + peer->params.latency
+                         : tlp->tail_at;
     tlp->ready_at = 0;
     tlp->hops++;
     fabric->hops++;
@@ -854,8 +852,7 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
     if (!port->peer) {
         return;
     }
-    port->dllp_bytes =
-        dllp_interval_bytes(port->speed, port->width, mps_bytes);
+    port->dllp_bytes = dllp_interval_bytes(port->speed, port->width, mps_bytes);
     credits_init(port);
 }
 

@@ -37,7 +37,7 @@ typedef struct FabSource {
     uint32_t relaxed; /* TLPs with RO or IDO in it */
     uint32_t weight;  /* share under weighted arbitration */
     uint64_t served;  /* bytes sent by weight, under weighted arbitration */
-    FabRoomFn room; /* nullable */
+    FabRoomFn room;   /* nullable */
     void *owner;
 } FabSource;
 
@@ -75,7 +75,7 @@ struct FabPort {
     uint32_t unlimited; /* bits of FAB_UNLIMITED_: the peer counts no credits */
     uint32_t header[FAB_CLASSES]; /* credits granted and not used */
     uint32_t data[FAB_CLASSES];
-    FabCreditReturn *returns;     /* ring, in order of time */
+    FabCreditReturn *returns; /* ring, in order of time */
     uint32_t returns_mask, returns_head, returns_tail;
     bool waiting;          /* for credits */
     SimTime waiting_since; /* and since when */
@@ -86,11 +86,11 @@ struct FabPort {
     SimEvent arrive_event;
 
     /* Receive side. */
-    SimTime propagation; /* of the link */
+    SimTime propagation;                /* of the link */
     uint32_t freed_header[FAB_CLASSES]; /* not yet told to the sender */
     uint32_t freed_data[FAB_CLASSES];
     uint32_t freed_bytes[FAB_CLASSES];
-    SimTime freed_at[FAB_CLASSES]; /* and since when */
+    SimTime freed_at[FAB_CLASSES];        /* and since when */
     uint32_t granted_header[FAB_CLASSES]; /* told, and not used by what was */
     uint32_t granted_data[FAB_CLASSES];   /* sent so far */
     uint32_t dllp_bytes; /* TLP bytes between DLLPs under FAB_DLLP_SPEC */

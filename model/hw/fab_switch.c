@@ -17,7 +17,7 @@ typedef struct FabSwitch {
     bool acs_redirect;
     Route *routes; /* by address, of the Downstream Ports; sorted */
     unsigned route_count;
-    unsigned *last_route; /* for each ingress: what it used last */
+    unsigned *last_route;  /* for each ingress: what it used last */
     uint8_t bus_port[256]; /* Downstream Port by bus; UPSTREAM: none */
 } FabSwitch;
 

@@ -38,8 +38,8 @@ FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
     fabric->unsupported++;
     if (fabric->trace_categories & FAB_TRACE_UR) {
         SimTime now = sim_engine_now(fabric->engine);
-        FabTraceRecord record = {FAB_TRACE_UR, request->ingress, request,
-                                 now,          now,              now};
+        FabTraceRecord record = {
+            FAB_TRACE_UR, request->ingress, request, now, now, now};
 
         fabric->trace_fn(fabric->trace_data, &record);
     }
