@@ -73,6 +73,24 @@ static void plan_run(Plan *plan, const BldPlanOptions *options)
     }
 }
 
+/* Says in the head of @table which columns tell its rows apart. */
+static void add_keys(RepTable *table, const TopoDescription *description)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+
+    for (unsigned i = 0; i < description->columns->len; i++) {
+        const TopoColumn *column = description->columns->pdata[i];
+
+        if (column->is_key) {
+            g_string_append_printf(names, "%s%s", names->len ? "," : "",
+                                   column->name);
+        }
+    }
+    if (names->len > 0) {
+        rep_table_add_head(table, "key", names->str);
+    }
+}
+
 static RepTable *table_new(const TopoDescription *description)
 {
     RepTable *table = rep_table_new();
@@ -87,6 +105,7 @@ static RepTable *table_new(const TopoDescription *description)
 
         rep_table_add_head(table, "set", text);
     }
+    add_keys(table, description);
     for (unsigned i = 0; i < description->columns->len; i++) {
         const TopoColumn *column = description->columns->pdata[i];
 
