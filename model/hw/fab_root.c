@@ -397,13 +397,28 @@ static bool check_params(const FabRootParams *params, GError **error)
     return !wrong;
 }
 
+/* RAM and the addresses for BARs must not meet. */
+static bool check_addresses(const FabRoot *root, GError **error)
+{
+    if (fab_memory_end(root->memory) > root->params.mmio.high_base) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "memory ends at 0x%" G_GINT64_MODIFIER
+                    "x, above the begin of the addresses for large BARs, "
+                    "0x%" G_GINT64_MODIFIER "x",
+                    fab_memory_end(root->memory),
+                    root->params.mmio.high_base);
+        return false;
+    }
+    return true;
+}
+
 static bool root_realize(FabComponent *component, GError **error)
 {
     FabRoot *root = (FabRoot *)component;
     SimEngine *engine = component->engine;
 
     if (!check_params(&root->params, error) ||
-        !fab_memory_check(root->memory, error) ||
+        !check_addresses(root, error) || !fab_memory_check(root->memory, error) ||
         (root->iommu &&
          !fab_iommu_realize(root->iommu, component->rank, error))) {
         g_prefix_error(error, "%s: ", component->name);
