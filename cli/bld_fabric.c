@@ -460,10 +460,49 @@ static FabFlow *mmio_flow_new(BldFabric *bld, const TopoFlow *flow,
         .target = target_of(bld, &flow->to),
         .size_bytes = flow->size_bytes,
         .count = flow->count,
+        .seen = flow->seen,
         .start = flow->start_ps,
     };
 
     return fab_mmio_flow_new(bld->fabric, flow->name, warmup, &params, error);
+}
+
+static FabNvmeParams nvme_params(const TopoPart *part)
+{
+    return (FabNvmeParams){
+        .overhead = topo_part_time(part, "nvme.overhead"),
+        .read_latency = topo_part_time(part, "nvme.read_latency"),
+        .write_latency = topo_part_time(part, "nvme.write_latency"),
+        .jitter = topo_part_time(part, "nvme.jitter"),
+        .read_bandwidth_bytes_s = topo_part_rate(part, "nvme.read_bandwidth"),
+        .write_bandwidth_bytes_s = topo_part_rate(part, "nvme.write_bandwidth"),
+        .commands = topo_part_int(part, "nvme.commands"),
+        .max_transfer_bytes = topo_part_bytes(part, "nvme.max_transfer"),
+        .block_bytes = topo_part_bytes(part, "nvme.block"),
+        .read_ahead = topo_part_bool(part, "nvme.read_ahead"),
+    };
+}
+
+static FabFlow *nvme_flow_new(BldFabric *bld, const TopoFlow *flow,
+                              SimTime warmup, GError **error)
+{
+    FabNvmeFlowParams params = {
+        .device = fab_component_as_device(bld_device(bld, flow->device)),
+        .drive = nvme_params(flow->device->part),
+        .driver = fab_component_as_root(bld_host(bld, flow->host)),
+        .buffer = target_of(bld, &flow->to),
+        .write = flow->direction == TOPO_WRITE,
+        .size_bytes = flow->size_bytes,
+        .count = flow->count,
+        .depth = flow->outstanding,
+        .entries = flow->entries,
+        .random = flow->pattern == TOPO_PATTERN_RANDOM,
+        .polling = flow->polling,
+        .timeout = flow->timeout_ps,
+        .start = flow->start_ps,
+    };
+
+    return fab_nvme_flow_new(bld->fabric, flow->name, warmup, &params, error);
 }
 
 static FabDevice *gpu_of(const BldFabric *bld, const TopoTarget *target)
@@ -536,6 +575,9 @@ FabFlow *bld_flow_new(BldFabric *bld, const TopoFlow *flow,
         break;
     case TOPO_FLOW_MMIO:
         made = mmio_flow_new(bld, flow, workload->warmup_ps, error);
+        break;
+    case TOPO_FLOW_NVME:
+        made = nvme_flow_new(bld, flow, workload->warmup_ps, error);
         break;
     case TOPO_FLOW_PINGPONG:
         made = pingpong_flow_new(bld, flow, workload->warmup_ps, error);

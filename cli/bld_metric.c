@@ -67,6 +67,62 @@ static BldValue flow_latency(const BldSubject *subject)
     }
 }
 
+/* The faster, the shorter: quantiles of the speed are those of the latency from
+ * the other end. */
+static BldValue flow_speed(const BldSubject *subject)
+{
+    const SimHistogram *latency = flow_result(subject).latency;
+    uint64_t count = latency ? sim_histogram_count(latency) : 0;
+    __int128 work = (__int128)subject->described->size_bytes * SIM_S;
+    uint64_t time;
+
+    if (count == 0) {
+        return (BldValue){0, 0, NULL};
+    }
+    switch (subject->statistic) {
+    case TOPO_STATISTIC_P50:
+        time = sim_histogram_quantile(latency, 500000);
+        break;
+    case TOPO_STATISTIC_P99:
+        time = sim_histogram_quantile(latency, 10000);
+        break;
+    case TOPO_STATISTIC_MIN:
+        time = sim_histogram_max(latency);
+        break;
+    case TOPO_STATISTIC_MAX:
+        time = sim_histogram_min(latency);
+        break;
+    default:
+        return (BldValue){work * count, sim_histogram_sum(latency), NULL};
+    }
+    return (BldValue){work, time, NULL};
+}
+
+/* Of an operation, on average; none unless the flow has stages. */
+static BldValue stage_mean(const BldSubject *subject, FabNvmeStage stage)
+{
+    FabFlowResult result = flow_result(subject);
+
+    return (BldValue){result.stages ? result.stages[stage] : 0,
+                      result.stages ? sim_histogram_count(result.latency) : 0,
+                      NULL};
+}
+
+#define STAGE(NAME, STAGE)                                                     \
+    static BldValue stage_##NAME(const BldSubject *subject)                    \
+    {                                                                          \
+        return stage_mean(subject, FAB_NVME_##STAGE);                          \
+    }
+
+STAGE(submit, SUBMIT)
+STAGE(doorbell, DOORBELL)
+STAGE(fetch, FETCH)
+STAGE(list, LIST)
+STAGE(media, MEDIA)
+STAGE(data, DATA)
+STAGE(completion, COMPLETION)
+STAGE(notice, NOTICE)
+
 static BldValue flow_operations(const BldSubject *subject)
 {
     return number(flow_result(subject).operations);
@@ -228,6 +284,25 @@ static const BldMetric metrics[] = {
     {"rate", BLD_SCOPE_FLOW, NUMBER, flow_rate, "operations a second"},
     {"latency", BLD_SCOPE_FLOW, DISTRIBUTION, flow_latency,
      "of an operation, in ps; .mean, .p50, .p99, .min or .max may follow"},
+    {"speed", BLD_SCOPE_FLOW, DISTRIBUTION, flow_speed,
+     "bytes a second of an operation by itself, size over latency; .mean is "
+     "that of the mean latency"},
+    {"stage_submit", BLD_SCOPE_FLOW, NUMBER, stage_submit,
+     "of kind nvme, mean latency in ps: the driver's stores and doorbell"},
+    {"stage_doorbell", BLD_SCOPE_FLOW, NUMBER, stage_doorbell,
+     "the doorbell's way to the drive: one crossing"},
+    {"stage_fetch", BLD_SCOPE_FLOW, NUMBER, stage_fetch,
+     "fetch of the queue entry: two crossings"},
+    {"stage_list", BLD_SCOPE_FLOW, NUMBER, stage_list,
+     "fetch of the PRP list, if there is one: two crossings"},
+    {"stage_media", BLD_SCOPE_FLOW, NUMBER, stage_media,
+     "controller and media"},
+    {"stage_data", BLD_SCOPE_FLOW, NUMBER, stage_data,
+     "data that are not under way by then; of a write two crossings"},
+    {"stage_completion", BLD_SCOPE_FLOW, NUMBER, stage_completion,
+     "way of the completion entry, behind the data: one crossing"},
+    {"stage_notice", BLD_SCOPE_FLOW, NUMBER, stage_notice,
+     "until the driver knows: its poll, or the interrupt"},
     {"operations", BLD_SCOPE_FLOW, NUMBER, flow_operations, "those done"},
     {"failed", BLD_SCOPE_FLOW, NUMBER, flow_failed,
      "operations that ended with UR or CA"},
@@ -339,7 +414,7 @@ char *bld_metric_help(void)
         unsigned scopes;
         const char *title;
     } groups[] = {
-        {BLD_SCOPE_FLOW, "flow.NAME.METRIC (kinds copy, dma, mmio)"},
+        {BLD_SCOPE_FLOW, "flow.NAME.METRIC (any kind but path)"},
         {BLD_SCOPE_PATH, "flow.NAME.METRIC (kind path)"},
         {BLD_SCOPE_FABRIC, "fabric.METRIC"},
         {ELEMENT, "element.NAME.METRIC (any element)"},

@@ -322,6 +322,33 @@ static void check_service(Maker *maker)
     }
 }
 
+/* All or nothing makes a part a drive. */
+static void check_drive(Maker *maker)
+{
+    static const char *const keys[] = {
+        "nvme.overhead",        "nvme.read_latency",    "nvme.write_latency",
+        "nvme.read_bandwidth",  "nvme.write_bandwidth", "nvme.commands",
+        "nvme.max_transfer",
+    };
+    const TopoValues *values = maker->part->values;
+    const char *given = NULL, *missing = NULL;
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (topo_values_given(values, keys[i])) {
+            given = keys[i];
+        } else {
+            missing = keys[i];
+        }
+    }
+    if (given != NULL && missing != NULL) {
+        topo_errors_add(maker->errors, topo_values_get(values, given)->place,
+                        "%s: part '%s' has %s and lacks %s; give both, or no "
+                        "`nvme:` at all",
+                        maker->user, maker->part->name, given, missing);
+    }
+}
+
 static void check_cpu(Maker *maker)
 {
     const TopoValues *values = maker->part->values;
@@ -408,6 +435,9 @@ TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,
         read_bars(&maker);
         check_at_most(&maker, "dma.write_size", "mps");
         check_at_most(&maker, "dma.read_size", "mrrs");
+        if (kind == TOPO_PART_ENDPOINT) {
+            check_drive(&maker);
+        }
         break;
     case TOPO_PART_N_KINDS:
         g_assert_not_reached();

@@ -234,7 +234,31 @@ static const TopoKey gpu_keys[] = {
           "reads in sequence by which the second GPU learns of a chunk"),
 };
 
-static const TopoKey endpoint_keys[] = {DEVICE};
+/* A drive has all of `nvme:`; the time it takes makes it one. */
+static const TopoKey endpoint_keys[] = {
+    DEVICE,
+    MAY("nvme.overhead", TIME, NULL, "0ps", "1s", 0,
+        "a drive: time of its controller for a command, one after the other; "
+        "with it all keys of `nvme:` without a default, or none"),
+    MAY("nvme.read_latency", TIME, NULL, "0ps", "1s", 0,
+        "least time of its media for a read"),
+    MAY("nvme.write_latency", TIME, NULL, "0ps", "1s", 0,
+        "the same for a write"),
+    MAY("nvme.jitter", TIME, "0ps", "0ps", "1s", 0,
+        "the most that is added to either, at random"),
+    MAY("nvme.read_bandwidth", RATE, NULL, "1MB/s", NULL, 0,
+        "of its media, reading"),
+    MAY("nvme.write_bandwidth", RATE, NULL, "1MB/s", NULL, 0, "and writing"),
+    MAY("nvme.commands", INT, NULL, "1", "65535", 0,
+        "commands it works on at a time"),
+    MAY("nvme.max_transfer", BYTES, NULL, "4KiB", "2MiB", POWER,
+        "the most that one command moves (MDTS)"),
+    MAY("nvme.block", BYTES, "512B", "512B", "4KiB", POWER,
+        "size of a logical block"),
+    SWITCH("nvme.read_ahead",
+           "whether a read that begins where the last one ended need not wait "
+           "for the media"),
+};
 
 const TopoSection topo_section_root_port = {
     "root port", "A member of `root_ports`.",

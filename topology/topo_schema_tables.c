@@ -150,8 +150,8 @@ SECTION(workload, "workload", "`workload:`.");
 
 #define FLOW(KIND, HELP)                                                       \
     NEEDS("name", NAME, "its name"),                                           \
-        WORD("kind", NULL, "copy|dma|mmio|path|pingpong|transfer", REQUIRED,   \
-             HELP),                                                            \
+        WORD("kind", NULL, "copy|dma|mmio|nvme|path|pingpong|transfer",        \
+             REQUIRED, HELP),                                                  \
         RANGE("start", TIME, "0ps", NULL, "1000s", 0, "when it begins")
 
 #define DIRECTION(HELP) WORD("direction", NULL, "read|write", REQUIRED, HELP)
@@ -198,6 +198,32 @@ static const TopoKey flow_mmio_keys[] = {
     NEEDS("target", REF, "`host.ram`, `host.device` or `host.device.bar1`"),
     RANGE("size", BYTES, "8B", "1B", "64B", 0, "of one access"),
     RANGE("count", INT, "1", "1", "1000000000000", 0, "accesses in all"),
+    MAY("seen", BOOL, "off",
+        "on: a write to `host.ram` is over when that host's CPU, which polls, "
+        "has seen it; off: when it has left"),
+};
+
+static const TopoKey flow_nvme_keys[] = {
+    FLOW("nvme", "nvme"),
+    NEEDS("device", REF, "`host.device`: a drive, its part has `nvme:`"),
+    DIRECTION("read: from the drive to the buffer; write: the other way"),
+    MAY("buffer", REF, NULL,
+        "`host.ram`, `host.device` or `host.device.bar1`; without it the "
+        "driver's RAM"),
+    MAY("driver", REF, NULL,
+        "host whose CPU runs the driver; without it the borrower, or the "
+        "device's own"),
+    RANGE("size", BYTES, NULL, "512B", "1GiB", REQUIRED,
+          "of one operation, a multiple of the part's `nvme.block`"),
+    RANGE("count", INT, "1", "1", "1000000000000", 0, "operations in all"),
+    RANGE("depth", INT, "1", "1", "4095", 0, "operations at a time"),
+    RANGE("entries", INT, "1024", "2", "4096", 0,
+          "of each queue, one of which stays empty"),
+    WORD("pattern", "sequential", "sequential|random", 0, "of blocks"),
+    WORD("completion", "interrupt", "interrupt|polling", 0,
+         "how the driver learns of completions"),
+    RANGE("timeout", TIME, "30s", "1us", "1000s", 0,
+          "after which the driver gives an operation up as failed"),
 };
 
 static const TopoKey flow_path_keys[] = {
@@ -241,6 +267,8 @@ const TopoSection topo_sections_flow[TOPO_FLOW_N_KINDS] = {
      G_N_ELEMENTS(flow_dma_keys)},
     {"mmio flow", "A CPU reads or writes.", flow_mmio_keys,
      G_N_ELEMENTS(flow_mmio_keys)},
+    {"nvme flow", "A driver has a drive read or write.", flow_nvme_keys,
+     G_N_ELEMENTS(flow_nvme_keys)},
     {"path flow", "One TLP through an idle fabric.", flow_path_keys,
      G_N_ELEMENTS(flow_path_keys)},
     {"pingpong flow", "Two GPUs pass a counter to and fro.", flow_pingpong_keys,

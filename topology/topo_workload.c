@@ -172,6 +172,49 @@ static void load_mmio(const FlowLoader *f)
     f->flow->direction = (TopoDirection)number(f, "direction");
     f->flow->size_bytes = number(f, "size");
     f->flow->count = number(f, "count");
+    f->flow->seen = number(f, "seen") != 0;
+    if (f->flow->seen && (f->flow->direction != TOPO_WRITE ||
+                          f->flow->to.kind == TOPO_TARGET_DEVICE)) {
+        report(f, "seen",
+               "only a write to the RAM of a host is seen there; write "
+               "direction: write and target: host.ram, or leave it out");
+    }
+}
+
+static void load_nvme(const FlowLoader *f)
+{
+    TopoFlow *flow = f->flow;
+    TopoDevice *device;
+
+    load_device(f);
+    load_driver(f, flow->device);
+    load_target(f, "buffer", MEMORY, &flow->to);
+    if (flow->to.kind == TOPO_TARGET_NONE) {
+        flow->to = (TopoTarget){TOPO_TARGET_RAM, flow->host, NULL, -1};
+    }
+    flow->direction = (TopoDirection)number(f, "direction");
+    flow->size_bytes = number(f, "size");
+    flow->count = number(f, "count");
+    flow->outstanding = number(f, "depth");
+    flow->entries = number(f, "entries");
+    flow->pattern = (TopoPattern)number(f, "pattern");
+    flow->polling = number(f, "completion") != 0;
+    flow->timeout_ps = number(f, "timeout");
+    device = flow->device;
+    if (device == NULL || device->part == NULL) {
+        return;
+    }
+    if (topo_part_kind(device->part) != TOPO_PART_ENDPOINT ||
+        !topo_part_has(device->part, "nvme.overhead")) {
+        report(f, "device",
+               "%s is no drive; name an endpoint whose part has `nvme:`",
+               device->path);
+    } else if (flow->size_bytes % topo_part_bytes(device->part, "nvme.block") !=
+               0) {
+        report(f, "size",
+               "%s is no multiple of the block of %s; write whole blocks",
+               topo_values_text(f->values, "size"), device->path);
+    }
 }
 
 /* An end that must be a GPU. */
@@ -227,6 +270,9 @@ static void load_by_kind(const FlowLoader *f, bool has_stop)
     case TOPO_FLOW_MMIO:
         load_mmio(f);
         break;
+    case TOPO_FLOW_NVME:
+        load_nvme(f);
+        break;
     case TOPO_FLOW_PATH:
         load_path(f);
         break;
@@ -266,7 +312,7 @@ static void load_flow(TopoLoader *loader, TopoWorkload *workload,
         topo_errors_add(loader->errors,
                         given != NULL ? given->place : node->place,
                         "a flow needs a kind; write one of copy, dma, mmio, "
-                        "path, pingpong, transfer");
+                        "nvme, path, pingpong, transfer");
         return;
     }
     values = topo_values_read(section, node, loader->errors);

@@ -84,7 +84,9 @@ typedef struct FabCopyFlowParams {
 /*
  * The CPU of @host writes to or reads from @target, one operation after the
  * other, over at most a page. A write is over when it has left the CPU, see
- * fab_root_write_then(), which is when the next begins.
+ * fab_root_write_then(), which is when the next begins; if it is to be @seen,
+ * when the CPU of the host whose memory it is, which polls, has seen it
+ * (core.poll is the mean of a uniform distribution from 0 on).
  */
 typedef struct FabMmioFlowParams {
     FabRoot *host;
@@ -92,6 +94,7 @@ typedef struct FabMmioFlowParams {
     FabTarget target;
     uint32_t size_bytes; /* at most 64 */
     uint64_t count;
+    bool seen; /* of writes to a host's memory */
     SimTime start;
 } FabMmioFlowParams;
 
@@ -134,6 +137,68 @@ typedef struct FabTransferFlowParams {
     SimTime start;
 } FabTransferFlowParams;
 
+/* What a drive does with a command, see FabNvmeFlowParams. */
+typedef struct FabNvmeParams {
+    SimTime overhead; /* of the controller for each, one after the other */
+    SimTime read_latency, write_latency; /* of the media, the least */
+    SimTime jitter; /* it is up to this longer, at random */
+    uint64_t read_bandwidth_bytes_s, write_bandwidth_bytes_s; /* of the media */
+    uint32_t commands; /* at a time, from the fetch until they are completed */
+    uint32_t max_transfer_bytes; /* of a command: a power of two, 4 KiB to
+                                    2 MiB */
+    uint32_t block_bytes;        /* a power of two, 512 B to 4 KiB */
+    bool read_ahead; /* a read that begins where the last one ended need not
+                        wait for the media */
+} FabNvmeParams;
+
+/*
+ * A driver on @driver's CPU has @device, a drive, read or write (NVM Express
+ * 1.3). An operation is one or more commands of at most max_transfer_bytes. For
+ * each the driver writes an entry of 64 bytes (and a PRP list, if it moves more
+ * than two pages) to a submission queue in its own memory, and then rings the
+ * queue's tail doorbell. The controller fetches the entry and the list, moves
+ * the data by pages of 4 KiB, and writes a completion entry of 16 bytes, which
+ * the driver knows by its phase tag: because it polls (core.poll is the mean of
+ * a uniform distribution from 0 on), or because of the MSI that follows, which
+ * takes core.interrupt. It then rings the completion queue's head doorbell.
+ *
+ * All flows of one device share its media, and have queues of their own; they
+ * must agree on what it is. What a flow measures are operations, from the
+ * driver's first store until it knows of the last command. Those that nothing
+ * is heard of for a time are failed with all that the queue holds, and the
+ * queue begins anew.
+ */
+typedef struct FabNvmeFlowParams {
+    FabDevice *device;
+    FabNvmeParams drive;
+    FabRoot *driver;
+    FabTarget buffer;
+    bool write;           /* buffer to drive */
+    uint64_t size_bytes;  /* of an operation, whole blocks */
+    uint64_t count;       /* operations */
+    uint32_t depth;       /* operations at a time, at most 4095 */
+    uint32_t entries;     /* of each queue, one of which stays empty: 2 to 4096 */
+    bool random;          /* blocks anywhere; else one after the other */
+    bool polling;
+    SimTime timeout;      /* an operation is given up after it */
+    SimTime start;
+} FabNvmeFlowParams;
+
+/* Where an operation of kind NVMe spends its time, in order (of a write, the
+ * data come before the media). Of several commands the last to be done
+ * counts. */
+typedef enum FabNvmeStage {
+    FAB_NVME_SUBMIT,     /* the driver's stores, until the doorbell has left */
+    FAB_NVME_DOORBELL,   /* its way to the drive */
+    FAB_NVME_FETCH,      /* of the entry, there and back */
+    FAB_NVME_LIST,       /* of the PRP list, the same */
+    FAB_NVME_MEDIA,      /* the controller and the media */
+    FAB_NVME_DATA,       /* what of the data is not under way by then */
+    FAB_NVME_COMPLETION, /* way of the completion entry */
+    FAB_NVME_NOTICE,     /* the driver's poll, or the interrupt */
+    FAB_NVME_STAGES,
+} FabNvmeStage;
+
 /* What a flow has measured since its warm-up was over. */
 typedef struct FabFlowResult {
     uint64_t operations;
@@ -143,6 +208,8 @@ typedef struct FabFlowResult {
     SimTime begin, end; /* first operation's begin, last one's end */
     const SimHistogram *latency; /* of those that did not fail, in ps; the
                                     flow's */
+    const SimTime *stages; /* sums that latency consists of, FAB_NVME_STAGES of
+                              them; NULL unless the flow is of kind NVMe */
 } FabFlowResult;
 
 /* Makes a flow of @fabric (owned by it) named @name. Operations that begin
@@ -162,6 +229,8 @@ FabFlow *fab_transfer_flow_new(FabFabric *fabric, const char *name,
                                SimTime warmup,
                                const FabTransferFlowParams *params,
                                GError **error);
+FabFlow *fab_nvme_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
+                           const FabNvmeFlowParams *params, GError **error);
 
 const char *fab_flow_name(const FabFlow *flow);
 /* Number under which its TLPs are seen by observers: 1, 2 and so on. */

@@ -93,6 +93,13 @@ void fab_flow_init(FabFlow *flow, FabFabric *fabric, const FabFlowOps *ops,
     flow->number = list->flows->len;
 }
 
+FabFlow *fab_flow_nth(FabFabric *fabric, uint32_t number)
+{
+    const FlowList *list = list_of(fabric);
+
+    return number <= list->flows->len ? list->flows->pdata[number - 1] : NULL;
+}
+
 /* The BAR that @target means; -1 if it has none such. */
 static int target_bar(const FabTarget *target)
 {

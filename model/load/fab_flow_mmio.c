@@ -12,6 +12,9 @@ typedef struct MmioFlow {
     uint32_t range_bytes;
     uint64_t finished;
     SimTime begin; /* of the one under way */
+    FabRoot *watched; /* whose CPU polls; NULL: none does */
+    unsigned watch;
+    bool is_begun;
 } MmioFlow;
 
 static void next_begin(MmioFlow *self);
@@ -35,6 +38,20 @@ static void write_over(void *owner)
     op_over(owner, FAB_STATUS_SC);
 }
 
+/* A write is in the memory that the other CPU polls. */
+static void write_visible(void *owner, FabBusAddr addr, uint64_t data)
+{
+    MmioFlow *self = owner;
+    SimTime poll = fab_root_params(self->watched)->core.poll;
+
+    if (data != self->finished + 1) {
+        return;
+    }
+    sim_event_schedule(&self->flow.event,
+                       sim_engine_now(self->flow.fabric->engine) +
+                           sim_random_below(&self->flow.random, 2 * poll + 1));
+}
+
 static void read_over(void *owner, FabStatus status)
 {
     op_over(owner, status);
@@ -49,22 +66,37 @@ static void next_begin(MmioFlow *self)
 
     self->begin = sim_engine_now(self->flow.fabric->engine);
     if (params->direction == FAB_TLP_MWR) {
-        fab_root_write_then(params->host, addr, params->size_bytes, 0,
-                            self->flow.number, write_over, self);
+        fab_root_write_then(params->host, addr, params->size_bytes,
+                            params->seen ? self->finished + 1 : 0,
+                            self->flow.number, params->seen ? NULL : write_over,
+                            self);
     } else {
         fab_root_read(params->host, addr, params->size_bytes, read_over, self,
                       self->flow.number);
     }
 }
 
+/* The flow begins, or the other CPU sees a write. */
 static void mmio_event(SimEvent *event)
 {
-    next_begin((MmioFlow *)fab_flow_of_event(event));
+    MmioFlow *self = (MmioFlow *)fab_flow_of_event(event);
+
+    if (self->is_begun) {
+        op_over(self, FAB_STATUS_SC);
+    } else {
+        self->is_begun = true;
+        next_begin(self);
+    }
 }
 
 static void mmio_free(FabFlow *flow)
 {
-    g_free(flow);
+    MmioFlow *self = (MmioFlow *)flow;
+
+    if (self->watched) {
+        fab_root_unwatch(self->watched, self->watch);
+    }
+    g_free(self);
 }
 
 static const FabFlowOps mmio_ops = {
@@ -83,6 +115,10 @@ static bool check_params(const char *name, const FabMmioFlowParams *params,
         wrong = "a CPU writes and reads 1 to 64 bytes";
     } else if (params->count == 0) {
         wrong = "no operations";
+    } else if (params->seen &&
+               (params->direction != FAB_TLP_MWR ||
+                !fab_component_as_root(params->target.component))) {
+        wrong = "only writes to the memory of a host are seen there";
     }
     if (wrong) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s", name, wrong);
@@ -95,7 +131,7 @@ FabFlow *fab_mmio_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
 {
     uint32_t step = 1, range;
     uint64_t room;
-    FabBusAddr addr;
+    FabBusAddr addr, target;
     MmioFlow *self;
 
     if (!fab_flow_check(fabric, name, params->start, error) ||
@@ -109,9 +145,9 @@ FabFlow *fab_mmio_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     }
     range = MIN(MIN(RANGE_BYTES / step, params->count) * step,
                 MAX(room / step, 1) * step);
-    if (!fab_target_take(&params->target, range, &addr, error) ||
+    if (!fab_target_take(&params->target, range, &target, error) ||
         !fab_reach(fab_root_component(params->host), params->target.component,
-                   addr, range, &addr, error)) {
+                   target, range, &addr, error)) {
         return NULL;
     }
     self = g_new0(MmioFlow, 1);
@@ -120,5 +156,10 @@ FabFlow *fab_mmio_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     self->step_bytes = step;
     self->range_bytes = range;
     fab_flow_init(&self->flow, fabric, &mmio_ops, name, warmup, params->start);
+    if (params->seen) {
+        self->watched = fab_component_as_root(params->target.component);
+        self->watch = fab_root_watch(self->watched, target, range,
+                                     write_visible, self);
+    }
     return &self->flow;
 }

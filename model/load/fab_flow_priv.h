@@ -43,6 +43,9 @@ void fab_flow_init(FabFlow *flow, FabFabric *fabric, const FabFlowOps *ops,
 bool fab_flow_count(FabFlow *flow, SimTime begin, uint64_t bytes,
                     FabStatus status);
 
+/* The flow that was made as number @number (1 ..); NULL: there are no more. */
+FabFlow *fab_flow_nth(FabFabric *fabric, uint32_t number);
+
 /* The last operation is over. */
 void fab_flow_finish(FabFlow *flow);
 

@@ -140,6 +140,7 @@ typedef enum TopoFlowKind {
     TOPO_FLOW_COPY,     /* a driver has a device's DMA engine copy */
     TOPO_FLOW_DMA,      /* a device issues reads or writes by itself */
     TOPO_FLOW_MMIO,     /* a CPU reads or writes */
+    TOPO_FLOW_NVME,     /* a driver has a drive read or write */
     TOPO_FLOW_PATH,     /* one TLP through an idle fabric */
     TOPO_FLOW_PINGPONG, /* two GPUs pass a counter to and fro */
     TOPO_FLOW_TRANSFER, /* a driver has one GPU's memory copied to another's */
@@ -167,17 +168,23 @@ typedef struct TopoFlow {
     char *name;
     TopoFlowKind kind;
     TopoDirection direction;
-    TopoDevice *device;  /* copy, dma */
-    TopoHost *host;      /* copy, transfer: whose CPU runs the driver; mmio:
-                            whose CPU */
+    TopoDevice *device;  /* copy, dma, nvme */
+    TopoHost *host;      /* copy, nvme, transfer: whose CPU runs the driver;
+                            mmio: whose CPU */
     TopoTarget from;     /* path, pingpong, transfer */
-    TopoTarget to;       /* the same; copy: the buffer; dma, mmio: the target */
+    TopoTarget to;       /* the same; copy, nvme: the buffer; dma, mmio: the
+                            target */
     TopoTarget via;      /* as from: RAM in which the data rests, or NONE */
     int64_t size_bytes;  /* of a copy, of an operation, of a TLP's payload */
     int64_t count;       /* copies or operations */
-    int64_t total_bytes; /* copy, dma, mmio: count x size */
+    int64_t total_bytes; /* copy, dma, mmio, nvme: count x size */
     bool queued;         /* copy: the driver queues all, then waits */
-    int64_t outstanding; /* dma: operations in flight; 0: device's limit */
+    bool seen;           /* mmio: a write is over when it is seen */
+    bool polling;        /* nvme: the driver polls */
+    int64_t outstanding; /* dma: operations in flight; 0: device's limit; nvme:
+                            the same, no 0 */
+    int64_t entries;     /* nvme: of a queue */
+    int64_t timeout_ps;  /* nvme: of an operation */
     TopoPattern pattern;
     int64_t working_set_bytes; /* dma; 0: the whole target */
     TopoArrivals arrivals;

@@ -1,0 +1,669 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_flow_priv.h"
+
+#include <string.h>
+
+#include "fab_nvme_priv.h"
+
+/* Command identifiers: the number of the command, and above it that of the
+ * queue's resets, by which what comes late is told from what comes. */
+#define CID_BITS     12u
+#define CID_MASK     ((1u << CID_BITS) - 1)
+#define ENTRIES_MAX  (1u << CID_BITS)
+#define DEPTH_MAX    (ENTRIES_MAX - 1)
+#define TRANSFER_MAX (2u << 20) /* so that a PRP list fills one page at most */
+#define STORE_BYTES  64u        /* a store of the CPU */
+#define MSI_ADDR     0xfee00000u /* Intel SDM 3A s11.11 */
+#define BLOCKS       (1ull << 31) /* of the drive */
+
+typedef struct NvmeFlow NvmeFlow;
+
+typedef struct Operation {
+    struct Operation *next; /* free, or not all submitted */
+    SimTime begin;
+    uint64_t block;
+    uint64_t submitted_bytes;
+    uint32_t left; /* commands */
+    bool is_busy;
+    FabStatus status;
+} Operation;
+
+typedef struct Command {
+    struct Command *next_free;
+    Operation *op;
+    FabNvmeStamps stamps;
+} Command;
+
+struct NvmeFlow {
+    FabFlow flow;
+    FabNvmeFlowParams params;
+    FabNvme *nvme;
+    FabNvmeQueue *queue;
+    SimTime stages[FAB_NVME_STAGES]; /* sums */
+
+    /* The driver's memory: where it is, and what is in it. */
+    FabBusAddr sq, cq, lists;    /* as the CPU sees it */
+    FabBusAddr device_lists;     /* as the drive sees it */
+    FabBusAddr device_buffer;
+    FabBusAddr bells;            /* as the CPU sees them */
+    uint64_t stride_bytes;       /* between buffers of operations */
+    FabNvmeSqe *sqes;
+    uint64_t *cqes;
+    SimTime *visible_at; /* a completion entry became so */
+    unsigned cq_watch, msi_watch;
+
+    /* The driver. */
+    uint32_t resets;
+    uint32_t sq_tail, sq_head;
+    uint32_t sq_rung;  /* entries before it are known to the drive */
+    uint32_t *bell;    /* doorbells under way: the tails they tell */
+    uint32_t bell_first, bell_last;
+    uint32_t stale_bells; /* under way since before a reset */
+    uint32_t cq_head;
+    bool phase;
+    Command *commands, *free_commands;
+    uint32_t command_count;
+    Operation *ops, *free_ops;
+    Operation *submit_head, *submit_tail;
+    uint64_t started, finished; /* operations */
+    uint64_t next_block;
+    SimEvent notice_event, timeout_event;
+};
+
+static SimTime nvme_now(const NvmeFlow *self)
+{
+    return sim_engine_now(self->flow.fabric->engine);
+}
+
+/* ---- Submitting ------------------------------------------------------ */
+
+/* The next doorbell has left the CPU. */
+static void bell_sent(void *owner)
+{
+    NvmeFlow *self = owner;
+    uint32_t entries = self->params.entries;
+    uint32_t tail = self->bell[self->bell_first];
+
+    if (self->stale_bells > 0) {
+        self->stale_bells--;
+        return;
+    }
+    self->bell_first = (self->bell_first + 1) % entries;
+    while (self->sq_rung != tail) {
+        self->sqes[self->sq_rung].stamps->at[FAB_NVME_SUBMIT] = nvme_now(self);
+        self->sq_rung = (self->sq_rung + 1) % entries;
+    }
+}
+
+static void tail_ring(NvmeFlow *self)
+{
+    self->bell[self->bell_last] = self->sq_tail;
+    self->bell_last = (self->bell_last + 1) % self->params.entries;
+    fab_root_write_then(self->params.driver, self->bells, FAB_NVME_BELL_BYTES,
+                        fab_nvme_bell(self->resets, self->sq_tail), self->flow.number,
+                        bell_sent, self);
+}
+
+static void head_ring(NvmeFlow *self)
+{
+    fab_root_write(self->params.driver, self->bells + FAB_NVME_BELL_BYTES,
+                   FAB_NVME_BELL_BYTES, fab_nvme_bell(self->resets, self->cq_head),
+                   self->flow.number);
+}
+
+/* The CPU stores @bytes to its own memory. */
+static void memory_store(NvmeFlow *self, FabBusAddr addr, uint32_t bytes)
+{
+    for (uint32_t done = 0; done < bytes; done += STORE_BYTES) {
+        fab_root_write(self->params.driver, addr + done,
+                       MIN(bytes - done, STORE_BYTES), 0, self->flow.number);
+    }
+}
+
+/* Writes the next command of @op to the queue. */
+static void command_submit(NvmeFlow *self, Operation *op, Command *command)
+{
+    const FabNvmeParams *drive = &self->params.drive;
+    uint32_t index = command - self->commands;
+    FabBusAddr list = (FabBusAddr)index * FAB_NVME_PAGE_BYTES;
+    uint32_t bytes = MIN(self->params.size_bytes - op->submitted_bytes,
+                         drive->max_transfer_bytes);
+
+    command->op = op;
+    self->sqes[self->sq_tail] = (FabNvmeSqe){
+        .write = self->params.write,
+        .cid = index | (self->resets << CID_BITS & UINT16_MAX),
+        .block = op->block + op->submitted_bytes / drive->block_bytes,
+        .size_bytes = bytes,
+        .prp = self->device_buffer + (op - self->ops) * self->stride_bytes +
+               op->submitted_bytes,
+        .list = self->device_lists + list,
+        .stamps = &command->stamps,
+    };
+    memory_store(self, self->lists + list, fab_nvme_list_bytes(bytes));
+    memory_store(self,
+                 self->sq + (FabBusAddr)self->sq_tail * FAB_NVME_SQE_BYTES,
+                 FAB_NVME_SQE_BYTES);
+    self->sq_tail = (self->sq_tail + 1) % self->params.entries;
+    op->submitted_bytes += bytes;
+}
+
+/* Submits what there is room for, and rings the doorbell once. */
+static void submit(NvmeFlow *self)
+{
+    uint32_t before = self->sq_tail;
+
+    while (self->submit_head && self->free_commands &&
+           (self->sq_tail + 1) % self->params.entries != self->sq_head) {
+        Operation *op = self->submit_head;
+        Command *command = self->free_commands;
+
+        self->free_commands = command->next_free;
+        command_submit(self, op, command);
+        if (op->submitted_bytes == self->params.size_bytes) {
+            self->submit_head = op->next;
+        }
+    }
+    if (self->sq_tail != before) {
+        tail_ring(self);
+    }
+}
+
+static uint64_t operation_block(NvmeFlow *self)
+{
+    uint64_t blocks =
+        self->params.size_bytes / self->params.drive.block_bytes;
+    uint64_t block = self->next_block;
+
+    if (self->params.random) {
+        return sim_random_below(&self->flow.random, BLOCKS - blocks + 1);
+    }
+    if (block + blocks > BLOCKS) {
+        block = 0;
+    }
+    self->next_block = block + blocks;
+    return block;
+}
+
+/* Begins operations as long as there are more, and depth for them. */
+static void operations_begin(NvmeFlow *self)
+{
+    const FabNvmeFlowParams *params = &self->params;
+    uint32_t transfer = params->drive.max_transfer_bytes;
+
+    while (self->free_ops && self->started < params->count) {
+        Operation *op = self->free_ops;
+
+        self->free_ops = op->next;
+        self->started++;
+        *op = (Operation){
+            .begin = nvme_now(self),
+            .block = operation_block(self),
+            .left = (params->size_bytes + transfer - 1) / transfer,
+            .is_busy = true,
+            .status = FAB_STATUS_SC,
+        };
+        if (self->submit_head) {
+            self->submit_tail->next = op;
+        } else {
+            self->submit_head = op;
+        }
+        self->submit_tail = op;
+        if (!sim_event_is_pending(&self->timeout_event)) {
+            sim_event_schedule(&self->timeout_event,
+                               op->begin + params->timeout);
+        }
+    }
+    submit(self);
+}
+
+/* ---- Completing ------------------------------------------------------ */
+
+/* What @command, the last of its operation, has spent where until now. */
+static void stages_add(NvmeFlow *self, const Command *command)
+{
+    /* Of a write the data come before the media. */
+    static const FabNvmeStage order[2][2] = {{FAB_NVME_MEDIA, FAB_NVME_DATA},
+                                             {FAB_NVME_DATA, FAB_NVME_MEDIA}};
+    SimTime last = command->op->begin;
+
+    for (unsigned i = 0; i < FAB_NVME_STAGES; i++) {
+        unsigned stage = i;
+        SimTime at;
+
+        if (i == FAB_NVME_MEDIA || i == FAB_NVME_DATA) {
+            stage = order[self->params.write][i - FAB_NVME_MEDIA];
+        }
+        at = MAX(command->stamps.at[stage], last);
+        self->stages[stage] += at - last;
+        last = at;
+    }
+}
+
+static void operation_over(NvmeFlow *self, Operation *op,
+                           const Command *command)
+{
+    if (fab_flow_count(&self->flow, op->begin, self->params.size_bytes,
+                       op->status)) {
+        sim_histogram_add(self->flow.latency, nvme_now(self) - op->begin);
+        stages_add(self, command);
+    }
+    op->is_busy = false;
+    op->next = self->free_ops;
+    self->free_ops = op;
+    self->finished++;
+}
+
+/* Takes the completion entry at the head of the queue. */
+static void entry_take(NvmeFlow *self)
+{
+    uint64_t cqe = self->cqes[self->cq_head];
+    uint32_t index = FAB_NVME_CQE_CID(cqe) & CID_MASK;
+    Command *command = &self->commands[index];
+    Operation *op = command->op;
+
+    g_assert(index < self->command_count && op);
+    command->stamps.at[FAB_NVME_COMPLETION] = self->visible_at[self->cq_head];
+    command->stamps.at[FAB_NVME_NOTICE] = nvme_now(self);
+    self->sq_head = FAB_NVME_CQE_HEAD(cqe);
+    self->cq_head = (self->cq_head + 1) % self->params.entries;
+    if (self->cq_head == 0) {
+        self->phase = !self->phase;
+    }
+    if (FAB_NVME_CQE_STATUS(cqe)) {
+        op->status = FAB_STATUS_CA;
+    }
+    if (--op->left == 0) {
+        operation_over(self, op, command);
+    }
+    command->op = NULL;
+    command->next_free = self->free_commands;
+    self->free_commands = command;
+}
+
+/* Whether the entry at the head of the queue is a new one. */
+static bool entry_is_new(const NvmeFlow *self)
+{
+    return FAB_NVME_CQE_PHASE(self->cqes[self->cq_head]) == self->phase;
+}
+
+static void flow_over(NvmeFlow *self)
+{
+    sim_event_cancel(&self->timeout_event);
+    fab_flow_finish(&self->flow);
+}
+
+static void entries_take(NvmeFlow *self)
+{
+    uint32_t before = self->cq_head;
+
+    while (entry_is_new(self)) {
+        entry_take(self);
+    }
+    if (self->cq_head == before) {
+        return;
+    }
+    head_ring(self);
+    if (self->finished == self->params.count) {
+        flow_over(self);
+    } else {
+        operations_begin(self);
+    }
+}
+
+static void notice_event(SimEvent *event)
+{
+    entries_take(SIM_CONTAINER_OF(event, NvmeFlow, notice_event));
+}
+
+/* A completion entry is in memory. */
+static void entry_visible(void *owner, FabBusAddr addr, uint64_t data)
+{
+    NvmeFlow *self = owner;
+    uint32_t index = (addr - self->cq) / FAB_NVME_CQE_BYTES;
+    SimTime poll = fab_root_params(self->params.driver)->core.poll;
+
+    if (FAB_NVME_CQE_CID(data) >> CID_BITS !=
+        (self->resets & UINT16_MAX >> CID_BITS)) {
+        return; /* from before the reset */
+    }
+    self->cqes[index] = data;
+    self->visible_at[index] = nvme_now(self);
+    if (self->params.polling && !sim_event_is_pending(&self->notice_event)) {
+        sim_event_schedule(
+            &self->notice_event,
+            nvme_now(self) +
+                sim_random_below(&self->flow.random, 2 * poll + 1));
+    }
+}
+
+static void msi_visible(void *owner, FabBusAddr addr, uint64_t data)
+{
+    NvmeFlow *self = owner;
+
+    if (data == self->flow.number &&
+        !sim_event_is_pending(&self->notice_event)) {
+        sim_event_schedule(
+            &self->notice_event,
+            nvme_now(self) +
+                fab_root_params(self->params.driver)->core.interrupt);
+    }
+}
+
+/* ---- Giving up ------------------------------------------------------- */
+
+static void commands_free(NvmeFlow *self)
+{
+    self->free_commands = NULL;
+    for (uint32_t i = self->command_count; i-- > 0;) {
+        self->commands[i].op = NULL;
+        self->commands[i].next_free = self->free_commands;
+        self->free_commands = &self->commands[i];
+    }
+}
+
+/* Both ends forget the queues, and every operation under way has failed. */
+static void queue_reset(NvmeFlow *self)
+{
+    self->resets++;
+    self->stale_bells += (self->bell_last + self->params.entries -
+                          self->bell_first) %
+                         self->params.entries;
+    self->bell_first = 0;
+    self->bell_last = 0;
+    self->sq_tail = 0;
+    self->sq_head = 0;
+    self->sq_rung = 0;
+    self->cq_head = 0;
+    self->phase = true;
+    memset(self->cqes, 0, self->params.entries * sizeof(*self->cqes));
+    self->submit_head = NULL;
+    sim_event_cancel(&self->notice_event);
+    fab_nvme_queue_reset(self->queue);
+    commands_free(self);
+    for (uint32_t i = 0; i < self->params.depth; i++) {
+        if (self->ops[i].is_busy) {
+            self->ops[i].status = FAB_STATUS_CA;
+            operation_over(self, &self->ops[i], NULL);
+        }
+    }
+}
+
+static void timeout_event(SimEvent *event)
+{
+    NvmeFlow *self = SIM_CONTAINER_OF(event, NvmeFlow, timeout_event);
+    SimTime oldest = SIM_TIME_NONE;
+
+    for (uint32_t i = 0; i < self->params.depth; i++) {
+        if (self->ops[i].is_busy) {
+            oldest = MIN(oldest, self->ops[i].begin);
+        }
+    }
+    if (oldest + self->params.timeout > event->time) {
+        sim_event_schedule(event, oldest + self->params.timeout);
+        return;
+    }
+    queue_reset(self);
+    if (self->finished == self->params.count) {
+        flow_over(self);
+    } else {
+        operations_begin(self);
+    }
+}
+
+/* ---- Life ------------------------------------------------------------ */
+
+static void nvme_event(SimEvent *event)
+{
+    NvmeFlow *self = (NvmeFlow *)fab_flow_of_event(event);
+    SimEngine *engine = self->flow.fabric->engine;
+
+    sim_event_init(&self->notice_event, engine, notice_event,
+                   SIM_PRIORITY_NORMAL, self->flow.rank);
+    sim_event_init(&self->timeout_event, engine, timeout_event,
+                   SIM_PRIORITY_NORMAL, self->flow.rank);
+    operations_begin(self);
+}
+
+static void nvme_free(FabFlow *flow)
+{
+    NvmeFlow *self = (NvmeFlow *)flow;
+
+    sim_event_cancel(&self->notice_event);
+    sim_event_cancel(&self->timeout_event);
+    fab_root_unwatch(self->params.driver, self->cq_watch);
+    if (!self->params.polling) {
+        fab_root_unwatch(self->params.driver, self->msi_watch);
+    }
+    fab_nvme_unref(self->nvme);
+    g_free(self->sqes);
+    g_free(self->cqes);
+    g_free(self->visible_at);
+    g_free(self->bell);
+    g_free(self->commands);
+    g_free(self->ops);
+    g_free(self);
+}
+
+static const FabFlowOps nvme_ops = {
+    .event = nvme_event,
+    .free = nvme_free,
+};
+
+/* ---- Set-up ---------------------------------------------------------- */
+
+static bool is_power(uint64_t value, uint64_t min, uint64_t max)
+{
+    return value >= min && value <= max && (value & (value - 1)) == 0;
+}
+
+static const char *drive_wrong(const FabNvmeParams *drive)
+{
+    if (drive->overhead < 0 || drive->read_latency < 0 ||
+        drive->write_latency < 0 || drive->jitter < 0) {
+        return "the drive takes less than no time";
+    } else if (drive->read_bandwidth_bytes_s < 1000000 ||
+               drive->write_bandwidth_bytes_s < 1000000) {
+        return "the media move at least 1000000 bytes a second";
+    } else if (drive->commands < 1 || drive->commands > 65535) {
+        return "a drive works on 1 to 65535 commands at a time";
+    } else if (!is_power(drive->block_bytes, 512, FAB_NVME_PAGE_BYTES)) {
+        return "a block is a power of two of 512 to 4096 bytes";
+    } else if (!is_power(drive->max_transfer_bytes, FAB_NVME_PAGE_BYTES,
+                         TRANSFER_MAX)) {
+        return "a command moves a power of two of 4 KiB to 2 MiB";
+    }
+    return NULL;
+}
+
+static const char *flow_wrong(const FabNvmeFlowParams *params)
+{
+    uint64_t block = params->drive.block_bytes;
+
+    if (params->size_bytes == 0 || params->size_bytes % block != 0 ||
+        params->size_bytes / block > BLOCKS) {
+        return "an operation is of whole blocks, and not of more than there "
+               "are";
+    } else if (params->count == 0) {
+        return "no operations";
+    } else if (params->depth < 1 || params->depth > DEPTH_MAX) {
+        return "1 to 4095 operations at a time";
+    } else if (params->entries < 2 || params->entries > ENTRIES_MAX) {
+        return "a queue has 2 to 4096 entries";
+    } else if (params->timeout <= 0 ||
+               params->timeout > SIM_TIME_NONE / 4) {
+        return "an operation is given up at once, or never";
+    } else if (params->start > SIM_TIME_NONE / 4) {
+        return "it begins too late";
+    } else if (fab_device_params(params->device)->write_bytes <
+               FAB_NVME_CQE_BYTES) {
+        return "the device cannot write a completion entry at once";
+    }
+    return NULL;
+}
+
+static bool check_params(const char *name, const FabNvmeFlowParams *params,
+                         const FabNvme *peer, GError **error)
+{
+    const char *wrong = drive_wrong(&params->drive);
+
+    if (!wrong) {
+        wrong = flow_wrong(params);
+    }
+    if (!wrong && peer &&
+        memcmp(fab_nvme_params(peer), &params->drive,
+               sizeof(params->drive)) != 0) {
+        wrong = "another flow takes the device for a different drive";
+    }
+    if (!wrong && fab_device_component(params->device)->bars[0].size_bytes <
+                      fab_nvme_next_bells(peer) + 2 * FAB_NVME_BELL_BYTES) {
+        wrong = "the device's BAR 0 has no room for its doorbells";
+    }
+    if (wrong) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s", name, wrong);
+    }
+    return !wrong;
+}
+
+/* The controller of @device, if a flow has one already. */
+static FabNvme *find_peer(FabFabric *fabric, const FabDevice *device)
+{
+    FabFlow *flow;
+
+    for (uint32_t i = 1; (flow = fab_flow_nth(fabric, i)); i++) {
+        const NvmeFlow *other = (NvmeFlow *)flow;
+
+        if (flow->ops == &nvme_ops &&
+            fab_nvme_device(other->nvme) == device) {
+            return other->nvme;
+        }
+    }
+    return NULL;
+}
+
+/* Where everything is, and how the others reach it. */
+typedef struct Places {
+    uint32_t commands;       /* at a time */
+    uint64_t stride_bytes;   /* of an operation's buffer */
+    FabBusAddr own;          /* as the CPU sees it: SQ, CQ, PRP lists */
+    FabBusAddr cq_offset, lists_offset;
+    FabBusAddr device_own;   /* as the drive sees it */
+    FabBusAddr device_buffer;
+    FabBusAddr bells;
+    FabBusAddr msi;
+} Places;
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+    return (bytes + FAB_NVME_PAGE_BYTES - 1) &
+           ~(uint64_t)(FAB_NVME_PAGE_BYTES - 1);
+}
+
+static bool find_places(const FabNvmeFlowParams *params, const FabNvme *peer,
+                        Places *places, GError **error)
+{
+    FabComponent *device = fab_device_component(params->device);
+    FabComponent *driver = fab_root_component(params->driver);
+    FabTarget own = {.component = driver};
+    uint64_t transfer = params->drive.max_transfer_bytes;
+    uint64_t commands = (params->size_bytes + transfer - 1) / transfer;
+    uint64_t own_bytes, buffer_bytes;
+
+    places->commands =
+        MIN(commands * params->depth, (uint64_t)params->entries - 1);
+    places->stride_bytes = whole_pages(params->size_bytes);
+    buffer_bytes = places->stride_bytes * params->depth;
+    places->cq_offset = whole_pages(params->entries * FAB_NVME_SQE_BYTES);
+    places->lists_offset = places->cq_offset +
+                           whole_pages(params->entries * FAB_NVME_CQE_BYTES);
+    own_bytes = places->lists_offset;
+    if (fab_nvme_list_bytes(MIN(params->size_bytes, transfer)) > 0) {
+        own_bytes += (uint64_t)places->commands * FAB_NVME_PAGE_BYTES;
+    }
+    return fab_target_take(&own, own_bytes, &places->own, error) &&
+           fab_target_take(&params->buffer, buffer_bytes,
+                           &places->device_buffer, error) &&
+           fab_reach(driver, device,
+                     device->bars[0].addr + fab_nvme_next_bells(peer),
+                     2 * FAB_NVME_BELL_BYTES, &places->bells, error) &&
+           fab_reach(device, driver, places->own, own_bytes,
+                     &places->device_own, error) &&
+           fab_reach(device, params->buffer.component, places->device_buffer,
+                     buffer_bytes, &places->device_buffer, error) &&
+           (params->polling || device->root == driver ||
+            fab_reach(device, driver, MSI_ADDR, FAB_NVME_BELL_BYTES,
+                      &places->msi, error));
+}
+
+static void memory_init(NvmeFlow *self, const Places *places)
+{
+    uint32_t entries = self->params.entries;
+
+    self->sq = places->own;
+    self->cq = places->own + places->cq_offset;
+    self->lists = places->own + places->lists_offset;
+    self->device_lists = places->device_own + places->lists_offset;
+    self->device_buffer = places->device_buffer;
+    self->bells = places->bells;
+    self->stride_bytes = places->stride_bytes;
+    self->sqes = g_new0(FabNvmeSqe, entries);
+    self->cqes = g_new0(uint64_t, entries);
+    self->visible_at = g_new0(SimTime, entries);
+    self->bell = g_new0(uint32_t, entries);
+    self->phase = true;
+    self->command_count = places->commands;
+    self->commands = g_new0(Command, places->commands);
+    commands_free(self);
+    self->ops = g_new0(Operation, self->params.depth);
+    for (uint32_t i = self->params.depth; i-- > 0;) {
+        self->ops[i].next = self->free_ops;
+        self->free_ops = &self->ops[i];
+    }
+}
+
+static void queue_init(NvmeFlow *self, const Places *places)
+{
+    FabNvmeQueueParams queue = {
+        .entries = self->params.entries,
+        .sq = places->device_own,
+        .cq = places->device_own + places->cq_offset,
+        .sqes = self->sqes,
+        .interrupt = !self->params.polling,
+        .msi_addr = places->msi,
+        .msi_data = self->flow.number,
+        .flow = self->flow.number,
+    };
+
+    self->queue = fab_nvme_queue_new(self->nvme, &queue);
+    self->cq_watch =
+        fab_root_watch(self->params.driver, self->cq,
+                       (uint64_t)queue.entries * FAB_NVME_CQE_BYTES,
+                       entry_visible, self);
+    if (queue.interrupt) {
+        self->msi_watch =
+            fab_root_watch(self->params.driver, MSI_ADDR, FAB_NVME_BELL_BYTES,
+                           msi_visible, self);
+    }
+}
+
+FabFlow *fab_nvme_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
+                           const FabNvmeFlowParams *params, GError **error)
+{
+    FabNvme *peer = find_peer(fabric, params->device);
+    Places places = {.msi = MSI_ADDR};
+    NvmeFlow *self;
+
+    if (!fab_flow_check(fabric, name, params->start, error) ||
+        !check_params(name, params, peer, error) ||
+        !find_places(params, peer, &places, error)) {
+        return NULL;
+    }
+    self = g_new0(NvmeFlow, 1);
+    self->params = *params;
+    fab_flow_init(&self->flow, fabric, &nvme_ops, name, warmup, params->start);
+    self->flow.result.stages = self->stages;
+    self->nvme = fab_nvme_ref(peer, params->device, &params->drive);
+    memory_init(self, &places);
+    queue_init(self, &places);
+    return &self->flow;
+}

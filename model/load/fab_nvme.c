@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_nvme_priv.h"
+
+#include <string.h>
+
+#include "sim_engine.h"
+#include "sim_random.h"
+
+#define BELLS_OFFSET 0x1000u
+
+/*
+ * A command passes: fetch of its entry, fetch of its PRP list, the controller
+ * (one command after the other), and then, of a read: the media's latency, the
+ * media page by page, each of which is written to the host at once; of a write:
+ * the data, page by page to the media, and its latency. The media serve the
+ * pages of all commands in turn.
+ */
+typedef struct Slot Slot;
+
+/* A page on its way to or from the host. */
+typedef struct Page {
+    FabDma dma;
+    Slot *slot;
+    struct Page *next_free;
+} Page;
+
+/* A command the drive works on. */
+struct Slot {
+    FabNvme *nvme;
+    Slot *next; /* free, before the media, or before a full CQ */
+    FabNvmeQueue *queue;
+    uint32_t resets; /* of the queue, when it was fetched */
+    uint32_t index;  /* in the SQ */
+    FabNvmeSqe sqe;
+    SimEvent event;
+    enum { SLOT_FETCHED, SLOT_LISTED, SLOT_ACCEPTED, SLOT_READY, SLOT_WRITTEN } step;
+    FabDma fetch, list, cqe, msi;
+    uint32_t pages;
+    uint32_t moved;      /* pages that the DMA engine is done with */
+    uint32_t media_done; /* pages that the media have served */
+    uint32_t media_todo; /* and may serve now */
+    uint32_t orders;     /* of the DMA engine that are not done */
+    uint16_t status;
+    bool is_posted;      /* its completion entry is given to the engine */
+};
+
+typedef struct SlotList {
+    Slot *head, *tail;
+} SlotList;
+
+struct FabNvmeQueue {
+    FabNvme *nvme;
+    FabNvmeQueueParams params;
+    uint32_t number; /* 1 .. */
+    unsigned watch;  /* of the doorbells */
+    uint32_t resets;
+    uint32_t sq_tail, sq_head;
+    uint32_t sq_fetched; /* entries before it may be written again */
+    bool *is_fetching;   /* by entry */
+    uint32_t cq_tail, cq_head;
+    bool phase;
+    SlotList unposted; /* the CQ is full */
+};
+
+struct FabNvme {
+    FabDevice *device;
+    FabNvmeParams params;
+    SimEngine *engine;
+    SimRandom random;
+    unsigned refs;
+    GPtrArray *queues; /* owned */
+    unsigned turn;     /* queue whose entry is fetched next */
+    Slot *slots;
+    Slot *free;
+    Page *free_pages;
+    GPtrArray *pages;    /* all of them, owned */
+    SimTime accept_free; /* the controller takes the next command */
+    uint64_t next_block; /* where the last read ended */
+    SlotList media;      /* commands with pages for it */
+    SimEvent media_event;
+    uint64_t carry; /* of its time, in 1 / bandwidth ps */
+};
+
+static SimTime nvme_now(const FabNvme *nvme)
+{
+    return sim_engine_now(nvme->engine);
+}
+
+static void list_push(SlotList *list, Slot *slot)
+{
+    slot->next = NULL;
+    if (list->tail) {
+        list->tail->next = slot;
+    } else {
+        list->head = slot;
+    }
+    list->tail = slot;
+}
+
+static Slot *list_pop(SlotList *list)
+{
+    Slot *slot = list->head;
+
+    list->head = slot->next;
+    if (!list->head) {
+        list->tail = NULL;
+    }
+    return slot;
+}
+
+static bool is_stale(const Slot *slot)
+{
+    return slot->resets != slot->queue->resets;
+}
+
+static void slot_stamp(Slot *slot, FabNvmeStage stage)
+{
+    if (!is_stale(slot)) {
+        slot->sqe.stamps->at[stage] = nvme_now(slot->nvme);
+    }
+}
+
+static void slot_step(Slot *slot, int step, SimTime time)
+{
+    slot->step = step;
+    sim_event_schedule(&slot->event, time);
+}
+
+/* ---- Fetching -------------------------------------------------------- */
+
+/* Fetches entries as long as there are some, and slots for them. */
+static void entries_fetch(FabNvme *nvme)
+{
+    for (unsigned idle = 0; idle < nvme->queues->len && nvme->free; idle++) {
+        FabNvmeQueue *queue = nvme->queues->pdata[nvme->turn];
+        Slot *slot = nvme->free;
+
+        nvme->turn = (nvme->turn + 1) % nvme->queues->len;
+        if (queue->sq_head == queue->sq_tail) {
+            continue;
+        }
+        idle = -1; /* all get another look */
+        nvme->free = slot->next;
+        slot->queue = queue;
+        slot->resets = queue->resets;
+        slot->index = queue->sq_head;
+        slot->status = 0;
+        slot->moved = 0;
+        slot->media_done = 0;
+        slot->media_todo = 0;
+        slot->orders = 0;
+        slot->is_posted = false;
+        queue->is_fetching[slot->index] = true;
+        queue->sq_head = (queue->sq_head + 1) % queue->params.entries;
+        slot->fetch.addr =
+            queue->params.sq + (FabBusAddr)slot->index * FAB_NVME_SQE_BYTES;
+        slot->fetch.flow = queue->params.flow;
+        fab_device_dma(nvme->device, &slot->fetch);
+    }
+}
+
+static void slot_release(Slot *slot)
+{
+    FabNvme *nvme = slot->nvme;
+
+    slot->next = nvme->free;
+    nvme->free = slot;
+    entries_fetch(nvme);
+}
+
+static void fetch_done(FabDma *dma)
+{
+    Slot *slot = dma->owner;
+
+    slot_step(slot, SLOT_FETCHED, nvme_now(slot->nvme));
+}
+
+static void list_done(FabDma *dma)
+{
+    Slot *slot = dma->owner;
+
+    slot_step(slot, SLOT_LISTED, nvme_now(slot->nvme));
+}
+
+/* Entries before the first that is still being fetched may be written again. */
+static void entry_fetched(FabNvmeQueue *queue, uint32_t index)
+{
+    queue->is_fetching[index] = false;
+    while (queue->sq_fetched != queue->sq_head &&
+           !queue->is_fetching[queue->sq_fetched]) {
+        queue->sq_fetched = (queue->sq_fetched + 1) % queue->params.entries;
+    }
+}
+
+/* ---- Completing ------------------------------------------------------ */
+
+static void slot_order_done(Slot *slot)
+{
+    if (--slot->orders == 0 && slot->is_posted) {
+        slot_release(slot);
+    }
+}
+
+static void post_done(FabDma *dma)
+{
+    slot_order_done(dma->owner);
+}
+
+static void slot_post(Slot *slot)
+{
+    FabNvmeQueue *queue = slot->queue;
+    const FabNvmeQueueParams *params = &queue->params;
+
+    slot->is_posted = true;
+    slot->orders += params->interrupt ? 2 : 1;
+    slot->cqe.addr =
+        params->cq + (FabBusAddr)queue->cq_tail * FAB_NVME_CQE_BYTES;
+    slot->cqe.data = queue->sq_fetched | (uint64_t)queue->number << 16 |
+                     (uint64_t)slot->sqe.cid << 32 |
+                     (uint64_t)queue->phase << 48 |
+                     (uint64_t)slot->status << 49;
+    slot->cqe.flow = params->flow;
+    queue->cq_tail = (queue->cq_tail + 1) % params->entries;
+    if (queue->cq_tail == 0) {
+        queue->phase = !queue->phase;
+    }
+    slot->msi.addr = params->msi_addr;
+    slot->msi.data = params->msi_data;
+    slot->msi.flow = params->flow;
+    fab_device_dma(slot->nvme->device, &slot->cqe);
+    if (params->interrupt) {
+        fab_device_dma(slot->nvme->device, &slot->msi);
+    }
+}
+
+static bool cq_is_full(const FabNvmeQueue *queue)
+{
+    return (queue->cq_tail + 1) % queue->params.entries == queue->cq_head;
+}
+
+static void slot_complete(Slot *slot)
+{
+    if (is_stale(slot)) {
+        slot->is_posted = true;
+        slot->orders++;
+        slot_order_done(slot);
+    } else if (cq_is_full(slot->queue)) {
+        list_push(&slot->queue->unposted, slot);
+    } else {
+        slot_post(slot);
+    }
+}
+
+/* ---- Media and data -------------------------------------------------- */
+
+static uint32_t page_bytes(const Slot *slot, uint32_t page)
+{
+    uint32_t begin = page * FAB_NVME_PAGE_BYTES;
+
+    return MIN(slot->sqe.size_bytes - begin, FAB_NVME_PAGE_BYTES);
+}
+
+/* The media begin with the first page that waits. */
+static void media_begin(FabNvme *nvme)
+{
+    const Slot *slot = nvme->media.head;
+    uint64_t bandwidth = slot->sqe.write
+                             ? nvme->params.write_bandwidth_bytes_s
+                             : nvme->params.read_bandwidth_bytes_s;
+    uint64_t work =
+        page_bytes(slot, slot->media_done) * (uint64_t)SIM_S + nvme->carry;
+
+    nvme->carry = work % bandwidth;
+    sim_event_schedule(&nvme->media_event, nvme_now(nvme) + work / bandwidth);
+}
+
+/* @pages more of @slot are ready for the media. */
+static void media_add(Slot *slot, uint32_t pages)
+{
+    FabNvme *nvme = slot->nvme;
+
+    slot->media_todo += pages;
+    if (slot->media_todo > pages) {
+        return; /* it waits already */
+    }
+    list_push(&nvme->media, slot);
+    if (nvme->media.head == slot && !sim_event_is_pending(&nvme->media_event)) {
+        media_begin(nvme);
+    }
+}
+
+static void page_done(FabDma *dma)
+{
+    Page *page = SIM_CONTAINER_OF(dma, Page, dma);
+    Slot *slot = page->slot;
+    FabNvme *nvme = slot->nvme;
+
+    page->next_free = nvme->free_pages;
+    nvme->free_pages = page;
+    if (dma->status != FAB_STATUS_SC) {
+        slot->status = FAB_NVME_DATA_TRANSFER_ERROR;
+    }
+    slot->orders--;
+    if (++slot->moved == slot->pages) {
+        slot_stamp(slot, FAB_NVME_DATA);
+    }
+    if (slot->sqe.write) {
+        media_add(slot, 1);
+    } else if (slot->moved == slot->pages) {
+        slot_complete(slot); /* when the data have left, and behind them */
+    }
+}
+
+static Page *page_new(FabNvme *nvme)
+{
+    Page *page = nvme->free_pages;
+
+    if (page) {
+        nvme->free_pages = page->next_free;
+    } else {
+        page = g_new0(Page, 1);
+        page->dma.done = page_done;
+        g_ptr_array_add(nvme->pages, page);
+    }
+    return page;
+}
+
+/* Moves page number @number of @slot to or from the host. */
+static void page_move(Slot *slot, uint32_t number)
+{
+    Page *page = page_new(slot->nvme);
+
+    page->slot = slot;
+    page->dma.type = slot->sqe.write ? FAB_TLP_MRD : FAB_TLP_MWR;
+    page->dma.addr =
+        slot->sqe.prp + (FabBusAddr)number * FAB_NVME_PAGE_BYTES;
+    page->dma.size_bytes = page_bytes(slot, number);
+    page->dma.flow = slot->queue->params.flow;
+    slot->orders++;
+    fab_device_dma(slot->nvme->device, &page->dma);
+}
+
+static SimTime media_latency(FabNvme *nvme, SimTime least)
+{
+    return least + sim_random_below(&nvme->random, nvme->params.jitter + 1);
+}
+
+static void media_event(SimEvent *event)
+{
+    FabNvme *nvme = SIM_CONTAINER_OF(event, FabNvme, media_event);
+    Slot *slot = list_pop(&nvme->media);
+    uint32_t page = slot->media_done++;
+    bool is_last = slot->media_done == slot->pages;
+
+    if (--slot->media_todo > 0) {
+        list_push(&nvme->media, slot);
+    }
+    if (nvme->media.head) {
+        media_begin(nvme);
+    }
+    if (slot->sqe.write) {
+        if (is_last) {
+            slot_step(slot, SLOT_WRITTEN,
+                      event->time +
+                          media_latency(nvme, nvme->params.write_latency));
+        }
+        return;
+    }
+    if (is_last) {
+        slot_stamp(slot, FAB_NVME_MEDIA);
+    }
+    page_move(slot, page);
+}
+
+/* ---- Commands -------------------------------------------------------- */
+
+/* The controller takes the command when it is done with the one before. */
+static void slot_listed(Slot *slot)
+{
+    FabNvme *nvme = slot->nvme;
+
+    slot_stamp(slot, FAB_NVME_LIST);
+    if (slot->list.status != FAB_STATUS_SC) {
+        slot->status = FAB_NVME_DATA_TRANSFER_ERROR;
+        slot_stamp(slot, FAB_NVME_MEDIA);
+        slot_stamp(slot, FAB_NVME_DATA);
+        slot_complete(slot);
+        return;
+    }
+    nvme->accept_free =
+        MAX(nvme->accept_free, nvme_now(nvme)) + nvme->params.overhead;
+    slot_step(slot, SLOT_ACCEPTED, nvme->accept_free);
+}
+
+static void slot_fetched(Slot *slot)
+{
+    FabNvmeQueue *queue = slot->queue;
+    uint32_t list_bytes;
+
+    if (is_stale(slot)) {
+        slot_complete(slot);
+        return;
+    }
+    if (slot->fetch.status != FAB_STATUS_SC) {
+        /* Nobody knows what it was: the controller can tell nothing. */
+        entry_fetched(queue, slot->index);
+        slot_release(slot);
+        return;
+    }
+    slot->sqe = queue->params.sqes[slot->index];
+    slot->pages = fab_nvme_pages(slot->sqe.size_bytes);
+    entry_fetched(queue, slot->index);
+    slot_stamp(slot, FAB_NVME_FETCH);
+    list_bytes = fab_nvme_list_bytes(slot->sqe.size_bytes);
+    if (list_bytes == 0) {
+        slot->list.status = FAB_STATUS_SC;
+        slot_listed(slot);
+        return;
+    }
+    slot->list.addr = slot->sqe.list;
+    slot->list.size_bytes = list_bytes;
+    slot->list.flow = queue->params.flow;
+    fab_device_dma(slot->nvme->device, &slot->list);
+}
+
+static void slot_accepted(Slot *slot)
+{
+    FabNvme *nvme = slot->nvme;
+    const FabNvmeSqe *sqe = &slot->sqe;
+    bool is_next = sqe->block == nvme->next_block;
+
+    if (sqe->write) {
+        for (uint32_t i = 0; i < slot->pages; i++) {
+            page_move(slot, i);
+        }
+        return;
+    }
+    nvme->next_block = sqe->block + sqe->size_bytes / nvme->params.block_bytes;
+    if (nvme->params.read_ahead && is_next) {
+        slot_step(slot, SLOT_READY, nvme_now(nvme));
+    } else {
+        slot_step(slot, SLOT_READY,
+                  nvme_now(nvme) +
+                      media_latency(nvme, nvme->params.read_latency));
+    }
+}
+
+static void slot_event(SimEvent *event)
+{
+    Slot *slot = SIM_CONTAINER_OF(event, Slot, event);
+
+    switch (slot->step) {
+    case SLOT_FETCHED:
+        slot_fetched(slot);
+        break;
+    case SLOT_LISTED:
+        slot_listed(slot);
+        break;
+    case SLOT_ACCEPTED:
+        slot_accepted(slot);
+        break;
+    case SLOT_READY:
+        media_add(slot, slot->pages);
+        break;
+    case SLOT_WRITTEN:
+        slot_stamp(slot, FAB_NVME_MEDIA);
+        slot_complete(slot);
+        break;
+    }
+}
+
+/* ---- Doorbells ------------------------------------------------------- */
+
+static void bell_seen(void *owner, FabBusAddr addr, uint64_t data)
+{
+    FabNvmeQueue *queue = owner;
+    const FabComponent *device = fab_device_component(queue->nvme->device);
+    FabBusAddr bells = device->bars[0].addr + BELLS_OFFSET +
+                       (FabBusAddr)queue->number * 2 * FAB_NVME_BELL_BYTES;
+    uint32_t value = (uint32_t)data;
+
+    if (data != fab_nvme_bell(queue->resets, value) ||
+        value >= queue->params.entries) {
+        return;
+    }
+    if (addr == bells) {
+        for (uint32_t i = queue->sq_tail; i != value;
+             i = (i + 1) % queue->params.entries) {
+            queue->params.sqes[i].stamps->at[FAB_NVME_DOORBELL] =
+                nvme_now(queue->nvme);
+        }
+        queue->sq_tail = value;
+        entries_fetch(queue->nvme);
+        return;
+    }
+    queue->cq_head = value;
+    while (queue->unposted.head && !cq_is_full(queue)) {
+        slot_post(list_pop(&queue->unposted));
+    }
+}
+
+/* ---- Life ------------------------------------------------------------ */
+
+uint64_t fab_nvme_next_bells(const FabNvme *nvme)
+{
+    unsigned number = nvme ? nvme->queues->len + 1 : 1;
+
+    return BELLS_OFFSET + (uint64_t)number * 2 * FAB_NVME_BELL_BYTES;
+}
+
+FabNvmeQueue *fab_nvme_queue_new(FabNvme *nvme,
+                                 const FabNvmeQueueParams *params)
+{
+    FabNvmeQueue *queue = g_new0(FabNvmeQueue, 1);
+    const FabComponent *device = fab_device_component(nvme->device);
+
+    queue->nvme = nvme;
+    queue->params = *params;
+    queue->is_fetching = g_new0(bool, params->entries);
+    queue->phase = true;
+    queue->watch = fab_device_watch(
+        nvme->device, device->bars[0].addr + fab_nvme_next_bells(nvme),
+        2 * FAB_NVME_BELL_BYTES, bell_seen, queue);
+    g_ptr_array_add(nvme->queues, queue);
+    queue->number = nvme->queues->len;
+    return queue;
+}
+
+void fab_nvme_queue_reset(FabNvmeQueue *queue)
+{
+    SlotList unposted = queue->unposted;
+
+    queue->resets++;
+    queue->sq_tail = 0;
+    queue->sq_head = 0;
+    queue->sq_fetched = 0;
+    queue->cq_tail = 0;
+    queue->cq_head = 0;
+    queue->phase = true;
+    memset(queue->is_fetching, 0, queue->params.entries * sizeof(bool));
+    queue->unposted = (SlotList){NULL, NULL};
+    while (unposted.head) {
+        slot_complete(list_pop(&unposted));
+    }
+}
+
+static void queue_free(void *data)
+{
+    FabNvmeQueue *queue = data;
+
+    fab_device_unwatch(queue->nvme->device, queue->watch);
+    g_free(queue->is_fetching);
+    g_free(queue);
+}
+
+static void slot_init(FabNvme *nvme, Slot *slot)
+{
+    const FabComponent *device = fab_device_component(nvme->device);
+
+    slot->nvme = nvme;
+    sim_event_init(&slot->event, nvme->engine, slot_event, SIM_PRIORITY_NORMAL,
+                   device->rank);
+    slot->fetch = (FabDma){.type = FAB_TLP_MRD,
+                           .size_bytes = FAB_NVME_SQE_BYTES,
+                           .done = fetch_done,
+                           .owner = slot};
+    slot->list = slot->fetch;
+    slot->list.done = list_done;
+    slot->cqe = (FabDma){.type = FAB_TLP_MWR,
+                         .size_bytes = FAB_NVME_CQE_BYTES,
+                         .done = post_done,
+                         .owner = slot};
+    slot->msi = slot->cqe;
+    slot->msi.size_bytes = FAB_NVME_BELL_BYTES;
+    slot->next = nvme->free;
+    nvme->free = slot;
+}
+
+FabNvme *fab_nvme_ref(FabNvme *peer, FabDevice *device,
+                      const FabNvmeParams *params)
+{
+    FabComponent *component = fab_device_component(device);
+    g_autofree char *stream = NULL;
+    FabNvme *nvme = peer;
+
+    if (peer) {
+        peer->refs++;
+        return peer;
+    }
+    nvme = g_new0(FabNvme, 1);
+    nvme->device = device;
+    nvme->params = *params;
+    nvme->engine = component->engine;
+    nvme->refs = 1;
+    stream = g_strconcat(component->name, ".media", NULL);
+    sim_random_init(&nvme->random, component->fabric->seed, stream);
+    nvme->queues = g_ptr_array_new_with_free_func(queue_free);
+    nvme->pages = g_ptr_array_new_with_free_func(g_free);
+    nvme->next_block = UINT64_MAX;
+    sim_event_init(&nvme->media_event, nvme->engine, media_event,
+                   SIM_PRIORITY_NORMAL, component->rank);
+    nvme->slots = g_new0(Slot, params->commands);
+    for (uint32_t i = params->commands; i-- > 0;) {
+        slot_init(nvme, &nvme->slots[i]);
+    }
+    return nvme;
+}
+
+void fab_nvme_unref(FabNvme *nvme)
+{
+    if (--nvme->refs > 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < nvme->params.commands; i++) {
+        sim_event_cancel(&nvme->slots[i].event);
+    }
+    sim_event_cancel(&nvme->media_event);
+    g_ptr_array_unref(nvme->queues);
+    g_ptr_array_unref(nvme->pages);
+    g_free(nvme->slots);
+    g_free(nvme);
+}
+
+FabDevice *fab_nvme_device(const FabNvme *nvme)
+{
+    return nvme->device;
+}
+
+const FabNvmeParams *fab_nvme_params(const FabNvme *nvme)
+{
+    return &nvme->params;
+}
