@@ -122,7 +122,7 @@ static const TopoKey cpu_keys[] = {
     NEEDS("core.interrupt", TIME, "0ps", "1s", 0,
           "from an interrupt at the root to the driver's reaction"),
     NEEDS("core.poll", TIME, "1ps", "1s", 0,
-          "between two looks at memory of a CPU that polls"),
+          "mean time until a CPU that polls sees a change in its memory"),
     BUFFERS,
 };
 
