@@ -11,7 +11,7 @@ typedef struct MmioFlow {
     uint32_t step_bytes;
     uint32_t range_bytes;
     uint64_t finished;
-    SimTime begin; /* of the one under way */
+    SimTime begin;    /* of the one under way */
     FabRoot *watched; /* whose CPU polls; NULL: none does */
     unsigned watch;
     bool is_begun;
@@ -158,8 +158,8 @@ FabFlow *fab_mmio_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     fab_flow_init(&self->flow, fabric, &mmio_ops, name, warmup, params->start);
     if (params->seen) {
         self->watched = fab_component_as_root(params->target.component);
-        self->watch = fab_root_watch(self->watched, target, range,
-                                     write_visible, self);
+        self->watch =
+            fab_root_watch(self->watched, target, range, write_visible, self);
     }
     return &self->flow;
 }

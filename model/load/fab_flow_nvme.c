@@ -11,9 +11,10 @@
 #define CID_MASK     ((1u << CID_BITS) - 1)
 #define ENTRIES_MAX  (1u << CID_BITS)
 #define DEPTH_MAX    (ENTRIES_MAX - 1)
-#define TRANSFER_MAX (2u << 20) /* so that a PRP list fills one page at most */
-#define STORE_BYTES  64u        /* a store of the CPU */
-#define MSI_ADDR     0xfee00000u /* Intel SDM 3A s11.11 */
+#define TRANSFER_MAX (2u << 20)   /* so that a PRP list fills one page at most \
+                                   */
+#define STORE_BYTES  64u          /* a store of the CPU */
+#define MSI_ADDR     0xfee00000u  /* Intel SDM 3A s11.11 */
 #define BLOCKS       (1ull << 31) /* of the drive */
 
 typedef struct NvmeFlow NvmeFlow;
@@ -42,11 +43,11 @@ struct NvmeFlow {
     SimTime stages[FAB_NVME_STAGES]; /* sums */
 
     /* The driver's memory: where it is, and what is in it. */
-    FabBusAddr sq, cq, lists;    /* as the CPU sees it */
-    FabBusAddr device_lists;     /* as the drive sees it */
+    FabBusAddr sq, cq, lists; /* as the CPU sees it */
+    FabBusAddr device_lists;  /* as the drive sees it */
     FabBusAddr device_buffer;
-    FabBusAddr bells;            /* as the CPU sees them */
-    uint64_t stride_bytes;       /* between buffers of operations */
+    FabBusAddr bells;      /* as the CPU sees them */
+    uint64_t stride_bytes; /* between buffers of operations */
     FabNvmeSqe *sqes;
     uint64_t *cqes;
     SimTime *visible_at; /* a completion entry became so */
@@ -55,8 +56,8 @@ struct NvmeFlow {
     /* The driver. */
     uint32_t resets;
     uint32_t sq_tail, sq_head;
-    uint32_t sq_rung;  /* entries before it are known to the drive */
-    uint32_t *bell;    /* doorbells under way: the tails they tell */
+    uint32_t sq_rung; /* entries before it are known to the drive */
+    uint32_t *bell;   /* doorbells under way: the tails they tell */
     uint32_t bell_first, bell_last;
     uint32_t stale_bells; /* under way since before a reset */
     uint32_t cq_head;
@@ -100,14 +101,15 @@ static void tail_ring(NvmeFlow *self)
     self->bell[self->bell_last] = self->sq_tail;
     self->bell_last = (self->bell_last + 1) % self->params.entries;
     fab_root_write_then(self->params.driver, self->bells, FAB_NVME_BELL_BYTES,
-                        fab_nvme_bell(self->resets, self->sq_tail), self->flow.number,
-                        bell_sent, self);
+                        fab_nvme_bell(self->resets, self->sq_tail),
+                        self->flow.number, bell_sent, self);
 }
 
 static void head_ring(NvmeFlow *self)
 {
     fab_root_write(self->params.driver, self->bells + FAB_NVME_BELL_BYTES,
-                   FAB_NVME_BELL_BYTES, fab_nvme_bell(self->resets, self->cq_head),
+                   FAB_NVME_BELL_BYTES,
+                   fab_nvme_bell(self->resets, self->cq_head),
                    self->flow.number);
 }
 
@@ -171,8 +173,7 @@ static void submit(NvmeFlow *self)
 
 static uint64_t operation_block(NvmeFlow *self)
 {
-    uint64_t blocks =
-        self->params.size_bytes / self->params.drive.block_bytes;
+    uint64_t blocks = self->params.size_bytes / self->params.drive.block_bytes;
     uint64_t block = self->next_block;
 
     if (self->params.random) {
@@ -330,10 +331,9 @@ static void entry_visible(void *owner, FabBusAddr addr, uint64_t data)
     self->cqes[index] = data;
     self->visible_at[index] = nvme_now(self);
     if (self->params.polling && !sim_event_is_pending(&self->notice_event)) {
-        sim_event_schedule(
-            &self->notice_event,
-            nvme_now(self) +
-                sim_random_below(&self->flow.random, 2 * poll + 1));
+        sim_event_schedule(&self->notice_event,
+                           nvme_now(self) + sim_random_below(&self->flow.random,
+                                                             2 * poll + 1));
     }
 }
 
@@ -366,9 +366,9 @@ static void commands_free(NvmeFlow *self)
 static void queue_reset(NvmeFlow *self)
 {
     self->resets++;
-    self->stale_bells += (self->bell_last + self->params.entries -
-                          self->bell_first) %
-                         self->params.entries;
+    self->stale_bells +=
+        (self->bell_last + self->params.entries - self->bell_first) %
+        self->params.entries;
     self->bell_first = 0;
     self->bell_last = 0;
     self->sq_tail = 0;
@@ -490,8 +490,7 @@ static const char *flow_wrong(const FabNvmeFlowParams *params)
         return "1 to 4095 operations at a time";
     } else if (params->entries < 2 || params->entries > ENTRIES_MAX) {
         return "a queue has 2 to 4096 entries";
-    } else if (params->timeout <= 0 ||
-               params->timeout > SIM_TIME_NONE / 4) {
+    } else if (params->timeout <= 0 || params->timeout > SIM_TIME_NONE / 4) {
         return "an operation is given up at once, or never";
     } else if (params->start > SIM_TIME_NONE / 4) {
         return "it begins too late";
@@ -511,8 +510,8 @@ static bool check_params(const char *name, const FabNvmeFlowParams *params,
         wrong = flow_wrong(params);
     }
     if (!wrong && peer &&
-        memcmp(fab_nvme_params(peer), &params->drive,
-               sizeof(params->drive)) != 0) {
+        memcmp(fab_nvme_params(peer), &params->drive, sizeof(params->drive)) !=
+            0) {
         wrong = "another flow takes the device for a different drive";
     }
     if (!wrong && fab_device_component(params->device)->bars[0].size_bytes <
@@ -533,8 +532,7 @@ static FabNvme *find_peer(FabFabric *fabric, const FabDevice *device)
     for (uint32_t i = 1; (flow = fab_flow_nth(fabric, i)); i++) {
         const NvmeFlow *other = (NvmeFlow *)flow;
 
-        if (flow->ops == &nvme_ops &&
-            fab_nvme_device(other->nvme) == device) {
+        if (flow->ops == &nvme_ops && fab_nvme_device(other->nvme) == device) {
             return other->nvme;
         }
     }
@@ -543,11 +541,11 @@ static FabNvme *find_peer(FabFabric *fabric, const FabDevice *device)
 
 /* Where everything is, and how the others reach it. */
 typedef struct Places {
-    uint32_t commands;       /* at a time */
-    uint64_t stride_bytes;   /* of an operation's buffer */
-    FabBusAddr own;          /* as the CPU sees it: SQ, CQ, PRP lists */
+    uint32_t commands;     /* at a time */
+    uint64_t stride_bytes; /* of an operation's buffer */
+    FabBusAddr own;        /* as the CPU sees it: SQ, CQ, PRP lists */
     FabBusAddr cq_offset, lists_offset;
-    FabBusAddr device_own;   /* as the drive sees it */
+    FabBusAddr device_own; /* as the drive sees it */
     FabBusAddr device_buffer;
     FabBusAddr bells;
     FabBusAddr msi;
@@ -574,8 +572,8 @@ static bool find_places(const FabNvmeFlowParams *params, const FabNvme *peer,
     places->stride_bytes = whole_pages(params->size_bytes);
     buffer_bytes = places->stride_bytes * params->depth;
     places->cq_offset = whole_pages(params->entries * FAB_NVME_SQE_BYTES);
-    places->lists_offset = places->cq_offset +
-                           whole_pages(params->entries * FAB_NVME_CQE_BYTES);
+    places->lists_offset =
+        places->cq_offset + whole_pages(params->entries * FAB_NVME_CQE_BYTES);
     own_bytes = places->lists_offset;
     if (fab_nvme_list_bytes(MIN(params->size_bytes, transfer)) > 0) {
         own_bytes += (uint64_t)places->commands * FAB_NVME_PAGE_BYTES;
@@ -635,10 +633,9 @@ static void queue_init(NvmeFlow *self, const Places *places)
     };
 
     self->queue = fab_nvme_queue_new(self->nvme, &queue);
-    self->cq_watch =
-        fab_root_watch(self->params.driver, self->cq,
-                       (uint64_t)queue.entries * FAB_NVME_CQE_BYTES,
-                       entry_visible, self);
+    self->cq_watch = fab_root_watch(
+        self->params.driver, self->cq,
+        (uint64_t)queue.entries * FAB_NVME_CQE_BYTES, entry_visible, self);
     if (queue.interrupt) {
         self->msi_watch =
             fab_root_watch(self->params.driver, MSI_ADDR, FAB_NVME_BELL_BYTES,

@@ -33,7 +33,13 @@ struct Slot {
     uint32_t index;  /* in the SQ */
     FabNvmeSqe sqe;
     SimEvent event;
-    enum { SLOT_FETCHED, SLOT_LISTED, SLOT_ACCEPTED, SLOT_READY, SLOT_WRITTEN } step;
+    enum {
+        SLOT_FETCHED,
+        SLOT_LISTED,
+        SLOT_ACCEPTED,
+        SLOT_READY,
+        SLOT_WRITTEN
+    } step;
     FabDma fetch, list, cqe, msi;
     uint32_t pages;
     uint32_t moved;      /* pages that the DMA engine is done with */
@@ -41,7 +47,7 @@ struct Slot {
     uint32_t media_todo; /* and may serve now */
     uint32_t orders;     /* of the DMA engine that are not done */
     uint16_t status;
-    bool is_posted;      /* its completion entry is given to the engine */
+    bool is_posted; /* its completion entry is given to the engine */
 };
 
 typedef struct SlotList {
@@ -264,9 +270,8 @@ static uint32_t page_bytes(const Slot *slot, uint32_t page)
 static void media_begin(FabNvme *nvme)
 {
     const Slot *slot = nvme->media.head;
-    uint64_t bandwidth = slot->sqe.write
-                             ? nvme->params.write_bandwidth_bytes_s
-                             : nvme->params.read_bandwidth_bytes_s;
+    uint64_t bandwidth = slot->sqe.write ? nvme->params.write_bandwidth_bytes_s
+                                         : nvme->params.read_bandwidth_bytes_s;
     uint64_t work =
         page_bytes(slot, slot->media_done) * (uint64_t)SIM_S + nvme->carry;
 
@@ -332,8 +337,7 @@ static void page_move(Slot *slot, uint32_t number)
 
     page->slot = slot;
     page->dma.type = slot->sqe.write ? FAB_TLP_MRD : FAB_TLP_MWR;
-    page->dma.addr =
-        slot->sqe.prp + (FabBusAddr)number * FAB_NVME_PAGE_BYTES;
+    page->dma.addr = slot->sqe.prp + (FabBusAddr)number * FAB_NVME_PAGE_BYTES;
     page->dma.size_bytes = page_bytes(slot, number);
     page->dma.flow = slot->queue->params.flow;
     slot->orders++;

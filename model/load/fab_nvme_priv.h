@@ -30,9 +30,9 @@ typedef struct FabNvmeSqe {
     uint16_t cid;
     uint64_t block;
     uint32_t size_bytes;
-    FabBusAddr prp;         /* of the first page; the others follow */
-    FabBusAddr list;        /* of the PRP list, if there are more than two */
-    FabNvmeStamps *stamps;  /* the driver's, for the command's life */
+    FabBusAddr prp;        /* of the first page; the others follow */
+    FabBusAddr list;       /* of the PRP list, if there are more than two */
+    FabNvmeStamps *stamps; /* the driver's, for the command's life */
 } FabNvmeSqe;
 
 /* The two upper dwords of a completion queue entry (NVMe 1.3 s4.6.1): SQ head,
