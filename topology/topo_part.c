@@ -326,8 +326,8 @@ static void check_service(Maker *maker)
 static void check_drive(Maker *maker)
 {
     static const char *const keys[] = {
-        "nvme.overhead",        "nvme.read_latency",    "nvme.write_latency",
-        "nvme.read_bandwidth",  "nvme.write_bandwidth", "nvme.commands",
+        "nvme.overhead",       "nvme.read_latency",    "nvme.write_latency",
+        "nvme.read_bandwidth", "nvme.write_bandwidth", "nvme.commands",
         "nvme.max_transfer",
     };
     const TopoValues *values = maker->part->values;

@@ -173,14 +173,14 @@ typedef struct FabNvmeFlowParams {
     FabNvmeParams drive;
     FabRoot *driver;
     FabTarget buffer;
-    bool write;           /* buffer to drive */
-    uint64_t size_bytes;  /* of an operation, whole blocks */
-    uint64_t count;       /* operations */
-    uint32_t depth;       /* operations at a time, at most 4095 */
-    uint32_t entries;     /* of each queue, one of which stays empty: 2 to 4096 */
-    bool random;          /* blocks anywhere; else one after the other */
+    bool write;          /* buffer to drive */
+    uint64_t size_bytes; /* of an operation, whole blocks */
+    uint64_t count;      /* operations */
+    uint32_t depth;      /* operations at a time, at most 4095 */
+    uint32_t entries;    /* of each queue, 2 to 4096; one stays empty */
+    bool random;         /* blocks anywhere; else one after the other */
     bool polling;
-    SimTime timeout;      /* an operation is given up after it */
+    SimTime timeout; /* an operation is given up after it */
     SimTime start;
 } FabNvmeFlowParams;
 
