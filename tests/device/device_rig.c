@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "device_rig.h"
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "switchtec_regs.h"
+
+#define DEVFN       0x28 /* 00:05.0 */
+#define PATIENCE_MS 5000
+
+struct DeviceRig {
+    GPid pid;
+    int in;
+    FILE *out;
+    char *folder;
+    char *link_path;
+    unsigned express; /* offset of the capability */
+};
+
+struct RigPeer {
+    int fd;
+    RigMessage message;
+    void *ram;
+    size_t ram_size;
+};
+
+/* qtest */
+
+static char *receive_line(DeviceRig *rig)
+{
+    char *line = NULL;
+    size_t size = 0;
+
+    if (getline(&line, &size, rig->out) < 0) {
+        ck_abort_msg("QEMU has ended");
+    }
+    g_strchomp(line);
+    return line;
+}
+
+static void send_line(DeviceRig *rig, const char *format, ...)
+    G_GNUC_PRINTF(2, 3);
+
+static void send_line(DeviceRig *rig, const char *format, ...)
+{
+    va_list args;
+    g_autofree char *line = NULL;
+    size_t done = 0;
+    ssize_t n;
+
+    va_start(args, format);
+    line = g_strdup_vprintf(format, args);
+    va_end(args);
+    while (done < strlen(line)) {
+        n = write(rig->in, line + done, strlen(line) - done);
+        if (n < 0) {
+            ck_abort_msg("cannot write to QEMU");
+        }
+        done += n;
+    }
+}
+
+static uint64_t receive_answer(DeviceRig *rig)
+{
+    char *line = receive_line(rig);
+    uint64_t value = 0;
+
+    if (!g_str_has_prefix(line, "OK")) {
+        ck_abort_msg("QEMU says '%s'", line);
+    }
+    if (line[2] == ' ') {
+        value = g_ascii_strtoull(line + 3, NULL, 16);
+    }
+    free(line);
+    return value;
+}
+
+static char letter(unsigned size)
+{
+    return size == 1 ? 'b' : size == 2 ? 'w' : size == 4 ? 'l' : 'q';
+}
+
+void rig_read_begin(DeviceRig *rig, uint64_t address, unsigned size)
+{
+    send_line(rig, "read%c 0x%" G_GINT64_MODIFIER "x\n", letter(size), address);
+}
+
+uint64_t rig_read_end(DeviceRig *rig)
+{
+    return receive_answer(rig);
+}
+
+uint64_t rig_read(DeviceRig *rig, uint64_t address, unsigned size)
+{
+    rig_read_begin(rig, address, size);
+    return rig_read_end(rig);
+}
+
+void rig_write(DeviceRig *rig, uint64_t address, unsigned size, uint64_t value)
+{
+    if (size < 8) {
+        value &= (1ull << (8 * size)) - 1;
+    }
+    send_line(rig,
+              "write%c 0x%" G_GINT64_MODIFIER "x 0x%" G_GINT64_MODIFIER "x\n",
+              letter(size), address, value);
+    receive_answer(rig);
+}
+
+uint32_t rig_config_read(DeviceRig *rig, unsigned offset)
+{
+    send_line(rig, "outl 0xcf8 0x%x\n", 0x80000000u | DEVFN << 8 | offset);
+    receive_answer(rig);
+    send_line(rig, "inl 0xcfc\n");
+    return receive_answer(rig);
+}
+
+void rig_config_write(DeviceRig *rig, unsigned offset, uint32_t value)
+{
+    send_line(rig, "outl 0xcf8 0x%x\n", 0x80000000u | DEVFN << 8 | offset);
+    receive_answer(rig);
+    send_line(rig, "outl 0xcfc 0x%x\n", value);
+    receive_answer(rig);
+}
+
+static void map_bars(DeviceRig *rig)
+{
+    rig_config_write(rig, 0x10, (uint32_t)RIG_BAR0);
+    rig_config_write(rig, 0x14, 0);
+    rig_config_write(rig, 0x18, (uint32_t)RIG_BAR2);
+    rig_config_write(rig, 0x1c, 0);
+    rig_config_write(rig, 0x20, (uint32_t)RIG_BAR4);
+    rig_config_write(rig, 0x24, 0);
+    /* Memory space, bus master */
+    rig_config_write(rig, 0x04, 0x6);
+}
+
+void rig_reset(DeviceRig *rig)
+{
+    uint32_t control = rig_config_read(rig, rig->express + 8);
+
+    rig_config_write(rig, rig->express + 8, (0xffffu & control) | 1u << 15);
+    map_bars(rig);
+}
+
+void rig_part_op(DeviceRig *rig, unsigned part, uint32_t op, uint32_t status)
+{
+    uint64_t block = RIG_BAR0 + SWITCHTEC_NTB_CTRL +
+                     (uint64_t)part * SWITCHTEC_NTB_CTRL_STRIDE;
+    gint64 deadline = g_get_monotonic_time() + PATIENCE_MS * 1000;
+    uint32_t now;
+
+    rig_write(rig, block + SWITCHTEC_CTRL_OP, 4, op);
+    while ((now = rig_read(rig, block + SWITCHTEC_CTRL_STATUS, 4)) != status) {
+        if (g_get_monotonic_time() > deadline) {
+            ck_abort_msg("operation %u on partition %u: status %u, not %u", op,
+                         part, now, status);
+        }
+        g_usleep(500);
+    }
+}
+
+/* Life */
+
+static unsigned find_express(DeviceRig *rig)
+{
+    unsigned offset = 0xff & rig_config_read(rig, 0x34);
+    uint32_t word;
+
+    while (offset) {
+        word = rig_config_read(rig, offset & ~3u);
+        if ((0xff & word) == 0x10) {
+            return offset;
+        }
+        offset = 0xff & (word >> 8);
+    }
+    ck_abort_msg("no PCI Express capability");
+    return 0;
+}
+
+DeviceRig *rig_new(const char *properties)
+{
+    DeviceRig *rig = g_new0(DeviceRig, 1);
+    const char *plugin = g_getenv("FARSIDE_PLUGIN");
+    g_autofree char *device = NULL;
+    g_autofree char *memory = NULL;
+    g_autofree char *size = NULL;
+    g_autoptr(GError) error = NULL;
+    int out;
+
+    rig->folder = g_dir_make_tmp("farside-device-XXXXXX", &error);
+    ck_assert_msg(rig->folder != NULL, "no temporary folder");
+    ck_assert_msg(plugin != NULL, "FARSIDE_PLUGIN is not set");
+    rig->link_path = g_build_filename(rig->folder, "link", NULL);
+    device =
+        g_strdup_printf("farside-switchtec,addr=05.0,link=%s,listen=on%s%s",
+                        rig->link_path, *properties ? "," : "", properties);
+    size = g_strdup_printf("%uM", (unsigned)(RIG_RAM >> 20));
+    memory =
+        g_strdup_printf("memory-backend-memfd,id=m,share=on,size=%s", size);
+    {
+        const char *argv[] = {"qemu-system-x86_64",
+                              "-plugin",
+                              plugin,
+                              "-machine",
+                              "q35,memory-backend=m",
+                              "-object",
+                              memory,
+                              "-m",
+                              size,
+                              "-accel",
+                              "tcg,tb-size=8",
+                              "-S",
+                              "-nodefaults",
+                              "-display",
+                              "none",
+                              "-qtest",
+                              "stdio",
+                              "-qtest-log",
+                              "/dev/null",
+                              "-device",
+                              device,
+                              NULL};
+
+        ck_assert_msg(g_spawn_async_with_pipes(
+                          NULL, (char **)argv, NULL,
+                          G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD, NULL,
+                          NULL, &rig->pid, &rig->in, &out, NULL, &error),
+                      "cannot start QEMU");
+    }
+    rig->out = fdopen(out, "r");
+    map_bars(rig);
+    rig->express = find_express(rig);
+    return rig;
+}
+
+void rig_free(DeviceRig *rig)
+{
+    if (!rig) {
+        return;
+    }
+    kill(rig->pid, SIGKILL);
+    waitpid(rig->pid, NULL, 0);
+    close(rig->in);
+    fclose(rig->out);
+    unlink(rig->link_path);
+    g_rmdir(rig->folder);
+    g_free(rig->link_path);
+    g_free(rig->folder);
+    g_free(rig);
+}
+
+/* The far end */
+
+RigPeer *rig_peer_new(DeviceRig *rig)
+{
+    RigPeer *peer = g_new0(RigPeer, 1);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    g_strlcpy(address.sun_path, rig->link_path, sizeof(address.sun_path));
+    peer->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(
+        connect(peer->fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return peer;
+}
+
+static void drop_files(RigPeer *peer)
+{
+    unsigned i;
+
+    for (i = 0; i < peer->message.fd_count; i++) {
+        close(peer->message.fds[i]);
+    }
+    peer->message.fd_count = 0;
+}
+
+void rig_peer_free(RigPeer *peer)
+{
+    if (!peer) {
+        return;
+    }
+    drop_files(peer);
+    if (peer->ram) {
+        munmap(peer->ram, peer->ram_size);
+    }
+    close(peer->fd);
+    g_free(peer);
+}
+
+void rig_peer_send_raw(RigPeer *peer, const void *bytes, size_t size,
+                       const int *fds, unsigned fd_count)
+{
+    char control[CMSG_SPACE(sizeof(int) * 64)] = {0};
+    struct iovec iov = {.iov_base = (void *)bytes, .iov_len = size};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    struct cmsghdr *cmsg;
+
+    if (fd_count) {
+        msg.msg_control = control;
+        msg.msg_controllen = CMSG_SPACE(sizeof(int) * fd_count);
+        cmsg = CMSG_FIRSTHDR(&msg);
+        cmsg->cmsg_level = SOL_SOCKET;
+        cmsg->cmsg_type = SCM_RIGHTS;
+        cmsg->cmsg_len = CMSG_LEN(sizeof(int) * fd_count);
+        memcpy(CMSG_DATA(cmsg), fds, sizeof(int) * fd_count);
+    }
+    /* A device that has closed the connection is what some tests want. */
+    (void)!sendmsg(peer->fd, &msg, MSG_NOSIGNAL);
+}
+
+static void send_with_files(RigPeer *peer, unsigned type, const void *body,
+                            size_t size, const int *fds, unsigned fd_count)
+{
+    uint8_t bytes[FARSIDE_WIRE_MAX];
+    struct farside_wire_head head = {
+        .magic = FARSIDE_WIRE_MAGIC,
+        .version = FARSIDE_WIRE_VERSION,
+        .type = type,
+        .length = size,
+    };
+
+    ck_assert_uint_le(sizeof(head) + size, sizeof(bytes));
+    memcpy(bytes, &head, sizeof(head));
+    if (size) {
+        memcpy(bytes + sizeof(head), body, size);
+    }
+    rig_peer_send_raw(peer, bytes, sizeof(head) + size, fds, fd_count);
+}
+
+void rig_peer_send(RigPeer *peer, unsigned type, const void *body, size_t size)
+{
+    send_with_files(peer, type, body, size, NULL, 0);
+}
+
+/* false: the connection was closed. */
+static bool receive_any(RigPeer *peer)
+{
+    RigMessage *m = &peer->message;
+    char control[CMSG_SPACE(sizeof(int) * FARSIDE_WIRE_FDS)];
+    struct iovec iov[2] = {
+        {.iov_base = &m->head, .iov_len = sizeof(m->head)},
+        {.iov_base = m->body, .iov_len = sizeof(m->body)},
+    };
+    struct msghdr msg = {
+        .msg_iov = iov,
+        .msg_iovlen = 2,
+        .msg_control = control,
+        .msg_controllen = sizeof(control),
+    };
+    struct pollfd pfd = {.fd = peer->fd, .events = POLLIN};
+    struct cmsghdr *cmsg;
+    ssize_t n;
+
+    drop_files(peer);
+    if (poll(&pfd, 1, PATIENCE_MS) <= 0) {
+        ck_abort_msg("the device does not answer");
+    }
+    n = recvmsg(peer->fd, &msg, MSG_CMSG_CLOEXEC);
+    if (n <= 0) {
+        return false;
+    }
+    ck_assert_uint_eq(m->head.magic, FARSIDE_WIRE_MAGIC);
+    ck_assert_uint_eq(m->head.length, n - sizeof(m->head));
+    cmsg = CMSG_FIRSTHDR(&msg);
+    if (cmsg) {
+        m->fd_count = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        memcpy(m->fds, CMSG_DATA(cmsg), m->fd_count * sizeof(int));
+    }
+    return true;
+}
+
+const RigMessage *rig_peer_receive(RigPeer *peer, unsigned type)
+{
+    do {
+        if (!receive_any(peer)) {
+            ck_abort_msg("the device closed the connection");
+        }
+    } while (peer->message.head.type != type);
+    return &peer->message;
+}
+
+bool rig_peer_is_closed(RigPeer *peer)
+{
+    while (receive_any(peer)) {
+        ;
+    }
+    return true;
+}
+
+void rig_peer_hello(RigPeer *peer)
+{
+    struct farside_wire_hello hello;
+
+    memcpy(&hello, rig_peer_receive(peer, FARSIDE_WIRE_HELLO)->body,
+           sizeof(hello));
+    hello.partition = 1 - hello.partition;
+    hello.link_up = 1;
+    rig_peer_send(peer, FARSIDE_WIRE_HELLO, &hello, sizeof(hello));
+}
+
+uint8_t *rig_peer_give_ram(RigPeer *peer, uint64_t address, size_t size,
+                           bool sealed)
+{
+    struct farside_wire_ram ram = {.count = 1};
+    int fd = memfd_create("peer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(ftruncate(fd, size), 0);
+    if (sealed) {
+        ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    }
+    peer->ram = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    peer->ram_size = size;
+    ck_assert_ptr_ne(peer->ram, MAP_FAILED);
+    ram.region[0].address = address;
+    ram.region[0].size = size;
+    send_with_files(peer, FARSIDE_WIRE_RAM, &ram, sizeof(ram), &fd, 1);
+    close(fd);
+    return peer->ram;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A stock QEMU with one NTB device and no guest, driven over QEMU's qtest
+ * protocol; and the far end of its link, played by the test.
+ *
+ * A failure to talk to QEMU ends the test (ck_abort).
+ */
+#ifndef DEVICE_RIG_H
+#define DEVICE_RIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "farside_wire.h"
+
+#define RIG_BAR0 0xe0000000ull
+#define RIG_BAR2 0xe1000000ull
+#define RIG_BAR4 0xe4000000ull
+#define RIG_RAM  (64ull << 20)
+
+typedef struct DeviceRig DeviceRig;
+
+/* Properties are added to those of the device; BARs are mapped. */
+DeviceRig *rig_new(const char *properties);
+void rig_free(DeviceRig *rig);
+
+uint64_t rig_read(DeviceRig *rig, uint64_t address, unsigned size);
+void rig_write(DeviceRig *rig, uint64_t address, unsigned size, uint64_t value);
+/* The same in two steps: QEMU may wait for the far end between them. */
+void rig_read_begin(DeviceRig *rig, uint64_t address, unsigned size);
+uint64_t rig_read_end(DeviceRig *rig);
+uint32_t rig_config_read(DeviceRig *rig, unsigned offset);
+void rig_config_write(DeviceRig *rig, unsigned offset, uint32_t value);
+/* Writes to STATUS's neighbour OP and waits for a status; fails after 5 s. */
+void rig_part_op(DeviceRig *rig, unsigned part, uint32_t op, uint32_t status);
+/* Function level reset. */
+void rig_reset(DeviceRig *rig);
+
+/* One received message. Files are closed by rig_peer_receive's next call. */
+typedef struct {
+    struct farside_wire_head head;
+    uint8_t body[FARSIDE_WIRE_MAX];
+    unsigned fd_count;
+    int fds[FARSIDE_WIRE_FDS];
+} RigMessage;
+
+typedef struct RigPeer RigPeer;
+
+/* Connects; no message is sent yet. */
+RigPeer *rig_peer_new(DeviceRig *rig);
+void rig_peer_free(RigPeer *peer);
+/* HELLO in both directions, as the partition that the device is not. */
+void rig_peer_hello(RigPeer *peer);
+void rig_peer_send(RigPeer *peer, unsigned type, const void *body, size_t size);
+void rig_peer_send_raw(RigPeer *peer, const void *bytes, size_t size,
+                       const int *fds, unsigned fd_count);
+/* The next message of this type; others before it are dropped. */
+const RigMessage *rig_peer_receive(RigPeer *peer, unsigned type);
+/* Whether the device closed the connection, within 5 s. */
+bool rig_peer_is_closed(RigPeer *peer);
+/* Gives the device this much memory at address 0; returns it mapped. */
+uint8_t *rig_peer_give_ram(RigPeer *peer, uint64_t address, size_t size,
+                           bool sealed);
+
+#endif /* DEVICE_RIG_H */

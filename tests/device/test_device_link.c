@@ -1,0 +1,702 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: what crosses the link is what qemu-dev/wire/farside_wire.h and
+ * docs/device.md say. The test plays the far end, also one that is slow, dies,
+ * or sends what it must not: then the device closes the connection, lives on,
+ * and takes the next one.
+ */
+#define _GNU_SOURCE
+#include <check.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "device_rig.h"
+#include "switchtec_regs.h"
+
+#define CTRL0      (RIG_BAR0 + 0x14000)
+#define CTRL1      (RIG_BAR0 + 0x16000)
+#define DBMSG      (RIG_BAR0 + 0x74000)
+#define LINK_EVENT (RIG_BAR0 + 0x136d30)
+#define MIB        (1ull << 20)
+#define ALL_ONES   0xffffffffull
+
+/* LUT windows of 64 KiB */
+#define LUT_CTL (0x20u | 16u << 8 | 63u << 14)
+
+static DeviceRig *rig;
+static RigPeer *peer;
+
+static void setup(void)
+{
+    rig = rig_new("completion-timeout=300");
+    peer = rig_peer_new(rig);
+}
+
+static void teardown(void)
+{
+    rig_peer_free(peer);
+    peer = NULL;
+    rig_free(rig);
+}
+
+static void wait_for(uint64_t address, unsigned size, uint64_t value)
+{
+    gint64 deadline = g_get_monotonic_time() + 5 * G_USEC_PER_SEC;
+    uint64_t now;
+
+    while ((now = rig_read(rig, address, size)) != value) {
+        if (g_get_monotonic_time() > deadline) {
+            ck_abort_msg("0x%" G_GINT64_MODIFIER "x is 0x%" G_GINT64_MODIFIER
+                         "x, not 0x%" G_GINT64_MODIFIER "x",
+                         address, now, value);
+        }
+        g_usleep(500);
+    }
+}
+
+static uint32_t link_count(void)
+{
+    return 0xff & (rig_read(rig, LINK_EVENT, 4) >> 5);
+}
+
+/* The link is up when the peer's ports show a speed. */
+static void connect_up(void)
+{
+    rig_peer_hello(peer);
+    wait_for(RIG_BAR0 + 0x136074, 4, 0x00830000);
+}
+
+/* The far host sets a LUT entry of ours, as its driver does. */
+static void set_lut_from_far(unsigned entry, uint64_t value)
+{
+    struct farside_wire_lock lock = {.id = 100 + entry};
+    struct farside_wire_ctrl block;
+    struct farside_wire_configured done;
+
+    rig_peer_send(peer, FARSIDE_WIRE_LOCK, &lock, sizeof(lock));
+    memcpy(&block, rig_peer_receive(peer, FARSIDE_WIRE_LOCKED)->body,
+           sizeof(block));
+    ck_assert_uint_eq(block.lock_id, lock.id);
+    block.bar[2].ctl = (block.bar[2].ctl & 0xff) | LUT_CTL;
+    block.lut[entry] = value;
+    rig_peer_send(peer, FARSIDE_WIRE_CONFIG, &block, sizeof(block));
+    memcpy(&done, rig_peer_receive(peer, FARSIDE_WIRE_CONFIGURED)->body,
+           sizeof(done));
+    ck_assert_uint_eq(done.lock_id, lock.id);
+    ck_assert_uint_eq(done.bar_error | done.lut_error | done.req_id_error, 0);
+}
+
+START_TEST(hello_tells_the_geometry)
+{
+    struct farside_wire_hello hello;
+
+    memcpy(&hello, rig_peer_receive(peer, FARSIDE_WIRE_HELLO)->body,
+           sizeof(hello));
+    ck_assert_uint_eq(hello.partition, 0);
+    ck_assert_uint_eq(hello.generation, 3);
+    ck_assert_uint_eq(hello.link_up, 1);
+    ck_assert_uint_eq(hello.requester_id, 0x28);
+    ck_assert_uint_eq(hello.lut_entries, 64);
+    ck_assert_uint_eq(hello.req_ids, 32);
+    ck_assert_uint_eq(hello.bar_size[0], 8 * MIB);
+    ck_assert_uint_eq(hello.bar_size[1], 64 * MIB);
+}
+END_TEST
+
+START_TEST(link_events_count)
+{
+    uint32_t before = link_count();
+
+    connect_up();
+    ck_assert_uint_eq(link_count(), before + 1);
+    ck_assert_uint_eq(1 & rig_read(rig, LINK_EVENT, 4), 1);
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR0 + 0x136c00, 4), 1 << 12);
+    rig_peer_free(peer);
+    peer = NULL;
+    wait_for(RIG_BAR0 + 0x136074, 4, 0);
+    ck_assert_uint_eq(link_count(), before + 2);
+    peer = rig_peer_new(rig);
+    connect_up();
+    ck_assert_uint_eq(link_count(), before + 3);
+}
+END_TEST
+
+START_TEST(own_ram_is_announced)
+{
+    const RigMessage *m;
+    struct farside_wire_ram ram;
+    uint8_t *map;
+
+    rig_write(rig, 2 * MIB, 8, 0x1122334455667788ull);
+    rig_peer_hello(peer);
+    m = rig_peer_receive(peer, FARSIDE_WIRE_RAM);
+    memcpy(&ram, m->body, sizeof(ram));
+    ck_assert_uint_eq(ram.count, 1);
+    ck_assert_uint_eq(m->fd_count, 1);
+    ck_assert_uint_eq(ram.region[0].address, 1 * MIB);
+    ck_assert_uint_eq(ram.region[0].size, RIG_RAM - 1 * MIB);
+    map = mmap(NULL, RIG_RAM, PROT_READ, MAP_SHARED, m->fds[0], 0);
+    ck_assert_ptr_ne(map, MAP_FAILED);
+    ck_assert_uint_eq(*(uint64_t *)(map + ram.region[0].offset + 1 * MIB),
+                      0x1122334455667788ull);
+    munmap(map, RIG_RAM);
+}
+END_TEST
+
+START_TEST(doorbells_cross_both_ways)
+{
+    struct farside_wire_doorbell bell;
+
+    connect_up();
+    rig_write(rig, DBMSG + 0x1008, 8, 0x0fffffff00000000ull);
+    rig_write(rig, DBMSG + 0x1000, 8, 0xf000000500000007ull);
+    memcpy(&bell, rig_peer_receive(peer, FARSIDE_WIRE_DOORBELL)->body,
+           sizeof(bell));
+    ck_assert_uint_eq(bell.bits, 0x0000000500000000ull);
+
+    bell.bits = 0x8000000000000005ull;
+    rig_peer_send(peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
+    wait_for(DBMSG + 0x1010, 8, 0x8000000000000005ull);
+    rig_write(rig, DBMSG + 0x1010, 8, 4);
+    ck_assert_uint_eq(rig_read(rig, DBMSG + 0x1010, 8), 0x8000000000000001ull);
+}
+END_TEST
+
+START_TEST(messages_follow_the_map)
+{
+    struct farside_wire_message m = {.index = 0, .value = 0xcafe};
+
+    connect_up();
+    /* Before the map is written, nothing is taken. */
+    rig_peer_send(peer, FARSIDE_WIRE_MESSAGE, &m, sizeof(m));
+    /* Message 2 of partition 1 into register 0, the others into theirs. */
+    rig_write(rig, DBMSG + 0x1060, 4, 2 | 4 | (1 | 4) << 8 | (2 | 4) << 16);
+    m.index = 2;
+    m.value = 0x12345678;
+    rig_peer_send(peer, FARSIDE_WIRE_MESSAGE, &m, sizeof(m));
+    wait_for(DBMSG + 0x1098, 8, 0x0001000112345678ull);
+    ck_assert_uint_eq(rig_read(rig, DBMSG + 0x1088, 8), 0x0001000112345678ull);
+    ck_assert_uint_eq(rig_read(rig, DBMSG + 0x1090, 8), 0);
+    rig_write(rig, DBMSG + 0x108c, 1, 1);
+    ck_assert_uint_eq(rig_read(rig, DBMSG + 0x108c, 4), 0x00010000);
+
+    rig_write(rig, DBMSG + 0x1070, 4, 0xbeef);
+    memcpy(&m, rig_peer_receive(peer, FARSIDE_WIRE_MESSAGE)->body, sizeof(m));
+    ck_assert_uint_eq(m.index, 1);
+    ck_assert_uint_eq(m.value, 0xbeef);
+}
+END_TEST
+
+START_TEST(window_is_the_memory_of_the_peer)
+{
+    uint8_t *ram;
+    unsigned i;
+
+    connect_up();
+    ram = rig_peer_give_ram(peer, 16 * MIB, 4 * MIB, true);
+    set_lut_from_far(3, 1 | 0 << 1 | (17 * MIB));
+    /* The entry's partition is the one that it leads to. */
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR2 + 3 * 0x10000, 4), ALL_ONES);
+    set_lut_from_far(3, 1 | 1 << 1 | (17 * MIB));
+    memset(ram, 0x5a, 4 * MIB);
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR2 + 3 * 0x10000, 8),
+                      0x5a5a5a5a5a5a5a5aull);
+    for (i = 0; i < 0x10000; i += 0x1008) {
+        rig_write(rig, RIG_BAR2 + 3 * 0x10000 + i, 8, i | 1ull << 40);
+        ck_assert_uint_eq(*(uint64_t *)(ram + MIB + i), i | 1ull << 40);
+    }
+    /* Neighbours are closed. */
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR2 + 2 * 0x10000 + 0xfffc, 4),
+                      ALL_ONES);
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR2 + 4 * 0x10000, 4), ALL_ONES);
+    /* Remapped. */
+    set_lut_from_far(3, 1 | 1 << 1 | (18 * MIB));
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR2 + 3 * 0x10000, 4), 0x5a5a5a5a);
+    rig_write(rig, RIG_BAR2 + 3 * 0x10000, 4, 0x77);
+    ck_assert_uint_eq(*(uint32_t *)(ram + 2 * MIB), 0x77);
+}
+END_TEST
+
+START_TEST(direct_window_has_its_size)
+{
+    uint8_t *ram;
+
+    connect_up();
+    ram = rig_peer_give_ram(peer, 0, 8 * MIB, true);
+    *(uint32_t *)(ram + 4 * MIB) = 0xaaaa;
+    *(uint32_t *)(ram + 6 * MIB - 4) = 0xbbbb;
+    /* The own host sets it up here; usually the far one does. */
+    rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
+    rig_write(rig, CTRL0 + 0x80, 4, 0x10);
+    rig_write(rig, CTRL0 + 0x84, 4, 21 | 0x200000);
+    rig_write(rig, CTRL0 + 0x88, 8, 1 | 4 * MIB);
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR4, 4), ALL_ONES);
+    rig_part_op(rig, 0, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_NORMAL);
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR4, 4), 0xaaaa);
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR4 + 2 * MIB - 4, 4), 0xbbbb);
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR4 + 2 * MIB, 4), ALL_ONES);
+}
+END_TEST
+
+START_TEST(windows_close_with_the_link)
+{
+    struct farside_wire_link state = {.up = 0};
+    uint8_t *ram;
+
+    connect_up();
+    ram = rig_peer_give_ram(peer, 0, 4 * MIB, true);
+    ram[MIB] = 1;
+    set_lut_from_far(0, 1 | 1 << 1 | MIB);
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR2, 1), 1);
+    rig_peer_send(peer, FARSIDE_WIRE_LINK, &state, sizeof(state));
+    wait_for(RIG_BAR0 + 0x136074, 4, 0);
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR2, 1), 0xff);
+    rig_write(rig, RIG_BAR2, 1, 7);
+    ck_assert_uint_eq(ram[MIB], 1);
+    state.up = 1;
+    rig_peer_send(peer, FARSIDE_WIRE_LINK, &state, sizeof(state));
+    wait_for(RIG_BAR2, 1, 1);
+    /* A partition that was reset has nothing to lead to. */
+    rig_peer_send(peer, FARSIDE_WIRE_RESET, NULL, 0);
+    wait_for(RIG_BAR2, 1, 0xff);
+    ck_assert_uint_eq(rig_read(rig, CTRL0 + 0x1000, 8), 0);
+    /* And what was set up again goes with its process. */
+    set_lut_from_far(0, 1 | 1 << 1 | MIB);
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR2, 1), 1);
+    rig_peer_free(peer);
+    peer = NULL;
+    wait_for(RIG_BAR2, 1, 0xff);
+    peer = rig_peer_new(rig);
+    connect_up();
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR2, 1), 0xff);
+}
+END_TEST
+
+START_TEST(other_windows_are_forwarded)
+{
+    struct farside_wire_read read;
+    struct farside_wire_write write;
+    const RigMessage *m;
+    struct {
+        struct farside_wire_completion head;
+        uint8_t data[8];
+    } c = {.head = {.length = 4}, .data = {1, 2, 3, 4}};
+
+    connect_up();
+    set_lut_from_far(0, 1 | 1 << 1 | 0xfee00000);
+    rig_write(rig, RIG_BAR2 + 0x1004, 4, 0x4321);
+    m = rig_peer_receive(peer, FARSIDE_WIRE_WRITE);
+    memcpy(&write, m->body, sizeof(write));
+    ck_assert_uint_eq(write.address, 0xfee01004);
+    ck_assert_uint_eq(write.length, 4);
+    ck_assert_uint_eq(write.requester_id, 0x28);
+    ck_assert_uint_eq(*(uint32_t *)(m->body + sizeof(write)), 0x4321);
+
+    rig_read_begin(rig, RIG_BAR2 + 8, 4);
+    memcpy(&read, rig_peer_receive(peer, FARSIDE_WIRE_READ)->body,
+           sizeof(read));
+    ck_assert_uint_eq(read.address, 0xfee00008);
+    ck_assert_uint_eq(read.length, 4);
+    c.head.tag = read.tag;
+    rig_peer_send(peer, FARSIDE_WIRE_COMPLETION, &c, sizeof(c.head) + 4);
+    ck_assert_uint_eq(rig_read_end(rig), 0x04030201);
+
+    /* Unsupported */
+    rig_read_begin(rig, RIG_BAR2, 8);
+    memcpy(&read, rig_peer_receive(peer, FARSIDE_WIRE_READ)->body,
+           sizeof(read));
+    c.head = (struct farside_wire_completion){.tag = read.tag,
+                                              .status = FARSIDE_WIRE_UR};
+    rig_peer_send(peer, FARSIDE_WIRE_COMPLETION, &c, sizeof(c.head));
+    ck_assert_uint_eq(rig_read_end(rig), UINT64_MAX);
+}
+END_TEST
+
+START_TEST(read_without_answer_is_all_ones)
+{
+    gint64 start;
+
+    connect_up();
+    set_lut_from_far(0, 1 | 1 << 1 | 0xf0000000);
+    start = g_get_monotonic_time();
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR2, 4), ALL_ONES);
+    ck_assert_int_ge(g_get_monotonic_time() - start, 300000);
+    /* A peer that dies meanwhile is noticed at once. */
+    rig_read_begin(rig, RIG_BAR2, 4);
+    rig_peer_free(peer);
+    peer = NULL;
+    ck_assert_uint_eq(rig_read_end(rig), ALL_ONES);
+}
+END_TEST
+
+/* Both read from each other at once: each is served while it waits. */
+START_TEST(waiting_serves_the_peer)
+{
+    struct farside_wire_read read, own = {.address = 2 * MIB, .length = 8};
+    struct farside_wire_doorbell bell = {.bits = 0x10};
+    struct {
+        struct farside_wire_completion head;
+        uint8_t data[8];
+    } c = {.head = {.length = 1}, .data = {9}};
+    const RigMessage *m;
+
+    connect_up();
+    rig_write(rig, 2 * MIB, 8, 0x1234);
+    set_lut_from_far(0, 1 | 1 << 1 | 0xf0000000);
+    rig_read_begin(rig, RIG_BAR2, 1);
+    memcpy(&read, rig_peer_receive(peer, FARSIDE_WIRE_READ)->body,
+           sizeof(read));
+    /* Its memory, its registers, and a doorbell. */
+    rig_peer_send(peer, FARSIDE_WIRE_READ, &own, sizeof(own));
+    m = rig_peer_receive(peer, FARSIDE_WIRE_COMPLETION);
+    ck_assert_uint_eq(
+        *(uint64_t *)(m->body + sizeof(struct farside_wire_completion)),
+        0x1234);
+    own.address = RIG_BAR0 + 0x2000;
+    own.length = 4;
+    own.tag = 7;
+    rig_peer_send(peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
+    rig_peer_send(peer, FARSIDE_WIRE_READ, &own, sizeof(own));
+    m = rig_peer_receive(peer, FARSIDE_WIRE_COMPLETION);
+    ck_assert_uint_eq(
+        *(uint32_t *)(m->body + sizeof(struct farside_wire_completion)),
+        0x8536);
+    c.head.tag = read.tag;
+    rig_peer_send(peer, FARSIDE_WIRE_COMPLETION, &c, sizeof(c.head) + 1);
+    ck_assert_uint_eq(rig_read_end(rig), 9);
+    ck_assert_uint_eq(rig_read(rig, DBMSG + 0x1010, 8), 0x10);
+}
+END_TEST
+
+START_TEST(requests_need_bus_mastering)
+{
+    struct farside_wire_read read = {.address = 2 * MIB, .length = 4};
+    struct farside_wire_completion c;
+
+    connect_up();
+    rig_config_write(rig, 0x04, 0x2);
+    rig_peer_send(peer, FARSIDE_WIRE_READ, &read, sizeof(read));
+    memcpy(&c, rig_peer_receive(peer, FARSIDE_WIRE_COMPLETION)->body,
+           sizeof(c));
+    ck_assert_uint_eq(c.status, FARSIDE_WIRE_UR);
+    ck_assert_uint_eq(c.length, 0);
+}
+END_TEST
+
+START_TEST(one_lock_at_a_time)
+{
+    struct farside_wire_lock lock = {.id = 1};
+    struct farside_wire_ctrl block;
+
+    connect_up();
+    /* Ours first: theirs waits until it is given back. */
+    rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
+    rig_peer_send(peer, FARSIDE_WIRE_LOCK, &lock, sizeof(lock));
+    rig_write(rig, CTRL0 + 0x400, 4, 0x00280001);
+    rig_part_op(rig, 0, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_NORMAL);
+    memcpy(&block, rig_peer_receive(peer, FARSIDE_WIRE_LOCKED)->body,
+           sizeof(block));
+    ck_assert_uint_eq(block.req_id[0], 0x00280001);
+    /* Now theirs: ours is locking. */
+    rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKING);
+    rig_peer_send(peer, FARSIDE_WIRE_RELEASE, &lock, sizeof(lock));
+    wait_for(CTRL0, 4, SWITCHTEC_STATUS_LOCKED);
+    /* A host that dies with the lock gives it back. */
+    rig_part_op(rig, 0, SWITCHTEC_OP_RESET, SWITCHTEC_STATUS_NORMAL);
+    lock.id = 2;
+    rig_peer_send(peer, FARSIDE_WIRE_LOCK, &lock, sizeof(lock));
+    rig_peer_receive(peer, FARSIDE_WIRE_LOCKED);
+    rig_peer_free(peer);
+    peer = NULL;
+    wait_for(RIG_BAR0 + 0x136074, 4, 0);
+    rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
+}
+END_TEST
+
+START_TEST(block_of_the_peer_is_asked_for)
+{
+    struct farside_wire_lock lock;
+    struct farside_wire_ctrl block = {0};
+    struct farside_wire_configured done = {0};
+
+    connect_up();
+    rig_part_op(rig, 1, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKING);
+    memcpy(&lock, rig_peer_receive(peer, FARSIDE_WIRE_LOCK)->body,
+           sizeof(lock));
+    block.lock_id = lock.id;
+    block.bar[2].ctl = 1;
+    block.lut[9] = 0x90003;
+    rig_peer_send(peer, FARSIDE_WIRE_LOCKED, &block, sizeof(block));
+    wait_for(CTRL1, 4, SWITCHTEC_STATUS_LOCKED);
+    ck_assert_uint_eq(rig_read(rig, CTRL1 + 0x1000 + 8 * 9, 8), 0x90003);
+    rig_write(rig, CTRL1 + 0x1000 + 8 * 8, 8, 0x80001);
+    rig_part_op(rig, 1, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_CONFIGURING);
+    memcpy(&block, rig_peer_receive(peer, FARSIDE_WIRE_CONFIG)->body,
+           sizeof(block));
+    ck_assert_uint_eq(block.lock_id, lock.id);
+    ck_assert_uint_eq(block.lut[8], 0x80001);
+    ck_assert_uint_eq(block.lut[9], 0x90003);
+    done.lock_id = lock.id;
+    done.lut_error = 9;
+    rig_peer_send(peer, FARSIDE_WIRE_CONFIGURED, &done, sizeof(done));
+    wait_for(CTRL1, 4, SWITCHTEC_STATUS_LOCKED);
+    ck_assert_uint_eq(rig_read(rig, CTRL1 + 0x18, 4), 9);
+    rig_part_op(rig, 1, SWITCHTEC_OP_RESET, SWITCHTEC_STATUS_NORMAL);
+    rig_peer_receive(peer, FARSIDE_WIRE_RELEASE);
+}
+END_TEST
+
+START_TEST(memory_that_may_shrink_is_not_mapped)
+{
+    struct farside_wire_read read;
+    uint8_t *ram;
+
+    connect_up();
+    ram = rig_peer_give_ram(peer, 0, 4 * MIB, false);
+    ram[MIB] = 1;
+    set_lut_from_far(0, 1 | 1 << 1 | MIB);
+    rig_read_begin(rig, RIG_BAR2, 1);
+    memcpy(&read, rig_peer_receive(peer, FARSIDE_WIRE_READ)->body,
+           sizeof(read));
+    ck_assert_uint_eq(read.address, MIB);
+    ck_assert_uint_eq(rig_read_end(rig), 0xff);
+}
+END_TEST
+
+/* What must not be sent, one after the other: each ends the connection. */
+
+typedef struct {
+    const char *what;
+    unsigned type;
+    size_t size;
+    uint8_t body[64];
+    bool before_hello;
+} Bad;
+
+static const Bad bad_messages[] = {
+    {.what = "no type", .type = 0},
+    {.what = "unknown type", .type = 99},
+    {.what = "second hello", .type = FARSIDE_WIRE_HELLO, .size = 32},
+    {.what = "short hello",
+     .type = FARSIDE_WIRE_HELLO,
+     .size = 31,
+     .before_hello = true},
+    {.what = "doorbell before hello",
+     .type = FARSIDE_WIRE_DOORBELL,
+     .size = 8,
+     .before_hello = true},
+    {.what = "short doorbell", .type = FARSIDE_WIRE_DOORBELL, .size = 7},
+    {.what = "message 4", .type = FARSIDE_WIRE_MESSAGE, .size = 8, .body = {4}},
+    {.what = "reset with a body", .type = FARSIDE_WIRE_RESET, .size = 1},
+    {.what = "read of 0 bytes", .type = FARSIDE_WIRE_READ, .size = 16},
+    {.what = "read of 4097 bytes",
+     .type = FARSIDE_WIRE_READ,
+     .size = 16,
+     .body = {0, 0, 0, 0, 0, 0, 0, 0, 1, 16}},
+    {.what = "write without data", .type = FARSIDE_WIRE_WRITE, .size = 16},
+    {.what = "write of other length",
+     .type = FARSIDE_WIRE_WRITE,
+     .size = 20,
+     .body = {0, 0, 0, 0, 0, 0, 0, 0, 5}},
+    {.what = "completion of other length",
+     .type = FARSIDE_WIRE_COMPLETION,
+     .size = 12,
+     .body = {5}},
+    {.what = "short lock", .type = FARSIDE_WIRE_LOCK, .size = 4},
+    {.what = "short block", .type = FARSIDE_WIRE_CONFIG, .size = 64},
+    {.what = "memory without file",
+     .type = FARSIDE_WIRE_RAM,
+     .size = 64,
+     .body = {1}},
+    {.what = "peer socket without file", .type = FARSIDE_WIRE_PEER},
+};
+
+START_TEST(what_must_not_be_sent_ends_the_connection)
+{
+    const Bad *bad = &bad_messages[_i];
+
+    if (!bad->before_hello) {
+        connect_up();
+    }
+    rig_peer_send(peer, bad->type, bad->body, bad->size);
+    ck_assert_msg(rig_peer_is_closed(peer), "%s", bad->what);
+    rig_peer_free(peer);
+    peer = rig_peer_new(rig);
+    connect_up();
+}
+END_TEST
+
+START_TEST(memory_that_cannot_be_ends_the_connection)
+{
+    static const struct farside_wire_ram bad[] = {
+        {.count = 1, .region = {{.address = 1, .size = 4096}}},
+        {.count = 1, .region = {{.size = 0}}},
+        {.count = 1, .region = {{.size = 4095}}},
+        {.count = 1, .region = {{.size = 1ull << 63}}},
+        {.count = 1, .region = {{.address = 1ull << 63, .size = 4096}}},
+        {.count = 1, .region = {{.size = 4096, .offset = 1ull << 63}}},
+        {.count = 9},
+        {.count = 2,
+         .region = {{.size = 8192}, {.address = 4096, .size = 4096}}},
+    };
+    uint8_t bytes[sizeof(struct farside_wire_head) + sizeof(bad[0])];
+    struct farside_wire_head head = {
+        .magic = FARSIDE_WIRE_MAGIC,
+        .version = FARSIDE_WIRE_VERSION,
+        .type = FARSIDE_WIRE_RAM,
+        .length = sizeof(bad[0]),
+    };
+    int fds[2];
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(bad); i++) {
+        connect_up();
+        fds[0] = memfd_create("a", 0);
+        fds[1] = memfd_create("b", 0);
+        memcpy(bytes, &head, sizeof(head));
+        memcpy(bytes + sizeof(head), &bad[i], sizeof(bad[i]));
+        rig_peer_send_raw(peer, bytes, sizeof(bytes), fds,
+                          MIN(bad[i].count, 2));
+        ck_assert_msg(rig_peer_is_closed(peer), "memory %u", i);
+        close(fds[0]);
+        close(fds[1]);
+        rig_peer_free(peer);
+        peer = rig_peer_new(rig);
+    }
+    /* A file that is too short is not mapped, and nothing worse. */
+    connect_up();
+    fds[0] = memfd_create("short", MFD_ALLOW_SEALING);
+    ck_assert_int_eq(fcntl(fds[0], F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    head.length = sizeof(bad[0]);
+    memcpy(bytes, &head, sizeof(head));
+    {
+        struct farside_wire_ram ram = {.count = 1,
+                                       .region = {{.size = 4 * MIB}}};
+
+        memcpy(bytes + sizeof(head), &ram, sizeof(ram));
+    }
+    rig_peer_send_raw(peer, bytes, sizeof(bytes), fds, 1);
+    close(fds[0]);
+    set_lut_from_far(0, 1 | 1 << 1 | MIB);
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR2, 1), 0xff);
+}
+END_TEST
+
+/* Any bytes at all; QEMU must answer afterwards. */
+START_TEST(noise_does_no_harm)
+{
+    GRand *random = g_rand_new_with_seed(4711);
+    uint8_t bytes[FARSIDE_WIRE_MAX];
+    struct farside_wire_head head = {.magic = FARSIDE_WIRE_MAGIC,
+                                     .version = FARSIDE_WIRE_VERSION};
+    unsigned i, j, size;
+
+    for (i = 0; i < 400; i++) {
+        if (i & 1) {
+            rig_peer_hello(peer);
+        }
+        size = g_rand_int_range(random, 0, i & 2 ? 200 : sizeof(bytes));
+        for (j = 0; j < size; j++) {
+            bytes[j] = g_rand_int(random);
+        }
+        if (size > sizeof(head) && i % 5) {
+            head.type = g_rand_int_range(random, 0, 17);
+            head.length = size - sizeof(head);
+            memcpy(bytes, &head, sizeof(head));
+        }
+        rig_peer_send_raw(peer, bytes, size, NULL, 0);
+        rig_peer_free(peer);
+        peer = rig_peer_new(rig);
+    }
+    g_rand_free(random);
+    connect_up();
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR0 + 0x2000, 4), 0x8536);
+}
+END_TEST
+
+START_TEST(other_geometry_is_refused)
+{
+    struct farside_wire_hello hello;
+
+    memcpy(&hello, rig_peer_receive(peer, FARSIDE_WIRE_HELLO)->body,
+           sizeof(hello));
+    hello.partition = 1;
+    hello.bar_size[0] *= 2;
+    rig_peer_send(peer, FARSIDE_WIRE_HELLO, &hello, sizeof(hello));
+    ck_assert(rig_peer_is_closed(peer));
+    ck_assert_uint_eq(link_count(), 0);
+}
+END_TEST
+
+/* A QEMU that the plugin was not built for is told so, and ends. */
+START_TEST(other_qemu_is_refused)
+{
+    const char *argv[] = {"qemu-system-x86_64",
+                          "-plugin",
+                          g_getenv("FARSIDE_PLUGIN_OTHER"),
+                          "-machine",
+                          "none",
+                          "-display",
+                          "none",
+                          NULL};
+    g_autofree char *output = NULL;
+    int status;
+
+    ck_assert(g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL,
+                           NULL, NULL, &output, &status, NULL));
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) != 0);
+    ck_assert_ptr_nonnull(strstr(output, "built for QEMU 0.0, but this is"));
+}
+END_TEST
+
+static Suite *make_suite(void)
+{
+    Suite *suite = suite_create("device_link");
+    TCase *tcase = tcase_create("link");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, hello_tells_the_geometry);
+    tcase_add_test(tcase, link_events_count);
+    tcase_add_test(tcase, own_ram_is_announced);
+    tcase_add_test(tcase, doorbells_cross_both_ways);
+    tcase_add_test(tcase, messages_follow_the_map);
+    tcase_add_test(tcase, window_is_the_memory_of_the_peer);
+    tcase_add_test(tcase, direct_window_has_its_size);
+    tcase_add_test(tcase, windows_close_with_the_link);
+    tcase_add_test(tcase, other_windows_are_forwarded);
+    tcase_add_test(tcase, read_without_answer_is_all_ones);
+    tcase_add_test(tcase, waiting_serves_the_peer);
+    tcase_add_test(tcase, requests_need_bus_mastering);
+    tcase_add_test(tcase, one_lock_at_a_time);
+    tcase_add_test(tcase, block_of_the_peer_is_asked_for);
+    tcase_add_test(tcase, memory_that_may_shrink_is_not_mapped);
+    tcase_add_loop_test(tcase, what_must_not_be_sent_ends_the_connection, 0,
+                        G_N_ELEMENTS(bad_messages));
+    tcase_add_test(tcase, memory_that_cannot_be_ends_the_connection);
+    tcase_add_test(tcase, noise_does_no_harm);
+    tcase_add_test(tcase, other_geometry_is_refused);
+    suite_add_tcase(suite, tcase);
+
+    tcase = tcase_create("version");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, other_qemu_is_refused);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(make_suite());
+    int failed;
+
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
