@@ -219,6 +219,90 @@ static void apply_changes(TopoLoader *loader, const GPtrArray *changes,
     }
 }
 
+/* Reads the file that `cluster:` names, and keeps its text for the hash. */
+static TopoNode *read_cluster(TopoLoader *loader, const TopoNode *name)
+{
+    g_autoptr(GError) error = NULL;
+    const char *path;
+    size_t length;
+
+    if (name->kind != TOPO_NODE_SCALAR) {
+        topo_errors_add(loader->errors, name->place,
+                        "cluster: %s is not the path of a file; write one",
+                        topo_node_kind_name(name));
+        return NULL;
+    }
+    path = topo_load_path(loader, name->text);
+    if (!g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
+        topo_errors_add(loader->errors, name->place,
+                        "cluster: there is no file %s; name one, from the "
+                        "directory of this file",
+                        name->text);
+        return NULL;
+    }
+    if (!g_file_get_contents(path, &loader->cluster, &length, &error)) {
+        topo_errors_add(loader->errors, name->place, "cluster: %s",
+                        error->message);
+        return NULL;
+    }
+    return topo_node_parse(g_intern_string(path), loader->cluster, length,
+                           loader->errors);
+}
+
+/* A section of the file of a cluster comes into @tree. */
+static void join_section(TopoLoader *loader, TopoNode *tree,
+                         const TopoEntry *entry)
+{
+    static const char *const sections[] = {"parts", "hosts", "links", "lend",
+                                           NULL};
+    static const char *const own[] = {"name", "description", NULL};
+    const TopoEntry *there = topo_node_entry(tree, entry->key);
+
+    if (g_strv_contains(own, entry->key)) {
+        return; /* those of the cluster, which can be shown by itself */
+    }
+    if (!g_strv_contains(sections, entry->key)) {
+        topo_errors_add(loader->errors, entry->place,
+                        "'%s' does not belong into the file of a cluster; "
+                        "there are hosts, lend, links, parts",
+                        entry->key);
+    } else if (there != NULL) {
+        topo_errors_add(loader->errors, there->place,
+                        "%s: the file of the cluster has them too; leave one "
+                        "out",
+                        entry->key);
+    } else {
+        topo_node_set(tree, entry->key, entry->place,
+                      topo_node_copy(entry->value));
+    }
+}
+
+/* Puts the sections of the file that `cluster:` names where it was named. */
+static bool join_cluster(TopoLoader *loader, TopoNode *tree)
+{
+    const TopoNode *name = topo_node_get(tree, "cluster");
+    g_autoptr(TopoNode) cluster = NULL;
+    unsigned i;
+
+    if (name == NULL) {
+        return true;
+    }
+    cluster = read_cluster(loader, name);
+    if (cluster == NULL) {
+        return false;
+    }
+    if (cluster->kind != TOPO_NODE_MAP) {
+        topo_errors_add(loader->errors, cluster->place,
+                        "the file of a cluster is a map with hosts, lend, "
+                        "links, parts");
+        return false;
+    }
+    for (i = 0; i < cluster->items->len; i++) {
+        join_section(loader, tree, g_ptr_array_index(cluster->items, i));
+    }
+    return true;
+}
+
 static bool make_tree(TopoLoader *loader, const char *data, size_t length,
                       const GPtrArray *changes)
 {
@@ -228,6 +312,9 @@ static bool make_tree(TopoLoader *loader, const char *data, size_t length,
     loaded->tree =
         topo_node_parse(loaded->pub.file, data, length, loader->errors);
     if (loaded->tree == NULL) {
+        return false;
+    }
+    if (!join_cluster(loader, loaded->tree)) {
         return false;
     }
     apply_changes(loader, changes, true);
@@ -248,6 +335,9 @@ static void make_hash(TopoLoader *loader, const char *data, size_t length,
     unsigned i;
 
     g_checksum_update(checksum, (const guchar *)data, (gssize)length);
+    if (loader->cluster != NULL) {
+        g_checksum_update(checksum, (const guchar *)loader->cluster, -1);
+    }
     topo_library_hash(loader->loaded->library, checksum);
     for (i = 0; changes != NULL && i < changes->len; i++) {
         TopoChange *change = g_ptr_array_index(changes, i);
@@ -338,6 +428,7 @@ TopoDescription *topo_load_buffer(const char *name, const char *data,
     g_autoptr(TopoDescription) description = NULL;
     g_autofree char *found = NULL;
     g_autofree char *dir = g_path_get_dirname(name);
+    g_autofree char *cluster = NULL;
     g_autoptr(GArray) plugs = g_array_new(FALSE, TRUE, sizeof(TopoPlug));
     TopoLoader loader = {.errors = errors, .dir = dir, .plugs = plugs};
     unsigned before = topo_errors_count(errors);
@@ -348,8 +439,10 @@ TopoDescription *topo_load_buffer(const char *name, const char *data,
     loader.loaded = loaded_new(g_intern_string(name));
     description = &loader.loaded->pub;
     if (!make_tree(&loader, data, length, changes)) {
+        g_free(loader.cluster);
         return NULL;
     }
+    cluster = loader.cluster;
     read_sections(&loader);
     if (topo_errors_count(errors) > before) {
         return NULL;

@@ -41,6 +41,9 @@
 static const TopoKey scenario_keys[] = {
     NEEDS("name", NAME, "name of the scenario, and of its results"),
     MAY("description", TEXT, NULL, "a sentence for people"),
+    MAY("cluster", TEXT, NULL,
+        "path, from the file's directory, of a file with the sections hosts, "
+        "lend, links and parts, for several experiments on one cluster"),
     MAY("parts", PARTS, NULL, "profiles of this file: see Parts"),
     LIST("hosts", host, REQUIRED, "the hosts"),
     LIST("links", link, 0, "the cables between NTB adapters"),
