@@ -336,9 +336,13 @@ static bool fill_rows(const Reader *reader, const Cells *cells, RepTable *table,
     unsigned row;
     unsigned column;
 
+    rep_table_set_line(table, REP_HEADER_ROW,
+                       g_array_index(cells->lines, unsigned, 0));
     for (row = 1; row < cells->lines->len; row++) {
         unsigned to = rep_table_add_row(table);
 
+        rep_table_set_line(table, to,
+                           g_array_index(cells->lines, unsigned, row));
         for (column = 0; column < cells->n_columns; column++) {
             const char *text = cell_text(cells, row, column);
             unsigned most = rep_table_column_digits(table, column);

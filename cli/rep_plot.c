@@ -34,6 +34,7 @@ static const char *const palette[] = {
 
 /* Open shapes of gnuplot, so that curves differ in print too. */
 static const int shapes[] = {6, 4, 8, 12, 10, 14};
+#define MEASURED_SHAPE 2 /* a cross, which no curve has */
 
 /* Where things are, in pixels from the lower left corner. */
 typedef struct Layout {
@@ -181,14 +182,19 @@ static bool is_named(const PlotData *data)
            *(const char *)g_ptr_array_index(data->curves, 0) != '\0';
 }
 
-static const char *model_label(const RepPlot *plot)
+static const char *label_of(const RepPlot *plot, PlotSource source)
 {
-    return plot->model_label != NULL ? plot->model_label : "model";
+    const char *const given[] = {plot->model_label, plot->published_label,
+                                 plot->measured_label};
+    static const char *const defaults[] = {"model", "published", "measured"};
+
+    return given[source] != NULL ? given[source] : defaults[source];
 }
 
-static const char *published_label(const RepPlot *plot)
+/* Whether there is anything beside the model to tell it from. */
+static bool is_mixed(const PlotData *data)
 {
-    return plot->published_label != NULL ? plot->published_label : "published";
+    return data->n_sources > 1;
 }
 
 /* Whether the curve is named in the legend of @panel. */
@@ -203,15 +209,19 @@ static unsigned count_legend_lines(const Sheet *sheet)
     const PlotData *data = sheet->data;
     const Layout *layout = &sheet->layout;
     unsigned width = data->is_split ? layout->panel_width : layout->width;
-    glong longest = MAX(g_utf8_strlen(model_label(sheet->plot), -1),
-                        g_utf8_strlen(published_label(sheet->plot), -1));
+    glong longest = 0;
     unsigned most = 0;
     unsigned panel;
     unsigned fit;
     unsigned i;
 
+    for (i = 0; i < PLOT_N_SOURCES; i++) {
+        if (i <= PLOT_PUBLISHED || data->has[i]) {
+            longest = MAX(longest, g_utf8_strlen(label_of(sheet->plot, i), -1));
+        }
+    }
     for (panel = 0; panel < data->panels->len; panel++) {
-        unsigned entries = data->has_published ? 2 : 0;
+        unsigned entries = is_mixed(data) ? data->n_sources : 0;
 
         for (i = 0; i < data->curves->len; i++) {
             if (is_in_legend(data, i, panel)) {
@@ -259,8 +269,8 @@ static void lay_out(Sheet *sheet)
         layout->panel_width = PANEL_WIDTH * 3 / 2;
     }
     if (sheet->plot->kind == REP_PLOT_BARS) {
-        unsigned bars = data->categories->len * data->curves->len *
-                        (data->has_published ? 2 : 1);
+        unsigned bars =
+            data->categories->len * data->curves->len * data->n_sources;
 
         layout->panel_width = MAX(layout->panel_width, bars * BAR_WIDTH);
     }
@@ -339,29 +349,34 @@ static void emit_head(Sheet *sheet, const char *terminal)
 }
 
 /* One block of data for each line, set of points or set of bars. */
-static char *block_name(unsigned panel, unsigned curve, bool is_published)
+static char *block_name(unsigned panel, unsigned curve, PlotSource source)
 {
-    return g_strdup_printf("$%s_%u_%u", is_published ? "published" : "model",
-                           panel, curve);
+    static const char *const names[] = {"model", "published", "measured"};
+
+    return g_strdup_printf("$%s_%u_%u", names[source], panel, curve);
 }
 
 /* The place of a bar: bars of one group stand side by side. */
 static double bar_place(const Sheet *sheet, const PlotPoint *point,
                         double *ret_width)
 {
-    unsigned kinds = sheet->data->has_published ? 2 : 1;
-    unsigned n_bars = sheet->data->curves->len * kinds;
-    unsigned index = point->curve * kinds + (point->is_published ? 1 : 0);
+    const PlotData *data = sheet->data;
+    unsigned n_bars = data->curves->len * data->n_sources;
+    unsigned index = point->curve * data->n_sources;
+    unsigned source;
 
+    for (source = 0; source < point->source; source++) {
+        index += data->has[source];
+    }
     *ret_width = 0.8 / n_bars;
     return point->category + (index + 0.5 - n_bars / 2.0) * *ret_width;
 }
 
 /* Emits the points of one block; returns their number. */
 static unsigned emit_block(Sheet *sheet, unsigned panel, unsigned curve,
-                           bool is_published)
+                           PlotSource source)
 {
-    g_autofree char *name = block_name(panel, curve, is_published);
+    g_autofree char *name = block_name(panel, curve, source);
     unsigned n_points = 0;
     unsigned i;
 
@@ -369,7 +384,7 @@ static unsigned emit_block(Sheet *sheet, unsigned panel, unsigned curve,
         const PlotPoint *point = sheet->data->points->pdata[i];
 
         if (point->panel != panel || point->curve != curve ||
-            point->is_published != is_published) {
+            point->source != source) {
             continue;
         }
         if (n_points++ == 0) {
@@ -511,25 +526,38 @@ static void emit_panel_frame(Sheet *sheet, unsigned panel)
     }
 }
 
+/* The look of bars or points that are not the model's. */
+static char *other_style(const Sheet *sheet, int shape, const char *color,
+                         PlotSource source)
+{
+    bool is_published = source == PLOT_PUBLISHED;
+
+    if (sheet->plot->kind == REP_PLOT_BARS) {
+        return g_strdup_printf("with boxes lc rgb '%s' fill solid %s border lc "
+                               "rgb '%s'",
+                               color, is_published ? "0.3" : "0.08", color);
+    }
+    return g_strdup_printf("with points pt %d ps 0.9 lw 1.4 lc rgb '%s'",
+                           is_published ? shape : MEASURED_SHAPE, color);
+}
+
 /* How one block is drawn, the part after "plot BLOCK". */
-static char *style_of(const Sheet *sheet, unsigned curve, bool is_published)
+static char *style_of(const Sheet *sheet, unsigned curve, PlotSource source)
 {
     const char *color = color_of(sheet, curve);
 
+    if (source != PLOT_MODEL) {
+        g_autofree char *style =
+            other_style(sheet, shape_of(sheet, curve), color, source);
+
+        return g_strconcat(sheet->plot->kind == REP_PLOT_BARS ? "using 1:2:3 "
+                                                              : "using 1:2 ",
+                           style, NULL);
+    }
     if (sheet->plot->kind == REP_PLOT_BARS) {
-        return is_published
-                   ? g_strdup_printf("using 1:2:3 with boxes lc rgb '%s' "
-                                     "fill solid 0.3 border lc rgb '%s'",
-                                     color, color)
-                   : g_strdup_printf("using 1:2:3 with boxes lc rgb '%s'",
-                                     color);
+        return g_strdup_printf("using 1:2:3 with boxes lc rgb '%s'", color);
     }
-    if (is_published) {
-        return g_strdup_printf("using 1:2 with points pt %d ps 0.9 lw 1.4 "
-                               "lc rgb '%s'",
-                               shape_of(sheet, curve), color);
-    }
-    if (sheet->data->has_published) {
+    if (is_mixed(sheet->data)) {
         return g_strdup_printf("using 1:2 with lines lw 2 lc rgb '%s' dt %u",
                                color, dash_of(sheet, curve));
     }
@@ -552,13 +580,13 @@ static void emit_panel(Sheet *sheet, unsigned panel)
     unsigned i;
 
     /* Lines first, so that the points lie on top of them. */
-    for (i = 0; i < 2 * n_curves; i++) {
+    for (i = 0; i < PLOT_N_SOURCES * n_curves; i++) {
         unsigned curve = i % n_curves;
-        bool is_published = i >= n_curves;
-        g_autofree char *name = block_name(panel, curve, is_published);
-        g_autofree char *style = style_of(sheet, curve, is_published);
+        PlotSource source = (PlotSource)(i / n_curves);
+        g_autofree char *name = block_name(panel, curve, source);
+        g_autofree char *style = style_of(sheet, curve, source);
 
-        if (emit_block(sheet, panel, curve, is_published) == 0) {
+        if (emit_block(sheet, panel, curve, source) == 0) {
             continue;
         }
         g_string_append_printf(plots, "%s%s %s", plots->len > 0 ? ", \\\n" : "",
@@ -583,27 +611,28 @@ static void append_entry(GString *plots, const char *style, const char *label)
                            plots->len > 0 ? ", \\\n" : "", style, title);
 }
 
-/* What tells model and published values apart in the legend: in grey, if the
+/* What tells values of the model from others in the legend: in grey, if the
  * colours tell the curves apart. */
 static void append_kinds(const Sheet *sheet, GString *plots)
 {
     const char *color = is_named(sheet->data) ? MUTED : color_of(sheet, 0);
-    g_autofree char *model = NULL;
-    g_autofree char *published = NULL;
+    unsigned source;
 
-    if (sheet->plot->kind == REP_PLOT_BARS) {
-        model = g_strdup_printf("with boxes lc rgb '%s'", color);
-        published = g_strdup_printf("with boxes lc rgb '%s' fill solid 0.3 "
-                                    "border lc rgb '%s'",
-                                    color, color);
-    } else {
-        model = g_strdup_printf("with lines lw 2 lc rgb '%s'", color);
-        published = g_strdup_printf("with points pt 6 ps 0.9 lw 1.4 "
-                                    "lc rgb '%s'",
-                                    color);
+    for (source = 0; source < PLOT_N_SOURCES; source++) {
+        g_autofree char *style = NULL;
+
+        if (!sheet->data->has[source]) {
+            continue;
+        }
+        if (source != PLOT_MODEL) {
+            style = other_style(sheet, shapes[0], color, source);
+        } else if (sheet->plot->kind == REP_PLOT_BARS) {
+            style = g_strdup_printf("with boxes lc rgb '%s'", color);
+        } else {
+            style = g_strdup_printf("with lines lw 2 lc rgb '%s'", color);
+        }
+        append_entry(plots, style, label_of(sheet->plot, source));
     }
-    append_entry(plots, model, model_label(sheet->plot));
-    append_entry(plots, published, published_label(sheet->plot));
 }
 
 /* One legend, between two places from the left in pixels. */
@@ -628,7 +657,7 @@ static void emit_one_legend(Sheet *sheet, unsigned panel, unsigned left,
             append_entry(plots, style, data->curves->pdata[i]);
         }
     }
-    if (data->has_published) {
+    if (is_mixed(data)) {
         append_kinds(sheet, plots);
     }
     emit(sheet,

@@ -41,10 +41,14 @@ typedef struct RepPlot {
     bool stacked;              /* panels one above the other, not abreast */
     const char *model_label;   /* nullable: "model" */
     const char *published_label; /* nullable: "published" */
+    const RepTable *measured;    /* nullable: values of a third kind, with the
+                                    same columns */
+    const char *measured_label;  /* nullable: "measured" */
 } RepPlot;
 
 /* Returns the gnuplot script that draws @model and, as points or paler bars of
- * the same colours, @published (nullable; same columns) on the terminal "svg"
+ * the same colours, @published (nullable; same columns), and those measured as
+ * crosses or the palest bars, on the terminal "svg"
  * or "pngcairo". Returns NULL if a column is missing or of the wrong type or
  * there is nothing to draw. */
 char *rep_plot_script(const RepPlot *plot, const RepTable *model,

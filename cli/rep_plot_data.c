@@ -140,7 +140,7 @@ static char *join_curve(const RepTable *table, unsigned row,
 
 static bool add_point(PlotData *data, const RepPlot *plot,
                       const RepTable *table, unsigned row,
-                      const Columns *columns, bool is_published, GError **error)
+                      const Columns *columns, PlotSource source, GError **error)
 {
     g_autofree char *panel =
         columns->has_panel ? rep_table_dup_cell(table, row, columns->panel)
@@ -149,7 +149,7 @@ static bool add_point(PlotData *data, const RepPlot *plot,
     PlotPoint *point = g_new0(PlotPoint, 1);
 
     g_ptr_array_add(data->points, point);
-    point->is_published = is_published;
+    point->source = source;
     point->x_text = rep_table_dup_cell(table, row, columns->x);
     point->y_text = rep_table_dup_cell(table, row, columns->y);
     point->y = cell_value(table, row, columns->y);
@@ -172,11 +172,19 @@ static bool add_point(PlotData *data, const RepPlot *plot,
 }
 
 static bool add_table(PlotData *data, const RepPlot *plot,
-                      const RepTable *table, bool is_published, GError **error)
+                      const RepTable *table, PlotSource source, GError **error)
 {
-    const char *which = is_published ? "published" : "model's";
+    static const char *const names[] = {"model's", "published", "measured"};
+    const char *which = names[source];
     Columns columns = {0};
     unsigned row;
+
+    if (table == NULL ||
+        (source != PLOT_MODEL && rep_table_n_rows(table) == 0)) {
+        return true;
+    }
+    data->has[source] = true;
+    data->n_sources++;
 
     if (!find_columns(plot, table, which, &columns, error)) {
         return false;
@@ -187,7 +195,7 @@ static bool add_table(PlotData *data, const RepPlot *plot,
                          rep_table_number(table, row, columns.x) == REP_NONE);
 
         if (!is_empty &&
-            !add_point(data, plot, table, row, &columns, is_published, error)) {
+            !add_point(data, plot, table, row, &columns, source, error)) {
             return false;
         }
     }
@@ -251,10 +259,9 @@ PlotData *rep_plot_data_new(const RepPlot *plot, const RepTable *model,
     data->curves = g_ptr_array_new_with_free_func(g_free);
     data->categories = g_ptr_array_new_with_free_func(g_free);
     data->points = g_ptr_array_new_with_free_func(point_free);
-    data->has_published = published != NULL && rep_table_n_rows(published) > 0;
-    if (!add_table(data, plot, model, false, error) ||
-        (data->has_published &&
-         !add_table(data, plot, published, true, error))) {
+    if (!add_table(data, plot, model, PLOT_MODEL, error) ||
+        !add_table(data, plot, published, PLOT_PUBLISHED, error) ||
+        !add_table(data, plot, plot->measured, PLOT_MEASURED, error)) {
         return NULL;
     }
     if (data->points->len == 0) {

@@ -6,13 +6,21 @@
 
 #define PLOT_CURVES_MAX 32
 
+/* Where a value is from. */
+typedef enum PlotSource {
+    PLOT_MODEL,
+    PLOT_PUBLISHED,
+    PLOT_MEASURED,
+    PLOT_N_SOURCES,
+} PlotSource;
+
 /* One value to draw. The numbers are doubles for ranges and places only; what
  * is printed into the script is the text. */
 typedef struct PlotPoint {
     unsigned panel; /* indices into the names */
     unsigned curve;
     unsigned category;
-    bool is_published;
+    PlotSource source;
     double x;
     double y;
     char *x_text;
@@ -21,11 +29,12 @@ typedef struct PlotPoint {
 
 /* All that a plot shows, sorted by x where x is a number. */
 typedef struct PlotData {
-    GPtrArray *panels;     /* of char *; one "" if there are none */
-    GPtrArray *curves;     /* of char *; the same */
-    GPtrArray *categories; /* of char *: the texts of x, for bars */
-    GPtrArray *points;     /* of PlotPoint * */
-    bool has_published;
+    GPtrArray *panels;        /* of char *; one "" if there are none */
+    GPtrArray *curves;        /* of char *; the same */
+    GPtrArray *categories;    /* of char *: the texts of x, for bars */
+    GPtrArray *points;        /* of PlotPoint * */
+    bool has[PLOT_N_SOURCES]; /* PLOT_MODEL always */
+    unsigned n_sources;
     bool is_split;                    /* no two panels have a curve in common */
     unsigned homes[PLOT_CURVES_MAX];  /* a panel that has the curve */
     unsigned styles[PLOT_CURVES_MAX]; /* which colour and shape it has */

@@ -20,6 +20,8 @@ struct RepTable {
     GPtrArray *columns; /* of Column * */
     GPtrArray *heads;   /* of Head * */
     GStringChunk *texts;
+    GArray *lines; /* of unsigned, by row */
+    unsigned header_line;
     unsigned n_rows;
 };
 
@@ -49,6 +51,7 @@ RepTable *rep_table_new(void)
     table->columns = g_ptr_array_new_with_free_func(column_free);
     table->heads = g_ptr_array_new_with_free_func(head_free);
     table->texts = g_string_chunk_new(4096);
+    table->lines = g_array_new(FALSE, FALSE, sizeof(unsigned));
     return table;
 }
 
@@ -60,6 +63,7 @@ void rep_table_free(RepTable *table)
     g_ptr_array_unref(table->columns);
     g_ptr_array_unref(table->heads);
     g_string_chunk_free(table->texts);
+    g_array_unref(table->lines);
     g_free(table);
 }
 
@@ -92,7 +96,10 @@ unsigned rep_table_add_column(RepTable *table, const char *name, RepType type,
 unsigned rep_table_add_row(RepTable *table)
 {
     const int64_t none = REP_NONE;
+    const unsigned no_line = 0;
     unsigned i;
+
+    g_array_append_val(table->lines, no_line);
 
     for (i = 0; i < table->columns->len; i++) {
         Column *column = column_at(table, i);
@@ -255,6 +262,21 @@ bool rep_number_parse(const char *text, int64_t *ret_value,
     return true;
 }
 
+unsigned rep_table_line(const RepTable *table, unsigned row)
+{
+    return row == REP_HEADER_ROW ? table->header_line
+                                 : g_array_index(table->lines, unsigned, row);
+}
+
+void rep_table_set_line(RepTable *table, unsigned row, unsigned line)
+{
+    if (row == REP_HEADER_ROW) {
+        table->header_line = line;
+    } else {
+        g_array_index(table->lines, unsigned, row) = line;
+    }
+}
+
 void rep_table_add_head(RepTable *table, const char *key, const char *value)
 {
     Head *head = g_new0(Head, 1);
@@ -346,6 +368,19 @@ static int compare_rows(gconstpointer a, gconstpointer b, gpointer data)
     return (row_a > row_b) - (row_a < row_b);
 }
 
+static void sort_lines(RepTable *table, const unsigned *order)
+{
+    GArray *lines = g_array_new(FALSE, FALSE, sizeof(unsigned));
+    unsigned row;
+
+    for (row = 0; row < table->n_rows; row++) {
+        g_array_append_val(lines,
+                           g_array_index(table->lines, unsigned, order[row]));
+    }
+    g_array_unref(table->lines);
+    table->lines = lines;
+}
+
 void rep_table_sort(RepTable *table, const unsigned *columns,
                     unsigned n_columns)
 {
@@ -359,6 +394,7 @@ void rep_table_sort(RepTable *table, const unsigned *columns,
     }
     g_qsort_with_data(order, (int)table->n_rows, sizeof(order[0]), compare_rows,
                       &context);
+    sort_lines(table, order);
     for (i = 0; i < table->columns->len; i++) {
         Column *column = column_at(table, i);
 

@@ -82,6 +82,12 @@ char *rep_number_print(int64_t value, unsigned digits);
 bool rep_number_parse(const char *text, int64_t *ret_value,
                       unsigned *ret_digits);
 
+/* The line of the file that the row was read from, or, for REP_HEADER_ROW, the
+ * line that names the columns; 0 if it was read from no file. */
+#define REP_HEADER_ROW G_MAXUINT
+unsigned rep_table_line(const RepTable *table, unsigned row);
+void rep_table_set_line(RepTable *table, unsigned row, unsigned line);
+
 /* Appends the head line "# KEY: VALUE". Line breaks in @value become spaces. A
  * key may occur several times. */
 void rep_table_add_head(RepTable *table, const char *key, const char *value);
