@@ -21,6 +21,8 @@ static const Verb verbs[] = {
     {"path", "show every element a TLP crosses, with hops and times", cmd_path},
     {"compare", "compare two result files, or two folders of them",
      cmd_compare},
+    {"report", "make one page of results, and the list of fidelity",
+     cmd_report},
     {"bench", "measure how fast this program is", cmd_bench},
 };
 

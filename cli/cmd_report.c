@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "rep_page.h"
+
+static const char details[] =
+    "DIR is where `farside run ... -o DIR` has left its results: CSV files and,\n"
+    "if there are any, plots and waterfalls. The scenarios are those that the\n"
+    "heads of the CSV files name, or those given with --scenario. The page\n"
+    "needs nothing but itself to be read; the same results give the same bytes.\n"
+    "\n"
+    "Exit status: 0 written, 1 it could not be, 2 bad usage or input.";
+
+typedef struct Options {
+    char *page;
+    char *fidelity;
+    char *title;
+    char **scenarios;
+} Options;
+
+static void options_done(Options *options)
+{
+    g_free(options->page);
+    g_free(options->fidelity);
+    g_free(options->title);
+    g_strfreev(options->scenarios);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
+
+static bool write_text(const char *path, const char *text, GError **error)
+{
+    if (text == NULL || !rep_file_write(path, text, strlen(text), error)) {
+        return false;
+    }
+    printf("%s: %zu bytes\n", path, strlen(text));
+    return true;
+}
+
+static int make(const Options *options, const char *dir)
+{
+    GError *error = NULL;
+    g_autoptr(RepReport) report =
+        rep_report_read(dir, options->scenarios, &error);
+
+    if (report == NULL) {
+        cmd_complain("report", error);
+        return CMD_USAGE;
+    }
+    if (options->page != NULL) {
+        g_autofree char *page = rep_page(
+            report,
+            options->title != NULL ? options->title : "Farside: experiments",
+            &error);
+
+        if (!write_text(options->page, page, &error)) {
+            cmd_complain("report", error);
+            return CMD_DIFFERENT;
+        }
+    }
+    if (options->fidelity != NULL) {
+        g_autofree char *text = rep_report_to_markdown(report);
+
+        if (!write_text(options->fidelity, text, &error)) {
+            cmd_complain("report", error);
+            return CMD_DIFFERENT;
+        }
+    }
+    return CMD_OK;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    g_auto(Options) options = {0};
+    const GOptionEntry entries[] = {
+        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.page,
+         "Write the page to FILE (HTML)", "FILE"},
+        {"fidelity", 'f', 0, G_OPTION_ARG_FILENAME, &options.fidelity,
+         "Write errors of every point, and all parts, to FILE (markdown)",
+         "FILE"},
+        {"scenario", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.scenarios,
+         "Only this scenario; may be given several times", "FILE"},
+        {"title", 't', 0, G_OPTION_ARG_STRING, &options.title,
+         "Heading of the page", "TEXT"},
+        G_OPTION_ENTRY_NULL,
+    };
+    g_auto(GStrv) args = NULL;
+    int status;
+
+    if (!cmd_parse(argc, argv, entries, "DIR", details, &args, &status)) {
+        return status;
+    }
+    if (g_strv_length(args) != 1 ||
+        (options.page == NULL && options.fidelity == NULL)) {
+        fputs(g_strv_length(args) != 1
+                  ? "farside report: one folder of results, please\n"
+                  : "farside report: say what to write: -o FILE.html or "
+                    "--fidelity FILE.md\n",
+              stderr);
+        fputs("Try: farside report --help\n", stderr);
+        return CMD_USAGE;
+    }
+    return make(&options, args[0]);
+}
