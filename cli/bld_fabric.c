@@ -561,12 +561,27 @@ static FabFlow *transfer_flow_new(BldFabric *bld, const TopoFlow *flow,
                                  error);
 }
 
+static FabFlow *compute_flow_new(BldFabric *bld, const TopoFlow *flow,
+                                 SimTime warmup, GError **error)
+{
+    FabComputeFlowParams params = {
+        .time = flow->time_ps,
+        .start = flow->start_ps,
+    };
+
+    return fab_compute_flow_new(bld->fabric, flow->name, warmup, &params,
+                                error);
+}
+
 FabFlow *bld_flow_new(BldFabric *bld, const TopoFlow *flow,
                       const TopoWorkload *workload, GError **error)
 {
     FabFlow *made = NULL;
 
     switch (flow->kind) {
+    case TOPO_FLOW_COMPUTE:
+        made = compute_flow_new(bld, flow, workload->warmup_ps, error);
+        break;
     case TOPO_FLOW_COPY:
         made = copy_flow_new(bld, flow, workload->warmup_ps, error);
         break;

@@ -35,6 +35,20 @@ static void prefix_flow(GError **error, const TopoFlow *flow)
     g_prefix_error(error, "%s: flow %s: ", place, flow->name);
 }
 
+static int flow_index(const TopoDescription *description, const char *name)
+{
+    const GPtrArray *flows = description->workload->flows;
+
+    for (unsigned i = 0; i < flows->len; i++) {
+        const TopoFlow *flow = flows->pdata[i];
+
+        if (g_str_equal(flow->name, name)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
 static BldPath *run_path(const Run *run, const TopoFlow *flow, GError **error)
 {
     BldPathRequest request = {
@@ -76,6 +90,13 @@ static bool run_make(Run *run, GError **error)
         if (!made && !path) {
             return false;
         }
+        for (unsigned j = 0; made && j < flow->after->len; j++) {
+            const TopoFlow *before = flow->after->pdata[j];
+
+            fab_flow_after(
+                made,
+                run->flows->pdata[flow_index(run->description, before->name)]);
+        }
         g_ptr_array_add(run->flows, made);
         g_ptr_array_add(run->paths, path);
     }
@@ -102,20 +123,6 @@ static bool run_flows(Run *run, GError **error)
 }
 
 /* ---- Columns ---------------------------------------------------------- */
-
-static int flow_index(const TopoDescription *description, const char *name)
-{
-    const GPtrArray *flows = description->workload->flows;
-
-    for (unsigned i = 0; i < flows->len; i++) {
-        const TopoFlow *flow = flows->pdata[i];
-
-        if (g_str_equal(flow->name, name)) {
-            return i;
-        }
-    }
-    return -1;
-}
 
 /* Whose metric @column asks for; 0 if there is no such element or flow. */
 static BldScope column_scope(const TopoDescription *description,

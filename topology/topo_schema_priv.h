@@ -87,7 +87,7 @@ extern const TopoSection topo_section_root_port;
 extern const TopoSection topo_section_profile; /* keys of every kind */
 
 extern const TopoSection topo_sections_flow[]; /* by TopoFlowKind */
-#define TOPO_FLOW_N_KINDS 7u
+#define TOPO_FLOW_N_KINDS 8u
 
 /* The section of a kind of part. */
 const TopoSection *topo_schema_part(TopoPartKind kind);

@@ -153,11 +153,21 @@ SECTION(workload, "workload", "`workload:`.");
 
 #define FLOW(KIND, HELP)                                                       \
     NEEDS("name", NAME, "its name"),                                           \
-        WORD("kind", NULL, "copy|dma|mmio|nvme|path|pingpong|transfer",        \
+        WORD("kind", NULL, "compute|copy|dma|mmio|nvme|path|pingpong|transfer",        \
              REQUIRED, HELP),                                                  \
-        RANGE("start", TIME, "0ps", NULL, "1000s", 0, "when it begins")
+        RANGE("start", TIME, "0ps", NULL, "1000s", 0,                         \
+              "when it begins, at the earliest"),                              \
+        MAY("after", REFS, NULL,                                               \
+            "flows that stand before it in the list: it begins when they are " \
+            "done")
 
 #define DIRECTION(HELP) WORD("direction", NULL, "read|write", REQUIRED, HELP)
+
+static const TopoKey flow_compute_keys[] = {
+    FLOW("compute", "compute"),
+    MAY("device", REF, NULL, "`host.device`: who computes, for people"),
+    RANGE("time", TIME, NULL, "1ps", "1000s", REQUIRED, "how long"),
+};
 
 static const TopoKey flow_copy_keys[] = {
     FLOW("copy", "copy"),
@@ -264,6 +274,8 @@ static const TopoKey flow_transfer_keys[] = {
 };
 
 const TopoSection topo_sections_flow[TOPO_FLOW_N_KINDS] = {
+    {"compute flow", "A device works for itself.", flow_compute_keys,
+     G_N_ELEMENTS(flow_compute_keys)},
     {"copy flow", "A driver has a device's DMA engine copy.", flow_copy_keys,
      G_N_ELEMENTS(flow_copy_keys)},
     {"dma flow", "A device reads or writes by itself.", flow_dma_keys,

@@ -82,8 +82,8 @@ static void load_device(const FlowLoader *f)
     }
 }
 
-/* The host whose CPU runs the driver of @device: as `driver` says, the borrower,
- * or the device's own. */
+/* The host whose CPU runs the driver of @device: as `driver` says, the
+ * borrower, or the device's own. */
 static void load_driver(const FlowLoader *f, TopoDevice *device)
 {
     f->flow->host =
@@ -255,12 +255,49 @@ static void load_path(const FlowLoader *f)
     f->flow->count = 1;
 }
 
+static void load_after(const FlowLoader *f)
+{
+    g_autoptr(GPtrArray) names = topo_values_items(f->values, "after");
+    unsigned i;
+
+    f->flow->after = g_ptr_array_new();
+    for (i = 0; i < names->len; i++) {
+        const TopoNode *name = g_ptr_array_index(names, i);
+        TopoFlow *before = NULL;
+
+        if (name->text == NULL) {
+            continue; /* reported where it was read */
+        }
+        before = g_hash_table_lookup(f->loader->loaded->flows, name->text);
+        if (before == NULL || before == f->flow) {
+            topo_errors_add(f->loader->errors, name->place,
+                            "after: no flow '%s' stands before this one; name "
+                            "one that does",
+                            name->text);
+        } else if (f->flow->kind == TOPO_FLOW_PATH ||
+                   before->kind == TOPO_FLOW_PATH) {
+            topo_errors_add(f->loader->errors, name->place,
+                            "after: a flow of kind path has a fabric of its "
+                            "own; leave it out");
+        } else {
+            g_ptr_array_add(f->flow->after, before);
+        }
+    }
+}
+
 static void load_by_kind(const FlowLoader *f, bool has_stop)
 {
     TopoFlow *flow = f->flow;
 
     flow->start_ps = number(f, "start");
+    load_after(f);
     switch (flow->kind) {
+    case TOPO_FLOW_COMPUTE:
+        if (topo_values_given(f->values, "device")) {
+            load_device(f);
+        }
+        flow->time_ps = number(f, "time");
+        break;
     case TOPO_FLOW_COPY:
         load_copy(f);
         break;
@@ -295,6 +332,14 @@ static void load_by_kind(const FlowLoader *f, bool has_stop)
     }
 }
 
+static void flow_free(void *data)
+{
+    TopoFlow *flow = data;
+
+    g_clear_pointer(&flow->after, g_ptr_array_unref);
+    g_free(flow);
+}
+
 static void load_flow(TopoLoader *loader, TopoWorkload *workload,
                       const TopoNode *node)
 {
@@ -311,8 +356,8 @@ static void load_flow(TopoLoader *loader, TopoWorkload *workload,
 
         topo_errors_add(loader->errors,
                         given != NULL ? given->place : node->place,
-                        "a flow needs a kind; write one of copy, dma, mmio, "
-                        "nvme, path, pingpong, transfer");
+                        "a flow needs a kind; write one of compute, copy, dma, "
+                        "mmio, nvme, path, pingpong, transfer");
         return;
     }
     values = topo_values_read(section, node, loader->errors);
@@ -349,7 +394,7 @@ void topo_load_workload(TopoLoader *loader, const TopoValues *file)
     workload->seed = (uint64_t)topo_values_number(values, "seed");
     workload->warmup_ps = topo_values_number(values, "warmup");
     workload->stop_ps = topo_values_number(values, "stop");
-    workload->flows = g_ptr_array_new_with_free_func(g_free);
+    workload->flows = g_ptr_array_new_with_free_func(flow_free);
     if (workload->stop_ps > 0 && workload->warmup_ps >= workload->stop_ps) {
         topo_errors_add(loader->errors, topo_values_get(values, "stop")->place,
                         "stop: %s is not after warmup, %s; write more",

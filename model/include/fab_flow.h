@@ -199,6 +199,12 @@ typedef enum FabNvmeStage {
     FAB_NVME_STAGES,
 } FabNvmeStage;
 
+/* A device works for itself, and needs the fabric for nothing. */
+typedef struct FabComputeFlowParams {
+    SimTime time;
+    SimTime start;
+} FabComputeFlowParams;
+
 /* What a flow has measured since its warm-up was over. */
 typedef struct FabFlowResult {
     uint64_t operations;
@@ -231,6 +237,15 @@ FabFlow *fab_transfer_flow_new(FabFabric *fabric, const char *name,
                                GError **error);
 FabFlow *fab_nvme_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
                            const FabNvmeFlowParams *params, GError **error);
+
+FabFlow *fab_compute_flow_new(FabFabric *fabric, const char *name,
+                              SimTime warmup,
+                              const FabComputeFlowParams *params,
+                              GError **error);
+
+/* Has @flow begin when @before is done, and not before its own start; both of
+ * one fabric, before they run. It may wait for several. */
+void fab_flow_after(FabFlow *flow, FabFlow *before);
 
 const char *fab_flow_name(const FabFlow *flow);
 /* Number under which its TLPs are seen by observers: 1, 2 and so on. */

@@ -21,6 +21,7 @@ static void flow_free(void *data)
 
     sim_event_cancel(&flow->event);
     sim_histogram_free(flow->latency);
+    g_clear_pointer(&flow->followers, g_ptr_array_unref);
     g_free(flow->name);
     flow->ops->free(flow);
 }
@@ -214,9 +215,28 @@ void fab_flow_finish(FabFlow *flow)
 
     g_assert(flow->started && !flow->done);
     flow->done = true;
+    for (unsigned i = 0; flow->followers && i < flow->followers->len; i++) {
+        FabFlow *follower = flow->followers->pdata[i];
+
+        if (--follower->waits_for == 0) {
+            sim_event_schedule(
+                &follower->event,
+                MAX(follower->start, sim_engine_now(flow->fabric->engine)));
+        }
+    }
     if (--list->running == 0) {
         sim_engine_stop(flow->fabric->engine);
     }
+}
+
+void fab_flow_after(FabFlow *flow, FabFlow *before)
+{
+    g_assert(!flow->started && !before->started);
+    if (!before->followers) {
+        before->followers = g_ptr_array_new();
+    }
+    g_ptr_array_add(before->followers, flow);
+    flow->waits_for++;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -248,7 +268,9 @@ static void flows_start(FabFabric *fabric, FlowList *list)
         sim_event_init(&flow->event, fabric->engine, flow->ops->event,
                        SIM_PRIORITY_NORMAL, flow->rank);
         flow->started = true;
-        sim_event_schedule(&flow->event, MAX(flow->start, now));
+        if (flow->waits_for == 0) {
+            sim_event_schedule(&flow->event, MAX(flow->start, now));
+        }
     }
     g_free(flows);
     list->started += count;

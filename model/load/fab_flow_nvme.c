@@ -7,15 +7,16 @@
 
 /* Command identifiers: the number of the command, and above it that of the
  * queue's resets, by which what comes late is told from what comes. */
-#define CID_BITS     12u
-#define CID_MASK     ((1u << CID_BITS) - 1)
-#define ENTRIES_MAX  (1u << CID_BITS)
-#define DEPTH_MAX    (ENTRIES_MAX - 1)
-#define TRANSFER_MAX (2u << 20)   /* so that a PRP list fills one page at most \
-                                   */
-#define STORE_BYTES  64u          /* a store of the CPU */
-#define MSI_ADDR     0xfee00000u  /* Intel SDM 3A s11.11 */
-#define BLOCKS       (1ull << 31) /* of the drive */
+#define CID_BITS    12u
+#define CID_MASK    ((1u << CID_BITS) - 1)
+#define ENTRIES_MAX (1u << CID_BITS)
+#define DEPTH_MAX   (ENTRIES_MAX - 1)
+#define TRANSFER_MAX                                                           \
+    (2u << 20)                   /* so that a PRP list fills one page at most  \
+                                  */
+#define STORE_BYTES 64u          /* a store of the CPU */
+#define MSI_ADDR    0xfee00000u  /* Intel SDM 3A s11.11 */
+#define BLOCKS      (1ull << 31) /* of the drive */
 
 typedef struct NvmeFlow NvmeFlow;
 

@@ -225,6 +225,36 @@ START_TEST(chunks_overlap_with_two_buffers_and_not_with_one)
 }
 END_TEST
 
+static FabFlow *compute(const char *name, SimTime time, SimTime start)
+{
+    FabComputeFlowParams params = {.time = time, .start = start};
+
+    return fab_compute_flow_new(fabric, name, 0, &params, NULL);
+}
+
+START_TEST(a_flow_waits_for_all_it_comes_after)
+{
+    FabFlow *a, *b, *c, *late;
+    FabFlowResult result;
+
+    fabric_new(false, false);
+    a = compute("a", 3 * SIM_US, 0);
+    b = compute("b", 5 * SIM_US, SIM_US);
+    c = compute("c", 2 * SIM_US, 0);
+    late = compute("late", SIM_US, 20 * SIM_US);
+    fab_flow_after(c, a);
+    fab_flow_after(c, b);
+    fab_flow_after(late, a);
+    run(c);
+    fab_flow_result(c, &result);
+    ck_assert_int_eq(result.begin, 6 * SIM_US);
+    ck_assert_int_eq(result.end, 8 * SIM_US);
+    fab_flow_result(late, &result); /* its own start is later */
+    ck_assert_int_eq(result.begin, 20 * SIM_US);
+    ck_assert_int_eq(sim_engine_now(engine), 21 * SIM_US);
+}
+END_TEST
+
 START_TEST(nonsense_is_refused)
 {
     FabPingPongFlowParams ping = {.count = 0};
@@ -268,6 +298,7 @@ int main(void)
     tcase_add_loop_test(tcase, the_word_arrives_on_every_path, 0, 12);
     tcase_add_test(tcase, a_direct_copy_is_the_sum_of_its_parts);
     tcase_add_test(tcase, chunks_overlap_with_two_buffers_and_not_with_one);
+    tcase_add_test(tcase, a_flow_waits_for_all_it_comes_after);
     tcase_add_test(tcase, nonsense_is_refused);
     suite_add_tcase(suite, tcase);
     srunner_set_tap(runner, "-");

@@ -137,6 +137,7 @@ typedef struct TopoTarget {
 } TopoTarget;
 
 typedef enum TopoFlowKind {
+    TOPO_FLOW_COMPUTE,  /* a device works for itself */
     TOPO_FLOW_COPY,     /* a driver has a device's DMA engine copy */
     TOPO_FLOW_DMA,      /* a device issues reads or writes by itself */
     TOPO_FLOW_MMIO,     /* a CPU reads or writes */
@@ -189,7 +190,9 @@ typedef struct TopoFlow {
     int64_t working_set_bytes; /* dma; 0: the whole target */
     TopoArrivals arrivals;
     int64_t interval_ps; /* dma: (mean) time between arrivals */
+    int64_t time_ps;     /* compute */
     int64_t start_ps;
+    GPtrArray *after;    /* of TopoFlow: it begins when these are done */
 } TopoFlow;
 
 typedef struct TopoWorkload {
