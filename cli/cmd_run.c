@@ -10,6 +10,8 @@
 #include "bld_point.h"
 #include "cmd_load.h"
 #include "rep_compare.h"
+#include "rep_fidelity.h"
+#include "rep_measured.h"
 #include "rep_plot.h"
 
 /* The options of the command line. */
@@ -104,8 +106,8 @@ static void print_result(const TopoDescription *description,
                          const RepTable *table)
 {
     const TopoPlot *plot = description->plot;
-    g_autoptr(GHashTable) seen = g_hash_table_new_full(
-        g_str_hash, g_str_equal, g_free, NULL);
+    g_autoptr(GHashTable) seen =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
     printf("%s\n\n", plot ? plot->title : description->name);
     if (!plot || plot->curves < 0) {
@@ -120,20 +122,19 @@ static void print_result(const TopoDescription *description,
         char *panel = rep_table_dup_cell(table, i, plot->panels);
 
         if (g_hash_table_add(seen, panel)) {
-            g_autoptr(RepTable) part =
-                table_filter(table, plot->panels, panel);
+            g_autoptr(RepTable) part = table_filter(table, plot->panels, panel);
 
-            printf("%s, %s\n", panel,
-                   column_at(description, plot->y)->name);
+            printf("%s, %s\n", panel, column_at(description, plot->y)->name);
             print_pivot(plot, part);
         }
     }
 }
 
-/* How far the model is from what was published, curve by curve. */
-static bool print_published(const TopoDescription *description,
-                            const RepTable *table, const RepTable *published,
-                            GError **error)
+/* How far the model is from what was published or measured, @others, curve by
+ * curve. */
+static bool print_errors(const TopoDescription *description,
+                         const RepTable *table, const RepTable *others,
+                         const char *name, const char *heading, GError **error)
 {
     const TopoPlot *plot = description->plot;
     const char *keys[4] = {NULL};
@@ -150,8 +151,7 @@ static bool print_published(const TopoDescription *description,
         keys[count++] = column_at(description, plot->curves)->name;
     }
     keys[count++] = column_at(description, plot->x)->name;
-    comparison =
-        rep_compare(published, table, &options, plot->published, error);
+    comparison = rep_compare(others, table, &options, name, error);
     if (!comparison) {
         return false;
     }
@@ -178,27 +178,69 @@ static bool print_published(const TopoDescription *description,
         rep_table_set_number(errors, row, 5, curve->max_mpct);
         rep_table_set_text(errors, row, 6, curve->max_x);
     }
-    puts("Against the published values");
+    puts(heading);
     print_table(errors);
     return true;
+}
+
+/* The points that were measured, beside the model's and the published ones. */
+static bool print_measured(const TopoDescription *description,
+                           const RepTable *table, const RepTable *published,
+                           const RepTable *measured, GError **error)
+{
+    static const char *const texts[] = {"curve", "at", "measured", "model"};
+    g_autoptr(RepFidelity) fidelity =
+        rep_fidelity_new(description, table, published, measured, error);
+    g_autoptr(RepTable) points = rep_table_new();
+
+    if (!fidelity) {
+        return false;
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(texts); i++) {
+        rep_table_add_column(points, texts[i], REP_TEXT, 0);
+    }
+    rep_table_add_column(points, "error_%", REP_DECIMAL, 3);
+    rep_table_add_column(points, "published", REP_TEXT, 0);
+    for (unsigned i = 0; i < rep_fidelity_n_points(fidelity); i++) {
+        const RepFidelityPoint *point = rep_fidelity_point(fidelity, i);
+        unsigned row;
+
+        if (*point->measured == '\0') {
+            continue;
+        }
+        row = rep_table_add_row(points);
+        rep_table_set_text(points, row, 0,
+                           rep_fidelity_curve(fidelity, point->curve)->name);
+        rep_table_set_text(points, row, 1, point->x);
+        rep_table_set_text(points, row, 2, point->measured);
+        rep_table_set_text(points, row, 3, point->model);
+        rep_table_set_number(points, row, 4, point->measured_mpct);
+        rep_table_set_text(points, row, 5, point->published);
+    }
+    puts("Measured");
+    print_table(points);
+    return print_errors(description, table, measured, "measured",
+                        "Against the measured values", error);
 }
 
 /* ---- One scenario ----------------------------------------------------- */
 
 static bool draw(const TopoDescription *description, const RepTable *table,
-                 const RepTable *published, const char *prefix, GError **error)
+                 const RepTable *published, const RepTable *measured,
+                 const char *prefix, GError **error)
 {
     const TopoPlot *plot = description->plot;
     const char *curves[2] = {NULL};
     const TopoColumn *x = column_at(description, plot->x);
     RepPlot drawing = {
-        .kind = bld_column_is_text(description, x) ? REP_PLOT_BARS
-                                                   : REP_PLOT_LINES,
+        .kind =
+            bld_column_is_text(description, x) ? REP_PLOT_BARS : REP_PLOT_LINES,
         .title = plot->title,
         .x_column = x->name,
         .y_column = column_at(description, plot->y)->name,
         .x_label = plot->x_label,
         .y_label = plot->y_label,
+        .measured = measured,
     };
 
     if (plot->curves >= 0) {
@@ -219,22 +261,29 @@ static bool draw(const TopoDescription *description, const RepTable *table,
     return rep_plot_write(&drawing, table, published, prefix, error);
 }
 
-static bool run_file(const Options *options,
-                     const TopoDescription *description, GError **error)
+static bool run_file(const Options *options, const TopoDescription *description,
+                     GError **error)
 {
     BldPlanOptions plan = {
         .threads = options->threads,
         .limits = options->limits,
-        .progress = isatty(STDERR_FILENO) && !options->is_quiet ? show_progress
-                                                                : NULL,
+        .progress =
+            isatty(STDERR_FILENO) && !options->is_quiet ? show_progress : NULL,
         .data = description->name,
     };
     g_autofree char *prefix =
         g_build_filename(options->folder, description->name, NULL);
     g_autofree char *csv = g_strconcat(prefix, ".csv", NULL);
-    g_autoptr(RepTable) table = NULL, published = NULL;
+    g_autoptr(RepTable) table = NULL, published = NULL, measured = NULL;
+    GError *cause = NULL;
     BldCost cost;
 
+    /* First of all: who waits for an hour wants no message about a CSV. */
+    measured = rep_measured_read(description, &cause);
+    if (cause) {
+        g_propagate_error(error, cause);
+        return false;
+    }
     table = bld_plan_run(description, &plan, &cost, error);
     if (!table) {
         return false;
@@ -250,13 +299,18 @@ static bool run_file(const Options *options,
     }
     if (!options->is_quiet) {
         print_result(description, table);
-        if (published &&
-            !print_published(description, table, published, error)) {
+        if (published && !print_errors(description, table, published,
+                                       description->plot->published,
+                                       "Against the published values", error)) {
+            return false;
+        }
+        if (measured &&
+            !print_measured(description, table, published, measured, error)) {
             return false;
         }
     }
     if (description->plot && !options->no_plot &&
-        !draw(description, table, published, prefix, error)) {
+        !draw(description, table, published, measured, prefix, error)) {
         return false;
     }
     printf("%s: %u points in %.1f s", csv, cost.points, cost.seconds);
@@ -335,8 +389,8 @@ int cmd_run(int argc, char **argv)
          "Leave out points of AXIS beyond VALUE", "AXIS=VALUE"},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options.is_quiet,
          "Print one line a scenario", NULL},
-        {"no-plot", 0, 0, G_OPTION_ARG_NONE, &options.no_plot,
-         "Draw nothing", NULL},
+        {"no-plot", 0, 0, G_OPTION_ARG_NONE, &options.no_plot, "Draw nothing",
+         NULL},
         G_OPTION_ENTRY_NULL,
     };
     g_autofree char *metrics = bld_metric_help();
