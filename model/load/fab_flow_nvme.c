@@ -305,11 +305,13 @@ static void entries_take(NvmeFlow *self)
     if (self->cq_head == before) {
         return;
     }
-    head_ring(self);
-    if (self->finished == self->params.count) {
-        flow_over(self);
-    } else {
+    /* What comes next does not wait for this doorbell. */
+    if (self->finished < self->params.count) {
         operations_begin(self);
+        head_ring(self);
+    } else {
+        head_ring(self);
+        flow_over(self);
     }
 }
 

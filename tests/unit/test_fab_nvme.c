@@ -1,0 +1,817 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A drive moves exactly the TLPs that NVM Express asks for, an operation takes
+ * the time its stages add up to, and many at a time are as fast as the slowest
+ * of media, link, controller and depth allows. Queues wrap around, and what
+ * gets lost or is refused counts as failed and stops nothing.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc_count.h"
+#include "fab_flow.h"
+#include "fab_lab.h"
+
+#define BYTE_PS     (1015.625 / 8) /* 8.0GT/s x8 */
+#define SKP_SHARE   (1.0 / 375)
+#define WIRE(bytes) ((bytes)*BYTE_PS)
+#define LINK(bytes) (WIRE(bytes) + LAB_PROPAGATION + LAB_LATENCY)
+#define TRANSIT     (200 * SIM_NS)
+#define MEMORY      (80 * SIM_NS)
+#define STORE       (10 * SIM_NS) /* of the CPU */
+/* Memory lies above 4 GiB, BARs and MSI below. */
+#define MWR(bytes)  (24 + (bytes))
+#define MRD         24
+#define CPLD(bytes) (20 + (bytes))
+#define MMIO        (20 + 4)
+
+#define OVERHEAD (700 * SIM_NS)
+#define READ     (5 * SIM_US)
+#define WRITE    (3 * SIM_US)
+#define PAGE_PS  2048000.0 /* 4096 B at 2 GB/s */
+
+static SimEngine *engine;
+static FabFabric *fabric;
+static FabRoot *root, *far;
+static FabComponent *drive;
+
+/* A drive below a root port of host a; an NTB leads to host b. */
+static void fabric_new_seeded(uint64_t seed, SimTime poll, SimTime interrupt)
+{
+    FabRootParams params = lab_root_params(false);
+    FabPortParams port = lab_port_params();
+    FabComponent *ntb, *far_ntb;
+
+    params.core.poll = poll;
+    params.core.interrupt = interrupt;
+    engine = sim_engine_new();
+    fabric = fab_fabric_new(engine, seed);
+    root = fab_root_new(fabric, "a", &params);
+    far = fab_root_new(fabric, "b", &params);
+    fab_root_add_port(root, "rp0", &port);
+    fab_root_add_port(root, "rp1", &port);
+    fab_root_add_port(far, "rp0", &port);
+    drive = lab_device(fabric, "a.drive");
+    ntb = lab_ntb(fabric, "a.ntb", 1);
+    far_ntb = lab_ntb(fabric, "b.ntb", 1);
+    lab_connect(fab_root_component(root), 0, drive, 0);
+    lab_connect(fab_root_component(root), 1, ntb, 0);
+    lab_connect(fab_root_component(far), 0, far_ntb, 0);
+    lab_connect(ntb, 1, far_ntb, 1);
+    lab_realize(fabric);
+}
+
+static void fabric_new(void)
+{
+    fabric_new_seeded(7, 0, 0);
+}
+
+static void fabric_done(void)
+{
+    if (engine) {
+        fab_fabric_free(fabric);
+        sim_engine_free(engine);
+    }
+    engine = NULL;
+}
+
+static FabNvmeFlowParams nvme_params(bool write, uint64_t size, uint64_t count)
+{
+    return (FabNvmeFlowParams){
+        .device = fab_component_as_device(drive),
+        .drive = {.overhead = OVERHEAD,
+                  .read_latency = READ,
+                  .write_latency = WRITE,
+                  .read_bandwidth_bytes_s = 2000000000,
+                  .write_bandwidth_bytes_s = 2000000000,
+                  .commands = 64,
+                  .max_transfer_bytes = 128 << 10,
+                  .block_bytes = 512},
+        .driver = root,
+        .buffer = {.component = fab_root_component(root)},
+        .write = write,
+        .size_bytes = size,
+        .count = count,
+        .depth = 1,
+        .entries = 64,
+        .polling = true,
+        .timeout = SIM_MS,
+    };
+}
+
+static FabFlow *nvme_flow(const char *name, const FabNvmeFlowParams *params)
+{
+    g_autoptr(GError) error = NULL;
+    FabFlow *flow = fab_nvme_flow_new(fabric, name, 0, params, &error);
+
+    ck_assert_msg(flow != NULL, "%s", error ? error->message : "no error set");
+    return flow;
+}
+
+static FabFlowResult run(FabFlow *flow)
+{
+    FabFlowResult result;
+
+    ck_assert(fab_flows_run(fabric, SIM_TIME_NONE, NULL));
+    ck_assert(fab_flow_is_done(flow));
+    fab_flow_result(flow, &result);
+    sim_engine_run(engine);
+    ck_assert_uint_eq(fab_fabric_tlps_alive(fabric), 0);
+    return result;
+}
+
+static FabFlowResult run_new(const FabNvmeFlowParams *params)
+{
+    return run(nvme_flow("n", params));
+}
+
+static void check_near(double got, double expected, double tolerance)
+{
+    ck_assert_msg(fabs(got - expected) <= tolerance * expected,
+                  "got %.9g, expected %.9g", got, expected);
+}
+
+static double speed(const FabFlowResult *result)
+{
+    return result->bytes * 1e12 / (result->end - result->begin);
+}
+
+static uint64_t sent(FabComponent *component, FabClass cls)
+{
+    return fab_port_counters(fab_component_port(component, 0))->tlps_sent[cls];
+}
+
+static uint64_t pieces(uint64_t bytes, uint64_t most)
+{
+    return (bytes + most - 1) / most;
+}
+
+/* ---- Protocol -------------------------------------------------------- */
+
+static const uint64_t sizes[] = {512, 4096, 8192, 8704, 12288, 131072, 262144};
+
+START_TEST(tlps_are_those_of_the_protocol)
+{
+    uint64_t size = sizes[_i % 7], count = 20;
+    bool write = _i / 7 % 2, polling = _i / 14;
+    uint64_t commands = pieces(size, 131072);
+    uint64_t pages = pieces(MIN(size, 131072), 4096);
+    uint64_t list = pages > 2 ? (pages - 1) * 8 : 0;
+    uint64_t posted, reads, completions;
+    FabNvmeFlowParams params;
+    FabFlowResult result;
+
+    fabric_new_seeded(7, 50 * SIM_NS, SIM_US);
+    params = nvme_params(write, size, count);
+    params.polling = polling;
+    result = run_new(&params);
+    ck_assert_uint_eq(result.operations, count);
+    ck_assert_uint_eq(result.failed, 0);
+    ck_assert_uint_eq(result.bytes, count * size);
+
+    /* Queue entry, PRP list, and data of a write in reads of 512 B. */
+    reads = commands * (1 + (list > 0)) + (write ? pieces(size, 512) : 0);
+    /* Completion entry, MSI, and data of a read in writes of 256 B. */
+    posted = commands * (polling ? 1 : 2) + (write ? 0 : pieces(size, 256));
+    completions = commands * (1 + (list > 0)) + (write ? pieces(size, 256) : 0);
+    ck_assert_uint_eq(sent(drive, FAB_CLASS_NP), count * reads);
+    ck_assert_uint_eq(sent(drive, FAB_CLASS_P), count * posted);
+    ck_assert_uint_eq(sent(drive, FAB_CLASS_CPL), 0);
+    ck_assert_uint_eq(sent(fab_root_component(root), FAB_CLASS_CPL),
+                      count * completions);
+    /* One doorbell for all commands of an operation, and one for each look at
+     * the completion queue that finds something. */
+    if (commands == 1) {
+        ck_assert_uint_eq(sent(fab_root_component(root), FAB_CLASS_P),
+                          2 * count);
+    }
+    ck_assert_uint_eq(
+        fab_device_counters(fab_component_as_device(drive))->read_bytes,
+        count * (commands * (64 + list) + (write ? size : 0)));
+    ck_assert_uint_eq(
+        fab_device_counters(fab_component_as_device(drive))->written_bytes,
+        count * (commands * (polling ? 16 : 20) + (write ? 0 : size)));
+}
+END_TEST
+
+static void check_stage(const FabFlowResult *result, FabNvmeStage stage,
+                        double expected)
+{
+    check_near(result->stages[stage] / (double)result->operations, expected,
+               0.005);
+}
+
+static void check_stages_add_up(const FabFlowResult *result)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < FAB_NVME_STAGES; i++) {
+        ck_assert_int_ge(result->stages[i], 0);
+        sum += result->stages[i];
+    }
+    ck_assert_uint_eq(sum, sim_histogram_sum(result->latency));
+}
+
+START_TEST(read_latency_is_the_sum_of_the_parts)
+{
+    double data = 15 * WIRE(MWR(256)),
+           completion = WIRE(MWR(256)) + LINK(MWR(16));
+    double fetch = LINK(MRD) + MEMORY + LINK(CPLD(64));
+    double doorbell = TRANSIT + LINK(MMIO);
+    FabNvmeFlowParams params;
+    FabFlowResult result;
+
+    fabric_new();
+    params = nvme_params(false, 4096, 500);
+    result = run_new(&params);
+    check_near(sim_histogram_mean(result.latency),
+               2 * STORE + doorbell + fetch + OVERHEAD + READ + PAGE_PS + data +
+                   completion,
+               0.001);
+    check_stages_add_up(&result);
+    check_stage(&result, FAB_NVME_SUBMIT, 2 * STORE);
+    check_stage(&result, FAB_NVME_DOORBELL, doorbell);
+    check_stage(&result, FAB_NVME_FETCH, fetch);
+    ck_assert_int_eq(result.stages[FAB_NVME_LIST], 0);
+    check_stage(&result, FAB_NVME_MEDIA, OVERHEAD + READ + PAGE_PS);
+    check_stage(&result, FAB_NVME_DATA, data);
+    check_stage(&result, FAB_NVME_COMPLETION, completion);
+    ck_assert_int_eq(result.stages[FAB_NVME_NOTICE], 0);
+}
+END_TEST
+
+START_TEST(write_latency_is_the_sum_of_the_parts)
+{
+    double fetch = LINK(MRD) + MEMORY + LINK(CPLD(64));
+    double data = LINK(MRD) + MEMORY + LINK(CPLD(256)) + 15 * WIRE(CPLD(256));
+    double media = OVERHEAD + PAGE_PS + WRITE;
+    FabNvmeFlowParams params;
+    FabFlowResult result;
+
+    fabric_new();
+    params = nvme_params(true, 4096, 500);
+    result = run_new(&params);
+    check_near(sim_histogram_mean(result.latency),
+               2 * STORE + TRANSIT + LINK(MMIO) + fetch + media + data +
+                   LINK(MWR(16)),
+               0.001);
+    check_stages_add_up(&result);
+    /* The controller's part comes before the data, and counts with them. */
+    check_stage(&result, FAB_NVME_DATA, OVERHEAD + data);
+    check_stage(&result, FAB_NVME_MEDIA, PAGE_PS + WRITE);
+    check_stage(&result, FAB_NVME_COMPLETION, LINK(MWR(16)));
+}
+END_TEST
+
+START_TEST(a_list_costs_its_fetch_and_its_stores)
+{
+    FabFlowResult result;
+    FabNvmeFlowParams params;
+
+    fabric_new();
+    params = nvme_params(false, 32 << 10, 100); /* 7 entries, 56 B */
+    result = run_new(&params);
+    check_stages_add_up(&result);
+    check_stage(&result, FAB_NVME_SUBMIT, 3 * STORE);
+    check_stage(&result, FAB_NVME_LIST, LINK(MRD) + MEMORY + LINK(CPLD(56)));
+    check_stage(&result, FAB_NVME_MEDIA, OVERHEAD + READ + 8 * PAGE_PS);
+}
+END_TEST
+
+START_TEST(driver_takes_its_time_to_notice)
+{
+    double polled, interrupted;
+    FabNvmeFlowParams params;
+    FabFlowResult result;
+
+    fabric_new_seeded(7, 400 * SIM_NS, 3 * SIM_US);
+    params = nvme_params(false, 4096, 4000);
+    result = run(nvme_flow("polls", &params));
+    polled = result.stages[FAB_NVME_NOTICE] / 4000.0;
+    check_near(polled, 400 * SIM_NS, 0.03);
+    params.polling = false;
+    result = run(nvme_flow("interrupts", &params));
+    interrupted = result.stages[FAB_NVME_NOTICE] / 4000.0;
+    /* The MSI is on the wire right behind the entry. */
+    check_near(interrupted, 3 * SIM_US + WIRE(MMIO), 0.001);
+}
+END_TEST
+
+/* A drive in another host: the doorbell, the fetch there and back, and the
+ * completion entry cross the bridge, the data behind other things. */
+START_TEST(four_crossings_are_on_the_way)
+{
+    double near_stages[FAB_NVME_STAGES], crossing;
+    FabNvmeFlowParams params;
+    FabFlowResult result;
+
+    fabric_new();
+    params = nvme_params(false, 512, 200);
+    result = run(nvme_flow("near", &params));
+    for (unsigned i = 0; i < FAB_NVME_STAGES; i++) {
+        near_stages[i] = result.stages[i] / 200.0;
+    }
+    params.driver = far;
+    params.buffer.component = fab_root_component(far);
+    result = run(nvme_flow("far", &params));
+    ck_assert_uint_eq(result.failed, 0);
+    check_stages_add_up(&result);
+    crossing = result.stages[FAB_NVME_DOORBELL] / 200.0 -
+               near_stages[FAB_NVME_DOORBELL];
+    /* Two hops more, and the lender's root. */
+    ck_assert(crossing > TRANSIT + 2 * (LAB_LATENCY + LAB_PROPAGATION));
+    check_near(result.stages[FAB_NVME_FETCH] / 200.0 -
+                   near_stages[FAB_NVME_FETCH],
+               2 * crossing, 0.03);
+    check_near(result.stages[FAB_NVME_COMPLETION] / 200.0 -
+                   near_stages[FAB_NVME_COMPLETION],
+               crossing, 0.15);
+    check_near(result.stages[FAB_NVME_MEDIA], near_stages[FAB_NVME_MEDIA] * 200,
+               0.001);
+}
+END_TEST
+
+/* ---- At a time ------------------------------------------------------- */
+
+static double depth_one_latency(const FabNvmeFlowParams *params)
+{
+    FabNvmeFlowParams single = *params;
+    FabFlowResult result;
+
+    single.depth = 1;
+    single.count = 20;
+    result = run(nvme_flow("single", &single));
+    return sim_histogram_mean(result.latency);
+}
+
+START_TEST(throughput_is_that_of_the_narrowest)
+{
+    FabNvmeFlowParams params;
+    FabFlowResult result;
+    double expected;
+
+    fabric_new();
+    params = nvme_params(false, 4096, 4000);
+    params.depth = 32;
+    params.random = true;
+    switch (_i) {
+    case 0: /* the media */
+        expected = 2e9;
+        break;
+    case 1: /* the media, writing */
+        params.write = true;
+        params.drive.write_bandwidth_bytes_s = 1000000000;
+        expected = 1e9;
+        break;
+    case 2: /* the link: 16 TLPs with data and the completion entry */
+        params.drive.read_bandwidth_bytes_s = 20000000000;
+        params.drive.overhead = 0;
+        expected = 4096e12 / (16 * WIRE(MWR(256)) + WIRE(MWR(16)) + WIRE(MRD)) *
+                   (1 - SKP_SHARE);
+        break;
+    case 3: /* the controller */
+        params.drive.read_bandwidth_bytes_s = 20000000000;
+        params.drive.overhead = 4 * SIM_US;
+        expected = 4096e12 / (4 * SIM_US);
+        break;
+    default: /* the depth */
+        params.drive.read_latency = 100 * SIM_US;
+        params.depth = 6;
+        expected = 6 * 4096e12 / depth_one_latency(&params);
+    }
+    result = run_new(&params);
+    ck_assert_uint_eq(result.failed, 0);
+    check_near(speed(&result), expected, 0.02);
+}
+END_TEST
+
+/* A drive that holds two commands is no faster with eight. */
+START_TEST(commands_at_a_time_are_limited)
+{
+    FabNvmeFlowParams params;
+    FabFlowResult two, eight;
+
+    fabric_new();
+    params = nvme_params(false, 4096, 2000);
+    params.drive.read_latency = 100 * SIM_US;
+    params.drive.commands = 2;
+    params.depth = 2;
+    two = run(nvme_flow("two", &params));
+    params.depth = 8;
+    eight = run(nvme_flow("eight", &params));
+    check_near(speed(&eight), speed(&two), 0.02);
+    check_near(sim_histogram_mean(eight.latency),
+               4 * sim_histogram_mean(two.latency), 0.02);
+}
+END_TEST
+
+START_TEST(read_ahead_spares_the_media)
+{
+    FabNvmeFlowParams params;
+    double latency;
+    FabFlowResult result;
+
+    fabric_new();
+    params = nvme_params(false, 4096, 200);
+    params.drive.read_ahead = true;
+    params.random = true;
+    latency = sim_histogram_mean(run(nvme_flow("random", &params)).latency);
+    params.random = false;
+    result = run(nvme_flow("sequential", &params));
+    check_near(sim_histogram_min(result.latency), latency - READ, 0.01);
+    check_near(sim_histogram_max(result.latency), latency, 0.01);
+}
+END_TEST
+
+START_TEST(jitter_is_uniform)
+{
+    FabNvmeFlowParams params;
+    FabFlowResult result;
+    double least;
+
+    fabric_new();
+    params = nvme_params(false, 4096, 20000);
+    params.random = true;
+    params.drive.jitter = 10 * SIM_US;
+    result = run_new(&params);
+    least = sim_histogram_min(result.latency);
+    check_near(sim_histogram_mean(result.latency), least + 5 * SIM_US, 0.01);
+    check_near(sim_histogram_quantile(result.latency, 990000),
+               least + 9.9 * SIM_US, 0.01);
+}
+END_TEST
+
+/* Two hosts have queues of their own in one drive, and share its media. */
+START_TEST(two_hosts_share_a_drive)
+{
+    FabNvmeFlowParams params;
+    FabFlowResult own, other;
+    FabFlow *flow;
+
+    fabric_new();
+    params = nvme_params(false, 16384, 1000);
+    params.depth = 16;
+    flow = nvme_flow("own", &params);
+    params.driver = far;
+    params.buffer.component = fab_root_component(far);
+    other = run(nvme_flow("other", &params));
+    fab_flow_result(flow, &own);
+    ck_assert_uint_eq(own.failed + other.failed, 0);
+    check_near(speed(&own), 1e9, 0.03);
+    check_near(speed(&other), 1e9, 0.03);
+}
+END_TEST
+
+/* ---- Queues ---------------------------------------------------------- */
+
+START_TEST(queues_wrap_around)
+{
+    static const uint32_t entries[] = {2, 3, 4, 7, 64};
+    FabNvmeFlowParams params;
+    FabFlowResult result;
+
+    fabric_new_seeded(7, 100 * SIM_NS, SIM_US);
+    /* 3 commands each, the last of them short. */
+    params = nvme_params(_i % 2, (256 << 10) + 512, 300);
+    params.drive.max_transfer_bytes = 128 << 10;
+    params.drive.read_bandwidth_bytes_s = 20000000000;
+    params.drive.write_bandwidth_bytes_s = 20000000000;
+    params.entries = entries[_i / 4];
+    params.polling = _i / 2 % 2;
+    params.depth = 8;
+    params.timeout = SIM_S;
+    result = run_new(&params);
+    ck_assert_uint_eq(result.operations, 300);
+    ck_assert_uint_eq(result.failed, 0);
+    ck_assert_uint_eq(result.bytes, 300 * params.size_bytes);
+    check_stages_add_up(&result);
+}
+END_TEST
+
+START_TEST(steady_state_allocates_nothing)
+{
+    FabNvmeFlowParams params;
+    uint64_t allocs;
+    bool ok;
+
+    fabric_new_seeded(7, 100 * SIM_NS, SIM_US);
+    params = nvme_params(false, 256 << 10, 1000000);
+    params.depth = 8;
+    params.random = true;
+    params.drive.jitter = SIM_US;
+    nvme_flow("read", &params);
+    params.write = true;
+    params.polling = false;
+    params.driver = far;
+    params.buffer.component = fab_root_component(far);
+    nvme_flow("write", &params);
+    ck_assert(fab_flows_run(fabric, 5 * SIM_MS, NULL));
+    allocs = alloc_count(); /* checks allocate */
+    ok = fab_flows_run(fabric, 10 * SIM_MS, NULL);
+    allocs = alloc_count() - allocs;
+    ck_assert(ok);
+    ck_assert_uint_eq(allocs, 0);
+    ck_assert_uint_gt(fab_root_counters(root)->memory_written_bytes, 1 << 20);
+}
+END_TEST
+
+static uint64_t seeded_end(uint64_t seed)
+{
+    FabNvmeFlowParams params;
+    FabFlowResult result;
+    uint64_t end;
+
+    fabric_new_seeded(seed, 100 * SIM_NS, SIM_US);
+    params = nvme_params(false, 4096, 500);
+    params.depth = 4;
+    params.random = true;
+    params.drive.jitter = SIM_US;
+    result = run_new(&params);
+    end = result.end ^ sim_histogram_sum(result.latency) << 20;
+    fabric_done();
+    return end;
+}
+
+START_TEST(a_seed_decides)
+{
+    ck_assert_uint_eq(seeded_end(3), seeded_end(3));
+    ck_assert_uint_ne(seeded_end(3), seeded_end(4));
+}
+END_TEST
+
+/* ---- Failures -------------------------------------------------------- */
+
+/* Sends astray every TLP of a kind whose turn it is. */
+typedef struct Astray {
+    const FabComponent *sender;
+    FabTlpType type;
+    uint32_t bytes; /* of payload, or asked for */
+    unsigned seen, every;
+} Astray;
+
+static void go_astray(void *data, const FabTraceRecord *record)
+{
+    Astray *astray = data;
+    FabTlp *tlp = (FabTlp *)record->tlp;
+
+    if (fab_port_owner(record->port) == astray->sender &&
+        tlp->type == astray->type &&
+        tlp->payload_bytes + tlp->request_bytes == astray->bytes &&
+        ++astray->seen % astray->every == 0) {
+        tlp->addr = UINT64_C(1) << 45; /* there is nothing */
+    }
+}
+
+START_TEST(what_gets_lost_counts_as_failed)
+{
+    /* Completion entry, queue entry, PRP list, data of each tenth operation. Of
+     * the doorbells each 21st. They go tail, tail, head, tail, head, so that is
+     * first a head, which the next one makes up for, and then the tail of
+     * operation 22. After a lost one they go head, tail, tail, head: it is the
+     * tail of each eleventh operation from then on. */
+    static const struct {
+        FabTlpType type;
+        uint32_t bytes;
+        unsigned every, failed;
+        bool of_root, write, told;
+    } cases[] = {
+        {FAB_TLP_MWR, 16, 10, 10, false, false, false},
+        {FAB_TLP_MRD, 64, 10, 10, false, false, false},
+        {FAB_TLP_MRD, 56, 10, 10, false, false, true},
+        {FAB_TLP_MRD, 512, 10 * 64, 10, false, true, true},
+        {FAB_TLP_MWR, 4, 21, 8, true, false, false},
+    };
+    Astray astray = {NULL, cases[_i].type, cases[_i].bytes, 0, cases[_i].every};
+    FabNvmeFlowParams params;
+    FabFlowResult result;
+
+    fabric_new();
+    astray.sender = cases[_i].of_root ? fab_root_component(root) : drive;
+    fab_fabric_set_trace(fabric, FAB_TRACE_LINK, go_astray, &astray);
+    params = nvme_params(cases[_i].write, 32 << 10, 100);
+    result = run_new(&params);
+    ck_assert_uint_eq(result.operations, 100);
+    ck_assert_uint_eq(result.failed, cases[_i].failed);
+    ck_assert_uint_eq(result.bytes,
+                      (100 - cases[_i].failed) * params.size_bytes);
+    ck_assert_uint_eq(sim_histogram_count(result.latency),
+                      100 - cases[_i].failed);
+    check_stages_add_up(&result);
+    /* The drive tells of what it knows; all else takes the driver's time. */
+    if (cases[_i].told) {
+        ck_assert_int_lt(result.end - result.begin, 8 * SIM_MS);
+    } else {
+        ck_assert_int_gt(result.end - result.begin, 8 * SIM_MS);
+    }
+    ck_assert_uint_gt(fab_fabric_unsupported(fabric), 0);
+}
+END_TEST
+
+/* With others under way these are failed too, and the queue goes on. */
+START_TEST(a_reset_takes_all_that_is_under_way)
+{
+    Astray astray = {NULL, FAB_TLP_MWR, 16, 0, 101};
+    FabNvmeFlowParams params;
+    FabFlowResult result;
+
+    fabric_new();
+    astray.sender = drive;
+    fab_fabric_set_trace(fabric, FAB_TRACE_LINK, go_astray, &astray);
+    params = nvme_params(_i, 256 << 10, 1000);
+    params.depth = 8;
+    params.drive.read_bandwidth_bytes_s = 20000000000;
+    params.drive.write_bandwidth_bytes_s = 20000000000;
+    params.entries = 6;
+    result = run_new(&params);
+    ck_assert_uint_eq(result.operations, 1000);
+    ck_assert_uint_ge(astray.seen / 101, 5);
+    ck_assert_uint_ge(result.failed, astray.seen / 101);
+    ck_assert_uint_le(result.failed, astray.seen / 101 * params.depth);
+    ck_assert_uint_eq(result.bytes, (1000 - result.failed) * params.size_bytes);
+    check_stages_add_up(&result);
+}
+END_TEST
+
+/* A timeout shorter than any operation: everything fails, and nothing breaks
+ * when what is late comes after all. */
+START_TEST(too_short_a_timeout_fails_everything)
+{
+    FabNvmeFlowParams params;
+    FabFlowResult result;
+
+    fabric_new_seeded(7, 100 * SIM_NS, SIM_US);
+    params = nvme_params(_i % 2, 64 << 10, 500);
+    params.depth = 4;
+    params.polling = _i / 2;
+    params.timeout = 300 * SIM_NS;
+    result = run_new(&params);
+    ck_assert_uint_eq(result.operations, 500);
+    ck_assert_uint_eq(result.failed, 500);
+    ck_assert_uint_eq(result.bytes, 0);
+}
+END_TEST
+
+static void check_error(const FabNvmeFlowParams *params, const char *text)
+{
+    GError *error = NULL;
+
+    ck_assert_ptr_null(fab_nvme_flow_new(fabric, "new", 0, params, &error));
+    ck_assert_ptr_nonnull(error);
+    ck_assert_int_eq(error->domain, FAB_ERROR);
+    ck_assert_msg(strstr(error->message, text) != NULL, "%s", error->message);
+    g_clear_error(&error);
+}
+
+START_TEST(errors)
+{
+    FabNvmeFlowParams good, params;
+
+    fabric_new();
+    good = nvme_params(false, 4096, 10);
+    params = good, params.size_bytes = 0;
+    check_error(&params, "new: an operation is of whole blocks");
+    params = good, params.size_bytes = 513;
+    check_error(&params, "whole blocks");
+    params = good, params.count = 0;
+    check_error(&params, "no operations");
+    params = good, params.depth = 0;
+    check_error(&params, "operations at a time");
+    params = good, params.depth = 4096;
+    check_error(&params, "operations at a time");
+    params = good, params.entries = 1;
+    check_error(&params, "entries");
+    params = good, params.entries = 4097;
+    check_error(&params, "entries");
+    params = good, params.timeout = 0;
+    check_error(&params, "given up");
+    params = good, params.start = -1;
+    check_error(&params, "never starts");
+    params = good, params.drive.jitter = -1;
+    check_error(&params, "less than no time");
+    params = good, params.drive.read_bandwidth_bytes_s = 0;
+    check_error(&params, "1000000 bytes a second");
+    params = good, params.drive.commands = 0;
+    check_error(&params, "1 to 65535 commands");
+    params = good, params.drive.block_bytes = 768;
+    check_error(&params, "a block is");
+    params = good, params.drive.max_transfer_bytes = 4 << 20;
+    check_error(&params, "a command moves");
+    params = good, params.size_bytes = UINT64_C(1) << 36;
+    check_error(&params, "a: no room in memory");
+    params = good, params.buffer = (FabTarget){drive, 1};
+    check_error(&params, "a.drive has no BAR 1");
+    nvme_flow("n", &good);
+    params = good, params.drive.jitter = 1;
+    check_error(&params, "a different drive");
+}
+END_TEST
+
+START_TEST(registers_and_writes_must_suffice)
+{
+    FabRootParams root_params = lab_root_params(false);
+    FabDeviceParams device_params = lab_device_params();
+    FabPortParams port = lab_port_params();
+    FabNvmeFlowParams params;
+
+    if (_i) {
+        device_params.write_bytes = 8;
+    } else {
+        device_params.bars[0].size_bytes = 4096;
+    }
+    engine = sim_engine_new();
+    fabric = fab_fabric_new(engine, 1);
+    root = fab_root_new(fabric, "a", &root_params);
+    fab_root_add_port(root, "rp0", &port);
+    drive = fab_device_component(
+        fab_device_new(fabric, "a.drive", &port, &device_params));
+    lab_connect(fab_root_component(root), 0, drive, 0);
+    lab_realize(fabric);
+    params = nvme_params(false, 4096, 10);
+    check_error(&params, _i ? "at once" : "no room for its doorbells");
+}
+END_TEST
+
+/* ---- Stores that are seen -------------------------------------------- */
+
+START_TEST(a_store_is_seen_by_who_polls)
+{
+    FabMmioFlowParams params;
+    GError *error = NULL;
+    FabFlowResult result;
+    FabFlow *flow;
+
+    fabric_new_seeded(7, 300 * SIM_NS, 0);
+    params = (FabMmioFlowParams){
+        .host = root,
+        .direction = FAB_TLP_MWR,
+        .target = {.component = fab_root_component(root)},
+        .size_bytes = 4,
+        .count = 4000,
+        .seen = true,
+    };
+    flow = fab_mmio_flow_new(fabric, "own", 0, &params, &error);
+    ck_assert_ptr_nonnull(flow);
+    result = run(flow);
+    check_near(sim_histogram_mean(result.latency), STORE + 300 * SIM_NS, 0.03);
+    params.target.component = fab_root_component(far);
+    flow = fab_mmio_flow_new(fabric, "far", 0, &params, &error);
+    result = run(flow);
+    ck_assert_uint_eq(result.operations, 4000);
+    ck_assert(
+        sim_histogram_min(result.latency) >
+        (uint64_t)(STORE + TRANSIT + 3 * (LAB_LATENCY + LAB_PROPAGATION)));
+    params.direction = FAB_TLP_MRD;
+    ck_assert_ptr_null(fab_mmio_flow_new(fabric, "new", 0, &params, &error));
+    ck_assert(strstr(error->message, "only writes") != NULL);
+    g_clear_error(&error);
+    params.direction = FAB_TLP_MWR;
+    params.target = (FabTarget){drive, 0};
+    ck_assert_ptr_null(fab_mmio_flow_new(fabric, "new", 0, &params, &error));
+    ck_assert(strstr(error->message, "only writes") != NULL);
+    g_clear_error(&error);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fab_nvme");
+    TCase *protocol = tcase_create("protocol"), *many = tcase_create("many");
+    TCase *queues = tcase_create("queues"),
+          *failures = tcase_create("failures");
+    TCase *cases[] = {protocol, many, queues, failures};
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        tcase_add_checked_fixture(cases[i], NULL, fabric_done);
+        tcase_set_timeout(cases[i], 60);
+        suite_add_tcase(suite, cases[i]);
+    }
+    tcase_add_loop_test(protocol, tlps_are_those_of_the_protocol, 0, 28);
+    tcase_add_test(protocol, read_latency_is_the_sum_of_the_parts);
+    tcase_add_test(protocol, write_latency_is_the_sum_of_the_parts);
+    tcase_add_test(protocol, a_list_costs_its_fetch_and_its_stores);
+    tcase_add_test(protocol, driver_takes_its_time_to_notice);
+    tcase_add_test(protocol, four_crossings_are_on_the_way);
+    tcase_add_test(protocol, a_store_is_seen_by_who_polls);
+    tcase_add_loop_test(many, throughput_is_that_of_the_narrowest, 0, 5);
+    tcase_add_test(many, commands_at_a_time_are_limited);
+    tcase_add_test(many, read_ahead_spares_the_media);
+    tcase_add_test(many, jitter_is_uniform);
+    tcase_add_test(many, two_hosts_share_a_drive);
+    tcase_add_loop_test(queues, queues_wrap_around, 0, 20);
+    tcase_add_test(queues, steady_state_allocates_nothing);
+    tcase_add_test(queues, a_seed_decides);
+    tcase_add_loop_test(failures, what_gets_lost_counts_as_failed, 0, 5);
+    tcase_add_loop_test(failures, a_reset_takes_all_that_is_under_way, 0, 2);
+    tcase_add_loop_test(failures, too_short_a_timeout_fails_everything, 0, 4);
+    tcase_add_test(failures, errors);
+    tcase_add_loop_test(failures, registers_and_writes_must_suffice, 0, 2);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
