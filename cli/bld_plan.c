@@ -11,6 +11,7 @@
 typedef struct Plan {
     const TopoDescription *description;
     GPtrArray *points;
+    bool explain;
     BldPoint **results;
     GError **errors;
     unsigned next; /* atomic */
@@ -31,7 +32,8 @@ static void *plan_work(void *data)
             break;
         }
         plan->results[i] = bld_point_new(
-            plan->description, plan->points->pdata[i], &plan->errors[i]);
+            plan->description, plan->points->pdata[i], plan->explain,
+            &plan->errors[i]);
         if (!plan->results[i]) {
             g_atomic_int_set(&plan->failed, 1);
         }
@@ -217,7 +219,8 @@ RepTable *bld_plan_run(const TopoDescription *description,
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(RepTable) table = NULL;
-    Plan plan = {.description = description};
+    Plan plan = {.description = description,
+                 .explain = options->explained != NULL};
     gint64 begin = g_get_monotonic_time();
     GError *first;
 
@@ -247,6 +250,11 @@ RepTable *bld_plan_run(const TopoDescription *description,
             table_add(table, plan.results[i]);
             cost.hops += plan.results[i]->hops;
             cost.events += plan.results[i]->events;
+            if (options->explained) {
+                bld_explained_add(
+                    options->explained, description, plan.points->pdata[i],
+                    g_steal_pointer(&plan.results[i]->explain));
+            }
         }
         cost.seconds = (g_get_monotonic_time() - begin) / 1e6;
         if (ret_cost) {

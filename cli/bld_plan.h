@@ -2,6 +2,7 @@
 #ifndef BLD_PLAN_H
 #define BLD_PLAN_H
 
+#include "bld_explained.h"
 #include "rep_table.h"
 #include "topo_plan.h"
 
@@ -27,6 +28,7 @@ typedef struct BldPlanOptions {
     const GPtrArray *limits; /* nullable: of BldLimit */
     BldProgressFn progress;  /* nullable */
     void *data;
+    GPtrArray *explained; /* nullable: gets a BldExplained for each point */
 } BldPlanOptions;
 
 /*

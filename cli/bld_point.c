@@ -13,10 +13,12 @@ typedef struct Run {
     BldFabric *bld;   /* NULL if all flows are of kind path */
     GPtrArray *flows; /* FabFlow by index of the description's; NULL: a path */
     GPtrArray *paths; /* BldPath likewise; NULL: another flow */
+    FabUsage *usage;  /* NULL unless asked for */
 } Run;
 
 static void run_done(Run *run)
 {
+    fab_usage_free(run->usage);
     bld_fabric_free(run->bld);
     g_ptr_array_unref(run->flows);
     g_ptr_array_unref(run->paths);
@@ -294,8 +296,24 @@ static BldCell run_cell(const Run *run, const TopoColumn *column)
     return cell;
 }
 
+static BldExplain *run_explain(const Run *run)
+{
+    const GPtrArray *flows = run->description->workload->flows;
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+    for (unsigned i = 0; i < flows->len; i++) {
+        const TopoFlow *flow = flows->pdata[i];
+
+        g_ptr_array_add(names, flow->name);
+    }
+    if (run->usage) {
+        fab_usage_finish(run->usage);
+    }
+    return bld_explain_new(run->usage, run->flows, run->paths, names);
+}
+
 BldPoint *bld_point_new(const TopoDescription *plan, const TopoPoint *point,
-                        GError **error)
+                        bool explain, GError **error)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(TopoDescription) description =
@@ -315,7 +333,14 @@ BldPoint *bld_point_new(const TopoDescription *plan, const TopoPoint *point,
         g_propagate_error(error, topo_errors_to_gerror(errors));
         return NULL;
     }
-    if (!run_make(&run, error) || !run_flows(&run, error)) {
+    if (!run_make(&run, error)) {
+        return NULL;
+    }
+    if (explain && run.bld) {
+        run.usage = fab_usage_new(bld_fabric(run.bld),
+                                  description->workload->warmup_ps);
+    }
+    if (!run_flows(&run, error)) {
         return NULL;
     }
     result = g_new0(BldPoint, 1);
@@ -328,6 +353,9 @@ BldPoint *bld_point_new(const TopoDescription *plan, const TopoPoint *point,
         result->hops = fab_fabric_tlp_hops(bld_fabric(run.bld));
         result->events = sim_engine_executed(bld_engine(run.bld));
     }
+    if (explain) {
+        result->explain = run_explain(&run);
+    }
     return g_steal_pointer(&result);
 }
 
@@ -338,6 +366,7 @@ void bld_point_free(BldPoint *point)
             g_free(point->cells[i].text);
         }
         g_free(point->cells);
+        bld_explain_free(point->explain);
         g_free(point);
     }
 }

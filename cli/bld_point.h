@@ -4,6 +4,8 @@
 
 #include "topo_plan.h"
 
+#include "bld_explain.h"
+
 /*
  * The simulation of one point of a plan: a fabric of its own, its workload, and
  * the values of the columns.
@@ -20,14 +22,16 @@ typedef struct BldPoint {
     BldCell *cells;
     uint64_t hops;   /* links crossed by TLPs */
     uint64_t events; /* simulated */
+    BldExplain *explain; /* NULL unless asked for */
 } BldPoint;
 
 /* Simulates @point of the plan that was made of @plan. Safe to be called from
- * several threads at a time. Fails with all that is wrong with the description
- * as changed by the point, with an error of its fabric, or if a flow gets
+ * several threads at a time. With @explain it says what limits the point, and
+ * has the same cells. Fails with all that is wrong with the description as
+ * changed by the point, with an error of its fabric, or if a flow gets
  * stuck. */
 BldPoint *bld_point_new(const TopoDescription *plan, const TopoPoint *point,
-                        GError **error);
+                        bool explain, GError **error);
 void bld_point_free(BldPoint *point);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BldPoint, bld_point_free)
 

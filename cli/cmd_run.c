@@ -13,6 +13,7 @@
 #include "rep_fidelity.h"
 #include "rep_measured.h"
 #include "rep_plot.h"
+#include "rep_waterfall.h"
 
 /* The options of the command line. */
 typedef struct Options {
@@ -22,6 +23,7 @@ typedef struct Options {
     char **limit_texts;
     gboolean is_quiet;
     gboolean no_plot;
+    gboolean explain;
     GPtrArray *changes;
     GPtrArray *limits;
 } Options;
@@ -261,6 +263,29 @@ static bool draw(const TopoDescription *description, const RepTable *table,
     return rep_plot_write(&drawing, table, published, prefix, error);
 }
 
+/* DIR/NAME.explain.csv, and a drawing of where the time goes. */
+static bool write_explained(const Options *options,
+                            const TopoDescription *description,
+                            const GPtrArray *explained, const char *prefix,
+                            GError **error)
+{
+    g_autoptr(RepTable) table = bld_explained_table(explained, description);
+    g_autofree char *base = g_strconcat(prefix, ".explain", NULL);
+    g_autofree char *csv = g_strconcat(base, ".csv", NULL);
+    g_autofree char *title =
+        g_strdup_printf("%s: where the time goes", description->name);
+    g_autoptr(RepTable) bars = bld_explained_bars(explained);
+    g_autofree char *text = NULL;
+
+    if (!options->is_quiet) {
+        text = bld_explained_text(explained);
+        printf("%s\n", text);
+    }
+    return rep_table_write(table, csv, error) &&
+           (options->no_plot || !bars ||
+            rep_waterfall_write(title, bars, base, error));
+}
+
 static bool run_file(const Options *options, const TopoDescription *description,
                      GError **error)
 {
@@ -274,6 +299,8 @@ static bool run_file(const Options *options, const TopoDescription *description,
     g_autofree char *prefix =
         g_build_filename(options->folder, description->name, NULL);
     g_autofree char *csv = g_strconcat(prefix, ".csv", NULL);
+    g_autoptr(GPtrArray) explained =
+        options->explain ? bld_explained_new() : NULL;
     g_autoptr(RepTable) table = NULL, published = NULL, measured = NULL;
     GError *cause = NULL;
     BldCost cost;
@@ -284,6 +311,7 @@ static bool run_file(const Options *options, const TopoDescription *description,
         g_propagate_error(error, cause);
         return false;
     }
+    plan.explained = explained;
     table = bld_plan_run(description, &plan, &cost, error);
     if (!table) {
         return false;
@@ -311,6 +339,10 @@ static bool run_file(const Options *options, const TopoDescription *description,
     }
     if (description->plot && !options->no_plot &&
         !draw(description, table, published, measured, prefix, error)) {
+        return false;
+    }
+    if (explained &&
+        !write_explained(options, description, explained, prefix, error)) {
         return false;
     }
     printf("%s: %u points in %.1f s", csv, cost.points, cost.seconds);
@@ -391,6 +423,8 @@ int cmd_run(int argc, char **argv)
          "Print one line a scenario", NULL},
         {"no-plot", 0, 0, G_OPTION_ARG_NONE, &options.no_plot, "Draw nothing",
          NULL},
+        {"explain", 'e', 0, G_OPTION_ARG_NONE, &options.explain,
+         "Say what limits, and where the time goes", NULL},
         G_OPTION_ENTRY_NULL,
     };
     g_autofree char *metrics = bld_metric_help();
@@ -399,6 +433,11 @@ int cmd_run(int argc, char **argv)
         "if it has a plot, DIR/NAME.svg and DIR/NAME.png, NAME being the\n"
         "scenario's name. --set and --limit may be given several times, as in\n"
         "  --set hosts.lender.set.read_split=256B --limit transfer=4MiB\n"
+        "\n"
+        "--explain says of the smallest and the largest point of each curve\n"
+        "which element limits it and where the time of an operation goes; all\n"
+        "numbers are in DIR/NAME.explain.csv, and DIR/NAME.explain.svg and\n"
+        ".png draw the latter. It takes longer, and changes no result.\n"
         "\n"
         "What columns of a scenario can be made of (`from:`):\n"
         "variant, axis.NAME\n%s\n"

@@ -5,8 +5,7 @@
 
 #include <gio/gio.h>
 
-/* Runs gnuplot on @script and returns what it draws. */
-static GBytes *draw(const char *script, GError **error)
+GBytes *rep_plot_draw(const char *script, GError **error)
 {
     g_autoptr(GSubprocessLauncher) launcher = g_subprocess_launcher_new(
         G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE |
@@ -54,7 +53,7 @@ static bool write_picture(const RepPlot *plot, const RepTable *model,
 {
     g_autofree char *script =
         rep_plot_script(plot, model, published, terminal, error);
-    g_autoptr(GBytes) picture = script != NULL ? draw(script, error) : NULL;
+    g_autoptr(GBytes) picture = script != NULL ? rep_plot_draw(script, error) : NULL;
 
     return picture != NULL &&
            rep_file_write(path, g_bytes_get_data(picture, NULL),

@@ -788,3 +788,28 @@ const FabIommuCounters *fab_iommu_counters(const FabIommu *iommu)
 {
     return &iommu->counters;
 }
+
+uint32_t fab_iommu_walking(const FabIommu *iommu)
+{
+    return iommu->active;
+}
+
+uint32_t fab_iommu_queued(const FabIommu *iommu)
+{
+    return iommu->walks_tail - iommu->walks_head - iommu->active;
+}
+
+void fab_iommu_foreach(const FabIommu *iommu, FabIommuFn fn, void *data)
+{
+    for (uint32_t i = iommu->walks_head; i != iommu->walks_tail; i++) {
+        bool waits = i - iommu->walks_head >= iommu->active;
+
+        for (const FabTlp *tlp = walk_at(iommu, i)->head; tlp;
+             tlp = tlp->next) {
+            fn(data, tlp, waits);
+        }
+    }
+    for (uint32_t i = iommu->hits_head; i != iommu->hits_tail; i++) {
+        fn(data, iommu->hits[i & iommu->hits_mask].tlp, false);
+    }
+}

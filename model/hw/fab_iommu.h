@@ -78,6 +78,14 @@ void fab_iommu_set_done(FabIommu *iommu, FabTranslateFn fn, void *owner);
 FabTranslation fab_iommu_translate(FabIommu *iommu, FabTlp *tlp,
                                    FabBusAddr *ret_phys);
 
+/* Page walks under way, and queued for a walker. */
+uint32_t fab_iommu_walking(const FabIommu *iommu);
+uint32_t fab_iommu_queued(const FabIommu *iommu);
+
+/* Calls @fn for every TLP in it; @waits: for a walker. For observers. */
+typedef void (*FabIommuFn)(void *data, const FabTlp *tlp, bool waits);
+void fab_iommu_foreach(const FabIommu *iommu, FabIommuFn fn, void *data);
+
 /* Hits, misses and faults count TLPs; a miss that joins a walk is a miss too.
  * Walks are those begun. wait_ps is the time that each miss waited for a walker
  * to begin on its page, summed over all misses. */

@@ -193,6 +193,11 @@ SimTime fab_memory_read(FabMemory *mem, SimTime now, uint32_t size_bytes)
     return MAX(start + mem->latency, mem->free);
 }
 
+SimTime fab_memory_busy_until(const FabMemory *mem)
+{
+    return mem->free;
+}
+
 /* ---- Who ------------------------------------------------------------- */
 
 unsigned fab_memory_watch(FabMemory *mem, FabBusAddr addr, uint64_t size_bytes,

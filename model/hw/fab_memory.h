@@ -61,6 +61,9 @@ SimTime fab_memory_write(FabMemory *mem, SimTime now, uint32_t size_bytes);
  * Reads become ready in the order they came. */
 SimTime fab_memory_read(FabMemory *mem, SimTime now, uint32_t size_bytes);
 
+/* The end of the last slot given out. */
+SimTime fab_memory_busy_until(const FabMemory *mem);
+
 /* Watches [@addr, +@size_bytes). Returns a handle, never 0. */
 unsigned fab_memory_watch(FabMemory *mem, FabBusAddr addr, uint64_t size_bytes,
                           FabWatchFn fn, void *owner);

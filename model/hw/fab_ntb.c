@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_ntb.h"
+#include "fab_ntb_priv.h"
 
 #include "fab_fabric_priv.h"
 
@@ -31,6 +31,7 @@ struct FabNtb {
     uint64_t requesters[65536 / 64]; /* bit per Requester ID */
     Proxy *proxies;
     uint16_t free_tag;
+    uint16_t tags_used;
     FabFifo tag_wait; /* non-posted requests from the cables, without a tag */
     FabNtbCounters counters;
 };
@@ -117,6 +118,7 @@ static void proxy_send(FabNtb *ntb, FabTlp *tlp)
     }
 
     ntb->free_tag = proxy->next_free;
+    ntb->tags_used++;
     proxy->requester_id = tlp->requester_id;
     proxy->tag = tlp->tag;
     proxy->cable = cable;
@@ -149,6 +151,7 @@ static void receive_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
         proxy->cable = 0;
         proxy->next_free = ntb->free_tag;
         ntb->free_tag = tag;
+        ntb->tags_used--;
     }
     fab_port_send(ntb->component.ports[cable], ingress->index, tlp);
     while (ntb->tag_wait.head && ntb->free_tag != NO_TAG) {
@@ -402,4 +405,19 @@ bool fab_ntb_add_requester(FabNtb *ntb, FabBdf requester, GError **error)
 const FabNtbCounters *fab_ntb_counters(const FabNtb *ntb)
 {
     return &ntb->counters;
+}
+
+uint32_t fab_ntb_tags(const FabNtb *ntb)
+{
+    return ntb->params.tags;
+}
+
+uint32_t fab_ntb_tags_used(const FabNtb *ntb)
+{
+    return ntb->tags_used;
+}
+
+const FabFifo *fab_ntb_tag_wait(const FabNtb *ntb)
+{
+    return &ntb->tag_wait;
 }

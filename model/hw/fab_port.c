@@ -104,6 +104,7 @@ static SimTime overhead_time(FabPort *port, SimTime now)
         uint64_t owed = port->dllp_owed;
 
         port->counters.busy_ps += owed / FAB_PS_FRACTION;
+        port->counters.dllp_ps += owed / FAB_PS_FRACTION;
         if (owed > free_time) {
             owed += port->time_carry - free_time;
             time = owed / FAB_PS_FRACTION;

@@ -50,6 +50,7 @@ typedef struct FabPortCounters {
     uint64_t wire_sent_bytes;    /* TLPs with framing */
     uint64_t dllps_sent;
     SimTime busy_ps;             /* sending TLPs and DLLPs */
+    SimTime dllp_ps;             /* of which DLLPs */
     SimTime credit_wait_ps;      /* something to send, no credits for it */
 } FabPortCounters;
 

@@ -308,6 +308,13 @@ bool fab_flows_run(FabFabric *fabric, SimTime stop, FabFlow **ret_stuck)
     return false;
 }
 
+const GPtrArray *fab_flows(const FabFabric *fabric)
+{
+    const FlowList *list = fabric->flows;
+
+    return list ? list->flows : NULL;
+}
+
 /* ---- What others may know -------------------------------------------- */
 
 const char *fab_flow_name(const FabFlow *flow)

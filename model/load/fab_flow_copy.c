@@ -32,6 +32,7 @@ typedef struct CopyFlow {
     SimTime begin;     /* of the copy under way: its command's fetch */
     FabStatus status;  /* of it */
     bool measured;     /* the last copy was, and did not fail */
+    bool is_recorded;  /* the completion record is on its way, or there */
 } CopyFlow;
 
 static SimTime copy_now(const CopyFlow *self)
@@ -52,6 +53,7 @@ static void step_at(CopyFlow *self, CopyStep step, SimTime time)
 static void doorbell_ring(CopyFlow *self)
 {
     self->rung_at = copy_now(self);
+    self->is_recorded = false;
     fab_root_write(self->params.driver, self->doorbell, RECORD_BYTES,
                    self->flow.number, self->flow.number);
 }
@@ -116,6 +118,7 @@ static void copy_over(CopyFlow *self)
     if (--self->left > 0) {
         step_at(self, STEP_FETCH, now);
     } else {
+        self->is_recorded = true;
         fab_device_dma(self->params.device, &self->record);
     }
 }
@@ -183,9 +186,36 @@ static void copy_free(FabFlow *flow)
     g_free(self);
 }
 
+/* What is measured begins with the doorbell, or when all are queued with the
+ * fetch of a command. */
+static void copy_wait(const FabFlow *flow, FabFlowWait *ret_wait)
+{
+    const CopyFlow *self = (const CopyFlow *)flow;
+    bool pending = sim_event_is_pending(&flow->event);
+
+    ret_wait->own = pending;
+    if (self->left == 0) { /* no copy: the doorbell, or the record */
+        ret_wait->ops = self->params.queued ? 0 : 1;
+        ret_wait->step = pending ? "poll" : self->is_recorded ? "record"
+                                                              : "doorbell";
+        return;
+    }
+    switch (self->step) {
+    case STEP_MOVE:
+        ret_wait->step = pending ? "set-up" : "data";
+        break;
+    case STEP_OVER:
+        ret_wait->step = "least time";
+        break;
+    default:
+        ret_wait->step = "command";
+    }
+}
+
 static const FabFlowOps copy_ops = {
     .event = copy_event,
     .free = copy_free,
+    .wait = copy_wait,
 };
 
 /* ---- Set-up ---------------------------------------------------------- */

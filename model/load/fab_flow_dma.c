@@ -120,9 +120,17 @@ static void dma_free(FabFlow *flow)
     g_free(self);
 }
 
+static void dma_wait(const FabFlow *flow, FabFlowWait *ret_wait)
+{
+    const DmaFlow *self = (const DmaFlow *)flow;
+
+    ret_wait->ops = self->issued - self->finished;
+}
+
 static const FabFlowOps dma_ops = {
     .event = dma_event,
     .free = dma_free,
+    .wait = dma_wait,
 };
 
 /* ---- Set-up ---------------------------------------------------------- */

@@ -25,6 +25,7 @@ struct PingPongFlow {
     FabPingPongFlowParams params;
     Player player[2];
     unsigned watch; /* of the word in the host's memory */
+    uint64_t visible; /* in the host's memory */
     uint64_t finished;
     SimTime begin; /* of the round trip */
 };
@@ -117,7 +118,10 @@ static void poll_done(FabDma *dma)
 
 static void word_nothing(void *owner, FabBusAddr addr, uint64_t data)
 {
+    PingPongFlow *self = owner;
+
     /* Watched so that reads of it find what was stored. */
+    self->visible = data;
 }
 
 /* ---- Both ------------------------------------------------------------ */
@@ -179,9 +183,33 @@ static void pingpong_free(FabFlow *flow)
     g_free(self);
 }
 
+/* The last to store is waited for until all can see it, then the other. */
+static void pingpong_wait(const FabFlow *flow, FabFlowWait *ret_wait)
+{
+    const PingPongFlow *self = (const PingPongFlow *)flow;
+    bool second = self->player[1].value > self->player[0].value;
+    const Player *last = &self->player[second], *other = &self->player[!second];
+
+    if (sim_event_is_pending(&last->event) && last->step != PLAYER_POLL) {
+        ret_wait->own = true;
+        ret_wait->step = last->step == PLAYER_STORE ? "kernel" : "notice";
+    } else if (!self->params.via && sim_event_is_pending(&other->event)) {
+        ret_wait->own = true;
+        ret_wait->step = "notice";
+    } else if (!self->params.via || self->visible < last->value) {
+        ret_wait->step = "store";
+        ret_wait->posted = true;
+    } else {
+        ret_wait->own = sim_event_is_pending(&other->event);
+        ret_wait->step = ret_wait->own ? "poll gap" : "poll";
+        ret_wait->device = other->device;
+    }
+}
+
 static const FabFlowOps pingpong_ops = {
     .event = pingpong_event,
     .free = pingpong_free,
+    .wait = pingpong_wait,
 };
 
 /* ---- Set-up ---------------------------------------------------------- */

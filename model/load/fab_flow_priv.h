@@ -7,11 +7,26 @@
 #include "sim_engine.h"
 #include "sim_random.h"
 
+/* What a flow's operations wait for at a moment. */
+typedef struct FabFlowWait {
+    uint32_t ops;     /* under way, and measured; 0: none */
+    const char *step; /* of the operation, a word; static */
+    /* It is the flow's own time: of a driver, a kernel, a set-up. Otherwise the
+     * operation waits for the orders of a DMA engine, or, if there are none,
+     * for the TLPs of the flow. */
+    bool own;
+    const FabDevice *device; /* nullable: whose orders alone count */
+    bool posted; /* for what was written to be seen: reads do not count */
+} FabFlowWait;
+
 /* What a kind of flow does. */
 typedef struct FabFlowOps {
     /* flow->event, which comes first when the flow is to start. */
     SimEventFn event;
     void (*free)(FabFlow *flow);
+    /* Nullable: one operation called "operation" is always under way, and is
+     * in the flow's own time while nothing else is. For observers. */
+    void (*wait)(const FabFlow *flow, FabFlowWait *ret_wait);
 } FabFlowOps;
 
 /* First member of every flow. */
@@ -50,6 +65,9 @@ FabFlow *fab_flow_nth(FabFabric *fabric, uint32_t number);
 
 /* The last operation is over. */
 void fab_flow_finish(FabFlow *flow);
+
+/* All flows of @fabric (FabFlow, by number); NULL if none was made. */
+const GPtrArray *fab_flows(const FabFabric *fabric);
 
 static inline FabFlow *fab_flow_of_event(SimEvent *event)
 {

@@ -243,9 +243,34 @@ static void transfer_free(FabFlow *flow)
     g_free(self);
 }
 
+/* A copy is over when its reader is: while that reads, it is what is waited
+ * for, and otherwise what it waits for itself. */
+static void transfer_wait(const FabFlow *flow, FabFlowWait *ret_wait)
+{
+    const TransferFlow *self = (const TransferFlow *)flow;
+
+    if (self->step == STEP_DRIVER) {
+        ret_wait->own = sim_event_is_pending(&flow->event);
+        ret_wait->step = ret_wait->own ? "driver" : "doorbell";
+    } else if (self->step == STEP_CONTROL) {
+        ret_wait->step = "control";
+        ret_wait->device = self->params.from;
+    } else if (self->is_reading) {
+        ret_wait->step = self->probes_left > 0 ? "notice" : "read";
+        ret_wait->device = self->params.to;
+    } else if (self->params.via && self->flagged < self->written) {
+        ret_wait->step = "flag";
+        ret_wait->posted = true;
+    } else {
+        ret_wait->step = "write";
+        ret_wait->device = self->params.from;
+    }
+}
+
 static const FabFlowOps transfer_ops = {
     .event = transfer_event,
     .free = transfer_free,
+    .wait = transfer_wait,
 };
 
 /* ---- Set-up ---------------------------------------------------------- */

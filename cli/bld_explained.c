@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+#include "bld_explained.h"
+
+#include <string.h>
+
+#include "rep_waterfall.h"
+
+/* Rows of the table of a place on the terminal; the rest is summed up. */
+#define PLACES_MOST 14
+
+#define MILLION 1000000
+
+static void explained_free(void *data)
+{
+    BldExplained *one = data;
+
+    g_free(one->label);
+    g_free(one->curve);
+    g_free(one->x_label);
+    bld_explain_free(one->explain);
+    g_free(one);
+}
+
+GPtrArray *bld_explained_new(void)
+{
+    return g_ptr_array_new_with_free_func(explained_free);
+}
+
+/* The axis along the curves; -1 if there is none. */
+static int axis_along(const TopoDescription *description)
+{
+    const TopoPlot *plot = description->plot;
+    int last = -1;
+
+    if (plot) {
+        const TopoColumn *x = description->columns->pdata[plot->x];
+
+        if (x->source == TOPO_SOURCE_AXIS) {
+            return x->axis;
+        }
+    }
+    for (unsigned i = 0; i < description->axes->len; i++) {
+        const TopoAxis *axis = description->axes->pdata[i];
+        const TopoAxisValue *value =
+            axis->values->len ? axis->values->pdata[0] : NULL;
+
+        if (value && value->has_number) {
+            last = (int)i;
+        }
+    }
+    return last;
+}
+
+void bld_explained_add(GPtrArray *explained, const TopoDescription *description,
+                       const TopoPoint *point, BldExplain *explain)
+{
+    BldExplained *one = g_new0(BldExplained, 1);
+    g_autoptr(GString) curve = g_string_new(NULL);
+    int along = axis_along(description);
+
+    if (point->variant) {
+        g_string_append(curve, point->variant->name);
+    }
+    for (unsigned i = 0; i < point->n_values; i++) {
+        const TopoAxis *axis = description->axes->pdata[i];
+        const TopoAxisValue *value = point->values[i];
+
+        if ((int)i == along) {
+            one->x_label =
+                g_strdup_printf("%s=%s", axis->name, value->label);
+            one->x = value->has_number ? value->number : (int64_t)i;
+        } else {
+            g_string_append_printf(curve, "%s%s", curve->len ? ", " : "",
+                                   value->label);
+        }
+    }
+    one->label = g_strdup(point->label);
+    one->curve = g_string_free(g_steal_pointer(&curve), FALSE);
+    if (!one->x_label) {
+        one->x_label = g_strdup("");
+    }
+    one->explain = explain;
+    g_ptr_array_add(explained, one);
+}
+
+/* The smallest and the largest point of each curve, in the order of curves; a
+ * curve of one point has one. */
+static GPtrArray *ends_of(const GPtrArray *explained)
+{
+    GPtrArray *ends = g_ptr_array_new();
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+
+    for (unsigned i = 0; i < explained->len; i++) {
+        BldExplained *first = explained->pdata[i], *last = first;
+
+        if (!g_hash_table_add(seen, first->curve)) {
+            continue;
+        }
+        for (unsigned j = i + 1; j < explained->len; j++) {
+            BldExplained *one = explained->pdata[j];
+
+            if (strcmp(one->curve, first->curve) == 0) {
+                first = one->x < first->x ? one : first;
+                last = one->x >= last->x ? one : last;
+            }
+        }
+        g_ptr_array_add(ends, first);
+        if (last != first) {
+            g_ptr_array_add(ends, last);
+        }
+    }
+    return ends;
+}
+
+static bool is_place(const BldExplainRow *row)
+{
+    return strcmp(row->record, "place") == 0;
+}
+
+/* ---- The table ---------------------------------------------------------- */
+
+enum {
+    COLUMN_POINT,
+    COLUMN_RECORD,
+    COLUMN_FLOW,
+    COLUMN_STEP,
+    COLUMN_ELEMENT,
+    COLUMN_WHAT,
+    COLUMN_SHARE,
+    COLUMN_TIME,
+    COLUMN_TEXT,
+};
+
+static void table_add(RepTable *table, const BldExplained *one,
+                      const BldExplainRow *row)
+{
+    unsigned at = rep_table_add_row(table);
+
+    rep_table_set_text(table, at, COLUMN_POINT, one->label);
+    rep_table_set_text(table, at, COLUMN_RECORD, row->record);
+    rep_table_set_text(table, at, COLUMN_FLOW, row->flow ? row->flow : "");
+    rep_table_set_text(table, at, COLUMN_STEP, row->step ? row->step : "");
+    rep_table_set_text(table, at, COLUMN_ELEMENT, row->element);
+    rep_table_set_text(table, at, COLUMN_WHAT, row->what);
+    rep_table_set_number(table, at, COLUMN_SHARE, (row->share + 500) / 1000);
+    rep_table_set_number(table, at, COLUMN_TIME, row->time_ps);
+    rep_table_set_text(table, at, COLUMN_TEXT, row->cause ? row->cause : "");
+}
+
+RepTable *bld_explained_table(const GPtrArray *explained,
+                              const TopoDescription *description)
+{
+    RepTable *table = rep_table_new();
+    g_autoptr(GPtrArray) ends = ends_of(explained);
+
+    rep_table_add_origin(table, FARSIDE_VERSION, description->file,
+                         description->hash, description->workload->seed);
+    rep_table_add_column(table, "point", REP_TEXT, 0);
+    rep_table_add_column(table, "record", REP_TEXT, 0);
+    rep_table_add_column(table, "flow", REP_TEXT, 0);
+    rep_table_add_column(table, "step", REP_TEXT, 0);
+    rep_table_add_column(table, "element", REP_TEXT, 0);
+    rep_table_add_column(table, "what", REP_TEXT, 0);
+    rep_table_add_column(table, "share_percent", REP_DECIMAL, 1);
+    rep_table_add_column(table, "time_ns", REP_DECIMAL, 3);
+    rep_table_add_column(table, "text", REP_TEXT, 0);
+    for (unsigned i = 0; i < explained->len; i++) {
+        const BldExplained *one = explained->pdata[i];
+        const BldExplain *explain = one->explain;
+        bool is_end = g_ptr_array_find(ends, one, NULL);
+
+        if (explain->text) {
+            const char *name = explain->element ? explain->element : "";
+            BldExplainRow row = {
+                .record = "bottleneck",
+                .element = (char *)name,
+                .what = explain->element ? "limits" : "no element",
+                .share = explain->share,
+                .time_ps = REP_NONE,
+                .cause = explain->text,
+            };
+
+            table_add(table, one, &row);
+        }
+        for (unsigned j = 0; j < explain->rows->len; j++) {
+            const BldExplainRow *row = explain->rows->pdata[j];
+
+            if (is_end || !is_place(row)) {
+                table_add(table, one, row);
+            }
+        }
+    }
+    return table;
+}
+
+/* ---- The terminal -------------------------------------------------------- */
+
+static bool is_of(const BldExplainRow *row, const char *flow)
+{
+    return is_place(row) && strcmp(row->flow, flow) == 0;
+}
+
+/* The least share that is shown, so that there are not too many. */
+static uint32_t least_shown(const BldExplain *explain, const char *flow)
+{
+    for (uint32_t least = MILLION / 1000;; least += MILLION / 1000) {
+        unsigned count = 0;
+
+        for (unsigned i = 0; i < explain->rows->len; i++) {
+            const BldExplainRow *row = explain->rows->pdata[i];
+
+            count += is_of(row, flow) && row->share >= least;
+        }
+        if (count <= PLACES_MOST) {
+            return least;
+        }
+    }
+}
+
+static void append_places(GString *text, const BldExplain *explain,
+                          const char *flow)
+{
+    g_autoptr(RepTable) table = rep_table_new();
+    uint32_t least = least_shown(explain, flow);
+    int64_t rest = 0, rest_time = 0;
+    bool has_time = false;
+    g_autofree char *lines = NULL;
+    unsigned at;
+
+    rep_table_add_column(table, "step", REP_TEXT, 0);
+    rep_table_add_column(table, "element", REP_TEXT, 0);
+    rep_table_add_column(table, "what", REP_TEXT, 0);
+    rep_table_add_column(table, "ns", REP_DECIMAL, 1);
+    rep_table_add_column(table, "%", REP_DECIMAL, 1);
+    for (unsigned i = 0; i < explain->rows->len; i++) {
+        const BldExplainRow *row = explain->rows->pdata[i];
+
+        if (!is_of(row, flow)) {
+            continue;
+        }
+        has_time |= row->time_ps != REP_NONE;
+        if (row->share < least) {
+            rest += row->share;
+            rest_time += row->time_ps != REP_NONE ? row->time_ps : 0;
+            continue;
+        }
+        at = rep_table_add_row(table);
+        rep_table_set_text(table, at, 0, row->step);
+        rep_table_set_text(table, at, 1, row->element);
+        rep_table_set_text(table, at, 2, row->what);
+        rep_table_set_number(table, at, 3,
+                             row->time_ps != REP_NONE ? (row->time_ps + 50) / 100
+                                                      : REP_NONE);
+        rep_table_set_number(table, at, 4, (row->share + 500) / 1000);
+    }
+    if (rest > 0) {
+        at = rep_table_add_row(table);
+        rep_table_set_text(table, at, 2, "all others");
+        rep_table_set_number(table, at, 3,
+                             has_time ? (rest_time + 50) / 100 : REP_NONE);
+        rep_table_set_number(table, at, 4, (rest + 500) / 1000);
+    }
+    if (rep_table_n_rows(table) > 0) {
+        lines = rep_table_format(table);
+        g_string_append_printf(text, "\n  flow %s, mean operation\n", flow);
+        for (char **line = g_strsplit(lines, "\n", -1), **all = line;; line++) {
+            if (!*line) {
+                g_strfreev(all);
+                break;
+            }
+            if (**line) {
+                g_string_append_printf(text, "  %s\n", *line);
+            }
+        }
+    }
+}
+
+char *bld_explained_text(const GPtrArray *explained)
+{
+    g_autoptr(GPtrArray) ends = ends_of(explained);
+    GString *text = g_string_new("What limits, and where the time goes\n");
+
+    for (unsigned i = 0; i < ends->len; i++) {
+        const BldExplained *one = ends->pdata[i];
+        const BldExplain *explain = one->explain;
+
+        g_string_append_printf(text, "\n%s%s%s\n",
+                               *one->label ? one->label : "the point",
+                               explain->text ? ":\n  " : "",
+                               explain->text ? explain->text : "");
+        for (unsigned j = 0; j < explain->flows->len; j++) {
+            append_places(text, explain, explain->flows->pdata[j]);
+        }
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* ---- The drawing --------------------------------------------------------- */
+
+/* What is drawn of a flow, in the order drawn. */
+static const char *const segments[] = {
+    "own time",         "CPU",       "device",
+    "memory",           "IOMMU",     "transit",
+    "serialisation",    "cable",     "wait for the link",
+    "wait for credits", "ordering",  "wait to be forwarded",
+    "wait for a tag",   "wait for an NTB tag",
+};
+
+static void bar_add(RepTable *bars, const char *panel, const char *bar,
+                    const char *segment, int64_t from, int64_t to)
+{
+    unsigned at = rep_table_add_row(bars);
+
+    rep_table_set_text(bars, at, REP_WATERFALL_PANEL, panel);
+    rep_table_set_text(bars, at, REP_WATERFALL_BAR, bar);
+    rep_table_set_text(bars, at, REP_WATERFALL_SEGMENT, segment);
+    rep_table_set_number(bars, at, REP_WATERFALL_FROM, from);
+    rep_table_set_number(bars, at, REP_WATERFALL_TO, to);
+}
+
+/* One bar for the whole flow, of segments by what they are. */
+static void stack_flow(RepTable *bars, const BldExplain *explain,
+                       const char *flow, const char *panel, const char *bar)
+{
+    int64_t at = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(segments); i++) {
+        int64_t sum = 0;
+
+        for (unsigned j = 0; j < explain->rows->len; j++) {
+            const BldExplainRow *row = explain->rows->pdata[j];
+
+            if (is_of(row, flow) && row->time_ps != REP_NONE &&
+                strcmp(row->what, segments[i]) == 0) {
+                sum += row->time_ps;
+            }
+        }
+        if (sum > 0) {
+            bar_add(bars, panel, bar, segments[i], at, at + sum);
+            at += sum;
+        }
+    }
+}
+
+/* A bar for each place, which begins where the one before ends. */
+static void cascade_flow(RepTable *bars, const BldExplain *explain,
+                         const char *flow, const char *panel)
+{
+    uint32_t least = least_shown(explain, flow);
+    int64_t at = 0;
+
+    for (unsigned i = 0; i < explain->rows->len; i++) {
+        const BldExplainRow *row = explain->rows->pdata[i];
+        g_autofree char *bar = NULL;
+
+        if (!is_of(row, flow) || row->time_ps == REP_NONE ||
+            row->share < least) {
+            continue;
+        }
+        bar = g_strdup_printf("%s: %s", row->step, row->element);
+        bar_add(bars, panel, bar, row->what, at, at + row->time_ps);
+        at += row->time_ps;
+    }
+}
+
+RepTable *bld_explained_bars(const GPtrArray *explained)
+{
+    g_autoptr(GPtrArray) ends = ends_of(explained);
+    g_autoptr(RepTable) bars = rep_waterfall_table_new();
+    const BldExplained *first = ends->len > 0 ? ends->pdata[0] : NULL;
+    bool is_single = true;
+
+    for (unsigned i = 0; i < ends->len; i++) {
+        const BldExplained *one = ends->pdata[i];
+
+        is_single &= strcmp(one->curve, first->curve) == 0 &&
+                     one->explain->flows->len == 1;
+    }
+    for (unsigned i = 0; i < ends->len; i++) {
+        const BldExplained *one = ends->pdata[i];
+        const GPtrArray *flows = one->explain->flows;
+
+        for (unsigned j = 0; j < flows->len; j++) {
+            const char *flow = flows->pdata[j];
+            g_autofree char *bar =
+                flows->len > 1 || !*one->curve
+                    ? g_strdup_printf("%s%s%s", one->curve,
+                                      *one->curve ? ", " : "", flow)
+                    : g_strdup(one->curve);
+
+            if (is_single) {
+                cascade_flow(bars, one->explain, flow, one->x_label);
+            } else {
+                stack_flow(bars, one->explain, flow, one->x_label, bar);
+            }
+        }
+    }
+    return rep_table_n_rows(bars) > 0 ? g_steal_pointer(&bars) : NULL;
+}

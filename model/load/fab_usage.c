@@ -1,0 +1,700 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_usage_priv.h"
+
+#include <string.h>
+
+#include "fab_device_priv.h"
+#include "fab_ntb_priv.h"
+#include "fab_root_priv.h"
+
+/* The first interval, and how many there are before they double: less in a
+ * large fabric, where more is to be seen each time. */
+#define FIRST_INTERVAL (2 * SIM_NS)
+#define LOOKS_MOST     4096u
+#define LOOKS_LEAST    256u
+#define LOOKS_WORK     1000000u
+
+#define MILLION UINT64_C(1000000)
+
+/* A chain of links that wait for each other's credits is no longer. */
+#define CHAIN_MOST 64
+
+#define NOBODY UINT_MAX
+
+/* ---- Credits ---------------------------------------------------------- */
+
+/* What @port has of a kind of credits, those included that have come back and
+ * were not taken in yet. */
+static uint64_t credits_of(const FabPort *port, FabClass cls, bool data,
+                           SimTime now)
+{
+    uint64_t credits = data ? port->data[cls] : port->header[cls];
+
+    for (uint32_t i = port->returns_head; i != port->returns_tail; i++) {
+        const FabCreditReturn *ret = &port->returns[i & port->returns_mask];
+
+        if (ret->time > now) {
+            break;
+        }
+        if (ret->cls == cls) {
+            credits += data ? ret->data : ret->header;
+        }
+    }
+    return credits;
+}
+
+uint32_t fab_usage_lacks(const FabPort *port, SimTime now)
+{
+    uint32_t lacks = 0;
+
+    for (uint64_t left = port->active; left; left &= left - 1) {
+        const FabSource *source = &port->sources[__builtin_ctzll(left)];
+
+        for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+            const FabTlp *tlp = source->queue[cls].head;
+
+            if (!tlp || tlp->ready_at > now) {
+                continue;
+            }
+            if (port->header[cls] < 1 && credits_of(port, cls, false, now) < 1) {
+                lacks |= 1u << cls;
+            }
+            if (port->data[cls] < fab_tlp_data_credits(tlp) &&
+                credits_of(port, cls, true, now) < fab_tlp_data_credits(tlp)) {
+                lacks |= 1u << FAB_CREDIT_DATA(cls);
+            }
+        }
+    }
+    return lacks;
+}
+
+static inline bool lacks_class(uint32_t lacks, unsigned cls)
+{
+    return lacks & (1u << cls | 1u << FAB_CREDIT_DATA(cls));
+}
+
+/* Does something stand behind posted TLPs that lack credits, and lacks none
+ * itself? */
+static bool is_ordered(const FabPort *port, uint32_t lacks, SimTime now)
+{
+    if (!lacks_class(lacks, FAB_CLASS_P)) {
+        return false;
+    }
+    for (uint64_t left = port->active; left; left &= left - 1) {
+        const FabSource *source = &port->sources[__builtin_ctzll(left)];
+        const FabTlp *posted = source->queue[FAB_CLASS_P].head;
+
+        for (unsigned cls = FAB_CLASS_NP; cls < FAB_CLASSES; cls++) {
+            const FabTlp *tlp = source->queue[cls].head;
+
+            if (posted && tlp && posted->order < tlp->order &&
+                tlp->ready_at <= now && !lacks_class(lacks, cls)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- Causes ----------------------------------------------------------- */
+
+static unsigned resource_of(const FabUsage *usage,
+                            const FabComponent *component, FabResourceKind kind)
+{
+    unsigned i = GPOINTER_TO_UINT(
+        g_hash_table_lookup(usage->components, component));
+
+    for (; i < usage->resource_count; i++) {
+        const FabResource *result = &usage->resources[i].result;
+
+        if (result->component != component) {
+            break;
+        }
+        if (result->kind == kind) {
+            return i;
+        }
+    }
+    return NOBODY;
+}
+
+static unsigned cause_of(const FabUsage *usage, const FabPort *port,
+                         FabClass cls, SimTime now, unsigned depth);
+
+/* What holds up the TLPs that are queued at @egress: the link itself, or what
+ * it waits for. NOBODY if they are still on their way to it. */
+static unsigned egress_cause(const FabUsage *usage, const FabPort *egress,
+                             FabClass cls, SimTime now, unsigned depth)
+{
+    const UsagePort *place;
+
+    if (lacks_class(fab_usage_lacks(egress, now), cls)) {
+        return cause_of(usage, egress, cls, now, depth + 1);
+    }
+    if (egress->busy_until <= now) {
+        return NOBODY;
+    }
+    place = g_hash_table_lookup(usage->ports, egress);
+    return place->link;
+}
+
+static unsigned forwarding_cause(const FabUsage *usage, FabComponent *component,
+                                 const FabPort *ingress, FabClass cls,
+                                 SimTime now, unsigned depth)
+{
+    for (unsigned i = 0; i < component->port_count; i++) {
+        const FabPort *egress = component->ports[i];
+        unsigned cause;
+
+        if (!egress->peer || ingress->index >= egress->source_count ||
+            !egress->sources[ingress->index].queue[cls].head) {
+            continue;
+        }
+        cause = egress_cause(usage, egress, cls, now, depth);
+        if (cause != NOBODY) {
+            return cause;
+        }
+    }
+    return NOBODY;
+}
+
+static void find_waiting(void *data, const FabTlp *tlp, bool waits)
+{
+    const FabPort **ingress = data;
+
+    if (waits && tlp->ingress == *ingress) {
+        *ingress = NULL; /* found */
+    }
+}
+
+static unsigned root_cause(const FabUsage *usage, FabRoot *root,
+                           const FabPort *ingress, FabClass cls, SimTime now,
+                           unsigned depth)
+{
+    const RootIngress *in = &root->ingress[ingress->index];
+    const FabPort *wanted = ingress;
+    bool is_memory_busy = fab_memory_busy_until(root->memory) > now;
+    unsigned cause;
+
+    if (root->iommu && fab_iommu_queued(root->iommu)) {
+        fab_iommu_foreach(root->iommu, find_waiting, &wanted);
+        if (!wanted) {
+            return resource_of(usage, &root->component, FAB_RESOURCE_WALKERS);
+        }
+    }
+    for (unsigned to = 0; to < root->ports; to++) {
+        const RootForward *forward =
+            &root->forward[ingress->index * root->ports + to];
+
+        if (cls == FAB_CLASS_NP ? !forward->others.head
+                                : !forward->posted.head) {
+            continue;
+        }
+        if (cls == FAB_CLASS_NP && root->free_tag == NO_TAG) {
+            return resource_of(usage, &root->component,
+                               FAB_RESOURCE_FORWARD_TAGS);
+        }
+        cause = egress_cause(usage, root->component.ports[to], cls, now, depth);
+        if (cause != NOBODY) {
+            return cause;
+        }
+    }
+    if (cls == FAB_CLASS_NP && in->reads.head) {
+        return resource_of(usage, &root->component,
+                           is_memory_busy ? FAB_RESOURCE_MEMORY
+                                          : FAB_RESOURCE_MEMORY_READS);
+    }
+    return cls == FAB_CLASS_P && is_memory_busy
+               ? resource_of(usage, &root->component, FAB_RESOURCE_MEMORY)
+               : NOBODY;
+}
+
+/*
+ * @port lacks credits of @cls: the first resource downstream that does not wait
+ * for another. It is the buffer beyond the link itself if what fills it moves
+ * on without waiting: then it is too small for the time credits take to return.
+ */
+static unsigned cause_of(const FabUsage *usage, const FabPort *port,
+                         FabClass cls, SimTime now, unsigned depth)
+{
+    const FabPort *ingress = port->peer;
+    FabComponent *owner = ingress->owner;
+    const UsagePort *place = g_hash_table_lookup(usage->ports, ingress);
+    unsigned cause = NOBODY;
+
+    if (depth > CHAIN_MOST) {
+        return place->buffer;
+    }
+    if (fab_component_as_root(owner)) {
+        cause = root_cause(usage, fab_component_as_root(owner), ingress, cls,
+                           now, depth);
+    } else if (fab_component_as_device(owner)) {
+        FabDevice *device = fab_component_as_device(owner);
+
+        if (fab_memory_busy_until(device->memory) > now) {
+            cause = resource_of(usage, owner, FAB_RESOURCE_COMPLETER);
+        }
+    } else {
+        FabNtb *ntb = fab_component_as_ntb(owner);
+
+        if (ntb && cls == FAB_CLASS_NP && ingress->index > 0 &&
+            fab_ntb_tag_wait(ntb)->head) {
+            return resource_of(usage, owner, FAB_RESOURCE_NTB_TAGS);
+        }
+        cause = forwarding_cause(usage, owner, ingress, cls, now, depth);
+    }
+    return cause == NOBODY ? place->buffer : cause;
+}
+
+static void cause_add(UsageResource *self, unsigned cause, SimTime weight)
+{
+    for (unsigned i = 0; i < self->causes->len; i++) {
+        UsageCause *known = &g_array_index(self->causes, UsageCause, i);
+
+        if (known->resource == cause) {
+            known->time += weight;
+            return;
+        }
+    }
+    g_array_append_val(self->causes, ((UsageCause){cause, weight}));
+}
+
+/* ---- Looking at resources ---------------------------------------------- */
+
+static void look_at_link(FabUsage *usage, UsageResource *self, SimTime now,
+                         SimTime weight)
+{
+    const FabPort *port = self->result.port;
+    uint32_t lacks;
+    unsigned cls = 0;
+
+    if (!port->active) {
+        return;
+    }
+    self->has_work += weight;
+    lacks = fab_usage_lacks(port, now);
+    if (!lacks) {
+        return;
+    }
+    self->starved += weight;
+    for (unsigned i = 0; i < FAB_CREDIT_KINDS; i++) {
+        self->lacks[i] += lacks >> i & 1 ? weight : 0;
+    }
+    if (is_ordered(port, lacks, now)) {
+        self->ordered += weight;
+    }
+    while (!lacks_class(lacks, cls)) {
+        cls++;
+    }
+    cls = cause_of(usage, port, cls, now, 0);
+    cause_add(self, cls, weight);
+    if (usage->resources[cls].result.kind == FAB_RESOURCE_BUFFER &&
+        usage->resources[cls].result.port == port->peer) {
+        usage->resources[cls].full += weight;
+    }
+}
+
+static void look_at_pool(UsageResource *self, uint32_t used, bool wanted,
+                         SimTime weight)
+{
+    self->level += (uint64_t)used * weight;
+    if (used >= self->result.size && wanted) {
+        self->full += weight;
+    }
+}
+
+static bool is_forward_wanted(const FabRoot *root)
+{
+    for (unsigned i = 0; i < root->ports * root->ports; i++) {
+        if (root->forward[i].others.head) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_read_wanted(const FabRoot *root)
+{
+    for (unsigned i = 0; i < root->ports; i++) {
+        if (root->ingress[i].reads.head) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void look_at(FabUsage *usage, UsageResource *self, SimTime now,
+                    SimTime weight)
+{
+    FabComponent *component = (FabComponent *)self->result.component;
+    FabRoot *root = fab_component_as_root(component);
+    FabDevice *device = fab_component_as_device(component);
+    FabNtb *ntb;
+    bool busy = false;
+
+    switch (self->result.kind) {
+    case FAB_RESOURCE_LINK:
+        look_at_link(usage, self, now, weight);
+        break;
+    case FAB_RESOURCE_MEMORY:
+        busy = fab_memory_busy_until(root->memory) > now;
+        break;
+    case FAB_RESOURCE_COMPLETER:
+        busy = fab_memory_busy_until(device->memory) > now;
+        break;
+    case FAB_RESOURCE_WALKERS:
+        look_at_pool(self, fab_iommu_walking(root->iommu),
+                     fab_iommu_queued(root->iommu), weight);
+        break;
+    case FAB_RESOURCE_CPU:
+        busy = root->core_writes_head != root->core_writes_tail &&
+               !root->core_stall;
+        break;
+    case FAB_RESOURCE_TAGS:
+        look_at_pool(self, device->dma.tags_used, device->dma.reads.head,
+                     weight);
+        break;
+    case FAB_RESOURCE_NTB_TAGS:
+        ntb = fab_component_as_ntb(component);
+        look_at_pool(self, fab_ntb_tags_used(ntb), fab_ntb_tag_wait(ntb)->head,
+                     weight);
+        break;
+    case FAB_RESOURCE_FORWARD_TAGS:
+        look_at_pool(self, root->tags_used, is_forward_wanted(root), weight);
+        break;
+    case FAB_RESOURCE_MEMORY_READS:
+        look_at_pool(self, root->reading.count, is_read_wanted(root), weight);
+        break;
+    default:
+        break;
+    }
+    self->busy += busy ? weight : 0;
+}
+
+/* Requests that a window has had so far. */
+static uint64_t requests_of(const FabResource *result)
+{
+    FabComponent *component = (FabComponent *)result->component;
+
+    switch (result->kind) {
+    case FAB_RESOURCE_TAGS:
+    case FAB_RESOURCE_NTB_TAGS: /* the host's port, of an NTB */
+        return component->ports[0]->counters.tlps_sent[FAB_CLASS_NP];
+    case FAB_RESOURCE_FORWARD_TAGS:
+        return fab_root_counters(fab_component_as_root(component))
+            ->forwarded_reads;
+    default:
+        return 0;
+    }
+}
+
+static void window_begin(FabUsage *usage)
+{
+    for (unsigned i = 0; i < usage->resource_count; i++) {
+        UsageResource *self = &usage->resources[i];
+
+        if (self->result.kind == FAB_RESOURCE_LINK) {
+            self->before = self->result.port->counters;
+        }
+        self->requests_before = requests_of(&self->result);
+    }
+    usage->has_begun = true;
+}
+
+static void next_look(FabUsage *usage)
+{
+    sim_event_schedule(&usage->event,
+                       usage->interval_begin +
+                           sim_random_below(&usage->random, usage->interval));
+}
+
+static void look_event(SimEvent *event)
+{
+    FabUsage *usage = SIM_CONTAINER_OF(event, FabUsage, event);
+    SimTime now = event->time;
+
+    if (!usage->has_begun) {
+        window_begin(usage);
+        next_look(usage);
+        return;
+    }
+    usage->seen += usage->interval;
+    for (unsigned i = 0; i < usage->resource_count; i++) {
+        look_at(usage, &usage->resources[i], now, usage->interval);
+    }
+    fab_usage_look_at_flows(usage, usage->interval);
+    usage->interval_begin += usage->interval;
+    if (--usage->intervals_left == 0) {
+        usage->intervals_left = usage->interval_count;
+        usage->interval *= 2;
+    }
+    /* Looking must not keep a run alive in which nothing else happens. */
+    if (sim_engine_pending(usage->fabric->engine) > 0) {
+        next_look(usage);
+    }
+}
+
+/* ---- Life -------------------------------------------------------------- */
+
+static void resource_add(GArray *list, FabResourceKind kind,
+                         FabComponent *component, const FabPort *port,
+                         uint32_t size, uint32_t unit_bytes)
+{
+    UsageResource self = {
+        .result = {.kind = kind,
+                   .component = component,
+                   .port = port,
+                   .size = size,
+                   .unit_bytes = unit_bytes},
+        .causes = g_array_new(FALSE, FALSE, sizeof(UsageCause)),
+    };
+
+    g_array_append_val(list, self);
+}
+
+static void ports_add(FabUsage *usage, GArray *list, FabComponent *component)
+{
+    for (unsigned i = 0; i < component->port_count; i++) {
+        FabPort *port = component->ports[i];
+        UsagePort *place;
+
+        if (!port->peer) {
+            continue;
+        }
+        place = g_new(UsagePort, 1);
+        place->link = list->len;
+        resource_add(list, FAB_RESOURCE_LINK, component, port, 0, 0);
+        place->buffer = list->len;
+        resource_add(list, FAB_RESOURCE_BUFFER, component, port, 0, 0);
+        g_hash_table_insert(usage->ports, port, place);
+    }
+}
+
+static void component_add(FabUsage *usage, GArray *list,
+                          FabComponent *component)
+{
+    FabRoot *root = fab_component_as_root(component);
+    FabNtb *ntb = fab_component_as_ntb(component);
+    FabDevice *device = fab_component_as_device(component);
+
+    g_hash_table_insert(usage->components, component,
+                        GUINT_TO_POINTER(list->len));
+    if (root) {
+        const FabRootParams *params = &root->params;
+
+        resource_add(list, FAB_RESOURCE_MEMORY, component, NULL, 0, 0);
+        if (root->iommu) {
+            resource_add(list, FAB_RESOURCE_WALKERS, component, NULL,
+                         params->iommu.walks, 0);
+        }
+        resource_add(list, FAB_RESOURCE_CPU, component, NULL, 0, 0);
+        resource_add(list, FAB_RESOURCE_FORWARD_TAGS, component, NULL,
+                     params->forwarded_reads, params->read_split_bytes);
+        resource_add(list, FAB_RESOURCE_MEMORY_READS, component, NULL,
+                     params->memory.reads, 0);
+    } else if (ntb) {
+        resource_add(list, FAB_RESOURCE_NTB_TAGS, component, NULL,
+                     fab_ntb_tags(ntb), 0);
+    } else if (device) {
+        resource_add(list, FAB_RESOURCE_COMPLETER, component, NULL, 0, 0);
+        resource_add(list, FAB_RESOURCE_TAGS, component, NULL,
+                     device->dma.tags_usable, device->params.read_bytes);
+    }
+    ports_add(usage, list, component);
+}
+
+FabUsage *fab_usage_new(FabFabric *fabric, SimTime begin)
+{
+    FabUsage *usage = g_new0(FabUsage, 1);
+    GArray *list = g_array_new(FALSE, TRUE, sizeof(UsageResource));
+    const GPtrArray *flows = fab_flows(fabric);
+
+    g_assert(fabric->realized);
+    usage->fabric = fabric;
+    usage->begin = MAX(begin, sim_engine_now(fabric->engine));
+    usage->interval_begin = usage->begin;
+    usage->interval = FIRST_INTERVAL;
+    usage->ports = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    usage->components = g_hash_table_new(NULL, NULL);
+    for (unsigned i = 0; i < fabric->components->len; i++) {
+        component_add(usage, list, fabric->components->pdata[i]);
+    }
+    usage->resource_count = list->len;
+    usage->resources = (UsageResource *)(void *)g_array_free(list, FALSE);
+    usage->interval_count = CLAMP(LOOKS_WORK / MAX(usage->resource_count, 1),
+                                  LOOKS_LEAST, LOOKS_MOST);
+    usage->intervals_left = usage->interval_count;
+    usage->flow_count = flows ? flows->len : 0;
+    usage->flows = g_new0(UsageFlow, usage->flow_count);
+    for (unsigned i = 0; i < usage->flow_count; i++) {
+        usage->flows[i].flow = flows->pdata[i];
+        usage->flows[i].places = g_array_new(FALSE, FALSE, sizeof(UsagePlace));
+        usage->flows[i].results = g_array_new(FALSE, FALSE, sizeof(FabPlace));
+        usage->flows[i].bytes = g_array_new(FALSE, FALSE, sizeof(UsageBytes));
+    }
+    sim_random_init(&usage->random, fabric->seed, "usage");
+    sim_event_init(&usage->event, fabric->engine, look_event, SIM_PRIORITY_LAST,
+                   SIM_RANK_MAX);
+    sim_event_schedule(&usage->event, usage->begin);
+    return usage;
+}
+
+void fab_usage_free(FabUsage *usage)
+{
+    if (!usage) {
+        return;
+    }
+    sim_event_cancel(&usage->event);
+    for (unsigned i = 0; i < usage->resource_count; i++) {
+        g_array_unref(usage->resources[i].causes);
+    }
+    for (unsigned i = 0; i < usage->flow_count; i++) {
+        g_array_unref(usage->flows[i].places);
+        g_array_unref(usage->flows[i].results);
+        g_array_unref(usage->flows[i].bytes);
+    }
+    g_hash_table_unref(usage->ports);
+    g_hash_table_unref(usage->components);
+    g_free(usage->resources);
+    g_free(usage->results);
+    g_free(usage->flows);
+    g_free(usage);
+}
+
+/* ---- Results ----------------------------------------------------------- */
+
+static uint32_t share(uint64_t part, uint64_t whole)
+{
+    __int128 millionths = whole ? (__int128)part * MILLION / whole : 0;
+
+    return MIN(millionths, MILLION);
+}
+
+static void link_finish(const FabUsage *usage, UsageResource *self)
+{
+    FabResource *result = &self->result;
+    const FabPort *port = result->port;
+    const FabPortCounters *now = &port->counters, *before = &self->before;
+    uint64_t window = fab_usage_window(usage);
+    uint64_t dllp = now->dllp_ps - before->dllp_ps;
+    uint64_t tlp = now->busy_ps - before->busy_ps - dllp;
+    uint64_t wire = (now->wire_sent_bytes - before->wire_sent_bytes) *
+                    port->byte_time / FAB_PS_FRACTION;
+
+    /* Those for which no TLP has made room yet. */
+    dllp += port->dllp_owed / FAB_PS_FRACTION;
+    result->tlp = share(tlp, window);
+    result->dllp = share(dllp, window);
+    result->skp =
+        port->skp_interval ? share(port->skp_time, port->skp_interval) : 0;
+    result->busy =
+        MIN(result->tlp + result->dllp + result->skp, (uint32_t)MILLION);
+    result->slack = tlp > wire ? share(tlp - wire, window) : 0;
+    result->has_work = share(self->has_work, usage->seen);
+    result->starved = share(self->starved, usage->seen);
+    result->ordered = share(self->ordered, usage->seen);
+    for (unsigned i = 0; i < FAB_CREDIT_KINDS; i++) {
+        result->lacks[i] = share(self->lacks[i], usage->seen);
+    }
+}
+
+static void cause_finish(const FabUsage *usage, UsageResource *self)
+{
+    uint64_t most = 0;
+
+    for (unsigned i = 0; i < self->causes->len; i++) {
+        const UsageCause *cause = &g_array_index(self->causes, UsageCause, i);
+
+        if (cause->time > most) {
+            most = cause->time;
+            usage->results[self - usage->resources].cause =
+                &usage->results[cause->resource];
+        }
+    }
+    usage->results[self - usage->resources].cause_share =
+        share(most, self->starved);
+}
+
+static void pool_finish(const FabUsage *usage, UsageResource *self)
+{
+    FabResource *result = &self->result;
+    uint64_t requests = requests_of(result) - self->requests_before;
+
+    if (result->size) {
+        result->busy = share(self->level / result->size, usage->seen);
+    } else {
+        result->busy = share(self->busy, usage->seen);
+    }
+    result->full = share(self->full, usage->seen);
+    if (requests && usage->seen) {
+        /* Little's law: level = rate * time */
+        result->hold = (__int128)self->level * fab_usage_window(usage) /
+                       usage->seen / requests;
+    }
+}
+
+static void flow_finish(UsageFlow *self)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < self->places->len; i++) {
+        sum += g_array_index(self->places, UsagePlace, i).time;
+    }
+    for (unsigned i = 0; i < self->places->len; i++) {
+        UsagePlace *place = &g_array_index(self->places, UsagePlace, i);
+
+        place->result.share = share(place->time, sum);
+        g_array_append_val(self->results, place->result);
+    }
+}
+
+void fab_usage_finish(FabUsage *usage)
+{
+    g_assert(!usage->is_finished);
+    usage->is_finished = true;
+    usage->end = sim_engine_now(usage->fabric->engine);
+    sim_event_cancel(&usage->event);
+    if (!usage->has_begun) {
+        usage->end = usage->begin;
+    }
+    usage->results = g_new0(FabResource, usage->resource_count);
+    for (unsigned i = 0; i < usage->resource_count; i++) {
+        UsageResource *self = &usage->resources[i];
+
+        if (self->result.kind == FAB_RESOURCE_LINK) {
+            link_finish(usage, self);
+        } else {
+            pool_finish(usage, self);
+        }
+        usage->results[i] = self->result;
+        cause_finish(usage, self);
+    }
+    for (unsigned i = 0; i < usage->flow_count; i++) {
+        flow_finish(&usage->flows[i]);
+    }
+}
+
+SimTime fab_usage_window(const FabUsage *usage)
+{
+    return usage->end - usage->begin;
+}
+
+const FabResource *fab_usage_resources(const FabUsage *usage,
+                                       unsigned *ret_count)
+{
+    *ret_count = usage->resource_count;
+    return usage->results;
+}
+
+const FabPlace *fab_usage_places(const FabUsage *usage, const FabFlow *flow,
+                                 unsigned *ret_count)
+{
+    const GArray *results = usage->flows[flow->number - 1].results;
+
+    *ret_count = results->len;
+    return (const FabPlace *)(void *)results->data;
+}
+
+uint32_t fab_usage_under_way(const FabUsage *usage, const FabFlow *flow)
+{
+    return share(usage->flows[flow->number - 1].under_way, usage->seen);
+}
