@@ -67,10 +67,9 @@ static char *port_text(const FabPort *port)
 {
     const FabPort *peer = fab_port_peer(port);
 
-    return g_strdup_printf("%s %s -> %s",
-                           fab_component_name(fab_port_owner(port)),
-                           fab_port_name(port),
-                           fab_component_name(fab_port_owner(peer)));
+    return g_strdup_printf(
+        "%s %s -> %s", fab_component_name(fab_port_owner(port)),
+        fab_port_name(port), fab_component_name(fab_port_owner(peer)));
 }
 
 char *bld_resource_name(const FabResource *resource)
@@ -127,16 +126,15 @@ static uint32_t own_share(const FabUsage *usage, const FabFlow *flow,
             sum += places[i].share;
             if (places[i].share > most) {
                 most = places[i].share;
-                *ret_step = places[i].kind == FAB_PLACE_OWN ? places[i].step
-                                                            : NULL;
+                *ret_step =
+                    places[i].kind == FAB_PLACE_OWN ? places[i].step : NULL;
             }
         }
     }
     return sum * fab_usage_under_way(usage, flow) / MILLION;
 }
 
-BldBottleneck bld_bottleneck_find(const FabUsage *usage,
-                                  const GPtrArray *flows)
+BldBottleneck bld_bottleneck_find(const FabUsage *usage, const GPtrArray *flows)
 {
     unsigned count;
     const FabResource *list = fab_usage_resources(usage, &count);
@@ -165,7 +163,8 @@ BldBottleneck bld_bottleneck_find(const FabUsage *usage,
             own = (BldBottleneck){BLD_LIMITING_OWN, NULL, flow, step, share};
         }
     }
-    if (server && (!window || server->busy >= (uint64_t)window->full * 9 / 10)) {
+    if (server &&
+        (!window || server->busy >= (uint64_t)window->full * 9 / 10)) {
         window = NULL;
     }
     if (window && window->full >= own.share) {
@@ -263,10 +262,10 @@ static void holders_text(GString *text, const FabUsage *usage,
         }
         if (most && most->component) {
             share = percent(most->share);
-            g_string_append_printf(
-                text, "; flow %s spends most, %s, at %s: %s",
-                fab_flow_name(flow), share, fab_component_name(most->component),
-                place_names[most->kind]);
+            g_string_append_printf(text, "; flow %s spends most, %s, at %s: %s",
+                                   fab_flow_name(flow), share,
+                                   fab_component_name(most->component),
+                                   place_names[most->kind]);
             return;
         }
     }
@@ -312,23 +311,27 @@ static void window_text(GString *text, const FabUsage *usage,
         waits_text(text, usage, window);
         return;
     case FAB_RESOURCE_TAGS:
-        g_string_append_printf(text, "%s: the %u tags for its reads were all "
-                                     "in use %s of the time",
+        g_string_append_printf(text,
+                               "%s: the %u tags for its reads were all "
+                               "in use %s of the time",
                                name, window->size, full);
         break;
     case FAB_RESOURCE_NTB_TAGS:
-        g_string_append_printf(text, "%s: the %u tags for requests from its "
-                                     "cables were all in use %s of the time",
+        g_string_append_printf(text,
+                               "%s: the %u tags for requests from its "
+                               "cables were all in use %s of the time",
                                name, window->size, full);
         break;
     case FAB_RESOURCE_FORWARD_TAGS:
-        g_string_append_printf(text, "%s: the %u tags for forwarded reads were "
-                                     "all in use %s of the time",
+        g_string_append_printf(text,
+                               "%s: the %u tags for forwarded reads were "
+                               "all in use %s of the time",
                                name, window->size, full);
         break;
     default:
-        g_string_append_printf(text, "%s: the %u reads of memory at a time "
-                                     "were all under way %s of the time",
+        g_string_append_printf(text,
+                               "%s: the %u reads of memory at a time "
+                               "were all under way %s of the time",
                                name, window->size, full);
     }
     if (window->hold && window->unit_bytes) {
@@ -365,16 +368,18 @@ char *bld_bottleneck_text(const BldBottleneck *bottleneck,
         g_string_append_printf(text, "no element limits: %s of the time is %s",
                                share, step_text(bottleneck->step));
         if (resource) {
-            g_string_append_printf(text, "; the busiest element, %s, is busy "
-                                         "%s",
+            g_string_append_printf(text,
+                                   "; the busiest element, %s, is busy "
+                                   "%s",
                                    name, busy);
         }
         break;
     case BLD_LIMITING_NOTHING:
-        g_string_append(text, "nothing limits");
+        g_string_append(text, "no element is at its limit");
         if (resource) {
-            g_string_append_printf(text, ": the busiest element, %s, is busy "
-                                         "%s",
+            g_string_append_printf(text,
+                                   ": the busiest element, %s, is busy "
+                                   "%s",
                                    name, busy);
         }
         holders_text(text, usage, flows);
@@ -434,9 +439,8 @@ static void link_rows(BldExplain *explain, const FabResource *link)
     }
     for (unsigned i = 0; i < FAB_CREDIT_KINDS; i++) {
         if (link->lacks[i] >= TELL_SHARE) {
-            BldExplainRow *row =
-                row_add(explain, wait, bld_resource_name(link), credit_names[i],
-                        link->lacks[i]);
+            BldExplainRow *row = row_add(explain, wait, bld_resource_name(link),
+                                         credit_names[i], link->lacks[i]);
 
             row->cause = link->cause ? bld_resource_name(link->cause) : NULL;
         }
@@ -525,9 +529,9 @@ static void path_row(BldExplain *explain, const char *name, const BldLeg *leg,
                      char *element, const char *what, SimTime time,
                      SimTime whole)
 {
-    BldExplainRow *row = row_add(
-        explain, "place", element, what,
-        whole ? (uint32_t)((__int128)time * MILLION / whole) : 0);
+    BldExplainRow *row =
+        row_add(explain, "place", element, what,
+                whole ? (uint32_t)((__int128)time * MILLION / whole) : 0);
 
     row->flow = g_strdup(name);
     row->step = g_strdup(leg->what);

@@ -64,15 +64,15 @@ typedef struct BldExplainRow {
 
 /* One point explained. */
 typedef struct BldExplain {
-    char *text;      /* the bottleneck; NULL if no fabric was run */
-    char *element;   /* and its name; NULL if it is none */
+    char *text;    /* the bottleneck; NULL if no fabric was run */
+    char *element; /* and its name; NULL if it is none */
     uint32_t share;
-    GPtrArray *rows; /* of BldExplainRow */
+    GPtrArray *rows;  /* of BldExplainRow */
     GPtrArray *flows; /* names of those that have places, of char * */
 } BldExplain;
 
-/* @usage, nullable, is finished; @flows are FabFlow and @paths BldPath by index,
- * one of which is NULL in each place. @names are those of the flows. */
+/* @usage, nullable, is finished; @flows are FabFlow and @paths BldPath by
+ * index, one of which is NULL in each place. @names are those of the flows. */
 BldExplain *bld_explain_new(const FabUsage *usage, const GPtrArray *flows,
                             const GPtrArray *paths, const GPtrArray *names);
 void bld_explain_free(BldExplain *explain);

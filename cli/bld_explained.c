@@ -66,8 +66,7 @@ void bld_explained_add(GPtrArray *explained, const TopoDescription *description,
         const TopoAxisValue *value = point->values[i];
 
         if ((int)i == along) {
-            one->x_label =
-                g_strdup_printf("%s=%s", axis->name, value->label);
+            one->x_label = g_strdup_printf("%s=%s", axis->name, value->label);
             one->x = value->has_number ? value->number : (int64_t)i;
         } else {
             g_string_append_printf(curve, "%s%s", curve->len ? ", " : "",
@@ -248,9 +247,9 @@ static void append_places(GString *text, const BldExplain *explain,
         rep_table_set_text(table, at, 0, row->step);
         rep_table_set_text(table, at, 1, row->element);
         rep_table_set_text(table, at, 2, row->what);
-        rep_table_set_number(table, at, 3,
-                             row->time_ps != REP_NONE ? (row->time_ps + 50) / 100
-                                                      : REP_NONE);
+        rep_table_set_number(
+            table, at, 3,
+            row->time_ps != REP_NONE ? (row->time_ps + 50) / 100 : REP_NONE);
         rep_table_set_number(table, at, 4, (row->share + 500) / 1000);
     }
     if (rest > 0) {
@@ -284,10 +283,9 @@ char *bld_explained_text(const GPtrArray *explained)
         const BldExplained *one = ends->pdata[i];
         const BldExplain *explain = one->explain;
 
-        g_string_append_printf(text, "\n%s%s%s\n",
-                               *one->label ? one->label : "the point",
-                               explain->text ? ":\n  " : "",
-                               explain->text ? explain->text : "");
+        g_string_append_printf(
+            text, "\n%s%s%s\n", *one->label ? one->label : "the point",
+            explain->text ? ":\n  " : "", explain->text ? explain->text : "");
         for (unsigned j = 0; j < explain->flows->len; j++) {
             append_places(text, explain, explain->flows->pdata[j]);
         }
@@ -299,11 +297,20 @@ char *bld_explained_text(const GPtrArray *explained)
 
 /* What is drawn of a flow, in the order drawn. */
 static const char *const segments[] = {
-    "own time",         "CPU",       "device",
-    "memory",           "IOMMU",     "transit",
-    "serialisation",    "cable",     "wait for the link",
-    "wait for credits", "ordering",  "wait to be forwarded",
-    "wait for a tag",   "wait for an NTB tag",
+    "own time",
+    "CPU",
+    "device",
+    "memory",
+    "IOMMU",
+    "transit",
+    "serialisation",
+    "cable",
+    "wait for the link",
+    "wait for credits",
+    "ordering",
+    "wait to be forwarded",
+    "wait for a tag",
+    "wait for an NTB tag",
 };
 
 static void bar_add(RepTable *bars, const char *panel, const char *bar,

@@ -11,10 +11,10 @@
  * axis, or the last whose values are numbers.
  */
 typedef struct BldExplained {
-    char *label;    /* of the point: "Loc, transfer=4KiB" */
-    char *curve;    /* "Loc", or "" if there is but one */
-    char *x_label;  /* value of the axis along the curve; "" if there is none */
-    int64_t x;      /* and its number */
+    char *label;   /* of the point: "Loc, transfer=4KiB" */
+    char *curve;   /* "Loc", or "" if there is but one */
+    char *x_label; /* value of the axis along the curve; "" if there is none */
+    int64_t x;     /* and its number */
     BldExplain *explain;
 } BldExplained;
 

@@ -25,9 +25,8 @@
 
 /* The colours of Okabe and Ito, and paler ones for what is beyond. */
 static const char *const palette[] = {
-    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00",
-    "#8C6D31", "#000000", "#F0E442", "#B0B0B0", "#7FB8D8", "#EAAF7F",
-    "#7FCEB9", "#E5BCD3",
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31",
+    "#000000", "#F0E442", "#B0B0B0", "#7FB8D8", "#EAAF7F", "#7FCEB9", "#E5BCD3",
 };
 
 typedef struct Sheet {
@@ -64,15 +63,14 @@ static unsigned index_of(GPtrArray *texts, const char *text)
     return texts->len - 1;
 }
 
-/* Cascades may have a bar twice: those that follow each other are one, others
- * are not. */
+/* The bar of a row of the table, in its panel. */
 static unsigned bar_of(const Sheet *sheet, unsigned row)
 {
     unsigned panel = index_of(
         sheet->panels, rep_table_text(sheet->table, row, REP_WATERFALL_PANEL));
 
-    return index_of(sheet->bars[panel], rep_table_text(sheet->table, row,
-                                                       REP_WATERFALL_BAR));
+    return index_of(sheet->bars[panel],
+                    rep_table_text(sheet->table, row, REP_WATERFALL_BAR));
 }
 
 /* Text in gnuplot's single quotes, shortened to what has room. */
@@ -116,8 +114,8 @@ static void sheet_read(Sheet *sheet)
         sheet->rows = MAX(sheet->rows, sheet->bars[i]->len);
         sheet->is_shared &= sheet->bars[i]->len == sheet->bars[0]->len;
         for (unsigned j = 0; sheet->is_shared && j < sheet->bars[i]->len; j++) {
-            sheet->is_shared = strcmp(sheet->bars[i]->pdata[j],
-                                      sheet->bars[0]->pdata[j]) == 0;
+            sheet->is_shared =
+                strcmp(sheet->bars[i]->pdata[j], sheet->bars[0]->pdata[j]) == 0;
         }
     }
 }
@@ -151,22 +149,20 @@ static void sheet_lay_out(Sheet *sheet)
 
     for (unsigned i = 0; i < sheet->panels->len; i++) {
         for (unsigned j = 0; j < sheet->bars[i]->len; j++) {
-            longest =
-                MAX(longest, g_utf8_strlen(sheet->bars[i]->pdata[j], -1));
+            longest = MAX(longest, g_utf8_strlen(sheet->bars[i]->pdata[j], -1));
         }
     }
     for (unsigned i = 0; i < sheet->segments->len; i++) {
         segment = MAX(segment, g_utf8_strlen(sheet->segments->pdata[i], -1));
     }
     sheet->label_width = 24 + MIN(longest, LABEL_MOST) * CHARACTER_WIDTH;
-    sheet->width = panel_left(sheet, sheet->panels->len - 1) + PANEL_WIDTH +
-                   MARGIN_RIGHT;
+    sheet->width =
+        panel_left(sheet, sheet->panels->len - 1) + PANEL_WIDTH + MARGIN_RIGHT;
     sheet->per_line = MAX(1, sheet->width / ((segment + 6) * CHARACTER_WIDTH));
     lines = (sheet->segments->len + sheet->per_line - 1) / sheet->per_line;
     sheet->legend_height = lines * LEGEND_LINE + 10;
-    sheet->height = TITLE_HEIGHT + MARGIN_TOP +
-                    (sheet->rows + 1) * BAR_HEIGHT + MARGIN_BOTTOM +
-                    sheet->legend_height;
+    sheet->height = TITLE_HEIGHT + MARGIN_TOP + (sheet->rows + 1) * BAR_HEIGHT +
+                    MARGIN_BOTTOM + sheet->legend_height;
 }
 
 static void emit_head(Sheet *sheet, const char *title, const char *terminal)
@@ -229,8 +225,7 @@ static int64_t panel_end(const Sheet *sheet, unsigned panel)
     for (unsigned i = 0; i < rep_table_n_rows(sheet->table); i++) {
         if (strcmp(rep_table_text(sheet->table, i, REP_WATERFALL_PANEL),
                    sheet->panels->pdata[panel]) == 0) {
-            end = MAX(end,
-                      rep_table_number(sheet->table, i, REP_WATERFALL_TO));
+            end = MAX(end, rep_table_number(sheet->table, i, REP_WATERFALL_TO));
         }
     }
     return end;
@@ -282,7 +277,7 @@ static void emit_blocks(Sheet *sheet, unsigned panel, GString *plots,
 static void emit_panel(Sheet *sheet, unsigned panel)
 {
     int64_t end = panel_end(sheet, panel);
-    int64_t unit_ps = end >= 20 * SIM_MS ? SIM_MS
+    int64_t unit_ps = end >= 20 * SIM_MS   ? SIM_MS
                       : end >= 20 * SIM_US ? SIM_US
                                            : SIM_NS;
     const char *unit = unit_ps == SIM_MS   ? "ms"
@@ -311,12 +306,12 @@ static void emit_panel(Sheet *sheet, unsigned panel)
         title, unit, high, step, sheet->rows);
     g_string_append(sheet->script, "set ytics scale 0 (");
     for (unsigned i = 0; i < sheet->bars[panel]->len; i++) {
-        g_autofree char *name = quote(sheet->bars[panel]->pdata[i]);
+        bool is_named = panel == 0 || !sheet->is_shared;
+        g_autofree char *name =
+            quote(is_named ? sheet->bars[panel]->pdata[i] : "");
 
-        if (panel == 0 || !sheet->is_shared) {
-            g_string_append_printf(sheet->script, "%s%s %u", i ? ", " : "",
-                                   name, i + 1);
-        }
+        g_string_append_printf(sheet->script, "%s%s %u", i ? ", " : "", name,
+                               i + 1);
     }
     g_string_append_printf(sheet->script, ")\nplot %s\nunset label 1\n",
                            plots->str);

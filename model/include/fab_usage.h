@@ -88,8 +88,8 @@ typedef enum FabPlaceKind {
     FAB_PLACE_KINDS,
 } FabPlaceKind;
 
-/* A place where the mean operation of a flow spends time. In order of when it
- * was first seen, which is that of the way. */
+/* A place where the mean operation of a flow spends time. In order of when its
+ * step was first seen, then of when it was itself: mostly that of the way. */
 typedef struct FabPlace {
     FabPlaceKind kind;
     const char *step; /* of the operation: "operation", "command", "data" ... */

@@ -56,7 +56,8 @@ uint32_t fab_usage_lacks(const FabPort *port, SimTime now)
             if (!tlp || tlp->ready_at > now) {
                 continue;
             }
-            if (port->header[cls] < 1 && credits_of(port, cls, false, now) < 1) {
+            if (port->header[cls] < 1 &&
+                credits_of(port, cls, false, now) < 1) {
                 lacks |= 1u << cls;
             }
             if (port->data[cls] < fab_tlp_data_credits(tlp) &&
@@ -101,8 +102,8 @@ static bool is_ordered(const FabPort *port, uint32_t lacks, SimTime now)
 static unsigned resource_of(const FabUsage *usage,
                             const FabComponent *component, FabResourceKind kind)
 {
-    unsigned i = GPOINTER_TO_UINT(
-        g_hash_table_lookup(usage->components, component));
+    unsigned i =
+        GPOINTER_TO_UINT(g_hash_table_lookup(usage->components, component));
 
     for (; i < usage->resource_count; i++) {
         const FabResource *result = &usage->resources[i].result;
@@ -632,6 +633,16 @@ static void pool_finish(const FabUsage *usage, UsageResource *self)
     }
 }
 
+static const FabPlace *place_at(const UsageFlow *self, unsigned i)
+{
+    return &g_array_index(self->places, UsagePlace, i).result;
+}
+
+static bool is_same_step(const FabPlace *a, const FabPlace *b)
+{
+    return a->step == b->step && a->is_completion == b->is_completion;
+}
+
 static void flow_finish(UsageFlow *self)
 {
     uint64_t sum = 0;
@@ -643,7 +654,24 @@ static void flow_finish(UsageFlow *self)
         UsagePlace *place = &g_array_index(self->places, UsagePlace, i);
 
         place->result.share = share(place->time, sum);
-        g_array_append_val(self->results, place->result);
+    }
+    /* What was seldom there may have been seen late: the places of a step
+     * stand together. */
+    for (unsigned i = 0; i < self->places->len; i++) {
+        const FabPlace *first = place_at(self, i);
+        unsigned j = 0;
+
+        while (!is_same_step(place_at(self, j), first)) {
+            j++;
+        }
+        if (j < i) {
+            continue; /* the step has been dealt with */
+        }
+        for (; j < self->places->len; j++) {
+            if (is_same_step(place_at(self, j), first)) {
+                g_array_append_vals(self->results, place_at(self, j), 1);
+            }
+        }
     }
 }
 

@@ -220,8 +220,7 @@ static void look_at_core(const Look *look, const FabRoot *root)
         const CoreRead *read = &root->core_reads[i];
 
         if (read->in_use && read->due != SIM_TIME_NONE) {
-            cpu_at(look, read->flow, read->size_bytes, component,
-                   FAB_CLASS_NP);
+            cpu_at(look, read->flow, read->size_bytes, component, FAB_CLASS_NP);
         }
     }
     for (unsigned i = root->core_read_next; i < root->core_read_wait->len;
@@ -378,8 +377,7 @@ static FabPlace write_place(const Look *look, const UsageFlow *flow)
     const FabPort *port = device->component.ports[0];
     uint32_t lacks;
 
-    if (flow->write->issued_bytes == 0 &&
-        flow->write->not_before > look->now) {
+    if (flow->write->issued_bytes == 0 && flow->write->not_before > look->now) {
         return place(flow, FAB_PLACE_DEVICE, &device->component, NULL);
     }
     lacks = fab_usage_lacks(port, look->now);

@@ -41,7 +41,7 @@ typedef struct UsageFlow {
     GArray *results; /* of FabPlace */
     uint64_t under_way;
     FabFlowWait wait;
-    GArray *bytes; /* of UsageBytes */
+    GArray *bytes;                    /* of UsageBytes */
     uint32_t unissued, reads, writes; /* its orders: reads of which nothing is
                                          issued, other reads, writes */
     const FabDevice *idle_device, *writer; /* of these */
