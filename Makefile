@@ -28,10 +28,14 @@ PAPER = $(wildcard scenarios/paper/*/*.yaml)
 RUN_FLAGS = -j $(JOBS) $(if $(QUICK),--limit transfer=1MiB)
 
 # What results/baseline/ holds the results of.
-BASELINE = $(foreach s,fig10 table1 table2,scenarios/paper/$(s)/$(s).yaml) \
+BASELINE = $(foreach s,fig10 fig12 fig14 table1 table2,scenarios/paper/$(s)/$(s).yaml) \
            $(wildcard scenarios/teaching/*.yaml)
 
-.PHONY: all deps need-deps paper test test-sim bench regress \
+# Experiments of the paper that results/baseline/ has.
+PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
+    results/baseline/$(notdir $(s:.yaml=.csv))),$(s)))
+
+.PHONY: all deps need-deps paper report fidelity test test-sim bench regress \
         regress-clang baseline asan fuzz check-style clean
 
 all: need-deps $(BUILD)/build.ninja
@@ -57,6 +61,16 @@ deps:
 paper: all
 	$(BUILD)/cli/farside run $(PAPER) -o results/paper $(RUN_FLAGS)
 	@echo "The plots:" && ls results/paper/*.svg results/paper/*.png
+
+# All of the paper on one page.
+report: paper
+	$(BUILD)/cli/farside report results/paper -o results/index.html \
+	    --title "Device Lending across NTBs: the paper's experiments"
+
+# docs/fidelity.md, from the results that are committed.
+fidelity: all
+	$(BUILD)/cli/farside report results/baseline \
+	    $(PAPER_BASELINE:%=--scenario %) --fidelity docs/fidelity.md
 
 test: all
 	tests/run $(BUILD)

@@ -18,8 +18,9 @@
 #define N_BASE_MIN   8
 #define SECONDS_MOST 300
 
-/* The only one that takes long: its small transfers stand for all. */
-#define LONG_FILE  "fig10.csv"
+/* Those that take long: their small transfers stand for all. */
+static const char *const long_files[] = {"fig10.csv", "fig12.csv", "fig16.csv",
+                                         NULL};
 #define LONG_LIMIT "transfer=1MiB"
 
 static const char *source_root(void)
@@ -166,7 +167,7 @@ START_TEST(same_bytes_with_one_thread_and_two_as_the_baseline)
 {
     g_autoptr(GPtrArray) names = find_files(BASELINE, ".csv");
     g_autofree char *name = g_path_get_basename(names->pdata[_i]);
-    bool is_long = strcmp(name, LONG_FILE) == 0;
+    bool is_long = g_strv_contains(long_files, name);
     g_autofree char *baseline = read_file(source_root(), names->pdata[_i]);
     g_autofree char *scenario = scenario_of(baseline);
     g_autofree char *one = run_scenario(scenario, name, "1", is_long);
