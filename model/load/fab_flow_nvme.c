@@ -133,6 +133,7 @@ static void command_submit(NvmeFlow *self, Operation *op, Command *command)
                          drive->max_transfer_bytes);
 
     command->op = op;
+    command->stamps = (FabNvmeStamps){{0}};
     self->sqes[self->sq_tail] = (FabNvmeSqe){
         .write = self->params.write,
         .cid = index | (self->resets << CID_BITS & UINT16_MAX),
@@ -448,9 +449,67 @@ static void nvme_free(FabFlow *flow)
     g_free(self);
 }
 
+/* The stage that @command is in. */
+static FabNvmeStage command_stage(const NvmeFlow *self, const Command *command)
+{
+    const SimTime *at = command->stamps.at;
+
+    if (!at[FAB_NVME_SUBMIT]) {
+        return FAB_NVME_SUBMIT;
+    } else if (!at[FAB_NVME_DOORBELL]) {
+        return FAB_NVME_DOORBELL;
+    } else if (!at[FAB_NVME_FETCH]) {
+        return FAB_NVME_FETCH;
+    } else if (!at[FAB_NVME_LIST]) {
+        return FAB_NVME_LIST;
+    } else if (self->params.write && !at[FAB_NVME_DATA]) {
+        return FAB_NVME_DATA;
+    } else if (!at[FAB_NVME_MEDIA]) {
+        return FAB_NVME_MEDIA;
+    } else if (!at[FAB_NVME_DATA]) {
+        return FAB_NVME_DATA;
+    }
+    return FAB_NVME_COMPLETION;
+}
+
+/* Of several commands under way one that is with the media decides, beneath
+ * which the others' stages are hidden; without one that which is ahead. */
+static void nvme_wait(const FabFlow *flow, FabFlowWait *ret_wait)
+{
+    static const char *const names[FAB_NVME_STAGES] = {
+        "submit", "doorbell", "fetch", "list",
+        "media",  "data",     "entry", "notice",
+    };
+    const NvmeFlow *self = (const NvmeFlow *)flow;
+    FabNvmeStage stage = FAB_NVME_SUBMIT;
+
+    ret_wait->ops = 0;
+    for (uint32_t i = 0; i < self->params.depth; i++) {
+        ret_wait->ops +=
+            self->ops[i].is_busy && self->ops[i].begin >= flow->warmup;
+    }
+    for (uint32_t i = 0; i < self->command_count; i++) {
+        const Command *command = &self->commands[i];
+
+        if (command->op && stage != FAB_NVME_MEDIA) {
+            FabNvmeStage its = command_stage(self, command);
+
+            stage = its == FAB_NVME_MEDIA ? its : MAX(stage, its);
+        }
+    }
+    if (stage == FAB_NVME_COMPLETION &&
+        sim_event_is_pending(&self->notice_event)) {
+        stage = FAB_NVME_NOTICE;
+    }
+    ret_wait->step = names[stage];
+    ret_wait->own = stage == FAB_NVME_MEDIA || stage == FAB_NVME_NOTICE;
+    ret_wait->posted = stage == FAB_NVME_COMPLETION;
+}
+
 static const FabFlowOps nvme_ops = {
     .event = nvme_event,
     .free = nvme_free,
+    .wait = nvme_wait,
 };
 
 /* ---- Set-up ---------------------------------------------------------- */
