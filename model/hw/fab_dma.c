@@ -274,6 +274,12 @@ void fab_device_dma(FabDevice *device, FabDma *dma)
 
     g_assert(dma->size_bytes > 0 && dma->done);
     g_assert(dma->type == FAB_TLP_MWR || dma->type == FAB_TLP_MRD);
+    if (dma->addr >= FAB_ADDR_UNMAPPED) {
+        /* The driver has no address to give to the device. */
+        dma->status = FAB_STATUS_CA;
+        dma->done(dma);
+        return;
+    }
     dma->status = FAB_STATUS_SC;
     dma->issued_bytes = 0;
     dma->finished_bytes = 0;

@@ -38,6 +38,9 @@ void fab_fabric_free(FabFabric *fabric)
     if (fabric->flows) {
         fabric->flows_free(fabric->flows);
     }
+    if (fabric->lending) {
+        fabric->lending_free(fabric->lending);
+    }
     fab_reach_free(fabric->reach);
     g_hash_table_unref(fabric->by_name);
     g_ptr_array_unref(fabric->components);

@@ -9,6 +9,17 @@
 typedef struct FabReach FabReach;
 void fab_reach_free(FabReach *reach);
 
+/* What lending says of a way. */
+typedef enum FabLentWay {
+    FAB_LENT_NOT, /* it has nothing to do with it */
+    FAB_LENT_DONE,
+    FAB_LENT_FAILED,
+} FabLentWay;
+typedef FabLentWay (*FabLendingReachFn)(void *lending, FabComponent *from,
+                                        FabComponent *to, FabBusAddr addr,
+                                        uint64_t size_bytes,
+                                        FabBusAddr *ret_addr, GError **error);
+
 struct FabFabric {
     SimEngine *engine;
     FabTlp *pool;         /* free TLPs */
@@ -27,6 +38,9 @@ struct FabFabric {
     FabReach *reach; /* made when first needed */
     void *flows;     /* workloads, which hw/ knows nothing of */
     void (*flows_free)(void *flows);
+    void *lending; /* who has borrowed what, likewise; NULL: nobody */
+    FabLendingReachFn lending_reach;
+    void (*lending_free)(void *lending);
 };
 
 /* A zeroed TLP of @type. The pool grows in slabs, and never shrinks. */

@@ -16,8 +16,13 @@
  */
 typedef struct FabIommu FabIommu;
 
-/* Addresses are those of four levels of tables of 512 entries (VT-d s3.6). */
-#define FAB_IOMMU_ADDR_BITS 48
+/*
+ * Device addresses are those of four levels of tables of 512 entries (VT-d
+ * s3.6). Domains have tables of their own but share IOTLB and walkers: the
+ * number of the domain stands above the device address.
+ */
+#define FAB_DEVICE_ADDR_BITS 48
+#define FAB_IOMMU_ADDR_BITS  56
 
 /* Makes empty page tables, which can be filled from now on. params->enabled is
  * not looked at: a root without an IOMMU makes none. @engine is borrowed. */

@@ -8,8 +8,15 @@
 /* A mapping entry of the window. */
 typedef struct Entry {
     unsigned cable; /* 0: leads nowhere */
+    uint32_t users; /* mappings that touch it */
     FabBusAddr target;
 } Entry;
+
+/* A Requester ID in the table. */
+typedef struct Requester {
+    FabBdf bdf;
+    uint32_t users;
+} Requester;
 
 /* Whose request a tag of ours stands for. */
 typedef struct Proxy {
@@ -27,8 +34,8 @@ struct FabNtb {
     unsigned entry_shift;
     Entry *entries;
     uint32_t used_entries;
-    uint32_t requester_count;
-    uint64_t requesters[65536 / 64]; /* bit per Requester ID */
+    GArray *requesters; /* of Requester */
+    uint64_t known[65536 / 64]; /* bit per Requester ID */
     Proxy *proxies;
     uint16_t free_tag;
     uint16_t tags_used;
@@ -38,7 +45,7 @@ struct FabNtb {
 
 static bool is_known(const FabNtb *ntb, FabBdf requester)
 {
-    return ntb->requesters[requester / 64] >> (requester % 64) & 1;
+    return ntb->known[requester / 64] >> (requester % 64) & 1;
 }
 
 static inline bool hits_window(const FabNtb *ntb, const FabTlp *tlp)
@@ -250,6 +257,7 @@ static void ntb_free(FabComponent *component)
     while (ntb->tag_wait.head) {
         fab_tlp_free(component->fabric, fab_fifo_pop(&ntb->tag_wait));
     }
+    g_array_unref(ntb->requesters);
     g_free(ntb->entries);
     g_free(ntb->proxies);
     g_free(ntb);
@@ -271,6 +279,7 @@ FabNtb *fab_ntb_new(FabFabric *fabric, const char *name, unsigned cables,
     g_assert(cables >= 1 && cables < FAB_SOURCES_MAX);
     fab_component_init(component, fabric, &ntb_ops, FAB_KIND_NTB, name);
     ntb->params = *params;
+    ntb->requesters = g_array_new(FALSE, FALSE, sizeof(Requester));
     for (unsigned i = 0; i < FAB_BARS; i++) {
         component->bars[i] = params->bars[i];
     }
@@ -306,14 +315,31 @@ uint64_t fab_ntb_entry_bytes(const FabNtb *ntb)
     return 1ull << ntb->entry_shift;
 }
 
-uint32_t fab_ntb_free_entries(const FabNtb *ntb)
+uint32_t fab_ntb_used_entries(const FabNtb *ntb)
 {
-    uint32_t reserved = 0, taken;
+    return ntb->used_entries;
+}
+
+uint32_t fab_ntb_remote_nodes(const FabNtb *ntb)
+{
+    uint32_t nodes = 0;
 
     for (unsigned i = 1; i < ntb->component.port_count; i++) {
-        reserved += ntb->component.ports[i]->peer ? ntb->params.reserved : 0;
+        nodes += ntb->component.ports[i]->peer != NULL;
     }
-    taken = ntb->used_entries + reserved;
+    return nodes;
+}
+
+const FabNtbParams *fab_ntb_params(const FabNtb *ntb)
+{
+    return &ntb->params;
+}
+
+uint32_t fab_ntb_free_entries(const FabNtb *ntb)
+{
+    uint64_t taken = ntb->used_entries +
+                     (uint64_t)ntb->params.reserved * fab_ntb_remote_nodes(ntb);
+
     return taken < ntb->params.entries ? ntb->params.entries - taken : 0;
 }
 
@@ -375,6 +401,7 @@ bool fab_ntb_map(FabNtb *ntb, unsigned cable, FabBusAddr target,
         Entry *entry = &ntb->entries[best + i];
 
         entry->cable = cable;
+        entry->users++;
         entry->target = base + ((FabBusAddr)i << ntb->entry_shift);
     }
     ntb->used_entries += best_cost;
@@ -383,12 +410,46 @@ bool fab_ntb_map(FabNtb *ntb, unsigned cable, FabBusAddr target,
     return true;
 }
 
+void fab_ntb_unmap(FabNtb *ntb, FabBusAddr addr, uint64_t size_bytes)
+{
+    FabBusAddr offset = addr - ntb->component.bars[FAB_NTB_WINDOW_BAR].addr;
+    uint64_t first = offset >> ntb->entry_shift;
+    uint64_t last = (offset + size_bytes - 1) >> ntb->entry_shift;
+
+    g_assert(size_bytes && last < ntb->params.entries);
+    for (uint64_t i = first; i <= last; i++) {
+        Entry *entry = &ntb->entries[i];
+
+        g_assert(entry->users > 0);
+        if (--entry->users == 0) {
+            entry->cable = 0;
+            ntb->used_entries--;
+        }
+    }
+}
+
+static Requester *requester_find(const FabNtb *ntb, FabBdf bdf)
+{
+    for (unsigned i = 0; i < ntb->requesters->len; i++) {
+        Requester *requester = &g_array_index(ntb->requesters, Requester, i);
+
+        if (requester->bdf == bdf) {
+            return requester;
+        }
+    }
+    return NULL;
+}
+
 bool fab_ntb_add_requester(FabNtb *ntb, FabBdf requester, GError **error)
 {
-    if (is_known(ntb, requester)) {
+    Requester *known = requester_find(ntb, requester);
+    Requester entry = {requester, 1};
+
+    if (known) {
+        known->users++;
         return true;
     }
-    if (ntb->requester_count == ntb->params.requesters) {
+    if (ntb->requesters->len >= ntb->params.requesters) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_WINDOW,
                     "%s: Requester ID %02x:%02x.%x does not fit: all %u "
                     "entries of the table are in use",
@@ -397,9 +458,26 @@ bool fab_ntb_add_requester(FabNtb *ntb, FabBdf requester, GError **error)
                     ntb->params.requesters);
         return false;
     }
-    ntb->requesters[requester / 64] |= 1ull << (requester % 64);
-    ntb->requester_count++;
+    g_array_append_val(ntb->requesters, entry);
+    ntb->known[requester / 64] |= 1ull << (requester % 64);
     return true;
+}
+
+void fab_ntb_remove_requester(FabNtb *ntb, FabBdf requester)
+{
+    Requester *known = requester_find(ntb, requester);
+
+    g_assert(known);
+    if (--known->users == 0) {
+        ntb->known[requester / 64] &= ~(1ull << (requester % 64));
+        g_array_remove_index_fast(
+            ntb->requesters, known - (Requester *)(void *)ntb->requesters->data);
+    }
+}
+
+uint32_t fab_ntb_used_requesters(const FabNtb *ntb)
+{
+    return ntb->requesters->len;
 }
 
 const FabNtbCounters *fab_ntb_counters(const FabNtb *ntb)

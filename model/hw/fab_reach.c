@@ -164,44 +164,92 @@ static bool search(FabReach *reach, uint32_t from, uint32_t to)
     return reach->hosts[to].seen == number;
 }
 
+/* What a mapping has entered where. */
+typedef struct Record {
+    FabNtb *ntb;   /* an entry of it, or of its Requester ID table; or ... */
+    FabRoot *root; /* ... a device address of this host */
+    FabBusAddr addr;
+    uint64_t size_bytes; /* of NTB entries; 0: a Requester ID */
+    FabBdf requester;
+} Record;
+
+/* One search for a way, and what is mapped along it. */
+typedef struct Way {
+    FabReach *reach;
+    FabComponent *from, *to;
+    unsigned flags;  /* FabMapFlags */
+    GArray *records; /* of Record */
+} Way;
+
+static bool map_root(const Way *way, FabRoot *root, FabBusAddr *addr,
+                     uint64_t size_bytes, GError **error)
+{
+    Record record = {.root = root};
+
+    if (!fab_root_map_dma(root, *addr, size_bytes, &record.addr, error)) {
+        return false;
+    }
+    *addr = record.addr;
+    g_array_append_val(way->records, record);
+    return true;
+}
+
 /*
  * Maps [@addr, +@size_bytes) of the far host into the near one for @crossing,
  * after which @after (nullable) comes.
  */
-static bool map_window(const FabReach *reach, const Crossing *crossing,
-                       const Crossing *after, FabBusAddr addr,
-                       uint64_t size_bytes, FabBusAddr *ret_addr,
-                       GError **error)
+static bool map_window(const Way *way, const Crossing *crossing,
+                       const Crossing *after, FabBusAddr *addr,
+                       uint64_t size_bytes, GError **error)
 {
-    FabRoot *far = reach->hosts[crossing->to].root;
+    FabRoot *far = way->reach->hosts[crossing->to].root;
+    bool is_device_addr = !after && way->flags & FAB_MAP_TO_DEVICE_ADDR;
+    Record record = {.ntb = crossing->near, .size_bytes = size_bytes};
 
     /* From cable to cable of one adapter nothing enters the host. */
-    if ((!after || crossing->far != after->near) &&
-        !fab_root_map_dma(far, addr, size_bytes, &addr, error)) {
+    if ((!after || crossing->far != after->near) && !is_device_addr &&
+        !map_root(way, far, addr, size_bytes, error)) {
         return false;
     }
-    return fab_ntb_map(crossing->near, crossing->cable, addr, size_bytes,
-                       ret_addr, error);
+    if (!fab_ntb_map(crossing->near, crossing->cable, *addr, size_bytes,
+                     &record.addr, error)) {
+        return false;
+    }
+    *addr = record.addr;
+    g_array_append_val(way->records, record);
+    return true;
+}
+
+static bool add_requester(const Way *way, FabNtb *ntb, FabBdf requester,
+                          GError **error)
+{
+    Record record = {.ntb = ntb, .requester = requester};
+
+    if (!fab_ntb_add_requester(ntb, requester, error)) {
+        return false;
+    }
+    g_array_append_val(way->records, record);
+    return true;
 }
 
 /*
  * At the near adapter of @crossing requests arrive under the name of the root,
- * when it forwards them, or of who made them: @from, or the adapter through
+ * when it forwards them, or of who made them: way->from, or the adapter through
  * which they came in by the crossing @before (nullable).
  */
-static bool add_requesters(const FabReach *reach, const Crossing *crossing,
-                           const Crossing *before, FabComponent *from,
-                           GError **error)
+static bool add_requesters(const Way *way, const Crossing *crossing,
+                           const Crossing *before, GError **error)
 {
-    FabRoot *root = reach->hosts[crossing->from].root;
-    FabComponent *requester = before ? fab_ntb_component(before->far) : from;
+    FabRoot *root = way->reach->hosts[crossing->from].root;
+    FabComponent *requester =
+        before ? fab_ntb_component(before->far) : way->from;
 
     if (before && before->far == crossing->near) {
         return true;
     }
-    return fab_ntb_add_requester(crossing->near, fab_root_component(root)->bdf,
-                                 error) &&
-           fab_ntb_add_requester(crossing->near, requester->bdf, error);
+    return add_requester(way, crossing->near, fab_root_component(root)->bdf,
+                         error) &&
+           add_requester(way, crossing->near, requester->bdf, error);
 }
 
 static bool check_ends(const FabComponent *from, FabComponent *from_host,
@@ -224,48 +272,167 @@ static bool check_ends(const FabComponent *from, FabComponent *from_host,
     return true;
 }
 
-bool fab_reach(FabComponent *from, FabComponent *to, FabBusAddr addr,
-               uint64_t size_bytes, FabBusAddr *ret_addr, GError **error)
+/* Finds the way; its first crossing is the last of the search. */
+static bool way_find(Way *way, GError **error)
 {
-    FabComponent *from_host = host_of(from), *to_host = host_of(to);
-    FabFabric *fabric = from->fabric;
-    FabReach *reach;
-    const Crossing *crossing, *after = NULL;
+    FabFabric *fabric = way->from->fabric;
+    FabComponent *from_host = host_of(way->from), *to_host = host_of(way->to);
 
-    g_assert(fabric == to->fabric);
-    if (!check_ends(from, from_host, to, to_host, addr, size_bytes, error)) {
-        return false;
-    }
     if (!fabric->reach) {
         fabric->reach = reach_new(fabric);
     }
-    reach = fabric->reach;
-    if (!search(reach, host_index(reach, from_host),
-                host_index(reach, to_host))) {
+    way->reach = fabric->reach;
+    if (!search(way->reach, host_index(way->reach, from_host),
+                host_index(way->reach, to_host))) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_WINDOW,
                     "no cable leads from %s to %s", from_host->name,
                     to_host->name);
         return false;
     }
+    return true;
+}
+
+static bool way_map(const Way *way, FabBusAddr *addr, uint64_t size_bytes,
+                    GError **error)
+{
+    const FabReach *reach = way->reach;
+    const Crossing *crossing, *after = NULL;
+
     /* From the far end back: what is in one host is the target in the one
      * before. */
-    crossing = reach->hosts[host_index(reach, to_host)].via;
+    crossing = reach->hosts[host_index(reach, host_of(way->to))].via;
     while (crossing) {
         const Crossing *before = reach->hosts[crossing->from].via;
 
-        if (!map_window(reach, crossing, after, addr, size_bytes, &addr,
-                        error) ||
-            !add_requesters(reach, crossing, before, from, error)) {
+        if (!map_window(way, crossing, after, addr, size_bytes, error) ||
+            !add_requesters(way, crossing, before, error)) {
             return false;
         }
         after = crossing;
         crossing = before;
     }
-    if (from->kind != FAB_KIND_ROOT &&
-        !fab_root_map_dma(fab_component_as_root(from_host), addr, size_bytes,
-                          &addr, error)) {
+    if (way->from->kind != FAB_KIND_ROOT &&
+        !(way->flags & FAB_MAP_FROM_HOST_ADDR)) {
+        return map_root(way, fab_component_as_root(host_of(way->from)), addr,
+                        size_bytes, error);
+    }
+    return true;
+}
+
+/* Takes back what @records tell, the last first. */
+static void records_undo(GArray *records)
+{
+    for (unsigned i = records->len; i-- > 0;) {
+        const Record *record = &g_array_index(records, Record, i);
+
+        if (record->root) {
+            fab_root_unmap_dma(record->root, record->addr);
+        } else if (record->size_bytes) {
+            fab_ntb_unmap(record->ntb, record->addr, record->size_bytes);
+        } else {
+            fab_ntb_remove_requester(record->ntb, record->requester);
+        }
+    }
+    g_array_unref(records);
+}
+
+/* ---- Mappings --------------------------------------------------------- */
+
+struct FabMapping {
+    FabBusAddr addr;
+    GArray *records; /* of Record */
+};
+
+FabMapping *fab_mapping_new(FabComponent *from, FabComponent *to,
+                            FabBusAddr addr, uint64_t size_bytes,
+                            unsigned flags, GError **error)
+{
+    Way way = {.from = from, .to = to, .flags = flags};
+    FabMapping *mapping;
+
+    g_assert(from->fabric == to->fabric);
+    if (!check_ends(from, host_of(from), to, host_of(to), addr, size_bytes,
+                    error) ||
+        !way_find(&way, error)) {
+        return NULL;
+    }
+    way.records = g_array_new(FALSE, FALSE, sizeof(Record));
+    if (!way_map(&way, &addr, size_bytes, error)) {
+        records_undo(way.records);
+        return NULL;
+    }
+    mapping = g_new0(FabMapping, 1);
+    mapping->addr = addr;
+    mapping->records = way.records;
+    return mapping;
+}
+
+FabBusAddr fab_mapping_addr(const FabMapping *mapping)
+{
+    return mapping->addr;
+}
+
+void fab_mapping_free(FabMapping *mapping)
+{
+    if (mapping) {
+        records_undo(mapping->records);
+        g_free(mapping);
+    }
+}
+
+FabNtb *fab_reach_adapter(FabComponent *from, FabComponent *to)
+{
+    Way way = {.from = from, .to = to};
+    const Crossing *crossing;
+
+    if (!host_of(from) || !host_of(to) || !way_find(&way, NULL)) {
+        return NULL;
+    }
+    crossing = way.reach->hosts[host_index(way.reach, host_of(to))].via;
+    while (crossing && way.reach->hosts[crossing->from].via) {
+        crossing = way.reach->hosts[crossing->from].via;
+    }
+    return crossing ? crossing->near : NULL;
+}
+
+bool fab_reach(FabComponent *from, FabComponent *to, FabBusAddr addr,
+               uint64_t size_bytes, FabBusAddr *ret_addr, GError **error)
+{
+    FabFabric *fabric = from->fabric;
+    FabMapping *mapping;
+
+    g_assert(fabric == to->fabric);
+    if (fabric->lending && size_bytes > 0) {
+        FabLentWay lent = fabric->lending_reach(fabric->lending, from, to, addr,
+                                                size_bytes, ret_addr, error);
+
+        if (lent != FAB_LENT_NOT) {
+            return lent == FAB_LENT_DONE;
+        }
+    }
+    mapping = fab_mapping_new(from, to, addr, size_bytes, 0, error);
+    if (!mapping) {
         return false;
     }
-    *ret_addr = addr;
+    *ret_addr = mapping->addr;
+    /* It stays for good. */
+    g_array_unref(mapping->records);
+    g_free(mapping);
     return true;
+}
+
+bool fab_reach_buffer(FabComponent *from, FabComponent *to, FabBusAddr addr,
+                      uint64_t size_bytes, FabBusAddr *ret_addr, GError **error)
+{
+    g_autoptr(GError) own = NULL;
+
+    if (fab_reach(from, to, addr, size_bytes, ret_addr, &own)) {
+        return true;
+    }
+    if (g_error_matches(own, FAB_ERROR, FAB_ERROR_NO_ROOM)) {
+        *ret_addr = FAB_ADDR_UNMAPPED;
+        return true;
+    }
+    g_propagate_error(error, g_steal_pointer(&own));
+    return false;
 }

@@ -6,15 +6,14 @@
 /* Device addresses are given out from here: above any memory or BAR. */
 #define IOVA_BASE (1ull << 46)
 
-/* Where an MSI goes (Intel SDM 3A s11.11; never translated). */
-#define MSI_BASE  0xfee00000u
-#define MSI_BYTES 0x100000u
+#define IOVA_BYTES ((1ull << FAB_DEVICE_ADDR_BITS) - IOVA_BASE)
 
 /* A range that devices reach at another address. */
 typedef struct IovaMap {
     FabBusAddr addr;
     uint64_t size_bytes;
     FabBusAddr iova;
+    uint32_t users;
 } IovaMap;
 
 /* ---- Memory ---------------------------------------------------------- */
@@ -218,7 +217,8 @@ static void dispatch(FabRoot *root, FabTlp *tlp)
         /* Perhaps down where it came up: ACS redirect sends requests between
          * two devices below one root port this way. */
         fab_root_forward_request(root, from, to, tlp);
-    } else if (tlp->addr - MSI_BASE < MSI_BYTES && tlp->cls == FAB_CLASS_P) {
+    } else if (tlp->addr - FAB_MSI_BASE < FAB_MSI_BYTES &&
+               tlp->cls == FAB_CLASS_P) {
         memory_write(root, tlp);
     } else {
         refuse(root, tlp);
@@ -300,6 +300,12 @@ static void translate_done(void *owner, FabTlp *tlp, FabBusAddr phys,
     translated(owner, tlp);
 }
 
+/* Where the device addresses of @domain begin for the IOMMU. */
+static inline FabBusAddr domain_base(unsigned domain)
+{
+    return (FabBusAddr)domain << FAB_DEVICE_ADDR_BITS;
+}
+
 static void request_receive(FabRoot *root, FabTlp *tlp)
 {
     RootIngress *ingress = &root->ingress[tlp->ingress->index];
@@ -307,9 +313,16 @@ static void request_receive(FabRoot *root, FabTlp *tlp)
 
     tlp->order = tlp->cls == FAB_CLASS_P ? ingress->posted_received++
                                          : ingress->posted_received;
-    if (!root->iommu || tlp->addr - MSI_BASE < MSI_BYTES) {
+    if (!root->iommu || tlp->addr - FAB_MSI_BASE < FAB_MSI_BYTES) {
         translated(root, tlp);
         return;
+    }
+    if (tlp->addr >> FAB_DEVICE_ADDR_BITS) {
+        translate_done(root, tlp, 0, true);
+        return;
+    }
+    if (root->domain_of) {
+        tlp->addr |= domain_base(root->domain_of[tlp->requester_id]);
     }
     switch (fab_iommu_translate(root->iommu, tlp, &phys)) {
     case FAB_TRANSLATION_DONE:
@@ -474,6 +487,8 @@ static void root_free(FabComponent *component)
     fab_iommu_free(root->iommu);
     fab_memory_free(root->memory);
     g_array_unref(root->iova_maps);
+    fab_ranges_free(root->iova);
+    g_free(root->domain_of);
     g_free(root->ingress);
     g_free(root->forward);
     g_free(root);
@@ -501,7 +516,9 @@ FabRoot *fab_root_new(FabFabric *fabric, const char *name,
         fab_iommu_set_done(root->iommu, translate_done, root);
     }
     root->iova_maps = g_array_new(FALSE, FALSE, sizeof(IovaMap));
-    root->iova_next = IOVA_BASE;
+    /* A page between two mappings catches what runs past the end of one. */
+    root->iova =
+        fab_ranges_new(IOVA_BASE, IOVA_BYTES, params->iommu.page_bytes);
     return root;
 }
 
@@ -551,29 +568,123 @@ bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
     base = addr & ~(page - 1);
     end = (addr + size_bytes + page - 1) & ~(page - 1);
     for (unsigned i = 0; i < root->iova_maps->len; i++) {
-        map = g_array_index(root->iova_maps, IovaMap, i);
-        if (base >= map.addr && end <= map.addr + map.size_bytes) {
-            *ret_device_addr = map.iova + (addr - map.addr);
+        IovaMap *known = &g_array_index(root->iova_maps, IovaMap, i);
+
+        if (base >= known->addr && end <= known->addr + known->size_bytes) {
+            known->users++;
+            *ret_device_addr = known->iova + (addr - known->addr);
             return true;
         }
     }
+    map = (IovaMap){.addr = base, .size_bytes = end - base, .users = 1};
     /* Aligned to its size, as Linux does: it takes no more entries of an NTB's
      * window than the range itself would. */
-    while (align < end - base && align < IOVA_BASE) {
+    while (align < map.size_bytes && align < IOVA_BASE) {
         align *= 2;
     }
-    map = (IovaMap){base, end - base,
-                    (root->iova_next + align - 1) & ~(align - 1)};
-    if (!fab_iommu_map(root->iommu, map.iova, map.addr, map.size_bytes, page,
-                       error)) {
-        g_prefix_error(error, "%s: ", root->component.name);
+    if (!fab_root_take_iova(root, map.size_bytes, align, &map.iova, error)) {
         return false;
     }
-    /* A page between two mappings catches what runs past the end of one. */
-    root->iova_next = map.iova + map.size_bytes + page;
+    if (!fab_root_iommu_map(root, 0, map.iova, map.addr, map.size_bytes,
+                            error)) {
+        fab_root_give_iova(root, map.iova);
+        return false;
+    }
     g_array_append_val(root->iova_maps, map);
     *ret_device_addr = map.iova + (addr - base);
     return true;
+}
+
+void fab_root_unmap_dma(FabRoot *root, FabBusAddr device_addr)
+{
+    for (unsigned i = 0; root->iommu && i < root->iova_maps->len; i++) {
+        IovaMap *map = &g_array_index(root->iova_maps, IovaMap, i);
+
+        if (device_addr - map->iova >= map->size_bytes) {
+            continue;
+        }
+        if (--map->users == 0) {
+            fab_root_iommu_unmap(root, 0, map->iova, map->size_bytes);
+            fab_root_give_iova(root, map->iova);
+            g_array_remove_index(root->iova_maps, i);
+        }
+        return;
+    }
+}
+
+bool fab_root_take_iova(FabRoot *root, uint64_t size_bytes,
+                        uint64_t align_bytes, FabBusAddr *ret_iova,
+                        GError **error)
+{
+    uint64_t page = root->params.iommu.page_bytes;
+
+    size_bytes = (size_bytes + page - 1) & ~(page - 1);
+    if (!fab_ranges_take(root->iova, size_bytes, MAX(align_bytes, page),
+                         ret_iova)) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
+                    "%s: no %" G_GUINT64_FORMAT
+                    " bytes of device addresses are free",
+                    root->component.name, size_bytes);
+        return false;
+    }
+    return true;
+}
+
+void fab_root_give_iova(FabRoot *root, FabBusAddr iova)
+{
+    fab_ranges_give(root->iova, iova);
+}
+
+bool fab_root_iommu_map(FabRoot *root, unsigned domain, FabBusAddr iova,
+                        FabBusAddr addr, uint64_t size_bytes, GError **error)
+{
+    static const uint64_t smaller[] = {2 << 20, 4 << 10};
+    uint64_t page = root->params.iommu.page_bytes;
+
+    g_assert(root->iommu && domain < FAB_DOMAINS);
+    for (unsigned i = 0;
+         i < G_N_ELEMENTS(smaller) && ((iova | addr | size_bytes) & (page - 1));
+         i++) {
+        page = MIN(page, smaller[i]);
+    }
+    if (!fab_iommu_map(root->iommu, domain_base(domain) + iova, addr,
+                       size_bytes, page, error)) {
+        g_prefix_error(error, "%s: ", root->component.name);
+        return false;
+    }
+    root->mapped_bytes += size_bytes;
+    return true;
+}
+
+void fab_root_iommu_unmap(FabRoot *root, unsigned domain, FabBusAddr iova,
+                          uint64_t size_bytes)
+{
+    root->mapped_bytes -=
+        fab_iommu_unmap(root->iommu, domain_base(domain) + iova, size_bytes);
+}
+
+uint64_t fab_root_iommu_mapped(const FabRoot *root)
+{
+    return root->mapped_bytes;
+}
+
+void fab_root_attach(FabRoot *root, FabBdf device, unsigned domain)
+{
+    g_assert(root->iommu && domain < FAB_DOMAINS);
+    if (!root->domain_of) {
+        root->domain_of = g_new0(uint8_t, 65536);
+    }
+    root->domain_of[device] = domain;
+}
+
+void fab_root_memory_ranges(const FabRoot *root, FabRange ranges[2])
+{
+    uint64_t size_bytes = root->params.memory.size_bytes;
+    uint64_t low = MIN(root->params.mmio.low_base, UINT64_C(4) << 30);
+
+    low = MIN(low, size_bytes);
+    ranges[0] = (FabRange){0, low};
+    ranges[1] = (FabRange){UINT64_C(4) << 30, size_bytes - low};
 }
 
 unsigned fab_root_watch(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,

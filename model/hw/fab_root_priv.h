@@ -5,6 +5,7 @@
 #include "fab_fabric_priv.h"
 #include "fab_iommu.h"
 #include "fab_memory.h"
+#include "fab_ranges.h"
 #include "fab_root.h"
 
 /*
@@ -133,8 +134,10 @@ struct FabRoot {
     SimEvent core_read_event;
 
     /* Device addresses given out. */
-    FabBusAddr iova_next;
+    FabRanges *iova;
     GArray *iova_maps;
+    uint8_t *domain_of;    /* by Requester ID; NULL: all are in domain 0 */
+    uint64_t mapped_bytes; /* in the IOMMU */
     FabRootCounters counters;
 };
 

@@ -72,7 +72,8 @@ struct FabDma {
     SimTime not_before;
 };
 
-/* Gives @dma to the engine; after realize. */
+/* Gives @dma to the engine; after realize. At FAB_ADDR_UNMAPPED and beyond it
+ * fails at once, with FAB_STATUS_CA. */
 void fab_device_dma(FabDevice *device, FabDma *dma);
 
 /* Watches writes by others to [@addr, +@size_bytes) behind a BAR, an address in

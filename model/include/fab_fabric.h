@@ -22,6 +22,8 @@ typedef enum FabError {
     FAB_ERROR_ADDRESS, /* bus numbers or address space do not suffice */
     FAB_ERROR_WINDOW,  /* an NTB has no free mapping entry, or none reaches */
     FAB_ERROR_CONFIG,  /* a component's parameters do not go together */
+    FAB_ERROR_LENT,    /* a device that somebody else has borrowed */
+    FAB_ERROR_NO_ROOM, /* a DMA window is full */
 } FabError;
 
 /* @engine is borrowed and must outlive the fabric. @seed is that of every

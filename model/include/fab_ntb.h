@@ -46,6 +46,13 @@ FabNtb *fab_component_as_ntb(FabComponent *component);
 uint64_t fab_ntb_entry_bytes(const FabNtb *ntb);
 /* Entries not in use and not reserved. */
 uint32_t fab_ntb_free_entries(const FabNtb *ntb);
+/* Entries in use. */
+uint32_t fab_ntb_used_entries(const FabNtb *ntb);
+/* Cables that are connected; entries are reserved for each. */
+uint32_t fab_ntb_remote_nodes(const FabNtb *ntb);
+/* Entries of the Requester ID table in use. */
+uint32_t fab_ntb_used_requesters(const FabNtb *ntb);
+const FabNtbParams *fab_ntb_params(const FabNtb *ntb);
 
 /*
  * Maps [@target, +@size_bytes) of the host at the far end of @cable (1 ..) into
@@ -61,6 +68,12 @@ bool fab_ntb_map(FabNtb *ntb, unsigned cable, FabBusAddr target,
  * which its requests are answered with UR. Entering it twice is harmless.
  * Fails with FAB_ERROR_WINDOW when the table is full. */
 bool fab_ntb_add_requester(FabNtb *ntb, FabBdf requester, GError **error);
+
+/* Take back a mapping, by the address that fab_ntb_map() has returned and the
+ * same size, and a Requester ID. What was entered several times stays until all
+ * have taken it back. */
+void fab_ntb_unmap(FabNtb *ntb, FabBusAddr addr, uint64_t size_bytes);
+void fab_ntb_remove_requester(FabNtb *ntb, FabBdf requester);
 
 const FabNtbCounters *fab_ntb_counters(const FabNtb *ntb);
 

@@ -96,6 +96,49 @@ bool fab_root_alloc(FabRoot *root, uint64_t size_bytes, uint64_t align_bytes,
 bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
                       FabBusAddr *ret_device_addr, GError **error);
 
+/* Takes back what fab_root_map_dma() has mapped, by an address in it. What was
+ * asked for several times stays until all have taken it back. */
+void fab_root_unmap_dma(FabRoot *root, FabBusAddr device_addr);
+
+/* Where an MSI goes; never translated (Intel SDM 3A s11.11). */
+#define FAB_MSI_BASE  0xfee00000u
+#define FAB_MSI_BYTES 0x100000u
+
+typedef struct FabRange {
+    FabBusAddr addr;
+    uint64_t size_bytes; /* 0: not there */
+} FabRange;
+
+/* Where memory lies: below and above 4 GiB. */
+void fab_root_memory_ranges(const FabRoot *root, FabRange ranges[2]);
+
+/*
+ * The IOMMU by hand; only of a root whose iommu.enabled is set. Domains have
+ * device addresses of their own. 0 is that of all devices that are not attached
+ * to another; its addresses are taken with fab_root_take_iova(), aligned to
+ * @align_bytes (a power of two), so as not to collide with those that
+ * fab_root_map_dma() gives out.
+ */
+#define FAB_DOMAINS 256u
+
+bool fab_root_take_iova(FabRoot *root, uint64_t size_bytes,
+                        uint64_t align_bytes, FabBusAddr *ret_iova,
+                        GError **error);
+void fab_root_give_iova(FabRoot *root, FabBusAddr iova);
+
+/* Maps [@iova, +@size_bytes) of @domain to @addr of the host: in pages of
+ * iommu.page_bytes if all three allow that, otherwise of 2 MiB or 4 KiB. Fails
+ * as an IOMMU's map does. */
+bool fab_root_iommu_map(FabRoot *root, unsigned domain, FabBusAddr iova,
+                        FabBusAddr addr, uint64_t size_bytes, GError **error);
+void fab_root_iommu_unmap(FabRoot *root, unsigned domain, FabBusAddr iova,
+                          uint64_t size_bytes);
+/* Bytes of device addresses mapped, in all domains. */
+uint64_t fab_root_iommu_mapped(const FabRoot *root);
+
+/* Puts the device of this Requester ID into @domain. */
+void fab_root_attach(FabRoot *root, FabBdf device, unsigned domain);
+
 /* Called when a write to a watched address has become visible in memory. */
 typedef void (*FabWatchFn)(void *owner, FabBusAddr addr, uint64_t data);
 

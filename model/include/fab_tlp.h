@@ -14,6 +14,9 @@ typedef struct FabTlp FabTlp;
  * (device address before the IOMMU, host address after it). */
 typedef uint64_t FabBusAddr;
 
+/* From here on are no addresses: what could not be mapped. */
+#define FAB_ADDR_UNMAPPED (UINT64_C(1) << 63)
+
 /* Bus, device and function number (PCIe 5.0 s2.2.6.2). */
 typedef uint16_t FabBdf;
 

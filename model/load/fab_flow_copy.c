@@ -272,8 +272,8 @@ static bool find_places(const FabCopyFlowParams *params, CopyPlaces *places,
                      RECORD_BYTES, &places->doorbell, error) &&
            fab_reach(device, driver, places->own, own_bytes, &places->ring,
                      error) &&
-           fab_reach(device, params->buffer.component, places->buffer,
-                     params->size_bytes, &places->buffer, error);
+           fab_reach_buffer(device, params->buffer.component, places->buffer,
+                            params->size_bytes, &places->buffer, error);
 }
 
 static void dmas_init(CopyFlow *self, const CopyPlaces *places)

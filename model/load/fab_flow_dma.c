@@ -247,7 +247,7 @@ FabFlow *fab_dma_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     }
     bytes = working_set(name, params, error);
     if (bytes == 0 || !fab_target_take(&params->target, bytes, &addr, error) ||
-        !fab_reach(device, target, addr, bytes, &addr, error)) {
+        !fab_reach_buffer(device, target, addr, bytes, &addr, error)) {
         return NULL;
     }
     self = g_new0(DmaFlow, 1);

@@ -230,8 +230,8 @@ START_TEST(unmapped_address_faults_after_a_walk)
     ck_assert_uint_eq(fab_iommu_counters(rig->iommu)->faults, 2);
     ck_assert_int_eq(rig_ask(rig, 0, 1), FAB_TRANSLATION_PENDING);
     ck_assert_int_eq(rig_ask(rig, 1, UINT64_MAX), FAB_TRANSLATION_FAULT);
-    ck_assert_int_eq(rig_ask(rig, 1, 1ULL << 48), FAB_TRANSLATION_FAULT);
-    ck_assert_int_eq(rig_ask(rig, 1, (1ULL << 48) + KIB4),
+    ck_assert_int_eq(rig_ask(rig, 1, 1ULL << 56), FAB_TRANSLATION_FAULT);
+    ck_assert_int_eq(rig_ask(rig, 1, (1ULL << 56) + KIB4),
                      FAB_TRANSLATION_FAULT);
     sim_engine_run(rig->engine);
     ck_assert_uint_eq(fab_iommu_counters(rig->iommu)->faults, 6);
@@ -472,10 +472,10 @@ static const BadMap bad_maps[] = {
      "0x40008fff are mapped already"},
     {0xfffffffff000, 0, 0x2000, 0x1000,
      "cannot map 0x2000 bytes at device address 0xfffffffff000: they end "
-     "beyond 48 bits"},
+     "beyond 56 bits"},
     {0xfffffffffffff000, 0, 0x2000, 0x1000,
      "cannot map 0x2000 bytes at device address 0xfffffffffffff000: they end "
-     "beyond 48 bits"},
+     "beyond 56 bits"},
     {0, 0xffffffffff000, 0x2000, 0x1000,
      "cannot map 0x2000 bytes to physical address 0xffffffffff000: they end "
      "beyond 52 bits"},

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_RANGES_H
+#define FAB_RANGES_H
+
+#include <glib.h>
+
+#include "fab_tlp.h"
+
+/*
+ * Gives out ranges of an address space, lowest first that fits, and takes them
+ * back: device addresses of an IOMMU, room in a DMA window.
+ */
+typedef struct FabRanges FabRanges;
+
+/* Ranges lie in [@base, +@size_bytes), with at least @gap_bytes between two. */
+FabRanges *fab_ranges_new(FabBusAddr base, uint64_t size_bytes,
+                          uint64_t gap_bytes);
+/* (nullable) */
+void fab_ranges_free(FabRanges *ranges);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabRanges, fab_ranges_free)
+
+/* Takes @size_bytes, not 0, at a multiple of @align_bytes, a power of two.
+ * Returns false if there is no such room. */
+bool fab_ranges_take(FabRanges *ranges, uint64_t size_bytes,
+                     uint64_t align_bytes, FabBusAddr *ret_addr);
+
+/* Gives back the range that was taken at @addr. Returns its size; 0 if there
+ * is none. */
+uint64_t fab_ranges_give(FabRanges *ranges, FabBusAddr addr);
+
+/* Bytes taken, and how many ranges they are. */
+uint64_t fab_ranges_taken(const FabRanges *ranges, unsigned *ret_count);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_PLAN_H
+#define FAB_PLAN_H
+
+#include "fab_component.h"
+
+/*
+ * How far the mapping entries of a lender's NTB adapter go. Its prefetchable
+ * window (prefetch_total) is divided into entries of equal size; everything
+ * that is mapped takes whole entries:
+ *
+ *   reserved  entries kept back for each remote node
+ *   MSI       one entry for each borrower
+ *   BARs      of devices in other hosts, that devices here reach (P2P) or that
+ *             this host borrows itself; each BAR rounded up to an entry
+ *   windows   the DMA windows of the devices that are lent, of what is left
+ */
+
+typedef enum FabPlanTerm {
+    FAB_PLAN_FITS, /* no term is too large */
+    FAB_PLAN_RESERVED,
+    FAB_PLAN_MSI,
+    FAB_PLAN_BARS,
+    FAB_PLAN_WINDOWS,
+} FabPlanTerm;
+
+/* Devices with equal BARs that are mapped; sizes of 0 are not there. */
+typedef struct FabPlanTarget {
+    uint64_t bar_bytes[FAB_BARS];
+    uint32_t count;
+} FabPlanTarget;
+
+/* The DMA window of a device that is lent. */
+typedef struct FabPlanWindow {
+    uint64_t bytes;     /* set by hand; 0: automatic */
+    uint32_t weight;    /* of the device when what is left is shared, at most
+                           65536; 0 counts as 1 */
+    uint64_t ram_bytes; /* of the borrower, more than which no window needs;
+                           0: not known */
+    bool covers_ram;    /* the borrower's IOMMU is off: the window is its RAM,
+                           and devices of one borrower share it */
+    uint32_t borrower;  /* any number that tells borrowers apart */
+} FabPlanWindow;
+
+typedef struct FabPlanParams {
+    uint64_t window_bytes; /* prefetch_total, a power of two */
+    uint32_t entries;      /* a power of two */
+    uint32_t reserved;     /* ntb_lut2_switch_max_entries */
+    uint32_t nodes;        /* number_of_nodes, this one included */
+    uint32_t borrowers;    /* number_of_borrowers */
+    const FabPlanTarget *targets;
+    unsigned target_count;
+    const FabPlanWindow *windows;
+    unsigned window_count;
+} FabPlanParams;
+
+/* All in bytes; what a term is too large by is in short_bytes, and terms after
+ * it are computed as far as they can be. */
+typedef struct FabPlan {
+    uint64_t entry_bytes;    /* mapping_entry_size */
+    uint64_t reserved_bytes; /* for all remote nodes */
+    uint64_t ondemand_bytes; /* prefetch_ondemand */
+    uint64_t msi_bytes;      /* prefetch_msi */
+    uint64_t bars_bytes;     /* prefetch_BARs */
+    uint64_t free_bytes;     /* prefetch_free: for DMA windows */
+    uint64_t windows_bytes;  /* of all DMA windows */
+    uint64_t left_bytes;     /* in no use */
+    FabPlanTerm broken;      /* the first term that does not fit */
+    uint64_t short_bytes;    /* what that one lacks */
+} FabPlan;
+
+/*
+ * Computes *ret_plan, and the size of each window in @ret_windows (nullable,
+ * params->window_count long); one that shares another's is 0. Fails with
+ * FAB_ERROR_CONFIG when @params make no sense, and leaves the results alone; a
+ * plan that does not fit is no failure.
+ */
+bool fab_plan_compute(const FabPlanParams *params, FabPlan *ret_plan,
+                      uint64_t *ret_windows, GError **error);
+
+/* What the manual calls @term, such as "prefetch_msi". */
+const char *fab_plan_term_name(FabPlanTerm term);
+
+/*
+ * The automatic size of a window, in entries: the share that @weight has of
+ * @free_entries where the devices that are not lent yet, this one included,
+ * weigh @total_weight. Rounded down.
+ */
+uint64_t fab_plan_share(uint64_t free_entries, uint64_t weight,
+                        uint64_t total_weight);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* From one device of a borrower to another (section 6 of the paper). */
+#include "fab_lend_priv.h"
+
+static LendTarget *target_find(const FabLend *lend,
+                               const FabComponent *component,
+                               unsigned *ret_index)
+{
+    for (unsigned i = 0; i < lend->targets->len; i++) {
+        LendTarget *target = &g_array_index(lend->targets, LendTarget, i);
+
+        if (target->component == component) {
+            *ret_index = i;
+            return target;
+        }
+    }
+    return NULL;
+}
+
+/* What the borrower does not have, its devices do not reach. */
+static bool check_target(const FabLend *lend, FabComponent *component,
+                         GError **error)
+{
+    FabDevice *device = fab_component_as_device(component);
+    const FabLend *other = device ? fab_lend_of(device) : NULL;
+    const char *borrower = fab_root_component(lend->borrower)->name;
+
+    if (other && (other->borrower != lend->borrower || other->vm != lend->vm)) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_LENT,
+                    "%s is lent to %s%s and cannot reach %s, which is lent to "
+                    "%s%s",
+                    lend_component(lend)->name, lend->vm ? "the guest of " : "",
+                    borrower, component->name, other->vm ? "the guest of " : "",
+                    fab_root_component(other->borrower)->name);
+        return false;
+    }
+    if (!other && component->root != fab_root_component(lend->borrower)) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_LENT,
+                    "%s is lent to %s and cannot reach %s, which %s has "
+                    "neither of its own nor borrowed",
+                    lend_component(lend)->name, borrower, component->name,
+                    borrower);
+        return false;
+    }
+    return true;
+}
+
+static void target_done(FabLend *lend, LendTarget *target)
+{
+    for (unsigned i = 0; i < FAB_BARS; i++) {
+        if (!target->mapping[i]) {
+            continue;
+        }
+        fab_mapping_free(target->mapping[i]);
+        if (lend->vm) {
+            fab_lend_domain_remove_bar(lend->domain, target->component, i);
+        }
+    }
+}
+
+static bool target_map(FabLend *lend, LendTarget *target, unsigned index,
+                       GError **error)
+{
+    FabComponent *component = target->component;
+    const FabBar *bar = &component->bars[index];
+    unsigned flags = lend->vm ? FAB_MAP_FROM_HOST_ADDR : 0;
+
+    if (lend->vm && !fab_lend_domain_add_bar(lend->domain, component, index,
+                                             &target->addr[index], error)) {
+        return false;
+    }
+    /* For a guest, only its Requester ID is missing. */
+    target->mapping[index] =
+        fab_mapping_new(lend_component(lend), component, bar->addr,
+                        bar->size_bytes, flags, error);
+    if (!target->mapping[index]) {
+        if (lend->vm) {
+            fab_lend_domain_remove_bar(lend->domain, component, index);
+        }
+        return false;
+    }
+    if (!lend->vm) {
+        target->addr[index] = fab_mapping_addr(target->mapping[index]);
+    }
+    return true;
+}
+
+bool fab_lend_enable_p2p(FabLend *lend, FabComponent *component, GError **error)
+{
+    LendTarget target = {.component = component};
+    unsigned index;
+
+    g_assert(component->fabric == lend->lending->fabric);
+    if (!check_target(lend, component, error)) {
+        return false;
+    }
+    if (target_find(lend, component, &index)) {
+        return true;
+    }
+    for (unsigned i = 0; i < FAB_BARS; i++) {
+        if (component->bars[i].size_bytes &&
+            !target_map(lend, &target, i, error)) {
+            target_done(lend, &target);
+            g_prefix_error(error,
+                           "P2P from %s to %s: ", lend_component(lend)->name,
+                           component->name);
+            return false;
+        }
+    }
+    g_array_append_val(lend->targets, target);
+    return true;
+}
+
+void fab_lend_disable_p2p(FabLend *lend, const FabComponent *component)
+{
+    unsigned index;
+    LendTarget *target = target_find(lend, component, &index);
+
+    if (target) {
+        target_done(lend, target);
+        g_array_remove_index_fast(lend->targets, index);
+    }
+}
+
+bool fab_lend_p2p_addr(const FabLend *lend, const FabComponent *component,
+                       int bar, FabBusAddr *ret_device_addr)
+{
+    unsigned index;
+    const LendTarget *target = target_find(lend, component, &index);
+
+    if (!target || bar < 0 || bar >= FAB_BARS || !target->mapping[bar]) {
+        return false;
+    }
+    *ret_device_addr = target->addr[bar];
+    return true;
+}

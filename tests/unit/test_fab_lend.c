@@ -1,0 +1,956 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A borrowed device reaches what its borrower has and nothing else: memory
+ * through the DMA window, other devices by the three ways of P2P, the CPU by
+ * interrupts; one borrower at a time; and a device that is returned leaves
+ * nothing behind.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fab_flow.h"
+#include "fab_lab.h"
+#include "fab_lend.h"
+#include "fab_reach.h"
+
+#define KIB4  UINT64_C(4096)
+#define MIB   (UINT64_C(1) << 20)
+#define GIB   (UINT64_C(1) << 30)
+#define ENTRY (4 * MIB) /* of the lab's adapters, 64 in all */
+#define SIZE  10000u
+
+static SimEngine *engine;
+static FabFabric *fabric;
+
+static void setup(void)
+{
+    engine = sim_engine_new();
+    fabric = fab_fabric_new(engine, 1);
+}
+
+static void teardown(void)
+{
+    ck_assert_uint_eq(fab_fabric_tlps_alive(fabric), 0);
+    fab_fabric_free(fabric);
+    sim_engine_free(engine);
+}
+
+/* A host: root, switch, and below the switch two devices and an adapter with
+ * two cables. */
+typedef struct TestHost {
+    FabRoot *root;
+    FabComponent *dev[2];
+    FabComponent *ntb;
+} TestHost;
+
+static FabComponent *ntb_new(const char *name, uint64_t window_bytes)
+{
+    FabPortParams port = lab_port_params();
+    FabNtbParams params = lab_ntb_params();
+
+    params.window_bytes = window_bytes;
+    return fab_ntb_component(
+        fab_ntb_new(fabric, name, 2, &port, &port, &params));
+}
+
+static TestHost host_sized(const char *name, bool iommu, uint64_t ram_bytes,
+                           uint64_t window_bytes)
+{
+    g_autofree char *sw_name = g_strdup_printf("%s.sw", name);
+    g_autofree char *ntb_name = g_strdup_printf("%s.ntb", name);
+    FabRootParams params = lab_root_params(iommu);
+    FabPortParams port = lab_port_params();
+    FabComponent *sw;
+    TestHost host;
+
+    params.memory.size_bytes = ram_bytes;
+    params.core.interrupt = 2 * SIM_US;
+    host.root = fab_root_new(fabric, name, &params);
+    fab_root_add_port(host.root, "rp0", &port);
+    sw = lab_switch(fabric, sw_name, 3);
+    lab_connect(fab_root_component(host.root), 0, sw, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        g_autofree char *device = g_strdup_printf("%s.dev%u", name, i);
+
+        host.dev[i] = lab_device(fabric, device);
+        lab_connect(sw, 1 + i, host.dev[i], 0);
+    }
+    host.ntb = ntb_new(ntb_name, window_bytes);
+    lab_connect(sw, 3, host.ntb, 0);
+    return host;
+}
+
+static TestHost host_new(const char *name, bool iommu)
+{
+    return host_sized(name, iommu, 16 * GIB, 256 * MIB);
+}
+
+static FabLend *borrow(FabComponent *device, const TestHost *to,
+                       uint64_t window_bytes, bool vm)
+{
+    FabLendParams params = {
+        .device = fab_component_as_device(device),
+        .borrower = to->root,
+        .window_bytes = window_bytes,
+        .vm = vm,
+    };
+    g_autoptr(GError) error = NULL;
+    FabLend *lend = fab_lend_borrow(&params, &error);
+
+    ck_assert_msg(lend != NULL, "%s", error ? error->message : "no error");
+    return lend;
+}
+
+/* Borrowing fails with @code, and says all of @words. */
+static void check_refused(FabComponent *device, const TestHost *to,
+                          uint64_t window_bytes, bool vm, FabError code,
+                          const char *const *words)
+{
+    FabLendParams params = {
+        .device = fab_component_as_device(device),
+        .borrower = to->root,
+        .window_bytes = window_bytes,
+        .vm = vm,
+    };
+    g_autoptr(GError) error = NULL;
+
+    ck_assert(!fab_lend_borrow(&params, &error));
+    ck_assert_msg(g_error_matches(error, FAB_ERROR, code), "%s",
+                  error->message);
+    for (unsigned i = 0; words[i]; i++) {
+        ck_assert_msg(strstr(error->message, words[i]) != NULL,
+                      "\"%s\" not in: %s", words[i], error->message);
+    }
+}
+
+static uint32_t used(const TestHost *host)
+{
+    return fab_ntb_used_entries(fab_component_as_ntb(host->ntb));
+}
+
+static FabBusAddr buffer(const TestHost *host, uint64_t size_bytes)
+{
+    FabBusAddr addr = 0;
+
+    ck_assert(fab_root_alloc(host->root, size_bytes, KIB4, &addr));
+    return addr;
+}
+
+static FabBusAddr map(FabLend *lend, FabBusAddr addr, uint64_t size_bytes)
+{
+    g_autoptr(GError) error = NULL;
+    FabBusAddr device_addr = 0;
+
+    ck_assert_msg(fab_lend_map(lend, addr, size_bytes, &device_addr, &error),
+                  "%s", error ? error->message : "no error");
+    return device_addr;
+}
+
+/* Writes and reads by DMA, and sees that @root has got it all. */
+static void check_arrives(FabComponent *device, FabBusAddr addr,
+                          const TestHost *host)
+{
+    FabRootCounters before = *fab_root_counters(host->root);
+    const FabRootCounters *now = fab_root_counters(host->root);
+    uint64_t unsupported = fab_fabric_unsupported(fabric);
+
+    ck_assert_int_eq(lab_dma(device, FAB_TLP_MWR, addr, SIZE), FAB_STATUS_SC);
+    ck_assert_int_eq(lab_dma(device, FAB_TLP_MRD, addr, SIZE), FAB_STATUS_SC);
+    ck_assert_uint_eq(now->memory_written_bytes - before.memory_written_bytes,
+                      SIZE);
+    ck_assert_uint_eq(now->memory_read_bytes - before.memory_read_bytes, SIZE);
+    ck_assert_uint_eq(fab_fabric_unsupported(fabric), unsupported);
+}
+
+/* Two hosts with a cable between them. Bit 0 of @bits: the lender's IOMMU, bit
+ * 1: the borrower's. */
+static void two_hosts(unsigned bits, uint64_t ram_bytes, uint64_t window_bytes,
+                      TestHost *a, TestHost *b)
+{
+    *a = host_sized("a", bits & 1, 16 * GIB, window_bytes);
+    *b = host_sized("b", bits & 2, ram_bytes, window_bytes);
+    lab_connect(a->ntb, 1, b->ntb, 1);
+    lab_realize(fabric);
+}
+
+/* ---- Native borrowers ------------------------------------------------- */
+
+START_TEST(one_borrower_at_a_time)
+{
+    TestHost a = host_new("a", false), b = host_new("b", true),
+             c = host_new("c", true);
+    FabLend *lend;
+
+    lab_connect(a.ntb, 1, b.ntb, 1);
+    lab_connect(a.ntb, 2, c.ntb, 1);
+    lab_realize(fabric);
+    ck_assert(!fab_lend_of(fab_component_as_device(a.dev[0])));
+    lend = borrow(a.dev[0], &b, ENTRY, false);
+    ck_assert(fab_lend_of(fab_component_as_device(a.dev[0])) == lend);
+    check_refused(a.dev[0], &c, ENTRY, false, FAB_ERROR_LENT,
+                  (const char *[]){"a.dev0", "lent to b", NULL});
+    check_refused(a.dev[0], &b, ENTRY, false, FAB_ERROR_LENT,
+                  (const char *[]){"a.dev0", "lent to b", NULL});
+    check_refused(a.dev[1], &a, ENTRY, false, FAB_ERROR_CONFIG,
+                  (const char *[]){"a.dev1 is in a", NULL});
+    fab_lend_return(lend);
+    ck_assert(!fab_lend_of(fab_component_as_device(a.dev[0])));
+    lend = borrow(a.dev[0], &c, ENTRY, false);
+    ck_assert(fab_lend_borrower(lend) == c.root);
+    ck_assert(fab_lend_lender(lend) == a.root);
+}
+END_TEST
+
+/* _i: bits of two_hosts(). */
+START_TEST(memory_through_the_window)
+{
+    TestHost a, b;
+    FabLend *lend;
+    FabBusAddr addr, other;
+
+    /* An entry of 256 MiB: 16 GiB of RAM take all 64. */
+    two_hosts(_i, 8 * GIB, 16 * GIB, &a, &b);
+    lend = borrow(a.dev[0], &b, _i & 2 ? 256 * MIB : 0, false);
+    ck_assert_uint_eq(fab_lend_window_bytes(lend),
+                      _i & 2 ? 256 * MIB : 8 * GIB);
+    /* MSI, and the window: 8 GiB in entries of 256 MiB are 32. */
+    ck_assert_uint_eq(used(&a), 1 + (_i & 2 ? 1 : 32));
+    /* Two BARs in one host, near each other. */
+    ck_assert_uint_ge(used(&b), 1);
+    addr = map(lend, buffer(&b, SIZE), SIZE);
+    check_arrives(a.dev[0], addr, &b);
+    other = map(lend, buffer(&b, SIZE), SIZE);
+    ck_assert_uint_ne(addr, other);
+    check_arrives(a.dev[0], other, &b);
+    /* The lender's root sees requests when it has to translate them. */
+    ck_assert_int_eq(fab_root_counters(a.root)->forwarded_writes > 0, _i & 1);
+    if (_i & 2) {
+        fab_lend_unmap(lend, addr);
+        ck_assert_int_eq(lab_dma(a.dev[0], FAB_TLP_MRD, addr, 64),
+                         FAB_STATUS_UR);
+        ck_assert_uint_gt(fab_root_iommu_counters(b.root)->faults, 0);
+    }
+}
+END_TEST
+
+START_TEST(registers_through_the_window)
+{
+    TestHost a, b;
+    FabLend *lend;
+    FabBusAddr addr;
+    FabDevice *device;
+
+    two_hosts(_i, 8 * GIB, 16 * GIB, &a, &b);
+    device = fab_component_as_device(a.dev[1]);
+    lend = borrow(a.dev[1], &b, 0, false);
+    ck_assert(fab_lend_bar(lend, 2, &addr));
+    fab_root_write(b.root, addr + 128, 8, 0, 0);
+    ck_assert(fab_lend_bar(lend, 0, &addr));
+    fab_root_write(b.root, addr, 4, 0, 0);
+    sim_engine_run(engine);
+    ck_assert_uint_eq(fab_device_counters(device)->served_bytes, 12);
+    ck_assert(!fab_lend_bar(lend, 1, &addr));
+    ck_assert(!fab_lend_bar(lend, -1, &addr));
+    ck_assert(!fab_lend_bar(lend, FAB_BARS, &addr));
+}
+END_TEST
+
+START_TEST(ram_that_does_not_fit)
+{
+    TestHost a, b;
+
+    two_hosts(0, 16 * GIB, 8 * GIB, &a, &b);
+    /* The RAM below 4 GiB takes 1 GiB, 8 entries; that above 120 more. */
+    check_refused(a.dev[0], &b, 0, false, FAB_ERROR_WINDOW,
+                  (const char *[]){"a.dev0 to b", "IOMMU of b is off",
+                                   "17179869184 bytes", "takes 120", NULL});
+    check_refused(a.dev[0], &b, GIB, false, FAB_ERROR_CONFIG,
+                  (const char *[]){"IOMMU of b is off", "17179869184",
+                                   "not 1073741824", NULL});
+    ck_assert_uint_eq(used(&a), 0);
+    ck_assert_uint_eq(used(&b), 0);
+}
+END_TEST
+
+START_TEST(devices_share_the_ram_of_one_borrower)
+{
+    TestHost a, b;
+    FabLend *lends[2];
+    FabBusAddr addr;
+    uint32_t once;
+
+    two_hosts(0, 8 * GIB, 16 * GIB, &a, &b);
+    lends[0] = borrow(a.dev[0], &b, 0, false);
+    once = used(&a);
+    lends[1] = borrow(a.dev[1], &b, 0, false);
+    ck_assert_uint_eq(used(&a), once);
+    addr = buffer(&b, SIZE);
+    ck_assert_uint_eq(map(lends[0], addr, SIZE), map(lends[1], addr, SIZE));
+    fab_lend_return(lends[0]);
+    ck_assert_uint_eq(used(&a), once);
+    check_arrives(a.dev[1], map(lends[1], addr, SIZE), &b);
+    fab_lend_return(lends[1]);
+    ck_assert_uint_eq(used(&a), 0);
+}
+END_TEST
+
+/* 64 entries, 1 for the MSI: weights of 4 and 1 make 50 and then 13. */
+START_TEST(fair_share)
+{
+    TestHost a, b;
+    FabLend *gpu, *disk;
+
+    two_hosts(2, 16 * GIB, 256 * MIB, &a, &b);
+    fab_lend_offer(fab_component_as_device(a.dev[0]), FAB_LEND_WEIGHT_GPU);
+    fab_lend_offer(fab_component_as_device(a.dev[1]), FAB_LEND_WEIGHT);
+    /* What others offer does not count. */
+    fab_lend_offer(fab_component_as_device(b.dev[1]), 1000);
+    gpu = borrow(a.dev[0], &b, 0, false);
+    ck_assert_uint_eq(fab_lend_window_bytes(gpu), 50 * ENTRY);
+    disk = borrow(a.dev[1], &b, 0, false);
+    ck_assert_uint_eq(fab_lend_window_bytes(disk), 13 * ENTRY);
+    fab_lend_return(gpu);
+    gpu = borrow(a.dev[0], &b, 0, false);
+    ck_assert_uint_eq(fab_lend_window_bytes(gpu), 50 * ENTRY);
+    fab_lend_return(gpu);
+    fab_lend_return(disk);
+    /* No more than RAM takes, and by hand what was asked for. */
+    gpu = borrow(a.dev[0], &b, 17 * ENTRY + 1, false);
+    ck_assert_uint_eq(fab_lend_window_bytes(gpu), 18 * ENTRY);
+    check_refused(
+        a.dev[1], &b, 46 * ENTRY, false, FAB_ERROR_WINDOW,
+        (const char *[]){"a.dev1 to b", "46 consecutive", "45 of 64", NULL});
+}
+END_TEST
+
+START_TEST(no_window_larger_than_ram)
+{
+    TestHost a, b;
+
+    two_hosts(2, 2 * GIB, 16 * GIB, &a, &b);
+    ck_assert_uint_eq(fab_lend_window_bytes(borrow(a.dev[0], &b, 0, false)),
+                      2 * GIB);
+}
+END_TEST
+
+static void count_no_room(void *owner, const FabLend *lend, uint64_t size_bytes)
+{
+    ck_assert_uint_eq(size_bytes, KIB4);
+    ++*(unsigned *)owner;
+}
+
+START_TEST(full_window)
+{
+    TestHost a, b;
+    unsigned seen = 0, pages = ENTRY / KIB4;
+    g_autoptr(GError) error = NULL;
+    FabBusAddr memory, first = 0, addr;
+    FabLend *lend;
+
+    two_hosts(2, 16 * GIB, 256 * MIB, &a, &b);
+    fab_lend_set_no_room(fabric, count_no_room, &seen);
+    lend = borrow(a.dev[0], &b, ENTRY, false);
+    memory = buffer(&b, 2 * ENTRY);
+    for (unsigned i = 0; i < pages; i++) {
+        addr = map(lend, memory + i * KIB4, KIB4);
+        first = i ? first : addr;
+    }
+    ck_assert_uint_eq(fab_lend_counters(lend)->mapped_bytes, ENTRY);
+    ck_assert(!fab_lend_map(lend, memory + ENTRY, 1, &addr, &error));
+    ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_NO_ROOM));
+    ck_assert(strstr(error->message, "a.dev0: No room in IOMMU range"));
+    ck_assert_uint_eq(seen, 1);
+    ck_assert_uint_eq(fab_lend_counters(lend)->no_room, 1);
+    ck_assert_uint_eq(fab_lend_counters(lend)->maps, pages);
+    /* A page that is given back can be had again. */
+    fab_lend_unmap(lend, first);
+    ck_assert_uint_eq(map(lend, memory + ENTRY, KIB4), first);
+    ck_assert_uint_eq(fab_lend_counters(lend)->most_bytes, ENTRY);
+    /* What is not memory is no matter of room. */
+    g_clear_error(&error);
+    ck_assert(!fab_lend_map(lend, UINT64_C(1) << 45, 1, &addr, &error));
+    ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_ADDRESS));
+    g_clear_error(&error);
+    ck_assert(!fab_lend_map(lend, memory, UINT64_MAX, &addr, &error));
+    ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_ADDRESS));
+}
+END_TEST
+
+/* A flow whose buffer found no room goes on, and all its operations fail; one
+ * that fits is not harmed. */
+START_TEST(flow_without_room)
+{
+    TestHost a, b;
+    FabDmaFlowParams params = {.direction = _i ? FAB_TLP_MRD : FAB_TLP_MWR,
+                               .size_bytes = KIB4,
+                               .count = 100};
+    FabFlow *small, *large;
+    FabFlowResult result;
+
+    two_hosts(2, 16 * GIB, 256 * MIB, &a, &b);
+    params.device = fab_component_as_device(a.dev[0]);
+    params.target = (FabTarget){fab_root_component(b.root), -1};
+    borrow(a.dev[0], &b, ENTRY, false);
+    params.working_set_bytes = KIB4;
+    small = fab_dma_flow_new(fabric, "small", 0, &params, NULL);
+    params.working_set_bytes = ENTRY;
+    large = fab_dma_flow_new(fabric, "large", 0, &params, NULL);
+    ck_assert(small && large);
+    ck_assert(fab_flows_run(fabric, SIM_TIME_NONE, NULL));
+    sim_engine_run(engine);
+    fab_flow_result(small, &result);
+    ck_assert_uint_eq(result.operations, 100);
+    ck_assert_uint_eq(result.failed, 0);
+    fab_flow_result(large, &result);
+    ck_assert_uint_eq(result.operations, 100);
+    ck_assert_uint_eq(result.failed, 100);
+    ck_assert_uint_eq(result.bytes, 0);
+    ck_assert_uint_eq(fab_fabric_unsupported(fabric), 0);
+}
+END_TEST
+
+/* ---- Who may use it --------------------------------------------------- */
+
+static void check_lent(FabComponent *from, FabComponent *to, FabBusAddr addr)
+{
+    g_autoptr(GError) error = NULL;
+    FabBusAddr got;
+
+    ck_assert(!fab_reach(from, to, addr, 64, &got, &error));
+    ck_assert_msg(g_error_matches(error, FAB_ERROR, FAB_ERROR_LENT), "%s",
+                  error->message);
+    ck_assert(strstr(error->message, "a.dev0"));
+    ck_assert(strstr(error->message, "lent to b"));
+}
+
+START_TEST(nobody_else_reaches_it)
+{
+    TestHost a, b;
+    FabComponent *lender, *borrower;
+    FabBusAddr bar, addr;
+    FabLend *lend;
+
+    two_hosts(_i, 8 * GIB, 16 * GIB, &a, &b);
+    lender = fab_root_component(a.root);
+    borrower = fab_root_component(b.root);
+    bar = fab_component_bars(a.dev[0])[2].addr;
+    lend = borrow(a.dev[0], &b, 0, false);
+    check_lent(a.dev[0], lender, buffer(&a, KIB4));
+    check_lent(a.dev[0], a.dev[1], fab_component_bars(a.dev[1])[0].addr);
+    check_lent(lender, a.dev[0], bar);
+    check_lent(a.dev[1], a.dev[0], bar);
+    /* The borrower, its CPU and its own devices do. */
+    ck_assert(
+        fab_reach(a.dev[0], borrower, buffer(&b, SIZE), SIZE, &addr, NULL));
+    check_arrives(a.dev[0], addr, &b);
+    ck_assert_uint_eq(fab_lend_counters(lend)->maps, 1);
+    ck_assert(fab_reach(borrower, a.dev[0], bar + 64, 64, &addr, NULL));
+    ck_assert(fab_lend_bar(lend, 2, &bar));
+    ck_assert_uint_eq(addr, bar + 64);
+    bar = fab_component_bars(a.dev[0])[2].addr;
+    ck_assert(fab_reach(b.dev[0], a.dev[0], bar, 64, &addr, NULL));
+    ck_assert_int_eq(lab_dma(b.dev[0], FAB_TLP_MRD, addr, 64), FAB_STATUS_SC);
+    /* Others go on as before. */
+    ck_assert(fab_reach(a.dev[1], lender, buffer(&a, SIZE), SIZE, &addr, NULL));
+    check_arrives(a.dev[1], addr, &a);
+    fab_lend_return(lend);
+    ck_assert(fab_reach(a.dev[0], lender, buffer(&a, SIZE), SIZE, &addr, NULL));
+    check_arrives(a.dev[0], addr, &a);
+}
+END_TEST
+
+/* ---- P2P -------------------------------------------------------------- */
+
+/* Lenders a and c, borrower b, each cabled to the other two. */
+static void three_hosts(bool iommu, TestHost *a, TestHost *b, TestHost *c)
+{
+    *a = host_new("a", iommu);
+    *b = host_new("b", true);
+    *c = host_new("c", iommu);
+    lab_connect(a->ntb, 1, b->ntb, 1);
+    lab_connect(c->ntb, 1, b->ntb, 2);
+    lab_connect(a->ntb, 2, c->ntb, 2);
+    lab_realize(fabric);
+}
+
+static uint64_t cable_payload(const TestHost *host, unsigned cable)
+{
+    const FabPort *port = fab_component_port(host->ntb, 1 + cable);
+
+    return fab_port_counters(port)->payload_sent_bytes;
+}
+
+/* @source, lent, writes to BAR 2 of @target and reads from it. */
+static void check_p2p(FabLend *lend, FabComponent *source, FabComponent *target)
+{
+    const FabDeviceCounters *counters =
+        fab_device_counters(fab_component_as_device(target));
+    uint64_t before = counters->served_bytes;
+    g_autoptr(GError) error = NULL;
+    FabBusAddr addr;
+
+    ck_assert(!fab_lend_p2p_addr(lend, target, 2, &addr));
+    ck_assert_msg(fab_lend_enable_p2p(lend, target, &error), "%s",
+                  error ? error->message : "");
+    ck_assert(fab_lend_enable_p2p(lend, target, NULL));
+    ck_assert(fab_lend_p2p_addr(lend, target, 2, &addr));
+    ck_assert(!fab_lend_p2p_addr(lend, target, 1, &addr));
+    ck_assert(fab_lend_p2p_addr(lend, target, 2, &addr));
+    ck_assert_int_eq(lab_dma(source, FAB_TLP_MWR, addr, SIZE), FAB_STATUS_SC);
+    ck_assert_int_eq(lab_dma(source, FAB_TLP_MRD, addr, SIZE), FAB_STATUS_SC);
+    ck_assert_uint_eq(counters->served_bytes - before, 2 * SIZE);
+    ck_assert_uint_eq(fab_fabric_unsupported(fabric), 0);
+}
+
+/* _i: IOMMUs of the lenders. The BARs, 1 and 16 MiB, take 1 and 4 entries. */
+START_TEST(p2p_target_of_the_borrower)
+{
+    TestHost a, b, c;
+    FabLend *lend;
+    uint32_t before;
+
+    three_hosts(_i, &a, &b, &c);
+    lend = borrow(a.dev[0], &b, ENTRY, false);
+    before = used(&a);
+    check_p2p(lend, a.dev[0], b.dev[1]);
+    ck_assert_uint_eq(used(&a) - before, 5);
+    ck_assert_uint_ge(cable_payload(&a, 0), SIZE);
+    ck_assert_uint_eq(cable_payload(&a, 1), 0);
+}
+END_TEST
+
+START_TEST(p2p_same_lender)
+{
+    TestHost a, b, c;
+    FabLend *lend, *target;
+    uint32_t before;
+
+    three_hosts(_i, &a, &b, &c);
+    lend = borrow(a.dev[0], &b, ENTRY, false);
+    target = borrow(a.dev[1], &b, ENTRY, false);
+    before = used(&a);
+    check_p2p(lend, a.dev[0], a.dev[1]);
+    ck_assert_uint_eq(used(&a), before);
+    ck_assert_uint_eq(cable_payload(&a, 0) + cable_payload(&a, 1), 0);
+    ck_assert_int_eq(fab_root_counters(a.root)->forwarded_writes > 0, _i);
+    /* P2P ends with the target. */
+    fab_lend_return(target);
+    ck_assert(!fab_lend_p2p_addr(lend, a.dev[1], 2, &(FabBusAddr){0}));
+}
+END_TEST
+
+START_TEST(p2p_different_lenders)
+{
+    TestHost a, b, c;
+    FabLend *lend;
+    uint32_t before, at_borrower;
+
+    three_hosts(_i, &a, &b, &c);
+    lend = borrow(a.dev[0], &b, ENTRY, false);
+    borrow(c.dev[0], &b, ENTRY, false);
+    before = used(&a);
+    at_borrower = used(&b);
+    check_p2p(lend, a.dev[0], c.dev[0]);
+    ck_assert_uint_eq(used(&a) - before, 5);
+    ck_assert_uint_eq(used(&b), at_borrower);
+    /* By the cable between the lenders, not through the borrower. */
+    ck_assert_uint_eq(cable_payload(&a, 0), 0);
+    ck_assert_uint_ge(cable_payload(&a, 1), SIZE);
+    ck_assert_uint_eq(cable_payload(&b, 0) + cable_payload(&b, 1), 0);
+}
+END_TEST
+
+START_TEST(p2p_to_others_is_refused)
+{
+    TestHost a, b, c;
+    g_autoptr(GError) error = NULL;
+    FabLend *lend;
+
+    three_hosts(true, &a, &b, &c);
+    lend = borrow(a.dev[0], &b, ENTRY, false);
+    ck_assert(!fab_lend_enable_p2p(lend, c.dev[0], &error));
+    ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_LENT));
+    g_clear_error(&error);
+    borrow(a.dev[1], &c, ENTRY, false);
+    ck_assert(!fab_lend_enable_p2p(lend, a.dev[1], &error));
+    ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_LENT));
+    ck_assert(strstr(error->message, "a.dev1, which is lent to c"));
+}
+END_TEST
+
+START_TEST(p2p_out_of_entries_leaves_nothing)
+{
+    TestHost a, b, c;
+    g_autoptr(GError) error = NULL;
+    uint32_t before;
+    FabLend *lend;
+
+    three_hosts(_i, &a, &b, &c);
+    /* 64, less the MSI and 60: 3 are left, and BARs take 5. */
+    lend = borrow(a.dev[0], &b, 60 * ENTRY, false);
+    before = used(&a);
+    ck_assert_uint_eq(before, 61);
+    ck_assert(!fab_lend_enable_p2p(lend, b.dev[0], &error));
+    ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_WINDOW));
+    ck_assert(strstr(error->message, "P2P from a.dev0 to b.dev0"));
+    ck_assert_uint_eq(used(&a), before);
+}
+END_TEST
+
+/* ---- Interrupts ------------------------------------------------------- */
+
+typedef struct Handled {
+    unsigned count, vector;
+    SimTime at;
+} Handled;
+
+static void handle(void *owner, unsigned vector)
+{
+    Handled *handled = owner;
+
+    handled->count++;
+    handled->vector = vector;
+    handled->at = sim_engine_now(engine);
+}
+
+static void nothing(FabDma *dma)
+{
+}
+
+/* The time from the device's order to the handler. */
+static SimTime interrupt(FabLend *lend, FabComponent *device, unsigned vector,
+                         Handled *handled)
+{
+    FabDma dma = {.type = FAB_TLP_MWR, .size_bytes = 4, .done = nothing};
+    SimTime begin = sim_engine_now(engine);
+    unsigned before = handled->count;
+    uint32_t data;
+
+    fab_lend_msi(lend, vector, &dma.addr, &data);
+    dma.data = data;
+    fab_device_dma(fab_component_as_device(device), &dma);
+    sim_engine_run(engine);
+    ck_assert_uint_eq(handled->count, before + 1);
+    ck_assert_uint_eq(handled->vector, vector);
+    return handled->at - begin;
+}
+
+/* _i: bits of two_hosts(), and bit 2: a guest. One way takes some hundred ns,
+ * and each CPU 2 us. */
+START_TEST(interrupts_arrive)
+{
+    TestHost a, b;
+    Handled handled[2] = {{0}};
+    FabLend *lends[2];
+    bool vm = _i & 4;
+    SimTime time;
+
+    two_hosts(_i & 3, 4 * GIB, 16 * GIB, &a, &b);
+    for (unsigned i = 0; i < 2; i++) {
+        lends[i] = borrow(a.dev[i], &b, 0, vm);
+        fab_lend_set_interrupt(lends[i], handle, &handled[i]);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        time = interrupt(lends[i], a.dev[i], 5 + 2000 * i, &handled[i]);
+        ck_assert_int_gt(time, (vm ? 4 : 2) * SIM_US);
+        ck_assert_int_lt(time, (vm ? 6 : 4) * SIM_US);
+        ck_assert_uint_eq(fab_lend_counters(lends[i])->interrupts, 1);
+    }
+    ck_assert_uint_eq(handled[0].count, 1);
+    ck_assert_uint_eq(fab_fabric_unsupported(fabric), 0);
+}
+END_TEST
+
+/* Several on their way at a time, and a return before they arrive. */
+START_TEST(interrupts_in_a_row)
+{
+    TestHost a, b;
+    Handled handled = {0};
+    FabDma dma[3] = {{0}};
+    FabLend *lend;
+
+    two_hosts(3, 4 * GIB, 16 * GIB, &a, &b);
+    lend = borrow(a.dev[0], &b, 0, _i);
+    fab_lend_set_interrupt(lend, handle, &handled);
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < 3; i++) {
+            uint32_t data;
+
+            dma[i] =
+                (FabDma){.type = FAB_TLP_MWR, .size_bytes = 4, .done = nothing};
+            fab_lend_msi(lend, i, &dma[i].addr, &data);
+            dma[i].data = data;
+            fab_device_dma(fab_component_as_device(a.dev[0]), &dma[i]);
+        }
+        if (round == 0) {
+            sim_engine_run(engine);
+            ck_assert_uint_eq(handled.count, 3);
+            ck_assert_uint_eq(handled.vector, 2);
+        }
+    }
+    sim_engine_run_until(engine, sim_engine_now(engine) + 1500 * SIM_NS);
+    fab_lend_return(lend);
+    sim_engine_run(engine);
+    ck_assert_uint_eq(handled.count, 3);
+}
+END_TEST
+
+/* ---- Guests ----------------------------------------------------------- */
+
+START_TEST(guest_needs_both_iommus)
+{
+    TestHost a, b;
+
+    two_hosts(_i, 4 * GIB, 16 * GIB, &a, &b);
+    check_refused(a.dev[0], &b, 0, true, FAB_ERROR_CONFIG,
+                  (const char *[]){"IOMMUs of both hosts",
+                                   _i & 1 ? "that of b" : "that of a", NULL});
+    ck_assert_uint_eq(used(&a) + used(&b), 0);
+}
+END_TEST
+
+/* 8 GiB of RAM, so a guest of 4: 2 GiB at 0 and 2 GiB at 4 GiB. Memory that the
+ * host has in pieces is in a row for the device. */
+START_TEST(guest_memory)
+{
+    TestHost a, b;
+    FabLend *lend, *other;
+    FabBusAddr pieces[2], addr[2], again;
+    uint32_t before;
+
+    two_hosts(3, 8 * GIB, 16 * GIB, &a, &b);
+    lend = borrow(a.dev[0], &b, 0, true);
+    ck_assert_uint_eq(fab_lend_window_bytes(lend), 4 * GIB);
+    ck_assert_uint_eq(used(&a), 1 + 16); /* of 256 MiB */
+    for (unsigned i = 0; i < 2; i++) {
+        pieces[i] = buffer(&b, KIB4);
+        buffer(&b, KIB4); /* somebody else's */
+        addr[i] = map(lend, pieces[i], KIB4);
+        ck_assert_uint_ge(addr[i], 4 * GIB);
+        ck_assert_uint_lt(addr[i], 6 * GIB);
+    }
+    ck_assert_uint_eq(addr[1], addr[0] + KIB4);
+    ck_assert_uint_ne(pieces[1], pieces[0] + KIB4);
+    ck_assert_int_eq(lab_dma(a.dev[0], FAB_TLP_MWR, addr[0], 2 * KIB4),
+                     FAB_STATUS_SC);
+    ck_assert_uint_eq(fab_root_counters(b.root)->memory_written_bytes,
+                      2 * KIB4);
+    ck_assert_uint_gt(fab_root_iommu_counters(a.root)->walks, 0);
+    ck_assert_uint_gt(fab_root_iommu_counters(b.root)->walks, 0);
+    /* Another device of the same guest has the same window and addresses. */
+    before = used(&a);
+    other = borrow(a.dev[1], &b, 0, true);
+    ck_assert_uint_eq(used(&a), before);
+    again = map(other, pieces[0], KIB4);
+    ck_assert_uint_eq(again, addr[0]);
+    check_arrives(a.dev[1], map(other, buffer(&b, SIZE), SIZE), &b);
+    fab_lend_return(other);
+    check_refused(a.dev[1], &b, GIB, true, FAB_ERROR_CONFIG,
+                  (const char *[]){"guest of b has 4294967296 bytes", NULL});
+    /* Beyond the guest's memory is nothing. */
+    ck_assert_int_eq(lab_dma(a.dev[0], FAB_TLP_MRD, 3 * GIB, 64),
+                     FAB_STATUS_UR);
+    ck_assert_int_eq(lab_dma(a.dev[0], FAB_TLP_MRD, 6 * GIB, 64),
+                     FAB_STATUS_UR);
+}
+END_TEST
+
+/* Two guests use equal guest-physical addresses in one lender, and each gets
+ * its own memory. */
+START_TEST(guests_are_apart)
+{
+    TestHost a = host_sized("a", true, 16 * GIB, 16 * GIB),
+             b = host_sized("b", true, 4 * GIB, 16 * GIB),
+             c = host_sized("c", true, 4 * GIB, 16 * GIB);
+    FabBusAddr addr[2];
+    FabLend *lends[2];
+
+    lab_connect(a.ntb, 1, b.ntb, 1);
+    lab_connect(a.ntb, 2, c.ntb, 1);
+    lab_realize(fabric);
+    lends[0] = borrow(a.dev[0], &b, 0, true);
+    lends[1] = borrow(a.dev[1], &c, 0, true);
+    addr[0] = map(lends[0], buffer(&b, SIZE), SIZE);
+    addr[1] = map(lends[1], buffer(&c, SIZE), SIZE);
+    ck_assert_uint_eq(addr[0], addr[1]);
+    check_arrives(a.dev[0], addr[0], &b);
+    check_arrives(a.dev[1], addr[1], &c);
+    ck_assert_uint_eq(fab_root_counters(b.root)->memory_written_bytes, SIZE);
+}
+END_TEST
+
+/* The same address of a BAR, whichever lender a device of the guest is in. */
+START_TEST(guest_p2p)
+{
+    TestHost a = host_sized("a", true, 16 * GIB, 16 * GIB),
+             b = host_sized("b", true, 4 * GIB, 16 * GIB),
+             c = host_sized("c", true, 16 * GIB, 16 * GIB);
+    FabLend *lends[3];
+    FabBusAddr addr[2];
+
+    lab_connect(a.ntb, 1, b.ntb, 1);
+    lab_connect(c.ntb, 1, b.ntb, 2);
+    lab_connect(a.ntb, 2, c.ntb, 2);
+    lab_realize(fabric);
+    lends[0] = borrow(a.dev[0], &b, 0, true);
+    lends[1] = borrow(a.dev[1], &b, 0, true);
+    lends[2] = borrow(c.dev[0], &b, 0, true);
+    check_p2p(lends[0], a.dev[0], a.dev[1]); /* same lender */
+    check_p2p(lends[0], a.dev[0], c.dev[0]); /* different lenders */
+    check_p2p(lends[0], a.dev[0], b.dev[0]); /* the borrower's own */
+    check_p2p(lends[2], c.dev[0], a.dev[1]);
+    check_p2p(lends[1], a.dev[1], c.dev[0]);
+    ck_assert(fab_lend_p2p_addr(lends[0], a.dev[1], 2, &addr[0]));
+    ck_assert(fab_lend_p2p_addr(lends[2], a.dev[1], 2, &addr[1]));
+    ck_assert_uint_eq(addr[0], addr[1]);
+    /* What the first has mapped stays for the second. */
+    fab_lend_return(lends[0]);
+    ck_assert(fab_lend_p2p_addr(lends[1], c.dev[0], 2, &addr[0]));
+    ck_assert_int_eq(lab_dma(a.dev[1], FAB_TLP_MRD, addr[0], 64),
+                     FAB_STATUS_SC);
+}
+END_TEST
+
+/* ---- Returning -------------------------------------------------------- */
+
+/* What is taken in all three hosts. */
+typedef struct Taken {
+    uint32_t entries[3], requesters[3];
+    uint64_t iommu_bytes[3];
+} Taken;
+
+static Taken taken(const TestHost *hosts)
+{
+    Taken sum = {0};
+
+    for (unsigned i = 0; i < 3; i++) {
+        const FabNtb *ntb = fab_component_as_ntb(hosts[i].ntb);
+
+        sum.entries[i] = fab_ntb_used_entries(ntb);
+        sum.requesters[i] = fab_ntb_used_requesters(ntb);
+        sum.iommu_bytes[i] = fab_root_iommu_mapped(hosts[i].root);
+    }
+    return sum;
+}
+
+/* _i: bit 0: the lenders' IOMMUs, bit 1: the borrower's, 4: guests. */
+START_TEST(nothing_is_left)
+{
+    bool lenders = _i & 1, borrower = _i & 2, vm = _i & 4;
+    TestHost hosts[3] = {host_sized("a", lenders, 16 * GIB, 16 * GIB),
+                         host_sized("b", borrower, 4 * GIB, 16 * GIB),
+                         host_sized("c", lenders, 16 * GIB, 16 * GIB)};
+    Taken before, now;
+    FabBusAddr memory, addr, first = 0;
+    Handled handled = {0};
+
+    lab_connect(hosts[0].ntb, 1, hosts[1].ntb, 1);
+    lab_connect(hosts[2].ntb, 1, hosts[1].ntb, 2);
+    lab_connect(hosts[0].ntb, 2, hosts[2].ntb, 2);
+    lab_realize(fabric);
+    memory = buffer(&hosts[1], SIZE);
+    before = taken(hosts);
+    ck_assert_uint_eq(before.entries[0], 0);
+    for (unsigned i = 0; i < 100; i++) {
+        FabLend *lends[3] = {borrow(hosts[0].dev[0], &hosts[1], 0, vm),
+                             borrow(hosts[0].dev[1], &hosts[1], 0, vm),
+                             borrow(hosts[2].dev[0], &hosts[1], 0, vm)};
+
+        addr = map(lends[0], memory, SIZE);
+        first = i ? first : addr;
+        ck_assert_uint_eq(addr, first);
+        map(lends[0], memory, SIZE);
+        fab_lend_unmap(lends[2], map(lends[2], memory, SIZE));
+        fab_lend_set_interrupt(lends[1], handle, &handled);
+        ck_assert(fab_lend_enable_p2p(lends[0], hosts[0].dev[1], NULL));
+        ck_assert(fab_lend_enable_p2p(lends[0], hosts[2].dev[0], NULL));
+        ck_assert(fab_lend_enable_p2p(lends[2], hosts[0].dev[0], NULL));
+        ck_assert(fab_lend_enable_p2p(lends[1], hosts[1].dev[0], NULL));
+        if (i == 0) {
+            check_arrives(hosts[0].dev[0], addr, &hosts[1]);
+        }
+        now = taken(hosts);
+        ck_assert_uint_gt(now.entries[0], 0);
+        ck_assert_uint_gt(now.requesters[0], 0);
+        for (unsigned j = 0; j < 3; j++) {
+            fab_lend_return(lends[(i + j) % 3]);
+        }
+        now = taken(hosts);
+        ck_assert_mem_eq(&now, &before, sizeof(now));
+    }
+    /* The device is the lender's again, and reaches nobody's memory. */
+    ck_assert_int_eq(lab_dma(hosts[0].dev[0], FAB_TLP_MRD, first, 64),
+                     FAB_STATUS_UR);
+}
+END_TEST
+
+/* A borrow that fails at each of its steps leaves nothing. */
+START_TEST(failed_borrow_leaves_nothing)
+{
+    TestHost hosts[3] = {host_new("a", true), host_new("b", true),
+                         host_new("c", true)};
+    Taken before, now;
+
+    lab_connect(hosts[0].ntb, 1, hosts[1].ntb, 1);
+    lab_realize(fabric);
+    before = taken(hosts);
+    check_refused(hosts[0].dev[0], &hosts[2], 0, false, FAB_ERROR_WINDOW,
+                  (const char *[]){"no cable leads", NULL});
+    check_refused(hosts[0].dev[0], &hosts[1], 64 * ENTRY, false,
+                  FAB_ERROR_WINDOW, (const char *[]){"64 consecutive", NULL});
+    check_refused(hosts[0].dev[0], &hosts[1], UINT64_MAX, false,
+                  FAB_ERROR_ADDRESS,
+                  (const char *[]){"device addresses", NULL});
+    check_refused(hosts[0].dev[0], &hosts[1], 0, true, FAB_ERROR_WINDOW,
+                  (const char *[]){"all of the guest's memory", NULL});
+    check_refused(hosts[0].dev[0], &hosts[1], UINT64_MAX, true,
+                  FAB_ERROR_CONFIG, (const char *[]){"bytes of RAM", NULL});
+    now = taken(hosts);
+    ck_assert_mem_eq(&now, &before, sizeof(now));
+    fab_lend_return(NULL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fab_lend");
+    TCase *tc = tcase_create("lend");
+    SRunner *sr;
+    int failed;
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, one_borrower_at_a_time);
+    tcase_add_loop_test(tc, memory_through_the_window, 0, 4);
+    tcase_add_loop_test(tc, registers_through_the_window, 0, 4);
+    tcase_add_test(tc, ram_that_does_not_fit);
+    tcase_add_test(tc, devices_share_the_ram_of_one_borrower);
+    tcase_add_test(tc, fair_share);
+    tcase_add_test(tc, no_window_larger_than_ram);
+    tcase_add_test(tc, full_window);
+    tcase_add_loop_test(tc, flow_without_room, 0, 2);
+    tcase_add_loop_test(tc, nobody_else_reaches_it, 0, 4);
+    tcase_add_loop_test(tc, p2p_target_of_the_borrower, 0, 2);
+    tcase_add_loop_test(tc, p2p_same_lender, 0, 2);
+    tcase_add_loop_test(tc, p2p_different_lenders, 0, 2);
+    tcase_add_test(tc, p2p_to_others_is_refused);
+    tcase_add_loop_test(tc, p2p_out_of_entries_leaves_nothing, 0, 2);
+    tcase_add_loop_test(tc, interrupts_arrive, 0, 4);
+    tcase_add_loop_test(tc, interrupts_arrive, 7, 8);
+    tcase_add_loop_test(tc, interrupts_in_a_row, 0, 2);
+    tcase_add_loop_test(tc, guest_needs_both_iommus, 0, 3);
+    tcase_add_test(tc, guest_memory);
+    tcase_add_test(tc, guests_are_apart);
+    tcase_add_test(tc, guest_p2p);
+    tcase_add_loop_test(tc, nothing_is_left, 0, 4);
+    tcase_add_loop_test(tc, nothing_is_left, 7, 8);
+    tcase_add_test(tc, failed_borrow_leaves_nothing);
+    suite_add_tcase(suite, tc);
+    sr = srunner_create(suite);
+    srunner_set_tap(sr, "-");
+    srunner_run_all(sr, CK_SILENT);
+    failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
