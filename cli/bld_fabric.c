@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bld_lend.h"
 #include "fab_device.h"
 #include "fab_ntb.h"
 #include "fab_root.h"
@@ -312,6 +313,17 @@ static bool build_links(BldFabric *bld, GError **error)
 /* ---- Life ------------------------------------------------------------- */
 
 BldFabric *bld_fabric_new(const TopoDescription *description, GError **error)
+{
+    g_autoptr(BldFabric) bld = bld_fabric_new_unlent(description, error);
+
+    if (!bld || !bld_lend_all(bld, description, error)) {
+        return NULL;
+    }
+    return g_steal_pointer(&bld);
+}
+
+BldFabric *bld_fabric_new_unlent(const TopoDescription *description,
+                                 GError **error)
 {
     g_autoptr(BldFabric) bld = g_new0(BldFabric, 1);
 

@@ -13,9 +13,13 @@
 typedef struct BldFabric BldFabric;
 
 /* Builds all components and links of @description, which must outlive the
- * result, and realizes the fabric. Fails, naming the place in the description,
- * if bus numbers or addresses do not suffice. */
+ * result, realizes the fabric and makes the borrows of `lend:`. Fails, naming the
+ * place in the description, if bus numbers, addresses or windows do not
+ * suffice. */
 BldFabric *bld_fabric_new(const TopoDescription *description, GError **error);
+/* The same before anybody has borrowed anything. */
+BldFabric *bld_fabric_new_unlent(const TopoDescription *description,
+                                 GError **error);
 void bld_fabric_free(BldFabric *bld);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BldFabric, bld_fabric_free)
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "fab_ntb.h"
+#include "fab_lend.h"
 
 #define ELEMENT                                                                \
     (BLD_SCOPE_ROOT | BLD_SCOPE_SWITCH | BLD_SCOPE_NTB | BLD_SCOPE_DEVICE)
@@ -271,6 +271,44 @@ COUNTER(ntb, unmapped, NTB)
 COUNTER(ntb, unknown_requester, NTB)
 COUNTER(ntb, tag_waits, NTB)
 
+static BldValue ntb_entries_used(const BldSubject *subject)
+{
+    return number(
+        fab_ntb_used_entries(fab_component_as_ntb(subject->component)));
+}
+
+static BldValue ntb_entries_free(const BldSubject *subject)
+{
+    return number(
+        fab_ntb_free_entries(fab_component_as_ntb(subject->component)));
+}
+
+static const FabLend *lend_of(const BldSubject *subject)
+{
+    return fab_lend_of(fab_component_as_device(subject->component));
+}
+
+static BldValue device_window_bytes(const BldSubject *subject)
+{
+    const FabLend *lend = lend_of(subject);
+
+    return number(lend ? fab_lend_window_bytes(lend) : 0);
+}
+
+static BldValue device_window_mapped_bytes(const BldSubject *subject)
+{
+    const FabLend *lend = lend_of(subject);
+
+    return number(lend ? fab_lend_counters(lend)->most_bytes : 0);
+}
+
+static BldValue device_no_room(const BldSubject *subject)
+{
+    const FabLend *lend = lend_of(subject);
+
+    return number(lend ? fab_lend_counters(lend)->no_room : 0);
+}
+
 #define DEVICE fab_device_counters(fab_component_as_device(subject->component))
 COUNTER(device, read_bytes, DEVICE)
 COUNTER(device, written_bytes, DEVICE)
@@ -358,6 +396,17 @@ static const BldMetric metrics[] = {
      "requests whose Requester ID is not in the table"},
     {"tag_waits", BLD_SCOPE_NTB, NUMBER, ntb_tag_waits,
      "non-posted requests that waited for a tag"},
+    {"entries_used", BLD_SCOPE_NTB, NUMBER, ntb_entries_used,
+     "mapping entries in use"},
+    {"entries_free", BLD_SCOPE_NTB, NUMBER, ntb_entries_free,
+     "mapping entries neither in use nor reserved"},
+    {"window_bytes", BLD_SCOPE_DEVICE, NUMBER, device_window_bytes,
+     "of the DMA window; 0 if it is not lent"},
+    {"window_mapped_bytes", BLD_SCOPE_DEVICE, NUMBER,
+     device_window_mapped_bytes,
+     "the most of the DMA window that was mapped at a time"},
+    {"no_room", BLD_SCOPE_DEVICE, NUMBER, device_no_room,
+     "mappings that failed: No room in IOMMU range"},
     {"read_bytes", BLD_SCOPE_DEVICE, NUMBER, device_read_bytes,
      "by its DMA engine"},
     {"written_bytes", BLD_SCOPE_DEVICE, NUMBER, device_written_bytes,

@@ -19,6 +19,7 @@ static const Verb verbs[] = {
     {"check", "say all that is wrong with descriptions", cmd_check},
     {"topo", "show the enumerated tree, as text and as a drawing", cmd_topo},
     {"path", "show every element a TLP crosses, with hops and times", cmd_path},
+    {"plan", "do the sums of an NTB's mapping entries and DMA windows", cmd_plan},
     {"compare", "compare two result files, or two folders of them",
      cmd_compare},
     {"report", "make one page of results, and the list of fidelity",

@@ -223,6 +223,23 @@ void topo_load_links(TopoLoader *loader, const TopoValues *file)
     }
 }
 
+/* A guest takes the IOMMUs of both hosts. */
+static void check_guest(TopoLoader *loader, const TopoLend *lend,
+                        TopoPlace place)
+{
+    const TopoHost *hosts[] = {lend->device->host, lend->to};
+    unsigned i;
+
+    for (i = 0; lend->vm && i < G_N_ELEMENTS(hosts); i++) {
+        if (hosts[i] != NULL && !hosts[i]->iommu) {
+            topo_errors_add(loader->errors, place,
+                            "a VM borrows with the IOMMUs of both hosts; "
+                            "write iommu: on for %s",
+                            hosts[i]->name);
+        }
+    }
+}
+
 static void load_lend(TopoLoader *loader, const TopoNode *node)
 {
     g_autoptr(TopoValues) values =
@@ -239,9 +256,11 @@ static void load_lend(TopoLoader *loader, const TopoNode *node)
     if (lend->window_auto) {
         lend->window_bytes = 0;
     }
+    lend->vm = topo_values_number(values, "vm") != 0;
     if (lend->device == NULL) {
         return;
     }
+    check_guest(loader, lend, topo_values_get(values, "vm")->place);
     if (lend->device->host == lend->to) {
         topo_errors_add(loader->errors, topo_values_get(values, "to")->place,
                         "%s is lent to its own host; name another host",

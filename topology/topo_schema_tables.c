@@ -136,10 +136,13 @@ static const TopoKey lend_keys[] = {
     NEEDS("device", REF, "`host.device`"),
     NEEDS("to", REF, "the host that borrows it"),
     RANGE("window", AUTO, "auto", "4KiB", "1TiB", 0,
-          "size of the DMA window, or auto"),
+          "size of the DMA window, or auto; of a VM, the guest's memory"),
+    MAY("vm", BOOL, "off",
+        "whether a VM on that host borrows it; both hosts' IOMMUs are on then"),
 };
 SECTION(lend, "lend",
-        "A member of `lend`. It has no name: paths of changes number it.");
+        "A member of `lend`. It has no name: paths of changes number it, and "
+        "`lend: []` takes all back.");
 
 static const TopoKey workload_keys[] = {
     RANGE("seed", INT, "1", "0", NULL, 0, "of all random streams"),

@@ -470,8 +470,8 @@ static const BadMap bad_maps[] = {
     {0x40000000, 0, 0x40000000, 0x40000000,
      "cannot map device addresses 0x40000000 to 0x7fffffff: 0x40005000 to "
      "0x40008fff are mapped already"},
-    {0xfffffffff000, 0, 0x2000, 0x1000,
-     "cannot map 0x2000 bytes at device address 0xfffffffff000: they end "
+    {0xfffffffffff000, 0, 0x2000, 0x1000,
+     "cannot map 0x2000 bytes at device address 0xfffffffffff000: they end "
      "beyond 56 bits"},
     {0xfffffffffffff000, 0, 0x2000, 0x1000,
      "cannot map 0x2000 bytes at device address 0xfffffffffffff000: they end "

@@ -119,6 +119,7 @@ typedef struct TopoLend {
     TopoHost *to;
     bool window_auto;
     int64_t window_bytes; /* 0 if window_auto */
+    bool vm;              /* a guest of the host borrows it */
 } TopoLend;
 
 /* An end of a transfer. */

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariants: `farside plan` prints the terms of the manual's worked example
+ * and of a scenario, says which term does not fit, and its exit status tells 0
+ * it fits, 1 it does not, 2 bad usage or input. `lend:` of a scenario is made
+ * true: who borrows what has windows of the size planned, an error of borrowing
+ * names the place, and flows use the lend's window or are told who has the
+ * device. The program is the one named by the environment variable FARSIDE.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <check.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+
+static char *folder;
+static char *out, *err;
+
+static void setup(void)
+{
+    folder = g_dir_make_tmp("farside-XXXXXX", NULL);
+    ck_assert_ptr_nonnull(folder);
+}
+
+static char *place(const char *name)
+{
+    return g_build_filename(folder, name, NULL);
+}
+
+static void teardown(void)
+{
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    const char *name;
+
+    while ((name = g_dir_read_name(dir)) != NULL) {
+        g_autofree char *path = place(name);
+
+        g_remove(path);
+    }
+    g_rmdir(folder);
+    g_clear_pointer(&folder, g_free);
+    g_clear_pointer(&out, g_free);
+    g_clear_pointer(&err, g_free);
+}
+
+/* Runs the program with @words, in which "@" stands for the folder. */
+static int farside(const char *words)
+{
+    g_auto(GStrv) pieces = g_strsplit(words, "@", -1);
+    g_autofree char *text = g_strjoinv(folder, pieces);
+    g_auto(GStrv) args = g_strsplit(text, " ", -1);
+    g_autoptr(GPtrArray) argv = g_ptr_array_new();
+    int status;
+
+    g_clear_pointer(&out, g_free);
+    g_clear_pointer(&err, g_free);
+    g_ptr_array_add(argv, (char *)g_getenv("FARSIDE"));
+    for (unsigned i = 0; args[i]; i++) {
+        if (*args[i]) {
+            g_ptr_array_add(argv, args[i]);
+        }
+    }
+    g_ptr_array_add(argv, NULL);
+    ck_assert(g_spawn_sync(NULL, (char **)argv->pdata, NULL, G_SPAWN_DEFAULT,
+                           NULL, NULL, &out, &err, &status, NULL));
+    ck_assert_msg(g_spawn_check_wait_status(status, NULL) || status >= 256,
+                  "%s: killed", words);
+    return status / 256;
+}
+
+/* The line of the last output that begins with @term; and then the entries and
+ * the size that stand there. */
+static void check_line(const char *term, const char *entries, const char *size)
+{
+    g_auto(GStrv) lines = g_strsplit(out, "\n", -1);
+
+    for (unsigned i = 0; lines[i]; i++) {
+        g_auto(GStrv) words = NULL;
+        unsigned count = 0;
+        const char *word[3] = {""};
+
+        words = g_strsplit(lines[i], " ", -1);
+        for (unsigned j = 0; words[j] && count < 3; j++) {
+            if (*words[j]) {
+                word[count++] = words[j];
+            }
+        }
+        if (count == 3 && strcmp(word[0], term) == 0) {
+            ck_assert_msg(strcmp(word[1], entries) == 0 &&
+                              strcmp(word[2], size) == 0,
+                          "%s", lines[i]);
+            return;
+        }
+    }
+    ck_abort_msg("no line %s in:\n%s", term, out);
+}
+
+#define MANUAL                                                                 \
+    "plan --window 128GiB --entries 128 --reserved 12 --nodes 3 "              \
+    "--borrowers 2 --bars 2x64MiB,32GiB,32MiB "
+
+START_TEST(manual_example)
+{
+    g_autofree char *csv = place("plan.csv"), *text = NULL;
+
+    ck_assert_int_eq(farside(MANUAL "--devices 2 --csv @/plan.csv"), 0);
+    check_line("prefetch_total", "128", "128GiB");
+    check_line("mapping_entry_size", "1", "1GiB");
+    check_line("reserved", "24", "24GiB");
+    check_line("prefetch_ondemand", "104", "104GiB");
+    check_line("prefetch_msi", "2", "2GiB");
+    check_line("prefetch_BARs", "68", "68GiB");
+    check_line("prefetch_free", "34", "34GiB");
+    check_line("dma_window_size", "17", "17GiB");
+    check_line("left", "0", "0B");
+    ck_assert(g_file_get_contents(csv, &text, NULL, NULL));
+    ck_assert(strstr(text, "adapter,term,entries,bytes,note\n"));
+    ck_assert(strstr(text, "\n,dma_window_size,17,18253611008,"));
+}
+END_TEST
+
+START_TEST(what_does_not_fit)
+{
+    static const struct {
+        const char *words;
+        const char *verdict;
+    } cases[] = {
+        {MANUAL "--dma 36GiB", "for DMA windows 2GiB (2 entries)"},
+        {MANUAL "--dma 20GiB --dma 20GiB", "for DMA windows 6GiB (6 entries)"},
+        {MANUAL "--iommu-off --ram 24GiB", "for DMA windows 14GiB"},
+        {MANUAL "--bars 40GiB", "for prefetch_BARs 6GiB (6 entries)"},
+        {MANUAL "--borrowers 105", "for prefetch_msi 1GiB"},
+        {MANUAL "--nodes 12", "for reserved 4GiB (4 entries)"},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        ck_assert_msg(farside(cases[i].words) == 1, "%s", cases[i].words);
+        ck_assert_msg(strstr(out, cases[i].verdict) != NULL, "%s", out);
+    }
+    /* And by an entry less it does. */
+    ck_assert_int_eq(farside(MANUAL "--dma 34GiB"), 0);
+    ck_assert_int_eq(farside(MANUAL "--iommu-off --ram 17GiB"), 0);
+    check_line("dma_window_size", "17", "17GiB");
+    ck_assert_int_eq(farside(MANUAL "--devices 2 --ram 4GiB"), 0);
+    check_line("left", "26", "26GiB");
+}
+END_TEST
+
+START_TEST(bad_usage)
+{
+    static const char *const cases[] = {
+        "plan",
+        "plan --window",
+        "plan --window 12",
+        "plan --window 100GiB",
+        "plan --window 128GiB --entries 100",
+        "plan --window 128GiB --entries -1",
+        "plan --window 128GiB --nodes 0",
+        "plan --window 128GiB --reserved -1",
+        "plan --window 128GiB --borrowers 99999999",
+        "plan --window 128GiB --devices -5",
+        "plan --window 128GiB --bars many",
+        "plan --window 128GiB --bars 0x1GiB",
+        "plan --window 128GiB --bars 2x",
+        "plan --window 128GiB --bars 1B,1B,1B,1B,1B,1B,1B",
+        "plan --window 128GiB --dma 0B",
+        "plan --window 128GiB --iommu-off",
+        "plan --window 128GiB --iommu-off --ram 1GiB --devices 1",
+        "plan --window 128GiB scenario.yaml",
+        "plan one.yaml two.yaml",
+        "plan no-such-file.yaml",
+        "plan --window 128GiB --csv @",
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        ck_assert_msg(farside(cases[i]) == 2, "%s", cases[i]);
+        ck_assert_msg(g_str_has_prefix(err, "farside plan: ") ||
+                          strstr(err, "farside plan:"),
+                      "%s", err);
+    }
+    ck_assert_int_eq(farside("plan --help"), 0);
+}
+END_TEST
+
+/* ---- Scenarios -------------------------------------------------------- */
+
+/* Two hosts; changes to it are given with --set. */
+static const char scenario[] =
+    "name: s\n"
+    "parts:\n"
+    "  lent: {base: quadro-k420, bars: [{size: 16MiB, width: 32},\n"
+    "         {size: 64MiB, prefetchable: on}]}\n"
+    "hosts:\n"
+    "  - name: a\n"
+    "    cpu: xeon-e5-2603-v4\n"
+    "    switches: [{name: sw0, part: pex8747, at: rp0}]\n"
+    "    devices:\n"
+    "      - {name: gpu0, part: lent, at: sw0}\n"
+    "      - {name: gpu1, part: lent, at: sw0}\n"
+    "      - {name: ntb0, part: pxh830, at: sw0}\n"
+    "  - name: b\n"
+    "    cpu: xeon-e5-2603-v4\n"
+    "    iommu: on\n"
+    "    devices:\n"
+    "      - {name: ntb0, part: pxh830, at: rp0}\n"
+    "      - {name: gpu0, part: lent, at: rp1}\n"
+    "links:\n"
+    "  - {name: c0, ends: [a.ntb0, b.ntb0]}\n"
+    "lend:\n"
+    "  - {device: a.gpu0, to: b}\n"
+    "  - {device: a.gpu1, to: b, window: 1GiB}\n"
+    "workload:\n"
+    "  flows:\n"
+    "    - {name: f, kind: dma, device: a.gpu0, direction: read,\n"
+    "       target: b.ram, size: 4KiB, count: 50, working_set: 4KiB}\n"
+    "measure:\n"
+    "  columns:\n"
+    "    - {name: operations, from: flow.f.operations}\n"
+    "    - {name: failed, from: flow.f.failed}\n"
+    "    - {name: entries, from: element.a.ntb0.entries_used}\n"
+    "    - {name: unused, from: element.a.ntb0.entries_free}\n"
+    "    - {name: window, from: element.a.gpu0.window_bytes}\n"
+    "    - {name: mapped, from: element.a.gpu0.window_mapped_bytes}\n"
+    "    - {name: no_room, from: element.a.gpu0.no_room}\n";
+
+static void put_scenario(void)
+{
+    g_autofree char *path = place("s.yaml");
+    g_autofree char *parts = place("parts");
+
+    ck_assert(g_file_set_contents(path, scenario, -1, NULL));
+    ck_assert_int_eq(symlink(PARTS_DIR, parts), 0);
+}
+
+/* 128 entries of 256 MiB, 12 reserved, 1 for the MSI, 4 by hand: 111 are left,
+ * of which 64 hold all of 16 GiB. */
+START_TEST(plan_of_a_scenario)
+{
+    put_scenario();
+    ck_assert_int_eq(farside("plan @/s.yaml"), 0);
+    check_line("prefetch_msi", "1", "256MiB");
+    check_line("dma_window_size", "64", "16GiB");
+    check_line("left", "47", "12032MiB");
+    ck_assert(strstr(out, "a.gpu0 to b (automatic"));
+    ck_assert(strstr(out, "a.gpu1 to b (set by hand"));
+    ck_assert(strstr(out, "b.ntb0"));
+    ck_assert_int_eq(farside("plan @/s.yaml --set lend.1.window=30GiB"), 1);
+    ck_assert(strstr(out, "for DMA windows"));
+    ck_assert_int_eq(farside("plan @/s.yaml --set lend=[]"), 0);
+    ck_assert(strstr(out, "lends nothing"));
+    /* A target of P2P is counted. */
+    ck_assert_int_eq(
+        farside("plan @/s.yaml --set workload.flows.f.target=b.gpu0"), 0);
+    check_line("prefetch_BARs", "2", "512MiB");
+    ck_assert(strstr(out, "does not count P2P"));
+}
+END_TEST
+
+static void check_run(const char *words, int status, const char *row)
+{
+    g_autofree char *command =
+        g_strdup_printf("run @/s.yaml -o @ --no-plot %s", words);
+    g_autofree char *csv = place("s.csv"), *text = NULL;
+
+    ck_assert_msg(farside(command) == status, "%s: %s", words, err);
+    if (status) {
+        ck_assert_msg(strstr(err, row) != NULL, "%s: %s", words, err);
+        return;
+    }
+    ck_assert(g_file_get_contents(csv, &text, NULL, NULL));
+    ck_assert_msg(strstr(text, row) != NULL, "%s: %s", words, text);
+}
+
+START_TEST(run_of_a_scenario)
+{
+    put_scenario();
+    /* Entries: 1 for the MSI, 64 and 4 for windows; one page of 2 MiB. */
+    check_run("", 0, "\n50,0,69,47,17179869184,2097152,0\n");
+    check_run("--set lend.0.window=256MiB", 0,
+              "\n50,0,6,110,268435456,2097152,0\n");
+    /* 512 MiB do not fit into a window of 256. */
+    check_run("--set lend.0.window=256MiB "
+              "--set workload.flows.f.working_set=512MiB",
+              0, "\n50,50,6,110,268435456,0,1\n");
+    check_run("--set hosts.b.iommu=off --set lend.1.window=auto", 0,
+              "\n50,0,65,51,17179869184,0,0\n");
+    check_run("--set lend=[] --set workload.flows.f.target=a.ram", 0,
+              "\n50,0,0,116,0,0,0\n");
+    /* A guest has half of 16 GiB. */
+    check_run("--set hosts.a.iommu=on --set lend.0.vm=on "
+              "--set lend.1.vm=on --set lend.1.window=auto",
+              0, "\n50,0,33,83,8589934592,2097152,0\n");
+}
+END_TEST
+
+START_TEST(borrowing_that_cannot_be)
+{
+    put_scenario();
+    check_run("--set lend.1.window=30GiB", 1, "s.yaml:23:");
+    check_run("--set lend.1.window=30GiB", 1, "a.gpu1 to b");
+    check_run("--set hosts.b.iommu=off", 1, "must cover its RAM");
+    check_run("--set workload.flows.f.target=a.ram", 1, "a.gpu0 is lent to b");
+    check_run("--set workload.flows.f.target=a.ram", 1, "s.yaml:26:");
+    check_run("--set workload.flows.f.device=b.gpu0 "
+              "--set workload.flows.f.target=a.gpu0 --set lend.0.vm=on",
+              2, "IOMMUs of both hosts");
+}
+END_TEST
+
+START_TEST(path_of_a_lent_device)
+{
+    put_scenario();
+    ck_assert_int_eq(farside("path @/s.yaml a.gpu0 b.ram"), 0);
+    ck_assert(strstr(out, "gpu switch ntb ntb root+ram"));
+    ck_assert_int_eq(farside("path @/s.yaml a.gpu0 a.ram"), 1);
+    ck_assert(strstr(err, "a.gpu0 is lent to b"));
+    ck_assert_int_eq(farside("path @/s.yaml a.cpu a.gpu0"), 1);
+    ck_assert(strstr(err, "a.gpu0 is lent to b"));
+    ck_assert_int_eq(farside("path @/s.yaml a.gpu0 a.ram --set lend=[]"), 0);
+    ck_assert_int_eq(farside("path @/s.yaml a.gpu0 a.gpu1"), 0);
+    ck_assert(strstr(out, "gpu switch gpu"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cmd_plan");
+    TCase *tc = tcase_create("plan");
+    SRunner *sr;
+    int failed;
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, manual_example);
+    tcase_add_test(tc, what_does_not_fit);
+    tcase_add_test(tc, bad_usage);
+    tcase_add_test(tc, plan_of_a_scenario);
+    tcase_add_test(tc, run_of_a_scenario);
+    tcase_add_test(tc, borrowing_that_cannot_be);
+    tcase_add_test(tc, path_of_a_lent_device);
+    suite_add_tcase(suite, tc);
+    sr = srunner_create(suite);
+    srunner_set_tap(sr, "-");
+    srunner_run_all(sr, CK_SILENT);
+    failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
