@@ -38,6 +38,21 @@ static FabLentWay refuse(const FabLend *lend, GError **error)
     return FAB_LENT_FAILED;
 }
 
+/* Interrupts of a guest's device take the way of fab_lend_msi() only. */
+static FabLentWay reach_msi(const FabLend *lend, FabBusAddr addr,
+                            FabBusAddr *ret_addr, GError **error)
+{
+    if (lend->vm) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "interrupts of %s, lent to a guest, are passed on by the "
+                    "lender",
+                    lend_component(lend)->name);
+        return FAB_LENT_FAILED;
+    }
+    *ret_addr = fab_mapping_addr(lend->msi) + (addr - FAB_MSI_BASE);
+    return FAB_LENT_DONE;
+}
+
 /* From the lent device: to the borrower's memory and devices, no others. */
 static FabLentWay reach_from(FabLend *lend, FabComponent *to, FabBusAddr addr,
                              uint64_t size_bytes, FabBusAddr *ret_addr,
@@ -50,6 +65,9 @@ static FabLentWay reach_from(FabLend *lend, FabComponent *to, FabBusAddr addr,
     if (root) {
         if (root != lend->borrower) {
             return refuse(lend, error);
+        }
+        if (addr - FAB_MSI_BASE < FAB_LEND_MSI_BYTES) {
+            return reach_msi(lend, addr, ret_addr, error);
         }
         return fab_lend_map(lend, addr, size_bytes, ret_addr, error)
                    ? FAB_LENT_DONE

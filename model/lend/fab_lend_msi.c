@@ -6,10 +6,9 @@
  */
 #include "fab_lend_priv.h"
 
-#define MSI_SIZE     4u
-#define VECTOR_BITS  11
-#define VECTOR_MASK  (FAB_LEND_VECTORS - 1)
-#define MSI_MAP_SIZE 4096u
+#define MSI_SIZE    4u
+#define VECTOR_BITS 11
+#define VECTOR_MASK (FAB_LEND_VECTORS - 1)
 
 static SimTime interrupt_time(const FabRoot *root)
 {
@@ -120,7 +119,7 @@ bool fab_lend_msi_open(FabLend *lend, GError **error)
 
     lend->msi =
         fab_mapping_new(from, fab_root_component(lend->borrower), FAB_MSI_BASE,
-                        MSI_MAP_SIZE, FAB_MAP_TO_DEVICE_ADDR, error);
+                        FAB_LEND_MSI_BYTES, FAB_MAP_TO_DEVICE_ADDR, error);
     if (!lend->msi) {
         g_prefix_error(error, "the MSI window takes a mapping entry: ");
     }

@@ -169,6 +169,8 @@ void fab_lend_domain_remove_bar(Domain *domain, const FabComponent *target,
                                 int bar);
 
 /* fab_lend_msi.c */
+/* What the MSI window lets through. */
+#define FAB_LEND_MSI_BYTES 4096u
 bool fab_lend_msi_open(FabLend *lend, GError **error);
 void fab_lend_msi_close(FabLend *lend);
 
