@@ -149,8 +149,8 @@ BldBottleneck bld_bottleneck_find(const FabUsage *usage, const GPtrArray *flows)
                 server = one;
             }
         } else if (one->full >= LIMIT_SHARE &&
-                   (!window || one->kind > window->kind ||
-                    (one->kind == window->kind && one->full > window->full))) {
+                   (!window || one->hold < window->hold ||
+                    (one->hold == window->hold && one->full > window->full))) {
             window = one;
         }
     }

@@ -31,13 +31,14 @@ typedef struct BldBottleneck {
  * The bottleneck of what @usage, which is finished, has seen of @flows (of
  * FabFlow; those NULL are left out).
  *
- * Candidates are the busiest server, the innermost window that was full (one
- * within the round trip of another), and the flow with the largest share of own
- * time. A server is preferred to a window whose full time it was busy in for
- * nine tenths: a larger window would bring no more than the rest. Otherwise the
- * larger share counts, and must be at least half the time. Lack of credits
- * counts as a full window only if nothing beyond the receiver waits for
- * something else; otherwise that is followed to its cause.
+ * Candidates are the busiest server, the innermost window that was full half
+ * the time, and the flow with the largest share of own time. A window within
+ * the round trip of another has the shorter round trip: its requests are held
+ * by the other before and after. A server is preferred to a window whose full
+ * time it was busy in for nine tenths: a larger window would bring no more than
+ * the rest. Otherwise the larger share counts, and must be at least half the
+ * time. Lack of credits counts as a full window only if nothing beyond the
+ * receiver waits for something else; otherwise that is followed to its cause.
  */
 BldBottleneck bld_bottleneck_find(const FabUsage *usage,
                                   const GPtrArray *flows);

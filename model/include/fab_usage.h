@@ -25,8 +25,7 @@ typedef enum FabResourceKind {
     FAB_RESOURCE_WALKERS,   /* page walkers of an IOMMU */
     FAB_RESOURCE_COMPLETER, /* what is behind the BARs of a device */
     FAB_RESOURCE_CPU,       /* the writes of a host's CPU */
-    /* Windows: so many requests at a time, each for its round trip. A window
-     * lies in the round trip of those named before it. */
+    /* Windows: so many requests at a time, each for its round trip. */
     FAB_RESOURCE_TAGS,         /* reads of a device's DMA engine */
     FAB_RESOURCE_BUFFER,       /* receive buffer of a port: credits */
     FAB_RESOURCE_NTB_TAGS,     /* proxied by an NTB */
@@ -59,13 +58,14 @@ typedef struct FabResource {
     uint32_t slack;    /* part of tlp beyond the wire's own time: the port is
                           slower than the link */
     uint32_t has_work; /* something is queued, sent or not */
-    uint32_t starved;  /* something is queued and lacks credits */
-    uint32_t lacks[FAB_CREDIT_KINDS]; /* for want of these */
+    uint32_t starved;  /* the wire is idle, for want of credits */
+    uint32_t lacks[FAB_CREDIT_KINDS]; /* something is queued and lacks these,
+                                         while others are sent too */
     uint32_t ordered;  /* something has credits and waits behind what has not */
     /* What the lack of credits came of, most of the time: the first resource
      * downstream that did not itself wait for another; NULL: never starved. */
     const struct FabResource *cause;
-    uint32_t cause_share; /* of `starved` */
+    uint32_t cause_share; /* of the time that credits lacked */
 } FabResource;
 
 /* What a place is to who waits there. */

@@ -276,7 +276,9 @@ static void look_at_link(FabUsage *usage, UsageResource *self, SimTime now,
     if (!lacks) {
         return;
     }
-    self->starved += weight;
+    if (port->busy_until <= now) {
+        self->starved += weight;
+    }
     for (unsigned i = 0; i < FAB_CREDIT_KINDS; i++) {
         self->lacks[i] += lacks >> i & 1 ? weight : 0;
     }
@@ -600,19 +602,19 @@ static void link_finish(const FabUsage *usage, UsageResource *self)
 
 static void cause_finish(const FabUsage *usage, UsageResource *self)
 {
-    uint64_t most = 0;
+    uint64_t most = 0, sum = 0;
 
     for (unsigned i = 0; i < self->causes->len; i++) {
         const UsageCause *cause = &g_array_index(self->causes, UsageCause, i);
 
+        sum += cause->time;
         if (cause->time > most) {
             most = cause->time;
             usage->results[self - usage->resources].cause =
                 &usage->results[cause->resource];
         }
     }
-    usage->results[self - usage->resources].cause_share =
-        share(most, self->starved);
+    usage->results[self - usage->resources].cause_share = share(most, sum);
 }
 
 static void pool_finish(const FabUsage *usage, UsageResource *self)
