@@ -189,7 +189,7 @@ BldBottleneck bld_bottleneck_find(const FabUsage *usage, const GPtrArray *flows)
 /* Whole percents, but tenths below one. */
 static char *percent(uint32_t share)
 {
-    if (share < MILLION / 100 && share > 0) {
+    if (share >= 500 && share < MILLION / 100) {
         return g_strdup_printf("0.%u %%", MIN((share + 500) / 1000, 9u));
     }
     return g_strdup_printf("%u %%", (share + 5000) / 10000);

@@ -400,6 +400,7 @@ static void window_begin(FabUsage *usage)
         }
         self->requests_before = requests_of(&self->result);
     }
+    usage->intervals_left = usage->interval_count;
     usage->has_begun = true;
 }
 
@@ -415,6 +416,14 @@ static void look_event(SimEvent *event)
     FabUsage *usage = SIM_CONTAINER_OF(event, FabUsage, event);
     SimTime now = event->time;
 
+    if (now < usage->begin) {
+        /* Only to see the places of the first operations in their order. */
+        fab_usage_look_at_flows(usage, 0);
+        sim_event_schedule(event, --usage->intervals_left > 0
+                                      ? MIN(now + FIRST_INTERVAL, usage->begin)
+                                      : usage->begin);
+        return;
+    }
     if (!usage->has_begun) {
         window_begin(usage);
         next_look(usage);
@@ -537,7 +546,7 @@ FabUsage *fab_usage_new(FabFabric *fabric, SimTime begin)
     sim_random_init(&usage->random, fabric->seed, "usage");
     sim_event_init(&usage->event, fabric->engine, look_event, SIM_PRIORITY_LAST,
                    SIM_RANK_MAX);
-    sim_event_schedule(&usage->event, usage->begin);
+    sim_event_schedule(&usage->event, sim_engine_now(fabric->engine));
     return usage;
 }
 
