@@ -5,8 +5,10 @@
 
 #include "rep_waterfall.h"
 
-/* Rows of the table of a place on the terminal; the rest is summed up. */
+/* Rows of a table of places on the terminal; the rest is summed up. What was
+ * traced, step by step, is shown as it is. */
 #define PLACES_MOST 14
+#define STEPS_MOST  200
 
 #define MILLION 1000000
 
@@ -210,7 +212,7 @@ static uint32_t least_shown(const BldExplain *explain, const char *flow)
 
             count += is_of(row, flow) && row->share >= least;
         }
-        if (count <= PLACES_MOST) {
+        if (count <= (explain->text ? PLACES_MOST : STEPS_MOST)) {
             return least;
         }
     }

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bld_explain.h"
+#include "bld_plan.h"
+#include "rep_waterfall.h"
 #include "fab_lab.h"
 
 #define MILLION 1000000
@@ -474,6 +475,55 @@ START_TEST(looking_changes_nothing)
 }
 END_TEST
 
+/* ---- A whole scenario --------------------------------------------------- */
+
+#define SCENARIO TOPO_SOURCE_ROOT "/scenarios/teaching/iotlb.yaml"
+
+/* The CSV of the scenario; *ret_explained (nullable) gets that of what limits,
+ * and *ret_script the drawing. */
+static char *scenario_csv(unsigned threads, char **ret_explained,
+                          char **ret_script)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GPtrArray) changes = topo_changes_new();
+    g_autoptr(TopoDescription) description =
+        topo_load(SCENARIO, changes, errors);
+    g_autoptr(GPtrArray) explained = bld_explained_new();
+    g_autoptr(GError) error = NULL;
+    BldPlanOptions options = {.threads = threads,
+                              .explained = ret_explained ? explained : NULL};
+    g_autoptr(RepTable) table = NULL, explanation = NULL, bars = NULL;
+
+    ck_assert_ptr_nonnull(description);
+    table = bld_plan_run(description, &options, NULL, &error);
+    ck_assert_msg(table != NULL, "%s", error ? error->message : "");
+    if (ret_explained) {
+        explanation = bld_explained_table(explained, description);
+        bars = bld_explained_bars(explained);
+        ck_assert_ptr_nonnull(bars);
+        *ret_explained = rep_table_to_csv(explanation);
+        *ret_script = rep_waterfall_script("title", bars, "svg", &error);
+        ck_assert_ptr_nonnull(*ret_script);
+    }
+    return rep_table_to_csv(table);
+}
+
+START_TEST(explaining_changes_no_result_and_threads_no_byte)
+{
+    g_autofree char *one = NULL, *three = NULL, *one_script = NULL,
+                    *three_script = NULL;
+    g_autofree char *plain = scenario_csv(1, NULL, NULL);
+    g_autofree char *first = scenario_csv(1, &one, &one_script);
+    g_autofree char *second = scenario_csv(3, &three, &three_script);
+
+    ck_assert_str_eq(plain, first);
+    ck_assert_str_eq(plain, second);
+    ck_assert_str_eq(one, three);
+    ck_assert_str_eq(one_script, three_script);
+    ck_assert_ptr_nonnull(strstr(one, "page walkers of host"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("bld_explain");
@@ -494,6 +544,8 @@ int main(void)
     tcase_add_test(tcase, small_copies_are_the_devices_own_time);
     tcase_add_test(tcase, a_reads_time_is_that_of_the_parts);
     tcase_add_test(alone, looking_changes_nothing);
+    tcase_add_test(alone, explaining_changes_no_result_and_threads_no_byte);
+    tcase_set_timeout(alone, 60);
     suite_add_tcase(suite, tcase);
     suite_add_tcase(suite, alone);
     runner = srunner_create(suite);
