@@ -368,8 +368,24 @@ static void check_paths(TopoLoader *loader, const GPtrArray *changes,
     }
 }
 
+/* Whether it is loaded for a point of its own plan. */
+static bool is_point(const GPtrArray *changes)
+{
+    unsigned i;
+
+    for (i = 0; changes != NULL && i < changes->len; i++) {
+        TopoPlace place = topo_change_place(g_ptr_array_index(changes, i));
+
+        if (strcmp(place.file, topo_place_set().file) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Paths of variants and axes are checked here, and not when the point that
- * uses them is loaded hours later. */
+ * uses them is loaded hours later; but not in a point, where another variant
+ * may have taken away what they lead to. */
 static void check_changes(TopoLoader *loader)
 {
     const TopoDescription *pub = &loader->loaded->pub;
@@ -418,7 +434,9 @@ static void read_sections(TopoLoader *loader)
     topo_load_workload(loader, values);
     topo_load_sweep(loader, values);
     topo_load_measure(loader, values);
-    check_changes(loader);
+    if (!loader->is_point) {
+        check_changes(loader);
+    }
 }
 
 TopoDescription *topo_load_buffer(const char *name, const char *data,
@@ -430,7 +448,10 @@ TopoDescription *topo_load_buffer(const char *name, const char *data,
     g_autofree char *dir = g_path_get_dirname(name);
     g_autofree char *cluster = NULL;
     g_autoptr(GArray) plugs = g_array_new(FALSE, TRUE, sizeof(TopoPlug));
-    TopoLoader loader = {.errors = errors, .dir = dir, .plugs = plugs};
+    TopoLoader loader = {.errors = errors,
+                         .dir = dir,
+                         .plugs = plugs,
+                         .is_point = is_point(changes)};
     unsigned before = topo_errors_count(errors);
 
     found =

@@ -38,6 +38,7 @@ typedef struct TopoLoader {
     TopoErrors *errors;
     char *dir;       /* of the file */
     char *parts_dir; /* NULL: none */
+    bool is_point;   /* loaded with the changes of a variant or an axis */
     char *cluster;   /* text of the file of the cluster; NULL: none */
     GArray *plugs;   /* of TopoPlug, in the order of the file */
 } TopoLoader;
