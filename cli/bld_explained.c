@@ -313,7 +313,13 @@ static const char *const segments[] = {
     "wait to be forwarded",
     "wait for a tag",
     "wait for an NTB tag",
+    NULL,
 };
+
+RepSegments bld_explained_segments(void)
+{
+    return segments;
+}
 
 static void bar_add(RepTable *bars, const char *panel, const char *bar,
                     const char *segment, int64_t from, int64_t to)
@@ -333,7 +339,7 @@ static void stack_flow(RepTable *bars, const BldExplain *explain,
 {
     int64_t at = 0;
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(segments); i++) {
+    for (unsigned i = 0; segments[i]; i++) {
         int64_t sum = 0;
 
         for (unsigned j = 0; j < explain->rows->len; j++) {

@@ -3,6 +3,7 @@
 #define BLD_EXPLAINED_H
 
 #include "bld_explain.h"
+#include "rep_waterfall.h"
 #include "topo_plan.h"
 
 /*
@@ -33,6 +34,9 @@ RepTable *bld_explained_table(const GPtrArray *explained,
 /* What limits each curve, at its smallest and its largest point, and where the
  * time goes there, for a terminal; to be freed. */
 char *bld_explained_text(const GPtrArray *explained);
+
+/* What their segments may be. */
+RepSegments bld_explained_segments(void);
 
 /* The bars of a drawing of where the time goes, for rep_waterfall_write(); NULL
  * if no operation was seen. */

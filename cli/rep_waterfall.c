@@ -31,6 +31,7 @@ static const char *const palette[] = {
 
 typedef struct Sheet {
     const RepTable *table;
+    RepSegments known;            /* nullable */
     GPtrArray *panels, *segments; /* of const char *; borrowed */
     GPtrArray **bars;             /* of each panel; the same */
     bool is_shared;               /* all panels have the same bars */
@@ -49,6 +50,16 @@ RepTable *rep_waterfall_table_new(void)
     rep_table_add_column(table, "from_ns", REP_DECIMAL, 3);
     rep_table_add_column(table, "to_ns", REP_DECIMAL, 3);
     return table;
+}
+
+static const char *color_of(const Sheet *sheet, unsigned segment)
+{
+    for (unsigned i = 0; sheet->known && sheet->known[i]; i++) {
+        if (strcmp(sheet->known[i], sheet->segments->pdata[segment]) == 0) {
+            return palette[i % G_N_ELEMENTS(palette)];
+        }
+    }
+    return palette[segment % G_N_ELEMENTS(palette)];
 }
 
 /* The place of @text in @texts, to which it is added if it is new. */
@@ -269,8 +280,7 @@ static void emit_blocks(Sheet *sheet, unsigned panel, GString *plots,
         g_string_append(sheet->script, "END\n");
         g_string_append_printf(
             plots, "%s$b_%u_%u using 1:2:3:4:5:6 with boxxyerror lc rgb '%s'",
-            plots->len ? ", \\\n" : "", panel, s,
-            palette[s % G_N_ELEMENTS(palette)]);
+            plots->len ? ", \\\n" : "", panel, s, color_of(sheet, s));
     }
 }
 
@@ -346,18 +356,19 @@ static void emit_legend(Sheet *sheet)
         g_string_append_printf(plots,
                                "%s$l_%u using 1:2:3:4:5:6 with boxxyerror "
                                "lc rgb '%s'",
-                               i ? ", \\\n" : "", i,
-                               palette[i % G_N_ELEMENTS(palette)]);
+                               i ? ", \\\n" : "", i, color_of(sheet, i));
     }
     g_string_append_printf(sheet->script, "plot %s\nunset multiplot\n",
                            plots->str);
 }
 
 char *rep_waterfall_script(const char *title, const RepTable *table,
-                           const char *terminal, GError **error)
+                           RepSegments segments, const char *terminal,
+                           GError **error)
 {
     g_auto(Sheet) sheet = {
         .table = table,
+        .known = segments,
         .panels = g_ptr_array_new(),
         .segments = g_ptr_array_new(),
     };
@@ -379,11 +390,11 @@ char *rep_waterfall_script(const char *title, const RepTable *table,
 }
 
 static bool write_picture(const char *title, const RepTable *table,
-                          const char *terminal, const char *path,
-                          GError **error)
+                          RepSegments segments, const char *terminal,
+                          const char *path, GError **error)
 {
     g_autofree char *script =
-        rep_waterfall_script(title, table, terminal, error);
+        rep_waterfall_script(title, table, segments, terminal, error);
     g_autoptr(GBytes) picture = script ? rep_plot_draw(script, error) : NULL;
 
     return picture && rep_file_write(path, g_bytes_get_data(picture, NULL),
@@ -391,11 +402,12 @@ static bool write_picture(const char *title, const RepTable *table,
 }
 
 bool rep_waterfall_write(const char *title, const RepTable *table,
-                         const char *prefix, GError **error)
+                         RepSegments segments, const char *prefix,
+                         GError **error)
 {
     g_autofree char *svg = g_strconcat(prefix, ".svg", NULL);
     g_autofree char *png = g_strconcat(prefix, ".png", NULL);
 
-    return write_picture(title, table, "svg", svg, error) &&
-           write_picture(title, table, "pngcairo", png, error);
+    return write_picture(title, table, segments, "svg", svg, error) &&
+           write_picture(title, table, segments, "pngcairo", png, error);
 }

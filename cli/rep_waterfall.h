@@ -22,13 +22,19 @@ enum {
 /* An empty table of these columns. */
 RepTable *rep_waterfall_table_new(void);
 
+/* What segments may be, NULL-terminated: their colours go by their places in
+ * it, so that drawings of different tables agree; nullable. */
+typedef const char *const *RepSegments;
+
 /* The gnuplot script for @terminal, "svg" or "pngcairo". Fails with
  * REP_ERROR_VALUE if there is nothing to draw. */
 char *rep_waterfall_script(const char *title, const RepTable *table,
-                           const char *terminal, GError **error);
+                           RepSegments segments, const char *terminal,
+                           GError **error);
 
 /* Draws PREFIX.svg and PREFIX.png. */
 bool rep_waterfall_write(const char *title, const RepTable *table,
-                         const char *prefix, GError **error);
+                         RepSegments segments, const char *prefix,
+                         GError **error);
 
 #endif

@@ -502,7 +502,8 @@ static char *scenario_csv(unsigned threads, char **ret_explained,
         bars = bld_explained_bars(explained);
         ck_assert_ptr_nonnull(bars);
         *ret_explained = rep_table_to_csv(explanation);
-        *ret_script = rep_waterfall_script("title", bars, "svg", &error);
+        *ret_script = rep_waterfall_script(
+            "title", bars, bld_explained_segments(), "svg", &error);
         ck_assert_ptr_nonnull(*ret_script);
     }
     return rep_table_to_csv(table);
