@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "fab_lend.h"
 #include "fab_nvme_priv.h"
 
 /* Command identifiers: the number of the command, and above it that of the
@@ -15,7 +16,6 @@
     (2u << 20)                   /* so that a PRP list fills one page at most  \
                                   */
 #define STORE_BYTES 64u          /* a store of the CPU */
-#define MSI_ADDR    0xfee00000u  /* Intel SDM 3A s11.11 */
 #define BLOCKS      (1ull << 31) /* of the drive */
 
 typedef struct NvmeFlow NvmeFlow;
@@ -316,6 +316,12 @@ static void entries_take(NvmeFlow *self)
     }
 }
 
+/* The handler of an interrupt that a lend has passed on runs. */
+static void interrupt_handle(void *owner)
+{
+    entries_take(owner);
+}
+
 static void notice_event(SimEvent *event)
 {
     entries_take(SIM_CONTAINER_OF(event, NvmeFlow, notice_event));
@@ -497,8 +503,7 @@ static void nvme_wait(const FabFlow *flow, FabFlowWait *ret_wait)
             stage = its == FAB_NVME_MEDIA ? its : MAX(stage, its);
         }
     }
-    if (stage == FAB_NVME_COMPLETION &&
-        sim_event_is_pending(&self->notice_event)) {
+    if (stage == FAB_NVME_COMPLETION && entry_is_new(self)) {
         stage = FAB_NVME_NOTICE;
     }
     ret_wait->step = names[stage];
@@ -651,7 +656,8 @@ static bool find_places(const FabNvmeFlowParams *params, const FabNvme *peer,
            fab_reach(device, params->buffer.component, places->device_buffer,
                      buffer_bytes, &places->device_buffer, error) &&
            (params->polling || device->root == driver ||
-            fab_reach(device, driver, MSI_ADDR, FAB_NVME_BELL_BYTES,
+            fab_lend_of(params->device) ||
+            fab_reach(device, driver, FAB_MSI_BASE, FAB_NVME_BELL_BYTES,
                       &places->msi, error));
 }
 
@@ -691,6 +697,8 @@ static void queue_init(NvmeFlow *self, const Places *places)
         .interrupt = !self->params.polling,
         .msi_addr = places->msi,
         .msi_data = self->flow.number,
+        .handler = interrupt_handle,
+        .handler_owner = self,
         .flow = self->flow.number,
     };
 
@@ -700,8 +708,8 @@ static void queue_init(NvmeFlow *self, const Places *places)
         (uint64_t)queue.entries * FAB_NVME_CQE_BYTES, entry_visible, self);
     if (queue.interrupt) {
         self->msi_watch =
-            fab_root_watch(self->params.driver, MSI_ADDR, FAB_NVME_BELL_BYTES,
-                           msi_visible, self);
+            fab_root_watch(self->params.driver, FAB_MSI_BASE,
+                           FAB_NVME_BELL_BYTES, msi_visible, self);
     }
 }
 
@@ -709,7 +717,7 @@ FabFlow *fab_nvme_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
                            const FabNvmeFlowParams *params, GError **error)
 {
     FabNvme *peer = find_peer(fabric, params->device);
-    Places places = {.msi = MSI_ADDR};
+    Places places = {.msi = FAB_MSI_BASE};
     NvmeFlow *self;
 
     if (!fab_flow_check(fabric, name, params->start, error) ||

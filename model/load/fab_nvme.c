@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "fab_lend.h"
 #include "sim_engine.h"
 #include "sim_random.h"
 
@@ -512,11 +513,24 @@ uint64_t fab_nvme_next_bells(const FabNvme *nvme)
     return BELLS_OFFSET + (uint64_t)number * 2 * FAB_NVME_BELL_BYTES;
 }
 
+/* A lend has one handler for all vectors: those are numbers of queues. */
+static void interrupt_take(void *owner, unsigned vector)
+{
+    const FabNvme *nvme = owner;
+
+    if (vector >= 1 && vector <= nvme->queues->len) {
+        const FabNvmeQueue *queue = nvme->queues->pdata[vector - 1];
+
+        queue->params.handler(queue->params.handler_owner);
+    }
+}
+
 FabNvmeQueue *fab_nvme_queue_new(FabNvme *nvme,
                                  const FabNvmeQueueParams *params)
 {
     FabNvmeQueue *queue = g_new0(FabNvmeQueue, 1);
     const FabComponent *device = fab_device_component(nvme->device);
+    FabLend *lend;
 
     queue->nvme = nvme;
     queue->params = *params;
@@ -527,6 +541,12 @@ FabNvmeQueue *fab_nvme_queue_new(FabNvme *nvme,
         2 * FAB_NVME_BELL_BYTES, bell_seen, queue);
     g_ptr_array_add(nvme->queues, queue);
     queue->number = nvme->queues->len;
+    lend = fab_lend_of(nvme->device);
+    if (params->interrupt && lend) {
+        fab_lend_set_interrupt(lend, interrupt_take, nvme);
+        fab_lend_msi(lend, queue->number, &queue->params.msi_addr,
+                     &queue->params.msi_data);
+    }
     return queue;
 }
 

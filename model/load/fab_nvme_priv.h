@@ -49,9 +49,11 @@ typedef struct FabNvmeQueueParams {
     uint32_t entries;
     FabBusAddr sq, cq;
     const FabNvmeSqe *sqes; /* contents of the SQ; the driver's */
-    bool interrupt;         /* MSIs follow completion entries */
-    FabBusAddr msi_addr;
-    uint32_t msi_data;
+    bool interrupt;         /* MSIs follow completion entries: */
+    FabBusAddr msi_addr;    /* unless the drive is lent to the driver, who */
+    uint32_t msi_data;      /* then is told by the lend, */
+    void (*handler)(void *owner); /* when the handler runs */
+    void *handler_owner;
     uint32_t flow; /* number, for observers */
 } FabNvmeQueueParams;
 
