@@ -62,7 +62,8 @@ paper: all
 	$(BUILD)/cli/farside run $(PAPER) -o results/paper $(RUN_FLAGS)
 	@echo "The plots:" && ls results/paper/*.svg results/paper/*.png
 
-# All of the paper on one page.
+# All of the paper on one page, with what limits and where the time goes.
+report: RUN_FLAGS += --explain
 report: paper
 	$(BUILD)/cli/farside report results/paper -o results/index.html \
 	    --title "Device Lending across NTBs: the paper's experiments"

@@ -271,7 +271,7 @@ static const char *x_column_of(const RepScenario *scenario)
 
 static void add_curve_row(GString *out, const char *x_column,
                           const RepFidelityCurve *curve, const char *kind,
-                          const RepErrors *errors)
+                          const RepErrors *errors, bool with_plateaus)
 {
     g_string_append(out, "<tr>");
     add_element(out, "td", "k", curve->name);
@@ -283,21 +283,37 @@ static void add_curve_row(GString *out, const char *x_column,
         add_element(out, "td", "n", curve->plateau_published);
         add_element(out, "td", "n", curve->plateau_model);
         add_percent(out, curve->plateau_mpct, true);
-    } else {
+    } else if (with_plateaus) {
         g_string_append(out, "<td></td><td></td><td></td>");
     }
     g_string_append(out, "</tr>\n");
 }
 
+static bool has_plateaus(const RepFidelity *fidelity)
+{
+    unsigned i;
+
+    for (i = 0; i < rep_fidelity_n_curves(fidelity); i++) {
+        if (rep_fidelity_curve(fidelity, i)->has_plateau) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_curves(GString *out, const RepScenario *scenario)
 {
-    static const char *const columns[] = {
+    const char *columns[] = {
         "curve",   "values",     "#points", "#mean %",
         "#bias %", "#largest %", "#at",     "#plateau published",
         "#model",  "#error %",   NULL,
     };
+    bool with_plateaus = has_plateaus(scenario->fidelity);
     unsigned i;
 
+    if (!with_plateaus) {
+        columns[7] = NULL;
+    }
     begin_table(out, columns);
     for (i = 0; i < rep_fidelity_n_curves(scenario->fidelity); i++) {
         const RepFidelityCurve *curve =
@@ -309,7 +325,7 @@ static void add_curves(GString *out, const RepScenario *scenario)
         for (j = 0; j < G_N_ELEMENTS(all); j++) {
             if (all[j]->count > 0) {
                 add_curve_row(out, x_column_of(scenario), curve, kinds[j],
-                              all[j]);
+                              all[j], with_plateaus);
             }
         }
     }
@@ -514,7 +530,11 @@ static void add_hops(GString *out, const RepScenario *scenario)
 
             if (point == NULL || *point->published == '\0' || point->is_equal) {
                 same += point != NULL && point->is_equal;
-                add_element(out, "td", is_number ? "n" : NULL, cell);
+                add_element(out, "td",
+                            is_number ? "n"
+                            : i == 0  ? "k"
+                                      : NULL,
+                            cell);
             } else {
                 g_autofree char *both = g_strdup_printf("%s (published %s)",
                                                         cell, point->published);
@@ -576,6 +596,35 @@ static void add_tables(GString *out, const RepScenario *scenario)
     }
 }
 
+/* What limits each point: of all that was found out, what is said in words. */
+static void add_limits(GString *out, const RepTable *explain)
+{
+    static const char *const names[] = {"point", "record", "text"};
+    static const char *const columns[] = {"point", "what limits it", NULL};
+    unsigned at[G_N_ELEMENTS(names)];
+    unsigned row, i;
+
+    for (i = 0; i < G_N_ELEMENTS(names); i++) {
+        if (!rep_table_find_column(explain, names[i], &at[i])) {
+            return;
+        }
+    }
+    begin_table(out, columns);
+    for (row = 0; row < rep_table_n_rows(explain); row++) {
+        g_autofree char *point = rep_table_dup_cell(explain, row, at[0]);
+        g_autofree char *record = rep_table_dup_cell(explain, row, at[1]);
+        g_autofree char *text = rep_table_dup_cell(explain, row, at[2]);
+
+        if (strcmp(record, "bottleneck") == 0) {
+            g_string_append(out, "<tr>");
+            add_element(out, "td", "k", point);
+            add_element(out, "td", NULL, text);
+            g_string_append(out, "</tr>\n");
+        }
+    }
+    end_table(out);
+}
+
 static bool add_scenario(GString *out, const RepScenario *scenario,
                          GError **error)
 {
@@ -603,8 +652,8 @@ static bool add_scenario(GString *out, const RepScenario *scenario,
         return false;
     }
     if (scenario->explain != NULL) {
-        begin_details(out, "Bottlenecks and times as a table");
-        add_table(out, scenario->explain);
+        begin_details(out, "What limits each point");
+        add_limits(out, scenario->explain);
         g_string_append(out, "</details>\n");
     }
     if (scenario->text != NULL) {

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariants: a page stands alone (it names nothing outside of itself, and runs
+ * nothing), is the same for the same results, is well formed, has each id once
+ * and no reference to an id that is not there, whatever texts and drawings it
+ * is made of.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <check.h>
+
+#include "rep_page.h"
+#include "rep_svg.h"
+
+#include "../scenario/paper_files.h"
+
+static const char drawing[] =
+    "<?xml version=\"1.0\"?>\n"
+    "<!DOCTYPE svg PUBLIC \"x\" \"http://x/svg.dtd\">\n"
+    "<svg width=\"90\" height=\"40\" xmlns=\"http://www.w3.org/2000/svg\" "
+    "xmlns:xlink=\"http://www.w3.org/1999/xlink\" onload=\"a()\">\n"
+    "<title>no</title><script>evil()</script>\n"
+    "<style>@import url(http://x);</style>\n"
+    "<defs><path id='p' d='M0,0'/><g><script><b/></script></g></defs>\n"
+    "<use xlink:href='#p' onclick='b()'/><use xlink:href='http://x/#p'/>\n"
+    "<image href='file:///etc/passwd'/><g filter='url(#p)' fill='url(http:x)'>"
+    "<text xml:space='preserve'>a &lt; b</text></g>\n"
+    "<a xlink:href='http://x'><rect/></a></svg>\n";
+
+START_TEST(drawings_are_harmless)
+{
+    g_autofree char *svg = rep_svg_inline(drawing, strlen(drawing), "d.svg",
+                                          "x1", "A <title>", NULL);
+
+    ck_assert_ptr_nonnull(svg);
+    ck_assert_str_eq(
+        svg, "<svg role=\"img\" aria-label=\"A &lt;title&gt;\" width=\"90\" "
+             "viewBox=\"0 0 90 40\">\n\n\n"
+             "<defs><path id=\"x1-p\" d=\"M0,0\"></path><g></g></defs>\n"
+             "<use href=\"#x1-p\"></use><use></use>\n"
+             "<g filter=\"url(#x1-p)\"><text xml:space=\"preserve\">a &lt; b"
+             "</text></g>\n</svg>");
+}
+END_TEST
+
+static const char *const no_drawings[] = {"", "<html></html>", "<svg>",
+                                          "<svg></svg><svg>", "PNG"};
+
+START_TEST(what_is_no_drawing_is_refused)
+{
+    const char *text = no_drawings[_i];
+    g_autoptr(GError) error = NULL;
+
+    ck_assert_ptr_null(
+        rep_svg_inline(text, strlen(text), "d.svg", "x", "t", &error));
+    ck_assert_ptr_nonnull(error);
+    ck_assert_msg(g_str_has_prefix(error->message, "d.svg: no SVG: "), "%s",
+                  error->message);
+}
+END_TEST
+
+static char *make_page(void)
+{
+    g_auto(GStrv) files = paper_list(TRUE);
+    g_autoptr(RepReport) report =
+        rep_report_read("results/baseline", files, NULL);
+    char *page;
+
+    ck_assert_ptr_nonnull(report);
+    page = rep_page(report, "A & <B>", NULL);
+    ck_assert_ptr_nonnull(page);
+    return page;
+}
+
+START_TEST(the_page_stands_alone)
+{
+    static const char *const never[] = {
+        "<script", "<link",   "<iframe", "<img",     "src=",   "@import",
+        "url(",    "=\"http", "onload=", "onclick=", "=\"file"};
+    g_autofree char *page = make_page();
+    g_autofree char *again = make_page();
+    g_autofree char *here = g_get_current_dir();
+    unsigned i;
+
+    ck_assert_str_eq(page, again);
+    for (i = 0; i < G_N_ELEMENTS(never); i++) {
+        ck_assert_msg(strstr(page, never[i]) == NULL, "%s", never[i]);
+    }
+    ck_assert_ptr_null(strstr(page, here));
+    ck_assert_ptr_nonnull(strstr(page, "<h1>A &amp; &lt;B&gt;</h1>"));
+    ck_assert_ptr_nonnull(strstr(page, "<section id=\"fig10\">"));
+    ck_assert_ptr_nonnull(strstr(page, "7 (published 8)"));
+}
+END_TEST
+
+/* The ids or references that follow @before, which is ended by a quote. */
+static GHashTable *collect(const char *page, const char *before, bool is_once)
+{
+    GHashTable *found =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+    while ((page = strstr(page, before)) != NULL) {
+        char *name;
+
+        page += strlen(before);
+        name = g_strndup(page, strcspn(page, "\""));
+        ck_assert_msg(!is_once || !g_hash_table_contains(found, name), "%s",
+                      name);
+        g_hash_table_add(found, name);
+    }
+    return found;
+}
+
+START_TEST(references_lead_to_ids)
+{
+    g_autofree char *page = make_page();
+    g_autoptr(GHashTable) ids = collect(page, " id=\"", true);
+    g_autoptr(GHashTable) references = collect(page, " href=\"#", false);
+    GHashTableIter iter;
+    void *name;
+
+    ck_assert_uint_ge(g_hash_table_size(references), 5);
+    g_hash_table_iter_init(&iter, references);
+    while (g_hash_table_iter_next(&iter, &name, NULL)) {
+        ck_assert_msg(g_hash_table_contains(ids, name), "%s", (char *)name);
+    }
+}
+END_TEST
+
+/* What HTML leaves open, XML does not allow: but for these it is both. */
+START_TEST(tags_are_closed)
+{
+    g_autofree char *page = make_page();
+    const char *body = strstr(page, "<body>");
+    char *end = strstr(page, "</html>");
+    const GMarkupParser parser = {0};
+    g_autoptr(GMarkupParseContext) context =
+        g_markup_parse_context_new(&parser, 0, NULL, NULL);
+    g_autoptr(GError) error = NULL;
+
+    ck_assert(body != NULL && end != NULL);
+    *end = '\0';
+    ck_assert_msg(g_markup_parse_context_parse(context, body, -1, &error) &&
+                      g_markup_parse_context_end_parse(context, &error),
+                  "%s", error->message);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("page");
+    TCase *tcase = tcase_create("page");
+
+    paper_go_to_source();
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, drawings_are_harmless);
+    tcase_add_loop_test(tcase, what_is_no_drawing_is_refused, 0,
+                        G_N_ELEMENTS(no_drawings));
+    tcase_add_test(tcase, the_page_stands_alone);
+    tcase_add_test(tcase, references_lead_to_ids);
+    tcase_add_test(tcase, tags_are_closed);
+    suite_add_tcase(suite, tcase);
+    return paper_run_suite(suite);
+}
