@@ -13,8 +13,8 @@
 typedef struct BldFabric BldFabric;
 
 /* Builds all components and links of @description, which must outlive the
- * result, realizes the fabric and makes the borrows of `lend:`. Fails, naming the
- * place in the description, if bus numbers, addresses or windows do not
+ * result, realizes the fabric and makes the borrows of `lend:`. Fails, naming
+ * the place in the description, if bus numbers, addresses or windows do not
  * suffice. */
 BldFabric *bld_fabric_new(const TopoDescription *description, GError **error);
 /* The same before anybody has borrowed anything. */

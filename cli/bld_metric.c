@@ -11,7 +11,11 @@
 struct BldMetric {
     const char *name;
     unsigned scopes; /* BldScope bits */
-    enum { NUMBER, TEXT, DISTRIBUTION } kind;
+    enum {
+        NUMBER,
+        TEXT,
+        DISTRIBUTION
+    } kind;
     BldValue (*get)(const BldSubject *subject);
     const char *help;
 };
@@ -33,8 +37,8 @@ static BldValue flow_bandwidth(const BldSubject *subject)
 {
     FabFlowResult result = flow_result(subject);
 
-    return (BldValue){(__int128)result.bytes * SIM_S,
-                      result.end - result.begin, NULL};
+    return (BldValue){(__int128)result.bytes * SIM_S, result.end - result.begin,
+                      NULL};
 }
 
 static BldValue flow_rate(const BldSubject *subject)

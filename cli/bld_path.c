@@ -313,8 +313,8 @@ static void add_legs(BldPath *path, const Probe *probe, bool is_read,
     }
     g_ptr_array_add(path->legs, leg);
     if (is_read) {
-        leg = leg_new(probe, probe->back, "completion", turn, probe->end,
-                      false);
+        leg =
+            leg_new(probe, probe->back, "completion", turn, probe->end, false);
         if (from_cpu && leg->steps->len > 0) {
             BldStep *last = leg->steps->pdata[leg->steps->len - 1];
 
@@ -339,7 +339,8 @@ static void count_hops(BldPath *path, const GPtrArray *chain)
         bool is_end = i == 0 || i + 1 == chain->len;
         bool is_ram = g_str_equal(step->kind, "root+ram");
 
-        if (before && before->is_last && g_str_equal(before->name, step->name)) {
+        if (before && before->is_last &&
+            g_str_equal(before->name, step->name)) {
             step->hop = before->hop; /* RAM between two legs */
             continue;
         }
@@ -404,10 +405,9 @@ BldPath *bld_path_new(const TopoDescription *description,
     bool reads = !has_via && request->direction == TOPO_READ;
 
     path->legs = g_ptr_array_new_with_free_func(leg_free);
-    first = probe_new(description, &request->from,
-                      has_via ? &request->via : &request->to,
-                      reads ? TOPO_READ : TOPO_WRITE, request->size_bytes,
-                      error);
+    first = probe_new(
+        description, &request->from, has_via ? &request->via : &request->to,
+        reads ? TOPO_READ : TOPO_WRITE, request->size_bytes, error);
     if (!first) {
         return NULL;
     }

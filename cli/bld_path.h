@@ -5,21 +5,21 @@
 #include "bld_fabric.h"
 
 /*
- * The way of one TLP through an idle fabric with warm IOTLBs, as it really went:
- * one is sent and watched.
+ * The way of one TLP through an idle fabric with warm IOTLBs, as it really
+ * went: one is sent and watched.
  */
 
 /* An element on the way. Times run from the first byte in to the first byte
  * out; the end of the way has until the data are visible or used. */
 typedef struct BldStep {
-    char *name; /* "lender.sw0" */
-    char *kind; /* "switch", "root+ram" and so on */
-    unsigned hop;         /* number as the paper counts; 0: an end */
-    SimTime time_ps;      /* in the element */
-    SimTime link_ps;      /* on the link that follows */
-    bool is_last;         /* nothing follows */
-    FabBusAddr addr;      /* in the TLP as it leaves */
-    FabBdf requester_id;  /* the same */
+    char *name;          /* "lender.sw0" */
+    char *kind;          /* "switch", "root+ram" and so on */
+    unsigned hop;        /* number as the paper counts; 0: an end */
+    SimTime time_ps;     /* in the element */
+    SimTime link_ps;     /* on the link that follows */
+    bool is_last;        /* nothing follows */
+    FabBusAddr addr;     /* in the TLP as it leaves */
+    FabBdf requester_id; /* the same */
 } BldStep;
 
 /* One way: of a request, or of what answers it. */
@@ -34,8 +34,8 @@ typedef struct BldPath {
     unsigned hops;   /* elements between the ends; a root with its RAM counts
                         once, a link not at all */
     unsigned roots;
-    char *text;           /* the data's way: "gpu switch ntb ntb root+ram" */
-    SimTime time_ps;      /* from the order to the end of the last leg */
+    char *text;            /* the data's way: "gpu switch ntb ntb root+ram" */
+    SimTime time_ps;       /* from the order to the end of the last leg */
     SimTime round_trip_ps; /* of the read, if there is one; else 0 */
 } BldPath;
 

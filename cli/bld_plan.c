@@ -31,9 +31,9 @@ static void *plan_work(void *data)
         if (i >= plan->points->len || g_atomic_int_get(&plan->failed)) {
             break;
         }
-        plan->results[i] = bld_point_new(
-            plan->description, plan->points->pdata[i], plan->explain,
-            &plan->errors[i]);
+        plan->results[i] =
+            bld_point_new(plan->description, plan->points->pdata[i],
+                          plan->explain, &plan->errors[i]);
         if (!plan->results[i]) {
             g_atomic_int_set(&plan->failed, 1);
         }
@@ -251,9 +251,9 @@ RepTable *bld_plan_run(const TopoDescription *description,
             cost.hops += plan.results[i]->hops;
             cost.events += plan.results[i]->events;
             if (options->explained) {
-                bld_explained_add(
-                    options->explained, description, plan.points->pdata[i],
-                    g_steal_pointer(&plan.results[i]->explain));
+                bld_explained_add(options->explained, description,
+                                  plan.points->pdata[i],
+                                  g_steal_pointer(&plan.results[i]->explain));
             }
         }
         cost.seconds = (g_get_monotonic_time() - begin) / 1e6;

@@ -20,8 +20,8 @@ typedef struct BldCell {
 typedef struct BldPoint {
     unsigned count; /* of columns */
     BldCell *cells;
-    uint64_t hops;   /* links crossed by TLPs */
-    uint64_t events; /* simulated */
+    uint64_t hops;       /* links crossed by TLPs */
+    uint64_t events;     /* simulated */
     BldExplain *explain; /* NULL unless asked for */
 } BldPoint;
 

@@ -20,8 +20,7 @@ GPtrArray *cmd_changes(const char *verb, char **sets)
     g_autoptr(TopoErrors) errors = topo_errors_new();
 
     for (; sets && *sets; sets++) {
-        TopoChange *change =
-            topo_change_parse(*sets, topo_place_set(), errors);
+        TopoChange *change = topo_change_parse(*sets, topo_place_set(), errors);
 
         if (change) {
             g_ptr_array_add(changes, change);

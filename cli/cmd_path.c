@@ -85,8 +85,8 @@ static void print_path(const BldPath *path)
         print_leg(path->legs->pdata[i]);
     }
     printf("path: %s\n%u hop%s, %u root%s, %s ns", path->text, path->hops,
-           path->hops == 1 ? "" : "s", path->roots,
-           path->roots == 1 ? "" : "s", time);
+           path->hops == 1 ? "" : "s", path->roots, path->roots == 1 ? "" : "s",
+           time);
     if (path->round_trip_ps > 0) {
         printf(", round trip of the read %s ns", round_trip);
     }

@@ -284,7 +284,7 @@ static bool write_explained(const Options *options,
     return rep_table_write(table, csv, error) &&
            (options->no_plot || !bars ||
             rep_waterfall_write(title, bars, bld_explained_segments(), base,
-                                 error));
+                                error));
 }
 
 static bool run_file(const Options *options, const TopoDescription *description,

@@ -20,8 +20,9 @@ static bool draw(const GString *dot, const char *file, GError **error)
     g_autoptr(GBytes) input = g_bytes_new(dot->str, dot->len);
     g_autoptr(GBytes) output = NULL, complaint = NULL;
 
-    if (!ending || !(strcmp(ending, ".svg") == 0 || strcmp(ending, ".png") == 0 ||
-                     strcmp(ending, ".pdf") == 0 || strcmp(ending, ".dot") == 0)) {
+    if (!ending ||
+        !(strcmp(ending, ".svg") == 0 || strcmp(ending, ".png") == 0 ||
+          strcmp(ending, ".pdf") == 0 || strcmp(ending, ".dot") == 0)) {
         g_set_error(error, REP_ERROR, REP_ERROR_VALUE,
                     "%s: a drawing ends in .svg, .png, .pdf or .dot", file);
         return false;

@@ -81,8 +81,7 @@ static void request_receive(FabDevice *device, FabPort *ingress, FabTlp *tlp)
             fab_port_send(ingress, DEVICE_SOURCE, cpl);
         }
     } else if (tlp->cls == FAB_CLASS_NP) {
-        tlp->tail_at =
-            fab_memory_read(device->memory, now, tlp->request_bytes);
+        tlp->tail_at = fab_memory_read(device->memory, now, tlp->request_bytes);
         tlp->data = fab_memory_peek(device->memory, tlp->addr);
         fab_fifo_push(&device->reading, tlp);
         if (device->reading.head == tlp) {
@@ -92,7 +91,8 @@ static void request_receive(FabDevice *device, FabPort *ingress, FabTlp *tlp)
         tlp->ready_at =
             fab_memory_write(device->memory, now, tlp->payload_bytes);
         device->counters.served_bytes += tlp->payload_bytes;
-        if (!fab_memory_watched_at(device->memory, tlp->addr, tlp->payload_bytes)) {
+        if (!fab_memory_watched_at(device->memory, tlp->addr,
+                                   tlp->payload_bytes)) {
             fab_port_consume(tlp, tlp->ready_at);
             return;
         }

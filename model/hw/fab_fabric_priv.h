@@ -22,8 +22,8 @@ typedef FabLentWay (*FabLendingReachFn)(void *lending, FabComponent *from,
 
 struct FabFabric {
     SimEngine *engine;
-    FabTlp *pool;         /* free TLPs */
-    GPtrArray *slabs;     /* where TLPs come from */
+    FabTlp *pool;     /* free TLPs */
+    GPtrArray *slabs; /* where TLPs come from */
     uint64_t alive;
     uint64_t hops;
     uint64_t unsupported;

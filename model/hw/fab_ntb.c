@@ -34,7 +34,7 @@ struct FabNtb {
     unsigned entry_shift;
     Entry *entries;
     uint32_t used_entries;
-    GArray *requesters; /* of Requester */
+    GArray *requesters;         /* of Requester */
     uint64_t known[65536 / 64]; /* bit per Requester ID */
     Proxy *proxies;
     uint16_t free_tag;
@@ -471,7 +471,8 @@ void fab_ntb_remove_requester(FabNtb *ntb, FabBdf requester)
     if (--known->users == 0) {
         ntb->known[requester / 64] &= ~(1ull << (requester % 64));
         g_array_remove_index_fast(
-            ntb->requesters, known - (Requester *)(void *)ntb->requesters->data);
+            ntb->requesters,
+            known - (Requester *)(void *)ntb->requesters->data);
     }
 }
 

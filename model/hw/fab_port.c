@@ -3,19 +3,11 @@
 
 #include "fab_fabric_priv.h"
 
-/* Framing, sequence number and LCRC of a TLP (PCIe 5.0 s3.6, s4.2). */
-#define TLP_FRAME_BYTES 8
 /* An Ack, Nak or UpdateFC on the wire, framing included (s3.5). */
-#define DLLP_BYTES      8
-
-/* How many queued TLPs behind a blocked one are looked at for RO and IDO. */
-#define RELAXED_DEPTH 16
+#define DLLP_BYTES 8
 
 /* Largest operand of a non-posted request with data: CAS of 128 bits. */
 #define NP_DATA_CREDITS 2
-
-/* What FabSource.served counts in is a byte by this, for a weight of 1. */
-#define SERVED_UNIT 65536
 
 static void port_try_send(FabPort *port);
 
@@ -128,14 +120,6 @@ static SimTime overhead_time(FabPort *port, SimTime now)
 }
 
 /* ---- Credits --------------------------------------------------------- */
-
-static inline bool has_credits(const FabPort *port, const FabTlp *tlp)
-{
-    FabClass cls = tlp->cls;
-
-    return port->header[cls] >= 1 &&
-           port->data[cls] >= fab_tlp_data_credits(tlp);
-}
 
 static void credits_consume(FabPort *port, FabPort *peer, const FabTlp *tlp)
 {
@@ -269,7 +253,7 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
     if (counts_data) {
         ingress->freed_data[cls] += fab_tlp_data_credits(tlp);
     }
-    ingress->freed_bytes[cls] += TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
+    ingress->freed_bytes[cls] += FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
     most = cls == FAB_CLASS_NP ? NP_DATA_CREDITS : ingress->mps_bytes / 16;
     /* A sender that may lack credits is told at once (PCIe 5.0 s2.6.1.2). */
     if (ingress->params.dllp != FAB_DLLP_SPEC ||
@@ -303,221 +287,6 @@ static inline void ack_owe(FabPort *ingress, uint32_t bytes)
     }
 }
 
-/* ---- Choosing what to send ------------------------------------------- */
-
-/* Can the head of a queue go now? If not, notes in @port why. */
-static inline bool can_go(FabPort *port, const FabTlp *tlp, SimTime now)
-{
-    if (tlp->ready_at > now) {
-        port->wake = MIN(port->wake, tlp->ready_at);
-        return false;
-    }
-    if (!has_credits(port, tlp)) {
-        port->starved = true;
-        return false;
-    }
-    return true;
-}
-
-/* May @tlp go before every TLP queued earlier in @source? Those of its own
- * class that stand before it count too. */
-static bool may_pass_all(const FabSource *source, const FabTlp *tlp)
-{
-    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
-        for (const FabTlp *e = source->queue[cls].head;
-             e && e->order < tlp->order; e = e->next) {
-            if (fab_tlp_may_pass(tlp, e) == FAB_PASS_NO) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-/* Heads are blocked: looks behind them for a TLP that RO or IDO lets pass. */
-static FabTlp *pick_relaxed(FabPort *port, FabSource *source, SimTime now)
-{
-    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
-        FabTlp *tlp = source->queue[cls].head;
-
-        for (unsigned i = 0; tlp && i < RELAXED_DEPTH; i++, tlp = tlp->next) {
-            if (tlp->attr & (FAB_ATTR_RO | FAB_ATTR_IDO) &&
-                may_pass_all(source, tlp) && can_go(port, tlp, now)) {
-                return tlp;
-            }
-        }
-    }
-    return NULL;
-}
-
-/*
- * What @source sends next: the oldest TLP, unless it cannot go and a younger
- * one of another class may pass it.
- */
-static FabTlp *source_pick(FabPort *port, FabSource *source, SimTime now)
-{
-    FabTlp *heads[FAB_CLASSES];
-    unsigned count = 0;
-    bool posted_waits = false;
-
-    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
-        FabTlp *tlp = source->queue[cls].head;
-        unsigned at = count;
-
-        if (!tlp) {
-            continue;
-        }
-        for (; at > 0 && heads[at - 1]->order > tlp->order; at--) {
-            heads[at] = heads[at - 1];
-        }
-        heads[at] = tlp;
-        count++;
-    }
-    for (unsigned i = 0; i < count; i++) {
-        FabTlp *tlp = heads[i];
-
-        /* Of the other classes only posted TLPs can forbid passing. */
-        if (posted_waits) {
-            continue;
-        }
-        if (can_go(port, tlp, now)) {
-            return tlp;
-        }
-        posted_waits |= tlp->cls == FAB_CLASS_P;
-    }
-    return source->relaxed ? pick_relaxed(port, source, now) : NULL;
-}
-
-static void source_remove(FabPort *port, unsigned index, FabTlp *tlp)
-{
-    FabSource *source = &port->sources[index];
-    FabFifo *queue = &source->queue[tlp->cls];
-
-    if (G_LIKELY(queue->head == tlp)) {
-        fab_fifo_pop(queue);
-    } else {
-        FabTlp *before = queue->head;
-
-        while (before->next != tlp) {
-            before = before->next;
-        }
-        before->next = tlp->next;
-        if (queue->tail == tlp) {
-            queue->tail = before;
-        }
-        queue->count--;
-    }
-    if (tlp->attr & (FAB_ATTR_RO | FAB_ATTR_IDO)) {
-        source->relaxed--;
-    }
-    if (!source->queue[FAB_CLASS_P].head && !source->queue[FAB_CLASS_NP].head &&
-        !source->queue[FAB_CLASS_CPL].head) {
-        port->active &= ~(1ull << index);
-        port->shared &= ~(1ull << index);
-    }
-}
-
-/* The active source at or after @from, cyclically. */
-static inline unsigned next_active(uint64_t active, unsigned from)
-{
-    uint64_t upper = active >> from << from;
-
-    return __builtin_ctzll(upper ? upper : active);
-}
-
-/* Each source in turn. */
-static FabTlp *arbitrate_round_robin(FabPort *port, SimTime now,
-                                     unsigned *ret_source)
-{
-    uint64_t left = port->active;
-    unsigned index = port->round_robin;
-
-    while (left) {
-        FabTlp *tlp;
-
-        index = next_active(left, index);
-        tlp = source_pick(port, &port->sources[index], now);
-        if (tlp) {
-            port->round_robin = (index + 1) % FAB_SOURCES_MAX;
-            *ret_source = index;
-            return tlp;
-        }
-        left &= ~(1ull << index);
-    }
-    return NULL;
-}
-
-/*
- * Sources share the wire in proportion to their weights, TLP by TLP: the one
- * that was served least goes first (start-time fair queueing, Goyal, Vin and
- * Chen, 1996). A source that had nothing to send, or could not, claims nothing
- * for that time.
- */
-static FabTlp *arbitrate_weighted(FabPort *port, SimTime now,
-                                  unsigned *ret_source)
-{
-    FabSource *best = NULL;
-    FabTlp *best_tlp = NULL;
-
-    for (uint64_t left = port->active; left; left &= left - 1) {
-        unsigned index = __builtin_ctzll(left);
-        FabSource *source = &port->sources[index];
-        FabTlp *tlp;
-
-        if (!(port->shared >> index & 1)) {
-            source->served = MAX(source->served, port->served);
-        }
-        if (best && source->served >= best->served) {
-            continue;
-        }
-        tlp = source_pick(port, source, now);
-        if (tlp) {
-            best = source;
-            best_tlp = tlp;
-            *ret_source = index;
-        } else {
-            source->served = MAX(source->served, port->served);
-        }
-    }
-    port->shared = port->active;
-    if (best) {
-        port->served = best->served;
-        best->served += (uint64_t)(TLP_FRAME_BYTES + fab_tlp_bytes(best_tlp)) *
-                        SERVED_UNIT / best->weight;
-    }
-    return best_tlp;
-}
-
-/* The TLP that was queued first. */
-static FabTlp *arbitrate_oldest(FabPort *port, SimTime now,
-                                unsigned *ret_source)
-{
-    FabTlp *oldest = NULL;
-
-    for (uint64_t left = port->active; left; left &= left - 1) {
-        unsigned index = __builtin_ctzll(left);
-        FabTlp *tlp = source_pick(port, &port->sources[index], now);
-
-        if (tlp && (!oldest || tlp->order < oldest->order)) {
-            oldest = tlp;
-            *ret_source = index;
-        }
-    }
-    return oldest;
-}
-
-static FabTlp *arbitrate(FabPort *port, SimTime now, unsigned *ret_source)
-{
-    switch (port->params.arbitration) {
-    case FAB_ARBITRATION_WEIGHTED:
-        return arbitrate_weighted(port, now, ret_source);
-    case FAB_ARBITRATION_OLDEST:
-        return arbitrate_oldest(port, now, ret_source);
-    default:
-        return arbitrate_round_robin(port, now, ret_source);
-    }
-}
-
 /* ---- Sending --------------------------------------------------------- */
 
 static SimTime service_time(const FabService *service, const FabTlp *tlp)
@@ -542,7 +311,7 @@ static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
 {
     FabPort *peer = port->peer;
     FabFabric *fabric = port->owner->fabric;
-    uint32_t bytes = TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
+    uint32_t bytes = FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
     SimTime start = now, time, end;
     uint64_t wire;
 
@@ -620,12 +389,11 @@ static void port_try_send(FabPort *port)
     credits_collect(port, now);
     port->wake = SIM_TIME_NONE;
     port->starved = false;
-    tlp = arbitrate(port, now, &index);
+    tlp = fab_port_take(port, now, &index);
     if (!tlp) {
         port_wait(port, now);
         return;
     }
-    source_remove(port, index, tlp);
     transmit(port, tlp, now);
     if (port->active) {
         port_wake_at(port, port->busy_until);
@@ -659,9 +427,10 @@ void fab_port_send(FabPort *port, unsigned source, FabTlp *tlp)
     if (tlp->tail_at > now) {
         /* Cut-through must not run dry: the last byte leaves no earlier than
          * it has come in. One ps is what rounding may cost. */
-        SimTime time = wire_time(port, TLP_FRAME_BYTES + fab_tlp_bytes(tlp)) /
-                           FAB_PS_FRACTION +
-                       1;
+        SimTime time =
+            wire_time(port, FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp)) /
+                FAB_PS_FRACTION +
+            1;
 
         tlp->ready_at = MAX(tlp->ready_at, tlp->tail_at - time);
     }

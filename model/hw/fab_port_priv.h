@@ -111,6 +111,9 @@ struct FabPort {
 
 #define FAB_PORT_RANKS 2
 
+/* Framing, sequence number and LCRC of a TLP (PCIe 5.0 s3.6, s4.2). */
+#define FAB_TLP_FRAME_BYTES 8
+
 /* Every byte time of generations 1 to 5 at every width is a whole number of
  * these (253.90625 ps / 32 lanes; x12 needs the factor 3). */
 #define FAB_PS_FRACTION (3 * 1024)
@@ -155,6 +158,19 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time);
 /* For a TLP that ends here: frees its place in the receive buffer it came
  * through (if any) at @time, and gives the TLP back to the pool. */
 void fab_port_consume(FabTlp *tlp, SimTime time);
+
+/* fab_arbiter.c: takes the TLP that may go now, and whose turn it is, out of
+ * its source. NULL if none may: then port->wake says when to look again, and
+ * port->starved whether credits lack. */
+FabTlp *fab_port_take(FabPort *port, SimTime now, unsigned *ret_source);
+
+static inline bool has_credits(const FabPort *port, const FabTlp *tlp)
+{
+    FabClass cls = tlp->cls;
+
+    return port->header[cls] >= 1 &&
+           port->data[cls] >= fab_tlp_data_credits(tlp);
+}
 
 /* FIFO helpers. */
 static inline void fab_fifo_push(FabFifo *fifo, FabTlp *tlp)

@@ -31,7 +31,8 @@ static void read_complete(FabRoot *root, FabTlp *request)
 
     while (left > 0) {
         FabTlp *cpl = fab_tlp_new(fabric, FAB_TLP_CPLD);
-        FabBusAddr end = (addr + largest) & ~(FabBusAddr)(params->rcb_bytes - 1);
+        FabBusAddr end =
+            (addr + largest) & ~(FabBusAddr)(params->rcb_bytes - 1);
         uint32_t bytes = MIN(left, end - addr);
 
         cpl->addr = addr;
@@ -73,8 +74,7 @@ static void reads_begin(FabRoot *root)
             continue;
         }
         tlp = fab_fifo_pop(&ingress->reads);
-        tlp->tail_at =
-            fab_memory_read(root->memory, now, tlp->request_bytes);
+        tlp->tail_at = fab_memory_read(root->memory, now, tlp->request_bytes);
         tlp->data = fab_memory_peek(root->memory, tlp->addr);
         fab_fifo_push(&root->reading, tlp);
         if (root->reading.head == tlp) {
@@ -157,8 +157,8 @@ FabPort *fab_root_route(FabRoot *root, FabBusAddr addr)
 static void refuse(FabRoot *root, FabTlp *tlp)
 {
     FabPort *port = tlp->ingress;
-    FabTlp *cpl = fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR,
-                                 ROOT_BDF);
+    FabTlp *cpl =
+        fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR, ROOT_BDF);
 
     if (cpl) {
         fab_port_send(port, root_host_source(root), cpl);
@@ -418,8 +418,7 @@ static bool check_addresses(const FabRoot *root, GError **error)
                     "memory ends at 0x%" G_GINT64_MODIFIER
                     "x, above the begin of the addresses for large BARs, "
                     "0x%" G_GINT64_MODIFIER "x",
-                    fab_memory_end(root->memory),
-                    root->params.mmio.high_base);
+                    fab_memory_end(root->memory), root->params.mmio.high_base);
         return false;
     }
     return true;
@@ -430,8 +429,8 @@ static bool root_realize(FabComponent *component, GError **error)
     FabRoot *root = (FabRoot *)component;
     SimEngine *engine = component->engine;
 
-    if (!check_params(&root->params, error) ||
-        !check_addresses(root, error) || !fab_memory_check(root->memory, error) ||
+    if (!check_params(&root->params, error) || !check_addresses(root, error) ||
+        !fab_memory_check(root->memory, error) ||
         (root->iommu &&
          !fab_iommu_realize(root->iommu, component->rank, error))) {
         g_prefix_error(error, "%s: ", component->name);

@@ -296,9 +296,9 @@ void fab_root_core_completion(FabRoot *root, FabTlp *tlp)
 {
     SimTime now = sim_engine_now(root->component.engine);
     unsigned number = tlp->tag - first_tag(root);
-    CoreRead *read =
-        number < root->params.core.mmio_reads ? &root->core_reads[number]
-                                              : NULL;
+    CoreRead *read = number < root->params.core.mmio_reads
+                         ? &root->core_reads[number]
+                         : NULL;
 
     if (!read || !read->in_use || read->due != SIM_TIME_NONE) {
         fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR,
@@ -320,9 +320,9 @@ void fab_root_core_init(FabRoot *root)
     unsigned count = root->params.core.mmio_reads;
     SimEngine *engine = root->component.engine;
 
-    root->core_queue = ROOT_QUEUE_TLPS +
-                       root->params.transit / MAX(root->params.core.mmio_write,
-                                                  SIM_NS);
+    root->core_queue =
+        ROOT_QUEUE_TLPS +
+        root->params.transit / MAX(root->params.core.mmio_write, SIM_NS);
     root->core_reads = g_new0(CoreRead, count);
     for (unsigned i = 0; i < count; i++) {
         root->core_reads[i].next_free = i + 1 < count ? i + 1 : NO_TAG;

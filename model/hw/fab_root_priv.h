@@ -19,17 +19,17 @@
 typedef struct RootIngress {
     uint64_t posted_received;   /* numbers posted requests */
     uint64_t posted_dispatched; /* those before this are dispatched */
-    SimTime visible_at; /* when the writes to memory so far are */
-    FabFifo posted;  /* translated, behind one that is not; by number */
-    FabFifo others;  /* translated, or completions, behind a posted one */
-    FabFifo reads;   /* dispatched to memory, which is busy */
+    SimTime visible_at;         /* when the writes to memory so far are */
+    FabFifo posted; /* translated, behind one that is not; by number */
+    FabFifo others; /* translated, or completions, behind a posted one */
+    FabFifo reads;  /* dispatched to memory, which is busy */
 } RootIngress;
 
 /* The path from one root port to another. */
 typedef struct RootForward {
     FabFifo posted, others;
-    FabFifo completions; /* those behind a posted request */
-    uint64_t order;      /* numbers what is dispatched to it */
+    FabFifo completions;  /* those behind a posted request */
+    uint64_t order;       /* numbers what is dispatched to it */
     uint32_t posted_sent; /* bytes of the first already sent on */
     uint32_t other_sent;
     struct ForwardedRead *read; /* of the first of the others, once begun */
@@ -47,9 +47,9 @@ typedef struct ForwardedRead {
     uint32_t flow;
     FabBusAddr addr;
     uint32_t request_bytes;
-    uint32_t returned_bytes;           /* given to the requester so far */
-    uint32_t pieces, pieces_back;      /* sent; and answered */
-    uint32_t pieces_returned;          /* given to the requester */
+    uint32_t returned_bytes;      /* given to the requester so far */
+    uint32_t pieces, pieces_back; /* sent; and answered */
+    uint32_t pieces_returned;     /* given to the requester */
     bool all_sent;
     bool failed; /* the requester has been told of an error */
     struct {
@@ -129,7 +129,7 @@ struct FabRoot {
     SimEvent transit_event;
     CoreRead *core_reads;
     uint16_t free_core_read;
-    GArray *core_read_wait; /* CoreRead, those without a slot */
+    GArray *core_read_wait;  /* CoreRead, those without a slot */
     unsigned core_read_next; /* first that waits */
     SimEvent core_read_event;
 

@@ -47,11 +47,11 @@ typedef struct FabBridge {
 typedef struct FabPortCounters {
     uint64_t tlps_sent[FAB_CLASSES];
     uint64_t payload_sent_bytes;
-    uint64_t wire_sent_bytes;    /* TLPs with framing */
+    uint64_t wire_sent_bytes; /* TLPs with framing */
     uint64_t dllps_sent;
-    SimTime busy_ps;             /* sending TLPs and DLLPs */
-    SimTime dllp_ps;             /* of which DLLPs */
-    SimTime credit_wait_ps;      /* something to send, no credits for it */
+    SimTime busy_ps;        /* sending TLPs and DLLPs */
+    SimTime dllp_ps;        /* of which DLLPs */
+    SimTime credit_wait_ps; /* something to send, no credits for it */
 } FabPortCounters;
 
 /* Name such as "lender.sw0"; the component's for its life. */

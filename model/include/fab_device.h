@@ -25,7 +25,7 @@ typedef struct FabDeviceParams {
     bool id_ordering;      /* IDO */
     bool ecrc;             /* a digest on every TLP */
     /* What is behind its BARs. */
-    SimTime completer_latency;           /* of a read */
+    SimTime completer_latency;            /* of a read */
     uint64_t completer_bandwidth_bytes_s; /* 0: no limit */
     uint32_t completion_bytes;            /* largest completion; 0: MPS */
 } FabDeviceParams;

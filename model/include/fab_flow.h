@@ -37,20 +37,20 @@ typedef struct FabDmaFlowParams {
     FabDevice *device;
     FabTlpType direction; /* FAB_TLP_MWR or FAB_TLP_MRD */
     FabTarget target;
-    uint64_t size_bytes;    /* of an operation */
-    uint64_t count;         /* operations */
-    uint32_t outstanding;   /* operations at a time, 65536 at most; later
-                               arrivals wait; 0: as many as it takes to keep
-                               the engine busy */
-    bool random;            /* any slot of size_bytes; else in order of address
-                               and round again */
+    uint64_t size_bytes;  /* of an operation */
+    uint64_t count;       /* operations */
+    uint32_t outstanding; /* operations at a time, 65536 at most; later
+                             arrivals wait; 0: as many as it takes to keep
+                             the engine busy */
+    bool random;          /* any slot of size_bytes; else in order of address
+                             and round again */
     uint64_t working_set_bytes; /* operations fall into; 0: size_bytes*count,
                                    but (with more than one operation) no more
                                    than 64 MiB or what a BAR holds */
     FabArrivals arrivals;
-    SimTime interval;       /* mean, between arrivals */
-    SimTime start;          /* periodic: of the first; Poisson: of the time
-                               that passes until the first */
+    SimTime interval; /* mean, between arrivals */
+    SimTime start;    /* periodic: of the first; Poisson: of the time
+                         that passes until the first */
 } FabDmaFlowParams;
 
 /*
@@ -76,8 +76,8 @@ typedef struct FabCopyFlowParams {
     uint32_t copies;
     bool queued;
     uint32_t command_bytes;
-    SimTime setup;     /* device time per copy, once it has the command */
-    SimTime least;     /* no copy takes less, from its command's fetch */
+    SimTime setup; /* device time per copy, once it has the command */
+    SimTime least; /* no copy takes less, from its command's fetch */
     SimTime start;
 } FabCopyFlowParams;
 
@@ -106,12 +106,13 @@ typedef struct FabMmioFlowParams {
  */
 typedef struct FabPingPongFlowParams {
     FabDevice *device[2];
-    FabRoot *via; /* nullable */
-    uint64_t count;  /* round trips */
-    SimTime store;   /* from a kernel's decision to the store at the port */
-    SimTime notice;  /* mean time until a kernel sees a store to its own memory */
-    SimTime gap;     /* least time between two reads of a host's memory */
-    SimTime jitter;  /* they are up to this further apart */
+    FabRoot *via;   /* nullable */
+    uint64_t count; /* round trips */
+    SimTime store;  /* from a kernel's decision to the store at the port */
+    SimTime
+        notice;  /* mean time until a kernel sees a store to its own memory */
+    SimTime gap; /* least time between two reads of a host's memory */
+    SimTime jitter; /* they are up to this further apart */
     SimTime start;
 } FabPingPongFlowParams;
 

@@ -44,7 +44,8 @@ typedef struct FabService {
 
 /* When a receiver sends an Ack or UpdateFC DLLP for what it has received. */
 typedef enum FabDllpPolicy {
-    FAB_DLLP_SPEC, /* after the bytes that PCIe 5.0 s3.6.3.1 and s2.6.1.2 allow */
+    FAB_DLLP_SPEC, /* after the bytes that PCIe 5.0 s3.6.3.1 and s2.6.1.2 allow
+                    */
     FAB_DLLP_EACH, /* after every TLP */
     FAB_DLLP_FREE, /* they take no bandwidth (for closed formulas) */
 } FabDllpPolicy;
@@ -63,9 +64,9 @@ typedef enum FabForwarding {
 /* What a port is able to do and how its receive side behaves. */
 typedef struct FabPortParams {
     FabSpeed max_speed;
-    uint32_t max_width; /* lanes */
-    uint32_t mps_bytes; /* Max_Payload_Size supported */
-    FabCredits credits; /* its receive buffer */
+    uint32_t max_width;     /* lanes */
+    uint32_t mps_bytes;     /* Max_Payload_Size supported */
+    FabCredits credits;     /* its receive buffer */
     SimTime credit_latency; /* from room made there to the UpdateFC's start */
     FabService service;
     FabDllpPolicy dllp;

@@ -27,10 +27,10 @@ typedef struct FabNtbParams {
 #define FAB_NTB_WINDOW_BAR 2
 
 typedef struct FabNtbCounters {
-    uint64_t translated;       /* requests through the window */
-    uint64_t unmapped;         /* hit an entry that leads nowhere */
+    uint64_t translated;        /* requests through the window */
+    uint64_t unmapped;          /* hit an entry that leads nowhere */
     uint64_t unknown_requester; /* whose ID is not in the table */
-    uint64_t tag_waits;        /* non-posted requests that waited for a tag */
+    uint64_t tag_waits;         /* non-posted requests that waited for a tag */
 } FabNtbCounters;
 
 /* An adapter of @fabric (owned by it) with @cables cable ports, ports 1 to

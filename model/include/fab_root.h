@@ -24,7 +24,8 @@ typedef struct FabIommuParams {
     SimTime hit;         /* added by a translation that the IOTLB holds */
     SimTime walk;        /* a page walk */
     uint32_t walks;      /* page walks at a time */
-    uint64_t page_bytes; /* of the mappings that are made: 4 KiB, 2 MiB, 1 GiB */
+    uint64_t
+        page_bytes; /* of the mappings that are made: 4 KiB, 2 MiB, 1 GiB */
 } FabIommuParams;
 
 typedef struct FabMmioParams {
@@ -37,21 +38,21 @@ typedef struct FabMmioParams {
 } FabMmioParams;
 
 typedef struct FabCoreParams {
-    SimTime mmio_write; /* between two writes of one core */
+    SimTime mmio_write;  /* between two writes of one core */
     uint32_t mmio_reads; /* a core keeps outstanding */
     SimTime interrupt;   /* from MSI at the root to the handler */
     SimTime poll;        /* mean time to notice a change in memory */
 } FabCoreParams;
 
 typedef struct FabRootParams {
-    SimTime transit;          /* root port to root port, last byte in to first
-                                 byte out */
+    SimTime transit;            /* root port to root port, last byte in to first
+                                   byte out */
     uint32_t read_split_bytes;  /* reads between root ports leave in pieces of
                                    at most this; 0: as they came */
     uint32_t write_split_bytes; /* and writes */
-    uint32_t forwarded_reads; /* pieces outstanding in the whole root */
-    uint32_t rcb_bytes;       /* Read Completion Boundary: 64 or 128 */
-    uint32_t completion_bytes; /* largest completion of a memory read */
+    uint32_t forwarded_reads;   /* pieces outstanding in the whole root */
+    uint32_t rcb_bytes;         /* Read Completion Boundary: 64 or 128 */
+    uint32_t completion_bytes;  /* largest completion of a memory read */
     FabMemoryParams memory;
     FabIommuParams iommu;
     FabMmioParams mmio;

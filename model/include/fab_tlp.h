@@ -59,16 +59,17 @@ typedef enum FabStatus {
 
 /*
  * A Transaction Layer Packet. It carries sizes rather than contents; `data`
- * is the value of a small write, or of a small read that found a watched word. TLPs come from the fabric's pool and have one
- * owner at a time: a component, a queue of a port, or a link.
+ * is the value of a small write, or of a small read that found a watched word.
+ * TLPs come from the fabric's pool and have one owner at a time: a component, a
+ * queue of a port, or a link.
  */
 struct FabTlp {
     FabTlp *next; /* in the queue of its owner */
 
     /* Where it is. */
-    FabPort *ingress;  /* whose receive buffer it occupies (nullable) */
-    SimTime ready_at;  /* it may not be sent on before this */
-    SimTime tail_at;   /* its last byte is in, and the component's latency over */
+    FabPort *ingress; /* whose receive buffer it occupies (nullable) */
+    SimTime ready_at; /* it may not be sent on before this */
+    SimTime tail_at; /* its last byte is in, and the component's latency over */
     SimTime arrive_at; /* in flight: when the far component sees it */
     uint64_t order;    /* place in the total order of its queue */
 

@@ -61,7 +61,7 @@ typedef struct FabResource {
     uint32_t starved;  /* the wire is idle, for want of credits */
     uint32_t lacks[FAB_CREDIT_KINDS]; /* something is queued and lacks these,
                                          while others are sent too */
-    uint32_t ordered;  /* something has credits and waits behind what has not */
+    uint32_t ordered; /* something has credits and waits behind what has not */
     /* What the lack of credits came of, most of the time: the first resource
      * downstream that did not itself wait for another; NULL: never starved. */
     const struct FabResource *cause;
@@ -70,21 +70,21 @@ typedef struct FabResource {
 
 /* What a place is to who waits there. */
 typedef enum FabPlaceKind {
-    FAB_PLACE_OWN,      /* the flow's own time: a driver, a kernel, a set-up */
-    FAB_PLACE_CPU,      /* writes and reads of a CPU, before they leave it */
-    FAB_PLACE_DEVICE,   /* device: before the first write, after the last data,
-                           and behind its BARs */
-    FAB_PLACE_TAG,      /* for a tag of the device, or room at its port */
-    FAB_PLACE_TURN,     /* for others on the same link */
-    FAB_PLACE_CREDITS,  /* for credits */
-    FAB_PLACE_ORDER,    /* behind what must go first */
-    FAB_PLACE_SERIAL,   /* leaving, byte by byte */
-    FAB_PLACE_WIRE,     /* on the cable */
-    FAB_PLACE_TRANSIT,  /* through an element */
-    FAB_PLACE_FORWARD,  /* root: for a tag or room to be forwarded */
-    FAB_PLACE_NTB_TAG,  /* NTB: for a tag */
-    FAB_PLACE_IOMMU,    /* translation, the wait for a walker too */
-    FAB_PLACE_MEMORY,   /* memory, the wait for it too */
+    FAB_PLACE_OWN,     /* the flow's own time: a driver, a kernel, a set-up */
+    FAB_PLACE_CPU,     /* writes and reads of a CPU, before they leave it */
+    FAB_PLACE_DEVICE,  /* device: before the first write, after the last data,
+                          and behind its BARs */
+    FAB_PLACE_TAG,     /* for a tag of the device, or room at its port */
+    FAB_PLACE_TURN,    /* for others on the same link */
+    FAB_PLACE_CREDITS, /* for credits */
+    FAB_PLACE_ORDER,   /* behind what must go first */
+    FAB_PLACE_SERIAL,  /* leaving, byte by byte */
+    FAB_PLACE_WIRE,    /* on the cable */
+    FAB_PLACE_TRANSIT, /* through an element */
+    FAB_PLACE_FORWARD, /* root: for a tag or room to be forwarded */
+    FAB_PLACE_NTB_TAG, /* NTB: for a tag */
+    FAB_PLACE_IOMMU,   /* translation, the wait for a walker too */
+    FAB_PLACE_MEMORY,  /* memory, the wait for it too */
     FAB_PLACE_KINDS,
 } FabPlaceKind;
 

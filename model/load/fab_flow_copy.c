@@ -196,8 +196,9 @@ static void copy_wait(const FabFlow *flow, FabFlowWait *ret_wait)
     ret_wait->own = pending;
     if (self->left == 0) { /* no copy: the doorbell, or the record */
         ret_wait->ops = self->params.queued ? 0 : 1;
-        ret_wait->step = pending ? "poll" : self->is_recorded ? "record"
-                                                              : "doorbell";
+        ret_wait->step = pending             ? "poll"
+                         : self->is_recorded ? "record"
+                                             : "doorbell";
         return;
     }
     switch (self->step) {

@@ -24,7 +24,7 @@ struct PingPongFlow {
     FabFlow flow;
     FabPingPongFlowParams params;
     Player player[2];
-    unsigned watch; /* of the word in the host's memory */
+    unsigned watch;   /* of the word in the host's memory */
     uint64_t visible; /* in the host's memory */
     uint64_t finished;
     SimTime begin; /* of the round trip */

@@ -37,7 +37,7 @@ struct FabFlow {
     uint32_t number;
     bool started, done;
     SimTime start, warmup;
-    uint32_t rank; /* of its events; known when it starts */
+    uint32_t rank;        /* of its events; known when it starts */
     unsigned waits_for;   /* flows that must be done first */
     GPtrArray *followers; /* those that wait for this one; NULL: none */
     SimRandom random;

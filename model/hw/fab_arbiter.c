@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_port_priv.h"
+
+/*
+ * Which of the TLPs that wait at an egress is sent next: the ordering rules
+ * within a source, arbitration between sources.
+ */
+
+/* How many queued TLPs behind a blocked one are looked at for RO and IDO. */
+#define RELAXED_DEPTH 16
+
+/* What FabSource.served counts in is a byte by this, for a weight of 1. */
+#define SERVED_UNIT 65536
+
+/* Can the head of a queue go now? If not, notes in @port why. */
+static inline bool can_go(FabPort *port, const FabTlp *tlp, SimTime now)
+{
+    if (tlp->ready_at > now) {
+        port->wake = MIN(port->wake, tlp->ready_at);
+        return false;
+    }
+    if (!has_credits(port, tlp)) {
+        port->starved = true;
+        return false;
+    }
+    return true;
+}
+
+/* May @tlp go before every TLP queued earlier in @source? Those of its own
+ * class that stand before it count too. */
+static bool may_pass_all(const FabSource *source, const FabTlp *tlp)
+{
+    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+        for (const FabTlp *e = source->queue[cls].head;
+             e && e->order < tlp->order; e = e->next) {
+            if (fab_tlp_may_pass(tlp, e) == FAB_PASS_NO) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Heads are blocked: looks behind them for a TLP that RO or IDO lets pass. */
+static FabTlp *pick_relaxed(FabPort *port, FabSource *source, SimTime now)
+{
+    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+        FabTlp *tlp = source->queue[cls].head;
+
+        for (unsigned i = 0; tlp && i < RELAXED_DEPTH; i++, tlp = tlp->next) {
+            if (tlp->attr & (FAB_ATTR_RO | FAB_ATTR_IDO) &&
+                may_pass_all(source, tlp) && can_go(port, tlp, now)) {
+                return tlp;
+            }
+        }
+    }
+    return NULL;
+}
+
+/*
+ * What @source sends next: the oldest TLP, unless it cannot go and a younger
+ * one of another class may pass it.
+ */
+static FabTlp *source_pick(FabPort *port, FabSource *source, SimTime now)
+{
+    FabTlp *heads[FAB_CLASSES];
+    unsigned count = 0;
+    bool posted_waits = false;
+
+    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+        FabTlp *tlp = source->queue[cls].head;
+        unsigned at = count;
+
+        if (!tlp) {
+            continue;
+        }
+        for (; at > 0 && heads[at - 1]->order > tlp->order; at--) {
+            heads[at] = heads[at - 1];
+        }
+        heads[at] = tlp;
+        count++;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        FabTlp *tlp = heads[i];
+
+        /* Of the other classes only posted TLPs can forbid passing. */
+        if (posted_waits) {
+            continue;
+        }
+        if (can_go(port, tlp, now)) {
+            return tlp;
+        }
+        posted_waits |= tlp->cls == FAB_CLASS_P;
+    }
+    return source->relaxed ? pick_relaxed(port, source, now) : NULL;
+}
+
+static void source_remove(FabPort *port, unsigned index, FabTlp *tlp)
+{
+    FabSource *source = &port->sources[index];
+    FabFifo *queue = &source->queue[tlp->cls];
+
+    if (G_LIKELY(queue->head == tlp)) {
+        fab_fifo_pop(queue);
+    } else {
+        FabTlp *before = queue->head;
+
+        while (before->next != tlp) {
+            before = before->next;
+        }
+        before->next = tlp->next;
+        if (queue->tail == tlp) {
+            queue->tail = before;
+        }
+        queue->count--;
+    }
+    if (tlp->attr & (FAB_ATTR_RO | FAB_ATTR_IDO)) {
+        source->relaxed--;
+    }
+    if (!source->queue[FAB_CLASS_P].head && !source->queue[FAB_CLASS_NP].head &&
+        !source->queue[FAB_CLASS_CPL].head) {
+        port->active &= ~(1ull << index);
+        port->shared &= ~(1ull << index);
+    }
+}
+
+/* The active source at or after @from, cyclically. */
+static inline unsigned next_active(uint64_t active, unsigned from)
+{
+    uint64_t upper = active >> from << from;
+
+    return __builtin_ctzll(upper ? upper : active);
+}
+
+/* Each source in turn. */
+static FabTlp *arbitrate_round_robin(FabPort *port, SimTime now,
+                                     unsigned *ret_source)
+{
+    uint64_t left = port->active;
+    unsigned index = port->round_robin;
+
+    while (left) {
+        FabTlp *tlp;
+
+        index = next_active(left, index);
+        tlp = source_pick(port, &port->sources[index], now);
+        if (tlp) {
+            port->round_robin = (index + 1) % FAB_SOURCES_MAX;
+            *ret_source = index;
+            return tlp;
+        }
+        left &= ~(1ull << index);
+    }
+    return NULL;
+}
+
+/*
+ * Sources share the wire in proportion to their weights, TLP by TLP: the one
+ * that was served least goes first (start-time fair queueing, Goyal, Vin and
+ * Chen, 1996). A source that had nothing to send, or could not, claims nothing
+ * for that time.
+ */
+static FabTlp *arbitrate_weighted(FabPort *port, SimTime now,
+                                  unsigned *ret_source)
+{
+    FabSource *best = NULL;
+    FabTlp *best_tlp = NULL;
+
+    for (uint64_t left = port->active; left; left &= left - 1) {
+        unsigned index = __builtin_ctzll(left);
+        FabSource *source = &port->sources[index];
+        FabTlp *tlp;
+
+        if (!(port->shared >> index & 1)) {
+            source->served = MAX(source->served, port->served);
+        }
+        if (best && source->served >= best->served) {
+            continue;
+        }
+        tlp = source_pick(port, source, now);
+        if (tlp) {
+            best = source;
+            best_tlp = tlp;
+            *ret_source = index;
+        } else {
+            source->served = MAX(source->served, port->served);
+        }
+    }
+    port->shared = port->active;
+    if (best) {
+        port->served = best->served;
+        best->served +=
+            (uint64_t)(FAB_TLP_FRAME_BYTES + fab_tlp_bytes(best_tlp)) *
+            SERVED_UNIT / best->weight;
+    }
+    return best_tlp;
+}
+
+/* The TLP that was queued first. */
+static FabTlp *arbitrate_oldest(FabPort *port, SimTime now,
+                                unsigned *ret_source)
+{
+    FabTlp *oldest = NULL;
+
+    for (uint64_t left = port->active; left; left &= left - 1) {
+        unsigned index = __builtin_ctzll(left);
+        FabTlp *tlp = source_pick(port, &port->sources[index], now);
+
+        if (tlp && (!oldest || tlp->order < oldest->order)) {
+            oldest = tlp;
+            *ret_source = index;
+        }
+    }
+    return oldest;
+}
+
+static FabTlp *arbitrate(FabPort *port, SimTime now, unsigned *ret_source)
+{
+    switch (port->params.arbitration) {
+    case FAB_ARBITRATION_WEIGHTED:
+        return arbitrate_weighted(port, now, ret_source);
+    case FAB_ARBITRATION_OLDEST:
+        return arbitrate_oldest(port, now, ret_source);
+    default:
+        return arbitrate_round_robin(port, now, ret_source);
+    }
+}
+
+FabTlp *fab_port_take(FabPort *port, SimTime now, unsigned *ret_source)
+{
+    FabTlp *tlp = arbitrate(port, now, ret_source);
+
+    if (tlp) {
+        source_remove(port, *ret_source, tlp);
+    }
+    return tlp;
+}
