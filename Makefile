@@ -28,8 +28,7 @@ PAPER = $(wildcard scenarios/paper/*/*.yaml)
 RUN_FLAGS = -j $(JOBS) $(if $(QUICK),--limit transfer=1MiB)
 
 # What results/baseline/ holds the results of.
-BASELINE = $(foreach s,fig10 fig12 fig14 table1 table2,scenarios/paper/$(s)/$(s).yaml) \
-           $(wildcard scenarios/teaching/*.yaml)
+BASELINE = $(PAPER) $(wildcard scenarios/teaching/*.yaml)
 
 # Experiments of the paper that results/baseline/ has.
 PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \

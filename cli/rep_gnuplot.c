@@ -53,7 +53,8 @@ static bool write_picture(const RepPlot *plot, const RepTable *model,
 {
     g_autofree char *script =
         rep_plot_script(plot, model, published, terminal, error);
-    g_autoptr(GBytes) picture = script != NULL ? rep_plot_draw(script, error) : NULL;
+    g_autoptr(GBytes) picture =
+        script != NULL ? rep_plot_draw(script, error) : NULL;
 
     return picture != NULL &&
            rep_file_write(path, g_bytes_get_data(picture, NULL),

@@ -216,8 +216,9 @@ static const TopoKey gpu_keys[] = {
           "from a kernel's decision to its store at the port"),
     NEEDS("poll.notice", TIME, "0ps", "1s", 0,
           "mean time until a kernel sees a store to its own memory"),
-    NEEDS("poll.gap", TIME, "0ps", "1s", 0,
-          "least time between two reads of a kernel that polls a host's memory"),
+    NEEDS(
+        "poll.gap", TIME, "0ps", "1s", 0,
+        "least time between two reads of a kernel that polls a host's memory"),
     NEEDS("poll.jitter", TIME, "0ps", "1s", 0,
           "the most that is added to it, at random"),
     NEEDS("transfer.cpu_direct", TIME, "0ps", "1s", 0,

@@ -156,9 +156,10 @@ SECTION(workload, "workload", "`workload:`.");
 
 #define FLOW(KIND, HELP)                                                       \
     NEEDS("name", NAME, "its name"),                                           \
-        WORD("kind", NULL, "compute|copy|dma|mmio|nvme|path|pingpong|transfer",        \
-             REQUIRED, HELP),                                                  \
-        RANGE("start", TIME, "0ps", NULL, "1000s", 0,                         \
+        WORD("kind", NULL,                                                     \
+             "compute|copy|dma|mmio|nvme|path|pingpong|transfer", REQUIRED,    \
+             HELP),                                                            \
+        RANGE("start", TIME, "0ps", NULL, "1000s", 0,                          \
               "when it begins, at the earliest"),                              \
         MAY("after", REFS, NULL,                                               \
             "flows that stand before it in the list: it begins when they are " \

@@ -193,7 +193,7 @@ typedef struct TopoFlow {
     int64_t interval_ps; /* dma: (mean) time between arrivals */
     int64_t time_ps;     /* compute */
     int64_t start_ps;
-    GPtrArray *after;    /* of TopoFlow: it begins when these are done */
+    GPtrArray *after; /* of TopoFlow: it begins when these are done */
 } TopoFlow;
 
 typedef struct TopoWorkload {
