@@ -88,6 +88,35 @@ START_TEST(script_has_the_points_by_panel_and_curve)
 }
 END_TEST
 
+/* A third kind of values: blocks of its own, crosses, an entry in the legend,
+ * and for bars a place beside the other two. */
+START_TEST(measured_values_are_drawn_too)
+{
+    g_autoptr(RepTable) measured =
+        parse("panel,scenario,transfer_bytes,rate_GBps\nread,far,4096,0.6\n");
+    RepPlot points = lines;
+    RepPlot bars = lines;
+    g_autofree char *of_lines = NULL;
+    g_autofree char *of_bars = NULL;
+
+    points.measured = measured;
+    bars.measured = measured;
+    bars.kind = REP_PLOT_BARS;
+    of_lines = script_of(&points, model_csv, published_csv, NULL);
+    of_bars = script_of(&bars, model_csv, NULL, NULL);
+    ck_assert_ptr_nonnull(strstr(of_lines, "$measured_0_1 << END\n4096 0.6\n"));
+    ck_assert_ptr_nonnull(
+        strstr(of_lines, "$measured_0_1 using 1:2 with points pt 2 "));
+    ck_assert_ptr_nonnull(strstr(of_lines, "title 'measured'"));
+    ck_assert_ptr_nonnull(strstr(of_lines, "title 'published'"));
+    /* Two curves of two kinds make four places of 0.2 in a group, and the
+     * measured value of the second curve has the last. */
+    ck_assert_ptr_nonnull(
+        strstr(of_bars, "$measured_0_1 << END\n0.3 0.6 0.184\n"));
+    ck_assert_ptr_null(strstr(of_bars, "'published'"));
+}
+END_TEST
+
 START_TEST(points_are_joined_in_the_order_of_x)
 {
     RepPlot plot = {.x_column = "x", .y_column = "y"};
@@ -344,6 +373,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, labels_show_the_unit, 0, G_N_ELEMENTS(labels));
     tcase_add_test(tcase, script_has_the_points_by_panel_and_curve);
+    tcase_add_test(tcase, measured_values_are_drawn_too);
     tcase_add_test(tcase, points_are_joined_in_the_order_of_x);
     tcase_add_test(tcase, panels_without_a_common_curve_share_the_colours);
     tcase_add_loop_test(tcase, what_cannot_be_drawn_is_an_error, 0,
