@@ -34,8 +34,8 @@ BASELINE = $(PAPER) $(wildcard scenarios/teaching/*.yaml)
 PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
     results/baseline/$(notdir $(s:.yaml=.csv))),$(s)))
 
-.PHONY: all deps need-deps paper report fidelity test test-sim bench regress \
-        regress-clang baseline asan fuzz check-style clean
+.PHONY: all deps need-deps paper report fidelity test test-sim test-device \
+        bench regress regress-clang baseline asan fuzz check-style clean
 
 all: need-deps $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -78,6 +78,10 @@ test: all
 # What needs no virtual machines.
 test-sim: all
 	tests/run $(BUILD)
+
+# The NTB device in stock QEMU: registers, link, and two virtual machines.
+test-device: need-deps
+	tests/device/run $(BUILD)
 
 bench: all
 	$(BUILD)/cli/farside bench
