@@ -156,10 +156,10 @@ static char *byte_label(double bytes)
 
 /* Chooses a step of 1, 2, 2.5 or 5 times a power of ten for at most eight
  * lines, and a range of whole steps that includes 0 and all points. */
-static void choose_y_range(const PlotData *data, Layout *layout)
+static void choose_y_range(double y_min, double y_max, Layout *layout)
 {
     static const double steps[] = {1, 2, 2.5, 5, 10};
-    double span = data->y_max - data->y_min;
+    double span = y_max - y_min;
     double power;
     unsigned i = 0;
 
@@ -171,9 +171,9 @@ static void choose_y_range(const PlotData *data, Layout *layout)
         i++;
     }
     layout->y_step = steps[i] * power;
-    layout->y_low = floor(data->y_min / layout->y_step) * layout->y_step;
+    layout->y_low = floor(y_min / layout->y_step) * layout->y_step;
     layout->y_high =
-        ceil((data->y_max + span * 0.04) / layout->y_step) * layout->y_step;
+        ceil((y_max + span * 0.04) / layout->y_step) * layout->y_step;
 }
 
 static bool is_named(const PlotData *data)
@@ -290,7 +290,7 @@ static void lay_out(Sheet *sheet)
                      layout->legend_height +
                      rows * (layout->panel_title + layout->panel_height +
                              layout->margin_bottom);
-    choose_y_range(data, layout);
+    choose_y_range(data->y_min, data->y_max, layout);
 }
 
 static const char *color_of(const Sheet *sheet, unsigned curve)
@@ -472,23 +472,51 @@ static void emit_categories(Sheet *sheet)
          data->categories->len - 1);
 }
 
-static void emit_axes(Sheet *sheet)
+static void emit_y_axis(Sheet *sheet)
 {
     const Layout *layout = &sheet->layout;
     g_autofree char *low = number(layout->y_low);
     g_autofree char *high = number(layout->y_high);
     g_autofree char *step = number(layout->y_step);
 
+    emit(sheet, "set yrange [%s:%s]\nset ytics %s\n", low, high, step);
+}
+
+static void emit_axes(Sheet *sheet)
+{
     if (sheet->plot->kind == REP_PLOT_BARS) {
         emit_categories(sheet);
     } else {
         emit_x_axis(sheet);
     }
-    emit(sheet, "set yrange [%s:%s]\nset ytics %s\n", low, high, step);
+    emit_y_axis(sheet);
+}
+
+/* Bars in several panels are of several quantities, each with a scale of its
+ * own; lines are to be compared. */
+static bool has_own_scales(const Sheet *sheet)
+{
+    return sheet->plot->kind == REP_PLOT_BARS && sheet->data->panels->len > 1;
+}
+
+static void choose_panel_range(Sheet *sheet, unsigned panel)
+{
+    double y_min = 0, y_max = 0;
+    unsigned i;
+
+    for (i = 0; i < sheet->data->points->len; i++) {
+        const PlotPoint *point = g_ptr_array_index(sheet->data->points, i);
+
+        if (point->panel == panel) {
+            y_min = MIN(y_min, point->y);
+            y_max = MAX(y_max, point->y);
+        }
+    }
+    choose_y_range(y_min, y_max, &sheet->layout);
 }
 
 /* Margins of a panel, and what only some panels have: panels abreast share
- * one y axis. */
+ * one y axis, unless each has a scale of its own. */
 static void emit_panel_frame(Sheet *sheet, unsigned panel)
 {
     const Layout *layout = &sheet->layout;
@@ -521,6 +549,8 @@ static void emit_panel_frame(Sheet *sheet, unsigned panel)
         emit(sheet,
              "set ylabel %s textcolor rgb '" INK "'\nset format y '%%g'\n",
              y_label);
+    } else if (has_own_scales(sheet)) {
+        emit(sheet, "unset ylabel\nset format y '%%g'\n");
     } else {
         emit(sheet, "unset ylabel\nset format y ''\n");
     }
@@ -598,6 +628,10 @@ static void emit_panel(Sheet *sheet, unsigned panel)
                                    "'",
                                    name);
         }
+    }
+    if (has_own_scales(sheet)) {
+        choose_panel_range(sheet, panel);
+        emit_y_axis(sheet);
     }
     emit_panel_frame(sheet, panel);
     emit(sheet, "plot %s\nunset label 1\n", plots->str);
