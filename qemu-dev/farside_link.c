@@ -29,7 +29,7 @@ typedef struct {
     size_t size;
     unsigned fd_count;
     int fds[FARSIDE_WIRE_FDS];
-    uint8_t bytes[];
+    uint8_t bytes[] QEMU_ALIGNED(8); /* the head, the body, the data */
 } Packet;
 
 static void link_readable(void *opaque);

@@ -88,6 +88,14 @@ static uint64_t receive_answer(DeviceRig *rig)
     return value;
 }
 
+void rig_batch(DeviceRig *rig, const char *commands, unsigned count)
+{
+    send_line(rig, "%s", commands);
+    while (count-- > 0) {
+        receive_answer(rig);
+    }
+}
+
 static char letter(unsigned size)
 {
     return size == 1 ? 'b' : size == 2 ? 'w' : size == 4 ? 'l' : 'q';
@@ -199,8 +207,14 @@ DeviceRig *rig_new(const char *properties)
     g_autofree char *memory = NULL;
     g_autofree char *size = NULL;
     g_autoptr(GError) error = NULL;
+    g_auto(GStrv) env = g_get_environ();
     int out;
 
+    /* A plugin with a sanitizer in a QEMU without one. */
+    if (g_getenv("FARSIDE_PRELOAD")) {
+        env = g_environ_setenv(env, "LD_PRELOAD", g_getenv("FARSIDE_PRELOAD"),
+                               TRUE);
+    }
     rig->folder = g_dir_make_tmp("farside-device-XXXXXX", &error);
     ck_assert_msg(rig->folder != NULL, "no temporary folder");
     ck_assert_msg(plugin != NULL, "FARSIDE_PLUGIN is not set");
@@ -236,7 +250,7 @@ DeviceRig *rig_new(const char *properties)
                               NULL};
 
         ck_assert_msg(g_spawn_async_with_pipes(
-                          NULL, (char **)argv, NULL,
+                          NULL, (char **)argv, env,
                           G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD, NULL,
                           NULL, &rig->pid, &rig->in, &out, NULL, &error),
                       "cannot start QEMU");
@@ -274,6 +288,36 @@ RigPeer *rig_peer_new(DeviceRig *rig)
     peer->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     ck_assert_int_eq(
         connect(peer->fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return peer;
+}
+
+static void send_with_files(RigPeer *peer, unsigned type, const void *body,
+                            size_t size, const int *fds, unsigned fd_count);
+
+RigPeer *rig_peer_new_by_broker(DeviceRig *rig)
+{
+    RigPeer *peer = g_new0(RigPeer, 1);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    struct pollfd pfd = {.fd = listener, .events = POLLIN};
+    int pair[2];
+
+    unlink(rig->link_path);
+    g_strlcpy(address.sun_path, rig->link_path, sizeof(address.sun_path));
+    ck_assert_int_eq(
+        bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+    ck_assert_int_eq(listen(listener, 1), 0);
+    ck_assert_int_eq(poll(&pfd, 1, PATIENCE_MS), 1);
+    peer->fd = accept(listener, NULL, NULL);
+    ck_assert_int_ge(peer->fd, 0);
+    close(listener);
+    rig_peer_receive(peer, FARSIDE_WIRE_HELLO);
+    ck_assert_int_eq(
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    send_with_files(peer, FARSIDE_WIRE_PEER, NULL, 0, &pair[0], 1);
+    close(pair[0]);
+    close(peer->fd);
+    peer->fd = pair[1];
     return peer;
 }
 

@@ -33,6 +33,8 @@ uint32_t rig_config_read(DeviceRig *rig, unsigned offset);
 void rig_config_write(DeviceRig *rig, unsigned offset, uint32_t value);
 /* Writes to STATUS's neighbour OP and waits for a status; fails after 5 s. */
 void rig_part_op(DeviceRig *rig, unsigned part, uint32_t op, uint32_t status);
+/* Many accesses at once, written as in qtest; the answers are not looked at. */
+void rig_batch(DeviceRig *rig, const char *commands, unsigned count);
 /* Function level reset. */
 void rig_reset(DeviceRig *rig);
 
@@ -48,6 +50,11 @@ typedef struct RigPeer RigPeer;
 
 /* Connects; no message is sent yet. */
 RigPeer *rig_peer_new(DeviceRig *rig);
+/*
+ * Plays a broker for a device that does not listen: waits for it, and hands it
+ * a socket whose other end the peer has.
+ */
+RigPeer *rig_peer_new_by_broker(DeviceRig *rig);
 void rig_peer_free(RigPeer *peer);
 /* HELLO in both directions, as the partition that the device is not. */
 void rig_peer_hello(RigPeer *peer);

@@ -632,6 +632,29 @@ START_TEST(other_geometry_is_refused)
 }
 END_TEST
 
+START_TEST(a_broker_hands_over_the_peer)
+{
+    struct farside_wire_doorbell bell = {.bits = 2};
+    DeviceRig *own = rig;
+    unsigned i;
+
+    rig_peer_free(peer);
+    rig_free(own);
+    rig = rig_new("listen=off");
+    for (i = 0; i < 2; i++) {
+        peer = rig_peer_new_by_broker(rig);
+        connect_up();
+        rig_peer_send(peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
+        wait_for(DBMSG + 0x1010, 8, 2);
+        rig_write(rig, DBMSG + 0x1010, 8, 2);
+        /* After the peer's death it asks the broker again. */
+        rig_peer_free(peer);
+        peer = NULL;
+        wait_for(RIG_BAR0 + 0x136074, 4, 0);
+    }
+}
+END_TEST
+
 /* A QEMU that the plugin was not built for is told so, and ends. */
 START_TEST(other_qemu_is_refused)
 {
@@ -680,6 +703,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, memory_that_cannot_be_ends_the_connection);
     tcase_add_test(tcase, noise_does_no_harm);
     tcase_add_test(tcase, other_geometry_is_refused);
+    tcase_add_test(tcase, a_broker_hands_over_the_peer);
     suite_add_tcase(suite, tcase);
 
     tcase = tcase_create("version");
