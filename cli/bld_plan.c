@@ -213,6 +213,19 @@ void bld_limit_free(void *data)
     g_free(limit);
 }
 
+static void tell_note(const BldPlanOptions *options, const TopoPoint *point,
+                      const BldPoint *result)
+{
+    if (result->note && options->note) {
+        g_autofree char *text =
+            *point->label ? g_strdup_printf("at point \"%s\": %s", point->label,
+                                            result->note)
+                          : g_strdup(result->note);
+
+        options->note(options->data, text);
+    }
+}
+
 RepTable *bld_plan_run(const TopoDescription *description,
                        const BldPlanOptions *options, BldCost *ret_cost,
                        GError **error)
@@ -248,6 +261,7 @@ RepTable *bld_plan_run(const TopoDescription *description,
         table = table_new(description);
         for (unsigned i = 0; i < plan.points->len; i++) {
             table_add(table, plan.results[i]);
+            tell_note(options, plan.points->pdata[i], plan.results[i]);
             cost.hops += plan.results[i]->hops;
             cost.events += plan.results[i]->events;
             if (options->explained) {

@@ -9,6 +9,10 @@
 /* Called from the thread that called bld_plan_run(), after each point. */
 typedef void (*BldProgressFn)(void *data, unsigned done, unsigned count);
 
+/* Called likewise, when all points are done, with what went wrong in one that a
+ * user should know of though it is a result, as a line of text. */
+typedef void (*BldNoteFn)(void *data, const char *text);
+
 /* What it cost. */
 typedef struct BldCost {
     unsigned points;
@@ -27,6 +31,7 @@ typedef struct BldPlanOptions {
     unsigned threads;
     const GPtrArray *limits; /* nullable: of BldLimit */
     BldProgressFn progress;  /* nullable */
+    BldNoteFn note;          /* nullable */
     void *data;
     GPtrArray *explained; /* nullable: gets a BldExplained for each point */
 } BldPlanOptions;

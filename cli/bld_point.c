@@ -4,6 +4,7 @@
 #include "bld_fabric.h"
 #include "bld_metric.h"
 #include "bld_path.h"
+#include "fab_lend.h"
 #include "rep_table.h"
 
 /* What one point has come to, while its columns are read. */
@@ -312,6 +313,30 @@ static BldExplain *run_explain(const Run *run)
     return bld_explain_new(run->usage, run->flows, run->paths, names);
 }
 
+/* DMA windows that were too small for what the devices had to reach. */
+static char *run_note(const Run *run)
+{
+    g_autoptr(GString) note = g_string_new(NULL);
+
+    for (unsigned i = 0; i < run->description->lends->len; i++) {
+        const TopoLend *lend = run->description->lends->pdata[i];
+        FabLend *lent = fab_lend_of(
+            fab_component_as_device(bld_device(run->bld, lend->device)));
+        uint64_t failed = lent ? fab_lend_counters(lent)->no_room : 0;
+
+        if (failed > 0) {
+            g_string_append_printf(
+                note,
+                "%s%s: " FAB_LEND_NO_ROOM ": its DMA window to %s had no room "
+                "for %" G_GUINT64_FORMAT " mapping%s, whose operations failed; "
+                "give the lend a larger window",
+                note->len > 0 ? "; " : "", lend->device->path, lend->to->name,
+                failed, failed == 1 ? "" : "s");
+        }
+    }
+    return note->len > 0 ? g_string_free(g_steal_pointer(&note), FALSE) : NULL;
+}
+
 BldPoint *bld_point_new(const TopoDescription *plan, const TopoPoint *point,
                         bool explain, GError **error)
 {
@@ -352,6 +377,7 @@ BldPoint *bld_point_new(const TopoDescription *plan, const TopoPoint *point,
     if (run.bld) {
         result->hops = fab_fabric_tlp_hops(bld_fabric(run.bld));
         result->events = sim_engine_executed(bld_engine(run.bld));
+        result->note = run_note(&run);
     }
     if (explain) {
         result->explain = run_explain(&run);
@@ -366,6 +392,7 @@ void bld_point_free(BldPoint *point)
             g_free(point->cells[i].text);
         }
         g_free(point->cells);
+        g_free(point->note);
         bld_explain_free(point->explain);
         g_free(point);
     }

@@ -23,6 +23,8 @@ typedef struct BldPoint {
     uint64_t hops;       /* links crossed by TLPs */
     uint64_t events;     /* simulated */
     BldExplain *explain; /* NULL unless asked for */
+    char *
+        note; /* what a user should know though it is a result; NULL: nothing */
 } BldPoint;
 
 /* Simulates @point of the plan that was made of @plan. Safe to be called from

@@ -47,6 +47,11 @@ static void show_progress(void *data, unsigned done, unsigned count)
     fflush(stderr);
 }
 
+static void show_note(void *data, const char *text)
+{
+    fprintf(stderr, "farside run: %s: %s\n", (const char *)data, text);
+}
+
 /* ---- What is shown ---------------------------------------------------- */
 
 static void print_table(const RepTable *table)
@@ -295,6 +300,7 @@ static bool run_file(const Options *options, const TopoDescription *description,
         .limits = options->limits,
         .progress =
             isatty(STDERR_FILENO) && !options->is_quiet ? show_progress : NULL,
+        .note = show_note,
         .data = description->name,
     };
     g_autofree char *prefix =
