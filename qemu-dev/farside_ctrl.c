@@ -4,8 +4,8 @@
  *
  * A block is in force where its partition's host is: there its windows are, and
  * there two hosts that want to lock it at once are put in order. So the own
- * block is held here, and the peer's is asked for (wire/farside_wire.h). Without
- * a peer its block takes everything and forgets it when the peer comes.
+ * block is held here, and the peer's is asked for (wire/farside_wire.h).
+ * Without a peer its block takes everything and forgets it when the peer comes.
  */
 #include "qemu/osdep.h"
 #include "qemu/host-utils.h"
@@ -186,18 +186,20 @@ void farside_ctrl_flushed(FarsideNtb *s, uint32_t flush)
 {
     FarsideNtbCtrl *c = own(s);
     struct farside_wire_configured m = {.lock_id = s->owner_id};
+    FarsideNtbOwner owner = s->owner;
 
     if (flush != s->flush) {
         return;
     }
+    /* Before anything is sent: that may find the peer gone. */
     s->flush = 0;
-    if (s->owner == FARSIDE_NTB_OWNER_SELF) {
+    s->owner = FARSIDE_NTB_OWNER_NONE;
+    if (owner == FARSIDE_NTB_OWNER_SELF) {
         c->status = SWITCHTEC_STATUS_NORMAL;
-    } else if (s->owner == FARSIDE_NTB_OWNER_PEER) {
+    } else if (owner == FARSIDE_NTB_OWNER_PEER) {
         farside_link_send(s, FARSIDE_WIRE_CONFIGURED, &m, sizeof(m), NULL, 0,
                           NULL, 0);
     }
-    s->owner = FARSIDE_NTB_OWNER_NONE;
     grant_next(s);
 }
 

@@ -562,12 +562,13 @@ static void link_accept(void *opaque)
 {
     FarsideNtb *s = opaque;
     int fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    unsigned i;
 
     if (fd < 0) {
         return;
     }
     /* A new peer may come before the death of the old one was noticed. */
-    while (s->fd >= 0 && receive_one(s)) {
+    for (i = 0; i < BATCH && receive_one(s); i++) {
         ;
     }
     if (s->fd >= 0) {

@@ -330,6 +330,7 @@ void farside_regs_ring(FarsideNtb *s, uint64_t bits)
 
 void farside_regs_message(FarsideNtb *s, unsigned index, uint32_t value)
 {
+    uint32_t source = farside_ntb_peer(s) << SWITCHTEC_IMSG_SRC_SHIFT;
     unsigned i, wanted = index | farside_ntb_peer(s) << 2;
 
     /* A map that was not written yet would match message 0 of partition 0. */
@@ -342,8 +343,7 @@ void farside_regs_message(FarsideNtb *s, unsigned index, uint32_t value)
         }
         s->imsg[i] = value;
         s->imsg_state[i] &= SWITCHTEC_IMSG_ENABLE;
-        s->imsg_state[i] |= SWITCHTEC_IMSG_STATUS | farside_ntb_peer(s)
-                                                        << SWITCHTEC_IMSG_SRC_SHIFT;
+        s->imsg_state[i] |= SWITCHTEC_IMSG_STATUS | source;
         if (s->imsg_state[i] & SWITCHTEC_IMSG_ENABLE) {
             farside_ntb_interrupt(s, s->vec_map[SWITCHTEC_MSG_VEC + i]);
         }

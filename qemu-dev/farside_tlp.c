@@ -7,9 +7,9 @@
  * A read waits for its completion under the big lock. Meanwhile the peer is
  * served: otherwise two hosts that read from each other would wait for each
  * other, which PCI Express forbids. One kind of request cannot be served then:
- * to a device that is itself in the middle of an access (it is why we wait), for
- * QEMU would refuse it. That one is put off, with all posted requests behind it,
- * until the device is done.
+ * to a device that is itself in the middle of an access (it is why we wait),
+ * for QEMU would refuse it. That one is put off, with all posted requests
+ * behind it, until the device is done.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -236,7 +236,8 @@ static bool request_is_sane(unsigned type, const void *body, size_t size)
         return size == sizeof(*read) && read->length > 0 &&
                read->length <= FARSIDE_WIRE_PAYLOAD;
     case FARSIDE_WIRE_WRITE:
-        return size > sizeof(*write) && write->length == size - sizeof(*write) &&
+        return size > sizeof(*write) &&
+               write->length == size - sizeof(*write) &&
                write->length <= FARSIDE_WIRE_PAYLOAD;
     case FARSIDE_WIRE_MESSAGE:
         return message->index < SWITCHTEC_MSGS;

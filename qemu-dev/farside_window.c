@@ -7,10 +7,10 @@
  *    which the peer's memory files lie at the peer's bus addresses: a CPU then
  *    accesses it like its own memory, and a remap costs a TLB flush;
  *  - all else goes to a forwarding region, whose accesses become requests to
- *    the peer. It lies in system memory, above all that the machine uses, because
- *    QEMU finds the sections of MMIO in the dispatch table of the CPU's own
- *    address space only. An offset in it is an offset in the BAR, so it opens
- *    no way that the BAR does not.
+ *    the peer. It lies in system memory, above all that the machine uses,
+ *    because QEMU finds the sections of MMIO in the dispatch table of the CPU's
+ *    own address space only. An offset in it is an offset in the BAR, so it
+ *    opens no way that the BAR does not.
  *
  * translate() runs without the big lock: it reads a map that is replaced as a
  * whole and freed by RCU.
@@ -205,7 +205,8 @@ static bool forward_place(FarsideNtbWindow *w, Error **errp)
 
     for (i = 0; i < FORWARD_SLOTS; i++) {
         base = FORWARD_BASE + i * FORWARD_STEP;
-        found = memory_region_find(system, base, memory_region_size(&w->forward));
+        found = memory_region_find(system, base,
+                                   memory_region_size(&w->forward));
         if (!found.mr) {
             memory_region_add_subregion(system, base, &w->forward);
             return true;
@@ -513,7 +514,8 @@ void farside_window_announce(FarsideNtb *s)
         return;
     }
     /* Behind an IOMMU, addresses of the bus are not those of the memory. */
-    if (pci_device_iommu_address_space(PCI_DEVICE(s)) == &address_space_memory) {
+    if (pci_device_iommu_address_space(PCI_DEVICE(s)) ==
+        &address_space_memory) {
         g_array_sort(s->own_ram, own_ram_compare);
         for (i = 0; i < s->own_ram->len && m.count < FARSIDE_WIRE_FDS; i++) {
             OwnRam *ram = &g_array_index(s->own_ram, OwnRam, i);

@@ -11,9 +11,9 @@
  *  - through a broker: both connect to the broker, which answers each with
  *    FARSIDE_WIRE_PEER and one end of a socket pair, when both are there. The
  *    device then talks on that socket in place of the broker's, and begins
- *    again with HELLO; after the peer's death it connects to the broker anew. So
- *    nothing is relayed, and a doorbell takes the same way with and without a
- *    broker. A broker has a path of its own for each link.
+ *    again with HELLO; after the peer's death it connects to the broker anew.
+ *    So nothing is relayed, and a doorbell takes the same way with and without
+ *    a broker. A broker has a path of its own for each link.
  *
  * Conversation: HELLO from each end, then the rest in any order. A message that
  * this header does not allow ends the connection.
@@ -78,8 +78,8 @@ struct farside_wire_hello {
 
 /*
  * The sender's RAM that may be mapped: the whole of it each time, in place of
- * what was said before. Each region has one file of its own, in this order. What
- * is in no region is reached by READ and WRITE.
+ * what was said before. Each region has one file of its own, in this order.
+ * What is in no region is reached by READ and WRITE.
  */
 struct farside_wire_ram_region {
     uint64_t address; /* on the sender's bus */
@@ -112,9 +112,9 @@ struct farside_wire_message {
 
 /*
  * The control block of a partition belongs to the process of its host. The
- * other one asks for it (LOCK), is given it with its contents (LOCKED), sends it
- * back changed (CONFIG) and hears what came of it (CONFIGURED), or gives it back
- * as it was (RELEASE). Every LOCK has a number of its own, which the other
+ * other one asks for it (LOCK), is given it with its contents (LOCKED), sends
+ * it back changed (CONFIG) and hears what came of it (CONFIGURED), or gives it
+ * back as it was (RELEASE). Every LOCK has a number of its own, which the other
  * messages repeat: what belongs to a lock that is gone (because its owner gave
  * it up, or a partition was reset) is ignored.
  */
