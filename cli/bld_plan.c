@@ -11,7 +11,7 @@
 typedef struct Plan {
     const TopoDescription *description;
     GPtrArray *points;
-    bool explain;
+    BldAsked asked;
     BldPoint **results;
     GError **errors;
     unsigned next; /* atomic */
@@ -33,7 +33,7 @@ static void *plan_work(void *data)
         }
         plan->results[i] =
             bld_point_new(plan->description, plan->points->pdata[i],
-                          plan->explain, &plan->errors[i]);
+                          &plan->asked, &plan->errors[i]);
         if (!plan->results[i]) {
             g_atomic_int_set(&plan->failed, 1);
         }
@@ -233,7 +233,9 @@ RepTable *bld_plan_run(const TopoDescription *description,
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(RepTable) table = NULL;
     Plan plan = {.description = description,
-                 .explain = options->explained != NULL};
+                 .asked = {.explain = options->explained != NULL,
+                           .trace_records =
+                               options->trace ? options->trace_records : 0}};
     gint64 begin = g_get_monotonic_time();
     GError *first;
 
@@ -243,9 +245,20 @@ RepTable *bld_plan_run(const TopoDescription *description,
         return NULL;
     }
     for (unsigned i = plan.points->len; i-- > 0;) {
-        if (is_beyond(description, plan.points->pdata[i], options->limits)) {
+        const TopoPoint *point = plan.points->pdata[i];
+
+        if (is_beyond(description, point, options->limits) ||
+            (options->point && !strstr(point->label, options->point))) {
             g_ptr_array_remove_index(plan.points, i);
         }
+    }
+    if (plan.points->len == 0) {
+        g_set_error(error, REP_ERROR, REP_ERROR_VALUE,
+                    "%s: no point is left to simulate; ask for fewer limits, "
+                    "or another --point",
+                    description->file);
+        g_ptr_array_unref(plan.points);
+        return NULL;
     }
     plan.results = g_new0(BldPoint *, plan.points->len);
     plan.errors = g_new0(GError *, plan.points->len);
@@ -264,6 +277,9 @@ RepTable *bld_plan_run(const TopoDescription *description,
             tell_note(options, plan.points->pdata[i], plan.results[i]);
             cost.hops += plan.results[i]->hops;
             cost.events += plan.results[i]->events;
+            if (plan.results[i]->trace) {
+                rep_table_append(options->trace, plan.results[i]->trace);
+            }
             if (options->explained) {
                 bld_explained_add(options->explained, description,
                                   plan.points->pdata[i],

@@ -33,7 +33,10 @@ typedef struct BldPlanOptions {
     BldProgressFn progress;  /* nullable */
     BldNoteFn note;          /* nullable */
     void *data;
-    GPtrArray *explained; /* nullable: gets a BldExplained for each point */
+    GPtrArray *explained;   /* nullable: gets a BldExplained for each point */
+    const char *point;      /* nullable: only points with this in their label */
+    uint64_t trace_records; /* the last TLPs of each point, so many; and */
+    RepTable *trace;        /* nullable: where to, a bld_trace_table_new() */
 } BldPlanOptions;
 
 /*

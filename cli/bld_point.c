@@ -4,6 +4,7 @@
 #include "bld_fabric.h"
 #include "bld_metric.h"
 #include "bld_path.h"
+#include "bld_trace.h"
 #include "fab_lend.h"
 #include "rep_table.h"
 
@@ -338,7 +339,7 @@ static char *run_note(const Run *run)
 }
 
 BldPoint *bld_point_new(const TopoDescription *plan, const TopoPoint *point,
-                        bool explain, GError **error)
+                        const BldAsked *asked, GError **error)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(TopoDescription) description =
@@ -350,6 +351,7 @@ BldPoint *bld_point_new(const TopoDescription *plan, const TopoPoint *point,
         .paths = g_ptr_array_new_with_free_func(path_free),
     };
     g_autoptr(BldPoint) result = NULL;
+    g_autoptr(BldTrace) trace = NULL;
 
     if (description) {
         bld_point_check_columns(description, errors);
@@ -361,7 +363,10 @@ BldPoint *bld_point_new(const TopoDescription *plan, const TopoPoint *point,
     if (!run_make(&run, error)) {
         return NULL;
     }
-    if (explain && run.bld) {
+    if (asked->trace_records > 0 && run.bld) {
+        trace = bld_trace_new(run.bld, asked->trace_records);
+    }
+    if (asked->explain && run.bld) {
         run.usage = fab_usage_new(bld_fabric(run.bld),
                                   description->workload->warmup_ps);
     }
@@ -379,7 +384,11 @@ BldPoint *bld_point_new(const TopoDescription *plan, const TopoPoint *point,
         result->events = sim_engine_executed(bld_engine(run.bld));
         result->note = run_note(&run);
     }
-    if (explain) {
+    if (trace) {
+        result->trace = bld_trace_table_new();
+        bld_trace_add_rows(trace, point->label, result->trace);
+    }
+    if (asked->explain) {
         result->explain = run_explain(&run);
     }
     return g_steal_pointer(&result);
@@ -393,6 +402,7 @@ void bld_point_free(BldPoint *point)
         }
         g_free(point->cells);
         g_free(point->note);
+        rep_table_free(point->trace);
         bld_explain_free(point->explain);
         g_free(point);
     }

@@ -2,6 +2,7 @@
 #ifndef BLD_POINT_H
 #define BLD_POINT_H
 
+#include "rep_table.h"
 #include "topo_plan.h"
 
 #include "bld_explain.h"
@@ -23,17 +24,23 @@ typedef struct BldPoint {
     uint64_t hops;       /* links crossed by TLPs */
     uint64_t events;     /* simulated */
     BldExplain *explain; /* NULL unless asked for */
+    RepTable *trace;     /* the same: of bld_trace_table_new() */
     char *
         note; /* what a user should know though it is a result; NULL: nothing */
 } BldPoint;
 
+/* What is asked of a point beyond its cells, which stay the same. */
+typedef struct BldAsked {
+    bool explain;           /* what limits it */
+    uint64_t trace_records; /* the last TLPs, so many; 0: none */
+} BldAsked;
+
 /* Simulates @point of the plan that was made of @plan. Safe to be called from
- * several threads at a time. With @explain it says what limits the point, and
- * has the same cells. Fails with all that is wrong with the description as
- * changed by the point, with an error of its fabric, or if a flow gets
+ * several threads at a time. Fails with all that is wrong with the description
+ * as changed by the point, with an error of its fabric, or if a flow gets
  * stuck. */
 BldPoint *bld_point_new(const TopoDescription *plan, const TopoPoint *point,
-                        bool explain, GError **error);
+                        const BldAsked *asked, GError **error);
 void bld_point_free(BldPoint *point);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BldPoint, bld_point_free)
 

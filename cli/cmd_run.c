@@ -8,12 +8,16 @@
 #include "bld_metric.h"
 #include "bld_plan.h"
 #include "bld_point.h"
+#include "bld_trace.h"
 #include "cmd_load.h"
 #include "rep_compare.h"
 #include "rep_fidelity.h"
 #include "rep_measured.h"
 #include "rep_plot.h"
 #include "rep_waterfall.h"
+
+#define TRACE_MOST 1000000 /* records of a point; a table holds as many cells  \
+                            */
 
 /* The options of the command line. */
 typedef struct Options {
@@ -24,6 +28,8 @@ typedef struct Options {
     gboolean is_quiet;
     gboolean no_plot;
     gboolean explain;
+    char *point;
+    int trace_records;
     GPtrArray *changes;
     GPtrArray *limits;
 } Options;
@@ -33,6 +39,7 @@ static void options_done(Options *options)
     g_free(options->folder);
     g_strfreev(options->sets);
     g_strfreev(options->limit_texts);
+    g_free(options->point);
     g_clear_pointer(&options->changes, g_ptr_array_unref);
     g_ptr_array_unref(options->limits);
 }
@@ -308,7 +315,9 @@ static bool run_file(const Options *options, const TopoDescription *description,
     g_autofree char *csv = g_strconcat(prefix, ".csv", NULL);
     g_autoptr(GPtrArray) explained =
         options->explain ? bld_explained_new() : NULL;
+    g_autofree char *trace_csv = g_strconcat(prefix, ".trace.csv", NULL);
     g_autoptr(RepTable) table = NULL, published = NULL, measured = NULL;
+    g_autoptr(RepTable) trace = NULL;
     GError *cause = NULL;
     BldCost cost;
 
@@ -319,6 +328,12 @@ static bool run_file(const Options *options, const TopoDescription *description,
         return false;
     }
     plan.explained = explained;
+    plan.point = options->point;
+    if (options->trace_records > 0) {
+        trace = bld_trace_table_new();
+        plan.trace = trace;
+        plan.trace_records = options->trace_records;
+    }
     table = bld_plan_run(description, &plan, &cost, error);
     if (!table) {
         return false;
@@ -329,7 +344,8 @@ static bool run_file(const Options *options, const TopoDescription *description,
             return false;
         }
     }
-    if (!rep_table_write(table, csv, error)) {
+    if (!rep_table_write(table, csv, error) ||
+        (trace && !rep_table_write(trace, trace_csv, error))) {
         return false;
     }
     if (!options->is_quiet) {
@@ -432,6 +448,11 @@ int cmd_run(int argc, char **argv)
          NULL},
         {"explain", 'e', 0, G_OPTION_ARG_NONE, &options.explain,
          "Say what limits, and where the time goes", NULL},
+        {"point", 'p', 0, G_OPTION_ARG_STRING, &options.point,
+         "Only points with TEXT in their label, such as \"Loc, transfer=4KiB\"",
+         "TEXT"},
+        {"trace", 't', 0, G_OPTION_ARG_INT, &options.trace_records,
+         "Write the last N TLPs of each point to DIR/NAME.trace.csv", "N"},
         G_OPTION_ENTRY_NULL,
     };
     g_autofree char *metrics = bld_metric_help();
@@ -446,6 +467,10 @@ int cmd_run(int argc, char **argv)
         "numbers are in DIR/NAME.explain.csv, and DIR/NAME.explain.svg and\n"
         ".png draw the latter. It takes longer, and changes no result.\n"
         "\n"
+        "--trace tells when each TLP began to cross which link, how long it\n"
+        "was on the wire, when the far end acted on it, and what its header\n"
+        "said; also of requests that nothing claimed.\n"
+        "\n"
         "What columns of a scenario can be made of (`from:`):\n"
         "variant, axis.NAME\n%s\n"
         "Exit status: 0 all run, 1 a run failed, 2 bad usage or description.",
@@ -457,9 +482,12 @@ int cmd_run(int argc, char **argv)
                    &status)) {
         return status;
     }
-    if (!files[0] || options.threads < 1 || options.threads > 1024) {
-        fputs(files[0] ? "farside run: -j takes a number from 1 to 1024\n"
-                       : "farside run: a scenario is missing\n",
+    if (!files[0] || options.threads < 1 || options.threads > 1024 ||
+        options.trace_records < 0 || options.trace_records > TRACE_MOST) {
+        fputs(!files[0] ? "farside run: a scenario is missing\n"
+              : options.trace_records < 0 || options.trace_records > TRACE_MOST
+                  ? "farside run: --trace takes a number up to 1000000\n"
+                  : "farside run: -j takes a number from 1 to 1024\n",
               stderr);
         fputs("Try: farside run --help\n", stderr);
         return CMD_USAGE;

@@ -143,6 +143,26 @@ void rep_table_set_number(RepTable *table, unsigned row, unsigned column,
     g_array_index(at->numbers, int64_t, row) = value;
 }
 
+void rep_table_append(RepTable *table, const RepTable *from)
+{
+    unsigned n_columns = rep_table_n_columns(from);
+    unsigned i, j;
+
+    g_assert(n_columns == rep_table_n_columns(table));
+    for (i = 0; i < rep_table_n_rows(from); i++) {
+        unsigned row = rep_table_add_row(table);
+
+        for (j = 0; j < n_columns; j++) {
+            if (rep_table_column_type(from, j) == REP_TEXT) {
+                rep_table_set_text(table, row, j, rep_table_text(from, i, j));
+            } else {
+                rep_table_set_number(table, row, j,
+                                     rep_table_number(from, i, j));
+            }
+        }
+    }
+}
+
 unsigned rep_table_n_columns(const RepTable *table)
 {
     return table->columns->len;

@@ -51,6 +51,9 @@ void rep_table_set_text(RepTable *table, unsigned row, unsigned column,
 void rep_table_set_number(RepTable *table, unsigned row, unsigned column,
                           int64_t value);
 
+/* Appends the rows of @from, which has the same columns. */
+void rep_table_append(RepTable *table, const RepTable *from);
+
 unsigned rep_table_n_columns(const RepTable *table);
 unsigned rep_table_n_rows(const RepTable *table);
 const char *rep_table_column_name(const RepTable *table, unsigned column);

@@ -16,66 +16,13 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 
-static char *folder;
-static char *out, *err;
-
-static void setup(void)
-{
-    folder = g_dir_make_tmp("farside-XXXXXX", NULL);
-    ck_assert_ptr_nonnull(folder);
-}
-
-static char *place(const char *name)
-{
-    return g_build_filename(folder, name, NULL);
-}
-
-static void teardown(void)
-{
-    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
-    const char *name;
-
-    while ((name = g_dir_read_name(dir)) != NULL) {
-        g_autofree char *path = place(name);
-
-        g_remove(path);
-    }
-    g_rmdir(folder);
-    g_clear_pointer(&folder, g_free);
-    g_clear_pointer(&out, g_free);
-    g_clear_pointer(&err, g_free);
-}
-
-/* Runs the program with @words, in which "@" stands for the folder. */
-static int farside(const char *words)
-{
-    g_auto(GStrv) pieces = g_strsplit(words, "@", -1);
-    g_autofree char *text = g_strjoinv(folder, pieces);
-    g_auto(GStrv) args = g_strsplit(text, " ", -1);
-    g_autoptr(GPtrArray) argv = g_ptr_array_new();
-    int status;
-
-    g_clear_pointer(&out, g_free);
-    g_clear_pointer(&err, g_free);
-    g_ptr_array_add(argv, (char *)g_getenv("FARSIDE"));
-    for (unsigned i = 0; args[i]; i++) {
-        if (*args[i]) {
-            g_ptr_array_add(argv, args[i]);
-        }
-    }
-    g_ptr_array_add(argv, NULL);
-    ck_assert(g_spawn_sync(NULL, (char **)argv->pdata, NULL, G_SPAWN_DEFAULT,
-                           NULL, NULL, &out, &err, &status, NULL));
-    ck_assert_msg(g_spawn_check_wait_status(status, NULL) || status >= 256,
-                  "%s: killed", words);
-    return status / 256;
-}
+#include "program.h"
 
 /* The line of the last output that begins with @term; and then the entries and
  * the size that stand there. */
 static void check_line(const char *term, const char *entries, const char *size)
 {
-    g_auto(GStrv) lines = g_strsplit(out, "\n", -1);
+    g_auto(GStrv) lines = g_strsplit(program_out, "\n", -1);
 
     for (unsigned i = 0; lines[i]; i++) {
         g_auto(GStrv) words = NULL;
@@ -95,7 +42,7 @@ static void check_line(const char *term, const char *entries, const char *size)
             return;
         }
     }
-    ck_abort_msg("no line %s in:\n%s", term, out);
+    ck_abort_msg("no line %s in:\n%s", term, program_out);
 }
 
 #define MANUAL                                                                 \
@@ -104,9 +51,9 @@ static void check_line(const char *term, const char *entries, const char *size)
 
 START_TEST(manual_example)
 {
-    g_autofree char *csv = place("plan.csv"), *text = NULL;
+    g_autofree char *csv = program_place("plan.csv"), *text = NULL;
 
-    ck_assert_int_eq(farside(MANUAL "--devices 2 --csv @/plan.csv"), 0);
+    ck_assert_int_eq(program_run(MANUAL "--devices 2 --csv @/plan.csv"), 0);
     check_line("prefetch_total", "128", "128GiB");
     check_line("mapping_entry_size", "1", "1GiB");
     check_line("reserved", "24", "24GiB");
@@ -137,14 +84,15 @@ START_TEST(what_does_not_fit)
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        ck_assert_msg(farside(cases[i].words) == 1, "%s", cases[i].words);
-        ck_assert_msg(strstr(out, cases[i].verdict) != NULL, "%s", out);
+        ck_assert_msg(program_run(cases[i].words) == 1, "%s", cases[i].words);
+        ck_assert_msg(strstr(program_out, cases[i].verdict) != NULL, "%s",
+                      program_out);
     }
     /* And by an entry less it does. */
-    ck_assert_int_eq(farside(MANUAL "--dma 34GiB"), 0);
-    ck_assert_int_eq(farside(MANUAL "--iommu-off --ram 17GiB"), 0);
+    ck_assert_int_eq(program_run(MANUAL "--dma 34GiB"), 0);
+    ck_assert_int_eq(program_run(MANUAL "--iommu-off --ram 17GiB"), 0);
     check_line("dma_window_size", "17", "17GiB");
-    ck_assert_int_eq(farside(MANUAL "--devices 2 --ram 4GiB"), 0);
+    ck_assert_int_eq(program_run(MANUAL "--devices 2 --ram 4GiB"), 0);
     check_line("left", "26", "26GiB");
 }
 END_TEST
@@ -176,12 +124,12 @@ START_TEST(bad_usage)
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        ck_assert_msg(farside(cases[i]) == 2, "%s", cases[i]);
-        ck_assert_msg(g_str_has_prefix(err, "farside plan: ") ||
-                          strstr(err, "farside plan:"),
-                      "%s", err);
+        ck_assert_msg(program_run(cases[i]) == 2, "%s", cases[i]);
+        ck_assert_msg(g_str_has_prefix(program_err, "farside plan: ") ||
+                          strstr(program_err, "farside plan:"),
+                      "%s", program_err);
     }
-    ck_assert_int_eq(farside("plan --help"), 0);
+    ck_assert_int_eq(program_run("plan --help"), 0);
 }
 END_TEST
 
@@ -228,8 +176,8 @@ static const char scenario[] =
 
 static void put_scenario(void)
 {
-    g_autofree char *path = place("s.yaml");
-    g_autofree char *parts = place("parts");
+    g_autofree char *path = program_place("s.yaml");
+    g_autofree char *parts = program_place("parts");
 
     ck_assert(g_file_set_contents(path, scenario, -1, NULL));
     ck_assert_int_eq(symlink(PARTS_DIR, parts), 0);
@@ -240,22 +188,22 @@ static void put_scenario(void)
 START_TEST(plan_of_a_scenario)
 {
     put_scenario();
-    ck_assert_int_eq(farside("plan @/s.yaml"), 0);
+    ck_assert_int_eq(program_run("plan @/s.yaml"), 0);
     check_line("prefetch_msi", "1", "256MiB");
     check_line("dma_window_size", "64", "16GiB");
     check_line("left", "47", "12032MiB");
-    ck_assert(strstr(out, "a.gpu0 to b (automatic"));
-    ck_assert(strstr(out, "a.gpu1 to b (set by hand"));
-    ck_assert(strstr(out, "b.ntb0"));
-    ck_assert_int_eq(farside("plan @/s.yaml --set lend.1.window=30GiB"), 1);
-    ck_assert(strstr(out, "for DMA windows"));
-    ck_assert_int_eq(farside("plan @/s.yaml --set lend=[]"), 0);
-    ck_assert(strstr(out, "lends nothing"));
+    ck_assert(strstr(program_out, "a.gpu0 to b (automatic"));
+    ck_assert(strstr(program_out, "a.gpu1 to b (set by hand"));
+    ck_assert(strstr(program_out, "b.ntb0"));
+    ck_assert_int_eq(program_run("plan @/s.yaml --set lend.1.window=30GiB"), 1);
+    ck_assert(strstr(program_out, "for DMA windows"));
+    ck_assert_int_eq(program_run("plan @/s.yaml --set lend=[]"), 0);
+    ck_assert(strstr(program_out, "lends nothing"));
     /* A target of P2P is counted. */
     ck_assert_int_eq(
-        farside("plan @/s.yaml --set workload.flows.f.target=b.gpu0"), 0);
+        program_run("plan @/s.yaml --set workload.flows.f.target=b.gpu0"), 0);
     check_line("prefetch_BARs", "2", "512MiB");
-    ck_assert(strstr(out, "does not count P2P"));
+    ck_assert(strstr(program_out, "does not count P2P"));
 }
 END_TEST
 
@@ -263,11 +211,12 @@ static void check_run(const char *words, int status, const char *row)
 {
     g_autofree char *command =
         g_strdup_printf("run @/s.yaml -o @ --no-plot %s", words);
-    g_autofree char *csv = place("s.csv"), *text = NULL;
+    g_autofree char *csv = program_place("s.csv"), *text = NULL;
 
-    ck_assert_msg(farside(command) == status, "%s: %s", words, err);
+    ck_assert_msg(program_run(command) == status, "%s: %s", words, program_err);
     if (status) {
-        ck_assert_msg(strstr(err, row) != NULL, "%s: %s", words, err);
+        ck_assert_msg(strstr(program_err, row) != NULL, "%s: %s", words,
+                      program_err);
         return;
     }
     ck_assert(g_file_get_contents(csv, &text, NULL, NULL));
@@ -286,8 +235,8 @@ START_TEST(run_of_a_scenario)
               "--set workload.flows.f.working_set=512MiB",
               0, "\n50,50,6,110,268435456,0,1\n");
     /* A result, but one that a user is told of in the manual's words. */
-    ck_assert_msg(strstr(err, "a.gpu0: No room in IOMMU range") != NULL, "%s",
-                  err);
+    ck_assert_msg(strstr(program_err, "a.gpu0: No room in IOMMU range") != NULL,
+                  "%s", program_err);
     check_run("--set hosts.b.iommu=off --set lend.1.window=auto", 0,
               "\n50,0,65,51,17179869184,0,0\n");
     check_run("--set lend=[] --set workload.flows.f.target=a.ram", 0,
@@ -316,15 +265,16 @@ END_TEST
 START_TEST(path_of_a_lent_device)
 {
     put_scenario();
-    ck_assert_int_eq(farside("path @/s.yaml a.gpu0 b.ram"), 0);
-    ck_assert(strstr(out, "gpu switch ntb ntb root+ram"));
-    ck_assert_int_eq(farside("path @/s.yaml a.gpu0 a.ram"), 1);
-    ck_assert(strstr(err, "a.gpu0 is lent to b"));
-    ck_assert_int_eq(farside("path @/s.yaml a.cpu a.gpu0"), 1);
-    ck_assert(strstr(err, "a.gpu0 is lent to b"));
-    ck_assert_int_eq(farside("path @/s.yaml a.gpu0 a.ram --set lend=[]"), 0);
-    ck_assert_int_eq(farside("path @/s.yaml a.gpu0 a.gpu1"), 0);
-    ck_assert(strstr(out, "gpu switch gpu"));
+    ck_assert_int_eq(program_run("path @/s.yaml a.gpu0 b.ram"), 0);
+    ck_assert(strstr(program_out, "gpu switch ntb ntb root+ram"));
+    ck_assert_int_eq(program_run("path @/s.yaml a.gpu0 a.ram"), 1);
+    ck_assert(strstr(program_err, "a.gpu0 is lent to b"));
+    ck_assert_int_eq(program_run("path @/s.yaml a.cpu a.gpu0"), 1);
+    ck_assert(strstr(program_err, "a.gpu0 is lent to b"));
+    ck_assert_int_eq(program_run("path @/s.yaml a.gpu0 a.ram --set lend=[]"),
+                     0);
+    ck_assert_int_eq(program_run("path @/s.yaml a.gpu0 a.gpu1"), 0);
+    ck_assert(strstr(program_out, "gpu switch gpu"));
 }
 END_TEST
 
@@ -335,7 +285,7 @@ int main(void)
     SRunner *sr;
     int failed;
 
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, program_setup, program_teardown);
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, manual_example);
     tcase_add_test(tc, what_does_not_fit);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariants: `farside run` writes the same bytes on any number of threads, the
+ * trace included; --point and --limit leave points out; what is wrong is said
+ * with its place, gives exit status 2 (1 if a run failed), and leaves no file
+ * behind.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <check.h>
+#include <glib.h>
+
+#include "program.h"
+
+static const char scenario[] =
+    "name: s\n"
+    "parts:\n"
+    "  p: {base: generic-host}\n"
+    "hosts:\n"
+    "  - name: a\n"
+    "    cpu: p\n"
+    "    devices: [{name: d, part: generic-device, at: rp0}]\n"
+    "workload:\n"
+    "  flows:\n"
+    "    - {name: f, kind: dma, device: a.d, direction: write, target: a.ram,\n"
+    "       size: 1KiB, count: 3}\n"
+    "variants:\n"
+    "  - {name: one}\n"
+    "  - {name: two, set: {workload.flows.f.direction: read}}\n"
+    "sweep:\n"
+    "  - {name: size, set: workload.flows.f.size, values: [1KiB, 2KiB, 4KiB]}\n"
+    "measure:\n"
+    "  columns:\n"
+    "    - {name: scenario, from: variant}\n"
+    "    - {name: size_bytes, from: axis.size}\n"
+    "    - {name: bytes, from: flow.f.bytes}\n";
+
+static void put(const char *name, const char *text)
+{
+    g_autofree char *path = program_place(name);
+
+    ck_assert(g_file_set_contents(path, text, -1, NULL));
+}
+
+static void setup(void)
+{
+    static const char *const parts[] = {"generic-host", "generic-device"};
+    const char *source = g_getenv("FARSIDE_PARTS");
+
+    program_setup();
+    put("s.yaml", scenario);
+    /* Parts are found beside the scenario. */
+    for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++) {
+        g_autofree char *from = g_strdup_printf("%s/%s.yaml", source, parts[i]);
+        g_autofree char *text = NULL;
+        g_autofree char *to = g_strdup_printf("parts/%s.yaml", parts[i]);
+        g_autofree char *folder = program_place("parts");
+
+        g_mkdir_with_parents(folder, 0777);
+        ck_assert(g_file_get_contents(from, &text, NULL, NULL));
+        put(to, text);
+    }
+}
+
+static char *read_file(const char *name)
+{
+    g_autofree char *path = program_place(name);
+    char *text = NULL;
+
+    ck_assert_msg(g_file_get_contents(path, &text, NULL, NULL), "%s", path);
+    return text;
+}
+
+static unsigned count_lines(const char *text)
+{
+    unsigned count = 0;
+
+    for (; (text = strchr(text, '\n')); text++) {
+        count++;
+    }
+    return count;
+}
+
+START_TEST(threads_change_no_byte)
+{
+    g_autofree char *one = NULL, *four = NULL, *trace = NULL, *other = NULL;
+
+    ck_assert_int_eq(program_run("run @/s.yaml -o @ -j1 --trace 20"), 0);
+    one = read_file("s.csv");
+    trace = read_file("s.trace.csv");
+    ck_assert_int_eq(program_run("run @/s.yaml -o @ -j 4 --trace=20"), 0);
+    four = read_file("s.csv");
+    other = read_file("s.trace.csv");
+    ck_assert_str_eq(one, four);
+    ck_assert_str_eq(trace, other);
+    ck_assert_ptr_nonnull(strstr(one, "\none,1024,3072\n"));
+    ck_assert_ptr_nonnull(strstr(one, "\ntwo,4096,12288\n"));
+}
+END_TEST
+
+/* 3 writes of 1 KiB in TLPs of 256 B cross one link: 12 TLPs. */
+START_TEST(trace_has_every_crossing)
+{
+    g_autofree char *all = NULL, *last = NULL;
+
+    ck_assert_int_eq(
+        program_run("run @/s.yaml -o @ --point one,~size=1KiB --trace 1000"),
+        0);
+    all = read_file("s.trace.csv");
+    ck_assert_uint_eq(count_lines(all), 1 + 12);
+    ck_assert_ptr_nonnull(strstr(all, ",link,a.d port,a rp0,MWr,,0x"));
+    ck_assert_int_eq(
+        program_run("run @/s.yaml -o @ --point one,~size=1KiB --trace 5"), 0);
+    last = read_file("s.trace.csv");
+    ck_assert_uint_eq(count_lines(last), 1 + 5);
+    ck_assert(g_str_has_suffix(all, strchr(last, '\n') + 1));
+}
+END_TEST
+
+START_TEST(points_are_left_out)
+{
+    g_autofree char *csv = NULL;
+
+    ck_assert_int_eq(
+        program_run("run @/s.yaml -o @ --limit size=2KiB --point two"), 0);
+    csv = read_file("s.csv");
+    ck_assert_ptr_nonnull(strstr(csv, "\ntwo,1024,3072\ntwo,2048,6144\n"));
+    ck_assert_ptr_null(strstr(csv, "one"));
+    ck_assert_ptr_null(strstr(csv, "4096"));
+    ck_assert_int_ne(program_run("run @/s.yaml -o @ --point three"), 0);
+    ck_assert_ptr_nonnull(strstr(program_err, "no point is left"));
+}
+END_TEST
+
+static const struct {
+    const char *words, *says;
+} wrong[] = {
+    {"run", "a scenario is missing"},
+    {"run @/none.yaml -o @/new", "none.yaml"},
+    {"run @/s.yaml -j 0 -o @/new", "-j takes a number"},
+    {"run @/s.yaml --trace -1 -o @/new", "--trace takes a number"},
+    {"run @/s.yaml --limit 4KiB -o @/new", "is not AXIS=VALUE"},
+    {"run @/s.yaml --set nowhere -o @/new", "--set"},
+    {"run @/s.yaml --set hosts.b.cpu=p -o @/new", "hosts have no 'b'"},
+    {"run @/s.yaml --set workload.seed=x -o @/new", "--set: seed"},
+    {"run @/s.yaml @/s.yaml -o @/new", "are both called \"s\""},
+    {"run @/s.yaml --nonsense", "--nonsense"},
+};
+
+START_TEST(wrong_use_is_told)
+{
+    g_autofree char *made = program_place("new");
+
+    ck_assert_int_eq(program_run(wrong[_i].words), 2);
+    ck_assert_msg(strstr(program_err, wrong[_i].says) != NULL, "%s: %s",
+                  wrong[_i].words, program_err);
+    ck_assert(!g_file_test(made, G_FILE_TEST_EXISTS));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cmd_run");
+    TCase *tcase = tcase_create("run");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, setup, program_teardown);
+    tcase_add_test(tcase, threads_change_no_byte);
+    tcase_add_test(tcase, trace_has_every_crossing);
+    tcase_add_test(tcase, points_are_left_out);
+    tcase_add_loop_test(tcase, wrong_use_is_told, 0, G_N_ELEMENTS(wrong));
+    suite_add_tcase(suite, tcase);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
