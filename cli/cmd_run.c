@@ -16,8 +16,8 @@
 #include "rep_plot.h"
 #include "rep_waterfall.h"
 
-#define TRACE_MOST 1000000 /* records of a point; a table holds as many cells  \
-                            */
+/* Most records of a point. */
+#define TRACE_MOST 1000000
 
 /* The options of the command line. */
 typedef struct Options {
