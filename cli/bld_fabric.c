@@ -310,6 +310,49 @@ static bool build_links(BldFabric *bld, GError **error)
     return true;
 }
 
+/* A receive buffer must hold the largest payload of each class, or it is never
+ * sent (PCIe 5.0 s2.6.1). What the largest is, only the whole fabric knows. */
+static bool check_buffers(const BldFabric *bld, const TopoPart *part,
+                          const char *path, GError **error)
+{
+    static const char *const keys[] = {"buffers.pd", "buffers.cpld"};
+    const FabComponent *component = fab_fabric_find(bld->fabric, path);
+    uint32_t mps = fab_port_mps_bytes(fab_component_port(component, 0));
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (credits_of(part, keys[i]) < mps / 16) {
+            g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                        "%s: of %s: %u credits cannot hold a payload of %u B "
+                        "(mps); write at least %u",
+                        keys[i], path, credits_of(part, keys[i]), mps,
+                        mps / 16);
+            prefix_place(error, topo_part_place(part, keys[i]));
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_host(const BldFabric *bld, const TopoHost *host,
+                       GError **error)
+{
+    for (unsigned i = 0; i < host->switches->len; i++) {
+        const TopoSwitch *sw = host->switches->pdata[i];
+
+        if (!check_buffers(bld, sw->part, sw->path, error)) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < host->devices->len; i++) {
+        const TopoDevice *device = host->devices->pdata[i];
+
+        if (!check_buffers(bld, device->part, device->path, error)) {
+            return false;
+        }
+    }
+    return check_buffers(bld, host->cpu, host->name, error);
+}
+
 /* ---- Life ------------------------------------------------------------- */
 
 BldFabric *bld_fabric_new(const TopoDescription *description, GError **error)
@@ -348,9 +391,17 @@ BldFabric *bld_fabric_new_unlent(const TopoDescription *description,
             }
         }
     }
-    if (!build_links(bld, error) || !fab_fabric_realize(bld->fabric, error)) {
+    if (!build_links(bld, error)) {
+        return NULL;
+    }
+    if (!fab_fabric_realize(bld->fabric, error)) {
         g_prefix_error(error, "%s: ", description->file);
         return NULL;
+    }
+    for (unsigned i = 0; i < description->hosts->len; i++) {
+        if (!check_host(bld, description->hosts->pdata[i], error)) {
+            return NULL;
+        }
     }
     return g_steal_pointer(&bld);
 }

@@ -146,6 +146,8 @@ static const struct {
     {"run @/s.yaml --set workload.seed=x -o @/new", "--set: seed"},
     {"run @/s.yaml @/s.yaml -o @/new", "are both called \"s\""},
     {"run @/s.yaml --nonsense", "--nonsense"},
+    {"check @/s.yaml --set parts.p.buffers.pd=1",
+     "of a: 1 credits cannot hold a payload"},
 };
 
 START_TEST(wrong_use_is_told)
