@@ -14,6 +14,7 @@ static const char details[] =
     "BASELINE and NEW are two CSV files, or two folders, of which all CSV\n"
     "files of the same name are compared. Rows are joined by their key; every\n"
     "other cell is a point. A point that only one side has is a difference.\n"
+    "Explanations and traces in NEW that BASELINE has not are left aside.\n"
     "\n"
     "The key is, unless --key or a line \"# key: COLUMN,COLUMN\" in BASELINE's\n"
     "head names it, all columns before the first decimal one; in a file\n"
@@ -329,6 +330,14 @@ static bool has_name(GPtrArray *names, const char *name)
     return g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL);
 }
 
+/* Explanations and traces lie beside the results of `run`, and are compared
+ * only with a baseline of their own. */
+static bool is_beside_result(const char *name)
+{
+    return g_str_has_suffix(name, ".explain.csv") ||
+           g_str_has_suffix(name, ".trace.csv");
+}
+
 static bool compare_folders(Compare *compare, const char *baseline_path,
                             const char *fresh_path, GError **error)
 {
@@ -364,7 +373,8 @@ static bool compare_folders(Compare *compare, const char *baseline_path,
         putchar('\n');
     }
     for (i = 0; i < fresh->len; i++) {
-        if (!has_name(baseline, fresh->pdata[i])) {
+        if (!has_name(baseline, fresh->pdata[i]) &&
+            !is_beside_result(fresh->pdata[i])) {
             printf("%s: EXTRA, there is no baseline for this file\n",
                    (const char *)fresh->pdata[i]);
             compare->is_different = true;
