@@ -276,6 +276,10 @@ static void append_places(GString *text, const BldExplain *explain,
     }
 }
 
+/* Flows of a point that are shown on the terminal and drawn; a CSV has all. */
+#define TEXT_FLOWS  8
+#define DRAWN_FLOWS 24
+
 char *bld_explained_text(const GPtrArray *explained)
 {
     g_autoptr(GPtrArray) ends = ends_of(explained);
@@ -288,8 +292,12 @@ char *bld_explained_text(const GPtrArray *explained)
         g_string_append_printf(
             text, "\n%s%s%s\n", *one->label ? one->label : "the point",
             explain->text ? ":\n  " : "", explain->text ? explain->text : "");
-        for (unsigned j = 0; j < explain->flows->len; j++) {
+        for (unsigned j = 0; j < MIN(explain->flows->len, TEXT_FLOWS); j++) {
             append_places(text, explain, explain->flows->pdata[j]);
+        }
+        if (explain->flows->len > TEXT_FLOWS) {
+            g_string_append_printf(text, "\n  %u more flows are in the CSV\n",
+                                   explain->flows->len - TEXT_FLOWS);
         }
     }
     return g_string_free(text, FALSE);
@@ -395,7 +403,7 @@ RepTable *bld_explained_bars(const GPtrArray *explained)
         const BldExplained *one = ends->pdata[i];
         const GPtrArray *flows = one->explain->flows;
 
-        for (unsigned j = 0; j < flows->len; j++) {
+        for (unsigned j = 0; j < MIN(flows->len, DRAWN_FLOWS); j++) {
             const char *flow = flows->pdata[j];
             g_autofree char *bar =
                 flows->len > 1 || !*one->curve

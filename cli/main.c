@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,6 +108,9 @@ int main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : "";
     unsigned i;
 
+    /* A drawing program that ends early is an error to report, no end of ours.
+     */
+    signal(SIGPIPE, SIG_IGN);
     /* Names on the command line may be UTF-8; numbers stay as in C. */
     setlocale(LC_CTYPE, "");
     if (strcmp(word, "--version") == 0) {
