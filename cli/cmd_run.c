@@ -419,8 +419,10 @@ static int run_files(const Options *options, char **files)
         GError *error = NULL;
 
         if (!run_file(options, descriptions->pdata[i], &error)) {
+            bool is_input = g_error_matches(error, REP_ERROR, REP_ERROR_VALUE);
+
             cmd_complain("run", error);
-            return CMD_DIFFERENT;
+            return is_input ? CMD_USAGE : CMD_DIFFERENT;
         }
         fflush(stdout);
     }
