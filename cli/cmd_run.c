@@ -88,19 +88,9 @@ static RepTable *table_filter(const RepTable *table, unsigned column,
     }
     for (unsigned i = 0; i < rep_table_n_rows(table); i++) {
         g_autofree char *cell = rep_table_dup_cell(table, i, column);
-        unsigned row;
 
-        if (strcmp(cell, text) != 0) {
-            continue;
-        }
-        row = rep_table_add_row(part);
-        for (unsigned j = 0; j < rep_table_n_columns(table); j++) {
-            if (rep_table_column_type(table, j) == REP_TEXT) {
-                rep_table_set_text(part, row, j, rep_table_text(table, i, j));
-            } else {
-                rep_table_set_number(part, row, j,
-                                     rep_table_number(table, i, j));
-            }
+        if (strcmp(cell, text) == 0) {
+            rep_table_append_row(part, table, i);
         }
     }
     return part;

@@ -143,23 +143,28 @@ void rep_table_set_number(RepTable *table, unsigned row, unsigned column,
     g_array_index(at->numbers, int64_t, row) = value;
 }
 
-void rep_table_append(RepTable *table, const RepTable *from)
+void rep_table_append_row(RepTable *table, const RepTable *from, unsigned row)
 {
     unsigned n_columns = rep_table_n_columns(from);
-    unsigned i, j;
+    unsigned at = rep_table_add_row(table);
+    unsigned i;
 
     g_assert(n_columns == rep_table_n_columns(table));
-    for (i = 0; i < rep_table_n_rows(from); i++) {
-        unsigned row = rep_table_add_row(table);
-
-        for (j = 0; j < n_columns; j++) {
-            if (rep_table_column_type(from, j) == REP_TEXT) {
-                rep_table_set_text(table, row, j, rep_table_text(from, i, j));
-            } else {
-                rep_table_set_number(table, row, j,
-                                     rep_table_number(from, i, j));
-            }
+    for (i = 0; i < n_columns; i++) {
+        if (rep_table_column_type(from, i) == REP_TEXT) {
+            rep_table_set_text(table, at, i, rep_table_text(from, row, i));
+        } else {
+            rep_table_set_number(table, at, i, rep_table_number(from, row, i));
         }
+    }
+}
+
+void rep_table_append(RepTable *table, const RepTable *from)
+{
+    unsigned i;
+
+    for (i = 0; i < rep_table_n_rows(from); i++) {
+        rep_table_append_row(table, from, i);
     }
 }
 

@@ -51,7 +51,9 @@ void rep_table_set_text(RepTable *table, unsigned row, unsigned column,
 void rep_table_set_number(RepTable *table, unsigned row, unsigned column,
                           int64_t value);
 
-/* Appends the rows of @from, which has the same columns. */
+/* Appends a copy of row @row of @from, or of all rows; it has the same
+ * columns. */
+void rep_table_append_row(RepTable *table, const RepTable *from, unsigned row);
 void rep_table_append(RepTable *table, const RepTable *from);
 
 unsigned rep_table_n_columns(const RepTable *table);

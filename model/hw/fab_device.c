@@ -3,54 +3,23 @@
 
 /* ---- Behind the BARs ------------------------------------------------- */
 
-/* Answers a read: completions end on Read Completion Boundaries of 128 bytes,
- * the only one an Endpoint may use (PCIe 5.0 s2.3.1.1). */
+/* The only Read Completion Boundary an Endpoint may use (PCIe 5.0 s2.3.1.1). */
 #define DEVICE_RCB_BYTES 128
-
-static void read_complete(FabDevice *device, FabTlp *request)
-{
-    FabComponent *component = &device->component;
-    FabPort *port = component->ports[0];
-    uint32_t most = device->params.completion_bytes
-                        ? MIN(device->params.completion_bytes, port->mps_bytes)
-                        : port->mps_bytes;
-    FabBusAddr addr = request->addr;
-    uint32_t left = request->request_bytes;
-
-    most = MAX(most, DEVICE_RCB_BYTES);
-    while (left > 0) {
-        FabTlp *cpl = fab_tlp_new(component->fabric, FAB_TLP_CPLD);
-        FabBusAddr end = (addr + most) & ~(FabBusAddr)(DEVICE_RCB_BYTES - 1);
-        uint32_t bytes = MIN(left, end - addr);
-
-        cpl->addr = addr;
-        cpl->requester_id = request->requester_id;
-        cpl->completer_id = component->bdf;
-        cpl->tag = request->tag;
-        cpl->attr = request->attr;
-        cpl->ecrc = device->params.ecrc;
-        cpl->flow = request->flow;
-        cpl->hops = request->hops;
-        cpl->payload_bytes = bytes;
-        cpl->request_bytes = left;
-        cpl->data = request->data;
-        addr += bytes;
-        left -= bytes;
-        fab_port_send(port, DEVICE_SOURCE, cpl);
-    }
-    device->counters.served_bytes += request->request_bytes;
-    fab_port_consume(request, sim_engine_now(component->engine));
-}
 
 static void read_event(SimEvent *event)
 {
     FabDevice *device = SIM_CONTAINER_OF(event, FabDevice, read_event);
     FabTlp *tlp = fab_fifo_pop(&device->reading);
+    uint32_t most = device->params.completion_bytes
+                        ? MAX(device->params.completion_bytes, DEVICE_RCB_BYTES)
+                        : device->component.ports[0]->mps_bytes;
 
     if (device->reading.head) {
         sim_event_schedule(event, device->reading.head->tail_at);
     }
-    read_complete(device, tlp);
+    device->counters.served_bytes += tlp->request_bytes;
+    fab_tlp_answer(tlp, DEVICE_SOURCE, device->component.bdf, most,
+                   DEVICE_RCB_BYTES, device->params.ecrc);
 }
 
 static void visible_event(SimEvent *event)
@@ -134,12 +103,8 @@ static void device_free(FabComponent *component)
 {
     FabDevice *device = (FabDevice *)component;
 
-    while (device->reading.head) {
-        fab_tlp_free(component->fabric, fab_fifo_pop(&device->reading));
-    }
-    while (device->visible.head) {
-        fab_tlp_free(component->fabric, fab_fifo_pop(&device->visible));
-    }
+    fab_fifo_clear(component->fabric, &device->reading);
+    fab_fifo_clear(component->fabric, &device->visible);
     sim_event_cancel(&device->read_event);
     sim_event_cancel(&device->visible_event);
     fab_dma_free(device);

@@ -46,6 +46,17 @@ struct FabFabric {
 /* A zeroed TLP of @type. The pool grows in slabs, and never shrinks. */
 FabTlp *fab_tlp_new(FabFabric *fabric, FabTlpType type);
 void fab_tlp_free(FabFabric *fabric, FabTlp *tlp);
+/* Gives all TLPs of @fifo back. */
+void fab_fifo_clear(FabFabric *fabric, FabFifo *fifo);
+
+/*
+ * Answers the read @request, which came in at a port and is consumed: with
+ * completions of @source of that port, of at most @most bytes (and MPS) each,
+ * of which every one but the last ends on a multiple of @rcb_bytes (PCIe 5.0
+ * s2.3.1.1). @most is at least @rcb_bytes.
+ */
+void fab_tlp_answer(FabTlp *request, unsigned source, FabBdf completer_id,
+                    uint32_t most, uint32_t rcb_bytes, bool ecrc);
 
 /*
  * Nothing claims @request: makes the completion with status UR that a

@@ -254,9 +254,7 @@ static void ntb_free(FabComponent *component)
 {
     FabNtb *ntb = (FabNtb *)component;
 
-    while (ntb->tag_wait.head) {
-        fab_tlp_free(component->fabric, fab_fifo_pop(&ntb->tag_wait));
-    }
+    fab_fifo_clear(component->fabric, &ntb->tag_wait);
     g_array_unref(ntb->requesters);
     g_free(ntb->entries);
     g_free(ntb->proxies);

@@ -473,13 +473,6 @@ FabPort *fab_port_new(FabComponent *owner, const char *name, unsigned index,
     return port;
 }
 
-static void fifo_free(FabFabric *fabric, FabFifo *fifo)
-{
-    while (fifo->head) {
-        fab_tlp_free(fabric, fab_fifo_pop(fifo));
-    }
-}
-
 void fab_port_free(FabPort *port)
 {
     FabFabric *fabric;
@@ -490,10 +483,10 @@ void fab_port_free(FabPort *port)
     fabric = port->owner->fabric;
     for (unsigned i = 0; i < port->source_count; i++) {
         for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
-            fifo_free(fabric, &port->sources[i].queue[cls]);
+            fab_fifo_clear(fabric, &port->sources[i].queue[cls]);
         }
     }
-    fifo_free(fabric, &port->flight);
+    fab_fifo_clear(fabric, &port->flight);
     sim_event_cancel(&port->send_event);
     sim_event_cancel(&port->arrive_event);
     g_free(port->returns);

@@ -18,41 +18,6 @@ typedef struct IovaMap {
 
 /* ---- Memory ---------------------------------------------------------- */
 
-/* Makes the completions of a read: each but the last ends on a Read Completion
- * Boundary (PCIe 5.0 s2.3.1.1). */
-static void read_complete(FabRoot *root, FabTlp *request)
-{
-    FabFabric *fabric = root->component.fabric;
-    FabPort *port = request->ingress;
-    const FabRootParams *params = &root->params;
-    FabBusAddr addr = request->addr;
-    uint32_t left = request->request_bytes;
-    uint32_t largest = MIN(params->completion_bytes, port->mps_bytes);
-
-    while (left > 0) {
-        FabTlp *cpl = fab_tlp_new(fabric, FAB_TLP_CPLD);
-        FabBusAddr end =
-            (addr + largest) & ~(FabBusAddr)(params->rcb_bytes - 1);
-        uint32_t bytes = MIN(left, end - addr);
-
-        cpl->addr = addr;
-        cpl->requester_id = request->requester_id;
-        cpl->completer_id = ROOT_BDF;
-        cpl->tag = request->tag;
-        cpl->attr = request->attr;
-        cpl->ecrc = request->ecrc;
-        cpl->flow = request->flow;
-        cpl->payload_bytes = bytes;
-        cpl->request_bytes = left;
-        cpl->data = request->data;
-        addr += bytes;
-        left -= bytes;
-        fab_port_send(port, root_host_source(root), cpl);
-    }
-    root->counters.memory_read_bytes += request->request_bytes;
-    fab_port_consume(request, sim_engine_now(root->component.engine));
-}
-
 /* Begins reads that wait, in turn by root port, as long as memory takes more.
  * A port whose completions pile up must wait. */
 static void reads_begin(FabRoot *root)
@@ -92,7 +57,10 @@ static void read_event(SimEvent *event)
     if (root->reading.head) {
         sim_event_schedule(event, root->reading.head->tail_at);
     }
-    read_complete(root, tlp);
+    root->counters.memory_read_bytes += tlp->request_bytes;
+    fab_tlp_answer(tlp, root_host_source(root), ROOT_BDF,
+                   root->params.completion_bytes, root->params.rcb_bytes,
+                   tlp->ecrc);
     reads_begin(root);
 }
 
@@ -460,25 +428,18 @@ static bool root_realize(FabComponent *component, GError **error)
     return true;
 }
 
-static void fifo_clear(FabFabric *fabric, FabFifo *fifo)
-{
-    while (fifo->head) {
-        fab_tlp_free(fabric, fab_fifo_pop(fifo));
-    }
-}
-
 static void root_free(FabComponent *component)
 {
     FabRoot *root = (FabRoot *)component;
     FabFabric *fabric = component->fabric;
 
     for (unsigned i = 0; i < root->ports; i++) {
-        fifo_clear(fabric, &root->ingress[i].posted);
-        fifo_clear(fabric, &root->ingress[i].others);
-        fifo_clear(fabric, &root->ingress[i].reads);
+        fab_fifo_clear(fabric, &root->ingress[i].posted);
+        fab_fifo_clear(fabric, &root->ingress[i].others);
+        fab_fifo_clear(fabric, &root->ingress[i].reads);
     }
-    fifo_clear(fabric, &root->reading);
-    fifo_clear(fabric, &root->visible);
+    fab_fifo_clear(fabric, &root->reading);
+    fab_fifo_clear(fabric, &root->visible);
     sim_event_cancel(&root->read_event);
     sim_event_cancel(&root->visible_event);
     fab_root_forward_free(root);

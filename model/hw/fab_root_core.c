@@ -340,9 +340,7 @@ void fab_root_core_init(FabRoot *root)
 
 void fab_root_core_free(FabRoot *root)
 {
-    while (root->core_transit.head) {
-        fab_tlp_free(root->component.fabric, fab_fifo_pop(&root->core_transit));
-    }
+    fab_fifo_clear(root->component.fabric, &root->core_transit);
     sim_event_cancel(&root->transit_event);
     sim_event_cancel(&root->write_event);
     sim_event_cancel(&root->core_read_event);

@@ -365,15 +365,9 @@ void fab_root_forward_free(FabRoot *root)
     FabFabric *fabric = root->component.fabric;
 
     for (unsigned i = 0; root->forward && i < root->ports * root->ports; i++) {
-        while (root->forward[i].posted.head) {
-            fab_tlp_free(fabric, fab_fifo_pop(&root->forward[i].posted));
-        }
-        while (root->forward[i].others.head) {
-            fab_tlp_free(fabric, fab_fifo_pop(&root->forward[i].others));
-        }
-        while (root->forward[i].completions.head) {
-            fab_tlp_free(fabric, fab_fifo_pop(&root->forward[i].completions));
-        }
+        fab_fifo_clear(fabric, &root->forward[i].posted);
+        fab_fifo_clear(fabric, &root->forward[i].others);
+        fab_fifo_clear(fabric, &root->forward[i].completions);
     }
     if (root->read_slabs) {
         g_ptr_array_unref(root->read_slabs);

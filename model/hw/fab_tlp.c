@@ -30,6 +30,44 @@ void fab_tlp_free(FabFabric *fabric, FabTlp *tlp)
     fabric->alive--;
 }
 
+void fab_fifo_clear(FabFabric *fabric, FabFifo *fifo)
+{
+    while (fifo->head) {
+        fab_tlp_free(fabric, fab_fifo_pop(fifo));
+    }
+}
+
+void fab_tlp_answer(FabTlp *request, unsigned source, FabBdf completer_id,
+                    uint32_t most, uint32_t rcb_bytes, bool ecrc)
+{
+    FabPort *port = request->ingress;
+    FabFabric *fabric = port->owner->fabric;
+    FabBusAddr addr = request->addr;
+    uint32_t left = request->request_bytes;
+
+    most = MIN(most, port->mps_bytes);
+    while (left > 0) {
+        FabTlp *cpl = fab_tlp_new(fabric, FAB_TLP_CPLD);
+        FabBusAddr end = (addr + most) & ~(FabBusAddr)(rcb_bytes - 1);
+
+        cpl->addr = addr;
+        cpl->requester_id = request->requester_id;
+        cpl->completer_id = completer_id;
+        cpl->tag = request->tag;
+        cpl->attr = request->attr;
+        cpl->ecrc = ecrc;
+        cpl->flow = request->flow;
+        cpl->hops = request->hops;
+        cpl->payload_bytes = MIN(left, end - addr);
+        cpl->request_bytes = left;
+        cpl->data = request->data;
+        addr += cpl->payload_bytes;
+        left -= cpl->payload_bytes;
+        fab_port_send(port, source, cpl);
+    }
+    fab_port_consume(request, sim_engine_now(fabric->engine));
+}
+
 FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
                        FabBdf completer_id)
 {
