@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The server of the ivshmem client-server protocol, as QEMU's
+ * docs/specs/ivshmem-spec.txt has it. The server talks and clients listen:
+ * each has a queue of what it has not been sent yet. A queue cannot grow
+ * without end though its client does not read: what tells of a peer that has
+ * gone meanwhile is taken out again, so there are never more than a peer's
+ * vectors and one farewell for each ID.
+ */
+#define _GNU_SOURCE
+#include "clu_broker_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define PROTOCOL_VERSION 0
+#define SHARED_MEMORY    (-1)
+
+/*
+ * The kernel counts files that are sent and not yet received, for all sockets
+ * of a user together, and refuses to send more than RLIMIT_NOFILE. So that
+ * those who do not read leave something to the others, few fit into a socket;
+ * what the others lack for a moment is tried again.
+ */
+#define SEND_BUFFER_BYTES 1
+#define RETRY_MS          20
+
+/* The eventfds of a client. Messages that carry them may outlive it. */
+typedef struct Vectors {
+    unsigned refs;
+    unsigned count;
+    int fds[CLU_BROKER_VECTORS_MAX];
+} Vectors;
+
+typedef struct Message {
+    int64_t number;
+    int file;         /* -1: none; borrowed from vectors or the region */
+    Vectors *vectors; /* nullable */
+} Message;
+
+typedef struct Client {
+    CluBrokerShm *shm;
+    int fd;
+    pid_t pid;
+    unsigned id;
+    Vectors *vectors;
+    GQueue out; /* of Message, owned */
+    GSource *readable;
+    GSource *writable; /* either, while something waits in out */
+    GSource *retry;
+} Client;
+
+struct CluBrokerShm {
+    CluBroker *broker;
+    char *name;
+    CluBrokerRegion region;
+    int file;
+    CluListener *listener;
+    GPtrArray *clients; /* of Client, owned, sorted by ID */
+};
+
+/* ---- Vectors ---------------------------------------------------------- */
+
+static void vectors_unref(Vectors *vectors)
+{
+    if (!vectors || --vectors->refs > 0) {
+        return;
+    }
+    for (unsigned i = 0; i < vectors->count; i++) {
+        close(vectors->fds[i]);
+    }
+    g_free(vectors);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Vectors, vectors_unref)
+
+/* NULL with errno if there are no more files. */
+static Vectors *vectors_new(unsigned count)
+{
+    g_autoptr(Vectors) vectors = g_new0(Vectors, 1);
+
+    vectors->refs = 1;
+    while (vectors->count < count) {
+        int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+        if (fd < 0) {
+            return NULL;
+        }
+        vectors->fds[vectors->count++] = fd;
+    }
+    return g_steal_pointer(&vectors);
+}
+
+/* ---- Sending ---------------------------------------------------------- */
+
+static void message_free(Message *message)
+{
+    vectors_unref(message->vectors);
+    g_free(message);
+}
+
+static void post(Client *client, int64_t number, int file, Vectors *vectors)
+{
+    Message *message = g_new(Message, 1);
+
+    *message = (Message){number, file, vectors};
+    if (vectors) {
+        vectors->refs++;
+    }
+    g_queue_push_tail(&client->out, message);
+}
+
+static void post_vectors(Client *client, unsigned id, Vectors *vectors)
+{
+    for (unsigned i = 0; i < vectors->count; i++) {
+        post(client, id, vectors->fds[i], vectors);
+    }
+}
+
+static void flush(Client *client);
+
+static gboolean client_writable(int fd, GIOCondition condition, gpointer data)
+{
+    flush(data);
+    return G_SOURCE_CONTINUE;
+}
+
+static gboolean client_retry(gpointer data)
+{
+    flush(data);
+    return G_SOURCE_CONTINUE;
+}
+
+/* Sends what can be sent. Does not free @client, whatever happens. */
+static void flush(Client *client)
+{
+    GMainContext *context = clu_broker_get_context(client->shm->broker);
+    int code = 0;
+
+    while (code == 0 && !g_queue_is_empty(&client->out)) {
+        const Message *message = g_queue_peek_head(&client->out);
+        int64_t number = GINT64_TO_LE(message->number);
+
+        if (clu_socket_send(client->fd, &number, sizeof(number),
+                            message->file)) {
+            message_free(g_queue_pop_head(&client->out));
+        } else {
+            code = errno;
+        }
+    }
+    clu_source_clear(&client->retry);
+    if (code != EAGAIN) {
+        clu_source_clear(&client->writable);
+    } else if (!client->writable) {
+        client->writable = clu_source_new_fd(context, client->fd, G_IO_OUT,
+                                             client_writable, client);
+    }
+    switch (code) {
+    case 0:
+    case EAGAIN:
+        break;
+    case ENOBUFS:
+    case ENOMEM:
+    case ETOOMANYREFS:
+        client->retry =
+            clu_source_new_timer(context, RETRY_MS, client_retry, client);
+        break;
+    default:
+        /* client_readable sees the end of it. */
+        g_queue_clear_full(&client->out, (GDestroyNotify)message_free);
+        shutdown(client->fd, SHUT_RDWR);
+        break;
+    }
+}
+
+/* Takes out what tells of @vectors; how many messages that were. */
+static unsigned withdraw(Client *client, const Vectors *vectors)
+{
+    unsigned count = 0;
+
+    for (GList *item = client->out.head, *next; item; item = next) {
+        Message *message = item->data;
+
+        next = item->next;
+        if (message->vectors == vectors) {
+            message_free(message);
+            g_queue_delete_link(&client->out, item);
+            count++;
+        }
+    }
+    return count;
+}
+
+/* ---- Clients ---------------------------------------------------------- */
+
+static void tell(const Client *client, CluBrokerEvent event, const char *reason)
+{
+    clu_broker_tell(client->shm->broker,
+                    (CluBrokerNotice){.event = event,
+                                      .name = client->shm->name,
+                                      .reason = reason,
+                                      .pid = client->pid,
+                                      .id = reason ? 0 : client->id});
+}
+
+static void client_free(gpointer data)
+{
+    Client *client = data;
+
+    clu_source_clear(&client->readable);
+    clu_source_clear(&client->writable);
+    clu_source_clear(&client->retry);
+    g_queue_clear_full(&client->out, (GDestroyNotify)message_free);
+    vectors_unref(client->vectors);
+    close(client->fd);
+    g_free(client);
+}
+
+/* The others hear of it, unless they have not heard of @client at all. */
+static void drop(Client *client, const char *reason)
+{
+    CluBrokerShm *shm = client->shm;
+
+    for (unsigned i = 0; i < shm->clients->len; i++) {
+        Client *other = shm->clients->pdata[i];
+
+        if (other == client) {
+            continue;
+        }
+        if (withdraw(other, client->vectors) < client->vectors->count) {
+            post(other, client->id, -1, NULL);
+        }
+        flush(other);
+    }
+    tell(client, reason ? CLU_BROKER_REFUSED : CLU_BROKER_LEFT, reason);
+    g_ptr_array_remove(shm->clients, client);
+}
+
+static void drop_closed(CluBrokerShm *shm)
+{
+    for (unsigned i = shm->clients->len; i-- > 0;) {
+        Client *client = shm->clients->pdata[i];
+
+        if (clu_socket_is_closed(client->fd)) {
+            drop(client, NULL);
+        }
+    }
+}
+
+static gboolean client_readable(int fd, GIOCondition condition, gpointer data)
+{
+    drop(data, clu_socket_is_closed(fd) ? NULL : "it sent what it must not");
+    return G_SOURCE_CONTINUE;
+}
+
+/* Clients are sorted, so the first gap is the lowest free ID. */
+static unsigned find_free_id(const CluBrokerShm *shm)
+{
+    unsigned id = 0;
+
+    while (id < shm->clients->len) {
+        const Client *client = shm->clients->pdata[id];
+
+        if (client->id != id) {
+            break;
+        }
+        id++;
+    }
+    return id;
+}
+
+static void introduce(Client *client)
+{
+    CluBrokerShm *shm = client->shm;
+
+    post(client, PROTOCOL_VERSION, -1, NULL);
+    post(client, client->id, -1, NULL);
+    post(client, SHARED_MEMORY, shm->file, NULL);
+    for (unsigned i = 0; i < shm->clients->len; i++) {
+        Client *other = shm->clients->pdata[i];
+
+        if (other != client) {
+            post_vectors(client, other->id, other->vectors);
+            post_vectors(other, client->id, client->vectors);
+            flush(other);
+        }
+    }
+    post_vectors(client, client->id, client->vectors);
+    flush(client);
+}
+
+static void refuse(CluBrokerShm *shm, int fd, const char *reason)
+{
+    clu_broker_tell(shm->broker,
+                    (CluBrokerNotice){.event = CLU_BROKER_REFUSED,
+                                      .name = shm->name,
+                                      .reason = reason,
+                                      .pid = clu_socket_get_pid(fd)});
+    close(fd);
+}
+
+static void client_new(int fd, void *data)
+{
+    CluBrokerShm *shm = data;
+    const int send_buffer = SEND_BUFFER_BYTES;
+    Client *client;
+    Vectors *vectors;
+
+    /* So that one that returns finds the place that it had. */
+    drop_closed(shm);
+    if (shm->clients->len == shm->region.clients_max) {
+        refuse(shm, fd, "there are as many clients as there may be");
+        return;
+    }
+    vectors = vectors_new(shm->region.vectors);
+    if (!vectors) {
+        refuse(shm, fd, g_strerror(errno));
+        return;
+    }
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
+    client = g_new0(Client, 1);
+    client->shm = shm;
+    client->fd = fd;
+    client->pid = clu_socket_get_pid(fd);
+    client->id = find_free_id(shm);
+    client->vectors = vectors;
+    g_queue_init(&client->out);
+    client->readable =
+        clu_source_new_fd(clu_broker_get_context(shm->broker), fd,
+                          G_IO_IN | G_IO_HUP, client_readable, client);
+    g_ptr_array_insert(shm->clients, (int)client->id, client);
+    introduce(client);
+    tell(client, CLU_BROKER_ATTACHED, NULL);
+}
+
+/* ---- The region ------------------------------------------------------- */
+
+static bool check_region(const CluBrokerRegion *region, GError **error)
+{
+    const char *wrong = NULL;
+
+    if (region->size_bytes < (uint64_t)sysconf(_SC_PAGESIZE) ||
+        region->size_bytes > INT64_MAX ||
+        (region->size_bytes & (region->size_bytes - 1))) {
+        wrong = "its size must be a power of 2, a page at least";
+    } else if (region->vectors < 1 ||
+               region->vectors > CLU_BROKER_VECTORS_MAX) {
+        wrong = "it has 1 to " G_STRINGIFY(CLU_BROKER_VECTORS_MAX) " vectors";
+    } else if (region->clients_max < 1 ||
+               region->clients_max > CLU_BROKER_CLIENTS_MAX) {
+        wrong = "it has 1 to " G_STRINGIFY(CLU_BROKER_CLIENTS_MAX) " clients";
+    }
+    if (wrong) {
+        g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, wrong);
+    }
+    return !wrong;
+}
+
+/* Sealed: a client that made it shorter would crash the others. */
+static int memory_new(const CluBrokerRegion *region, GError **error)
+{
+    int fd = memfd_create("ivshmem", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int code;
+
+    if (fd >= 0 && ftruncate(fd, (off_t)region->size_bytes) == 0 &&
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ==
+            0) {
+        return fd;
+    }
+    code = errno;
+    g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code),
+                "no shared memory: %s", g_strerror(code));
+    if (fd >= 0) {
+        close(fd);
+    }
+    return -1;
+}
+
+CluBrokerShm *clu_broker_shm_new(CluBroker *broker, const char *name,
+                                 const char *path,
+                                 const CluBrokerRegion *region, GError **error)
+{
+    CluBrokerShm *shm = g_new0(CluBrokerShm, 1);
+
+    shm->broker = broker;
+    shm->name = g_strdup(name);
+    shm->region = *region;
+    shm->clients = g_ptr_array_new_with_free_func(client_free);
+    shm->file = -1;
+    if (check_region(region, error)) {
+        shm->file = memory_new(region, error);
+    }
+    if (shm->file >= 0) {
+        shm->listener = clu_listener_new(clu_broker_get_context(broker), path,
+                                         SOCK_STREAM, client_new, shm, error);
+    }
+    if (!shm->listener) {
+        g_prefix_error(error, "%s: ", name);
+        g_clear_pointer(&shm, clu_broker_shm_free);
+    }
+    return shm;
+}
+
+void clu_broker_shm_free(CluBrokerShm *shm)
+{
+    if (!shm) {
+        return;
+    }
+    clu_listener_free(shm->listener);
+    g_ptr_array_unref(shm->clients);
+    if (shm->file >= 0) {
+        close(shm->file);
+    }
+    g_free(shm->name);
+    g_free(shm);
+}
+
+const char *clu_broker_shm_get_name(const CluBrokerShm *shm)
+{
+    return shm->name;
+}
+
+int clu_broker_shm_get_file(const CluBrokerShm *shm)
+{
+    return shm->file;
+}
