@@ -28,6 +28,8 @@ struct DeviceRig {
     char *folder;
     char *link_path;
     unsigned express; /* offset of the capability */
+    uint8_t *ram;
+    FILE *qmp;
 };
 
 struct RigPeer {
@@ -117,7 +119,8 @@ uint64_t rig_read(DeviceRig *rig, uint64_t address, unsigned size)
     return rig_read_end(rig);
 }
 
-void rig_write(DeviceRig *rig, uint64_t address, unsigned size, uint64_t value)
+void rig_write_begin(DeviceRig *rig, uint64_t address, unsigned size,
+                     uint64_t value)
 {
     if (size < 8) {
         value &= (1ull << (8 * size)) - 1;
@@ -125,23 +128,60 @@ void rig_write(DeviceRig *rig, uint64_t address, unsigned size, uint64_t value)
     send_line(rig,
               "write%c 0x%" G_GINT64_MODIFIER "x 0x%" G_GINT64_MODIFIER "x\n",
               letter(size), address, value);
+}
+
+void rig_write_end(DeviceRig *rig)
+{
     receive_answer(rig);
 }
 
-uint32_t rig_config_read(DeviceRig *rig, unsigned offset)
+void rig_write(DeviceRig *rig, uint64_t address, unsigned size, uint64_t value)
 {
-    send_line(rig, "outl 0xcf8 0x%x\n", 0x80000000u | DEVFN << 8 | offset);
+    rig_write_begin(rig, address, size, value);
+    rig_write_end(rig);
+}
+
+uint32_t rig_pci_read(DeviceRig *rig, unsigned devfn, unsigned offset)
+{
+    send_line(rig, "outl 0xcf8 0x%x\n", 0x80000000u | devfn << 8 | offset);
     receive_answer(rig);
     send_line(rig, "inl 0xcfc\n");
     return receive_answer(rig);
 }
 
-void rig_config_write(DeviceRig *rig, unsigned offset, uint32_t value)
+void rig_pci_write(DeviceRig *rig, unsigned devfn, unsigned offset,
+                   uint32_t value)
 {
-    send_line(rig, "outl 0xcf8 0x%x\n", 0x80000000u | DEVFN << 8 | offset);
+    send_line(rig, "outl 0xcf8 0x%x\n", 0x80000000u | devfn << 8 | offset);
     receive_answer(rig);
     send_line(rig, "outl 0xcfc 0x%x\n", value);
     receive_answer(rig);
+}
+
+uint32_t rig_config_read(DeviceRig *rig, unsigned offset)
+{
+    return rig_pci_read(rig, DEVFN, offset);
+}
+
+void rig_config_write(DeviceRig *rig, unsigned offset, uint32_t value)
+{
+    rig_pci_write(rig, DEVFN, offset, value);
+}
+
+unsigned rig_pci_find(DeviceRig *rig, unsigned devfn, uint8_t capability)
+{
+    unsigned offset = 0xff & rig_pci_read(rig, devfn, 0x34);
+    uint32_t word;
+
+    while (offset) {
+        word = rig_pci_read(rig, devfn, offset & ~3u);
+        if ((0xff & word) == capability) {
+            return offset;
+        }
+        offset = 0xff & (word >> 8);
+    }
+    ck_abort_msg("no capability 0x%x", capability);
+    return 0;
 }
 
 static void map_bars(DeviceRig *rig)
@@ -183,29 +223,102 @@ void rig_part_op(DeviceRig *rig, unsigned part, uint32_t op, uint32_t status)
 
 /* Life */
 
-static unsigned find_express(DeviceRig *rig)
+/*
+ * The machine's memory is one of QEMU's files. The peer's has the same name,
+ * but came later: the folder lists files by number.
+ */
+static uint8_t *map_ram(DeviceRig *rig)
 {
-    unsigned offset = 0xff & rig_config_read(rig, 0x34);
-    uint32_t word;
+    g_autofree char *folder = g_strdup_printf("/proc/%d/fd", (int)rig->pid);
+    GDir *dir = g_dir_open(folder, 0, NULL);
+    const char *name;
+    void *ram = MAP_FAILED;
 
-    while (offset) {
-        word = rig_config_read(rig, offset & ~3u);
-        if ((0xff & word) == 0x10) {
-            return offset;
+    while (dir && ram == MAP_FAILED && (name = g_dir_read_name(dir))) {
+        g_autofree char *path = g_build_filename(folder, name, NULL);
+        g_autofree char *target = g_file_read_link(path, NULL);
+        int fd;
+
+        if (target && g_str_has_prefix(target, "/memfd:memory-backend-memfd")) {
+            fd = open(path, O_RDWR | O_CLOEXEC);
+            ram =
+                mmap(NULL, RIG_RAM, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+            close(fd);
         }
-        offset = 0xff & (word >> 8);
     }
-    ck_abort_msg("no PCI Express capability");
-    return 0;
+    g_clear_pointer(&dir, g_dir_close);
+    ck_assert_msg(ram != MAP_FAILED, "cannot map the machine's memory");
+    return ram;
+}
+
+uint8_t *rig_ram(DeviceRig *rig)
+{
+    if (!rig->ram) {
+        rig->ram = map_ram(rig);
+    }
+    return rig->ram;
+}
+
+static int connect_to(const char *path, int type)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+    g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)),
+                     0);
+    return fd;
+}
+
+/* The answer to a command; what QEMU tells unasked is dropped. */
+static char *qmp_answer(DeviceRig *rig)
+{
+    char *line = NULL;
+    size_t size = 0;
+
+    do {
+        if (getline(&line, &size, rig->qmp) < 0) {
+            ck_abort_msg("QEMU has ended");
+        }
+    } while (!g_str_has_prefix(line, "{\"return\"") &&
+             !g_str_has_prefix(line, "{\"error\""));
+    return line;
+}
+
+char *rig_qmp(DeviceRig *rig, const char *command)
+{
+    if (!rig->qmp) {
+        g_autofree char *path = g_build_filename(rig->folder, "qmp", NULL);
+
+        rig->qmp = fdopen(connect_to(path, SOCK_STREAM), "r+");
+        setvbuf(rig->qmp, NULL, _IONBF, 0);
+        fputs("{\"execute\": \"qmp_capabilities\"}\n", rig->qmp);
+        free(qmp_answer(rig));
+    }
+    fprintf(rig->qmp, "%s\n", command);
+    return qmp_answer(rig);
 }
 
 DeviceRig *rig_new(const char *properties)
+{
+    return rig_new_with(NULL, properties, NULL);
+}
+
+const char *rig_link_path(DeviceRig *rig)
+{
+    return rig->link_path;
+}
+
+DeviceRig *rig_new_with(const char *link, const char *properties,
+                        const char *const *arguments)
 {
     DeviceRig *rig = g_new0(DeviceRig, 1);
     const char *plugin = g_getenv("FARSIDE_PLUGIN");
     g_autofree char *device = NULL;
     g_autofree char *memory = NULL;
     g_autofree char *size = NULL;
+    g_autofree char *qmp = NULL;
+    g_autoptr(GPtrArray) argv = g_ptr_array_new();
     g_autoptr(GError) error = NULL;
     g_auto(GStrv) env = g_get_environ();
     int out;
@@ -218,51 +331,65 @@ DeviceRig *rig_new(const char *properties)
     rig->folder = g_dir_make_tmp("farside-device-XXXXXX", &error);
     ck_assert_msg(rig->folder != NULL, "no temporary folder");
     ck_assert_msg(plugin != NULL, "FARSIDE_PLUGIN is not set");
-    rig->link_path = g_build_filename(rig->folder, "link", NULL);
-    device =
-        g_strdup_printf("farside-switchtec,addr=05.0,link=%s,listen=on%s%s",
-                        rig->link_path, *properties ? "," : "", properties);
+    rig->link_path =
+        link ? g_strdup(link) : g_build_filename(rig->folder, "link", NULL);
+    device = g_strdup_printf("farside-switchtec,addr=05.0,link=%s,%s%s%s",
+                             rig->link_path, link ? "partition=1" : "listen=on",
+                             *properties ? "," : "", properties);
     size = g_strdup_printf("%uM", (unsigned)(RIG_RAM >> 20));
     memory =
         g_strdup_printf("memory-backend-memfd,id=m,share=on,size=%s", size);
+    qmp = g_strdup_printf("unix:%s/qmp,server=on,wait=off", rig->folder);
     {
-        const char *argv[] = {"qemu-system-x86_64",
-                              "-plugin",
-                              plugin,
-                              "-machine",
-                              "q35,memory-backend=m",
-                              "-object",
-                              memory,
-                              "-m",
-                              size,
-                              "-accel",
-                              "tcg,tb-size=8",
-                              "-S",
-                              "-nodefaults",
-                              "-display",
-                              "none",
-                              "-qtest",
-                              "stdio",
-                              "-qtest-log",
-                              "/dev/null",
-                              "-device",
-                              device,
-                              NULL};
+        const char *fixed[] = {"qemu-system-x86_64",
+                               "-plugin",
+                               plugin,
+                               "-machine",
+                               "q35,memory-backend=m",
+                               "-object",
+                               memory,
+                               "-m",
+                               size,
+                               "-accel",
+                               "tcg,tb-size=8",
+                               "-S",
+                               "-nodefaults",
+                               "-display",
+                               "none",
+                               "-qtest",
+                               "stdio",
+                               "-qtest-log",
+                               "/dev/null",
+                               "-qmp",
+                               qmp};
+        unsigned i;
 
-        ck_assert_msg(g_spawn_async_with_pipes(
-                          NULL, (char **)argv, env,
-                          G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD, NULL,
-                          NULL, &rig->pid, &rig->in, &out, NULL, &error),
-                      "cannot start QEMU");
+        for (i = 0; i < G_N_ELEMENTS(fixed); i++) {
+            g_ptr_array_add(argv, (void *)fixed[i]);
+        }
+        for (; arguments && *arguments; arguments++) {
+            g_ptr_array_add(argv, (void *)*arguments);
+        }
+        /* Behind all else: it may be behind an IOMMU that they name. */
+        g_ptr_array_add(argv, (void *)"-device");
+        g_ptr_array_add(argv, device);
+        g_ptr_array_add(argv, NULL);
     }
+    ck_assert_msg(g_spawn_async_with_pipes(
+                      NULL, (char **)argv->pdata, env,
+                      G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD, NULL,
+                      NULL, &rig->pid, &rig->in, &out, NULL, &error),
+                  "cannot start QEMU");
     rig->out = fdopen(out, "r");
     map_bars(rig);
-    rig->express = find_express(rig);
+    rig->express = rig_pci_find(rig, DEVFN, 0x10);
     return rig;
 }
 
 void rig_free(DeviceRig *rig)
 {
+    g_autofree char *qmp = NULL;
+
     if (!rig) {
         return;
     }
@@ -270,6 +397,14 @@ void rig_free(DeviceRig *rig)
     waitpid(rig->pid, NULL, 0);
     close(rig->in);
     fclose(rig->out);
+    if (rig->qmp) {
+        fclose(rig->qmp);
+    }
+    if (rig->ram) {
+        munmap(rig->ram, RIG_RAM);
+    }
+    qmp = g_build_filename(rig->folder, "qmp", NULL);
+    unlink(qmp);
     unlink(rig->link_path);
     g_rmdir(rig->folder);
     g_free(rig->link_path);
@@ -282,12 +417,8 @@ void rig_free(DeviceRig *rig)
 RigPeer *rig_peer_new(DeviceRig *rig)
 {
     RigPeer *peer = g_new0(RigPeer, 1);
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-    g_strlcpy(address.sun_path, rig->link_path, sizeof(address.sun_path));
-    peer->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    ck_assert_int_eq(
-        connect(peer->fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    peer->fd = connect_to(rig->link_path, SOCK_SEQPACKET);
     return peer;
 }
 

@@ -22,15 +22,39 @@ typedef struct DeviceRig DeviceRig;
 
 /* Properties are added to those of the device; BARs are mapped. */
 DeviceRig *rig_new(const char *properties);
+
+/*
+ * The same with more in the machine: arguments of QEMU (nullable, ends with
+ * NULL). With a link (nullable: a path at which something listens), the device
+ * is partition 1 and connects to it; without one, it listens.
+ */
+DeviceRig *rig_new_with(const char *link, const char *properties,
+                        const char *const *arguments);
+/* Where the device listens, or what it connects to. */
+const char *rig_link_path(DeviceRig *rig);
 void rig_free(DeviceRig *rig);
+
+/* The machine's memory, RIG_RAM bytes, shared with it. */
+uint8_t *rig_ram(DeviceRig *rig);
+/* A QMP command's answer, to be freed: the text of the whole JSON object. */
+char *rig_qmp(DeviceRig *rig, const char *command);
 
 uint64_t rig_read(DeviceRig *rig, uint64_t address, unsigned size);
 void rig_write(DeviceRig *rig, uint64_t address, unsigned size, uint64_t value);
 /* The same in two steps: QEMU may wait for the far end between them. */
 void rig_read_begin(DeviceRig *rig, uint64_t address, unsigned size);
 uint64_t rig_read_end(DeviceRig *rig);
+void rig_write_begin(DeviceRig *rig, uint64_t address, unsigned size,
+                     uint64_t value);
+void rig_write_end(DeviceRig *rig);
+/* Configuration space of the NTB device, and of any function of bus 0. */
 uint32_t rig_config_read(DeviceRig *rig, unsigned offset);
 void rig_config_write(DeviceRig *rig, unsigned offset, uint32_t value);
+uint32_t rig_pci_read(DeviceRig *rig, unsigned devfn, unsigned offset);
+void rig_pci_write(DeviceRig *rig, unsigned devfn, unsigned offset,
+                   uint32_t value);
+/* Offset of a function's capability; fails where there is none. */
+unsigned rig_pci_find(DeviceRig *rig, unsigned devfn, uint8_t capability);
 /* Writes to STATUS's neighbour OP and waits for a status; fails after 5 s. */
 void rig_part_op(DeviceRig *rig, unsigned part, uint32_t op, uint32_t status);
 /* Many accesses at once, written as in qtest; the answers are not looked at. */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two machines without guests, joined by two NTB devices: a lender with an NVMe
+ * controller, and a borrower. The lender's BAR 4 is a window onto all of the
+ * borrower's memory, an entry of its LUT one onto the borrower's MSI range; an
+ * entry of the borrower's leads to the controller's registers.
+ */
+#ifndef DEVICE_PAIR_H
+#define DEVICE_PAIR_H
+
+#include "device_cable.h"
+#include "device_nvme.h"
+#include "device_rig.h"
+
+#define PAIR_NVME_DEVFN 0x30
+#define PAIR_NVME_BAR   0xe8000000ull
+
+typedef struct DevicePair DevicePair;
+
+/*
+ * drive: what QEMU's -drive says of a drive with the id "d". arguments
+ * (nullable, ends with NULL) are more of the borrower's QEMU.
+ */
+DevicePair *pair_new(const char *drive, const char *const *arguments);
+/* The same with more of the lender's, and a cable in between. */
+DevicePair *pair_new_with_cable(const char *drive, const char *const *lender,
+                                const char *const *borrower);
+void pair_free(DevicePair *pair);
+
+/* Borrowed until the pair is freed. */
+DeviceRig *pair_lender(DevicePair *pair);
+DeviceRig *pair_borrower(DevicePair *pair);
+DeviceCable *pair_cable(DevicePair *pair);
+
+/* The controller for a driver on the lender, and on the borrower. */
+DeviceNvme pair_local_nvme(DevicePair *pair);
+DeviceNvme pair_borrowed_nvme(DevicePair *pair);
+
+/* Where the lender has its window onto the borrower's MSI range. */
+uint64_t pair_msi_window(void);
+/* A window of the borrower onto 64 KiB of the lender, aligned; its address. */
+uint64_t pair_open(DevicePair *pair, uint64_t target);
+/*
+ * Windows of the lender onto the controller memory buffer of an NVMe controller
+ * that the borrower has at 07.0: the address of the first of 16 entries, which
+ * are one piece.
+ */
+uint64_t pair_open_cmb(DevicePair *pair);
+
+#endif /* DEVICE_PAIR_H */

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: a device of one machine works for a driver on the other, as Device
+ * Lending uses it. The lender's NVMe controller has its queues and data in the
+ * borrower's memory, its interrupts go through a window to the borrower's MSI
+ * range, and the borrower reaches its registers through a window. Data never
+ * cross the cable as messages, and reach memory in one piece.
+ */
+#include <check.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "device_pair.h"
+
+#define DISK (8ull << 20)
+
+static DevicePair *pair;
+static DeviceNvme nvme;
+static char *image, *trace;
+
+/* The disk: each 8 bytes tell where they are, and from which disk. */
+static uint64_t disk_word(uint64_t at)
+{
+    return at ^ 0x5a17c0de00000000ull;
+}
+
+static void make_image(void)
+{
+    g_autofree uint64_t *words = g_new(uint64_t, DISK / 8);
+    unsigned i;
+    int fd = g_file_open_tmp("farside-disk-XXXXXX", &image, NULL);
+
+    ck_assert_int_ge(fd, 0);
+    for (i = 0; i < DISK / 8; i++) {
+        words[i] = disk_word(8ull * i);
+    }
+    ck_assert_int_eq(write(fd, words, DISK), DISK);
+    close(fd);
+    trace = g_strconcat(image, ".trace", NULL);
+}
+
+static void setup(void)
+{
+    g_autofree char *drive = NULL;
+
+    const char *arguments[] = {"-trace", "blk_co_preadv", "-D", NULL, NULL};
+
+    make_image();
+    arguments[3] = trace;
+    drive = g_strdup_printf("if=none,id=d,format=raw,file=%s", image);
+    pair = pair_new_with_cable(drive, arguments, NULL);
+    nvme = pair_borrowed_nvme(pair);
+}
+
+static void teardown(void)
+{
+    pair_free(pair);
+    if (image) {
+        g_unlink(image);
+        g_unlink(trace);
+        g_clear_pointer(&image, g_free);
+        g_clear_pointer(&trace, g_free);
+    }
+}
+
+static void check_buffer(unsigned slot, uint64_t at)
+{
+    const uint64_t *words = (const uint64_t *)nvme_buffer(&nvme, slot);
+    unsigned i;
+
+    for (i = 0; i < NVME_SLOT / 8; i++) {
+        if (words[i] != disk_word(at + 8 * i)) {
+            ck_abort_msg("offset 0x%x of slot %u is 0x%" G_GINT64_MODIFIER "x",
+                         8 * i, slot, words[i]);
+        }
+    }
+}
+
+/* How many reads of the disk of this size the lender's QEMU made. */
+static unsigned traced_reads(unsigned size)
+{
+    g_autofree char *text = NULL;
+    g_autofree char *want = g_strdup_printf("bytes %u ", size);
+    const char *p;
+    unsigned n = 0;
+
+    if (!g_file_get_contents(trace, &text, NULL, NULL)) {
+        return 0;
+    }
+    for (p = text; (p = strstr(p, want)); p++) {
+        n++;
+    }
+    return n;
+}
+
+static void read_all(void)
+{
+    unsigned slot;
+
+    for (slot = 0; slot < NVME_SLOTS; slot++) {
+        memset(nvme_buffer(&nvme, slot), 0xee, NVME_SLOT);
+        nvme_queue(&nvme, false, slot * (uint64_t)NVME_SLOT, slot);
+    }
+    nvme_ring(&nvme);
+    nvme_wait(&nvme, NVME_SLOTS);
+    for (slot = 0; slot < NVME_SLOTS; slot++) {
+        check_buffer(slot, slot * (uint64_t)NVME_SLOT);
+    }
+}
+
+/* _i: data by PRPs, or by one SGL descriptor of 128 KiB. */
+START_TEST(data_go_straight_to_the_borrowers_memory)
+{
+    unsigned writes;
+
+    nvme_start(&nvme, false, 0);
+    ck_assert_int_eq(memcmp(nvme_identify(&nvme) + 4, "far ", 4), 0);
+    nvme.sgl = _i;
+    writes = cable_count(pair_cable(pair), FARSIDE_WIRE_WRITE);
+    read_all();
+    /* One read of the disk a command: the memory was mapped in one piece. */
+    ck_assert_uint_eq(traced_reads(NVME_SLOT), NVME_SLOTS);
+    /* Nothing crosses but doorbells: one of submission, and completions'. */
+    writes = cable_count(pair_cable(pair), FARSIDE_WIRE_WRITE) - writes;
+    ck_assert_uint_ge(writes, 2);
+    ck_assert_uint_le(writes, 1 + NVME_SLOTS);
+}
+END_TEST
+
+START_TEST(data_come_from_the_borrowers_memory)
+{
+    g_autofree char *text = NULL;
+    unsigned slot, i;
+
+    nvme_start(&nvme, false, 0);
+    for (slot = 0; slot < NVME_SLOTS; slot++) {
+        uint64_t *words = (uint64_t *)nvme_buffer(&nvme, slot);
+
+        for (i = 0; i < NVME_SLOT / 8; i++) {
+            words[i] = ~disk_word(slot * (uint64_t)NVME_SLOT + 8 * i);
+        }
+        nvme_queue(&nvme, true, slot * (uint64_t)NVME_SLOT, slot);
+    }
+    nvme_ring(&nvme);
+    nvme_wait(&nvme, NVME_SLOTS);
+    ck_assert(g_file_get_contents(image, &text, NULL, NULL));
+    for (i = 0; i < NVME_SLOTS * NVME_SLOT / 8; i++) {
+        ck_assert_uint_eq(((uint64_t *)text)[i], ~disk_word(8ull * i));
+    }
+}
+END_TEST
+
+/* Whether an interrupt waits at the borrower's CPU (Intel SDM 3A 11.8.4). */
+static bool is_requested(unsigned vector)
+{
+    g_autofree char *want = g_strdup_printf(" %u", vector);
+    char *text, *irr, *end;
+    bool found;
+
+    text =
+        rig_qmp(pair_borrower(pair), "{\"execute\": \"human-monitor-command\", "
+                                     "\"arguments\": {\"command-line\": "
+                                     "\"info lapic\"}}");
+    irr = strstr(text, "IRR");
+    ck_assert_ptr_nonnull(irr);
+    end = strstr(irr, "\\r\\n");
+    ck_assert_ptr_nonnull(end);
+    *end = '\0';
+    found = strstr(irr, want) != NULL;
+    free(text);
+    return found;
+}
+
+/* The borrower's CPU writes the MSI-X table of the far controller. */
+START_TEST(interrupts_reach_the_borrowers_cpu)
+{
+    DeviceRig *lender = pair_lender(pair), *borrower = pair_borrower(pair);
+    unsigned msix = rig_pci_find(lender, PAIR_NVME_DEVFN, 0x11);
+    uint64_t table =
+        nvme.bar + (~7u & rig_pci_read(lender, PAIR_NVME_DEVFN, msix + 4));
+    gint64 deadline = g_get_monotonic_time() + 5 * G_USEC_PER_SEC;
+    const unsigned vector = 1, irq = 0x41;
+    uint64_t entry = table + 16 * vector;
+
+    rig_pci_write(lender, PAIR_NVME_DEVFN, msix, 1u << 31);
+    /* Destination: the CPU with ID 0, physical, as a window of 64 KiB has it */
+    rig_write(borrower, entry, 4, pair_msi_window());
+    rig_write(borrower, entry + 4, 4, 0);
+    rig_write(borrower, entry + 8, 4, irq);
+    rig_write(borrower, entry + 12, 4, 0);
+    ck_assert_uint_eq(rig_read(borrower, entry, 4), pair_msi_window());
+    ck_assert_uint_eq(rig_read(borrower, entry + 8, 4), irq);
+    nvme_start(&nvme, true, vector);
+    ck_assert(!is_requested(irq));
+    nvme_queue(&nvme, false, 0, 0);
+    nvme_ring(&nvme);
+    nvme_wait(&nvme, 1);
+    while (!is_requested(irq)) {
+        ck_assert_msg(g_get_monotonic_time() < deadline, "no interrupt");
+    }
+    check_buffer(0, 0);
+}
+END_TEST
+
+static Suite *make_suite(void)
+{
+    Suite *suite = suite_create("device_lending");
+    TCase *tcase = tcase_create("nvme");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, data_go_straight_to_the_borrowers_memory, 0, 2);
+    tcase_add_test(tcase, data_come_from_the_borrowers_memory);
+    tcase_add_test(tcase, interrupts_reach_the_borrowers_cpu);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(make_suite());
+    int failed;
+
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
