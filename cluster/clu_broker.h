@@ -37,7 +37,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluBroker, clu_broker_free)
 
 /*
  * An NTB link between the devices whose property `link` is @path. A device is
- * taken seriously when it has said HELLO, for which it has a few seconds. It
+ * taken seriously when it has said HELLO, for which it has two seconds. It
  * waits until one of the other partition waits too; who came first is joined
  * first. One that is there a third time waits until an end comes free. What
  * breaks the protocol is disconnected.

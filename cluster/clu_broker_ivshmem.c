@@ -3,9 +3,8 @@
  * The server of the ivshmem client-server protocol, as QEMU's
  * docs/specs/ivshmem-spec.txt has it. The server talks and clients listen:
  * each has a queue of what it has not been sent yet. A queue cannot grow
- * without end though its client does not read: what tells of a peer that has
- * gone meanwhile is taken out again, so there are never more than a peer's
- * vectors and one farewell for each ID.
+ * without end though its client does not read: a peer that has come and gone
+ * meanwhile is taken out again, so each ID has a few messages there at most.
  */
 #define _GNU_SOURCE
 #include "clu_broker_priv.h"
@@ -176,22 +175,33 @@ static void flush(Client *client)
     }
 }
 
-/* Takes out what tells of @vectors; how many messages that were. */
-static unsigned withdraw(Client *client, const Vectors *vectors)
+/*
+ * Says farewell to @id on behalf of the owner of @vectors; or nothing at all,
+ * if the client has not been sent the first of them.
+ */
+static void post_farewell(Client *client, unsigned id, const Vectors *vectors)
 {
-    unsigned count = 0;
+    GQueue *out = &client->out;
+    unsigned waiting = 0;
 
-    for (GList *item = client->out.head, *next; item; item = next) {
+    for (GList *item = out->head; item; item = item->next) {
+        const Message *message = item->data;
+
+        waiting += message->vectors == vectors;
+    }
+    if (waiting < vectors->count) {
+        post(client, id, -1, NULL);
+        return;
+    }
+    for (GList *item = out->head, *next; item; item = next) {
         Message *message = item->data;
 
         next = item->next;
         if (message->vectors == vectors) {
             message_free(message);
-            g_queue_delete_link(&client->out, item);
-            count++;
+            g_queue_delete_link(out, item);
         }
     }
-    return count;
 }
 
 /* ---- Clients ---------------------------------------------------------- */
@@ -219,7 +229,6 @@ static void client_free(gpointer data)
     g_free(client);
 }
 
-/* The others hear of it, unless they have not heard of @client at all. */
 static void drop(Client *client, const char *reason)
 {
     CluBrokerShm *shm = client->shm;
@@ -227,13 +236,10 @@ static void drop(Client *client, const char *reason)
     for (unsigned i = 0; i < shm->clients->len; i++) {
         Client *other = shm->clients->pdata[i];
 
-        if (other == client) {
-            continue;
+        if (other != client) {
+            post_farewell(other, client->id, client->vectors);
+            flush(other);
         }
-        if (withdraw(other, client->vectors) < client->vectors->count) {
-            post(other, client->id, -1, NULL);
-        }
-        flush(other);
     }
     tell(client, reason ? CLU_BROKER_REFUSED : CLU_BROKER_LEFT, reason);
     g_ptr_array_remove(shm->clients, client);

@@ -18,7 +18,7 @@
 /* Connections that wait at once, of which two are of use. */
 #define ENDS_MAX   8
 /* A device says HELLO as soon as it is connected. */
-#define HELLO_MS   5000
+#define HELLO_MS   2000
 #define PARTITIONS 2
 
 typedef struct End {
@@ -69,12 +69,14 @@ static void drop(End *end, const char *reason)
     g_ptr_array_remove(end->link->ends, end);
 }
 
-static void drop_closed(CluBrokerLink *link)
+/* A death that is not yet noticed must not look like a life. @except
+ * (nullable) is not looked at. */
+static void drop_closed(CluBrokerLink *link, const End *except)
 {
     for (unsigned i = link->ends->len; i-- > 0;) {
         End *end = link->ends->pdata[i];
 
-        if (clu_socket_is_closed(end->fd)) {
+        if (end != except && clu_socket_is_closed(end->fd)) {
             drop(end, NULL);
         }
     }
@@ -140,9 +142,7 @@ static void start_waiting(End *end, unsigned partition)
 
     clu_source_clear(&end->timer);
     end->partition = partition;
-    /* Its predecessor may be dead, and that not yet noticed; so may its peer.
-     */
-    drop_closed(link);
+    drop_closed(link, end);
     peer = find_waiting(link, PARTITIONS - 1 - partition);
     if (peer) {
         end->waits = true;
@@ -224,7 +224,7 @@ static void end_new(int fd, void *data)
     GMainContext *context = clu_broker_get_context(link->broker);
     End *end = g_new0(End, 1);
 
-    drop_closed(link);
+    drop_closed(link, NULL);
     end->link = link;
     end->fd = fd;
     end->pid = clu_socket_get_pid(fd);

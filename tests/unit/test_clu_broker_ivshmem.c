@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: what a client is sent is what QEMU's docs/specs/ivshmem-spec.txt
+ * says, in its order; when all has been read, a client knows each other client
+ * with the eventfds that ring it, and nobody else. Clients that do not read,
+ * talk, or die change nothing of that for the others.
+ */
+#define _GNU_SOURCE
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <glib/gstdio.h>
+
+#include "broker_rig.h"
+
+#define REGION      "shm0"
+#define SIZE        (64u << 10)
+#define VECTORS     3
+#define CLIENTS_MAX 8
+
+static BrokerRig *rig;
+static unsigned files; /* that were open before any client was there */
+
+static void add_region(const char *name, const CluBrokerRegion *region)
+{
+    g_autofree char *path = rig_path(rig, name);
+    GError *error = NULL;
+
+    if (!clu_broker_add_region(rig->broker, name, path, region, &error)) {
+        ck_abort_msg("%s", error->message);
+    }
+}
+
+static void setup(void)
+{
+    const CluBrokerRegion region = {SIZE, VECTORS, CLIENTS_MAX};
+
+    rig = rig_new();
+    add_region(REGION, &region);
+    files = rig_count_files();
+}
+
+static void teardown(void)
+{
+    rig_free(rig);
+}
+
+/* ---- Clients ---------------------------------------------------------- */
+
+/* What a client has been told. */
+typedef struct Client {
+    int fd;
+    unsigned received; /* messages */
+    int64_t id;
+    int memory;
+    /* Files of each peer, itself among them, by vector. */
+    unsigned counts[CLIENTS_MAX];
+    int peers[CLIENTS_MAX][VECTORS];
+} Client;
+
+static void client_begin(Client *client)
+{
+    *client = (Client){.fd = rig_connect(rig, REGION, SOCK_STREAM), .id = -1};
+}
+
+static void forget_peer(Client *client, unsigned id)
+{
+    while (client->counts[id] > 0) {
+        close(client->peers[id][--client->counts[id]]);
+    }
+}
+
+static void client_close(Client *client)
+{
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        forget_peer(client, i);
+    }
+    if (client->received > 2) {
+        close(client->memory);
+    }
+    close(client->fd);
+}
+
+/* Takes in one message by the rules of the specification; false: none there. */
+static bool client_take(Client *client)
+{
+    int64_t number;
+    int file;
+    ssize_t n = rig_receive(client->fd, &number, sizeof(number), &file);
+
+    if (n < 0) {
+        return false;
+    }
+    ck_assert_int_eq(n, sizeof(number));
+    number = GINT64_FROM_LE(number);
+    switch (client->received++) {
+    case 0: /* protocol version */
+        ck_assert_int_eq(number, 0);
+        ck_assert_int_eq(file, -1);
+        return true;
+    case 1:
+        ck_assert_int_ge(number, 0);
+        ck_assert_int_lt(number, CLIENTS_MAX);
+        ck_assert_int_eq(file, -1);
+        client->id = number;
+        return true;
+    case 2:
+        ck_assert_int_eq(number, -1);
+        ck_assert_int_ge(file, 0);
+        client->memory = file;
+        return true;
+    }
+    ck_assert_int_ge(number, 0);
+    ck_assert_int_lt(number, CLIENTS_MAX);
+    if (file >= 0) {
+        unsigned vector = client->counts[number]++;
+
+        ck_assert_uint_lt(vector, VECTORS);
+        client->peers[number][vector] = file;
+        /* Others that are there come before the own interrupts. */
+        if (number == client->id) {
+            for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+                ck_assert(i == number || client->counts[i] % VECTORS == 0);
+            }
+        }
+    } else {
+        ck_assert_int_ne(number, client->id);
+        ck_assert_uint_eq(client->counts[number], VECTORS);
+        forget_peer(client, (unsigned)number);
+    }
+    return true;
+}
+
+/* Reads all that there is, and lets the broker send the rest. */
+static void client_read(Client *client)
+{
+    do {
+        rig_run(rig);
+    } while (client_take(client));
+}
+
+static void client_new(Client *client)
+{
+    client_begin(client);
+    client_read(client);
+    ck_assert_uint_eq(client->counts[client->id], VECTORS);
+}
+
+/* Whether the eventfd was rung, once; takes that off. */
+static bool is_rung(int fd)
+{
+    uint64_t value;
+
+    return read(fd, &value, sizeof(value)) == sizeof(value) && value == 1;
+}
+
+static void ring(const Client *from, const Client *to, unsigned vector)
+{
+    uint64_t one = 1;
+
+    ck_assert_int_eq(write(from->peers[to->id][vector], &one, sizeof(one)),
+                     sizeof(one));
+}
+
+/* Each knows each, and nobody else, and rings it at the right vector. */
+static void check_mesh(Client *const *clients, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        client_read(clients[i]);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        unsigned known = 0;
+
+        for (unsigned id = 0; id < CLIENTS_MAX; id++) {
+            known += clients[i]->counts[id] == VECTORS;
+            ck_assert_uint_eq(clients[i]->counts[id] % VECTORS, 0);
+        }
+        ck_assert_uint_eq(known, count);
+        for (unsigned j = 0; j < count; j++) {
+            for (unsigned v = 0; v < VECTORS; v++) {
+                ring(clients[i], clients[j], v);
+                for (unsigned k = 0; k < count; k++) {
+                    for (unsigned w = 0; w < VECTORS; w++) {
+                        int own = clients[k]->peers[clients[k]->id][w];
+
+                        ck_assert(is_rung(own) == (k == j && w == v));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* ---- The protocol ----------------------------------------------------- */
+
+START_TEST(the_first_client)
+{
+    Client client;
+    struct stat st;
+    const uint8_t *memory;
+
+    client_begin(&client);
+    rig_run(rig);
+    ck_assert_uint_eq(rig_last(rig, 1, CLU_BROKER_ATTACHED)->id, 0);
+    client_read(&client);
+    ck_assert_int_eq(client.id, 0);
+    ck_assert_uint_eq(client.received, 3 + VECTORS);
+    ck_assert_int_eq(fstat(client.memory, &st), 0);
+    ck_assert_int_eq(st.st_size, SIZE);
+    memory =
+        mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, client.memory, 0);
+    ck_assert_ptr_ne(memory, MAP_FAILED);
+    for (unsigned i = 0; i < SIZE; i++) {
+        ck_assert_uint_eq(memory[i], 0);
+    }
+    /* QEMU polls them; a read that waits would stop it. */
+    for (unsigned i = 0; i < VECTORS; i++) {
+        ck_assert(O_NONBLOCK & fcntl(client.peers[0][i], F_GETFL));
+    }
+    client_close(&client);
+    rig_run(rig);
+    ck_assert_uint_eq(rig_count_files(), files);
+}
+END_TEST
+
+START_TEST(clients_meet)
+{
+    Client clients[CLIENTS_MAX];
+    Client *all[CLIENTS_MAX];
+
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        all[i] = &clients[i];
+        client_new(all[i]);
+        ck_assert_int_eq(clients[i].id, i);
+        check_mesh(all, i + 1);
+    }
+}
+END_TEST
+
+START_TEST(memory_is_shared_and_keeps_its_size)
+{
+    g_autofree char *path = clu_broker_get_memory_path(rig->broker, REGION);
+    Client a, b;
+    int plain = open(path, O_RDWR);
+    char text[8];
+
+    ck_assert_int_ge(plain, 0);
+    client_new(&a);
+    client_new(&b);
+    ck_assert_int_eq(pwrite(a.memory, "far side", 8, SIZE - 8), 8);
+    ck_assert_int_eq(pread(b.memory, text, 8, SIZE - 8), 8);
+    ck_assert_mem_eq(text, "far side", 8);
+    ck_assert_int_eq(pread(plain, text, 8, SIZE - 8), 8);
+    ck_assert_mem_eq(text, "far side", 8);
+    ck_assert_int_eq(ftruncate(a.memory, 0), -1);
+    ck_assert_int_eq(ftruncate(plain, 2 * SIZE), -1);
+    ck_assert_ptr_null(clu_broker_get_memory_path(rig->broker, "shm1"));
+}
+END_TEST
+
+START_TEST(departures_are_told)
+{
+    Client clients[3];
+    Client *all[] = {&clients[0], &clients[1], &clients[2]};
+    Client *others[] = {&clients[0], &clients[2]};
+
+    for (unsigned i = 0; i < 3; i++) {
+        client_new(all[i]);
+    }
+    check_mesh(all, 3);
+    client_close(all[1]);
+    rig_run(rig);
+    ck_assert_uint_eq(rig_last(rig, 4, CLU_BROKER_LEFT)->id, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned before = others[i]->received;
+
+        client_read(others[i]);
+        ck_assert_uint_eq(others[i]->received, before + 1);
+        ck_assert_uint_eq(others[i]->counts[1], 0);
+    }
+    check_mesh(others, 2);
+}
+END_TEST
+
+/* The lowest ID that is free, with eventfds that no one has seen. */
+START_TEST(ids_are_used_again)
+{
+    Client clients[4];
+    Client *all[] = {&clients[0], &clients[1], &clients[2], &clients[3]};
+    uint64_t one = 1;
+    int old;
+
+    for (unsigned i = 0; i < 4; i++) {
+        client_new(all[i]);
+    }
+    client_read(all[3]);
+    old = dup(all[3]->peers[1][0]);
+    client_close(all[2]);
+    client_close(all[1]);
+    /* Before the broker has noticed. */
+    client_new(all[1]);
+    ck_assert_int_eq(all[1]->id, 1);
+    client_new(all[2]);
+    ck_assert_int_eq(all[2]->id, 2);
+    check_mesh(all, 4);
+    ck_assert_int_eq(write(old, &one, sizeof(one)), sizeof(one));
+    ck_assert(!is_rung(all[1]->peers[1][0]));
+}
+END_TEST
+
+START_TEST(not_more_than_the_limit)
+{
+    Client clients[CLIENTS_MAX];
+    Client *all[CLIENTS_MAX];
+    int fd;
+
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        all[i] = &clients[i];
+        client_new(all[i]);
+    }
+    fd = rig_connect(rig, REGION, SOCK_STREAM);
+    rig_run(rig);
+    ck_assert(rig_is_closed(fd));
+    ck_assert_str_eq(rig_last(rig, CLIENTS_MAX + 1, CLU_BROKER_REFUSED)->reason,
+                     "there are as many clients as there may be");
+    close(fd);
+    check_mesh(all, CLIENTS_MAX);
+    client_close(all[5]);
+    client_new(all[5]);
+    check_mesh(all, CLIENTS_MAX);
+}
+END_TEST
+
+/* ---- Those who do not behave ------------------------------------------ */
+
+START_TEST(who_talks_is_disconnected)
+{
+    Client a, b;
+    Client *rest[] = {&a};
+
+    client_new(&a);
+    client_new(&b);
+    client_read(&a);
+    rig_send(b.fd, "x", 1, _i ? STDERR_FILENO : -1);
+    rig_run(rig);
+    ck_assert(rig_is_closed(b.fd));
+    ck_assert_str_eq(rig_last(rig, 3, CLU_BROKER_REFUSED)->reason,
+                     "it sent what it must not");
+    check_mesh(rest, 1);
+    client_close(&b);
+    client_close(&a);
+    rig_run(rig);
+    ck_assert_uint_eq(rig_count_files(), files);
+}
+END_TEST
+
+/* One that only stops reading is gone when its socket is. */
+START_TEST(half_open_sockets)
+{
+    Client a, b;
+    Client *rest[] = {&a};
+
+    client_new(&a);
+    client_begin(&b);
+    ck_assert_int_eq(shutdown(b.fd, _i ? SHUT_RD : SHUT_WR), 0);
+    rig_run(rig);
+    rig_run(rig);
+    rig_last(rig, 3, CLU_BROKER_LEFT);
+    client_close(&b);
+    check_mesh(rest, 1);
+    ck_assert_uint_eq(a.received, 3 + VECTORS + VECTORS + 1);
+}
+END_TEST
+
+/*
+ * One that does not read costs a bounded number of files, and nobody waits for
+ * it. When it reads at last, it is told of those who are there.
+ */
+START_TEST(a_client_that_does_not_read)
+{
+    Client slow, steady, guest;
+    Client *all[] = {&slow, &steady, &guest};
+    unsigned most = 0;
+
+    client_begin(&slow);
+    client_new(&steady);
+    for (unsigned i = 0; i < 3000; i++) {
+        client_new(&guest);
+        client_read(&steady);
+        ck_assert_uint_eq(steady.counts[guest.id], VECTORS);
+        client_close(&guest);
+        client_read(&steady);
+        ck_assert_uint_eq(steady.counts[guest.id], 0);
+        most = MAX(most, rig_count_files());
+    }
+    /* Sockets of both ends, three sets of eventfds here and one at steady's,
+     * the memory; and what was half sent to the slow one. */
+    ck_assert_uint_le(most, files + 40);
+    client_new(&guest);
+    check_mesh(all, 3);
+    /* All that happened in between was none of its business. */
+    ck_assert_uint_le(slow.received, 3 + 3 * VECTORS + VECTORS + 1);
+}
+END_TEST
+
+/* A slow client reads a message now and then, others come and go. */
+START_TEST(random_clients)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed((guint32)_i + 1);
+    Client clients[CLIENTS_MAX];
+    Client *here[CLIENTS_MAX];
+    bool is_here[CLIENTS_MAX] = {false};
+    unsigned count = 0;
+
+    for (unsigned step = 0; step < 5000; step++) {
+        unsigned i = (unsigned)g_rand_int_range(rand, 0, CLIENTS_MAX);
+
+        if (!is_here[i]) {
+            client_begin(&clients[i]);
+            is_here[i] = true;
+        } else if (g_rand_int_range(rand, 0, 8) == 0) {
+            client_close(&clients[i]);
+            is_here[i] = false;
+        } else {
+            unsigned messages = (unsigned)g_rand_int_range(rand, 0, 8);
+
+            while (messages-- > 0 && client_take(&clients[i])) {
+                ;
+            }
+        }
+        if (g_rand_boolean(rand)) {
+            rig_run(rig);
+        }
+    }
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        if (is_here[i]) {
+            here[count++] = &clients[i];
+        }
+    }
+    check_mesh(here, count);
+    for (unsigned i = 0; i < count; i++) {
+        for (unsigned j = 0; j < i; j++) {
+            ck_assert_int_ne(here[i]->id, here[j]->id);
+        }
+        client_close(here[i]);
+    }
+    rig_run(rig);
+    ck_assert_uint_eq(rig_count_files(), files);
+}
+END_TEST
+
+/* ---- Resources -------------------------------------------------------- */
+
+/* Only those who have no privileges are limited in files on their way. */
+static void give_up_privileges(void)
+{
+    if (geteuid() == 0) {
+        ck_assert_int_eq(g_chmod(rig->folder, 0777), 0);
+        ck_assert_int_eq(setegid(65534), 0);
+        ck_assert_int_eq(seteuid(65534), 0);
+    }
+}
+
+static void take_privileges_back(void)
+{
+    if (getuid() == 0) {
+        ck_assert_int_eq(seteuid(0), 0);
+    }
+}
+
+/*
+ * The kernel refuses to send more files than RLIMIT_NOFILE that nobody has
+ * received yet. Clients that do not read fill that; the others get theirs when
+ * there is room again.
+ */
+START_TEST(files_on_their_way_are_limited)
+{
+    const CluBrokerRegion region = {SIZE, 32, CLIENTS_MAX};
+    struct rlimit few, many;
+    int64_t number;
+    int fds[CLIENTS_MAX];
+    int own[CLIENTS_MAX];
+    unsigned received = 0;
+    int file;
+
+    add_region("wide", &region);
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        fds[i] = rig_connect(rig, "wide", SOCK_STREAM);
+    }
+    rig_run(rig);
+    ck_assert_uint_eq(rig->notice_count, CLIENTS_MAX);
+    memset(own, 0, sizeof(own));
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &many), 0);
+    /* As many as poll() is given here, which also has that limit. */
+    few = (struct rlimit){24, many.rlim_max};
+    give_up_privileges();
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    /* The last one reads; the files of the others are on their way already,
+     * more of them than the limit. It gets nothing, nor is it dropped. */
+    for (unsigned i = 0; i < 50; i++) {
+        rig_run(rig);
+        while (recv(fds[CLIENTS_MAX - 1], &number, sizeof(number), 0) ==
+               sizeof(number)) {
+            received++;
+        }
+        g_usleep(1000);
+    }
+    ck_assert_uint_lt(received, 3 + CLIENTS_MAX * 32);
+    ck_assert(rig_is_quiet(fds[CLIENTS_MAX - 1]));
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &many), 0);
+    take_privileges_back();
+    while (received < 3 + CLIENTS_MAX * 32) {
+        g_main_context_iteration(rig->context, TRUE);
+        while (rig_receive(fds[CLIENTS_MAX - 1], &number, sizeof(number),
+                           &file) == sizeof(number)) {
+            received++;
+            if (file >= 0) {
+                close(file);
+            }
+        }
+    }
+    ck_assert_uint_eq(rig->notice_count, CLIENTS_MAX);
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        close(fds[i]);
+    }
+    rig_run(rig);
+    ck_assert_uint_eq(rig->notice_count, 2 * CLIENTS_MAX);
+}
+END_TEST
+
+START_TEST(want_of_files_refuses_one)
+{
+    Client a, b;
+    Client *all[] = {&a, &b};
+    struct rlimit few, many;
+    int fd, spare;
+
+    client_new(&a);
+    fd = rig_connect(rig, REGION, SOCK_STREAM);
+    spare = dup(STDERR_FILENO);
+    close(spare);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &many), 0);
+    few = many;
+    /* The connection, and all eventfds but one. */
+    few.rlim_cur = (rlim_t)spare + VECTORS;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    rig_run(rig);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &many), 0);
+    ck_assert(rig_is_closed(fd));
+    close(fd);
+    ck_assert_str_eq(rig_last(rig, 2, CLU_BROKER_REFUSED)->reason,
+                     g_strerror(EMFILE));
+    client_new(&b);
+    check_mesh(all, 2);
+}
+END_TEST
+
+/* ---- Regions ---------------------------------------------------------- */
+
+static const struct {
+    CluBrokerRegion region;
+    const char *complaint;
+} wrong_regions[] = {
+    {{0, 1, 1}, "size"},
+    {{2048, 1, 1}, "size"},
+    {{12288, 1, 1}, "size"},
+    {{(1ull << 20) + 1, 1, 1}, "size"},
+    {{1ull << 63, 1, 1}, "size"},
+    {{SIZE, 0, 1}, "vectors"},
+    {{SIZE, CLU_BROKER_VECTORS_MAX + 1, 1}, "vectors"},
+    {{SIZE, 1, 0}, "clients"},
+    {{SIZE, 1, CLU_BROKER_CLIENTS_MAX + 1}, "clients"},
+};
+
+START_TEST(regions_that_cannot_be)
+{
+    g_autofree char *path = rig_path(rig, "wrong");
+    g_autoptr(GError) error = NULL;
+
+    ck_assert(!clu_broker_add_region(rig->broker, "wrong", path,
+                                     &wrong_regions[_i].region, &error));
+    ck_assert_ptr_nonnull(error);
+    ck_assert(error->domain == G_FILE_ERROR);
+    ck_assert(g_str_has_prefix(error->message, "wrong: "));
+    ck_assert_ptr_nonnull(strstr(error->message, wrong_regions[_i].complaint));
+    ck_assert_int_ne(g_access(path, F_OK), 0);
+    ck_assert_uint_eq(rig_count_files(), files);
+}
+END_TEST
+
+START_TEST(regions_are_apart)
+{
+    const CluBrokerRegion region = {2 * SIZE, VECTORS, 1};
+    g_autofree char *path = NULL;
+    Client a;
+    int fd, file, memory = -1;
+    int64_t number;
+    struct stat st;
+
+    add_region("shm1", &region);
+    client_new(&a);
+    fd = rig_connect(rig, "shm1", SOCK_STREAM);
+    rig_run(rig);
+    for (unsigned i = 0; i < 3 + VECTORS; i++) {
+        ck_assert_int_eq(rig_receive(fd, &number, sizeof(number), &file),
+                         sizeof(number));
+        rig_run(rig);
+        if (number == -1) {
+            memory = file;
+        } else {
+            ck_assert_int_eq(number, 0);
+        }
+    }
+    ck_assert(rig_is_quiet(fd));
+    ck_assert_int_eq(fstat(memory, &st), 0);
+    ck_assert_int_eq(st.st_size, 2 * SIZE);
+    client_read(&a);
+    ck_assert_uint_eq(a.received, 3 + VECTORS);
+    path = clu_broker_get_memory_path(rig->broker, "shm1");
+    ck_assert_int_eq(g_stat(path, &st), 0);
+    ck_assert_int_eq(st.st_size, 2 * SIZE);
+}
+END_TEST
+
+/* Clients may go on without the server; the memory stays theirs. */
+START_TEST(freeing_leaves_clients_alone)
+{
+    Client a, b;
+
+    client_new(&a);
+    client_new(&b);
+    client_read(&a);
+    clu_broker_free(rig->broker);
+    rig->broker = NULL;
+    ck_assert(rig_is_closed(a.fd));
+    ring(&a, &b, 2);
+    ck_assert(is_rung(b.peers[b.id][2]));
+    ck_assert_int_eq(pwrite(a.memory, "x", 1, 0), 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("clu_broker_ivshmem");
+    TCase *tcase = tcase_create("ivshmem");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, the_first_client);
+    tcase_add_test(tcase, clients_meet);
+    tcase_add_test(tcase, memory_is_shared_and_keeps_its_size);
+    tcase_add_test(tcase, departures_are_told);
+    tcase_add_test(tcase, ids_are_used_again);
+    tcase_add_test(tcase, not_more_than_the_limit);
+    tcase_add_loop_test(tcase, who_talks_is_disconnected, 0, 2);
+    tcase_add_loop_test(tcase, half_open_sockets, 0, 2);
+    tcase_add_test(tcase, a_client_that_does_not_read);
+    tcase_add_loop_test(tcase, random_clients, 0, 4);
+    tcase_add_test(tcase, files_on_their_way_are_limited);
+    tcase_add_test(tcase, want_of_files_refuses_one);
+    tcase_add_loop_test(tcase, regions_that_cannot_be, 0,
+                        G_N_ELEMENTS(wrong_regions));
+    tcase_add_test(tcase, regions_are_apart);
+    tcase_add_test(tcase, freeing_leaves_clients_alone);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,625 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: two devices of different partitions that have said HELLO are
+ * given the two ends of one socket pair, whatever came before and whatever
+ * others do at the same socket; nobody else is given anything.
+ */
+#define _GNU_SOURCE
+#include <check.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <glib/gstdio.h>
+
+#include "broker_rig.h"
+#include "farside_wire.h"
+
+#define LINK     "cable0"
+#define ENDS_MAX 8 /* that wait at once */
+
+typedef struct Hello {
+    struct farside_wire_head head;
+    struct farside_wire_hello body;
+} Hello;
+
+static BrokerRig *rig;
+static unsigned files; /* that were open before any device was there */
+
+static void add_link(const char *name, const char *path)
+{
+    GError *error = NULL;
+
+    if (!clu_broker_add_link(rig->broker, name, path, &error)) {
+        ck_abort_msg("%s", error->message);
+    }
+}
+
+static void setup(void)
+{
+    g_autofree char *path = NULL;
+
+    rig = rig_new();
+    path = rig_path(rig, LINK);
+    add_link(LINK, path);
+    files = rig_count_files();
+}
+
+static void teardown(void)
+{
+    rig_free(rig);
+}
+
+/* ---- Devices ---------------------------------------------------------- */
+
+static Hello make_hello(unsigned partition)
+{
+    return (Hello){.head = {.magic = FARSIDE_WIRE_MAGIC,
+                            .version = FARSIDE_WIRE_VERSION,
+                            .type = FARSIDE_WIRE_HELLO,
+                            .length = sizeof(struct farside_wire_hello)},
+                   .body = {.partition = (uint8_t)partition,
+                            .generation = 3,
+                            .link_up = 1}};
+}
+
+static int connect_silent(void)
+{
+    return rig_connect(rig, LINK, SOCK_SEQPACKET);
+}
+
+/* Connects and says HELLO; the broker has not seen it yet. */
+static int connect_device(unsigned partition)
+{
+    Hello hello = make_hello(partition);
+    int fd = connect_silent();
+
+    rig_send(fd, &hello, sizeof(hello), -1);
+    return fd;
+}
+
+/* Takes PEER off @fd, which must be closed then; returns the file. */
+static int take_peer(int fd)
+{
+    uint8_t bytes[sizeof(struct farside_wire_head) + 1];
+    struct farside_wire_head head;
+    int file;
+
+    ck_assert_int_eq(rig_receive(fd, bytes, sizeof(bytes), &file),
+                     sizeof(head));
+    memcpy(&head, bytes, sizeof(head));
+    ck_assert_uint_eq(head.magic, FARSIDE_WIRE_MAGIC);
+    ck_assert_uint_eq(head.version, FARSIDE_WIRE_VERSION);
+    ck_assert_uint_eq(head.type, FARSIDE_WIRE_PEER);
+    ck_assert_uint_eq(head.length, 0);
+    ck_assert_int_ge(file, 0);
+    ck_assert(rig_is_closed(fd));
+    close(fd);
+    ck_assert_int_eq(fcntl(file, F_SETFL, O_NONBLOCK), 0);
+    return file;
+}
+
+/* Whether @a and @b are the ends of one pair, which keeps packets apart, and
+ * of which nobody else has an end. Closes them. */
+static void check_pair(int a, int b)
+{
+    char bytes[8];
+    int file;
+
+    rig_send(a, "abc", 3, -1);
+    rig_send(a, "de", 2, -1);
+    ck_assert_int_eq(rig_receive(b, bytes, sizeof(bytes), &file), 3);
+    ck_assert_mem_eq(bytes, "abc", 3);
+    ck_assert_int_eq(rig_receive(b, bytes, sizeof(bytes), &file), 2);
+    rig_send(b, "f", 1, -1);
+    ck_assert_int_eq(rig_receive(a, bytes, sizeof(bytes), &file), 1);
+    ck_assert(rig_is_quiet(a));
+    close(b);
+    ck_assert(rig_is_closed(a));
+    close(a);
+}
+
+/* Two devices meet, so the link is well; and nothing was left behind. */
+static void check_link_works(void)
+{
+    int a = connect_device(0);
+    int b = connect_device(1);
+
+    rig_run(rig);
+    a = take_peer(a);
+    check_pair(a, take_peer(b));
+    ck_assert_uint_eq(rig_count_files(), files);
+}
+
+/* ---- Meeting ---------------------------------------------------------- */
+
+START_TEST(devices_meet_in_either_order)
+{
+    unsigned first = (unsigned)_i;
+    int a = connect_device(first);
+    int b;
+
+    rig_run(rig);
+    ck_assert(rig_is_quiet(a));
+    ck_assert_uint_eq(rig_last(rig, 1, CLU_BROKER_WAITS)->id, first);
+    ck_assert_str_eq(rig->notices[0].name, LINK);
+    b = connect_device(1 - first);
+    rig_run(rig);
+    ck_assert_uint_eq(rig_last(rig, 3, CLU_BROKER_JOINED)->id, 1 - first);
+    ck_assert_int_eq(rig->notices[1].event, CLU_BROKER_JOINED);
+    ck_assert_uint_eq(rig->notices[1].id, first);
+    a = take_peer(a);
+    check_pair(a, take_peer(b));
+    ck_assert_uint_eq(rig_count_files(), files);
+    rig_run(rig);
+    ck_assert_uint_eq(rig->notice_count, 3);
+}
+END_TEST
+
+START_TEST(a_third_device_waits_for_its_turn)
+{
+    int first = connect_device(0);
+    int second, third, a, b;
+
+    rig_run(rig);
+    second = connect_device(0);
+    rig_run(rig);
+    rig_last(rig, 2, CLU_BROKER_CLASHES);
+    third = connect_device(1);
+    rig_run(rig);
+    a = take_peer(first);
+    check_pair(a, take_peer(third));
+    ck_assert(rig_is_quiet(second));
+    b = connect_device(1);
+    rig_run(rig);
+    a = take_peer(second);
+    check_pair(a, take_peer(b));
+}
+END_TEST
+
+/* The pair tells the survivor, who comes back to the broker; so does the one
+ * who was killed and started again. */
+START_TEST(devices_meet_again_after_a_death)
+{
+    for (unsigned i = 0; i < 100; i++) {
+        int a = connect_device(0);
+        int b = connect_device(1);
+
+        rig_run(rig);
+        a = take_peer(a);
+        b = take_peer(b);
+        close(i % 2 ? a : b);
+        ck_assert(rig_is_closed(i % 2 ? b : a));
+        close(i % 2 ? b : a);
+    }
+    ck_assert_uint_eq(rig_count_files(), files);
+}
+END_TEST
+
+/* With @_i 1 the broker finds the death and the newcomers at once. */
+START_TEST(a_dead_device_is_not_met)
+{
+    int dead = connect_device(0);
+    int a, b;
+
+    rig_run(rig);
+    close(dead);
+    if (_i == 0) {
+        rig_run(rig);
+        rig_last(rig, 2, CLU_BROKER_LEFT);
+    }
+    b = connect_device(1);
+    rig_run(rig);
+    ck_assert(rig_is_quiet(b));
+    a = connect_device(0);
+    rig_run(rig);
+    a = take_peer(a);
+    check_pair(a, take_peer(b));
+}
+END_TEST
+
+/* Returns as the same partition before its death was noticed: no clash. */
+START_TEST(a_device_that_returns_does_not_clash_with_itself)
+{
+    int fd = connect_device(1);
+
+    rig_run(rig);
+    close(fd);
+    fd = connect_device(1);
+    rig_run(rig);
+    rig_last(rig, 3, CLU_BROKER_WAITS);
+    ck_assert(rig_is_quiet(fd));
+    close(fd);
+    check_link_works();
+}
+END_TEST
+
+/* One that will not write any more is gone; one that will not read cannot be
+ * joined, and its peer is told to come again. */
+START_TEST(half_open_sockets_are_closed)
+{
+    int fd = connect_device(0);
+    int peer;
+
+    ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
+    rig_run(rig);
+    ck_assert(rig_is_closed(fd));
+    close(fd);
+
+    fd = connect_device(0);
+    rig_run(rig);
+    ck_assert_int_eq(shutdown(fd, SHUT_RD), 0);
+    peer = connect_device(1);
+    rig_run(rig);
+    ck_assert(rig_is_closed(peer));
+    close(peer);
+    close(fd);
+    check_link_works();
+}
+END_TEST
+
+/* ---- Those who break the protocol ------------------------------------- */
+
+/* A message with one thing wrong, and what is said of it. */
+typedef struct Bad {
+    const char *reason;
+    size_t size; /* of what is sent; more than HELLO: then zeros */
+    size_t at;   /* where two bytes are changed... */
+    uint16_t value;
+} Bad;
+
+static const Bad bads[] = {
+    {"what it sent is no message", 1, 0, 0},
+    {"what it sent is no message", sizeof(struct farside_wire_head) - 1, 0,
+     FARSIDE_WIRE_MAGIC & 0xffff},
+    {"what it sent is no message", sizeof(struct farside_wire_head), 0,
+     FARSIDE_WIRE_MAGIC & 0xffff},
+    {"what it sent is no message", sizeof(Hello) - 1, 0,
+     FARSIDE_WIRE_MAGIC & 0xffff},
+    {"what it sent is no message", sizeof(Hello) + 1, 0,
+     FARSIDE_WIRE_MAGIC & 0xffff},
+    {"what it sent is no message", FARSIDE_WIRE_MAX, 0,
+     FARSIDE_WIRE_MAGIC & 0xffff},
+    {"what it sent is no message", sizeof(Hello), 0, 0x1234},
+    {"what it sent is no message", sizeof(Hello),
+     offsetof(struct farside_wire_head, length), 31},
+    {"what it sent is no message", sizeof(Hello),
+     offsetof(struct farside_wire_head, length) + 2, 0xffff},
+    {"it speaks another version", sizeof(Hello),
+     offsetof(struct farside_wire_head, version), FARSIDE_WIRE_VERSION + 1},
+    {"it speaks another version", sizeof(Hello),
+     offsetof(struct farside_wire_head, version), 0},
+    {"what it sent is no HELLO", sizeof(Hello),
+     offsetof(struct farside_wire_head, type), FARSIDE_WIRE_RAM},
+    {"what it sent is no HELLO", sizeof(Hello),
+     offsetof(struct farside_wire_head, type), FARSIDE_WIRE_PEER},
+    {"what it sent is no HELLO", sizeof(Hello),
+     offsetof(struct farside_wire_head, type), 0xffff},
+    {"what it sent is no HELLO", sizeof(Hello), offsetof(Hello, body),
+     2 | 3 << 8},
+    {"what it sent is no HELLO", sizeof(Hello), offsetof(Hello, body), 0xffff},
+};
+
+/* While one waits whom that must not disturb. */
+START_TEST(bad_messages_are_refused)
+{
+    const Bad *bad = &bads[_i];
+    uint8_t bytes[FARSIDE_WIRE_MAX] = {0};
+    Hello hello = make_hello(0);
+    int good = connect_device(0);
+    int peer, fd;
+
+    rig_run(rig);
+    memcpy(bytes, &hello, sizeof(hello));
+    memcpy(bytes + bad->at, &bad->value, sizeof(bad->value));
+    fd = connect_silent();
+    rig_send(fd, bytes, bad->size, -1);
+    rig_run(rig);
+    ck_assert(rig_is_closed(fd));
+    ck_assert_str_eq(rig_last(rig, 2, CLU_BROKER_REFUSED)->reason, bad->reason);
+    close(fd);
+    peer = connect_device(1);
+    rig_run(rig);
+    good = take_peer(good);
+    check_pair(good, take_peer(peer));
+    ck_assert_uint_eq(rig_count_files(), files);
+}
+END_TEST
+
+START_TEST(a_file_is_refused_and_not_kept)
+{
+    Hello hello = make_hello(0);
+    int fd = connect_silent();
+
+    rig_send(fd, &hello, sizeof(hello), STDERR_FILENO);
+    rig_run(rig);
+    ck_assert(rig_is_closed(fd));
+    ck_assert_str_eq(rig_last(rig, 1, CLU_BROKER_REFUSED)->reason,
+                     "what it sent is no message");
+    close(fd);
+    check_link_works();
+}
+END_TEST
+
+START_TEST(a_second_message_is_refused)
+{
+    Hello hello = make_hello(1);
+    int fd = connect_device(1);
+
+    rig_send(fd, &hello, sizeof(hello), -1);
+    rig_run(rig);
+    ck_assert(rig_is_closed(fd));
+    ck_assert_str_eq(rig_last(rig, 2, CLU_BROKER_REFUSED)->reason,
+                     "it sent more than HELLO");
+    close(fd);
+    check_link_works();
+}
+END_TEST
+
+START_TEST(silence_is_refused_after_a_while)
+{
+    gint64 start = g_get_monotonic_time();
+    int silent = connect_silent();
+    int good = connect_device(0);
+
+    while (!rig_is_closed(silent)) {
+        g_main_context_iteration(rig->context, TRUE);
+    }
+    ck_assert_int_ge(g_get_monotonic_time() - start, 1900000);
+    ck_assert_str_eq(rig_last(rig, 2, CLU_BROKER_REFUSED)->reason,
+                     "it does not say HELLO");
+    close(silent);
+    /* The one that has said it may wait for ever. */
+    ck_assert(rig_is_quiet(good));
+    close(good);
+    check_link_works();
+}
+END_TEST
+
+START_TEST(not_more_than_a_few_wait)
+{
+    int fds[ENDS_MAX + 1];
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(fds); i++) {
+        fds[i] = connect_device(0);
+        rig_run(rig);
+    }
+    ck_assert_str_eq(rig_last(rig, ENDS_MAX + 1, CLU_BROKER_REFUSED)->reason,
+                     "too many wait already");
+    ck_assert(rig_is_closed(fds[ENDS_MAX]));
+    close(fds[ENDS_MAX]);
+    /* One goes, another comes; nobody else is disturbed. */
+    close(fds[3]);
+    fds[3] = connect_device(0);
+    rig_run(rig);
+    for (unsigned i = 0; i < ENDS_MAX; i++) {
+        ck_assert(rig_is_quiet(fds[i]));
+        close(fds[i]);
+    }
+    rig_run(rig);
+    check_link_works();
+}
+END_TEST
+
+/* Devices come, go and lie at random; a naive model says who is joined. */
+START_TEST(random_devices)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed((guint32)_i + 1);
+    int waiting[2] = {-1, -1}; /* at most one of each partition */
+
+    for (unsigned step = 0; step < 2000; step++) {
+        unsigned partition = g_rand_boolean(rand);
+        int *mine = &waiting[partition];
+        int *other = &waiting[1 - partition];
+        Hello hello = make_hello(partition);
+        uint8_t *bytes = (uint8_t *)&hello;
+        int fd;
+
+        switch (g_rand_int_range(rand, 0, 4)) {
+        case 0: /* garbage, the head often right */
+            for (unsigned i = g_rand_boolean(rand) ? 0 : sizeof(hello.head) - 1;
+                 i < sizeof(hello); i++) {
+                bytes[i] = (uint8_t)g_rand_int(rand);
+            }
+            bytes[sizeof(hello.head)] |= 2;
+            fd = connect_silent();
+            rig_send(fd, bytes,
+                     (gsize)g_rand_int_range(rand, 1, sizeof(hello) + 1), -1);
+            rig_run(rig);
+            ck_assert(rig_is_closed(fd));
+            close(fd);
+            break;
+        case 1: /* goes, noticed or not */
+            if (*mine >= 0) {
+                close(*mine);
+                *mine = -1;
+            }
+            break;
+        default:
+            if (*mine >= 0) {
+                break;
+            }
+            fd = connect_device(partition);
+            rig_run(rig);
+            if (*other >= 0) {
+                fd = take_peer(fd);
+                check_pair(fd, take_peer(*other));
+                *other = -1;
+            } else {
+                ck_assert(rig_is_quiet(fd));
+                *mine = fd;
+            }
+            break;
+        }
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        if (waiting[i] >= 0) {
+            close(waiting[i]);
+        }
+    }
+    rig_run(rig);
+    check_link_works();
+}
+END_TEST
+
+/* ---- Resources -------------------------------------------------------- */
+
+/* Nobody is lost for want of files: who connects meanwhile waits. */
+START_TEST(want_of_files_is_waited_for)
+{
+    struct rlimit few, many;
+    int a = connect_device(0);
+    int b = connect_device(1);
+    int spare = dup(STDERR_FILENO);
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &many), 0);
+    few = many;
+    few.rlim_cur = (rlim_t)spare;
+    close(spare);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    rig_run(rig);
+    ck_assert(rig_is_quiet(a));
+    ck_assert(rig_is_quiet(b));
+    /* It sleeps meanwhile. */
+    ck_assert(!g_main_context_pending(rig->context));
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &many), 0);
+    while (rig_is_quiet(b)) {
+        g_main_context_iteration(rig->context, TRUE);
+    }
+    a = take_peer(a);
+    check_pair(a, take_peer(b));
+    ck_assert_uint_eq(rig_count_files(), files);
+}
+END_TEST
+
+/* ---- Paths ------------------------------------------------------------ */
+
+static void check_no_link(const char *path, int code)
+{
+    g_autoptr(GError) error = NULL;
+
+    ck_assert(!clu_broker_add_link(rig->broker, "other", path, &error));
+    ck_assert_ptr_nonnull(error);
+    ck_assert(error->domain == G_FILE_ERROR);
+    ck_assert_int_eq(error->code, code);
+    ck_assert_ptr_nonnull(strstr(error->message, path));
+    ck_assert_uint_eq(rig_count_files(), files);
+}
+
+START_TEST(paths_that_cannot_be)
+{
+    g_autofree char *taken = rig_path(rig, LINK);
+    g_autofree char *nowhere = rig_path(rig, "nowhere/cable");
+    g_autofree char *file = rig_path(rig, "file");
+    char name[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
+    g_autofree char *lengthy = NULL;
+
+    memset(name, 'x', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    lengthy = rig_path(rig, name);
+    check_no_link(lengthy, G_FILE_ERROR_NAMETOOLONG);
+    check_no_link(nowhere, G_FILE_ERROR_NOENT);
+    check_no_link(taken, G_FILE_ERROR_FAILED); /* EADDRINUSE */
+    ck_assert(g_file_set_contents(file, "mine", -1, NULL));
+    check_no_link(file, G_FILE_ERROR_FAILED);
+    ck_assert_int_eq(g_unlink(file), 0);
+    /* The one whose path was wanted has kept it. */
+    check_link_works();
+}
+END_TEST
+
+START_TEST(a_socket_left_behind_is_replaced)
+{
+    g_autofree char *path = rig_path(rig, "stale");
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+    g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
+    ck_assert_int_eq(bind(fd, (void *)&address, sizeof(address)), 0);
+    close(fd);
+    ck_assert_int_eq(g_access(path, F_OK), 0);
+    add_link("stale", path);
+    close(rig_connect(rig, "stale", SOCK_SEQPACKET));
+}
+END_TEST
+
+/* Who has taken the path meanwhile keeps it. */
+START_TEST(only_its_own_socket_is_removed)
+{
+    g_autofree char *path = rig_path(rig, "moved");
+
+    add_link("moved", path);
+    ck_assert_int_eq(g_unlink(path), 0);
+    ck_assert(g_file_set_contents(path, "mine", -1, NULL));
+    clu_broker_free(rig->broker);
+    ck_assert_int_eq(g_access(path, F_OK), 0);
+    ck_assert_int_eq(g_unlink(path), 0);
+    rig->broker = clu_broker_new(rig->context);
+}
+END_TEST
+
+/* Waiting devices hear of the end, and those that have met do not. */
+START_TEST(freeing_leaves_nothing)
+{
+    int a = connect_device(0);
+    int b = connect_device(1);
+    int waiting, silent;
+
+    rig_run(rig);
+    a = take_peer(a);
+    b = take_peer(b);
+    waiting = connect_device(0);
+    silent = connect_silent();
+    rig_run(rig);
+    clu_broker_free(rig->broker);
+    rig->broker = NULL;
+    ck_assert(!g_main_context_iteration(rig->context, FALSE));
+    ck_assert(rig_is_closed(waiting));
+    ck_assert(rig_is_closed(silent));
+    close(waiting);
+    close(silent);
+    check_pair(a, b);
+    ck_assert_uint_eq(rig_count_files(), files - 1);
+    clu_broker_free(NULL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("clu_broker_link");
+    TCase *tcase = tcase_create("link");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, devices_meet_in_either_order, 0, 2);
+    tcase_add_test(tcase, a_third_device_waits_for_its_turn);
+    tcase_add_test(tcase, devices_meet_again_after_a_death);
+    tcase_add_loop_test(tcase, a_dead_device_is_not_met, 0, 2);
+    tcase_add_test(tcase, a_device_that_returns_does_not_clash_with_itself);
+    tcase_add_test(tcase, half_open_sockets_are_closed);
+    tcase_add_loop_test(tcase, bad_messages_are_refused, 0, G_N_ELEMENTS(bads));
+    tcase_add_test(tcase, a_file_is_refused_and_not_kept);
+    tcase_add_test(tcase, a_second_message_is_refused);
+    tcase_add_test(tcase, silence_is_refused_after_a_while);
+    tcase_add_test(tcase, not_more_than_a_few_wait);
+    tcase_add_loop_test(tcase, random_devices, 0, 4);
+    tcase_add_test(tcase, want_of_files_is_waited_for);
+    tcase_add_test(tcase, paths_that_cannot_be);
+    tcase_add_test(tcase, a_socket_left_behind_is_replaced);
+    tcase_add_test(tcase, only_its_own_socket_is_removed);
+    tcase_add_test(tcase, freeing_leaves_nothing);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
