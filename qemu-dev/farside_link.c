@@ -105,7 +105,10 @@ void farside_link_drop(FarsideNtb *s, const char *reason)
     s->peer_requester_id = 0;
     farside_tlp_peer_gone(s);
     if (was_here) {
-        s->link_up = false;
+        if (s->link_up) {
+            s->link_up = false;
+            farside_trace_state(s);
+        }
         farside_ctrl_peer_reset(s);
         farside_window_forget_ram(s);
         farside_regs_link_event(s);
@@ -241,6 +244,7 @@ void farside_link_send(FarsideNtb *s, unsigned type, const void *body,
     if (!s->peer_here) {
         return;
     }
+    farside_trace_message(s, type, body);
     if (type == FARSIDE_WIRE_DOORBELL && merge_doorbell(s, body)) {
         return;
     }
@@ -275,6 +279,7 @@ void farside_link_update(FarsideNtb *s)
 
     if (up != s->link_up) {
         s->link_up = up;
+        farside_trace_state(s);
         farside_window_update(s);
         farside_regs_link_event(s);
     }

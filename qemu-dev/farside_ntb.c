@@ -13,7 +13,6 @@
 #include "farside_ntb.h"
 
 #define BAR_GAS 0
-#define BAR_WINDOW(i) (2 + 2 * (i))
 
 void farside_ntb_interrupt(FarsideNtb *s, unsigned vector)
 {
@@ -67,7 +66,7 @@ static bool farside_ntb_check(FarsideNtb *s, Error **errp)
             error_setg(errp,
                        "property 'bar%d-size' must be a power of 2 "
                        "between 64 KiB and 256 GiB",
-                       BAR_WINDOW(i));
+                       FARSIDE_NTB_WINDOW_BAR(i));
             return false;
         }
     }
@@ -102,6 +101,7 @@ static void farside_ntb_exit(PCIDevice *pci)
 
     farside_link_exit(s);
     farside_tlp_exit(s);
+    farside_trace_exit(s);
     farside_window_exit(s);
     if (msix_present(pci)) {
         msix_unuse_all_vectors(pci);
@@ -145,11 +145,14 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     if (!farside_ntb_init_msix(s, errp)) {
         goto fail_cap;
     }
-    if (!farside_window_realize(s, errp)) {
+    if (!farside_trace_realize(s, errp)) {
         goto fail_msix;
     }
+    if (!farside_window_realize(s, errp)) {
+        goto fail_trace;
+    }
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        pci_register_bar(pci, BAR_WINDOW(i),
+        pci_register_bar(pci, FARSIDE_NTB_WINDOW_BAR(i),
                          PCI_BASE_ADDRESS_SPACE_MEMORY |
                              PCI_BASE_ADDRESS_MEM_TYPE_64 |
                              PCI_BASE_ADDRESS_MEM_PREFETCH,
@@ -167,6 +170,8 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
 fail_window:
     farside_tlp_exit(s);
     farside_window_exit(s);
+fail_trace:
+    farside_trace_exit(s);
 fail_msix:
     msix_unuse_all_vectors(pci);
     msix_uninit(pci, &s->gas, &s->gas);
@@ -258,6 +263,10 @@ static void farside_ntb_class_init(ObjectClass *klass, void *data)
                                    farside_ntb_set_enabled);
     object_class_property_set_description(
         klass, "enabled", "whether this side of the link is enabled");
+    object_class_property_add_str(klass, "trace", farside_trace_get,
+                                  farside_trace_set);
+    object_class_property_set_description(
+        klass, "trace", "file that records what crosses, empty for none");
     object_class_property_add_bool(klass, "link-up", farside_ntb_get_link_up,
                                    NULL);
     object_class_property_set_description(klass, "link-up",

@@ -12,6 +12,7 @@
 
 #include "qemu/osdep.h"
 #include "qemu/queue.h"
+#include "qemu/notify.h"
 #include "qemu/rcu.h"
 #include "qemu/timer.h"
 #include "exec/memory.h"
@@ -24,6 +25,8 @@
 OBJECT_DECLARE_SIMPLE_TYPE(FarsideNtb, FARSIDE_NTB)
 
 #define FARSIDE_NTB_WINDOWS FARSIDE_WIRE_WINDOWS
+/* The BAR of a window */
+#define FARSIDE_NTB_WINDOW_BAR(window) (2 + 2 * (window))
 #define FARSIDE_NTB_REQ_IDS 32
 #define FARSIDE_NTB_PARTITIONS 2
 #define FARSIDE_NTB_PFFS 4
@@ -49,6 +52,7 @@ typedef struct {
 typedef struct {
     struct rcu_head rcu;
     bool link_up;
+    bool traced; /* all is forwarded */
     unsigned ram_count;
     struct {
         uint64_t address;
@@ -71,6 +75,12 @@ typedef struct {
     IOMMUMemoryRegion iommu; /* the BAR */
     MemoryRegion forward;    /* in system memory, see farside_window.c */
 } FarsideNtbWindow;
+
+/* Where a request comes from: a place in a window. */
+typedef struct {
+    unsigned window;
+    uint64_t offset; /* in the BAR */
+} FarsideNtbNear;
 
 typedef struct FarsideNtbRead FarsideNtbRead;
 typedef struct FarsideNtbPeerRam FarsideNtbPeerRam;
@@ -150,6 +160,14 @@ struct FarsideNtb {
     unsigned depth;
     uint16_t next_tag;
     bool stalled;
+
+    /* farside_trace.c */
+    char *trace_path;
+    struct FarsideTraceFile *trace; /* NULL: off */
+    uint32_t trace_sequence;
+    uint32_t trace_flush; /* number of the flush since on or off */
+    bool write_through;   /* forwarded writes are waited for */
+    Notifier trace_exit;
 };
 
 static inline unsigned farside_ntb_peer(FarsideNtb *s)
@@ -218,14 +236,44 @@ void farside_link_drop(FarsideNtb *s, const char *reason);
 /* farside_tlp.c */
 void farside_tlp_realize(FarsideNtb *s);
 void farside_tlp_exit(FarsideNtb *s);
-/* What cannot be read is all ones; what cannot be written is dropped. */
-uint64_t farside_tlp_read(FarsideNtb *s, uint64_t address, unsigned size);
-void farside_tlp_write(FarsideNtb *s, uint64_t address, uint64_t value,
-                       unsigned size);
+/*
+ * Requests to the peer, for an access at @near. What cannot be read is all
+ * ones; what cannot be written is dropped.
+ */
+uint64_t farside_tlp_read(FarsideNtb *s, const FarsideNtbNear *near,
+                          uint64_t address, unsigned size);
+void farside_tlp_write(FarsideNtb *s, const FarsideNtbNear *near,
+                       uint64_t address, uint64_t value, unsigned size);
+/* Waits until what was written before is done, by a read of nothing. */
+void farside_tlp_flush(FarsideNtb *s);
 /* False where the message is not allowed. */
 bool farside_tlp_on_message(FarsideNtb *s, unsigned type, const void *body,
                             size_t size);
 bool farside_tlp_is_full(FarsideNtb *s);
 void farside_tlp_peer_gone(FarsideNtb *s);
+
+/*
+ * farside_trace.c: what this end transmits, at the moment when it is handed to
+ * the link. Nothing happens while no trace is on.
+ */
+bool farside_trace_realize(FarsideNtb *s, Error **errp);
+void farside_trace_exit(FarsideNtb *s);
+/* The property: path of the file, empty for off. */
+char *farside_trace_get(Object *obj, Error **errp);
+void farside_trace_set(Object *obj, const char *value, Error **errp);
+/* @near is NULL for a read that comes from no window. */
+void farside_trace_read(FarsideNtb *s, const FarsideNtbNear *near,
+                        const struct farside_wire_read *m);
+void farside_trace_write(FarsideNtb *s, const FarsideNtbNear *near,
+                         const struct farside_wire_write *m, const void *data);
+/* @m is the read that @c answers. */
+void farside_trace_completion(FarsideNtb *s, const struct farside_wire_read *m,
+                              const struct farside_wire_completion *c,
+                              const void *data);
+/* Any message; those above, and what is not recorded, are passed over. */
+void farside_trace_message(FarsideNtb *s, unsigned type, const void *body);
+/* The link went up or down. */
+void farside_trace_state(FarsideNtb *s);
+void farside_trace_flushed(FarsideNtb *s, uint32_t flush);
 
 #endif /* FARSIDE_NTB_H */

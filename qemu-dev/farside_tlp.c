@@ -49,7 +49,8 @@ static int64_t deadline_from_now(FarsideNtb *s)
 
 /* Own requests */
 
-uint64_t farside_tlp_read(FarsideNtb *s, uint64_t address, unsigned size)
+uint64_t farside_tlp_read(FarsideNtb *s, const FarsideNtbNear *near,
+                          uint64_t address, unsigned size)
 {
     FarsideNtbRead r = {.tag = s->next_tag++, .length = size};
     struct farside_wire_read m = {
@@ -66,6 +67,7 @@ uint64_t farside_tlp_read(FarsideNtb *s, uint64_t address, unsigned size)
     }
     s->depth++;
     QLIST_INSERT_HEAD(&s->reads, &r, next);
+    farside_trace_read(s, near, &m);
     farside_link_send(s, FARSIDE_WIRE_READ, &m, sizeof(m), NULL, 0, NULL, 0);
     while (!r.done && s->link_up &&
            qemu_clock_get_ns(QEMU_CLOCK_REALTIME) < deadline) {
@@ -83,8 +85,13 @@ uint64_t farside_tlp_read(FarsideNtb *s, uint64_t address, unsigned size)
     return value;
 }
 
-void farside_tlp_write(FarsideNtb *s, uint64_t address, uint64_t value,
-                       unsigned size)
+void farside_tlp_flush(FarsideNtb *s)
+{
+    farside_tlp_read(s, NULL, 0, 0);
+}
+
+void farside_tlp_write(FarsideNtb *s, const FarsideNtbNear *near,
+                       uint64_t address, uint64_t value, unsigned size)
 {
     struct farside_wire_write m = {
         .address = address,
@@ -113,6 +120,7 @@ void farside_tlp_write(FarsideNtb *s, uint64_t address, uint64_t value,
     }
     s->stalled = false;
     stn_le_p(data, size, value);
+    farside_trace_write(s, near, &m, data);
     farside_link_send(s, FARSIDE_WIRE_WRITE, &m, sizeof(m), data, size, NULL,
                       0);
 }
@@ -123,7 +131,7 @@ static bool on_completion(FarsideNtb *s, const void *body, size_t size)
     FarsideNtbRead *r;
 
     if (size < sizeof(*m) || m->length != size - sizeof(*m) ||
-        (m->length != 0) != (m->status == FARSIDE_WIRE_SC)) {
+        (m->length != 0 && m->status != FARSIDE_WIRE_SC)) {
         return false;
     }
     QLIST_FOREACH(r, &s->reads, next) {
@@ -164,13 +172,15 @@ static void serve_read(FarsideNtb *s, const struct farside_wire_read *m)
     MemTxAttrs attrs = {.requester_id = pci_requester_id(PCI_DEVICE(s))};
     uint8_t data[FARSIDE_WIRE_PAYLOAD];
 
-    if (address_space_read(pci_get_address_space(PCI_DEVICE(s)), m->address,
+    if (m->length == 0 ||
+        address_space_read(pci_get_address_space(PCI_DEVICE(s)), m->address,
                            attrs, data, m->length) == MEMTX_OK) {
         c.status = FARSIDE_WIRE_SC;
     } else {
         c.status = FARSIDE_WIRE_UR;
         c.length = 0;
     }
+    farside_trace_completion(s, m, &c, data);
     farside_link_send(s, FARSIDE_WIRE_COMPLETION, &c, sizeof(c), data,
                       c.length, NULL, 0);
 }
@@ -216,7 +226,9 @@ static bool has_to_wait(FarsideNtb *s, unsigned type, const void *body)
 
     switch (type) {
     case FARSIDE_WIRE_READ:
-        return target_is_engaged(s, read->address, false);
+        /* One of nothing is there to wait for the writes before it. */
+        return read->length ? target_is_engaged(s, read->address, false)
+                            : !g_queue_is_empty(&s->deferred);
     case FARSIDE_WIRE_WRITE:
         return !g_queue_is_empty(&s->deferred) ||
                target_is_engaged(s, write->address, true);
@@ -233,8 +245,7 @@ static bool request_is_sane(unsigned type, const void *body, size_t size)
 
     switch (type) {
     case FARSIDE_WIRE_READ:
-        return size == sizeof(*read) && read->length > 0 &&
-               read->length <= FARSIDE_WIRE_PAYLOAD;
+        return size == sizeof(*read) && read->length <= FARSIDE_WIRE_PAYLOAD;
     case FARSIDE_WIRE_WRITE:
         return size > sizeof(*write) &&
                write->length == size - sizeof(*write) &&

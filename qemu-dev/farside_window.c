@@ -125,7 +125,7 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         .perm = IOMMU_RW,
     };
 
-    if (!map_resolve(map, w->index, page, &target, &size) ||
+    if (map->traced || !map_resolve(map, w->index, page, &target, &size) ||
         !map_is_ram(map, target, PAGE_MASK_4K + 1)) {
         return entry;
     }
@@ -167,24 +167,29 @@ static int window_num_indexes(IOMMUMemoryRegion *iommu)
 static uint64_t forward_read(void *opaque, hwaddr offset, unsigned size)
 {
     FarsideNtbWindow *w = opaque;
+    FarsideNtbNear near = {.window = w->index, .offset = offset};
     uint64_t target, left;
 
     if (!map_resolve(w->ntb->map, w->index, offset, &target, &left) ||
         left < size) {
         return UINT64_MAX;
     }
-    return farside_tlp_read(w->ntb, target, size);
+    return farside_tlp_read(w->ntb, &near, target, size);
 }
 
 static void forward_write(void *opaque, hwaddr offset, uint64_t value,
                           unsigned size)
 {
     FarsideNtbWindow *w = opaque;
+    FarsideNtbNear near = {.window = w->index, .offset = offset};
     uint64_t target, left;
 
     if (map_resolve(w->ntb->map, w->index, offset, &target, &left) &&
         left >= size) {
-        farside_tlp_write(w->ntb, target, value, size);
+        farside_tlp_write(w->ntb, &near, target, value, size);
+        if (w->ntb->write_through) {
+            farside_tlp_flush(w->ntb);
+        }
     }
 }
 
@@ -233,6 +238,7 @@ void farside_window_update(FarsideNtb *s)
     unsigned i;
 
     map->link_up = s->link_up;
+    map->traced = s->trace;
     map->peer = farside_ntb_peer(s);
     memcpy(map->lut, block->lut, sizeof(map->lut));
     for (i = 0; i < s->peer_ram_count; i++) {
@@ -287,6 +293,7 @@ static void flush_finish(void *opaque)
     Flush *f = opaque;
 
     farside_ctrl_flushed(f->ntb, f->number);
+    farside_trace_flushed(f->ntb, f->number);
     object_unref(OBJECT(f->ntb));
     g_free(f);
 }

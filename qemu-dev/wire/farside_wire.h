@@ -154,7 +154,11 @@ struct farside_wire_configured {
 /* Data of one request or completion, at most. */
 #define FARSIDE_WIRE_PAYLOAD 4096
 
-/* READ: a memory read request, answered by a COMPLETION with the same tag. */
+/*
+ * READ: a memory read request, answered by a COMPLETION with the same tag. One
+ * of 0 bytes reads nothing, and is answered when all that was written before it
+ * is done.
+ */
 struct farside_wire_read {
     uint64_t address; /* on the receiver's bus */
     uint32_t length;
@@ -177,7 +181,7 @@ enum {
     FARSIDE_WIRE_CA = 4,
 };
 
-/* COMPLETION: length bytes follow, none unless the status is SC. */
+/* COMPLETION: length bytes follow, those of the READ, none unless SC. */
 struct farside_wire_completion {
     uint32_t length;
     uint16_t tag;
