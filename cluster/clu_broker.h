@@ -63,7 +63,8 @@ typedef struct CluBrokerRegion {
 /*
  * A region of shared memory for the devices whose chardev is a socket that
  * connects to @path. The memory is zero at first and lives as long as the
- * broker or a client. A client has the lowest ID that nobody has.
+ * broker or a client. IDs are given in turn from 0 to 65535 and are not used
+ * again before: who returns has another one.
  *
  * A stock device waits, before its QEMU runs, until the broker has answered:
  * the main context must not wait for that QEMU meanwhile.

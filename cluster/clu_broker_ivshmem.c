@@ -59,7 +59,8 @@ struct CluBrokerShm {
     CluBrokerRegion region;
     int file;
     CluListener *listener;
-    GPtrArray *clients; /* of Client, owned, sorted by ID */
+    GPtrArray *clients; /* of Client, owned */
+    uint16_t next_id;   /* all of its values are IDs; it wraps */
 };
 
 /* ---- Vectors ---------------------------------------------------------- */
@@ -262,19 +263,29 @@ static gboolean client_readable(int fd, GIOCondition condition, gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-/* Clients are sorted, so the first gap is the lowest free ID. */
-static unsigned find_free_id(const CluBrokerShm *shm)
+static bool is_taken(const CluBrokerShm *shm, unsigned id)
 {
-    unsigned id = 0;
+    for (unsigned i = 0; i < shm->clients->len; i++) {
+        const Client *client = shm->clients->pdata[i];
 
-    while (id < shm->clients->len) {
-        const Client *client = shm->clients->pdata[id];
-
-        if (client->id != id) {
-            break;
+        if (client->id == id) {
+            return true;
         }
-        id++;
     }
+    return false;
+}
+
+/*
+ * An ID that nobody has had for as long as possible: a device of QEMU 7.2 uses
+ * memory that it has freed when an ID comes back that it has seen go.
+ */
+static unsigned choose_id(CluBrokerShm *shm)
+{
+    unsigned id;
+
+    do {
+        id = shm->next_id++;
+    } while (is_taken(shm, id));
     return id;
 }
 
@@ -315,7 +326,7 @@ static void client_new(int fd, void *data)
     Client *client;
     Vectors *vectors;
 
-    /* So that one that returns finds the place that it had. */
+    /* So that one that returns finds its place free. */
     drop_closed(shm);
     if (shm->clients->len == shm->region.clients_max) {
         refuse(shm, fd, "there are as many clients as there may be");
@@ -331,13 +342,13 @@ static void client_new(int fd, void *data)
     client->shm = shm;
     client->fd = fd;
     client->pid = clu_socket_get_pid(fd);
-    client->id = find_free_id(shm);
+    client->id = choose_id(shm);
     client->vectors = vectors;
     g_queue_init(&client->out);
     client->readable =
         clu_source_new_fd(clu_broker_get_context(shm->broker), fd,
                           G_IO_IN | G_IO_HUP, client_readable, client);
-    g_ptr_array_insert(shm->clients, (int)client->id, client);
+    g_ptr_array_add(shm->clients, client);
     introduce(client);
     tell(client, CLU_BROKER_ATTACHED, NULL);
 }

@@ -27,6 +27,7 @@ struct DeviceRig {
     FILE *out;
     char *folder;
     char *link_path;
+    bool listens;     /* so the socket at link_path is its own */
     unsigned express; /* offset of the capability */
     uint8_t *ram;
     FILE *qmp;
@@ -331,6 +332,7 @@ DeviceRig *rig_new_with(const char *link, const char *properties,
     rig->folder = g_dir_make_tmp("farside-device-XXXXXX", &error);
     ck_assert_msg(rig->folder != NULL, "no temporary folder");
     ck_assert_msg(plugin != NULL, "FARSIDE_PLUGIN is not set");
+    rig->listens = link == NULL;
     rig->link_path =
         link ? g_strdup(link) : g_build_filename(rig->folder, "link", NULL);
     device = g_strdup_printf("farside-switchtec,addr=05.0,link=%s,%s%s%s",
@@ -405,7 +407,9 @@ void rig_free(DeviceRig *rig)
     }
     qmp = g_build_filename(rig->folder, "qmp", NULL);
     unlink(qmp);
-    unlink(rig->link_path);
+    if (rig->listens) {
+        unlink(rig->link_path);
+    }
     g_rmdir(rig->folder);
     g_free(rig->link_path);
     g_free(rig->folder);

@@ -55,15 +55,20 @@ static void teardown(void)
 
 /* ---- Clients ---------------------------------------------------------- */
 
+/* Of which a client knows eventfds. */
+typedef struct Peer {
+    int64_t id;
+    unsigned count; /* 0: there is none */
+    int files[VECTORS];
+} Peer;
+
 /* What a client has been told. */
 typedef struct Client {
     int fd;
     unsigned received; /* messages */
     int64_t id;
     int memory;
-    /* Files of each peer, itself among them, by vector. */
-    unsigned counts[CLIENTS_MAX];
-    int peers[CLIENTS_MAX][VECTORS];
+    Peer peers[CLIENTS_MAX]; /* itself among them */
 } Client;
 
 static void client_begin(Client *client)
@@ -71,17 +76,48 @@ static void client_begin(Client *client)
     *client = (Client){.fd = rig_connect(rig, REGION, SOCK_STREAM), .id = -1};
 }
 
-static void forget_peer(Client *client, unsigned id)
+/* Nobody that it does not know may come when all places are taken. */
+static Peer *find_peer(Client *client, int64_t id)
 {
-    while (client->counts[id] > 0) {
-        close(client->peers[id][--client->counts[id]]);
+    Peer *unused = NULL;
+
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        Peer *peer = &client->peers[i];
+
+        if (peer->count > 0 && peer->id == id) {
+            return peer;
+        }
+        if (peer->count == 0) {
+            unused = peer;
+        }
     }
+    ck_assert_ptr_nonnull(unused);
+    unused->id = id;
+    return unused;
+}
+
+static unsigned count_files(Client *client, int64_t id)
+{
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        if (client->peers[i].id == id && client->peers[i].count > 0) {
+            return client->peers[i].count;
+        }
+    }
+    return 0;
+}
+
+static void forget_peer(Peer *peer)
+{
+    while (peer->count > 0) {
+        close(peer->files[--peer->count]);
+    }
+    peer->id = -1;
 }
 
 static void client_close(Client *client)
 {
     for (unsigned i = 0; i < CLIENTS_MAX; i++) {
-        forget_peer(client, i);
+        forget_peer(&client->peers[i]);
     }
     if (client->received > 2) {
         close(client->memory);
@@ -93,6 +129,7 @@ static void client_close(Client *client)
 static bool client_take(Client *client)
 {
     int64_t number;
+    Peer *peer;
     int file;
     ssize_t n = rig_receive(client->fd, &number, sizeof(number), &file);
 
@@ -108,7 +145,7 @@ static bool client_take(Client *client)
         return true;
     case 1:
         ck_assert_int_ge(number, 0);
-        ck_assert_int_lt(number, CLIENTS_MAX);
+        ck_assert_int_le(number, 65535);
         ck_assert_int_eq(file, -1);
         client->id = number;
         return true;
@@ -119,22 +156,20 @@ static bool client_take(Client *client)
         return true;
     }
     ck_assert_int_ge(number, 0);
-    ck_assert_int_lt(number, CLIENTS_MAX);
+    ck_assert_int_le(number, 65535);
+    peer = find_peer(client, number);
     if (file >= 0) {
-        unsigned vector = client->counts[number]++;
-
-        ck_assert_uint_lt(vector, VECTORS);
-        client->peers[number][vector] = file;
+        ck_assert_uint_lt(peer->count, VECTORS);
+        peer->files[peer->count++] = file;
         /* Others that are there come before the own interrupts. */
-        if (number == client->id) {
-            for (unsigned i = 0; i < CLIENTS_MAX; i++) {
-                ck_assert(i == number || client->counts[i] % VECTORS == 0);
-            }
+        for (unsigned i = 0; number == client->id && i < CLIENTS_MAX; i++) {
+            ck_assert(&client->peers[i] == peer ||
+                      client->peers[i].count % VECTORS == 0);
         }
     } else {
         ck_assert_int_ne(number, client->id);
-        ck_assert_uint_eq(client->counts[number], VECTORS);
-        forget_peer(client, (unsigned)number);
+        ck_assert_uint_eq(peer->count, VECTORS);
+        forget_peer(peer);
     }
     return true;
 }
@@ -151,7 +186,7 @@ static void client_new(Client *client)
 {
     client_begin(client);
     client_read(client);
-    ck_assert_uint_eq(client->counts[client->id], VECTORS);
+    ck_assert_uint_eq(count_files(client, client->id), VECTORS);
 }
 
 /* Whether the eventfd was rung, once; takes that off. */
@@ -162,12 +197,13 @@ static bool is_rung(int fd)
     return read(fd, &value, sizeof(value)) == sizeof(value) && value == 1;
 }
 
-static void ring(const Client *from, const Client *to, unsigned vector)
+static void ring(Client *from, const Client *to, unsigned vector)
 {
     uint64_t one = 1;
 
-    ck_assert_int_eq(write(from->peers[to->id][vector], &one, sizeof(one)),
-                     sizeof(one));
+    ck_assert_int_eq(
+        write(find_peer(from, to->id)->files[vector], &one, sizeof(one)),
+        sizeof(one));
 }
 
 /* Each knows each, and nobody else, and rings it at the right vector. */
@@ -179,19 +215,19 @@ static void check_mesh(Client *const *clients, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         unsigned known = 0;
 
-        for (unsigned id = 0; id < CLIENTS_MAX; id++) {
-            known += clients[i]->counts[id] == VECTORS;
-            ck_assert_uint_eq(clients[i]->counts[id] % VECTORS, 0);
+        for (unsigned j = 0; j < CLIENTS_MAX; j++) {
+            known += clients[i]->peers[j].count == VECTORS;
+            ck_assert_uint_eq(clients[i]->peers[j].count % VECTORS, 0);
         }
         ck_assert_uint_eq(known, count);
         for (unsigned j = 0; j < count; j++) {
             for (unsigned v = 0; v < VECTORS; v++) {
                 ring(clients[i], clients[j], v);
                 for (unsigned k = 0; k < count; k++) {
-                    for (unsigned w = 0; w < VECTORS; w++) {
-                        int own = clients[k]->peers[clients[k]->id][w];
+                    const Peer *own = find_peer(clients[k], clients[k]->id);
 
-                        ck_assert(is_rung(own) == (k == j && w == v));
+                    for (unsigned w = 0; w < VECTORS; w++) {
+                        ck_assert(is_rung(own->files[w]) == (k == j && w == v));
                     }
                 }
             }
@@ -223,7 +259,7 @@ START_TEST(the_first_client)
     }
     /* QEMU polls them; a read that waits would stop it. */
     for (unsigned i = 0; i < VECTORS; i++) {
-        ck_assert(O_NONBLOCK & fcntl(client.peers[0][i], F_GETFL));
+        ck_assert(O_NONBLOCK & fcntl(find_peer(&client, 0)->files[i], F_GETFL));
     }
     client_close(&client);
     rig_run(rig);
@@ -284,14 +320,14 @@ START_TEST(departures_are_told)
 
         client_read(others[i]);
         ck_assert_uint_eq(others[i]->received, before + 1);
-        ck_assert_uint_eq(others[i]->counts[1], 0);
+        ck_assert_uint_eq(count_files(others[i], 1), 0);
     }
     check_mesh(others, 2);
 }
 END_TEST
 
-/* The lowest ID that is free, with eventfds that no one has seen. */
-START_TEST(ids_are_used_again)
+/* Who returns is somebody else, to whom old eventfds do not lead. */
+START_TEST(ids_are_not_used_again)
 {
     Client clients[4];
     Client *all[] = {&clients[0], &clients[1], &clients[2], &clients[3]};
@@ -302,17 +338,36 @@ START_TEST(ids_are_used_again)
         client_new(all[i]);
     }
     client_read(all[3]);
-    old = dup(all[3]->peers[1][0]);
+    old = dup(find_peer(all[3], 1)->files[0]);
     client_close(all[2]);
     client_close(all[1]);
     /* Before the broker has noticed. */
     client_new(all[1]);
-    ck_assert_int_eq(all[1]->id, 1);
+    ck_assert_int_eq(all[1]->id, 4);
     client_new(all[2]);
-    ck_assert_int_eq(all[2]->id, 2);
+    ck_assert_int_eq(all[2]->id, 5);
     check_mesh(all, 4);
     ck_assert_int_eq(write(old, &one, sizeof(one)), sizeof(one));
-    ck_assert(!is_rung(all[1]->peers[1][0]));
+    ck_assert(!is_rung(find_peer(all[1], 4)->files[0]));
+}
+END_TEST
+
+/* The doorbell register has 16 bits for them; then the unused ones follow. */
+START_TEST(ids_end_at_65535)
+{
+    Client steady, guest;
+    Client *all[] = {&steady, &guest};
+
+    client_new(&steady);
+    for (unsigned i = 1; i < 65536; i++) {
+        client_begin(&guest);
+        rig_run(rig);
+        close(guest.fd);
+        client_read(&steady);
+    }
+    client_new(&guest);
+    ck_assert_int_eq(guest.id, 1);
+    check_mesh(all, 2);
 }
 END_TEST
 
@@ -395,10 +450,10 @@ START_TEST(a_client_that_does_not_read)
     for (unsigned i = 0; i < 3000; i++) {
         client_new(&guest);
         client_read(&steady);
-        ck_assert_uint_eq(steady.counts[guest.id], VECTORS);
+        ck_assert_uint_eq(count_files(&steady, guest.id), VECTORS);
         client_close(&guest);
         client_read(&steady);
-        ck_assert_uint_eq(steady.counts[guest.id], 0);
+        ck_assert_uint_eq(count_files(&steady, guest.id), 0);
         most = MAX(most, rig_count_files());
     }
     /* Sockets of both ends, three sets of eventfds here and one at steady's,
@@ -642,7 +697,7 @@ START_TEST(freeing_leaves_clients_alone)
     rig->broker = NULL;
     ck_assert(rig_is_closed(a.fd));
     ring(&a, &b, 2);
-    ck_assert(is_rung(b.peers[b.id][2]));
+    ck_assert(is_rung(find_peer(&b, b.id)->files[2]));
     ck_assert_int_eq(pwrite(a.memory, "x", 1, 0), 1);
 }
 END_TEST
@@ -655,12 +710,13 @@ int main(void)
     int failed;
 
     tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60);
+    tcase_set_timeout(tcase, 240);
     tcase_add_test(tcase, the_first_client);
     tcase_add_test(tcase, clients_meet);
     tcase_add_test(tcase, memory_is_shared_and_keeps_its_size);
     tcase_add_test(tcase, departures_are_told);
-    tcase_add_test(tcase, ids_are_used_again);
+    tcase_add_test(tcase, ids_are_not_used_again);
+    tcase_add_test(tcase, ids_end_at_65535);
     tcase_add_test(tcase, not_more_than_the_limit);
     tcase_add_loop_test(tcase, who_talks_is_disconnected, 0, 2);
     tcase_add_loop_test(tcase, half_open_sockets, 0, 2);
