@@ -12,7 +12,6 @@
 
 #include <linux/device.h>
 #include <linux/ioport.h>
-#include <linux/list.h>
 #include <linux/module.h>
 #include <linux/types.h>
 
@@ -101,8 +100,9 @@ void dl_peer_disconnect(struct dl_peer *peer);
  *
  * @peer_up and @peer_down come in pairs, may sleep, may call the peer (which
  * fails after a loss), and are never called at once for one peer. @peer_lost
- * comes between them as soon as it is known that the peer has gone, in any
- * context, interrupts off: it may only take notes. When @peer_down is called
+ * comes between them, or while @peer_up still runs, as soon as it is known that the
+ * peer has gone, in any context, interrupts off and locks held: it may only take
+ * notes. When @peer_down is called
  * no handler runs for the peer, and none will before @peer_up.
  * Requests of the peer may be handled before @peer_up has returned.
  */
@@ -112,9 +112,7 @@ struct dl_client {
 	void (*peer_up)(struct dl_peer *peer);
 	void (*peer_lost)(struct dl_peer *peer);
 	void (*peer_down)(struct dl_peer *peer);
-	/* The fabric's. */
-	struct list_head node;
-	unsigned int bit;
+	unsigned int bit;	/* the fabric's */
 };
 
 /*
@@ -242,8 +240,10 @@ struct dl_import {
  * dl_import() - what the peer has exported to this node
  * @desc: as the peer sent it: everything in it is checked
  *
- * Sleeps. Return: the import, or ERR_PTR: -EINVAL for a range that is not within
- * the windows of this node's adapter, -ENOTCONN.
+ * Sleeps. Nobody may use the range any more when peer_down returns.
+ *
+ * Return: the import, or ERR_PTR: -EINVAL for a range that is not within the
+ * windows of this node's adapter, -ENOTCONN.
  */
 struct dl_import *dl_import(struct dl_peer *peer,
 			    const struct dl_window_desc *desc);
@@ -262,5 +262,8 @@ struct dl_window_room {
 
 /* What is free for exports to the peer. Return: 0, or -ENOTCONN. */
 int dl_windows_free(struct dl_peer *peer, struct dl_window_room *room);
+
+/* The folder "dl" in debugfs, for what clients have to show. */
+struct dentry *dl_debugfs_root(void);
 
 #endif

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Calls: a request is written into a slot of the peer's area, its response comes
+ * into the slot with the same number of our own. A slot is a message of its own:
+ * there is no ring whose indices the peer could spoil.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/io.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/srcu.h>
+#include <linux/timekeeping.h>
+
+#include "fabric_priv.h"
+
+static unsigned int call_timeout_ms = 5000;
+module_param(call_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(call_timeout_ms, "ms that a call waits at most (5000)");
+
+static unsigned int poll_timeout_us = 50000;
+module_param(poll_timeout_us, uint, 0644);
+MODULE_PARM_DESC(poll_timeout_us,
+		 "us that a call waits at most which cannot sleep (50000)");
+
+static const struct dl_op __rcu *ops[DL_OPS_MAX];
+static DEFINE_MUTEX(ops_mutex);
+/* Held while a handler runs, in interrupts too. */
+static struct srcu_struct ops_srcu;
+
+/* The head of a slot, in the CPU's order and for it alone. */
+struct head {
+	u32 seq;
+	u32 epoch;
+	u16 op;
+	u16 len;
+	u32 status;
+};
+
+static void slot_write(struct dl_slot __iomem *to, const struct head *head,
+		       const void *data)
+{
+	/* The far end reads seq before and after the rest. */
+	writel(0, &to->seq);
+	writel(head->epoch, &to->epoch);
+	writel(head->op | (u32)head->len << 16, &to->op);
+	writel(head->status, &to->status);
+	if (head->len)
+		memcpy_toio(to->data, data, head->len);
+	/* All of it before seq. */
+	wmb();
+	writel(head->seq, &to->seq);
+}
+
+/*
+ * Copies a slot that the peer may be writing. At most DL_MSG_MAX bytes are copied,
+ * whatever the head says.
+ *
+ * Return: false if it changed meanwhile.
+ */
+static bool slot_read(const struct dl_slot *from, u32 seq, struct head *head,
+		      void *data, size_t room)
+{
+	/* The rest is not older than seq. */
+	dma_rmb();
+	head->seq = seq;
+	head->epoch = le32_to_cpu(READ_ONCE(from->epoch));
+	head->op = le16_to_cpu(READ_ONCE(from->op));
+	head->len = le16_to_cpu(READ_ONCE(from->len));
+	head->status = le32_to_cpu(READ_ONCE(from->status));
+	memcpy(data, from->data, min_t(size_t, head->len, room));
+	dma_rmb();
+	return le32_to_cpu(READ_ONCE(from->seq)) == seq;
+}
+
+static struct dl_area __iomem *far_area(struct dl_peer *peer)
+{
+	return peer->far_area;
+}
+
+void dl_mailbox_reset(struct dl_peer *peer)
+{
+	int i;
+
+	for (i = 0; i < DL_SLOTS; i++)
+		peer->inbox[i].seen = 0;
+}
+
+/* The peer's requests. */
+
+static int request_handle(struct dl_peer *peer, struct dl_inbox *inbox,
+			  const struct head *head, bool polled)
+{
+	const struct dl_op *op;
+	unsigned long flags;
+	int idx, ret;
+
+	if (head->len > DL_MSG_MAX || head->status) {
+		dl_count(peer, DL_COUNT_REFUSED);
+		return -EPROTO;
+	}
+	idx = srcu_read_lock(&ops_srcu);
+	op = head->op < DL_OPS_MAX ?
+		     srcu_dereference(ops[head->op], &ops_srcu) : NULL;
+	if (!op || (polled && !(op->flags & DL_ATOMIC))) {
+		dl_count(peer, DL_COUNT_REFUSED);
+		ret = -EOPNOTSUPP;
+	} else if (head->len < op->req_min || head->len > op->req_max) {
+		dl_count(peer, DL_COUNT_REFUSED);
+		ret = -EINVAL;
+	} else if (op->flags & DL_ATOMIC) {
+		local_irq_save(flags);
+		ret = op->handler(peer, inbox->request.data, head->len,
+				  inbox->response, DL_MSG_MAX);
+		local_irq_restore(flags);
+	} else {
+		ret = op->handler(peer, inbox->request.data, head->len,
+				  inbox->response, DL_MSG_MAX);
+	}
+	srcu_read_unlock(&ops_srcu, idx);
+	if (WARN_ON_ONCE(ret > DL_MSG_MAX))
+		ret = -EMSGSIZE;
+	return ret;
+}
+
+/* Return: whether there was a request in the slot. */
+static bool slot_serve(struct dl_peer *peer, unsigned int i, bool polled)
+{
+	struct dl_inbox *inbox = &peer->inbox[i];
+	struct head head, answer;
+	u32 seq;
+	int ret;
+
+	seq = le32_to_cpu(READ_ONCE(peer->area->request[i].seq));
+	/* Whoever has the slot looks again when done. */
+	if (!seq || seq == READ_ONCE(inbox->seen) ||
+	    test_and_set_bit_lock(i, peer->inbox_busy))
+		return false;
+	if (seq == inbox->seen ||
+	    !slot_read(&peer->area->request[i], seq, &head, inbox->request.data,
+		       DL_MSG_MAX)) {
+		clear_bit_unlock(i, peer->inbox_busy);
+		return false;
+	}
+	WRITE_ONCE(inbox->seen, seq);
+	if (head.epoch != peer->epoch) {
+		dl_count(peer, DL_COUNT_STALE);
+	} else {
+		dl_count(peer, DL_COUNT_SERVED);
+		ret = request_handle(peer, inbox, &head, polled);
+		answer = (struct head){
+			.seq = seq,
+			.epoch = peer->far_epoch,
+			.op = head.op,
+			.len = max(ret, 0),
+			.status = min(ret, 0),
+		};
+		slot_write(&far_area(peer)->response[i], &answer,
+			   inbox->response);
+		peer->backend->ring(peer);
+	}
+	clear_bit_unlock(i, peer->inbox_busy);
+	return true;
+}
+
+void dl_mailbox_serve_polled(struct dl_peer *peer)
+{
+	unsigned int i;
+
+	/* Once each: a peer that never stops does not keep us here. */
+	for (i = DL_SLOTS_CALL; i < DL_SLOTS; i++)
+		slot_serve(peer, i, true);
+}
+
+static bool calls_pending(struct dl_peer *peer)
+{
+	unsigned int i;
+	u32 seq;
+
+	for (i = 0; i < DL_SLOTS_CALL; i++) {
+		seq = le32_to_cpu(READ_ONCE(peer->area->request[i].seq));
+		if (seq && seq != READ_ONCE(peer->inbox[i].seen))
+			return true;
+	}
+	return false;
+}
+
+void dl_mailbox_serve(struct work_struct *work)
+{
+	struct dl_peer *peer = container_of(work, struct dl_peer, serve);
+	unsigned int i;
+
+	WRITE_ONCE(peer->server, current);
+	for (i = 0; i < DL_SLOTS_CALL; i++) {
+		if (!dl_peer_enter(peer))
+			break;
+		slot_serve(peer, i, false);
+		dl_peer_exit(peer);
+	}
+	WRITE_ONCE(peer->server, NULL);
+	if (dl_peer_is_up(peer) && calls_pending(peer))
+		queue_work(peer->serve_wq, &peer->serve);
+}
+
+void dl_mailbox_doorbell(struct dl_peer *peer)
+{
+	if (!dl_peer_enter(peer))
+		return;
+	dl_count(peer, DL_COUNT_DOORBELLS);
+	if (peer->backend->hello_read(peer, DL_HELLO_EPOCH) != peer->far_epoch) {
+		dl_peer_lose(peer, "it ended the session");
+	} else {
+		dl_mailbox_serve_polled(peer);
+		if (calls_pending(peer))
+			queue_work(peer->serve_wq, &peer->serve);
+		wake_up_all(&peer->wait);
+	}
+	dl_peer_exit(peer);
+}
+
+/* Own requests. */
+
+/* Takes a free slot of [from, to). Return: its number, or -1. */
+static int slot_take(struct dl_peer *peer, unsigned int from, unsigned int to)
+{
+	unsigned int i;
+
+	for (i = from; i < to; i++) {
+		if (!test_and_set_bit_lock(i, peer->outbox))
+			return i;
+	}
+	return -1;
+}
+
+static void slot_give(struct dl_peer *peer, unsigned int slot)
+{
+	clear_bit_unlock(slot, peer->outbox);
+}
+
+/* Return: seq of the request, by which its response is known. */
+static u32 request_send(struct dl_peer *peer, unsigned int slot, u16 op,
+			const void *req, size_t len)
+{
+	struct head head = {
+		.epoch = peer->far_epoch,
+		.op = op,
+		.len = len,
+	};
+
+	/* The slot's number is the caller's as long as the slot is. */
+	if (!++peer->seq[slot])
+		peer->seq[slot] = 1;
+	head.seq = peer->seq[slot];
+	slot_write(&far_area(peer)->request[slot], &head, req);
+	peer->backend->ring(peer);
+	return head.seq;
+}
+
+static bool response_is_there(struct dl_peer *peer, unsigned int slot, u32 seq)
+{
+	return le32_to_cpu(READ_ONCE(peer->area->response[slot].seq)) == seq;
+}
+
+/* The peer may write what it likes: none of it leaves here unchecked. */
+static int response_take(struct dl_peer *peer, unsigned int slot, u32 seq,
+			 u16 op, void *resp, size_t room)
+{
+	struct head head;
+	s32 status;
+
+	if (!slot_read(&peer->area->response[slot], seq, &head, resp, room) ||
+	    head.epoch != peer->epoch || head.op != op ||
+	    head.len > DL_MSG_MAX)
+		goto bad;
+	status = head.status;
+	/* Above are numbers that mean something special within a kernel. */
+	if (status > 0 || status < -EHWPOISON)
+		goto bad;
+	if (status)
+		return status;
+	return head.len > room ? -EMSGSIZE : head.len;
+bad:
+	dl_count(peer, DL_COUNT_BAD_RESPONSE);
+	return -EPROTO;
+}
+
+int dl_call(struct dl_peer *peer, u16 op, const void *req, size_t len,
+	    void *resp, size_t room, unsigned int timeout_ms)
+{
+	unsigned long left;
+	int slot = -1;
+	int ret;
+	u32 seq;
+
+	might_sleep();
+	if (len > DL_MSG_MAX)
+		return -EMSGSIZE;
+	if (READ_ONCE(peer->server) == current)
+		return -EDEADLK;
+	if (!dl_peer_enter(peer))
+		return -ENOTCONN;
+	dl_count(peer, DL_COUNT_CALLS);
+	left = msecs_to_jiffies(timeout_ms ?: READ_ONCE(call_timeout_ms));
+	left = wait_event_timeout(peer->wait, !dl_peer_is_up(peer) ||
+			(slot = slot_take(peer, 0, DL_SLOTS_CALL)) >= 0, left);
+	if (slot < 0) {
+		ret = left ? -ENOTCONN : -ETIMEDOUT;
+		goto exit;
+	}
+	seq = request_send(peer, slot, op, req, len);
+	left = wait_event_timeout(peer->wait, !dl_peer_is_up(peer) ||
+			response_is_there(peer, slot, seq), left);
+	if (response_is_there(peer, slot, seq))
+		ret = response_take(peer, slot, seq, op, resp, room);
+	else
+		ret = left ? -ENOTCONN : -ETIMEDOUT;
+	slot_give(peer, slot);
+	/* Somebody may wait for the slot. */
+	wake_up(&peer->wait);
+exit:
+	if (ret == -ETIMEDOUT)
+		dl_count(peer, DL_COUNT_TIMEOUTS);
+	dl_peer_exit(peer);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dl_call);
+
+static void poll_once(struct dl_peer *peer)
+{
+	dl_mailbox_serve_polled(peer);
+	if (peer->backend->poll)
+		peer->backend->poll(peer);
+	cpu_relax();
+}
+
+int dl_call_polled(struct dl_peer *peer, u16 op, const void *req, size_t len,
+		   void *resp, size_t room, unsigned int timeout_us)
+{
+	u64 end;
+	int slot, ret;
+	u32 seq;
+
+	if (len > DL_MSG_MAX)
+		return -EMSGSIZE;
+	if (!dl_peer_enter(peer))
+		return -ENOTCONN;
+	dl_count(peer, DL_COUNT_CALLS_POLLED);
+	end = ktime_get_mono_fast_ns() +
+	      (timeout_us ?: READ_ONCE(poll_timeout_us)) * (u64)NSEC_PER_USEC;
+	while ((slot = slot_take(peer, DL_SLOTS_CALL, DL_SLOTS)) < 0) {
+		if (!dl_peer_is_up(peer)) {
+			ret = -ENOTCONN;
+			goto exit;
+		}
+		if (ktime_get_mono_fast_ns() > end) {
+			ret = -ETIMEDOUT;
+			goto exit;
+		}
+		poll_once(peer);
+	}
+	seq = request_send(peer, slot, op, req, len);
+	for (;;) {
+		if (response_is_there(peer, slot, seq)) {
+			ret = response_take(peer, slot, seq, op, resp, room);
+			break;
+		}
+		if (!dl_peer_is_up(peer)) {
+			ret = -ENOTCONN;
+			break;
+		}
+		if (ktime_get_mono_fast_ns() > end) {
+			ret = -ETIMEDOUT;
+			break;
+		}
+		poll_once(peer);
+	}
+	slot_give(peer, slot);
+exit:
+	if (ret == -ETIMEDOUT)
+		dl_count(peer, DL_COUNT_TIMEOUTS);
+	dl_peer_exit(peer);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dl_call_polled);
+
+/* Who handles what. */
+
+int dl_ops_register(const struct dl_op *table, size_t n, struct module *owner)
+{
+	size_t i;
+	int err = 0;
+
+	mutex_lock(&ops_mutex);
+	for (i = 0; i < n && !err; i++) {
+		if (table[i].op >= DL_OPS_MAX || !table[i].handler ||
+		    table[i].req_min > table[i].req_max ||
+		    table[i].req_max > DL_MSG_MAX)
+			err = -EINVAL;
+		else if (rcu_access_pointer(ops[table[i].op]))
+			err = -EBUSY;
+		else
+			rcu_assign_pointer(ops[table[i].op], &table[i]);
+	}
+	/* The one that failed is not ours to take away. */
+	for (i = err ? i - 1 : 0; err && i > 0; i--)
+		rcu_assign_pointer(ops[table[i - 1].op], NULL);
+	mutex_unlock(&ops_mutex);
+	if (err)
+		synchronize_srcu(&ops_srcu);
+	return err;
+}
+EXPORT_SYMBOL_GPL(dl_ops_register);
+
+void dl_ops_unregister(const struct dl_op *table, size_t n)
+{
+	size_t i;
+
+	mutex_lock(&ops_mutex);
+	for (i = 0; i < n; i++)
+		rcu_assign_pointer(ops[table[i].op], NULL);
+	mutex_unlock(&ops_mutex);
+	synchronize_srcu(&ops_srcu);
+}
+EXPORT_SYMBOL_GPL(dl_ops_unregister);
+
+int dl_mailbox_init(void)
+{
+	return init_srcu_struct(&ops_srcu);
+}
+
+void dl_mailbox_done(void)
+{
+	cleanup_srcu_struct(&ops_srcu);
+}

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Peers behind an NTB, by the kernel's NTB interface.
+ *
+ * Wanted of the NTB's driver: scratchpads for hello, one doorbell, a window that
+ * holds the control area, and further ones to lend through. Where windows are
+ * translated at the target (Switchtec) they are set by the exporter, where at the
+ * initiator (IDT) by the importer: both are called, and one of them does nothing.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/io.h>
+#include <linux/module.h>
+#include <linux/ntb.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+
+#include "fabric_priv.h"
+
+struct ntb_end {
+	struct dl_peer peer;
+	struct ntb_dev *ntb;
+	struct dl_area *area;
+	dma_addr_t area_dma;
+	u64 db;			/* the bit of our doorbell */
+	int area_window;	/* of the peer, leads to the area; or -1 */
+	void __iomem *far;
+	u32 far_window;
+};
+
+/* The drivers in the kernel that lending is for have one peer. */
+#define PIDX NTB_DEF_PEER_IDX
+
+static struct ntb_end *ntb_end(struct dl_peer *peer)
+{
+	return container_of(peer, struct ntb_end, peer);
+}
+
+static void end_hello_write(struct dl_peer *peer, unsigned int word, u32 value)
+{
+	ntb_peer_spad_write(ntb_end(peer)->ntb, PIDX, word, value);
+}
+
+static u32 end_hello_read(struct dl_peer *peer, unsigned int word)
+{
+	return ntb_spad_read(ntb_end(peer)->ntb, word);
+}
+
+static void end_ring(struct dl_peer *peer)
+{
+	ntb_peer_db_set(ntb_end(peer)->ntb, ntb_end(peer)->db);
+}
+
+static int end_window_own(struct dl_peer *peer, unsigned int window,
+			  u64 *ret_addr, u64 *ret_size)
+{
+	struct ntb_dev *ntb = ntb_end(peer)->ntb;
+	resource_size_t size;
+	phys_addr_t addr;
+	int count, err;
+
+	count = ntb_peer_mw_count(ntb);
+	if (count < 0 || window >= count)
+		return -EINVAL;
+	err = ntb_peer_mw_get_addr(ntb, window, &addr, &size);
+	if (err)
+		return err;
+	*ret_addr = addr;
+	*ret_size = size;
+	return 0;
+}
+
+static int end_window_set(struct dl_peer *peer, unsigned int window,
+			  dma_addr_t addr, u64 size)
+{
+	struct ntb_dev *ntb = ntb_end(peer)->ntb;
+
+	if (!size)
+		return ntb_mw_clear_trans(ntb, PIDX, window);
+	return ntb_mw_set_trans(ntb, PIDX, window, addr, size);
+}
+
+/*
+ * The sizes may come from the peer (Switchtec's driver takes them from a page that
+ * the peer writes): they are bounded here, and what the hardware does not have it
+ * refuses when the window is set.
+ */
+static void read_window(struct ntb_end *end, int i, struct dl_window *window)
+{
+	resource_size_t addr_align, size_align, size;
+
+	window->kind = 0;
+	window->size = 0;
+	if (ntb_mw_get_align(end->ntb, PIDX, i, &addr_align, &size_align, &size) ||
+	    size < SZ_4K || size > BIT_ULL(52))
+		return;
+	window->size = size;
+	/* What can only be set as a whole is an entry of a table. */
+	if (size_align != size)
+		window->kind = DL_WINDOW_DIRECT;
+	else if (is_power_of_2(size))
+		window->kind = DL_WINDOW_LUT;
+}
+
+static int end_area_open(struct dl_peer *peer, u32 *ret_window, u64 *ret_addr)
+{
+	struct ntb_end *end = ntb_end(peer);
+	struct dl_window *window;
+	int count, i, err;
+
+	count = ntb_mw_count(end->ntb, PIDX);
+	if (count < 0)
+		return count;
+	if (!(ntb_link_is_up(end->ntb, NULL, NULL) & BIT_ULL(PIDX)))
+		return -ENOTCONN;
+	end->area_window = -1;
+	mutex_lock(&peer->window_mutex);
+	peer->nwindows = min(count, DL_WINDOWS_MAX);
+	for (i = 0; i < peer->nwindows; i++) {
+		window = &peer->windows[i];
+		read_window(end, i, window);
+		/* The smallest that will do, and of these the last. */
+		if (window->kind && window->size >= DL_AREA_SIZE &&
+		    !window->stuck &&
+		    (end->area_window < 0 ||
+		     window->size <= peer->windows[end->area_window].size))
+			end->area_window = i;
+	}
+	if (end->area_window < 0) {
+		mutex_unlock(&peer->window_mutex);
+		return -ENOSPC;
+	}
+	window = &peer->windows[end->area_window];
+	err = end_window_set(peer, end->area_window, end->area_dma,
+			     window->kind == DL_WINDOW_LUT ? window->size :
+							     DL_AREA_SIZE);
+	window->kind = 0;
+	mutex_unlock(&peer->window_mutex);
+	if (err)
+		return err;
+	*ret_window = end->area_window;
+	*ret_addr = end->area_dma;
+	return 0;
+}
+
+static void end_area_unmap(struct dl_peer *peer)
+{
+	struct ntb_end *end = ntb_end(peer);
+
+	if (!end->far)
+		return;
+	iounmap(end->far);
+	ntb_peer_mw_clear_trans(end->ntb, PIDX, end->far_window);
+	end->far = NULL;
+}
+
+static void __iomem *end_area_map(struct dl_peer *peer, u32 window, u64 addr)
+{
+	struct ntb_end *end = ntb_end(peer);
+	u64 phys, size;
+	int err;
+
+	if (window >= DL_WINDOWS_MAX ||
+	    end_window_own(peer, window, &phys, &size) || size < DL_AREA_SIZE)
+		return ERR_PTR(-EINVAL);
+	err = ntb_peer_mw_set_trans(end->ntb, PIDX, window, addr, DL_AREA_SIZE);
+	if (err)
+		return ERR_PTR(err);
+	end->far = ioremap(phys, DL_AREA_SIZE);
+	if (!end->far) {
+		ntb_peer_mw_clear_trans(end->ntb, PIDX, window);
+		return ERR_PTR(-ENOMEM);
+	}
+	end->far_window = window;
+	return end->far;
+}
+
+static struct resource *find_bar(struct pci_dev *pdev, phys_addr_t phys, u64 size)
+{
+	int i;
+
+	for (i = 0; i < PCI_STD_NUM_BARS; i++) {
+		struct resource *bar = &pdev->resource[i];
+
+		if (resource_type(bar) == IORESOURCE_MEM && phys >= bar->start &&
+		    phys + size - 1 <= bar->end)
+			return bar;
+	}
+	return NULL;
+}
+
+static void end_unimport(struct dl_peer *peer, u32 window, u64 offset, u64 size)
+{
+	u64 addr, own, done;
+
+	for (done = 0; done < offset + size; done += own) {
+		if (end_window_own(peer, window, &addr, &own))
+			return;
+		ntb_peer_mw_clear_trans(ntb_end(peer)->ntb, PIDX, window++);
+	}
+}
+
+static int end_import(struct dl_peer *peer, u32 window, u64 offset, u64 size,
+		      u64 addr, struct dl_import *ret_import,
+		      dma_addr_t *ret_bus)
+{
+	struct ntb_end *end = ntb_end(peer);
+	u64 first, at, own, end_at;
+	struct pci_bus_region region;
+	struct resource range = { .flags = IORESOURCE_MEM };
+	u32 i = window;
+	int err;
+
+	err = end_window_own(peer, window, &first, &own);
+	if (err || window == end->far_window)
+		return -EINVAL;
+	/* One window, or neighbours. */
+	end_at = first + own;
+	while (offset + size > end_at - first) {
+		if (i == end->far_window || end_window_own(peer, ++i, &at, &own) ||
+		    at != end_at)
+			return -EINVAL;
+		end_at += own;
+	}
+	ret_import->phys = first + offset;
+	ret_import->parent = find_bar(end->ntb->pdev, first + offset, size);
+	if (!ret_import->parent)
+		return -EINVAL;
+	range.start = first + offset;
+	range.end = range.start + size - 1;
+	pcibios_resource_to_bus(end->ntb->pdev->bus, &region, &range);
+	*ret_bus = region.start;
+
+	for (; window <= i; window++) {
+		end_window_own(peer, window, &at, &own);
+		err = ntb_peer_mw_set_trans(end->ntb, PIDX, window,
+					    addr - offset + (at - first), own);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static struct device *end_requester(struct dl_peer *peer, u32 bdf)
+{
+	return get_device(&ntb_end(peer)->ntb->pdev->dev);
+}
+
+static void end_release(struct dl_peer *peer)
+{
+	struct ntb_end *end = ntb_end(peer);
+
+	put_device(peer->dev);
+	kfree(end);
+}
+
+static const struct dl_backend end_backend = {
+	.hello_write = end_hello_write,
+	.hello_read = end_hello_read,
+	.ring = end_ring,
+	.area_open = end_area_open,
+	.area_map = end_area_map,
+	.area_unmap = end_area_unmap,
+	.window_own = end_window_own,
+	.window_set = end_window_set,
+	.import = end_import,
+	.unimport = end_unimport,
+	.requester = end_requester,
+	.release = end_release,
+};
+
+static void link_event(void *ctx)
+{
+	struct ntb_end *end = ctx;
+
+	dl_peer_link(&end->peer, ntb_link_is_up(end->ntb, NULL, NULL) & BIT_ULL(PIDX));
+}
+
+static void db_event(void *ctx, int vec)
+{
+	struct ntb_end *end = ctx;
+
+	if (!(ntb_db_read(end->ntb) & end->db))
+		return;
+	/* Cleared first: who rings from now on is heard again. */
+	ntb_db_clear(end->ntb, end->db);
+	dl_mailbox_doorbell(&end->peer);
+}
+
+static const struct ntb_ctx_ops end_ctx_ops = {
+	.link_event = link_event,
+	.db_event = db_event,
+};
+
+static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
+{
+	struct device *dev = &ntb->pdev->dev;
+	struct ntb_end *end;
+	u64 valid;
+	int err;
+
+	valid = ntb_db_valid_mask(ntb);
+	if (ntb_spad_count(ntb) < DL_HELLO_WORDS || !valid ||
+	    ntb_spad_is_unsafe(ntb) == 1 || ntb_db_is_unsafe(ntb) == 1) {
+		dev_err(dev, "the fabric needs %u scratchpads and a doorbell\n",
+			DL_HELLO_WORDS);
+		return -ENODEV;
+	}
+	if (ntb_peer_port_count(ntb) != 1)
+		dev_warn(dev, "only the first of %d peers is used\n",
+			 ntb_peer_port_count(ntb));
+
+	end = kzalloc(sizeof(*end), GFP_KERNEL);
+	if (!end)
+		return -ENOMEM;
+	end->ntb = ntb;
+	end->db = valid & -valid;
+	end->area_window = -1;
+	end->far_window = U32_MAX;
+	end->area = dma_alloc_coherent(dev, DL_AREA_SIZE, &end->area_dma,
+				       GFP_KERNEL);
+	if (!end->area) {
+		err = -ENOMEM;
+		goto free_end;
+	}
+	if (!IS_ALIGNED(end->area_dma, DL_AREA_SIZE)) {
+		dev_err(dev, "the control area is not aligned to its size\n");
+		err = -ENOMEM;
+		goto free_area;
+	}
+	err = dl_peer_init(&end->peer, &end_backend, dev, pci_name(ntb->pdev),
+			   dl_node_id, end->area);
+	if (err)
+		goto free_area;
+	get_device(dev);
+	dl_peer_start(&end->peer);
+	ntb_db_set_mask(ntb, valid);
+	ntb_db_clear(ntb, valid);
+	err = ntb_set_ctx(ntb, end, &end_ctx_ops);
+	if (err)
+		goto stop;
+	ntb_db_clear_mask(ntb, end->db);
+	err = ntb_link_enable(ntb, NTB_SPEED_AUTO, NTB_WIDTH_AUTO);
+	if (err)
+		goto clear_ctx;
+	/* It may have been up already. */
+	if (ntb_link_is_up(ntb, NULL, NULL) & BIT_ULL(PIDX))
+		dl_peer_link(&end->peer, true);
+	return 0;
+
+clear_ctx:
+	ntb_clear_ctx(ntb);
+stop:
+	dl_peer_stop(&end->peer);
+	dma_free_coherent(dev, DL_AREA_SIZE, end->area, end->area_dma);
+	dl_peer_put(&end->peer);
+	return err;
+free_area:
+	dma_free_coherent(dev, DL_AREA_SIZE, end->area, end->area_dma);
+free_end:
+	kfree(end);
+	return err;
+}
+
+static void fabric_remove(struct ntb_client *client, struct ntb_dev *ntb)
+{
+	struct ntb_end *end = ntb->ctx;
+	struct device *dev = &ntb->pdev->dev;
+
+	bool closed = true;
+
+	dl_peer_stop(&end->peer);
+	if (end->area_window >= 0)
+		closed = !end_window_set(&end->peer, end->area_window, 0, 0);
+	ntb_link_disable(ntb);
+	ntb_db_set_mask(ntb, end->db);
+	ntb_clear_ctx(ntb);
+	/* As long as the window is open the memory is the peer's to write. */
+	if (closed)
+		dma_free_coherent(dev, DL_AREA_SIZE, end->area, end->area_dma);
+	else
+		dev_err(dev, "the window onto the control area cannot be closed\n");
+	dl_peer_put(&end->peer);
+}
+
+static struct ntb_client fabric_client = {
+	.ops = {
+		.probe = fabric_probe,
+		.remove = fabric_remove,
+	},
+};
+
+int dl_ntb_init(void)
+{
+	return ntb_register_client(&fabric_client);
+}
+
+void dl_ntb_done(void)
+{
+	ntb_unregister_client(&fabric_client);
+}

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Windows: which of the peer's lead to which range of this node's bus.
+ *
+ * The windows are those of the peer's adapter; this node, which has what they
+ * lead to, decides about them. Two kinds: a direct window takes any power of two
+ * up to its size, an entry of a LUT has one size, and neighbours make larger
+ * ranges.
+ */
+#include <linux/io.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include "fabric_priv.h"
+
+/* With more entries than this a range is rather given a direct window. */
+#define LUT_RUN_CHEAP 4
+
+#define WINDOW_MIN SZ_4K
+
+struct dl_export {
+	struct dl_peer *peer;
+	struct list_head node;
+	unsigned int refs;
+	dma_addr_t addr;
+	u64 size;
+	unsigned int flags;	/* as asked for */
+	unsigned int first, n;	/* windows */
+	u64 base;		/* where the first one leads to */
+	bool closed;		/* with the session */
+};
+
+struct import {
+	struct dl_import import;
+	struct dl_peer *peer;
+	dma_addr_t bus;
+	u32 window;
+	u64 offset;
+	u32 session;
+};
+
+void dl_window_write_table(struct dl_peer *peer)
+{
+	struct dl_area __iomem *area = peer->far_area;
+	u64 addr, size;
+	u32 i;
+
+	for (i = 0; i < DL_WINDOWS_MAX; i++) {
+		if (peer->backend->window_own(peer, i, &addr, &size))
+			break;
+		writel(lower_32_bits(addr), (u32 __iomem *)&area->window[i].addr);
+		writel(upper_32_bits(addr), (u32 __iomem *)&area->window[i].addr + 1);
+		writel(lower_32_bits(size), (u32 __iomem *)&area->window[i].size);
+		writel(upper_32_bits(size), (u32 __iomem *)&area->window[i].size + 1);
+	}
+	writel(i, &area->windows);
+}
+
+/*
+ * The addresses say how the windows are aligned over there and which are
+ * neighbours. If they are wrong, it is the peer alone that cannot use them.
+ */
+void dl_window_read_table(struct dl_peer *peer)
+{
+	u32 n = min_t(u32, le32_to_cpu(READ_ONCE(peer->area->windows)),
+		      peer->nwindows);
+	u32 i;
+
+	mutex_lock(&peer->window_mutex);
+	peer->in_session = true;
+	for (i = 0; i < peer->nwindows; i++) {
+		struct dl_window *window = &peer->windows[i];
+		u64 size;
+
+		window->far = 0;
+		if (i >= n) {
+			window->kind = 0;
+			continue;
+		}
+		window->far = le64_to_cpu(READ_ONCE(peer->area->window[i].addr));
+		size = le64_to_cpu(READ_ONCE(peer->area->window[i].size));
+		/* An entry is as large as it is; a direct window may be cut. */
+		if (window->kind == DL_WINDOW_LUT && size != window->size)
+			window->kind = 0;
+		else if (window->kind == DL_WINDOW_DIRECT)
+			window->size = min(window->size, size);
+		if (window->size < WINDOW_MIN)
+			window->kind = 0;
+	}
+	mutex_unlock(&peer->window_mutex);
+}
+
+/* The alignment that an address has, up to a size. */
+static u64 alignment(u64 addr, u64 size)
+{
+	u64 align = roundup_pow_of_two(size);
+
+	return addr ? min(align, addr & -addr) : align;
+}
+
+static bool is_free(const struct dl_window *window, unsigned int kind)
+{
+	return window->kind == kind && !window->export && !window->stuck;
+}
+
+/* Finds entries for a range. Return: number of them, from *first on, or 0. */
+static unsigned int find_lut(struct dl_peer *peer, u64 addr, u64 size,
+			     unsigned int *first, u64 *base)
+{
+	unsigned int i, run = 0, need = 0;
+	u64 entry = 0, align;
+
+	for (i = 0; i < peer->nwindows; i++) {
+		const struct dl_window *window = &peer->windows[i];
+
+		if (!is_free(window, DL_WINDOW_LUT)) {
+			run = 0;
+			continue;
+		}
+		if (!run || window->size != entry ||
+		    window->far != peer->windows[i - 1].far + entry)
+			run = 0;
+		if (!run) {
+			u64 last;
+
+			entry = window->size;
+			*base = round_down(addr, entry);
+			last = round_down(addr + size - 1, entry);
+			if ((last - *base) / entry >= DL_WINDOWS_MAX)
+				continue;
+			need = (last - *base) / entry + 1;
+			align = max(entry, alignment(addr, size));
+			if ((window->far - *base) & (align - 1))
+				continue;
+			*first = i;
+		}
+		if (++run == need)
+			return need;
+	}
+	return 0;
+}
+
+/* Finds the smallest direct window for a range. Return: 1, or 0. */
+static unsigned int find_direct(struct dl_peer *peer, u64 addr, u64 size,
+				unsigned int *first, u64 *base, u64 *span)
+{
+	u64 align = alignment(addr, size);
+	unsigned int i, found = 0;
+	u64 best = 0;
+
+	*span = max_t(u64, roundup_pow_of_two(size), WINDOW_MIN);
+	while (round_down(addr, *span) != round_down(addr + size - 1, *span)) {
+		if (*span >= BIT_ULL(62))
+			return 0;
+		*span <<= 1;
+	}
+	*base = round_down(addr, *span);
+	for (i = 0; i < peer->nwindows; i++) {
+		const struct dl_window *window = &peer->windows[i];
+
+		if (!is_free(window, DL_WINDOW_DIRECT) || window->size < *span ||
+		    ((window->far - *base) & (align - 1)))
+			continue;
+		if (!found || window->size < best) {
+			best = window->size;
+			*first = i;
+			found = 1;
+		}
+	}
+	return found;
+}
+
+static int close_windows(struct dl_peer *peer, unsigned int first,
+			 unsigned int n)
+{
+	unsigned int i;
+	int err, ret = 0;
+
+	for (i = first; i < first + n; i++) {
+		err = peer->backend->window_set(peer, i, 0, 0);
+		peer->windows[i].export = NULL;
+		if (!err)
+			continue;
+		/* The peer may still reach through it: nobody else gets it. */
+		peer->windows[i].stuck = true;
+		dev_err(peer->dev, "%s: window %u cannot be closed: %d\n",
+			peer->name, i, err);
+		ret = err;
+	}
+	return ret;
+}
+
+void dl_window_retry(struct dl_peer *peer)
+{
+	unsigned int i;
+
+	mutex_lock(&peer->window_mutex);
+	for (i = 0; i < peer->nwindows; i++) {
+		if (peer->windows[i].stuck &&
+		    !peer->backend->window_set(peer, i, 0, 0))
+			peer->windows[i].stuck = false;
+	}
+	mutex_unlock(&peer->window_mutex);
+}
+
+static int open_windows(struct dl_peer *peer, struct dl_export *export,
+			u64 span)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < export->n; i++) {
+		err = dl_peer_is_up(peer) ?
+			      peer->backend->window_set(peer, export->first + i,
+							export->base + i * span,
+							span) :
+			      -ENOTCONN;
+		if (err) {
+			/* The failed one too: it may be half done. */
+			close_windows(peer, export->first, i + 1);
+			return err;
+		}
+		peer->windows[export->first + i].export = export;
+	}
+	return 0;
+}
+
+static struct dl_export *export_find(struct dl_peer *peer, dma_addr_t addr,
+				     u64 size, unsigned int flags)
+{
+	struct dl_export *export;
+
+	list_for_each_entry(export, &peer->exports, node) {
+		if (export->addr == addr && export->size == size &&
+		    export->flags == flags)
+			return export;
+	}
+	return NULL;
+}
+
+static struct dl_export *export_new(struct dl_peer *peer, dma_addr_t addr,
+				    u64 size, unsigned int flags)
+{
+	struct dl_export *export;
+	u64 lut_base = 0, base = 0, span = 0;
+	unsigned int lut_first = 0, lut = 0, first = 0, direct = 0;
+	int err;
+
+	if (flags != DL_WINDOW_DIRECT)
+		lut = find_lut(peer, addr, size, &lut_first, &lut_base);
+	if (flags != DL_WINDOW_LUT && (!lut || lut > LUT_RUN_CHEAP))
+		direct = find_direct(peer, addr, size, &first, &base, &span);
+	if (!lut && !direct)
+		return ERR_PTR(-ENOSPC);
+
+	export = kzalloc(sizeof(*export), GFP_KERNEL);
+	if (!export)
+		return ERR_PTR(-ENOMEM);
+	export->peer = peer;
+	export->refs = 1;
+	export->addr = addr;
+	export->size = size;
+	export->flags = flags;
+	export->first = direct ? first : lut_first;
+	export->n = direct ?: lut;
+	export->base = direct ? base : lut_base;
+	err = open_windows(peer, export,
+			   direct ? span : peer->windows[lut_first].size);
+	if (err) {
+		kfree(export);
+		return ERR_PTR(err);
+	}
+	dl_peer_get(peer);
+	list_add_tail(&export->node, &peer->exports);
+	return export;
+}
+
+struct dl_export *dl_export(struct dl_peer *peer, dma_addr_t addr, u64 size,
+			    unsigned int flags, struct dl_window_desc *desc)
+{
+	struct dl_export *export;
+
+	might_sleep();
+	if (!size || size > BIT_ULL(62) || addr > BIT_ULL(62) ||
+	    flags > DL_WINDOW_LUT)
+		return ERR_PTR(-EINVAL);
+	if (!dl_peer_enter(peer))
+		return ERR_PTR(-ENOTCONN);
+	mutex_lock(&peer->window_mutex);
+	export = export_find(peer, addr, size, flags);
+	if (export)
+		export->refs++;
+	else
+		export = export_new(peer, addr, size, flags);
+	mutex_unlock(&peer->window_mutex);
+	dl_peer_exit(peer);
+	if (!IS_ERR(export)) {
+		*desc = (struct dl_window_desc){
+			.window = cpu_to_le32(export->first),
+			.offset = cpu_to_le64(addr - export->base),
+			.size = cpu_to_le64(size),
+			.addr = cpu_to_le64(addr),
+		};
+	}
+	return export;
+}
+EXPORT_SYMBOL_GPL(dl_export);
+
+void dl_unexport(struct dl_export *export)
+{
+	struct dl_peer *peer;
+
+	if (!export)
+		return;
+	might_sleep();
+	peer = export->peer;
+	mutex_lock(&peer->window_mutex);
+	if (--export->refs) {
+		mutex_unlock(&peer->window_mutex);
+		return;
+	}
+	if (!export->closed) {
+		close_windows(peer, export->first, export->n);
+		list_del(&export->node);
+	}
+	mutex_unlock(&peer->window_mutex);
+	kfree(export);
+	dl_peer_put(peer);
+}
+EXPORT_SYMBOL_GPL(dl_unexport);
+
+void dl_window_close_all(struct dl_peer *peer)
+{
+	struct dl_export *export, *next;
+
+	mutex_lock(&peer->window_mutex);
+	list_for_each_entry_safe(export, next, &peer->exports, node) {
+		dev_warn(peer->dev, "%s: a client left window %u open\n",
+			 peer->name, export->first);
+		close_windows(peer, export->first, export->n);
+		list_del(&export->node);
+		export->closed = true;
+	}
+	peer->in_session = false;
+	mutex_unlock(&peer->window_mutex);
+}
+
+int dl_windows_free(struct dl_peer *peer, struct dl_window_room *room)
+{
+	unsigned int i, run = 0;
+
+	memset(room, 0, sizeof(*room));
+	if (!dl_peer_enter(peer))
+		return -ENOTCONN;
+	mutex_lock(&peer->window_mutex);
+	for (i = 0; i < peer->nwindows; i++) {
+		const struct dl_window *window = &peer->windows[i];
+
+		if (is_free(window, DL_WINDOW_DIRECT)) {
+			room->direct_count++;
+			room->direct_max = max(room->direct_max,
+					       rounddown_pow_of_two(window->size));
+		}
+		if (!is_free(window, DL_WINDOW_LUT)) {
+			run = 0;
+			continue;
+		}
+		room->lut_count++;
+		room->lut_size = window->size;
+		if (run && window->far != window[-1].far + window[-1].size)
+			run = 0;
+		run++;
+		room->lut_run = max(room->lut_run, run);
+	}
+	mutex_unlock(&peer->window_mutex);
+	dl_peer_exit(peer);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(dl_windows_free);
+
+void dl_window_show(struct dl_peer *peer, struct seq_file *file)
+{
+	static const char *const kinds[] = { "-", "direct", "lut" };
+	unsigned int i, used = 0, luts = 0, stuck = 0;
+
+	mutex_lock(&peer->window_mutex);
+	for (i = 0; i < peer->nwindows; i++) {
+		const struct dl_window *window = &peer->windows[i];
+
+		stuck += window->stuck;
+		if (!window->export)
+			continue;
+		used += window->kind == DL_WINDOW_DIRECT;
+		luts += window->kind == DL_WINDOW_LUT;
+		seq_printf(file, "%u %s %#llx to %#llx of %#llx refs %u\n", i,
+			   kinds[window->kind], window->export->size,
+			   (u64)window->export->addr, window->size,
+			   window->export->refs);
+	}
+	mutex_unlock(&peer->window_mutex);
+	seq_printf(file, "direct_used %u\nlut_used %u\nstuck %u\nimports %d\n",
+		   used, luts, stuck, atomic_read(&peer->imports));
+}
+
+/* What the peer exports. */
+
+struct dl_import *dl_import(struct dl_peer *peer,
+			    const struct dl_window_desc *desc)
+{
+	u32 window = le32_to_cpu(desc->window);
+	u64 offset = le64_to_cpu(desc->offset);
+	u64 size = le64_to_cpu(desc->size);
+	struct import *import;
+	int err = -EINVAL;
+
+	might_sleep();
+	if (!dl_peer_enter(peer))
+		return ERR_PTR(-ENOTCONN);
+	import = kzalloc(sizeof(*import), GFP_KERNEL);
+	if (!import) {
+		err = -ENOMEM;
+		goto exit;
+	}
+	if (desc->reserved || window >= DL_WINDOWS_MAX || !size ||
+	    size > BIT_ULL(62) || offset > BIT_ULL(62))
+		goto free;
+	err = peer->backend->import(peer, window, offset, size,
+				    le64_to_cpu(desc->addr), &import->import,
+				    &import->bus);
+	if (err)
+		goto free;
+	import->import.size = size;
+	import->peer = dl_peer_get(peer);
+	import->window = window;
+	import->offset = offset;
+	import->session = dl_peer_session(peer);
+	atomic_inc(&peer->imports);
+	dl_peer_exit(peer);
+	return &import->import;
+
+free:
+	kfree(import);
+	if (err == -EINVAL)
+		dl_count(peer, DL_COUNT_BAD_IMPORT);
+exit:
+	dl_peer_exit(peer);
+	return ERR_PTR(err);
+}
+EXPORT_SYMBOL_GPL(dl_import);
+
+void dl_unimport(struct dl_import *pub)
+{
+	struct import *import = container_of(pub, struct import, import);
+	struct dl_peer *peer;
+
+	if (!pub)
+		return;
+	peer = import->peer;
+	mutex_lock(&peer->window_mutex);
+	/* Of an earlier session there is nothing left to undo. */
+	if (peer->in_session && import->session == dl_peer_session(peer) &&
+	    peer->backend->unimport)
+		peer->backend->unimport(peer, import->window, import->offset,
+					pub->size);
+	mutex_unlock(&peer->window_mutex);
+	atomic_dec(&peer->imports);
+	kfree(import);
+	dl_peer_put(peer);
+}
+EXPORT_SYMBOL_GPL(dl_unimport);
+
+dma_addr_t dl_import_bus(struct dl_import *import)
+{
+	return container_of(import, struct import, import)->bus;
+}
+EXPORT_SYMBOL_GPL(dl_import_bus);
