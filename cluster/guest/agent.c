@@ -35,6 +35,10 @@ extern char **environ;
 /* While the supervisor is away the line is looked at this often. */
 #define AWAY_MS 100
 
+/* A port that is not there is looked for so often, and so long each. */
+#define PORT_TRIES 500
+#define PORT_MS    20
+
 /* Credit is given back in pieces of at least this. */
 #define CREDIT_MIN (CLU_AGENT_WINDOW / 4)
 
@@ -687,7 +691,10 @@ int main(int argc, char **argv)
         return 2;
     }
     if (is_port) {
-        agent.in = open_port();
+        /* The driver may not have heard of its ports yet. */
+        for (int i = 0; (agent.in = open_port()) < 0 && i < PORT_TRIES; i++) {
+            poll(NULL, 0, PORT_MS);
+        }
     } else {
         /* The programs' own standard input is never this one. */
         agent.in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
