@@ -5,12 +5,13 @@ BUILD ?= build
 JOBS  ?= 2
 
 PACKAGES = gcc libc6-dev meson ninja-build pkg-config libglib2.0-dev \
-           libyaml-dev check gnuplot-nox graphviz
+           libyaml-dev libjson-glib-dev check gnuplot-nox graphviz
 PACKAGES_CLANG = clang libclang-rt-14-dev clang-format
 
 # Whether all of PACKAGES is there, and quickly.
 HAVE = command -v cc gcc meson ninja gnuplot dot pkg-config >/dev/null && \
-       pkg-config --exists glib-2.0 gio-2.0 yaml-0.1 check
+       pkg-config --exists glib-2.0 gio-2.0 json-glib-1.0 yaml-0.1 \
+                            check
 HAVE_CLANG = command -v clang clang-format >/dev/null
 
 # $(call need,CONDITION,PACKAGES): installs the packages unless all is there.

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The parts of lendctl that need no kernel module: numbers, names, what the
+ * system's files say of a device, and output.
+ */
+#ifndef LEND_H
+#define LEND_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "../uapi/dl_ctl.h"
+
+/* Room for a name or a sentence, and its NUL. */
+#define LEND_TEXT 256
+
+/*
+ * Numbers of the command line. Return: whether all of @text is one, and only
+ * then @ret_* is set.
+ */
+bool lend_parse_id(const char *text, __u32 *ret_id);
+bool lend_parse_node(const char *text, __u32 *ret_node);
+/* A whole number of MiB, to bytes. */
+bool lend_parse_window(const char *text, __u64 *ret_window);
+/* [SEGMENT:]BUS:DEVICE.FUNCTION, hexadecimal as lspci has it. */
+bool lend_parse_function(const char *text, struct dl_ctl_function *ret_function);
+/* Seconds, which may have a fraction, to milliseconds. */
+bool lend_parse_seconds(const char *text, int *ret_ms);
+
+/* SEGMENT:BUS:DEVICE.FUNCTION. Return: @text. */
+const char *lend_function_text(const struct dl_ctl_function *function,
+			       char text[LEND_TEXT]);
+/* Bytes, in the largest unit of which they are a whole number. Return: @text. */
+const char *lend_size_text(__u64 size, char text[LEND_TEXT]);
+/* Return: @text. */
+const char *lend_state_text(const struct dl_ctl_device *device,
+			    char text[LEND_TEXT]);
+
+/*
+ * lend_name() - class, vendor and device in words
+ * @ids: path of a file pci.ids, or NULL for Debian's
+ *
+ * What the file does not have, or all where there is no such file, is given in
+ * hexadecimal digits. Return: @text.
+ */
+const char *lend_name(const struct dl_ctl_device *device, const char *ids,
+		      char text[LEND_TEXT]);
+
+/*
+ * What the system says of a function. @root is put before /sys, /proc and /dev:
+ * "" but in tests.
+ */
+
+/* The driver bound to it. Return: whether there is one. */
+bool lend_driver(const char *root, const struct dl_ctl_function *function,
+		 char driver[LEND_TEXT]);
+
+/*
+ * lend_subdevices() - names of its network interfaces, or of its disks
+ * @kind: "net" or "block"
+ * @names: separated by blanks
+ *
+ * Return: how many.
+ */
+unsigned int lend_subdevices(const char *root,
+			     const struct dl_ctl_function *function,
+			     const char *kind, char names[LEND_TEXT]);
+
+#define LEND_USERS_MAX 16
+#define LEND_HELD_MAX 64
+
+/* Who uses a device, one sentence each: the first of them, if they are many. */
+struct lend_users {
+	unsigned int n;
+	char text[LEND_USERS_MAX][LEND_TEXT];
+	/* Block devices of it that are open exclusively by this process. */
+	unsigned int n_held;
+	int held[LEND_HELD_MAX];
+};
+
+/*
+ * lend_users_find() - file systems, swap, RAID and LVM, interfaces that are up,
+ * and processes that have one of its files open
+ *
+ * A disk that is free is opened exclusively, so that it cannot be mounted until
+ * lend_users_done(). That may be called for a zeroed struct too.
+ */
+void lend_users_find(struct lend_users *users, const char *root,
+		     const struct dl_ctl_function *function);
+void lend_users_done(struct lend_users *users);
+
+/* Output: text for people, and JSON for programs. @ids as for lend_name(). */
+void lend_print_list(FILE *out, const struct dl_ctl_device *devices,
+		     unsigned int n_devices, const struct dl_ctl_node *nodes,
+		     unsigned int n_nodes, const char *ids);
+void lend_json_list(FILE *out, const struct dl_ctl_device *devices,
+		    unsigned int n_devices, const struct dl_ctl_node *nodes,
+		    unsigned int n_nodes, const char *ids);
+/* A string with its quotes; bytes that are no UTF-8 become U+FFFD. */
+void lend_json_string(FILE *out, const char *text);
+/* An object. */
+void lend_json_device(FILE *out, const struct dl_ctl_device *device,
+		      const char *ids);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * What /dev/dl_ctl of dl_ctl.ko is asked for by ioctl(), CAP_SYS_ADMIN required.
+ *
+ * The size of a struct is in the number of its request, so a struct may grow at
+ * its end: what an older caller does not have is zero for the kernel, and what an
+ * older kernel does not have must be zero in a newer caller (-E2BIG). Fields that
+ * a request does not use, and reserved ones, must be zero (-EINVAL).
+ */
+#ifndef DL_CTL_H
+#define DL_CTL_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define DL_CTL_DEVICE "dl_ctl"
+
+/* Room for a text that says what is wrong and what would be right, and its NUL. */
+#define DL_CTL_MESSAGE 256
+
+/* A function of PCI. Borrowed ones are in segments above ffff. */
+struct dl_ctl_function {
+	__u32 segment;
+	__u8 bus;
+	__u8 devfn;	/* device << 3 | function */
+	__u16 reserved;
+};
+
+/*
+ * struct dl_ctl_request - all that changes something
+ * @id: device, as in struct dl_ctl_device
+ * @node: far node
+ * @function: of this node
+ * @window: bytes of DMA window; 0 lets the kernel choose
+ * @reserved: 0
+ * @message: written by the kernel, empty where it succeeded; what the caller
+ *           left in it does not matter
+ */
+struct dl_ctl_request {
+	__u32 id;
+	__u32 node;
+	struct dl_ctl_function function;
+	__u64 window;
+	__u64 reserved[4];
+	char message[DL_CTL_MESSAGE];
+};
+
+enum dl_ctl_state {
+	DL_CTL_LOCAL,		/* known to its node, which uses it itself */
+	DL_CTL_AVAILABLE,	/* whoever asks first gets it */
+	DL_CTL_BORROWED,
+};
+
+/* The device is one of this node. */
+#define DL_CTL_OWN 1
+/* This node has borrowed it: @local and @window_free are set. */
+#define DL_CTL_HERE 2
+
+/*
+ * struct dl_ctl_device - a device of this node or of one it is connected to
+ * @id: the same on all nodes for as long as its node has it added
+ * @state: enum dl_ctl_state
+ * @flags: DL_CTL_OWN, DL_CTL_HERE
+ * @node: the node it is plugged into
+ * @borrower: node that has borrowed it, or 0
+ * @class: class code, 24 bits
+ * @function: on its own node
+ * @local: as which it appears on this node
+ * @window: bytes of memory of the borrower that it can reach
+ * @window_free: bytes of the window that no driver has mapped
+ * @driver: on its own node, or on this one if it is here
+ */
+struct dl_ctl_device {
+	__u32 id;
+	__u32 state;
+	__u32 flags;
+	__u32 node;
+	__u32 borrower;
+	__u32 class;
+	__u16 vendor;
+	__u16 device;
+	__u16 subsystem_vendor;
+	__u16 subsystem_device;
+	struct dl_ctl_function function;
+	struct dl_ctl_function local;
+	__u64 window;
+	__u64 window_free;
+	char driver[32];
+	__u64 reserved[2];
+};
+
+enum dl_ctl_node_state {
+	DL_CTL_NODE_DISCONNECTED,	/* by "disconnect" */
+	DL_CTL_NODE_LINK_DOWN,
+	DL_CTL_NODE_HELLO,		/* the nodes do not know each other yet */
+	DL_CTL_NODE_UP,
+	DL_CTL_NODE_LOST,
+};
+
+/*
+ * struct dl_ctl_node - a node at the other end of one adapter
+ * @node: its number, 0 as long as it has not said
+ * @self: number of this node towards it
+ * @state: enum dl_ctl_node_state
+ * @direct_count: free direct windows of the node's adapter, which let it reach
+ *                memory and devices of this node
+ * @direct_max: bytes of the largest of them
+ * @lut_count: free entries of its lookup table
+ * @lut_size: bytes of each
+ * @adapter: name of the adapter here
+ */
+struct dl_ctl_node {
+	__u32 node;
+	__u32 self;
+	__u32 state;
+	__u32 direct_count;
+	__u64 direct_max;
+	__u64 lut_size;
+	__u32 lut_count;
+	__u32 reserved0;
+	char adapter[32];
+	__u64 reserved[2];
+};
+
+/*
+ * struct dl_ctl_list - asks for all devices, or all nodes
+ * @entries: address of an array of struct dl_ctl_device or struct dl_ctl_node
+ * @entry_size: size of one of the caller's; of one that is larger than the
+ *              kernel's the rest is zeroed
+ * @room: entries of the array
+ * @count: written by the kernel: how many there are. Only @room of them were
+ *         written where that is less.
+ */
+struct dl_ctl_list {
+	__u64 entries;
+	__u32 entry_size;
+	__u32 room;
+	__u32 count;
+	__u32 reserved0;
+	__u64 reserved[2];
+	char message[DL_CTL_MESSAGE];
+};
+
+#define DL_CTL_IOC 0xdc
+#define DL_CTL_IOWR(nr, type) _IOWR(DL_CTL_IOC, nr, type)
+
+/* Uses @function, writes @id. */
+#define DL_CTL_ADD DL_CTL_IOWR(1, struct dl_ctl_request)
+/* These use @id. */
+#define DL_CTL_REMOVE DL_CTL_IOWR(2, struct dl_ctl_request)
+#define DL_CTL_MAKE_AVAILABLE DL_CTL_IOWR(3, struct dl_ctl_request)
+#define DL_CTL_MAKE_UNAVAILABLE DL_CTL_IOWR(4, struct dl_ctl_request)
+/* Uses @id and @window; writes @window, and to @function what it is here. */
+#define DL_CTL_BORROW DL_CTL_IOWR(5, struct dl_ctl_request)
+/* Uses @id. */
+#define DL_CTL_RETURN DL_CTL_IOWR(6, struct dl_ctl_request)
+/* These use @node. */
+#define DL_CTL_CONNECT DL_CTL_IOWR(7, struct dl_ctl_request)
+#define DL_CTL_DISCONNECT DL_CTL_IOWR(8, struct dl_ctl_request)
+#define DL_CTL_DEVICES DL_CTL_IOWR(9, struct dl_ctl_list)
+#define DL_CTL_NODES DL_CTL_IOWR(10, struct dl_ctl_list)
+
+#ifdef __cplusplus
+#define DL_CTL_ASSERT(what) static_assert(what, #what)
+#else
+#define DL_CTL_ASSERT(what) _Static_assert(what, #what)
+#endif
+DL_CTL_ASSERT(sizeof(struct dl_ctl_request) == 56 + DL_CTL_MESSAGE);
+DL_CTL_ASSERT(sizeof(struct dl_ctl_device) == 112);
+DL_CTL_ASSERT(sizeof(struct dl_ctl_node) == 88);
+DL_CTL_ASSERT(sizeof(struct dl_ctl_list) == 40 + DL_CTL_MESSAGE);
+
+#endif

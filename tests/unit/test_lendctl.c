@@ -1,0 +1,651 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariants: lendctl takes the numbers it documents and no others; it finds
+ * who uses a device in the files of the system, here made by the test in the
+ * layout of Linux; a device is named as the manual of the real system names it;
+ * JSON is JSON whatever a name holds; exit status 2 is wrong usage, 1 a
+ * refusal. The program is the one named by the environment variable FARSIDE.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <check.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
+
+#include "lend.h"
+#include "program.h"
+
+START_TEST(numbers_are_what_they_are_said_to_be)
+{
+    static const char *const no_ids[] = {
+        "", "0x", "g", " 1", "-1", "1 ", "123456789", "+1", "1.0", "0x0x1"};
+    static const char *const no_windows[] = {
+        "", "0", "-1", "1.5", "1MiB", "0x1", " 16", "1e3", "99999999999999"};
+    static const char *const no_nodes[] = {"", "0", "-1", "4294967296", "a"};
+    static const char *const no_seconds[] = {"",   "-1",    "inf", "nan",
+                                             "1s", "86401", "0x1"};
+    struct dl_ctl_function function;
+    __u32 number = 77;
+    __u64 window = 77;
+    int ms = 77;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(no_ids); i++) {
+        ck_assert_msg(!lend_parse_id(no_ids[i], &number), "%s", no_ids[i]);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(no_nodes); i++) {
+        ck_assert_msg(!lend_parse_node(no_nodes[i], &number), "%s",
+                      no_nodes[i]);
+    }
+    ck_assert_uint_eq(number, 77);
+    ck_assert(lend_parse_id("80000", &number));
+    ck_assert_uint_eq(number, 0x80000);
+    ck_assert(lend_parse_id("0xFFFFffff", &number));
+    ck_assert_uint_eq(number, 0xffffffff);
+    ck_assert(lend_parse_node("4294967295", &number));
+    ck_assert_uint_eq(number, 4294967295u);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(no_windows); i++) {
+        ck_assert_msg(!lend_parse_window(no_windows[i], &window), "%s",
+                      no_windows[i]);
+    }
+    ck_assert(window == 77);
+    ck_assert(lend_parse_window("512", &window));
+    ck_assert(window == 536870912);
+    ck_assert(lend_parse_window("8796093022208", &window)); /* all of 2^63 */
+    ck_assert(window == 9223372036854775808ull);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(no_seconds); i++) {
+        ck_assert_msg(!lend_parse_seconds(no_seconds[i], &ms), "%s",
+                      no_seconds[i]);
+    }
+    ck_assert_int_eq(ms, 77);
+    ck_assert(lend_parse_seconds("0.25", &ms));
+    ck_assert_int_eq(ms, 250);
+
+    memset(&function, 0xff, sizeof(function));
+    ck_assert(lend_parse_function("21:1f.7", &function));
+    ck_assert_uint_eq(function.segment, 0);
+    ck_assert_uint_eq(function.reserved, 0);
+    ck_assert_uint_eq(function.bus, 0x21);
+    ck_assert_uint_eq(function.devfn, 0xff);
+    ck_assert(lend_parse_function("10000:00:05.0", &function));
+    ck_assert_uint_eq(function.segment, 0x10000);
+    ck_assert_uint_eq(function.devfn, 0x28);
+}
+END_TEST
+
+static const char *const no_functions[] = {
+    "",           "00",       "00:05",    "00:05.",
+    "00:05.8",    "00:20.0",  "100:05.0", ":00:05.0",
+    "0:0:0:05.0", "00:05.0x", "00:05.00", " 00:05.0",
+    "0000:00:05", "zz:05.0",  "00.05:0",  "123456789:00:05.0",
+    "00:05.0.0",  "00:05.0:", "..:",      "::.",
+};
+
+START_TEST(what_is_no_function_is_refused)
+{
+    struct dl_ctl_function function = {.bus = 77};
+
+    ck_assert_msg(!lend_parse_function(no_functions[_i], &function), "%s",
+                  no_functions[_i]);
+    ck_assert_uint_eq(function.bus, 77);
+}
+END_TEST
+
+START_TEST(a_function_survives_the_way_to_text_and_back)
+{
+    struct dl_ctl_function function, again;
+    char text[LEND_TEXT];
+
+    for (unsigned i = 0; i < 0x30000; i += 7) {
+        function = (struct dl_ctl_function){
+            .segment = i / 3, .bus = i & 0xff, .devfn = i * 5 & 0xff};
+        ck_assert(
+            lend_parse_function(lend_function_text(&function, text), &again));
+        ck_assert_mem_eq(&function, &again, sizeof(function));
+    }
+    function = (struct dl_ctl_function){.bus = 0xfe, .devfn = 0xfe};
+    ck_assert_str_eq(lend_function_text(&function, text), "0000:fe:1f.6");
+}
+END_TEST
+
+START_TEST(sizes_are_whole_numbers)
+{
+    char text[LEND_TEXT];
+
+    ck_assert_str_eq(lend_size_text(0, text), "0 B");
+    ck_assert_str_eq(lend_size_text(1023, text), "1023 B");
+    ck_assert_str_eq(lend_size_text(65536, text), "64 KiB");
+    ck_assert_str_eq(lend_size_text(512ull << 20, text), "512 MiB");
+    ck_assert_str_eq(lend_size_text(1536ull << 20, text), "1536 MiB");
+    ck_assert_str_eq(lend_size_text(1ull << 53, text), "8192 TiB");
+}
+END_TEST
+
+/* A device of the manual's example: its ID is in no list, its vendor is. */
+static const struct dl_ctl_device optane = {
+    .id = 0x80000,
+    .state = DL_CTL_BORROWED,
+    .flags = DL_CTL_HERE,
+    .node = 8,
+    .borrower = 4,
+    .class = 0x010802,
+    .vendor = 0x8086,
+    .device = 0xf1a5,
+    .function = {.bus = 3},
+    .local = {.segment = 0x10000, .bus = 4, .devfn = 0x28},
+    .window = 512 << 20,
+    .window_free = 511 << 20,
+    .driver = "nvme",
+};
+
+static char *write_ids(void)
+{
+    char *path = program_place("pci.ids");
+
+    ck_assert(g_file_set_contents(path,
+                                  "# a comment\n\n"
+                                  "1b36  Red Hat, Inc.\n"
+                                  "\t0010  QEMU NVM Express Controller\n"
+                                  "\t\t1af4 1100  QEMU Virtual Machine\n"
+                                  "\tf1a5  not of this vendor\n"
+                                  "8086  Intel Corporation\n"
+                                  "\t10d3  82574L Gigabit Network Connection\n"
+                                  "\t\t103c f1a5  a subsystem, no device\n"
+                                  "C 01  Mass storage controller\n"
+                                  "\t08  Non-Volatile memory controller\n"
+                                  "\t\t02  NVM Express\n"
+                                  "C 02  Network controller\n"
+                                  "\t00  Ethernet controller\n",
+                                  -1, NULL));
+    return path;
+}
+
+START_TEST(a_device_is_named_as_in_the_manual)
+{
+    g_autofree char *ids = write_ids();
+    struct dl_ctl_device device = optane;
+    char text[LEND_TEXT];
+
+    /* smartio_tool borrow 80000: "Name: Non-Volatile memory controller ..." */
+    ck_assert_str_eq(
+        lend_name(&device, ids, text),
+        "Non-Volatile memory controller Intel Corporation Device f1a5");
+    device.device = 0x10d3;
+    device.class = 0x020000;
+    ck_assert_str_eq(lend_name(&device, ids, text),
+                     "Ethernet controller Intel Corporation "
+                     "82574L Gigabit Network Connection");
+    /* A class whose subclass is not in the list is named by its base. */
+    device.class = 0x028000;
+    device.vendor = 0x1234;
+    ck_assert_str_eq(lend_name(&device, ids, text),
+                     "Network controller Vendor 1234 Device 10d3");
+    ck_assert_str_eq(lend_name(&device, "/nowhere", text),
+                     "Class 0280 Vendor 1234 Device 10d3");
+}
+END_TEST
+
+/* Names as long as they come do not leave their buffers. */
+START_TEST(any_file_of_names_is_survived)
+{
+    g_autofree char *ids = program_place("pci.ids");
+    g_autoptr(GRand) random = g_rand_new_with_seed(_i);
+    g_autoptr(GString) bytes = g_string_new("8086  ");
+    struct dl_ctl_device device = optane;
+    char text[LEND_TEXT];
+
+    for (unsigned i = 0; i < 5000; i++) {
+        static const char alphabet[] = "C 018f5\t\n\taz\xff#";
+
+        g_string_append_c(
+            bytes, alphabet[g_rand_int_range(random, 0, sizeof(alphabet) - 1)]);
+    }
+    ck_assert(g_file_set_contents(ids, bytes->str, bytes->len, NULL));
+    lend_name(&device, ids, text);
+    ck_assert_uint_lt(strlen(text), LEND_TEXT);
+}
+END_TEST
+
+/* Makes a file below the test's folder, with the folders it lies in. */
+static void put(const char *name, const char *text)
+{
+    g_autofree char *path = program_place(name);
+    g_autofree char *dir = g_path_get_dirname(path);
+
+    ck_assert_int_eq(g_mkdir_with_parents(dir, 0700), 0);
+    ck_assert(g_file_set_contents(path, text, -1, NULL));
+}
+
+static void put_link(const char *name, const char *target)
+{
+    g_autofree char *path = program_place(name);
+    g_autofree char *dir = g_path_get_dirname(path);
+
+    ck_assert_int_eq(g_mkdir_with_parents(dir, 0700), 0);
+    ck_assert_int_eq(symlink(target, path), 0);
+}
+
+#define NVME      "sys/devices/pci0000:00/0000:00:06.0"
+#define NVME_DISK NVME "/nvme/nvme0/nvme0n1"
+#define NIC       "sys/devices/pci0000:00/0000:00:07.0"
+
+static const struct dl_ctl_function nvme = {.devfn = 0x30};
+static const struct dl_ctl_function nic = {.devfn = 0x38};
+
+/* The files that Linux has of a drive with one partition, and of a NIC. */
+static void put_system(void)
+{
+    put_link("sys/bus/pci/devices/0000:00:06.0",
+             "../../../devices/pci0000:00/0000:00:06.0");
+    put_link("sys/bus/pci/devices/0000:00:07.0",
+             "../../../devices/pci0000:00/0000:00:07.0");
+    put_link(NVME "/driver", "../../../bus/pci/drivers/nvme");
+    put(NVME "/uevent", "DRIVER=nvme\nPCI_CLASS=10802\n");
+    put(NVME "/nvme/nvme0/dev", "241:0\n");
+    put(NVME "/nvme/nvme0/uevent", "MAJOR=241\nMINOR=0\nDEVNAME=nvme0\n");
+    put_link(NVME "/nvme/nvme0/subsystem", "../../../../../class/nvme");
+    put(NVME_DISK "/dev", "259:0\n");
+    put(NVME_DISK "/uevent", "MAJOR=259\nDEVNAME=nvme0n1\nDEVTYPE=disk\n");
+    put_link(NVME_DISK "/subsystem", "../../../../../../class/block");
+    put(NVME_DISK "/nvme0n1p1/dev", "259:1\n");
+    put(NVME_DISK "/nvme0n1p1/partition", "1\n");
+    put(NVME_DISK "/nvme0n1p1/uevent", "DEVNAME=nvme0n1p1\n");
+    put_link(NVME_DISK "/nvme0n1p1/subsystem",
+             "../../../../../../../class/block");
+    put(NIC "/net/eth0/flags", "0x1002\n");
+    put_link(NIC "/net/eth0/subsystem", "../../../../../class/net");
+    put("proc/self/mountinfo", "21 1 0:20 / / rw - tmpfs none rw\n"
+                               "22 1 8:1 / /boot rw - ext4 /dev/sda1 rw\n");
+    put("proc/swaps", "Filename Type Size Used Priority\n"
+                      "/dev/sda2 partition 1 0 -2\n");
+}
+
+static void check_users(const struct dl_ctl_function *function,
+                        const char *first)
+{
+    struct lend_users users;
+
+    lend_users_find(&users, program_folder, function);
+    lend_users_done(&users);
+    if (!first) {
+        ck_assert_msg(users.n == 0, "%s", users.text[0]);
+        return;
+    }
+    ck_assert_uint_eq(users.n, 1);
+    ck_assert_str_eq(users.text[0], first);
+}
+
+START_TEST(a_device_that_nobody_uses_is_free)
+{
+    char text[LEND_TEXT];
+
+    put_system();
+    check_users(&nvme, NULL);
+    check_users(&nic, NULL);
+    ck_assert(lend_driver(program_folder, &nvme, text));
+    ck_assert_str_eq(text, "nvme");
+    ck_assert(!lend_driver(program_folder, &nic, text));
+    ck_assert_uint_eq(lend_subdevices(program_folder, &nvme, "block", text), 1);
+    ck_assert_str_eq(text, "nvme0n1");
+    ck_assert_uint_eq(lend_subdevices(program_folder, &nvme, "net", text), 0);
+    ck_assert_str_eq(text, "");
+    ck_assert_uint_eq(lend_subdevices(program_folder, &nic, "net", text), 1);
+    ck_assert_str_eq(text, "eth0");
+}
+END_TEST
+
+START_TEST(a_mount_is_found)
+{
+    put_system();
+    put("proc/self/mountinfo",
+        "30 1 259:1 / /mnt/my\\040disk rw,relatime shared:1 - ext4 "
+        "/dev/root rw\n");
+    check_users(&nvme, "nvme0n1p1 is mounted on /mnt/my disk");
+    check_users(&nic, NULL);
+}
+END_TEST
+
+/* btrfs shows a number of its own, and the device as a source only. */
+START_TEST(a_mount_is_found_by_its_source)
+{
+    put_system();
+    put("proc/self/mountinfo",
+        "30 1 0:44 /sub /srv rw - btrfs /dev/nvme0n1 rw,subvol=/sub\n"
+        "31 1 0:45 / /other rw - btrfs /dev/xnvme0n1 rw\n");
+    check_users(&nvme, "nvme0n1 is mounted on /srv");
+}
+END_TEST
+
+START_TEST(swap_is_found)
+{
+    put_system();
+    put("proc/swaps", "Filename Type Size Used Priority\n"
+                      "/dev/nvme0n1p1 partition 1048572 0 -2\n");
+    check_users(&nvme, "nvme0n1p1 is swap space");
+}
+END_TEST
+
+START_TEST(a_volume_on_it_is_found)
+{
+    put_system();
+    put(NVME_DISK "/holders/dm-0/dm/name", "vg-root\n");
+    check_users(&nvme, "nvme0n1 is part of dm-0 (vg-root)");
+}
+END_TEST
+
+START_TEST(an_interface_that_is_up_is_found)
+{
+    put_system();
+    put(NIC "/net/eth0/flags", "0x1003\n");
+    check_users(&nic, "network interface eth0 is up");
+    check_users(&nvme, NULL);
+}
+END_TEST
+
+/* A drive that several controllers lead to: Linux keeps its disk elsewhere. */
+START_TEST(a_shared_namespace_is_found)
+{
+    char text[LEND_TEXT];
+
+    put_system();
+    put(NVME_DISK "/dev", "");
+    put_link("sys/class/nvme-subsystem/nvme-subsys0",
+             "../../devices/virtual/nvme-subsystem/nvme-subsys0");
+    put_link("sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0",
+             "../../../../pci0000:00/0000:00:06.0/nvme/nvme0");
+    put("sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n9/dev",
+        "259:9\n");
+    put("sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n9/uevent",
+        "DEVNAME=nvme0n9\n");
+    put_link(
+        "sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n9/subsystem",
+        "../../../../../class/block");
+    put("proc/self/mountinfo", "30 1 259:9 / /data rw - xfs /dev/nvme0n9 rw\n");
+    check_users(&nvme, "nvme0n9 is mounted on /data");
+    ck_assert_uint_eq(lend_subdevices(program_folder, &nvme, "block", text), 1);
+    ck_assert_str_eq(text, "nvme0n9");
+}
+END_TEST
+
+/* /dev/null, 1:3, stands for a file of the device that a process has open. */
+START_TEST(a_process_is_found)
+{
+    struct lend_users users;
+
+    put_system();
+    put(NVME "/nvme/nvme0/dev", "1:3\n");
+    put("proc/4711/comm", "fio\n");
+    put_link("proc/4711/fd/3", "/dev/null");
+    lend_users_find(&users, program_folder, &nvme);
+    lend_users_done(&users);
+    ck_assert_uint_eq(users.n, 1);
+    ck_assert_str_eq(users.text[0], "nvme0 is open in fio (process 4711)");
+}
+END_TEST
+
+START_TEST(a_device_that_is_not_there_is_not_used)
+{
+    struct dl_ctl_function none = {.bus = 99};
+    char text[LEND_TEXT] = "x";
+
+    put_system();
+    check_users(&none, NULL);
+    ck_assert_uint_eq(lend_subdevices(program_folder, &none, "net", text), 0);
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
+static const struct dl_ctl_node node8 = {
+    .node = 8,
+    .self = 4,
+    .state = DL_CTL_NODE_UP,
+    .direct_count = 1,
+    .direct_max = 512ull << 20,
+    .lut_count = 62,
+    .lut_size = 65536,
+    .adapter = "0000:00:05.0",
+};
+
+/* What a printing function writes. */
+static char *printed(void (*print)(FILE *, const struct dl_ctl_device *,
+                                   unsigned int, const struct dl_ctl_node *,
+                                   unsigned int, const char *),
+                     const struct dl_ctl_device *device,
+                     const struct dl_ctl_node *node, const char *ids)
+{
+    size_t size;
+    char *text;
+    FILE *out = open_memstream(&text, &size);
+
+    print(out, device, device ? 1 : 0, node, node ? 1 : 0, ids);
+    fclose(out);
+    return text;
+}
+
+START_TEST(the_list_has_a_line_for_each)
+{
+    g_autofree char *ids = write_ids(), *text = NULL;
+    g_auto(GStrv) lines = NULL;
+
+    text = printed(lend_print_list, &optane, &node8, ids);
+    lines = g_strsplit(text, "\n", -1);
+    ck_assert_uint_eq(g_strv_length(lines), 6);
+    ck_assert_str_eq(
+        lines[1],
+        "80000    8      0000:03:00.0  borrowed by node 4  512 MiB   "
+        "Non-Volatile memory controller Intel Corporation Device f1a5 "
+        "(here 10000:04:05.0)");
+    ck_assert_str_eq(lines[4],
+                     "8      0000:00:05.0 up             1 direct windows (up "
+                     "to 512 MiB), 62 entries of 64 KiB");
+    /* Columns begin where their heads do. */
+    ck_assert_ptr_eq(strstr(lines[0], "Node") - lines[0] + lines[1],
+                     strstr(lines[1], "8      0000"));
+    ck_assert_ptr_eq(strstr(lines[0], "State") - lines[0] + lines[1],
+                     strstr(lines[1], "borrowed"));
+    ck_assert_ptr_eq(strstr(lines[0], "Name") - lines[0] + lines[1],
+                     strstr(lines[1], "Non-"));
+}
+END_TEST
+
+START_TEST(json_says_the_same)
+{
+    g_autofree char *ids = write_ids(), *text = NULL;
+    g_autoptr(JsonParser) parser = json_parser_new();
+    JsonObject *root, *device, *node;
+
+    text = printed(lend_json_list, &optane, &node8, ids);
+    ck_assert(json_parser_load_from_data(parser, text, -1, NULL));
+    root = json_node_get_object(json_parser_get_root(parser));
+    device = json_array_get_object_element(
+        json_object_get_array_member(root, "devices"), 0);
+    node = json_array_get_object_element(
+        json_object_get_array_member(root, "nodes"), 0);
+    ck_assert_str_eq(json_object_get_string_member(device, "id"), "80000");
+    ck_assert_str_eq(json_object_get_string_member(device, "state"),
+                     "borrowed");
+    ck_assert_int_eq(json_object_get_int_member(device, "node"), 8);
+    ck_assert_int_eq(json_object_get_int_member(device, "borrower"), 4);
+    ck_assert_int_eq(json_object_get_int_member(device, "window"), 536870912);
+    ck_assert_str_eq(json_object_get_string_member(device, "here"),
+                     "10000:04:05.0");
+    ck_assert(!json_object_get_boolean_member(device, "own"));
+    ck_assert_str_eq(
+        json_object_get_string_member(device, "name"),
+        "Non-Volatile memory controller Intel Corporation Device f1a5");
+    ck_assert_str_eq(json_object_get_string_member(node, "state"), "up");
+    ck_assert_int_eq(
+        json_object_get_int_member(json_object_get_object_member(node, "free"),
+                                   "direct_max"),
+        536870912);
+}
+END_TEST
+
+START_TEST(empty_lists_are_lists)
+{
+    g_autofree char *json = printed(lend_json_list, NULL, NULL, NULL);
+    g_autoptr(JsonParser) parser = json_parser_new();
+
+    ck_assert(json_parser_load_from_data(parser, json, -1, NULL));
+}
+END_TEST
+
+/* Random bytes as names: the parser takes what is printed, and valid text is
+ * what it was. */
+START_TEST(any_string_is_json)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(_i);
+
+    for (unsigned round = 0; round < 200; round++) {
+        g_autoptr(JsonParser) parser = json_parser_new();
+        g_autofree char *array = NULL, *text = NULL;
+        char name[40] = "";
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+
+        for (unsigned i = 0; i < sizeof(name) - 1; i++) {
+            name[i] = (char)(round % 2 ? g_rand_int_range(random, 1, 256)
+                                       : g_rand_int_range(random, 1, 128));
+        }
+        lend_json_string(out, name);
+        fclose(out);
+        ck_assert(g_utf8_validate(text, -1, NULL));
+        array = g_strdup_printf("[%s]", text);
+        ck_assert_msg(json_parser_load_from_data(parser, array, -1, NULL), "%s",
+                      text);
+        if (g_utf8_validate(name, -1, NULL)) {
+            ck_assert_str_eq(
+                json_array_get_string_element(
+                    json_node_get_array(json_parser_get_root(parser)), 0),
+                name);
+        }
+    }
+}
+END_TEST
+
+static const struct {
+    const char *words;
+    const char *says;
+} wrong[] = {
+    {"", "a verb is missing"},
+    {"lend", "no verb \"lend\""},
+    {"list 1", "too many arguments; usage: lendctl list"},
+    {"add", "too few arguments; usage: lendctl add DEVICE"},
+    {"add 00:05", "write it as lspci does"},
+    {"borrow", "usage: lendctl borrow ID [WINDOW-SIZE]"},
+    {"borrow 1 2 3", "too many arguments"},
+    {"borrow xyz", "\"xyz\" is no ID"},
+    {"borrow 10000 0", "whole number of MiB"},
+    {"borrow 10000 1GiB", "whole number of MiB"},
+    {"return 10000 --force=1", "force"},
+    {"borrow 10000 --force", "does not take this option"},
+    {"list --wait 5", "does not take this option"},
+    {"borrow 10000 --wait soon", "number of seconds"},
+    {"connect 0", "number from 1 on"},
+    {"connect me", "\"me\" is no node"},
+    {"list --nonsense", "nonsense"},
+};
+
+START_TEST(wrong_usage_is_told)
+{
+    /* An empty word is no word. */
+    if (*wrong[_i].words) {
+        ck_assert_int_eq(program_run(wrong[_i].words), 2);
+    } else {
+        ck_assert_int_eq(program_run("--"), 2);
+    }
+    ck_assert_msg(strstr(program_err, wrong[_i].says), "%s", program_err);
+    ck_assert_str_eq(program_out, "");
+}
+END_TEST
+
+START_TEST(help_names_every_verb)
+{
+    static const char *const verbs[] = {
+        "list",   "add",    "remove",  "available", "unavailable",
+        "borrow", "return", "connect", "disconnect"};
+
+    ck_assert_int_eq(program_run("--help"), 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
+        ck_assert(strstr(program_out, verbs[i]));
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
+        g_autofree char *words = g_strdup_printf("%s --help", verbs[i]);
+        g_autofree char *usage = g_strdup_printf("lendctl %s", verbs[i]);
+
+        ck_assert_int_eq(program_run(words), 0);
+        ck_assert(strstr(program_out, usage));
+        ck_assert_str_eq(program_err, "");
+    }
+}
+END_TEST
+
+START_TEST(without_the_module_it_says_so)
+{
+    g_autoptr(JsonParser) parser = json_parser_new();
+    JsonObject *error;
+
+    if (g_file_test("/dev/dl_ctl", G_FILE_TEST_EXISTS)) {
+        return;
+    }
+    ck_assert_int_eq(program_run("list"), 1);
+    ck_assert(strstr(program_err, "modprobe dl_ctl"));
+    ck_assert_int_eq(program_run("--json borrow 10000"), 1);
+    ck_assert(json_parser_load_from_data(parser, program_out, -1, NULL));
+    error = json_node_get_object(json_parser_get_root(parser));
+    ck_assert_str_eq(json_object_get_string_member(error, "errno"), "ENOENT");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("lendctl");
+    TCase *text = tcase_create("text");
+    TCase *use = tcase_create("use");
+    TCase *program = tcase_create("program");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_add_checked_fixture(text, program_setup, program_teardown);
+    tcase_add_test(text, numbers_are_what_they_are_said_to_be);
+    tcase_add_loop_test(text, what_is_no_function_is_refused, 0,
+                        G_N_ELEMENTS(no_functions));
+    tcase_add_test(text, a_function_survives_the_way_to_text_and_back);
+    tcase_add_test(text, sizes_are_whole_numbers);
+    tcase_add_test(text, a_device_is_named_as_in_the_manual);
+    tcase_add_loop_test(text, any_file_of_names_is_survived, 0, 20);
+    tcase_add_test(text, the_list_has_a_line_for_each);
+    tcase_add_test(text, json_says_the_same);
+    tcase_add_test(text, empty_lists_are_lists);
+    tcase_add_loop_test(text, any_string_is_json, 0, 10);
+    suite_add_tcase(suite, text);
+
+    tcase_add_checked_fixture(use, program_setup, program_teardown);
+    tcase_add_test(use, a_device_that_nobody_uses_is_free);
+    tcase_add_test(use, a_mount_is_found);
+    tcase_add_test(use, a_mount_is_found_by_its_source);
+    tcase_add_test(use, swap_is_found);
+    tcase_add_test(use, a_volume_on_it_is_found);
+    tcase_add_test(use, an_interface_that_is_up_is_found);
+    tcase_add_test(use, a_shared_namespace_is_found);
+    tcase_add_test(use, a_process_is_found);
+    tcase_add_test(use, a_device_that_is_not_there_is_not_used);
+    suite_add_tcase(suite, use);
+
+    tcase_add_checked_fixture(program, program_setup, program_teardown);
+    tcase_add_loop_test(program, wrong_usage_is_told, 0, G_N_ELEMENTS(wrong));
+    tcase_add_test(program, help_names_every_verb);
+    tcase_add_test(program, without_the_module_it_says_so);
+    suite_add_tcase(suite, program);
+
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
