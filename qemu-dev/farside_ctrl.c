@@ -454,6 +454,10 @@ static void operate(FarsideNtb *s, unsigned part, uint32_t op)
 {
     bool self = part == s->partition;
 
+    /* What cannot be sent has not been done: the status does not change. */
+    if (!self && s->peer_here && !farside_tlp_wait_for_room(s)) {
+        return;
+    }
     switch (op) {
     case SWITCHTEC_OP_LOCK:
         self ? own_lock(s) : peer_lock(s);

@@ -7,7 +7,10 @@
  * tries again until the device goes; a peer may come late, die and return.
  *
  * What is sent goes into the socket at once, or waits in a queue while the peer
- * does not read. A doorbell is never lost: those that wait merge into one.
+ * does not read. A doorbell is never lost: those that wait merge into one. All
+ * else that a guest can cause waits for room in the queue, or is lost, before it
+ * comes here (farside_tlp_wait_for_room); what the peer causes ends when it is
+ * not read from any more.
  */
 #include "qemu/osdep.h"
 #include <poll.h>
@@ -23,7 +26,10 @@
 #define REFUSED_RETRY_MS 1000
 /* Messages served before others have their turn in the main loop. */
 #define BATCH 64
+/* Messages that wait before what a guest causes has to, */
 #define QUEUE_MAX 256
+/* and bytes of them that a peer may ask for and not read. */
+#define QUEUE_BYTES_MAX (16u << 20)
 
 typedef struct {
     size_t size;
@@ -32,13 +38,19 @@ typedef struct {
     uint8_t bytes[] QEMU_ALIGNED(8); /* the head, the body, the data */
 } Packet;
 
+/* All devices of this process: whoever waits serves the peers of all. */
+static QLIST_HEAD(, FarsideNtb) devices = QLIST_HEAD_INITIALIZER(devices);
+
 static void link_readable(void *opaque);
 static void link_writable(void *opaque);
 
 static void set_handlers(FarsideNtb *s)
 {
-    /* While too much is unanswered, the peer has to wait. */
-    bool reading = !farside_link_is_full(s) && !farside_tlp_is_full(s);
+    /*
+     * While too much is put off, the peer has to wait. Not while it does not
+     * read itself: were both to wait for that, neither would go on.
+     */
+    bool reading = !farside_tlp_is_full(s);
     bool writing = !g_queue_is_empty(&s->out);
 
     if (s->fd >= 0 && (reading != s->reading || writing != s->writing)) {
@@ -87,6 +99,8 @@ static void link_close(FarsideNtb *s)
     while ((p = g_queue_pop_head(&s->out))) {
         packet_free(p);
     }
+    s->out_bytes = 0;
+    s->bells = 0;
 }
 
 void farside_link_drop(FarsideNtb *s, const char *reason)
@@ -143,6 +157,8 @@ static int packet_send(FarsideNtb *s, const Packet *p)
     return errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM ? 0 : -1;
 }
 
+static void bells_send(FarsideNtb *s);
+
 static void link_flush(FarsideNtb *s)
 {
     Packet *p;
@@ -157,7 +173,9 @@ static void link_flush(FarsideNtb *s)
             farside_link_drop(s, NULL);
             return;
         }
+        s->out_bytes -= p->size;
         packet_free(g_queue_pop_head(&s->out));
+        bells_send(s);
     }
     set_handlers(s);
 }
@@ -172,23 +190,33 @@ bool farside_link_is_full(FarsideNtb *s)
     return g_queue_get_length(&s->out) >= QUEUE_MAX;
 }
 
-/* Doorbells that wait together are one message. */
-static bool merge_doorbell(FarsideNtb *s, const struct farside_wire_doorbell *m)
+/*
+ * Doorbells that wait together are one message, and so are resets; a doorbell
+ * that finds no room is kept apart.
+ */
+static bool merge(FarsideNtb *s, unsigned type, const void *body)
 {
+    const struct farside_wire_doorbell *m = body;
     Packet *p = g_queue_peek_tail(&s->out);
     struct farside_wire_head *head;
     struct farside_wire_doorbell *waiting;
 
-    if (!p) {
+    if (!p || (type != FARSIDE_WIRE_DOORBELL && type != FARSIDE_WIRE_RESET)) {
         return false;
     }
     head = (struct farside_wire_head *)p->bytes;
-    if (head->type != FARSIDE_WIRE_DOORBELL) {
-        return false;
+    if (head->type == type) {
+        waiting = (struct farside_wire_doorbell *)(head + 1);
+        if (type == FARSIDE_WIRE_DOORBELL) {
+            waiting->bits |= m->bits;
+        }
+        return true;
     }
-    waiting = (struct farside_wire_doorbell *)(head + 1);
-    waiting->bits |= m->bits;
-    return true;
+    if (type == FARSIDE_WIRE_DOORBELL && farside_link_is_full(s)) {
+        s->bells |= m->bits;
+        return true;
+    }
+    return false;
 }
 
 static Packet *packet_new(unsigned type, const void *body, size_t body_size,
@@ -216,6 +244,12 @@ static Packet *packet_new(unsigned type, const void *body, size_t body_size,
     return p;
 }
 
+static void packet_queue(FarsideNtb *s, Packet *p)
+{
+    g_queue_push_tail(&s->out, p);
+    s->out_bytes += p->size;
+}
+
 static void packet_post(FarsideNtb *s, Packet *p)
 {
     int r = 0;
@@ -229,7 +263,7 @@ static void packet_post(FarsideNtb *s, Packet *p)
         packet_free(p);
         farside_link_drop(s, NULL);
     } else {
-        g_queue_push_tail(&s->out, p);
+        packet_queue(s, p);
         set_handlers(s);
     }
 }
@@ -244,16 +278,12 @@ void farside_link_send(FarsideNtb *s, unsigned type, const void *body,
     if (!s->peer_here) {
         return;
     }
+    farside_tlp_send_burst(s);
     farside_trace_message(s, type, body);
-    if (type == FARSIDE_WIRE_DOORBELL && merge_doorbell(s, body)) {
+    if (merge(s, type, body)) {
         return;
     }
-    if (g_queue_get_length(&s->out) >= 2 * QUEUE_MAX) {
-        /*
-         * What a guest can produce without end waits in its caller
-         * (farside_tlp.c); the rest is bounded unless a guest insists while its
-         * peer does not read.
-         */
+    if (s->out_bytes >= QUEUE_BYTES_MAX) {
         farside_link_drop(s, "the peer does not read");
         return;
     }
@@ -269,6 +299,17 @@ void farside_link_send(FarsideNtb *s, unsigned type, const void *body,
         p->fd_count = i + 1;
     }
     packet_post(s, p);
+}
+
+static void bells_send(FarsideNtb *s)
+{
+    struct farside_wire_doorbell m = {.bits = s->bells};
+
+    if (s->bells && !farside_link_is_full(s)) {
+        s->bells = 0;
+        packet_queue(s, packet_new(FARSIDE_WIRE_DOORBELL, &m, sizeof(m), NULL,
+                                   0));
+    }
 }
 
 /* Link state */
@@ -518,47 +559,76 @@ static void link_readable(void *opaque)
     unsigned i;
 
     for (i = 0; i < BATCH; i++) {
-        if (farside_link_is_full(s) || farside_tlp_is_full(s) ||
-            !receive_one(s)) {
+        if (farside_tlp_is_full(s) || !receive_one(s)) {
             break;
         }
     }
     set_handlers(s);
 }
 
-void farside_link_serve(FarsideNtb *s, int64_t deadline)
+static short serve_events(FarsideNtb *s)
 {
-    int64_t left = deadline - qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
-    struct pollfd pfd = {.fd = s->fd};
-    struct timespec ts;
-    unsigned i;
+    short events = 0;
 
-    if (s->fd < 0 || left <= 0) {
-        return;
-    }
     if (!farside_tlp_is_full(s)) {
-        pfd.events |= POLLIN;
+        events |= POLLIN;
     }
     if (!g_queue_is_empty(&s->out)) {
-        pfd.events |= POLLOUT;
+        events |= POLLOUT;
     }
-    ts.tv_sec = left / NANOSECONDS_PER_SECOND;
-    ts.tv_nsec = left % NANOSECONDS_PER_SECOND;
-    if (ppoll(&pfd, 1, &ts, NULL) <= 0) {
-        return;
-    }
-    if (pfd.revents & POLLOUT) {
+    return events;
+}
+
+static void serve_one(FarsideNtb *s, short revents)
+{
+    unsigned i;
+
+    if (s->fd >= 0 && (revents & POLLOUT)) {
         link_flush(s);
     }
-    if (pfd.revents & (POLLIN | POLLHUP | POLLERR)) {
+    if (revents & (POLLIN | POLLHUP | POLLERR)) {
         for (i = 0; i < BATCH && receive_one(s); i++) {
             /* What is waited for may be here; the caller looks. */
-            if (farside_tlp_is_full(s) || farside_link_is_full(s)) {
+            if (farside_tlp_is_full(s)) {
                 break;
             }
         }
     }
     set_handlers(s);
+}
+
+void farside_link_serve(int64_t deadline)
+{
+    int64_t left = deadline - qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+    g_autofree struct pollfd *fds = NULL;
+    unsigned count = 0;
+    struct timespec ts;
+    FarsideNtb *s;
+
+    if (left <= 0) {
+        return;
+    }
+    QLIST_FOREACH(s, &devices, next) {
+        count++;
+    }
+    fds = g_new0(struct pollfd, count);
+    count = 0;
+    QLIST_FOREACH(s, &devices, next) {
+        fds[count].fd = s->fd;
+        fds[count++].events = serve_events(s);
+    }
+    ts.tv_sec = left / NANOSECONDS_PER_SECOND;
+    ts.tv_nsec = left % NANOSECONDS_PER_SECOND;
+    if (ppoll(fds, count, &ts, NULL) <= 0) {
+        return;
+    }
+    count = 0;
+    QLIST_FOREACH(s, &devices, next) {
+        if (fds[count].revents) {
+            serve_one(s, fds[count].revents);
+        }
+        count++;
+    }
 }
 
 /* Sockets */
@@ -659,11 +729,13 @@ bool farside_link_realize(FarsideNtb *s, Error **errp)
         timer_free(s->connect_timer);
         return false;
     }
+    QLIST_INSERT_HEAD(&devices, s, next);
     return true;
 }
 
 void farside_link_exit(FarsideNtb *s)
 {
+    QLIST_REMOVE(s, next);
     farside_link_drop(s, NULL);
     timer_free(s->connect_timer);
     if (s->listen_fd >= 0) {

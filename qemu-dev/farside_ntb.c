@@ -74,6 +74,13 @@ static bool farside_ntb_check(FarsideNtb *s, Error **errp)
         error_setg(errp, "property 'completion-timeout' must be 1 to 60000 ms");
         return false;
     }
+    /* PCIe 5.0 s7.5.3.4, Max_Payload_Size */
+    if (!is_power_of_2(s->max_payload) || s->max_payload < 128 ||
+        s->max_payload > FARSIDE_WIRE_PAYLOAD) {
+        error_setg(errp, "property 'max-payload' must be a power of 2 between "
+                         "128 and 4096");
+        return false;
+    }
     return true;
 }
 
@@ -225,6 +232,7 @@ static Property farside_ntb_properties[] = {
     DEFINE_PROP_SIZE("bar2-size", FarsideNtb, bar_size[0], 8 * MiB),
     DEFINE_PROP_SIZE("bar4-size", FarsideNtb, bar_size[1], 64 * MiB),
     DEFINE_PROP_UINT32("completion-timeout", FarsideNtb, timeout_ms, 1000),
+    DEFINE_PROP_UINT32("max-payload", FarsideNtb, max_payload, 256),
     DEFINE_PROP_END_OF_LIST(),
 };
 

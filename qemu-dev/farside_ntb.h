@@ -98,6 +98,7 @@ struct FarsideNtb {
     uint16_t lut_entries;
     uint64_t bar_size[FARSIDE_NTB_WINDOWS];
     uint32_t timeout_ms;
+    uint32_t max_payload;
 
     /* farside_regs.c */
     MemoryRegion gas;
@@ -152,12 +153,24 @@ struct FarsideNtb {
     uint16_t peer_requester_id;
     QEMUTimer *connect_timer;
     GQueue out;
+    size_t out_bytes;
+    uint64_t bells; /* doorbells that found no room in it */
+    QLIST_ENTRY(FarsideNtb) next;
 
     /* farside_tlp.c */
     QLIST_HEAD(, FarsideNtbRead) reads;
     GQueue deferred;
+    size_t deferred_bytes;
     QEMUBH *deferred_bh;
-    unsigned depth;
+    struct {
+        uint64_t address;
+        uint32_t length; /* 0: nothing waits to be sent */
+        uint64_t end;    /* of the last write, sent or not */
+        unsigned run;    /* how many writes were adjacent so far */
+        FarsideNtbNear near;
+        uint8_t data[FARSIDE_WIRE_PAYLOAD];
+    } burst;
+    QEMUBH *burst_bh;
     uint16_t next_tag;
     bool stalled;
 
@@ -225,8 +238,11 @@ void farside_link_exit(FarsideNtb *s);
 void farside_link_send(FarsideNtb *s, unsigned type, const void *body,
                        size_t body_size, const void *data, size_t data_size,
                        const int *fds, unsigned fd_count);
-/* Serves the peer once, for no longer than to the deadline (ns, monotonic). */
-void farside_link_serve(FarsideNtb *s, int64_t deadline);
+/*
+ * Serves the peers of all devices once, for no longer than to the deadline (ns,
+ * monotonic).
+ */
+void farside_link_serve(int64_t deadline);
 bool farside_link_is_full(FarsideNtb *s);
 /* Reads from the peer again, after farside_tlp_is_full() has become false. */
 void farside_link_resume(FarsideNtb *s);
@@ -244,6 +260,13 @@ uint64_t farside_tlp_read(FarsideNtb *s, const FarsideNtbNear *near,
                           uint64_t address, unsigned size);
 void farside_tlp_write(FarsideNtb *s, const FarsideNtbNear *near,
                        uint64_t address, uint64_t value, unsigned size);
+/*
+ * Before something is sent that the guest causes: waits while the peer does not
+ * read. False where it is to be lost.
+ */
+bool farside_tlp_wait_for_room(FarsideNtb *s);
+/* Sends the writes that wait for more. */
+void farside_tlp_send_burst(FarsideNtb *s);
 /* Waits until what was written before is done, by a read of nothing. */
 void farside_tlp_flush(FarsideNtb *s);
 /* False where the message is not allowed. */

@@ -409,6 +409,9 @@ static void omsg_write(FarsideNtb *s, unsigned index, uint32_t value,
 
     s->omsg[index] = merge(s->omsg[index], value, mask);
     m.value = s->omsg[index];
+    if (!farside_tlp_wait_for_room(s)) {
+        return;
+    }
     farside_link_send(s, FARSIDE_WIRE_MESSAGE, &m, sizeof(m), NULL, 0, NULL, 0);
 }
 
