@@ -418,12 +418,17 @@ void rig_free(DeviceRig *rig)
 
 /* The far end */
 
-RigPeer *rig_peer_new(DeviceRig *rig)
+RigPeer *rig_peer_new_at(const char *path)
 {
     RigPeer *peer = g_new0(RigPeer, 1);
 
-    peer->fd = connect_to(rig->link_path, SOCK_SEQPACKET);
+    peer->fd = connect_to(path, SOCK_SEQPACKET);
     return peer;
+}
+
+RigPeer *rig_peer_new(DeviceRig *rig)
+{
+    return rig_peer_new_at(rig->link_path);
 }
 
 static void send_with_files(RigPeer *peer, unsigned type, const void *body,
@@ -561,14 +566,22 @@ static bool receive_any(RigPeer *peer)
     return true;
 }
 
+const RigMessage *rig_peer_receive_any(RigPeer *peer)
+{
+    if (!receive_any(peer)) {
+        ck_abort_msg("the device closed the connection");
+    }
+    return &peer->message;
+}
+
 const RigMessage *rig_peer_receive(RigPeer *peer, unsigned type)
 {
+    const RigMessage *m;
+
     do {
-        if (!receive_any(peer)) {
-            ck_abort_msg("the device closed the connection");
-        }
-    } while (peer->message.head.type != type);
-    return &peer->message;
+        m = rig_peer_receive_any(peer);
+    } while (m->head.type != type);
+    return m;
 }
 
 bool rig_peer_is_closed(RigPeer *peer)

@@ -74,6 +74,8 @@ typedef struct RigPeer RigPeer;
 
 /* Connects; no message is sent yet. */
 RigPeer *rig_peer_new(DeviceRig *rig);
+/* The same to a device that listens elsewhere. */
+RigPeer *rig_peer_new_at(const char *path);
 /*
  * Plays a broker for a device that does not listen: waits for it, and hands it
  * a socket whose other end the peer has.
@@ -85,6 +87,8 @@ void rig_peer_hello(RigPeer *peer);
 void rig_peer_send(RigPeer *peer, unsigned type, const void *body, size_t size);
 void rig_peer_send_raw(RigPeer *peer, const void *bytes, size_t size,
                        const int *fds, unsigned fd_count);
+/* The next message; fails where there is none for 5 s. */
+const RigMessage *rig_peer_receive_any(RigPeer *peer);
 /* The next message of this type; others before it are dropped. */
 const RigMessage *rig_peer_receive(RigPeer *peer, unsigned type);
 /* Whether the device closed the connection, within 5 s. */

@@ -1,0 +1,647 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: requests that cross the link keep the order that PCI Express asks
+ * for, whoever waits for whom. Adjacent writes may be sent as one, but nothing
+ * that was sent after them overtakes them; a device that waits in the middle of
+ * an access is not bothered, and misses nothing; whoever waits serves all
+ * peers; a peer that does not read costs what it was to be sent, and not the
+ * link. The test plays the far end.
+ */
+#define _GNU_SOURCE
+#include <check.h>
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "device_rig.h"
+#include "switchtec_regs.h"
+
+#define CTRL0      (RIG_BAR0 + 0x14000)
+#define DBMSG      (RIG_BAR0 + 0x74000)
+#define LINK_EVENT (RIG_BAR0 + 0x136d30)
+#define MIB        (1ull << 20)
+#define ALL_ONES   0xffffffffull
+#define TIMEOUT_MS 300
+
+#define NVME_DEVFN 0x30
+#define NVME_BAR   0xe8000000ull
+/* NVM Express 1.4 s3.1 */
+#define NVME_CC    (NVME_BAR + 0x14)
+#define NVME_CSTS  (NVME_BAR + 0x1c)
+#define NVME_AQA   (NVME_BAR + 0x24)
+#define NVME_ASQ   (NVME_BAR + 0x28)
+#define NVME_ACQ   (NVME_BAR + 0x30)
+#define NVME_SQ0   (NVME_BAR + 0x1000)
+
+static DeviceRig *rig;
+static RigPeer *peer;
+
+typedef struct {
+    struct farside_wire_write head;
+    uint8_t data[FARSIDE_WIRE_PAYLOAD];
+} Write;
+
+typedef struct {
+    struct farside_wire_completion head;
+    uint8_t data[FARSIDE_WIRE_PAYLOAD];
+} Completion;
+
+static void wait_for(uint64_t address, unsigned size, uint64_t value)
+{
+    gint64 deadline = g_get_monotonic_time() + 5 * G_USEC_PER_SEC;
+    uint64_t now;
+
+    while ((now = rig_read(rig, address, size)) != value) {
+        if (g_get_monotonic_time() > deadline) {
+            ck_abort_msg("0x%" G_GINT64_MODIFIER "x is 0x%" G_GINT64_MODIFIER
+                         "x, not 0x%" G_GINT64_MODIFIER "x",
+                         address, now, value);
+        }
+        g_usleep(500);
+    }
+}
+
+/* LUT entries of 64 KiB, set by the own host. */
+static void set_lut(unsigned entry, uint64_t target)
+{
+    rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
+    rig_write(rig, CTRL0 + 0x60, 4, 0x20 | 16 << 8 | 63 << 14);
+    rig_write(rig, CTRL0 + SWITCHTEC_CTRL_LUT + 8 * entry, 8,
+              target | 1 << 1 | 1);
+    rig_part_op(rig, 0, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_NORMAL);
+}
+
+static void start(const char *properties, const char *const *arguments)
+{
+    g_autofree char *all =
+        g_strdup_printf("completion-timeout=%u%s%s", TIMEOUT_MS,
+                        *properties ? "," : "", properties);
+
+    rig = rig_new_with(NULL, all, arguments);
+    peer = rig_peer_new(rig);
+    rig_peer_hello(peer);
+    wait_for(RIG_BAR0 + 0x136074, 4, 0x00830000);
+    set_lut(0, 0xf0000000);
+}
+
+static void setup(void)
+{
+    start("", NULL);
+}
+
+static void teardown(void)
+{
+    rig_peer_free(peer);
+    peer = NULL;
+    rig_free(rig);
+    rig = NULL;
+}
+
+static void send_write(RigPeer *to, uint64_t address, const void *data,
+                       unsigned size)
+{
+    Write w = {.head = {.address = address, .length = size}};
+
+    memcpy(w.data, data, size);
+    rig_peer_send(to, FARSIDE_WIRE_WRITE, &w, sizeof(w.head) + size);
+}
+
+static void send_read(RigPeer *to, uint64_t address, unsigned size,
+                      uint16_t tag)
+{
+    struct farside_wire_read m = {
+        .address = address, .length = size, .tag = tag};
+
+    rig_peer_send(to, FARSIDE_WIRE_READ, &m, sizeof(m));
+}
+
+static void complete(RigPeer *to, const struct farside_wire_read *read,
+                     const void *data)
+{
+    Completion c = {.head = {.length = read->length, .tag = read->tag}};
+
+    memcpy(c.data, data, read->length);
+    rig_peer_send(to, FARSIDE_WIRE_COMPLETION, &c,
+                  sizeof(c.head) + read->length);
+}
+
+static struct farside_wire_read receive_read(RigPeer *from)
+{
+    struct farside_wire_read read;
+
+    memcpy(&read, rig_peer_receive(from, FARSIDE_WIRE_READ)->body,
+           sizeof(read));
+    return read;
+}
+
+static Completion receive_completion(RigPeer *from)
+{
+    const RigMessage *m = rig_peer_receive(from, FARSIDE_WIRE_COMPLETION);
+    Completion c;
+
+    memcpy(&c, m->body, m->head.length);
+    return c;
+}
+
+/* Merging */
+
+/* A device's DMA of this size: QEMU cuts it into pieces of at most 8 bytes. */
+static void dma_write(uint64_t address, unsigned size, uint8_t value)
+{
+    g_autofree char *command = g_strdup_printf(
+        "memset 0x%" G_GINT64_MODIFIER "x 0x%x 0x%x\n", address, size, value);
+
+    rig_batch(rig, command, 1);
+}
+
+/* Takes writes until so many bytes have come, all in order; their number. */
+static unsigned receive_bytes(uint64_t address, unsigned size, uint8_t value,
+                              unsigned max_payload)
+{
+    const struct farside_wire_write *w;
+    const RigMessage *m;
+    unsigned count = 0, i;
+    uint64_t end = address + size;
+
+    while (address < end) {
+        m = rig_peer_receive_any(peer);
+        ck_assert_uint_eq(m->head.type, FARSIDE_WIRE_WRITE);
+        w = (const void *)m->body;
+        ck_assert_uint_eq(w->address, address);
+        ck_assert_uint_le(w->length, max_payload);
+        /* PCIe 5.0 s2.2.7: not across 4 KiB; and so not across a payload. */
+        ck_assert_uint_eq(w->address / max_payload,
+                          (w->address + w->length - 1) / max_payload);
+        for (i = 0; i < w->length; i++) {
+            ck_assert_uint_eq(m->body[sizeof(*w) + i], value);
+        }
+        address += w->length;
+        count++;
+    }
+    ck_assert_uint_eq(address, end);
+    return count;
+}
+
+static void drain(void)
+{
+    send_read(peer, 2 * MIB, 4, 1);
+    receive_completion(peer);
+}
+
+START_TEST(adjacent_writes_are_one)
+{
+    static const unsigned payloads[] = {128, 256, 4096};
+    unsigned payload = payloads[_i];
+    g_autofree char *property = g_strdup_printf("max-payload=%u", payload);
+
+    teardown();
+    start(property, NULL);
+    drain();
+    dma_write(RIG_BAR2 + 0x1008, 0x2000, 0x5a);
+    /* The first two go alone; the others as many at once as may. */
+    ck_assert_uint_le(receive_bytes(0xf0001008, 0x2000, 0x5a, payload),
+                      2 + 0x2000 / payload + 1);
+    /* Unaligned, with pieces of other sizes at its ends. */
+    dma_write(RIG_BAR2 + 0x2ff3, 0x123, 0xa5);
+    receive_bytes(0xf0002ff3, 0x123, 0xa5, payload);
+}
+END_TEST
+
+START_TEST(writes_apart_are_not_one)
+{
+    const RigMessage *m;
+    const struct farside_wire_write *w;
+    unsigned i;
+
+    drain();
+    /* A register written again and again, and registers in other order. */
+    for (i = 0; i < 8; i++) {
+        rig_write(rig, RIG_BAR2 + 0x1000, 4, i);
+        rig_write(rig, RIG_BAR2 + 0x1100 - 4 * i, 4, i);
+    }
+    for (i = 0; i < 16; i++) {
+        m = rig_peer_receive(peer, FARSIDE_WIRE_WRITE);
+        w = (const void *)m->body;
+        ck_assert_uint_eq(w->length, 4);
+        ck_assert_uint_eq(w->address,
+                          0xf0000000 + (i % 2 ? 0x1100 - 4 * (i / 2) : 0x1000));
+        ck_assert_uint_eq(m->body[sizeof(*w)], i / 2);
+    }
+}
+END_TEST
+
+/* What ends a run of writes, as commands of qtest, and what is sent for it. */
+static const struct {
+    const char *command;
+    unsigned type;
+} ends[] = {
+    {"writeq 0xe0075000 0x100000000\n", FARSIDE_WIRE_DOORBELL},
+    {"writel 0xe0075068 0x1\n", FARSIDE_WIRE_MESSAGE},
+    {"writel 0xe0016004 0x1\n", FARSIDE_WIRE_LOCK},
+    {"writel 0xe1008000 0x1\n", FARSIDE_WIRE_WRITE},
+};
+
+START_TEST(nothing_overtakes_writes)
+{
+    g_autofree char *commands = NULL;
+    unsigned size = 8 * 11, i;
+
+    rig_write(rig, DBMSG + 0x1008, 8, UINT64_MAX);
+    drain();
+    /* Both at once, so that the main loop has no time in between. */
+    commands = g_strdup_printf("memset 0x%llx 0x%x 0x11\n%s",
+                               (unsigned long long)RIG_BAR2 + 0x2000, size,
+                               ends[_i].command);
+    for (i = 0; i < 20; i++) {
+        rig_batch(rig, commands, 2);
+        receive_bytes(0xf0002000, size, 0x11, 256);
+        ck_assert_uint_eq(rig_peer_receive_any(peer)->head.type, ends[_i].type);
+        if (ends[_i].type == FARSIDE_WIRE_LOCK) {
+            rig_part_op(rig, 1, SWITCHTEC_OP_RESET, SWITCHTEC_STATUS_NORMAL);
+            rig_peer_receive(peer, FARSIDE_WIRE_RELEASE);
+        }
+    }
+}
+END_TEST
+
+START_TEST(reads_and_answers_do_not_overtake_writes)
+{
+    struct farside_wire_read read;
+    const RigMessage *m;
+    uint32_t value = 0x1234;
+
+    drain();
+    dma_write(RIG_BAR2 + 0x2000, 0x58, 0x11);
+    rig_read_begin(rig, RIG_BAR2 + 0x2058, 4);
+    receive_bytes(0xf0002000, 0x58, 0x11, 256);
+    m = rig_peer_receive_any(peer);
+    ck_assert_uint_eq(m->head.type, FARSIDE_WIRE_READ);
+    memcpy(&read, m->body, sizeof(read));
+    ck_assert_uint_eq(read.address, 0xf0002058);
+    complete(peer, &read, &value);
+    ck_assert_uint_eq(rig_read_end(rig), value);
+    /* The completion of a read of the peer. */
+    dma_write(RIG_BAR2 + 0x2000, 0x58, 0x22);
+    send_read(peer, 2 * MIB, 4, 5);
+    receive_bytes(0xf0002000, 0x58, 0x22, 256);
+    ck_assert_uint_eq(rig_peer_receive_any(peer)->head.type,
+                      FARSIDE_WIRE_COMPLETION);
+}
+END_TEST
+
+/* Waiting */
+
+START_TEST(a_window_that_leads_back_ends)
+{
+    struct farside_wire_read read;
+    unsigned depth;
+
+    rig_read_begin(rig, RIG_BAR2, 4);
+    /* The far end answers each read by one of the same window. */
+    for (depth = 1;; depth++) {
+        read = receive_read(peer);
+        ck_assert_uint_eq(read.address, 0xf0000000);
+        if (depth == 4) {
+            break;
+        }
+        send_read(peer, RIG_BAR2, 4, depth);
+    }
+    send_read(peer, RIG_BAR2, 4, depth);
+    /* The fifth is not sent: it is all ones at once. */
+    while (depth > 0) {
+        Completion c = receive_completion(peer);
+
+        ck_assert_uint_eq(c.head.tag, depth);
+        ck_assert_uint_eq(c.head.status, FARSIDE_WIRE_SC);
+        ck_assert_uint_eq(*(uint32_t *)c.data, ALL_ONES);
+        depth--;
+        /* They end from within, each with what it was answered. */
+        complete(peer, &read, c.data);
+        read.tag--;
+    }
+    ck_assert_uint_eq(rig_read_end(rig), ALL_ONES);
+}
+END_TEST
+
+/* Three hosts in a ring that read from the next would else wait for ever. */
+START_TEST(waiting_serves_all_links)
+{
+    g_autofree char *path = NULL;
+    g_autofree char *device = NULL;
+    const char *arguments[] = {"-device", NULL, NULL};
+    struct farside_wire_read read;
+    RigPeer *other;
+    uint32_t value = 77;
+    Completion c;
+
+    teardown();
+    path = g_strdup_printf("%s/farside-second-%d", g_get_tmp_dir(),
+                           (int)g_random_int_range(0, 1 << 30));
+    device =
+        g_strdup_printf("farside-switchtec,addr=07.0,listen=on,link=%s", path);
+    arguments[1] = device;
+    start("", arguments);
+    other = rig_peer_new_at(path);
+    rig_peer_hello(other);
+    /* Bus mastering for the second */
+    rig_pci_write(rig, 0x38, 0x04, 0x6);
+    rig_write(rig, 2 * MIB, 4, 0x4321);
+    rig_peer_receive(other, FARSIDE_WIRE_RAM);
+    rig_read_begin(rig, RIG_BAR2, 4);
+    read = receive_read(peer);
+    send_read(other, 2 * MIB, 4, 9);
+    c = receive_completion(other);
+    ck_assert_uint_eq(*(uint32_t *)c.data, 0x4321);
+    complete(peer, &read, &value);
+    ck_assert_uint_eq(rig_read_end(rig), value);
+    rig_peer_free(other);
+    unlink(path);
+}
+END_TEST
+
+/*
+ * An NVMe controller whose admin queue is behind a window: while it fetches a
+ * command, QEMU would refuse any access to its registers.
+ */
+static void start_nvme(void)
+{
+    static const char *const arguments[] = {
+        "-drive", "if=none,id=d,driver=null-co,size=1M", "-device",
+        "nvme,drive=d,serial=x,addr=06.0", NULL};
+
+    start("", arguments);
+    rig_pci_write(rig, NVME_DEVFN, 0x10, (uint32_t)NVME_BAR);
+    rig_pci_write(rig, NVME_DEVFN, 0x14, 0);
+    rig_pci_write(rig, NVME_DEVFN, 0x04, 0x6);
+    rig_write(rig, NVME_AQA, 4, 15 << 16 | 15);
+    rig_write(rig, NVME_ASQ, 8, RIG_BAR2);
+    rig_write(rig, NVME_ACQ, 8, 2 * MIB);
+    rig_write(rig, NVME_CC, 4, 4 << 20 | 6 << 16 | 1);
+    wait_for(NVME_CSTS, 4, 1);
+}
+
+/* Answers the reads of a submission queue entry of 64 bytes. */
+static void give_command(unsigned index, const uint8_t *command)
+{
+    struct farside_wire_read read;
+    unsigned offset;
+
+    for (offset = 0; offset < 64; offset += read.length) {
+        read = receive_read(peer);
+        ck_assert_uint_eq(read.address, 0xf0000000 + index * 64 + offset);
+        complete(peer, &read, command + offset);
+    }
+}
+
+START_TEST(a_device_in_an_access_misses_nothing)
+{
+    /* GET FEATURES (s5.14), number of queues */
+    const uint8_t command[64] = {0x0a, [40] = 0x07};
+    struct farside_wire_doorbell bell = {.bits = 0x30};
+    struct farside_wire_read read;
+    uint32_t tail = 2, word = 0xabcd;
+    Completion c;
+
+    rig_write(rig, 3 * MIB, 4, 0x9999);
+    rig_write(rig, NVME_SQ0, 4, 1);
+    /* It waits for the first bytes of its command. */
+    read = receive_read(peer);
+    /* Doorbell of the controller, then memory, doorbell of the bridge. */
+    send_write(peer, NVME_SQ0, &tail, 4);
+    send_write(peer, 3 * MIB, &word, 4);
+    rig_peer_send(peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
+    /* A read of other memory is served at once: */
+    send_read(peer, 3 * MIB + 64, 4, 1);
+    c = receive_completion(peer);
+    ck_assert_uint_eq(c.head.tag, 1);
+    /* one of what was written waits, and one of the device. */
+    send_read(peer, 3 * MIB, 4, 2);
+    send_read(peer, NVME_CSTS, 4, 3);
+    send_read(peer, 3 * MIB + 128, 4, 4);
+    c = receive_completion(peer);
+    ck_assert_uint_eq(c.head.tag, 4);
+    /* The controller goes on, and its doorbell was not lost. */
+    complete(peer, &read, command);
+    {
+        unsigned offset;
+
+        for (offset = 8; offset < 64; offset += 8) {
+            read = receive_read(peer);
+            ck_assert_uint_eq(read.address, 0xf0000000 + offset);
+            complete(peer, &read, command + offset);
+        }
+    }
+    c = receive_completion(peer);
+    ck_assert_uint_eq(c.head.tag, 2);
+    ck_assert_uint_eq(*(uint32_t *)c.data, word);
+    c = receive_completion(peer);
+    ck_assert_uint_eq(c.head.tag, 3);
+    ck_assert_uint_eq(*(uint32_t *)c.data, 1);
+    give_command(1, command);
+    wait_for(DBMSG + 0x1010, 8, 0x30);
+    /* Both completions are there, with the phase of the first pass. */
+    wait_for(2 * MIB + 12, 4, 0x10000);
+    wait_for(2 * MIB + 28, 4, 0x10000);
+}
+END_TEST
+
+START_TEST(a_device_that_is_not_answered_goes_on)
+{
+    uint32_t tail = 2;
+    unsigned i;
+    Completion c;
+    gint64 begin = g_get_monotonic_time();
+
+    rig_write(rig, NVME_SQ0, 4, 1);
+    receive_read(peer);
+    send_write(peer, NVME_SQ0, &tail, 4);
+    send_read(peer, NVME_CSTS, 4, 3);
+    /* Its other reads time out as well; then the peer is served. */
+    for (i = 1; i < 8; i++) {
+        receive_read(peer);
+    }
+    c = receive_completion(peer);
+    ck_assert_uint_eq(c.head.tag, 3);
+    ck_assert_int_ge(g_get_monotonic_time() - begin, 8 * TIMEOUT_MS * 900);
+    ck_assert_int_le(g_get_monotonic_time() - begin, 8 * TIMEOUT_MS * 2000);
+}
+END_TEST
+
+/* A peer that does not read */
+
+START_TEST(a_peer_that_does_not_read_keeps_the_link)
+{
+    uint32_t count = rig_read(rig, LINK_EVENT, 4);
+    g_autoptr(GString) commands = g_string_new(NULL);
+    struct farside_wire_doorbell bell;
+    uint64_t bits = 0;
+    gint64 begin;
+    unsigned i;
+
+    rig_write(rig, DBMSG + 0x1008, 8, UINT64_MAX);
+    drain();
+    for (i = 0; i < 64; i++) {
+        g_string_append_printf(commands, "writel 0x%llx 0x%x\n",
+                               (unsigned long long)DBMSG + 0x1068, i);
+        g_string_append_printf(commands, "writel 0x%llx 0x%x\n",
+                               (unsigned long long)RIG_BAR2 + 0x100, i);
+        g_string_append_printf(commands, "writeq 0x%llx 0x%llx\n",
+                               (unsigned long long)DBMSG + 0x1000, 1ull << i);
+    }
+    begin = g_get_monotonic_time();
+    for (i = 0; i < 20; i++) {
+        rig_batch(rig, commands->str, 3 * 64);
+    }
+    /* One waits for the time-out, and nobody after it. */
+    ck_assert_int_ge(g_get_monotonic_time() - begin, TIMEOUT_MS * 900);
+    ck_assert_int_le(g_get_monotonic_time() - begin, TIMEOUT_MS * 5000);
+    ck_assert_uint_eq(rig_read(rig, LINK_EVENT, 4), count);
+    /* Whatever was lost, no doorbell was. */
+    while (bits != UINT64_MAX) {
+        memcpy(&bell, rig_peer_receive(peer, FARSIDE_WIRE_DOORBELL)->body,
+               sizeof(bell));
+        bits |= bell.bits;
+    }
+    drain();
+    ck_assert_uint_eq(rig_read(rig, LINK_EVENT, 4), count);
+    /* And what is written now arrives. */
+    rig_write(rig, RIG_BAR2 + 0x500, 4, 0x55);
+    ck_assert_uint_eq(
+        ((struct farside_wire_write *)rig_peer_receive(peer, FARSIDE_WIRE_WRITE)
+             ->body)
+            ->address,
+        0xf0000500);
+}
+END_TEST
+
+/* Answers that nobody takes have an end. */
+START_TEST(a_peer_that_asks_and_does_not_read_is_left)
+{
+    struct farside_wire_read m = {.address = 2 * MIB, .length = 4096};
+    unsigned i;
+
+    for (i = 0; i < 10000; i++) {
+        rig_peer_send(peer, FARSIDE_WIRE_READ, &m, sizeof(m));
+    }
+    ck_assert(rig_peer_is_closed(peer));
+    rig_peer_free(peer);
+    peer = rig_peer_new(rig);
+    rig_peer_hello(peer);
+    wait_for(RIG_BAR0 + 0x136074, 4, 0x00830000);
+}
+END_TEST
+
+/* Behind an IOMMU */
+
+#define VTD        0xfed90000ull
+#define VTD_RTADDR (VTD + 0x20)
+#define VTD_GCMD   (VTD + 0x18)
+#define VTD_GSTS   (VTD + 0x1c)
+#define VTD_TE     (1u << 31)
+#define VTD_SRTP   (1u << 30)
+#define NTB_DEVFN  0x28u
+#define ROOT       (4 * MIB)
+#define CONTEXT    (ROOT + 0x1000)
+#define TABLE(l)   (ROOT + 0x2000 + 0x1000 * (l))
+#define IOVA       0x12345000ull
+#define PAGE       (8 * MIB)
+
+/*
+ * VT-d 3.1 s9: one page at IOVA for the NTB device, by tables of three levels,
+ * and nothing else.
+ */
+static void set_iommu(void)
+{
+    rig_write(rig, ROOT, 8, CONTEXT | 1);
+    rig_write(rig, CONTEXT + 16 * NTB_DEVFN, 8, TABLE(2) | 1);
+    /* Domain 1, three levels */
+    rig_write(rig, CONTEXT + 16 * NTB_DEVFN + 8, 8, 1 << 8 | 1);
+    rig_write(rig, TABLE(2) + 8 * (IOVA >> 30 & 511), 8, TABLE(1) | 3);
+    rig_write(rig, TABLE(1) + 8 * (IOVA >> 21 & 511), 8, TABLE(0) | 3);
+    rig_write(rig, TABLE(0) + 8 * (IOVA >> 12 & 511), 8, PAGE | 3);
+    rig_write(rig, VTD_RTADDR, 8, ROOT);
+    rig_write(rig, VTD_GCMD, 4, VTD_SRTP);
+    rig_write(rig, VTD_GCMD, 4, VTD_TE);
+    ck_assert_uint_eq(VTD_TE & rig_read(rig, VTD_GSTS, 4), VTD_TE);
+}
+
+START_TEST(behind_an_iommu_all_is_forwarded)
+{
+    static const char *const arguments[] = {"-device", "intel-iommu", NULL};
+    struct farside_wire_ram ram;
+    uint64_t word = 0x1122334455667788ull;
+    Completion c;
+
+    rig = rig_new_with(NULL, "completion-timeout=300", arguments);
+    peer = rig_peer_new(rig);
+    rig_peer_hello(peer);
+    /* Its addresses are not those of the memory: none is announced. */
+    memcpy(&ram, rig_peer_receive(peer, FARSIDE_WIRE_RAM)->body, sizeof(ram));
+    ck_assert_uint_eq(ram.count, 0);
+    wait_for(RIG_BAR0 + 0x136074, 4, 0x00830000);
+    send_write(peer, PAGE, &word, 8);
+    send_read(peer, PAGE, 8, 1);
+    c = receive_completion(peer);
+    ck_assert_uint_eq(*(uint64_t *)c.data, word);
+    set_iommu();
+    word = ~word;
+    send_write(peer, IOVA + 0x18, &word, 8);
+    send_read(peer, IOVA + 0x18, 8, 2);
+    c = receive_completion(peer);
+    ck_assert_uint_eq(c.head.status, FARSIDE_WIRE_SC);
+    ck_assert_uint_eq(*(uint64_t *)c.data, word);
+    ck_assert_uint_eq(rig_read(rig, PAGE + 0x18, 8), word);
+    ck_assert_uint_eq(rig_read(rig, PAGE, 8), ~word);
+    /* What it has no page for is not there. */
+    send_write(peer, PAGE + 0x18, &c, 8);
+    send_read(peer, PAGE, 8, 3);
+    c = receive_completion(peer);
+    ck_assert_uint_eq(c.head.tag, 3);
+    ck_assert_uint_eq(c.head.status, FARSIDE_WIRE_UR);
+    ck_assert_uint_eq(rig_read(rig, PAGE + 0x18, 8), word);
+}
+END_TEST
+
+static Suite *make_suite(void)
+{
+    Suite *suite = suite_create("device_order");
+    TCase *tcase = tcase_create("order");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, adjacent_writes_are_one, 0, 3);
+    tcase_add_test(tcase, writes_apart_are_not_one);
+    tcase_add_loop_test(tcase, nothing_overtakes_writes, 0, G_N_ELEMENTS(ends));
+    tcase_add_test(tcase, reads_and_answers_do_not_overtake_writes);
+    tcase_add_test(tcase, a_window_that_leads_back_ends);
+    tcase_add_test(tcase, waiting_serves_all_links);
+    tcase_add_test(tcase, a_peer_that_does_not_read_keeps_the_link);
+    tcase_add_test(tcase, a_peer_that_asks_and_does_not_read_is_left);
+    suite_add_tcase(suite, tcase);
+
+    tcase = tcase_create("nvme");
+    tcase_add_checked_fixture(tcase, start_nvme, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, a_device_in_an_access_misses_nothing);
+    tcase_add_test(tcase, a_device_that_is_not_answered_goes_on);
+    suite_add_tcase(suite, tcase);
+
+    tcase = tcase_create("iommu");
+    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, behind_an_iommu_all_is_forwarded);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(make_suite());
+    int failed;
+
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
