@@ -131,10 +131,12 @@ static void measure_dma(unsigned count)
     DevicePair *pair =
         pair_new("if=none,id=d,driver=null-co,size=1G,read-zeroes=off", cmb);
     DeviceNvme local = pair_local_nvme(pair);
-    uint64_t window = pair_open_cmb(pair);
+    uint64_t window;
     double start;
     unsigned i;
 
+    pair_cmb_nvme(pair, true);
+    window = pair_open_cmb(pair, true);
     local.sgl = true;
     nvme_start(&local, false, 0);
     for (i = 0; i < count; i++) {

@@ -175,20 +175,27 @@ uint64_t pair_open(DevicePair *pair, uint64_t target)
     return RIG_BAR2 + ENTRY_OPEN * LUT_SIZE;
 }
 
-uint64_t pair_open_cmb(DevicePair *pair)
+DeviceNvme pair_cmb_nvme(DevicePair *pair, bool of_borrower)
 {
-    DeviceRig *rig = pair->borrower;
-    unsigned i;
+    DeviceRig *rig = of_borrower ? pair->borrower : pair->lender;
 
     rig_pci_write(rig, CMB_DEVFN, 0x10, (uint32_t)CMB_BAR);
     rig_pci_write(rig, CMB_DEVFN, 0x14, 0);
     rig_pci_write(rig, CMB_DEVFN, 0x18, (uint32_t)CMB_BAR2);
     rig_pci_write(rig, CMB_DEVFN, 0x1c, 0);
     rig_pci_write(rig, CMB_DEVFN, 0x04, 0x6);
-    part_begin(rig, 0);
+    return (DeviceNvme){.rig = rig, .bar = CMB_BAR, .ram = rig_ram(rig)};
+}
+
+uint64_t pair_open_cmb(DevicePair *pair, bool of_borrower)
+{
+    DeviceRig *rig = of_borrower ? pair->borrower : pair->lender;
+    unsigned part = of_borrower ? 0 : 1, i;
+
+    part_begin(rig, part);
     for (i = 0; i < CMB_SIZE / LUT_SIZE; i++) {
-        set_lut(rig, 0, ENTRY_CMB + i, CMB_BAR2 + i * LUT_SIZE);
+        set_lut(rig, part, ENTRY_CMB + i, CMB_BAR2 + i * LUT_SIZE);
     }
-    part_end(rig, 0);
+    part_end(rig, part);
     return RIG_BAR2 + ENTRY_CMB * LUT_SIZE;
 }

@@ -41,10 +41,11 @@ uint64_t pair_msi_window(void);
 /* A window of the borrower onto 64 KiB of the lender, aligned; its address. */
 uint64_t pair_open(DevicePair *pair, uint64_t target);
 /*
- * Windows of the lender onto the controller memory buffer of an NVMe controller
- * that the borrower has at 07.0: the address of the first of 16 entries, which
- * are one piece.
+ * An NVMe controller with a memory of 1 MiB (cmb_size_mb=1,legacy-cmb=on) that
+ * a machine has at 07.0: for a driver on it, and the address of a window of the
+ * other machine onto its memory.
  */
-uint64_t pair_open_cmb(DevicePair *pair);
+DeviceNvme pair_cmb_nvme(DevicePair *pair, bool of_borrower);
+uint64_t pair_open_cmb(DevicePair *pair, bool of_borrower);
 
 #endif /* DEVICE_PAIR_H */
