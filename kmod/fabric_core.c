@@ -609,6 +609,19 @@ static int windows_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(windows);
 
+static int connect_get(void *data, u64 *value)
+{
+	*value = READ_ONCE(((struct dl_peer *)data)->wanted);
+	return 0;
+}
+
+static int connect_set(void *data, u64 value)
+{
+	peer_want(data, value);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(connect_fops, connect_get, connect_set, "%llu\n");
+
 /* What backends call. */
 
 int dl_peer_init(struct dl_peer *peer, const struct dl_backend *backend,
@@ -659,6 +672,7 @@ int dl_peer_init(struct dl_peer *peer, const struct dl_backend *backend,
 	peer->debugfs = debugfs_create_dir(name, debugfs_root);
 	debugfs_create_file("stats", 0444, peer->debugfs, peer, &stats_fops);
 	debugfs_create_file("windows", 0444, peer->debugfs, peer, &windows_fops);
+	debugfs_create_file("connect", 0600, peer->debugfs, peer, &connect_fops);
 	return 0;
 
 destroy_serve:

@@ -18,10 +18,10 @@ static unsigned int call_timeout_ms = 5000;
 module_param(call_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(call_timeout_ms, "ms that a call waits at most (5000)");
 
-static unsigned int poll_timeout_us = 50000;
+static unsigned int poll_timeout_us = 500000;
 module_param(poll_timeout_us, uint, 0644);
 MODULE_PARM_DESC(poll_timeout_us,
-		 "us that a call waits at most which cannot sleep (50000)");
+		 "us that a call waits at most which cannot sleep (500000)");
 
 static const struct dl_op __rcu *ops[DL_OPS_MAX];
 static DEFINE_MUTEX(ops_mutex);
@@ -165,11 +165,16 @@ static bool slot_serve(struct dl_peer *peer, unsigned int i, bool polled)
 
 void dl_mailbox_serve_polled(struct dl_peer *peer)
 {
-	unsigned int i;
+	unsigned int i, n;
 
-	/* Once each: a peer that never stops does not keep us here. */
-	for (i = DL_SLOTS_CALL; i < DL_SLOTS; i++)
-		slot_serve(peer, i, true);
+	/*
+	 * Twice at most, for one that came when somebody else had the slot; a
+	 * peer that never stops does not keep us here.
+	 */
+	for (i = DL_SLOTS_CALL; i < DL_SLOTS; i++) {
+		for (n = 0; n < 2 && slot_serve(peer, i, true); n++)
+			;
+	}
 }
 
 static bool calls_pending(struct dl_peer *peer)

@@ -889,7 +889,7 @@ static int traffic_run(void *data)
 			atomic_long_inc(&sums.timeouts);
 			msleep(10);
 		} else {
-			pr_err("dl_test: a call failed: %d\n", ret);
+			pr_err_ratelimited("dl_test: a call failed: %d\n", ret);
 			atomic_long_inc(&sums.wrong);
 			msleep(10);
 		}

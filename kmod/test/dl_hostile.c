@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A malicious peer: it speaks the NTB interface itself, says hello as dl_fabric
+ * does, and then writes what it likes. It is loaded in place of dl_fabric on one
+ * node; the other one must refuse it all, count it and live.
+ *
+ * One round after the other, each with a session of its own:
+ *
+ *   words	random hello words, single ones wrong or all of them
+ *   requests	well placed requests, with random numbers, lengths and bytes
+ *   answers	random responses to whatever the other node asks
+ *   bytes	random bytes anywhere in the other node's control area
+ *   bells	random doorbells as fast as it goes
+ *
+ * debugfs: dl_hostile/rounds counts them, dl_hostile/sessions those in which the
+ * other node had taken the hello.
+ */
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/dma-mapping.h>
+#include <linux/io.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/ntb.h>
+#include <linux/pci.h>
+#include <linux/prandom.h>
+#include <linux/slab.h>
+
+#include "fabric_priv.h"
+
+static uint node = 666;
+module_param(node, uint, 0444);
+
+static uint seed = 1;
+module_param(seed, uint, 0444);
+
+static uint round_ms = 400;
+module_param(round_ms, uint, 0444);
+
+struct hostile {
+	struct ntb_dev *ntb;
+	struct task_struct *task;
+	struct dl_area *area;
+	dma_addr_t dma;
+	int window;
+	u32 window_link;	/* links for which the window was set */
+	u32 links;
+	struct dl_area __iomem *far;
+	u32 epoch, far_epoch;
+	u32 beats;
+	struct rnd_state rnd;
+};
+
+static u32 rounds, sessions;
+static struct dentry *folder;
+
+static u32 any(struct hostile *h)
+{
+	return prandom_u32_state(&h->rnd);
+}
+
+static void say(struct hostile *h, unsigned int word, u32 value)
+{
+	ntb_peer_spad_write(h->ntb, NTB_DEF_PEER_IDX, word, value);
+}
+
+static u32 hear(struct hostile *h, unsigned int word)
+{
+	return ntb_spad_read(h->ntb, word);
+}
+
+static void ring(struct hostile *h)
+{
+	u64 valid = ntb_db_valid_mask(h->ntb);
+
+	ntb_peer_db_set(h->ntb, valid & -valid);
+}
+
+static void say_hello(struct hostile *h, u32 echo)
+{
+	say(h, DL_HELLO_MAGIC, DL_MAGIC | DL_VERSION);
+	say(h, DL_HELLO_NODE, node);
+	say(h, DL_HELLO_WINDOW, h->window);
+	say(h, DL_HELLO_ADDR_LO, lower_32_bits(h->dma));
+	say(h, DL_HELLO_ADDR_HI, upper_32_bits(h->dma));
+	say(h, DL_HELLO_ECHO, echo);
+	say(h, DL_HELLO_EPOCH, h->epoch);
+}
+
+static bool link_is_up(struct hostile *h)
+{
+	return ntb_link_is_up(h->ntb, NULL, NULL) & 1;
+}
+
+static void leave(struct hostile *h)
+{
+	if (h->far)
+		iounmap(h->far);
+	h->far = NULL;
+}
+
+/* The handshake, until the other node must be up. Return: whether it is. */
+static bool meet(struct hostile *h)
+{
+	resource_size_t size;
+	phys_addr_t addr;
+	u32 far, window;
+	int i;
+
+	leave(h);
+	/* The other node learns that the last session is over. */
+	say(h, DL_HELLO_EPOCH, 0);
+	ring(h);
+	msleep(50);
+	if (!link_is_up(h))
+		return false;
+	if (h->window_link != h->links) {
+		h->window = ntb_mw_count(h->ntb, NTB_DEF_PEER_IDX) - 1;
+		if (ntb_mw_set_trans(h->ntb, NTB_DEF_PEER_IDX, h->window, h->dma,
+				     DL_AREA_SIZE))
+			return false;
+		h->window_link = h->links;
+	}
+	h->epoch = any(h) | 1;
+	say_hello(h, 0);
+	for (i = 0; i < 100 && !kthread_should_stop(); i++) {
+		msleep(20);
+		far = hear(h, DL_HELLO_EPOCH);
+		if (!far || hear(h, DL_HELLO_ECHO) != h->epoch)
+			continue;
+		if (!h->far) {
+			window = hear(h, DL_HELLO_WINDOW);
+			if (ntb_peer_mw_get_addr(h->ntb, window, &addr, &size))
+				return false;
+			h->far = ioremap(addr, DL_AREA_SIZE);
+			if (!h->far)
+				return false;
+		}
+		h->far_epoch = far;
+		/* Half of the time also a table of windows that are none. */
+		if (any(h) & 1)
+			writel(any(h), &h->far->windows);
+		say_hello(h, far);
+		sessions++;
+		return true;
+	}
+	return false;
+}
+
+static void beat(struct hostile *h)
+{
+	if (h->far)
+		writel(++h->beats, &h->far->beat);
+}
+
+static void words(struct hostile *h)
+{
+	int i;
+
+	if (any(h) & 1) {
+		for (i = 0; i < DL_HELLO_WORDS; i++)
+			say(h, i, any(h));
+	} else {
+		h->epoch = any(h) | 1;
+		say_hello(h, hear(h, DL_HELLO_EPOCH));
+		i = any(h) % DL_HELLO_WORDS;
+		say(h, i, any(h) & 1 ? any(h) : any(h) % 256);
+		say(h, DL_HELLO_EPOCH, any(h) | 1);
+	}
+	msleep(25);
+}
+
+static void write_slot(struct hostile *h, struct dl_slot __iomem *slot, bool wild)
+{
+	u8 data[256];
+	u32 len = any(h) % (DL_MSG_MAX + 1);
+	unsigned int i;
+
+	if (wild && any(h) % 4 == 0)
+		len = any(h) & 0xffff;
+	writel(0, &slot->seq);
+	writel(any(h) % 16 ? h->far_epoch : any(h), &slot->epoch);
+	writel((any(h) % 8 ? any(h) % 256 : any(h)) & 0xffff | len << 16, &slot->op);
+	writel(wild && any(h) % 8 == 0 ? any(h) : 0, &slot->status);
+	prandom_bytes_state(&h->rnd, data, sizeof(data));
+	for (i = 0; i < DL_MSG_MAX; i += sizeof(data))
+		memcpy_toio(slot->data + i, data, sizeof(data));
+	wmb();
+	writel(any(h), &slot->seq);
+}
+
+static void requests(struct hostile *h)
+{
+	int i;
+
+	for (i = 0; i < 50; i++)
+		write_slot(h, &h->far->request[any(h) % DL_SLOTS], true);
+	ring(h);
+}
+
+/* To whatever it asks; the number of the request is right half of the time. */
+static void answers(struct hostile *h)
+{
+	struct dl_slot __iomem *slot;
+	int i;
+
+	for (i = 0; i < DL_SLOTS; i++) {
+		slot = &h->far->response[i];
+		write_slot(h, slot, true);
+		if (any(h) & 1)
+			writel(h->far_epoch, &slot->epoch);
+		if (any(h) & 1)
+			writew(le16_to_cpu(h->area->request[i].op), &slot->op);
+		if (any(h) & 1)
+			writel(le32_to_cpu(h->area->request[i].seq), &slot->seq);
+	}
+	ring(h);
+	usleep_range(100, 200);
+}
+
+static void bytes(struct hostile *h)
+{
+	u8 data[64];
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		prandom_bytes_state(&h->rnd, data, sizeof(data));
+		memcpy_toio((u8 __iomem *)h->far +
+				    any(h) % (DL_AREA_SIZE - sizeof(data)),
+			    data, 1 + any(h) % sizeof(data));
+	}
+	ring(h);
+}
+
+static void bells(struct hostile *h)
+{
+	u64 valid = ntb_db_valid_mask(h->ntb);
+	int i;
+
+	for (i = 0; i < 500; i++)
+		ntb_peer_db_set(h->ntb, ((u64)any(h) << 32 | any(h)) & valid);
+	usleep_range(500, 1000);
+}
+
+static int hostile_run(void *data)
+{
+	static void (*const what[])(struct hostile *) = {
+		words, requests, answers, bytes, bells,
+	};
+	struct hostile *h = data;
+	unsigned long end;
+	unsigned int i;
+
+	while (!kthread_should_stop()) {
+		i = rounds % ARRAY_SIZE(what);
+		if (!link_is_up(h) || (what[i] != words && !meet(h))) {
+			msleep(50);
+			continue;
+		}
+		/* It takes the other node a moment to go up. */
+		if (what[i] != words) {
+			beat(h);
+			msleep(40);
+		}
+		end = jiffies + msecs_to_jiffies(round_ms);
+		while (time_before(jiffies, end) && !kthread_should_stop()) {
+			what[i](h);
+			beat(h);
+			cond_resched();
+		}
+		rounds++;
+	}
+	leave(h);
+	return 0;
+}
+
+static void link_event(void *ctx)
+{
+	((struct hostile *)ctx)->links++;
+}
+
+static void db_event(void *ctx, int vec)
+{
+	struct hostile *h = ctx;
+
+	ntb_db_clear(h->ntb, ntb_db_valid_mask(h->ntb));
+}
+
+static const struct ntb_ctx_ops ctx_ops = {
+	.link_event = link_event,
+	.db_event = db_event,
+};
+
+static int hostile_probe(struct ntb_client *client, struct ntb_dev *ntb)
+{
+	struct device *dev = &ntb->pdev->dev;
+	struct hostile *h = kzalloc(sizeof(*h), GFP_KERNEL);
+	int err = -ENOMEM;
+
+	if (!h)
+		return -ENOMEM;
+	h->ntb = ntb;
+	h->links = 1;
+	prandom_seed_state(&h->rnd, seed);
+	h->area = dma_alloc_coherent(dev, DL_AREA_SIZE, &h->dma, GFP_KERNEL);
+	if (!h->area)
+		goto free;
+	err = ntb_set_ctx(ntb, h, &ctx_ops);
+	if (err)
+		goto free_area;
+	ntb_link_enable(ntb, NTB_SPEED_AUTO, NTB_WIDTH_AUTO);
+	h->task = kthread_run(hostile_run, h, "dl_hostile");
+	if (!IS_ERR(h->task))
+		return 0;
+	err = PTR_ERR(h->task);
+	ntb_link_disable(ntb);
+	ntb_clear_ctx(ntb);
+free_area:
+	dma_free_coherent(dev, DL_AREA_SIZE, h->area, h->dma);
+free:
+	kfree(h);
+	return err;
+}
+
+static void hostile_remove(struct ntb_client *client, struct ntb_dev *ntb)
+{
+	struct hostile *h = ntb->ctx;
+
+	kthread_stop(h->task);
+	if (h->window_link)
+		ntb_mw_clear_trans(ntb, NTB_DEF_PEER_IDX, h->window);
+	ntb_link_disable(ntb);
+	ntb_clear_ctx(ntb);
+	dma_free_coherent(&ntb->pdev->dev, DL_AREA_SIZE, h->area, h->dma);
+	kfree(h);
+}
+
+static struct ntb_client hostile_client = {
+	.ops = {
+		.probe = hostile_probe,
+		.remove = hostile_remove,
+	},
+};
+
+static int __init hostile_init(void)
+{
+	folder = debugfs_create_dir("dl_hostile", NULL);
+	debugfs_create_u32("rounds", 0444, folder, &rounds);
+	debugfs_create_u32("sessions", 0444, folder, &sessions);
+	return ntb_register_client(&hostile_client);
+}
+
+static void __exit hostile_exit(void)
+{
+	ntb_unregister_client(&hostile_client);
+	debugfs_remove_recursive(folder);
+}
+
+module_init(hostile_init);
+module_exit(hostile_exit);
+MODULE_DESCRIPTION("A malicious peer, for tests of dl_fabric");
+MODULE_LICENSE("GPL");
