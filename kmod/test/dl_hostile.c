@@ -180,7 +180,8 @@ static void write_slot(struct hostile *h, struct dl_slot __iomem *slot, bool wil
 		len = any(h) & 0xffff;
 	writel(0, &slot->seq);
 	writel(any(h) % 16 ? h->far_epoch : any(h), &slot->epoch);
-	writel((any(h) % 8 ? any(h) % 256 : any(h)) & 0xffff | len << 16, &slot->op);
+	writew(any(h) % 8 ? any(h) % 256 : any(h), &slot->op);
+	writew(len, &slot->len);
 	writel(wild && any(h) % 8 == 0 ? any(h) : 0, &slot->status);
 	prandom_bytes_state(&h->rnd, data, sizeof(data));
 	for (i = 0; i < DL_MSG_MAX; i += sizeof(data))
