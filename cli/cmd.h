@@ -25,6 +25,7 @@ int cmd_plan(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
 
 /*
  * Parses the options of a verb, "--help" included. @synopsis is what stands

@@ -22,6 +22,7 @@ static const Verb verbs[] = {
     {"path", "show every element a TLP crosses, with hops and times", cmd_path},
     {"plan", "do the sums of an NTB's mapping entries and DMA windows",
      cmd_plan},
+    {"trace", "print what crossed the links of emulated hosts", cmd_trace},
     {"compare", "compare two result files, or two folders of them",
      cmd_compare},
     {"report", "make one page of results, and the list of fidelity",

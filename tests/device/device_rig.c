@@ -388,6 +388,11 @@ DeviceRig *rig_new_with(const char *link, const char *properties,
     return rig;
 }
 
+int rig_pid(DeviceRig *rig)
+{
+    return rig->pid;
+}
+
 void rig_free(DeviceRig *rig)
 {
     g_autofree char *qmp = NULL;

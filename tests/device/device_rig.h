@@ -32,7 +32,8 @@ DeviceRig *rig_new_with(const char *link, const char *properties,
                         const char *const *arguments);
 /* Where the device listens, or what it connects to. */
 const char *rig_link_path(DeviceRig *rig);
-void rig_free(DeviceRig *rig);
+void rig_free(DeviceRig *rig); /* kills it */
+int rig_pid(DeviceRig *rig);
 
 /* The machine's memory, RIG_RAM bytes, shared with it. */
 uint8_t *rig_ram(DeviceRig *rig);
