@@ -99,7 +99,7 @@ uint64_t farside_tlp_read(FarsideNtb *s, const FarsideNtbNear *near,
         qemu_log_mask(LOG_UNIMP, "%s: read of 0x%" PRIx64 " timed out\n",
                       TYPE_FARSIDE_NTB, address);
     }
-    if (r.ok) {
+    if (r.ok && size) {
         value = ldn_le_p(r.data, size);
     }
     return value;

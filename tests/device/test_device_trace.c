@@ -10,6 +10,7 @@
 #include <check.h>
 #include <glib.h>
 #include <glib/gstdio.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,8 +65,8 @@ static void wait_for(DeviceRig *rig, uint64_t address, unsigned size,
 
     while (rig_read(rig, address, size) != value) {
         ck_assert_msg(g_get_monotonic_time() < deadline,
-                      "0x%" G_GINT64_MODIFIER "x never was 0x%" G_GINT64_MODIFIER
-                      "x",
+                      "0x%" G_GINT64_MODIFIER
+                      "x never was 0x%" G_GINT64_MODIFIER "x",
                       address, value);
         g_usleep(500);
     }
@@ -231,7 +232,7 @@ static char *body_text(const uint8_t *bytes, size_t size)
 
 typedef struct Expected {
     TrcKind kind;
-    const char *body; /* its begin, or NULL; blanks are left out */
+    const char *body; /* or, with a * behind it, its begin; without blanks */
     uint64_t near;    /* or 0 */
 } Expected;
 
@@ -263,12 +264,9 @@ static void check_records(const Expected *expected, unsigned count)
             ck_assert_uint_eq(record.offset, expected[i].near - RIG_BAR2);
         }
         memcpy(&captured, bytes + record.place + 20, 4);
-        body = body_text(
-            (uint8_t *)bytes + record.place + BLOCK_SIZE + HEAD_SIZE,
-            captured - HEAD_SIZE);
-        if (!expected[i].body) {
-            continue;
-        }
+        body =
+            body_text((uint8_t *)bytes + record.place + BLOCK_SIZE + HEAD_SIZE,
+                      captured - HEAD_SIZE);
         words = g_strsplit(expected[i].body, " ", -1);
         wanted = g_strjoinv("", words);
         if (g_str_has_suffix(wanted, "*")) {
@@ -347,20 +345,19 @@ START_TEST(every_kind_with_its_fields)
 {
     static const uint64_t entries[] = {0xfee00000, 0x1234560000};
     static const Expected expected[] = {
-        {TRC_START, "00000000 00000000"},
-        {TRC_RAM, "00000001 00000000 0000000000100000 0000000003f00000"},
-        {TRC_STATE, "00000001"},
-        {TRC_LOCKED, "00000064 0040 0020*"},
-        {TRC_CONFIGURED, "00000064 00000000 00000000 00000000"},
+        {TRC_START, "00000000 00000028", 0},
+        {TRC_RAM, "00000001 00000000 0000000000100000 0000000003f00000", 0},
+        {TRC_STATE, "00000001", 0},
+        {TRC_LOCKED, "00000064 0040 0020*", 0},
+        {TRC_CONFIGURED, "00000064 00000000 00000000 00000000", 0},
         /* One DW, all of it: an MSI */
         {TRC_MSI, "40000001 0028000f fee01004 21430000", RIG_BAR2 + 0x1004},
         /* One byte, the last of a DW */
         {TRC_MWR, "40000001 00280008 fee01004 000000ab", RIG_BAR2 + 0x1007},
         /* Two bytes in the middle of one */
-        {TRC_MWR, "40000001 00280006 fee01004 0034120f", RIG_BAR2 + 0x1005},
+        {TRC_MWR, "40000001 00280006 fee01004 00341200", RIG_BAR2 + 0x1005},
         /* Above 4 GiB: 4 DW; two DWs */
-        {TRC_MWR,
-         "60000002 002800ff 00000012 34560008 88776655 44332211",
+        {TRC_MWR, "60000002 002800ff 00000012 34560008 88776655 44332211",
          RIG_BAR2 + LUT_SIZE + 8},
         /* The same from the middle of a DW: three */
         {TRC_MWR,
@@ -370,23 +367,23 @@ START_TEST(every_kind_with_its_fields)
         {TRC_MRD, "20000002 002801 ff 00000012 34560010",
          RIG_BAR2 + LUT_SIZE + 16},
         /* Three bytes from the second on, tag 0x34 */
-        {TRC_CPLD, "4a000001 00280003 01033401 00b2b3b4"},
+        {TRC_CPLD, "4a000001 00280003 01033401 00b2b3b4", 0},
         /* All of 4 KiB: Length and Byte Count are 0 */
-        {TRC_CPLD, "4a000000 00280000 01033500 b1b2b3b4*"},
+        {TRC_CPLD, "4a000000 00280000 01033500 b1b2b3b4*", 0},
         /* Nothing: one DW, one byte */
-        {TRC_CPLD, "4a000001 00280001 01033600 00000000"},
+        {TRC_CPLD, "4a000001 00280001 01033600 00000000", 0},
         /* Unsupported: no data, but the bytes that were asked for */
-        {TRC_CPL, "0a000000 00282004 01033704"},
-        {TRC_DOORBELL, "8000000000000005"},
-        {TRC_MESSAGE, "00000001 0000beef"},
-        {TRC_LOCK, "00000001"},
-        {TRC_CONFIG, "00000001 0040 0020*"},
-        {TRC_LOCK, "00000002"},
-        {TRC_RELEASE, "00000002"},
-        {TRC_RESET, ""},
-        {TRC_ENABLE, "00000000"},
-        {TRC_STATE, "00000000"},
-        {TRC_STOP, ""},
+        {TRC_CPL, "0a000000 00282004 01033704", 0},
+        {TRC_DOORBELL, "8000000500000000", 0},
+        {TRC_MESSAGE, "00000001 0000beef", 0},
+        {TRC_LOCK, "00000001", 0},
+        {TRC_CONFIG, "00000001 0040 0020*", 0},
+        {TRC_LOCK, "00000002", 0},
+        {TRC_RELEASE, "00000002", 0},
+        {TRC_RESET, "", 0},
+        {TRC_ENABLE, "00000000", 0},
+        {TRC_STATE, "00000000", 0},
+        {TRC_STOP, "", 0},
     };
     g_autofree char *properties = g_strdup_printf("id=cable0,trace=%s", path);
     DeviceRig *rig = rig_new_with(NULL, properties, name_a);
@@ -417,7 +414,7 @@ START_TEST(every_kind_with_its_fields)
     rig_config_write(rig, 0x04, 0x6);
 
     rig_write(rig, DBMSG + 0x1008, 8, UINT64_MAX);
-    rig_write(rig, DBMSG + 0x1000, 8, 0x8000000000000005ull);
+    rig_write(rig, DBMSG + 0x1000, 8, 0x8000000500000000ull);
     rig_write(rig, DBMSG + 0x1070, 4, 0xbeef);
 
     rig_part_op(rig, 1, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKING);
@@ -539,14 +536,9 @@ static void *write_traffic(void *data)
         GString *batch = g_string_new(NULL);
         uint64_t value = traffic->value + i;
 
-        g_string_append_printf(batch,
-                               "writeq 0x%" G_GINT64_MODIFIER
-                               "x 0x%" G_GINT64_MODIFIER "x\n",
-                               RIG_BAR2 + 64 + 8 * (i % 4096), value);
-        g_string_append_printf(batch,
-                               "writeq 0x%" G_GINT64_MODIFIER
-                               "x 0x%" G_GINT64_MODIFIER "x\n",
-                               RIG_BAR2, value);
+        g_string_append_printf(
+            batch, "writeq 0x%llx 0x%" PRIx64 "\nwriteq 0x%llx 0x%" PRIx64 "\n",
+            RIG_BAR2 + 64 + 8 * (i % 4096), value, RIG_BAR2, value);
         rig_batch(traffic->rig, batch->str, 2);
         g_string_free(batch, TRUE);
     }
@@ -729,7 +721,7 @@ START_TEST(full_disk_loses_nothing_silently)
     Pair pair = pair_make(false, "");
     Traffic traffic = {pair.rig[0], 100, 1};
     GStatBuf st;
-    unsigned known, told;
+    uint64_t told;
 
     trace_on(pair.rig[0]);
     write_traffic(&traffic);
@@ -760,13 +752,14 @@ START_TEST(full_disk_loses_nothing_silently)
     {
         g_autoptr(TrcFile) file = read_whole();
 
-        known = count_of(file, 0, TRC_MWR);
         told = trc_file_interface(file, 0)->dropped;
         ck_assert_uint_gt(told, 0);
-        ck_assert_uint_eq(known + told, 400 + 2 * traffic.count);
+        /* START, the writes, the read that waits for them, STOP */
+        ck_assert_uint_eq(trc_file_n_records(file) + told,
+                          1 + 400 + 2 * traffic.count + 1 + 1);
         check_values_rise(file, 0);
-        /* STOP comes after the gap. */
-        ck_assert_uint_eq(trc_file_interface(file, 0)->missing, told);
+        /* The last ones may be among them. */
+        ck_assert_uint_le(trc_file_interface(file, 0)->missing, told);
     }
     check_with_capinfos();
     pair_done(&pair);
