@@ -306,7 +306,7 @@ static void beat(struct timer_list *timer)
 		dl_peer_lose(peer, "no heartbeat");
 	else
 		/* In case that a doorbell went astray. */
-		dl_mailbox_doorbell(peer);
+		dl_mailbox_look(peer);
 	if (dl_peer_is_up(peer))
 		mod_timer(&peer->beat, jiffies + msecs_to_jiffies(beat_ms));
 	dl_peer_exit(peer);
@@ -349,8 +349,8 @@ static void session_end(struct dl_peer *peer)
 {
 	int bit;
 
-	dev_info(peer->dev, "%s: node %u is gone: %s\n", peer->name, peer->node,
-		 peer->why);
+	dev_info_ratelimited(peer->dev, "%s: node %u is gone: %s\n", peer->name,
+			     peer->node, peer->why);
 	dl_count(peer, DL_COUNT_LOST);
 	/* The peer notices at once, if it is there. */
 	peer->backend->hello_write(peer, DL_HELLO_EPOCH, 0);
@@ -387,10 +387,13 @@ static void session_begin(struct dl_peer *peer)
 		WRITE_ONCE(peer->state, DL_PEER_UP);
 	}
 	spin_unlock_irqrestore(&dl_lock, flags);
-	if (!up)
+	if (!up) {
+		dl_window_close_all(peer);
 		return;
+	}
 	dl_count(peer, DL_COUNT_SESSIONS);
-	dev_info(peer->dev, "%s: node %u is up\n", peer->name, peer->node);
+	dev_info_ratelimited(peer->dev, "%s: node %u is up\n", peer->name,
+			     peer->node);
 	mod_timer(&peer->beat, jiffies);
 	for (bit = 0; bit < DL_CLIENTS_MAX; bit++)
 		tell_up(peer, bit);
@@ -433,7 +436,7 @@ static void hello_refuse(struct dl_peer *peer, u32 epoch, const char *why, u32 w
 		return;
 	peer->refused_epoch = epoch;
 	dl_count(peer, DL_COUNT_BAD_HELLO);
-	dev_warn(peer->dev, "%s: %s %u\n", peer->name, why, what);
+	dev_warn_ratelimited(peer->dev, "%s: %s %u\n", peer->name, why, what);
 }
 
 /*

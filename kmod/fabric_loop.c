@@ -58,11 +58,13 @@ static struct loop_end *loop_end(struct dl_peer *peer)
 
 static void loop_hello_write(struct dl_peer *peer, unsigned int word, u32 value)
 {
+	/* What was written before is seen by who reads this. */
 	smp_store_release(&loop_end(peer)->other->hello[word], value);
 }
 
 static u32 loop_hello_read(struct dl_peer *peer, unsigned int word)
 {
+	/* Pairs with the other end's loop_hello_write(). */
 	return smp_load_acquire(&loop_end(peer)->hello[word]);
 }
 
@@ -120,15 +122,15 @@ static int loop_area_open(struct dl_peer *peer, u32 *ret_window, u64 *ret_addr)
 	for (i = 0; i < peer->nwindows; i++) {
 		struct dl_window *window = &peer->windows[i];
 
-		window->kind = 0;
+		window->hw_kind = 0;
 		if (loop_window_own(peer, i, &addr, &size))
 			continue;
-		window->size = size;
-		window->kind = i < LOOP_DIRECT ? DL_WINDOW_DIRECT :
-						 DL_WINDOW_LUT;
+		window->max = size;
+		window->hw_kind = i < LOOP_DIRECT ? DL_WINDOW_DIRECT :
+						    DL_WINDOW_LUT;
 	}
 	/* The last entry leads to the area. */
-	peer->windows[--peer->nwindows].kind = 0;
+	peer->windows[--peer->nwindows].hw_kind = 0;
 	mutex_unlock(&peer->window_mutex);
 	*ret_window = peer->nwindows;
 	*ret_addr = virt_to_phys(loop_end(peer)->area);

@@ -207,11 +207,10 @@ void dl_mailbox_serve(struct work_struct *work)
 		queue_work(peer->serve_wq, &peer->serve);
 }
 
-void dl_mailbox_doorbell(struct dl_peer *peer)
+void dl_mailbox_look(struct dl_peer *peer)
 {
 	if (!dl_peer_enter(peer))
 		return;
-	dl_count(peer, DL_COUNT_DOORBELLS);
 	if (peer->backend->hello_read(peer, DL_HELLO_EPOCH) != peer->far_epoch) {
 		dl_peer_lose(peer, "it ended the session");
 	} else {
@@ -221,6 +220,12 @@ void dl_mailbox_doorbell(struct dl_peer *peer)
 		wake_up_all(&peer->wait);
 	}
 	dl_peer_exit(peer);
+}
+
+void dl_mailbox_doorbell(struct dl_peer *peer)
+{
+	dl_count(peer, DL_COUNT_DOORBELLS);
+	dl_mailbox_look(peer);
 }
 
 /* Own requests. */

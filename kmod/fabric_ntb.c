@@ -69,14 +69,45 @@ static int end_window_own(struct dl_peer *peer, unsigned int window,
 	return 0;
 }
 
+struct set_work {
+	struct work_struct work;
+	struct ntb_dev *ntb;
+	unsigned int window;
+	dma_addr_t addr;
+	u64 size;
+	int ret;
+};
+
+static void window_set(struct work_struct *work)
+{
+	struct set_work *set = container_of(work, struct set_work, work);
+
+	if (set->size)
+		set->ret = ntb_mw_set_trans(set->ntb, PIDX, set->window,
+					    set->addr, set->size);
+	else
+		set->ret = ntb_mw_clear_trans(set->ntb, PIDX, set->window);
+}
+
+/*
+ * Switchtec's driver gives up half way when a signal is pending, and a window that
+ * was to be closed would stay open: it is called where there are no signals.
+ */
 static int end_window_set(struct dl_peer *peer, unsigned int window,
 			  dma_addr_t addr, u64 size)
 {
-	struct ntb_dev *ntb = ntb_end(peer)->ntb;
+	struct set_work set = {
+		.ntb = ntb_end(peer)->ntb,
+		.window = window,
+		.addr = addr,
+		.size = size,
+	};
 
-	if (!size)
-		return ntb_mw_clear_trans(ntb, PIDX, window);
-	return ntb_mw_set_trans(ntb, PIDX, window, addr, size);
+	INIT_WORK_ONSTACK(&set.work, window_set);
+	queue_work(system_unbound_wq, &set.work);
+	flush_work(&set.work);
+	destroy_work_on_stack(&set.work);
+	return set.ret;
 }
 
 /*
@@ -88,17 +119,17 @@ static void read_window(struct ntb_end *end, int i, struct dl_window *window)
 {
 	resource_size_t addr_align, size_align, size;
 
-	window->kind = 0;
-	window->size = 0;
+	window->hw_kind = 0;
+	window->max = 0;
 	if (ntb_mw_get_align(end->ntb, PIDX, i, &addr_align, &size_align, &size) ||
 	    size < SZ_4K || size > BIT_ULL(52))
 		return;
-	window->size = size;
+	window->max = size;
 	/* What can only be set as a whole is an entry of a table. */
 	if (size_align != size)
-		window->kind = DL_WINDOW_DIRECT;
+		window->hw_kind = DL_WINDOW_DIRECT;
 	else if (is_power_of_2(size))
-		window->kind = DL_WINDOW_LUT;
+		window->hw_kind = DL_WINDOW_LUT;
 }
 
 static int end_area_open(struct dl_peer *peer, u32 *ret_window, u64 *ret_addr)
@@ -119,10 +150,10 @@ static int end_area_open(struct dl_peer *peer, u32 *ret_window, u64 *ret_addr)
 		window = &peer->windows[i];
 		read_window(end, i, window);
 		/* The smallest that will do, and of these the last. */
-		if (window->kind && window->size >= DL_AREA_SIZE &&
+		if (window->hw_kind && window->max >= DL_AREA_SIZE &&
 		    !window->stuck &&
 		    (end->area_window < 0 ||
-		     window->size <= peer->windows[end->area_window].size))
+		     window->max <= peer->windows[end->area_window].max))
 			end->area_window = i;
 	}
 	if (end->area_window < 0) {
@@ -131,9 +162,9 @@ static int end_area_open(struct dl_peer *peer, u32 *ret_window, u64 *ret_addr)
 	}
 	window = &peer->windows[end->area_window];
 	err = end_window_set(peer, end->area_window, end->area_dma,
-			     window->kind == DL_WINDOW_LUT ? window->size :
+			     window->hw_kind == DL_WINDOW_LUT ? window->max :
 							     DL_AREA_SIZE);
-	window->kind = 0;
+	window->hw_kind = 0;
 	mutex_unlock(&peer->window_mutex);
 	if (err)
 		return err;

@@ -101,9 +101,13 @@ enum dl_counter {
 };
 
 struct dl_window {
+	/* As the adapter has it: size, and DL_WINDOW_*, or 0 for none. */
+	u64 max;
+	unsigned int hw_kind;
+	/* As this session uses it, by what the peer says of its end. */
 	u64 size;
 	u64 far;		/* its address on the far node, for alignment */
-	unsigned int kind;	/* DL_WINDOW_*, or 0: cannot be used */
+	unsigned int kind;
 	bool stuck;		/* could not be closed */
 	struct dl_export *export;
 };
@@ -121,7 +125,7 @@ struct dl_backend {
 	/* Called while somebody polls; may be NULL. Any context. */
 	void (*poll)(struct dl_peer *peer);
 	/*
-	 * After the link came up: fills in peer->windows, size and kind, and
+	 * After the link came up: fills in peer->windows, max and hw_kind, and
 	 * makes the area reachable by the window of the peer that it returns.
 	 */
 	int (*area_open)(struct dl_peer *peer, u32 *ret_window, u64 *ret_addr);
@@ -244,7 +248,9 @@ void dl_peer_exit(struct dl_peer *peer);
 /* fabric_mailbox.c */
 int dl_mailbox_init(void);
 void dl_mailbox_done(void);
-/* The peer rang. Any context. */
+/* Looks what the peer has written. Any context. */
+void dl_mailbox_look(struct dl_peer *peer);
+/* The peer rang: looks. Any context. */
 void dl_mailbox_doorbell(struct dl_peer *peer);
 /* Handles the requests of polled calls. Any context, in a session. */
 void dl_mailbox_serve_polled(struct dl_peer *peer);

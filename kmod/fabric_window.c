@@ -75,11 +75,10 @@ void dl_window_read_table(struct dl_peer *peer)
 		struct dl_window *window = &peer->windows[i];
 		u64 size;
 
-		window->far = 0;
-		if (i >= n) {
-			window->kind = 0;
+		window->kind = i < n ? window->hw_kind : 0;
+		window->size = window->max;
+		if (!window->kind)
 			continue;
-		}
 		window->far = le64_to_cpu(READ_ONCE(peer->area->window[i].addr));
 		size = le64_to_cpu(READ_ONCE(peer->area->window[i].size));
 		/* An entry is as large as it is; a direct window may be cut. */

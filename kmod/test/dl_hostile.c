@@ -186,6 +186,7 @@ static void write_slot(struct hostile *h, struct dl_slot __iomem *slot, bool wil
 	prandom_bytes_state(&h->rnd, data, sizeof(data));
 	for (i = 0; i < DL_MSG_MAX; i += sizeof(data))
 		memcpy_toio(slot->data + i, data, sizeof(data));
+	/* As a good peer does, so that the rest is looked at. */
 	wmb();
 	writel(any(h), &slot->seq);
 }

@@ -67,6 +67,9 @@ static int op_echo_atomic(struct dl_peer *peer, const void *req, size_t len,
 static int op_slow(struct dl_peer *peer, const void *req, size_t len, void *resp,
 		   size_t room)
 {
+	/* The peer may be a malicious one. */
+	if (le32_to_cpup(req) > 2000)
+		return -EINVAL;
 	msleep(le32_to_cpup(req));
 	return op_echo(peer, req, len, resp, room);
 }
@@ -74,7 +77,9 @@ static int op_slow(struct dl_peer *peer, const void *req, size_t len, void *resp
 static int op_error(struct dl_peer *peer, const void *req, size_t len, void *resp,
 		    size_t room)
 {
-	return -(int)le32_to_cpup(req);
+	u32 number = le32_to_cpup(req);
+
+	return number && number <= MAX_ERRNO ? -(int)number : -EINVAL;
 }
 
 static int op_long(struct dl_peer *peer, const void *req, size_t len, void *resp,
