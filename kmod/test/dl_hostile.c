@@ -157,17 +157,30 @@ static void words(struct hostile *h)
 {
 	int i;
 
-	if (any(h) & 1) {
+	if (any(h) % 4 == 0) {
 		for (i = 0; i < DL_HELLO_WORDS; i++)
 			say(h, i, any(h));
 	} else {
+		say(h, DL_HELLO_EPOCH, 0);
 		h->epoch = any(h) | 1;
 		say_hello(h, hear(h, DL_HELLO_EPOCH));
-		i = any(h) % DL_HELLO_WORDS;
-		say(h, i, any(h) & 1 ? any(h) : any(h) % 256);
-		say(h, DL_HELLO_EPOCH, any(h) | 1);
+		switch (any(h) % 4) {
+		case 0:
+			say(h, DL_HELLO_MAGIC, DL_MAGIC | (any(h) & 0xffff));
+			break;
+		case 1:
+			say(h, DL_HELLO_NODE, any(h) & 1 ? any(h) : 0);
+			break;
+		case 2:
+			say(h, DL_HELLO_WINDOW, any(h) & 1 ? any(h) : any(h) % 256);
+			break;
+		case 3:
+			say(h, any(h) % DL_HELLO_WORDS, any(h));
+			break;
+		}
 	}
-	msleep(25);
+	/* So long that the other node looks at it. */
+	msleep(50);
 }
 
 static void write_slot(struct hostile *h, struct dl_slot __iomem *slot, bool wild)
@@ -265,6 +278,9 @@ static int hostile_run(void *data)
 			msleep(40);
 		}
 		end = jiffies + msecs_to_jiffies(round_ms);
+		/* First it has to notice that the last session is over. */
+		if (what[i] == words)
+			end += msecs_to_jiffies(round_ms);
 		while (time_before(jiffies, end) && !kthread_should_stop()) {
 			what[i](h);
 			beat(h);
