@@ -6,13 +6,27 @@ JOBS  ?= 2
 
 PACKAGES = gcc libc6-dev meson ninja-build pkg-config libglib2.0-dev \
            libyaml-dev libjson-glib-dev check gnuplot-nox graphviz
+PACKAGES_GUEST = linux-image-amd64 linux-headers-amd64 linux-source-6.1 \
+                 busybox-static kmod cpio bash diffutils binutils xz-utils
+PACKAGES_KDEBUG = $(PACKAGES_GUEST) qemu-system-x86 flex bison bc libelf-dev \
+                  libssl-dev
 PACKAGES_CLANG = clang libclang-rt-14-dev clang-format
 
+# $(call programs,NAMES): whether there are all; dash looks for the first alone.
+programs = (for p in $(1); do command -v $$p >/dev/null || exit 1; done)
+
 # Whether all of PACKAGES is there, and quickly.
-HAVE = command -v cc gcc meson ninja gnuplot dot pkg-config >/dev/null && \
+HAVE = $(call programs,cc gcc meson ninja gnuplot dot pkg-config) && \
        pkg-config --exists glib-2.0 gio-2.0 json-glib-1.0 yaml-0.1 \
                             check
-HAVE_CLANG = command -v clang clang-format >/dev/null
+HAVE_GUEST = ls /boot/vmlinuz-6.1.*-amd64 /usr/src/linux-source-6.1.tar.xz \
+             /usr/src/linux-headers-6.1.*-amd64 /bin/busybox >/dev/null 2>&1 && \
+             $(call programs,kmod cpio bash cmp readelf xz)
+HAVE_QEMU = $(call programs,qemu-system-x86_64)
+HAVE_KDEBUG = $(HAVE_GUEST) && $(HAVE_QEMU) && \
+              $(call programs,flex bison bc) && \
+              [ -e /usr/include/libelf.h ] && [ -e /usr/include/openssl/ssl.h ]
+HAVE_CLANG = $(call programs,clang clang-format)
 
 # $(call need,CONDITION,PACKAGES): installs the packages unless all is there.
 define need
@@ -36,7 +50,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
     results/baseline/$(notdir $(s:.yaml=.csv))),$(s)))
 
 .PHONY: all deps need-deps paper report fidelity test test-sim test-device \
-        bench regress regress-clang baseline asan fuzz check-style clean
+        test-kdebug guest kmod bench regress regress-clang baseline asan fuzz check-style clean
 
 all: need-deps $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -74,15 +88,40 @@ fidelity: all
 	    $(PAPER_BASELINE:%=--scenario %) --fidelity docs/fidelity.md
 
 test: all
+	@{ $(HAVE_GUEST) && $(HAVE_QEMU); } || \
+	    $(MAKE) --no-print-directory deps \
+	        DEPS='qemu-system-x86 $(strip $(PACKAGES_GUEST))' || \
+	    echo "No virtual machines here: what needs them is skipped."
+	@if $(HAVE_GUEST) && $(HAVE_QEMU); then \
+	    $(MAKE) --no-print-directory guest; \
+	fi
 	tests/run $(BUILD)
 
 # What needs no virtual machines.
 test-sim: all
-	tests/run $(BUILD)
+	tests/run $(BUILD) --no-suite lending
 
 # The NTB device in stock QEMU: registers, link, and two virtual machines.
 test-device: need-deps
 	tests/device/run $(BUILD)
+
+# Device Lending on a kernel that looks for faults; builds it first.
+test-kdebug: all
+	$(call need,$(HAVE_KDEBUG),$(PACKAGES_KDEBUG))
+	tests/kdebug/run $(BUILD) build-kdebug
+
+# What the machines of a cluster boot, with the modules of Device Lending, their
+# tool, and what tests run in them.
+GUEST_FILES = kmod/lendctl/lendctl tests/lending/fuzz_ctl tests/lending/seqread
+guest: all
+	$(call need,$(HAVE_GUEST),$(PACKAGES_GUEST))
+	cluster/guest/build build-guest --module-dir kmod \
+	    $(GUEST_FILES:%=--add $(BUILD)/%)
+
+# The modules of Device Lending alone, in build-kmod/, for the kernel of the guests.
+kmod: guest
+	[ ! -e build-guest/ntb/STAMP ] || $(MAKE) -C kmod NTB=../build-guest/ntb \
+	    KDIR="$$(cut -d ' ' -f 2 build-guest/ntb/STAMP)"
 
 bench: all
 	$(BUILD)/cli/farside bench

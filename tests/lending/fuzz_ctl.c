@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random orders to /dev/dl_ctl, with what must come of each that is malformed.
+ *
+ *   fuzz_ctl SEED SECONDS     as root; gives back and removes all devices after
+ *   fuzz_ctl --unprivileged   without CAP_SYS_ADMIN every order is refused
+ *
+ * Invariant: a request that breaks a rule of uapi/dl_ctl.h gets the error which
+ * stands there, before anything is done; any other that fails says why.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../kmod/uapi/dl_ctl.h"
+
+#define REQUESTS_END 11
+#define BIG          8192
+
+static uint64_t state;
+
+/* xorshift64*: the same on every machine. */
+static uint32_t random32(void)
+{
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return (state * 2685821657736338717ull) >> 32;
+}
+
+static uint32_t below(uint32_t limit)
+{
+    return random32() % limit;
+}
+
+static bool one_in(uint32_t n)
+{
+    return below(n) == 0;
+}
+
+/* Two pages, and a third that is not there behind them. */
+static uint8_t *page;
+static size_t page_size;
+
+static const char *order_name(unsigned nr)
+{
+    static const char *const names[] = {
+        "?",      "add",     "remove",     "available", "unavailable", "borrow",
+        "return", "connect", "disconnect", "devices",   "nodes"};
+
+    return nr < REQUESTS_END ? names[nr] : "?";
+}
+
+static bool is_list(unsigned nr)
+{
+    return nr == _IOC_NR(DL_CTL_DEVICES) || nr == _IOC_NR(DL_CTL_NODES);
+}
+
+static void fail(const char *what, unsigned long cmd, int wanted, int got)
+{
+    printf("%s: %s, size %u: wanted %s, got %s\n", what,
+           order_name(_IOC_NR(cmd)), (unsigned)_IOC_SIZE(cmd),
+           wanted ? strerror(wanted) : "success",
+           got ? strerror(got) : "success");
+    exit(1);
+}
+
+/* Often a device or node that there may be. */
+static void fill_request(struct dl_ctl_request *request, unsigned nr)
+{
+    if (nr >= 2 && nr <= 6) {
+        request->id = one_in(4) ? random32() : 0x10000 + below(3);
+    }
+    if (nr == _IOC_NR(DL_CTL_ADD)) {
+        /* The two devices of the test, or one from 00:10.0 on. */
+        request->function.segment = one_in(3) ? random32() : 0;
+        request->function.bus = one_in(2) ? 0 : below(256);
+        request->function.devfn =
+            one_in(2) ? (6 + below(2)) << 3 : (uint32_t)below(256) | 0x80;
+    }
+    if (nr == _IOC_NR(DL_CTL_BORROW)) {
+        request->window = one_in(2) ? 0 : (uint64_t)random32() << below(32);
+    }
+    if (nr == _IOC_NR(DL_CTL_CONNECT) || nr == _IOC_NR(DL_CTL_DISCONNECT)) {
+        request->node = one_in(2) ? 1 + below(2) : random32();
+    }
+}
+
+/* Sets a field that the order does not use. */
+static void stray(struct dl_ctl_request *request, unsigned nr)
+{
+    if (one_in(3)) {
+        request->reserved[below(4)] = 1 + random32();
+    } else if (one_in(2)) {
+        request->function.reserved = 1 + below(0xffff);
+    } else if (nr == _IOC_NR(DL_CTL_CONNECT) ||
+               nr == _IOC_NR(DL_CTL_DISCONNECT) || nr == _IOC_NR(DL_CTL_ADD)) {
+        request->id = 1 + below(0xfffff);
+    } else {
+        request->node = 1 + below(0xfffff);
+    }
+}
+
+static bool has_end(const char *message)
+{
+    return memchr(message, '\0', DL_CTL_MESSAGE) != NULL;
+}
+
+/* Returns what must come of it, or -1 if that is the kernel's to decide. */
+static int make_request(unsigned nr, size_t size, uint8_t *arg)
+{
+    struct dl_ctl_request request = {0};
+    int wanted = -1;
+
+    memset(request.message, 0xff, sizeof(request.message));
+    fill_request(&request, nr);
+    if (one_in(4)) {
+        stray(&request, nr);
+        wanted = EINVAL;
+    }
+    memset(arg, 0, size);
+    memcpy(arg, &request, size < sizeof(request) ? size : sizeof(request));
+    if (size > sizeof(request) && one_in(2)) {
+        arg[sizeof(request) + below(size - sizeof(request))] = 1;
+        wanted = E2BIG;
+    }
+    return size < sizeof(request) ? EINVAL : wanted;
+}
+
+static int make_list(unsigned nr, size_t size, uint8_t *arg, uint8_t *entries)
+{
+    struct dl_ctl_list list = {0};
+    size_t entry = nr == _IOC_NR(DL_CTL_NODES) ? sizeof(struct dl_ctl_node)
+                                               : sizeof(struct dl_ctl_device);
+    int wanted = 0;
+
+    list.entries = (uintptr_t)entries;
+    list.entry_size = entry + (one_in(3) ? below(200) : 0);
+    list.room = below(20);
+    if (one_in(4)) {
+        list.entry_size = one_in(2) ? below(entry) : 4097 + random32() / 2;
+        wanted = EINVAL;
+    } else if (one_in(4)) {
+        list.reserved[below(2)] = 1 + random32();
+        wanted = EINVAL;
+    } else if (one_in(6)) {
+        list.count = 1 + random32() / 2;
+        wanted = EINVAL;
+    } else if (one_in(4)) {
+        /* Of an address that is none nothing may be written. */
+        static const uint64_t addresses[] = {0,
+                                             1,
+                                             0xffff888000000000,
+                                             0xffffffff81000000,
+                                             UINT64_MAX - 63,
+                                             0x7ffffffff000,
+                                             0x800000000000};
+
+        list.entries = addresses[below(7)];
+        list.room = 1000;
+        wanted = -1;
+    }
+    memset(arg, 0, size);
+    memcpy(arg, &list, size < sizeof(list) ? size : sizeof(list));
+    if (size > sizeof(list) && one_in(2)) {
+        arg[sizeof(list) + below(size - sizeof(list))] = 1;
+        wanted = E2BIG;
+    }
+    return size < sizeof(list) ? EINVAL : wanted;
+}
+
+static void check_message(unsigned long cmd, const uint8_t *arg, int got)
+{
+    const char *message =
+        is_list(_IOC_NR(cmd))
+            ? (const char *)arg + offsetof(struct dl_ctl_list, message)
+            : (const char *)arg + offsetof(struct dl_ctl_request, message);
+
+    if (!has_end(message)) {
+        fail("a message without end", cmd, 0, got);
+    }
+    if (got == 0 && message[0]) {
+        fail("a message, but no error", cmd, 0, got);
+    }
+    if (got && got != EFAULT && got != ENOMEM && !message[0]) {
+        fail("an error without a message", cmd, got, got);
+    }
+}
+
+static void one_order(int fd)
+{
+    unsigned nr = one_in(10) ? below(256) : 1 + below(REQUESTS_END - 1);
+    unsigned type = one_in(20) ? below(256) : DL_CTL_IOC;
+    unsigned dir = one_in(20) ? below(4) : _IOC_READ | _IOC_WRITE;
+    size_t size = is_list(nr) ? sizeof(struct dl_ctl_list)
+                              : sizeof(struct dl_ctl_request);
+    uint8_t *entries = page + below(page_size), *arg;
+    bool known = nr >= 1 && nr < REQUESTS_END && type == DL_CTL_IOC &&
+                 dir == (_IOC_READ | _IOC_WRITE);
+    static uint8_t big[BIG];
+    unsigned long cmd;
+    int wanted, got;
+
+    if (one_in(4)) {
+        size = one_in(2) ? below(size) : size + below(BIG - size);
+    }
+    cmd = _IOC(dir, type, nr, size);
+    wanted = is_list(nr) ? make_list(nr, size, big, entries)
+                         : make_request(nr, size, big);
+    if (!known) {
+        wanted = ENOTTY;
+    }
+    arg = big;
+    if (one_in(10) && wanted != ENOTTY &&
+        size == (is_list(nr) ? sizeof(struct dl_ctl_list)
+                             : sizeof(struct dl_ctl_request))) {
+        /* The end of the struct lies where no memory is. */
+        arg = page + 2 * page_size - below(size);
+        wanted = EFAULT;
+    }
+    got = ioctl(fd, cmd, arg) < 0 ? errno : 0;
+    if (wanted >= 0 && got != wanted) {
+        fail("not what it should be", cmd, wanted, got);
+    }
+    if (arg == big && got != ENOTTY && got != E2BIG &&
+        !(got == EINVAL &&
+          size < (is_list(nr) ? sizeof(struct dl_ctl_list)
+                              : sizeof(struct dl_ctl_request)))) {
+        check_message(cmd, big, got);
+    }
+}
+
+/* Back to where it began: nothing borrowed, nothing added. */
+static void clean(int fd)
+{
+    static struct dl_ctl_device devices[1100];
+    struct dl_ctl_request request = {0};
+    struct dl_ctl_list list = {.entries = (uintptr_t)devices,
+                               .entry_size = sizeof(devices[0]),
+                               .room = 1100};
+
+    for (request.node = 1; request.node <= 2; request.node++) {
+        ioctl(fd, DL_CTL_CONNECT, &request);
+    }
+    if (ioctl(fd, DL_CTL_DEVICES, &list) < 0) {
+        fail("no list", DL_CTL_DEVICES, 0, errno);
+    }
+    for (unsigned i = 0; i < list.count && i < 1100; i++) {
+        request = (struct dl_ctl_request){.id = devices[i].id};
+        if (0 != (DL_CTL_HERE & devices[i].flags)) {
+            ioctl(fd, DL_CTL_RETURN, &request);
+        }
+        if (0 != (DL_CTL_OWN & devices[i].flags)) {
+            ioctl(fd, DL_CTL_MAKE_UNAVAILABLE, &request);
+            if (ioctl(fd, DL_CTL_REMOVE, &request) < 0) {
+                printf("%s\n", request.message);
+                fail("not removed", DL_CTL_REMOVE, 0, errno);
+            }
+        }
+    }
+}
+
+static int unprivileged(int fd)
+{
+    if (setgid(65534) < 0 || setuid(65534) < 0) {
+        perror("setuid");
+        return 1;
+    }
+    for (unsigned nr = 1; nr < REQUESTS_END; nr++) {
+        static uint8_t big[BIG];
+        size_t size = is_list(nr) ? sizeof(struct dl_ctl_list)
+                                  : sizeof(struct dl_ctl_request);
+        unsigned long cmd = _IOC(_IOC_READ | _IOC_WRITE, DL_CTL_IOC, nr, size);
+
+        if (ioctl(fd, cmd, big) == 0 || errno != EPERM) {
+            fail("allowed to anybody", cmd, EPERM, errno);
+        }
+    }
+    if (open("/dev/" DL_CTL_DEVICE, O_RDWR) >= 0 || errno != EACCES) {
+        puts("anybody may open the device");
+        return 1;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    int fd = open("/dev/" DL_CTL_DEVICE, O_RDWR);
+    unsigned long count = 0;
+    time_t end;
+
+    if (fd < 0) {
+        perror("/dev/" DL_CTL_DEVICE);
+        return 1;
+    }
+    if (argc == 2 && strcmp(argv[1], "--unprivileged") == 0) {
+        return unprivileged(fd);
+    }
+    if (argc != 3) {
+        fputs("usage: fuzz_ctl SEED SECONDS | --unprivileged\n", stderr);
+        return 2;
+    }
+    state = strtoull(argv[1], NULL, 10) * 2 + 1;
+    end = time(NULL) + strtol(argv[2], NULL, 10);
+    page_size = sysconf(_SC_PAGESIZE);
+    page = mmap(NULL, 3 * page_size, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED || munmap(page + 2 * page_size, page_size) < 0) {
+        perror("mmap");
+        return 1;
+    }
+    while (time(NULL) < end) {
+        one_order(fd);
+        count++;
+    }
+    clean(fd);
+    printf("%lu orders\n", count);
+    return count > 0 ? 0 : 1;
+}
