@@ -6,20 +6,27 @@
 
 #define SWITCHES_MAX 127 /* each takes two of a host's 256 bus numbers */
 
+/* @node is NULL if there is no `vm:`. */
 static void load_vm(TopoLoader *loader, TopoHost *host, const TopoNode *node)
 {
     g_autoptr(TopoValues) values =
-        topo_values_read(&topo_section_vm, node, loader->errors);
+        node ? topo_values_read(&topo_section_vm, node, loader->errors)
+             : topo_values_new(&topo_section_vm, host->place);
     TopoVm *vm = g_new0(TopoVm, 1);
 
     host->vm = vm;
-    vm->place = node->place;
+    vm->place = node ? node->place : host->place;
+    if (!values) {
+        return;
+    }
     vm->memory_bytes = topo_values_number(values, "memory");
     vm->cpus = (unsigned)topo_values_number(values, "cpus");
     vm->accel = (TopoAccel)topo_values_number(values, "accel");
     vm->kernel = topo_load_path(loader, topo_values_text(values, "kernel"));
     vm->modules = topo_load_path(loader, topo_values_text(values, "modules"));
     vm->append = topo_load_text(loader, topo_values_text(values, "append"));
+    vm->client = topo_load_text(loader, topo_values_text(values, "client"));
+    vm->client_place = topo_values_get(values, "client")->place;
     vm->gdb_port = (unsigned)topo_values_number(values, "gdb");
     vm->qmp = topo_values_number(values, "qmp") != 0;
 }
@@ -47,7 +54,24 @@ static void load_options(TopoLoader *loader, TopoVmDevice *vm,
         g_ptr_array_add(vm->option_names, topo_load_text(loader, entry->key));
         g_ptr_array_add(vm->option_values,
                         topo_load_text(loader, entry->value->text));
+        g_array_append_val(vm->option_places, entry->place);
     }
+}
+
+/* A path is one of the file's directory; a size stays as it is. */
+static char *load_image(TopoLoader *loader, const char *text)
+{
+    const char *size = text;
+    int64_t bytes;
+
+    if (text && g_str_has_prefix(text, "null-co:")) {
+        size += strlen("null-co:");
+    }
+    if (!text || size != text ||
+        topo_units_parse(TOPO_UNIT_BYTES, size, &bytes, NULL)) {
+        return topo_load_text(loader, text);
+    }
+    return topo_load_path(loader, text);
 }
 
 static void load_vm_device(TopoLoader *loader, TopoDevice *device,
@@ -59,10 +83,20 @@ static void load_vm_device(TopoLoader *loader, TopoDevice *device,
 
     device->vm = vm;
     vm->place = node->place;
-    vm->device = topo_load_text(loader, topo_values_text(values, "device"));
-    vm->image = topo_load_text(loader, topo_values_text(values, "image"));
     vm->option_names = g_ptr_array_new();
     vm->option_values = g_ptr_array_new();
+    vm->option_places = g_array_new(FALSE, FALSE, sizeof(TopoPlace));
+    if (!values) {
+        return;
+    }
+    vm->device = topo_load_text(loader, topo_values_text(values, "device"));
+    vm->device_place = topo_values_get(values, "device")->place;
+    vm->image = load_image(loader, topo_values_text(values, "image"));
+    vm->image_place = topo_values_get(values, "image")->place;
+    vm->network = topo_load_text(loader, topo_values_text(values, "network"));
+    vm->region = topo_load_text(loader, topo_values_text(values, "region"));
+    vm->region_place = topo_values_get(values, "region")->place;
+    vm->size_bytes = topo_values_number(values, "size");
     if (topo_values_given(values, "options")) {
         load_options(loader, vm, topo_values_get(values, "options")->node);
     }
@@ -242,9 +276,10 @@ static void load_host(TopoLoader *loader, const TopoNode *node)
     for (i = 0; i < devices->len; i++) {
         load_device(loader, host, g_ptr_array_index(devices, i));
     }
-    if (topo_values_given(values, "vm")) {
-        load_vm(loader, host, topo_values_get(values, "vm")->node);
-    }
+    load_vm(loader, host,
+            topo_values_given(values, "vm")
+                ? topo_values_get(values, "vm")->node
+                : NULL);
 }
 
 void topo_load_hosts(TopoLoader *loader, const TopoValues *file)

@@ -116,6 +116,7 @@ static void vm_device_free(TopoVmDevice *vm)
     if (vm != NULL) {
         g_ptr_array_unref(vm->option_names);
         g_ptr_array_unref(vm->option_values);
+        g_array_unref(vm->option_places);
         g_free(vm);
     }
 }

@@ -99,12 +99,15 @@ static const TopoKey device_keys[] = {
 SECTION(device, "device", "A member of a host's `devices`.");
 
 static const TopoKey vm_keys[] = {
-    RANGE("memory", BYTES, "512MiB", "64MiB", "1TiB", 0, "its memory"),
+    RANGE("memory", BYTES, "256MiB", "64MiB", "1TiB", 0, "its memory"),
     RANGE("cpus", INT, "1", "1", "255", 0, "its CPUs"),
     WORD("accel", "auto", "auto|tcg|kvm", 0, "the accelerator"),
     MAY("kernel", TEXT, NULL, "path of the kernel; from the file's directory"),
     MAY("modules", TEXT, NULL, "path of its modules; the same"),
     MAY("append", TEXT, NULL, "more words for the kernel's command line"),
+    MAY("client", NAME, "ntb_tool",
+        "kernel module that uses its NTBs, of those that enable the link; or "
+        "none"),
     RANGE("gdb", INT, NULL, "1", "65535", 0, "TCP port to debug the kernel at"),
     MAY("qmp", BOOL, "off", "whether it gets a monitor socket"),
 };
@@ -112,7 +115,15 @@ SECTION(vm, "vm", "`vm:` of a host; of no meaning to a simulation.");
 
 static const TopoKey vm_device_keys[] = {
     MAY("device", TEXT, NULL, "name of the QEMU device"),
-    MAY("image", TEXT, NULL, "size or path of the disk image"),
+    MAY("image", TEXT, NULL,
+        "the disk: the size of an empty one (`1GiB`), one that is nothing but "
+        "a size (`null-co:1GiB`), or the path of a file"),
+    MAY("network", NAME, NULL,
+        "what a network adapter is plugged into: all that name it are joined"),
+    MAY("region", NAME, NULL,
+        "memory of an ivshmem device, shared by all that name it"),
+    RANGE("size", BYTES, NULL, "4KiB", "64GiB", TOPO_KEY_POWER_OF_TWO,
+          "of that memory; without it 4MiB, or what others say"),
     MAY("options", TREE, NULL, "a map of properties of the device to values"),
 };
 SECTION(vm_device, "device's vm",

@@ -272,7 +272,7 @@ START_TEST(vm_sections_are_read)
     const TopoVmDevice *device = topo_find_device(d, "a.g")->vm;
 
     ck_assert_uint_eq(vm->cpus, 2);
-    ck_assert_int_eq(vm->memory_bytes, 512 << 20);
+    ck_assert_int_eq(vm->memory_bytes, 256 << 20);
     ck_assert_int_eq(vm->accel, TOPO_ACCEL_TCG);
     ck_assert_str_eq(vm->kernel, "/boot/k");
     ck_assert_uint_eq(vm->gdb_port, 1234);

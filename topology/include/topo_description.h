@@ -52,9 +52,11 @@ typedef struct TopoVm {
     int64_t memory_bytes;
     unsigned cpus;
     TopoAccel accel;
-    char *kernel;      /* path or NULL */
-    char *modules;     /* path or NULL */
-    char *append;      /* more words for the kernel's command line, or NULL */
+    char *kernel;  /* path or NULL */
+    char *modules; /* path or NULL */
+    char *append;  /* more words for the kernel's command line, or NULL */
+    char *client;  /* kernel module that uses its NTBs, or "none" */
+    TopoPlace client_place;
     unsigned gdb_port; /* 0: none */
     bool qmp;
 } TopoVm;
@@ -62,10 +64,18 @@ typedef struct TopoVm {
 /* What emulation uses for a device. */
 typedef struct TopoVmDevice {
     TopoPlace place;
-    char *device;             /* name of the QEMU device, or NULL */
-    char *image;              /* size or path of the disk image, or NULL */
+    char *device; /* name of the QEMU device, or NULL */
+    TopoPlace device_place;
+    char *image; /* size, "null-co:" and size, or path from the directory of
+                    the file; NULL: none */
+    TopoPlace image_place;
+    char *network; /* name or NULL */
+    char *region;  /* name of shared memory, or NULL */
+    TopoPlace region_place;
+    int64_t size_bytes;       /* of that memory; 0: not said */
     GPtrArray *option_names;  /* of char *: properties of the device */
     GPtrArray *option_values; /* of char *, in the same order */
+    GArray *option_places;    /* of TopoPlace, likewise: of the name */
 } TopoVmDevice;
 
 struct TopoHost {
@@ -76,7 +86,7 @@ struct TopoHost {
     bool iommu;
     GPtrArray *switches; /* of TopoSwitch */
     GPtrArray *devices;  /* of TopoDevice */
-    TopoVm *vm;          /* NULL if the host has no `vm:` */
+    TopoVm *vm;          /* defaults if the host has no `vm:` */
 };
 
 struct TopoSwitch {
