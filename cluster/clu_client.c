@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+#include "clu_client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "clu_control.h"
+#include "clu_dir.h"
+#include "clu_error.h"
+
+#define LEAVE_KEY 0x1d /* Ctrl-] */
+
+struct CluClient {
+    int fd;
+    int signals;
+    sigset_t old_signals;
+    CluAgentReader reader;
+    uint8_t coded[CLU_AGENT_CODED_MAX];
+};
+
+/* A request being worked on. */
+typedef struct Request {
+    CluClient *client;
+    const CluClientMode *mode;
+    uint64_t credit; /* bytes of standard input that may be sent */
+    bool is_reading; /* there may be more of it */
+    bool is_over;
+    int status;
+    size_t column;      /* of output, while a line's start is skipped */
+    bool is_line_start; /* console: the next byte begins a line */
+    bool is_tilde;      /* console: the last one was ~ at the start of one */
+    GError *error;
+} Request;
+
+CluClient *clu_client_new(int fd)
+{
+    CluClient *client = g_new0(CluClient, 1);
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGQUIT);
+    sigprocmask(SIG_BLOCK, &signals, &client->old_signals);
+    client->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    client->fd = fd;
+    clu_agent_reader_init(&client->reader);
+    return client;
+}
+
+CluClient *clu_client_connect(const char *dir, GError **error)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    g_autofree char *path = g_build_filename(dir, CLU_DIR_CONTROL, NULL);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
+    if (fd < 0 ||
+        connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
+                    "%s: the supervisor does not answer: %s", path,
+                    g_strerror(errno));
+        if (fd >= 0) {
+            close(fd);
+        }
+        return NULL;
+    }
+    return clu_client_new(fd);
+}
+
+void clu_client_free(CluClient *client)
+{
+    if (client) {
+        close(client->fd);
+        close(client->signals);
+        sigprocmask(SIG_SETMASK, &client->old_signals, NULL);
+        g_free(client);
+    }
+}
+
+/* A supervisor that is gone is found out by reading. */
+static void send_frame(CluClient *client, unsigned type, const void *body,
+                       size_t length)
+{
+    size_t n = clu_agent_encode(client->coded, (CluAgentType)type, 0, body,
+                                (uint32_t)length);
+    const uint8_t *from = client->coded;
+
+    while (n > 0) {
+        ssize_t sent = send(client->fd, from, n, MSG_NOSIGNAL);
+
+        if (sent < 0 && errno == EINTR) {
+            continue;
+        }
+        if (sent < 0) {
+            return;
+        }
+        from += sent;
+        n -= (size_t)sent;
+    }
+}
+
+static bool write_all(int fd, const uint8_t *data, size_t length)
+{
+    while (length > 0) {
+        ssize_t n = write(fd, data, length);
+
+        if (n < 0 && errno == EAGAIN) {
+            struct pollfd poll_out = {.fd = fd, .events = POLLOUT};
+
+            poll(&poll_out, 1, -1);
+            continue;
+        }
+        if (n < 0 && errno != EINTR) {
+            return false;
+        }
+        if (n > 0) {
+            data += n;
+            length -= (size_t)n;
+        }
+    }
+    return true;
+}
+
+/* Writes to standard output without the start of each line. */
+static bool write_skipped(Request *request, const uint8_t *data, size_t length)
+{
+    g_autofree uint8_t *left = g_malloc(length);
+    size_t n = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        if (request->column++ >= request->mode->skip || data[i] == '\n') {
+            left[n++] = data[i];
+        }
+        if (data[i] == '\n') {
+            request->column = 0;
+        }
+    }
+    return write_all(STDOUT_FILENO, left, n);
+}
+
+static void put_output(Request *request, const CluAgentFrame *frame)
+{
+    bool is_error = frame->type == CLU_AGENT_STDERR;
+    bool is_good;
+
+    if (request->mode->output && !is_error) {
+        g_string_append_len(request->mode->output, (const char *)frame->body,
+                            frame->length);
+        return;
+    }
+    if (is_error) {
+        is_good = write_all(STDERR_FILENO, frame->body, frame->length);
+    } else {
+        is_good = write_skipped(request, frame->body, frame->length);
+    }
+    if (!is_good) {
+        request->is_over = true;
+        request->status = 128 + SIGPIPE;
+    } else if (request->mode->input == CLU_CLIENT_COMMAND) {
+        uint8_t credit[8];
+
+        clu_agent_put32(credit, frame->type);
+        clu_agent_put32(credit + 4, frame->length);
+        send_frame(request->client, CLU_AGENT_CREDIT, credit, sizeof(credit));
+    }
+}
+
+static void on_frame(Request *request, const CluAgentFrame *frame)
+{
+    switch (frame->type) {
+    case CLU_AGENT_STDOUT:
+    case CLU_AGENT_STDERR:
+        put_output(request, frame);
+        break;
+    case CLU_AGENT_CREDIT:
+        if (frame->length == 8) {
+            request->credit += clu_agent_get32(frame->body + 4);
+        }
+        break;
+    case CLU_CONTROL_NOTE:
+        if (request->mode->note) {
+            g_autofree char *text =
+                g_strndup((const char *)frame->body, frame->length);
+
+            request->mode->note(text);
+        }
+        break;
+    case CLU_AGENT_EXIT:
+        if (frame->length == 8) {
+            uint32_t signal = clu_agent_get32(frame->body + 4);
+
+            request->status = signal ? (int)(128 + signal)
+                                     : (int)clu_agent_get32(frame->body);
+            request->is_over = true;
+        }
+        break;
+    case CLU_CONTROL_ERROR:
+        if (frame->length >= 4) {
+            g_autofree char *text =
+                g_strndup((const char *)frame->body + 4, frame->length - 4);
+
+            request->status = (int)clu_agent_get32(frame->body);
+            request->is_over = true;
+            g_set_error(&request->error, CLU_ERROR,
+                        request->status == CLU_CONTROL_USAGE ? CLU_ERROR_USAGE
+                                                             : CLU_ERROR_FAILED,
+                        "%s", text);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_socket(Request *request)
+{
+    uint8_t data[65536];
+    const uint8_t *from = data;
+    ssize_t n = read(request->client->fd, data, sizeof(data));
+
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
+        return;
+    }
+    if (n <= 0) {
+        request->is_over = true;
+        request->status = request->mode->input == CLU_CLIENT_COMMAND
+                              ? CLU_CONTROL_LOST
+                              : CLU_CONTROL_FAILED;
+        g_set_error(&request->error, CLU_ERROR, CLU_ERROR_FAILED,
+                    "the supervisor of the cluster is gone");
+        return;
+    }
+    while (n > 0 && !request->is_over) {
+        bool is_found;
+        CluAgentFrame frame;
+        size_t taken = clu_agent_reader_feed(&request->client->reader, from,
+                                             (size_t)n, &is_found, &frame);
+
+        from += taken;
+        n -= (ssize_t)taken;
+        if (is_found && frame.version == CLU_AGENT_VERSION) {
+            on_frame(request, &frame);
+        }
+    }
+}
+
+/* How much of what was typed goes to the console; the rest says: leave. */
+static size_t find_leave(Request *request, const uint8_t *data, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (data[i] == LEAVE_KEY) {
+            request->is_over = true;
+            return i;
+        }
+        if (request->is_tilde && data[i] == '.') {
+            request->is_over = true;
+            return i > 0 ? i - 1 : 0;
+        }
+        request->is_tilde = request->is_line_start && data[i] == '~';
+        request->is_line_start = data[i] == '\r' || data[i] == '\n';
+    }
+    return length;
+}
+
+static void on_input(Request *request)
+{
+    uint8_t data[32768];
+    size_t most = sizeof(data);
+    ssize_t n;
+
+    if (request->mode->input == CLU_CLIENT_COMMAND) {
+        most = MIN(most, request->credit);
+    }
+    n = read(STDIN_FILENO, data, most);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
+        return;
+    }
+    if (n <= 0) {
+        request->is_reading = false;
+        if (request->mode->input == CLU_CLIENT_CONSOLE) {
+            request->is_over = true;
+        } else {
+            send_frame(request->client, CLU_AGENT_STDIN_EOF, NULL, 0);
+        }
+        return;
+    }
+    if (request->mode->input == CLU_CLIENT_CONSOLE) {
+        n = (ssize_t)find_leave(request, data, (size_t)n);
+    } else {
+        request->credit -= (uint64_t)n;
+    }
+    if (n > 0) {
+        send_frame(request->client, CLU_AGENT_STDIN, data, (size_t)n);
+    }
+}
+
+static void on_signal(Request *request)
+{
+    struct signalfd_siginfo info;
+    uint8_t body[4];
+
+    if (read(request->client->signals, &info, sizeof(info)) != sizeof(info)) {
+        return;
+    }
+    if (request->mode->input == CLU_CLIENT_COMMAND) {
+        clu_agent_put32(body, info.ssi_signo);
+        send_frame(request->client, CLU_AGENT_SIGNAL, body, sizeof(body));
+        return;
+    }
+    request->is_over = true;
+    request->status = (int)(128 + info.ssi_signo);
+}
+
+static void work_on(Request *request)
+{
+    while (!request->is_over) {
+        bool is_input = request->is_reading && request->credit > 0;
+        struct pollfd fds[] = {
+            {.fd = request->client->fd, .events = POLLIN},
+            {.fd = request->client->signals, .events = POLLIN},
+            {.fd = is_input ? STDIN_FILENO : -1, .events = POLLIN},
+        };
+
+        if (poll(fds, G_N_ELEMENTS(fds), -1) < 0) {
+            continue; /* EINTR */
+        }
+        if (fds[0].revents) {
+            on_socket(request);
+        }
+        if (fds[1].revents && !request->is_over) {
+            on_signal(request);
+        }
+        if (fds[2].revents && !request->is_over) {
+            on_input(request);
+        }
+    }
+}
+
+int clu_client_run(CluClient *client, const char *const *words,
+                   const CluClientMode *mode, GError **error)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    Request request = {
+        .client = client,
+        .mode = mode,
+        .credit = CLU_AGENT_WINDOW,
+        .is_reading = mode->input != CLU_CLIENT_NO_INPUT,
+        .is_line_start = true,
+    };
+    struct termios old, raw;
+    bool is_raw =
+        mode->input == CLU_CLIENT_CONSOLE && tcgetattr(STDIN_FILENO, &old) == 0;
+
+    for (; *words; words++) {
+        g_string_append_len(text, *words, (gssize)strlen(*words) + 1);
+    }
+    if (text->len > CLU_AGENT_BODY_MAX) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    "the command has %zu bytes; %d is the most", text->len,
+                    CLU_AGENT_BODY_MAX);
+        return CLU_CONTROL_USAGE;
+    }
+    if (is_raw) {
+        raw = old;
+        cfmakeraw(&raw);
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+    }
+    send_frame(client, CLU_CONTROL_REQUEST, text->str, text->len);
+    work_on(&request);
+    if (is_raw) {
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &old);
+    }
+    if (request.error) {
+        g_propagate_error(error, request.error);
+    }
+    return request.status;
+}
+
+int clu_client_wait(CluClient *client)
+{
+    for (;;) {
+        struct pollfd fds[] = {
+            {.fd = client->fd, .events = POLLIN},
+            {.fd = client->signals, .events = POLLIN},
+        };
+        struct signalfd_siginfo info;
+        char byte[4096];
+
+        if (poll(fds, G_N_ELEMENTS(fds), -1) < 0) {
+            continue; /* EINTR */
+        }
+        if (fds[0].revents && (read(client->fd, byte, sizeof(byte)) == 0 ||
+                               errno == ECONNRESET)) {
+            return 0;
+        }
+        if (fds[1].revents &&
+            read(client->signals, &info, sizeof(info)) == sizeof(info)) {
+            return (int)info.ssi_signo;
+        }
+    }
+}

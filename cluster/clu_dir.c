@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "clu_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clu_error.h"
+
+#define LOCK_NAME      "lock"
+#define NAME_MAX_BYTES 64
+/* How long a cluster of the same name may take to end. */
+#define TRIES          150
+#define POLL_US        20000
+
+struct CluDir {
+    char *path;
+    int lock;
+};
+
+static bool fail(GError **error, const char *path, const char *what)
+{
+    g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED, "%s: %s: %s", path, what,
+                g_strerror(errno));
+    return false;
+}
+
+static char *base_path(void)
+{
+    const char *runtime = g_getenv("XDG_RUNTIME_DIR");
+
+    if (runtime && g_path_is_absolute(runtime)) {
+        return g_build_filename(runtime, "farside", NULL);
+    }
+    return g_strdup_printf("/tmp/farside-%u", (unsigned)getuid());
+}
+
+bool clu_dir_is_name(const char *name)
+{
+    size_t i;
+
+    for (i = 0; name[i] != '\0'; i++) {
+        if (!g_ascii_isalnum(name[i]) &&
+            !(i > 0 && (name[i] == '_' || name[i] == '-'))) {
+            return false;
+        }
+    }
+    return i > 0 && i <= NAME_MAX_BYTES;
+}
+
+char *clu_dir_find(const char *name)
+{
+    g_autofree char *base = base_path();
+
+    return g_build_filename(base, name, NULL);
+}
+
+/* Makes a directory of ours, or sees to it that the one there is. */
+static bool make_private(const char *path, GError **error)
+{
+    struct stat status;
+
+    if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+        return fail(error, path, "cannot make it");
+    }
+    if (lstat(path, &status) < 0) {
+        return fail(error, path, "cannot look at it");
+    }
+    if (!S_ISDIR(status.st_mode) || status.st_uid != getuid() ||
+        (status.st_mode & 077) != 0) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
+                    "%s is not a directory that only its user may enter; "
+                    "remove it, or set XDG_RUNTIME_DIR",
+                    path);
+        return false;
+    }
+    return true;
+}
+
+/* Removes all that is in the directory @fd, whatever was put there; takes over
+ * @fd. The lock goes last: it says that the rest is not all gone yet. */
+static void remove_all(int fd, bool with_lock)
+{
+    DIR *dir = fdopendir(fd);
+    const struct dirent *entry;
+
+    while (dir && (entry = readdir(dir))) {
+        const char *name = entry->d_name;
+
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+            strcmp(name, LOCK_NAME) == 0) {
+            continue;
+        }
+        if (unlinkat(fd, name, 0) < 0 && errno == EISDIR) {
+            int sub = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+
+            if (sub >= 0) {
+                remove_all(sub, true);
+            }
+            unlinkat(fd, name, AT_REMOVEDIR);
+        }
+    }
+    if (with_lock) {
+        unlinkat(fd, LOCK_NAME, 0);
+    }
+    if (dir) {
+        closedir(dir);
+    }
+}
+
+/* A lock that belongs to the open file, and so to all processes that have it;
+ * unlike flock() it can be asked for without being taken. */
+static const struct flock whole_file = {.l_type = F_WRLCK,
+                                        .l_whence = SEEK_SET};
+
+static bool is_answering(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool is_good;
+
+    g_snprintf(address.sun_path, sizeof(address.sun_path),
+               "%s/" CLU_DIR_CONTROL, path);
+    is_good = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+    close(fd);
+    return is_good;
+}
+
+/* 1: locked; 0: try again, it is or was being removed; -1: failed. */
+static int try_lock(CluDir *dir, const char *base, const char *name,
+                    GError **error)
+{
+    g_autofree char *path = g_build_filename(dir->path, LOCK_NAME, NULL);
+    struct flock lock = whole_file;
+    struct stat here, there;
+
+    if (!make_private(dir->path, error)) {
+        return access(base, F_OK) < 0 ? 0 : -1;
+    }
+    dir->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (dir->lock < 0) {
+        if (errno == ENOENT) {
+            return 0;
+        }
+        fail(error, path, "cannot open it");
+        return -1;
+    }
+    if (fcntl(dir->lock, F_OFD_SETLK, &lock) < 0) {
+        if (errno == EAGAIN || errno == EACCES) {
+            if (!is_answering(dir->path)) {
+                close(dir->lock);
+                dir->lock = -1;
+                g_usleep(POLL_US);
+            }
+            g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
+                        "there is a cluster called '%s' already; give another "
+                        "name with --name, or end it: farside cluster down "
+                        "-c %s",
+                        name, name);
+        } else {
+            fail(error, path, "cannot lock it");
+        }
+        return dir->lock < 0 ? 0 : -1;
+    }
+    if (fstat(dir->lock, &here) < 0 || stat(path, &there) < 0 ||
+        here.st_dev != there.st_dev || here.st_ino != there.st_ino) {
+        close(dir->lock);
+        dir->lock = -1;
+        return 0;
+    }
+    return 1;
+}
+
+CluDir *clu_dir_new(const char *name, GError **error)
+{
+    g_autoptr(CluDir) dir = g_new0(CluDir, 1);
+    g_autofree char *base = base_path();
+    int fd;
+    int i;
+
+    dir->lock = -1;
+    if (!clu_dir_is_name(name)) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    "'%s' is no name of a cluster; up to %d letters, digits, - "
+                    "and _ are, a letter or digit first",
+                    name, NAME_MAX_BYTES);
+        return NULL;
+    }
+    dir->path = g_build_filename(base, name, NULL);
+    for (i = 0; i < TRIES; i++) {
+        int result;
+
+        g_clear_error(error);
+        if (!make_private(base, error)) {
+            return NULL;
+        }
+        result = try_lock(dir, base, name, error);
+        if (result < 0) {
+            return NULL;
+        }
+        if (result > 0) {
+            break;
+        }
+    }
+    if (i == TRIES) {
+        if (error && !*error) {
+            fail(error, dir->path, "it is removed again and again");
+        }
+        return NULL;
+    }
+    /* What a dead cluster of that name has left. */
+    fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        fail(error, dir->path, "cannot open it");
+        return NULL;
+    }
+    remove_all(fd, false);
+    return g_steal_pointer(&dir);
+}
+
+void clu_dir_free(CluDir *dir)
+{
+    if (dir) {
+        if (dir->lock >= 0) {
+            close(dir->lock);
+        }
+        g_free(dir->path);
+        g_free(dir);
+    }
+}
+
+const char *clu_dir_path(const CluDir *dir)
+{
+    return dir->path;
+}
+
+int clu_dir_lock(const CluDir *dir)
+{
+    return dir->lock;
+}
+
+/* The keeper's whole life. It allocates next to nothing, and survives what may
+ * end the others. */
+static void keeper_run(const CluDir *dir, int alive, int fd)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+    g_autofree char *base = g_path_get_dirname(dir->path);
+    char byte;
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(signals); i++) {
+        signal(signals[i], SIG_IGN);
+    }
+    setsid();
+    if (chdir("/") < 0) {
+        /* It holds no more than a file system busy. */
+    }
+    for (int other = 0; other < 1024; other++) {
+        if (other != alive && other != fd && other != dir->lock) {
+            close(other);
+        }
+    }
+    while (read(alive, &byte, 1) < 0 && errno == EINTR) {
+    }
+    remove_all(fd, true);
+    rmdir(dir->path);
+    rmdir(base); /* unless others are in it */
+    _exit(0);
+}
+
+bool clu_dir_keep(const CluDir *dir, int *ret_alive, GError **error)
+{
+    int fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int alive[2];
+    pid_t pid;
+
+    if (fd < 0 || pipe2(alive, O_CLOEXEC) < 0) {
+        return fail(error, dir->path, "cannot keep it");
+    }
+    pid = fork();
+    if (pid < 0) {
+        close(alive[0]);
+        close(alive[1]);
+        close(fd);
+        return fail(error, dir->path, "cannot start a process");
+    }
+    if (pid == 0) {
+        /* A child of its own, so that nobody has to wait for the keeper. */
+        pid = fork();
+        if (pid == 0) {
+            close(alive[1]);
+            keeper_run(dir, alive[0], fd);
+        }
+        _exit(pid < 0);
+    }
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+    close(alive[0]);
+    close(fd);
+    *ret_alive = alive[1];
+    return true;
+}
+
+/* Whether any process of the cluster in @path lives. */
+static bool is_locked(const char *path)
+{
+    g_autofree char *name = g_build_filename(path, LOCK_NAME, NULL);
+    int fd = open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    struct flock lock = whole_file;
+    bool is_busy;
+
+    if (fd < 0) {
+        return false;
+    }
+    is_busy = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    return is_busy;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+char **clu_dir_list(void)
+{
+    g_autofree char *base = base_path();
+    GPtrArray *names = g_ptr_array_new();
+    GDir *dir = g_dir_open(base, 0, NULL);
+    const char *name;
+
+    while (dir && (name = g_dir_read_name(dir))) {
+        g_autofree char *path = g_build_filename(base, name, NULL);
+
+        if (clu_dir_is_name(name) && is_locked(path)) {
+            g_ptr_array_add(names, g_strdup(name));
+        }
+    }
+    if (dir) {
+        g_dir_close(dir);
+    }
+    g_ptr_array_sort(names, compare_names);
+    g_ptr_array_add(names, NULL);
+    return (char **)g_ptr_array_free(names, FALSE);
+}
+
+bool clu_dir_wait_gone(const char *path, unsigned timeout_ms)
+{
+    int64_t end = g_get_monotonic_time() + (int64_t)timeout_ms * 1000;
+
+    while (is_locked(path)) {
+        if (g_get_monotonic_time() >= end) {
+            return false;
+        }
+        g_usleep(POLL_US);
+    }
+    return true;
+}

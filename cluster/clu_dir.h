@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLU_DIR_H
+#define CLU_DIR_H
+
+#include <stdbool.h>
+
+#include <glib.h>
+
+/*
+ * The directory of a running cluster: $XDG_RUNTIME_DIR/farside/NAME, or
+ * /tmp/farside-UID/NAME, that only its user may enter. The file `lock` in it is
+ * locked for as long as any process of the cluster lives. What a cluster that
+ * was killed as a whole has left is replaced by the next one of that name.
+ */
+typedef struct CluDir CluDir;
+
+/* The socket in it at which the supervisor answers. */
+#define CLU_DIR_CONTROL "control"
+
+/* A file in it that holds the full path of its description. */
+#define CLU_DIR_FILE "file"
+
+/* Makes and locks the directory of the cluster @name. */
+CluDir *clu_dir_new(const char *name, GError **error);
+
+/* Frees @dir (nullable) and its hold on the lock; the directory stays. */
+void clu_dir_free(CluDir *dir);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluDir, clu_dir_free)
+
+const char *clu_dir_path(const CluDir *dir);
+
+/* The descriptor that holds the lock; borrowed. */
+int clu_dir_lock(const CluDir *dir);
+
+/*
+ * Forks the keeper of @dir: a process that waits until every copy of
+ * *ret_alive is closed, with whatever the processes died of, and then removes
+ * the directory. Call it while there is only one thread.
+ */
+bool clu_dir_keep(const CluDir *dir, int *ret_alive, GError **error);
+
+/* Names of the clusters that run, sorted; to be freed by g_strfreev(). */
+char **clu_dir_list(void);
+
+/* The path of the directory of a cluster called @name, whether it is there or
+ * not; to be freed. */
+char *clu_dir_find(const char *name);
+
+/* Waits until the lock of the directory @path is free, or it is gone; false
+ * after @timeout_ms. */
+bool clu_dir_wait_gone(const char *path, unsigned timeout_ms);
+
+/* Whether @name may be the name of a cluster. */
+bool clu_dir_is_name(const char *name);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLU_GUEST_H
+#define CLU_GUEST_H
+
+#include <stdbool.h>
+
+#include <glib.h>
+
+#include "clu_agent.h"
+
+/*
+ * The supervisor's end of the line to the agent in one guest (clu_agent.h):
+ * epochs, heartbeats, sessions. The guest is not trusted.
+ */
+typedef struct CluGuest CluGuest;
+typedef struct CluSession CluSession;
+
+typedef struct CluGuestOps {
+    /* The agent answers, and sessions may be started; @boot_id and @release are
+     * borrowed. All sessions from before are lost. */
+    void (*ready)(void *owner, const char *boot_id, const char *release);
+    /* The agent has gone or started anew: nothing is ready until further
+     * notice. */
+    void (*lost)(void *owner);
+    /* It has not answered for too long (or answers again). */
+    void (*silent)(void *owner, bool is_silent);
+} CluGuestOps;
+
+/* Takes over @fd. The agent is called silent after @silence_ms. */
+CluGuest *clu_guest_new(GMainContext *context, int fd, unsigned silence_ms,
+                        const CluGuestOps *ops, void *owner);
+
+/* Frees @guest (nullable); its sessions are told that they are lost. */
+void clu_guest_free(CluGuest *guest);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluGuest, clu_guest_free)
+
+/* The machine was reset: what the agent has said is of the past. */
+void clu_guest_reset(CluGuest *guest);
+
+bool clu_guest_is_ready(const CluGuest *guest);
+
+typedef struct CluSessionOps {
+    /* STARTED, FAILED, STDOUT, STDERR, EXIT or CREDIT, of good form. After
+     * FAILED and EXIT the session is over, and only to be freed. */
+    void (*frame)(void *owner, const CluAgentFrame *frame);
+    /* The agent is gone, or broke its word; the session is over. */
+    void (*lost)(void *owner);
+} CluSessionOps;
+
+/* Starts the program @words (@length bytes, each word ended by a 0) on a guest
+ * that is ready. */
+CluSession *clu_session_new(CluGuest *guest, const char *words, size_t length,
+                            const CluSessionOps *ops, void *owner);
+
+/* Frees @session (nullable); what still runs is killed. */
+void clu_session_free(CluSession *session);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluSession, clu_session_free)
+
+/* Sends STDIN, STDIN_EOF, SIGNAL or CREDIT; without effect once it is over. */
+void clu_session_send(CluSession *session, CluAgentType type, const void *body,
+                      uint32_t length);
+
+/* Gives back credit for @bytes of STDOUT or STDERR. */
+void clu_session_credit(CluSession *session, CluAgentType type, uint32_t bytes);
+
+#endif

@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "clu_host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <gio/gio.h>
+#include <glib-unix.h>
+
+#include "clu_error.h"
+#include "clu_watch.h"
+
+#define OUTPUT_MAX_BYTES 16384
+
+struct CluHost {
+    const CluHostShared *shared;
+    const CluPlanHost *plan;
+    const CluHostOps *ops;
+    void *owner;
+    CluHostState state;
+    char *cause;
+    bool is_alarmed; /* its kernel has said so: only a reboot helps */
+    unsigned boots;
+    int64_t begun_us;
+    char *boot_id; /* of the guest that `watch` watches */
+    char *release;
+    int *disks; /* by index of the device; -1: none */
+    CluConsole *console;
+    /* Of the process. */
+    GSubprocess *process;
+    GCancellable *waiting;
+    pid_t pid;
+    CluQmp *qmp;
+    CluGuest *guest;
+    CluWatch *watch;
+    GSource *deadline;
+    GSource *ended; /* the process has, and its last words are coming */
+    GSource *output_source;
+    int output; /* what QEMU itself says; -1: none */
+    GString *said;
+};
+
+static const char *const state_names[] = {
+    [CLU_HOST_BOOTING] = "booting",   [CLU_HOST_UP] = "up",
+    [CLU_HOST_OOPS] = "oops",         [CLU_HOST_HUNG] = "hung",
+    [CLU_HOST_PANICKED] = "panicked", [CLU_HOST_OFF] = "off",
+    [CLU_HOST_DEAD] = "dead",
+};
+
+const char *clu_host_state_name(CluHostState state)
+{
+    return state_names[state];
+}
+
+static void drop_source(GSource **source)
+{
+    if (*source) {
+        g_source_destroy(*source);
+        g_source_unref(*source);
+        *source = NULL;
+    }
+}
+
+/* @cause is nullable. */
+static void set_state(CluHost *host, CluHostState state, const char *cause)
+{
+    g_autofree char *old = g_steal_pointer(&host->cause);
+
+    host->state = state;
+    host->cause = g_strdup(cause);
+    if (state != CLU_HOST_BOOTING) {
+        drop_source(&host->deadline);
+    }
+    host->ops->changed(host->owner, host);
+}
+
+/* Booting */
+
+static gboolean on_deadline(gpointer data)
+{
+    CluHost *host = data;
+    g_autofree char *cause = NULL;
+
+    drop_source(&host->deadline);
+    if (!clu_guest_is_ready(host->guest)) {
+        cause = g_strdup_printf("the guest's agent has not come in %u s",
+                                host->shared->boot_ms / 1000);
+    } else {
+        cause = g_strdup_printf(
+            "the agent is there, but %s has not come to each NTB in %u s",
+            strcmp(host->plan->host->vm->client, "none") == 0
+                ? "the driver"
+                : host->plan->host->vm->client,
+            host->shared->boot_ms / 1000);
+    }
+    set_state(host, CLU_HOST_HUNG, cause);
+    return G_SOURCE_REMOVE;
+}
+
+/* A machine starts from the beginning: nothing is known of it any more. */
+static void begin_boot(CluHost *host)
+{
+    g_clear_pointer(&host->watch, clu_watch_free);
+    g_clear_pointer(&host->boot_id, g_free);
+    g_clear_pointer(&host->release, g_free);
+    host->is_alarmed = false;
+    host->boots++;
+    host->begun_us = g_get_monotonic_time();
+    drop_source(&host->deadline);
+    host->deadline = g_timeout_source_new(host->shared->boot_ms);
+    g_source_set_callback(host->deadline, on_deadline, host, NULL);
+    g_source_attach(host->deadline, host->shared->context);
+    set_state(host, CLU_HOST_BOOTING, NULL);
+}
+
+/* The agent, or what it watches. */
+
+static void on_watched(void *owner)
+{
+    CluHost *host = owner;
+
+    if ((host->state == CLU_HOST_BOOTING || host->state == CLU_HOST_HUNG) &&
+        !host->is_alarmed && clu_watch_is_ready(host->watch)) {
+        set_state(host, CLU_HOST_UP, NULL);
+    } else {
+        host->ops->changed(host->owner, host);
+    }
+}
+
+static void on_ready(void *owner, const char *boot_id, const char *release)
+{
+    static const CluWatchOps ops = {.changed = on_watched};
+    CluHost *host = owner;
+
+    if (host->boot_id && strcmp(host->boot_id, boot_id) != 0) {
+        /* Another kernel that no reset of the machine has announced. */
+        begin_boot(host);
+    }
+    if (!host->boot_id) {
+        host->boot_id = g_strdup(boot_id);
+        host->release = g_strdup(release);
+    }
+    clu_watch_free(host->watch);
+    host->watch = clu_watch_new(host->shared->context, host->guest, host->plan,
+                                &ops, host);
+    host->ops->changed(host->owner, host);
+}
+
+static void on_guest_lost(void *owner)
+{
+    CluHost *host = owner;
+
+    g_clear_pointer(&host->watch, clu_watch_free);
+    if (host->state == CLU_HOST_UP) {
+        set_state(host, CLU_HOST_BOOTING, "the guest's agent is gone");
+    } else {
+        host->ops->changed(host->owner, host);
+    }
+}
+
+static void on_silent(void *owner, bool is_silent)
+{
+    CluHost *host = owner;
+
+    if (is_silent &&
+        (host->state == CLU_HOST_UP || host->state == CLU_HOST_BOOTING)) {
+        set_state(host, CLU_HOST_HUNG, "the guest's agent does not answer");
+    } else if (!is_silent && host->state == CLU_HOST_HUNG &&
+               !host->is_alarmed) {
+        set_state(host,
+                  host->watch && clu_watch_is_ready(host->watch)
+                      ? CLU_HOST_UP
+                      : CLU_HOST_BOOTING,
+                  NULL);
+    }
+}
+
+/* The console */
+
+static void on_console(void *owner, const uint8_t *data, size_t length)
+{
+    CluHost *host = owner;
+
+    host->ops->console(host->owner, host, data, length);
+}
+
+static void on_logged(void *owner)
+{
+    CluHost *host = owner;
+
+    host->ops->logged(host->owner, host);
+}
+
+static void on_alarm(void *owner, CluConsoleAlarm alarm, const char *text)
+{
+    static const CluHostState states[] = {
+        [CLU_CONSOLE_OOPS] = CLU_HOST_OOPS,
+        [CLU_CONSOLE_HUNG] = CLU_HOST_HUNG,
+        [CLU_CONSOLE_PANIC] = CLU_HOST_PANICKED,
+    };
+    CluHost *host = owner;
+
+    /* The first line says most; a worse state takes its place. */
+    if (host->state < states[alarm]) {
+        host->is_alarmed = true;
+        set_state(host, states[alarm], text);
+    }
+}
+
+/* The monitor */
+
+static void on_qmp_event(void *owner, const char *name, JsonObject *data)
+{
+    CluHost *host = owner;
+
+    if (strcmp(name, "RESET") == 0) {
+        clu_console_note(host->console, "the machine was reset");
+        begin_boot(host);
+        clu_guest_reset(host->guest);
+    }
+}
+
+static void on_qmp_closed(void *owner)
+{
+    /* The end of the process follows. */
+}
+
+/* The process */
+
+static void note_output(CluHost *host)
+{
+    g_auto(GStrv) lines = g_strsplit(host->said->str, "\n", -1);
+
+    for (char **line = lines; *line; line++) {
+        if (**line != '\0') {
+            clu_console_note(host->console, "QEMU: %s", *line);
+        }
+    }
+}
+
+static void read_output(CluHost *host)
+{
+    char buffer[4096];
+    ssize_t n;
+
+    while ((n = read(host->output, buffer, sizeof(buffer))) > 0) {
+        if (host->said->len < OUTPUT_MAX_BYTES) {
+            g_string_append_len(host->said, buffer, n);
+        }
+    }
+    if (n == 0) {
+        drop_source(&host->output_source);
+    }
+}
+
+static gboolean on_output(int fd, GIOCondition condition, gpointer data)
+{
+    CluHost *host = data;
+
+    read_output(host);
+    return host->output_source ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
+}
+
+static void forget_process(CluHost *host)
+{
+    if (host->waiting) {
+        g_cancellable_cancel(host->waiting);
+        g_clear_object(&host->waiting);
+    }
+    g_clear_pointer(&host->watch, clu_watch_free);
+    g_clear_pointer(&host->guest, clu_guest_free);
+    g_clear_pointer(&host->qmp, clu_qmp_free);
+    g_clear_pointer(&host->boot_id, g_free);
+    g_clear_pointer(&host->release, g_free);
+    drop_source(&host->deadline);
+    drop_source(&host->ended);
+    drop_source(&host->output_source);
+    if (host->output >= 0) {
+        close(host->output);
+        host->output = -1;
+    }
+    g_clear_object(&host->process);
+    host->pid = 0;
+}
+
+/* QEMU's own words, with the entry of the description that they are about. */
+static char *explain_end(CluHost *host)
+{
+    g_autofree char *said = g_strdup(g_strchomp(host->said->str));
+    TopoPlace place;
+
+    if (clu_plan_blame(host->plan, said, &place)) {
+        g_autofree char *where = topo_place_to_string(place);
+        const char *colon = strrchr(said, '\n') ? NULL : strstr(said, ": -");
+
+        return g_strdup_printf("%s: %s", where, colon ? colon + 2 : said);
+    }
+    if (*said != '\0') {
+        return g_steal_pointer(&said);
+    }
+    if (g_subprocess_get_if_signaled(host->process)) {
+        return g_strdup_printf("QEMU was ended by signal %d",
+                               g_subprocess_get_term_sig(host->process));
+    }
+    return g_strdup_printf("QEMU ended with status %d",
+                           g_subprocess_get_exit_status(host->process));
+}
+
+static gboolean on_exited(gpointer data)
+{
+    CluHost *host = data;
+    bool is_off = g_subprocess_get_if_exited(host->process) &&
+                  g_subprocess_get_exit_status(host->process) == 0;
+    g_autofree char *cause = NULL;
+
+    read_output(host);
+    note_output(host);
+    cause = explain_end(host);
+    clu_console_note(host->console, "the machine has ended");
+    forget_process(host);
+    if (host->state == CLU_HOST_DEAD) {
+        host->ops->changed(host->owner, host); /* it was killed */
+    } else if (is_off) {
+        set_state(host, CLU_HOST_OFF, NULL);
+    } else {
+        set_state(host, CLU_HOST_DEAD, cause);
+    }
+    return G_SOURCE_REMOVE;
+}
+
+static void on_waited(GObject *process, GAsyncResult *result, gpointer data)
+{
+    g_autoptr(GError) error = NULL;
+    CluHost *host = data;
+
+    if (!g_subprocess_wait_finish(G_SUBPROCESS(process), result, &error)) {
+        return; /* the host may be gone */
+    }
+    /* Its last words come first: they lie in sockets that are ready. */
+    host->ended = g_idle_source_new();
+    g_source_set_priority(host->ended, G_PRIORITY_LOW);
+    g_source_set_callback(host->ended, on_exited, host, NULL);
+    g_source_attach(host->ended, host->shared->context);
+}
+
+/* In the child: it never outlives the supervisor. */
+static void child_setup(gpointer data)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != GPOINTER_TO_INT(data)) {
+        _exit(1);
+    }
+}
+
+static int fail(GError **error, const char *what)
+{
+    g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED, "%s: %s", what,
+                g_strerror(errno));
+    return -1;
+}
+
+/* One end for the process at @target; returns the other one. */
+static int make_line(GSubprocessLauncher *launcher, int target, GError **error)
+{
+    int fds[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0) {
+        return fail(error, "a socket for QEMU");
+    }
+    g_subprocess_launcher_take_fd(launcher, fds[1], target);
+    return fds[0];
+}
+
+static bool give_devices(CluHost *host, GSubprocessLauncher *launcher,
+                         GError **error)
+{
+    unsigned i;
+
+    for (i = 0; i < host->plan->devices->len; i++) {
+        const CluPlanDevice *device = host->plan->devices->pdata[i];
+        const GPtrArray *networks = host->shared->plan->networks;
+        int fd = -1;
+        unsigned j;
+
+        if (device->backend == CLU_BACKEND_DISK) {
+            fd = fcntl(host->disks[i], F_DUPFD_CLOEXEC, 0);
+        }
+        for (j = 0; device->backend == CLU_BACKEND_NETWORK && j < networks->len;
+             j++) {
+            if (networks->pdata[j] == device->name) {
+                fd = clu_hub_plug(host->shared->hubs[j], error);
+            }
+        }
+        if (fd >= 0) {
+            g_subprocess_launcher_take_fd(launcher, fd, device->fd);
+        } else if (device->fd >= 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool clu_host_start(CluHost *host, GError **error)
+{
+    static const CluQmpOps qmp_ops = {.event = on_qmp_event,
+                                      .closed = on_qmp_closed};
+    static const CluGuestOps guest_ops = {
+        .ready = on_ready, .lost = on_guest_lost, .silent = on_silent};
+    const CluHostShared *shared = host->shared;
+    g_autoptr(GSubprocessLauncher) launcher =
+        g_subprocess_launcher_new(G_SUBPROCESS_FLAGS_NONE);
+    g_auto(GStrv) argv = NULL;
+    int console = -1, qmp = -1, agent = -1;
+    int output[2] = {-1, -1};
+
+    g_assert(!host->process);
+    if (pipe2(output, O_CLOEXEC) < 0) {
+        return fail(error, "a pipe for QEMU") >= 0;
+    }
+    g_unix_set_fd_nonblocking(output[0], TRUE, NULL);
+    g_subprocess_launcher_take_stdout_fd(launcher,
+                                         fcntl(output[1], F_DUPFD_CLOEXEC, 0));
+    g_subprocess_launcher_take_stderr_fd(launcher, output[1]);
+    g_subprocess_launcher_set_child_setup(launcher, child_setup,
+                                          GINT_TO_POINTER(getpid()), NULL);
+    argv = clu_plan_argv(shared->plan, host->plan,
+                         &shared->paths[host->plan->index],
+                         shared->is_kvm[host->plan->index], shared->enabled);
+    g_subprocess_launcher_take_fd(
+        launcher, fcntl(shared->alive, F_DUPFD_CLOEXEC, 0), CLU_FD_ALIVE);
+    console = make_line(launcher, CLU_FD_CONSOLE, error);
+    qmp = console < 0 ? -1 : make_line(launcher, CLU_FD_QMP, error);
+    agent = qmp < 0 ? -1 : make_line(launcher, CLU_FD_AGENT, error);
+    if (agent >= 0 && give_devices(host, launcher, error)) {
+        host->process = g_subprocess_launcher_spawnv(
+            launcher, (const char *const *)argv, error);
+    }
+    if (!host->process) {
+        close(output[0]);
+        if (console >= 0) {
+            close(console);
+        }
+        if (qmp >= 0) {
+            close(qmp);
+        }
+        if (agent >= 0) {
+            close(agent);
+        }
+        return false;
+    }
+    host->pid = (pid_t)g_ascii_strtoll(
+        g_subprocess_get_identifier(host->process), NULL, 10);
+    host->output = output[0];
+    g_string_truncate(host->said, 0);
+    host->output_source =
+        g_unix_fd_source_new(host->output, G_IO_IN | G_IO_HUP | G_IO_ERR);
+    g_source_set_callback(host->output_source, G_SOURCE_FUNC(on_output), host,
+                          NULL);
+    g_source_attach(host->output_source, shared->context);
+    host->waiting = g_cancellable_new();
+    g_subprocess_wait_async(host->process, host->waiting, on_waited, host);
+    clu_console_connect(host->console, console);
+    clu_console_note(host->console, "the machine begins, process %d",
+                     (int)host->pid);
+    host->qmp = clu_qmp_new(shared->context, qmp, &qmp_ops, host);
+    host->guest = clu_guest_new(shared->context, agent, shared->silence_ms,
+                                &guest_ops, host);
+    begin_boot(host);
+    return true;
+}
+
+void clu_host_kill(CluHost *host, const char *cause)
+{
+    if (!host->process || host->state == CLU_HOST_DEAD) {
+        return;
+    }
+    g_subprocess_send_signal(host->process, SIGKILL);
+    /* From now on it is dead, whatever its sockets still hold. */
+    g_clear_pointer(&host->watch, clu_watch_free);
+    g_clear_pointer(&host->guest, clu_guest_free);
+    g_clear_pointer(&host->qmp, clu_qmp_free);
+    set_state(host, CLU_HOST_DEAD, cause);
+}
+
+bool clu_host_has_process(const CluHost *host)
+{
+    return host->process != NULL;
+}
+
+/* A file without a name, of that size: gone when nobody has it open. */
+static int make_disk(int64_t bytes, GError **error)
+{
+    const char *dir = g_getenv("TMPDIR");
+    int fd;
+
+    fd = open(dir && *dir ? dir : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC,
+              0600);
+    if (fd < 0) {
+        return fail(error, dir && *dir ? dir : "/var/tmp");
+    }
+    if (ftruncate(fd, bytes) < 0) {
+        fail(error, "a disk of that size");
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+CluHost *clu_host_new(const CluHostShared *shared, const CluPlanHost *plan,
+                      const CluHostOps *ops, void *owner, GError **error)
+{
+    static const CluConsoleOps console_ops = {
+        .bytes = on_console, .grown = on_logged, .alarm = on_alarm};
+    g_autoptr(CluHost) host = g_new0(CluHost, 1);
+    const CluPaths *paths = &shared->paths[plan->index];
+    g_autofree char *log = clu_plan_log_path(paths->dir, plan->host);
+    unsigned i;
+
+    host->shared = shared;
+    host->plan = plan;
+    host->ops = ops;
+    host->owner = owner;
+    host->state = CLU_HOST_DEAD;
+    host->cause = g_strdup("it was not started yet");
+    host->output = -1;
+    host->said = g_string_new(NULL);
+    host->disks = g_new(int, plan->devices->len);
+    for (i = 0; i < plan->devices->len; i++) {
+        host->disks[i] = -1;
+    }
+    for (i = 0; i < plan->devices->len; i++) {
+        const CluPlanDevice *device = plan->devices->pdata[i];
+
+        if (device->backend == CLU_BACKEND_DISK) {
+            host->disks[i] = make_disk(device->bytes, error);
+            if (host->disks[i] < 0) {
+                g_prefix_error(error, "%s: ", device->device->path);
+                return NULL;
+            }
+        }
+    }
+    host->console =
+        clu_console_new(shared->context, log, &console_ops, host, error);
+    return host->console ? g_steal_pointer(&host) : NULL;
+}
+
+void clu_host_free(CluHost *host)
+{
+    unsigned i;
+
+    if (!host) {
+        return;
+    }
+    if (host->process) {
+        g_subprocess_force_exit(host->process);
+    }
+    forget_process(host);
+    clu_console_free(host->console);
+    for (i = 0; i < host->plan->devices->len; i++) {
+        if (host->disks[i] >= 0) {
+            close(host->disks[i]);
+        }
+    }
+    g_free(host->disks);
+    g_string_free(host->said, TRUE);
+    g_free(host->cause);
+    g_free(host);
+}
+
+const CluPlanHost *clu_host_plan(const CluHost *host)
+{
+    return host->plan;
+}
+
+CluHostState clu_host_state(const CluHost *host)
+{
+    return host->state;
+}
+
+const char *clu_host_cause(const CluHost *host)
+{
+    return host->cause;
+}
+
+pid_t clu_host_pid(const CluHost *host)
+{
+    return host->pid;
+}
+
+unsigned clu_host_boots(const CluHost *host)
+{
+    return host->boots;
+}
+
+int64_t clu_host_age_us(const CluHost *host)
+{
+    return g_get_monotonic_time() - host->begun_us;
+}
+
+const char *clu_host_release(const CluHost *host)
+{
+    return host->release;
+}
+
+bool clu_host_link_up(const CluHost *host, const CluPlanDevice *device)
+{
+    return host->watch && clu_watch_link_up(host->watch, device);
+}
+
+CluConsole *clu_host_console(CluHost *host)
+{
+    return host->console;
+}
+
+CluGuest *clu_host_guest(CluHost *host)
+{
+    return host->guest;
+}
+
+CluQmp *clu_host_qmp(CluHost *host)
+{
+    return host->qmp;
+}

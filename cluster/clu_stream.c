@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "clu_stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <glib-unix.h>
+
+#define READ_BYTES 65536
+
+struct CluStream {
+    GMainContext *context;
+    int fd;
+    const CluStreamOps *ops;
+    void *owner;
+    GSource *in;
+    GSource *out;
+    GByteArray *waiting; /* to be written, from `done` on */
+    size_t done;
+    bool is_closed;
+    bool *is_freed; /* where a callback that runs is told; NULL: none runs */
+};
+
+static void drop_source(GSource **source)
+{
+    if (*source) {
+        g_source_destroy(*source);
+        g_source_unref(*source);
+        *source = NULL;
+    }
+}
+
+static void stop(CluStream *stream)
+{
+    drop_source(&stream->in);
+    drop_source(&stream->out);
+    stream->is_closed = true;
+}
+
+static GSource *watch(CluStream *stream, GIOCondition condition,
+                      GUnixFDSourceFunc function)
+{
+    GSource *source = g_unix_fd_source_new(stream->fd, condition);
+
+    g_source_set_callback(source, G_SOURCE_FUNC(function), stream, NULL);
+    g_source_attach(source, stream->context);
+    return source;
+}
+
+static gboolean on_writable(int fd, GIOCondition condition, gpointer data);
+
+/* Writes what can be written. Returns false if the other end is gone. */
+static bool flush(CluStream *stream)
+{
+    GByteArray *waiting = stream->waiting;
+
+    while (stream->done < waiting->len) {
+        ssize_t n =
+            send(stream->fd, waiting->data + stream->done,
+                 waiting->len - stream->done, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0 && (errno == EAGAIN || errno == ENOBUFS)) {
+            break;
+        }
+        if (n < 0) {
+            return false;
+        }
+        stream->done += (size_t)n;
+    }
+    if (stream->done == waiting->len) {
+        g_byte_array_set_size(waiting, 0);
+        stream->done = 0;
+        drop_source(&stream->out);
+    } else {
+        if (stream->done > waiting->len / 2) {
+            g_byte_array_remove_range(waiting, 0, (guint)stream->done);
+            stream->done = 0;
+        }
+        if (!stream->out) {
+            stream->out = watch(stream, G_IO_OUT, on_writable);
+        }
+    }
+    return true;
+}
+
+static void tell_closed(CluStream *stream)
+{
+    if (!stream->is_closed) {
+        stop(stream);
+        stream->ops->closed(stream->owner);
+    }
+}
+
+static gboolean on_writable(int fd, GIOCondition condition, gpointer data)
+{
+    CluStream *stream = data;
+
+    if (!flush(stream)) {
+        /* What the other end has still sent comes first; its end follows. */
+        drop_source(&stream->out);
+        g_byte_array_set_size(stream->waiting, 0);
+        stream->done = 0;
+        if (!stream->in) {
+            tell_closed(stream);
+        }
+        return G_SOURCE_REMOVE;
+    }
+    if (stream->waiting->len == 0) {
+        if (stream->ops->drained) {
+            stream->ops->drained(stream->owner);
+        }
+        return G_SOURCE_REMOVE;
+    }
+    return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_readable(int fd, GIOCondition condition, gpointer data)
+{
+    CluStream *stream = data;
+    g_autofree uint8_t *buffer = g_malloc(READ_BYTES);
+    bool is_freed = false;
+    ssize_t n = read(stream->fd, buffer, READ_BYTES);
+
+    if (n > 0) {
+        stream->is_freed = &is_freed;
+        stream->ops->data(stream->owner, buffer, (size_t)n);
+        if (is_freed) {
+            return G_SOURCE_REMOVE;
+        }
+        stream->is_freed = NULL;
+        return G_SOURCE_CONTINUE;
+    }
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return G_SOURCE_CONTINUE;
+    }
+    tell_closed(stream);
+    return G_SOURCE_REMOVE;
+}
+
+CluStream *clu_stream_new(GMainContext *context, int fd,
+                          const CluStreamOps *ops, void *owner)
+{
+    CluStream *stream = g_new0(CluStream, 1);
+
+    stream->context = context ? g_main_context_ref(context) : NULL;
+    stream->fd = fd;
+    stream->ops = ops;
+    stream->owner = owner;
+    stream->waiting = g_byte_array_new();
+    g_unix_set_fd_nonblocking(fd, TRUE, NULL);
+    stream->in = watch(stream, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable);
+    return stream;
+}
+
+void clu_stream_free(CluStream *stream)
+{
+    if (!stream) {
+        return;
+    }
+    if (stream->is_freed) {
+        *stream->is_freed = true;
+    }
+    stop(stream);
+    close(stream->fd);
+    g_byte_array_unref(stream->waiting);
+    if (stream->context) {
+        g_main_context_unref(stream->context);
+    }
+    g_free(stream);
+}
+
+void clu_stream_write(CluStream *stream, const void *data, size_t length)
+{
+    if (stream->is_closed || length == 0) {
+        return;
+    }
+    g_byte_array_append(stream->waiting, data, (guint)length);
+    if (!stream->out && !flush(stream)) {
+        /* The caller is not ready to hear of it: the reader will tell. */
+        g_byte_array_set_size(stream->waiting, 0);
+        stream->done = 0;
+    }
+}
+
+size_t clu_stream_pending(const CluStream *stream)
+{
+    return stream->waiting->len - stream->done;
+}
+
+void clu_stream_set_reading(CluStream *stream, bool is_reading)
+{
+    if (stream->is_closed) {
+        return;
+    }
+    if (!is_reading) {
+        drop_source(&stream->in);
+    } else if (!stream->in) {
+        stream->in = watch(stream, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable);
+    }
+}
+
+bool clu_stream_is_closed(const CluStream *stream)
+{
+    return stream->is_closed;
+}

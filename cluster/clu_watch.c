@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+#include "clu_watch.h"
+
+#include <string.h>
+
+#define RESTART_MS     300
+#define LINE_MAX_BYTES 8192
+#define NAMES_MAX      256 /* a guest may say what it wants */
+
+/*
+ * Run with "client" or "driver", a mark and the addresses of the NTBs. Lines
+ * that begin with @ are its own, the others are records of the kernel log. What
+ * stands in it before the mark is of the past: a link that was up may be down
+ * again further on.
+ */
+static const char script[] =
+    "map() {\n"
+    "    for f in /sys/class/switchtec/*; do\n"
+    "        d=$(readlink -f $f/device) && echo \"@map ${f##*/} ${d##*/}\"\n"
+    "    done\n"
+    "}\n"
+    "what=$1; mark=$2; shift 2\n"
+    "[ $what != map ] || { map; exit; }\n"
+    "echo \"<7>$mark\" >/dev/kmsg\n"
+    "(\n"
+    "for d in \"$@\"; do\n"
+    "    f=/sys/bus/ntb/devices/$d; [ $what = driver ] || f=$f/driver\n"
+    "    until [ -e $f ]; do sleep 0.1; done\n"
+    "done\n"
+    "map; echo @ready\n"
+    ") &\n"
+    "exec cat /dev/kmsg\n";
+
+typedef struct Reader {
+    CluWatch *watch;
+    CluSession *session;
+    GString *line;
+} Reader;
+
+struct CluWatch {
+    GMainContext *context;
+    CluGuest *guest;
+    const CluPlanHost *host;
+    const CluWatchOps *ops;
+    void *owner;
+    Reader log;
+    Reader map;        /* asked again when a driver comes */
+    bool is_map_stale; /* while it was being asked */
+    GSource *restart;
+    int64_t sequence;  /* of the last record that counted; -1: none */
+    GHashTable *up;    /* names such as "switchtec0" whose link is up */
+    GHashTable *names; /* address to name */
+    char *mark;
+    bool is_ready;   /* the script says so ... */
+    bool is_current; /* ... and the log has been read up to the mark */
+};
+
+static void start_log(CluWatch *watch);
+static void start_map(CluWatch *watch);
+
+static void stop_reader(Reader *reader)
+{
+    g_clear_pointer(&reader->session, clu_session_free);
+    g_string_truncate(reader->line, 0);
+}
+
+/* "switchtec switchtec0: ntb link up" */
+static void handle_record(CluWatch *watch, const char *text)
+{
+    static const char begin[] = "switchtec ";
+    g_autofree char *name = NULL;
+    const char *colon;
+
+    if (strcmp(text, watch->mark) == 0) {
+        watch->is_current = true;
+        watch->ops->changed(watch->owner);
+    }
+    if (!g_str_has_prefix(text, begin)) {
+        return;
+    }
+    text += strlen(begin);
+    colon = strstr(text, ": ");
+    if (!colon) {
+        return;
+    }
+    name = g_strndup(text, (size_t)(colon - text));
+    text = colon + 2;
+    if (strcmp(text, "ntb link up") == 0 &&
+        g_hash_table_size(watch->up) < NAMES_MAX) {
+        g_hash_table_add(watch->up, g_steal_pointer(&name));
+    } else if (g_str_has_prefix(text, "ntb link ") ||
+               strcmp(text, "ntb device unregistered") == 0) {
+        g_hash_table_remove(watch->up, name);
+    } else if (strcmp(text, "NTB device registered") == 0) {
+        g_hash_table_remove(watch->up, name);
+        if (watch->is_ready) {
+            start_map(watch); /* a driver that was loaded anew */
+        }
+    } else {
+        return;
+    }
+    watch->ops->changed(watch->owner);
+}
+
+static void handle_own(CluWatch *watch, const char *line)
+{
+    g_auto(GStrv) words = g_strsplit(line, " ", 0);
+
+    if (strcmp(words[0], "@ready") == 0) {
+        watch->is_ready = true;
+        watch->ops->changed(watch->owner);
+    } else if (strcmp(words[0], "@map") == 0 && g_strv_length(words) == 3 &&
+               g_hash_table_size(watch->names) < NAMES_MAX) {
+        g_hash_table_insert(watch->names, g_strdup(words[2]),
+                            g_strdup(words[1]));
+        watch->ops->changed(watch->owner);
+    }
+}
+
+static void handle_line(CluWatch *watch, const char *line)
+{
+    const char *semicolon;
+    char *end;
+    int64_t sequence;
+
+    if (*line == '@') {
+        handle_own(watch, line);
+        return;
+    }
+    /* "6,1234,567890,-;text"; what begins with a blank goes on with it. */
+    semicolon = strchr(line, ';');
+    line = strchr(line, ',');
+    if (!line || !semicolon || line > semicolon) {
+        return;
+    }
+    sequence = g_ascii_strtoll(line + 1, &end, 10);
+    if (*end == ',' && sequence > watch->sequence) {
+        watch->sequence = sequence;
+        handle_record(watch, semicolon + 1);
+    }
+}
+
+static gboolean on_restart(gpointer data)
+{
+    CluWatch *watch = data;
+
+    g_source_unref(watch->restart);
+    watch->restart = NULL;
+    start_log(watch);
+    return G_SOURCE_REMOVE;
+}
+
+/* A session has ended, and the guest has not: the log was overrun, or somebody
+ * has killed it. */
+static void on_end(Reader *reader)
+{
+    CluWatch *watch = reader->watch;
+
+    stop_reader(reader);
+    if (reader == &watch->map) {
+        if (watch->is_map_stale) {
+            start_map(watch);
+        }
+    } else if (!watch->restart) {
+        watch->restart = g_timeout_source_new(RESTART_MS);
+        g_source_set_callback(watch->restart, on_restart, watch, NULL);
+        g_source_attach(watch->restart, watch->context);
+    }
+}
+
+static void on_frame(void *owner, const CluAgentFrame *frame)
+{
+    Reader *reader = owner;
+    uint32_t i;
+
+    if (frame->type == CLU_AGENT_EXIT || frame->type == CLU_AGENT_FAILED) {
+        on_end(reader);
+        return;
+    }
+    if (frame->type != CLU_AGENT_STDOUT && frame->type != CLU_AGENT_STDERR) {
+        return;
+    }
+    clu_session_credit(reader->session, frame->type, frame->length);
+    for (i = 0; frame->type == CLU_AGENT_STDOUT && i < frame->length; i++) {
+        if (frame->body[i] == '\n') {
+            handle_line(reader->watch, reader->line->str);
+            g_string_truncate(reader->line, 0);
+        } else if (reader->line->len < LINE_MAX_BYTES) {
+            g_string_append_c(reader->line, (char)frame->body[i]);
+        }
+    }
+}
+
+static void on_lost(void *owner)
+{
+    /* Its host frees the watch, if the guest is lost. */
+    Reader *reader = owner;
+
+    if (clu_guest_is_ready(reader->watch->guest)) {
+        on_end(reader);
+    }
+}
+
+static void start_session(Reader *reader, GString *words)
+{
+    static const CluSessionOps ops = {.frame = on_frame, .lost = on_lost};
+
+    stop_reader(reader);
+    if (clu_guest_is_ready(reader->watch->guest)) {
+        reader->session = clu_session_new(reader->watch->guest, words->str,
+                                          words->len, &ops, reader);
+    }
+}
+
+static void add_word(GString *words, const char *word)
+{
+    g_string_append_len(words, word, (gssize)strlen(word) + 1);
+}
+
+static GString *begin_words(void)
+{
+    GString *words = g_string_new(NULL);
+
+    add_word(words, "/bin/sh");
+    add_word(words, "-c");
+    add_word(words, script);
+    add_word(words, "watch");
+    return words;
+}
+
+static void start_log(CluWatch *watch)
+{
+    GString *words = begin_words();
+    unsigned i;
+
+    add_word(words, strcmp(watch->host->host->vm->client, "none") == 0
+                        ? "driver"
+                        : "client");
+    add_word(words, watch->mark);
+    for (i = 0; i < watch->host->devices->len; i++) {
+        const CluPlanDevice *device = watch->host->devices->pdata[i];
+
+        if (device->backend == CLU_BACKEND_NTB) {
+            g_autofree char *address = clu_plan_address(device);
+
+            add_word(words, address);
+        }
+    }
+    start_session(&watch->log, words);
+    g_string_free(words, TRUE);
+}
+
+static void start_map(CluWatch *watch)
+{
+    GString *words;
+
+    watch->is_map_stale = watch->map.session != NULL;
+    if (watch->is_map_stale) {
+        return;
+    }
+    g_hash_table_remove_all(watch->names);
+    words = begin_words();
+    add_word(words, "map");
+    add_word(words, "");
+    start_session(&watch->map, words);
+    g_string_free(words, TRUE);
+}
+
+CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
+                        const CluPlanHost *host, const CluWatchOps *ops,
+                        void *owner)
+{
+    CluWatch *watch = g_new0(CluWatch, 1);
+
+    watch->context = context;
+    watch->guest = guest;
+    watch->host = host;
+    watch->ops = ops;
+    watch->owner = owner;
+    watch->sequence = -1;
+    watch->mark = g_strdup_printf("farside: followed by %08x%08x",
+                                  g_random_int(), g_random_int());
+    watch->log = (Reader){.watch = watch, .line = g_string_new(NULL)};
+    watch->map = (Reader){.watch = watch, .line = g_string_new(NULL)};
+    watch->up = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    watch->names =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    start_log(watch);
+    return watch;
+}
+
+void clu_watch_free(CluWatch *watch)
+{
+    if (!watch) {
+        return;
+    }
+    stop_reader(&watch->log);
+    stop_reader(&watch->map);
+    if (watch->restart) {
+        g_source_destroy(watch->restart);
+        g_source_unref(watch->restart);
+    }
+    g_string_free(watch->log.line, TRUE);
+    g_string_free(watch->map.line, TRUE);
+    g_hash_table_unref(watch->up);
+    g_hash_table_unref(watch->names);
+    g_free(watch->mark);
+    g_free(watch);
+}
+
+bool clu_watch_is_ready(const CluWatch *watch)
+{
+    return watch->is_ready && watch->is_current;
+}
+
+bool clu_watch_link_up(const CluWatch *watch, const CluPlanDevice *device)
+{
+    g_autofree char *address = clu_plan_address(device);
+    const char *name = g_hash_table_lookup(watch->names, address);
+
+    return watch->is_current && name && g_hash_table_contains(watch->up, name);
+}
