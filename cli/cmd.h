@@ -19,6 +19,7 @@ typedef enum CmdStatus {
 
 int cmd_bench(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_cluster(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_path(int argc, char **argv);
 int cmd_plan(int argc, char **argv);

@@ -27,6 +27,7 @@ static const Verb verbs[] = {
      cmd_compare},
     {"report", "make one page of results, and the list of fidelity",
      cmd_report},
+    {"cluster", "run the hosts as virtual machines", cmd_cluster},
     {"bench", "measure how fast this program is", cmd_bench},
 };
 
