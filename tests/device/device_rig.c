@@ -305,6 +305,17 @@ DeviceRig *rig_new(const char *properties)
     return rig_new_with(NULL, properties, NULL);
 }
 
+char **rig_environment(void)
+{
+    char **env = g_get_environ();
+
+    if (g_getenv("FARSIDE_PRELOAD")) {
+        env = g_environ_setenv(env, "LD_PRELOAD", g_getenv("FARSIDE_PRELOAD"),
+                               TRUE);
+    }
+    return env;
+}
+
 const char *rig_link_path(DeviceRig *rig)
 {
     return rig->link_path;
@@ -321,14 +332,9 @@ DeviceRig *rig_new_with(const char *link, const char *properties,
     g_autofree char *qmp = NULL;
     g_autoptr(GPtrArray) argv = g_ptr_array_new();
     g_autoptr(GError) error = NULL;
-    g_auto(GStrv) env = g_get_environ();
+    g_auto(GStrv) env = rig_environment();
     int out;
 
-    /* A plugin with a sanitizer in a QEMU without one. */
-    if (g_getenv("FARSIDE_PRELOAD")) {
-        env = g_environ_setenv(env, "LD_PRELOAD", g_getenv("FARSIDE_PRELOAD"),
-                               TRUE);
-    }
     rig->folder = g_dir_make_tmp("farside-device-XXXXXX", &error);
     ck_assert_msg(rig->folder != NULL, "no temporary folder");
     ck_assert_msg(plugin != NULL, "FARSIDE_PLUGIN is not set");

@@ -30,6 +30,11 @@ DeviceRig *rig_new(const char *properties);
  */
 DeviceRig *rig_new_with(const char *link, const char *properties,
                         const char *const *arguments);
+/*
+ * The environment of a QEMU, to be freed: a plugin with a sanitizer needs its
+ * library in a QEMU without one (FARSIDE_PRELOAD).
+ */
+char **rig_environment(void);
 /* Where the device listens, or what it connects to. */
 const char *rig_link_path(DeviceRig *rig);
 void rig_free(DeviceRig *rig); /* kills it */
@@ -66,7 +71,7 @@ void rig_reset(DeviceRig *rig);
 /* One received message. Files are closed by rig_peer_receive's next call. */
 typedef struct {
     struct farside_wire_head head;
-    uint8_t body[FARSIDE_WIRE_MAX];
+    uint8_t body[FARSIDE_WIRE_MAX] __attribute__((aligned(8)));
     unsigned fd_count;
     int fds[FARSIDE_WIRE_FDS];
 } RigMessage;

@@ -693,10 +693,11 @@ START_TEST(other_qemu_is_refused)
                           "-display",
                           "none",
                           NULL};
+    g_auto(GStrv) env = rig_environment();
     g_autofree char *output = NULL;
     int status;
 
-    ck_assert(g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL,
+    ck_assert(g_spawn_sync(NULL, (char **)argv, env, G_SPAWN_SEARCH_PATH, NULL,
                            NULL, NULL, &output, &status, NULL));
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) != 0);
     ck_assert_ptr_nonnull(strstr(output, "built for QEMU 0.0, but this is"));
