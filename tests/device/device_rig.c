@@ -442,6 +442,7 @@ RigPeer *rig_peer_new(DeviceRig *rig)
     return rig_peer_new_at(rig->link_path);
 }
 
+static bool receive_any(RigPeer *peer);
 static void send_with_files(RigPeer *peer, unsigned type, const void *body,
                             size_t size, const int *fds, unsigned fd_count);
 
@@ -514,6 +515,23 @@ void rig_peer_send_raw(RigPeer *peer, const void *bytes, size_t size,
     }
     /* A device that has closed the connection is what some tests want. */
     (void)!sendmsg(peer->fd, &msg, MSG_NOSIGNAL);
+}
+
+bool rig_peer_exchange(RigPeer *peer, const void *bytes, size_t size,
+                       const int *fds, unsigned fd_count)
+{
+    struct pollfd pfd = {.fd = peer->fd, .events = POLLIN | POLLOUT};
+
+    do {
+        if (poll(&pfd, 1, PATIENCE_MS) <= 0) {
+            ck_abort_msg("the device does not read");
+        }
+        if ((pfd.revents & POLLIN) && !receive_any(peer)) {
+            return false;
+        }
+    } while (!(pfd.revents & POLLOUT));
+    rig_peer_send_raw(peer, bytes, size, fds, fd_count);
+    return true;
 }
 
 static void send_with_files(RigPeer *peer, unsigned type, const void *body,

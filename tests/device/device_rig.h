@@ -93,6 +93,12 @@ void rig_peer_hello(RigPeer *peer);
 void rig_peer_send(RigPeer *peer, unsigned type, const void *body, size_t size);
 void rig_peer_send_raw(RigPeer *peer, const void *bytes, size_t size,
                        const int *fds, unsigned fd_count);
+/*
+ * Sends, and throws away what has come, if the peer's memory of it is short; it
+ * never waits for long. False when the device has closed the connection.
+ */
+bool rig_peer_exchange(RigPeer *peer, const void *bytes, size_t size,
+                       const int *fds, unsigned fd_count);
 /* The next message; fails where there is none for 5 s. */
 const RigMessage *rig_peer_receive_any(RigPeer *peer);
 /* The next message of this type; others before it are dropped. */
