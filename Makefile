@@ -50,7 +50,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
     results/baseline/$(notdir $(s:.yaml=.csv))),$(s)))
 
 .PHONY: all deps need-deps paper report fidelity test test-sim test-device \
-        test-kdebug guest kmod bench regress regress-clang baseline asan fuzz check-style clean
+        test-kdebug guest kmod bench test-hostile regress regress-clang baseline asan fuzz check-style clean
 
 all: need-deps $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -122,6 +122,19 @@ guest: all
 kmod: guest
 	[ ! -e build-guest/ntb/STAMP ] || $(MAKE) -C kmod NTB=../build-guest/ntb \
 	    KDIR="$$(cut -d ' ' -f 2 build-guest/ntb/STAMP)"
+
+# Hostile guests and peers for long; each round has a seed, which is printed.
+HOSTILE_ROUNDS ?= 5
+test-hostile: need-deps
+	qemu-dev/headers build-qemu
+	[ -f build-asan/build.ninja ] || \
+	    meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false
+	ninja -C build-asan
+	@for round in $$(seq $(HOSTILE_ROUNDS)); do \
+	    FARSIDE_SEED=$$(shuf -i 1-1000000000 -n 1) FARSIDE_MESSAGES=100000 \
+	        tests/run build-asan device_hostile --timeout-multiplier 4 \
+	        --verbose || exit 1; \
+	done
 
 bench: all
 	$(BUILD)/cli/farside bench
