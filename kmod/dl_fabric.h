@@ -50,6 +50,9 @@ struct dl_peer *dl_peer_find(u32 node);
  */
 struct dl_peer *dl_peer_at(unsigned int index);
 
+/* Node number of this node; in the loopback, of its first end. */
+u32 dl_node(void);
+
 /* Node number of the far end; 0 as long as it has not said hello. */
 u32 dl_peer_node(struct dl_peer *peer);
 
@@ -262,6 +265,17 @@ struct dl_window_room {
 
 /* What is free for exports to the peer. Return: 0, or -ENOTCONN. */
 int dl_windows_free(struct dl_peer *peer, struct dl_window_room *room);
+
+struct pci_host_bridge;
+
+/*
+ * dl_orphan() - what is left of a device whose module goes, and it may not yet
+ * @bridge: host bridge above it, unregistered but not freed
+ *
+ * The pages that its driver has allocated for DMA can be freed still. The fabric
+ * cannot be removed until the bridge was freed.
+ */
+void dl_orphan(struct pci_host_bridge *bridge, struct device *dev);
 
 /* The folder "dl" in debugfs, for what clients have to show. */
 struct dentry *dl_debugfs_root(void);

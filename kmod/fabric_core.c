@@ -170,6 +170,12 @@ struct device *dl_peer_requester(struct dl_peer *peer, u32 bdf)
 }
 EXPORT_SYMBOL_GPL(dl_peer_requester);
 
+u32 dl_node(void)
+{
+	return dl_node_id;
+}
+EXPORT_SYMBOL_GPL(dl_node);
+
 struct dentry *dl_debugfs_root(void)
 {
 	return debugfs_root;

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The configuration space of a lent device. A borrower sees an image made from
+ * it when the device is lent: the header, and capabilities that make sense on
+ * another node. It changes bus mastering and the enables of MSI and MSI-X; other
+ * bits that drivers are used to set are remembered and have no effect; the rest
+ * is refused and counted. The addresses and the power state of the device stay
+ * this node's.
+ *
+ * Accesses come with interrupts off, possibly in an interrupt.
+ */
+#include <linux/bitops.h>
+#include <linux/pci.h>
+#include <asm/unaligned.h>
+
+#include "lender.h"
+
+/* A bound for broken lists: more do not fit between 0x40 and 0xff. */
+#define CAPABILITIES_MAX 48
+
+static void set16(u8 *mask, unsigned int at, u16 bits)
+{
+	mask[at] |= bits & 0xff;
+	mask[at + 1] |= bits >> 8;
+}
+
+static u16 get16(const u8 *bytes, unsigned int at)
+{
+	return bytes[at] | bytes[at + 1] << 8;
+}
+
+static void hide16(struct lender_config *c, unsigned int at, u16 bits)
+{
+	c->shown[at] &= ~(bits & 0xff);
+	c->shown[at + 1] &= ~(bits >> 8);
+}
+
+static void fill(u8 *mask, unsigned int at, unsigned int size)
+{
+	memset(mask + at, 0xff, size);
+}
+
+/* How long a capability is that a borrower shall see; 0 for any other. */
+static unsigned int capability_size(const u8 *real, unsigned int at)
+{
+	u16 flags = get16(real, at + PCI_CAP_FLAGS);
+
+	switch (real[at]) {
+	case PCI_CAP_ID_PM:
+		return PCI_PM_SIZEOF;
+	case PCI_CAP_ID_MSI:
+		if (flags & PCI_MSI_FLAGS_MASKBIT)
+			return flags & PCI_MSI_FLAGS_64BIT ? 24 : 20;
+		return flags & PCI_MSI_FLAGS_64BIT ? 14 : 10;
+	case PCI_CAP_ID_MSIX:
+		return PCI_CAP_MSIX_SIZEOF;
+	case PCI_CAP_ID_EXP:
+		return (flags & PCI_EXP_FLAGS_VERS) == 1 ?
+			PCI_CAP_EXP_ENDPOINT_SIZEOF_V1 :
+			PCI_CAP_EXP_ENDPOINT_SIZEOF_V2;
+	case PCI_CAP_ID_SSVID:
+		return 8;
+	case PCI_CAP_ID_VNDR:
+		return max_t(unsigned int, real[at + PCI_CAP_FLAGS], 3);
+	default:
+		return 0;
+	}
+}
+
+static void make_pm(struct lender_config *c, unsigned int at)
+{
+	/* No D1 and D2, no PME: the far side has no line for it. */
+	hide16(c, at + PCI_PM_PMC, PCI_PM_CAP_PME_MASK | PCI_PM_CAP_D1 |
+				   PCI_PM_CAP_D2 | PCI_PM_CAP_AUX_POWER);
+	hide16(c, at + PCI_PM_CTRL, 0xffff);
+	/* A state that has no effect resets nothing either. */
+	c->shown[at + PCI_PM_CTRL] |= PCI_PM_CTRL_NO_SOFT_RESET;
+	c->keep[at + PCI_PM_CTRL] |= PCI_PM_CTRL_STATE_MASK;
+}
+
+static void make_msi(struct lender_config *c, unsigned int at,
+		     unsigned int size)
+{
+	u16 flags = get16(c->shown, at + PCI_MSI_FLAGS);
+	unsigned int end = flags & PCI_MSI_FLAGS_64BIT ? 14 : 10;
+
+	/* One message. */
+	hide16(c, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_QMASK |
+				      PCI_MSI_FLAGS_QSIZE |
+				      PCI_MSI_FLAGS_ENABLE);
+	set16(c->keep, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_ENABLE);
+	fill(c->keep, at + PCI_MSI_ADDRESS_LO, end - PCI_MSI_ADDRESS_LO);
+	c->msi = at;
+	c->msi_end = at + end;
+	if (flags & PCI_MSI_FLAGS_MASKBIT) {
+		fill(c->live, at + size - 8, 8);
+		fill(c->pass, at + size - 8, 4);
+	}
+}
+
+static void make_msix(struct lender_config *c, unsigned int at)
+{
+	u16 bits = PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL;
+
+	set16(c->live, at + PCI_MSIX_FLAGS, bits);
+	set16(c->pass, at + PCI_MSIX_FLAGS, bits);
+}
+
+static void make_express(struct lender_config *c, unsigned int at,
+			 unsigned int size)
+{
+	u16 errors = PCI_EXP_DEVSTA_CED | PCI_EXP_DEVSTA_NFED |
+		     PCI_EXP_DEVSTA_FED | PCI_EXP_DEVSTA_URD;
+
+	hide16(c, at + PCI_EXP_FLAGS, PCI_EXP_FLAGS_SLOT | PCI_EXP_FLAGS_IRQ);
+	/* A reset by the borrower would lose the addresses. */
+	hide16(c, at + PCI_EXP_DEVCAP + 2, PCI_EXP_DEVCAP_FLR >> 16);
+	/* Sizes and ordering are those of this node's hierarchy. */
+	set16(c->keep, at + PCI_EXP_DEVCTL, (u16)~PCI_EXP_DEVCTL_BCR_FLR);
+	set16(c->live, at + PCI_EXP_DEVSTA, errors | PCI_EXP_DEVSTA_TRPND);
+	set16(c->clear, at + PCI_EXP_DEVSTA, errors);
+	set16(c->keep, at + PCI_EXP_LNKCTL,
+	      PCI_EXP_LNKCTL_ASPMC | PCI_EXP_LNKCTL_RCB | PCI_EXP_LNKCTL_CCC |
+	      PCI_EXP_LNKCTL_ES | PCI_EXP_LNKCTL_CLKREQ_EN);
+	if (size < PCI_CAP_EXP_ENDPOINT_SIZEOF_V2)
+		return;
+	/* What these offer needs the borrower's root, which is not above. */
+	memset(c->shown + at + PCI_EXP_DEVCAP2, 0, 4);
+	hide16(c, at + PCI_EXP_DEVCTL2, 0xffff);
+	set16(c->keep, at + PCI_EXP_DEVCTL2,
+	      PCI_EXP_DEVCTL2_COMP_TIMEOUT | PCI_EXP_DEVCTL2_COMP_TMOUT_DIS);
+}
+
+static void make_capability(struct lender_config *c, unsigned int at,
+			    unsigned int size)
+{
+	switch (c->shown[at]) {
+	case PCI_CAP_ID_PM:
+		make_pm(c, at);
+		break;
+	case PCI_CAP_ID_MSI:
+		make_msi(c, at, size);
+		break;
+	case PCI_CAP_ID_MSIX:
+		make_msix(c, at);
+		break;
+	case PCI_CAP_ID_EXP:
+		make_express(c, at, size);
+		break;
+	}
+}
+
+static void make_header(struct lender_config *c, struct pci_dev *pdev,
+			const u8 *real)
+{
+	memcpy(c->shown, real, PCI_STD_HEADER_SIZEOF);
+	/* As the kernel has them: a virtual function's registers are empty. */
+	memcpy(c->shown + PCI_VENDOR_ID, &(__le16){ cpu_to_le16(pdev->vendor) }, 2);
+	memcpy(c->shown + PCI_DEVICE_ID, &(__le16){ cpu_to_le16(pdev->device) }, 2);
+	memset(c->shown + PCI_COMMAND, 0, 2);
+	set16(c->keep, PCI_COMMAND,
+	      PCI_COMMAND_MEMORY | PCI_COMMAND_INTX_DISABLE |
+	      PCI_COMMAND_SERR | PCI_COMMAND_PARITY | PCI_COMMAND_INVALIDATE);
+	set16(c->live, PCI_COMMAND, PCI_COMMAND_MASTER);
+	set16(c->pass, PCI_COMMAND, PCI_COMMAND_MASTER);
+	set16(c->live, PCI_STATUS, 0xf900);
+	set16(c->clear, PCI_STATUS, 0xf900);
+	hide16(c, PCI_STATUS, PCI_STATUS_INTERRUPT);
+	c->keep[PCI_CACHE_LINE_SIZE] = 0xff;
+	c->keep[PCI_LATENCY_TIMER] = 0xff;
+	c->shown[PCI_HEADER_TYPE] = PCI_HEADER_TYPE_NORMAL;
+	c->shown[PCI_BIST] = 0;
+	memset(c->shown + PCI_BASE_ADDRESS_0, 0, 4 * DL_BARS);
+	memset(c->shown + PCI_ROM_ADDRESS, 0, 4);
+	/* A line interrupt does not cross. */
+	c->shown[PCI_INTERRUPT_LINE] = 0;
+	c->shown[PCI_INTERRUPT_PIN] = 0;
+	c->keep[PCI_INTERRUPT_LINE] = 0xff;
+}
+
+/**
+ * lender_config_make() - makes the image from the device as it is now
+ *
+ * The device lock is held, and no access is let in.
+ */
+void lender_config_make(struct lender_device *d)
+{
+	struct lender_config *c = &d->config;
+	unsigned int at, i, size, last = PCI_CAPABILITY_LIST;
+	u8 real[DL_CFG_SIZE];
+
+	for (i = 0; i < DL_CFG_SIZE; i += 4) {
+		u32 value;
+
+		pci_read_config_dword(d->pdev, i, &value);
+		put_unaligned_le32(value, real + i);
+	}
+	memset(c, 0, sizeof(*c));
+	make_header(c, d->pdev, real);
+	c->shown[last] = 0;
+	if (!(get16(real, PCI_STATUS) & PCI_STATUS_CAP_LIST))
+		return;
+
+	at = real[PCI_CAPABILITY_LIST] & ~3;
+	for (i = 0; i < CAPABILITIES_MAX && at >= PCI_STD_HEADER_SIZEOF; i++) {
+		size = capability_size(real, at);
+		if (size && at + size <= DL_CFG_SIZE) {
+			memcpy(c->shown + at, real + at, size);
+			make_capability(c, at, size);
+			c->shown[last] = at;
+			last = at + 1;
+			c->shown[last] = 0;
+		}
+		at = real[at + 1] & ~3;
+	}
+}
+
+/* Bit n: dword n has bits that are live. */
+u64 lender_config_live(const struct lender_config *config)
+{
+	u64 live = 0;
+	unsigned int i;
+
+	for (i = 0; i < DL_CFG_SIZE; i++)
+		if (config->live[i])
+			live |= BIT_ULL(i / 4);
+	return live;
+}
+
+static u32 gather(const u8 *bytes, unsigned int at, unsigned int size)
+{
+	u32 value = 0;
+
+	while (size--)
+		value = value << 8 | bytes[at + size];
+	return value;
+}
+
+static u32 read_device(struct pci_dev *pdev, unsigned int at,
+		       unsigned int size)
+{
+	u32 value = ~0;
+	u16 word;
+	u8 byte;
+
+	switch (size) {
+	case 1:
+		return pci_read_config_byte(pdev, at, &byte) ? 0xff : byte;
+	case 2:
+		return pci_read_config_word(pdev, at, &word) ? 0xffff : word;
+	default:
+		pci_read_config_dword(pdev, at, &value);
+		return value;
+	}
+}
+
+static void write_device(struct pci_dev *pdev, unsigned int at,
+			 unsigned int size, u32 value)
+{
+	switch (size) {
+	case 1:
+		pci_write_config_byte(pdev, at, value);
+		break;
+	case 2:
+		pci_write_config_word(pdev, at, value);
+		break;
+	default:
+		pci_write_config_dword(pdev, at, value);
+	}
+}
+
+u32 lender_config_read(struct lender_device *d, unsigned int at,
+		       unsigned int size)
+{
+	struct lender_config *c = &d->config;
+	u32 live = gather(c->live, at, size);
+	u32 value = gather(c->shown, at, size);
+
+	if (live)
+		value = (value & ~live) | (read_device(d->pdev, at, size) & live);
+	return value;
+}
+
+/*
+ * The device gets the message only if it leads into the borrower's window; it
+ * is otherwise not enabled. The address is written in parts, so it is looked at
+ * whenever one of them has changed.
+ */
+static void commit_msi(struct lender_device *d)
+{
+	struct lender_config *c = &d->config;
+	unsigned int at = c->msi, data = PCI_MSI_DATA_32;
+	u16 flags = get16(c->shown, at + PCI_MSI_FLAGS), real;
+	u64 bus = gather(c->shown, at + PCI_MSI_ADDRESS_LO, 4);
+	bool good;
+
+	if (flags & PCI_MSI_FLAGS_64BIT) {
+		bus |= (u64)gather(c->shown, at + PCI_MSI_ADDRESS_HI, 4) << 32;
+		data = PCI_MSI_DATA_64;
+	}
+	good = bus >= c->msi_bus && bus - c->msi_bus < c->msi_size;
+	pci_read_config_word(d->pdev, at + PCI_MSI_FLAGS, &real);
+	real &= ~(PCI_MSI_FLAGS_ENABLE | PCI_MSI_FLAGS_QSIZE);
+	if (good && flags & PCI_MSI_FLAGS_ENABLE) {
+		pci_write_config_dword(d->pdev, at + PCI_MSI_ADDRESS_LO,
+				       lower_32_bits(bus));
+		if (flags & PCI_MSI_FLAGS_64BIT)
+			pci_write_config_dword(d->pdev,
+					       at + PCI_MSI_ADDRESS_HI,
+					       upper_32_bits(bus));
+		pci_write_config_word(d->pdev, at + data,
+				      get16(c->shown, at + data));
+		real |= PCI_MSI_FLAGS_ENABLE;
+	} else if (flags & PCI_MSI_FLAGS_ENABLE) {
+		atomic64_inc(&lender_counts.config_refused);
+	}
+	pci_write_config_word(d->pdev, at + PCI_MSI_FLAGS, real);
+}
+
+void lender_config_write(struct lender_device *d, unsigned int at,
+			 unsigned int size, u32 value)
+{
+	struct lender_config *c = &d->config;
+	u32 pass = gather(c->pass, at, size);
+	u32 clear = gather(c->clear, at, size);
+	u32 keep = gather(c->keep, at, size);
+	u32 changes = value ^ lender_config_read(d, at, size);
+	u32 refused = changes & ~(pass | clear | keep);
+	unsigned int i;
+
+	if (size < 4)
+		refused &= BIT(8 * size) - 1;
+	if (refused)
+		atomic64_add(hweight32(refused), &lender_counts.config_refused);
+	for (i = 0; i < size; i++) {
+		u8 mask = c->keep[at + i];
+
+		c->shown[at + i] &= ~mask;
+		c->shown[at + i] |= value >> (8 * i) & mask;
+	}
+	if (pass | clear) {
+		u32 real = read_device(d->pdev, at, size);
+
+		/* The device's own bits stay, and none is cleared by that. */
+		write_device(d->pdev, at, size,
+			     (real & ~(pass | clear)) |
+			     (value & (pass | clear)));
+	}
+	if (c->msi && at < c->msi_end && at + size > c->msi + PCI_MSI_FLAGS)
+		commit_msi(d);
+}

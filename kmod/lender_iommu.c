@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a lent device may reach. With an IOMMU that is the borrower's window and
+ * nothing else, while it is lent, and nothing at all before and after. Without
+ * one it reaches all of this node's memory.
+ */
+#include <linux/module.h>
+
+#include "lender.h"
+
+static bool allow_no_iommu;
+module_param(allow_no_iommu, bool, 0444);
+MODULE_PARM_DESC(allow_no_iommu,
+		 "lend devices without an IOMMU: a borrower can make them reach all memory of this node");
+
+/* Interrupt messages: what is written here is not translated as memory is. */
+#define INTERRUPTS_START 0xfee00000ULL
+#define INTERRUPTS_END 0xfef00000ULL
+
+/* Where a device sees the window for messages: devices with 32 bits reach it. */
+#define MSI_IOVA 0x40000000ULL
+
+bool lender_iommu_permitted(struct lender_device *d, struct dl_why *why)
+{
+	if (device_iommu_mapped(&d->pdev->dev) || allow_no_iommu)
+		return true;
+	dl_why_set(why, -EPERM,
+		   "%s is behind no IOMMU: a borrower could make it reach all memory of this node; boot with intel_iommu=on, or load dl_lender with allow_no_iommu=1",
+		   pci_name(d->pdev));
+	return false;
+}
+
+int lender_iommu_claim(struct lender_device *d)
+{
+	struct iommu_group *group = iommu_group_get(&d->pdev->dev);
+	int err;
+
+	if (!group)
+		return allow_no_iommu ? 0 : -EPERM;
+	err = iommu_group_claim_dma_owner(group, d);
+	if (err) {
+		iommu_group_put(group);
+		return err;
+	}
+	d->group = group;
+	return 0;
+}
+
+void lender_iommu_release(struct lender_device *d)
+{
+	if (!d->group)
+		return;
+	iommu_group_release_dma_owner(d->group);
+	iommu_group_put(d->group);
+	d->group = NULL;
+}
+
+static bool is_interrupts(phys_addr_t phys)
+{
+	return phys >= INTERRUPTS_START && phys < INTERRUPTS_END;
+}
+
+static int map(struct iommu_domain *domain, u64 iova, struct dl_import *import)
+{
+	phys_addr_t phys = import->phys & PAGE_MASK;
+	u64 end = PAGE_ALIGN(import->phys + import->size);
+
+	return iommu_map(domain, iova & PAGE_MASK, phys, end - phys,
+			 IOMMU_READ | IOMMU_WRITE | IOMMU_MMIO);
+}
+
+/* The upper half of what the domain translates: far from all small addresses. */
+static int choose_iova(struct iommu_domain *domain, u64 size, u64 *iova)
+{
+	u64 top = domain->geometry.aperture_end;
+	u64 half = (top >> 1) + 1;
+
+	if (domain->geometry.aperture_start > half || size > half ||
+	    !is_power_of_2(half))
+		return -ENOSPC;
+	*iova = half;
+	return 0;
+}
+
+int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
+		      const struct dl_msg_attach *req, u64 *dma_bus,
+		      u64 *msi_bus)
+{
+	bool translated = le32_to_cpu(req->flags) & DL_ATTACH_TRANSLATED;
+	int err;
+
+	*dma_bus = dl_import_bus(loan->dma);
+	*msi_bus = dl_import_bus(loan->msi);
+	if (!d->group)
+		return 0;
+
+	loan->domain = iommu_domain_alloc(&pci_bus_type);
+	if (!loan->domain)
+		return -ENOMEM;
+	err = iommu_attach_group(loan->domain, d->group);
+	if (err) {
+		iommu_domain_free(loan->domain);
+		loan->domain = NULL;
+		return err;
+	}
+
+	if (translated && dl_peer_is_loopback(loan->peer)) {
+		/*
+		 * One IOMMU is both the lender's and the borrower's: the
+		 * borrower fills this very domain, at the addresses it chose.
+		 */
+		*dma_bus = le64_to_cpu(req->dma.addr);
+	} else {
+		err = choose_iova(loan->domain, loan->dma->size, dma_bus);
+		if (!err) {
+			*dma_bus += loan->dma->phys & ~PAGE_MASK;
+			err = map(loan->domain, *dma_bus, loan->dma);
+		}
+	}
+	if (!err && !is_interrupts(loan->msi->phys)) {
+		*msi_bus = MSI_IOVA + (loan->msi->phys & ~PAGE_MASK);
+		err = map(loan->domain, *msi_bus, loan->msi);
+	}
+	if (err)
+		lender_iommu_close(d, loan);
+	return err;
+}
+
+/* The mappings go with their domain. */
+void lender_iommu_close(struct lender_device *d, struct lender_loan *loan)
+{
+	if (!loan->domain)
+		return;
+	iommu_detach_group(loan->domain, d->group);
+	iommu_domain_free(loan->domain);
+	loan->domain = NULL;
+}

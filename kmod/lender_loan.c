@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Loans: what borrowers ask for, and what is left of a loan when it ends.
+ *
+ * Bus mastering is off whenever a device is not attached, and is taken from it
+ * at once when its borrower is lost: nothing is written into windows that may
+ * soon lead elsewhere.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <asm/unaligned.h>
+
+#include "lender.h"
+
+static bool closing;
+static atomic_t loan_numbers;
+
+static int refuse(int err)
+{
+	atomic64_inc(&lender_counts.requests_refused);
+	return err;
+}
+
+/**
+ * lender_reset() - makes a device forget what its user made of it
+ *
+ * The device lock is held.
+ */
+void lender_reset(struct lender_device *d)
+{
+	struct pci_dev *pdev = d->pdev;
+	int err;
+
+	pci_clear_master(pdev);
+	if (!pci_wait_for_pending_transaction(pdev))
+		pci_warn(pdev, "transactions are still pending\n");
+	pci_cfg_access_lock(pdev);
+	err = __pci_reset_function_locked(pdev);
+	if (!pci_load_saved_state(pdev, d->saved))
+		pci_restore_state(pdev);
+	pci_cfg_access_unlock(pdev);
+	/* Whatever the saved state says. */
+	pci_clear_master(pdev);
+	atomic64_inc(&lender_counts.resets);
+	if (!err)
+		return;
+
+	atomic64_inc(&lender_counts.reset_failures);
+	pci_warn(pdev, "%s: its next user finds it as the last one left it\n",
+		 err == -ENOTTY ? "it cannot be reset" : "the reset failed");
+	if (pdev->msix_cap)
+		pci_write_config_word(pdev, pdev->msix_cap + PCI_MSIX_FLAGS, 0);
+	if (pdev->msi_cap)
+		pci_write_config_word(pdev, pdev->msi_cap + PCI_MSI_FLAGS, 0);
+}
+
+static void set_loan(struct lender_device *d, struct lender_loan *loan)
+{
+	spin_lock_irq(&lender_lock);
+	d->loan = loan;
+	d->config_open = false;
+	spin_unlock_irq(&lender_lock);
+}
+
+static void close_bars(struct lender_loan *loan)
+{
+	unsigned int i;
+
+	for (i = 0; i < DL_BARS; i++) {
+		if (!loan->bars[i].size)
+			continue;
+		dl_unexport(loan->bars[i].export);
+		dma_unmap_resource(dl_peer_dev(loan->peer), loan->bars[i].addr,
+				   loan->bars[i].size, DMA_BIDIRECTIONAL, 0);
+		loan->bars[i].size = 0;
+	}
+}
+
+static void close_windows(struct lender_device *d, struct lender_loan *loan)
+{
+	close_bars(loan);
+	lender_iommu_close(d, loan);
+	if (loan->msi)
+		dl_unimport(loan->msi);
+	if (loan->dma)
+		dl_unimport(loan->dma);
+	loan->msi = NULL;
+	loan->dma = NULL;
+}
+
+void lender_end_loan(struct lender_device *d)
+{
+	struct lender_loan *loan = d->loan;
+
+	if (!loan)
+		return;
+	set_loan(d, NULL);
+	if (loan->attached) {
+		lender_reset(d);
+		close_windows(d, loan);
+	}
+	pci_info(d->pdev, "device %x is back from node %u\n", d->fdid,
+		 dl_peer_node(loan->peer));
+	dl_peer_put(loan->peer);
+	kfree(loan);
+	complete_all(&d->idle);
+}
+
+bool lender_revoke(struct lender_device *d, bool gone)
+{
+	struct dl_msg_revoke req = { .gone = cpu_to_le32(gone) };
+	struct dl_peer *peer = NULL;
+
+	spin_lock_irq(&lender_lock);
+	if (d->loan) {
+		peer = dl_peer_get(d->loan->peer);
+		req.fdid = cpu_to_le32(d->fdid);
+		req.loan = cpu_to_le32(d->loan->number);
+	}
+	spin_unlock_irq(&lender_lock);
+	if (!peer)
+		return false;
+	/* Without an answer the device is simply taken. */
+	dl_call(peer, DL_OP_REVOKE, &req, sizeof(req), NULL, 0, 0);
+	dl_peer_put(peer);
+	return true;
+}
+
+static void put_device_info(struct dl_msg_device *msg,
+			    const struct dl_device_info *info)
+{
+	memset(msg, 0, sizeof(*msg));
+	msg->fdid = cpu_to_le32(info->fdid);
+	msg->state = cpu_to_le32(info->state);
+	msg->borrower = cpu_to_le32(info->borrower);
+	msg->bdf = cpu_to_le32(info->bdf);
+	msg->vendor = cpu_to_le16(info->vendor);
+	msg->device = cpu_to_le16(info->device);
+	msg->subsystem_vendor = cpu_to_le16(info->subsystem_vendor);
+	msg->subsystem_device = cpu_to_le16(info->subsystem_device);
+	msg->class = cpu_to_le32(info->class);
+	msg->dma_window = cpu_to_le64(info->dma_window);
+	strscpy(msg->driver, info->driver, sizeof(msg->driver));
+}
+
+/* In the loopback both ends ask the same lender: it has its own node's. */
+static bool is_asked_for(struct dl_peer *peer, u32 fdid)
+{
+	return fdid >> 16 == dl_peer_self(peer);
+}
+
+static int op_list(struct dl_peer *peer, const void *data, size_t len,
+		   void *resp, size_t room)
+{
+	const struct dl_msg_list *req = data;
+	struct dl_msg_list_answer *answer = resp;
+	struct lender_device *list[DL_DEVICES_MAX];
+	struct dl_device_info info;
+	unsigned int i, n, count = 0;
+
+	n = lender_collect(list, DL_DEVICES_MAX);
+	for (i = 0; i < n; i++) {
+		if (is_asked_for(peer, list[i]->fdid) &&
+		    list[i]->fdid >= le32_to_cpu(req->first) &&
+		    count < DL_LIST_MAX) {
+			lender_describe(list[i], &info);
+			put_device_info(&answer->devices[count++], &info);
+		}
+		lender_put(list[i]);
+	}
+	answer->count = cpu_to_le32(count);
+	answer->reserved = 0;
+	return struct_size(answer, devices, count);
+}
+
+static bool is_memory_bar(struct pci_dev *pdev, unsigned int i)
+{
+	return pci_resource_len(pdev, i) &&
+	       pci_resource_flags(pdev, i) & IORESOURCE_MEM;
+}
+
+static u32 bar_flags(struct pci_dev *pdev, unsigned int i)
+{
+	unsigned long flags = pci_resource_flags(pdev, i);
+	u32 bits = 0;
+
+	if (flags & IORESOURCE_MEM_64)
+		bits |= PCI_BASE_ADDRESS_MEM_TYPE_64;
+	if (flags & IORESOURCE_PREFETCH)
+		bits |= PCI_BASE_ADDRESS_MEM_PREFETCH;
+	return bits;
+}
+
+/* The device lock is held. */
+static enum dl_borrow_status make_loan(struct lender_device *d,
+				       struct dl_peer *peer,
+				       struct dl_msg_borrow_answer *answer)
+{
+	struct lender_loan *loan;
+
+	if (d->loan) {
+		answer->holder = cpu_to_le32(dl_peer_node(d->loan->peer));
+		return DL_BORROW_TAKEN;
+	}
+	if (!d->bound || READ_ONCE(closing))
+		return DL_BORROW_UNAVAILABLE;
+	loan = kzalloc(sizeof(*loan), GFP_KERNEL);
+	if (!loan)
+		return DL_BORROW_UNAVAILABLE;
+	loan->peer = dl_peer_get(peer);
+	loan->number = atomic_inc_return(&loan_numbers);
+	reinit_completion(&d->idle);
+	set_loan(d, loan);
+	answer->loan = cpu_to_le32(loan->number);
+	return DL_BORROW_OK;
+}
+
+static int op_borrow(struct dl_peer *peer, const void *data, size_t len,
+		     void *resp, size_t room)
+{
+	const struct dl_msg_borrow *req = data;
+	struct dl_msg_borrow_answer *answer = resp;
+	u32 fdid = le32_to_cpu(req->fdid);
+	struct dl_device_info info;
+	struct lender_device *d;
+	enum dl_borrow_status status;
+	unsigned int i;
+
+	memset(answer, 0, sizeof(*answer));
+	d = is_asked_for(peer, fdid) ? lender_get(fdid) : NULL;
+	if (!d) {
+		answer->status = cpu_to_le32(DL_BORROW_UNKNOWN);
+		return sizeof(*answer);
+	}
+	device_lock(&d->pdev->dev);
+	status = make_loan(d, peer, answer);
+	device_unlock(&d->pdev->dev);
+	answer->status = cpu_to_le32(status);
+	lender_describe(d, &info);
+	put_device_info(&answer->device, &info);
+	for (i = 0; i < DL_BARS; i++) {
+		if (!is_memory_bar(d->pdev, i))
+			continue;
+		answer->bars[i].size = cpu_to_le64(pci_resource_len(d->pdev, i));
+		answer->bars[i].flags = cpu_to_le32(bar_flags(d->pdev, i));
+	}
+	lender_put(d);
+	return sizeof(*answer);
+}
+
+static int open_bars(struct lender_device *d, struct lender_loan *loan,
+		     struct dl_msg_attach_answer *answer)
+{
+	struct device *ntb = dl_peer_dev(loan->peer);
+	unsigned int i;
+
+	for (i = 0; i < DL_BARS; i++) {
+		u64 size = pci_resource_len(d->pdev, i);
+		struct dl_export *export;
+		dma_addr_t addr;
+
+		if (!is_memory_bar(d->pdev, i))
+			continue;
+		addr = dma_map_resource(ntb, pci_resource_start(d->pdev, i),
+					size, DMA_BIDIRECTIONAL, 0);
+		if (dma_mapping_error(ntb, addr))
+			return -ENOMEM;
+		export = dl_export(loan->peer, addr, size, 0,
+				   &answer->bars[i]);
+		if (IS_ERR(export)) {
+			dma_unmap_resource(ntb, addr, size, DMA_BIDIRECTIONAL,
+					   0);
+			return PTR_ERR(export);
+		}
+		loan->bars[i].export = export;
+		loan->bars[i].addr = addr;
+		loan->bars[i].size = size;
+	}
+	return 0;
+}
+
+/* The device lock is held; undone by close_windows(). */
+static int open_windows(struct lender_device *d, struct lender_loan *loan,
+			const struct dl_msg_attach *req,
+			struct dl_msg_attach_answer *answer)
+{
+	u64 dma_bus, msi_bus;
+	int err;
+
+	loan->dma = dl_import(loan->peer, &req->dma);
+	if (IS_ERR(loan->dma)) {
+		err = PTR_ERR(loan->dma);
+		loan->dma = NULL;
+		return err;
+	}
+	loan->msi = dl_import(loan->peer, &req->msi);
+	if (IS_ERR(loan->msi)) {
+		err = PTR_ERR(loan->msi);
+		loan->msi = NULL;
+		return err;
+	}
+	err = lender_iommu_open(d, loan, req, &dma_bus, &msi_bus);
+	if (err)
+		return err;
+	answer->dma_bus = cpu_to_le64(dma_bus);
+	answer->msi_bus = cpu_to_le64(msi_bus);
+	return open_bars(d, loan, answer);
+}
+
+static void open_config(struct lender_device *d, struct lender_loan *loan,
+			struct dl_msg_attach_answer *answer)
+{
+	unsigned int i;
+	u32 value;
+
+	lender_config_make(d);
+	d->config.msi_bus = le64_to_cpu(answer->msi_bus);
+	d->config.msi_size = loan->msi->size;
+	answer->live = cpu_to_le64(lender_config_live(&d->config));
+	spin_lock_irq(&lender_lock);
+	for (i = 0; i < DL_CFG_SIZE; i += 4) {
+		value = lender_config_read(d, i, 4);
+		put_unaligned_le32(value, answer->config + i);
+	}
+	d->config_open = true;
+	spin_unlock_irq(&lender_lock);
+}
+
+static int attach(struct lender_device *d, struct lender_loan *loan,
+		  const struct dl_msg_attach *req,
+		  struct dl_msg_attach_answer *answer)
+{
+	u16 command;
+	int err;
+
+	if (loan->attached)
+		return refuse(-EBUSY);
+	if (le32_to_cpu(req->flags) & ~DL_ATTACH_TRANSLATED)
+		return refuse(-EINVAL);
+	err = open_windows(d, loan, req, answer);
+	if (err) {
+		close_windows(d, loan);
+		return err;
+	}
+	/* A line interrupt would find nobody here who knows of it. */
+	pci_read_config_word(d->pdev, PCI_COMMAND, &command);
+	pci_write_config_word(d->pdev, PCI_COMMAND,
+			      command | PCI_COMMAND_INTX_DISABLE);
+	loan->dma_size = loan->dma->size;
+	open_config(d, loan, answer);
+	loan->attached = true;
+	atomic64_inc(&lender_counts.loans);
+	pci_info(d->pdev, "device %x is lent to node %u\n", d->fdid,
+		 dl_peer_node(loan->peer));
+	return sizeof(*answer);
+}
+
+/* Returns the device, locked and counted, if the loan is that of the peer. */
+static struct lender_device *lock_loan(struct dl_peer *peer, __le32 fdid,
+				       __le32 number)
+{
+	struct lender_device *d = lender_get(le32_to_cpu(fdid));
+
+	if (!d)
+		return NULL;
+	device_lock(&d->pdev->dev);
+	if (d->loan && d->loan->peer == peer &&
+	    d->loan->number == le32_to_cpu(number))
+		return d;
+	device_unlock(&d->pdev->dev);
+	lender_put(d);
+	return NULL;
+}
+
+static void unlock_loan(struct lender_device *d)
+{
+	device_unlock(&d->pdev->dev);
+	lender_put(d);
+}
+
+static int op_attach(struct dl_peer *peer, const void *data, size_t len,
+		     void *resp, size_t room)
+{
+	const struct dl_msg_attach *req = data;
+	struct lender_device *d = lock_loan(peer, req->fdid, req->loan);
+	int ret;
+
+	if (!d)
+		return refuse(-ENODEV);
+	memset(resp, 0, sizeof(struct dl_msg_attach_answer));
+	ret = attach(d, d->loan, req, resp);
+	unlock_loan(d);
+	return ret;
+}
+
+static int op_return(struct dl_peer *peer, const void *data, size_t len,
+		     void *resp, size_t room)
+{
+	const struct dl_msg_return *req = data;
+	struct lender_device *d = lock_loan(peer, req->fdid, req->loan);
+
+	if (!d)
+		return refuse(-ENODEV);
+	lender_end_loan(d);
+	unlock_loan(d);
+	return 0;
+}
+
+/* Interrupts are off, as in all atomic handlers. */
+static int access_config(struct dl_peer *peer, const struct dl_msg_cfg *req,
+			 struct dl_msg_cfg_answer *answer, bool write)
+{
+	unsigned int at = le16_to_cpu(req->offset);
+	unsigned int size = le16_to_cpu(req->size);
+	struct lender_device *d;
+	unsigned long flags;
+	u32 value;
+
+	if ((size != 1 && size != 2 && size != 4) || at % size ||
+	    at + size > DL_CFG_SIZE)
+		return refuse(-EINVAL);
+
+	spin_lock_irqsave(&lender_lock, flags);
+	d = lender_of_loan(peer, le32_to_cpu(req->fdid),
+			   le32_to_cpu(req->loan));
+	if (!d || !d->config_open) {
+		spin_unlock_irqrestore(&lender_lock, flags);
+		return refuse(-ENODEV);
+	}
+	if (write) {
+		atomic64_inc(&lender_counts.config_writes);
+		lender_config_write(d, at, size, le32_to_cpu(req->value));
+		value = lender_config_read(d, at & ~3, 4);
+	} else {
+		atomic64_inc(&lender_counts.config_reads);
+		value = lender_config_read(d, at, size);
+	}
+	spin_unlock_irqrestore(&lender_lock, flags);
+	answer->value = cpu_to_le32(value);
+	return sizeof(*answer);
+}
+
+static int op_cfg_read(struct dl_peer *peer, const void *data, size_t len,
+		       void *resp, size_t room)
+{
+	return access_config(peer, data, resp, false);
+}
+
+static int op_cfg_write(struct dl_peer *peer, const void *data, size_t len,
+			void *resp, size_t room)
+{
+	return access_config(peer, data, resp, true);
+}
+
+#define OP(op, flags, type, handler) \
+	{ op, flags, sizeof(struct type), sizeof(struct type), handler }
+
+static const struct dl_op lender_ops[] = {
+	OP(DL_OP_LIST, 0, dl_msg_list, op_list),
+	OP(DL_OP_BORROW, 0, dl_msg_borrow, op_borrow),
+	OP(DL_OP_ATTACH, 0, dl_msg_attach, op_attach),
+	OP(DL_OP_RETURN, 0, dl_msg_return, op_return),
+	OP(DL_OP_CFG_READ, DL_ATOMIC, dl_msg_cfg, op_cfg_read),
+	OP(DL_OP_CFG_WRITE, DL_ATOMIC, dl_msg_cfg, op_cfg_write),
+};
+
+static void lender_peer_up(struct dl_peer *peer)
+{
+}
+
+/* Any context. */
+static void lender_peer_lost(struct dl_peer *peer)
+{
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&lender_lock, flags);
+	for (i = 0; i < DL_DEVICES_MAX; i++) {
+		struct lender_device *d = lender_devices[i];
+		u16 command;
+
+		if (!d || !d->loan || d->loan->peer != peer ||
+		    !d->config_open)
+			continue;
+		d->config_open = false;
+		pci_read_config_word(d->pdev, PCI_COMMAND, &command);
+		pci_write_config_word(d->pdev, PCI_COMMAND,
+				      command & ~PCI_COMMAND_MASTER);
+	}
+	spin_unlock_irqrestore(&lender_lock, flags);
+}
+
+static void lender_peer_down(struct dl_peer *peer)
+{
+	struct lender_device *list[DL_DEVICES_MAX];
+	unsigned int i, n = lender_collect(list, DL_DEVICES_MAX);
+
+	for (i = 0; i < n; i++) {
+		device_lock(&list[i]->pdev->dev);
+		if (list[i]->loan && list[i]->loan->peer == peer)
+			lender_end_loan(list[i]);
+		device_unlock(&list[i]->pdev->dev);
+		lender_put(list[i]);
+	}
+}
+
+static struct dl_client lender_client = {
+	.name = "lender",
+	.owner = THIS_MODULE,
+	.peer_up = lender_peer_up,
+	.peer_lost = lender_peer_lost,
+	.peer_down = lender_peer_down,
+};
+
+int lender_loan_init(void)
+{
+	int err = dl_client_register(&lender_client);
+
+	if (err)
+		return err;
+	err = dl_ops_register(lender_ops, ARRAY_SIZE(lender_ops), THIS_MODULE);
+	if (err)
+		dl_client_unregister(&lender_client);
+	return err;
+}
+
+/* There will be no new loan. */
+void lender_loan_stop(void)
+{
+	WRITE_ONCE(closing, true);
+}
+
+/* No loan is left after this. */
+void lender_loan_exit(void)
+{
+	dl_ops_unregister(lender_ops, ARRAY_SIZE(lender_ops));
+	dl_client_unregister(&lender_client);
+}
