@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The host bridge of a borrowed device, and its configuration space: an image
+ * that is read here, but for what changes by itself, and written on the lender's
+ * node, which decides what has an effect. Addresses are this node's and stay here.
+ *
+ * Accesses come with interrupts off and spinlocks held (pci_lock), so they may
+ * not sleep: the lender is asked by polled calls. A device whose lender does not
+ * answer reads as all ones.
+ */
+#include <linux/pci.h>
+#include <asm/unaligned.h>
+
+#include "borrower.h"
+
+#define BAR_END (PCI_BASE_ADDRESS_0 + 4 * DL_BARS)
+
+static bool is_bar(unsigned int at)
+{
+	return at >= PCI_BASE_ADDRESS_0 && at < BAR_END;
+}
+
+static struct borrower_loan *loan_of(struct pci_bus *bus)
+{
+	return READ_ONCE(((struct borrower_bus *)bus->sysdata)->loan);
+}
+
+static u32 part(u32 dword, int at, int size)
+{
+	dword >>= 8 * (at & 3);
+	return size == 4 ? dword : dword & (BIT(8 * size) - 1);
+}
+
+static u32 ask(struct borrower_loan *loan, u16 op, int at, int size, u32 value,
+	       bool *ok)
+{
+	struct dl_msg_cfg req = {
+		.fdid = cpu_to_le32(loan->fdid),
+		.loan = cpu_to_le32(loan->number),
+		.offset = cpu_to_le16(at),
+		.size = cpu_to_le16(size),
+		.value = cpu_to_le32(value),
+	};
+	struct dl_msg_cfg_answer answer;
+	int ret;
+
+	ret = dl_call_polled(loan->peer, op, &req, sizeof(req), &answer,
+			     sizeof(answer), 0);
+	*ok = ret == sizeof(answer);
+	if (!*ok) {
+		atomic64_inc(&borrower_counts.config_failed);
+		return ~0;
+	}
+	return le32_to_cpu(answer.value);
+}
+
+static int config_read(struct pci_bus *bus, unsigned int devfn, int where,
+		       int size, u32 *value)
+{
+	struct borrower_loan *loan = loan_of(bus);
+	unsigned long flags;
+	bool ok;
+
+	*value = ~0;
+	if (!loan || devfn != loan->devfn)
+		return PCIBIOS_DEVICE_NOT_FOUND;
+	if (where + size > DL_CFG_SIZE || READ_ONCE(loan->dead))
+		return PCIBIOS_SUCCESSFUL;
+	if (loan->live & BIT_ULL(where / 4)) {
+		atomic64_inc(&borrower_counts.config_reads);
+		*value = ask(loan, DL_OP_CFG_READ, where, size, 0, &ok);
+		return PCIBIOS_SUCCESSFUL;
+	}
+	spin_lock_irqsave(&loan->config_lock, flags);
+	*value = part(get_unaligned_le32(loan->config + (where & ~3)), where,
+		      size);
+	spin_unlock_irqrestore(&loan->config_lock, flags);
+	return PCIBIOS_SUCCESSFUL;
+}
+
+/* A BAR holds what is written; of its size and kind nothing can be changed. */
+static void write_bar(struct borrower_loan *loan, int where, int size,
+		      u32 value)
+{
+	unsigned int i = (where - PCI_BASE_ADDRESS_0) / 4;
+	struct borrower_bar *bar = &loan->bars[i];
+	u8 *at = loan->config + (where & ~3);
+
+	if (size != 4)
+		return;
+	if (bar->size)
+		put_unaligned_le32((value & ~(u32)(bar->size - 1)) | bar->flags,
+				   at);
+	else if (i && loan->bars[i - 1].size &&
+		 loan->bars[i - 1].flags & PCI_BASE_ADDRESS_MEM_TYPE_64)
+		put_unaligned_le32(value & ~(u32)((loan->bars[i - 1].size - 1) >> 32),
+				   at);
+}
+
+static int config_write(struct pci_bus *bus, unsigned int devfn, int where,
+			int size, u32 value)
+{
+	struct borrower_loan *loan = loan_of(bus);
+	unsigned long flags;
+	bool ok;
+
+	if (!loan || devfn != loan->devfn)
+		return PCIBIOS_DEVICE_NOT_FOUND;
+	if (where + size > DL_CFG_SIZE || READ_ONCE(loan->dead))
+		return PCIBIOS_SUCCESSFUL;
+	if (is_bar(where)) {
+		spin_lock_irqsave(&loan->config_lock, flags);
+		write_bar(loan, where, size, value);
+		spin_unlock_irqrestore(&loan->config_lock, flags);
+		return PCIBIOS_SUCCESSFUL;
+	}
+	/* There is no ROM; that the kernel asks is no news to the lender. */
+	if (where >= PCI_ROM_ADDRESS && where < PCI_ROM_ADDRESS + 4)
+		return PCIBIOS_SUCCESSFUL;
+
+	atomic64_inc(&borrower_counts.config_writes);
+	value = ask(loan, DL_OP_CFG_WRITE, where, size, value, &ok);
+	if (ok) {
+		spin_lock_irqsave(&loan->config_lock, flags);
+		put_unaligned_le32(value, loan->config + (where & ~3));
+		spin_unlock_irqrestore(&loan->config_lock, flags);
+	}
+	return PCIBIOS_SUCCESSFUL;
+}
+
+static struct pci_ops bridge_ops = {
+	.read = config_read,
+	.write = config_write,
+};
+
+/* Domains up to 0xffff are the firmware's; see vmd_find_free_domain(). */
+static int free_domain(void)
+{
+	int domain = 0xffff;
+	struct pci_bus *bus = NULL;
+
+	while ((bus = pci_find_next_bus(bus)))
+		domain = max(domain, pci_domain_nr(bus));
+	return domain + 1;
+}
+
+static void init_bars(struct borrower_loan *loan)
+{
+	unsigned int i;
+
+	for (i = 0; i < DL_BARS; i++) {
+		struct borrower_bar *bar = &loan->bars[i];
+		u8 *at = loan->config + PCI_BASE_ADDRESS_0 + 4 * i;
+
+		if (!bar->size)
+			continue;
+		put_unaligned_le32(lower_32_bits(bar->import->phys) | bar->flags,
+				   at);
+		if (bar->flags & PCI_BASE_ADDRESS_MEM_TYPE_64)
+			put_unaligned_le32(upper_32_bits(bar->import->phys),
+					   at + 4);
+	}
+}
+
+/*
+ * The addresses are what the windows are, also where that is above 4 GiB and
+ * the BAR has 32 bits: nothing decodes the register.
+ */
+static int claim_bars(struct borrower_loan *loan)
+{
+	struct pci_dev *pdev = loan->pdev;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < DL_BARS; i++) {
+		struct borrower_bar *bar = &loan->bars[i];
+		struct resource *res = &pdev->resource[i];
+
+		if (!bar->size)
+			continue;
+		res->name = pci_name(pdev);
+		res->start = bar->import->phys;
+		res->end = bar->import->phys + bar->size - 1;
+		res->flags &= ~IORESOURCE_UNSET;
+		err = request_resource(bar->import->parent, res);
+		if (err) {
+			pci_err(pdev, "BAR %u: %pR is taken\n", i, res);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/*
+ * A driver may hold the function for as long as one of its files is open. What is
+ * left of it then must not need this module: its configuration space is not
+ * asked any more, and others give its memory back.
+ */
+static void detach(struct borrower_loan *loan)
+{
+	struct borrower_bus *priv = pci_host_bridge_priv(loan->bridge);
+
+	if (loan->pdev) {
+		loan->pdev->error_state = pci_channel_io_perm_failure;
+		borrower_dma_detach(loan);
+		dev_set_msi_domain(&loan->pdev->dev, NULL);
+		pci_dev_put(loan->pdev);
+		loan->pdev = NULL;
+	}
+	WRITE_ONCE(priv->loan, NULL);
+}
+
+/* Rescanning is locked. */
+static void remove_bus(struct borrower_loan *loan)
+{
+	pci_stop_root_bus(loan->bridge->bus);
+	pci_remove_root_bus(loan->bridge->bus);
+	detach(loan);
+	/* The former only unregisters it. */
+	pci_free_host_bridge(loan->bridge);
+	loan->bridge = NULL;
+}
+
+static struct pci_host_bridge *new_bridge(struct borrower_loan *loan)
+{
+	static struct resource busn = {
+		.name = "Device Lending",
+		.flags = IORESOURCE_BUS,
+	};
+	struct device *parent = dl_peer_dev(loan->peer);
+	struct pci_host_bridge *bridge;
+	struct borrower_bus *priv;
+
+	bridge = pci_alloc_host_bridge(sizeof(*priv));
+	if (!bridge)
+		return NULL;
+	priv = pci_host_bridge_priv(bridge);
+	priv->sysdata.domain = free_domain();
+	priv->sysdata.node = dev_to_node(parent);
+	priv->loan = loan;
+	bridge->dev.parent = parent;
+	bridge->sysdata = priv;
+	bridge->ops = &bridge_ops;
+	pci_add_resource(&bridge->windows, &busn);
+	return bridge;
+}
+
+int borrower_bridge_add(struct borrower_loan *loan)
+{
+	int err;
+
+	init_bars(loan);
+	loan->devfn = PCI_DEVFN(PCI_SLOT(loan->device.bdf & 0xff), 0);
+
+	pci_lock_rescan_remove();
+	loan->bridge = new_bridge(loan);
+	err = loan->bridge ? pci_scan_root_bus_bridge(loan->bridge) : -ENOMEM;
+	if (err) {
+		if (loan->bridge)
+			pci_free_host_bridge(loan->bridge);
+		loan->bridge = NULL;
+		goto unlock;
+	}
+	loan->pdev = pci_get_slot(loan->bridge->bus, loan->devfn);
+	err = loan->pdev ? claim_bars(loan) : -ENODEV;
+	if (!err)
+		err = borrower_dma_attach(loan);
+	if (err) {
+		remove_bus(loan);
+		goto unlock;
+	}
+	dev_set_msi_domain(&loan->pdev->dev, loan->msi_domain);
+	pci_bus_add_devices(loan->bridge->bus);
+unlock:
+	pci_unlock_rescan_remove();
+	return err;
+}
+
+void borrower_bridge_remove(struct borrower_loan *loan, bool surprise)
+{
+	if (!loan->bridge)
+		return;
+	if (surprise)
+		loan->pdev->error_state = pci_channel_io_perm_failure;
+	pci_lock_rescan_remove();
+	remove_bus(loan);
+	pci_unlock_rescan_remove();
+}

@@ -1,0 +1,602 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Borrowing: a device of another node becomes a function of this one, and goes
+ * again, in order or because its lender has gone.
+ */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "borrower.h"
+
+/* A lender opens a window for each BAR: some 100 ms for each LUT entry. */
+#define ATTACH_TIMEOUT_MS 20000
+
+static DEFINE_MUTEX(borrower_admin);
+static DEFINE_SPINLOCK(borrower_lock);
+static LIST_HEAD(loans);	/* both to change it, one of them to read it */
+
+struct borrower_counts borrower_counts;
+static struct dentry *debugfs;
+
+int borrower_no_window(struct borrower_loan *loan, int err, u64 size,
+		       const char *what, struct dl_why *why)
+{
+	struct dl_window_room room;
+
+	if (err != -ENOSPC || dl_windows_free(loan->peer, &room))
+		return dl_why_set(why, err, "no window for %s towards node %u: error %d",
+				  what, dl_peer_node(loan->peer), -err);
+	return dl_why_set(why, err,
+			  "%llu KiB for %s do not fit into the windows of node %u: free are %u large ones of at most %llu MiB, and %u of %llu KiB",
+			  size / SZ_1K, what, dl_peer_node(loan->peer),
+			  room.direct_count, room.direct_max / SZ_1M,
+			  room.lut_count, room.lut_size / SZ_1K);
+}
+
+static void get_device_info(struct dl_device_info *info,
+			    const struct dl_msg_device *msg)
+{
+	memset(info, 0, sizeof(*info));
+	info->fdid = le32_to_cpu(msg->fdid);
+	info->state = min_t(u32, le32_to_cpu(msg->state), DL_DEVICE_BORROWED);
+	info->borrower = le32_to_cpu(msg->borrower);
+	info->bdf = le32_to_cpu(msg->bdf);
+	info->vendor = le16_to_cpu(msg->vendor);
+	info->device = le16_to_cpu(msg->device);
+	info->subsystem_vendor = le16_to_cpu(msg->subsystem_vendor);
+	info->subsystem_device = le16_to_cpu(msg->subsystem_device);
+	info->class = le32_to_cpu(msg->class) & 0xffffff;
+	info->dma_window = le64_to_cpu(msg->dma_window);
+	/* Text of a peer: it ends, and has nothing that a terminal obeys. */
+	strscpy(info->driver, msg->driver, sizeof(info->driver));
+	for (char *c = info->driver; *c; c++)
+		if (*c <= ' ' || *c > '~')
+			*c = '?';
+}
+
+static struct borrower_loan *find(u32 fdid)
+{
+	struct borrower_loan *loan;
+
+	list_for_each_entry(loan, &loans, node)
+		if (loan->fdid == fdid)
+			return loan;
+	return NULL;
+}
+
+static void describe(struct borrower_loan *loan, struct dl_loan_info *info)
+{
+	struct device *dev = &loan->pdev->dev;
+
+	memset(info, 0, sizeof(*info));
+	info->fdid = loan->fdid;
+	info->lender = dl_peer_node(loan->peer);
+	info->domain = pci_domain_nr(loan->pdev->bus);
+	info->bus = loan->pdev->bus->number;
+	info->devfn = loan->pdev->devfn;
+	info->vendor = loan->pdev->vendor;
+	info->device = loan->pdev->device;
+	info->class = loan->pdev->class;
+	info->dma_window = loan->dma_size;
+	info->dma_free = borrower_dma_free(loan);
+	/* A driver may be binding now, and hold the lock for long. */
+	if (device_trylock(dev)) {
+		if (dev->driver)
+			strscpy(info->driver, dev->driver->name,
+				sizeof(info->driver));
+		device_unlock(dev);
+	}
+}
+
+/* The lender's numbers, before anything is made of them. */
+static int check_bars(struct borrower_loan *loan,
+		      const struct dl_msg_borrow_answer *answer)
+{
+	unsigned int i;
+
+	for (i = 0; i < DL_BARS; i++) {
+		struct borrower_bar *bar = &loan->bars[i];
+
+		bar->size = le64_to_cpu(answer->bars[i].size);
+		bar->flags = le32_to_cpu(answer->bars[i].flags);
+		if (!bar->size)
+			continue;
+		if (!is_power_of_2(bar->size) || bar->size < 16 ||
+		    bar->flags & ~(PCI_BASE_ADDRESS_MEM_TYPE_64 |
+				   PCI_BASE_ADDRESS_MEM_PREFETCH))
+			return -EPROTO;
+		if (bar->flags & PCI_BASE_ADDRESS_MEM_TYPE_64) {
+			if (i == DL_BARS - 1 || answer->bars[i + 1].size)
+				return -EPROTO;
+		} else if (bar->size > SZ_2G) {
+			return -EPROTO;
+		}
+	}
+	return 0;
+}
+
+static int send_borrow(struct borrower_loan *loan, struct dl_why *why)
+{
+	struct dl_msg_borrow req = { .fdid = cpu_to_le32(loan->fdid) };
+	struct dl_msg_borrow_answer answer;
+	u32 node = loan->fdid >> 16;
+	int ret;
+
+	ret = dl_call(loan->peer, DL_OP_BORROW, &req, sizeof(req), &answer,
+		      sizeof(answer), 0);
+	if (ret == -EOPNOTSUPP)
+		return dl_why_set(why, ret, "node %u does not lend", node);
+	if (ret >= 0 && ret != sizeof(answer))
+		ret = -EPROTO;
+	if (ret < 0)
+		return dl_why_set(why, ret, "node %u does not answer: error %d",
+				  node, -ret);
+	switch (le32_to_cpu(answer.status)) {
+	case DL_BORROW_OK:
+		break;
+	case DL_BORROW_TAKEN:
+		return dl_why_set(why, -EBUSY,
+				  "device %x is borrowed by node %u",
+				  loan->fdid, le32_to_cpu(answer.holder));
+	case DL_BORROW_UNAVAILABLE:
+		return dl_why_set(why, -EBUSY,
+				  "device %x is not available: its own node %u uses it",
+				  loan->fdid, node);
+	default:
+		return dl_why_set(why, -ENOENT, "node %u has no device %x",
+				  node, loan->fdid);
+	}
+	loan->number = le32_to_cpu(answer.loan);
+	get_device_info(&loan->device, &answer.device);
+	ret = check_bars(loan, &answer);
+	if (ret)
+		return dl_why_set(why, ret, "node %u sent BARs that cannot be",
+				  node);
+	return 0;
+}
+
+static int send_attach(struct borrower_loan *loan, struct dl_msg_attach *req,
+		       struct dl_msg_attach_answer *answer, struct dl_why *why)
+{
+	u32 node = loan->fdid >> 16;
+	int ret;
+
+	req->fdid = cpu_to_le32(loan->fdid);
+	req->loan = cpu_to_le32(loan->number);
+	ret = dl_call(loan->peer, DL_OP_ATTACH, req, sizeof(*req), answer,
+		      sizeof(*answer), ATTACH_TIMEOUT_MS);
+	if (ret == -ENOSPC)
+		return dl_why_set(why, ret,
+				  "node %u has no windows left for the device's BARs, or its IOMMU none for this node's memory",
+				  node);
+	if (ret >= 0 && ret != sizeof(*answer))
+		ret = -EPROTO;
+	if (ret < 0)
+		return dl_why_set(why, ret,
+				  "node %u could not open its windows: error %d",
+				  node, -ret);
+	loan->dma_bus = le64_to_cpu(answer->dma_bus);
+	loan->msi_bus = le64_to_cpu(answer->msi_bus);
+	loan->live = le64_to_cpu(answer->live);
+	memcpy(loan->config, answer->config, sizeof(loan->config));
+	if (loan->dma_bus + loan->dma_size < loan->dma_bus)
+		return dl_why_set(why, -EPROTO,
+				  "node %u sent addresses that cannot be", node);
+	return 0;
+}
+
+static void send_return(struct borrower_loan *loan)
+{
+	struct dl_msg_return req = {
+		.fdid = cpu_to_le32(loan->fdid),
+		.loan = cpu_to_le32(loan->number),
+	};
+	int ret;
+
+	if (READ_ONCE(loan->dead))
+		return;
+	ret = dl_call(loan->peer, DL_OP_RETURN, &req, sizeof(req), NULL, 0,
+		      ATTACH_TIMEOUT_MS);
+	if (ret < 0)
+		pr_warn("dl_borrower: device %x: node %u did not take it back: error %d\n",
+			loan->fdid, dl_peer_node(loan->peer), -ret);
+}
+
+static void close_bars(struct borrower_loan *loan)
+{
+	unsigned int i;
+
+	for (i = 0; i < DL_BARS; i++) {
+		if (loan->bars[i].import)
+			dl_unimport(loan->bars[i].import);
+		loan->bars[i].import = NULL;
+	}
+}
+
+static int open_bars(struct borrower_loan *loan,
+		     const struct dl_msg_attach_answer *answer,
+		     struct dl_why *why)
+{
+	unsigned int i;
+
+	for (i = 0; i < DL_BARS; i++) {
+		struct borrower_bar *bar = &loan->bars[i];
+		struct dl_import *import;
+		int err = -EPROTO;
+
+		if (!bar->size)
+			continue;
+		import = dl_import(loan->peer, &answer->bars[i]);
+		if (IS_ERR(import)) {
+			err = PTR_ERR(import);
+		} else {
+			bar->import = import;
+			if (import->size == bar->size)
+				continue;
+		}
+		return dl_why_set(why, err,
+				  "node %u sent a window for BAR %u that cannot be",
+				  dl_peer_node(loan->peer), i);
+	}
+	return 0;
+}
+
+/* The other way round than attach(), from wherever that came to. */
+static void dismantle(struct borrower_loan *loan, bool surprise)
+{
+	borrower_bridge_remove(loan, surprise);
+	close_bars(loan);
+	/* The device is reset before the windows it writes to are closed. */
+	if (loan->number)
+		send_return(loan);
+	borrower_msi_stop(loan);
+	borrower_dma_stop(loan);
+}
+
+static void unlist(struct borrower_loan *loan)
+{
+	spin_lock_irq(&borrower_lock);
+	list_del(&loan->node);
+	spin_unlock_irq(&borrower_lock);
+}
+
+static void free_loan(struct borrower_loan *loan)
+{
+	put_device(loan->requester);
+	dl_peer_put(loan->peer);
+	kfree(loan);
+}
+
+/* borrower_admin is held. */
+static void end_loan(struct borrower_loan *loan, bool surprise)
+{
+	u32 fdid = loan->fdid, node = dl_peer_node(loan->peer);
+
+	dismantle(loan, surprise);
+	unlist(loan);
+	atomic64_inc(surprise ? &borrower_counts.lost :
+				&borrower_counts.returned);
+	pr_info("dl_borrower: device %x of node %u %s\n", fdid, node,
+		surprise ? "is lost" : "is returned");
+	free_loan(loan);
+}
+
+static int attach(struct borrower_loan *loan, u64 window, struct dl_why *why)
+{
+	struct dl_msg_attach_answer answer;
+	struct dl_msg_attach req = {};
+	int err;
+
+	loan->requester = dl_peer_requester(loan->peer, loan->device.bdf);
+	if (!loan->requester)
+		return dl_why_set(why, -ENODEV,
+				  "node %u has said a wrong address",
+				  dl_peer_node(loan->peer));
+	err = borrower_dma_prepare(loan, window, &req, why);
+	if (err)
+		return err;
+	err = borrower_msi_prepare(loan, &req, why);
+	if (err)
+		return err;
+	err = send_attach(loan, &req, &answer, why);
+	if (err)
+		return err;
+	err = open_bars(loan, &answer, why);
+	if (err)
+		return err;
+	err = borrower_dma_start(loan);
+	if (!err)
+		err = borrower_msi_start(loan);
+	if (!err)
+		err = borrower_bridge_add(loan);
+	if (err)
+		return dl_why_set(why, err,
+				  "the device could not be added: error %d",
+				  -err);
+	return 0;
+}
+
+static struct borrower_loan *new_loan(u32 fdid, struct dl_peer *peer)
+{
+	struct borrower_loan *loan = kzalloc(sizeof(*loan), GFP_KERNEL);
+
+	if (!loan)
+		return NULL;
+	loan->fdid = fdid;
+	loan->peer = dl_peer_get(peer);
+	spin_lock_init(&loan->config_lock);
+	spin_lock_init(&loan->dma_lock);
+	return loan;
+}
+
+/* borrower_admin is held. */
+static int borrow(struct dl_peer *peer, u32 fdid, u64 window,
+		  struct dl_loan_info *info, struct dl_why *why)
+{
+	struct borrower_loan *loan;
+	int err;
+
+	if (find(fdid))
+		return dl_why_set(why, -EBUSY,
+				  "device %x is borrowed by this node already",
+				  fdid);
+	loan = new_loan(fdid, peer);
+	if (!loan)
+		return dl_why_set(why, -ENOMEM, "no memory");
+	/* In the list before it is the lender's to lose or to revoke. */
+	spin_lock_irq(&borrower_lock);
+	list_add_tail(&loan->node, &loans);
+	spin_unlock_irq(&borrower_lock);
+	/* A loss before this is noticed by the calls, a later one is noted. */
+	err = send_borrow(loan, why);
+	if (!err)
+		err = attach(loan, window, why);
+	if (err) {
+		dismantle(loan, READ_ONCE(loan->dead));
+		unlist(loan);
+		free_loan(loan);
+		return err;
+	}
+	atomic64_inc(&borrower_counts.loans);
+	if (info)
+		describe(loan, info);
+	return 0;
+}
+
+int dl_borrower_borrow(u32 fdid, u64 window, struct dl_loan_info *info,
+		       struct dl_why *why)
+{
+	struct dl_peer *peer = dl_peer_find(fdid >> 16);
+	int err;
+
+	if (!peer)
+		return dl_why_set(why, -ENOENT, "node %u was never connected",
+				  fdid >> 16);
+	mutex_lock(&borrower_admin);
+	if (dl_peer_is_up(peer))
+		err = borrow(peer, fdid, window, info, why);
+	else
+		err = dl_why_set(why, -ENOTCONN, "node %u is not connected",
+				 fdid >> 16);
+	mutex_unlock(&borrower_admin);
+	dl_peer_put(peer);
+	return err;
+}
+EXPORT_SYMBOL_GPL(dl_borrower_borrow);
+
+int dl_borrower_return(u32 fdid, struct dl_why *why)
+{
+	struct borrower_loan *loan;
+	int err = 0;
+
+	mutex_lock(&borrower_admin);
+	loan = find(fdid);
+	if (loan)
+		end_loan(loan, READ_ONCE(loan->dead));
+	else
+		err = dl_why_set(why, -ENOENT,
+				 "device %x is not borrowed by this node", fdid);
+	mutex_unlock(&borrower_admin);
+	return err;
+}
+EXPORT_SYMBOL_GPL(dl_borrower_return);
+
+unsigned int dl_borrower_loans(struct dl_loan_info *infos, unsigned int max)
+{
+	struct borrower_loan *loan;
+	unsigned int n = 0;
+
+	mutex_lock(&borrower_admin);
+	list_for_each_entry(loan, &loans, node)
+		if (n < max)
+			describe(loan, &infos[n++]);
+	mutex_unlock(&borrower_admin);
+	return n;
+}
+EXPORT_SYMBOL_GPL(dl_borrower_loans);
+
+/* Lists of a hostile peer end too: IDs only grow, and there are few. */
+static unsigned int ask_for_devices(struct dl_peer *peer,
+				    struct dl_msg_list_answer *answer,
+				    struct dl_device_info *infos,
+				    unsigned int max)
+{
+	u32 node = dl_peer_node(peer), next = node << 16;
+	unsigned int n = 0;
+
+	while (n < max) {
+		struct dl_msg_list req = { .first = cpu_to_le32(next) };
+		unsigned int i, count;
+		int ret;
+
+		ret = dl_call(peer, DL_OP_LIST, &req, sizeof(req), answer,
+			      DL_MSG_MAX, 0);
+		if (ret < (int)sizeof(*answer))
+			break;
+		count = le32_to_cpu(answer->count);
+		if (!count || count > DL_LIST_MAX ||
+		    ret != struct_size(answer, devices, count))
+			break;
+		for (i = 0; i < count && n < max; i++) {
+			get_device_info(&infos[n], &answer->devices[i]);
+			if (infos[n].fdid < next || infos[n].fdid >> 16 != node)
+				return n;
+			next = infos[n++].fdid + 1;
+		}
+	}
+	return n;
+}
+
+int dl_borrower_remote(struct dl_device_info *infos, unsigned int max)
+{
+	struct dl_msg_list_answer *answer = kmalloc(DL_MSG_MAX, GFP_KERNEL);
+	unsigned int i, n = 0;
+
+	if (!answer)
+		return -ENOMEM;
+	for (i = 0; i < DL_PEERS_MAX; i++) {
+		struct dl_peer *peer = dl_peer_at(i);
+
+		if (!peer)
+			continue;
+		if (dl_peer_is_up(peer))
+			n += ask_for_devices(peer, answer, infos + n, max - n);
+		dl_peer_put(peer);
+	}
+	kfree(answer);
+	return n;
+}
+EXPORT_SYMBOL_GPL(dl_borrower_remote);
+
+/* Ends the loans whose lender wants them back: not in the peer's workqueue. */
+static void revoke_work(struct work_struct *work)
+{
+	struct borrower_loan *loan, *next;
+
+	mutex_lock(&borrower_admin);
+	list_for_each_entry_safe(loan, next, &loans, node)
+		if (READ_ONCE(loan->revoked))
+			end_loan(loan, READ_ONCE(loan->dead));
+	mutex_unlock(&borrower_admin);
+}
+static DECLARE_WORK(revoke, revoke_work);
+
+static int op_revoke(struct dl_peer *peer, const void *data, size_t len,
+		     void *resp, size_t room)
+{
+	const struct dl_msg_revoke *req = data;
+	struct borrower_loan *loan;
+	int err = -ENODEV;
+
+	spin_lock_irq(&borrower_lock);
+	loan = find(le32_to_cpu(req->fdid));
+	if (loan && loan->peer == peer &&
+	    loan->number == le32_to_cpu(req->loan)) {
+		if (req->gone)
+			borrower_dma_kill(loan);
+		WRITE_ONCE(loan->revoked, true);
+		err = 0;
+	}
+	spin_unlock_irq(&borrower_lock);
+	if (!err)
+		queue_work(system_long_wq, &revoke);
+	return err;
+}
+
+static const struct dl_op borrower_ops[] = {
+	{ DL_OP_REVOKE, 0, sizeof(struct dl_msg_revoke),
+	  sizeof(struct dl_msg_revoke), op_revoke },
+};
+
+static void borrower_peer_up(struct dl_peer *peer)
+{
+}
+
+/* Any context. */
+static void borrower_peer_lost(struct dl_peer *peer)
+{
+	struct borrower_loan *loan;
+	unsigned long flags;
+
+	spin_lock_irqsave(&borrower_lock, flags);
+	list_for_each_entry(loan, &loans, node)
+		if (loan->peer == peer)
+			borrower_dma_kill(loan);
+	spin_unlock_irqrestore(&borrower_lock, flags);
+}
+
+static void borrower_peer_down(struct dl_peer *peer)
+{
+	struct borrower_loan *loan, *next;
+
+	mutex_lock(&borrower_admin);
+	list_for_each_entry_safe(loan, next, &loans, node)
+		if (loan->peer == peer)
+			end_loan(loan, true);
+	mutex_unlock(&borrower_admin);
+}
+
+static struct dl_client borrower_client = {
+	.name = "borrower",
+	.owner = THIS_MODULE,
+	.peer_up = borrower_peer_up,
+	.peer_lost = borrower_peer_lost,
+	.peer_down = borrower_peer_down,
+};
+
+static int stats_show(struct seq_file *file, void *unused)
+{
+#define SHOW(name) \
+	seq_printf(file, #name " %lld\n", atomic64_read(&borrower_counts.name))
+	SHOW(loans);
+	SHOW(lost);
+	SHOW(returned);
+	SHOW(config_reads);
+	SHOW(config_writes);
+	SHOW(config_failed);
+	SHOW(no_room);
+#undef SHOW
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(stats);
+
+static int __init borrower_init(void)
+{
+	int err = dl_client_register(&borrower_client);
+
+	if (err)
+		return err;
+	err = dl_ops_register(borrower_ops, ARRAY_SIZE(borrower_ops),
+			      THIS_MODULE);
+	if (err) {
+		dl_client_unregister(&borrower_client);
+		return err;
+	}
+	debugfs = debugfs_create_file("borrower", 0444, dl_debugfs_root(),
+				      NULL, &stats_fops);
+	return 0;
+}
+
+static void __exit borrower_exit(void)
+{
+	struct borrower_loan *loan, *next;
+
+	debugfs_remove(debugfs);
+	mutex_lock(&borrower_admin);
+	list_for_each_entry_safe(loan, next, &loans, node)
+		end_loan(loan, READ_ONCE(loan->dead));
+	mutex_unlock(&borrower_admin);
+	dl_ops_unregister(borrower_ops, ARRAY_SIZE(borrower_ops));
+	dl_client_unregister(&borrower_client);
+	cancel_work_sync(&revoke);
+}
+
+module_init(borrower_init);
+module_exit(borrower_exit);
+MODULE_DESCRIPTION("Device Lending: borrows PCI functions of other nodes");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DMA of a borrowed device into this node's memory, through a window of the
+ * lender's adapter. Nothing is copied.
+ *
+ * Without an IOMMU here the window is all of memory, and an address for the device
+ * is a physical one at another base: that is what the kernel knows as an offset
+ * of a bus. With an IOMMU the window is a range of addresses that it translates,
+ * and memory is mapped into it while a driver asks for it: the window may be
+ * smaller than memory, and it may be full. The operations below are for that.
+ */
+#include <linux/dma-direct.h>
+#include <linux/dma-map-ops.h>
+#include <linux/iommu.h>
+#include <linux/iova.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/scatterlist.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include "borrower.h"
+
+/*
+ * Start of the translated window, in the addresses of this node's IOMMU: beyond
+ * those that the kernel gives to other devices, and within 39 bits, which every
+ * IOMMU translates.
+ */
+#define WINDOW_IOVA BIT_ULL(38)
+#define WINDOW_MAX BIT_ULL(38)
+#define WINDOW_MIN SZ_1M
+
+static bool is_translated(struct device *dev)
+{
+	struct iommu_domain *domain;
+
+	if (!device_iommu_mapped(dev))
+		return false;
+	domain = iommu_get_domain_for_dev(dev);
+	return !domain || domain->type != IOMMU_DOMAIN_IDENTITY;
+}
+
+/* A power of two, from 0, that holds all of memory. */
+static u64 memory_size(struct borrower_loan *loan)
+{
+	return dma_get_required_mask(loan->requester) + 1;
+}
+
+static u64 default_window(struct borrower_loan *loan)
+{
+	struct dl_window_room room;
+	u64 size = roundup_pow_of_two(totalram_pages() << PAGE_SHIFT);
+
+	if (!dl_windows_free(loan->peer, &room) && room.direct_max)
+		size = min(size, rounddown_pow_of_two(room.direct_max));
+	return size;
+}
+
+static int choose_window(struct borrower_loan *loan, u64 window,
+			 struct dl_why *why)
+{
+	loan->translated = is_translated(loan->requester);
+	if (loan->translated && !dl_peer_is_loopback(loan->peer))
+		return dl_why_set(why, -EOPNOTSUPP,
+				  "this node's IOMMU translates what comes from %s, which is not supported: boot with iommu=pt",
+				  dl_peer_name(loan->peer));
+	if (!loan->translated) {
+		loan->dma_start = 0;
+		loan->dma_size = memory_size(loan);
+		if (window && window != loan->dma_size)
+			return dl_why_set(why, -EINVAL,
+					  "without an IOMMU the window is all of this node's memory: %llu MiB; leave the size out",
+					  loan->dma_size / SZ_1M);
+		return 0;
+	}
+	loan->dma_start = WINDOW_IOVA;
+	loan->dma_size = window ?: default_window(loan);
+	if (loan->dma_size < WINDOW_MIN || loan->dma_size > WINDOW_MAX ||
+	    !IS_ALIGNED(loan->dma_size, PAGE_SIZE))
+		return dl_why_set(why, -EINVAL,
+				  "a window has from 1 to %llu MiB",
+				  WINDOW_MAX / SZ_1M);
+	return 0;
+}
+
+int borrower_dma_prepare(struct borrower_loan *loan, u64 window,
+			 struct dl_msg_attach *req, struct dl_why *why)
+{
+	int err = choose_window(loan, window, why);
+
+	if (err)
+		return err;
+	loan->dma_export = dl_export(loan->peer, loan->dma_start,
+				     loan->dma_size, DL_WINDOW_DIRECT,
+				     &req->dma);
+	if (IS_ERR(loan->dma_export)) {
+		err = PTR_ERR(loan->dma_export);
+		loan->dma_export = NULL;
+		return borrower_no_window(loan, err, loan->dma_size, "DMA",
+					  why);
+	}
+	if (loan->translated)
+		req->flags |= cpu_to_le32(DL_ATTACH_TRANSLATED);
+	return 0;
+}
+
+int borrower_dma_start(struct borrower_loan *loan)
+{
+	int err;
+
+	if (!loan->translated)
+		return 0;
+	err = iova_cache_get();
+	if (err)
+		return err;
+	init_iova_domain(&loan->iova, PAGE_SIZE,
+			 loan->dma_start >> PAGE_SHIFT);
+	err = iova_domain_init_rcaches(&loan->iova);
+	if (err) {
+		put_iova_domain(&loan->iova);
+		iova_cache_put();
+		return err;
+	}
+	loan->domain = iommu_get_domain_for_dev(loan->requester);
+	return 0;
+}
+
+/* From now on no mapping is made or undone: the domain may go. Any context. */
+void borrower_dma_kill(struct borrower_loan *loan)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&loan->dma_lock, flags);
+	WRITE_ONCE(loan->dead, true);
+	spin_unlock_irqrestore(&loan->dma_lock, flags);
+}
+
+void borrower_dma_stop(struct borrower_loan *loan)
+{
+	if (loan->domain) {
+		u64 used = atomic64_read(&loan->dma_used);
+
+		if (used)
+			pr_info("dl_borrower: device %x: its driver still has %llu bytes, for files that are open\n",
+				loan->fdid, used);
+		loan->domain = NULL;
+		put_iova_domain(&loan->iova);
+		iova_cache_put();
+	}
+	if (loan->dma_export)
+		dl_unexport(loan->dma_export);
+	loan->dma_export = NULL;
+}
+
+u64 borrower_dma_free(struct borrower_loan *loan)
+{
+	return loan->dma_size - atomic64_read(&loan->dma_used);
+}
+
+static int prot_of(enum dma_data_direction dir)
+{
+	switch (dir) {
+	case DMA_TO_DEVICE:
+		return IOMMU_READ;
+	case DMA_FROM_DEVICE:
+		return IOMMU_WRITE;
+	default:
+		return IOMMU_READ | IOMMU_WRITE;
+	}
+}
+
+static dma_addr_t map(struct borrower_loan *loan, phys_addr_t phys,
+				 size_t size, enum dma_data_direction dir)
+{
+	size_t offset = offset_in_page(phys);
+	size_t length = PAGE_ALIGN(offset + size);
+	u64 last = loan->dma_start + loan->dma_size - 1;
+	unsigned long flags, pfn;
+	int err = -ENODEV;
+	u64 iova;
+
+	pfn = alloc_iova_fast(&loan->iova, length >> PAGE_SHIFT,
+			      last >> PAGE_SHIFT, true);
+	if (!pfn) {
+		atomic64_inc(&borrower_counts.no_room);
+		dev_warn_ratelimited(&loan->pdev->dev,
+				     "No room in IOMMU range: %zu bytes asked for, %llu of %llu free\n",
+				     length, borrower_dma_free(loan),
+				     loan->dma_size);
+		return DMA_MAPPING_ERROR;
+	}
+	iova = (u64)pfn << PAGE_SHIFT;
+	spin_lock_irqsave(&loan->dma_lock, flags);
+	if (!loan->dead)
+		err = iommu_map_atomic(loan->domain, iova, phys - offset,
+				       length, prot_of(dir));
+	spin_unlock_irqrestore(&loan->dma_lock, flags);
+	if (err) {
+		free_iova_fast(&loan->iova, pfn, length >> PAGE_SHIFT);
+		return DMA_MAPPING_ERROR;
+	}
+	atomic64_add(length, &loan->dma_used);
+	return iova - loan->dma_start + loan->dma_bus + offset;
+}
+
+static void unmap(struct borrower_loan *loan, dma_addr_t addr,
+			     size_t size)
+{
+	size_t offset = offset_in_page(addr);
+	size_t length = PAGE_ALIGN(offset + size);
+	u64 iova = addr - offset - loan->dma_bus + loan->dma_start;
+	unsigned long flags;
+
+	spin_lock_irqsave(&loan->dma_lock, flags);
+	if (!loan->dead)
+		iommu_unmap(loan->domain, iova, length);
+	spin_unlock_irqrestore(&loan->dma_lock, flags);
+	free_iova_fast(&loan->iova, iova >> PAGE_SHIFT, length >> PAGE_SHIFT);
+	atomic64_sub(length, &loan->dma_used);
+}
+
+static struct page *dl_alloc_pages(struct device *dev, size_t size,
+				   dma_addr_t *handle,
+				   enum dma_data_direction dir, gfp_t gfp)
+{
+	struct page *page = alloc_pages_node(dev_to_node(dev), gfp,
+					     get_order(size));
+
+	if (!page)
+		return NULL;
+	*handle = map(borrower_loan_of(dev), page_to_phys(page), size, dir);
+	if (*handle == DMA_MAPPING_ERROR) {
+		__free_pages(page, get_order(size));
+		return NULL;
+	}
+	return page;
+}
+
+static void dl_free_pages(struct device *dev, size_t size, struct page *page,
+			  dma_addr_t handle, enum dma_data_direction dir)
+{
+	unmap(borrower_loan_of(dev), handle, size);
+	__free_pages(page, get_order(size));
+}
+
+static void *dl_alloc(struct device *dev, size_t size, dma_addr_t *handle,
+		      gfp_t gfp, unsigned long attrs)
+{
+	struct page *page = dl_alloc_pages(dev, PAGE_ALIGN(size), handle,
+					   DMA_BIDIRECTIONAL,
+					   (gfp | __GFP_ZERO) & ~__GFP_COMP);
+
+	return page ? page_address(page) : NULL;
+}
+
+static void dl_free(struct device *dev, size_t size, void *memory,
+		    dma_addr_t handle, unsigned long attrs)
+{
+	dl_free_pages(dev, PAGE_ALIGN(size), virt_to_page(memory), handle,
+		      DMA_BIDIRECTIONAL);
+}
+
+static int dl_mmap(struct device *dev, struct vm_area_struct *vma,
+		   void *memory, dma_addr_t handle, size_t size,
+		   unsigned long attrs)
+{
+	unsigned long pages = PAGE_ALIGN(size) >> PAGE_SHIFT;
+
+	if (vma->vm_pgoff >= pages || vma_pages(vma) > pages - vma->vm_pgoff)
+		return -ENXIO;
+	return remap_pfn_range(vma, vma->vm_start,
+			       (virt_to_phys(memory) >> PAGE_SHIFT) +
+			       vma->vm_pgoff,
+			       vma->vm_end - vma->vm_start, vma->vm_page_prot);
+}
+
+static int dl_get_sgtable(struct device *dev, struct sg_table *table,
+			  void *memory, dma_addr_t handle, size_t size,
+			  unsigned long attrs)
+{
+	int err = sg_alloc_table(table, 1, GFP_KERNEL);
+
+	if (!err)
+		sg_set_page(table->sgl, virt_to_page(memory), PAGE_ALIGN(size),
+			    0);
+	return err;
+}
+
+static dma_addr_t dl_map_page(struct device *dev, struct page *page,
+			      unsigned long offset, size_t size,
+			      enum dma_data_direction dir, unsigned long attrs)
+{
+	return map(borrower_loan_of(dev), page_to_phys(page) + offset, size,
+		   dir);
+}
+
+static void dl_unmap_page(struct device *dev, dma_addr_t addr, size_t size,
+			  enum dma_data_direction dir, unsigned long attrs)
+{
+	unmap(borrower_loan_of(dev), addr, size);
+}
+
+static void dl_unmap_sg(struct device *dev, struct scatterlist *list, int n,
+			enum dma_data_direction dir, unsigned long attrs)
+{
+	struct borrower_loan *loan = borrower_loan_of(dev);
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sg(list, sg, n, i)
+		unmap(loan, sg_dma_address(sg), sg_dma_len(sg));
+}
+
+static int dl_map_sg(struct device *dev, struct scatterlist *list, int n,
+		     enum dma_data_direction dir, unsigned long attrs)
+{
+	struct borrower_loan *loan = borrower_loan_of(dev);
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sg(list, sg, n, i) {
+		sg_dma_address(sg) = map(loan, sg_phys(sg), sg->length, dir);
+		if (sg_dma_address(sg) == DMA_MAPPING_ERROR) {
+			dl_unmap_sg(dev, list, i, dir, attrs);
+			return -ENOMEM;
+		}
+		sg_dma_len(sg) = sg->length;
+	}
+	return n;
+}
+
+static int dl_dma_supported(struct device *dev, u64 mask)
+{
+	struct borrower_loan *loan = borrower_loan_of(dev);
+
+	return loan->dma_bus + loan->dma_size - 1 <= mask;
+}
+
+static u64 dl_get_required_mask(struct device *dev)
+{
+	struct borrower_loan *loan = borrower_loan_of(dev);
+	u64 last = loan->dma_bus + loan->dma_size - 1;
+
+	return roundup_pow_of_two(last + 1) - 1;
+}
+
+/*
+ * What is mapped takes a power of two of addresses, at a multiple of that: one that
+ * is larger might wait for ever for so much in one piece.
+ */
+static size_t dl_max_mapping_size(struct device *dev)
+{
+	return borrower_loan_of(dev)->dma_size / 8;
+}
+
+static const struct dma_map_ops borrower_dma_ops = {
+	.alloc = dl_alloc,
+	.free = dl_free,
+	.alloc_pages = dl_alloc_pages,
+	.free_pages = dl_free_pages,
+	.mmap = dl_mmap,
+	.get_sgtable = dl_get_sgtable,
+	.map_page = dl_map_page,
+	.unmap_page = dl_unmap_page,
+	.map_sg = dl_map_sg,
+	.unmap_sg = dl_unmap_sg,
+	.dma_supported = dl_dma_supported,
+	.get_required_mask = dl_get_required_mask,
+	.max_mapping_size = dl_max_mapping_size,
+};
+
+/*
+ * Addresses at an offset are the kernel's own business, as are those of a device
+ * that was removed and is still held by files that are open.
+ */
+int borrower_dma_attach(struct borrower_loan *loan)
+{
+	struct device *dev = &loan->pdev->dev;
+
+	struct bus_dma_region *map;
+
+	if (loan->translated) {
+		set_dma_ops(dev, &borrower_dma_ops);
+		return 0;
+	}
+	/* Ends with an empty one; freed with the device. */
+	map = kcalloc(2, sizeof(*map), GFP_KERNEL);
+	if (!map)
+		return -ENOMEM;
+	map->cpu_start = loan->dma_start;
+	map->dma_start = loan->dma_bus;
+	map->offset = loan->dma_start - loan->dma_bus;
+	map->size = loan->dma_size;
+	dev->dma_range_map = map;
+	return 0;
+}
+
+void borrower_dma_detach(struct borrower_loan *loan)
+{
+	if (loan->translated)
+		dl_orphan(loan->bridge, &loan->pdev->dev);
+}

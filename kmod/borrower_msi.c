@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Interrupts of a borrowed device. Its messages are written straight to this
+ * node's interrupt controller: the device is given the bus address, on its own
+ * node, of a window onto 0xfee00000 here. Data and offset are what this node's
+ * kernel composed.
+ *
+ * With interrupt remapping the message names an entry of a table, which holds
+ * who may send it: the function through which the device's writes arrive here,
+ * not the borrowed function. The vector is therefore allocated on behalf of that.
+ */
+#include <linux/irq.h>
+#include <linux/irqdomain.h>
+#include <linux/log2.h>
+#include <linux/msi.h>
+#include <linux/sizes.h>
+#include <asm/msi.h>
+#include <asm/smp.h>
+
+#include "borrower.h"
+
+#define INTERRUPTS_START 0xfee00000ULL
+
+/* Without remapping the address has the APIC ID of a CPU in bits 19:12. */
+static u64 window_size(void)
+{
+	unsigned int cpu, last = 0;
+
+	for_each_possible_cpu(cpu)
+		last = max_t(unsigned int, last, cpu_physical_id(cpu));
+	return clamp_t(u64, roundup_pow_of_two((u64)(last + 1) << 12), SZ_64K,
+		       SZ_1M);
+}
+
+int borrower_msi_prepare(struct borrower_loan *loan, struct dl_msg_attach *req,
+			 struct dl_why *why)
+{
+	loan->msi_size = window_size();
+	loan->msi_export = dl_export(loan->peer, INTERRUPTS_START,
+				     loan->msi_size, DL_WINDOW_LUT, &req->msi);
+	if (IS_ERR(loan->msi_export)) {
+		int err = PTR_ERR(loan->msi_export);
+
+		loan->msi_export = NULL;
+		return borrower_no_window(loan, err, loan->msi_size,
+					  "interrupts", why);
+	}
+	return 0;
+}
+
+static void compose(struct irq_data *data, struct msi_msg *msg)
+{
+	struct borrower_loan *loan = irq_data_get_irq_chip_data(data);
+	struct irq_data *parent = data->parent_data;
+	u64 address;
+
+	while (parent && !(parent->chip && parent->chip->irq_compose_msi_msg))
+		parent = parent->parent_data;
+	if (WARN_ON_ONCE(!parent))
+		return;
+	parent->chip->irq_compose_msi_msg(parent, msg);
+
+	address = ((u64)msg->address_hi << 32 | msg->address_lo) -
+		  INTERRUPTS_START;
+	if (address >= loan->msi_size) {
+		/* Vector 0 of CPU 0, which an interrupt controller ignores. */
+		pr_err_ratelimited("dl_borrower: device %x: message to %#llx is beyond the window for interrupts\n",
+				   loan->fdid, address + INTERRUPTS_START);
+		address = 0;
+		msg->data = 0;
+	}
+	address += loan->msi_bus;
+	msg->address_hi = upper_32_bits(address);
+	msg->address_lo = lower_32_bits(address);
+}
+
+static struct irq_chip msi_chip = {
+	.name = "DL-MSI",
+	.irq_mask = pci_msi_mask_irq,
+	.irq_unmask = pci_msi_unmask_irq,
+	.irq_ack = irq_chip_ack_parent,
+	.irq_retrigger = irq_chip_retrigger_hierarchy,
+	.irq_compose_msi_msg = compose,
+	.flags = IRQCHIP_SKIP_SET_WAKE | IRQCHIP_AFFINITY_PRE_STARTUP,
+};
+
+static void set_desc(msi_alloc_info_t *arg, struct msi_desc *desc)
+{
+	struct borrower_loan *loan = borrower_loan_of(desc->dev);
+
+	arg->desc = &loan->msi_proxy;
+	arg->hwirq = desc->msi_index;
+}
+
+static struct msi_domain_ops msi_ops = {
+	.msi_prepare = pci_msi_prepare,
+	.set_desc = set_desc,
+};
+
+/* Above the kernel's own MSI domain: vectors, or those of the remapping. */
+static struct irq_domain *parent_domain(struct borrower_loan *loan)
+{
+	struct irq_domain *domain = dev_get_msi_domain(loan->requester);
+
+	return domain ? domain->parent : NULL;
+}
+
+int borrower_msi_start(struct borrower_loan *loan)
+{
+	struct irq_domain *parent = parent_domain(loan);
+
+	if (!parent)
+		return -ENODEV;
+	loan->msi_proxy.dev = loan->requester;
+	loan->msi_info = (struct msi_domain_info) {
+		.flags = MSI_FLAG_USE_DEF_DOM_OPS | MSI_FLAG_USE_DEF_CHIP_OPS |
+			 MSI_FLAG_PCI_MSIX,
+		.ops = &msi_ops,
+		.chip = &msi_chip,
+		.chip_data = loan,
+		.handler = handle_edge_irq,
+		.handler_name = "edge",
+	};
+	loan->msi_fwnode = irq_domain_alloc_named_id_fwnode("DL-MSI",
+							    loan->fdid);
+	if (!loan->msi_fwnode)
+		return -ENOMEM;
+	loan->msi_domain = pci_msi_create_irq_domain(loan->msi_fwnode,
+						     &loan->msi_info, parent);
+	if (!loan->msi_domain) {
+		irq_domain_free_fwnode(loan->msi_fwnode);
+		loan->msi_fwnode = NULL;
+		return -ENOMEM;
+	}
+	/* Or the remapping would replace the domain by its own. */
+	irq_domain_update_bus_token(loan->msi_domain, DOMAIN_BUS_VMD_MSI);
+	return 0;
+}
+
+void borrower_msi_stop(struct borrower_loan *loan)
+{
+	if (loan->msi_domain) {
+		irq_domain_remove(loan->msi_domain);
+		irq_domain_free_fwnode(loan->msi_fwnode);
+		loan->msi_domain = NULL;
+	}
+	if (loan->msi_export)
+		dl_unexport(loan->msi_export);
+	loan->msi_export = NULL;
+}
