@@ -29,7 +29,7 @@ static const char details[] =
     "the two ends. A device makes a file that is missing by itself.\n"
     "\n"
     "The files are pcapng: tools such as tshark read them as well, best with\n"
-    "docs/farside.lua. docs/trace.md specifies what is in them.\n"
+    "trace/farside.lua. docs/trace.md specifies what is in them.\n"
     "\n"
     "Exit status: 0 done, 1 --create or --csv could not write, 2 bad usage or\n"
     "file; what comes before the damage of a file is printed.";
@@ -126,6 +126,14 @@ static bool options_parse(Options *options, GError **error)
 static const TrcInterface *sender_of(const TrcCrossing *crossing)
 {
     return trc_file_interface(crossing->file, crossing->record.interface);
+}
+
+/* Of a read, if the end that would have answered it was traced. */
+static bool is_unanswered(const TrcCrossing *crossing)
+{
+    return crossing->record.kind == TRC_MRD && !crossing->is_answered &&
+           trc_file_interface(crossing->file, sender_of(crossing)->peer)
+                   ->packets > 0;
 }
 
 /* Whether the pattern is the name, or the part before or behind its colon. */
@@ -282,22 +290,22 @@ static void print_line(const View *view, const TrcCrossing *crossing,
            view->width - (int)g_utf8_strlen(direction, -1), "", kind);
     if (is_request(record->kind) || is_completion(record->kind)) {
         /* The longest of them is CplD. */
-        printf("%*s", 4 - (int)strlen(kind), "");
+        printf("%*s ", 4 - (int)strlen(kind), "");
     }
     if (is_request(record->kind)) {
         if (record->has_near) {
-            printf("  0x%" PRIx64 " ->", record->near);
+            printf(" 0x%" PRIx64 " ->", record->near);
         }
         printf(" 0x%" PRIx64 " %uB %s", record->address, record->bytes,
                trc_text_id(record->requester_id, id));
     }
     if (record->kind == TRC_MRD) {
         printf(" tag %u%s", record->tag,
-               crossing->is_answered ? "" : " unanswered");
+               is_unanswered(crossing) ? " unanswered" : "");
     }
     if (is_completion(record->kind)) {
         if (crossing->latency_ns != TRC_NO_LATENCY) {
-            printf("  0x%" PRIx64, crossing->asked);
+            printf(" 0x%" PRIx64, crossing->asked);
         }
         printf(" %uB %s tag %u", record->bytes,
                trc_text_id(record->requester_id, id), record->tag);
@@ -461,7 +469,7 @@ static void add_up(const View *view, const TrcCrossing *crossing,
     if (record->kind != TRC_MRD && record->kind != TRC_CPL) {
         sum->bytes += record->bytes;
     }
-    sum->unanswered += record->kind == TRC_MRD && !crossing->is_answered;
+    sum->unanswered += is_unanswered(crossing);
     if (crossing->latency_ns != TRC_NO_LATENCY) {
         g_array_append_val(sum->latencies, crossing->latency_ns);
     }
