@@ -259,19 +259,19 @@ static int by_id(char **args, unsigned long number, const char *what)
 {
 	struct dl_ctl_request request = {};
 	char text[LEND_TEXT];
-	int result;
 
 	if (!lend_parse_id(args[0], &request.id))
 		return bad_id(args[0]);
 	snprintf(text, sizeof(text), "device %x cannot be %s", request.id,
 		 what);
-	result = order(number, &request, text);
-	if (result < 0)
+	if (order(number, &request, text) < 0)
 		return REFUSED;
-	if (arg_json && number != DL_CTL_REMOVE)
+	if (!arg_json)
+		return OK;
+	/* What was removed is in no list, nor what a node that is gone has back. */
+	if (number != DL_CTL_REMOVE && number != DL_CTL_RETURN)
 		return print_json(request.id);
-	if (arg_json)
-		printf("{\"id\": \"%x\"}\n", request.id);
+	printf("{\"id\": \"%x\"}\n", request.id);
 	return OK;
 }
 
