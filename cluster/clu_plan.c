@@ -752,10 +752,13 @@ static char *add_backend(GPtrArray *argv, const CluPlan *plan,
                                enabled[device->link->index] ? ""
                                                             : ",enabled=off");
     case CLU_BACKEND_DISK:
-        /* The file has no name: whatever happens, none is left behind. */
+        /* The file has no name: whatever happens, none is left behind. It is
+         * open for both, and QEMU would first look for one that is for reading.
+         */
         add(argv, "-add-fd", "fd=%d,set=%d", device->fd, device->fd);
         add(argv, "-drive",
-            "if=none,id=%s-disk,format=raw,cache=writeback,file=/dev/fdset/%d",
+            "if=none,id=%s-disk,format=raw,cache=writeback,"
+            "auto-read-only=off,file=/dev/fdset/%d",
             id, device->fd);
         return g_strdup_printf(",drive=%s-disk", id);
     case CLU_BACKEND_FILE:
