@@ -338,7 +338,8 @@ static int check_device(struct pci_dev *pdev, struct dl_why *why)
 {
 	unsigned int i;
 
-	if (pdev->hdr_type != PCI_HEADER_TYPE_NORMAL)
+	if (pdev->hdr_type != PCI_HEADER_TYPE_NORMAL ||
+	    pdev->class >> 16 == PCI_BASE_CLASS_BRIDGE)
 		return dl_why_set(why, -EINVAL, "%s is a bridge", pci_name(pdev));
 	for (i = 0; i < DL_PEERS_MAX; i++) {
 		struct dl_peer *peer = dl_peer_at(i);

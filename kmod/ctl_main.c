@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /dev/dl_ctl: orders to lender, borrower and fabric, and what there is.
+ *
+ * Whatever the caller hands in is copied once and checked before it is used; how
+ * structs may grow is said in uapi/dl_ctl.h.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/capability.h>
+#include <linux/compat.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/nospec.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "dl_borrower.h"
+#include "dl_fabric.h"
+#include "dl_lender.h"
+#include "uapi/dl_ctl.h"
+
+static_assert((int)DL_CTL_LOCAL == (int)DL_DEVICE_LOCAL &&
+	      (int)DL_CTL_AVAILABLE == (int)DL_DEVICE_AVAILABLE &&
+	      (int)DL_CTL_BORROWED == (int)DL_DEVICE_BORROWED);
+static_assert((int)DL_CTL_NODE_DISCONNECTED == (int)DL_PEER_DISCONNECTED &&
+	      (int)DL_CTL_NODE_LINK_DOWN == (int)DL_PEER_LINK_DOWN &&
+	      (int)DL_CTL_NODE_HELLO == (int)DL_PEER_HELLO &&
+	      (int)DL_CTL_NODE_UP == (int)DL_PEER_UP &&
+	      (int)DL_CTL_NODE_LOST == (int)DL_PEER_LOST);
+static_assert(sizeof_field(struct dl_ctl_request, message) >=
+	      sizeof_field(struct dl_why, text));
+static_assert(sizeof_field(struct dl_ctl_device, driver) ==
+	      sizeof_field(struct dl_device_info, driver));
+static_assert(sizeof_field(struct dl_ctl_device, driver) ==
+	      sizeof_field(struct dl_loan_info, driver));
+
+/* The first version of each struct; nothing smaller was ever right. */
+#define CTL_REQUEST_MIN 312
+#define CTL_LIST_MIN 296
+#define CTL_DEVICE_MIN 112
+#define CTL_NODE_MIN 88
+
+/* More than all nodes together can have. */
+#define CTL_REMOTE_MAX (DL_DEVICES_MAX * DL_PEERS_MAX)
+
+#define CTL_USES_ID 1
+#define CTL_USES_NODE 2
+#define CTL_USES_FUNCTION 4
+#define CTL_USES_WINDOW 8
+
+static u32 function_bdf(const struct dl_ctl_function *function)
+{
+	return function->segment << 16 | function->bus << 8 | function->devfn;
+}
+
+static struct dl_ctl_function bdf_function(u32 bdf)
+{
+	return (struct dl_ctl_function){
+		.segment = bdf >> 16,
+		.bus = bdf >> 8 & 0xff,
+		.devfn = bdf & 0xff,
+	};
+}
+
+static struct dl_ctl_function loan_function(const struct dl_loan_info *loan)
+{
+	return (struct dl_ctl_function){
+		.segment = loan->domain,
+		.bus = loan->bus,
+		.devfn = loan->devfn,
+	};
+}
+
+static int ctl_add(struct dl_ctl_request *request, struct dl_why *why)
+{
+	if (request->function.segment > 0xffff)
+		return dl_why_set(why, -EINVAL,
+				  "segment %x is none of this node's own, which end at ffff",
+				  request->function.segment);
+	return dl_lender_add(function_bdf(&request->function), &request->id,
+			     why);
+}
+
+static int ctl_remove(struct dl_ctl_request *request, struct dl_why *why)
+{
+	return dl_lender_remove(request->id, why);
+}
+
+static int ctl_available(struct dl_ctl_request *request, struct dl_why *why)
+{
+	return dl_lender_available(request->id, why);
+}
+
+static int ctl_unavailable(struct dl_ctl_request *request, struct dl_why *why)
+{
+	return dl_lender_unavailable(request->id, why);
+}
+
+static int ctl_borrow(struct dl_ctl_request *request, struct dl_why *why)
+{
+	struct dl_loan_info loan = {};
+	int err;
+
+	err = dl_borrower_borrow(request->id, request->window, &loan, why);
+	if (err)
+		return err;
+	request->function = loan_function(&loan);
+	request->window = loan.dma_window;
+	return 0;
+}
+
+static int ctl_return(struct dl_ctl_request *request, struct dl_why *why)
+{
+	return dl_borrower_return(request->id, why);
+}
+
+/*
+ * The peer by its node, or a list of those there are in @why. One that was never
+ * up is not known by its node yet, and is connected anyway.
+ */
+static struct dl_peer *ctl_peer(u32 node, struct dl_why *why)
+{
+	struct dl_peer *peer = dl_peer_find(node);
+	unsigned int i;
+	int n;
+
+	if (peer)
+		return peer;
+	n = scnprintf(why->text, sizeof(why->text),
+		      "no adapter has led to node %u yet; nodes known:", node);
+	for (i = 0; i < DL_PEERS_MAX; i++) {
+		peer = dl_peer_at(i);
+		if (!peer)
+			continue;
+		if (dl_peer_node(peer))
+			n += scnprintf(why->text + n, sizeof(why->text) - n,
+				       " %u", dl_peer_node(peer));
+		dl_peer_put(peer);
+	}
+	if (why->text[n - 1] == ':')
+		scnprintf(why->text + n, sizeof(why->text) - n, " none");
+	return NULL;
+}
+
+static int ctl_connect(struct dl_ctl_request *request, struct dl_why *why)
+{
+	struct dl_peer *peer = ctl_peer(request->node, why);
+
+	if (!peer)
+		return -ENOENT;
+	dl_peer_connect(peer);
+	dl_peer_put(peer);
+	return 0;
+}
+
+/* -EBUSY as long as a device is lent one way or the other. */
+static int ctl_lent(u32 node, struct dl_why *why)
+{
+	struct dl_device_info *infos;
+	struct dl_loan_info *loans;
+	unsigned int n, i;
+	int err = 0;
+
+	infos = kcalloc(DL_DEVICES_MAX, sizeof(*infos), GFP_KERNEL);
+	loans = kcalloc(CTL_REMOTE_MAX, sizeof(*loans), GFP_KERNEL);
+	if (!infos || !loans) {
+		err = -ENOMEM;
+		goto free;
+	}
+	n = dl_lender_list(infos, DL_DEVICES_MAX);
+	for (i = 0; i < n && !err; i++)
+		if (infos[i].state == DL_DEVICE_BORROWED &&
+		    infos[i].borrower == node)
+			err = dl_why_set(why, -EBUSY,
+					 "node %u has borrowed device %x; it has to return it first",
+					 node, infos[i].fdid);
+	n = dl_borrower_loans(loans, CTL_REMOTE_MAX);
+	for (i = 0; i < n && !err; i++)
+		if (loans[i].lender == node)
+			err = dl_why_set(why, -EBUSY,
+					 "device %x is borrowed from node %u; return it first",
+					 loans[i].fdid, node);
+free:
+	kfree(loans);
+	kfree(infos);
+	return err;
+}
+
+static int ctl_disconnect(struct dl_ctl_request *request, struct dl_why *why)
+{
+	struct dl_peer *peer = ctl_peer(request->node, why);
+	int err;
+
+	if (!peer)
+		return -ENOENT;
+	err = ctl_lent(request->node, why);
+	if (!err)
+		dl_peer_disconnect(peer);
+	dl_peer_put(peer);
+	return err;
+}
+
+static const struct ctl_order {
+	u32 uses;
+	int (*run)(struct dl_ctl_request *request, struct dl_why *why);
+} ctl_orders[] = {
+	[_IOC_NR(DL_CTL_ADD)] = { CTL_USES_FUNCTION, ctl_add },
+	[_IOC_NR(DL_CTL_REMOVE)] = { CTL_USES_ID, ctl_remove },
+	[_IOC_NR(DL_CTL_MAKE_AVAILABLE)] = { CTL_USES_ID, ctl_available },
+	[_IOC_NR(DL_CTL_MAKE_UNAVAILABLE)] = { CTL_USES_ID, ctl_unavailable },
+	[_IOC_NR(DL_CTL_BORROW)] = { CTL_USES_ID | CTL_USES_WINDOW, ctl_borrow },
+	[_IOC_NR(DL_CTL_RETURN)] = { CTL_USES_ID, ctl_return },
+	[_IOC_NR(DL_CTL_CONNECT)] = { CTL_USES_NODE, ctl_connect },
+	[_IOC_NR(DL_CTL_DISCONNECT)] = { CTL_USES_NODE, ctl_disconnect },
+};
+
+/* The first field that is not zero though the order does not use it, or NULL. */
+static const char *ctl_stray(const struct dl_ctl_request *request, u32 uses)
+{
+	const struct dl_ctl_function *function = &request->function;
+
+	if (!(uses & CTL_USES_ID) && request->id)
+		return "id";
+	if (!(uses & CTL_USES_NODE) && request->node)
+		return "node";
+	if (!(uses & CTL_USES_FUNCTION) &&
+	    (function->segment || function->bus || function->devfn))
+		return "function";
+	if (!(uses & CTL_USES_WINDOW) && request->window)
+		return "window";
+	if (function->reserved ||
+	    memchr_inv(request->reserved, 0, sizeof(request->reserved)))
+		return "reserved";
+	return NULL;
+}
+
+static long ctl_order(const struct ctl_order *order, void __user *user,
+		      size_t size)
+{
+	struct dl_ctl_request *request;
+	struct dl_why why = {};
+	const char *stray;
+	long err;
+
+	if (size < CTL_REQUEST_MIN)
+		return -EINVAL;
+	request = kzalloc(sizeof(*request), GFP_KERNEL);
+	if (!request)
+		return -ENOMEM;
+	err = copy_struct_from_user(request, sizeof(*request), user, size);
+	if (err)
+		goto free;
+	stray = ctl_stray(request, order->uses);
+	if (stray)
+		err = dl_why_set(&why, -EINVAL,
+				 "field \"%s\" must be zero in this request",
+				 stray);
+	else
+		err = order->run(request, &why);
+	memset(request->message, 0, sizeof(request->message));
+	if (err)
+		strscpy(request->message, why.text, sizeof(request->message));
+	if (copy_to_user(user, request, min(size, sizeof(*request))))
+		err = -EFAULT;
+free:
+	kfree(request);
+	return err;
+}
+
+/* What a list request has asked for, and how much of it was handed out. */
+struct ctl_out {
+	struct dl_ctl_list list;
+	int err;
+};
+
+static void ctl_put(struct ctl_out *out, const void *entry, size_t size)
+{
+	u64 at = (u64)out->list.count * out->list.entry_size;
+	u8 __user *user = u64_to_user_ptr(out->list.entries + at);
+	size_t part = min_t(size_t, size, out->list.entry_size);
+
+	if (out->list.count++ >= out->list.room || out->err)
+		return;
+	if (copy_to_user(user, entry, part) ||
+	    clear_user(user + part, out->list.entry_size - part))
+		out->err = -EFAULT;
+}
+
+static struct dl_ctl_device ctl_device(const struct dl_device_info *info)
+{
+	struct dl_ctl_device device = {
+		.id = info->fdid,
+		.state = info->state,
+		.node = info->fdid >> 16,
+		.borrower = info->borrower,
+		.class = info->class,
+		.vendor = info->vendor,
+		.device = info->device,
+		.subsystem_vendor = info->subsystem_vendor,
+		.subsystem_device = info->subsystem_device,
+		.function = bdf_function(info->bdf),
+		.window = info->dma_window,
+	};
+
+	strscpy(device.driver, info->driver, sizeof(device.driver));
+	return device;
+}
+
+static void ctl_put_device(struct ctl_out *out,
+			   const struct dl_device_info *info, u32 flags,
+			   const struct dl_loan_info *loans, unsigned int n_loans)
+{
+	struct dl_ctl_device device = ctl_device(info);
+	unsigned int i;
+
+	device.flags = flags;
+	for (i = 0; i < n_loans; i++) {
+		if (loans[i].fdid != info->fdid)
+			continue;
+		device.flags |= DL_CTL_HERE;
+		device.local = loan_function(&loans[i]);
+		device.window = loans[i].dma_window;
+		device.window_free = loans[i].dma_free;
+		strscpy(device.driver, loans[i].driver, sizeof(device.driver));
+	}
+	ctl_put(out, &device, sizeof(device));
+}
+
+static bool ctl_has(const struct dl_device_info *infos, unsigned int n, u32 id)
+{
+	while (n > 0)
+		if (infos[--n].fdid == id)
+			return true;
+	return false;
+}
+
+/*
+ * The node's own devices, then those of others. In the loopback the node is one
+ * of the others too: its devices are listed once.
+ */
+static int ctl_devices(struct ctl_out *out)
+{
+	struct dl_device_info *own, *remote;
+	struct dl_loan_info *loans;
+	unsigned int n_own, n_loans, i;
+	int n_remote, err = -ENOMEM;
+
+	own = kvcalloc(DL_DEVICES_MAX, sizeof(*own), GFP_KERNEL);
+	remote = kvcalloc(CTL_REMOTE_MAX, sizeof(*remote), GFP_KERNEL);
+	loans = kvcalloc(CTL_REMOTE_MAX, sizeof(*loans), GFP_KERNEL);
+	if (!own || !remote || !loans)
+		goto free;
+	n_own = dl_lender_list(own, DL_DEVICES_MAX);
+	n_remote = dl_borrower_remote(remote, CTL_REMOTE_MAX);
+	if (n_remote < 0) {
+		err = n_remote;
+		goto free;
+	}
+	n_loans = dl_borrower_loans(loans, CTL_REMOTE_MAX);
+	for (i = 0; i < n_own; i++)
+		ctl_put_device(out, &own[i], DL_CTL_OWN, loans, n_loans);
+	for (i = 0; i < n_remote; i++)
+		if (!ctl_has(own, n_own, remote[i].fdid))
+			ctl_put_device(out, &remote[i], 0, loans, n_loans);
+	err = out->err;
+free:
+	kvfree(loans);
+	kvfree(remote);
+	kvfree(own);
+	return err;
+}
+
+static int ctl_nodes(struct ctl_out *out)
+{
+	unsigned int i;
+
+	for (i = 0; i < DL_PEERS_MAX; i++) {
+		struct dl_peer *peer = dl_peer_at(i);
+		struct dl_window_room room = {};
+		struct dl_ctl_node node = {};
+
+		if (!peer)
+			continue;
+		node.node = dl_peer_node(peer);
+		node.self = dl_peer_self(peer);
+		node.state = dl_peer_state(peer);
+		if (!dl_windows_free(peer, &room)) {
+			node.direct_count = room.direct_count;
+			node.direct_max = room.direct_max;
+			node.lut_count = room.lut_count;
+			node.lut_size = room.lut_size;
+		}
+		strscpy(node.adapter, dl_peer_name(peer), sizeof(node.adapter));
+		dl_peer_put(peer);
+		ctl_put(out, &node, sizeof(node));
+	}
+	return out->err;
+}
+
+static long ctl_list(int (*put)(struct ctl_out *out), size_t entry_min,
+		     void __user *user, size_t size)
+{
+	struct dl_why why = {};
+	struct ctl_out *out;
+	long err;
+
+	if (size < CTL_LIST_MIN)
+		return -EINVAL;
+	out = kzalloc(sizeof(*out), GFP_KERNEL);
+	if (!out)
+		return -ENOMEM;
+	err = copy_struct_from_user(&out->list, sizeof(out->list), user, size);
+	if (err)
+		goto free;
+	if (out->list.count || out->list.reserved0 ||
+	    memchr_inv(out->list.reserved, 0, sizeof(out->list.reserved)))
+		err = dl_why_set(&why, -EINVAL,
+				 "\"count\" and reserved fields must be zero");
+	else if (out->list.entry_size < entry_min ||
+		 out->list.entry_size > PAGE_SIZE)
+		err = dl_why_set(&why, -EINVAL,
+				 "entries have %zu to %lu bytes, not %u",
+				 entry_min, PAGE_SIZE, out->list.entry_size);
+	else
+		err = put(out);
+	memset(out->list.message, 0, sizeof(out->list.message));
+	if (err)
+		strscpy(out->list.message, why.text, sizeof(out->list.message));
+	if (copy_to_user(user, &out->list, min(size, sizeof(out->list))))
+		err = -EFAULT;
+free:
+	kfree(out);
+	return err;
+}
+
+static long ctl_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	void __user *user = (void __user *)arg;
+	unsigned int nr = _IOC_NR(cmd);
+
+	if (_IOC_TYPE(cmd) != DL_CTL_IOC ||
+	    _IOC_DIR(cmd) != (_IOC_READ | _IOC_WRITE))
+		return -ENOTTY;
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	switch (nr) {
+	case _IOC_NR(DL_CTL_DEVICES):
+		return ctl_list(ctl_devices, CTL_DEVICE_MIN, user,
+				_IOC_SIZE(cmd));
+	case _IOC_NR(DL_CTL_NODES):
+		return ctl_list(ctl_nodes, CTL_NODE_MIN, user, _IOC_SIZE(cmd));
+	default:
+		if (nr >= ARRAY_SIZE(ctl_orders) || !ctl_orders[nr].run)
+			return -ENOTTY;
+		nr = array_index_nospec(nr, ARRAY_SIZE(ctl_orders));
+		return ctl_order(&ctl_orders[nr], user, _IOC_SIZE(cmd));
+	}
+}
+
+static const struct file_operations ctl_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = ctl_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.llseek = noop_llseek,
+};
+
+static struct miscdevice ctl_device_file = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = DL_CTL_DEVICE,
+	.fops = &ctl_fops,
+	.mode = 0600,
+};
+module_misc_device(ctl_device_file);
+
+MODULE_DESCRIPTION("Device Lending: orders from user space");
+MODULE_AUTHOR("Farside");
+MODULE_LICENSE("GPL");
