@@ -112,14 +112,19 @@ void farside_tlp_flush(FarsideNtb *s)
 
 bool farside_tlp_wait_for_room(FarsideNtb *s)
 {
-    int64_t deadline = deadline_from_now(s);
+    int64_t deadline;
 
+    if (!farside_link_is_full(s)) {
+        s->stalled = false;
+        return true;
+    }
     /*
      * Posted, but not without end: while the peer does not read, as while a
      * real link has no credits. After one time-out nobody waits again until it
      * reads.
      */
     if (depth < DEPTH_MAX) {
+        deadline = deadline_from_now(s);
         depth++;
         while (farside_link_is_full(s) && s->link_up && !s->stalled) {
             farside_link_serve(deadline);

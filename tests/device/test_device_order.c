@@ -467,6 +467,43 @@ START_TEST(a_device_that_is_not_answered_goes_on)
 }
 END_TEST
 
+/* A completion that comes too late is nobody's. */
+START_TEST(a_late_answer_is_not_that_of_another)
+{
+    struct farside_wire_read late, read;
+    uint32_t wrong = 0x1111, right = 0x2222;
+
+    rig_read_begin(rig, RIG_BAR2, 4);
+    late = receive_read(peer);
+    ck_assert_uint_eq(rig_read_end(rig), ALL_ONES);
+    rig_read_begin(rig, RIG_BAR2, 4);
+    read = receive_read(peer);
+    ck_assert_uint_ne(read.tag, late.tag);
+    complete(peer, &late, &wrong);
+    complete(peer, &read, &right);
+    complete(peer, &read, &wrong);
+    ck_assert_uint_eq(rig_read_end(rig), right);
+}
+END_TEST
+
+/* Much else to do is no reason to wait longer for an answer. */
+START_TEST(time_outs_hold_while_the_peer_talks)
+{
+    struct farside_wire_doorbell bell = {.bits = 1};
+    gint64 begin = g_get_monotonic_time(), passed = 0;
+
+    rig_read_begin(rig, RIG_BAR2, 4);
+    while (passed < TIMEOUT_MS * 1500) {
+        rig_peer_send(peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
+        passed = g_get_monotonic_time() - begin;
+    }
+    ck_assert_uint_eq(rig_read_end(rig), ALL_ONES);
+    passed = g_get_monotonic_time() - begin;
+    ck_assert_int_ge(passed, TIMEOUT_MS * 1000);
+    ck_assert_int_le(passed, TIMEOUT_MS * 5000);
+}
+END_TEST
+
 /* A peer that does not read */
 
 START_TEST(a_peer_that_does_not_read_keeps_the_link)
@@ -615,6 +652,8 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, reads_and_answers_do_not_overtake_writes);
     tcase_add_test(tcase, a_window_that_leads_back_ends);
     tcase_add_test(tcase, waiting_serves_all_links);
+    tcase_add_test(tcase, a_late_answer_is_not_that_of_another);
+    tcase_add_test(tcase, time_outs_hold_while_the_peer_talks);
     tcase_add_test(tcase, a_peer_that_does_not_read_keeps_the_link);
     tcase_add_test(tcase, a_peer_that_asks_and_does_not_read_is_left);
     suite_add_tcase(suite, tcase);

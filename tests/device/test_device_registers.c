@@ -67,13 +67,36 @@ static void add_registers(const char *where, const Register *first)
     g_array_free(offsets, TRUE);
 }
 
-static void read_page(void)
+/*
+ * Other generations have a section of their own, whose registers stand in place
+ * of those of generation 3 at the same offsets and in the system information.
+ */
+static void replace_registers(const GArray *others)
 {
+    unsigned i, j;
+
+    for (i = registers->len; i-- > 0;) {
+        const Register *r = &g_array_index(registers, Register, i);
+        bool replaced = r->offset >= 0x2000 && r->offset < 0x2200;
+
+        for (j = 0; j < others->len; j++) {
+            replaced |= r->offset == g_array_index(others, Register, j).offset;
+        }
+        if (replaced) {
+            g_array_remove_index(registers, i);
+        }
+    }
+    g_array_append_vals(registers, others->data, others->len);
+}
+
+static void read_page(unsigned generation)
+{
+    GArray *common, *others = NULL;
     g_autofree char *text = NULL;
     g_auto(GStrv) lines = NULL;
     unsigned i;
 
-    registers = g_array_new(FALSE, TRUE, sizeof(Register));
+    registers = common = g_array_new(FALSE, TRUE, sizeof(Register));
     ck_assert(g_file_get_contents(g_getenv("FARSIDE_DEVICE_PAGE"), &text, NULL,
                                   NULL));
     lines = g_strsplit(text, "\n", -1);
@@ -83,8 +106,14 @@ static void read_page(void)
         g_autofree char *access = NULL;
         g_autofree char *mask = NULL;
         g_autofree char *reset = NULL;
+        const char *second;
         Register r = {0};
 
+        if (g_str_has_prefix(lines[i], "#### Generations 4 and 5")) {
+            registers = others = g_array_new(FALSE, TRUE, sizeof(Register));
+        } else if (g_str_has_prefix(lines[i], "### ")) {
+            registers = common;
+        }
         if (!g_str_has_prefix(lines[i], "| `0x")) {
             continue;
         }
@@ -98,17 +127,25 @@ static void read_page(void)
         g_strlcpy(r.access, access, sizeof(r.access));
         r.mask = g_ascii_strtoull(mask, NULL, 0);
         r.has_reset = strcmp(reset, NO_RESET) != 0;
-        r.reset = g_ascii_strtoull(reset, NULL, 0);
+        second = strchr(reset, ',');
+        r.reset = g_ascii_strtoull(
+            second && generation == 5 ? second + 1 : reset, NULL, 0);
         ck_assert_msg(r.size == 1 || r.size == 2 || r.size == 4 || r.size == 8,
                       "page: '%s'", lines[i]);
         add_registers(where, &r);
     }
+    registers = common;
     ck_assert_uint_gt(registers->len, 800);
+    ck_assert_uint_gt(others->len, 10);
+    if (generation > 3) {
+        replace_registers(others);
+    }
+    g_array_free(others, TRUE);
 }
 
 static void setup(void)
 {
-    read_page();
+    read_page(3);
     rig = rig_new("");
 }
 
@@ -248,7 +285,7 @@ static uint8_t *covered_bytes(void)
     return covered;
 }
 
-START_TEST(what_the_page_does_not_name_is_zero)
+static void check_unnamed(void)
 {
     g_autofree uint8_t *covered = covered_bytes();
     GRand *random = g_rand_new_with_seed(20201);
@@ -268,6 +305,29 @@ START_TEST(what_the_page_does_not_name_is_zero)
     }
     ck_assert_uint_ge(tried, 3000);
     g_rand_free(random);
+}
+
+START_TEST(what_the_page_does_not_name_is_zero)
+{
+    check_unnamed();
+}
+END_TEST
+
+/* _i: the generation */
+START_TEST(other_generations_have_their_page)
+{
+    g_autofree char *properties = g_strdup_printf("generation=%d", _i);
+
+    read_page(_i);
+    rig = rig_new(properties);
+    ck_assert_uint_eq(rig_config_read(rig, 0), 0x11f8 | (uint32_t)_i << 28);
+    check_resets();
+    check_unnamed();
+    check_writes("RO", false);
+    check_writes("RW", true);
+    rig_reset(rig);
+    check_resets();
+    teardown();
 }
 END_TEST
 
@@ -399,6 +459,11 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, echo_is_the_complement);
     tcase_add_test(tcase, gas_read_stays_inside);
     tcase_add_test(tcase, cfg_refuses_what_cannot_be);
+    suite_add_tcase(suite, tcase);
+
+    tcase = tcase_create("generations");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, other_generations_have_their_page, 4, 6);
     suite_add_tcase(suite, tcase);
     return suite;
 }
