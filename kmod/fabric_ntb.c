@@ -192,14 +192,14 @@ static void __iomem *end_area_map(struct dl_peer *peer, u32 window, u64 addr)
 
 	if (window >= DL_WINDOWS_MAX ||
 	    end_window_own(peer, window, &phys, &size) || size < DL_AREA_SIZE)
-		return ERR_PTR(-EINVAL);
+		return IOMEM_ERR_PTR(-EINVAL);
 	err = ntb_peer_mw_set_trans(end->ntb, PIDX, window, addr, DL_AREA_SIZE);
 	if (err)
-		return ERR_PTR(err);
+		return IOMEM_ERR_PTR(err);
 	end->far = ioremap(phys, DL_AREA_SIZE);
 	if (!end->far) {
 		ntb_peer_mw_clear_trans(end->ntb, PIDX, window);
-		return ERR_PTR(-ENOMEM);
+		return IOMEM_ERR_PTR(-ENOMEM);
 	}
 	end->far_window = window;
 	return end->far;
