@@ -6,7 +6,6 @@
 #include <linux/io.h>
 #include <linux/module.h>
 #include <linux/random.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include "fabric_priv.h"
@@ -31,30 +30,6 @@ static DEFINE_SPINLOCK(dl_lock);
 static struct dl_peer *peers[DL_PEERS_MAX];
 static struct dl_client *clients[DL_CLIENTS_MAX];
 static u32 clients_taken, clients_closing;
-static struct dentry *debugfs_root;
-
-static const char *const counter_names[DL_COUNTERS] = {
-	[DL_COUNT_SESSIONS] = "sessions",
-	[DL_COUNT_LOST] = "lost",
-	[DL_COUNT_CALLS] = "calls",
-	[DL_COUNT_CALLS_POLLED] = "calls_polled",
-	[DL_COUNT_TIMEOUTS] = "timeouts",
-	[DL_COUNT_SERVED] = "served",
-	[DL_COUNT_REFUSED] = "refused",
-	[DL_COUNT_STALE] = "stale",
-	[DL_COUNT_BAD_RESPONSE] = "bad_response",
-	[DL_COUNT_BAD_HELLO] = "bad_hello",
-	[DL_COUNT_BAD_IMPORT] = "bad_import",
-	[DL_COUNT_DOORBELLS] = "doorbells",
-};
-
-static const char *const state_names[] = {
-	[DL_PEER_DISCONNECTED] = "disconnected",
-	[DL_PEER_LINK_DOWN] = "link-down",
-	[DL_PEER_HELLO] = "hello",
-	[DL_PEER_UP] = "up",
-	[DL_PEER_LOST] = "lost",
-};
 
 /* References and questions. */
 
@@ -175,12 +150,6 @@ u32 dl_node(void)
 	return dl_node_id;
 }
 EXPORT_SYMBOL_GPL(dl_node);
-
-struct dentry *dl_debugfs_root(void)
-{
-	return debugfs_root;
-}
-EXPORT_SYMBOL_GPL(dl_debugfs_root);
 
 /* Who is in a session. */
 
@@ -593,44 +562,6 @@ static void life(struct work_struct *work)
 	mutex_unlock(&peer->life_mutex);
 }
 
-/* What is to be seen in debugfs. */
-
-static int stats_show(struct seq_file *file, void *unused)
-{
-	struct dl_peer *peer = file->private;
-	int i;
-
-	seq_printf(file, "state %s\n", state_names[READ_ONCE(peer->state)]);
-	seq_printf(file, "self %u\n", peer->self);
-	seq_printf(file, "node %u\n", peer->node);
-	seq_printf(file, "session %u\n", peer->session);
-	for (i = 0; i < DL_COUNTERS; i++)
-		seq_printf(file, "%s %ld\n", counter_names[i],
-			   atomic_long_read(&peer->count[i]));
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(stats);
-
-static int windows_show(struct seq_file *file, void *unused)
-{
-	dl_window_show(file->private, file);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(windows);
-
-static int connect_get(void *data, u64 *value)
-{
-	*value = READ_ONCE(((struct dl_peer *)data)->wanted);
-	return 0;
-}
-
-static int connect_set(void *data, u64 value)
-{
-	peer_want(data, value);
-	return 0;
-}
-DEFINE_DEBUGFS_ATTRIBUTE(connect_fops, connect_get, connect_set, "%llu\n");
-
 /* What backends call. */
 
 int dl_peer_init(struct dl_peer *peer, const struct dl_backend *backend,
@@ -678,10 +609,7 @@ int dl_peer_init(struct dl_peer *peer, const struct dl_backend *backend,
 		err = -ENOSPC;
 		goto destroy_serve;
 	}
-	peer->debugfs = debugfs_create_dir(name, debugfs_root);
-	debugfs_create_file("stats", 0444, peer->debugfs, peer, &stats_fops);
-	debugfs_create_file("windows", 0444, peer->debugfs, peer, &windows_fops);
-	debugfs_create_file("connect", 0600, peer->debugfs, peer, &connect_fops);
+	dl_debugfs_add(peer);
 	return 0;
 
 destroy_serve:
@@ -789,7 +717,7 @@ static int __init fabric_init(void)
 		pr_err("dl_fabric: lost_ms is less than two beats\n");
 		return -EINVAL;
 	}
-	debugfs_root = debugfs_create_dir("dl", NULL);
+	dl_debugfs_init();
 	err = dl_mailbox_init();
 	if (err)
 		goto remove_debugfs;
@@ -806,7 +734,7 @@ loop_done:
 mailbox_done:
 	dl_mailbox_done();
 remove_debugfs:
-	debugfs_remove_recursive(debugfs_root);
+	dl_debugfs_done();
 	return err;
 }
 
@@ -815,7 +743,7 @@ static void __exit fabric_exit(void)
 	dl_ntb_done();
 	dl_loop_done();
 	dl_mailbox_done();
-	debugfs_remove_recursive(debugfs_root);
+	dl_debugfs_done();
 }
 
 module_init(fabric_init);

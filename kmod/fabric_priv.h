@@ -268,6 +268,11 @@ void dl_window_retry(struct dl_peer *peer);
 void dl_window_close_all(struct dl_peer *peer);
 void dl_window_show(struct dl_peer *peer, struct seq_file *file);
 
+/* fabric_debugfs.c; peer->debugfs is removed by whoever stops the peer. */
+void dl_debugfs_init(void);
+void dl_debugfs_done(void);
+void dl_debugfs_add(struct dl_peer *peer);
+
 /* fabric_loop.c, fabric_ntb.c */
 int dl_loop_init(void);
 void dl_loop_done(void);

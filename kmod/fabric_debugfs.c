@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What is to be seen in debugfs: a folder for each peer.
+ */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+
+#include "fabric_priv.h"
+
+static struct dentry *debugfs_root;
+
+static const char *const counter_names[DL_COUNTERS] = {
+	[DL_COUNT_SESSIONS] = "sessions",
+	[DL_COUNT_LOST] = "lost",
+	[DL_COUNT_CALLS] = "calls",
+	[DL_COUNT_CALLS_POLLED] = "calls_polled",
+	[DL_COUNT_TIMEOUTS] = "timeouts",
+	[DL_COUNT_SERVED] = "served",
+	[DL_COUNT_REFUSED] = "refused",
+	[DL_COUNT_STALE] = "stale",
+	[DL_COUNT_BAD_RESPONSE] = "bad_response",
+	[DL_COUNT_BAD_HELLO] = "bad_hello",
+	[DL_COUNT_BAD_IMPORT] = "bad_import",
+	[DL_COUNT_DOORBELLS] = "doorbells",
+};
+
+static const char *const state_names[] = {
+	[DL_PEER_DISCONNECTED] = "disconnected",
+	[DL_PEER_LINK_DOWN] = "link-down",
+	[DL_PEER_HELLO] = "hello",
+	[DL_PEER_UP] = "up",
+	[DL_PEER_LOST] = "lost",
+};
+
+static int stats_show(struct seq_file *file, void *unused)
+{
+	struct dl_peer *peer = file->private;
+	int i;
+
+	seq_printf(file, "state %s\n", state_names[READ_ONCE(peer->state)]);
+	seq_printf(file, "self %u\n", peer->self);
+	seq_printf(file, "node %u\n", peer->node);
+	seq_printf(file, "session %u\n", peer->session);
+	for (i = 0; i < DL_COUNTERS; i++)
+		seq_printf(file, "%s %ld\n", counter_names[i],
+			   atomic_long_read(&peer->count[i]));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(stats);
+
+static int windows_show(struct seq_file *file, void *unused)
+{
+	dl_window_show(file->private, file);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(windows);
+
+static int connect_get(void *data, u64 *value)
+{
+	*value = READ_ONCE(((struct dl_peer *)data)->wanted);
+	return 0;
+}
+
+static int connect_set(void *data, u64 value)
+{
+	if (value)
+		dl_peer_connect(data);
+	else
+		dl_peer_disconnect(data);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(connect_fops, connect_get, connect_set, "%llu\n");
+
+void dl_debugfs_add(struct dl_peer *peer)
+{
+	peer->debugfs = debugfs_create_dir(peer->name, debugfs_root);
+	debugfs_create_file("stats", 0444, peer->debugfs, peer, &stats_fops);
+	debugfs_create_file("windows", 0444, peer->debugfs, peer, &windows_fops);
+	debugfs_create_file("connect", 0600, peer->debugfs, peer, &connect_fops);
+}
+
+struct dentry *dl_debugfs_root(void)
+{
+	return debugfs_root;
+}
+EXPORT_SYMBOL_GPL(dl_debugfs_root);
+
+void dl_debugfs_init(void)
+{
+	debugfs_root = debugfs_create_dir("dl", NULL);
+}
+
+void dl_debugfs_done(void)
+{
+	debugfs_remove_recursive(debugfs_root);
+}

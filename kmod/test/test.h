@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of dl_test.ko share. */
+#ifndef DL_TEST_H
+#define DL_TEST_H
+
+#include <linux/completion.h>
+#include <linux/prandom.h>
+
+#include "dl_fabric.h"
+
+#define CHECK(condition)                                                       \
+	do {                                                                   \
+		if (!(condition)) {                                            \
+			pr_err("dl_test: line %d: not so: %s\n", __LINE__,     \
+			       #condition);                                    \
+			return false;                                          \
+		}                                                              \
+	} while (0)
+
+#define CHECK_IS(expression, expected)                                         \
+	do {                                                                   \
+		long is_ = (expression), expected_ = (expected);               \
+									       \
+		if (is_ != expected_) {                                        \
+			pr_err("dl_test: line %d: %s is %ld, not %ld\n",       \
+			       __LINE__, #expression, is_, expected_);         \
+			return false;                                          \
+		}                                                              \
+	} while (0)
+
+struct caller {
+	struct task_struct *task;
+	struct dl_peer *peer;
+	struct rnd_state rnd;
+	unsigned int n;
+	bool polled;
+	int ret;
+	struct completion done;
+	u8 buffer[2 * DL_MSG_MAX];
+};
+
+/* The two ends of the loopback, and random numbers for tests. */
+extern struct dl_peer *dl_test_ends[2];
+extern struct rnd_state dl_test_rnd;
+extern unsigned int dl_test_seed;
+
+/* One call, compared; @buffer has room for two messages. Return: 0, or an errno. */
+int dl_test_echo(struct dl_peer *peer, struct rnd_state *rnd, size_t len,
+		 bool polled, u8 *buffer);
+
+/* test_window.c */
+bool dl_test_windows(void);
+bool dl_test_same_export(void);
+bool dl_test_bad_exports(void);
+bool dl_test_bad_imports(void);
+
+/* test_traffic.c */
+int dl_traffic_init(void);
+void dl_traffic_done(void);
+
+#endif

@@ -1,0 +1,591 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tests of dl_fabric from above, by its own functions.
+ *
+ *	insmod dl_test.ko		tests on the loopback: TAP in the log, and
+ *					the module is refused if one fails
+ *	insmod dl_test.ko traffic=1	calls of both kinds and windows on all
+ *					peers, compared, until it is removed; what
+ *					came of it is in debugfs, dl/traffic
+ *
+ * Invariants: a response is that of the request, whoever else calls; every wait
+ * ends; what is exported is what the other end imports, and nothing stays behind.
+ */
+#include <linux/delay.h>
+#include <linux/irq_work.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include "test.h"
+
+static bool traffic;
+module_param(traffic, bool, 0444);
+MODULE_PARM_DESC(traffic, "calls on all peers until removed");
+
+unsigned int dl_test_seed = 1;
+module_param_named(seed, dl_test_seed, uint, 0444);
+MODULE_PARM_DESC(seed, "of all random numbers (1)");
+
+enum {
+	OP_ECHO = 240,		/* sleeping */
+	OP_ECHO_ATOMIC,
+	OP_SLOW,		/* sleeps for le32 ms, then echoes */
+	OP_ERROR,		/* returns the errno that it is sent */
+	OP_LONG,		/* le32 bytes in response */
+	OP_BACK,		/* calls back, which is not allowed */
+	OP_NOBODY,		/* nobody handles it */
+	OP_END,
+};
+
+static atomic_t callbacks_up, callbacks_lost, callbacks_down, callbacks_wrong;
+
+static int op_echo(struct dl_peer *peer, const void *req, size_t len, void *resp,
+		   size_t room)
+{
+	u8 *out = resp;
+	size_t i;
+
+	/* Not the same bytes, so that no stale buffer passes for the answer. */
+	for (i = 0; i < len; i++)
+		out[i] = ~((const u8 *)req)[i];
+	return len;
+}
+
+static int op_echo_atomic(struct dl_peer *peer, const void *req, size_t len,
+			  void *resp, size_t room)
+{
+	if (!irqs_disabled())
+		return -EUCLEAN;
+	return op_echo(peer, req, len, resp, room);
+}
+
+static int op_slow(struct dl_peer *peer, const void *req, size_t len, void *resp,
+		   size_t room)
+{
+	/* The peer may be a malicious one. */
+	if (le32_to_cpup(req) > 2000)
+		return -EINVAL;
+	msleep(le32_to_cpup(req));
+	return op_echo(peer, req, len, resp, room);
+}
+
+static int op_error(struct dl_peer *peer, const void *req, size_t len, void *resp,
+		    size_t room)
+{
+	u32 number = le32_to_cpup(req);
+
+	return number && number <= MAX_ERRNO ? -(int)number : -EINVAL;
+}
+
+static int op_long(struct dl_peer *peer, const void *req, size_t len, void *resp,
+		   size_t room)
+{
+	u32 n = le32_to_cpup(req);
+
+	if (n > room)
+		return -EINVAL;
+	memset(resp, 0x5a, n);
+	return n;
+}
+
+static int op_back(struct dl_peer *peer, const void *req, size_t len, void *resp,
+		   size_t room)
+{
+	return dl_call(peer, OP_ECHO, req, len, resp, room, 100);
+}
+
+static const struct dl_op ops[] = {
+	{ OP_ECHO, 0, 0, DL_MSG_MAX, op_echo },
+	{ OP_ECHO_ATOMIC, DL_ATOMIC, 0, DL_MSG_MAX, op_echo_atomic },
+	{ OP_SLOW, 0, 4, DL_MSG_MAX, op_slow },
+	{ OP_ERROR, 0, 4, 4, op_error },
+	{ OP_LONG, 0, 4, 4, op_long },
+	{ OP_BACK, 0, 4, 4, op_back },
+};
+
+int dl_test_echo(struct dl_peer *peer, struct rnd_state *rnd, size_t len,
+		 bool polled, u8 *buffer)
+{
+	u8 *resp = buffer + DL_MSG_MAX;
+	unsigned long flags;
+	size_t i;
+	int ret;
+
+	prandom_bytes_state(rnd, buffer, len);
+	memset(resp, 0, DL_MSG_MAX);
+	if (polled) {
+		local_irq_save(flags);
+		ret = dl_call_polled(peer, OP_ECHO_ATOMIC, buffer, len, resp,
+				     DL_MSG_MAX, 2000000);
+		local_irq_restore(flags);
+	} else {
+		ret = dl_call(peer, OP_ECHO, buffer, len, resp, DL_MSG_MAX, 10000);
+	}
+	if (ret < 0)
+		return ret;
+	if (ret != len)
+		return -EBADMSG;
+	for (i = 0; i < len; i++) {
+		if (resp[i] != (u8)~buffer[i])
+			return -EBADMSG;
+	}
+	return 0;
+}
+
+/* Tests on the loopback. */
+
+struct dl_peer *dl_test_ends[2];
+static unsigned int tests, failed;
+
+static bool wait_for_state(enum dl_peer_state state)
+{
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		if (dl_peer_state(dl_test_ends[0]) == state &&
+		    dl_peer_state(dl_test_ends[1]) == state)
+			return true;
+		msleep(10);
+	}
+	return false;
+}
+
+static u8 *buffer;
+struct rnd_state dl_test_rnd;
+
+static bool test_lengths(void)
+{
+	size_t len;
+	int end;
+
+	for (end = 0; end < 2; end++) {
+		for (len = 0; len <= DL_MSG_MAX; len++) {
+			CHECK_IS(dl_test_echo(dl_test_ends[end], &dl_test_rnd, len, false, buffer), 0);
+			CHECK_IS(dl_test_echo(dl_test_ends[end], &dl_test_rnd, len, true, buffer), 0);
+		}
+	}
+	return true;
+}
+
+static bool test_refusals(void)
+{
+	__le32 word = cpu_to_le32(8);
+	u8 small[8];
+
+	CHECK_IS(dl_call(dl_test_ends[0], OP_NOBODY, &word, 4, small, 8, 0), -EOPNOTSUPP);
+	CHECK_IS(dl_call(dl_test_ends[0], DL_OPS_MAX, &word, 4, small, 8, 0), -EOPNOTSUPP);
+	CHECK_IS(dl_call(dl_test_ends[0], 0xffff, &word, 4, small, 8, 0), -EOPNOTSUPP);
+	CHECK_IS(dl_call(dl_test_ends[0], OP_ERROR, &word, 3, small, 8, 0), -EINVAL);
+	CHECK_IS(dl_call(dl_test_ends[0], OP_ERROR, buffer, 5, small, 8, 0), -EINVAL);
+	CHECK_IS(dl_call(dl_test_ends[0], OP_ECHO, buffer, DL_MSG_MAX + 1, small, 8, 0),
+		 -EMSGSIZE);
+	CHECK_IS(dl_call_polled(dl_test_ends[0], OP_ECHO, &word, 4, small, 8, 0),
+		 -EOPNOTSUPP);
+	/* An op of an interrupt may also be called by who can sleep. */
+	CHECK_IS(dl_call(dl_test_ends[0], OP_ECHO_ATOMIC, &word, 4, small, 8, 0), 4);
+	CHECK_IS(dl_call(dl_test_ends[1], OP_BACK, &word, 4, small, 8, 0), -EDEADLK);
+	return true;
+}
+
+static bool test_results(void)
+{
+	__le32 word;
+	u8 small[8];
+	int e;
+
+	for (e = 1; e <= EHWPOISON; e++) {
+		word = cpu_to_le32(e);
+		CHECK_IS(dl_call(dl_test_ends[1], OP_ERROR, &word, 4, NULL, 0, 0), -e);
+	}
+	/* What is special within one kernel does not come from another. */
+	word = cpu_to_le32(512); /* ERESTARTSYS */
+	CHECK_IS(dl_call(dl_test_ends[1], OP_ERROR, &word, 4, NULL, 0, 0), -EPROTO);
+	word = cpu_to_le32(8);
+	CHECK_IS(dl_call(dl_test_ends[1], OP_LONG, &word, 4, small, 8, 0), 8);
+	CHECK_IS(small[7], 0x5a);
+	memset(small, 0, 8);
+	word = cpu_to_le32(5);
+	CHECK_IS(dl_call(dl_test_ends[1], OP_LONG, &word, 4, small, 4, 0), -EMSGSIZE);
+	/* Not a byte more than there is room for. */
+	CHECK_IS(small[4], 0);
+	return true;
+}
+
+static bool test_time_out(void)
+{
+	struct {
+		__le32 ms;
+		u8 number;
+	} __packed req = { .ms = cpu_to_le32(300) };
+	u8 resp[sizeof(req)];
+	ktime_t begin = ktime_get();
+	int i;
+
+	CHECK_IS(dl_call(dl_test_ends[0], OP_SLOW, &req, sizeof(req), resp, sizeof(resp),
+			 50), -ETIMEDOUT);
+	CHECK(ktime_ms_delta(ktime_get(), begin) >= 40);
+	CHECK(ktime_ms_delta(ktime_get(), begin) < 280);
+	/* Its late response is not taken for that of another. */
+	req.ms = cpu_to_le32(1);
+	for (i = 0; i < 100; i++) {
+		req.number = i;
+		CHECK_IS(dl_call(dl_test_ends[0], OP_SLOW, &req, sizeof(req), resp,
+				 sizeof(resp), 5000), sizeof(resp));
+		CHECK_IS(resp[4], (u8)~i);
+	}
+	return true;
+}
+
+static struct {
+	struct irq_work work;
+	struct completion done;
+	int ret;
+	bool hard;
+} irq_call;
+
+static void call_in_irq(struct irq_work *work)
+{
+	static u8 resp[16];
+
+	irq_call.hard = in_hardirq();
+	irq_call.ret = dl_call_polled(dl_test_ends[1], OP_ECHO_ATOMIC, "0123456789abcdef",
+				      16, resp, 16, 2000000);
+	if (irq_call.ret == 16 && resp[3] != (u8)~'3')
+		irq_call.ret = -EBADMSG;
+	complete(&irq_call.done);
+}
+
+static bool test_interrupt(void)
+{
+	int i;
+
+	init_irq_work(&irq_call.work, call_in_irq);
+	for (i = 0; i < 20; i++) {
+		init_completion(&irq_call.done);
+		irq_work_queue(&irq_call.work);
+		wait_for_completion(&irq_call.done);
+		irq_work_sync(&irq_call.work);
+		CHECK(irq_call.hard);
+		CHECK_IS(irq_call.ret, 16);
+	}
+	return true;
+}
+
+/* Many callers at once. */
+
+static int caller_run(void *data)
+{
+	struct caller *caller = data;
+	unsigned int i;
+
+	for (i = 0; i < caller->n && !caller->ret; i++) {
+		caller->ret = dl_test_echo(caller->peer, &caller->rnd,
+				   prandom_u32_state(&caller->rnd) %
+					   (DL_MSG_MAX + 1),
+				   caller->polled, caller->buffer);
+		cond_resched();
+	}
+	complete(&caller->done);
+	while (!kthread_should_stop())
+		msleep(1);
+	return 0;
+}
+
+static void caller_start(struct caller *caller, unsigned int i, bool polled,
+			 unsigned int n)
+{
+	caller->peer = dl_test_ends[i % 2];
+	caller->polled = polled;
+	caller->n = n;
+	init_completion(&caller->done);
+	prandom_seed_state(&caller->rnd, dl_test_seed + i);
+	caller->task = kthread_run(caller_run, caller, "dl_test%u", i);
+}
+
+/* Return: what its last call gave. */
+static int caller_end(struct caller *caller)
+{
+	if (IS_ERR(caller->task))
+		return PTR_ERR(caller->task);
+	if (!wait_for_completion_timeout(&caller->done, 60 * HZ))
+		pr_err("dl_test: a caller hangs\n");
+	kthread_stop(caller->task);
+	return caller->ret;
+}
+
+/* Return: 0, or the last that is wrong. */
+static int call_at_once(unsigned int n, unsigned int each)
+{
+	struct caller *callers = kvcalloc(n, sizeof(*callers), GFP_KERNEL);
+	unsigned int i;
+	int ret = 0;
+
+	if (!callers)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		caller_start(&callers[i], i, i / 2 % 2, each);
+	for (i = 0; i < n; i++)
+		ret = caller_end(&callers[i]) ?: ret;
+	kvfree(callers);
+	return ret;
+}
+
+static bool test_both_directions(void)
+{
+	CHECK_IS(call_at_once(8, 300), 0);
+	return true;
+}
+
+static bool test_more_than_slots(void)
+{
+	CHECK_IS(call_at_once(64, 20), 0);
+	return true;
+}
+
+/* Loss. */
+
+static int slow_run(void *data)
+{
+	__le32 ms = cpu_to_le32(800);
+	u8 resp[4];
+
+	*(int *)data = dl_call(dl_test_ends[0], OP_SLOW, &ms, 4, resp, 4, 5000);
+	while (!kthread_should_stop())
+		msleep(1);
+	return 0;
+}
+
+static bool test_loss(void)
+{
+	u32 session = dl_peer_session(dl_test_ends[0]);
+	int up = atomic_read(&callbacks_up), down = atomic_read(&callbacks_down);
+	int lost = atomic_read(&callbacks_lost), ret = 1, i;
+	struct dl_window_desc desc;
+	struct task_struct *task;
+	struct dl_export *export;
+	ktime_t begin;
+
+	export = dl_export(dl_test_ends[0], SZ_1M, SZ_64K, DL_WINDOW_LUT, &desc);
+	CHECK(!IS_ERR(export));
+	task = kthread_run(slow_run, &ret, "dl_test_slow");
+	CHECK(!IS_ERR(task));
+	msleep(100);
+	CHECK_IS(ret, 1);
+	begin = ktime_get();
+	dl_peer_disconnect(dl_test_ends[0]);
+	/* Known at once, and by everybody. */
+	CHECK(!dl_peer_is_up(dl_test_ends[0]));
+	CHECK_IS(atomic_read(&callbacks_lost), lost + 1);
+	for (i = 0; i < 100 && READ_ONCE(ret) == 1; i++)
+		msleep(10);
+	kthread_stop(task);
+	CHECK_IS(ret, -ENOTCONN);
+	CHECK(ktime_ms_delta(ktime_get(), begin) < 700);
+	CHECK_IS(dl_call(dl_test_ends[0], OP_ECHO, NULL, 0, NULL, 0, 0), -ENOTCONN);
+	CHECK_IS(dl_call_polled(dl_test_ends[0], OP_ECHO_ATOMIC, NULL, 0, NULL, 0, 0),
+		 -ENOTCONN);
+	CHECK(dl_import(dl_test_ends[1], &desc) == ERR_PTR(-ENOTCONN));
+	for (i = 0; i < 300 && atomic_read(&callbacks_down) < down + 2; i++)
+		msleep(10);
+	CHECK_IS(atomic_read(&callbacks_down), down + 2);
+	CHECK_IS(atomic_read(&callbacks_lost), lost + 2);
+	/* Closed with the session; what remains is the handle. */
+	dl_unexport(export);
+	dl_peer_connect(dl_test_ends[0]);
+	CHECK(wait_for_state(DL_PEER_UP));
+	for (i = 0; i < 300 && atomic_read(&callbacks_up) < up + 2; i++)
+		msleep(10);
+	CHECK_IS(atomic_read(&callbacks_up), up + 2);
+	CHECK(dl_peer_session(dl_test_ends[0]) != session);
+	CHECK_IS(dl_test_echo(dl_test_ends[0], &dl_test_rnd, 100, false, buffer), 0);
+	CHECK_IS(dl_test_echo(dl_test_ends[1], &dl_test_rnd, 100, true, buffer), 0);
+	return true;
+}
+
+static bool test_loss_under_load(void)
+{
+	struct caller *callers;
+	int i, k, others;
+
+	for (i = 0; i < 10; i++) {
+		callers = kvcalloc(4, sizeof(*callers), GFP_KERNEL);
+		CHECK(callers);
+		for (k = 0; k < 4; k++)
+			caller_start(&callers[k], k, k / 2, U32_MAX);
+		msleep(20 + 5 * i);
+		dl_peer_disconnect(dl_test_ends[i % 2]);
+		for (k = 0, others = 0; k < 4; k++)
+			others += caller_end(&callers[k]) != -ENOTCONN;
+		kvfree(callers);
+		dl_peer_connect(dl_test_ends[i % 2]);
+		CHECK_IS(others, 0);
+		CHECK(wait_for_state(DL_PEER_UP));
+	}
+	return true;
+}
+
+static void note_up(struct dl_peer *peer)
+{
+	atomic_inc(&callbacks_up);
+}
+
+static void note_lost(struct dl_peer *peer)
+{
+	if (!irqs_disabled() || dl_peer_is_up(peer))
+		atomic_inc(&callbacks_wrong);
+	atomic_inc(&callbacks_lost);
+}
+
+static void note_down(struct dl_peer *peer)
+{
+	/* Nobody calls a peer that has gone. */
+	if (dl_call(peer, OP_ECHO, NULL, 0, NULL, 0, 0) != -ENOTCONN &&
+	    atomic_read(&callbacks_down) < atomic_read(&callbacks_lost))
+		atomic_inc(&callbacks_wrong);
+	atomic_inc(&callbacks_down);
+}
+
+static struct dl_client notes = {
+	.name = "test",
+	.owner = THIS_MODULE,
+	.peer_up = note_up,
+	.peer_lost = note_lost,
+	.peer_down = note_down,
+};
+
+static bool test_clients(void)
+{
+	static struct dl_client more[DL_CLIENTS_MAX + 1];
+	int i, n;
+
+	for (n = 0; n < DL_CLIENTS_MAX; n++) {
+		if (dl_client_register(&more[n]))
+			break;
+	}
+	for (i = 0; i < n; i++)
+		dl_client_unregister(&more[i]);
+	/* This module has one; others may have some. */
+	CHECK(n > 0 && n < DL_CLIENTS_MAX);
+	CHECK_IS(atomic_read(&callbacks_wrong), 0);
+	return true;
+}
+
+static bool test_ops(void)
+{
+	static const struct dl_op taken = { OP_ECHO, 0, 0, 0, op_echo };
+	static const struct dl_op mixed[] = {
+		{ OP_NOBODY, 0, 0, 0, op_echo },
+		{ OP_ECHO, 0, 0, 0, op_echo },
+	};
+	static const struct dl_op wrong[] = {
+		{ DL_OPS_MAX, 0, 0, 0, op_echo },
+		{ OP_NOBODY, 0, 2, 1, op_echo },
+		{ OP_NOBODY, 0, 0, DL_MSG_MAX + 1, op_echo },
+		{ OP_NOBODY, 0, 0, 0, NULL },
+	};
+	unsigned int i;
+
+	CHECK_IS(dl_ops_register(&taken, 1, THIS_MODULE), -EBUSY);
+	CHECK_IS(dl_ops_register(mixed, 2, THIS_MODULE), -EBUSY);
+	for (i = 0; i < ARRAY_SIZE(wrong); i++)
+		CHECK_IS(dl_ops_register(&wrong[i], 1, THIS_MODULE), -EINVAL);
+	/* What failed has left nothing, and has taken nothing away. */
+	CHECK_IS(dl_call(dl_test_ends[0], OP_NOBODY, NULL, 0, NULL, 0, 0), -EOPNOTSUPP);
+	CHECK_IS(dl_test_echo(dl_test_ends[0], &dl_test_rnd, 1, false, buffer), 0);
+	return true;
+}
+
+static void run(const char *name, bool (*test)(void))
+{
+	bool good = test();
+
+	tests++;
+	failed += !good;
+	pr_info("dl_test: %s %u - %s\n", good ? "ok" : "not ok", tests, name);
+}
+
+static int run_tests(void)
+{
+	struct dl_peer *peer;
+	int i, found = 0;
+
+	prandom_seed_state(&dl_test_rnd, dl_test_seed);
+	buffer = kzalloc(2 * DL_MSG_MAX, GFP_KERNEL);
+	if (!buffer)
+		return -ENOMEM;
+	for (i = 0; i < DL_PEERS_MAX && found < 2; i++) {
+		peer = dl_peer_at(i);
+		if (peer && dl_peer_is_loopback(peer))
+			dl_test_ends[found++] = peer;
+		else
+			dl_peer_put(peer);
+	}
+	if (found < 2 || !wait_for_state(DL_PEER_UP)) {
+		pr_err("dl_test: the loopback is not up\n");
+		failed++;
+		goto out;
+	}
+	run("requests of all lengths are answered", test_lengths);
+	run("what nobody handles is refused", test_refusals);
+	run("results arrive as they were returned", test_results);
+	run("a call that takes too long ends in time", test_time_out);
+	run("a call in an interrupt", test_interrupt);
+	run("calls in both directions at once", test_both_directions);
+	run("more calls than slots", test_more_than_slots);
+	run("handlers are registered as a whole or not", test_ops);
+	run("windows as in a model that tries everything", dl_test_windows);
+	run("the same export twice is one", dl_test_same_export);
+	run("exports that cannot be", dl_test_bad_exports);
+	run("imports of what was not exported", dl_test_bad_imports);
+	run("a loss ends calls and is told", test_loss);
+	run("losses under load", test_loss_under_load);
+	run("clients, as many as there may be", test_clients);
+	pr_info("dl_test: 1..%u\n", tests);
+out:
+	for (i = 0; i < found; i++)
+		dl_peer_put(dl_test_ends[i]);
+	kfree(buffer);
+	return failed ? -EIO : 0;
+}
+
+static int __init test_init(void)
+{
+	int err;
+
+	err = dl_ops_register(ops, ARRAY_SIZE(ops), THIS_MODULE);
+	if (err)
+		return err;
+	if (traffic) {
+		err = dl_traffic_init();
+		if (err)
+			goto unregister_ops;
+		return 0;
+	}
+	err = dl_client_register(&notes);
+	if (err)
+		goto unregister_ops;
+	err = run_tests();
+	if (!err)
+		return 0;
+	dl_client_unregister(&notes);
+unregister_ops:
+	dl_ops_unregister(ops, ARRAY_SIZE(ops));
+	return err;
+}
+
+static void __exit test_exit(void)
+{
+	if (traffic)
+		dl_traffic_done();
+	else
+		dl_client_unregister(&notes);
+	dl_ops_unregister(ops, ARRAY_SIZE(ops));
+}
+
+module_init(test_init);
+module_exit(test_exit);
+MODULE_DESCRIPTION("Tests of dl_fabric");
+MODULE_LICENSE("GPL");
