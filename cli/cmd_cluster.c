@@ -707,6 +707,27 @@ static int run_link(int argc, char **argv)
                (const char *const[]){"link", rest[0], rest[1], NULL}, &quiet);
 }
 
+static int run_trace(int argc, char **argv)
+{
+    g_autofree char *cluster = NULL;
+    g_autofree char *path = NULL;
+    g_auto(GStrv) rest = NULL;
+    bool is_off;
+    int status;
+
+    if (!parse(argc, argv, NULL, "LINK FILE|off",
+               "Records what crosses a link, both ways, in a new FILE that "
+               "`farside trace` prints;\nor stops that. Meanwhile accesses "
+               "to the other host's memory are slow.",
+               2, 2, &cluster, &rest, &status)) {
+        return status;
+    }
+    is_off = strcmp(rest[1], "off") == 0;
+    path = is_off ? g_strdup("off") : g_canonicalize_filename(rest[1], NULL);
+    return ask(argv[0], cluster,
+               (const char *const[]){"trace", rest[0], path, NULL}, &quiet);
+}
+
 static int run_kill(int argc, char **argv)
 {
     g_autofree char *cluster = NULL;
@@ -796,6 +817,7 @@ static const Verb verbs[] = {
     {"console", "use the serial console of a host", run_console},
     {"logs", "print what has come from the console of a host", run_logs},
     {"link", "unplug a link, or plug it in again", run_link},
+    {"trace", "record what crosses a link", run_trace},
     {"kill", "end a host as a power cut would", run_kill},
     {"restart", "start a host anew", run_restart},
     {"wait", "wait until hosts and links are up", run_wait},

@@ -429,9 +429,9 @@ bool clu_host_start(CluHost *host, GError **error)
     g_subprocess_launcher_take_stderr_fd(launcher, output[1]);
     g_subprocess_launcher_set_child_setup(launcher, child_setup,
                                           GINT_TO_POINTER(getpid()), NULL);
-    argv = clu_plan_argv(shared->plan, host->plan,
-                         &shared->paths[host->plan->index],
-                         shared->is_kvm[host->plan->index], shared->enabled);
+    argv = clu_plan_argv(
+        shared->plan, host->plan, &shared->paths[host->plan->index],
+        shared->is_kvm[host->plan->index], shared->enabled, shared->traces);
     g_subprocess_launcher_take_fd(
         launcher, fcntl(shared->alive, F_DUPFD_CLOEXEC, 0), CLU_FD_ALIVE);
     console = make_line(launcher, CLU_FD_CONSOLE, error);

@@ -37,6 +37,7 @@ typedef struct CluHostShared {
     const CluPaths *paths; /* by index of the host */
     const bool *is_kvm;    /* likewise */
     const bool *enabled;   /* by index of the link */
+    char *const *traces;   /* likewise */
     CluHub *const *hubs;   /* by index of the network */
     int alive;             /* CLU_FD_ALIVE of the processes */
     unsigned silence_ms;   /* until a guest that does not answer is hung */

@@ -735,12 +735,13 @@ static void add_kernel(GPtrArray *argv, const CluPlanHost *host,
 /* What stands behind a device, and the properties that name it. */
 static char *add_backend(GPtrArray *argv, const CluPlan *plan,
                          const CluPlanDevice *device, const CluPaths *paths,
-                         const bool *enabled)
+                         const bool *enabled, char *const *traces)
 {
     const char *id = device->id;
     const CluPlanRegion *region;
     g_autofree char *path = NULL;
     g_autofree char *escaped = NULL;
+    g_autofree char *trace = NULL;
 
     switch (device->backend) {
     case CLU_BACKEND_NONE:
@@ -748,9 +749,12 @@ static char *add_backend(GPtrArray *argv, const CluPlan *plan,
     case CLU_BACKEND_NTB:
         path = clu_plan_link_path(paths->dir, device->link->link);
         escaped = escape(path);
-        return g_strdup_printf(",link=%s,partition=%u%s", escaped, device->end,
-                               enabled[device->link->index] ? ""
-                                                            : ",enabled=off");
+        trace = escape(traces[device->link->index] ? traces[device->link->index]
+                                                   : "");
+        return g_strdup_printf(
+            ",link=%s,partition=%u%s%s%s", escaped, device->end,
+            enabled[device->link->index] ? "" : ",enabled=off",
+            *trace ? ",trace=" : "", trace);
     case CLU_BACKEND_DISK:
         /* The file has no name: whatever happens, none is left behind. It is
          * open for both, and QEMU would first look for one that is for reading.
@@ -794,7 +798,8 @@ static char *add_backend(GPtrArray *argv, const CluPlan *plan,
 }
 
 char **clu_plan_argv(const CluPlan *plan, const CluPlanHost *host,
-                     const CluPaths *paths, bool is_kvm, const bool *enabled)
+                     const CluPaths *paths, bool is_kvm, const bool *enabled,
+                     char *const *traces)
 {
     GPtrArray *argv = g_ptr_array_new();
     unsigned i;
@@ -811,7 +816,7 @@ char **clu_plan_argv(const CluPlan *plan, const CluPlanHost *host,
     for (i = 0; i < host->devices->len; i++) {
         const CluPlanDevice *device = host->devices->pdata[i];
         g_autofree char *backend =
-            add_backend(argv, plan, device, paths, enabled);
+            add_backend(argv, plan, device, paths, enabled, traces);
         g_autofree char *type = escape(device->type);
 
         add(argv, "-device", "%s,id=%s,addr=%x%s%s", type, device->id,

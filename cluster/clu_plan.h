@@ -105,10 +105,12 @@ typedef struct CluPaths {
 } CluPaths;
 
 /* The command line of the process of @host; @enabled tells of each link of the
- * plan whether it is plugged in. An array of char * that ends with NULL, to be
- * freed by g_strfreev(). */
+ * plan whether it is plugged in, and @traces what file (nullable) records what
+ * crosses it. An array of char * that ends with NULL, to be freed by
+ * g_strfreev(). */
 char **clu_plan_argv(const CluPlan *plan, const CluPlanHost *host,
-                     const CluPaths *paths, bool is_kvm, const bool *enabled);
+                     const CluPaths *paths, bool is_kvm, const bool *enabled,
+                     char *const *traces);
 
 /* Whose entry in the description a complaint of QEMU is about: true and the
  * place if that can be told. */

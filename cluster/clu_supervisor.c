@@ -274,6 +274,7 @@ static bool set_up_links(CluSupervisor *supervisor, const char *dir,
 
     supervisor->broker = clu_broker_new(supervisor->context);
     supervisor->enabled = g_new0(bool, plan->links->len);
+    supervisor->traces = g_new0(char *, plan->links->len);
     for (i = 0; i < plan->links->len; i++) {
         const CluPlanLink *link = plan->links->pdata[i];
         g_autofree char *path = clu_plan_link_path(dir, link->link);
@@ -323,6 +324,7 @@ static bool set_up_hosts(CluSupervisor *supervisor, GError **error)
     }
     supervisor->shared.paths = supervisor->paths;
     supervisor->shared.enabled = supervisor->enabled;
+    supervisor->shared.traces = supervisor->traces;
     supervisor->shared.hubs = supervisor->hubs;
     for (i = 0; i < plan->hosts->len; i++) {
         CluHost *host = clu_host_new(&supervisor->shared, plan->hosts->pdata[i],

@@ -47,6 +47,7 @@ struct CluSupervisor {
     CluPaths *paths;
     char **regions;
     bool *enabled; /* by index of the link */
+    char **traces; /* likewise: files, NULL where there is none */
     CluHub **hubs;
     CluBroker *broker;
     GPtrArray *hosts; /* of CluHost */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "clu_supervisor_priv.h"
+#include "trc_file.h"
 
 #define STATUS_MS         1000 /* that monitors may take to answer */
 #define LINK_MS           10000
@@ -402,6 +403,7 @@ static void add_link(JsonBuilder *builder, CluSupervisor *supervisor,
     add_text(builder, "state",
              clu_supervisor_link_up(supervisor, link) ? "up" : "down");
     add_bool(builder, "enabled", supervisor->enabled[link]);
+    add_text(builder, "trace", supervisor->traces[link]);
     json_builder_set_member_name(builder, "ends");
     json_builder_begin_array(builder);
     for (end = 0; end < 2; end++) {
@@ -600,6 +602,75 @@ static void run_link(CluConn *conn, GPtrArray *words)
                     command);
     }
     conn->check = check_link;
+    set_deadline(conn, LINK_MS);
+    clu_supervisor_changed(supervisor);
+}
+
+/* trace NAME FILE|off */
+
+static void check_trace(CluConn *conn)
+{
+    CluSupervisor *supervisor = conn->supervisor;
+    const CluPlanLink *plan = supervisor->plan->links->pdata[conn->link];
+
+    if (conn->complaint) {
+        g_clear_pointer(&supervisor->traces[conn->link], g_free);
+        clu_conn_fail(conn, CLU_CONTROL_FAILED, "%s: QEMU: %s",
+                      plan->link->name, conn->complaint);
+    } else if (conn->n_unanswered == 0) {
+        clu_conn_exit(conn, 0, 0);
+    } else if (!conn->deadline) {
+        clu_conn_fail(conn, CLU_CONTROL_FAILED, "%s: QEMU does not answer",
+                      plan->link->name);
+    }
+}
+
+/* The ends append to a file that is made here, where both their names are
+ * known. */
+static bool make_trace(CluConn *conn, const char *path)
+{
+    const CluPlanLink *plan = conn->supervisor->plan->links->pdata[conn->link];
+    g_autoptr(GError) error = NULL;
+    g_autofree char *first =
+        g_strdup_printf("%s:%s", plan->host[0]->host->name, plan->link->name);
+    g_autofree char *second =
+        g_strdup_printf("%s:%s", plan->host[1]->host->name, plan->link->name);
+    const char *const names[TRC_ENDS] = {first, second};
+
+    if (!trc_file_create(path, names, 0, &error)) {
+        clu_conn_fail(conn, CLU_CONTROL_FAILED, "%s", error->message);
+        return false;
+    }
+    return true;
+}
+
+static void run_trace(CluConn *conn, GPtrArray *words)
+{
+    CluSupervisor *supervisor = conn->supervisor;
+    const char *path = strcmp(words->pdata[2], "off") ? words->pdata[2] : "";
+    g_autoptr(JsonNode) value = json_node_init_string(json_node_alloc(), path);
+    g_autofree char *text = json_to_string(value, FALSE);
+    unsigned end;
+
+    if (!find_link(conn, words->pdata[1]) ||
+        (*path && !make_trace(conn, path))) {
+        return;
+    }
+    g_free(supervisor->traces[conn->link]);
+    supervisor->traces[conn->link] = *path ? g_strdup(path) : NULL;
+    conn->n_unanswered = 0;
+    for (end = 0; end < 2; end++) {
+        const CluPlanLink *plan = supervisor->plan->links->pdata[conn->link];
+        g_autofree char *command = g_strdup_printf(
+            "{\"execute\": \"qom-set\", \"arguments\": {\"path\": "
+            "\"/machine/peripheral/%s\", \"property\": \"trace\", "
+            "\"value\": %s}}",
+            plan->device[end]->id, text);
+
+        ask_monitor(conn, clu_supervisor_link_host(supervisor, conn->link, end),
+                    command);
+    }
+    conn->check = check_trace;
     set_deadline(conn, LINK_MS);
     clu_supervisor_changed(supervisor);
 }
@@ -823,15 +894,11 @@ static void run_logs(CluConn *conn, GPtrArray *words)
 }
 
 const CluVerb clu_verbs[] = {
-    {"wait", 1, 2, run_wait},
-    {"release", 0, 0, run_release},
-    {"status", 0, 0, run_status},
-    {"exec", 2, 4096, run_exec},
-    {"console", 1, 1, run_console},
-    {"logs", 2, 2, run_logs},
-    {"link", 2, 2, run_link},
-    {"kill", 1, 1, run_kill},
-    {"restart", 1, 1, run_restart},
-    {"down", 0, 0, run_down},
-    {NULL, 0, 0, NULL},
+    /* Behind the verb, so many words at least and at most */
+    {"wait", 1, 2, run_wait},       {"release", 0, 0, run_release},
+    {"status", 0, 0, run_status},   {"exec", 2, 4096, run_exec},
+    {"console", 1, 1, run_console}, {"logs", 2, 2, run_logs},
+    {"link", 2, 2, run_link},       {"trace", 2, 2, run_trace},
+    {"kill", 1, 1, run_kill},       {"restart", 1, 1, run_restart},
+    {"down", 0, 0, run_down},       {.name = NULL},
 };

@@ -40,11 +40,22 @@ static bool fill(int fd, const uint8_t *bytes, size_t size)
            write_all(fd, bytes, size);
 }
 
+/* A file may be taken that is empty, or was a pcapng file before. */
+static bool may_be_taken(int fd)
+{
+    struct stat st;
+    uint32_t type = 0;
+
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+           (st.st_size == 0 ||
+            (pread(fd, &type, sizeof(type), 0) == (ssize_t)sizeof(type) &&
+             type == FARSIDE_PCAPNG_SHB));
+}
+
 bool trc_file_create(const char *path, const char *const names[TRC_ENDS],
                      uint32_t snaplen, GError **error)
 {
     uint8_t header[FARSIDE_TRACE_HEADER_MAX(2 * NAME_MAX_BYTES)];
-    struct stat st;
     size_t size;
     bool is_done;
     int fd;
@@ -62,16 +73,17 @@ bool trc_file_create(const char *path, const char *const names[TRC_ENDS],
         return false;
     }
     size = farside_trace_header(header, names, snaplen);
-    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK,
-              0600);
+    fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
     if (fd < 0) {
         return fail(error, path, errno);
     }
-    is_done = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    if (!is_done) {
-        errno = EINVAL;
+    if (!may_be_taken(fd)) {
+        close(fd);
+        g_set_error(error, TRC_ERROR, TRC_ERROR_FILE,
+                    "%s is there, and is no pcapng file", path);
+        return false;
     }
-    is_done = is_done && fill(fd, header, size);
+    is_done = fill(fd, header, size);
     why = errno;
     close(fd);
     return is_done || fail(error, path, why);

@@ -659,7 +659,12 @@ START_TEST(made_files_are_read)
     g_autoptr(TrcFile) file = NULL;
     g_autoptr(GError) error = NULL;
 
-    ck_assert(g_file_set_contents(path, "what was there before", -1, NULL));
+    ck_assert(g_file_set_contents(path, "precious", -1, NULL));
+    ck_assert(!trc_file_create(path, names, 0, &error));
+    ck_assert_ptr_nonnull(strstr(error->message, "is no pcapng file"));
+    g_clear_error(&error);
+    g_unlink(path);
+    ck_assert(trc_file_create(path, names, 0, NULL));
     ck_assert(trc_file_create(path, names, 0, NULL));
     file = trc_file_read(path, NULL);
     ck_assert_ptr_nonnull(file);

@@ -124,7 +124,7 @@ void trc_file_record(const TrcFile *file, size_t index, TrcRecord *ret_record);
  * Makes a file for a link whose ends have these names (HOST:LINK; of partition
  * 0 and 1), for devices to append to. Of packets longer than @snaplen bytes
  * not more than that is kept; 0 keeps all, else it is TRC_SNAPLEN_MIN at least.
- * A file that is there already is emptied.
+ * A trace that is there already is emptied; any other file is left alone.
  */
 bool trc_file_create(const char *path, const char *const names[TRC_ENDS],
                      uint32_t snaplen, GError **error);
