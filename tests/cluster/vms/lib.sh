@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: MIT
+# What the tests on virtual machines share; bash. Each test is a program that
+# prints TAP, and has a cluster of its own:
+#
+#   tests/cluster/vms/TEST FARSIDE [TOOL]
+#
+# FARSIDE is the program, TOOL the one of tool.c for guests. Skips where QEMU, or
+# what guests are made of, is missing.
+set -u
+
+skip() {
+    echo "1..0 # SKIP $*"
+    exit 0
+}
+
+packages="qemu-system-x86 linux-image-amd64 linux-headers-amd64 linux-source-6.1 \
+busybox-static kmod cpio xz-utils"
+command -v qemu-system-x86_64 >/dev/null ||
+    skip "no QEMU; as root: apt-get install $packages"
+[ -z "${FARSIDE_GUEST:-}" ] || [ -e "$FARSIDE_GUEST/initramfs" ] ||
+    skip "no guests; as root: apt-get install $packages; then: make guest"
+
+farside=$1
+tool=${2:-}
+here=$(dirname "${BASH_SOURCE[0]}")
+dir=$(mktemp -d "${TMPDIR:-/tmp}/farside-test.XXXXXX")
+cluster=test-$(basename "$0")-$$
+tests=0
+failed=0
+hosts=
+
+finish() {
+    "$farside" cluster down -c "$cluster" >/dev/null 2>&1
+    rm -rf "$dir"
+}
+trap finish EXIT
+trap 'exit 1' HUP INT TERM
+
+# up FILE HOST...: boots the cluster, and keeps the time it took
+up() {
+    local file=$1 begin
+    shift
+    hosts=$*
+    begin=$(date +%s%N)
+    "$farside" cluster up --name "$cluster" --timeout 120 "$here/$file" ||
+        return 1
+    echo "# up after $((($(date +%s%N) - begin) / 1000000)) ms" >&3
+}
+
+# on HOST COMMAND...: runs it in a shell there; its output and its status
+on() {
+    local host=$1
+    shift
+    timeout "${PATIENCE:-60}" "$farside" cluster exec -c "$cluster" "$host" -- \
+        sh -c "$*" </dev/null
+}
+
+# until_ok SECONDS COMMAND...: whether the command succeeds in time
+until_ok() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ "$SECONDS" -lt "$end" ] || return 1
+        sleep 0.1
+    done
+}
+
+# check NAME COMMAND...: a test point
+exec 3>&1
+check() {
+    local name=$1 host
+    shift
+    tests=$((tests + 1))
+    if "$@" >"$dir/output" 2>&1; then
+        echo "ok $tests - $name"
+    else
+        failed=$((failed + 1))
+        echo "not ok $tests - $name"
+        tail -n 40 "$dir/output" | sed 's/^/#   /'
+        for host in $hosts; do
+            echo "#   end of $host's console:"
+            "$farside" cluster logs -c "$cluster" "$host" 2>&1 |
+                tail -n 12 | tr -d '\r' | sed 's/^/#   /'
+        done
+    fi
+}
+
+# The first point of each test: without it there are no others.
+boots() {
+    check "hosts boot: ${*:2}" up "$@"
+    if [ "$failed" -gt 0 ]; then
+        sed 's/^/# /' "$dir/output"
+        done_testing
+    fi
+}
+
+done_testing() {
+    echo "1..$tests"
+    [ "$failed" -eq 0 ]
+    exit
+}
+
+# Whether no kernel has anything to complain of.
+kernels_are_content() {
+    local host
+    for host in $hosts; do
+        "$farside" cluster logs -c "$cluster" "$host" >"$dir/log" || return 1
+        [ -s "$dir/log" ] || return 1
+        if grep -E 'BUG:|Oops|Call Trace|nobody cared|soft lockup|blocked for more' \
+            "$dir/log"; then
+            return 1
+        fi
+    done
+}
+
+# The slot of the NTB that leads from one host to another.
+slot() { # FROM TO
+    case $1$2 in
+    ac | bc | cb) echo 06 ;;
+    *) echo 05 ;;
+    esac
+}
+
+tool_of() { # FROM TO
+    echo "/sys/kernel/debug/ntb_tool/0000:00:$(slot "$1" "$2").0"
+}
+
+enable() { # FROM TO
+    on "$1" "echo Y >$(tool_of "$1" "$2")/link"
+}
+
+disable() { # FROM TO
+    on "$1" "echo N >$(tool_of "$1" "$2")/link"
+}
+
+link_is() { # FROM TO Y|N
+    [ "$(on "$1" "cat $(tool_of "$1" "$2")/peer0/link")" = "$3" ]
+}
+
+links_are() { # FROM TO Y|N: at both ends
+    until_ok 10 link_is "$1" "$2" "$3" && until_ok 10 link_is "$2" "$1" "$3"
+}
+
+# doorbells FROM TO: some bits, set there and cleared there
+doorbells() {
+    local db
+    db=$(tool_of "$2" "$1")/db
+    on "$1" "echo 's 0x0a00005' >$(tool_of "$1" "$2")/peer_db" || return 1
+    on "$2" "n=0; until [ \$(cat $db) = 0xa00005 ]; do
+            n=\$((n + 1)); [ \$n -lt 50 ] || exit 1; usleep 100000; done
+        echo 'c 0x0a00005' >$db && [ \$(cat $db) = 0x0 ]"
+}
+
+# scratchpads FROM TO: all of them, with values that none had before
+scratchpads() {
+    local base=$((RANDOM * 65536)) n here there
+    here=$(tool_of "$1" "$2")/peer0
+    there=$(tool_of "$2" "$1")
+    n=$(on "$1" "cd $here && ls -d spad* | wc -l")
+    [ "$n" -ge 16 ] || return 1
+    on "$1" "for i in \$(seq 0 $((n - 1))); do
+            echo \$(($base + i)) >$here/spad\$i || exit 1; done"
+    on "$2" "for i in \$(seq 0 $((n - 1))); do
+            read -r v <$there/spad\$i
+            [ \$((v)) -eq \$(($base + i)) ] || { echo spad\$i is \$v; exit 1; }
+        done"
+}
+
+# The number of windows that a host has to another.
+window_count() { # FROM TO
+    on "$1" "cd $(tool_of "$1" "$2")/peer0 && ls -d peer_mw_trans* | wc -l"
+}
+
+# window FROM TO N BYTES: random data written through it and read at the target,
+# and other data written there and read through it
+window() {
+    local here there address size=$4 near far
+    near=$(tool_of "$1" "$2")/peer0
+    far=$(tool_of "$2" "$1")/peer0
+    address=$(on "$2" "echo $size >$far/mw_trans$3 && cat $far/mw_trans$3" |
+        sed -n 's/^DMA Address[^0-9]*\(0x[0-9a-f]*\).*/\1/p')
+    [ -n "$address" ] || return 1
+    here=$(on "$1" "echo $address:$size >$near/peer_mw_trans$3 &&
+        head -c $((size)) /dev/urandom >/tmp/data && cat /tmp/data >$near/peer_mw$3
+        md5sum </tmp/data")
+    there=$(on "$2" "head -c $((size)) $far/mw$3 | md5sum
+        head -c $((size)) /dev/urandom >/tmp/data && cat /tmp/data >$far/mw$3
+        md5sum </tmp/data")
+    here="$here
+$(on "$1" "head -c $((size)) $near/peer_mw$3 | md5sum
+        echo $address:0 >$near/peer_mw_trans$3")"
+    # ntb_tool must not be removed while a window is set: it would oops.
+    on "$2" "echo 0 >$far/mw_trans$3" || return 1
+    echo "here: $here, there: $there"
+    [ "$(echo "$here" | grep -c -- -)" -eq 2 ] && [ "$here" = "$there" ]
+}
+
+bar() { # HOST SLOT N: its address
+    on "$1" "sed -n '$(($3 + 1))s/ .*//p' /sys/bus/pci/devices/0000:00:$2.0/resource"
+}
+
+# open_window FROM TO ENTRY VALUE: FROM writes an entry of its own LUT, behind
+# the driver's back. The first end of a cable has partition 0, the other one 1;
+# here that is also the order of the hosts' names.
+open_window() {
+    local gas block
+    gas=$(bar "$1" "$(slot "$1" "$2")" 0)
+    block=$((gas + 0x14000 + $(partition "$1" "$2") * 0x2000))
+    on "$1" "devmem $((block + 4)) 32 1; usleep 100000
+        devmem $((block + 0x1000 + 8 * $3)) 64 $(($4))
+        devmem $((block + 4)) 32 2; usleep 100000
+        [ \$((\$(devmem $block 32))) -eq 1 ]"
+}
+
+partition() { # OF OTHER
+    [[ $1 < $2 ]] && echo 0 || echo 1
+}
+
+# entry FROM TO ADDRESS: of FROM's LUT, leading to an address at TO
+entry() {
+    echo $(($3 | 1 | $(partition "$2" "$1") << 1))
+}
+
+through() { # FROM TO ENTRY: address of that window; entries are of 64 KiB
+    echo $(($(bar "$1" "$(slot "$1" "$2")" 2) + $3 * 0x10000))
+}
+
+# client MODULE [PARAMETER...]: another client on a and b. First the old one
+# goes from both: one that finds another one's words in the scratchpads waits
+# for its own for long.
+client() {
+    on a "modprobe -r $loaded" && on b "modprobe -r $loaded" &&
+        on a "modprobe $*" && on b "modprobe $*" || return 1
+    loaded=$1
+}
+
+# transfer FROM TO ADDRESS MIB: over TCP, random data; the sums must be equal
+transfer() {
+    local here
+    # One that has nothing to say would hang up, so it has a pipe that never ends.
+    on "$2" 'rm -f /tmp/pipe; mkfifo /tmp/pipe; nc -l -p 9000 <>/tmp/pipe |
+        md5sum >/tmp/sum' &
+    on "$2" 'until netstat -lnt | grep -q :9000; do usleep 50000; done' || return 1
+    here=$(on "$1" "head -c 1048576 /dev/urandom >/tmp/block
+        send() { for i in \$(seq $4); do echo \$i; cat /tmp/block; done; }
+        send | md5sum; send | nc $3 9000" | head -n 1)
+    wait $!
+    echo "sent $here"
+    [ -n "$here" ] && [ "$here" = "$(on "$2" 'cat /tmp/sum')" ]
+}
