@@ -67,27 +67,19 @@ unsigned int lend_subdevices(const char *root,
 			     const char *kind, char names[LEND_TEXT]);
 
 #define LEND_USERS_MAX 16
-#define LEND_HELD_MAX 64
 
 /* Who uses a device, one sentence each: the first of them, if they are many. */
 struct lend_users {
 	unsigned int n;
 	char text[LEND_USERS_MAX][LEND_TEXT];
-	/* Block devices of it that are open exclusively by this process. */
-	unsigned int n_held;
-	int held[LEND_HELD_MAX];
 };
 
 /*
  * lend_users_find() - file systems, swap, RAID and LVM, interfaces that are up,
  * and processes that have one of its files open
- *
- * A disk that is free is opened exclusively, so that it cannot be mounted until
- * lend_users_done(). That may be called for a zeroed struct too.
  */
 void lend_users_find(struct lend_users *users, const char *root,
 		     const struct dl_ctl_function *function);
-void lend_users_done(struct lend_users *users);
 
 /* Output: text for people, and JSON for programs. @ids as for lend_name(). */
 void lend_print_list(FILE *out, const struct dl_ctl_device *devices,

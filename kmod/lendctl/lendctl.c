@@ -285,7 +285,6 @@ static int verb_available(char **args)
 	struct dl_ctl_device device;
 	struct lend_users users = {};
 	__u32 id;
-	int status;
 
 	if (!lend_parse_id(args[0], &id))
 		return bad_id(args[0]);
@@ -303,12 +302,9 @@ static int verb_available(char **args)
 
 		snprintf(what, sizeof(what),
 			 "device %x cannot be made available", id);
-		status = refuse_use(&users, what);
-	} else {
-		status = by_id(args, DL_CTL_MAKE_AVAILABLE, "made available");
+		return refuse_use(&users, what);
 	}
-	lend_users_done(&users);
-	return status;
+	return by_id(args, DL_CTL_MAKE_AVAILABLE, "made available");
 }
 
 static int verb_unavailable(char **args)
@@ -468,7 +464,6 @@ static int verb_return(char **args)
 	struct dl_ctl_device device;
 	struct lend_users users = {};
 	__u32 id;
-	int status;
 
 	if (!lend_parse_id(args[0], &id))
 		return bad_id(args[0]);
@@ -485,12 +480,9 @@ static int verb_return(char **args)
 		snprintf(what, sizeof(what),
 			 "device %x is not returned (--force returns it nevertheless)",
 			 id);
-		status = refuse_use(&users, what);
-	} else {
-		status = by_id(args, DL_CTL_RETURN, "returned");
+		return refuse_use(&users, what);
 	}
-	lend_users_done(&users);
-	return status;
+	return by_id(args, DL_CTL_RETURN, "returned");
 }
 
 /* State of a node: of its best adapter, where there are several. */

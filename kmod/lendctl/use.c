@@ -332,13 +332,13 @@ static void find_holders(const struct search *search, const struct node *node)
 }
 
 /*
- * What only the kernel knows, such as a mount in another namespace. Who has a
- * disk for himself has its partitions too, and cannot have it while one of them
- * is in use.
+ * What only the kernel knows, such as a mount in another namespace. A disk cannot
+ * be had for oneself while one of its partitions is in use. It is let go at once,
+ * though somebody may mount it then: a driver may free memory that the device
+ * reaches only when its disks are closed, and that must be before it is detached.
  */
-static void hold(const struct search *search, const struct node *node)
+static void find_exclusive(const struct search *search, const struct node *node)
 {
-	struct lend_users *users = search->users;
 	char path[PATH_MAX], line[LEND_TEXT];
 	struct stat status;
 	int fd;
@@ -347,14 +347,14 @@ static void hold(const struct search *search, const struct node *node)
 		return;
 	snprintf(path, sizeof(path), "%.*s/dev/%s", PATH_MAX - 128,
 		 search->root, node->name);
-	if (users->n_held == LEND_HELD_MAX || stat(path, &status) < 0 ||
-	    !S_ISBLK(status.st_mode) || status.st_rdev != node->number)
+	if (stat(path, &status) < 0 || !S_ISBLK(status.st_mode) ||
+	    status.st_rdev != node->number)
 		return;
 	fd = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
 	if (fd >= 0)
-		users->held[users->n_held++] = fd;
+		close(fd);
 	else if (errno == EBUSY)
-		add_user(users, "%s is in exclusive use", node->name);
+		add_user(search->users, "%s is in exclusive use", node->name);
 }
 
 static const struct node *node_of(const struct search *search,
@@ -486,19 +486,13 @@ void lend_users_find(struct lend_users *users, const char *root,
 	}
 	if (search->n > 0)
 		find_processes(search);
-	/* Where nothing was found: the kernel's word, and no mount from now on. */
+	/* Where nothing was found: the kernel's word. */
 	for (i = 0; i < search->n && users->n == 0; i++)
 		if (search->nodes[i].block)
-			hold(search, &search->nodes[i]);
+			find_exclusive(search, &search->nodes[i]);
 	for (i = 0; i < search->n; i++)
 		free(search->nodes[i].dir);
 	free(search);
-}
-
-void lend_users_done(struct lend_users *users)
-{
-	while (users->n_held > 0)
-		close(users->held[--users->n_held]);
 }
 
 struct names {

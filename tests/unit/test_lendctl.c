@@ -271,7 +271,6 @@ static void check_users(const struct dl_ctl_function *function,
     struct lend_users users;
 
     lend_users_find(&users, program_folder, function);
-    lend_users_done(&users);
     if (!first) {
         ck_assert_msg(users.n == 0, "%s", users.text[0]);
         return;
@@ -382,7 +381,6 @@ START_TEST(a_process_is_found)
     put("proc/4711/comm", "fio\n");
     put_link("proc/4711/fd/3", "/dev/null");
     lend_users_find(&users, program_folder, &nvme);
-    lend_users_done(&users);
     ck_assert_uint_eq(users.n, 1);
     ck_assert_str_eq(users.text[0], "nvme0 is open in fio (process 4711)");
 }
