@@ -9,7 +9,7 @@ PACKAGES = gcc libc6-dev meson ninja-build pkg-config libglib2.0-dev \
 PACKAGES_GUEST = linux-image-amd64 linux-headers-amd64 linux-source-6.1 \
                  busybox-static kmod cpio bash diffutils binutils xz-utils
 PACKAGES_KDEBUG = $(PACKAGES_GUEST) qemu-system-x86 flex bison bc libelf-dev \
-                  libssl-dev
+                  libssl-dev patch
 PACKAGES_CLANG = clang libclang-rt-14-dev clang-format
 
 # $(call programs,NAMES): whether there are all; dash looks for the first alone.
@@ -24,7 +24,7 @@ HAVE_GUEST = ls /boot/vmlinuz-6.1.*-amd64 /usr/src/linux-source-6.1.tar.xz \
              $(call programs,kmod cpio bash cmp readelf xz)
 HAVE_QEMU = $(call programs,qemu-system-x86_64)
 HAVE_KDEBUG = $(HAVE_GUEST) && $(HAVE_QEMU) && \
-              $(call programs,flex bison bc) && \
+              $(call programs,flex bison bc patch) && \
               [ -e /usr/include/libelf.h ] && [ -e /usr/include/openssl/ssl.h ]
 HAVE_CLANG = $(call programs,clang clang-format)
 
