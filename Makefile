@@ -6,10 +6,12 @@ JOBS  ?= 2
 
 PACKAGES = gcc libc6-dev meson ninja-build pkg-config libglib2.0-dev \
            libyaml-dev libjson-glib-dev check gnuplot-nox graphviz
+PACKAGES_QEMU = qemu-system-x86 dpkg-dev libfdt-dev libpixman-1-dev cpio
 PACKAGES_GUEST = linux-image-amd64 linux-headers-amd64 linux-source-6.1 \
                  busybox-static kmod cpio bash diffutils binutils xz-utils
-PACKAGES_KDEBUG = $(PACKAGES_GUEST) qemu-system-x86 flex bison bc libelf-dev \
-                  libssl-dev patch
+PACKAGES_CLUSTER = $(PACKAGES_QEMU) $(PACKAGES_GUEST)
+PACKAGES_KDEBUG = $(PACKAGES_CLUSTER) flex bison bc patch libelf-dev \
+                  libssl-dev
 PACKAGES_CLANG = clang libclang-rt-14-dev clang-format
 
 # $(call programs,NAMES): whether there are all; dash looks for the first alone.
@@ -22,8 +24,10 @@ HAVE = $(call programs,cc gcc meson ninja gnuplot dot pkg-config) && \
 HAVE_GUEST = ls /boot/vmlinuz-6.1.*-amd64 /usr/src/linux-source-6.1.tar.xz \
              /usr/src/linux-headers-6.1.*-amd64 /bin/busybox >/dev/null 2>&1 && \
              $(call programs,kmod cpio bash cmp readelf xz)
-HAVE_QEMU = $(call programs,qemu-system-x86_64)
-HAVE_KDEBUG = $(HAVE_GUEST) && $(HAVE_QEMU) && \
+HAVE_QEMU = $(call programs,qemu-system-x86_64 dpkg-source cpio) && \
+            pkg-config --exists pixman-1 && [ -e /usr/include/libfdt.h ]
+HAVE_CLUSTER = $(HAVE_GUEST) && $(HAVE_QEMU)
+HAVE_KDEBUG = $(HAVE_CLUSTER) && \
               $(call programs,flex bison bc patch) && \
               [ -e /usr/include/libelf.h ] && [ -e /usr/include/openssl/ssl.h ]
 HAVE_CLANG = $(call programs,clang clang-format)
@@ -32,6 +36,9 @@ HAVE_CLANG = $(call programs,clang clang-format)
 define need
 @{ $(1); } || $(MAKE) --no-print-directory deps DEPS='$(strip $(2))'
 endef
+
+# Options of meson setup.
+SETUP =
 
 DEPS = $(PACKAGES)
 APT  = env DEBIAN_FRONTEND=noninteractive apt-get
@@ -49,8 +56,10 @@ BASELINE = $(PAPER) $(wildcard scenarios/teaching/*.yaml)
 PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
     results/baseline/$(notdir $(s:.yaml=.csv))),$(s)))
 
-.PHONY: all deps need-deps paper report fidelity test test-sim test-device \
-        test-kdebug guest kmod bench test-hostile regress regress-clang baseline asan fuzz check-style clean
+.PHONY: all deps need-deps paper report fidelity cluster devices guest kmod \
+        test test-sim test-device test-cluster test-lending test-kdebug \
+        test-hostile bench regress regress-clang baseline asan build-asan fuzz \
+        check-style clean
 
 all: need-deps $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -59,7 +68,7 @@ need-deps:
 	$(call need,$(HAVE),$(PACKAGES))
 
 $(BUILD)/build.ninja: | need-deps
-	meson setup $(BUILD)
+	meson setup $(BUILD) $(SETUP)
 
 deps:
 	@$(SUDO) true 2>/dev/null || { \
@@ -88,27 +97,47 @@ fidelity: all
 	    $(PAPER_BASELINE:%=--scenario %) --fidelity docs/fidelity.md
 
 test: all
-	@{ $(HAVE_GUEST) && $(HAVE_QEMU); } || \
-	    $(MAKE) --no-print-directory deps \
-	        DEPS='qemu-system-x86 $(strip $(PACKAGES_GUEST))' || \
-	    echo "No virtual machines here: what needs them is skipped."
-	@if $(HAVE_GUEST) && $(HAVE_QEMU); then \
-	    $(MAKE) --no-print-directory guest; \
+	@if { $(HAVE_CLUSTER); } || \
+	    $(MAKE) --no-print-directory deps DEPS='$(PACKAGES_CLUSTER)'; then \
+	    $(MAKE) --no-print-directory cluster; \
+	else \
+	    echo "No virtual machines here: what needs them is skipped."; \
 	fi
 	tests/run $(BUILD)
 
-# What needs no virtual machines.
+# What needs no QEMU.
 test-sim: all
-	tests/run $(BUILD) --no-suite lending --no-suite vms
+	tests/run $(BUILD) --no-suite device --no-suite vms --no-suite lending
 
-# The NTB device in stock QEMU, without guests.
-test-device: need-deps
-	tests/device/run $(BUILD)
+# The NTB device in QEMU, without a guest.
+test-device: devices
+	tests/run $(BUILD) --suite device
+
+# Clusters of virtual machines: the command, and the kernel's own NTB stack.
+test-cluster: cluster
+	tests/run $(BUILD) --suite vms
+
+# Device Lending on them.
+test-lending: cluster
+	tests/run $(BUILD) --suite lending
 
 # Device Lending on a kernel that looks for faults; builds it first.
 test-kdebug: all
 	$(call need,$(HAVE_KDEBUG),$(PACKAGES_KDEBUG))
 	tests/kdebug/run $(BUILD) build-kdebug
+
+# All that "farside cluster" needs.
+cluster: devices guest
+
+# The devices for the installed QEMU. meson looks for it only when it is told to.
+devices: all
+	$(call need,$(HAVE_QEMU),$(PACKAGES_QEMU))
+	qemu-dev/headers build-qemu
+	@cmp -s build-qemu/VERSION $(BUILD)/QEMU-VERSION || { \
+	    meson setup --reconfigure $(BUILD) -Dqemu=enabled && \
+	    cp build-qemu/VERSION $(BUILD)/QEMU-VERSION; \
+	}
+	ninja -C $(BUILD)
 
 # What the machines of a cluster boot, with the modules of Device Lending, their
 # tool, and what tests run in them.
@@ -125,11 +154,7 @@ kmod: guest
 
 # Hostile guests and peers for long; each round has a seed, which is printed.
 HOSTILE_ROUNDS ?= 5
-test-hostile: need-deps
-	qemu-dev/headers build-qemu
-	[ -f build-asan/build.ninja ] || \
-	    meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false
-	ninja -C build-asan
+test-hostile: build-asan
 	@for round in $$(seq $(HOSTILE_ROUNDS)); do \
 	    FARSIDE_SEED=$$(shuf -i 1-1000000000 -n 1) FARSIDE_MESSAGES=100000 \
 	        tests/run build-asan device_hostile --timeout-multiplier 4 \
@@ -159,11 +184,14 @@ baseline: all
 	    --no-plot --quiet
 
 # All tests with the compiler's checks for memory and undefined behaviour.
-asan: need-deps
-	[ -f build-asan/build.ninja ] || \
-	    meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false
-	ninja -C build-asan
-	tests/run build-asan --timeout-multiplier 4 --no-suite lending
+# What runs in a guest, or boots one, runs without them.
+asan: build-asan
+	tests/run build-asan --timeout-multiplier 4 --no-suite vms \
+	    --no-suite lending
+
+build-asan:
+	$(MAKE) --no-print-directory BUILD=$@ \
+	    SETUP='-Db_sanitize=address,undefined -Db_lundef=false' devices
 
 # Each fuzzer for a minute with libFuzzer.
 FUZZ_SECONDS ?= 60
