@@ -8,7 +8,8 @@ PACKAGES = gcc libc6-dev meson ninja-build pkg-config libglib2.0-dev \
            libyaml-dev libjson-glib-dev check gnuplot-nox graphviz
 PACKAGES_QEMU = qemu-system-x86 dpkg-dev libfdt-dev libpixman-1-dev cpio
 PACKAGES_GUEST = linux-image-amd64 linux-headers-amd64 linux-source-6.1 \
-                 busybox-static kmod cpio bash diffutils binutils xz-utils
+                 busybox-static kmod cpio bash diffutils binutils xz-utils \
+                 pci.ids
 PACKAGES_CLUSTER = $(PACKAGES_QEMU) $(PACKAGES_GUEST)
 PACKAGES_KDEBUG = $(PACKAGES_CLUSTER) flex bison bc patch libelf-dev \
                   libssl-dev
@@ -145,7 +146,8 @@ GUEST_FILES = kmod/lendctl/lendctl tests/lending/fuzz_ctl tests/lending/seqread
 guest: all
 	$(call need,$(HAVE_GUEST),$(PACKAGES_GUEST))
 	cluster/guest/build build-guest --module-dir kmod \
-	    $(GUEST_FILES:%=--add $(BUILD)/%)
+	    $(GUEST_FILES:%=--add $(BUILD)/%) \
+	    $(foreach f,$(wildcard /usr/share/misc/pci.ids),--add $(f):$(f))
 
 # The modules of Device Lending alone, in build-kmod/, for the kernel of the guests.
 kmod: guest
