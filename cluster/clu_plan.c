@@ -13,16 +13,16 @@
 #define SLOT_MIN   3
 #define SLOT_MAX   30
 
-#define BAR4_MIN         (64LL << 20)
-#define REGION_BYTES     (4LL << 20)
-#define VECTORS_MAX      64 /* as the broker has it */
-#define NULL_DISK        "null-co:"
-#define TB_SIZE_MIB      32 /* of translated code; a guest needs no more */
-/* Without the tests of ciphers and the mitigations, which such guests have no use
- * for, a boot under TCG takes a fifth less. */
+#define BAR4_MIN     (64LL << 20)
+#define REGION_BYTES (4LL << 20)
+#define VECTORS_MAX  64 /* as the broker has it */
+#define NULL_DISK    "null-co:"
+#define TB_SIZE_MIB  32 /* of translated code; a guest needs no more */
+/* Without the tests of ciphers and the mitigations, which such guests have no
+ * use for, a boot under TCG takes a fifth less. */
 #define KERNEL_ARGUMENTS                                                       \
     "console=ttyS0 panic=0 iomem=relaxed mitigations=off cryptomgr.notests"
-#define IOMMU_ARGUMENTS  " intel_iommu=on"
+#define IOMMU_ARGUMENTS " intel_iommu=on"
 
 /* Properties that both ends of a link must have alike. */
 static const char *const geometry[] = {"generation", "lut-entries", "bar2-size",
