@@ -1,4 +1,4 @@
--- SPDX-License-Identifier: GPL-2.0-or-later
+-- SPDX-License-Identifier: MIT
 -- Wireshark's view of traces of NTB links (docs/trace.md):
 --
 --   tshark -X lua_script:trace/farside.lua -r TRACE.pcapng
