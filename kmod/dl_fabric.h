@@ -103,10 +103,11 @@ void dl_peer_disconnect(struct dl_peer *peer);
  *
  * @peer_up and @peer_down come in pairs, may sleep, may call the peer (which
  * fails after a loss), and are never called at once for one peer. @peer_lost
- * comes between them, or while @peer_up still runs, as soon as it is known that the
- * peer has gone, in any context, interrupts off and locks held: it may only take
- * notes. When @peer_down is called
- * no handler runs for the peer, and none will before @peer_up.
+ * comes as soon as it is known that the peer has gone, in any context, interrupts
+ * off and locks held: it may only take notes, and call nothing of the fabric that
+ * gives a reference. If the peer goes at once, it comes while @peer_up runs or just
+ * before. When @peer_down is called no handler runs for the peer, and none will
+ * before the next @peer_up.
  * Requests of the peer may be handled before @peer_up has returned.
  */
 struct dl_client {
@@ -122,7 +123,8 @@ struct dl_client {
  * dl_client_register() - tells a client of all peers, those that are up too
  * dl_client_unregister() - says peer_down for all that are up, and no more then
  *
- * Both sleep. Return: 0, or -ENOSPC with DL_CLIENTS_MAX clients.
+ * A client that goes while peers are up unregisters its ops first: its handlers
+ * would run on. Both sleep. Return: 0, or -ENOSPC with DL_CLIENTS_MAX clients.
  */
 int dl_client_register(struct dl_client *client);
 void dl_client_unregister(struct dl_client *client);

@@ -158,7 +158,8 @@ bool dl_peer_enter(struct dl_peer *peer)
 	atomic_inc(&peer->users);
 	/* Either the end of the session sees the user, or he sees the end. */
 	smp_mb__after_atomic();
-	if (READ_ONCE(peer->state) == DL_PEER_UP)
+	/* What session_begin() has set up is there. */
+	if (smp_load_acquire(&peer->state) == DL_PEER_UP)
 		return true;
 	dl_peer_exit(peer);
 	return false;
@@ -359,7 +360,8 @@ static void session_begin(struct dl_peer *peer)
 	if (up) {
 		if (!++peer->session)
 			peer->session = 1;
-		WRITE_ONCE(peer->state, DL_PEER_UP);
+		/* Pairs with dl_peer_enter(). */
+		smp_store_release(&peer->state, DL_PEER_UP);
 	}
 	spin_unlock_irqrestore(&dl_lock, flags);
 	if (!up) {
