@@ -174,18 +174,18 @@ window_count() { # FROM TO
 # window FROM TO N BYTES: random data written through it and read at the target,
 # and other data written there and read through it
 window() {
-    local here there address size=$4 near far
+    local here there address size=$4 near far data=/tmp/data-$1-$2
     near=$(tool_of "$1" "$2")/peer0
     far=$(tool_of "$2" "$1")/peer0
     address=$(on "$2" "echo $size >$far/mw_trans$3 && cat $far/mw_trans$3" |
         sed -n 's/^DMA Address[^0-9]*\(0x[0-9a-f]*\).*/\1/p')
     [ -n "$address" ] || return 1
     here=$(on "$1" "echo $address:$size >$near/peer_mw_trans$3 &&
-        head -c $((size)) /dev/urandom >/tmp/data && cat /tmp/data >$near/peer_mw$3
-        md5sum </tmp/data")
+        head -c $((size)) /dev/urandom >$data && cat $data >$near/peer_mw$3
+        md5sum <$data")
     there=$(on "$2" "head -c $((size)) $far/mw$3 | md5sum
-        head -c $((size)) /dev/urandom >/tmp/data && cat /tmp/data >$far/mw$3
-        md5sum </tmp/data")
+        head -c $((size)) /dev/urandom >$data && cat $data >$far/mw$3
+        md5sum <$data")
     here="$here
 $(on "$1" "head -c $((size)) $near/peer_mw$3 | md5sum
         echo $address:0 >$near/peer_mw_trans$3")"
