@@ -132,8 +132,9 @@ static Pair pair_make(bool with_cable, const char *properties)
                                all, name_b);
     wait_for(pair.rig[0], RIG_BAR0 + 0x136074, 4, 0x00830000);
     wait_for(pair.rig[1], RIG_BAR0 + 0x134074, 4, 0x00830000);
+    /* By the host that it leads to: it has told of its memory before that. */
     for (unsigned i = 0; i < 2; i++) {
-        open_window(pair.rig[i], i, 2 * MIB);
+        open_window(pair.rig[1 - i], i, 2 * MIB);
     }
     return pair;
 }
