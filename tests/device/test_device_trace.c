@@ -120,7 +120,9 @@ static void open_window(DeviceRig *rig, unsigned part, uint64_t target)
 static Pair pair_make(bool with_cable, const char *properties)
 {
     Pair pair = {0};
-    g_autofree char *all = g_strconcat("id=cable0", properties, NULL);
+    /* However busy the machine is, no read is given up. */
+    g_autofree char *all =
+        g_strconcat("id=cable0,completion-timeout=60000", properties, NULL);
     g_autofree char *between = NULL;
 
     pair.rig[0] = rig_new_with(NULL, all, name_a);
@@ -490,6 +492,12 @@ START_TEST(windows_onto_memory_are_traced_and_are_direct_again)
 }
 END_TEST
 
+static void *trace_off_in_thread(void *rig)
+{
+    trace_off(rig);
+    return NULL;
+}
+
 /* What has been written is there before the next write can be direct. */
 START_TEST(off_waits_for_posted_writes)
 {
@@ -497,7 +505,6 @@ START_TEST(off_waits_for_posted_writes)
     volatile uint64_t *far =
         (volatile uint64_t *)(rig_ram(pair.rig[1]) + 2 * MIB);
     GThread *thread;
-    char *answer;
     unsigned i;
 
     trace_on(pair.rig[0]);
@@ -508,13 +515,11 @@ START_TEST(off_waits_for_posted_writes)
     ck_assert_uint_eq(far[0], 0);
     /* It does not return before the cable carries again. */
     rig_qmp(pair.rig[0], "{\"execute\": \"query-name\"}");
-    thread = g_thread_new("off", (GThreadFunc)(void (*)(void))trace_off,
-                          pair.rig[0]);
+    thread = g_thread_new("off", trace_off_in_thread, pair.rig[0]);
     g_usleep(100000);
     ck_assert_uint_eq(far[0], 0);
     cable_stall(pair.cable, false, false);
-    answer = g_thread_join(thread);
-    (void)answer;
+    g_thread_join(thread);
     for (i = 0; i < 50; i++) {
         ck_assert_uint_eq(far[2 * i], i + 1);
     }

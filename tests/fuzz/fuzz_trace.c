@@ -95,8 +95,9 @@ static void mutate(GRand *random, GByteArray *bytes)
     static const uint8_t values[] = {0,    1,    2,    3,    4,   12,
                                      0x20, 0x40, 0x7f, 0x80, 0xff};
     unsigned at = g_rand_int(random) % bytes->len;
-    unsigned length = MIN(bytes->len - at, 4 * (1 + g_rand_int(random) % 16));
+    unsigned length = 4 * (1 + g_rand_int(random) % 16);
 
+    length = MIN(length, bytes->len - at);
     switch (g_rand_int(random) % 6) {
     case 0:
     case 1:
