@@ -466,6 +466,13 @@ static u32 hello_read(struct dl_peer *peer)
 	}
 	peer->far_area = area;
 	WRITE_ONCE(peer->node, node);
+	/*
+	 * One that was answered before, and was up for itself alone, may have
+	 * left requests. The new one writes none before it is answered.
+	 */
+	memset(peer->area->request, 0, sizeof(peer->area->request));
+	memset(peer->area->response, 0, sizeof(peer->area->response));
+	dl_mailbox_reset(peer);
 	dl_window_write_table(peer);
 	peer->far_epoch = epoch;
 	peer->mapped_epoch = epoch;
