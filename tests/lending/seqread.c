@@ -42,6 +42,7 @@ int main(int argc, char **argv)
     uint64_t size, depth, count, sent = 0, done = 0;
     aio_context_t context = 0;
     off_t length;
+    void *memory;
     double begin;
     int fd;
 
@@ -68,17 +69,15 @@ int main(int argc, char **argv)
     if (syscall(SYS_io_setup, depth, &context) < 0) {
         die("io_setup");
     }
+    if (posix_memalign(&memory, 4096, size * depth) != 0) {
+        die("memory");
+    }
+    memset(memory, 0, size * depth); /* the pages are there before it begins */
     memset(blocks, 0, sizeof(blocks));
     for (uint64_t i = 0; i < depth; i++) {
-        void *buffer;
-
-        if (posix_memalign(&buffer, 4096, size) != 0) {
-            die("memory");
-        }
-        memset(buffer, 0, size); /* the pages are there before the clock runs */
         blocks[i].aio_lio_opcode = IOCB_CMD_PREAD;
         blocks[i].aio_fildes = (uint32_t)fd;
-        blocks[i].aio_buf = (uintptr_t)buffer;
+        blocks[i].aio_buf = (uintptr_t)memory + i * size;
         blocks[i].aio_nbytes = size;
         blocks[i].aio_data = (uintptr_t)&blocks[i];
     }
@@ -113,5 +112,6 @@ int main(int argc, char **argv)
         }
     }
     printf("%.1f\n", (double)(count * size) / (now() - begin) / 1048576);
+    free(memory);
     return 0;
 }
