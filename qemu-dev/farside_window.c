@@ -131,9 +131,12 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
     }
     /*
      * As wide as window and RAM allow, for devices that map a long run at
-     * once. Resolving the block's first byte tells whether it is one piece.
+     * once. Resolving the block's first byte tells whether it is one piece. A
+     * CPU, which asks without saying what for, takes a page into its TLB, and
+     * a copy through many pages would spend its time here.
      */
-    for (mask = PAGE_MASK_4K; mask < MAKE_64BIT_MASK(0, 30); mask = wider) {
+    for (mask = PAGE_MASK_4K;
+         flag != IOMMU_NONE && mask < MAKE_64BIT_MASK(0, 30); mask = wider) {
         uint64_t start, start_target, start_size;
 
         wider = mask << 1 | 1;
