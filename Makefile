@@ -59,7 +59,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
 
 .PHONY: all deps need-deps paper report fidelity cluster devices guest kmod \
         test test-sim test-device test-cluster test-lending test-kdebug \
-        test-hostile bench regress regress-clang baseline asan build-asan fuzz \
+        test-hostile bench bench-vm regress regress-clang baseline asan build-asan fuzz \
         check-style clean
 
 all: need-deps $(BUILD)/build.ninja
@@ -165,7 +165,15 @@ test-hostile: build-asan
 	done
 
 bench: all
-	$(BUILD)/cli/farside bench
+	mkdir -p results/bench
+	$(BUILD)/cli/farside bench -o results/bench/simulated.csv \
+	    --only 'engine/*' --only 'model/*' --only 'run/*'
+	tests/cluster/bench/run $(BUILD) -o results/bench/emulated.csv
+
+# The second half alone: of virtual machines.
+bench-vm: all
+	mkdir -p results/bench
+	tests/cluster/bench/run $(BUILD) -o results/bench/emulated.csv
 
 regress: all
 	tests/regress $(BUILD) -j $(JOBS)

@@ -28,11 +28,13 @@ typedef struct BenchMetric {
     bool is_ratio; /* of two figures of one run: holds on any machine */
 } BenchMetric;
 
-#define BENCH_METRICS_MAX 4
+#define BENCH_METRICS_MAX 6
 
 /* What holds for all cases. */
 typedef struct BenchSetup {
     const char *scenarios; /* folder of the scenarios */
+    const char *cluster;   /* nullable: name of one that runs */
+    const char *scripts;   /* folder of what is measured on it */
 } BenchSetup;
 
 typedef struct BenchCase BenchCase;
@@ -67,6 +69,10 @@ struct BenchCase {
 extern const BenchCase bench_engine_cases[];
 extern const BenchCase bench_model_cases[];
 extern const BenchCase bench_scenario_cases[];
+extern const BenchCase bench_cluster_cases[];
+
+/* Whether @bench is one of bench_cluster_cases, and so needs a cluster. */
+bool bench_is_on_cluster(const BenchCase *bench);
 
 /* Processor time that this thread has used, in seconds: what other programs
  * do meanwhile does not count. */
@@ -82,11 +88,13 @@ typedef struct BenchResult {
 
 /*
  * Runs @bench @runs times, or fewer if that takes long: no run begins later
- * than BENCH_SECONDS after the first. Fails with the error of a run.
+ * than BENCH_SECONDS after the first, or BENCH_CLUSTER_SECONDS on a cluster.
+ * Fails with the error of a run.
  */
 bool bench_measure(const BenchCase *bench, const BenchSetup *setup,
                    unsigned runs, BenchResult *ret_result, GError **error);
-#define BENCH_SECONDS 10
+#define BENCH_SECONDS         10
+#define BENCH_CLUSTER_SECONDS 120
 
 /* Sorts the @count figures, 1 at least, and returns their median. */
 double bench_median(double *figures, unsigned count);

@@ -19,6 +19,10 @@ static const char details[] =
     "the model are measured in processor time, whole runs of scenarios on the\n"
     "clock. What takes long is run fewer times; the table says how often.\n"
     "\n"
+    "Benchmarks vm/* are of virtual machines, on a cluster that runs: that of\n"
+    "scenarios/cluster/bench.yaml, with what tests/cluster/bench/run has put into\n"
+    "its guests. Without --cluster they are left out; `make bench` runs all.\n"
+    "\n"
     "Speeds depend on the machine, ratios of two things that one run measures\n"
     "in turn hardly do: --check looks at ratios, --check-all at all bounds.\n"
     "\n"
@@ -32,6 +36,8 @@ typedef struct Options {
     char **patterns;
     char *output;
     char *scenarios;
+    char *cluster;
+    char *scripts;
     int runs;
     gboolean list;
     gboolean check;
@@ -43,6 +49,8 @@ static void options_done(Options *options)
     g_strfreev(options->patterns);
     g_free(options->output);
     g_free(options->scenarios);
+    g_free(options->cluster);
+    g_free(options->scripts);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
 
@@ -65,7 +73,8 @@ static bool is_wanted(const BenchCase *bench, char **patterns)
 static GPtrArray *choose_cases(char **patterns)
 {
     static const BenchCase *const groups[] = {
-        bench_engine_cases, bench_model_cases, bench_scenario_cases};
+        bench_engine_cases, bench_model_cases, bench_scenario_cases,
+        bench_cluster_cases};
     GPtrArray *cases = g_ptr_array_new();
 
     for (unsigned i = 0; i < G_N_ELEMENTS(groups); i++) {
@@ -210,6 +219,13 @@ static bool is_there(const BenchCase *bench, const BenchSetup *setup)
 {
     g_autofree char *file = NULL;
 
+    if (bench_is_on_cluster(bench) && !setup->cluster) {
+        fprintf(stderr,
+                "farside bench: %s is left out: it needs --cluster; `make "
+                "bench` starts one\n",
+                bench->name);
+        return false;
+    }
     if (!bench->scenario) {
         return true;
     }
@@ -227,7 +243,9 @@ static bool is_there(const BenchCase *bench, const BenchSetup *setup)
 static bool run_cases(const GPtrArray *cases, const Options *options,
                       Report *report, GError **error)
 {
-    BenchSetup setup = {options->scenarios};
+    BenchSetup setup = {.scenarios = options->scenarios,
+                        .cluster = options->cluster,
+                        .scripts = options->scripts};
     bool shows_progress = isatty(STDERR_FILENO);
 
     for (unsigned i = 0; i < cases->len; i++) {
@@ -296,6 +314,10 @@ int cmd_bench(int argc, char **argv)
          "Run each N times (default 5)", "N"},
         {"scenarios", 0, 0, G_OPTION_ARG_FILENAME, &options.scenarios,
          "Where the scenarios are (default: scenarios)", "DIR"},
+        {"cluster", 'c', 0, G_OPTION_ARG_STRING, &options.cluster,
+         "Run vm/* on this cluster", "NAME"},
+        {"scripts", 0, 0, G_OPTION_ARG_FILENAME, &options.scripts,
+         "What vm/* runs (default: tests/cluster/bench)", "DIR"},
         {"check", 0, 0, G_OPTION_ARG_NONE, &options.check,
          "Fail if the bound of a ratio does not hold", NULL},
         {"check-all", 0, 0, G_OPTION_ARG_NONE, &options.check_all,
@@ -328,6 +350,9 @@ int cmd_bench(int argc, char **argv)
     }
     if (!options.scenarios) {
         options.scenarios = g_strdup("scenarios");
+    }
+    if (!options.scripts) {
+        options.scripts = g_strdup("tests/cluster/bench");
     }
     cases = choose_cases(options.patterns);
     if (options.list) {

@@ -91,7 +91,7 @@ START_TEST(result_is_the_median_with_the_extremes)
                        .metrics = {{"up", "", BENCH_NO_BOUND, 0, false},
                                    {"down", "", BENCH_NO_BOUND, 0, false},
                                    BENCH_NO_METRIC}};
-    BenchSetup setup = {"."};
+    BenchSetup setup = {.scenarios = "."};
     BenchResult result;
     GError *error = NULL;
 
@@ -124,8 +124,9 @@ typedef struct Place {
 
 static void place_done(Place *place)
 {
-    static const char *const files[] = {"a.csv", "paper/fig10/fig10.yaml",
-                                        "paper/fig10", "paper", ""};
+    static const char *const files[] = {
+        "a.csv",       "doorbell", "paper/fig10/fig10.yaml",
+        "paper/fig10", "paper",    ""};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(files); i++) {
         g_autofree char *path = g_build_filename(place->folder, files[i], NULL);
@@ -248,6 +249,68 @@ START_TEST(scenario_that_fails_is_an_error)
 }
 END_TEST
 
+/* ---- On a cluster ----------------------------------------------------- */
+
+#define ON_CLUSTER "bench --only vm/doorbell --runs 1 -c lab --scripts ."
+
+/* What the program of vm/doorbell does, which no guest is needed for. */
+static const struct {
+    const char *script;
+    const char *arguments;
+    int status;
+    const char *out;
+    const char *err;
+} on_cluster[] = {
+    {"echo ntb 1200; echo shm 1000; echo ratio 1.2", ON_CLUSTER " --check", 0,
+     " 1.20 ", ""},
+    {"echo ratio 1.3; echo shm 1; echo other 3; echo ntb 1",
+     ON_CLUSTER " --check", 0, "yes", ""},
+    {"echo ntb 1; echo shm 1; echo ratio 1.31", ON_CLUSTER " --check", 1, "NO",
+     "a bound does not hold"},
+    {"echo ntb 1; echo shm 1; echo ratio 1.31", ON_CLUSTER, 0, "NO", ""},
+    {"echo ntb 1; echo ratio 1", ON_CLUSTER, 1, "",
+     "vm/doorbell: ./doorbell: it did not tell \"shm\""},
+    {"echo ntb 1; echo shm; echo ratio 1", ON_CLUSTER, 1, "", "\"shm\""},
+    {"echo ntb 1; echo shm none; echo ratio 1", ON_CLUSTER, 1, "", "\"shm\""},
+    {"echo ntb 1; echo shm 1x; echo ratio 1", ON_CLUSTER, 1, "", "\"shm\""},
+    {"echo ntb 1; echo shm 1; echo ratio 1; exit 3", ON_CLUSTER, 1, "",
+     "vm/doorbell: ./doorbell: "},
+    {"echo why >&2; exit 1", ON_CLUSTER, 1, "", "why"},
+    {"kill -9 $$", ON_CLUSTER, 1, "", "vm/doorbell: ./doorbell: "},
+    {"echo ntb 1; echo shm 1; [ \"$CLUSTER\" = lab ] && "
+     "\"$FARSIDE\" --help | grep -q bench && echo ratio 1",
+     ON_CLUSTER, 0, "yes", ""},
+    {"exit 1", "bench --only vm/* --check-all", 0, "",
+     "vm/doorbell is left out: it needs --cluster"},
+};
+
+START_TEST(a_program_tells_the_figures)
+{
+    g_auto(Place) place = {g_dir_make_tmp("farside-XXXXXX", NULL), NULL, NULL};
+    g_autofree char *file = g_build_filename(place.folder, "doorbell", NULL);
+    g_autofree char *script =
+        g_strconcat("#!/bin/sh\n", on_cluster[_i].script, "\n", NULL);
+    int status;
+
+    ck_assert(g_file_set_contents_full(file, script, -1,
+                                       G_FILE_SET_CONTENTS_NONE, 0755, NULL));
+    status = run(&place, on_cluster[_i].arguments);
+    ck_assert_msg(status == on_cluster[_i].status, "%d\n%s", status, place.err);
+    ck_assert_msg(strstr(place.out, on_cluster[_i].out), "%s", place.out);
+    ck_assert_msg(strstr(place.err, on_cluster[_i].err), "%s", place.err);
+}
+END_TEST
+
+START_TEST(a_program_that_is_missing_is_an_error)
+{
+    g_auto(Place) place = {g_dir_make_tmp("farside-XXXXXX", NULL), NULL, NULL};
+
+    ck_assert_int_eq(run(&place, "bench --only vm/doorbell -c lab"), 1);
+    ck_assert_ptr_nonnull(
+        strstr(place.err, "vm/doorbell: tests/cluster/bench/doorbell: "));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cmd_bench");
@@ -263,6 +326,9 @@ int main(void)
     tcase_add_test(tcase, only_chooses);
     tcase_add_test(tcase, csv_has_a_row_a_figure);
     tcase_add_test(tcase, scenario_that_fails_is_an_error);
+    tcase_add_loop_test(tcase, a_program_tells_the_figures, 0,
+                        G_N_ELEMENTS(on_cluster));
+    tcase_add_test(tcase, a_program_that_is_missing_is_an_error);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_set_tap(runner, "-");

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench_case.h"
+
+#include <string.h>
+
+#include <gio/gio.h>
+
+/*
+ * What runs in virtual machines. A benchmark is a program in the folder of
+ * scripts, which uses `farside cluster exec` on the hosts of a cluster that is
+ * there already, and prints a line "NAME VALUE" for each figure:
+ *
+ *   FARSIDE   environment variable: path of this program
+ *   CLUSTER   environment variable: name of the cluster
+ *
+ * A benchmark more is a row more in the table below, and that program.
+ */
+
+#define PROGRAM "/proc/self/exe"
+
+/* The value after "NAME " in one of @lines; false if there is none. */
+static bool find_figure(char **lines, const char *name, double *ret_figure)
+{
+    size_t length = strlen(name);
+
+    for (; *lines; lines++) {
+        const char *text = *lines + length;
+        char *end;
+
+        if (!g_str_has_prefix(*lines, name) || *text != ' ') {
+            continue;
+        }
+        *ret_figure = g_ascii_strtod(text, &end);
+        if (end > text + 1 && !*g_strchug(end)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool take_figures(const BenchCase *bench, const char *output,
+                         double *ret_figures, GError **error)
+{
+    g_auto(GStrv) lines = g_strsplit(output, "\n", -1);
+
+    for (unsigned i = 0; bench->metrics[i].name; i++) {
+        if (!find_figure(lines, bench->metrics[i].name, &ret_figures[i])) {
+            g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
+                        "it did not tell \"%s\"", bench->metrics[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static char **make_environment(const BenchSetup *setup, GError **error)
+{
+    g_autofree char *program = g_file_read_link(PROGRAM, error);
+    char **env;
+
+    if (!program) {
+        return NULL;
+    }
+    env = g_environ_setenv(g_get_environ(), "FARSIDE", program, TRUE);
+    return g_environ_setenv(env, "CLUSTER", setup->cluster, TRUE);
+}
+
+/* What the program says of errors goes where ours do. */
+static bool run_script(const BenchCase *bench, const BenchSetup *setup,
+                       double *ret_figures, GError **error)
+{
+    g_auto(GStrv) argv = g_strsplit(bench->data, " ", -1);
+    g_auto(GStrv) env = make_environment(setup, error);
+    g_autofree char *output = NULL;
+    char *path = g_build_filename(setup->scripts, argv[0], NULL);
+    int status;
+    bool ran;
+
+    g_free(argv[0]);
+    argv[0] = path;
+    ran = env &&
+          g_spawn_sync(NULL, argv, env, G_SPAWN_DEFAULT, NULL, NULL, &output,
+                       NULL, &status, error) &&
+          g_spawn_check_wait_status(status, error) &&
+          take_figures(bench, output, ret_figures, error);
+    if (!ran) {
+        g_prefix_error(error, "%s: %s: ", bench->name, path);
+    }
+    return ran;
+}
+
+bool bench_is_on_cluster(const BenchCase *bench)
+{
+    return bench->run == run_script;
+}
+
+/* Both in the same guest and the same run: the bound holds on any machine. */
+#define COPY_METRICS                                                           \
+    {                                                                          \
+        {"ntb-write", "MB/s", BENCH_NO_BOUND, 0, false},                       \
+            {"shm-write", "MB/s", BENCH_NO_BOUND, 0, false},                   \
+            {"write-ratio", "", BENCH_AT_LEAST, 0.95, true},                   \
+            {"ntb-read", "MB/s", BENCH_NO_BOUND, 0, false},                    \
+            {"shm-read", "MB/s", BENCH_NO_BOUND, 0, false},                    \
+            {"read-ratio", "", BENCH_AT_LEAST, 0.95, true}, BENCH_NO_METRIC    \
+    }
+
+const BenchCase bench_cluster_cases[] = {
+    {"vm/copy-64KiB",
+     "copies of 64 KiB by a program, through an NTB and through ivshmem",
+     run_script, "copy 65536 400", NULL, COPY_METRICS},
+    {"vm/copy-4MiB",
+     "copies of 4 MiB by a program, through an NTB and through ivshmem",
+     run_script, "copy 4194304 40", NULL, COPY_METRICS},
+    {"vm/doorbell",
+     "doorbells back and forth, of NTBs and of ivshmem devices",
+     run_script,
+     "doorbell",
+     NULL,
+     {{"ntb", "ns", BENCH_NO_BOUND, 0, false},
+      {"shm", "ns", BENCH_NO_BOUND, 0, false},
+      {"ratio", "", BENCH_AT_MOST, 1.3, true},
+      BENCH_NO_METRIC}},
+    {"vm/ntb-perf",
+     "the kernel's ntb_perf",
+     run_script,
+     "ntb-perf",
+     NULL,
+     {{"write", "MB/s", BENCH_NO_BOUND, 0, false}, BENCH_NO_METRIC}},
+    BENCH_NO_CASE,
+};
