@@ -78,6 +78,19 @@ static int config_read(struct pci_bus *bus, unsigned int devfn, int where,
 	return PCIBIOS_SUCCESSFUL;
 }
 
+/*
+ * What a lender says of the configuration space, put where it is read from. It
+ * says what it likes; but this is a function with no bridge, ROM or line
+ * interrupt, or the kernel would look for what is behind.
+ */
+static void put_config(struct borrower_loan *loan, int at, u32 dword)
+{
+	put_unaligned_le32(dword, loan->config + at);
+	loan->config[PCI_HEADER_TYPE] = PCI_HEADER_TYPE_NORMAL;
+	loan->config[PCI_INTERRUPT_PIN] = 0;
+	memset(loan->config + PCI_ROM_ADDRESS, 0, 4);
+}
+
 /* A BAR holds what is written; of its size and kind nothing can be changed. */
 static void write_bar(struct borrower_loan *loan, int where, int size,
 		      u32 value)
@@ -122,7 +135,7 @@ static int config_write(struct pci_bus *bus, unsigned int devfn, int where,
 	value = ask(loan, DL_OP_CFG_WRITE, where, size, value, &ok);
 	if (ok) {
 		spin_lock_irqsave(&loan->config_lock, flags);
-		put_unaligned_le32(value, loan->config + (where & ~3));
+		put_config(loan, where & ~3, value);
 		spin_unlock_irqrestore(&loan->config_lock, flags);
 	}
 	return PCIBIOS_SUCCESSFUL;
@@ -144,9 +157,14 @@ static int free_domain(void)
 	return domain + 1;
 }
 
-static void init_bars(struct borrower_loan *loan)
+static void init_config(struct borrower_loan *loan)
 {
 	unsigned int i;
+
+	/* Of the header only Command and Status change by themselves. */
+	loan->live &= ~GENMASK_ULL(15, 0) | BIT_ULL(PCI_COMMAND / 4);
+	put_config(loan, 0, get_unaligned_le32(loan->config));
+	memset(loan->config + PCI_BASE_ADDRESS_0, 0, 4 * DL_BARS);
 
 	for (i = 0; i < DL_BARS; i++) {
 		struct borrower_bar *bar = &loan->bars[i];
@@ -249,7 +267,7 @@ int borrower_bridge_add(struct borrower_loan *loan)
 {
 	int err;
 
-	init_bars(loan);
+	init_config(loan);
 	loan->devfn = PCI_DEVFN(PCI_SLOT(loan->device.bdf & 0xff), 0);
 
 	pci_lock_rescan_remove();

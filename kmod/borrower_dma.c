@@ -170,7 +170,7 @@ static int prot_of(enum dma_data_direction dir)
 }
 
 static dma_addr_t map(struct borrower_loan *loan, phys_addr_t phys,
-				 size_t size, enum dma_data_direction dir)
+		      size_t size, enum dma_data_direction dir)
 {
 	size_t offset = offset_in_page(phys);
 	size_t length = PAGE_ALIGN(offset + size);
@@ -203,8 +203,7 @@ static dma_addr_t map(struct borrower_loan *loan, phys_addr_t phys,
 	return iova - loan->dma_start + loan->dma_bus + offset;
 }
 
-static void unmap(struct borrower_loan *loan, dma_addr_t addr,
-			     size_t size)
+static void unmap(struct borrower_loan *loan, dma_addr_t addr, size_t size)
 {
 	size_t offset = offset_in_page(addr);
 	size_t length = PAGE_ALIGN(offset + size);
