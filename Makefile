@@ -124,7 +124,7 @@ test-lending: cluster
 	tests/run $(BUILD) --suite lending
 
 # Device Lending on a kernel that looks for faults; builds it first.
-test-kdebug: all
+test-kdebug: devices
 	$(call need,$(HAVE_KDEBUG),$(PACKAGES_KDEBUG))
 	tests/kdebug/run $(BUILD) build-kdebug
 
