@@ -297,7 +297,6 @@ static void print_note(const char *text)
 typedef struct Files {
     char *qemu;
     char *plugin;
-    char *guest; /* the directory of kernel and initramfs */
     char *kernel;
     char *initrd;
 } Files;
@@ -306,11 +305,9 @@ static void files_clear(Files *files)
 {
     g_free(files->qemu);
     g_free(files->plugin);
-    g_free(files->guest);
     g_free(files->kernel);
     g_free(files->initrd);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Files, files_clear)
 
 static bool check_file(const char *path, const char *what, GError **error)
 {
@@ -324,12 +321,65 @@ static bool check_file(const char *path, const char *what, GError **error)
     return true;
 }
 
-static bool find_files(Files *files, GError **error)
+/* The directory of an image with the kernel and modules that @vm names, made
+ * or brought up to date in the user's cache; to be freed. */
+static char *make_image(const TopoVm *vm, GError **error)
+{
+    g_autofree char *kernel = vm->kernel ? realpath(vm->kernel, NULL) : NULL;
+    g_autofree char *modules = vm->modules ? realpath(vm->modules, NULL) : NULL;
+    g_autofree char *key = NULL;
+    g_autofree char *hash = NULL;
+    g_autofree char *dir = NULL;
+    g_autoptr(GPtrArray) argv = g_ptr_array_new();
+    int status;
+
+    if ((vm->kernel && !kernel) || (vm->modules && !modules)) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE, "%s is not there",
+                    kernel ? vm->modules : vm->kernel);
+        return NULL;
+    }
+    key =
+        g_strdup_printf("%s\n%s", kernel ? kernel : "", modules ? modules : "");
+    hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, key, -1);
+    hash[16] = '\0';
+    dir = g_build_filename(g_get_user_cache_dir(), "farside", hash, NULL);
+    g_mkdir_with_parents(dir, 0700);
+    g_ptr_array_add(argv, (char *)FARSIDE_GUEST_BUILD);
+    g_ptr_array_add(argv, dir);
+    if (kernel) {
+        g_ptr_array_add(argv, (char *)"--kernel");
+        g_ptr_array_add(argv, kernel);
+    }
+    if (modules) {
+        g_ptr_array_add(argv, (char *)"--modules");
+        g_ptr_array_add(argv, modules);
+    }
+    g_ptr_array_add(argv, NULL);
+    if (!g_spawn_sync(NULL, (char **)argv->pdata, NULL,
+                      G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, NULL,
+                      &status, error)) {
+        return NULL;
+    }
+    if (!g_spawn_check_wait_status(status, NULL)) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    "no image can be made of the kernel %s and the modules %s",
+                    kernel ? kernel : "of Debian",
+                    modules ? modules : "of Debian");
+        return NULL;
+    }
+    return g_steal_pointer(&dir);
+}
+
+/* Finds what @vm's host needs; what is missing is an entry of @errors if the
+ * description names it, and @error otherwise. */
+static bool find_files(const TopoVm *vm, Files *files, TopoErrors *errors,
+                       GError **error)
 {
     const char *plugin = g_getenv("FARSIDE_QEMU_PLUGIN");
     const char *guest = g_getenv("FARSIDE_GUEST");
     g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
     g_autofree char *dir = g_path_get_dirname(program ? program : ".");
+    g_autofree char *image = NULL;
 
     files->qemu = g_find_program_in_path("qemu-system-x86_64");
     if (!files->qemu) {
@@ -341,11 +391,23 @@ static bool find_files(Files *files, GError **error)
     files->plugin = plugin ? g_strdup(plugin)
                            : g_build_filename(dir, "..", "qemu-dev",
                                               "farside-qemu.so", NULL);
-    files->guest = g_strdup(guest ? guest : FARSIDE_GUEST_DIR);
-    files->kernel = g_build_filename(files->guest, "vmlinuz", NULL);
-    files->initrd = g_build_filename(files->guest, "initramfs", NULL);
-    return check_file(files->plugin, "the NTB device for QEMU", error) &&
-           check_file(files->kernel, "the guests' kernel", error) &&
+    if (!check_file(files->plugin, "the NTB device for QEMU", error)) {
+        return false;
+    }
+    if (vm->kernel || vm->modules) {
+        g_autoptr(GError) why = NULL;
+
+        image = make_image(vm, &why);
+        if (!image) {
+            topo_errors_add(errors, vm->place, "%s", why->message);
+            return false;
+        }
+    } else {
+        image = g_strdup(guest ? guest : FARSIDE_GUEST_DIR);
+    }
+    files->kernel = g_build_filename(image, "vmlinuz", NULL);
+    files->initrd = g_build_filename(image, "initramfs", NULL);
+    return check_file(files->kernel, "the guests' kernel", error) &&
            check_file(files->initrd, "the guests' image", error);
 }
 
@@ -407,45 +469,62 @@ static bool check_paths(const CluPlan *plan, const char *dir, GError **error)
     return true;
 }
 
-/* Starts the cluster; NULL and @error if that fails. */
-static CluClient *start(const CluPlan *plan, const char *name,
-                        unsigned timeout_s, unsigned silence_s,
-                        TopoErrors *errors, char **ret_dir, GError **error)
+static void free_files(Files *files, unsigned count)
 {
-    g_auto(Files) files = {NULL};
-    g_autofree bool *is_kvm = g_new0(bool, plan->hosts->len);
-    g_autofree CluPaths *paths = g_new0(CluPaths, plan->hosts->len);
-    g_autoptr(CluDir) dir = NULL;
-    CluSupervisorSetup setup = {
-        .plan = plan,
-        .paths = paths,
-        .is_kvm = is_kvm,
-        .boot_ms = timeout_s * 1000,
-        .silence_ms = silence_s * 1000,
-    };
-    g_autofree char *path = clu_dir_find(name);
-    int fd;
+    for (unsigned i = 0; i < count; i++) {
+        files_clear(&files[i]);
+    }
+    g_free(files);
+}
 
-    if (!choose_accel(plan, is_kvm, errors)) {
-        return NULL;
-    }
-    if (!find_files(&files, error) || !check_paths(plan, path, error)) {
-        return NULL;
-    }
-    dir = clu_dir_new(name, error);
-    if (!dir) {
-        return NULL;
+/* Starts the supervisor; -1, and @errors or @error, if that fails. */
+static int start_supervisor(const CluPlan *plan, const char *name,
+                            CluSupervisorSetup *setup, Files *files,
+                            TopoErrors *errors, GError **error)
+{
+    g_autofree CluPaths *paths = g_new0(CluPaths, plan->hosts->len);
+    g_autofree bool *is_kvm = g_new0(bool, plan->hosts->len);
+    g_autofree char *path = clu_dir_find(name);
+    g_autoptr(CluDir) dir = NULL;
+
+    if (!choose_accel(plan, is_kvm, errors) ||
+        !check_paths(plan, path, error)) {
+        return -1;
     }
     for (unsigned i = 0; i < plan->hosts->len; i++) {
-        paths[i] = (CluPaths){.qemu = files.qemu,
-                              .plugin = files.plugin,
-                              .kernel = files.kernel,
-                              .initrd = files.initrd,
-                              .dir = clu_dir_path(dir)};
+        const CluPlanHost *host = plan->hosts->pdata[i];
+
+        if (!find_files(host->host->vm, &files[i], errors, error)) {
+            return -1;
+        }
+        paths[i] = (CluPaths){.qemu = files[i].qemu,
+                              .plugin = files[i].plugin,
+                              .kernel = files[i].kernel,
+                              .initrd = files[i].initrd,
+                              .dir = path};
     }
-    setup.dir = dir;
-    *ret_dir = g_steal_pointer(&path);
-    fd = clu_supervisor_start(&setup, error);
+    /* From the first file on there must be somebody who removes it. */
+    clu_client_hold_signals();
+    dir = clu_dir_new(name, error);
+    if (!dir) {
+        return -1;
+    }
+    setup->plan = plan;
+    setup->dir = dir;
+    setup->paths = paths;
+    setup->is_kvm = is_kvm;
+    return clu_supervisor_start(setup, error);
+}
+
+/* Starts the cluster; NULL, and @errors or @error, if that fails. */
+static CluClient *start(const CluPlan *plan, const char *name,
+                        CluSupervisorSetup *setup, TopoErrors *errors,
+                        GError **error)
+{
+    Files *files = g_new0(Files, plan->hosts->len);
+    int fd = start_supervisor(plan, name, setup, files, errors, error);
+
+    free_files(files, plan->hosts->len);
     return fd < 0 ? NULL : clu_client_new(fd);
 }
 
@@ -511,6 +590,7 @@ static int run_up(int argc, char **argv)
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(CluPlan) plan = NULL;
     g_autoptr(CluClient) client = NULL;
+    CluSupervisorSetup setup = {.plan = NULL};
     g_autofree char *dir = NULL;
     g_auto(GStrv) files = NULL;
     GError *error = NULL;
@@ -542,10 +622,14 @@ static int run_up(int argc, char **argv)
         return CMD_USAGE;
     }
     plan = clu_plan_new(description, errors);
+    if (!name) {
+        name = g_strdup(description->name);
+    }
+    dir = clu_dir_find(name);
     if (plan) {
-        client =
-            start(plan, name ? name : description->name, (unsigned)timeout_s,
-                  (unsigned)silence_s, errors, &dir, &error);
+        setup.boot_ms = (unsigned)timeout_s * 1000;
+        setup.silence_ms = (unsigned)silence_s * 1000;
+        client = start(plan, name, &setup, errors, &error);
     }
     if (topo_errors_count(errors) > 0) {
         g_autofree char *text = topo_errors_to_string(errors);

@@ -39,17 +39,29 @@ typedef struct Request {
     GError *error;
 } Request;
 
+static void hold_signals(sigset_t *ret_signals, sigset_t *ret_old)
+{
+    sigemptyset(ret_signals);
+    sigaddset(ret_signals, SIGINT);
+    sigaddset(ret_signals, SIGTERM);
+    sigaddset(ret_signals, SIGHUP);
+    sigaddset(ret_signals, SIGQUIT);
+    sigprocmask(SIG_BLOCK, ret_signals, ret_old);
+}
+
+void clu_client_hold_signals(void)
+{
+    sigset_t signals, old;
+
+    hold_signals(&signals, &old);
+}
+
 CluClient *clu_client_new(int fd)
 {
     CluClient *client = g_new0(CluClient, 1);
     sigset_t signals;
 
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    sigaddset(&signals, SIGQUIT);
-    sigprocmask(SIG_BLOCK, &signals, &client->old_signals);
+    hold_signals(&signals, &client->old_signals);
     client->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     client->fd = fd;
     clu_agent_reader_init(&client->reader);

@@ -11,6 +11,9 @@
  * not end the process. */
 typedef struct CluClient CluClient;
 
+/* From here on those signals wait until a client takes note of them. */
+void clu_client_hold_signals(void);
+
 /* Connects to the cluster whose directory is @dir. */
 CluClient *clu_client_connect(const char *dir, GError **error);
 

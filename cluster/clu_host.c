@@ -70,10 +70,11 @@ static void drop_source(GSource **source)
 /* @cause is nullable. */
 static void set_state(CluHost *host, CluHostState state, const char *cause)
 {
-    g_autofree char *old = g_steal_pointer(&host->cause);
+    char *old = host->cause; /* may be what @cause is part of */
 
     host->state = state;
     host->cause = g_strdup(cause);
+    g_free(old);
     if (state != CLU_HOST_BOOTING) {
         drop_source(&host->deadline);
     }
@@ -103,6 +104,14 @@ static gboolean on_deadline(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
+static void start_deadline(CluHost *host)
+{
+    drop_source(&host->deadline);
+    host->deadline = g_timeout_source_new(host->shared->boot_ms);
+    g_source_set_callback(host->deadline, on_deadline, host, NULL);
+    g_source_attach(host->deadline, host->shared->context);
+}
+
 /* A machine starts from the beginning: nothing is known of it any more. */
 static void begin_boot(CluHost *host)
 {
@@ -112,10 +121,7 @@ static void begin_boot(CluHost *host)
     host->is_alarmed = false;
     host->boots++;
     host->begun_us = g_get_monotonic_time();
-    drop_source(&host->deadline);
-    host->deadline = g_timeout_source_new(host->shared->boot_ms);
-    g_source_set_callback(host->deadline, on_deadline, host, NULL);
-    g_source_attach(host->deadline, host->shared->context);
+    start_deadline(host);
     set_state(host, CLU_HOST_BOOTING, NULL);
 }
 
@@ -158,6 +164,7 @@ static void on_guest_lost(void *owner)
 
     g_clear_pointer(&host->watch, clu_watch_free);
     if (host->state == CLU_HOST_UP) {
+        start_deadline(host);
         set_state(host, CLU_HOST_BOOTING, "the guest's agent is gone");
     } else {
         host->ops->changed(host->owner, host);
@@ -342,6 +349,7 @@ static void on_waited(GObject *process, GAsyncResult *result, gpointer data)
     if (!g_subprocess_wait_finish(G_SUBPROCESS(process), result, &error)) {
         return; /* the host may be gone */
     }
+    g_clear_object(&host->waiting);
     /* Its last words come first: they lie in sockets that are ready. */
     host->ended = g_idle_source_new();
     g_source_set_priority(host->ended, G_PRIORITY_LOW);
@@ -416,6 +424,7 @@ bool clu_host_start(CluHost *host, GError **error)
     g_autoptr(GSubprocessLauncher) launcher =
         g_subprocess_launcher_new(G_SUBPROCESS_FLAGS_NONE);
     g_auto(GStrv) argv = NULL;
+    const char *identifier;
     int console = -1, qmp = -1, agent = -1;
     int output[2] = {-1, -1};
 
@@ -454,8 +463,9 @@ bool clu_host_start(CluHost *host, GError **error)
         }
         return false;
     }
-    host->pid = (pid_t)g_ascii_strtoll(
-        g_subprocess_get_identifier(host->process), NULL, 10);
+    identifier = g_subprocess_get_identifier(host->process);
+    /* There is none if it has ended already. */
+    host->pid = identifier ? (pid_t)g_ascii_strtoll(identifier, NULL, 10) : 0;
     host->output = output[0];
     g_string_truncate(host->said, 0);
     host->output_source =

@@ -407,7 +407,11 @@ static void supervisor_main(const CluSupervisorSetup *setup, int conn)
         .setup = setup, .plan = setup->plan, .listener = -1};
     g_autoptr(GError) error = NULL;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    sigset_t none;
 
+    /* The program may have held its signals back. */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
