@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: a description becomes exactly the QEMU command lines that its
+ * documentation (docs/cluster.md) and QEMU's own promise, and what cannot be
+ * emulated is refused with the place of the entry that is wrong.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clu_plan.h"
+
+#define PARTS TOPO_SOURCE_ROOT "/scenarios/parts"
+
+#define NTB(MORE) "{name: ntb0, part: generic-ntb, at: rp0" MORE "}"
+
+/* Two hosts whose devices and `vm:` are to be filled in. */
+#define TWO(A, A_VM, B, B_VM)                                                  \
+    "name: t\n"                                                                \
+    "hosts:\n"                                                                 \
+    "  - name: a\n"                                                            \
+    "    cpu: generic-host\n"                                                  \
+    "    devices: [" A "]\n"                                                   \
+    "    vm: {" A_VM "}\n"                                                     \
+    "  - name: b\n"                                                            \
+    "    cpu: generic-host\n"                                                  \
+    "    devices: [" B "]\n"                                                   \
+    "    vm: {" B_VM "}\n"
+
+#define LINK "links: [{name: cable0, ends: [a.ntb0, b.ntb0]}]\n"
+
+typedef struct Case {
+    TopoDescription *description;
+    CluPlan *plan;
+    char *errors; /* all of them as text, "" if none */
+} Case;
+
+static Case load(const char *text)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    Case c = {.plan = NULL};
+
+    c.description =
+        topo_load_buffer("t.yaml", text, strlen(text), PARTS, NULL, errors);
+    if (!c.description) {
+        g_autofree char *all = topo_errors_to_string(errors);
+
+        ck_abort_msg("%s", all);
+    }
+    c.plan = clu_plan_new(c.description, errors);
+    c.errors = topo_errors_to_string(errors);
+    ck_assert((c.plan == NULL) == (*c.errors != '\0'));
+    return c;
+}
+
+static void done(Case *c)
+{
+    clu_plan_free(c->plan);
+    topo_description_free(c->description);
+    g_free(c->errors);
+}
+
+/* The command line of a host, a word a line. */
+static char *argv_of(const Case *c, unsigned host, bool is_kvm,
+                     const bool *enabled)
+{
+    static char *const regions[] = {(char *)"/proc/1/fd/9",
+                                    (char *)"/proc/1/fd/10", NULL};
+    const CluPaths paths = {.qemu = "/usr/bin/qemu",
+                            .plugin = "/b,c/farside.so",
+                            .kernel = "/g/vmlinuz",
+                            .initrd = "/g/initramfs",
+                            .dir = "/run/x",
+                            .regions = regions};
+    static const bool all[] = {true, true, true, true, true, true};
+    char *const traces[G_N_ELEMENTS(all)] = {NULL};
+    g_auto(GStrv) argv = NULL;
+
+    ck_assert_ptr_nonnull(c->plan);
+    argv = clu_plan_argv(c->plan, c->plan->hosts->pdata[host], &paths, is_kvm,
+                         enabled ? enabled : all, traces);
+    return g_strjoinv("\n", argv);
+}
+
+static void assert_has(const char *argv, const char *words)
+{
+    g_autofree char *lines = g_strconcat("\n", argv, "\n", NULL);
+    g_autofree char *wanted = g_strconcat("\n", words, "\n", NULL);
+
+    ck_assert_msg(strstr(lines, wanted) != NULL, "no\n%s\nin\n%s", words, argv);
+}
+
+START_TEST(a_host_becomes_this_command_line)
+{
+    Case c = load(TWO(NTB(""), "", NTB(""), "") LINK);
+    g_autofree char *argv = argv_of(&c, 0, false, NULL);
+
+    ck_assert_str_eq(
+        argv,
+        "/usr/bin/qemu\n"
+        "-plugin\n/b,,c/farside.so\n"
+        "-name\nguest=t/a\n"
+        "-nodefaults\n-no-user-config\n-display\nnone\n"
+        "-machine\nq35,memory-backend=ram\n"
+        "-m\n262144K\n"
+        "-object\nmemory-backend-memfd,id=ram,size=262144K,share=on\n"
+        "-smp\n1\n"
+        "-accel\ntcg,tb-size=32\n"
+        "-chardev\nsocket,id=console,fd=3\n-serial\nchardev:console\n"
+        "-chardev\nsocket,id=qmp,fd=4\n-mon\nchardev=qmp,mode=control\n"
+        "-chardev\nsocket,id=agent,fd=5\n"
+        "-device\nvirtio-serial-pci,addr=1\n"
+        "-device\nvirtserialport,chardev=agent,name=farside.agent\n"
+        "-kernel\n/g/vmlinuz\n-initrd\n/g/initramfs\n"
+        "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off "
+        "cryptomgr.notests no_timer_check farside.host=a "
+        "farside.client=ntb_tool\n"
+        "-device\nfarside-switchtec,id=ntb0,addr=3,link=/run/x/cable0.link,"
+        "partition=0,bar4-size=256M");
+    done(&c);
+}
+END_TEST
+
+START_TEST(keys_of_vm_have_their_effect)
+{
+    Case c = load(TWO(NTB(""),
+                      "memory: 1000MiB, cpus: 3, qmp: on, gdb: 1234, "
+                      "append: x=y, client: ntb_perf",
+                      NTB(""), "client: none") LINK);
+    static const bool none[] = {false};
+    g_autofree char *a = argv_of(&c, 0, true, NULL);
+    g_autofree char *b = argv_of(&c, 1, false, none);
+
+    assert_has(a, "-m\n1024000K");
+    assert_has(a, "-smp\n3");
+    assert_has(a, "-accel\nkvm\n-cpu\nhost");
+    assert_has(a, "-chardev\nsocket,id=qmp-user,path=/run/x/a.qmp,server=on,"
+                  "wait=off\n-mon\nchardev=qmp-user,mode=control");
+    assert_has(a, "-gdb\ntcp:127.0.0.1:1234");
+    assert_has(a,
+               "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off "
+               "cryptomgr.notests no_timer_check farside.host=a "
+               "farside.client=ntb_perf x=y");
+    /* The window covers the larger of the two, on both ends. */
+    assert_has(a, "-device\nfarside-switchtec,id=ntb0,addr=3,"
+                  "link=/run/x/cable0.link,partition=0,bar4-size=1024M");
+    assert_has(b, "-device\nfarside-switchtec,id=ntb0,addr=3,"
+                  "link=/run/x/cable0.link,partition=1,enabled=off,"
+                  "bar4-size=1024M");
+    done(&c);
+}
+END_TEST
+
+START_TEST(a_window_covers_memory_above_4_gib)
+{
+    /* q35 maps what is beyond 2 GiB from 4 GiB on: the end is at 5 GiB. */
+    Case c = load(TWO(NTB(""), "memory: 3GiB", NTB(""), "") LINK);
+    g_autofree char *b = argv_of(&c, 1, false, NULL);
+
+    assert_has(b, "-device\nfarside-switchtec,id=ntb0,addr=3,"
+                  "link=/run/x/cable0.link,partition=1,bar4-size=8192M");
+    done(&c);
+}
+END_TEST
+
+START_TEST(small_memory_has_the_least_window)
+{
+    Case c = load(TWO(NTB(""), "memory: 64MiB", NTB(""), "memory: 64MiB") LINK);
+    g_autofree char *b = argv_of(&c, 1, false, NULL);
+
+    assert_has(b, "-device\nfarside-switchtec,id=ntb0,addr=3,"
+                  "link=/run/x/cable0.link,partition=1,bar4-size=64M");
+    done(&c);
+}
+END_TEST
+
+START_TEST(what_one_end_says_the_other_takes)
+{
+    Case c =
+        load(TWO(NTB(", vm: {options: {lut-entries: 16, bar4-size: 1M}}"), "",
+                 NTB(", vm: {options: {bar4-size: 1024K, "
+                     "completion-timeout: 50}}"),
+                 "") LINK);
+    g_autofree char *a = argv_of(&c, 0, false, NULL);
+    g_autofree char *b = argv_of(&c, 1, false, NULL);
+
+    assert_has(a, "-device\nfarside-switchtec,id=ntb0,addr=3,"
+                  "link=/run/x/cable0.link,partition=0,lut-entries=16,"
+                  "bar4-size=1M");
+    assert_has(b, "-device\nfarside-switchtec,id=ntb0,addr=3,"
+                  "link=/run/x/cable0.link,partition=1,lut-entries=16,"
+                  "bar4-size=1M,completion-timeout=50");
+    done(&c);
+}
+END_TEST
+
+START_TEST(an_adapter_with_two_cables_is_two_devices)
+{
+    Case c =
+        load("name: t\n"
+             "hosts:\n"
+             "  - {name: a, cpu: generic-host, devices: [" NTB(
+                 "") "]}\n"
+                     "  - {name: b, cpu: generic-host, devices: [" NTB(
+                         "") "]}\n"
+                             "  - {name: c, cpu: generic-host, devices: [" NTB(
+                                 "") "]}\n"
+                                     "links:\n"
+                                     "  - {name: x, ends: [a.ntb0, b.ntb0]}\n"
+                                     "  - {name: y, ends: [c.ntb0, a.ntb0]}\n");
+    g_autofree char *a = argv_of(&c, 0, false, NULL);
+
+    assert_has(a, "-device\nfarside-switchtec,id=ntb0.0,addr=3,"
+                  "link=/run/x/x.link,partition=0,bar4-size=256M\n"
+                  "-device\nfarside-switchtec,id=ntb0.1,addr=4,"
+                  "link=/run/x/y.link,partition=1,bar4-size=256M");
+    done(&c);
+}
+END_TEST
+
+#define DEVICE(NAME, VM)                                                       \
+    "{name: " NAME ", part: generic-device, at: rp1, vm: {" VM "}}"
+
+START_TEST(drives)
+{
+    Case c = load("name: t\nhosts:\n  - name: a\n    cpu: generic-host\n"
+                  "    devices:\n"
+                  "      - {name: d0, part: optane-900p, at: rp0, vm: {device: "
+                  "nvme, image: 1MiB, options: {max_ioqpairs: 4}}}\n"
+                  "      - {name: d1, part: optane-900p, at: rp1, vm: {device: "
+                  "nvme, image: \"null-co:2GiB\"}}\n"
+                  "      - {name: 2d, part: optane-900p, at: rp2, vm: {device: "
+                  "nvme, image: \"/a,b.img\", options: {serial: mine}}}\n");
+    g_autofree char *a = argv_of(&c, 0, false, NULL);
+
+    assert_has(
+        a,
+        "-add-fd\nfd=7,set=7\n"
+        "-drive\nif=none,id=d0-disk,format=raw,cache=writeback,auto-read-only=off,"
+        "file=/dev/fdset/7\n"
+        "-device\nnvme,id=d0,addr=3,drive=d0-disk,serial=a.d0,"
+        "max_ioqpairs=4\n"
+        "-blockdev\ndriver=null-co,node-name=d1-disk,read-zeroes=on,"
+        "size=2147483648\n"
+        "-device\nnvme,id=d1,addr=4,drive=d1-disk,serial=a.d1\n"
+        "-drive\nif=none,id=d..2d-disk,format=raw,file=/a,,b.img\n"
+        "-device\nnvme,id=d..2d,addr=5,drive=d..2d-disk,serial=mine");
+    done(&c);
+}
+END_TEST
+
+START_TEST(networks_and_regions)
+{
+    Case c = load(
+        "name: t\nhosts:\n"
+        "  - name: a\n    cpu: generic-host\n    devices:\n"
+        "      - {name: e, part: generic-device, at: rp0, vm: {device: e1000e, "
+        "network: lan, options: {addr: 5}}}\n"
+        "      - {name: s, part: generic-device, at: rp1, vm: {device: "
+        "ivshmem-plain, region: r}}\n"
+        "  - name: b\n    cpu: generic-host\n    iommu: on\n    devices:\n"
+        "      - {name: e, part: generic-device, at: rp0, vm: {device: "
+        "virtio-net-pci, network: lan}}\n"
+        "      - {name: s, part: generic-device, at: rp1, vm: {device: "
+        "ivshmem-doorbell, region: r, size: 64KiB, options: {vectors: 2}}}\n");
+    g_autofree char *a = argv_of(&c, 0, false, NULL);
+    g_autofree char *b = argv_of(&c, 1, true, NULL);
+
+    ck_assert_uint_eq(c.plan->networks->len, 1);
+    ck_assert_uint_eq(c.plan->regions->len, 1);
+    assert_has(a, "-netdev\nsocket,id=e-net,fd=7\n"
+                  "-device\ne1000e,id=e,addr=5,netdev=e-net,"
+                  "mac=52:54:00:00:00:00,romfile=\n"
+                  "-object\nmemory-backend-file,id=s-memory,share=on,"
+                  "mem-path=/proc/1/fd/9,size=65536\n"
+                  "-device\nivshmem-plain,id=s,addr=3,memdev=s-memory");
+    assert_has(b, "-machine\nq35,memory-backend=ram,kernel-irqchip=split");
+    assert_has(b, "-device\nintel-iommu,intremap=on,caching-mode=on");
+    assert_has(
+        b,
+        "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off cryptomgr.notests no_timer_check intel_iommu=on "
+        "farside.host=b farside.client=ntb_tool");
+    assert_has(b, "-device\nvirtio-net-pci,id=e,addr=3,netdev=e-net,"
+                  "mac=52:54:00:00:01:00,romfile=\n"
+                  "-chardev\nsocket,id=s-server,path=/run/x/r.region\n"
+                  "-device\nivshmem-doorbell,id=s,addr=4,chardev=s-server,"
+                  "vectors=2");
+    done(&c);
+}
+END_TEST
+
+START_TEST(what_is_not_emulated_is_named)
+{
+    Case c = load(TWO("{name: d, part: generic-device, at: rp1}, " NTB(""), "",
+                      NTB(""), ""));
+
+    ck_assert_ptr_nonnull(c.plan);
+    ck_assert_uint_eq(c.plan->absent->len, 3);
+    ck_assert_str_eq(c.plan->absent->pdata[0], "a.d");
+    ck_assert_str_eq(c.plan->absent->pdata[1], "a.ntb0");
+    done(&c);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *errors;
+} bad[] = {
+    {TWO(DEVICE("x", "image: 1GiB"), "", "", ""),
+     "t.yaml:5:60: a.x: vm needs the key 'device', the name of a QEMU device; "
+     "add it\n"},
+    {TWO(DEVICE("x", "device: farside-switchtec"), "", "", ""),
+     "t.yaml:5:69: a.x: part 'generic-device' is no NTB adapter; give device "
+     "farside-switchtec to parts of kind ntb\n"},
+    {TWO(NTB(", vm: {device: nvme}"), "", NTB(""), "") LINK,
+     "t.yaml:5:69: a.ntb0: an NTB adapter is emulated by farside-switchtec; "
+     "leave 'device' out\n"},
+    {TWO(NTB(", vm: {options: {link: x}}"), "", NTB(""), "") LINK,
+     "t.yaml:5:71: option 'link' is what the cluster sets; leave it out\n"},
+    {TWO(DEVICE("x", "device: edu, options: {\"a,b\": 1}"), "", "", ""),
+     "t.yaml:5:84: option 'a,b' is no name of a property\n"},
+    {TWO(NTB(", vm: {options: {bar4-size: 64M}}"), "",
+         NTB(", vm: {options: {bar4-size: 128M}}"), "") LINK,
+     "t.yaml:9:71: bar4-size is 128M, and 64M at the other end of cable0 "
+     "(t.yaml:5:71); both ends must have the same\n"},
+    {TWO(DEVICE("x", "device: ivshmem-plain"), "", "", ""),
+     "t.yaml:5:69: a.x: 'ivshmem-plain' needs the key 'region', the name of the "
+     "memory it shares; add it\n"},
+    {TWO(DEVICE("x", "device: edu, region: r"), "", "", ""),
+     "t.yaml:5:82: a.x: 'edu' has no region; only ivshmem-plain and "
+     "ivshmem-doorbell do\n"},
+    {TWO(DEVICE("x", "device: ivshmem-plain, region: r, size: 4KiB"), "",
+         DEVICE("x", "device: ivshmem-plain, region: r, size: 8KiB"), ""),
+     "t.yaml:9:92: region 'r' has a size of 8KiB here and of 4KiB at "
+     "t.yaml:5:92; write the same\n"},
+    {TWO(DEVICE("x", "device: ivshmem-doorbell, region: r"), "",
+         DEVICE("x", "device: ivshmem-doorbell, region: r, options: {vectors: "
+                     "2}"),
+         ""),
+     "t.yaml:9:108: a device of region 'r' has 2 vectors, and another one 1; "
+     "give all the same\n"},
+    {TWO(DEVICE("x", "device: ivshmem-doorbell, region: r, options: {vectors: "
+                     "65}"),
+         "", "", ""),
+     "t.yaml:5:108: vectors is '65'; a number from 1 to 64 is right\n"},
+    {TWO(DEVICE("x", "device: nvme, image: 1000B"), "", "", ""),
+     "t.yaml:5:82: image: a disk of 1000B; a multiple of 512B is right\n"},
+    {TWO(DEVICE("x", "device: edu, options: {addr: 2}"), "", "", ""),
+     "t.yaml:5:84: addr is '2'; a slot from 3 to 1e, in hexadecimal, is "
+     "right\n"},
+    {TWO("{name: x, part: generic-device, at: rp1, vm: {device: edu, options: "
+         "{addr: 1e}}}, {name: y, part: generic-device, at: rp2, vm: {device: "
+         "edu, options: {addr: 1e.0}}}",
+         "", "", ""),
+     "t.yaml:5:166: slot 1e has a device already; choose another addr\n"},
+};
+
+START_TEST(what_is_wrong_is_said_with_its_place)
+{
+    Case c = load(bad[_i].text);
+
+    ck_assert_str_eq(c.errors, bad[_i].errors);
+    done(&c);
+}
+END_TEST
+
+START_TEST(too_many_devices_are_refused)
+{
+    g_autoptr(GString) text = g_string_new(
+        "name: t\nhosts:\n  - name: a\n    cpu: generic-host\n"
+        "    switches: [{name: sw0, part: generic-switch, at: rp0}]\n"
+        "    devices:\n");
+    Case c;
+
+    for (unsigned i = 0; i < 29; i++) {
+        g_string_append_printf(text,
+                               "      - {name: d%u, part: generic-device, at: "
+                               "sw0, vm: {device: edu}}\n",
+                               i);
+    }
+    c = load(text->str);
+    ck_assert_str_eq(c.errors,
+                     "t.yaml:3:5: host 'a' has 29 devices and cables, and "
+                     "there is room for 28; write fewer\n");
+    done(&c);
+}
+END_TEST
+
+START_TEST(a_complaint_of_qemu_is_put_down_to_its_entry)
+{
+    Case c = load(
+        TWO(DEVICE("x", "device: edu, options: {foo: 1}"), "", NTB(""), ""));
+    const CluPlanHost *host = c.plan->hosts->pdata[0];
+    TopoPlace place;
+
+    /* As QEMU 7.2 words it. */
+    ck_assert(clu_plan_blame(host,
+                             "qemu-system-x86_64: -device edu,id=x,addr=3,foo=1"
+                             ": Property 'edu.foo' not found",
+                             &place));
+    ck_assert_uint_eq(place.line, 5);
+    ck_assert_uint_eq(place.column, 84);
+    ck_assert(clu_plan_blame(host,
+                             "qemu-system-x86_64: -device edu,id=x,addr=3,foo=1"
+                             ": 'edu' is not a valid device model name",
+                             &place));
+    ck_assert_uint_eq(place.column, 69);
+    ck_assert(
+        !clu_plan_blame(host, "qemu-system-x86_64: out of memory", &place));
+    done(&c);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("clu_plan");
+    TCase *tcase = tcase_create("plan");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_test(tcase, a_host_becomes_this_command_line);
+    tcase_add_test(tcase, keys_of_vm_have_their_effect);
+    tcase_add_test(tcase, a_window_covers_memory_above_4_gib);
+    tcase_add_test(tcase, small_memory_has_the_least_window);
+    tcase_add_test(tcase, what_one_end_says_the_other_takes);
+    tcase_add_test(tcase, an_adapter_with_two_cables_is_two_devices);
+    tcase_add_test(tcase, drives);
+    tcase_add_test(tcase, networks_and_regions);
+    tcase_add_test(tcase, what_is_not_emulated_is_named);
+    tcase_add_loop_test(tcase, what_is_wrong_is_said_with_its_place, 0,
+                        G_N_ELEMENTS(bad));
+    tcase_add_test(tcase, too_many_devices_are_refused);
+    tcase_add_test(tcase, a_complaint_of_qemu_is_put_down_to_its_entry);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

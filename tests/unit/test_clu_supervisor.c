@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: a supervisor says of hosts and links what is so, whatever a guest
+ * that is not trusted, or who connects to its control socket, says to it; and
+ * when it ends, however it does, nothing of the cluster is left. QEMU is a
+ * program that behaves as told (fake_qemu.c).
+ */
+#define _GNU_SOURCE
+#include <check.h>
+#include <fcntl.h>
+#include <json-glib/json-glib.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <glib/gstdio.h>
+
+#include "clu_client.h"
+#include "clu_control.h"
+#include "clu_supervisor.h"
+
+#define PARTS TOPO_SOURCE_ROOT "/scenarios/parts"
+
+static char *runtime; /* XDG_RUNTIME_DIR of the test */
+
+/* A cluster of two hosts, a and b, joined by `cable`. */
+typedef struct Rig {
+    TopoDescription *description;
+    CluPlan *plan;
+    CluDir *dir;
+    CluClient *owner;
+    char *path;
+} Rig;
+
+static void rig_start(Rig *rig, const char *a, const char *b,
+                      unsigned silence_ms)
+{
+    g_autofree char *text = g_strdup_printf(
+        "name: rig\nhosts:\n"
+        "  - {name: a, cpu: generic-host, devices: [{name: n, part: "
+        "generic-ntb, at: rp0}], vm: {append: \"fake=%s\"}}\n"
+        "  - {name: b, cpu: generic-host, devices: [{name: n, part: "
+        "generic-ntb, at: rp0}], vm: {append: \"fake=%s\"}}\n"
+        "links: [{name: cable, ends: [a.n, b.n]}]\n",
+        a, b);
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    const bool is_kvm[2] = {false, false};
+    CluPaths paths[2];
+    CluSupervisorSetup setup = {.is_kvm = is_kvm,
+                                .paths = paths,
+                                .boot_ms = 3000,
+                                .silence_ms = silence_ms};
+    int fd;
+
+    memset(rig, 0, sizeof(*rig));
+    rig->description =
+        topo_load_buffer("rig.yaml", text, strlen(text), PARTS, NULL, errors);
+    ck_assert_ptr_nonnull(rig->description);
+    rig->plan = clu_plan_new(rig->description, errors);
+    ck_assert_ptr_nonnull(rig->plan);
+    rig->dir = clu_dir_new("rig", NULL);
+    ck_assert_ptr_nonnull(rig->dir);
+    rig->path = clu_dir_find("rig");
+    for (unsigned i = 0; i < 2; i++) {
+        paths[i] = (CluPaths){.qemu = g_getenv("FAKE_QEMU"),
+                              .plugin = "plugin",
+                              .kernel = "kernel",
+                              .initrd = "initrd",
+                              .dir = rig->path};
+    }
+    setup.plan = rig->plan;
+    setup.dir = rig->dir;
+    fd = clu_supervisor_start(&setup, NULL);
+    ck_assert_int_ge(fd, 0);
+    g_clear_pointer(&rig->dir, clu_dir_free);
+    rig->owner = clu_client_new(fd);
+}
+
+/* Nothing is left: no directory, and no process that holds its lock. */
+static void assert_gone(const Rig *rig)
+{
+    g_autofree char *base = g_path_get_dirname(rig->path);
+
+    ck_assert(clu_dir_wait_gone(rig->path, 10000));
+    for (unsigned i = 0; i < 200 && g_file_test(base, G_FILE_TEST_EXISTS);
+         i++) {
+        g_usleep(10000);
+    }
+    ck_assert(!g_file_test(base, G_FILE_TEST_EXISTS));
+}
+
+static void rig_end(Rig *rig)
+{
+    g_clear_pointer(&rig->owner, clu_client_free);
+    assert_gone(rig);
+    clu_plan_free(rig->plan);
+    topo_description_free(rig->description);
+    g_free(rig->path);
+}
+
+/* Asks over the owner's connection. */
+static int ask(Rig *rig, GString *out, GError **error, const char *const *words)
+{
+    CluClientMode mode = {.input = CLU_CLIENT_NO_INPUT, .output = out};
+
+    return clu_client_run(rig->owner, words, &mode, error);
+}
+
+#define ASK(RIG, OUT, ERROR, ...)                                              \
+    ask(RIG, OUT, ERROR, (const char *const[]){__VA_ARGS__, NULL})
+
+/* The object called @name in the list @list of the status. */
+static JsonObject *status_of(Rig *rig, JsonParser *parser, const char *list,
+                             const char *name)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    JsonArray *members;
+
+    ck_assert_int_eq(ASK(rig, text, NULL, "status"), 0);
+    ck_assert(json_parser_load_from_data(parser, text->str, -1, NULL));
+    members = json_object_get_array_member(
+        json_node_get_object(json_parser_get_root(parser)), list);
+    for (unsigned i = 0; i < json_array_get_length(members); i++) {
+        JsonObject *member = json_array_get_object_element(members, i);
+
+        if (strcmp(json_object_get_string_member(member, "name"), name) == 0) {
+            return member;
+        }
+    }
+    ck_abort_msg("no %s", name);
+}
+
+static void assert_state(Rig *rig, const char *list, const char *name,
+                         const char *state)
+{
+    g_autoptr(JsonParser) parser = json_parser_new();
+
+    ck_assert_str_eq(json_object_get_string_member(
+                         status_of(rig, parser, list, name), "state"),
+                     state);
+}
+
+static int64_t number_of(Rig *rig, const char *host, const char *member)
+{
+    g_autoptr(JsonParser) parser = json_parser_new();
+
+    return json_object_get_int_member(status_of(rig, parser, "hosts", host),
+                                      member);
+}
+
+static void assert_up(Rig *rig)
+{
+    GError *error = NULL;
+    int status = ASK(rig, NULL, &error, "wait", "5");
+
+    ck_assert_msg(status == 0, "%s", error ? error->message : "?");
+    assert_state(rig, "hosts", "a", "up");
+    assert_state(rig, "hosts", "b", "up");
+    assert_state(rig, "links", "cable", "up");
+}
+
+START_TEST(hosts_and_link_come_up)
+{
+    Rig rig;
+    g_autoptr(GString) out = g_string_new(NULL);
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    /* The fake's echo ends with 3. */
+    ck_assert_int_eq(ASK(&rig, out, NULL, "exec", "a", "echo", "hello"), 3);
+    ck_assert_str_eq(out->str, "hello");
+    rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_reset_machine_is_not_up_before_its_driver)
+{
+    Rig rig;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    kill((pid_t)number_of(&rig, "b", "pid"), SIGUSR1);
+    while (number_of(&rig, "b", "boots") != 2) {
+        g_usleep(1000);
+    }
+    /* Meanwhile old words arrive. */
+    for (unsigned i = 0; i < 30; i++) {
+        assert_state(&rig, "hosts", "b", "booting");
+        assert_state(&rig, "links", "cable", "down");
+        assert_state(&rig, "hosts", "a", "up");
+        g_usleep(10000);
+    }
+    kill((pid_t)number_of(&rig, "b", "pid"), SIGUSR2);
+    assert_up(&rig);
+    ck_assert_int_eq(number_of(&rig, "b", "boots"), 2);
+    rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_killed_host_is_dead_and_can_be_restarted)
+{
+    Rig rig;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    ck_assert_int_eq(ASK(&rig, NULL, NULL, "kill", "b"), 0);
+    assert_state(&rig, "hosts", "b", "dead");
+    assert_state(&rig, "links", "cable", "down");
+    ck_assert_int_eq(number_of(&rig, "b", "pid"), 0);
+    ck_assert_int_eq(ASK(&rig, NULL, NULL, "exec", "b", "echo"),
+                     CLU_CONTROL_LOST);
+    ck_assert_int_eq(ASK(&rig, NULL, NULL, "restart", "b"), 0);
+    assert_up(&rig);
+    rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_link_goes_down_and_up)
+{
+    Rig rig;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    ck_assert_int_eq(ASK(&rig, NULL, NULL, "link", "cable", "down"), 0);
+    assert_state(&rig, "links", "cable", "down");
+    ck_assert_int_eq(ASK(&rig, NULL, NULL, "link", "cable", "up"), 0);
+    assert_state(&rig, "links", "cable", "up");
+    rig_end(&rig);
+}
+END_TEST
+
+START_TEST(an_agent_that_falls_silent_is_hung)
+{
+    Rig rig;
+    unsigned i;
+
+    rig_start(&rig, "", "silent", 300);
+    for (i = 0; i < 300; i++) {
+        g_autoptr(JsonParser) parser = json_parser_new();
+        JsonObject *b = status_of(&rig, parser, "hosts", "b");
+
+        if (strcmp(json_object_get_string_member(b, "state"), "hung") == 0) {
+            ck_assert_str_eq(json_object_get_string_member(b, "cause"),
+                             "the guest's agent does not answer");
+            break;
+        }
+        g_usleep(10000);
+    }
+    ck_assert_uint_lt(i, 300);
+    assert_state(&rig, "hosts", "a", "up");
+    rig_end(&rig);
+}
+END_TEST
+
+/* `up` of hosts one of which is @mode fails, and says @pattern. */
+static void assert_fails(const char *mode, const char *pattern)
+{
+    Rig rig;
+    g_autoptr(GError) error = NULL;
+
+    rig_start(&rig, "", mode, 20000);
+    ck_assert_int_eq(ASK(&rig, NULL, &error, "wait", "2"), 1);
+    ck_assert_ptr_nonnull(error);
+    ck_assert_msg(strstr(error->message, pattern) != NULL, "%s",
+                  error->message);
+    /* The other one has not suffered. */
+    ck_assert_int_eq(ASK(&rig, NULL, NULL, "wait", "5", "a"), 0);
+    rig_end(&rig);
+}
+
+START_TEST(a_qemu_that_does_not_start_is_quoted)
+{
+    assert_fails("exits", "b is dead: qemu: it is broken");
+}
+END_TEST
+
+START_TEST(a_panic_is_quoted_with_the_console)
+{
+    assert_fails("panics",
+                 "b is panicked: [    1.000000] Kernel panic - not syncing: "
+                 "fake\nThe end of the console of b:\n-- the machine begins");
+}
+END_TEST
+
+START_TEST(a_guest_that_talks_nonsense_hurts_nobody_else)
+{
+    assert_fails("garbage", "b is booting");
+}
+END_TEST
+
+START_TEST(output_beyond_its_credit_ends_a_command)
+{
+    Rig rig;
+    g_autoptr(GString) out = g_string_new(NULL);
+    g_autoptr(GError) error = NULL;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    ck_assert_int_eq(ASK(&rig, out, &error, "exec", "a", "flood"),
+                     CLU_CONTROL_LOST);
+    ck_assert_uint_le(out->len, CLU_AGENT_WINDOW);
+    assert_up(&rig);
+    rig_end(&rig);
+}
+END_TEST
+
+/* Requests that are wrong, and what is said of them. */
+static const struct {
+    const char *words[5];
+    const char *message;
+} wrong[] = {
+    {{"nothing"}, "does not know the request 'nothing' with 0 words"},
+    {{"exec", "a"}, "does not know the request 'exec' with 1 words"},
+    {{"exec", "c", "echo"}, "there is no host 'c'; there are a, b"},
+    {{"kill", ""}, "there is no host ''; there are a, b"},
+    {{"link", "cable", "off"}, "a link is made up or down, not 'off'"},
+    {{"link", "x", "up"}, "there is no link 'x'; there are cable"},
+    {{"wait", "0"}, "'0' is no number of seconds; 1 to 86400 are"},
+    {{"wait", "x"}, "'x' is no number of seconds; 1 to 86400 are"},
+    {{"console", "../b"}, "there is no host '../b'; there are a, b"},
+    {{"logs", "..", "once"}, "there is no host '..'; there are a, b"},
+};
+
+START_TEST(wrong_requests_are_refused)
+{
+    Rig rig;
+
+    rig_start(&rig, "", "", 20000);
+    for (unsigned i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_autoptr(GError) error = NULL;
+
+        ck_assert_int_eq(ask(&rig, NULL, &error, wrong[i].words), 2);
+        ck_assert_msg(strstr(error->message, wrong[i].message) != NULL, "%s",
+                      error->message);
+    }
+    assert_up(&rig);
+    rig_end(&rig);
+}
+END_TEST
+
+static int connect_to(const Rig *rig)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    g_snprintf(address.sun_path, sizeof(address.sun_path), "%s/control",
+               rig->path);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)),
+                     0);
+    return fd;
+}
+
+START_TEST(who_talks_nonsense_to_the_control_socket_hurts_nobody)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(1);
+    g_autofree uint8_t *coded = g_malloc(CLU_AGENT_CODED_MAX);
+    g_autofree uint8_t *body = g_malloc(CLU_AGENT_BODY_MAX);
+    int idle[100];
+    Rig rig;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    for (unsigned i = 0; i < G_N_ELEMENTS(idle); i++) {
+        idle[i] = connect_to(&rig);
+        (void)!send(idle[i], "\x05half", 5, MSG_NOSIGNAL);
+    }
+    for (unsigned round = 0; round < 200; round++) {
+        int fd = connect_to(&rig);
+
+        for (unsigned i = 0; i < 20; i++) {
+            /* Frames of good form, and lengths and types of all kinds. */
+            unsigned type = (unsigned)g_rand_int_range(random, 0, 70);
+            size_t length = (size_t)g_rand_int_range(
+                random, 0, i % 10 ? 20 : CLU_AGENT_BODY_MAX);
+
+            for (size_t j = 0; j < length; j++) {
+                body[j] = (uint8_t)(g_rand_int(random) & (j % 3 ? 0x7f : 0));
+            }
+            length =
+                clu_agent_encode(coded, (CluAgentType)type, g_rand_int(random),
+                                 body, (uint32_t)length);
+            if (g_rand_int_range(random, 0, 4) == 0) {
+                coded[g_rand_int_range(random, 0, (int)length)] ^= 0xff;
+            }
+            (void)!send(fd, coded, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+        }
+        close(fd);
+    }
+    assert_up(&rig);
+    for (unsigned i = 0; i < G_N_ELEMENTS(idle); i++) {
+        close(idle[i]);
+    }
+    rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_supervisor_that_is_killed_leaves_nothing)
+{
+    Rig rig;
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_autoptr(JsonParser) parser = json_parser_new();
+    pid_t pid;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    ck_assert_int_eq(ASK(&rig, text, NULL, "status"), 0);
+    ck_assert(json_parser_load_from_data(parser, text->str, -1, NULL));
+    pid = (pid_t)json_object_get_int_member(
+        json_node_get_object(json_parser_get_root(parser)), "pid");
+    kill(pid, SIGKILL);
+    assert_gone(&rig);
+    rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_cluster_that_is_released_stays_until_down)
+{
+    Rig rig;
+    g_auto(GStrv) names = NULL;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    ck_assert_int_eq(ASK(&rig, NULL, NULL, "release"), 0);
+    clu_client_free(rig.owner);
+    g_usleep(100000);
+    names = clu_dir_list();
+    ck_assert_uint_eq(g_strv_length(names), 1);
+    ck_assert_str_eq(names[0], "rig");
+    rig.owner = clu_client_connect(rig.path, NULL);
+    ck_assert_ptr_nonnull(rig.owner);
+    assert_up(&rig);
+    ck_assert_int_eq(ASK(&rig, NULL, NULL, "down"), 0);
+    rig_end(&rig);
+}
+END_TEST
+
+START_TEST(there_is_one_cluster_of_a_name)
+{
+    Rig rig;
+    g_autoptr(GError) error = NULL;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    ck_assert_ptr_null(clu_dir_new("rig", &error));
+    ck_assert_msg(strstr(error->message, "there is a cluster called 'rig'") !=
+                      NULL,
+                  "%s", error->message);
+    rig_end(&rig);
+}
+END_TEST
+
+START_TEST(what_a_dead_cluster_has_left_is_replaced)
+{
+    g_autofree char *base = g_build_filename(runtime, "farside", NULL);
+    g_autofree char *dir = g_build_filename(base, "rig", NULL);
+    g_autofree char *old = g_build_filename(dir, "old.log", NULL);
+    g_autofree char *lock = g_build_filename(dir, "lock", NULL);
+    Rig rig;
+
+    ck_assert_int_eq(g_mkdir_with_parents(dir, 0700), 0);
+    ck_assert(g_file_set_contents(old, "x", 1, NULL));
+    ck_assert(g_file_set_contents(lock, "", 0, NULL));
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    ck_assert(!g_file_test(old, G_FILE_TEST_EXISTS));
+    rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_directory_that_others_may_enter_is_refused)
+{
+    g_autofree char *base = g_build_filename(runtime, "farside", NULL);
+    g_autoptr(GError) error = NULL;
+
+    ck_assert_int_eq(mkdir(base, 0755), 0);
+    ck_assert_ptr_null(clu_dir_new("rig", &error));
+    ck_assert_msg(strstr(error->message, "only its user may enter") != NULL,
+                  "%s", error->message);
+    rmdir(base);
+    g_clear_error(&error);
+    ck_assert_int_eq(symlink("/tmp", base), 0);
+    ck_assert_ptr_null(clu_dir_new("rig", &error));
+    unlink(base);
+}
+END_TEST
+
+static void setup(void)
+{
+    runtime = g_dir_make_tmp("farside-test-XXXXXX", NULL);
+    ck_assert_ptr_nonnull(runtime);
+    g_setenv("XDG_RUNTIME_DIR", runtime, TRUE);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static void teardown(void)
+{
+    rmdir(runtime);
+    g_free(runtime);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("clu_supervisor");
+    TCase *tcase = tcase_create("supervisor");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, hosts_and_link_come_up);
+    tcase_add_test(tcase, a_reset_machine_is_not_up_before_its_driver);
+    tcase_add_test(tcase, a_killed_host_is_dead_and_can_be_restarted);
+    tcase_add_test(tcase, a_link_goes_down_and_up);
+    tcase_add_test(tcase, an_agent_that_falls_silent_is_hung);
+    tcase_add_test(tcase, a_qemu_that_does_not_start_is_quoted);
+    tcase_add_test(tcase, a_panic_is_quoted_with_the_console);
+    tcase_add_test(tcase, a_guest_that_talks_nonsense_hurts_nobody_else);
+    tcase_add_test(tcase, output_beyond_its_credit_ends_a_command);
+    tcase_add_test(tcase, wrong_requests_are_refused);
+    tcase_add_test(tcase,
+                   who_talks_nonsense_to_the_control_socket_hurts_nobody);
+    tcase_add_test(tcase, a_supervisor_that_is_killed_leaves_nothing);
+    tcase_add_test(tcase, a_cluster_that_is_released_stays_until_down);
+    tcase_add_test(tcase, there_is_one_cluster_of_a_name);
+    tcase_add_test(tcase, what_a_dead_cluster_has_left_is_replaced);
+    tcase_add_test(tcase, a_directory_that_others_may_enter_is_refused);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_set_tap(runner, "-");
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
