@@ -236,7 +236,7 @@ client() {
 
 # transfer FROM TO ADDRESS MIB: over TCP, random data; the sums must be equal
 transfer() {
-    local here
+    local here PATIENCE=200
     # One that has nothing to say would hang up, so it has a pipe that never ends.
     on "$2" 'rm -f /tmp/pipe; mkfifo /tmp/pipe; nc -l -p 9000 <>/tmp/pipe |
         md5sum >/tmp/sum' &
