@@ -104,11 +104,12 @@ test: all
 	else \
 	    echo "No virtual machines here: what needs them is skipped."; \
 	fi
-	tests/run $(BUILD)
+	tests/run $(BUILD) --no-suite long
 
 # What needs no QEMU.
 test-sim: all
-	tests/run $(BUILD) --no-suite device --no-suite vms --no-suite lending
+	tests/run $(BUILD) --no-suite device --no-suite vms --no-suite lending \
+	    --no-suite long
 
 # The NTB device in QEMU, without a guest.
 test-device: devices
@@ -121,7 +122,7 @@ test-cluster: cluster
 
 # Device Lending on them.
 test-lending: cluster
-	tests/run $(BUILD) --suite lending
+	tests/run $(BUILD) --suite lending --suite long
 
 # Device Lending on a kernel that looks for faults; builds it first.
 test-kdebug: devices
@@ -198,7 +199,7 @@ baseline: all
 # What runs in a guest, or boots one, runs without them.
 asan: build-asan
 	tests/run build-asan --timeout-multiplier 4 --no-suite vms \
-	    --no-suite lending
+	    --no-suite lending --no-suite long
 
 build-asan:
 	$(MAKE) --no-print-directory BUILD=$@ \

@@ -37,7 +37,7 @@ static double now(void)
 
 int main(int argc, char **argv)
 {
-    struct iocb blocks[DEPTH_MAX], *block;
+    struct iocb blocks[DEPTH_MAX], *all[DEPTH_MAX], *block;
     struct io_event events[DEPTH_MAX];
     uint64_t size, depth, count, sent = 0, done = 0;
     aio_context_t context = 0;
@@ -84,10 +84,11 @@ int main(int argc, char **argv)
     begin = now();
     for (uint64_t i = 0; i < depth; i++) {
         blocks[i].aio_offset = (int64_t)(sent++ % (uint64_t)length * size);
-        block = &blocks[i];
-        if (syscall(SYS_io_submit, context, 1, &block) != 1) {
-            die("io_submit");
-        }
+        all[i] = &blocks[i];
+    }
+    /* In one call: the driver has mapped all before the first one is done. */
+    if (syscall(SYS_io_submit, context, depth, all) != (long)depth) {
+        die("io_submit");
     }
     while (done < count) {
         long n = syscall(SYS_io_getevents, context, 1, depth, events, NULL);
