@@ -373,8 +373,9 @@ static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
 	err = ntb_link_enable(ntb, NTB_SPEED_AUTO, NTB_WIDTH_AUTO);
 	if (err)
 		goto clear_ctx;
-	/* It may have been up already. */
-	if (ntb_link_is_up(ntb, NULL, NULL) & BIT_ULL(PIDX))
+	/* It may have been up already, which is no event; twice up is a loss. */
+	if (!READ_ONCE(end->peer.link) &&
+	    ntb_link_is_up(ntb, NULL, NULL) & BIT_ULL(PIDX))
 		dl_peer_link(&end->peer, true);
 	return 0;
 
