@@ -187,7 +187,9 @@ int dl_call(struct dl_peer *peer, u16 op, const void *req, size_t len,
  *
  * The op must be DL_ATOMIC on the far side, which refuses it otherwise. While it
  * waits it serves the peer's DL_ATOMIC requests, so that two nodes which poll
- * each other do not wait for ever.
+ * each other do not wait for ever. After a -ETIMEDOUT all further calls fail so at
+ * once, until the peer's heart beats: who asks on and on does not keep interrupts
+ * off any longer.
  */
 int dl_call_polled(struct dl_peer *peer, u16 op, const void *req, size_t len,
 		   void *resp, size_t room, unsigned int timeout_us);

@@ -354,6 +354,7 @@ static void session_begin(struct dl_peer *peer)
 	peer->beats = 0;
 	peer->far_beats = 0;
 	peer->silent = 0;
+	peer->unanswered = 0;
 	spin_lock_irqsave(&dl_lock, flags);
 	/* Whatever happened to the link since it was looked at comes to life(). */
 	up = peer->link && peer->wanted && peer->link_count == peer->opened;

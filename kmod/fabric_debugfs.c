@@ -16,6 +16,7 @@ static const char *const counter_names[DL_COUNTERS] = {
 	[DL_COUNT_CALLS] = "calls",
 	[DL_COUNT_CALLS_POLLED] = "calls_polled",
 	[DL_COUNT_TIMEOUTS] = "timeouts",
+	[DL_COUNT_SKIPPED] = "skipped",
 	[DL_COUNT_SERVED] = "served",
 	[DL_COUNT_REFUSED] = "refused",
 	[DL_COUNT_STALE] = "stale",

@@ -343,17 +343,39 @@ static void poll_once(struct dl_peer *peer)
 	cpu_relax();
 }
 
+/* Names the peer's beat of now; never 0. */
+static u64 beat_mark(struct dl_peer *peer)
+{
+	return BIT_ULL(32) | le32_to_cpu(READ_ONCE(peer->area->beat));
+}
+
+/*
+ * Whether a polled call was not answered and there was no beat since then. A driver
+ * that goes on asking would keep interrupts off for poll_timeout_us each time, and
+ * with them our own beat, by which the loss of the peer is found.
+ */
+static bool peer_stands_still(struct dl_peer *peer)
+{
+	return READ_ONCE(peer->unanswered) == beat_mark(peer);
+}
+
 int dl_call_polled(struct dl_peer *peer, u16 op, const void *req, size_t len,
 		   void *resp, size_t room, unsigned int timeout_us)
 {
-	u64 end;
 	int slot, ret;
+	bool late;
+	u64 end;
 	u32 seq;
 
 	if (len > DL_MSG_MAX)
 		return -EMSGSIZE;
 	if (!dl_peer_enter(peer))
 		return -ENOTCONN;
+	if (peer_stands_still(peer)) {
+		dl_count(peer, DL_COUNT_SKIPPED);
+		dl_peer_exit(peer);
+		return -ETIMEDOUT;
+	}
 	dl_count(peer, DL_COUNT_CALLS_POLLED);
 	end = ktime_get_mono_fast_ns() +
 	      (timeout_us ?: READ_ONCE(poll_timeout_us)) * (u64)NSEC_PER_USEC;
@@ -370,6 +392,8 @@ int dl_call_polled(struct dl_peer *peer, u16 op, const void *req, size_t len,
 	}
 	seq = request_send(peer, slot, op, req, len);
 	for (;;) {
+		/* First: if it is this CPU that stood still, the response is there. */
+		late = ktime_get_mono_fast_ns() > end;
 		if (response_is_there(peer, slot, seq)) {
 			ret = response_take(peer, slot, seq, op, resp, room);
 			break;
@@ -378,7 +402,8 @@ int dl_call_polled(struct dl_peer *peer, u16 op, const void *req, size_t len,
 			ret = -ENOTCONN;
 			break;
 		}
-		if (ktime_get_mono_fast_ns() > end) {
+		if (late) {
+			WRITE_ONCE(peer->unanswered, beat_mark(peer));
 			ret = -ETIMEDOUT;
 			break;
 		}

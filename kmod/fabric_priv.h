@@ -90,6 +90,7 @@ enum dl_counter {
 	DL_COUNT_CALLS,
 	DL_COUNT_CALLS_POLLED,
 	DL_COUNT_TIMEOUTS,
+	DL_COUNT_SKIPPED,	/* polled calls to a peer that stands still */
 	DL_COUNT_SERVED,
 	DL_COUNT_REFUSED,	/* requests that are none, or that nobody handles */
 	DL_COUNT_STALE,		/* of another session */
@@ -188,6 +189,7 @@ struct dl_peer {
 	struct timer_list beat;
 	u32 beats, far_beats;
 	unsigned int silent;	/* own beats since the last one of the peer */
+	u64 unanswered;		/* see peer_stands_still() */
 
 	/* Who uses the session: see peer_enter(). */
 	atomic_t users;

@@ -119,7 +119,7 @@ int dl_test_echo(struct dl_peer *peer, struct rnd_state *rnd, size_t len,
 	if (polled) {
 		local_irq_save(flags);
 		ret = dl_call_polled(peer, OP_ECHO_ATOMIC, buffer, len, resp,
-				     DL_MSG_MAX, 2000000);
+				     DL_MSG_MAX, traffic ? 0 : 2000000);
 		local_irq_restore(flags);
 	} else {
 		ret = dl_call(peer, OP_ECHO, buffer, len, resp, DL_MSG_MAX, 10000);
