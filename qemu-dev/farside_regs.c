@@ -110,7 +110,7 @@ static void mrpc_run(FarsideNtb *s)
         if (length > SWITCHTEC_MRPC_PAYLOAD || offset > SWITCHTEC_GAS_SIZE ||
             length > SWITCHTEC_GAS_SIZE - offset) {
             s->mrpc_status = SWITCHTEC_MRPC_STATUS_ERROR;
-            s->mrpc_ret = 1;
+            s->mrpc_ret = SWITCHTEC_MRPC_RET_PARAM;
             break;
         }
         for (i = 0; i < length; i++) {
@@ -122,7 +122,7 @@ static void mrpc_run(FarsideNtb *s)
         qemu_log_mask(LOG_UNIMP, "%s: management call %" PRIu32 "\n",
                       TYPE_FARSIDE_NTB, s->mrpc_cmd);
         s->mrpc_status = SWITCHTEC_MRPC_STATUS_ERROR;
-        s->mrpc_ret = 1;
+        s->mrpc_ret = SWITCHTEC_MRPC_RET_CALL;
     }
     event_raise(s, &s->mrpc_event);
 }

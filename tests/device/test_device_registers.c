@@ -392,7 +392,11 @@ START_TEST(gas_read_stays_inside)
     rig_write(rig, RIG_BAR0, 4, 0);
     rig_write(rig, RIG_BAR0 + 4, 4, 1025);
     rig_write(rig, RIG_BAR0 + 0x800, 4, 41);
-    ck_assert_uint_eq(rig_read(rig, RIG_BAR0 + 0x808, 4), 1);
+    /* ERR_PARAM_INVALID, and ERR_CMD_INVALID, of switchtec-user's errors.h */
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR0 + 0x808, 4), 0x64006);
+    rig_write(rig, RIG_BAR0 + 0x800, 4, 0xffff);
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR0 + 0x804, 4), 0xff);
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR0 + 0x808, 4), 0x64005);
 }
 END_TEST
 
