@@ -22,15 +22,24 @@ static FarsideNtbCtrl *peer(FarsideNtb *s)
     return &s->ctrl[farside_ntb_peer(s)];
 }
 
-static void block_reset(FarsideNtbCtrl *c)
+/* The bit that nobody can write: which BARs have windows. */
+static void bars_keep_valid(struct farside_wire_ctrl *block)
 {
     unsigned i;
 
+    for (i = 0; i < SWITCHTEC_BARS; i++) {
+        block->bar[i].ctl &= ~SWITCHTEC_BAR_VALID;
+    }
+    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
+        block->bar[FARSIDE_NTB_WINDOW_BAR(i)].ctl |= SWITCHTEC_BAR_VALID;
+    }
+}
+
+static void block_reset(FarsideNtbCtrl *c)
+{
     memset(c, 0, sizeof(*c));
     c->status = SWITCHTEC_STATUS_NORMAL;
-    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        c->active.bar[2 + 2 * i].ctl = SWITCHTEC_BAR_VALID;
-    }
+    bars_keep_valid(&c->active);
     c->staged = c->active;
 }
 
@@ -236,6 +245,7 @@ void farside_ctrl_on_config(FarsideNtb *s, const struct farside_wire_ctrl *m)
         return;
     }
     own(s)->active = *m;
+    bars_keep_valid(&own(s)->active);
     farside_window_update(s);
     s->flush = farside_window_flush(s);
 }
@@ -324,36 +334,46 @@ void farside_ctrl_on_configured(FarsideNtb *s,
 
 /* Resets */
 
+/* Closes what leads to a partition. */
+static void close_windows(struct farside_wire_ctrl *block, unsigned part)
+{
+    unsigned i;
+
+    for (i = 0; i < SWITCHTEC_BARS; i++) {
+        if (SWITCHTEC_XLATE_PART(block->bar[i].xlate) == part) {
+            block->bar[i].ctl &= ~SWITCHTEC_BAR_DIR_EN;
+        }
+    }
+    for (i = 0; i < SWITCHTEC_MAX_LUT; i++) {
+        if (SWITCHTEC_LUT_PART(block->lut[i]) == part) {
+            block->lut[i] = 0;
+        }
+    }
+}
+
 /* The own partition: its block loses all, whoever wrote or locked it. */
 void farside_ctrl_reset(FarsideNtb *s)
 {
+    FarsideNtbCtrl *other = peer(s);
+
     block_reset(own(s));
     s->owner = FARSIDE_NTB_OWNER_NONE;
     s->self_waits = false;
     s->peer_waits = false;
     s->flush = 0;
-    /* A lock of the peer's block goes with the driver that took it. */
     if (s->peer_here) {
+        /*
+         * A lock of the peer's block goes with the driver that took it. The
+         * peer closes what leads here when it hears of the reset.
+         */
         peer_release(s);
+        other->status = SWITCHTEC_STATUS_NORMAL;
+        other->bar_error = other->lut_error = other->req_id_error = 0;
+        close_windows(&other->active, s->partition);
+    } else {
+        block_reset(other);
     }
-    peer(s)->status = SWITCHTEC_STATUS_NORMAL;
     farside_window_update(s);
-}
-
-static void forget_peer(FarsideNtb *s, struct farside_wire_ctrl *block)
-{
-    unsigned i;
-
-    for (i = 0; i < SWITCHTEC_BARS; i++) {
-        if (SWITCHTEC_XLATE_PART(block->bar[i].xlate) == farside_ntb_peer(s)) {
-            block->bar[i].ctl &= ~SWITCHTEC_BAR_DIR_EN;
-        }
-    }
-    for (i = 0; i < SWITCHTEC_MAX_LUT; i++) {
-        if (SWITCHTEC_LUT_PART(block->lut[i]) == farside_ntb_peer(s)) {
-            block->lut[i] = 0;
-        }
-    }
 }
 
 /* The peer's partition was reset: nothing may lead there until it is set up. */
@@ -363,8 +383,8 @@ void farside_ctrl_peer_reset(FarsideNtb *s)
         peer_release(s);
     }
     block_reset(peer(s));
-    forget_peer(s, &own(s)->active);
-    forget_peer(s, &own(s)->staged);
+    close_windows(&own(s)->active, farside_ntb_peer(s));
+    close_windows(&own(s)->staged, farside_ntb_peer(s));
     /* The peer's lock of our block goes with the driver that took it. */
     s->peer_waits = false;
     if (s->owner == FARSIDE_NTB_OWNER_PEER) {

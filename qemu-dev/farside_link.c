@@ -519,11 +519,12 @@ static bool receive_one(FarsideNtb *s)
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         return false;
     }
-    if (n <= 0) {
+    /* No message at all may still bring files; at the end, there are none. */
+    fd_count = n >= 0 ? take_fds(&msg, fds) : 0;
+    if (n < 0 || (n == 0 && fd_count == 0)) {
         farside_link_drop(s, NULL);
         return false;
     }
-    fd_count = take_fds(&msg, fds);
     size = n - sizeof(buf.head);
     ok = (size_t)n >= sizeof(buf.head) &&
          !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
@@ -646,10 +647,12 @@ static void link_accept(void *opaque)
     for (i = 0; i < BATCH && receive_one(s); i++) {
         ;
     }
-    if (s->fd >= 0) {
+    if (s->peer_here) {
         close(fd);
         return;
     }
+    /* A peer says HELLO at once: who has not by now does not keep others out. */
+    farside_link_drop(s, NULL);
     established(s, fd);
 }
 

@@ -63,7 +63,8 @@ typedef struct {
 /* What cannot wait longer than this is answered by the bridge. */
 static int64_t deadline_from_now(FarsideNtb *s)
 {
-    return qemu_clock_get_ns(QEMU_CLOCK_REALTIME) + s->timeout_ms * SCALE_MS;
+    return qemu_clock_get_ns(QEMU_CLOCK_REALTIME) +
+           (int64_t)s->timeout_ms * SCALE_MS;
 }
 
 /* Own requests */
@@ -170,11 +171,13 @@ static void burst_run(void *opaque)
 void farside_tlp_write(FarsideNtb *s, const FarsideNtbNear *near,
                        uint64_t address, uint64_t value, unsigned size)
 {
-    bool adjacent = address == s->burst.end;
+    bool adjacent;
 
     if (!s->link_up || !farside_tlp_wait_for_room(s) || !s->link_up) {
         return;
     }
+    /* Not before: while this one waited, others may have been made. */
+    adjacent = address == s->burst.end;
     if (!adjacent || s->burst.length + size > s->max_payload) {
         farside_tlp_send_burst(s);
     }

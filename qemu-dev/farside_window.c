@@ -250,7 +250,7 @@ void farside_window_update(FarsideNtb *s)
     }
     map->ram_count = s->peer_ram_count;
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        bar = &block->bar[2 + 2 * i];
+        bar = &block->bar[FARSIDE_NTB_WINDOW_BAR(i)];
         if (bar->ctl & SWITCHTEC_BAR_LUT_EN) {
             map->window[i].lut_shift = SWITCHTEC_BAR_LUT_SHIFT(bar->ctl);
             map->window[i].lut_count = SWITCHTEC_BAR_LUT_COUNT(bar->ctl);

@@ -333,6 +333,30 @@ START_TEST(read_without_answer_is_all_ones)
 }
 END_TEST
 
+/* Times of seconds are too many nanoseconds for 32 bits: 4300 ms would be 5. */
+START_TEST(long_time_outs_are_not_cut)
+{
+    struct farside_wire_read read;
+    struct {
+        struct farside_wire_completion head;
+        uint8_t data[8];
+    } c = {.head = {.length = 4}, .data = {1, 2, 3, 4}};
+
+    teardown();
+    rig = rig_new("completion-timeout=4300");
+    peer = rig_peer_new(rig);
+    connect_up();
+    set_lut_from_far(0, 1 | 1 << 1 | 0xf0000000);
+    rig_read_begin(rig, RIG_BAR2, 4);
+    memcpy(&read, rig_peer_receive(peer, FARSIDE_WIRE_READ)->body,
+           sizeof(read));
+    g_usleep(100 * 1000);
+    c.head.tag = read.tag;
+    rig_peer_send(peer, FARSIDE_WIRE_COMPLETION, &c, sizeof(c.head) + 4);
+    ck_assert_uint_eq(rig_read_end(rig), 0x04030201);
+}
+END_TEST
+
 /* Both read from each other at once: each is served while it waits. */
 START_TEST(waiting_serves_the_peer)
 {
@@ -478,6 +502,58 @@ START_TEST(block_of_the_peer_is_asked_for)
 }
 END_TEST
 
+/* Which BARs have windows is not for the far host to say. */
+START_TEST(valid_is_read_only_from_afar)
+{
+    struct farside_wire_lock lock = {.id = 1};
+    struct farside_wire_ctrl block;
+
+    connect_up();
+    rig_peer_send(peer, FARSIDE_WIRE_LOCK, &lock, sizeof(lock));
+    memcpy(&block, rig_peer_receive(peer, FARSIDE_WIRE_LOCKED)->body,
+           sizeof(block));
+    block.bar[0].ctl |= SWITCHTEC_BAR_VALID;
+    block.bar[2].ctl &= ~SWITCHTEC_BAR_VALID;
+    rig_peer_send(peer, FARSIDE_WIRE_CONFIG, &block, sizeof(block));
+    rig_peer_receive(peer, FARSIDE_WIRE_CONFIGURED);
+    ck_assert_uint_eq(rig_read(rig, CTRL0 + 0x40, 4), 0);
+    ck_assert_uint_eq(rig_read(rig, CTRL0 + 0x60, 4), SWITCHTEC_BAR_VALID);
+}
+END_TEST
+
+/* A guest that is reset sees no trace of what its driver did, or had begun. */
+START_TEST(reset_leaves_nothing_of_the_peers_block)
+{
+    struct farside_wire_configured done = {.bar_error = 5};
+    struct farside_wire_ctrl block = {0};
+    struct farside_wire_lock lock;
+
+    connect_up();
+    rig_part_op(rig, 1, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKING);
+    memcpy(&lock, rig_peer_receive(peer, FARSIDE_WIRE_LOCK)->body,
+           sizeof(lock));
+    block.lock_id = lock.id;
+    block.lut[1] = 0x90000 | 1 << 1 | 1; /* to the peer itself */
+    block.lut[2] = 0xa0000 | 0 << 1 | 1; /* here */
+    rig_peer_send(peer, FARSIDE_WIRE_LOCKED, &block, sizeof(block));
+    wait_for(CTRL1, 4, SWITCHTEC_STATUS_LOCKED);
+    rig_part_op(rig, 1, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_CONFIGURING);
+    done.lock_id = lock.id;
+    rig_peer_send(peer, FARSIDE_WIRE_CONFIGURED, &done, sizeof(done));
+    wait_for(CTRL1, 4, SWITCHTEC_STATUS_LOCKED);
+    ck_assert_uint_eq(rig_read(rig, CTRL1 + 0x10, 4), 5);
+    rig_reset(rig);
+    memcpy(&lock, rig_peer_receive(peer, FARSIDE_WIRE_RELEASE)->body,
+           sizeof(lock));
+    ck_assert_uint_eq(lock.id, done.lock_id);
+    rig_peer_receive(peer, FARSIDE_WIRE_RESET);
+    ck_assert_uint_eq(rig_read(rig, CTRL1, 4), SWITCHTEC_STATUS_NORMAL);
+    ck_assert_uint_eq(rig_read(rig, CTRL1 + 0x10, 4), 0);
+    ck_assert_uint_eq(rig_read(rig, CTRL1 + 0x1008, 8), 0x90003);
+    ck_assert_uint_eq(rig_read(rig, CTRL1 + 0x1010, 8), 0);
+}
+END_TEST
+
 START_TEST(memory_that_may_shrink_is_not_mapped)
 {
     struct farside_wire_read read;
@@ -613,6 +689,61 @@ START_TEST(memory_that_cannot_be_ends_the_connection)
 }
 END_TEST
 
+static unsigned open_files(void)
+{
+    g_autofree char *folder = g_strdup_printf("/proc/%d/fd", rig_pid(rig));
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    unsigned count = 0;
+
+    ck_assert_ptr_nonnull(dir);
+    while (g_dir_read_name(dir)) {
+        count++;
+    }
+    return count;
+}
+
+/* Files come with messages of any kind and size, also with one of no bytes. */
+START_TEST(files_that_were_not_asked_for_are_closed)
+{
+    struct farside_wire_head head = {
+        .magic = FARSIDE_WIRE_MAGIC,
+        .version = FARSIDE_WIRE_VERSION,
+        .type = FARSIDE_WIRE_RESET,
+    };
+    int fds[] = {0, 1, 2, 0, 1, 2, 0, 1};
+    unsigned before, i;
+
+    connect_up();
+    before = open_files();
+    for (i = 0; i < 8; i++) {
+        rig_peer_send_raw(peer, &head, i & 1 ? 0 : sizeof(head), fds, 1 + i);
+        ck_assert(rig_peer_is_closed(peer));
+        rig_peer_free(peer);
+        peer = rig_peer_new(rig);
+        connect_up();
+    }
+    ck_assert_uint_eq(open_files(), before);
+}
+END_TEST
+
+/* Who connects and says nothing does not keep a peer out. */
+START_TEST(silence_gives_way_to_a_peer)
+{
+    RigPeer *silent = peer;
+
+    rig_peer_receive(silent, FARSIDE_WIRE_HELLO);
+    peer = rig_peer_new(rig);
+    connect_up();
+    ck_assert(rig_peer_is_closed(silent));
+    rig_peer_free(silent);
+    /* And one that has spoken stays. */
+    silent = rig_peer_new(rig);
+    ck_assert(rig_peer_is_closed(silent));
+    rig_peer_free(silent);
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR0 + 0x136074, 4), 0x00830000);
+}
+END_TEST
+
 /* Any bytes at all; QEMU must answer afterwards. */
 START_TEST(noise_does_no_harm)
 {
@@ -721,15 +852,20 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, windows_close_with_the_link);
     tcase_add_test(tcase, other_windows_are_forwarded);
     tcase_add_test(tcase, read_without_answer_is_all_ones);
+    tcase_add_test(tcase, long_time_outs_are_not_cut);
     tcase_add_test(tcase, waiting_serves_the_peer);
     tcase_add_test(tcase, requests_need_bus_mastering);
     tcase_add_test(tcase, read_of_nothing_waits_for_writes);
     tcase_add_test(tcase, one_lock_at_a_time);
     tcase_add_test(tcase, block_of_the_peer_is_asked_for);
+    tcase_add_test(tcase, valid_is_read_only_from_afar);
+    tcase_add_test(tcase, reset_leaves_nothing_of_the_peers_block);
     tcase_add_test(tcase, memory_that_may_shrink_is_not_mapped);
     tcase_add_loop_test(tcase, what_must_not_be_sent_ends_the_connection, 0,
                         G_N_ELEMENTS(bad_messages));
     tcase_add_test(tcase, memory_that_cannot_be_ends_the_connection);
+    tcase_add_test(tcase, files_that_were_not_asked_for_are_closed);
+    tcase_add_test(tcase, silence_gives_way_to_a_peer);
     tcase_add_test(tcase, noise_does_no_harm);
     tcase_add_test(tcase, other_geometry_is_refused);
     tcase_add_test(tcase, a_broker_hands_over_the_peer);

@@ -551,6 +551,37 @@ START_TEST(a_peer_that_does_not_read_keeps_the_link)
 }
 END_TEST
 
+/*
+ * A write waits for room, and meanwhile those of the peer that come back to it:
+ * what was adjacent to the last one then no longer is.
+ */
+START_TEST(a_write_that_waited_goes_where_it_should)
+{
+    const uint8_t pieces[32] = {0x11};
+    struct farside_wire_write w;
+    const RigMessage *m;
+    uint64_t value;
+    unsigned i;
+
+    rig_write(rig, RIG_BAR2 + 0x100, 8, 1);
+    for (i = 0; i < 2000; i++) {
+        send_read(peer, 2 * MIB, 8, i);
+    }
+    rig_write_begin(rig, RIG_BAR2 + 0x108, 8, 0x1234567890abcdefull);
+    /* Time to begin with it; if that takes longer, nothing is in the way. */
+    g_usleep(20000);
+    send_write(peer, RIG_BAR2 + 0x8000, pieces, sizeof(pieces));
+    do {
+        m = rig_peer_receive(peer, FARSIDE_WIRE_WRITE);
+        memcpy(&w, m->body, sizeof(w));
+        memcpy(&value, m->body + m->head.length - 8, 8);
+    } while (value != 0x1234567890abcdefull);
+    ck_assert_uint_eq(w.address, 0xf0000108);
+    ck_assert_uint_eq(w.length, 8);
+    rig_write_end(rig);
+}
+END_TEST
+
 /* Answers that nobody takes have an end. */
 START_TEST(a_peer_that_asks_and_does_not_read_is_left)
 {
@@ -655,6 +686,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, a_late_answer_is_not_that_of_another);
     tcase_add_test(tcase, time_outs_hold_while_the_peer_talks);
     tcase_add_test(tcase, a_peer_that_does_not_read_keeps_the_link);
+    tcase_add_test(tcase, a_write_that_waited_goes_where_it_should);
     tcase_add_test(tcase, a_peer_that_asks_and_does_not_read_is_left);
     suite_add_tcase(suite, tcase);
 
