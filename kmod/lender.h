@@ -89,6 +89,10 @@ struct lender_device *lender_of_loan(struct dl_peer *peer, u32 fdid, u32 loan);
 unsigned int lender_collect(struct lender_device **devices, unsigned int max);
 void lender_describe(struct lender_device *d, struct dl_device_info *info);
 
+/* lender_check.c */
+int lender_check(struct pci_dev *pdev, struct dl_why *why);
+int lender_check_taken(struct pci_dev *pdev, struct dl_why *why);
+
 /* lender_loan.c */
 int lender_loan_init(void);
 void lender_loan_stop(void);

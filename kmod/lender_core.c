@@ -264,6 +264,10 @@ static int take(struct lender_device *d, struct dl_why *why)
 			   err == -EPERM || err == -EBUSY ?
 			   "%s cannot be isolated: another device of its IOMMU group is in use" :
 			   "%s cannot be enabled", pci_name(pdev));
+	} else {
+		err = lender_check_taken(pdev, why);
+		if (err)
+			give_back(d);
 	}
 	return err;
 }
@@ -334,26 +338,6 @@ int dl_lender_unavailable(u32 fdid, struct dl_why *why)
 }
 EXPORT_SYMBOL_GPL(dl_lender_unavailable);
 
-static int check_device(struct pci_dev *pdev, struct dl_why *why)
-{
-	unsigned int i;
-
-	if (pdev->hdr_type != PCI_HEADER_TYPE_NORMAL ||
-	    pdev->class >> 16 == PCI_BASE_CLASS_BRIDGE)
-		return dl_why_set(why, -EINVAL, "%s is a bridge", pci_name(pdev));
-	for (i = 0; i < DL_PEERS_MAX; i++) {
-		struct dl_peer *peer = dl_peer_at(i);
-		bool is_adapter = peer && dl_peer_dev(peer) == &pdev->dev;
-
-		dl_peer_put(peer);
-		if (is_adapter)
-			return dl_why_set(why, -EINVAL,
-					  "%s is an NTB that leads to a peer",
-					  pci_name(pdev));
-	}
-	return 0;
-}
-
 /* Enters a device into the table. */
 static int enter(struct lender_device *d, struct dl_why *why)
 {
@@ -400,7 +384,7 @@ int dl_lender_add(u32 bdf, u32 *fdid, struct dl_why *why)
 				 PCI_FUNC(bdf));
 		goto put;
 	}
-	err = check_device(d->pdev, why);
+	err = lender_check(d->pdev, why);
 	if (err)
 		goto put;
 

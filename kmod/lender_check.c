@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which functions can be lent at all. What cannot work on another node is better
+ * refused here, with the reason, than found out by a driver there.
+ */
+#include <linux/pci.h>
+#include <linux/virtio_config.h>
+#include <linux/virtio_pci.h>
+
+#include "lender.h"
+
+/*
+ * The message is written by the device, and passes an NTB as any write does. A
+ * line interrupt is not passed on.
+ */
+static bool interrupts_cross(struct pci_dev *pdev)
+{
+	return pdev->msi_cap || pdev->msix_cap || !pdev->pin;
+}
+
+/**
+ * lender_check() - whether a function can be lent, as far as it can be told while
+ * it is at work
+ *
+ * Return: 0, or -EINVAL with the reason in @why.
+ */
+int lender_check(struct pci_dev *pdev, struct dl_why *why)
+{
+	unsigned int i;
+
+	if (pdev->hdr_type != PCI_HEADER_TYPE_NORMAL ||
+	    pdev->class >> 16 == PCI_BASE_CLASS_BRIDGE)
+		return dl_why_set(why, -EINVAL, "%s is a bridge", pci_name(pdev));
+	for (i = 0; i < DL_PEERS_MAX; i++) {
+		struct dl_peer *peer = dl_peer_at(i);
+		bool is_adapter = peer && dl_peer_dev(peer) == &pdev->dev;
+
+		dl_peer_put(peer);
+		if (is_adapter)
+			return dl_why_set(why, -EINVAL,
+					  "%s is an NTB that leads to a peer",
+					  pci_name(pdev));
+	}
+	if (!interrupts_cross(pdev))
+		return dl_why_set(why, -EINVAL,
+				  "%s has neither MSI nor MSI-X, and a line interrupt does not cross an NTB",
+				  pci_name(pdev));
+	return 0;
+}
+
+static bool is_virtio(struct pci_dev *pdev)
+{
+	return pdev->vendor == PCI_VENDOR_ID_REDHAT_QUMRANET &&
+	       pdev->device >= 0x1000 && pdev->device <= 0x107f;
+}
+
+/* Virtio 1.1, 4.1.4.3: features 32 to 63, or 0 of a device that has none. */
+static u32 virtio_features_high(struct pci_dev *pdev)
+{
+	struct virtio_pci_common_cfg __iomem *common;
+	u8 type = 0, bar = 0;
+	u32 offset = 0, features;
+	int at;
+
+	for (at = pci_find_capability(pdev, PCI_CAP_ID_VNDR); at;
+	     at = pci_find_next_capability(pdev, at, PCI_CAP_ID_VNDR)) {
+		pci_read_config_byte(pdev, at + VIRTIO_PCI_CAP_CFG_TYPE, &type);
+		if (type == VIRTIO_PCI_CAP_COMMON_CFG)
+			break;
+	}
+	if (!at)
+		return 0;
+	pci_read_config_byte(pdev, at + VIRTIO_PCI_CAP_BAR, &bar);
+	pci_read_config_dword(pdev, at + VIRTIO_PCI_CAP_OFFSET, &offset);
+	if (bar > PCI_STD_RESOURCE_END)
+		return 0;
+	common = pci_iomap_range(pdev, bar, offset, sizeof(*common));
+	if (!common)
+		return 0;
+	iowrite32(1, &common->device_feature_select);
+	features = ioread32(&common->device_feature);
+	pci_iounmap(pdev, common);
+	return features;
+}
+
+/**
+ * lender_check_taken() - the rest of lender_check(), of a function that is ours
+ *
+ * Without VIRTIO_F_ACCESS_PLATFORM a virtio driver gives its device physical
+ * addresses (Virtio 1.1, 6.1), which on another node than its own are those of
+ * something else.
+ *
+ * Return: 0, or -EINVAL with the reason in @why.
+ */
+int lender_check_taken(struct pci_dev *pdev, struct dl_why *why)
+{
+	if (is_virtio(pdev) && !(virtio_features_high(pdev) &
+				 BIT(VIRTIO_F_ACCESS_PLATFORM - 32)))
+		return dl_why_set(why, -EINVAL,
+				  "%s is a virtio device without VIRTIO_F_ACCESS_PLATFORM, whose driver knows no address but physical ones (QEMU: iommu_platform=on)",
+				  pci_name(pdev));
+	return 0;
+}
