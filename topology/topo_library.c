@@ -165,7 +165,9 @@ char *topo_library_find_dir(const char *file)
         g_free(dir);
         dir = parent;
     }
-    return NULL;
+    return g_file_test(FARSIDE_PARTS_DIR, G_FILE_TEST_IS_DIR)
+               ? g_strdup(FARSIDE_PARTS_DIR)
+               : NULL;
 }
 
 static PartFile *load_file(TopoLibrary *library, const char *name)

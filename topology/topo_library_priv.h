@@ -36,8 +36,8 @@ bool topo_library_has(const char *dir, const TopoNode *own, const char *name);
 /* Adds what was read from files, in the order of their names. */
 void topo_library_hash(const TopoLibrary *library, GChecksum *checksum);
 
-/* The directory `parts` or `scenarios/parts` beside or above @file; NULL if
- * there is none. To be freed. */
+/* The directory `parts` or `scenarios/parts` beside or above @file, or that of
+ * the program if there is none; NULL if that is gone. To be freed. */
 char *topo_library_find_dir(const char *file);
 
 #endif

@@ -367,6 +367,27 @@ START_TEST(example_loads_at_every_point)
 }
 END_TEST
 
+/* A file that has no profiles near it uses those of the program. */
+START_TEST(a_file_anywhere_has_parts)
+{
+    g_autofree char *dir = g_dir_make_tmp("farside-parts-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(dir, "own.yaml", NULL);
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(TopoDescription) d = NULL;
+    g_autofree char *messages = NULL;
+
+    ck_assert(g_file_set_contents(
+        path, "name: own\nhosts:\n  - {name: a, cpu: generic-host}\n", -1,
+        NULL));
+    d = topo_load(path, NULL, errors);
+    messages = topo_errors_to_string(errors);
+    ck_assert_str_eq(messages, "");
+    ck_assert_ptr_nonnull(d);
+    g_unlink(path);
+    g_rmdir(dir);
+}
+END_TEST
+
 /* Each profile is good for one of the three uses, and for no other. */
 START_TEST(profiles_are_whole)
 {
@@ -541,6 +562,7 @@ int main(void)
     tcase_add_test(tcase, long_messages_are_cut_between_characters);
     tcase_add_test(tcase, the_drawing_names_everything);
     tcase_add_test(tcase, example_loads_at_every_point);
+    tcase_add_test(tcase, a_file_anywhere_has_parts);
     tcase_add_test(tcase, profiles_are_whole);
     tcase_add_test(tcase, calibrated_points_are_read);
     tcase_add_test(tcase, values_of_parts_know_their_source);

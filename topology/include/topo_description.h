@@ -322,7 +322,8 @@ struct TopoDescription {
  * Loads the description in the file @path with @changes (of TopoChange,
  * nullable) applied before anything is checked. Profiles of parts come from
  * the nearest directory `parts` or `scenarios/parts` beside or above the
- * file. Returns NULL and at least one entry in @errors if anything is wrong.
+ * file, or else that of the program. Returns NULL and at least one entry in
+ * @errors if anything is wrong.
  */
 TopoDescription *topo_load(const char *path, const GPtrArray *changes,
                            TopoErrors *errors);
