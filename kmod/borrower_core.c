@@ -542,8 +542,6 @@ static void borrower_peer_down(struct dl_peer *peer)
 }
 
 static struct dl_client borrower_client = {
-	.name = "borrower",
-	.owner = THIS_MODULE,
 	.peer_up = borrower_peer_up,
 	.peer_lost = borrower_peer_lost,
 	.peer_down = borrower_peer_down,
@@ -571,8 +569,7 @@ static int __init borrower_init(void)
 
 	if (err)
 		return err;
-	err = dl_ops_register(borrower_ops, ARRAY_SIZE(borrower_ops),
-			      THIS_MODULE);
+	err = dl_ops_register(borrower_ops, ARRAY_SIZE(borrower_ops));
 	if (err) {
 		dl_client_unregister(&borrower_client);
 		return err;

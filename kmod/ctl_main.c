@@ -163,8 +163,8 @@ static int ctl_lent(u32 node, struct dl_why *why)
 	unsigned int n, i;
 	int err = 0;
 
-	infos = kcalloc(DL_DEVICES_MAX, sizeof(*infos), GFP_KERNEL);
-	loans = kcalloc(CTL_REMOTE_MAX, sizeof(*loans), GFP_KERNEL);
+	infos = kvcalloc(DL_DEVICES_MAX, sizeof(*infos), GFP_KERNEL);
+	loans = kvcalloc(CTL_REMOTE_MAX, sizeof(*loans), GFP_KERNEL);
 	if (!infos || !loans) {
 		err = -ENOMEM;
 		goto free;
@@ -183,8 +183,8 @@ static int ctl_lent(u32 node, struct dl_why *why)
 					 "device %x is borrowed from node %u; return it first",
 					 loans[i].fdid, node);
 free:
-	kfree(loans);
-	kfree(infos);
+	kvfree(loans);
+	kvfree(infos);
 	return err;
 }
 

@@ -111,8 +111,6 @@ void dl_peer_disconnect(struct dl_peer *peer);
  * Requests of the peer may be handled before @peer_up has returned.
  */
 struct dl_client {
-	const char *name;
-	struct module *owner;
 	void (*peer_up)(struct dl_peer *peer);
 	void (*peer_lost)(struct dl_peer *peer);
 	void (*peer_down)(struct dl_peer *peer);
@@ -166,7 +164,7 @@ struct dl_op {
  * Return: 0, -EINVAL for a wrong number or length, -EBUSY if one is taken.
  * dl_ops_unregister() sleeps until no handler of them runs.
  */
-int dl_ops_register(const struct dl_op *ops, size_t n, struct module *owner);
+int dl_ops_register(const struct dl_op *ops, size_t n);
 void dl_ops_unregister(const struct dl_op *ops, size_t n);
 
 /*
@@ -263,7 +261,7 @@ struct dl_window_room {
 	u64 direct_max;		/* size of the largest free direct window */
 	u32 direct_count;	/* free direct windows */
 	u32 lut_count;		/* free LUT entries */
-	u32 lut_run;		/* of which that many are one aligned range */
+	u32 lut_run;		/* of which that many are neighbours */
 	u64 lut_size;		/* of each */
 };
 

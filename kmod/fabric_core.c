@@ -12,7 +12,7 @@
 
 unsigned int dl_node_id = 1;
 module_param_named(node_id, dl_node_id, uint, 0444);
-MODULE_PARM_DESC(node_id, "number of this node among its peers, 1 to 65534 (1)");
+MODULE_PARM_DESC(node_id, "number of this node among its peers, 1 to 65533 (1)");
 
 static unsigned int beat_ms = 100;
 module_param(beat_ms, uint, 0444);

@@ -7,6 +7,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/srcu.h>
@@ -101,7 +102,8 @@ static int request_handle(struct dl_peer *peer, struct dl_inbox *inbox,
 	}
 	idx = srcu_read_lock(&ops_srcu);
 	op = head->op < DL_OPS_MAX ?
-		     srcu_dereference(ops[head->op], &ops_srcu) : NULL;
+		     srcu_dereference(ops[array_index_nospec(head->op, DL_OPS_MAX)],
+				      &ops_srcu) : NULL;
 	if (!op || (polled && !(op->flags & DL_ATOMIC))) {
 		dl_count(peer, DL_COUNT_REFUSED);
 		ret = -EOPNOTSUPP;
@@ -420,7 +422,7 @@ EXPORT_SYMBOL_GPL(dl_call_polled);
 
 /* Who handles what. */
 
-int dl_ops_register(const struct dl_op *table, size_t n, struct module *owner)
+int dl_ops_register(const struct dl_op *table, size_t n)
 {
 	size_t i;
 	int err = 0;

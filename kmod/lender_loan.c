@@ -506,8 +506,6 @@ static void lender_peer_down(struct dl_peer *peer)
 }
 
 static struct dl_client lender_client = {
-	.name = "lender",
-	.owner = THIS_MODULE,
 	.peer_up = lender_peer_up,
 	.peer_lost = lender_peer_lost,
 	.peer_down = lender_peer_down,
@@ -519,7 +517,7 @@ int lender_loan_init(void)
 
 	if (err)
 		return err;
-	err = dl_ops_register(lender_ops, ARRAY_SIZE(lender_ops), THIS_MODULE);
+	err = dl_ops_register(lender_ops, ARRAY_SIZE(lender_ops));
 	if (err)
 		dl_client_unregister(&lender_client);
 	return err;

@@ -449,8 +449,6 @@ static void note_down(struct dl_peer *peer)
 }
 
 static struct dl_client notes = {
-	.name = "test",
-	.owner = THIS_MODULE,
 	.peer_up = note_up,
 	.peer_lost = note_lost,
 	.peer_down = note_down,
@@ -488,10 +486,10 @@ static bool test_ops(void)
 	};
 	unsigned int i;
 
-	CHECK_IS(dl_ops_register(&taken, 1, THIS_MODULE), -EBUSY);
-	CHECK_IS(dl_ops_register(mixed, 2, THIS_MODULE), -EBUSY);
+	CHECK_IS(dl_ops_register(&taken, 1), -EBUSY);
+	CHECK_IS(dl_ops_register(mixed, 2), -EBUSY);
 	for (i = 0; i < ARRAY_SIZE(wrong); i++)
-		CHECK_IS(dl_ops_register(&wrong[i], 1, THIS_MODULE), -EINVAL);
+		CHECK_IS(dl_ops_register(&wrong[i], 1), -EINVAL);
 	/* What failed has left nothing, and has taken nothing away. */
 	CHECK_IS(dl_call(dl_test_ends[0], OP_NOBODY, NULL, 0, NULL, 0, 0), -EOPNOTSUPP);
 	CHECK_IS(dl_test_echo(dl_test_ends[0], &dl_test_rnd, 1, false, buffer), 0);
@@ -555,7 +553,7 @@ static int __init test_init(void)
 {
 	int err;
 
-	err = dl_ops_register(ops, ARRAY_SIZE(ops), THIS_MODULE);
+	err = dl_ops_register(ops, ARRAY_SIZE(ops));
 	if (err)
 		return err;
 	if (traffic) {

@@ -116,8 +116,6 @@ static void traffic_down(struct dl_peer *peer)
 }
 
 static struct dl_client traffic_client = {
-	.name = "traffic",
-	.owner = THIS_MODULE,
 	.peer_up = traffic_up,
 	.peer_down = traffic_down,
 };
