@@ -101,6 +101,7 @@ static u32 bdf_of(struct pci_dev *pdev)
 void lender_describe(struct lender_device *d, struct dl_device_info *info)
 {
 	struct pci_dev *pdev = d->pdev;
+	unsigned long flags;
 
 	memset(info, 0, sizeof(*info));
 	info->fdid = d->fdid;
@@ -111,20 +112,24 @@ void lender_describe(struct lender_device *d, struct dl_device_info *info)
 	info->subsystem_device = pdev->subsystem_device;
 	info->class = pdev->class;
 
-	device_lock(&pdev->dev);
+	spin_lock_irqsave(&lender_lock, flags);
 	if (d->loan) {
 		info->state = DL_DEVICE_BORROWED;
 		info->borrower = dl_peer_node(d->loan->peer);
 		info->dma_window = d->loan->dma_size;
-	} else if (d->bound) {
+	} else if (READ_ONCE(d->bound)) {
 		info->state = DL_DEVICE_AVAILABLE;
 	} else {
 		info->state = DL_DEVICE_LOCAL;
 	}
-	if (pdev->dev.driver)
-		strscpy(info->driver, pdev->dev.driver->name,
-			sizeof(info->driver));
-	device_unlock(&pdev->dev);
+	spin_unlock_irqrestore(&lender_lock, flags);
+	/* A driver may be binding now, and hold the lock for long. */
+	if (device_trylock(&pdev->dev)) {
+		if (pdev->dev.driver)
+			strscpy(info->driver, pdev->dev.driver->name,
+				sizeof(info->driver));
+		device_unlock(&pdev->dev);
+	}
 }
 
 unsigned int dl_lender_list(struct dl_device_info *infos, unsigned int max)
@@ -278,23 +283,20 @@ static int unknown(u32 fdid, struct dl_why *why)
 			  fdid);
 }
 
-static bool is_borrowed(struct lender_device *d, u32 *node)
+/* Sees that it is not borrowed, and will not be until it is available again. */
+static int check_idle(struct lender_device *d, struct dl_why *why)
 {
+	u32 node = 0;
 	bool borrowed;
 
 	device_lock(&d->pdev->dev);
 	borrowed = d->loan;
 	if (borrowed)
-		*node = dl_peer_node(d->loan->peer);
+		node = dl_peer_node(d->loan->peer);
+	else
+		d->bound = false;
 	device_unlock(&d->pdev->dev);
-	return borrowed;
-}
-
-static int check_idle(struct lender_device *d, struct dl_why *why)
-{
-	u32 node;
-
-	if (is_borrowed(d, &node))
+	if (borrowed)
 		return dl_why_set(why, -EBUSY,
 				  "device %x is borrowed by node %u, which must return it first",
 				  d->fdid, node);
@@ -505,18 +507,27 @@ driver:
 static void __exit lender_exit(void)
 {
 	struct lender_device *list[DL_DEVICES_MAX];
+	bool lent[DL_DEVICES_MAX];
+	unsigned long end, now;
 	unsigned int i, n;
 	struct dl_why why;
 
 	debugfs_remove(debugfs);
 	lender_loan_stop();
 	n = lender_collect(list, DL_DEVICES_MAX);
+	/* All are asked for before one is waited for. */
 	for (i = 0; i < n; i++)
-		if (lender_revoke(list[i], false) &&
+		lent[i] = lender_revoke(list[i], false);
+	end = jiffies + msecs_to_jiffies(REVOKE_TIMEOUT_MS);
+	for (i = 0; i < n; i++) {
+		now = jiffies;
+		if (lent[i] &&
 		    !wait_for_completion_timeout(&list[i]->idle,
-				msecs_to_jiffies(REVOKE_TIMEOUT_MS)))
+						 time_before(now, end) ?
+						 end - now : 0))
 			pci_warn(list[i]->pdev,
 				 "the borrower does not return it: taken\n");
+	}
 	lender_loan_exit();
 	bus_unregister_notifier(&pci_bus_type, &lender_notifier);
 	for (i = 0; i < n; i++) {

@@ -97,6 +97,13 @@ void lender_end_loan(struct lender_device *d)
 		return;
 	set_loan(d, NULL);
 	if (loan->attached) {
+		pci_clear_master(d->pdev);
+		/*
+		 * Before the reset: the borrower might make something of the
+		 * device after it, which the next one would find. And the reset
+		 * before the windows that the device itself writes to are closed.
+		 */
+		close_bars(loan);
 		lender_reset(d);
 		close_windows(d, loan);
 	}
@@ -199,6 +206,12 @@ static enum dl_borrow_status make_loan(struct lender_device *d,
 {
 	struct lender_loan *loan;
 
+	/*
+	 * Who asks again has no such loan: it was not told of it in time, or could
+	 * not say that it has ended.
+	 */
+	if (d->loan && d->loan->peer == peer)
+		lender_end_loan(d);
 	if (d->loan) {
 		answer->holder = cpu_to_le32(dl_peer_node(d->loan->peer));
 		return DL_BORROW_TAKEN;
