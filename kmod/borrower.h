@@ -53,6 +53,7 @@ struct borrower_loan {
 	spinlock_t config_lock;
 	u8 config[DL_CFG_SIZE];		/* config_lock */
 	u64 live;			/* bit n: dword n has to be asked for */
+	u32 lenders[DL_CFG_SIZE / 4];	/* bits that the lender may change */
 	struct borrower_bar bars[DL_BARS];
 
 	/* DMA. */

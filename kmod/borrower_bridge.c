@@ -54,41 +54,42 @@ static u32 ask(struct borrower_loan *loan, u16 op, int at, int size, u32 value,
 	return le32_to_cpu(answer.value);
 }
 
+/* What the lender says of a dword, as far as it is believed; config_lock is held. */
+static u32 merge(struct borrower_loan *loan, int at, u32 dword)
+{
+	u32 image = get_unaligned_le32(loan->config + at);
+	u32 lenders = loan->lenders[at / 4];
+
+	return (dword & lenders) | (image & ~lenders);
+}
+
 static int config_read(struct pci_bus *bus, unsigned int devfn, int where,
 		       int size, u32 *value)
 {
 	struct borrower_loan *loan = loan_of(bus);
 	unsigned long flags;
-	bool ok;
+	int at = where & ~3;
+	bool ok, live;
+	u32 dword;
 
 	*value = ~0;
 	if (!loan || devfn != loan->devfn)
 		return PCIBIOS_DEVICE_NOT_FOUND;
 	if (where + size > DL_CFG_SIZE || READ_ONCE(loan->dead))
 		return PCIBIOS_SUCCESSFUL;
-	if (loan->live & BIT_ULL(where / 4)) {
+	live = loan->live & BIT_ULL(where / 4);
+	if (live) {
 		atomic64_inc(&borrower_counts.config_reads);
-		*value = ask(loan, DL_OP_CFG_READ, where, size, 0, &ok);
-		return PCIBIOS_SUCCESSFUL;
+		dword = ask(loan, DL_OP_CFG_READ, at, 4, 0, &ok);
+		if (!ok)
+			return PCIBIOS_SUCCESSFUL;
 	}
 	spin_lock_irqsave(&loan->config_lock, flags);
-	*value = part(get_unaligned_le32(loan->config + (where & ~3)), where,
-		      size);
+	dword = live ? merge(loan, at, dword) :
+		       get_unaligned_le32(loan->config + at);
+	*value = part(dword, where, size);
 	spin_unlock_irqrestore(&loan->config_lock, flags);
 	return PCIBIOS_SUCCESSFUL;
-}
-
-/*
- * What a lender says of the configuration space, put where it is read from. It
- * says what it likes; but this is a function with no bridge, ROM or line
- * interrupt, or the kernel would look for what is behind.
- */
-static void put_config(struct borrower_loan *loan, int at, u32 dword)
-{
-	put_unaligned_le32(dword, loan->config + at);
-	loan->config[PCI_HEADER_TYPE] = PCI_HEADER_TYPE_NORMAL;
-	loan->config[PCI_INTERRUPT_PIN] = 0;
-	memset(loan->config + PCI_ROM_ADDRESS, 0, 4);
 }
 
 /* A BAR holds what is written; of its size and kind nothing can be changed. */
@@ -135,7 +136,8 @@ static int config_write(struct pci_bus *bus, unsigned int devfn, int where,
 	value = ask(loan, DL_OP_CFG_WRITE, where, size, value, &ok);
 	if (ok) {
 		spin_lock_irqsave(&loan->config_lock, flags);
-		put_config(loan, where & ~3, value);
+		put_unaligned_le32(merge(loan, where & ~3, value),
+				   loan->config + (where & ~3));
 		spin_unlock_irqrestore(&loan->config_lock, flags);
 	}
 	return PCIBIOS_SUCCESSFUL;
@@ -157,13 +159,63 @@ static int free_domain(void)
 	return domain + 1;
 }
 
-static void init_config(struct borrower_loan *loan)
+/* Whether the table of MSI-X is in a BAR: the kernel maps it where it is said to be. */
+static bool msix_is_within(const struct borrower_loan *loan, unsigned int at)
+{
+	u16 control = get_unaligned_le16(loan->config + at + PCI_MSIX_FLAGS);
+	u32 table = get_unaligned_le32(loan->config + at + PCI_MSIX_TABLE);
+	unsigned int bar = table & PCI_MSIX_TABLE_BIR;
+	u64 end = (u64)(table & PCI_MSIX_TABLE_OFFSET) +
+		  ((control & PCI_MSIX_FLAGS_QSIZE) + 1) * PCI_MSIX_ENTRY_SIZE;
+
+	return bar < DL_BARS && end <= loan->bars[bar].size;
+}
+
+/*
+ * The lender says what it likes of the configuration space, and may say something
+ * else the next time. What the kernel finds its way by stays as it was at first:
+ * identity and kind of the function, where capabilities are, and the table of MSI-X.
+ *
+ * Return: 0, or -EPROTO for a table that is nowhere.
+ */
+static int choose_lenders_bits(struct borrower_loan *loan)
+{
+	u32 *bits = loan->lenders;
+	unsigned int at;
+
+	memset(bits, 0xff, sizeof(loan->lenders));
+	memset(bits, 0, PCI_STD_HEADER_SIZEOF);
+	bits[PCI_COMMAND / 4] = ~0;
+	bits[PCI_CACHE_LINE_SIZE / 4] = 0xffff;	/* and latency */
+	bits[PCI_INTERRUPT_LINE / 4] = 0xff;
+	/* A list that leads back to itself has come to an end, too. */
+	at = loan->config[PCI_CAPABILITY_LIST] & ~3;
+	while (at >= PCI_STD_HEADER_SIZEOF && bits[at / 4] == ~0) {
+		bits[at / 4] = 0xffff0000;
+		if (loan->config[at] == PCI_CAP_ID_MSIX) {
+			if (at + PCI_CAP_MSIX_SIZEOF > DL_CFG_SIZE ||
+			    !msix_is_within(loan, at))
+				return -EPROTO;
+			bits[at / 4] = (PCI_MSIX_FLAGS_ENABLE |
+					PCI_MSIX_FLAGS_MASKALL) << 16;
+			bits[at / 4 + 1] = 0;
+			bits[at / 4 + 2] = 0;
+		}
+		at = loan->config[at + PCI_CAP_LIST_NEXT] & ~3;
+	}
+	return 0;
+}
+
+/* There is no bridge, ROM or line interrupt: the kernel would look behind them. */
+static int init_config(struct borrower_loan *loan)
 {
 	unsigned int i;
 
 	/* Of the header only Command and Status change by themselves. */
 	loan->live &= ~GENMASK_ULL(15, 0) | BIT_ULL(PCI_COMMAND / 4);
-	put_config(loan, 0, get_unaligned_le32(loan->config));
+	loan->config[PCI_HEADER_TYPE] = PCI_HEADER_TYPE_NORMAL;
+	loan->config[PCI_INTERRUPT_PIN] = 0;
+	memset(loan->config + PCI_ROM_ADDRESS, 0, 4);
 	memset(loan->config + PCI_BASE_ADDRESS_0, 0, 4 * DL_BARS);
 
 	for (i = 0; i < DL_BARS; i++) {
@@ -178,6 +230,7 @@ static void init_config(struct borrower_loan *loan)
 			put_unaligned_le32(upper_32_bits(bar->import->phys),
 					   at + 4);
 	}
+	return choose_lenders_bits(loan);
 }
 
 /*
@@ -265,9 +318,13 @@ static struct pci_host_bridge *new_bridge(struct borrower_loan *loan)
 
 int borrower_bridge_add(struct borrower_loan *loan)
 {
-	int err;
+	int err = init_config(loan);
 
-	init_config(loan);
+	if (err) {
+		pr_err("dl_borrower: device %x: its MSI-X table is in none of its BARs\n",
+		       loan->fdid);
+		return err;
+	}
 	loan->devfn = PCI_DEVFN(PCI_SLOT(loan->device.bdf & 0xff), 0);
 
 	pci_lock_rescan_remove();
