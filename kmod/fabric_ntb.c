@@ -23,6 +23,7 @@ struct ntb_end {
 	dma_addr_t area_dma;
 	u64 db;			/* the bit of our doorbell */
 	int area_window;	/* of the peer, leads to the area; or -1 */
+	bool exposed;		/* the area, by a window that cannot be closed */
 	void __iomem *far;
 	u32 far_window;
 };
@@ -132,18 +133,30 @@ static void read_window(struct ntb_end *end, int i, struct dl_window *window)
 		window->hw_kind = DL_WINDOW_LUT;
 }
 
+static void area_close(struct ntb_end *end)
+{
+	if (end->area_window >= 0 &&
+	    end_window_set(&end->peer, end->area_window, 0, 0)) {
+		end->exposed = true;
+		end->peer.windows[end->area_window].stuck = true;
+		dev_err(end->peer.dev,
+			"window %d onto the control area cannot be closed\n",
+			end->area_window);
+	}
+	end->area_window = -1;
+}
+
 static int end_area_open(struct dl_peer *peer, u32 *ret_window, u64 *ret_addr)
 {
 	struct ntb_end *end = ntb_end(peer);
 	struct dl_window *window;
-	int count, i, err;
+	int count, i, err, best = -1;
 
 	count = ntb_mw_count(end->ntb, PIDX);
 	if (count < 0)
 		return count;
 	if (!(ntb_link_is_up(end->ntb, NULL, NULL) & BIT_ULL(PIDX)))
 		return -ENOTCONN;
-	end->area_window = -1;
 	mutex_lock(&peer->window_mutex);
 	peer->nwindows = min(count, DL_WINDOWS_MAX);
 	for (i = 0; i < peer->nwindows; i++) {
@@ -152,23 +165,27 @@ static int end_area_open(struct dl_peer *peer, u32 *ret_window, u64 *ret_addr)
 		/* The smallest that will do, and of these the last. */
 		if (window->hw_kind && window->max >= DL_AREA_SIZE &&
 		    !window->stuck &&
-		    (end->area_window < 0 ||
-		     window->max <= peer->windows[end->area_window].max))
-			end->area_window = i;
+		    (best < 0 || window->max <= peer->windows[best].max))
+			best = i;
 	}
-	if (end->area_window < 0) {
-		mutex_unlock(&peer->window_mutex);
-		return -ENOSPC;
+	/* The sizes are the peer's word, and may have changed. */
+	if (best != end->area_window)
+		area_close(end);
+	if (best < 0) {
+		err = -ENOSPC;
+		goto unlock;
 	}
-	window = &peer->windows[end->area_window];
-	err = end_window_set(peer, end->area_window, end->area_dma,
+	end->area_window = best;
+	window = &peer->windows[best];
+	err = end_window_set(peer, best, end->area_dma,
 			     window->hw_kind == DL_WINDOW_LUT ? window->max :
 							     DL_AREA_SIZE);
 	window->hw_kind = 0;
+unlock:
 	mutex_unlock(&peer->window_mutex);
 	if (err)
 		return err;
-	*ret_window = end->area_window;
+	*ret_window = best;
 	*ret_addr = end->area_dma;
 	return 0;
 }
@@ -322,6 +339,23 @@ static const struct ntb_ctx_ops end_ctx_ops = {
 	.db_event = db_event,
 };
 
+/* Ends the session, with which the peer has no way in any more. */
+static void end_stop(struct ntb_end *end)
+{
+	dl_peer_stop(&end->peer);
+	area_close(end);
+}
+
+/* No event comes any more. */
+static void end_free(struct ntb_end *end)
+{
+	/* As long as a window is open the memory is the peer's to write. */
+	if (!end->exposed)
+		dma_free_coherent(end->peer.dev, DL_AREA_SIZE, end->area,
+				  end->area_dma);
+	dl_peer_put(&end->peer);
+}
+
 static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
 {
 	struct device *dev = &ntb->pdev->dev;
@@ -382,9 +416,8 @@ static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
 clear_ctx:
 	ntb_clear_ctx(ntb);
 stop:
-	dl_peer_stop(&end->peer);
-	dma_free_coherent(dev, DL_AREA_SIZE, end->area, end->area_dma);
-	dl_peer_put(&end->peer);
+	end_stop(end);
+	end_free(end);
 	return err;
 free_area:
 	dma_free_coherent(dev, DL_AREA_SIZE, end->area, end->area_dma);
@@ -396,22 +429,12 @@ free_end:
 static void fabric_remove(struct ntb_client *client, struct ntb_dev *ntb)
 {
 	struct ntb_end *end = ntb->ctx;
-	struct device *dev = &ntb->pdev->dev;
 
-	bool closed = true;
-
-	dl_peer_stop(&end->peer);
-	if (end->area_window >= 0)
-		closed = !end_window_set(&end->peer, end->area_window, 0, 0);
+	end_stop(end);
 	ntb_link_disable(ntb);
 	ntb_db_set_mask(ntb, end->db);
 	ntb_clear_ctx(ntb);
-	/* As long as the window is open the memory is the peer's to write. */
-	if (closed)
-		dma_free_coherent(dev, DL_AREA_SIZE, end->area, end->area_dma);
-	else
-		dev_err(dev, "the window onto the control area cannot be closed\n");
-	dl_peer_put(&end->peer);
+	end_free(end);
 }
 
 static struct ntb_client fabric_client = {
