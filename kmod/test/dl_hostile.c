@@ -8,12 +8,13 @@
  *
  *   words	random hello words, single ones wrong or all of them
  *   requests	well placed requests, with random numbers, lengths and bytes
+ *   loans	a borrower that asks for what is not its own, nearly right
  *   answers	random responses to whatever the other node asks
  *   bytes	random bytes anywhere in the other node's control area
  *   bells	random doorbells as fast as it goes
  *
  * debugfs: dl_hostile/rounds counts them, dl_hostile/sessions those in which the
- * other node had taken the hello.
+ * other node had taken the hello, dl_hostile/loans the devices that it was lent.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -24,8 +25,10 @@
 #include <linux/ntb.h>
 #include <linux/pci.h>
 #include <linux/prandom.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
+#include "dl_proto.h"
 #include "fabric_priv.h"
 
 static uint node = 666;
@@ -48,10 +51,11 @@ struct hostile {
 	struct dl_area __iomem *far;
 	u32 epoch, far_epoch;
 	u32 beats;
+	u32 loan;		/* of the other node's first device */
 	struct rnd_state rnd;
 };
 
-static u32 rounds, sessions;
+static u32 rounds, sessions, loans;
 static struct dentry *folder;
 
 static u32 any(struct hostile *h)
@@ -99,6 +103,23 @@ static void leave(struct hostile *h)
 	h->far = NULL;
 }
 
+static void write_table(struct hostile *h)
+{
+	struct dl_area_window window;
+	resource_size_t size;
+	phys_addr_t addr;
+	u32 i;
+
+	for (i = 0; i < DL_WINDOWS_MAX; i++) {
+		if (ntb_peer_mw_get_addr(h->ntb, i, &addr, &size))
+			break;
+		window.addr = cpu_to_le64(addr);
+		window.size = cpu_to_le64(size);
+		memcpy_toio(&h->far->window[i], &window, sizeof(window));
+	}
+	writel(i, &h->far->windows);
+}
+
 /* The handshake, until the other node must be up. Return: whether it is. */
 static bool meet(struct hostile *h)
 {
@@ -137,8 +158,10 @@ static bool meet(struct hostile *h)
 				return false;
 		}
 		h->far_epoch = far;
-		/* Half of the time also a table of windows that are none. */
-		if (any(h) & 1)
+		h->loan = 0;
+		write_table(h);
+		/* At times a table of windows that are none. */
+		if (any(h) % 4 == 0)
 			writel(any(h), &h->far->windows);
 		say_hello(h, far);
 		sessions++;
@@ -213,6 +236,134 @@ static void requests(struct hostile *h)
 	ring(h);
 }
 
+/* A request as a good peer sends it. Return: its number. */
+static u32 ask(struct hostile *h, unsigned int i, u16 op, const void *data,
+	       size_t len)
+{
+	struct dl_slot __iomem *slot = &h->far->request[i];
+	u32 seq = any(h) | 1;
+
+	writel(0, &slot->seq);
+	writel(h->far_epoch, &slot->epoch);
+	writew(op, &slot->op);
+	writew(len, &slot->len);
+	writel(0, &slot->status);
+	memcpy_toio(slot->data, data, len);
+	/* All of it before seq. */
+	wmb();
+	writel(seq, &slot->seq);
+	ring(h);
+	return seq;
+}
+
+static u32 first_device(struct hostile *h)
+{
+	return hear(h, DL_HELLO_NODE) << 16;
+}
+
+/* The response to a request in slot 0, or NULL. */
+static const void *answer(struct hostile *h, u32 seq)
+{
+	const struct dl_slot *slot = &h->area->response[0];
+	int i;
+
+	for (i = 0; i < 400 && le32_to_cpu(READ_ONCE(slot->seq)) != seq; i++)
+		usleep_range(2000, 3000);
+	/* The rest is not older than seq. */
+	dma_rmb();
+	return i == 400 || slot->status ? NULL : slot->data;
+}
+
+/* A device in good order, with windows that the other node's adapter has. */
+static void borrow(struct hostile *h)
+{
+	struct dl_msg_borrow borrow = { .fdid = cpu_to_le32(first_device(h)) };
+	struct dl_msg_attach attach = {
+		.fdid = borrow.fdid,
+		.dma.size = cpu_to_le64(SZ_64K),
+		.msi.window = cpu_to_le32(2),
+		.msi.size = cpu_to_le64(SZ_64K),
+	};
+	const struct dl_msg_borrow_answer *is;
+
+	is = answer(h, ask(h, 0, DL_OP_BORROW, &borrow, sizeof(borrow)));
+	if (!is || is->status)
+		return;
+	h->loan = le32_to_cpu(is->loan);
+	attach.loan = is->loan;
+	if (answer(h, ask(h, 0, DL_OP_ATTACH, &attach, sizeof(attach))))
+		loans++;
+}
+
+/* Windows that there are, but mostly not those that were opened for it. */
+static void fill_window(struct hostile *h, struct dl_window_desc *desc)
+{
+	desc->window = cpu_to_le32(any(h) % 40);
+	desc->reserved = 0;
+	desc->offset = cpu_to_le64(any(h) & 1 ? 0 : any(h) % SZ_1M);
+	desc->size = cpu_to_le64(any(h) & 1 ? SZ_4K << any(h) % 10 : any(h));
+}
+
+/*
+ * What a borrower says to a lender and the other way round, of the right length;
+ * device and loan are the right ones three times out of four.
+ */
+static void loan_requests(struct hostile *h)
+{
+	static const struct {
+		u16 op, len;
+	} kinds[] = {
+		{ DL_OP_CFG_WRITE, sizeof(struct dl_msg_cfg) },
+		{ DL_OP_CFG_WRITE, sizeof(struct dl_msg_cfg) },
+		{ DL_OP_CFG_READ, sizeof(struct dl_msg_cfg) },
+		{ DL_OP_ATTACH, sizeof(struct dl_msg_attach) },
+		{ DL_OP_LIST, sizeof(struct dl_msg_list) },
+		{ DL_OP_REVOKE, sizeof(struct dl_msg_revoke) },
+		{ DL_OP_RETURN, sizeof(struct dl_msg_return) },
+	};
+	union {
+		u8 bytes[128];
+		struct dl_msg_return loan;	/* all but LIST begin so */
+		struct dl_msg_attach attach;
+		struct dl_msg_cfg cfg;
+	} req;
+	unsigned int i, kind;
+
+	if (!h->loan)
+		borrow(h);
+	for (i = 0; i < 30; i++) {
+		/* An end of the loan is rare. */
+		kind = any(h) % (any(h) % 16 ? ARRAY_SIZE(kinds) - 1 :
+					       ARRAY_SIZE(kinds));
+		prandom_bytes_state(&h->rnd, req.bytes, sizeof(req.bytes));
+		if (any(h) % 4)
+			req.loan.fdid = cpu_to_le32(first_device(h));
+		if (any(h) % 4)
+			req.loan.loan = cpu_to_le32(h->loan);
+		switch (kinds[kind].op) {
+		case DL_OP_ATTACH:
+			req.attach.flags = cpu_to_le32(any(h) % 8 ? 0 : any(h));
+			fill_window(h, &req.attach.dma);
+			fill_window(h, &req.attach.msi);
+			break;
+		case DL_OP_CFG_READ:
+		case DL_OP_CFG_WRITE:
+			req.cfg.size = cpu_to_le16(any(h) % 8 ?
+						   1 << any(h) % 3 : any(h));
+			req.cfg.offset = cpu_to_le16(any(h) % 8 ?
+						     any(h) % 64 * 4 : any(h));
+			break;
+		case DL_OP_RETURN:
+			h->loan = 0;
+			break;
+		}
+		ask(h, any(h) % DL_SLOTS, kinds[kind].op, req.bytes,
+		    kinds[kind].len);
+		if (any(h) % 4 == 0)
+			usleep_range(1000, 2000);
+	}
+}
+
 /* To whatever it asks; the number of the request is right half of the time. */
 static void answers(struct hostile *h)
 {
@@ -260,7 +411,7 @@ static void bells(struct hostile *h)
 static int hostile_run(void *data)
 {
 	static void (*const what[])(struct hostile *) = {
-		words, requests, answers, bytes, bells,
+		words, requests, loan_requests, answers, bytes, bells,
 	};
 	struct hostile *h = data;
 	unsigned long end;
@@ -365,6 +516,7 @@ static int __init hostile_init(void)
 	folder = debugfs_create_dir("dl_hostile", NULL);
 	debugfs_create_u32("rounds", 0444, folder, &rounds);
 	debugfs_create_u32("sessions", 0444, folder, &sessions);
+	debugfs_create_u32("loans", 0444, folder, &loans);
 	return ntb_register_client(&hostile_client);
 }
 
