@@ -27,6 +27,7 @@ static const char script[] =
     "    f=/sys/bus/ntb/devices/$d; [ $what = driver ] || f=$f/driver\n"
     "    until [ -e $f ]; do sleep 0.1; done\n"
     "done\n"
+    "until [ -e /run/drivers ]; do sleep 0.1; done\n"
     "map; echo @ready\n"
     ") &\n"
     "exec cat /dev/kmsg\n";
