@@ -28,8 +28,8 @@ CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
 void clu_watch_free(CluWatch *watch);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluWatch, clu_watch_free)
 
-/* Whether each NTB has its driver and, if one was asked for, its client, and the
- * other modules are loaded. */
+/* Whether each NTB has its driver and, if one was asked for, its client, and
+ * the other modules are loaded. */
 bool clu_watch_is_ready(const CluWatch *watch);
 
 /* Whether the driver of @device says that its link is up. */
