@@ -38,8 +38,12 @@ OBJECT_DECLARE_SIMPLE_TYPE(FarsideNtbPeerRam, FARSIDE_NTB_PEER_RAM)
 
 #define PAGE_MASK_4K 0xfffull
 
-/* What a peer may make us map. */
+/*
+ * What a peer may make us map; and what all may at a time, for that stays until
+ * RCU has let go of it. QEMU's bitmaps of it take 100 MiB a TiB.
+ */
 #define PEER_RAM_MAX (1 * TiB)
+#define PEER_RAM_MAPPED_MAX (2 * PEER_RAM_MAX)
 
 /* Below this, firmware switches RAM on and off while it boots. */
 #define OWN_RAM_START (1 * MiB)
@@ -54,6 +58,9 @@ struct FarsideNtbPeerRam {
     uint64_t address;
     uint64_t size;
 };
+
+/* Of all devices; atomic, for whoever lets go last may have no lock. */
+static uint64_t peer_ram_mapped;
 
 typedef struct {
     uint64_t address;
@@ -403,9 +410,17 @@ static void peer_ram_add(FarsideNtb *s,
         close(fd);
         return;
     }
+    if (region->size > PEER_RAM_MAPPED_MAX - qatomic_read(&peer_ram_mapped)) {
+        warn_report_once("%s: more memory of peers than can be mapped, and is "
+                         "reached the slow way",
+                         TYPE_FARSIDE_NTB);
+        close(fd);
+        return;
+    }
     ram = FARSIDE_NTB_PEER_RAM(object_new(TYPE_FARSIDE_NTB_PEER_RAM));
     ram->address = region->address;
     ram->size = region->size;
+    qatomic_add(&peer_ram_mapped, ram->size);
     memory_region_init_ram_from_fd(&ram->mr, OBJECT(ram), "farside-peer-ram",
                                    region->size, RAM_SHARED, fd,
                                    region->offset, &err);
@@ -417,6 +432,11 @@ static void peer_ram_add(FarsideNtb *s,
     }
     memory_region_add_subregion(&s->peer_memory, ram->address, &ram->mr);
     s->peer_ram[s->peer_ram_count++] = ram;
+}
+
+static void peer_ram_finalize(Object *obj)
+{
+    qatomic_sub(&peer_ram_mapped, FARSIDE_NTB_PEER_RAM(obj)->size);
 }
 
 bool farside_window_on_ram(FarsideNtb *s, const struct farside_wire_ram *m,
@@ -640,6 +660,7 @@ static const TypeInfo peer_ram_info = {
     .name = TYPE_FARSIDE_NTB_PEER_RAM,
     .parent = TYPE_OBJECT,
     .instance_size = sizeof(FarsideNtbPeerRam),
+    .instance_finalize = peer_ram_finalize,
 };
 
 void farside_window_register_types(void)

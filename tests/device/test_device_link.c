@@ -689,6 +689,60 @@ START_TEST(memory_that_cannot_be_ends_the_connection)
 }
 END_TEST
 
+/* Address space of QEMU at its most, in bytes. */
+static uint64_t most_address_space(void)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%d/status", rig_pid(rig));
+    g_autofree char *text = NULL;
+    const char *line;
+
+    ck_assert(g_file_get_contents(path, &text, NULL, NULL));
+    line = strstr(text, "VmPeak:");
+    ck_assert_ptr_nonnull(line);
+    return g_ascii_strtoull(line + strlen("VmPeak:"), NULL, 10) << 10;
+}
+
+/*
+ * Memory that is given again and again, faster than the old can be let go of,
+ * has an end: each TiB takes 100 MiB of QEMU's own.
+ */
+START_TEST(memory_has_an_end)
+{
+    struct {
+        struct farside_wire_head head;
+        struct farside_wire_ram ram;
+    } m = {
+        .head = {.magic = FARSIDE_WIRE_MAGIC,
+                 .version = FARSIDE_WIRE_VERSION,
+                 .type = FARSIDE_WIRE_RAM,
+                 .length = sizeof(m.ram)},
+        .ram = {.count = 1, .region = {{.size = 1ull << 40}}},
+    };
+    int fd = memfd_create("peer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    uint64_t before;
+    unsigned i;
+
+    connect_up();
+    before = most_address_space();
+    ck_assert_int_eq(ftruncate(fd, 1ll << 40), 0);
+    ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    for (i = 0; i < 32; i++) {
+        rig_peer_send_raw(peer, &m, sizeof(m), &fd, 1);
+    }
+    /* They are behind it. */
+    set_lut_from_far(0, 1 | 1 << 1 | MIB);
+    ck_assert_uint_lt(most_address_space(), before + (4ull << 40));
+    /* When the old is gone, the new is mapped again. */
+    m.ram.region[0].size = 4 * MIB;
+    for (i = 0; i < 500 && rig_read(rig, RIG_BAR2, 4) != 0; i++) {
+        g_usleep(10000);
+        rig_peer_send_raw(peer, &m, sizeof(m), &fd, 1);
+    }
+    ck_assert_uint_lt(i, 500);
+    close(fd);
+}
+END_TEST
+
 static unsigned open_files(void)
 {
     g_autofree char *folder = g_strdup_printf("/proc/%d/fd", rig_pid(rig));
@@ -864,6 +918,7 @@ static Suite *make_suite(void)
     tcase_add_loop_test(tcase, what_must_not_be_sent_ends_the_connection, 0,
                         G_N_ELEMENTS(bad_messages));
     tcase_add_test(tcase, memory_that_cannot_be_ends_the_connection);
+    tcase_add_test(tcase, memory_has_an_end);
     tcase_add_test(tcase, files_that_were_not_asked_for_are_closed);
     tcase_add_test(tcase, silence_gives_way_to_a_peer);
     tcase_add_test(tcase, noise_does_no_harm);
