@@ -156,13 +156,18 @@ kmod: guest
 	[ ! -e build-guest/ntb/STAMP ] || $(MAKE) -C kmod NTB=../build-guest/ntb \
 	    KDIR="$$(cut -d ' ' -f 2 build-guest/ntb/STAMP)"
 
-# Hostile guests and peers for long; each round has a seed, which is printed.
+# Hostile guests and peers for long; each round has a seed, which is printed, and
+# how many accesses and messages it made.
 HOSTILE_ROUNDS ?= 5
 test-hostile: build-asan
 	@for round in $$(seq $(HOSTILE_ROUNDS)); do \
-	    FARSIDE_SEED=$$(shuf -i 1-1000000000 -n 1) FARSIDE_MESSAGES=100000 \
-	        tests/run build-asan device_hostile --timeout-multiplier 4 \
-	        --verbose || exit 1; \
+	    seed=$$(shuf -i 1-1000000000 -n 1); \
+	    FARSIDE_SEED=$$seed FARSIDE_MESSAGES=100000 \
+	        tests/run build-asan device_hostile --timeout-multiplier 4; \
+	    status=$$?; \
+	    echo "seed $$seed:"; \
+	    grep '^# ' build-asan/meson-logs/testlog.txt; \
+	    [ $$status -eq 0 ] || exit 1; \
 	done
 
 bench: all
