@@ -656,18 +656,14 @@ static void link_accept(void *opaque)
     established(s, fd);
 }
 
-static bool link_address(FarsideNtb *s, struct sockaddr_un *ret_address,
-                         Error **errp)
+/* False where the path is too long for one. */
+static bool link_address(FarsideNtb *s, struct sockaddr_un *ret_address)
 {
     memset(ret_address, 0, sizeof(*ret_address));
     ret_address->sun_family = AF_UNIX;
-    if (strlen(s->link_path) >= sizeof(ret_address->sun_path)) {
-        error_setg(errp, "property 'link': the path is longer than %zu bytes",
-                   sizeof(ret_address->sun_path) - 1);
-        return false;
-    }
-    strcpy(ret_address->sun_path, s->link_path);
-    return true;
+    return g_strlcpy(ret_address->sun_path, s->link_path,
+                     sizeof(ret_address->sun_path)) <
+           sizeof(ret_address->sun_path);
 }
 
 static void link_connect(void *opaque)
@@ -676,11 +672,8 @@ static void link_connect(void *opaque)
     struct sockaddr_un address;
     int fd;
 
-    if (!link_address(s, &address, NULL)) {
-        return;
-    }
     fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd >= 0 &&
+    if (fd >= 0 && link_address(s, &address) &&
         connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
         established(s, fd);
         return;
@@ -691,15 +684,12 @@ static void link_connect(void *opaque)
     retry_later(s, RETRY_MS);
 }
 
-static bool link_listen(FarsideNtb *s, Error **errp)
+static bool link_listen(FarsideNtb *s, const struct sockaddr_un *address,
+                        Error **errp)
 {
-    struct sockaddr_un address;
     struct stat st;
     int fd;
 
-    if (!link_address(s, &address, errp)) {
-        return false;
-    }
     fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         error_setg_errno(errp, errno, "cannot make a socket");
@@ -707,13 +697,14 @@ static bool link_listen(FarsideNtb *s, Error **errp)
     }
     /* What a process that was killed left behind. */
     if (lstat(s->link_path, &st) == 0 && S_ISSOCK(st.st_mode) &&
-        connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
+        connect(fd, (struct sockaddr *)address, sizeof(*address)) < 0 &&
         errno == ECONNREFUSED) {
         unlink(s->link_path);
     }
-    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+    if (bind(fd, (struct sockaddr *)address, sizeof(*address)) < 0 ||
         listen(fd, 4) < 0) {
-        error_setg_errno(errp, errno, "cannot listen at %s", s->link_path);
+        error_setg_errno(errp, errno, "property 'link': cannot listen at %s",
+                         s->link_path);
         close(fd);
         return false;
     }
@@ -724,11 +715,18 @@ static bool link_listen(FarsideNtb *s, Error **errp)
 
 bool farside_link_realize(FarsideNtb *s, Error **errp)
 {
+    struct sockaddr_un address;
+
+    if (!link_address(s, &address)) {
+        error_setg(errp, "property 'link': the path is longer than %zu bytes",
+                   sizeof(address.sun_path) - 1);
+        return false;
+    }
     g_queue_init(&s->out);
     s->connect_timer = timer_new_ms(QEMU_CLOCK_REALTIME, link_connect, s);
     if (!s->listen) {
         retry_later(s, 0);
-    } else if (!link_listen(s, errp)) {
+    } else if (!link_listen(s, &address, errp)) {
         timer_free(s->connect_timer);
         return false;
     }

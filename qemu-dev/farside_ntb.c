@@ -38,7 +38,7 @@ static bool farside_ntb_check(FarsideNtb *s, Error **errp)
 {
     unsigned i;
 
-    if (!s->link_path) {
+    if (!s->link_path || !*s->link_path) {
         error_setg(errp, "property 'link' must name a socket");
         return false;
     }

@@ -247,6 +247,7 @@ static bool trace_open(FarsideNtb *s, const char *path,
         g_strdup_printf("%s:%s", qemu_name ? qemu_name : "host", id);
     g_autofree char *other = g_strdup_printf("peer:%s", id);
     const char *names[FARSIDE_NTB_PARTITIONS];
+    ERRP_GUARD();
 
     if (!path || !*path) {
         *ret_file = NULL;
@@ -255,6 +256,9 @@ static bool trace_open(FarsideNtb *s, const char *path,
     names[s->partition] = own;
     names[farside_ntb_peer(s)] = other;
     *ret_file = farside_trace_file_open(path, s->partition, names, errp);
+    if (!*ret_file) {
+        error_prepend(errp, "property 'trace': ");
+    }
     return *ret_file != NULL;
 }
 

@@ -867,25 +867,53 @@ START_TEST(a_broker_hands_over_the_peer)
 }
 END_TEST
 
-/* A QEMU that the plugin was not built for is told so, and ends. */
-START_TEST(other_qemu_is_refused)
+/* What a QEMU says that ends at once, with a plugin and a device (nullable). */
+static char *refusal(const char *plugin, const char *device)
 {
     const char *argv[] = {"qemu-system-x86_64",
                           "-plugin",
-                          g_getenv("FARSIDE_PLUGIN_OTHER"),
+                          g_getenv(plugin),
                           "-machine",
-                          "none",
+                          device ? "q35" : "none",
                           "-display",
                           "none",
+                          "-nodefaults",
+                          "-S",
+                          device ? "-device" : NULL,
+                          device,
                           NULL};
     g_auto(GStrv) env = rig_environment();
-    g_autofree char *output = NULL;
+    char *output = NULL;
     int status;
 
     ck_assert(g_spawn_sync(NULL, (char **)argv, env, G_SPAWN_SEARCH_PATH, NULL,
                            NULL, NULL, &output, &status, NULL));
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) != 0);
+    return output;
+}
+
+/* A QEMU that the plugin was not built for is told so, and ends. */
+START_TEST(other_qemu_is_refused)
+{
+    g_autofree char *output = refusal("FARSIDE_PLUGIN_OTHER", NULL);
+
     ck_assert_ptr_nonnull(strstr(output, "built for QEMU 0.0, but this is"));
+}
+END_TEST
+
+/* A path that cannot be one of a socket, also where the device connects. */
+START_TEST(bad_paths_are_refused)
+{
+    g_autofree char *name = g_strnfill(108, 'x');
+    g_autofree char *device =
+        g_strdup_printf("farside-switchtec,link=%s", name);
+    g_autofree char *too_long = refusal("FARSIDE_PLUGIN", device);
+    g_autofree char *empty =
+        refusal("FARSIDE_PLUGIN", "farside-switchtec,listen=on,link=");
+
+    ck_assert_ptr_nonnull(
+        strstr(too_long, "'link': the path is longer than 107 bytes"));
+    ck_assert_ptr_nonnull(strstr(empty, "'link' must name a socket"));
 }
 END_TEST
 
@@ -926,9 +954,10 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, a_broker_hands_over_the_peer);
     suite_add_tcase(suite, tcase);
 
-    tcase = tcase_create("version");
+    tcase = tcase_create("refusals");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, other_qemu_is_refused);
+    tcase_add_test(tcase, bad_paths_are_refused);
     suite_add_tcase(suite, tcase);
     return suite;
 }
