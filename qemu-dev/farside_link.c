@@ -11,6 +11,11 @@
  * else that a guest can cause waits for room in the queue, or is lost, before it
  * comes here (farside_tlp_wait_for_room); what the peer causes ends when it is
  * not read from any more.
+ *
+ * Doorbells, too, are messages, and so come after the writes that were posted
+ * before them. An eventfd has no order with the socket, and a peer that fills it
+ * and makes it blocking would stop whoever rings; on idle processors it is no
+ * faster.
  */
 #include "qemu/osdep.h"
 #include <poll.h>

@@ -400,6 +400,22 @@ START_TEST(gas_read_stays_inside)
 }
 END_TEST
 
+/* Who has the lock may ask for it: as a driver after one that crashed. */
+START_TEST(lock_while_locked_changes_nothing)
+{
+    const uint64_t entry = RIG_BAR0 + 0x15000 + 8 * 3;
+
+    rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
+    rig_write(rig, entry, 8, 0x30003);
+    rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
+    ck_assert_uint_eq(rig_read(rig, entry, 8), 0x30003);
+    rig_part_op(rig, 0, SWITCHTEC_OP_RESET, SWITCHTEC_STATUS_NORMAL);
+    ck_assert_uint_eq(rig_read(rig, entry, 8), 0);
+    rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
+    ck_assert_uint_eq(rig_read(rig, entry, 8), 0);
+}
+END_TEST
+
 /* CFG refuses, says where, and keeps the lock. */
 static void check_refused(unsigned part, unsigned error_offset, unsigned error)
 {
@@ -462,6 +478,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, accesses_of_all_sizes_are_made_of_bytes);
     tcase_add_test(tcase, echo_is_the_complement);
     tcase_add_test(tcase, gas_read_stays_inside);
+    tcase_add_test(tcase, lock_while_locked_changes_nothing);
     tcase_add_test(tcase, cfg_refuses_what_cannot_be);
     suite_add_tcase(suite, tcase);
 
