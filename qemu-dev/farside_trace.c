@@ -244,8 +244,8 @@ static bool trace_open(FarsideNtb *s, const char *path,
 {
     const char *id = DEVICE(s)->id ? DEVICE(s)->id : "ntb";
     g_autofree char *own =
-        g_strdup_printf("%s:%s", qemu_name ? qemu_name : "host", id);
-    g_autofree char *other = g_strdup_printf("peer:%s", id);
+        g_strdup_printf("%.1000s:%.1000s", qemu_name ? qemu_name : "host", id);
+    g_autofree char *other = g_strdup_printf("peer:%.1000s", id);
     const char *names[FARSIDE_NTB_PARTITIONS];
     ERRP_GUARD();
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "trc_file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "farside_pcapng.h"
 #include "farside_trace.h"
@@ -12,6 +16,10 @@
 #define INTERFACES_MAX 65536
 
 #define NS_PER_S 1000000000
+
+/* A file that is appended to is waited for, a second in all. */
+#define LOCK_TRIES   100
+#define LOCK_WAIT_US 10000
 
 typedef struct Interface {
     TrcInterface shown;
@@ -440,10 +448,40 @@ TrcFile *trc_file_parse(GBytes *bytes, const char *name, GError **error)
     return g_steal_pointer(&self);
 }
 
+/*
+ * The file as it is between two appends of the devices that write to it. Who
+ * holds it for long is not waited for.
+ */
+static GMappedFile *map_file(const char *path, GError **error)
+{
+    GMappedFile *mapped;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0) {
+        g_set_error(error, TRC_ERROR, TRC_ERROR_FILE, "%s: %s", path,
+                    g_strerror(errno));
+        return NULL;
+    }
+    for (unsigned i = 0; i < LOCK_TRIES; i++) {
+        if (flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+            break;
+        }
+        g_usleep(LOCK_WAIT_US);
+    }
+    mapped = g_mapped_file_new_from_fd(fd, FALSE, error);
+    if (!mapped) {
+        g_prefix_error(error, "%s: ", path);
+    }
+    /* By itself the lock would live as long as the map. */
+    flock(fd, LOCK_UN);
+    close(fd);
+    return mapped;
+}
+
 TrcFile *trc_file_read(const char *path, GError **error)
 {
     g_autoptr(GError) cause = NULL;
-    g_autoptr(GMappedFile) mapped = g_mapped_file_new(path, FALSE, &cause);
+    g_autoptr(GMappedFile) mapped = map_file(path, &cause);
     g_autoptr(GBytes) bytes = NULL;
 
     if (mapped == NULL) {

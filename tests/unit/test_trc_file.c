@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <check.h>
@@ -682,6 +683,59 @@ START_TEST(made_files_are_read)
 }
 END_TEST
 
+/* Appends a packet in two pieces, under the lock that writers take. */
+typedef struct Writer {
+    int fd;
+    const uint8_t *bytes;
+    size_t size;
+} Writer;
+
+static gpointer append_slowly(gpointer data)
+{
+    const Writer *writer = data;
+    size_t half = writer->size / 2;
+
+    g_usleep(50000);
+    ck_assert_int_eq(
+        write(writer->fd, writer->bytes + half, writer->size - half),
+        writer->size - half);
+    flock(writer->fd, LOCK_UN);
+    return NULL;
+}
+
+START_TEST(a_file_is_read_between_appends)
+{
+    g_auto(TrcBytes) source = begin(false);
+    g_autofree char *folder = g_dir_make_tmp("farside-trc-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(folder, "f", NULL);
+    g_autoptr(TrcFile) file = NULL;
+    size_t header = source.bytes->len;
+    Writer writer;
+    GThread *thread;
+
+    add_tlp(&source, 0, 0, "0000000100280703fee00000");
+    ck_assert(g_file_set_contents(path, (const char *)source.bytes->data,
+                                  (gssize)header, NULL));
+    writer.fd = open(path, O_WRONLY | O_APPEND);
+    writer.bytes = source.bytes->data + header;
+    writer.size = source.bytes->len - header;
+    ck_assert_int_eq(flock(writer.fd, LOCK_EX), 0);
+    ck_assert_int_eq(write(writer.fd, writer.bytes, writer.size / 2),
+                     writer.size / 2);
+    thread = g_thread_new("writer", append_slowly, &writer);
+    file = trc_file_read(path, NULL);
+    g_thread_join(thread);
+    ck_assert_ptr_nonnull(file);
+    ck_assert_ptr_null(trc_file_damage(file));
+    ck_assert_uint_eq(trc_file_n_records(file), 1);
+    /* Who has read a file does not keep writers from it. */
+    ck_assert_int_eq(flock(writer.fd, LOCK_EX | LOCK_NB), 0);
+    close(writer.fd);
+    g_unlink(path);
+    g_rmdir(folder);
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
     Suite *suite = suite_create("trc_file");
@@ -707,6 +761,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, requests_are_joined_by_time_not_by_place);
     tcase_add_test(tcase, reads_of_links_are_kept_apart);
     tcase_add_test(tcase, made_files_are_read);
+    tcase_add_test(tcase, a_file_is_read_between_appends);
     suite_add_tcase(suite, tcase);
     return suite;
 }
