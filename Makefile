@@ -228,4 +228,5 @@ check-style:
 	tests/style
 
 clean:
-	rm -rf $(BUILD) build-asan build-clang build-fuzz
+	rm -rf $(BUILD) build-asan build-clang build-fuzz build-guest build-kdebug \
+	    build-kmod build-qemu
