@@ -109,7 +109,7 @@ int borrower_dma_prepare(struct borrower_loan *loan, u64 window,
 			 struct dl_msg_attach *req, struct dl_why *why);
 /* After the lender has attached, with dma_bus known; and before the driver. */
 int borrower_dma_start(struct borrower_loan *loan);
-int borrower_dma_attach(struct borrower_loan *loan);
+void borrower_dma_attach(struct borrower_loan *loan);
 void borrower_dma_detach(struct borrower_loan *loan);
 void borrower_dma_kill(struct borrower_loan *loan);
 void borrower_dma_stop(struct borrower_loan *loan);

@@ -338,12 +338,11 @@ int borrower_bridge_add(struct borrower_loan *loan)
 	}
 	loan->pdev = pci_get_slot(loan->bridge->bus, loan->devfn);
 	err = loan->pdev ? claim_bars(loan) : -ENODEV;
-	if (!err)
-		err = borrower_dma_attach(loan);
 	if (err) {
 		remove_bus(loan);
 		goto unlock;
 	}
+	borrower_dma_attach(loan);
 	dev_set_msi_domain(&loan->pdev->dev, loan->msi_domain);
 	pci_bus_add_devices(loan->bridge->bus);
 unlock:

@@ -4,12 +4,14 @@
  * lender's adapter. Nothing is copied.
  *
  * Without an IOMMU here the window is all of memory, and an address for the device
- * is a physical one at another base: that is what the kernel knows as an offset
- * of a bus. With an IOMMU the window is a range of addresses that it translates,
- * and memory is mapped into it while a driver asks for it: the window may be
- * smaller than memory, and it may be full. The operations below are for that.
+ * is a physical one at another base. With an IOMMU the window is a range of
+ * addresses that it translates, and memory is mapped into it while a driver asks
+ * for it: the window may be smaller than memory, and it may be full.
+ *
+ * The kernel knows offsets of a bus (dma_range_map), but only until the driver is
+ * unbound: the next one would give the device addresses of the lender's memory,
+ * and what a driver frees after its remove would be taken for another page.
  */
-#include <linux/dma-direct.h>
 #include <linux/dma-map-ops.h>
 #include <linux/iommu.h>
 #include <linux/iova.h>
@@ -169,8 +171,30 @@ static int prot_of(enum dma_data_direction dir)
 	}
 }
 
+static dma_addr_t map_linear(struct borrower_loan *loan, phys_addr_t phys,
+			     size_t size)
+{
+	u64 at = phys - loan->dma_start;
+
+	if (size > loan->dma_size || at > loan->dma_size - size) {
+		atomic64_inc(&borrower_counts.no_room);
+		dev_warn_ratelimited(&loan->pdev->dev,
+				     "%pa is beyond the window for DMA of %llu MiB\n",
+				     &phys, loan->dma_size / SZ_1M);
+		return DMA_MAPPING_ERROR;
+	}
+	return at + loan->dma_bus;
+}
+
+/* The last address of the window, for the device. */
+static u64 last_bus(struct borrower_loan *loan)
+{
+	return loan->dma_bus + loan->dma_size - 1;
+}
+
+/* @mask: of the addresses that the device can send. */
 static dma_addr_t map(struct borrower_loan *loan, phys_addr_t phys,
-		      size_t size, enum dma_data_direction dir)
+		      size_t size, enum dma_data_direction dir, u64 mask)
 {
 	size_t offset = offset_in_page(phys);
 	size_t length = PAGE_ALIGN(offset + size);
@@ -179,6 +203,15 @@ static dma_addr_t map(struct borrower_loan *loan, phys_addr_t phys,
 	int err = -ENODEV;
 	u64 iova;
 
+	/* A driver that has not asked for more than the usual 32 bits. */
+	if (last_bus(loan) > mask) {
+		dev_warn_ratelimited(&loan->pdev->dev,
+				     "its window for DMA ends at %llx, beyond the %llx of its driver\n",
+				     last_bus(loan), mask);
+		return DMA_MAPPING_ERROR;
+	}
+	if (!loan->translated)
+		return map_linear(loan, phys, size);
 	pfn = alloc_iova_fast(&loan->iova, length >> PAGE_SHIFT,
 			      last >> PAGE_SHIFT, true);
 	if (!pfn) {
@@ -210,6 +243,8 @@ static void unmap(struct borrower_loan *loan, dma_addr_t addr, size_t size)
 	u64 iova = addr - offset - loan->dma_bus + loan->dma_start;
 	unsigned long flags;
 
+	if (!loan->translated)
+		return;
 	spin_lock_irqsave(&loan->dma_lock, flags);
 	if (!loan->dead)
 		iommu_unmap(loan->domain, iova, length);
@@ -227,7 +262,8 @@ static struct page *dl_alloc_pages(struct device *dev, size_t size,
 
 	if (!page)
 		return NULL;
-	*handle = map(borrower_loan_of(dev), page_to_phys(page), size, dir);
+	*handle = map(borrower_loan_of(dev), page_to_phys(page), size, dir,
+		      dev->coherent_dma_mask);
 	if (*handle == DMA_MAPPING_ERROR) {
 		__free_pages(page, get_order(size));
 		return NULL;
@@ -290,7 +326,7 @@ static dma_addr_t dl_map_page(struct device *dev, struct page *page,
 			      enum dma_data_direction dir, unsigned long attrs)
 {
 	return map(borrower_loan_of(dev), page_to_phys(page) + offset, size,
-		   dir);
+		   dir, dma_get_mask(dev));
 }
 
 static void dl_unmap_page(struct device *dev, dma_addr_t addr, size_t size,
@@ -318,7 +354,8 @@ static int dl_map_sg(struct device *dev, struct scatterlist *list, int n,
 	int i;
 
 	for_each_sg(list, sg, n, i) {
-		sg_dma_address(sg) = map(loan, sg_phys(sg), sg->length, dir);
+		sg_dma_address(sg) = map(loan, sg_phys(sg), sg->length, dir,
+					   dma_get_mask(dev));
 		if (sg_dma_address(sg) == DMA_MAPPING_ERROR) {
 			dl_unmap_sg(dev, list, i, dir, attrs);
 			return -ENOMEM;
@@ -330,17 +367,12 @@ static int dl_map_sg(struct device *dev, struct scatterlist *list, int n,
 
 static int dl_dma_supported(struct device *dev, u64 mask)
 {
-	struct borrower_loan *loan = borrower_loan_of(dev);
-
-	return loan->dma_bus + loan->dma_size - 1 <= mask;
+	return last_bus(borrower_loan_of(dev)) <= mask;
 }
 
 static u64 dl_get_required_mask(struct device *dev)
 {
-	struct borrower_loan *loan = borrower_loan_of(dev);
-	u64 last = loan->dma_bus + loan->dma_size - 1;
-
-	return roundup_pow_of_two(last + 1) - 1;
+	return roundup_pow_of_two(last_bus(borrower_loan_of(dev)) + 1) - 1;
 }
 
 /*
@@ -349,7 +381,9 @@ static u64 dl_get_required_mask(struct device *dev)
  */
 static size_t dl_max_mapping_size(struct device *dev)
 {
-	return borrower_loan_of(dev)->dma_size / 8;
+	struct borrower_loan *loan = borrower_loan_of(dev);
+
+	return loan->translated ? loan->dma_size / 8 : SIZE_MAX;
 }
 
 static const struct dma_map_ops borrower_dma_ops = {
@@ -368,34 +402,12 @@ static const struct dma_map_ops borrower_dma_ops = {
 	.max_mapping_size = dl_max_mapping_size,
 };
 
-/*
- * Addresses at an offset are the kernel's own business, as are those of a device
- * that was removed and is still held by files that are open.
- */
-int borrower_dma_attach(struct borrower_loan *loan)
+void borrower_dma_attach(struct borrower_loan *loan)
 {
-	struct device *dev = &loan->pdev->dev;
-
-	struct bus_dma_region *map;
-
-	if (loan->translated) {
-		set_dma_ops(dev, &borrower_dma_ops);
-		return 0;
-	}
-	/* Ends with an empty one; freed with the device. */
-	map = kcalloc(2, sizeof(*map), GFP_KERNEL);
-	if (!map)
-		return -ENOMEM;
-	map->cpu_start = loan->dma_start;
-	map->dma_start = loan->dma_bus;
-	map->offset = loan->dma_start - loan->dma_bus;
-	map->size = loan->dma_size;
-	dev->dma_range_map = map;
-	return 0;
+	set_dma_ops(&loan->pdev->dev, &borrower_dma_ops);
 }
 
 void borrower_dma_detach(struct borrower_loan *loan)
 {
-	if (loan->translated)
-		dl_orphan(loan->bridge, &loan->pdev->dev);
+	dl_orphan(loan->bridge, &loan->pdev->dev);
 }
