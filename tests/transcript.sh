@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+# For tests that run a transcript of README.md as it stands; bash.
+#
+#   . tests/transcript.sh
+#   transcript_load README.md HEADING
+#   transcript_until PATTERN      # a regular expression (ERE) of a command
+#
+# In the blocks below a heading, what follows "$ " is a command, which has to
+# succeed, and the lines after it what it prints, in any order. "..." stands for
+# any lines more. A command of which no line is shown may print what it likes.
+# Numbers must be those that are shown, save those that are measured: seconds,
+# MB/s, and what df counts. "make" has been run before; build/cli/farside is
+# $farside.
+
+transcript_load() { # FILE HEADING
+    transcript=()
+    transcript_at=0
+    mapfile -t transcript < <(awk -v heading="## $2" '
+        /^## / { on = $0 == heading; next }
+        /^```/ { code = !code; next }
+        on && code' "$1")
+    [ ${#transcript[@]} -gt 0 ] || { echo "$1: nothing is run below $2"; return 1; }
+}
+
+# Runs commands from where the last call has ended up to one that has the
+# pattern, included. In this shell, so that variables last.
+transcript_until() { # PATTERN
+    local line command shown=()
+    while [ "$transcript_at" -lt ${#transcript[@]} ]; do
+        line=${transcript[transcript_at++]}
+        command=${line#'$ '}
+        [ "$command" != "$line" ] || { echo "no command: $line"; return 1; }
+        while [[ $command == *\\ ]]; do
+            command=${command%\\}${transcript[transcript_at++]}
+        done
+        shown=()
+        while [ "$transcript_at" -lt ${#transcript[@]} ] &&
+            [[ ${transcript[transcript_at]} != '$ '* ]]; do
+            shown+=("${transcript[transcript_at++]}")
+        done
+        transcript_run "$command" "${shown[@]}" || return 1
+        [[ ! $command =~ $1 ]] || return 0
+    done
+    echo "there is no command with $1"
+    return 1
+}
+
+transcript_run() { # COMMAND SHOWN-LINE...
+    local command=$1 line pattern said status more=
+    shift
+    echo "\$ $command"
+    case $command in
+    'make '*) return 0 ;;
+    esac
+    said=$(mktemp) || return 1
+    # shellcheck disable=SC2154
+    eval "${command//build\/cli\/farside/$farside}" >"$said" 2>&1 </dev/null
+    status=$?
+    cat "$said"
+    [ $status -eq 0 ] || { echo "status $status"; rm -f "$said"; return 1; }
+    for line in "$@"; do
+        if [ "$line" = ... ]; then
+            more=1
+            continue
+        fi
+        pattern=$(sed -E -e 's/[][\.*^$(){}+?|]/\\&/g' \
+            -e 's/[0-9]+\\\.[0-9]+ s$/[0-9]+\\.[0-9]+ s/' \
+            -e 's/[0-9]+ usecs, [0-9]+ MB/[0-9]+ usecs, [0-9]+ MB/' \
+            -e '/^\/dev\//s/ +[0-9]+/ +[0-9]+/g' <<<"$line")
+        line=$(grep -nxE -m 1 -e "$pattern" "$said") ||
+            { echo "missing: $pattern"; status=1; continue; }
+        sed -i "${line%%:*}d" "$said"
+    done
+    if [ $# -gt 0 ] && [ -z "$more" ] && [ -s "$said" ]; then
+        echo "not shown:" && cat "$said"
+        status=1
+    fi
+    rm -f "$said"
+    return $status
+}
