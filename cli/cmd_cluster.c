@@ -753,7 +753,7 @@ static int run_logs(int argc, char **argv)
         {"follow", 'f', 0, G_OPTION_ARG_NONE, &is_following,
          "Go on as it grows", NULL},
         {"times", 't', 0, G_OPTION_ARG_NONE, &has_times,
-         "Show at what time of day each line began", NULL},
+         "Show at what time of day each line came", NULL},
         G_OPTION_ENTRY_NULL,
     };
     CluClientMode mode = quiet;

@@ -410,8 +410,7 @@ int clu_client_wait(CluClient *client)
         if (poll(fds, G_N_ELEMENTS(fds), -1) < 0) {
             continue; /* EINTR */
         }
-        if (fds[0].revents && (read(client->fd, byte, sizeof(byte)) == 0 ||
-                               errno == ECONNRESET)) {
+        if (fds[0].revents && read(client->fd, byte, sizeof(byte)) <= 0) {
             return 0;
         }
         if (fds[1].revents &&

@@ -32,11 +32,10 @@ static const struct {
     CluConsoleAlarm alarm;
 } words[] = {
     {"Kernel panic - not syncing", CLU_CONSOLE_PANIC},
-    {"watchdog: BUG: soft lockup", CLU_CONSOLE_HUNG},
-    {"BUG: soft lockup", CLU_CONSOLE_HUNG},
-    {"INFO: task ", CLU_CONSOLE_HUNG}, /* ... blocked for more than */
-    {"rcu: INFO: rcu_", CLU_CONSOLE_HUNG},
-    {"NMI watchdog: Watchdog detected", CLU_CONSOLE_HUNG},
+    {"watchdog: BUG: ", CLU_CONSOLE_OOPS},
+    {"INFO: task ", CLU_CONSOLE_OOPS}, /* ... blocked for more than */
+    {"rcu: INFO: rcu_", CLU_CONSOLE_OOPS},
+    {"NMI watchdog: Watchdog detected", CLU_CONSOLE_OOPS},
     {"BUG: ", CLU_CONSOLE_OOPS},
     {"kernel BUG at ", CLU_CONSOLE_OOPS},
     {"Oops: ", CLU_CONSOLE_OOPS},
@@ -129,7 +128,7 @@ static void log_line(CluConsole *console, const char *line)
     if (console->logged < CLU_CONSOLE_LOG_MAX) {
         log_bytes(console, text, strlen(text));
         if (console->logged >= CLU_CONSOLE_LOG_MAX) {
-            static const char full[] = "            -- the log is full\n";
+            static const char full[] = "             -- the log is full\n";
 
             log_bytes(console, full, sizeof(full) - 1);
         }

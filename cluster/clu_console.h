@@ -9,17 +9,16 @@
 #include <glib.h>
 
 /*
- * The serial console of one host: kept in a log file, each line with the time
- * of day at which it began, and searched for a kernel's last words. It outlives
- * the processes whose console it is.
+ * The serial console of one host: kept in a log file up to CLU_CONSOLE_LOG_MAX,
+ * each line with the time of day at which it ended, and searched for a kernel's
+ * last words. It outlives the processes whose console it is.
  */
 typedef struct CluConsole CluConsole;
 
 /* What a line says of the kernel. */
 typedef enum CluConsoleAlarm {
     CLU_CONSOLE_FINE,
-    CLU_CONSOLE_OOPS,  /* part of it has failed */
-    CLU_CONSOLE_HUNG,  /* part of it makes no progress */
+    CLU_CONSOLE_OOPS,  /* part of it has failed, or makes no progress */
     CLU_CONSOLE_PANIC, /* it has stopped */
 } CluConsoleAlarm;
 

@@ -6,7 +6,10 @@
 
 #include "clu_stream.h"
 
-#define PING_MS 1000
+#define PING_MS           1000
+/* What may wait for a guest to read it: more than all its sessions are given
+ * credit for. Above, nothing that it says is heard, lest it asks for more. */
+#define WAITING_MAX_BYTES (2u * CLU_AGENT_SESSION_MAX * CLU_AGENT_WINDOW)
 
 struct CluSession {
     CluGuest *guest; /* NULL: over */
@@ -40,6 +43,9 @@ static void send_frame(CluGuest *guest, CluAgentType type, uint32_t session,
     size_t coded = clu_agent_encode(guest->coded, type, session, body, length);
 
     clu_stream_write(guest->stream, guest->coded, coded);
+    if (clu_stream_pending(guest->stream) > WAITING_MAX_BYTES) {
+        clu_stream_set_reading(guest->stream, false);
+    }
 }
 
 static void begin_epoch(CluGuest *guest)
@@ -229,6 +235,13 @@ static void on_closed(void *owner)
     lose(owner);
 }
 
+static void on_drained(void *owner)
+{
+    CluGuest *guest = owner;
+
+    clu_stream_set_reading(guest->stream, true);
+}
+
 static gboolean on_timer(gpointer data)
 {
     CluGuest *guest = data;
@@ -251,8 +264,8 @@ static gboolean on_timer(gpointer data)
 CluGuest *clu_guest_new(GMainContext *context, int fd, unsigned silence_ms,
                         const CluGuestOps *ops, void *owner)
 {
-    static const CluStreamOps stream_ops = {.data = on_data,
-                                            .closed = on_closed};
+    static const CluStreamOps stream_ops = {
+        .data = on_data, .closed = on_closed, .drained = on_drained};
     CluGuest *guest = g_new0(CluGuest, 1);
 
     guest->ops = ops;

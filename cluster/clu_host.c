@@ -25,7 +25,7 @@ struct CluHost {
     void *owner;
     CluHostState state;
     char *cause;
-    bool is_alarmed; /* its kernel has said so: only a reboot helps */
+    char *alarm; /* what its kernel said that only a reboot mends; or NULL */
     unsigned boots;
     int64_t begun_us;
     char *boot_id; /* of the guest that `watch` watches */
@@ -118,7 +118,7 @@ static void begin_boot(CluHost *host)
     g_clear_pointer(&host->watch, clu_watch_free);
     g_clear_pointer(&host->boot_id, g_free);
     g_clear_pointer(&host->release, g_free);
-    host->is_alarmed = false;
+    g_clear_pointer(&host->alarm, g_free);
     host->boots++;
     host->begun_us = g_get_monotonic_time();
     start_deadline(host);
@@ -132,7 +132,7 @@ static void on_watched(void *owner)
     CluHost *host = owner;
 
     if ((host->state == CLU_HOST_BOOTING || host->state == CLU_HOST_HUNG) &&
-        !host->is_alarmed && clu_watch_is_ready(host->watch)) {
+        !host->alarm && clu_watch_is_ready(host->watch)) {
         set_state(host, CLU_HOST_UP, NULL);
     } else {
         host->ops->changed(host->owner, host);
@@ -175,16 +175,17 @@ static void on_silent(void *owner, bool is_silent)
 {
     CluHost *host = owner;
 
-    if (is_silent &&
-        (host->state == CLU_HOST_UP || host->state == CLU_HOST_BOOTING)) {
+    if (is_silent && host->state < CLU_HOST_HUNG) {
         set_state(host, CLU_HOST_HUNG, "the guest's agent does not answer");
-    } else if (!is_silent && host->state == CLU_HOST_HUNG &&
-               !host->is_alarmed) {
-        set_state(host,
-                  host->watch && clu_watch_is_ready(host->watch)
-                      ? CLU_HOST_UP
-                      : CLU_HOST_BOOTING,
-                  NULL);
+    } else if (is_silent || host->state != CLU_HOST_HUNG) {
+        return;
+    } else if (host->alarm) {
+        set_state(host, CLU_HOST_OOPS, host->alarm);
+    } else if (host->watch && clu_watch_is_ready(host->watch)) {
+        set_state(host, CLU_HOST_UP, NULL);
+    } else {
+        start_deadline(host);
+        set_state(host, CLU_HOST_BOOTING, NULL);
     }
 }
 
@@ -208,14 +209,14 @@ static void on_alarm(void *owner, CluConsoleAlarm alarm, const char *text)
 {
     static const CluHostState states[] = {
         [CLU_CONSOLE_OOPS] = CLU_HOST_OOPS,
-        [CLU_CONSOLE_HUNG] = CLU_HOST_HUNG,
         [CLU_CONSOLE_PANIC] = CLU_HOST_PANICKED,
     };
     CluHost *host = owner;
 
     /* The first line says most; a worse state takes its place. */
     if (host->state < states[alarm]) {
-        host->is_alarmed = true;
+        g_free(host->alarm);
+        host->alarm = g_strdup(text);
         set_state(host, states[alarm], text);
     }
 }
@@ -408,6 +409,9 @@ static bool give_devices(CluHost *host, GSubprocessLauncher *launcher,
         if (fd >= 0) {
             g_subprocess_launcher_take_fd(launcher, fd, device->fd);
         } else if (device->fd >= 0) {
+            if (device->backend == CLU_BACKEND_DISK) {
+                fail(error, device->device->path);
+            }
             return false;
         }
     }
@@ -579,6 +583,7 @@ void clu_host_free(CluHost *host)
     }
     g_free(host->disks);
     g_string_free(host->said, TRUE);
+    g_free(host->alarm);
     g_free(host->cause);
     g_free(host);
 }

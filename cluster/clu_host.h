@@ -23,7 +23,8 @@ typedef struct CluHost CluHost;
 typedef enum CluHostState {
     CLU_HOST_BOOTING,  /* a process runs, and its drivers are not there yet */
     CLU_HOST_UP,       /* its drivers are there, and the agent answers */
-    CLU_HOST_OOPS,     /* its kernel has said that part of it failed */
+    CLU_HOST_OOPS,     /* its kernel has said that part of it failed, or is
+                          stuck */
     CLU_HOST_HUNG,     /* it does not answer, or has not booted in time */
     CLU_HOST_PANICKED, /* its kernel has stopped */
     CLU_HOST_OFF,      /* it has powered itself off */

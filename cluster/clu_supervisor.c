@@ -79,6 +79,8 @@ static void start_request(CluConn *conn, const CluAgentFrame *frame)
         return;
     }
     conn->is_busy = true;
+    conn->request = ++conn->supervisor->requests;
+    conn->n_unanswered = 0;
     verb->run(conn, words);
 }
 

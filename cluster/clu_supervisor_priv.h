@@ -18,8 +18,9 @@ struct CluConn {
     CluSupervisor *supervisor;
     CluStream *stream;
     CluAgentReader reader;
-    bool is_owner; /* the cluster ends with it */
-    bool is_busy;  /* with a request */
+    bool is_owner;    /* the cluster ends with it */
+    bool is_busy;     /* with a request */
+    uint64_t request; /* its number, which no other one has */
     /* Called after anything may have changed, until the request is answered.
      * NULL: it waits for nothing. */
     void (*check)(CluConn *conn);
@@ -28,7 +29,6 @@ struct CluConn {
     unsigned link;         /* index of the link, likewise */
     bool want;             /* of a link: up or down */
     bool is_followed;      /* console: it gets what the host writes */
-    bool is_restarting;    /* restart: the old process is not gone yet */
     unsigned n_unanswered; /* commands to monitors */
     char *complaint;       /* the first of their errors */
     uint8_t *told;         /* wait: 1 + CluHostState that was told of each
@@ -55,6 +55,7 @@ struct CluSupervisor {
     GSource *checking;
     GSource *listening;
     int listener;
+    uint64_t requests; /* that have been made */
     bool is_ending;
 };
 

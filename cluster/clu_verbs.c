@@ -51,7 +51,7 @@ void clu_conn_reset(CluConn *conn)
     conn->host = NULL;
     conn->is_followed = false;
     conn->is_following = false;
-    conn->is_restarting = false;
+    conn->request = 0;
     g_clear_pointer(&conn->told, g_free);
     g_clear_pointer(&conn->complaint, g_free);
     g_clear_pointer(&conn->session, clu_session_free);
@@ -468,23 +468,29 @@ char *clu_supervisor_status(CluSupervisor *supervisor)
     return json_generator_to_data(generator, NULL);
 }
 
-/* A command to a monitor; its connection may be gone when the answer comes. */
+/* A command to a monitor; its request may be over when the answer comes. */
 typedef struct Question {
     CluSupervisor *supervisor;
-    CluConn *conn;
+    uint64_t request;
 } Question;
 
 static void on_answer(void *data, const char *complaint)
 {
     g_autofree Question *question = data;
+    const GPtrArray *conns = question->supervisor->conns;
+    unsigned i;
 
-    if (g_ptr_array_find(question->supervisor->conns, question->conn, NULL) &&
-        question->conn->n_unanswered > 0) {
-        question->conn->n_unanswered--;
-        if (complaint && !question->conn->complaint) {
-            question->conn->complaint = g_strdup(complaint);
+    for (i = 0; i < conns->len; i++) {
+        CluConn *conn = conns->pdata[i];
+
+        if (conn->request == question->request) {
+            conn->n_unanswered--;
+            if (complaint && !conn->complaint) {
+                conn->complaint = g_strdup(complaint);
+            }
+            clu_supervisor_changed(question->supervisor);
+            return;
         }
-        clu_supervisor_changed(question->supervisor);
     }
 }
 
@@ -495,7 +501,7 @@ static void ask_monitor(CluConn *conn, CluHost *host, const char *command)
 
     if (qmp) {
         question = g_new(Question, 1);
-        *question = (Question){conn->supervisor, conn};
+        *question = (Question){conn->supervisor, conn->request};
         conn->n_unanswered++;
         clu_qmp_command(qmp, command, on_answer, question);
     }
@@ -520,7 +526,6 @@ static void run_status(CluConn *conn, GPtrArray *words)
     const GPtrArray *hosts = conn->supervisor->hosts;
     unsigned i;
 
-    conn->n_unanswered = 0;
     for (i = 0; i < hosts->len; i++) {
         ask_monitor(conn, hosts->pdata[i], "{\"execute\": \"query-status\"}");
     }
@@ -565,6 +570,9 @@ static void check_link(CluConn *conn)
     }
     if (is_done) {
         clu_conn_exit(conn, 0, 0);
+    } else if (!conn->deadline && conn->n_unanswered > 0) {
+        clu_conn_fail(conn, CLU_CONTROL_FAILED, "%s: QEMU does not answer",
+                      plan->link->name);
     } else if (!conn->deadline) {
         clu_conn_fail(conn, CLU_CONTROL_FAILED,
                       "the drivers do not say that %s is %s", plan->link->name,
@@ -588,7 +596,6 @@ static void run_link(CluConn *conn, GPtrArray *words)
         return;
     }
     conn->want = strcmp(word, "up") == 0;
-    conn->n_unanswered = 0;
     supervisor->enabled[conn->link] = conn->want;
     plan = supervisor->plan->links->pdata[conn->link];
     for (end = 0; end < 2; end++) {
@@ -658,7 +665,6 @@ static void run_trace(CluConn *conn, GPtrArray *words)
     }
     g_free(supervisor->traces[conn->link]);
     supervisor->traces[conn->link] = *path ? g_strdup(path) : NULL;
-    conn->n_unanswered = 0;
     for (end = 0; end < 2; end++) {
         const CluPlanLink *plan = supervisor->plan->links->pdata[conn->link];
         g_autofree char *command = g_strdup_printf(
@@ -675,7 +681,7 @@ static void run_trace(CluConn *conn, GPtrArray *words)
     clu_supervisor_changed(supervisor);
 }
 
-/* kill HOST, restart HOST SECONDS */
+/* kill HOST, restart HOST */
 
 static void check_kill(CluConn *conn)
 {
