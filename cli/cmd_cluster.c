@@ -141,16 +141,19 @@ static bool parse(int argc, char **argv, const GOptionEntry *own,
     for (; own && own->long_name; own++) {
         g_array_append_val(entries, *own);
     }
-    text = g_strconcat(details, "\n", STATUS_HELP, NULL);
+    /* One that has statuses of its own has told of them. */
+    text = g_strconcat(
+        details, strstr(details, "Exit status:") ? "" : "\n" STATUS_HELP, NULL);
     if (!cmd_parse(argc, argv, (const GOptionEntry *)(void *)entries->data,
                    synopsis, text, &words, ret_status)) {
         return false;
     }
     n = g_strv_length(words);
     if (n < min || n > max) {
-        fprintf(stderr, "farside %s: %s\nTry: farside %s --help\n", argv[0],
+        fprintf(stderr, "farside %s: %s; it takes %s\nTry: farside %s --help\n",
+                argv[0],
                 n < min ? "something is missing" : "there are too many words",
-                argv[0]);
+                *synopsis ? synopsis : "none but options", argv[0]);
         *ret_status = CMD_USAGE;
         return false;
     }
@@ -609,8 +612,9 @@ static int run_up(int argc, char **argv)
         silence_s < 1 || silence_s > 86400) {
         fprintf(stderr,
                 "farside cluster up: %s\nTry: farside cluster up --help\n",
-                g_strv_length(files) != 1 ? "it takes one file"
-                                          : "1 to 86400 seconds are right");
+                g_strv_length(files) != 1
+                    ? "it takes one FILE"
+                    : "--timeout and --silence are 1 to 86400 seconds");
         return CMD_USAGE;
     }
     changes = cmd_changes(argv[0], sets);
@@ -881,6 +885,13 @@ static int run_list(int argc, char **argv)
                    "Names the clusters that run, with their files.", &rest,
                    &status)) {
         return status;
+    }
+    if (rest[0]) {
+        fprintf(stderr,
+                "farside cluster list: '%s' is too much; it takes no "
+                "words\n",
+                rest[0]);
+        return CMD_USAGE;
     }
     names = clu_dir_list();
     for (char **name = names; *name; name++) {
