@@ -8,6 +8,8 @@
 #include "topo_plan.h"
 #include "topo_schema.h"
 
+#include <glib/gstdio.h>
+
 START_TEST(hosts_and_devices_are_resolved)
 {
     g_autoptr(TopoDescription) d = load_good(TWO_HOSTS, NULL);
