@@ -136,6 +136,7 @@ struct FarsideNtb {
     AddressSpace peer_as;
     FarsideNtbPeerRam *peer_ram[FARSIDE_WIRE_FDS];
     unsigned peer_ram_count;
+    AddressSpace *own_as; /* what a peer reaches here */
     MemoryListener listener;
     GArray *own_ram;
     QEMUBH *own_ram_bh;
