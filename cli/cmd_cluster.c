@@ -22,7 +22,7 @@
 #define DOWN_MS 20000 /* that the processes of a cluster may take to end */
 
 #define STATUS_HELP                                                            \
-    "\nExit status: 0 all is well, 1 it failed, 2 wrong usage or bad input."
+    "\n\nExit status: 0 all is well, 1 it failed, 2 wrong usage or bad input."
 
 /* One line a verb of `farside cluster`. */
 typedef struct Verb {
@@ -118,6 +118,22 @@ static int ask(const char *verb, const char *cluster, const char *const *words,
     return finish(verb, status, error);
 }
 
+/* Whether a verb has from @min to @max words; if not, says what it takes. */
+static bool check_words(const char *verb, char **words, const char *synopsis,
+                        unsigned min, unsigned max, int *ret_status)
+{
+    unsigned n = g_strv_length(words);
+
+    if (n >= min && n <= max) {
+        return true;
+    }
+    fprintf(stderr, "farside %s: %s; it takes %s\nTry: farside %s --help\n",
+            verb, n < min ? "something is missing" : "there are too many words",
+            *synopsis ? synopsis : "none but options", verb);
+    *ret_status = CMD_USAGE;
+    return false;
+}
+
 /* Parses what a verb that talks to a running cluster has in common: -c and from
  * @min to @max words. Returns false if it is to return *ret_status. */
 static bool parse(int argc, char **argv, const GOptionEntry *own,
@@ -126,7 +142,6 @@ static bool parse(int argc, char **argv, const GOptionEntry *own,
                   int *ret_status)
 {
     g_autofree char *cluster = NULL;
-    g_autofree char *text = NULL;
     const GOptionEntry common[] = {
         {"cluster", 'c', 0, G_OPTION_ARG_STRING, &cluster,
          "The cluster, by its name or its file; without it the only one",
@@ -135,26 +150,14 @@ static bool parse(int argc, char **argv, const GOptionEntry *own,
     };
     g_autoptr(GArray) entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
     g_auto(GStrv) words = NULL;
-    unsigned n;
 
     g_array_append_val(entries, common[0]);
     for (; own && own->long_name; own++) {
         g_array_append_val(entries, *own);
     }
-    /* One that has statuses of its own has told of them. */
-    text = g_strconcat(
-        details, strstr(details, "Exit status:") ? "" : "\n" STATUS_HELP, NULL);
     if (!cmd_parse(argc, argv, (const GOptionEntry *)(void *)entries->data,
-                   synopsis, text, &words, ret_status)) {
-        return false;
-    }
-    n = g_strv_length(words);
-    if (n < min || n > max) {
-        fprintf(stderr, "farside %s: %s; it takes %s\nTry: farside %s --help\n",
-                argv[0],
-                n < min ? "something is missing" : "there are too many words",
-                *synopsis ? synopsis : "none but options", argv[0]);
-        *ret_status = CMD_USAGE;
+                   synopsis, details, &words, ret_status) ||
+        !check_words(argv[0], words, synopsis, min, max, ret_status)) {
         return false;
     }
     *ret_cluster = g_steal_pointer(&cluster);
@@ -271,12 +274,13 @@ static int run_status(int argc, char **argv)
     g_auto(GStrv) rest = NULL;
     int status;
 
-    if (!parse(argc, argv, entries, "",
-               "Shows what state each host and each link is in.\n\n"
-               "Hosts are booting, up, oops (part of the kernel has failed), "
-               "hung, panicked,\noff (by themselves), or dead. A link is up "
-               "when both hosts are and the drivers\non both of them say so.",
-               0, 0, &cluster, &rest, &status)) {
+    if (!parse(
+            argc, argv, entries, "",
+            "Shows what state each host and each link is in.\n\n"
+            "Hosts are booting, up, oops (part of the kernel has failed), "
+            "hung, panicked,\noff (by themselves), or dead. A link is up "
+            "when both hosts are and the drivers\non both of them say so." STATUS_HELP,
+            0, 0, &cluster, &rest, &status)) {
         return status;
     }
     mode.output = text;
@@ -604,17 +608,16 @@ static int run_up(int argc, char **argv)
                    "and returns when the\ndrivers on all of them have come and "
                    "the links are up. The cluster stays until\n`farside "
                    "cluster down`. If it does not come up, all of it ends, and "
-                   "what the\nconsoles said last is printed.\n" STATUS_HELP,
-                   &files, &status)) {
+                   "what the\nconsoles said last is printed." STATUS_HELP,
+                   &files, &status) ||
+        !check_words(argv[0], files, "FILE", 1, 1, &status)) {
         return status;
     }
-    if (g_strv_length(files) != 1 || timeout_s < 1 || timeout_s > 86400 ||
-        silence_s < 1 || silence_s > 86400) {
+    if (timeout_s < 1 || timeout_s > 86400 || silence_s < 1 ||
+        silence_s > 86400) {
         fprintf(stderr,
-                "farside cluster up: %s\nTry: farside cluster up --help\n",
-                g_strv_length(files) != 1
-                    ? "it takes one FILE"
-                    : "--timeout and --silence are 1 to 86400 seconds");
+                "farside cluster up: --timeout and --silence are 1 to 86400 "
+                "seconds\nTry: farside cluster up --help\n");
         return CMD_USAGE;
     }
     changes = cmd_changes(argv[0], sets);
@@ -672,9 +675,10 @@ static int run_down(int argc, char **argv)
     GError *error = NULL;
     int status;
 
-    if (!parse(argc, argv, NULL, "",
-               "Ends a cluster, and returns when nothing of it is left.", 0, 0,
-               &cluster, &rest, &status)) {
+    if (!parse(
+            argc, argv, NULL, "",
+            "Ends a cluster, and returns when nothing of it is left." STATUS_HELP,
+            0, 0, &cluster, &rest, &status)) {
         return status;
     }
     dir = find_dir(cluster, &error);
@@ -742,7 +746,7 @@ static int run_console(int argc, char **argv)
 
     if (!parse(argc, argv, NULL, "HOST",
                "The serial console of a host. Ctrl-] leaves, and so does ~. at "
-               "the begin of a\nline. Several may look at once.",
+               "the begin of a\nline. Several may look at once." STATUS_HELP,
                1, 1, &cluster, &rest, &status)) {
         return status;
     }
@@ -768,7 +772,7 @@ static int run_logs(int argc, char **argv)
     if (!parse(argc, argv, entries, "HOST",
                "Prints all that has come from the serial console of a host, "
                "and in lines that\nbegin with -- when its machine began and "
-               "ended.",
+               "ended." STATUS_HELP,
                1, 1, &cluster, &rest, &status)) {
         return status;
     }
@@ -787,7 +791,7 @@ static int run_link(int argc, char **argv)
 
     if (!parse(argc, argv, NULL, "LINK up|down",
                "Unplugs a link, or plugs it in again, and returns when the "
-               "drivers have noticed.",
+               "drivers have noticed." STATUS_HELP,
                2, 2, &cluster, &rest, &status)) {
         return status;
     }
@@ -806,7 +810,7 @@ static int run_trace(int argc, char **argv)
     if (!parse(argc, argv, NULL, "LINK FILE|off",
                "Records what crosses a link, both ways, in a new FILE that "
                "`farside trace` prints;\nor stops that. Meanwhile accesses "
-               "to the other host's memory are slow.",
+               "to the other host's memory are slow." STATUS_HELP,
                2, 2, &cluster, &rest, &status)) {
         return status;
     }
@@ -824,7 +828,7 @@ static int run_kill(int argc, char **argv)
 
     if (!parse(argc, argv, NULL, "HOST",
                "Ends a host as a power cut would. Its disks keep what was "
-               "written.",
+               "written." STATUS_HELP,
                1, 1, &cluster, &rest, &status)) {
         return status;
     }
@@ -839,10 +843,11 @@ static int run_restart(int argc, char **argv)
     g_auto(GStrv) rest = NULL;
     int status;
 
-    if (!parse(argc, argv, NULL, "HOST",
-               "Starts a host anew; one that lives is killed first. Returns "
-               "when it is up, and\nso are its links to hosts that are.",
-               1, 1, &cluster, &rest, &status)) {
+    if (!parse(
+            argc, argv, NULL, "HOST",
+            "Starts a host anew; one that lives is killed first. Returns "
+            "when it is up, and\nso are its links to hosts that are." STATUS_HELP,
+            1, 1, &cluster, &rest, &status)) {
         return status;
     }
     mode.note = print_note;
@@ -865,7 +870,7 @@ static int run_wait(int argc, char **argv)
 
     if (!parse(argc, argv, entries, "[HOST]",
                "Waits until all hosts are up and so are their links, or one "
-               "host and its links\nto hosts that are up.",
+               "host and its links\nto hosts that are up." STATUS_HELP,
                0, 1, &cluster, &rest, &status)) {
         return status;
     }
@@ -882,16 +887,10 @@ static int run_list(int argc, char **argv)
     int status;
 
     if (!cmd_parse(argc, argv, none, "",
-                   "Names the clusters that run, with their files.", &rest,
-                   &status)) {
+                   "Names the clusters that run, with their files." STATUS_HELP,
+                   &rest, &status) ||
+        !check_words(argv[0], rest, "", 0, 0, &status)) {
         return status;
-    }
-    if (rest[0]) {
-        fprintf(stderr,
-                "farside cluster list: '%s' is too much; it takes no "
-                "words\n",
-                rest[0]);
-        return CMD_USAGE;
     }
     names = clu_dir_list();
     for (char **name = names; *name; name++) {

@@ -355,7 +355,7 @@ static int dl_map_sg(struct device *dev, struct scatterlist *list, int n,
 
 	for_each_sg(list, sg, n, i) {
 		sg_dma_address(sg) = map(loan, sg_phys(sg), sg->length, dir,
-					   dma_get_mask(dev));
+					 dma_get_mask(dev));
 		if (sg_dma_address(sg) == DMA_MAPPING_ERROR) {
 			dl_unmap_sg(dev, list, i, dir, attrs);
 			return -ENOMEM;

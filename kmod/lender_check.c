@@ -48,6 +48,7 @@ int lender_check(struct pci_dev *pdev, struct dl_why *why)
 	return 0;
 }
 
+/* Virtio 1.1, 4.1.2: transitional devices, and those without a past. */
 static bool is_virtio(struct pci_dev *pdev)
 {
 	return pdev->vendor == PCI_VENDOR_ID_REDHAT_QUMRANET &&

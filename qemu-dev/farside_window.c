@@ -27,13 +27,13 @@
 #include "sysemu/tcg.h"
 #include "farside_ntb.h"
 
-#define TYPE_FARSIDE_NTB_WINDOW   "farside-switchtec-window"
+#define TYPE_FARSIDE_NTB_WINDOW "farside-switchtec-window"
 #define TYPE_FARSIDE_NTB_PEER_RAM "farside-switchtec-peer-ram"
 OBJECT_DECLARE_SIMPLE_TYPE(FarsideNtbPeerRam, FARSIDE_NTB_PEER_RAM)
 
 /* Where forwarding regions are looked for; no CPU addresses so much. */
-#define FORWARD_BASE  (1ull << 54)
-#define FORWARD_STEP  (1ull << 40)
+#define FORWARD_BASE (1ull << 54)
+#define FORWARD_STEP (1ull << 40)
 #define FORWARD_SLOTS 512
 
 #define PAGE_MASK_4K 0xfffull
@@ -42,7 +42,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(FarsideNtbPeerRam, FARSIDE_NTB_PEER_RAM)
  * What a peer may make us map; and what all may at a time, for that stays until
  * RCU has let go of it. QEMU's bitmaps of it take 100 MiB a TiB.
  */
-#define PEER_RAM_MAX        (1 * TiB)
+#define PEER_RAM_MAX (1 * TiB)
 #define PEER_RAM_MAPPED_MAX (2 * PEER_RAM_MAX)
 
 /* Below this, firmware switches RAM on and off while it boots. */
@@ -220,8 +220,8 @@ static bool forward_place(FarsideNtbWindow *w, Error **errp)
 
     for (i = 0; i < FORWARD_SLOTS; i++) {
         base = FORWARD_BASE + i * FORWARD_STEP;
-        found =
-            memory_region_find(system, base, memory_region_size(&w->forward));
+        found = memory_region_find(system, base,
+                                   memory_region_size(&w->forward));
         if (!found.mr) {
             memory_region_add_subregion(system, base, &w->forward);
             return true;
@@ -286,8 +286,7 @@ void farside_window_update(FarsideNtb *s)
      * between a translation and a notification, and not flush.
      */
     if (tcg_enabled()) {
-        CPU_FOREACH(cpu)
-        {
+        CPU_FOREACH(cpu) {
             tcg_flush_softmmu_tlb(cpu);
         }
     }
@@ -334,8 +333,7 @@ uint32_t farside_window_flush(FarsideNtb *s)
     object_ref(OBJECT(s));
     /* One more than there are, so that none finishes while they are told. */
     f->cpus = 1;
-    CPU_FOREACH(cpu)
-    {
+    CPU_FOREACH(cpu) {
         qatomic_inc(&f->cpus);
         /* Work of a CPU is done in order: after the flush above. */
         async_run_on_cpu(cpu, flush_done_on, RUN_ON_CPU_HOST_PTR(f));
@@ -424,8 +422,8 @@ static void peer_ram_add(FarsideNtb *s,
     ram->size = region->size;
     qatomic_add(&peer_ram_mapped, ram->size);
     memory_region_init_ram_from_fd(&ram->mr, OBJECT(ram), "farside-peer-ram",
-                                   region->size, RAM_SHARED, fd, region->offset,
-                                   &err);
+                                   region->size, RAM_SHARED, fd,
+                                   region->offset, &err);
     if (err) {
         warn_report_err(err);
         object_unref(OBJECT(ram));

@@ -238,10 +238,12 @@ static void report_unknown(TopoLibrary *library, const char *name,
     names = list_names(library);
     hint = topo_suggest(name, names);
     if (library->dir == NULL) {
-        topo_errors_add(library->errors, place,
-                        "unknown part '%s'%s (no directory `parts` or "
-                        "`scenarios/parts` beside or above the file)",
-                        name, hint);
+        topo_errors_add(
+            library->errors, place,
+            "unknown part '%s'%s (no directory `parts` or "
+            "`scenarios/parts` beside or above the file, nor that of "
+            "the program)",
+            name, hint);
         return;
     }
     topo_errors_add(library->errors, place,

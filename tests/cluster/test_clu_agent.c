@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "clu_agent.h"
+#include "../suite.h"
 
 #define PATIENCE_MS 20000
 
@@ -569,8 +570,6 @@ int main(void)
 {
     Suite *suite = suite_create("clu_agent");
     TCase *tcase = tcase_create("agent");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, start_agent, stop_agent);
@@ -586,10 +585,5 @@ int main(void)
     tcase_add_test(tcase, test_line_that_ends);
     tcase_add_loop_test(tcase, test_garbage, 0, 4);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

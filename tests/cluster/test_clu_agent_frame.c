@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "clu_agent.h"
+#include "../suite.h"
 
 /* Worked by hand from the coding's definition: head and "hi" of a PING. */
 static const uint8_t ping[] = {0x02, 0x02, 0x01, 0x01, 0x02, 0x07, 0x01, 0x01,
@@ -191,8 +192,6 @@ int main(void)
 {
     Suite *suite = suite_create("clu_agent_frame");
     TCase *tcase = tcase_create("frame");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, test_known_bytes);
@@ -200,10 +199,5 @@ int main(void)
     tcase_add_loop_test(tcase, test_random_stream, 0, 20);
     tcase_add_loop_test(tcase, test_garbage, 0, 4);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include "clu_broker.h"
 #include "device_rig.h"
+#include "../suite.h"
 
 #define MIB     (1ull << 20)
 #define VECTORS 4
@@ -321,8 +322,6 @@ int main(void)
 {
     Suite *suite = suite_create("device_broker");
     TCase *tcase = tcase_create("broker");
-    SRunner *runner;
-    int failed;
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 90);
@@ -331,10 +330,5 @@ int main(void)
     tcase_add_test(tcase, a_third_ntb_device_waits);
     tcase_add_test(tcase, ivshmem_devices_ring_and_share);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

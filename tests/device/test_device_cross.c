@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "device_pair.h"
 #include "switchtec_regs.h"
+#include "../suite.h"
 
 #define DISK   (1ull << 20)
 #define CHUNK  (64u << 10)
@@ -232,17 +233,10 @@ int main(void)
 {
     Suite *suite = suite_create("device_cross");
     TCase *tcase = tcase_create("cross");
-    SRunner *runner;
-    int failed;
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 280);
     tcase_add_test(tcase, both_use_each_other);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "device_rig.h"
 #include "switchtec_regs.h"
+#include "../suite.h"
 
 #define BATCH 500
 #define MIB   (1ull << 20)
@@ -512,18 +513,11 @@ int main(void)
 {
     Suite *suite = suite_create("device_hostile");
     TCase *tcase = tcase_create("hostile");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 280);
     tcase_add_test(tcase, any_access_is_survived);
     tcase_add_test(tcase, two_guests_survive_each_other);
     tcase_add_loop_test(tcase, any_message_is_survived, 0, 2);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

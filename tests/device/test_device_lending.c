@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "device_pair.h"
+#include "../suite.h"
 
 #define DISK (8ull << 20)
 
@@ -224,12 +225,5 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(make_suite());
-    int failed;
-
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(make_suite());
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "device_rig.h"
 #include "switchtec_regs.h"
+#include "../suite.h"
 
 #define CTRL0      (RIG_BAR0 + 0x14000)
 #define DBMSG      (RIG_BAR0 + 0x74000)
@@ -725,12 +726,5 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(make_suite());
-    int failed;
-
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(make_suite());
 }

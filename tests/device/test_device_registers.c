@@ -10,6 +10,7 @@
 #include <string.h>
 #include "device_rig.h"
 #include "switchtec_regs.h"
+#include "../suite.h"
 
 #define GAS_SIZE 0x400000u
 #define NO_RESET "-"
@@ -491,12 +492,5 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(make_suite());
-    int failed;
-
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(make_suite());
 }

@@ -26,6 +26,7 @@
 #include "trc_file.h"
 #include "trc_merge.h"
 #include "trc_text.h"
+#include "../suite.h"
 
 #define CTRL0 (RIG_BAR0 + 0x14000)
 #define DBMSG (RIG_BAR0 + 0x74000)
@@ -853,15 +854,7 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    SRunner *runner;
-    unsigned failed;
-
     /* QEMU too: a limit is an error of its write, not its end. */
     signal(SIGXFSZ, SIG_IGN);
-    runner = srunner_create(make_suite());
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(make_suite());
 }

@@ -63,15 +63,3 @@ GStrv paper_list(gboolean with_baseline)
     g_ptr_array_add(files, NULL);
     return (GStrv)g_ptr_array_free(g_steal_pointer(&files), FALSE);
 }
-
-int paper_run_suite(Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}

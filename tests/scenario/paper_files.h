@@ -13,8 +13,4 @@ void paper_go_to_source(void);
  * with g_strfreev(). */
 GStrv paper_list(gboolean with_baseline);
 
-/* Runs the suite, speaking TAP; returns an exit status. */
-struct Suite;
-int paper_run_suite(struct Suite *suite);
-
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "rep_report.h"
+#include "../suite.h"
 
 #include "paper_files.h"
 
@@ -284,7 +285,7 @@ int main(void)
     tcase_add_loop_test(tcase, calibrated_points_are_those_declared, 0, 3);
     tcase_add_test(tcase, documentation_is_up_to_date);
     suite_add_tcase(suite, tcase);
-    status = paper_run_suite(suite);
+    status = run_suite(suite);
     rep_report_free(report);
     return status;
 }

@@ -11,6 +11,7 @@
 
 #include "topo_description.h"
 #include "topo_plan.h"
+#include "../suite.h"
 
 #include "paper_files.h"
 
@@ -170,5 +171,5 @@ int main(void)
     tcase_add_test(tcase, no_parameter_of_a_chip_differs);
     tcase_add_loop_test(tcase, overrides_are_noticed, 0, G_N_ELEMENTS(cases));
     suite_add_tcase(suite, tcase);
-    return paper_run_suite(suite);
+    return run_suite(suite);
 }

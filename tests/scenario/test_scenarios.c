@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../suite.h"
+
 #define BASELINE     "results/baseline"
 #define N_CHECK_MIN  9 /* a test that finds nothing must fail */
 #define N_BASE_MIN   8
@@ -206,8 +208,6 @@ int main(void)
     g_autoptr(GPtrArray) baselines = find_files(BASELINE, ".csv");
     Suite *suite = suite_create("scenarios");
     TCase *tcase = tcase_create("scenarios");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, SECONDS_MOST);
     tcase_add_test(tcase, all_files_are_found);
@@ -217,10 +217,5 @@ int main(void)
                         same_bytes_with_one_thread_and_two_as_the_baseline, 0,
                         (int)baselines->len);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

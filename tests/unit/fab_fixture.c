@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_fixture.h"
+#include "../suite.h"
 
 #include <stdlib.h>
 
@@ -498,12 +499,6 @@ void fix_host_init(FixHost *host, Fix *fix, const FabRootParams *params,
 
 int fix_main(Suite *suite)
 {
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -11,6 +11,7 @@
 #include "bld_plan.h"
 #include "rep_waterfall.h"
 #include "fab_lab.h"
+#include "../suite.h"
 
 #define MILLION 1000000
 #define BYTE_PS (1015.625 / 8) /* on 8 lanes of 8.0GT/s with 128b/130b */
@@ -529,8 +530,6 @@ int main(void)
 {
     Suite *suite = suite_create("bld_explain");
     TCase *tcase = tcase_create("found"), *alone = tcase_create("alone");
-    SRunner *runner;
-    int failed;
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, writes_as_fast_as_can_be_saturate_their_link);
@@ -549,10 +548,5 @@ int main(void)
     tcase_set_timeout(alone, 60);
     suite_add_tcase(suite, tcase);
     suite_add_tcase(suite, alone);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

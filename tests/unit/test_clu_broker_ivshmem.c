@@ -20,6 +20,7 @@
 #include <glib/gstdio.h>
 
 #include "broker_rig.h"
+#include "../suite.h"
 
 #define REGION      "shm0"
 #define SIZE        (64u << 10)
@@ -706,8 +707,6 @@ int main(void)
 {
     Suite *suite = suite_create("clu_broker_ivshmem");
     TCase *tcase = tcase_create("ivshmem");
-    SRunner *runner;
-    int failed;
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 240);
@@ -729,10 +728,5 @@ int main(void)
     tcase_add_test(tcase, regions_are_apart);
     tcase_add_test(tcase, freeing_leaves_clients_alone);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

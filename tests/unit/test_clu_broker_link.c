@@ -19,6 +19,7 @@
 
 #include "broker_rig.h"
 #include "farside_wire.h"
+#include "../suite.h"
 
 #define LINK     "cable0"
 #define ENDS_MAX 8 /* that wait at once */
@@ -593,8 +594,6 @@ int main(void)
 {
     Suite *suite = suite_create("clu_broker_link");
     TCase *tcase = tcase_create("link");
-    SRunner *runner;
-    int failed;
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 60);
@@ -616,10 +615,5 @@ int main(void)
     tcase_add_test(tcase, only_its_own_socket_is_removed);
     tcase_add_test(tcase, freeing_leaves_nothing);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

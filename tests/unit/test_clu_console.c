@@ -13,6 +13,7 @@
 
 #include "clu_console.h"
 #include "clu_dir.h"
+#include "../suite.h"
 
 static const struct {
     const char *line;
@@ -236,8 +237,6 @@ int main(void)
 {
     Suite *suite = suite_create("clu_console");
     TCase *tcase = tcase_create("console");
-    SRunner *runner;
-    int failed;
 
     tcase_add_loop_test(tcase, last_words_are_recognised, 0,
                         G_N_ELEMENTS(lines));
@@ -246,10 +245,5 @@ int main(void)
     tcase_add_test(tcase, a_new_process_begins_a_new_tail);
     tcase_add_test(tcase, names_of_clusters);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "clu_plan.h"
+#include "../suite.h"
 
 #define PARTS TOPO_SOURCE_ROOT "/scenarios/parts"
 
@@ -415,8 +416,6 @@ int main(void)
 {
     Suite *suite = suite_create("clu_plan");
     TCase *tcase = tcase_create("plan");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(tcase, a_host_becomes_this_command_line);
     tcase_add_test(tcase, keys_of_vm_have_their_effect);
@@ -432,10 +431,5 @@ int main(void)
     tcase_add_test(tcase, too_many_devices_are_refused);
     tcase_add_test(tcase, a_complaint_of_qemu_is_put_down_to_its_entry);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -22,6 +22,7 @@
 #include "clu_client.h"
 #include "clu_control.h"
 #include "clu_supervisor.h"
+#include "../suite.h"
 
 #define PARTS TOPO_SOURCE_ROOT "/scenarios/parts"
 
@@ -506,8 +507,6 @@ int main(void)
 {
     Suite *suite = suite_create("clu_supervisor");
     TCase *tcase = tcase_create("supervisor");
-    SRunner *runner;
-    int failed;
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 60);
@@ -529,10 +528,5 @@ int main(void)
     tcase_add_test(tcase, what_a_dead_cluster_has_left_is_replaced);
     tcase_add_test(tcase, a_directory_that_others_may_enter_is_refused);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

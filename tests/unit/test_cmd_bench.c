@@ -16,6 +16,7 @@
 
 #include "bench_case.h"
 #include "rep_table.h"
+#include "../suite.h"
 
 /* ---- Medians and bounds ----------------------------------------------- */
 
@@ -315,7 +316,6 @@ int main(void)
 {
     Suite *suite = suite_create("cmd_bench");
     TCase *tcase = tcase_create("bench");
-    SRunner *runner;
 
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, median_is_the_middle, 0, G_N_ELEMENTS(medians));
@@ -330,9 +330,5 @@ int main(void)
                         G_N_ELEMENTS(on_cluster));
     tcase_add_test(tcase, a_program_that_is_missing_is_an_error);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    srunner_free(runner);
-    return EXIT_SUCCESS;
+    return run_suite(suite);
 }

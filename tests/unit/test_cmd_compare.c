@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../suite.h"
+
 #include <check.h>
 #include <glib.h>
 #include <glib/gstdio.h>
@@ -229,7 +231,6 @@ int main(void)
     g_autofree char *gnuplot = g_find_program_in_path("gnuplot");
     Suite *suite = suite_create("cmd_compare");
     TCase *tcase = tcase_create("compare");
-    SRunner *runner;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, exit_status_tells_what_happened, 0,
@@ -240,9 +241,5 @@ int main(void)
         tcase_add_test(tcase, plots_are_drawn_for_each_column_of_numbers);
     }
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    srunner_free(runner);
-    return EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -17,6 +17,7 @@
 #include <glib/gstdio.h>
 
 #include "program.h"
+#include "../suite.h"
 
 /* The line of the last output that begins with @term; and then the entries and
  * the size that stand there. */
@@ -282,8 +283,6 @@ int main(void)
 {
     Suite *suite = suite_create("cmd_plan");
     TCase *tc = tcase_create("plan");
-    SRunner *sr;
-    int failed;
 
     tcase_add_checked_fixture(tc, program_setup, program_teardown);
     tcase_set_timeout(tc, 120);
@@ -295,10 +294,5 @@ int main(void)
     tcase_add_test(tc, borrowing_that_cannot_be);
     tcase_add_test(tc, path_of_a_lent_device);
     suite_add_tcase(suite, tc);
-    sr = srunner_create(suite);
-    srunner_set_tap(sr, "-");
-    srunner_run_all(sr, CK_SILENT);
-    failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

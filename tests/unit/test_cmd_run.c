@@ -12,6 +12,7 @@
 #include <glib.h>
 
 #include "program.h"
+#include "../suite.h"
 
 static const char scenario[] =
     "name: s\n"
@@ -165,8 +166,6 @@ int main(void)
 {
     Suite *suite = suite_create("cmd_run");
     TCase *tcase = tcase_create("run");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, setup, program_teardown);
@@ -175,9 +174,5 @@ int main(void)
     tcase_add_test(tcase, points_are_left_out);
     tcase_add_loop_test(tcase, wrong_use_is_told, 0, G_N_ELEMENTS(wrong));
     suite_add_tcase(suite, tcase);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -15,6 +15,7 @@
 
 #include "program.h"
 #include "trc_bytes.h"
+#include "../suite.h"
 
 static void save(const TrcBytes *source, const char *name)
 {
@@ -274,12 +275,5 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(make_suite());
-    unsigned failed;
-
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(make_suite());
 }

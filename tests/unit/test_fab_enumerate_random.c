@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "fab_fake.h"
+#include "../suite.h"
 
 #define KIB    (UINT64_C(1) << 10)
 #define MIB    (UINT64_C(1) << 20)
@@ -364,12 +365,5 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(make_suite());
-    int failed;
-
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(make_suite());
 }

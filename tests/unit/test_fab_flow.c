@@ -12,6 +12,7 @@
 #include "alloc_count.h"
 #include "fab_flow.h"
 #include "fab_lab.h"
+#include "../suite.h"
 
 /* A byte on 8 lanes of 8.0GT/s with 128b/130b. */
 #define BYTE_PS   (1015.625 / 8)
@@ -746,8 +747,6 @@ int main(void)
     TCase *dma = tcase_create("dma"), *failures = tcase_create("failures");
     TCase *copy = tcase_create("copy"), *mmio = tcase_create("mmio");
     TCase *cases[] = {dma, failures, copy, mmio};
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         tcase_add_checked_fixture(cases[i], setup, teardown);
@@ -774,9 +773,5 @@ int main(void)
     tcase_add_test(mmio, stores_do_not_hold_up_completions);
     tcase_add_test(mmio, mmio_read_latency_is_the_sum_of_the_parts);
     tcase_add_test(mmio, steady_state_allocates_nothing);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

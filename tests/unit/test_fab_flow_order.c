@@ -10,6 +10,7 @@
 #include "fab_flow.h"
 #include "fab_lab.h"
 #include "sim_random.h"
+#include "../suite.h"
 
 /* Two hosts with two devices each below a switch, and flows that get into each
  * other's way. */
@@ -204,17 +205,11 @@ int main(void)
 {
     Suite *suite = suite_create("fab_flow_order");
     TCase *tcase = tcase_create("order");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, same_seed_same_result);
     tcase_add_loop_test(tcase, order_of_making_decides_nothing, 0, 5);
     tcase_add_test(tcase, order_of_flows_decides_nothing);
     suite_add_tcase(suite, tcase);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -10,6 +10,7 @@
 
 #include "fab_flow.h"
 #include "fab_lab.h"
+#include "../suite.h"
 
 #define BYTE_PS          (1015.625 / 8) /* 8.0GT/s x8 */
 #define WIRE(bytes)      ((bytes)*BYTE_PS)
@@ -287,8 +288,6 @@ int main(void)
 {
     Suite *suite = suite_create("fab_gpu");
     TCase *tcase = tcase_create("gpu");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(tcase, 120);
 
@@ -301,9 +300,5 @@ int main(void)
     tcase_add_test(tcase, a_flow_waits_for_all_it_comes_after);
     tcase_add_test(tcase, nonsense_is_refused);
     suite_add_tcase(suite, tcase);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 
 #include "alloc_count.h"
 #include "iommu_rig.h"
+#include "../suite.h"
 
 START_TEST(distinct_misses_take_ceil_of_pages_by_walkers)
 {
@@ -591,8 +592,6 @@ int main(void)
 {
     Suite *suite = suite_create("fab_iommu");
     TCase *tcase = tcase_create("fab_iommu");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, distinct_misses_take_ceil_of_pages_by_walkers);
@@ -614,10 +613,5 @@ int main(void)
                         G_N_ELEMENTS(bad_params));
     tcase_add_test(tcase, steady_state_allocates_nothing);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "iommu_rig.h"
+#include "../suite.h"
 
 typedef struct NaivePage {
     FabBusAddr iova;
@@ -355,17 +356,10 @@ int main(void)
 {
     Suite *suite = suite_create("fab_iommu_random");
     TCase *tcase = tcase_create("fab_iommu_random");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, random_accesses_match_naive_model, 0, 4);
     tcase_add_test(tcase, entries_need_not_be_a_power_of_two);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

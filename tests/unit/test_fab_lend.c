@@ -13,6 +13,7 @@
 #include "fab_lab.h"
 #include "fab_lend.h"
 #include "fab_reach.h"
+#include "../suite.h"
 
 #define KIB4  UINT64_C(4096)
 #define MIB   (UINT64_C(1) << 20)
@@ -916,8 +917,6 @@ int main(void)
 {
     Suite *suite = suite_create("fab_lend");
     TCase *tc = tcase_create("lend");
-    SRunner *sr;
-    int failed;
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 60);
@@ -947,10 +946,5 @@ int main(void)
     tcase_add_loop_test(tc, nothing_is_left, 7, 8);
     tcase_add_test(tc, failed_borrow_leaves_nothing);
     suite_add_tcase(suite, tc);
-    sr = srunner_create(suite);
-    srunner_set_tap(sr, "-");
-    srunner_run_all(sr, CK_SILENT);
-    failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

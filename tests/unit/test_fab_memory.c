@@ -11,6 +11,7 @@
 
 #include "alloc_count.h"
 #include "fab_memory.h"
+#include "../suite.h"
 
 #define MIB  (1ULL << 20)
 #define GIB  (1ULL << 30)
@@ -588,8 +589,6 @@ int main(void)
 {
     Suite *suite = suite_create("fab_memory");
     TCase *tcase = tcase_create("fab_memory");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, service_matches_rational_arithmetic, 0,
@@ -609,10 +608,5 @@ int main(void)
     tcase_add_test(tcase, list_may_grow_while_it_is_walked);
     tcase_add_test(tcase, steady_state_allocates_nothing);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

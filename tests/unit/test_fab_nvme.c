@@ -14,6 +14,7 @@
 #include "fab_flow.h"
 #include "fab_lab.h"
 #include "fab_lend.h"
+#include "../suite.h"
 
 #define BYTE_PS     (1015.625 / 8) /* 8.0GT/s x8 */
 #define SKP_SHARE   (1.0 / 375)
@@ -824,8 +825,6 @@ int main(void)
     TCase *queues = tcase_create("queues"),
           *failures = tcase_create("failures");
     TCase *cases[] = {protocol, many, queues, failures};
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         tcase_add_checked_fixture(cases[i], NULL, fabric_done);
@@ -854,9 +853,5 @@ int main(void)
     tcase_add_loop_test(failures, too_short_a_timeout_fails_everything, 0, 4);
     tcase_add_test(failures, errors);
     tcase_add_loop_test(failures, registers_and_writes_must_suffice, 0, 2);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -10,6 +10,7 @@
 
 #include "fab_fabric.h"
 #include "fab_plan.h"
+#include "../suite.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
@@ -274,8 +275,6 @@ int main(void)
 {
     Suite *suite = suite_create("fab_plan");
     TCase *tc = tcase_create("plan");
-    SRunner *sr;
-    int failed;
 
     tcase_add_test(tc, manual_example);
     tcase_add_test(tc, odd_share_goes_to_the_last);
@@ -286,10 +285,5 @@ int main(void)
     tcase_add_test(tc, no_overflow);
     tcase_add_test(tc, nonsense_is_refused);
     suite_add_tcase(suite, tc);
-    sr = srunner_create(suite);
-    srunner_set_tap(sr, "-");
-    srunner_run_all(sr, CK_SILENT);
-    failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

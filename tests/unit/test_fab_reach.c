@@ -12,6 +12,7 @@
 #include "fab_lab.h"
 #include "fab_reach.h"
 #include "sim_random.h"
+#include "../suite.h"
 
 #define SIZE 10000u
 
@@ -467,8 +468,6 @@ int main(void)
 {
     Suite *suite = suite_create("fab_reach");
     TCase *tcase = tcase_create("reach");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, own_memory_is_reached_directly, 0, 2);
@@ -483,9 +482,5 @@ int main(void)
     tcase_add_test(tcase, errors_name_the_place);
     tcase_add_test(tcase, requester_table_full);
     suite_add_tcase(suite, tcase);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

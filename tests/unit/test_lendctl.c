@@ -18,6 +18,7 @@
 
 #include "lend.h"
 #include "program.h"
+#include "../suite.h"
 
 START_TEST(numbers_are_what_they_are_said_to_be)
 {
@@ -606,8 +607,6 @@ int main(void)
     TCase *text = tcase_create("text");
     TCase *use = tcase_create("use");
     TCase *program = tcase_create("program");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_add_checked_fixture(text, program_setup, program_teardown);
     tcase_add_test(text, numbers_are_what_they_are_said_to_be);
@@ -641,9 +640,5 @@ int main(void)
     tcase_add_test(program, without_the_module_it_says_so);
     suite_add_tcase(suite, program);
 
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -12,6 +12,7 @@
 #include <glib.h>
 
 #include "rep_compare.h"
+#include "../suite.h"
 
 static RepTable *parse(const char *text)
 {
@@ -421,7 +422,6 @@ int main(void)
 {
     Suite *suite = suite_create("rep_compare");
     TCase *tcase = tcase_create("compare");
-    SRunner *runner;
 
     tcase_add_loop_test(tcase, points_are_judged_exactly, 0,
                         G_N_ELEMENTS(points));
@@ -438,9 +438,5 @@ int main(void)
     tcase_add_test(tcase, junit_report_says_the_same_in_xml);
     tcase_add_test(tcase, junit_has_no_characters_that_xml_forbids);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    srunner_free(runner);
-    return EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -13,6 +13,7 @@
 
 #include "rep_fidelity.h"
 #include "rep_measured.h"
+#include "../suite.h"
 
 static const char scenario[] =
     "name: t\n"
@@ -257,8 +258,6 @@ int main(void)
 {
     Suite *suite = suite_create("fidelity");
     TCase *tcase = tcase_create("fidelity");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(tcase, errors_are_those_of_pencil_and_paper);
     tcase_add_test(tcase, plateaus_are_means);
@@ -268,10 +267,5 @@ int main(void)
     tcase_add_test(tcase, unpublished_points_are_not_calibrated_on);
     tcase_add_test(tcase, errors_add_up);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -12,6 +12,7 @@
 
 #include "rep_page.h"
 #include "rep_svg.h"
+#include "../suite.h"
 
 #include "../scenario/paper_files.h"
 
@@ -161,5 +162,5 @@ int main(void)
     tcase_add_test(tcase, references_lead_to_ids);
     tcase_add_test(tcase, tags_are_closed);
     suite_add_tcase(suite, tcase);
-    return paper_run_suite(suite);
+    return run_suite(suite);
 }

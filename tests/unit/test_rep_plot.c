@@ -13,6 +13,7 @@
 #include <glib/gstdio.h>
 
 #include "rep_plot.h"
+#include "../suite.h"
 
 static const char *const model_csv = "panel,scenario,transfer_bytes,rate_GBps\n"
                                      "read,near,4096,1.50\n"
@@ -368,7 +369,6 @@ int main(void)
     g_autofree char *gnuplot = g_find_program_in_path("gnuplot");
     Suite *suite = suite_create("rep_plot");
     TCase *tcase = tcase_create("plot");
-    SRunner *runner;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, labels_show_the_unit, 0, G_N_ELEMENTS(labels));
@@ -386,9 +386,5 @@ int main(void)
         tcase_add_test(tcase, text_is_never_a_command);
     }
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    srunner_free(runner);
-    return EXIT_SUCCESS;
+    return run_suite(suite);
 }

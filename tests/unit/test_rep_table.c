@@ -13,6 +13,7 @@
 #include <glib/gstdio.h>
 
 #include "rep_table.h"
+#include "../suite.h"
 
 static const struct {
     int64_t value;
@@ -426,7 +427,6 @@ int main(void)
 {
     Suite *suite = suite_create("rep_table");
     TCase *tcase = tcase_create("table");
-    SRunner *runner;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, numbers_print_and_parse_exactly, 0,
@@ -448,9 +448,5 @@ int main(void)
     tcase_add_test(tcase, pivot_makes_a_column_of_each_curve);
     tcase_add_test(tcase, pivot_keeps_a_curve_named_like_the_first_column);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    srunner_free(runner);
-    return EXIT_SUCCESS;
+    return run_suite(suite);
 }

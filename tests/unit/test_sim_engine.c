@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sim_engine.h"
+#include "../suite.h"
 
 #define CAPACITY (1u << 18)
 
@@ -620,8 +621,6 @@ int main(void)
 {
     Suite *suite = suite_create("sim_engine");
     TCase *tcase = tcase_create("engine");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, test_few, 0, DELAYS_MIXED + 1);
@@ -634,10 +633,5 @@ int main(void)
     tcase_add_test(tcase, test_interleaved_engines);
     tcase_add_test(tcase, test_two_threads);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

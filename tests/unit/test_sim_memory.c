@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "sim_engine.h"
+#include "../suite.h"
 
 static uint64_t allocations;
 
@@ -195,16 +196,9 @@ int main(void)
 {
     Suite *suite = suite_create("sim_memory");
     TCase *tcase = tcase_create("memory");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_steady_state, 0, 5);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -14,6 +14,7 @@
 #include "sim_engine.h"
 #include "sim_random.h"
 #include "sim_stats.h"
+#include "../suite.h"
 
 #define SERVICE_MEAN    1000000 /* ps */
 #define BATCHES         30
@@ -170,8 +171,6 @@ int main(void)
 {
     Suite *suite = suite_create("sim_queueing");
     TCase *tcase = tcase_create("queueing");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, test_mm1, 50, 51);
@@ -179,10 +178,5 @@ int main(void)
     tcase_add_loop_test(tcase, test_md1, 50, 51);
     tcase_add_loop_test(tcase, test_md1, 80, 81);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

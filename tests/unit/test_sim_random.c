@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sim_random.h"
+#include "../suite.h"
 
 /* From the splitmix64 entry of Rosetta Code, computed with Vigna's program. */
 START_TEST(test_splitmix64)
@@ -241,8 +242,6 @@ int main(void)
 {
     Suite *suite = suite_create("sim_random");
     TCase *tcase = tcase_create("random");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, test_splitmix64);
@@ -254,10 +253,5 @@ int main(void)
     tcase_add_test(tcase, test_exponential_limit);
     tcase_add_test(tcase, test_permutation);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -7,6 +7,7 @@
 #include <check.h>
 
 #include "../../sim/sim_engine.c"
+#include "../suite.h"
 
 typedef struct Club {
     SimEngine *engine;
@@ -103,16 +104,9 @@ int main(void)
 {
     Suite *suite = suite_create("sim_sequence");
     TCase *tcase = tcase_create("sequence");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, test_end_of_sequence);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

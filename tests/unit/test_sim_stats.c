@@ -11,6 +11,7 @@
 
 #include "sim_random.h"
 #include "sim_stats.h"
+#include "../suite.h"
 
 #define COUNT 20000
 
@@ -268,8 +269,6 @@ int main(void)
 {
     Suite *suite = suite_create("sim_stats");
     TCase *tcase = tcase_create("stats");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_histogram, 0, 3);
@@ -280,10 +279,5 @@ int main(void)
     tcase_add_test(tcase, test_level);
     tcase_add_test(tcase, test_level_long);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

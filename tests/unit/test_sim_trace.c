@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "sim_trace.h"
+#include "../suite.h"
 
 #define LINK   1u
 #define SWITCH 2u
@@ -132,17 +133,10 @@ int main(void)
 {
     Suite *suite = suite_create("sim_trace");
     TCase *tcase = tcase_create("trace");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(tcase, test_mask);
     tcase_add_test(tcase, test_ring);
     tcase_add_test(tcase, test_callback);
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

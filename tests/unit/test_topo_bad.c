@@ -5,6 +5,7 @@
  * itself, "# expect: FILE:LINE:COLUMN: message" for another.
  */
 #include "topo_test.h"
+#include "../suite.h"
 
 #define BAD_DIR     TEST_FILE("tests/unit/bad")
 #define EXPECT      "# expect: "

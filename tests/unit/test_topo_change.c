@@ -5,6 +5,7 @@
  * an error at the change's place.
  */
 #include "topo_test.h"
+#include "../suite.h"
 
 static const TopoFlow *only_flow(const TopoDescription *description)
 {

@@ -7,6 +7,7 @@
 #include "topo_test.h"
 #include "topo_plan.h"
 #include "topo_schema.h"
+#include "../suite.h"
 
 #include <glib/gstdio.h>
 

@@ -6,6 +6,7 @@
  */
 #include "topo_test.h"
 #include "topo_plan.h"
+#include "../suite.h"
 
 #define SWEPT                                                                  \
     TWO_HOSTS                                                                  \

@@ -5,6 +5,7 @@
  * gives.
  */
 #include "topo_test.h"
+#include "../suite.h"
 
 /* Values for i = 0, 1, 2, worked out by hand. */
 static const struct {

@@ -6,6 +6,7 @@
  */
 #include "topo_test.h"
 #include "topo_units.h"
+#include "../suite.h"
 
 typedef struct Case {
     TopoUnit unit;

@@ -19,6 +19,7 @@
 #include "trc_file.h"
 #include "trc_merge.h"
 #include "trc_text.h"
+#include "../suite.h"
 
 static TrcFile *parse(const TrcBytes *source, GError **error)
 {
@@ -768,12 +769,5 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(make_suite());
-    unsigned failed;
-
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(make_suite());
 }

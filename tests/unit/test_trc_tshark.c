@@ -13,6 +13,7 @@
 #include <glib/gstdio.h>
 
 #include "trc_bytes.h"
+#include "../suite.h"
 
 static char *path;
 
@@ -135,17 +136,10 @@ static Suite *make_suite(void)
 int main(void)
 {
     g_autofree char *program = g_find_program_in_path("tshark");
-    SRunner *runner;
-    unsigned failed;
 
     if (program == NULL) {
         puts("1..0 # SKIP tshark is not installed");
         return EXIT_SUCCESS;
     }
-    runner = srunner_create(make_suite());
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(make_suite());
 }

@@ -76,17 +76,4 @@ static inline GPtrArray *make_changes(const char *first, ...)
     return changes;
 }
 
-/* Runs @suite, speaking TAP. Returns an exit status. */
-static inline int run_suite(Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
 #endif

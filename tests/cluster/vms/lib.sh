@@ -8,33 +8,26 @@
 # what guests are made of, is missing.
 set -u
 
-skip() {
-    echo "1..0 # SKIP $*"
-    exit 0
-}
-
-packages="qemu-system-x86 linux-image-amd64 linux-headers-amd64 linux-source-6.1 \
-busybox-static kmod cpio xz-utils"
-command -v qemu-system-x86_64 >/dev/null ||
-    skip "no QEMU; as root: apt-get install $packages"
-[ -z "${FARSIDE_GUEST:-}" ] || [ -e "$FARSIDE_GUEST/initramfs" ] ||
-    skip "no guests; as root: apt-get install $packages; then: make guest"
-
+here=$(dirname "${BASH_SOURCE[0]}")
+. "$here/../../tap.sh"
 farside=$1
 tool=${2:-}
-here=$(dirname "${BASH_SOURCE[0]}")
-dir=$(mktemp -d "${TMPDIR:-/tmp}/farside-test.XXXXXX")
 cluster=test-$(basename "$0")-$$
-tests=0
-failed=0
 hosts=
+needs_guests "${FARSIDE_GUEST:-$here/../../../build-guest}"
+exec 3>&1
 
-finish() {
-    "$farside" cluster down -c "$cluster" >/dev/null 2>&1
-    rm -rf "$dir"
+on_exit() {
+    "$farside" cluster down -c "$cluster"
 }
-trap finish EXIT
-trap 'exit 1' HUP INT TERM
+
+on_failure() {
+    local host
+    for host in $hosts; do
+        echo "end of $host's console:"
+        "$farside" cluster logs -c "$cluster" "$host" | tail -n 12
+    done
+}
 
 # up FILE HOST...: boots the cluster, and keeps the time it took
 up() {
@@ -55,36 +48,6 @@ on() {
         sh -c "$*" </dev/null
 }
 
-# until_ok SECONDS COMMAND...: whether the command succeeds in time
-until_ok() {
-    local end=$((SECONDS + $1))
-    shift
-    until "$@" >/dev/null 2>&1; do
-        [ "$SECONDS" -lt "$end" ] || return 1
-        sleep 0.1
-    done
-}
-
-# check NAME COMMAND...: a test point
-exec 3>&1
-check() {
-    local name=$1 host
-    shift
-    tests=$((tests + 1))
-    if "$@" >"$dir/output" 2>&1; then
-        echo "ok $tests - $name"
-    else
-        failed=$((failed + 1))
-        echo "not ok $tests - $name"
-        tail -n 40 "$dir/output" | sed 's/^/#   /'
-        for host in $hosts; do
-            echo "#   end of $host's console:"
-            "$farside" cluster logs -c "$cluster" "$host" 2>&1 |
-                tail -n 12 | tr -d '\r' | sed 's/^/#   /'
-        done
-    fi
-}
-
 # The first point of each test: without it there are no others.
 boots() {
     check "hosts boot: ${*:2}" up "$@"
@@ -92,12 +55,6 @@ boots() {
         sed 's/^/# /' "$dir/output"
         done_testing
     fi
-}
-
-done_testing() {
-    echo "1..$tests"
-    [ "$failed" -eq 0 ]
-    exit
 }
 
 # Whether no kernel has anything to complain of.
@@ -171,15 +128,21 @@ window_count() { # FROM TO
     on "$1" "cd $(tool_of "$1" "$2")/peer0 && ls -d peer_mw_trans* | wc -l"
 }
 
+# allocate AT FROM N BYTES: memory that window N of FROM is to lead to; its address
+allocate() {
+    local trans
+    trans=$(tool_of "$1" "$2")/peer0/mw_trans$3
+    on "$1" "echo $4 >$trans && cat $trans" |
+        sed -n 's/^DMA Address[^0-9]*\(0x[0-9a-f]*\).*/\1/p' | grep .
+}
+
 # window FROM TO N BYTES: random data written through it and read at the target,
 # and other data written there and read through it
 window() {
     local here there address size=$4 near far data=/tmp/data-$1-$2
     near=$(tool_of "$1" "$2")/peer0
     far=$(tool_of "$2" "$1")/peer0
-    address=$(on "$2" "echo $size >$far/mw_trans$3 && cat $far/mw_trans$3" |
-        sed -n 's/^DMA Address[^0-9]*\(0x[0-9a-f]*\).*/\1/p')
-    [ -n "$address" ] || return 1
+    address=$(allocate "$2" "$1" "$3" "$size") || return 1
     here=$(on "$1" "echo $address:$size >$near/peer_mw_trans$3 &&
         head -c $((size)) /dev/urandom >$data && cat $data >$near/peer_mw$3
         md5sum <$data")

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "kernel_facts.h"
 #include "switchtec_regs.h"
+#include "../../suite.h"
 
 #define FACT(ours, theirs) {#ours, ours},
 
@@ -30,16 +31,9 @@ int main(void)
 {
     Suite *suite = suite_create("device_header");
     TCase *tcase = tcase_create("header");
-    SRunner *runner;
-    int failed;
 
     tcase_add_loop_test(tcase, ours_is_the_kernels, 0,
                         sizeof(facts) / sizeof(facts[0]));
     suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_set_tap(runner, "-");
-    srunner_run_all(runner, CK_SILENT);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }
