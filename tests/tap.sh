@@ -49,16 +49,15 @@ load_factor() {
     awk -v cpus="$(nproc)" '{ print int($1 / cpus) + 1 }' /proc/loadavg
 }
 
+# No locals: what the command calls would see them.
 check() {
-    local name=$1
-    shift
     tests=$((tests + 1))
-    if "$@" >"$dir/output" 2>&1; then
-        echo "ok $tests - $name"
+    if "${@:2}" >"$dir/output" 2>&1; then
+        echo "ok $tests - $1"
         return
     fi
     failed=$((failed + 1))
-    echo "not ok $tests - $name"
+    echo "not ok $tests - $1"
     {
         tail -n 60 "$dir/output"
         ! is_function on_failure || on_failure 2>&1
