@@ -92,10 +92,10 @@ report: paper
 	$(BUILD)/cli/farside report results/paper -o results/index.html \
 	    --title "Device Lending across NTBs: the paper's experiments"
 
-# docs/fidelity.md, from the results that are committed.
+# docs/reference/fidelity.md, from the results that are committed.
 fidelity: all
 	$(BUILD)/cli/farside report results/baseline \
-	    $(PAPER_BASELINE:%=--scenario %) --fidelity docs/fidelity.md
+	    $(PAPER_BASELINE:%=--scenario %) --fidelity docs/reference/fidelity.md
 
 test: all
 	@if { $(HAVE_CLUSTER); } || \

@@ -29,7 +29,7 @@ static const char details[] =
     "the two ends. A device makes a file that is missing by itself.\n"
     "\n"
     "The files are pcapng: tools such as tshark read them as well, best with\n"
-    "trace/farside.lua. docs/trace.md specifies what is in them.\n"
+    "trace/farside.lua. docs/reference/trace.md specifies what is in them.\n"
     "\n"
     "Exit status: 0 done, 1 --create or --csv could not write, 2 bad usage or\n"
     "file; what comes before the damage of a file is printed.";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of docs/fidelity.md. */
+/* The text of docs/reference/fidelity.md. */
 #include "rep_report.h"
 
 #include <string.h>

@@ -52,8 +52,8 @@ const RepScenario *rep_report_scenario(const RepReport *report, unsigned index);
 unsigned rep_report_n_parts(const RepReport *report);
 const RepPartUse *rep_report_part(const RepReport *report, unsigned index);
 
-/* The text of docs/fidelity.md for the results of the report. The caller frees
- * it. */
+/* The text of docs/reference/fidelity.md for the results of the report. The
+ * caller frees it. */
 char *rep_report_to_markdown(const RepReport *report);
 
 #endif

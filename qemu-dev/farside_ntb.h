@@ -2,7 +2,7 @@
 /*
  * An NTB device with the registers of a Switchtec of two partitions, of which
  * this process holds one and the process at the other end of the link the
- * other. docs/device.md is its specification.
+ * other. docs/reference/device.md is its specification.
  *
  * Everything here runs under the big lock, but for the translation of windows
  * (farside_window.c), which reads an RCU-protected map.

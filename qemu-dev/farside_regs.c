@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * BAR 0, the Global Address Space. docs/device.md is its specification.
+ * BAR 0, the Global Address Space. docs/reference/device.md is its
+ * specification.
  *
  * A register is a 32-bit word to the code below; accesses of other sizes, also
  * unaligned ones, are made of words. Reads have no side effects: the kernel

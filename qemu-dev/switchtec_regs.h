@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Registers of the Switchtec NTB device. docs/device.md is their
+ * Registers of the Switchtec NTB device. docs/reference/device.md is their
  * specification and says where each comes from; names in brackets below are
  * its sections.
  *

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Wireshark's view of traces of NTB links (docs/trace.md):
+-- Wireshark's view of traces of NTB links (docs/reference/trace.md):
 --
 --   tshark -X lua_script:trace/farside.lua -r TRACE.pcapng
 --

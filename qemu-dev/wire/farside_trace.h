@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
  * Traces: what crosses a link between two NTB devices, in a pcapng file that
- * both ends write to. docs/trace.md is the specification.
+ * both ends write to. docs/reference/trace.md is the specification.
  *
  * The file has one section and at least two interfaces of link type
  * LINKTYPE_USER0, number p for what the device of partition p transmits. It

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Invariant: what crosses the link is what qemu-dev/wire/farside_wire.h and
- * docs/device.md say. The test plays the far end, also one that is slow, dies,
- * or sends what it must not: then the device closes the connection, lives on,
- * and takes the next one.
+ * docs/reference/device.md say. The test plays the far end, also one that is
+ * slow, dies, or sends what it must not: then the device closes the connection,
+ * lives on, and takes the next one.
  */
 #define _GNU_SOURCE
 #include <check.h>

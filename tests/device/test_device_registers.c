@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: the registers are what the tables of docs/device.md say, in reset
- * value, size, access and mask; what no table names reads as zero. The expected
- * values are read from that page.
+ * Invariant: the registers are what the tables of docs/reference/device.md say,
+ * in reset value, size, access and mask; what no table names reads as zero. The
+ * expected values are read from that page.
  */
 #include <check.h>
 #include <glib.h>

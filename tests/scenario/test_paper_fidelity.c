@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Invariants: the committed results of Figs. 10, 12 and 14 are as near to the
- * published values as is asked of the model, and docs/fidelity.md says of them
- * what they are. The bounds are those of the project's goals, not of what the
- * model happens to give.
+ * published values as is asked of the model, and docs/reference/fidelity.md
+ * says of them what they are. The bounds are those of the project's goals, not
+ * of what the model happens to give.
  */
 #include <check.h>
 #include <stdio.h>
@@ -234,10 +234,12 @@ START_TEST(documentation_is_up_to_date)
     g_autofree char *now = rep_report_to_markdown(report);
     g_autofree char *written = NULL;
 
-    ck_assert(g_file_get_contents("docs/fidelity.md", &written, NULL, NULL));
-    ck_assert_msg(strcmp(now, written) == 0,
-                  "docs/fidelity.md is not that of results/baseline/; say "
-                  "make fidelity");
+    ck_assert(g_file_get_contents("docs/reference/fidelity.md", &written, NULL,
+                                  NULL));
+    ck_assert_msg(
+        strcmp(now, written) == 0,
+        "docs/reference/fidelity.md is not that of results/baseline/; say "
+        "make fidelity");
 }
 END_TEST
 

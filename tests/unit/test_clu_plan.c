@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Invariant: a description becomes exactly the QEMU command lines that its
- * documentation (docs/cluster.md) and QEMU's own promise, and what cannot be
- * emulated is refused with the place of the entry that is wrong.
+ * documentation (docs/user/cluster.md) and QEMU's own promise, and what cannot
+ * be emulated is refused with the place of the entry that is wrong.
  */
 #include <check.h>
 #include <stdlib.h>

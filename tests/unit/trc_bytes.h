@@ -38,8 +38,8 @@ void trc_bytes_block(TrcBytes *self, uint32_t type, const void *body,
                      unsigned size);
 
 /*
- * The 32 bytes in front of what a packet says, docs/trace.md, in hexadecimal;
- * with a near address unless that is 0. To be freed.
+ * The 32 bytes in front of what a packet says, docs/reference/trace.md, in
+ * hexadecimal; with a near address unless that is 0. To be freed.
  */
 char *trc_bytes_head(unsigned kind, unsigned partition, uint32_t sequence,
                      uint32_t transaction, uint64_t near);

@@ -11,8 +11,8 @@
  * A part: the numbers of one chip as one element of the fabric uses them, that
  * is a profile with the overrides of the file, of the element's `set:` and of
  * the command line applied. Values are read by key; keys, types and ranges are
- * those of docs/description.md. A key that the kind does not have, or a getter
- * that does not fit the key's type, is a programming error.
+ * those of docs/user/description.md. A key that the kind does not have, or a
+ * getter that does not fit the key's type, is a programming error.
  */
 typedef struct TopoPart TopoPart;
 

@@ -9,9 +9,9 @@
 #include <glib.h>
 
 /*
- * Traces of what crosses links: pcapng files as docs/trace.md specifies them.
- * Other tools may have sorted, merged or filtered them, on machines of either
- * byte order.
+ * Traces of what crosses links: pcapng files as docs/reference/trace.md
+ * specifies them. Other tools may have sorted, merged or filtered them, on
+ * machines of either byte order.
  */
 typedef struct TrcFile TrcFile;
 
