@@ -24,7 +24,7 @@ typedef struct Order {
 } Order;
 
 struct Busy {
-    Fix *fix;
+    Fixture *fixture;
     BusyHost host[HOSTS];
     Order orders[HOSTS * (DEVICES + 1) * ORDERS];
     unsigned order_count;
@@ -41,7 +41,7 @@ static char letter(unsigned host)
 
 static FabPortParams busy_port(void)
 {
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 12, 96);
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 12, 96);
 
     port.latency = 101 * SIM_NS;
     port.credit_latency = 17 * SIM_NS;
@@ -51,7 +51,7 @@ static FabPortParams busy_port(void)
 
 static void make_root(Busy *busy, unsigned i)
 {
-    FabRootParams params = fix_root();
+    FabRootParams params = fixture_root();
     FabPortParams port = busy_port();
     char name[] = {letter(i), 0};
 
@@ -64,7 +64,8 @@ static void make_root(Busy *busy, unsigned i)
     params.memory.reads = 24;
     params.iommu.enabled = true;
     params.iommu.iotlb_entries = 16;
-    busy->host[i].root = fab_root_new(fix_fabric(busy->fix), name, &params);
+    busy->host[i].root =
+        fab_root_new(fixture_fabric(busy->fixture), name, &params);
     fab_root_add_port(busy->host[i].root, "rp0", &port);
     fab_root_add_port(busy->host[i].root, "rp1", &port);
 }
@@ -75,26 +76,26 @@ static void make_switch(Busy *busy, unsigned i, unsigned j)
     FabPortParams port = busy_port();
 
     port.arbitration = j ? FAB_ARBITRATION_WEIGHTED : FAB_ARBITRATION_OLDEST;
-    busy->host[i].sw[j] =
-        fab_switch_new(fix_fabric(busy->fix), name, 4, &port, &port, false);
+    busy->host[i].sw[j] = fab_switch_new(fixture_fabric(busy->fixture), name, 4,
+                                         &port, &port, false);
 }
 
 static void make_ntb(Busy *busy, unsigned i)
 {
     g_autofree char *name = g_strdup_printf("%c.ntb", letter(i));
     FabPortParams port = busy_port();
-    FabNtbParams params = fix_ntb();
+    FabNtbParams params = fixture_ntb();
 
     params.tags = 16;
-    busy->host[i].ntb =
-        fab_ntb_new(fix_fabric(busy->fix), name, 1, &port, &port, &params);
+    busy->host[i].ntb = fab_ntb_new(fixture_fabric(busy->fixture), name, 1,
+                                    &port, &port, &params);
 }
 
 static void make_device(Busy *busy, unsigned i, unsigned j)
 {
     g_autofree char *name = g_strdup_printf("%c.dev%u", letter(i), j);
     FabPortParams port = busy_port();
-    FabDeviceParams params = fix_device();
+    FabDeviceParams params = fixture_device();
 
     params.tags = params.reads = 32;
     params.completer_latency = 50 * SIM_NS;
@@ -104,7 +105,7 @@ static void make_device(Busy *busy, unsigned i, unsigned j)
     params.ecrc = j == 3;
     params.write_bytes = 64u << j % 3;
     busy->host[i].device[j] =
-        fab_device_new(fix_fabric(busy->fix), name, &port, &params);
+        fab_device_new(fixture_fabric(busy->fixture), name, &port, &params);
 }
 
 #define MAKES (4 + DEVICES + 1)
@@ -146,13 +147,15 @@ static void join(Busy *busy, unsigned step)
     unsigned j = step % LINKS;
 
     if (step == HOSTS * LINKS) {
-        fix_connect(busy->fix, fab_ntb_component(busy->host[0].ntb), 1,
-                    fab_ntb_component(busy->host[1].ntb), 1, 0, 4, 20 * SIM_NS);
+        fixture_connect(busy->fixture, fab_ntb_component(busy->host[0].ntb), 1,
+                        fab_ntb_component(busy->host[1].ntb), 1, 0, 4,
+                        20 * SIM_NS);
     } else if (step % 2) { /* which end is named first must not matter */
-        fix_connect(busy->fix, b[j], 0, a[j], ports[j], 0, j == 5 ? 2 : 8,
-                    3 * SIM_NS);
+        fixture_connect(busy->fixture, b[j], 0, a[j], ports[j], 0,
+                        j == 5 ? 2 : 8, 3 * SIM_NS);
     } else {
-        fix_connect(busy->fix, a[j], ports[j], b[j], 0, 0, 8, 3 * SIM_NS);
+        fixture_connect(busy->fixture, a[j], ports[j], b[j], 0, 0, 8,
+                        3 * SIM_NS);
     }
 }
 
@@ -295,7 +298,7 @@ Busy *busy_new(uint64_t shuffle)
     g_autoptr(GError) error = NULL;
     SimRandom random;
 
-    busy->fix = fix_new();
+    busy->fixture = fixture_new();
     sim_random_init(&random, shuffle, "busy");
     for (unsigned i = 0; i < G_N_ELEMENTS(order); i++) {
         order[i] = i;
@@ -315,26 +318,27 @@ Busy *busy_new(uint64_t shuffle)
     for (unsigned i = 0; i <= HOSTS * LINKS; i++) {
         join(busy, order[i]);
     }
-    fix_realize(busy->fix);
+    fixture_realize(busy->fixture);
     for (unsigned i = 0; i < HOSTS; i++) {
         ck_assert(fab_ntb_add_requester(busy->host[i].ntb, 0, &error));
     }
     orders_make(busy);
-    fab_fabric_set_trace(fix_fabric(busy->fix), FAB_TRACE_LINK, watch, busy);
+    fab_fabric_set_trace(fixture_fabric(busy->fixture), FAB_TRACE_LINK, watch,
+                         busy);
     return busy;
 }
 
 void busy_free(Busy *busy)
 {
     if (busy) {
-        fix_free(busy->fix);
+        fixture_free(busy->fixture);
         g_free(busy);
     }
 }
 
-Fix *busy_fix(Busy *busy)
+Fixture *busy_fixture(Busy *busy)
 {
-    return busy->fix;
+    return busy->fixture;
 }
 
 void busy_start(Busy *busy)

@@ -17,7 +17,7 @@ Busy *busy_new(uint64_t shuffle);
 void busy_free(Busy *busy);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Busy, busy_free)
 
-Fix *busy_fix(Busy *busy);
+Fixture *busy_fixture(Busy *busy);
 /* Begins; goes on until busy_stop(). */
 void busy_start(Busy *busy);
 void busy_stop(Busy *busy);

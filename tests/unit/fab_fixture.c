@@ -18,75 +18,75 @@ typedef struct Room {
     uint32_t header[FAB_CLASSES], data[FAB_CLASSES];
 } Room;
 
-struct Fix {
+struct Fixture {
     SimEngine *engine;
     FabFabric *fabric;
     bool watching;
     GHashTable *places; /* Place by FabTlp */
     GHashTable *rooms;  /* Room by receiving FabPort */
     GArray *leaving;    /* of Place */
-    GPtrArray *pending; /* events of fix_at() */
+    GPtrArray *pending; /* events of fixture_at() */
 };
 
 typedef struct Later {
     SimEvent event;
-    Fix *fix;
-    FixFn fn;
+    Fixture *fixture;
+    FixtureFn fn;
     void *data;
 } Later;
 
 /* ---- The fabric ------------------------------------------------------ */
 
-Fix *fix_new(void)
+Fixture *fixture_new(void)
 {
-    Fix *fix = g_new0(Fix, 1);
+    Fixture *fixture = g_new0(Fixture, 1);
 
-    fix->engine = sim_engine_new();
-    fix->fabric = fab_fabric_new(fix->engine, 1);
-    fix->places =
+    fixture->engine = sim_engine_new();
+    fixture->fabric = fab_fabric_new(fixture->engine, 1);
+    fixture->places =
         g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-    fix->rooms =
+    fixture->rooms =
         g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-    fix->leaving = g_array_new(FALSE, FALSE, sizeof(Place));
-    fix->pending = g_ptr_array_new_with_free_func(g_free);
-    return fix;
+    fixture->leaving = g_array_new(FALSE, FALSE, sizeof(Place));
+    fixture->pending = g_ptr_array_new_with_free_func(g_free);
+    return fixture;
 }
 
-void fix_free(Fix *fix)
+void fixture_free(Fixture *fixture)
 {
-    if (!fix) {
+    if (!fixture) {
         return;
     }
-    fab_fabric_free(fix->fabric);
-    for (unsigned i = 0; i < fix->pending->len; i++) {
-        sim_event_cancel(&((Later *)fix->pending->pdata[i])->event);
+    fab_fabric_free(fixture->fabric);
+    for (unsigned i = 0; i < fixture->pending->len; i++) {
+        sim_event_cancel(&((Later *)fixture->pending->pdata[i])->event);
     }
-    g_ptr_array_unref(fix->pending);
-    sim_engine_free(fix->engine);
-    g_hash_table_unref(fix->places);
-    g_hash_table_unref(fix->rooms);
-    g_array_unref(fix->leaving);
-    g_free(fix);
+    g_ptr_array_unref(fixture->pending);
+    sim_engine_free(fixture->engine);
+    g_hash_table_unref(fixture->places);
+    g_hash_table_unref(fixture->rooms);
+    g_array_unref(fixture->leaving);
+    g_free(fixture);
 }
 
-FabFabric *fix_fabric(Fix *fix)
+FabFabric *fixture_fabric(Fixture *fixture)
 {
-    return fix->fabric;
+    return fixture->fabric;
 }
 
-SimEngine *fix_engine(Fix *fix)
+SimEngine *fixture_engine(Fixture *fixture)
 {
-    return fix->engine;
+    return fixture->engine;
 }
 
-SimTime fix_now(Fix *fix)
+SimTime fixture_now(Fixture *fixture)
 {
-    return sim_engine_now(fix->engine);
+    return sim_engine_now(fixture->engine);
 }
 
-void fix_connect(Fix *fix, FabComponent *a, unsigned port_a, FabComponent *b,
-                 unsigned port_b, FabSpeed speed, uint32_t width,
-                 SimTime propagation)
+void fixture_connect(Fixture *fixture, FabComponent *a, unsigned port_a,
+                     FabComponent *b, unsigned port_b, FabSpeed speed,
+                     uint32_t width, SimTime propagation)
 {
     g_autoptr(GError) error = NULL;
 
@@ -94,44 +94,44 @@ void fix_connect(Fix *fix, FabComponent *a, unsigned port_a, FabComponent *b,
     ck_assert_msg(!error, "%s", error ? error->message : "");
 }
 
-void fix_realize(Fix *fix)
+void fixture_realize(Fixture *fixture)
 {
     g_autoptr(GError) error = NULL;
 
-    fab_fabric_realize(fix->fabric, &error);
+    fab_fabric_realize(fixture->fabric, &error);
     ck_assert_msg(!error, "%s", error ? error->message : "");
 }
 
-void fix_run(Fix *fix)
+void fixture_run(Fixture *fixture)
 {
-    sim_engine_run(fix->engine);
+    sim_engine_run(fixture->engine);
 }
 
-void fix_run_until(Fix *fix, SimTime time)
+void fixture_run_until(Fixture *fixture, SimTime time)
 {
-    sim_engine_run_until(fix->engine, time);
+    sim_engine_run_until(fixture->engine, time);
 }
 
 static void later_event(SimEvent *event)
 {
     Later *later = SIM_CONTAINER_OF(event, Later, event);
-    FixFn fn = later->fn;
+    FixtureFn fn = later->fn;
     void *data = later->data;
 
-    g_ptr_array_remove_fast(later->fix->pending, later);
+    g_ptr_array_remove_fast(later->fixture->pending, later);
     fn(data);
 }
 
-void fix_at(Fix *fix, SimTime time, FixFn fn, void *data)
+void fixture_at(Fixture *fixture, SimTime time, FixtureFn fn, void *data)
 {
     Later *later = g_new0(Later, 1);
 
-    later->fix = fix;
+    later->fixture = fixture;
     later->fn = fn;
     later->data = data;
-    g_ptr_array_add(fix->pending, later);
-    sim_event_init(&later->event, fix->engine, later_event, SIM_PRIORITY_NORMAL,
-                   LATE_RANK);
+    g_ptr_array_add(fixture->pending, later);
+    sim_event_init(&later->event, fixture->engine, later_event,
+                   SIM_PRIORITY_NORMAL, LATE_RANK);
     sim_event_schedule(&later->event, time);
 }
 
@@ -166,13 +166,13 @@ static void assert_port_drained(const FabPort *port)
     }
 }
 
-void fix_assert_drained(Fix *fix)
+void fixture_assert_drained(Fixture *fixture)
 {
     unsigned count;
     FabComponent *const *components =
-        fab_fabric_components(fix->fabric, &count);
+        fab_fabric_components(fixture->fabric, &count);
 
-    ck_assert_uint_eq(fab_fabric_tlps_alive(fix->fabric), 0);
+    ck_assert_uint_eq(fab_fabric_tlps_alive(fixture->fabric), 0);
     for (unsigned i = 0; i < count; i++) {
         for (unsigned j = 0; j < components[i]->port_count; j++) {
             if (components[i]->ports[j]->peer) {
@@ -184,24 +184,24 @@ void fix_assert_drained(Fix *fix)
 
 /* ---- Room in receive buffers ----------------------------------------- */
 
-static void room_leave(Fix *fix, const Place *place)
+static void room_leave(Fixture *fixture, const Place *place)
 {
-    Room *room = g_hash_table_lookup(fix->rooms, place->port);
+    Room *room = g_hash_table_lookup(fixture->rooms, place->port);
 
-    fix_ensure(room->header[place->cls] >= 1);
-    fix_ensure(room->data[place->cls] >= place->data);
+    fixture_ensure(room->header[place->cls] >= 1);
+    fixture_ensure(room->data[place->cls] >= place->data);
     room->header[place->cls]--;
     room->data[place->cls] -= place->data;
 }
 
-static void room_enter(Fix *fix, const Place *place)
+static void room_enter(Fixture *fixture, const Place *place)
 {
     const FabCredits *full = &place->port->params.credits;
-    Room *room = g_hash_table_lookup(fix->rooms, place->port);
+    Room *room = g_hash_table_lookup(fixture->rooms, place->port);
 
     if (!room) {
         room = g_new0(Room, 1);
-        g_hash_table_insert(fix->rooms, place->port, room);
+        g_hash_table_insert(fixture->rooms, place->port, room);
     }
     room->header[place->cls]++;
     room->data[place->cls] += place->data;
@@ -219,56 +219,56 @@ static void room_enter(Fix *fix, const Place *place)
 
 static void watch_trace(void *data, const FabTraceRecord *record)
 {
-    Fix *fix = data;
+    Fixture *fixture = data;
     const FabTlp *tlp = record->tlp;
-    Place *place = g_hash_table_lookup(fix->places, tlp);
+    Place *place = g_hash_table_lookup(fixture->places, tlp);
 
-    for (unsigned i = 0; i < fix->leaving->len;) {
-        Place *left = &g_array_index(fix->leaving, Place, i);
+    for (unsigned i = 0; i < fixture->leaving->len;) {
+        Place *left = &g_array_index(fixture->leaving, Place, i);
 
         if (left->until <= record->start) {
-            room_leave(fix, left);
-            g_array_remove_index_fast(fix->leaving, i);
+            room_leave(fixture, left);
+            g_array_remove_index_fast(fixture->leaving, i);
         } else {
             i++;
         }
     }
     if (place) {
         place->until = record->end;
-        g_array_append_val(fix->leaving, *place);
+        g_array_append_val(fixture->leaving, *place);
     } else {
         place = g_new0(Place, 1);
-        g_hash_table_insert(fix->places, (void *)tlp, place);
+        g_hash_table_insert(fixture->places, (void *)tlp, place);
     }
     *place = (Place){record->port->peer, tlp->cls, fab_tlp_data_credits(tlp),
                      SIM_TIME_NONE};
-    room_enter(fix, place);
+    room_enter(fixture, place);
 }
 
-void fix_watch_credits(Fix *fix)
+void fixture_watch_credits(Fixture *fixture)
 {
-    fix->watching = true;
-    fab_fabric_set_trace(fix->fabric, FAB_TRACE_LINK, watch_trace, fix);
+    fixture->watching = true;
+    fab_fabric_set_trace(fixture->fabric, FAB_TRACE_LINK, watch_trace, fixture);
 }
 
-static void watch_consumed(Fix *fix, const FabTlp *tlp)
+static void watch_consumed(Fixture *fixture, const FabTlp *tlp)
 {
-    if (fix->watching) {
-        room_leave(fix, g_hash_table_lookup(fix->places, tlp));
-        g_hash_table_remove(fix->places, tlp);
+    if (fixture->watching) {
+        room_leave(fixture, g_hash_table_lookup(fixture->places, tlp));
+        g_hash_table_remove(fixture->places, tlp);
     }
 }
 
 /* ---- Parameters ------------------------------------------------------ */
 
-FabPortParams fix_port(FabSpeed speed, uint32_t width)
+FabPortParams fixture_port(FabSpeed speed, uint32_t width)
 {
-    return fix_port_credits(speed, width, FAB_CREDITS_INFINITE,
-                            FAB_CREDITS_INFINITE);
+    return fixture_port_credits(speed, width, FAB_CREDITS_INFINITE,
+                                FAB_CREDITS_INFINITE);
 }
 
-FabPortParams fix_port_credits(FabSpeed speed, uint32_t width, uint32_t header,
-                               uint32_t data)
+FabPortParams fixture_port_credits(FabSpeed speed, uint32_t width,
+                                   uint32_t header, uint32_t data)
 {
     return (FabPortParams){
         .max_speed = speed,
@@ -279,7 +279,7 @@ FabPortParams fix_port_credits(FabSpeed speed, uint32_t width, uint32_t header,
     };
 }
 
-FabRootParams fix_root(void)
+FabRootParams fixture_root(void)
 {
     return (FabRootParams){
         .forwarded_reads = 32,
@@ -299,7 +299,7 @@ FabRootParams fix_root(void)
     };
 }
 
-FabDeviceParams fix_device(void)
+FabDeviceParams fixture_device(void)
 {
     return (FabDeviceParams){
         .bars = {{.size_bytes = MIB(1)}},
@@ -310,7 +310,7 @@ FabDeviceParams fix_device(void)
     };
 }
 
-FabNtbParams fix_ntb(void)
+FabNtbParams fixture_ntb(void)
 {
     return (FabNtbParams){
         .window_bytes = MIB(64),
@@ -325,24 +325,24 @@ FabNtbParams fix_ntb(void)
 static void end_let_go(void *data)
 {
     FabTlp *tlp = data;
-    Fix *fix = ((FixEnd *)tlp->ingress->owner)->fix;
+    Fixture *fixture = ((FixtureEnd *)tlp->ingress->owner)->fixture;
 
-    watch_consumed(fix, tlp);
-    fab_port_consume(tlp, fix_now(fix));
+    watch_consumed(fixture, tlp);
+    fab_port_consume(tlp, fixture_now(fixture));
 }
 
 static void end_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
 {
-    FixEnd *end = (FixEnd *)component;
-    SimTime now = fix_now(end->fix);
+    FixtureEnd *end = (FixtureEnd *)component;
+    SimTime now = fixture_now(end->fixture);
     SimTime hold = end->hold ? end->hold(end, tlp) : 0;
 
-    fix_ensure(tlp->ingress == ingress);
-    fix_ensure(tlp->tail_at == now);
+    fixture_ensure(tlp->ingress == ingress);
+    fixture_ensure(tlp->tail_at == now);
     end->received[tlp->cls]++;
     end->received_bytes += tlp->payload_bytes;
     if (end->logs) {
-        FixLog log = {now, *tlp};
+        FixtureLog log = {now, *tlp};
 
         g_array_append_val(end->log, log);
     }
@@ -350,14 +350,14 @@ static void end_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
         end->got(end, tlp);
     }
     if (!hold) {
-        watch_consumed(end->fix, tlp);
+        watch_consumed(end->fixture, tlp);
         fab_port_consume(tlp, now);
     } else {
-        fix_at(end->fix, now + hold, end_let_go, tlp);
+        fixture_at(end->fixture, now + hold, end_let_go, tlp);
     }
 }
 
-static void end_fill(FixEnd *end)
+static void end_fill(FixtureEnd *end)
 {
     FabPort *port = end->component.ports[0];
     const FabSource *source = &port->sources[0];
@@ -390,7 +390,7 @@ static bool end_realize(FabComponent *component, GError **error)
 
 static void end_free(FabComponent *component)
 {
-    FixEnd *end = (FixEnd *)component;
+    FixtureEnd *end = (FixtureEnd *)component;
 
     g_array_unref(end->log);
     g_free(end);
@@ -402,16 +402,17 @@ static const FabComponentOps end_ops = {
     .free = end_free,
 };
 
-FixEnd *fix_end_new(Fix *fix, const char *name, const FabPortParams *port,
-                    uint64_t bar0, uint64_t bar2)
+FixtureEnd *fixture_end_new(Fixture *fixture, const char *name,
+                            const FabPortParams *port, uint64_t bar0,
+                            uint64_t bar2)
 {
-    FixEnd *end = g_new0(FixEnd, 1);
+    FixtureEnd *end = g_new0(FixtureEnd, 1);
     FabPortParams store = *port;
 
     store.forwarding = FAB_FORWARDING_STORE;
-    end->fix = fix;
-    end->log = g_array_new(FALSE, FALSE, sizeof(FixLog));
-    fab_component_init(&end->component, fix->fabric, &end_ops,
+    end->fixture = fixture;
+    end->log = g_array_new(FALSE, FALSE, sizeof(FixtureLog));
+    fab_component_init(&end->component, fixture->fabric, &end_ops,
                        FAB_KIND_ENDPOINT, name);
     end->component.bars[0] = (FabBar){.size_bytes = bar0};
     end->component.bars[2] = (FabBar){
@@ -420,15 +421,16 @@ FixEnd *fix_end_new(Fix *fix, const char *name, const FabPortParams *port,
     return end;
 }
 
-void fix_end_start(FixEnd *end, unsigned backlog)
+void fixture_end_start(FixtureEnd *end, unsigned backlog)
 {
     end->backlog = backlog;
     end_fill(end);
 }
 
-FabTlp *fix_tlp(FixEnd *end, FabTlpType type, FabBusAddr addr, uint32_t bytes)
+FabTlp *fixture_tlp(FixtureEnd *end, FabTlpType type, FabBusAddr addr,
+                    uint32_t bytes)
 {
-    FabTlp *tlp = fab_tlp_new(end->fix->fabric, type);
+    FabTlp *tlp = fab_tlp_new(end->fixture->fabric, type);
 
     tlp->addr = addr;
     tlp->requester_id = end->component.bdf;
@@ -442,13 +444,13 @@ FabTlp *fix_tlp(FixEnd *end, FabTlpType type, FabBusAddr addr, uint32_t bytes)
     return tlp;
 }
 
-void fix_send(FixEnd *end, FabTlp *tlp)
+void fixture_send(FixtureEnd *end, FabTlp *tlp)
 {
     fab_port_send(end->component.ports[0], 0, tlp);
 }
 
-void fix_reply(FixEnd *end, const FabTlp *request, FabStatus status,
-               uint32_t most)
+void fixture_reply(FixtureEnd *end, const FabTlp *request, FabStatus status,
+                   uint32_t most)
 {
     uint32_t left = request->request_bytes;
     FabBusAddr addr = request->addr;
@@ -456,48 +458,49 @@ void fix_reply(FixEnd *end, const FabTlp *request, FabStatus status,
     while (left > 0) {
         bool ok = status == FAB_STATUS_SC;
         uint32_t bytes = MIN(left, most - (uint32_t)(addr % most));
-        FabTlp *cpl =
-            fix_tlp(end, ok ? FAB_TLP_CPLD : FAB_TLP_CPL, addr, ok ? bytes : 0);
+        FabTlp *cpl = fixture_tlp(end, ok ? FAB_TLP_CPLD : FAB_TLP_CPL, addr,
+                                  ok ? bytes : 0);
 
         cpl->requester_id = request->requester_id;
         cpl->tag = request->tag;
         cpl->attr = request->attr;
         cpl->status = status;
         cpl->request_bytes = left;
-        fix_send(end, cpl);
+        fixture_send(end, cpl);
         left = ok ? left - bytes : 0;
         addr += bytes;
     }
 }
 
-void fix_send_read(FixEnd *end, FabBusAddr addr, uint32_t bytes, uint16_t tag)
+void fixture_send_read(FixtureEnd *end, FabBusAddr addr, uint32_t bytes,
+                       uint16_t tag)
 {
-    FabTlp *tlp = fix_tlp(end, FAB_TLP_MRD, addr, bytes);
+    FabTlp *tlp = fixture_tlp(end, FAB_TLP_MRD, addr, bytes);
 
     tlp->tag = tag;
-    fix_send(end, tlp);
+    fixture_send(end, tlp);
 }
 
-void fix_host_init(FixHost *host, Fix *fix, const FabRootParams *params,
-                   const FabPortParams *port)
+void fixture_host_init(FixtureHost *host, Fixture *fixture,
+                       const FabRootParams *params, const FabPortParams *port)
 {
-    FixEnd **ends[] = {&host->dev, &host->far, &host->third};
+    FixtureEnd **ends[] = {&host->dev, &host->far, &host->third};
     static const char *const names[] = {"h.dev", "h.far", "h.third"};
 
-    host->fix = fix;
-    host->root = fab_root_new(fix->fabric, "h", params);
+    host->fixture = fixture;
+    host->root = fab_root_new(fixture->fabric, "h", params);
     for (unsigned i = 0; i < 3; i++) {
         fab_root_add_port(host->root, names[i] + 2, port);
-        *ends[i] = fix_end_new(fix, names[i], port, MIB(1), MIB(16));
-        fix_connect(fix, fab_root_component(host->root), i,
-                    &(*ends[i])->component, 0, 0, 0, 0);
+        *ends[i] = fixture_end_new(fixture, names[i], port, MIB(1), MIB(16));
+        fixture_connect(fixture, fab_root_component(host->root), i,
+                        &(*ends[i])->component, 0, 0, 0, 0);
         (*ends[i])->logs = true;
         (*ends[i])->user = host;
     }
-    fix_realize(fix);
+    fixture_realize(fixture);
 }
 
-int fix_main(Suite *suite)
+int fixture_main(Suite *suite)
 {
 
     return run_suite(suite);

@@ -12,17 +12,17 @@ START_TEST(steady_state_allocates_nothing)
     g_autoptr(Busy) busy = busy_new(0);
     uint64_t before, records, hops[2], counters[6];
 
-    fab_fabric_set_trace(fix_fabric(busy_fix(busy)), 0, NULL, NULL);
+    fab_fabric_set_trace(fixture_fabric(busy_fixture(busy)), 0, NULL, NULL);
     busy_start(busy);
-    fix_run_until(busy_fix(busy), 1000 * SIM_US);
+    fixture_run_until(busy_fixture(busy), 1000 * SIM_US);
     busy_counters(busy, &counters[0], &counters[1], &counters[2]);
-    hops[0] = fab_fabric_tlp_hops(fix_fabric(busy_fix(busy)));
+    hops[0] = fab_fabric_tlp_hops(fixture_fabric(busy_fixture(busy)));
     before = alloc_count();
-    fix_run_until(busy_fix(busy), 2000 * SIM_US);
+    fixture_run_until(busy_fixture(busy), 2000 * SIM_US);
     records = alloc_count() - before;
     ck_assert_uint_eq(records, 0);
     busy_counters(busy, &counters[3], &counters[4], &counters[5]);
-    hops[1] = fab_fabric_tlp_hops(fix_fabric(busy_fix(busy)));
+    hops[1] = fab_fabric_tlp_hops(fixture_fabric(busy_fixture(busy)));
     for (unsigned i = 0; i < 3; i++) {
         ck_assert_uint_gt(counters[3 + i] - counters[i], 4000);
     }
@@ -42,5 +42,5 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, steady_state_allocates_nothing);
     suite_add_tcase(suite, tcase);
-    return fix_main(suite);
+    return fixture_main(suite);
 }

@@ -13,7 +13,7 @@ static uint64_t hash_of(uint64_t shuffle)
     g_autoptr(Busy) busy = busy_new(shuffle);
 
     busy_start(busy);
-    fix_run_until(busy_fix(busy), RUN);
+    fixture_run_until(busy_fixture(busy), RUN);
     ck_assert_uint_gt(busy_records(busy), 10000);
     return busy_hash(busy);
 }
@@ -25,15 +25,16 @@ START_TEST(everything_is_busy_and_drains)
     uint64_t walks, pieces, translated;
 
     busy_start(busy);
-    fix_run_until(busy_fix(busy), RUN);
+    fixture_run_until(busy_fixture(busy), RUN);
     busy_counters(busy, &walks, &pieces, &translated);
     ck_assert_uint_gt(walks, 1000);
     ck_assert_uint_gt(pieces, 1000);
     ck_assert_uint_gt(translated, 1000);
-    ck_assert_uint_eq(fab_fabric_unsupported(fix_fabric(busy_fix(busy))), 0);
+    ck_assert_uint_eq(
+        fab_fabric_unsupported(fixture_fabric(busy_fixture(busy))), 0);
     busy_stop(busy);
-    fix_run(busy_fix(busy));
-    fix_assert_drained(busy_fix(busy));
+    fixture_run(busy_fixture(busy));
+    fixture_assert_drained(busy_fixture(busy));
 }
 END_TEST
 
@@ -81,8 +82,8 @@ START_TEST(fabrics_do_not_meet)
     busy_start(a);
     busy_start(b);
     for (SimTime time = 0; time <= RUN; time += SIM_US) {
-        fix_run_until(busy_fix(a), time);
-        fix_run_until(busy_fix(b), time);
+        fixture_run_until(busy_fixture(a), time);
+        fixture_run_until(busy_fixture(b), time);
     }
     ck_assert_uint_eq(busy_hash(a), busy_hash(b));
     ck_assert_uint_eq(busy_hash(a), hash_of(0));
@@ -101,5 +102,5 @@ int main(void)
     tcase_add_test(tcase, threads_do_not_meet);
     tcase_add_test(tcase, fabrics_do_not_meet);
     suite_add_tcase(suite, tcase);
-    return fix_main(suite);
+    return fixture_main(suite);
 }

@@ -12,18 +12,18 @@
 /* A device and an end, face to face: no root is needed. */
 typedef struct Face {
     FabDevice *device;
-    FixEnd *end;
+    FixtureEnd *end;
 } Face;
 
-static void face_init(Face *face, Fix *fix, const FabDeviceParams *params,
-                      const FabPortParams *port)
+static void face_init(Face *face, Fixture *fixture,
+                      const FabDeviceParams *params, const FabPortParams *port)
 {
-    face->device = fab_device_new(fix_fabric(fix), "dev", port, params);
-    face->end = fix_end_new(fix, "end", port, 0, 0);
+    face->device = fab_device_new(fixture_fabric(fixture), "dev", port, params);
+    face->end = fixture_end_new(fixture, "end", port, 0, 0);
     face->end->logs = true;
-    fix_connect(fix, fab_device_component(face->device), 0,
-                &face->end->component, 0, 0, 0, 0);
-    fix_realize(fix);
+    fixture_connect(fixture, fab_device_component(face->device), 0,
+                    &face->end->component, 0, 0, 0, 0);
+    fixture_realize(fixture);
 }
 
 static void count_done(FabDma *dma)
@@ -34,30 +34,30 @@ static void count_done(FabDma *dma)
 }
 
 /* The requests that an order of @size at @addr has to become. */
-static void check_requests(const FixEnd *end, FabBusAddr addr, uint64_t size,
-                           uint32_t most)
+static void check_requests(const FixtureEnd *end, FabBusAddr addr,
+                           uint64_t size, uint32_t most)
 {
     uint64_t done = 0;
 
     for (unsigned i = 0; i < end->log->len; i++) {
-        const FabTlp *tlp = &fix_log(end, i)->tlp;
+        const FabTlp *tlp = &fixture_log(end, i)->tlp;
         uint32_t bytes = MAX(tlp->payload_bytes, tlp->request_bytes);
 
-        fix_ensure(tlp->addr == addr + done);
-        fix_ensure(bytes >= 1);
-        fix_ensure(bytes <= most);
+        fixture_ensure(tlp->addr == addr + done);
+        fixture_ensure(bytes >= 1);
+        fixture_ensure(bytes <= most);
         /* Whole DWs, however the first byte lies: what Length may say. */
-        fix_ensure(4 * fab_tlp_payload_dw(tlp) <= (most + 3) / 4 * 4);
-        fix_ensure(tlp->addr / 4096 == (tlp->addr + bytes - 1) / 4096);
+        fixture_ensure(4 * fab_tlp_payload_dw(tlp) <= (most + 3) / 4 * 4);
+        fixture_ensure(tlp->addr / 4096 == (tlp->addr + bytes - 1) / 4096);
         done += bytes;
     }
-    fix_ensure(done == size);
+    fixture_ensure(done == size);
 }
 
-static void answer(FixEnd *end, const FabTlp *tlp)
+static void answer(FixtureEnd *end, const FabTlp *tlp)
 {
     if (tlp->type == FAB_TLP_MRD) {
-        fix_reply(end, tlp, FAB_STATUS_SC, 64);
+        fixture_reply(end, tlp, FAB_STATUS_SC, 64);
     }
 }
 
@@ -68,9 +68,9 @@ START_TEST(orders_become_requests)
 
     sim_random_init(&random, 1, "orders");
     for (unsigned n = 0; n < 2 * G_N_ELEMENTS(sizes) * 10; n++) {
-        g_autoptr(Fix) fix = fix_new();
-        FabDeviceParams params = fix_device();
-        FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabDeviceParams params = fixture_device();
+        FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
         bool reads = n % 2;
         uint32_t most = sizes[n / 2 % G_N_ELEMENTS(sizes)];
         unsigned done = 0;
@@ -83,10 +83,10 @@ START_TEST(orders_become_requests)
 
         params.write_bytes = params.read_bytes = most;
         params.tags = 32;
-        face_init(&face, fix, &params, &port);
+        face_init(&face, fixture, &params, &port);
         face.end->got = answer;
         fab_device_dma(face.device, &dma);
-        fix_run(fix);
+        fixture_run(fixture);
         ck_assert_uint_eq(done, 1);
         ck_assert_uint_eq(dma.status, FAB_STATUS_SC);
         check_requests(face.end, dma.addr, dma.size_bytes, most);
@@ -96,7 +96,7 @@ START_TEST(orders_become_requests)
                               (dma.addr + dma.size_bytes - 1) / 256 -
                                   dma.addr / 256 + 1);
         }
-        fix_assert_drained(fix);
+        fixture_assert_drained(fixture);
     }
 }
 END_TEST
@@ -104,9 +104,9 @@ END_TEST
 /* Max_Payload_Size limits writes, whatever the device would like. */
 START_TEST(writes_fit_max_payload_size)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabDeviceParams params = fix_device();
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabDeviceParams params = fixture_device();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
     unsigned done = 0;
     FabDma dma = {.type = FAB_TLP_MWR,
                   .size_bytes = 8192,
@@ -116,9 +116,9 @@ START_TEST(writes_fit_max_payload_size)
 
     params.write_bytes = 512;
     port.mps_bytes = 128;
-    face_init(&face, fix, &params, &port);
+    face_init(&face, fixture, &params, &port);
     fab_device_dma(face.device, &dma);
-    fix_run(fix);
+    fixture_run(fixture);
     check_requests(face.end, 0, 8192, 128);
     ck_assert_uint_eq(face.end->log->len, 64);
 }
@@ -127,7 +127,7 @@ END_TEST
 #define DELAY (2 * SIM_US)
 
 typedef struct Late {
-    FixEnd *end;
+    FixtureEnd *end;
     FabTlp request;
 } Late;
 
@@ -143,22 +143,23 @@ static void answer_now(void *data)
 
     tags->used--;
     tags->in_use[late->request.tag] = false;
-    fix_reply(late->end, &late->request, FAB_STATUS_SC, 256);
+    fixture_reply(late->end, &late->request, FAB_STATUS_SC, 256);
     g_free(late);
 }
 
-static void answer_late(FixEnd *end, const FabTlp *tlp)
+static void answer_late(FixtureEnd *end, const FabTlp *tlp)
 {
     Tags *tags = end->user;
     Late *late = g_new(Late, 1);
 
-    fix_ensure(tlp->tag < 768);
-    fix_ensure(!tags->in_use[tlp->tag]);
+    fixture_ensure(tlp->tag < 768);
+    fixture_ensure(!tags->in_use[tlp->tag]);
     tags->in_use[tlp->tag] = true;
     tags->used++;
     tags->most = MAX(tags->most, tags->used);
     *late = (Late){end, *tlp};
-    fix_at(end->fix, fix_now(end->fix) + DELAY, answer_now, late);
+    fixture_at(end->fixture, fixture_now(end->fixture) + DELAY, answer_now,
+               late);
 }
 
 /* Reads are limited by what may be outstanding: reads x size / round trip,
@@ -171,9 +172,9 @@ START_TEST(outstanding_reads_limit)
     } cases[] = {{1, 32, 1}, {8, 32, 8}, {64, 32, 32}, {100, 768, 100}};
 
     for (unsigned i = 0; i < 2 * G_N_ELEMENTS(cases); i++) {
-        g_autoptr(Fix) fix = fix_new();
-        FabDeviceParams params = fix_device();
-        FabPortParams port = fix_port(FAB_SPEED_8_0GT, 16);
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabDeviceParams params = fixture_device();
+        FabPortParams port = fixture_port(FAB_SPEED_8_0GT, 16);
         SimTime latency = i % 2 ? 500 * SIM_NS : 0;
         double byte = 8e12 / (7.877e9 * 16);
         double trip = (20 + 276) * byte + DELAY + latency;
@@ -188,30 +189,31 @@ START_TEST(outstanding_reads_limit)
         params.reads = cases[i / 2].reads;
         params.tags = cases[i / 2].tags;
         params.read_latency = latency;
-        face_init(&face, fix, &params, &port);
+        face_init(&face, fixture, &params, &port);
         face.end->logs = false;
         face.end->user = &tags;
         face.end->got = answer_late;
         fab_device_dma(face.device, &dma);
-        fix_run(fix);
+        fixture_run(fixture);
         ck_assert_uint_eq(done, 1);
         ck_assert_uint_eq(tags.most, cases[i / 2].limit);
-        fix_assert_near((double)fix_now(fix),
-                        MIB(4) / 256.0 / cases[i / 2].limit * trip, 0.01);
+        fixture_assert_near((double)fixture_now(fixture),
+                            MIB(4) / 256.0 / cases[i / 2].limit * trip, 0.01);
     }
 }
 END_TEST
 
-static void refuse_third(FixEnd *end, const FabTlp *tlp)
+static void refuse_third(FixtureEnd *end, const FabTlp *tlp)
 {
-    fix_reply(end, tlp, tlp->addr == 512 ? FAB_STATUS_CA : FAB_STATUS_SC, 64);
+    fixture_reply(end, tlp, tlp->addr == 512 ? FAB_STATUS_CA : FAB_STATUS_SC,
+                  64);
 }
 
 START_TEST(failed_reads_are_reported)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabDeviceParams params = fix_device();
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabDeviceParams params = fixture_device();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
     unsigned done = 0;
     FabDma dma = {.type = FAB_TLP_MRD,
                   .size_bytes = 2048,
@@ -219,20 +221,20 @@ START_TEST(failed_reads_are_reported)
                   .owner = &done};
     Face face;
 
-    face_init(&face, fix, &params, &port);
+    face_init(&face, fixture, &params, &port);
     face.end->got = refuse_third;
     fab_device_dma(face.device, &dma);
-    fix_run(fix);
+    fixture_run(fixture);
     ck_assert_uint_eq(done, 1);
     ck_assert_uint_eq(dma.status, FAB_STATUS_CA);
     ck_assert_uint_eq(fab_device_counters(face.device)->failed_reads, 1);
     /* And the next is none the worse. */
     dma.addr = 4096;
     fab_device_dma(face.device, &dma);
-    fix_run(fix);
+    fixture_run(fixture);
     ck_assert_uint_eq(done, 2);
     ck_assert_uint_eq(dma.status, FAB_STATUS_SC);
-    fix_assert_drained(fix);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
@@ -243,7 +245,7 @@ typedef struct Done {
     unsigned *count;
     unsigned place;
     SimTime time;
-    Fix *fix;
+    Fixture *fixture;
 } Done;
 
 static void note_done(FabDma *dma)
@@ -251,22 +253,22 @@ static void note_done(FabDma *dma)
     Done *done = dma->owner;
 
     done->place = (*done->count)++;
-    done->time = fix_now(done->fix);
+    done->time = fixture_now(done->fixture);
 }
 
 START_TEST(orders_keep_their_order)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabDeviceParams params = fix_device();
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 1, 32, 256);
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabDeviceParams params = fixture_device();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 1, 32, 256);
     Done orders[20];
     unsigned count = 0;
     Face face;
 
     params.write_latency = 3 * SIM_US;
-    face_init(&face, fix, &params, &port);
+    face_init(&face, fixture, &params, &port);
     for (unsigned i = 0; i < 20; i++) {
-        orders[i] = (Done){.count = &count, .fix = fix};
+        orders[i] = (Done){.count = &count, .fixture = fixture};
         orders[i].dma = (FabDma){.type = FAB_TLP_MWR,
                                  .addr = MIB(i),
                                  .size_bytes = 1 + 300 * (i % 3),
@@ -275,15 +277,15 @@ START_TEST(orders_keep_their_order)
                                  .owner = &orders[i]};
         fab_device_dma(face.device, &orders[i].dma);
     }
-    fix_run(fix);
+    fixture_run(fixture);
     ck_assert_uint_eq(count, 20);
-    fix_assert_time_eq(orders[0].time, 3 * SIM_US);
+    fixture_assert_time_eq(orders[0].time, 3 * SIM_US);
     for (unsigned i = 0; i < 20; i++) {
         ck_assert_uint_eq(orders[i].place, i);
     }
     for (unsigned i = 1; i < face.end->log->len; i++) {
-        ck_assert_uint_ge(fix_log(face.end, i)->tlp.addr,
-                          fix_log(face.end, i - 1)->tlp.addr);
+        ck_assert_uint_ge(fixture_log(face.end, i)->tlp.addr,
+                          fixture_log(face.end, i - 1)->tlp.addr);
     }
 }
 END_TEST
@@ -292,9 +294,9 @@ END_TEST
 START_TEST(attributes_are_sent)
 {
     for (unsigned i = 0; i < 8; i++) {
-        g_autoptr(Fix) fix = fix_new();
-        FabDeviceParams params = fix_device();
-        FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 1, 32, 256);
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabDeviceParams params = fixture_device();
+        FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 1, 32, 256);
         unsigned done = 0;
         FabDma dma = {.type = FAB_TLP_MWR,
                       .size_bytes = 1000,
@@ -305,15 +307,15 @@ START_TEST(attributes_are_sent)
         params.relaxed_ordering = i & 1;
         params.id_ordering = i & 2;
         params.ecrc = i & 4;
-        face_init(&face, fix, &params, &port);
+        face_init(&face, fixture, &params, &port);
         fab_device_dma(face.device, &dma);
-        fix_run(fix);
+        fixture_run(fixture);
         for (unsigned j = 0; j < face.end->log->len; j++) {
-            const FabTlp *tlp = &fix_log(face.end, j)->tlp;
+            const FabTlp *tlp = &fixture_log(face.end, j)->tlp;
 
-            fix_ensure(tlp->attr == ((i & 1 ? FAB_ATTR_RO : 0) |
-                                     (i & 2 ? FAB_ATTR_IDO : 0)));
-            fix_ensure(tlp->ecrc == (bool)(i & 4));
+            fixture_ensure(tlp->attr == ((i & 1 ? FAB_ATTR_RO : 0) |
+                                         (i & 2 ? FAB_ATTR_IDO : 0)));
+            fixture_ensure(tlp->ecrc == (bool)(i & 4));
         }
     }
 }
@@ -329,78 +331,78 @@ START_TEST(bar_reads_are_completed_on_boundaries)
     sim_random_init(&random, 1, "bar");
     for (unsigned n = 0; n < 3; n++) {
         static const uint32_t most[] = {0, 128, 256};
-        g_autoptr(Fix) fix = fix_new();
-        FabDeviceParams params = fix_device();
-        FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabDeviceParams params = fixture_device();
+        FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
         Face face;
 
         params.completion_bytes = most[n];
-        face_init(&face, fix, &params, &port);
+        face_init(&face, fixture, &params, &port);
         for (unsigned i = 0; i < 1000; i++) {
             FabBusAddr addr = i % 256;
             uint32_t bytes = 1 + sim_random_below(&random, 1024), done = 0;
 
-            fix_send_read(face.end, addr, bytes, i);
-            fix_run(fix);
+            fixture_send_read(face.end, addr, bytes, i);
+            fixture_run(fixture);
             for (unsigned j = 0; j < face.end->log->len; j++) {
-                const FabTlp *cpl = &fix_log(face.end, j)->tlp;
+                const FabTlp *cpl = &fixture_log(face.end, j)->tlp;
 
-                fix_ensure(cpl->tag == i);
-                fix_ensure(cpl->request_bytes == bytes - done);
-                fix_ensure(cpl->payload_bytes <= (most[n] ? most[n] : 256));
+                fixture_ensure(cpl->tag == i);
+                fixture_ensure(cpl->request_bytes == bytes - done);
+                fixture_ensure(cpl->payload_bytes <= (most[n] ? most[n] : 256));
                 done += cpl->payload_bytes;
-                fix_ensure(done == bytes || (addr + done) % 128 == 0);
+                fixture_ensure(done == bytes || (addr + done) % 128 == 0);
             }
-            fix_ensure(done == bytes);
+            fixture_ensure(done == bytes);
             g_array_set_size(face.end->log, 0);
         }
-        fix_assert_drained(fix);
+        fixture_assert_drained(fixture);
     }
 }
 END_TEST
 
 START_TEST(completer_takes_its_time)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabDeviceParams params = fix_device();
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 16, 64, 256);
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabDeviceParams params = fixture_device();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 16, 64, 256);
     SimTime begin;
     Face face;
 
     params.completer_latency = 400 * SIM_NS;
     params.completer_bandwidth_bytes_s = 1000000000;
-    face_init(&face, fix, &params, &port);
-    fix_send_read(face.end, 0, 64, 1);
-    fix_run(fix);
+    face_init(&face, fixture, &params, &port);
+    fixture_send_read(face.end, 0, 64, 1);
+    fixture_run(fixture);
     /* 20 and 84 bytes at 63.48 ps, and 400 ns. */
-    ck_assert_int_le(ABS(fix_log(face.end, 0)->time - 406602), 30);
-    begin = fix_now(fix);
+    ck_assert_int_le(ABS(fixture_log(face.end, 0)->time - 406602), 30);
+    begin = fixture_now(fixture);
     for (unsigned i = 0; i < 1000; i++) {
-        fix_send_read(face.end, 1024 * i, 256, i);
+        fixture_send_read(face.end, 1024 * i, 256, i);
     }
-    fix_run(fix);
-    fix_assert_near((double)(fix_now(fix) - begin), 256e6, 0.01);
-    fix_assert_drained(fix);
+    fixture_run(fixture);
+    fixture_assert_near((double)(fixture_now(fixture) - begin), 256e6, 0.01);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
 START_TEST(what_no_bar_claims_is_unsupported)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabDeviceParams params = fix_device();
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabDeviceParams params = fixture_device();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
     Face face;
 
-    face_init(&face, fix, &params, &port);
-    fix_send_read(face.end, MIB(1), 64, 3);
-    fix_send(face.end, fix_tlp(face.end, FAB_TLP_MWR, MIB(1), 64));
+    face_init(&face, fixture, &params, &port);
+    fixture_send_read(face.end, MIB(1), 64, 3);
+    fixture_send(face.end, fixture_tlp(face.end, FAB_TLP_MWR, MIB(1), 64));
     /* And a completion that nobody asked for. */
-    fix_send(face.end, fix_tlp(face.end, FAB_TLP_CPLD, 0, 64));
-    fix_run(fix);
+    fixture_send(face.end, fixture_tlp(face.end, FAB_TLP_CPLD, 0, 64));
+    fixture_run(fixture);
     ck_assert_uint_eq(face.end->log->len, 1);
-    ck_assert_uint_eq(fix_log(face.end, 0)->tlp.status, FAB_STATUS_UR);
-    ck_assert_uint_eq(fix_log(face.end, 0)->tlp.tag, 3);
-    fix_assert_drained(fix);
+    ck_assert_uint_eq(fixture_log(face.end, 0)->tlp.status, FAB_STATUS_UR);
+    ck_assert_uint_eq(fixture_log(face.end, 0)->tlp.tag, 3);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
@@ -413,28 +415,28 @@ static void watched(void *owner, FabBusAddr addr, uint64_t data)
 
 START_TEST(watchers_see_writes)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabDeviceParams params = fix_device();
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabDeviceParams params = fixture_device();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
     uint64_t sum = 0;
     unsigned handle;
     Face face;
 
-    face_init(&face, fix, &params, &port);
+    face_init(&face, fixture, &params, &port);
     handle = fab_device_watch(face.device, 0x1000, 8, watched, &sum);
     for (unsigned i = 0; i < 3; i++) {
-        FabTlp *tlp = fix_tlp(face.end, FAB_TLP_MWR, 0x0ff8 + 8 * i, 8);
+        FabTlp *tlp = fixture_tlp(face.end, FAB_TLP_MWR, 0x0ff8 + 8 * i, 8);
 
         tlp->data = 5;
-        fix_send(face.end, tlp);
+        fixture_send(face.end, tlp);
     }
-    fix_run(fix);
+    fixture_run(fixture);
     ck_assert_uint_eq(sum, 0x1005);
     fab_device_unwatch(face.device, handle);
-    fix_send(face.end, fix_tlp(face.end, FAB_TLP_MWR, 0x1000, 8));
-    fix_run(fix);
+    fixture_send(face.end, fixture_tlp(face.end, FAB_TLP_MWR, 0x1000, 8));
+    fixture_run(fixture);
     ck_assert_uint_eq(sum, 0x1005);
-    fix_assert_drained(fix);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
@@ -455,5 +457,5 @@ int main(void)
     tcase_add_test(tcase, what_no_bar_claims_is_unsupported);
     tcase_add_test(tcase, watchers_see_writes);
     suite_add_tcase(suite, tcase);
-    return fix_main(suite);
+    return fixture_main(suite);
 }

@@ -11,7 +11,7 @@
 
 /* What the far side does with reads. */
 typedef struct Side {
-    FixHost host; /* first: the ends' user data */
+    FixtureHost host; /* first: the ends' user data */
     SimTime delay;
     bool shuffled; /* answers come in random order */
     SimRandom random;
@@ -20,7 +20,7 @@ typedef struct Side {
 } Side;
 
 typedef struct Reply {
-    FixEnd *end;
+    FixtureEnd *end;
     FabTlp request;
     FabStatus status;
 } Reply;
@@ -31,11 +31,11 @@ static void reply_now(void *data)
     Side *side = reply->end->user;
 
     side->waiting--;
-    fix_reply(reply->end, &reply->request, reply->status, 64);
+    fixture_reply(reply->end, &reply->request, reply->status, 64);
     g_free(reply);
 }
 
-static void far_got(FixEnd *end, const FabTlp *tlp)
+static void far_got(FixtureEnd *end, const FabTlp *tlp)
 {
     Side *side = end->user;
     SimTime delay = side->delay;
@@ -55,24 +55,25 @@ static void far_got(FixEnd *end, const FabTlp *tlp)
     if (side->shuffled) {
         delay = 1 + sim_random_below(&side->random, 2 * side->delay);
     }
-    fix_at(end->fix, fix_now(end->fix) + delay, reply_now, reply);
+    fixture_at(end->fixture, fixture_now(end->fixture) + delay, reply_now,
+               reply);
 }
 
-static void side_init(Side *side, Fix *fix, const FabRootParams *params)
+static void side_init(Side *side, Fixture *fixture, const FabRootParams *params)
 {
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
 
     memset(side, 0, sizeof(*side));
     side->delay = 500 * SIM_NS;
     sim_random_init(&side->random, 1, "side");
-    fix_host_init(&side->host, fix, params, &port);
+    fixture_host_init(&side->host, fixture, params, &port);
     side->host.far->got = far_got;
     side->host.third->got = far_got;
 }
 
 static FabRootParams split_params(void)
 {
-    FabRootParams params = fix_root();
+    FabRootParams params = fixture_root();
 
     params.read_split_bytes = 64;
     params.write_split_bytes = 64;
@@ -81,43 +82,43 @@ static FabRootParams split_params(void)
 
 /* The requests in @end's log cover [@addr, +@bytes) in pieces that end at
  * multiples of @split. */
-static void check_pieces(FixEnd *end, FabBusAddr addr, uint32_t bytes,
+static void check_pieces(FixtureEnd *end, FabBusAddr addr, uint32_t bytes,
                          uint32_t split)
 {
     FabBusAddr at = addr;
 
     for (unsigned i = 0; i < end->log->len; i++) {
-        const FabTlp *tlp = &fix_log(end, i)->tlp;
+        const FabTlp *tlp = &fixture_log(end, i)->tlp;
         uint32_t size = MAX(tlp->payload_bytes, tlp->request_bytes);
         FabBusAddr stop = MIN((at / split + 1) * split, addr + bytes);
 
-        fix_ensure(tlp->addr == at);
-        fix_ensure(tlp->requester_id == 0);
-        fix_ensure(size == stop - at);
+        fixture_ensure(tlp->addr == at);
+        fixture_ensure(tlp->requester_id == 0);
+        fixture_ensure(size == stop - at);
         at = stop;
     }
-    fix_ensure(at == addr + bytes);
+    fixture_ensure(at == addr + bytes);
 }
 
 /* @end's log is the answer to one read, in order. */
-static void check_answer(FixEnd *end, FabBusAddr addr, uint32_t bytes,
+static void check_answer(FixtureEnd *end, FabBusAddr addr, uint32_t bytes,
                          uint16_t tag, uint32_t mps)
 {
     uint32_t done = 0;
 
     for (unsigned i = 0; i < end->log->len; i++) {
-        const FabTlp *cpl = &fix_log(end, i)->tlp;
+        const FabTlp *cpl = &fixture_log(end, i)->tlp;
 
-        fix_ensure(cpl->type == FAB_TLP_CPLD);
-        fix_ensure(cpl->tag == tag);
-        fix_ensure(cpl->requester_id == end->component.bdf);
-        fix_ensure(cpl->addr == addr + done);
-        fix_ensure(cpl->request_bytes == bytes - done);
-        fix_ensure(cpl->payload_bytes <= mps);
+        fixture_ensure(cpl->type == FAB_TLP_CPLD);
+        fixture_ensure(cpl->tag == tag);
+        fixture_ensure(cpl->requester_id == end->component.bdf);
+        fixture_ensure(cpl->addr == addr + done);
+        fixture_ensure(cpl->request_bytes == bytes - done);
+        fixture_ensure(cpl->payload_bytes <= mps);
         done += cpl->payload_bytes;
-        fix_ensure(done == bytes || (addr + done) % 64 == 0);
+        fixture_ensure(done == bytes || (addr + done) % 64 == 0);
     }
-    fix_ensure(done == bytes);
+    fixture_ensure(done == bytes);
 }
 
 START_TEST(reads_leave_in_pieces)
@@ -133,7 +134,7 @@ START_TEST(reads_leave_in_pieces)
     };
 
     for (unsigned i = 0; i < 2 * G_N_ELEMENTS(cases); i++) {
-        g_autoptr(Fix) fix = fix_new();
+        g_autoptr(Fixture) fixture = fixture_new();
         FabRootParams params = split_params();
         uint32_t bytes = cases[i / 2].bytes;
         FabBusAddr addr;
@@ -142,16 +143,16 @@ START_TEST(reads_leave_in_pieces)
         /* Few enough to have to wait, too. */
         params.forwarded_reads = i % 2 ? 3 : 64;
         params.read_split_bytes = cases[i / 2].split;
-        side_init(&side, fix, &params);
-        addr = fix_bar(side.host.far, 0) + 8192 + cases[i / 2].offset;
-        fix_send_read(side.host.dev, addr, bytes, 77);
-        fix_run(fix);
+        side_init(&side, fixture, &params);
+        addr = fixture_bar(side.host.far, 0) + 8192 + cases[i / 2].offset;
+        fixture_send_read(side.host.dev, addr, bytes, 77);
+        fixture_run(fixture);
         ck_assert_uint_eq(side.host.far->log->len, cases[i / 2].pieces);
         check_pieces(side.host.far, addr, bytes, cases[i / 2].split);
         check_answer(side.host.dev, addr, bytes, 77, 256);
         ck_assert_uint_eq(fab_root_counters(side.host.root)->forwarded_reads,
                           cases[i / 2].pieces);
-        fix_assert_drained(fix);
+        fixture_assert_drained(fixture);
     }
 }
 END_TEST
@@ -161,22 +162,22 @@ START_TEST(unsplit_reads_leave_as_they_came)
     static const uint32_t sizes[] = {1, 64, 256, 257, 512, 1000, 4096};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
-        g_autoptr(Fix) fix = fix_new();
+        g_autoptr(Fixture) fixture = fixture_new();
         FabRootParams params = split_params();
         FabBusAddr addr;
         Side side;
 
         params.read_split_bytes = 0;
-        side_init(&side, fix, &params);
-        addr = fix_bar(side.host.far, 0) + (sizes[i] < 4000 ? 12 : 0);
-        fix_send_read(side.host.dev, addr, sizes[i], 78);
-        fix_run(fix);
+        side_init(&side, fixture, &params);
+        addr = fixture_bar(side.host.far, 0) + (sizes[i] < 4000 ? 12 : 0);
+        fixture_send_read(side.host.dev, addr, sizes[i], 78);
+        fixture_run(fixture);
         ck_assert_uint_eq(side.host.far->log->len, 1);
-        ck_assert_uint_eq(fix_log(side.host.far, 0)->tlp.request_bytes,
+        ck_assert_uint_eq(fixture_log(side.host.far, 0)->tlp.request_bytes,
                           sizes[i]);
         /* The answer comes in completions that fit Max_Payload_Size. */
         check_answer(side.host.dev, addr, sizes[i], 78, 256);
-        fix_assert_drained(fix);
+        fixture_assert_drained(fixture);
     }
 }
 END_TEST
@@ -191,21 +192,21 @@ START_TEST(writes_leave_in_pieces)
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        g_autoptr(Fix) fix = fix_new();
+        g_autoptr(Fixture) fixture = fixture_new();
         FabRootParams params = split_params();
         FabBusAddr addr;
         Side side;
 
         params.write_split_bytes = cases[i].split;
-        side_init(&side, fix, &params);
-        addr = fix_bar(side.host.far, 2) + 4096 + cases[i].offset;
-        fix_send(side.host.dev,
-                 fix_tlp(side.host.dev, FAB_TLP_MWR, addr, cases[i].bytes));
-        fix_run(fix);
+        side_init(&side, fixture, &params);
+        addr = fixture_bar(side.host.far, 2) + 4096 + cases[i].offset;
+        fixture_send(side.host.dev, fixture_tlp(side.host.dev, FAB_TLP_MWR,
+                                                addr, cases[i].bytes));
+        fixture_run(fixture);
         ck_assert_uint_eq(side.host.far->log->len, cases[i].pieces);
         check_pieces(side.host.far, addr, cases[i].bytes,
                      cases[i].split ? cases[i].split : 4096);
-        fix_assert_drained(fix);
+        fixture_assert_drained(fixture);
     }
 }
 END_TEST
@@ -214,33 +215,33 @@ END_TEST
  * in order. */
 START_TEST(answers_return_in_order)
 {
-    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(Fixture) fixture = fixture_new();
     FabRootParams params = split_params();
     uint32_t done[256] = {0};
     FabBusAddr bar;
     Side side;
 
     params.forwarded_reads = 20;
-    side_init(&side, fix, &params);
+    side_init(&side, fixture, &params);
     side.shuffled = true;
-    bar = fix_bar(side.host.far, 0);
+    bar = fixture_bar(side.host.far, 0);
     for (unsigned tag = 0; tag < 256; tag++) {
-        fix_send_read(side.host.dev, bar + 1024 * tag + tag, 256, tag);
+        fixture_send_read(side.host.dev, bar + 1024 * tag + tag, 256, tag);
     }
-    fix_run(fix);
-    fix_ensure(side.most == 20);
+    fixture_run(fixture);
+    fixture_ensure(side.most == 20);
     for (unsigned i = 0; i < side.host.dev->log->len; i++) {
-        const FabTlp *cpl = &fix_log(side.host.dev, i)->tlp;
+        const FabTlp *cpl = &fixture_log(side.host.dev, i)->tlp;
 
-        fix_ensure(cpl->tag < 256);
-        fix_ensure(cpl->addr == bar + 1025 * cpl->tag + done[cpl->tag]);
-        fix_ensure(cpl->request_bytes == 256 - done[cpl->tag]);
+        fixture_ensure(cpl->tag < 256);
+        fixture_ensure(cpl->addr == bar + 1025 * cpl->tag + done[cpl->tag]);
+        fixture_ensure(cpl->request_bytes == 256 - done[cpl->tag]);
         done[cpl->tag] += cpl->payload_bytes;
     }
     for (unsigned tag = 0; tag < 256; tag++) {
-        fix_ensure(done[tag] == 256);
+        fixture_ensure(done[tag] == 256);
     }
-    fix_assert_drained(fix);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
@@ -248,22 +249,22 @@ END_TEST
 START_TEST(errors_of_the_far_side_come_back)
 {
     for (unsigned piece = 0; piece < 4; piece++) {
-        g_autoptr(Fix) fix = fix_new();
+        g_autoptr(Fixture) fixture = fixture_new();
         FabRootParams params = split_params();
         FabBusAddr addr;
         GArray *log;
         Side side;
 
-        side_init(&side, fix, &params);
+        side_init(&side, fixture, &params);
         side.shuffled = true;
-        addr = fix_bar(side.host.far, 0);
+        addr = fixture_bar(side.host.far, 0);
         side.fails = addr + 64 * piece + 5;
-        fix_send_read(side.host.dev, addr, 256, 9);
-        fix_run(fix);
+        fixture_send_read(side.host.dev, addr, 256, 9);
+        fixture_run(fixture);
         log = side.host.dev->log;
         ck_assert_uint_eq(log->len, piece + 1);
         for (unsigned i = 0; i <= piece; i++) {
-            const FabTlp *cpl = &fix_log(side.host.dev, i)->tlp;
+            const FabTlp *cpl = &fixture_log(side.host.dev, i)->tlp;
 
             ck_assert_uint_eq(cpl->status,
                               i < piece ? FAB_STATUS_SC : FAB_STATUS_UR);
@@ -273,20 +274,21 @@ START_TEST(errors_of_the_far_side_come_back)
         /* The tags are free again. */
         side.fails = 0;
         g_array_set_size(log, 0);
-        fix_send_read(side.host.dev, addr, 4096, 10);
-        fix_run(fix);
+        fixture_send_read(side.host.dev, addr, 4096, 10);
+        fixture_run(fixture);
         check_answer(side.host.dev, addr, 4096, 10, 256);
-        fix_assert_drained(fix);
+        fixture_assert_drained(fixture);
     }
 }
 END_TEST
 
-static FabTlp *read_far(FixEnd *end)
+static FabTlp *read_far(FixtureEnd *end)
 {
     Side *side = end->user;
 
-    return fix_tlp(end, FAB_TLP_MRD,
-                   fix_bar(side->host.far, 2) + 256 * (end->made % 64), 256);
+    return fixture_tlp(end, FAB_TLP_MRD,
+                       fixture_bar(side->host.far, 2) + 256 * (end->made % 64),
+                       256);
 }
 
 /*
@@ -300,7 +302,7 @@ START_TEST(throughput_is_pieces_by_round_trip)
     static const unsigned pieces[] = {1, 4, 26, 44};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(pieces); i++) {
-        g_autoptr(Fix) fix = fix_new();
+        g_autoptr(Fixture) fixture = fixture_new();
         FabRootParams params = split_params();
         SimTime window = 500 * SIM_US;
         double byte = 8e12 / (7.877e9 * 16);
@@ -309,19 +311,19 @@ START_TEST(throughput_is_pieces_by_round_trip)
 
         params.forwarded_reads = pieces[i];
         params.transit = 90 * SIM_NS;
-        side_init(&side, fix, &params);
+        side_init(&side, fixture, &params);
         side.delay = 1200 * SIM_NS;
         side.host.dev->make = read_far;
         side.host.dev->backlog = 2;
-        fix_end_start(side.host.dev, 2);
+        fixture_end_start(side.host.dev, 2);
         trip = 20 * byte + 1200 * SIM_NS + 84 * byte;
         want = pieces[i] * 64 * window / trip;
-        fix_run_until(fix, window);
-        fix_assert_near(side.host.dev->received_bytes, want, 0.02);
+        fixture_run_until(fixture, window);
+        fixture_assert_near(side.host.dev->received_bytes, want, 0.02);
         ck_assert_uint_eq(side.most, pieces[i]);
         side.host.dev->make = NULL;
-        fix_run(fix);
-        fix_assert_drained(fix);
+        fixture_run(fixture);
+        fixture_assert_drained(fixture);
     }
 }
 END_TEST
@@ -329,32 +331,32 @@ END_TEST
 /* Two requesters share the pieces of the whole root fairly. */
 START_TEST(pieces_are_of_the_whole_root)
 {
-    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(Fixture) fixture = fixture_new();
     FabRootParams params = split_params();
     Side side;
 
     params.forwarded_reads = 8;
-    side_init(&side, fix, &params);
+    side_init(&side, fixture, &params);
     side.host.dev->make = read_far;
     side.host.third->make = read_far;
     side.host.third->got = NULL;
-    fix_end_start(side.host.dev, 2);
-    fix_end_start(side.host.third, 2);
-    fix_run_until(fix, 200 * SIM_US);
+    fixture_end_start(side.host.dev, 2);
+    fixture_end_start(side.host.third, 2);
+    fixture_run_until(fixture, 200 * SIM_US);
     ck_assert_uint_eq(side.most, 8);
     ck_assert_uint_gt(side.host.dev->received_bytes, 50000);
-    fix_assert_near(side.host.dev->received_bytes,
-                    (double)side.host.third->received_bytes, 0.02);
+    fixture_assert_near(side.host.dev->received_bytes,
+                        (double)side.host.third->received_bytes, 0.02);
     side.host.dev->make = NULL;
     side.host.third->make = NULL;
-    fix_run(fix);
-    fix_assert_drained(fix);
+    fixture_run(fixture);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
 /* ---- Ordering -------------------------------------------------------- */
 
-static SimTime hold_long(FixEnd *end, const FabTlp *tlp)
+static SimTime hold_long(FixtureEnd *end, const FabTlp *tlp)
 {
     return tlp->cls == FAB_CLASS_NP ? 50 * SIM_US : 0;
 }
@@ -363,15 +365,15 @@ static SimTime hold_long(FixEnd *end, const FabTlp *tlp)
  * hold up writes (table 2-40, A3). _i: 0 tags, 1 credits. */
 START_TEST(writes_pass_blocked_reads)
 {
-    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(Fixture) fixture = fixture_new();
     FabRootParams params = split_params();
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
     unsigned writes = 0;
     Side side = {.delay = 50 * SIM_US};
 
     port.credits.header[FAB_CLASS_NP] = 4;
     params.forwarded_reads = _i ? 256 : 2;
-    fix_host_init(&side.host, fix, &params, &port);
+    fixture_host_init(&side.host, fixture, &params, &port);
     side.host.far->got = far_got;
     if (_i) {
         side.host.far->hold = hold_long;
@@ -379,23 +381,25 @@ START_TEST(writes_pass_blocked_reads)
     }
     /* Four reads of 16 pieces: more than tags, credits and queues hold. */
     for (unsigned i = 0; i < 4; i++) {
-        fix_send_read(side.host.dev, fix_bar(side.host.far, 0), 1024, i);
+        fixture_send_read(side.host.dev, fixture_bar(side.host.far, 0), 1024,
+                          i);
     }
     for (unsigned i = 0; i < 20; i++) {
-        fix_send(side.host.dev, fix_tlp(side.host.dev, FAB_TLP_MWR,
-                                        fix_bar(side.host.far, 0), 64));
+        fixture_send(side.host.dev,
+                     fixture_tlp(side.host.dev, FAB_TLP_MWR,
+                                 fixture_bar(side.host.far, 0), 64));
     }
-    fix_run_until(fix, 40 * SIM_US);
+    fixture_run_until(fixture, 40 * SIM_US);
     for (unsigned i = 0; i < side.host.far->log->len; i++) {
-        writes += fix_log(side.host.far, i)->tlp.type == FAB_TLP_MWR;
+        writes += fixture_log(side.host.far, i)->tlp.type == FAB_TLP_MWR;
     }
     ck_assert_uint_eq(writes, 20);
-    fix_run(fix);
-    fix_assert_drained(fix);
+    fixture_run(fixture);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
-static SimTime hold_posted(FixEnd *end, const FabTlp *tlp)
+static SimTime hold_posted(FixtureEnd *end, const FabTlp *tlp)
 {
     return tlp->cls == FAB_CLASS_P ? 2 * SIM_US : 0;
 }
@@ -404,42 +408,42 @@ static SimTime hold_posted(FixEnd *end, const FabTlp *tlp)
  * (table 2-40, B2 and D2), though the far side is slow to take the writes. */
 START_TEST(nothing_passes_writes)
 {
-    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(Fixture) fixture = fixture_new();
     FabRootParams params = split_params();
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
     uint64_t last = 0;
     Side side = {.delay = 10};
-    FixEnd *dev, *far;
+    FixtureEnd *dev, *far;
 
     port.credits.header[FAB_CLASS_P] = 2;
-    fix_host_init(&side.host, fix, &params, &port);
+    fixture_host_init(&side.host, fixture, &params, &port);
     dev = side.host.dev;
     far = side.host.far;
     far->hold = hold_posted;
     far->got = far_got;
     /* The far side has asked for something, to be answered by and by. */
     for (unsigned i = 0; i < 8; i++) {
-        fix_send_read(far, fix_bar(dev, 0), 64, 100 + i);
+        fixture_send_read(far, fixture_bar(dev, 0), 64, 100 + i);
     }
-    fix_run(fix);
+    fixture_run(fixture);
     ck_assert_uint_eq(dev->log->len, 8);
     for (unsigned i = 0; i < 8; i++) {
         FabTlp *tlp;
 
         for (unsigned j = 0; j < 4; j++) {
-            tlp = fix_tlp(dev, FAB_TLP_MWR, fix_bar(far, 0), 256);
-            fix_send(dev, tlp);
+            tlp = fixture_tlp(dev, FAB_TLP_MWR, fixture_bar(far, 0), 256);
+            fixture_send(dev, tlp);
         }
         if (_i) {
-            fix_send_read(dev, fix_bar(far, 0) + 64 * i, 64, i);
+            fixture_send_read(dev, fixture_bar(far, 0) + 64 * i, 64, i);
         } else {
-            fix_reply(dev, &fix_log(dev, i)->tlp, FAB_STATUS_SC, 64);
+            fixture_reply(dev, &fixture_log(dev, i)->tlp, FAB_STATUS_SC, 64);
         }
     }
-    fix_run(fix);
+    fixture_run(fixture);
     /* 4 x 4 pieces of writes go before each of the others. */
     for (unsigned i = 0, others = 0; i < far->log->len; i++) {
-        if (fix_log(far, i)->tlp.cls == FAB_CLASS_P) {
+        if (fixture_log(far, i)->tlp.cls == FAB_CLASS_P) {
             last++;
         } else {
             others++;
@@ -447,7 +451,7 @@ START_TEST(nothing_passes_writes)
         }
     }
     ck_assert_uint_eq(last, 128);
-    fix_assert_drained(fix);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
@@ -467,5 +471,5 @@ int main(void)
     tcase_add_loop_test(tcase, writes_pass_blocked_reads, 0, 2);
     tcase_add_loop_test(tcase, nothing_passes_writes, 0, 2);
     suite_add_tcase(suite, tcase);
-    return fix_main(suite);
+    return fixture_main(suite);
 }

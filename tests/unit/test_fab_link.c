@@ -22,11 +22,11 @@ typedef struct Stream {
     bool ecrc;
 } Stream;
 
-static FabTlp *stream_make(FixEnd *end)
+static FabTlp *stream_make(FixtureEnd *end)
 {
     const Stream *stream = end->user;
-    FabTlp *tlp = fix_tlp(end, FAB_TLP_MWR, stream->wide ? GIB(8) : MIB(1),
-                          stream->payload);
+    FabTlp *tlp = fixture_tlp(end, FAB_TLP_MWR, stream->wide ? GIB(8) : MIB(1),
+                              stream->payload);
 
     tlp->ecrc = stream->ecrc;
     return tlp;
@@ -48,35 +48,35 @@ static double link_bytes_s(FabSpeed speed, uint32_t width)
 static void measure(const Stream *stream, FabSpeed speed, uint32_t width,
                     FabDllpPolicy dllp, unsigned ends, double want)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabPortParams port = fix_port_credits(speed, width, 2000, 200000);
-    FixEnd *end[2];
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port_credits(speed, width, 2000, 200000);
+    FixtureEnd *end[2];
     uint64_t before[2];
     SimTime window, warm = 20 * SIM_US;
 
     port.mps_bytes = 4096;
     port.dllp = dllp;
-    end[0] = fix_end_new(fix, "a", &port, 0, 0);
-    end[1] = fix_end_new(fix, "b", &port, 0, 0);
-    fix_connect(fix, &end[0]->component, 0, &end[1]->component, 0, 0, 0,
-                5 * SIM_NS);
-    fix_realize(fix);
+    end[0] = fixture_end_new(fixture, "a", &port, 0, 0);
+    end[1] = fixture_end_new(fixture, "b", &port, 0, 0);
+    fixture_connect(fixture, &end[0]->component, 0, &end[1]->component, 0, 0, 0,
+                    5 * SIM_NS);
+    fixture_realize(fixture);
     for (unsigned i = 0; i < ends; i++) {
         end[i]->make = stream_make;
         end[i]->user = (void *)stream;
-        fix_end_start(end[i], 2);
+        fixture_end_start(end[i], 2);
     }
     /* 400 TLPs, and 12 intervals of SKP ordered sets. */
     window = MAX(400 * stream->payload / want * SIM_S,
                  12 * 1538 * 8 / lane_gbps[speed] * SIM_NS);
-    fix_run_until(fix, warm);
+    fixture_run_until(fixture, warm);
     before[0] = end[0]->received_bytes;
     before[1] = end[1]->received_bytes;
-    fix_run_until(fix, warm + window);
+    fixture_run_until(fixture, warm + window);
     for (unsigned i = 0; i < ends; i++) {
         uint64_t bytes = end[1 - i]->received_bytes - before[1 - i];
 
-        fix_assert_near(bytes * (double)SIM_S / window, want, 0.005);
+        fixture_assert_near(bytes * (double)SIM_S / window, want, 0.005);
     }
 }
 
@@ -162,23 +162,23 @@ static const struct {
 static uint64_t dllps_for(unsigned at, unsigned mps, uint32_t payload,
                           unsigned count)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabPortParams port =
-        fix_port_credits(intervals[at].speed, intervals[at].width, 4000, 40000);
-    FixEnd *a, *b;
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port_credits(intervals[at].speed,
+                                              intervals[at].width, 4000, 40000);
+    FixtureEnd *a, *b;
 
     port.mps_bytes = 128u << mps;
     port.dllp = FAB_DLLP_SPEC;
-    a = fix_end_new(fix, "a", &port, 0, 0);
-    b = fix_end_new(fix, "b", &port, 0, 0);
-    fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, 0);
-    fix_realize(fix);
+    a = fixture_end_new(fixture, "a", &port, 0, 0);
+    b = fixture_end_new(fixture, "b", &port, 0, 0);
+    fixture_connect(fixture, &a->component, 0, &b->component, 0, 0, 0, 0);
+    fixture_realize(fixture);
     for (unsigned i = 0; i < count; i++) {
-        fix_send(a, fix_tlp(a, FAB_TLP_MWR, 0x1000, payload));
+        fixture_send(a, fixture_tlp(a, FAB_TLP_MWR, 0x1000, payload));
     }
-    fix_run(fix);
+    fixture_run(fixture);
     ck_assert_uint_eq(b->received[FAB_CLASS_P], count);
-    fix_assert_drained(fix);
+    fixture_assert_drained(fixture);
     return fab_port_counters(b->component.ports[0])->dllps_sent;
 }
 
@@ -208,31 +208,32 @@ START_TEST(goodput_two_way_at_the_intervals_of_the_specification)
         Stream stream = {sizes[i], i & 1, false};
         /* The fixture's ports agree on 4096 bytes, where the interval is that
          * of larger TLPs: so here a link of 256 bytes. */
-        g_autoptr(Fix) fix = fix_new();
+        g_autoptr(Fixture) fixture = fixture_new();
         FabSpeed speed = intervals[_i].speed;
         uint32_t width = intervals[_i].width;
-        FabPortParams port = fix_port_credits(speed, width, 4000, 40000);
+        FabPortParams port = fixture_port_credits(speed, width, 4000, 40000);
         double tlp = tlp_wire_bytes(&stream);
         double tlps = (uint32_t)((intervals[_i].bytes[1] + tlp - 1) / tlp);
         double want = stream.payload / (tlp + 2 * DLLP_BYTES / tlps) *
                       link_bytes_s(speed, width);
-        FixEnd *end[2];
+        FixtureEnd *end[2];
         SimTime window = 200 * SIM_US;
 
         port.dllp = FAB_DLLP_SPEC;
-        end[0] = fix_end_new(fix, "a", &port, 0, 0);
-        end[1] = fix_end_new(fix, "b", &port, 0, 0);
-        fix_connect(fix, &end[0]->component, 0, &end[1]->component, 0, 0, 0, 0);
-        fix_realize(fix);
+        end[0] = fixture_end_new(fixture, "a", &port, 0, 0);
+        end[1] = fixture_end_new(fixture, "b", &port, 0, 0);
+        fixture_connect(fixture, &end[0]->component, 0, &end[1]->component, 0,
+                        0, 0, 0);
+        fixture_realize(fixture);
         for (unsigned j = 0; j < 2; j++) {
             end[j]->make = stream_make;
             end[j]->user = &stream;
-            fix_end_start(end[j], 2);
+            fixture_end_start(end[j], 2);
         }
-        fix_run_until(fix, window);
+        fixture_run_until(fixture, window);
         for (unsigned j = 0; j < 2; j++) {
-            fix_assert_near(end[j]->received_bytes * (double)SIM_S / window,
-                            want, 0.005);
+            fixture_assert_near(end[j]->received_bytes * (double)SIM_S / window,
+                                want, 0.005);
         }
     }
 }
@@ -241,50 +242,52 @@ END_TEST
 /* An idle link owes nothing: DLLPs and SKPs went out meanwhile. */
 START_TEST(idle_link_sends_at_once)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabPortParams port = fix_port_credits(FAB_SPEED_2_5GT, 1, 100, 1000);
-    FixEnd *a, *b;
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_2_5GT, 1, 100, 1000);
+    FixtureEnd *a, *b;
     /* 8 + 12 + 64 bytes of 4 ns each */
     SimTime tlp = 84 * 4 * SIM_NS;
 
     port.dllp = FAB_DLLP_EACH;
-    a = fix_end_new(fix, "a", &port, 0, 0);
-    b = fix_end_new(fix, "b", &port, 0, 0);
+    a = fixture_end_new(fixture, "a", &port, 0, 0);
+    b = fixture_end_new(fixture, "b", &port, 0, 0);
     b->logs = a->logs = true;
-    fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, 7 * SIM_NS);
-    fix_realize(fix);
-    fix_send(a, fix_tlp(a, FAB_TLP_MWR, 0x1000, 64));
+    fixture_connect(fixture, &a->component, 0, &b->component, 0, 0, 0,
+                    7 * SIM_NS);
+    fixture_realize(fixture);
+    fixture_send(a, fixture_tlp(a, FAB_TLP_MWR, 0x1000, 64));
     /* One SKP interval is 6.152 us: in the middle of the fourth. */
-    fix_run_until(fix, 20 * SIM_US);
-    fix_send(b, fix_tlp(b, FAB_TLP_MWR, 0x1000, 64));
-    fix_run(fix);
-    fix_assert_time_eq(fix_log(b, 0)->time, tlp + 7 * SIM_NS);
-    fix_assert_time_eq(fix_log(a, 0)->time, 20 * SIM_US + tlp + 7 * SIM_NS);
-    fix_assert_drained(fix);
+    fixture_run_until(fixture, 20 * SIM_US);
+    fixture_send(b, fixture_tlp(b, FAB_TLP_MWR, 0x1000, 64));
+    fixture_run(fixture);
+    fixture_assert_time_eq(fixture_log(b, 0)->time, tlp + 7 * SIM_NS);
+    fixture_assert_time_eq(fixture_log(a, 0)->time,
+                           20 * SIM_US + tlp + 7 * SIM_NS);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
 /* A port that is slower than its wire: ceil(bytes / beat) beats and a gap. */
 START_TEST(service_time_limits)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabPortParams port = fix_port(FAB_SPEED_8_0GT, 16);
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port(FAB_SPEED_8_0GT, 16);
     Stream stream = {64, false, false};
-    FixEnd *a, *b;
+    FixtureEnd *a, *b;
     /* 76 bytes are 3 beats of 32, and a gap of 1. */
     double want = 64 * (double)SIM_S / (4 * 4 * SIM_NS) * SKP_LEFT;
 
     port.service = (FabService){32, 1, 4 * SIM_NS, 0};
-    a = fix_end_new(fix, "a", &port, 0, 0);
-    b = fix_end_new(fix, "b", &port, 0, 0);
-    fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, 0);
-    fix_realize(fix);
+    a = fixture_end_new(fixture, "a", &port, 0, 0);
+    b = fixture_end_new(fixture, "b", &port, 0, 0);
+    fixture_connect(fixture, &a->component, 0, &b->component, 0, 0, 0, 0);
+    fixture_realize(fixture);
     a->make = stream_make;
     a->user = &stream;
-    fix_end_start(a, 2);
-    fix_run_until(fix, 500 * SIM_US);
-    fix_assert_near(b->received_bytes * (double)SIM_S / (500 * SIM_US), want,
-                    0.005);
+    fixture_end_start(a, 2);
+    fixture_run_until(fixture, 500 * SIM_US);
+    fixture_assert_near(b->received_bytes * (double)SIM_S / (500 * SIM_US),
+                        want, 0.005);
 }
 END_TEST
 
@@ -308,5 +311,5 @@ int main(void)
     tcase_add_test(tcase, idle_link_sends_at_once);
     tcase_add_test(tcase, service_time_limits);
     suite_add_tcase(suite, tcase);
-    return fix_main(suite);
+    return fixture_main(suite);
 }

@@ -18,53 +18,56 @@
 typedef struct Side {
     FabRoot *root;
     FabNtb *ntb;
-    FixEnd *end[ENDS];
+    FixtureEnd *end[ENDS];
 } Side;
 
 typedef struct Pair {
-    Fix *fix;
+    Fixture *fixture;
     Side a, b;
 } Pair;
 
-static void side_init(Side *side, Fix *fix, const char *name,
+static void side_init(Side *side, Fixture *fixture, const char *name,
                       const FabNtbParams *ntb, const FabPortParams *port,
                       SimTime latency)
 {
     g_autofree char *ntb_name = g_strconcat(name, ".ntb", NULL);
     g_autofree char *sw_name = g_strconcat(name, ".sw", NULL);
-    FabRootParams params = fix_root();
+    FabRootParams params = fixture_root();
     FabPortParams ntb_port = *port;
     FabComponent *root, *sw;
 
     ntb_port.latency = latency;
-    side->root = fab_root_new(fix_fabric(fix), name, &params);
+    side->root = fab_root_new(fixture_fabric(fixture), name, &params);
     root = fab_root_component(side->root);
     fab_root_add_port(side->root, "rp0", port);
-    side->ntb =
-        fab_ntb_new(fix_fabric(fix), ntb_name, 2, &ntb_port, &ntb_port, ntb);
-    sw = fab_switch_new(fix_fabric(fix), sw_name, ENDS + 1, port, port, false);
-    fix_connect(fix, root, 0, sw, 0, 0, 0, 0);
-    fix_connect(fix, sw, 1 + ENDS, fab_ntb_component(side->ntb), 0, 0, 0, 0);
+    side->ntb = fab_ntb_new(fixture_fabric(fixture), ntb_name, 2, &ntb_port,
+                            &ntb_port, ntb);
+    sw = fab_switch_new(fixture_fabric(fixture), sw_name, ENDS + 1, port, port,
+                        false);
+    fixture_connect(fixture, root, 0, sw, 0, 0, 0, 0);
+    fixture_connect(fixture, sw, 1 + ENDS, fab_ntb_component(side->ntb), 0, 0,
+                    0, 0);
     for (unsigned i = 0; i < ENDS; i++) {
         g_autofree char *end = g_strdup_printf("%s.e%u", name, i);
 
-        side->end[i] = fix_end_new(fix, end, port, MIB(1), 0);
+        side->end[i] = fixture_end_new(fixture, end, port, MIB(1), 0);
         side->end[i]->logs = true;
-        fix_connect(fix, sw, 1 + i, &side->end[i]->component, 0, 0, 0, 0);
+        fixture_connect(fixture, sw, 1 + i, &side->end[i]->component, 0, 0, 0,
+                        0);
     }
 }
 
-static void pair_init(Pair *pair, Fix *fix, const FabNtbParams *ntb)
+static void pair_init(Pair *pair, Fixture *fixture, const FabNtbParams *ntb)
 {
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 64, 512);
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 64, 512);
     g_autoptr(GError) error = NULL;
 
-    pair->fix = fix;
-    side_init(&pair->a, fix, "a", ntb, &port, 0);
-    side_init(&pair->b, fix, "b", ntb, &port, 0);
-    fix_connect(fix, fab_ntb_component(pair->a.ntb), 1,
-                fab_ntb_component(pair->b.ntb), 1, 0, 0, CABLE);
-    fix_realize(fix);
+    pair->fixture = fixture;
+    side_init(&pair->a, fixture, "a", ntb, &port, 0);
+    side_init(&pair->b, fixture, "b", ntb, &port, 0);
+    fixture_connect(fixture, fab_ntb_component(pair->a.ntb), 1,
+                    fab_ntb_component(pair->b.ntb), 1, 0, 0, CABLE);
+    fixture_realize(fixture);
     for (unsigned i = 0; i < ENDS; i++) {
         ck_assert(fab_ntb_add_requester(pair->a.ntb,
                                         pair->a.end[i]->component.bdf, &error));
@@ -89,29 +92,30 @@ static FabBusAddr map(FabNtb *ntb, FabBusAddr target, uint64_t bytes)
 /* First and last bytes of entries, forwards and backwards. */
 START_TEST(addresses_are_translated_entry_by_entry)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabNtbParams params = fix_ntb();
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabNtbParams params = fixture_ntb();
     uint64_t entry = MIB(1);
     FabBusAddr target, addr;
-    FixEnd *from, *to;
+    FixtureEnd *from, *to;
     Pair pair;
 
-    pair_init(&pair, fix, &params);
+    pair_init(&pair, fixture, &params);
     ck_assert_uint_eq(fab_ntb_entry_bytes(pair.a.ntb), entry);
     from = pair.a.end[0];
     for (unsigned i = 0; i < ENDS; i++) {
         static const uint64_t offsets[] = {0, 8, MIB(1) - 8, 0x12340};
 
         to = pair.b.end[ENDS - 1 - i];
-        target = fix_bar(to, 0);
+        target = fixture_bar(to, 0);
         addr = map(pair.a.ntb, target, MIB(1));
         for (unsigned j = 0; j < G_N_ELEMENTS(offsets); j++) {
             const FabTlp *tlp;
 
-            fix_send(from, fix_tlp(from, FAB_TLP_MWR, addr + offsets[j], 8));
-            fix_run(fix);
+            fixture_send(from,
+                         fixture_tlp(from, FAB_TLP_MWR, addr + offsets[j], 8));
+            fixture_run(fixture);
             ck_assert_uint_eq(to->log->len, j + 1);
-            tlp = &fix_log(to, j)->tlp;
+            tlp = &fixture_log(to, j)->tlp;
             ck_assert_uint_eq(tlp->addr, target + offsets[j]);
             /* The far adapter issues it as its own. */
             ck_assert_uint_eq(tlp->requester_id,
@@ -119,31 +123,32 @@ START_TEST(addresses_are_translated_entry_by_entry)
         }
     }
     ck_assert_uint_eq(fab_ntb_counters(pair.a.ntb)->translated, 12);
-    ck_assert_uint_eq(fab_fabric_unsupported(fix_fabric(fix)), 0);
-    fix_assert_drained(fix);
+    ck_assert_uint_eq(fab_fabric_unsupported(fixture_fabric(fixture)), 0);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
 /* A range that begins in the middle of an entry, and spans several. */
 START_TEST(unaligned_ranges_take_the_entries_they_touch)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabNtbParams params = fix_ntb();
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabNtbParams params = fixture_ntb();
     FabBusAddr addr, target = GIB(4) + MIB(3) - 4096;
     Pair pair;
 
-    pair_init(&pair, fix, &params);
+    pair_init(&pair, fixture, &params);
     addr = map(pair.a.ntb, target, 8192);
     ck_assert_uint_eq(fab_ntb_free_entries(pair.a.ntb), 62);
     ck_assert_uint_eq(addr % MIB(1), target % MIB(1));
-    fix_send_read(pair.a.end[0], addr, 256, 1);
-    fix_send_read(pair.a.end[0], addr + 4096, 256, 2);
-    fix_send_read(pair.a.end[0], addr + 8192 - 256, 256, 3);
-    fix_run(fix);
+    fixture_send_read(pair.a.end[0], addr, 256, 1);
+    fixture_send_read(pair.a.end[0], addr + 4096, 256, 2);
+    fixture_send_read(pair.a.end[0], addr + 8192 - 256, 256, 3);
+    fixture_run(fixture);
     ck_assert_uint_eq(pair.a.end[0]->log->len, 3);
     for (unsigned i = 0; i < 3; i++) {
-        ck_assert_uint_eq(fix_log(pair.a.end[0], i)->tlp.status, FAB_STATUS_SC);
-        ck_assert_uint_eq(fix_log(pair.a.end[0], i)->tlp.tag, i + 1);
+        ck_assert_uint_eq(fixture_log(pair.a.end[0], i)->tlp.status,
+                          FAB_STATUS_SC);
+        ck_assert_uint_eq(fixture_log(pair.a.end[0], i)->tlp.tag, i + 1);
     }
     ck_assert_uint_eq(fab_root_counters(pair.b.root)->memory_read_bytes, 768);
     /* The same again shares them, a part of it too. */
@@ -158,33 +163,33 @@ END_TEST
 
 START_TEST(unmapped_and_unknown_are_unsupported)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabNtbParams params = fix_ntb();
-    FixEnd *end;
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabNtbParams params = fixture_ntb();
+    FixtureEnd *end;
     FabBusAddr addr;
     FabTlp *tlp;
     Pair pair;
 
-    pair_init(&pair, fix, &params);
+    pair_init(&pair, fixture, &params);
     end = pair.a.end[1];
     addr = map(pair.a.ntb, GIB(4), MIB(1));
     /* Right behind the mapped entry. */
-    fix_send_read(end, addr + MIB(1), 64, 5);
-    fix_send(end, fix_tlp(end, FAB_TLP_MWR, addr + MIB(1), 64));
-    fix_run(fix);
+    fixture_send_read(end, addr + MIB(1), 64, 5);
+    fixture_send(end, fixture_tlp(end, FAB_TLP_MWR, addr + MIB(1), 64));
+    fixture_run(fixture);
     ck_assert_uint_eq(end->log->len, 1);
-    ck_assert_uint_eq(fix_log(end, 0)->tlp.status, FAB_STATUS_UR);
-    ck_assert_uint_eq(fix_log(end, 0)->tlp.tag, 5);
+    ck_assert_uint_eq(fixture_log(end, 0)->tlp.status, FAB_STATUS_UR);
+    ck_assert_uint_eq(fixture_log(end, 0)->tlp.tag, 5);
     ck_assert_uint_eq(fab_ntb_counters(pair.a.ntb)->unmapped, 2);
-    fix_assert_drained(fix);
+    fixture_assert_drained(fixture);
     /* From an ID that is not in the table. */
-    tlp = fix_tlp(end, FAB_TLP_MWR, addr, 64);
+    tlp = fixture_tlp(end, FAB_TLP_MWR, addr, 64);
     tlp->requester_id = 0x1234;
-    fix_send(end, tlp);
-    fix_run(fix);
+    fixture_send(end, tlp);
+    fixture_run(fixture);
     ck_assert_uint_eq(fab_ntb_counters(pair.a.ntb)->unknown_requester, 1);
     ck_assert_uint_eq(fab_root_counters(pair.b.root)->memory_written_bytes, 0);
-    fix_assert_drained(fix);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
@@ -192,14 +197,14 @@ END_TEST
 
 START_TEST(entries_run_out_with_a_message)
 {
-    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(Fixture) fixture = fixture_new();
     g_autoptr(GError) error = NULL;
-    FabNtbParams params = fix_ntb();
+    FabNtbParams params = fixture_ntb();
     FabBusAddr addr;
     Pair pair;
 
     params.reserved = 12;
-    pair_init(&pair, fix, &params);
+    pair_init(&pair, fixture, &params);
     /* 64 entries of 1 MiB, 12 kept back for the one connected cable. */
     ck_assert_uint_eq(fab_ntb_free_entries(pair.a.ntb), 52);
     map(pair.a.ntb, GIB(4), MIB(50));
@@ -223,12 +228,12 @@ END_TEST
 
 START_TEST(requesters_run_out_with_a_message)
 {
-    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(Fixture) fixture = fixture_new();
     g_autoptr(GError) error = NULL;
-    FabNtbParams params = fix_ntb();
+    FabNtbParams params = fixture_ntb();
     Pair pair;
 
-    pair_init(&pair, fix, &params);
+    pair_init(&pair, fixture, &params);
     /* Four are in. */
     for (unsigned i = 0; i < 28; i++) {
         ck_assert(fab_ntb_add_requester(pair.a.ntb, 0x4000 + i, &error));
@@ -263,14 +268,14 @@ static void ask(Asker *asker, unsigned end)
             asker->left--;
             asker->wanted[end][tag] = bytes;
             /* The tag is in the address too: what comes back must match. */
-            fix_send_read(asker->pair.a.end[end],
-                          asker->window + KIB(1) * line + tag + 32 * end, bytes,
-                          tag);
+            fixture_send_read(asker->pair.a.end[end],
+                              asker->window + KIB(1) * line + tag + 32 * end,
+                              bytes, tag);
         }
     }
 }
 
-static void asker_got(FixEnd *end, const FabTlp *tlp)
+static void asker_got(FixtureEnd *end, const FabTlp *tlp)
 {
     Asker *asker = end->user;
     unsigned i = 0;
@@ -278,11 +283,11 @@ static void asker_got(FixEnd *end, const FabTlp *tlp)
     while (asker->pair.a.end[i] != end) {
         i++;
     }
-    fix_ensure(tlp->requester_id == end->component.bdf);
-    fix_ensure(tlp->type == FAB_TLP_CPLD);
-    fix_ensure(tlp->tag < 32);
+    fixture_ensure(tlp->requester_id == end->component.bdf);
+    fixture_ensure(tlp->type == FAB_TLP_CPLD);
+    fixture_ensure(tlp->tag < 32);
     /* Byte Count is exactly what this request still lacks. */
-    fix_ensure(tlp->request_bytes == asker->wanted[i][tlp->tag]);
+    fixture_ensure(tlp->request_bytes == asker->wanted[i][tlp->tag]);
     asker->wanted[i][tlp->tag] -= tlp->payload_bytes;
     if (!asker->wanted[i][tlp->tag]) {
         asker->answered++;
@@ -300,7 +305,7 @@ static void count_outstanding(void *data, const FabTraceRecord *record)
         tlp->cls == FAB_CLASS_NP) {
         asker->outstanding++;
         asker->most = MAX(asker->most, asker->outstanding);
-        fix_ensure(tlp->requester_id == owner->bdf);
+        fixture_ensure(tlp->requester_id == owner->bdf);
     } else if (fab_port_peer(record->port) ==
                    fab_ntb_component(asker->pair.b.ntb)->ports[0] &&
                tlp->cls == FAB_CLASS_CPL && fab_tlp_is_last_completion(tlp)) {
@@ -311,23 +316,23 @@ static void count_outstanding(void *data, const FabTraceRecord *record)
 /* _i: tags of the far adapter; 96 requests are ready at any time. */
 START_TEST(tags_are_proxied)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabNtbParams params = fix_ntb();
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabNtbParams params = fixture_ntb();
     Asker asker = {.left = 5000};
 
     params.tags = _i;
-    pair_init(&asker.pair, fix, &params);
+    pair_init(&asker.pair, fixture, &params);
     sim_random_init(&asker.random, _i, "asker");
     asker.window = map(asker.pair.a.ntb, GIB(5), MIB(2));
-    fab_fabric_set_trace(fix_fabric(fix), FAB_TRACE_LINK, count_outstanding,
-                         &asker);
+    fab_fabric_set_trace(fixture_fabric(fixture), FAB_TRACE_LINK,
+                         count_outstanding, &asker);
     for (unsigned i = 0; i < ENDS; i++) {
         asker.pair.a.end[i]->user = &asker;
         asker.pair.a.end[i]->got = asker_got;
         asker.pair.a.end[i]->logs = false;
         ask(&asker, i);
     }
-    fix_run(fix);
+    fixture_run(fixture);
     ck_assert_uint_eq(asker.left, 0);
     ck_assert_uint_eq(asker.answered, 5000);
     ck_assert_uint_eq(asker.outstanding, 0);
@@ -336,7 +341,7 @@ START_TEST(tags_are_proxied)
         ck_assert_uint_eq(asker.most, _i);
         ck_assert_uint_gt(fab_ntb_counters(asker.pair.b.ntb)->tag_waits, 0);
     }
-    fix_assert_drained(fix);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
@@ -344,23 +349,23 @@ END_TEST
  * the writes before it. */
 START_TEST(writes_pass_reads_without_a_tag)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabNtbParams params = fix_ntb();
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabNtbParams params = fixture_ntb();
     FabBusAddr far, near;
-    FixEnd *from, *to;
+    FixtureEnd *from, *to;
     Pair pair;
 
     params.tags = 1;
-    pair_init(&pair, fix, &params);
+    pair_init(&pair, fixture, &params);
     from = pair.a.end[0];
     to = pair.b.end[0]; /* which never answers reads */
-    far = map(pair.a.ntb, fix_bar(to, 0), MIB(1));
+    far = map(pair.a.ntb, fixture_bar(to, 0), MIB(1));
     near = map(pair.a.ntb, GIB(4), MIB(1));
     for (unsigned i = 0; i < 20; i++) {
-        fix_send_read(from, far, 64, i);
+        fixture_send_read(from, far, 64, i);
     }
-    fix_send(from, fix_tlp(from, FAB_TLP_MWR, near, 64));
-    fix_run(fix);
+    fixture_send(from, fixture_tlp(from, FAB_TLP_MWR, near, 64));
+    fixture_run(fixture);
     ck_assert_uint_eq(to->received[FAB_CLASS_NP], 1);
     ck_assert_uint_eq(fab_root_counters(pair.b.root)->memory_written_bytes, 64);
 }
@@ -377,34 +382,34 @@ END_TEST
  */
 START_TEST(latency_is_that_of_the_formula)
 {
-    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(Fixture) fixture = fixture_new();
     g_autoptr(GError) error = NULL;
-    FabPortParams port = fix_port(FAB_SPEED_2_5GT, 4);
-    FabNtbParams ntb = fix_ntb();
+    FabPortParams port = fixture_port(FAB_SPEED_2_5GT, 4);
+    FabNtbParams ntb = fixture_ntb();
     /* At 1 ns a byte. */
     SimTime near = (8 + 16 + 64) * SIM_NS, far = (8 + 12 + 64) * SIM_NS;
     SimTime adapter = 130 * SIM_NS;
     FabBusAddr addr;
-    FixEnd *end;
-    Pair pair = {.fix = fix};
+    FixtureEnd *end;
+    Pair pair = {.fixture = fixture};
 
     port.forwarding = _i ? FAB_FORWARDING_STORE : FAB_FORWARDING_CUT_THROUGH;
-    side_init(&pair.a, fix, "a", &ntb, &port, adapter);
-    side_init(&pair.b, fix, "b", &ntb, &port, adapter);
-    fix_connect(fix, fab_ntb_component(pair.a.ntb), 1,
-                fab_ntb_component(pair.b.ntb), 1, 0, 0, CABLE);
-    fix_realize(fix);
+    side_init(&pair.a, fixture, "a", &ntb, &port, adapter);
+    side_init(&pair.b, fixture, "b", &ntb, &port, adapter);
+    fixture_connect(fixture, fab_ntb_component(pair.a.ntb), 1,
+                    fab_ntb_component(pair.b.ntb), 1, 0, 0, CABLE);
+    fixture_realize(fixture);
     ck_assert(fab_ntb_add_requester(pair.a.ntb, 0, &error));
     end = pair.b.end[0];
-    addr = map(pair.a.ntb, fix_bar(end, 0), MIB(1));
+    addr = map(pair.a.ntb, fixture_bar(end, 0), MIB(1));
     fab_root_write(pair.a.root, addr, 64, 0, 0);
-    fix_run(fix);
+    fixture_run(fixture);
     ck_assert_uint_ge(addr, GIB(4));
     ck_assert_int_le(
-        ABS(fix_log(end, 0)->time -
+        ABS(fixture_log(end, 0)->time -
             (2 * adapter + CABLE + (_i ? 2 * near + 3 * far : near))),
         3);
-    ck_assert_uint_eq(fix_log(end, 0)->tlp.hops, 5);
+    ck_assert_uint_eq(fixture_log(end, 0)->tlp.hops, 5);
 }
 END_TEST
 
@@ -425,5 +430,5 @@ int main(void)
     tcase_add_test(tcase, writes_pass_reads_without_a_tag);
     tcase_add_loop_test(tcase, latency_is_that_of_the_formula, 0, 2);
     suite_add_tcase(suite, tcase);
-    return fix_main(suite);
+    return fixture_main(suite);
 }

@@ -140,7 +140,7 @@ END_TEST
 #define HOLD (10 * SIM_US)
 
 /* Keeps the plug, the first, until long after the rest was sent. */
-static SimTime hold_first(FixEnd *end, const FabTlp *tlp)
+static SimTime hold_first(FixtureEnd *end, const FabTlp *tlp)
 {
     return tlp->data == 1 ? HOLD : 0;
 }
@@ -152,49 +152,50 @@ static SimTime hold_first(FixEnd *end, const FabTlp *tlp)
 static bool overtakes(FabTlpType later_type, FabTlpType earlier_type,
                       unsigned variant)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 64, 512);
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 64, 512);
     FabClass cls = fab_tlp_type_class(earlier_type);
     bool same = cls == fab_tlp_type_class(later_type);
     FabTlp *plug, *later, *earlier;
     bool result;
-    FixEnd *a, *b;
+    FixtureEnd *a, *b;
 
     if (same) {
         port.credits.data[cls] = 3;
     } else {
         port.credits.header[cls] = 1;
     }
-    a = fix_end_new(fix, "a", &port, 0, 0);
-    b = fix_end_new(fix, "b", &port, 0, 0);
+    a = fixture_end_new(fixture, "a", &port, 0, 0);
+    b = fixture_end_new(fixture, "b", &port, 0, 0);
     b->logs = true;
     b->hold = hold_first;
-    fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, 5 * SIM_NS);
-    fix_realize(fix);
+    fixture_connect(fixture, &a->component, 0, &b->component, 0, 0, 0,
+                    5 * SIM_NS);
+    fixture_realize(fixture);
     /* Two of three data credits, if the class is what is blocked by them. */
-    plug = fix_tlp(a, cls == FAB_CLASS_NP ? FAB_TLP_CAS : earlier_type, 0x1000,
-                   32);
+    plug = fixture_tlp(a, cls == FAB_CLASS_NP ? FAB_TLP_CAS : earlier_type,
+                       0x1000, 32);
     plug->data = 1;
-    earlier = fix_tlp(a, earlier_type, 0x1000, 32);
+    earlier = fixture_tlp(a, earlier_type, 0x1000, 32);
     earlier->data = 2;
-    later = fix_tlp(a, later_type, 0x1000, 8);
+    later = fixture_tlp(a, later_type, 0x1000, 8);
     later->data = 3;
     pair_set(later, earlier, variant);
     /* Nothing may hold the two back but each other. */
     plug->requester_id = 0x900;
-    fix_send(a, plug);
-    fix_send(a, earlier);
-    fix_send(a, later);
-    fix_run(fix);
-    fix_ensure(b->log->len == 3);
-    fix_ensure(fix_log(b, 0)->tlp.data == 1);
-    result = fix_log(b, 1)->tlp.data == 3;
-    fix_ensure(fix_log(b, result ? 1 : 2)->tlp.data == 3);
-    fix_ensure(fix_log(b, result ? 2 : 1)->tlp.data == 2);
+    fixture_send(a, plug);
+    fixture_send(a, earlier);
+    fixture_send(a, later);
+    fixture_run(fixture);
+    fixture_ensure(b->log->len == 3);
+    fixture_ensure(fixture_log(b, 0)->tlp.data == 1);
+    result = fixture_log(b, 1)->tlp.data == 3;
+    fixture_ensure(fixture_log(b, result ? 1 : 2)->tlp.data == 3);
+    fixture_ensure(fixture_log(b, result ? 2 : 1)->tlp.data == 2);
     /* It was blocked indeed. */
-    fix_ensure(fix_log(b, result ? 2 : 1)->time > HOLD);
-    fix_ensure(result == (fix_log(b, 1)->time < HOLD));
-    fix_assert_drained(fix);
+    fixture_ensure(fixture_log(b, result ? 2 : 1)->time > HOLD);
+    fixture_ensure(result == (fixture_log(b, 1)->time < HOLD));
+    fixture_assert_drained(fixture);
     return result;
 }
 
@@ -237,31 +238,32 @@ END_TEST
 START_TEST(relaxed_ordering_looks_16_deep)
 {
     for (unsigned before = 1; before <= 20; before++) {
-        g_autoptr(Fix) fix = fix_new();
-        FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 64, 3);
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 64, 3);
         FabTlp *tlp;
-        FixEnd *a, *b;
+        FixtureEnd *a, *b;
 
-        a = fix_end_new(fix, "a", &port, 0, 0);
-        b = fix_end_new(fix, "b", &port, 0, 0);
+        a = fixture_end_new(fixture, "a", &port, 0, 0);
+        b = fixture_end_new(fixture, "b", &port, 0, 0);
         b->logs = true;
         b->hold = hold_first;
-        fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, 5 * SIM_NS);
-        fix_realize(fix);
-        tlp = fix_tlp(a, FAB_TLP_MWR, 0, 32);
+        fixture_connect(fixture, &a->component, 0, &b->component, 0, 0, 0,
+                        5 * SIM_NS);
+        fixture_realize(fixture);
+        tlp = fixture_tlp(a, FAB_TLP_MWR, 0, 32);
         tlp->data = 1;
-        fix_send(a, tlp);
+        fixture_send(a, tlp);
         for (unsigned i = 0; i < before; i++) {
-            fix_send(a, fix_tlp(a, FAB_TLP_MWR, 0, 32));
+            fixture_send(a, fixture_tlp(a, FAB_TLP_MWR, 0, 32));
         }
-        tlp = fix_tlp(a, FAB_TLP_MWR, 0, 8);
+        tlp = fixture_tlp(a, FAB_TLP_MWR, 0, 8);
         tlp->data = 3;
         tlp->attr = RO;
-        fix_send(a, tlp);
-        fix_run(fix);
+        fixture_send(a, tlp);
+        fixture_run(fixture);
         ck_assert_uint_eq(b->log->len, before + 2);
-        ck_assert((fix_log(b, 1)->tlp.data == 3) == (before < 16));
-        fix_assert_drained(fix);
+        ck_assert((fixture_log(b, 1)->tlp.data == 3) == (before < 16));
+        fixture_assert_drained(fixture);
     }
 }
 END_TEST
@@ -271,14 +273,14 @@ END_TEST
 #define ENDS 4
 
 typedef struct Stress {
-    FixEnd *end[ENDS];
+    FixtureEnd *end[ENDS];
     SimRandom random;
     uint64_t left;           /* to make */
     GArray *way[ENDS][ENDS]; /* of FabTlp: under way, in the order sent */
     uint64_t passed;         /* how often one overtook another */
 } Stress;
 
-static unsigned end_index(const Stress *stress, const FixEnd *end)
+static unsigned end_index(const Stress *stress, const FixtureEnd *end)
 {
     unsigned i = 0;
 
@@ -288,22 +290,22 @@ static unsigned end_index(const Stress *stress, const FixEnd *end)
     return i;
 }
 
-static FabTlp *stress_make(FixEnd *end)
+static FabTlp *stress_make(FixtureEnd *end)
 {
     Stress *stress = end->user;
     SimRandom *random = &stress->random;
     unsigned from = end_index(stress, end);
     unsigned to = (from + 1 + sim_random_below(random, ENDS - 1)) % ENDS;
     FabTlpType type = types[sim_random_below(random, G_N_ELEMENTS(types))];
-    FixEnd *target = stress->end[to];
+    FixtureEnd *target = stress->end[to];
     FabTlp *tlp;
 
     if (!stress->left) {
         return NULL;
     }
     stress->left--;
-    tlp = fix_tlp(
-        end, type, fix_bar(target, 0) + 16 * end->made,
+    tlp = fixture_tlp(
+        end, type, fixture_bar(target, 0) + 16 * end->made,
         1 + sim_random_below(
                 random,
                 row_of(&(FabTlp){.type = type}) == NPR_WITH_DATA ? 32 : 256));
@@ -320,7 +322,7 @@ static FabTlp *stress_make(FixEnd *end)
     return tlp;
 }
 
-static void stress_got(FixEnd *end, const FabTlp *tlp)
+static void stress_got(FixtureEnd *end, const FabTlp *tlp)
 {
     Stress *stress = end->user;
     unsigned from = tlp->flow - 1, to = end_index(stress, end);
@@ -344,7 +346,7 @@ static void stress_got(FixEnd *end, const FabTlp *tlp)
     g_array_remove_index(way, i);
 }
 
-static SimTime stress_hold(FixEnd *end, const FabTlp *tlp)
+static SimTime stress_hold(FixtureEnd *end, const FabTlp *tlp)
 {
     Stress *stress = end->user;
 
@@ -356,10 +358,11 @@ static SimTime stress_hold(FixEnd *end, const FabTlp *tlp)
 /* _i: seed; two switches, as the uplink between them is what starves most. */
 START_TEST(random_traffic_keeps_the_table)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 4, 2 + _i % 3, 20);
-    FabRootParams root_params = fix_root();
-    FabRoot *root = fab_root_new(fix_fabric(fix), "h", &root_params);
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port =
+        fixture_port_credits(FAB_SPEED_8_0GT, 4, 2 + _i % 3, 20);
+    FabRootParams root_params = fixture_root();
+    FabRoot *root = fab_root_new(fixture_fabric(fixture), "h", &root_params);
     FabComponent *sw[2];
     Stress stress = {.left = 6000};
 
@@ -368,16 +371,18 @@ START_TEST(random_traffic_keeps_the_table)
     port.dllp = _i % 2 ? FAB_DLLP_SPEC : FAB_DLLP_EACH;
     port.arbitration = _i % 3;
     fab_root_add_port(root, "rp0", &port);
-    sw[0] = fab_switch_new(fix_fabric(fix), "h.s0", 3, &port, &port, false);
-    sw[1] = fab_switch_new(fix_fabric(fix), "h.s1", 2, &port, &port, false);
-    fix_connect(fix, fab_root_component(root), 0, sw[0], 0, 0, 0, 0);
-    fix_connect(fix, sw[0], 1, sw[1], 0, 0, 0, 5 * SIM_NS);
+    sw[0] =
+        fab_switch_new(fixture_fabric(fixture), "h.s0", 3, &port, &port, false);
+    sw[1] =
+        fab_switch_new(fixture_fabric(fixture), "h.s1", 2, &port, &port, false);
+    fixture_connect(fixture, fab_root_component(root), 0, sw[0], 0, 0, 0, 0);
+    fixture_connect(fixture, sw[0], 1, sw[1], 0, 0, 0, 5 * SIM_NS);
     for (unsigned i = 0; i < ENDS; i++) {
         g_autofree char *name = g_strdup_printf("h.e%u", i);
-        FixEnd *end = fix_end_new(fix, name, &port, MIB(1), 0);
+        FixtureEnd *end = fixture_end_new(fixture, name, &port, MIB(1), 0);
 
-        fix_connect(fix, sw[i / 2], (i < 2 ? 2 : 1) + i % 2, &end->component, 0,
-                    0, 1 << i % 3, 5 * SIM_NS);
+        fixture_connect(fixture, sw[i / 2], (i < 2 ? 2 : 1) + i % 2,
+                        &end->component, 0, 0, 1 << i % 3, 5 * SIM_NS);
         stress.end[i] = end;
         end->user = &stress;
         end->make = stress_make;
@@ -387,12 +392,12 @@ START_TEST(random_traffic_keeps_the_table)
             stress.way[i][j] = g_array_new(FALSE, FALSE, sizeof(FabTlp));
         }
     }
-    fix_realize(fix);
-    fix_watch_credits(fix);
+    fixture_realize(fixture);
+    fixture_watch_credits(fixture);
     for (unsigned i = 0; i < ENDS; i++) {
-        fix_end_start(stress.end[i], 12);
+        fixture_end_start(stress.end[i], 12);
     }
-    fix_run(fix);
+    fixture_run(fixture);
     for (unsigned i = 0; i < ENDS * ENDS; i++) {
         GArray *way = stress.way[i / ENDS][i % ENDS];
 
@@ -401,7 +406,7 @@ START_TEST(random_traffic_keeps_the_table)
     }
     ck_assert_uint_eq(stress.left, 0);
     ck_assert_uint_gt(stress.passed, 100);
-    fix_assert_drained(fix);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
@@ -416,5 +421,5 @@ int main(void)
     tcase_add_test(tcase, relaxed_ordering_looks_16_deep);
     tcase_add_loop_test(tcase, random_traffic_keeps_the_table, 1, 13);
     suite_add_tcase(suite, tcase);
-    return fix_main(suite);
+    return fixture_main(suite);
 }

@@ -24,11 +24,11 @@ static const Kind kinds[] = {
     {FAB_TLP_CPLD, 64, false}, {FAB_TLP_CPLD, 100, true},
 };
 
-static FabTlp *kind_make(FixEnd *end)
+static FabTlp *kind_make(FixtureEnd *end)
 {
     const Kind *kind = end->user;
 
-    return fix_tlp(end, kind->type, MIB(1), kind->payload);
+    return fixture_tlp(end, kind->type, MIB(1), kind->payload);
 }
 
 static uint32_t wire_bytes(const Kind *kind)
@@ -74,9 +74,9 @@ static double round_trip(const Kind *kind)
 
 static void limited(const Kind *kind, uint32_t tlps, FabDllpPolicy dllp)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabPortParams port = fix_port(FAB_SPEED_2_5GT, 1);
-    FixEnd *a, *b;
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port(FAB_SPEED_2_5GT, 1);
+    FixtureEnd *a, *b;
     uint64_t before;
     SimTime warm = 100 * SIM_US, window = 3000 * SIM_US;
     double want = MIN(tlps / round_trip(kind), 1.0 / (wire_bytes(kind) * BYTE));
@@ -85,24 +85,25 @@ static void limited(const Kind *kind, uint32_t tlps, FabDllpPolicy dllp)
     port.credit_latency = CREDIT_LATENCY;
     port.credits = scarce_credits(kind, tlps);
     port.dllp = dllp;
-    a = fix_end_new(fix, "a", &port, 0, 0);
-    b = fix_end_new(fix, "b", &port, 0, 0);
-    fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, PROPAGATION);
-    fix_realize(fix);
-    fix_watch_credits(fix);
+    a = fixture_end_new(fixture, "a", &port, 0, 0);
+    b = fixture_end_new(fixture, "b", &port, 0, 0);
+    fixture_connect(fixture, &a->component, 0, &b->component, 0, 0, 0,
+                    PROPAGATION);
+    fixture_realize(fixture);
+    fixture_watch_credits(fixture);
     a->make = kind_make;
     a->user = (void *)kind;
-    fix_end_start(a, 4);
-    fix_run_until(fix, warm);
+    fixture_end_start(a, 4);
+    fixture_run_until(fixture, warm);
     before = b->received[fab_tlp_type_class(kind->type)];
-    fix_run_until(fix, warm + window);
+    fixture_run_until(fixture, warm + window);
     /* An ordered set of 16 ns in 6152 may fall into any round trip. */
-    fix_assert_near((b->received[fab_tlp_type_class(kind->type)] - before) /
-                        (double)window,
-                    want, 0.006);
+    fixture_assert_near((b->received[fab_tlp_type_class(kind->type)] - before) /
+                            (double)window,
+                        want, 0.006);
     a->make = NULL;
-    fix_run(fix);
-    fix_assert_drained(fix);
+    fixture_run(fixture);
+    fixture_assert_drained(fixture);
 }
 
 /* _i: which of the six kinds of credits */
@@ -121,68 +122,70 @@ END_TEST
  * room for one TLP. */
 START_TEST(scarce_credits_come_back_under_every_policy)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabPortParams port = fix_port(FAB_SPEED_8_0GT, 16);
-    FixEnd *a, *b;
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port(FAB_SPEED_8_0GT, 16);
+    FixtureEnd *a, *b;
 
     port.credits = scarce_credits(&kinds[_i], 1);
     port.dllp = FAB_DLLP_SPEC;
-    a = fix_end_new(fix, "a", &port, 0, 0);
-    b = fix_end_new(fix, "b", &port, 0, 0);
-    fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, 5 * SIM_NS);
-    fix_realize(fix);
-    fix_watch_credits(fix);
+    a = fixture_end_new(fixture, "a", &port, 0, 0);
+    b = fixture_end_new(fixture, "b", &port, 0, 0);
+    fixture_connect(fixture, &a->component, 0, &b->component, 0, 0, 0,
+                    5 * SIM_NS);
+    fixture_realize(fixture);
+    fixture_watch_credits(fixture);
     for (unsigned i = 0; i < 100; i++) {
         const Kind *kind = &kinds[_i];
 
-        fix_send(a, fix_tlp(a, kind->type, MIB(1), kind->payload));
+        fixture_send(a, fixture_tlp(a, kind->type, MIB(1), kind->payload));
     }
-    fix_run(fix);
+    fixture_run(fixture);
     ck_assert_uint_eq(b->received[fab_tlp_type_class(kinds[_i].type)], 100);
-    fix_assert_drained(fix);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
 /* Infinite credits never run out and are never told of. */
 START_TEST(infinite_credits)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabPortParams port = fix_port(FAB_SPEED_8_0GT, 1);
-    FixEnd *a, *b;
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port(FAB_SPEED_8_0GT, 1);
+    FixtureEnd *a, *b;
 
     port.dllp = FAB_DLLP_EACH;
-    a = fix_end_new(fix, "a", &port, 0, 0);
-    b = fix_end_new(fix, "b", &port, 0, 0);
-    fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, 50 * SIM_US);
-    fix_realize(fix);
+    a = fixture_end_new(fixture, "a", &port, 0, 0);
+    b = fixture_end_new(fixture, "b", &port, 0, 0);
+    fixture_connect(fixture, &a->component, 0, &b->component, 0, 0, 0,
+                    50 * SIM_US);
+    fixture_realize(fixture);
     for (unsigned i = 0; i < 600; i++) {
         const Kind *kind = &kinds[i % G_N_ELEMENTS(kinds)];
 
-        fix_send(a, fix_tlp(a, kind->type, MIB(1), kind->payload));
+        fixture_send(a, fixture_tlp(a, kind->type, MIB(1), kind->payload));
     }
-    fix_run(fix);
+    fixture_run(fixture);
     ck_assert_uint_eq(b->received[FAB_CLASS_P], 200);
     ck_assert_uint_eq(b->received[FAB_CLASS_NP], 200);
     ck_assert_uint_eq(b->received[FAB_CLASS_CPL], 200);
     /* Acks alone. */
     ck_assert_uint_eq(fab_port_counters(b->component.ports[0])->dllps_sent,
                       600);
-    fix_assert_time_eq(fab_port_counters(a->component.ports[0])->credit_wait_ps,
-                       0);
-    fix_assert_drained(fix);
+    fixture_assert_time_eq(
+        fab_port_counters(a->component.ports[0])->credit_wait_ps, 0);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
 typedef struct Noise {
     SimRandom random;
-    FixEnd *to[3];
+    FixtureEnd *to[3];
     uint64_t count;
 } Noise;
 
-static FabTlp *noise_make(FixEnd *end)
+static FabTlp *noise_make(FixtureEnd *end)
 {
     Noise *noise = end->user;
-    FixEnd *to = noise->to[sim_random_below(&noise->random, 3)];
+    FixtureEnd *to = noise->to[sim_random_below(&noise->random, 3)];
     const Kind *kind = &kinds[sim_random_below(&noise->random, 6)];
     uint32_t bytes = 1 + sim_random_below(&noise->random, 250);
     FabTlp *tlp;
@@ -190,9 +193,10 @@ static FabTlp *noise_make(FixEnd *end)
     if (end->made == noise->count) {
         return NULL;
     }
-    tlp = fix_tlp(end, kind->type,
-                  fix_bar(to, 0) + sim_random_below(&noise->random, 4000),
-                  kind->type == FAB_TLP_FETCHADD ? 8 : bytes);
+    tlp =
+        fixture_tlp(end, kind->type,
+                    fixture_bar(to, 0) + sim_random_below(&noise->random, 4000),
+                    kind->type == FAB_TLP_FETCHADD ? 8 : bytes);
     if (fab_tlp_is_completion(tlp)) {
         tlp->requester_id = to->component.bdf;
         tlp->tag = end->made;
@@ -200,7 +204,7 @@ static FabTlp *noise_make(FixEnd *end)
     return tlp;
 }
 
-static SimTime noise_hold(FixEnd *end, const FabTlp *tlp)
+static SimTime noise_hold(FixtureEnd *end, const FabTlp *tlp)
 {
     Noise *noise = end->user;
 
@@ -224,11 +228,11 @@ static void no_credit_is_used_twice(FabDllpPolicy dllp, FabForwarding forward,
                  {FAB_SPEED_8_0GT, 16},
                  {FAB_SPEED_5_0GT, 4},
                  {FAB_SPEED_16_0GT, 8}};
-    g_autoptr(Fix) fix = fix_new();
-    FabPortParams port = fix_port_credits(FAB_SPEED_32_0GT, 16, 8, data);
-    FabRootParams root_params = fix_root();
-    FabRoot *root = fab_root_new(fix_fabric(fix), "h", &root_params);
-    FixEnd *end[4];
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_32_0GT, 16, 8, data);
+    FabRootParams root_params = fixture_root();
+    FabRoot *root = fab_root_new(fixture_fabric(fixture), "h", &root_params);
+    FixtureEnd *end[4];
     Noise noise[4];
     uint64_t received = 0;
     FabComponent *sw;
@@ -238,17 +242,18 @@ static void no_credit_is_used_twice(FabDllpPolicy dllp, FabForwarding forward,
     port.latency = 100 * SIM_NS;
     port.credit_latency = 20 * SIM_NS;
     fab_root_add_port(root, "rp0", &port);
-    sw = fab_switch_new(fix_fabric(fix), "h.sw", 4, &port, &port, false);
-    fix_connect(fix, fab_root_component(root), 0, sw, 0, 0, 0, 0);
+    sw =
+        fab_switch_new(fixture_fabric(fixture), "h.sw", 4, &port, &port, false);
+    fixture_connect(fixture, fab_root_component(root), 0, sw, 0, 0, 0, 0);
     for (unsigned i = 0; i < 4; i++) {
         g_autofree char *name = g_strdup_printf("h.e%u", i);
 
-        end[i] = fix_end_new(fix, name, &port, MIB(1), 0);
-        fix_connect(fix, sw, 1 + i, &end[i]->component, 0, links[i].speed,
-                    links[i].width, 10 * SIM_NS);
+        end[i] = fixture_end_new(fixture, name, &port, MIB(1), 0);
+        fixture_connect(fixture, sw, 1 + i, &end[i]->component, 0,
+                        links[i].speed, links[i].width, 10 * SIM_NS);
     }
-    fix_realize(fix);
-    fix_watch_credits(fix);
+    fixture_realize(fixture);
+    fixture_watch_credits(fixture);
     for (unsigned i = 0; i < 4; i++) {
         noise[i].count = 3000;
         sim_random_init(&noise[i].random, seed, end[i]->component.name);
@@ -258,16 +263,16 @@ static void no_credit_is_used_twice(FabDllpPolicy dllp, FabForwarding forward,
         end[i]->user = &noise[i];
         end[i]->make = noise_make;
         end[i]->hold = noise_hold;
-        fix_end_start(end[i], 3);
+        fixture_end_start(end[i], 3);
     }
-    fix_run(fix);
+    fixture_run(fixture);
     for (unsigned i = 0; i < 4; i++) {
         for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
             received += end[i]->received[cls];
         }
     }
     ck_assert_uint_eq(received, 4 * 3000);
-    fix_assert_drained(fix);
+    fixture_assert_drained(fixture);
 }
 
 /* _i: seed */
@@ -289,11 +294,11 @@ END_TEST
 /* What is asked of a port that it cannot do. */
 START_TEST(bad_connections_are_refused)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabPortParams port = fix_port(FAB_SPEED_8_0GT, 8);
-    FixEnd *a = fix_end_new(fix, "a", &port, 0, 0);
-    FixEnd *b = fix_end_new(fix, "b", &port, 0, 0);
-    FixEnd *c = fix_end_new(fix, "c", &port, 0, 0);
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port(FAB_SPEED_8_0GT, 8);
+    FixtureEnd *a = fixture_end_new(fixture, "a", &port, 0, 0);
+    FixtureEnd *b = fixture_end_new(fixture, "b", &port, 0, 0);
+    FixtureEnd *c = fixture_end_new(fixture, "c", &port, 0, 0);
     static const struct {
         unsigned port;
         FabSpeed speed;
@@ -314,7 +319,7 @@ START_TEST(bad_connections_are_refused)
         ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_CONNECT));
         ck_assert_ptr_nonnull(strstr(error->message, bad[i].text));
     }
-    fix_connect(fix, &a->component, 0, &b->component, 0, 0, 0, 0);
+    fixture_connect(fixture, &a->component, 0, &b->component, 0, 0, 0, 0);
     for (unsigned i = 0; i < 2; i++) {
         g_autoptr(GError) error = NULL;
 
@@ -347,5 +352,5 @@ int main(void)
     tcase_add_loop_test(tcase, no_buffer_is_overrun, 1, 6);
     tcase_add_test(tcase, bad_connections_are_refused);
     suite_add_tcase(suite, tcase);
-    return fix_main(suite);
+    return fixture_main(suite);
 }

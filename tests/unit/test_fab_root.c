@@ -11,22 +11,22 @@
 /* ---- Memory ---------------------------------------------------------- */
 
 /* The completions in @end's log are those of one read, in order. */
-static void check_completions(FixEnd *end, FabBusAddr addr, uint32_t bytes,
+static void check_completions(FixtureEnd *end, FabBusAddr addr, uint32_t bytes,
                               uint16_t tag, uint32_t rcb, uint32_t most)
 {
     uint32_t done = 0;
 
     for (unsigned i = 0; i < end->log->len; i++) {
-        const FabTlp *cpl = &fix_log(end, i)->tlp;
+        const FabTlp *cpl = &fixture_log(end, i)->tlp;
         bool last = i + 1 == end->log->len;
 
-        fix_ensure(cpl->type == FAB_TLP_CPLD);
-        fix_ensure(cpl->tag == tag);
-        fix_ensure(cpl->requester_id == end->component.bdf);
-        fix_ensure(cpl->request_bytes == bytes - done);
-        fix_ensure(cpl->addr == addr + done);
-        fix_ensure(cpl->payload_bytes >= 1);
-        fix_ensure(cpl->payload_bytes <= most);
+        fixture_ensure(cpl->type == FAB_TLP_CPLD);
+        fixture_ensure(cpl->tag == tag);
+        fixture_ensure(cpl->requester_id == end->component.bdf);
+        fixture_ensure(cpl->request_bytes == bytes - done);
+        fixture_ensure(cpl->addr == addr + done);
+        fixture_ensure(cpl->payload_bytes >= 1);
+        fixture_ensure(cpl->payload_bytes <= most);
         done += cpl->payload_bytes;
         if (G_UNLIKELY(!(last || (addr + done) % rcb == 0))) {
             ck_abort_msg("%u bytes at 0x%lx: completion %u ends at 0x%lx",
@@ -34,22 +34,22 @@ static void check_completions(FixEnd *end, FabBusAddr addr, uint32_t bytes,
                          (unsigned long)(addr + done));
         }
     }
-    fix_ensure(done == bytes);
+    fixture_ensure(done == bytes);
 }
 
 static void split_all(uint32_t rcb, uint32_t completion_bytes, uint32_t mps)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabRootParams params = fix_root();
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabRootParams params = fixture_root();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
     SimRandom random;
-    FixHost host;
+    FixtureHost host;
 
     sim_random_init(&random, rcb, "split");
     params.rcb_bytes = rcb;
     params.completion_bytes = completion_bytes;
     port.mps_bytes = mps;
-    fix_host_init(&host, fix, &params, &port);
+    fixture_host_init(&host, fixture, &params, &port);
     for (uint32_t offset = 0; offset < 128; offset++) {
         for (unsigned i = 0; i < 24; i++) {
             static const uint32_t edges[] = {1,   63,  64,  65,  127,
@@ -60,14 +60,14 @@ static void split_all(uint32_t rcb, uint32_t completion_bytes, uint32_t mps)
             FabBusAddr addr = GIB(4) + offset;
             uint16_t tag = sim_random_below(&random, 1024);
 
-            fix_send_read(host.dev, addr, bytes, tag);
-            fix_run(fix);
+            fixture_send_read(host.dev, addr, bytes, tag);
+            fixture_run(fixture);
             check_completions(host.dev, addr, bytes, tag, rcb,
                               MIN(MAX(completion_bytes, rcb), mps));
             g_array_set_size(host.dev->log, 0);
         }
     }
-    fix_assert_drained(fix);
+    fixture_assert_drained(fixture);
 }
 
 START_TEST(memory_reads_are_completed_on_boundaries)
@@ -85,21 +85,21 @@ END_TEST
  */
 START_TEST(aligned_reads_take_no_more_completions_than_they_must)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabRootParams params = fix_root();
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
-    FixHost host;
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabRootParams params = fixture_root();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+    FixtureHost host;
 
-    fix_host_init(&host, fix, &params, &port);
-    fix_send_read(host.dev, GIB(4), 1024, 1);
-    fix_run(fix);
+    fixture_host_init(&host, fixture, &params, &port);
+    fixture_send_read(host.dev, GIB(4), 1024, 1);
+    fixture_run(fixture);
     ck_assert_uint_eq(host.dev->log->len, 4);
 }
 END_TEST
 
-static FabTlp *read_memory(FixEnd *end)
+static FabTlp *read_memory(FixtureEnd *end)
 {
-    return fix_tlp(end, FAB_TLP_MRD, GIB(4) + 64 * (end->made % 1024), 64);
+    return fixture_tlp(end, FAB_TLP_MRD, GIB(4) + 64 * (end->made % 1024), 64);
 }
 
 /* Reads of 64 bytes at 500 ns each, so many at a time; _i: from one port or
@@ -109,62 +109,62 @@ START_TEST(memory_serves_so_many_reads_at_once)
     static const uint32_t reads[] = {1, 2, 5, 16};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(reads); i++) {
-        g_autoptr(Fix) fix = fix_new();
-        FabRootParams params = fix_root();
-        FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabRootParams params = fixture_root();
+        FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
         SimTime window = 500 * SIM_US;
         double want = reads[i] * (window / (double)(500 * SIM_NS)), got;
-        FixHost host;
+        FixtureHost host;
 
         params.memory.latency = 500 * SIM_NS;
         params.memory.reads = reads[i];
-        fix_host_init(&host, fix, &params, &port);
+        fixture_host_init(&host, fixture, &params, &port);
         host.dev->make = read_memory;
-        fix_end_start(host.dev, 2);
+        fixture_end_start(host.dev, 2);
         if (_i) {
             host.far->make = read_memory;
-            fix_end_start(host.far, 2);
+            fixture_end_start(host.far, 2);
         }
-        fix_run_until(fix, window);
+        fixture_run_until(fixture, window);
         got = host.dev->received[FAB_CLASS_CPL];
         if (_i) {
-            fix_assert_near(got, want / 2, 0.02);
+            fixture_assert_near(got, want / 2, 0.02);
             got += host.far->received[FAB_CLASS_CPL];
         }
-        fix_assert_near(got, want, 0.02);
+        fixture_assert_near(got, want, 0.02);
         host.dev->make = NULL;
         host.far->make = NULL;
-        fix_run(fix);
-        fix_assert_drained(fix);
+        fixture_run(fixture);
+        fixture_assert_drained(fixture);
     }
 }
 END_TEST
 
-static FabTlp *read_or_write_memory(FixEnd *end)
+static FabTlp *read_or_write_memory(FixtureEnd *end)
 {
-    return fix_tlp(end, end->made % 2 ? FAB_TLP_MRD : FAB_TLP_MWR,
-                   GIB(4) + 64 * end->made, 64);
+    return fixture_tlp(end, end->made % 2 ? FAB_TLP_MRD : FAB_TLP_MWR,
+                       GIB(4) + 64 * end->made, 64);
 }
 
 /* Reads and writes together get the memory's bandwidth and no more. */
 START_TEST(memory_bandwidth_limits)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabRootParams params = fix_root();
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
-    FixHost host;
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabRootParams params = fixture_root();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+    FixtureHost host;
     const FabRootCounters *counters;
 
     params.memory.bandwidth_bytes_s = 2000000000;
     params.memory.latency = 100 * SIM_NS;
-    fix_host_init(&host, fix, &params, &port);
+    fixture_host_init(&host, fixture, &params, &port);
     host.dev->make = read_or_write_memory;
-    fix_end_start(host.dev, 4);
-    fix_run_until(fix, SIM_MS);
+    fixture_end_start(host.dev, 4);
+    fixture_run_until(fixture, SIM_MS);
     counters = fab_root_counters(host.root);
-    fix_assert_near(counters->memory_read_bytes +
-                        counters->memory_written_bytes,
-                    2e6, 0.01);
+    fixture_assert_near(counters->memory_read_bytes +
+                            counters->memory_written_bytes,
+                        2e6, 0.01);
 }
 END_TEST
 
@@ -180,5 +180,5 @@ int main(void)
     tcase_add_loop_test(tcase, memory_serves_so_many_reads_at_once, 0, 2);
     tcase_add_test(tcase, memory_bandwidth_limits);
     suite_add_tcase(suite, tcase);
-    return fix_main(suite);
+    return fixture_main(suite);
 }

@@ -18,31 +18,33 @@
 
 /* A host with a switch, and ends below it. */
 typedef struct Tree {
-    Fix *fix;
+    Fixture *fixture;
     FabRoot *root;
     FabComponent *sw;
-    FixEnd *end[16];
+    FixtureEnd *end[16];
     unsigned ends;
 } Tree;
 
-static void tree_init(Tree *tree, Fix *fix, unsigned ends,
+static void tree_init(Tree *tree, Fixture *fixture, unsigned ends,
                       const FabPortParams *port, bool acs)
 {
-    FabRootParams root = fix_root();
+    FabRootParams root = fixture_root();
     FabPortParams end_port = *port;
 
-    tree->fix = fix;
-    tree->root = fab_root_new(fix_fabric(fix), "h", &root);
+    tree->fixture = fixture;
+    tree->root = fab_root_new(fixture_fabric(fixture), "h", &root);
     tree->ends = ends;
     fab_root_add_port(tree->root, "rp0", port);
-    tree->sw = fab_switch_new(fix_fabric(fix), "h.sw", ends, port, port, acs);
-    fix_connect(fix, fab_root_component(tree->root), 0, tree->sw, 0, 0, 0,
-                LINK1);
+    tree->sw =
+        fab_switch_new(fixture_fabric(fixture), "h.sw", ends, port, port, acs);
+    fixture_connect(fixture, fab_root_component(tree->root), 0, tree->sw, 0, 0,
+                    0, LINK1);
     end_port.latency = 0;
     for (unsigned i = 0; i < ends; i++) {
         g_autofree char *name = g_strdup_printf("h.e%u", i);
 
-        tree->end[i] = fix_end_new(fix, name, &end_port, MIB(1), MIB(2));
+        tree->end[i] =
+            fixture_end_new(fixture, name, &end_port, MIB(1), MIB(2));
         tree->end[i]->logs = true;
         tree->end[i]->user = tree;
     }
@@ -51,8 +53,8 @@ static void tree_init(Tree *tree, Fix *fix, unsigned ends,
 static void tree_connect(Tree *tree, unsigned i, uint32_t width,
                          SimTime propagation)
 {
-    fix_connect(tree->fix, tree->sw, 1 + i, &tree->end[i]->component, 0, 0,
-                width, propagation);
+    fixture_connect(tree->fixture, tree->sw, 1 + i, &tree->end[i]->component, 0,
+                    0, width, propagation);
 }
 
 /* ---- Latency --------------------------------------------------------- */
@@ -64,8 +66,8 @@ START_TEST(latency_is_that_of_the_formula)
     static const uint32_t payloads[] = {4, 64, 256};
 
     for (unsigned n = 0; n < 5 * 5 * 3; n++) {
-        g_autoptr(Fix) fix = fix_new();
-        FabPortParams port = fix_port(FAB_SPEED_2_5GT, 16);
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabPortParams port = fixture_port(FAB_SPEED_2_5GT, 16);
         uint32_t in = widths[n % 5], out = widths[n / 5 % 5];
         uint32_t payload = payloads[n / 25], bytes = 8 + 12 + payload;
         SimTime t_in = GEN1(bytes, in), t_out = GEN1(bytes, out), want;
@@ -74,20 +76,21 @@ START_TEST(latency_is_that_of_the_formula)
         port.latency = SWITCH;
         port.forwarding =
             _i ? FAB_FORWARDING_STORE : FAB_FORWARDING_CUT_THROUGH;
-        tree_init(&tree, fix, 2, &port, false);
+        tree_init(&tree, fixture, 2, &port, false);
         tree_connect(&tree, 0, in, LINK1);
         tree_connect(&tree, 1, out, LINK2);
-        fix_realize(fix);
-        fix_send(tree.end[0], fix_tlp(tree.end[0], FAB_TLP_MWR,
-                                      fix_bar(tree.end[1], 0), payload));
-        fix_run(fix);
+        fixture_realize(fixture);
+        fixture_send(tree.end[0],
+                     fixture_tlp(tree.end[0], FAB_TLP_MWR,
+                                 fixture_bar(tree.end[1], 0), payload));
+        fixture_run(fixture);
         ck_assert_uint_eq(tree.end[1]->log->len, 1);
         /* The last byte is on the second link after it came in by the first,
          * and after the first byte went: the slower link's time counts. */
         want = (_i ? t_in + t_out : MAX(t_in, t_out)) + LINK1 + SWITCH + LINK2;
-        ck_assert_int_le(fix_log(tree.end[1], 0)->time, want + 1);
-        ck_assert_int_ge(fix_log(tree.end[1], 0)->time, want - 1);
-        fix_assert_drained(fix);
+        ck_assert_int_le(fixture_log(tree.end[1], 0)->time, want + 1);
+        ck_assert_int_ge(fixture_log(tree.end[1], 0)->time, want - 1);
+        fixture_assert_drained(fixture);
     }
 }
 END_TEST
@@ -96,13 +99,13 @@ END_TEST
  * the time of the TLP once; or each time, if they store. */
 START_TEST(latency_adds_up_along_a_chain)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabPortParams port = fix_port(FAB_SPEED_2_5GT, 4);
-    FabRootParams root_params = fix_root();
-    FabRoot *root = fab_root_new(fix_fabric(fix), "h", &root_params);
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port(FAB_SPEED_2_5GT, 4);
+    FabRootParams root_params = fixture_root();
+    FabRoot *root = fab_root_new(fixture_fabric(fixture), "h", &root_params);
     FabComponent *above = fab_root_component(root), *sw;
     SimTime t = GEN1(8 + 12 + 256, 4);
-    FixEnd *end;
+    FixtureEnd *end;
 
     port.latency = SWITCH;
     port.forwarding = _i ? FAB_FORWARDING_STORE : FAB_FORWARDING_CUT_THROUGH;
@@ -110,35 +113,39 @@ START_TEST(latency_adds_up_along_a_chain)
     for (unsigned i = 0; i < 5; i++) {
         g_autofree char *name = g_strdup_printf("h.s%u", i);
 
-        sw = fab_switch_new(fix_fabric(fix), name, 2, &port, &port, false);
-        fix_connect(fix, above, i > 0, sw, 0, 0, 0, LINK1);
+        sw = fab_switch_new(fixture_fabric(fixture), name, 2, &port, &port,
+                            false);
+        fixture_connect(fixture, above, i > 0, sw, 0, 0, 0, LINK1);
         above = sw;
     }
     port.latency = 0;
-    end = fix_end_new(fix, "h.a", &port, MIB(1), 0);
-    fix_connect(fix, above, 1, &end->component, 0, 0, 0, LINK1);
+    end = fixture_end_new(fixture, "h.a", &port, MIB(1), 0);
+    fixture_connect(fixture, above, 1, &end->component, 0, 0, 0, LINK1);
     {
-        FixEnd *top = fix_end_new(fix, "h.b", &port, MIB(1), 0);
+        FixtureEnd *top = fixture_end_new(fixture, "h.b", &port, MIB(1), 0);
 
         top->logs = true;
-        fix_connect(fix, fab_fabric_find(fix_fabric(fix), "h.s0"), 2,
-                    &top->component, 0, 0, 0, LINK1);
-        fix_realize(fix);
-        fix_send(end, fix_tlp(end, FAB_TLP_MWR, fix_bar(top, 0), 256));
-        fix_run(fix);
-        fix_assert_time_eq(fix_log(top, 0)->time,
-                           6 * LINK1 + 5 * SWITCH + (_i ? 6 * t : t));
-        ck_assert_uint_eq(fix_log(top, 0)->tlp.hops, 6);
+        fixture_connect(fixture,
+                        fab_fabric_find(fixture_fabric(fixture), "h.s0"), 2,
+                        &top->component, 0, 0, 0, LINK1);
+        fixture_realize(fixture);
+        fixture_send(end,
+                     fixture_tlp(end, FAB_TLP_MWR, fixture_bar(top, 0), 256));
+        fixture_run(fixture);
+        fixture_assert_time_eq(fixture_log(top, 0)->time,
+                               6 * LINK1 + 5 * SWITCH + (_i ? 6 * t : t));
+        ck_assert_uint_eq(fixture_log(top, 0)->tlp.hops, 6);
     }
 }
 END_TEST
 
 /* ---- Many into one --------------------------------------------------- */
 
-static FabTlp *to_first(FixEnd *end)
+static FabTlp *to_first(FixtureEnd *end)
 {
     const Tree *tree = end->user;
-    FabTlp *tlp = fix_tlp(end, FAB_TLP_MWR, fix_bar(tree->end[0], 0), 256);
+    FabTlp *tlp =
+        fixture_tlp(end, FAB_TLP_MWR, fixture_bar(tree->end[0], 0), 256);
 
     tlp->flow = 1 + (end->component.name[3] - '0');
     return tlp;
@@ -155,50 +162,50 @@ static void check_underrun(void *data, const FabTraceRecord *record)
         *tail = record->end + LINK1 + SWITCH;
         g_hash_table_insert(tails, (void *)record->tlp, tail);
     } else {
-        fix_ensure(record->end >= *tail - 1);
+        fixture_ensure(record->end >= *tail - 1);
     }
 }
 
 /* _i: senders of two lanes each into one of eight. */
 START_TEST(slow_links_fill_a_fast_one)
 {
-    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(Fixture) fixture = fixture_new();
     g_autoptr(GHashTable) tails =
         g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 32, 512);
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 512);
     SimTime window = 400 * SIM_US;
     double link = 256.0 / (256 + 12 + 8) * 7.877e9 / 8 * (1 - 4.0 / 1538);
     double want = link * MIN(8, 2 * _i);
     Tree tree;
 
     port.latency = SWITCH;
-    tree_init(&tree, fix, 1 + _i, &port, false);
+    tree_init(&tree, fixture, 1 + _i, &port, false);
     tree_connect(&tree, 0, 8, LINK2);
     for (int i = 1; i <= _i; i++) {
         tree_connect(&tree, i, 2, LINK1);
     }
-    fix_realize(fix);
-    fab_fabric_set_trace(fix_fabric(fix), FAB_TRACE_LINK, check_underrun,
-                         tails);
+    fixture_realize(fixture);
+    fab_fabric_set_trace(fixture_fabric(fixture), FAB_TRACE_LINK,
+                         check_underrun, tails);
     for (int i = 1; i <= _i; i++) {
         tree.end[i]->make = to_first;
-        fix_end_start(tree.end[i], 2);
+        fixture_end_start(tree.end[i], 2);
     }
-    fix_run_until(fix, window);
-    fix_assert_near(tree.end[0]->received_bytes * (double)SIM_S / window, want,
-                    0.005);
+    fixture_run_until(fixture, window);
+    fixture_assert_near(tree.end[0]->received_bytes * (double)SIM_S / window,
+                        want, 0.005);
 }
 END_TEST
 
 /* ---- Arbitration ----------------------------------------------------- */
 
-static FabTlp *mixed_to_first(FixEnd *end)
+static FabTlp *mixed_to_first(FixtureEnd *end)
 {
     const Tree *tree = end->user;
     unsigned number = end->component.name[3] - '0';
     static const uint32_t sizes[] = {8, 256, 64, 128, 32, 256, 16, 192};
-    FabTlp *tlp =
-        fix_tlp(end, FAB_TLP_MWR, fix_bar(tree->end[0], 0), sizes[number % 8]);
+    FabTlp *tlp = fixture_tlp(end, FAB_TLP_MWR, fixture_bar(tree->end[0], 0),
+                              sizes[number % 8]);
 
     tlp->flow = 1 + number;
     return tlp;
@@ -209,7 +216,7 @@ static void count_by_sender(const Tree *tree, SimTime begin, uint64_t *ret_tlps,
                             uint64_t *ret_bytes)
 {
     for (unsigned i = 0; i < tree->end[0]->log->len; i++) {
-        const FixLog *log = fix_log(tree->end[0], i);
+        const FixtureLog *log = fixture_log(tree->end[0], i);
 
         if (log->time >= begin) {
             ret_tlps[log->tlp.flow - 1]++;
@@ -218,44 +225,44 @@ static void count_by_sender(const Tree *tree, SimTime begin, uint64_t *ret_tlps,
     }
 }
 
-static void saturate(Tree *tree, Fix *fix, FabArbitration arbitration,
+static void saturate(Tree *tree, Fixture *fixture, FabArbitration arbitration,
                      const uint32_t *widths, unsigned senders,
-                     FabTlp *(*make)(FixEnd *), uint64_t *ret_tlps,
+                     FabTlp *(*make)(FixtureEnd *), uint64_t *ret_tlps,
                      uint64_t *ret_bytes)
 {
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 32, 512);
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 512);
 
     port.latency = SWITCH;
     port.arbitration = arbitration;
-    tree_init(tree, fix, 1 + senders, &port, false);
+    tree_init(tree, fixture, 1 + senders, &port, false);
     for (unsigned i = 0; i <= senders; i++) {
         tree_connect(tree, i, widths[i], LINK1);
     }
-    fix_realize(fix);
+    fixture_realize(fixture);
     for (unsigned i = 1; i <= senders; i++) {
         tree->end[i]->make = make;
-        fix_end_start(tree->end[i], 2);
+        fixture_end_start(tree->end[i], 2);
     }
-    fix_run_until(fix, 400 * SIM_US);
+    fixture_run_until(fixture, 400 * SIM_US);
     count_by_sender(tree, 50 * SIM_US, ret_tlps, ret_bytes);
 }
 
 START_TEST(round_robin_gives_equal_numbers_of_tlps)
 {
     static const uint32_t widths[] = {8, 8, 8, 8, 8, 8, 8, 8, 8};
-    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(Fixture) fixture = fixture_new();
     uint64_t tlps[9] = {0}, bytes[9] = {0}, sum = 0;
     Tree tree;
 
-    saturate(&tree, fix, FAB_ARBITRATION_ROUND_ROBIN, widths, 8, mixed_to_first,
-             tlps, bytes);
+    saturate(&tree, fixture, FAB_ARBITRATION_ROUND_ROBIN, widths, 8,
+             mixed_to_first, tlps, bytes);
     for (unsigned i = 1; i <= 8; i++) {
         ck_assert_uint_gt(tlps[i], 1000);
         ck_assert_uint_le(tlps[i], tlps[1] + 1);
         ck_assert_uint_ge(tlps[i] + 1, tlps[1]);
         sum += bytes[i];
     }
-    fix_assert_near(sum / 350e-6, 7.877e9 * (1 - 4.0 / 1538), 0.005);
+    fixture_assert_near(sum / 350e-6, 7.877e9 * (1 - 4.0 / 1538), 0.005);
 }
 END_TEST
 
@@ -263,17 +270,17 @@ END_TEST
 START_TEST(weighted_gives_shares_by_ingress_rate)
 {
     static const uint32_t widths[] = {8, 1, 4, 8};
-    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(Fixture) fixture = fixture_new();
     uint64_t tlps[4] = {0}, bytes[4] = {0}, sum;
-    FabTlp *(*make)(FixEnd *) = _i ? mixed_to_first : to_first;
+    FabTlp *(*make)(FixtureEnd *) = _i ? mixed_to_first : to_first;
     Tree tree;
 
-    saturate(&tree, fix, FAB_ARBITRATION_WEIGHTED, widths, 3, make, tlps,
+    saturate(&tree, fixture, FAB_ARBITRATION_WEIGHTED, widths, 3, make, tlps,
              bytes);
     sum = bytes[1] + bytes[2] + bytes[3];
-    fix_assert_near(sum / 350e-6, 7.877e9 * (1 - 4.0 / 1538), 0.005);
+    fixture_assert_near(sum / 350e-6, 7.877e9 * (1 - 4.0 / 1538), 0.005);
     for (unsigned i = 1; i <= 3; i++) {
-        fix_assert_near(bytes[i] / (double)sum, widths[i] / 13.0, 0.02);
+        fixture_assert_near(bytes[i] / (double)sum, widths[i] / 13.0, 0.02);
     }
 }
 END_TEST
@@ -283,35 +290,35 @@ END_TEST
 START_TEST(weighted_gives_what_is_left_to_others)
 {
     static const uint32_t widths[] = {4, 1, 4, 4};
-    g_autoptr(Fix) fix = fix_new();
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 32, 512);
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 512);
     uint64_t tlps[4] = {0}, bytes[4] = {0};
     Tree tree;
 
     port.arbitration = FAB_ARBITRATION_WEIGHTED;
-    tree_init(&tree, fix, 4, &port, false);
+    tree_init(&tree, fixture, 4, &port, false);
     for (unsigned i = 0; i < 4; i++) {
         tree_connect(&tree, i, widths[i], LINK1);
     }
-    fix_realize(fix);
+    fixture_realize(fixture);
     for (unsigned i = 2; i <= 3; i++) {
         tree.end[i]->make = to_first;
-        fix_end_start(tree.end[i], 2);
+        fixture_end_start(tree.end[i], 2);
     }
     /* End 1 sends one write a microsecond, far below 4/9 of a lane. */
     for (unsigned i = 0; i < 400; i++) {
-        fix_run_until(fix, i * SIM_US);
-        fix_send(tree.end[1], to_first(tree.end[1]));
+        fixture_run_until(fixture, i * SIM_US);
+        fixture_send(tree.end[1], to_first(tree.end[1]));
     }
-    fix_run_until(fix, 400 * SIM_US);
+    fixture_run_until(fixture, 400 * SIM_US);
     count_by_sender(&tree, 50 * SIM_US, tlps, bytes);
     ck_assert_uint_ge(tlps[1], 349);
     ck_assert_uint_le(tlps[1], 351);
-    fix_assert_near(bytes[2] / (double)bytes[3], 1.0, 0.02);
+    fixture_assert_near(bytes[2] / (double)bytes[3], 1.0, 0.02);
 }
 END_TEST
 
-static SimTime hold_reads(FixEnd *end, const FabTlp *tlp)
+static SimTime hold_reads(FixtureEnd *end, const FabTlp *tlp)
 {
     return tlp->cls == FAB_CLASS_NP ? 100 * SIM_US : 0;
 }
@@ -320,39 +327,39 @@ static SimTime hold_reads(FixEnd *end, const FabTlp *tlp)
  * claims nothing for that time afterwards. */
 START_TEST(weighted_does_not_make_up_for_blocked_time)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 32, 512);
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 512);
     uint64_t tlps[3] = {0};
     Tree tree;
 
     port.arbitration = FAB_ARBITRATION_WEIGHTED;
     port.credits.header[FAB_CLASS_NP] = 1;
-    tree_init(&tree, fix, 3, &port, false);
+    tree_init(&tree, fixture, 3, &port, false);
     for (unsigned i = 0; i < 3; i++) {
         tree_connect(&tree, i, 4, LINK1);
     }
     tree.end[0]->hold = hold_reads;
-    fix_realize(fix);
+    fixture_realize(fixture);
     /* The first read takes the one credit, the second waits at the switch. */
     for (unsigned i = 0; i < 2; i++) {
-        fix_send(tree.end[1], fix_tlp(tree.end[1], FAB_TLP_MRD,
-                                      fix_bar(tree.end[0], 0), 64));
+        fixture_send(tree.end[1], fixture_tlp(tree.end[1], FAB_TLP_MRD,
+                                              fixture_bar(tree.end[0], 0), 64));
     }
     tree.end[2]->make = to_first;
-    fix_end_start(tree.end[2], 2);
-    fix_run_until(fix, 90 * SIM_US);
+    fixture_end_start(tree.end[2], 2);
+    fixture_run_until(fixture, 90 * SIM_US);
     tree.end[1]->make = to_first;
-    fix_end_start(tree.end[1], 2);
-    fix_run_until(fix, 95 * SIM_US);
+    fixture_end_start(tree.end[1], 2);
+    fixture_run_until(fixture, 95 * SIM_US);
     for (unsigned i = 0; i < tree.end[0]->log->len; i++) {
-        const FixLog *log = fix_log(tree.end[0], i);
+        const FixtureLog *log = fixture_log(tree.end[0], i);
 
         if (log->time >= 91 * SIM_US && log->tlp.cls == FAB_CLASS_P) {
             tlps[log->tlp.flow - 1]++;
         }
     }
     ck_assert_uint_gt(tlps[1], 20);
-    fix_assert_near(tlps[1] / (double)tlps[2], 1.0, 0.1);
+    fixture_assert_near(tlps[1] / (double)tlps[2], 1.0, 0.1);
 }
 END_TEST
 
@@ -388,8 +395,8 @@ static int compare_arrivals(const void *a, const void *b)
 
 START_TEST(oldest_first_keeps_the_order_of_arrival)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabPortParams port = fix_port(FAB_SPEED_8_0GT, 8);
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port(FAB_SPEED_8_0GT, 8);
     Arrivals arrivals = {g_array_new(FALSE, FALSE, sizeof(Arrival)),
                          g_array_new(FALSE, FALSE, sizeof(uint64_t))};
     SimRandom random;
@@ -398,30 +405,30 @@ START_TEST(oldest_first_keeps_the_order_of_arrival)
     sim_random_init(&random, 1, "oldest");
     port.arbitration = FAB_ARBITRATION_OLDEST;
     port.forwarding = FAB_FORWARDING_STORE;
-    tree_init(&tree, fix, 6, &port, false);
+    tree_init(&tree, fixture, 6, &port, false);
     for (unsigned i = 0; i < 6; i++) {
         tree_connect(&tree, i, i ? 8 : 4, LINK1 + i * 777);
     }
-    fix_realize(fix);
-    fab_fabric_set_trace(fix_fabric(fix), FAB_TRACE_LINK, note_arrival,
+    fixture_realize(fixture);
+    fab_fabric_set_trace(fixture_fabric(fixture), FAB_TRACE_LINK, note_arrival,
                          &arrivals);
     for (unsigned i = 0; i < 2000; i++) {
-        FixEnd *end = tree.end[1 + sim_random_below(&random, 5)];
-        FabTlp *tlp = fix_tlp(end, FAB_TLP_MWR, fix_bar(tree.end[0], 0),
-                              1 + sim_random_below(&random, 256));
+        FixtureEnd *end = tree.end[1 + sim_random_below(&random, 5)];
+        FabTlp *tlp = fixture_tlp(end, FAB_TLP_MWR, fixture_bar(tree.end[0], 0),
+                                  1 + sim_random_below(&random, 256));
 
         tlp->data = i;
-        fix_send(end, tlp);
-        fix_run_until(fix,
-                      fix_now(fix) + sim_random_below(&random, 40 * SIM_NS));
+        fixture_send(end, tlp);
+        fixture_run_until(fixture, fixture_now(fixture) +
+                                       sim_random_below(&random, 40 * SIM_NS));
     }
-    fix_run(fix);
+    fixture_run(fixture);
     g_array_sort(arrivals.in, compare_arrivals);
-    fix_ensure(arrivals.in->len == 2000);
-    fix_ensure(arrivals.out->len == 2000);
+    fixture_ensure(arrivals.in->len == 2000);
+    fixture_ensure(arrivals.out->len == 2000);
     for (unsigned i = 0; i < 2000; i++) {
-        fix_ensure(g_array_index(arrivals.in, Arrival, i).data ==
-                   g_array_index(arrivals.out, uint64_t, i));
+        fixture_ensure(g_array_index(arrivals.in, Arrival, i).data ==
+                       g_array_index(arrivals.out, uint64_t, i));
     }
     g_array_unref(arrivals.in);
     g_array_unref(arrivals.out);
@@ -443,5 +450,5 @@ int main(void)
     tcase_add_test(tcase, weighted_does_not_make_up_for_blocked_time);
     tcase_add_test(tcase, oldest_first_keeps_the_order_of_arrival);
     suite_add_tcase(suite, tcase);
-    return fix_main(suite);
+    return fixture_main(suite);
 }

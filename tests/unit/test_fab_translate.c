@@ -13,22 +13,23 @@
 
 static FabRootParams iommu_params(void)
 {
-    FabRootParams params = fix_root();
+    FabRootParams params = fixture_root();
 
     params.iommu.enabled = true;
     params.iommu.walk = WALK;
     return params;
 }
 
-static void host_init(FixHost *host, Fix *fix, const FabRootParams *params)
+static void host_init(FixtureHost *host, Fixture *fixture,
+                      const FabRootParams *params)
 {
-    FabPortParams port = fix_port_credits(FAB_SPEED_8_0GT, 8, 64, 512);
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 64, 512);
 
-    fix_host_init(host, fix, params, &port);
+    fixture_host_init(host, fixture, params, &port);
 }
 
 /* Maps @bytes of memory; returns their address, and that for devices. */
-static FabBusAddr map(FixHost *host, uint64_t bytes, FabBusAddr *ret_device)
+static FabBusAddr map(FixtureHost *host, uint64_t bytes, FabBusAddr *ret_device)
 {
     g_autoptr(GError) error = NULL;
     FabBusAddr addr;
@@ -40,7 +41,7 @@ static FabBusAddr map(FixHost *host, uint64_t bytes, FabBusAddr *ret_device)
 }
 
 typedef struct Events {
-    Fix *fix;
+    Fixture *fixture;
     char text[64]; /* what happened, a letter each */
     unsigned count;
     SimTime time[64];
@@ -48,7 +49,7 @@ typedef struct Events {
 
 static void note(Events *events, char what)
 {
-    events->time[events->count] = fix_now(events->fix);
+    events->time[events->count] = fixture_now(events->fixture);
     events->text[events->count++] = what;
 }
 
@@ -62,41 +63,41 @@ static void read_over(void *owner, FabStatus status)
     note(owner, status == FAB_STATUS_SC ? 'R' : 'U');
 }
 
-static void write_data(FixEnd *end, FabBusAddr addr, uint64_t data)
+static void write_data(FixtureEnd *end, FabBusAddr addr, uint64_t data)
 {
-    FabTlp *tlp = fix_tlp(end, FAB_TLP_MWR, addr, 8);
+    FabTlp *tlp = fixture_tlp(end, FAB_TLP_MWR, addr, 8);
 
     tlp->data = data;
-    fix_send(end, tlp);
+    fixture_send(end, tlp);
 }
 
 typedef struct Rig {
-    FixHost host; /* first: the ends' user data */
+    FixtureHost host; /* first: the ends' user data */
     Events events;
     FabBusAddr warm, cold; /* device addresses: in the IOTLB or not */
 } Rig;
 
-static void completed(FixEnd *end, const FabTlp *tlp)
+static void completed(FixtureEnd *end, const FabTlp *tlp)
 {
     Rig *rig = end->user;
 
     note(&rig->events, fab_tlp_is_completion(tlp) ? 'C' : '?');
 }
 
-static void rig_init(Rig *rig, Fix *fix)
+static void rig_init(Rig *rig, Fixture *fixture)
 {
     FabRootParams params = iommu_params();
     FabBusAddr warm, cold;
 
     memset(rig, 0, sizeof(*rig));
-    host_init(&rig->host, fix, &params);
-    rig->events.fix = fix;
+    host_init(&rig->host, fixture, &params);
+    rig->events.fixture = fixture;
     warm = map(&rig->host, KIB(64), &rig->warm);
     cold = map(&rig->host, KIB(64), &rig->cold);
     for (unsigned i = 0; i < 4; i++) {
-        fix_send_read(rig->host.dev, rig->warm + KIB(4) * i, 64, 0);
+        fixture_send_read(rig->host.dev, rig->warm + KIB(4) * i, 64, 0);
     }
-    fix_run(fix);
+    fixture_run(fixture);
     g_array_set_size(rig->host.dev->log, 0);
     fab_root_watch(rig->host.root, warm, KIB(64), written, &rig->events);
     fab_root_watch(rig->host.root, cold, KIB(64), written, &rig->events);
@@ -106,94 +107,94 @@ static void rig_init(Rig *rig, Fix *fix)
 /* A read that hits does not pass a write that misses. */
 START_TEST(read_waits_for_write_that_misses)
 {
-    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(Fixture) fixture = fixture_new();
     Rig rig;
 
-    rig_init(&rig, fix);
+    rig_init(&rig, fixture);
     write_data(rig.host.dev, rig.cold, 0);
-    fix_send_read(rig.host.dev, rig.warm, 64, 1);
+    fixture_send_read(rig.host.dev, rig.warm, 64, 1);
     write_data(rig.host.dev, rig.warm, 1);
-    fix_send_read(rig.host.dev, rig.warm, 64, 2);
-    fix_run(fix);
+    fixture_send_read(rig.host.dev, rig.warm, 64, 2);
+    fixture_run(fixture);
     ck_assert_str_eq(rig.events.text, "abCC");
-    fix_assert_drained(fix);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
 /* Nor does a write that hits, and a read that misses holds up nobody. */
 START_TEST(writes_stay_in_order)
 {
-    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(Fixture) fixture = fixture_new();
     SimTime start;
     Rig rig;
 
-    rig_init(&rig, fix);
-    start = fix_now(fix);
+    rig_init(&rig, fixture);
+    start = fixture_now(fixture);
     write_data(rig.host.dev, rig.cold, 0);
     write_data(rig.host.dev, rig.warm, 1);
     write_data(rig.host.dev, rig.cold + KIB(4), 2);
     write_data(rig.host.dev, rig.warm, 3);
     write_data(rig.host.dev, rig.cold, 4);
-    fix_run(fix);
+    fixture_run(fixture);
     ck_assert_str_eq(rig.events.text, "abcde");
     ck_assert_int_ge(rig.events.time[0] - start, WALK);
     /* The second walk went on beside the first. */
     ck_assert_int_le(rig.events.time[4] - start, WALK + 100 * SIM_NS);
     rig.events.count = 0;
     memset(rig.events.text, 0, sizeof(rig.events.text));
-    fix_send_read(rig.host.dev, rig.cold + KIB(16), 64, 1);
+    fixture_send_read(rig.host.dev, rig.cold + KIB(16), 64, 1);
     write_data(rig.host.dev, rig.warm, 0);
-    fix_send_read(rig.host.dev, rig.warm, 64, 2);
-    fix_run(fix);
+    fixture_send_read(rig.host.dev, rig.warm, 64, 2);
+    fixture_run(fixture);
     ck_assert_str_eq(rig.events.text, "aCC");
-    ck_assert_uint_eq(fix_log(rig.host.dev, 0)->tlp.tag, 2);
-    fix_assert_drained(fix);
+    ck_assert_uint_eq(fixture_log(rig.host.dev, 0)->tlp.tag, 2);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
-static void write_then_answer(FixEnd *end, const FabTlp *tlp)
+static void write_then_answer(FixtureEnd *end, const FabTlp *tlp)
 {
     Rig *rig = end->user;
 
     if (tlp->type == FAB_TLP_MRD) {
         write_data(end, rig->cold + KIB(8), 0);
-        fix_reply(end, tlp, FAB_STATUS_SC, 64);
+        fixture_reply(end, tlp, FAB_STATUS_SC, 64);
     }
 }
 
 /* A driver that has read a register sees what was written before (D2). */
 START_TEST(cpu_read_flushes_writes)
 {
-    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(Fixture) fixture = fixture_new();
     Rig rig;
 
-    rig_init(&rig, fix);
+    rig_init(&rig, fixture);
     rig.host.dev->got = write_then_answer;
-    fab_root_read(rig.host.root, fix_bar(rig.host.dev, 0), 4, read_over,
+    fab_root_read(rig.host.root, fixture_bar(rig.host.dev, 0), 4, read_over,
                   &rig.events, 0);
-    fix_run(fix);
+    fixture_run(fixture);
     ck_assert_str_eq(rig.events.text, "aR");
-    fix_assert_drained(fix);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
 /* The same without IOMMU, where memory is slow to take the write. */
 START_TEST(cpu_read_flushes_writes_to_slow_memory)
 {
-    g_autoptr(Fix) fix = fix_new();
-    FabRootParams params = fix_root();
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabRootParams params = fixture_root();
     Rig rig = {.cold = GIB(4)};
 
     params.memory.bandwidth_bytes_s = 1000000;
-    host_init(&rig.host, fix, &params);
-    rig.events.fix = fix;
+    host_init(&rig.host, fixture, &params);
+    rig.events.fixture = fixture;
     fab_root_watch(rig.host.root, rig.cold, KIB(64), written, &rig.events);
     rig.host.dev->got = write_then_answer;
-    fab_root_read(rig.host.root, fix_bar(rig.host.dev, 0), 4, read_over,
+    fab_root_read(rig.host.root, fixture_bar(rig.host.dev, 0), 4, read_over,
                   &rig.events, 0);
-    fix_run(fix);
+    fixture_run(fixture);
     ck_assert_str_eq(rig.events.text, "aR");
-    fix_assert_drained(fix);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
@@ -201,72 +202,73 @@ END_TEST
  * credits come back, however they lie in a page. */
 START_TEST(faults_are_unsupported)
 {
-    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(Fixture) fixture = fixture_new();
     FabBusAddr device;
     Rig rig;
 
-    rig_init(&rig, fix);
+    rig_init(&rig, fixture);
     device = rig.cold + MIB(512);
     rig.host.dev->got = NULL;
     for (unsigned i = 0; i < 300; i++) {
         FabBusAddr addr = device + KIB(4) * (i % 7) + i;
         FabTlp *tlp;
 
-        fix_send(rig.host.dev,
-                 fix_tlp(rig.host.dev, FAB_TLP_MWR, addr, 1 + i % 200));
-        tlp = fix_tlp(rig.host.dev, FAB_TLP_FETCHADD, addr, 13 + i % 8);
+        fixture_send(rig.host.dev,
+                     fixture_tlp(rig.host.dev, FAB_TLP_MWR, addr, 1 + i % 200));
+        tlp = fixture_tlp(rig.host.dev, FAB_TLP_FETCHADD, addr, 13 + i % 8);
         tlp->tag = i;
-        fix_send(rig.host.dev, tlp);
+        fixture_send(rig.host.dev, tlp);
     }
-    fix_run(fix);
+    fixture_run(fixture);
     ck_assert_uint_eq(rig.host.dev->log->len, 300);
     for (unsigned i = 0; i < 300; i++) {
-        ck_assert_uint_eq(fix_log(rig.host.dev, i)->tlp.status, FAB_STATUS_UR);
+        ck_assert_uint_eq(fixture_log(rig.host.dev, i)->tlp.status,
+                          FAB_STATUS_UR);
     }
-    ck_assert_uint_eq(fab_fabric_unsupported(fix_fabric(fix)), 600);
-    fix_assert_drained(fix);
+    ck_assert_uint_eq(fab_fabric_unsupported(fixture_fabric(fixture)), 600);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
 typedef struct Reader {
-    FixHost host;
+    FixtureHost host;
     FabBusAddr base;
     uint32_t pages;
 } Reader;
 
 /* A read of 64 bytes of the next page. */
-static FabTlp *read_next_page(FixEnd *end)
+static FabTlp *read_next_page(FixtureEnd *end)
 {
     const Reader *reader = end->user;
     uint64_t page = end->made % reader->pages;
     uint64_t line = end->made / reader->pages % 64;
 
-    return fix_tlp(end, FAB_TLP_MRD, reader->base + KIB(4) * page + 64 * line,
-                   64);
+    return fixture_tlp(end, FAB_TLP_MRD,
+                       reader->base + KIB(4) * page + 64 * line, 64);
 }
 
 /* Bytes read in a second over a working set of @pages. */
 static double read_rate(uint32_t pages)
 {
-    g_autoptr(Fix) fix = fix_new();
+    g_autoptr(Fixture) fixture = fixture_new();
     FabRootParams params = iommu_params();
     Reader reader = {.pages = pages};
     SimTime warm = 100 * SIM_US, window = 300 * SIM_US;
     uint64_t before;
 
     params.memory.latency = 100 * SIM_NS;
-    host_init(&reader.host, fix, &params);
+    host_init(&reader.host, fixture, &params);
     map(&reader.host, KIB(4) * (uint64_t)pages, &reader.base);
     reader.host.dev->logs = false;
     reader.host.dev->make = read_next_page;
-    fix_end_start(reader.host.dev, 4);
-    fix_run_until(fix, warm);
+    fixture_end_start(reader.host.dev, 4);
+    fixture_run_until(fixture, warm);
     before = reader.host.dev->received_bytes;
-    fix_run_until(fix, warm + window);
+    fixture_run_until(fixture, warm + window);
     before = reader.host.dev->received_bytes - before;
     reader.host.dev->make = NULL;
-    fix_run(fix);
-    fix_assert_drained(fix);
+    fixture_run(fixture);
+    fixture_assert_drained(fixture);
     return before * (double)SIM_S / window;
 }
 
@@ -277,11 +279,11 @@ START_TEST(iotlb_limits_random_reads)
     double walks = 6 * 64 / 280e-9;
     double some;
 
-    fix_assert_near(read_rate(1), full, 0.005);
-    fix_assert_near(read_rate(16), full, 0.005);
-    fix_assert_near(read_rate(64), full, 0.005);
-    fix_assert_near(read_rate(4096), walks, 0.02);
-    fix_assert_near(read_rate(20000), walks, 0.02);
+    fixture_assert_near(read_rate(1), full, 0.005);
+    fixture_assert_near(read_rate(16), full, 0.005);
+    fixture_assert_near(read_rate(64), full, 0.005);
+    fixture_assert_near(read_rate(4096), walks, 0.02);
+    fixture_assert_near(read_rate(20000), walks, 0.02);
     some = read_rate(65);
     ck_assert(some < full && some > walks * 0.98);
 }
@@ -300,5 +302,5 @@ int main(void)
     tcase_add_test(tcase, faults_are_unsupported);
     tcase_add_test(tcase, iotlb_limits_random_reads);
     suite_add_tcase(suite, tcase);
-    return fix_main(suite);
+    return fixture_main(suite);
 }
