@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "bench_case.h"
-#include "rep_table.h"
+#include "table.h"
 
 #define RUNS_MAX 1001
 
@@ -114,8 +114,8 @@ static void print_list(const GPtrArray *cases)
 
 /* What is printed, what is written, and what was found. */
 typedef struct Report {
-    RepTable *table;
-    RepTable *csv;
+    Table *table;
+    Table *csv;
     unsigned broken;        /* bounds */
     unsigned broken_ratios; /* of these */
 } Report;
@@ -141,32 +141,32 @@ enum {
 
 static void report_init(Report *report)
 {
-    RepTable *table = rep_table_new();
-    RepTable *csv = rep_table_new();
+    Table *table = table_new();
+    Table *csv = table_new();
 
-    rep_table_add_column(table, "benchmark", REP_TEXT, 0);
-    rep_table_add_column(table, "figure", REP_TEXT, 0);
-    rep_table_add_column(table, "median", REP_DECIMAL, TABLE_DIGITS);
-    rep_table_add_column(table, "least", REP_DECIMAL, TABLE_DIGITS);
-    rep_table_add_column(table, "most", REP_DECIMAL, TABLE_DIGITS);
-    rep_table_add_column(table, "unit", REP_TEXT, 0);
-    rep_table_add_column(table, "runs", REP_INTEGER, 0);
-    rep_table_add_column(table, "wanted", REP_TEXT, 0);
-    rep_table_add_column(table, "holds", REP_TEXT, 0);
+    table_add_column(table, "benchmark", TABLE_TEXT, 0);
+    table_add_column(table, "figure", TABLE_TEXT, 0);
+    table_add_column(table, "median", TABLE_DECIMAL, TABLE_DIGITS);
+    table_add_column(table, "least", TABLE_DECIMAL, TABLE_DIGITS);
+    table_add_column(table, "most", TABLE_DECIMAL, TABLE_DIGITS);
+    table_add_column(table, "unit", TABLE_TEXT, 0);
+    table_add_column(table, "runs", TABLE_INTEGER, 0);
+    table_add_column(table, "wanted", TABLE_TEXT, 0);
+    table_add_column(table, "holds", TABLE_TEXT, 0);
 
-    rep_table_add_column(csv, "benchmark", REP_TEXT, 0);
-    rep_table_add_column(csv, "metric", REP_TEXT, 0);
-    rep_table_add_column(csv, "unit", REP_TEXT, 0);
-    rep_table_add_column(csv, "value", REP_DECIMAL, CSV_DIGITS);
-    rep_table_add_head(csv, "farside", FARSIDE_VERSION);
-    rep_table_add_head(csv, "key", "benchmark,metric,unit");
+    table_add_column(csv, "benchmark", TABLE_TEXT, 0);
+    table_add_column(csv, "metric", TABLE_TEXT, 0);
+    table_add_column(csv, "unit", TABLE_TEXT, 0);
+    table_add_column(csv, "value", TABLE_DECIMAL, CSV_DIGITS);
+    table_add_head(csv, "farside", FARSIDE_VERSION);
+    table_add_head(csv, "key", "benchmark,metric,unit");
     *report = (Report){.table = table, .csv = csv};
 }
 
 static void report_done(Report *report)
 {
-    rep_table_free(report->table);
-    rep_table_free(report->csv);
+    table_free(report->table);
+    table_free(report->csv);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Report, report_done)
 
@@ -182,34 +182,33 @@ static void report_metric(Report *report, const BenchCase *bench,
     const BenchMetric *metric = &bench->metrics[index];
     double median = result->median[index];
     bool holds = bench_holds(metric, median);
-    RepTable *table = report->table;
-    unsigned row = rep_table_add_row(table);
+    Table *table = report->table;
+    unsigned row = table_add_row(table);
 
-    rep_table_set_text(table, row, TABLE_BENCHMARK, bench->name);
-    rep_table_set_text(table, row, TABLE_FIGURE, metric->name);
-    rep_table_set_number(table, row, TABLE_MEDIAN, fixed(median, TABLE_DIGITS));
-    rep_table_set_number(table, row, TABLE_LEAST,
-                         fixed(result->least[index], TABLE_DIGITS));
-    rep_table_set_number(table, row, TABLE_MOST,
-                         fixed(result->most[index], TABLE_DIGITS));
-    rep_table_set_text(table, row, TABLE_UNIT, metric->unit);
-    rep_table_set_number(table, row, TABLE_RUNS, result->runs);
+    table_set_text(table, row, TABLE_BENCHMARK, bench->name);
+    table_set_text(table, row, TABLE_FIGURE, metric->name);
+    table_set_number(table, row, TABLE_MEDIAN, fixed(median, TABLE_DIGITS));
+    table_set_number(table, row, TABLE_LEAST,
+                     fixed(result->least[index], TABLE_DIGITS));
+    table_set_number(table, row, TABLE_MOST,
+                     fixed(result->most[index], TABLE_DIGITS));
+    table_set_text(table, row, TABLE_UNIT, metric->unit);
+    table_set_number(table, row, TABLE_RUNS, result->runs);
     if (metric->bound != BENCH_NO_BOUND) {
         g_autofree char *wanted =
             g_strdup_printf("%s %g", signs[metric->bound], metric->wanted);
 
-        rep_table_set_text(table, row, TABLE_WANTED, wanted);
-        rep_table_set_text(table, row, TABLE_HOLDS, holds ? "yes" : "NO");
+        table_set_text(table, row, TABLE_WANTED, wanted);
+        table_set_text(table, row, TABLE_HOLDS, holds ? "yes" : "NO");
     }
     report->broken += !holds;
     report->broken_ratios += !holds && metric->is_ratio;
 
-    row = rep_table_add_row(report->csv);
-    rep_table_set_text(report->csv, row, CSV_BENCHMARK, bench->name);
-    rep_table_set_text(report->csv, row, CSV_METRIC, metric->name);
-    rep_table_set_text(report->csv, row, CSV_UNIT, metric->unit);
-    rep_table_set_number(report->csv, row, CSV_VALUE,
-                         fixed(median, CSV_DIGITS));
+    row = table_add_row(report->csv);
+    table_set_text(report->csv, row, CSV_BENCHMARK, bench->name);
+    table_set_text(report->csv, row, CSV_METRIC, metric->name);
+    table_set_text(report->csv, row, CSV_UNIT, metric->unit);
+    table_set_number(report->csv, row, CSV_VALUE, fixed(median, CSV_DIGITS));
 }
 
 /* ---- Running ---------------------------------------------------------- */
@@ -285,10 +284,9 @@ static int run(const GPtrArray *cases, const Options *options)
         cmd_complain("bench", error);
         return CMD_DIFFERENT;
     }
-    text = rep_table_format(report.table);
+    text = table_format(report.table);
     fputs(text, stdout);
-    if (options->output &&
-        !rep_table_write(report.csv, options->output, &error)) {
+    if (options->output && !table_write(report.csv, options->output, &error)) {
         cmd_complain("bench", error);
         return CMD_USAGE;
     }

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "bld_fabric.h"
+#include "exp_fabric.h"
 #include "cmd_load.h"
 #include "topo_plan.h"
 #include "topo_schema.h"
@@ -16,7 +16,7 @@ static bool check_file(const char *file, const GPtrArray *changes)
         cmd_load("check", file, changes, CMD_LOAD_ANY);
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(GPtrArray) points = NULL;
-    g_autoptr(BldFabric) bld = NULL;
+    g_autoptr(ExpFabric) bld = NULL;
     GError *error = NULL;
 
     if (!description) {
@@ -35,7 +35,7 @@ static bool check_file(const char *file, const GPtrArray *changes)
         fputs(text, stderr);
         return false;
     }
-    bld = bld_fabric_new(description, &error);
+    bld = exp_fabric_new(description, &error);
     if (!bld) {
         cmd_complain("check", error);
         return false;

@@ -6,7 +6,7 @@
 
 #include "rep_compare.h"
 #include "rep_plot.h"
-#include "rep_table.h"
+#include "table.h"
 
 #define PANELS_MAX 6 /* more than that, and a column is no panel */
 
@@ -74,16 +74,16 @@ static const char *verdict_word(RepVerdict verdict)
     return words[verdict];
 }
 
-static void set_mpct(RepTable *table, unsigned row, unsigned column,
+static void set_mpct(Table *table, unsigned row, unsigned column,
                      const RepCurve *curve, int64_t mpct)
 {
-    rep_table_set_number(table, row, column,
-                         curve->n_errors > 0 ? mpct : REP_NONE);
+    table_set_number(table, row, column,
+                     curve->n_errors > 0 ? mpct : TABLE_NONE);
 }
 
-static void print_table(const RepTable *table)
+static void print_table(const Table *table)
 {
-    g_autofree char *text = rep_table_format(table);
+    g_autofree char *text = table_format(table);
 
     fputs(text, stdout);
     putchar('\n');
@@ -91,67 +91,66 @@ static void print_table(const RepTable *table)
 
 static void print_worst(const RepComparison *comparison, unsigned n_worst)
 {
-    g_autoptr(RepTable) table = rep_table_new();
+    g_autoptr(Table) table = table_new();
     unsigned n_points = rep_comparison_n_points(comparison);
     unsigned i;
 
-    rep_table_add_column(table, "worst points", REP_TEXT, 0);
-    rep_table_add_column(table, "column", REP_TEXT, 0);
-    rep_table_add_column(table, "baseline", REP_TEXT, 0);
-    rep_table_add_column(table, "new", REP_TEXT, 0);
-    rep_table_add_column(table, "error %", REP_DECIMAL, 3);
-    rep_table_add_column(table, "verdict", REP_TEXT, 0);
+    table_add_column(table, "worst points", TABLE_TEXT, 0);
+    table_add_column(table, "column", TABLE_TEXT, 0);
+    table_add_column(table, "baseline", TABLE_TEXT, 0);
+    table_add_column(table, "new", TABLE_TEXT, 0);
+    table_add_column(table, "error %", TABLE_DECIMAL, 3);
+    table_add_column(table, "verdict", TABLE_TEXT, 0);
     for (i = 0; i < MIN(n_points, n_worst); i++) {
         const RepPoint *point = rep_comparison_point(comparison, i);
-        unsigned row = rep_table_add_row(table);
+        unsigned row = table_add_row(table);
 
-        rep_table_set_text(table, row, 0, point->key);
-        rep_table_set_text(
-            table, row, 1,
-            rep_comparison_curve(comparison, point->curve)->column);
-        rep_table_set_text(table, row, 2, point->baseline);
-        rep_table_set_text(table, row, 3, point->fresh);
-        rep_table_set_number(table, row, 4, point->error_mpct);
-        rep_table_set_text(table, row, 5, verdict_word(point->verdict));
+        table_set_text(table, row, 0, point->key);
+        table_set_text(table, row, 1,
+                       rep_comparison_curve(comparison, point->curve)->column);
+        table_set_text(table, row, 2, point->baseline);
+        table_set_text(table, row, 3, point->fresh);
+        table_set_number(table, row, 4, point->error_mpct);
+        table_set_text(table, row, 5, verdict_word(point->verdict));
     }
     if (i > 0) {
         print_table(table);
     }
 }
 
-static void add_curve_row(RepTable *table, const RepCurve *curve,
-                          const char *name, const char *column)
+static void add_curve_row(Table *table, const RepCurve *curve, const char *name,
+                          const char *column)
 {
-    unsigned row = rep_table_add_row(table);
+    unsigned row = table_add_row(table);
 
-    rep_table_set_text(table, row, 0, name);
-    rep_table_set_text(table, row, 1, column);
-    rep_table_set_number(table, row, 2, curve->n_points);
+    table_set_text(table, row, 0, name);
+    table_set_text(table, row, 1, column);
+    table_set_number(table, row, 2, curve->n_points);
     set_mpct(table, row, 3, curve, curve->mean_mpct);
     set_mpct(table, row, 4, curve, curve->signed_mpct);
     set_mpct(table, row, 5, curve, curve->max_mpct);
-    rep_table_set_text(table, row, 6, curve->max_x != NULL ? curve->max_x : "");
-    rep_table_set_number(table, row, 7, curve->n_outside);
-    rep_table_set_number(table, row, 8, curve->n_missing);
-    rep_table_set_number(table, row, 9, curve->n_extra);
+    table_set_text(table, row, 6, curve->max_x != NULL ? curve->max_x : "");
+    table_set_number(table, row, 7, curve->n_outside);
+    table_set_number(table, row, 8, curve->n_missing);
+    table_set_number(table, row, 9, curve->n_extra);
 }
 
 static void print_curves(const RepComparison *comparison)
 {
     static const char *const numbers[] = {"mean %", "bias %", "max %"};
     static const char *const counts[] = {"outside", "missing", "extra"};
-    g_autoptr(RepTable) table = rep_table_new();
+    g_autoptr(Table) table = table_new();
     unsigned i;
 
-    rep_table_add_column(table, "curve", REP_TEXT, 0);
-    rep_table_add_column(table, "column", REP_TEXT, 0);
-    rep_table_add_column(table, "points", REP_INTEGER, 0);
+    table_add_column(table, "curve", TABLE_TEXT, 0);
+    table_add_column(table, "column", TABLE_TEXT, 0);
+    table_add_column(table, "points", TABLE_INTEGER, 0);
     for (i = 0; i < G_N_ELEMENTS(numbers); i++) {
-        rep_table_add_column(table, numbers[i], REP_DECIMAL, 3);
+        table_add_column(table, numbers[i], TABLE_DECIMAL, 3);
     }
-    rep_table_add_column(table, "max at", REP_TEXT, 0);
+    table_add_column(table, "max at", TABLE_TEXT, 0);
     for (i = 0; i < G_N_ELEMENTS(counts); i++) {
-        rep_table_add_column(table, counts[i], REP_INTEGER, 0);
+        table_add_column(table, counts[i], TABLE_INTEGER, 0);
     }
     for (i = 0; i < rep_comparison_n_curves(comparison); i++) {
         const RepCurve *curve = rep_comparison_curve(comparison, i);
@@ -178,32 +177,31 @@ static void print_total(const RepComparison *comparison)
 }
 
 /* Whether @column has few enough values for a panel each. */
-static bool is_panel(const RepTable *table, const char *name)
+static bool is_panel(const Table *table, const char *name)
 {
     g_autoptr(GHashTable) seen =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     unsigned column = 0;
     unsigned row;
 
-    rep_table_find_column(table, name, &column);
-    for (row = 0; row < rep_table_n_rows(table); row++) {
-        g_hash_table_add(seen, rep_table_dup_cell(table, row, column));
+    table_find_column(table, name, &column);
+    for (row = 0; row < table_n_rows(table); row++) {
+        g_hash_table_add(seen, table_dup_cell(table, row, column));
     }
     return g_hash_table_size(seen) <= PANELS_MAX;
 }
 
-static bool has_numbers(const RepTable *table, const char *name)
+static bool has_numbers(const Table *table, const char *name)
 {
     unsigned column;
 
-    return rep_table_find_column(table, name, &column) &&
-           rep_table_column_type(table, column) != REP_TEXT;
+    return table_find_column(table, name, &column) &&
+           table_column_type(table, column) != TABLE_TEXT;
 }
 
 /* Draws one plot for each column of numbers, the baseline as points. */
-static bool write_plots(const RepComparison *comparison,
-                        const RepTable *baseline, const RepTable *fresh,
-                        const char *prefix, GError **error)
+static bool write_plots(const RepComparison *comparison, const Table *baseline,
+                        const Table *fresh, const char *prefix, GError **error)
 {
     const char *const *curves = rep_comparison_curve_columns(comparison);
     const char *const *values = rep_comparison_values(comparison);
@@ -239,8 +237,8 @@ static bool write_plots(const RepComparison *comparison,
 }
 
 /* Compares two tables and prints the result. */
-static bool compare_tables(Compare *compare, const RepTable *baseline,
-                           const RepTable *fresh, const char *name,
+static bool compare_tables(Compare *compare, const Table *baseline,
+                           const Table *fresh, const char *name,
                            const char *plot, GError **error)
 {
     RepCompareOptions options = {(const char *const *)compare->keys, compare->x,
@@ -253,9 +251,9 @@ static bool compare_tables(Compare *compare, const RepTable *baseline,
         return false;
     }
     g_ptr_array_add(compare->comparisons, comparison);
-    for (i = 0; i < rep_table_n_columns(baseline); i++) {
+    for (i = 0; i < table_n_columns(baseline); i++) {
         g_hash_table_add(compare->columns,
-                         g_strdup(rep_table_column_name(baseline, i)));
+                         g_strdup(table_column_name(baseline, i)));
     }
     compare->is_different =
         compare->is_different || rep_comparison_is_different(comparison);
@@ -271,9 +269,9 @@ static bool compare_files(Compare *compare, const char *baseline_path,
                           const char *fresh_path, const char *name,
                           const char *plot, GError **error)
 {
-    g_autoptr(RepTable) baseline = rep_table_read(baseline_path, error);
-    g_autoptr(RepTable) fresh =
-        baseline != NULL ? rep_table_read(fresh_path, error) : NULL;
+    g_autoptr(Table) baseline = table_read(baseline_path, error);
+    g_autoptr(Table) fresh =
+        baseline != NULL ? table_read(fresh_path, error) : NULL;
 
     return fresh != NULL &&
            compare_tables(compare, baseline, fresh, name, plot, error);
@@ -283,17 +281,17 @@ static bool compare_files(Compare *compare, const char *baseline_path,
 static bool compare_with_nothing(Compare *compare, const char *path,
                                  const char *name, GError **error)
 {
-    g_autoptr(RepTable) baseline = rep_table_read(path, error);
-    g_autoptr(RepTable) fresh = rep_table_new();
+    g_autoptr(Table) baseline = table_read(path, error);
+    g_autoptr(Table) fresh = table_new();
     unsigned i;
 
     if (baseline == NULL) {
         return false;
     }
-    for (i = 0; i < rep_table_n_columns(baseline); i++) {
-        rep_table_add_column(fresh, rep_table_column_name(baseline, i),
-                             rep_table_column_type(baseline, i),
-                             rep_table_column_digits(baseline, i));
+    for (i = 0; i < table_n_columns(baseline); i++) {
+        table_add_column(fresh, table_column_name(baseline, i),
+                         table_column_type(baseline, i),
+                         table_column_digits(baseline, i));
     }
     return compare_tables(compare, baseline, fresh, name, NULL, error);
 }
@@ -312,7 +310,8 @@ static GPtrArray *list_files(const char *path, GError **error)
     const char *name;
 
     if (folder == NULL) {
-        g_set_error_literal(error, REP_ERROR, REP_ERROR_FILE, cause->message);
+        g_set_error_literal(error, TABLE_ERROR, TABLE_ERROR_FILE,
+                            cause->message);
         return NULL;
     }
     names = g_ptr_array_new_with_free_func(g_free);
@@ -350,7 +349,7 @@ static bool compare_folders(Compare *compare, const char *baseline_path,
         return false;
     }
     if (baseline->len == 0) {
-        g_set_error(error, REP_ERROR, REP_ERROR_VALUE,
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                     "there is no CSV file in %s", baseline_path);
         return false;
     }
@@ -402,7 +401,7 @@ static bool set_options(Compare *compare, GError **error)
         g_ptr_array_add(compare->tolerances, tolerance);
     }
     if (compare->n_worst < 0) {
-        g_set_error(error, REP_ERROR, REP_ERROR_VALUE,
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                     "--worst %d: it is a number of points", compare->n_worst);
         return false;
     }
@@ -419,7 +418,7 @@ static bool check_tolerances(const Compare *compare, GError **error)
 
         if (tolerance->column != NULL &&
             !g_hash_table_contains(compare->columns, tolerance->column)) {
-            g_set_error(error, REP_ERROR, REP_ERROR_VALUE,
+            g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                         "--tolerance %s: there is no such column",
                         tolerance->column);
             return false;
@@ -434,7 +433,7 @@ static bool run(Compare *compare, const char *baseline, const char *fresh,
     bool is_folder = g_file_test(baseline, G_FILE_TEST_IS_DIR);
 
     if (is_folder != (bool)g_file_test(fresh, G_FILE_TEST_IS_DIR)) {
-        g_set_error(error, REP_ERROR, REP_ERROR_VALUE,
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                     "%s is a folder, the other is not",
                     is_folder ? baseline : fresh);
         return false;
@@ -457,7 +456,7 @@ static bool run(Compare *compare, const char *baseline, const char *fresh,
     if (compare->junit != NULL) {
         g_autofree char *xml = rep_junit_print(compare->comparisons);
 
-        return rep_file_write(compare->junit, xml, strlen(xml), error);
+        return table_file_write(compare->junit, xml, strlen(xml), error);
     }
     return true;
 }

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "bld_point.h"
+#include "exp_point.h"
 
 static void print_errors(const char *verb, const TopoErrors *errors)
 {
@@ -54,7 +54,7 @@ TopoDescription *cmd_load(const char *verb, const char *file,
         }
     }
     if (description && description->workload) {
-        bld_point_check_columns(description, errors);
+        exp_point_check_columns(description, errors);
     }
     if (topo_errors_count(errors) > 0) {
         print_errors(verb, errors);

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bld_path.h"
+#include "exp_path.h"
 #include "cmd_load.h"
-#include "rep_table.h"
+#include "table.h"
 #include "topo_plan.h"
 #include "topo_units.h"
 
@@ -30,30 +30,30 @@ static const char details[] =
 /* A time in ns with as many decimals as there are ps. */
 static char *ns_text(SimTime ps)
 {
-    return rep_number_print(ps, 3);
+    return table_number_print(ps, 3);
 }
 
-static void set_ns(RepTable *table, unsigned row, unsigned column, SimTime ps)
+static void set_ns(Table *table, unsigned row, unsigned column, SimTime ps)
 {
-    rep_table_set_number(table, row, column, ps);
+    table_set_number(table, row, column, ps);
 }
 
-static void print_leg(const BldLeg *leg)
+static void print_leg(const ExpLeg *leg)
 {
-    g_autoptr(RepTable) table = rep_table_new();
+    g_autoptr(Table) table = table_new();
     g_autofree char *time = ns_text(leg->time_ps);
     g_autofree char *text = NULL;
 
-    rep_table_add_column(table, "hop", REP_TEXT, 0);
-    rep_table_add_column(table, "element", REP_TEXT, 0);
-    rep_table_add_column(table, "kind", REP_TEXT, 0);
-    rep_table_add_column(table, "ns", REP_DECIMAL, 3);
-    rep_table_add_column(table, "link_ns", REP_DECIMAL, 3);
-    rep_table_add_column(table, "requester", REP_TEXT, 0);
-    rep_table_add_column(table, "address_out", REP_TEXT, 0);
+    table_add_column(table, "hop", TABLE_TEXT, 0);
+    table_add_column(table, "element", TABLE_TEXT, 0);
+    table_add_column(table, "kind", TABLE_TEXT, 0);
+    table_add_column(table, "ns", TABLE_DECIMAL, 3);
+    table_add_column(table, "link_ns", TABLE_DECIMAL, 3);
+    table_add_column(table, "requester", TABLE_TEXT, 0);
+    table_add_column(table, "address_out", TABLE_TEXT, 0);
     for (unsigned i = 0; i < leg->steps->len; i++) {
-        const BldStep *step = leg->steps->pdata[i];
-        unsigned row = rep_table_add_row(table);
+        const ExpStep *step = leg->steps->pdata[i];
+        unsigned row = table_add_row(table);
         g_autofree char *hop =
             step->hop ? g_strdup_printf("%u", step->hop) : g_strdup("-");
         g_autofree char *id = g_strdup_printf(
@@ -63,20 +63,20 @@ static void print_leg(const BldLeg *leg)
             g_strdup_printf("0x%" G_GINT64_MODIFIER "x", step->addr);
         bool is_completion = strcmp(leg->what, "completion") == 0;
 
-        rep_table_set_text(table, row, 0, hop);
-        rep_table_set_text(table, row, 1, step->name);
-        rep_table_set_text(table, row, 2, step->kind);
+        table_set_text(table, row, 0, hop);
+        table_set_text(table, row, 1, step->name);
+        table_set_text(table, row, 2, step->kind);
         set_ns(table, row, 3, step->time_ps);
-        set_ns(table, row, 4, step->is_last ? REP_NONE : step->link_ps);
-        rep_table_set_text(table, row, 5, step->is_last ? "" : id);
-        rep_table_set_text(table, row, 6,
-                           step->is_last || is_completion ? "" : addr);
+        set_ns(table, row, 4, step->is_last ? TABLE_NONE : step->link_ps);
+        table_set_text(table, row, 5, step->is_last ? "" : id);
+        table_set_text(table, row, 6,
+                       step->is_last || is_completion ? "" : addr);
     }
-    text = rep_table_format(table);
+    text = table_format(table);
     printf("%s, %s ns\n%s\n", leg->what, time, text);
 }
 
-static void print_path(const BldPath *path)
+static void print_path(const ExpPath *path)
 {
     g_autofree char *time = ns_text(path->time_ps);
     g_autofree char *round_trip = ns_text(path->round_trip_ps);
@@ -94,10 +94,10 @@ static void print_path(const BldPath *path)
 }
 
 static bool print_request(const TopoDescription *description,
-                          const BldPathRequest *request)
+                          const ExpPathRequest *request)
 {
     GError *error = NULL;
-    g_autoptr(BldPath) path = bld_path_new(description, request, &error);
+    g_autoptr(ExpPath) path = exp_path_new(description, request, &error);
 
     if (!path) {
         cmd_complain("path", error);
@@ -124,7 +124,7 @@ static int print_flows(const char *file, const TopoDescription *plan)
                              j < description->workload->flows->len;
              j++) {
             const TopoFlow *flow = description->workload->flows->pdata[j];
-            BldPathRequest request = {flow->from, flow->to, flow->via,
+            ExpPathRequest request = {flow->from, flow->to, flow->via,
                                       flow->direction, flow->size_bytes};
 
             if (flow->kind != TOPO_FLOW_PATH) {
@@ -186,7 +186,7 @@ static bool parse_target(const TopoDescription *description, const char *text,
 static int print_between(const Options *options,
                          const TopoDescription *description, char **args)
 {
-    BldPathRequest request = {
+    ExpPathRequest request = {
         .direction = options->is_read ? TOPO_READ : TOPO_WRITE,
     };
     GError *error = NULL;

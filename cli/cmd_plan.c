@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bld_lend.h"
+#include "exp_lend.h"
 #include "cmd_load.h"
-#include "rep_table.h"
+#include "table.h"
 #include "topo_units.h"
 
 static const char details[] =
@@ -28,7 +28,7 @@ static const char details[] =
 
 /* Rows of all plans. */
 typedef struct Sheet {
-    RepTable *table;
+    Table *table;
     const char *adapter;
     uint64_t entry_bytes;
 } Sheet;
@@ -41,15 +41,15 @@ enum {
     NOTE
 };
 
-static RepTable *sheet_table(void)
+static Table *sheet_table(void)
 {
-    RepTable *table = rep_table_new();
+    Table *table = table_new();
 
-    rep_table_add_column(table, "adapter", REP_TEXT, 0);
-    rep_table_add_column(table, "term", REP_TEXT, 0);
-    rep_table_add_column(table, "entries", REP_INTEGER, 0);
-    rep_table_add_column(table, "bytes", REP_INTEGER, 0);
-    rep_table_add_column(table, "note", REP_TEXT, 0);
+    table_add_column(table, "adapter", TABLE_TEXT, 0);
+    table_add_column(table, "term", TABLE_TEXT, 0);
+    table_add_column(table, "entries", TABLE_INTEGER, 0);
+    table_add_column(table, "bytes", TABLE_INTEGER, 0);
+    table_add_column(table, "note", TABLE_TEXT, 0);
     return table;
 }
 
@@ -62,22 +62,21 @@ G_GNUC_PRINTF(4, 5)
 static void sheet_add(const Sheet *sheet, const char *term, uint64_t bytes,
                       const char *format, ...)
 {
-    unsigned row = rep_table_add_row(sheet->table);
+    unsigned row = table_add_row(sheet->table);
     g_autofree char *note = NULL;
     va_list args;
 
     va_start(args, format);
     note = g_strdup_vprintf(format, args);
     va_end(args);
-    rep_table_set_text(sheet->table, row, ADAPTER, sheet->adapter);
-    rep_table_set_text(sheet->table, row, TERM, term);
-    rep_table_set_number(sheet->table, row, ENTRIES,
-                         bytes / sheet->entry_bytes);
-    rep_table_set_number(sheet->table, row, BYTES, MIN(bytes, G_MAXINT64));
-    rep_table_set_text(sheet->table, row, NOTE, note);
+    table_set_text(sheet->table, row, ADAPTER, sheet->adapter);
+    table_set_text(sheet->table, row, TERM, term);
+    table_set_number(sheet->table, row, ENTRIES, bytes / sheet->entry_bytes);
+    table_set_number(sheet->table, row, BYTES, MIN(bytes, G_MAXINT64));
+    table_set_text(sheet->table, row, NOTE, note);
 }
 
-static char *window_note(const BldPlan *plan, unsigned index, uint64_t bytes)
+static char *window_note(const ExpPlan *plan, unsigned index, uint64_t bytes)
 {
     const FabPlanWindow *window = &plan->params.windows[index];
     const char *name = plan->window_names->pdata[index];
@@ -91,7 +90,7 @@ static char *window_note(const BldPlan *plan, unsigned index, uint64_t bytes)
     return g_strdup_printf("%s (%s)", name, how);
 }
 
-static char *target_note(const BldPlan *plan)
+static char *target_note(const ExpPlan *plan)
 {
     g_autoptr(GString) note = g_string_new(NULL);
 
@@ -102,7 +101,7 @@ static char *target_note(const BldPlan *plan)
     return g_string_free(g_steal_pointer(&note), FALSE);
 }
 
-static void sheet_fill(Sheet *sheet, const BldPlan *plan, const FabPlan *sums,
+static void sheet_fill(Sheet *sheet, const ExpPlan *plan, const FabPlan *sums,
                        const uint64_t *windows)
 {
     const FabPlanParams *params = &plan->params;
@@ -132,32 +131,30 @@ static void sheet_fill(Sheet *sheet, const BldPlan *plan, const FabPlan *sums,
 }
 
 /* The sheet for a terminal: of one adapter, with sizes that can be read. */
-static void print_sheet(const RepTable *table, const char *adapter,
-                        unsigned first)
+static void print_sheet(const Table *table, const char *adapter, unsigned first)
 {
-    g_autoptr(RepTable) shown = rep_table_new();
+    g_autoptr(Table) shown = table_new();
     g_autofree char *text = NULL;
 
-    rep_table_add_column(shown, "term", REP_TEXT, 0);
-    rep_table_add_column(shown, "entries", REP_INTEGER, 0);
-    rep_table_add_column(shown, "size", REP_TEXT, 0);
-    rep_table_add_column(shown, "note", REP_TEXT, 0);
-    for (unsigned i = first; i < rep_table_n_rows(table); i++) {
-        unsigned row = rep_table_add_row(shown);
-        g_autofree char *size = bytes_text(rep_table_number(table, i, BYTES));
+    table_add_column(shown, "term", TABLE_TEXT, 0);
+    table_add_column(shown, "entries", TABLE_INTEGER, 0);
+    table_add_column(shown, "size", TABLE_TEXT, 0);
+    table_add_column(shown, "note", TABLE_TEXT, 0);
+    for (unsigned i = first; i < table_n_rows(table); i++) {
+        unsigned row = table_add_row(shown);
+        g_autofree char *size = bytes_text(table_number(table, i, BYTES));
 
-        rep_table_set_text(shown, row, 0, rep_table_text(table, i, TERM));
-        rep_table_set_number(shown, row, 1,
-                             rep_table_number(table, i, ENTRIES));
-        rep_table_set_text(shown, row, 2, size);
-        rep_table_set_text(shown, row, 3, rep_table_text(table, i, NOTE));
+        table_set_text(shown, row, 0, table_text(table, i, TERM));
+        table_set_number(shown, row, 1, table_number(table, i, ENTRIES));
+        table_set_text(shown, row, 2, size);
+        table_set_text(shown, row, 3, table_text(table, i, NOTE));
     }
-    text = rep_table_format(shown);
+    text = table_format(shown);
     printf("%s%s%s", adapter, *adapter ? "\n" : "", text);
 }
 
 /* Says what does not fit. */
-static void print_verdict(const BldPlan *plan, const FabPlan *sums)
+static void print_verdict(const ExpPlan *plan, const FabPlan *sums)
 {
     bool automatic = false;
 
@@ -180,11 +177,11 @@ static void print_verdict(const BldPlan *plan, const FabPlan *sums)
 }
 
 /* Adds @plan to @sheet and prints it. Returns the exit status. */
-static int plan_print(Sheet *sheet, const BldPlan *plan)
+static int plan_print(Sheet *sheet, const ExpPlan *plan)
 {
     g_autofree uint64_t *windows =
         g_new0(uint64_t, plan->params.window_count + 1);
-    unsigned first = rep_table_n_rows(sheet->table);
+    unsigned first = table_n_rows(sheet->table);
     GError *error = NULL;
     FabPlan sums;
 
@@ -266,7 +263,7 @@ static bool parse_bars(const char *text, FabPlanTarget *target)
     return true;
 }
 
-static void add_window(BldPlan *plan, const Options *options, uint64_t bytes,
+static void add_window(ExpPlan *plan, const Options *options, uint64_t bytes,
                        uint64_t ram, unsigned borrower)
 {
     FabPlanWindow window = {
@@ -286,7 +283,7 @@ static void add_window(BldPlan *plan, const Options *options, uint64_t bytes,
 
 /* DMA windows of --dma and --devices; with --iommu-off one for each borrower,
  * whose devices share it. */
-static bool parse_windows(const Options *options, BldPlan *plan)
+static bool parse_windows(const Options *options, ExpPlan *plan)
 {
     uint64_t ram = 0, bytes;
 
@@ -333,7 +330,7 @@ static bool check_count(const char *option, int value, int least)
     return true;
 }
 
-static bool parse_plan(const Options *options, BldPlan *plan)
+static bool parse_plan(const Options *options, ExpPlan *plan)
 {
     FabPlanParams *params = &plan->params;
 
@@ -372,7 +369,7 @@ static bool parse_plan(const Options *options, BldPlan *plan)
 
 static int plan_options(const Options *options, Sheet *sheet)
 {
-    BldPlan plan = {
+    ExpPlan plan = {
         .adapter = (char *)"",
         .targets = g_array_new(FALSE, FALSE, sizeof(FabPlanTarget)),
         .target_names = g_ptr_array_new_with_free_func(g_free),
@@ -400,7 +397,7 @@ static int plan_scenario(const Options *options, const char *file, Sheet *sheet)
     g_autoptr(GPtrArray) changes = cmd_changes("plan", options->sets);
     g_autoptr(TopoDescription) description = NULL;
     g_autoptr(GPtrArray) plans = NULL;
-    g_autoptr(BldFabric) bld = NULL;
+    g_autoptr(ExpFabric) bld = NULL;
     GError *error = NULL;
     int status = CMD_OK;
 
@@ -411,12 +408,12 @@ static int plan_scenario(const Options *options, const char *file, Sheet *sheet)
     if (!description) {
         return CMD_USAGE;
     }
-    bld = bld_fabric_new_unlent(description, &error);
+    bld = exp_fabric_new_unlent(description, &error);
     if (!bld) {
         cmd_complain("plan", error);
         return CMD_USAGE;
     }
-    plans = bld_lend_plans(bld, description);
+    plans = exp_lend_plans(bld, description);
     if (plans->len == 0) {
         printf("%s lends nothing.\n", file);
     }
@@ -462,7 +459,7 @@ int cmd_plan(int argc, char **argv)
          "Write the table to FILE, too", "FILE"},
         G_OPTION_ENTRY_NULL,
     };
-    g_autoptr(RepTable) table = sheet_table();
+    g_autoptr(Table) table = sheet_table();
     Sheet sheet = {.table = table};
     g_auto(GStrv) args = NULL;
     GError *error = NULL;
@@ -481,7 +478,7 @@ int cmd_plan(int argc, char **argv)
     status = args[0] ? plan_scenario(&options, args[0], &sheet)
                      : plan_options(&options, &sheet);
     if (status != CMD_USAGE && options.csv &&
-        !rep_table_write(table, options.csv, &error)) {
+        !table_write(table, options.csv, &error)) {
         cmd_complain("plan", error);
         return CMD_USAGE;
     }

@@ -32,7 +32,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
 
 static bool write_text(const char *path, const char *text, GError **error)
 {
-    if (text == NULL || !rep_file_write(path, text, strlen(text), error)) {
+    if (text == NULL || !table_file_write(path, text, strlen(text), error)) {
         return false;
     }
     printf("%s: %zu bytes\n", path, strlen(text));

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bld_metric.h"
-#include "bld_plan.h"
-#include "bld_point.h"
-#include "bld_trace.h"
+#include "exp_metric.h"
+#include "exp_plan.h"
+#include "exp_point.h"
+#include "exp_trace.h"
 #include "cmd_load.h"
 #include "rep_compare.h"
 #include "rep_fidelity.h"
@@ -61,9 +61,9 @@ static void show_note(void *data, const char *text)
 
 /* ---- What is shown ---------------------------------------------------- */
 
-static void print_table(const RepTable *table)
+static void print_table(const Table *table)
 {
-    g_autofree char *text = rep_table_format(table);
+    g_autofree char *text = table_format(table);
 
     fputs(text, stdout);
     putchar('\n');
@@ -76,38 +76,36 @@ static const TopoColumn *column_at(const TopoDescription *description,
 }
 
 /* The rows of @table whose @column is @text, without that column's others. */
-static RepTable *table_filter(const RepTable *table, unsigned column,
-                              const char *text)
+static Table *table_filter(const Table *table, unsigned column,
+                           const char *text)
 {
-    RepTable *part = rep_table_new();
+    Table *part = table_new();
 
-    for (unsigned i = 0; i < rep_table_n_columns(table); i++) {
-        rep_table_add_column(part, rep_table_column_name(table, i),
-                             rep_table_column_type(table, i),
-                             rep_table_column_digits(table, i));
+    for (unsigned i = 0; i < table_n_columns(table); i++) {
+        table_add_column(part, table_column_name(table, i),
+                         table_column_type(table, i),
+                         table_column_digits(table, i));
     }
-    for (unsigned i = 0; i < rep_table_n_rows(table); i++) {
-        g_autofree char *cell = rep_table_dup_cell(table, i, column);
+    for (unsigned i = 0; i < table_n_rows(table); i++) {
+        g_autofree char *cell = table_dup_cell(table, i, column);
 
         if (strcmp(cell, text) == 0) {
-            rep_table_append_row(part, table, i);
+            table_append_row(part, table, i);
         }
     }
     return part;
 }
 
 /* One row an x, one column a curve. */
-static void print_pivot(const TopoPlot *plot, const RepTable *table)
+static void print_pivot(const TopoPlot *plot, const Table *table)
 {
     unsigned curve = plot->curves;
-    g_autoptr(RepTable) pivot =
-        rep_table_pivot(table, plot->x, &curve, 1, plot->y);
+    g_autoptr(Table) pivot = table_pivot(table, plot->x, &curve, 1, plot->y);
 
     print_table(pivot);
 }
 
-static void print_result(const TopoDescription *description,
-                         const RepTable *table)
+static void print_result(const TopoDescription *description, const Table *table)
 {
     const TopoPlot *plot = description->plot;
     g_autoptr(GHashTable) seen =
@@ -122,11 +120,11 @@ static void print_result(const TopoDescription *description,
         print_pivot(plot, table);
         return;
     }
-    for (unsigned i = 0; i < rep_table_n_rows(table); i++) {
-        char *panel = rep_table_dup_cell(table, i, plot->panels);
+    for (unsigned i = 0; i < table_n_rows(table); i++) {
+        char *panel = table_dup_cell(table, i, plot->panels);
 
         if (g_hash_table_add(seen, panel)) {
-            g_autoptr(RepTable) part = table_filter(table, plot->panels, panel);
+            g_autoptr(Table) part = table_filter(table, plot->panels, panel);
 
             printf("%s, %s\n", panel, column_at(description, plot->y)->name);
             print_pivot(plot, part);
@@ -136,9 +134,9 @@ static void print_result(const TopoDescription *description,
 
 /* How far the model is from what was published or measured, @others, curve by
  * curve. */
-static bool print_errors(const TopoDescription *description,
-                         const RepTable *table, const RepTable *others,
-                         const char *name, const char *heading, GError **error)
+static bool print_errors(const TopoDescription *description, const Table *table,
+                         const Table *others, const char *name,
+                         const char *heading, GError **error)
 {
     const TopoPlot *plot = description->plot;
     const char *keys[4] = {NULL};
@@ -146,7 +144,7 @@ static bool print_errors(const TopoDescription *description,
     RepCompareOptions options = {.keys = keys,
                                  .x = column_at(description, plot->x)->name};
     g_autoptr(RepComparison) comparison = NULL;
-    g_autoptr(RepTable) errors = rep_table_new();
+    g_autoptr(Table) errors = table_new();
 
     if (plot->panels >= 0) {
         keys[count++] = column_at(description, plot->panels)->name;
@@ -159,13 +157,13 @@ static bool print_errors(const TopoDescription *description,
     if (!comparison) {
         return false;
     }
-    rep_table_add_column(errors, "curve", REP_TEXT, 0);
-    rep_table_add_column(errors, "column", REP_TEXT, 0);
-    rep_table_add_column(errors, "points", REP_INTEGER, 0);
-    rep_table_add_column(errors, "mean_%", REP_DECIMAL, 3);
-    rep_table_add_column(errors, "bias_%", REP_DECIMAL, 3);
-    rep_table_add_column(errors, "largest_%", REP_DECIMAL, 3);
-    rep_table_add_column(errors, "at", REP_TEXT, 0);
+    table_add_column(errors, "curve", TABLE_TEXT, 0);
+    table_add_column(errors, "column", TABLE_TEXT, 0);
+    table_add_column(errors, "points", TABLE_INTEGER, 0);
+    table_add_column(errors, "mean_%", TABLE_DECIMAL, 3);
+    table_add_column(errors, "bias_%", TABLE_DECIMAL, 3);
+    table_add_column(errors, "largest_%", TABLE_DECIMAL, 3);
+    table_add_column(errors, "at", TABLE_TEXT, 0);
     for (unsigned i = 0; i < rep_comparison_n_curves(comparison); i++) {
         const RepCurve *curve = rep_comparison_curve(comparison, i);
         unsigned row;
@@ -173,14 +171,14 @@ static bool print_errors(const TopoDescription *description,
         if (curve->n_errors == 0) {
             continue;
         }
-        row = rep_table_add_row(errors);
-        rep_table_set_text(errors, row, 0, curve->name);
-        rep_table_set_text(errors, row, 1, curve->column);
-        rep_table_set_number(errors, row, 2, curve->n_errors);
-        rep_table_set_number(errors, row, 3, curve->mean_mpct);
-        rep_table_set_number(errors, row, 4, curve->signed_mpct);
-        rep_table_set_number(errors, row, 5, curve->max_mpct);
-        rep_table_set_text(errors, row, 6, curve->max_x);
+        row = table_add_row(errors);
+        table_set_text(errors, row, 0, curve->name);
+        table_set_text(errors, row, 1, curve->column);
+        table_set_number(errors, row, 2, curve->n_errors);
+        table_set_number(errors, row, 3, curve->mean_mpct);
+        table_set_number(errors, row, 4, curve->signed_mpct);
+        table_set_number(errors, row, 5, curve->max_mpct);
+        table_set_text(errors, row, 6, curve->max_x);
     }
     puts(heading);
     print_table(errors);
@@ -189,22 +187,22 @@ static bool print_errors(const TopoDescription *description,
 
 /* The points that were measured, beside the model's and the published ones. */
 static bool print_measured(const TopoDescription *description,
-                           const RepTable *table, const RepTable *published,
-                           const RepTable *measured, GError **error)
+                           const Table *table, const Table *published,
+                           const Table *measured, GError **error)
 {
     static const char *const texts[] = {"curve", "at", "measured", "model"};
     g_autoptr(RepFidelity) fidelity =
         rep_fidelity_new(description, table, published, measured, error);
-    g_autoptr(RepTable) points = rep_table_new();
+    g_autoptr(Table) points = table_new();
 
     if (!fidelity) {
         return false;
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(texts); i++) {
-        rep_table_add_column(points, texts[i], REP_TEXT, 0);
+        table_add_column(points, texts[i], TABLE_TEXT, 0);
     }
-    rep_table_add_column(points, "error_%", REP_DECIMAL, 3);
-    rep_table_add_column(points, "published", REP_TEXT, 0);
+    table_add_column(points, "error_%", TABLE_DECIMAL, 3);
+    table_add_column(points, "published", TABLE_TEXT, 0);
     for (unsigned i = 0; i < rep_fidelity_n_points(fidelity); i++) {
         const RepFidelityPoint *point = rep_fidelity_point(fidelity, i);
         unsigned row;
@@ -212,14 +210,14 @@ static bool print_measured(const TopoDescription *description,
         if (*point->measured == '\0') {
             continue;
         }
-        row = rep_table_add_row(points);
-        rep_table_set_text(points, row, 0,
-                           rep_fidelity_curve(fidelity, point->curve)->name);
-        rep_table_set_text(points, row, 1, point->x);
-        rep_table_set_text(points, row, 2, point->measured);
-        rep_table_set_text(points, row, 3, point->model);
-        rep_table_set_number(points, row, 4, point->measured_mpct);
-        rep_table_set_text(points, row, 5, point->published);
+        row = table_add_row(points);
+        table_set_text(points, row, 0,
+                       rep_fidelity_curve(fidelity, point->curve)->name);
+        table_set_text(points, row, 1, point->x);
+        table_set_text(points, row, 2, point->measured);
+        table_set_text(points, row, 3, point->model);
+        table_set_number(points, row, 4, point->measured_mpct);
+        table_set_text(points, row, 5, point->published);
     }
     puts("Measured");
     print_table(points);
@@ -229,8 +227,8 @@ static bool print_measured(const TopoDescription *description,
 
 /* ---- One scenario ----------------------------------------------------- */
 
-static bool draw(const TopoDescription *description, const RepTable *table,
-                 const RepTable *published, const RepTable *measured,
+static bool draw(const TopoDescription *description, const Table *table,
+                 const Table *published, const Table *measured,
                  const char *prefix, GError **error)
 {
     const TopoPlot *plot = description->plot;
@@ -238,7 +236,7 @@ static bool draw(const TopoDescription *description, const RepTable *table,
     const TopoColumn *x = column_at(description, plot->x);
     RepPlot drawing = {
         .kind =
-            bld_column_is_text(description, x) ? REP_PLOT_BARS : REP_PLOT_LINES,
+            exp_column_is_text(description, x) ? REP_PLOT_BARS : REP_PLOT_LINES,
         .title = plot->title,
         .x_column = x->name,
         .y_column = column_at(description, plot->y)->name,
@@ -271,28 +269,28 @@ static bool write_explained(const Options *options,
                             const GPtrArray *explained, const char *prefix,
                             GError **error)
 {
-    g_autoptr(RepTable) table = bld_explained_table(explained, description);
+    g_autoptr(Table) table = exp_explained_table(explained, description);
     g_autofree char *base = g_strconcat(prefix, ".explain", NULL);
     g_autofree char *csv = g_strconcat(base, ".csv", NULL);
     g_autofree char *title =
         g_strdup_printf("%s: where the time goes", description->name);
-    g_autoptr(RepTable) bars = bld_explained_bars(explained);
+    g_autoptr(Table) bars = exp_explained_bars(explained);
     g_autofree char *text = NULL;
 
     if (!options->is_quiet) {
-        text = bld_explained_text(explained);
+        text = exp_explained_text(explained);
         printf("%s\n", text);
     }
-    return rep_table_write(table, csv, error) &&
+    return table_write(table, csv, error) &&
            (options->no_plot || !bars ||
-            rep_waterfall_write(title, bars, bld_explained_segments(), base,
+            rep_waterfall_write(title, bars, exp_explained_segments(), base,
                                 error));
 }
 
 static bool run_file(const Options *options, const TopoDescription *description,
                      GError **error)
 {
-    BldPlanOptions plan = {
+    ExpPlanOptions plan = {
         .threads = options->threads,
         .limits = options->limits,
         .progress =
@@ -304,12 +302,12 @@ static bool run_file(const Options *options, const TopoDescription *description,
         g_build_filename(options->folder, description->name, NULL);
     g_autofree char *csv = g_strconcat(prefix, ".csv", NULL);
     g_autoptr(GPtrArray) explained =
-        options->explain ? bld_explained_new() : NULL;
+        options->explain ? exp_explained_new() : NULL;
     g_autofree char *trace_csv = g_strconcat(prefix, ".trace.csv", NULL);
-    g_autoptr(RepTable) table = NULL, published = NULL, measured = NULL;
-    g_autoptr(RepTable) trace = NULL;
+    g_autoptr(Table) table = NULL, published = NULL, measured = NULL;
+    g_autoptr(Table) trace = NULL;
     GError *cause = NULL;
-    BldCost cost;
+    ExpCost cost;
 
     /* First of all: who waits for an hour wants no message about a CSV. */
     measured = rep_measured_read(description, &cause);
@@ -320,22 +318,22 @@ static bool run_file(const Options *options, const TopoDescription *description,
     plan.explained = explained;
     plan.point = options->point;
     if (options->trace_records > 0) {
-        trace = bld_trace_table_new();
+        trace = exp_trace_table_new();
         plan.trace = trace;
         plan.trace_records = options->trace_records;
     }
-    table = bld_plan_run(description, &plan, &cost, error);
+    table = exp_plan_run(description, &plan, &cost, error);
     if (!table) {
         return false;
     }
     if (description->plot && description->plot->published) {
-        published = rep_table_read(description->plot->published, error);
+        published = table_read(description->plot->published, error);
         if (!published) {
             return false;
         }
     }
-    if (!rep_table_write(table, csv, error) ||
-        (trace && !rep_table_write(trace, trace_csv, error))) {
+    if (!table_write(table, csv, error) ||
+        (trace && !table_write(trace, trace_csv, error))) {
         return false;
     }
     if (!options->is_quiet) {
@@ -409,7 +407,8 @@ static int run_files(const Options *options, char **files)
         GError *error = NULL;
 
         if (!run_file(options, descriptions->pdata[i], &error)) {
-            bool is_input = g_error_matches(error, REP_ERROR, REP_ERROR_VALUE);
+            bool is_input =
+                g_error_matches(error, TABLE_ERROR, TABLE_ERROR_VALUE);
 
             cmd_complain("run", error);
             return is_input ? CMD_USAGE : CMD_DIFFERENT;
@@ -423,7 +422,7 @@ int cmd_run(int argc, char **argv)
 {
     g_auto(Options) options = {
         .threads = 1,
-        .limits = g_ptr_array_new_with_free_func(bld_limit_free),
+        .limits = g_ptr_array_new_with_free_func(exp_limit_free),
     };
     const GOptionEntry entries[] = {
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.folder,
@@ -447,7 +446,7 @@ int cmd_run(int argc, char **argv)
          "Write the last N TLPs of each point to DIR/NAME.trace.csv", "N"},
         G_OPTION_ENTRY_NULL,
     };
-    g_autofree char *metrics = bld_metric_help();
+    g_autofree char *metrics = exp_metric_help();
     g_autofree char *details = g_strdup_printf(
         "Simulates every point of each SCENARIO and writes DIR/NAME.csv and,\n"
         "if it has a plot, DIR/NAME.svg and DIR/NAME.png, NAME being the\n"
@@ -489,7 +488,7 @@ int cmd_run(int argc, char **argv)
     }
     for (char **text = options.limit_texts; text && *text; text++) {
         GError *error = NULL;
-        BldLimit *limit = bld_limit_parse(*text, &error);
+        ExpLimit *limit = exp_limit_parse(*text, &error);
 
         if (!limit) {
             cmd_complain("run", error);

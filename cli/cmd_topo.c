@@ -6,10 +6,10 @@
 
 #include <gio/gio.h>
 
-#include "bld_fabric.h"
+#include "exp_fabric.h"
 #include "cmd_load.h"
 #include "fab_enumerate.h"
-#include "rep_file.h"
+#include "table_file.h"
 
 /* Draws @dot as @file by graphviz, in the format that its ending names. */
 static bool draw(const GString *dot, const char *file, GError **error)
@@ -23,12 +23,12 @@ static bool draw(const GString *dot, const char *file, GError **error)
     if (!ending ||
         !(strcmp(ending, ".svg") == 0 || strcmp(ending, ".png") == 0 ||
           strcmp(ending, ".pdf") == 0 || strcmp(ending, ".dot") == 0)) {
-        g_set_error(error, REP_ERROR, REP_ERROR_VALUE,
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                     "%s: a drawing ends in .svg, .png, .pdf or .dot", file);
         return false;
     }
     if (strcmp(ending, ".dot") == 0) {
-        return rep_file_write(file, dot->str, dot->len, error);
+        return table_file_write(file, dot->str, dot->len, error);
     }
     process = g_subprocess_new(G_SUBPROCESS_FLAGS_STDIN_PIPE |
                                    G_SUBPROCESS_FLAGS_STDOUT_PIPE |
@@ -43,16 +43,16 @@ static bool draw(const GString *dot, const char *file, GError **error)
         return false;
     }
     if (!g_subprocess_get_successful(process)) {
-        g_set_error(error, REP_ERROR, REP_ERROR_PROGRAM, "dot failed: %.*s",
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_PROGRAM, "dot failed: %.*s",
                     (int)g_bytes_get_size(complaint),
                     (const char *)g_bytes_get_data(complaint, NULL));
         return false;
     }
-    return rep_file_write(file, g_bytes_get_data(output, NULL),
-                          g_bytes_get_size(output), error);
+    return table_file_write(file, g_bytes_get_data(output, NULL),
+                            g_bytes_get_size(output), error);
 }
 
-static void print_trees(const BldFabric *bld,
+static void print_trees(const ExpFabric *bld,
                         const TopoDescription *description, bool is_long)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -60,7 +60,7 @@ static void print_trees(const BldFabric *bld,
     for (unsigned i = 0; i < description->hosts->len; i++) {
         const TopoHost *host = description->hosts->pdata[i];
 
-        fab_write_tree(bld_host(bld, host),
+        fab_write_tree(exp_host(bld, host),
                        is_long ? FAB_TREE_LONG : FAB_TREE_SHORT, text);
     }
     for (unsigned i = 0; i < description->links->len; i++) {
@@ -92,7 +92,7 @@ int cmd_topo(int argc, char **argv)
     };
     g_autoptr(GPtrArray) changes = NULL;
     g_autoptr(TopoDescription) description = NULL;
-    g_autoptr(BldFabric) bld = NULL;
+    g_autoptr(ExpFabric) bld = NULL;
     g_auto(GStrv) files = NULL;
     GError *error = NULL;
     int status;
@@ -118,7 +118,7 @@ int cmd_topo(int argc, char **argv)
     if (!description) {
         return CMD_USAGE;
     }
-    bld = bld_fabric_new(description, &error);
+    bld = exp_fabric_new(description, &error);
     if (!bld) {
         cmd_complain("topo", error);
         return CMD_USAGE;
@@ -130,7 +130,7 @@ int cmd_topo(int argc, char **argv)
         if (as_described) {
             topo_dot(description, dot);
         } else {
-            fab_write_dot(bld_fabric(bld), dot);
+            fab_write_dot(exp_fabric(bld), dot);
         }
         if (!draw(dot, drawing, &error)) {
             cmd_complain("topo", error);

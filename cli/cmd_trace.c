@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rep_table.h"
+#include "table.h"
 #include "topo_units.h"
 #include "trc_file.h"
 #include "trc_merge.h"
@@ -282,7 +282,7 @@ static void print_line(const View *view, const TrcCrossing *crossing,
     const TrcRecord *record = &crossing->record;
     const char *direction = view_direction(view, crossing);
     const char *kind = trc_kind_name(record->kind);
-    g_autofree char *time = rep_number_print(since_ns, 9);
+    g_autofree char *time = table_number_print(since_ns, 9);
     g_autofree char *detail = trc_text_detail(record);
     char id[8];
 
@@ -312,7 +312,7 @@ static void print_line(const View *view, const TrcCrossing *crossing,
         printf(" from %s %s", trc_text_id(record->completer_id, id),
                trc_status_name(record->status));
         if (crossing->latency_ns != TRC_NO_LATENCY) {
-            g_autofree char *us = rep_number_print(crossing->latency_ns, 3);
+            g_autofree char *us = table_number_print(crossing->latency_ns, 3);
 
             printf(" after %sus", us);
         }
@@ -340,34 +340,34 @@ enum {
     DETAIL
 };
 
-static RepTable *crossings_table(void)
+static Table *crossings_table(void)
 {
-    RepTable *table = rep_table_new();
+    Table *table = table_new();
 
-    rep_table_add_column(table, "time_ns", REP_INTEGER, 0);
-    rep_table_add_column(table, "epoch_ns", REP_INTEGER, 0);
-    rep_table_add_column(table, "from", REP_TEXT, 0);
-    rep_table_add_column(table, "to", REP_TEXT, 0);
-    rep_table_add_column(table, "kind", REP_TEXT, 0);
-    rep_table_add_column(table, "bar", REP_INTEGER, 0);
-    rep_table_add_column(table, "near", REP_TEXT, 0);
-    rep_table_add_column(table, "address", REP_TEXT, 0);
-    rep_table_add_column(table, "bytes", REP_INTEGER, 0);
-    rep_table_add_column(table, "requester", REP_TEXT, 0);
-    rep_table_add_column(table, "completer", REP_TEXT, 0);
-    rep_table_add_column(table, "tag", REP_INTEGER, 0);
-    rep_table_add_column(table, "status", REP_TEXT, 0);
-    rep_table_add_column(table, "latency_ns", REP_INTEGER, 0);
-    rep_table_add_column(table, "detail", REP_TEXT, 0);
+    table_add_column(table, "time_ns", TABLE_INTEGER, 0);
+    table_add_column(table, "epoch_ns", TABLE_INTEGER, 0);
+    table_add_column(table, "from", TABLE_TEXT, 0);
+    table_add_column(table, "to", TABLE_TEXT, 0);
+    table_add_column(table, "kind", TABLE_TEXT, 0);
+    table_add_column(table, "bar", TABLE_INTEGER, 0);
+    table_add_column(table, "near", TABLE_TEXT, 0);
+    table_add_column(table, "address", TABLE_TEXT, 0);
+    table_add_column(table, "bytes", TABLE_INTEGER, 0);
+    table_add_column(table, "requester", TABLE_TEXT, 0);
+    table_add_column(table, "completer", TABLE_TEXT, 0);
+    table_add_column(table, "tag", TABLE_INTEGER, 0);
+    table_add_column(table, "status", TABLE_TEXT, 0);
+    table_add_column(table, "latency_ns", TABLE_INTEGER, 0);
+    table_add_column(table, "detail", TABLE_TEXT, 0);
     return table;
 }
 
-static void set_address(RepTable *table, unsigned row, unsigned column,
+static void set_address(Table *table, unsigned row, unsigned column,
                         uint64_t address)
 {
     g_autofree char *text = g_strdup_printf("0x%" PRIx64, address);
 
-    rep_table_set_text(table, row, column, text);
+    table_set_text(table, row, column, text);
 }
 
 static void add_row(const View *view, const TrcCrossing *crossing,
@@ -375,40 +375,40 @@ static void add_row(const View *view, const TrcCrossing *crossing,
 {
     const TrcRecord *record = &crossing->record;
     const TrcInterface *sender = sender_of(crossing);
-    RepTable *table = data;
-    unsigned row = rep_table_add_row(table);
+    Table *table = data;
+    unsigned row = table_add_row(table);
     g_autofree char *detail = trc_text_detail(record);
     char id[8];
 
-    rep_table_set_number(table, row, TIME, since_ns);
-    rep_table_set_number(table, row, EPOCH, record->time_ns);
-    rep_table_set_text(table, row, FROM, sender->name);
-    rep_table_set_text(table, row, TO,
-                       trc_file_interface(crossing->file, sender->peer)->name);
-    rep_table_set_text(table, row, KIND, trc_kind_name(record->kind));
-    rep_table_set_text(table, row, DETAIL, detail);
+    table_set_number(table, row, TIME, since_ns);
+    table_set_number(table, row, EPOCH, record->time_ns);
+    table_set_text(table, row, FROM, sender->name);
+    table_set_text(table, row, TO,
+                   trc_file_interface(crossing->file, sender->peer)->name);
+    table_set_text(table, row, KIND, trc_kind_name(record->kind));
+    table_set_text(table, row, DETAIL, detail);
     if (is_request(record->kind) && record->has_near) {
-        rep_table_set_number(table, row, BAR, record->bar);
+        table_set_number(table, row, BAR, record->bar);
         set_address(table, row, NEAR, record->near);
     }
     if (is_request(record->kind) || is_completion(record->kind)) {
-        rep_table_set_number(table, row, BYTES, record->bytes);
-        rep_table_set_text(table, row, REQUESTER,
-                           trc_text_id(record->requester_id, id));
+        table_set_number(table, row, BYTES, record->bytes);
+        table_set_text(table, row, REQUESTER,
+                       trc_text_id(record->requester_id, id));
     }
     if (is_request(record->kind)) {
         set_address(table, row, ADDRESS, record->address);
     }
     if (record->kind == TRC_MRD || is_completion(record->kind)) {
-        rep_table_set_number(table, row, TAG, record->tag);
+        table_set_number(table, row, TAG, record->tag);
     }
     if (is_completion(record->kind)) {
-        rep_table_set_text(table, row, COMPLETER,
-                           trc_text_id(record->completer_id, id));
-        rep_table_set_text(table, row, STATUS, trc_status_name(record->status));
+        table_set_text(table, row, COMPLETER,
+                       trc_text_id(record->completer_id, id));
+        table_set_text(table, row, STATUS, trc_status_name(record->status));
         if (crossing->latency_ns != TRC_NO_LATENCY) {
             set_address(table, row, ADDRESS, crossing->asked);
-            rep_table_set_number(table, row, LATENCY, crossing->latency_ns);
+            table_set_number(table, row, LATENCY, crossing->latency_ns);
         }
     }
 }
@@ -491,48 +491,48 @@ static int64_t percentile(const GArray *sorted, unsigned percent)
     return g_array_index(sorted, int64_t, rank > 0 ? rank - 1 : 0);
 }
 
-static RepTable *summary_table(GPtrArray *sums)
+static Table *summary_table(GPtrArray *sums)
 {
     static const unsigned percents[] = {0, 50, 90, 99, 100};
     static const char *const names[] = {"min_us", "p50_us", "p90_us", "p99_us",
                                         "max_us"};
-    RepTable *table = rep_table_new();
+    Table *table = table_new();
 
-    rep_table_add_column(table, "crossing", REP_TEXT, 0);
-    rep_table_add_column(table, "kind", REP_TEXT, 0);
-    rep_table_add_column(table, "count", REP_INTEGER, 0);
-    rep_table_add_column(table, "bytes", REP_INTEGER, 0);
-    rep_table_add_column(table, "unanswered", REP_INTEGER, 0);
+    table_add_column(table, "crossing", TABLE_TEXT, 0);
+    table_add_column(table, "kind", TABLE_TEXT, 0);
+    table_add_column(table, "count", TABLE_INTEGER, 0);
+    table_add_column(table, "bytes", TABLE_INTEGER, 0);
+    table_add_column(table, "unanswered", TABLE_INTEGER, 0);
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
-        rep_table_add_column(table, names[i], REP_DECIMAL, 3);
+        table_add_column(table, names[i], TABLE_DECIMAL, 3);
     }
     for (unsigned i = 0; i < sums->len; i++) {
         const Sum *sum = sums->pdata[i];
-        unsigned row = rep_table_add_row(table);
+        unsigned row = table_add_row(table);
 
-        rep_table_set_text(table, row, 0, sum->direction);
-        rep_table_set_text(table, row, 1, trc_kind_name(sum->kind));
-        rep_table_set_number(table, row, 2, (int64_t)sum->count);
+        table_set_text(table, row, 0, sum->direction);
+        table_set_text(table, row, 1, trc_kind_name(sum->kind));
+        table_set_number(table, row, 2, (int64_t)sum->count);
         if (sum->kind == TRC_MWR || sum->kind == TRC_MSI ||
             sum->kind == TRC_CPLD) {
-            rep_table_set_number(table, row, 3, (int64_t)sum->bytes);
+            table_set_number(table, row, 3, (int64_t)sum->bytes);
         }
         if (sum->kind == TRC_MRD) {
-            rep_table_set_number(table, row, 4, (int64_t)sum->unanswered);
+            table_set_number(table, row, 4, (int64_t)sum->unanswered);
         }
         if (sum->latencies->len == 0) {
             continue;
         }
         g_array_sort(sum->latencies, compare_ns);
         for (unsigned j = 0; j < G_N_ELEMENTS(percents); j++) {
-            rep_table_set_number(table, row, 5 + j,
-                                 percentile(sum->latencies, percents[j]));
+            table_set_number(table, row, 5 + j,
+                             percentile(sum->latencies, percents[j]));
         }
     }
     return table;
 }
 
-static RepTable *summarize(const View *view)
+static Table *summarize(const View *view)
 {
     g_autoptr(GPtrArray) sums = g_ptr_array_new_with_free_func(sum_free);
 
@@ -545,14 +545,14 @@ static RepTable *summarize(const View *view)
 static int show(const Options *options, GPtrArray *files)
 {
     g_auto(View) view = {0};
-    g_autoptr(RepTable) table = NULL;
+    g_autoptr(Table) table = NULL;
     GError *error = NULL;
 
     view_init(&view, options, files);
     if (options->is_summary) {
         table = summarize(&view);
         if (options->csv == NULL) {
-            g_autofree char *text = rep_table_format(table);
+            g_autofree char *text = table_format(table);
 
             fputs(text, stdout);
         }
@@ -562,7 +562,7 @@ static int show(const Options *options, GPtrArray *files)
     } else {
         view_each(&view, print_line, NULL);
     }
-    if (options->csv != NULL && !rep_table_write(table, options->csv, &error)) {
+    if (options->csv != NULL && !table_write(table, options->csv, &error)) {
         cmd_complain("trace", error);
         return CMD_DIFFERENT;
     }

@@ -13,7 +13,7 @@
 
 #include <glib.h>
 
-#include "rep_table.h"
+#include "table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,9 +28,9 @@ static void must(bool is_true, const char *what)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(RepTable) table =
-        rep_table_parse((const char *)data, size, "fuzz", &error);
-    g_autoptr(RepTable) back = NULL;
+    g_autoptr(Table) table =
+        table_parse((const char *)data, size, "fuzz", &error);
+    g_autoptr(Table) back = NULL;
     g_autofree char *csv = NULL;
     g_autofree char *again = NULL;
     g_autofree char *text = NULL;
@@ -41,12 +41,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     must(error == NULL, "a table and an error");
-    text = rep_table_format(table);
+    text = table_format(table);
     must(g_utf8_validate(text, -1, NULL), "a terminal text that is not UTF-8");
-    csv = rep_table_to_csv(table);
-    back = rep_table_parse(csv, strlen(csv), "fuzz", &error);
+    csv = table_to_csv(table);
+    back = table_parse(csv, strlen(csv), "fuzz", &error);
     must(back != NULL, "CSV that we print but do not read");
-    again = rep_table_to_csv(back);
+    again = table_to_csv(back);
     must(strcmp(csv, again) == 0, "CSV that changes on the way");
     return 0;
 }

@@ -58,7 +58,7 @@ static const RepFidelityCurve *curve_of(const RepFidelity *fidelity,
 static void check_point(const RepFidelity *fidelity,
                         const RepFidelityPoint *point, int64_t most)
 {
-    ck_assert_int_ne(point->published_mpct, REP_NONE);
+    ck_assert_int_ne(point->published_mpct, TABLE_NONE);
     ck_assert_msg(ABS(point->published_mpct) <= most,
                   "%s at %s: %s instead of %s",
                   rep_fidelity_curve(fidelity, point->curve)->name, point->x,

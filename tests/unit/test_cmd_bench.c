@@ -15,7 +15,7 @@
 #include <glib/gstdio.h>
 
 #include "bench_case.h"
-#include "rep_table.h"
+#include "table.h"
 #include "../suite.h"
 
 /* ---- Medians and bounds ----------------------------------------------- */
@@ -213,20 +213,20 @@ START_TEST(csv_has_a_row_a_figure)
     static const char *const names[] = {"ours", "heap", "ratio"};
     g_auto(Place) place = {g_dir_make_tmp("farside-XXXXXX", NULL), NULL, NULL};
     g_autofree char *path = g_build_filename(place.folder, "a.csv", NULL);
-    g_autoptr(RepTable) table = NULL;
+    g_autoptr(Table) table = NULL;
     double value[G_N_ELEMENTS(names)];
 
     ck_assert_int_eq(
         run(&place, "bench --runs 1 --only engine/hold-64 -o a.csv"), 0);
-    table = rep_table_read(path, NULL);
+    table = table_read(path, NULL);
     ck_assert_ptr_nonnull(table);
-    ck_assert_uint_eq(rep_table_n_rows(table), G_N_ELEMENTS(names));
-    ck_assert_str_eq(rep_table_column_name(table, 3), "value");
-    ck_assert_uint_eq(rep_table_column_digits(table, 3), 3);
+    ck_assert_uint_eq(table_n_rows(table), G_N_ELEMENTS(names));
+    ck_assert_str_eq(table_column_name(table, 3), "value");
+    ck_assert_uint_eq(table_column_digits(table, 3), 3);
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
-        ck_assert_str_eq(rep_table_text(table, i, 0), "engine/hold-64");
-        ck_assert_str_eq(rep_table_text(table, i, 1), names[i]);
-        value[i] = (double)rep_table_number(table, i, 3) / 1000;
+        ck_assert_str_eq(table_text(table, i, 0), "engine/hold-64");
+        ck_assert_str_eq(table_text(table, i, 1), names[i]);
+        value[i] = (double)table_number(table, i, 3) / 1000;
         ck_assert_double_gt(value[i], 0);
     }
     /* Each is rounded to thousandths. */

@@ -14,9 +14,9 @@
 #include "rep_compare.h"
 #include "../suite.h"
 
-static RepTable *parse(const char *text)
+static Table *parse(const char *text)
 {
-    RepTable *table = rep_table_parse(text, strlen(text), "t.csv", NULL);
+    Table *table = table_parse(text, strlen(text), "t.csv", NULL);
 
     ck_assert_ptr_nonnull(table);
     return table;
@@ -27,8 +27,8 @@ static RepComparison *compare_with(const char *baseline, const char *fresh,
                                    const char *list, const char *const *keys,
                                    const char *x, GError **error)
 {
-    g_autoptr(RepTable) a = parse(baseline);
-    g_autoptr(RepTable) b = parse(fresh);
+    g_autoptr(Table) a = parse(baseline);
+    g_autoptr(Table) b = parse(fresh);
     g_autoptr(GPtrArray) tolerances =
         g_ptr_array_new_with_free_func((GDestroyNotify)rep_tolerance_free);
     g_auto(GStrv) texts = g_strsplit(list, ";", -1);
@@ -145,7 +145,7 @@ START_TEST(tolerances_of_bad_form_are_refused)
 
     ck_assert_msg(rep_tolerance_parse(bad_tolerances[_i], &error) == NULL,
                   "\"%s\"", bad_tolerances[_i]);
-    ck_assert(g_error_matches(error, REP_ERROR, REP_ERROR_SYNTAX));
+    ck_assert(g_error_matches(error, TABLE_ERROR, TABLE_ERROR_SYNTAX));
 }
 END_TEST
 
@@ -212,7 +212,7 @@ START_TEST(errors_of_a_curve_are_those_computed_by_hand)
     ck_assert_uint_eq(b->n_outside, 1);
     ck_assert_int_eq(b->max_mpct, 0);
     /* The worst first: no percentage, then 25, 10, 5, 0. */
-    ck_assert(rep_comparison_point(result, 0)->error_mpct == REP_NONE);
+    ck_assert(rep_comparison_point(result, 0)->error_mpct == TABLE_NONE);
     ck_assert_int_eq(rep_comparison_point(result, 1)->error_mpct, -25000);
     ck_assert_int_eq(rep_comparison_point(result, 2)->error_mpct, 10000);
     ck_assert_int_eq(rep_comparison_point(result, 3)->error_mpct, -5000);
@@ -397,7 +397,7 @@ END_TEST
 START_TEST(junit_has_no_characters_that_xml_forbids)
 {
     /* A file name may hold anything; XML 1.0 s2.2 leaves these out. */
-    g_autoptr(RepTable) table = parse("a,b\nx,1\n");
+    g_autoptr(Table) table = parse("a,b\nx,1\n");
     RepCompareOptions options = {NULL, NULL, NULL};
     g_autoptr(GPtrArray) list =
         g_ptr_array_new_with_free_func((GDestroyNotify)rep_comparison_free);

@@ -38,7 +38,7 @@ static const char scenario[] =
 typedef struct Place {
     char *folder;
     TopoDescription *description;
-    RepTable *model, *published;
+    Table *model, *published;
 } Place;
 
 static void put(const Place *place, const char *name, const char *text)
@@ -48,9 +48,9 @@ static void put(const Place *place, const char *name, const char *text)
     ck_assert(g_file_set_contents(path, text, -1, NULL));
 }
 
-static RepTable *parse(const char *text)
+static Table *parse(const char *text)
 {
-    RepTable *table = rep_table_parse(text, strlen(text), "t", NULL);
+    Table *table = table_parse(text, strlen(text), "t", NULL);
 
     ck_assert_ptr_nonnull(table);
     return table;
@@ -94,8 +94,8 @@ static void place_free(Place *place)
     g_rmdir(place->folder);
     g_free(place->folder);
     topo_description_free(place->description);
-    rep_table_free(place->model);
-    rep_table_free(place->published);
+    table_free(place->model);
+    table_free(place->published);
     g_free(place);
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Place, place_free)
@@ -103,8 +103,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Place, place_free)
 static RepFidelity *join(const Place *place, GError **error)
 {
     GError *cause = NULL;
-    g_autoptr(RepTable) measured =
-        rep_measured_read(place->description, &cause);
+    g_autoptr(Table) measured = rep_measured_read(place->description, &cause);
 
     if (cause != NULL) {
         g_propagate_error(error, cause);

@@ -37,9 +37,9 @@ static const RepPlot lines = {
     .panel_column = "panel",
 };
 
-static RepTable *parse(const char *text)
+static Table *parse(const char *text)
 {
-    RepTable *table = rep_table_parse(text, strlen(text), "t.csv", NULL);
+    Table *table = table_parse(text, strlen(text), "t.csv", NULL);
 
     ck_assert_ptr_nonnull(table);
     return table;
@@ -48,8 +48,8 @@ static RepTable *parse(const char *text)
 static char *script_of(const RepPlot *plot, const char *model,
                        const char *published, GError **error)
 {
-    g_autoptr(RepTable) a = parse(model);
-    g_autoptr(RepTable) b = published != NULL ? parse(published) : NULL;
+    g_autoptr(Table) a = parse(model);
+    g_autoptr(Table) b = published != NULL ? parse(published) : NULL;
 
     return rep_plot_script(plot, a, b, "svg", error);
 }
@@ -93,7 +93,7 @@ END_TEST
  * and for bars a place beside the other two. */
 START_TEST(measured_values_are_drawn_too)
 {
-    g_autoptr(RepTable) measured =
+    g_autoptr(Table) measured =
         parse("panel,scenario,transfer_bytes,rate_GBps\nread,far,4096,0.6\n");
     RepPlot points = lines;
     RepPlot bars = lines;
@@ -189,7 +189,7 @@ START_TEST(what_cannot_be_drawn_is_an_error)
                                         refused[_i].published, &error);
 
     ck_assert_ptr_null(script);
-    ck_assert(g_error_matches(error, REP_ERROR, REP_ERROR_VALUE));
+    ck_assert(g_error_matches(error, TABLE_ERROR, TABLE_ERROR_VALUE));
     ck_assert_msg(strstr(error->message, refused[_i].message) != NULL,
                   "\"%s\" lacks \"%s\"", error->message, refused[_i].message);
 }
@@ -216,8 +216,8 @@ static void draw_to(const RepPlot *plot, const char *folder, const char *model,
                     const char *published)
 {
     g_autofree char *prefix = g_build_filename(folder, "p", NULL);
-    g_autoptr(RepTable) a = parse(model);
-    g_autoptr(RepTable) b = published != NULL ? parse(published) : NULL;
+    g_autoptr(Table) a = parse(model);
+    g_autoptr(Table) b = published != NULL ? parse(published) : NULL;
     g_autoptr(GError) error = NULL;
 
     ck_assert_msg(rep_plot_write(plot, a, b, prefix, &error), "%s",
@@ -350,7 +350,7 @@ START_TEST(missing_gnuplot_is_an_error_that_leaves_no_file)
     g_autofree char *folder = make_folder();
     g_autofree char *prefix = g_build_filename(folder, "p", NULL);
     g_autofree char *path = g_strdup(g_getenv("PATH"));
-    g_autoptr(RepTable) model = parse(model_csv);
+    g_autoptr(Table) model = parse(model_csv);
     g_autoptr(GError) error = NULL;
     bool is_drawn;
 
@@ -358,7 +358,7 @@ START_TEST(missing_gnuplot_is_an_error_that_leaves_no_file)
     is_drawn = rep_plot_write(&lines, model, NULL, prefix, &error);
     g_setenv("PATH", path, TRUE);
     ck_assert(!is_drawn);
-    ck_assert(g_error_matches(error, REP_ERROR, REP_ERROR_PROGRAM));
+    ck_assert(g_error_matches(error, TABLE_ERROR, TABLE_ERROR_PROGRAM));
     ck_assert_ptr_nonnull(strstr(error->message, "gnuplot-nox"));
     ck_assert_int_eq(g_rmdir(folder), 0);
 }

@@ -1,0 +1,673 @@
+/* SPDX-License-Identifier: MIT */
+#include "exp_fabric.h"
+
+#include <string.h>
+
+#include "exp_lend.h"
+#include "fab_device.h"
+#include "fab_ntb.h"
+#include "fab_root.h"
+#include "fab_switch.h"
+
+struct ExpFabric {
+    const TopoDescription *description;
+    SimEngine *engine;
+    FabFabric *fabric;
+};
+
+/* ---- Parts to parameters ---------------------------------------------- */
+
+static FabSpeed speed_of(unsigned mtps)
+{
+    static const unsigned rates[] = {2500, 5000, 8000, 16000, 32000};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rates); i++) {
+        if (mtps == rates[i]) {
+            return FAB_SPEED_2_5GT + i;
+        }
+    }
+    g_assert_not_reached();
+}
+
+static uint32_t credits_of(const TopoPart *part, const char *key)
+{
+    int64_t credits = topo_part_credits(part, key);
+
+    return credits == TOPO_CREDITS_INFINITE ? FAB_CREDITS_INFINITE
+                                            : (uint32_t)credits;
+}
+
+static FabArbitration arbitration_of(const char *word)
+{
+    if (strcmp(word, "weighted-round-robin") == 0) {
+        return FAB_ARBITRATION_WEIGHTED;
+    }
+    return strcmp(word, "oldest-first") == 0 ? FAB_ARBITRATION_OLDEST
+                                             : FAB_ARBITRATION_ROUND_ROBIN;
+}
+
+static FabDllpPolicy dllp_of(const char *word)
+{
+    if (strcmp(word, "each") == 0) {
+        return FAB_DLLP_EACH;
+    }
+    return strcmp(word, "free") == 0 ? FAB_DLLP_FREE : FAB_DLLP_SPEC;
+}
+
+/* What the ports of every kind of part have in common. */
+static FabPortParams port_params(const TopoPart *part, unsigned speed_mtps,
+                                 unsigned width)
+{
+    FabPortParams params = {
+        .max_speed = speed_of(speed_mtps),
+        .max_width = width,
+        .mps_bytes = topo_part_bytes(part, "mps"),
+        .credits =
+            {
+                .header = {credits_of(part, "buffers.ph"),
+                           credits_of(part, "buffers.nph"),
+                           credits_of(part, "buffers.cplh")},
+                .data = {credits_of(part, "buffers.pd"),
+                         credits_of(part, "buffers.npd"),
+                         credits_of(part, "buffers.cpld")},
+            },
+        .credit_latency = topo_part_time(part, "buffers.latency"),
+        .dllp = dllp_of(topo_part_text(part, "dllp")),
+        .arbitration = FAB_ARBITRATION_ROUND_ROBIN,
+    };
+    TopoPartKind kind = topo_part_kind(part);
+
+    if (kind == TOPO_PART_SWITCH || kind == TOPO_PART_NTB) {
+        params.latency = topo_part_time(part, "latency");
+    }
+    if (kind != TOPO_PART_CPU && topo_part_has(part, "service.beat")) {
+        params.service.beat_bytes = topo_part_bytes(part, "service.beat");
+        params.service.gap_beats = topo_part_int(part, "service.gap");
+        params.service.beat_ps = topo_part_time(part, "service.clock");
+        if (topo_part_has(part, "service.width")) {
+            params.service.width = topo_part_width(part, "service.width");
+        }
+    }
+    return params;
+}
+
+static FabRootParams root_params(const TopoPart *part, bool iommu)
+{
+    return (FabRootParams){
+        .transit = topo_part_time(part, "transit"),
+        .read_split_bytes = topo_part_bytes(part, "read_split"),
+        .write_split_bytes = topo_part_bytes(part, "write_split"),
+        .forwarded_reads = topo_part_int(part, "forwarded_reads"),
+        .rcb_bytes = topo_part_bytes(part, "rcb"),
+        .completion_bytes = topo_part_bytes(part, "completion_size"),
+        .memory =
+            {
+                .size_bytes = topo_part_bytes(part, "memory.size"),
+                .latency = topo_part_time(part, "memory.latency"),
+                .bandwidth_bytes_s = topo_part_rate(part, "memory.bandwidth"),
+                .reads = topo_part_int(part, "memory.reads"),
+            },
+        .iommu =
+            {
+                .enabled = iommu,
+                .iotlb_entries = topo_part_int(part, "iommu.iotlb_entries"),
+                .iotlb_ways = topo_part_int(part, "iommu.iotlb_ways"),
+                .hit = topo_part_time(part, "iommu.hit"),
+                .walk = topo_part_time(part, "iommu.walk"),
+                .walks = topo_part_int(part, "iommu.walks"),
+                .page_bytes = topo_part_bytes(part, "iommu.page"),
+            },
+        .mmio =
+            {
+                .low_base = topo_part_address(part, "mmio.low_base"),
+                .low_size = topo_part_bytes(part, "mmio.low_size"),
+                .high_base = topo_part_address(part, "mmio.high_base"),
+                .high_size = topo_part_bytes(part, "mmio.high_size"),
+                .above_4g_bytes = topo_part_bytes(part, "mmio.above_4g"),
+            },
+        .core =
+            {
+                .mmio_write = topo_part_time(part, "core.mmio_write"),
+                .mmio_reads = topo_part_int(part, "core.mmio_reads"),
+                .interrupt = topo_part_time(part, "core.interrupt"),
+                .poll = topo_part_time(part, "core.poll"),
+            },
+    };
+}
+
+static void bars_of(const TopoPart *part, FabBar *bars)
+{
+    unsigned count;
+    const TopoBar *from = topo_part_bars(part, &count);
+
+    for (unsigned i = 0; i < count; i++) {
+        bars[from[i].number] = (FabBar){
+            .size_bytes = from[i].size_bytes,
+            .prefetchable = from[i].prefetchable,
+            .is_64bit = from[i].address_bits == 64,
+        };
+    }
+}
+
+static FabDeviceParams device_params(const TopoPart *part)
+{
+    FabDeviceParams params = {
+        .write_bytes = topo_part_bytes(part, "dma.write_size"),
+        .read_bytes = MIN(topo_part_bytes(part, "dma.read_size"),
+                          topo_part_bytes(part, "mrrs")),
+        .reads = topo_part_int(part, "dma.reads"),
+        .tags = topo_part_int(part, "tags"),
+        .read_latency = topo_part_time(part, "dma.read_latency"),
+        .write_latency = topo_part_time(part, "dma.write_latency"),
+        .relaxed_ordering = topo_part_bool(part, "relaxed_ordering"),
+        .id_ordering = topo_part_bool(part, "id_ordering"),
+        .ecrc = topo_part_bool(part, "ecrc"),
+        .completer_latency = topo_part_time(part, "completer.latency"),
+    };
+
+    if (topo_part_has(part, "completer.bandwidth")) {
+        params.completer_bandwidth_bytes_s =
+            topo_part_rate(part, "completer.bandwidth");
+    }
+    bars_of(part, params.bars);
+    return params;
+}
+
+/* ---- Components ------------------------------------------------------- */
+
+static void build_root(ExpFabric *bld, const TopoHost *host)
+{
+    FabRootParams params = root_params(host->cpu, host->iommu);
+    FabRoot *root = fab_root_new(bld->fabric, host->name, &params);
+    unsigned count;
+    const TopoRootPort *ports = topo_part_root_ports(host->cpu, &count);
+
+    for (unsigned i = 0; i < count; i++) {
+        FabPortParams port =
+            port_params(host->cpu, ports[i].speed_mtps, ports[i].width);
+
+        fab_root_add_port(root, ports[i].name, &port);
+    }
+}
+
+static void build_switch(ExpFabric *bld, const TopoSwitch *sw)
+{
+    const TopoPart *part = sw->part;
+    unsigned speed = topo_part_speed(part, "speed");
+    FabPortParams upstream =
+        port_params(part, speed, topo_part_width(part, "width"));
+    FabPortParams downstream = upstream;
+
+    if (topo_part_has(part, "downstream_width")) {
+        downstream.max_width = topo_part_width(part, "downstream_width");
+    }
+    upstream.arbitration = arbitration_of(topo_part_text(part, "arbitration"));
+    if (strcmp(topo_part_text(part, "mode"), "store-and-forward") == 0) {
+        upstream.forwarding = FAB_FORWARDING_STORE;
+    }
+    downstream.arbitration = upstream.arbitration;
+    downstream.forwarding = upstream.forwarding;
+    fab_switch_new(bld->fabric, sw->path, topo_part_int(part, "ports"),
+                   &upstream, &downstream, sw->acs_redirect);
+}
+
+static void build_ntb(ExpFabric *bld, const TopoDevice *device)
+{
+    const TopoPart *part = device->part;
+    FabPortParams host = port_params(part, topo_part_speed(part, "speed"),
+                                     topo_part_width(part, "width"));
+    FabPortParams cable =
+        port_params(part, topo_part_speed(part, "cable.speed"),
+                    topo_part_width(part, "cable.width"));
+    FabNtbParams params = {
+        .window_bytes = topo_part_bytes(part, "window.size"),
+        .entries = topo_part_int(part, "window.entries"),
+        .reserved = topo_part_int(part, "window.reserved"),
+        .requesters = topo_part_int(part, "requesters"),
+        .tags = topo_part_int(part, "tags"),
+    };
+
+    bars_of(part, params.bars);
+    fab_ntb_new(bld->fabric, device->path, topo_part_int(part, "cable.ports"),
+                &host, &cable, &params);
+}
+
+static void build_device(ExpFabric *bld, const TopoDevice *device)
+{
+    const TopoPart *part = device->part;
+    FabDeviceParams params = device_params(part);
+    FabPortParams port = port_params(part, topo_part_speed(part, "speed"),
+                                     topo_part_width(part, "width"));
+
+    fab_device_new(bld->fabric, device->path, &port, &params);
+}
+
+static bool is_ntb(const TopoDevice *device)
+{
+    return topo_part_kind(device->part) == TOPO_PART_NTB;
+}
+
+/* ---- Links ------------------------------------------------------------ */
+
+static void prefix_place(GError **error, TopoPlace place)
+{
+    g_autofree char *text = topo_place_to_string(place);
+
+    g_prefix_error(error, "%s: ", text);
+}
+
+/* Plugs the element called @path into what @at says. Traces on a board count
+ * as no time: the latencies of chips are measured with them. */
+static bool plug(ExpFabric *bld, const TopoHost *host, const char *path,
+                 const TopoAttach *at, GError **error)
+{
+    FabComponent *above = fab_fabric_find(
+        bld->fabric, at->parent ? at->parent->path : host->name);
+    unsigned port = at->parent ? at->port + 1 : at->port;
+
+    if (!fab_fabric_connect(above, port, fab_fabric_find(bld->fabric, path), 0,
+                            speed_of(at->speed_mtps), at->width, 0, error)) {
+        prefix_place(error, at->place);
+        return false;
+    }
+    return true;
+}
+
+static bool build_links(ExpFabric *bld, GError **error)
+{
+    const TopoDescription *description = bld->description;
+
+    for (unsigned i = 0; i < description->hosts->len; i++) {
+        const TopoHost *host = description->hosts->pdata[i];
+
+        for (unsigned j = 0; j < host->switches->len; j++) {
+            const TopoSwitch *sw = host->switches->pdata[j];
+
+            if (!plug(bld, host, sw->path, &sw->at, error)) {
+                return false;
+            }
+        }
+        for (unsigned j = 0; j < host->devices->len; j++) {
+            const TopoDevice *device = host->devices->pdata[j];
+
+            if (!plug(bld, host, device->path, &device->at, error)) {
+                return false;
+            }
+        }
+    }
+    for (unsigned i = 0; i < description->links->len; i++) {
+        const TopoLink *link = description->links->pdata[i];
+
+        if (!fab_fabric_connect(exp_device(bld, link->end[0]),
+                                link->port[0] + 1,
+                                exp_device(bld, link->end[1]),
+                                link->port[1] + 1, speed_of(link->speed_mtps),
+                                link->width, link->propagation_ps, error)) {
+            prefix_place(error, link->place);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A receive buffer must hold the largest payload of each class, or it is never
+ * sent (PCIe 5.0 s2.6.1). What the largest is, only the whole fabric knows. */
+static bool check_buffers(const ExpFabric *bld, const TopoPart *part,
+                          const char *path, GError **error)
+{
+    static const char *const keys[] = {"buffers.pd", "buffers.cpld"};
+    const FabComponent *component = fab_fabric_find(bld->fabric, path);
+    uint32_t mps = fab_port_mps_bytes(fab_component_port(component, 0));
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (credits_of(part, keys[i]) < mps / 16) {
+            g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                        "%s: of %s: %u credits cannot hold a payload of %u B "
+                        "(mps); write at least %u",
+                        keys[i], path, credits_of(part, keys[i]), mps,
+                        mps / 16);
+            prefix_place(error, topo_part_place(part, keys[i]));
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_host(const ExpFabric *bld, const TopoHost *host,
+                       GError **error)
+{
+    for (unsigned i = 0; i < host->switches->len; i++) {
+        const TopoSwitch *sw = host->switches->pdata[i];
+
+        if (!check_buffers(bld, sw->part, sw->path, error)) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < host->devices->len; i++) {
+        const TopoDevice *device = host->devices->pdata[i];
+
+        if (!check_buffers(bld, device->part, device->path, error)) {
+            return false;
+        }
+    }
+    return check_buffers(bld, host->cpu, host->name, error);
+}
+
+/* ---- Life ------------------------------------------------------------- */
+
+ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error)
+{
+    g_autoptr(ExpFabric) bld = exp_fabric_new_unlent(description, error);
+
+    if (!bld || !exp_lend_all(bld, description, error)) {
+        return NULL;
+    }
+    return g_steal_pointer(&bld);
+}
+
+ExpFabric *exp_fabric_new_unlent(const TopoDescription *description,
+                                 GError **error)
+{
+    g_autoptr(ExpFabric) bld = g_new0(ExpFabric, 1);
+
+    bld->description = description;
+    bld->engine = sim_engine_new();
+    bld->fabric = fab_fabric_new(
+        bld->engine, description->workload ? description->workload->seed : 1);
+    for (unsigned i = 0; i < description->hosts->len; i++) {
+        const TopoHost *host = description->hosts->pdata[i];
+
+        build_root(bld, host);
+        for (unsigned j = 0; j < host->switches->len; j++) {
+            build_switch(bld, host->switches->pdata[j]);
+        }
+        for (unsigned j = 0; j < host->devices->len; j++) {
+            const TopoDevice *device = host->devices->pdata[j];
+
+            if (is_ntb(device)) {
+                build_ntb(bld, device);
+            } else {
+                build_device(bld, device);
+            }
+        }
+    }
+    if (!build_links(bld, error)) {
+        return NULL;
+    }
+    if (!fab_fabric_realize(bld->fabric, error)) {
+        g_prefix_error(error, "%s: ", description->file);
+        return NULL;
+    }
+    for (unsigned i = 0; i < description->hosts->len; i++) {
+        if (!check_host(bld, description->hosts->pdata[i], error)) {
+            return NULL;
+        }
+    }
+    return g_steal_pointer(&bld);
+}
+
+void exp_fabric_free(ExpFabric *bld)
+{
+    if (bld) {
+        fab_fabric_free(bld->fabric);
+        sim_engine_free(bld->engine);
+        g_free(bld);
+    }
+}
+
+FabFabric *exp_fabric(const ExpFabric *bld)
+{
+    return bld->fabric;
+}
+
+SimEngine *exp_engine(const ExpFabric *bld)
+{
+    return bld->engine;
+}
+
+FabComponent *exp_host(const ExpFabric *bld, const TopoHost *host)
+{
+    return fab_fabric_find(bld->fabric, host->name);
+}
+
+FabComponent *exp_device(const ExpFabric *bld, const TopoDevice *device)
+{
+    return fab_fabric_find(bld->fabric, device->path);
+}
+
+const char *exp_kind_name(const ExpFabric *bld, const FabComponent *component)
+{
+    const TopoDevice *device;
+
+    switch (fab_component_kind(component)) {
+    case FAB_KIND_ROOT:
+        return "root";
+    case FAB_KIND_SWITCH:
+        return "switch";
+    case FAB_KIND_NTB:
+        return "ntb";
+    default:
+        device =
+            topo_find_device(bld->description, fab_component_name(component));
+        return device && topo_part_kind(device->part) == TOPO_PART_GPU
+                   ? "gpu"
+                   : "device";
+    }
+}
+
+/* ---- Flows ------------------------------------------------------------ */
+
+static FabTarget target_of(const ExpFabric *bld, const TopoTarget *target)
+{
+    if (target->kind == TOPO_TARGET_DEVICE) {
+        return (FabTarget){exp_device(bld, target->device), target->bar};
+    }
+    return (FabTarget){exp_host(bld, target->host), -1};
+}
+
+static FabFlow *dma_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                             SimTime warmup, GError **error)
+{
+    static const FabArrivals arrivals[] = {
+        [TOPO_ARRIVALS_CLOSED] = FAB_ARRIVALS_CLOSED,
+        [TOPO_ARRIVALS_PERIODIC] = FAB_ARRIVALS_PERIODIC,
+        [TOPO_ARRIVALS_POISSON] = FAB_ARRIVALS_POISSON,
+    };
+    FabDmaFlowParams params = {
+        .device = fab_component_as_device(exp_device(bld, flow->device)),
+        .direction = flow->direction == TOPO_READ ? FAB_TLP_MRD : FAB_TLP_MWR,
+        .target = target_of(bld, &flow->to),
+        .size_bytes = flow->size_bytes,
+        /* Without an end of its own it goes on until the run stops. */
+        .count = flow->count ? (uint64_t)flow->count : UINT64_MAX,
+        .outstanding = flow->outstanding,
+        .random = flow->pattern == TOPO_PATTERN_RANDOM,
+        .working_set_bytes = flow->working_set_bytes,
+        .arrivals = arrivals[flow->arrivals],
+        .interval = flow->interval_ps,
+        .start = flow->start_ps,
+    };
+
+    return fab_dma_flow_new(bld->fabric, flow->name, warmup, &params, error);
+}
+
+static FabFlow *copy_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                              SimTime warmup, GError **error)
+{
+    const TopoPart *part = flow->device->part;
+    bool reads = flow->direction == TOPO_READ;
+    FabCopyFlowParams params = {
+        .device = fab_component_as_device(exp_device(bld, flow->device)),
+        .direction = reads ? FAB_TLP_MRD : FAB_TLP_MWR,
+        .buffer = target_of(bld, &flow->to),
+        .driver = fab_component_as_root(exp_host(bld, flow->host)),
+        .size_bytes = flow->size_bytes,
+        .copies = flow->count,
+        .queued = flow->queued,
+        .command_bytes = topo_part_bytes(part, "copy.command_size"),
+        .setup = topo_part_time(part, "copy.setup"),
+        .least = topo_part_time(part,
+                                reads ? "copy.floor_read" : "copy.floor_write"),
+        .start = flow->start_ps,
+    };
+
+    return fab_copy_flow_new(bld->fabric, flow->name, warmup, &params, error);
+}
+
+static FabFlow *mmio_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                              SimTime warmup, GError **error)
+{
+    FabMmioFlowParams params = {
+        .host = fab_component_as_root(exp_host(bld, flow->host)),
+        .direction = flow->direction == TOPO_READ ? FAB_TLP_MRD : FAB_TLP_MWR,
+        .target = target_of(bld, &flow->to),
+        .size_bytes = flow->size_bytes,
+        .count = flow->count,
+        .seen = flow->seen,
+        .start = flow->start_ps,
+    };
+
+    return fab_mmio_flow_new(bld->fabric, flow->name, warmup, &params, error);
+}
+
+static FabNvmeParams nvme_params(const TopoPart *part)
+{
+    return (FabNvmeParams){
+        .overhead = topo_part_time(part, "nvme.overhead"),
+        .read_latency = topo_part_time(part, "nvme.read_latency"),
+        .write_latency = topo_part_time(part, "nvme.write_latency"),
+        .jitter = topo_part_time(part, "nvme.jitter"),
+        .read_bandwidth_bytes_s = topo_part_rate(part, "nvme.read_bandwidth"),
+        .write_bandwidth_bytes_s = topo_part_rate(part, "nvme.write_bandwidth"),
+        .commands = topo_part_int(part, "nvme.commands"),
+        .max_transfer_bytes = topo_part_bytes(part, "nvme.max_transfer"),
+        .block_bytes = topo_part_bytes(part, "nvme.block"),
+        .read_ahead = topo_part_bool(part, "nvme.read_ahead"),
+    };
+}
+
+static FabFlow *nvme_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                              SimTime warmup, GError **error)
+{
+    FabNvmeFlowParams params = {
+        .device = fab_component_as_device(exp_device(bld, flow->device)),
+        .drive = nvme_params(flow->device->part),
+        .driver = fab_component_as_root(exp_host(bld, flow->host)),
+        .buffer = target_of(bld, &flow->to),
+        .write = flow->direction == TOPO_WRITE,
+        .size_bytes = flow->size_bytes,
+        .count = flow->count,
+        .depth = flow->outstanding,
+        .entries = flow->entries,
+        .random = flow->pattern == TOPO_PATTERN_RANDOM,
+        .polling = flow->polling,
+        .timeout = flow->timeout_ps,
+        .start = flow->start_ps,
+    };
+
+    return fab_nvme_flow_new(bld->fabric, flow->name, warmup, &params, error);
+}
+
+static FabDevice *gpu_of(const ExpFabric *bld, const TopoTarget *target)
+{
+    return fab_component_as_device(exp_device(bld, target->device));
+}
+
+static FabRoot *via_of(const ExpFabric *bld, const TopoFlow *flow)
+{
+    return flow->via.kind == TOPO_TARGET_NONE
+               ? NULL
+               : fab_component_as_root(exp_host(bld, flow->via.host));
+}
+
+static FabFlow *pingpong_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                                  SimTime warmup, GError **error)
+{
+    const TopoPart *part = flow->device->part;
+    FabPingPongFlowParams params = {
+        .device = {gpu_of(bld, &flow->from), gpu_of(bld, &flow->to)},
+        .via = via_of(bld, flow),
+        .count = flow->count,
+        .store = topo_part_time(part, "store.latency"),
+        .notice = topo_part_time(part, "poll.notice"),
+        .gap = topo_part_time(part, "poll.gap"),
+        .jitter = topo_part_time(part, "poll.jitter"),
+        .start = flow->start_ps,
+    };
+
+    return fab_pingpong_flow_new(bld->fabric, flow->name, warmup, &params,
+                                 error);
+}
+
+static FabFlow *transfer_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                                  SimTime warmup, GError **error)
+{
+    const TopoPart *part = flow->device->part;
+    bool has_via = flow->via.kind != TOPO_TARGET_NONE;
+    FabTransferFlowParams params = {
+        .from = gpu_of(bld, &flow->from),
+        .to = gpu_of(bld, &flow->to),
+        .via = via_of(bld, flow),
+        .driver = fab_component_as_root(exp_host(bld, flow->host)),
+        .size_bytes = flow->size_bytes,
+        .copies = flow->count,
+        .cpu_time = topo_part_time(part, has_via ? "transfer.cpu_ram"
+                                                 : "transfer.cpu_direct"),
+        .control_bytes = topo_part_bytes(part, "transfer.control"),
+        .chunk_bytes = topo_part_bytes(part, "transfer.chunk"),
+        .buffers = topo_part_int(part, "transfer.buffers"),
+        .round_trips = topo_part_int(part, "transfer.round_trips"),
+        .start = flow->start_ps,
+    };
+
+    return fab_transfer_flow_new(bld->fabric, flow->name, warmup, &params,
+                                 error);
+}
+
+static FabFlow *compute_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                                 SimTime warmup, GError **error)
+{
+    FabComputeFlowParams params = {
+        .time = flow->time_ps,
+        .start = flow->start_ps,
+    };
+
+    return fab_compute_flow_new(bld->fabric, flow->name, warmup, &params,
+                                error);
+}
+
+FabFlow *exp_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                      const TopoWorkload *workload, GError **error)
+{
+    FabFlow *made = NULL;
+
+    switch (flow->kind) {
+    case TOPO_FLOW_COMPUTE:
+        made = compute_flow_new(bld, flow, workload->warmup_ps, error);
+        break;
+    case TOPO_FLOW_COPY:
+        made = copy_flow_new(bld, flow, workload->warmup_ps, error);
+        break;
+    case TOPO_FLOW_DMA:
+        made = dma_flow_new(bld, flow, workload->warmup_ps, error);
+        break;
+    case TOPO_FLOW_MMIO:
+        made = mmio_flow_new(bld, flow, workload->warmup_ps, error);
+        break;
+    case TOPO_FLOW_NVME:
+        made = nvme_flow_new(bld, flow, workload->warmup_ps, error);
+        break;
+    case TOPO_FLOW_PINGPONG:
+        made = pingpong_flow_new(bld, flow, workload->warmup_ps, error);
+        break;
+    case TOPO_FLOW_TRANSFER:
+        made = transfer_flow_new(bld, flow, workload->warmup_ps, error);
+        break;
+    case TOPO_FLOW_PATH:
+        g_assert_not_reached();
+    }
+    if (!made) {
+        prefix_place(error, flow->place);
+    }
+    return made;
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+#include "exp_metric.h"
+
+#include <string.h>
+
+#include "fab_lend.h"
+
+#define ELEMENT                                                                \
+    (EXP_SCOPE_ROOT | EXP_SCOPE_SWITCH | EXP_SCOPE_NTB | EXP_SCOPE_DEVICE)
+
+struct ExpMetric {
+    const char *name;
+    unsigned scopes; /* ExpScope bits */
+    enum {
+        NUMBER,
+        TEXT,
+        DISTRIBUTION
+    } kind;
+    ExpValue (*get)(const ExpSubject *subject);
+    const char *help;
+};
+
+static ExpValue number(__int128 value)
+{
+    return (ExpValue){value, 1, NULL};
+}
+
+static FabFlowResult flow_result(const ExpSubject *subject)
+{
+    FabFlowResult result;
+
+    fab_flow_result(subject->flow, &result);
+    return result;
+}
+
+static ExpValue flow_bandwidth(const ExpSubject *subject)
+{
+    FabFlowResult result = flow_result(subject);
+
+    return (ExpValue){(__int128)result.bytes * SIM_S, result.end - result.begin,
+                      NULL};
+}
+
+static ExpValue flow_rate(const ExpSubject *subject)
+{
+    FabFlowResult result = flow_result(subject);
+
+    return (ExpValue){(__int128)result.operations * SIM_S,
+                      result.end - result.begin, NULL};
+}
+
+static ExpValue flow_latency(const ExpSubject *subject)
+{
+    const SimHistogram *latency = flow_result(subject).latency;
+
+    if (!latency || sim_histogram_count(latency) == 0) {
+        return (ExpValue){0, 0, NULL};
+    }
+    switch (subject->statistic) {
+    case TOPO_STATISTIC_P50:
+        return number(sim_histogram_quantile(latency, 500000));
+    case TOPO_STATISTIC_P99:
+        return number(sim_histogram_quantile(latency, 990000));
+    case TOPO_STATISTIC_MIN:
+        return number(sim_histogram_min(latency));
+    case TOPO_STATISTIC_MAX:
+        return number(sim_histogram_max(latency));
+    default:
+        return (ExpValue){sim_histogram_sum(latency),
+                          sim_histogram_count(latency), NULL};
+    }
+}
+
+/* The faster, the shorter: quantiles of the speed are those of the latency from
+ * the other end. */
+static ExpValue flow_speed(const ExpSubject *subject)
+{
+    const SimHistogram *latency = flow_result(subject).latency;
+    uint64_t count = latency ? sim_histogram_count(latency) : 0;
+    __int128 work = (__int128)subject->described->size_bytes * SIM_S;
+    uint64_t time;
+
+    if (count == 0) {
+        return (ExpValue){0, 0, NULL};
+    }
+    switch (subject->statistic) {
+    case TOPO_STATISTIC_P50:
+        time = sim_histogram_quantile(latency, 500000);
+        break;
+    case TOPO_STATISTIC_P99:
+        time = sim_histogram_quantile(latency, 10000);
+        break;
+    case TOPO_STATISTIC_MIN:
+        time = sim_histogram_max(latency);
+        break;
+    case TOPO_STATISTIC_MAX:
+        time = sim_histogram_min(latency);
+        break;
+    default:
+        return (ExpValue){work * count, sim_histogram_sum(latency), NULL};
+    }
+    return (ExpValue){work, time, NULL};
+}
+
+/* Of an operation, on average; none unless the flow has stages. */
+static ExpValue stage_mean(const ExpSubject *subject, FabNvmeStage stage)
+{
+    FabFlowResult result = flow_result(subject);
+
+    return (ExpValue){result.stages ? result.stages[stage] : 0,
+                      result.stages ? sim_histogram_count(result.latency) : 0,
+                      NULL};
+}
+
+#define STAGE(NAME, STAGE)                                                     \
+    static ExpValue stage_##NAME(const ExpSubject *subject)                    \
+    {                                                                          \
+        return stage_mean(subject, FAB_NVME_##STAGE);                          \
+    }
+
+STAGE(submit, SUBMIT)
+STAGE(doorbell, DOORBELL)
+STAGE(fetch, FETCH)
+STAGE(list, LIST)
+STAGE(media, MEDIA)
+STAGE(data, DATA)
+STAGE(completion, COMPLETION)
+STAGE(notice, NOTICE)
+
+static ExpValue flow_operations(const ExpSubject *subject)
+{
+    return number(flow_result(subject).operations);
+}
+
+static ExpValue flow_failed(const ExpSubject *subject)
+{
+    return number(flow_result(subject).failed);
+}
+
+static ExpValue flow_bytes(const ExpSubject *subject)
+{
+    return number(flow_result(subject).bytes);
+}
+
+static ExpValue flow_time(const ExpSubject *subject)
+{
+    FabFlowResult result = flow_result(subject);
+
+    return number(result.end - result.begin);
+}
+
+static ExpValue path_hops(const ExpSubject *subject)
+{
+    return number(subject->path->hops);
+}
+
+static ExpValue path_roots(const ExpSubject *subject)
+{
+    return number(subject->path->roots);
+}
+
+static ExpValue path_latency(const ExpSubject *subject)
+{
+    return number(subject->path->time_ps);
+}
+
+static ExpValue path_round_trip(const ExpSubject *subject)
+{
+    const ExpPath *path = subject->path;
+
+    return (ExpValue){path->round_trip_ps, path->round_trip_ps > 0, NULL};
+}
+
+static ExpValue path_text(const ExpSubject *subject)
+{
+    return (ExpValue){0, 0, subject->path->text};
+}
+
+static ExpValue flow_mode(const ExpSubject *subject)
+{
+    const TopoFlow *flow = subject->described;
+    bool has_ram = flow->via.kind != TOPO_TARGET_NONE ||
+                   (flow->to.kind == TOPO_TARGET_RAM);
+
+    return (ExpValue){0, 0, has_ram ? "RAM" : "P2P"};
+}
+
+static ExpValue path_mode(const ExpSubject *subject)
+{
+    bool has_ram = strstr(subject->path->text, "root+ram") != NULL;
+
+    return (ExpValue){0, 0, has_ram ? "RAM" : "P2P"};
+}
+
+static ExpValue fabric_hops(const ExpSubject *subject)
+{
+    return number(fab_fabric_tlp_hops(exp_fabric(subject->bld)));
+}
+
+static ExpValue fabric_unsupported(const ExpSubject *subject)
+{
+    return number(fab_fabric_unsupported(exp_fabric(subject->bld)));
+}
+
+static ExpValue fabric_time(const ExpSubject *subject)
+{
+    return number(sim_engine_now(exp_engine(subject->bld)));
+}
+
+/* ---- Elements --------------------------------------------------------- */
+
+#define PORT_SUM(FIELD)                                                        \
+    static ExpValue port_##FIELD(const ExpSubject *subject)                    \
+    {                                                                          \
+        const FabComponent *component = subject->component;                    \
+        uint64_t sum = 0;                                                      \
+                                                                               \
+        for (unsigned i = 0; i < fab_component_port_count(component); i++) {   \
+            sum += fab_port_counters(fab_component_port(component, i))->FIELD; \
+        }                                                                      \
+        return number(sum);                                                    \
+    }
+
+PORT_SUM(payload_sent_bytes)
+PORT_SUM(wire_sent_bytes)
+PORT_SUM(dllps_sent)
+PORT_SUM(credit_wait_ps)
+
+static ExpValue port_tlps_sent(const ExpSubject *subject)
+{
+    const FabComponent *component = subject->component;
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < fab_component_port_count(component); i++) {
+        const FabPortCounters *counters =
+            fab_port_counters(fab_component_port(component, i));
+
+        for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+            sum += counters->tlps_sent[cls];
+        }
+    }
+    return number(sum);
+}
+
+#define COUNTER(PREFIX, FIELD, EXPRESSION)                                     \
+    static ExpValue PREFIX##_##FIELD(const ExpSubject *subject)                \
+    {                                                                          \
+        return number((EXPRESSION)->FIELD);                                    \
+    }
+
+#define ROOT fab_component_as_root(subject->component)
+COUNTER(root, memory_read_bytes, fab_root_counters(ROOT))
+COUNTER(root, memory_written_bytes, fab_root_counters(ROOT))
+COUNTER(root, forwarded_reads, fab_root_counters(ROOT))
+COUNTER(root, forwarded_writes, fab_root_counters(ROOT))
+COUNTER(root, forward_wait_ps, fab_root_counters(ROOT))
+
+#define IOMMU_COUNTER(FIELD)                                                   \
+    static ExpValue iommu_##FIELD(const ExpSubject *subject)                   \
+    {                                                                          \
+        const FabIommuCounters *counters = fab_root_iommu_counters(ROOT);      \
+                                                                               \
+        return number(counters ? counters->FIELD : 0);                         \
+    }
+
+IOMMU_COUNTER(hits)
+IOMMU_COUNTER(misses)
+IOMMU_COUNTER(walks)
+IOMMU_COUNTER(faults)
+IOMMU_COUNTER(wait_ps)
+
+#define NTB fab_ntb_counters(fab_component_as_ntb(subject->component))
+COUNTER(ntb, translated, NTB)
+COUNTER(ntb, unmapped, NTB)
+COUNTER(ntb, unknown_requester, NTB)
+COUNTER(ntb, tag_waits, NTB)
+
+static ExpValue ntb_entries_used(const ExpSubject *subject)
+{
+    return number(
+        fab_ntb_used_entries(fab_component_as_ntb(subject->component)));
+}
+
+static ExpValue ntb_entries_free(const ExpSubject *subject)
+{
+    return number(
+        fab_ntb_free_entries(fab_component_as_ntb(subject->component)));
+}
+
+static const FabLend *lend_of(const ExpSubject *subject)
+{
+    return fab_lend_of(fab_component_as_device(subject->component));
+}
+
+static ExpValue device_window_bytes(const ExpSubject *subject)
+{
+    const FabLend *lend = lend_of(subject);
+
+    return number(lend ? fab_lend_window_bytes(lend) : 0);
+}
+
+static ExpValue device_window_mapped_bytes(const ExpSubject *subject)
+{
+    const FabLend *lend = lend_of(subject);
+
+    return number(lend ? fab_lend_counters(lend)->most_bytes : 0);
+}
+
+static ExpValue device_no_room(const ExpSubject *subject)
+{
+    const FabLend *lend = lend_of(subject);
+
+    return number(lend ? fab_lend_counters(lend)->no_room : 0);
+}
+
+#define DEVICE fab_device_counters(fab_component_as_device(subject->component))
+COUNTER(device, read_bytes, DEVICE)
+COUNTER(device, written_bytes, DEVICE)
+COUNTER(device, served_bytes, DEVICE)
+COUNTER(device, failed_reads, DEVICE)
+COUNTER(device, tag_wait_ps, DEVICE)
+
+static const ExpMetric metrics[] = {
+    {"bandwidth", EXP_SCOPE_FLOW, NUMBER, flow_bandwidth,
+     "bytes a second, from the first operation's begin to the last one's end"},
+    {"rate", EXP_SCOPE_FLOW, NUMBER, flow_rate, "operations a second"},
+    {"latency", EXP_SCOPE_FLOW, DISTRIBUTION, flow_latency,
+     "of an operation, in ps; .mean, .p50, .p99, .min or .max may follow"},
+    {"speed", EXP_SCOPE_FLOW, DISTRIBUTION, flow_speed,
+     "bytes a second of an operation by itself, size over latency; .mean is "
+     "that of the mean latency"},
+    {"stage_submit", EXP_SCOPE_FLOW, NUMBER, stage_submit,
+     "of kind nvme, mean latency in ps: the driver's stores and doorbell"},
+    {"stage_doorbell", EXP_SCOPE_FLOW, NUMBER, stage_doorbell,
+     "the doorbell's way to the drive: one crossing"},
+    {"stage_fetch", EXP_SCOPE_FLOW, NUMBER, stage_fetch,
+     "fetch of the queue entry: two crossings"},
+    {"stage_list", EXP_SCOPE_FLOW, NUMBER, stage_list,
+     "fetch of the PRP list, if there is one: two crossings"},
+    {"stage_media", EXP_SCOPE_FLOW, NUMBER, stage_media,
+     "controller and media"},
+    {"stage_data", EXP_SCOPE_FLOW, NUMBER, stage_data,
+     "data that are not under way by then; of a write two crossings"},
+    {"stage_completion", EXP_SCOPE_FLOW, NUMBER, stage_completion,
+     "way of the completion entry, behind the data: one crossing"},
+    {"stage_notice", EXP_SCOPE_FLOW, NUMBER, stage_notice,
+     "until the driver knows: its poll, or the interrupt"},
+    {"operations", EXP_SCOPE_FLOW, NUMBER, flow_operations, "those done"},
+    {"failed", EXP_SCOPE_FLOW, NUMBER, flow_failed,
+     "operations that ended with UR or CA"},
+    {"bytes", EXP_SCOPE_FLOW, NUMBER, flow_bytes, "moved"},
+    {"time", EXP_SCOPE_FLOW, NUMBER, flow_time,
+     "from the first operation's begin to the last one's end, in ps"},
+    {"mode", EXP_SCOPE_FLOW, TEXT, flow_mode,
+     "RAM if it goes to or through memory, else P2P"},
+    {"hops", EXP_SCOPE_PATH, NUMBER, path_hops, "elements between the ends"},
+    {"roots", EXP_SCOPE_PATH, NUMBER, path_roots, "roots among them"},
+    {"latency", EXP_SCOPE_PATH, NUMBER, path_latency, "of all legs, in ps"},
+    {"round_trip", EXP_SCOPE_PATH, NUMBER, path_round_trip,
+     "of the read, in ps; empty if there is none"},
+    {"path", EXP_SCOPE_PATH, TEXT, path_text, "kinds of the elements in order"},
+    {"mode", EXP_SCOPE_PATH, TEXT, path_mode,
+     "RAM if the data rest in memory on the way or at an end, else P2P"},
+    {"tlp_hops", EXP_SCOPE_FABRIC, NUMBER, fabric_hops,
+     "links crossed, summed over all TLPs"},
+    {"unsupported", EXP_SCOPE_FABRIC, NUMBER, fabric_unsupported,
+     "requests that nothing claimed, and unexpected completions"},
+    {"time", EXP_SCOPE_FABRIC, NUMBER, fabric_time, "simulated, in ps"},
+    {"tlps_sent", ELEMENT, NUMBER, port_tlps_sent, "by all its ports"},
+    {"payload_sent_bytes", ELEMENT, NUMBER, port_payload_sent_bytes,
+     "payload of these"},
+    {"wire_sent_bytes", ELEMENT, NUMBER, port_wire_sent_bytes,
+     "all bytes of these on the wire"},
+    {"dllps_sent", ELEMENT, NUMBER, port_dllps_sent,
+     "Ack and UpdateFC by all its ports"},
+    {"credit_wait_ps", ELEMENT, NUMBER, port_credit_wait_ps,
+     "time its ports had something to send and no credits, in ps"},
+    {"memory_read_bytes", EXP_SCOPE_ROOT, NUMBER, root_memory_read_bytes,
+     "from memory"},
+    {"memory_written_bytes", EXP_SCOPE_ROOT, NUMBER, root_memory_written_bytes,
+     "to memory"},
+    {"forwarded_reads", EXP_SCOPE_ROOT, NUMBER, root_forwarded_reads,
+     "read requests sent from root port to root port"},
+    {"forwarded_writes", EXP_SCOPE_ROOT, NUMBER, root_forwarded_writes,
+     "writes likewise"},
+    {"forward_wait_ps", EXP_SCOPE_ROOT, NUMBER, root_forward_wait_ps,
+     "time reads to forward waited for a tag, in ps"},
+    {"iotlb_hits", EXP_SCOPE_ROOT, NUMBER, iommu_hits, "requests"},
+    {"iotlb_misses", EXP_SCOPE_ROOT, NUMBER, iommu_misses, "requests"},
+    {"iommu_walks", EXP_SCOPE_ROOT, NUMBER, iommu_walks, "page walks"},
+    {"iommu_faults", EXP_SCOPE_ROOT, NUMBER, iommu_faults,
+     "requests to an address that is not mapped"},
+    {"iommu_wait_ps", EXP_SCOPE_ROOT, NUMBER, iommu_wait_ps,
+     "time misses waited for a page walker, in ps"},
+    {"translated", EXP_SCOPE_NTB, NUMBER, ntb_translated,
+     "requests through the window"},
+    {"unmapped", EXP_SCOPE_NTB, NUMBER, ntb_unmapped,
+     "requests to an entry that leads nowhere"},
+    {"unknown_requester", EXP_SCOPE_NTB, NUMBER, ntb_unknown_requester,
+     "requests whose Requester ID is not in the table"},
+    {"tag_waits", EXP_SCOPE_NTB, NUMBER, ntb_tag_waits,
+     "non-posted requests that waited for a tag"},
+    {"entries_used", EXP_SCOPE_NTB, NUMBER, ntb_entries_used,
+     "mapping entries in use"},
+    {"entries_free", EXP_SCOPE_NTB, NUMBER, ntb_entries_free,
+     "mapping entries neither in use nor reserved"},
+    {"window_bytes", EXP_SCOPE_DEVICE, NUMBER, device_window_bytes,
+     "of the DMA window; 0 if it is not lent"},
+    {"window_mapped_bytes", EXP_SCOPE_DEVICE, NUMBER,
+     device_window_mapped_bytes,
+     "the most of the DMA window that was mapped at a time"},
+    {"no_room", EXP_SCOPE_DEVICE, NUMBER, device_no_room,
+     "mappings that failed: No room in IOMMU range"},
+    {"read_bytes", EXP_SCOPE_DEVICE, NUMBER, device_read_bytes,
+     "by its DMA engine"},
+    {"written_bytes", EXP_SCOPE_DEVICE, NUMBER, device_written_bytes,
+     "by its DMA engine"},
+    {"served_bytes", EXP_SCOPE_DEVICE, NUMBER, device_served_bytes,
+     "that others read and wrote behind its BARs"},
+    {"failed_reads", EXP_SCOPE_DEVICE, NUMBER, device_failed_reads,
+     "requests answered with UR or CA"},
+    {"tag_wait_ps", EXP_SCOPE_DEVICE, NUMBER, device_tag_wait_ps,
+     "time its DMA engine had something to read and no tag, in ps"},
+};
+
+const ExpMetric *exp_metric_find(ExpScope scope, const char *name)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(metrics); i++) {
+        if (metrics[i].scopes & scope && strcmp(metrics[i].name, name) == 0) {
+            return &metrics[i];
+        }
+    }
+    return NULL;
+}
+
+bool exp_metric_is_text(const ExpMetric *metric)
+{
+    return metric->kind == TEXT;
+}
+
+bool exp_metric_is_distribution(const ExpMetric *metric)
+{
+    return metric->kind == DISTRIBUTION;
+}
+
+ExpValue exp_metric_get(const ExpMetric *metric, const ExpSubject *subject)
+{
+    return metric->get(subject);
+}
+
+char *exp_metric_names(ExpScope scope)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(metrics); i++) {
+        if (metrics[i].scopes & scope) {
+            g_string_append_printf(names, "%s%s", names->len ? ", " : "",
+                                   metrics[i].name);
+        }
+    }
+    return g_string_free(g_steal_pointer(&names), FALSE);
+}
+
+char *exp_metric_help(void)
+{
+    static const struct {
+        unsigned scopes;
+        const char *title;
+    } groups[] = {
+        {EXP_SCOPE_FLOW, "flow.NAME.METRIC (any kind but path)"},
+        {EXP_SCOPE_PATH, "flow.NAME.METRIC (kind path)"},
+        {EXP_SCOPE_FABRIC, "fabric.METRIC"},
+        {ELEMENT, "element.NAME.METRIC (any element)"},
+        {EXP_SCOPE_ROOT, "element.HOST.METRIC"},
+        {EXP_SCOPE_NTB, "element.HOST.NTB.METRIC"},
+        {EXP_SCOPE_DEVICE, "element.HOST.DEVICE.METRIC"},
+    };
+    g_autoptr(GString) help = g_string_new(NULL);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(groups); i++) {
+        g_string_append_printf(help, "%s\n", groups[i].title);
+        for (unsigned j = 0; j < G_N_ELEMENTS(metrics); j++) {
+            if (metrics[j].scopes == groups[i].scopes) {
+                g_string_append_printf(help, "  %-21s %s\n", metrics[j].name,
+                                       metrics[j].help);
+            }
+        }
+    }
+    return g_string_free(g_steal_pointer(&help), FALSE);
+}

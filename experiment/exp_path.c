@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+#include "exp_path.h"
+
+#include "fab_reach.h"
+
+#include "table_file.h"
+
+#define PATH_FLOW 1
+
+/* A link crossed, as it was seen. */
+typedef struct Crossing {
+    const FabPort *port;
+    SimTime start;
+    FabBusAddr addr;
+    FabBdf requester_id;
+} Crossing;
+
+/* One TLP on its way out, and its completions on their way back. */
+typedef struct Probe {
+    ExpFabric *bld;
+    GArray *out, *back; /* of Crossing */
+    SimTime begin, end;
+    bool is_done;
+    FabStatus status;
+} Probe;
+
+static void probe_free(Probe *probe)
+{
+    g_array_unref(probe->out);
+    g_array_unref(probe->back);
+    exp_fabric_free(probe->bld);
+    g_free(probe);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Probe, probe_free)
+
+static void probe_trace(void *data, const FabTraceRecord *record)
+{
+    Probe *probe = data;
+    GArray *way;
+    Crossing crossing;
+
+    if (record->tlp->flow != PATH_FLOW) {
+        return;
+    }
+    way = fab_tlp_is_completion(record->tlp) ? probe->back : probe->out;
+    for (unsigned i = 0; i < way->len; i++) {
+        if (g_array_index(way, Crossing, i).port == record->port) {
+            return; /* a further piece of the same */
+        }
+    }
+    crossing = (Crossing){record->port, record->start, record->tlp->addr,
+                          record->tlp->requester_id};
+    g_array_append_val(way, crossing);
+}
+
+static void probe_finish(Probe *probe, FabStatus status)
+{
+    probe->is_done = true;
+    probe->status = status;
+    probe->end = sim_engine_now(exp_engine(probe->bld));
+}
+
+static void dma_done(FabDma *dma)
+{
+    if (dma->type == FAB_TLP_MRD) {
+        probe_finish(dma->owner, dma->status);
+    }
+}
+
+static void read_done(void *owner, FabStatus status)
+{
+    probe_finish(owner, status);
+}
+
+static void write_seen(void *owner, FabBusAddr addr, uint64_t data)
+{
+    probe_finish(owner, FAB_STATUS_SC);
+}
+
+/* ---- Sending ---------------------------------------------------------- */
+
+static bool complain(GError **error, const char *text)
+{
+    g_set_error_literal(error, TABLE_ERROR, TABLE_ERROR_VALUE, text);
+    return false;
+}
+
+/* Where the TLP goes, in the address space of the target's host. */
+static bool target_addr(ExpFabric *bld, const TopoTarget *target,
+                        uint32_t size_bytes, FabComponent **ret_component,
+                        FabBusAddr *ret_addr, GError **error)
+{
+    FabComponent *component;
+    const FabBar *bars;
+    int best = -1;
+
+    if (target->kind == TOPO_TARGET_RAM) {
+        component = exp_host(bld, target->host);
+        *ret_component = component;
+        if (!fab_root_alloc(fab_component_as_root(component), 1 << 20, 1 << 20,
+                            ret_addr)) {
+            return complain(error, "the host has no memory left for a buffer");
+        }
+        return true;
+    }
+    if (target->kind != TOPO_TARGET_DEVICE) {
+        return complain(error, "a CPU answers no requests; name HOST.ram or a "
+                               "device as where to go");
+    }
+    component = exp_device(bld, target->device);
+    bars = fab_component_bars(component);
+    for (int i = 0; i < FAB_BARS; i++) {
+        bool wanted = target->bar < 0 || target->bar == i;
+
+        if (wanted && bars[i].size_bytes >= size_bytes &&
+            (best < 0 || bars[i].size_bytes > bars[best].size_bytes)) {
+            best = i;
+        }
+    }
+    if (best < 0) {
+        return complain(error, "the device has no BAR that large");
+    }
+    *ret_component = component;
+    *ret_addr = bars[best].addr;
+    return true;
+}
+
+static void probe_watch(Probe *probe, FabComponent *target, FabBusAddr addr,
+                        uint32_t size_bytes)
+{
+    FabRoot *root = fab_component_as_root(target);
+    FabDevice *device = fab_component_as_device(target);
+
+    if (root) {
+        fab_root_watch(root, addr, size_bytes, write_seen, probe);
+    } else if (device) {
+        fab_device_watch(device, addr, size_bytes, write_seen, probe);
+    }
+}
+
+/* Gives the order, and runs until nothing is left to happen. */
+static bool probe_order(Probe *probe, const TopoTarget *from,
+                        FabComponent *source, FabDma *dma, GError **error)
+{
+    ExpFabric *bld = probe->bld;
+    bool reads = dma->type == FAB_TLP_MRD;
+    FabRoot *root = fab_component_as_root(source);
+    FabDevice *device = fab_component_as_device(source);
+
+    probe->is_done = false;
+    probe->begin = sim_engine_now(exp_engine(bld));
+    if (from->kind == TOPO_TARGET_DEVICE) {
+        fab_device_dma(device, dma);
+    } else if (reads) {
+        fab_root_read(root, dma->addr, dma->size_bytes, read_done, probe,
+                      PATH_FLOW);
+    } else {
+        fab_root_write(root, dma->addr, dma->size_bytes, 0, PATH_FLOW);
+    }
+    sim_engine_run(exp_engine(bld));
+    if (!probe->is_done || probe->status != FAB_STATUS_SC) {
+        return complain(error, "the request was answered with Unsupported "
+                               "Request, or got lost");
+    }
+    return true;
+}
+
+static bool probe_send(Probe *probe, const TopoTarget *from,
+                       const TopoTarget *to, TopoDirection direction,
+                       uint32_t size_bytes, GError **error)
+{
+    ExpFabric *bld = probe->bld;
+    FabComponent *source, *target;
+    FabBusAddr there, here;
+    FabDma dma = {.type = direction == TOPO_READ ? FAB_TLP_MRD : FAB_TLP_MWR,
+                  .size_bytes = size_bytes,
+                  .flow = PATH_FLOW,
+                  .done = dma_done,
+                  .owner = probe};
+
+    if (from->kind == TOPO_TARGET_RAM || from->kind == TOPO_TARGET_NONE) {
+        return complain(error, "memory sends no requests; name a device or "
+                               "HOST.cpu as where to begin");
+    }
+    source = from->kind == TOPO_TARGET_CPU ? exp_host(bld, from->host)
+                                           : exp_device(bld, from->device);
+    if (!target_addr(bld, to, size_bytes, &target, &there, error) ||
+        !fab_reach(source, target, there, size_bytes, &here, error)) {
+        return false;
+    }
+    dma.addr = here;
+    if (from->kind == TOPO_TARGET_DEVICE && !fab_component_as_device(source)) {
+        return complain(error, "an NTB sends nothing by itself; name a device "
+                               "or HOST.cpu as where to begin");
+    }
+    if (from->kind == TOPO_TARGET_CPU && size_bytes > 64) {
+        return complain(error, "a CPU sends at most 64B at a time");
+    }
+    if (direction == TOPO_WRITE) {
+        probe_watch(probe, target, there, size_bytes);
+    }
+    /* The first one fills the IOTLBs on the way, the second one is watched. */
+    if (!probe_order(probe, from, source, &dma, error)) {
+        return false;
+    }
+    fab_fabric_set_trace(exp_fabric(bld), FAB_TRACE_LINK, probe_trace, probe);
+    return probe_order(probe, from, source, &dma, error);
+}
+
+static Probe *probe_new(const TopoDescription *description,
+                        const TopoTarget *from, const TopoTarget *to,
+                        TopoDirection direction, uint32_t size_bytes,
+                        GError **error)
+{
+    g_autoptr(Probe) probe = g_new0(Probe, 1);
+
+    probe->out = g_array_new(FALSE, FALSE, sizeof(Crossing));
+    probe->back = g_array_new(FALSE, FALSE, sizeof(Crossing));
+    probe->bld = exp_fabric_new(description, error);
+    if (!probe->bld ||
+        !probe_send(probe, from, to, direction, size_bytes, error)) {
+        return NULL;
+    }
+    return g_steal_pointer(&probe);
+}
+
+/* ---- What was seen ---------------------------------------------------- */
+
+static void step_free(void *data)
+{
+    ExpStep *step = data;
+
+    g_free(step->name);
+    g_free(step->kind);
+    g_free(step);
+}
+
+static void leg_free(void *data)
+{
+    ExpLeg *leg = data;
+
+    g_ptr_array_unref(leg->steps);
+    g_free(leg);
+}
+
+static ExpStep *step_new(const Probe *probe, const FabComponent *component,
+                         bool is_end)
+{
+    ExpStep *step = g_new0(ExpStep, 1);
+    const char *kind = exp_kind_name(probe->bld, component);
+    bool is_root = fab_component_kind(component) == FAB_KIND_ROOT;
+
+    step->name = g_strdup(fab_component_name(component));
+    step->kind = g_strdup(is_root && is_end ? "root+ram" : kind);
+    return step;
+}
+
+/* Turns crossings between @begin and @end into steps. @from_cpu: it begins at
+ * a CPU, not at RAM. */
+static ExpLeg *leg_new(const Probe *probe, const GArray *way, const char *what,
+                       SimTime begin, SimTime end, bool from_cpu)
+{
+    ExpLeg *leg = g_new0(ExpLeg, 1);
+    SimTime in = begin;
+    ExpStep *step;
+
+    leg->what = what;
+    leg->steps = g_ptr_array_new_with_free_func(step_free);
+    leg->time_ps = end - begin;
+    for (unsigned i = 0; i < way->len; i++) {
+        const Crossing *c = &g_array_index(way, Crossing, i);
+
+        step = step_new(probe, fab_port_owner(c->port), i == 0 && !from_cpu);
+        step->time_ps = c->start - in;
+        step->link_ps = fab_port_propagation(c->port);
+        step->addr = c->addr;
+        step->requester_id = c->requester_id;
+        in = c->start + step->link_ps;
+        g_ptr_array_add(leg->steps, step);
+        if (i + 1 == way->len) {
+            const FabPort *peer = fab_port_peer(c->port);
+
+            step = step_new(probe, fab_port_owner(peer), true);
+            step->time_ps = end - in;
+            step->is_last = true;
+            g_ptr_array_add(leg->steps, step);
+        }
+    }
+    return leg;
+}
+
+/* When the way back begins at its first element: when the request came in
+ * there. */
+static SimTime turn_time(const Probe *probe)
+{
+    const Crossing *last =
+        &g_array_index(probe->out, Crossing, probe->out->len - 1);
+
+    return last->start + fab_port_propagation(last->port);
+}
+
+static void add_legs(ExpPath *path, const Probe *probe, bool is_read,
+                     bool from_cpu)
+{
+    ExpLeg *leg;
+    SimTime turn = is_read ? turn_time(probe) : probe->end;
+
+    leg = leg_new(probe, probe->out, is_read ? "read request" : "write",
+                  probe->begin, turn, from_cpu);
+    if (is_read) {
+        /* What the last one does belongs to the way back. */
+        g_ptr_array_set_size(leg->steps, leg->steps->len - 1);
+    }
+    g_ptr_array_add(path->legs, leg);
+    if (is_read) {
+        leg =
+            leg_new(probe, probe->back, "completion", turn, probe->end, false);
+        if (from_cpu && leg->steps->len > 0) {
+            ExpStep *last = leg->steps->pdata[leg->steps->len - 1];
+
+            g_free(last->kind);
+            last->kind = g_strdup("cpu");
+        }
+        g_ptr_array_add(path->legs, leg);
+        path->round_trip_ps = probe->end - probe->begin;
+    }
+    path->time_ps += probe->end - probe->begin;
+}
+
+/* Numbers the hops along @chain, the way of the data: every element between the
+ * ends, RAM at an end being one, and RAM in the middle counted once. */
+static void count_hops(ExpPath *path, const GPtrArray *chain)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    const ExpStep *before = NULL;
+
+    for (unsigned i = 0; i < chain->len; i++) {
+        ExpStep *step = chain->pdata[i];
+        bool is_end = i == 0 || i + 1 == chain->len;
+        bool is_ram = g_str_equal(step->kind, "root+ram");
+
+        if (before && before->is_last &&
+            g_str_equal(before->name, step->name)) {
+            step->hop = before->hop; /* RAM between two legs */
+            continue;
+        }
+        before = step;
+        g_string_append_printf(text, "%s%s", text->len ? " " : "", step->kind);
+        if (is_end && !is_ram) {
+            continue;
+        }
+        step->hop = ++path->hops;
+        path->roots += g_str_has_prefix(step->kind, "root");
+    }
+    path->text = g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+/* Numbers the steps of a read request as those of its completion, or the other
+ * way round, as far as they went the same way. */
+static void mirror_hops(const ExpLeg *request, const ExpLeg *completion,
+                        bool to_request)
+{
+    for (unsigned i = 0; i < request->steps->len; i++) {
+        ExpStep *out = request->steps->pdata[i], *back;
+
+        if (i + 1 > completion->steps->len) {
+            return;
+        }
+        back = completion->steps->pdata[completion->steps->len - 1 - i];
+        if (!g_str_equal(out->name, back->name)) {
+            return;
+        }
+        if (to_request) {
+            out->hop = back->hop;
+        } else {
+            back->hop = out->hop;
+        }
+    }
+}
+
+static void mark_cpu(ExpPath *path)
+{
+    ExpLeg *leg = path->legs->pdata[0];
+    ExpStep *step = leg->steps->pdata[0];
+
+    g_free(step->kind);
+    step->kind = g_strdup("cpu");
+}
+
+static void chain_add(GPtrArray *chain, const ExpLeg *leg, unsigned most)
+{
+    for (unsigned i = 0; i < leg->steps->len && i < most; i++) {
+        g_ptr_array_add(chain, leg->steps->pdata[i]);
+    }
+}
+
+ExpPath *exp_path_new(const TopoDescription *description,
+                      const ExpPathRequest *request, GError **error)
+{
+    g_autoptr(ExpPath) path = g_new0(ExpPath, 1);
+    g_autoptr(GPtrArray) chain = g_ptr_array_new();
+    g_autoptr(Probe) first = NULL, second = NULL;
+    bool from_cpu = request->from.kind == TOPO_TARGET_CPU;
+    bool has_via = request->via.kind != TOPO_TARGET_NONE;
+    bool reads = !has_via && request->direction == TOPO_READ;
+
+    path->legs = g_ptr_array_new_with_free_func(leg_free);
+    first = probe_new(
+        description, &request->from, has_via ? &request->via : &request->to,
+        reads ? TOPO_READ : TOPO_WRITE, request->size_bytes, error);
+    if (!first) {
+        return NULL;
+    }
+    if (first->out->len == 0) {
+        complain(error, "no link lies between the two");
+        return NULL;
+    }
+    add_legs(path, first, reads, from_cpu);
+    if (from_cpu) {
+        mark_cpu(path);
+    }
+    chain_add(chain, path->legs->pdata[0], G_MAXUINT);
+    if (reads) {
+        ExpLeg *back = path->legs->pdata[1];
+
+        chain_add(chain, back, 1); /* who answers */
+        count_hops(path, chain);
+        mirror_hops(path->legs->pdata[0], back, false);
+    } else if (has_via) {
+        second = probe_new(description, &request->to, &request->via, TOPO_READ,
+                           request->size_bytes, error);
+        if (!second) {
+            return NULL;
+        }
+        if (second->out->len == 0) {
+            complain(error, "no link lies between the RAM and its reader");
+            return NULL;
+        }
+        add_legs(path, second, true, request->to.kind == TOPO_TARGET_CPU);
+        chain_add(chain, path->legs->pdata[2], G_MAXUINT);
+        count_hops(path, chain);
+        mirror_hops(path->legs->pdata[1], path->legs->pdata[2], true);
+    } else {
+        count_hops(path, chain);
+    }
+    return g_steal_pointer(&path);
+}
+
+void exp_path_free(ExpPath *path)
+{
+    if (path) {
+        g_ptr_array_unref(path->legs);
+        g_free(path->text);
+        g_free(path);
+    }
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+#include "exp_plan.h"
+
+#include <string.h>
+
+#include "topo_units.h"
+
+#include "exp_point.h"
+
+/* Points handed out to threads; what they make is kept by index. */
+typedef struct Plan {
+    const TopoDescription *description;
+    GPtrArray *points;
+    ExpAsked asked;
+    ExpPoint **results;
+    GError **errors;
+    unsigned next; /* atomic */
+    gint failed;   /* atomic: no further point need be begun */
+    GMutex mutex;
+    GCond changed;
+    unsigned done, running;
+} Plan;
+
+static void *plan_work(void *data)
+{
+    Plan *plan = data;
+
+    for (;;) {
+        unsigned i = g_atomic_int_add(&plan->next, 1);
+
+        if (i >= plan->points->len || g_atomic_int_get(&plan->failed)) {
+            break;
+        }
+        plan->results[i] =
+            exp_point_new(plan->description, plan->points->pdata[i],
+                          &plan->asked, &plan->errors[i]);
+        if (!plan->results[i]) {
+            g_atomic_int_set(&plan->failed, 1);
+        }
+        g_mutex_lock(&plan->mutex);
+        plan->done++;
+        g_cond_signal(&plan->changed);
+        g_mutex_unlock(&plan->mutex);
+    }
+    g_mutex_lock(&plan->mutex);
+    plan->running--;
+    g_cond_signal(&plan->changed);
+    g_mutex_unlock(&plan->mutex);
+    return NULL;
+}
+
+static void plan_run(Plan *plan, const ExpPlanOptions *options)
+{
+    unsigned count = CLAMP(options->threads, 1, MAX(plan->points->len, 1));
+    g_autofree GThread **workers = g_new(GThread *, count);
+    unsigned told = 0;
+
+    plan->running = count;
+    for (unsigned i = 0; i < count; i++) {
+        workers[i] = g_thread_new("point", plan_work, plan);
+    }
+    g_mutex_lock(&plan->mutex);
+    while (plan->running > 0) {
+        g_cond_wait(&plan->changed, &plan->mutex);
+        if (options->progress && plan->done > told) {
+            told = plan->done;
+            g_mutex_unlock(&plan->mutex);
+            options->progress(options->data, told, plan->points->len);
+            g_mutex_lock(&plan->mutex);
+        }
+    }
+    g_mutex_unlock(&plan->mutex);
+    for (unsigned i = 0; i < count; i++) {
+        g_thread_join(workers[i]);
+    }
+}
+
+/* Says in the head of @table which columns tell its rows apart. */
+static void add_keys(Table *table, const TopoDescription *description)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+
+    for (unsigned i = 0; i < description->columns->len; i++) {
+        const TopoColumn *column = description->columns->pdata[i];
+
+        if (column->is_key) {
+            g_string_append_printf(names, "%s%s", names->len ? "," : "",
+                                   column->name);
+        }
+    }
+    if (names->len > 0) {
+        table_add_head(table, "key", names->str);
+    }
+}
+
+static Table *points_table_new(const TopoDescription *description)
+{
+    Table *table = table_new();
+
+    table_add_origin(table, FARSIDE_VERSION, description->file,
+                     description->hash,
+                     description->workload ? description->workload->seed : 0);
+    for (unsigned i = 0; i < description->changes->len; i++) {
+        const TopoChange *change = description->changes->pdata[i];
+        g_autofree char *text = g_strdup_printf(
+            "%s=%s", topo_change_path(change), topo_change_value(change));
+
+        table_add_head(table, "set", text);
+    }
+    add_keys(table, description);
+    for (unsigned i = 0; i < description->columns->len; i++) {
+        const TopoColumn *column = description->columns->pdata[i];
+
+        if (column->tolerance_num > 0) {
+            /* In percent with as many digits as it takes. */
+            int64_t mpct =
+                column->tolerance_num * 100000 / column->tolerance_den;
+            g_autofree char *amount = table_number_print(mpct, 3);
+            g_autofree char *text =
+                g_strdup_printf("%s %s%%", column->name, amount);
+
+            table_add_head(table, "tolerance", text);
+        }
+        if (exp_column_is_text(description, column)) {
+            table_add_column(table, column->name, TABLE_TEXT, 0);
+        } else if (column->digits > 0) {
+            table_add_column(table, column->name, TABLE_DECIMAL,
+                             column->digits);
+        } else {
+            table_add_column(table, column->name, TABLE_INTEGER, 0);
+        }
+    }
+    return table;
+}
+
+static void points_table_add(Table *table, const ExpPoint *point)
+{
+    unsigned row = table_add_row(table);
+
+    for (unsigned i = 0; i < table_n_columns(table); i++) {
+        if (table_column_type(table, i) == TABLE_TEXT) {
+            const char *text = point->cells[i].text;
+
+            table_set_text(table, row, i, text ? text : "");
+        } else {
+            table_set_number(table, row, i, point->cells[i].number);
+        }
+    }
+}
+
+/* The first error in the order of the plan; NULL if there is none. */
+static GError *first_error(Plan *plan)
+{
+    for (unsigned i = 0; i < plan->points->len; i++) {
+        if (plan->errors[i]) {
+            const TopoPoint *point = plan->points->pdata[i];
+            GError *error = g_steal_pointer(&plan->errors[i]);
+
+            if (*point->label) {
+                g_prefix_error(&error, "at point \"%s\": ", point->label);
+            }
+            return error;
+        }
+    }
+    return NULL;
+}
+
+static bool is_beyond(const TopoDescription *description,
+                      const TopoPoint *point, const GPtrArray *limits)
+{
+    for (unsigned i = 0; limits && i < limits->len; i++) {
+        const ExpLimit *limit = limits->pdata[i];
+
+        for (unsigned j = 0; j < point->n_values; j++) {
+            const TopoAxis *axis = description->axes->pdata[j];
+
+            if (g_str_equal(axis->name, limit->axis) &&
+                point->values[j]->has_number &&
+                point->values[j]->number > limit->number) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+ExpLimit *exp_limit_parse(const char *text, GError **error)
+{
+    const char *equals = strchr(text, '=');
+    TopoUnit unit;
+    int64_t value;
+    ExpLimit *limit;
+
+    if (!equals || equals == text ||
+        !topo_units_parse_any(equals + 1, &unit, &value)) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_SYNTAX,
+                    "--limit: \"%s\" is not AXIS=VALUE; write for example "
+                    "transfer=4MiB",
+                    text);
+        return NULL;
+    }
+    limit = g_new(ExpLimit, 1);
+    limit->axis = g_strndup(text, equals - text);
+    limit->number = value;
+    return limit;
+}
+
+void exp_limit_free(void *data)
+{
+    ExpLimit *limit = data;
+
+    g_free(limit->axis);
+    g_free(limit);
+}
+
+static void tell_note(const ExpPlanOptions *options, const TopoPoint *point,
+                      const ExpPoint *result)
+{
+    if (result->note && options->note) {
+        g_autofree char *text =
+            *point->label ? g_strdup_printf("at point \"%s\": %s", point->label,
+                                            result->note)
+                          : g_strdup(result->note);
+
+        options->note(options->data, text);
+    }
+}
+
+Table *exp_plan_run(const TopoDescription *description,
+                    const ExpPlanOptions *options, ExpCost *ret_cost,
+                    GError **error)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(Table) table = NULL;
+    Plan plan = {.description = description,
+                 .asked = {.explain = options->explained != NULL,
+                           .trace_records =
+                               options->trace ? options->trace_records : 0}};
+    gint64 begin = g_get_monotonic_time();
+    GError *first;
+
+    plan.points = topo_plan_points(description, errors);
+    if (!plan.points) {
+        g_propagate_error(error, topo_errors_to_gerror(errors));
+        return NULL;
+    }
+    for (unsigned i = plan.points->len; i-- > 0;) {
+        const TopoPoint *point = plan.points->pdata[i];
+
+        if (is_beyond(description, point, options->limits) ||
+            (options->point && !strstr(point->label, options->point))) {
+            g_ptr_array_remove_index(plan.points, i);
+        }
+    }
+    if (plan.points->len == 0) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "%s: no point is left to simulate; ask for fewer limits, "
+                    "or another --point",
+                    description->file);
+        g_ptr_array_unref(plan.points);
+        return NULL;
+    }
+    plan.results = g_new0(ExpPoint *, plan.points->len);
+    plan.errors = g_new0(GError *, plan.points->len);
+    g_mutex_init(&plan.mutex);
+    g_cond_init(&plan.changed);
+    plan_run(&plan, options);
+    first = first_error(&plan);
+    if (first) {
+        g_propagate_error(error, first);
+    } else {
+        ExpCost cost = {.points = plan.points->len};
+
+        table = points_table_new(description);
+        for (unsigned i = 0; i < plan.points->len; i++) {
+            points_table_add(table, plan.results[i]);
+            tell_note(options, plan.points->pdata[i], plan.results[i]);
+            cost.hops += plan.results[i]->hops;
+            cost.events += plan.results[i]->events;
+            if (plan.results[i]->trace) {
+                table_append(options->trace, plan.results[i]->trace);
+            }
+            if (options->explained) {
+                exp_explained_add(options->explained, description,
+                                  plan.points->pdata[i],
+                                  g_steal_pointer(&plan.results[i]->explain));
+            }
+        }
+        cost.seconds = (g_get_monotonic_time() - begin) / 1e6;
+        if (ret_cost) {
+            *ret_cost = cost;
+        }
+    }
+    for (unsigned i = 0; i < plan.points->len; i++) {
+        exp_point_free(plan.results[i]);
+        g_clear_error(&plan.errors[i]);
+    }
+    g_mutex_clear(&plan.mutex);
+    g_cond_clear(&plan.changed);
+    g_free(plan.results);
+    g_free(plan.errors);
+    g_ptr_array_unref(plan.points);
+    return g_steal_pointer(&table);
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+#include "exp_point.h"
+
+#include "exp_fabric.h"
+#include "exp_metric.h"
+#include "exp_path.h"
+#include "exp_trace.h"
+#include "fab_lend.h"
+#include "table.h"
+
+/* What one point has come to, while its columns are read. */
+typedef struct Run {
+    const TopoDescription *description; /* as changed by the point */
+    const TopoPoint *point;
+    ExpFabric *bld;   /* NULL if all flows are of kind path */
+    GPtrArray *flows; /* FabFlow by index of the description's; NULL: a path */
+    GPtrArray *paths; /* ExpPath likewise; NULL: another flow */
+    FabUsage *usage;  /* NULL unless asked for */
+} Run;
+
+static void run_done(Run *run)
+{
+    fab_usage_free(run->usage);
+    exp_fabric_free(run->bld);
+    g_ptr_array_unref(run->flows);
+    g_ptr_array_unref(run->paths);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_done)
+
+static void path_free(void *path)
+{
+    exp_path_free(path);
+}
+
+static void prefix_flow(GError **error, const TopoFlow *flow)
+{
+    g_autofree char *place = topo_place_to_string(flow->place);
+
+    g_prefix_error(error, "%s: flow %s: ", place, flow->name);
+}
+
+static int flow_index(const TopoDescription *description, const char *name)
+{
+    const GPtrArray *flows = description->workload->flows;
+
+    for (unsigned i = 0; i < flows->len; i++) {
+        const TopoFlow *flow = flows->pdata[i];
+
+        if (g_str_equal(flow->name, name)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static ExpPath *run_path(const Run *run, const TopoFlow *flow, GError **error)
+{
+    ExpPathRequest request = {
+        .from = flow->from,
+        .to = flow->to,
+        .via = flow->via,
+        .direction = flow->direction,
+        .size_bytes = flow->size_bytes,
+    };
+    ExpPath *path = exp_path_new(run->description, &request, error);
+
+    if (!path) {
+        prefix_flow(error, flow);
+    }
+    return path;
+}
+
+/* Makes all flows, and sends those of kind path through a fabric of their
+ * own. */
+static bool run_make(Run *run, GError **error)
+{
+    const TopoWorkload *workload = run->description->workload;
+
+    for (unsigned i = 0; i < workload->flows->len; i++) {
+        const TopoFlow *flow = workload->flows->pdata[i];
+        FabFlow *made = NULL;
+        ExpPath *path = NULL;
+
+        if (flow->kind == TOPO_FLOW_PATH) {
+            path = run_path(run, flow, error);
+        } else {
+            if (!run->bld) {
+                run->bld = exp_fabric_new(run->description, error);
+            }
+            if (run->bld) {
+                made = exp_flow_new(run->bld, flow, workload, error);
+            }
+        }
+        if (!made && !path) {
+            return false;
+        }
+        for (unsigned j = 0; made && j < flow->after->len; j++) {
+            const TopoFlow *before = flow->after->pdata[j];
+
+            fab_flow_after(
+                made,
+                run->flows->pdata[flow_index(run->description, before->name)]);
+        }
+        g_ptr_array_add(run->flows, made);
+        g_ptr_array_add(run->paths, path);
+    }
+    return true;
+}
+
+static bool run_flows(Run *run, GError **error)
+{
+    const TopoWorkload *workload = run->description->workload;
+    FabFlow *stuck;
+
+    if (!run->bld ||
+        fab_flows_run(exp_fabric(run->bld),
+                      workload->stop_ps ? workload->stop_ps : SIM_TIME_NONE,
+                      &stuck)) {
+        return true;
+    }
+    g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                "flow %s got stuck at %" G_GINT64_FORMAT
+                " ps: nothing is left to happen, yet it is not done; is a "
+                "receive buffer smaller than a TLP it must hold?",
+                fab_flow_name(stuck), sim_engine_now(exp_engine(run->bld)));
+    return false;
+}
+
+/* ---- Columns ---------------------------------------------------------- */
+
+/* Whose metric @column asks for; 0 if there is no such element or flow. */
+static ExpScope column_scope(const TopoDescription *description,
+                             const TopoColumn *column)
+{
+    const TopoDevice *device;
+    int index;
+
+    switch (column->source) {
+    case TOPO_SOURCE_FABRIC:
+        return EXP_SCOPE_FABRIC;
+    case TOPO_SOURCE_FLOW:
+        index = flow_index(description, column->source_name);
+        if (index >= 0) {
+            const TopoFlow *flow = description->workload->flows->pdata[index];
+
+            return flow->kind == TOPO_FLOW_PATH ? EXP_SCOPE_PATH
+                                                : EXP_SCOPE_FLOW;
+        }
+        return 0;
+    case TOPO_SOURCE_ELEMENT:
+        if (topo_find_host(description, column->source_name)) {
+            return EXP_SCOPE_ROOT;
+        }
+        if (topo_find_switch(description, column->source_name)) {
+            return EXP_SCOPE_SWITCH;
+        }
+        device = topo_find_device(description, column->source_name);
+        if (!device) {
+            return 0;
+        }
+        return topo_part_kind(device->part) == TOPO_PART_NTB ? EXP_SCOPE_NTB
+                                                             : EXP_SCOPE_DEVICE;
+    default:
+        return 0;
+    }
+}
+
+static bool is_metric(const TopoColumn *column)
+{
+    return column->source == TOPO_SOURCE_FLOW ||
+           column->source == TOPO_SOURCE_FABRIC ||
+           column->source == TOPO_SOURCE_ELEMENT;
+}
+
+void exp_point_check_columns(const TopoDescription *description,
+                             TopoErrors *errors)
+{
+    for (unsigned i = 0; i < description->columns->len; i++) {
+        const TopoColumn *column = description->columns->pdata[i];
+        ExpScope scope = column_scope(description, column);
+        const ExpMetric *metric;
+
+        if (!is_metric(column)) {
+            continue;
+        }
+        if (!scope) {
+            topo_errors_add(errors, column->place,
+                            "there is no %s \"%s\"; name one of the "
+                            "description",
+                            column->source == TOPO_SOURCE_FLOW ? "flow"
+                                                               : "element",
+                            column->source_name);
+            continue;
+        }
+        metric = exp_metric_find(scope, column->metric);
+        if (!metric) {
+            g_autofree char *names = exp_metric_names(scope);
+
+            topo_errors_add(errors, column->place,
+                            "there is no metric \"%s\" here; metrics are %s",
+                            column->metric, names);
+        } else if (column->statistic != TOPO_STATISTIC_NONE &&
+                   !exp_metric_is_distribution(metric)) {
+            topo_errors_add(errors, column->place,
+                            "%s is one number; it takes no .mean, .p50 and so "
+                            "on",
+                            column->metric);
+        }
+    }
+}
+
+bool exp_column_is_text(const TopoDescription *description,
+                        const TopoColumn *column)
+{
+    const ExpMetric *metric;
+
+    if (column->source == TOPO_SOURCE_VARIANT) {
+        return true;
+    }
+    if (column->source == TOPO_SOURCE_AXIS) {
+        const TopoAxis *axis = description->axes->pdata[column->axis];
+
+        for (unsigned i = 0; i < axis->values->len; i++) {
+            const TopoAxisValue *value = axis->values->pdata[i];
+
+            if (!value->has_number) {
+                return true;
+            }
+        }
+        return false;
+    }
+    metric = exp_metric_find(column_scope(description, column), column->metric);
+    return metric && exp_metric_is_text(metric);
+}
+
+/* num / den / scale in units of the last digit, rounded half up. */
+static int64_t scaled(ExpValue value, const TopoColumn *column)
+{
+    __int128 num = value.num * column->scale_den;
+    __int128 den = value.den * column->scale_num, result;
+
+    if (den == 0) {
+        return TABLE_NONE;
+    }
+    for (int i = 0; i < column->digits; i++) {
+        num *= 10;
+    }
+    result = (2 * num + den) / (2 * den);
+    return result > G_MAXINT64 ? TABLE_NONE : (int64_t)result;
+}
+
+static ExpValue run_metric(const Run *run, const TopoColumn *column)
+{
+    ExpSubject subject = {
+        .scope = column_scope(run->description, column),
+        .bld = run->bld,
+        .statistic = column->statistic,
+    };
+    int index;
+
+    if (column->source == TOPO_SOURCE_FLOW) {
+        index = flow_index(run->description, column->source_name);
+        subject.described = run->description->workload->flows->pdata[index];
+        subject.flow = run->flows->pdata[index];
+        subject.path = run->paths->pdata[index];
+    } else if (!run->bld) {
+        return (ExpValue){0, 0, NULL}; /* no fabric was run */
+    } else if (column->source == TOPO_SOURCE_ELEMENT) {
+        subject.component =
+            fab_fabric_find(exp_fabric(run->bld), column->source_name);
+    }
+    return exp_metric_get(exp_metric_find(subject.scope, column->metric),
+                          &subject);
+}
+
+static ExpCell run_cell(const Run *run, const TopoColumn *column)
+{
+    const TopoPoint *point = run->point;
+    ExpCell cell = {.number = TABLE_NONE};
+    const TopoAxisValue *axis;
+    ExpValue value;
+
+    switch (column->source) {
+    case TOPO_SOURCE_VARIANT:
+        cell.text = g_strdup(point->variant ? point->variant->name : "");
+        break;
+    case TOPO_SOURCE_AXIS:
+        axis = point->values[column->axis];
+        cell.text = g_strdup(axis->label);
+        value = (ExpValue){axis->number, axis->has_number, NULL};
+        cell.number = scaled(value, column);
+        break;
+    default:
+        value = run_metric(run, column);
+        cell.text = g_strdup(value.text);
+        cell.number = scaled(value, column);
+    }
+    return cell;
+}
+
+static ExpExplain *run_explain(const Run *run)
+{
+    const GPtrArray *flows = run->description->workload->flows;
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+    for (unsigned i = 0; i < flows->len; i++) {
+        const TopoFlow *flow = flows->pdata[i];
+
+        g_ptr_array_add(names, flow->name);
+    }
+    if (run->usage) {
+        fab_usage_finish(run->usage);
+    }
+    return exp_explain_new(run->usage, run->flows, run->paths, names);
+}
+
+/* DMA windows that were too small for what the devices had to reach. */
+static char *run_note(const Run *run)
+{
+    g_autoptr(GString) note = g_string_new(NULL);
+
+    for (unsigned i = 0; i < run->description->lends->len; i++) {
+        const TopoLend *lend = run->description->lends->pdata[i];
+        FabLend *lent = fab_lend_of(
+            fab_component_as_device(exp_device(run->bld, lend->device)));
+        uint64_t failed = lent ? fab_lend_counters(lent)->no_room : 0;
+
+        if (failed > 0) {
+            g_string_append_printf(
+                note,
+                "%s%s: " FAB_LEND_NO_ROOM ": its DMA window to %s had no room "
+                "for %" G_GUINT64_FORMAT " mapping%s, whose operations failed; "
+                "give the lend a larger window",
+                note->len > 0 ? "; " : "", lend->device->path, lend->to->name,
+                failed, failed == 1 ? "" : "s");
+        }
+    }
+    return note->len > 0 ? g_string_free(g_steal_pointer(&note), FALSE) : NULL;
+}
+
+ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
+                        const ExpAsked *asked, GError **error)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(TopoDescription) description =
+        topo_load(plan->file, point->changes, errors);
+    g_auto(Run) run = {
+        .description = description,
+        .point = point,
+        .flows = g_ptr_array_new(),
+        .paths = g_ptr_array_new_with_free_func(path_free),
+    };
+    g_autoptr(ExpPoint) result = NULL;
+    g_autoptr(ExpTrace) trace = NULL;
+
+    if (description) {
+        exp_point_check_columns(description, errors);
+    }
+    if (topo_errors_count(errors) > 0) {
+        g_propagate_error(error, topo_errors_to_gerror(errors));
+        return NULL;
+    }
+    if (!run_make(&run, error)) {
+        return NULL;
+    }
+    if (asked->trace_records > 0 && run.bld) {
+        trace = exp_trace_new(run.bld, asked->trace_records);
+    }
+    if (asked->explain && run.bld) {
+        run.usage = fab_usage_new(exp_fabric(run.bld),
+                                  description->workload->warmup_ps);
+    }
+    if (!run_flows(&run, error)) {
+        return NULL;
+    }
+    result = g_new0(ExpPoint, 1);
+    result->count = plan->columns->len;
+    result->cells = g_new0(ExpCell, result->count);
+    for (unsigned i = 0; i < result->count; i++) {
+        result->cells[i] = run_cell(&run, description->columns->pdata[i]);
+    }
+    if (run.bld) {
+        result->hops = fab_fabric_tlp_hops(exp_fabric(run.bld));
+        result->events = sim_engine_executed(exp_engine(run.bld));
+        result->note = run_note(&run);
+    }
+    if (trace) {
+        result->trace = exp_trace_table_new();
+        exp_trace_add_rows(trace, point->label, result->trace);
+    }
+    if (asked->explain) {
+        result->explain = run_explain(&run);
+    }
+    return g_steal_pointer(&result);
+}
+
+void exp_point_free(ExpPoint *point)
+{
+    if (point) {
+        for (unsigned i = 0; i < point->count; i++) {
+            g_free(point->cells[i].text);
+        }
+        g_free(point->cells);
+        g_free(point->note);
+        table_free(point->trace);
+        exp_explain_free(point->explain);
+        g_free(point);
+    }
+}

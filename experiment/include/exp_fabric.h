@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef EXP_FABRIC_H
+#define EXP_FABRIC_H
+
+#include "fab_fabric.h"
+#include "fab_flow.h"
+#include "topo_description.h"
+
+/*
+ * A description turned into a fabric that is ready to run, with an engine of
+ * its own.
+ */
+typedef struct ExpFabric ExpFabric;
+
+/* Builds all components and links of @description, which must outlive the
+ * result, realizes the fabric and makes the borrows of `lend:`. Fails, naming
+ * the place in the description, if bus numbers, addresses or windows do not
+ * suffice. */
+ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error);
+/* The same before anybody has borrowed anything. */
+ExpFabric *exp_fabric_new_unlent(const TopoDescription *description,
+                                 GError **error);
+void exp_fabric_free(ExpFabric *bld);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpFabric, exp_fabric_free)
+
+FabFabric *exp_fabric(const ExpFabric *bld);
+SimEngine *exp_engine(const ExpFabric *bld);
+
+/* The component that an element of the description has become. */
+FabComponent *exp_host(const ExpFabric *bld, const TopoHost *host);
+FabComponent *exp_device(const ExpFabric *bld, const TopoDevice *device);
+
+/* The description's word for a component: "root", "switch", "ntb", "gpu",
+ * "device". */
+const char *exp_kind_name(const ExpFabric *bld, const FabComponent *component);
+
+/* Makes the flow that @flow, of any kind but TOPO_FLOW_PATH, describes. Fails
+ * at its place in the description. */
+FabFlow *exp_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                      const TopoWorkload *workload, GError **error);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef REP_FIDELITY_H
+#define REP_FIDELITY_H
+
+#include "topo_description.h"
+
+#include "table.h"
+
+/*
+ * How far the results of one scenario are from what was published and what the
+ * user measured, point by point, with what was calibrated kept apart from what
+ * is predicted. Errors are in thousandths of a percent of the published (or
+ * measured) value.
+ */
+typedef struct RepFidelity RepFidelity;
+
+#define REP_PLATEAU_BYTES (16 << 20) /* a plateau is the mean from here on */
+
+/* Errors of several points. */
+typedef struct RepErrors {
+    unsigned count;
+    int64_t mean_mpct; /* of the magnitudes; 0 if there are none */
+    int64_t bias_mpct; /* of the errors with their signs */
+    int64_t max_mpct;  /* the largest magnitude, with its sign */
+    const char *max_x; /* where; NULL if there are none */
+} RepErrors;
+
+/* A cell of the results, and what others have in its place. */
+typedef struct RepFidelityPoint {
+    unsigned curve;
+    char *x;
+    char *model; /* texts of cells; "" if there is none */
+    char *published;
+    char *measured;
+    int64_t published_mpct; /* the model's error; TABLE_NONE unless both are
+                               numbers, and the published one not 0 */
+    int64_t measured_mpct;  /* the same */
+    bool is_calibrated;     /* the published value was used to make the parts */
+    bool is_equal;          /* texts of model and published */
+} RepFidelityPoint;
+
+/* The points of one column that differ in nothing but x. */
+typedef struct RepFidelityCurve {
+    char *name; /* the other key cells, joined by " / "; or "all" */
+    const char *column;
+    bool is_text;
+    unsigned n_published; /* points that both model and publication have */
+    unsigned n_equal;     /* of a text column: how many are the same */
+    RepErrors calibrated;
+    RepErrors predicted;
+    RepErrors measured;
+    bool has_plateau; /* x is in bytes and goes that far */
+    char *plateau_model;
+    char *plateau_published;
+    int64_t plateau_mpct;
+} RepFidelityCurve;
+
+/* Joins @model, @published (nullable) and @measured (nullable) by the key
+ * columns of @description, which has a plot. Fails if a table lacks a key
+ * column, or `calibrated:` names points that were not published. */
+RepFidelity *rep_fidelity_new(const TopoDescription *description,
+                              const Table *model, const Table *published,
+                              const Table *measured, GError **error);
+
+/* Frees @fidelity (nullable). */
+void rep_fidelity_free(RepFidelity *fidelity);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RepFidelity, rep_fidelity_free)
+
+unsigned rep_fidelity_n_curves(const RepFidelity *fidelity);
+const RepFidelityCurve *rep_fidelity_curve(const RepFidelity *fidelity,
+                                           unsigned index);
+
+/* Points in the order of the model's rows, curve after curve. */
+unsigned rep_fidelity_n_points(const RepFidelity *fidelity);
+const RepFidelityPoint *rep_fidelity_point(const RepFidelity *fidelity,
+                                           unsigned index);
+
+/* Whether any column of texts is compared: the way through the fabric, say. Its
+ * numbers are then of the same nature, counts of hops, and say nothing of
+ * bandwidth or time. */
+bool rep_fidelity_has_texts(const RepFidelity *fidelity);
+
+/* All number points of the scenario together. */
+const RepErrors *rep_fidelity_calibrated(const RepFidelity *fidelity);
+const RepErrors *rep_fidelity_predicted(const RepFidelity *fidelity);
+const RepErrors *rep_fidelity_measured(const RepFidelity *fidelity);
+
+/* Joins the errors of several scenarios: adds @more to @total. */
+void rep_errors_add(RepErrors *total, const RepErrors *more);
+
+#endif

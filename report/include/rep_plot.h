@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef REP_PLOT_H
+#define REP_PLOT_H
+
+#include <stdbool.h>
+
+#include <glib.h>
+
+#include "table.h"
+
+/*
+ * Plots of a table, drawn by gnuplot. The same tables give the same bytes.
+ */
+
+typedef enum RepPlotKind {
+    REP_PLOT_LINES, /* a line a curve over a number column */
+    REP_PLOT_BARS,  /* a bar a curve for each value of a column */
+} RepPlotKind;
+
+typedef enum RepAxis {
+    REP_AXIS_AUTO, /* bytes if the column's name ends in "_bytes", else linear
+                    */
+    REP_AXIS_LINEAR,
+    REP_AXIS_LOG2, /* powers of two */
+    REP_AXIS_LOG10,
+    REP_AXIS_BYTES, /* powers of two, with labels such as "4 KiB" */
+} RepAxis;
+
+/* What to draw. Strings are borrowed, UTF-8, and may hold any character. */
+typedef struct RepPlot {
+    RepPlotKind kind;
+    const char *title;         /* nullable */
+    const char *x_column;      /* a number column, for bars any column */
+    const char *y_column;      /* a number column */
+    const char *const *curves; /* nullable, NULL-terminated: columns whose
+                                  texts together name the curve */
+    const char *panel_column;  /* nullable: one panel for each of its values */
+    RepAxis x_axis;            /* for lines */
+    const char *x_label;       /* nullable: made from the column's name */
+    const char *y_label;       /* the same */
+    bool stacked;              /* panels one above the other, not abreast */
+    const char *model_label;   /* nullable: "model" */
+    const char *published_label; /* nullable: "published" */
+    const Table *measured;       /* nullable: values of a third kind, with the
+                                       same columns */
+    const char *measured_label;  /* nullable: "measured" */
+} RepPlot;
+
+/* Returns the gnuplot script that draws @model and, as points or paler bars of
+ * the same colours, @published (nullable; same columns), and those measured as
+ * crosses or the palest bars, on the terminal "svg"
+ * or "pngcairo". Returns NULL if a column is missing or of the wrong type or
+ * there is nothing to draw. */
+char *rep_plot_script(const RepPlot *plot, const Table *model,
+                      const Table *published, const char *terminal,
+                      GError **error);
+
+/* Draws the plot to PREFIX.svg and PREFIX.png. Fails with TABLE_ERROR_PROGRAM
+ * if gnuplot is not installed. */
+bool rep_plot_write(const RepPlot *plot, const Table *model,
+                    const Table *published, const char *prefix, GError **error);
+
+/* Runs gnuplot on @script and returns what it draws. Fails with
+ * TABLE_ERROR_PROGRAM if it is not installed, or complains. */
+GBytes *rep_plot_draw(const char *script, GError **error);
+
+/* Returns a label made from a column's name and its unit: "bandwidth_GBps"
+ * gives "bandwidth (GB/s)". The caller frees it. */
+char *rep_plot_label(const char *column);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef REP_WATERFALL_H
+#define REP_WATERFALL_H
+
+#include "rep_plot.h"
+#include "table_waterfall.h"
+
+/*
+ * Bars that lie, made of segments of time: where an operation's time goes.
+ * Panels stand abreast, each with a scale of its own. Drawn by gnuplot in the
+ * style of rep_plot.h; the same table gives the same bytes.
+ */
+
+/* The gnuplot script for @terminal, "svg" or "pngcairo". Fails with
+ * TABLE_ERROR_VALUE if there is nothing to draw. */
+char *rep_waterfall_script(const char *title, const Table *table,
+                           TableSegments segments, const char *terminal,
+                           GError **error);
+
+/* Draws PREFIX.svg and PREFIX.png. */
+bool rep_waterfall_write(const char *title, const Table *table,
+                         TableSegments segments, const char *prefix,
+                         GError **error);
+
+#endif

@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: MIT */
+#include "rep_fidelity.h"
+
+#include <string.h>
+
+#include "rep_measured.h"
+
+struct RepFidelity {
+    const TopoDescription *description;
+    GPtrArray *curves; /* of RepFidelityCurve * */
+    GPtrArray *points; /* of RepFidelityPoint * */
+    RepErrors calibrated, predicted, measured;
+};
+
+/* What one point comes from. */
+typedef enum Side {
+    MODEL,
+    PUBLISHED,
+    MEASURED,
+    N_SIDES,
+} Side;
+
+/* A table with what is needed to find its rows. */
+typedef struct Source {
+    const Table *table; /* NULL: none */
+    const char *name;
+    GHashTable *rows; /* key to row + 1 */
+} Source;
+
+/* Sums over the points of a plateau, in units of 10^-9. */
+typedef struct Plateau {
+    __int128 model;
+    __int128 published;
+    unsigned count;
+} Plateau;
+
+typedef struct Join {
+    RepFidelity *fidelity;
+    Source sources[N_SIDES];
+    GArray *keys;       /* of unsigned: indexes of the key columns */
+    GHashTable *curves; /* "column\nname" to index + 1 */
+    bool *is_met;       /* by selection of `calibrated:` */
+    GArray *plateaus;   /* of Plateau, by curve */
+} Join;
+
+static void curve_free(void *data)
+{
+    RepFidelityCurve *curve = data;
+
+    g_free(curve->name);
+    g_free(curve->plateau_model);
+    g_free(curve->plateau_published);
+    g_free(curve);
+}
+
+static void point_free(void *data)
+{
+    RepFidelityPoint *point = data;
+
+    g_free(point->x);
+    g_free(point->model);
+    g_free(point->published);
+    g_free(point->measured);
+    g_free(point);
+}
+
+void rep_fidelity_free(RepFidelity *fidelity)
+{
+    if (fidelity != NULL) {
+        g_ptr_array_unref(fidelity->curves);
+        g_ptr_array_unref(fidelity->points);
+        g_free(fidelity);
+    }
+}
+
+static const TopoColumn *column_at(const Join *join, unsigned index)
+{
+    return join->fidelity->description->columns->pdata[index];
+}
+
+/* ---- Numbers ---------------------------------------------------------- */
+
+/* num / den, den > 0, rounded to the nearest, halves away from 0. */
+static int64_t divide(__int128 num, __int128 den)
+{
+    __int128 half = den / 2;
+
+    return (int64_t)(num < 0 ? -((-num + half) / den) : (num + half) / den);
+}
+
+/* A number in units of 10^-9, so that any two can be compared. */
+static __int128 nano(int64_t value, unsigned digits)
+{
+    __int128 result = value;
+
+    for (; digits < TABLE_DIGITS_MAX; digits++) {
+        result *= 10;
+    }
+    return result;
+}
+
+/* The error of @value against @reference; TABLE_NONE if that is 0 or it is out
+ * of all proportion. */
+static int64_t error_of(__int128 value, __int128 reference)
+{
+    __int128 difference = value - reference;
+    __int128 size = reference < 0 ? -reference : reference;
+    __int128 limit = (__int128)INT64_MAX << 30;
+
+    if (reference == 0 || difference > limit || difference < -limit) {
+        return TABLE_NONE;
+    }
+    return divide(difference * 100000, size);
+}
+
+/* Sums while points are added; errors_finish() makes means of them. */
+static void errors_take(RepErrors *errors, int64_t mpct, const char *x)
+{
+    errors->count++;
+    errors->mean_mpct += ABS(mpct);
+    errors->bias_mpct += mpct;
+    if (errors->max_x == NULL || ABS(mpct) > ABS(errors->max_mpct)) {
+        errors->max_mpct = mpct;
+        errors->max_x = x;
+    }
+}
+
+static void errors_finish(RepErrors *errors)
+{
+    if (errors->count > 0) {
+        errors->mean_mpct = divide(errors->mean_mpct, errors->count);
+        errors->bias_mpct = divide(errors->bias_mpct, errors->count);
+    }
+}
+
+void rep_errors_add(RepErrors *total, const RepErrors *more)
+{
+    unsigned count = total->count + more->count;
+
+    if (more->count == 0) {
+        return;
+    }
+    total->mean_mpct = divide((__int128)total->mean_mpct * total->count +
+                                  (__int128)more->mean_mpct * more->count,
+                              count);
+    total->bias_mpct = divide((__int128)total->bias_mpct * total->count +
+                                  (__int128)more->bias_mpct * more->count,
+                              count);
+    if (total->max_x == NULL || ABS(more->max_mpct) > ABS(total->max_mpct)) {
+        total->max_mpct = more->max_mpct;
+        total->max_x = more->max_x;
+    }
+    total->count = count;
+}
+
+/* ---- Rows ------------------------------------------------------------- */
+
+/* The cells of the key columns, but not of @except; joined by @glue. */
+static char *join_keys(const Join *join, const Table *table, unsigned row,
+                       int except, const char *glue)
+{
+    GString *key = g_string_new(NULL);
+    bool is_first = true;
+    unsigned i;
+
+    for (i = 0; i < join->keys->len; i++) {
+        unsigned index = g_array_index(join->keys, unsigned, i);
+        unsigned column = 0;
+
+        if ((int)index == except) {
+            continue;
+        }
+        table_find_column(table, column_at(join, index)->name, &column);
+        {
+            g_autofree char *cell = rep_cell_key(table, row, column);
+
+            g_string_append_printf(key, "%s%s", is_first ? "" : glue, cell);
+        }
+        is_first = false;
+    }
+    return g_string_free(key, FALSE);
+}
+
+static bool index_rows(Join *join, Source *source, GError **error)
+{
+    unsigned row;
+    unsigned i;
+
+    for (i = 0; source->table != NULL && i < join->keys->len; i++) {
+        unsigned index = g_array_index(join->keys, unsigned, i);
+        const char *name = column_at(join, index)->name;
+
+        if (!table_find_column(source->table, name, NULL)) {
+            g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                        "%s: %s have no column \"%s\"",
+                        join->fidelity->description->name, source->name, name);
+            return false;
+        }
+    }
+    for (row = 0; source->table != NULL && row < table_n_rows(source->table);
+         row++) {
+        char *key = join_keys(join, source->table, row, -1, "\n");
+
+        g_hash_table_insert(source->rows, key, GUINT_TO_POINTER(row + 1));
+    }
+    return true;
+}
+
+/* ---- Points ----------------------------------------------------------- */
+
+static bool is_text_column(const Join *join, const char *column)
+{
+    Side side;
+
+    for (side = 0; side < N_SIDES; side++) {
+        const Table *table = join->sources[side].table;
+        unsigned index;
+
+        if (table != NULL && table_find_column(table, column, &index) &&
+            table_column_type(table, index) == TABLE_TEXT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned find_curve(Join *join, char *name, const char *column)
+{
+    RepFidelity *fidelity = join->fidelity;
+    char *id = g_strdup_printf("%s\n%s", column, name);
+    unsigned index = GPOINTER_TO_UINT(g_hash_table_lookup(join->curves, id));
+    RepFidelityCurve *curve;
+
+    if (index > 0) {
+        g_free(id);
+        return index - 1;
+    }
+    curve = g_new0(RepFidelityCurve, 1);
+    curve->name = g_strdup(*name != '\0' ? name : "all");
+    curve->column = column;
+    curve->is_text = is_text_column(join, column);
+    curve->plateau_mpct = TABLE_NONE;
+    g_ptr_array_add(fidelity->curves, curve);
+    g_array_set_size(join->plateaus, fidelity->curves->len);
+    g_hash_table_insert(join->curves, id,
+                        GUINT_TO_POINTER(fidelity->curves->len));
+    return fidelity->curves->len - 1;
+}
+
+static bool selection_holds(const Join *join, const TopoSelection *selection,
+                            const Table *table, unsigned row)
+{
+    unsigned i;
+
+    for (i = 0; i < selection->terms->len; i++) {
+        const TopoTerm *term = selection->terms->pdata[i];
+        unsigned column = 0;
+        g_autofree char *cell = NULL;
+
+        table_find_column(table, column_at(join, term->column)->name, &column);
+        cell = rep_cell_key(table, row, column);
+        if (strcmp(cell, term->text) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the published row was calibrated on. */
+static bool is_calibrated(Join *join, unsigned row)
+{
+    const TopoPlot *plot = join->fidelity->description->plot;
+    bool result = plot->calibrated_all;
+    unsigned i;
+
+    for (i = 0; i < plot->calibrated->len; i++) {
+        if (selection_holds(join, plot->calibrated->pdata[i],
+                            join->sources[PUBLISHED].table, row)) {
+            join->is_met[i] = true;
+            result = true;
+        }
+    }
+    return result;
+}
+
+/* The cell of @column in the row that has @key; "" if there is none. */
+static char *find_cell(const Source *source, const char *key,
+                       const char *column, __int128 *ret_nano, bool *ret_number)
+{
+    unsigned row, index;
+
+    *ret_number = false;
+    row = source->table != NULL
+              ? GPOINTER_TO_UINT(g_hash_table_lookup(source->rows, key))
+              : 0;
+    if (row == 0 || !table_find_column(source->table, column, &index)) {
+        return g_strdup("");
+    }
+    if (table_column_type(source->table, index) != TABLE_TEXT &&
+        table_number(source->table, row - 1, index) != TABLE_NONE) {
+        *ret_number = true;
+        *ret_nano = nano(table_number(source->table, row - 1, index),
+                         table_column_digits(source->table, index));
+    }
+    return table_dup_cell(source->table, row - 1, index);
+}
+
+/* The x of a plateau: a number of bytes that is large enough. */
+static bool is_on_plateau(const Join *join, const char *x)
+{
+    const TopoPlot *plot = join->fidelity->description->plot;
+    int64_t value;
+    unsigned digits;
+
+    return g_str_has_suffix(column_at(join, plot->x)->name, "_bytes") &&
+           table_number_parse(x, &value, &digits) && digits == 0 &&
+           value >= REP_PLATEAU_BYTES;
+}
+
+/* Enters the errors of @point, whose values are @values where @has says so. */
+static void count_point(Join *join, RepFidelityPoint *point,
+                        const __int128 *values, const bool *has)
+{
+    RepFidelity *fidelity = join->fidelity;
+    RepFidelityCurve *curve = fidelity->curves->pdata[point->curve];
+
+    point->published_mpct = TABLE_NONE;
+    point->measured_mpct = TABLE_NONE;
+    point->is_equal = strcmp(point->model, point->published) == 0;
+    if (*point->model != '\0' && *point->published != '\0') {
+        curve->n_published++;
+        curve->n_equal += point->is_equal;
+    }
+    if (has[MODEL] && has[PUBLISHED]) {
+        point->published_mpct = error_of(values[MODEL], values[PUBLISHED]);
+    }
+    if (has[MODEL] && has[MEASURED]) {
+        point->measured_mpct = error_of(values[MODEL], values[MEASURED]);
+    }
+    if (point->published_mpct != TABLE_NONE) {
+        errors_take(point->is_calibrated ? &curve->calibrated
+                                         : &curve->predicted,
+                    point->published_mpct, point->x);
+        errors_take(point->is_calibrated ? &fidelity->calibrated
+                                         : &fidelity->predicted,
+                    point->published_mpct, point->x);
+        if (is_on_plateau(join, point->x)) {
+            Plateau *plateau =
+                &g_array_index(join->plateaus, Plateau, point->curve);
+
+            plateau->model += values[MODEL];
+            plateau->published += values[PUBLISHED];
+            plateau->count++;
+            curve->has_plateau = true;
+        }
+    }
+    if (point->measured_mpct != TABLE_NONE) {
+        errors_take(&curve->measured, point->measured_mpct, point->x);
+        errors_take(&fidelity->measured, point->measured_mpct, point->x);
+    }
+}
+
+/* Adds the point of @column in the row of @source that has @key. */
+static void add_point(Join *join, const Source *source, unsigned row,
+                      const char *key, const char *column)
+{
+    const TopoPlot *plot = join->fidelity->description->plot;
+    bool x_is_key = column_at(join, plot->x)->is_key;
+    unsigned x_index = plot->x;
+    RepFidelityPoint *point = g_new0(RepFidelityPoint, 1);
+    g_autofree char *curve = NULL;
+    __int128 values[N_SIDES] = {0};
+    bool has[N_SIDES];
+    unsigned published;
+    unsigned x = 0;
+
+    if (!x_is_key) {
+        x_index = g_array_index(join->keys, unsigned, join->keys->len - 1);
+    }
+    curve = join_keys(join, source->table, row, (int)x_index, " / ");
+    point->curve = find_curve(join, curve, column);
+    table_find_column(source->table, column_at(join, x_index)->name, &x);
+    point->x = rep_cell_key(source->table, row, x);
+    point->model = find_cell(&join->sources[MODEL], key, column, &values[MODEL],
+                             &has[MODEL]);
+    point->published = find_cell(&join->sources[PUBLISHED], key, column,
+                                 &values[PUBLISHED], &has[PUBLISHED]);
+    point->measured = find_cell(&join->sources[MEASURED], key, column,
+                                &values[MEASURED], &has[MEASURED]);
+    published = GPOINTER_TO_UINT(
+        join->sources[PUBLISHED].table != NULL
+            ? g_hash_table_lookup(join->sources[PUBLISHED].rows, key)
+            : NULL);
+    if (published > 0) {
+        point->is_calibrated = is_calibrated(join, published - 1);
+    }
+    g_ptr_array_add(join->fidelity->points, point);
+    count_point(join, point, values, has);
+}
+
+/* Columns that others have values of, beside y itself. */
+static bool is_compared(const Join *join, unsigned index)
+{
+    const TopoColumn *column = column_at(join, index);
+    Side side;
+
+    for (side = PUBLISHED; side < N_SIDES; side++) {
+        if (join->sources[side].table != NULL &&
+            table_find_column(join->sources[side].table, column->name, NULL)) {
+            return !column->is_key;
+        }
+    }
+    return !column->is_key && index == join->fidelity->description->plot->y;
+}
+
+/* Adds the points of @side that no side before it has. */
+static void add_side(Join *join, Side side)
+{
+    const Source *source = &join->sources[side];
+    const GPtrArray *columns = join->fidelity->description->columns;
+    unsigned row;
+    unsigned i;
+
+    for (row = 0; source->table != NULL && row < table_n_rows(source->table);
+         row++) {
+        g_autofree char *key = join_keys(join, source->table, row, -1, "\n");
+        bool is_new = true;
+        Side other;
+
+        for (other = 0; other < side; other++) {
+            is_new = is_new &&
+                     (join->sources[other].table == NULL ||
+                      !g_hash_table_contains(join->sources[other].rows, key));
+        }
+        for (i = 0; is_new && i < columns->len; i++) {
+            if (is_compared(join, i)) {
+                add_point(join, source, row, key, column_at(join, i)->name);
+            }
+        }
+    }
+}
+
+static bool check_selections(const Join *join, GError **error)
+{
+    const TopoPlot *plot = join->fidelity->description->plot;
+    unsigned i;
+
+    for (i = 0; i < plot->calibrated->len; i++) {
+        const TopoSelection *selection = plot->calibrated->pdata[i];
+
+        if (!join->is_met[i]) {
+            g_autofree char *place = topo_place_to_string(selection->place);
+
+            g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                        "%s: calibrated: no published value is at this point",
+                        place);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void finish_curve(RepFidelityCurve *curve, const Plateau *plateau)
+{
+    errors_finish(&curve->calibrated);
+    errors_finish(&curve->predicted);
+    errors_finish(&curve->measured);
+    if (curve->has_plateau) {
+        __int128 unit = (__int128)plateau->count * 1000000;
+
+        curve->plateau_mpct = error_of(plateau->model, plateau->published);
+        curve->plateau_model =
+            table_number_print(divide(plateau->model, unit), 3);
+        curve->plateau_published =
+            table_number_print(divide(plateau->published, unit), 3);
+    }
+}
+
+static int compare_points(gconstpointer a, gconstpointer b)
+{
+    const RepFidelityPoint *p = *(RepFidelityPoint *const *)a;
+    const RepFidelityPoint *q = *(RepFidelityPoint *const *)b;
+
+    return (p->curve > q->curve) - (p->curve < q->curve);
+}
+
+static bool join_all(Join *join, GError **error)
+{
+    RepFidelity *fidelity = join->fidelity;
+    Side side;
+    unsigned i;
+
+    for (side = 0; side < N_SIDES; side++) {
+        if (!index_rows(join, &join->sources[side], error)) {
+            return false;
+        }
+    }
+    for (side = 0; side < N_SIDES; side++) {
+        add_side(join, side);
+    }
+    if (!check_selections(join, error)) {
+        return false;
+    }
+    for (i = 0; i < fidelity->curves->len; i++) {
+        finish_curve(fidelity->curves->pdata[i],
+                     &g_array_index(join->plateaus, Plateau, i));
+    }
+    errors_finish(&fidelity->calibrated);
+    errors_finish(&fidelity->predicted);
+    errors_finish(&fidelity->measured);
+    /* Stable: points of a curve stay in the order of their rows. */
+    g_ptr_array_sort(fidelity->points, compare_points);
+    return true;
+}
+
+RepFidelity *rep_fidelity_new(const TopoDescription *description,
+                              const Table *model, const Table *published,
+                              const Table *measured, GError **error)
+{
+    g_autoptr(RepFidelity) fidelity = g_new0(RepFidelity, 1);
+    Join join = {
+        .fidelity = fidelity,
+        .sources = {{model, "the results", NULL},
+                    {published, "the published values", NULL},
+                    {measured, "the measured values", NULL}},
+        .keys = g_array_new(FALSE, FALSE, sizeof(unsigned)),
+        .curves = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+        .is_met = g_new0(bool, description->plot->calibrated->len + 1),
+        .plateaus = g_array_new(FALSE, TRUE, sizeof(Plateau)),
+    };
+    bool is_good;
+    unsigned i;
+
+    fidelity->description = description;
+    fidelity->curves = g_ptr_array_new_with_free_func(curve_free);
+    fidelity->points = g_ptr_array_new_with_free_func(point_free);
+    for (i = 0; i < N_SIDES; i++) {
+        join.sources[i].rows =
+            g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    }
+    for (i = 0; i < description->columns->len; i++) {
+        if (column_at(&join, i)->is_key) {
+            g_array_append_val(join.keys, i);
+        }
+    }
+    is_good = join.keys->len == 0 || join_all(&join, error);
+    for (i = 0; i < N_SIDES; i++) {
+        g_hash_table_unref(join.sources[i].rows);
+    }
+    g_array_unref(join.keys);
+    g_hash_table_unref(join.curves);
+    g_free(join.is_met);
+    g_array_unref(join.plateaus);
+    return is_good ? g_steal_pointer(&fidelity) : NULL;
+}
+
+unsigned rep_fidelity_n_curves(const RepFidelity *fidelity)
+{
+    return fidelity->curves->len;
+}
+
+const RepFidelityCurve *rep_fidelity_curve(const RepFidelity *fidelity,
+                                           unsigned index)
+{
+    return fidelity->curves->pdata[index];
+}
+
+unsigned rep_fidelity_n_points(const RepFidelity *fidelity)
+{
+    return fidelity->points->len;
+}
+
+const RepFidelityPoint *rep_fidelity_point(const RepFidelity *fidelity,
+                                           unsigned index)
+{
+    return fidelity->points->pdata[index];
+}
+
+bool rep_fidelity_has_texts(const RepFidelity *fidelity)
+{
+    unsigned i;
+
+    for (i = 0; i < fidelity->curves->len; i++) {
+        if (rep_fidelity_curve(fidelity, i)->is_text) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const RepErrors *rep_fidelity_calibrated(const RepFidelity *fidelity)
+{
+    return &fidelity->calibrated;
+}
+
+const RepErrors *rep_fidelity_predicted(const RepFidelity *fidelity)
+{
+    return &fidelity->predicted;
+}
+
+const RepErrors *rep_fidelity_measured(const RepFidelity *fidelity)
+{
+    return &fidelity->measured;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+#include "rep_plot_priv.h"
+
+#include <string.h>
+
+#define PANELS_MAX     12
+#define CATEGORIES_MAX 64
+
+/* The columns of one table that the plot needs. */
+typedef struct Columns {
+    unsigned x;
+    unsigned y;
+    unsigned panel;
+    unsigned curves[8];
+    unsigned n_curves;
+    bool has_panel;
+} Columns;
+
+static void point_free(gpointer data)
+{
+    PlotPoint *point = data;
+
+    g_free(point->x_text);
+    g_free(point->y_text);
+    g_free(point);
+}
+
+void rep_plot_data_free(PlotData *data)
+{
+    if (data == NULL) {
+        return;
+    }
+    g_ptr_array_unref(data->panels);
+    g_ptr_array_unref(data->curves);
+    g_ptr_array_unref(data->categories);
+    g_ptr_array_unref(data->points);
+    g_free(data);
+}
+
+static bool find_column(const Table *table, const char *which, const char *name,
+                        unsigned *ret_column, GError **error)
+{
+    if (table_find_column(table, name, ret_column)) {
+        return true;
+    }
+    g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                "plot: the %s table has no column \"%s\"", which, name);
+    return false;
+}
+
+static bool find_number_column(const Table *table, const char *which,
+                               const char *name, unsigned *ret_column,
+                               GError **error)
+{
+    if (!find_column(table, which, name, ret_column, error)) {
+        return false;
+    }
+    if (table_column_type(table, *ret_column) == TABLE_TEXT) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "plot: column \"%s\" of the %s table holds text, not "
+                    "numbers",
+                    name, which);
+        return false;
+    }
+    return true;
+}
+
+static bool find_columns(const RepPlot *plot, const Table *table,
+                         const char *which, Columns *columns, GError **error)
+{
+    unsigned i;
+
+    if (!(plot->kind == REP_PLOT_LINES ? find_number_column : find_column)(
+            table, which, plot->x_column, &columns->x, error) ||
+        !find_number_column(table, which, plot->y_column, &columns->y, error)) {
+        return false;
+    }
+    columns->has_panel = plot->panel_column != NULL;
+    if (columns->has_panel && !find_column(table, which, plot->panel_column,
+                                           &columns->panel, error)) {
+        return false;
+    }
+    for (i = 0; plot->curves != NULL && plot->curves[i] != NULL; i++) {
+        if (i == G_N_ELEMENTS(columns->curves)) {
+            g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                        "plot: more than %u columns name a curve", i);
+            return false;
+        }
+        if (!find_column(table, which, plot->curves[i], &columns->curves[i],
+                         error)) {
+            return false;
+        }
+    }
+    columns->n_curves = i;
+    return true;
+}
+
+/* Index of @name in @names, where it is added if need be and room is. */
+static bool intern(GPtrArray *names, const char *name, unsigned most,
+                   const char *what, unsigned *ret_index, GError **error)
+{
+    if (g_ptr_array_find_with_equal_func(names, name, g_str_equal, ret_index)) {
+        return true;
+    }
+    if (names->len == most) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "plot: more than %u %s", most, what);
+        return false;
+    }
+    g_ptr_array_add(names, g_strdup(name));
+    *ret_index = names->len - 1;
+    return true;
+}
+
+static double cell_value(const Table *table, unsigned row, unsigned column)
+{
+    double value = (double)table_number(table, row, column);
+    unsigned digits = table_column_digits(table, column);
+
+    for (; digits > 0; digits--) {
+        value /= 10;
+    }
+    return value;
+}
+
+static char *join_curve(const Table *table, unsigned row,
+                        const Columns *columns)
+{
+    GString *name = g_string_new(NULL);
+    unsigned i;
+
+    for (i = 0; i < columns->n_curves; i++) {
+        g_autofree char *cell = table_dup_cell(table, row, columns->curves[i]);
+
+        g_string_append_printf(name, "%s%s", i > 0 ? " / " : "", cell);
+    }
+    return g_string_free(name, FALSE);
+}
+
+static bool add_point(PlotData *data, const RepPlot *plot, const Table *table,
+                      unsigned row, const Columns *columns, PlotSource source,
+                      GError **error)
+{
+    g_autofree char *panel = columns->has_panel
+                                 ? table_dup_cell(table, row, columns->panel)
+                                 : g_strdup("");
+    g_autofree char *curve = join_curve(table, row, columns);
+    PlotPoint *point = g_new0(PlotPoint, 1);
+
+    g_ptr_array_add(data->points, point);
+    point->source = source;
+    point->x_text = table_dup_cell(table, row, columns->x);
+    point->y_text = table_dup_cell(table, row, columns->y);
+    point->y = cell_value(table, row, columns->y);
+    if (!intern(data->panels, panel, PANELS_MAX, "panels", &point->panel,
+                error) ||
+        !intern(data->curves, curve, PLOT_CURVES_MAX, "curves", &point->curve,
+                error)) {
+        return false;
+    }
+    if (plot->kind == REP_PLOT_LINES) {
+        point->x = cell_value(table, row, columns->x);
+        return true;
+    }
+    if (!intern(data->categories, point->x_text, CATEGORIES_MAX,
+                "groups of bars", &point->category, error)) {
+        return false;
+    }
+    point->x = point->category;
+    return true;
+}
+
+static bool add_table(PlotData *data, const RepPlot *plot, const Table *table,
+                      PlotSource source, GError **error)
+{
+    static const char *const names[] = {"model's", "published", "measured"};
+    const char *which = names[source];
+    Columns columns = {0};
+    unsigned row;
+
+    if (table == NULL || (source != PLOT_MODEL && table_n_rows(table) == 0)) {
+        return true;
+    }
+    data->has[source] = true;
+    data->n_sources++;
+
+    if (!find_columns(plot, table, which, &columns, error)) {
+        return false;
+    }
+    for (row = 0; row < table_n_rows(table); row++) {
+        bool is_empty = table_number(table, row, columns.y) == TABLE_NONE ||
+                        (plot->kind == REP_PLOT_LINES &&
+                         table_number(table, row, columns.x) == TABLE_NONE);
+
+        if (!is_empty &&
+            !add_point(data, plot, table, row, &columns, source, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int compare_x(gconstpointer a, gconstpointer b)
+{
+    const PlotPoint *p = *(PlotPoint *const *)a;
+    const PlotPoint *q = *(PlotPoint *const *)b;
+
+    return (p->x > q->x) - (p->x < q->x);
+}
+
+static void set_ranges(PlotData *data)
+{
+    unsigned i;
+
+    for (i = 0; i < data->points->len; i++) {
+        const PlotPoint *point = data->points->pdata[i];
+
+        data->x_min = i == 0 ? point->x : MIN(data->x_min, point->x);
+        data->x_max = i == 0 ? point->x : MAX(data->x_max, point->x);
+        data->y_min = MIN(data->y_min, point->y);
+        data->y_max = MAX(data->y_max, point->y);
+    }
+}
+
+/* Panels that have no curve in common each use the colours from the first on,
+ * and have a legend of their own. Bars share one row of places, so they do
+ * not. */
+static void choose_styles(PlotData *data, const RepPlot *plot)
+{
+    bool is_placed[PLOT_CURVES_MAX] = {false};
+    unsigned counts[PANELS_MAX] = {0};
+    unsigned i;
+
+    data->is_split =
+        data->panels->len > 1 && !plot->stacked && plot->kind == REP_PLOT_LINES;
+    for (i = 0; i < data->points->len; i++) {
+        const PlotPoint *point = data->points->pdata[i];
+
+        if (is_placed[point->curve] &&
+            data->homes[point->curve] != point->panel) {
+            data->is_split = false;
+        }
+        is_placed[point->curve] = true;
+        data->homes[point->curve] = point->panel;
+    }
+    for (i = 0; i < data->curves->len; i++) {
+        data->styles[i] = data->is_split ? counts[data->homes[i]]++ : i;
+    }
+}
+
+PlotData *rep_plot_data_new(const RepPlot *plot, const Table *model,
+                            const Table *published, GError **error)
+{
+    g_autoptr(PlotData) data = g_new0(PlotData, 1);
+
+    data->panels = g_ptr_array_new_with_free_func(g_free);
+    data->curves = g_ptr_array_new_with_free_func(g_free);
+    data->categories = g_ptr_array_new_with_free_func(g_free);
+    data->points = g_ptr_array_new_with_free_func(point_free);
+    if (!add_table(data, plot, model, PLOT_MODEL, error) ||
+        !add_table(data, plot, published, PLOT_PUBLISHED, error) ||
+        !add_table(data, plot, plot->measured, PLOT_MEASURED, error)) {
+        return NULL;
+    }
+    if (data->points->len == 0) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "plot: no row has both \"%s\" and \"%s\"", plot->x_column,
+                    plot->y_column);
+        return NULL;
+    }
+    set_ranges(data);
+    choose_styles(data, plot);
+    /* Stable: points of one place stay in the order of their rows. */
+    g_ptr_array_sort(data->points, compare_x);
+    return g_steal_pointer(&data);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TABLE_H
+#define TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <glib.h>
+
+#include "table_file.h"
+
+/*
+ * A table of results in memory: head lines, typed columns, rows. Numbers are
+ * integers throughout; a decimal is an integer that counts units of its last
+ * digit, so what is printed depends on neither locale nor rounding.
+ */
+typedef struct Table Table;
+
+typedef enum TableType {
+    TABLE_TEXT,
+    TABLE_INTEGER,
+    TABLE_DECIMAL,
+} TableType;
+
+#define TABLE_DIGITS_MAX 9         /* most digits after the point */
+#define TABLE_NONE       INT64_MIN /* a number that is not there; prints empty */
+
+/* Returns a table without columns. */
+Table *table_new(void);
+
+/* Frees @table (nullable). */
+void table_free(Table *table);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Table, table_free)
+
+/* Appends a column before the first row is added; names are unique. @digits is
+ * the number of digits after the point, 0 unless @type is TABLE_DECIMAL.
+ * Returns the column's index. */
+unsigned table_add_column(Table *table, const char *name, TableType type,
+                          unsigned digits);
+
+/* Appends a row of empty cells and returns its index. */
+unsigned table_add_row(Table *table);
+
+/* Sets a cell of a text column to a copy of @text, which is UTF-8. Control
+ * characters other than tab and newline become spaces. */
+void table_set_text(Table *table, unsigned row, unsigned column,
+                    const char *text);
+
+/* Sets a cell of a number column: the integer, or the decimal in units of its
+ * last digit (1.50 with two digits is 150), or TABLE_NONE. */
+void table_set_number(Table *table, unsigned row, unsigned column,
+                      int64_t value);
+
+/* Appends a copy of row @row of @from, or of all rows; it has the same
+ * columns. */
+void table_append_row(Table *table, const Table *from, unsigned row);
+void table_append(Table *table, const Table *from);
+
+unsigned table_n_columns(const Table *table);
+unsigned table_n_rows(const Table *table);
+const char *table_column_name(const Table *table, unsigned column);
+TableType table_column_type(const Table *table, unsigned column);
+unsigned table_column_digits(const Table *table, unsigned column);
+
+/* Finds a column by name; returns false if there is none. */
+bool table_find_column(const Table *table, const char *name,
+                       unsigned *ret_column);
+
+/* The text of a cell of a text column; owned by the table. */
+const char *table_text(const Table *table, unsigned row, unsigned column);
+
+/* The number of a cell of a number column, as table_set_number() takes it;
+ * TABLE_NONE for an empty cell. */
+int64_t table_number(const Table *table, unsigned row, unsigned column);
+
+/* The cell as the CSV file has it, without quotes. The caller frees it. */
+char *table_dup_cell(const Table *table, unsigned row, unsigned column);
+
+/* Prints @value, in units of the last of @digits digits, e.g. "-0.05"; empty
+ * for TABLE_NONE. The caller frees it. */
+char *table_number_print(int64_t value, unsigned digits);
+
+/* Reads a number: "-", digits without needless leading zeros, perhaps "." and
+ * at most TABLE_DIGITS_MAX digits. Returns false, with the results untouched,
+ * if
+ * @text is anything else or does not fit. */
+bool table_number_parse(const char *text, int64_t *ret_value,
+                        unsigned *ret_digits);
+
+/* The line of the file that the row was read from, or, for TABLE_HEADER_ROW,
+ * the line that names the columns; 0 if it was read from no file. */
+#define TABLE_HEADER_ROW G_MAXUINT
+unsigned table_line(const Table *table, unsigned row);
+void table_set_line(Table *table, unsigned row, unsigned line);
+
+/* Appends the head line "# KEY: VALUE". Line breaks in @value become spaces. A
+ * key may occur several times. */
+void table_add_head(Table *table, const char *key, const char *value);
+
+unsigned table_n_heads(const Table *table);
+const char *table_head_key(const Table *table, unsigned index);
+const char *table_head_value(const Table *table, unsigned index);
+
+/* The value of the first head line of this key; NULL if there is none. */
+const char *table_find_head(const Table *table, const char *key);
+
+/* The first four head lines of every result file: program and version, path
+ * of the scenario, hash of its inputs, seed. */
+void table_add_origin(Table *table, const char *version, const char *scenario,
+                      const char *hash, uint64_t seed);
+
+/* Sorts the rows by the given columns, in that order; text by bytes. Rows that
+ * are equal in them keep their order. */
+void table_sort(Table *table, const unsigned *columns, unsigned n_columns);
+
+/* Returns the table as CSV (RFC 4180, lines end in "\n") with its head. */
+char *table_to_csv(const Table *table);
+
+/* Writes table_to_csv() to @path, as table_file_write() does. */
+bool table_write(const Table *table, const char *path, GError **error);
+
+/* Reads CSV. Lines that begin with "#" are head lines if they have the form
+ * "# KEY: VALUE" and skipped otherwise; the first other line names the
+ * columns. A column in which every cell is an integer or empty becomes
+ * TABLE_INTEGER; of numbers, TABLE_DECIMAL with the most digits any of them
+ * has; else TABLE_TEXT. Sizes are bounded, and every row must have a cell for
+ * each column. @name stands for the file in messages "NAME:LINE: ...". */
+Table *table_parse(const char *data, gsize length, const char *name,
+                   GError **error);
+
+/* Reads the file at @path with table_parse(). */
+Table *table_read(const char *path, GError **error);
+
+/* Returns the table for a terminal: one line a row, columns aligned, numbers
+ * to the right, no head lines. The caller frees it. */
+char *table_format(const Table *table);
+
+/* Returns a new table with one row for each value of @row_column and one
+ * column of @value_column's for each of the curves, a curve being the text of
+ * the @n_curves columns @curves. Cells that are missing stay empty; of several
+ * for one cell the last counts. */
+Table *table_pivot(const Table *table, unsigned row_column,
+                   const unsigned *curves, unsigned n_curves,
+                   unsigned value_column);
+
+#endif

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+#include "table.h"
+
+#include <string.h>
+
+typedef struct Column {
+    char *name;
+    TableType type;
+    unsigned digits;
+    GPtrArray *texts; /* of const char * into the table's chunk, TABLE_TEXT */
+    GArray *numbers;  /* of int64_t, the other types */
+} Column;
+
+typedef struct Head {
+    char *key;
+    char *value;
+} Head;
+
+struct Table {
+    GPtrArray *columns; /* of Column * */
+    GPtrArray *heads;   /* of Head * */
+    GStringChunk *texts;
+    GArray *lines; /* of unsigned, by row */
+    unsigned header_line;
+    unsigned n_rows;
+};
+
+static void column_free(gpointer data)
+{
+    Column *column = data;
+
+    g_free(column->name);
+    g_clear_pointer(&column->texts, g_ptr_array_unref);
+    g_clear_pointer(&column->numbers, g_array_unref);
+    g_free(column);
+}
+
+static void head_free(gpointer data)
+{
+    Head *head = data;
+
+    g_free(head->key);
+    g_free(head->value);
+    g_free(head);
+}
+
+Table *table_new(void)
+{
+    Table *table = g_new0(Table, 1);
+
+    table->columns = g_ptr_array_new_with_free_func(column_free);
+    table->heads = g_ptr_array_new_with_free_func(head_free);
+    table->texts = g_string_chunk_new(4096);
+    table->lines = g_array_new(FALSE, FALSE, sizeof(unsigned));
+    return table;
+}
+
+void table_free(Table *table)
+{
+    if (table == NULL) {
+        return;
+    }
+    g_ptr_array_unref(table->columns);
+    g_ptr_array_unref(table->heads);
+    g_string_chunk_free(table->texts);
+    g_array_unref(table->lines);
+    g_free(table);
+}
+
+static Column *column_at(const Table *table, unsigned column)
+{
+    g_assert(column < table->columns->len);
+    return g_ptr_array_index(table->columns, column);
+}
+
+unsigned table_add_column(Table *table, const char *name, TableType type,
+                          unsigned digits)
+{
+    Column *column = g_new0(Column, 1);
+
+    g_assert(table->n_rows == 0);
+    g_assert(digits <= (type == TABLE_DECIMAL ? TABLE_DIGITS_MAX : 0));
+    g_assert(!table_find_column(table, name, NULL));
+    column->name = g_strdup(name);
+    column->type = type;
+    column->digits = digits;
+    if (type == TABLE_TEXT) {
+        column->texts = g_ptr_array_new();
+    } else {
+        column->numbers = g_array_new(FALSE, FALSE, sizeof(int64_t));
+    }
+    g_ptr_array_add(table->columns, column);
+    return table->columns->len - 1;
+}
+
+unsigned table_add_row(Table *table)
+{
+    const int64_t none = TABLE_NONE;
+    const unsigned no_line = 0;
+    unsigned i;
+
+    g_array_append_val(table->lines, no_line);
+
+    for (i = 0; i < table->columns->len; i++) {
+        Column *column = column_at(table, i);
+
+        if (column->type == TABLE_TEXT) {
+            g_ptr_array_add(column->texts, (char *)"");
+        } else {
+            g_array_append_val(column->numbers, none);
+        }
+    }
+    return table->n_rows++;
+}
+
+static bool is_bad_control(char c)
+{
+    return ((unsigned char)c < 0x20 && c != '\t' && c != '\n') || c == 0x7f;
+}
+
+void table_set_text(Table *table, unsigned row, unsigned column,
+                    const char *text)
+{
+    Column *at = column_at(table, column);
+    g_autofree char *clean = g_strdup(text);
+    char *c;
+
+    g_assert(at->type == TABLE_TEXT && row < table->n_rows);
+    for (c = clean; *c != '\0'; c++) {
+        if (is_bad_control(*c)) {
+            *c = ' ';
+        }
+    }
+    at->texts->pdata[row] = g_string_chunk_insert_const(table->texts, clean);
+}
+
+void table_set_number(Table *table, unsigned row, unsigned column,
+                      int64_t value)
+{
+    Column *at = column_at(table, column);
+
+    g_assert(at->type != TABLE_TEXT && row < table->n_rows);
+    g_array_index(at->numbers, int64_t, row) = value;
+}
+
+void table_append_row(Table *table, const Table *from, unsigned row)
+{
+    unsigned n_columns = table_n_columns(from);
+    unsigned at = table_add_row(table);
+    unsigned i;
+
+    g_assert(n_columns == table_n_columns(table));
+    for (i = 0; i < n_columns; i++) {
+        if (table_column_type(from, i) == TABLE_TEXT) {
+            table_set_text(table, at, i, table_text(from, row, i));
+        } else {
+            table_set_number(table, at, i, table_number(from, row, i));
+        }
+    }
+}
+
+void table_append(Table *table, const Table *from)
+{
+    unsigned i;
+
+    for (i = 0; i < table_n_rows(from); i++) {
+        table_append_row(table, from, i);
+    }
+}
+
+unsigned table_n_columns(const Table *table)
+{
+    return table->columns->len;
+}
+
+unsigned table_n_rows(const Table *table)
+{
+    return table->n_rows;
+}
+
+const char *table_column_name(const Table *table, unsigned column)
+{
+    return column_at(table, column)->name;
+}
+
+TableType table_column_type(const Table *table, unsigned column)
+{
+    return column_at(table, column)->type;
+}
+
+unsigned table_column_digits(const Table *table, unsigned column)
+{
+    return column_at(table, column)->digits;
+}
+
+bool table_find_column(const Table *table, const char *name,
+                       unsigned *ret_column)
+{
+    unsigned i;
+
+    for (i = 0; i < table->columns->len; i++) {
+        if (strcmp(column_at(table, i)->name, name) == 0) {
+            if (ret_column != NULL) {
+                *ret_column = i;
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *table_text(const Table *table, unsigned row, unsigned column)
+{
+    const Column *at = column_at(table, column);
+
+    g_assert(at->type == TABLE_TEXT && row < table->n_rows);
+    return g_ptr_array_index(at->texts, row);
+}
+
+int64_t table_number(const Table *table, unsigned row, unsigned column)
+{
+    const Column *at = column_at(table, column);
+
+    g_assert(at->type != TABLE_TEXT && row < table->n_rows);
+    return g_array_index(at->numbers, int64_t, row);
+}
+
+char *table_dup_cell(const Table *table, unsigned row, unsigned column)
+{
+    if (table_column_type(table, column) == TABLE_TEXT) {
+        return g_strdup(table_text(table, row, column));
+    }
+    return table_number_print(table_number(table, row, column),
+                              table_column_digits(table, column));
+}
+
+char *table_number_print(int64_t value, unsigned digits)
+{
+    uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    uint64_t unit = 1;
+    unsigned i;
+
+    if (value == TABLE_NONE) {
+        return g_strdup("");
+    }
+    for (i = 0; i < digits; i++) {
+        unit *= 10;
+    }
+    if (digits == 0) {
+        return g_strdup_printf("%" G_GINT64_FORMAT, value);
+    }
+    return g_strdup_printf("%s%" G_GUINT64_FORMAT ".%0*" G_GUINT64_FORMAT,
+                           value < 0 ? "-" : "", magnitude / unit, (int)digits,
+                           magnitude % unit);
+}
+
+bool table_number_parse(const char *text, int64_t *ret_value,
+                        unsigned *ret_digits)
+{
+    const char *c = text;
+    uint64_t magnitude = 0;
+    unsigned digits = 0;
+    bool is_negative = *c == '-';
+    bool is_fraction = false;
+
+    if (is_negative) {
+        c++;
+    }
+    /* "007" is a name, not a number: printed again it would be another. */
+    if (!g_ascii_isdigit(*c) || (*c == '0' && g_ascii_isdigit(c[1]))) {
+        return false;
+    }
+    for (; *c != '\0'; c++) {
+        if (*c == '.' && !is_fraction && g_ascii_isdigit(c[1])) {
+            is_fraction = true;
+            continue;
+        }
+        if (!g_ascii_isdigit(*c) || digits + is_fraction > TABLE_DIGITS_MAX ||
+            magnitude > (uint64_t)(INT64_MAX - (*c - '0')) / 10) {
+            return false;
+        }
+        magnitude = magnitude * 10 + (uint64_t)(*c - '0');
+        digits += is_fraction;
+    }
+    *ret_value = is_negative ? -(int64_t)magnitude : (int64_t)magnitude;
+    *ret_digits = digits;
+    return true;
+}
+
+unsigned table_line(const Table *table, unsigned row)
+{
+    return row == TABLE_HEADER_ROW ? table->header_line
+                                   : g_array_index(table->lines, unsigned, row);
+}
+
+void table_set_line(Table *table, unsigned row, unsigned line)
+{
+    if (row == TABLE_HEADER_ROW) {
+        table->header_line = line;
+    } else {
+        g_array_index(table->lines, unsigned, row) = line;
+    }
+}
+
+void table_add_head(Table *table, const char *key, const char *value)
+{
+    Head *head = g_new0(Head, 1);
+    char *c;
+
+    head->key = g_strdup(key);
+    head->value = g_strdup(value);
+    for (c = head->value; *c != '\0'; c++) {
+        if (is_bad_control(*c) || *c == '\n') {
+            *c = ' ';
+        }
+    }
+    g_strstrip(head->value);
+    g_ptr_array_add(table->heads, head);
+}
+
+unsigned table_n_heads(const Table *table)
+{
+    return table->heads->len;
+}
+
+const char *table_head_key(const Table *table, unsigned index)
+{
+    const Head *head = g_ptr_array_index(table->heads, index);
+
+    return head->key;
+}
+
+const char *table_head_value(const Table *table, unsigned index)
+{
+    const Head *head = g_ptr_array_index(table->heads, index);
+
+    return head->value;
+}
+
+const char *table_find_head(const Table *table, const char *key)
+{
+    unsigned i;
+
+    for (i = 0; i < table->heads->len; i++) {
+        if (strcmp(table_head_key(table, i), key) == 0) {
+            return table_head_value(table, i);
+        }
+    }
+    return NULL;
+}
+
+void table_add_origin(Table *table, const char *version, const char *scenario,
+                      const char *hash, uint64_t seed)
+{
+    g_autofree char *seed_text = g_strdup_printf("%" G_GUINT64_FORMAT, seed);
+
+    table_add_head(table, "farside", version);
+    table_add_head(table, "scenario", scenario);
+    table_add_head(table, "hash", hash);
+    table_add_head(table, "seed", seed_text);
+}
+
+typedef struct SortContext {
+    const Table *table;
+    const unsigned *columns;
+    unsigned n_columns;
+} SortContext;
+
+static int compare_rows(gconstpointer a, gconstpointer b, gpointer data)
+{
+    const SortContext *context = data;
+    unsigned row_a = *(const unsigned *)a;
+    unsigned row_b = *(const unsigned *)b;
+    unsigned i;
+
+    for (i = 0; i < context->n_columns; i++) {
+        const Column *column = column_at(context->table, context->columns[i]);
+        int order;
+
+        if (column->type == TABLE_TEXT) {
+            order = strcmp(g_ptr_array_index(column->texts, row_a),
+                           g_ptr_array_index(column->texts, row_b));
+        } else {
+            int64_t x = g_array_index(column->numbers, int64_t, row_a);
+            int64_t y = g_array_index(column->numbers, int64_t, row_b);
+
+            order = (x > y) - (x < y);
+        }
+        if (order != 0) {
+            return order;
+        }
+    }
+    return (row_a > row_b) - (row_a < row_b);
+}
+
+static void sort_lines(Table *table, const unsigned *order)
+{
+    GArray *lines = g_array_new(FALSE, FALSE, sizeof(unsigned));
+    unsigned row;
+
+    for (row = 0; row < table->n_rows; row++) {
+        g_array_append_val(lines,
+                           g_array_index(table->lines, unsigned, order[row]));
+    }
+    g_array_unref(table->lines);
+    table->lines = lines;
+}
+
+void table_sort(Table *table, const unsigned *columns, unsigned n_columns)
+{
+    SortContext context = {table, columns, n_columns};
+    g_autofree unsigned *order = g_new(unsigned, table->n_rows + 1);
+    unsigned i;
+    unsigned row;
+
+    for (row = 0; row < table->n_rows; row++) {
+        order[row] = row;
+    }
+    g_qsort_with_data(order, (int)table->n_rows, sizeof(order[0]), compare_rows,
+                      &context);
+    sort_lines(table, order);
+    for (i = 0; i < table->columns->len; i++) {
+        Column *column = column_at(table, i);
+
+        if (column->type == TABLE_TEXT) {
+            GPtrArray *texts = g_ptr_array_sized_new(table->n_rows);
+
+            for (row = 0; row < table->n_rows; row++) {
+                g_ptr_array_add(texts, column->texts->pdata[order[row]]);
+            }
+            g_ptr_array_unref(column->texts);
+            column->texts = texts;
+        } else {
+            GArray *numbers = g_array_new(FALSE, FALSE, sizeof(int64_t));
+
+            for (row = 0; row < table->n_rows; row++) {
+                g_array_append_val(numbers, g_array_index(column->numbers,
+                                                          int64_t, order[row]));
+            }
+            g_array_unref(column->numbers);
+            column->numbers = numbers;
+        }
+    }
+}

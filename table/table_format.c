@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "table.h"
+
+#include <string.h>
+
+/* The text as it may go to a terminal: on one line, and without characters
+ * that a terminal would obey. */
+static char *printable(const char *text)
+{
+    GString *clean = g_string_new(NULL);
+    const char *c;
+
+    for (c = text; *c != '\0'; c = g_utf8_next_char(c)) {
+        gunichar u = g_utf8_get_char(c);
+
+        if (u == '\n' || u == '\t') {
+            u = ' ';
+        } else if (!g_unichar_isprint(u) && !g_unichar_ismark(u)) {
+            u = '?';
+        }
+        g_string_append_unichar(clean, u);
+    }
+    return g_string_free(clean, FALSE);
+}
+
+/* Columns of a terminal the text takes. */
+static unsigned text_width(const char *text)
+{
+    unsigned width = 0;
+    const char *c;
+
+    for (c = text; *c != '\0'; c = g_utf8_next_char(c)) {
+        gunichar u = g_utf8_get_char(c);
+
+        if (!g_unichar_iszerowidth(u)) {
+            width += g_unichar_iswide(u) ? 2 : 1;
+        }
+    }
+    return width;
+}
+
+static void append_padded(GString *line, const char *text, unsigned width,
+                          bool to_right)
+{
+    unsigned pad = width - text_width(text);
+
+    g_string_append_printf(line, "%*s%s%*s", to_right ? (int)pad : 0, "", text,
+                           to_right ? 0 : (int)pad, "");
+}
+
+static void end_line(GString *out)
+{
+    while (out->len > 0 && out->str[out->len - 1] == ' ') {
+        g_string_truncate(out, out->len - 1);
+    }
+    g_string_append_c(out, '\n');
+}
+
+/* The cells of one line: the header for @row = -1. */
+static char *line_cell(const Table *table, int64_t row, unsigned column)
+{
+    g_autofree char *cell = NULL;
+
+    if (row < 0) {
+        return printable(table_column_name(table, column));
+    }
+    cell = table_dup_cell(table, (unsigned)row, column);
+    return printable(cell);
+}
+
+/* Numbers stand to the right, those in a text column too. */
+static bool is_right_aligned(const Table *table, unsigned column)
+{
+    unsigned row;
+
+    if (table_column_type(table, column) != TABLE_TEXT) {
+        return true;
+    }
+    for (row = 0; row < table_n_rows(table); row++) {
+        const char *text = table_text(table, row, column);
+        int64_t value;
+        unsigned digits;
+
+        if (*text != '\0' && !table_number_parse(text, &value, &digits)) {
+            return false;
+        }
+    }
+    return row > 0;
+}
+
+char *table_format(const Table *table)
+{
+    unsigned n_columns = table_n_columns(table);
+    int64_t n_rows = table_n_rows(table);
+    g_autofree unsigned *widths = g_new0(unsigned, n_columns + 1);
+    g_autofree bool *to_right = g_new0(bool, n_columns + 1);
+    GString *out = g_string_new(NULL);
+    int64_t row;
+    unsigned i;
+
+    for (i = 0; i < n_columns; i++) {
+        to_right[i] = is_right_aligned(table, i);
+    }
+    for (row = -1; row < n_rows; row++) {
+        for (i = 0; i < n_columns; i++) {
+            g_autofree char *cell = line_cell(table, row, i);
+
+            widths[i] = MAX(widths[i], text_width(cell));
+        }
+    }
+    for (row = -1; row < n_rows; row++) {
+        for (i = 0; i < n_columns; i++) {
+            g_autofree char *cell = line_cell(table, row, i);
+
+            g_string_append(out, i > 0 ? "  " : "");
+            append_padded(out, cell, widths[i], to_right[i]);
+        }
+        end_line(out);
+        for (i = 0; row < 0 && i < n_columns; i++) {
+            g_autofree char *rule = g_strnfill(widths[i], '-');
+
+            g_string_append_printf(out, "%s%s", i > 0 ? "  " : "", rule);
+        }
+        if (row < 0) {
+            end_line(out);
+        }
+    }
+    return g_string_free(out, FALSE);
+}
+
+/* The curve's name as a column; the name of the first column is taken. */
+static char *curve_name(const Table *table, unsigned row,
+                        const unsigned *curves, unsigned n_curves,
+                        const char *taken)
+{
+    GString *name = g_string_new(NULL);
+    unsigned i;
+
+    for (i = 0; i < n_curves; i++) {
+        g_autofree char *cell = table_dup_cell(table, row, curves[i]);
+
+        g_string_append_printf(name, "%s%s", i > 0 ? " / " : "", cell);
+    }
+    if (strcmp(name->str, taken) == 0) {
+        g_string_prepend(name, "curve ");
+    }
+    return g_string_free(name, FALSE);
+}
+
+static void copy_cell(const Table *from, unsigned from_row,
+                      unsigned from_column, Table *to, unsigned to_row,
+                      unsigned to_column)
+{
+    if (table_column_type(from, from_column) == TABLE_TEXT) {
+        table_set_text(to, to_row, to_column,
+                       table_text(from, from_row, from_column));
+    } else {
+        table_set_number(to, to_row, to_column,
+                         table_number(from, from_row, from_column));
+    }
+}
+
+Table *table_pivot(const Table *table, unsigned row_column,
+                   const unsigned *curves, unsigned n_curves,
+                   unsigned value_column)
+{
+    Table *pivot = table_new();
+    g_autoptr(GHashTable) rows =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    const char *taken = table_column_name(table, row_column);
+    unsigned row;
+
+    table_add_column(pivot, taken, table_column_type(table, row_column),
+                     table_column_digits(table, row_column));
+    for (row = 0; row < table_n_rows(table); row++) {
+        g_autofree char *name = curve_name(table, row, curves, n_curves, taken);
+
+        if (!table_find_column(pivot, name, NULL)) {
+            table_add_column(pivot, name,
+                             table_column_type(table, value_column),
+                             table_column_digits(table, value_column));
+        }
+    }
+    for (row = 0; row < table_n_rows(table); row++) {
+        g_autofree char *name = curve_name(table, row, curves, n_curves, taken);
+        char *key = table_dup_cell(table, row, row_column);
+        unsigned to = GPOINTER_TO_UINT(g_hash_table_lookup(rows, key));
+        unsigned column = 0;
+
+        if (to == 0) {
+            to = table_add_row(pivot) + 1;
+            copy_cell(table, row, row_column, pivot, to - 1, 0);
+        }
+        g_hash_table_insert(rows, key, GUINT_TO_POINTER(to));
+        table_find_column(pivot, name, &column);
+        copy_cell(table, row, value_column, pivot, to - 1, column);
+    }
+    return pivot;
+}
