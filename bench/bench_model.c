@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench_case.h"
 
-#include "fab_device.h"
+#include "fab_endpoint.h"
 #include "fab_ntb.h"
-#include "fab_reach.h"
+#include "fab_route.h"
 #include "fab_root.h"
 #include "fab_switch.h"
 
@@ -24,7 +24,7 @@
  * that it never runs dry. */
 typedef struct Load {
     FabDma dma;
-    FabDevice *device;
+    FabEndpoint *device;
     FabBusAddr base;
     uint64_t offset, step_bytes, span_bytes;
 } Load;
@@ -84,10 +84,10 @@ static const FabRootParams root_params = {
              .high_base = UINT64_C(1) << 40,
              .high_size = UINT64_C(1) << 40,
              .above_4g_bytes = UINT64_C(1) << 30},
-    .core = {.mmio_write = 10 * SIM_NS, .mmio_reads = 8},
+    .cpu = {.mmio_write = 10 * SIM_NS, .mmio_reads = 8},
 };
 
-static const FabDeviceParams device_params = {
+static const FabEndpointParams device_params = {
     .bars = {{.size_bytes = MIB}},
     .write_bytes = 256,
     .read_bytes = 4096,
@@ -129,15 +129,15 @@ static void lab_connect(Lab *lab, FabComponent *a, unsigned i, FabComponent *b,
 }
 
 /* A device named @name below port @port of @above. */
-static FabDevice *lab_device(Lab *lab, const char *name, FabComponent *above,
-                             unsigned port, uint32_t write_bytes)
+static FabEndpoint *lab_device(Lab *lab, const char *name, FabComponent *above,
+                               unsigned port, uint32_t write_bytes)
 {
-    FabDeviceParams params = device_params;
-    FabDevice *device;
+    FabEndpointParams params = device_params;
+    FabEndpoint *device;
 
     params.write_bytes = write_bytes;
-    device = fab_device_new(lab->fabric, name, &port_params, &params);
-    lab_connect(lab, above, port, fab_device_component(device), 0);
+    device = fab_endpoint_new(lab->fabric, name, &port_params, &params);
+    lab_connect(lab, above, port, fab_endpoint_component(device), 0);
     return device;
 }
 
@@ -184,19 +184,19 @@ static void load_again(FabDma *dma)
 
     load->offset = (load->offset + load->step_bytes) % load->span_bytes;
     dma->addr = load->base + load->offset;
-    fab_device_dma(load->device, dma);
+    fab_endpoint_dma(load->device, dma);
 }
 
 /* Has @device do @type to [@addr, +@span_bytes) of @target, operation after
  * operation of @size_bytes each. */
-static void lab_load(Lab *lab, FabDevice *device, FabTlpType type,
+static void lab_load(Lab *lab, FabEndpoint *device, FabTlpType type,
                      FabComponent *target, FabBusAddr addr, uint64_t span_bytes,
                      uint64_t size_bytes)
 {
     FabBusAddr base;
 
-    if (lab->error || !fab_reach(fab_device_component(device), target, addr,
-                                 span_bytes, &base, &lab->error)) {
+    if (lab->error || !fab_route_map(fab_endpoint_component(device), target,
+                                     addr, span_bytes, &base, &lab->error)) {
         return;
     }
     for (unsigned i = 0; i < 2; i++) {
@@ -219,7 +219,7 @@ static void lab_load(Lab *lab, FabDevice *device, FabTlpType type,
 }
 
 /* As lab_load(), to memory of @root taken for it. */
-static void lab_load_memory(Lab *lab, FabDevice *device, FabTlpType type,
+static void lab_load_memory(Lab *lab, FabEndpoint *device, FabTlpType type,
                             FabRoot *root, uint64_t span_bytes,
                             uint64_t size_bytes)
 {
@@ -248,7 +248,7 @@ static bool lab_start(Lab *lab, GError **error)
         return false;
     }
     for (unsigned i = 0; i < lab->load_count; i++) {
-        fab_device_dma(lab->loads[i].device, &lab->loads[i].dma);
+        fab_endpoint_dma(lab->loads[i].device, &lab->loads[i].dma);
     }
     sim_engine_run_until(lab->engine, WARM_UP);
     return true;
@@ -295,7 +295,7 @@ static bool stream_rate(unsigned switches, double *ret_rate, GError **error)
     g_autoptr(Lab) lab = lab_new();
     FabRoot *root = lab_root(lab, "host", 1, false);
     FabComponent *last = lab_chain(lab, root, switches, 1);
-    FabDevice *device = lab_device(lab, "host.dev", last, 1, 256);
+    FabEndpoint *device = lab_device(lab, "host.dev", last, 1, 256);
 
     lab_realize(lab);
     lab_load_memory(lab, device, FAB_TLP_MWR, root, 4 * MIB, 64 << 10);
@@ -320,7 +320,7 @@ static bool run_senders(const BenchCase *bench, const BenchSetup *setup,
     g_autoptr(Lab) lab = lab_new();
     FabRoot *root = lab_root(lab, "host", 1, false);
     FabComponent *sw = lab_chain(lab, root, 1, G_N_ELEMENTS(sizes));
-    FabDevice *devices[G_N_ELEMENTS(sizes)];
+    FabEndpoint *devices[G_N_ELEMENTS(sizes)];
 
     for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
         g_autofree char *name = g_strdup_printf("host.dev%u", i);
@@ -340,7 +340,7 @@ static bool run_reads(const BenchCase *bench, const BenchSetup *setup,
     g_autoptr(Lab) lab = lab_new();
     FabRoot *root = lab_root(lab, "host", 1, false);
     FabComponent *last = lab_chain(lab, root, 3, 1);
-    FabDevice *device = lab_device(lab, "host.dev", last, 1, 256);
+    FabEndpoint *device = lab_device(lab, "host.dev", last, 1, 256);
 
     lab_realize(lab);
     lab_load_memory(lab, device, FAB_TLP_MRD, root, 4 * MIB, 64 << 10);
@@ -353,9 +353,9 @@ static bool run_split(const BenchCase *bench, const BenchSetup *setup,
     g_autoptr(Lab) lab = lab_new();
     FabRoot *root = lab_root(lab, "host", 2, false);
     FabComponent *component = fab_root_component(root);
-    FabDevice *reader = lab_device(lab, "host.dev0", component, 0, 256);
-    FabDevice *peer = lab_device(lab, "host.dev1", component, 1, 256);
-    FabComponent *target = fab_device_component(peer);
+    FabEndpoint *reader = lab_device(lab, "host.dev0", component, 0, 256);
+    FabEndpoint *peer = lab_device(lab, "host.dev1", component, 1, 256);
+    FabComponent *target = fab_endpoint_component(peer);
 
     lab_realize(lab);
     lab_load(lab, reader, FAB_TLP_MRD, target,
@@ -370,7 +370,7 @@ static bool run_iotlb(const BenchCase *bench, const BenchSetup *setup,
     g_autoptr(Lab) lab = lab_new();
     FabRoot *root = lab_root(lab, "host", 1, true);
     FabComponent *component = fab_root_component(root);
-    FabDevice *device = lab_device(lab, "host.dev", component, 0, 256);
+    FabEndpoint *device = lab_device(lab, "host.dev", component, 0, 256);
     const FabIommuCounters *counters = fab_root_iommu_counters(root);
     uint64_t pages = 4 * root_params.iommu.iotlb_entries;
     uint64_t hops, misses;
@@ -404,7 +404,7 @@ static bool ntb_rate(FabTlpType type, double *ret_rate, GError **error)
     FabRoot *far = lab_root(lab, "far", 1, false);
     FabComponent *sw = fab_switch_new(lab->fabric, "near.sw", 2, &port_params,
                                       &port_params, false);
-    FabDevice *device = lab_device(lab, "near.dev", sw, 1, 256);
+    FabEndpoint *device = lab_device(lab, "near.dev", sw, 1, 256);
     FabComponent *here = lab_ntb(lab, "near.ntb", sw, 2);
     FabComponent *there = lab_ntb(lab, "far.ntb", fab_root_component(far), 0);
 

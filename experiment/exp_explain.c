@@ -112,11 +112,11 @@ static bool is_own(FabPlaceKind kind)
 }
 
 /* The share of the window that is @flow's own time, and its largest part. */
-static uint32_t own_share(const FabUsage *usage, const FabFlow *flow,
+static uint32_t own_share(const FabProfile *profile, const FabFlow *flow,
                           const char **ret_step)
 {
     unsigned count;
-    const FabPlace *places = fab_usage_places(usage, flow, &count);
+    const FabPlace *places = fab_profile_places(profile, flow, &count);
     uint64_t sum = 0;
     uint32_t most = 0;
 
@@ -131,13 +131,14 @@ static uint32_t own_share(const FabUsage *usage, const FabFlow *flow,
             }
         }
     }
-    return sum * fab_usage_under_way(usage, flow) / MILLION;
+    return sum * fab_profile_under_way(profile, flow) / MILLION;
 }
 
-ExpBottleneck exp_bottleneck_find(const FabUsage *usage, const GPtrArray *flows)
+ExpBottleneck exp_bottleneck_find(const FabProfile *profile,
+                                  const GPtrArray *flows)
 {
     unsigned count;
-    const FabResource *list = fab_usage_resources(usage, &count);
+    const FabResource *list = fab_profile_resources(profile, &count);
     const FabResource *server = NULL, *window = NULL;
     ExpBottleneck own = {.kind = EXP_LIMITING_OWN};
 
@@ -157,7 +158,7 @@ ExpBottleneck exp_bottleneck_find(const FabUsage *usage, const GPtrArray *flows)
     for (unsigned i = 0; i < flows->len; i++) {
         const FabFlow *flow = flows->pdata[i];
         const char *step;
-        uint32_t share = flow ? own_share(usage, flow, &step) : 0;
+        uint32_t share = flow ? own_share(profile, flow, &step) : 0;
 
         if (share > own.share) {
             own = (ExpBottleneck){EXP_LIMITING_OWN, NULL, flow, step, share};
@@ -212,11 +213,11 @@ static char *time_text(SimTime time)
 }
 
 /* The links that wait for credits because of @cause: the one that does most. */
-static void waits_text(GString *text, const FabUsage *usage,
+static void waits_text(GString *text, const FabProfile *profile,
                        const FabResource *cause)
 {
     unsigned count;
-    const FabResource *list = fab_usage_resources(usage, &count);
+    const FabResource *list = fab_profile_resources(profile, &count);
     const FabResource *most = NULL;
     g_autofree char *name = NULL, *share = NULL;
     unsigned kind = 0;
@@ -241,7 +242,7 @@ static void waits_text(GString *text, const FabUsage *usage,
 
 /* Where most of the time of those in a window goes: from the flow with the most
  * time in it. */
-static void holders_text(GString *text, const FabUsage *usage,
+static void holders_text(GString *text, const FabProfile *profile,
                          const GPtrArray *flows)
 {
     for (unsigned i = 0; i < flows->len; i++) {
@@ -253,7 +254,7 @@ static void holders_text(GString *text, const FabUsage *usage,
         if (!flow) {
             continue;
         }
-        places = fab_usage_places(usage, flow, &count);
+        places = fab_profile_places(profile, flow, &count);
         for (unsigned j = 0; j < count; j++) {
             if (places[j].kind != FAB_PLACE_TAG &&
                 (!most || places[j].share > most->share)) {
@@ -271,7 +272,7 @@ static void holders_text(GString *text, const FabUsage *usage,
     }
 }
 
-static void server_text(GString *text, const FabUsage *usage,
+static void server_text(GString *text, const FabProfile *profile,
                         const FabResource *server)
 {
     g_autofree char *name = exp_resource_name(server);
@@ -291,10 +292,10 @@ static void server_text(GString *text, const FabUsage *usage,
     } else if (server->kind == FAB_RESOURCE_WALKERS) {
         g_string_append_printf(text, " (%u at a time)", server->size);
     }
-    waits_text(text, usage, server);
+    waits_text(text, profile, server);
 }
 
-static void window_text(GString *text, const FabUsage *usage,
+static void window_text(GString *text, const FabProfile *profile,
                         const GPtrArray *flows, const FabResource *window)
 {
     const char *name = fab_component_name(window->component);
@@ -308,7 +309,7 @@ static void window_text(GString *text, const FabUsage *usage,
                                "time, though nothing beyond it waited; it is "
                                "too small for the time credits take to return",
                                name, fab_port_name(window->port), full);
-        waits_text(text, usage, window);
+        waits_text(text, profile, window);
         return;
     case FAB_RESOURCE_TAGS:
         g_string_append_printf(text,
@@ -341,14 +342,14 @@ static void window_text(GString *text, const FabUsage *usage,
         g_string_append_printf(text, " (%s round trip)", hold);
     }
     if (window->kind == FAB_RESOURCE_TAGS) {
-        holders_text(text, usage, flows);
+        holders_text(text, profile, flows);
     } else {
-        waits_text(text, usage, window);
+        waits_text(text, profile, window);
     }
 }
 
 char *exp_bottleneck_text(const ExpBottleneck *bottleneck,
-                          const FabUsage *usage, const GPtrArray *flows)
+                          const FabProfile *profile, const GPtrArray *flows)
 {
     const FabResource *resource = bottleneck->resource;
     g_autoptr(GString) text = g_string_new(NULL);
@@ -359,9 +360,9 @@ char *exp_bottleneck_text(const ExpBottleneck *bottleneck,
     switch (bottleneck->kind) {
     case EXP_LIMITING_RESOURCE:
         if (fab_resource_is_window(resource->kind)) {
-            window_text(text, usage, flows, resource);
+            window_text(text, profile, flows, resource);
         } else {
-            server_text(text, usage, resource);
+            server_text(text, profile, resource);
         }
         break;
     case EXP_LIMITING_OWN:
@@ -382,7 +383,7 @@ char *exp_bottleneck_text(const ExpBottleneck *bottleneck,
                                    "%s",
                                    name, busy);
         }
-        holders_text(text, usage, flows);
+        holders_text(text, profile, flows);
         break;
     }
     return g_string_free(g_steal_pointer(&text), FALSE);
@@ -447,10 +448,10 @@ static void link_rows(ExpExplain *explain, const FabResource *link)
     }
 }
 
-static void resource_rows(ExpExplain *explain, const FabUsage *usage)
+static void resource_rows(ExpExplain *explain, const FabProfile *profile)
 {
     unsigned count;
-    const FabResource *list = fab_usage_resources(usage, &count);
+    const FabResource *list = fab_profile_resources(profile, &count);
 
     for (unsigned i = 0; i < count; i++) {
         const FabResource *one = &list[i];
@@ -500,12 +501,12 @@ static int64_t mean_latency(const FabFlow *flow)
                  : TABLE_NONE;
 }
 
-static void flow_rows(ExpExplain *explain, const FabUsage *usage,
+static void flow_rows(ExpExplain *explain, const FabProfile *profile,
                       const FabFlow *flow, const char *name)
 {
     int64_t latency = mean_latency(flow);
     unsigned count;
-    const FabPlace *places = fab_usage_places(usage, flow, &count);
+    const FabPlace *places = fab_profile_places(profile, flow, &count);
 
     for (unsigned i = 0; i < count; i++) {
         ExpExplainRow *row;
@@ -565,30 +566,30 @@ static void path_rows(ExpExplain *explain, const ExpPath *path,
     }
 }
 
-ExpExplain *exp_explain_new(const FabUsage *usage, const GPtrArray *flows,
+ExpExplain *exp_explain_new(const FabProfile *profile, const GPtrArray *flows,
                             const GPtrArray *paths, const GPtrArray *names)
 {
     ExpExplain *explain = g_new0(ExpExplain, 1);
 
     explain->rows = g_ptr_array_new_with_free_func(row_free);
     explain->flows = g_ptr_array_new_with_free_func(g_free);
-    if (usage) {
-        ExpBottleneck bottleneck = exp_bottleneck_find(usage, flows);
+    if (profile) {
+        ExpBottleneck bottleneck = exp_bottleneck_find(profile, flows);
 
-        explain->text = exp_bottleneck_text(&bottleneck, usage, flows);
+        explain->text = exp_bottleneck_text(&bottleneck, profile, flows);
         explain->share = bottleneck.share;
         if (bottleneck.kind == EXP_LIMITING_RESOURCE) {
             explain->element = exp_resource_name(bottleneck.resource);
         }
-        resource_rows(explain, usage);
+        resource_rows(explain, profile);
     }
     for (unsigned i = 0; i < names->len; i++) {
         const FabFlow *flow = flows->pdata[i];
         const ExpPath *path = paths->pdata[i];
 
         g_ptr_array_add(explain->flows, g_strdup(names->pdata[i]));
-        if (flow && usage) {
-            flow_rows(explain, usage, flow, names->pdata[i]);
+        if (flow && profile) {
+            flow_rows(explain, profile, flow, names->pdata[i]);
         } else if (path) {
             path_rows(explain, path, names->pdata[i]);
         }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "exp_lend.h"
-#include "fab_device.h"
+#include "fab_endpoint.h"
 #include "fab_ntb.h"
 #include "fab_root.h"
 #include "fab_switch.h"
@@ -125,7 +125,7 @@ static FabRootParams root_params(const TopoPart *part, bool iommu)
                 .high_size = topo_part_bytes(part, "mmio.high_size"),
                 .above_4g_bytes = topo_part_bytes(part, "mmio.above_4g"),
             },
-        .core =
+        .cpu =
             {
                 .mmio_write = topo_part_time(part, "core.mmio_write"),
                 .mmio_reads = topo_part_int(part, "core.mmio_reads"),
@@ -149,9 +149,9 @@ static void bars_of(const TopoPart *part, FabBar *bars)
     }
 }
 
-static FabDeviceParams device_params(const TopoPart *part)
+static FabEndpointParams device_params(const TopoPart *part)
 {
-    FabDeviceParams params = {
+    FabEndpointParams params = {
         .write_bytes = topo_part_bytes(part, "dma.write_size"),
         .read_bytes = MIN(topo_part_bytes(part, "dma.read_size"),
                           topo_part_bytes(part, "mrrs")),
@@ -235,11 +235,11 @@ static void build_ntb(ExpFabric *bld, const TopoDevice *device)
 static void build_device(ExpFabric *bld, const TopoDevice *device)
 {
     const TopoPart *part = device->part;
-    FabDeviceParams params = device_params(part);
+    FabEndpointParams params = device_params(part);
     FabPortParams port = port_params(part, topo_part_speed(part, "speed"),
                                      topo_part_width(part, "width"));
 
-    fab_device_new(bld->fabric, device->path, &port, &params);
+    fab_endpoint_new(bld->fabric, device->path, &port, &params);
 }
 
 static bool is_ntb(const TopoDevice *device)
@@ -474,7 +474,7 @@ static FabFlow *dma_flow_new(ExpFabric *bld, const TopoFlow *flow,
         [TOPO_ARRIVALS_POISSON] = FAB_ARRIVALS_POISSON,
     };
     FabDmaFlowParams params = {
-        .device = fab_component_as_device(exp_device(bld, flow->device)),
+        .device = fab_component_as_endpoint(exp_device(bld, flow->device)),
         .direction = flow->direction == TOPO_READ ? FAB_TLP_MRD : FAB_TLP_MWR,
         .target = target_of(bld, &flow->to),
         .size_bytes = flow->size_bytes,
@@ -497,7 +497,7 @@ static FabFlow *copy_flow_new(ExpFabric *bld, const TopoFlow *flow,
     const TopoPart *part = flow->device->part;
     bool reads = flow->direction == TOPO_READ;
     FabCopyFlowParams params = {
-        .device = fab_component_as_device(exp_device(bld, flow->device)),
+        .device = fab_component_as_endpoint(exp_device(bld, flow->device)),
         .direction = reads ? FAB_TLP_MRD : FAB_TLP_MWR,
         .buffer = target_of(bld, &flow->to),
         .driver = fab_component_as_root(exp_host(bld, flow->host)),
@@ -550,7 +550,7 @@ static FabFlow *nvme_flow_new(ExpFabric *bld, const TopoFlow *flow,
                               SimTime warmup, GError **error)
 {
     FabNvmeFlowParams params = {
-        .device = fab_component_as_device(exp_device(bld, flow->device)),
+        .device = fab_component_as_endpoint(exp_device(bld, flow->device)),
         .drive = nvme_params(flow->device->part),
         .driver = fab_component_as_root(exp_host(bld, flow->host)),
         .buffer = target_of(bld, &flow->to),
@@ -568,9 +568,9 @@ static FabFlow *nvme_flow_new(ExpFabric *bld, const TopoFlow *flow,
     return fab_nvme_flow_new(bld->fabric, flow->name, warmup, &params, error);
 }
 
-static FabDevice *gpu_of(const ExpFabric *bld, const TopoTarget *target)
+static FabEndpoint *gpu_of(const ExpFabric *bld, const TopoTarget *target)
 {
-    return fab_component_as_device(exp_device(bld, target->device));
+    return fab_component_as_endpoint(exp_device(bld, target->device));
 }
 
 static FabRoot *via_of(const ExpFabric *bld, const TopoFlow *flow)

@@ -2,7 +2,7 @@
 #include "exp_lend.h"
 
 #include "fab_lend.h"
-#include "fab_reach.h"
+#include "fab_route.h"
 
 /* GPUs are known to need large windows. */
 static uint32_t weight_of(const TopoDevice *device)
@@ -11,9 +11,9 @@ static uint32_t weight_of(const TopoDevice *device)
                                                          : FAB_LEND_WEIGHT;
 }
 
-static FabDevice *lent_device(const ExpFabric *bld, const TopoLend *lend)
+static FabEndpoint *lent_device(const ExpFabric *bld, const TopoLend *lend)
 {
-    return fab_component_as_device(exp_device(bld, lend->device));
+    return fab_component_as_endpoint(exp_device(bld, lend->device));
 }
 
 static bool borrow(ExpFabric *bld, const TopoLend *lend, GError **error)
@@ -171,7 +171,7 @@ static void add_windows(ExpPlan *plan, const ExpFabric *bld, const FabNtb *ntb,
     for (unsigned i = 0; i < description->lends->len; i++) {
         const TopoLend *lend = description->lends->pdata[i];
 
-        if (fab_reach_adapter(exp_device(bld, lend->device),
+        if (fab_route_adapter(exp_device(bld, lend->device),
                               exp_host(bld, lend->to)) == ntb) {
             add_window(plan, bld, ntb, lend);
             g_hash_table_add(borrowers, lend->to);
@@ -198,7 +198,7 @@ static void add_p2p(ExpPlan *plan, const ExpFabric *bld, const FabNtb *ntb,
                     const TopoDevice *source, const TopoDevice *target)
 {
     if (source && target && find_lend(description, source) &&
-        fab_reach_adapter(exp_device(bld, source), exp_device(bld, target)) ==
+        fab_route_adapter(exp_device(bld, source), exp_device(bld, target)) ==
             ntb &&
         add_target(plan, bld, target)) {
         plan->has_p2p = true;
@@ -215,7 +215,7 @@ static void add_targets(ExpPlan *plan, const ExpFabric *bld, const FabNtb *ntb,
     for (unsigned i = 0; i < description->lends->len; i++) {
         const TopoLend *lend = description->lends->pdata[i];
 
-        if (fab_reach_adapter(exp_host(bld, lend->to),
+        if (fab_route_adapter(exp_host(bld, lend->to),
                               exp_device(bld, lend->device)) == ntb) {
             add_target(plan, bld, lend->device);
         }

@@ -289,7 +289,7 @@ static ExpValue ntb_entries_free(const ExpSubject *subject)
 
 static const FabLend *lend_of(const ExpSubject *subject)
 {
-    return fab_lend_of(fab_component_as_device(subject->component));
+    return fab_lend_of(fab_component_as_endpoint(subject->component));
 }
 
 static ExpValue device_window_bytes(const ExpSubject *subject)
@@ -313,7 +313,8 @@ static ExpValue device_no_room(const ExpSubject *subject)
     return number(lend ? fab_lend_counters(lend)->no_room : 0);
 }
 
-#define DEVICE fab_device_counters(fab_component_as_device(subject->component))
+#define DEVICE                                                                 \
+    fab_endpoint_counters(fab_component_as_endpoint(subject->component))
 COUNTER(device, read_bytes, DEVICE)
 COUNTER(device, written_bytes, DEVICE)
 COUNTER(device, served_bytes, DEVICE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "exp_path.h"
 
-#include "fab_reach.h"
+#include "fab_route.h"
 
 #include "table_file.h"
 
@@ -129,12 +129,12 @@ static void probe_watch(Probe *probe, FabComponent *target, FabBusAddr addr,
                         uint32_t size_bytes)
 {
     FabRoot *root = fab_component_as_root(target);
-    FabDevice *device = fab_component_as_device(target);
+    FabEndpoint *device = fab_component_as_endpoint(target);
 
     if (root) {
         fab_root_watch(root, addr, size_bytes, write_seen, probe);
     } else if (device) {
-        fab_device_watch(device, addr, size_bytes, write_seen, probe);
+        fab_endpoint_watch(device, addr, size_bytes, write_seen, probe);
     }
 }
 
@@ -145,12 +145,12 @@ static bool probe_order(Probe *probe, const TopoTarget *from,
     ExpFabric *bld = probe->bld;
     bool reads = dma->type == FAB_TLP_MRD;
     FabRoot *root = fab_component_as_root(source);
-    FabDevice *device = fab_component_as_device(source);
+    FabEndpoint *device = fab_component_as_endpoint(source);
 
     probe->is_done = false;
     probe->begin = sim_engine_now(exp_engine(bld));
     if (from->kind == TOPO_TARGET_DEVICE) {
-        fab_device_dma(device, dma);
+        fab_endpoint_dma(device, dma);
     } else if (reads) {
         fab_root_read(root, dma->addr, dma->size_bytes, read_done, probe,
                       PATH_FLOW);
@@ -185,11 +185,12 @@ static bool probe_send(Probe *probe, const TopoTarget *from,
     source = from->kind == TOPO_TARGET_CPU ? exp_host(bld, from->host)
                                            : exp_device(bld, from->device);
     if (!target_addr(bld, to, size_bytes, &target, &there, error) ||
-        !fab_reach(source, target, there, size_bytes, &here, error)) {
+        !fab_route_map(source, target, there, size_bytes, &here, error)) {
         return false;
     }
     dma.addr = here;
-    if (from->kind == TOPO_TARGET_DEVICE && !fab_component_as_device(source)) {
+    if (from->kind == TOPO_TARGET_DEVICE &&
+        !fab_component_as_endpoint(source)) {
         return complain(error, "an NTB sends nothing by itself; name a device "
                                "or HOST.cpu as where to begin");
     }

@@ -15,12 +15,12 @@ typedef struct Run {
     ExpFabric *bld;   /* NULL if all flows are of kind path */
     GPtrArray *flows; /* FabFlow by index of the description's; NULL: a path */
     GPtrArray *paths; /* ExpPath likewise; NULL: another flow */
-    FabUsage *usage;  /* NULL unless asked for */
+    FabProfile *profile; /* NULL unless asked for */
 } Run;
 
 static void run_done(Run *run)
 {
-    fab_usage_free(run->usage);
+    fab_profile_free(run->profile);
     exp_fabric_free(run->bld);
     g_ptr_array_unref(run->flows);
     g_ptr_array_unref(run->paths);
@@ -308,10 +308,10 @@ static ExpExplain *run_explain(const Run *run)
 
         g_ptr_array_add(names, flow->name);
     }
-    if (run->usage) {
-        fab_usage_finish(run->usage);
+    if (run->profile) {
+        fab_profile_finish(run->profile);
     }
-    return exp_explain_new(run->usage, run->flows, run->paths, names);
+    return exp_explain_new(run->profile, run->flows, run->paths, names);
 }
 
 /* DMA windows that were too small for what the devices had to reach. */
@@ -322,7 +322,7 @@ static char *run_note(const Run *run)
     for (unsigned i = 0; i < run->description->lends->len; i++) {
         const TopoLend *lend = run->description->lends->pdata[i];
         FabLend *lent = fab_lend_of(
-            fab_component_as_device(exp_device(run->bld, lend->device)));
+            fab_component_as_endpoint(exp_device(run->bld, lend->device)));
         uint64_t failed = lent ? fab_lend_counters(lent)->no_room : 0;
 
         if (failed > 0) {
@@ -367,8 +367,8 @@ ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
         trace = exp_trace_new(run.bld, asked->trace_records);
     }
     if (asked->explain && run.bld) {
-        run.usage = fab_usage_new(exp_fabric(run.bld),
-                                  description->workload->warmup_ps);
+        run.profile = fab_profile_new(exp_fabric(run.bld),
+                                      description->workload->warmup_ps);
     }
     if (!run_flows(&run, error)) {
         return NULL;

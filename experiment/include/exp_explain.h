@@ -2,7 +2,7 @@
 #ifndef EXP_EXPLAIN_H
 #define EXP_EXPLAIN_H
 
-#include "fab_usage.h"
+#include "fab_profile.h"
 
 #include "exp_path.h"
 #include "table.h"
@@ -28,7 +28,7 @@ typedef struct ExpBottleneck {
 } ExpBottleneck;
 
 /*
- * The bottleneck of what @usage, which is finished, has seen of @flows (of
+ * The bottleneck of what @profile, which is finished, has seen of @flows (of
  * FabFlow; those NULL are left out).
  *
  * Candidates are the busiest server, the innermost window that was full half
@@ -40,12 +40,12 @@ typedef struct ExpBottleneck {
  * time. Lack of credits counts as a full window only if nothing beyond the
  * receiver waits for something else; otherwise that is followed to its cause.
  */
-ExpBottleneck exp_bottleneck_find(const FabUsage *usage,
+ExpBottleneck exp_bottleneck_find(const FabProfile *profile,
                                   const GPtrArray *flows);
 
 /* The same as one plain sentence; to be freed. */
 char *exp_bottleneck_text(const ExpBottleneck *bottleneck,
-                          const FabUsage *usage, const GPtrArray *flows);
+                          const FabProfile *profile, const GPtrArray *flows);
 
 /* "link host.sw0 dsp0 -> host.gpu0", "memory of host" and so on; to be
  * freed. */
@@ -72,9 +72,9 @@ typedef struct ExpExplain {
     GPtrArray *flows; /* names of those that have places, of char * */
 } ExpExplain;
 
-/* @usage, nullable, is finished; @flows are FabFlow and @paths ExpPath by
+/* @profile, nullable, is finished; @flows are FabFlow and @paths ExpPath by
  * index, one of which is NULL in each place. @names are those of the flows. */
-ExpExplain *exp_explain_new(const FabUsage *usage, const GPtrArray *flows,
+ExpExplain *exp_explain_new(const FabProfile *profile, const GPtrArray *flows,
                             const GPtrArray *paths, const GPtrArray *names);
 void exp_explain_free(ExpExplain *explain);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpExplain, exp_explain_free)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_device_priv.h"
+#include "fab_endpoint_priv.h"
 
 #define NO_TAG     UINT16_MAX
 #define PAGE_BYTES 4096
@@ -23,7 +23,7 @@ static uint32_t tlp_bytes(const FabDma *dma, uint32_t most)
     return MIN(left, room);
 }
 
-static FabTlp *request_new(FabDevice *device, const FabDma *dma)
+static FabTlp *request_new(FabEndpoint *device, const FabDma *dma)
 {
     FabTlp *tlp = fab_tlp_new(device->component.fabric, dma->type);
 
@@ -56,7 +56,7 @@ static void queue_pop(DmaQueue *queue)
 }
 
 /* Issues writes as long as the egress has room for them. */
-static void writes_issue(FabDevice *device)
+static void writes_issue(FabEndpoint *device)
 {
     DmaEngine *engine = &device->dma;
     FabPort *port = device->component.ports[0];
@@ -86,7 +86,7 @@ static void writes_issue(FabDevice *device)
     }
 }
 
-static void note_tag_wait(FabDevice *device, bool waits)
+static void note_tag_wait(FabEndpoint *device, bool waits)
 {
     DmaEngine *engine = &device->dma;
     SimTime now = sim_engine_now(device->component.engine);
@@ -100,7 +100,7 @@ static void note_tag_wait(FabDevice *device, bool waits)
 }
 
 /* Issues reads as long as there are tags, and room for them at the egress. */
-static void reads_issue(FabDevice *device)
+static void reads_issue(FabEndpoint *device)
 {
     DmaEngine *engine = &device->dma;
     FabPort *port = device->component.ports[0];
@@ -131,14 +131,14 @@ static void reads_issue(FabDevice *device)
 
 static void start_event(SimEvent *event)
 {
-    writes_issue(SIM_CONTAINER_OF(event, FabDevice, dma.start_event));
+    writes_issue(SIM_CONTAINER_OF(event, FabEndpoint, dma.start_event));
 }
 
 /* ---- Ends ------------------------------------------------------------ */
 
 /* A posted TLP has left: it may have been the last of a write, mostly of the
  * oldest (RO lets one pass another). */
-static void write_left(FabDevice *device, const FabTlp *tlp)
+static void write_left(FabEndpoint *device, const FabTlp *tlp)
 {
     DmaQueue *queue = &device->dma.leaving;
     FabDma *before = NULL, *dma = queue->head;
@@ -161,9 +161,9 @@ static void write_left(FabDevice *device, const FabTlp *tlp)
     dma->done(dma);
 }
 
-void fab_dma_room(void *owner, FabPort *port, const FabTlp *tlp)
+void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
-    FabDevice *device = owner;
+    FabEndpoint *device = owner;
 
     if (tlp->type == FAB_TLP_MWR && device->dma.leaving.head) {
         write_left(device, tlp);
@@ -176,7 +176,7 @@ void fab_dma_room(void *owner, FabPort *port, const FabTlp *tlp)
     }
 }
 
-static void read_finish(FabDevice *device, uint16_t tag)
+static void read_finish(FabEndpoint *device, uint16_t tag)
 {
     DmaEngine *engine = &device->dma;
     DmaRead *read = &engine->tags[tag];
@@ -196,7 +196,7 @@ static void read_finish(FabDevice *device, uint16_t tag)
 
 static void drain_event(SimEvent *event)
 {
-    FabDevice *device = SIM_CONTAINER_OF(event, FabDevice, dma.drain_event);
+    FabEndpoint *device = SIM_CONTAINER_OF(event, FabEndpoint, dma.drain_event);
     DmaEngine *engine = &device->dma;
     uint16_t tag = engine->draining_head;
 
@@ -211,7 +211,7 @@ static void drain_event(SimEvent *event)
 }
 
 /* All data of a read are in; the device takes its time with them. */
-static void read_drain(FabDevice *device, uint16_t tag, SimTime now)
+static void read_drain(FabEndpoint *device, uint16_t tag, SimTime now)
 {
     DmaEngine *engine = &device->dma;
     DmaRead *read = &engine->tags[tag];
@@ -227,7 +227,7 @@ static void read_drain(FabDevice *device, uint16_t tag, SimTime now)
     engine->draining_tail = tag;
 }
 
-void fab_dma_completion(FabDevice *device, FabTlp *tlp)
+void fab_dma_completion(FabEndpoint *device, FabTlp *tlp)
 {
     DmaEngine *engine = &device->dma;
     SimTime now = sim_engine_now(device->component.engine);
@@ -267,7 +267,7 @@ void fab_dma_completion(FabDevice *device, FabTlp *tlp)
 
 /* ---- Orders ---------------------------------------------------------- */
 
-void fab_device_dma(FabDevice *device, FabDma *dma)
+void fab_endpoint_dma(FabEndpoint *device, FabDma *dma)
 {
     DmaQueue *queue =
         dma->type == FAB_TLP_MWR ? &device->dma.writes : &device->dma.reads;
@@ -299,7 +299,7 @@ void fab_device_dma(FabDevice *device, FabDma *dma)
     }
 }
 
-void fab_dma_init(FabDevice *device)
+void fab_dma_init(FabEndpoint *device)
 {
     DmaEngine *engine = &device->dma;
     uint32_t count = device->params.tags;
@@ -317,7 +317,7 @@ void fab_dma_init(FabDevice *device)
                    SIM_PRIORITY_NORMAL, device->component.rank + 1);
 }
 
-void fab_dma_free(FabDevice *device)
+void fab_dma_free(FabEndpoint *device)
 {
     sim_event_cancel(&device->dma.start_event);
     sim_event_cancel(&device->dma.drain_event);

@@ -41,7 +41,7 @@ void fab_fabric_free(FabFabric *fabric)
     if (fabric->lending) {
         fabric->lending_free(fabric->lending);
     }
-    fab_reach_free(fabric->reach);
+    fab_routes_free(fabric->routes);
     g_hash_table_unref(fabric->by_name);
     g_ptr_array_unref(fabric->components);
     g_ptr_array_unref(fabric->slabs);

@@ -5,9 +5,9 @@
 #include "fab_fabric.h"
 #include "fab_port_priv.h"
 
-/* The cables between hosts; see fab_reach.c. */
-typedef struct FabReach FabReach;
-void fab_reach_free(FabReach *reach);
+/* The cables between hosts; see fab_route.c. */
+typedef struct FabRoutes FabRoutes;
+void fab_routes_free(FabRoutes *routes);
 
 /* What lending says of a way. */
 typedef enum FabLentWay {
@@ -15,10 +15,10 @@ typedef enum FabLentWay {
     FAB_LENT_DONE,
     FAB_LENT_FAILED,
 } FabLentWay;
-typedef FabLentWay (*FabLendingReachFn)(void *lending, FabComponent *from,
-                                        FabComponent *to, FabBusAddr addr,
-                                        uint64_t size_bytes,
-                                        FabBusAddr *ret_addr, GError **error);
+typedef FabLentWay (*FabLendingMapFn)(void *lending, FabComponent *from,
+                                      FabComponent *to, FabBusAddr addr,
+                                      uint64_t size_bytes, FabBusAddr *ret_addr,
+                                      GError **error);
 
 struct FabFabric {
     SimEngine *engine;
@@ -34,12 +34,12 @@ struct FabFabric {
     GPtrArray *components; /* owned; by name after realize */
     GHashTable *by_name;
     bool realized;
-    uint32_t ranks;  /* taken by components and ports */
-    FabReach *reach; /* made when first needed */
-    void *flows;     /* workloads, which hw/ knows nothing of */
+    uint32_t ranks;    /* taken by components and ports */
+    FabRoutes *routes; /* made when first needed */
+    void *flows;       /* workloads, which hw/ knows nothing of */
     void (*flows_free)(void *flows);
     void *lending; /* who has borrowed what, likewise; NULL: nobody */
-    FabLendingReachFn lending_reach;
+    FabLendingMapFn lending_map;
     void (*lending_free)(void *lending);
 };
 

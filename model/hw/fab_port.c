@@ -399,8 +399,8 @@ static void port_try_send(FabPort *port)
         port_wake_at(port, port->busy_until);
     }
     source = &port->sources[index];
-    if (source->room) {
-        source->room(source->owner, port, tlp);
+    if (source->drained) {
+        source->drained(source->owner, port, tlp);
     }
 }
 
@@ -514,10 +514,10 @@ void fab_port_set_weight(FabPort *port, unsigned source, const FabPort *from)
     }
 }
 
-void fab_port_set_room(FabPort *port, unsigned source, FabRoomFn room,
-                       void *owner)
+void fab_port_set_drained(FabPort *port, unsigned source, FabDrainedFn drained,
+                          void *owner)
 {
-    port->sources[source].room = room;
+    port->sources[source].drained = drained;
     port->sources[source].owner = owner;
 }
 

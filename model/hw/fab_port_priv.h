@@ -25,7 +25,7 @@ typedef struct FabFifo {
 
 /* Called when @tlp of a source has begun to leave, so that there is room for
  * another. @tlp is on the wire, and only to be looked at. */
-typedef void (*FabRoomFn)(void *owner, FabPort *port, const FabTlp *tlp);
+typedef void (*FabDrainedFn)(void *owner, FabPort *port, const FabTlp *tlp);
 
 /*
  * One queue of an egress. Ordering rules hold between the TLPs of one source;
@@ -34,10 +34,10 @@ typedef void (*FabRoomFn)(void *owner, FabPort *port, const FabTlp *tlp);
  */
 typedef struct FabSource {
     FabFifo queue[FAB_CLASSES];
-    uint32_t relaxed; /* TLPs with RO or IDO in it */
-    uint32_t weight;  /* share under weighted arbitration */
-    uint64_t served;  /* bytes sent by weight, under weighted arbitration */
-    FabRoomFn room;   /* nullable */
+    uint32_t relaxed;     /* TLPs with RO or IDO in it */
+    uint32_t weight;      /* share under weighted arbitration */
+    uint64_t served;      /* bytes sent by weight, under weighted arbitration */
+    FabDrainedFn drained; /* nullable */
     void *owner;
 } FabSource;
 
@@ -136,9 +136,9 @@ void fab_port_set_sources(FabPort *port, unsigned count);
 /* Gives @source the share of the link @from under weighted arbitration. */
 void fab_port_set_weight(FabPort *port, unsigned source, const FabPort *from);
 
-/* Has @room called with @owner whenever a TLP of @source leaves. */
-void fab_port_set_room(FabPort *port, unsigned source, FabRoomFn room,
-                       void *owner);
+/* Has @drained called with @owner whenever a TLP of @source leaves. */
+void fab_port_set_drained(FabPort *port, unsigned source, FabDrainedFn drained,
+                          void *owner);
 
 /* Queues @tlp, whose ownership it takes, behind the others of @source, and
  * sends if it can. tlp->ready_at and tlp->tail_at are respected. */

@@ -142,7 +142,7 @@ static void completion_dispatch(FabRoot *root, FabTlp *tlp)
         if (tlp->tag < root->params.forwarded_reads) {
             fab_root_forward_completion(root, ingress, tlp);
         } else {
-            fab_root_core_completion(root, tlp);
+            fab_root_cpu_completion(root, tlp);
         }
         return;
     }
@@ -335,7 +335,7 @@ static void host_room(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabRoot *root = owner;
 
-    fab_root_core_room(root, port);
+    fab_root_cpu_drained(root, port);
     if (root->ingress[port->index].reads.head) {
         reads_begin(root);
     }
@@ -367,7 +367,7 @@ static bool check_params(const FabRootParams *params, GError **error)
         wrong = "requests are split into powers of two of 64 bytes and more";
     } else if (params->forwarded_reads < 1 || params->forwarded_reads > 4095) {
         wrong = "1 to 4095 forwarded reads can be outstanding";
-    } else if (params->core.mmio_reads < 1 || params->core.mmio_reads > 1023) {
+    } else if (params->cpu.mmio_reads < 1 || params->cpu.mmio_reads > 1023) {
         wrong = "1 to 1023 reads of the CPU can be outstanding";
     } else if (params->rcb_bytes != 64 && params->rcb_bytes != 128) {
         wrong = "the Read Completion Boundary is 64 or 128 bytes";
@@ -412,19 +412,19 @@ static bool root_realize(FabComponent *component, GError **error)
 
         fab_port_set_sources(port, root->ports + 1);
         for (unsigned j = 0; j < root->ports; j++) {
-            fab_port_set_room(port, j, forward_room, root);
+            fab_port_set_drained(port, j, forward_room, root);
             fab_port_set_weight(port, j, component->ports[j]);
         }
         /* Memory is no slower than the link. */
         fab_port_set_weight(port, root_host_source(root), port);
-        fab_port_set_room(port, root_host_source(root), host_room, root);
+        fab_port_set_drained(port, root_host_source(root), host_room, root);
     }
     sim_event_init(&root->read_event, engine, read_event, SIM_PRIORITY_NORMAL,
                    component->rank + 1);
     sim_event_init(&root->visible_event, engine, visible_event,
                    SIM_PRIORITY_NORMAL, component->rank + 2);
     fab_root_forward_init(root);
-    fab_root_core_init(root);
+    fab_root_cpu_init(root);
     return true;
 }
 
@@ -443,7 +443,7 @@ static void root_free(FabComponent *component)
     sim_event_cancel(&root->read_event);
     sim_event_cancel(&root->visible_event);
     fab_root_forward_free(root);
-    fab_root_core_free(root);
+    fab_root_cpu_free(root);
     fab_iommu_free(root->iommu);
     fab_memory_free(root->memory);
     g_array_unref(root->iova_maps);

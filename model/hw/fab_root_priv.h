@@ -68,7 +68,7 @@ typedef struct ForwardTag {
 } ForwardTag;
 
 /* A write by the CPU that has not left for its port. */
-typedef struct CoreWrite {
+typedef struct CpuWrite {
     FabSentFn fn; /* nullable */
     void *owner;
     FabBusAddr addr;
@@ -76,10 +76,10 @@ typedef struct CoreWrite {
     SimTime given_at;
     uint32_t size_bytes;
     uint32_t flow;
-} CoreWrite;
+} CpuWrite;
 
 /* A read by the CPU. */
-typedef struct CoreRead {
+typedef struct CpuRead {
     FabReadFn fn;
     void *owner;
     FabBusAddr addr;
@@ -89,7 +89,7 @@ typedef struct CoreRead {
     FabStatus status;
     uint16_t next_free;
     bool in_use;
-} CoreRead;
+} CpuRead;
 
 struct FabRoot {
     FabComponent component;
@@ -100,7 +100,7 @@ struct FabRoot {
     RootForward *forward; /* [from * ports + to] */
     unsigned ports;
     uint32_t *forward_queue; /* by port: most TLPs queued from another port */
-    uint32_t core_queue;     /* and from the CPU, those on the way too */
+    uint32_t cpu_queue;      /* and from the CPU, those on the way too */
 
     /* Memory. */
     FabFifo reading; /* reads under way, by time ready (tail_at) */
@@ -120,18 +120,18 @@ struct FabRoot {
     SimTime tag_wait_since;
 
     /* CPU. */
-    CoreWrite *core_writes; /* ring */
-    uint32_t core_writes_mask, core_writes_head, core_writes_tail;
-    FabPort *core_stall; /* the first waits for room there; NULL: it does not */
-    SimTime core_sent_at; /* the last write left then */
+    CpuWrite *cpu_writes; /* ring */
+    uint32_t cpu_writes_mask, cpu_writes_head, cpu_writes_tail;
+    FabPort *cpu_stall;  /* the first waits for room there; NULL: it does not */
+    SimTime cpu_sent_at; /* the last write left then */
     SimEvent write_event;
-    FabFifo core_transit; /* on the way to root ports, there at ready_at */
+    FabFifo cpu_transit; /* on the way to root ports, there at ready_at */
     SimEvent transit_event;
-    CoreRead *core_reads;
+    CpuRead *cpu_reads;
     uint16_t free_core_read;
-    GArray *core_read_wait;  /* CoreRead, those without a slot */
-    unsigned core_read_next; /* first that waits */
-    SimEvent core_read_event;
+    GArray *cpu_read_wait;  /* CpuRead, those without a slot */
+    unsigned cpu_read_next; /* first that waits */
+    SimEvent cpu_read_event;
 
     /* Device addresses given out. */
     FabRanges *iova;
@@ -167,11 +167,11 @@ void fab_root_forward_give(FabRoot *root, unsigned from, unsigned to,
                            FabTlp *cpl);
 void fab_root_forward_advance(FabRoot *root, unsigned from, unsigned to);
 
-/* fab_root_core.c */
-void fab_root_core_init(FabRoot *root);
-void fab_root_core_free(FabRoot *root);
-void fab_root_core_completion(FabRoot *root, FabTlp *tlp);
+/* fab_root_cpu.c */
+void fab_root_cpu_init(FabRoot *root);
+void fab_root_cpu_free(FabRoot *root);
+void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp);
 /* A TLP of the host has left @port. */
-void fab_root_core_room(FabRoot *root, FabPort *port);
+void fab_root_cpu_drained(FabRoot *root, FabPort *port);
 
 #endif

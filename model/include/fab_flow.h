@@ -2,8 +2,8 @@
 #ifndef FAB_FLOW_H
 #define FAB_FLOW_H
 
-#include "fab_device.h"
-#include "fab_reach.h"
+#include "fab_endpoint.h"
+#include "fab_route.h"
 #include "fab_root.h"
 #include "sim_stats.h"
 
@@ -34,7 +34,7 @@ typedef enum FabArrivals {
  * there (read) or the last TLP begins to leave the device (write).
  */
 typedef struct FabDmaFlowParams {
-    FabDevice *device;
+    FabEndpoint *device;
     FabTlpType direction; /* FAB_TLP_MWR or FAB_TLP_MRD */
     FabTarget target;
     uint64_t size_bytes;  /* of an operation */
@@ -68,7 +68,7 @@ typedef struct FabDmaFlowParams {
  * knows otherwise.
  */
 typedef struct FabCopyFlowParams {
-    FabDevice *device;
+    FabEndpoint *device;
     FabTlpType direction; /* FAB_TLP_MRD: buffer to device */
     FabTarget buffer;
     FabRoot *driver;
@@ -105,7 +105,7 @@ typedef struct FabMmioFlowParams {
  * the other has stored.
  */
 typedef struct FabPingPongFlowParams {
-    FabDevice *device[2];
+    FabEndpoint *device[2];
     FabRoot *via;   /* nullable */
     uint64_t count; /* round trips */
     SimTime store;  /* from a kernel's decision to the store at the port */
@@ -125,7 +125,7 @@ typedef struct FabPingPongFlowParams {
  * it knows of them; several buffers let both be busy.
  */
 typedef struct FabTransferFlowParams {
-    FabDevice *from, *to;
+    FabEndpoint *from, *to;
     FabRoot *via; /* nullable */
     FabRoot *driver;
     uint64_t size_bytes;
@@ -170,7 +170,7 @@ typedef struct FabNvmeParams {
  * queue begins anew.
  */
 typedef struct FabNvmeFlowParams {
-    FabDevice *device;
+    FabEndpoint *device;
     FabNvmeParams drive;
     FabRoot *driver;
     FabTarget buffer;
@@ -220,7 +220,7 @@ typedef struct FabFlowResult {
 } FabFlowResult;
 
 /* Makes a flow of @fabric (owned by it) named @name. Operations that begin
- * before @warmup are not measured. Fails as fab_reach() does, and with
+ * before @warmup are not measured. Fails as fab_route_map() does, and with
  * FAB_ERROR_CONFIG when @params make no sense or a buffer does not fit. */
 FabFlow *fab_dma_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
                           const FabDmaFlowParams *params, GError **error);

@@ -2,7 +2,7 @@
 #ifndef FAB_LEND_H
 #define FAB_LEND_H
 
-#include "fab_device.h"
+#include "fab_endpoint.h"
 #include "fab_ntb.h"
 #include "fab_root.h"
 
@@ -36,7 +36,7 @@
 typedef struct FabLend FabLend;
 
 typedef struct FabLendParams {
-    FabDevice *device;
+    FabEndpoint *device;
     FabRoot *borrower;
     uint64_t window_bytes; /* 0: automatic */
     bool vm;               /* the borrower is a guest of the host's */
@@ -52,7 +52,7 @@ typedef struct FabLendParams {
  * 65536). Borrowing a device that was not offered offers it with
  * FAB_LEND_WEIGHT.
  */
-void fab_lend_offer(FabDevice *device, uint32_t weight);
+void fab_lend_offer(FabEndpoint *device, uint32_t weight);
 
 /*
  * Borrows a device. The automatic window is the fair share of the free entries
@@ -73,9 +73,9 @@ FabLend *fab_lend_borrow(const FabLendParams *params, GError **error);
 void fab_lend_return(FabLend *lend);
 
 /* Under whose name @device is now; NULL: it is not lent. */
-FabLend *fab_lend_of(FabDevice *device);
+FabLend *fab_lend_of(FabEndpoint *device);
 
-FabDevice *fab_lend_device(const FabLend *lend);
+FabEndpoint *fab_lend_device(const FabLend *lend);
 FabRoot *fab_lend_lender(const FabLend *lend);
 FabRoot *fab_lend_borrower(const FabLend *lend);
 bool fab_lend_is_vm(const FabLend *lend);

@@ -37,12 +37,12 @@ typedef struct FabMmioParams {
                                 put there, smaller ones below */
 } FabMmioParams;
 
-typedef struct FabCoreParams {
+typedef struct FabCpuParams {
     SimTime mmio_write;  /* between two writes of one core */
     uint32_t mmio_reads; /* a core keeps outstanding */
     SimTime interrupt;   /* from MSI at the root to the handler */
     SimTime poll;        /* mean time to notice a change in memory */
-} FabCoreParams;
+} FabCpuParams;
 
 typedef struct FabRootParams {
     SimTime transit;            /* root port to root port, last byte in to first
@@ -56,7 +56,7 @@ typedef struct FabRootParams {
     FabMemoryParams memory;
     FabIommuParams iommu;
     FabMmioParams mmio;
-    FabCoreParams core;
+    FabCpuParams cpu;
 } FabRootParams;
 
 typedef struct FabRootCounters {

@@ -89,10 +89,9 @@ static FabLentWay reach_from(FabLend *lend, FabComponent *to, FabBusAddr addr,
     return FAB_LENT_DONE;
 }
 
-static FabLentWay lending_reach(void *data, FabComponent *from,
-                                FabComponent *to, FabBusAddr addr,
-                                uint64_t size_bytes, FabBusAddr *ret_addr,
-                                GError **error)
+static FabLentWay lending_map(void *data, FabComponent *from, FabComponent *to,
+                              FabBusAddr addr, uint64_t size_bytes,
+                              FabBusAddr *ret_addr, GError **error)
 {
     Lending *lending = data;
     FabLend *lend = lend_find(lending, from);
@@ -132,15 +131,15 @@ static Lending *lending_of(FabFabric *fabric)
         lending->domains = g_ptr_array_new();
         lending->offers = g_array_new(FALSE, FALSE, sizeof(LendOffer));
         fabric->lending = lending;
-        fabric->lending_reach = lending_reach;
+        fabric->lending_map = lending_map;
         fabric->lending_free = lending_free;
     }
     return lending;
 }
 
-void fab_lend_offer(FabDevice *device, uint32_t weight)
+void fab_lend_offer(FabEndpoint *device, uint32_t weight)
 {
-    Lending *lending = lending_of(fab_device_component(device)->fabric);
+    Lending *lending = lending_of(fab_endpoint_component(device)->fabric);
     LendOffer offer = {device, weight};
 
     g_assert(weight >= 1 && weight <= 65536);
@@ -155,9 +154,9 @@ void fab_lend_offer(FabDevice *device, uint32_t weight)
     g_array_append_val(lending->offers, offer);
 }
 
-FabLend *fab_lend_of(FabDevice *device)
+FabLend *fab_lend_of(FabEndpoint *device)
 {
-    const FabComponent *component = fab_device_component(device);
+    const FabComponent *component = fab_endpoint_component(device);
 
     return lend_find(component->fabric->lending, component);
 }
@@ -166,7 +165,7 @@ FabLend *fab_lend_of(FabDevice *device)
 
 static bool check_params(const FabLendParams *params, GError **error)
 {
-    const FabComponent *device = fab_device_component(params->device);
+    const FabComponent *device = fab_endpoint_component(params->device);
     const FabComponent *borrower = fab_root_component(params->borrower);
     const FabLend *lend = fab_lend_of(params->device);
     FabRoot *lender = device->root ? fab_component_as_root(device->root) : NULL;
@@ -254,7 +253,7 @@ static void lend_free(FabLend *lend)
 
 FabLend *fab_lend_borrow(const FabLendParams *params, GError **error)
 {
-    FabComponent *device = fab_device_component(params->device);
+    FabComponent *device = fab_endpoint_component(params->device);
     Lending *lending = lending_of(device->fabric);
     const FabComponent *borrower = fab_root_component(params->borrower);
     FabLend *lend;
@@ -269,7 +268,7 @@ FabLend *fab_lend_borrow(const FabLendParams *params, GError **error)
     lend->lender = fab_component_as_root(device->root);
     lend->borrower = params->borrower;
     lend->adapter =
-        fab_reach_adapter(device, fab_root_component(params->borrower));
+        fab_route_adapter(device, fab_root_component(params->borrower));
     lend->number = free_number(lending);
     lend->vm = params->vm;
     lend->iommu = fab_root_params(params->borrower)->iommu.enabled;
@@ -301,7 +300,7 @@ void fab_lend_return(FabLend *lend)
 
 /* ---- What it is ------------------------------------------------------- */
 
-FabDevice *fab_lend_device(const FabLend *lend)
+FabEndpoint *fab_lend_device(const FabLend *lend)
 {
     return lend->device;
 }

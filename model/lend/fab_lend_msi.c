@@ -12,7 +12,7 @@
 
 static SimTime interrupt_time(const FabRoot *root)
 {
-    return fab_root_params(root)->core.interrupt;
+    return fab_root_params(root)->cpu.interrupt;
 }
 
 /* ---- A CPU that takes interrupts -------------------------------------- */

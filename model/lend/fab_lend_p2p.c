@@ -21,7 +21,7 @@ static LendTarget *target_find(const FabLend *lend,
 static bool check_target(const FabLend *lend, FabComponent *component,
                          GError **error)
 {
-    FabDevice *device = fab_component_as_device(component);
+    FabEndpoint *device = fab_component_as_endpoint(component);
     const FabLend *other = device ? fab_lend_of(device) : NULL;
     const char *borrower = fab_root_component(lend->borrower)->name;
 

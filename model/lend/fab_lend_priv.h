@@ -5,7 +5,7 @@
 #include "fab_fabric_priv.h"
 #include "fab_lend.h"
 #include "fab_ranges.h"
-#include "fab_reach.h"
+#include "fab_route.h"
 
 /* Memory of the host that a guest uses, and where the guest has it. */
 typedef struct GuestRange {
@@ -102,13 +102,13 @@ typedef struct Lending {
 } Lending;
 
 typedef struct LendOffer {
-    FabDevice *device;
+    FabEndpoint *device;
     uint32_t weight;
 } LendOffer;
 
 struct FabLend {
     Lending *lending;
-    FabDevice *device;
+    FabEndpoint *device;
     FabRoot *lender, *borrower;
     FabNtb *adapter; /* the lender's */
     uint32_t number; /* among lends; in the data of its MSIs */
@@ -137,7 +137,7 @@ struct FabLend {
 
 static inline FabComponent *lend_component(const FabLend *lend)
 {
-    return fab_device_component(lend->device);
+    return fab_endpoint_component(lend->device);
 }
 
 /* fab_lend_window.c */

@@ -79,7 +79,7 @@ static uint64_t automatic_entries(const FabLend *lend)
 
     for (unsigned i = 0; i < offers->len; i++) {
         const LendOffer *offer = &g_array_index(offers, LendOffer, i);
-        const FabComponent *component = fab_device_component(offer->device);
+        const FabComponent *component = fab_endpoint_component(offer->device);
 
         if (offer->device == lend->device) {
             weight = offer->weight;

@@ -62,7 +62,7 @@ static void doorbell_ring(CopyFlow *self)
 static void record_visible(void *owner, FabBusAddr addr, uint64_t data)
 {
     CopyFlow *self = owner;
-    SimTime poll = fab_root_params(self->params.driver)->core.poll;
+    SimTime poll = fab_root_params(self->params.driver)->cpu.poll;
 
     if (data == self->flow.number) {
         step_at(self, STEP_POLL,
@@ -102,7 +102,7 @@ static void command_fetch(CopyFlow *self)
     self->command.addr =
         self->ring + (FabBusAddr)(self->finished % self->ring_slots) *
                          self->params.command_bytes;
-    fab_device_dma(self->params.device, &self->command);
+    fab_endpoint_dma(self->params.device, &self->command);
 }
 
 static void copy_over(CopyFlow *self)
@@ -119,7 +119,7 @@ static void copy_over(CopyFlow *self)
         step_at(self, STEP_FETCH, now);
     } else {
         self->is_recorded = true;
-        fab_device_dma(self->params.device, &self->record);
+        fab_endpoint_dma(self->params.device, &self->record);
     }
 }
 
@@ -166,7 +166,7 @@ static void copy_event(SimEvent *event)
         command_fetch(self);
         break;
     case STEP_MOVE:
-        fab_device_dma(self->params.device, &self->move);
+        fab_endpoint_dma(self->params.device, &self->move);
         break;
     case STEP_OVER:
         copy_over(self);
@@ -181,7 +181,7 @@ static void copy_free(FabFlow *flow)
 {
     CopyFlow *self = (CopyFlow *)flow;
 
-    fab_device_unwatch(self->params.device, self->doorbell_watch);
+    fab_endpoint_unwatch(self->params.device, self->doorbell_watch);
     fab_root_unwatch(self->params.driver, self->record_watch);
     g_free(self);
 }
@@ -224,7 +224,7 @@ static const FabFlowOps copy_ops = {
 static bool check_params(const char *name, const FabCopyFlowParams *params,
                          GError **error)
 {
-    const FabComponent *device = fab_device_component(params->device);
+    const FabComponent *device = fab_endpoint_component(params->device);
     const char *wrong = NULL;
 
     if (params->direction != FAB_TLP_MWR && params->direction != FAB_TLP_MRD) {
@@ -259,7 +259,7 @@ typedef struct CopyPlaces {
 static bool find_places(const FabCopyFlowParams *params, CopyPlaces *places,
                         GError **error)
 {
-    FabComponent *device = fab_device_component(params->device);
+    FabComponent *device = fab_endpoint_component(params->device);
     FabComponent *driver = fab_root_component(params->driver);
     FabTarget own = {.component = driver};
     uint64_t own_bytes;
@@ -269,12 +269,13 @@ static bool find_places(const FabCopyFlowParams *params, CopyPlaces *places,
     return fab_target_take(&own, own_bytes, &places->own, error) &&
            fab_target_take(&params->buffer, params->size_bytes, &places->buffer,
                            error) &&
-           fab_reach(driver, device, device->bars[DOORBELL_BAR].addr,
-                     RECORD_BYTES, &places->doorbell, error) &&
-           fab_reach(device, driver, places->own, own_bytes, &places->ring,
-                     error) &&
-           fab_reach_buffer(device, params->buffer.component, places->buffer,
-                            params->size_bytes, &places->buffer, error);
+           fab_route_map(driver, device, device->bars[DOORBELL_BAR].addr,
+                         RECORD_BYTES, &places->doorbell, error) &&
+           fab_route_map(device, driver, places->own, own_bytes, &places->ring,
+                         error) &&
+           fab_route_map_buffer(device, params->buffer.component,
+                                places->buffer, params->size_bytes,
+                                &places->buffer, error);
 }
 
 static void dmas_init(CopyFlow *self, const CopyPlaces *places)
@@ -310,7 +311,7 @@ static void dmas_init(CopyFlow *self, const CopyPlaces *places)
 FabFlow *fab_copy_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
                            const FabCopyFlowParams *params, GError **error)
 {
-    FabComponent *device = fab_device_component(params->device);
+    FabComponent *device = fab_endpoint_component(params->device);
     CopyPlaces places;
     CopyFlow *self;
 
@@ -327,8 +328,8 @@ FabFlow *fab_copy_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     fab_flow_init(&self->flow, fabric, &copy_ops, name, warmup, params->start);
     dmas_init(self, &places);
     self->doorbell_watch =
-        fab_device_watch(params->device, device->bars[DOORBELL_BAR].addr,
-                         RECORD_BYTES, doorbell_seen, self);
+        fab_endpoint_watch(params->device, device->bars[DOORBELL_BAR].addr,
+                           RECORD_BYTES, doorbell_seen, self);
     self->record_watch = fab_root_watch(params->driver, places.own,
                                         RECORD_BYTES, record_visible, self);
     return &self->flow;

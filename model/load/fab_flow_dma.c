@@ -75,7 +75,7 @@ static void issue(DmaFlow *self)
         self->free = op->next;
         self->issued++;
         op->dma.addr = next_addr(self);
-        fab_device_dma(self->params.device, &op->dma);
+        fab_endpoint_dma(self->params.device, &op->dma);
     }
     self->issuing = false;
 }
@@ -142,7 +142,7 @@ static const FabFlowOps dma_ops = {
  */
 static uint32_t enough_outstanding(const FabDmaFlowParams *params)
 {
-    const FabDeviceParams *device = fab_device_params(params->device);
+    const FabEndpointParams *device = fab_endpoint_params(params->device);
     uint64_t count;
 
     if (params->direction == FAB_TLP_MRD) {
@@ -151,7 +151,7 @@ static uint32_t enough_outstanding(const FabDmaFlowParams *params)
         count = (device->reads + requests - 1) / requests + 1;
     } else {
         const FabPort *port =
-            fab_component_port(fab_device_component(params->device), 0);
+            fab_component_port(fab_endpoint_component(params->device), 0);
         /* About: without encoding and overhead, so never too few. */
         SimTime byte_ps =
             (4000 >> (port->speed - FAB_SPEED_2_5GT)) / MAX(port->width, 1);
@@ -235,7 +235,7 @@ static void ops_init(DmaFlow *self)
 FabFlow *fab_dma_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
                           const FabDmaFlowParams *params, GError **error)
 {
-    FabComponent *device = fab_device_component(params->device);
+    FabComponent *device = fab_endpoint_component(params->device);
     FabComponent *target = params->target.component;
     uint64_t bytes;
     FabBusAddr addr;
@@ -247,7 +247,7 @@ FabFlow *fab_dma_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     }
     bytes = working_set(name, params, error);
     if (bytes == 0 || !fab_target_take(&params->target, bytes, &addr, error) ||
-        !fab_reach_buffer(device, target, addr, bytes, &addr, error)) {
+        !fab_route_map_buffer(device, target, addr, bytes, &addr, error)) {
         return NULL;
     }
     self = g_new0(DmaFlow, 1);

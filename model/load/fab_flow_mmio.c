@@ -42,7 +42,7 @@ static void write_over(void *owner)
 static void write_visible(void *owner, FabBusAddr addr, uint64_t data)
 {
     MmioFlow *self = owner;
-    SimTime poll = fab_root_params(self->watched)->core.poll;
+    SimTime poll = fab_root_params(self->watched)->cpu.poll;
 
     if (data != self->finished + 1) {
         return;
@@ -146,8 +146,8 @@ FabFlow *fab_mmio_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     range = MIN(MIN(RANGE_BYTES / step, params->count) * step,
                 MAX(room / step, 1) * step);
     if (!fab_target_take(&params->target, range, &target, error) ||
-        !fab_reach(fab_root_component(params->host), params->target.component,
-                   target, range, &addr, error)) {
+        !fab_route_map(fab_root_component(params->host),
+                       params->target.component, target, range, &addr, error)) {
         return NULL;
     }
     self = g_new0(MmioFlow, 1);

@@ -332,7 +332,7 @@ static void entry_visible(void *owner, FabBusAddr addr, uint64_t data)
 {
     NvmeFlow *self = owner;
     uint32_t index = (addr - self->cq) / FAB_NVME_CQE_BYTES;
-    SimTime poll = fab_root_params(self->params.driver)->core.poll;
+    SimTime poll = fab_root_params(self->params.driver)->cpu.poll;
 
     if (FAB_NVME_CQE_CID(data) >> CID_BITS !=
         (self->resets & UINT16_MAX >> CID_BITS)) {
@@ -356,7 +356,7 @@ static void msi_visible(void *owner, FabBusAddr addr, uint64_t data)
         sim_event_schedule(
             &self->notice_event,
             nvme_now(self) +
-                fab_root_params(self->params.driver)->core.interrupt);
+                fab_root_params(self->params.driver)->cpu.interrupt);
     }
 }
 
@@ -561,7 +561,7 @@ static const char *flow_wrong(const FabNvmeFlowParams *params)
         return "an operation is given up at once, or never";
     } else if (params->start > SIM_TIME_NONE / 4) {
         return "it begins too late";
-    } else if (fab_device_params(params->device)->write_bytes <
+    } else if (fab_endpoint_params(params->device)->write_bytes <
                FAB_NVME_CQE_BYTES) {
         return "the device cannot write a completion entry at once";
     }
@@ -581,7 +581,7 @@ static bool check_params(const char *name, const FabNvmeFlowParams *params,
             0) {
         wrong = "another flow takes the device for a different drive";
     }
-    if (!wrong && fab_device_component(params->device)->bars[0].size_bytes <
+    if (!wrong && fab_endpoint_component(params->device)->bars[0].size_bytes <
                       fab_nvme_next_bells(peer) + 2 * FAB_NVME_BELL_BYTES) {
         wrong = "the device's BAR 0 has no room for its doorbells";
     }
@@ -592,7 +592,7 @@ static bool check_params(const char *name, const FabNvmeFlowParams *params,
 }
 
 /* The controller of @device, if a flow has one already. */
-static FabNvme *find_peer(FabFabric *fabric, const FabDevice *device)
+static FabNvme *find_peer(FabFabric *fabric, const FabEndpoint *device)
 {
     FabFlow *flow;
 
@@ -627,7 +627,7 @@ static uint64_t whole_pages(uint64_t bytes)
 static bool find_places(const FabNvmeFlowParams *params, const FabNvme *peer,
                         Places *places, GError **error)
 {
-    FabComponent *device = fab_device_component(params->device);
+    FabComponent *device = fab_endpoint_component(params->device);
     FabComponent *driver = fab_root_component(params->driver);
     FabTarget own = {.component = driver};
     uint64_t transfer = params->drive.max_transfer_bytes;
@@ -648,17 +648,18 @@ static bool find_places(const FabNvmeFlowParams *params, const FabNvme *peer,
     return fab_target_take(&own, own_bytes, &places->own, error) &&
            fab_target_take(&params->buffer, buffer_bytes,
                            &places->device_buffer, error) &&
-           fab_reach(driver, device,
-                     device->bars[0].addr + fab_nvme_next_bells(peer),
-                     2 * FAB_NVME_BELL_BYTES, &places->bells, error) &&
-           fab_reach(device, driver, places->own, own_bytes,
-                     &places->device_own, error) &&
-           fab_reach(device, params->buffer.component, places->device_buffer,
-                     buffer_bytes, &places->device_buffer, error) &&
+           fab_route_map(driver, device,
+                         device->bars[0].addr + fab_nvme_next_bells(peer),
+                         2 * FAB_NVME_BELL_BYTES, &places->bells, error) &&
+           fab_route_map(device, driver, places->own, own_bytes,
+                         &places->device_own, error) &&
+           fab_route_map(device, params->buffer.component,
+                         places->device_buffer, buffer_bytes,
+                         &places->device_buffer, error) &&
            (params->polling || device->root == driver ||
             fab_lend_of(params->device) ||
-            fab_reach(device, driver, FAB_MSI_BASE, FAB_NVME_BELL_BYTES,
-                      &places->msi, error));
+            fab_route_map(device, driver, FAB_MSI_BASE, FAB_NVME_BELL_BYTES,
+                          &places->msi, error));
 }
 
 static void memory_init(NvmeFlow *self, const Places *places)

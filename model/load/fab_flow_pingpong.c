@@ -8,7 +8,7 @@ typedef struct PingPongFlow PingPongFlow;
 /* A kernel on one of the GPUs. Player 0 stores odd values, player 1 even. */
 typedef struct Player {
     PingPongFlow *self;
-    FabDevice *device;
+    FabEndpoint *device;
     SimEvent event;
     enum {
         PLAYER_NOTICE,
@@ -145,10 +145,10 @@ static void player_event(SimEvent *event)
         break;
     case PLAYER_STORE:
         player->store.data = player->value;
-        fab_device_dma(player->device, &player->store);
+        fab_endpoint_dma(player->device, &player->store);
         break;
     case PLAYER_POLL:
-        fab_device_dma(player->device, &player->poll);
+        fab_endpoint_dma(player->device, &player->poll);
         break;
     }
 }
@@ -177,7 +177,7 @@ static void pingpong_free(FabFlow *flow)
     for (unsigned i = 0; i < 2; i++) {
         sim_event_cancel(&self->player[i].event);
         if (!self->params.via) {
-            fab_device_unwatch(self->player[i].device, self->player[i].watch);
+            fab_endpoint_unwatch(self->player[i].device, self->player[i].watch);
         }
     }
     g_free(self);
@@ -219,19 +219,19 @@ static bool find_word(const FabPingPongFlowParams *params, unsigned i,
                       FabBusAddr shared, FabBusAddr *ret_watch,
                       FabBusAddr *ret_store, GError **error)
 {
-    FabComponent *own = fab_device_component(params->device[i]);
+    FabComponent *own = fab_endpoint_component(params->device[i]);
     FabTarget mine = {own, -1};
-    FabTarget other = {fab_device_component(params->device[!i]), -1};
+    FabTarget other = {fab_endpoint_component(params->device[!i]), -1};
 
     if (params->via) {
         *ret_watch = shared;
-        return fab_reach(own, fab_root_component(params->via), shared,
-                         WORD_BYTES, ret_store, error);
+        return fab_route_map(own, fab_root_component(params->via), shared,
+                             WORD_BYTES, ret_store, error);
     }
     return fab_target_take(&mine, WORD_BYTES, ret_watch, error) &&
            fab_target_take(&other, WORD_BYTES, ret_store, error) &&
-           fab_reach(own, other.component, *ret_store, WORD_BYTES, ret_store,
-                     error);
+           fab_route_map(own, other.component, *ret_store, WORD_BYTES,
+                         ret_store, error);
 }
 
 static bool check_params(const char *name, const FabPingPongFlowParams *params,
@@ -295,8 +295,8 @@ FabFlow *fab_pingpong_flow_new(FabFabric *fabric, const char *name,
         player->poll.type = FAB_TLP_MRD;
         player->poll.done = poll_done;
         if (!params->via) {
-            player->watch = fab_device_watch(params->device[i], watch[i],
-                                             WORD_BYTES, word_visible, player);
+            player->watch = fab_endpoint_watch(
+                params->device[i], watch[i], WORD_BYTES, word_visible, player);
         }
     }
     if (params->via) {

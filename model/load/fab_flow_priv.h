@@ -15,7 +15,7 @@ typedef struct FabFlowWait {
      * operation waits for the orders of a DMA engine, or, if there are none,
      * for the TLPs of the flow. */
     bool own;
-    const FabDevice *device; /* nullable: whose orders alone count */
+    const FabEndpoint *device; /* nullable: whose orders alone count */
     bool posted; /* for what was written to be seen: reads do not count */
 } FabFlowWait;
 

@@ -94,21 +94,21 @@ static void chunk_write(TransferFlow *self)
     self->write.addr =
         self->write_buffers + PAGE_BYTES + chunk_offset(self, self->written);
     self->write.size_bytes = chunk_bytes(self, self->written);
-    fab_device_dma(self->params.from, &self->write);
+    fab_endpoint_dma(self->params.from, &self->write);
 }
 
 /* Once the reader has learnt of a chunk it reads it. */
 static void chunk_fetch(TransferFlow *self)
 {
     if (self->probes_left > 0) {
-        fab_device_dma(self->params.to, &self->probe);
+        fab_endpoint_dma(self->params.to, &self->probe);
         return;
     }
     self->known++;
     self->read.addr =
         self->read_buffers + PAGE_BYTES + chunk_offset(self, self->fetched);
     self->read.size_bytes = chunk_bytes(self, self->fetched);
-    fab_device_dma(self->params.to, &self->read);
+    fab_endpoint_dma(self->params.to, &self->read);
 }
 
 /* The reader takes the next chunk, once it has learnt of it. */
@@ -171,7 +171,7 @@ static void write_done(FabDma *dma)
         return;
     }
     self->written++;
-    fab_device_dma(self->params.from, &self->flag);
+    fab_endpoint_dma(self->params.from, &self->flag);
 }
 
 /* ---- Both ------------------------------------------------------------ */
@@ -183,7 +183,7 @@ static void move_begin(TransferFlow *self)
     } else if (self->params.via) {
         chunk_write(self);
     } else {
-        fab_device_dma(self->params.from, &self->write);
+        fab_endpoint_dma(self->params.from, &self->write);
     }
 }
 
@@ -224,7 +224,7 @@ static void transfer_event(SimEvent *event)
                        self->flow.number, self->flow.number);
         break;
     case STEP_CONTROL:
-        fab_device_dma(self->params.from, &self->control);
+        fab_endpoint_dma(self->params.from, &self->control);
         break;
     case STEP_MOVE:
         move_begin(self);
@@ -236,7 +236,7 @@ static void transfer_free(FabFlow *flow)
 {
     TransferFlow *self = (TransferFlow *)flow;
 
-    fab_device_unwatch(self->params.from, self->doorbell_watch);
+    fab_endpoint_unwatch(self->params.from, self->doorbell_watch);
     if (self->params.via) {
         fab_root_unwatch(self->params.via, self->flag_watch);
     }
@@ -278,7 +278,7 @@ static const FabFlowOps transfer_ops = {
 static bool check_params(const char *name, const FabTransferFlowParams *params,
                          GError **error)
 {
-    const FabComponent *from = fab_device_component(params->from);
+    const FabComponent *from = fab_endpoint_component(params->from);
     const char *wrong = NULL;
 
     if (params->from == params->to) {
@@ -307,8 +307,8 @@ typedef struct Places {
 static bool find_places(const FabTransferFlowParams *params, Places *places,
                         GError **error)
 {
-    FabComponent *from = fab_device_component(params->from);
-    FabComponent *to = fab_device_component(params->to);
+    FabComponent *from = fab_endpoint_component(params->from);
+    FabComponent *to = fab_endpoint_component(params->to);
     FabComponent *driver = fab_root_component(params->driver);
     FabTarget control = {driver, -1}, data = {to, -1};
     uint64_t bytes = params->size_bytes;
@@ -319,17 +319,17 @@ static bool find_places(const FabTransferFlowParams *params, Places *places,
     }
     if (!fab_target_take(&control, params->control_bytes, &places->control,
                          error) ||
-        !fab_reach(driver, from, from->bars[DOORBELL_BAR].addr, WORD_BYTES,
-                   &places->doorbell, error) ||
-        !fab_reach(from, driver, places->control, params->control_bytes,
-                   &places->control, error)) {
+        !fab_route_map(driver, from, from->bars[DOORBELL_BAR].addr, WORD_BYTES,
+                       &places->doorbell, error) ||
+        !fab_route_map(from, driver, places->control, params->control_bytes,
+                       &places->control, error)) {
         return false;
     }
     return fab_target_take(&data, bytes, &places->flag, error) &&
-           fab_reach(from, data.component, places->flag, bytes, &places->write,
-                     error) &&
-           (!params->via || fab_reach(to, data.component, places->flag, bytes,
-                                      &places->read, error));
+           fab_route_map(from, data.component, places->flag, bytes,
+                         &places->write, error) &&
+           (!params->via || fab_route_map(to, data.component, places->flag,
+                                          bytes, &places->read, error));
 }
 
 static FabDma dma_of(TransferFlow *self, FabTlpType type, FabBusAddr addr,
@@ -348,7 +348,7 @@ FabFlow *fab_transfer_flow_new(FabFabric *fabric, const char *name,
                                const FabTransferFlowParams *params,
                                GError **error)
 {
-    FabComponent *from = fab_device_component(params->from);
+    FabComponent *from = fab_endpoint_component(params->from);
     Places places = {0};
     TransferFlow *self;
 
@@ -377,8 +377,8 @@ FabFlow *fab_transfer_flow_new(FabFabric *fabric, const char *name,
         dma_of(self, FAB_TLP_MRD, places.read, WORD_BYTES, probe_done);
     self->read = dma_of(self, FAB_TLP_MRD, places.read, WORD_BYTES, read_done);
     self->doorbell_watch =
-        fab_device_watch(params->from, from->bars[DOORBELL_BAR].addr,
-                         WORD_BYTES, doorbell_seen, self);
+        fab_endpoint_watch(params->from, from->bars[DOORBELL_BAR].addr,
+                           WORD_BYTES, doorbell_seen, self);
     if (params->via) {
         self->flag_watch = fab_root_watch(params->via, places.flag, WORD_BYTES,
                                           flag_visible, self);

@@ -70,7 +70,7 @@ struct FabNvmeQueue {
 };
 
 struct FabNvme {
-    FabDevice *device;
+    FabEndpoint *device;
     FabNvmeParams params;
     SimEngine *engine;
     SimRandom random;
@@ -162,7 +162,7 @@ static void entries_fetch(FabNvme *nvme)
         slot->fetch.addr =
             queue->params.sq + (FabBusAddr)slot->index * FAB_NVME_SQE_BYTES;
         slot->fetch.flow = queue->params.flow;
-        fab_device_dma(nvme->device, &slot->fetch);
+        fab_endpoint_dma(nvme->device, &slot->fetch);
     }
 }
 
@@ -234,9 +234,9 @@ static void slot_post(Slot *slot)
     slot->msi.addr = params->msi_addr;
     slot->msi.data = params->msi_data;
     slot->msi.flow = params->flow;
-    fab_device_dma(slot->nvme->device, &slot->cqe);
+    fab_endpoint_dma(slot->nvme->device, &slot->cqe);
     if (params->interrupt) {
-        fab_device_dma(slot->nvme->device, &slot->msi);
+        fab_endpoint_dma(slot->nvme->device, &slot->msi);
     }
 }
 
@@ -342,7 +342,7 @@ static void page_move(Slot *slot, uint32_t number)
     page->dma.size_bytes = page_bytes(slot, number);
     page->dma.flow = slot->queue->params.flow;
     slot->orders++;
-    fab_device_dma(slot->nvme->device, &page->dma);
+    fab_endpoint_dma(slot->nvme->device, &page->dma);
 }
 
 static SimTime media_latency(FabNvme *nvme, SimTime least)
@@ -425,7 +425,7 @@ static void slot_fetched(Slot *slot)
     slot->list.addr = slot->sqe.list;
     slot->list.size_bytes = list_bytes;
     slot->list.flow = queue->params.flow;
-    fab_device_dma(slot->nvme->device, &slot->list);
+    fab_endpoint_dma(slot->nvme->device, &slot->list);
 }
 
 static void slot_accepted(Slot *slot)
@@ -479,7 +479,7 @@ static void slot_event(SimEvent *event)
 static void bell_seen(void *owner, FabBusAddr addr, uint64_t data)
 {
     FabNvmeQueue *queue = owner;
-    const FabComponent *device = fab_device_component(queue->nvme->device);
+    const FabComponent *device = fab_endpoint_component(queue->nvme->device);
     FabBusAddr bells = device->bars[0].addr + BELLS_OFFSET +
                        (FabBusAddr)queue->number * 2 * FAB_NVME_BELL_BYTES;
     uint32_t value = (uint32_t)data;
@@ -529,14 +529,14 @@ FabNvmeQueue *fab_nvme_queue_new(FabNvme *nvme,
                                  const FabNvmeQueueParams *params)
 {
     FabNvmeQueue *queue = g_new0(FabNvmeQueue, 1);
-    const FabComponent *device = fab_device_component(nvme->device);
+    const FabComponent *device = fab_endpoint_component(nvme->device);
     FabLend *lend;
 
     queue->nvme = nvme;
     queue->params = *params;
     queue->is_fetching = g_new0(bool, params->entries);
     queue->phase = true;
-    queue->watch = fab_device_watch(
+    queue->watch = fab_endpoint_watch(
         nvme->device, device->bars[0].addr + fab_nvme_next_bells(nvme),
         2 * FAB_NVME_BELL_BYTES, bell_seen, queue);
     g_ptr_array_add(nvme->queues, queue);
@@ -572,14 +572,14 @@ static void queue_free(void *data)
 {
     FabNvmeQueue *queue = data;
 
-    fab_device_unwatch(queue->nvme->device, queue->watch);
+    fab_endpoint_unwatch(queue->nvme->device, queue->watch);
     g_free(queue->is_fetching);
     g_free(queue);
 }
 
 static void slot_init(FabNvme *nvme, Slot *slot)
 {
-    const FabComponent *device = fab_device_component(nvme->device);
+    const FabComponent *device = fab_endpoint_component(nvme->device);
 
     slot->nvme = nvme;
     sim_event_init(&slot->event, nvme->engine, slot_event, SIM_PRIORITY_NORMAL,
@@ -600,10 +600,10 @@ static void slot_init(FabNvme *nvme, Slot *slot)
     nvme->free = slot;
 }
 
-FabNvme *fab_nvme_ref(FabNvme *peer, FabDevice *device,
+FabNvme *fab_nvme_ref(FabNvme *peer, FabEndpoint *device,
                       const FabNvmeParams *params)
 {
-    FabComponent *component = fab_device_component(device);
+    FabComponent *component = fab_endpoint_component(device);
     g_autofree char *stream = NULL;
     FabNvme *nvme = peer;
 
@@ -645,7 +645,7 @@ void fab_nvme_unref(FabNvme *nvme)
     g_free(nvme);
 }
 
-FabDevice *fab_nvme_device(const FabNvme *nvme)
+FabEndpoint *fab_nvme_device(const FabNvme *nvme)
 {
     return nvme->device;
 }

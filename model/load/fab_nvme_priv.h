@@ -59,10 +59,10 @@ typedef struct FabNvmeQueueParams {
 
 /* The controller of @device with a reference more; a new one if @peer (one of
  * the same device) is NULL. */
-FabNvme *fab_nvme_ref(FabNvme *peer, FabDevice *device,
+FabNvme *fab_nvme_ref(FabNvme *peer, FabEndpoint *device,
                       const FabNvmeParams *params);
 void fab_nvme_unref(FabNvme *nvme);
-FabDevice *fab_nvme_device(const FabNvme *nvme);
+FabEndpoint *fab_nvme_device(const FabNvme *nvme);
 const FabNvmeParams *fab_nvme_params(const FabNvme *nvme);
 
 /* Offset in BAR 0 of the doorbells of the next queue pair to be made: SQ tail,

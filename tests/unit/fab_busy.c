@@ -11,13 +11,13 @@ typedef struct BusyHost {
     FabRoot *root;
     FabComponent *sw[2];
     FabNtb *ntb;
-    FabDevice *device[DEVICES + 1];
+    FabEndpoint *device[DEVICES + 1];
 } BusyHost;
 
 typedef struct Order {
     FabDma dma;
     Busy *busy;
-    FabDevice *device;
+    FabEndpoint *device;
     FabBusAddr base;
     uint64_t span;
     uint64_t step;
@@ -95,7 +95,7 @@ static void make_device(Busy *busy, unsigned i, unsigned j)
 {
     g_autofree char *name = g_strdup_printf("%c.dev%u", letter(i), j);
     FabPortParams port = busy_port();
-    FabDeviceParams params = fixture_device();
+    FabEndpointParams params = fixture_device();
 
     params.tags = params.reads = 32;
     params.completer_latency = 50 * SIM_NS;
@@ -105,7 +105,7 @@ static void make_device(Busy *busy, unsigned i, unsigned j)
     params.ecrc = j == 3;
     params.write_bytes = 64u << j % 3;
     busy->host[i].device[j] =
-        fab_device_new(fixture_fabric(busy->fixture), name, &port, &params);
+        fab_endpoint_new(fixture_fabric(busy->fixture), name, &port, &params);
 }
 
 #define MAKES (4 + DEVICES + 1)
@@ -136,13 +136,13 @@ static void join(Busy *busy, unsigned step)
     FabComponent *a[] = {root,        host->sw[0], host->sw[0], host->sw[0],
                          host->sw[0], host->sw[1], host->sw[1], root};
     FabComponent *b[] = {host->sw[0],
-                         fab_device_component(host->device[0]),
-                         fab_device_component(host->device[1]),
+                         fab_endpoint_component(host->device[0]),
+                         fab_endpoint_component(host->device[1]),
                          fab_ntb_component(host->ntb),
                          host->sw[1],
-                         fab_device_component(host->device[2]),
-                         fab_device_component(host->device[3]),
-                         fab_device_component(host->device[4])};
+                         fab_endpoint_component(host->device[2]),
+                         fab_endpoint_component(host->device[3]),
+                         fab_endpoint_component(host->device[4])};
     static const unsigned ports[] = {0, 1, 2, 3, 4, 1, 2, 1};
     unsigned j = step % LINKS;
 
@@ -201,10 +201,10 @@ static void dma_done(FabDma *dma)
     order->step++;
     dma->addr = order->base + order->step * 5 % 61 * KIB(4) + order->step % 64;
     dma->size_bytes = 1 + order->step * 397 % 3000;
-    fab_device_dma(order->device, dma);
+    fab_endpoint_dma(order->device, dma);
 }
 
-static void order_add(Busy *busy, FabDevice *device, FabTlpType type,
+static void order_add(Busy *busy, FabEndpoint *device, FabTlpType type,
                       FabBusAddr base)
 {
     Order *order = &busy->orders[busy->order_count++];
@@ -229,18 +229,18 @@ static void orders_make(Busy *busy)
         BusyHost *host = &busy->host[i];
 
         for (unsigned j = 0; j <= DEVICES; j++) {
-            FabDevice *device = host->device[j];
+            FabEndpoint *device = host->device[j];
             FabTlpType one = j % 2 ? FAB_TLP_MWR : FAB_TLP_MRD;
             FabTlpType two = j % 2 ? FAB_TLP_MRD : FAB_TLP_MWR;
             /* Device 4 is across the root from the others. */
             unsigned k = j == DEVICES ? 0 : j % 2 ? DEVICES : (j + 2) % DEVICES;
             FabBusAddr bar =
-                fab_component_bars(fab_device_component(host->device[k]))[0]
+                fab_component_bars(fab_endpoint_component(host->device[k]))[0]
                     .addr;
             g_autoptr(GError) error = NULL;
 
             ck_assert(fab_ntb_add_requester(
-                host->ntb, fab_component_bdf(fab_device_component(device)),
+                host->ntb, fab_component_bdf(fab_endpoint_component(device)),
                 &error));
             order_add(busy, device, one, buffer(busy, i, i, MIB(1)));
             /* Device 4's way to the adapter leads through the IOMMU. */
@@ -344,7 +344,7 @@ Fixture *busy_fixture(Busy *busy)
 void busy_start(Busy *busy)
 {
     for (unsigned i = 0; i < busy->order_count; i++) {
-        fab_device_dma(busy->orders[i].device, &busy->orders[i].dma);
+        fab_endpoint_dma(busy->orders[i].device, &busy->orders[i].dma);
     }
 }
 

@@ -295,13 +295,13 @@ FabRootParams fixture_root(void)
                  .high_base = GIB(1024),
                  .high_size = GIB(1024),
                  .above_4g_bytes = MIB(64)},
-        .core = {.mmio_reads = 8},
+        .cpu = {.mmio_reads = 8},
     };
 }
 
-FabDeviceParams fixture_device(void)
+FabEndpointParams fixture_device(void)
 {
-    return (FabDeviceParams){
+    return (FabEndpointParams){
         .bars = {{.size_bytes = MIB(1)}},
         .write_bytes = 256,
         .read_bytes = 256,
@@ -384,7 +384,7 @@ static void end_room(void *owner, FabPort *port, const FabTlp *tlp)
 
 static bool end_realize(FabComponent *component, GError **error)
 {
-    fab_port_set_room(component->ports[0], 0, end_room, component);
+    fab_port_set_drained(component->ports[0], 0, end_room, component);
     return true;
 }
 

@@ -4,7 +4,7 @@
 
 #include <check.h>
 
-#include "fab_device.h"
+#include "fab_endpoint.h"
 #include "fab_fabric_priv.h"
 #include "fab_ntb.h"
 #include "fab_root.h"
@@ -77,7 +77,7 @@ FabPortParams fixture_port(FabSpeed speed, uint32_t width);
 FabPortParams fixture_port_credits(FabSpeed speed, uint32_t width,
                                    uint32_t header, uint32_t data);
 FabRootParams fixture_root(void);
-FabDeviceParams fixture_device(void);
+FabEndpointParams fixture_device(void);
 FabNtbParams fixture_ntb(void);
 
 /* A TLP that came to an end. */

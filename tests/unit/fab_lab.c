@@ -41,15 +41,15 @@ FabRootParams lab_root_params(bool iommu)
                  .high_base = UINT64_C(1) << 40,
                  .high_size = UINT64_C(1) << 40,
                  .above_4g_bytes = UINT64_C(128) << 20},
-        .core = {.mmio_write = 10 * SIM_NS,
-                 .mmio_reads = 4,
-                 .poll = 100 * SIM_NS},
+        .cpu = {.mmio_write = 10 * SIM_NS,
+                .mmio_reads = 4,
+                .poll = 100 * SIM_NS},
     };
 }
 
-FabDeviceParams lab_device_params(void)
+FabEndpointParams lab_device_params(void)
 {
-    return (FabDeviceParams){
+    return (FabEndpointParams){
         .bars = {[0] = {.size_bytes = 1 << 20},
                  [2] = {.size_bytes = 16 << 20,
                         .prefetchable = true,
@@ -91,9 +91,10 @@ FabRoot *lab_root(FabFabric *fabric, const char *name, unsigned ports,
 FabComponent *lab_device(FabFabric *fabric, const char *name)
 {
     FabPortParams port = lab_port_params();
-    FabDeviceParams params = lab_device_params();
+    FabEndpointParams params = lab_device_params();
 
-    return fab_device_component(fab_device_new(fabric, name, &port, &params));
+    return fab_endpoint_component(
+        fab_endpoint_new(fabric, name, &port, &params));
 }
 
 FabComponent *lab_switch(FabFabric *fabric, const char *name, unsigned ports)
@@ -147,7 +148,7 @@ FabStatus lab_dma(FabComponent *device, FabTlpType type, FabBusAddr addr,
         .owner = &done,
     };
 
-    fab_device_dma(fab_component_as_device(device), &dma);
+    fab_endpoint_dma(fab_component_as_endpoint(device), &dma);
     sim_engine_run(fab_fabric_engine(fab_component_fabric(device)));
     g_assert(done);
     return dma.status;

@@ -2,7 +2,7 @@
 #ifndef FAB_LAB_H
 #define FAB_LAB_H
 
-#include "fab_device.h"
+#include "fab_endpoint.h"
 #include "fab_ntb.h"
 #include "fab_root.h"
 #include "fab_switch.h"
@@ -19,7 +19,7 @@ FabPortParams lab_port_params(void);
 /* 1 GiB of memory below, the rest of 16 GiB above 4 GiB. Pages of 4 KiB. */
 FabRootParams lab_root_params(bool iommu);
 /* BAR 0 of 1 MiB, BAR 2 of 16 MiB. */
-FabDeviceParams lab_device_params(void);
+FabEndpointParams lab_device_params(void);
 /* A window of 256 MiB with 64 entries of 4 MiB. */
 FabNtbParams lab_ntb_params(void);
 

@@ -18,7 +18,7 @@
 
 static SimEngine *engine;
 static FabFabric *fabric;
-static FabUsage *usage;
+static FabProfile *profile;
 static GPtrArray *flows;
 static ExpBottleneck found;
 
@@ -31,8 +31,8 @@ static void setup(void)
 
 static void teardown(void)
 {
-    fab_usage_free(usage);
-    usage = NULL;
+    fab_profile_free(profile);
+    profile = NULL;
     fab_fabric_free(fabric);
     sim_engine_free(engine);
     g_ptr_array_unref(flows);
@@ -67,11 +67,12 @@ static FabComponent *root_with(const FabRootParams *params, unsigned ports,
 }
 
 static FabComponent *device_with(const char *name,
-                                 const FabDeviceParams *params)
+                                 const FabEndpointParams *params)
 {
     FabPortParams port = lab_port_params();
 
-    return fab_device_component(fab_device_new(fabric, name, &port, params));
+    return fab_endpoint_component(
+        fab_endpoint_new(fabric, name, &port, params));
 }
 
 static FabDmaFlowParams dma(FabComponent *device, FabTlpType direction,
@@ -79,7 +80,7 @@ static FabDmaFlowParams dma(FabComponent *device, FabTlpType direction,
                             uint64_t count)
 {
     return (FabDmaFlowParams){
-        .device = fab_component_as_device(device),
+        .device = fab_component_as_endpoint(device),
         .direction = direction,
         .target = {.component = target, .bar = -1},
         .size_bytes = size_bytes,
@@ -99,10 +100,10 @@ static FabFlow *add(const FabDmaFlowParams *params)
 
 static void run(void)
 {
-    usage = fab_usage_new(fabric, 0);
+    profile = fab_profile_new(fabric, 0);
     ck_assert(fab_flows_run(fabric, SIM_TIME_NONE, NULL));
-    fab_usage_finish(usage);
-    found = exp_bottleneck_find(usage, flows);
+    fab_profile_finish(profile);
+    found = exp_bottleneck_find(profile, flows);
 }
 
 static const FabResource *resource(FabResourceKind kind,
@@ -110,7 +111,7 @@ static const FabResource *resource(FabResourceKind kind,
                                    const FabPort *port)
 {
     unsigned count;
-    const FabResource *list = fab_usage_resources(usage, &count);
+    const FabResource *list = fab_profile_resources(profile, &count);
 
     for (unsigned i = 0; i < count; i++) {
         if (list[i].kind == kind && list[i].component == component &&
@@ -137,7 +138,7 @@ static void assert_share(uint32_t share, double want, double within)
 
 static void assert_limits(FabResourceKind kind, const FabComponent *component)
 {
-    g_autofree char *text = exp_bottleneck_text(&found, usage, flows);
+    g_autofree char *text = exp_bottleneck_text(&found, profile, flows);
 
     ck_assert_msg(found.kind == EXP_LIMITING_RESOURCE &&
                       found.resource->kind == kind &&
@@ -245,7 +246,7 @@ END_TEST
 START_TEST(few_tags_are_all_in_use)
 {
     FabRootParams root = lab_root_params(false);
-    FabDeviceParams params = lab_device_params();
+    FabEndpointParams params = lab_device_params();
     FabComponent *host = root_with(&root, 1, 8), *device;
     FabDmaFlowParams flow;
     FabFlowResult result;
@@ -374,7 +375,7 @@ START_TEST(small_copies_are_the_devices_own_time)
     FabComponent *host = root_with(&params, 1, 8);
     FabComponent *device = lab_device(fabric, "host.dev");
     FabCopyFlowParams copy = {
-        .device = fab_component_as_device(device),
+        .device = fab_component_as_endpoint(device),
         .direction = FAB_TLP_MRD,
         .buffer = {.component = host},
         .driver = fab_component_as_root(host),
@@ -419,7 +420,7 @@ START_TEST(a_reads_time_is_that_of_the_parts)
     lab_realize(fabric);
     add(&flow);
     run();
-    places = fab_usage_places(usage, flows->pdata[0], &count);
+    places = fab_profile_places(profile, flows->pdata[0], &count);
     for (unsigned i = 0; i < count; i++) {
         times[places[i].kind] += places[i].share * whole / MILLION;
         sum += places[i].share;

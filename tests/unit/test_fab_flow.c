@@ -52,14 +52,14 @@ static void teardown(void)
 
 /* A host with one device at a root port. */
 static void host_new_with(const FabRootParams *root_params,
-                          const FabDeviceParams *device_params)
+                          const FabEndpointParams *device_params)
 {
     FabPortParams port = lab_port_params();
 
     root = fab_root_new(fabric, "host", root_params);
     fab_root_add_port(root, "rp0", &port);
-    device = fab_device_component(
-        fab_device_new(fabric, "host.dev", &port, device_params));
+    device = fab_endpoint_component(
+        fab_endpoint_new(fabric, "host.dev", &port, device_params));
     lab_connect(fab_root_component(root), 0, device, 0);
     lab_realize(fabric);
 }
@@ -67,7 +67,7 @@ static void host_new_with(const FabRootParams *root_params,
 static void host_new(void)
 {
     FabRootParams root_params = lab_root_params(false);
-    FabDeviceParams device_params = lab_device_params();
+    FabEndpointParams device_params = lab_device_params();
 
     host_new_with(&root_params, &device_params);
 }
@@ -76,7 +76,7 @@ static FabDmaFlowParams dma_params(FabTlpType direction, uint64_t size_bytes,
                                    uint64_t count)
 {
     return (FabDmaFlowParams){
-        .device = fab_component_as_device(device),
+        .device = fab_component_as_endpoint(device),
         .direction = direction,
         .target = {.component = fab_root_component(root)},
         .size_bytes = size_bytes,
@@ -88,7 +88,7 @@ static FabCopyFlowParams copy_params(FabTlpType direction, uint32_t copies,
                                      bool queued)
 {
     return (FabCopyFlowParams){
-        .device = fab_component_as_device(device),
+        .device = fab_component_as_endpoint(device),
         .direction = direction,
         .buffer = {.component = fab_root_component(root)},
         .driver = root,
@@ -168,7 +168,7 @@ START_TEST(dma_write_fills_the_link)
 {
     static const uint32_t payloads[] = {64, 128, 256};
     FabRootParams root_params = lab_root_params(false);
-    FabDeviceParams device_params = lab_device_params();
+    FabEndpointParams device_params = lab_device_params();
     uint32_t payload = payloads[_i];
     FabDmaFlowParams params;
     FabFlowResult result;
@@ -207,7 +207,7 @@ END_TEST
 START_TEST(dma_read_limited_by_outstanding)
 {
     FabRootParams root_params = lab_root_params(false);
-    FabDeviceParams device_params = lab_device_params();
+    FabEndpointParams device_params = lab_device_params();
     SimTime latency = LINK(MRD) + MEMORY_LATENCY + LINK(CPLD(256));
     FabDmaFlowParams params;
     FabFlowResult result;
@@ -225,7 +225,7 @@ END_TEST
 START_TEST(dma_latency_is_the_sum_of_the_parts)
 {
     FabRootParams root_params = lab_root_params(false);
-    FabDeviceParams device_params = lab_device_params();
+    FabEndpointParams device_params = lab_device_params();
     FabDmaFlowParams params;
     FabFlowResult result;
     SimTime expected;
@@ -387,11 +387,11 @@ START_TEST(refused_reads_count_as_failed)
     good = dma_flow("good", 0, &params);
     /* The window itself, by a device that is not in the table. */
     params.target = (FabTarget){.component = ntb, .bar = 2};
-    params.device = fab_component_as_device(other);
+    params.device = fab_component_as_endpoint(other);
     params.working_set_bytes = 4096;
     stranger = dma_flow("stranger", 0, &params);
     /* All of the window, of which one entry of 64 leads somewhere. */
-    params.device = fab_component_as_device(device);
+    params.device = fab_component_as_endpoint(device);
     params.random = true;
     params.working_set_bytes = 256 << 20;
     params.count = 6400;
@@ -418,7 +418,7 @@ END_TEST
 START_TEST(deadlock_is_found)
 {
     FabRootParams root_params = lab_root_params(false);
-    FabDeviceParams device_params = lab_device_params();
+    FabEndpointParams device_params = lab_device_params();
     FabPortParams port = lab_port_params();
     FabDmaFlowParams params;
     FabFlow *stuck = NULL, *flow, *other;
@@ -427,8 +427,8 @@ START_TEST(deadlock_is_found)
     port.credits.data[FAB_CLASS_P] = 3;
     fab_root_add_port(root, "rp0", &port);
     port = lab_port_params();
-    device = fab_device_component(
-        fab_device_new(fabric, "host.dev", &port, &device_params));
+    device = fab_endpoint_component(
+        fab_endpoint_new(fabric, "host.dev", &port, &device_params));
     lab_connect(fab_root_component(root), 0, device, 0);
     lab_realize(fabric);
     params = dma_params(FAB_TLP_MRD, 64, 10);
@@ -508,7 +508,7 @@ END_TEST
 START_TEST(other_errors)
 {
     FabRootParams root_params = lab_root_params(false);
-    FabDeviceParams device_params = lab_device_params();
+    FabEndpointParams device_params = lab_device_params();
     FabCopyFlowParams copy;
     FabMmioFlowParams mmio;
     GError *error = NULL;
@@ -641,12 +641,12 @@ END_TEST
 START_TEST(mmio_writes_wait_for_the_link)
 {
     FabRootParams root_params = lab_root_params(false);
-    FabDeviceParams device_params = lab_device_params();
+    FabEndpointParams device_params = lab_device_params();
     FabMmioFlowParams params;
     FabFlowResult result;
     FabFlow *flow;
 
-    root_params.core.mmio_write = SIM_NS;
+    root_params.cpu.mmio_write = SIM_NS;
     host_new_with(&root_params, &device_params);
     params = mmio_params(FAB_TLP_MWR, 64, 200000);
     flow = mmio_flow("m", &params);
@@ -661,7 +661,7 @@ START_TEST(mmio_writes_wait_for_the_link)
                0.003);
     sim_engine_run(engine);
     ck_assert_uint_eq(
-        fab_device_counters(fab_component_as_device(device))->served_bytes,
+        fab_endpoint_counters(fab_component_as_endpoint(device))->served_bytes,
         64 * 200000);
 }
 END_TEST
@@ -671,13 +671,13 @@ END_TEST
 START_TEST(stores_do_not_hold_up_completions)
 {
     FabRootParams root_params = lab_root_params(false);
-    FabDeviceParams device_params = lab_device_params();
+    FabEndpointParams device_params = lab_device_params();
     SimTime latency = LINK(MRD) + MEMORY_LATENCY + LINK(CPLD(64));
     FabDmaFlowParams params;
     FabMmioFlowParams stores;
     FabFlowResult result;
 
-    root_params.core.mmio_write = 20 * SIM_NS;
+    root_params.cpu.mmio_write = 20 * SIM_NS;
     host_new_with(&root_params, &device_params);
     stores = mmio_params(FAB_TLP_MWR, 64, 5000);
     mmio_flow("stores", &stores);

@@ -50,7 +50,7 @@ static void pair_flow(FabFabric *fab, Pair *pair, unsigned number)
     g_autofree char *name = g_strdup_printf("flow%u", number);
     FabComponent *from = pair->dev[number & 1][number / 2 & 1];
     FabDmaFlowParams dma = {
-        .device = fab_component_as_device(from),
+        .device = fab_component_as_endpoint(from),
         .direction = number & 2 ? FAB_TLP_MRD : FAB_TLP_MWR,
         .target = {.component = pair->root[1 - (number & 1)]},
         .size_bytes = 700,
@@ -61,7 +61,7 @@ static void pair_flow(FabFabric *fab, Pair *pair, unsigned number)
         .interval = 200 * SIM_NS,
     };
     FabCopyFlowParams copy = {
-        .device = fab_component_as_device(from),
+        .device = fab_component_as_endpoint(from),
         .direction = FAB_TLP_MRD,
         .buffer = {.component = pair->dev[0][1], .bar = -1},
         .driver = fab_component_as_root(pair->root[1]),
@@ -175,7 +175,7 @@ START_TEST(order_of_flows_decides_nothing)
             unsigned i = n ? 4 - j : j;
             g_autofree char *name = g_strdup_printf("flow%u", i);
             FabDmaFlowParams params = {
-                .device = fab_component_as_device(device),
+                .device = fab_component_as_endpoint(device),
                 .direction = i == 1 ? FAB_TLP_MRD : FAB_TLP_MWR,
                 .target = {.component = root},
                 .size_bytes = 300,

@@ -84,8 +84,8 @@ static FabFlow *pingpong(FabRoot *via, FabPingPongFlowParams params)
     g_autoptr(GError) error = NULL;
     FabFlow *flow;
 
-    params.device[0] = fab_component_as_device(gpu[0]);
-    params.device[1] = fab_component_as_device(gpu[1]);
+    params.device[0] = fab_component_as_endpoint(gpu[0]);
+    params.device[1] = fab_component_as_endpoint(gpu[1]);
     params.via = via;
     flow = fab_pingpong_flow_new(fabric, "p", 0, &params, &error);
     ck_assert_msg(flow, "%s", error ? error->message : "");
@@ -167,8 +167,8 @@ static FabFlow *transfer(FabRoot *via, FabTransferFlowParams params)
     g_autoptr(GError) error = NULL;
     FabFlow *flow;
 
-    params.from = fab_component_as_device(gpu[0]);
-    params.to = fab_component_as_device(gpu[1]);
+    params.from = fab_component_as_endpoint(gpu[0]);
+    params.to = fab_component_as_endpoint(gpu[1]);
     params.via = via;
     params.driver = root;
     flow = fab_transfer_flow_new(fabric, "t", 0, &params, &error);
@@ -263,12 +263,12 @@ START_TEST(nonsense_is_refused)
     g_autoptr(GError) error = NULL;
 
     fabric_new(false, false);
-    ping.device[0] = fab_component_as_device(gpu[0]);
+    ping.device[0] = fab_component_as_endpoint(gpu[0]);
     ping.device[1] = ping.device[0];
     ck_assert_ptr_null(fab_pingpong_flow_new(fabric, "p", 0, &ping, &error));
     ck_assert_str_eq(error->message, "p: a device cannot play with itself");
     g_clear_error(&error);
-    ping.device[1] = fab_component_as_device(gpu[1]);
+    ping.device[1] = fab_component_as_endpoint(gpu[1]);
     ck_assert_ptr_null(fab_pingpong_flow_new(fabric, "p", 0, &ping, &error));
     ck_assert_str_eq(error->message, "p: no round trips");
     g_clear_error(&error);

@@ -12,7 +12,7 @@
 #include "fab_flow.h"
 #include "fab_lab.h"
 #include "fab_lend.h"
-#include "fab_reach.h"
+#include "fab_route.h"
 #include "../suite.h"
 
 #define KIB4  UINT64_C(4096)
@@ -66,7 +66,7 @@ static TestHost host_sized(const char *name, bool iommu, uint64_t ram_bytes,
     TestHost host;
 
     params.memory.size_bytes = ram_bytes;
-    params.core.interrupt = 2 * SIM_US;
+    params.cpu.interrupt = 2 * SIM_US;
     host.root = fab_root_new(fabric, name, &params);
     fab_root_add_port(host.root, "rp0", &port);
     sw = lab_switch(fabric, sw_name, 3);
@@ -91,7 +91,7 @@ static FabLend *borrow(FabComponent *device, const TestHost *to,
                        uint64_t window_bytes, bool vm)
 {
     FabLendParams params = {
-        .device = fab_component_as_device(device),
+        .device = fab_component_as_endpoint(device),
         .borrower = to->root,
         .window_bytes = window_bytes,
         .vm = vm,
@@ -109,7 +109,7 @@ static void check_refused(FabComponent *device, const TestHost *to,
                           const char *const *words)
 {
     FabLendParams params = {
-        .device = fab_component_as_device(device),
+        .device = fab_component_as_endpoint(device),
         .borrower = to->root,
         .window_bytes = window_bytes,
         .vm = vm,
@@ -186,9 +186,9 @@ START_TEST(one_borrower_at_a_time)
     lab_connect(a.ntb, 1, b.ntb, 1);
     lab_connect(a.ntb, 2, c.ntb, 1);
     lab_realize(fabric);
-    ck_assert(!fab_lend_of(fab_component_as_device(a.dev[0])));
+    ck_assert(!fab_lend_of(fab_component_as_endpoint(a.dev[0])));
     lend = borrow(a.dev[0], &b, ENTRY, false);
-    ck_assert(fab_lend_of(fab_component_as_device(a.dev[0])) == lend);
+    ck_assert(fab_lend_of(fab_component_as_endpoint(a.dev[0])) == lend);
     check_refused(a.dev[0], &c, ENTRY, false, FAB_ERROR_LENT,
                   (const char *[]){"a.dev0", "lent to b", NULL});
     check_refused(a.dev[0], &b, ENTRY, false, FAB_ERROR_LENT,
@@ -196,7 +196,7 @@ START_TEST(one_borrower_at_a_time)
     check_refused(a.dev[1], &a, ENTRY, false, FAB_ERROR_CONFIG,
                   (const char *[]){"a.dev1 is in a", NULL});
     fab_lend_return(lend);
-    ck_assert(!fab_lend_of(fab_component_as_device(a.dev[0])));
+    ck_assert(!fab_lend_of(fab_component_as_endpoint(a.dev[0])));
     lend = borrow(a.dev[0], &c, ENTRY, false);
     ck_assert(fab_lend_borrower(lend) == c.root);
     ck_assert(fab_lend_lender(lend) == a.root);
@@ -240,17 +240,17 @@ START_TEST(registers_through_the_window)
     TestHost a, b;
     FabLend *lend;
     FabBusAddr addr;
-    FabDevice *device;
+    FabEndpoint *device;
 
     two_hosts(_i, 8 * GIB, 16 * GIB, &a, &b);
-    device = fab_component_as_device(a.dev[1]);
+    device = fab_component_as_endpoint(a.dev[1]);
     lend = borrow(a.dev[1], &b, 0, false);
     ck_assert(fab_lend_bar(lend, 2, &addr));
     fab_root_write(b.root, addr + 128, 8, 0, 0);
     ck_assert(fab_lend_bar(lend, 0, &addr));
     fab_root_write(b.root, addr, 4, 0, 0);
     sim_engine_run(engine);
-    ck_assert_uint_eq(fab_device_counters(device)->served_bytes, 12);
+    ck_assert_uint_eq(fab_endpoint_counters(device)->served_bytes, 12);
     ck_assert(!fab_lend_bar(lend, 1, &addr));
     ck_assert(!fab_lend_bar(lend, -1, &addr));
     ck_assert(!fab_lend_bar(lend, FAB_BARS, &addr));
@@ -303,10 +303,10 @@ START_TEST(fair_share)
     FabLend *gpu, *disk;
 
     two_hosts(2, 16 * GIB, 256 * MIB, &a, &b);
-    fab_lend_offer(fab_component_as_device(a.dev[0]), FAB_LEND_WEIGHT_GPU);
-    fab_lend_offer(fab_component_as_device(a.dev[1]), FAB_LEND_WEIGHT);
+    fab_lend_offer(fab_component_as_endpoint(a.dev[0]), FAB_LEND_WEIGHT_GPU);
+    fab_lend_offer(fab_component_as_endpoint(a.dev[1]), FAB_LEND_WEIGHT);
     /* What others offer does not count. */
-    fab_lend_offer(fab_component_as_device(b.dev[1]), 1000);
+    fab_lend_offer(fab_component_as_endpoint(b.dev[1]), 1000);
     gpu = borrow(a.dev[0], &b, 0, false);
     ck_assert_uint_eq(fab_lend_window_bytes(gpu), 50 * ENTRY);
     disk = borrow(a.dev[1], &b, 0, false);
@@ -390,7 +390,7 @@ START_TEST(flow_without_room)
     FabFlowResult result;
 
     two_hosts(2, 16 * GIB, 256 * MIB, &a, &b);
-    params.device = fab_component_as_device(a.dev[0]);
+    params.device = fab_component_as_endpoint(a.dev[0]);
     params.target = (FabTarget){fab_root_component(b.root), -1};
     borrow(a.dev[0], &b, ENTRY, false);
     params.working_set_bytes = KIB4;
@@ -418,7 +418,7 @@ static void check_lent(FabComponent *from, FabComponent *to, FabBusAddr addr)
     g_autoptr(GError) error = NULL;
     FabBusAddr got;
 
-    ck_assert(!fab_reach(from, to, addr, 64, &got, &error));
+    ck_assert(!fab_route_map(from, to, addr, 64, &got, &error));
     ck_assert_msg(g_error_matches(error, FAB_ERROR, FAB_ERROR_LENT), "%s",
                   error->message);
     ck_assert(strstr(error->message, "a.dev0"));
@@ -443,20 +443,22 @@ START_TEST(nobody_else_reaches_it)
     check_lent(a.dev[1], a.dev[0], bar);
     /* The borrower, its CPU and its own devices do. */
     ck_assert(
-        fab_reach(a.dev[0], borrower, buffer(&b, SIZE), SIZE, &addr, NULL));
+        fab_route_map(a.dev[0], borrower, buffer(&b, SIZE), SIZE, &addr, NULL));
     check_arrives(a.dev[0], addr, &b);
     ck_assert_uint_eq(fab_lend_counters(lend)->maps, 1);
-    ck_assert(fab_reach(borrower, a.dev[0], bar + 64, 64, &addr, NULL));
+    ck_assert(fab_route_map(borrower, a.dev[0], bar + 64, 64, &addr, NULL));
     ck_assert(fab_lend_bar(lend, 2, &bar));
     ck_assert_uint_eq(addr, bar + 64);
     bar = fab_component_bars(a.dev[0])[2].addr;
-    ck_assert(fab_reach(b.dev[0], a.dev[0], bar, 64, &addr, NULL));
+    ck_assert(fab_route_map(b.dev[0], a.dev[0], bar, 64, &addr, NULL));
     ck_assert_int_eq(lab_dma(b.dev[0], FAB_TLP_MRD, addr, 64), FAB_STATUS_SC);
     /* Others go on as before. */
-    ck_assert(fab_reach(a.dev[1], lender, buffer(&a, SIZE), SIZE, &addr, NULL));
+    ck_assert(
+        fab_route_map(a.dev[1], lender, buffer(&a, SIZE), SIZE, &addr, NULL));
     check_arrives(a.dev[1], addr, &a);
     fab_lend_return(lend);
-    ck_assert(fab_reach(a.dev[0], lender, buffer(&a, SIZE), SIZE, &addr, NULL));
+    ck_assert(
+        fab_route_map(a.dev[0], lender, buffer(&a, SIZE), SIZE, &addr, NULL));
     check_arrives(a.dev[0], addr, &a);
 }
 END_TEST
@@ -485,8 +487,8 @@ static uint64_t cable_payload(const TestHost *host, unsigned cable)
 /* @source, lent, writes to BAR 2 of @target and reads from it. */
 static void check_p2p(FabLend *lend, FabComponent *source, FabComponent *target)
 {
-    const FabDeviceCounters *counters =
-        fab_device_counters(fab_component_as_device(target));
+    const FabEndpointCounters *counters =
+        fab_endpoint_counters(fab_component_as_endpoint(target));
     uint64_t before = counters->served_bytes;
     g_autoptr(GError) error = NULL;
     FabBusAddr addr;
@@ -630,7 +632,7 @@ static SimTime interrupt(FabLend *lend, FabComponent *device, unsigned vector,
 
     fab_lend_msi(lend, vector, &dma.addr, &data);
     dma.data = data;
-    fab_device_dma(fab_component_as_device(device), &dma);
+    fab_endpoint_dma(fab_component_as_endpoint(device), &dma);
     sim_engine_run(engine);
     ck_assert_uint_eq(handled->count, before + 1);
     ck_assert_uint_eq(handled->vector, vector);
@@ -682,7 +684,7 @@ START_TEST(interrupts_in_a_row)
                 (FabDma){.type = FAB_TLP_MWR, .size_bytes = 4, .done = nothing};
             fab_lend_msi(lend, i, &dma[i].addr, &data);
             dma[i].data = data;
-            fab_device_dma(fab_component_as_device(a.dev[0]), &dma[i]);
+            fab_endpoint_dma(fab_component_as_endpoint(a.dev[0]), &dma[i]);
         }
         if (round == 0) {
             sim_engine_run(engine);

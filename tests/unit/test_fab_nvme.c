@@ -47,8 +47,8 @@ static void fabric_new_seeded(uint64_t seed, SimTime poll, SimTime interrupt)
     FabPortParams port = lab_port_params();
     FabComponent *ntb, *far_ntb;
 
-    params.core.poll = poll;
-    params.core.interrupt = interrupt;
+    params.cpu.poll = poll;
+    params.cpu.interrupt = interrupt;
     engine = sim_engine_new();
     fabric = fab_fabric_new(engine, seed);
     root = fab_root_new(fabric, "a", &params);
@@ -83,7 +83,7 @@ static void fabric_done(void)
 static FabNvmeFlowParams nvme_params(bool write, uint64_t size, uint64_t count)
 {
     return (FabNvmeFlowParams){
-        .device = fab_component_as_device(drive),
+        .device = fab_component_as_endpoint(drive),
         .drive = {.overhead = OVERHEAD,
                   .read_latency = READ,
                   .write_latency = WRITE,
@@ -191,10 +191,10 @@ START_TEST(tlps_are_those_of_the_protocol)
                           2 * count);
     }
     ck_assert_uint_eq(
-        fab_device_counters(fab_component_as_device(drive))->read_bytes,
+        fab_endpoint_counters(fab_component_as_endpoint(drive))->read_bytes,
         count * (commands * (64 + list) + (write ? size : 0)));
     ck_assert_uint_eq(
-        fab_device_counters(fab_component_as_device(drive))->written_bytes,
+        fab_endpoint_counters(fab_component_as_endpoint(drive))->written_bytes,
         count * (commands * (polling ? 16 : 20) + (write ? 0 : size)));
 }
 END_TEST
@@ -755,7 +755,7 @@ END_TEST
 START_TEST(registers_and_writes_must_suffice)
 {
     FabRootParams root_params = lab_root_params(false);
-    FabDeviceParams device_params = lab_device_params();
+    FabEndpointParams device_params = lab_device_params();
     FabPortParams port = lab_port_params();
     FabNvmeFlowParams params;
 
@@ -768,8 +768,8 @@ START_TEST(registers_and_writes_must_suffice)
     fabric = fab_fabric_new(engine, 1);
     root = fab_root_new(fabric, "a", &root_params);
     fab_root_add_port(root, "rp0", &port);
-    drive = fab_device_component(
-        fab_device_new(fabric, "a.drive", &port, &device_params));
+    drive = fab_endpoint_component(
+        fab_endpoint_new(fabric, "a.drive", &port, &device_params));
     lab_connect(fab_root_component(root), 0, drive, 0);
     lab_realize(fabric);
     params = nvme_params(false, 4096, 10);

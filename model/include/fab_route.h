@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FAB_REACH_H
-#define FAB_REACH_H
+#ifndef FAB_ROUTE_H
+#define FAB_ROUTE_H
 
 #include "fab_ntb.h"
 
@@ -22,17 +22,17 @@
  * windows of the lend: FAB_ERROR_LENT says that something belongs to somebody
  * else, FAB_ERROR_NO_ROOM that the DMA window is full.
  */
-bool fab_reach(FabComponent *from, FabComponent *to, FabBusAddr addr,
-               uint64_t size_bytes, FabBusAddr *ret_addr, GError **error);
+bool fab_route_map(FabComponent *from, FabComponent *to, FabBusAddr addr,
+                   uint64_t size_bytes, FabBusAddr *ret_addr, GError **error);
 
 /*
  * The same for a buffer without which the device can go on: when the DMA window
  * is full the address is FAB_ADDR_UNMAPPED, at which, and beyond which, every
  * operation of a DMA engine fails before it begins.
  */
-bool fab_reach_buffer(FabComponent *from, FabComponent *to, FabBusAddr addr,
-                      uint64_t size_bytes, FabBusAddr *ret_addr,
-                      GError **error);
+bool fab_route_map_buffer(FabComponent *from, FabComponent *to, FabBusAddr addr,
+                          uint64_t size_bytes, FabBusAddr *ret_addr,
+                          GError **error);
 
 /* A way that can be taken back. */
 typedef struct FabMapping FabMapping;
@@ -44,7 +44,7 @@ typedef enum FabMapFlags {
                                      for its devices */
 } FabMapFlags;
 
-/* As fab_reach(), but never by the windows of a lend. On failure nothing is
+/* As fab_route_map(), but never by the windows of a lend. On failure nothing is
  * left of what was mapped. */
 FabMapping *fab_mapping_new(FabComponent *from, FabComponent *to,
                             FabBusAddr addr, uint64_t size_bytes,
@@ -56,6 +56,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabMapping, fab_mapping_free)
 
 /* The adapter in @from's host through which the way to @to begins; NULL if
  * there is no way, or both are in one host. After realize. */
-FabNtb *fab_reach_adapter(FabComponent *from, FabComponent *to);
+FabNtb *fab_route_adapter(FabComponent *from, FabComponent *to);
 
 #endif

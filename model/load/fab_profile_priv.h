@@ -1,59 +1,59 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FAB_USAGE_PRIV_H
-#define FAB_USAGE_PRIV_H
+#ifndef FAB_PROFILE_PRIV_H
+#define FAB_PROFILE_PRIV_H
 
 #include "fab_flow_priv.h"
-#include "fab_usage.h"
+#include "fab_profile.h"
 #include "sim_random.h"
 
 /* A resource, and what was seen of it: sums of time, in ps. */
-typedef struct UsageResource {
+typedef struct ProfileResource {
     FabResource result;
     uint64_t busy, full, level; /* level: of use, by time */
     uint64_t has_work, starved, ordered;
     uint64_t lacks[FAB_CREDIT_KINDS];
-    GArray *causes; /* of UsageCause */
+    GArray *causes; /* of ProfileCause */
     /* Counters when the window began. */
     FabPortCounters before;
     uint64_t requests_before;
-} UsageResource;
+} ProfileResource;
 
-typedef struct UsageCause {
+typedef struct ProfileCause {
     unsigned resource;
     uint64_t time;
-} UsageCause;
+} ProfileCause;
 
-typedef struct UsagePlace {
+typedef struct ProfilePlace {
     FabPlace result;
     uint64_t time;
-} UsagePlace;
+} ProfilePlace;
 
 /* Bytes that are at a place now. */
-typedef struct UsageBytes {
+typedef struct ProfileBytes {
     unsigned place;
     uint64_t bytes;
-} UsageBytes;
+} ProfileBytes;
 
 /* A flow, and what it waits for at the moment that is looked at. */
-typedef struct UsageFlow {
+typedef struct ProfileFlow {
     const FabFlow *flow;
-    GArray *places;  /* of UsagePlace */
+    GArray *places;  /* of ProfilePlace */
     GArray *results; /* of FabPlace */
     uint64_t under_way;
     FabFlowWait wait;
-    GArray *bytes;                    /* of UsageBytes */
+    GArray *bytes;                    /* of ProfileBytes */
     uint32_t unissued, reads, writes; /* its orders: reads of which nothing is
                                          issued, other reads, writes */
-    const FabDevice *idle_device, *writer; /* of these */
+    const FabEndpoint *idle_device, *writer; /* of these */
     const FabDma *write;
-} UsageFlow;
+} ProfileFlow;
 
 /* Where the resources of a port are. */
-typedef struct UsagePort {
+typedef struct ProfilePort {
     unsigned link, buffer;
-} UsagePort;
+} ProfilePort;
 
-struct FabUsage {
+struct FabProfile {
     FabFabric *fabric;
     SimRandom random;
     SimEvent event;
@@ -63,20 +63,20 @@ struct FabUsage {
     bool has_begun, is_finished;
     uint64_t seen; /* sum of the intervals */
 
-    UsageResource *resources;
+    ProfileResource *resources;
     unsigned resource_count;
     FabResource *results;
-    GHashTable *ports;      /* FabPort to UsagePort */
+    GHashTable *ports;      /* FabPort to ProfilePort */
     GHashTable *components; /* FabComponent to its first resource */
 
-    UsageFlow *flows; /* by number less 1 */
+    ProfileFlow *flows; /* by number less 1 */
     unsigned flow_count;
 };
 
 /* Bits of FAB_CREDIT_ kinds that heads of queues of @port lack now. */
-uint32_t fab_usage_lacks(const FabPort *port, SimTime now);
+uint32_t fab_profile_lacks(const FabPort *port, SimTime now);
 
-/* fab_usage_place.c: adds @weight ps to the places where operations are. */
-void fab_usage_look_at_flows(FabUsage *usage, SimTime weight);
+/* fab_profile_place.c: adds @weight ps to the places where operations are. */
+void fab_profile_look_at_flows(FabProfile *profile, SimTime weight);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_device_priv.h"
+#include "fab_endpoint_priv.h"
 
 /* ---- Behind the BARs ------------------------------------------------- */
 
@@ -8,7 +8,7 @@
 
 static void read_event(SimEvent *event)
 {
-    FabDevice *device = SIM_CONTAINER_OF(event, FabDevice, read_event);
+    FabEndpoint *device = SIM_CONTAINER_OF(event, FabEndpoint, read_event);
     FabTlp *tlp = fab_fifo_pop(&device->reading);
     uint32_t most = device->params.completion_bytes
                         ? MAX(device->params.completion_bytes, DEVICE_RCB_BYTES)
@@ -24,7 +24,7 @@ static void read_event(SimEvent *event)
 
 static void visible_event(SimEvent *event)
 {
-    FabDevice *device = SIM_CONTAINER_OF(event, FabDevice, visible_event);
+    FabEndpoint *device = SIM_CONTAINER_OF(event, FabEndpoint, visible_event);
     FabTlp *tlp = fab_fifo_pop(&device->visible);
     FabBusAddr addr = tlp->addr;
     uint64_t data = tlp->data;
@@ -37,7 +37,7 @@ static void visible_event(SimEvent *event)
     fab_memory_notify(device->memory, addr, bytes, data);
 }
 
-static void request_receive(FabDevice *device, FabPort *ingress, FabTlp *tlp)
+static void request_receive(FabEndpoint *device, FabPort *ingress, FabTlp *tlp)
 {
     FabComponent *component = &device->component;
     SimTime now = sim_engine_now(component->engine);
@@ -75,7 +75,7 @@ static void request_receive(FabDevice *device, FabPort *ingress, FabTlp *tlp)
 static void device_receive(FabComponent *component, FabPort *ingress,
                            FabTlp *tlp)
 {
-    FabDevice *device = (FabDevice *)component;
+    FabEndpoint *device = (FabEndpoint *)component;
 
     if (fab_tlp_is_completion(tlp)) {
         fab_dma_completion(device, tlp);
@@ -88,20 +88,21 @@ static void device_receive(FabComponent *component, FabPort *ingress,
 
 static bool device_realize(FabComponent *component, GError **error)
 {
-    FabDevice *device = (FabDevice *)component;
+    FabEndpoint *device = (FabEndpoint *)component;
 
     fab_dma_init(device);
     sim_event_init(&device->read_event, component->engine, read_event,
                    SIM_PRIORITY_NORMAL, component->rank + 2);
     sim_event_init(&device->visible_event, component->engine, visible_event,
                    SIM_PRIORITY_NORMAL, component->rank + 3);
-    fab_port_set_room(component->ports[0], DEVICE_SOURCE, fab_dma_room, device);
+    fab_port_set_drained(component->ports[0], DEVICE_SOURCE, fab_dma_drained,
+                         device);
     return true;
 }
 
 static void device_free(FabComponent *component)
 {
-    FabDevice *device = (FabDevice *)component;
+    FabEndpoint *device = (FabEndpoint *)component;
 
     fab_fifo_clear(component->fabric, &device->reading);
     fab_fifo_clear(component->fabric, &device->visible);
@@ -118,11 +119,11 @@ static const FabComponentOps device_ops = {
     .free = device_free,
 };
 
-FabDevice *fab_device_new(FabFabric *fabric, const char *name,
-                          const FabPortParams *port,
-                          const FabDeviceParams *params)
+FabEndpoint *fab_endpoint_new(FabFabric *fabric, const char *name,
+                              const FabPortParams *port,
+                              const FabEndpointParams *params)
 {
-    FabDevice *device = g_new0(FabDevice, 1);
+    FabEndpoint *device = g_new0(FabEndpoint, 1);
     FabComponent *component = &device->component;
     FabPortParams store = *port;
     FabMemoryParams memory = {
@@ -143,33 +144,33 @@ FabDevice *fab_device_new(FabFabric *fabric, const char *name,
     return device;
 }
 
-FabComponent *fab_device_component(FabDevice *device)
+FabComponent *fab_endpoint_component(FabEndpoint *device)
 {
     return &device->component;
 }
 
-FabDevice *fab_component_as_device(FabComponent *component)
+FabEndpoint *fab_component_as_endpoint(FabComponent *component)
 {
-    return component->ops == &device_ops ? (FabDevice *)component : NULL;
+    return component->ops == &device_ops ? (FabEndpoint *)component : NULL;
 }
 
-const FabDeviceParams *fab_device_params(const FabDevice *device)
+const FabEndpointParams *fab_endpoint_params(const FabEndpoint *device)
 {
     return &device->params;
 }
 
-unsigned fab_device_watch(FabDevice *device, FabBusAddr addr,
-                          uint64_t size_bytes, FabWatchFn fn, void *owner)
+unsigned fab_endpoint_watch(FabEndpoint *device, FabBusAddr addr,
+                            uint64_t size_bytes, FabWatchFn fn, void *owner)
 {
     return fab_memory_watch(device->memory, addr, size_bytes, fn, owner);
 }
 
-void fab_device_unwatch(FabDevice *device, unsigned handle)
+void fab_endpoint_unwatch(FabEndpoint *device, unsigned handle)
 {
     fab_memory_unwatch(device->memory, handle);
 }
 
-const FabDeviceCounters *fab_device_counters(const FabDevice *device)
+const FabEndpointCounters *fab_endpoint_counters(const FabEndpoint *device)
 {
     return &device->counters;
 }

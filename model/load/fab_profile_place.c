@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_usage_priv.h"
+#include "fab_profile_priv.h"
 
 #include <string.h>
 
-#include "fab_device_priv.h"
+#include "fab_endpoint_priv.h"
 #include "fab_ntb_priv.h"
 #include "fab_root_priv.h"
 
@@ -14,22 +14,22 @@
  */
 
 typedef struct Look {
-    FabUsage *usage;
+    FabProfile *profile;
     SimTime now;
 } Look;
 
-static UsageFlow *flow_of(FabUsage *usage, uint32_t number)
+static ProfileFlow *flow_of(FabProfile *profile, uint32_t number)
 {
-    return number >= 1 && number <= usage->flow_count
-               ? &usage->flows[number - 1]
+    return number >= 1 && number <= profile->flow_count
+               ? &profile->flows[number - 1]
                : NULL;
 }
 
-static unsigned place_of(UsageFlow *flow, const FabPlace *wanted)
+static unsigned place_of(ProfileFlow *flow, const FabPlace *wanted)
 {
     for (unsigned i = 0; i < flow->places->len; i++) {
         const FabPlace *place =
-            &g_array_index(flow->places, UsagePlace, i).result;
+            &g_array_index(flow->places, ProfilePlace, i).result;
 
         if (place->kind == wanted->kind && place->step == wanted->step &&
             place->component == wanted->component &&
@@ -38,11 +38,11 @@ static unsigned place_of(UsageFlow *flow, const FabPlace *wanted)
             return i;
         }
     }
-    g_array_append_val(flow->places, ((UsagePlace){*wanted, 0}));
+    g_array_append_val(flow->places, ((ProfilePlace){*wanted, 0}));
     return flow->places->len - 1;
 }
 
-static FabPlace place(const UsageFlow *flow, FabPlaceKind kind,
+static FabPlace place(const ProfileFlow *flow, FabPlaceKind kind,
                       const FabComponent *component, const FabPort *port)
 {
     return (FabPlace){.kind = kind,
@@ -51,12 +51,12 @@ static FabPlace place(const UsageFlow *flow, FabPlaceKind kind,
                       .port = port};
 }
 
-static void bytes_add(UsageFlow *flow, const FabPlace *at, uint64_t bytes)
+static void bytes_add(ProfileFlow *flow, const FabPlace *at, uint64_t bytes)
 {
-    UsageBytes here = {place_of(flow, at), bytes};
+    ProfileBytes here = {place_of(flow, at), bytes};
 
     for (unsigned i = 0; i < flow->bytes->len; i++) {
-        UsageBytes *known = &g_array_index(flow->bytes, UsageBytes, i);
+        ProfileBytes *known = &g_array_index(flow->bytes, ProfileBytes, i);
 
         if (known->place == here.place) {
             known->bytes += bytes;
@@ -67,7 +67,7 @@ static void bytes_add(UsageFlow *flow, const FabPlace *at, uint64_t bytes)
 }
 
 /* Is a TLP of @cls what the flow waits for? */
-static bool is_wanted(const UsageFlow *flow, FabClass cls)
+static bool is_wanted(const ProfileFlow *flow, FabClass cls)
 {
     if (!flow || flow->wait.ops == 0 || flow->wait.own || flow->writes) {
         return false;
@@ -83,7 +83,7 @@ static void tlp_at(const Look *look, const FabTlp *tlp, uint64_t left,
                    FabPlaceKind kind, const FabComponent *component,
                    const FabPort *port)
 {
-    UsageFlow *flow = flow_of(look->usage, tlp->flow);
+    ProfileFlow *flow = flow_of(look->profile, tlp->flow);
     FabPlace at;
 
     if (is_wanted(flow, tlp->cls)) {
@@ -126,7 +126,7 @@ static FabPlaceKind queue_kind(uint32_t lacks, FabClass cls)
 
 static void look_at_queues(const Look *look, const FabPort *port)
 {
-    uint32_t lacks = port->active ? fab_usage_lacks(port, look->now) : 0;
+    uint32_t lacks = port->active ? fab_profile_lacks(port, look->now) : 0;
 
     for (uint64_t left = port->active; left; left &= left - 1) {
         const FabSource *source = &port->sources[__builtin_ctzll(left)];
@@ -197,7 +197,7 @@ static void forward_fifo(const Look *look, const FabFifo *fifo, uint32_t sent,
 static void cpu_at(const Look *look, uint32_t number, uint32_t bytes,
                    const FabComponent *component, FabClass cls)
 {
-    UsageFlow *flow = flow_of(look->usage, number);
+    ProfileFlow *flow = flow_of(look->profile, number);
 
     if (is_wanted(flow, cls)) {
         FabPlace at = place(flow, FAB_PLACE_CPU, component, NULL);
@@ -210,23 +210,20 @@ static void look_at_core(const Look *look, const FabRoot *root)
 {
     const FabComponent *component = &root->component;
 
-    for (uint32_t i = root->core_writes_head; i != root->core_writes_tail;
-         i++) {
-        const CoreWrite *write = &root->core_writes[i & root->core_writes_mask];
+    for (uint32_t i = root->cpu_writes_head; i != root->cpu_writes_tail; i++) {
+        const CpuWrite *write = &root->cpu_writes[i & root->cpu_writes_mask];
 
         cpu_at(look, write->flow, write->size_bytes, component, FAB_CLASS_P);
     }
-    for (unsigned i = 0; i < root->params.core.mmio_reads; i++) {
-        const CoreRead *read = &root->core_reads[i];
+    for (unsigned i = 0; i < root->params.cpu.mmio_reads; i++) {
+        const CpuRead *read = &root->cpu_reads[i];
 
         if (read->in_use && read->due != SIM_TIME_NONE) {
             cpu_at(look, read->flow, read->size_bytes, component, FAB_CLASS_NP);
         }
     }
-    for (unsigned i = root->core_read_next; i < root->core_read_wait->len;
-         i++) {
-        const CoreRead *read =
-            &g_array_index(root->core_read_wait, CoreRead, i);
+    for (unsigned i = root->cpu_read_next; i < root->cpu_read_wait->len; i++) {
+        const CpuRead *read = &g_array_index(root->cpu_read_wait, CpuRead, i);
 
         cpu_at(look, read->flow, read->size_bytes, component, FAB_CLASS_NP);
     }
@@ -251,7 +248,7 @@ static void look_at_root(const Look *look, const FabRoot *root)
     }
     fifo_at(look, &root->reading, FAB_PLACE_MEMORY, component);
     fifo_at(look, &root->visible, FAB_PLACE_MEMORY, component);
-    fifo_at(look, &root->core_transit, FAB_PLACE_TRANSIT, component);
+    fifo_at(look, &root->cpu_transit, FAB_PLACE_TRANSIT, component);
     look_at_core(look, root);
     if (root->iommu) {
         fab_iommu_foreach(root->iommu, iommu_tlp, &translating);
@@ -261,7 +258,7 @@ static void look_at_root(const Look *look, const FabRoot *root)
 static void look_at_component(const Look *look, FabComponent *component)
 {
     FabRoot *root = fab_component_as_root(component);
-    FabDevice *device = fab_component_as_device(component);
+    FabEndpoint *device = fab_component_as_endpoint(component);
     FabNtb *ntb = fab_component_as_ntb(component);
 
     for (unsigned i = 0; i < component->port_count; i++) {
@@ -283,10 +280,10 @@ static void look_at_component(const Look *look, FabComponent *component)
 /* ---- Orders ------------------------------------------------------------ */
 
 /* The flow of an order, if it waits for those of @device. */
-static UsageFlow *order_flow(const Look *look, const FabDevice *device,
-                             const FabDma *dma)
+static ProfileFlow *order_flow(const Look *look, const FabEndpoint *device,
+                               const FabDma *dma)
 {
-    UsageFlow *flow = flow_of(look->usage, dma->flow);
+    ProfileFlow *flow = flow_of(look->profile, dma->flow);
 
     if (!flow || flow->wait.ops == 0 || flow->wait.own ||
         (flow->wait.device && flow->wait.device != device)) {
@@ -295,11 +292,11 @@ static UsageFlow *order_flow(const Look *look, const FabDevice *device,
     return flow;
 }
 
-static void write_orders(const Look *look, const FabDevice *device,
+static void write_orders(const Look *look, const FabEndpoint *device,
                          const DmaQueue *queue)
 {
     for (const FabDma *dma = queue->head; dma; dma = dma->next) {
-        UsageFlow *flow = order_flow(look, device, dma);
+        ProfileFlow *flow = order_flow(look, device, dma);
 
         if (flow) {
             if (flow->writes++ == 0) {
@@ -310,12 +307,12 @@ static void write_orders(const Look *look, const FabDevice *device,
     }
 }
 
-static void look_at_orders(const Look *look, const FabDevice *device)
+static void look_at_orders(const Look *look, const FabEndpoint *device)
 {
     const DmaEngine *engine = &device->dma;
 
     for (const FabDma *dma = engine->reads.head; dma; dma = dma->next) {
-        UsageFlow *flow = order_flow(look, device, dma);
+        ProfileFlow *flow = order_flow(look, device, dma);
 
         if (!flow || flow->wait.posted) {
             continue;
@@ -329,9 +326,9 @@ static void look_at_orders(const Look *look, const FabDevice *device)
     }
     for (uint32_t i = 0; engine->tags_used > 0 && i < device->params.tags;
          i++) {
-        UsageFlow *flow = engine->tags[i].dma
-                              ? order_flow(look, device, engine->tags[i].dma)
-                              : NULL;
+        ProfileFlow *flow = engine->tags[i].dma
+                                ? order_flow(look, device, engine->tags[i].dma)
+                                : NULL;
 
         if (flow && !flow->wait.posted) {
             flow->reads++;
@@ -343,13 +340,13 @@ static void look_at_orders(const Look *look, const FabDevice *device)
 }
 
 /* Data that are in, and whose tag is not free yet. */
-static void look_at_draining(const Look *look, const FabDevice *device)
+static void look_at_draining(const Look *look, const FabEndpoint *device)
 {
     const DmaEngine *engine = &device->dma;
 
     for (uint16_t tag = engine->draining_head; tag != UINT16_MAX;
          tag = engine->tags[tag].next) {
-        UsageFlow *flow = order_flow(look, device, engine->tags[tag].dma);
+        ProfileFlow *flow = order_flow(look, device, engine->tags[tag].dma);
 
         if (flow && is_wanted(flow, FAB_CLASS_CPL)) {
             FabPlace at =
@@ -363,33 +360,33 @@ static void look_at_draining(const Look *look, const FabDevice *device)
 
 /* ---- Operations -------------------------------------------------------- */
 
-static void time_add(UsageFlow *flow, const FabPlace *at, uint64_t time)
+static void time_add(ProfileFlow *flow, const FabPlace *at, uint64_t time)
 {
     unsigned i = place_of(flow, at);
 
-    g_array_index(flow->places, UsagePlace, i).time += time;
+    g_array_index(flow->places, ProfilePlace, i).time += time;
 }
 
 /* Where a write waits that its device has not sent wholly. */
-static FabPlace write_place(const Look *look, const UsageFlow *flow)
+static FabPlace write_place(const Look *look, const ProfileFlow *flow)
 {
-    const FabDevice *device = flow->writer;
+    const FabEndpoint *device = flow->writer;
     const FabPort *port = device->component.ports[0];
     uint32_t lacks;
 
     if (flow->write->issued_bytes == 0 && flow->write->not_before > look->now) {
         return place(flow, FAB_PLACE_DEVICE, &device->component, NULL);
     }
-    lacks = fab_usage_lacks(port, look->now);
+    lacks = fab_profile_lacks(port, look->now);
     if (lacks_class(lacks, FAB_CLASS_P)) {
         return place(flow, FAB_PLACE_CREDITS, &device->component, port);
     }
     return place(flow, FAB_PLACE_SERIAL, &device->component, port);
 }
 
-static FabPlace unissued_place(const UsageFlow *flow)
+static FabPlace unissued_place(const ProfileFlow *flow)
 {
-    const FabDevice *device = flow->idle_device;
+    const FabEndpoint *device = flow->idle_device;
 
     return device->dma.tags_used < device->dma.tags_usable
                ? place(flow, FAB_PLACE_TURN, &device->component,
@@ -397,22 +394,22 @@ static FabPlace unissued_place(const UsageFlow *flow)
                : place(flow, FAB_PLACE_TAG, &device->component, NULL);
 }
 
-static void spread(UsageFlow *flow, uint64_t time)
+static void spread(ProfileFlow *flow, uint64_t time)
 {
     uint64_t sum = 0;
 
     for (unsigned i = 0; i < flow->bytes->len; i++) {
-        sum += g_array_index(flow->bytes, UsageBytes, i).bytes;
+        sum += g_array_index(flow->bytes, ProfileBytes, i).bytes;
     }
     for (unsigned i = 0; i < flow->bytes->len; i++) {
-        UsageBytes here = g_array_index(flow->bytes, UsageBytes, i);
+        ProfileBytes here = g_array_index(flow->bytes, ProfileBytes, i);
 
-        g_array_index(flow->places, UsagePlace, here.place).time +=
+        g_array_index(flow->places, ProfilePlace, here.place).time +=
             (__int128)time * here.bytes / sum;
     }
 }
 
-static void flow_look(const Look *look, UsageFlow *flow, uint64_t weight)
+static void flow_look(const Look *look, ProfileFlow *flow, uint64_t weight)
 {
     uint64_t ops = flow->wait.ops, part;
     FabPlace at;
@@ -444,13 +441,13 @@ static void flow_look(const Look *look, UsageFlow *flow, uint64_t weight)
     }
 }
 
-void fab_usage_look_at_flows(FabUsage *usage, SimTime weight)
+void fab_profile_look_at_flows(FabProfile *profile, SimTime weight)
 {
-    GPtrArray *components = usage->fabric->components;
-    Look look = {usage, sim_engine_now(usage->fabric->engine)};
+    GPtrArray *components = profile->fabric->components;
+    Look look = {profile, sim_engine_now(profile->fabric->engine)};
 
-    for (unsigned i = 0; i < usage->flow_count; i++) {
-        UsageFlow *self = &usage->flows[i];
+    for (unsigned i = 0; i < profile->flow_count; i++) {
+        ProfileFlow *self = &profile->flows[i];
         const FabFlow *flow = self->flow;
 
         self->wait = (FabFlowWait){.ops = 1, .step = "operation"};
@@ -465,21 +462,21 @@ void fab_usage_look_at_flows(FabUsage *usage, SimTime weight)
         }
     }
     for (unsigned i = 0; i < components->len; i++) {
-        FabDevice *device = fab_component_as_device(components->pdata[i]);
+        FabEndpoint *device = fab_component_as_endpoint(components->pdata[i]);
 
         if (device) {
             look_at_orders(&look, device);
         }
     }
     for (unsigned i = 0; i < components->len; i++) {
-        FabDevice *device = fab_component_as_device(components->pdata[i]);
+        FabEndpoint *device = fab_component_as_endpoint(components->pdata[i]);
 
         look_at_component(&look, components->pdata[i]);
         if (device) {
             look_at_draining(&look, device);
         }
     }
-    for (unsigned i = 0; i < usage->flow_count; i++) {
-        flow_look(&look, &usage->flows[i], weight);
+    for (unsigned i = 0; i < profile->flow_count; i++) {
+        flow_look(&look, &profile->flows[i], weight);
     }
 }

@@ -11,17 +11,19 @@
 
 /* A device and an end, face to face: no root is needed. */
 typedef struct Face {
-    FabDevice *device;
+    FabEndpoint *device;
     FixtureEnd *end;
 } Face;
 
 static void face_init(Face *face, Fixture *fixture,
-                      const FabDeviceParams *params, const FabPortParams *port)
+                      const FabEndpointParams *params,
+                      const FabPortParams *port)
 {
-    face->device = fab_device_new(fixture_fabric(fixture), "dev", port, params);
+    face->device =
+        fab_endpoint_new(fixture_fabric(fixture), "dev", port, params);
     face->end = fixture_end_new(fixture, "end", port, 0, 0);
     face->end->logs = true;
-    fixture_connect(fixture, fab_device_component(face->device), 0,
+    fixture_connect(fixture, fab_endpoint_component(face->device), 0,
                     &face->end->component, 0, 0, 0, 0);
     fixture_realize(fixture);
 }
@@ -69,7 +71,7 @@ START_TEST(orders_become_requests)
     sim_random_init(&random, 1, "orders");
     for (unsigned n = 0; n < 2 * G_N_ELEMENTS(sizes) * 10; n++) {
         g_autoptr(Fixture) fixture = fixture_new();
-        FabDeviceParams params = fixture_device();
+        FabEndpointParams params = fixture_device();
         FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
         bool reads = n % 2;
         uint32_t most = sizes[n / 2 % G_N_ELEMENTS(sizes)];
@@ -85,7 +87,7 @@ START_TEST(orders_become_requests)
         params.tags = 32;
         face_init(&face, fixture, &params, &port);
         face.end->got = answer;
-        fab_device_dma(face.device, &dma);
+        fab_endpoint_dma(face.device, &dma);
         fixture_run(fixture);
         ck_assert_uint_eq(done, 1);
         ck_assert_uint_eq(dma.status, FAB_STATUS_SC);
@@ -105,7 +107,7 @@ END_TEST
 START_TEST(writes_fit_max_payload_size)
 {
     g_autoptr(Fixture) fixture = fixture_new();
-    FabDeviceParams params = fixture_device();
+    FabEndpointParams params = fixture_device();
     FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
     unsigned done = 0;
     FabDma dma = {.type = FAB_TLP_MWR,
@@ -117,7 +119,7 @@ START_TEST(writes_fit_max_payload_size)
     params.write_bytes = 512;
     port.mps_bytes = 128;
     face_init(&face, fixture, &params, &port);
-    fab_device_dma(face.device, &dma);
+    fab_endpoint_dma(face.device, &dma);
     fixture_run(fixture);
     check_requests(face.end, 0, 8192, 128);
     ck_assert_uint_eq(face.end->log->len, 64);
@@ -173,7 +175,7 @@ START_TEST(outstanding_reads_limit)
 
     for (unsigned i = 0; i < 2 * G_N_ELEMENTS(cases); i++) {
         g_autoptr(Fixture) fixture = fixture_new();
-        FabDeviceParams params = fixture_device();
+        FabEndpointParams params = fixture_device();
         FabPortParams port = fixture_port(FAB_SPEED_8_0GT, 16);
         SimTime latency = i % 2 ? 500 * SIM_NS : 0;
         double byte = 8e12 / (7.877e9 * 16);
@@ -193,7 +195,7 @@ START_TEST(outstanding_reads_limit)
         face.end->logs = false;
         face.end->user = &tags;
         face.end->got = answer_late;
-        fab_device_dma(face.device, &dma);
+        fab_endpoint_dma(face.device, &dma);
         fixture_run(fixture);
         ck_assert_uint_eq(done, 1);
         ck_assert_uint_eq(tags.most, cases[i / 2].limit);
@@ -212,7 +214,7 @@ static void refuse_third(FixtureEnd *end, const FabTlp *tlp)
 START_TEST(failed_reads_are_reported)
 {
     g_autoptr(Fixture) fixture = fixture_new();
-    FabDeviceParams params = fixture_device();
+    FabEndpointParams params = fixture_device();
     FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
     unsigned done = 0;
     FabDma dma = {.type = FAB_TLP_MRD,
@@ -223,14 +225,14 @@ START_TEST(failed_reads_are_reported)
 
     face_init(&face, fixture, &params, &port);
     face.end->got = refuse_third;
-    fab_device_dma(face.device, &dma);
+    fab_endpoint_dma(face.device, &dma);
     fixture_run(fixture);
     ck_assert_uint_eq(done, 1);
     ck_assert_uint_eq(dma.status, FAB_STATUS_CA);
-    ck_assert_uint_eq(fab_device_counters(face.device)->failed_reads, 1);
+    ck_assert_uint_eq(fab_endpoint_counters(face.device)->failed_reads, 1);
     /* And the next is none the worse. */
     dma.addr = 4096;
-    fab_device_dma(face.device, &dma);
+    fab_endpoint_dma(face.device, &dma);
     fixture_run(fixture);
     ck_assert_uint_eq(done, 2);
     ck_assert_uint_eq(dma.status, FAB_STATUS_SC);
@@ -259,7 +261,7 @@ static void note_done(FabDma *dma)
 START_TEST(orders_keep_their_order)
 {
     g_autoptr(Fixture) fixture = fixture_new();
-    FabDeviceParams params = fixture_device();
+    FabEndpointParams params = fixture_device();
     FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 1, 32, 256);
     Done orders[20];
     unsigned count = 0;
@@ -275,7 +277,7 @@ START_TEST(orders_keep_their_order)
                                  .data = i,
                                  .done = note_done,
                                  .owner = &orders[i]};
-        fab_device_dma(face.device, &orders[i].dma);
+        fab_endpoint_dma(face.device, &orders[i].dma);
     }
     fixture_run(fixture);
     ck_assert_uint_eq(count, 20);
@@ -295,7 +297,7 @@ START_TEST(attributes_are_sent)
 {
     for (unsigned i = 0; i < 8; i++) {
         g_autoptr(Fixture) fixture = fixture_new();
-        FabDeviceParams params = fixture_device();
+        FabEndpointParams params = fixture_device();
         FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 1, 32, 256);
         unsigned done = 0;
         FabDma dma = {.type = FAB_TLP_MWR,
@@ -308,7 +310,7 @@ START_TEST(attributes_are_sent)
         params.id_ordering = i & 2;
         params.ecrc = i & 4;
         face_init(&face, fixture, &params, &port);
-        fab_device_dma(face.device, &dma);
+        fab_endpoint_dma(face.device, &dma);
         fixture_run(fixture);
         for (unsigned j = 0; j < face.end->log->len; j++) {
             const FabTlp *tlp = &fixture_log(face.end, j)->tlp;
@@ -332,7 +334,7 @@ START_TEST(bar_reads_are_completed_on_boundaries)
     for (unsigned n = 0; n < 3; n++) {
         static const uint32_t most[] = {0, 128, 256};
         g_autoptr(Fixture) fixture = fixture_new();
-        FabDeviceParams params = fixture_device();
+        FabEndpointParams params = fixture_device();
         FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
         Face face;
 
@@ -364,7 +366,7 @@ END_TEST
 START_TEST(completer_takes_its_time)
 {
     g_autoptr(Fixture) fixture = fixture_new();
-    FabDeviceParams params = fixture_device();
+    FabEndpointParams params = fixture_device();
     FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 16, 64, 256);
     SimTime begin;
     Face face;
@@ -389,7 +391,7 @@ END_TEST
 START_TEST(what_no_bar_claims_is_unsupported)
 {
     g_autoptr(Fixture) fixture = fixture_new();
-    FabDeviceParams params = fixture_device();
+    FabEndpointParams params = fixture_device();
     FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
     Face face;
 
@@ -416,14 +418,14 @@ static void watched(void *owner, FabBusAddr addr, uint64_t data)
 START_TEST(watchers_see_writes)
 {
     g_autoptr(Fixture) fixture = fixture_new();
-    FabDeviceParams params = fixture_device();
+    FabEndpointParams params = fixture_device();
     FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
     uint64_t sum = 0;
     unsigned handle;
     Face face;
 
     face_init(&face, fixture, &params, &port);
-    handle = fab_device_watch(face.device, 0x1000, 8, watched, &sum);
+    handle = fab_endpoint_watch(face.device, 0x1000, 8, watched, &sum);
     for (unsigned i = 0; i < 3; i++) {
         FabTlp *tlp = fixture_tlp(face.end, FAB_TLP_MWR, 0x0ff8 + 8 * i, 8);
 
@@ -432,7 +434,7 @@ START_TEST(watchers_see_writes)
     }
     fixture_run(fixture);
     ck_assert_uint_eq(sum, 0x1005);
-    fab_device_unwatch(face.device, handle);
+    fab_endpoint_unwatch(face.device, handle);
     fixture_send(face.end, fixture_tlp(face.end, FAB_TLP_MWR, 0x1000, 8));
     fixture_run(fixture);
     ck_assert_uint_eq(sum, 0x1005);
@@ -442,7 +444,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("fab_device");
+    Suite *suite = suite_create("fab_endpoint");
     TCase *tcase = tcase_create("device");
 
     tcase_set_timeout(tcase, 60);

@@ -18,7 +18,7 @@ static inline unsigned first_tag(const FabRoot *root)
 #define CORE_WRITES 16
 
 /* The port that the write leaves through; NULL for memory and for nothing. */
-static FabPort *write_port(FabRoot *root, const CoreWrite *write)
+static FabPort *write_port(FabRoot *root, const CpuWrite *write)
 {
     return fab_memory_contains(root->memory, write->addr, write->size_bytes)
                ? NULL
@@ -32,8 +32,8 @@ static void transit_begin(FabRoot *root, FabTlp *tlp)
 {
     tlp->ready_at =
         sim_engine_now(root->component.engine) + root->params.transit;
-    fab_fifo_push(&root->core_transit, tlp);
-    if (root->core_transit.head == tlp) {
+    fab_fifo_push(&root->cpu_transit, tlp);
+    if (root->cpu_transit.head == tlp) {
         sim_event_schedule(&root->transit_event, tlp->ready_at);
     }
 }
@@ -41,7 +41,7 @@ static void transit_begin(FabRoot *root, FabTlp *tlp)
 /* The first write, which waited for room, may try again. */
 static void stall_end(FabRoot *root)
 {
-    root->core_stall = NULL;
+    root->cpu_stall = NULL;
     sim_event_schedule(&root->write_event,
                        sim_engine_now(root->component.engine));
 }
@@ -49,18 +49,18 @@ static void stall_end(FabRoot *root)
 static void transit_event(SimEvent *event)
 {
     FabRoot *root = SIM_CONTAINER_OF(event, FabRoot, transit_event);
-    FabTlp *tlp = fab_fifo_pop(&root->core_transit);
+    FabTlp *tlp = fab_fifo_pop(&root->cpu_transit);
 
-    if (root->core_transit.head) {
-        sim_event_schedule(event, root->core_transit.head->ready_at);
+    if (root->cpu_transit.head) {
+        sim_event_schedule(event, root->cpu_transit.head->ready_at);
     }
-    if (root->core_stall) {
+    if (root->cpu_stall) {
         stall_end(root);
     }
     fab_port_send(fab_root_route(root, tlp->addr), root_host_source(root), tlp);
 }
 
-static void write_send(FabRoot *root, FabPort *port, const CoreWrite *write)
+static void write_send(FabRoot *root, FabPort *port, const CpuWrite *write)
 {
     FabFabric *fabric = root->component.fabric;
     SimTime now = sim_engine_now(root->component.engine);
@@ -88,36 +88,35 @@ static void write_send(FabRoot *root, FabPort *port, const CoreWrite *write)
     }
 }
 
-static inline CoreWrite *write_first(FabRoot *root)
+static inline CpuWrite *write_first(FabRoot *root)
 {
-    return &root->core_writes[root->core_writes_head & root->core_writes_mask];
+    return &root->cpu_writes[root->cpu_writes_head & root->cpu_writes_mask];
 }
 
 /* The first write is over core.mmio_write after it could begin. */
 static void write_schedule(FabRoot *root)
 {
-    SimTime begin = MAX(write_first(root)->given_at, root->core_sent_at);
+    SimTime begin = MAX(write_first(root)->given_at, root->cpu_sent_at);
 
-    sim_event_schedule(&root->write_event,
-                       begin + root->params.core.mmio_write);
+    sim_event_schedule(&root->write_event, begin + root->params.cpu.mmio_write);
 }
 
 static void write_event(SimEvent *event)
 {
     FabRoot *root = SIM_CONTAINER_OF(event, FabRoot, write_event);
-    CoreWrite write = *write_first(root);
+    CpuWrite write = *write_first(root);
     FabPort *port = write_port(root, &write);
 
     if (port && fab_port_queued(port, root_host_source(root), FAB_CLASS_P) +
-                        root->core_transit.count >=
-                    root->core_queue) {
-        root->core_stall = port;
+                        root->cpu_transit.count >=
+                    root->cpu_queue) {
+        root->cpu_stall = port;
         return;
     }
-    root->core_sent_at = event->time;
-    root->core_writes_head++;
+    root->cpu_sent_at = event->time;
+    root->cpu_writes_head++;
     write_send(root, port, &write);
-    if (root->core_writes_head != root->core_writes_tail &&
+    if (root->cpu_writes_head != root->cpu_writes_tail &&
         !sim_event_is_pending(event)) {
         write_schedule(root);
     }
@@ -126,44 +125,43 @@ static void write_event(SimEvent *event)
     }
 }
 
-void fab_root_core_room(FabRoot *root, FabPort *port)
+void fab_root_cpu_drained(FabRoot *root, FabPort *port)
 {
-    if (root->core_stall == port) {
+    if (root->cpu_stall == port) {
         stall_end(root);
     }
 }
 
 static void writes_grow(FabRoot *root)
 {
-    uint32_t old = root->core_writes_mask + 1;
-    CoreWrite *ring = g_new(CoreWrite, 2 * old);
+    uint32_t old = root->cpu_writes_mask + 1;
+    CpuWrite *ring = g_new(CpuWrite, 2 * old);
 
     for (uint32_t i = 0; i < old; i++) {
-        ring[i] = root->core_writes[(root->core_writes_head + i) &
-                                    root->core_writes_mask];
+        ring[i] = root->cpu_writes[(root->cpu_writes_head + i) &
+                                   root->cpu_writes_mask];
     }
-    g_free(root->core_writes);
-    root->core_writes = ring;
-    root->core_writes_mask = 2 * old - 1;
-    root->core_writes_head = 0;
-    root->core_writes_tail = old;
+    g_free(root->cpu_writes);
+    root->cpu_writes = ring;
+    root->cpu_writes_mask = 2 * old - 1;
+    root->cpu_writes_head = 0;
+    root->cpu_writes_tail = old;
 }
 
 void fab_root_write_then(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                          uint64_t data, uint32_t flow, FabSentFn fn,
                          void *owner)
 {
-    bool idle = root->core_writes_head == root->core_writes_tail;
-    CoreWrite *write;
+    bool idle = root->cpu_writes_head == root->cpu_writes_tail;
+    CpuWrite *write;
 
     g_assert(size_bytes >= 1 && size_bytes <= 64);
-    if (root->core_writes_tail - root->core_writes_head ==
-        root->core_writes_mask + 1) {
+    if (root->cpu_writes_tail - root->cpu_writes_head ==
+        root->cpu_writes_mask + 1) {
         writes_grow(root);
     }
-    write =
-        &root->core_writes[root->core_writes_tail++ & root->core_writes_mask];
-    *write = (CoreWrite){
+    write = &root->cpu_writes[root->cpu_writes_tail++ & root->cpu_writes_mask];
+    *write = (CpuWrite){
         .fn = fn,
         .owner = owner,
         .addr = addr,
@@ -184,17 +182,17 @@ void fab_root_write(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
 }
 
 /* The read is over at read->due. */
-static void read_schedule(FabRoot *root, const CoreRead *read)
+static void read_schedule(FabRoot *root, const CpuRead *read)
 {
-    if (!sim_event_is_pending(&root->core_read_event) ||
-        root->core_read_event.time > read->due) {
-        sim_event_reschedule(&root->core_read_event, read->due);
+    if (!sim_event_is_pending(&root->cpu_read_event) ||
+        root->cpu_read_event.time > read->due) {
+        sim_event_reschedule(&root->cpu_read_event, read->due);
     }
 }
 
 static void read_send(FabRoot *root, uint16_t number)
 {
-    CoreRead *read = &root->core_reads[number];
+    CpuRead *read = &root->cpu_reads[number];
     SimTime now = sim_engine_now(root->component.engine);
     FabTlp *tlp;
 
@@ -219,10 +217,10 @@ static void read_send(FabRoot *root, uint16_t number)
     read_schedule(root, read);
 }
 
-static void read_start(FabRoot *root, const CoreRead *wanted)
+static void read_start(FabRoot *root, const CpuRead *wanted)
 {
     uint16_t number = root->free_core_read;
-    CoreRead *read = &root->core_reads[number];
+    CpuRead *read = &root->cpu_reads[number];
 
     root->free_core_read = read->next_free;
     *read = *wanted;
@@ -232,39 +230,39 @@ static void read_start(FabRoot *root, const CoreRead *wanted)
 
 static void read_done(FabRoot *root, uint16_t number, FabStatus status)
 {
-    CoreRead *read = &root->core_reads[number];
-    CoreRead done = *read;
+    CpuRead *read = &root->cpu_reads[number];
+    CpuRead done = *read;
 
     read->in_use = false;
     read->next_free = root->free_core_read;
     root->free_core_read = number;
-    if (root->core_read_next < root->core_read_wait->len) {
-        CoreRead next =
-            g_array_index(root->core_read_wait, CoreRead, root->core_read_next);
+    if (root->cpu_read_next < root->cpu_read_wait->len) {
+        CpuRead next =
+            g_array_index(root->cpu_read_wait, CpuRead, root->cpu_read_next);
 
-        if (++root->core_read_next == root->core_read_wait->len) {
-            g_array_set_size(root->core_read_wait, 0);
-            root->core_read_next = 0;
+        if (++root->cpu_read_next == root->cpu_read_wait->len) {
+            g_array_set_size(root->cpu_read_wait, 0);
+            root->cpu_read_next = 0;
         }
         read_start(root, &next);
     }
     done.fn(done.owner, status);
 }
 
-static void core_read_event(SimEvent *event)
+static void cpu_read_event(SimEvent *event)
 {
-    FabRoot *root = SIM_CONTAINER_OF(event, FabRoot, core_read_event);
+    FabRoot *root = SIM_CONTAINER_OF(event, FabRoot, cpu_read_event);
     SimTime now = event->time, next = SIM_TIME_NONE;
 
-    for (unsigned i = 0; i < root->params.core.mmio_reads; i++) {
-        CoreRead *read = &root->core_reads[i];
+    for (unsigned i = 0; i < root->params.cpu.mmio_reads; i++) {
+        CpuRead *read = &root->cpu_reads[i];
 
         if (read->in_use && read->due <= now) {
             read_done(root, i, read->status);
         }
     }
-    for (unsigned i = 0; i < root->params.core.mmio_reads; i++) {
-        CoreRead *read = &root->core_reads[i];
+    for (unsigned i = 0; i < root->params.cpu.mmio_reads; i++) {
+        CpuRead *read = &root->cpu_reads[i];
 
         if (read->in_use) {
             next = MIN(next, read->due);
@@ -278,27 +276,26 @@ static void core_read_event(SimEvent *event)
 void fab_root_read(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                    FabReadFn fn, void *owner, uint32_t flow)
 {
-    CoreRead read = {.fn = fn,
-                     .owner = owner,
-                     .addr = addr,
-                     .size_bytes = size_bytes,
-                     .flow = flow};
+    CpuRead read = {.fn = fn,
+                    .owner = owner,
+                    .addr = addr,
+                    .size_bytes = size_bytes,
+                    .flow = flow};
 
     g_assert(size_bytes >= 1 && size_bytes <= 64);
     if (root->free_core_read == NO_TAG) {
-        g_array_append_val(root->core_read_wait, read);
+        g_array_append_val(root->cpu_read_wait, read);
     } else {
         read_start(root, &read);
     }
 }
 
-void fab_root_core_completion(FabRoot *root, FabTlp *tlp)
+void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp)
 {
     SimTime now = sim_engine_now(root->component.engine);
     unsigned number = tlp->tag - first_tag(root);
-    CoreRead *read = number < root->params.core.mmio_reads
-                         ? &root->core_reads[number]
-                         : NULL;
+    CpuRead *read =
+        number < root->params.cpu.mmio_reads ? &root->cpu_reads[number] : NULL;
 
     if (!read || !read->in_use || read->due != SIM_TIME_NONE) {
         fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR,
@@ -315,38 +312,38 @@ void fab_root_core_completion(FabRoot *root, FabTlp *tlp)
     fab_port_consume(tlp, now);
 }
 
-void fab_root_core_init(FabRoot *root)
+void fab_root_cpu_init(FabRoot *root)
 {
-    unsigned count = root->params.core.mmio_reads;
+    unsigned count = root->params.cpu.mmio_reads;
     SimEngine *engine = root->component.engine;
 
-    root->core_queue =
+    root->cpu_queue =
         ROOT_QUEUE_TLPS +
-        root->params.transit / MAX(root->params.core.mmio_write, SIM_NS);
-    root->core_reads = g_new0(CoreRead, count);
+        root->params.transit / MAX(root->params.cpu.mmio_write, SIM_NS);
+    root->cpu_reads = g_new0(CpuRead, count);
     for (unsigned i = 0; i < count; i++) {
-        root->core_reads[i].next_free = i + 1 < count ? i + 1 : NO_TAG;
+        root->cpu_reads[i].next_free = i + 1 < count ? i + 1 : NO_TAG;
     }
-    root->core_writes_mask = CORE_WRITES - 1;
-    root->core_writes = g_new(CoreWrite, CORE_WRITES);
-    root->core_read_wait = g_array_new(FALSE, FALSE, sizeof(CoreRead));
+    root->cpu_writes_mask = CORE_WRITES - 1;
+    root->cpu_writes = g_new(CpuWrite, CORE_WRITES);
+    root->cpu_read_wait = g_array_new(FALSE, FALSE, sizeof(CpuRead));
     sim_event_init(&root->write_event, engine, write_event, SIM_PRIORITY_NORMAL,
                    root->component.rank + 3);
     sim_event_init(&root->transit_event, engine, transit_event,
                    SIM_PRIORITY_NORMAL, root->component.rank + 3);
-    sim_event_init(&root->core_read_event, engine, core_read_event,
+    sim_event_init(&root->cpu_read_event, engine, cpu_read_event,
                    SIM_PRIORITY_NORMAL, root->component.rank + 3);
 }
 
-void fab_root_core_free(FabRoot *root)
+void fab_root_cpu_free(FabRoot *root)
 {
-    fab_fifo_clear(root->component.fabric, &root->core_transit);
+    fab_fifo_clear(root->component.fabric, &root->cpu_transit);
     sim_event_cancel(&root->transit_event);
     sim_event_cancel(&root->write_event);
-    sim_event_cancel(&root->core_read_event);
-    if (root->core_read_wait) {
-        g_array_unref(root->core_read_wait);
+    sim_event_cancel(&root->cpu_read_event);
+    if (root->cpu_read_wait) {
+        g_array_unref(root->cpu_read_wait);
     }
-    g_free(root->core_writes);
-    g_free(root->core_reads);
+    g_free(root->cpu_writes);
+    g_free(root->cpu_reads);
 }

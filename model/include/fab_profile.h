@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FAB_USAGE_H
-#define FAB_USAGE_H
+#ifndef FAB_PROFILE_H
+#define FAB_PROFILE_H
 
 #include "fab_flow.h"
 
@@ -16,7 +16,7 @@
  * are off by about one in a hundred of the window at most. The same fabric and
  * seed give the same numbers.
  */
-typedef struct FabUsage FabUsage;
+typedef struct FabProfile FabProfile;
 
 typedef enum FabResourceKind {
     /* Servers: they work as fast as they can while there is work. */
@@ -109,27 +109,27 @@ typedef struct FabPlace {
  * bytes not asked for yet do not count while others are out. A write is over,
  * for its device, when it has left: it waits where it leaves.
  */
-FabUsage *fab_usage_new(FabFabric *fabric, SimTime begin);
-void fab_usage_free(FabUsage *usage);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabUsage, fab_usage_free)
+FabProfile *fab_profile_new(FabFabric *fabric, SimTime begin);
+void fab_profile_free(FabProfile *profile);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabProfile, fab_profile_free)
 
 /* To be called once, after the run and before what follows. */
-void fab_usage_finish(FabUsage *usage);
+void fab_profile_finish(FabProfile *profile);
 
 /* Length of the window of observation, 0 if the run ended before it began. */
-SimTime fab_usage_window(const FabUsage *usage);
+SimTime fab_profile_interval(const FabProfile *profile);
 
 /* All resources, by name of component, then port; those that never did or
  * lacked anything too. They are the usage's. */
-const FabResource *fab_usage_resources(const FabUsage *usage,
-                                       unsigned *ret_count);
+const FabResource *fab_profile_resources(const FabProfile *profile,
+                                         unsigned *ret_count);
 
 /* The places of @flow's mean operation; none if it was never seen under way. */
-const FabPlace *fab_usage_places(const FabUsage *usage, const FabFlow *flow,
-                                 unsigned *ret_count);
+const FabPlace *fab_profile_places(const FabProfile *profile,
+                                   const FabFlow *flow, unsigned *ret_count);
 
 /* Share of the window, in parts per million, in which the flow had an operation
  * under way. */
-uint32_t fab_usage_under_way(const FabUsage *usage, const FabFlow *flow);
+uint32_t fab_profile_under_way(const FabProfile *profile, const FabFlow *flow);
 
 #endif

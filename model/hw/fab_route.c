@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_reach.h"
+#include "fab_route.h"
 
 #include "fab_fabric_priv.h"
 #include "fab_ntb.h"
@@ -26,7 +26,7 @@ typedef struct Host {
     const Crossing *via;   /* how that came here; NULL: it began here */
 } Host;
 
-struct FabReach {
+struct FabRoutes {
     Host *hosts;
     uint32_t host_count;
     Crossing *crossings; /* by host, name of adapter, cable */
@@ -36,20 +36,20 @@ struct FabReach {
     GHashTable *index; /* of a root component in hosts, for look-up only */
 };
 
-void fab_reach_free(FabReach *reach)
+void fab_routes_free(FabRoutes *routes)
 {
-    if (reach) {
-        g_hash_table_unref(reach->index);
-        g_free(reach->hosts);
-        g_free(reach->crossings);
-        g_free(reach->queue);
-        g_free(reach);
+    if (routes) {
+        g_hash_table_unref(routes->index);
+        g_free(routes->hosts);
+        g_free(routes->crossings);
+        g_free(routes->queue);
+        g_free(routes);
     }
 }
 
-static uint32_t host_index(const FabReach *reach, const FabComponent *root)
+static uint32_t host_index(const FabRoutes *routes, const FabComponent *root)
 {
-    return GPOINTER_TO_UINT(g_hash_table_lookup(reach->index, root));
+    return GPOINTER_TO_UINT(g_hash_table_lookup(routes->index, root));
 }
 
 /* The root of the host that @component is in; NULL if it is in none. */
@@ -59,7 +59,7 @@ static FabComponent *host_of(FabComponent *component)
 }
 
 /* Adds the crossings through @near, cable by cable. */
-static void crossings_add(const FabReach *reach, FabComponent *near,
+static void crossings_add(const FabRoutes *routes, FabComponent *near,
                           GArray *crossings)
 {
     for (unsigned i = 1; i < near->port_count; i++) {
@@ -76,52 +76,52 @@ static void crossings_add(const FabReach *reach, FabComponent *near,
             .near = fab_component_as_ntb(near),
             .far = fab_component_as_ntb(far),
             .cable = i,
-            .from = host_index(reach, near->root),
-            .to = host_index(reach, far->root),
+            .from = host_index(routes, near->root),
+            .to = host_index(routes, far->root),
         };
         g_array_append_val(crossings, crossing);
     }
 }
 
 /* Sorts by host; those of one host keep their order (counting sort). */
-static void crossings_sort(FabReach *reach, const GArray *found)
+static void crossings_sort(FabRoutes *routes, const GArray *found)
 {
-    uint32_t *next = g_new0(uint32_t, reach->host_count + 1);
+    uint32_t *next = g_new0(uint32_t, routes->host_count + 1);
 
-    reach->crossing_count = found->len;
-    reach->crossings = g_new(Crossing, found->len + 1);
+    routes->crossing_count = found->len;
+    routes->crossings = g_new(Crossing, found->len + 1);
     for (unsigned i = 0; i < found->len; i++) {
-        reach->hosts[g_array_index(found, Crossing, i).from].count++;
+        routes->hosts[g_array_index(found, Crossing, i).from].count++;
     }
-    for (uint32_t i = 0; i < reach->host_count; i++) {
-        reach->hosts[i].first = next[i];
-        next[i + 1] = next[i] + reach->hosts[i].count;
+    for (uint32_t i = 0; i < routes->host_count; i++) {
+        routes->hosts[i].first = next[i];
+        next[i + 1] = next[i] + routes->hosts[i].count;
     }
     for (unsigned i = 0; i < found->len; i++) {
         const Crossing *crossing = &g_array_index(found, Crossing, i);
 
-        reach->crossings[next[crossing->from]++] = *crossing;
+        routes->crossings[next[crossing->from]++] = *crossing;
     }
     g_free(next);
 }
 
-static FabReach *reach_new(FabFabric *fabric)
+static FabRoutes *routes_new(FabFabric *fabric)
 {
-    FabReach *reach = g_new0(FabReach, 1);
+    FabRoutes *routes = g_new0(FabRoutes, 1);
     GPtrArray *components = fabric->components;
     g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(Crossing));
 
     g_assert(fabric->realized);
-    reach->index = g_hash_table_new(NULL, NULL);
-    reach->hosts = g_new0(Host, components->len + 1);
+    routes->index = g_hash_table_new(NULL, NULL);
+    routes->hosts = g_new0(Host, components->len + 1);
     for (unsigned i = 0; i < components->len; i++) {
         FabComponent *component = components->pdata[i];
 
         if (component->kind == FAB_KIND_ROOT) {
-            uint32_t number = reach->host_count++;
+            uint32_t number = routes->host_count++;
 
-            reach->hosts[number].root = fab_component_as_root(component);
-            g_hash_table_insert(reach->index, component,
+            routes->hosts[number].root = fab_component_as_root(component);
+            g_hash_table_insert(routes->index, component,
                                 GUINT_TO_POINTER(number));
         }
     }
@@ -130,38 +130,38 @@ static FabReach *reach_new(FabFabric *fabric)
         FabComponent *component = components->pdata[i];
 
         if (component->kind == FAB_KIND_NTB && component->root) {
-            crossings_add(reach, component, found);
+            crossings_add(routes, component, found);
         }
     }
-    crossings_sort(reach, found);
-    reach->queue = g_new(uint32_t, reach->host_count + 1);
-    return reach;
+    crossings_sort(routes, found);
+    routes->queue = g_new(uint32_t, routes->host_count + 1);
+    return routes;
 }
 
 /* Searches in breadth from host @from until @to is found, whose `via` leads
  * back. Returns false if it is not. */
-static bool search(FabReach *reach, uint32_t from, uint32_t to)
+static bool search(FabRoutes *routes, uint32_t from, uint32_t to)
 {
-    uint32_t number = ++reach->searches, head = 0, tail = 0;
+    uint32_t number = ++routes->searches, head = 0, tail = 0;
 
-    reach->hosts[from].seen = number;
-    reach->hosts[from].via = NULL;
-    reach->queue[tail++] = from;
-    while (head < tail && reach->hosts[to].seen != number) {
-        const Host *host = &reach->hosts[reach->queue[head++]];
+    routes->hosts[from].seen = number;
+    routes->hosts[from].via = NULL;
+    routes->queue[tail++] = from;
+    while (head < tail && routes->hosts[to].seen != number) {
+        const Host *host = &routes->hosts[routes->queue[head++]];
 
         for (uint32_t i = 0; i < host->count; i++) {
-            const Crossing *crossing = &reach->crossings[host->first + i];
-            Host *next = &reach->hosts[crossing->to];
+            const Crossing *crossing = &routes->crossings[host->first + i];
+            Host *next = &routes->hosts[crossing->to];
 
             if (next->seen != number) {
                 next->seen = number;
                 next->via = crossing;
-                reach->queue[tail++] = crossing->to;
+                routes->queue[tail++] = crossing->to;
             }
         }
     }
-    return reach->hosts[to].seen == number;
+    return routes->hosts[to].seen == number;
 }
 
 /* What a mapping has entered where. */
@@ -175,7 +175,7 @@ typedef struct Record {
 
 /* One search for a way, and what is mapped along it. */
 typedef struct Way {
-    FabReach *reach;
+    FabRoutes *routes;
     FabComponent *from, *to;
     unsigned flags;  /* FabMapFlags */
     GArray *records; /* of Record */
@@ -202,7 +202,7 @@ static bool map_window(const Way *way, const Crossing *crossing,
                        const Crossing *after, FabBusAddr *addr,
                        uint64_t size_bytes, GError **error)
 {
-    FabRoot *far = way->reach->hosts[crossing->to].root;
+    FabRoot *far = way->routes->hosts[crossing->to].root;
     bool is_device_addr = !after && way->flags & FAB_MAP_TO_DEVICE_ADDR;
     Record record = {.ntb = crossing->near, .size_bytes = size_bytes};
 
@@ -240,7 +240,7 @@ static bool add_requester(const Way *way, FabNtb *ntb, FabBdf requester,
 static bool add_requesters(const Way *way, const Crossing *crossing,
                            const Crossing *before, GError **error)
 {
-    FabRoot *root = way->reach->hosts[crossing->from].root;
+    FabRoot *root = way->routes->hosts[crossing->from].root;
     FabComponent *requester =
         before ? fab_ntb_component(before->far) : way->from;
 
@@ -278,12 +278,12 @@ static bool way_find(Way *way, GError **error)
     FabFabric *fabric = way->from->fabric;
     FabComponent *from_host = host_of(way->from), *to_host = host_of(way->to);
 
-    if (!fabric->reach) {
-        fabric->reach = reach_new(fabric);
+    if (!fabric->routes) {
+        fabric->routes = routes_new(fabric);
     }
-    way->reach = fabric->reach;
-    if (!search(way->reach, host_index(way->reach, from_host),
-                host_index(way->reach, to_host))) {
+    way->routes = fabric->routes;
+    if (!search(way->routes, host_index(way->routes, from_host),
+                host_index(way->routes, to_host))) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_WINDOW,
                     "no cable leads from %s to %s", from_host->name,
                     to_host->name);
@@ -295,14 +295,14 @@ static bool way_find(Way *way, GError **error)
 static bool way_map(const Way *way, FabBusAddr *addr, uint64_t size_bytes,
                     GError **error)
 {
-    const FabReach *reach = way->reach;
+    const FabRoutes *routes = way->routes;
     const Crossing *crossing, *after = NULL;
 
     /* From the far end back: what is in one host is the target in the one
      * before. */
-    crossing = reach->hosts[host_index(reach, host_of(way->to))].via;
+    crossing = routes->hosts[host_index(routes, host_of(way->to))].via;
     while (crossing) {
-        const Crossing *before = reach->hosts[crossing->from].via;
+        const Crossing *before = routes->hosts[crossing->from].via;
 
         if (!map_window(way, crossing, after, addr, size_bytes, error) ||
             !add_requesters(way, crossing, before, error)) {
@@ -380,7 +380,7 @@ void fab_mapping_free(FabMapping *mapping)
     }
 }
 
-FabNtb *fab_reach_adapter(FabComponent *from, FabComponent *to)
+FabNtb *fab_route_adapter(FabComponent *from, FabComponent *to)
 {
     Way way = {.from = from, .to = to};
     const Crossing *crossing;
@@ -388,23 +388,23 @@ FabNtb *fab_reach_adapter(FabComponent *from, FabComponent *to)
     if (!host_of(from) || !host_of(to) || !way_find(&way, NULL)) {
         return NULL;
     }
-    crossing = way.reach->hosts[host_index(way.reach, host_of(to))].via;
-    while (crossing && way.reach->hosts[crossing->from].via) {
-        crossing = way.reach->hosts[crossing->from].via;
+    crossing = way.routes->hosts[host_index(way.routes, host_of(to))].via;
+    while (crossing && way.routes->hosts[crossing->from].via) {
+        crossing = way.routes->hosts[crossing->from].via;
     }
     return crossing ? crossing->near : NULL;
 }
 
-bool fab_reach(FabComponent *from, FabComponent *to, FabBusAddr addr,
-               uint64_t size_bytes, FabBusAddr *ret_addr, GError **error)
+bool fab_route_map(FabComponent *from, FabComponent *to, FabBusAddr addr,
+                   uint64_t size_bytes, FabBusAddr *ret_addr, GError **error)
 {
     FabFabric *fabric = from->fabric;
     FabMapping *mapping;
 
     g_assert(fabric == to->fabric);
     if (fabric->lending && size_bytes > 0) {
-        FabLentWay lent = fabric->lending_reach(fabric->lending, from, to, addr,
-                                                size_bytes, ret_addr, error);
+        FabLentWay lent = fabric->lending_map(fabric->lending, from, to, addr,
+                                              size_bytes, ret_addr, error);
 
         if (lent != FAB_LENT_NOT) {
             return lent == FAB_LENT_DONE;
@@ -421,12 +421,13 @@ bool fab_reach(FabComponent *from, FabComponent *to, FabBusAddr addr,
     return true;
 }
 
-bool fab_reach_buffer(FabComponent *from, FabComponent *to, FabBusAddr addr,
-                      uint64_t size_bytes, FabBusAddr *ret_addr, GError **error)
+bool fab_route_map_buffer(FabComponent *from, FabComponent *to, FabBusAddr addr,
+                          uint64_t size_bytes, FabBusAddr *ret_addr,
+                          GError **error)
 {
     g_autoptr(GError) own = NULL;
 
-    if (fab_reach(from, to, addr, size_bytes, ret_addr, &own)) {
+    if (fab_route_map(from, to, addr, size_bytes, ret_addr, &own)) {
         return true;
     }
     if (g_error_matches(own, FAB_ERROR, FAB_ERROR_NO_ROOM)) {

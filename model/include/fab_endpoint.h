@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FAB_DEVICE_H
-#define FAB_DEVICE_H
+#ifndef FAB_ENDPOINT_H
+#define FAB_ENDPOINT_H
 
 #include "fab_fabric.h"
 #include "fab_root.h"
@@ -10,9 +10,9 @@
  * behind BARs that others write and read. GPUs, NICs and drives are endpoints
  * with a workload that drives them.
  */
-typedef struct FabDevice FabDevice;
+typedef struct FabEndpoint FabEndpoint;
 
-typedef struct FabDeviceParams {
+typedef struct FabEndpointParams {
     FabBar bars[FAB_BARS];
     /* DMA engine. */
     uint32_t write_bytes;  /* payload of a write, at most MPS */
@@ -28,23 +28,23 @@ typedef struct FabDeviceParams {
     SimTime completer_latency;            /* of a read */
     uint64_t completer_bandwidth_bytes_s; /* 0: no limit */
     uint32_t completion_bytes;            /* largest completion; 0: MPS */
-} FabDeviceParams;
+} FabEndpointParams;
 
-typedef struct FabDeviceCounters {
+typedef struct FabEndpointCounters {
     uint64_t read_bytes, written_bytes; /* by its DMA engine */
     uint64_t served_bytes;              /* from behind its BARs */
     uint64_t failed_reads;              /* completed with UR or CA */
     SimTime tag_wait_ps; /* there was something to read, and no tag */
-} FabDeviceCounters;
+} FabEndpointCounters;
 
 /* A device of @fabric (owned by it). */
-FabDevice *fab_device_new(FabFabric *fabric, const char *name,
-                          const FabPortParams *port,
-                          const FabDeviceParams *params);
-FabComponent *fab_device_component(FabDevice *device);
+FabEndpoint *fab_endpoint_new(FabFabric *fabric, const char *name,
+                              const FabPortParams *port,
+                              const FabEndpointParams *params);
+FabComponent *fab_endpoint_component(FabEndpoint *device);
 /* The device that @component is; NULL if it is none. */
-FabDevice *fab_component_as_device(FabComponent *component);
-const FabDeviceParams *fab_device_params(const FabDevice *device);
+FabEndpoint *fab_component_as_endpoint(FabComponent *component);
+const FabEndpointParams *fab_endpoint_params(const FabEndpoint *device);
 
 /*
  * An order to the DMA engine, in memory of the caller's that must stay until
@@ -74,14 +74,14 @@ struct FabDma {
 
 /* Gives @dma to the engine; after realize. At FAB_ADDR_UNMAPPED and beyond it
  * fails at once, with FAB_STATUS_CA. */
-void fab_device_dma(FabDevice *device, FabDma *dma);
+void fab_endpoint_dma(FabEndpoint *device, FabDma *dma);
 
 /* Watches writes by others to [@addr, +@size_bytes) behind a BAR, an address in
  * the device's host. Returns a handle, never 0. */
-unsigned fab_device_watch(FabDevice *device, FabBusAddr addr,
-                          uint64_t size_bytes, FabWatchFn fn, void *owner);
-void fab_device_unwatch(FabDevice *device, unsigned handle);
+unsigned fab_endpoint_watch(FabEndpoint *device, FabBusAddr addr,
+                            uint64_t size_bytes, FabWatchFn fn, void *owner);
+void fab_endpoint_unwatch(FabEndpoint *device, unsigned handle);
 
-const FabDeviceCounters *fab_device_counters(const FabDevice *device);
+const FabEndpointCounters *fab_endpoint_counters(const FabEndpoint *device);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_usage_priv.h"
+#include "fab_profile_priv.h"
 
 #include <string.h>
 
-#include "fab_device_priv.h"
+#include "fab_endpoint_priv.h"
 #include "fab_ntb_priv.h"
 #include "fab_root_priv.h"
 
@@ -43,7 +43,7 @@ static uint64_t credits_of(const FabPort *port, FabClass cls, bool data,
     return credits;
 }
 
-uint32_t fab_usage_lacks(const FabPort *port, SimTime now)
+uint32_t fab_profile_lacks(const FabPort *port, SimTime now)
 {
     uint32_t lacks = 0;
 
@@ -99,14 +99,14 @@ static bool is_ordered(const FabPort *port, uint32_t lacks, SimTime now)
 
 /* ---- Causes ----------------------------------------------------------- */
 
-static unsigned resource_of(const FabUsage *usage,
+static unsigned resource_of(const FabProfile *profile,
                             const FabComponent *component, FabResourceKind kind)
 {
     unsigned i =
-        GPOINTER_TO_UINT(g_hash_table_lookup(usage->components, component));
+        GPOINTER_TO_UINT(g_hash_table_lookup(profile->components, component));
 
-    for (; i < usage->resource_count; i++) {
-        const FabResource *result = &usage->resources[i].result;
+    for (; i < profile->resource_count; i++) {
+        const FabResource *result = &profile->resources[i].result;
 
         if (result->component != component) {
             break;
@@ -118,27 +118,28 @@ static unsigned resource_of(const FabUsage *usage,
     return NOBODY;
 }
 
-static unsigned cause_of(const FabUsage *usage, const FabPort *port,
+static unsigned cause_of(const FabProfile *profile, const FabPort *port,
                          FabClass cls, SimTime now, unsigned depth);
 
 /* What holds up the TLPs that are queued at @egress: the link itself, or what
  * it waits for. NOBODY if they are still on their way to it. */
-static unsigned egress_cause(const FabUsage *usage, const FabPort *egress,
+static unsigned egress_cause(const FabProfile *profile, const FabPort *egress,
                              FabClass cls, SimTime now, unsigned depth)
 {
-    const UsagePort *place;
+    const ProfilePort *place;
 
-    if (lacks_class(fab_usage_lacks(egress, now), cls)) {
-        return cause_of(usage, egress, cls, now, depth + 1);
+    if (lacks_class(fab_profile_lacks(egress, now), cls)) {
+        return cause_of(profile, egress, cls, now, depth + 1);
     }
     if (egress->busy_until <= now) {
         return NOBODY;
     }
-    place = g_hash_table_lookup(usage->ports, egress);
+    place = g_hash_table_lookup(profile->ports, egress);
     return place->link;
 }
 
-static unsigned forwarding_cause(const FabUsage *usage, FabComponent *component,
+static unsigned forwarding_cause(const FabProfile *profile,
+                                 FabComponent *component,
                                  const FabPort *ingress, FabClass cls,
                                  SimTime now, unsigned depth)
 {
@@ -150,7 +151,7 @@ static unsigned forwarding_cause(const FabUsage *usage, FabComponent *component,
             !egress->sources[ingress->index].queue[cls].head) {
             continue;
         }
-        cause = egress_cause(usage, egress, cls, now, depth);
+        cause = egress_cause(profile, egress, cls, now, depth);
         if (cause != NOBODY) {
             return cause;
         }
@@ -167,7 +168,7 @@ static void find_waiting(void *data, const FabTlp *tlp, bool waits)
     }
 }
 
-static unsigned root_cause(const FabUsage *usage, FabRoot *root,
+static unsigned root_cause(const FabProfile *profile, FabRoot *root,
                            const FabPort *ingress, FabClass cls, SimTime now,
                            unsigned depth)
 {
@@ -179,7 +180,7 @@ static unsigned root_cause(const FabUsage *usage, FabRoot *root,
     if (root->iommu && fab_iommu_queued(root->iommu)) {
         fab_iommu_foreach(root->iommu, find_waiting, &wanted);
         if (!wanted) {
-            return resource_of(usage, &root->component, FAB_RESOURCE_WALKERS);
+            return resource_of(profile, &root->component, FAB_RESOURCE_WALKERS);
         }
     }
     for (unsigned to = 0; to < root->ports; to++) {
@@ -191,21 +192,22 @@ static unsigned root_cause(const FabUsage *usage, FabRoot *root,
             continue;
         }
         if (cls == FAB_CLASS_NP && root->free_tag == NO_TAG) {
-            return resource_of(usage, &root->component,
+            return resource_of(profile, &root->component,
                                FAB_RESOURCE_FORWARD_TAGS);
         }
-        cause = egress_cause(usage, root->component.ports[to], cls, now, depth);
+        cause =
+            egress_cause(profile, root->component.ports[to], cls, now, depth);
         if (cause != NOBODY) {
             return cause;
         }
     }
     if (cls == FAB_CLASS_NP && in->reads.head) {
-        return resource_of(usage, &root->component,
+        return resource_of(profile, &root->component,
                            is_memory_busy ? FAB_RESOURCE_MEMORY
                                           : FAB_RESOURCE_MEMORY_READS);
     }
     return cls == FAB_CLASS_P && is_memory_busy
-               ? resource_of(usage, &root->component, FAB_RESOURCE_MEMORY)
+               ? resource_of(profile, &root->component, FAB_RESOURCE_MEMORY)
                : NOBODY;
 }
 
@@ -214,55 +216,55 @@ static unsigned root_cause(const FabUsage *usage, FabRoot *root,
  * for another. It is the buffer beyond the link itself if what fills it moves
  * on without waiting: then it is too small for the time credits take to return.
  */
-static unsigned cause_of(const FabUsage *usage, const FabPort *port,
+static unsigned cause_of(const FabProfile *profile, const FabPort *port,
                          FabClass cls, SimTime now, unsigned depth)
 {
     const FabPort *ingress = port->peer;
     FabComponent *owner = ingress->owner;
-    const UsagePort *place = g_hash_table_lookup(usage->ports, ingress);
+    const ProfilePort *place = g_hash_table_lookup(profile->ports, ingress);
     unsigned cause = NOBODY;
 
     if (depth > CHAIN_MOST) {
         return place->buffer;
     }
     if (fab_component_as_root(owner)) {
-        cause = root_cause(usage, fab_component_as_root(owner), ingress, cls,
+        cause = root_cause(profile, fab_component_as_root(owner), ingress, cls,
                            now, depth);
-    } else if (fab_component_as_device(owner)) {
-        FabDevice *device = fab_component_as_device(owner);
+    } else if (fab_component_as_endpoint(owner)) {
+        FabEndpoint *device = fab_component_as_endpoint(owner);
 
         if (fab_memory_busy_until(device->memory) > now) {
-            cause = resource_of(usage, owner, FAB_RESOURCE_COMPLETER);
+            cause = resource_of(profile, owner, FAB_RESOURCE_COMPLETER);
         }
     } else {
         FabNtb *ntb = fab_component_as_ntb(owner);
 
         if (ntb && cls == FAB_CLASS_NP && ingress->index > 0 &&
             fab_ntb_tag_wait(ntb)->head) {
-            return resource_of(usage, owner, FAB_RESOURCE_NTB_TAGS);
+            return resource_of(profile, owner, FAB_RESOURCE_NTB_TAGS);
         }
-        cause = forwarding_cause(usage, owner, ingress, cls, now, depth);
+        cause = forwarding_cause(profile, owner, ingress, cls, now, depth);
     }
     return cause == NOBODY ? place->buffer : cause;
 }
 
-static void cause_add(UsageResource *self, unsigned cause, SimTime weight)
+static void cause_add(ProfileResource *self, unsigned cause, SimTime weight)
 {
     for (unsigned i = 0; i < self->causes->len; i++) {
-        UsageCause *known = &g_array_index(self->causes, UsageCause, i);
+        ProfileCause *known = &g_array_index(self->causes, ProfileCause, i);
 
         if (known->resource == cause) {
             known->time += weight;
             return;
         }
     }
-    g_array_append_val(self->causes, ((UsageCause){cause, weight}));
+    g_array_append_val(self->causes, ((ProfileCause){cause, weight}));
 }
 
 /* ---- Looking at resources ---------------------------------------------- */
 
-static void look_at_link(FabUsage *usage, UsageResource *self, SimTime now,
-                         SimTime weight)
+static void look_at_link(FabProfile *profile, ProfileResource *self,
+                         SimTime now, SimTime weight)
 {
     const FabPort *port = self->result.port;
     uint32_t lacks;
@@ -272,7 +274,7 @@ static void look_at_link(FabUsage *usage, UsageResource *self, SimTime now,
         return;
     }
     self->has_work += weight;
-    lacks = fab_usage_lacks(port, now);
+    lacks = fab_profile_lacks(port, now);
     if (!lacks) {
         return;
     }
@@ -288,15 +290,15 @@ static void look_at_link(FabUsage *usage, UsageResource *self, SimTime now,
     while (!lacks_class(lacks, cls)) {
         cls++;
     }
-    cls = cause_of(usage, port, cls, now, 0);
+    cls = cause_of(profile, port, cls, now, 0);
     cause_add(self, cls, weight);
-    if (usage->resources[cls].result.kind == FAB_RESOURCE_BUFFER &&
-        usage->resources[cls].result.port == port->peer) {
-        usage->resources[cls].full += weight;
+    if (profile->resources[cls].result.kind == FAB_RESOURCE_BUFFER &&
+        profile->resources[cls].result.port == port->peer) {
+        profile->resources[cls].full += weight;
     }
 }
 
-static void look_at_pool(UsageResource *self, uint32_t used, bool wanted,
+static void look_at_pool(ProfileResource *self, uint32_t used, bool wanted,
                          SimTime weight)
 {
     self->level += (uint64_t)used * weight;
@@ -325,18 +327,18 @@ static bool is_read_wanted(const FabRoot *root)
     return false;
 }
 
-static void look_at(FabUsage *usage, UsageResource *self, SimTime now,
+static void look_at(FabProfile *profile, ProfileResource *self, SimTime now,
                     SimTime weight)
 {
     FabComponent *component = (FabComponent *)self->result.component;
     FabRoot *root = fab_component_as_root(component);
-    FabDevice *device = fab_component_as_device(component);
+    FabEndpoint *device = fab_component_as_endpoint(component);
     FabNtb *ntb;
     bool busy = false;
 
     switch (self->result.kind) {
     case FAB_RESOURCE_LINK:
-        look_at_link(usage, self, now, weight);
+        look_at_link(profile, self, now, weight);
         break;
     case FAB_RESOURCE_MEMORY:
         busy = fab_memory_busy_until(root->memory) > now;
@@ -349,8 +351,8 @@ static void look_at(FabUsage *usage, UsageResource *self, SimTime now,
                      fab_iommu_queued(root->iommu), weight);
         break;
     case FAB_RESOURCE_CPU:
-        busy = root->core_writes_head != root->core_writes_tail &&
-               !root->core_stall;
+        busy =
+            root->cpu_writes_head != root->cpu_writes_tail && !root->cpu_stall;
         break;
     case FAB_RESOURCE_TAGS:
         look_at_pool(self, device->dma.tags_used, device->dma.reads.head,
@@ -390,58 +392,60 @@ static uint64_t requests_of(const FabResource *result)
     }
 }
 
-static void window_begin(FabUsage *usage)
+static void window_begin(FabProfile *profile)
 {
-    for (unsigned i = 0; i < usage->resource_count; i++) {
-        UsageResource *self = &usage->resources[i];
+    for (unsigned i = 0; i < profile->resource_count; i++) {
+        ProfileResource *self = &profile->resources[i];
 
         if (self->result.kind == FAB_RESOURCE_LINK) {
             self->before = self->result.port->counters;
         }
         self->requests_before = requests_of(&self->result);
     }
-    usage->intervals_left = usage->interval_count;
-    usage->has_begun = true;
+    profile->intervals_left = profile->interval_count;
+    profile->has_begun = true;
 }
 
-static void next_look(FabUsage *usage)
+static void next_look(FabProfile *profile)
 {
-    sim_event_schedule(&usage->event,
-                       usage->interval_begin +
-                           sim_random_below(&usage->random, usage->interval));
+    sim_event_schedule(
+        &profile->event,
+        profile->interval_begin +
+            sim_random_below(&profile->random, profile->interval));
 }
 
 static void look_event(SimEvent *event)
 {
-    FabUsage *usage = SIM_CONTAINER_OF(event, FabUsage, event);
+    FabProfile *profile = SIM_CONTAINER_OF(event, FabProfile, event);
     SimTime now = event->time;
 
-    if (now < usage->begin) {
+    if (now < profile->begin) {
         /* Only to see the places of the first operations in their order. */
-        fab_usage_look_at_flows(usage, 0);
-        sim_event_schedule(event, --usage->intervals_left > 0
-                                      ? MIN(now + FIRST_INTERVAL, usage->begin)
-                                      : usage->begin);
+        fab_profile_look_at_flows(profile, 0);
+        sim_event_schedule(event,
+                           --profile->intervals_left > 0
+                               ? MIN(now + FIRST_INTERVAL, profile->begin)
+                               : profile->begin);
         return;
     }
-    if (!usage->has_begun) {
-        window_begin(usage);
-        next_look(usage);
+    if (!profile->has_begun) {
+        window_begin(profile);
+        next_look(profile);
         return;
     }
-    usage->seen += usage->interval;
-    for (unsigned i = 0; i < usage->resource_count; i++) {
-        look_at(usage, &usage->resources[i], now, usage->interval);
+    profile->seen += profile->interval;
+    for (unsigned i = 0; i < profile->resource_count; i++) {
+        look_at(profile, &profile->resources[i], now, profile->interval);
     }
-    fab_usage_look_at_flows(usage, usage->interval);
-    usage->interval_begin += usage->interval;
-    if (--usage->intervals_left == 0) {
-        usage->intervals_left = usage->interval_count;
-        usage->interval *= 2;
+    fab_profile_look_at_flows(profile, profile->interval);
+    profile->interval_begin += profile->interval;
+    if (--profile->intervals_left == 0) {
+        profile->intervals_left = profile->interval_count;
+        profile->interval *= 2;
     }
     /* Looking must not keep a run alive in which nothing else happens. */
-    if (sim_engine_pending(usage->fabric->engine) > 0) {
-        next_look(usage);
+    if (sim_engine_pending(profile->fabric->engine) > 0) {
+        next_look(profile);
     }
 }
 
@@ -451,44 +455,45 @@ static void resource_add(GArray *list, FabResourceKind kind,
                          FabComponent *component, const FabPort *port,
                          uint32_t size, uint32_t unit_bytes)
 {
-    UsageResource self = {
+    ProfileResource self = {
         .result = {.kind = kind,
                    .component = component,
                    .port = port,
                    .size = size,
                    .unit_bytes = unit_bytes},
-        .causes = g_array_new(FALSE, FALSE, sizeof(UsageCause)),
+        .causes = g_array_new(FALSE, FALSE, sizeof(ProfileCause)),
     };
 
     g_array_append_val(list, self);
 }
 
-static void ports_add(FabUsage *usage, GArray *list, FabComponent *component)
+static void ports_add(FabProfile *profile, GArray *list,
+                      FabComponent *component)
 {
     for (unsigned i = 0; i < component->port_count; i++) {
         FabPort *port = component->ports[i];
-        UsagePort *place;
+        ProfilePort *place;
 
         if (!port->peer) {
             continue;
         }
-        place = g_new(UsagePort, 1);
+        place = g_new(ProfilePort, 1);
         place->link = list->len;
         resource_add(list, FAB_RESOURCE_LINK, component, port, 0, 0);
         place->buffer = list->len;
         resource_add(list, FAB_RESOURCE_BUFFER, component, port, 0, 0);
-        g_hash_table_insert(usage->ports, port, place);
+        g_hash_table_insert(profile->ports, port, place);
     }
 }
 
-static void component_add(FabUsage *usage, GArray *list,
+static void component_add(FabProfile *profile, GArray *list,
                           FabComponent *component)
 {
     FabRoot *root = fab_component_as_root(component);
     FabNtb *ntb = fab_component_as_ntb(component);
-    FabDevice *device = fab_component_as_device(component);
+    FabEndpoint *device = fab_component_as_endpoint(component);
 
-    g_hash_table_insert(usage->components, component,
+    g_hash_table_insert(profile->components, component,
                         GUINT_TO_POINTER(list->len));
     if (root) {
         const FabRootParams *params = &root->params;
@@ -511,65 +516,67 @@ static void component_add(FabUsage *usage, GArray *list,
         resource_add(list, FAB_RESOURCE_TAGS, component, NULL,
                      device->dma.tags_usable, device->params.read_bytes);
     }
-    ports_add(usage, list, component);
+    ports_add(profile, list, component);
 }
 
-FabUsage *fab_usage_new(FabFabric *fabric, SimTime begin)
+FabProfile *fab_profile_new(FabFabric *fabric, SimTime begin)
 {
-    FabUsage *usage = g_new0(FabUsage, 1);
-    GArray *list = g_array_new(FALSE, TRUE, sizeof(UsageResource));
+    FabProfile *profile = g_new0(FabProfile, 1);
+    GArray *list = g_array_new(FALSE, TRUE, sizeof(ProfileResource));
     const GPtrArray *flows = fab_flows(fabric);
 
     g_assert(fabric->realized);
-    usage->fabric = fabric;
-    usage->begin = MAX(begin, sim_engine_now(fabric->engine));
-    usage->interval_begin = usage->begin;
-    usage->interval = FIRST_INTERVAL;
-    usage->ports = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    usage->components = g_hash_table_new(NULL, NULL);
+    profile->fabric = fabric;
+    profile->begin = MAX(begin, sim_engine_now(fabric->engine));
+    profile->interval_begin = profile->begin;
+    profile->interval = FIRST_INTERVAL;
+    profile->ports = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    profile->components = g_hash_table_new(NULL, NULL);
     for (unsigned i = 0; i < fabric->components->len; i++) {
-        component_add(usage, list, fabric->components->pdata[i]);
+        component_add(profile, list, fabric->components->pdata[i]);
     }
-    usage->resource_count = list->len;
-    usage->resources = (UsageResource *)(void *)g_array_free(list, FALSE);
-    usage->interval_count = CLAMP(LOOKS_WORK / MAX(usage->resource_count, 1),
-                                  LOOKS_LEAST, LOOKS_MOST);
-    usage->intervals_left = usage->interval_count;
-    usage->flow_count = flows ? flows->len : 0;
-    usage->flows = g_new0(UsageFlow, usage->flow_count);
-    for (unsigned i = 0; i < usage->flow_count; i++) {
-        usage->flows[i].flow = flows->pdata[i];
-        usage->flows[i].places = g_array_new(FALSE, FALSE, sizeof(UsagePlace));
-        usage->flows[i].results = g_array_new(FALSE, FALSE, sizeof(FabPlace));
-        usage->flows[i].bytes = g_array_new(FALSE, FALSE, sizeof(UsageBytes));
+    profile->resource_count = list->len;
+    profile->resources = (ProfileResource *)(void *)g_array_free(list, FALSE);
+    profile->interval_count = CLAMP(
+        LOOKS_WORK / MAX(profile->resource_count, 1), LOOKS_LEAST, LOOKS_MOST);
+    profile->intervals_left = profile->interval_count;
+    profile->flow_count = flows ? flows->len : 0;
+    profile->flows = g_new0(ProfileFlow, profile->flow_count);
+    for (unsigned i = 0; i < profile->flow_count; i++) {
+        profile->flows[i].flow = flows->pdata[i];
+        profile->flows[i].places =
+            g_array_new(FALSE, FALSE, sizeof(ProfilePlace));
+        profile->flows[i].results = g_array_new(FALSE, FALSE, sizeof(FabPlace));
+        profile->flows[i].bytes =
+            g_array_new(FALSE, FALSE, sizeof(ProfileBytes));
     }
-    sim_random_init(&usage->random, fabric->seed, "usage");
-    sim_event_init(&usage->event, fabric->engine, look_event, SIM_PRIORITY_LAST,
-                   SIM_RANK_MAX);
-    sim_event_schedule(&usage->event, sim_engine_now(fabric->engine));
-    return usage;
+    sim_random_init(&profile->random, fabric->seed, "usage");
+    sim_event_init(&profile->event, fabric->engine, look_event,
+                   SIM_PRIORITY_LAST, SIM_RANK_MAX);
+    sim_event_schedule(&profile->event, sim_engine_now(fabric->engine));
+    return profile;
 }
 
-void fab_usage_free(FabUsage *usage)
+void fab_profile_free(FabProfile *profile)
 {
-    if (!usage) {
+    if (!profile) {
         return;
     }
-    sim_event_cancel(&usage->event);
-    for (unsigned i = 0; i < usage->resource_count; i++) {
-        g_array_unref(usage->resources[i].causes);
+    sim_event_cancel(&profile->event);
+    for (unsigned i = 0; i < profile->resource_count; i++) {
+        g_array_unref(profile->resources[i].causes);
     }
-    for (unsigned i = 0; i < usage->flow_count; i++) {
-        g_array_unref(usage->flows[i].places);
-        g_array_unref(usage->flows[i].results);
-        g_array_unref(usage->flows[i].bytes);
+    for (unsigned i = 0; i < profile->flow_count; i++) {
+        g_array_unref(profile->flows[i].places);
+        g_array_unref(profile->flows[i].results);
+        g_array_unref(profile->flows[i].bytes);
     }
-    g_hash_table_unref(usage->ports);
-    g_hash_table_unref(usage->components);
-    g_free(usage->resources);
-    g_free(usage->results);
-    g_free(usage->flows);
-    g_free(usage);
+    g_hash_table_unref(profile->ports);
+    g_hash_table_unref(profile->components);
+    g_free(profile->resources);
+    g_free(profile->results);
+    g_free(profile->flows);
+    g_free(profile);
 }
 
 /* ---- Results ----------------------------------------------------------- */
@@ -581,12 +588,12 @@ static uint32_t share(uint64_t part, uint64_t whole)
     return MIN(millionths, MILLION);
 }
 
-static void link_finish(const FabUsage *usage, UsageResource *self)
+static void link_finish(const FabProfile *profile, ProfileResource *self)
 {
     FabResource *result = &self->result;
     const FabPort *port = result->port;
     const FabPortCounters *now = &port->counters, *before = &self->before;
-    uint64_t window = fab_usage_window(usage);
+    uint64_t window = fab_profile_interval(profile);
     uint64_t dllp = now->dllp_ps - before->dllp_ps;
     uint64_t tlp = now->busy_ps - before->busy_ps - dllp;
     uint64_t wire = (now->wire_sent_bytes - before->wire_sent_bytes) *
@@ -601,52 +608,53 @@ static void link_finish(const FabUsage *usage, UsageResource *self)
     result->busy =
         MIN(result->tlp + result->dllp + result->skp, (uint32_t)MILLION);
     result->slack = tlp > wire ? share(tlp - wire, window) : 0;
-    result->has_work = share(self->has_work, usage->seen);
-    result->starved = share(self->starved, usage->seen);
-    result->ordered = share(self->ordered, usage->seen);
+    result->has_work = share(self->has_work, profile->seen);
+    result->starved = share(self->starved, profile->seen);
+    result->ordered = share(self->ordered, profile->seen);
     for (unsigned i = 0; i < FAB_CREDIT_KINDS; i++) {
-        result->lacks[i] = share(self->lacks[i], usage->seen);
+        result->lacks[i] = share(self->lacks[i], profile->seen);
     }
 }
 
-static void cause_finish(const FabUsage *usage, UsageResource *self)
+static void cause_finish(const FabProfile *profile, ProfileResource *self)
 {
     uint64_t most = 0, sum = 0;
 
     for (unsigned i = 0; i < self->causes->len; i++) {
-        const UsageCause *cause = &g_array_index(self->causes, UsageCause, i);
+        const ProfileCause *cause =
+            &g_array_index(self->causes, ProfileCause, i);
 
         sum += cause->time;
         if (cause->time > most) {
             most = cause->time;
-            usage->results[self - usage->resources].cause =
-                &usage->results[cause->resource];
+            profile->results[self - profile->resources].cause =
+                &profile->results[cause->resource];
         }
     }
-    usage->results[self - usage->resources].cause_share = share(most, sum);
+    profile->results[self - profile->resources].cause_share = share(most, sum);
 }
 
-static void pool_finish(const FabUsage *usage, UsageResource *self)
+static void pool_finish(const FabProfile *profile, ProfileResource *self)
 {
     FabResource *result = &self->result;
     uint64_t requests = requests_of(result) - self->requests_before;
 
     if (result->size) {
-        result->busy = share(self->level / result->size, usage->seen);
+        result->busy = share(self->level / result->size, profile->seen);
     } else {
-        result->busy = share(self->busy, usage->seen);
+        result->busy = share(self->busy, profile->seen);
     }
-    result->full = share(self->full, usage->seen);
-    if (requests && usage->seen) {
+    result->full = share(self->full, profile->seen);
+    if (requests && profile->seen) {
         /* Little's law: level = rate * time */
-        result->hold = (__int128)self->level * fab_usage_window(usage) /
-                       usage->seen / requests;
+        result->hold = (__int128)self->level * fab_profile_interval(profile) /
+                       profile->seen / requests;
     }
 }
 
-static const FabPlace *place_at(const UsageFlow *self, unsigned i)
+static const FabPlace *place_at(const ProfileFlow *self, unsigned i)
 {
-    return &g_array_index(self->places, UsagePlace, i).result;
+    return &g_array_index(self->places, ProfilePlace, i).result;
 }
 
 static bool is_same_step(const FabPlace *a, const FabPlace *b)
@@ -654,15 +662,15 @@ static bool is_same_step(const FabPlace *a, const FabPlace *b)
     return a->step == b->step && a->is_completion == b->is_completion;
 }
 
-static void flow_finish(UsageFlow *self)
+static void flow_finish(ProfileFlow *self)
 {
     uint64_t sum = 0;
 
     for (unsigned i = 0; i < self->places->len; i++) {
-        sum += g_array_index(self->places, UsagePlace, i).time;
+        sum += g_array_index(self->places, ProfilePlace, i).time;
     }
     for (unsigned i = 0; i < self->places->len; i++) {
-        UsagePlace *place = &g_array_index(self->places, UsagePlace, i);
+        ProfilePlace *place = &g_array_index(self->places, ProfilePlace, i);
 
         place->result.share = share(place->time, sum);
     }
@@ -686,54 +694,54 @@ static void flow_finish(UsageFlow *self)
     }
 }
 
-void fab_usage_finish(FabUsage *usage)
+void fab_profile_finish(FabProfile *profile)
 {
-    g_assert(!usage->is_finished);
-    usage->is_finished = true;
-    usage->end = sim_engine_now(usage->fabric->engine);
-    sim_event_cancel(&usage->event);
-    if (!usage->has_begun) {
-        usage->end = usage->begin;
+    g_assert(!profile->is_finished);
+    profile->is_finished = true;
+    profile->end = sim_engine_now(profile->fabric->engine);
+    sim_event_cancel(&profile->event);
+    if (!profile->has_begun) {
+        profile->end = profile->begin;
     }
-    usage->results = g_new0(FabResource, usage->resource_count);
-    for (unsigned i = 0; i < usage->resource_count; i++) {
-        UsageResource *self = &usage->resources[i];
+    profile->results = g_new0(FabResource, profile->resource_count);
+    for (unsigned i = 0; i < profile->resource_count; i++) {
+        ProfileResource *self = &profile->resources[i];
 
         if (self->result.kind == FAB_RESOURCE_LINK) {
-            link_finish(usage, self);
+            link_finish(profile, self);
         } else {
-            pool_finish(usage, self);
+            pool_finish(profile, self);
         }
-        usage->results[i] = self->result;
-        cause_finish(usage, self);
+        profile->results[i] = self->result;
+        cause_finish(profile, self);
     }
-    for (unsigned i = 0; i < usage->flow_count; i++) {
-        flow_finish(&usage->flows[i]);
+    for (unsigned i = 0; i < profile->flow_count; i++) {
+        flow_finish(&profile->flows[i]);
     }
 }
 
-SimTime fab_usage_window(const FabUsage *usage)
+SimTime fab_profile_interval(const FabProfile *profile)
 {
-    return usage->end - usage->begin;
+    return profile->end - profile->begin;
 }
 
-const FabResource *fab_usage_resources(const FabUsage *usage,
-                                       unsigned *ret_count)
+const FabResource *fab_profile_resources(const FabProfile *profile,
+                                         unsigned *ret_count)
 {
-    *ret_count = usage->resource_count;
-    return usage->results;
+    *ret_count = profile->resource_count;
+    return profile->results;
 }
 
-const FabPlace *fab_usage_places(const FabUsage *usage, const FabFlow *flow,
-                                 unsigned *ret_count)
+const FabPlace *fab_profile_places(const FabProfile *profile,
+                                   const FabFlow *flow, unsigned *ret_count)
 {
-    const GArray *results = usage->flows[flow->number - 1].results;
+    const GArray *results = profile->flows[flow->number - 1].results;
 
     *ret_count = results->len;
     return (const FabPlace *)(void *)results->data;
 }
 
-uint32_t fab_usage_under_way(const FabUsage *usage, const FabFlow *flow)
+uint32_t fab_profile_under_way(const FabProfile *profile, const FabFlow *flow)
 {
-    return share(usage->flows[flow->number - 1].under_way, usage->seen);
+    return share(profile->flows[flow->number - 1].under_way, profile->seen);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FAB_DEVICE_PRIV_H
-#define FAB_DEVICE_PRIV_H
+#ifndef FAB_ENDPOINT_PRIV_H
+#define FAB_ENDPOINT_PRIV_H
 
-#include "fab_device.h"
+#include "fab_endpoint.h"
 #include "fab_fabric_priv.h"
 #include "fab_memory.h"
 
@@ -32,23 +32,23 @@ typedef struct DmaEngine {
     SimTime tag_wait_since;
 } DmaEngine;
 
-struct FabDevice {
+struct FabEndpoint {
     FabComponent component;
-    FabDeviceParams params;
+    FabEndpointParams params;
     DmaEngine dma;
     FabMemory *memory; /* behind the BARs */
     FabFifo reading;   /* reads of it, by time ready (tail_at) */
     SimEvent read_event;
     FabFifo visible; /* writes to it that watchers will see */
     SimEvent visible_event;
-    FabDeviceCounters counters;
+    FabEndpointCounters counters;
 };
 
 /* fab_dma.c */
-void fab_dma_init(FabDevice *device);
-void fab_dma_free(FabDevice *device);
-void fab_dma_completion(FabDevice *device, FabTlp *tlp);
-void fab_dma_room(void *owner, FabPort *port, const FabTlp *tlp);
+void fab_dma_init(FabEndpoint *device);
+void fab_dma_free(FabEndpoint *device);
+void fab_dma_completion(FabEndpoint *device, FabTlp *tlp);
+void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp);
 
 /* Sources of the device's egress: its own requests, and the completions for
  * others. Posted requests keep their order with both (a read completion must
