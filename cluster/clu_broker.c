@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "clu_broker_priv.h"
+#include "clu_broker.h"
 
 #include <unistd.h>
 
+#include "clu_broker_ivshmem.h"
+#include "clu_broker_link.h"
+
 struct CluBroker {
-    GMainContext *context;
+    CluBrokerShared shared;
     GPtrArray *links;   /* of CluBrokerLink, owned */
     GPtrArray *regions; /* of CluBrokerShm, owned */
-    CluBrokerFn fn;
-    void *data;
 };
 
 static void free_link(gpointer link)
@@ -25,7 +26,7 @@ CluBroker *clu_broker_new(GMainContext *context)
 {
     CluBroker *broker = g_new0(CluBroker, 1);
 
-    broker->context =
+    broker->shared.context =
         g_main_context_ref(context ? context : g_main_context_default());
     broker->links = g_ptr_array_new_with_free_func(free_link);
     broker->regions = g_ptr_array_new_with_free_func(free_region);
@@ -37,18 +38,19 @@ void clu_broker_free(CluBroker *broker)
     if (!broker) {
         return;
     }
-    /* Nobody is told of what ends with the broker itself. */
-    broker->fn = NULL;
+    /* The owner knows of its own call: it is not told what that ends. */
+    broker->shared.fn = NULL;
     g_ptr_array_unref(broker->links);
     g_ptr_array_unref(broker->regions);
-    g_main_context_unref(broker->context);
+    g_main_context_unref(broker->shared.context);
     g_free(broker);
 }
 
 bool clu_broker_add_link(CluBroker *broker, const char *name, const char *path,
                          GError **error)
 {
-    CluBrokerLink *link = clu_broker_link_new(broker, name, path, error);
+    CluBrokerLink *link =
+        clu_broker_link_new(&broker->shared, name, path, error);
 
     if (!link) {
         return false;
@@ -61,7 +63,8 @@ bool clu_broker_add_region(CluBroker *broker, const char *name,
                            const char *path, const CluBrokerRegion *region,
                            GError **error)
 {
-    CluBrokerShm *shm = clu_broker_shm_new(broker, name, path, region, error);
+    CluBrokerShm *shm =
+        clu_broker_shm_new(&broker->shared, name, path, region, error);
 
     if (!shm) {
         return false;
@@ -85,18 +88,6 @@ char *clu_broker_get_memory_path(const CluBroker *broker, const char *name)
 
 void clu_broker_set_callback(CluBroker *broker, CluBrokerFn fn, void *data)
 {
-    broker->fn = fn;
-    broker->data = data;
-}
-
-GMainContext *clu_broker_get_context(const CluBroker *broker)
-{
-    return broker->context;
-}
-
-void clu_broker_tell(CluBroker *broker, CluBrokerNotice notice)
-{
-    if (broker->fn) {
-        broker->fn(&notice, broker->data);
-    }
+    broker->shared.fn = fn;
+    broker->shared.data = data;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The server of the ivshmem client-server protocol, as QEMU's
- * docs/specs/ivshmem-spec.txt has it. The server talks and clients listen:
- * each has a queue of what it has not been sent yet. A queue cannot grow
- * without end though its client does not read: a peer that has come and gone
- * meanwhile is taken out again, so each ID has a few messages there at most.
+ * docs/specs/ivshmem-spec.txt has it. The server talks and clients listen: each
+ * has a queue of messages that are still to be sent. The queue stays bounded
+ * even if its client never reads: the messages about a peer that has come and
+ * gone meanwhile are taken out, so each ID has a few messages there at most.
  */
 #define _GNU_SOURCE
-#include "clu_broker_priv.h"
+#include "clu_broker_ivshmem.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,19 +16,23 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "clu_socket.h"
+#include "clu_source.h"
+
 #define PROTOCOL_VERSION 0
 #define SHARED_MEMORY    (-1)
 
 /*
- * The kernel counts files that are sent and not yet received, for all sockets
- * of a user together, and refuses to send more than RLIMIT_NOFILE. So that
- * those who do not read leave something to the others, few fit into a socket;
- * what the others lack for a moment is tried again.
+ * The kernel counts descriptors that are sent and not yet received, for all
+ * sockets of a user together, and refuses to send more than RLIMIT_NOFILE. A
+ * small send buffer keeps clients that do not read from using up that number;
+ * a client that is refused for a moment is retried.
  */
 #define SEND_BUFFER_BYTES 1
 #define RETRY_MS          20
 
-/* The eventfds of a client. Messages that carry them may outlive it. */
+/* The eventfds of a client. Queued messages that carry them may outlive the
+ * client. */
 typedef struct Vectors {
     unsigned refs;
     unsigned count;
@@ -37,7 +41,7 @@ typedef struct Vectors {
 
 typedef struct Message {
     int64_t number;
-    int file;         /* -1: none; borrowed from vectors or the region */
+    int file;         /* to send along, of `vectors` or the region; -1: none */
     Vectors *vectors; /* nullable */
 } Message;
 
@@ -49,18 +53,18 @@ typedef struct Client {
     Vectors *vectors;
     GQueue out; /* of Message, owned */
     GSource *readable;
-    GSource *writable; /* either, while something waits in out */
+    GSource *writable; /* this or `retry` is set while `out` is not empty */
     GSource *retry;
 } Client;
 
 struct CluBrokerShm {
-    CluBroker *broker;
+    const CluBrokerShared *shared;
     char *name;
     CluBrokerRegion region;
     int file;
     CluListener *listener;
     GPtrArray *clients; /* of Client, owned */
-    uint16_t next_id;   /* all of its values are IDs; it wraps */
+    uint16_t next_id;   /* every value is an ID, so it may wrap */
 };
 
 /* ---- Vectors ---------------------------------------------------------- */
@@ -77,7 +81,7 @@ static void vectors_unref(Vectors *vectors)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Vectors, vectors_unref)
 
-/* NULL with errno if there are no more files. */
+/* NULL with errno if the process has too many files open. */
 static Vectors *vectors_new(unsigned count)
 {
     g_autoptr(Vectors) vectors = g_new0(Vectors, 1);
@@ -134,10 +138,10 @@ static gboolean client_retry(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-/* Sends what can be sent. Does not free @client, whatever happens. */
+/* Sends as much of the queue as the socket takes. Never frees @client. */
 static void flush(Client *client)
 {
-    GMainContext *context = clu_broker_get_context(client->shm->broker);
+    GMainContext *context = client->shm->shared->context;
     int code = 0;
 
     while (code == 0 && !g_queue_is_empty(&client->out)) {
@@ -169,7 +173,7 @@ static void flush(Client *client)
             clu_source_new_timer(context, RETRY_MS, client_retry, client);
         break;
     default:
-        /* client_readable sees the end of it. */
+        /* client_readable() then sees the end and drops it. */
         g_queue_clear_full(&client->out, (GDestroyNotify)message_free);
         shutdown(client->fd, SHUT_RDWR);
         break;
@@ -177,8 +181,9 @@ static void flush(Client *client)
 }
 
 /*
- * Says farewell to @id on behalf of the owner of @vectors; or nothing at all,
- * if the client has not been sent the first of them.
+ * Tells @client that @id, the owner of @vectors, has gone. If @client has not
+ * been sent even the first vector of @id yet, all of them are taken out of the
+ * queue instead.
  */
 static void post_farewell(Client *client, unsigned id, const Vectors *vectors)
 {
@@ -209,7 +214,7 @@ static void post_farewell(Client *client, unsigned id, const Vectors *vectors)
 
 static void tell(const Client *client, CluBrokerEvent event, const char *reason)
 {
-    clu_broker_tell(client->shm->broker,
+    clu_broker_tell(client->shm->shared,
                     (CluBrokerNotice){.event = event,
                                       .name = client->shm->name,
                                       .reason = reason,
@@ -259,7 +264,9 @@ static void drop_closed(CluBrokerShm *shm)
 
 static gboolean client_readable(int fd, GIOCondition condition, gpointer data)
 {
-    drop(data, clu_socket_is_closed(fd) ? NULL : "it sent what it must not");
+    drop(data, clu_socket_is_closed(fd)
+                   ? NULL
+                   : "it sent data, which no ivshmem client does");
     return G_SOURCE_CONTINUE;
 }
 
@@ -276,8 +283,8 @@ static bool is_taken(const CluBrokerShm *shm, unsigned id)
 }
 
 /*
- * An ID that nobody has had for as long as possible: a device of QEMU 7.2 uses
- * memory that it has freed when an ID comes back that it has seen go.
+ * The ID that has been unused for longest: a device of QEMU 7.2 uses memory
+ * after free when an ID returns that it has seen go.
  */
 static unsigned choose_id(CluBrokerShm *shm)
 {
@@ -311,7 +318,7 @@ static void introduce(Client *client)
 
 static void refuse(CluBrokerShm *shm, int fd, const char *reason)
 {
-    clu_broker_tell(shm->broker,
+    clu_broker_tell(shm->shared,
                     (CluBrokerNotice){.event = CLU_BROKER_REFUSED,
                                       .name = shm->name,
                                       .reason = reason,
@@ -326,10 +333,10 @@ static void client_new(int fd, void *data)
     Client *client;
     Vectors *vectors;
 
-    /* So that one that returns finds its place free. */
+    /* A client that reconnects must find its old place free. */
     drop_closed(shm);
     if (shm->clients->len == shm->region.clients_max) {
-        refuse(shm, fd, "there are as many clients as there may be");
+        refuse(shm, fd, "the region has as many clients as it may have");
         return;
     }
     vectors = vectors_new(shm->region.vectors);
@@ -345,9 +352,8 @@ static void client_new(int fd, void *data)
     client->id = choose_id(shm);
     client->vectors = vectors;
     g_queue_init(&client->out);
-    client->readable =
-        clu_source_new_fd(clu_broker_get_context(shm->broker), fd,
-                          G_IO_IN | G_IO_HUP, client_readable, client);
+    client->readable = clu_source_new_fd(
+        shm->shared->context, fd, G_IO_IN | G_IO_HUP, client_readable, client);
     g_ptr_array_add(shm->clients, client);
     introduce(client);
     tell(client, CLU_BROKER_ATTACHED, NULL);
@@ -362,13 +368,15 @@ static bool check_region(const CluBrokerRegion *region, GError **error)
     if (region->size_bytes < (uint64_t)sysconf(_SC_PAGESIZE) ||
         region->size_bytes > INT64_MAX ||
         (region->size_bytes & (region->size_bytes - 1))) {
-        wrong = "its size must be a power of 2, a page at least";
+        wrong = "its size must be a power of 2 and at least a page";
     } else if (region->vectors < 1 ||
                region->vectors > CLU_BROKER_VECTORS_MAX) {
-        wrong = "it has 1 to " G_STRINGIFY(CLU_BROKER_VECTORS_MAX) " vectors";
+        wrong =
+            "it must have 1 to " G_STRINGIFY(CLU_BROKER_VECTORS_MAX) " vectors";
     } else if (region->clients_max < 1 ||
                region->clients_max > CLU_BROKER_CLIENTS_MAX) {
-        wrong = "it has 1 to " G_STRINGIFY(CLU_BROKER_CLIENTS_MAX) " clients";
+        wrong =
+            "it must have 1 to " G_STRINGIFY(CLU_BROKER_CLIENTS_MAX) " clients";
     }
     if (wrong) {
         g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, wrong);
@@ -376,7 +384,7 @@ static bool check_region(const CluBrokerRegion *region, GError **error)
     return !wrong;
 }
 
-/* Sealed: a client that made it shorter would crash the others. */
+/* Sealed, because a client that shrinks it would crash the others. */
 static int memory_new(const CluBrokerRegion *region, GError **error)
 {
     int fd = memfd_create("ivshmem", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -389,20 +397,20 @@ static int memory_new(const CluBrokerRegion *region, GError **error)
     }
     code = errno;
     g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code),
-                "no shared memory: %s", g_strerror(code));
+                "cannot allocate shared memory: %s", g_strerror(code));
     if (fd >= 0) {
         close(fd);
     }
     return -1;
 }
 
-CluBrokerShm *clu_broker_shm_new(CluBroker *broker, const char *name,
-                                 const char *path,
+CluBrokerShm *clu_broker_shm_new(const CluBrokerShared *shared,
+                                 const char *name, const char *path,
                                  const CluBrokerRegion *region, GError **error)
 {
     CluBrokerShm *shm = g_new0(CluBrokerShm, 1);
 
-    shm->broker = broker;
+    shm->shared = shared;
     shm->name = g_strdup(name);
     shm->region = *region;
     shm->clients = g_ptr_array_new_with_free_func(client_free);
@@ -411,8 +419,8 @@ CluBrokerShm *clu_broker_shm_new(CluBroker *broker, const char *name,
         shm->file = memory_new(region, error);
     }
     if (shm->file >= 0) {
-        shm->listener = clu_listener_new(clu_broker_get_context(broker), path,
-                                         SOCK_STREAM, client_new, shm, error);
+        shm->listener = clu_listener_new(shared->context, path, SOCK_STREAM,
+                                         client_new, shm, error);
     }
     if (!shm->listener) {
         g_prefix_error(error, "%s: ", name);

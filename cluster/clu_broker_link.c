@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the two NTB devices of a link meet. Each connects, says HELLO and
- * waits; as soon as two of different partitions wait, each is sent PEER with
- * one end of a socket pair, and its connection here is done with. A device
- * whose peer dies sees that on the pair, and connects here anew: so there is
- * nothing to keep about those who have met.
+ * The two NTB devices of a link meet here. Each connects, sends HELLO and
+ * waits. As soon as two of different partitions wait, the broker sends each
+ * PEER with one end of a socket pair and closes its connection. A device whose
+ * peer dies sees that on the pair and connects here again, so the broker
+ * remembers nothing of devices that are joined.
  */
 #define _GNU_SOURCE
-#include "clu_broker_priv.h"
+#include "clu_broker_link.h"
 
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "clu_socket.h"
+#include "clu_source.h"
 #include "farside_wire.h"
 
-/* Connections that wait at once, of which two are of use. */
+/* Connections at once. Two are of use; the others wait for an end. */
 #define ENDS_MAX   8
-/* A device says HELLO as soon as it is connected. */
+/* The time a device has for HELLO, which it sends as soon as it connects. */
 #define HELLO_MS   2000
 #define PARTITIONS 2
 
@@ -25,17 +27,17 @@ typedef struct End {
     CluBrokerLink *link;
     int fd;
     pid_t pid;
-    bool waits; /* it has said HELLO */
+    bool waits; /* it has sent HELLO */
     unsigned partition;
     GSource *watch;
     GSource *timer;
 } End;
 
 struct CluBrokerLink {
-    CluBroker *broker;
+    const CluBrokerShared *shared;
     char *name;
     CluListener *listener;
-    GPtrArray *ends; /* of End, owned, in the order of their coming */
+    GPtrArray *ends; /* of End, owned, oldest first */
 };
 
 static void end_free(gpointer data)
@@ -50,7 +52,7 @@ static void end_free(gpointer data)
 
 static void tell(const End *end, CluBrokerEvent event, const char *reason)
 {
-    clu_broker_tell(end->link->broker,
+    clu_broker_tell(end->link->shared,
                     (CluBrokerNotice){.event = event,
                                       .name = end->link->name,
                                       .reason = reason,
@@ -69,8 +71,8 @@ static void drop(End *end, const char *reason)
     g_ptr_array_remove(end->link->ends, end);
 }
 
-/* A death that is not yet noticed must not look like a life. @except
- * (nullable) is not looked at. */
+/* Drops all ends but @except (nullable) whose process has gone: its death may
+ * not have been noticed yet. */
 static void drop_closed(CluBrokerLink *link, const End *except)
 {
     for (unsigned i = link->ends->len; i-- > 0;) {
@@ -84,7 +86,7 @@ static void drop_closed(CluBrokerLink *link, const End *except)
 
 /* ---- Meeting ---------------------------------------------------------- */
 
-/* The first that waits, whose partition is @partition; nullable. */
+/* The first end of partition @partition that waits; nullable. */
 static End *find_waiting(CluBrokerLink *link, unsigned partition)
 {
     for (unsigned i = 0; i < link->ends->len; i++) {
@@ -109,8 +111,8 @@ static bool send_peer(const End *end, int file)
 }
 
 /*
- * If one cannot be sent to, or there are no more files, both are disconnected:
- * a device then connects again, now or when the other end of the pair closes.
+ * Gives each end one socket of a pair. If that fails for one, both are
+ * disconnected: their devices connect again, now or when the pair closes.
  */
 static void join(End *a, End *b)
 {
@@ -155,9 +157,10 @@ static void start_waiting(End *end, unsigned partition)
     end->waits = true;
 }
 
-/* ---- What an end sends ------------------------------------------------ */
+/* ---- Messages of an end ----------------------------------------------- */
 
-/* Files that come with a message are not taken: the kernel closes them. */
+/* Descriptors that come with a message are not received: the kernel closes
+ * them. */
 static const char *check_hello(const void *bytes, size_t size, int flags)
 {
     const struct farside_wire_head *head = bytes;
@@ -166,14 +169,14 @@ static const char *check_hello(const void *bytes, size_t size, int flags)
     if (size < sizeof(*head) || (flags & (MSG_TRUNC | MSG_CTRUNC)) ||
         head->magic != FARSIDE_WIRE_MAGIC ||
         head->length != size - sizeof(*head)) {
-        return "what it sent is no message";
+        return "it sent bytes that are no message";
     }
     if (head->version != FARSIDE_WIRE_VERSION) {
-        return "it speaks another version";
+        return "it speaks another version of the protocol";
     }
     if (head->type != FARSIDE_WIRE_HELLO || head->length != sizeof(*hello) ||
         hello->partition >= PARTITIONS) {
-        return "what it sent is no HELLO";
+        return "its first message is no HELLO";
     }
     return NULL;
 }
@@ -212,7 +215,7 @@ static gboolean end_readable(int fd, GIOCondition condition, gpointer data)
 
 static gboolean end_is_silent(gpointer data)
 {
-    drop(data, "it does not say HELLO");
+    drop(data, "it did not send HELLO in time");
     return G_SOURCE_CONTINUE;
 }
 
@@ -221,7 +224,7 @@ static gboolean end_is_silent(gpointer data)
 static void end_new(int fd, void *data)
 {
     CluBrokerLink *link = data;
-    GMainContext *context = clu_broker_get_context(link->broker);
+    GMainContext *context = link->shared->context;
     End *end = g_new0(End, 1);
 
     drop_closed(link, NULL);
@@ -233,20 +236,21 @@ static void end_new(int fd, void *data)
     end->timer = clu_source_new_timer(context, HELLO_MS, end_is_silent, end);
     g_ptr_array_add(link->ends, end);
     if (link->ends->len > ENDS_MAX) {
-        drop(end, "too many wait already");
+        drop(end, "too many devices wait already");
     }
 }
 
-CluBrokerLink *clu_broker_link_new(CluBroker *broker, const char *name,
-                                   const char *path, GError **error)
+CluBrokerLink *clu_broker_link_new(const CluBrokerShared *shared,
+                                   const char *name, const char *path,
+                                   GError **error)
 {
     CluBrokerLink *link = g_new0(CluBrokerLink, 1);
 
-    link->broker = broker;
+    link->shared = shared;
     link->name = g_strdup(name);
     link->ends = g_ptr_array_new_with_free_func(end_free);
-    link->listener = clu_listener_new(clu_broker_get_context(broker), path,
-                                      SOCK_SEQPACKET, end_new, link, error);
+    link->listener = clu_listener_new(shared->context, path, SOCK_SEQPACKET,
+                                      end_new, link, error);
     if (!link->listener) {
         g_clear_pointer(&link, clu_broker_link_free);
     }

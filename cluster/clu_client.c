@@ -7,13 +7,13 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "clu_control.h"
 #include "clu_dir.h"
 #include "clu_error.h"
+#include "clu_socket.h"
 
 #define LEAVE_KEY 0x1d /* Ctrl-] */
 
@@ -70,19 +70,13 @@ CluClient *clu_client_new(int fd)
 
 CluClient *clu_client_connect(const char *dir, GError **error)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
     g_autofree char *path = g_build_filename(dir, CLU_DIR_CONTROL, NULL);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = clu_socket_connect(path);
 
-    g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
-    if (fd < 0 ||
-        connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+    if (fd < 0) {
         g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
                     "%s: the supervisor does not answer: %s", path,
                     g_strerror(errno));
-        if (fd >= 0) {
-            close(fd);
-        }
         return NULL;
     }
     return clu_client_new(fd);

@@ -8,13 +8,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "clu_error.h"
+#include "clu_socket.h"
 
 #define LOCK_NAME      "lock"
 #define NAME_MAX_BYTES 64
@@ -122,17 +121,15 @@ static void remove_all(int fd, bool with_lock)
 static const struct flock whole_file = {.l_type = F_WRLCK,
                                         .l_whence = SEEK_SET};
 
-static bool is_answering(const char *path)
+static bool is_answering(const char *dir)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool is_good;
+    g_autofree char *path = g_build_filename(dir, CLU_DIR_CONTROL, NULL);
+    int fd = clu_socket_connect(path);
 
-    g_snprintf(address.sun_path, sizeof(address.sun_path),
-               "%s/" CLU_DIR_CONTROL, path);
-    is_good = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
-    close(fd);
-    return is_good;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0;
 }
 
 /* 1: locked; 0: try again, it is or was being removed; -1: failed. */

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "clu_source.h"
 #include "clu_stream.h"
 
 #define PING_MS           1000
@@ -20,7 +21,6 @@ struct CluSession {
 };
 
 struct CluGuest {
-    GMainContext *context;
     CluStream *stream;
     const CluGuestOps *ops;
     void *owner;
@@ -276,9 +276,8 @@ CluGuest *clu_guest_new(GMainContext *context, int fd, unsigned silence_ms,
     guest->silence_us = (int64_t)silence_ms * 1000;
     guest->sessions = g_hash_table_new(NULL, NULL);
     guest->stream = clu_stream_new(context, fd, &stream_ops, guest);
-    guest->timer = g_timeout_source_new(MIN(PING_MS, silence_ms / 4 + 1));
-    g_source_set_callback(guest->timer, on_timer, guest, NULL);
-    g_source_attach(guest->timer, context);
+    guest->timer = clu_source_new_timer(
+        context, MIN(PING_MS, silence_ms / 4 + 1), on_timer, guest);
     begin_epoch(guest);
     return guest;
 }
@@ -293,8 +292,7 @@ void clu_guest_free(CluGuest *guest)
     }
     guest->is_ready = false;
     lose_sessions(guest);
-    g_source_destroy(guest->timer);
-    g_source_unref(guest->timer);
+    clu_source_clear(&guest->timer);
     clu_stream_free(guest->stream);
     g_hash_table_unref(guest->sessions);
     g_free(guest->coded);

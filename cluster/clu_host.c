@@ -14,6 +14,7 @@
 #include <glib-unix.h>
 
 #include "clu_error.h"
+#include "clu_source.h"
 #include "clu_watch.h"
 
 #define OUTPUT_MAX_BYTES 16384
@@ -58,15 +59,6 @@ const char *clu_host_state_name(CluHostState state)
     return state_names[state];
 }
 
-static void drop_source(GSource **source)
-{
-    if (*source) {
-        g_source_destroy(*source);
-        g_source_unref(*source);
-        *source = NULL;
-    }
-}
-
 /* @cause is nullable. */
 static void set_state(CluHost *host, CluHostState state, const char *cause)
 {
@@ -76,7 +68,7 @@ static void set_state(CluHost *host, CluHostState state, const char *cause)
     host->cause = g_strdup(cause);
     g_free(old);
     if (state != CLU_HOST_BOOTING) {
-        drop_source(&host->deadline);
+        clu_source_clear(&host->deadline);
     }
     host->ops->changed(host->owner, host);
 }
@@ -88,7 +80,7 @@ static gboolean on_deadline(gpointer data)
     CluHost *host = data;
     g_autofree char *cause = NULL;
 
-    drop_source(&host->deadline);
+    clu_source_clear(&host->deadline);
     if (!clu_guest_is_ready(host->guest)) {
         cause = g_strdup_printf("the guest's agent has not come in %u s",
                                 host->shared->boot_ms / 1000);
@@ -106,10 +98,9 @@ static gboolean on_deadline(gpointer data)
 
 static void start_deadline(CluHost *host)
 {
-    drop_source(&host->deadline);
-    host->deadline = g_timeout_source_new(host->shared->boot_ms);
-    g_source_set_callback(host->deadline, on_deadline, host, NULL);
-    g_source_attach(host->deadline, host->shared->context);
+    clu_source_clear(&host->deadline);
+    host->deadline = clu_source_new_timer(
+        host->shared->context, host->shared->boot_ms, on_deadline, host);
 }
 
 /* A machine starts from the beginning: nothing is known of it any more. */
@@ -263,7 +254,7 @@ static void read_output(CluHost *host)
         }
     }
     if (n == 0) {
-        drop_source(&host->output_source);
+        clu_source_clear(&host->output_source);
     }
 }
 
@@ -286,9 +277,9 @@ static void forget_process(CluHost *host)
     g_clear_pointer(&host->qmp, clu_qmp_free);
     g_clear_pointer(&host->boot_id, g_free);
     g_clear_pointer(&host->release, g_free);
-    drop_source(&host->deadline);
-    drop_source(&host->ended);
-    drop_source(&host->output_source);
+    clu_source_clear(&host->deadline);
+    clu_source_clear(&host->ended);
+    clu_source_clear(&host->output_source);
     if (host->output >= 0) {
         close(host->output);
         host->output = -1;
@@ -352,10 +343,8 @@ static void on_waited(GObject *process, GAsyncResult *result, gpointer data)
     }
     g_clear_object(&host->waiting);
     /* Its last words come first: they lie in sockets that are ready. */
-    host->ended = g_idle_source_new();
-    g_source_set_priority(host->ended, G_PRIORITY_LOW);
-    g_source_set_callback(host->ended, on_exited, host, NULL);
-    g_source_attach(host->ended, host->shared->context);
+    host->ended = clu_source_new_idle(host->shared->context, G_PRIORITY_LOW,
+                                      on_exited, host);
 }
 
 /* In the child: it never outlives the supervisor. */
@@ -473,10 +462,8 @@ bool clu_host_start(CluHost *host, GError **error)
     host->output = output[0];
     g_string_truncate(host->said, 0);
     host->output_source =
-        g_unix_fd_source_new(host->output, G_IO_IN | G_IO_HUP | G_IO_ERR);
-    g_source_set_callback(host->output_source, G_SOURCE_FUNC(on_output), host,
-                          NULL);
-    g_source_attach(host->output_source, shared->context);
+        clu_source_new_fd(shared->context, host->output,
+                          G_IO_IN | G_IO_HUP | G_IO_ERR, on_output, host);
     host->waiting = g_cancellable_new();
     g_subprocess_wait_async(host->process, host->waiting, on_waited, host);
     clu_console_connect(host->console, console);

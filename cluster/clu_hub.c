@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <glib-unix.h>
+#include "clu_source.h"
 
 #define FRAME_MAX 69632 /* as much as QEMU sends at once */
 /* Frames of one adapter before another one has its turn. */
@@ -28,8 +28,7 @@ static void port_free(void *data)
 {
     Port *port = data;
 
-    g_source_destroy(port->source);
-    g_source_unref(port->source);
+    clu_source_clear(&port->source);
     close(port->fd);
     g_free(port);
 }
@@ -100,9 +99,8 @@ int clu_hub_plug(CluHub *hub, GError **error)
     port = g_new0(Port, 1);
     port->hub = hub;
     port->fd = fds[0];
-    port->source = g_unix_fd_source_new(port->fd, G_IO_IN);
-    g_source_set_callback(port->source, G_SOURCE_FUNC(on_readable), port, NULL);
-    g_source_attach(port->source, hub->context);
+    port->source =
+        clu_source_new_fd(hub->context, port->fd, G_IO_IN, on_readable, port);
     g_ptr_array_add(hub->ports, port);
     return fds[1];
 }

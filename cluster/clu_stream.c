@@ -8,7 +8,10 @@
 
 #include <glib-unix.h>
 
+#include "clu_source.h"
+
 #define READ_BYTES 65536
+#define READABLE   (G_IO_IN | G_IO_HUP | G_IO_ERR)
 
 struct CluStream {
     GMainContext *context;
@@ -17,41 +20,24 @@ struct CluStream {
     void *owner;
     GSource *in;
     GSource *out;
-    GByteArray *waiting; /* to be written, from `done` on */
+    GByteArray *waiting; /* to be written, from byte `done` on */
     size_t done;
     bool is_closed;
-    bool *is_freed; /* where a callback that runs is told; NULL: none runs */
+    bool *is_freed; /* set when a running callback frees the stream; NULL while
+                       none runs */
 };
-
-static void drop_source(GSource **source)
-{
-    if (*source) {
-        g_source_destroy(*source);
-        g_source_unref(*source);
-        *source = NULL;
-    }
-}
 
 static void stop(CluStream *stream)
 {
-    drop_source(&stream->in);
-    drop_source(&stream->out);
+    clu_source_clear(&stream->in);
+    clu_source_clear(&stream->out);
     stream->is_closed = true;
-}
-
-static GSource *watch(CluStream *stream, GIOCondition condition,
-                      GUnixFDSourceFunc function)
-{
-    GSource *source = g_unix_fd_source_new(stream->fd, condition);
-
-    g_source_set_callback(source, G_SOURCE_FUNC(function), stream, NULL);
-    g_source_attach(source, stream->context);
-    return source;
 }
 
 static gboolean on_writable(int fd, GIOCondition condition, gpointer data);
 
-/* Writes what can be written. Returns false if the other end is gone. */
+/* Writes as much as the socket takes. Returns false if the other end is gone.
+ */
 static bool flush(CluStream *stream)
 {
     GByteArray *waiting = stream->waiting;
@@ -75,14 +61,15 @@ static bool flush(CluStream *stream)
     if (stream->done == waiting->len) {
         g_byte_array_set_size(waiting, 0);
         stream->done = 0;
-        drop_source(&stream->out);
+        clu_source_clear(&stream->out);
     } else {
         if (stream->done > waiting->len / 2) {
             g_byte_array_remove_range(waiting, 0, (guint)stream->done);
             stream->done = 0;
         }
         if (!stream->out) {
-            stream->out = watch(stream, G_IO_OUT, on_writable);
+            stream->out = clu_source_new_fd(stream->context, stream->fd,
+                                            G_IO_OUT, on_writable, stream);
         }
     }
     return true;
@@ -101,8 +88,9 @@ static gboolean on_writable(int fd, GIOCondition condition, gpointer data)
     CluStream *stream = data;
 
     if (!flush(stream)) {
-        /* What the other end has still sent comes first; its end follows. */
-        drop_source(&stream->out);
+        /* The reader first delivers what the other end has sent, and then
+         * finds the end. */
+        clu_source_clear(&stream->out);
         g_byte_array_set_size(stream->waiting, 0);
         stream->done = 0;
         if (!stream->in) {
@@ -153,7 +141,8 @@ CluStream *clu_stream_new(GMainContext *context, int fd,
     stream->owner = owner;
     stream->waiting = g_byte_array_new();
     g_unix_set_fd_nonblocking(fd, TRUE, NULL);
-    stream->in = watch(stream, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable);
+    stream->in = clu_source_new_fd(stream->context, stream->fd, READABLE,
+                                   on_readable, stream);
     return stream;
 }
 
@@ -181,7 +170,7 @@ void clu_stream_write(CluStream *stream, const void *data, size_t length)
     }
     g_byte_array_append(stream->waiting, data, (guint)length);
     if (!stream->out && !flush(stream)) {
-        /* The caller is not ready to hear of it: the reader will tell. */
+        /* A callback from here would surprise the caller: the reader tells. */
         g_byte_array_set_size(stream->waiting, 0);
         stream->done = 0;
     }
@@ -198,9 +187,10 @@ void clu_stream_set_reading(CluStream *stream, bool is_reading)
         return;
     }
     if (!is_reading) {
-        drop_source(&stream->in);
+        clu_source_clear(&stream->in);
     } else if (!stream->in) {
-        stream->in = watch(stream, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable);
+        stream->in = clu_source_new_fd(stream->context, stream->fd, READABLE,
+                                       on_readable, stream);
     }
 }
 

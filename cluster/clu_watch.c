@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "clu_source.h"
+
 #define RESTART_MS     300
 #define LINE_MAX_BYTES 8192
 #define NAMES_MAX      256 /* a guest may say what it wants */
@@ -145,8 +147,7 @@ static gboolean on_restart(gpointer data)
 {
     CluWatch *watch = data;
 
-    g_source_unref(watch->restart);
-    watch->restart = NULL;
+    clu_source_clear(&watch->restart);
     start_log(watch);
     return G_SOURCE_REMOVE;
 }
@@ -163,9 +164,8 @@ static void on_end(Reader *reader)
             start_map(watch);
         }
     } else if (!watch->restart) {
-        watch->restart = g_timeout_source_new(RESTART_MS);
-        g_source_set_callback(watch->restart, on_restart, watch, NULL);
-        g_source_attach(watch->restart, watch->context);
+        watch->restart =
+            clu_source_new_timer(watch->context, RESTART_MS, on_restart, watch);
     }
 }
 
@@ -297,10 +297,7 @@ void clu_watch_free(CluWatch *watch)
     }
     stop_reader(&watch->log);
     stop_reader(&watch->map);
-    if (watch->restart) {
-        g_source_destroy(watch->restart);
-        g_source_unref(watch->restart);
-    }
+    clu_source_clear(&watch->restart);
     g_string_free(watch->log.line, TRUE);
     g_string_free(watch->map.line, TRUE);
     g_hash_table_unref(watch->up);

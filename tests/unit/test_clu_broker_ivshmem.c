@@ -386,7 +386,7 @@ START_TEST(not_more_than_the_limit)
     rig_run(rig);
     ck_assert(rig_is_closed(fd));
     ck_assert_str_eq(rig_last(rig, CLIENTS_MAX + 1, CLU_BROKER_REFUSED)->reason,
-                     "there are as many clients as there may be");
+                     "the region has as many clients as it may have");
     close(fd);
     check_mesh(all, CLIENTS_MAX);
     client_close(all[5]);
@@ -409,7 +409,7 @@ START_TEST(who_talks_is_disconnected)
     rig_run(rig);
     ck_assert(rig_is_closed(b.fd));
     ck_assert_str_eq(rig_last(rig, 3, CLU_BROKER_REFUSED)->reason,
-                     "it sent what it must not");
+                     "it sent data, which no ivshmem client does");
     check_mesh(rest, 1);
     client_close(&b);
     client_close(&a);

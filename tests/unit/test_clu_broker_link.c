@@ -275,35 +275,36 @@ typedef struct Bad {
 } Bad;
 
 static const Bad bads[] = {
-    {"what it sent is no message", 1, 0, 0},
-    {"what it sent is no message", sizeof(struct farside_wire_head) - 1, 0,
+    {"it sent bytes that are no message", 1, 0, 0},
+    {"it sent bytes that are no message", sizeof(struct farside_wire_head) - 1,
+     0, FARSIDE_WIRE_MAGIC & 0xffff},
+    {"it sent bytes that are no message", sizeof(struct farside_wire_head), 0,
      FARSIDE_WIRE_MAGIC & 0xffff},
-    {"what it sent is no message", sizeof(struct farside_wire_head), 0,
+    {"it sent bytes that are no message", sizeof(Hello) - 1, 0,
      FARSIDE_WIRE_MAGIC & 0xffff},
-    {"what it sent is no message", sizeof(Hello) - 1, 0,
+    {"it sent bytes that are no message", sizeof(Hello) + 1, 0,
      FARSIDE_WIRE_MAGIC & 0xffff},
-    {"what it sent is no message", sizeof(Hello) + 1, 0,
+    {"it sent bytes that are no message", FARSIDE_WIRE_MAX, 0,
      FARSIDE_WIRE_MAGIC & 0xffff},
-    {"what it sent is no message", FARSIDE_WIRE_MAX, 0,
-     FARSIDE_WIRE_MAGIC & 0xffff},
-    {"what it sent is no message", sizeof(Hello), 0, 0x1234},
-    {"what it sent is no message", sizeof(Hello),
+    {"it sent bytes that are no message", sizeof(Hello), 0, 0x1234},
+    {"it sent bytes that are no message", sizeof(Hello),
      offsetof(struct farside_wire_head, length), 31},
-    {"what it sent is no message", sizeof(Hello),
+    {"it sent bytes that are no message", sizeof(Hello),
      offsetof(struct farside_wire_head, length) + 2, 0xffff},
-    {"it speaks another version", sizeof(Hello),
+    {"it speaks another version of the protocol", sizeof(Hello),
      offsetof(struct farside_wire_head, version), FARSIDE_WIRE_VERSION + 1},
-    {"it speaks another version", sizeof(Hello),
+    {"it speaks another version of the protocol", sizeof(Hello),
      offsetof(struct farside_wire_head, version), 0},
-    {"what it sent is no HELLO", sizeof(Hello),
+    {"its first message is no HELLO", sizeof(Hello),
      offsetof(struct farside_wire_head, type), FARSIDE_WIRE_RAM},
-    {"what it sent is no HELLO", sizeof(Hello),
+    {"its first message is no HELLO", sizeof(Hello),
      offsetof(struct farside_wire_head, type), FARSIDE_WIRE_PEER},
-    {"what it sent is no HELLO", sizeof(Hello),
+    {"its first message is no HELLO", sizeof(Hello),
      offsetof(struct farside_wire_head, type), 0xffff},
-    {"what it sent is no HELLO", sizeof(Hello), offsetof(Hello, body),
+    {"its first message is no HELLO", sizeof(Hello), offsetof(Hello, body),
      2 | 3 << 8},
-    {"what it sent is no HELLO", sizeof(Hello), offsetof(Hello, body), 0xffff},
+    {"its first message is no HELLO", sizeof(Hello), offsetof(Hello, body),
+     0xffff},
 };
 
 /* While one waits whom that must not disturb. */
@@ -341,7 +342,7 @@ START_TEST(a_file_is_refused_and_not_kept)
     rig_run(rig);
     ck_assert(rig_is_closed(fd));
     ck_assert_str_eq(rig_last(rig, 1, CLU_BROKER_REFUSED)->reason,
-                     "what it sent is no message");
+                     "it sent bytes that are no message");
     close(fd);
     check_link_works();
 }
@@ -373,7 +374,7 @@ START_TEST(silence_is_refused_after_a_while)
     }
     ck_assert_int_ge(g_get_monotonic_time() - start, 1900000);
     ck_assert_str_eq(rig_last(rig, 2, CLU_BROKER_REFUSED)->reason,
-                     "it does not say HELLO");
+                     "it did not send HELLO in time");
     close(silent);
     /* The one that has said it may wait for ever. */
     ck_assert(rig_is_quiet(good));
@@ -391,7 +392,7 @@ START_TEST(not_more_than_a_few_wait)
         rig_run(rig);
     }
     ck_assert_str_eq(rig_last(rig, ENDS_MAX + 1, CLU_BROKER_REFUSED)->reason,
-                     "too many wait already");
+                     "too many devices wait already");
     ck_assert(rig_is_closed(fds[ENDS_MAX]));
     close(fds[ENDS_MAX]);
     /* One goes, another comes; nobody else is disturbed. */

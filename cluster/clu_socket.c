@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "clu_broker_priv.h"
+#include "clu_socket.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,50 +9,25 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG  64
-/* Until accept() is tried again when there were no more files. */
+#include <glib-unix.h>
+
+#include "clu_source.h"
+
+#define BACKLOG  128
+/* Pause before accept() is tried again after the process ran out of files. */
 #define PAUSE_MS 100
 
 struct CluListener {
     GMainContext *context;
     char *path;
     int fd;
-    dev_t device; /* of path, when it was made */
+    dev_t device; /* device and inode of `path` when it was made */
     ino_t inode;
     GSource *watch;
     GSource *pause;
     CluAcceptFn fn;
     void *data;
 };
-
-GSource *clu_source_new_fd(GMainContext *context, int fd,
-                           GIOCondition condition, GUnixFDSourceFunc fn,
-                           void *data)
-{
-    GSource *source = g_unix_fd_source_new(fd, condition);
-
-    g_source_set_callback(source, G_SOURCE_FUNC(fn), data, NULL);
-    g_source_attach(source, context);
-    return source;
-}
-
-GSource *clu_source_new_timer(GMainContext *context, unsigned ms,
-                              GSourceFunc fn, void *data)
-{
-    GSource *source = g_timeout_source_new(ms);
-
-    g_source_set_callback(source, fn, data, NULL);
-    g_source_attach(source, context);
-    return source;
-}
-
-void clu_source_clear(GSource **source)
-{
-    if (*source) {
-        g_source_destroy(*source);
-        g_clear_pointer(source, g_source_unref);
-    }
-}
 
 pid_t clu_socket_get_pid(int fd)
 {
@@ -102,6 +77,37 @@ bool clu_socket_send(int fd, const void *bytes, size_t size, int file)
     return n >= 0;
 }
 
+/* Fills in @ret_address; -1 with errno if @path is too long for a socket. */
+static int make_address(const char *path, struct sockaddr_un *ret_address)
+{
+    *ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (g_strlcpy(ret_address->sun_path, path, sizeof(ret_address->sun_path)) >=
+        sizeof(ret_address->sun_path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return 0;
+}
+
+int clu_socket_connect(const char *path)
+{
+    struct sockaddr_un address;
+    int fd, code;
+
+    if (make_address(path, &address) < 0) {
+        return -1;
+    }
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 &&
+        connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+        code = errno;
+        close(fd);
+        errno = code;
+        return -1;
+    }
+    return fd;
+}
+
 /* ---- Listening -------------------------------------------------------- */
 
 static gboolean accept_again(gpointer data);
@@ -120,13 +126,14 @@ static gboolean accept_ready(int fd, GIOCondition condition, gpointer data)
     case ENFILE:
     case ENOBUFS:
     case ENOMEM:
-        /* Who connects stays in the queue, and the socket readable. */
+        /* A client that cannot be accepted stays in the backlog, so the socket
+         * would stay readable: polling it now would spin. */
         clu_source_clear(&listener->watch);
         listener->pause = clu_source_new_timer(listener->context, PAUSE_MS,
                                                accept_again, listener);
         break;
     default:
-        break; /* the client was faster to go */
+        break; /* the client has gone already */
     }
     return G_SOURCE_CONTINUE;
 }
@@ -147,7 +154,7 @@ static void set_errno(GError **error, int code, const char *path)
                 "cannot listen at %s: %s", path, g_strerror(code));
 }
 
-/* Removes the socket of a process that is gone: nobody listens there. */
+/* Removes the socket at @address if no process listens there any more. */
 static void remove_stale(int fd, const struct sockaddr_un *address)
 {
     struct stat st;
@@ -161,17 +168,16 @@ static void remove_stale(int fd, const struct sockaddr_un *address)
 
 static int listen_at(const char *path, int type, GError **error)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct sockaddr_un address;
     int fd;
 
-    if (strlen(path) >= sizeof(address.sun_path)) {
+    if (make_address(path, &address) < 0) {
         g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NAMETOOLONG,
                     "cannot listen at %s: the path of a socket has at most %zu "
                     "bytes",
                     path, sizeof(address.sun_path) - 1);
         return -1;
     }
-    strcpy(address.sun_path, path);
     fd = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         set_errno(error, errno, path);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLU_SOCKET_H
+#define CLU_SOCKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include <glib.h>
+
+/* A listening UNIX socket. */
+typedef struct CluListener CluListener;
+
+/* Takes over @fd, which is non-blocking. */
+typedef void (*CluAcceptFn)(int fd, void *data);
+
+/*
+ * Listens at @path; @type is SOCK_STREAM or SOCK_SEQPACKET. @fn is called for
+ * each client. A socket that a dead process left at @path is replaced. NULL and
+ * @error if the path is too long or in use, or the folder is missing.
+ */
+CluListener *clu_listener_new(GMainContext *context, const char *path, int type,
+                              CluAcceptFn fn, void *data, GError **error);
+
+/* Closes @listener (nullable), and removes its path unless another process has
+ * replaced it. */
+void clu_listener_free(CluListener *listener);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluListener, clu_listener_free)
+
+/* Connects to the stream socket at @path. Returns a blocking descriptor, or -1
+ * with errno. */
+int clu_socket_connect(const char *path);
+
+/* The process that connected @fd; 0 if that is not known. */
+pid_t clu_socket_get_pid(int fd);
+
+/* Whether the other end of @fd is closed and has left nothing to read. */
+bool clu_socket_is_closed(int fd);
+
+/*
+ * Sends one packet, or these bytes of a stream, together with the descriptor
+ * @file unless it is -1. Never waits. False with errno; EMSGSIZE means that
+ * only a part was sent.
+ */
+bool clu_socket_send(int fd, const void *bytes, size_t size, int file);
+
+#endif
