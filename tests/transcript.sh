@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-# For tests that run a transcript of README.md as it stands; bash.
+# For tests that run a transcript of a document, word for word; bash.
 #
 #   . tests/transcript.sh
-#   transcript_load README.md HEADING
+#   transcript_load docs/user/first-steps.md HEADING
 #   transcript_until PATTERN      # a regular expression (ERE) of a command
 #
-# In the blocks below a heading, what follows "$ " is a command, which has to
-# succeed, and the lines after it what it prints, in any order. "..." stands for
-# any lines more. A command of which no line is shown may print what it likes.
-# Numbers must be those that are shown, save those that are measured: seconds,
-# MB/s, and what df counts. "make" has been run before; build/cli/farside is
+# In the code blocks below the heading, a line that begins with "$ " is a
+# command. The command must succeed, and must print the lines that follow it, in
+# any order. "..." stands for any further lines. A command without such lines may
+# print anything. Numbers must be equal, except measured ones: seconds, MB/s, and
+# those of df. Lines "$ make ..." are not run. build/cli/farside stands for
 # $farside.
 
 transcript_load() { # FILE HEADING
@@ -19,17 +19,17 @@ transcript_load() { # FILE HEADING
         /^## / { on = $0 == heading; next }
         /^```/ { code = !code; next }
         on && code' "$1")
-    [ ${#transcript[@]} -gt 0 ] || { echo "$1: nothing is run below $2"; return 1; }
+    [ ${#transcript[@]} -gt 0 ] || { echo "$1: there is no command below $2"; return 1; }
 }
 
-# Runs commands from where the last call has ended up to one that has the
-# pattern, included. In this shell, so that variables last.
+# Runs the commands that follow the last one run, up to and including one that
+# matches PATTERN. They run in this shell, so that variables last.
 transcript_until() { # PATTERN
     local line command shown=()
     while [ "$transcript_at" -lt ${#transcript[@]} ]; do
         line=${transcript[transcript_at++]}
         command=${line#'$ '}
-        [ "$command" != "$line" ] || { echo "no command: $line"; return 1; }
+        [ "$command" != "$line" ] || { echo "not a command: $line"; return 1; }
         while [[ $command == *\\ ]]; do
             command=${command%\\}${transcript[transcript_at++]}
         done
@@ -41,7 +41,7 @@ transcript_until() { # PATTERN
         transcript_run "$command" "${shown[@]}" || return 1
         [[ ! $command =~ $1 ]] || return 0
     done
-    echo "there is no command with $1"
+    echo "no command matches $1"
     return 1
 }
 
@@ -50,7 +50,7 @@ transcript_run() { # COMMAND SHOWN-LINE...
     shift
     echo "\$ $command"
     case $command in
-    'make '*) return 0 ;;
+    make | 'make '*) return 0 ;;
     esac
     said=$(mktemp) || return 1
     # shellcheck disable=SC2154
