@@ -1,74 +1,58 @@
 /* SPDX-License-Identifier: MIT */
 #include "exp_trace.h"
 
-#include "sim_trace.h"
-
-/* A record's source: the component's place among all, and its port. */
-#define SOURCE(component, port) ((component) << 8 | (port))
-#define NO_SOURCE               UINT32_MAX
+/* One TLP, as it was when it was seen. */
+typedef struct Record {
+    SimTime start; /* its first byte leaves the sender */
+    SimTime end;   /* its last byte leaves the sender */
+    SimTime seen;  /* the component at the far end acts on it */
+    FabBusAddr addr;
+    const FabPort
+        *port; /* the sender; of a refused request the ingress; nullable */
+    uint32_t category;
+    uint32_t bytes;
+    uint32_t flow;
+    FabTlpType type;
+    FabStatus status;
+    FabBdf requester_id;
+    uint16_t tag;
+} Record;
 
 struct ExpTrace {
-    SimTrace *trace;
-    FabFabric *fabric;
-    GHashTable *places; /* component to its place among all */
+    Record *ring; /* the last @capacity records */
+    uint64_t capacity;
+    uint64_t added; /* all records, the overwritten ones included */
 };
-
-static uint32_t source_of(const ExpTrace *self, const FabPort *port)
-{
-    if (!port) {
-        return NO_SOURCE;
-    }
-    return SOURCE(GPOINTER_TO_UINT(
-                      g_hash_table_lookup(self->places, fab_port_owner(port))),
-                  fab_port_index(port));
-}
-
-/* Times within a record are short: what does not fit is cut off at 4 ms. */
-static uint64_t short_time(SimTime time)
-{
-    return CLAMP(time, 0, (SimTime)UINT32_MAX);
-}
 
 static void trace_fabric(void *data, const FabTraceRecord *record)
 {
     ExpTrace *self = data;
     const FabTlp *tlp = record->tlp;
-    uint32_t bytes =
-        tlp->type == FAB_TLP_MRD ? tlp->request_bytes : tlp->payload_bytes;
 
-    if (sim_trace_wants(self->trace, record->category)) {
-        sim_trace_add(self->trace,
-                      &(SimTraceRecord){
-                          .time = record->start,
-                          .categories = record->category,
-                          .source = source_of(self, record->port),
-                          .kind = tlp->type | (uint32_t)tlp->status << 8 |
-                                  tlp->flow << 16,
-                          .a = tlp->addr,
-                          .b = (uint64_t)bytes << 32 |
-                               (uint32_t)tlp->requester_id << 16 | tlp->tag,
-                          .c = short_time(record->end - record->start) << 32 |
-                               short_time(record->seen - record->start),
-                      });
-    }
+    self->ring[self->added++ % self->capacity] = (Record){
+        .start = record->start,
+        .end = record->end,
+        .seen = record->seen,
+        .addr = tlp->addr,
+        .port = record->port,
+        .category = record->category,
+        .bytes =
+            tlp->type == FAB_TLP_MRD ? tlp->request_bytes : tlp->payload_bytes,
+        .flow = tlp->flow,
+        .type = tlp->type,
+        .status = tlp->status,
+        .requester_id = tlp->requester_id,
+        .tag = tlp->tag,
+    };
 }
 
 ExpTrace *exp_trace_new(const ExpFabric *bld, uint64_t records)
 {
     ExpTrace *self = g_new0(ExpTrace, 1);
-    FabComponent *const *components;
-    unsigned count;
 
-    self->fabric = exp_fabric(bld);
-    self->trace = sim_trace_new();
-    sim_trace_set_categories(self->trace, FAB_TRACE_LINK | FAB_TRACE_UR);
-    sim_trace_set_ring(self->trace, records);
-    self->places = g_hash_table_new(NULL, NULL);
-    components = fab_fabric_components(self->fabric, &count);
-    for (unsigned i = 0; i < count; i++) {
-        g_hash_table_insert(self->places, components[i], GUINT_TO_POINTER(i));
-    }
-    fab_fabric_set_trace(self->fabric, FAB_TRACE_LINK | FAB_TRACE_UR,
+    self->ring = g_new(Record, records);
+    self->capacity = records;
+    fab_fabric_set_trace(exp_fabric(bld), FAB_TRACE_LINK | FAB_TRACE_UR,
                          trace_fabric, self);
     return self;
 }
@@ -76,8 +60,7 @@ ExpTrace *exp_trace_new(const ExpFabric *bld, uint64_t records)
 void exp_trace_free(ExpTrace *self)
 {
     if (self) {
-        sim_trace_free(self->trace);
-        g_hash_table_unref(self->places);
+        g_free(self->ring);
         g_free(self);
     }
 }
@@ -125,50 +108,40 @@ static const char *status_name(FabTlpType type, FabStatus status)
                                      : "CA";
 }
 
-static void add_row(const ExpTrace *self, const SimTraceRecord *record,
-                    const char *label, Table *table)
+static void add_row(const Record *record, const char *label, Table *table)
 {
     static const char *const types[] = {"MRd", "MWr", "FetchAdd", "Swap",
                                         "CAS", "Cpl", "CplD"};
-    unsigned row = table_add_row(table), count;
-    FabTlpType type = record->kind & 0xff;
-    FabBdf id = record->b >> 16;
+    unsigned row = table_add_row(table);
+    FabBdf id = record->requester_id;
+    const FabPort *port = record->port;
     g_autofree char *addr =
-        g_strdup_printf("0x%" G_GINT64_MODIFIER "x", record->a);
+        g_strdup_printf("0x%" G_GINT64_MODIFIER "x", record->addr);
     g_autofree char *requester = g_strdup_printf(
         "%02x:%02x.%x", FAB_BDF_BUS(id), FAB_BDF_DEV(id), FAB_BDF_FN(id));
-    const FabPort *port = NULL;
 
-    if (record->source != NO_SOURCE) {
-        FabComponent *const *components =
-            fab_fabric_components(self->fabric, &count);
-
-        port = fab_component_port(components[record->source >> 8],
-                                  record->source & 0xff);
-    }
     table_set_text(table, row, 0, label);
-    table_set_number(table, row, 1, record->time);
-    table_set_number(table, row, 2, record->c >> 32);
-    table_set_number(table, row, 3,
-                     record->time + (SimTime)(record->c & UINT32_MAX));
+    table_set_number(table, row, 1, record->start);
+    table_set_number(table, row, 2, record->end - record->start);
+    table_set_number(table, row, 3, record->seen);
     table_set_text(table, row, 4,
-                   record->categories == FAB_TRACE_UR ? "refused" : "link");
+                   record->category == FAB_TRACE_UR ? "refused" : "link");
     set_port(table, row, 5, port);
     set_port(table, row, 6, port ? fab_port_peer(port) : NULL);
-    table_set_text(table, row, 7, types[type]);
-    table_set_text(table, row, 8, status_name(type, record->kind >> 8 & 0xff));
+    table_set_text(table, row, 7, types[record->type]);
+    table_set_text(table, row, 8, status_name(record->type, record->status));
     table_set_text(table, row, 9, addr);
-    table_set_number(table, row, 10, record->b >> 32);
+    table_set_number(table, row, 10, record->bytes);
     table_set_text(table, row, 11, requester);
-    table_set_number(table, row, 12, record->b & 0xffff);
-    table_set_number(table, row, 13, record->kind >> 16);
+    table_set_number(table, row, 12, record->tag);
+    table_set_number(table, row, 13, record->flow);
 }
 
 void exp_trace_add_rows(const ExpTrace *self, const char *label, Table *table)
 {
-    uint64_t count = sim_trace_ring_count(self->trace);
+    uint64_t kept = MIN(self->added, self->capacity);
 
-    for (uint64_t i = 0; i < count; i++) {
-        add_row(self, sim_trace_ring_get(self->trace, i), label, table);
+    for (uint64_t i = self->added - kept; i < self->added; i++) {
+        add_row(&self->ring[i % self->capacity], label, table);
     }
 }

@@ -6,18 +6,18 @@
 #include "table.h"
 
 /*
- * The last TLPs that crossed a link, or that nothing claimed: a flight recorder
- * for one simulated point.
+ * A flight recorder for one simulated point: the last TLPs that crossed a link
+ * or that no component claimed.
  */
 typedef struct ExpTrace ExpTrace;
 
-/* Records the last @records of @bld's fabric, which must outlive the trace,
- * from now on. */
+/* Starts to record the last @records (at least 1) TLPs of @bld's fabric, which
+ * must outlive the trace. The caller frees it. */
 ExpTrace *exp_trace_new(const ExpFabric *bld, uint64_t records);
 void exp_trace_free(ExpTrace *trace);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpTrace, exp_trace_free)
 
-/* An empty table with a column for everything a record tells. */
+/* Returns an empty table with one column for each member of a record. */
 Table *exp_trace_table_new(void);
 
 /* Adds a row for each record, oldest first; @label names the point. */
