@@ -8,11 +8,11 @@
 #include "sim_wheel.h"
 
 /*
- * Few pending events, the usual case, all live in the heap. When they become
- * many, those from near_end on live in the wheel, and only those before it in
- * the heap or, sorted and ready to be run, in the run. When both are empty the
- * wheel's next bucket becomes the run and near_end the end of that bucket;
- * what is scheduled before it from then on goes to the heap.
+ * Few pending events, the usual case, all live in the heap. With many pending
+ * events, those from near_end on live in the wheel, and those before it in the
+ * heap or, sorted, in the run. When both are empty, the wheel's next bucket
+ * becomes the run, and near_end the end of that bucket. Events that are
+ * scheduled before near_end from then on go to the heap.
  */
 
 /* Priority and rank are above the sequence in an event's key. */
@@ -21,8 +21,8 @@
 #define ORDER_MASK    (~(SEQUENCE_END - 1))
 #define RANK_BITS     20
 
-/* The heap may have so many events before some move to the wheel; and the
- * wheel is given up when so few are left. */
+/* With more events than HEAP_CROWDED in the heap, some move to the wheel. With
+ * WHEEL_SMALL or fewer in the wheel, all of them move back to the heap. */
 #define HEAP_CROWDED 384u
 #define WHEEL_SMALL  64u
 
@@ -35,7 +35,7 @@ struct SimEngine {
     uint64_t near_end; /* UINT64_MAX while the wheel is not in use */
     uint64_t sequence;
     uint64_t executed;
-    uint32_t crowded; /* end of the heap at which to think about it */
+    uint32_t crowded; /* end of the heap at which add_to_crowd() is called */
     bool running;
     bool stopped;
     SimRun run;
@@ -126,7 +126,7 @@ static void renumber(SimEngine *engine)
     }
 }
 
-/* Moves all that is near to the wheel. */
+/* Moves the events of the heap and the run to the wheel. */
 static void spill(SimEngine *engine)
 {
     SimHeap *heap = &engine->heap;
@@ -136,8 +136,9 @@ static void spill(SimEngine *engine)
     if (!engine->wheel) {
         engine->wheel = sim_wheel_new();
     }
-    /* What is in the wheel already, if anything, differs from now in the same
-     * digits as from the old base: now is in the bucket last taken. */
+    /* Events that are in the wheel already differ from now in the same digits
+     * as from the old base, because now lies in the bucket that was taken last.
+     */
     engine->wheel->base = engine->now;
     engine->near_end = engine->now;
     for (i = run->head; i < run->end; i++) {
@@ -152,12 +153,12 @@ static void spill(SimEngine *engine)
     sim_heap_empty(heap);
 }
 
-/* Adds @event, which is near, to the heap that is full or too large. */
+/* Adds @event, which is due before near_end, to a full or too large heap. */
 static void add_to_crowd(SimEngine *engine, SimEvent *event)
 {
     SimHeap *heap = &engine->heap;
 
-    /* Events that are all due now could not be told apart by the wheel. */
+    /* The wheel cannot separate events that are all due now. */
     if (engine->near_end - engine->now > 1) {
         spill(engine);
         sim_wheel_add(engine->wheel, event);
@@ -243,7 +244,7 @@ void sim_event_reschedule(SimEvent *event, SimTime time)
     sim_event_schedule(event, time);
 }
 
-/* What take_event() does when the wheel is in use. */
+/* take_event() while the wheel is in use. */
 static SimEvent *take_event_of_many(SimEngine *engine, uint64_t limit)
 {
     SimHeap *heap = &engine->heap;

@@ -76,8 +76,8 @@ typedef struct Candidate {
     uint64_t at;
 } Candidate;
 
-/* Without a branch, which would not be foreseen; and with the key itself, so
- * that nobody has to wait until it is read again. */
+/* Without a branch, because the processor cannot predict it. The result holds
+ * the key itself, so the caller need not wait for another read of it. */
 static inline Candidate earlier(Candidate a, Candidate b)
 {
     unsigned __int128 x = (unsigned __int128)a.time << 64 | a.key;
@@ -156,7 +156,8 @@ void sim_heap_remove_at(SimHeap *heap, uint32_t at)
     if (at > SIM_HEAP_ROOT &&
         (uint64_t)event->time <= heap->keys[at / 4 + 2].time) {
         sim_heap_sift_up(heap, at, event);
-        /* It may have stayed: on equal times the keys decide below. */
+        /* The event may have stayed: among equal times the keys decide, below.
+         */
         at = event->slot;
     }
     sim_heap_sift_down(heap, at, event);

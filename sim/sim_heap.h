@@ -7,14 +7,14 @@
 /*
  * A 4-ary heap of events by (time, key). The root is entry 3, which makes the
  * children of entry i the entries 4i - 8 to 4i - 5: four keys of 16 bytes in
- * one aligned cache line. Entries from the end to the end of its group of
- * four hold a key later than any, so that the least of four is found without
- * looking where the heap ends. An event knows its entry (slot), so it can be
- * taken out at once and nothing stale ever stays behind.
+ * one aligned cache line. The entries behind the last one, up to the end
+ * of its group of four, hold a key later than any other, so the search for the
+ * least of four need not know where the heap ends. An event knows its entry
+ * (slot), so the heap removes it without a search and keeps no stale entry.
  *
- * Most events schedule another when they run. The running event's entry is
- * therefore left open as a hole at the root, which the next event added fills:
- * one walk down the heap instead of one down and one up.
+ * Most events schedule another when they run. The heap therefore leaves the
+ * running event's entry open as a hole at the root, and the next event fills
+ * it: one walk down the heap instead of one down and one up.
  */
 #define SIM_HEAP_ROOT         3u
 #define SIM_HEAP_CAPACITY_MIN 512u
@@ -35,7 +35,7 @@ typedef struct SimHeap {
 void sim_heap_init(SimHeap *heap);
 void sim_heap_clear(SimHeap *heap);
 void sim_heap_grow(SimHeap *heap);
-/* Forgets all events, whose slots are the caller's now. */
+/* Removes all events without touching their slots: the caller sets them. */
 void sim_heap_empty(SimHeap *heap);
 
 /* Moves the hole at @hole towards the leaves until @event fits into it. */
@@ -48,8 +48,8 @@ static inline uint32_t sim_heap_count(const SimHeap *heap)
     return heap->end - SIM_HEAP_ROOT - heap->hole;
 }
 
-/* Takes the first event, if its time is not after @limit, and leaves a hole in
- * its place; otherwise returns NULL. No hole must be open. */
+/* Takes the first event and leaves a hole in its place; returns NULL if the
+ * event is due after @limit. No hole must be open. */
 static inline SimEvent *sim_heap_take(SimHeap *heap, uint64_t limit)
 {
     SimHeapKey *root = &heap->keys[SIM_HEAP_ROOT];

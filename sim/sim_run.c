@@ -80,7 +80,7 @@ SimEvent **sim_run_prepare(SimRun *run, uint32_t count)
     return (SimEvent **)(void *)run->scratch;
 }
 
-/* So many events ahead are fetched into the cache. */
+/* How many events ahead are fetched into the cache. */
 #define PREFETCH 8
 
 void sim_run_sort(SimRun *run, uint32_t count)

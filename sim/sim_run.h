@@ -5,8 +5,8 @@
 #include "sim_engine.h"
 
 /*
- * Events in order, to be taken from the front. An event cancelled leaves a gap
- * with no pointer to it.
+ * Sorted events, which the engine takes from the front. A cancelled event
+ * leaves a gap that no longer points to it.
  */
 
 /* Set in the slots of events that are in a run. */
@@ -29,8 +29,8 @@ typedef struct SimRun {
 
 void sim_run_clear(SimRun *run);
 
-/* Makes room for @count events in the run, which must be empty. The caller
- * stores them, in any order, at the address returned, which is valid until
+/* Allocates room for @count events in the run, which must be empty. The caller
+ * stores them, in any order, at the returned address, which is valid until
  * sim_run_sort(). */
 SimEvent **sim_run_prepare(SimRun *run, uint32_t count);
 void sim_run_sort(SimRun *run, uint32_t count);

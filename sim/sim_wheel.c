@@ -8,7 +8,7 @@
 #define INITIAL_CHUNKS 1024u
 #define CHUNKS_MAX     (1u << (31 - SLOT_BITS))
 
-/* A bucket of more events is dealt out, unless it spans one ps only. */
+/* A bucket of more events is dealt out, unless it spans only one ps. */
 #define BUCKET_LARGE 24u
 
 G_STATIC_ASSERT(sizeof(SimWheelChunk) == 128);
@@ -159,7 +159,8 @@ void sim_wheel_remove(SimWheel *wheel, SimEvent *event)
     }
 }
 
-/* Chunk @index is the next to be gone through; the one after it follows. */
+/* Prefetches chunk @index, which the caller reads next, and the one after it.
+ */
 static inline void prefetch(const SimWheel *wheel, uint32_t index)
 {
     const SimWheelChunk *chunk = &wheel->chunks[index];
@@ -183,13 +184,13 @@ static void deal_out(SimWheel *wheel, uint32_t bucket)
 
     mark_empty(wheel, bucket);
     while (index) {
-        /* A copy, for adding to other buckets may move the chunks. */
+        /* A copy, because adding to other buckets may move the chunks. */
         SimWheelChunk chunk = wheel->chunks[index];
         uint32_t i;
 
         free_chunk(wheel, index);
         prefetch(wheel, chunk.next);
-        /* Their times decide where they go, and are in nobody's cache. */
+        /* put() reads the times of the events, and they are in no cache yet. */
         for (i = 0; i < chunk.count; i++) {
             __builtin_prefetch(chunk.events[i], 1);
         }

@@ -5,18 +5,18 @@
 #include "sim_engine.h"
 
 /*
- * Where the engine keeps the far future when many events are pending: an
- * unordered bucket for each value of each digit of the time, as in a radix
+ * The wheel holds the events of the far future while many are pending. It has
+ * an unordered bucket for each value of each digit of the time, as a radix
  * heap. An event lies in the bucket of the highest digit in which its time
  * differs from the base, so a bucket of level n spans 1024^n ps, buckets of
- * lower levels are due earlier, and so are lower digits within a level. When a
- * bucket is reached it is either taken as a whole, or, if it is large, dealt
- * out to the levels below: an event moves a bounded number of times, whatever
- * the times are, and nothing has to be tuned to their distribution.
+ * lower levels are due earlier, and so are lower digits within a level. The
+ * engine takes a due bucket as a whole; the wheel first deals a large bucket
+ * out to the levels below. So an event moves a bounded number of times for any
+ * distribution of times, and nothing has to be tuned to it.
  *
- * Buckets are lists of chunks of pointers; all chunks are in one array and are
- * known by their index. An event's slot says chunk and place, so it is taken
- * out at once.
+ * A bucket is a list of chunks of pointers. All chunks are in one array, and an
+ * index names each of them. An event's slot holds its chunk and place, so the
+ * wheel removes it without a search.
  */
 #define SIM_WHEEL_DIGIT_BITS 10
 #define SIM_WHEEL_DIGITS     (1u << SIM_WHEEL_DIGIT_BITS)
@@ -30,7 +30,8 @@ typedef struct SimWheelChunk {
     SimEvent *events[SIM_WHEEL_CHUNK];
     uint32_t count;
     uint32_t bucket;
-    uint32_t next; /* filled later; 0 for the last; of the next free one */
+    uint32_t
+        next; /* the next chunk of the bucket, or of the free list; 0: none */
     uint32_t previous;
     uint64_t unused[2]; /* two cache lines each */
 } SimWheelChunk;
@@ -63,16 +64,17 @@ void sim_wheel_free(SimWheel *wheel);
 void sim_wheel_add(SimWheel *wheel, SimEvent *event);
 void sim_wheel_remove(SimWheel *wheel, SimEvent *event);
 
-/* Finds the bucket due first, dealing out large ones, and moves the base to
- * the last time of it. Returns the number of its events; 0, leaving the base
- * before @limit, if the bucket is due after @limit or the wheel is empty. */
+/* Finds the first due bucket, deals out large ones on the way, and moves the
+ * base to the bucket's last time. Returns the number of its events. Returns 0
+ * and leaves the base before @limit if the bucket is due after @limit or the
+ * wheel is empty. */
 uint32_t sim_wheel_next(SimWheel *wheel, uint64_t limit, uint32_t *ret_bucket);
 
 /* Moves the events of @bucket to @ret_events, in the order they were added
  * unless some were removed. */
 void sim_wheel_take(SimWheel *wheel, uint32_t bucket, SimEvent **ret_events);
 
-/* Stores all events at @ret_events, bucket by bucket; they stay in the wheel.
+/* Stores all events at @ret_events, bucket by bucket. They stay in the wheel.
  */
 void sim_wheel_list(const SimWheel *wheel, SimEvent **ret_events);
 

@@ -10,20 +10,19 @@
 #include "sim_time.h"
 
 /*
- * The discrete-event engine. A SimEngine is a value one passes around: there
- * is no global state, so any number of them live in one process, each used by
- * one thread at a time.
+ * The discrete-event engine. An engine has no global state: a process may have
+ * any number of engines, and one thread at a time uses each of them.
  *
- * Event order is total: (time, priority, rank, sequence). The rank is given
- * by the owner, and is to come from the sorted names of the components; the
+ * Event order is total: (time, priority, rank, sequence). The owner of an event
+ * gives the rank, which it derives from the sorted names of the components. The
  * sequence counts scheduling calls. Events of equal time and priority run in
- * order of rank, and those of one rank in the order they were scheduled.
+ * order of rank, and events of one rank in the order of their scheduling.
  */
 typedef struct SimEngine SimEngine;
 typedef struct SimEvent SimEvent;
 
-/* Runs with the engine's time set to the event's; the event is not pending
- * any more, and may be scheduled again or freed by the function. */
+/* The engine calls it with its time set to the event's. The event is no longer
+ * pending: the function may schedule it again or free it. */
 typedef void (*SimEventFn)(SimEvent *event);
 
 /* Lower runs first among events of equal time. */
@@ -36,8 +35,8 @@ typedef enum SimPriority {
 #define SIM_RANK_MAX ((1u << 20) - 1)
 
 /*
- * An event is embedded in its owner (find the owner with SIM_CONTAINER_OF) and
- * is its own handle for cancelling and rescheduling. Fields are the engine's.
+ * An event is embedded in its owner, which SIM_CONTAINER_OF finds. It is its
+ * own handle for cancelling and rescheduling. Only the engine uses the fields.
  */
 struct SimEvent {
     SimEventFn fn;
@@ -53,8 +52,8 @@ struct SimEvent {
 /* Returns a new engine at time 0. */
 SimEngine *sim_engine_new(void);
 
-/* Frees @engine (nullable). Events still pending are forgotten, not run; they
- * must not be cancelled afterwards, so free their owners first. */
+/* Frees @engine (nullable). Pending events do not run, and must not be
+ * cancelled afterwards: free their owners first. */
 void sim_engine_free(SimEngine *engine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimEngine, sim_engine_free)
 
@@ -75,7 +74,7 @@ void sim_event_schedule(SimEvent *event, SimTime time);
  * time, priority and rank. */
 void sim_event_reschedule(SimEvent *event, SimTime time);
 
-/* Takes @event back; does nothing when it is not pending. */
+/* Cancels @event; does nothing when it is not pending. */
 void sim_event_cancel(SimEvent *event);
 
 static inline bool sim_event_is_pending(const SimEvent *event)
@@ -95,7 +94,7 @@ uint64_t sim_engine_run(SimEngine *engine);
  * stopped). Returns the number of events run. */
 uint64_t sim_engine_run_until(SimEngine *engine, SimTime time);
 
-/* Makes the run in progress return after the current event. */
+/* Makes the current run return after the current event. */
 void sim_engine_stop(SimEngine *engine);
 
 /* Number of pending events, and of events run since the start. */

@@ -7,9 +7,9 @@
 #include "sim_time.h"
 
 /*
- * A stream of random numbers, xoshiro256** by Blackman and Vigna. A stream is
- * named by a seed and a name, e.g. the path of the component that draws from
- * it, so adding a component does not change the numbers of another. All
+ * A stream of random numbers, xoshiro256** by Blackman and Vigna. A seed and
+ * a name identify a stream. The name is, for example, the path of the component
+ * that draws from it, so a new component does not change another's numbers. All
  * functions give the same numbers on every platform: they use integers and the
  * basic operations of IEEE doubles only. A value type; nothing to free.
  */

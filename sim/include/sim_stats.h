@@ -11,9 +11,9 @@
 /*
  * Histogram of unsigned values, e.g. latencies in ps, with log-linear
  * buckets: values below 256 are kept exactly, others in buckets of 1/128 of
- * the power of two below them. Memory is fixed (about 58 KiB); a quantile is
- * off by less than 0.4 % of its value; count, sum, least and greatest value
- * are exact.
+ * the power of two below them. Memory is fixed (about 58 KiB). The error of
+ * a quantile is less than 0.4 % of its value; count, sum, least and greatest
+ * value are exact.
  */
 typedef struct SimHistogram SimHistogram;
 
