@@ -19,7 +19,7 @@ static inline bool can_go(FabPort *port, const FabTlp *tlp, SimTime now)
         port->wake = MIN(port->wake, tlp->ready_at);
         return false;
     }
-    if (!has_credits(port, tlp)) {
+    if (!fab_port_has_credits(port, tlp)) {
         port->starved = true;
         return false;
     }

@@ -23,15 +23,15 @@ static uint32_t tlp_bytes(const FabDma *dma, uint32_t most)
     return MIN(left, room);
 }
 
-static FabTlp *request_new(FabEndpoint *device, const FabDma *dma)
+static FabTlp *request_new(FabEndpoint *endpoint, const FabDma *dma)
 {
-    FabTlp *tlp = fab_tlp_new(device->component.fabric, dma->type);
+    FabTlp *tlp = fab_tlp_new(endpoint->component.fabric, dma->type);
 
     tlp->addr = dma->addr + dma->issued_bytes;
-    tlp->requester_id = device->component.bdf;
-    tlp->attr = (device->params.relaxed_ordering ? FAB_ATTR_RO : 0) |
-                (device->params.id_ordering ? FAB_ATTR_IDO : 0);
-    tlp->ecrc = device->params.ecrc;
+    tlp->requester_id = endpoint->component.bdf;
+    tlp->attr = (endpoint->params.relaxed_ordering ? FAB_ATTR_RO : 0) |
+                (endpoint->params.id_ordering ? FAB_ATTR_IDO : 0);
+    tlp->ecrc = endpoint->params.ecrc;
     tlp->flow = dma->flow;
     return tlp;
 }
@@ -56,15 +56,16 @@ static void queue_pop(DmaQueue *queue)
 }
 
 /* Issues writes as long as the egress has room for them. */
-static void writes_issue(FabEndpoint *device)
+static void writes_issue(FabEndpoint *endpoint)
 {
-    DmaEngine *engine = &device->dma;
-    FabPort *port = device->component.ports[0];
-    SimTime now = sim_engine_now(device->component.engine);
-    uint32_t most = MIN(device->params.write_bytes, port->mps_bytes);
+    DmaEngine *engine = &endpoint->dma;
+    FabPort *port = endpoint->component.ports[0];
+    SimTime now = sim_engine_now(endpoint->component.engine);
+    uint32_t most = MIN(endpoint->params.write_bytes, port->mps_bytes);
 
     while (engine->writes.head &&
-           fab_port_queued(port, DEVICE_SOURCE, FAB_CLASS_P) < DMA_QUEUE_TLPS) {
+           fab_port_queued(port, ENDPOINT_SOURCE, FAB_CLASS_P) <
+               DMA_QUEUE_TLPS) {
         FabDma *dma = engine->writes.head;
         FabTlp *tlp;
 
@@ -72,61 +73,61 @@ static void writes_issue(FabEndpoint *device)
             sim_event_reschedule(&engine->start_event, dma->not_before);
             return;
         }
-        tlp = request_new(device, dma);
+        tlp = request_new(endpoint, dma);
         tlp->payload_bytes = tlp_bytes(dma, most);
         tlp->data = dma->data;
         dma->issued_bytes += tlp->payload_bytes;
-        device->counters.written_bytes += tlp->payload_bytes;
+        endpoint->counters.written_bytes += tlp->payload_bytes;
         if (dma->issued_bytes == dma->size_bytes) {
             queue_pop(&engine->writes);
             queue_push(&engine->leaving, dma);
             dma->last_order = port->order;
         }
-        fab_port_send(port, DEVICE_SOURCE, tlp);
+        fab_port_send(port, ENDPOINT_SOURCE, tlp);
     }
 }
 
-static void note_tag_wait(FabEndpoint *device, bool waits)
+static void note_tag_wait(FabEndpoint *endpoint, bool waits)
 {
-    DmaEngine *engine = &device->dma;
-    SimTime now = sim_engine_now(device->component.engine);
+    DmaEngine *engine = &endpoint->dma;
+    SimTime now = sim_engine_now(endpoint->component.engine);
 
     if (waits && !engine->tag_wait) {
         engine->tag_wait_since = now;
     } else if (!waits && engine->tag_wait) {
-        device->counters.tag_wait_ps += now - engine->tag_wait_since;
+        endpoint->counters.tag_wait_ps += now - engine->tag_wait_since;
     }
     engine->tag_wait = waits;
 }
 
 /* Issues reads as long as there are tags, and room for them at the egress. */
-static void reads_issue(FabEndpoint *device)
+static void reads_issue(FabEndpoint *endpoint)
 {
-    DmaEngine *engine = &device->dma;
-    FabPort *port = device->component.ports[0];
+    DmaEngine *engine = &endpoint->dma;
+    FabPort *port = endpoint->component.ports[0];
 
     while (engine->reads.head && engine->tags_used < engine->tags_usable &&
-           fab_port_queued(port, DEVICE_SOURCE, FAB_CLASS_NP) <
+           fab_port_queued(port, ENDPOINT_SOURCE, FAB_CLASS_NP) <
                DMA_QUEUE_TLPS) {
         FabDma *dma = engine->reads.head;
-        FabTlp *tlp = request_new(device, dma);
+        FabTlp *tlp = request_new(endpoint, dma);
         DmaRead *read = &engine->tags[engine->free_tag];
 
         tlp->tag = engine->free_tag;
-        tlp->request_bytes = tlp_bytes(dma, device->params.read_bytes);
+        tlp->request_bytes = tlp_bytes(dma, endpoint->params.read_bytes);
         engine->free_tag = read->next;
         engine->tags_used++;
         read->dma = dma;
         read->left_bytes = tlp->request_bytes;
         dma->issued_bytes += tlp->request_bytes;
-        device->counters.read_bytes += tlp->request_bytes;
+        endpoint->counters.read_bytes += tlp->request_bytes;
         if (dma->issued_bytes == dma->size_bytes) {
             queue_pop(&engine->reads);
         }
-        fab_port_send(port, DEVICE_SOURCE, tlp);
+        fab_port_send(port, ENDPOINT_SOURCE, tlp);
     }
-    note_tag_wait(device, engine->reads.head &&
-                              engine->tags_used == engine->tags_usable);
+    note_tag_wait(endpoint, engine->reads.head &&
+                                engine->tags_used == engine->tags_usable);
 }
 
 static void start_event(SimEvent *event)
@@ -138,9 +139,9 @@ static void start_event(SimEvent *event)
 
 /* A posted TLP has left: it may have been the last of a write, mostly of the
  * oldest (RO lets one pass another). */
-static void write_left(FabEndpoint *device, const FabTlp *tlp)
+static void write_left(FabEndpoint *endpoint, const FabTlp *tlp)
 {
-    DmaQueue *queue = &device->dma.leaving;
+    DmaQueue *queue = &endpoint->dma.leaving;
     FabDma *before = NULL, *dma = queue->head;
 
     while (dma && dma->last_order != tlp->order) {
@@ -163,22 +164,22 @@ static void write_left(FabEndpoint *device, const FabTlp *tlp)
 
 void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
-    FabEndpoint *device = owner;
+    FabEndpoint *endpoint = owner;
 
-    if (tlp->type == FAB_TLP_MWR && device->dma.leaving.head) {
-        write_left(device, tlp);
+    if (tlp->type == FAB_TLP_MWR && endpoint->dma.leaving.head) {
+        write_left(endpoint, tlp);
     }
-    if (device->dma.writes.head) {
-        writes_issue(device);
+    if (endpoint->dma.writes.head) {
+        writes_issue(endpoint);
     }
-    if (device->dma.reads.head) {
-        reads_issue(device);
+    if (endpoint->dma.reads.head) {
+        reads_issue(endpoint);
     }
 }
 
-static void read_finish(FabEndpoint *device, uint16_t tag)
+static void read_finish(FabEndpoint *endpoint, uint16_t tag)
 {
-    DmaEngine *engine = &device->dma;
+    DmaEngine *engine = &endpoint->dma;
     DmaRead *read = &engine->tags[tag];
     FabDma *dma = read->dma;
 
@@ -187,7 +188,7 @@ static void read_finish(FabEndpoint *device, uint16_t tag)
     engine->free_tag = tag;
     engine->tags_used--;
     if (engine->reads.head) {
-        reads_issue(device);
+        reads_issue(endpoint);
     }
     if (dma->finished_bytes == dma->size_bytes) {
         dma->done(dma);
@@ -196,8 +197,9 @@ static void read_finish(FabEndpoint *device, uint16_t tag)
 
 static void drain_event(SimEvent *event)
 {
-    FabEndpoint *device = SIM_CONTAINER_OF(event, FabEndpoint, dma.drain_event);
-    DmaEngine *engine = &device->dma;
+    FabEndpoint *endpoint =
+        SIM_CONTAINER_OF(event, FabEndpoint, dma.drain_event);
+    DmaEngine *engine = &endpoint->dma;
     uint16_t tag = engine->draining_head;
 
     engine->draining_head = engine->tags[tag].next;
@@ -207,16 +209,16 @@ static void drain_event(SimEvent *event)
         sim_event_schedule(event, engine->tags[engine->draining_head].free_at);
     }
     engine->tags[tag].dma->finished_bytes += engine->tags[tag].left_bytes;
-    read_finish(device, tag);
+    read_finish(endpoint, tag);
 }
 
-/* All data of a read are in; the device takes its time with them. */
-static void read_drain(FabEndpoint *device, uint16_t tag, SimTime now)
+/* All data of a read are in; the endpoint takes its time with them. */
+static void read_drain(FabEndpoint *endpoint, uint16_t tag, SimTime now)
 {
-    DmaEngine *engine = &device->dma;
+    DmaEngine *engine = &endpoint->dma;
     DmaRead *read = &engine->tags[tag];
 
-    read->free_at = now + device->params.read_latency;
+    read->free_at = now + endpoint->params.read_latency;
     read->next = NO_TAG;
     if (engine->draining_tail == NO_TAG) {
         engine->draining_head = tag;
@@ -227,24 +229,24 @@ static void read_drain(FabEndpoint *device, uint16_t tag, SimTime now)
     engine->draining_tail = tag;
 }
 
-void fab_dma_completion(FabEndpoint *device, FabTlp *tlp)
+void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
 {
-    DmaEngine *engine = &device->dma;
-    SimTime now = sim_engine_now(device->component.engine);
+    DmaEngine *engine = &endpoint->dma;
+    SimTime now = sim_engine_now(endpoint->component.engine);
     uint16_t tag = tlp->tag;
     DmaRead *read;
     uint32_t bytes;
 
-    if (tlp->requester_id != device->component.bdf ||
-        tag >= device->params.tags || !engine->tags[tag].dma) {
-        fab_tlp_refuse(device->component.fabric, tlp, FAB_STATUS_UR,
-                       device->component.bdf);
+    if (tlp->requester_id != endpoint->component.bdf ||
+        tag >= endpoint->params.tags || !engine->tags[tag].dma) {
+        fab_tlp_refuse(endpoint->component.fabric, tlp, FAB_STATUS_UR,
+                       endpoint->component.bdf);
         return;
     }
     read = &engine->tags[tag];
     bytes = MIN(read->left_bytes, tlp->payload_bytes);
     if (tlp->status != FAB_STATUS_SC) {
-        device->counters.failed_reads++;
+        endpoint->counters.failed_reads++;
         if (read->dma->status == FAB_STATUS_SC) {
             read->dma->status = tlp->status;
         }
@@ -253,29 +255,29 @@ void fab_dma_completion(FabEndpoint *device, FabTlp *tlp)
     read->dma->data = tlp->data;
     fab_port_consume(tlp, now);
     read->left_bytes -= bytes;
-    if (read->left_bytes > 0 || !device->params.read_latency) {
+    if (read->left_bytes > 0 || !endpoint->params.read_latency) {
         read->dma->finished_bytes += bytes;
         if (read->left_bytes == 0) {
-            read_finish(device, tag);
+            read_finish(endpoint, tag);
         }
         return;
     }
     /* The last bytes count when the tag is free. */
     read->left_bytes = bytes;
-    read_drain(device, tag, now);
+    read_drain(endpoint, tag, now);
 }
 
 /* ---- Orders ---------------------------------------------------------- */
 
-void fab_endpoint_dma(FabEndpoint *device, FabDma *dma)
+void fab_endpoint_dma(FabEndpoint *endpoint, FabDma *dma)
 {
     DmaQueue *queue =
-        dma->type == FAB_TLP_MWR ? &device->dma.writes : &device->dma.reads;
+        dma->type == FAB_TLP_MWR ? &endpoint->dma.writes : &endpoint->dma.reads;
 
     g_assert(dma->size_bytes > 0 && dma->done);
     g_assert(dma->type == FAB_TLP_MWR || dma->type == FAB_TLP_MRD);
     if (dma->addr >= FAB_ADDR_UNMAPPED) {
-        /* The driver has no address to give to the device. */
+        /* The driver has no address to give to the endpoint. */
         dma->status = FAB_STATUS_CA;
         dma->done(dma);
         return;
@@ -285,41 +287,42 @@ void fab_endpoint_dma(FabEndpoint *device, FabDma *dma)
     dma->finished_bytes = 0;
     dma->not_before = 0;
     if (dma->type == FAB_TLP_MWR) {
-        dma->not_before = sim_engine_now(device->component.engine) +
-                          device->params.write_latency;
+        dma->not_before = sim_engine_now(endpoint->component.engine) +
+                          endpoint->params.write_latency;
     }
     queue_push(queue, dma);
     if (queue->head != dma) {
         return;
     }
     if (dma->type == FAB_TLP_MWR) {
-        writes_issue(device);
+        writes_issue(endpoint);
     } else {
-        reads_issue(device);
+        reads_issue(endpoint);
     }
 }
 
-void fab_dma_init(FabEndpoint *device)
+void fab_dma_init(FabEndpoint *endpoint)
 {
-    DmaEngine *engine = &device->dma;
-    uint32_t count = device->params.tags;
+    DmaEngine *engine = &endpoint->dma;
+    uint32_t count = endpoint->params.tags;
 
     engine->tags = g_new0(DmaRead, count);
     for (uint32_t i = 0; i < count; i++) {
         engine->tags[i].next = i + 1 < count ? i + 1 : NO_TAG;
     }
-    engine->tags_usable = MIN(device->params.reads, count);
+    engine->tags_usable = MIN(endpoint->params.reads, count);
     engine->draining_head = NO_TAG;
     engine->draining_tail = NO_TAG;
-    sim_event_init(&engine->start_event, device->component.engine, start_event,
-                   SIM_PRIORITY_NORMAL, device->component.rank);
-    sim_event_init(&engine->drain_event, device->component.engine, drain_event,
-                   SIM_PRIORITY_NORMAL, device->component.rank + 1);
+    sim_event_init(&engine->start_event, endpoint->component.engine,
+                   start_event, SIM_PRIORITY_NORMAL, endpoint->component.rank);
+    sim_event_init(&engine->drain_event, endpoint->component.engine,
+                   drain_event, SIM_PRIORITY_NORMAL,
+                   endpoint->component.rank + 1);
 }
 
-void fab_dma_free(FabEndpoint *device)
+void fab_dma_free(FabEndpoint *endpoint)
 {
-    sim_event_cancel(&device->dma.start_event);
-    sim_event_cancel(&device->dma.drain_event);
-    g_free(device->dma.tags);
+    sim_event_cancel(&endpoint->dma.start_event);
+    sim_event_cancel(&endpoint->dma.drain_event);
+    g_free(endpoint->dma.tags);
 }

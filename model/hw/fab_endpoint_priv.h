@@ -45,15 +45,15 @@ struct FabEndpoint {
 };
 
 /* fab_dma.c */
-void fab_dma_init(FabEndpoint *device);
-void fab_dma_free(FabEndpoint *device);
-void fab_dma_completion(FabEndpoint *device, FabTlp *tlp);
+void fab_dma_init(FabEndpoint *endpoint);
+void fab_dma_free(FabEndpoint *endpoint);
+void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp);
 void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp);
 
-/* Sources of the device's egress: its own requests, and the completions for
+/* Sources of the endpoint's egress: its own requests, and the completions for
  * others. Posted requests keep their order with both (a read completion must
  * not pass them), so there is one. */
-#define DEVICE_SOURCE 0
+#define ENDPOINT_SOURCE 0
 
 /* TLPs of a class that the engine keeps ready at the egress. */
 #define DMA_QUEUE_TLPS 2

@@ -6,7 +6,7 @@
 
 /*
  * Enumeration as firmware and Linux do it: find the functions depth-first,
- * number the buses on the way, add up what the windows need from the leaves to
+ * number the buses on the way, add up what the ranges need from the leaves to
  * the root, and hand out addresses from the root to the leaves.
  *
  * The functions stand in one list in the order in which they are found, each
@@ -21,20 +21,20 @@
 #define BAR_SIZE_MIN 128 /* PCIe 5.0 s7.5.1.2.1 */
 #define NOTHING      UINT_MAX
 
-/* The two windows that a bridge has, and the host's ranges behind them. */
+/* The two ranges that a bridge has, and the host's ranges behind them. */
 typedef enum Space {
-    SPACE_LOW,  /* memory window */
-    SPACE_HIGH, /* prefetchable window */
+    SPACE_LOW,  /* memory range */
+    SPACE_HIGH, /* prefetchable range */
     SPACES,
 } Space;
 
-/* What a bridge forwards of one space; at is relative to the window of the
+/* What a bridge forwards of one space; at is relative to the range of the
  * bridge above until place() makes it an address. */
-typedef struct Window {
+typedef struct Range {
     uint64_t size_bytes; /* 0: closed */
     uint64_t align_bytes;
     FabBusAddr at;
-} Window;
+} Range;
 
 /* A function: a bridge, or what has the BARs of a component, or both. */
 typedef struct Fn {
@@ -44,8 +44,8 @@ typedef struct Fn {
     unsigned first_child, last_child, next_sibling;
     unsigned devfn;
     unsigned secondary, subordinate; /* of a bridge */
-    Window windows[SPACES];
-    FabBusAddr bars_at[FAB_BARS]; /* as Window.at */
+    Range ranges[SPACES];
+    FabBusAddr bars_at[FAB_BARS]; /* as Range.at */
 } Fn;
 
 /* A function yet to be visited. */
@@ -56,7 +56,7 @@ typedef struct Visit {
     unsigned devfn;
 } Visit;
 
-/* Something to be given an address on a bus: a BAR or a window. */
+/* Something to be given an address on a bus: a BAR or a range. */
 typedef struct Request {
     uint64_t size_bytes;
     uint64_t align_bytes;
@@ -396,14 +396,14 @@ static void collect_requests(const Enumeration *e, unsigned index, Space space,
     for (child = get_fn(e, index)->first_child; child != NOTHING;
          child = get_fn(e, child)->next_sibling) {
         Fn *fn = get_fn(e, child);
-        Window *window = &fn->windows[space];
+        Range *range = &fn->ranges[space];
 
         if (fn_has_bars(fn)) {
             append_bars(e, fn, space, requests);
         }
-        if (window->size_bytes) {
-            append_request(requests, window->size_bytes, window->align_bytes,
-                           &window->at);
+        if (range->size_bytes) {
+            append_request(requests, range->size_bytes, range->align_bytes,
+                           &range->at);
         }
     }
 }
@@ -467,16 +467,16 @@ static FabBusAddr lay_out(GArray *requests, FabBusAddr start)
 
 /*
  * From the leaves to the root: what is behind each bridge, laid out from 0, is
- * the size of its window. That holds at any address as aligned as the most
+ * the size of its range. That holds at any address as aligned as the most
  * aligned of it.
  */
-static void size_windows(Enumeration *e, Space space, GArray *requests)
+static void size_ranges(Enumeration *e, Space space, GArray *requests)
 {
     unsigned i;
 
     for (i = e->fns->len - 1; i > 0; i--) {
         Fn *fn = get_fn(e, i);
-        Window *window = &fn->windows[space];
+        Range *range = &fn->ranges[space];
 
         if (!fn->bridge) {
             continue;
@@ -485,22 +485,24 @@ static void size_windows(Enumeration *e, Space space, GArray *requests)
         if (requests->len == 0) {
             continue;
         }
-        window->size_bytes = align_up(lay_out(requests, 0), FAB_WINDOW_GRAIN);
-        window->align_bytes = MAX(
-            FAB_WINDOW_GRAIN, g_array_index(requests, Request, 0).align_bytes);
+        range->size_bytes =
+            align_up(lay_out(requests, 0), FAB_BRIDGE_RANGE_GRAIN);
+        range->align_bytes =
+            MAX(FAB_BRIDGE_RANGE_GRAIN,
+                g_array_index(requests, Request, 0).align_bytes);
     }
 }
 
-/* From the root to the leaves: adds the window's address to what is in it. */
+/* From the root to the leaves: adds the range's address to what is in it. */
 static void place(Enumeration *e, Space space)
 {
     unsigned i, bar;
 
     for (i = 1; i < e->fns->len; i++) {
         Fn *fn = get_fn(e, i);
-        FabBusAddr base = get_fn(e, fn->parent)->windows[space].at;
+        FabBusAddr base = get_fn(e, fn->parent)->ranges[space].at;
 
-        fn->windows[space].at = add(fn->windows[space].at, base);
+        fn->ranges[space].at = add(fn->ranges[space].at, base);
         for (bar = 0; fn_has_bars(fn) && bar < FAB_BARS; bar++) {
             const FabBar *b = &fn->component->bars[bar];
 
@@ -513,7 +515,7 @@ static void place(Enumeration *e, Space space)
 
 /*
  * Names the first BAR by address that ends beyond @end, the last address of
- * @space that a window can use plus one, and what those before it have left.
+ * @space that a range can use plus one, and what those before it have left.
  */
 static void report_full(const Enumeration *e, Space space, FabBusAddr end,
                         GError **error)
@@ -563,12 +565,12 @@ static bool assign_addresses(Enumeration *e, Space space, GError **error)
 {
     g_autoptr(GArray) requests = g_array_new(FALSE, FALSE, sizeof(Request));
     FabBusAddr base = space_base(e->mmio, space);
-    /* Whole grains: windows cannot use the rest. */
+    /* Whole grains: ranges cannot use the rest. */
     FabBusAddr end =
-        (base + space_size(e->mmio, space)) & ~(FAB_WINDOW_GRAIN - 1);
+        (base + space_size(e->mmio, space)) & ~(FAB_BRIDGE_RANGE_GRAIN - 1);
     FabBusAddr used;
 
-    size_windows(e, space, requests);
+    size_ranges(e, space, requests);
     collect_requests(e, 0, space, requests);
     used = lay_out(requests, base);
     place(e, space);
@@ -579,14 +581,14 @@ static bool assign_addresses(Enumeration *e, Space space, GError **error)
     return true;
 }
 
-static FabWindow get_window(const Window *window)
+static FabBridgeRange get_range(const Range *range)
 {
-    if (!window->size_bytes) {
-        return fab_window_closed();
+    if (!range->size_bytes) {
+        return fab_bridge_range_closed();
     }
-    return (FabWindow){
-        .base = window->at,
-        .limit = window->at + window->size_bytes - 1,
+    return (FabBridgeRange){
+        .base = range->at,
+        .limit = range->at + range->size_bytes - 1,
     };
 }
 
@@ -609,8 +611,8 @@ static void commit(const Enumeration *e)
                 .primary = FAB_BDF_BUS(bdf),
                 .secondary = fn->secondary,
                 .subordinate = fn->subordinate,
-                .memory = get_window(&fn->windows[SPACE_LOW]),
-                .prefetchable = get_window(&fn->windows[SPACE_HIGH]),
+                .memory = get_range(&fn->ranges[SPACE_LOW]),
+                .prefetchable = get_range(&fn->ranges[SPACE_HIGH]),
             };
         }
         if (!fn_has_bars(fn)) {

@@ -5,24 +5,25 @@
 #include "fab_fabric_priv.h"
 #include "fab_root.h"
 
-/* A bridge's windows begin and end at multiples of this (PCIe 5.0 s7.5.1.3.8
+/* A bridge's ranges begin and end at multiples of this (PCIe 5.0 s7.5.1.3.8
  * and s7.5.1.3.9). */
-#define FAB_WINDOW_GRAIN (UINT64_C(1) << 20)
+#define FAB_BRIDGE_RANGE_GRAIN (UINT64_C(1) << 20)
 
-static inline FabWindow fab_window_closed(void)
+static inline FabBridgeRange fab_bridge_range_closed(void)
 {
-    return (FabWindow){.base = 1, .limit = 0};
+    return (FabBridgeRange){.base = 1, .limit = 0};
 }
 
-static inline bool fab_window_is_open(const FabWindow *window)
+static inline bool fab_bridge_range_is_open(const FabBridgeRange *range)
 {
-    return window->base <= window->limit;
+    return range->base <= range->limit;
 }
 
-/* False for a closed window, whatever @addr. */
-static inline bool fab_window_contains(const FabWindow *window, FabBusAddr addr)
+/* False for a closed range, whatever @addr. */
+static inline bool fab_bridge_range_contains(const FabBridgeRange *range,
+                                             FabBusAddr addr)
 {
-    return addr >= window->base && addr <= window->limit;
+    return addr >= range->base && addr <= range->limit;
 }
 
 /*

@@ -206,17 +206,17 @@ static void tree_bus(GString *out, const char *prefix, FabComponent *root,
 
 /* The long listing. */
 
-static void append_window(GString *out, const char *name,
-                          const FabWindow *window)
+static void append_range(GString *out, const char *name,
+                         const FabBridgeRange *range)
 {
     g_string_append_printf(out, "\t%s: ", name);
-    if (!fab_window_is_open(window)) {
+    if (!fab_bridge_range_is_open(range)) {
         g_string_append(out, "closed\n");
         return;
     }
-    g_string_append_printf(out, "0x%" PRIx64 "-0x%" PRIx64 " [", window->base,
-                           window->limit);
-    fab_append_size(out, window->limit - window->base + 1);
+    g_string_append_printf(out, "0x%" PRIx64 "-0x%" PRIx64 " [", range->base,
+                           range->limit);
+    fab_append_size(out, range->limit - range->base + 1);
     g_string_append(out, "]\n");
 }
 
@@ -274,8 +274,8 @@ static void list_bridge(GString *out, const FabPort *port)
     g_string_append_printf(
         out, "\tBus: primary=%02x, secondary=%02x, subordinate=%02x\n",
         bridge->primary, bridge->secondary, bridge->subordinate);
-    append_window(out, "Memory window", &bridge->memory);
-    append_window(out, "Prefetchable window", &bridge->prefetchable);
+    append_range(out, "Memory range", &bridge->memory);
+    append_range(out, "Prefetchable range", &bridge->prefetchable);
     if (is_upstream_port(port)) {
         append_bars(out, owner);
     }

@@ -66,8 +66,9 @@ void fab_tlp_answer(FabTlp *request, unsigned source, FabBdf completer_id,
 FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
                        FabBdf completer_id);
 
-/* Bus numbers, BARs and windows of the hierarchy below @root, a FAB_KIND_ROOT
- * component. Fails with FAB_ERROR_ADDRESS, naming what did not fit. */
+/* Bus numbers, BARs and bridge ranges of the hierarchy below @root, a
+ * FAB_KIND_ROOT component. Fails with FAB_ERROR_ADDRESS, naming what did not
+ * fit. */
 bool fab_enumerate(FabComponent *root, GError **error);
 
 #endif

@@ -23,7 +23,7 @@ typedef struct FabMemory FabMemory;
 
 /*
  * RAM lies at [0, @low_end) and, for what is left, from 4 GiB up. @low_end is
- * where the 32-bit window for BARs begins (FabMmioParams.low_base); beyond
+ * where the 32-bit addresses for BARs begin (FabMmioParams.low_base); beyond
  * 4 GiB it counts as 4 GiB. A bandwidth of 0 stands for no limit.
  */
 FabMemory *fab_memory_new(const FabMemoryParams *params, FabBusAddr low_end);

@@ -164,7 +164,7 @@ void fab_port_consume(FabTlp *tlp, SimTime time);
  * port->starved whether credits lack. */
 FabTlp *fab_port_take(FabPort *port, SimTime now, unsigned *ret_source);
 
-static inline bool has_credits(const FabPort *port, const FabTlp *tlp)
+static inline bool fab_port_has_credits(const FabPort *port, const FabTlp *tlp)
 {
     FabClass cls = tlp->cls;
 

@@ -34,7 +34,7 @@ static void reads_begin(FabRoot *root)
 
         root->read_turn = (index + 1) % root->ports;
         if (!ingress->reads.head ||
-            fab_port_queued(port, root_host_source(root), FAB_CLASS_CPL) >=
+            fab_port_queued(port, fab_root_host_source(root), FAB_CLASS_CPL) >=
                 root->params.memory.reads) {
             continue;
         }
@@ -58,7 +58,7 @@ static void read_event(SimEvent *event)
         sim_event_schedule(event, root->reading.head->tail_at);
     }
     root->counters.memory_read_bytes += tlp->request_bytes;
-    fab_tlp_answer(tlp, root_host_source(root), ROOT_BDF,
+    fab_tlp_answer(tlp, fab_root_host_source(root), ROOT_BDF,
                    root->params.completion_bytes, root->params.rcb_bytes,
                    tlp->ecrc);
     reads_begin(root);
@@ -129,7 +129,7 @@ static void refuse(FabRoot *root, FabTlp *tlp)
         fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR, ROOT_BDF);
 
     if (cpl) {
-        fab_port_send(port, root_host_source(root), cpl);
+        fab_port_send(port, fab_root_host_source(root), cpl);
     }
 }
 
@@ -140,7 +140,7 @@ static void completion_dispatch(FabRoot *root, FabTlp *tlp)
 
     if (tlp->requester_id == ROOT_BDF) {
         if (tlp->tag < root->params.forwarded_reads) {
-            fab_root_forward_completion(root, ingress, tlp);
+            fab_root_p2p_completion(root, ingress, tlp);
         } else {
             fab_root_cpu_completion(root, tlp);
         }
@@ -154,7 +154,7 @@ static void completion_dispatch(FabRoot *root, FabTlp *tlp)
         if (port->peer && bus >= port->bridge.secondary &&
             bus <= port->bridge.subordinate) {
             tlp->ready_at = tlp->tail_at + root->params.transit;
-            fab_root_forward_give(root, ingress->index, i, tlp);
+            fab_root_p2p_give(root, ingress->index, i, tlp);
             return;
         }
     }
@@ -184,7 +184,7 @@ static void dispatch(FabRoot *root, FabTlp *tlp)
     if (to) {
         /* Perhaps down where it came up: ACS redirect sends requests between
          * two devices below one root port this way. */
-        fab_root_forward_request(root, from, to, tlp);
+        fab_root_p2p_request(root, from, to, tlp);
     } else if (tlp->addr - FAB_MSI_BASE < FAB_MSI_BYTES &&
                tlp->cls == FAB_CLASS_P) {
         memory_write(root, tlp);
@@ -331,7 +331,7 @@ static void root_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
 
 /* A TLP of the host has left @port: completions make room for reads, writes for
  * those of the CPU. */
-static void host_room(void *owner, FabPort *port, const FabTlp *tlp)
+static void host_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabRoot *root = owner;
 
@@ -342,12 +342,12 @@ static void host_room(void *owner, FabPort *port, const FabTlp *tlp)
 }
 
 /* A TLP forwarded to @port has left; which path it came on is not told. */
-static void forward_room(void *owner, FabPort *port, const FabTlp *tlp)
+static void path_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabRoot *root = owner;
 
     for (unsigned i = 0; i < root->ports; i++) {
-        fab_root_forward_advance(root, i, port->index);
+        fab_root_p2p_advance(root, i, port->index);
     }
 }
 
@@ -406,24 +406,25 @@ static bool root_realize(FabComponent *component, GError **error)
     }
     root->ports = component->port_count;
     root->ingress = g_new0(RootIngress, root->ports);
-    root->forward = g_new0(RootForward, root->ports * root->ports);
+    root->paths = g_new0(RootPath, root->ports * root->ports);
     for (unsigned i = 0; i < root->ports; i++) {
         FabPort *port = component->ports[i];
 
         fab_port_set_sources(port, root->ports + 1);
         for (unsigned j = 0; j < root->ports; j++) {
-            fab_port_set_drained(port, j, forward_room, root);
+            fab_port_set_drained(port, j, path_drained, root);
             fab_port_set_weight(port, j, component->ports[j]);
         }
         /* Memory is no slower than the link. */
-        fab_port_set_weight(port, root_host_source(root), port);
-        fab_port_set_drained(port, root_host_source(root), host_room, root);
+        fab_port_set_weight(port, fab_root_host_source(root), port);
+        fab_port_set_drained(port, fab_root_host_source(root), host_drained,
+                             root);
     }
     sim_event_init(&root->read_event, engine, read_event, SIM_PRIORITY_NORMAL,
                    component->rank + 1);
     sim_event_init(&root->visible_event, engine, visible_event,
                    SIM_PRIORITY_NORMAL, component->rank + 2);
-    fab_root_forward_init(root);
+    fab_root_p2p_init(root);
     fab_root_cpu_init(root);
     return true;
 }
@@ -442,7 +443,7 @@ static void root_free(FabComponent *component)
     fab_fifo_clear(fabric, &root->visible);
     sim_event_cancel(&root->read_event);
     sim_event_cancel(&root->visible_event);
-    fab_root_forward_free(root);
+    fab_root_p2p_free(root);
     fab_root_cpu_free(root);
     fab_iommu_free(root->iommu);
     fab_memory_free(root->memory);
@@ -450,7 +451,7 @@ static void root_free(FabComponent *component)
     fab_ranges_free(root->iova);
     g_free(root->domain_of);
     g_free(root->ingress);
-    g_free(root->forward);
+    g_free(root->paths);
     g_free(root);
 }
 

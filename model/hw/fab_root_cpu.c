@@ -15,7 +15,7 @@ static inline unsigned first_tag(const FabRoot *root)
 }
 
 /* Writes the CPU keeps room for at first. */
-#define CORE_WRITES 16
+#define CPU_WRITES 16
 
 /* The port that the write leaves through; NULL for memory and for nothing. */
 static FabPort *write_port(FabRoot *root, const CpuWrite *write)
@@ -57,7 +57,8 @@ static void transit_event(SimEvent *event)
     if (root->cpu_stall) {
         stall_end(root);
     }
-    fab_port_send(fab_root_route(root, tlp->addr), root_host_source(root), tlp);
+    fab_port_send(fab_root_route(root, tlp->addr), fab_root_host_source(root),
+                  tlp);
 }
 
 static void write_send(FabRoot *root, FabPort *port, const CpuWrite *write)
@@ -107,7 +108,7 @@ static void write_event(SimEvent *event)
     CpuWrite write = *write_first(root);
     FabPort *port = write_port(root, &write);
 
-    if (port && fab_port_queued(port, root_host_source(root), FAB_CLASS_P) +
+    if (port && fab_port_queued(port, fab_root_host_source(root), FAB_CLASS_P) +
                         root->cpu_transit.count >=
                     root->cpu_queue) {
         root->cpu_stall = port;
@@ -219,10 +220,10 @@ static void read_send(FabRoot *root, uint16_t number)
 
 static void read_start(FabRoot *root, const CpuRead *wanted)
 {
-    uint16_t number = root->free_core_read;
+    uint16_t number = root->free_cpu_read;
     CpuRead *read = &root->cpu_reads[number];
 
-    root->free_core_read = read->next_free;
+    root->free_cpu_read = read->next_free;
     *read = *wanted;
     read->in_use = true;
     read_send(root, number);
@@ -234,8 +235,8 @@ static void read_done(FabRoot *root, uint16_t number, FabStatus status)
     CpuRead done = *read;
 
     read->in_use = false;
-    read->next_free = root->free_core_read;
-    root->free_core_read = number;
+    read->next_free = root->free_cpu_read;
+    root->free_cpu_read = number;
     if (root->cpu_read_next < root->cpu_read_wait->len) {
         CpuRead next =
             g_array_index(root->cpu_read_wait, CpuRead, root->cpu_read_next);
@@ -283,7 +284,7 @@ void fab_root_read(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                     .flow = flow};
 
     g_assert(size_bytes >= 1 && size_bytes <= 64);
-    if (root->free_core_read == NO_TAG) {
+    if (root->free_cpu_read == NO_TAG) {
         g_array_append_val(root->cpu_read_wait, read);
     } else {
         read_start(root, &read);
@@ -324,8 +325,8 @@ void fab_root_cpu_init(FabRoot *root)
     for (unsigned i = 0; i < count; i++) {
         root->cpu_reads[i].next_free = i + 1 < count ? i + 1 : NO_TAG;
     }
-    root->cpu_writes_mask = CORE_WRITES - 1;
-    root->cpu_writes = g_new(CpuWrite, CORE_WRITES);
+    root->cpu_writes_mask = CPU_WRITES - 1;
+    root->cpu_writes = g_new(CpuWrite, CPU_WRITES);
     root->cpu_read_wait = g_array_new(FALSE, FALSE, sizeof(CpuRead));
     sim_event_init(&root->write_event, engine, write_event, SIM_PRIORITY_NORMAL,
                    root->component.rank + 3);

@@ -26,19 +26,19 @@ typedef struct RootIngress {
 } RootIngress;
 
 /* The path from one root port to another. */
-typedef struct RootForward {
+typedef struct RootPath {
     FabFifo posted, others;
     FabFifo completions;  /* those behind a posted request */
     uint64_t order;       /* numbers what is dispatched to it */
     uint32_t posted_sent; /* bytes of the first already sent on */
     uint32_t other_sent;
-    struct ForwardedRead *read; /* of the first of the others, once begun */
-    bool no_tag;                /* others wait for a piece to come back */
-} RootForward;
+    struct SplitRead *read; /* of the first of the others, once begun */
+    bool no_tag;            /* others wait for a piece to come back */
+} RootPath;
 
 /* A read from one root port to another, until its last completion. */
-typedef struct ForwardedRead {
-    struct ForwardedRead *next; /* free */
+typedef struct SplitRead {
+    struct SplitRead *next; /* free */
     unsigned ingress;
     FabBdf requester_id;
     uint16_t tag;
@@ -57,15 +57,15 @@ typedef struct ForwardedRead {
         uint8_t status;
         bool back;
     } piece[64]; /* 4096 bytes in 64 */
-} ForwardedRead;
+} SplitRead;
 
 /* What a tag of the root stands for: a piece of a forwarded read. */
-typedef struct ForwardTag {
-    ForwardedRead *read; /* NULL: free */
+typedef struct SplitTag {
+    SplitRead *read; /* NULL: free */
     uint16_t piece;
     uint16_t got_bytes;
     uint16_t next_free;
-} ForwardTag;
+} SplitTag;
 
 /* A write by the CPU that has not left for its port. */
 typedef struct CpuWrite {
@@ -97,10 +97,10 @@ struct FabRoot {
     FabMemory *memory;
     FabIommu *iommu; /* NULL: off */
     RootIngress *ingress;
-    RootForward *forward; /* [from * ports + to] */
+    RootPath *paths; /* [from * ports + to] */
     unsigned ports;
-    uint32_t *forward_queue; /* by port: most TLPs queued from another port */
-    uint32_t cpu_queue;      /* and from the CPU, those on the way too */
+    uint32_t *path_queue; /* by port: most TLPs queued from another port */
+    uint32_t cpu_queue;   /* and from the CPU, those on the way too */
 
     /* Memory. */
     FabFifo reading; /* reads under way, by time ready (tail_at) */
@@ -110,12 +110,12 @@ struct FabRoot {
     SimEvent visible_event;
 
     /* Between root ports. */
-    ForwardTag *tags;
+    SplitTag *tags;
     uint16_t free_tag;
     uint32_t tags_used;
-    ForwardedRead *free_reads;
+    SplitRead *free_reads;
     GPtrArray *read_slabs;
-    unsigned forward_turn; /* path that gets the next tag */
+    unsigned path_turn; /* path that gets the next tag */
     bool tag_wait;
     SimTime tag_wait_since;
 
@@ -128,7 +128,7 @@ struct FabRoot {
     FabFifo cpu_transit; /* on the way to root ports, there at ready_at */
     SimEvent transit_event;
     CpuRead *cpu_reads;
-    uint16_t free_core_read;
+    uint16_t free_cpu_read;
     GArray *cpu_read_wait;  /* CpuRead, those without a slot */
     unsigned cpu_read_next; /* first that waits */
     SimEvent cpu_read_event;
@@ -148,24 +148,23 @@ struct FabRoot {
 #define ROOT_QUEUE_TLPS 8
 
 /* The source of what the host itself sends at a root port. */
-static inline unsigned root_host_source(const FabRoot *root)
+static inline unsigned fab_root_host_source(const FabRoot *root)
 {
     return root->ports;
 }
 
-/* The root port whose windows hold @addr; NULL if there is none. */
+/* The root port whose bridge ranges hold @addr; NULL if there is none. */
 FabPort *fab_root_route(FabRoot *root, FabBusAddr addr);
 
-/* fab_root_forward.c */
-void fab_root_forward_init(FabRoot *root);
-void fab_root_forward_free(FabRoot *root);
-void fab_root_forward_request(FabRoot *root, FabPort *from, FabPort *to,
-                              FabTlp *tlp);
-void fab_root_forward_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp);
+/* fab_root_p2p.c */
+void fab_root_p2p_init(FabRoot *root);
+void fab_root_p2p_free(FabRoot *root);
+void fab_root_p2p_request(FabRoot *root, FabPort *from, FabPort *to,
+                          FabTlp *tlp);
+void fab_root_p2p_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp);
 /* Sends @cpl on to a requester, behind the posted requests of this path. */
-void fab_root_forward_give(FabRoot *root, unsigned from, unsigned to,
-                           FabTlp *cpl);
-void fab_root_forward_advance(FabRoot *root, unsigned from, unsigned to);
+void fab_root_p2p_give(FabRoot *root, unsigned from, unsigned to, FabTlp *cpl);
+void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to);
 
 /* fab_root_cpu.c */
 void fab_root_cpu_init(FabRoot *root);

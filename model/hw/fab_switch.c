@@ -21,7 +21,7 @@ typedef struct FabSwitch {
     uint8_t bus_port[256]; /* Downstream Port by bus; UPSTREAM: none */
 } FabSwitch;
 
-/* The Downstream Port whose windows hold @addr; UPSTREAM if there is none. */
+/* The Downstream Port whose ranges hold @addr; UPSTREAM if there is none. */
 static unsigned port_by_addr(FabSwitch *sw, unsigned ingress, FabBusAddr addr)
 {
     unsigned low = 0, high = sw->route_count;
@@ -81,11 +81,12 @@ static int compare_routes(const void *a, const void *b)
     return x->base < y->base ? -1 : x->base > y->base;
 }
 
-static void routes_add(FabSwitch *sw, const FabWindow *window, unsigned port)
+static void routes_add(FabSwitch *sw, const FabBridgeRange *range,
+                       unsigned port)
 {
-    if (window->base <= window->limit) {
+    if (range->base <= range->limit) {
         sw->routes[sw->route_count++] =
-            (Route){window->base, window->limit, port};
+            (Route){range->base, range->limit, port};
     }
 }
 

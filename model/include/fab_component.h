@@ -28,19 +28,19 @@ typedef struct FabBar {
 
 #define FAB_BARS 6
 
-/* A memory window of a bridge; base > limit: closed. */
-typedef struct FabWindow {
+/* The addresses that a bridge passes downstream; base > limit: none. */
+typedef struct FabBridgeRange {
     FabBusAddr base;
     FabBusAddr limit; /* last address inside */
-} FabWindow;
+} FabBridgeRange;
 
 /* The type 1 header of a Root Port, Upstream or Downstream Port, as
  * enumeration has filled it in (PCIe 5.0 s7.5.1.3). */
 typedef struct FabBridge {
     FabBdf bdf;
     uint8_t primary, secondary, subordinate;
-    FabWindow memory;       /* 32 bit, not prefetchable, 1 MiB granularity */
-    FabWindow prefetchable; /* may lie above 4 GiB */
+    FabBridgeRange memory; /* 32 bit, not prefetchable, 1 MiB granularity */
+    FabBridgeRange prefetchable; /* may lie above 4 GiB */
 } FabBridge;
 
 /* Counters of one port; bytes are those on the wire. */

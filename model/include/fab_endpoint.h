@@ -37,14 +37,14 @@ typedef struct FabEndpointCounters {
     SimTime tag_wait_ps; /* there was something to read, and no tag */
 } FabEndpointCounters;
 
-/* A device of @fabric (owned by it). */
+/* An endpoint of @fabric (owned by it). */
 FabEndpoint *fab_endpoint_new(FabFabric *fabric, const char *name,
                               const FabPortParams *port,
                               const FabEndpointParams *params);
-FabComponent *fab_endpoint_component(FabEndpoint *device);
-/* The device that @component is; NULL if it is none. */
+FabComponent *fab_endpoint_component(FabEndpoint *endpoint);
+/* The endpoint that @component is; NULL if it is none. */
 FabEndpoint *fab_component_as_endpoint(FabComponent *component);
-const FabEndpointParams *fab_endpoint_params(const FabEndpoint *device);
+const FabEndpointParams *fab_endpoint_params(const FabEndpoint *endpoint);
 
 /*
  * An order to the DMA engine, in memory of the caller's that must stay until
@@ -56,7 +56,7 @@ typedef void (*FabDmaFn)(FabDma *dma);
 struct FabDma {
     /* Set by the caller. */
     FabTlpType type; /* FAB_TLP_MWR or FAB_TLP_MRD */
-    FabBusAddr addr; /* as the device sees it */
+    FabBusAddr addr; /* as the endpoint sees it */
     uint64_t size_bytes;
     uint64_t data; /* of a write of at most 8 bytes; what a read of a watched
                       word has found */
@@ -74,14 +74,14 @@ struct FabDma {
 
 /* Gives @dma to the engine; after realize. At FAB_ADDR_UNMAPPED and beyond it
  * fails at once, with FAB_STATUS_CA. */
-void fab_endpoint_dma(FabEndpoint *device, FabDma *dma);
+void fab_endpoint_dma(FabEndpoint *endpoint, FabDma *dma);
 
 /* Watches writes by others to [@addr, +@size_bytes) behind a BAR, an address in
- * the device's host. Returns a handle, never 0. */
-unsigned fab_endpoint_watch(FabEndpoint *device, FabBusAddr addr,
+ * the endpoint's host. Returns a handle, never 0. */
+unsigned fab_endpoint_watch(FabEndpoint *endpoint, FabBusAddr addr,
                             uint64_t size_bytes, FabWatchFn fn, void *owner);
-void fab_endpoint_unwatch(FabEndpoint *device, unsigned handle);
+void fab_endpoint_unwatch(FabEndpoint *endpoint, unsigned handle);
 
-const FabEndpointCounters *fab_endpoint_counters(const FabEndpoint *device);
+const FabEndpointCounters *fab_endpoint_counters(const FabEndpoint *endpoint);
 
 #endif

@@ -44,7 +44,7 @@ bool fab_fabric_connect(FabComponent *a, unsigned port_a, FabComponent *b,
                         SimTime propagation, GError **error);
 
 /*
- * Enumerates every hierarchy (bus numbers, BARs, bridge windows), sets
+ * Enumerates every hierarchy (bus numbers, BARs, bridge ranges), sets
  * Max_Payload_Size to what all components of a hierarchy support, ranks the
  * components by name and makes everything ready to run. To be called once.
  */

@@ -29,7 +29,7 @@ typedef struct FabIommuParams {
 } FabIommuParams;
 
 typedef struct FabMmioParams {
-    FabBusAddr low_base; /* 32-bit window for BARs */
+    FabBusAddr low_base; /* 32-bit addresses for BARs */
     uint64_t low_size;
     FabBusAddr high_base; /* above 4 GiB */
     uint64_t high_size;

@@ -6,9 +6,9 @@
 
 /*
  * A switch: port 0 is the Upstream Port, the others are Downstream Ports.
- * Requests are routed by address through the windows that enumeration has set,
- * completions by ID (PCIe 5.0 s1.3.3, s2.2.4). Each egress arbitrates between
- * the ingress ports.
+ * Requests are routed by address through the bridge ranges that enumeration has
+ * set, completions by ID (PCIe 5.0 s1.3.3, s2.2.4). Each egress arbitrates
+ * between the ingress ports.
  */
 
 /* A switch of @fabric (owned by it) with @downstream Downstream Ports.

@@ -39,8 +39,8 @@ static FabLentWay refuse(const FabLend *lend, GError **error)
 }
 
 /* Interrupts of a guest's device take the way of fab_lend_msi() only. */
-static FabLentWay reach_msi(const FabLend *lend, FabBusAddr addr,
-                            FabBusAddr *ret_addr, GError **error)
+static FabLentWay map_msi(const FabLend *lend, FabBusAddr addr,
+                          FabBusAddr *ret_addr, GError **error)
 {
     if (lend->vm) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
@@ -54,9 +54,9 @@ static FabLentWay reach_msi(const FabLend *lend, FabBusAddr addr,
 }
 
 /* From the lent device: to the borrower's memory and devices, no others. */
-static FabLentWay reach_from(FabLend *lend, FabComponent *to, FabBusAddr addr,
-                             uint64_t size_bytes, FabBusAddr *ret_addr,
-                             GError **error)
+static FabLentWay map_from(FabLend *lend, FabComponent *to, FabBusAddr addr,
+                           uint64_t size_bytes, FabBusAddr *ret_addr,
+                           GError **error)
 {
     FabRoot *root = fab_component_as_root(to);
     FabBusAddr base;
@@ -67,7 +67,7 @@ static FabLentWay reach_from(FabLend *lend, FabComponent *to, FabBusAddr addr,
             return refuse(lend, error);
         }
         if (addr - FAB_MSI_BASE < FAB_LEND_MSI_BYTES) {
-            return reach_msi(lend, addr, ret_addr, error);
+            return map_msi(lend, addr, ret_addr, error);
         }
         return fab_lend_map(lend, addr, size_bytes, ret_addr, error)
                    ? FAB_LENT_DONE
@@ -99,7 +99,7 @@ static FabLentWay lending_map(void *data, FabComponent *from, FabComponent *to,
     int bar;
 
     if (lend) {
-        return reach_from(lend, to, addr, size_bytes, ret_addr, error);
+        return map_from(lend, to, addr, size_bytes, ret_addr, error);
     }
     lend = lend_find(lending, to);
     if (!lend) {

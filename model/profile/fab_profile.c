@@ -184,11 +184,9 @@ static unsigned root_cause(const FabProfile *profile, FabRoot *root,
         }
     }
     for (unsigned to = 0; to < root->ports; to++) {
-        const RootForward *forward =
-            &root->forward[ingress->index * root->ports + to];
+        const RootPath *path = &root->paths[ingress->index * root->ports + to];
 
-        if (cls == FAB_CLASS_NP ? !forward->others.head
-                                : !forward->posted.head) {
+        if (cls == FAB_CLASS_NP ? !path->others.head : !path->posted.head) {
             continue;
         }
         if (cls == FAB_CLASS_NP && root->free_tag == NO_TAG) {
@@ -310,7 +308,7 @@ static void look_at_pool(ProfileResource *self, uint32_t used, bool wanted,
 static bool is_forward_wanted(const FabRoot *root)
 {
     for (unsigned i = 0; i < root->ports * root->ports; i++) {
-        if (root->forward[i].others.head) {
+        if (root->paths[i].others.head) {
             return true;
         }
     }

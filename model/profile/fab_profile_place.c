@@ -240,11 +240,11 @@ static void look_at_root(const Look *look, const FabRoot *root)
         fifo_at(look, &root->ingress[i].reads, FAB_PLACE_MEMORY, component);
     }
     for (unsigned i = 0; i < root->ports * root->ports; i++) {
-        const RootForward *forward = &root->forward[i];
+        const RootPath *path = &root->paths[i];
 
-        forward_fifo(look, &forward->posted, forward->posted_sent, component);
-        forward_fifo(look, &forward->others, forward->other_sent, component);
-        fifo_at(look, &forward->completions, FAB_PLACE_ORDER, component);
+        forward_fifo(look, &path->posted, path->posted_sent, component);
+        forward_fifo(look, &path->others, path->other_sent, component);
+        fifo_at(look, &path->completions, FAB_PLACE_ORDER, component);
     }
     fifo_at(look, &root->reading, FAB_PLACE_MEMORY, component);
     fifo_at(look, &root->visible, FAB_PLACE_MEMORY, component);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: buses are numbered and BARs and windows placed as worked out by
+ * Invariant: buses are numbered and BARs and ranges placed as worked out by
  * hand in the comments. What is no tree or does not fit is refused by name, and
  * nothing is changed.
  */
@@ -89,11 +89,11 @@ static void assert_bridge(const FabComponent *component, unsigned port,
     ck_assert_uint_eq(bridge->subordinate, subordinate);
 }
 
-static void assert_window(const FabWindow *window, FabBusAddr base,
-                          FabBusAddr limit)
+static void assert_range(const FabBridgeRange *range, FabBusAddr base,
+                         FabBusAddr limit)
 {
-    ck_assert_uint_eq(window->base, base);
-    ck_assert_uint_eq(window->limit, limit);
+    ck_assert_uint_eq(range->base, base);
+    ck_assert_uint_eq(range->limit, limit);
 }
 
 /*
@@ -163,7 +163,7 @@ START_TEST(buses_are_numbered_depth_first)
 END_TEST
 
 /*
- * The memory windows, sizes in MiB, alignment behind the slash:
+ * The memory ranges, sizes in MiB, alignment behind the slash:
  *   dsp0 of sw0: a's BAR 0                   16/16
  *   dsp2, sw1, its dsp0: b's BAR 0 of 4 KiB   1/1
  *   sw0: 16/16 at 0, 1/1 at 16               17/16
@@ -171,22 +171,22 @@ END_TEST
  *   rp2: BAR 2 of 128 at 0, BAR 0 at 128    129/128
  * Bus 0: rp2 at +0 as the most aligned, ends at +129; rp0 at +144.
  */
-START_TEST(memory_windows_are_packed_by_alignment)
+START_TEST(memory_ranges_are_packed_by_alignment)
 {
     Tree t = make_tree();
 
     must_enumerate();
-    assert_window(&root->ports[2]->bridge.memory, 0x80000000, 0x880fffff);
+    assert_range(&root->ports[2]->bridge.memory, 0x80000000, 0x880fffff);
     ck_assert_uint_eq(t.n->bars[2].addr, 0x80000000);
     ck_assert_uint_eq(t.n->bars[0].addr, 0x88000000);
-    assert_window(&root->ports[0]->bridge.memory, 0x89000000, 0x8a1fffff);
+    assert_range(&root->ports[0]->bridge.memory, 0x89000000, 0x8a1fffff);
     ck_assert_uint_eq(t.sw0->bars[0].addr, 0x8a100000);
-    assert_window(&t.sw0->ports[0]->bridge.memory, 0x89000000, 0x8a0fffff);
-    assert_window(&t.sw0->ports[1]->bridge.memory, 0x89000000, 0x89ffffff);
-    assert_window(&t.sw0->ports[2]->bridge.memory, 1, 0);
-    assert_window(&t.sw0->ports[3]->bridge.memory, 0x8a000000, 0x8a0fffff);
-    assert_window(&t.sw1->ports[0]->bridge.memory, 0x8a000000, 0x8a0fffff);
-    assert_window(&t.sw1->ports[1]->bridge.memory, 0x8a000000, 0x8a0fffff);
+    assert_range(&t.sw0->ports[0]->bridge.memory, 0x89000000, 0x8a0fffff);
+    assert_range(&t.sw0->ports[1]->bridge.memory, 0x89000000, 0x89ffffff);
+    assert_range(&t.sw0->ports[2]->bridge.memory, 1, 0);
+    assert_range(&t.sw0->ports[3]->bridge.memory, 0x8a000000, 0x8a0fffff);
+    assert_range(&t.sw1->ports[0]->bridge.memory, 0x8a000000, 0x8a0fffff);
+    assert_range(&t.sw1->ports[1]->bridge.memory, 0x8a000000, 0x8a0fffff);
     ck_assert_uint_eq(t.a->bars[0].addr, 0x89000000);
     ck_assert_uint_eq(t.b->bars[0].addr, 0x8a000000);
     ck_assert_uint_eq(t.b->bars[1].addr, 0);
@@ -194,7 +194,7 @@ START_TEST(memory_windows_are_packed_by_alignment)
 END_TEST
 
 /* b's 512 MiB come before a's 256 MiB; n's 128 MiB are too few for above
- * 4 GiB, so rp2's window is closed. */
+ * 4 GiB, so rp2's range is closed. */
 START_TEST(large_prefetchable_bars_are_above_4g)
 {
     Tree t = make_tree();
@@ -202,17 +202,17 @@ START_TEST(large_prefetchable_bars_are_above_4g)
     must_enumerate();
     ck_assert_uint_eq(t.b->bars[2].addr, 0x4000000000);
     ck_assert_uint_eq(t.a->bars[1].addr, 0x4020000000);
-    assert_window(&root->ports[0]->bridge.prefetchable, 0x4000000000,
-                  0x402fffffff);
-    assert_window(&t.sw0->ports[0]->bridge.prefetchable, 0x4000000000,
-                  0x402fffffff);
-    assert_window(&t.sw0->ports[1]->bridge.prefetchable, 0x4020000000,
-                  0x402fffffff);
-    assert_window(&t.sw0->ports[2]->bridge.prefetchable, 1, 0);
-    assert_window(&t.sw0->ports[3]->bridge.prefetchable, 0x4000000000,
-                  0x401fffffff);
-    assert_window(&root->ports[2]->bridge.prefetchable, 1, 0);
-    ck_assert(!fab_window_is_open(&root->ports[2]->bridge.prefetchable));
+    assert_range(&root->ports[0]->bridge.prefetchable, 0x4000000000,
+                 0x402fffffff);
+    assert_range(&t.sw0->ports[0]->bridge.prefetchable, 0x4000000000,
+                 0x402fffffff);
+    assert_range(&t.sw0->ports[1]->bridge.prefetchable, 0x4020000000,
+                 0x402fffffff);
+    assert_range(&t.sw0->ports[2]->bridge.prefetchable, 1, 0);
+    assert_range(&t.sw0->ports[3]->bridge.prefetchable, 0x4000000000,
+                 0x401fffffff);
+    assert_range(&root->ports[2]->bridge.prefetchable, 1, 0);
+    ck_assert(!fab_bridge_range_is_open(&root->ports[2]->bridge.prefetchable));
 }
 END_TEST
 
@@ -240,7 +240,7 @@ START_TEST(only_64bit_prefetchable_large_bars_go_high)
 END_TEST
 
 /*
- * Two windows of 9 MiB aligned to 8, one of 2 MiB and one of 1 MiB, from
+ * Two ranges of 9 MiB aligned to 8, one of 2 MiB and one of 1 MiB, from
  * 0x80100000 on: the first is at 0x80800000, the second at 0x81800000, and the
  * others find room in what was skipped before the first: the third at
  * 0x80200000, so that the last has just its size left in front of it.
@@ -576,7 +576,7 @@ static Suite *make_suite(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, buses_are_numbered_depth_first);
-    tcase_add_test(tcase, memory_windows_are_packed_by_alignment);
+    tcase_add_test(tcase, memory_ranges_are_packed_by_alignment);
     tcase_add_test(tcase, large_prefetchable_bars_are_above_4g);
     tcase_add_loop_test(tcase, only_64bit_prefetchable_large_bars_go_high, 0,
                         4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Invariant: in any tree every function has a BDF of its own and every BAR an
- * aligned range of its own, and following bus ranges and windows down from the
+ * aligned range of its own, and following bus ranges and ranges down from the
  * root leads to the component that owns the number or the address, and to no
  * other. Random trees are held against a checker that knows only the rules of
  * the specification.
@@ -43,7 +43,7 @@ static void teardown(void)
 
 /*
  * The checker. It follows ports down from the root and knows: numbers nest,
- * ranges of siblings are apart, a window is what is below it rounded out to
+ * ranges of siblings are apart, a range is what is below it rounded out to
  * 1 MiB.
  */
 typedef struct Hull {
@@ -54,7 +54,7 @@ typedef struct Seen {
     bool buses[BUSES];
     unsigned next_bus;
     GPtrArray *components;
-    GArray *probes; /* addresses at the edges of BARs and windows */
+    GArray *probes; /* addresses at the edges of BARs and ranges */
 } Seen;
 
 static const Hull empty_hull = {UINT64_MAX, 0};
@@ -94,17 +94,17 @@ static void check_bars(FabComponent *component, unsigned bus, Seen *seen,
     }
 }
 
-static void check_window(const FabWindow *window, const Hull *hull)
+static void check_range(const FabBridgeRange *range, const Hull *hull)
 {
     if (hull->first > hull->last) {
-        ck_assert_uint_gt(window->base, window->limit);
+        ck_assert_uint_gt(range->base, range->limit);
         return;
     }
-    ck_assert_uint_eq(window->base, hull->first & ~(MIB - 1));
-    ck_assert_uint_eq(window->limit, hull->last | (MIB - 1));
+    ck_assert_uint_eq(range->base, hull->first & ~(MIB - 1));
+    ck_assert_uint_eq(range->limit, hull->last | (MIB - 1));
 }
 
-/* Checks @port, a bridge on bus @bus, and all below; adds its windows to the
+/* Checks @port, a bridge on bus @bus, and all below; adds its ranges to the
  * hulls of that bus. */
 static void check_below(FabPort *port, unsigned bus, Seen *seen, Hull hulls[2])
 {
@@ -133,13 +133,14 @@ static void check_below(FabPort *port, unsigned bus, Seen *seen, Hull hulls[2])
         }
     }
     ck_assert_uint_eq(bridge->subordinate, seen->next_bus - 1);
-    check_window(&bridge->memory, &below[0]);
-    check_window(&bridge->prefetchable, &below[1]);
+    check_range(&bridge->memory, &below[0]);
+    check_range(&bridge->prefetchable, &below[1]);
     for (i = 0; i < 2; i++) {
-        const FabWindow *window = i ? &bridge->prefetchable : &bridge->memory;
+        const FabBridgeRange *range =
+            i ? &bridge->prefetchable : &bridge->memory;
 
         if (below[i].first <= below[i].last) {
-            add_range(seen, &hulls[i], window->base, window->limit);
+            add_range(seen, &hulls[i], range->base, range->limit);
         }
     }
 }
@@ -172,8 +173,9 @@ static FabComponent *follow_bus(FabComponent *owner, unsigned first,
     for (i = first; i < owner->port_count; i++) {
         const FabBridge *bridge = fab_port_bridge(owner->ports[i]);
 
-        if (bridge && (fab_window_contains(&bridge->memory, addr) ||
-                       fab_window_contains(&bridge->prefetchable, addr))) {
+        if (bridge &&
+            (fab_bridge_range_contains(&bridge->memory, addr) ||
+             fab_bridge_range_contains(&bridge->prefetchable, addr))) {
             FabComponent *below;
 
             (*claims)++;
@@ -195,8 +197,8 @@ static FabComponent *follow(FabPort *port, FabBusAddr addr, unsigned *claims)
     if (component && component->kind == FAB_KIND_SWITCH) {
         const FabBridge *bridge = fab_port_bridge(component->ports[0]);
 
-        if (fab_window_contains(&bridge->memory, addr) ||
-            fab_window_contains(&bridge->prefetchable, addr)) {
+        if (fab_bridge_range_contains(&bridge->memory, addr) ||
+            fab_bridge_range_contains(&bridge->prefetchable, addr)) {
             unsigned inside = 0;
 
             here++;

@@ -183,19 +183,19 @@ START_TEST(listing_has_a_paragraph_a_function)
         "\n00:01.0 h rp0: Root Port\n"
         "\tLink: 8.0GT/s x8 to h.sw0 usp, Max_Payload_Size 256 bytes\n"
         "\tBus: primary=00, secondary=01, subordinate=08\n"
-        "\tMemory window: 0x80000000-0x803fffff [4 MiB]\n"
-        "\tPrefetchable window: 0x4000000000-0x403fffffff [1 GiB]\n\n",
+        "\tMemory range: 0x80000000-0x803fffff [4 MiB]\n"
+        "\tPrefetchable range: 0x4000000000-0x403fffffff [1 GiB]\n\n",
         "\n01:00.0 h.sw0 usp: Upstream Port\n"
         "\tLink: 8.0GT/s x8 to h rp0, Max_Payload_Size 256 bytes\n"
         "\tBus: primary=01, secondary=02, subordinate=08\n"
-        "\tMemory window: 0x80000000-0x802fffff [3 MiB]\n"
-        "\tPrefetchable window: 0x4000000000-0x403fffffff [1 GiB]\n"
+        "\tMemory range: 0x80000000-0x802fffff [3 MiB]\n"
+        "\tPrefetchable range: 0x4000000000-0x403fffffff [1 GiB]\n"
         "\tBAR 0: 0x80300000 (32-bit, non-prefetchable) [256 KiB]\n\n",
         "\n02:01.0 h.sw0 dsp1: Downstream Port\n"
         "\tLink: not connected\n"
         "\tBus: primary=02, secondary=04, subordinate=04\n"
-        "\tMemory window: closed\n"
-        "\tPrefetchable window: closed\n\n",
+        "\tMemory range: closed\n"
+        "\tPrefetchable range: closed\n\n",
         "\n03:00.0 h.e: endpoint\n"
         "\tLink: 8.0GT/s x8 to h.sw0 dsp0, Max_Payload_Size 256 bytes\n"
         "\tBAR 0: 0x80200000 (32-bit, non-prefetchable) [4 KiB]\n"

@@ -62,8 +62,8 @@ static TestHost host_new(const char *name, unsigned adapters, unsigned cables,
     return host;
 }
 
-static FabBusAddr reach(FabComponent *from, FabComponent *to, FabBusAddr addr,
-                        uint64_t size_bytes)
+static FabBusAddr map_range(FabComponent *from, FabComponent *to,
+                            FabBusAddr addr, uint64_t size_bytes)
 {
     g_autoptr(GError) error = NULL;
     FabBusAddr got = 0;
@@ -73,12 +73,12 @@ static FabBusAddr reach(FabComponent *from, FabComponent *to, FabBusAddr addr,
     return got;
 }
 
-static FabBusAddr reach_memory(FabComponent *from, FabRoot *to, uint64_t bytes)
+static FabBusAddr map_memory(FabComponent *from, FabRoot *to, uint64_t bytes)
 {
     FabBusAddr addr;
 
     ck_assert(fab_root_alloc(to, bytes, 4096, &addr));
-    return reach(from, fab_root_component(to), addr, bytes);
+    return map_range(from, fab_root_component(to), addr, bytes);
 }
 
 static bool in_window(const FabComponent *ntb, FabBusAddr addr, uint64_t bytes)
@@ -110,11 +110,11 @@ START_TEST(own_memory_is_reached_directly)
 
     lab_realize(fabric);
     ck_assert(fab_root_alloc(host.root, SIZE, 4096, &addr));
-    got = reach(host.device, fab_root_component(host.root), addr, SIZE);
+    got = map_range(host.device, fab_root_component(host.root), addr, SIZE);
     ck_assert_int_eq(got != addr, iommu);
     check_arrives(host.device, got, host.root);
-    ck_assert_uint_eq(reach(fab_root_component(host.root),
-                            fab_root_component(host.root), addr, SIZE),
+    ck_assert_uint_eq(map_range(fab_root_component(host.root),
+                                fab_root_component(host.root), addr, SIZE),
                       addr);
 }
 END_TEST
@@ -130,7 +130,7 @@ START_TEST(two_hosts)
 
     lab_connect(a.ntb[0], 1, b.ntb[0], 1);
     lab_realize(fabric);
-    addr = reach_memory(a.device, b.root, SIZE);
+    addr = map_memory(a.device, b.root, SIZE);
     ck_assert_int_eq(in_window(a.ntb[0], addr, SIZE), !near_iommu);
     check_arrives(a.device, addr, b.root);
     ck_assert_uint_eq(fab_root_counters(a.root)->memory_written_bytes, 0);
@@ -145,9 +145,9 @@ START_TEST(two_hosts)
     /* The other way, to a device, and by the CPU. */
     addr = fab_component_bars(a.device)[2].addr;
     ck_assert_int_eq(lab_dma(b.device, FAB_TLP_MWR,
-                             reach(b.device, a.device, addr, 4096), 4096),
+                             map_range(b.device, a.device, addr, 4096), 4096),
                      FAB_STATUS_SC);
-    addr = reach(fab_root_component(b.root), a.device, addr, 4096);
+    addr = map_range(fab_root_component(b.root), a.device, addr, 4096);
     ck_assert(in_window(b.ntb[0], addr, 4096));
     fab_root_write(b.root, addr + 64, 8, 0, 0);
     sim_engine_run(engine);
@@ -175,8 +175,8 @@ START_TEST(unknown_requester_gets_ur)
     ck_assert_uint_eq(fab_fabric_unsupported(fabric), 2);
     ck_assert_uint_eq(fab_root_counters(b.root)->memory_written_bytes, 0);
     /* fab_route_map() shares the mapping and enters the device. */
-    ck_assert_uint_eq(reach(a.device, fab_root_component(b.root), target, SIZE),
-                      addr);
+    ck_assert_uint_eq(
+        map_range(a.device, fab_root_component(b.root), target, SIZE), addr);
     ck_assert_int_eq(lab_dma(a.device, FAB_TLP_MRD, addr, 64), FAB_STATUS_SC);
 }
 END_TEST
@@ -192,7 +192,7 @@ START_TEST(hole_gets_ur)
     lab_connect(a.ntb[0], 1, b.ntb[0], 1);
     lab_realize(fabric);
     entry = fab_ntb_entry_bytes(ntb);
-    addr = reach_memory(a.device, b.root, 4096);
+    addr = map_memory(a.device, b.root, 4096);
     /* An entry that leads nowhere. */
     ck_assert_int_eq(lab_dma(a.device, FAB_TLP_MRD, addr + entry, 64),
                      FAB_STATUS_UR);
@@ -220,16 +220,16 @@ START_TEST(three_hosts_in_a_row)
     lab_connect(a.ntb[0], 1, b.ntb[0], 1);
     lab_connect(b.ntb[one ? 0 : 1], one ? 2 : 1, c.ntb[0], 1);
     lab_realize(fabric);
-    addr = reach_memory(a.device, c.root, SIZE);
+    addr = map_memory(a.device, c.root, SIZE);
     check_arrives(a.device, addr, c.root);
-    addr = reach_memory(c.device, a.root, SIZE);
+    addr = map_memory(c.device, a.root, SIZE);
     check_arrives(c.device, addr, a.root);
     ck_assert_uint_eq(fab_root_counters(b.root)->memory_written_bytes, 0);
     ck_assert_uint_eq(fab_root_counters(b.root)->memory_read_bytes, 0);
     ck_assert_int_eq(fab_root_counters(b.root)->forwarded_writes > 0,
                      !one && (iommu || root_port));
     addr = fab_component_bars(c.device)[0].addr;
-    addr = reach(fab_root_component(a.root), c.device, addr, 4);
+    addr = map_range(fab_root_component(a.root), c.device, addr, 4);
     fab_root_write(a.root, addr, 4, 0, 0);
     sim_engine_run(engine);
     ck_assert_uint_eq(fab_endpoint_counters(fab_component_as_endpoint(c.device))
@@ -260,7 +260,7 @@ START_TEST(ring_goes_the_short_way)
     lab_realize(fabric);
     for (unsigned i = 1; i < HOSTS; i++) {
         unsigned forward = i, backward = HOSTS - i;
-        FabBusAddr addr = reach_memory(hosts[0].device, hosts[i].root, SIZE);
+        FabBusAddr addr = map_memory(hosts[0].device, hosts[i].root, SIZE);
         uint64_t hops;
 
         if (!one) {
@@ -357,12 +357,14 @@ START_TEST(aligned_range_takes_one_entry)
 
     lab_connect(a.ntb[0], 1, b.ntb[0], 1);
     lab_realize(fabric);
-    reach(a.device, far, 4096, 4096); /* so that the next begins elsewhere */
+    map_range(a.device, far, 4096,
+              4096); /* so that the next begins elsewhere */
     ck_assert_uint_eq(fab_ntb_free_entries(ntb), 63);
     ck_assert(fab_root_alloc(b.root, 4 << 20, 4 << 20, &target));
-    addr = reach(a.device, far, target, 4 << 20);
+    addr = map_range(a.device, far, target, 4 << 20);
     ck_assert_uint_eq(fab_ntb_free_entries(ntb), 62);
-    ck_assert_uint_eq(reach(a.device, far, target + 8192, 4096), addr + 8192);
+    ck_assert_uint_eq(map_range(a.device, far, target + 8192, 4096),
+                      addr + 8192);
     ck_assert_uint_eq(fab_ntb_free_entries(ntb), 62);
     check_arrives(a.device, addr + (4 << 20) - SIZE, b.root);
 }
@@ -456,9 +458,9 @@ START_TEST(requester_table_full)
     lab_connect(fab_root_component(a.root), 2, other, 0);
     lab_connect(ntb, 1, b.ntb[0], 1);
     lab_realize(fabric);
-    reach_memory(a.device, b.root, SIZE);
-    reach_memory(a.device, b.root, SIZE);
-    reach_memory(fab_root_component(a.root), b.root, SIZE);
+    map_memory(a.device, b.root, SIZE);
+    map_memory(a.device, b.root, SIZE);
+    map_memory(fab_root_component(a.root), b.root, SIZE);
     check_fails(other, fab_root_component(b.root), 1 << 20, SIZE,
                 FAB_ERROR_WINDOW, "a.ntb0: Requester ID ");
 }
@@ -467,7 +469,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("fab_route_map");
-    TCase *tcase = tcase_create("reach");
+    TCase *tcase = tcase_create("route");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, own_memory_is_reached_directly, 0, 2);

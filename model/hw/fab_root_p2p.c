@@ -13,12 +13,12 @@
 /* The smallest piece on the wire: 64 bytes with 3 DW of header and framing. */
 #define LEAST_PIECE_BYTES (64 + 12 + 8)
 
-static ForwardedRead *read_new(FabRoot *root)
+static SplitRead *read_new(FabRoot *root)
 {
-    ForwardedRead *read;
+    SplitRead *read;
 
     if (!root->free_reads) {
-        ForwardedRead *slab = g_new(ForwardedRead, READS_SLAB);
+        SplitRead *slab = g_new(SplitRead, READS_SLAB);
 
         g_ptr_array_add(root->read_slabs, slab);
         for (unsigned i = 0; i < READS_SLAB; i++) {
@@ -32,9 +32,9 @@ static ForwardedRead *read_new(FabRoot *root)
 }
 
 /* A read begins to leave. */
-static ForwardedRead *read_begin(FabRoot *root, const FabTlp *tlp)
+static SplitRead *read_begin(FabRoot *root, const FabTlp *tlp)
 {
-    ForwardedRead *read = read_new(root);
+    SplitRead *read = read_new(root);
 
     read->ingress = tlp->ingress->index;
     read->requester_id = tlp->requester_id;
@@ -73,42 +73,42 @@ static FabTlp *piece_new(FabRoot *root, const FabTlp *tlp, uint32_t offset)
     return piece;
 }
 
-/* Sends a piece of the first posted request of @forward. */
-static void posted_send(FabRoot *root, RootForward *forward, unsigned from,
+/* Sends a piece of the first posted request of @path. */
+static void posted_send(FabRoot *root, RootPath *path, unsigned from,
                         FabPort *port)
 {
-    FabTlp *tlp = forward->posted.head;
-    uint32_t left = tlp->payload_bytes - forward->posted_sent;
-    FabTlp *piece = piece_new(root, tlp, forward->posted_sent);
+    FabTlp *tlp = path->posted.head;
+    uint32_t left = tlp->payload_bytes - path->posted_sent;
+    FabTlp *piece = piece_new(root, tlp, path->posted_sent);
 
     piece->payload_bytes =
         piece_bytes(piece->addr, left, root->params.write_split_bytes);
     piece->data = tlp->data;
     root->counters.forwarded_writes++;
-    forward->posted_sent += piece->payload_bytes;
+    path->posted_sent += piece->payload_bytes;
     if (piece->payload_bytes == left) {
-        forward->posted_sent = 0;
-        fab_fifo_pop(&forward->posted);
+        path->posted_sent = 0;
+        fab_fifo_pop(&path->posted);
         fab_port_consume(tlp, sim_engine_now(root->component.engine));
     }
     fab_port_send(port, from, piece);
 }
 
-/* Sends a piece of the first read (or atomic) of @forward under a new tag. */
-static void read_send(FabRoot *root, RootForward *forward, unsigned from,
+/* Sends a piece of the first read (or atomic) of @path under a new tag. */
+static void read_send(FabRoot *root, RootPath *path, unsigned from,
                       FabPort *port)
 {
-    FabTlp *tlp = forward->others.head;
-    uint32_t left = tlp->request_bytes - forward->other_sent;
-    FabTlp *piece = piece_new(root, tlp, forward->other_sent);
+    FabTlp *tlp = path->others.head;
+    uint32_t left = tlp->request_bytes - path->other_sent;
+    FabTlp *piece = piece_new(root, tlp, path->other_sent);
     uint16_t number = root->free_tag;
-    ForwardTag *tag = &root->tags[number];
-    ForwardedRead *read;
+    SplitTag *tag = &root->tags[number];
+    SplitRead *read;
 
-    if (!forward->read) {
-        forward->read = read_begin(root, tlp);
+    if (!path->read) {
+        path->read = read_begin(root, tlp);
     }
-    read = forward->read;
+    read = path->read;
     piece->tag = number;
     piece->request_bytes =
         tlp->type == FAB_TLP_MRD
@@ -126,12 +126,12 @@ static void read_send(FabRoot *root, RootForward *forward, unsigned from,
     read->piece[read->pieces].status = FAB_STATUS_SC;
     read->piece[read->pieces].back = false;
     read->pieces++;
-    forward->other_sent += piece->request_bytes;
+    path->other_sent += piece->request_bytes;
     if (piece->request_bytes == left) {
         read->all_sent = true;
-        forward->read = NULL;
-        forward->other_sent = 0;
-        fab_fifo_pop(&forward->others);
+        path->read = NULL;
+        path->other_sent = 0;
+        fab_fifo_pop(&path->others);
         fab_port_consume(tlp, sim_engine_now(root->component.engine));
     }
     fab_port_send(port, from, piece);
@@ -145,69 +145,66 @@ static void note_tag_wait(FabRoot *root)
     }
 }
 
-/* Can a piece of the first of @forward's others be sent? If a tag is what it
+/* Can a piece of the first of @path's others be sent? If a tag is what it
  * lacks, notes that. */
-static bool other_can_go(FabRoot *root, RootForward *forward, unsigned from,
+static bool other_can_go(FabRoot *root, RootPath *path, unsigned from,
                          const FabPort *port)
 {
     if (root->free_tag == NO_TAG) {
-        forward->no_tag = true;
+        path->no_tag = true;
         note_tag_wait(root);
         return false;
     }
     return fab_port_queued(port, from, FAB_CLASS_NP) <
-           root->forward_queue[port->index];
+           root->path_queue[port->index];
 }
 
 /* What came first goes first, but posted requests pass reads that cannot go
  * (PCIe 5.0 table 2-40, A3). */
-void fab_root_forward_advance(FabRoot *root, unsigned from, unsigned to)
+void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to)
 {
-    RootForward *forward = &root->forward[from * root->ports + to];
+    RootPath *path = &root->paths[from * root->ports + to];
     FabPort *port = root->component.ports[to];
 
     for (;;) {
-        const FabTlp *posted = forward->posted.head;
-        const FabTlp *other = forward->others.head;
-        const FabTlp *cpl = forward->completions.head;
+        const FabTlp *posted = path->posted.head;
+        const FabTlp *other = path->others.head;
+        const FabTlp *cpl = path->completions.head;
 
         if (cpl && (!posted || cpl->order < posted->order)) {
-            fab_port_send(port, from, fab_fifo_pop(&forward->completions));
+            fab_port_send(port, from, fab_fifo_pop(&path->completions));
         } else if (other && (!posted || other->order < posted->order) &&
-                   other_can_go(root, forward, from, port)) {
-            read_send(root, forward, from, port);
+                   other_can_go(root, path, from, port)) {
+            read_send(root, path, from, port);
         } else if (posted && fab_port_queued(port, from, FAB_CLASS_P) <
-                                 root->forward_queue[to]) {
-            posted_send(root, forward, from, port);
+                                 root->path_queue[to]) {
+            posted_send(root, path, from, port);
         } else {
             return;
         }
     }
 }
 
-void fab_root_forward_give(FabRoot *root, unsigned from, unsigned to,
-                           FabTlp *cpl)
+void fab_root_p2p_give(FabRoot *root, unsigned from, unsigned to, FabTlp *cpl)
 {
-    RootForward *forward = &root->forward[from * root->ports + to];
+    RootPath *path = &root->paths[from * root->ports + to];
 
-    if (forward->posted.head) { /* which it must not pass (D2) */
-        cpl->order = forward->order++;
-        fab_fifo_push(&forward->completions, cpl);
+    if (path->posted.head) { /* which it must not pass (D2) */
+        cpl->order = path->order++;
+        fab_fifo_push(&path->completions, cpl);
     } else {
         fab_port_send(root->component.ports[to], from, cpl);
     }
 }
 
-void fab_root_forward_request(FabRoot *root, FabPort *from, FabPort *to,
-                              FabTlp *tlp)
+void fab_root_p2p_request(FabRoot *root, FabPort *from, FabPort *to,
+                          FabTlp *tlp)
 {
-    RootForward *forward =
-        &root->forward[from->index * root->ports + to->index];
+    RootPath *path = &root->paths[from->index * root->ports + to->index];
 
-    tlp->order = forward->order++;
-    fab_fifo_push(tlp->cls == FAB_CLASS_P ? &forward->posted : &forward->others,
-                  tlp);
-    fab_root_forward_advance(root, from->index, to->index);
+    tlp->order = path->order++;
+    fab_fifo_push(tlp->cls == FAB_CLASS_P ? &path->posted : &path->others, tlp);
+    fab_root_p2p_advance(root, from->index, to->index);
 }
 
 /* A tag is free: the paths that lack one get it in turn. */
@@ -226,24 +223,23 @@ static void tag_free(FabRoot *root, uint16_t number)
     root->counters.forward_wait_ps +=
         sim_engine_now(root->component.engine) - root->tag_wait_since;
     for (unsigned i = 0; i < paths && root->free_tag != NO_TAG; i++) {
-        unsigned path = root->forward_turn;
+        unsigned path = root->path_turn;
 
-        root->forward_turn = (path + 1) % paths;
-        if (root->forward[path].no_tag) {
-            root->forward[path].no_tag = false;
-            fab_root_forward_advance(root, path / root->ports,
-                                     path % root->ports);
+        root->path_turn = (path + 1) % paths;
+        if (root->paths[path].no_tag) {
+            root->paths[path].no_tag = false;
+            fab_root_p2p_advance(root, path / root->ports, path % root->ports);
         }
     }
     for (unsigned i = 0; i < paths; i++) {
-        if (root->forward[i].no_tag) {
+        if (root->paths[i].no_tag) {
             note_tag_wait(root);
             return;
         }
     }
 }
 
-static FabTlp *completion_new(FabRoot *root, const ForwardedRead *read,
+static FabTlp *completion_new(FabRoot *root, const SplitRead *read,
                               const FabTlp *last, FabStatus status)
 {
     FabTlp *cpl =
@@ -267,7 +263,7 @@ static FabTlp *completion_new(FabRoot *root, const ForwardedRead *read,
 
 /* Gives the requester the next piece, in completions of at most
  * Max_Payload_Size that end on Read Completion Boundaries. */
-static void piece_return(FabRoot *root, ForwardedRead *read, uint32_t bytes,
+static void piece_return(FabRoot *root, SplitRead *read, uint32_t bytes,
                          const FabTlp *last, unsigned from)
 {
     FabPort *port = root->component.ports[read->ingress];
@@ -283,12 +279,12 @@ static void piece_return(FabRoot *root, ForwardedRead *read, uint32_t bytes,
         cpl->payload_bytes = end - cpl->addr;
         read->returned_bytes += cpl->payload_bytes;
         bytes -= cpl->payload_bytes;
-        fab_root_forward_give(root, from, read->ingress, cpl);
+        fab_root_p2p_give(root, from, read->ingress, cpl);
     }
 }
 
 /* Gives the requester what has come back, up to the first gap. */
-static void read_return(FabRoot *root, ForwardedRead *read, const FabTlp *last,
+static void read_return(FabRoot *root, SplitRead *read, const FabTlp *last,
                         unsigned from)
 {
     while (read->pieces_returned < read->pieces &&
@@ -303,17 +299,17 @@ static void read_return(FabRoot *root, ForwardedRead *read, const FabTlp *last,
             piece_return(root, read, read->piece[i].bytes, last, from);
         } else {
             read->failed = true;
-            fab_root_forward_give(root, from, read->ingress,
-                                  completion_new(root, read, last, status));
+            fab_root_p2p_give(root, from, read->ingress,
+                              completion_new(root, read, last, status));
         }
     }
 }
 
-void fab_root_forward_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp)
+void fab_root_p2p_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp)
 {
     uint16_t number = tlp->tag;
-    ForwardTag *tag = &root->tags[number];
-    ForwardedRead *read = tag->read;
+    SplitTag *tag = &root->tags[number];
+    SplitRead *read = tag->read;
     SimTime now = sim_engine_now(root->component.engine);
     bool last;
 
@@ -340,38 +336,38 @@ void fab_root_forward_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp)
     }
 }
 
-void fab_root_forward_init(FabRoot *root)
+void fab_root_p2p_init(FabRoot *root)
 {
     unsigned count = root->params.forwarded_reads;
 
-    root->tags = g_new0(ForwardTag, count);
+    root->tags = g_new0(SplitTag, count);
     for (unsigned i = 0; i < count; i++) {
         root->tags[i].next_free = i + 1 < count ? i + 1 : NO_TAG;
     }
     root->free_tag = 0;
-    root->forward_queue = g_new(uint32_t, root->ports);
+    root->path_queue = g_new(uint32_t, root->ports);
     for (unsigned i = 0; i < root->ports; i++) {
         const FabPort *port = root->component.ports[i];
         uint64_t piece = LEAST_PIECE_BYTES * port->byte_time / FAB_PS_FRACTION;
 
-        root->forward_queue[i] =
+        root->path_queue[i] =
             ROOT_QUEUE_TLPS + (piece ? root->params.transit / piece : 0);
     }
     root->read_slabs = g_ptr_array_new_with_free_func(g_free);
 }
 
-void fab_root_forward_free(FabRoot *root)
+void fab_root_p2p_free(FabRoot *root)
 {
     FabFabric *fabric = root->component.fabric;
 
-    for (unsigned i = 0; root->forward && i < root->ports * root->ports; i++) {
-        fab_fifo_clear(fabric, &root->forward[i].posted);
-        fab_fifo_clear(fabric, &root->forward[i].others);
-        fab_fifo_clear(fabric, &root->forward[i].completions);
+    for (unsigned i = 0; root->paths && i < root->ports * root->ports; i++) {
+        fab_fifo_clear(fabric, &root->paths[i].posted);
+        fab_fifo_clear(fabric, &root->paths[i].others);
+        fab_fifo_clear(fabric, &root->paths[i].completions);
     }
     if (root->read_slabs) {
         g_ptr_array_unref(root->read_slabs);
     }
     g_free(root->tags);
-    g_free(root->forward_queue);
+    g_free(root->path_queue);
 }
