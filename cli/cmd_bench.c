@@ -7,6 +7,8 @@
 
 #include "bench_case.h"
 #include "table.h"
+#include "table_csv.h"
+#include "table_format.h"
 
 #define RUNS_MAX 1001
 

@@ -7,6 +7,9 @@
 #include "rep_compare.h"
 #include "rep_plot.h"
 #include "table.h"
+#include "table_csv.h"
+#include "table_file.h"
+#include "table_format.h"
 
 #define PANELS_MAX 6 /* more than that, and a column is no panel */
 

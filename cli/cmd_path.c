@@ -7,6 +7,7 @@
 #include "exp_path.h"
 #include "cmd_load.h"
 #include "table.h"
+#include "table_format.h"
 #include "topo_plan.h"
 #include "topo_units.h"
 

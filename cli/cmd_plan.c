@@ -7,6 +7,8 @@
 #include "exp_lend.h"
 #include "cmd_load.h"
 #include "table.h"
+#include "table_csv.h"
+#include "table_format.h"
 #include "topo_units.h"
 
 static const char details[] =

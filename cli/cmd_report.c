@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rep_page.h"
+#include "table_file.h"
 
 static const char details[] =
     "DIR is where `farside run ... -o DIR` has left its results: CSV files and,\n"

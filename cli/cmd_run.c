@@ -15,6 +15,10 @@
 #include "rep_measured.h"
 #include "rep_plot.h"
 #include "rep_waterfall.h"
+#include "table_csv.h"
+#include "table_file.h"
+#include "table_format.h"
+#include "table_pivot.h"
 
 /* Most records of a point. */
 #define TRACE_MOST 1000000

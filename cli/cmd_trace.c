@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "table.h"
+#include "table_csv.h"
+#include "table_format.h"
 #include "topo_units.h"
 #include "trc_file.h"
 #include "trc_merge.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "table_format.h"
 #include "table_waterfall.h"
 
 /* Rows of a table of places on the terminal; the rest is summed up. What was

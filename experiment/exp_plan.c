@@ -6,6 +6,7 @@
 #include "topo_units.h"
 
 #include "exp_point.h"
+#include "table_file.h"
 
 /* Points handed out to threads; what they make is kept by index. */
 typedef struct Plan {

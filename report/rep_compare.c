@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "table_file.h"
+
 /* Wide enough for two int64_t brought to the same nine digits, times 10^8. */
 typedef __int128 Wide;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rep_measured.h"
+#include "table_file.h"
 
 struct RepFidelity {
     const TopoDescription *description;

@@ -5,6 +5,8 @@
 
 #include <gio/gio.h>
 
+#include "table_file.h"
+
 GBytes *rep_plot_draw(const char *script, GError **error)
 {
     g_autoptr(GSubprocessLauncher) launcher = g_subprocess_launcher_new(

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "table_csv.h"
+#include "table_file.h"
+
 /* What is read: several files become one table. */
 typedef struct Measured {
     const TopoDescription *description;

@@ -7,6 +7,7 @@
 
 #include "rep_compare.h"
 #include "rep_svg.h"
+#include "table_pivot.h"
 
 static const char style[] =
     ":root{color-scheme:light}\n"

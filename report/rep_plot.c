@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rep_plot_priv.h"
+#include "table_file.h"
 
 /* Measures in pixels of the SVG; the PNG has twice as many. */
 #define PANEL_WIDTH     430

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "table_file.h"
+
 #define PANELS_MAX     12
 #define CATEGORIES_MAX 64
 

@@ -6,6 +6,8 @@
 #include "topo_plan.h"
 
 #include "rep_measured.h"
+#include "table_csv.h"
+#include "table_file.h"
 
 struct RepReport {
     GPtrArray *scenarios;    /* of RepScenario * */

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "table_file.h"
+
 #define SVG_BYTES_MAX (32u << 20)
 
 typedef struct Inliner {

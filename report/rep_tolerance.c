@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "table_file.h"
+
 #define TOLERANCE_DIGITS_MAX 6
 #define PERCENT_MAX          1000
 

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "table_file.h"
+
 /* Measures in pixels of the SVG; the PNG has twice as many. */
 #define PANEL_WIDTH     430
 #define BAR_HEIGHT      24

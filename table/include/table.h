@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-#include "table_file.h"
+#include "table_number.h"
 
 /*
  * A table of results in memory: head lines, typed columns, rows. Numbers are
@@ -21,9 +21,6 @@ typedef enum TableType {
     TABLE_INTEGER,
     TABLE_DECIMAL,
 } TableType;
-
-#define TABLE_DIGITS_MAX 9         /* most digits after the point */
-#define TABLE_NONE       INT64_MIN /* a number that is not there; prints empty */
 
 /* Returns a table without columns. */
 Table *table_new(void);
@@ -76,17 +73,6 @@ int64_t table_number(const Table *table, unsigned row, unsigned column);
 /* The cell as the CSV file has it, without quotes. The caller frees it. */
 char *table_dup_cell(const Table *table, unsigned row, unsigned column);
 
-/* Prints @value, in units of the last of @digits digits, e.g. "-0.05"; empty
- * for TABLE_NONE. The caller frees it. */
-char *table_number_print(int64_t value, unsigned digits);
-
-/* Reads a number: "-", digits without needless leading zeros, perhaps "." and
- * at most TABLE_DIGITS_MAX digits. Returns false, with the results untouched,
- * if
- * @text is anything else or does not fit. */
-bool table_number_parse(const char *text, int64_t *ret_value,
-                        unsigned *ret_digits);
-
 /* The line of the file that the row was read from, or, for TABLE_HEADER_ROW,
  * the line that names the columns; 0 if it was read from no file. */
 #define TABLE_HEADER_ROW G_MAXUINT
@@ -112,35 +98,5 @@ void table_add_origin(Table *table, const char *version, const char *scenario,
 /* Sorts the rows by the given columns, in that order; text by bytes. Rows that
  * are equal in them keep their order. */
 void table_sort(Table *table, const unsigned *columns, unsigned n_columns);
-
-/* Returns the table as CSV (RFC 4180, lines end in "\n") with its head. */
-char *table_to_csv(const Table *table);
-
-/* Writes table_to_csv() to @path, as table_file_write() does. */
-bool table_write(const Table *table, const char *path, GError **error);
-
-/* Reads CSV. Lines that begin with "#" are head lines if they have the form
- * "# KEY: VALUE" and skipped otherwise; the first other line names the
- * columns. A column in which every cell is an integer or empty becomes
- * TABLE_INTEGER; of numbers, TABLE_DECIMAL with the most digits any of them
- * has; else TABLE_TEXT. Sizes are bounded, and every row must have a cell for
- * each column. @name stands for the file in messages "NAME:LINE: ...". */
-Table *table_parse(const char *data, gsize length, const char *name,
-                   GError **error);
-
-/* Reads the file at @path with table_parse(). */
-Table *table_read(const char *path, GError **error);
-
-/* Returns the table for a terminal: one line a row, columns aligned, numbers
- * to the right, no head lines. The caller frees it. */
-char *table_format(const Table *table);
-
-/* Returns a new table with one row for each value of @row_column and one
- * column of @value_column's for each of the curves, a curve being the text of
- * the @n_curves columns @curves. Cells that are missing stay empty; of several
- * for one cell the last counts. */
-Table *table_pivot(const Table *table, unsigned row_column,
-                   const unsigned *curves, unsigned n_curves,
-                   unsigned value_column);
 
 #endif

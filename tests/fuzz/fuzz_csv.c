@@ -14,6 +14,8 @@
 #include <glib.h>
 
 #include "table.h"
+#include "table_csv.h"
+#include "table_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -17,6 +17,7 @@
 #include "bench_case.h"
 #include "table.h"
 #include "../suite.h"
+#include "table_csv.h"
 
 /* ---- Medians and bounds ----------------------------------------------- */
 

@@ -12,6 +12,7 @@
 #include "rep_waterfall.h"
 #include "fab_lab.h"
 #include "../suite.h"
+#include "table_csv.h"
 
 #define MILLION 1000000
 #define BYTE_PS (1015.625 / 8) /* on 8 lanes of 8.0GT/s with 128b/130b */

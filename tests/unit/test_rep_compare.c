@@ -13,6 +13,8 @@
 
 #include "rep_compare.h"
 #include "../suite.h"
+#include "table_csv.h"
+#include "table_file.h"
 
 static Table *parse(const char *text)
 {

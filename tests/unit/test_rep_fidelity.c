@@ -14,6 +14,7 @@
 #include "rep_fidelity.h"
 #include "rep_measured.h"
 #include "../suite.h"
+#include "table_csv.h"
 
 static const char scenario[] =
     "name: t\n"

@@ -14,6 +14,8 @@
 
 #include "rep_plot.h"
 #include "../suite.h"
+#include "table_csv.h"
+#include "table_file.h"
 
 static const char *const model_csv = "panel,scenario,transfer_bytes,rate_GBps\n"
                                      "read,near,4096,1.50\n"

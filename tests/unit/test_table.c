@@ -14,6 +14,10 @@
 
 #include "table.h"
 #include "../suite.h"
+#include "table_csv.h"
+#include "table_file.h"
+#include "table_format.h"
+#include "table_pivot.h"
 
 static const struct {
     int64_t value;

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TABLE_FORMAT_H
+#define TABLE_FORMAT_H
+
+#include "table.h"
+
+/* Returns the table for a terminal: one line a row, columns aligned, numbers
+ * to the right, no head lines. The caller frees it. */
+char *table_format(const Table *table);
+
+#endif

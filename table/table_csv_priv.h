@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TABLE_CSV_PRIV_H
+#define TABLE_CSV_PRIV_H
+
+/* A reader skips it at the begin of a file, so a writer quotes it there. */
+#define TABLE_BYTE_ORDER_MARK "\xef\xbb\xbf"
+
+#endif
