@@ -140,25 +140,12 @@ static Wide widen(int64_t value, unsigned digits, unsigned to_digits)
     return wide;
 }
 
-/* A key cell in the one form it has whatever the column's digits are. */
 static char *key_cell(const Table *table, unsigned row, const char *name)
 {
     unsigned column = 0;
-    char *cell;
 
     table_find_column(table, name, &column);
-    cell = table_dup_cell(table, row, column);
-    if (table_column_type(table, column) == TABLE_DECIMAL) {
-        char *end = cell + strlen(cell);
-
-        while (end > cell && end[-1] == '0') {
-            *--end = '\0';
-        }
-        if (end > cell && end[-1] == '.') {
-            end[-1] = '\0';
-        }
-    }
-    return cell;
+    return table_dup_key(table, row, column);
 }
 
 /* The cells of the columns @names (NULL-terminated), joined by @glue. */

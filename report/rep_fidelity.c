@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "rep_measured.h"
 #include "table_file.h"
 
 struct RepFidelity {
@@ -173,7 +172,7 @@ static char *join_keys(const Join *join, const Table *table, unsigned row,
         }
         table_find_column(table, column_at(join, index)->name, &column);
         {
-            g_autofree char *cell = rep_cell_key(table, row, column);
+            g_autofree char *cell = table_dup_key(table, row, column);
 
             g_string_append_printf(key, "%s%s", is_first ? "" : glue, cell);
         }
@@ -259,7 +258,7 @@ static bool selection_holds(const Join *join, const TopoSelection *selection,
         g_autofree char *cell = NULL;
 
         table_find_column(table, column_at(join, term->column)->name, &column);
-        cell = rep_cell_key(table, row, column);
+        cell = table_dup_key(table, row, column);
         if (strcmp(cell, term->text) != 0) {
             return false;
         }
@@ -381,7 +380,7 @@ static void add_point(Join *join, const Source *source, unsigned row,
     curve = join_keys(join, source->table, row, (int)x_index, " / ");
     point->curve = find_curve(join, curve, column);
     table_find_column(source->table, column_at(join, x_index)->name, &x);
-    point->x = rep_cell_key(source->table, row, x);
+    point->x = table_dup_key(source->table, row, x);
     point->model = find_cell(&join->sources[MODEL], key, column, &values[MODEL],
                              &has[MODEL]);
     point->published = find_cell(&join->sources[PUBLISHED], key, column,

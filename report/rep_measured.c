@@ -34,24 +34,6 @@ static void measured_done(Measured *measured)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Measured, measured_done)
 
-char *rep_cell_key(const Table *table, unsigned row, unsigned column)
-{
-    char *cell = table_dup_cell(table, row, column);
-
-    if (table_column_type(table, column) == TABLE_DECIMAL) {
-        size_t length = strlen(cell);
-
-        while (length > 0 && cell[length - 1] == '0') {
-            length--;
-        }
-        if (length > 0 && cell[length - 1] == '.') {
-            length--;
-        }
-        cell[length] = '\0';
-    }
-    return cell;
-}
-
 static const TopoColumn *column_of(const Measured *measured, unsigned index)
 {
     unsigned column = g_array_index(measured->columns, unsigned, index);
@@ -235,16 +217,6 @@ static void add_column(Measured *measured, unsigned index)
                      is_text ? 0 : most);
 }
 
-static bool scale(int64_t *value, unsigned digits)
-{
-    for (; digits > 0; digits--) {
-        if (__builtin_mul_overflow(*value, 10, value)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Notes the point of the row; false if it was given before. */
 static bool check_unique(Measured *measured, unsigned file, unsigned row,
                          GError **error)
@@ -257,7 +229,7 @@ static bool check_unique(Measured *measured, unsigned file, unsigned row,
     for (i = 0; i < measured->columns->len; i++) {
         if (column_of(measured, i)->is_key) {
             g_autofree char *cell =
-                rep_cell_key(table, row, found_at(measured, file, i));
+                table_dup_key(table, row, found_at(measured, file, i));
 
             g_string_append_printf(key, "%s%s", key->len > 0 ? " / " : "",
                                    cell);
@@ -306,7 +278,7 @@ static bool add_row(Measured *measured, unsigned file, unsigned row,
                         table_column_name(joined, i));
         }
         value = table_number(table, row, column);
-        if (!scale(&value, digits)) {
+        if (!table_number_scale(&value, digits)) {
             return fail(measured, file, row, error,
                         "%s: the number is too large beside those of %u "
                         "digits after the point",

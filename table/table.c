@@ -236,6 +236,24 @@ char *table_dup_cell(const Table *table, unsigned row, unsigned column)
                               table_column_digits(table, column));
 }
 
+char *table_dup_key(const Table *table, unsigned row, unsigned column)
+{
+    char *cell = table_dup_cell(table, row, column);
+
+    if (table_column_type(table, column) == TABLE_DECIMAL) {
+        size_t length = strlen(cell);
+
+        while (length > 0 && cell[length - 1] == '0') {
+            length--;
+        }
+        if (length > 0 && cell[length - 1] == '.') {
+            length--;
+        }
+        cell[length] = '\0';
+    }
+    return cell;
+}
+
 unsigned table_line(const Table *table, unsigned row)
 {
     return row == TABLE_HEADER_ROW ? table->header_line

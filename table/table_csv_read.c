@@ -254,18 +254,6 @@ static const char *cell_text(const Cells *cells, unsigned row, unsigned column)
     return g_ptr_array_index(cells->texts, row * cells->n_columns + column);
 }
 
-/* Multiplies @value by ten @times times; returns false if it does not fit. */
-static bool scale(int64_t *value, unsigned times)
-{
-    while (times-- > 0) {
-        if (*value > INT64_MAX / 10 || *value < -(INT64_MAX / 10)) {
-            return false;
-        }
-        *value *= 10;
-    }
-    return true;
-}
-
 /* Whether @text looks like a number, be it one that is too long for us. */
 static bool looks_numeric(const char *text)
 {
@@ -353,7 +341,7 @@ static bool fill_rows(const Reader *reader, const Cells *cells, Table *table,
                 continue;
             }
             if (*text != '\0' && (!table_number_parse(text, &value, &digits) ||
-                                  !scale(&value, most - digits))) {
+                                  !table_number_scale(&value, most - digits))) {
                 return fail(reader, g_array_index(cells->lines, unsigned, row),
                             error,
                             "column \"%s\": %.40s is too large beside numbers "

@@ -53,3 +53,16 @@ bool table_number_parse(const char *text, int64_t *ret_value,
     *ret_digits = digits;
     return true;
 }
+
+bool table_number_scale(int64_t *value, unsigned digits)
+{
+    int64_t scaled = *value;
+
+    for (; digits > 0; digits--) {
+        if (__builtin_mul_overflow(scaled, 10, &scaled)) {
+            return false;
+        }
+    }
+    *value = scaled;
+    return true;
+}

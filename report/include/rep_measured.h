@@ -16,8 +16,4 @@
  */
 Table *rep_measured_read(const TopoDescription *description, GError **error);
 
-/* Returns the text of a cell such that equal values have equal texts: of a
- * decimal without zeros at its end. The caller frees it. */
-char *rep_cell_key(const Table *table, unsigned row, unsigned column);
-
 #endif

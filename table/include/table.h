@@ -73,6 +73,10 @@ int64_t table_number(const Table *table, unsigned row, unsigned column);
 /* The cell as the CSV file has it, without quotes. The caller frees it. */
 char *table_dup_cell(const Table *table, unsigned row, unsigned column);
 
+/* The cell as part of a key: equal values have equal texts, so a decimal has no
+ * zeros at its end. The caller frees it. */
+char *table_dup_key(const Table *table, unsigned row, unsigned column);
+
 /* The line of the file that the row was read from, or, for TABLE_HEADER_ROW,
  * the line that names the columns; 0 if it was read from no file. */
 #define TABLE_HEADER_ROW G_MAXUINT

@@ -21,4 +21,8 @@ char *table_number_print(int64_t value, unsigned digits);
 bool table_number_parse(const char *text, int64_t *ret_value,
                         unsigned *ret_digits);
 
+/* Gives @value @digits more digits after the point, all 0. Returns false, with
+ * @value untouched, if the result does not fit. */
+bool table_number_scale(int64_t *value, unsigned digits);
+
 #endif
