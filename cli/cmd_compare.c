@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rep_compare.h"
+#include "rep_junit.h"
 #include "rep_plot.h"
 #include "table.h"
 #include "table_csv.h"
@@ -81,7 +82,7 @@ static void set_mpct(Table *table, unsigned row, unsigned column,
                      const RepCurve *curve, int64_t mpct)
 {
     table_set_number(table, row, column,
-                     curve->n_errors > 0 ? mpct : TABLE_NONE);
+                     curve->errors.count > 0 ? mpct : TABLE_NONE);
 }
 
 static void print_table(const Table *table)
@@ -129,10 +130,11 @@ static void add_curve_row(Table *table, const RepCurve *curve, const char *name,
     table_set_text(table, row, 0, name);
     table_set_text(table, row, 1, column);
     table_set_number(table, row, 2, curve->n_points);
-    set_mpct(table, row, 3, curve, curve->mean_mpct);
-    set_mpct(table, row, 4, curve, curve->signed_mpct);
-    set_mpct(table, row, 5, curve, curve->max_mpct);
-    table_set_text(table, row, 6, curve->max_x != NULL ? curve->max_x : "");
+    set_mpct(table, row, 3, curve, curve->errors.mean_mpct);
+    set_mpct(table, row, 4, curve, curve->errors.bias_mpct);
+    set_mpct(table, row, 5, curve, curve->errors.max_mpct);
+    table_set_text(table, row, 6,
+                   curve->errors.max_x != NULL ? curve->errors.max_x : "");
     table_set_number(table, row, 7, curve->n_outside);
     table_set_number(table, row, 8, curve->n_missing);
     table_set_number(table, row, 9, curve->n_extra);
@@ -166,14 +168,14 @@ static void print_curves(const RepComparison *comparison)
 static void print_total(const RepComparison *comparison)
 {
     const RepCurve *total = rep_comparison_total(comparison);
-    g_autofree char *mean = rep_mpct_print(total->mean_mpct);
-    g_autofree char *bias = rep_mpct_print(total->signed_mpct);
-    g_autofree char *max = rep_mpct_print(ABS(total->max_mpct));
+    g_autofree char *mean = rep_mpct_print(total->errors.mean_mpct);
+    g_autofree char *bias = rep_mpct_print(total->errors.bias_mpct);
+    g_autofree char *max = rep_mpct_print(ABS(total->errors.max_mpct));
 
     printf("%s: %u points, %u outside, %u missing, %u extra",
            rep_comparison_is_different(comparison) ? "DIFFERENT" : "same",
            total->n_points, total->n_outside, total->n_missing, total->n_extra);
-    if (total->n_errors > 0) {
+    if (total->errors.count > 0) {
         printf("; error mean %s %%, bias %s %%, max %s %%", mean, bias, max);
     }
     putchar('\n');

@@ -172,17 +172,17 @@ static bool print_errors(const TopoDescription *description, const Table *table,
         const RepCurve *curve = rep_comparison_curve(comparison, i);
         unsigned row;
 
-        if (curve->n_errors == 0) {
+        if (curve->errors.count == 0) {
             continue;
         }
         row = table_add_row(errors);
         table_set_text(errors, row, 0, curve->name);
         table_set_text(errors, row, 1, curve->column);
-        table_set_number(errors, row, 2, curve->n_errors);
-        table_set_number(errors, row, 3, curve->mean_mpct);
-        table_set_number(errors, row, 4, curve->signed_mpct);
-        table_set_number(errors, row, 5, curve->max_mpct);
-        table_set_text(errors, row, 6, curve->max_x);
+        table_set_number(errors, row, 2, curve->errors.count);
+        table_set_number(errors, row, 3, curve->errors.mean_mpct);
+        table_set_number(errors, row, 4, curve->errors.bias_mpct);
+        table_set_number(errors, row, 5, curve->errors.max_mpct);
+        table_set_text(errors, row, 6, curve->errors.max_x);
     }
     puts(heading);
     print_table(errors);

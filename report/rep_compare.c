@@ -5,11 +5,6 @@
 
 #include "table_file.h"
 
-/* Wide enough for two int64_t brought to the same nine digits, times 10^8. */
-typedef __int128 Wide;
-
-#define MPCT_MAX INT64_C(1000000000000) /* errors are cut to this */
-
 struct RepComparison {
     char *name;
     char *x;
@@ -118,26 +113,6 @@ const char *const *rep_comparison_curve_columns(const RepComparison *c)
 const char *const *rep_comparison_values(const RepComparison *comparison)
 {
     return (const char *const *)comparison->values->pdata;
-}
-
-char *rep_mpct_print(int64_t mpct)
-{
-    return table_number_print(mpct, 3);
-}
-
-static Wide wide_magnitude(Wide value)
-{
-    return value < 0 ? -value : value;
-}
-
-static Wide widen(int64_t value, unsigned digits, unsigned to_digits)
-{
-    Wide wide = value;
-
-    for (; digits < to_digits; digits++) {
-        wide *= 10;
-    }
-    return wide;
 }
 
 static char *key_cell(const Table *table, unsigned row, const char *name)
@@ -369,25 +344,11 @@ static bool read_head_tolerances(Work *work, GError **error)
     return true;
 }
 
-/* A pair of cells that are both numbers. */
+/* A pair of cells that are both numbers, in units of 10^-9. */
 typedef struct Pair {
-    Wide baseline;
-    Wide difference;
-    unsigned digits;
+    RepWide baseline;
+    RepWide difference;
 } Pair;
-
-static bool is_met(const RepTolerance *tolerance, const Pair *pair)
-{
-    Wide difference = wide_magnitude(pair->difference);
-    unsigned digits = MAX(pair->digits, tolerance->digits);
-
-    if (tolerance->is_relative) {
-        return difference * widen(100, 0, tolerance->digits) <=
-               tolerance->amount * wide_magnitude(pair->baseline);
-    }
-    return difference * widen(1, pair->digits, digits) <=
-           widen(tolerance->amount, tolerance->digits, digits);
-}
 
 /* Looks at the tolerances in @list for exactly @column (NULL: for every
  * column); *ret_found tells whether there was one, the result whether one of
@@ -403,7 +364,8 @@ static bool meets_any(const GPtrArray *list, const char *column,
 
         if (g_strcmp0(tolerance->column, column) == 0) {
             *ret_found = true;
-            if (is_met(tolerance, pair)) {
+            if (rep_tolerance_is_met(tolerance, pair->baseline,
+                                     pair->difference)) {
                 return true;
             }
         }
@@ -431,19 +393,6 @@ static bool is_tolerated(const Work *work, const char *column, const Pair *pair)
     return false;
 }
 
-static int64_t error_of(const Pair *pair)
-{
-    Wide base = wide_magnitude(pair->baseline);
-    Wide mpct;
-
-    if (base == 0) {
-        return pair->difference == 0 ? 0 : TABLE_NONE;
-    }
-    mpct = (wide_magnitude(pair->difference) * 100000 + base / 2) / base;
-    mpct = MIN(mpct, (Wide)MPCT_MAX);
-    return (int64_t)(pair->difference < 0 ? -mpct : mpct);
-}
-
 /* Judges two cells that are both there. */
 static void judge(const Work *work, const char *column, RepPoint *point)
 {
@@ -455,12 +404,12 @@ static void judge(const Work *work, const char *column, RepPoint *point)
 
     if (table_number_parse(point->baseline, &baseline, &baseline_digits) &&
         table_number_parse(point->fresh, &fresh, &fresh_digits)) {
-        Pair pair = {.digits = MAX(baseline_digits, fresh_digits)};
+        Pair pair = {.baseline = rep_widen(baseline, baseline_digits)};
+        RepWide value = rep_widen(fresh, fresh_digits);
 
-        pair.baseline = widen(baseline, baseline_digits, pair.digits);
-        pair.difference =
-            widen(fresh, fresh_digits, pair.digits) - pair.baseline;
-        point->error_mpct = error_of(&pair);
+        pair.difference = value - pair.baseline;
+        point->error_mpct =
+            pair.difference == 0 ? 0 : rep_error_mpct(value, pair.baseline);
         is_within = is_tolerated(work, column, &pair);
     } else {
         is_within = strcmp(point->baseline, point->fresh) == 0;
@@ -581,10 +530,9 @@ static bool join_rows(Work *work, GError **error)
 
 static int64_t magnitude_of(int64_t mpct)
 {
-    return mpct == TABLE_NONE ? MPCT_MAX + 1 : ABS(mpct);
+    return mpct == TABLE_NONE ? REP_MPCT_MAX + 1 : ABS(mpct);
 }
 
-/* Adds a point to a curve's figures; the means are sums until the end. */
 static void count_point(RepCurve *curve, const RepPoint *point)
 {
     curve->n_points +=
@@ -592,30 +540,8 @@ static void count_point(RepCurve *curve, const RepPoint *point)
     curve->n_outside += point->verdict == REP_OUTSIDE;
     curve->n_missing += point->verdict == REP_MISSING;
     curve->n_extra += point->verdict == REP_EXTRA;
-    if (point->error_mpct == TABLE_NONE) {
-        return;
-    }
-    curve->n_errors++;
-    curve->mean_mpct += ABS(point->error_mpct);
-    curve->signed_mpct += point->error_mpct;
-    if (curve->max_x == NULL || ABS(point->error_mpct) > ABS(curve->max_mpct)) {
-        curve->max_mpct = point->error_mpct;
-        curve->max_x = point->x;
-    }
-}
-
-static int64_t divide_rounded(int64_t sum, unsigned n)
-{
-    return (sum + (sum < 0 ? -(int64_t)(n / 2) : (int64_t)(n / 2))) /
-           (int64_t)n;
-}
-
-static void finish_curve(RepCurve *curve)
-{
-    if (curve->n_errors > 0) {
-        curve->mean_mpct = divide_rounded(curve->mean_mpct, curve->n_errors);
-        curve->signed_mpct =
-            divide_rounded(curve->signed_mpct, curve->n_errors);
+    if (point->error_mpct != TABLE_NONE) {
+        rep_errors_take(&curve->errors, point->error_mpct, point->x);
     }
 }
 
@@ -653,9 +579,11 @@ static void sum_up(RepComparison *result)
         count_point(&result->total, point);
     }
     for (i = 0; i < result->curves->len; i++) {
-        finish_curve(result->curves->pdata[i]);
+        RepCurve *curve = result->curves->pdata[i];
+
+        rep_errors_finish(&curve->errors);
     }
-    finish_curve(&result->total);
+    rep_errors_finish(&result->total.errors);
     /* Stable, so that equals stay in the order of the rows. */
     g_ptr_array_sort(result->points, compare_points);
 }

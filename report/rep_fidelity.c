@@ -29,8 +29,8 @@ typedef struct Source {
 
 /* Sums over the points of a plateau, in units of 10^-9. */
 typedef struct Plateau {
-    __int128 model;
-    __int128 published;
+    RepWide model;
+    RepWide published;
     unsigned count;
 } Plateau;
 
@@ -76,81 +76,6 @@ void rep_fidelity_free(RepFidelity *fidelity)
 static const TopoColumn *column_at(const Join *join, unsigned index)
 {
     return join->fidelity->description->columns->pdata[index];
-}
-
-/* ---- Numbers ---------------------------------------------------------- */
-
-/* num / den, den > 0, rounded to the nearest, halves away from 0. */
-static int64_t divide(__int128 num, __int128 den)
-{
-    __int128 half = den / 2;
-
-    return (int64_t)(num < 0 ? -((-num + half) / den) : (num + half) / den);
-}
-
-/* A number in units of 10^-9, so that any two can be compared. */
-static __int128 nano(int64_t value, unsigned digits)
-{
-    __int128 result = value;
-
-    for (; digits < TABLE_DIGITS_MAX; digits++) {
-        result *= 10;
-    }
-    return result;
-}
-
-/* The error of @value against @reference; TABLE_NONE if that is 0 or it is out
- * of all proportion. */
-static int64_t error_of(__int128 value, __int128 reference)
-{
-    __int128 difference = value - reference;
-    __int128 size = reference < 0 ? -reference : reference;
-    __int128 limit = (__int128)INT64_MAX << 30;
-
-    if (reference == 0 || difference > limit || difference < -limit) {
-        return TABLE_NONE;
-    }
-    return divide(difference * 100000, size);
-}
-
-/* Sums while points are added; errors_finish() makes means of them. */
-static void errors_take(RepErrors *errors, int64_t mpct, const char *x)
-{
-    errors->count++;
-    errors->mean_mpct += ABS(mpct);
-    errors->bias_mpct += mpct;
-    if (errors->max_x == NULL || ABS(mpct) > ABS(errors->max_mpct)) {
-        errors->max_mpct = mpct;
-        errors->max_x = x;
-    }
-}
-
-static void errors_finish(RepErrors *errors)
-{
-    if (errors->count > 0) {
-        errors->mean_mpct = divide(errors->mean_mpct, errors->count);
-        errors->bias_mpct = divide(errors->bias_mpct, errors->count);
-    }
-}
-
-void rep_errors_add(RepErrors *total, const RepErrors *more)
-{
-    unsigned count = total->count + more->count;
-
-    if (more->count == 0) {
-        return;
-    }
-    total->mean_mpct = divide((__int128)total->mean_mpct * total->count +
-                                  (__int128)more->mean_mpct * more->count,
-                              count);
-    total->bias_mpct = divide((__int128)total->bias_mpct * total->count +
-                                  (__int128)more->bias_mpct * more->count,
-                              count);
-    if (total->max_x == NULL || ABS(more->max_mpct) > ABS(total->max_mpct)) {
-        total->max_mpct = more->max_mpct;
-        total->max_x = more->max_x;
-    }
-    total->count = count;
 }
 
 /* ---- Rows ------------------------------------------------------------- */
@@ -285,7 +210,7 @@ static bool is_calibrated(Join *join, unsigned row)
 
 /* The cell of @column in the row that has @key; "" if there is none. */
 static char *find_cell(const Source *source, const char *key,
-                       const char *column, __int128 *ret_nano, bool *ret_number)
+                       const char *column, RepWide *ret_nano, bool *ret_number)
 {
     unsigned row, index;
 
@@ -299,8 +224,8 @@ static char *find_cell(const Source *source, const char *key,
     if (table_column_type(source->table, index) != TABLE_TEXT &&
         table_number(source->table, row - 1, index) != TABLE_NONE) {
         *ret_number = true;
-        *ret_nano = nano(table_number(source->table, row - 1, index),
-                         table_column_digits(source->table, index));
+        *ret_nano = rep_widen(table_number(source->table, row - 1, index),
+                              table_column_digits(source->table, index));
     }
     return table_dup_cell(source->table, row - 1, index);
 }
@@ -319,7 +244,7 @@ static bool is_on_plateau(const Join *join, const char *x)
 
 /* Enters the errors of @point, whose values are @values where @has says so. */
 static void count_point(Join *join, RepFidelityPoint *point,
-                        const __int128 *values, const bool *has)
+                        const RepWide *values, const bool *has)
 {
     RepFidelity *fidelity = join->fidelity;
     RepFidelityCurve *curve = fidelity->curves->pdata[point->curve];
@@ -332,18 +257,19 @@ static void count_point(Join *join, RepFidelityPoint *point,
         curve->n_equal += point->is_equal;
     }
     if (has[MODEL] && has[PUBLISHED]) {
-        point->published_mpct = error_of(values[MODEL], values[PUBLISHED]);
+        point->published_mpct =
+            rep_error_mpct(values[MODEL], values[PUBLISHED]);
     }
     if (has[MODEL] && has[MEASURED]) {
-        point->measured_mpct = error_of(values[MODEL], values[MEASURED]);
+        point->measured_mpct = rep_error_mpct(values[MODEL], values[MEASURED]);
     }
     if (point->published_mpct != TABLE_NONE) {
-        errors_take(point->is_calibrated ? &curve->calibrated
-                                         : &curve->predicted,
-                    point->published_mpct, point->x);
-        errors_take(point->is_calibrated ? &fidelity->calibrated
-                                         : &fidelity->predicted,
-                    point->published_mpct, point->x);
+        rep_errors_take(point->is_calibrated ? &curve->calibrated
+                                             : &curve->predicted,
+                        point->published_mpct, point->x);
+        rep_errors_take(point->is_calibrated ? &fidelity->calibrated
+                                             : &fidelity->predicted,
+                        point->published_mpct, point->x);
         if (is_on_plateau(join, point->x)) {
             Plateau *plateau =
                 &g_array_index(join->plateaus, Plateau, point->curve);
@@ -355,8 +281,8 @@ static void count_point(Join *join, RepFidelityPoint *point,
         }
     }
     if (point->measured_mpct != TABLE_NONE) {
-        errors_take(&curve->measured, point->measured_mpct, point->x);
-        errors_take(&fidelity->measured, point->measured_mpct, point->x);
+        rep_errors_take(&curve->measured, point->measured_mpct, point->x);
+        rep_errors_take(&fidelity->measured, point->measured_mpct, point->x);
     }
 }
 
@@ -369,7 +295,7 @@ static void add_point(Join *join, const Source *source, unsigned row,
     unsigned x_index = plot->x;
     RepFidelityPoint *point = g_new0(RepFidelityPoint, 1);
     g_autofree char *curve = NULL;
-    __int128 values[N_SIDES] = {0};
+    RepWide values[N_SIDES] = {0};
     bool has[N_SIDES];
     unsigned published;
     unsigned x = 0;
@@ -462,17 +388,18 @@ static bool check_selections(const Join *join, GError **error)
 
 static void finish_curve(RepFidelityCurve *curve, const Plateau *plateau)
 {
-    errors_finish(&curve->calibrated);
-    errors_finish(&curve->predicted);
-    errors_finish(&curve->measured);
+    rep_errors_finish(&curve->calibrated);
+    rep_errors_finish(&curve->predicted);
+    rep_errors_finish(&curve->measured);
     if (curve->has_plateau) {
-        __int128 unit = (__int128)plateau->count * 1000000;
+        RepWide unit = (RepWide)plateau->count * 1000000;
 
-        curve->plateau_mpct = error_of(plateau->model, plateau->published);
+        curve->plateau_mpct =
+            rep_error_mpct(plateau->model, plateau->published);
         curve->plateau_model =
-            table_number_print(divide(plateau->model, unit), 3);
+            table_number_print(rep_divide(plateau->model, unit), 3);
         curve->plateau_published =
-            table_number_print(divide(plateau->published, unit), 3);
+            table_number_print(rep_divide(plateau->published, unit), 3);
     }
 }
 
@@ -505,9 +432,9 @@ static bool join_all(Join *join, GError **error)
         finish_curve(fidelity->curves->pdata[i],
                      &g_array_index(join->plateaus, Plateau, i));
     }
-    errors_finish(&fidelity->calibrated);
-    errors_finish(&fidelity->predicted);
-    errors_finish(&fidelity->measured);
+    rep_errors_finish(&fidelity->calibrated);
+    rep_errors_finish(&fidelity->predicted);
+    rep_errors_finish(&fidelity->measured);
     /* Stable: points of a curve stay in the order of their rows. */
     g_ptr_array_sort(fidelity->points, compare_points);
     return true;

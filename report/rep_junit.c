@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rep_compare.h"
+#include "rep_junit.h"
 
 /* Escapes @text for XML 1.0, which has no way at all to write most control
  * characters: they become question marks. The caller frees it. */

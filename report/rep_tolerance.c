@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rep_compare.h"
+#include "rep_tolerance.h"
 
 #include <string.h>
 
@@ -78,4 +78,22 @@ void rep_tolerance_free(RepTolerance *tolerance)
         g_free(tolerance->column);
         g_free(tolerance);
     }
+}
+
+bool rep_tolerance_is_met(const RepTolerance *tolerance, RepWide baseline,
+                          RepWide difference)
+{
+    RepWide distance = difference < 0 ? -difference : difference;
+    RepWide base = baseline < 0 ? -baseline : baseline;
+
+    if (tolerance->is_relative) {
+        RepWide percent = 100;
+        unsigned i;
+
+        for (i = 0; i < tolerance->digits; i++) {
+            percent *= 10;
+        }
+        return distance * percent <= tolerance->amount * base;
+    }
+    return distance <= rep_widen(tolerance->amount, tolerance->digits);
 }

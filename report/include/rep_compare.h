@@ -7,6 +7,7 @@
 
 #include <glib.h>
 
+#include "rep_tolerance.h"
 #include "table.h"
 
 /*
@@ -15,22 +16,6 @@
  * thousandths of a percent of the baseline's value.
  */
 typedef struct RepComparison RepComparison;
-
-/* How far a number may be from the baseline's. */
-typedef struct RepTolerance {
-    char *column;     /* nullable: every column */
-    bool is_relative; /* the amount is a percentage */
-    int64_t amount;   /* in units of the last of @digits digits */
-    unsigned digits;
-} RepTolerance;
-
-/* Reads "1%", "+-0.02", "COLUMN=1%" or "COLUMN=+-0.02"; with a blank for the
- * "=" too. Returns NULL on bad form. */
-RepTolerance *rep_tolerance_parse(const char *text, GError **error);
-
-/* Frees @tolerance (nullable). */
-void rep_tolerance_free(RepTolerance *tolerance);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RepTolerance, rep_tolerance_free)
 
 /* What to compare by; all of it is borrowed for the call. */
 typedef struct RepCompareOptions {
@@ -66,11 +51,7 @@ typedef struct RepCurve {
     unsigned n_outside;
     unsigned n_missing;
     unsigned n_extra;
-    unsigned n_errors;   /* points with an error in percent */
-    int64_t mean_mpct;   /* of the magnitudes of these; 0 if none */
-    int64_t signed_mpct; /* mean of the errors themselves */
-    int64_t max_mpct;    /* the largest magnitude, with its sign */
-    const char *max_x;   /* where; NULL if n_errors is 0 */
+    RepErrors errors; /* of the points that have one */
 } RepCurve;
 
 /* Compares @fresh with @baseline; @name stands for the pair in messages. Fails
@@ -109,12 +90,5 @@ const char *const *rep_comparison_curve_columns(const RepComparison *c);
 
 /* The columns with the values, NULL-terminated. */
 const char *const *rep_comparison_values(const RepComparison *comparison);
-
-/* Prints an error in percent, e.g. "-0.25"; "" for TABLE_NONE. */
-char *rep_mpct_print(int64_t mpct);
-
-/* Returns the comparisons (of RepComparison *) as a JUnit report: a suite a
- * comparison, a test case a curve. */
-char *rep_junit_print(const GPtrArray *comparisons);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "topo_description.h"
 
+#include "rep_errors.h"
 #include "table.h"
 
 /*
@@ -15,15 +16,6 @@
 typedef struct RepFidelity RepFidelity;
 
 #define REP_PLATEAU_BYTES (16 << 20) /* a plateau is the mean from here on */
-
-/* Errors of several points. */
-typedef struct RepErrors {
-    unsigned count;
-    int64_t mean_mpct; /* of the magnitudes; 0 if there are none */
-    int64_t bias_mpct; /* of the errors with their signs */
-    int64_t max_mpct;  /* the largest magnitude, with its sign */
-    const char *max_x; /* where; NULL if there are none */
-} RepErrors;
 
 /* A cell of the results, and what others have in its place. */
 typedef struct RepFidelityPoint {
@@ -84,8 +76,5 @@ bool rep_fidelity_has_texts(const RepFidelity *fidelity);
 const RepErrors *rep_fidelity_calibrated(const RepFidelity *fidelity);
 const RepErrors *rep_fidelity_predicted(const RepFidelity *fidelity);
 const RepErrors *rep_fidelity_measured(const RepFidelity *fidelity);
-
-/* Joins the errors of several scenarios: adds @more to @total. */
-void rep_errors_add(RepErrors *total, const RepErrors *more);
 
 #endif

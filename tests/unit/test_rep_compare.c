@@ -12,6 +12,7 @@
 #include <glib.h>
 
 #include "rep_compare.h"
+#include "rep_junit.h"
 #include "../suite.h"
 #include "table_csv.h"
 #include "table_file.h"
@@ -203,16 +204,16 @@ START_TEST(errors_of_a_curve_are_those_computed_by_hand)
     ck_assert_str_eq(a->name, "a");
     ck_assert_str_eq(a->column, "y");
     /* +10 %, -5 %, -25 %: mean 13.333, with signs -6.667. */
-    ck_assert_int_eq(a->mean_mpct, 13333);
-    ck_assert_int_eq(a->signed_mpct, -6667);
-    ck_assert_int_eq(a->max_mpct, -25000);
-    ck_assert_str_eq(a->max_x, "4");
+    ck_assert_int_eq(a->errors.mean_mpct, 13333);
+    ck_assert_int_eq(a->errors.bias_mpct, -6667);
+    ck_assert_int_eq(a->errors.max_mpct, -25000);
+    ck_assert_str_eq(a->errors.max_x, "4");
     ck_assert_uint_eq(a->n_points, 3);
     ck_assert_uint_eq(a->n_outside, 1);
     /* There is no percentage of nothing. */
-    ck_assert_uint_eq(b->n_errors, 1);
+    ck_assert_uint_eq(b->errors.count, 1);
     ck_assert_uint_eq(b->n_outside, 1);
-    ck_assert_int_eq(b->max_mpct, 0);
+    ck_assert_int_eq(b->errors.max_mpct, 0);
     /* The worst first: no percentage, then 25, 10, 5, 0. */
     ck_assert(rep_comparison_point(result, 0)->error_mpct == TABLE_NONE);
     ck_assert_int_eq(rep_comparison_point(result, 1)->error_mpct, -25000);

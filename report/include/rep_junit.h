@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef REP_JUNIT_H
+#define REP_JUNIT_H
+
+#include "rep_compare.h"
+
+/* Returns the comparisons (of RepComparison *) as a JUnit report: a suite a
+ * comparison, a test case a curve. The caller frees it. */
+char *rep_junit_print(const GPtrArray *comparisons);
+
+#endif
