@@ -11,8 +11,9 @@
  * percent ("mpct") of the reference.
  */
 
-#define REP_MPCT_MAX INT64_C(1000000000000) /* larger errors are cut to this   \
-                                             */
+#define REP_MPCT_MAX                                                           \
+    INT64_C(1000000000000) /* larger errors are cut to this                    \
+                            */
 
 /* Wide enough for any number of a table in units of 10^-9, times 10^8. */
 typedef __int128 RepWide;
