@@ -486,7 +486,7 @@ static void free_files(Files *files, unsigned count)
 
 /* Starts the supervisor; -1, and @errors or @error, if that fails. */
 static int start_supervisor(const CluPlan *plan, const char *name,
-                            CluSupervisorSetup *setup, Files *files,
+                            CluClusterSetup *setup, Files *files,
                             TopoErrors *errors, GError **error)
 {
     g_autofree CluPaths *paths = g_new0(CluPaths, plan->hosts->len);
@@ -525,7 +525,7 @@ static int start_supervisor(const CluPlan *plan, const char *name,
 
 /* Starts the cluster; NULL, and @errors or @error, if that fails. */
 static CluClient *start(const CluPlan *plan, const char *name,
-                        CluSupervisorSetup *setup, TopoErrors *errors,
+                        CluClusterSetup *setup, TopoErrors *errors,
                         GError **error)
 {
     Files *files = g_new0(Files, plan->hosts->len);
@@ -597,7 +597,7 @@ static int run_up(int argc, char **argv)
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(CluPlan) plan = NULL;
     g_autoptr(CluClient) client = NULL;
-    CluSupervisorSetup setup = {.plan = NULL};
+    CluClusterSetup setup = {.plan = NULL};
     g_autofree char *dir = NULL;
     g_auto(GStrv) files = NULL;
     GError *error = NULL;

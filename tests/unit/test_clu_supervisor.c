@@ -51,10 +51,10 @@ static void rig_start(Rig *rig, const char *a, const char *b,
     g_autoptr(TopoErrors) errors = topo_errors_new();
     const bool is_kvm[2] = {false, false};
     CluPaths paths[2];
-    CluSupervisorSetup setup = {.is_kvm = is_kvm,
-                                .paths = paths,
-                                .boot_ms = 3000,
-                                .silence_ms = silence_ms};
+    CluClusterSetup setup = {.is_kvm = is_kvm,
+                             .paths = paths,
+                             .boot_ms = 3000,
+                             .silence_ms = silence_ms};
     int fd;
 
     memset(rig, 0, sizeof(*rig));

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "clu_conn.h"
+
+#include <string.h>
+
+#include "clu_requests.h"
+
+struct CluConn {
+    CluStream *stream;
+    CluAgentReader reader;
+    CluRequest request;
+    bool is_owner; /* the cluster ends with it */
+    const CluConnOps *ops;
+    void *owner;
+};
+
+static const CluRequestType *const types[] = {
+    &clu_request_wait_type,  &clu_request_restart_type,
+    &clu_request_kill_type,  &clu_request_release_type,
+    &clu_request_down_type,  &clu_request_status_type,
+    &clu_request_exec_type,  &clu_request_console_type,
+    &clu_request_logs_type,  &clu_request_link_type,
+    &clu_request_trace_type,
+};
+
+static const CluRequestType *find_type(const char *name, unsigned n_words)
+{
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(types); i++) {
+        if (strcmp(types[i]->name, name) == 0) {
+            return n_words >= types[i]->min_words &&
+                           n_words <= types[i]->max_words
+                       ? types[i]
+                       : NULL;
+        }
+    }
+    return NULL;
+}
+
+static void begin_request(CluConn *conn, const CluAgentFrame *frame)
+{
+    g_autoptr(GPtrArray) words = g_ptr_array_new();
+    const char *word = (const char *)frame->body;
+    const char *end = word + frame->length;
+    const CluRequestType *type;
+
+    if (frame->length == 0 || end[-1] != '\0') {
+        clu_request_fail(&conn->request, CLU_CONTROL_USAGE,
+                         "a request without words");
+        return;
+    }
+    for (; word < end; word += strlen(word) + 1) {
+        g_ptr_array_add(words, (void *)word);
+    }
+    type = find_type(words->pdata[0], words->len - 1);
+    if (type) {
+        clu_request_begin(&conn->request, type, words);
+    } else {
+        clu_request_fail(&conn->request, CLU_CONTROL_USAGE,
+                         "the supervisor does not know the request '%s' with "
+                         "%u words; is it of another version?",
+                         (const char *)words->pdata[0], words->len - 1);
+    }
+}
+
+static void on_data(void *owner, const uint8_t *data, size_t length)
+{
+    CluConn *conn = owner;
+
+    while (length > 0) {
+        bool is_found;
+        CluAgentFrame frame;
+        size_t n = clu_agent_reader_feed(&conn->reader, data, length, &is_found,
+                                         &frame);
+
+        data += n;
+        length -= n;
+        if (!is_found || frame.version != CLU_AGENT_VERSION) {
+            continue;
+        }
+        if (frame.type != CLU_CONTROL_REQUEST) {
+            clu_request_frame(&conn->request, &frame);
+        } else if (!conn->request.type) {
+            begin_request(conn, &frame);
+        }
+    }
+}
+
+static void on_closed(void *owner)
+{
+    CluConn *conn = owner;
+
+    conn->ops->closed(conn->owner, conn);
+}
+
+static void on_drained(void *owner)
+{
+    CluConn *conn = owner;
+
+    clu_request_drained(&conn->request);
+}
+
+static void on_release(void *owner)
+{
+    CluConn *conn = owner;
+
+    conn->is_owner = false;
+}
+
+static void on_end(void *owner)
+{
+    CluConn *conn = owner;
+
+    conn->ops->end(conn->owner);
+}
+
+CluConn *clu_conn_new(CluCluster *cluster, GMainContext *context, int fd,
+                      bool is_owner, const CluConnOps *ops, void *owner)
+{
+    static const CluStreamOps stream_ops = {
+        .data = on_data, .closed = on_closed, .drained = on_drained};
+    static const CluRequestOps request_ops = {.release = on_release,
+                                              .end = on_end};
+    CluConn *conn = g_new0(CluConn, 1);
+
+    conn->is_owner = is_owner;
+    conn->ops = ops;
+    conn->owner = owner;
+    clu_agent_reader_init(&conn->reader);
+    conn->stream = clu_stream_new(context, fd, &stream_ops, conn);
+    clu_request_init(&conn->request, cluster, context, conn->stream,
+                     &request_ops, conn);
+    return conn;
+}
+
+void clu_conn_free(CluConn *conn)
+{
+    if (conn) {
+        clu_request_drop(&conn->request);
+        clu_stream_free(conn->stream);
+        g_free(conn);
+    }
+}
+
+bool clu_conn_is_owner(const CluConn *conn)
+{
+    return conn->is_owner;
+}
+
+CluRequest *clu_conn_request(CluConn *conn)
+{
+    return &conn->request;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* `kill`, `release` and `down`: how long hosts and the cluster live. */
+#include <unistd.h>
+
+#include "clu_requests.h"
+
+/* kill */
+
+typedef struct Kill {
+    CluHost *host;
+} Kill;
+
+static void kill_start(CluRequest *request, const GPtrArray *words)
+{
+    Kill *kill = request->state;
+    GError *error = NULL;
+
+    kill->host =
+        clu_cluster_find_host(request->cluster, words->pdata[1], &error);
+    if (kill->host) {
+        clu_host_kill(kill->host, "it was killed");
+    } else {
+        clu_request_fail_by(request, error);
+    }
+}
+
+static void kill_check(CluRequest *request)
+{
+    const Kill *kill = request->state;
+
+    if (!clu_host_has_process(kill->host)) {
+        clu_request_exit(request, 0, 0);
+    }
+}
+
+const CluRequestType clu_request_kill_type = {
+    .name = "kill",
+    .min_words = 1,
+    .max_words = 1,
+    .state_bytes = sizeof(Kill),
+    .start = kill_start,
+    .check = kill_check,
+};
+
+/* release */
+
+static void release_start(CluRequest *request, const GPtrArray *words)
+{
+    request->ops->release(request->owner);
+    /* The program's terminal was kept for errors until the cluster was up. */
+    if (dup2(STDOUT_FILENO, STDERR_FILENO) < 0) {
+        /* Then the terminal stays open a little longer. */
+    }
+    clu_request_exit(request, 0, 0);
+}
+
+const CluRequestType clu_request_release_type = {
+    .name = "release",
+    .start = release_start,
+};
+
+/* down */
+
+/* The program then waits until the lock of the directory is free. */
+static void down_start(CluRequest *request, const GPtrArray *words)
+{
+    clu_request_exit(request, 0, 0);
+    request->ops->end(request->owner);
+}
+
+const CluRequestType clu_request_down_type = {
+    .name = "down",
+    .start = down_start,
+};

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* `link` and `trace`: set a property of the NTB devices at both ends. */
+#include <string.h>
+
+#include <json-glib/json-glib.h>
+
+#include "clu_ask.h"
+#include "clu_requests.h"
+#include "trc_file.h"
+
+#define ANSWER_MS                                                              \
+    10000 /* the time that QEMU and the drivers have to answer                 \
+           */
+
+/* The state of both. */
+typedef struct Change {
+    const CluPlanLink *link;
+    CluAsk *ask;
+    bool is_enabled; /* link: as it shall be */
+} Change;
+
+static void on_answered(void *owner)
+{
+    CluRequest *request = owner;
+
+    clu_cluster_changed(request->cluster);
+}
+
+static void change_clear(void *data)
+{
+    Change *change = data;
+
+    clu_ask_free(change->ask);
+}
+
+/* Finds the link @name; answers, and returns false, if there is none. */
+static bool find_link(CluRequest *request, const char *name)
+{
+    Change *change = request->state;
+    GError *error = NULL;
+
+    change->link = clu_cluster_find_link(request->cluster, name, &error);
+    if (!change->link) {
+        clu_request_fail_by(request, error);
+        return false;
+    }
+    return true;
+}
+
+/* Has QEMU set @property of the devices at both ends to @value, in JSON. */
+static void set_property(CluRequest *request, const char *property,
+                         const char *value)
+{
+    Change *change = request->state;
+    unsigned end;
+
+    change->ask = clu_ask_new(on_answered, request);
+    for (end = 0; end < 2; end++) {
+        CluHost *host =
+            clu_cluster_link_host(request->cluster, change->link, end);
+        g_autofree char *command = g_strdup_printf(
+            "{\"execute\": \"qom-set\", \"arguments\": {\"path\": "
+            "\"/machine/peripheral/%s\", \"property\": \"%s\", "
+            "\"value\": %s}}",
+            change->link->device[end]->id, property, value);
+
+        clu_ask_send(change->ask, clu_host_qmp(host), command);
+    }
+    clu_request_set_deadline(request, ANSWER_MS);
+}
+
+/* Answers if QEMU has refused, or has not answered in time. */
+static bool check_answers(CluRequest *request)
+{
+    const Change *change = request->state;
+    const char *complaint = clu_ask_complaint(change->ask);
+
+    if (complaint) {
+        clu_request_fail(request, CLU_CONTROL_FAILED, "%s: QEMU: %s",
+                         change->link->link->name, complaint);
+    } else if (clu_ask_pending(change->ask) > 0 && !request->deadline) {
+        clu_request_fail(request, CLU_CONTROL_FAILED,
+                         "%s: QEMU does not answer", change->link->link->name);
+    } else {
+        return clu_ask_pending(change->ask) == 0;
+    }
+    return false;
+}
+
+/* link */
+
+static bool is_host_up(const CluRequest *request, unsigned end)
+{
+    const Change *change = request->state;
+
+    return clu_host_state(clu_cluster_link_host(request->cluster, change->link,
+                                                end)) == CLU_HOST_UP;
+}
+
+/* Whether the driver at @end says what it should by now. A driver notices a
+ * link that goes up only if the host at the other end is up, too. */
+static bool has_noticed(const CluRequest *request, unsigned end)
+{
+    const Change *change = request->state;
+    const CluHost *host =
+        clu_cluster_link_host(request->cluster, change->link, end);
+    bool says_up = clu_host_link_up(host, change->link->device[end]);
+
+    if (!is_host_up(request, end)) {
+        return true;
+    }
+    if (!change->is_enabled) {
+        return !says_up;
+    }
+    return says_up || !is_host_up(request, !end) ||
+           !clu_cluster_link_is_expected(request->cluster, change->link);
+}
+
+static void link_start(CluRequest *request, const GPtrArray *words)
+{
+    Change *change = request->state;
+    const char *word = words->pdata[2];
+
+    if (strcmp(word, "up") != 0 && strcmp(word, "down") != 0) {
+        clu_request_fail(request, CLU_CONTROL_USAGE,
+                         "a link is made up or down, not '%s'", word);
+        return;
+    }
+    if (!find_link(request, words->pdata[1])) {
+        return;
+    }
+    change->is_enabled = strcmp(word, "up") == 0;
+    clu_cluster_set_enabled(request->cluster, change->link, change->is_enabled);
+    set_property(request, "enabled", change->is_enabled ? "true" : "false");
+}
+
+static void link_check(CluRequest *request)
+{
+    const Change *change = request->state;
+
+    if (!check_answers(request)) {
+        return;
+    }
+    if (has_noticed(request, 0) && has_noticed(request, 1)) {
+        clu_request_exit(request, 0, 0);
+    } else if (!request->deadline) {
+        clu_request_fail(
+            request, CLU_CONTROL_FAILED, "the drivers do not say that %s is %s",
+            change->link->link->name, change->is_enabled ? "up" : "down");
+    }
+}
+
+const CluRequestType clu_request_link_type = {
+    .name = "link",
+    .min_words = 2,
+    .max_words = 2,
+    .state_bytes = sizeof(Change),
+    .start = link_start,
+    .check = link_check,
+    .clear = change_clear,
+};
+
+/* trace */
+
+/* Makes the file to which both ends append. Only the supervisor knows the names
+ * of both. */
+static bool make_trace(CluRequest *request, const char *path)
+{
+    const Change *change = request->state;
+    const CluPlanLink *link = change->link;
+    g_autofree char *first =
+        g_strdup_printf("%s:%s", link->host[0]->host->name, link->link->name);
+    g_autofree char *second =
+        g_strdup_printf("%s:%s", link->host[1]->host->name, link->link->name);
+    const char *const names[TRC_ENDS] = {first, second};
+    GError *error = NULL;
+
+    if (!trc_file_create(path, names, 0, &error)) {
+        clu_request_fail_by(request, error);
+        return false;
+    }
+    return true;
+}
+
+static void trace_start(CluRequest *request, const GPtrArray *words)
+{
+    const Change *change = request->state;
+    const char *path = strcmp(words->pdata[2], "off") ? words->pdata[2] : "";
+    g_autoptr(JsonNode) value = json_node_init_string(json_node_alloc(), path);
+    g_autofree char *json = json_to_string(value, FALSE);
+
+    if (find_link(request, words->pdata[1]) &&
+        (*path == '\0' || make_trace(request, path))) {
+        clu_cluster_set_trace(request->cluster, change->link,
+                              *path ? path : NULL);
+        set_property(request, "trace", json);
+    }
+}
+
+static void trace_check(CluRequest *request)
+{
+    const Change *change = request->state;
+
+    if (clu_ask_complaint(change->ask)) {
+        clu_cluster_set_trace(request->cluster, change->link, NULL);
+    }
+    if (check_answers(request)) {
+        clu_request_exit(request, 0, 0);
+    }
+}
+
+const CluRequestType clu_request_trace_type = {
+    .name = "trace",
+    .min_words = 2,
+    .max_words = 2,
+    .state_bytes = sizeof(Change),
+    .start = trace_start,
+    .check = trace_check,
+    .clear = change_clear,
+};
