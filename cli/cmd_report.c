@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rep_markdown.h"
 #include "rep_page.h"
 #include "table_file.h"
 

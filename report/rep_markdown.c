@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of docs/reference/fidelity.md. */
-#include "rep_report.h"
+#include "rep_markdown.h"
 
 #include <string.h>
-
-#include "rep_compare.h"
 
 /* @text in a cell of a table: without what markdown would take for more. The
  * caller frees it. */

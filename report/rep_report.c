@@ -436,3 +436,23 @@ const RepPartUse *rep_report_part(const RepReport *report, unsigned index)
 {
     return report->parts->pdata[index];
 }
+
+const char *rep_scenario_title(const RepScenario *scenario)
+{
+    const TopoDescription *description = scenario->description;
+
+    return description->plot != NULL ? description->plot->title
+                                     : description->name;
+}
+
+bool rep_scenario_has_texts(const RepScenario *scenario)
+{
+    return scenario->fidelity != NULL &&
+           rep_fidelity_has_texts(scenario->fidelity);
+}
+
+bool rep_scenario_has_published(const RepScenario *scenario)
+{
+    return scenario->fidelity != NULL &&
+           scenario->description->plot->published != NULL;
+}

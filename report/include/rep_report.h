@@ -52,8 +52,14 @@ const RepScenario *rep_report_scenario(const RepReport *report, unsigned index);
 unsigned rep_report_n_parts(const RepReport *report);
 const RepPartUse *rep_report_part(const RepReport *report, unsigned index);
 
-/* The text of docs/reference/fidelity.md for the results of the report. The
- * caller frees it. */
-char *rep_report_to_markdown(const RepReport *report);
+/* The title of its plot, or else the scenario's name. */
+const char *rep_scenario_title(const RepScenario *scenario);
+
+/* Returns true if texts are compared, such as the way through the fabric, and
+ * not bandwidths or times. */
+bool rep_scenario_has_texts(const RepScenario *scenario);
+
+/* Returns true if the scenario names published values. */
+bool rep_scenario_has_published(const RepScenario *scenario);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rep_markdown.h"
 #include "rep_report.h"
 #include "../suite.h"
 
