@@ -5,7 +5,7 @@
  * other. docs/reference/device.md is its specification.
  *
  * Everything here runs under the big lock, but for the translation of windows
- * (farside_window.c), which reads an RCU-protected map.
+ * (farside_windows.c), which reads an RCU-protected map.
  */
 #ifndef FARSIDE_NTB_H
 #define FARSIDE_NTB_H
@@ -73,7 +73,7 @@ typedef struct {
     FarsideNtb *ntb;
     unsigned index;
     IOMMUMemoryRegion iommu; /* the BAR */
-    MemoryRegion forward;    /* in system memory, see farside_window.c */
+    MemoryRegion forward;    /* in system memory, see farside_windows.c */
 } FarsideNtbWindow;
 
 /* Where a request comes from: a place in a window. */
@@ -129,7 +129,7 @@ struct FarsideNtb {
     uint32_t lock_id; /* of our lock of the peer's block */
     uint32_t flush;   /* number of the flush that completes a CFG, or 0 */
 
-    /* farside_window.c */
+    /* farside_windows.c */
     FarsideNtbWindow window[FARSIDE_NTB_WINDOWS];
     FarsideNtbMap *map;
     MemoryRegion peer_memory;
@@ -215,7 +215,7 @@ void farside_ctrl_on_configured(FarsideNtb *s,
                                 const struct farside_wire_configured *m);
 void farside_ctrl_on_release(FarsideNtb *s, const struct farside_wire_lock *m);
 
-/* farside_window.c */
+/* farside_windows.c */
 void farside_window_register_types(void);
 bool farside_window_realize(FarsideNtb *s, Error **errp);
 void farside_window_exit(FarsideNtb *s);
