@@ -1,28 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The control blocks of both partitions: LOCK, writes, CFG.
- *
- * A block is in force where its partition's host is: there its windows are, and
- * there two hosts that want to lock it at once are put in order. So the own
- * block is held here, and the peer's is asked for (wire/farside_wire.h).
- * Without a peer its block takes everything and forgets it when the peer comes.
- */
 #include "qemu/osdep.h"
 #include "qemu/host-utils.h"
 #include "qemu/log.h"
-#include "farside_ntb.h"
+#include "farside_ctrl.h"
 
-static FarsideNtbCtrl *own(FarsideNtb *s)
+/* The holder of the lock of the own control block */
+typedef enum {
+    OWNER_NONE,
+    OWNER_SELF,
+    OWNER_PEER,
+} Owner;
+
+/* One partition's control block, as this host sees it. */
+typedef struct {
+    struct farside_wire_ctrl active; /* in force; of the peer: last heard */
+    struct farside_wire_ctrl staged; /* written by the holder of the lock */
+    uint32_t status;
+    uint32_t bar_error;
+    uint32_t lut_error;
+    uint32_t req_id_error;
+} Block;
+
+struct FarsideCtrl {
+    const FarsideConfig *config;
+    PCIDevice *pci;
+    FarsidePeer *peer;
+    FarsideRequester *requester;
+    FarsideWindows *windows;
+    Block block[FARSIDE_NTB_PARTITIONS];
+
+    /* The lock of the own block */
+    Owner owner;
+    uint32_t owner_id; /* number of the peer's lock */
+    bool self_waits;
+    bool peer_waits;
+    uint32_t waiting_id; /* number of the lock that the peer waits for */
+    uint32_t flush;      /* number of the flush that completes a CFG, or 0 */
+
+    uint32_t lock_id; /* number of the last lock of the peer's block */
+};
+
+static Block *own(FarsideCtrl *s)
 {
-    return &s->ctrl[s->partition];
+    return &s->block[s->config->partition];
 }
 
-static FarsideNtbCtrl *peer(FarsideNtb *s)
+static Block *peer(FarsideCtrl *s)
 {
-    return &s->ctrl[farside_ntb_peer(s)];
+    return &s->block[farside_config_peer(s->config)];
 }
 
-/* The bit that nobody can write: which BARs have windows. */
+/* Sets the bit that no write changes: whether the BAR has windows. */
 static void bars_keep_valid(struct farside_wire_ctrl *block)
 {
     unsigned i;
@@ -35,7 +63,7 @@ static void bars_keep_valid(struct farside_wire_ctrl *block)
     }
 }
 
-static void block_reset(FarsideNtbCtrl *c)
+static void block_reset(Block *c)
 {
     memset(c, 0, sizeof(*c));
     c->status = SWITCHTEC_STATUS_NORMAL;
@@ -43,25 +71,25 @@ static void block_reset(FarsideNtbCtrl *c)
     c->staged = c->active;
 }
 
-static void send_lock(FarsideNtb *s, unsigned type, uint32_t id)
+static void send_lock(FarsideCtrl *s, unsigned type, uint32_t id)
 {
     struct farside_wire_lock m = {.id = id};
 
-    farside_link_send(s, type, &m, sizeof(m), NULL, 0, NULL, 0);
+    farside_peer_send(s->peer, type, &m, sizeof(m));
 }
 
-static void send_block(FarsideNtb *s, unsigned type,
+static void send_block(FarsideCtrl *s, unsigned type,
                        const struct farside_wire_ctrl *block, uint32_t id)
 {
     struct farside_wire_ctrl m = *block;
 
     m.lock_id = id;
-    farside_link_send(s, type, &m, sizeof(m), NULL, 0, NULL, 0);
+    farside_peer_send(s->peer, type, &m, sizeof(m));
 }
 
-/* Validation: what cannot be in force is refused at CFG, as a whole. */
+/* Validation: a CFG that cannot come into force is refused as a whole. */
 
-static bool bar_is_sane(FarsideNtb *s, unsigned i,
+static bool bar_is_sane(FarsideCtrl *s, unsigned i,
                         const struct farside_wire_bar *bar)
 {
     uint64_t size = (uint64_t)bar->ext_win_size << 32 |
@@ -77,9 +105,10 @@ static bool bar_is_sane(FarsideNtb *s, unsigned i,
     if (i != 2 && i != 4) {
         return false;
     }
-    bar_size = s->bar_size[(i - 2) / 2];
+    bar_size = s->config->bar_size[(i - 2) / 2];
     if (bar->ctl & SWITCHTEC_BAR_LUT_EN) {
-        if (lut_pos < 12 || lut_pos > 40 || lut_count > s->lut_entries) {
+        if (lut_pos < 12 || lut_pos > 40 ||
+            lut_count > s->config->lut_entries) {
             return false;
         }
         lut_size = (uint64_t)lut_count << lut_pos;
@@ -99,7 +128,7 @@ static bool bar_is_sane(FarsideNtb *s, unsigned i,
     return true;
 }
 
-static bool block_is_sane(FarsideNtb *s, const struct farside_wire_ctrl *block,
+static bool block_is_sane(FarsideCtrl *s, const struct farside_wire_ctrl *block,
                           struct farside_wire_configured *ret_errors)
 {
     struct farside_wire_configured errors = {0};
@@ -111,7 +140,7 @@ static bool block_is_sane(FarsideNtb *s, const struct farside_wire_ctrl *block,
             break;
         }
     }
-    for (i = 0; i < s->lut_entries; i++) {
+    for (i = 0; i < s->config->lut_entries; i++) {
         if ((block->lut[i] & SWITCHTEC_LUT_EN) &&
             SWITCHTEC_LUT_PART(block->lut[i]) >= FARSIDE_NTB_PARTITIONS) {
             errors.lut_error = 1 + i;
@@ -124,29 +153,29 @@ static bool block_is_sane(FarsideNtb *s, const struct farside_wire_ctrl *block,
 
 /* The own block */
 
-static void grant_next(FarsideNtb *s)
+static void grant_next(FarsideCtrl *s)
 {
-    FarsideNtbCtrl *c = own(s);
+    Block *c = own(s);
 
-    if (s->owner != FARSIDE_NTB_OWNER_NONE) {
+    if (s->owner != OWNER_NONE) {
         return;
     }
     if (s->self_waits) {
         s->self_waits = false;
-        s->owner = FARSIDE_NTB_OWNER_SELF;
+        s->owner = OWNER_SELF;
         c->staged = c->active;
         c->status = SWITCHTEC_STATUS_LOCKED;
     } else if (s->peer_waits) {
         s->peer_waits = false;
-        s->owner = FARSIDE_NTB_OWNER_PEER;
+        s->owner = OWNER_PEER;
         s->owner_id = s->waiting_id;
         send_block(s, FARSIDE_WIRE_LOCKED, &c->active, s->owner_id);
     }
 }
 
-static void own_lock(FarsideNtb *s)
+static void own_lock(FarsideCtrl *s)
 {
-    FarsideNtbCtrl *c = own(s);
+    Block *c = own(s);
 
     if (c->status != SWITCHTEC_STATUS_NORMAL) {
         return;
@@ -157,9 +186,30 @@ static void own_lock(FarsideNtb *s)
     grant_next(s);
 }
 
-static void own_configure(FarsideNtb *s)
+/* No CPU uses the block any more that a CFG has replaced. */
+static void on_flushed(void *opaque, uint32_t flush)
 {
-    FarsideNtbCtrl *c = own(s);
+    FarsideCtrl *s = opaque;
+    Block *c = own(s);
+    struct farside_wire_configured m = {.lock_id = s->owner_id};
+    Owner owner = s->owner;
+
+    if (flush != s->flush) {
+        return;
+    }
+    s->flush = 0;
+    s->owner = OWNER_NONE;
+    if (owner == OWNER_SELF) {
+        c->status = SWITCHTEC_STATUS_NORMAL;
+    } else if (owner == OWNER_PEER) {
+        farside_peer_send(s->peer, FARSIDE_WIRE_CONFIGURED, &m, sizeof(m));
+    }
+    grant_next(s);
+}
+
+static void own_configure(FarsideCtrl *s)
+{
+    Block *c = own(s);
     struct farside_wire_configured errors;
 
     if (c->status != SWITCHTEC_STATUS_LOCKED) {
@@ -172,16 +222,16 @@ static void own_configure(FarsideNtb *s)
     }
     c->active = c->staged;
     c->status = SWITCHTEC_STATUS_CONFIGURING;
-    farside_window_update(s);
-    s->flush = farside_window_flush(s);
+    farside_windows_update(s->windows);
+    s->flush = farside_windows_flush(s->windows, on_flushed, s);
 }
 
-static void own_release(FarsideNtb *s)
+static void own_release(FarsideCtrl *s)
 {
-    FarsideNtbCtrl *c = own(s);
+    Block *c = own(s);
 
     if (c->status == SWITCHTEC_STATUS_LOCKED) {
-        s->owner = FARSIDE_NTB_OWNER_NONE;
+        s->owner = OWNER_NONE;
     } else if (c->status == SWITCHTEC_STATUS_LOCKING) {
         s->self_waits = false;
     } else {
@@ -191,76 +241,53 @@ static void own_release(FarsideNtb *s)
     grant_next(s);
 }
 
-void farside_ctrl_flushed(FarsideNtb *s, uint32_t flush)
-{
-    FarsideNtbCtrl *c = own(s);
-    struct farside_wire_configured m = {.lock_id = s->owner_id};
-    FarsideNtbOwner owner = s->owner;
-
-    if (flush != s->flush) {
-        return;
-    }
-    /* Before anything is sent: that may find the peer gone. */
-    s->flush = 0;
-    s->owner = FARSIDE_NTB_OWNER_NONE;
-    if (owner == FARSIDE_NTB_OWNER_SELF) {
-        c->status = SWITCHTEC_STATUS_NORMAL;
-    } else if (owner == FARSIDE_NTB_OWNER_PEER) {
-        farside_link_send(s, FARSIDE_WIRE_CONFIGURED, &m, sizeof(m), NULL, 0,
-                          NULL, 0);
-    }
-    grant_next(s);
-}
-
-void farside_ctrl_on_lock(FarsideNtb *s, const struct farside_wire_lock *m)
+void farside_ctrl_on_lock(FarsideCtrl *s, const struct farside_wire_lock *m)
 {
     s->peer_waits = true;
     s->waiting_id = m->id;
     grant_next(s);
 }
 
-void farside_ctrl_on_release(FarsideNtb *s, const struct farside_wire_lock *m)
+void farside_ctrl_on_release(FarsideCtrl *s, const struct farside_wire_lock *m)
 {
     if (s->peer_waits && s->waiting_id == m->id) {
         s->peer_waits = false;
-    } else if (s->owner == FARSIDE_NTB_OWNER_PEER && s->owner_id == m->id &&
-               !s->flush) {
-        s->owner = FARSIDE_NTB_OWNER_NONE;
+    } else if (s->owner == OWNER_PEER && s->owner_id == m->id && !s->flush) {
+        s->owner = OWNER_NONE;
         grant_next(s);
     }
 }
 
-void farside_ctrl_on_config(FarsideNtb *s, const struct farside_wire_ctrl *m)
+void farside_ctrl_on_config(FarsideCtrl *s, const struct farside_wire_ctrl *m)
 {
     struct farside_wire_configured errors;
 
-    if (s->owner != FARSIDE_NTB_OWNER_PEER || s->owner_id != m->lock_id ||
-        s->flush) {
+    if (s->owner != OWNER_PEER || s->owner_id != m->lock_id || s->flush) {
         return;
     }
     if (!block_is_sane(s, m, &errors)) {
         errors.lock_id = m->lock_id;
-        farside_link_send(s, FARSIDE_WIRE_CONFIGURED, &errors, sizeof(errors),
-                          NULL, 0, NULL, 0);
+        farside_peer_send(s->peer, FARSIDE_WIRE_CONFIGURED, &errors,
+                          sizeof(errors));
         return;
     }
     own(s)->active = *m;
     bars_keep_valid(&own(s)->active);
-    farside_window_update(s);
-    s->flush = farside_window_flush(s);
+    farside_windows_update(s->windows);
+    s->flush = farside_windows_flush(s->windows, on_flushed, s);
 }
 
 /* The peer's block */
 
-static void peer_lock(FarsideNtb *s)
+static void peer_lock(FarsideCtrl *s)
 {
-    FarsideNtbCtrl *c = peer(s);
+    Block *c = peer(s);
 
     if (c->status != SWITCHTEC_STATUS_NORMAL) {
         return;
     }
     c->bar_error = c->lut_error = c->req_id_error = 0;
-    if (s->peer_here) {
+    if (farside_peer_is_here(s->peer)) {
         c->status = SWITCHTEC_STATUS_LOCKING;
         send_lock(s, FARSIDE_WIRE_LOCK, ++s->lock_id);
     } else {
@@ -269,15 +296,15 @@ static void peer_lock(FarsideNtb *s)
     }
 }
 
-static void peer_configure(FarsideNtb *s)
+static void peer_configure(FarsideCtrl *s)
 {
-    FarsideNtbCtrl *c = peer(s);
+    Block *c = peer(s);
     struct farside_wire_configured errors;
 
     if (c->status != SWITCHTEC_STATUS_LOCKED) {
         return;
     }
-    if (s->peer_here) {
+    if (farside_peer_is_here(s->peer)) {
         c->status = SWITCHTEC_STATUS_CONFIGURING;
         send_block(s, FARSIDE_WIRE_CONFIG, &c->staged, s->lock_id);
     } else if (block_is_sane(s, &c->staged, &errors)) {
@@ -289,9 +316,9 @@ static void peer_configure(FarsideNtb *s)
     }
 }
 
-static void peer_release(FarsideNtb *s)
+static void peer_release(FarsideCtrl *s)
 {
-    FarsideNtbCtrl *c = peer(s);
+    Block *c = peer(s);
 
     if (c->status != SWITCHTEC_STATUS_LOCKED &&
         c->status != SWITCHTEC_STATUS_LOCKING) {
@@ -301,9 +328,9 @@ static void peer_release(FarsideNtb *s)
     c->status = SWITCHTEC_STATUS_NORMAL;
 }
 
-void farside_ctrl_on_locked(FarsideNtb *s, const struct farside_wire_ctrl *m)
+void farside_ctrl_on_locked(FarsideCtrl *s, const struct farside_wire_ctrl *m)
 {
-    FarsideNtbCtrl *c = peer(s);
+    Block *c = peer(s);
 
     if (c->status == SWITCHTEC_STATUS_LOCKING && m->lock_id == s->lock_id) {
         c->active = *m;
@@ -312,13 +339,12 @@ void farside_ctrl_on_locked(FarsideNtb *s, const struct farside_wire_ctrl *m)
     }
 }
 
-void farside_ctrl_on_configured(FarsideNtb *s,
+void farside_ctrl_on_configured(FarsideCtrl *s,
                                 const struct farside_wire_configured *m)
 {
-    FarsideNtbCtrl *c = peer(s);
+    Block *c = peer(s);
 
-    if (c->status != SWITCHTEC_STATUS_CONFIGURING ||
-        m->lock_id != s->lock_id) {
+    if (c->status != SWITCHTEC_STATUS_CONFIGURING || m->lock_id != s->lock_id) {
         return;
     }
     c->bar_error = m->bar_error;
@@ -334,7 +360,7 @@ void farside_ctrl_on_configured(FarsideNtb *s,
 
 /* Resets */
 
-/* Closes what leads to a partition. */
+/* Closes all windows that lead to the partition. */
 static void close_windows(struct farside_wire_ctrl *block, unsigned part)
 {
     unsigned i;
@@ -351,17 +377,17 @@ static void close_windows(struct farside_wire_ctrl *block, unsigned part)
     }
 }
 
-/* The own partition: its block loses all, whoever wrote or locked it. */
-void farside_ctrl_reset(FarsideNtb *s)
+void farside_ctrl_reset(FarsideCtrl *s)
 {
-    FarsideNtbCtrl *other = peer(s);
+    Block *other = peer(s);
 
+    /* No matter which host wrote or locked it. */
     block_reset(own(s));
-    s->owner = FARSIDE_NTB_OWNER_NONE;
+    s->owner = OWNER_NONE;
     s->self_waits = false;
     s->peer_waits = false;
     s->flush = 0;
-    if (s->peer_here) {
+    if (farside_peer_is_here(s->peer)) {
         /*
          * A lock of the peer's block goes with the driver that took it. The
          * peer closes what leads here when it hears of the reset.
@@ -369,37 +395,36 @@ void farside_ctrl_reset(FarsideNtb *s)
         peer_release(s);
         other->status = SWITCHTEC_STATUS_NORMAL;
         other->bar_error = other->lut_error = other->req_id_error = 0;
-        close_windows(&other->active, s->partition);
+        close_windows(&other->active, s->config->partition);
     } else {
         block_reset(other);
     }
-    farside_window_update(s);
+    farside_windows_update(s->windows);
 }
 
-/* The peer's partition was reset: nothing may lead there until it is set up. */
-void farside_ctrl_peer_reset(FarsideNtb *s)
+void farside_ctrl_peer_reset(FarsideCtrl *s)
 {
-    if (s->peer_here) {
+    if (farside_peer_is_here(s->peer)) {
         peer_release(s);
     }
     block_reset(peer(s));
-    close_windows(&own(s)->active, farside_ntb_peer(s));
-    close_windows(&own(s)->staged, farside_ntb_peer(s));
+    close_windows(&own(s)->active, farside_config_peer(s->config));
+    close_windows(&own(s)->staged, farside_config_peer(s->config));
     /* The peer's lock of our block goes with the driver that took it. */
     s->peer_waits = false;
-    if (s->owner == FARSIDE_NTB_OWNER_PEER) {
-        s->owner = FARSIDE_NTB_OWNER_NONE;
+    if (s->owner == OWNER_PEER) {
+        s->owner = OWNER_NONE;
         s->flush = 0;
         grant_next(s);
     }
-    farside_window_update(s);
+    farside_windows_update(s->windows);
 }
 
 /* Registers */
 
-uint32_t farside_ctrl_read(FarsideNtb *s, unsigned part, unsigned offset)
+uint32_t farside_ctrl_read(FarsideCtrl *s, unsigned part, unsigned offset)
 {
-    FarsideNtbCtrl *c;
+    Block *c;
     const struct farside_wire_ctrl *block;
     unsigned i;
     uint32_t proxy;
@@ -407,14 +432,16 @@ uint32_t farside_ctrl_read(FarsideNtb *s, unsigned part, unsigned offset)
     if (part >= FARSIDE_NTB_PARTITIONS) {
         return 0;
     }
-    c = &s->ctrl[part];
+    c = &s->block[part];
     block = c->status == SWITCHTEC_STATUS_LOCKED ||
                     c->status == SWITCHTEC_STATUS_CONFIGURING
                 ? &c->staged
                 : &c->active;
     if (offset >= SWITCHTEC_CTRL_LUT) {
         i = (offset - SWITCHTEC_CTRL_LUT) / 8;
-        return i < s->lut_entries ? block->lut[i] >> (offset & 4 ? 32 : 0) : 0;
+        return i < s->config->lut_entries
+                   ? block->lut[i] >> (offset & 4 ? 32 : 0)
+                   : 0;
     }
     if (offset >= SWITCHTEC_CTRL_REQ_ID) {
         i = (offset - SWITCHTEC_CTRL_REQ_ID) / 4;
@@ -422,11 +449,12 @@ uint32_t farside_ctrl_read(FarsideNtb *s, unsigned part, unsigned offset)
             return 0;
         }
         /*
-         * What comes out of a bridge has the requester ID of its function on
-         * the far side: for the peer's table that is this device.
+         * A request that leaves a bridge has the requester ID of the bridge's
+         * function on the far side: for the peer's table that is this device.
          */
-        proxy = part == s->partition ? s->peer_requester_id
-                                     : pci_requester_id(PCI_DEVICE(s));
+        proxy = part == s->config->partition
+                    ? farside_peer_requester_id(s->peer)
+                    : pci_requester_id(s->pci);
         return (block->req_id[i] & ~SWITCHTEC_REQ_ID_PROXY_MASK) |
                ((proxy & 0xff) << SWITCHTEC_REQ_ID_PROXY_SHIFT);
     }
@@ -458,7 +486,7 @@ uint32_t farside_ctrl_read(FarsideNtb *s, unsigned part, unsigned offset)
     case SWITCHTEC_CTRL_BAR_ERROR:
         return c->bar_error;
     case SWITCHTEC_CTRL_LUT_TABLE:
-        return s->lut_entries | SWITCHTEC_CTRL_LUT << 16;
+        return s->config->lut_entries | SWITCHTEC_CTRL_LUT << 16;
     case SWITCHTEC_CTRL_LUT_ERROR:
         return c->lut_error;
     case SWITCHTEC_CTRL_REQ_ID_TABLE:
@@ -470,12 +498,13 @@ uint32_t farside_ctrl_read(FarsideNtb *s, unsigned part, unsigned offset)
     }
 }
 
-static void operate(FarsideNtb *s, unsigned part, uint32_t op)
+static void operate(FarsideCtrl *s, unsigned part, uint32_t op)
 {
-    bool self = part == s->partition;
+    bool self = part == s->config->partition;
 
-    /* What cannot be sent has not been done: the status does not change. */
-    if (!self && s->peer_here && !farside_tlp_wait_for_room(s)) {
+    /* An operation that cannot be sent does not happen: no status changes. */
+    if (!self && farside_peer_is_here(s->peer) &&
+        !farside_requester_wait(s->requester)) {
         return;
     }
     switch (op) {
@@ -489,8 +518,10 @@ static void operate(FarsideNtb *s, unsigned part, uint32_t op)
         self ? own_release(s) : peer_release(s);
         break;
     default:
-        qemu_log_mask(LOG_GUEST_ERROR, "%s: partition operation %" PRIu32 "\n",
-                      TYPE_FARSIDE_NTB, op);
+        qemu_log_mask(LOG_GUEST_ERROR,
+                      "%s: control block %u: operation %" PRIu32
+                      " does not exist\n",
+                      TYPE_FARSIDE_NTB, part, op);
     }
 }
 
@@ -514,7 +545,7 @@ static void bar_write(struct farside_wire_bar *bar, unsigned field,
     }
 }
 
-void farside_ctrl_write(FarsideNtb *s, unsigned part, unsigned offset,
+void farside_ctrl_write(FarsideCtrl *s, unsigned part, unsigned offset,
                         uint32_t value, uint32_t mask)
 {
     struct farside_wire_ctrl *block;
@@ -528,16 +559,16 @@ void farside_ctrl_write(FarsideNtb *s, unsigned part, unsigned offset,
         operate(s, part, value & mask);
         return;
     }
-    if (s->ctrl[part].status != SWITCHTEC_STATUS_LOCKED) {
+    if (s->block[part].status != SWITCHTEC_STATUS_LOCKED) {
         qemu_log_mask(LOG_GUEST_ERROR,
-                      "%s: write to control block %u at 0x%x without lock\n",
+                      "%s: control block %u: write at 0x%x without its lock\n",
                       TYPE_FARSIDE_NTB, part, offset);
         return;
     }
-    block = &s->ctrl[part].staged;
+    block = &s->block[part].staged;
     if (offset >= SWITCHTEC_CTRL_LUT) {
         i = (offset - SWITCHTEC_CTRL_LUT) / 8;
-        if (i < s->lut_entries) {
+        if (i < s->config->lut_entries) {
             wide = (uint64_t)(value & mask) << (offset & 4 ? 32 : 0);
             wide_mask = (uint64_t)mask << (offset & 4 ? 32 : 0);
             block->lut[i] = (block->lut[i] & ~wide_mask) | wide;
@@ -564,4 +595,26 @@ void farside_ctrl_write(FarsideNtb *s, unsigned part, unsigned offset,
         bar_write(&block->bar[i], offset % SWITCHTEC_CTRL_BAR_ENTRY_STRIDE,
                   value, mask);
     }
+}
+
+FarsideCtrl *farside_ctrl_new(const FarsideConfig *config, PCIDevice *pci,
+                              FarsidePeer *peer, FarsideRequester *requester,
+                              FarsideWindows *windows)
+{
+    FarsideCtrl *s = g_new0(FarsideCtrl, 1);
+
+    s->config = config;
+    s->pci = pci;
+    s->peer = peer;
+    s->requester = requester;
+    s->windows = windows;
+    farside_windows_set_block(windows, &own(s)->active);
+    farside_ctrl_reset(s);
+    farside_ctrl_peer_reset(s);
+    return s;
+}
+
+void farside_ctrl_free(FarsideCtrl *s)
+{
+    g_free(s);
 }

@@ -1,606 +1,496 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The connection to the peer: sockets, hello, the messages in order.
- *
- * One end listens and the other connects, or both connect to a broker, which
- * hands each a socket to the other (wire/farside_wire.h). Whoever connects
- * tries again until the device goes; a peer may come late, die and return.
- *
- * What is sent goes into the socket at once, or waits in a queue while the peer
- * does not read. A doorbell is never lost: those that wait merge into one. All
- * else that a guest can cause waits for room in the queue, or is lost, before it
- * comes here (farside_tlp_wait_for_room); what the peer causes ends when it is
- * not read from any more.
- *
- * Doorbells, too, are messages, and so come after the writes that were posted
- * before them. An eventfd has no order with the socket, and a peer that fills it
- * and makes it blocking would stop whoever rings; on idle processors it is no
- * faster.
- */
 #include "qemu/osdep.h"
 #include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include "qapi/error.h"
 #include "qemu/error-report.h"
 #include "qemu/main-loop.h"
-#include "farside_ntb.h"
+#include "qemu/queue.h"
+#include "qemu/timer.h"
+#include "block/aio.h"
+#include "farside_link.h"
+#include "wire/farside_socket.h"
 
 #define RETRY_MS 50
-/* A peer that cannot be talked to is not asked again so soon. */
+/* The pause after a connection that ended with a warning. */
 #define REFUSED_RETRY_MS 1000
 /* Messages served before others have their turn in the main loop. */
 #define BATCH 64
-/* Messages that wait before what a guest causes has to, */
+/* From this many messages on, the queue is full for what a guest causes. */
 #define QUEUE_MAX 256
-/* and bytes of them that a peer may ask for and not read. */
+/* A peer that causes more than this and does not read it loses the link. */
 #define QUEUE_BYTES_MAX (16u << 20)
+#define BACKLOG 4
 
 typedef struct {
     size_t size;
-    unsigned fd_count;
-    int fds[FARSIDE_WIRE_FDS];
-    uint8_t bytes[] QEMU_ALIGNED(8); /* the head, the body, the data */
+    unsigned file_count;
+    int files[FARSIDE_WIRE_FDS];
+    uint8_t bytes[] QEMU_ALIGNED(8); /* the head, then the body */
 } Packet;
 
-/* All devices of this process: whoever waits serves the peers of all. */
-static QLIST_HEAD(, FarsideNtb) devices = QLIST_HEAD_INITIALIZER(devices);
+struct FarsideLink {
+    char *path;
+    bool listen;
+    const FarsideLinkOps *ops;
+    void *opaque;
+    int listen_fd;
+    int fd;           /* -1: not connected */
+    bool established; /* until ops->closed was called */
+    bool lost;        /* while sending; the user does not know yet */
+    int retry_ms;     /* the pause after the loss */
+    QEMUBH *lost_bh;
+    bool held;
+    bool reading; /* the main loop reads from fd */
+    bool writing; /* the main loop writes what waits in out */
+    QEMUTimer *connect_timer;
+    GQueue out; /* of Packet */
+    size_t out_bytes;
+    QLIST_ENTRY(FarsideLink) next;
+};
+
+/* All links of this process: a thread that waits serves the peers of all. */
+static QLIST_HEAD(, FarsideLink) links = QLIST_HEAD_INITIALIZER(links);
 
 static void link_readable(void *opaque);
 static void link_writable(void *opaque);
 
-static void set_handlers(FarsideNtb *s)
+static void set_handlers(FarsideLink *link)
 {
     /*
-     * While too much is put off, the peer has to wait. Not while it does not
-     * read itself: were both to wait for that, neither would go on.
+     * Only the user's hold stops reading, not a peer that does not read: if
+     * both ends stopped for that, neither would go on.
      */
-    bool reading = !farside_tlp_is_full(s);
-    bool writing = !g_queue_is_empty(&s->out);
+    bool reading = !link->held;
+    bool writing = !g_queue_is_empty(&link->out);
 
-    if (s->fd >= 0 && (reading != s->reading || writing != s->writing)) {
-        s->reading = reading;
-        s->writing = writing;
-        qemu_set_fd_handler(s->fd, reading ? link_readable : NULL,
-                            writing ? link_writable : NULL, s);
+    if (link->fd >= 0 &&
+        (reading != link->reading || writing != link->writing)) {
+        link->reading = reading;
+        link->writing = writing;
+        qemu_set_fd_handler(link->fd, reading ? link_readable : NULL,
+                            writing ? link_writable : NULL, link);
     }
 }
 
-void farside_link_resume(FarsideNtb *s)
+void farside_link_hold(FarsideLink *link, bool hold)
 {
-    set_handlers(s);
+    if (link->held != hold) {
+        link->held = hold;
+        set_handlers(link);
+    }
 }
+
+/* Packets */
 
 static void packet_free(Packet *p)
 {
     unsigned i;
 
-    for (i = 0; i < p->fd_count; i++) {
-        close(p->fds[i]);
+    for (i = 0; i < p->file_count; i++) {
+        close(p->files[i]);
     }
     g_free(p);
 }
 
-static void retry_later(FarsideNtb *s, int ms)
+static Packet *packet_new(unsigned type, const struct iovec *pieces,
+                          unsigned count)
 {
-    if (!s->listen) {
-        timer_mod(s->connect_timer,
-                  qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + ms);
-    }
+    size_t length = iov_size(pieces, count);
+    struct farside_wire_head head = {
+        .magic = FARSIDE_WIRE_MAGIC,
+        .version = FARSIDE_WIRE_VERSION,
+        .type = type,
+        .length = length,
+    };
+    Packet *p = g_malloc(sizeof(*p) + sizeof(head) + length);
+
+    p->size = sizeof(head) + length;
+    g_assert(p->size <= FARSIDE_WIRE_MAX);
+    p->file_count = 0;
+    memcpy(p->bytes, &head, sizeof(head));
+    iov_to_buf(pieces, count, 0, p->bytes + sizeof(head), length);
+    return p;
 }
 
-static void link_close(FarsideNtb *s)
+/* Gives the packet files of its own. False if there are too many open. */
+static bool packet_add_files(Packet *p, const int *files, unsigned count)
 {
-    Packet *p;
+    int fd;
 
-    if (s->fd < 0) {
-        return;
-    }
-    qemu_set_fd_handler(s->fd, NULL, NULL, NULL);
-    close(s->fd);
-    s->fd = -1;
-    s->reading = false;
-    s->writing = false;
-    while ((p = g_queue_pop_head(&s->out))) {
-        packet_free(p);
-    }
-    s->out_bytes = 0;
-    s->bells = 0;
-}
-
-void farside_link_drop(FarsideNtb *s, const char *reason)
-{
-    bool was_here = s->peer_here;
-
-    if (s->fd < 0) {
-        return;
-    }
-    if (reason) {
-        warn_report("%s: %s: %s", TYPE_FARSIDE_NTB, s->link_path, reason);
-    }
-    link_close(s);
-    s->peer_here = false;
-    s->peer_enabled = false;
-    s->peer_requester_id = 0;
-    farside_tlp_peer_gone(s);
-    if (was_here) {
-        if (s->link_up) {
-            s->link_up = false;
-            farside_trace_state(s);
+    while (p->file_count < count) {
+        fd = fcntl(files[p->file_count], F_DUPFD_CLOEXEC, 0);
+        if (fd < 0) {
+            return false;
         }
-        farside_ctrl_peer_reset(s);
-        farside_window_forget_ram(s);
-        farside_regs_link_event(s);
+        p->files[p->file_count++] = fd;
     }
-    retry_later(s, reason ? REFUSED_RETRY_MS : RETRY_MS);
+    return true;
 }
 
-/* 1: sent; 0: not now; -1: the connection is gone. */
-static int packet_send(FarsideNtb *s, const Packet *p)
+/* 1: sent; 0: the peer does not read now; -1: the connection is gone. */
+static int packet_send(FarsideLink *link, const Packet *p)
 {
-    char control[CMSG_SPACE(sizeof(int) * FARSIDE_WIRE_FDS)] = {0};
-    struct iovec iov = {.iov_base = (void *)p->bytes, .iov_len = p->size};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-    struct cmsghdr *cmsg;
-    ssize_t n;
-
-    if (p->fd_count) {
-        msg.msg_control = control;
-        msg.msg_controllen = CMSG_SPACE(sizeof(int) * p->fd_count);
-        cmsg = CMSG_FIRSTHDR(&msg);
-        cmsg->cmsg_level = SOL_SOCKET;
-        cmsg->cmsg_type = SCM_RIGHTS;
-        cmsg->cmsg_len = CMSG_LEN(sizeof(int) * p->fd_count);
-        memcpy(CMSG_DATA(cmsg), p->fds, sizeof(int) * p->fd_count);
-    }
-    do {
-        n = sendmsg(s->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
-    } while (n < 0 && errno == EINTR);
-    if (n >= 0) {
+    if (farside_socket_send(link->fd, p->bytes, p->size, p->files,
+                            p->file_count) >= 0) {
         return 1;
     }
     return errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM ? 0 : -1;
 }
 
-static void bells_send(FarsideNtb *s);
+/* The end of a connection */
 
-static void link_flush(FarsideNtb *s)
+static void connection_close(FarsideLink *link)
+{
+    Packet *p;
+
+    if (link->fd < 0) {
+        return;
+    }
+    qemu_set_fd_handler(link->fd, NULL, NULL, NULL);
+    close(link->fd);
+    link->fd = -1;
+    link->reading = false;
+    link->writing = false;
+    while ((p = g_queue_pop_head(&link->out))) {
+        packet_free(p);
+    }
+    link->out_bytes = 0;
+}
+
+static void retry_after(FarsideLink *link, int ms)
+{
+    if (!link->listen) {
+        timer_mod(link->connect_timer,
+                  qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + ms);
+    }
+}
+
+/* Closes the connection, and leaves it to report_loss() to tell the user. */
+static void lose(FarsideLink *link, const char *reason)
+{
+    if (reason) {
+        warn_report("%s: %s: %s", link->ops->name, link->path, reason);
+    }
+    connection_close(link);
+    link->lost = true;
+    link->retry_ms = reason ? REFUSED_RETRY_MS : RETRY_MS;
+}
+
+static void report_loss(FarsideLink *link)
+{
+    bool was_established = link->established;
+
+    if (!link->lost) {
+        return;
+    }
+    link->lost = false;
+    link->established = false;
+    if (was_established) {
+        link->ops->closed(link->opaque);
+    }
+    retry_after(link, link->retry_ms);
+}
+
+static void link_lost(void *opaque)
+{
+    report_loss(opaque);
+}
+
+/* @reason is NULL where no user needs to read of it. */
+static void drop(FarsideLink *link, const char *reason)
+{
+    if (link->fd >= 0) {
+        lose(link, reason);
+        report_loss(link);
+    }
+}
+
+/* Sending */
+
+/* Takes ownership of @p. False if the connection is gone. */
+static bool post(FarsideLink *link, Packet *p)
+{
+    int r = 0;
+
+    if (g_queue_is_empty(&link->out)) {
+        r = packet_send(link, p);
+    }
+    if (r == 0) {
+        g_queue_push_tail(&link->out, p);
+        link->out_bytes += p->size;
+        set_handlers(link);
+        return true;
+    }
+    packet_free(p);
+    return r > 0;
+}
+
+void farside_link_send(FarsideLink *link, unsigned type,
+                       const struct iovec *pieces, unsigned count,
+                       const int *files, unsigned file_count)
+{
+    const char *reason = NULL;
+    Packet *p;
+
+    if (!link->established || link->lost) {
+        return;
+    }
+    if (link->out_bytes >= QUEUE_BYTES_MAX) {
+        reason = "the peer does not read its messages";
+    } else {
+        p = packet_new(type, pieces, count);
+        if (!packet_add_files(p, files, file_count)) {
+            packet_free(p);
+            reason = "this QEMU has too many open files";
+        } else if (post(link, p)) {
+            return;
+        }
+    }
+    lose(link, reason);
+    qemu_bh_schedule(link->lost_bh);
+}
+
+void *farside_link_peek_last(FarsideLink *link, unsigned type)
+{
+    Packet *p = g_queue_peek_tail(&link->out);
+    struct farside_wire_head *head = p ? (void *)p->bytes : NULL;
+
+    return head && head->type == type ? head + 1 : NULL;
+}
+
+bool farside_link_is_full(const FarsideLink *link)
+{
+    return link->out.length >= QUEUE_MAX;
+}
+
+static void send_queue(FarsideLink *link)
 {
     Packet *p;
     int r;
 
-    while (s->fd >= 0 && (p = g_queue_peek_head(&s->out))) {
-        r = packet_send(s, p);
+    while (link->fd >= 0 && (p = g_queue_peek_head(&link->out))) {
+        r = packet_send(link, p);
         if (r == 0) {
             break;
         }
         if (r < 0) {
-            farside_link_drop(s, NULL);
+            drop(link, NULL);
             return;
         }
-        s->out_bytes -= p->size;
-        packet_free(g_queue_pop_head(&s->out));
-        bells_send(s);
+        link->out_bytes -= p->size;
+        packet_free(g_queue_pop_head(&link->out));
+        if (link->established) {
+            link->ops->drained(link->opaque);
+        }
     }
-    set_handlers(s);
+    set_handlers(link);
 }
 
 static void link_writable(void *opaque)
 {
-    link_flush(opaque);
+    send_queue(opaque);
 }
 
-bool farside_link_is_full(FarsideNtb *s)
+/* Messages of the link itself */
+
+static void open_connection(FarsideLink *link, int fd)
 {
-    return g_queue_get_length(&s->out) >= QUEUE_MAX;
+    struct farside_wire_hello hello = {0};
+    struct iovec piece = {.iov_base = &hello, .iov_len = sizeof(hello)};
+
+    link->ops->introduce(link->opaque, &hello);
+    link->fd = fd;
+    set_handlers(link);
+    if (!post(link, packet_new(FARSIDE_WIRE_HELLO, &piece, 1))) {
+        drop(link, NULL);
+    }
 }
 
-/*
- * Doorbells that wait together are one message, and so are resets; a doorbell
- * that finds no room is kept apart.
- */
-static bool merge(FarsideNtb *s, unsigned type, const void *body)
+static bool on_hello(void *opaque, const FarsideLinkMessage *m)
 {
-    const struct farside_wire_doorbell *m = body;
-    Packet *p = g_queue_peek_tail(&s->out);
-    struct farside_wire_head *head;
-    struct farside_wire_doorbell *waiting;
+    FarsideLink *link = opaque;
+    const char *reason = link->ops->check(link->opaque, m->body);
 
-    if (!p || (type != FARSIDE_WIRE_DOORBELL && type != FARSIDE_WIRE_RESET)) {
-        return false;
-    }
-    head = (struct farside_wire_head *)p->bytes;
-    if (head->type == type) {
-        waiting = (struct farside_wire_doorbell *)(head + 1);
-        if (type == FARSIDE_WIRE_DOORBELL) {
-            waiting->bits |= m->bits;
-        }
-        return true;
-    }
-    if (type == FARSIDE_WIRE_DOORBELL && farside_link_is_full(s)) {
-        s->bells |= m->bits;
-        return true;
-    }
-    return false;
-}
-
-static Packet *packet_new(unsigned type, const void *body, size_t body_size,
-                          const void *data, size_t data_size)
-{
-    struct farside_wire_head head = {
-        .magic = FARSIDE_WIRE_MAGIC,
-        .version = FARSIDE_WIRE_VERSION,
-        .type = type,
-        .length = body_size + data_size,
-    };
-    size_t size = sizeof(head) + body_size + data_size;
-    Packet *p = g_malloc(sizeof(*p) + size);
-
-    g_assert(size <= FARSIDE_WIRE_MAX);
-    p->size = size;
-    p->fd_count = 0;
-    memcpy(p->bytes, &head, sizeof(head));
-    if (body_size) {
-        memcpy(p->bytes + sizeof(head), body, body_size);
-    }
-    if (data_size) {
-        memcpy(p->bytes + sizeof(head) + body_size, data, data_size);
-    }
-    return p;
-}
-
-static void packet_queue(FarsideNtb *s, Packet *p)
-{
-    g_queue_push_tail(&s->out, p);
-    s->out_bytes += p->size;
-}
-
-static void packet_post(FarsideNtb *s, Packet *p)
-{
-    int r = 0;
-
-    if (g_queue_is_empty(&s->out)) {
-        r = packet_send(s, p);
-    }
-    if (r > 0) {
-        packet_free(p);
-    } else if (r < 0) {
-        packet_free(p);
-        farside_link_drop(s, NULL);
+    if (reason) {
+        drop(link, reason);
     } else {
-        packet_queue(s, p);
-        set_handlers(s);
+        link->established = true;
+        link->ops->established(link->opaque, m->body);
     }
-}
-
-void farside_link_send(FarsideNtb *s, unsigned type, const void *body,
-                       size_t body_size, const void *data, size_t data_size,
-                       const int *fds, unsigned fd_count)
-{
-    Packet *p;
-    unsigned i;
-
-    if (!s->peer_here) {
-        return;
-    }
-    farside_tlp_send_burst(s);
-    farside_trace_message(s, type, body);
-    if (merge(s, type, body)) {
-        return;
-    }
-    if (s->out_bytes >= QUEUE_BYTES_MAX) {
-        farside_link_drop(s, "the peer does not read");
-        return;
-    }
-    p = packet_new(type, body, body_size, data, data_size);
-    for (i = 0; i < fd_count; i++) {
-        p->fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
-        if (p->fds[i] < 0) {
-            p->fd_count = i;
-            packet_free(p);
-            farside_link_drop(s, "too many open files");
-            return;
-        }
-        p->fd_count = i + 1;
-    }
-    packet_post(s, p);
-}
-
-static void bells_send(FarsideNtb *s)
-{
-    struct farside_wire_doorbell m = {.bits = s->bells};
-
-    if (s->bells && !farside_link_is_full(s)) {
-        s->bells = 0;
-        packet_queue(s, packet_new(FARSIDE_WIRE_DOORBELL, &m, sizeof(m), NULL,
-                                   0));
-    }
-}
-
-/* Link state */
-
-void farside_link_update(FarsideNtb *s)
-{
-    bool up = s->peer_here && s->enabled && s->peer_enabled;
-
-    if (up != s->link_up) {
-        s->link_up = up;
-        farside_trace_state(s);
-        farside_window_update(s);
-        farside_regs_link_event(s);
-    }
-}
-
-/* Messages */
-
-static bool on_hello(FarsideNtb *s, const struct farside_wire_hello *m)
-{
-    unsigned i;
-
-    if (s->peer_here) {
-        return false;
-    }
-    if (m->partition != farside_ntb_peer(s)) {
-        farside_link_drop(s, "both ends are the same partition");
-        return true;
-    }
-    if (m->generation != s->generation || m->lut_entries != s->lut_entries ||
-        m->req_ids != FARSIDE_NTB_REQ_IDS) {
-        farside_link_drop(s, "the other end has another generation or number "
-                             "of LUT entries");
-        return true;
-    }
-    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        if (m->bar_size[i] != s->bar_size[i]) {
-            farside_link_drop(s, "the other end has BARs of another size");
-            return true;
-        }
-    }
-    s->peer_here = true;
-    s->peer_enabled = m->link_up == 1;
-    s->peer_requester_id = m->requester_id;
-    farside_ctrl_peer_reset(s);
-    /* Not a message that could have been sent: the first one is. */
-    memset(&s->announced, 0xff, sizeof(s->announced));
-    farside_window_announce(s);
-    farside_link_update(s);
     return true;
-}
-
-/* The size of a message without data, or 0 for one that is not allowed here. */
-static size_t body_size(unsigned type)
-{
-    switch (type) {
-    case FARSIDE_WIRE_HELLO:
-        return sizeof(struct farside_wire_hello);
-    case FARSIDE_WIRE_RAM:
-        return sizeof(struct farside_wire_ram);
-    case FARSIDE_WIRE_LINK:
-        return sizeof(struct farside_wire_link);
-    case FARSIDE_WIRE_DOORBELL:
-        return sizeof(struct farside_wire_doorbell);
-    case FARSIDE_WIRE_MESSAGE:
-        return sizeof(struct farside_wire_message);
-    case FARSIDE_WIRE_LOCK:
-    case FARSIDE_WIRE_RELEASE:
-        return sizeof(struct farside_wire_lock);
-    case FARSIDE_WIRE_LOCKED:
-    case FARSIDE_WIRE_CONFIG:
-        return sizeof(struct farside_wire_ctrl);
-    case FARSIDE_WIRE_CONFIGURED:
-        return sizeof(struct farside_wire_configured);
-    default:
-        return 0;
-    }
-}
-
-static bool dispatch(FarsideNtb *s, unsigned type, const void *body,
-                     size_t size, int *fds, unsigned fd_count)
-{
-    const struct farside_wire_link *link = body;
-
-    if (!s->peer_here && type != FARSIDE_WIRE_HELLO) {
-        return false;
-    }
-    switch (type) {
-    case FARSIDE_WIRE_READ:
-    case FARSIDE_WIRE_WRITE:
-    case FARSIDE_WIRE_COMPLETION:
-        return farside_tlp_on_message(s, type, body, size);
-    case FARSIDE_WIRE_RESET:
-        if (size) {
-            return false;
-        }
-        farside_ctrl_peer_reset(s);
-        farside_regs_link_event(s);
-        return true;
-    }
-    if (size == 0 || size != body_size(type)) {
-        return false;
-    }
-    switch (type) {
-    case FARSIDE_WIRE_HELLO:
-        return on_hello(s, body);
-    case FARSIDE_WIRE_LINK:
-        s->peer_enabled = link->up == 1;
-        farside_link_update(s);
-        return true;
-    case FARSIDE_WIRE_DOORBELL:
-    case FARSIDE_WIRE_MESSAGE:
-        return farside_tlp_on_message(s, type, body, size);
-    case FARSIDE_WIRE_LOCK:
-        farside_ctrl_on_lock(s, body);
-        return true;
-    case FARSIDE_WIRE_LOCKED:
-        farside_ctrl_on_locked(s, body);
-        return true;
-    case FARSIDE_WIRE_CONFIG:
-        farside_ctrl_on_config(s, body);
-        return true;
-    case FARSIDE_WIRE_CONFIGURED:
-        farside_ctrl_on_configured(s, body);
-        return true;
-    case FARSIDE_WIRE_RELEASE:
-        farside_ctrl_on_release(s, body);
-        return true;
-    default:
-        return false;
-    }
-}
-
-static void established(FarsideNtb *s, int fd)
-{
-    struct farside_wire_hello m = {
-        .partition = s->partition,
-        .generation = s->generation,
-        .link_up = s->enabled,
-        .requester_id = pci_requester_id(PCI_DEVICE(s)),
-        .lut_entries = s->lut_entries,
-        .req_ids = FARSIDE_NTB_REQ_IDS,
-        .bar_size = {s->bar_size[0], s->bar_size[1]},
-    };
-
-    s->fd = fd;
-    set_handlers(s);
-    packet_post(s, packet_new(FARSIDE_WIRE_HELLO, &m, sizeof(m), NULL, 0));
 }
 
 /* The broker hands over the socket to the peer. */
-static bool on_peer_socket(FarsideNtb *s, size_t size, int *fds,
-                           unsigned fd_count)
+static bool on_peer(void *opaque, const FarsideLinkMessage *m)
 {
-    if (s->peer_here || s->listen || size || fd_count != 1) {
+    FarsideLink *link = opaque;
+
+    if (link->listen || m->file_count != 1) {
         return false;
     }
-    link_close(s);
-    established(s, fds[0]);
-    fds[0] = -1;
+    connection_close(link);
+    open_connection(link, m->files[0]);
+    m->files[0] = -1;
     return true;
 }
 
-static unsigned take_fds(struct msghdr *msg, int *fds)
-{
-    struct cmsghdr *cmsg;
-    unsigned count = 0, n;
+/* The types that are allowed before HELLO, and only then. */
+static const FarsideLinkType first_types[] = {
+    [FARSIDE_WIRE_HELLO] = {
+        .size_min = sizeof(struct farside_wire_hello),
+        .size_max = sizeof(struct farside_wire_hello),
+        .receive = on_hello,
+    },
+    [FARSIDE_WIRE_PEER] = {
+        .files_max = 1,
+        .receive = on_peer,
+    },
+};
 
-    for (cmsg = CMSG_FIRSTHDR(msg); cmsg; cmsg = CMSG_NXTHDR(msg, cmsg)) {
-        if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS) {
-            continue;
-        }
-        n = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        n = MIN(n, FARSIDE_WIRE_FDS - count);
-        memcpy(fds + count, CMSG_DATA(cmsg), n * sizeof(int));
-        count += n;
+/* Receiving */
+
+static bool deliver(FarsideLink *link, const FarsideLinkMessage *m)
+{
+    const FarsideLinkType *types = first_types;
+    unsigned count = ARRAY_SIZE(first_types);
+    void *opaque = link;
+
+    if (link->established) {
+        types = link->ops->types;
+        count = link->ops->type_count;
+        opaque = link->opaque;
     }
-    return count;
+    return m->type < count && types[m->type].receive &&
+           m->size >= types[m->type].size_min &&
+           m->size <= types[m->type].size_max &&
+           m->file_count <= types[m->type].files_max &&
+           types[m->type].receive(opaque, m);
 }
 
-/* Serves one message; false when there is none. */
-static bool receive_one(FarsideNtb *s)
+/* Closes the connection because of a message, if @m is one. */
+static void refuse(FarsideLink *link, const FarsideLinkMessage *m)
+{
+    g_autofree char *reason = NULL;
+
+    if (m) {
+        reason = g_strdup_printf("the protocol does not allow the peer's "
+                                 "message of type %u with %zu bytes and %u "
+                                 "files",
+                                 m->type, m->size, m->file_count);
+    }
+    drop(link, reason ?: "the peer sent a packet that is no message");
+}
+
+/* Serves one message. False if there is none, or no connection any more. */
+static bool receive_one(FarsideLink *link)
 {
     union {
         struct farside_wire_head head;
         uint8_t bytes[FARSIDE_WIRE_MAX];
         uint64_t align;
     } buf;
-    char control[CMSG_SPACE(sizeof(int) * FARSIDE_WIRE_FDS)];
-    struct iovec iov = {.iov_base = buf.bytes, .iov_len = sizeof(buf.bytes)};
-    struct msghdr msg = {
-        .msg_iov = &iov,
-        .msg_iovlen = 1,
-        .msg_control = control,
-        .msg_controllen = sizeof(control),
+    int files[FARSIDE_WIRE_FDS];
+    FarsideLinkMessage m = {
+        .body = buf.bytes + sizeof(buf.head),
+        .files = files,
     };
-    int fds[FARSIDE_WIRE_FDS];
-    unsigned fd_count, i;
-    size_t size;
+    bool is_whole;
     ssize_t n;
-    bool ok;
+    unsigned i;
 
-    if (s->fd < 0) {
+    if (link->fd < 0) {
         return false;
     }
-    n = recvmsg(s->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    n = farside_socket_receive(link->fd, &buf, sizeof(buf), files,
+                               ARRAY_SIZE(files), &m.file_count, &is_whole);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         return false;
     }
-    /* No message at all may still bring files; at the end, there are none. */
-    fd_count = n >= 0 ? take_fds(&msg, fds) : 0;
-    if (n < 0 || (n == 0 && fd_count == 0)) {
-        farside_link_drop(s, NULL);
+    /* A packet of no bytes may bring files. At the end there are none. */
+    if (n < 0 || (n == 0 && m.file_count == 0)) {
+        drop(link, NULL);
         return false;
     }
-    size = n - sizeof(buf.head);
-    ok = (size_t)n >= sizeof(buf.head) &&
-         !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
-         buf.head.magic == FARSIDE_WIRE_MAGIC && buf.head.length == size;
-    if (ok && buf.head.version != FARSIDE_WIRE_VERSION) {
-        farside_link_drop(s, "the other end speaks another version");
-    } else if (ok && buf.head.type == FARSIDE_WIRE_RAM && s->peer_here &&
-               size == sizeof(struct farside_wire_ram)) {
-        ok = farside_window_on_ram(s, (void *)(buf.bytes + sizeof(buf.head)),
-                                   fds, fd_count);
-        fd_count = 0;
-    } else if (ok && buf.head.type == FARSIDE_WIRE_PEER) {
-        ok = on_peer_socket(s, size, fds, fd_count);
-    } else if (ok) {
-        ok = fd_count == 0 &&
-             dispatch(s, buf.head.type, buf.bytes + sizeof(buf.head), size, fds,
-                      fd_count);
+    m.type = buf.head.type;
+    m.size = n - sizeof(buf.head);
+    if ((size_t)n < sizeof(buf.head) || !is_whole ||
+        buf.head.magic != FARSIDE_WIRE_MAGIC || buf.head.length != m.size) {
+        refuse(link, NULL);
+    } else if (buf.head.version != FARSIDE_WIRE_VERSION) {
+        drop(link, "the peer speaks another version of the protocol");
+    } else if (!deliver(link, &m)) {
+        refuse(link, &m);
     }
-    for (i = 0; i < fd_count; i++) {
-        if (fds[i] >= 0) {
-            close(fds[i]);
+    for (i = 0; i < m.file_count; i++) {
+        if (files[i] >= 0) {
+            close(files[i]);
         }
     }
-    if (!ok) {
-        farside_link_drop(s, "the other end sent what it must not");
+    return link->fd >= 0;
+}
+
+/* Serves up to BATCH messages, as long as the user does not hold the link. */
+static void receive_some(FarsideLink *link)
+{
+    unsigned i;
+
+    for (i = 0; i < BATCH && !link->held && receive_one(link); i++) {
+        ;
     }
-    return s->fd >= 0;
 }
 
 static void link_readable(void *opaque)
 {
-    FarsideNtb *s = opaque;
-    unsigned i;
+    FarsideLink *link = opaque;
 
-    for (i = 0; i < BATCH; i++) {
-        if (farside_tlp_is_full(s) || !receive_one(s)) {
-            break;
-        }
-    }
-    set_handlers(s);
+    receive_some(link);
+    set_handlers(link);
 }
 
-static short serve_events(FarsideNtb *s)
+/* Waiting */
+
+static short serve_events(FarsideLink *link)
 {
     short events = 0;
 
-    if (!farside_tlp_is_full(s)) {
+    if (!link->held) {
         events |= POLLIN;
     }
-    if (!g_queue_is_empty(&s->out)) {
+    if (!g_queue_is_empty(&link->out)) {
         events |= POLLOUT;
     }
     return events;
 }
 
-static void serve_one(FarsideNtb *s, short revents)
+static void serve_one(FarsideLink *link, short revents)
 {
     unsigned i;
 
-    if (s->fd >= 0 && (revents & POLLOUT)) {
-        link_flush(s);
+    if (link->fd >= 0 && (revents & POLLOUT)) {
+        send_queue(link);
     }
     if (revents & (POLLIN | POLLHUP | POLLERR)) {
-        for (i = 0; i < BATCH && receive_one(s); i++) {
-            /* What is waited for may be here; the caller looks. */
-            if (farside_tlp_is_full(s)) {
+        /* One even from a link that is held: it may be the end of it. */
+        for (i = 0; i < BATCH && receive_one(link); i++) {
+            if (link->held) {
                 break;
             }
         }
     }
-    set_handlers(s);
+    set_handlers(link);
+}
+
+/* Tells the users of all losses. False if there is none. */
+static bool report_losses(void)
+{
+    bool any = false;
+    FarsideLink *link;
+
+    QLIST_FOREACH(link, &links, next) {
+        any |= link->lost;
+        report_loss(link);
+    }
+    return any;
 }
 
 void farside_link_serve(int64_t deadline)
@@ -609,19 +499,19 @@ void farside_link_serve(int64_t deadline)
     g_autofree struct pollfd *fds = NULL;
     unsigned count = 0;
     struct timespec ts;
-    FarsideNtb *s;
+    FarsideLink *link;
 
-    if (left <= 0) {
+    if (report_losses() || left <= 0) {
         return;
     }
-    QLIST_FOREACH(s, &devices, next) {
+    QLIST_FOREACH(link, &links, next) {
         count++;
     }
     fds = g_new0(struct pollfd, count);
     count = 0;
-    QLIST_FOREACH(s, &devices, next) {
-        fds[count].fd = s->fd;
-        fds[count++].events = serve_events(s);
+    QLIST_FOREACH(link, &links, next) {
+        fds[count].fd = link->fd;
+        fds[count++].events = serve_events(link);
     }
     ts.tv_sec = left / NANOSECONDS_PER_SECOND;
     ts.tv_nsec = left % NANOSECONDS_PER_SECOND;
@@ -629,9 +519,9 @@ void farside_link_serve(int64_t deadline)
         return;
     }
     count = 0;
-    QLIST_FOREACH(s, &devices, next) {
+    QLIST_FOREACH(link, &links, next) {
         if (fds[count].revents) {
-            serve_one(s, fds[count].revents);
+            serve_one(link, fds[count].revents);
         }
         count++;
     }
@@ -641,112 +531,103 @@ void farside_link_serve(int64_t deadline)
 
 static void link_accept(void *opaque)
 {
-    FarsideNtb *s = opaque;
-    int fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    FarsideLink *link = opaque;
+    int fd = accept4(link->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     unsigned i;
 
     if (fd < 0) {
         return;
     }
+    report_loss(link);
     /* A new peer may come before the death of the old one was noticed. */
-    for (i = 0; i < BATCH && receive_one(s); i++) {
+    for (i = 0; i < BATCH && receive_one(link); i++) {
         ;
     }
-    if (s->peer_here) {
+    if (link->established) {
         close(fd);
         return;
     }
-    /* A peer says HELLO at once: who has not by now does not keep others out. */
-    farside_link_drop(s, NULL);
-    established(s, fd);
-}
-
-/* False where the path is too long for one. */
-static bool link_address(FarsideNtb *s, struct sockaddr_un *ret_address)
-{
-    memset(ret_address, 0, sizeof(*ret_address));
-    ret_address->sun_family = AF_UNIX;
-    return g_strlcpy(ret_address->sun_path, s->link_path,
-                     sizeof(ret_address->sun_path)) <
-           sizeof(ret_address->sun_path);
+    /* A peer sends HELLO at once. One that has not must not keep others out. */
+    drop(link, NULL);
+    open_connection(link, fd);
 }
 
 static void link_connect(void *opaque)
 {
-    FarsideNtb *s = opaque;
-    struct sockaddr_un address;
-    int fd;
+    FarsideLink *link = opaque;
+    int fd = farside_socket_connect(link->path, SOCK_SEQPACKET | SOCK_NONBLOCK);
 
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && link_address(s, &address) &&
-        connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
-        established(s, fd);
+    if (fd >= 0) {
+        open_connection(link, fd);
+    } else {
+        retry_after(link, RETRY_MS);
+    }
+}
+
+FarsideLink *farside_link_new(const char *path, bool listen,
+                              const FarsideLinkOps *ops, void *opaque,
+                              Error **errp)
+{
+    FarsideLink *link;
+    int listen_fd = -1;
+
+    if (strlen(path) > FARSIDE_SOCKET_PATH_MAX) {
+        error_setg(errp, "property 'link': the path is longer than %zu bytes",
+                   FARSIDE_SOCKET_PATH_MAX);
+        return NULL;
+    }
+    if (listen) {
+        listen_fd = farside_socket_listen(path, SOCK_SEQPACKET, BACKLOG);
+        if (listen_fd < 0) {
+            error_setg_errno(errp, errno,
+                             "property 'link': cannot listen at %s", path);
+            return NULL;
+        }
+    }
+    link = g_new0(FarsideLink, 1);
+    link->path = g_strdup(path);
+    link->listen = listen;
+    link->ops = ops;
+    link->opaque = opaque;
+    link->listen_fd = listen_fd;
+    link->fd = -1;
+    g_queue_init(&link->out);
+    link->connect_timer = timer_new_ms(QEMU_CLOCK_REALTIME, link_connect, link);
+    /*
+     * Of the main loop alone: other bottom halves also run inside a device that
+     * waits for its disk.
+     */
+    link->lost_bh = aio_bh_new(iohandler_get_aio_context(), link_lost, link);
+    if (listen) {
+        qemu_set_fd_handler(listen_fd, link_accept, NULL, link);
+    } else {
+        retry_after(link, 0);
+    }
+    QLIST_INSERT_HEAD(&links, link, next);
+    return link;
+}
+
+void farside_link_stop(FarsideLink *link)
+{
+    QLIST_REMOVE(link, next);
+    report_loss(link);
+    drop(link, NULL);
+    timer_del(link->connect_timer);
+    if (link->listen_fd >= 0) {
+        qemu_set_fd_handler(link->listen_fd, NULL, NULL, NULL);
+        close(link->listen_fd);
+        unlink(link->path);
+        link->listen_fd = -1;
+    }
+}
+
+void farside_link_free(FarsideLink *link)
+{
+    if (!link) {
         return;
     }
-    if (fd >= 0) {
-        close(fd);
-    }
-    retry_later(s, RETRY_MS);
-}
-
-static bool link_listen(FarsideNtb *s, const struct sockaddr_un *address,
-                        Error **errp)
-{
-    struct stat st;
-    int fd;
-
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        error_setg_errno(errp, errno, "cannot make a socket");
-        return false;
-    }
-    /* What a process that was killed left behind. */
-    if (lstat(s->link_path, &st) == 0 && S_ISSOCK(st.st_mode) &&
-        connect(fd, (struct sockaddr *)address, sizeof(*address)) < 0 &&
-        errno == ECONNREFUSED) {
-        unlink(s->link_path);
-    }
-    if (bind(fd, (struct sockaddr *)address, sizeof(*address)) < 0 ||
-        listen(fd, 4) < 0) {
-        error_setg_errno(errp, errno, "property 'link': cannot listen at %s",
-                         s->link_path);
-        close(fd);
-        return false;
-    }
-    s->listen_fd = fd;
-    qemu_set_fd_handler(fd, link_accept, NULL, s);
-    return true;
-}
-
-bool farside_link_realize(FarsideNtb *s, Error **errp)
-{
-    struct sockaddr_un address;
-
-    if (!link_address(s, &address)) {
-        error_setg(errp, "property 'link': the path is longer than %zu bytes",
-                   sizeof(address.sun_path) - 1);
-        return false;
-    }
-    g_queue_init(&s->out);
-    s->connect_timer = timer_new_ms(QEMU_CLOCK_REALTIME, link_connect, s);
-    if (!s->listen) {
-        retry_later(s, 0);
-    } else if (!link_listen(s, &address, errp)) {
-        timer_free(s->connect_timer);
-        return false;
-    }
-    QLIST_INSERT_HEAD(&devices, s, next);
-    return true;
-}
-
-void farside_link_exit(FarsideNtb *s)
-{
-    QLIST_REMOVE(s, next);
-    farside_link_drop(s, NULL);
-    timer_free(s->connect_timer);
-    if (s->listen_fd >= 0) {
-        qemu_set_fd_handler(s->listen_fd, NULL, NULL, NULL);
-        close(s->listen_fd);
-        unlink(s->link_path);
-    }
+    timer_free(link->connect_timer);
+    qemu_bh_delete(link->lost_bh);
+    g_free(link->path);
+    g_free(link);
 }

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The PCI device: identity, BARs, properties, interrupts, reset.
+ * An NTB device with the registers of a Switchtec of two partitions. This
+ * process holds one partition, and the process at the other end of the link the
+ * other. docs/reference/device.md is its specification.
+ *
+ * This file has the PCI device: identity, BARs, properties, reset. Each part of
+ * the device is another file, with a struct that only this file knows; see
+ * farside_ntb_make_parts(). Everything runs under the big lock, but for the
+ * translation of windows (farside_windows.c).
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -10,22 +17,26 @@
 #include "hw/pci/pcie.h"
 #include "hw/qdev-properties.h"
 #include "migration/vmstate.h"
+#include "farside_config.h"
 #include "farside_ntb.h"
+#include "farside_recorder.h"
+#include "farside_session.h"
 
 #define BAR_GAS 0
 
-void farside_ntb_interrupt(FarsideNtb *s, unsigned vector)
-{
-    PCIDevice *pci = PCI_DEVICE(s);
+OBJECT_DECLARE_SIMPLE_TYPE(FarsideNtb, FARSIDE_NTB)
 
-    /*
-     * Before the driver has switched MSI-X on, an interrupt would stay pending
-     * and meet a driver that expects none.
-     */
-    if (vector < s->vectors && msix_enabled(pci)) {
-        msix_notify(pci, vector);
-    }
-}
+struct FarsideNtb {
+    PCIDevice parent_obj;
+
+    FarsideConfig config;
+    MemoryRegion gas; /* BAR 0 */
+
+    /* Freed with the object: memory regions, which it owns, point into them. */
+    FarsideRecorder *recorder;
+    FarsideParts parts;
+    FarsideSession *session;
+};
 
 static void farside_ntb_write_config(PCIDevice *pci, uint32_t address,
                                      uint32_t value, int length)
@@ -34,35 +45,36 @@ static void farside_ntb_write_config(PCIDevice *pci, uint32_t address,
     pcie_cap_flr_write_config(pci, address, value, length);
 }
 
-static bool farside_ntb_check(FarsideNtb *s, Error **errp)
+static bool farside_ntb_check(const FarsideConfig *config, Error **errp)
 {
     unsigned i;
 
-    if (!s->link_path || !*s->link_path) {
-        error_setg(errp, "property 'link' must name a socket");
+    if (!config->link_path || !*config->link_path) {
+        error_setg(errp, "property 'link' must be the path of a socket");
         return false;
     }
-    if (s->partition >= FARSIDE_NTB_PARTITIONS) {
+    if (config->partition >= FARSIDE_NTB_PARTITIONS) {
         error_setg(errp, "property 'partition' must be 0 or 1");
         return false;
     }
-    if (s->generation < 3 || s->generation > 5) {
+    if (config->generation < 3 || config->generation > 5) {
         error_setg(errp, "property 'generation' must be 3, 4 or 5");
         return false;
     }
-    if (s->vectors < 4 || s->vectors > SWITCHTEC_MSIX_MAX) {
+    if (config->vectors < 4 || config->vectors > SWITCHTEC_MSIX_MAX) {
         error_setg(errp, "property 'vectors' must be 4 to %d",
                    SWITCHTEC_MSIX_MAX);
         return false;
     }
-    if (s->lut_entries < 1 || s->lut_entries > SWITCHTEC_MAX_LUT) {
+    if (config->lut_entries < 1 || config->lut_entries > SWITCHTEC_MAX_LUT) {
         error_setg(errp, "property 'lut-entries' must be 1 to %d",
                    SWITCHTEC_MAX_LUT);
         return false;
     }
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        if (!is_power_of_2(s->bar_size[i]) || s->bar_size[i] < 64 * KiB ||
-            s->bar_size[i] > 256 * GiB) {
+        if (!is_power_of_2(config->bar_size[i]) ||
+            config->bar_size[i] < 64 * KiB ||
+            config->bar_size[i] > 256 * GiB) {
             error_setg(errp,
                        "property 'bar%d-size' must be a power of 2 "
                        "between 64 KiB and 256 GiB",
@@ -70,13 +82,13 @@ static bool farside_ntb_check(FarsideNtb *s, Error **errp)
             return false;
         }
     }
-    if (s->timeout_ms < 1 || s->timeout_ms > 60000) {
+    if (config->timeout_ms < 1 || config->timeout_ms > 60000) {
         error_setg(errp, "property 'completion-timeout' must be 1 to 60000 ms");
         return false;
     }
     /* PCIe 5.0 s7.5.3.4, Max_Payload_Size */
-    if (!is_power_of_2(s->max_payload) || s->max_payload < 128 ||
-        s->max_payload > FARSIDE_WIRE_PAYLOAD) {
+    if (!is_power_of_2(config->max_payload) || config->max_payload < 128 ||
+        config->max_payload > FARSIDE_WIRE_PAYLOAD) {
         error_setg(errp, "property 'max-payload' must be a power of 2 between "
                          "128 and 4096");
         return false;
@@ -88,15 +100,15 @@ static bool farside_ntb_init_msix(FarsideNtb *s, Error **errp)
 {
     PCIDevice *pci = PCI_DEVICE(s);
     unsigned block =
-        SWITCHTEC_NTB_DBMSG + s->partition * SWITCHTEC_NTB_DBMSG_STRIDE;
+        SWITCHTEC_NTB_DBMSG + s->config.partition * SWITCHTEC_NTB_DBMSG_STRIDE;
     unsigned i;
 
-    if (msix_init(pci, s->vectors, &s->gas, BAR_GAS,
+    if (msix_init(pci, s->config.vectors, &s->gas, BAR_GAS,
                   block + SWITCHTEC_DBMSG_MSIX, &s->gas, BAR_GAS,
                   block + SWITCHTEC_DBMSG_PBA, 0, errp) < 0) {
         return false;
     }
-    for (i = 0; i < s->vectors; i++) {
+    for (i = 0; i < s->config.vectors; i++) {
         msix_vector_use(pci, i);
     }
     return true;
@@ -106,15 +118,43 @@ static void farside_ntb_exit(PCIDevice *pci)
 {
     FarsideNtb *s = FARSIDE_NTB(pci);
 
-    farside_link_exit(s);
-    farside_tlp_exit(s);
-    farside_trace_exit(s);
-    farside_window_exit(s);
-    if (msix_present(pci)) {
-        msix_unuse_all_vectors(pci);
-        msix_uninit(pci, &s->gas, &s->gas);
-    }
+    farside_session_stop(s->session);
+    farside_recorder_stop(s->recorder);
+    farside_windows_stop(s->parts.windows);
+    msix_unuse_all_vectors(pci);
+    msix_uninit(pci, &s->gas, &s->gas);
     pcie_cap_exit(pci);
+}
+
+/* Each part uses those above it, and none below it. */
+static void farside_ntb_make_parts(FarsideNtb *s)
+{
+    const FarsideConfig *config = &s->config;
+    PCIDevice *pci = PCI_DEVICE(s);
+    FarsideParts *p = &s->parts;
+
+    p->peer = farside_peer_new(config, pci, s->recorder);
+    p->requester = farside_requester_new(config, pci, p->peer);
+    p->windows = farside_windows_new(config, pci, s->recorder, p->peer,
+                                     p->requester);
+    p->ctrl = farside_ctrl_new(config, pci, p->peer, p->requester, p->windows);
+    p->regs = farside_regs_new(config, pci, p->peer, p->requester, p->ctrl);
+    p->completer = farside_completer_new(pci, p->peer, p->regs);
+}
+
+static void farside_ntb_finalize(Object *obj)
+{
+    FarsideNtb *s = FARSIDE_NTB(obj);
+
+    farside_session_free(s->session);
+    farside_completer_free(s->parts.completer);
+    farside_regs_free(s->parts.regs);
+    farside_ctrl_free(s->parts.ctrl);
+    farside_windows_free(s->parts.windows);
+    farside_requester_free(s->parts.requester);
+    farside_peer_free(s->parts.peer);
+    farside_recorder_free(s->recorder);
+    g_free(s->config.trace_path);
 }
 
 static void farside_ntb_realize(PCIDevice *pci, Error **errp)
@@ -127,62 +167,62 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     FarsideNtb *s = FARSIDE_NTB(pci);
     unsigned i;
 
-    if (!farside_ntb_check(s, errp)) {
+    if (!farside_ntb_check(&s->config, errp)) {
         return;
     }
-    pci_config_set_device_id(pci->config, device_ids[s->generation - 3]);
+    pci_config_set_device_id(pci->config, device_ids[s->config.generation - 3]);
     pci_set_word(pci->config + PCI_SUBSYSTEM_VENDOR_ID, SWITCHTEC_VENDOR_ID);
     pci_set_word(pci->config + PCI_SUBSYSTEM_ID,
-                 device_ids[s->generation - 3]);
+                 device_ids[s->config.generation - 3]);
 
     if (pcie_endpoint_cap_init(pci, 0) < 0) {
-        error_setg(errp, "no room for the PCI Express capability");
+        error_setg(errp, "configuration space has no place left for the PCI "
+                         "Express capability");
         return;
     }
     pcie_cap_flr_init(pci);
 
-    memory_region_init_io(&s->gas, OBJECT(s), &farside_regs_ops, s,
+    s->recorder = farside_recorder_new(&s->config, pci);
+    if (!farside_recorder_prepare(s->recorder, s->config.trace_path, errp)) {
+        goto fail_recorder;
+    }
+    farside_recorder_switch(s->recorder, false);
+    farside_ntb_make_parts(s);
+
+    memory_region_init_io(&s->gas, OBJECT(s), &farside_regs_ops, s->parts.regs,
                           "farside-gas", SWITCHTEC_GAS_SIZE);
-    /* The peer may reach us while we wait for it. */
+    /* The peer may reach this device while it waits for the peer. */
     s->gas.disable_reentrancy_guard = true;
     pci_register_bar(pci, BAR_GAS,
                      PCI_BASE_ADDRESS_SPACE_MEMORY |
                          PCI_BASE_ADDRESS_MEM_TYPE_64,
                      &s->gas);
     if (!farside_ntb_init_msix(s, errp)) {
-        goto fail_cap;
+        goto fail_recorder;
     }
-    if (!farside_trace_realize(s, errp)) {
+    if (!farside_windows_start(s->parts.windows, errp)) {
         goto fail_msix;
-    }
-    if (!farside_window_realize(s, errp)) {
-        goto fail_trace;
     }
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         pci_register_bar(pci, FARSIDE_NTB_WINDOW_BAR(i),
                          PCI_BASE_ADDRESS_SPACE_MEMORY |
                              PCI_BASE_ADDRESS_MEM_TYPE_64 |
                              PCI_BASE_ADDRESS_MEM_PREFETCH,
-                         MEMORY_REGION(&s->window[i].iommu));
+                         farside_windows_get_bar(s->parts.windows, i));
     }
-    farside_tlp_realize(s);
-    farside_regs_reset(s);
-    farside_ctrl_reset(s);
-    farside_ctrl_peer_reset(s);
-    if (!farside_link_realize(s, errp)) {
-        goto fail_window;
+    s->session = farside_session_new(&s->config, pci, &s->parts, errp);
+    if (!s->session) {
+        goto fail_windows;
     }
     return;
 
-fail_window:
-    farside_tlp_exit(s);
-    farside_window_exit(s);
-fail_trace:
-    farside_trace_exit(s);
+fail_windows:
+    farside_windows_stop(s->parts.windows);
 fail_msix:
     msix_unuse_all_vectors(pci);
     msix_uninit(pci, &s->gas, &s->gas);
-fail_cap:
+fail_recorder:
+    farside_recorder_stop(s->recorder);
     pcie_cap_exit(pci);
 }
 
@@ -191,58 +231,89 @@ static void farside_ntb_reset(DeviceState *dev)
 {
     FarsideNtb *s = FARSIDE_NTB(dev);
 
-    farside_regs_reset(s);
-    farside_ctrl_reset(s);
-    farside_link_send(s, FARSIDE_WIRE_RESET, NULL, 0, NULL, 0, NULL, 0);
+    farside_regs_reset(s->parts.regs);
+    farside_ctrl_reset(s->parts.ctrl);
+    farside_peer_send(s->parts.peer, FARSIDE_WIRE_RESET, NULL, 0);
 }
 
 static bool farside_ntb_get_link_up(Object *obj, Error **errp)
 {
-    return FARSIDE_NTB(obj)->link_up;
+    FarsideNtb *s = FARSIDE_NTB(obj);
+
+    return s->parts.peer && farside_peer_link_is_up(s->parts.peer);
 }
 
 static bool farside_ntb_get_enabled(Object *obj, Error **errp)
 {
-    return FARSIDE_NTB(obj)->enabled;
+    return FARSIDE_NTB(obj)->config.enabled;
 }
 
 static void farside_ntb_set_enabled(Object *obj, bool value, Error **errp)
 {
     FarsideNtb *s = FARSIDE_NTB(obj);
-    struct farside_wire_link m = {.up = value};
 
-    if (s->enabled == value) {
-        return;
-    }
-    s->enabled = value;
-    if (DEVICE(obj)->realized) {
-        farside_link_send(s, FARSIDE_WIRE_LINK, &m, sizeof(m), NULL, 0, NULL,
-                          0);
-        farside_link_update(s);
+    if (s->config.enabled != value) {
+        s->config.enabled = value;
+        if (DEVICE(obj)->realized) {
+            farside_session_enabled_changed(s->session);
+        }
     }
 }
 
+static char *farside_ntb_get_trace(Object *obj, Error **errp)
+{
+    FarsideNtb *s = FARSIDE_NTB(obj);
+
+    return g_strdup(s->config.trace_path ? s->config.trace_path : "");
+}
+
+static void farside_ntb_switch_trace(FarsideNtb *s, bool on)
+{
+    bool was_on = farside_recorder_is_on(s->recorder);
+
+    if (was_on && !on) {
+        farside_windows_end_trace(s->parts.windows);
+    }
+    farside_recorder_switch(s->recorder,
+                            farside_peer_link_is_up(s->parts.peer));
+    if (was_on != on) {
+        farside_windows_trace_changed(s->parts.windows);
+    }
+}
+
+static void farside_ntb_set_trace(Object *obj, const char *value, Error **errp)
+{
+    FarsideNtb *s = FARSIDE_NTB(obj);
+
+    if (DEVICE(obj)->realized) {
+        if (g_strcmp0(value, s->config.trace_path ?: "") == 0 ||
+            !farside_recorder_prepare(s->recorder, value, errp)) {
+            return;
+        }
+        farside_ntb_switch_trace(s, *value);
+    }
+    g_free(s->config.trace_path);
+    s->config.trace_path = g_strdup(value);
+}
+
 static Property farside_ntb_properties[] = {
-    DEFINE_PROP_STRING("link", FarsideNtb, link_path),
-    DEFINE_PROP_BOOL("listen", FarsideNtb, listen, false),
-    DEFINE_PROP_UINT8("partition", FarsideNtb, partition, 0),
-    DEFINE_PROP_UINT8("generation", FarsideNtb, generation, 3),
-    DEFINE_PROP_UINT8("vectors", FarsideNtb, vectors, 32),
-    DEFINE_PROP_UINT16("lut-entries", FarsideNtb, lut_entries, 64),
-    DEFINE_PROP_SIZE("bar2-size", FarsideNtb, bar_size[0], 8 * MiB),
-    DEFINE_PROP_SIZE("bar4-size", FarsideNtb, bar_size[1], 64 * MiB),
-    DEFINE_PROP_UINT32("completion-timeout", FarsideNtb, timeout_ms, 1000),
-    DEFINE_PROP_UINT32("max-payload", FarsideNtb, max_payload, 256),
+    DEFINE_PROP_STRING("link", FarsideNtb, config.link_path),
+    DEFINE_PROP_BOOL("listen", FarsideNtb, config.listen, false),
+    DEFINE_PROP_UINT8("partition", FarsideNtb, config.partition, 0),
+    DEFINE_PROP_UINT8("generation", FarsideNtb, config.generation, 3),
+    DEFINE_PROP_UINT8("vectors", FarsideNtb, config.vectors, 32),
+    DEFINE_PROP_UINT16("lut-entries", FarsideNtb, config.lut_entries, 64),
+    DEFINE_PROP_SIZE("bar2-size", FarsideNtb, config.bar_size[0], 8 * MiB),
+    DEFINE_PROP_SIZE("bar4-size", FarsideNtb, config.bar_size[1], 64 * MiB),
+    DEFINE_PROP_UINT32("completion-timeout", FarsideNtb, config.timeout_ms,
+                       1000),
+    DEFINE_PROP_UINT32("max-payload", FarsideNtb, config.max_payload, 256),
     DEFINE_PROP_END_OF_LIST(),
 };
 
 static void farside_ntb_instance_init(Object *obj)
 {
-    FarsideNtb *s = FARSIDE_NTB(obj);
-
-    s->enabled = true;
-    s->fd = -1;
-    s->listen_fd = -1;
+    FARSIDE_NTB(obj)->config.enabled = true;
 }
 
 /* The other half of the device's state is in another process. */
@@ -271,10 +342,11 @@ static void farside_ntb_class_init(ObjectClass *klass, void *data)
                                    farside_ntb_set_enabled);
     object_class_property_set_description(
         klass, "enabled", "whether this side of the link is enabled");
-    object_class_property_add_str(klass, "trace", farside_trace_get,
-                                  farside_trace_set);
+    object_class_property_add_str(klass, "trace", farside_ntb_get_trace,
+                                  farside_ntb_set_trace);
     object_class_property_set_description(
-        klass, "trace", "file that records what crosses, empty for none");
+        klass, "trace",
+        "file that records what this device sends, empty for none");
     object_class_property_add_bool(klass, "link-up", farside_ntb_get_link_up,
                                    NULL);
     object_class_property_set_description(klass, "link-up",
@@ -286,6 +358,7 @@ static const TypeInfo farside_ntb_info = {
     .parent = TYPE_PCI_DEVICE,
     .instance_size = sizeof(FarsideNtb),
     .instance_init = farside_ntb_instance_init,
+    .instance_finalize = farside_ntb_finalize,
     .class_init = farside_ntb_class_init,
     .interfaces =
         (InterfaceInfo[]){
@@ -296,7 +369,7 @@ static const TypeInfo farside_ntb_info = {
 
 void farside_ntb_register_types(void)
 {
-    farside_window_register_types();
+    farside_windows_register_types();
     type_register_static(&farside_ntb_info);
 }
 

@@ -1,24 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * BAR 0, the Global Address Space. docs/reference/device.md is its
- * specification.
- *
- * A register is a 32-bit word to the code below; accesses of other sizes, also
- * unaligned ones, are made of words. Reads have no side effects: the kernel
- * reads a 64-bit register at an address that is not a multiple of 8, which
- * arrives as two accesses.
- */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/log.h"
-#include "farside_ntb.h"
+#include "hw/pci/msix.h"
+#include "farside_regs.h"
 
 /* The vector of all events; the driver finds it in the registers. */
 #define EVENT_VECTOR 0
 
-/* Upstream port and virtual endpoint of a partition. */
+/* Port functions: the upstream port and the virtual endpoint of a partition */
 #define PFF_USP(part) (2 * (part))
 #define PFF_VEP(part) (2 * (part) + 1)
+#define PFFS (2 * FARSIDE_NTB_PARTITIONS)
+
+struct FarsideRegs {
+    const FarsideConfig *config;
+    PCIDevice *pci;
+    FarsidePeer *peer;
+    FarsideRequester *requester;
+    FarsideCtrl *ctrl;
+
+    /* Management calls */
+    uint8_t mrpc_input[SWITCHTEC_MRPC_PAYLOAD];
+    uint8_t mrpc_output[SWITCHTEC_MRPC_PAYLOAD];
+    uint32_t mrpc_cmd;
+    uint32_t mrpc_status;
+    uint32_t mrpc_ret;
+
+    /* Event headers */
+    uint32_t mrpc_event;
+    uint32_t link_event[PFFS];
+
+    /* Doorbells (outbound, inbound) and messages */
+    uint64_t odb_mask;
+    uint64_t idb;
+    uint64_t idb_mask;
+    uint8_t vec_map[SWITCHTEC_DOORBELLS];
+    uint32_t msg_map;
+    bool msg_map_valid; /* the driver has written it */
+    uint32_t omsg[SWITCHTEC_MSGS];
+    uint32_t imsg[SWITCHTEC_MSGS];
+    uint32_t imsg_state[SWITCHTEC_MSGS];
+};
 
 static uint32_t merge(uint32_t old, uint32_t value, uint32_t mask)
 {
@@ -46,7 +69,7 @@ static uint64_t whole(uint32_t value, unsigned offset)
     return offset & 4 ? (uint64_t)value << 32 : value;
 }
 
-void farside_regs_reset(FarsideNtb *s)
+void farside_regs_reset(FarsideRegs *s)
 {
     memset(s->mrpc_input, 0, sizeof(s->mrpc_input));
     memset(s->mrpc_output, 0, sizeof(s->mrpc_output));
@@ -66,9 +89,20 @@ void farside_regs_reset(FarsideNtb *s)
     memset(s->imsg_state, 0, sizeof(s->imsg_state));
 }
 
-/* Events */
+/* Interrupts and events */
 
-static void event_raise(FarsideNtb *s, uint32_t *header)
+static void interrupt(FarsideRegs *s, unsigned vector)
+{
+    /*
+     * Before the driver has switched MSI-X on, an interrupt would stay pending
+     * and meet a driver that expects none.
+     */
+    if (vector < s->config->vectors && msix_enabled(s->pci)) {
+        msix_notify(s->pci, vector);
+    }
+}
+
+static void event_raise(FarsideRegs *s, uint32_t *header)
 {
     uint32_t count = (*header + (1u << SWITCHTEC_EVENT_COUNT_SHIFT)) &
                      SWITCHTEC_EVENT_COUNT_MASK;
@@ -77,7 +111,7 @@ static void event_raise(FarsideNtb *s, uint32_t *header)
               SWITCHTEC_EVENT_OCCURRED;
     /* At each occurrence: the driver never clears the link's OCCURRED. */
     if (*header & SWITCHTEC_EVENT_EN_IRQ) {
-        farside_ntb_interrupt(s, EVENT_VECTOR);
+        interrupt(s, EVENT_VECTOR);
     }
 }
 
@@ -87,14 +121,14 @@ static void event_write(uint32_t *header, uint32_t value, uint32_t mask)
     *header = merge(*header, value, mask & SWITCHTEC_EVENT_ENABLES);
 }
 
-void farside_regs_link_event(FarsideNtb *s)
+void farside_regs_link_event(FarsideRegs *s)
 {
-    event_raise(s, &s->link_event[PFF_USP(farside_ntb_peer(s))]);
+    event_raise(s, &s->link_event[PFF_USP(farside_config_peer(s->config))]);
 }
 
 /* Management calls */
 
-static void mrpc_run(FarsideNtb *s)
+static void mrpc_run(FarsideRegs *s)
 {
     uint32_t offset, length, value, i;
 
@@ -120,7 +154,8 @@ static void mrpc_run(FarsideNtb *s)
         }
         break;
     default:
-        qemu_log_mask(LOG_UNIMP, "%s: management call %" PRIu32 "\n",
+        qemu_log_mask(LOG_UNIMP,
+                      "%s: management call %" PRIu32 " does not exist here\n",
                       TYPE_FARSIDE_NTB, s->mrpc_cmd);
         s->mrpc_status = SWITCHTEC_MRPC_STATUS_ERROR;
         s->mrpc_ret = SWITCHTEC_MRPC_RET_CALL;
@@ -128,7 +163,7 @@ static void mrpc_run(FarsideNtb *s)
     event_raise(s, &s->mrpc_event);
 }
 
-static uint32_t mrpc_read(FarsideNtb *s, unsigned offset)
+static uint32_t mrpc_read(FarsideRegs *s, unsigned offset)
 {
     if (offset < SWITCHTEC_MRPC_OUTPUT) {
         return ldl_le_p(s->mrpc_input + offset);
@@ -149,7 +184,7 @@ static uint32_t mrpc_read(FarsideNtb *s, unsigned offset)
     }
 }
 
-static void mrpc_write(FarsideNtb *s, unsigned offset, uint32_t value,
+static void mrpc_write(FarsideRegs *s, unsigned offset, uint32_t value,
                        uint32_t mask)
 {
     uint8_t *p;
@@ -165,14 +200,14 @@ static void mrpc_write(FarsideNtb *s, unsigned offset, uint32_t value,
 
 /* Software events and system information */
 
-static uint32_t sw_event_read(FarsideNtb *s, unsigned offset)
+static uint32_t sw_event_read(FarsideRegs *s, unsigned offset)
 {
     unsigned entry;
     bool local;
 
     if (offset == SWITCHTEC_SW_EVENT_PART_BITMAP) {
         local = s->mrpc_event & SWITCHTEC_EVENT_OCCURRED;
-        return local ? 1u << s->partition : 0;
+        return local ? 1u << s->config->partition : 0;
     }
     if (offset < SWITCHTEC_SW_EVENT_HDR) {
         return 0;
@@ -185,9 +220,9 @@ static uint32_t sw_event_read(FarsideNtb *s, unsigned offset)
     return 0;
 }
 
-static uint16_t device_id(FarsideNtb *s)
+static uint16_t device_id(FarsideRegs *s)
 {
-    return pci_get_word(PCI_DEVICE(s)->config + PCI_DEVICE_ID);
+    return pci_get_word(s->pci->config + PCI_DEVICE_ID);
 }
 
 static void put_text(uint8_t *p, const char *text, size_t size)
@@ -196,15 +231,15 @@ static void put_text(uint8_t *p, const char *text, size_t size)
     memcpy(p, text, MIN(size, strlen(text)));
 }
 
-static uint32_t sys_info_read(FarsideNtb *s, unsigned offset)
+static uint32_t sys_info_read(FarsideRegs *s, unsigned offset)
 {
     uint8_t info[SWITCHTEC_SYS_INFO_SIZE] = {0};
 
     stl_le_p(info + SWITCHTEC_SYS_DEVICE_ID, device_id(s));
     stl_le_p(info + SWITCHTEC_SYS_DEVICE_VERSION, 1);
     stl_le_p(info + SWITCHTEC_SYS_FIRMWARE_VERSION, 0x01000000);
-    if (s->generation == 3) {
-        stl_le_p(info + SWITCHTEC_SYS_GEN3_PARTITION_ID, s->partition);
+    if (s->config->generation == 3) {
+        stl_le_p(info + SWITCHTEC_SYS_GEN3_PARTITION_ID, s->config->partition);
         put_text(info + SWITCHTEC_SYS_GEN3_VENDOR, "FARSIDE", 8);
         put_text(info + SWITCHTEC_SYS_GEN3_PRODUCT, "EMULATED NTB", 16);
         put_text(info + SWITCHTEC_SYS_GEN3_REVISION, "1", 4);
@@ -212,7 +247,7 @@ static uint32_t sys_info_read(FarsideNtb *s, unsigned offset)
         stw_le_p(info + SWITCHTEC_SYS_GEN3_COMPONENT_ID, device_id(s));
         info[SWITCHTEC_SYS_GEN3_COMPONENT_REVISION] = 1;
     } else {
-        stl_le_p(info + SWITCHTEC_SYS_GEN4_PARTITION_ID, s->partition);
+        stl_le_p(info + SWITCHTEC_SYS_GEN4_PARTITION_ID, s->config->partition);
         put_text(info + SWITCHTEC_SYS_GEN4_VENDOR, "FARSIDE", 8);
         put_text(info + SWITCHTEC_SYS_GEN4_PRODUCT, "EMULATED NTB", 24);
         put_text(info + SWITCHTEC_SYS_GEN4_REVISION, "1", 2);
@@ -222,7 +257,7 @@ static uint32_t sys_info_read(FarsideNtb *s, unsigned offset)
 
 /* Partition configuration */
 
-static uint32_t part_cfg_read(FarsideNtb *s, unsigned part, unsigned offset)
+static uint32_t part_cfg_read(FarsideRegs *s, unsigned part, unsigned offset)
 {
     unsigned entry;
 
@@ -230,19 +265,18 @@ static uint32_t part_cfg_read(FarsideNtb *s, unsigned part, unsigned offset)
         return 0;
     }
     if (offset >= SWITCHTEC_PART_DSP_PFF &&
-        offset <
-            SWITCHTEC_PART_DSP_PFF + 4 * SWITCHTEC_PART_DSP_PFF_COUNT) {
+        offset < SWITCHTEC_PART_DSP_PFF + 4 * SWITCHTEC_PART_DSP_PFF_COUNT) {
         return SWITCHTEC_PFF_NONE;
     }
     if (offset >= SWITCHTEC_PART_EVENT_HDR) {
         entry =
             (offset - SWITCHTEC_PART_EVENT_HDR) / SWITCHTEC_PART_EVENT_STRIDE;
         if (entry >= SWITCHTEC_PART_EVENT_COUNT ||
-            (offset - SWITCHTEC_PART_EVENT_HDR) %
-                SWITCHTEC_PART_EVENT_STRIDE) {
+            (offset - SWITCHTEC_PART_EVENT_HDR) % SWITCHTEC_PART_EVENT_STRIDE) {
             return 0;
         }
-        if (entry == SWITCHTEC_PART_EVENT_MRPC_COMP && part == s->partition) {
+        if (entry == SWITCHTEC_PART_EVENT_MRPC_COMP &&
+            part == s->config->partition) {
             return s->mrpc_event;
         }
         return SWITCHTEC_EVENT_NOT_SUPP;
@@ -257,7 +291,7 @@ static uint32_t part_cfg_read(FarsideNtb *s, unsigned part, unsigned offset)
     case SWITCHTEC_PART_VECTORS:
         return EVENT_VECTOR;
     case SWITCHTEC_PART_EVENT_SUMMARY:
-        return part == s->partition &&
+        return part == s->config->partition &&
                        (s->mrpc_event & SWITCHTEC_EVENT_OCCURRED)
                    ? 1u << SWITCHTEC_PART_EVENT_MRPC_COMP
                    : 0;
@@ -266,10 +300,10 @@ static uint32_t part_cfg_read(FarsideNtb *s, unsigned part, unsigned offset)
     }
 }
 
-static void part_cfg_write(FarsideNtb *s, unsigned part, unsigned offset,
+static void part_cfg_write(FarsideRegs *s, unsigned part, unsigned offset,
                            uint32_t value, uint32_t mask)
 {
-    if (part == s->partition &&
+    if (part == s->config->partition &&
         offset == SWITCHTEC_PART_EVENT_HDR + SWITCHTEC_PART_EVENT_MRPC_COMP *
                                                  SWITCHTEC_PART_EVENT_STRIDE) {
         event_write(&s->mrpc_event, value, mask);
@@ -278,31 +312,32 @@ static void part_cfg_write(FarsideNtb *s, unsigned part, unsigned offset,
 
 /* NTB information */
 
-static uint32_t ntb_info_read(FarsideNtb *s, unsigned offset)
+static uint32_t ntb_info_read(FarsideRegs *s, unsigned offset)
 {
     unsigned part, field;
 
     switch (offset) {
     case SWITCHTEC_NTB_PARTITION_COUNT:
-        return FARSIDE_NTB_PARTITIONS | s->partition << 8;
+        return FARSIDE_NTB_PARTITIONS | s->config->partition << 8;
     case SWITCHTEC_NTB_EP_MAP:
         return (1u << FARSIDE_NTB_PARTITIONS) - 1;
     case SWITCHTEC_NTB_REQUESTER_ID:
-        return pci_requester_id(PCI_DEVICE(s));
+        return pci_requester_id(s->pci);
     }
     if (offset >= SWITCHTEC_NTB_PART_INFO) {
-        part = (offset - SWITCHTEC_NTB_PART_INFO) /
-               SWITCHTEC_NTB_PART_INFO_STRIDE;
-        field = (offset - SWITCHTEC_NTB_PART_INFO) %
-                SWITCHTEC_NTB_PART_INFO_STRIDE;
+        part =
+            (offset - SWITCHTEC_NTB_PART_INFO) / SWITCHTEC_NTB_PART_INFO_STRIDE;
+        field =
+            (offset - SWITCHTEC_NTB_PART_INFO) % SWITCHTEC_NTB_PART_INFO_STRIDE;
         /*
          * Only the own partition's target is told. The kernel's quirk takes
          * the low target of partition 0 for the high half of EP_MAP; on
          * partition 0 it therefore visits the control block of partition 33,
          * which reads as zero.
          */
-        if (part == s->partition && field == SWITCHTEC_NTB_PART_TARGET_LOW) {
-            return 1u << farside_ntb_peer(s);
+        if (part == s->config->partition &&
+            field == SWITCHTEC_NTB_PART_TARGET_LOW) {
+            return 1u << farside_config_peer(s->config);
         }
     }
     return 0;
@@ -310,7 +345,7 @@ static uint32_t ntb_info_read(FarsideNtb *s, unsigned offset)
 
 /* Doorbells and messages */
 
-void farside_regs_ring(FarsideNtb *s, uint64_t bits)
+void farside_regs_ring(FarsideRegs *s, uint64_t bits)
 {
     uint64_t vectors = 0;
     unsigned i;
@@ -324,15 +359,16 @@ void farside_regs_ring(FarsideNtb *s, uint64_t bits)
     }
     for (i = 0; i < SWITCHTEC_MSIX_MAX; i++) {
         if (vectors >> i & 1) {
-            farside_ntb_interrupt(s, i);
+            interrupt(s, i);
         }
     }
 }
 
-void farside_regs_message(FarsideNtb *s, unsigned index, uint32_t value)
+void farside_regs_message(FarsideRegs *s, unsigned index, uint32_t value)
 {
-    uint32_t source = farside_ntb_peer(s) << SWITCHTEC_IMSG_SRC_SHIFT;
-    unsigned i, wanted = index | farside_ntb_peer(s) << 2;
+    uint32_t source = farside_config_peer(s->config)
+                      << SWITCHTEC_IMSG_SRC_SHIFT;
+    unsigned i, wanted = index | farside_config_peer(s->config) << 2;
 
     /* A map that was not written yet would match message 0 of partition 0. */
     if (!s->msg_map_valid) {
@@ -346,16 +382,16 @@ void farside_regs_message(FarsideNtb *s, unsigned index, uint32_t value)
         s->imsg_state[i] &= SWITCHTEC_IMSG_ENABLE;
         s->imsg_state[i] |= SWITCHTEC_IMSG_STATUS | source;
         if (s->imsg_state[i] & SWITCHTEC_IMSG_ENABLE) {
-            farside_ntb_interrupt(s, s->vec_map[SWITCHTEC_MSG_VEC + i]);
+            interrupt(s, s->vec_map[SWITCHTEC_MSG_VEC + i]);
         }
     }
 }
 
-static uint32_t dbmsg_read(FarsideNtb *s, unsigned part, unsigned offset)
+static uint32_t dbmsg_read(FarsideRegs *s, unsigned part, unsigned offset)
 {
     unsigned i;
 
-    if (part != s->partition) {
+    if (part != s->config->partition) {
         return 0;
     }
     if (offset >= SWITCHTEC_DBMSG_VEC_MAP && offset < SWITCHTEC_DBMSG_MSG_MAP) {
@@ -384,39 +420,38 @@ static uint32_t dbmsg_read(FarsideNtb *s, unsigned part, unsigned offset)
     }
 }
 
-static void odb_write(FarsideNtb *s, uint64_t bits)
+static void odb_write(FarsideRegs *s, uint64_t bits)
 {
     struct farside_wire_doorbell m = {.bits = bits & s->odb_mask};
 
     if (m.bits) {
-        farside_link_send(s, FARSIDE_WIRE_DOORBELL, &m, sizeof(m), NULL, 0,
-                          NULL, 0);
+        farside_peer_send(s->peer, FARSIDE_WIRE_DOORBELL, &m, sizeof(m));
     }
 }
 
-static void idb_mask_write(FarsideNtb *s, uint64_t value, uint64_t mask)
+static void idb_mask_write(FarsideRegs *s, uint64_t value, uint64_t mask)
 {
     uint64_t enabled = value & mask & ~s->idb_mask;
 
     s->idb_mask = (s->idb_mask & ~mask) | (value & mask);
-    /* What is pending interrupts when it is let through. */
+    /* A pending doorbell interrupts when its mask bit lets it through. */
     farside_regs_ring(s, s->idb & enabled);
 }
 
-static void omsg_write(FarsideNtb *s, unsigned index, uint32_t value,
+static void omsg_write(FarsideRegs *s, unsigned index, uint32_t value,
                        uint32_t mask)
 {
     struct farside_wire_message m = {.index = index};
 
     s->omsg[index] = merge(s->omsg[index], value, mask);
     m.value = s->omsg[index];
-    if (!farside_tlp_wait_for_room(s)) {
+    if (!farside_requester_wait(s->requester)) {
         return;
     }
-    farside_link_send(s, FARSIDE_WIRE_MESSAGE, &m, sizeof(m), NULL, 0, NULL, 0);
+    farside_peer_send(s->peer, FARSIDE_WIRE_MESSAGE, &m, sizeof(m));
 }
 
-static void imsg_write(FarsideNtb *s, unsigned index, uint32_t value,
+static void imsg_write(FarsideRegs *s, unsigned index, uint32_t value,
                        uint32_t mask)
 {
     uint32_t *state = &s->imsg_state[index];
@@ -426,17 +461,17 @@ static void imsg_write(FarsideNtb *s, unsigned index, uint32_t value,
     *state = merge(*state, value, mask & SWITCHTEC_IMSG_ENABLE);
     if (!enabled && (*state & SWITCHTEC_IMSG_ENABLE) &&
         (*state & SWITCHTEC_IMSG_STATUS)) {
-        farside_ntb_interrupt(s, s->vec_map[SWITCHTEC_MSG_VEC + index]);
+        interrupt(s, s->vec_map[SWITCHTEC_MSG_VEC + index]);
     }
 }
 
-static void dbmsg_write(FarsideNtb *s, unsigned part, unsigned offset,
+static void dbmsg_write(FarsideRegs *s, unsigned part, unsigned offset,
                         uint32_t value, uint32_t mask)
 {
     uint64_t bits = whole(value & mask, offset);
     uint8_t *p;
 
-    if (part != s->partition) {
+    if (part != s->config->partition) {
         return;
     }
     if (offset >= SWITCHTEC_DBMSG_VEC_MAP && offset < SWITCHTEC_DBMSG_MSG_MAP) {
@@ -481,13 +516,13 @@ static void dbmsg_write(FarsideNtb *s, unsigned part, unsigned offset,
 
 /* Port functions */
 
-static uint32_t pff_read(FarsideNtb *s, unsigned pff, unsigned offset)
+static uint32_t pff_read(FarsideRegs *s, unsigned pff, unsigned offset)
 {
     unsigned entry, part = pff / 2;
     /* Link Status: current speed of the generation, x8. */
-    uint32_t link = (uint32_t)(s->generation | 8 << 4) << 16;
+    uint32_t link = (uint32_t)(s->config->generation | 8 << 4) << 16;
 
-    if (pff >= FARSIDE_NTB_PFFS) {
+    if (pff >= PFFS) {
         return 0;
     }
     if (offset >= SWITCHTEC_PFF_EVENT_HDR) {
@@ -506,7 +541,9 @@ static uint32_t pff_read(FarsideNtb *s, unsigned pff, unsigned offset)
     case SWITCHTEC_PFF_CLASS:
         return PCI_CLASS_BRIDGE_OTHER << 16;
     case SWITCHTEC_PFF_LINK:
-        return part == s->partition || s->link_up ? link : 0;
+        return part == s->config->partition || farside_peer_link_is_up(s->peer)
+                   ? link
+                   : 0;
     case SWITCHTEC_PFF_EVENT_SUMMARY:
         return s->link_event[pff] & SWITCHTEC_EVENT_OCCURRED
                    ? 1u << SWITCHTEC_PFF_EVENT_LINK_STATE
@@ -516,10 +553,10 @@ static uint32_t pff_read(FarsideNtb *s, unsigned pff, unsigned offset)
     }
 }
 
-static void pff_write(FarsideNtb *s, unsigned pff, unsigned offset,
+static void pff_write(FarsideRegs *s, unsigned pff, unsigned offset,
                       uint32_t value, uint32_t mask)
 {
-    if (pff < FARSIDE_NTB_PFFS &&
+    if (pff < PFFS &&
         offset == SWITCHTEC_PFF_EVENT_HDR + SWITCHTEC_PFF_EVENT_LINK_STATE *
                                                 SWITCHTEC_PFF_EVENT_STRIDE) {
         event_write(&s->link_event[pff], value, mask);
@@ -528,7 +565,7 @@ static void pff_write(FarsideNtb *s, unsigned pff, unsigned offset,
 
 /* All of BAR 0 */
 
-static uint32_t word_read(FarsideNtb *s, unsigned offset)
+static uint32_t word_read(FarsideRegs *s, unsigned offset)
 {
     unsigned i;
 
@@ -554,7 +591,7 @@ static uint32_t word_read(FarsideNtb *s, unsigned offset)
     }
     if (offset < SWITCHTEC_NTB_DBMSG) {
         i = offset - SWITCHTEC_NTB_CTRL;
-        return farside_ctrl_read(s, i / SWITCHTEC_NTB_CTRL_STRIDE,
+        return farside_ctrl_read(s->ctrl, i / SWITCHTEC_NTB_CTRL_STRIDE,
                                  i % SWITCHTEC_NTB_CTRL_STRIDE);
     }
     if (offset < SWITCHTEC_PFF) {
@@ -566,7 +603,7 @@ static uint32_t word_read(FarsideNtb *s, unsigned offset)
     return pff_read(s, i / SWITCHTEC_PFF_STRIDE, i % SWITCHTEC_PFF_STRIDE);
 }
 
-static void word_write(FarsideNtb *s, unsigned offset, uint32_t value,
+static void word_write(FarsideRegs *s, unsigned offset, uint32_t value,
                        uint32_t mask)
 {
     unsigned i;
@@ -583,7 +620,7 @@ static void word_write(FarsideNtb *s, unsigned offset, uint32_t value,
         return;
     } else if (offset < SWITCHTEC_NTB_DBMSG) {
         i = offset - SWITCHTEC_NTB_CTRL;
-        farside_ctrl_write(s, i / SWITCHTEC_NTB_CTRL_STRIDE,
+        farside_ctrl_write(s->ctrl, i / SWITCHTEC_NTB_CTRL_STRIDE,
                            i % SWITCHTEC_NTB_CTRL_STRIDE, value, mask);
     } else if (offset < SWITCHTEC_PFF) {
         i = offset - SWITCHTEC_NTB_DBMSG;
@@ -641,3 +678,22 @@ const MemoryRegionOps farside_regs_ops = {
     .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
     .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
 };
+
+FarsideRegs *farside_regs_new(const FarsideConfig *config, PCIDevice *pci,
+                              FarsidePeer *peer, FarsideRequester *requester,
+                              FarsideCtrl *ctrl)
+{
+    FarsideRegs *s = g_new0(FarsideRegs, 1);
+
+    s->config = config;
+    s->pci = pci;
+    s->peer = peer;
+    s->requester = requester;
+    s->ctrl = ctrl;
+    return s;
+}
+
+void farside_regs_free(FarsideRegs *s)
+{
+    g_free(s);
+}

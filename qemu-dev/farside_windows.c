@@ -1,37 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The window BARs. Each is an IOMMU memory region whose translation follows the
- * control block:
- *
- *  - what leads to the peer's RAM goes into an address space of our own, in
- *    which the peer's memory files lie at the peer's bus addresses: a CPU then
- *    accesses it like its own memory, and a remap costs a TLB flush;
- *  - all else goes to a forwarding region, whose accesses become requests to
- *    the peer. It lies in system memory, above all that the machine uses,
- *    because QEMU finds the sections of MMIO in the dispatch table of the CPU's
- *    own address space only. An offset in it is an offset in the BAR, so it
- *    opens no way that the BAR does not.
- *
- * translate() runs without the big lock: it reads a map that is replaced as a
- * whole and freed by RCU.
- */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
 #include "qemu/main-loop.h"
 #include "qemu/memfd.h"
+#include "qemu/rcu.h"
 #include "qemu/units.h"
 #include "qapi/error.h"
 #include "exec/address-spaces.h"
 #include "exec/cpu-common.h"
 #include "hw/core/cpu.h"
 #include "sysemu/tcg.h"
-#include "farside_ntb.h"
+#include "farside_windows.h"
 
 #define TYPE_FARSIDE_NTB_WINDOW "farside-switchtec-window"
 #define TYPE_FARSIDE_NTB_PEER_RAM "farside-switchtec-peer-ram"
 OBJECT_DECLARE_SIMPLE_TYPE(FarsideNtbPeerRam, FARSIDE_NTB_PEER_RAM)
 
-/* Where forwarding regions are looked for; no CPU addresses so much. */
+/* Places for forwarding regions; no CPU addresses so much. */
 #define FORWARD_BASE (1ull << 54)
 #define FORWARD_STEP (1ull << 40)
 #define FORWARD_SLOTS 512
@@ -39,8 +24,9 @@ OBJECT_DECLARE_SIMPLE_TYPE(FarsideNtbPeerRam, FARSIDE_NTB_PEER_RAM)
 #define PAGE_MASK_4K 0xfffull
 
 /*
- * What a peer may make us map; and what all may at a time, for that stays until
- * RCU has let go of it. QEMU's bitmaps of it take 100 MiB a TiB.
+ * Bytes that one peer may have mapped here, and all peers together. What a peer
+ * replaces stays mapped until RCU has let go of it. QEMU's bitmaps of such
+ * memory take 100 MiB a TiB.
  */
 #define PEER_RAM_MAX (1 * TiB)
 #define PEER_RAM_MAPPED_MAX (2 * PEER_RAM_MAX)
@@ -49,8 +35,8 @@ OBJECT_DECLARE_SIMPLE_TYPE(FarsideNtbPeerRam, FARSIDE_NTB_PEER_RAM)
 #define OWN_RAM_START (1 * MiB)
 
 /*
- * A region of the peer's memory. An object of its own, since a view of the
- * address space may hold on to it for as long as RCU takes.
+ * A region of the peer's memory. It is an object of its own, since a view of
+ * the address space may hold on to it for as long as RCU takes.
  */
 struct FarsideNtbPeerRam {
     Object parent_obj;
@@ -59,7 +45,7 @@ struct FarsideNtbPeerRam {
     uint64_t size;
 };
 
-/* Of all devices; atomic, for whoever lets go last may have no lock. */
+/* Of all devices. Atomic: the last reference may be dropped without a lock. */
 static uint64_t peer_ram_mapped;
 
 typedef struct {
@@ -69,11 +55,65 @@ typedef struct {
     MemoryRegion *mr;
 } OwnRam;
 
-/* Translation */
+/* The translation of all windows; replaced as a whole, read under RCU. */
+typedef struct {
+    struct rcu_head rcu;
+    bool link_up;
+    bool traced; /* everything is forwarded */
+    unsigned ram_count;
+    struct {
+        uint64_t address;
+        uint64_t size;
+    } ram[FARSIDE_WIRE_FDS];
+    struct {
+        unsigned lut_shift;
+        unsigned lut_count;     /* 0: no LUT window */
+        uint64_t direct_offset; /* in the BAR */
+        uint64_t direct_size;   /* 0: no direct window */
+        uint64_t direct_target;
+    } window[FARSIDE_NTB_WINDOWS];
+    unsigned peer;
+    uint64_t lut[SWITCHTEC_MAX_LUT];
+} Map;
 
-static bool map_resolve(const FarsideNtbMap *map, unsigned window,
-                        uint64_t offset, uint64_t *ret_target,
-                        uint64_t *ret_size)
+typedef struct {
+    FarsideWindows *windows;
+    unsigned index;
+    IOMMUMemoryRegion iommu; /* the BAR */
+    MemoryRegion forward;    /* in system memory */
+} Window;
+
+struct FarsideWindows {
+    const FarsideConfig *config;
+    PCIDevice *pci;
+    FarsideRecorder *recorder;
+    FarsidePeer *peer;
+    FarsideRequester *requester;
+    const struct farside_wire_ctrl *block;
+    Window window[FARSIDE_NTB_WINDOWS];
+    Map *map; /* NULL: no block was set yet */
+    uint32_t flush_count;
+    uint32_t trace_flush; /* number of the flush since the trace's change */
+    bool write_through;   /* forwarded writes are waited for */
+
+    /* The peer's RAM */
+    MemoryRegion peer_memory;
+    AddressSpace peer_as;
+    FarsideNtbPeerRam *peer_ram[FARSIDE_WIRE_FDS];
+    unsigned peer_ram_count;
+
+    /* The own RAM */
+    AddressSpace *own_as; /* what a peer reaches here */
+    MemoryListener listener;
+    GArray *own_ram; /* of OwnRam */
+    QEMUBH *own_ram_bh;
+    struct farside_wire_ram announced; /* to this peer */
+};
+
+/* Translation: runs without the big lock, see Map */
+
+static bool map_resolve(const Map *map, unsigned window, uint64_t offset,
+                        uint64_t *ret_target, uint64_t *ret_size)
 {
     uint64_t lut_size, entry, mask;
 
@@ -102,8 +142,8 @@ static bool map_resolve(const FarsideNtbMap *map, unsigned window,
     return false;
 }
 
-/* The RAM region that holds [target, target + size), or NULL. */
-static bool map_is_ram(const FarsideNtbMap *map, uint64_t target, uint64_t size)
+/* Whether one RAM region of the peer holds [target, target + size). */
+static bool map_is_ram(const Map *map, uint64_t target, uint64_t size)
 {
     unsigned i;
 
@@ -120,8 +160,8 @@ static bool map_is_ram(const FarsideNtbMap *map, uint64_t target, uint64_t size)
 static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
                                       IOMMUAccessFlags flag, int iommu_idx)
 {
-    FarsideNtbWindow *w = container_of(iommu, FarsideNtbWindow, iommu);
-    const FarsideNtbMap *map = qatomic_rcu_read(&w->ntb->map);
+    Window *w = container_of(iommu, Window, iommu);
+    const Map *map = qatomic_rcu_read(&w->windows->map);
     hwaddr page = addr & ~PAGE_MASK_4K;
     uint64_t target, size, mask, wider;
     IOMMUTLBEntry entry = {
@@ -137,10 +177,10 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         return entry;
     }
     /*
-     * As wide as window and RAM allow, for devices that map a long run at
-     * once. Resolving the block's first byte tells whether it is one piece. A
-     * CPU, which asks without saying what for, takes a page into its TLB, and
-     * a copy through many pages would spend its time here.
+     * For a device, which maps a long run at once, the entry is as wide as
+     * window and RAM allow. Resolving the block's first byte tells whether it
+     * is one piece. A CPU passes IOMMU_NONE, and takes only a page into its
+     * TLB: a copy through many pages would spend its time here.
      */
     for (mask = PAGE_MASK_4K;
          flag != IOMMU_NONE && mask < MAKE_64BIT_MASK(0, 30); mask = wider) {
@@ -155,7 +195,7 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
             break;
         }
     }
-    entry.target_as = &w->ntb->peer_as;
+    entry.target_as = &w->windows->peer_as;
     entry.iova = page & ~mask;
     entry.translated_addr = target & ~mask;
     entry.addr_mask = mask;
@@ -176,29 +216,30 @@ static int window_num_indexes(IOMMUMemoryRegion *iommu)
 
 static uint64_t forward_read(void *opaque, hwaddr offset, unsigned size)
 {
-    FarsideNtbWindow *w = opaque;
-    FarsideNtbNear near = {.window = w->index, .offset = offset};
+    Window *w = opaque;
+    FarsideNear near = {.window = w->index, .offset = offset};
     uint64_t target, left;
 
-    if (!map_resolve(w->ntb->map, w->index, offset, &target, &left) ||
+    if (!map_resolve(w->windows->map, w->index, offset, &target, &left) ||
         left < size) {
         return UINT64_MAX;
     }
-    return farside_tlp_read(w->ntb, &near, target, size);
+    return farside_requester_read(w->windows->requester, &near, target, size);
 }
 
 static void forward_write(void *opaque, hwaddr offset, uint64_t value,
                           unsigned size)
 {
-    FarsideNtbWindow *w = opaque;
-    FarsideNtbNear near = {.window = w->index, .offset = offset};
+    Window *w = opaque;
+    FarsideNear near = {.window = w->index, .offset = offset};
     uint64_t target, left;
 
-    if (map_resolve(w->ntb->map, w->index, offset, &target, &left) &&
+    if (map_resolve(w->windows->map, w->index, offset, &target, &left) &&
         left >= size) {
-        farside_tlp_write(w->ntb, &near, target, value, size);
-        if (w->ntb->write_through) {
-            farside_tlp_flush(w->ntb);
+        farside_requester_write(w->windows->requester, &near, target, value,
+                                size);
+        if (w->windows->write_through) {
+            farside_requester_flush(w->windows->requester);
         }
     }
 }
@@ -211,7 +252,7 @@ static const MemoryRegionOps forward_ops = {
     .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
 };
 
-static bool forward_place(FarsideNtbWindow *w, Error **errp)
+static bool forward_place(Window *w, Error **errp)
 {
     MemoryRegion *system = get_system_memory();
     MemoryRegionSection found;
@@ -220,25 +261,25 @@ static bool forward_place(FarsideNtbWindow *w, Error **errp)
 
     for (i = 0; i < FORWARD_SLOTS; i++) {
         base = FORWARD_BASE + i * FORWARD_STEP;
-        found = memory_region_find(system, base,
-                                   memory_region_size(&w->forward));
+        found =
+            memory_region_find(system, base, memory_region_size(&w->forward));
         if (!found.mr) {
             memory_region_add_subregion(system, base, &w->forward);
             return true;
         }
         memory_region_unref(found.mr);
     }
-    error_setg(errp, "no room for another window");
+    error_setg(errp, "no free place above system memory for a window");
     return false;
 }
 
 /* The map */
 
-void farside_window_update(FarsideNtb *s)
+void farside_windows_update(FarsideWindows *s)
 {
-    const struct farside_wire_ctrl *block = &s->ctrl[s->partition].active;
-    FarsideNtbMap *map = g_new0(FarsideNtbMap, 1);
-    FarsideNtbMap *old = s->map;
+    const struct farside_wire_ctrl *block = s->block;
+    Map *map = g_new0(Map, 1);
+    Map *old = s->map;
     IOMMUTLBEvent event = {
         .type = IOMMU_NOTIFIER_UNMAP,
         .entry = {.target_as = &address_space_memory, .perm = IOMMU_NONE},
@@ -247,9 +288,9 @@ void farside_window_update(FarsideNtb *s)
     CPUState *cpu;
     unsigned i;
 
-    map->link_up = s->link_up;
-    map->traced = s->trace;
-    map->peer = farside_ntb_peer(s);
+    map->link_up = farside_peer_link_is_up(s->peer);
+    map->traced = farside_recorder_is_on(s->recorder);
+    map->peer = farside_config_peer(s->config);
     memcpy(map->lut, block->lut, sizeof(map->lut));
     for (i = 0; i < s->peer_ram_count; i++) {
         map->ram[i].address = s->peer_ram[i]->address;
@@ -278,7 +319,7 @@ void farside_window_update(FarsideNtb *s)
     }
 
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        event.entry.addr_mask = s->bar_size[i] - 1;
+        event.entry.addr_mask = s->config->bar_size[i] - 1;
         memory_region_notify_iommu(&s->window[i].iommu, 0, event);
     }
     /*
@@ -292,8 +333,12 @@ void farside_window_update(FarsideNtb *s)
     }
 }
 
+/* Flushes */
+
 typedef struct {
-    FarsideNtb *ntb;
+    FarsideWindows *windows;
+    FarsideFlushed *flushed;
+    void *opaque;
     uint32_t number;
     unsigned cpus;
 } Flush;
@@ -302,9 +347,8 @@ static void flush_finish(void *opaque)
 {
     Flush *f = opaque;
 
-    farside_ctrl_flushed(f->ntb, f->number);
-    farside_trace_flushed(f->ntb, f->number);
-    object_unref(OBJECT(f->ntb));
+    f->flushed(f->opaque, f->number);
+    object_unref(OBJECT(f->windows->pci));
     g_free(f);
 }
 
@@ -317,7 +361,8 @@ static void flush_done_on(CPUState *cpu, run_on_cpu_data data)
     }
 }
 
-uint32_t farside_window_flush(FarsideNtb *s)
+uint32_t farside_windows_flush(FarsideWindows *s, FarsideFlushed *flushed,
+                               void *opaque)
 {
     Flush *f = g_new0(Flush, 1);
     uint32_t number;
@@ -328,10 +373,12 @@ uint32_t farside_window_flush(FarsideNtb *s)
         s->flush_count++;
     }
     number = s->flush_count;
-    f->ntb = s;
+    f->windows = s;
+    f->flushed = flushed;
+    f->opaque = opaque;
     f->number = number;
-    object_ref(OBJECT(s));
-    /* One more than there are, so that none finishes while they are told. */
+    object_ref(OBJECT(s->pci));
+    /* One more than there are, so that the last is not reached too early. */
     f->cpus = 1;
     CPU_FOREACH(cpu) {
         qatomic_inc(&f->cpus);
@@ -342,14 +389,40 @@ uint32_t farside_window_flush(FarsideNtb *s)
     return number;
 }
 
+/* Traces */
+
+static void trace_flushed(void *opaque, uint32_t number)
+{
+    FarsideWindows *s = opaque;
+
+    if (number == s->trace_flush && !farside_recorder_is_on(s->recorder)) {
+        s->write_through = false;
+    }
+}
+
+void farside_windows_end_trace(FarsideWindows *s)
+{
+    s->write_through = true;
+    farside_requester_flush(s->requester);
+}
+
+void farside_windows_trace_changed(FarsideWindows *s)
+{
+    if (farside_recorder_is_on(s->recorder)) {
+        s->write_through = false;
+    }
+    farside_windows_update(s);
+    s->trace_flush = farside_windows_flush(s, trace_flushed, s);
+}
+
 /* The peer's RAM */
 
-void farside_window_forget_ram(FarsideNtb *s)
+void farside_windows_forget_ram(FarsideWindows *s)
 {
     unsigned i, count = s->peer_ram_count;
 
     s->peer_ram_count = 0;
-    farside_window_update(s);
+    farside_windows_update(s);
     for (i = 0; i < count; i++) {
         memory_region_del_subregion(&s->peer_memory, &s->peer_ram[i]->mr);
         object_unref(OBJECT(s->peer_ram[i]));
@@ -357,7 +430,7 @@ void farside_window_forget_ram(FarsideNtb *s)
     }
 }
 
-/* A file that its owner could shrink would take us down with it (SIGBUS). */
+/* Access behind the end of a file that its owner has shrunk is a SIGBUS. */
 static bool file_is_safe(int fd, uint64_t offset, uint64_t size)
 {
     int seals = fcntl(fd, F_GET_SEALS);
@@ -397,22 +470,25 @@ static bool ram_message_is_sane(const struct farside_wire_ram *m,
     return total <= PEER_RAM_MAX;
 }
 
-static void peer_ram_add(FarsideNtb *s,
+/* Takes ownership of @fd. */
+static void peer_ram_add(FarsideWindows *s,
                          const struct farside_wire_ram_region *region, int fd)
 {
     FarsideNtbPeerRam *ram;
     Error *err = NULL;
 
     if (!file_is_safe(fd, region->offset, region->size)) {
-        warn_report_once("%s: memory of the peer is not in a sealed memfd, and "
-                         "is reached the slow way",
+        warn_report_once("%s: the peer's memory is not in a memfd with "
+                         "F_SEAL_SHRINK, so every access to it is a message, "
+                         "which is slow",
                          TYPE_FARSIDE_NTB);
         close(fd);
         return;
     }
     if (region->size > PEER_RAM_MAPPED_MAX - qatomic_read(&peer_ram_mapped)) {
-        warn_report_once("%s: more memory of peers than can be mapped, and is "
-                         "reached the slow way",
+        warn_report_once("%s: the peers have more memory than can be mapped, "
+                         "so every access to the rest is a message, which is "
+                         "slow",
                          TYPE_FARSIDE_NTB);
         close(fd);
         return;
@@ -422,8 +498,8 @@ static void peer_ram_add(FarsideNtb *s,
     ram->size = region->size;
     qatomic_add(&peer_ram_mapped, ram->size);
     memory_region_init_ram_from_fd(&ram->mr, OBJECT(ram), "farside-peer-ram",
-                                   region->size, RAM_SHARED, fd,
-                                   region->offset, &err);
+                                   region->size, RAM_SHARED, fd, region->offset,
+                                   &err);
     if (err) {
         warn_report_err(err);
         object_unref(OBJECT(ram));
@@ -439,22 +515,20 @@ static void peer_ram_finalize(Object *obj)
     qatomic_sub(&peer_ram_mapped, FARSIDE_NTB_PEER_RAM(obj)->size);
 }
 
-bool farside_window_on_ram(FarsideNtb *s, const struct farside_wire_ram *m,
-                           int *fds, unsigned fd_count)
+bool farside_windows_on_ram(FarsideWindows *s, const FarsideLinkMessage *m)
 {
+    const struct farside_wire_ram *ram = m->body;
     unsigned i;
 
-    if (!ram_message_is_sane(m, fd_count)) {
-        for (i = 0; i < fd_count; i++) {
-            close(fds[i]);
-        }
+    if (!ram_message_is_sane(ram, m->file_count)) {
         return false;
     }
-    farside_window_forget_ram(s);
-    for (i = 0; i < m->count; i++) {
-        peer_ram_add(s, &m->region[i], fds[i]);
+    farside_windows_forget_ram(s);
+    for (i = 0; i < ram->count; i++) {
+        peer_ram_add(s, &ram->region[i], m->files[i]);
+        m->files[i] = -1;
     }
-    farside_window_update(s);
+    farside_windows_update(s);
     return true;
 }
 
@@ -494,7 +568,7 @@ static bool own_ram_of(MemoryRegionSection *section, OwnRam *ret_ram)
 
 static void own_ram_add(MemoryListener *listener, MemoryRegionSection *section)
 {
-    FarsideNtb *s = container_of(listener, FarsideNtb, listener);
+    FarsideWindows *s = container_of(listener, FarsideWindows, listener);
     OwnRam ram;
 
     if (own_ram_of(section, &ram)) {
@@ -505,7 +579,7 @@ static void own_ram_add(MemoryListener *listener, MemoryRegionSection *section)
 
 static void own_ram_del(MemoryListener *listener, MemoryRegionSection *section)
 {
-    FarsideNtb *s = container_of(listener, FarsideNtb, listener);
+    FarsideWindows *s = container_of(listener, FarsideWindows, listener);
     OwnRam ram, *found;
     unsigned i;
 
@@ -522,7 +596,7 @@ static void own_ram_del(MemoryListener *listener, MemoryRegionSection *section)
     }
 }
 
-/* The largest first: there is room for a few. */
+/* The largest first: only a few fit into the message. */
 static gint own_ram_compare(gconstpointer a, gconstpointer b)
 {
     const OwnRam *ra = a;
@@ -534,17 +608,17 @@ static gint own_ram_compare(gconstpointer a, gconstpointer b)
     return ra->address < rb->address ? -1 : ra->address > rb->address;
 }
 
-void farside_window_announce(FarsideNtb *s)
+static void announce(FarsideWindows *s)
 {
     struct farside_wire_ram m = {0};
     int fds[FARSIDE_WIRE_FDS];
     unsigned i;
 
-    if (!s->peer_here) {
+    if (!farside_peer_is_here(s->peer)) {
         return;
     }
     /* An IOMMU that came later than this device was not listened to. */
-    if (pci_device_iommu_address_space(PCI_DEVICE(s)) == s->own_as) {
+    if (pci_device_iommu_address_space(s->pci) == s->own_as) {
         g_array_sort(s->own_ram, own_ram_compare);
         for (i = 0; i < s->own_ram->len && m.count < FARSIDE_WIRE_FDS; i++) {
             OwnRam *ram = &g_array_index(s->own_ram, OwnRam, i);
@@ -561,50 +635,86 @@ void farside_window_announce(FarsideNtb *s)
     }
     s->announced = m;
     if (m.count == 0) {
-        warn_report_once("%s: the machine's memory is not shared; give it "
-                         "-object memory-backend-memfd,share=on or the peer "
-                         "reaches it the slow way",
+        warn_report_once("%s: the machine's memory is not shared, so every "
+                         "access of the peer to it is a message, which is "
+                         "slow; use -object memory-backend-memfd,share=on",
                          TYPE_FARSIDE_NTB);
     }
-    farside_link_send(s, FARSIDE_WIRE_RAM, &m, sizeof(m), NULL, 0, fds,
-                      m.count);
+    farside_peer_send_ram(s->peer, &m, fds);
 }
 
 static void own_ram_changed(void *opaque)
 {
-    farside_window_announce(opaque);
+    announce(opaque);
+}
+
+void farside_windows_announce(FarsideWindows *s)
+{
+    /* No message could have said this: so the first one is sent. */
+    memset(&s->announced, 0xff, sizeof(s->announced));
+    announce(s);
 }
 
 /* Life */
 
-bool farside_window_realize(FarsideNtb *s, Error **errp)
+MemoryRegion *farside_windows_get_bar(FarsideWindows *s, unsigned window)
+{
+    return MEMORY_REGION(&s->window[window].iommu);
+}
+
+void farside_windows_set_block(FarsideWindows *s,
+                               const struct farside_wire_ctrl *block)
+{
+    s->block = block;
+    farside_windows_update(s);
+}
+
+FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
+                                    FarsideRecorder *recorder,
+                                    FarsidePeer *peer,
+                                    FarsideRequester *requester)
 {
     static const char *const names[] = {"farside-bar2", "farside-bar4"};
-    FarsideNtbWindow *w;
+    FarsideWindows *s = g_new0(FarsideWindows, 1);
+    Window *w;
     unsigned i;
 
-    memory_region_init(&s->peer_memory, OBJECT(s), "farside-peer-memory",
+    s->config = config;
+    s->pci = pci;
+    s->recorder = recorder;
+    s->peer = peer;
+    s->requester = requester;
+    memory_region_init(&s->peer_memory, OBJECT(pci), "farside-peer-memory",
                        UINT64_MAX);
     address_space_init(&s->peer_as, &s->peer_memory, "farside-peer-memory");
     s->own_ram = g_array_new(false, false, sizeof(OwnRam));
     s->own_ram_bh = qemu_bh_new(own_ram_changed, s);
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         w = &s->window[i];
-        w->ntb = s;
+        w->windows = s;
         w->index = i;
         memory_region_init_iommu(&w->iommu, sizeof(w->iommu),
-                                 TYPE_FARSIDE_NTB_WINDOW, OBJECT(s), names[i],
-                                 s->bar_size[i]);
-        memory_region_init_io(&w->forward, OBJECT(s), &forward_ops, w,
-                              "farside-forward", s->bar_size[i]);
+                                 TYPE_FARSIDE_NTB_WINDOW, OBJECT(pci), names[i],
+                                 config->bar_size[i]);
+        memory_region_init_io(&w->forward, OBJECT(pci), &forward_ops, w,
+                              "farside-forward", config->bar_size[i]);
         w->forward.disable_reentrancy_guard = true;
-        if (!forward_place(w, errp)) {
-            farside_window_exit(s);
+    }
+    return s;
+}
+
+bool farside_windows_start(FarsideWindows *s, Error **errp)
+{
+    unsigned i;
+
+    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
+        if (!forward_place(&s->window[i], errp)) {
+            farside_windows_stop(s);
             return false;
         }
     }
     s->listener = (MemoryListener){
-        .name = "farside-switchtec",
+        .name = TYPE_FARSIDE_NTB,
         .region_add = own_ram_add,
         .region_del = own_ram_del,
     };
@@ -612,13 +722,12 @@ bool farside_window_realize(FarsideNtb *s, Error **errp)
      * Memory as this device sees it: behind an IOMMU only while that passes
      * addresses through.
      */
-    s->own_as = pci_device_iommu_address_space(PCI_DEVICE(s));
+    s->own_as = pci_device_iommu_address_space(s->pci);
     memory_listener_register(&s->listener, s->own_as);
-    farside_window_update(s);
     return true;
 }
 
-void farside_window_exit(FarsideNtb *s)
+void farside_windows_stop(FarsideWindows *s)
 {
     unsigned i;
 
@@ -627,7 +736,7 @@ void farside_window_exit(FarsideNtb *s)
         s->listener.name = NULL;
     }
     if (s->map) {
-        farside_window_forget_ram(s);
+        farside_windows_forget_ram(s);
     }
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         if (memory_region_is_mapped(&s->window[i].forward)) {
@@ -642,6 +751,11 @@ void farside_window_exit(FarsideNtb *s)
     qemu_bh_delete(s->own_ram_bh);
     g_array_free(s->own_ram, true);
     address_space_destroy(&s->peer_as);
+}
+
+void farside_windows_free(FarsideWindows *s)
+{
+    g_free(s);
 }
 
 static void window_class_init(ObjectClass *klass, void *data)
@@ -667,7 +781,7 @@ static const TypeInfo peer_ram_info = {
     .instance_finalize = peer_ram_finalize,
 };
 
-void farside_window_register_types(void)
+void farside_windows_register_types(void)
 {
     type_register_static(&window_info);
     type_register_static(&peer_ram_info);

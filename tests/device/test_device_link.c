@@ -578,7 +578,7 @@ typedef struct {
     const char *what;
     unsigned type;
     size_t size;
-    uint8_t body[64];
+    uint8_t body[sizeof(struct farside_wire_write) + FARSIDE_WIRE_PAYLOAD + 1];
     bool before_hello;
 } Bad;
 
@@ -606,6 +606,14 @@ static const Bad bad_messages[] = {
      .type = FARSIDE_WIRE_WRITE,
      .size = 20,
      .body = {0, 0, 0, 0, 0, 0, 0, 0, 5}},
+    {.what = "write of 4097 bytes",
+     .type = FARSIDE_WIRE_WRITE,
+     .size = 16 + 4097,
+     .body = {0, 0, 0, 0, 0, 0, 0, 0, 1, 16}},
+    {.what = "completion of 4097 bytes",
+     .type = FARSIDE_WIRE_COMPLETION,
+     .size = 8 + 4097,
+     .body = {1, 16}},
     {.what = "completion of other length",
      .type = FARSIDE_WIRE_COMPLETION,
      .size = 12,
@@ -914,7 +922,7 @@ START_TEST(bad_paths_are_refused)
 
     ck_assert_ptr_nonnull(
         strstr(too_long, "'link': the path is longer than 107 bytes"));
-    ck_assert_ptr_nonnull(strstr(empty, "'link' must name a socket"));
+    ck_assert_ptr_nonnull(strstr(empty, "'link' must be the path of a socket"));
 }
 END_TEST
 

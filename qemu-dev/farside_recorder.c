@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What this end of the link transmits, as packets of a trace
- * (wire/farside_trace.h), and the property that switches it on and off.
- *
- * While a trace is on, every window is forwarded, also what leads to the peer's
- * RAM: accesses to that would otherwise leave no trace. When it goes off, what
- * a CPU writes to that RAM must not overtake what the same CPU has written
- * before, which may still be on its way to the peer. So until every CPU has
- * forgotten the forwarding windows, each forwarded write is waited for.
- */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qemu/notify.h"
 #include "sysemu/sysemu.h"
-#include "farside_ntb.h"
+#include "farside_recorder.h"
 #include "farside_trace_file.h"
 #include "wire/farside_trace.h"
 
-/* Of what has no TLP, the longest: a control block. */
+/* The longest body of a message that has no TLP: a control block. */
 #define BODY_MAX                                                               \
     (FARSIDE_TRACE_BLOCK_HEAD +                                                \
      FARSIDE_TRACE_BLOCK_BARS * FARSIDE_TRACE_BLOCK_BAR +                      \
@@ -28,9 +19,18 @@ typedef struct {
     uint8_t bytes[sizeof(struct farside_trace_head) + BODY_MAX];
 } Record;
 
+struct FarsideRecorder {
+    const FarsideConfig *config;
+    PCIDevice *pci;
+    FarsideTraceFile *file; /* NULL: off */
+    FarsideTraceFile *next; /* until the switch */
+    uint32_t sequence;
+    Notifier exit;
+};
+
 static const uint8_t zeros[4];
 
-/* Leaves room for the head, which record_add() puts. */
+/* Leaves the head's place free: record_add() fills it. */
 static void record_init(Record *r, unsigned kind)
 {
     memset(&r->head, 0, sizeof(r->head));
@@ -38,8 +38,11 @@ static void record_init(Record *r, unsigned kind)
     r->at = r->bytes + sizeof(r->head);
 }
 
-/* With data of whole DWs, which those before @address do not belong to. */
-static void record_add(FarsideNtb *s, Record *r, uint64_t address,
+/*
+ * Adds the record, and @data padded to whole DWs. The bytes before @address in
+ * its DW are padding, too.
+ */
+static void record_add(FarsideRecorder *s, Record *r, uint64_t address,
                        const void *data, size_t size)
 {
     size_t before = address & 3;
@@ -50,28 +53,28 @@ static void record_add(FarsideNtb *s, Record *r, uint64_t address,
         {.iov_base = (void *)zeros, .iov_len = size ? -(before + size) & 3 : 0},
     };
 
-    r->head.partition = s->partition;
-    r->head.sequence = s->trace_sequence++;
+    r->head.partition = s->config->partition;
+    r->head.sequence = s->sequence++;
     farside_trace_put_head(r->bytes, &r->head);
-    farside_trace_file_add(s->trace, pieces, ARRAY_SIZE(pieces));
+    farside_trace_file_add(s->file, pieces, ARRAY_SIZE(pieces));
 }
 
 /* TLPs */
 
-static void record_near(FarsideNtb *s, Record *r, const FarsideNtbNear *near)
+static void record_near(FarsideRecorder *s, Record *r, const FarsideNear *near)
 {
     r->head.flags |= FARSIDE_TRACE_NEAR;
     r->head.bar = FARSIDE_NTB_WINDOW_BAR(near->window);
     r->head.offset = near->offset;
-    r->head.near = pci_get_bar_addr(PCI_DEVICE(s), r->head.bar) + near->offset;
+    r->head.near = pci_get_bar_addr(s->pci, r->head.bar) + near->offset;
 }
 
-void farside_trace_read(FarsideNtb *s, const FarsideNtbNear *near,
-                        const struct farside_wire_read *m)
+void farside_recorder_read(FarsideRecorder *s, const FarsideNear *near,
+                           const struct farside_wire_read *m)
 {
     Record r;
 
-    if (!s->trace) {
+    if (!s->file) {
         return;
     }
     record_init(&r, FARSIDE_TRACE_TLP);
@@ -84,17 +87,18 @@ void farside_trace_read(FarsideNtb *s, const FarsideNtbNear *near,
     record_add(s, &r, 0, NULL, 0);
 }
 
-void farside_trace_write(FarsideNtb *s, const FarsideNtbNear *near,
-                         const struct farside_wire_write *m, const void *data)
+void farside_recorder_write(FarsideRecorder *s, const FarsideNear *near,
+                            const struct farside_wire_write *m,
+                            const void *data)
 {
     const uint8_t *bytes = data;
     uint64_t address = m->address;
     uint32_t left = m->length, size;
-    FarsideNtbNear from = *near;
+    FarsideNear from = *near;
     Record r;
 
     /* No TLP crosses a boundary of 4 KiB (PCIe 5.0 s2.2.7). */
-    for (; s->trace && left; left -= size) {
+    for (; s->file && left; left -= size) {
         size = MIN(left, 4096 - (address & 4095));
         record_init(&r, FARSIDE_TRACE_TLP);
         record_near(s, &r, &from);
@@ -107,22 +111,23 @@ void farside_trace_write(FarsideNtb *s, const FarsideNtbNear *near,
     }
 }
 
-void farside_trace_completion(FarsideNtb *s, const struct farside_wire_read *m,
-                              const struct farside_wire_completion *c,
-                              const void *data)
+void farside_recorder_completion(FarsideRecorder *s,
+                                 const struct farside_wire_read *m,
+                                 const struct farside_wire_completion *c,
+                                 const void *data)
 {
     static const uint8_t nothing;
     bool is_flush = m->length == 0;
     Record r;
 
-    if (!s->trace) {
+    if (!s->file) {
         return;
     }
     record_init(&r, FARSIDE_TRACE_TLP);
     r.head.transaction = c->tag;
-    r.at = farside_tlp_put_completion(r.at, pci_requester_id(PCI_DEVICE(s)),
-                                      c->status, m->address, m->length,
-                                      m->requester_id, c->tag);
+    r.at = farside_tlp_put_completion(r.at, pci_requester_id(s->pci), c->status,
+                                      m->address, m->length, m->requester_id,
+                                      c->tag);
     if (c->status != FARSIDE_WIRE_SC) {
         record_add(s, &r, 0, NULL, 0);
     } else {
@@ -131,15 +136,15 @@ void farside_trace_completion(FarsideNtb *s, const struct farside_wire_read *m,
     }
 }
 
-/* What has no TLP */
+/* Messages that have no TLP */
 
-static void put_block(FarsideNtb *s, Record *r,
+static void put_block(FarsideRecorder *s, Record *r,
                       const struct farside_wire_ctrl *m)
 {
     unsigned i;
 
     r->at = farside_trace_put32(r->at, m->lock_id);
-    r->at = farside_trace_put16(r->at, s->lut_entries);
+    r->at = farside_trace_put16(r->at, s->config->lut_entries);
     r->at = farside_trace_put16(r->at, FARSIDE_NTB_REQ_IDS);
     for (i = 0; i < FARSIDE_TRACE_BLOCK_BARS; i++) {
         r->at = farside_trace_put32(r->at, m->bar[i].ctl);
@@ -148,7 +153,7 @@ static void put_block(FarsideNtb *s, Record *r,
         r->at = farside_trace_put32(r->at, m->bar[i].ext_win_size);
         r->at = farside_trace_put32(r->at, 0);
     }
-    for (i = 0; i < s->lut_entries; i++) {
+    for (i = 0; i < s->config->lut_entries; i++) {
         r->at = farside_trace_put64(r->at, m->lut[i]);
     }
     for (i = 0; i < FARSIDE_NTB_REQ_IDS; i++) {
@@ -178,9 +183,10 @@ static void put_words(Record *r, const void *words, unsigned count)
     }
 }
 
-void farside_trace_message(FarsideNtb *s, unsigned type, const void *body)
+void farside_recorder_message(FarsideRecorder *s, unsigned type,
+                              const void *body)
 {
-    /* 0: not recorded here */
+    /* 0: recorded as a TLP, or not at all */
     static const uint8_t kinds[] = {
         [FARSIDE_WIRE_RAM] = FARSIDE_TRACE_RAM,
         [FARSIDE_WIRE_LINK] = FARSIDE_TRACE_ENABLE,
@@ -196,7 +202,7 @@ void farside_trace_message(FarsideNtb *s, unsigned type, const void *body)
     const struct farside_wire_doorbell *doorbell = body;
     Record r;
 
-    if (!s->trace || type >= ARRAY_SIZE(kinds) || !kinds[type]) {
+    if (!s->file || type >= ARRAY_SIZE(kinds) || !kinds[type]) {
         return;
     }
     record_init(&r, kinds[type]);
@@ -226,23 +232,23 @@ void farside_trace_message(FarsideNtb *s, unsigned type, const void *body)
     record_add(s, &r, 0, NULL, 0);
 }
 
-void farside_trace_state(FarsideNtb *s)
+void farside_recorder_state(FarsideRecorder *s, bool link_up)
 {
     Record r;
 
-    if (s->trace) {
+    if (s->file) {
         record_init(&r, FARSIDE_TRACE_STATE);
-        r.at = farside_trace_put32(r.at, s->link_up);
+        r.at = farside_trace_put32(r.at, link_up);
         record_add(s, &r, 0, NULL, 0);
     }
 }
 
 /* On and off */
 
-static bool trace_open(FarsideNtb *s, const char *path,
-                       FarsideTraceFile **ret_file, Error **errp)
+bool farside_recorder_prepare(FarsideRecorder *s, const char *path,
+                              Error **errp)
 {
-    const char *id = DEVICE(s)->id ? DEVICE(s)->id : "ntb";
+    const char *id = DEVICE(s->pci)->id ? DEVICE(s->pci)->id : "ntb";
     g_autofree char *own =
         g_strdup_printf("%.1000s:%.1000s", qemu_name ? qemu_name : "host", id);
     g_autofree char *other = g_strdup_printf("peer:%.1000s", id);
@@ -250,116 +256,74 @@ static bool trace_open(FarsideNtb *s, const char *path,
     ERRP_GUARD();
 
     if (!path || !*path) {
-        *ret_file = NULL;
         return true;
     }
-    names[s->partition] = own;
-    names[farside_ntb_peer(s)] = other;
-    *ret_file = farside_trace_file_open(path, s->partition, names, errp);
-    if (!*ret_file) {
+    names[s->config->partition] = own;
+    names[farside_config_peer(s->config)] = other;
+    s->next = farside_trace_file_open(path, s->config->partition, names, errp);
+    if (!s->next) {
         error_prepend(errp, "property 'trace': ");
     }
-    return *ret_file != NULL;
+    return s->next != NULL;
 }
 
-static void trace_begin(FarsideNtb *s)
+static void trace_end(FarsideRecorder *s)
 {
     Record r;
 
-    s->trace_sequence = 0;
-    record_init(&r, FARSIDE_TRACE_START);
-    r.at = farside_trace_put32(r.at, s->link_up);
-    r.at = farside_trace_put32(r.at, pci_requester_id(PCI_DEVICE(s)));
-    record_add(s, &r, 0, NULL, 0);
-}
-
-static void trace_end(FarsideNtb *s)
-{
-    Record r;
-
-    if (s->trace) {
+    if (s->file) {
         record_init(&r, FARSIDE_TRACE_STOP);
         record_add(s, &r, 0, NULL, 0);
-        farside_trace_file_close(s->trace);
-        s->trace = NULL;
+        farside_trace_file_close(s->file);
+        s->file = NULL;
     }
 }
 
-char *farside_trace_get(Object *obj, Error **errp)
+void farside_recorder_switch(FarsideRecorder *s, bool link_up)
 {
-    FarsideNtb *s = FARSIDE_NTB(obj);
+    Record r;
 
-    return g_strdup(s->trace_path ? s->trace_path : "");
-}
-
-void farside_trace_set(Object *obj, const char *value, Error **errp)
-{
-    FarsideNtb *s = FARSIDE_NTB(obj);
-    bool was_on = s->trace;
-    FarsideTraceFile *file;
-
-    if (!DEVICE(obj)->realized) {
-        g_free(s->trace_path);
-        s->trace_path = g_strdup(value);
-        return;
-    }
-    if (g_strcmp0(value, s->trace_path ? s->trace_path : "") == 0) {
-        return;
-    }
-    if (!trace_open(s, value, &file, errp)) {
-        return;
-    }
-    if (was_on && !file) {
-        s->write_through = true;
-        farside_tlp_flush(s);
-    }
     trace_end(s);
-    g_free(s->trace_path);
-    s->trace_path = g_strdup(value);
-    s->trace = file;
-    if (file) {
-        trace_begin(s);
-        s->write_through = false;
-    }
-    if (was_on != (file != NULL)) {
-        farside_window_update(s);
-        s->trace_flush = farside_window_flush(s);
+    s->file = g_steal_pointer(&s->next);
+    if (s->file) {
+        s->sequence = 0;
+        record_init(&r, FARSIDE_TRACE_START);
+        r.at = farside_trace_put32(r.at, link_up);
+        r.at = farside_trace_put32(r.at, pci_requester_id(s->pci));
+        record_add(s, &r, 0, NULL, 0);
     }
 }
 
-void farside_trace_flushed(FarsideNtb *s, uint32_t flush)
+bool farside_recorder_is_on(const FarsideRecorder *s)
 {
-    if (flush == s->trace_flush && !s->trace) {
-        s->write_through = false;
-    }
+    return s->file;
 }
 
-/* Devices are not taken away when QEMU ends. */
+/* QEMU does not unrealize its devices when it ends. */
 static void trace_at_exit(Notifier *notifier, void *data)
 {
-    trace_end(container_of(notifier, FarsideNtb, trace_exit));
+    trace_end(container_of(notifier, FarsideRecorder, exit));
 }
 
-bool farside_trace_realize(FarsideNtb *s, Error **errp)
+FarsideRecorder *farside_recorder_new(const FarsideConfig *config,
+                                      PCIDevice *pci)
 {
-    if (!trace_open(s, s->trace_path, &s->trace, errp)) {
-        return false;
-    }
-    s->trace_exit.notify = trace_at_exit;
-    qemu_add_exit_notifier(&s->trace_exit);
-    if (s->trace) {
-        trace_begin(s);
-    }
-    return true;
+    FarsideRecorder *s = g_new0(FarsideRecorder, 1);
+
+    s->config = config;
+    s->pci = pci;
+    s->exit.notify = trace_at_exit;
+    qemu_add_exit_notifier(&s->exit);
+    return s;
 }
 
-void farside_trace_exit(FarsideNtb *s)
+void farside_recorder_stop(FarsideRecorder *s)
 {
-    if (s->trace_exit.notify) {
-        qemu_remove_exit_notifier(&s->trace_exit);
-        s->trace_exit.notify = NULL;
-    }
+    qemu_remove_exit_notifier(&s->exit);
     trace_end(s);
-    g_free(s->trace_path);
-    s->trace_path = NULL;
+}
+
+void farside_recorder_free(FarsideRecorder *s)
+{
+    g_free(s);
 }

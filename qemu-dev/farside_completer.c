@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "qemu/osdep.h"
+#include "qemu/log.h"
+#include "qemu/main-loop.h"
+#include "block/aio.h"
+#include "hw/core/cpu.h"
+#include "farside_completer.h"
+
+/*
+ * With so many bytes of deferred requests the link is held. That is more than a
+ * device can cause in one access of its own, for otherwise both ends might wait
+ * for each other to read: one pass of an NVMe controller over a queue of 65536
+ * entries writes 1 MiB of them, and as many interrupts.
+ */
+#define DEFERRED_MAX (16u << 20)
+
+typedef struct {
+    unsigned type;
+    size_t size;
+    uint8_t body[];
+} Deferred;
+
+struct FarsideCompleter {
+    PCIDevice *pci;
+    FarsidePeer *peer;
+    FarsideRegs *regs;
+    GQueue deferred; /* of Deferred */
+    size_t deferred_bytes;
+    QEMUBH *deferred_bh;
+};
+
+/* Whether QEMU would refuse the access: its device is in one already. */
+static bool target_is_engaged(FarsideCompleter *s, uint64_t address,
+                              uint64_t size, bool is_write)
+{
+    AddressSpace *as = pci_get_address_space(s->pci);
+    hwaddr offset, length;
+    MemoryRegion *mr;
+
+    RCU_READ_LOCK_GUARD();
+    for (; size > 0; address += length, size -= length) {
+        length = size;
+        mr = address_space_translate(as, address, &offset, &length, is_write,
+                                     MEMTXATTRS_UNSPECIFIED);
+        if (mr->dev && !mr->disable_reentrancy_guard &&
+            !memory_region_is_ram(mr) &&
+            mr->dev->mem_reentrancy_guard.engaged_in_io) {
+            return true;
+        }
+        if (length == 0) {
+            break;
+        }
+    }
+    return false;
+}
+
+static bool target_is_memory(FarsideCompleter *s, uint64_t address,
+                             uint64_t size)
+{
+    hwaddr offset, length = size;
+    MemoryRegion *mr;
+
+    RCU_READ_LOCK_GUARD();
+    mr =
+        address_space_translate(pci_get_address_space(s->pci), address, &offset,
+                                &length, false, MEMTXATTRS_UNSPECIFIED);
+    return memory_region_is_ram(mr) && length == size;
+}
+
+static void serve_read(FarsideCompleter *s, const struct farside_wire_read *m)
+{
+    struct farside_wire_completion c = {.tag = m->tag, .length = m->length};
+    MemTxAttrs attrs = {.requester_id = pci_requester_id(s->pci)};
+    uint8_t data[FARSIDE_WIRE_PAYLOAD];
+
+    if (m->length == 0 ||
+        address_space_read(pci_get_address_space(s->pci), m->address, attrs,
+                           data, m->length) == MEMTX_OK) {
+        c.status = FARSIDE_WIRE_SC;
+    } else {
+        c.status = FARSIDE_WIRE_UR;
+        c.length = 0;
+    }
+    farside_peer_send_completion(s->peer, m, &c, data);
+}
+
+static void serve_write(FarsideCompleter *s, const struct farside_wire_write *m)
+{
+    MemTxAttrs attrs = {.requester_id = pci_requester_id(s->pci)};
+
+    if (address_space_write(pci_get_address_space(s->pci), m->address, attrs,
+                            m + 1, m->length) != MEMTX_OK) {
+        qemu_log_mask(LOG_GUEST_ERROR,
+                      "%s: the peer wrote to 0x%" PRIx64
+                      ", where no memory and no device is\n",
+                      TYPE_FARSIDE_NTB, m->address);
+    }
+}
+
+static void perform(FarsideCompleter *s, unsigned type, const void *body)
+{
+    const struct farside_wire_doorbell *doorbell = body;
+    const struct farside_wire_message *message = body;
+    CPUState *cpu = current_cpu;
+
+    /*
+     * A CPU of this machine may be the thread that waits. The request is not
+     * the CPU's, and must not reach what only a CPU sees, as its local APIC.
+     */
+    current_cpu = NULL;
+    switch (type) {
+    case FARSIDE_WIRE_READ:
+        serve_read(s, body);
+        break;
+    case FARSIDE_WIRE_WRITE:
+        serve_write(s, body);
+        break;
+    case FARSIDE_WIRE_DOORBELL:
+        farside_regs_ring(s->regs, doorbell->bits);
+        break;
+    case FARSIDE_WIRE_MESSAGE:
+        farside_regs_message(s->regs, message->index, message->value);
+        break;
+    }
+    current_cpu = cpu;
+}
+
+/* Whether the read is of bytes that a deferred write brings. */
+static bool read_meets_deferred(FarsideCompleter *s,
+                                const struct farside_wire_read *read)
+{
+    const struct farside_wire_write *write;
+    GList *l;
+
+    for (l = s->deferred.head; l; l = l->next) {
+        const Deferred *d = l->data;
+
+        write = (const void *)d->body;
+        if (d->type == FARSIDE_WIRE_WRITE &&
+            read->address < write->address + write->length &&
+            write->address < read->address + read->length) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the request cannot be served now, or must not pass one that waits. */
+static bool has_to_wait(FarsideCompleter *s, unsigned type, const void *body)
+{
+    const struct farside_wire_read *read = body;
+    const struct farside_wire_write *write = body;
+    bool behind = !g_queue_is_empty(&s->deferred);
+
+    switch (type) {
+    case FARSIDE_WIRE_READ:
+        /* A read of 0 bytes is there to wait for the writes before it. */
+        if (behind && (read->length == 0 ||
+                       !target_is_memory(s, read->address, read->length) ||
+                       read_meets_deferred(s, read))) {
+            return true;
+        }
+        return target_is_engaged(s, read->address, read->length, false);
+    case FARSIDE_WIRE_WRITE:
+        return behind ||
+               target_is_engaged(s, write->address, write->length, true);
+    default:
+        return behind;
+    }
+}
+
+static bool request_is_sane(const FarsideLinkMessage *m)
+{
+    const struct farside_wire_read *read = m->body;
+    const struct farside_wire_write *write = m->body;
+    const struct farside_wire_message *message = m->body;
+
+    switch (m->type) {
+    case FARSIDE_WIRE_READ:
+        return read->length <= FARSIDE_WIRE_PAYLOAD;
+    case FARSIDE_WIRE_WRITE:
+        return write->length == m->size - sizeof(*write);
+    case FARSIDE_WIRE_MESSAGE:
+        return message->index < SWITCHTEC_MSGS;
+    default:
+        return true;
+    }
+}
+
+static void hold_link(FarsideCompleter *s)
+{
+    farside_peer_hold(s->peer, s->deferred_bytes >= DEFERRED_MAX);
+}
+
+bool farside_completer_on_request(FarsideCompleter *s,
+                                  const FarsideLinkMessage *m)
+{
+    Deferred *d;
+
+    if (!request_is_sane(m)) {
+        return false;
+    }
+    if (!farside_peer_link_is_up(s->peer)) {
+        return true;
+    }
+    if (!has_to_wait(s, m->type, m->body)) {
+        perform(s, m->type, m->body);
+        return true;
+    }
+    d = g_malloc(sizeof(*d) + m->size);
+    d->type = m->type;
+    d->size = m->size;
+    memcpy(d->body, m->body, m->size);
+    g_queue_push_tail(&s->deferred, d);
+    s->deferred_bytes += sizeof(*d) + m->size;
+    qemu_bh_schedule(s->deferred_bh);
+    hold_link(s);
+    return true;
+}
+
+static Deferred *deferred_pop(FarsideCompleter *s)
+{
+    Deferred *d = g_queue_pop_head(&s->deferred);
+
+    if (d) {
+        s->deferred_bytes -= sizeof(*d) + d->size;
+        hold_link(s);
+    }
+    return d;
+}
+
+/*
+ * Runs in the main loop, where no device is in the middle of an access, except
+ * one that gave the big lock away. A request to that is tried again.
+ */
+static void deferred_run(void *opaque)
+{
+    FarsideCompleter *s = opaque;
+    const struct farside_wire_read *read;
+    const struct farside_wire_write *write;
+    Deferred *d;
+
+    while ((d = g_queue_peek_head(&s->deferred))) {
+        read = (const void *)d->body;
+        write = (const void *)d->body;
+        if ((d->type == FARSIDE_WIRE_READ &&
+             target_is_engaged(s, read->address, read->length, false)) ||
+            (d->type == FARSIDE_WIRE_WRITE &&
+             target_is_engaged(s, write->address, write->length, true))) {
+            qemu_bh_schedule(s->deferred_bh);
+            break;
+        }
+        deferred_pop(s);
+        perform(s, d->type, d->body);
+        g_free(d);
+    }
+}
+
+void farside_completer_peer_gone(FarsideCompleter *s)
+{
+    Deferred *d;
+
+    while ((d = deferred_pop(s))) {
+        g_free(d);
+    }
+}
+
+FarsideCompleter *farside_completer_new(PCIDevice *pci, FarsidePeer *peer,
+                                        FarsideRegs *regs)
+{
+    FarsideCompleter *s = g_new0(FarsideCompleter, 1);
+
+    s->pci = pci;
+    s->peer = peer;
+    s->regs = regs;
+    g_queue_init(&s->deferred);
+    /*
+     * Of the main loop alone: other bottom halves also run inside a device that
+     * waits for its disk.
+     */
+    s->deferred_bh = aio_bh_new(iohandler_get_aio_context(), deferred_run, s);
+    return s;
+}
+
+void farside_completer_free(FarsideCompleter *s)
+{
+    if (s) {
+        qemu_bh_delete(s->deferred_bh);
+        g_free(s);
+    }
+}

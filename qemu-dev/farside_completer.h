@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The device as Completer: requests of the peer. Memory requests are issued on
+ * this machine with the requester ID of this device; doorbells and messages
+ * reach its registers.
+ *
+ * While this machine waits for the peer (farside_requester.h), one kind of
+ * request cannot be served: a request to a device that is itself in the middle
+ * of an access, the one because of which the machine waits. QEMU would refuse
+ * it. Such a request is deferred, with all posted requests behind it, until the
+ * device is done. A read of memory passes deferred requests, unless it is of
+ * what they write: if it waited, two devices that each read from the other
+ * host's memory would wait for each other.
+ */
+#ifndef FARSIDE_COMPLETER_H
+#define FARSIDE_COMPLETER_H
+
+#include "farside_peer.h"
+#include "farside_regs.h"
+
+typedef struct FarsideCompleter FarsideCompleter;
+
+/* The parameters are borrowed. */
+FarsideCompleter *farside_completer_new(PCIDevice *pci, FarsidePeer *peer,
+                                        FarsideRegs *regs);
+void farside_completer_free(FarsideCompleter *s);
+
+/*
+ * Serves or defers a READ, WRITE, DOORBELL or MESSAGE. False if the peer must
+ * not send it.
+ */
+bool farside_completer_on_request(FarsideCompleter *s,
+                                  const FarsideLinkMessage *m);
+void farside_completer_peer_gone(FarsideCompleter *s);
+
+#endif /* FARSIDE_COMPLETER_H */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The properties of the NTB device, and its sizes that no property changes.
+ */
+#ifndef FARSIDE_CONFIG_H
+#define FARSIDE_CONFIG_H
+
+#include "switchtec_regs.h"
+#include "wire/farside_wire.h"
+
+#define TYPE_FARSIDE_NTB "farside-switchtec"
+
+#define FARSIDE_NTB_WINDOWS FARSIDE_WIRE_WINDOWS
+/* The BAR of a window */
+#define FARSIDE_NTB_WINDOW_BAR(window) (2 + 2 * (window))
+/* Entries of the requester ID table */
+#define FARSIDE_NTB_REQ_IDS 32
+#define FARSIDE_NTB_PARTITIONS 2
+
+/* Only farside_ntb.c writes it, and after realize only what is marked. */
+typedef struct FarsideConfig {
+    char *link_path;
+    char *trace_path; /* nullable; changes at run time */
+    bool listen;
+    bool enabled; /* this side of the link; changes at run time */
+    uint8_t partition;
+    uint8_t generation;
+    uint8_t vectors;
+    uint16_t lut_entries;
+    uint64_t bar_size[FARSIDE_NTB_WINDOWS]; /* bytes */
+    uint32_t timeout_ms;
+    uint32_t max_payload; /* bytes */
+} FarsideConfig;
+
+/* The partition of the device at the other end of the link. */
+static inline unsigned farside_config_peer(const FarsideConfig *config)
+{
+    return 1 - config->partition;
+}
+
+#endif /* FARSIDE_CONFIG_H */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The control blocks of both partitions: LOCK, writes, CFG.
+ *
+ * A block is in force where its partition's host is: that machine has its
+ * windows, and puts two hosts in order that want to lock it at once. So this
+ * process holds the own block, and asks the peer for the peer's
+ * (wire/farside_wire.h). Without a peer, the peer's block accepts everything,
+ * and forgets it when the peer comes.
+ */
+#ifndef FARSIDE_CTRL_H
+#define FARSIDE_CTRL_H
+
+#include "farside_peer.h"
+#include "farside_requester.h"
+#include "farside_windows.h"
+
+typedef struct FarsideCtrl FarsideCtrl;
+
+/* The parameters are borrowed. @windows follow the own block from now on. */
+FarsideCtrl *farside_ctrl_new(const FarsideConfig *config, PCIDevice *pci,
+                              FarsidePeer *peer, FarsideRequester *requester,
+                              FarsideWindows *windows);
+void farside_ctrl_free(FarsideCtrl *s);
+
+/* The own partition was reset. */
+void farside_ctrl_reset(FarsideCtrl *s);
+/*
+ * The peer's partition was reset, or has come or gone: no window leads there
+ * until a driver sets one up.
+ */
+void farside_ctrl_peer_reset(FarsideCtrl *s);
+
+/* Registers of the block of @part, at an @offset that is a multiple of 4. */
+uint32_t farside_ctrl_read(FarsideCtrl *s, unsigned part, unsigned offset);
+/* Only the bits of @mask are written. */
+void farside_ctrl_write(FarsideCtrl *s, unsigned part, unsigned offset,
+                        uint32_t value, uint32_t mask);
+
+/* Messages of the peer */
+void farside_ctrl_on_lock(FarsideCtrl *s, const struct farside_wire_lock *m);
+void farside_ctrl_on_locked(FarsideCtrl *s, const struct farside_wire_ctrl *m);
+void farside_ctrl_on_config(FarsideCtrl *s, const struct farside_wire_ctrl *m);
+void farside_ctrl_on_configured(FarsideCtrl *s,
+                                const struct farside_wire_configured *m);
+void farside_ctrl_on_release(FarsideCtrl *s, const struct farside_wire_lock *m);
+
+#endif /* FARSIDE_CTRL_H */

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/main-loop.h"
+#include "farside_peer.h"
+
+/* So many adjacent writes in a row are taken for the start of a long one. */
+#define BURST_START 3
+
+/* Writes to adjacent addresses that are sent as one message. */
+typedef struct {
+    uint64_t address;
+    uint32_t length; /* bytes that wait to be sent */
+    uint64_t end;    /* of the last write, sent or not */
+    unsigned run;    /* number of writes that were adjacent so far */
+    FarsideNear near;
+    uint8_t data[FARSIDE_WIRE_PAYLOAD];
+} Burst;
+
+struct FarsidePeer {
+    const FarsideConfig *config;
+    PCIDevice *pci;
+    FarsideRecorder *recorder;
+    FarsideLink *link;
+    bool here;
+    bool enabled; /* the peer's side of the link */
+    bool link_up;
+    uint16_t requester_id;
+    uint64_t bells; /* doorbells for which the queue was too full */
+    Burst burst;
+    QEMUBH *burst_bh;
+};
+
+/* Bursts */
+
+static void burst_send(FarsidePeer *s)
+{
+    struct farside_wire_write m = {
+        .address = s->burst.address,
+        .length = s->burst.length,
+        .requester_id = pci_requester_id(s->pci),
+    };
+    struct iovec pieces[] = {
+        {.iov_base = &m, .iov_len = sizeof(m)},
+        {.iov_base = s->burst.data, .iov_len = m.length},
+    };
+
+    if (m.length == 0) {
+        return;
+    }
+    s->burst.length = 0;
+    farside_recorder_write(s->recorder, &s->burst.near, &m, s->burst.data);
+    farside_link_send(s->link, FARSIDE_WIRE_WRITE, pieces, ARRAY_SIZE(pieces),
+                      NULL, 0);
+}
+
+static void burst_run(void *opaque)
+{
+    burst_send(opaque);
+}
+
+void farside_peer_send_write(FarsidePeer *s, const FarsideNear *near,
+                             uint64_t address, uint64_t value, unsigned size)
+{
+    Burst *b = &s->burst;
+    bool adjacent = address == b->end;
+
+    if (!adjacent || b->length + size > s->config->max_payload) {
+        burst_send(s);
+    }
+    if (b->length == 0) {
+        b->address = address;
+        b->near = *near;
+    }
+    stn_le_p(b->data + b->length, size, value);
+    b->length += size;
+    b->end = address + size;
+    b->run = adjacent ? b->run + 1 : 1;
+    /*
+     * A single write goes at once: most writes of a CPU are to registers. So
+     * does a burst that ends where a TLP of the largest size would (PCIe 5.0
+     * s2.2.7: none may cross a boundary of 4 KiB).
+     */
+    if (b->run < BURST_START || b->end % s->config->max_payload == 0) {
+        burst_send(s);
+    } else {
+        qemu_bh_schedule(s->burst_bh);
+    }
+}
+
+/* Messages */
+
+void farside_peer_send_read(FarsidePeer *s, const FarsideNear *near,
+                            const struct farside_wire_read *m)
+{
+    struct iovec piece = {.iov_base = (void *)m, .iov_len = sizeof(*m)};
+
+    if (s->here) {
+        burst_send(s);
+        farside_recorder_read(s->recorder, near, m);
+        farside_link_send(s->link, FARSIDE_WIRE_READ, &piece, 1, NULL, 0);
+    }
+}
+
+void farside_peer_send_completion(FarsidePeer *s,
+                                  const struct farside_wire_read *read,
+                                  const struct farside_wire_completion *c,
+                                  const void *data)
+{
+    struct iovec pieces[] = {
+        {.iov_base = (void *)c, .iov_len = sizeof(*c)},
+        {.iov_base = (void *)data, .iov_len = c->length},
+    };
+
+    if (s->here) {
+        burst_send(s);
+        farside_recorder_completion(s->recorder, read, c, data);
+        farside_link_send(s->link, FARSIDE_WIRE_COMPLETION, pieces,
+                          ARRAY_SIZE(pieces), NULL, 0);
+    }
+}
+
+/*
+ * Whether a message that waits, or the doorbells kept apart, can stand for this
+ * one, too.
+ */
+static bool merge(FarsidePeer *s, unsigned type, const void *body)
+{
+    const struct farside_wire_doorbell *m = body;
+    struct farside_wire_doorbell *waiting;
+
+    switch (type) {
+    case FARSIDE_WIRE_RESET:
+        return farside_link_peek_last(s->link, type);
+    case FARSIDE_WIRE_DOORBELL:
+        waiting = farside_link_peek_last(s->link, type);
+        if (waiting) {
+            waiting->bits |= m->bits;
+            return true;
+        }
+        if (farside_link_is_full(s->link)) {
+            s->bells |= m->bits;
+            return true;
+        }
+        return false;
+    default:
+        return false;
+    }
+}
+
+static void send_with_files(FarsidePeer *s, unsigned type, const void *body,
+                            size_t size, const int *files, unsigned file_count)
+{
+    struct iovec piece = {.iov_base = (void *)body, .iov_len = size};
+
+    if (!s->here) {
+        return;
+    }
+    burst_send(s);
+    farside_recorder_message(s->recorder, type, body);
+    if (!merge(s, type, body)) {
+        farside_link_send(s->link, type, &piece, size ? 1 : 0, files,
+                          file_count);
+    }
+}
+
+void farside_peer_send(FarsidePeer *s, unsigned type, const void *body,
+                       size_t size)
+{
+    send_with_files(s, type, body, size, NULL, 0);
+}
+
+void farside_peer_send_ram(FarsidePeer *s, const struct farside_wire_ram *m,
+                           const int *files)
+{
+    send_with_files(s, FARSIDE_WIRE_RAM, m, sizeof(*m), files, m->count);
+}
+
+void farside_peer_drained(FarsidePeer *s)
+{
+    struct farside_wire_doorbell m = {.bits = s->bells};
+    struct iovec piece = {.iov_base = &m, .iov_len = sizeof(m)};
+
+    if (s->bells && !farside_link_is_full(s->link)) {
+        s->bells = 0;
+        farside_link_send(s->link, FARSIDE_WIRE_DOORBELL, &piece, 1, NULL, 0);
+    }
+}
+
+bool farside_peer_is_full(const FarsidePeer *s)
+{
+    return s->here && farside_link_is_full(s->link);
+}
+
+void farside_peer_hold(FarsidePeer *s, bool hold)
+{
+    farside_link_hold(s->link, hold);
+}
+
+/* State */
+
+void farside_peer_set_link(FarsidePeer *s, FarsideLink *link)
+{
+    s->link = link;
+}
+
+void farside_peer_appear(FarsidePeer *s, const struct farside_wire_hello *hello)
+{
+    s->here = true;
+    s->enabled = hello->link_up == 1;
+    s->requester_id = hello->requester_id;
+}
+
+void farside_peer_vanish(FarsidePeer *s)
+{
+    s->here = false;
+    s->enabled = false;
+    s->requester_id = 0;
+    s->bells = 0;
+    s->burst.length = 0;
+}
+
+void farside_peer_set_enabled(FarsidePeer *s, bool enabled)
+{
+    s->enabled = enabled;
+}
+
+bool farside_peer_update(FarsidePeer *s)
+{
+    bool up = s->here && s->enabled && s->config->enabled;
+
+    if (up == s->link_up) {
+        return false;
+    }
+    s->link_up = up;
+    farside_recorder_state(s->recorder, up);
+    return true;
+}
+
+bool farside_peer_is_here(const FarsidePeer *s)
+{
+    return s->here;
+}
+
+bool farside_peer_link_is_up(const FarsidePeer *s)
+{
+    return s->link_up;
+}
+
+uint16_t farside_peer_requester_id(const FarsidePeer *s)
+{
+    return s->requester_id;
+}
+
+FarsidePeer *farside_peer_new(const FarsideConfig *config, PCIDevice *pci,
+                              FarsideRecorder *recorder)
+{
+    FarsidePeer *s = g_new0(FarsidePeer, 1);
+
+    s->config = config;
+    s->pci = pci;
+    s->recorder = recorder;
+    s->burst_bh = qemu_bh_new(burst_run, s);
+    return s;
+}
+
+void farside_peer_free(FarsidePeer *s)
+{
+    if (s) {
+        qemu_bh_delete(s->burst_bh);
+        g_free(s);
+    }
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The recorder of a trace (wire/farside_trace.h): it records what this end of
+ * the link transmits, at the moment when that is handed to the link. While no
+ * trace is on, it does nothing.
+ */
+#ifndef FARSIDE_RECORDER_H
+#define FARSIDE_RECORDER_H
+
+#include "hw/pci/pci.h"
+#include "farside_config.h"
+
+typedef struct FarsideRecorder FarsideRecorder;
+
+/* The place in a window through which a request came. */
+typedef struct FarsideNear {
+    unsigned window;
+    uint64_t offset; /* in the BAR */
+} FarsideNear;
+
+/* @config and @pci are borrowed. */
+FarsideRecorder *farside_recorder_new(const FarsideConfig *config,
+                                      PCIDevice *pci);
+/* Ends the trace, for good. */
+void farside_recorder_stop(FarsideRecorder *s);
+/* Frees a trace that was stopped (nullable). */
+void farside_recorder_free(FarsideRecorder *s);
+
+/*
+ * Opens the file at @path, or none if that is NULL or empty. Nothing else
+ * happens before farside_recorder_switch(), which has to follow. False, and
+ * @errp set, if the file cannot be opened or is no trace.
+ */
+bool farside_recorder_prepare(FarsideRecorder *s, const char *path,
+                              Error **errp);
+/* Ends the trace, and begins that in the prepared file if there is one. */
+void farside_recorder_switch(FarsideRecorder *s, bool link_up);
+bool farside_recorder_is_on(const FarsideRecorder *s);
+
+/* @near is NULL for a read that comes from no window. */
+void farside_recorder_read(FarsideRecorder *s, const FarsideNear *near,
+                           const struct farside_wire_read *m);
+void farside_recorder_write(FarsideRecorder *s, const FarsideNear *near,
+                            const struct farside_wire_write *m,
+                            const void *data);
+/* @m is the read that @c answers. */
+void farside_recorder_completion(FarsideRecorder *s,
+                                 const struct farside_wire_read *m,
+                                 const struct farside_wire_completion *c,
+                                 const void *data);
+/* Any message. Nothing is recorded for requests and completions. */
+void farside_recorder_message(FarsideRecorder *s, unsigned type,
+                              const void *body);
+/* The link has gone up or down. */
+void farside_recorder_state(FarsideRecorder *s, bool link_up);
+
+#endif /* FARSIDE_RECORDER_H */

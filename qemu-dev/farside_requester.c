@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qemu/log.h"
+#include "qemu/queue.h"
+#include "qemu/timer.h"
+#include "farside_requester.h"
+
+/*
+ * Requests inside requests: a window may lead to a window that leads back. Each
+ * level takes a frame of the stack on both hosts, no matter through which link
+ * it came.
+ */
+#define DEPTH_MAX 4
+
+static unsigned depth;
+
+/* A read, on the stack of the thread that waits for its completion. */
+typedef struct Read {
+    uint16_t tag;
+    bool done;
+    bool ok;
+    uint32_t length;
+    uint8_t data[8];
+    QLIST_ENTRY(Read) next;
+} Read;
+
+struct FarsideRequester {
+    const FarsideConfig *config;
+    PCIDevice *pci;
+    FarsidePeer *peer;
+    QLIST_HEAD(, Read) reads;
+    uint16_t next_tag;
+    bool stalled; /* a wait timed out, and the peer has not read since */
+};
+
+/* When the bridge itself answers a request, in ns. */
+static int64_t deadline_from_now(FarsideRequester *s)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_REALTIME) +
+           (int64_t)s->config->timeout_ms * SCALE_MS;
+}
+
+uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
+                                uint64_t address, unsigned size)
+{
+    Read r = {.tag = s->next_tag++, .length = size};
+    struct farside_wire_read m = {
+        .address = address,
+        .length = size,
+        .tag = r.tag,
+        .requester_id = pci_requester_id(s->pci),
+    };
+    int64_t deadline = deadline_from_now(s);
+    uint64_t value = UINT64_MAX;
+
+    if (depth >= DEPTH_MAX || !farside_peer_link_is_up(s->peer)) {
+        return value;
+    }
+    depth++;
+    QLIST_INSERT_HEAD(&s->reads, &r, next);
+    farside_peer_send_read(s->peer, near, &m);
+    while (!r.done && farside_peer_link_is_up(s->peer) &&
+           qemu_clock_get_ns(QEMU_CLOCK_REALTIME) < deadline) {
+        farside_link_serve(deadline);
+    }
+    QLIST_REMOVE(&r, next);
+    depth--;
+    if (!r.done) {
+        qemu_log_mask(LOG_UNIMP,
+                      "%s: read of 0x%" PRIx64
+                      " on the peer's bus: no completion in time\n",
+                      TYPE_FARSIDE_NTB, address);
+    }
+    if (r.ok && size) {
+        value = ldn_le_p(r.data, size);
+    }
+    return value;
+}
+
+void farside_requester_flush(FarsideRequester *s)
+{
+    farside_requester_read(s, NULL, 0, 0);
+}
+
+bool farside_requester_wait(FarsideRequester *s)
+{
+    int64_t deadline;
+
+    if (!farside_peer_is_full(s->peer)) {
+        s->stalled = false;
+        return true;
+    }
+    /*
+     * A posted request waits while the peer does not read, as it waits on a
+     * real link that has no credits; but not for ever. After one time-out no
+     * request waits again until the peer reads.
+     */
+    if (depth < DEPTH_MAX) {
+        deadline = deadline_from_now(s);
+        depth++;
+        while (farside_peer_is_full(s->peer) &&
+               farside_peer_link_is_up(s->peer) && !s->stalled) {
+            farside_link_serve(deadline);
+            s->stalled = qemu_clock_get_ns(QEMU_CLOCK_REALTIME) >= deadline;
+        }
+        depth--;
+    }
+    if (farside_peer_is_full(s->peer)) {
+        return false;
+    }
+    s->stalled = false;
+    return true;
+}
+
+void farside_requester_write(FarsideRequester *s, const FarsideNear *near,
+                             uint64_t address, uint64_t value, unsigned size)
+{
+    /* The link may go down during the wait. */
+    if (farside_peer_link_is_up(s->peer) && farside_requester_wait(s) &&
+        farside_peer_link_is_up(s->peer)) {
+        farside_peer_send_write(s->peer, near, address, value, size);
+    }
+}
+
+bool farside_requester_on_completion(FarsideRequester *s,
+                                     const FarsideLinkMessage *message)
+{
+    const struct farside_wire_completion *m = message->body;
+    Read *r;
+
+    if (m->length != message->size - sizeof(*m) ||
+        (m->length != 0 && m->status != FARSIDE_WIRE_SC)) {
+        return false;
+    }
+    QLIST_FOREACH(r, &s->reads, next) {
+        if (r->tag != m->tag || r->done) {
+            continue;
+        }
+        r->done = true;
+        if (m->status == FARSIDE_WIRE_SC && m->length == r->length) {
+            memcpy(r->data, m + 1, r->length);
+            r->ok = true;
+        }
+        return true;
+    }
+    /* An Unexpected Completion: it came after its time-out. */
+    return true;
+}
+
+void farside_requester_peer_gone(FarsideRequester *s)
+{
+    s->stalled = false;
+}
+
+FarsideRequester *farside_requester_new(const FarsideConfig *config,
+                                        PCIDevice *pci, FarsidePeer *peer)
+{
+    FarsideRequester *s = g_new0(FarsideRequester, 1);
+
+    s->config = config;
+    s->pci = pci;
+    s->peer = peer;
+    QLIST_INIT(&s->reads);
+    return s;
+}
+
+void farside_requester_free(FarsideRequester *s)
+{
+    g_free(s);
+}

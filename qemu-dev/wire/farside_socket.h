@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * UNIX sockets that carry messages and open files between the processes of one
+ * machine. On failure errno tells the reason.
+ */
+#ifndef FARSIDE_SOCKET_H
+#define FARSIDE_SOCKET_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Bytes of the longest path that a socket can have. */
+#define FARSIDE_SOCKET_PATH_MAX                                                \
+    (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
+
+/* No message carries more open files. */
+#define FARSIDE_SOCKET_FILES_MAX 64
+
+/* Makes the address of @path. False with ENAMETOOLONG if it is too long. */
+static inline bool farside_socket_address(const char *path,
+                                          struct sockaddr_un *ret_address)
+{
+    if (strlen(path) > FARSIDE_SOCKET_PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    memset(ret_address, 0, sizeof(*ret_address));
+    ret_address->sun_family = AF_UNIX;
+    strcpy(ret_address->sun_path, path);
+    return true;
+}
+
+/* Closes @fd, keeps errno, and returns -1. */
+static inline int farside_socket_abandon(int fd)
+{
+    int code = errno;
+
+    close(fd);
+    errno = code;
+    return -1;
+}
+
+/*
+ * Returns a new socket that is connected to @path, or -1. @type is SOCK_STREAM
+ * or SOCK_SEQPACKET, with SOCK_NONBLOCK for a socket that never waits.
+ */
+static inline int farside_socket_connect(const char *path, int type)
+{
+    struct sockaddr_un address;
+    int fd;
+
+    if (!farside_socket_address(path, &address)) {
+        return -1;
+    }
+    fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -1;
+    }
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+        return farside_socket_abandon(fd);
+    }
+    return fd;
+}
+
+/*
+ * Returns a new socket of @type that listens at @path and never waits, or -1.
+ * It takes the place of a socket at which no process listens any more.
+ */
+static inline int farside_socket_listen(const char *path, int type, int backlog)
+{
+    struct sockaddr_un address;
+    struct stat st;
+    int fd;
+
+    if (!farside_socket_address(path, &address)) {
+        return -1;
+    }
+    fd = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -1;
+    }
+    if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) &&
+        connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
+        errno == ECONNREFUSED) {
+        unlink(path);
+    }
+    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        listen(fd, backlog) < 0) {
+        return farside_socket_abandon(fd);
+    }
+    return fd;
+}
+
+/*
+ * Sends a packet, or bytes of a stream, and @count open files, of which the
+ * receiver gets copies. Never waits. Returns the number of bytes sent, or -1.
+ */
+static inline ssize_t farside_socket_send(int fd, const void *bytes,
+                                          size_t size, const int *files,
+                                          unsigned count)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int) * FARSIDE_SOCKET_FILES_MAX)];
+    } control;
+    struct iovec iov = {.iov_base = (void *)bytes, .iov_len = size};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    ssize_t n;
+
+    if (count > FARSIDE_SOCKET_FILES_MAX) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (count) {
+        struct cmsghdr *cmsg;
+
+        memset(&control, 0, CMSG_SPACE(sizeof(int) * count));
+        msg.msg_control = control.bytes;
+        msg.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+        cmsg = CMSG_FIRSTHDR(&msg);
+        cmsg->cmsg_level = SOL_SOCKET;
+        cmsg->cmsg_type = SCM_RIGHTS;
+        cmsg->cmsg_len = CMSG_LEN(sizeof(int) * count);
+        memcpy(CMSG_DATA(cmsg), files, sizeof(int) * count);
+    }
+    do {
+        n = sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+    } while (n < 0 && errno == EINTR);
+    return n;
+}
+
+/*
+ * Receives a packet and up to @files_max open files, which the caller closes.
+ * Never waits. Returns the packet's size, or -1. The size is 0 at the end of
+ * the connection, and then there are no files. @ret_is_whole tells whether the
+ * packet and its files fitted.
+ */
+static inline ssize_t farside_socket_receive(int fd, void *bytes, size_t size,
+                                             int *files, unsigned files_max,
+                                             unsigned *ret_count,
+                                             bool *ret_is_whole)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int) * FARSIDE_SOCKET_FILES_MAX)];
+    } control;
+    struct iovec iov = {.iov_base = bytes, .iov_len = size};
+    struct msghdr msg = {
+        .msg_iov = &iov,
+        .msg_iovlen = 1,
+        .msg_control = control.bytes,
+        /* Not CMSG_SPACE(): its padding would have room for one file more. */
+        .msg_controllen = CMSG_LEN(sizeof(int) * files_max),
+    };
+    struct cmsghdr *cmsg;
+    size_t n;
+    ssize_t received;
+
+    *ret_count = 0;
+    received = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (received < 0) {
+        return -1;
+    }
+    for (cmsg = CMSG_FIRSTHDR(&msg); cmsg; cmsg = CMSG_NXTHDR(&msg, cmsg)) {
+        if (cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS) {
+            n = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+            memcpy(files + *ret_count, CMSG_DATA(cmsg), n * sizeof(int));
+            *ret_count += (unsigned)n;
+        }
+    }
+    *ret_is_whole = !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
+    return received;
+}
+
+#endif /* FARSIDE_SOCKET_H */
