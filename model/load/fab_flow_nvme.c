@@ -568,6 +568,17 @@ static const char *flow_wrong(const FabNvmeFlowParams *params)
     return NULL;
 }
 
+static bool is_same_drive(const FabNvmeParams *a, const FabNvmeParams *b)
+{
+    return a->overhead == b->overhead && a->read_latency == b->read_latency &&
+           a->write_latency == b->write_latency && a->jitter == b->jitter &&
+           a->read_bandwidth_bytes_s == b->read_bandwidth_bytes_s &&
+           a->write_bandwidth_bytes_s == b->write_bandwidth_bytes_s &&
+           a->commands == b->commands &&
+           a->max_transfer_bytes == b->max_transfer_bytes &&
+           a->block_bytes == b->block_bytes && a->read_ahead == b->read_ahead;
+}
+
 static bool check_params(const char *name, const FabNvmeFlowParams *params,
                          const FabNvme *peer, GError **error)
 {
@@ -577,8 +588,7 @@ static bool check_params(const char *name, const FabNvmeFlowParams *params,
         wrong = flow_wrong(params);
     }
     if (!wrong && peer &&
-        memcmp(fab_nvme_params(peer), &params->drive, sizeof(params->drive)) !=
-            0) {
+        !is_same_drive(fab_nvme_params(peer), &params->drive)) {
         wrong = "another flow takes the device for a different drive";
     }
     if (!wrong && fab_endpoint_component(params->device)->bars[0].size_bytes <

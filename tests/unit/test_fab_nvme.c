@@ -752,6 +752,30 @@ START_TEST(errors)
 }
 END_TEST
 
+/* Bytes between the members of the parameters may be anything. */
+START_TEST(flows_agree_on_a_drive_by_its_numbers)
+{
+    FabNvmeFlowParams params, other;
+
+    fabric_new();
+    params = nvme_params(false, 4096, 1);
+    other = params;
+    memset(&other.drive, 0xff, sizeof(other.drive));
+    other.drive.overhead = params.drive.overhead;
+    other.drive.read_latency = params.drive.read_latency;
+    other.drive.write_latency = params.drive.write_latency;
+    other.drive.jitter = params.drive.jitter;
+    other.drive.read_bandwidth_bytes_s = params.drive.read_bandwidth_bytes_s;
+    other.drive.write_bandwidth_bytes_s = params.drive.write_bandwidth_bytes_s;
+    other.drive.commands = params.drive.commands;
+    other.drive.max_transfer_bytes = params.drive.max_transfer_bytes;
+    other.drive.block_bytes = params.drive.block_bytes;
+    other.drive.read_ahead = params.drive.read_ahead;
+    nvme_flow("m", &params);
+    nvme_flow("n", &other);
+}
+END_TEST
+
 START_TEST(registers_and_writes_must_suffice)
 {
     FabRootParams root_params = lab_root_params(false);
@@ -852,6 +876,7 @@ int main(void)
     tcase_add_loop_test(failures, a_reset_takes_all_that_is_under_way, 0, 2);
     tcase_add_loop_test(failures, too_short_a_timeout_fails_everything, 0, 4);
     tcase_add_test(failures, errors);
+    tcase_add_test(failures, flows_agree_on_a_drive_by_its_numbers);
     tcase_add_loop_test(failures, registers_and_writes_must_suffice, 0, 2);
     return run_suite(suite);
 }
