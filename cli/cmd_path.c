@@ -94,17 +94,15 @@ static void print_path(const ExpPath *path)
     putchar('\n');
 }
 
-static bool print_request(const TopoDescription *description,
-                          const ExpPathRequest *request)
+/* Prints @path, which it frees, or @error if that is NULL. */
+static bool print_result(ExpPath *path, GError *error)
 {
-    GError *error = NULL;
-    g_autoptr(ExpPath) path = exp_path_new(description, request, &error);
-
     if (!path) {
         cmd_complain("path", error);
         return false;
     }
     print_path(path);
+    exp_path_free(path);
     return true;
 }
 
@@ -125,16 +123,17 @@ static int print_flows(const char *file, const TopoDescription *plan)
                              j < description->workload->flows->len;
              j++) {
             const TopoFlow *flow = description->workload->flows->pdata[j];
-            ExpPathRequest request = {flow->from, flow->to, flow->via,
-                                      flow->direction, flow->size_bytes};
+            GError *error = NULL;
+            ExpPath *path;
 
-            if (flow->kind != TOPO_FLOW_PATH) {
+            if (!topo_flow_has_own_fabric(flow)) {
                 continue;
             }
             printf("%s%s%s%s\n", any ? "\n" : "", point->label,
-                   *point->label ? ": " : "", flow->name);
+                   *point->label ? ": " : "", topo_flow_name(flow));
             any = true;
-            if (!print_request(description, &request)) {
+            path = exp_path_of_flow(description, flow, &error);
+            if (!print_result(path, error)) {
                 return CMD_DIFFERENT;
             }
         }
@@ -188,10 +187,11 @@ static int print_between(const Options *options,
                          const TopoDescription *description, char **args)
 {
     ExpPathRequest request = {
-        .direction = options->is_read ? TOPO_READ : TOPO_WRITE,
+        .is_read = options->is_read,
     };
     GError *error = NULL;
     int64_t size = 4;
+    ExpPath *path;
 
     if (options->size &&
         !topo_units_parse(TOPO_UNIT_BYTES, options->size, &size, &error)) {
@@ -218,7 +218,8 @@ static int print_between(const Options *options,
         fputs("farside path: --via takes HOST.ram\n", stderr);
         return CMD_USAGE;
     }
-    return print_request(description, &request) ? CMD_OK : CMD_DIFFERENT;
+    path = exp_path_new(description, &request, &error);
+    return print_result(path, error) ? CMD_OK : CMD_DIFFERENT;
 }
 
 /* @changes with those of the variant called @name added; NULL if there is

@@ -3,6 +3,7 @@
 
 #include "fab_lend.h"
 #include "fab_route.h"
+#include "topo_flow.h"
 
 /* GPUs are known to need large windows. */
 static uint32_t weight_of(const TopoDevice *device)
@@ -197,7 +198,7 @@ static void add_p2p(ExpPlan *plan, const ExpFabric *bld, const FabNtb *ntb,
                     const TopoDescription *description,
                     const TopoDevice *source, const TopoDevice *target)
 {
-    if (source && target && find_lend(description, source) &&
+    if (find_lend(description, source) &&
         fab_route_adapter(exp_device(bld, source), exp_device(bld, target)) ==
             ntb &&
         add_target(plan, bld, target)) {
@@ -222,12 +223,11 @@ static void add_targets(ExpPlan *plan, const ExpFabric *bld, const FabNtb *ntb,
     }
     for (unsigned i = 0; workload && i < workload->flows->len; i++) {
         const TopoFlow *flow = workload->flows->pdata[i];
-        const TopoDevice *from =
-            flow->device ? flow->device : flow->from.device;
+        TopoDevice *ends[2];
 
-        if (flow->via.kind == TOPO_TARGET_NONE) {
-            add_p2p(plan, bld, ntb, description, from, flow->to.device);
-            add_p2p(plan, bld, ntb, description, flow->to.device, from);
+        if (topo_flow_get_devices(flow, ends)) {
+            add_p2p(plan, bld, ntb, description, ends[0], ends[1]);
+            add_p2p(plan, bld, ntb, description, ends[1], ends[0]);
         }
     }
 }

@@ -77,7 +77,7 @@ static ExpValue flow_speed(const ExpSubject *subject)
 {
     const SimHistogram *latency = flow_result(subject).latency;
     uint64_t count = latency ? sim_histogram_count(latency) : 0;
-    __int128 work = (__int128)subject->described->size_bytes * SIM_S;
+    __int128 work = (__int128)topo_flow_size_bytes(subject->described) * SIM_S;
     uint64_t time;
 
     if (count == 0) {
@@ -178,11 +178,8 @@ static ExpValue path_text(const ExpSubject *subject)
 
 static ExpValue flow_mode(const ExpSubject *subject)
 {
-    const TopoFlow *flow = subject->described;
-    bool has_ram = flow->via.kind != TOPO_TARGET_NONE ||
-                   (flow->to.kind == TOPO_TARGET_RAM);
-
-    return (ExpValue){0, 0, has_ram ? "RAM" : "P2P"};
+    return (ExpValue){0, 0,
+                      topo_flow_uses_ram(subject->described) ? "RAM" : "P2P"};
 }
 
 static ExpValue path_mode(const ExpSubject *subject)

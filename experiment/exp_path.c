@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "exp_path.h"
 
+#include "fab_endpoint.h"
+#include "fab_root.h"
 #include "fab_route.h"
 
 #include "table_file.h"
@@ -166,13 +168,13 @@ static bool probe_order(Probe *probe, const TopoTarget *from,
 }
 
 static bool probe_send(Probe *probe, const TopoTarget *from,
-                       const TopoTarget *to, TopoDirection direction,
-                       uint32_t size_bytes, GError **error)
+                       const TopoTarget *to, bool is_read, uint32_t size_bytes,
+                       GError **error)
 {
     ExpFabric *bld = probe->bld;
     FabComponent *source, *target;
     FabBusAddr there, here;
-    FabDma dma = {.type = direction == TOPO_READ ? FAB_TLP_MRD : FAB_TLP_MWR,
+    FabDma dma = {.type = is_read ? FAB_TLP_MRD : FAB_TLP_MWR,
                   .size_bytes = size_bytes,
                   .flow = PATH_FLOW,
                   .done = dma_done,
@@ -197,7 +199,7 @@ static bool probe_send(Probe *probe, const TopoTarget *from,
     if (from->kind == TOPO_TARGET_CPU && size_bytes > 64) {
         return complain(error, "a CPU sends at most 64B at a time");
     }
-    if (direction == TOPO_WRITE) {
+    if (!is_read) {
         probe_watch(probe, target, there, size_bytes);
     }
     /* The first one fills the IOTLBs on the way, the second one is watched. */
@@ -210,8 +212,7 @@ static bool probe_send(Probe *probe, const TopoTarget *from,
 
 static Probe *probe_new(const TopoDescription *description,
                         const TopoTarget *from, const TopoTarget *to,
-                        TopoDirection direction, uint32_t size_bytes,
-                        GError **error)
+                        bool is_read, uint32_t size_bytes, GError **error)
 {
     g_autoptr(Probe) probe = g_new0(Probe, 1);
 
@@ -219,7 +220,7 @@ static Probe *probe_new(const TopoDescription *description,
     probe->back = g_array_new(FALSE, FALSE, sizeof(Crossing));
     probe->bld = exp_fabric_new(description, error);
     if (!probe->bld ||
-        !probe_send(probe, from, to, direction, size_bytes, error)) {
+        !probe_send(probe, from, to, is_read, size_bytes, error)) {
         return NULL;
     }
     return g_steal_pointer(&probe);
@@ -403,12 +404,12 @@ ExpPath *exp_path_new(const TopoDescription *description,
     g_autoptr(Probe) first = NULL, second = NULL;
     bool from_cpu = request->from.kind == TOPO_TARGET_CPU;
     bool has_via = request->via.kind != TOPO_TARGET_NONE;
-    bool reads = !has_via && request->direction == TOPO_READ;
+    bool reads = !has_via && request->is_read;
 
     path->legs = g_ptr_array_new_with_free_func(leg_free);
-    first = probe_new(
-        description, &request->from, has_via ? &request->via : &request->to,
-        reads ? TOPO_READ : TOPO_WRITE, request->size_bytes, error);
+    first = probe_new(description, &request->from,
+                      has_via ? &request->via : &request->to, reads,
+                      request->size_bytes, error);
     if (!first) {
         return NULL;
     }
@@ -428,7 +429,7 @@ ExpPath *exp_path_new(const TopoDescription *description,
         count_hops(path, chain);
         mirror_hops(path->legs->pdata[0], back, false);
     } else if (has_via) {
-        second = probe_new(description, &request->to, &request->via, TOPO_READ,
+        second = probe_new(description, &request->to, &request->via, true,
                            request->size_bytes, error);
         if (!second) {
             return NULL;
@@ -445,6 +446,20 @@ ExpPath *exp_path_new(const TopoDescription *description,
         count_hops(path, chain);
     }
     return g_steal_pointer(&path);
+}
+
+ExpPath *exp_path_of_flow(const TopoDescription *description,
+                          const TopoFlow *flow, GError **error)
+{
+    ExpPathRequest request = {
+        .from = topo_flow_target(flow, "from"),
+        .to = topo_flow_target(flow, "to"),
+        .via = topo_flow_target(flow, "via"),
+        .is_read = topo_flow_is(flow, "direction", "read"),
+        .size_bytes = topo_flow_bytes(flow, "size"),
+    };
+
+    return exp_path_new(description, &request, error);
 }
 
 void exp_path_free(ExpPath *path)

@@ -2,6 +2,7 @@
 #include "exp_point.h"
 
 #include "exp_fabric.h"
+#include "exp_flow.h"
 #include "exp_metric.h"
 #include "exp_path.h"
 #include "exp_trace.h"
@@ -34,9 +35,9 @@ static void path_free(void *path)
 
 static void prefix_flow(GError **error, const TopoFlow *flow)
 {
-    g_autofree char *place = topo_place_to_string(flow->place);
+    g_autofree char *place = topo_place_to_string(topo_flow_place(flow));
 
-    g_prefix_error(error, "%s: flow %s: ", place, flow->name);
+    g_prefix_error(error, "%s: flow %s: ", place, topo_flow_name(flow));
 }
 
 static int flow_index(const TopoDescription *description, const char *name)
@@ -46,60 +47,54 @@ static int flow_index(const TopoDescription *description, const char *name)
     for (unsigned i = 0; i < flows->len; i++) {
         const TopoFlow *flow = flows->pdata[i];
 
-        if (g_str_equal(flow->name, name)) {
+        if (g_str_equal(topo_flow_name(flow), name)) {
             return i;
         }
     }
     return -1;
 }
 
-static ExpPath *run_path(const Run *run, const TopoFlow *flow, GError **error)
-{
-    ExpPathRequest request = {
-        .from = flow->from,
-        .to = flow->to,
-        .via = flow->via,
-        .direction = flow->direction,
-        .size_bytes = flow->size_bytes,
-    };
-    ExpPath *path = exp_path_new(run->description, &request, error);
-
-    if (!path) {
-        prefix_flow(error, flow);
-    }
-    return path;
-}
-
-/* Makes all flows, and sends those of kind path through a fabric of their
- * own. */
-static bool run_make(Run *run, GError **error)
+/* Makes @flow in the fabric that all flows share. */
+static FabFlow *run_make_flow(Run *run, const TopoFlow *flow, GError **error)
 {
     const TopoWorkload *workload = run->description->workload;
+    const GPtrArray *after = topo_flow_after(flow);
+    FabFlow *made;
 
-    for (unsigned i = 0; i < workload->flows->len; i++) {
-        const TopoFlow *flow = workload->flows->pdata[i];
+    if (!run->bld) {
+        run->bld = exp_fabric_new(run->description, error);
+    }
+    made = run->bld ? exp_flow_new(run->bld, flow, workload->warmup_ps, error)
+                    : NULL;
+    for (unsigned i = 0; made && i < after->len; i++) {
+        const char *before = topo_flow_name(after->pdata[i]);
+
+        fab_flow_after(made,
+                       run->flows->pdata[flow_index(run->description, before)]);
+    }
+    return made;
+}
+
+/* Makes all flows, and runs those that have a fabric of their own. */
+static bool run_make(Run *run, GError **error)
+{
+    const GPtrArray *flows = run->description->workload->flows;
+
+    for (unsigned i = 0; i < flows->len; i++) {
+        const TopoFlow *flow = flows->pdata[i];
         FabFlow *made = NULL;
         ExpPath *path = NULL;
 
-        if (flow->kind == TOPO_FLOW_PATH) {
-            path = run_path(run, flow, error);
+        if (topo_flow_has_own_fabric(flow)) {
+            path = exp_path_of_flow(run->description, flow, error);
+            if (!path) {
+                prefix_flow(error, flow);
+            }
         } else {
-            if (!run->bld) {
-                run->bld = exp_fabric_new(run->description, error);
-            }
-            if (run->bld) {
-                made = exp_flow_new(run->bld, flow, workload, error);
-            }
+            made = run_make_flow(run, flow, error);
         }
         if (!made && !path) {
             return false;
-        }
-        for (unsigned j = 0; made && j < flow->after->len; j++) {
-            const TopoFlow *before = flow->after->pdata[j];
-
-            fab_flow_after(
-                made,
-                run->flows->pdata[flow_index(run->description, before->name)]);
         }
         g_ptr_array_add(run->flows, made);
         g_ptr_array_add(run->paths, path);
@@ -143,8 +138,8 @@ static ExpScope column_scope(const TopoDescription *description,
         if (index >= 0) {
             const TopoFlow *flow = description->workload->flows->pdata[index];
 
-            return flow->kind == TOPO_FLOW_PATH ? EXP_SCOPE_PATH
-                                                : EXP_SCOPE_FLOW;
+            return topo_flow_has_own_fabric(flow) ? EXP_SCOPE_PATH
+                                                  : EXP_SCOPE_FLOW;
         }
         return 0;
     case TOPO_SOURCE_ELEMENT:
@@ -304,9 +299,7 @@ static ExpExplain *run_explain(const Run *run)
     g_autoptr(GPtrArray) names = g_ptr_array_new();
 
     for (unsigned i = 0; i < flows->len; i++) {
-        const TopoFlow *flow = flows->pdata[i];
-
-        g_ptr_array_add(names, flow->name);
+        g_ptr_array_add(names, (void *)topo_flow_name(flows->pdata[i]));
     }
     if (run->profile) {
         fab_profile_finish(run->profile);

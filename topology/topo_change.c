@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "topo_change_priv.h"
+#include "topo_flow_priv.h"
 #include "topo_library_priv.h"
 #include "topo_schema_priv.h"
 
@@ -334,7 +335,11 @@ static void walk_list(const Walk *walk, const TopoKey *key, TopoNode *map,
         return;
     }
     if (section == NULL) {
-        section = topo_schema_flow(topo_node_get_text(member, "kind"));
+        const TopoFlowKind *kind =
+            topo_flow_find_kind(topo_node_get_text(member, "kind"));
+
+        /* A flow without a good kind has the keys of every kind at least. */
+        section = kind != NULL ? &kind->section : &topo_flow_kinds[0].section;
     }
     if (member->kind != TOPO_NODE_MAP || at + 1 == walk->n_words) {
         g_autoptr(GPtrArray) names = topo_schema_key_names(section);

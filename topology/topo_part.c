@@ -78,17 +78,6 @@ void topo_part_value_clear(TopoPartValue *value)
     g_clear_pointer(&value->text, g_free);
 }
 
-static const TopoValue *get_value(const TopoPart *part, const char *key,
-                                  unsigned types)
-{
-    const TopoSection *section = part->values->section;
-    unsigned index = topo_schema_index(section, key);
-
-    g_assert((types & 1u << section->keys[index].type) != 0);
-    g_assert(part->values->values[index].valid);
-    return &part->values->values[index];
-}
-
 TopoPlace topo_part_place(const TopoPart *part, const char *key)
 {
     return topo_values_get(part->values, key)->place;
@@ -101,52 +90,59 @@ bool topo_part_has(const TopoPart *part, const char *key)
 
 bool topo_part_bool(const TopoPart *part, const char *key)
 {
-    return get_value(part, key, 1u << TOPO_TYPE_BOOL)->number != 0;
+    return topo_values_typed(part->values, key, 1u << TOPO_TYPE_BOOL)->number !=
+           0;
 }
 
 int64_t topo_part_int(const TopoPart *part, const char *key)
 {
-    return get_value(part, key, 1u << TOPO_TYPE_INT)->number;
+    return topo_values_typed(part->values, key, 1u << TOPO_TYPE_INT)->number;
 }
 
 int64_t topo_part_bytes(const TopoPart *part, const char *key)
 {
-    return get_value(part, key, 1u << TOPO_TYPE_BYTES)->number;
+    return topo_values_typed(part->values, key, 1u << TOPO_TYPE_BYTES)->number;
 }
 
 int64_t topo_part_time(const TopoPart *part, const char *key)
 {
-    return get_value(part, key, 1u << TOPO_TYPE_TIME)->number;
+    return topo_values_typed(part->values, key, 1u << TOPO_TYPE_TIME)->number;
 }
 
 int64_t topo_part_rate(const TopoPart *part, const char *key)
 {
-    return get_value(part, key, 1u << TOPO_TYPE_RATE)->number;
+    return topo_values_typed(part->values, key, 1u << TOPO_TYPE_RATE)->number;
 }
 
 uint64_t topo_part_address(const TopoPart *part, const char *key)
 {
-    return (uint64_t)get_value(part, key, 1u << TOPO_TYPE_ADDRESS)->number;
+    return (uint64_t)topo_values_typed(part->values, key,
+                                       1u << TOPO_TYPE_ADDRESS)
+        ->number;
 }
 
 unsigned topo_part_speed(const TopoPart *part, const char *key)
 {
-    return (unsigned)get_value(part, key, 1u << TOPO_TYPE_SPEED)->number;
+    return (unsigned)topo_values_typed(part->values, key, 1u << TOPO_TYPE_SPEED)
+        ->number;
 }
 
 unsigned topo_part_width(const TopoPart *part, const char *key)
 {
-    return (unsigned)get_value(part, key, 1u << TOPO_TYPE_WIDTH)->number;
+    return (unsigned)topo_values_typed(part->values, key, 1u << TOPO_TYPE_WIDTH)
+        ->number;
 }
 
 int64_t topo_part_credits(const TopoPart *part, const char *key)
 {
-    return get_value(part, key, 1u << TOPO_TYPE_CREDITS)->number;
+    return topo_values_typed(part->values, key, 1u << TOPO_TYPE_CREDITS)
+        ->number;
 }
 
 const char *topo_part_text(const TopoPart *part, const char *key)
 {
-    return get_value(part, key, 1u << TOPO_TYPE_WORD | 1u << TOPO_TYPE_TEXT)
+    return topo_values_typed(part->values, key,
+                             1u << TOPO_TYPE_WORD | 1u << TOPO_TYPE_TEXT)
         ->text;
 }
 

@@ -51,20 +51,6 @@ bool topo_check_name(const char *text, TopoPlace place, TopoErrors *errors)
     return false;
 }
 
-/* The index of @text among "a|b|c"; -1 if it is not there. */
-static int find_choice(const char *choices, const char *text)
-{
-    g_auto(GStrv) words = g_strsplit(choices, "|", -1);
-    int i;
-
-    for (i = 0; words[i] != NULL; i++) {
-        if (strcmp(words[i], text) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 static char *list_choices(const char *choices)
 {
     g_auto(GStrv) words = g_strsplit(choices, "|", -1);
@@ -74,7 +60,8 @@ static char *list_choices(const char *choices)
 
 static bool parse_bool(const char *text, int64_t *ret_number)
 {
-    int choice = find_choice("off|on|false|true", text);
+    static const TopoKey key = {.choices = "off|on|false|true"};
+    int choice = topo_schema_find_choice(&key, text);
 
     *ret_number = choice % 2;
     return choice >= 0;
@@ -192,7 +179,7 @@ static bool read_fraction(const TopoKey *key, TopoValue *value,
 
 static bool read_word(const TopoKey *key, TopoValue *value, TopoErrors *errors)
 {
-    int choice = find_choice(key->choices, value->text);
+    int choice = topo_schema_find_choice(key, value->text);
     g_autofree char *choices = NULL;
 
     if (choice >= 0) {
@@ -245,6 +232,9 @@ static bool read_scalar(const TopoKey *key, TopoValue *value,
         return read_fraction(key, value, errors);
     case TOPO_TYPE_TEXT:
     case TOPO_TYPE_REF:
+    case TOPO_TYPE_HOST:
+    case TOPO_TYPE_DEVICE:
+    case TOPO_TYPE_TARGET:
         return true;
     default:
         return read_quantity(key, value, errors);
@@ -474,6 +464,16 @@ void topo_values_free(TopoValues *values)
 const TopoValue *topo_values_get(const TopoValues *values, const char *key)
 {
     return &values->values[topo_schema_index(values->section, key)];
+}
+
+const TopoValue *topo_values_typed(const TopoValues *values, const char *key,
+                                   unsigned types)
+{
+    unsigned index = topo_schema_index(values->section, key);
+
+    g_assert((types & 1u << values->section->keys[index].type) != 0);
+    g_assert(values->values[index].valid);
+    return &values->values[index];
 }
 
 const char *topo_values_text(const TopoValues *values, const char *key)

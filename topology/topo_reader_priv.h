@@ -48,6 +48,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TopoValues, topo_values_free)
 /* The value of @key, which must be in the section. */
 const TopoValue *topo_values_get(const TopoValues *values, const char *key);
 
+/* The same of a key of one of @types (bits 1 << TopoType) that has a value;
+ * anything else is a programming error. */
+const TopoValue *topo_values_typed(const TopoValues *values, const char *key,
+                                   unsigned types);
+
 /* Short cuts; of a value that is not valid they give NULL or 0. */
 const char *topo_values_text(const TopoValues *values, const char *key);
 int64_t topo_values_number(const TopoValues *values, const char *key);

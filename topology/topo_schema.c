@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "topo_flow_priv.h"
+
 TopoUnit topo_schema_unit(TopoType type)
 {
     switch (type) {
@@ -39,21 +41,6 @@ bool topo_schema_find_kind(const char *name, TopoPartKind *ret_kind)
     return false;
 }
 
-const TopoSection *topo_schema_flow(const char *kind)
-{
-    unsigned i;
-
-    for (i = 0; kind != NULL && i < TOPO_FLOW_N_KINDS; i++) {
-        const char *name = topo_sections_flow[i].name;
-        size_t length = strlen(kind);
-
-        if (strncmp(name, kind, length) == 0 && name[length] == ' ') {
-            return &topo_sections_flow[i];
-        }
-    }
-    return &topo_sections_flow[0];
-}
-
 const TopoKey *topo_schema_find(const TopoSection *section, const char *key)
 {
     unsigned i;
@@ -64,6 +51,19 @@ const TopoKey *topo_schema_find(const TopoSection *section, const char *key)
         }
     }
     return NULL;
+}
+
+int topo_schema_find_choice(const TopoKey *key, const char *word)
+{
+    g_auto(GStrv) words = g_strsplit(key->choices, "|", -1);
+    int i;
+
+    for (i = 0; words[i] != NULL; i++) {
+        if (strcmp(words[i], word) == 0) {
+            return i;
+        }
+    }
+    return -1;
 }
 
 unsigned topo_schema_index(const TopoSection *section, const char *key)
@@ -114,6 +114,9 @@ static const char *describe_type(const TopoKey *key)
     case TOPO_TYPE_WORD:
         return "word";
     case TOPO_TYPE_REF:
+    case TOPO_TYPE_HOST:
+    case TOPO_TYPE_DEVICE:
+    case TOPO_TYPE_TARGET:
         return "reference";
     case TOPO_TYPE_BYTES:
         return "bytes";
@@ -198,6 +201,18 @@ static void write_section(const char *level, const TopoSection *section,
     g_string_append_c(out, '\n');
 }
 
+static void write_flows(GString *out)
+{
+    unsigned i;
+
+    for (i = 0; i < topo_flow_n_kinds; i++) {
+        const TopoFlowKind *kind = &topo_flow_kinds[i];
+        g_autofree char *title = g_strconcat("flows: kind ", kind->name, NULL);
+
+        write_section("###", &kind->section, title, out);
+    }
+}
+
 void topo_schema_write_markdown(GString *out)
 {
     static const struct {
@@ -213,14 +228,7 @@ void topo_schema_write_markdown(GString *out)
         {&topo_section_link, "links"},
         {&topo_section_lend, "lend"},
         {&topo_section_workload, "workload"},
-        {&topo_sections_flow[0], "flows: kind compute"},
-        {&topo_sections_flow[1], "flows: kind copy"},
-        {&topo_sections_flow[2], "flows: kind dma"},
-        {&topo_sections_flow[3], "flows: kind mmio"},
-        {&topo_sections_flow[4], "flows: kind nvme"},
-        {&topo_sections_flow[5], "flows: kind path"},
-        {&topo_sections_flow[6], "flows: kind pingpong"},
-        {&topo_sections_flow[7], "flows: kind transfer"},
+        {NULL, NULL}, /* the kinds of flows */
         {&topo_section_variant, "variants"},
         {&topo_section_axis, "sweep"},
         {&topo_section_axis_value, "values of an axis"},
@@ -234,7 +242,11 @@ void topo_schema_write_markdown(GString *out)
     unsigned i;
 
     for (i = 0; i < G_N_ELEMENTS(sections); i++) {
-        write_section("###", sections[i].section, sections[i].title, out);
+        if (sections[i].section == NULL) {
+            write_flows(out);
+        } else {
+            write_section("###", sections[i].section, sections[i].title, out);
+        }
     }
     for (kind = 0; kind < TOPO_PART_N_KINDS; kind++) {
         const TopoSection *section = topo_schema_part(kind);

@@ -17,9 +17,12 @@ typedef enum TopoType {
     TOPO_TYPE_BOOL,
     TOPO_TYPE_INT,
     TOPO_TYPE_TEXT,
-    TOPO_TYPE_NAME, /* [A-Za-z0-9][A-Za-z0-9_-]* */
-    TOPO_TYPE_WORD, /* one of choices */
-    TOPO_TYPE_REF,  /* the name of something else, resolved by its reader */
+    TOPO_TYPE_NAME,   /* [A-Za-z0-9][A-Za-z0-9_-]* */
+    TOPO_TYPE_WORD,   /* one of choices */
+    TOPO_TYPE_REF,    /* the name of something else, resolved by its reader */
+    TOPO_TYPE_HOST,   /* the same: of a host */
+    TOPO_TYPE_DEVICE, /* the same: of a device, "host.device" */
+    TOPO_TYPE_TARGET, /* the same: an end of a transfer, see `targets` */
     TOPO_TYPE_BYTES,
     TOPO_TYPE_TIME,
     TOPO_TYPE_RATE,
@@ -45,6 +48,15 @@ typedef enum TopoKeyFlags {
     TOPO_KEY_POWER_OF_TWO = 1 << 1, /* or 0, where 0 is in range */
 } TopoKeyFlags;
 
+/* What a TOPO_TYPE_TARGET may name. */
+typedef enum TopoMayBe {
+    TOPO_MAY_BE_RAM = 1 << 0,
+    TOPO_MAY_BE_CPU = 1 << 1,
+    TOPO_MAY_BE_DEVICE = 1 << 2, /* any */
+    TOPO_MAY_BE_BAR = 1 << 3,    /* a device that has a BAR */
+    TOPO_MAY_BE_GPU = 1 << 4,
+} TopoMayBe;
+
 typedef struct TopoSection TopoSection;
 
 typedef struct TopoKey {
@@ -55,7 +67,8 @@ typedef struct TopoKey {
     const char *max;
     const char *choices; /* "read|write"; also of numbers */
     const TopoSection *section;
-    unsigned flags;
+    unsigned flags;   /* of TopoKeyFlags */
+    unsigned targets; /* of TopoMayBe */
     const char *help;
 } TopoKey;
 
@@ -86,20 +99,17 @@ extern const TopoSection topo_section_bar;
 extern const TopoSection topo_section_root_port;
 extern const TopoSection topo_section_profile; /* keys of every kind */
 
-extern const TopoSection topo_sections_flow[]; /* by TopoFlowKind */
-#define TOPO_FLOW_N_KINDS 8u
-
 /* The section of a kind of part. */
 const TopoSection *topo_schema_part(TopoPartKind kind);
 
 /* Parses the name of a kind; false if it is none. */
 bool topo_schema_find_kind(const char *name, TopoPartKind *ret_kind);
 
-/* The section of the kind of flow called @kind; the first one if it is none. */
-const TopoSection *topo_schema_flow(const char *kind);
-
 /* The key called @key in @section; NULL if there is none. */
 const TopoKey *topo_schema_find(const TopoSection *section, const char *key);
+
+/* The index of @word among the choices of @key; -1 if it is none of them. */
+int topo_schema_find_choice(const TopoKey *key, const char *word);
 
 /* The index of a key that must exist. */
 unsigned topo_schema_index(const TopoSection *section, const char *key);

@@ -3,7 +3,6 @@
 #define EXP_FABRIC_H
 
 #include "fab_fabric.h"
-#include "fab_flow.h"
 #include "topo_description.h"
 
 /*
@@ -33,10 +32,5 @@ FabComponent *exp_device(const ExpFabric *bld, const TopoDevice *device);
 /* The description's word for a component: "root", "switch", "ntb", "gpu",
  * "device". */
 const char *exp_kind_name(const ExpFabric *bld, const FabComponent *component);
-
-/* Makes the flow that @flow, of any kind but TOPO_FLOW_PATH, describes. Fails
- * at its place in the description. */
-FabFlow *exp_flow_new(ExpFabric *bld, const TopoFlow *flow,
-                      const TopoWorkload *workload, GError **error);
 
 #endif

@@ -3,6 +3,7 @@
 #define EXP_METRIC_H
 
 #include "exp_fabric.h"
+#include "fab_flow.h"
 #include "exp_path.h"
 
 /*

@@ -3,6 +3,7 @@
 #define EXP_PATH_H
 
 #include "exp_fabric.h"
+#include "topo_flow.h"
 
 /*
  * The way of one TLP through an idle fabric with warm IOTLBs, as it really
@@ -44,7 +45,7 @@ typedef struct ExpPathRequest {
     TopoTarget to;   /* RAM or a device */
     TopoTarget via;  /* RAM in which the data rest, or NONE: then `from` writes
                         there and `to` reads it, as in the paper's RAM paths */
-    TopoDirection direction; /* without via */
+    bool is_read;    /* without via: `from` reads, and does not write */
     uint32_t size_bytes;
 } ExpPathRequest;
 
@@ -52,6 +53,9 @@ typedef struct ExpPathRequest {
  * way, or if an end cannot be one. */
 ExpPath *exp_path_new(const TopoDescription *description,
                       const ExpPathRequest *request, GError **error);
+/* The same for @flow, of kind path. */
+ExpPath *exp_path_of_flow(const TopoDescription *description,
+                          const TopoFlow *flow, GError **error);
 void exp_path_free(ExpPath *path);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpPath, exp_path_free)
 

@@ -24,8 +24,8 @@ START_TEST(values_of_sections_change)
     ck_assert(topo_find_host(description, "a")->iommu);
     ck_assert(!topo_find_host(description, "b")->iommu);
     ck_assert_uint_eq(link->width, 4);
-    ck_assert_int_eq(only_flow(description)->size_bytes, 1 << 20);
-    ck_assert_int_eq(only_flow(description)->direction, TOPO_WRITE);
+    ck_assert_int_eq(topo_flow_bytes(only_flow(description), "size"), 1 << 20);
+    ck_assert(topo_flow_is(only_flow(description), "direction", "write"));
     ck_assert_uint_eq(description->workload->seed, 7);
     ck_assert_uint_eq(topo_find_device(description, "a.gpu0")->at.width, 2);
     ck_assert_str_eq(description->name, "other");
@@ -81,7 +81,7 @@ START_TEST(later_changes_win)
         "workload.flows.f.size=1B", "workload.flows.f.size=2B", NULL);
     g_autoptr(TopoDescription) description = load_good(TWO_HOSTS, changes);
 
-    ck_assert_int_eq(only_flow(description)->size_bytes, 2);
+    ck_assert_int_eq(topo_flow_bytes(only_flow(description), "size"), 2);
 }
 END_TEST
 

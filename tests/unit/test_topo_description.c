@@ -180,8 +180,10 @@ START_TEST(the_driver_is_the_borrower)
     g_autoptr(TopoDescription) lent =
         load_good(TWO_HOSTS "lend: [{device: a.gpu0, to: b}]\n", NULL);
 
-    ck_assert_str_eq(topo_find_flow(own, "f")->host->name, "a");
-    ck_assert_str_eq(topo_find_flow(lent, "f")->host->name, "b");
+    ck_assert_str_eq(topo_flow_host(topo_find_flow(own, "f"), "driver")->name,
+                     "a");
+    ck_assert_str_eq(topo_flow_host(topo_find_flow(lent, "f"), "driver")->name,
+                     "b");
 }
 END_TEST
 
@@ -197,18 +199,20 @@ START_TEST(open_flows_count_operations)
         "  stop: 10ms\n"
         "  warmup: 1ms\n",
         NULL);
+    const TopoFlow *total = topo_find_flow(d, "t");
+    const TopoFlow *open = topo_find_flow(d, "o");
     const TopoFlow *path = topo_find_flow(d, "p");
 
-    ck_assert_int_eq(topo_find_flow(d, "t")->count, 4096);
-    ck_assert_int_eq(topo_find_flow(d, "t")->total_bytes, 1 << 20);
-    ck_assert_int_eq(topo_find_flow(d, "o")->count, 0);
-    ck_assert_int_eq(topo_find_flow(d, "o")->arrivals, TOPO_ARRIVALS_POISSON);
-    ck_assert_int_eq(topo_find_flow(d, "o")->interval_ps, 1000000);
+    ck_assert_int_eq(topo_flow_int(total, "count"), 4096);
+    ck_assert_int_eq(topo_flow_bytes(total, "total"), 1 << 20);
+    ck_assert(!topo_flow_has(open, "count"));
+    ck_assert(topo_flow_is(open, "arrivals", "poisson"));
+    ck_assert_int_eq(topo_flow_time(open, "interval"), 1000000);
     ck_assert_int_eq(d->workload->stop_ps, 10000000000);
-    ck_assert_int_eq(path->direction, TOPO_WRITE);
-    ck_assert_int_eq(path->size_bytes, 4);
-    ck_assert_int_eq(path->from.kind, TOPO_TARGET_DEVICE);
-    ck_assert_int_eq(path->via.kind, TOPO_TARGET_RAM);
+    ck_assert(topo_flow_is(path, "direction", "write"));
+    ck_assert_int_eq(topo_flow_bytes(path, "size"), 4);
+    ck_assert_int_eq(topo_flow_target(path, "from").kind, TOPO_TARGET_DEVICE);
+    ck_assert_int_eq(topo_flow_target(path, "via").kind, TOPO_TARGET_RAM);
 }
 END_TEST
 

@@ -52,11 +52,14 @@ START_TEST(points_are_nested_loops)
 
                     ck_assert_uint_eq(point->index, i);
                     ck_assert_str_eq(point->label, label);
-                    ck_assert_str_eq(flow->to.host->name, v == 0 ? "a" : "b");
-                    ck_assert_int_eq(flow->direction,
-                                     p == 0 ? TOPO_READ : TOPO_WRITE);
-                    ck_assert_int_eq(flow->size_bytes, bytes[s]);
-                    ck_assert_int_eq(flow->count, n == 0 ? 1 : 5);
+                    ck_assert_str_eq(
+                        topo_flow_target(flow, "buffer").host->name,
+                        v == 0 ? "a" : "b");
+                    ck_assert(topo_flow_is(flow, "direction",
+                                           p == 0 ? "read" : "write"));
+                    ck_assert_int_eq(topo_flow_bytes(flow, "size"), bytes[s]);
+                    ck_assert_int_eq(topo_flow_int(flow, "copies"),
+                                     n == 0 ? 1 : 5);
                     ck_assert_uint_eq(d->workload->seed, n == 0 ? 1 : 5);
                     ck_assert(point->values[1]->has_number);
                     ck_assert_int_eq(point->values[1]->number, bytes[s]);

@@ -9,6 +9,7 @@
 #include <glib.h>
 
 #include "topo_description.h"
+#include "topo_flow.h"
 
 /* The root of the source tree, from the build. */
 #define TEST_FILE(path) TOPO_SOURCE_ROOT "/" path

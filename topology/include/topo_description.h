@@ -23,6 +23,7 @@ typedef struct TopoHost TopoHost;
 typedef struct TopoSwitch TopoSwitch;
 typedef struct TopoDevice TopoDevice;
 typedef struct TopoLink TopoLink;
+typedef struct TopoFlow TopoFlow; /* see topo_flow.h */
 
 /* What a switch or a device is plugged into. */
 typedef struct TopoAttach {
@@ -146,65 +147,6 @@ typedef struct TopoTarget {
     TopoDevice *device; /* TOPO_TARGET_DEVICE only */
     int bar;            /* number of the BAR as in TopoBar; -1: not given */
 } TopoTarget;
-
-typedef enum TopoFlowKind {
-    TOPO_FLOW_COMPUTE,  /* a device works for itself */
-    TOPO_FLOW_COPY,     /* a driver has a device's DMA engine copy */
-    TOPO_FLOW_DMA,      /* a device issues reads or writes by itself */
-    TOPO_FLOW_MMIO,     /* a CPU reads or writes */
-    TOPO_FLOW_NVME,     /* a driver has a drive read or write */
-    TOPO_FLOW_PATH,     /* one TLP through an idle fabric */
-    TOPO_FLOW_PINGPONG, /* two GPUs pass a counter to and fro */
-    TOPO_FLOW_TRANSFER, /* a driver has one GPU's memory copied to another's */
-} TopoFlowKind;
-
-typedef enum TopoDirection {
-    TOPO_READ,
-    TOPO_WRITE,
-} TopoDirection;
-
-typedef enum TopoArrivals {
-    TOPO_ARRIVALS_CLOSED, /* a new operation when one is done */
-    TOPO_ARRIVALS_PERIODIC,
-    TOPO_ARRIVALS_POISSON,
-} TopoArrivals;
-
-typedef enum TopoPattern {
-    TOPO_PATTERN_SEQUENTIAL,
-    TOPO_PATTERN_RANDOM,
-} TopoPattern;
-
-/* A field that the kind of flow does not have is 0. */
-typedef struct TopoFlow {
-    TopoPlace place;
-    char *name;
-    TopoFlowKind kind;
-    TopoDirection direction;
-    TopoDevice *device;  /* copy, dma, nvme */
-    TopoHost *host;      /* copy, nvme, transfer: whose CPU runs the driver;
-                            mmio: whose CPU */
-    TopoTarget from;     /* path, pingpong, transfer */
-    TopoTarget to;       /* the same; copy, nvme: the buffer; dma, mmio: the
-                            target */
-    TopoTarget via;      /* as from: RAM in which the data rests, or NONE */
-    int64_t size_bytes;  /* of a copy, of an operation, of a TLP's payload */
-    int64_t count;       /* copies or operations */
-    int64_t total_bytes; /* copy, dma, mmio, nvme: count x size */
-    bool queued;         /* copy: the driver queues all, then waits */
-    bool seen;           /* mmio: a write is over when it is seen */
-    bool polling;        /* nvme: the driver polls */
-    int64_t outstanding; /* dma: operations in flight; 0: device's limit; nvme:
-                            the same, no 0 */
-    int64_t entries;     /* nvme: of a queue */
-    int64_t timeout_ps;  /* nvme: of an operation */
-    TopoPattern pattern;
-    int64_t working_set_bytes; /* dma; 0: the whole target */
-    TopoArrivals arrivals;
-    int64_t interval_ps; /* dma: (mean) time between arrivals */
-    int64_t time_ps;     /* compute */
-    int64_t start_ps;
-    GPtrArray *after; /* of TopoFlow: it begins when these are done */
-} TopoFlow;
 
 typedef struct TopoWorkload {
     TopoPlace place;

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Flows of the description as flows of the fabric. A kind is one function,
+ * which turns the values of the flow and of the parts it uses into the
+ * parameters of the model, and one row of the table at the end.
+ */
+#include "exp_flow.h"
+
+/* ---- What kinds have in common ----------------------------------------- */
+
+static FabTlpType direction_of(const TopoFlow *flow)
+{
+    return topo_flow_is(flow, "direction", "read") ? FAB_TLP_MRD : FAB_TLP_MWR;
+}
+
+static FabEndpoint *device_of(const ExpFabric *bld, const TopoFlow *flow)
+{
+    return fab_component_as_endpoint(
+        exp_device(bld, topo_flow_device(flow, "device")));
+}
+
+static FabEndpoint *gpu_of(const ExpFabric *bld, const TopoFlow *flow,
+                           const char *key)
+{
+    return fab_component_as_endpoint(
+        exp_device(bld, topo_flow_target(flow, key).device));
+}
+
+static FabRoot *host_of(const ExpFabric *bld, const TopoFlow *flow,
+                        const char *key)
+{
+    return fab_component_as_root(exp_host(bld, topo_flow_host(flow, key)));
+}
+
+static FabTarget target_of(const ExpFabric *bld, const TopoFlow *flow,
+                           const char *key)
+{
+    TopoTarget target = topo_flow_target(flow, key);
+
+    if (target.kind == TOPO_TARGET_DEVICE) {
+        return (FabTarget){exp_device(bld, target.device), target.bar};
+    }
+    return (FabTarget){exp_host(bld, target.host), -1};
+}
+
+/* The host whose RAM is on the way; NULL: none is. */
+static FabRoot *via_of(const ExpFabric *bld, const TopoFlow *flow)
+{
+    TopoTarget via = topo_flow_target(flow, "via");
+
+    return via.kind == TOPO_TARGET_NONE
+               ? NULL
+               : fab_component_as_root(exp_host(bld, via.host));
+}
+
+/* ---- Kinds ------------------------------------------------------------- */
+
+static FabFlow *compute_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                                 SimTime warmup, GError **error)
+{
+    FabComputeFlowParams params = {
+        .time = topo_flow_time(flow, "time"),
+        .start = topo_flow_time(flow, "start"),
+    };
+
+    return fab_compute_flow_new(exp_fabric(bld), topo_flow_name(flow), warmup,
+                                &params, error);
+}
+
+static FabFlow *copy_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                              SimTime warmup, GError **error)
+{
+    const TopoPart *part = topo_flow_device(flow, "device")->part;
+    bool is_read = topo_flow_is(flow, "direction", "read");
+    FabCopyFlowParams params = {
+        .device = device_of(bld, flow),
+        .direction = direction_of(flow),
+        .buffer = target_of(bld, flow, "buffer"),
+        .driver = host_of(bld, flow, "driver"),
+        .size_bytes = topo_flow_bytes(flow, "size"),
+        .copies = topo_flow_int(flow, "copies"),
+        .queued = topo_flow_bool(flow, "queued"),
+        .command_bytes = topo_part_bytes(part, "copy.command_size"),
+        .setup = topo_part_time(part, "copy.setup"),
+        .least = topo_part_time(part, is_read ? "copy.floor_read"
+                                              : "copy.floor_write"),
+        .start = topo_flow_time(flow, "start"),
+    };
+
+    return fab_copy_flow_new(exp_fabric(bld), topo_flow_name(flow), warmup,
+                             &params, error);
+}
+
+static FabArrivals arrivals_of(const TopoFlow *flow)
+{
+    if (topo_flow_is(flow, "arrivals", "periodic")) {
+        return FAB_ARRIVALS_PERIODIC;
+    }
+    return topo_flow_is(flow, "arrivals", "poisson") ? FAB_ARRIVALS_POISSON
+                                                     : FAB_ARRIVALS_CLOSED;
+}
+
+static FabFlow *dma_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                             SimTime warmup, GError **error)
+{
+    FabDmaFlowParams params = {
+        .device = device_of(bld, flow),
+        .direction = direction_of(flow),
+        .target = target_of(bld, flow, "target"),
+        .size_bytes = topo_flow_bytes(flow, "size"),
+        /* Without an end of its own it goes on until the run stops. */
+        .count = topo_flow_has(flow, "count")
+                     ? (uint64_t)topo_flow_int(flow, "count")
+                     : UINT64_MAX,
+        .outstanding = topo_flow_int(flow, "outstanding"),
+        .random = topo_flow_is(flow, "pattern", "random"),
+        .arrivals = arrivals_of(flow),
+        .start = topo_flow_time(flow, "start"),
+    };
+
+    if (topo_flow_has(flow, "working_set")) {
+        params.working_set_bytes = topo_flow_bytes(flow, "working_set");
+    }
+    if (topo_flow_has(flow, "interval")) {
+        params.interval = topo_flow_time(flow, "interval");
+    }
+    return fab_dma_flow_new(exp_fabric(bld), topo_flow_name(flow), warmup,
+                            &params, error);
+}
+
+static FabFlow *mmio_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                              SimTime warmup, GError **error)
+{
+    FabMmioFlowParams params = {
+        .host = host_of(bld, flow, "host"),
+        .direction = direction_of(flow),
+        .target = target_of(bld, flow, "target"),
+        .size_bytes = topo_flow_bytes(flow, "size"),
+        .count = topo_flow_int(flow, "count"),
+        .seen = topo_flow_bool(flow, "seen"),
+        .start = topo_flow_time(flow, "start"),
+    };
+
+    return fab_mmio_flow_new(exp_fabric(bld), topo_flow_name(flow), warmup,
+                             &params, error);
+}
+
+static FabNvmeParams drive_params(const TopoPart *part)
+{
+    return (FabNvmeParams){
+        .overhead = topo_part_time(part, "nvme.overhead"),
+        .read_latency = topo_part_time(part, "nvme.read_latency"),
+        .write_latency = topo_part_time(part, "nvme.write_latency"),
+        .jitter = topo_part_time(part, "nvme.jitter"),
+        .read_bandwidth_bytes_s = topo_part_rate(part, "nvme.read_bandwidth"),
+        .write_bandwidth_bytes_s = topo_part_rate(part, "nvme.write_bandwidth"),
+        .commands = topo_part_int(part, "nvme.commands"),
+        .max_transfer_bytes = topo_part_bytes(part, "nvme.max_transfer"),
+        .block_bytes = topo_part_bytes(part, "nvme.block"),
+        .read_ahead = topo_part_bool(part, "nvme.read_ahead"),
+    };
+}
+
+static FabFlow *nvme_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                              SimTime warmup, GError **error)
+{
+    FabNvmeFlowParams params = {
+        .device = device_of(bld, flow),
+        .drive = drive_params(topo_flow_device(flow, "device")->part),
+        .driver = host_of(bld, flow, "driver"),
+        .buffer = target_of(bld, flow, "buffer"),
+        .write = topo_flow_is(flow, "direction", "write"),
+        .size_bytes = topo_flow_bytes(flow, "size"),
+        .count = topo_flow_int(flow, "count"),
+        .depth = topo_flow_int(flow, "depth"),
+        .entries = topo_flow_int(flow, "entries"),
+        .random = topo_flow_is(flow, "pattern", "random"),
+        .polling = topo_flow_is(flow, "completion", "polling"),
+        .timeout = topo_flow_time(flow, "timeout"),
+        .start = topo_flow_time(flow, "start"),
+    };
+
+    return fab_nvme_flow_new(exp_fabric(bld), topo_flow_name(flow), warmup,
+                             &params, error);
+}
+
+static FabFlow *pingpong_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                                  SimTime warmup, GError **error)
+{
+    const TopoPart *part = topo_flow_target(flow, "from").device->part;
+    FabPingPongFlowParams params = {
+        .device = {gpu_of(bld, flow, "from"), gpu_of(bld, flow, "to")},
+        .via = via_of(bld, flow),
+        .count = topo_flow_int(flow, "count"),
+        .store = topo_part_time(part, "store.latency"),
+        .notice = topo_part_time(part, "poll.notice"),
+        .gap = topo_part_time(part, "poll.gap"),
+        .jitter = topo_part_time(part, "poll.jitter"),
+        .start = topo_flow_time(flow, "start"),
+    };
+
+    return fab_pingpong_flow_new(exp_fabric(bld), topo_flow_name(flow), warmup,
+                                 &params, error);
+}
+
+static FabFlow *transfer_flow_new(ExpFabric *bld, const TopoFlow *flow,
+                                  SimTime warmup, GError **error)
+{
+    const TopoPart *part = topo_flow_target(flow, "from").device->part;
+    FabRoot *via = via_of(bld, flow);
+    FabTransferFlowParams params = {
+        .from = gpu_of(bld, flow, "from"),
+        .to = gpu_of(bld, flow, "to"),
+        .via = via,
+        .driver = host_of(bld, flow, "driver"),
+        .size_bytes = topo_flow_bytes(flow, "size"),
+        .copies = topo_flow_int(flow, "copies"),
+        .cpu_time = topo_part_time(part, via ? "transfer.cpu_ram"
+                                             : "transfer.cpu_direct"),
+        .control_bytes = topo_part_bytes(part, "transfer.control"),
+        .chunk_bytes = topo_part_bytes(part, "transfer.chunk"),
+        .buffers = topo_part_int(part, "transfer.buffers"),
+        .round_trips = topo_part_int(part, "transfer.round_trips"),
+        .start = topo_flow_time(flow, "start"),
+    };
+
+    return fab_transfer_flow_new(exp_fabric(bld), topo_flow_name(flow), warmup,
+                                 &params, error);
+}
+
+/* ---- The table --------------------------------------------------------- */
+
+static const struct {
+    const char *kind;
+    FabFlow *(*make)(ExpFabric *bld, const TopoFlow *flow, SimTime warmup,
+                     GError **error);
+} makers[] = {
+    {"compute", compute_flow_new},   {"copy", copy_flow_new},
+    {"dma", dma_flow_new},           {"mmio", mmio_flow_new},
+    {"nvme", nvme_flow_new},         {"pingpong", pingpong_flow_new},
+    {"transfer", transfer_flow_new},
+};
+
+FabFlow *exp_flow_new(ExpFabric *bld, const TopoFlow *flow, SimTime warmup,
+                      GError **error)
+{
+    const char *kind = topo_flow_kind(flow);
+    FabFlow *made;
+    unsigned i = 0;
+
+    while (!g_str_equal(makers[i].kind, kind)) {
+        i++;
+        g_assert(i < G_N_ELEMENTS(makers));
+    }
+    made = makers[i].make(bld, flow, warmup, error);
+    if (!made) {
+        g_autofree char *place = topo_place_to_string(topo_flow_place(flow));
+
+        g_prefix_error(error, "%s: ", place);
+    }
+    return made;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* A flow: its values, and what its references name. */
+#include "topo_flow_priv.h"
+
+#include <string.h>
+
+/* ---- Getters ----------------------------------------------------------- */
+
+const char *topo_flow_name(const TopoFlow *flow)
+{
+    return topo_values_text(flow->values, "name");
+}
+
+const char *topo_flow_kind(const TopoFlow *flow)
+{
+    return flow->kind->name;
+}
+
+TopoPlace topo_flow_place(const TopoFlow *flow)
+{
+    return flow->place;
+}
+
+const GPtrArray *topo_flow_after(const TopoFlow *flow)
+{
+    return flow->after;
+}
+
+int64_t topo_flow_size_bytes(const TopoFlow *flow)
+{
+    return topo_schema_find(flow->values->section, "size") != NULL
+               ? topo_flow_bytes(flow, "size")
+               : 0;
+}
+
+bool topo_flow_has_own_fabric(const TopoFlow *flow)
+{
+    return flow->kind->has_own_fabric;
+}
+
+bool topo_flow_uses_ram(const TopoFlow *flow)
+{
+    unsigned i;
+
+    for (i = 0; i < flow->kind->section.n_keys; i++) {
+        if (flow->targets[i].kind == TOPO_TARGET_RAM) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool topo_flow_get_devices(const TopoFlow *flow, TopoDevice *ret_devices[2])
+{
+    TopoDevice *found[2];
+    unsigned n = 0;
+    unsigned i;
+
+    for (i = 0; i < flow->kind->section.n_keys; i++) {
+        if (flow->targets[i].kind == TOPO_TARGET_DEVICE) {
+            g_assert(n < G_N_ELEMENTS(found));
+            found[n++] = flow->targets[i].device;
+        }
+    }
+    if (n < G_N_ELEMENTS(found) || topo_flow_uses_ram(flow)) {
+        return false;
+    }
+    memcpy(ret_devices, found, sizeof(found));
+    return true;
+}
+
+bool topo_flow_has(const TopoFlow *flow, const char *key)
+{
+    return topo_values_get(flow->values, key)->valid;
+}
+
+bool topo_flow_bool(const TopoFlow *flow, const char *key)
+{
+    return topo_values_typed(flow->values, key, 1u << TOPO_TYPE_BOOL)->number !=
+           0;
+}
+
+int64_t topo_flow_int(const TopoFlow *flow, const char *key)
+{
+    return topo_values_typed(flow->values, key, 1u << TOPO_TYPE_INT)->number;
+}
+
+int64_t topo_flow_bytes(const TopoFlow *flow, const char *key)
+{
+    return topo_values_typed(flow->values, key, 1u << TOPO_TYPE_BYTES)->number;
+}
+
+int64_t topo_flow_time(const TopoFlow *flow, const char *key)
+{
+    return topo_values_typed(flow->values, key, 1u << TOPO_TYPE_TIME)->number;
+}
+
+bool topo_flow_is(const TopoFlow *flow, const char *key, const char *word)
+{
+    const TopoValue *value =
+        topo_values_typed(flow->values, key, 1u << TOPO_TYPE_WORD);
+    int index = topo_schema_find_choice(
+        topo_schema_find(flow->values->section, key), word);
+
+    g_assert(index >= 0);
+    return value->number == index;
+}
+
+static const TopoTarget *get_target(const TopoFlow *flow, const char *key,
+                                    TopoType type)
+{
+    const TopoSection *section = flow->values->section;
+    unsigned index = topo_schema_index(section, key);
+
+    g_assert(section->keys[index].type == type);
+    return &flow->targets[index];
+}
+
+TopoHost *topo_flow_host(const TopoFlow *flow, const char *key)
+{
+    return get_target(flow, key, TOPO_TYPE_HOST)->host;
+}
+
+TopoDevice *topo_flow_device(const TopoFlow *flow, const char *key)
+{
+    return get_target(flow, key, TOPO_TYPE_DEVICE)->device;
+}
+
+TopoTarget topo_flow_target(const TopoFlow *flow, const char *key)
+{
+    return *get_target(flow, key, TOPO_TYPE_TARGET);
+}
+
+/* ---- References -------------------------------------------------------- */
+
+void topo_flow_report(TopoLoader *loader, const TopoFlow *flow, const char *key,
+                      const char *format, ...)
+{
+    g_autofree char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    topo_errors_add(loader->errors, topo_values_get(flow->values, key)->place,
+                    "%s: %s", key, text);
+}
+
+/* Whether @key may name @target; reports it if not. A target without a part
+ * has been reported already. */
+static bool check_target(TopoLoader *loader, const TopoFlow *flow,
+                         const TopoKey *key, const TopoTarget *target)
+{
+    static const unsigned any_of[] = {
+        [TOPO_TARGET_RAM] = TOPO_MAY_BE_RAM,
+        [TOPO_TARGET_CPU] = TOPO_MAY_BE_CPU,
+        [TOPO_TARGET_DEVICE] =
+            TOPO_MAY_BE_DEVICE | TOPO_MAY_BE_BAR | TOPO_MAY_BE_GPU,
+    };
+    const TopoDevice *device = target->device;
+    unsigned n;
+
+    if ((key->targets & any_of[target->kind]) == 0) {
+        topo_flow_report(loader, flow, key->key, "%s cannot be this; write %s",
+                         topo_values_text(flow->values, key->key), key->help);
+        return false;
+    }
+    if (device == NULL || device->part == NULL) {
+        return true;
+    }
+    if ((key->targets & TOPO_MAY_BE_BAR) != 0 &&
+        topo_part_bars(device->part, &n) == NULL) {
+        topo_flow_report(loader, flow, key->key,
+                         "%s has no BAR; name another target", device->path);
+        return false;
+    }
+    if ((key->targets & TOPO_MAY_BE_GPU) != 0 &&
+        topo_part_kind(device->part) != TOPO_PART_GPU) {
+        topo_flow_report(loader, flow, key->key, "%s is no GPU; name one",
+                         device->path);
+        return false;
+    }
+    return true;
+}
+
+static TopoTarget find_target(TopoLoader *loader, const TopoFlow *flow,
+                              const TopoKey *key, const char *text)
+{
+    const TopoTarget none = {TOPO_TARGET_NONE, NULL, NULL, -1};
+    bool is_worded = !topo_errors_is_full(loader->errors);
+    g_autoptr(GError) error = NULL;
+    TopoTarget target;
+
+    if (!topo_find_target(&loader->loaded->pub, text, &target,
+                          is_worded ? &error : NULL)) {
+        topo_flow_report(loader, flow, key->key, "%s",
+                         is_worded ? error->message : "not found");
+        return none;
+    }
+    return check_target(loader, flow, key, &target) ? target : none;
+}
+
+static TopoTarget find_device(TopoLoader *loader, const TopoFlow *flow,
+                              const TopoValue *value)
+{
+    TopoDevice *device = topo_load_find_device(loader, value);
+
+    if (device == NULL) {
+        return (TopoTarget){TOPO_TARGET_NONE, NULL, NULL, -1};
+    }
+    if (device->part != NULL && topo_part_kind(device->part) == TOPO_PART_NTB) {
+        topo_flow_report(loader, flow, "device",
+                         "%s is an NTB adapter and has no DMA engine; name a "
+                         "GPU or an endpoint",
+                         device->path);
+    }
+    return (TopoTarget){TOPO_TARGET_DEVICE, device->host, device, -1};
+}
+
+static void find_references(TopoLoader *loader, TopoFlow *flow)
+{
+    const TopoSection *section = &flow->kind->section;
+    TopoHost *host;
+    unsigned i;
+
+    for (i = 0; i < section->n_keys; i++) {
+        const TopoValue *value = &flow->values->values[i];
+        TopoTarget *target = &flow->targets[i];
+
+        target->bar = -1;
+        if (!value->valid || value->text == NULL) {
+            continue;
+        }
+        switch (section->keys[i].type) {
+        case TOPO_TYPE_HOST:
+            host = topo_load_find_host(loader, value);
+            if (host != NULL) {
+                target->kind = TOPO_TARGET_CPU;
+                target->host = host;
+            }
+            break;
+        case TOPO_TYPE_DEVICE:
+            *target = find_device(loader, flow, value);
+            break;
+        case TOPO_TYPE_TARGET:
+            *target = find_target(loader, flow, &section->keys[i], value->text);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+/* ---- Loading ----------------------------------------------------------- */
+
+void topo_flow_set_number(TopoFlow *flow, const char *key, int64_t number)
+{
+    TopoValue *value =
+        &flow->values->values[topo_schema_index(flow->values->section, key)];
+
+    value->number = number;
+    value->valid = true;
+}
+
+void topo_flow_set_target(TopoFlow *flow, const char *key, TopoTarget target)
+{
+    flow->targets[topo_schema_index(flow->values->section, key)] = target;
+}
+
+static void load_after(TopoLoader *loader, TopoFlow *flow)
+{
+    g_autoptr(GPtrArray) names = topo_values_items(flow->values, "after");
+    unsigned i;
+
+    for (i = 0; i < names->len; i++) {
+        const TopoNode *name = g_ptr_array_index(names, i);
+        TopoFlow *before = NULL;
+
+        if (name->text == NULL) {
+            continue; /* reported where it was read */
+        }
+        before = g_hash_table_lookup(loader->loaded->flows, name->text);
+        if (before == NULL) {
+            topo_errors_add(loader->errors, name->place,
+                            "after: no flow '%s' stands before this one; name "
+                            "one that does",
+                            name->text);
+        } else if (flow->kind->has_own_fabric || before->kind->has_own_fabric) {
+            topo_errors_add(loader->errors, name->place,
+                            "after: a flow of kind path has a fabric of its "
+                            "own; leave it out");
+        } else {
+            g_ptr_array_add(flow->after, before);
+        }
+    }
+}
+
+TopoFlow *topo_flow_new(TopoLoader *loader, const TopoNode *node)
+{
+    const TopoNode *given = topo_node_get(node, "kind");
+    const TopoFlowKind *kind =
+        topo_flow_find_kind(topo_node_get_text(node, "kind"));
+    TopoFlow *flow;
+
+    /* The kind decides which other keys there are. */
+    if (kind == NULL) {
+        g_autofree char *names = topo_flow_kind_names();
+
+        topo_errors_add(loader->errors,
+                        given != NULL ? given->place : node->place,
+                        "a flow needs a kind; write one of %s", names);
+        return NULL;
+    }
+    flow = g_new0(TopoFlow, 1);
+    flow->kind = kind;
+    flow->place = node->place;
+    flow->values = topo_values_read(&kind->section, node, loader->errors);
+    flow->targets = g_new0(TopoTarget, kind->section.n_keys);
+    flow->after = g_ptr_array_new();
+    find_references(loader, flow);
+    load_after(loader, flow);
+    if (kind->check != NULL) {
+        kind->check(loader, flow);
+    }
+    return flow;
+}
+
+void topo_flow_free(void *data)
+{
+    TopoFlow *flow = data;
+
+    topo_values_free(flow->values);
+    g_free(flow->targets);
+    g_ptr_array_unref(flow->after);
+    g_free(flow);
+}

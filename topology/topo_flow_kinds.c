@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kinds of flows: the keys of each, what its table cannot check, and its
+ * row in topo_flow_kinds[]. What a kind does is in model/load/fab_flow_KIND.c;
+ * experiment/exp_flow.c passes the values on.
+ */
+#include "topo_flow_priv.h"
+
+#include <string.h>
+
+#include "topo_schema_keys_priv.h"
+
+#define MEMORY (TOPO_MAY_BE_RAM | TOPO_MAY_BE_BAR)
+
+/* Keys of every kind. */
+#define FLOW(KIND)                                                             \
+    NEEDS("name", NAME, "its name"),                                           \
+        WORD("kind", NULL, KIND, REQUIRED, "its kind"),                        \
+        RANGE("start", TIME, "0ps", NULL, "1000s", 0,                          \
+              "when it begins, at the earliest"),                              \
+        MAY("after", REFS, NULL,                                               \
+            "flows that stand before it in the list: it begins when they are " \
+            "done")
+
+#define DIRECTION(HELP) WORD("direction", NULL, "read|write", REQUIRED, HELP)
+
+#define NEEDS_TARGET(KEY, TARGETS, HELP)                                       \
+    {                                                                          \
+        .key = KEY, .type = TOPO_TYPE_TARGET, .targets = TARGETS,              \
+        .flags = REQUIRED, .help = HELP                                        \
+    }
+#define MAY_TARGET(KEY, TARGETS, HELP)                                         \
+    {                                                                          \
+        .key = KEY, .type = TOPO_TYPE_TARGET, .targets = TARGETS, .help = HELP \
+    }
+
+/* ---- What kinds have in common ----------------------------------------- */
+
+/* As topo_flow_is(), of a value that may be wrong: then false. */
+static bool is_word(const TopoFlow *flow, const char *key, const char *word)
+{
+    return topo_flow_has(flow, key) && topo_flow_is(flow, key, word);
+}
+
+/* The host whose CPU runs the driver of @device (nullable), unless `driver`
+ * says it: the borrower, or the device's own. */
+static void default_driver(TopoLoader *loader, TopoFlow *flow,
+                           TopoDevice *device)
+{
+    TopoHost *borrower;
+
+    if (topo_flow_has(flow, "driver") || device == NULL) {
+        return;
+    }
+    borrower = g_hash_table_lookup(loader->loaded->borrowers, device);
+    topo_flow_set_target(
+        flow, "driver",
+        (TopoTarget){TOPO_TARGET_CPU,
+                     borrower != NULL ? borrower : device->host, NULL, -1});
+}
+
+/* The bytes of all operations, @count_key of `size`, must be countable. */
+static void check_total(TopoLoader *loader, const TopoFlow *flow,
+                        const char *count_key)
+{
+    int64_t total;
+
+    if (__builtin_mul_overflow(topo_values_number(flow->values, count_key),
+                               topo_values_number(flow->values, "size"),
+                               &total)) {
+        topo_flow_report(loader, flow, "size",
+                         "the flow moves more bytes than can be counted; "
+                         "write less");
+    }
+}
+
+static void check_two_devices(TopoLoader *loader, const TopoFlow *flow)
+{
+    TopoTarget from = topo_flow_target(flow, "from");
+
+    if (from.device != NULL &&
+        from.device == topo_flow_target(flow, "to").device) {
+        topo_flow_report(loader, flow, "to",
+                         "%s is the same device as from; name another",
+                         from.device->path);
+    }
+}
+
+/* ---- compute ----------------------------------------------------------- */
+
+static const TopoKey compute_keys[] = {
+    FLOW("compute"),
+    MAY("device", DEVICE, NULL, "`host.device`: who computes, for people"),
+    RANGE("time", TIME, NULL, "1ps", "1000s", REQUIRED, "how long"),
+};
+
+/* ---- copy -------------------------------------------------------------- */
+
+static const TopoKey copy_keys[] = {
+    FLOW("copy"),
+    NEEDS("device", DEVICE, "`host.device`: whose engine copies"),
+    DIRECTION("read: from the buffer into the device; write: the other way"),
+    NEEDS_TARGET("buffer", MEMORY,
+                 "`host.ram`, `host.device` or `host.device.bar1`"),
+    MAY("driver", HOST, NULL,
+        "host whose CPU runs the driver; without it the borrower, or the "
+        "device's own"),
+    RANGE("size", BYTES, NULL, "1B", "1TiB", REQUIRED, "of one copy"),
+    RANGE("copies", INT, "1", "1", "1000000000", 0, "how many"),
+    MAY("queued", BOOL, "on",
+        "on: all are handed over at once; off: each when the last is done"),
+};
+
+static void check_copy(TopoLoader *loader, TopoFlow *flow)
+{
+    default_driver(loader, flow, topo_flow_device(flow, "device"));
+    check_total(loader, flow, "copies");
+}
+
+/* ---- dma --------------------------------------------------------------- */
+
+static const TopoKey dma_keys[] = {
+    FLOW("dma"),
+    NEEDS("device", DEVICE, "`host.device`: whose engine it is"),
+    DIRECTION("what the device does"),
+    NEEDS_TARGET("target", MEMORY,
+                 "`host.ram`, `host.device` or `host.device.bar1`"),
+    RANGE("size", BYTES, NULL, "1B", "1GiB", REQUIRED, "of one operation"),
+    RANGE("total", BYTES, NULL, "1B", "1024TiB", 0,
+          "bytes in all, a multiple of `size`; or `count`, or neither with "
+          "the workload's `stop`"),
+    RANGE("count", INT, NULL, "1", "1000000000000", 0, "operations in all"),
+    RANGE("outstanding", INT, "0", "0", "65536", 0,
+          "operations in flight; 0: as the device can"),
+    WORD("pattern", "sequential", "sequential|random", 0, "of addresses"),
+    RANGE("working_set", BYTES, NULL, "1B", "1024TiB", 0,
+          "addresses wrap within this size; without it the whole target"),
+    WORD("arrivals", "closed", "closed|periodic|poisson", 0,
+         "closed: an operation when another is done"),
+    RANGE("interval", TIME, NULL, "1ps", "1000s", 0,
+          "between arrivals (mean), unless they are closed"),
+};
+
+static void check_dma_count(TopoLoader *loader, TopoFlow *flow)
+{
+    const TopoValues *values = flow->values;
+    int64_t total = topo_values_number(values, "total");
+    int64_t size = topo_values_number(values, "size");
+
+    if (topo_flow_has(flow, "total") && topo_flow_has(flow, "count")) {
+        topo_flow_report(loader, flow, "count",
+                         "a flow has a total or a count; write one of them");
+    } else if (!topo_flow_has(flow, "total") && !topo_flow_has(flow, "count") &&
+               loader->loaded->pub.workload->stop_ps == 0) {
+        topo_flow_report(loader, flow, "size",
+                         "the flow has no end; write total: or count: here, "
+                         "or stop: in the workload");
+    } else if (topo_flow_has(flow, "total") && size > 0) {
+        if (total % size != 0) {
+            topo_flow_report(loader, flow, "total",
+                             "%s is no multiple of size, %s; write one",
+                             topo_values_text(values, "total"),
+                             topo_values_text(values, "size"));
+        }
+        topo_flow_set_number(flow, "count", total / size);
+    }
+}
+
+static void check_dma(TopoLoader *loader, TopoFlow *flow)
+{
+    const TopoValues *values = flow->values;
+
+    check_dma_count(loader, flow);
+    if (topo_flow_has(flow, "working_set") &&
+        topo_values_number(values, "working_set") <
+            topo_values_number(values, "size")) {
+        topo_flow_report(loader, flow, "working_set",
+                         "%s is less than size, %s; write more",
+                         topo_values_text(values, "working_set"),
+                         topo_values_text(values, "size"));
+    }
+    if (is_word(flow, "arrivals", "closed") &&
+        topo_flow_has(flow, "interval")) {
+        topo_flow_report(loader, flow, "interval",
+                         "closed arrivals have none; leave it out, or write "
+                         "arrivals: periodic or poisson");
+    } else if (topo_flow_has(flow, "arrivals") &&
+               !topo_flow_is(flow, "arrivals", "closed") &&
+               !topo_flow_has(flow, "interval")) {
+        topo_flow_report(loader, flow, "arrivals",
+                         "%s arrivals need an interval; write for example "
+                         "interval: 100ns",
+                         topo_values_text(values, "arrivals"));
+    }
+    check_total(loader, flow, "count");
+}
+
+/* ---- mmio -------------------------------------------------------------- */
+
+static const TopoKey mmio_keys[] = {
+    FLOW("mmio"),
+    NEEDS("host", HOST, "whose CPU it is"),
+    DIRECTION("what the CPU does"),
+    NEEDS_TARGET("target", MEMORY,
+                 "`host.ram`, `host.device` or `host.device.bar1`"),
+    RANGE("size", BYTES, "8B", "1B", "64B", 0, "of one access"),
+    RANGE("count", INT, "1", "1", "1000000000000", 0, "accesses in all"),
+    MAY("seen", BOOL, "off",
+        "on: a write to `host.ram` is over when that host's CPU, which polls, "
+        "has seen it; off: when it has left"),
+};
+
+static void check_mmio(TopoLoader *loader, TopoFlow *flow)
+{
+    if (topo_values_number(flow->values, "seen") != 0 &&
+        (!is_word(flow, "direction", "write") ||
+         topo_flow_target(flow, "target").kind == TOPO_TARGET_DEVICE)) {
+        topo_flow_report(loader, flow, "seen",
+                         "only a write to the RAM of a host is seen there; "
+                         "write direction: write and target: host.ram, or "
+                         "leave it out");
+    }
+    check_total(loader, flow, "count");
+}
+
+/* ---- nvme -------------------------------------------------------------- */
+
+static const TopoKey nvme_keys[] = {
+    FLOW("nvme"),
+    NEEDS("device", DEVICE, "`host.device`: a drive, its part has `nvme:`"),
+    DIRECTION("read: from the drive to the buffer; write: the other way"),
+    MAY_TARGET("buffer", MEMORY,
+               "`host.ram`, `host.device` or `host.device.bar1`; without it "
+               "the driver's RAM"),
+    MAY("driver", HOST, NULL,
+        "host whose CPU runs the driver; without it the borrower, or the "
+        "device's own"),
+    RANGE("size", BYTES, NULL, "512B", "1GiB", REQUIRED,
+          "of one operation, a multiple of the part's `nvme.block`"),
+    RANGE("count", INT, "1", "1", "1000000000000", 0, "operations in all"),
+    RANGE("depth", INT, "1", "1", "4095", 0, "operations at a time"),
+    RANGE("entries", INT, "1024", "2", "4096", 0,
+          "of each queue, one of which stays empty"),
+    WORD("pattern", "sequential", "sequential|random", 0, "of blocks"),
+    WORD("completion", "interrupt", "interrupt|polling", 0,
+         "how the driver learns of completions"),
+    RANGE("timeout", TIME, "30s", "1us", "1000s", 0,
+          "after which the driver gives an operation up as failed"),
+};
+
+static void check_drive(TopoLoader *loader, const TopoFlow *flow,
+                        const TopoDevice *device)
+{
+    int64_t size = topo_values_number(flow->values, "size");
+
+    if (topo_part_kind(device->part) != TOPO_PART_ENDPOINT ||
+        !topo_part_has(device->part, "nvme.overhead")) {
+        topo_flow_report(loader, flow, "device",
+                         "%s is no drive; name an endpoint whose part has "
+                         "`nvme:`",
+                         device->path);
+    } else if (size % topo_part_bytes(device->part, "nvme.block") != 0) {
+        topo_flow_report(loader, flow, "size",
+                         "%s is no multiple of the block of %s; write whole "
+                         "blocks",
+                         topo_values_text(flow->values, "size"), device->path);
+    }
+}
+
+static void check_nvme(TopoLoader *loader, TopoFlow *flow)
+{
+    TopoDevice *device = topo_flow_device(flow, "device");
+
+    default_driver(loader, flow, device);
+    if (topo_flow_target(flow, "buffer").kind == TOPO_TARGET_NONE) {
+        topo_flow_set_target(flow, "buffer",
+                             (TopoTarget){TOPO_TARGET_RAM,
+                                          topo_flow_host(flow, "driver"), NULL,
+                                          -1});
+    }
+    if (device != NULL && device->part != NULL) {
+        check_drive(loader, flow, device);
+    }
+    check_total(loader, flow, "count");
+}
+
+/* ---- path -------------------------------------------------------------- */
+
+static const TopoKey path_keys[] = {
+    FLOW("path"),
+    NEEDS_TARGET("from", TOPO_MAY_BE_DEVICE | TOPO_MAY_BE_CPU,
+                 "`host.device` or `host.cpu`"),
+    NEEDS_TARGET("to", MEMORY,
+                 "`host.ram`, `host.device` or `host.device.bar1`"),
+    MAY_TARGET("via", TOPO_MAY_BE_RAM,
+               "`host.ram` in which the data rests between"),
+    WORD("direction", "write", "read|write", 0, "what travels"),
+    RANGE("size", BYTES, "4B", "1B", "4096B", 0, "of the payload"),
+};
+
+/* ---- pingpong ---------------------------------------------------------- */
+
+static const TopoKey pingpong_keys[] = {
+    FLOW("pingpong"),
+    NEEDS_TARGET("from", TOPO_MAY_BE_GPU,
+                 "`host.device`: the GPU that stores first"),
+    NEEDS_TARGET("to", TOPO_MAY_BE_GPU, "`host.device`: the other GPU"),
+    MAY_TARGET("via", TOPO_MAY_BE_RAM,
+               "`host.ram` that holds the counter; without it each GPU stores "
+               "into the other's memory"),
+    RANGE("count", INT, "1", "1", "1000000000000", 0, "round trips"),
+};
+
+static void check_pingpong(TopoLoader *loader, TopoFlow *flow)
+{
+    check_two_devices(loader, flow);
+}
+
+/* ---- transfer ---------------------------------------------------------- */
+
+static const TopoKey transfer_keys[] = {
+    FLOW("transfer"),
+    NEEDS_TARGET("from", TOPO_MAY_BE_GPU,
+                 "`host.device`: the GPU whose memory is copied"),
+    NEEDS_TARGET("to", TOPO_MAY_BE_GPU,
+                 "`host.device`: the GPU to whose memory"),
+    MAY_TARGET("via", TOPO_MAY_BE_RAM,
+               "`host.ram` through which the data go in chunks; without it the "
+               "one GPU writes to the other"),
+    MAY("driver", HOST, NULL,
+        "host whose CPU runs the driver; without it the borrower, or the "
+        "first device's own"),
+    RANGE("size", BYTES, NULL, "1B", "1TiB", REQUIRED, "of one copy"),
+    RANGE("copies", INT, "1", "1", "1000000000", 0,
+          "how many, one after the other"),
+};
+
+static void check_transfer(TopoLoader *loader, TopoFlow *flow)
+{
+    check_two_devices(loader, flow);
+    default_driver(loader, flow, topo_flow_target(flow, "from").device);
+    check_total(loader, flow, "copies");
+}
+
+/* ---- The table --------------------------------------------------------- */
+
+#define KIND(NAME, HELP)                                                       \
+    .name = #NAME,                                                             \
+    .section = {#NAME " flow", HELP, NAME##_keys, G_N_ELEMENTS(NAME##_keys)}
+
+const TopoFlowKind topo_flow_kinds[] = {
+    {KIND(compute, "A device works for itself.")},
+    {KIND(copy, "A driver has a device's DMA engine copy."),
+     .check = check_copy},
+    {KIND(dma, "A device reads or writes by itself."), .check = check_dma},
+    {KIND(mmio, "A CPU reads or writes."), .check = check_mmio},
+    {KIND(nvme, "A driver has a drive read or write."), .check = check_nvme},
+    {KIND(path, "One TLP through an idle fabric."), .has_own_fabric = true},
+    {KIND(pingpong, "Two GPUs pass a counter to and fro."),
+     .check = check_pingpong},
+    {KIND(transfer, "A driver has the memory of one GPU copied to another."),
+     .check = check_transfer},
+};
+const unsigned topo_flow_n_kinds = G_N_ELEMENTS(topo_flow_kinds);
+
+const TopoFlowKind *topo_flow_find_kind(const char *name)
+{
+    unsigned i;
+
+    for (i = 0; name != NULL && i < topo_flow_n_kinds; i++) {
+        if (strcmp(topo_flow_kinds[i].name, name) == 0) {
+            return &topo_flow_kinds[i];
+        }
+    }
+    return NULL;
+}
+
+char *topo_flow_kind_names(void)
+{
+    GString *names = g_string_new(NULL);
+    unsigned i;
+
+    for (i = 0; i < topo_flow_n_kinds; i++) {
+        g_string_append_printf(names, "%s%s", i > 0 ? ", " : "",
+                               topo_flow_kinds[i].name);
+    }
+    return g_string_free(names, FALSE);
+}
