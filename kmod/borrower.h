@@ -27,7 +27,7 @@
 struct borrower_bar {
 	u64 size;	/* 0: there is none */
 	u32 flags;
-	struct dl_import *import;
+	struct dlend_import *import;
 	struct resource *parent;
 };
 
@@ -35,9 +35,9 @@ struct borrower_loan {
 	struct list_head node;
 	u32 fdid;
 	u32 number;
-	struct dl_peer *peer;		/* counted */
+	struct dlend_peer *peer;		/* counted */
 	struct device *requester;	/* counted; who sends what the device sends */
-	struct dl_device_info device;	/* as its lender describes it */
+	struct dlend_device_info device;	/* as its lender describes it */
 
 	/*
 	 * Set when the device is lost: nothing of it is touched any more. By
@@ -51,13 +51,13 @@ struct borrower_loan {
 	struct pci_dev *pdev;		/* counted */
 	unsigned int devfn;
 	spinlock_t config_lock;
-	u8 config[DL_CFG_SIZE];		/* config_lock */
+	u8 config[DLEND_CFG_SIZE];		/* config_lock */
 	u64 live;			/* bit n: dword n has to be asked for */
-	u32 lenders[DL_CFG_SIZE / 4];	/* bits that the lender may change */
-	struct borrower_bar bars[DL_BARS];
+	u32 lenders[DLEND_CFG_SIZE / 4];	/* bits that the lender may change */
+	struct borrower_bar bars[DLEND_BARS];
 
 	/* DMA. */
-	struct dl_export *dma_export;
+	struct dlend_export *dma_export;
 	u64 dma_start, dma_size;	/* what is exported of this node's bus */
 	u64 dma_bus;			/* what the device uses for dma_start */
 	bool translated;		/* by an IOMMU here: mapped page by page */
@@ -67,7 +67,7 @@ struct borrower_loan {
 	atomic64_t dma_used;
 
 	/* Interrupts. */
-	struct dl_export *msi_export;
+	struct dlend_export *msi_export;
 	u64 msi_size;
 	u64 msi_bus;			/* what the device uses for the first one */
 	struct fwnode_handle *msi_fwnode;
@@ -106,7 +106,7 @@ void borrower_bridge_remove(struct borrower_loan *loan, bool surprise);
 
 /* borrower_dma.c */
 int borrower_dma_prepare(struct borrower_loan *loan, u64 window,
-			 struct dl_msg_attach *req, struct dl_why *why);
+			 struct dlend_msg_attach *req, struct dlend_why *why);
 /* After the lender has attached, with dma_bus known; and before the driver. */
 int borrower_dma_start(struct borrower_loan *loan);
 void borrower_dma_attach(struct borrower_loan *loan);
@@ -116,13 +116,13 @@ void borrower_dma_stop(struct borrower_loan *loan);
 u64 borrower_dma_free(struct borrower_loan *loan);
 
 /* borrower_msi.c */
-int borrower_msi_prepare(struct borrower_loan *loan, struct dl_msg_attach *req,
-			 struct dl_why *why);
+int borrower_msi_prepare(struct borrower_loan *loan, struct dlend_msg_attach *req,
+			 struct dlend_why *why);
 int borrower_msi_start(struct borrower_loan *loan);
 void borrower_msi_stop(struct borrower_loan *loan);
 
 /* What there is for windows towards this node, in words. */
 int borrower_no_window(struct borrower_loan *loan, int err, u64 size,
-		       const char *what, struct dl_why *why);
+		       const char *what, struct dlend_why *why);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "borrower.h"
 
-#define BAR_END (PCI_BASE_ADDRESS_0 + 4 * DL_BARS)
+#define BAR_END (PCI_BASE_ADDRESS_0 + 4 * DLEND_BARS)
 
 static bool is_bar(unsigned int at)
 {
@@ -34,18 +34,18 @@ static u32 part(u32 dword, int at, int size)
 static u32 ask(struct borrower_loan *loan, u16 op, int at, int size, u32 value,
 	       bool *ok)
 {
-	struct dl_msg_cfg req = {
+	struct dlend_msg_cfg req = {
 		.fdid = cpu_to_le32(loan->fdid),
 		.loan = cpu_to_le32(loan->number),
 		.offset = cpu_to_le16(at),
 		.size = cpu_to_le16(size),
 		.value = cpu_to_le32(value),
 	};
-	struct dl_msg_cfg_answer answer;
+	struct dlend_msg_cfg_answer answer;
 	int ret;
 
-	ret = dl_call_polled(loan->peer, op, &req, sizeof(req), &answer,
-			     sizeof(answer), 0);
+	ret = dlend_call_polled(loan->peer, op, &req, sizeof(req), &answer,
+				sizeof(answer), 0);
 	*ok = ret == sizeof(answer);
 	if (!*ok) {
 		atomic64_inc(&borrower_counts.config_failed);
@@ -75,12 +75,12 @@ static int config_read(struct pci_bus *bus, unsigned int devfn, int where,
 	*value = ~0;
 	if (!loan || devfn != loan->devfn)
 		return PCIBIOS_DEVICE_NOT_FOUND;
-	if (where + size > DL_CFG_SIZE || READ_ONCE(loan->dead))
+	if (where + size > DLEND_CFG_SIZE || READ_ONCE(loan->dead))
 		return PCIBIOS_SUCCESSFUL;
 	live = loan->live & BIT_ULL(where / 4);
 	if (live) {
 		atomic64_inc(&borrower_counts.config_reads);
-		dword = ask(loan, DL_OP_CFG_READ, at, 4, 0, &ok);
+		dword = ask(loan, DLEND_OP_CFG_READ, at, 4, 0, &ok);
 		if (!ok)
 			return PCIBIOS_SUCCESSFUL;
 	}
@@ -120,7 +120,7 @@ static int config_write(struct pci_bus *bus, unsigned int devfn, int where,
 
 	if (!loan || devfn != loan->devfn)
 		return PCIBIOS_DEVICE_NOT_FOUND;
-	if (where + size > DL_CFG_SIZE || READ_ONCE(loan->dead))
+	if (where + size > DLEND_CFG_SIZE || READ_ONCE(loan->dead))
 		return PCIBIOS_SUCCESSFUL;
 	if (is_bar(where)) {
 		spin_lock_irqsave(&loan->config_lock, flags);
@@ -133,7 +133,7 @@ static int config_write(struct pci_bus *bus, unsigned int devfn, int where,
 		return PCIBIOS_SUCCESSFUL;
 
 	atomic64_inc(&borrower_counts.config_writes);
-	value = ask(loan, DL_OP_CFG_WRITE, where, size, value, &ok);
+	value = ask(loan, DLEND_OP_CFG_WRITE, where, size, value, &ok);
 	if (ok) {
 		spin_lock_irqsave(&loan->config_lock, flags);
 		put_unaligned_le32(merge(loan, where & ~3, value),
@@ -168,7 +168,7 @@ static bool msix_is_within(const struct borrower_loan *loan, unsigned int at)
 	u64 end = (u64)(table & PCI_MSIX_TABLE_OFFSET) +
 		  ((control & PCI_MSIX_FLAGS_QSIZE) + 1) * PCI_MSIX_ENTRY_SIZE;
 
-	return bar < DL_BARS && end <= loan->bars[bar].size;
+	return bar < DLEND_BARS && end <= loan->bars[bar].size;
 }
 
 /*
@@ -193,7 +193,7 @@ static int choose_lenders_bits(struct borrower_loan *loan)
 	while (at >= PCI_STD_HEADER_SIZEOF && bits[at / 4] == ~0) {
 		bits[at / 4] = 0xffff0000;
 		if (loan->config[at] == PCI_CAP_ID_MSIX) {
-			if (at + PCI_CAP_MSIX_SIZEOF > DL_CFG_SIZE ||
+			if (at + PCI_CAP_MSIX_SIZEOF > DLEND_CFG_SIZE ||
 			    !msix_is_within(loan, at))
 				return -EPROTO;
 			bits[at / 4] = (PCI_MSIX_FLAGS_ENABLE |
@@ -216,9 +216,9 @@ static int init_config(struct borrower_loan *loan)
 	loan->config[PCI_HEADER_TYPE] = PCI_HEADER_TYPE_NORMAL;
 	loan->config[PCI_INTERRUPT_PIN] = 0;
 	memset(loan->config + PCI_ROM_ADDRESS, 0, 4);
-	memset(loan->config + PCI_BASE_ADDRESS_0, 0, 4 * DL_BARS);
+	memset(loan->config + PCI_BASE_ADDRESS_0, 0, 4 * DLEND_BARS);
 
-	for (i = 0; i < DL_BARS; i++) {
+	for (i = 0; i < DLEND_BARS; i++) {
 		struct borrower_bar *bar = &loan->bars[i];
 		u8 *at = loan->config + PCI_BASE_ADDRESS_0 + 4 * i;
 
@@ -243,7 +243,7 @@ static int claim_bars(struct borrower_loan *loan)
 	unsigned int i;
 	int err;
 
-	for (i = 0; i < DL_BARS; i++) {
+	for (i = 0; i < DLEND_BARS; i++) {
 		struct borrower_bar *bar = &loan->bars[i];
 		struct resource *res = &pdev->resource[i];
 
@@ -298,7 +298,7 @@ static struct pci_host_bridge *new_bridge(struct borrower_loan *loan)
 		.name = "Device Lending",
 		.flags = IORESOURCE_BUS,
 	};
-	struct device *parent = dl_peer_dev(loan->peer);
+	struct device *parent = dlend_peer_dev(loan->peer);
 	struct pci_host_bridge *bridge;
 	struct borrower_bus *priv;
 

@@ -24,26 +24,26 @@ struct borrower_counts borrower_counts;
 static struct dentry *debugfs;
 
 int borrower_no_window(struct borrower_loan *loan, int err, u64 size,
-		       const char *what, struct dl_why *why)
+		       const char *what, struct dlend_why *why)
 {
-	struct dl_window_room room;
+	struct dlend_window_room room;
 
-	if (err != -ENOSPC || dl_windows_free(loan->peer, &room))
-		return dl_why_set(why, err, "no window for %s towards node %u: error %d",
-				  what, dl_peer_node(loan->peer), -err);
-	return dl_why_set(why, err,
-			  "%llu KiB for %s do not fit into the windows of node %u: free are %u large ones of at most %llu MiB, and %u of %llu KiB",
-			  size / SZ_1K, what, dl_peer_node(loan->peer),
-			  room.direct_count, room.direct_max / SZ_1M,
-			  room.lut_count, room.lut_size / SZ_1K);
+	if (err != -ENOSPC || dlend_windows_free(loan->peer, &room))
+		return dlend_why_set(why, err, "no window for %s towards node %u: error %d",
+				     what, dlend_peer_node(loan->peer), -err);
+	return dlend_why_set(why, err,
+			     "%llu KiB for %s do not fit into the windows of node %u: free are %u large ones of at most %llu MiB, and %u of %llu KiB",
+			     size / SZ_1K, what, dlend_peer_node(loan->peer),
+			     room.direct_count, room.direct_max / SZ_1M,
+			     room.lut_count, room.lut_size / SZ_1K);
 }
 
-static void get_device_info(struct dl_device_info *info,
-			    const struct dl_msg_device *msg)
+static void get_device_info(struct dlend_device_info *info,
+			    const struct dlend_msg_device *msg)
 {
 	memset(info, 0, sizeof(*info));
 	info->fdid = le32_to_cpu(msg->fdid);
-	info->state = min_t(u32, le32_to_cpu(msg->state), DL_DEVICE_BORROWED);
+	info->state = min_t(u32, le32_to_cpu(msg->state), DLEND_DEVICE_BORROWED);
 	info->borrower = le32_to_cpu(msg->borrower);
 	info->bdf = le32_to_cpu(msg->bdf);
 	info->vendor = le16_to_cpu(msg->vendor);
@@ -69,13 +69,13 @@ static struct borrower_loan *find(u32 fdid)
 	return NULL;
 }
 
-static void describe(struct borrower_loan *loan, struct dl_loan_info *info)
+static void describe(struct borrower_loan *loan, struct dlend_loan_info *info)
 {
 	struct device *dev = &loan->pdev->dev;
 
 	memset(info, 0, sizeof(*info));
 	info->fdid = loan->fdid;
-	info->lender = dl_peer_node(loan->peer);
+	info->lender = dlend_peer_node(loan->peer);
 	info->domain = pci_domain_nr(loan->pdev->bus);
 	info->bus = loan->pdev->bus->number;
 	info->devfn = loan->pdev->devfn;
@@ -95,11 +95,11 @@ static void describe(struct borrower_loan *loan, struct dl_loan_info *info)
 
 /* The lender's numbers, before anything is made of them. */
 static int check_bars(struct borrower_loan *loan,
-		      const struct dl_msg_borrow_answer *answer)
+		      const struct dlend_msg_borrow_answer *answer)
 {
 	unsigned int i;
 
-	for (i = 0; i < DL_BARS; i++) {
+	for (i = 0; i < DLEND_BARS; i++) {
 		struct borrower_bar *bar = &loan->bars[i];
 
 		bar->size = le64_to_cpu(answer->bars[i].size);
@@ -111,7 +111,7 @@ static int check_bars(struct borrower_loan *loan,
 				   PCI_BASE_ADDRESS_MEM_PREFETCH))
 			return -EPROTO;
 		if (bar->flags & PCI_BASE_ADDRESS_MEM_TYPE_64) {
-			if (i == DL_BARS - 1 || answer->bars[i + 1].size)
+			if (i == DLEND_BARS - 1 || answer->bars[i + 1].size)
 				return -EPROTO;
 		} else if (bar->size > SZ_2G) {
 			return -EPROTO;
@@ -120,79 +120,79 @@ static int check_bars(struct borrower_loan *loan,
 	return 0;
 }
 
-static int send_borrow(struct borrower_loan *loan, struct dl_why *why)
+static int send_borrow(struct borrower_loan *loan, struct dlend_why *why)
 {
-	struct dl_msg_borrow req = { .fdid = cpu_to_le32(loan->fdid) };
-	struct dl_msg_borrow_answer answer;
+	struct dlend_msg_borrow req = { .fdid = cpu_to_le32(loan->fdid) };
+	struct dlend_msg_borrow_answer answer;
 	u32 node = loan->fdid >> 16;
 	int ret;
 
-	ret = dl_call(loan->peer, DL_OP_BORROW, &req, sizeof(req), &answer,
-		      sizeof(answer), 0);
+	ret = dlend_call(loan->peer, DLEND_OP_BORROW, &req, sizeof(req), &answer,
+			 sizeof(answer), 0);
 	if (ret == -EOPNOTSUPP)
-		return dl_why_set(why, ret, "node %u does not lend", node);
+		return dlend_why_set(why, ret, "node %u does not lend", node);
 	if (ret >= 0 && ret != sizeof(answer))
 		ret = -EPROTO;
 	if (ret < 0)
-		return dl_why_set(why, ret, "node %u does not answer: error %d",
-				  node, -ret);
+		return dlend_why_set(why, ret, "node %u does not answer: error %d",
+				     node, -ret);
 	switch (le32_to_cpu(answer.status)) {
-	case DL_BORROW_OK:
+	case DLEND_BORROW_OK:
 		break;
-	case DL_BORROW_TAKEN:
-		return dl_why_set(why, -EBUSY,
-				  "device %x is borrowed by node %u",
-				  loan->fdid, le32_to_cpu(answer.holder));
-	case DL_BORROW_UNAVAILABLE:
-		return dl_why_set(why, -EBUSY,
-				  "device %x is not available: its own node %u uses it",
-				  loan->fdid, node);
+	case DLEND_BORROW_TAKEN:
+		return dlend_why_set(why, -EBUSY,
+				     "device %x is borrowed by node %u",
+				     loan->fdid, le32_to_cpu(answer.holder));
+	case DLEND_BORROW_UNAVAILABLE:
+		return dlend_why_set(why, -EBUSY,
+				     "device %x is not available: its own node %u uses it",
+				     loan->fdid, node);
 	default:
-		return dl_why_set(why, -ENOENT, "node %u has no device %x",
-				  node, loan->fdid);
+		return dlend_why_set(why, -ENOENT, "node %u has no device %x",
+				     node, loan->fdid);
 	}
 	loan->number = le32_to_cpu(answer.loan);
 	get_device_info(&loan->device, &answer.device);
 	ret = check_bars(loan, &answer);
 	if (ret)
-		return dl_why_set(why, ret, "node %u sent BARs that cannot be",
-				  node);
+		return dlend_why_set(why, ret, "node %u sent BARs that cannot be",
+				     node);
 	return 0;
 }
 
-static int send_attach(struct borrower_loan *loan, struct dl_msg_attach *req,
-		       struct dl_msg_attach_answer *answer, struct dl_why *why)
+static int send_attach(struct borrower_loan *loan, struct dlend_msg_attach *req,
+		       struct dlend_msg_attach_answer *answer, struct dlend_why *why)
 {
 	u32 node = loan->fdid >> 16;
 	int ret;
 
 	req->fdid = cpu_to_le32(loan->fdid);
 	req->loan = cpu_to_le32(loan->number);
-	ret = dl_call(loan->peer, DL_OP_ATTACH, req, sizeof(*req), answer,
-		      sizeof(*answer), ATTACH_TIMEOUT_MS);
+	ret = dlend_call(loan->peer, DLEND_OP_ATTACH, req, sizeof(*req), answer,
+			 sizeof(*answer), ATTACH_TIMEOUT_MS);
 	if (ret == -ENOSPC)
-		return dl_why_set(why, ret,
-				  "node %u has no windows left for the device's BARs, or its IOMMU none for this node's memory",
-				  node);
+		return dlend_why_set(why, ret,
+				     "node %u has no windows left for the device's BARs, or its IOMMU none for this node's memory",
+				     node);
 	if (ret >= 0 && ret != sizeof(*answer))
 		ret = -EPROTO;
 	if (ret < 0)
-		return dl_why_set(why, ret,
-				  "node %u could not open its windows: error %d",
-				  node, -ret);
+		return dlend_why_set(why, ret,
+				     "node %u could not open its windows: error %d",
+				     node, -ret);
 	loan->dma_bus = le64_to_cpu(answer->dma_bus);
 	loan->msi_bus = le64_to_cpu(answer->msi_bus);
 	loan->live = le64_to_cpu(answer->live);
 	memcpy(loan->config, answer->config, sizeof(loan->config));
 	if (loan->dma_bus + loan->dma_size < loan->dma_bus)
-		return dl_why_set(why, -EPROTO,
-				  "node %u sent addresses that cannot be", node);
+		return dlend_why_set(why, -EPROTO,
+				     "node %u sent addresses that cannot be", node);
 	return 0;
 }
 
 static void send_return(struct borrower_loan *loan)
 {
-	struct dl_msg_return req = {
+	struct dlend_msg_return req = {
 		.fdid = cpu_to_le32(loan->fdid),
 		.loan = cpu_to_le32(loan->number),
 	};
@@ -200,38 +200,38 @@ static void send_return(struct borrower_loan *loan)
 
 	if (READ_ONCE(loan->dead))
 		return;
-	ret = dl_call(loan->peer, DL_OP_RETURN, &req, sizeof(req), NULL, 0,
-		      ATTACH_TIMEOUT_MS);
+	ret = dlend_call(loan->peer, DLEND_OP_RETURN, &req, sizeof(req), NULL, 0,
+			 ATTACH_TIMEOUT_MS);
 	if (ret < 0)
 		pr_warn("dl_borrower: device %x: node %u did not take it back: error %d\n",
-			loan->fdid, dl_peer_node(loan->peer), -ret);
+			loan->fdid, dlend_peer_node(loan->peer), -ret);
 }
 
 static void close_bars(struct borrower_loan *loan)
 {
 	unsigned int i;
 
-	for (i = 0; i < DL_BARS; i++) {
+	for (i = 0; i < DLEND_BARS; i++) {
 		if (loan->bars[i].import)
-			dl_unimport(loan->bars[i].import);
+			dlend_unimport(loan->bars[i].import);
 		loan->bars[i].import = NULL;
 	}
 }
 
 static int open_bars(struct borrower_loan *loan,
-		     const struct dl_msg_attach_answer *answer,
-		     struct dl_why *why)
+		     const struct dlend_msg_attach_answer *answer,
+		     struct dlend_why *why)
 {
 	unsigned int i;
 
-	for (i = 0; i < DL_BARS; i++) {
+	for (i = 0; i < DLEND_BARS; i++) {
 		struct borrower_bar *bar = &loan->bars[i];
-		struct dl_import *import;
+		struct dlend_import *import;
 		int err = -EPROTO;
 
 		if (!bar->size)
 			continue;
-		import = dl_import(loan->peer, &answer->bars[i]);
+		import = dlend_import(loan->peer, &answer->bars[i]);
 		if (IS_ERR(import)) {
 			err = PTR_ERR(import);
 		} else {
@@ -239,9 +239,9 @@ static int open_bars(struct borrower_loan *loan,
 			if (import->size == bar->size)
 				continue;
 		}
-		return dl_why_set(why, err,
-				  "node %u sent a window for BAR %u that cannot be",
-				  dl_peer_node(loan->peer), i);
+		return dlend_why_set(why, err,
+				     "node %u sent a window for BAR %u that cannot be",
+				     dlend_peer_node(loan->peer), i);
 	}
 	return 0;
 }
@@ -268,14 +268,14 @@ static void unlist(struct borrower_loan *loan)
 static void free_loan(struct borrower_loan *loan)
 {
 	put_device(loan->requester);
-	dl_peer_put(loan->peer);
+	dlend_peer_put(loan->peer);
 	kfree(loan);
 }
 
 /* borrower_admin is held. */
 static void end_loan(struct borrower_loan *loan, bool surprise)
 {
-	u32 fdid = loan->fdid, node = dl_peer_node(loan->peer);
+	u32 fdid = loan->fdid, node = dlend_peer_node(loan->peer);
 
 	dismantle(loan, surprise);
 	unlist(loan);
@@ -286,17 +286,17 @@ static void end_loan(struct borrower_loan *loan, bool surprise)
 	free_loan(loan);
 }
 
-static int attach(struct borrower_loan *loan, u64 window, struct dl_why *why)
+static int attach(struct borrower_loan *loan, u64 window, struct dlend_why *why)
 {
-	struct dl_msg_attach_answer answer;
-	struct dl_msg_attach req = {};
+	struct dlend_msg_attach_answer answer;
+	struct dlend_msg_attach req = {};
 	int err;
 
-	loan->requester = dl_peer_requester(loan->peer, loan->device.bdf);
+	loan->requester = dlend_peer_requester(loan->peer, loan->device.bdf);
 	if (!loan->requester)
-		return dl_why_set(why, -ENODEV,
-				  "node %u has said a wrong address",
-				  dl_peer_node(loan->peer));
+		return dlend_why_set(why, -ENODEV,
+				     "node %u has said a wrong address",
+				     dlend_peer_node(loan->peer));
 	err = borrower_dma_prepare(loan, window, &req, why);
 	if (err)
 		return err;
@@ -315,39 +315,39 @@ static int attach(struct borrower_loan *loan, u64 window, struct dl_why *why)
 	if (!err)
 		err = borrower_bridge_add(loan);
 	if (err)
-		return dl_why_set(why, err,
-				  "the device could not be added: error %d",
-				  -err);
+		return dlend_why_set(why, err,
+				     "the device could not be added: error %d",
+				     -err);
 	return 0;
 }
 
-static struct borrower_loan *new_loan(u32 fdid, struct dl_peer *peer)
+static struct borrower_loan *new_loan(u32 fdid, struct dlend_peer *peer)
 {
 	struct borrower_loan *loan = kzalloc(sizeof(*loan), GFP_KERNEL);
 
 	if (!loan)
 		return NULL;
 	loan->fdid = fdid;
-	loan->peer = dl_peer_get(peer);
+	loan->peer = dlend_peer_get(peer);
 	spin_lock_init(&loan->config_lock);
 	spin_lock_init(&loan->dma_lock);
 	return loan;
 }
 
 /* borrower_admin is held. */
-static int borrow(struct dl_peer *peer, u32 fdid, u64 window,
-		  struct dl_loan_info *info, struct dl_why *why)
+static int borrow(struct dlend_peer *peer, u32 fdid, u64 window,
+		  struct dlend_loan_info *info, struct dlend_why *why)
 {
 	struct borrower_loan *loan;
 	int err;
 
 	if (find(fdid))
-		return dl_why_set(why, -EBUSY,
-				  "device %x is borrowed by this node already",
-				  fdid);
+		return dlend_why_set(why, -EBUSY,
+				     "device %x is borrowed by this node already",
+				     fdid);
 	loan = new_loan(fdid, peer);
 	if (!loan)
-		return dl_why_set(why, -ENOMEM, "no memory");
+		return dlend_why_set(why, -ENOMEM, "no memory");
 	/* In the list before it is the lender's to lose or to revoke. */
 	spin_lock_irq(&borrower_lock);
 	list_add_tail(&loan->node, &loans);
@@ -368,28 +368,28 @@ static int borrow(struct dl_peer *peer, u32 fdid, u64 window,
 	return 0;
 }
 
-int dl_borrower_borrow(u32 fdid, u64 window, struct dl_loan_info *info,
-		       struct dl_why *why)
+int dlend_borrower_borrow(u32 fdid, u64 window, struct dlend_loan_info *info,
+			  struct dlend_why *why)
 {
-	struct dl_peer *peer = dl_peer_find(fdid >> 16);
+	struct dlend_peer *peer = dlend_peer_find(fdid >> 16);
 	int err;
 
 	if (!peer)
-		return dl_why_set(why, -ENOENT, "node %u was never connected",
-				  fdid >> 16);
+		return dlend_why_set(why, -ENOENT, "node %u was never connected",
+				     fdid >> 16);
 	mutex_lock(&borrower_admin);
-	if (dl_peer_is_up(peer))
+	if (dlend_peer_is_up(peer))
 		err = borrow(peer, fdid, window, info, why);
 	else
-		err = dl_why_set(why, -ENOTCONN, "node %u is not connected",
-				 fdid >> 16);
+		err = dlend_why_set(why, -ENOTCONN, "node %u is not connected",
+				    fdid >> 16);
 	mutex_unlock(&borrower_admin);
-	dl_peer_put(peer);
+	dlend_peer_put(peer);
 	return err;
 }
-EXPORT_SYMBOL_GPL(dl_borrower_borrow);
+EXPORT_SYMBOL_GPL(dlend_borrower_borrow);
 
-int dl_borrower_return(u32 fdid, struct dl_why *why)
+int dlend_borrower_return(u32 fdid, struct dlend_why *why)
 {
 	struct borrower_loan *loan;
 	int err = 0;
@@ -399,14 +399,14 @@ int dl_borrower_return(u32 fdid, struct dl_why *why)
 	if (loan)
 		end_loan(loan, READ_ONCE(loan->dead));
 	else
-		err = dl_why_set(why, -ENOENT,
-				 "device %x is not borrowed by this node", fdid);
+		err = dlend_why_set(why, -ENOENT,
+				    "device %x is not borrowed by this node", fdid);
 	mutex_unlock(&borrower_admin);
 	return err;
 }
-EXPORT_SYMBOL_GPL(dl_borrower_return);
+EXPORT_SYMBOL_GPL(dlend_borrower_return);
 
-unsigned int dl_borrower_loans(struct dl_loan_info *infos, unsigned int max)
+unsigned int dlend_borrower_loans(struct dlend_loan_info *infos, unsigned int max)
 {
 	struct borrower_loan *loan;
 	unsigned int n = 0;
@@ -418,28 +418,28 @@ unsigned int dl_borrower_loans(struct dl_loan_info *infos, unsigned int max)
 	mutex_unlock(&borrower_admin);
 	return n;
 }
-EXPORT_SYMBOL_GPL(dl_borrower_loans);
+EXPORT_SYMBOL_GPL(dlend_borrower_loans);
 
 /* Lists of a hostile peer end too: IDs only grow, and there are few. */
-static unsigned int ask_for_devices(struct dl_peer *peer,
-				    struct dl_msg_list_answer *answer,
-				    struct dl_device_info *infos,
+static unsigned int ask_for_devices(struct dlend_peer *peer,
+				    struct dlend_msg_list_answer *answer,
+				    struct dlend_device_info *infos,
 				    unsigned int max)
 {
-	u32 node = dl_peer_node(peer), next = node << 16;
+	u32 node = dlend_peer_node(peer), next = node << 16;
 	unsigned int n = 0;
 
 	while (n < max) {
-		struct dl_msg_list req = { .first = cpu_to_le32(next) };
+		struct dlend_msg_list req = { .first = cpu_to_le32(next) };
 		unsigned int i, count;
 		int ret;
 
-		ret = dl_call(peer, DL_OP_LIST, &req, sizeof(req), answer,
-			      DL_MSG_MAX, 0);
+		ret = dlend_call(peer, DLEND_OP_LIST, &req, sizeof(req), answer,
+				 DLEND_MSG_MAX, 0);
 		if (ret < (int)sizeof(*answer))
 			break;
 		count = le32_to_cpu(answer->count);
-		if (!count || count > DL_LIST_MAX ||
+		if (!count || count > DLEND_LIST_MAX ||
 		    ret != struct_size(answer, devices, count))
 			break;
 		for (i = 0; i < count && n < max; i++) {
@@ -452,26 +452,26 @@ static unsigned int ask_for_devices(struct dl_peer *peer,
 	return n;
 }
 
-int dl_borrower_remote(struct dl_device_info *infos, unsigned int max)
+int dlend_borrower_remote(struct dlend_device_info *infos, unsigned int max)
 {
-	struct dl_msg_list_answer *answer = kmalloc(DL_MSG_MAX, GFP_KERNEL);
+	struct dlend_msg_list_answer *answer = kmalloc(DLEND_MSG_MAX, GFP_KERNEL);
 	unsigned int i, n = 0;
 
 	if (!answer)
 		return -ENOMEM;
-	for (i = 0; i < DL_PEERS_MAX; i++) {
-		struct dl_peer *peer = dl_peer_at(i);
+	for (i = 0; i < DLEND_PEERS_MAX; i++) {
+		struct dlend_peer *peer = dlend_peer_at(i);
 
 		if (!peer)
 			continue;
-		if (dl_peer_is_up(peer))
+		if (dlend_peer_is_up(peer))
 			n += ask_for_devices(peer, answer, infos + n, max - n);
-		dl_peer_put(peer);
+		dlend_peer_put(peer);
 	}
 	kfree(answer);
 	return n;
 }
-EXPORT_SYMBOL_GPL(dl_borrower_remote);
+EXPORT_SYMBOL_GPL(dlend_borrower_remote);
 
 /* Ends the loans whose lender wants them back: not in the peer's workqueue. */
 static void revoke_work(struct work_struct *work)
@@ -486,10 +486,10 @@ static void revoke_work(struct work_struct *work)
 }
 static DECLARE_WORK(revoke, revoke_work);
 
-static int op_revoke(struct dl_peer *peer, const void *data, size_t len,
+static int op_revoke(struct dlend_peer *peer, const void *data, size_t len,
 		     void *resp, size_t room)
 {
-	const struct dl_msg_revoke *req = data;
+	const struct dlend_msg_revoke *req = data;
 	struct borrower_loan *loan;
 	int err = -ENODEV;
 
@@ -508,17 +508,17 @@ static int op_revoke(struct dl_peer *peer, const void *data, size_t len,
 	return err;
 }
 
-static const struct dl_op borrower_ops[] = {
-	{ DL_OP_REVOKE, 0, sizeof(struct dl_msg_revoke),
-	  sizeof(struct dl_msg_revoke), op_revoke },
+static const struct dlend_op borrower_ops[] = {
+	{ DLEND_OP_REVOKE, 0, sizeof(struct dlend_msg_revoke),
+	  sizeof(struct dlend_msg_revoke), op_revoke },
 };
 
-static void borrower_peer_up(struct dl_peer *peer)
+static void borrower_peer_up(struct dlend_peer *peer)
 {
 }
 
 /* Any context. */
-static void borrower_peer_lost(struct dl_peer *peer)
+static void borrower_peer_lost(struct dlend_peer *peer)
 {
 	struct borrower_loan *loan;
 	unsigned long flags;
@@ -530,7 +530,7 @@ static void borrower_peer_lost(struct dl_peer *peer)
 	spin_unlock_irqrestore(&borrower_lock, flags);
 }
 
-static void borrower_peer_down(struct dl_peer *peer)
+static void borrower_peer_down(struct dlend_peer *peer)
 {
 	struct borrower_loan *loan, *next;
 
@@ -541,7 +541,7 @@ static void borrower_peer_down(struct dl_peer *peer)
 	mutex_unlock(&borrower_admin);
 }
 
-static struct dl_client borrower_client = {
+static struct dlend_client borrower_client = {
 	.peer_up = borrower_peer_up,
 	.peer_lost = borrower_peer_lost,
 	.peer_down = borrower_peer_down,
@@ -565,16 +565,16 @@ DEFINE_SHOW_ATTRIBUTE(stats);
 
 static int __init borrower_init(void)
 {
-	int err = dl_client_register(&borrower_client);
+	int err = dlend_client_register(&borrower_client);
 
 	if (err)
 		return err;
-	err = dl_ops_register(borrower_ops, ARRAY_SIZE(borrower_ops));
+	err = dlend_ops_register(borrower_ops, ARRAY_SIZE(borrower_ops));
 	if (err) {
-		dl_client_unregister(&borrower_client);
+		dlend_client_unregister(&borrower_client);
 		return err;
 	}
-	debugfs = debugfs_create_file("borrower", 0444, dl_debugfs_root(),
+	debugfs = debugfs_create_file("borrower", 0444, dlend_debugfs_root(),
 				      NULL, &stats_fops);
 	return 0;
 }
@@ -588,8 +588,8 @@ static void __exit borrower_exit(void)
 	list_for_each_entry_safe(loan, next, &loans, node)
 		end_loan(loan, READ_ONCE(loan->dead));
 	mutex_unlock(&borrower_admin);
-	dl_ops_unregister(borrower_ops, ARRAY_SIZE(borrower_ops));
-	dl_client_unregister(&borrower_client);
+	dlend_ops_unregister(borrower_ops, ARRAY_SIZE(borrower_ops));
+	dlend_client_unregister(&borrower_client);
 	cancel_work_sync(&revoke);
 }
 

@@ -50,51 +50,51 @@ static u64 memory_size(struct borrower_loan *loan)
 
 static u64 default_window(struct borrower_loan *loan)
 {
-	struct dl_window_room room;
+	struct dlend_window_room room;
 	u64 size = roundup_pow_of_two(totalram_pages() << PAGE_SHIFT);
 
-	if (!dl_windows_free(loan->peer, &room) && room.direct_max)
+	if (!dlend_windows_free(loan->peer, &room) && room.direct_max)
 		size = min(size, rounddown_pow_of_two(room.direct_max));
 	return size;
 }
 
 static int choose_window(struct borrower_loan *loan, u64 window,
-			 struct dl_why *why)
+			 struct dlend_why *why)
 {
 	loan->translated = is_translated(loan->requester);
-	if (loan->translated && !dl_peer_is_loopback(loan->peer))
-		return dl_why_set(why, -EOPNOTSUPP,
-				  "this node's IOMMU translates what comes from %s, which is not supported: boot with iommu=pt",
-				  dl_peer_name(loan->peer));
+	if (loan->translated && !dlend_peer_is_loopback(loan->peer))
+		return dlend_why_set(why, -EOPNOTSUPP,
+				     "this node's IOMMU translates what comes from %s, which is not supported: boot with iommu=pt",
+				     dlend_peer_name(loan->peer));
 	if (!loan->translated) {
 		loan->dma_start = 0;
 		loan->dma_size = memory_size(loan);
 		if (window && window != loan->dma_size)
-			return dl_why_set(why, -EINVAL,
-					  "without an IOMMU the window is all of this node's memory: %llu MiB; leave the size out",
-					  loan->dma_size / SZ_1M);
+			return dlend_why_set(why, -EINVAL,
+					     "without an IOMMU the window is all of this node's memory: %llu MiB; leave the size out",
+					     loan->dma_size / SZ_1M);
 		return 0;
 	}
 	loan->dma_start = WINDOW_IOVA;
 	loan->dma_size = window ?: default_window(loan);
 	if (loan->dma_size < WINDOW_MIN || loan->dma_size > WINDOW_MAX ||
 	    !IS_ALIGNED(loan->dma_size, PAGE_SIZE))
-		return dl_why_set(why, -EINVAL,
-				  "a window has from 1 to %llu MiB",
-				  WINDOW_MAX / SZ_1M);
+		return dlend_why_set(why, -EINVAL,
+				     "a window has from 1 to %llu MiB",
+				     WINDOW_MAX / SZ_1M);
 	return 0;
 }
 
 int borrower_dma_prepare(struct borrower_loan *loan, u64 window,
-			 struct dl_msg_attach *req, struct dl_why *why)
+			 struct dlend_msg_attach *req, struct dlend_why *why)
 {
 	int err = choose_window(loan, window, why);
 
 	if (err)
 		return err;
-	loan->dma_export = dl_export(loan->peer, loan->dma_start,
-				     loan->dma_size, DL_WINDOW_DIRECT,
-				     &req->dma);
+	loan->dma_export = dlend_export(loan->peer, loan->dma_start,
+					loan->dma_size, DLEND_WINDOW_DIRECT,
+					&req->dma);
 	if (IS_ERR(loan->dma_export)) {
 		err = PTR_ERR(loan->dma_export);
 		loan->dma_export = NULL;
@@ -102,7 +102,7 @@ int borrower_dma_prepare(struct borrower_loan *loan, u64 window,
 					  why);
 	}
 	if (loan->translated)
-		req->flags |= cpu_to_le32(DL_ATTACH_TRANSLATED);
+		req->flags |= cpu_to_le32(DLEND_ATTACH_TRANSLATED);
 	return 0;
 }
 
@@ -150,7 +150,7 @@ void borrower_dma_stop(struct borrower_loan *loan)
 		iova_cache_put();
 	}
 	if (loan->dma_export)
-		dl_unexport(loan->dma_export);
+		dlend_unexport(loan->dma_export);
 	loan->dma_export = NULL;
 }
 
@@ -253,9 +253,9 @@ static void unmap(struct borrower_loan *loan, dma_addr_t addr, size_t size)
 	atomic64_sub(length, &loan->dma_used);
 }
 
-static struct page *dl_alloc_pages(struct device *dev, size_t size,
-				   dma_addr_t *handle,
-				   enum dma_data_direction dir, gfp_t gfp)
+static struct page *dlend_alloc_pages(struct device *dev, size_t size,
+				      dma_addr_t *handle,
+				      enum dma_data_direction dir, gfp_t gfp)
 {
 	struct page *page = alloc_pages_node(dev_to_node(dev), gfp,
 					     get_order(size));
@@ -271,33 +271,33 @@ static struct page *dl_alloc_pages(struct device *dev, size_t size,
 	return page;
 }
 
-static void dl_free_pages(struct device *dev, size_t size, struct page *page,
-			  dma_addr_t handle, enum dma_data_direction dir)
+static void dlend_free_pages(struct device *dev, size_t size, struct page *page,
+			     dma_addr_t handle, enum dma_data_direction dir)
 {
 	unmap(borrower_loan_of(dev), handle, size);
 	__free_pages(page, get_order(size));
 }
 
-static void *dl_alloc(struct device *dev, size_t size, dma_addr_t *handle,
-		      gfp_t gfp, unsigned long attrs)
+static void *dlend_alloc(struct device *dev, size_t size, dma_addr_t *handle,
+			 gfp_t gfp, unsigned long attrs)
 {
-	struct page *page = dl_alloc_pages(dev, PAGE_ALIGN(size), handle,
-					   DMA_BIDIRECTIONAL,
-					   (gfp | __GFP_ZERO) & ~__GFP_COMP);
+	struct page *page = dlend_alloc_pages(dev, PAGE_ALIGN(size), handle,
+					      DMA_BIDIRECTIONAL,
+					      (gfp | __GFP_ZERO) & ~__GFP_COMP);
 
 	return page ? page_address(page) : NULL;
 }
 
-static void dl_free(struct device *dev, size_t size, void *memory,
-		    dma_addr_t handle, unsigned long attrs)
+static void dlend_free(struct device *dev, size_t size, void *memory,
+		       dma_addr_t handle, unsigned long attrs)
 {
-	dl_free_pages(dev, PAGE_ALIGN(size), virt_to_page(memory), handle,
-		      DMA_BIDIRECTIONAL);
+	dlend_free_pages(dev, PAGE_ALIGN(size), virt_to_page(memory), handle,
+			 DMA_BIDIRECTIONAL);
 }
 
-static int dl_mmap(struct device *dev, struct vm_area_struct *vma,
-		   void *memory, dma_addr_t handle, size_t size,
-		   unsigned long attrs)
+static int dlend_mmap(struct device *dev, struct vm_area_struct *vma,
+		      void *memory, dma_addr_t handle, size_t size,
+		      unsigned long attrs)
 {
 	unsigned long pages = PAGE_ALIGN(size) >> PAGE_SHIFT;
 
@@ -309,9 +309,9 @@ static int dl_mmap(struct device *dev, struct vm_area_struct *vma,
 			       vma->vm_end - vma->vm_start, vma->vm_page_prot);
 }
 
-static int dl_get_sgtable(struct device *dev, struct sg_table *table,
-			  void *memory, dma_addr_t handle, size_t size,
-			  unsigned long attrs)
+static int dlend_get_sgtable(struct device *dev, struct sg_table *table,
+			     void *memory, dma_addr_t handle, size_t size,
+			     unsigned long attrs)
 {
 	int err = sg_alloc_table(table, 1, GFP_KERNEL);
 
@@ -321,22 +321,22 @@ static int dl_get_sgtable(struct device *dev, struct sg_table *table,
 	return err;
 }
 
-static dma_addr_t dl_map_page(struct device *dev, struct page *page,
-			      unsigned long offset, size_t size,
-			      enum dma_data_direction dir, unsigned long attrs)
+static dma_addr_t dlend_map_page(struct device *dev, struct page *page,
+				 unsigned long offset, size_t size,
+				 enum dma_data_direction dir, unsigned long attrs)
 {
 	return map(borrower_loan_of(dev), page_to_phys(page) + offset, size,
 		   dir, dma_get_mask(dev));
 }
 
-static void dl_unmap_page(struct device *dev, dma_addr_t addr, size_t size,
-			  enum dma_data_direction dir, unsigned long attrs)
+static void dlend_unmap_page(struct device *dev, dma_addr_t addr, size_t size,
+			     enum dma_data_direction dir, unsigned long attrs)
 {
 	unmap(borrower_loan_of(dev), addr, size);
 }
 
-static void dl_unmap_sg(struct device *dev, struct scatterlist *list, int n,
-			enum dma_data_direction dir, unsigned long attrs)
+static void dlend_unmap_sg(struct device *dev, struct scatterlist *list, int n,
+			   enum dma_data_direction dir, unsigned long attrs)
 {
 	struct borrower_loan *loan = borrower_loan_of(dev);
 	struct scatterlist *sg;
@@ -346,8 +346,8 @@ static void dl_unmap_sg(struct device *dev, struct scatterlist *list, int n,
 		unmap(loan, sg_dma_address(sg), sg_dma_len(sg));
 }
 
-static int dl_map_sg(struct device *dev, struct scatterlist *list, int n,
-		     enum dma_data_direction dir, unsigned long attrs)
+static int dlend_map_sg(struct device *dev, struct scatterlist *list, int n,
+			enum dma_data_direction dir, unsigned long attrs)
 {
 	struct borrower_loan *loan = borrower_loan_of(dev);
 	struct scatterlist *sg;
@@ -357,7 +357,7 @@ static int dl_map_sg(struct device *dev, struct scatterlist *list, int n,
 		sg_dma_address(sg) = map(loan, sg_phys(sg), sg->length, dir,
 					 dma_get_mask(dev));
 		if (sg_dma_address(sg) == DMA_MAPPING_ERROR) {
-			dl_unmap_sg(dev, list, i, dir, attrs);
+			dlend_unmap_sg(dev, list, i, dir, attrs);
 			return -ENOMEM;
 		}
 		sg_dma_len(sg) = sg->length;
@@ -365,12 +365,12 @@ static int dl_map_sg(struct device *dev, struct scatterlist *list, int n,
 	return n;
 }
 
-static int dl_dma_supported(struct device *dev, u64 mask)
+static int dlend_dma_supported(struct device *dev, u64 mask)
 {
 	return last_bus(borrower_loan_of(dev)) <= mask;
 }
 
-static u64 dl_get_required_mask(struct device *dev)
+static u64 dlend_get_required_mask(struct device *dev)
 {
 	return roundup_pow_of_two(last_bus(borrower_loan_of(dev)) + 1) - 1;
 }
@@ -379,7 +379,7 @@ static u64 dl_get_required_mask(struct device *dev)
  * What is mapped takes a power of two of addresses, at a multiple of that: one that
  * is larger might wait for ever for so much in one piece.
  */
-static size_t dl_max_mapping_size(struct device *dev)
+static size_t dlend_max_mapping_size(struct device *dev)
 {
 	struct borrower_loan *loan = borrower_loan_of(dev);
 
@@ -387,19 +387,19 @@ static size_t dl_max_mapping_size(struct device *dev)
 }
 
 static const struct dma_map_ops borrower_dma_ops = {
-	.alloc = dl_alloc,
-	.free = dl_free,
-	.alloc_pages = dl_alloc_pages,
-	.free_pages = dl_free_pages,
-	.mmap = dl_mmap,
-	.get_sgtable = dl_get_sgtable,
-	.map_page = dl_map_page,
-	.unmap_page = dl_unmap_page,
-	.map_sg = dl_map_sg,
-	.unmap_sg = dl_unmap_sg,
-	.dma_supported = dl_dma_supported,
-	.get_required_mask = dl_get_required_mask,
-	.max_mapping_size = dl_max_mapping_size,
+	.alloc = dlend_alloc,
+	.free = dlend_free,
+	.alloc_pages = dlend_alloc_pages,
+	.free_pages = dlend_free_pages,
+	.mmap = dlend_mmap,
+	.get_sgtable = dlend_get_sgtable,
+	.map_page = dlend_map_page,
+	.unmap_page = dlend_unmap_page,
+	.map_sg = dlend_map_sg,
+	.unmap_sg = dlend_unmap_sg,
+	.dma_supported = dlend_dma_supported,
+	.get_required_mask = dlend_get_required_mask,
+	.max_mapping_size = dlend_max_mapping_size,
 };
 
 void borrower_dma_attach(struct borrower_loan *loan)
@@ -409,5 +409,5 @@ void borrower_dma_attach(struct borrower_loan *loan)
 
 void borrower_dma_detach(struct borrower_loan *loan)
 {
-	dl_orphan(loan->bridge, &loan->pdev->dev);
+	dlend_orphan(loan->bridge, &loan->pdev->dev);
 }

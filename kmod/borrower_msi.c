@@ -32,12 +32,12 @@ static u64 window_size(void)
 		       SZ_1M);
 }
 
-int borrower_msi_prepare(struct borrower_loan *loan, struct dl_msg_attach *req,
-			 struct dl_why *why)
+int borrower_msi_prepare(struct borrower_loan *loan, struct dlend_msg_attach *req,
+			 struct dlend_why *why)
 {
 	loan->msi_size = window_size();
-	loan->msi_export = dl_export(loan->peer, INTERRUPTS_START,
-				     loan->msi_size, DL_WINDOW_LUT, &req->msi);
+	loan->msi_export = dlend_export(loan->peer, INTERRUPTS_START,
+					loan->msi_size, DLEND_WINDOW_LUT, &req->msi);
 	if (IS_ERR(loan->msi_export)) {
 		int err = PTR_ERR(loan->msi_export);
 
@@ -145,6 +145,6 @@ void borrower_msi_stop(struct borrower_loan *loan)
 		loan->msi_domain = NULL;
 	}
 	if (loan->msi_export)
-		dl_unexport(loan->msi_export);
+		dlend_unexport(loan->msi_export);
 	loan->msi_export = NULL;
 }

@@ -21,20 +21,20 @@
 #include "dl_lender.h"
 #include "uapi/dl_ctl.h"
 
-static_assert((int)DL_CTL_LOCAL == (int)DL_DEVICE_LOCAL &&
-	      (int)DL_CTL_AVAILABLE == (int)DL_DEVICE_AVAILABLE &&
-	      (int)DL_CTL_BORROWED == (int)DL_DEVICE_BORROWED);
-static_assert((int)DL_CTL_NODE_DISCONNECTED == (int)DL_PEER_DISCONNECTED &&
-	      (int)DL_CTL_NODE_LINK_DOWN == (int)DL_PEER_LINK_DOWN &&
-	      (int)DL_CTL_NODE_HELLO == (int)DL_PEER_HELLO &&
-	      (int)DL_CTL_NODE_UP == (int)DL_PEER_UP &&
-	      (int)DL_CTL_NODE_LOST == (int)DL_PEER_LOST);
+static_assert((int)DL_CTL_LOCAL == (int)DLEND_DEVICE_LOCAL &&
+	      (int)DL_CTL_AVAILABLE == (int)DLEND_DEVICE_AVAILABLE &&
+	      (int)DL_CTL_BORROWED == (int)DLEND_DEVICE_BORROWED);
+static_assert((int)DL_CTL_NODE_DISCONNECTED == (int)DLEND_PEER_DISCONNECTED &&
+	      (int)DL_CTL_NODE_LINK_DOWN == (int)DLEND_PEER_LINK_DOWN &&
+	      (int)DL_CTL_NODE_HELLO == (int)DLEND_PEER_HELLO &&
+	      (int)DL_CTL_NODE_UP == (int)DLEND_PEER_UP &&
+	      (int)DL_CTL_NODE_LOST == (int)DLEND_PEER_LOST);
 static_assert(sizeof_field(struct dl_ctl_request, message) >=
-	      sizeof_field(struct dl_why, text));
+	      sizeof_field(struct dlend_why, text));
 static_assert(sizeof_field(struct dl_ctl_device, driver) ==
-	      sizeof_field(struct dl_device_info, driver));
+	      sizeof_field(struct dlend_device_info, driver));
 static_assert(sizeof_field(struct dl_ctl_device, driver) ==
-	      sizeof_field(struct dl_loan_info, driver));
+	      sizeof_field(struct dlend_loan_info, driver));
 
 /* The first version of each struct; nothing smaller was ever right. */
 #define CTL_REQUEST_MIN 312
@@ -43,7 +43,7 @@ static_assert(sizeof_field(struct dl_ctl_device, driver) ==
 #define CTL_NODE_MIN 88
 
 /* More than all nodes together can have. */
-#define CTL_REMOTE_MAX (DL_DEVICES_MAX * DL_PEERS_MAX)
+#define CTL_REMOTE_MAX (DLEND_DEVICES_MAX * DLEND_PEERS_MAX)
 
 #define CTL_USES_ID 1
 #define CTL_USES_NODE 2
@@ -64,7 +64,7 @@ static struct dl_ctl_function bdf_function(u32 bdf)
 	};
 }
 
-static struct dl_ctl_function loan_function(const struct dl_loan_info *loan)
+static struct dl_ctl_function loan_function(const struct dlend_loan_info *loan)
 {
 	return (struct dl_ctl_function){
 		.segment = loan->domain,
@@ -73,37 +73,37 @@ static struct dl_ctl_function loan_function(const struct dl_loan_info *loan)
 	};
 }
 
-static int ctl_add(struct dl_ctl_request *request, struct dl_why *why)
+static int ctl_add(struct dl_ctl_request *request, struct dlend_why *why)
 {
 	if (request->function.segment > 0xffff)
-		return dl_why_set(why, -EINVAL,
-				  "segment %x is none of this node's own, which end at ffff",
-				  request->function.segment);
-	return dl_lender_add(function_bdf(&request->function), &request->id,
-			     why);
+		return dlend_why_set(why, -EINVAL,
+				     "segment %x is none of this node's own, which end at ffff",
+				     request->function.segment);
+	return dlend_lender_add(function_bdf(&request->function), &request->id,
+				why);
 }
 
-static int ctl_remove(struct dl_ctl_request *request, struct dl_why *why)
+static int ctl_remove(struct dl_ctl_request *request, struct dlend_why *why)
 {
-	return dl_lender_remove(request->id, why);
+	return dlend_lender_remove(request->id, why);
 }
 
-static int ctl_available(struct dl_ctl_request *request, struct dl_why *why)
+static int ctl_available(struct dl_ctl_request *request, struct dlend_why *why)
 {
-	return dl_lender_available(request->id, why);
+	return dlend_lender_available(request->id, why);
 }
 
-static int ctl_unavailable(struct dl_ctl_request *request, struct dl_why *why)
+static int ctl_unavailable(struct dl_ctl_request *request, struct dlend_why *why)
 {
-	return dl_lender_unavailable(request->id, why);
+	return dlend_lender_unavailable(request->id, why);
 }
 
-static int ctl_borrow(struct dl_ctl_request *request, struct dl_why *why)
+static int ctl_borrow(struct dl_ctl_request *request, struct dlend_why *why)
 {
-	struct dl_loan_info loan = {};
+	struct dlend_loan_info loan = {};
 	int err;
 
-	err = dl_borrower_borrow(request->id, request->window, &loan, why);
+	err = dlend_borrower_borrow(request->id, request->window, &loan, why);
 	if (err)
 		return err;
 	request->function = loan_function(&loan);
@@ -111,18 +111,18 @@ static int ctl_borrow(struct dl_ctl_request *request, struct dl_why *why)
 	return 0;
 }
 
-static int ctl_return(struct dl_ctl_request *request, struct dl_why *why)
+static int ctl_return(struct dl_ctl_request *request, struct dlend_why *why)
 {
-	return dl_borrower_return(request->id, why);
+	return dlend_borrower_return(request->id, why);
 }
 
 /*
  * The peer by its node, or a list of those there are in @why. One that was never
  * up is not known by its node yet, and is connected anyway.
  */
-static struct dl_peer *ctl_peer(u32 node, struct dl_why *why)
+static struct dlend_peer *ctl_peer(u32 node, struct dlend_why *why)
 {
-	struct dl_peer *peer = dl_peer_find(node);
+	struct dlend_peer *peer = dlend_peer_find(node);
 	unsigned int i;
 	int n;
 
@@ -130,81 +130,81 @@ static struct dl_peer *ctl_peer(u32 node, struct dl_why *why)
 		return peer;
 	n = scnprintf(why->text, sizeof(why->text),
 		      "no adapter has led to node %u yet; nodes known:", node);
-	for (i = 0; i < DL_PEERS_MAX; i++) {
-		peer = dl_peer_at(i);
+	for (i = 0; i < DLEND_PEERS_MAX; i++) {
+		peer = dlend_peer_at(i);
 		if (!peer)
 			continue;
-		if (dl_peer_node(peer))
+		if (dlend_peer_node(peer))
 			n += scnprintf(why->text + n, sizeof(why->text) - n,
-				       " %u", dl_peer_node(peer));
-		dl_peer_put(peer);
+				       " %u", dlend_peer_node(peer));
+		dlend_peer_put(peer);
 	}
 	if (why->text[n - 1] == ':')
 		scnprintf(why->text + n, sizeof(why->text) - n, " none");
 	return NULL;
 }
 
-static int ctl_connect(struct dl_ctl_request *request, struct dl_why *why)
+static int ctl_connect(struct dl_ctl_request *request, struct dlend_why *why)
 {
-	struct dl_peer *peer = ctl_peer(request->node, why);
+	struct dlend_peer *peer = ctl_peer(request->node, why);
 
 	if (!peer)
 		return -ENOENT;
-	dl_peer_connect(peer);
-	dl_peer_put(peer);
+	dlend_peer_connect(peer);
+	dlend_peer_put(peer);
 	return 0;
 }
 
 /* -EBUSY as long as a device is lent one way or the other. */
-static int ctl_lent(u32 node, struct dl_why *why)
+static int ctl_lent(u32 node, struct dlend_why *why)
 {
-	struct dl_device_info *infos;
-	struct dl_loan_info *loans;
+	struct dlend_device_info *infos;
+	struct dlend_loan_info *loans;
 	unsigned int n, i;
 	int err = 0;
 
-	infos = kvcalloc(DL_DEVICES_MAX, sizeof(*infos), GFP_KERNEL);
+	infos = kvcalloc(DLEND_DEVICES_MAX, sizeof(*infos), GFP_KERNEL);
 	loans = kvcalloc(CTL_REMOTE_MAX, sizeof(*loans), GFP_KERNEL);
 	if (!infos || !loans) {
 		err = -ENOMEM;
 		goto free;
 	}
-	n = dl_lender_list(infos, DL_DEVICES_MAX);
+	n = dlend_lender_list(infos, DLEND_DEVICES_MAX);
 	for (i = 0; i < n && !err; i++)
-		if (infos[i].state == DL_DEVICE_BORROWED &&
+		if (infos[i].state == DLEND_DEVICE_BORROWED &&
 		    infos[i].borrower == node)
-			err = dl_why_set(why, -EBUSY,
-					 "node %u has borrowed device %x; it has to return it first",
-					 node, infos[i].fdid);
-	n = dl_borrower_loans(loans, CTL_REMOTE_MAX);
+			err = dlend_why_set(why, -EBUSY,
+					    "node %u has borrowed device %x; it has to return it first",
+					    node, infos[i].fdid);
+	n = dlend_borrower_loans(loans, CTL_REMOTE_MAX);
 	for (i = 0; i < n && !err; i++)
 		if (loans[i].lender == node)
-			err = dl_why_set(why, -EBUSY,
-					 "device %x is borrowed from node %u; return it first",
-					 loans[i].fdid, node);
+			err = dlend_why_set(why, -EBUSY,
+					    "device %x is borrowed from node %u; return it first",
+					    loans[i].fdid, node);
 free:
 	kvfree(loans);
 	kvfree(infos);
 	return err;
 }
 
-static int ctl_disconnect(struct dl_ctl_request *request, struct dl_why *why)
+static int ctl_disconnect(struct dl_ctl_request *request, struct dlend_why *why)
 {
-	struct dl_peer *peer = ctl_peer(request->node, why);
+	struct dlend_peer *peer = ctl_peer(request->node, why);
 	int err;
 
 	if (!peer)
 		return -ENOENT;
 	err = ctl_lent(request->node, why);
 	if (!err)
-		dl_peer_disconnect(peer);
-	dl_peer_put(peer);
+		dlend_peer_disconnect(peer);
+	dlend_peer_put(peer);
 	return err;
 }
 
 static const struct ctl_order {
 	u32 uses;
-	int (*run)(struct dl_ctl_request *request, struct dl_why *why);
+	int (*run)(struct dl_ctl_request *request, struct dlend_why *why);
 } ctl_orders[] = {
 	[_IOC_NR(DL_CTL_ADD)] = { CTL_USES_FUNCTION, ctl_add },
 	[_IOC_NR(DL_CTL_REMOVE)] = { CTL_USES_ID, ctl_remove },
@@ -240,7 +240,7 @@ static long ctl_order(const struct ctl_order *order, void __user *user,
 		      size_t size)
 {
 	struct dl_ctl_request *request;
-	struct dl_why why = {};
+	struct dlend_why why = {};
 	const char *stray;
 	long err;
 
@@ -254,9 +254,9 @@ static long ctl_order(const struct ctl_order *order, void __user *user,
 		goto free;
 	stray = ctl_stray(request, order->uses);
 	if (stray)
-		err = dl_why_set(&why, -EINVAL,
-				 "field \"%s\" must be zero in this request",
-				 stray);
+		err = dlend_why_set(&why, -EINVAL,
+				    "field \"%s\" must be zero in this request",
+				    stray);
 	else
 		err = order->run(request, &why);
 	memset(request->message, 0, sizeof(request->message));
@@ -288,7 +288,7 @@ static void ctl_put(struct ctl_out *out, const void *entry, size_t size)
 		out->err = -EFAULT;
 }
 
-static struct dl_ctl_device ctl_device(const struct dl_device_info *info)
+static struct dl_ctl_device ctl_device(const struct dlend_device_info *info)
 {
 	struct dl_ctl_device device = {
 		.id = info->fdid,
@@ -309,8 +309,8 @@ static struct dl_ctl_device ctl_device(const struct dl_device_info *info)
 }
 
 static void ctl_put_device(struct ctl_out *out,
-			   const struct dl_device_info *info, u32 flags,
-			   const struct dl_loan_info *loans, unsigned int n_loans)
+			   const struct dlend_device_info *info, u32 flags,
+			   const struct dlend_loan_info *loans, unsigned int n_loans)
 {
 	struct dl_ctl_device device = ctl_device(info);
 	unsigned int i;
@@ -328,7 +328,7 @@ static void ctl_put_device(struct ctl_out *out,
 	ctl_put(out, &device, sizeof(device));
 }
 
-static bool ctl_has(const struct dl_device_info *infos, unsigned int n, u32 id)
+static bool ctl_has(const struct dlend_device_info *infos, unsigned int n, u32 id)
 {
 	while (n > 0)
 		if (infos[--n].fdid == id)
@@ -342,23 +342,23 @@ static bool ctl_has(const struct dl_device_info *infos, unsigned int n, u32 id)
  */
 static int ctl_devices(struct ctl_out *out)
 {
-	struct dl_device_info *own, *remote;
-	struct dl_loan_info *loans;
+	struct dlend_device_info *own, *remote;
+	struct dlend_loan_info *loans;
 	unsigned int n_own, n_loans, i;
 	int n_remote, err = -ENOMEM;
 
-	own = kvcalloc(DL_DEVICES_MAX, sizeof(*own), GFP_KERNEL);
+	own = kvcalloc(DLEND_DEVICES_MAX, sizeof(*own), GFP_KERNEL);
 	remote = kvcalloc(CTL_REMOTE_MAX, sizeof(*remote), GFP_KERNEL);
 	loans = kvcalloc(CTL_REMOTE_MAX, sizeof(*loans), GFP_KERNEL);
 	if (!own || !remote || !loans)
 		goto free;
-	n_own = dl_lender_list(own, DL_DEVICES_MAX);
-	n_remote = dl_borrower_remote(remote, CTL_REMOTE_MAX);
+	n_own = dlend_lender_list(own, DLEND_DEVICES_MAX);
+	n_remote = dlend_borrower_remote(remote, CTL_REMOTE_MAX);
 	if (n_remote < 0) {
 		err = n_remote;
 		goto free;
 	}
-	n_loans = dl_borrower_loans(loans, CTL_REMOTE_MAX);
+	n_loans = dlend_borrower_loans(loans, CTL_REMOTE_MAX);
 	for (i = 0; i < n_own; i++)
 		ctl_put_device(out, &own[i], DL_CTL_OWN, loans, n_loans);
 	for (i = 0; i < n_remote; i++)
@@ -376,24 +376,24 @@ static int ctl_nodes(struct ctl_out *out)
 {
 	unsigned int i;
 
-	for (i = 0; i < DL_PEERS_MAX; i++) {
-		struct dl_peer *peer = dl_peer_at(i);
-		struct dl_window_room room = {};
+	for (i = 0; i < DLEND_PEERS_MAX; i++) {
+		struct dlend_peer *peer = dlend_peer_at(i);
+		struct dlend_window_room room = {};
 		struct dl_ctl_node node = {};
 
 		if (!peer)
 			continue;
-		node.node = dl_peer_node(peer);
-		node.self = dl_peer_self(peer);
-		node.state = dl_peer_state(peer);
-		if (!dl_windows_free(peer, &room)) {
+		node.node = dlend_peer_node(peer);
+		node.self = dlend_peer_self(peer);
+		node.state = dlend_peer_state(peer);
+		if (!dlend_windows_free(peer, &room)) {
 			node.direct_count = room.direct_count;
 			node.direct_max = room.direct_max;
 			node.lut_count = room.lut_count;
 			node.lut_size = room.lut_size;
 		}
-		strscpy(node.adapter, dl_peer_name(peer), sizeof(node.adapter));
-		dl_peer_put(peer);
+		strscpy(node.adapter, dlend_peer_name(peer), sizeof(node.adapter));
+		dlend_peer_put(peer);
 		ctl_put(out, &node, sizeof(node));
 	}
 	return out->err;
@@ -402,7 +402,7 @@ static int ctl_nodes(struct ctl_out *out)
 static long ctl_list(int (*put)(struct ctl_out *out), size_t entry_min,
 		     void __user *user, size_t size)
 {
-	struct dl_why why = {};
+	struct dlend_why why = {};
 	struct ctl_out *out;
 	long err;
 
@@ -416,13 +416,13 @@ static long ctl_list(int (*put)(struct ctl_out *out), size_t entry_min,
 		goto free;
 	if (out->list.count || out->list.reserved0 ||
 	    memchr_inv(out->list.reserved, 0, sizeof(out->list.reserved)))
-		err = dl_why_set(&why, -EINVAL,
-				 "\"count\" and reserved fields must be zero");
+		err = dlend_why_set(&why, -EINVAL,
+				    "\"count\" and reserved fields must be zero");
 	else if (out->list.entry_size < entry_min ||
 		 out->list.entry_size > PAGE_SIZE)
-		err = dl_why_set(&why, -EINVAL,
-				 "entries have %zu to %lu bytes, not %u",
-				 entry_min, PAGE_SIZE, out->list.entry_size);
+		err = dlend_why_set(&why, -EINVAL,
+				    "entries have %zu to %lu bytes, not %u",
+				    entry_min, PAGE_SIZE, out->list.entry_size);
 	else
 		err = put(out);
 	memset(out->list.message, 0, sizeof(out->list.message));

@@ -11,7 +11,7 @@
 #include "dl_lender.h"
 
 /* A device that this node has borrowed. */
-struct dl_loan_info {
+struct dlend_loan_info {
 	u32 fdid;
 	u32 lender;	/* node */
 	u32 domain;	/* local address; more than 16 bits */
@@ -24,7 +24,7 @@ struct dl_loan_info {
 };
 
 /*
- * dl_borrower_borrow() - puts a device of another node into this one
+ * dlend_borrower_borrow() - puts a device of another node into this one
  * @window: bytes of the DMA window; 0 for the default
  * @info: (nullable) what has become of it; its driver may bind later
  *
@@ -32,21 +32,21 @@ struct dl_loan_info {
  * (@why has by whom) or not available; -ENOSPC if windows do not fit (@why has
  * what is free); -EINVAL for a window that cannot be.
  */
-int dl_borrower_borrow(u32 fdid, u64 window, struct dl_loan_info *info,
-		       struct dl_why *why);
+int dlend_borrower_borrow(u32 fdid, u64 window, struct dlend_loan_info *info,
+			  struct dlend_why *why);
 
 /* Takes it from its local driver and gives it back. -ENOENT if not borrowed. */
-int dl_borrower_return(u32 fdid, struct dl_why *why);
+int dlend_borrower_return(u32 fdid, struct dlend_why *why);
 
 /* What this node has borrowed: up to @max. Return: how many. */
-unsigned int dl_borrower_loans(struct dl_loan_info *infos, unsigned int max);
+unsigned int dlend_borrower_loans(struct dlend_loan_info *infos, unsigned int max);
 
 /*
- * dl_borrower_remote() - devices of the nodes that are up, up to @max
+ * dlend_borrower_remote() - devices of the nodes that are up, up to @max
  *
  * Asks each of them; one that does not answer is left out.
  * Return: how many, or -ENOMEM.
  */
-int dl_borrower_remote(struct dl_device_info *infos, unsigned int max);
+int dlend_borrower_remote(struct dlend_device_info *infos, unsigned int max);
 
 #endif

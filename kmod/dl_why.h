@@ -7,15 +7,15 @@
 
 #include <linux/kernel.h>
 
-#define DL_WHY_MAX 192
+#define DLEND_WHY_MAX 192
 
-struct dl_why {
-	char text[DL_WHY_MAX];	/* one line without an end of line; "" if unused */
+struct dlend_why {
+	char text[DLEND_WHY_MAX];	/* one line without an end of line; "" if unused */
 };
 
-/* dl_why_set() - notes the reason and passes the error number on */
+/* dlend_why_set() - notes the reason and passes the error number on */
 static inline __printf(3, 4)
-int dl_why_set(struct dl_why *why, int err, const char *format, ...)
+int dlend_why_set(struct dlend_why *why, int err, const char *format, ...)
 {
 	va_list args;
 

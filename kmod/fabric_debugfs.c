@@ -10,40 +10,40 @@
 
 static struct dentry *debugfs_root;
 
-static const char *const counter_names[DL_COUNTERS] = {
-	[DL_COUNT_SESSIONS] = "sessions",
-	[DL_COUNT_LOST] = "lost",
-	[DL_COUNT_CALLS] = "calls",
-	[DL_COUNT_CALLS_POLLED] = "calls_polled",
-	[DL_COUNT_TIMEOUTS] = "timeouts",
-	[DL_COUNT_SKIPPED] = "skipped",
-	[DL_COUNT_SERVED] = "served",
-	[DL_COUNT_REFUSED] = "refused",
-	[DL_COUNT_STALE] = "stale",
-	[DL_COUNT_BAD_RESPONSE] = "bad_response",
-	[DL_COUNT_BAD_HELLO] = "bad_hello",
-	[DL_COUNT_BAD_IMPORT] = "bad_import",
-	[DL_COUNT_DOORBELLS] = "doorbells",
+static const char *const counter_names[DLEND_COUNTERS] = {
+	[DLEND_COUNT_SESSIONS] = "sessions",
+	[DLEND_COUNT_LOST] = "lost",
+	[DLEND_COUNT_CALLS] = "calls",
+	[DLEND_COUNT_CALLS_POLLED] = "calls_polled",
+	[DLEND_COUNT_TIMEOUTS] = "timeouts",
+	[DLEND_COUNT_SKIPPED] = "skipped",
+	[DLEND_COUNT_SERVED] = "served",
+	[DLEND_COUNT_REFUSED] = "refused",
+	[DLEND_COUNT_STALE] = "stale",
+	[DLEND_COUNT_BAD_RESPONSE] = "bad_response",
+	[DLEND_COUNT_BAD_HELLO] = "bad_hello",
+	[DLEND_COUNT_BAD_IMPORT] = "bad_import",
+	[DLEND_COUNT_DOORBELLS] = "doorbells",
 };
 
 static const char *const state_names[] = {
-	[DL_PEER_DISCONNECTED] = "disconnected",
-	[DL_PEER_LINK_DOWN] = "link-down",
-	[DL_PEER_HELLO] = "hello",
-	[DL_PEER_UP] = "up",
-	[DL_PEER_LOST] = "lost",
+	[DLEND_PEER_DISCONNECTED] = "disconnected",
+	[DLEND_PEER_LINK_DOWN] = "link-down",
+	[DLEND_PEER_HELLO] = "hello",
+	[DLEND_PEER_UP] = "up",
+	[DLEND_PEER_LOST] = "lost",
 };
 
 static int stats_show(struct seq_file *file, void *unused)
 {
-	struct dl_peer *peer = file->private;
+	struct dlend_peer *peer = file->private;
 	int i;
 
 	seq_printf(file, "state %s\n", state_names[READ_ONCE(peer->state)]);
 	seq_printf(file, "self %u\n", peer->self);
 	seq_printf(file, "node %u\n", peer->node);
 	seq_printf(file, "session %u\n", peer->session);
-	for (i = 0; i < DL_COUNTERS; i++)
+	for (i = 0; i < DLEND_COUNTERS; i++)
 		seq_printf(file, "%s %ld\n", counter_names[i],
 			   atomic_long_read(&peer->count[i]));
 	return 0;
@@ -52,28 +52,28 @@ DEFINE_SHOW_ATTRIBUTE(stats);
 
 static int windows_show(struct seq_file *file, void *unused)
 {
-	dl_window_show(file->private, file);
+	dlend_window_show(file->private, file);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(windows);
 
 static int connect_get(void *data, u64 *value)
 {
-	*value = READ_ONCE(((struct dl_peer *)data)->wanted);
+	*value = READ_ONCE(((struct dlend_peer *)data)->wanted);
 	return 0;
 }
 
 static int connect_set(void *data, u64 value)
 {
 	if (value)
-		dl_peer_connect(data);
+		dlend_peer_connect(data);
 	else
-		dl_peer_disconnect(data);
+		dlend_peer_disconnect(data);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(connect_fops, connect_get, connect_set, "%llu\n");
 
-void dl_debugfs_add(struct dl_peer *peer)
+void dlend_debugfs_add(struct dlend_peer *peer)
 {
 	peer->debugfs = debugfs_create_dir(peer->name, debugfs_root);
 	debugfs_create_file("stats", 0444, peer->debugfs, peer, &stats_fops);
@@ -81,18 +81,18 @@ void dl_debugfs_add(struct dl_peer *peer)
 	debugfs_create_file("connect", 0600, peer->debugfs, peer, &connect_fops);
 }
 
-struct dentry *dl_debugfs_root(void)
+struct dentry *dlend_debugfs_root(void)
 {
 	return debugfs_root;
 }
-EXPORT_SYMBOL_GPL(dl_debugfs_root);
+EXPORT_SYMBOL_GPL(dlend_debugfs_root);
 
-void dl_debugfs_init(void)
+void dlend_debugfs_init(void)
 {
 	debugfs_root = debugfs_create_dir("dl", NULL);
 }
 
-void dl_debugfs_done(void)
+void dlend_debugfs_done(void)
 {
 	debugfs_remove_recursive(debugfs_root);
 }

@@ -32,68 +32,68 @@ MODULE_PARM_DESC(loop_direct_mib, "MiB of its two direct windows (2,65536)");
 
 #define LOOP_DIRECT 2
 #define LOOP_LUT_SIZE SZ_64K
-#define LOOP_LUTS_MAX (DL_WINDOWS_MAX - LOOP_DIRECT + 1)
+#define LOOP_LUTS_MAX (DLEND_WINDOWS_MAX - LOOP_DIRECT + 1)
 
 struct loop_end {
-	struct dl_peer peer;
+	struct dlend_peer peer;
 	struct loop_end *other;
 	struct platform_device *pdev;
-	struct dl_area *area;
-	u32 hello[DL_HELLO_WORDS];	/* as the other end wrote it */
+	struct dlend_area *area;
+	u32 hello[DLEND_HELLO_WORDS];	/* as the other end wrote it */
 	struct irq_work irq;
 	/* Where the other end's windows lead to, set by this one. */
 	struct mutex trans_mutex;
 	struct {
 		u64 addr, size;
-	} trans[DL_WINDOWS_MAX];
+	} trans[DLEND_WINDOWS_MAX];
 };
 
 static struct loop_end *ends[2];
 static struct dentry *link_file;
 
-static struct loop_end *loop_end(struct dl_peer *peer)
+static struct loop_end *loop_end(struct dlend_peer *peer)
 {
 	return container_of(peer, struct loop_end, peer);
 }
 
-static void loop_hello_write(struct dl_peer *peer, unsigned int word, u32 value)
+static void loop_hello_write(struct dlend_peer *peer, unsigned int word, u32 value)
 {
 	/* What was written before is seen by who reads this. */
 	smp_store_release(&loop_end(peer)->other->hello[word], value);
 }
 
-static u32 loop_hello_read(struct dl_peer *peer, unsigned int word)
+static u32 loop_hello_read(struct dlend_peer *peer, unsigned int word)
 {
 	/* Pairs with the other end's loop_hello_write(). */
 	return smp_load_acquire(&loop_end(peer)->hello[word]);
 }
 
-static void loop_ring(struct dl_peer *peer)
+static void loop_ring(struct dlend_peer *peer)
 {
 	irq_work_queue(&loop_end(peer)->other->irq);
 }
 
 static void loop_irq(struct irq_work *work)
 {
-	dl_mailbox_doorbell(&container_of(work, struct loop_end, irq)->peer);
+	dlend_mailbox_doorbell(&container_of(work, struct loop_end, irq)->peer);
 }
 
 /* With interrupts off the other end gets no doorbell on this CPU. */
-static void loop_poll(struct dl_peer *peer)
+static void loop_poll(struct dlend_peer *peer)
 {
-	struct dl_peer *other = &loop_end(peer)->other->peer;
+	struct dlend_peer *other = &loop_end(peer)->other->peer;
 
-	if (!dl_peer_enter(other))
+	if (!dlend_peer_enter(other))
 		return;
-	dl_mailbox_serve_polled(other);
-	dl_peer_exit(other);
+	dlend_mailbox_serve_polled(other);
+	dlend_peer_exit(other);
 }
 
 /*
  * Windows lie as in a Switchtec: the LUT at the start of one BAR, its first entry
  * not to be had, one direct window behind it, and another in a BAR of its own.
  */
-static int loop_window_own(struct dl_peer *peer, unsigned int window,
+static int loop_window_own(struct dlend_peer *peer, unsigned int window,
 			   u64 *ret_addr, u64 *ret_size)
 {
 	u64 luts = (u64)roundup_pow_of_two(loop_luts) * LOOP_LUT_SIZE;
@@ -112,7 +112,7 @@ static int loop_window_own(struct dl_peer *peer, unsigned int window,
 	return *ret_size ? 0 : -EINVAL;
 }
 
-static int loop_area_open(struct dl_peer *peer, u32 *ret_window, u64 *ret_addr)
+static int loop_area_open(struct dlend_peer *peer, u32 *ret_window, u64 *ret_addr)
 {
 	unsigned int i;
 	u64 addr, size;
@@ -120,14 +120,14 @@ static int loop_area_open(struct dl_peer *peer, u32 *ret_window, u64 *ret_addr)
 	mutex_lock(&peer->window_mutex);
 	peer->nwindows = LOOP_DIRECT + loop_luts - 1;
 	for (i = 0; i < peer->nwindows; i++) {
-		struct dl_window *window = &peer->windows[i];
+		struct dlend_window *window = &peer->windows[i];
 
 		window->hw_kind = 0;
 		if (loop_window_own(peer, i, &addr, &size))
 			continue;
 		window->max = size;
-		window->hw_kind = i < LOOP_DIRECT ? DL_WINDOW_DIRECT :
-						    DL_WINDOW_LUT;
+		window->hw_kind = i < LOOP_DIRECT ? DLEND_WINDOW_DIRECT :
+						    DLEND_WINDOW_LUT;
 	}
 	/* The last entry leads to the area. */
 	peer->windows[--peer->nwindows].hw_kind = 0;
@@ -137,16 +137,16 @@ static int loop_area_open(struct dl_peer *peer, u32 *ret_window, u64 *ret_addr)
 	return 0;
 }
 
-static void __iomem *loop_area_map(struct dl_peer *peer, u32 window, u64 addr)
+static void __iomem *loop_area_map(struct dlend_peer *peer, u32 window, u64 addr)
 {
 	return (void __iomem __force *)loop_end(peer)->other->area;
 }
 
-static void loop_area_unmap(struct dl_peer *peer)
+static void loop_area_unmap(struct dlend_peer *peer)
 {
 }
 
-static int loop_window_set(struct dl_peer *peer, unsigned int window,
+static int loop_window_set(struct dlend_peer *peer, unsigned int window,
 			   dma_addr_t addr, u64 size)
 {
 	struct loop_end *end = loop_end(peer);
@@ -184,8 +184,8 @@ static struct resource *loop_parent(phys_addr_t phys, u64 size)
 	return found;
 }
 
-static int loop_import(struct dl_peer *peer, u32 window, u64 offset, u64 size,
-		       u64 addr, struct dl_import *ret_import,
+static int loop_import(struct dlend_peer *peer, u32 window, u64 offset, u64 size,
+		       u64 addr, struct dlend_import *ret_import,
 		       dma_addr_t *ret_bus)
 {
 	struct loop_end *other = loop_end(peer)->other;
@@ -196,7 +196,7 @@ static int loop_import(struct dl_peer *peer, u32 window, u64 offset, u64 size,
 	mutex_lock(&other->trans_mutex);
 	base = other->trans[window].addr;
 	for (;;) {
-		if (i >= DL_WINDOWS_MAX || !other->trans[i].size ||
+		if (i >= DLEND_WINDOWS_MAX || !other->trans[i].size ||
 		    other->trans[i].addr != base + (offset + size - left)) {
 			err = -EINVAL;
 			break;
@@ -214,7 +214,7 @@ static int loop_import(struct dl_peer *peer, u32 window, u64 offset, u64 size,
 	return 0;
 }
 
-static struct device *loop_requester(struct dl_peer *peer, u32 bdf)
+static struct device *loop_requester(struct dlend_peer *peer, u32 bdf)
 {
 	struct pci_dev *pdev;
 
@@ -223,7 +223,7 @@ static struct device *loop_requester(struct dl_peer *peer, u32 bdf)
 	return pdev ? &pdev->dev : NULL;
 }
 
-static void loop_release(struct dl_peer *peer)
+static void loop_release(struct dlend_peer *peer)
 {
 	struct loop_end *end = loop_end(peer);
 
@@ -232,7 +232,7 @@ static void loop_release(struct dl_peer *peer)
 	kfree(end);
 }
 
-static const struct dl_backend loop_backend = {
+static const struct dlend_backend loop_backend = {
 	.hello_write = loop_hello_write,
 	.hello_read = loop_hello_read,
 	.ring = loop_ring,
@@ -260,7 +260,7 @@ static int link_set(void *unused, u64 value)
 	int i;
 
 	for (i = 0; i < 2; i++)
-		dl_peer_link(&ends[i]->peer, value);
+		dlend_peer_link(&ends[i]->peer, value);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(link_fops, link_get, link_set, "%llu\n");
@@ -273,7 +273,7 @@ static struct loop_end *loop_new(unsigned int i)
 
 	if (!end)
 		return ERR_PTR(-ENOMEM);
-	end->area = kzalloc(DL_AREA_SIZE, GFP_KERNEL);
+	end->area = kzalloc(DLEND_AREA_SIZE, GFP_KERNEL);
 	if (!end->area)
 		goto free_end;
 	end->pdev = platform_device_register_simple("dl_loop", i, NULL, 0);
@@ -287,8 +287,8 @@ static struct loop_end *loop_new(unsigned int i)
 	mutex_init(&end->trans_mutex);
 	init_irq_work(&end->irq, loop_irq);
 	snprintf(name, sizeof(name), "loop%u", i);
-	err = dl_peer_init(&end->peer, &loop_backend, &end->pdev->dev, name,
-			   dl_node_id + i, end->area);
+	err = dlend_peer_init(&end->peer, &loop_backend, &end->pdev->dev, name,
+			      dlend_node_id + i, end->area);
 	if (err)
 		goto unregister;
 	return end;
@@ -302,7 +302,7 @@ free_end:
 	return ERR_PTR(err);
 }
 
-int dl_loop_init(void)
+int dlend_loop_init(void)
 {
 	int i;
 
@@ -318,8 +318,8 @@ int dl_loop_init(void)
 			int err = PTR_ERR(ends[i]);
 
 			if (i) {
-				dl_peer_stop(&ends[0]->peer);
-				dl_peer_put(&ends[0]->peer);
+				dlend_peer_stop(&ends[0]->peer);
+				dlend_peer_put(&ends[0]->peer);
 			}
 			return err;
 		}
@@ -327,15 +327,15 @@ int dl_loop_init(void)
 	for (i = 0; i < 2; i++)
 		ends[i]->other = ends[!i];
 	for (i = 0; i < 2; i++)
-		dl_peer_start(&ends[i]->peer);
+		dlend_peer_start(&ends[i]->peer);
 	link_set(NULL, 1);
 	link_file = debugfs_create_file_unsafe("loop_link", 0600,
-					       dl_debugfs_root(), NULL,
+					       dlend_debugfs_root(), NULL,
 					       &link_fops);
 	return 0;
 }
 
-void dl_loop_done(void)
+void dlend_loop_done(void)
 {
 	int i;
 
@@ -344,9 +344,9 @@ void dl_loop_done(void)
 	debugfs_remove(link_file);
 	/* Neither rings the other any more before one of them goes. */
 	for (i = 0; i < 2; i++)
-		dl_peer_stop(&ends[i]->peer);
+		dlend_peer_stop(&ends[i]->peer);
 	for (i = 0; i < 2; i++)
 		irq_work_sync(&ends[i]->irq);
 	for (i = 0; i < 2; i++)
-		dl_peer_put(&ends[i]->peer);
+		dlend_peer_put(&ends[i]->peer);
 }

@@ -24,7 +24,7 @@ module_param(poll_timeout_us, uint, 0644);
 MODULE_PARM_DESC(poll_timeout_us,
 		 "us that a call waits at most which cannot sleep (500000)");
 
-static const struct dl_op __rcu *ops[DL_OPS_MAX];
+static const struct dlend_op __rcu *ops[DLEND_OPS_MAX];
 static DEFINE_MUTEX(ops_mutex);
 /* Held while a handler runs, in interrupts too. */
 static struct srcu_struct ops_srcu;
@@ -38,7 +38,7 @@ struct head {
 	u32 status;
 };
 
-static void slot_write(struct dl_slot __iomem *to, const struct head *head,
+static void slot_write(struct dlend_slot __iomem *to, const struct head *head,
 		       const void *data)
 {
 	/* The far end reads seq before and after the rest. */
@@ -54,12 +54,12 @@ static void slot_write(struct dl_slot __iomem *to, const struct head *head,
 }
 
 /*
- * Copies a slot that the peer may be writing. At most DL_MSG_MAX bytes are copied,
+ * Copies a slot that the peer may be writing. At most DLEND_MSG_MAX bytes are copied,
  * whatever the head says.
  *
  * Return: false if it changed meanwhile.
  */
-static bool slot_read(const struct dl_slot *from, u32 seq, struct head *head,
+static bool slot_read(const struct dlend_slot *from, u32 seq, struct head *head,
 		      void *data, size_t room)
 {
 	/* The rest is not older than seq. */
@@ -74,61 +74,61 @@ static bool slot_read(const struct dl_slot *from, u32 seq, struct head *head,
 	return le32_to_cpu(READ_ONCE(from->seq)) == seq;
 }
 
-static struct dl_area __iomem *far_area(struct dl_peer *peer)
+static struct dlend_area __iomem *far_area(struct dlend_peer *peer)
 {
 	return peer->far_area;
 }
 
-void dl_mailbox_reset(struct dl_peer *peer)
+void dlend_mailbox_reset(struct dlend_peer *peer)
 {
 	int i;
 
-	for (i = 0; i < DL_SLOTS; i++)
+	for (i = 0; i < DLEND_SLOTS; i++)
 		peer->inbox[i].seen = 0;
 }
 
 /* The peer's requests. */
 
-static int request_handle(struct dl_peer *peer, struct dl_inbox *inbox,
+static int request_handle(struct dlend_peer *peer, struct dlend_inbox *inbox,
 			  const struct head *head, bool polled)
 {
-	const struct dl_op *op;
+	const struct dlend_op *op;
 	unsigned long flags;
 	int idx, ret;
 
-	if (head->len > DL_MSG_MAX || head->status) {
-		dl_count(peer, DL_COUNT_REFUSED);
+	if (head->len > DLEND_MSG_MAX || head->status) {
+		dlend_count(peer, DLEND_COUNT_REFUSED);
 		return -EPROTO;
 	}
 	idx = srcu_read_lock(&ops_srcu);
-	op = head->op < DL_OPS_MAX ?
-		     srcu_dereference(ops[array_index_nospec(head->op, DL_OPS_MAX)],
+	op = head->op < DLEND_OPS_MAX ?
+		     srcu_dereference(ops[array_index_nospec(head->op, DLEND_OPS_MAX)],
 				      &ops_srcu) : NULL;
-	if (!op || (polled && !(op->flags & DL_ATOMIC))) {
-		dl_count(peer, DL_COUNT_REFUSED);
+	if (!op || (polled && !(op->flags & DLEND_ATOMIC))) {
+		dlend_count(peer, DLEND_COUNT_REFUSED);
 		ret = -EOPNOTSUPP;
 	} else if (head->len < op->req_min || head->len > op->req_max) {
-		dl_count(peer, DL_COUNT_REFUSED);
+		dlend_count(peer, DLEND_COUNT_REFUSED);
 		ret = -EINVAL;
-	} else if (op->flags & DL_ATOMIC) {
+	} else if (op->flags & DLEND_ATOMIC) {
 		local_irq_save(flags);
 		ret = op->handler(peer, inbox->request.data, head->len,
-				  inbox->response, DL_MSG_MAX);
+				  inbox->response, DLEND_MSG_MAX);
 		local_irq_restore(flags);
 	} else {
 		ret = op->handler(peer, inbox->request.data, head->len,
-				  inbox->response, DL_MSG_MAX);
+				  inbox->response, DLEND_MSG_MAX);
 	}
 	srcu_read_unlock(&ops_srcu, idx);
-	if (WARN_ON_ONCE(ret > DL_MSG_MAX))
+	if (WARN_ON_ONCE(ret > DLEND_MSG_MAX))
 		ret = -EMSGSIZE;
 	return ret;
 }
 
 /* Return: whether there was a request in the slot. */
-static bool slot_serve(struct dl_peer *peer, unsigned int i, bool polled)
+static bool slot_serve(struct dlend_peer *peer, unsigned int i, bool polled)
 {
-	struct dl_inbox *inbox = &peer->inbox[i];
+	struct dlend_inbox *inbox = &peer->inbox[i];
 	struct head head, answer;
 	u32 seq;
 	int ret;
@@ -140,15 +140,15 @@ static bool slot_serve(struct dl_peer *peer, unsigned int i, bool polled)
 		return false;
 	if (seq == inbox->seen ||
 	    !slot_read(&peer->area->request[i], seq, &head, inbox->request.data,
-		       DL_MSG_MAX)) {
+		       DLEND_MSG_MAX)) {
 		clear_bit_unlock(i, peer->inbox_busy);
 		return false;
 	}
 	WRITE_ONCE(inbox->seen, seq);
 	if (head.epoch != peer->epoch) {
-		dl_count(peer, DL_COUNT_STALE);
+		dlend_count(peer, DLEND_COUNT_STALE);
 	} else {
-		dl_count(peer, DL_COUNT_SERVED);
+		dlend_count(peer, DLEND_COUNT_SERVED);
 		ret = request_handle(peer, inbox, &head, polled);
 		answer = (struct head){
 			.seq = seq,
@@ -165,7 +165,7 @@ static bool slot_serve(struct dl_peer *peer, unsigned int i, bool polled)
 	return true;
 }
 
-void dl_mailbox_serve_polled(struct dl_peer *peer)
+void dlend_mailbox_serve_polled(struct dlend_peer *peer)
 {
 	unsigned int i, n;
 
@@ -173,18 +173,18 @@ void dl_mailbox_serve_polled(struct dl_peer *peer)
 	 * Twice at most, for one that came when somebody else had the slot; a
 	 * peer that never stops does not keep us here.
 	 */
-	for (i = DL_SLOTS_CALL; i < DL_SLOTS; i++) {
+	for (i = DLEND_SLOTS_CALL; i < DLEND_SLOTS; i++) {
 		for (n = 0; n < 2 && slot_serve(peer, i, true); n++)
 			;
 	}
 }
 
-static bool calls_pending(struct dl_peer *peer)
+static bool calls_pending(struct dlend_peer *peer)
 {
 	unsigned int i;
 	u32 seq;
 
-	for (i = 0; i < DL_SLOTS_CALL; i++) {
+	for (i = 0; i < DLEND_SLOTS_CALL; i++) {
 		seq = le32_to_cpu(READ_ONCE(peer->area->request[i].seq));
 		if (seq && seq != READ_ONCE(peer->inbox[i].seen))
 			return true;
@@ -192,48 +192,48 @@ static bool calls_pending(struct dl_peer *peer)
 	return false;
 }
 
-void dl_mailbox_serve(struct work_struct *work)
+void dlend_mailbox_serve(struct work_struct *work)
 {
-	struct dl_peer *peer = container_of(work, struct dl_peer, serve);
+	struct dlend_peer *peer = container_of(work, struct dlend_peer, serve);
 	unsigned int i;
 
 	WRITE_ONCE(peer->server, current);
-	for (i = 0; i < DL_SLOTS_CALL; i++) {
-		if (!dl_peer_enter(peer))
+	for (i = 0; i < DLEND_SLOTS_CALL; i++) {
+		if (!dlend_peer_enter(peer))
 			break;
 		slot_serve(peer, i, false);
-		dl_peer_exit(peer);
+		dlend_peer_exit(peer);
 	}
 	WRITE_ONCE(peer->server, NULL);
-	if (dl_peer_is_up(peer) && calls_pending(peer))
+	if (dlend_peer_is_up(peer) && calls_pending(peer))
 		queue_work(peer->serve_wq, &peer->serve);
 }
 
-void dl_mailbox_look(struct dl_peer *peer)
+void dlend_mailbox_look(struct dlend_peer *peer)
 {
-	if (!dl_peer_enter(peer))
+	if (!dlend_peer_enter(peer))
 		return;
-	if (peer->backend->hello_read(peer, DL_HELLO_EPOCH) != peer->far_epoch) {
-		dl_peer_lose(peer, "it ended the session");
+	if (peer->backend->hello_read(peer, DLEND_HELLO_EPOCH) != peer->far_epoch) {
+		dlend_peer_lose(peer, "it ended the session");
 	} else {
-		dl_mailbox_serve_polled(peer);
+		dlend_mailbox_serve_polled(peer);
 		if (calls_pending(peer))
 			queue_work(peer->serve_wq, &peer->serve);
 		wake_up_all(&peer->wait);
 	}
-	dl_peer_exit(peer);
+	dlend_peer_exit(peer);
 }
 
-void dl_mailbox_doorbell(struct dl_peer *peer)
+void dlend_mailbox_doorbell(struct dlend_peer *peer)
 {
-	dl_count(peer, DL_COUNT_DOORBELLS);
-	dl_mailbox_look(peer);
+	dlend_count(peer, DLEND_COUNT_DOORBELLS);
+	dlend_mailbox_look(peer);
 }
 
 /* Own requests. */
 
 /* Takes a free slot of [from, to). Return: its number, or -1. */
-static int slot_take(struct dl_peer *peer, unsigned int from, unsigned int to)
+static int slot_take(struct dlend_peer *peer, unsigned int from, unsigned int to)
 {
 	unsigned int i;
 
@@ -244,13 +244,13 @@ static int slot_take(struct dl_peer *peer, unsigned int from, unsigned int to)
 	return -1;
 }
 
-static void slot_give(struct dl_peer *peer, unsigned int slot)
+static void slot_give(struct dlend_peer *peer, unsigned int slot)
 {
 	clear_bit_unlock(slot, peer->outbox);
 }
 
 /* Return: seq of the request, by which its response is known. */
-static u32 request_send(struct dl_peer *peer, unsigned int slot, u16 op,
+static u32 request_send(struct dlend_peer *peer, unsigned int slot, u16 op,
 			const void *req, size_t len)
 {
 	struct head head = {
@@ -268,13 +268,13 @@ static u32 request_send(struct dl_peer *peer, unsigned int slot, u16 op,
 	return head.seq;
 }
 
-static bool response_is_there(struct dl_peer *peer, unsigned int slot, u32 seq)
+static bool response_is_there(struct dlend_peer *peer, unsigned int slot, u32 seq)
 {
 	return le32_to_cpu(READ_ONCE(peer->area->response[slot].seq)) == seq;
 }
 
 /* The peer may write what it likes: none of it leaves here unchecked. */
-static int response_take(struct dl_peer *peer, unsigned int slot, u32 seq,
+static int response_take(struct dlend_peer *peer, unsigned int slot, u32 seq,
 			 u16 op, void *resp, size_t room)
 {
 	struct head head;
@@ -282,7 +282,7 @@ static int response_take(struct dl_peer *peer, unsigned int slot, u32 seq,
 
 	if (!slot_read(&peer->area->response[slot], seq, &head, resp, room) ||
 	    head.epoch != peer->epoch || head.op != op ||
-	    head.len > DL_MSG_MAX)
+	    head.len > DLEND_MSG_MAX)
 		goto bad;
 	status = head.status;
 	/* Above are numbers that mean something special within a kernel. */
@@ -292,12 +292,12 @@ static int response_take(struct dl_peer *peer, unsigned int slot, u32 seq,
 		return status;
 	return head.len > room ? -EMSGSIZE : head.len;
 bad:
-	dl_count(peer, DL_COUNT_BAD_RESPONSE);
+	dlend_count(peer, DLEND_COUNT_BAD_RESPONSE);
 	return -EPROTO;
 }
 
-int dl_call(struct dl_peer *peer, u16 op, const void *req, size_t len,
-	    void *resp, size_t room, unsigned int timeout_ms)
+int dlend_call(struct dlend_peer *peer, u16 op, const void *req, size_t len,
+	       void *resp, size_t room, unsigned int timeout_ms)
 {
 	unsigned long left;
 	int slot = -1;
@@ -305,22 +305,22 @@ int dl_call(struct dl_peer *peer, u16 op, const void *req, size_t len,
 	u32 seq;
 
 	might_sleep();
-	if (len > DL_MSG_MAX)
+	if (len > DLEND_MSG_MAX)
 		return -EMSGSIZE;
 	if (READ_ONCE(peer->server) == current)
 		return -EDEADLK;
-	if (!dl_peer_enter(peer))
+	if (!dlend_peer_enter(peer))
 		return -ENOTCONN;
-	dl_count(peer, DL_COUNT_CALLS);
+	dlend_count(peer, DLEND_COUNT_CALLS);
 	left = msecs_to_jiffies(timeout_ms ?: READ_ONCE(call_timeout_ms));
-	left = wait_event_timeout(peer->wait, !dl_peer_is_up(peer) ||
-			(slot = slot_take(peer, 0, DL_SLOTS_CALL)) >= 0, left);
+	left = wait_event_timeout(peer->wait, !dlend_peer_is_up(peer) ||
+			(slot = slot_take(peer, 0, DLEND_SLOTS_CALL)) >= 0, left);
 	if (slot < 0) {
 		ret = left ? -ENOTCONN : -ETIMEDOUT;
 		goto exit;
 	}
 	seq = request_send(peer, slot, op, req, len);
-	left = wait_event_timeout(peer->wait, !dl_peer_is_up(peer) ||
+	left = wait_event_timeout(peer->wait, !dlend_peer_is_up(peer) ||
 			response_is_there(peer, slot, seq), left);
 	if (response_is_there(peer, slot, seq))
 		ret = response_take(peer, slot, seq, op, resp, room);
@@ -331,22 +331,22 @@ int dl_call(struct dl_peer *peer, u16 op, const void *req, size_t len,
 	wake_up(&peer->wait);
 exit:
 	if (ret == -ETIMEDOUT)
-		dl_count(peer, DL_COUNT_TIMEOUTS);
-	dl_peer_exit(peer);
+		dlend_count(peer, DLEND_COUNT_TIMEOUTS);
+	dlend_peer_exit(peer);
 	return ret;
 }
-EXPORT_SYMBOL_GPL(dl_call);
+EXPORT_SYMBOL_GPL(dlend_call);
 
-static void poll_once(struct dl_peer *peer)
+static void poll_once(struct dlend_peer *peer)
 {
-	dl_mailbox_serve_polled(peer);
+	dlend_mailbox_serve_polled(peer);
 	if (peer->backend->poll)
 		peer->backend->poll(peer);
 	cpu_relax();
 }
 
 /* Names the peer's beat of now; never 0. */
-static u64 beat_mark(struct dl_peer *peer)
+static u64 beat_mark(struct dlend_peer *peer)
 {
 	return BIT_ULL(32) | le32_to_cpu(READ_ONCE(peer->area->beat));
 }
@@ -356,33 +356,33 @@ static u64 beat_mark(struct dl_peer *peer)
  * that goes on asking would keep interrupts off for poll_timeout_us each time, and
  * with them our own beat, by which the loss of the peer is found.
  */
-static bool peer_stands_still(struct dl_peer *peer)
+static bool peer_stands_still(struct dlend_peer *peer)
 {
 	return READ_ONCE(peer->unanswered) == beat_mark(peer);
 }
 
-int dl_call_polled(struct dl_peer *peer, u16 op, const void *req, size_t len,
-		   void *resp, size_t room, unsigned int timeout_us)
+int dlend_call_polled(struct dlend_peer *peer, u16 op, const void *req, size_t len,
+		      void *resp, size_t room, unsigned int timeout_us)
 {
 	int slot, ret;
 	bool late;
 	u64 end;
 	u32 seq;
 
-	if (len > DL_MSG_MAX)
+	if (len > DLEND_MSG_MAX)
 		return -EMSGSIZE;
-	if (!dl_peer_enter(peer))
+	if (!dlend_peer_enter(peer))
 		return -ENOTCONN;
 	if (peer_stands_still(peer)) {
-		dl_count(peer, DL_COUNT_SKIPPED);
-		dl_peer_exit(peer);
+		dlend_count(peer, DLEND_COUNT_SKIPPED);
+		dlend_peer_exit(peer);
 		return -ETIMEDOUT;
 	}
-	dl_count(peer, DL_COUNT_CALLS_POLLED);
+	dlend_count(peer, DLEND_COUNT_CALLS_POLLED);
 	end = ktime_get_mono_fast_ns() +
 	      (timeout_us ?: READ_ONCE(poll_timeout_us)) * (u64)NSEC_PER_USEC;
-	while ((slot = slot_take(peer, DL_SLOTS_CALL, DL_SLOTS)) < 0) {
-		if (!dl_peer_is_up(peer)) {
+	while ((slot = slot_take(peer, DLEND_SLOTS_CALL, DLEND_SLOTS)) < 0) {
+		if (!dlend_peer_is_up(peer)) {
 			ret = -ENOTCONN;
 			goto exit;
 		}
@@ -400,7 +400,7 @@ int dl_call_polled(struct dl_peer *peer, u16 op, const void *req, size_t len,
 			ret = response_take(peer, slot, seq, op, resp, room);
 			break;
 		}
-		if (!dl_peer_is_up(peer)) {
+		if (!dlend_peer_is_up(peer)) {
 			ret = -ENOTCONN;
 			break;
 		}
@@ -414,24 +414,24 @@ int dl_call_polled(struct dl_peer *peer, u16 op, const void *req, size_t len,
 	slot_give(peer, slot);
 exit:
 	if (ret == -ETIMEDOUT)
-		dl_count(peer, DL_COUNT_TIMEOUTS);
-	dl_peer_exit(peer);
+		dlend_count(peer, DLEND_COUNT_TIMEOUTS);
+	dlend_peer_exit(peer);
 	return ret;
 }
-EXPORT_SYMBOL_GPL(dl_call_polled);
+EXPORT_SYMBOL_GPL(dlend_call_polled);
 
 /* Who handles what. */
 
-int dl_ops_register(const struct dl_op *table, size_t n)
+int dlend_ops_register(const struct dlend_op *table, size_t n)
 {
 	size_t i;
 	int err = 0;
 
 	mutex_lock(&ops_mutex);
 	for (i = 0; i < n && !err; i++) {
-		if (table[i].op >= DL_OPS_MAX || !table[i].handler ||
+		if (table[i].op >= DLEND_OPS_MAX || !table[i].handler ||
 		    table[i].req_min > table[i].req_max ||
-		    table[i].req_max > DL_MSG_MAX)
+		    table[i].req_max > DLEND_MSG_MAX)
 			err = -EINVAL;
 		else if (rcu_access_pointer(ops[table[i].op]))
 			err = -EBUSY;
@@ -446,9 +446,9 @@ int dl_ops_register(const struct dl_op *table, size_t n)
 		synchronize_srcu(&ops_srcu);
 	return err;
 }
-EXPORT_SYMBOL_GPL(dl_ops_register);
+EXPORT_SYMBOL_GPL(dlend_ops_register);
 
-void dl_ops_unregister(const struct dl_op *table, size_t n)
+void dlend_ops_unregister(const struct dlend_op *table, size_t n)
 {
 	size_t i;
 
@@ -458,14 +458,14 @@ void dl_ops_unregister(const struct dl_op *table, size_t n)
 	mutex_unlock(&ops_mutex);
 	synchronize_srcu(&ops_srcu);
 }
-EXPORT_SYMBOL_GPL(dl_ops_unregister);
+EXPORT_SYMBOL_GPL(dlend_ops_unregister);
 
-int dl_mailbox_init(void)
+int dlend_mailbox_init(void)
 {
 	return init_srcu_struct(&ops_srcu);
 }
 
-void dl_mailbox_done(void)
+void dlend_mailbox_done(void)
 {
 	cleanup_srcu_struct(&ops_srcu);
 }

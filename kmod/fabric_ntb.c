@@ -17,9 +17,9 @@
 #include "fabric_priv.h"
 
 struct ntb_end {
-	struct dl_peer peer;
+	struct dlend_peer peer;
 	struct ntb_dev *ntb;
-	struct dl_area *area;
+	struct dlend_area *area;
 	dma_addr_t area_dma;
 	u64 db;			/* the bit of our doorbell */
 	int area_window;	/* of the peer, leads to the area; or -1 */
@@ -31,27 +31,27 @@ struct ntb_end {
 /* The drivers in the kernel that lending is for have one peer. */
 #define PIDX NTB_DEF_PEER_IDX
 
-static struct ntb_end *ntb_end(struct dl_peer *peer)
+static struct ntb_end *ntb_end(struct dlend_peer *peer)
 {
 	return container_of(peer, struct ntb_end, peer);
 }
 
-static void end_hello_write(struct dl_peer *peer, unsigned int word, u32 value)
+static void end_hello_write(struct dlend_peer *peer, unsigned int word, u32 value)
 {
 	ntb_peer_spad_write(ntb_end(peer)->ntb, PIDX, word, value);
 }
 
-static u32 end_hello_read(struct dl_peer *peer, unsigned int word)
+static u32 end_hello_read(struct dlend_peer *peer, unsigned int word)
 {
 	return ntb_spad_read(ntb_end(peer)->ntb, word);
 }
 
-static void end_ring(struct dl_peer *peer)
+static void end_ring(struct dlend_peer *peer)
 {
 	ntb_peer_db_set(ntb_end(peer)->ntb, ntb_end(peer)->db);
 }
 
-static int end_window_own(struct dl_peer *peer, unsigned int window,
+static int end_window_own(struct dlend_peer *peer, unsigned int window,
 			  u64 *ret_addr, u64 *ret_size)
 {
 	struct ntb_dev *ntb = ntb_end(peer)->ntb;
@@ -94,7 +94,7 @@ static void window_set(struct work_struct *work)
  * Switchtec's driver gives up half way when a signal is pending, and a window that
  * was to be closed would stay open: it is called where there are no signals.
  */
-static int end_window_set(struct dl_peer *peer, unsigned int window,
+static int end_window_set(struct dlend_peer *peer, unsigned int window,
 			  dma_addr_t addr, u64 size)
 {
 	struct set_work set = {
@@ -116,7 +116,7 @@ static int end_window_set(struct dl_peer *peer, unsigned int window,
  * the peer writes): they are bounded here, and what the hardware does not have it
  * refuses when the window is set.
  */
-static void read_window(struct ntb_end *end, int i, struct dl_window *window)
+static void read_window(struct ntb_end *end, int i, struct dlend_window *window)
 {
 	resource_size_t addr_align, size_align, size;
 
@@ -128,9 +128,9 @@ static void read_window(struct ntb_end *end, int i, struct dl_window *window)
 	window->max = size;
 	/* What can only be set as a whole is an entry of a table. */
 	if (size_align != size)
-		window->hw_kind = DL_WINDOW_DIRECT;
+		window->hw_kind = DLEND_WINDOW_DIRECT;
 	else if (is_power_of_2(size))
-		window->hw_kind = DL_WINDOW_LUT;
+		window->hw_kind = DLEND_WINDOW_LUT;
 }
 
 static void area_close(struct ntb_end *end)
@@ -146,10 +146,10 @@ static void area_close(struct ntb_end *end)
 	end->area_window = -1;
 }
 
-static int end_area_open(struct dl_peer *peer, u32 *ret_window, u64 *ret_addr)
+static int end_area_open(struct dlend_peer *peer, u32 *ret_window, u64 *ret_addr)
 {
 	struct ntb_end *end = ntb_end(peer);
-	struct dl_window *window;
+	struct dlend_window *window;
 	int count, i, err, best = -1;
 
 	count = ntb_mw_count(end->ntb, PIDX);
@@ -158,12 +158,12 @@ static int end_area_open(struct dl_peer *peer, u32 *ret_window, u64 *ret_addr)
 	if (!(ntb_link_is_up(end->ntb, NULL, NULL) & BIT_ULL(PIDX)))
 		return -ENOTCONN;
 	mutex_lock(&peer->window_mutex);
-	peer->nwindows = min(count, DL_WINDOWS_MAX);
+	peer->nwindows = min(count, DLEND_WINDOWS_MAX);
 	for (i = 0; i < peer->nwindows; i++) {
 		window = &peer->windows[i];
 		read_window(end, i, window);
 		/* The smallest that will do, and of these the last. */
-		if (window->hw_kind && window->max >= DL_AREA_SIZE &&
+		if (window->hw_kind && window->max >= DLEND_AREA_SIZE &&
 		    !window->stuck &&
 		    (best < 0 || window->max <= peer->windows[best].max))
 			best = i;
@@ -178,8 +178,8 @@ static int end_area_open(struct dl_peer *peer, u32 *ret_window, u64 *ret_addr)
 	end->area_window = best;
 	window = &peer->windows[best];
 	err = end_window_set(peer, best, end->area_dma,
-			     window->hw_kind == DL_WINDOW_LUT ? window->max :
-							     DL_AREA_SIZE);
+			     window->hw_kind == DLEND_WINDOW_LUT ? window->max :
+							     DLEND_AREA_SIZE);
 	window->hw_kind = 0;
 unlock:
 	mutex_unlock(&peer->window_mutex);
@@ -190,7 +190,7 @@ unlock:
 	return 0;
 }
 
-static void end_area_unmap(struct dl_peer *peer)
+static void end_area_unmap(struct dlend_peer *peer)
 {
 	struct ntb_end *end = ntb_end(peer);
 
@@ -201,19 +201,19 @@ static void end_area_unmap(struct dl_peer *peer)
 	end->far = NULL;
 }
 
-static void __iomem *end_area_map(struct dl_peer *peer, u32 window, u64 addr)
+static void __iomem *end_area_map(struct dlend_peer *peer, u32 window, u64 addr)
 {
 	struct ntb_end *end = ntb_end(peer);
 	u64 phys, size;
 	int err;
 
-	if (window >= DL_WINDOWS_MAX ||
-	    end_window_own(peer, window, &phys, &size) || size < DL_AREA_SIZE)
+	if (window >= DLEND_WINDOWS_MAX ||
+	    end_window_own(peer, window, &phys, &size) || size < DLEND_AREA_SIZE)
 		return IOMEM_ERR_PTR(-EINVAL);
-	err = ntb_peer_mw_set_trans(end->ntb, PIDX, window, addr, DL_AREA_SIZE);
+	err = ntb_peer_mw_set_trans(end->ntb, PIDX, window, addr, DLEND_AREA_SIZE);
 	if (err)
 		return IOMEM_ERR_PTR(err);
-	end->far = ioremap(phys, DL_AREA_SIZE);
+	end->far = ioremap(phys, DLEND_AREA_SIZE);
 	if (!end->far) {
 		ntb_peer_mw_clear_trans(end->ntb, PIDX, window);
 		return IOMEM_ERR_PTR(-ENOMEM);
@@ -236,7 +236,7 @@ static struct resource *find_bar(struct pci_dev *pdev, phys_addr_t phys, u64 siz
 	return NULL;
 }
 
-static void end_unimport(struct dl_peer *peer, u32 window, u64 offset, u64 size)
+static void end_unimport(struct dlend_peer *peer, u32 window, u64 offset, u64 size)
 {
 	u64 addr, own, done;
 
@@ -247,8 +247,8 @@ static void end_unimport(struct dl_peer *peer, u32 window, u64 offset, u64 size)
 	}
 }
 
-static int end_import(struct dl_peer *peer, u32 window, u64 offset, u64 size,
-		      u64 addr, struct dl_import *ret_import,
+static int end_import(struct dlend_peer *peer, u32 window, u64 offset, u64 size,
+		      u64 addr, struct dlend_import *ret_import,
 		      dma_addr_t *ret_bus)
 {
 	struct ntb_end *end = ntb_end(peer);
@@ -288,12 +288,12 @@ static int end_import(struct dl_peer *peer, u32 window, u64 offset, u64 size,
 	return 0;
 }
 
-static struct device *end_requester(struct dl_peer *peer, u32 bdf)
+static struct device *end_requester(struct dlend_peer *peer, u32 bdf)
 {
 	return get_device(&ntb_end(peer)->ntb->pdev->dev);
 }
 
-static void end_release(struct dl_peer *peer)
+static void end_release(struct dlend_peer *peer)
 {
 	struct ntb_end *end = ntb_end(peer);
 
@@ -301,7 +301,7 @@ static void end_release(struct dl_peer *peer)
 	kfree(end);
 }
 
-static const struct dl_backend end_backend = {
+static const struct dlend_backend end_backend = {
 	.hello_write = end_hello_write,
 	.hello_read = end_hello_read,
 	.ring = end_ring,
@@ -320,7 +320,7 @@ static void link_event(void *ctx)
 {
 	struct ntb_end *end = ctx;
 
-	dl_peer_link(&end->peer, ntb_link_is_up(end->ntb, NULL, NULL) & BIT_ULL(PIDX));
+	dlend_peer_link(&end->peer, ntb_link_is_up(end->ntb, NULL, NULL) & BIT_ULL(PIDX));
 }
 
 static void db_event(void *ctx, int vec)
@@ -331,7 +331,7 @@ static void db_event(void *ctx, int vec)
 		return;
 	/* Cleared first: who rings from now on is heard again. */
 	ntb_db_clear(end->ntb, end->db);
-	dl_mailbox_doorbell(&end->peer);
+	dlend_mailbox_doorbell(&end->peer);
 }
 
 static const struct ntb_ctx_ops end_ctx_ops = {
@@ -342,7 +342,7 @@ static const struct ntb_ctx_ops end_ctx_ops = {
 /* Ends the session, with which the peer has no way in any more. */
 static void end_stop(struct ntb_end *end)
 {
-	dl_peer_stop(&end->peer);
+	dlend_peer_stop(&end->peer);
 	area_close(end);
 }
 
@@ -351,9 +351,9 @@ static void end_free(struct ntb_end *end)
 {
 	/* As long as a window is open the memory is the peer's to write. */
 	if (!end->exposed)
-		dma_free_coherent(end->peer.dev, DL_AREA_SIZE, end->area,
+		dma_free_coherent(end->peer.dev, DLEND_AREA_SIZE, end->area,
 				  end->area_dma);
-	dl_peer_put(&end->peer);
+	dlend_peer_put(&end->peer);
 }
 
 static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
@@ -364,10 +364,10 @@ static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
 	int err;
 
 	valid = ntb_db_valid_mask(ntb);
-	if (ntb_spad_count(ntb) < DL_HELLO_WORDS || !valid ||
+	if (ntb_spad_count(ntb) < DLEND_HELLO_WORDS || !valid ||
 	    ntb_spad_is_unsafe(ntb) == 1 || ntb_db_is_unsafe(ntb) == 1) {
 		dev_err(dev, "the fabric needs %u scratchpads and a doorbell\n",
-			DL_HELLO_WORDS);
+			DLEND_HELLO_WORDS);
 		return -ENODEV;
 	}
 	if (ntb_peer_port_count(ntb) != 1)
@@ -381,23 +381,23 @@ static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
 	end->db = valid & -valid;
 	end->area_window = -1;
 	end->far_window = U32_MAX;
-	end->area = dma_alloc_coherent(dev, DL_AREA_SIZE, &end->area_dma,
+	end->area = dma_alloc_coherent(dev, DLEND_AREA_SIZE, &end->area_dma,
 				       GFP_KERNEL);
 	if (!end->area) {
 		err = -ENOMEM;
 		goto free_end;
 	}
-	if (!IS_ALIGNED(end->area_dma, DL_AREA_SIZE)) {
+	if (!IS_ALIGNED(end->area_dma, DLEND_AREA_SIZE)) {
 		dev_err(dev, "the control area is not aligned to its size\n");
 		err = -ENOMEM;
 		goto free_area;
 	}
-	err = dl_peer_init(&end->peer, &end_backend, dev, pci_name(ntb->pdev),
-			   dl_node_id, end->area);
+	err = dlend_peer_init(&end->peer, &end_backend, dev, pci_name(ntb->pdev),
+			      dlend_node_id, end->area);
 	if (err)
 		goto free_area;
 	get_device(dev);
-	dl_peer_start(&end->peer);
+	dlend_peer_start(&end->peer);
 	ntb_db_set_mask(ntb, valid);
 	ntb_db_clear(ntb, valid);
 	err = ntb_set_ctx(ntb, end, &end_ctx_ops);
@@ -410,7 +410,7 @@ static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
 	/* It may have been up already, which is no event; twice up is a loss. */
 	if (!READ_ONCE(end->peer.link) &&
 	    ntb_link_is_up(ntb, NULL, NULL) & BIT_ULL(PIDX))
-		dl_peer_link(&end->peer, true);
+		dlend_peer_link(&end->peer, true);
 	return 0;
 
 clear_ctx:
@@ -420,7 +420,7 @@ stop:
 	end_free(end);
 	return err;
 free_area:
-	dma_free_coherent(dev, DL_AREA_SIZE, end->area, end->area_dma);
+	dma_free_coherent(dev, DLEND_AREA_SIZE, end->area, end->area_dma);
 free_end:
 	kfree(end);
 	return err;
@@ -444,12 +444,12 @@ static struct ntb_client fabric_client = {
 	},
 };
 
-int dl_ntb_init(void)
+int dlend_ntb_init(void)
 {
 	return ntb_register_client(&fabric_client);
 }
 
-void dl_ntb_done(void)
+void dlend_ntb_done(void)
 {
 	ntb_unregister_client(&fabric_client);
 }

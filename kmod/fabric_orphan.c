@@ -33,10 +33,10 @@ static void orphan_gone(struct pci_host_bridge *bridge)
 	module_put(THIS_MODULE);
 }
 
-void dl_orphan(struct pci_host_bridge *bridge, struct device *dev)
+void dlend_orphan(struct pci_host_bridge *bridge, struct device *dev)
 {
 	__module_get(THIS_MODULE);
 	pci_set_host_bridge_release(bridge, orphan_gone, NULL);
 	set_dma_ops(dev, &orphan_ops);
 }
-EXPORT_SYMBOL_GPL(dl_orphan);
+EXPORT_SYMBOL_GPL(dlend_orphan);

@@ -21,8 +21,8 @@
 
 #define WINDOW_MIN SZ_4K
 
-struct dl_export {
-	struct dl_peer *peer;
+struct dlend_export {
+	struct dlend_peer *peer;
 	struct list_head node;
 	unsigned int refs;
 	dma_addr_t addr;
@@ -34,21 +34,21 @@ struct dl_export {
 };
 
 struct import {
-	struct dl_import import;
-	struct dl_peer *peer;
+	struct dlend_import import;
+	struct dlend_peer *peer;
 	dma_addr_t bus;
 	u32 window;
 	u64 offset;
 	u32 session;
 };
 
-void dl_window_write_table(struct dl_peer *peer)
+void dlend_window_write_table(struct dlend_peer *peer)
 {
-	struct dl_area __iomem *area = peer->far_area;
+	struct dlend_area __iomem *area = peer->far_area;
 	u64 addr, size;
 	u32 i;
 
-	for (i = 0; i < DL_WINDOWS_MAX; i++) {
+	for (i = 0; i < DLEND_WINDOWS_MAX; i++) {
 		if (peer->backend->window_own(peer, i, &addr, &size))
 			break;
 		writel(lower_32_bits(addr), (u32 __iomem *)&area->window[i].addr);
@@ -63,7 +63,7 @@ void dl_window_write_table(struct dl_peer *peer)
  * The addresses say how the windows are aligned over there and which are
  * neighbours. If they are wrong, it is the peer alone that cannot use them.
  */
-void dl_window_read_table(struct dl_peer *peer)
+void dlend_window_read_table(struct dlend_peer *peer)
 {
 	u32 n = min_t(u32, le32_to_cpu(READ_ONCE(peer->area->windows)),
 		      peer->nwindows);
@@ -72,7 +72,7 @@ void dl_window_read_table(struct dl_peer *peer)
 	mutex_lock(&peer->window_mutex);
 	peer->in_session = true;
 	for (i = 0; i < peer->nwindows; i++) {
-		struct dl_window *window = &peer->windows[i];
+		struct dlend_window *window = &peer->windows[i];
 		u64 size;
 
 		window->kind = i < n ? window->hw_kind : 0;
@@ -82,9 +82,9 @@ void dl_window_read_table(struct dl_peer *peer)
 		window->far = le64_to_cpu(READ_ONCE(peer->area->window[i].addr));
 		size = le64_to_cpu(READ_ONCE(peer->area->window[i].size));
 		/* An entry is as large as it is; a direct window may be cut. */
-		if (window->kind == DL_WINDOW_LUT && size != window->size)
+		if (window->kind == DLEND_WINDOW_LUT && size != window->size)
 			window->kind = 0;
-		else if (window->kind == DL_WINDOW_DIRECT)
+		else if (window->kind == DLEND_WINDOW_DIRECT)
 			window->size = min(window->size, size);
 		if (window->size < WINDOW_MIN)
 			window->kind = 0;
@@ -100,22 +100,22 @@ static u64 alignment(u64 addr, u64 size)
 	return addr ? min(align, addr & -addr) : align;
 }
 
-static bool is_free(const struct dl_window *window, unsigned int kind)
+static bool is_free(const struct dlend_window *window, unsigned int kind)
 {
 	return window->kind == kind && !window->export && !window->stuck;
 }
 
 /* Finds entries for a range. Return: number of them, from *first on, or 0. */
-static unsigned int find_lut(struct dl_peer *peer, u64 addr, u64 size,
+static unsigned int find_lut(struct dlend_peer *peer, u64 addr, u64 size,
 			     unsigned int *first, u64 *base)
 {
 	unsigned int i, run = 0, need = 0;
 	u64 entry = 0, align;
 
 	for (i = 0; i < peer->nwindows; i++) {
-		const struct dl_window *window = &peer->windows[i];
+		const struct dlend_window *window = &peer->windows[i];
 
-		if (!is_free(window, DL_WINDOW_LUT)) {
+		if (!is_free(window, DLEND_WINDOW_LUT)) {
 			run = 0;
 			continue;
 		}
@@ -128,7 +128,7 @@ static unsigned int find_lut(struct dl_peer *peer, u64 addr, u64 size,
 			entry = window->size;
 			*base = round_down(addr, entry);
 			last = round_down(addr + size - 1, entry);
-			if ((last - *base) / entry >= DL_WINDOWS_MAX)
+			if ((last - *base) / entry >= DLEND_WINDOWS_MAX)
 				continue;
 			need = (last - *base) / entry + 1;
 			align = max(entry, alignment(addr, size));
@@ -143,7 +143,7 @@ static unsigned int find_lut(struct dl_peer *peer, u64 addr, u64 size,
 }
 
 /* Finds the smallest direct window for a range. Return: 1, or 0. */
-static unsigned int find_direct(struct dl_peer *peer, u64 addr, u64 size,
+static unsigned int find_direct(struct dlend_peer *peer, u64 addr, u64 size,
 				unsigned int *first, u64 *base, u64 *span)
 {
 	u64 align = alignment(addr, size);
@@ -158,9 +158,9 @@ static unsigned int find_direct(struct dl_peer *peer, u64 addr, u64 size,
 	}
 	*base = round_down(addr, *span);
 	for (i = 0; i < peer->nwindows; i++) {
-		const struct dl_window *window = &peer->windows[i];
+		const struct dlend_window *window = &peer->windows[i];
 
-		if (!is_free(window, DL_WINDOW_DIRECT) || window->size < *span ||
+		if (!is_free(window, DLEND_WINDOW_DIRECT) || window->size < *span ||
 		    ((window->far - *base) & (align - 1)))
 			continue;
 		if (!found || window->size < best) {
@@ -172,7 +172,7 @@ static unsigned int find_direct(struct dl_peer *peer, u64 addr, u64 size,
 	return found;
 }
 
-static int close_windows(struct dl_peer *peer, unsigned int first,
+static int close_windows(struct dlend_peer *peer, unsigned int first,
 			 unsigned int n)
 {
 	unsigned int i;
@@ -192,7 +192,7 @@ static int close_windows(struct dl_peer *peer, unsigned int first,
 	return ret;
 }
 
-void dl_window_retry(struct dl_peer *peer)
+void dlend_window_retry(struct dlend_peer *peer)
 {
 	unsigned int i;
 
@@ -205,14 +205,14 @@ void dl_window_retry(struct dl_peer *peer)
 	mutex_unlock(&peer->window_mutex);
 }
 
-static int open_windows(struct dl_peer *peer, struct dl_export *export,
+static int open_windows(struct dlend_peer *peer, struct dlend_export *export,
 			u64 span)
 {
 	unsigned int i;
 	int err;
 
 	for (i = 0; i < export->n; i++) {
-		err = dl_peer_is_up(peer) ?
+		err = dlend_peer_is_up(peer) ?
 			      peer->backend->window_set(peer, export->first + i,
 							export->base + i * span,
 							span) :
@@ -227,10 +227,10 @@ static int open_windows(struct dl_peer *peer, struct dl_export *export,
 	return 0;
 }
 
-static struct dl_export *export_find(struct dl_peer *peer, dma_addr_t addr,
-				     u64 size, unsigned int flags)
+static struct dlend_export *export_find(struct dlend_peer *peer, dma_addr_t addr,
+					u64 size, unsigned int flags)
 {
-	struct dl_export *export;
+	struct dlend_export *export;
 
 	list_for_each_entry(export, &peer->exports, node) {
 		if (export->addr == addr && export->size == size &&
@@ -240,17 +240,17 @@ static struct dl_export *export_find(struct dl_peer *peer, dma_addr_t addr,
 	return NULL;
 }
 
-static struct dl_export *export_new(struct dl_peer *peer, dma_addr_t addr,
-				    u64 size, unsigned int flags)
+static struct dlend_export *export_new(struct dlend_peer *peer, dma_addr_t addr,
+				       u64 size, unsigned int flags)
 {
-	struct dl_export *export;
+	struct dlend_export *export;
 	u64 lut_base = 0, base = 0, span = 0;
 	unsigned int lut_first = 0, lut = 0, first = 0, direct = 0;
 	int err;
 
-	if (flags != DL_WINDOW_DIRECT)
+	if (flags != DLEND_WINDOW_DIRECT)
 		lut = find_lut(peer, addr, size, &lut_first, &lut_base);
-	if (flags != DL_WINDOW_LUT && (!lut || lut > LUT_RUN_CHEAP))
+	if (flags != DLEND_WINDOW_LUT && (!lut || lut > LUT_RUN_CHEAP))
 		direct = find_direct(peer, addr, size, &first, &base, &span);
 	if (!lut && !direct)
 		return ERR_PTR(-ENOSPC);
@@ -272,21 +272,21 @@ static struct dl_export *export_new(struct dl_peer *peer, dma_addr_t addr,
 		kfree(export);
 		return ERR_PTR(err);
 	}
-	dl_peer_get(peer);
+	dlend_peer_get(peer);
 	list_add_tail(&export->node, &peer->exports);
 	return export;
 }
 
-struct dl_export *dl_export(struct dl_peer *peer, dma_addr_t addr, u64 size,
-			    unsigned int flags, struct dl_window_desc *desc)
+struct dlend_export *dlend_export(struct dlend_peer *peer, dma_addr_t addr, u64 size,
+				  unsigned int flags, struct dlend_window_desc *desc)
 {
-	struct dl_export *export;
+	struct dlend_export *export;
 
 	might_sleep();
 	if (!size || size > BIT_ULL(62) || addr > BIT_ULL(62) ||
-	    flags > DL_WINDOW_LUT)
+	    flags > DLEND_WINDOW_LUT)
 		return ERR_PTR(-EINVAL);
-	if (!dl_peer_enter(peer))
+	if (!dlend_peer_enter(peer))
 		return ERR_PTR(-ENOTCONN);
 	mutex_lock(&peer->window_mutex);
 	export = export_find(peer, addr, size, flags);
@@ -295,9 +295,9 @@ struct dl_export *dl_export(struct dl_peer *peer, dma_addr_t addr, u64 size,
 	else
 		export = export_new(peer, addr, size, flags);
 	mutex_unlock(&peer->window_mutex);
-	dl_peer_exit(peer);
+	dlend_peer_exit(peer);
 	if (!IS_ERR(export)) {
-		*desc = (struct dl_window_desc){
+		*desc = (struct dlend_window_desc){
 			.window = cpu_to_le32(export->first),
 			.offset = cpu_to_le64(addr - export->base),
 			.size = cpu_to_le64(size),
@@ -306,11 +306,11 @@ struct dl_export *dl_export(struct dl_peer *peer, dma_addr_t addr, u64 size,
 	}
 	return export;
 }
-EXPORT_SYMBOL_GPL(dl_export);
+EXPORT_SYMBOL_GPL(dlend_export);
 
-void dl_unexport(struct dl_export *export)
+void dlend_unexport(struct dlend_export *export)
 {
-	struct dl_peer *peer;
+	struct dlend_peer *peer;
 
 	if (!export)
 		return;
@@ -327,13 +327,13 @@ void dl_unexport(struct dl_export *export)
 	}
 	mutex_unlock(&peer->window_mutex);
 	kfree(export);
-	dl_peer_put(peer);
+	dlend_peer_put(peer);
 }
-EXPORT_SYMBOL_GPL(dl_unexport);
+EXPORT_SYMBOL_GPL(dlend_unexport);
 
-void dl_window_close_all(struct dl_peer *peer)
+void dlend_window_close_all(struct dlend_peer *peer)
 {
-	struct dl_export *export, *next;
+	struct dlend_export *export, *next;
 
 	mutex_lock(&peer->window_mutex);
 	list_for_each_entry_safe(export, next, &peer->exports, node) {
@@ -347,23 +347,23 @@ void dl_window_close_all(struct dl_peer *peer)
 	mutex_unlock(&peer->window_mutex);
 }
 
-int dl_windows_free(struct dl_peer *peer, struct dl_window_room *room)
+int dlend_windows_free(struct dlend_peer *peer, struct dlend_window_room *room)
 {
 	unsigned int i, run = 0;
 
 	memset(room, 0, sizeof(*room));
-	if (!dl_peer_enter(peer))
+	if (!dlend_peer_enter(peer))
 		return -ENOTCONN;
 	mutex_lock(&peer->window_mutex);
 	for (i = 0; i < peer->nwindows; i++) {
-		const struct dl_window *window = &peer->windows[i];
+		const struct dlend_window *window = &peer->windows[i];
 
-		if (is_free(window, DL_WINDOW_DIRECT)) {
+		if (is_free(window, DLEND_WINDOW_DIRECT)) {
 			room->direct_count++;
 			room->direct_max = max(room->direct_max,
 					       rounddown_pow_of_two(window->size));
 		}
-		if (!is_free(window, DL_WINDOW_LUT)) {
+		if (!is_free(window, DLEND_WINDOW_LUT)) {
 			run = 0;
 			continue;
 		}
@@ -375,25 +375,25 @@ int dl_windows_free(struct dl_peer *peer, struct dl_window_room *room)
 		room->lut_run = max(room->lut_run, run);
 	}
 	mutex_unlock(&peer->window_mutex);
-	dl_peer_exit(peer);
+	dlend_peer_exit(peer);
 	return 0;
 }
-EXPORT_SYMBOL_GPL(dl_windows_free);
+EXPORT_SYMBOL_GPL(dlend_windows_free);
 
-void dl_window_show(struct dl_peer *peer, struct seq_file *file)
+void dlend_window_show(struct dlend_peer *peer, struct seq_file *file)
 {
 	static const char *const kinds[] = { "-", "direct", "lut" };
 	unsigned int i, used = 0, luts = 0, stuck = 0;
 
 	mutex_lock(&peer->window_mutex);
 	for (i = 0; i < peer->nwindows; i++) {
-		const struct dl_window *window = &peer->windows[i];
+		const struct dlend_window *window = &peer->windows[i];
 
 		stuck += window->stuck;
 		if (!window->export)
 			continue;
-		used += window->kind == DL_WINDOW_DIRECT;
-		luts += window->kind == DL_WINDOW_LUT;
+		used += window->kind == DLEND_WINDOW_DIRECT;
+		luts += window->kind == DLEND_WINDOW_LUT;
 		seq_printf(file, "%u %s %#llx to %#llx of %#llx refs %u\n", i,
 			   kinds[window->kind], window->export->size,
 			   (u64)window->export->addr, window->size,
@@ -406,8 +406,8 @@ void dl_window_show(struct dl_peer *peer, struct seq_file *file)
 
 /* What the peer exports. */
 
-struct dl_import *dl_import(struct dl_peer *peer,
-			    const struct dl_window_desc *desc)
+struct dlend_import *dlend_import(struct dlend_peer *peer,
+				  const struct dlend_window_desc *desc)
 {
 	u32 window = le32_to_cpu(desc->window);
 	u64 offset = le64_to_cpu(desc->offset);
@@ -416,14 +416,14 @@ struct dl_import *dl_import(struct dl_peer *peer,
 	int err = -EINVAL;
 
 	might_sleep();
-	if (!dl_peer_enter(peer))
+	if (!dlend_peer_enter(peer))
 		return ERR_PTR(-ENOTCONN);
 	import = kzalloc(sizeof(*import), GFP_KERNEL);
 	if (!import) {
 		err = -ENOMEM;
 		goto exit;
 	}
-	if (desc->reserved || window >= DL_WINDOWS_MAX || !size ||
+	if (desc->reserved || window >= DLEND_WINDOWS_MAX || !size ||
 	    size > BIT_ULL(62) || offset > BIT_ULL(62))
 		goto free;
 	err = peer->backend->import(peer, window, offset, size,
@@ -432,47 +432,47 @@ struct dl_import *dl_import(struct dl_peer *peer,
 	if (err)
 		goto free;
 	import->import.size = size;
-	import->peer = dl_peer_get(peer);
+	import->peer = dlend_peer_get(peer);
 	import->window = window;
 	import->offset = offset;
-	import->session = dl_peer_session(peer);
+	import->session = dlend_peer_session(peer);
 	atomic_inc(&peer->imports);
-	dl_peer_exit(peer);
+	dlend_peer_exit(peer);
 	return &import->import;
 
 free:
 	kfree(import);
 	if (err == -EINVAL)
-		dl_count(peer, DL_COUNT_BAD_IMPORT);
+		dlend_count(peer, DLEND_COUNT_BAD_IMPORT);
 exit:
-	dl_peer_exit(peer);
+	dlend_peer_exit(peer);
 	return ERR_PTR(err);
 }
-EXPORT_SYMBOL_GPL(dl_import);
+EXPORT_SYMBOL_GPL(dlend_import);
 
-void dl_unimport(struct dl_import *pub)
+void dlend_unimport(struct dlend_import *pub)
 {
 	struct import *import = container_of(pub, struct import, import);
-	struct dl_peer *peer;
+	struct dlend_peer *peer;
 
 	if (!pub)
 		return;
 	peer = import->peer;
 	mutex_lock(&peer->window_mutex);
 	/* Of an earlier session there is nothing left to undo. */
-	if (peer->in_session && import->session == dl_peer_session(peer) &&
+	if (peer->in_session && import->session == dlend_peer_session(peer) &&
 	    peer->backend->unimport)
 		peer->backend->unimport(peer, import->window, import->offset,
 					pub->size);
 	mutex_unlock(&peer->window_mutex);
 	atomic_dec(&peer->imports);
 	kfree(import);
-	dl_peer_put(peer);
+	dlend_peer_put(peer);
 }
-EXPORT_SYMBOL_GPL(dl_unimport);
+EXPORT_SYMBOL_GPL(dlend_unimport);
 
-dma_addr_t dl_import_bus(struct dl_import *import)
+dma_addr_t dlend_import_bus(struct dlend_import *import)
 {
 	return container_of(import, struct import, import)->bus;
 }
-EXPORT_SYMBOL_GPL(dl_import_bus);
+EXPORT_SYMBOL_GPL(dlend_import_bus);

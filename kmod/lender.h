@@ -23,27 +23,27 @@
 
 /* What a borrower sees of the configuration space, and may change: by bit. */
 struct lender_config {
-	u8 shown[DL_CFG_SIZE];	/* where it is not live */
-	u8 live[DL_CFG_SIZE];	/* read from the device */
-	u8 pass[DL_CFG_SIZE];	/* written to the device */
-	u8 clear[DL_CFG_SIZE];	/* likewise, where a 1 is written */
-	u8 keep[DL_CFG_SIZE];	/* held in @shown, and without effect */
+	u8 shown[DLEND_CFG_SIZE];	/* where it is not live */
+	u8 live[DLEND_CFG_SIZE];	/* read from the device */
+	u8 pass[DLEND_CFG_SIZE];	/* written to the device */
+	u8 clear[DLEND_CFG_SIZE];	/* likewise, where a 1 is written */
+	u8 keep[DLEND_CFG_SIZE];	/* held in @shown, and without effect */
 	u8 msi, msi_end;	/* the MSI capability: address and data are checked */
 	u64 msi_bus, msi_size;	/* where messages may go */
 };
 
 struct lender_loan {
-	struct dl_peer *peer;	/* counted */
+	struct dlend_peer *peer;	/* counted */
 	u32 number;
 	bool attached;
 	u64 dma_size;
 	struct iommu_domain *domain;	/* NULL without an IOMMU */
-	struct dl_import *dma, *msi;
+	struct dlend_import *dma, *msi;
 	struct {
-		struct dl_export *export;
+		struct dlend_export *export;
 		dma_addr_t addr;	/* of the BAR, for the peer */
 		u64 size;		/* 0 if there is nothing to undo */
-	} bars[DL_BARS];
+	} bars[DLEND_BARS];
 };
 
 struct lender_device {
@@ -69,7 +69,7 @@ struct lender_device {
 };
 
 extern spinlock_t lender_lock;
-extern struct lender_device *lender_devices[DL_DEVICES_MAX];
+extern struct lender_device *lender_devices[DLEND_DEVICES_MAX];
 
 /* Things that were counted since the module was loaded. */
 struct lender_counts {
@@ -85,13 +85,13 @@ extern struct lender_counts lender_counts;
 struct lender_device *lender_get(u32 fdid);	/* NULL if there is none */
 void lender_put(struct lender_device *d);
 /* For a handler of requests that holds lender_lock; NULL if not this loan. */
-struct lender_device *lender_of_loan(struct dl_peer *peer, u32 fdid, u32 loan);
+struct lender_device *lender_of_loan(struct dlend_peer *peer, u32 fdid, u32 loan);
 unsigned int lender_collect(struct lender_device **devices, unsigned int max);
-void lender_describe(struct lender_device *d, struct dl_device_info *info);
+void lender_describe(struct lender_device *d, struct dlend_device_info *info);
 
 /* lender_check.c */
-int lender_check(struct pci_dev *pdev, struct dl_why *why);
-int lender_check_taken(struct pci_dev *pdev, struct dl_why *why);
+int lender_check(struct pci_dev *pdev, struct dlend_why *why);
+int lender_check_taken(struct pci_dev *pdev, struct dlend_why *why);
 
 /* lender_loan.c */
 int lender_loan_init(void);
@@ -113,11 +113,11 @@ void lender_config_write(struct lender_device *d, unsigned int at,
 			 unsigned int size, u32 value);
 
 /* lender_iommu.c */
-bool lender_iommu_permitted(struct lender_device *d, struct dl_why *why);
+bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why);
 int lender_iommu_claim(struct lender_device *d);
 void lender_iommu_release(struct lender_device *d);
 int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
-		      const struct dl_msg_attach *req, u64 *dma_bus,
+		      const struct dlend_msg_attach *req, u64 *dma_bus,
 		      u64 *msi_bus);
 void lender_iommu_close(struct lender_device *d, struct lender_loan *loan);
 

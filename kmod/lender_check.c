@@ -24,27 +24,27 @@ static bool interrupts_cross(struct pci_dev *pdev)
  *
  * Return: 0, or -EINVAL with the reason in @why.
  */
-int lender_check(struct pci_dev *pdev, struct dl_why *why)
+int lender_check(struct pci_dev *pdev, struct dlend_why *why)
 {
 	unsigned int i;
 
 	if (pdev->hdr_type != PCI_HEADER_TYPE_NORMAL ||
 	    pdev->class >> 16 == PCI_BASE_CLASS_BRIDGE)
-		return dl_why_set(why, -EINVAL, "%s is a bridge", pci_name(pdev));
-	for (i = 0; i < DL_PEERS_MAX; i++) {
-		struct dl_peer *peer = dl_peer_at(i);
-		bool is_adapter = peer && dl_peer_dev(peer) == &pdev->dev;
+		return dlend_why_set(why, -EINVAL, "%s is a bridge", pci_name(pdev));
+	for (i = 0; i < DLEND_PEERS_MAX; i++) {
+		struct dlend_peer *peer = dlend_peer_at(i);
+		bool is_adapter = peer && dlend_peer_dev(peer) == &pdev->dev;
 
-		dl_peer_put(peer);
+		dlend_peer_put(peer);
 		if (is_adapter)
-			return dl_why_set(why, -EINVAL,
-					  "%s is an NTB that leads to a peer",
-					  pci_name(pdev));
+			return dlend_why_set(why, -EINVAL,
+					     "%s is an NTB that leads to a peer",
+					     pci_name(pdev));
 	}
 	if (!interrupts_cross(pdev))
-		return dl_why_set(why, -EINVAL,
-				  "%s has neither MSI nor MSI-X, and a line interrupt does not cross an NTB",
-				  pci_name(pdev));
+		return dlend_why_set(why, -EINVAL,
+				     "%s has neither MSI nor MSI-X, and a line interrupt does not cross an NTB",
+				     pci_name(pdev));
 	return 0;
 }
 
@@ -93,12 +93,12 @@ static u32 virtio_features_high(struct pci_dev *pdev)
  *
  * Return: 0, or -EINVAL with the reason in @why.
  */
-int lender_check_taken(struct pci_dev *pdev, struct dl_why *why)
+int lender_check_taken(struct pci_dev *pdev, struct dlend_why *why)
 {
 	if (is_virtio(pdev) && !(virtio_features_high(pdev) &
 				 BIT(VIRTIO_F_ACCESS_PLATFORM - 32)))
-		return dl_why_set(why, -EINVAL,
-				  "%s is a virtio device without VIRTIO_F_ACCESS_PLATFORM, whose driver knows no address but physical ones (QEMU: iommu_platform=on)",
-				  pci_name(pdev));
+		return dlend_why_set(why, -EINVAL,
+				     "%s is a virtio device without VIRTIO_F_ACCESS_PLATFORM, whose driver knows no address but physical ones (QEMU: iommu_platform=on)",
+				     pci_name(pdev));
 	return 0;
 }

@@ -170,7 +170,7 @@ static void make_header(struct lender_config *c, struct pci_dev *pdev,
 	c->keep[PCI_LATENCY_TIMER] = 0xff;
 	c->shown[PCI_HEADER_TYPE] = PCI_HEADER_TYPE_NORMAL;
 	c->shown[PCI_BIST] = 0;
-	memset(c->shown + PCI_BASE_ADDRESS_0, 0, 4 * DL_BARS);
+	memset(c->shown + PCI_BASE_ADDRESS_0, 0, 4 * DLEND_BARS);
 	memset(c->shown + PCI_ROM_ADDRESS, 0, 4);
 	/* A line interrupt does not cross. */
 	c->shown[PCI_INTERRUPT_LINE] = 0;
@@ -187,9 +187,9 @@ void lender_config_make(struct lender_device *d)
 {
 	struct lender_config *c = &d->config;
 	unsigned int at, i, size, last = PCI_CAPABILITY_LIST;
-	u8 real[DL_CFG_SIZE];
+	u8 real[DLEND_CFG_SIZE];
 
-	for (i = 0; i < DL_CFG_SIZE; i += 4) {
+	for (i = 0; i < DLEND_CFG_SIZE; i += 4) {
 		u32 value;
 
 		pci_read_config_dword(d->pdev, i, &value);
@@ -204,7 +204,7 @@ void lender_config_make(struct lender_device *d)
 	at = real[PCI_CAPABILITY_LIST] & ~3;
 	for (i = 0; i < CAPABILITIES_MAX && at >= PCI_STD_HEADER_SIZEOF; i++) {
 		size = capability_size(real, at);
-		if (size && at + size <= DL_CFG_SIZE) {
+		if (size && at + size <= DLEND_CFG_SIZE) {
 			memcpy(c->shown + at, real + at, size);
 			make_capability(c, at, size);
 			c->shown[last] = at;
@@ -221,7 +221,7 @@ u64 lender_config_live(const struct lender_config *config)
 	u64 live = 0;
 	unsigned int i;
 
-	for (i = 0; i < DL_CFG_SIZE; i++)
+	for (i = 0; i < DLEND_CFG_SIZE; i++)
 		if (config->live[i])
 			live |= BIT_ULL(i / 4);
 	return live;

@@ -18,7 +18,7 @@
 
 static DEFINE_MUTEX(lender_admin);
 DEFINE_SPINLOCK(lender_lock);
-struct lender_device *lender_devices[DL_DEVICES_MAX];
+struct lender_device *lender_devices[DLEND_DEVICES_MAX];
 
 struct lender_counts lender_counts;
 static struct dentry *debugfs;
@@ -48,7 +48,7 @@ static struct lender_device *find(u32 fdid)
 {
 	unsigned int index = index_of(fdid);
 
-	if (index >= DL_DEVICES_MAX || !lender_devices[index] ||
+	if (index >= DLEND_DEVICES_MAX || !lender_devices[index] ||
 	    lender_devices[index]->fdid != fdid)
 		return NULL;
 	return lender_devices[index];
@@ -67,7 +67,7 @@ struct lender_device *lender_get(u32 fdid)
 	return d;
 }
 
-struct lender_device *lender_of_loan(struct dl_peer *peer, u32 fdid, u32 loan)
+struct lender_device *lender_of_loan(struct dlend_peer *peer, u32 fdid, u32 loan)
 {
 	struct lender_device *d = find(fdid);
 
@@ -83,7 +83,7 @@ unsigned int lender_collect(struct lender_device **list, unsigned int max)
 	unsigned int i, n = 0;
 
 	spin_lock_irqsave(&lender_lock, flags);
-	for (i = 0; i < DL_DEVICES_MAX && n < max; i++) {
+	for (i = 0; i < DLEND_DEVICES_MAX && n < max; i++) {
 		if (!lender_devices[i])
 			continue;
 		kref_get(&lender_devices[i]->ref);
@@ -98,7 +98,7 @@ static u32 bdf_of(struct pci_dev *pdev)
 	return pci_domain_nr(pdev->bus) << 16 | pci_dev_id(pdev);
 }
 
-void lender_describe(struct lender_device *d, struct dl_device_info *info)
+void lender_describe(struct lender_device *d, struct dlend_device_info *info)
 {
 	struct pci_dev *pdev = d->pdev;
 	unsigned long flags;
@@ -114,13 +114,13 @@ void lender_describe(struct lender_device *d, struct dl_device_info *info)
 
 	spin_lock_irqsave(&lender_lock, flags);
 	if (d->loan) {
-		info->state = DL_DEVICE_BORROWED;
-		info->borrower = dl_peer_node(d->loan->peer);
+		info->state = DLEND_DEVICE_BORROWED;
+		info->borrower = dlend_peer_node(d->loan->peer);
 		info->dma_window = d->loan->dma_size;
 	} else if (READ_ONCE(d->bound)) {
-		info->state = DL_DEVICE_AVAILABLE;
+		info->state = DLEND_DEVICE_AVAILABLE;
 	} else {
-		info->state = DL_DEVICE_LOCAL;
+		info->state = DLEND_DEVICE_LOCAL;
 	}
 	spin_unlock_irqrestore(&lender_lock, flags);
 	/* A driver may be binding now, and hold the lock for long. */
@@ -132,19 +132,19 @@ void lender_describe(struct lender_device *d, struct dl_device_info *info)
 	}
 }
 
-unsigned int dl_lender_list(struct dl_device_info *infos, unsigned int max)
+unsigned int dlend_lender_list(struct dlend_device_info *infos, unsigned int max)
 {
-	struct lender_device *list[DL_DEVICES_MAX];
+	struct lender_device *list[DLEND_DEVICES_MAX];
 	unsigned int i, n;
 
-	n = lender_collect(list, min_t(unsigned int, max, DL_DEVICES_MAX));
+	n = lender_collect(list, min_t(unsigned int, max, DLEND_DEVICES_MAX));
 	for (i = 0; i < n; i++) {
 		lender_describe(list[i], &infos[i]);
 		lender_put(list[i]);
 	}
 	return n;
 }
-EXPORT_SYMBOL_GPL(dl_lender_list);
+EXPORT_SYMBOL_GPL(dlend_lender_list);
 
 /*
  * The driver that a device has while it may be lent. It matches nothing but
@@ -152,8 +152,8 @@ EXPORT_SYMBOL_GPL(dl_lender_list);
  */
 static int lender_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
-	struct lender_device *list[DL_DEVICES_MAX], *d = NULL;
-	unsigned int i, n = lender_collect(list, DL_DEVICES_MAX);
+	struct lender_device *list[DLEND_DEVICES_MAX], *d = NULL;
+	unsigned int i, n = lender_collect(list, DLEND_DEVICES_MAX);
 	int err;
 
 	for (i = 0; i < n; i++) {
@@ -240,7 +240,7 @@ static void give_back(struct lender_device *d)
 		pci_warn(d->pdev, "no driver could be bound to it again\n");
 }
 
-static int take(struct lender_device *d, struct dl_why *why)
+static int take(struct lender_device *d, struct dlend_why *why)
 {
 	struct pci_dev *pdev = d->pdev;
 	int err;
@@ -256,7 +256,7 @@ static int take(struct lender_device *d, struct dl_why *why)
 	if (err) {
 		kfree(d->old_override);
 		d->old_override = NULL;
-		return dl_why_set(why, err, "no memory");
+		return dlend_why_set(why, err, "no memory");
 	}
 	d->taken = true;
 	device_release_driver(&pdev->dev);
@@ -265,10 +265,10 @@ static int take(struct lender_device *d, struct dl_why *why)
 		err = -EBUSY;
 	if (err) {
 		give_back(d);
-		dl_why_set(why, err,
-			   err == -EPERM || err == -EBUSY ?
-			   "%s cannot be isolated: another device of its IOMMU group is in use" :
-			   "%s cannot be enabled", pci_name(pdev));
+		dlend_why_set(why, err,
+			      err == -EPERM || err == -EBUSY ?
+			      "%s cannot be isolated: another device of its IOMMU group is in use" :
+			      "%s cannot be enabled", pci_name(pdev));
 	} else {
 		err = lender_check_taken(pdev, why);
 		if (err)
@@ -277,14 +277,14 @@ static int take(struct lender_device *d, struct dl_why *why)
 	return err;
 }
 
-static int unknown(u32 fdid, struct dl_why *why)
+static int unknown(u32 fdid, struct dlend_why *why)
 {
-	return dl_why_set(why, -ENOENT, "this node has no device %x; see list",
-			  fdid);
+	return dlend_why_set(why, -ENOENT, "this node has no device %x; see list",
+			     fdid);
 }
 
 /* Sees that it is not borrowed, and will not be until it is available again. */
-static int check_idle(struct lender_device *d, struct dl_why *why)
+static int check_idle(struct lender_device *d, struct dlend_why *why)
 {
 	u32 node = 0;
 	bool borrowed;
@@ -292,18 +292,18 @@ static int check_idle(struct lender_device *d, struct dl_why *why)
 	device_lock(&d->pdev->dev);
 	borrowed = d->loan;
 	if (borrowed)
-		node = dl_peer_node(d->loan->peer);
+		node = dlend_peer_node(d->loan->peer);
 	else
 		d->bound = false;
 	device_unlock(&d->pdev->dev);
 	if (borrowed)
-		return dl_why_set(why, -EBUSY,
-				  "device %x is borrowed by node %u, which must return it first",
-				  d->fdid, node);
+		return dlend_why_set(why, -EBUSY,
+				     "device %x is borrowed by node %u, which must return it first",
+				     d->fdid, node);
 	return 0;
 }
 
-int dl_lender_available(u32 fdid, struct dl_why *why)
+int dlend_lender_available(u32 fdid, struct dlend_why *why)
 {
 	struct lender_device *d;
 	int err = 0;
@@ -318,9 +318,9 @@ int dl_lender_available(u32 fdid, struct dl_why *why)
 	lender_put(d);
 	return err;
 }
-EXPORT_SYMBOL_GPL(dl_lender_available);
+EXPORT_SYMBOL_GPL(dlend_lender_available);
 
-int dl_lender_unavailable(u32 fdid, struct dl_why *why)
+int dlend_lender_unavailable(u32 fdid, struct dlend_why *why)
 {
 	struct lender_device *d;
 	int err;
@@ -338,52 +338,52 @@ int dl_lender_unavailable(u32 fdid, struct dl_why *why)
 	lender_put(d);
 	return err;
 }
-EXPORT_SYMBOL_GPL(dl_lender_unavailable);
+EXPORT_SYMBOL_GPL(dlend_lender_unavailable);
 
 /* Enters a device into the table. */
-static int enter(struct lender_device *d, struct dl_why *why)
+static int enter(struct lender_device *d, struct dlend_why *why)
 {
 	int i, err = 0, free = -1;
 
 	spin_lock_irq(&lender_lock);
-	for (i = DL_DEVICES_MAX - 1; i >= 0; i--) {
+	for (i = DLEND_DEVICES_MAX - 1; i >= 0; i--) {
 		if (!lender_devices[i]) {
 			free = i;
 		} else if (lender_devices[i]->pdev == d->pdev) {
-			err = dl_why_set(why, -EEXIST,
-					 "%s has been added: it is device %x",
-					 pci_name(d->pdev), lender_devices[i]->fdid);
+			err = dlend_why_set(why, -EEXIST,
+					    "%s has been added: it is device %x",
+					    pci_name(d->pdev), lender_devices[i]->fdid);
 			break;
 		}
 	}
 	if (!err && free < 0)
-		err = dl_why_set(why, -ENOSPC, "there are %d devices already",
-				 DL_DEVICES_MAX);
+		err = dlend_why_set(why, -ENOSPC, "there are %d devices already",
+				    DLEND_DEVICES_MAX);
 	if (!err) {
-		d->fdid = dl_node() << 16 | free;
+		d->fdid = dlend_node() << 16 | free;
 		lender_devices[free] = d;
 	}
 	spin_unlock_irq(&lender_lock);
 	return err;
 }
 
-int dl_lender_add(u32 bdf, u32 *fdid, struct dl_why *why)
+int dlend_lender_add(u32 bdf, u32 *fdid, struct dlend_why *why)
 {
 	struct lender_device *d;
 	int err;
 
 	d = kzalloc(sizeof(*d), GFP_KERNEL);
 	if (!d)
-		return dl_why_set(why, -ENOMEM, "no memory");
+		return dlend_why_set(why, -ENOMEM, "no memory");
 	kref_init(&d->ref);
 	init_completion(&d->idle);
 	d->pdev = pci_get_domain_bus_and_slot(bdf >> 16, bdf >> 8 & 0xff,
 					      bdf & 0xff);
 	if (!d->pdev) {
-		err = dl_why_set(why, -ENODEV,
-				 "there is no function %04x:%02x:%02x.%x",
-				 bdf >> 16, bdf >> 8 & 0xff, PCI_SLOT(bdf),
-				 PCI_FUNC(bdf));
+		err = dlend_why_set(why, -ENODEV,
+				    "there is no function %04x:%02x:%02x.%x",
+				    bdf >> 16, bdf >> 8 & 0xff, PCI_SLOT(bdf),
+				    PCI_FUNC(bdf));
 		goto put;
 	}
 	err = lender_check(d->pdev, why);
@@ -401,7 +401,7 @@ put:
 	lender_put(d);
 	return err;
 }
-EXPORT_SYMBOL_GPL(dl_lender_add);
+EXPORT_SYMBOL_GPL(dlend_lender_add);
 
 /* lender_admin is held; the table's reference becomes the caller's. */
 static void leave(struct lender_device *d)
@@ -411,7 +411,7 @@ static void leave(struct lender_device *d)
 	spin_unlock_irq(&lender_lock);
 }
 
-int dl_lender_remove(u32 fdid, struct dl_why *why)
+int dlend_lender_remove(u32 fdid, struct dlend_why *why)
 {
 	struct lender_device *d;
 	int err;
@@ -433,19 +433,19 @@ int dl_lender_remove(u32 fdid, struct dl_why *why)
 	lender_put(d);
 	return err;
 }
-EXPORT_SYMBOL_GPL(dl_lender_remove);
+EXPORT_SYMBOL_GPL(dlend_lender_remove);
 
 /* A device that was unplugged loses its ID. */
 static int lender_notify(struct notifier_block *nb, unsigned long event,
 			 void *data)
 {
-	struct lender_device *list[DL_DEVICES_MAX];
+	struct lender_device *list[DLEND_DEVICES_MAX];
 	struct device *dev = data;
 	unsigned int i, n;
 
 	if (event != BUS_NOTIFY_REMOVED_DEVICE)
 		return NOTIFY_DONE;
-	n = lender_collect(list, DL_DEVICES_MAX);
+	n = lender_collect(list, DLEND_DEVICES_MAX);
 	for (i = 0; i < n; i++) {
 		if (&list[i]->pdev->dev == dev) {
 			mutex_lock(&lender_admin);
@@ -493,7 +493,7 @@ static int __init lender_init(void)
 	err = lender_loan_init();
 	if (err)
 		goto notifier;
-	debugfs = debugfs_create_file("lender", 0444, dl_debugfs_root(), NULL,
+	debugfs = debugfs_create_file("lender", 0444, dlend_debugfs_root(), NULL,
 				      &stats_fops);
 	return 0;
 
@@ -506,15 +506,15 @@ driver:
 
 static void __exit lender_exit(void)
 {
-	struct lender_device *list[DL_DEVICES_MAX];
-	bool lent[DL_DEVICES_MAX];
+	struct lender_device *list[DLEND_DEVICES_MAX];
+	bool lent[DLEND_DEVICES_MAX];
 	unsigned long end, now;
 	unsigned int i, n;
-	struct dl_why why;
+	struct dlend_why why;
 
 	debugfs_remove(debugfs);
 	lender_loan_stop();
-	n = lender_collect(list, DL_DEVICES_MAX);
+	n = lender_collect(list, DLEND_DEVICES_MAX);
 	/* All are asked for before one is waited for. */
 	for (i = 0; i < n; i++)
 		lent[i] = lender_revoke(list[i], false);
@@ -531,7 +531,7 @@ static void __exit lender_exit(void)
 	lender_loan_exit();
 	bus_unregister_notifier(&pci_bus_type, &lender_notifier);
 	for (i = 0; i < n; i++) {
-		dl_lender_remove(list[i]->fdid, &why);
+		dlend_lender_remove(list[i]->fdid, &why);
 		lender_put(list[i]);
 	}
 	pci_unregister_driver(&lender_driver);

@@ -20,13 +20,13 @@ MODULE_PARM_DESC(allow_no_iommu,
 /* Where a device sees the window for messages: devices with 32 bits reach it. */
 #define MSI_IOVA 0x40000000ULL
 
-bool lender_iommu_permitted(struct lender_device *d, struct dl_why *why)
+bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why)
 {
 	if (device_iommu_mapped(&d->pdev->dev) || allow_no_iommu)
 		return true;
-	dl_why_set(why, -EPERM,
-		   "%s is behind no IOMMU: a borrower could make it reach all memory of this node; boot with intel_iommu=on, or load dl_lender with allow_no_iommu=1",
-		   pci_name(d->pdev));
+	dlend_why_set(why, -EPERM,
+		      "%s is behind no IOMMU: a borrower could make it reach all memory of this node; boot with intel_iommu=on, or load dl_lender with allow_no_iommu=1",
+		      pci_name(d->pdev));
 	return false;
 }
 
@@ -60,7 +60,7 @@ static bool is_interrupts(phys_addr_t phys)
 	return phys >= INTERRUPTS_START && phys < INTERRUPTS_END;
 }
 
-static int map(struct iommu_domain *domain, u64 iova, struct dl_import *import)
+static int map(struct iommu_domain *domain, u64 iova, struct dlend_import *import)
 {
 	phys_addr_t phys = import->phys & PAGE_MASK;
 	u64 end = PAGE_ALIGN(import->phys + import->size);
@@ -83,14 +83,14 @@ static int choose_iova(struct iommu_domain *domain, u64 size, u64 *iova)
 }
 
 int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
-		      const struct dl_msg_attach *req, u64 *dma_bus,
+		      const struct dlend_msg_attach *req, u64 *dma_bus,
 		      u64 *msi_bus)
 {
-	bool translated = le32_to_cpu(req->flags) & DL_ATTACH_TRANSLATED;
+	bool translated = le32_to_cpu(req->flags) & DLEND_ATTACH_TRANSLATED;
 	int err;
 
-	*dma_bus = dl_import_bus(loan->dma);
-	*msi_bus = dl_import_bus(loan->msi);
+	*dma_bus = dlend_import_bus(loan->dma);
+	*msi_bus = dlend_import_bus(loan->msi);
 	if (!d->group)
 		return 0;
 
@@ -104,7 +104,7 @@ int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 		return err;
 	}
 
-	if (translated && dl_peer_is_loopback(loan->peer)) {
+	if (translated && dlend_peer_is_loopback(loan->peer)) {
 		/*
 		 * One IOMMU is both the lender's and the borrower's: the
 		 * borrower fills this very domain, at the addresses it chose.

@@ -67,11 +67,11 @@ static void close_bars(struct lender_loan *loan)
 {
 	unsigned int i;
 
-	for (i = 0; i < DL_BARS; i++) {
+	for (i = 0; i < DLEND_BARS; i++) {
 		if (!loan->bars[i].size)
 			continue;
-		dl_unexport(loan->bars[i].export);
-		dma_unmap_resource(dl_peer_dev(loan->peer), loan->bars[i].addr,
+		dlend_unexport(loan->bars[i].export);
+		dma_unmap_resource(dlend_peer_dev(loan->peer), loan->bars[i].addr,
 				   loan->bars[i].size, DMA_BIDIRECTIONAL, 0);
 		loan->bars[i].size = 0;
 	}
@@ -82,9 +82,9 @@ static void close_windows(struct lender_device *d, struct lender_loan *loan)
 	close_bars(loan);
 	lender_iommu_close(d, loan);
 	if (loan->msi)
-		dl_unimport(loan->msi);
+		dlend_unimport(loan->msi);
 	if (loan->dma)
-		dl_unimport(loan->dma);
+		dlend_unimport(loan->dma);
 	loan->msi = NULL;
 	loan->dma = NULL;
 }
@@ -108,20 +108,20 @@ void lender_end_loan(struct lender_device *d)
 		close_windows(d, loan);
 	}
 	pci_info(d->pdev, "device %x is back from node %u\n", d->fdid,
-		 dl_peer_node(loan->peer));
-	dl_peer_put(loan->peer);
+		 dlend_peer_node(loan->peer));
+	dlend_peer_put(loan->peer);
 	kfree(loan);
 	complete_all(&d->idle);
 }
 
 bool lender_revoke(struct lender_device *d, bool gone)
 {
-	struct dl_msg_revoke req = { .gone = cpu_to_le32(gone) };
-	struct dl_peer *peer = NULL;
+	struct dlend_msg_revoke req = { .gone = cpu_to_le32(gone) };
+	struct dlend_peer *peer = NULL;
 
 	spin_lock_irq(&lender_lock);
 	if (d->loan) {
-		peer = dl_peer_get(d->loan->peer);
+		peer = dlend_peer_get(d->loan->peer);
 		req.fdid = cpu_to_le32(d->fdid);
 		req.loan = cpu_to_le32(d->loan->number);
 	}
@@ -129,13 +129,13 @@ bool lender_revoke(struct lender_device *d, bool gone)
 	if (!peer)
 		return false;
 	/* Without an answer the device is simply taken. */
-	dl_call(peer, DL_OP_REVOKE, &req, sizeof(req), NULL, 0, 0);
-	dl_peer_put(peer);
+	dlend_call(peer, DLEND_OP_REVOKE, &req, sizeof(req), NULL, 0, 0);
+	dlend_peer_put(peer);
 	return true;
 }
 
-static void put_device_info(struct dl_msg_device *msg,
-			    const struct dl_device_info *info)
+static void put_device_info(struct dlend_msg_device *msg,
+			    const struct dlend_device_info *info)
 {
 	memset(msg, 0, sizeof(*msg));
 	msg->fdid = cpu_to_le32(info->fdid);
@@ -152,25 +152,25 @@ static void put_device_info(struct dl_msg_device *msg,
 }
 
 /* In the loopback both ends ask the same lender: it has its own node's. */
-static bool is_asked_for(struct dl_peer *peer, u32 fdid)
+static bool is_asked_for(struct dlend_peer *peer, u32 fdid)
 {
-	return fdid >> 16 == dl_peer_self(peer);
+	return fdid >> 16 == dlend_peer_self(peer);
 }
 
-static int op_list(struct dl_peer *peer, const void *data, size_t len,
+static int op_list(struct dlend_peer *peer, const void *data, size_t len,
 		   void *resp, size_t room)
 {
-	const struct dl_msg_list *req = data;
-	struct dl_msg_list_answer *answer = resp;
-	struct lender_device *list[DL_DEVICES_MAX];
-	struct dl_device_info info;
+	const struct dlend_msg_list *req = data;
+	struct dlend_msg_list_answer *answer = resp;
+	struct lender_device *list[DLEND_DEVICES_MAX];
+	struct dlend_device_info info;
 	unsigned int i, n, count = 0;
 
-	n = lender_collect(list, DL_DEVICES_MAX);
+	n = lender_collect(list, DLEND_DEVICES_MAX);
 	for (i = 0; i < n; i++) {
 		if (is_asked_for(peer, list[i]->fdid) &&
 		    list[i]->fdid >= le32_to_cpu(req->first) &&
-		    count < DL_LIST_MAX) {
+		    count < DLEND_LIST_MAX) {
 			lender_describe(list[i], &info);
 			put_device_info(&answer->devices[count++], &info);
 		}
@@ -200,9 +200,9 @@ static u32 bar_flags(struct pci_dev *pdev, unsigned int i)
 }
 
 /* The device lock is held. */
-static enum dl_borrow_status make_loan(struct lender_device *d,
-				       struct dl_peer *peer,
-				       struct dl_msg_borrow_answer *answer)
+static enum dlend_borrow_status make_loan(struct lender_device *d,
+					  struct dlend_peer *peer,
+					  struct dlend_msg_borrow_answer *answer)
 {
 	struct lender_loan *loan;
 
@@ -213,37 +213,37 @@ static enum dl_borrow_status make_loan(struct lender_device *d,
 	if (d->loan && d->loan->peer == peer)
 		lender_end_loan(d);
 	if (d->loan) {
-		answer->holder = cpu_to_le32(dl_peer_node(d->loan->peer));
-		return DL_BORROW_TAKEN;
+		answer->holder = cpu_to_le32(dlend_peer_node(d->loan->peer));
+		return DLEND_BORROW_TAKEN;
 	}
 	if (!d->bound || READ_ONCE(closing))
-		return DL_BORROW_UNAVAILABLE;
+		return DLEND_BORROW_UNAVAILABLE;
 	loan = kzalloc(sizeof(*loan), GFP_KERNEL);
 	if (!loan)
-		return DL_BORROW_UNAVAILABLE;
-	loan->peer = dl_peer_get(peer);
+		return DLEND_BORROW_UNAVAILABLE;
+	loan->peer = dlend_peer_get(peer);
 	loan->number = atomic_inc_return(&loan_numbers);
 	reinit_completion(&d->idle);
 	set_loan(d, loan);
 	answer->loan = cpu_to_le32(loan->number);
-	return DL_BORROW_OK;
+	return DLEND_BORROW_OK;
 }
 
-static int op_borrow(struct dl_peer *peer, const void *data, size_t len,
+static int op_borrow(struct dlend_peer *peer, const void *data, size_t len,
 		     void *resp, size_t room)
 {
-	const struct dl_msg_borrow *req = data;
-	struct dl_msg_borrow_answer *answer = resp;
+	const struct dlend_msg_borrow *req = data;
+	struct dlend_msg_borrow_answer *answer = resp;
 	u32 fdid = le32_to_cpu(req->fdid);
-	struct dl_device_info info;
+	struct dlend_device_info info;
 	struct lender_device *d;
-	enum dl_borrow_status status;
+	enum dlend_borrow_status status;
 	unsigned int i;
 
 	memset(answer, 0, sizeof(*answer));
 	d = is_asked_for(peer, fdid) ? lender_get(fdid) : NULL;
 	if (!d) {
-		answer->status = cpu_to_le32(DL_BORROW_UNKNOWN);
+		answer->status = cpu_to_le32(DLEND_BORROW_UNKNOWN);
 		return sizeof(*answer);
 	}
 	device_lock(&d->pdev->dev);
@@ -252,7 +252,7 @@ static int op_borrow(struct dl_peer *peer, const void *data, size_t len,
 	answer->status = cpu_to_le32(status);
 	lender_describe(d, &info);
 	put_device_info(&answer->device, &info);
-	for (i = 0; i < DL_BARS; i++) {
+	for (i = 0; i < DLEND_BARS; i++) {
 		if (!is_memory_bar(d->pdev, i))
 			continue;
 		answer->bars[i].size = cpu_to_le64(pci_resource_len(d->pdev, i));
@@ -263,14 +263,14 @@ static int op_borrow(struct dl_peer *peer, const void *data, size_t len,
 }
 
 static int open_bars(struct lender_device *d, struct lender_loan *loan,
-		     struct dl_msg_attach_answer *answer)
+		     struct dlend_msg_attach_answer *answer)
 {
-	struct device *ntb = dl_peer_dev(loan->peer);
+	struct device *ntb = dlend_peer_dev(loan->peer);
 	unsigned int i;
 
-	for (i = 0; i < DL_BARS; i++) {
+	for (i = 0; i < DLEND_BARS; i++) {
 		u64 size = pci_resource_len(d->pdev, i);
-		struct dl_export *export;
+		struct dlend_export *export;
 		dma_addr_t addr;
 
 		if (!is_memory_bar(d->pdev, i))
@@ -279,8 +279,8 @@ static int open_bars(struct lender_device *d, struct lender_loan *loan,
 					size, DMA_BIDIRECTIONAL, 0);
 		if (dma_mapping_error(ntb, addr))
 			return -ENOMEM;
-		export = dl_export(loan->peer, addr, size, 0,
-				   &answer->bars[i]);
+		export = dlend_export(loan->peer, addr, size, 0,
+				      &answer->bars[i]);
 		if (IS_ERR(export)) {
 			dma_unmap_resource(ntb, addr, size, DMA_BIDIRECTIONAL,
 					   0);
@@ -295,19 +295,19 @@ static int open_bars(struct lender_device *d, struct lender_loan *loan,
 
 /* The device lock is held; undone by close_windows(). */
 static int open_windows(struct lender_device *d, struct lender_loan *loan,
-			const struct dl_msg_attach *req,
-			struct dl_msg_attach_answer *answer)
+			const struct dlend_msg_attach *req,
+			struct dlend_msg_attach_answer *answer)
 {
 	u64 dma_bus, msi_bus;
 	int err;
 
-	loan->dma = dl_import(loan->peer, &req->dma);
+	loan->dma = dlend_import(loan->peer, &req->dma);
 	if (IS_ERR(loan->dma)) {
 		err = PTR_ERR(loan->dma);
 		loan->dma = NULL;
 		return err;
 	}
-	loan->msi = dl_import(loan->peer, &req->msi);
+	loan->msi = dlend_import(loan->peer, &req->msi);
 	if (IS_ERR(loan->msi)) {
 		err = PTR_ERR(loan->msi);
 		loan->msi = NULL;
@@ -322,7 +322,7 @@ static int open_windows(struct lender_device *d, struct lender_loan *loan,
 }
 
 static void open_config(struct lender_device *d, struct lender_loan *loan,
-			struct dl_msg_attach_answer *answer)
+			struct dlend_msg_attach_answer *answer)
 {
 	unsigned int i;
 	u32 value;
@@ -332,7 +332,7 @@ static void open_config(struct lender_device *d, struct lender_loan *loan,
 	d->config.msi_size = loan->msi->size;
 	answer->live = cpu_to_le64(lender_config_live(&d->config));
 	spin_lock_irq(&lender_lock);
-	for (i = 0; i < DL_CFG_SIZE; i += 4) {
+	for (i = 0; i < DLEND_CFG_SIZE; i += 4) {
 		value = lender_config_read(d, i, 4);
 		put_unaligned_le32(value, answer->config + i);
 	}
@@ -341,15 +341,15 @@ static void open_config(struct lender_device *d, struct lender_loan *loan,
 }
 
 static int attach(struct lender_device *d, struct lender_loan *loan,
-		  const struct dl_msg_attach *req,
-		  struct dl_msg_attach_answer *answer)
+		  const struct dlend_msg_attach *req,
+		  struct dlend_msg_attach_answer *answer)
 {
 	u16 command;
 	int err;
 
 	if (loan->attached)
 		return refuse(-EBUSY);
-	if (le32_to_cpu(req->flags) & ~DL_ATTACH_TRANSLATED)
+	if (le32_to_cpu(req->flags) & ~DLEND_ATTACH_TRANSLATED)
 		return refuse(-EINVAL);
 	err = open_windows(d, loan, req, answer);
 	if (err) {
@@ -365,12 +365,12 @@ static int attach(struct lender_device *d, struct lender_loan *loan,
 	loan->attached = true;
 	atomic64_inc(&lender_counts.loans);
 	pci_info(d->pdev, "device %x is lent to node %u\n", d->fdid,
-		 dl_peer_node(loan->peer));
+		 dlend_peer_node(loan->peer));
 	return sizeof(*answer);
 }
 
 /* Returns the device, locked and counted, if the loan is that of the peer. */
-static struct lender_device *lock_loan(struct dl_peer *peer, __le32 fdid,
+static struct lender_device *lock_loan(struct dlend_peer *peer, __le32 fdid,
 				       __le32 number)
 {
 	struct lender_device *d = lender_get(le32_to_cpu(fdid));
@@ -392,25 +392,25 @@ static void unlock_loan(struct lender_device *d)
 	lender_put(d);
 }
 
-static int op_attach(struct dl_peer *peer, const void *data, size_t len,
+static int op_attach(struct dlend_peer *peer, const void *data, size_t len,
 		     void *resp, size_t room)
 {
-	const struct dl_msg_attach *req = data;
+	const struct dlend_msg_attach *req = data;
 	struct lender_device *d = lock_loan(peer, req->fdid, req->loan);
 	int ret;
 
 	if (!d)
 		return refuse(-ENODEV);
-	memset(resp, 0, sizeof(struct dl_msg_attach_answer));
+	memset(resp, 0, sizeof(struct dlend_msg_attach_answer));
 	ret = attach(d, d->loan, req, resp);
 	unlock_loan(d);
 	return ret;
 }
 
-static int op_return(struct dl_peer *peer, const void *data, size_t len,
+static int op_return(struct dlend_peer *peer, const void *data, size_t len,
 		     void *resp, size_t room)
 {
-	const struct dl_msg_return *req = data;
+	const struct dlend_msg_return *req = data;
 	struct lender_device *d = lock_loan(peer, req->fdid, req->loan);
 
 	if (!d)
@@ -421,8 +421,8 @@ static int op_return(struct dl_peer *peer, const void *data, size_t len,
 }
 
 /* Interrupts are off, as in all atomic handlers. */
-static int access_config(struct dl_peer *peer, const struct dl_msg_cfg *req,
-			 struct dl_msg_cfg_answer *answer, bool write)
+static int access_config(struct dlend_peer *peer, const struct dlend_msg_cfg *req,
+			 struct dlend_msg_cfg_answer *answer, bool write)
 {
 	unsigned int at = le16_to_cpu(req->offset);
 	unsigned int size = le16_to_cpu(req->size);
@@ -431,7 +431,7 @@ static int access_config(struct dl_peer *peer, const struct dl_msg_cfg *req,
 	u32 value;
 
 	if ((size != 1 && size != 2 && size != 4) || at % size ||
-	    at + size > DL_CFG_SIZE)
+	    at + size > DLEND_CFG_SIZE)
 		return refuse(-EINVAL);
 
 	spin_lock_irqsave(&lender_lock, flags);
@@ -454,13 +454,13 @@ static int access_config(struct dl_peer *peer, const struct dl_msg_cfg *req,
 	return sizeof(*answer);
 }
 
-static int op_cfg_read(struct dl_peer *peer, const void *data, size_t len,
+static int op_cfg_read(struct dlend_peer *peer, const void *data, size_t len,
 		       void *resp, size_t room)
 {
 	return access_config(peer, data, resp, false);
 }
 
-static int op_cfg_write(struct dl_peer *peer, const void *data, size_t len,
+static int op_cfg_write(struct dlend_peer *peer, const void *data, size_t len,
 			void *resp, size_t room)
 {
 	return access_config(peer, data, resp, true);
@@ -469,27 +469,27 @@ static int op_cfg_write(struct dl_peer *peer, const void *data, size_t len,
 #define OP(op, flags, type, handler) \
 	{ op, flags, sizeof(struct type), sizeof(struct type), handler }
 
-static const struct dl_op lender_ops[] = {
-	OP(DL_OP_LIST, 0, dl_msg_list, op_list),
-	OP(DL_OP_BORROW, 0, dl_msg_borrow, op_borrow),
-	OP(DL_OP_ATTACH, 0, dl_msg_attach, op_attach),
-	OP(DL_OP_RETURN, 0, dl_msg_return, op_return),
-	OP(DL_OP_CFG_READ, DL_ATOMIC, dl_msg_cfg, op_cfg_read),
-	OP(DL_OP_CFG_WRITE, DL_ATOMIC, dl_msg_cfg, op_cfg_write),
+static const struct dlend_op lender_ops[] = {
+	OP(DLEND_OP_LIST, 0, dlend_msg_list, op_list),
+	OP(DLEND_OP_BORROW, 0, dlend_msg_borrow, op_borrow),
+	OP(DLEND_OP_ATTACH, 0, dlend_msg_attach, op_attach),
+	OP(DLEND_OP_RETURN, 0, dlend_msg_return, op_return),
+	OP(DLEND_OP_CFG_READ, DLEND_ATOMIC, dlend_msg_cfg, op_cfg_read),
+	OP(DLEND_OP_CFG_WRITE, DLEND_ATOMIC, dlend_msg_cfg, op_cfg_write),
 };
 
-static void lender_peer_up(struct dl_peer *peer)
+static void lender_peer_up(struct dlend_peer *peer)
 {
 }
 
 /* Any context. */
-static void lender_peer_lost(struct dl_peer *peer)
+static void lender_peer_lost(struct dlend_peer *peer)
 {
 	unsigned long flags;
 	unsigned int i;
 
 	spin_lock_irqsave(&lender_lock, flags);
-	for (i = 0; i < DL_DEVICES_MAX; i++) {
+	for (i = 0; i < DLEND_DEVICES_MAX; i++) {
 		struct lender_device *d = lender_devices[i];
 		u16 command;
 
@@ -504,10 +504,10 @@ static void lender_peer_lost(struct dl_peer *peer)
 	spin_unlock_irqrestore(&lender_lock, flags);
 }
 
-static void lender_peer_down(struct dl_peer *peer)
+static void lender_peer_down(struct dlend_peer *peer)
 {
-	struct lender_device *list[DL_DEVICES_MAX];
-	unsigned int i, n = lender_collect(list, DL_DEVICES_MAX);
+	struct lender_device *list[DLEND_DEVICES_MAX];
+	unsigned int i, n = lender_collect(list, DLEND_DEVICES_MAX);
 
 	for (i = 0; i < n; i++) {
 		device_lock(&list[i]->pdev->dev);
@@ -518,7 +518,7 @@ static void lender_peer_down(struct dl_peer *peer)
 	}
 }
 
-static struct dl_client lender_client = {
+static struct dlend_client lender_client = {
 	.peer_up = lender_peer_up,
 	.peer_lost = lender_peer_lost,
 	.peer_down = lender_peer_down,
@@ -526,13 +526,13 @@ static struct dl_client lender_client = {
 
 int lender_loan_init(void)
 {
-	int err = dl_client_register(&lender_client);
+	int err = dlend_client_register(&lender_client);
 
 	if (err)
 		return err;
-	err = dl_ops_register(lender_ops, ARRAY_SIZE(lender_ops));
+	err = dlend_ops_register(lender_ops, ARRAY_SIZE(lender_ops));
 	if (err)
-		dl_client_unregister(&lender_client);
+		dlend_client_unregister(&lender_client);
 	return err;
 }
 
@@ -545,6 +545,6 @@ void lender_loan_stop(void)
 /* No loan is left after this. */
 void lender_loan_exit(void)
 {
-	dl_ops_unregister(lender_ops, ARRAY_SIZE(lender_ops));
-	dl_client_unregister(&lender_client);
+	dlend_ops_unregister(lender_ops, ARRAY_SIZE(lender_ops));
+	dlend_client_unregister(&lender_client);
 }

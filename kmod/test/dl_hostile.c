@@ -43,12 +43,12 @@ module_param(round_ms, uint, 0444);
 struct hostile {
 	struct ntb_dev *ntb;
 	struct task_struct *task;
-	struct dl_area *area;
+	struct dlend_area *area;
 	dma_addr_t dma;
 	int window;
 	u32 window_link;	/* links for which the window was set */
 	u32 links;
-	struct dl_area __iomem *far;
+	struct dlend_area __iomem *far;
 	u32 epoch, far_epoch;
 	u32 beats;
 	u32 loan;		/* of the other node's first device */
@@ -82,13 +82,13 @@ static void ring(struct hostile *h)
 
 static void say_hello(struct hostile *h, u32 echo)
 {
-	say(h, DL_HELLO_MAGIC, DL_MAGIC | DL_VERSION);
-	say(h, DL_HELLO_NODE, node);
-	say(h, DL_HELLO_WINDOW, h->window);
-	say(h, DL_HELLO_ADDR_LO, lower_32_bits(h->dma));
-	say(h, DL_HELLO_ADDR_HI, upper_32_bits(h->dma));
-	say(h, DL_HELLO_ECHO, echo);
-	say(h, DL_HELLO_EPOCH, h->epoch);
+	say(h, DLEND_HELLO_MAGIC, DLEND_MAGIC | DLEND_VERSION);
+	say(h, DLEND_HELLO_NODE, node);
+	say(h, DLEND_HELLO_WINDOW, h->window);
+	say(h, DLEND_HELLO_ADDR_LO, lower_32_bits(h->dma));
+	say(h, DLEND_HELLO_ADDR_HI, upper_32_bits(h->dma));
+	say(h, DLEND_HELLO_ECHO, echo);
+	say(h, DLEND_HELLO_EPOCH, h->epoch);
 }
 
 static bool link_is_up(struct hostile *h)
@@ -105,12 +105,12 @@ static void leave(struct hostile *h)
 
 static void write_table(struct hostile *h)
 {
-	struct dl_area_window window;
+	struct dlend_area_window window;
 	resource_size_t size;
 	phys_addr_t addr;
 	u32 i;
 
-	for (i = 0; i < DL_WINDOWS_MAX; i++) {
+	for (i = 0; i < DLEND_WINDOWS_MAX; i++) {
 		if (ntb_peer_mw_get_addr(h->ntb, i, &addr, &size))
 			break;
 		window.addr = cpu_to_le64(addr);
@@ -130,7 +130,7 @@ static bool meet(struct hostile *h)
 
 	leave(h);
 	/* The other node learns that the last session is over. */
-	say(h, DL_HELLO_EPOCH, 0);
+	say(h, DLEND_HELLO_EPOCH, 0);
 	ring(h);
 	msleep(50);
 	if (!link_is_up(h))
@@ -138,7 +138,7 @@ static bool meet(struct hostile *h)
 	if (h->window_link != h->links) {
 		h->window = ntb_mw_count(h->ntb, NTB_DEF_PEER_IDX) - 1;
 		if (ntb_mw_set_trans(h->ntb, NTB_DEF_PEER_IDX, h->window, h->dma,
-				     DL_AREA_SIZE))
+				     DLEND_AREA_SIZE))
 			return false;
 		h->window_link = h->links;
 	}
@@ -146,14 +146,14 @@ static bool meet(struct hostile *h)
 	say_hello(h, 0);
 	for (i = 0; i < 100 && !kthread_should_stop(); i++) {
 		msleep(20);
-		far = hear(h, DL_HELLO_EPOCH);
-		if (!far || hear(h, DL_HELLO_ECHO) != h->epoch)
+		far = hear(h, DLEND_HELLO_EPOCH);
+		if (!far || hear(h, DLEND_HELLO_ECHO) != h->epoch)
 			continue;
 		if (!h->far) {
-			window = hear(h, DL_HELLO_WINDOW);
+			window = hear(h, DLEND_HELLO_WINDOW);
 			if (ntb_peer_mw_get_addr(h->ntb, window, &addr, &size))
 				return false;
-			h->far = ioremap(addr, DL_AREA_SIZE);
+			h->far = ioremap(addr, DLEND_AREA_SIZE);
 			if (!h->far)
 				return false;
 		}
@@ -181,24 +181,24 @@ static void words(struct hostile *h)
 	int i;
 
 	if (any(h) % 4 == 0) {
-		for (i = 0; i < DL_HELLO_WORDS; i++)
+		for (i = 0; i < DLEND_HELLO_WORDS; i++)
 			say(h, i, any(h));
 	} else {
-		say(h, DL_HELLO_EPOCH, 0);
+		say(h, DLEND_HELLO_EPOCH, 0);
 		h->epoch = any(h) | 1;
-		say_hello(h, hear(h, DL_HELLO_EPOCH));
+		say_hello(h, hear(h, DLEND_HELLO_EPOCH));
 		switch (any(h) % 4) {
 		case 0:
-			say(h, DL_HELLO_MAGIC, DL_MAGIC | (any(h) & 0xffff));
+			say(h, DLEND_HELLO_MAGIC, DLEND_MAGIC | (any(h) & 0xffff));
 			break;
 		case 1:
-			say(h, DL_HELLO_NODE, any(h) & 1 ? any(h) : 0);
+			say(h, DLEND_HELLO_NODE, any(h) & 1 ? any(h) : 0);
 			break;
 		case 2:
-			say(h, DL_HELLO_WINDOW, any(h) & 1 ? any(h) : any(h) % 256);
+			say(h, DLEND_HELLO_WINDOW, any(h) & 1 ? any(h) : any(h) % 256);
 			break;
 		case 3:
-			say(h, any(h) % DL_HELLO_WORDS, any(h));
+			say(h, any(h) % DLEND_HELLO_WORDS, any(h));
 			break;
 		}
 	}
@@ -206,10 +206,10 @@ static void words(struct hostile *h)
 	msleep(50);
 }
 
-static void write_slot(struct hostile *h, struct dl_slot __iomem *slot, bool wild)
+static void write_slot(struct hostile *h, struct dlend_slot __iomem *slot, bool wild)
 {
 	u8 data[256];
-	u32 len = any(h) % (DL_MSG_MAX + 1);
+	u32 len = any(h) % (DLEND_MSG_MAX + 1);
 	unsigned int i;
 
 	if (wild && any(h) % 4 == 0)
@@ -220,7 +220,7 @@ static void write_slot(struct hostile *h, struct dl_slot __iomem *slot, bool wil
 	writew(len, &slot->len);
 	writel(wild && any(h) % 8 == 0 ? any(h) : 0, &slot->status);
 	prandom_bytes_state(&h->rnd, data, sizeof(data));
-	for (i = 0; i < DL_MSG_MAX; i += sizeof(data))
+	for (i = 0; i < DLEND_MSG_MAX; i += sizeof(data))
 		memcpy_toio(slot->data + i, data, sizeof(data));
 	/* As a good peer does, so that the rest is looked at. */
 	wmb();
@@ -232,7 +232,7 @@ static void requests(struct hostile *h)
 	int i;
 
 	for (i = 0; i < 50; i++)
-		write_slot(h, &h->far->request[any(h) % DL_SLOTS], true);
+		write_slot(h, &h->far->request[any(h) % DLEND_SLOTS], true);
 	ring(h);
 }
 
@@ -240,7 +240,7 @@ static void requests(struct hostile *h)
 static u32 ask(struct hostile *h, unsigned int i, u16 op, const void *data,
 	       size_t len)
 {
-	struct dl_slot __iomem *slot = &h->far->request[i];
+	struct dlend_slot __iomem *slot = &h->far->request[i];
 	u32 seq = any(h) | 1;
 
 	writel(0, &slot->seq);
@@ -258,13 +258,13 @@ static u32 ask(struct hostile *h, unsigned int i, u16 op, const void *data,
 
 static u32 first_device(struct hostile *h)
 {
-	return hear(h, DL_HELLO_NODE) << 16;
+	return hear(h, DLEND_HELLO_NODE) << 16;
 }
 
 /* The response to a request in slot 0, or NULL. */
 static const void *answer(struct hostile *h, u32 seq)
 {
-	const struct dl_slot *slot = &h->area->response[0];
+	const struct dlend_slot *slot = &h->area->response[0];
 	int i;
 
 	for (i = 0; i < 400 && le32_to_cpu(READ_ONCE(slot->seq)) != seq; i++)
@@ -277,26 +277,26 @@ static const void *answer(struct hostile *h, u32 seq)
 /* A device in good order, with windows that the other node's adapter has. */
 static void borrow(struct hostile *h)
 {
-	struct dl_msg_borrow borrow = { .fdid = cpu_to_le32(first_device(h)) };
-	struct dl_msg_attach attach = {
+	struct dlend_msg_borrow borrow = { .fdid = cpu_to_le32(first_device(h)) };
+	struct dlend_msg_attach attach = {
 		.fdid = borrow.fdid,
 		.dma.size = cpu_to_le64(SZ_64K),
 		.msi.window = cpu_to_le32(2),
 		.msi.size = cpu_to_le64(SZ_64K),
 	};
-	const struct dl_msg_borrow_answer *is;
+	const struct dlend_msg_borrow_answer *is;
 
-	is = answer(h, ask(h, 0, DL_OP_BORROW, &borrow, sizeof(borrow)));
+	is = answer(h, ask(h, 0, DLEND_OP_BORROW, &borrow, sizeof(borrow)));
 	if (!is || is->status)
 		return;
 	h->loan = le32_to_cpu(is->loan);
 	attach.loan = is->loan;
-	if (answer(h, ask(h, 0, DL_OP_ATTACH, &attach, sizeof(attach))))
+	if (answer(h, ask(h, 0, DLEND_OP_ATTACH, &attach, sizeof(attach))))
 		loans++;
 }
 
 /* Windows that there are, but mostly not those that were opened for it. */
-static void fill_window(struct hostile *h, struct dl_window_desc *desc)
+static void fill_window(struct hostile *h, struct dlend_window_desc *desc)
 {
 	desc->window = cpu_to_le32(any(h) % 40);
 	desc->reserved = 0;
@@ -313,19 +313,19 @@ static void loan_requests(struct hostile *h)
 	static const struct {
 		u16 op, len;
 	} kinds[] = {
-		{ DL_OP_CFG_WRITE, sizeof(struct dl_msg_cfg) },
-		{ DL_OP_CFG_WRITE, sizeof(struct dl_msg_cfg) },
-		{ DL_OP_CFG_READ, sizeof(struct dl_msg_cfg) },
-		{ DL_OP_ATTACH, sizeof(struct dl_msg_attach) },
-		{ DL_OP_LIST, sizeof(struct dl_msg_list) },
-		{ DL_OP_REVOKE, sizeof(struct dl_msg_revoke) },
-		{ DL_OP_RETURN, sizeof(struct dl_msg_return) },
+		{ DLEND_OP_CFG_WRITE, sizeof(struct dlend_msg_cfg) },
+		{ DLEND_OP_CFG_WRITE, sizeof(struct dlend_msg_cfg) },
+		{ DLEND_OP_CFG_READ, sizeof(struct dlend_msg_cfg) },
+		{ DLEND_OP_ATTACH, sizeof(struct dlend_msg_attach) },
+		{ DLEND_OP_LIST, sizeof(struct dlend_msg_list) },
+		{ DLEND_OP_REVOKE, sizeof(struct dlend_msg_revoke) },
+		{ DLEND_OP_RETURN, sizeof(struct dlend_msg_return) },
 	};
 	union {
 		u8 bytes[128];
-		struct dl_msg_return loan;	/* all but LIST begin so */
-		struct dl_msg_attach attach;
-		struct dl_msg_cfg cfg;
+		struct dlend_msg_return loan;	/* all but LIST begin so */
+		struct dlend_msg_attach attach;
+		struct dlend_msg_cfg cfg;
 	} req;
 	unsigned int i, kind;
 
@@ -341,23 +341,23 @@ static void loan_requests(struct hostile *h)
 		if (any(h) % 4)
 			req.loan.loan = cpu_to_le32(h->loan);
 		switch (kinds[kind].op) {
-		case DL_OP_ATTACH:
+		case DLEND_OP_ATTACH:
 			req.attach.flags = cpu_to_le32(any(h) % 8 ? 0 : any(h));
 			fill_window(h, &req.attach.dma);
 			fill_window(h, &req.attach.msi);
 			break;
-		case DL_OP_CFG_READ:
-		case DL_OP_CFG_WRITE:
+		case DLEND_OP_CFG_READ:
+		case DLEND_OP_CFG_WRITE:
 			req.cfg.size = cpu_to_le16(any(h) % 8 ?
 						   1 << any(h) % 3 : any(h));
 			req.cfg.offset = cpu_to_le16(any(h) % 8 ?
 						     any(h) % 64 * 4 : any(h));
 			break;
-		case DL_OP_RETURN:
+		case DLEND_OP_RETURN:
 			h->loan = 0;
 			break;
 		}
-		ask(h, any(h) % DL_SLOTS, kinds[kind].op, req.bytes,
+		ask(h, any(h) % DLEND_SLOTS, kinds[kind].op, req.bytes,
 		    kinds[kind].len);
 		if (any(h) % 4 == 0)
 			usleep_range(1000, 2000);
@@ -367,10 +367,10 @@ static void loan_requests(struct hostile *h)
 /* To whatever it asks; the number of the request is right half of the time. */
 static void answers(struct hostile *h)
 {
-	struct dl_slot __iomem *slot;
+	struct dlend_slot __iomem *slot;
 	int i;
 
-	for (i = 0; i < DL_SLOTS; i++) {
+	for (i = 0; i < DLEND_SLOTS; i++) {
 		slot = &h->far->response[i];
 		write_slot(h, slot, true);
 		if (any(h) & 1)
@@ -392,7 +392,7 @@ static void bytes(struct hostile *h)
 	for (i = 0; i < 200; i++) {
 		prandom_bytes_state(&h->rnd, data, sizeof(data));
 		memcpy_toio((u8 __iomem *)h->far +
-				    any(h) % (DL_AREA_SIZE - sizeof(data)),
+				    any(h) % (DLEND_AREA_SIZE - sizeof(data)),
 			    data, 1 + any(h) % sizeof(data));
 	}
 	ring(h);
@@ -471,7 +471,7 @@ static int hostile_probe(struct ntb_client *client, struct ntb_dev *ntb)
 	h->ntb = ntb;
 	h->links = 1;
 	prandom_seed_state(&h->rnd, seed);
-	h->area = dma_alloc_coherent(dev, DL_AREA_SIZE, &h->dma, GFP_KERNEL);
+	h->area = dma_alloc_coherent(dev, DLEND_AREA_SIZE, &h->dma, GFP_KERNEL);
 	if (!h->area)
 		goto free;
 	err = ntb_set_ctx(ntb, h, &ctx_ops);
@@ -485,7 +485,7 @@ static int hostile_probe(struct ntb_client *client, struct ntb_dev *ntb)
 	ntb_link_disable(ntb);
 	ntb_clear_ctx(ntb);
 free_area:
-	dma_free_coherent(dev, DL_AREA_SIZE, h->area, h->dma);
+	dma_free_coherent(dev, DLEND_AREA_SIZE, h->area, h->dma);
 free:
 	kfree(h);
 	return err;
@@ -500,7 +500,7 @@ static void hostile_remove(struct ntb_client *client, struct ntb_dev *ntb)
 		ntb_mw_clear_trans(ntb, NTB_DEF_PEER_IDX, h->window);
 	ntb_link_disable(ntb);
 	ntb_clear_ctx(ntb);
-	dma_free_coherent(&ntb->pdev->dev, DL_AREA_SIZE, h->area, h->dma);
+	dma_free_coherent(&ntb->pdev->dev, DLEND_AREA_SIZE, h->area, h->dma);
 	kfree(h);
 }
 

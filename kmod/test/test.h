@@ -30,32 +30,32 @@
 
 struct caller {
 	struct task_struct *task;
-	struct dl_peer *peer;
+	struct dlend_peer *peer;
 	struct rnd_state rnd;
 	unsigned int n;
 	bool polled;
 	int ret;
 	struct completion done;
-	u8 buffer[2 * DL_MSG_MAX];
+	u8 buffer[2 * DLEND_MSG_MAX];
 };
 
 /* The two ends of the loopback, and random numbers for tests. */
-extern struct dl_peer *dl_test_ends[2];
-extern struct rnd_state dl_test_rnd;
-extern unsigned int dl_test_seed;
+extern struct dlend_peer *dlend_test_ends[2];
+extern struct rnd_state dlend_test_rnd;
+extern unsigned int dlend_test_seed;
 
 /* One call, compared; @buffer has room for two messages. Return: 0, or an errno. */
-int dl_test_echo(struct dl_peer *peer, struct rnd_state *rnd, size_t len,
-		 bool polled, u8 *buffer);
+int dlend_test_echo(struct dlend_peer *peer, struct rnd_state *rnd, size_t len,
+		    bool polled, u8 *buffer);
 
 /* test_window.c */
-bool dl_test_windows(void);
-bool dl_test_same_export(void);
-bool dl_test_bad_exports(void);
-bool dl_test_bad_imports(void);
+bool dlend_test_windows(void);
+bool dlend_test_same_export(void);
+bool dlend_test_bad_exports(void);
+bool dlend_test_bad_imports(void);
 
 /* test_traffic.c */
-int dl_traffic_init(void);
-void dl_traffic_done(void);
+int dlend_traffic_init(void);
+void dlend_traffic_done(void);
 
 #endif

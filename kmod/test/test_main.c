@@ -25,8 +25,8 @@ static bool traffic;
 module_param(traffic, bool, 0444);
 MODULE_PARM_DESC(traffic, "calls on all peers until removed");
 
-unsigned int dl_test_seed = 1;
-module_param_named(seed, dl_test_seed, uint, 0444);
+unsigned int dlend_test_seed = 1;
+module_param_named(seed, dlend_test_seed, uint, 0444);
 MODULE_PARM_DESC(seed, "of all random numbers (1)");
 
 enum {
@@ -42,7 +42,7 @@ enum {
 
 static atomic_t callbacks_up, callbacks_lost, callbacks_down, callbacks_wrong;
 
-static int op_echo(struct dl_peer *peer, const void *req, size_t len, void *resp,
+static int op_echo(struct dlend_peer *peer, const void *req, size_t len, void *resp,
 		   size_t room)
 {
 	u8 *out = resp;
@@ -54,7 +54,7 @@ static int op_echo(struct dl_peer *peer, const void *req, size_t len, void *resp
 	return len;
 }
 
-static int op_echo_atomic(struct dl_peer *peer, const void *req, size_t len,
+static int op_echo_atomic(struct dlend_peer *peer, const void *req, size_t len,
 			  void *resp, size_t room)
 {
 	if (!irqs_disabled())
@@ -62,7 +62,7 @@ static int op_echo_atomic(struct dl_peer *peer, const void *req, size_t len,
 	return op_echo(peer, req, len, resp, room);
 }
 
-static int op_slow(struct dl_peer *peer, const void *req, size_t len, void *resp,
+static int op_slow(struct dlend_peer *peer, const void *req, size_t len, void *resp,
 		   size_t room)
 {
 	/* The peer may be a malicious one. */
@@ -72,7 +72,7 @@ static int op_slow(struct dl_peer *peer, const void *req, size_t len, void *resp
 	return op_echo(peer, req, len, resp, room);
 }
 
-static int op_error(struct dl_peer *peer, const void *req, size_t len, void *resp,
+static int op_error(struct dlend_peer *peer, const void *req, size_t len, void *resp,
 		    size_t room)
 {
 	u32 number = le32_to_cpup(req);
@@ -80,7 +80,7 @@ static int op_error(struct dl_peer *peer, const void *req, size_t len, void *res
 	return number && number <= MAX_ERRNO ? -(int)number : -EINVAL;
 }
 
-static int op_long(struct dl_peer *peer, const void *req, size_t len, void *resp,
+static int op_long(struct dlend_peer *peer, const void *req, size_t len, void *resp,
 		   size_t room)
 {
 	u32 n = le32_to_cpup(req);
@@ -91,38 +91,38 @@ static int op_long(struct dl_peer *peer, const void *req, size_t len, void *resp
 	return n;
 }
 
-static int op_back(struct dl_peer *peer, const void *req, size_t len, void *resp,
+static int op_back(struct dlend_peer *peer, const void *req, size_t len, void *resp,
 		   size_t room)
 {
-	return dl_call(peer, OP_ECHO, req, len, resp, room, 100);
+	return dlend_call(peer, OP_ECHO, req, len, resp, room, 100);
 }
 
-static const struct dl_op ops[] = {
-	{ OP_ECHO, 0, 0, DL_MSG_MAX, op_echo },
-	{ OP_ECHO_ATOMIC, DL_ATOMIC, 0, DL_MSG_MAX, op_echo_atomic },
-	{ OP_SLOW, 0, 4, DL_MSG_MAX, op_slow },
+static const struct dlend_op ops[] = {
+	{ OP_ECHO, 0, 0, DLEND_MSG_MAX, op_echo },
+	{ OP_ECHO_ATOMIC, DLEND_ATOMIC, 0, DLEND_MSG_MAX, op_echo_atomic },
+	{ OP_SLOW, 0, 4, DLEND_MSG_MAX, op_slow },
 	{ OP_ERROR, 0, 4, 4, op_error },
 	{ OP_LONG, 0, 4, 4, op_long },
 	{ OP_BACK, 0, 4, 4, op_back },
 };
 
-int dl_test_echo(struct dl_peer *peer, struct rnd_state *rnd, size_t len,
-		 bool polled, u8 *buffer)
+int dlend_test_echo(struct dlend_peer *peer, struct rnd_state *rnd, size_t len,
+		    bool polled, u8 *buffer)
 {
-	u8 *resp = buffer + DL_MSG_MAX;
+	u8 *resp = buffer + DLEND_MSG_MAX;
 	unsigned long flags;
 	size_t i;
 	int ret;
 
 	prandom_bytes_state(rnd, buffer, len);
-	memset(resp, 0, DL_MSG_MAX);
+	memset(resp, 0, DLEND_MSG_MAX);
 	if (polled) {
 		local_irq_save(flags);
-		ret = dl_call_polled(peer, OP_ECHO_ATOMIC, buffer, len, resp,
-				     DL_MSG_MAX, traffic ? 0 : 2000000);
+		ret = dlend_call_polled(peer, OP_ECHO_ATOMIC, buffer, len, resp,
+					DLEND_MSG_MAX, traffic ? 0 : 2000000);
 		local_irq_restore(flags);
 	} else {
-		ret = dl_call(peer, OP_ECHO, buffer, len, resp, DL_MSG_MAX, 10000);
+		ret = dlend_call(peer, OP_ECHO, buffer, len, resp, DLEND_MSG_MAX, 10000);
 	}
 	if (ret < 0)
 		return ret;
@@ -137,16 +137,16 @@ int dl_test_echo(struct dl_peer *peer, struct rnd_state *rnd, size_t len,
 
 /* Tests on the loopback. */
 
-struct dl_peer *dl_test_ends[2];
+struct dlend_peer *dlend_test_ends[2];
 static unsigned int tests, failed;
 
-static bool wait_for_state(enum dl_peer_state state)
+static bool wait_for_state(enum dlend_peer_state state)
 {
 	int i;
 
 	for (i = 0; i < 1000; i++) {
-		if (dl_peer_state(dl_test_ends[0]) == state &&
-		    dl_peer_state(dl_test_ends[1]) == state)
+		if (dlend_peer_state(dlend_test_ends[0]) == state &&
+		    dlend_peer_state(dlend_test_ends[1]) == state)
 			return true;
 		msleep(10);
 	}
@@ -154,7 +154,7 @@ static bool wait_for_state(enum dl_peer_state state)
 }
 
 static u8 *buffer;
-struct rnd_state dl_test_rnd;
+struct rnd_state dlend_test_rnd;
 
 static bool test_lengths(void)
 {
@@ -162,9 +162,9 @@ static bool test_lengths(void)
 	int end;
 
 	for (end = 0; end < 2; end++) {
-		for (len = 0; len <= DL_MSG_MAX; len++) {
-			CHECK_IS(dl_test_echo(dl_test_ends[end], &dl_test_rnd, len, false, buffer), 0);
-			CHECK_IS(dl_test_echo(dl_test_ends[end], &dl_test_rnd, len, true, buffer), 0);
+		for (len = 0; len <= DLEND_MSG_MAX; len++) {
+			CHECK_IS(dlend_test_echo(dlend_test_ends[end], &dlend_test_rnd, len, false, buffer), 0);
+			CHECK_IS(dlend_test_echo(dlend_test_ends[end], &dlend_test_rnd, len, true, buffer), 0);
 		}
 	}
 	return true;
@@ -175,18 +175,18 @@ static bool test_refusals(void)
 	__le32 word = cpu_to_le32(8);
 	u8 small[8];
 
-	CHECK_IS(dl_call(dl_test_ends[0], OP_NOBODY, &word, 4, small, 8, 0), -EOPNOTSUPP);
-	CHECK_IS(dl_call(dl_test_ends[0], DL_OPS_MAX, &word, 4, small, 8, 0), -EOPNOTSUPP);
-	CHECK_IS(dl_call(dl_test_ends[0], 0xffff, &word, 4, small, 8, 0), -EOPNOTSUPP);
-	CHECK_IS(dl_call(dl_test_ends[0], OP_ERROR, &word, 3, small, 8, 0), -EINVAL);
-	CHECK_IS(dl_call(dl_test_ends[0], OP_ERROR, buffer, 5, small, 8, 0), -EINVAL);
-	CHECK_IS(dl_call(dl_test_ends[0], OP_ECHO, buffer, DL_MSG_MAX + 1, small, 8, 0),
+	CHECK_IS(dlend_call(dlend_test_ends[0], OP_NOBODY, &word, 4, small, 8, 0), -EOPNOTSUPP);
+	CHECK_IS(dlend_call(dlend_test_ends[0], DLEND_OPS_MAX, &word, 4, small, 8, 0), -EOPNOTSUPP);
+	CHECK_IS(dlend_call(dlend_test_ends[0], 0xffff, &word, 4, small, 8, 0), -EOPNOTSUPP);
+	CHECK_IS(dlend_call(dlend_test_ends[0], OP_ERROR, &word, 3, small, 8, 0), -EINVAL);
+	CHECK_IS(dlend_call(dlend_test_ends[0], OP_ERROR, buffer, 5, small, 8, 0), -EINVAL);
+	CHECK_IS(dlend_call(dlend_test_ends[0], OP_ECHO, buffer, DLEND_MSG_MAX + 1, small, 8, 0),
 		 -EMSGSIZE);
-	CHECK_IS(dl_call_polled(dl_test_ends[0], OP_ECHO, &word, 4, small, 8, 0),
+	CHECK_IS(dlend_call_polled(dlend_test_ends[0], OP_ECHO, &word, 4, small, 8, 0),
 		 -EOPNOTSUPP);
 	/* An op of an interrupt may also be called by who can sleep. */
-	CHECK_IS(dl_call(dl_test_ends[0], OP_ECHO_ATOMIC, &word, 4, small, 8, 0), 4);
-	CHECK_IS(dl_call(dl_test_ends[1], OP_BACK, &word, 4, small, 8, 0), -EDEADLK);
+	CHECK_IS(dlend_call(dlend_test_ends[0], OP_ECHO_ATOMIC, &word, 4, small, 8, 0), 4);
+	CHECK_IS(dlend_call(dlend_test_ends[1], OP_BACK, &word, 4, small, 8, 0), -EDEADLK);
 	return true;
 }
 
@@ -198,17 +198,17 @@ static bool test_results(void)
 
 	for (e = 1; e <= EHWPOISON; e++) {
 		word = cpu_to_le32(e);
-		CHECK_IS(dl_call(dl_test_ends[1], OP_ERROR, &word, 4, NULL, 0, 0), -e);
+		CHECK_IS(dlend_call(dlend_test_ends[1], OP_ERROR, &word, 4, NULL, 0, 0), -e);
 	}
 	/* What is special within one kernel does not come from another. */
 	word = cpu_to_le32(512); /* ERESTARTSYS */
-	CHECK_IS(dl_call(dl_test_ends[1], OP_ERROR, &word, 4, NULL, 0, 0), -EPROTO);
+	CHECK_IS(dlend_call(dlend_test_ends[1], OP_ERROR, &word, 4, NULL, 0, 0), -EPROTO);
 	word = cpu_to_le32(8);
-	CHECK_IS(dl_call(dl_test_ends[1], OP_LONG, &word, 4, small, 8, 0), 8);
+	CHECK_IS(dlend_call(dlend_test_ends[1], OP_LONG, &word, 4, small, 8, 0), 8);
 	CHECK_IS(small[7], 0x5a);
 	memset(small, 0, 8);
 	word = cpu_to_le32(5);
-	CHECK_IS(dl_call(dl_test_ends[1], OP_LONG, &word, 4, small, 4, 0), -EMSGSIZE);
+	CHECK_IS(dlend_call(dlend_test_ends[1], OP_LONG, &word, 4, small, 4, 0), -EMSGSIZE);
 	/* Not a byte more than there is room for. */
 	CHECK_IS(small[4], 0);
 	return true;
@@ -224,16 +224,16 @@ static bool test_time_out(void)
 	ktime_t begin = ktime_get();
 	int i;
 
-	CHECK_IS(dl_call(dl_test_ends[0], OP_SLOW, &req, sizeof(req), resp, sizeof(resp),
-			 50), -ETIMEDOUT);
+	CHECK_IS(dlend_call(dlend_test_ends[0], OP_SLOW, &req, sizeof(req), resp, sizeof(resp),
+			    50), -ETIMEDOUT);
 	CHECK(ktime_ms_delta(ktime_get(), begin) >= 40);
 	CHECK(ktime_ms_delta(ktime_get(), begin) < 280);
 	/* Its late response is not taken for that of another. */
 	req.ms = cpu_to_le32(1);
 	for (i = 0; i < 100; i++) {
 		req.number = i;
-		CHECK_IS(dl_call(dl_test_ends[0], OP_SLOW, &req, sizeof(req), resp,
-				 sizeof(resp), 5000), sizeof(resp));
+		CHECK_IS(dlend_call(dlend_test_ends[0], OP_SLOW, &req, sizeof(req), resp,
+				    sizeof(resp), 5000), sizeof(resp));
 		CHECK_IS(resp[4], (u8)~i);
 	}
 	return true;
@@ -251,8 +251,8 @@ static void call_in_irq(struct irq_work *work)
 	static u8 resp[16];
 
 	irq_call.hard = in_hardirq();
-	irq_call.ret = dl_call_polled(dl_test_ends[1], OP_ECHO_ATOMIC, "0123456789abcdef",
-				      16, resp, 16, 2000000);
+	irq_call.ret = dlend_call_polled(dlend_test_ends[1], OP_ECHO_ATOMIC, "0123456789abcdef",
+					 16, resp, 16, 2000000);
 	if (irq_call.ret == 16 && resp[3] != (u8)~'3')
 		irq_call.ret = -EBADMSG;
 	complete(&irq_call.done);
@@ -282,9 +282,9 @@ static int caller_run(void *data)
 	unsigned int i;
 
 	for (i = 0; i < caller->n && !caller->ret; i++) {
-		caller->ret = dl_test_echo(caller->peer, &caller->rnd,
+		caller->ret = dlend_test_echo(caller->peer, &caller->rnd,
 				   prandom_u32_state(&caller->rnd) %
-					   (DL_MSG_MAX + 1),
+					      (DLEND_MSG_MAX + 1),
 				   caller->polled, caller->buffer);
 		cond_resched();
 	}
@@ -297,11 +297,11 @@ static int caller_run(void *data)
 static void caller_start(struct caller *caller, unsigned int i, bool polled,
 			 unsigned int n)
 {
-	caller->peer = dl_test_ends[i % 2];
+	caller->peer = dlend_test_ends[i % 2];
 	caller->polled = polled;
 	caller->n = n;
 	init_completion(&caller->done);
-	prandom_seed_state(&caller->rnd, dl_test_seed + i);
+	prandom_seed_state(&caller->rnd, dlend_test_seed + i);
 	caller->task = kthread_run(caller_run, caller, "dl_test%u", i);
 }
 
@@ -352,7 +352,7 @@ static int slow_run(void *data)
 	__le32 ms = cpu_to_le32(800);
 	u8 resp[4];
 
-	*(int *)data = dl_call(dl_test_ends[0], OP_SLOW, &ms, 4, resp, 4, 5000);
+	*(int *)data = dlend_call(dlend_test_ends[0], OP_SLOW, &ms, 4, resp, 4, 5000);
 	while (!kthread_should_stop())
 		msleep(1);
 	return 0;
@@ -360,48 +360,48 @@ static int slow_run(void *data)
 
 static bool test_loss(void)
 {
-	u32 session = dl_peer_session(dl_test_ends[0]);
+	u32 session = dlend_peer_session(dlend_test_ends[0]);
 	int up = atomic_read(&callbacks_up), down = atomic_read(&callbacks_down);
 	int lost = atomic_read(&callbacks_lost), ret = 1, i;
-	struct dl_window_desc desc;
+	struct dlend_window_desc desc;
 	struct task_struct *task;
-	struct dl_export *export;
+	struct dlend_export *export;
 	ktime_t begin;
 
-	export = dl_export(dl_test_ends[0], SZ_1M, SZ_64K, DL_WINDOW_LUT, &desc);
+	export = dlend_export(dlend_test_ends[0], SZ_1M, SZ_64K, DLEND_WINDOW_LUT, &desc);
 	CHECK(!IS_ERR(export));
 	task = kthread_run(slow_run, &ret, "dl_test_slow");
 	CHECK(!IS_ERR(task));
 	msleep(100);
 	CHECK_IS(ret, 1);
 	begin = ktime_get();
-	dl_peer_disconnect(dl_test_ends[0]);
+	dlend_peer_disconnect(dlend_test_ends[0]);
 	/* Known at once, and by everybody. */
-	CHECK(!dl_peer_is_up(dl_test_ends[0]));
+	CHECK(!dlend_peer_is_up(dlend_test_ends[0]));
 	CHECK_IS(atomic_read(&callbacks_lost), lost + 1);
 	for (i = 0; i < 100 && READ_ONCE(ret) == 1; i++)
 		msleep(10);
 	kthread_stop(task);
 	CHECK_IS(ret, -ENOTCONN);
 	CHECK(ktime_ms_delta(ktime_get(), begin) < 700);
-	CHECK_IS(dl_call(dl_test_ends[0], OP_ECHO, NULL, 0, NULL, 0, 0), -ENOTCONN);
-	CHECK_IS(dl_call_polled(dl_test_ends[0], OP_ECHO_ATOMIC, NULL, 0, NULL, 0, 0),
+	CHECK_IS(dlend_call(dlend_test_ends[0], OP_ECHO, NULL, 0, NULL, 0, 0), -ENOTCONN);
+	CHECK_IS(dlend_call_polled(dlend_test_ends[0], OP_ECHO_ATOMIC, NULL, 0, NULL, 0, 0),
 		 -ENOTCONN);
-	CHECK(dl_import(dl_test_ends[1], &desc) == ERR_PTR(-ENOTCONN));
+	CHECK(dlend_import(dlend_test_ends[1], &desc) == ERR_PTR(-ENOTCONN));
 	for (i = 0; i < 300 && atomic_read(&callbacks_down) < down + 2; i++)
 		msleep(10);
 	CHECK_IS(atomic_read(&callbacks_down), down + 2);
 	CHECK_IS(atomic_read(&callbacks_lost), lost + 2);
 	/* Closed with the session; what remains is the handle. */
-	dl_unexport(export);
-	dl_peer_connect(dl_test_ends[0]);
-	CHECK(wait_for_state(DL_PEER_UP));
+	dlend_unexport(export);
+	dlend_peer_connect(dlend_test_ends[0]);
+	CHECK(wait_for_state(DLEND_PEER_UP));
 	for (i = 0; i < 300 && atomic_read(&callbacks_up) < up + 2; i++)
 		msleep(10);
 	CHECK_IS(atomic_read(&callbacks_up), up + 2);
-	CHECK(dl_peer_session(dl_test_ends[0]) != session);
-	CHECK_IS(dl_test_echo(dl_test_ends[0], &dl_test_rnd, 100, false, buffer), 0);
-	CHECK_IS(dl_test_echo(dl_test_ends[1], &dl_test_rnd, 100, true, buffer), 0);
+	CHECK(dlend_peer_session(dlend_test_ends[0]) != session);
+	CHECK_IS(dlend_test_echo(dlend_test_ends[0], &dlend_test_rnd, 100, false, buffer), 0);
+	CHECK_IS(dlend_test_echo(dlend_test_ends[1], &dlend_test_rnd, 100, true, buffer), 0);
 	return true;
 }
 
@@ -416,39 +416,39 @@ static bool test_loss_under_load(void)
 		for (k = 0; k < 4; k++)
 			caller_start(&callers[k], k, k / 2, U32_MAX);
 		msleep(20 + 5 * i);
-		dl_peer_disconnect(dl_test_ends[i % 2]);
+		dlend_peer_disconnect(dlend_test_ends[i % 2]);
 		for (k = 0, others = 0; k < 4; k++)
 			others += caller_end(&callers[k]) != -ENOTCONN;
 		kvfree(callers);
-		dl_peer_connect(dl_test_ends[i % 2]);
+		dlend_peer_connect(dlend_test_ends[i % 2]);
 		CHECK_IS(others, 0);
-		CHECK(wait_for_state(DL_PEER_UP));
+		CHECK(wait_for_state(DLEND_PEER_UP));
 	}
 	return true;
 }
 
-static void note_up(struct dl_peer *peer)
+static void note_up(struct dlend_peer *peer)
 {
 	atomic_inc(&callbacks_up);
 }
 
-static void note_lost(struct dl_peer *peer)
+static void note_lost(struct dlend_peer *peer)
 {
-	if (!irqs_disabled() || dl_peer_is_up(peer))
+	if (!irqs_disabled() || dlend_peer_is_up(peer))
 		atomic_inc(&callbacks_wrong);
 	atomic_inc(&callbacks_lost);
 }
 
-static void note_down(struct dl_peer *peer)
+static void note_down(struct dlend_peer *peer)
 {
 	/* Nobody calls a peer that has gone. */
-	if (dl_call(peer, OP_ECHO, NULL, 0, NULL, 0, 0) != -ENOTCONN &&
+	if (dlend_call(peer, OP_ECHO, NULL, 0, NULL, 0, 0) != -ENOTCONN &&
 	    atomic_read(&callbacks_down) < atomic_read(&callbacks_lost))
 		atomic_inc(&callbacks_wrong);
 	atomic_inc(&callbacks_down);
 }
 
-static struct dl_client notes = {
+static struct dlend_client notes = {
 	.peer_up = note_up,
 	.peer_lost = note_lost,
 	.peer_down = note_down,
@@ -456,43 +456,43 @@ static struct dl_client notes = {
 
 static bool test_clients(void)
 {
-	static struct dl_client more[DL_CLIENTS_MAX + 1];
+	static struct dlend_client more[DLEND_CLIENTS_MAX + 1];
 	int i, n;
 
-	for (n = 0; n < DL_CLIENTS_MAX; n++) {
-		if (dl_client_register(&more[n]))
+	for (n = 0; n < DLEND_CLIENTS_MAX; n++) {
+		if (dlend_client_register(&more[n]))
 			break;
 	}
 	for (i = 0; i < n; i++)
-		dl_client_unregister(&more[i]);
+		dlend_client_unregister(&more[i]);
 	/* This module has one; others may have some. */
-	CHECK(n > 0 && n < DL_CLIENTS_MAX);
+	CHECK(n > 0 && n < DLEND_CLIENTS_MAX);
 	CHECK_IS(atomic_read(&callbacks_wrong), 0);
 	return true;
 }
 
 static bool test_ops(void)
 {
-	static const struct dl_op taken = { OP_ECHO, 0, 0, 0, op_echo };
-	static const struct dl_op mixed[] = {
+	static const struct dlend_op taken = { OP_ECHO, 0, 0, 0, op_echo };
+	static const struct dlend_op mixed[] = {
 		{ OP_NOBODY, 0, 0, 0, op_echo },
 		{ OP_ECHO, 0, 0, 0, op_echo },
 	};
-	static const struct dl_op wrong[] = {
-		{ DL_OPS_MAX, 0, 0, 0, op_echo },
+	static const struct dlend_op wrong[] = {
+		{ DLEND_OPS_MAX, 0, 0, 0, op_echo },
 		{ OP_NOBODY, 0, 2, 1, op_echo },
-		{ OP_NOBODY, 0, 0, DL_MSG_MAX + 1, op_echo },
+		{ OP_NOBODY, 0, 0, DLEND_MSG_MAX + 1, op_echo },
 		{ OP_NOBODY, 0, 0, 0, NULL },
 	};
 	unsigned int i;
 
-	CHECK_IS(dl_ops_register(&taken, 1), -EBUSY);
-	CHECK_IS(dl_ops_register(mixed, 2), -EBUSY);
+	CHECK_IS(dlend_ops_register(&taken, 1), -EBUSY);
+	CHECK_IS(dlend_ops_register(mixed, 2), -EBUSY);
 	for (i = 0; i < ARRAY_SIZE(wrong); i++)
-		CHECK_IS(dl_ops_register(&wrong[i], 1), -EINVAL);
+		CHECK_IS(dlend_ops_register(&wrong[i], 1), -EINVAL);
 	/* What failed has left nothing, and has taken nothing away. */
-	CHECK_IS(dl_call(dl_test_ends[0], OP_NOBODY, NULL, 0, NULL, 0, 0), -EOPNOTSUPP);
-	CHECK_IS(dl_test_echo(dl_test_ends[0], &dl_test_rnd, 1, false, buffer), 0);
+	CHECK_IS(dlend_call(dlend_test_ends[0], OP_NOBODY, NULL, 0, NULL, 0, 0), -EOPNOTSUPP);
+	CHECK_IS(dlend_test_echo(dlend_test_ends[0], &dlend_test_rnd, 1, false, buffer), 0);
 	return true;
 }
 
@@ -507,21 +507,21 @@ static void run(const char *name, bool (*test)(void))
 
 static int run_tests(void)
 {
-	struct dl_peer *peer;
+	struct dlend_peer *peer;
 	int i, found = 0;
 
-	prandom_seed_state(&dl_test_rnd, dl_test_seed);
-	buffer = kzalloc(2 * DL_MSG_MAX, GFP_KERNEL);
+	prandom_seed_state(&dlend_test_rnd, dlend_test_seed);
+	buffer = kzalloc(2 * DLEND_MSG_MAX, GFP_KERNEL);
 	if (!buffer)
 		return -ENOMEM;
-	for (i = 0; i < DL_PEERS_MAX && found < 2; i++) {
-		peer = dl_peer_at(i);
-		if (peer && dl_peer_is_loopback(peer))
-			dl_test_ends[found++] = peer;
+	for (i = 0; i < DLEND_PEERS_MAX && found < 2; i++) {
+		peer = dlend_peer_at(i);
+		if (peer && dlend_peer_is_loopback(peer))
+			dlend_test_ends[found++] = peer;
 		else
-			dl_peer_put(peer);
+			dlend_peer_put(peer);
 	}
-	if (found < 2 || !wait_for_state(DL_PEER_UP)) {
+	if (found < 2 || !wait_for_state(DLEND_PEER_UP)) {
 		pr_err("dl_test: the loopback is not up\n");
 		failed++;
 		goto out;
@@ -534,17 +534,17 @@ static int run_tests(void)
 	run("calls in both directions at once", test_both_directions);
 	run("more calls than slots", test_more_than_slots);
 	run("handlers are registered as a whole or not", test_ops);
-	run("windows as in a model that tries everything", dl_test_windows);
-	run("the same export twice is one", dl_test_same_export);
-	run("exports that cannot be", dl_test_bad_exports);
-	run("imports of what was not exported", dl_test_bad_imports);
+	run("windows as in a model that tries everything", dlend_test_windows);
+	run("the same export twice is one", dlend_test_same_export);
+	run("exports that cannot be", dlend_test_bad_exports);
+	run("imports of what was not exported", dlend_test_bad_imports);
 	run("a loss ends calls and is told", test_loss);
 	run("losses under load", test_loss_under_load);
 	run("clients, as many as there may be", test_clients);
 	pr_info("dl_test: 1..%u\n", tests);
 out:
 	for (i = 0; i < found; i++)
-		dl_peer_put(dl_test_ends[i]);
+		dlend_peer_put(dlend_test_ends[i]);
 	kfree(buffer);
 	return failed ? -EIO : 0;
 }
@@ -553,34 +553,34 @@ static int __init test_init(void)
 {
 	int err;
 
-	err = dl_ops_register(ops, ARRAY_SIZE(ops));
+	err = dlend_ops_register(ops, ARRAY_SIZE(ops));
 	if (err)
 		return err;
 	if (traffic) {
-		err = dl_traffic_init();
+		err = dlend_traffic_init();
 		if (err)
 			goto unregister_ops;
 		return 0;
 	}
-	err = dl_client_register(&notes);
+	err = dlend_client_register(&notes);
 	if (err)
 		goto unregister_ops;
 	err = run_tests();
 	if (!err)
 		return 0;
-	dl_client_unregister(&notes);
+	dlend_client_unregister(&notes);
 unregister_ops:
-	dl_ops_unregister(ops, ARRAY_SIZE(ops));
+	dlend_ops_unregister(ops, ARRAY_SIZE(ops));
 	return err;
 }
 
 static void __exit test_exit(void)
 {
 	if (traffic)
-		dl_traffic_done();
+		dlend_traffic_done();
 	else
-		dl_client_unregister(&notes);
-	dl_ops_unregister(ops, ARRAY_SIZE(ops));
+		dlend_client_unregister(&notes);
+	dlend_ops_unregister(ops, ARRAY_SIZE(ops));
 }
 
 module_init(test_init);

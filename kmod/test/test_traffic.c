@@ -17,25 +17,25 @@ static struct {
 } sums;
 
 struct flow {
-	struct dl_peer *peer;
+	struct dlend_peer *peer;
 	struct task_struct *task[2];
 	struct caller *caller[2];
 };
 
-static struct flow flows[DL_PEERS_MAX];
+static struct flow flows[DLEND_PEERS_MAX];
 static DEFINE_MUTEX(flows_mutex);
 
 static int traffic_run(void *data)
 {
 	struct caller *caller = data;
-	struct dl_window_desc desc;
-	struct dl_export *export;
+	struct dlend_window_desc desc;
+	struct dlend_export *export;
 	unsigned int i;
 	int ret;
 
 	for (i = 0; !kthread_should_stop(); i++) {
-		ret = dl_test_echo(caller->peer, &caller->rnd,
-			   prandom_u32_state(&caller->rnd) % (DL_MSG_MAX + 1),
+		ret = dlend_test_echo(caller->peer, &caller->rnd,
+			   prandom_u32_state(&caller->rnd) % (DLEND_MSG_MAX + 1),
 			   caller->polled, caller->buffer);
 		if (!ret) {
 			atomic_long_inc(caller->polled ? &sums.polled :
@@ -52,11 +52,11 @@ static int traffic_run(void *data)
 			msleep(10);
 		}
 		if (!caller->polled && i % 64 == 63) {
-			export = dl_export(caller->peer, SZ_1M, SZ_64K,
-					   DL_WINDOW_LUT, &desc);
+			export = dlend_export(caller->peer, SZ_1M, SZ_64K,
+					      DLEND_WINDOW_LUT, &desc);
 			if (!IS_ERR(export)) {
 				atomic_long_inc(&sums.exports);
-				dl_unexport(export);
+				dlend_unexport(export);
 			}
 		}
 		if (i % 16 == 15)
@@ -65,7 +65,7 @@ static int traffic_run(void *data)
 	return 0;
 }
 
-static void traffic_up(struct dl_peer *peer)
+static void traffic_up(struct dlend_peer *peer)
 {
 	struct caller *caller;
 	struct flow *flow;
@@ -73,11 +73,11 @@ static void traffic_up(struct dl_peer *peer)
 
 	atomic_long_inc(&sums.up);
 	mutex_lock(&flows_mutex);
-	for (flow = flows; flow < flows + DL_PEERS_MAX && flow->peer; flow++)
+	for (flow = flows; flow < flows + DLEND_PEERS_MAX && flow->peer; flow++)
 		;
-	if (flow == flows + DL_PEERS_MAX)
+	if (flow == flows + DLEND_PEERS_MAX)
 		goto unlock;
-	flow->peer = dl_peer_get(peer);
+	flow->peer = dlend_peer_get(peer);
 	for (i = 0; i < 2; i++) {
 		flow->task[i] = NULL;
 		caller = flow->caller[i] = kzalloc(sizeof(*caller), GFP_KERNEL);
@@ -85,7 +85,7 @@ static void traffic_up(struct dl_peer *peer)
 			continue;
 		caller->peer = peer;
 		caller->polled = i;
-		prandom_seed_state(&caller->rnd, dl_test_seed + i);
+		prandom_seed_state(&caller->rnd, dlend_test_seed + i);
 		flow->task[i] = kthread_run(traffic_run, caller, "dl_traffic");
 		if (IS_ERR(flow->task[i]))
 			flow->task[i] = NULL;
@@ -94,14 +94,14 @@ unlock:
 	mutex_unlock(&flows_mutex);
 }
 
-static void traffic_down(struct dl_peer *peer)
+static void traffic_down(struct dlend_peer *peer)
 {
 	struct flow *flow;
 	int i;
 
 	atomic_long_inc(&sums.down);
 	mutex_lock(&flows_mutex);
-	for (flow = flows; flow < flows + DL_PEERS_MAX; flow++) {
+	for (flow = flows; flow < flows + DLEND_PEERS_MAX; flow++) {
 		if (flow->peer != peer)
 			continue;
 		for (i = 0; i < 2; i++) {
@@ -109,13 +109,13 @@ static void traffic_down(struct dl_peer *peer)
 				kthread_stop(flow->task[i]);
 			kfree(flow->caller[i]);
 		}
-		dl_peer_put(peer);
+		dlend_peer_put(peer);
 		flow->peer = NULL;
 	}
 	mutex_unlock(&flows_mutex);
 }
 
-static struct dl_client traffic_client = {
+static struct dlend_client traffic_client = {
 	.peer_up = traffic_up,
 	.peer_down = traffic_down,
 };
@@ -135,19 +135,19 @@ DEFINE_SHOW_ATTRIBUTE(traffic);
 
 static struct dentry *traffic_file;
 
-int dl_traffic_init(void)
+int dlend_traffic_init(void)
 {
-	int err = dl_client_register(&traffic_client);
+	int err = dlend_client_register(&traffic_client);
 
 	if (!err)
 		traffic_file = debugfs_create_file("traffic", 0444,
-						   dl_debugfs_root(), NULL,
+						   dlend_debugfs_root(), NULL,
 						   &traffic_fops);
 	return err;
 }
 
-void dl_traffic_done(void)
+void dlend_traffic_done(void)
 {
 	debugfs_remove(traffic_file);
-	dl_client_unregister(&traffic_client);
+	dlend_client_unregister(&traffic_client);
 }

@@ -24,7 +24,7 @@ struct model {
 	bool lut[LUTS];
 	/* Windows taken by each. */
 	struct {
-		struct dl_export *export;
+		struct dlend_export *export;
 		u64 addr, size;
 		unsigned int first, n;
 		bool direct;
@@ -74,11 +74,11 @@ static bool model_fits(const struct model *m, u64 addr, u64 size,
 {
 	unsigned int i, n;
 
-	for (i = 0; i < LUTS && flags != DL_WINDOW_DIRECT; i++) {
+	for (i = 0; i < LUTS && flags != DLEND_WINDOW_DIRECT; i++) {
 		if (model_lut_fits(m, i, addr, size, &n))
 			return true;
 	}
-	for (i = 0; i < 2 && flags != DL_WINDOW_LUT; i++) {
+	for (i = 0; i < 2 && flags != DLEND_WINDOW_LUT; i++) {
 		if (model_direct_fits(m, i, addr, size))
 			return true;
 	}
@@ -88,7 +88,7 @@ static bool model_fits(const struct model *m, u64 addr, u64 size,
 static bool check_room(const struct model *m)
 {
 	unsigned int i, luts = 0, directs = 0, run = 0, longest = 0;
-	struct dl_window_room room;
+	struct dlend_window_room room;
 	u64 largest = 0;
 
 	for (i = 0; i < LUTS; i++) {
@@ -101,7 +101,7 @@ static bool check_room(const struct model *m)
 		if (!m->direct[i])
 			largest = max(largest, direct_size[i]);
 	}
-	CHECK_IS(dl_windows_free(dl_test_ends[0], &room), 0);
+	CHECK_IS(dlend_windows_free(dlend_test_ends[0], &room), 0);
 	CHECK_IS(room.lut_count, luts);
 	CHECK_IS(room.lut_run, longest);
 	CHECK_IS(room.direct_count, directs);
@@ -109,34 +109,34 @@ static bool check_room(const struct model *m)
 	return true;
 }
 
-static bool check_import(const struct dl_window_desc *desc, u64 addr, u64 size)
+static bool check_import(const struct dlend_window_desc *desc, u64 addr, u64 size)
 {
-	struct dl_import *import = dl_import(dl_test_ends[1], desc);
+	struct dlend_import *import = dlend_import(dlend_test_ends[1], desc);
 
 	CHECK(!IS_ERR(import));
 	CHECK_IS(import->phys, addr);
 	CHECK_IS(import->size, size);
-	CHECK_IS(dl_import_bus(import), addr);
-	dl_unimport(import);
+	CHECK_IS(dlend_import_bus(import), addr);
+	dlend_unimport(import);
 	return true;
 }
 
 static bool model_export(struct model *m, unsigned int slot)
 {
-	static const unsigned int kinds[] = { 0, DL_WINDOW_LUT, DL_WINDOW_DIRECT };
-	unsigned int flags = kinds[prandom_u32_state(&dl_test_rnd) % 3], i, n, first;
-	u64 size = 1ULL << prandom_u32_state(&dl_test_rnd) % 24;
-	u64 addr = (u64)prandom_u32_state(&dl_test_rnd) << 8;
-	struct dl_window_desc desc;
-	struct dl_export *export;
+	static const unsigned int kinds[] = { 0, DLEND_WINDOW_LUT, DLEND_WINDOW_DIRECT };
+	unsigned int flags = kinds[prandom_u32_state(&dlend_test_rnd) % 3], i, n, first;
+	u64 size = 1ULL << prandom_u32_state(&dlend_test_rnd) % 24;
+	u64 addr = (u64)prandom_u32_state(&dlend_test_rnd) << 8;
+	struct dlend_window_desc desc;
+	struct dlend_export *export;
 	u64 offset;
 
 	/* Half of them as BARs are: a power of two, aligned. */
-	if (prandom_u32_state(&dl_test_rnd) % 2)
+	if (prandom_u32_state(&dlend_test_rnd) % 2)
 		addr &= ~(size - 1);
 	else
-		size += prandom_u32_state(&dl_test_rnd) % size;
-	export = dl_export(dl_test_ends[0], addr, size, flags, &desc);
+		size += prandom_u32_state(&dlend_test_rnd) % size;
+	export = dlend_export(dlend_test_ends[0], addr, size, flags, &desc);
 	if (!model_fits(m, addr, size, flags)) {
 		CHECK(IS_ERR(export));
 		CHECK_IS(PTR_ERR(export), -ENOSPC);
@@ -150,13 +150,13 @@ static bool model_export(struct model *m, unsigned int slot)
 	m->exports[slot].size = size;
 	m->exports[slot].direct = first < LUT_FIRST;
 	if (first < LUT_FIRST) {
-		CHECK(flags != DL_WINDOW_LUT);
+		CHECK(flags != DLEND_WINDOW_LUT);
 		CHECK(model_direct_fits(m, first, addr, size));
 		m->direct[first] = true;
 		m->exports[slot].first = first;
 	} else {
 		first -= LUT_FIRST;
-		CHECK(flags != DL_WINDOW_DIRECT);
+		CHECK(flags != DLEND_WINDOW_DIRECT);
 		CHECK(model_lut_fits(m, first, addr, size, &n));
 		CHECK_IS(offset, addr % LUT);
 		for (i = first; i < first + n; i++)
@@ -173,7 +173,7 @@ static void model_unexport(struct model *m, unsigned int slot)
 
 	if (!m->exports[slot].export)
 		return;
-	dl_unexport(m->exports[slot].export);
+	dlend_unexport(m->exports[slot].export);
 	m->exports[slot].export = NULL;
 	if (m->exports[slot].direct) {
 		m->direct[m->exports[slot].first] = false;
@@ -183,14 +183,14 @@ static void model_unexport(struct model *m, unsigned int slot)
 		m->lut[m->exports[slot].first + i] = false;
 }
 
-bool dl_test_windows(void)
+bool dlend_test_windows(void)
 {
 	static struct model model;
 	unsigned int i, slot;
 	bool good = true;
 
 	for (i = 0; i < 5000 && good; i++) {
-		slot = prandom_u32_state(&dl_test_rnd) % EXPORTS;
+		slot = prandom_u32_state(&dlend_test_rnd) % EXPORTS;
 		if (model.exports[slot].export)
 			model_unexport(&model, slot);
 		else
@@ -203,56 +203,56 @@ bool dl_test_windows(void)
 	return good && check_room(&model);
 }
 
-bool dl_test_same_export(void)
+bool dlend_test_same_export(void)
 {
-	struct dl_window_desc one, two;
-	struct dl_window_room room;
-	struct dl_export *a, *b;
+	struct dlend_window_desc one, two;
+	struct dlend_window_room room;
+	struct dlend_export *a, *b;
 
-	a = dl_export(dl_test_ends[0], SZ_1G, SZ_1G, DL_WINDOW_DIRECT, &one);
+	a = dlend_export(dlend_test_ends[0], SZ_1G, SZ_1G, DLEND_WINDOW_DIRECT, &one);
 	CHECK(!IS_ERR(a));
-	b = dl_export(dl_test_ends[0], SZ_1G, SZ_1G, DL_WINDOW_DIRECT, &two);
+	b = dlend_export(dlend_test_ends[0], SZ_1G, SZ_1G, DLEND_WINDOW_DIRECT, &two);
 	CHECK(a == b);
 	CHECK(!memcmp(&one, &two, sizeof(one)));
-	dl_unexport(a);
-	CHECK_IS(dl_windows_free(dl_test_ends[0], &room), 0);
+	dlend_unexport(a);
+	CHECK_IS(dlend_windows_free(dlend_test_ends[0], &room), 0);
 	CHECK_IS(room.direct_count, 1);
 	CHECK(check_import(&two, SZ_1G, SZ_1G));
-	dl_unexport(b);
-	CHECK_IS(dl_windows_free(dl_test_ends[0], &room), 0);
+	dlend_unexport(b);
+	CHECK_IS(dlend_windows_free(dlend_test_ends[0], &room), 0);
 	CHECK_IS(room.direct_count, 2);
-	CHECK(IS_ERR(dl_import(dl_test_ends[1], &two)));
+	CHECK(IS_ERR(dlend_import(dlend_test_ends[1], &two)));
 	return true;
 }
 
-bool dl_test_bad_exports(void)
+bool dlend_test_bad_exports(void)
 {
-	struct dl_window_desc desc;
+	struct dlend_window_desc desc;
 
-	CHECK(dl_export(dl_test_ends[0], 0, 0, 0, &desc) == ERR_PTR(-EINVAL));
-	CHECK(dl_export(dl_test_ends[0], 0, U64_MAX, 0, &desc) == ERR_PTR(-EINVAL));
-	CHECK(dl_export(dl_test_ends[0], U64_MAX, 2, 0, &desc) == ERR_PTR(-EINVAL));
-	CHECK(dl_export(dl_test_ends[0], 0, 1, 3, &desc) == ERR_PTR(-EINVAL));
-	CHECK(dl_export(dl_test_ends[0], 0, BIT_ULL(60), 0, &desc) == ERR_PTR(-ENOSPC));
+	CHECK(dlend_export(dlend_test_ends[0], 0, 0, 0, &desc) == ERR_PTR(-EINVAL));
+	CHECK(dlend_export(dlend_test_ends[0], 0, U64_MAX, 0, &desc) == ERR_PTR(-EINVAL));
+	CHECK(dlend_export(dlend_test_ends[0], U64_MAX, 2, 0, &desc) == ERR_PTR(-EINVAL));
+	CHECK(dlend_export(dlend_test_ends[0], 0, 1, 3, &desc) == ERR_PTR(-EINVAL));
+	CHECK(dlend_export(dlend_test_ends[0], 0, BIT_ULL(60), 0, &desc) == ERR_PTR(-ENOSPC));
 	return true;
 }
 
 /* Whatever a peer sends as a descriptor is refused or is within the export. */
-bool dl_test_bad_imports(void)
+bool dlend_test_bad_imports(void)
 {
-	struct dl_window_desc good, bad;
-	struct dl_import *import;
-	struct dl_export *export;
+	struct dlend_window_desc good, bad;
+	struct dlend_import *import;
+	struct dlend_export *export;
 	unsigned int i, imported = 0;
 	bool fine = true;
 
-	export = dl_export(dl_test_ends[0], 0x10000000, 3 * LUT, DL_WINDOW_LUT, &good);
+	export = dlend_export(dlend_test_ends[0], 0x10000000, 3 * LUT, DLEND_WINDOW_LUT, &good);
 	CHECK(!IS_ERR(export));
 	for (i = 0; i < 20000; i++) {
 		u64 words[4];
 
 		bad = good;
-		prandom_bytes_state(&dl_test_rnd, words, sizeof(words));
+		prandom_bytes_state(&dlend_test_rnd, words, sizeof(words));
 		if (words[0] & 1)
 			bad.window = cpu_to_le32(words[0] >> 1 & 2 ?
 							 words[1] : words[1] % 140);
@@ -262,16 +262,16 @@ bool dl_test_bad_imports(void)
 			bad.size = cpu_to_le64(words[3] >> (words[0] >> 16) % 64);
 		if (!(words[0] & 0x70))
 			bad.reserved = cpu_to_le32(1);
-		import = dl_import(dl_test_ends[1], &bad);
+		import = dlend_import(dlend_test_ends[1], &bad);
 		if (IS_ERR(import))
 			continue;
 		imported++;
 		fine = fine && !bad.reserved && import->phys >= 0x10000000 &&
 		       import->size &&
 		       import->phys + import->size <= 0x10000000 + 3 * LUT;
-		dl_unimport(import);
+		dlend_unimport(import);
 	}
-	dl_unexport(export);
+	dlend_unexport(export);
 	CHECK(fine);
 	/* The generator must not be so wild that nothing is ever right. */
 	CHECK(imported > 1000);
