@@ -8,7 +8,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "fabric_priv.h"
+#include "fabric.h"
 
 unsigned int dlend_node_id = 1;
 module_param_named(node_id, dlend_node_id, uint, 0444);

@@ -6,7 +6,7 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 
-#include "fabric_priv.h"
+#include "fabric.h"
 
 static struct dentry *debugfs_root;
 

@@ -16,7 +16,7 @@
 #include <linux/platform_device.h>
 #include <linux/slab.h>
 
-#include "fabric_priv.h"
+#include "fabric.h"
 
 static bool loopback;
 module_param(loopback, bool, 0444);

@@ -13,7 +13,7 @@
 #include <linux/srcu.h>
 #include <linux/timekeeping.h>
 
-#include "fabric_priv.h"
+#include "fabric.h"
 
 static unsigned int call_timeout_ms = 5000;
 module_param(call_timeout_ms, uint, 0644);

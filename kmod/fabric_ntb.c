@@ -14,7 +14,7 @@
 #include <linux/pci.h>
 #include <linux/slab.h>
 
-#include "fabric_priv.h"
+#include "fabric.h"
 
 struct ntb_end {
 	struct dlend_peer peer;

@@ -14,7 +14,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
-#include "fabric_priv.h"
+#include "fabric.h"
 
 /* With more entries than this a range is rather given a direct window. */
 #define LUT_RUN_CHEAP 4

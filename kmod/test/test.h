@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the files of dl_test.ko share. */
-#ifndef DL_TEST_H
-#define DL_TEST_H
+#ifndef TEST_H
+#define TEST_H
 
 #include <linux/completion.h>
 #include <linux/prandom.h>

@@ -20,8 +20,8 @@
  * whose peer's beat stands still. All messages carry the epoch of the receiver, so
  * that nothing of an old session is taken for one of the new.
  */
-#ifndef DL_FABRIC_PRIV_H
-#define DL_FABRIC_PRIV_H
+#ifndef FABRIC_H
+#define FABRIC_H
 
 #include <linux/build_bug.h>
 #include <linux/kref.h>
