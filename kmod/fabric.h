@@ -216,7 +216,7 @@ struct dlend_peer {
 	struct dentry *debugfs;
 };
 
-/* fabric_core.c */
+/* fabric_session.c */
 extern unsigned int dlend_node_id;
 
 static inline void dlend_count(struct dlend_peer *peer, enum dlend_counter counter)

@@ -81,7 +81,7 @@ struct lender_counts {
 
 extern struct lender_counts lender_counts;
 
-/* lender_core.c */
+/* lender_main.c */
 struct lender_device *lender_get(u32 fdid);	/* NULL if there is none */
 void lender_put(struct lender_device *d);
 /* For a handler of requests that holds lender_lock; NULL if not this loan. */
