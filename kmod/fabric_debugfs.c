@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is to be seen in debugfs: a folder for each peer.
+ * Files in debugfs: a folder for each peer.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -42,7 +42,7 @@ static int stats_show(struct seq_file *file, void *unused)
 	seq_printf(file, "state %s\n", state_names[READ_ONCE(peer->state)]);
 	seq_printf(file, "self %u\n", peer->self);
 	seq_printf(file, "node %u\n", peer->node);
-	seq_printf(file, "session %u\n", peer->session);
+	seq_printf(file, "session %u\n", peer->session_number);
 	for (i = 0; i < DLEND_COUNTERS; i++)
 		seq_printf(file, "%s %ld\n", counter_names[i],
 			   atomic_long_read(&peer->count[i]));
@@ -52,7 +52,7 @@ DEFINE_SHOW_ATTRIBUTE(stats);
 
 static int windows_show(struct seq_file *file, void *unused)
 {
-	dlend_window_show(file->private, file);
+	dlend_windows_show(file->private, file);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(windows);
@@ -79,6 +79,11 @@ void dlend_debugfs_add(struct dlend_peer *peer)
 	debugfs_create_file("stats", 0444, peer->debugfs, peer, &stats_fops);
 	debugfs_create_file("windows", 0444, peer->debugfs, peer, &windows_fops);
 	debugfs_create_file("connect", 0600, peer->debugfs, peer, &connect_fops);
+}
+
+void dlend_debugfs_remove(struct dlend_peer *peer)
+{
+	debugfs_remove_recursive(peer->debugfs);
 }
 
 struct dentry *dlend_debugfs_root(void)

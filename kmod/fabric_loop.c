@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The loopback: two peers in one kernel, each the other's far end. All that is
- * above runs as between two nodes; below there is memory in place of scratchpads,
- * an interrupt of this CPU in place of a doorbell, and a table in place of an
- * adapter with as many windows as a Switchtec would have.
+ * The loopback: two peers in one kernel, each the other's far end. Everything
+ * above a backend runs as between two nodes. This backend has memory in place of
+ * scratchpads, an interrupt of this CPU in place of a doorbell, and a table in
+ * place of an adapter, with as many windows as a Switchtec would have.
  *
- * What one end exports the other imports at the very address: devices and CPUs
- * of this node reach it there anyway.
+ * The importer gets the address that the exporter gave: devices and CPUs of this
+ * node reach the range there anyway.
  */
 #include <linux/debugfs.h>
 #include <linux/dma-mapping.h>
@@ -39,9 +39,9 @@ struct loop_end {
 	struct loop_end *other;
 	struct platform_device *pdev;
 	struct dlend_area *area;
-	u32 hello[DLEND_HELLO_WORDS];	/* as the other end wrote it */
+	u32 hello[DLEND_HELLO_WORDS];	/* written by the other end */
 	struct irq_work irq;
-	/* Where the other end's windows lead to, set by this one. */
+	/* Where the other end's windows lead to; this end sets it. */
 	struct mutex trans_mutex;
 	struct {
 		u64 addr, size;
@@ -58,7 +58,7 @@ static struct loop_end *loop_end(struct dlend_peer *peer)
 
 static void loop_hello_write(struct dlend_peer *peer, unsigned int word, u32 value)
 {
-	/* What was written before is seen by who reads this. */
+	/* A reader of this word sees all that was written before it. */
 	smp_store_release(&loop_end(peer)->other->hello[word], value);
 }
 
@@ -78,7 +78,10 @@ static void loop_irq(struct irq_work *work)
 	dlend_mailbox_doorbell(&container_of(work, struct loop_end, irq)->peer);
 }
 
-/* With interrupts off the other end gets no doorbell on this CPU. */
+/*
+ * While interrupts are off, the other end gets no doorbell on this CPU: this end
+ * handles the other's requests itself.
+ */
 static void loop_poll(struct dlend_peer *peer)
 {
 	struct dlend_peer *other = &loop_end(peer)->other->peer;
@@ -90,8 +93,9 @@ static void loop_poll(struct dlend_peer *peer)
 }
 
 /*
- * Windows lie as in a Switchtec: the LUT at the start of one BAR, its first entry
- * not to be had, one direct window behind it, and another in a BAR of its own.
+ * The windows lie as in a Switchtec: a LUT at the start of one BAR, whose first
+ * entry is not for us; behind it a direct window; and another direct window in a
+ * BAR of its own.
  */
 static int loop_window_own(struct dlend_peer *peer, unsigned int window,
 			   u64 *ret_addr, u64 *ret_size)
@@ -117,10 +121,10 @@ static int loop_area_open(struct dlend_peer *peer, u32 *ret_window, u64 *ret_add
 	unsigned int i;
 	u64 addr, size;
 
-	mutex_lock(&peer->window_mutex);
-	peer->nwindows = LOOP_DIRECT + loop_luts - 1;
-	for (i = 0; i < peer->nwindows; i++) {
-		struct dlend_window *window = &peer->windows[i];
+	mutex_lock(&peer->windows.mutex);
+	peer->windows.n = LOOP_DIRECT + loop_luts - 1;
+	for (i = 0; i < peer->windows.n; i++) {
+		struct dlend_window *window = &peer->windows.window[i];
 
 		window->hw_kind = 0;
 		if (loop_window_own(peer, i, &addr, &size))
@@ -130,9 +134,9 @@ static int loop_area_open(struct dlend_peer *peer, u32 *ret_window, u64 *ret_add
 						    DLEND_WINDOW_LUT;
 	}
 	/* The last entry leads to the area. */
-	peer->windows[--peer->nwindows].hw_kind = 0;
-	mutex_unlock(&peer->window_mutex);
-	*ret_window = peer->nwindows;
+	peer->windows.window[--peer->windows.n].hw_kind = 0;
+	mutex_unlock(&peer->windows.mutex);
+	*ret_window = peer->windows.n;
 	*ret_addr = virt_to_phys(loop_end(peer)->area);
 	return 0;
 }
@@ -151,7 +155,7 @@ static int loop_window_set(struct dlend_peer *peer, unsigned int window,
 {
 	struct loop_end *end = loop_end(peer);
 
-	/* What a Switchtec refuses. */
+	/* A Switchtec refuses this, too. */
 	if (size && (size < SZ_4K || !is_power_of_2(size) || addr & (size - 1)))
 		return -EINVAL;
 	mutex_lock(&end->trans_mutex);
@@ -161,7 +165,7 @@ static int loop_window_set(struct dlend_peer *peer, unsigned int window,
 	return 0;
 }
 
-/* The BAR of a device here that the range lies in, for a bus window. */
+/* Return: the BAR of a device here that holds the range, or NULL. */
 static struct resource *loop_parent(phys_addr_t phys, u64 size)
 {
 	struct resource *found = NULL;
@@ -248,7 +252,7 @@ static const struct dlend_backend loop_backend = {
 	.is_loopback = true,
 };
 
-/* The cable can be pulled, by debugfs. */
+/* The file "loop_link" in debugfs stands for the cable. */
 static int link_get(void *unused, u64 *value)
 {
 	*value = READ_ONCE(ends[0]->peer.link);
@@ -309,7 +313,8 @@ int dlend_loop_init(void)
 	if (!loopback)
 		return 0;
 	if (loop_luts < 2 || loop_luts > LOOP_LUTS_MAX) {
-		pr_err("dl_fabric: loop_luts is not in 2 to %u\n", LOOP_LUTS_MAX);
+		pr_err("dl_fabric: loop_luts is %u, but must be 2 to %u\n",
+		       loop_luts, LOOP_LUTS_MAX);
 		return -EINVAL;
 	}
 	for (i = 0; i < 2; i++) {
@@ -342,7 +347,7 @@ void dlend_loop_done(void)
 	if (!loopback)
 		return;
 	debugfs_remove(link_file);
-	/* Neither rings the other any more before one of them goes. */
+	/* Both stop before one is freed: then neither rings the other. */
 	for (i = 0; i < 2; i++)
 		dlend_peer_stop(&ends[i]->peer);
 	for (i = 0; i < 2; i++)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls: a request is written into a slot of the peer's area, its response comes
- * into the slot with the same number of our own. A slot is a message of its own:
- * there is no ring whose indices the peer could spoil.
+ * Calls: a request is written into a slot of the peer's area, and its response
+ * comes into the slot with the same number of our own area. Each slot is a
+ * message of its own, so there is no ring whose indices the peer could spoil.
  */
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
@@ -22,14 +22,14 @@ MODULE_PARM_DESC(call_timeout_ms, "ms that a call waits at most (5000)");
 static unsigned int poll_timeout_us = 500000;
 module_param(poll_timeout_us, uint, 0644);
 MODULE_PARM_DESC(poll_timeout_us,
-		 "us that a call waits at most which cannot sleep (500000)");
+		 "us that a call which cannot sleep waits at most (500000)");
 
 static const struct dlend_op __rcu *ops[DLEND_OPS_MAX];
 static DEFINE_MUTEX(ops_mutex);
 /* Held while a handler runs, in interrupts too. */
 static struct srcu_struct ops_srcu;
 
-/* The head of a slot, in the CPU's order and for it alone. */
+/* The head of a slot in the CPU's byte order, which the peer cannot change. */
 struct head {
 	u32 seq;
 	u32 epoch;
@@ -54,10 +54,10 @@ static void slot_write(struct dlend_slot __iomem *to, const struct head *head,
 }
 
 /*
- * Copies a slot that the peer may be writing. At most DLEND_MSG_MAX bytes are copied,
- * whatever the head says.
+ * Copies a slot that the peer may be writing. At most @room bytes of data are
+ * copied, whatever the head says.
  *
- * Return: false if it changed meanwhile.
+ * Return: false if the slot changed meanwhile.
  */
 static bool slot_read(const struct dlend_slot *from, u32 seq, struct head *head,
 		      void *data, size_t room)
@@ -70,21 +70,9 @@ static bool slot_read(const struct dlend_slot *from, u32 seq, struct head *head,
 	head->len = le16_to_cpu(READ_ONCE(from->len));
 	head->status = le32_to_cpu(READ_ONCE(from->status));
 	memcpy(data, from->data, min_t(size_t, head->len, room));
+	/* Seq is not older than the rest. */
 	dma_rmb();
 	return le32_to_cpu(READ_ONCE(from->seq)) == seq;
-}
-
-static struct dlend_area __iomem *far_area(struct dlend_peer *peer)
-{
-	return peer->far_area;
-}
-
-void dlend_mailbox_reset(struct dlend_peer *peer)
-{
-	int i;
-
-	for (i = 0; i < DLEND_SLOTS; i++)
-		peer->inbox[i].seen = 0;
 }
 
 /* The peer's requests. */
@@ -102,7 +90,8 @@ static int request_handle(struct dlend_peer *peer, struct dlend_inbox *inbox,
 	}
 	idx = srcu_read_lock(&ops_srcu);
 	op = head->op < DLEND_OPS_MAX ?
-		     srcu_dereference(ops[array_index_nospec(head->op, DLEND_OPS_MAX)],
+		     srcu_dereference(ops[array_index_nospec(head->op,
+							     DLEND_OPS_MAX)],
 				      &ops_srcu) : NULL;
 	if (!op || (polled && !(op->flags & DLEND_ATOMIC))) {
 		dlend_count(peer, DLEND_COUNT_REFUSED);
@@ -125,23 +114,39 @@ static int request_handle(struct dlend_peer *peer, struct dlend_inbox *inbox,
 	return ret;
 }
 
+static void response_send(struct dlend_peer *peer, unsigned int slot,
+			  const struct head *request, int ret)
+{
+	struct head head = {
+		.seq = request->seq,
+		.epoch = peer->far_epoch,
+		.op = request->op,
+		.len = max(ret, 0),
+		.status = min(ret, 0),
+	};
+
+	slot_write(&peer->far_area->response[slot], &head,
+		   peer->mailbox.inbox[slot].response);
+	peer->backend->ring(peer);
+}
+
 /* Return: whether there was a request in the slot. */
 static bool slot_serve(struct dlend_peer *peer, unsigned int i, bool polled)
 {
-	struct dlend_inbox *inbox = &peer->inbox[i];
-	struct head head, answer;
+	struct dlend_mailbox *mailbox = &peer->mailbox;
+	struct dlend_inbox *inbox = &mailbox->inbox[i];
+	struct head head;
 	u32 seq;
-	int ret;
 
 	seq = le32_to_cpu(READ_ONCE(peer->area->request[i].seq));
-	/* Whoever has the slot looks again when done. */
+	/* If another CPU has the slot, it looks again when it is done. */
 	if (!seq || seq == READ_ONCE(inbox->seen) ||
-	    test_and_set_bit_lock(i, peer->inbox_busy))
+	    test_and_set_bit_lock(i, mailbox->busy))
 		return false;
 	if (seq == inbox->seen ||
 	    !slot_read(&peer->area->request[i], seq, &head, inbox->request.data,
 		       DLEND_MSG_MAX)) {
-		clear_bit_unlock(i, peer->inbox_busy);
+		clear_bit_unlock(i, mailbox->busy);
 		return false;
 	}
 	WRITE_ONCE(inbox->seen, seq);
@@ -149,19 +154,10 @@ static bool slot_serve(struct dlend_peer *peer, unsigned int i, bool polled)
 		dlend_count(peer, DLEND_COUNT_STALE);
 	} else {
 		dlend_count(peer, DLEND_COUNT_SERVED);
-		ret = request_handle(peer, inbox, &head, polled);
-		answer = (struct head){
-			.seq = seq,
-			.epoch = peer->far_epoch,
-			.op = head.op,
-			.len = max(ret, 0),
-			.status = min(ret, 0),
-		};
-		slot_write(&far_area(peer)->response[i], &answer,
-			   inbox->response);
-		peer->backend->ring(peer);
+		response_send(peer, i, &head,
+			      request_handle(peer, inbox, &head, polled));
 	}
-	clear_bit_unlock(i, peer->inbox_busy);
+	clear_bit_unlock(i, mailbox->busy);
 	return true;
 }
 
@@ -170,8 +166,9 @@ void dlend_mailbox_serve_polled(struct dlend_peer *peer)
 	unsigned int i, n;
 
 	/*
-	 * Twice at most, for one that came when somebody else had the slot; a
-	 * peer that never stops does not keep us here.
+	 * A slot is served twice at most: once more for a request that came
+	 * while another CPU had the slot. A peer that never stops asking does
+	 * not keep this CPU here.
 	 */
 	for (i = DLEND_SLOTS_CALL; i < DLEND_SLOTS; i++) {
 		for (n = 0; n < 2 && slot_serve(peer, i, true); n++)
@@ -186,39 +183,45 @@ static bool calls_pending(struct dlend_peer *peer)
 
 	for (i = 0; i < DLEND_SLOTS_CALL; i++) {
 		seq = le32_to_cpu(READ_ONCE(peer->area->request[i].seq));
-		if (seq && seq != READ_ONCE(peer->inbox[i].seen))
+		if (seq && seq != READ_ONCE(peer->mailbox.inbox[i].seen))
 			return true;
 	}
 	return false;
 }
 
-void dlend_mailbox_serve(struct work_struct *work)
+static void serve(struct work_struct *work)
 {
-	struct dlend_peer *peer = container_of(work, struct dlend_peer, serve);
+	struct dlend_peer *peer = container_of(work, struct dlend_peer,
+					       mailbox.serve);
+	struct dlend_mailbox *mailbox = &peer->mailbox;
 	unsigned int i;
 
-	WRITE_ONCE(peer->server, current);
+	WRITE_ONCE(mailbox->server, current);
 	for (i = 0; i < DLEND_SLOTS_CALL; i++) {
 		if (!dlend_peer_enter(peer))
 			break;
 		slot_serve(peer, i, false);
 		dlend_peer_exit(peer);
 	}
-	WRITE_ONCE(peer->server, NULL);
+	WRITE_ONCE(mailbox->server, NULL);
 	if (dlend_peer_is_up(peer) && calls_pending(peer))
-		queue_work(peer->serve_wq, &peer->serve);
+		queue_work(mailbox->wq, &mailbox->serve);
 }
 
 void dlend_mailbox_look(struct dlend_peer *peer)
 {
+	struct dlend_mailbox *mailbox = &peer->mailbox;
+	u32 epoch;
+
 	if (!dlend_peer_enter(peer))
 		return;
-	if (peer->backend->hello_read(peer, DLEND_HELLO_EPOCH) != peer->far_epoch) {
+	epoch = peer->backend->hello_read(peer, DLEND_HELLO_EPOCH);
+	if (epoch != peer->far_epoch) {
 		dlend_peer_lose(peer, "it ended the session");
 	} else {
 		dlend_mailbox_serve_polled(peer);
 		if (calls_pending(peer))
-			queue_work(peer->serve_wq, &peer->serve);
+			queue_work(mailbox->wq, &mailbox->serve);
 		wake_up_all(&peer->wait);
 	}
 	dlend_peer_exit(peer);
@@ -233,12 +236,13 @@ void dlend_mailbox_doorbell(struct dlend_peer *peer)
 /* Own requests. */
 
 /* Takes a free slot of [from, to). Return: its number, or -1. */
-static int slot_take(struct dlend_peer *peer, unsigned int from, unsigned int to)
+static int slot_take(struct dlend_peer *peer, unsigned int from,
+		     unsigned int to)
 {
 	unsigned int i;
 
 	for (i = from; i < to; i++) {
-		if (!test_and_set_bit_lock(i, peer->outbox))
+		if (!test_and_set_bit_lock(i, peer->mailbox.outbox))
 			return i;
 	}
 	return -1;
@@ -246,34 +250,36 @@ static int slot_take(struct dlend_peer *peer, unsigned int from, unsigned int to
 
 static void slot_give(struct dlend_peer *peer, unsigned int slot)
 {
-	clear_bit_unlock(slot, peer->outbox);
+	clear_bit_unlock(slot, peer->mailbox.outbox);
 }
 
-/* Return: seq of the request, by which its response is known. */
+/* Return: seq of the request, which its response will have, too. */
 static u32 request_send(struct dlend_peer *peer, unsigned int slot, u16 op,
 			const void *req, size_t len)
 {
+	u32 *seq = &peer->mailbox.seq[slot];
 	struct head head = {
 		.epoch = peer->far_epoch,
 		.op = op,
 		.len = len,
 	};
 
-	/* The slot's number is the caller's as long as the slot is. */
-	if (!++peer->seq[slot])
-		peer->seq[slot] = 1;
-	head.seq = peer->seq[slot];
-	slot_write(&far_area(peer)->request[slot], &head, req);
+	/* Only the CPU that has the slot changes its number. */
+	if (!++*seq)
+		*seq = 1;
+	head.seq = *seq;
+	slot_write(&peer->far_area->request[slot], &head, req);
 	peer->backend->ring(peer);
 	return head.seq;
 }
 
-static bool response_is_there(struct dlend_peer *peer, unsigned int slot, u32 seq)
+static bool response_is_there(struct dlend_peer *peer, unsigned int slot,
+			      u32 seq)
 {
 	return le32_to_cpu(READ_ONCE(peer->area->response[slot].seq)) == seq;
 }
 
-/* The peer may write what it likes: none of it leaves here unchecked. */
+/* The peer may write anything: the caller gets only what was checked here. */
 static int response_take(struct dlend_peer *peer, unsigned int slot, u32 seq,
 			 u16 op, void *resp, size_t room)
 {
@@ -285,7 +291,7 @@ static int response_take(struct dlend_peer *peer, unsigned int slot, u32 seq,
 	    head.len > DLEND_MSG_MAX)
 		goto bad;
 	status = head.status;
-	/* Above are numbers that mean something special within a kernel. */
+	/* Errnos above EHWPOISON have a special meaning within a kernel. */
 	if (status > 0 || status < -EHWPOISON)
 		goto bad;
 	if (status)
@@ -307,14 +313,15 @@ int dlend_call(struct dlend_peer *peer, u16 op, const void *req, size_t len,
 	might_sleep();
 	if (len > DLEND_MSG_MAX)
 		return -EMSGSIZE;
-	if (READ_ONCE(peer->server) == current)
+	if (READ_ONCE(peer->mailbox.server) == current)
 		return -EDEADLK;
 	if (!dlend_peer_enter(peer))
 		return -ENOTCONN;
 	dlend_count(peer, DLEND_COUNT_CALLS);
 	left = msecs_to_jiffies(timeout_ms ?: READ_ONCE(call_timeout_ms));
 	left = wait_event_timeout(peer->wait, !dlend_peer_is_up(peer) ||
-			(slot = slot_take(peer, 0, DLEND_SLOTS_CALL)) >= 0, left);
+			(slot = slot_take(peer, 0, DLEND_SLOTS_CALL)) >= 0,
+			left);
 	if (slot < 0) {
 		ret = left ? -ENOTCONN : -ETIMEDOUT;
 		goto exit;
@@ -327,7 +334,7 @@ int dlend_call(struct dlend_peer *peer, u16 op, const void *req, size_t len,
 	else
 		ret = left ? -ENOTCONN : -ETIMEDOUT;
 	slot_give(peer, slot);
-	/* Somebody may wait for the slot. */
+	/* Another caller may wait for the slot. */
 	wake_up(&peer->wait);
 exit:
 	if (ret == -ETIMEDOUT)
@@ -345,27 +352,66 @@ static void poll_once(struct dlend_peer *peer)
 	cpu_relax();
 }
 
-/* Names the peer's beat of now; never 0. */
+/* Names the peer's present heartbeat; never 0. */
 static u64 beat_mark(struct dlend_peer *peer)
 {
 	return BIT_ULL(32) | le32_to_cpu(READ_ONCE(peer->area->beat));
 }
 
 /*
- * Whether a polled call was not answered and there was no beat since then. A driver
- * that goes on asking would keep interrupts off for poll_timeout_us each time, and
- * with them our own beat, by which the loss of the peer is found.
+ * Return: whether a polled call was not answered and no heartbeat came since. A
+ * driver that goes on asking would keep interrupts off for poll_timeout_us each
+ * time, and with them our own heartbeat, which finds out that the peer is lost.
  */
 static bool peer_stands_still(struct dlend_peer *peer)
 {
-	return READ_ONCE(peer->unanswered) == beat_mark(peer);
+	return READ_ONCE(peer->mailbox.unanswered) == beat_mark(peer);
 }
 
-int dlend_call_polled(struct dlend_peer *peer, u16 op, const void *req, size_t len,
-		      void *resp, size_t room, unsigned int timeout_us)
+/* Return: a slot of polled calls, -ENOTCONN, or -ETIMEDOUT after @end. */
+static int poll_slot(struct dlend_peer *peer, u64 end)
+{
+	int slot;
+
+	while ((slot = slot_take(peer, DLEND_SLOTS_CALL, DLEND_SLOTS)) < 0) {
+		if (!dlend_peer_is_up(peer))
+			return -ENOTCONN;
+		if (ktime_get_mono_fast_ns() > end)
+			return -ETIMEDOUT;
+		poll_once(peer);
+	}
+	return slot;
+}
+
+/* Return: 0 when the response is there, -ENOTCONN, or -ETIMEDOUT after @end. */
+static int poll_response(struct dlend_peer *peer, unsigned int slot, u32 seq,
+			 u64 end)
+{
+	bool late;
+
+	for (;;) {
+		/*
+		 * The time is read first: if it was this CPU that stood still,
+		 * the response is there.
+		 */
+		late = ktime_get_mono_fast_ns() > end;
+		if (response_is_there(peer, slot, seq))
+			return 0;
+		if (!dlend_peer_is_up(peer))
+			return -ENOTCONN;
+		if (late) {
+			WRITE_ONCE(peer->mailbox.unanswered, beat_mark(peer));
+			return -ETIMEDOUT;
+		}
+		poll_once(peer);
+	}
+}
+
+int dlend_call_polled(struct dlend_peer *peer, u16 op, const void *req,
+		      size_t len, void *resp, size_t room,
+		      unsigned int timeout_us)
 {
 	int slot, ret;
-	bool late;
 	u64 end;
 	u32 seq;
 
@@ -381,36 +427,15 @@ int dlend_call_polled(struct dlend_peer *peer, u16 op, const void *req, size_t l
 	dlend_count(peer, DLEND_COUNT_CALLS_POLLED);
 	end = ktime_get_mono_fast_ns() +
 	      (timeout_us ?: READ_ONCE(poll_timeout_us)) * (u64)NSEC_PER_USEC;
-	while ((slot = slot_take(peer, DLEND_SLOTS_CALL, DLEND_SLOTS)) < 0) {
-		if (!dlend_peer_is_up(peer)) {
-			ret = -ENOTCONN;
-			goto exit;
-		}
-		if (ktime_get_mono_fast_ns() > end) {
-			ret = -ETIMEDOUT;
-			goto exit;
-		}
-		poll_once(peer);
+	slot = poll_slot(peer, end);
+	if (slot < 0) {
+		ret = slot;
+		goto exit;
 	}
 	seq = request_send(peer, slot, op, req, len);
-	for (;;) {
-		/* First: if it is this CPU that stood still, the response is there. */
-		late = ktime_get_mono_fast_ns() > end;
-		if (response_is_there(peer, slot, seq)) {
-			ret = response_take(peer, slot, seq, op, resp, room);
-			break;
-		}
-		if (!dlend_peer_is_up(peer)) {
-			ret = -ENOTCONN;
-			break;
-		}
-		if (late) {
-			WRITE_ONCE(peer->unanswered, beat_mark(peer));
-			ret = -ETIMEDOUT;
-			break;
-		}
-		poll_once(peer);
-	}
+	ret = poll_response(peer, slot, seq, end);
+	if (!ret)
+		ret = response_take(peer, slot, seq, op, resp, room);
 	slot_give(peer, slot);
 exit:
 	if (ret == -ETIMEDOUT)
@@ -420,7 +445,7 @@ exit:
 }
 EXPORT_SYMBOL_GPL(dlend_call_polled);
 
-/* Who handles what. */
+/* Handlers. */
 
 int dlend_ops_register(const struct dlend_op *table, size_t n)
 {
@@ -438,7 +463,7 @@ int dlend_ops_register(const struct dlend_op *table, size_t n)
 		else
 			rcu_assign_pointer(ops[table[i].op], &table[i]);
 	}
-	/* The one that failed is not ours to take away. */
+	/* The entry that failed is not ours to take away. */
 	for (i = err ? i - 1 : 0; err && i > 0; i--)
 		rcu_assign_pointer(ops[table[i - 1].op], NULL);
 	mutex_unlock(&ops_mutex);
@@ -459,6 +484,45 @@ void dlend_ops_unregister(const struct dlend_op *table, size_t n)
 	synchronize_srcu(&ops_srcu);
 }
 EXPORT_SYMBOL_GPL(dlend_ops_unregister);
+
+/* Begin and end. */
+
+int dlend_mailbox_setup(struct dlend_peer *peer)
+{
+	struct dlend_mailbox *mailbox = &peer->mailbox;
+
+	INIT_WORK(&mailbox->serve, serve);
+	mailbox->inbox = kcalloc(DLEND_SLOTS, sizeof(*mailbox->inbox),
+				 GFP_KERNEL);
+	if (!mailbox->inbox)
+		return -ENOMEM;
+	mailbox->wq = alloc_ordered_workqueue("dl_serve_%s", 0, peer->name);
+	if (!mailbox->wq) {
+		kfree(mailbox->inbox);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void dlend_mailbox_free(struct dlend_peer *peer)
+{
+	destroy_workqueue(peer->mailbox.wq);
+	kfree(peer->mailbox.inbox);
+}
+
+void dlend_mailbox_reset(struct dlend_peer *peer)
+{
+	int i;
+
+	for (i = 0; i < DLEND_SLOTS; i++)
+		peer->mailbox.inbox[i].seen = 0;
+	peer->mailbox.unanswered = 0;
+}
+
+void dlend_mailbox_stop(struct dlend_peer *peer)
+{
+	cancel_work_sync(&peer->mailbox.serve);
+}
 
 int dlend_mailbox_init(void)
 {

@@ -2,10 +2,11 @@
 /*
  * Peers behind an NTB, by the kernel's NTB interface.
  *
- * Wanted of the NTB's driver: scratchpads for hello, one doorbell, a window that
- * holds the control area, and further ones to lend through. Where windows are
- * translated at the target (Switchtec) they are set by the exporter, where at the
- * initiator (IDT) by the importer: both are called, and one of them does nothing.
+ * The NTB's driver has to offer scratchpads for hello, one doorbell, a window that
+ * holds the control area, and further windows to lend through. Some adapters
+ * translate at the target (Switchtec): there the exporter sets the window. Others
+ * translate at the initiator (IDT): there the importer does. This file calls both,
+ * and one of the two does nothing.
  */
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
@@ -22,13 +23,13 @@ struct ntb_end {
 	struct dlend_area *area;
 	dma_addr_t area_dma;
 	u64 db;			/* the bit of our doorbell */
-	int area_window;	/* of the peer, leads to the area; or -1 */
-	bool exposed;		/* the area, by a window that cannot be closed */
-	void __iomem *far;
-	u32 far_window;
+	int area_window;	/* window of the peer that leads to @area, or -1 */
+	bool exposed;		/* a window that cannot be closed leads to @area */
+	void __iomem *far;	/* the peer's area, or NULL */
+	u32 far_window;		/* window of this node that leads to it */
 };
 
-/* The drivers in the kernel that lending is for have one peer. */
+/* The kernel's drivers for adapters that can lend have one peer. */
 #define PIDX NTB_DEF_PEER_IDX
 
 static struct ntb_end *ntb_end(struct dlend_peer *peer)
@@ -92,7 +93,7 @@ static void window_set(struct work_struct *work)
 
 /*
  * Switchtec's driver gives up half way when a signal is pending, and a window that
- * was to be closed would stay open: it is called where there are no signals.
+ * it should close would stay open. A workqueue calls it, where there are no signals.
  */
 static int end_window_set(struct dlend_peer *peer, unsigned int window,
 			  dma_addr_t addr, u64 size)
@@ -112,8 +113,8 @@ static int end_window_set(struct dlend_peer *peer, unsigned int window,
 }
 
 /*
- * The sizes may come from the peer (Switchtec's driver takes them from a page that
- * the peer writes): they are bounded here, and what the hardware does not have it
+ * The sizes may come from the peer: Switchtec's driver reads them from a page that
+ * the peer writes. They are bounded here. If they are still wrong, the hardware
  * refuses when the window is set.
  */
 static void read_window(struct ntb_end *end, int i, struct dlend_window *window)
@@ -126,7 +127,7 @@ static void read_window(struct ntb_end *end, int i, struct dlend_window *window)
 	    size < SZ_4K || size > BIT_ULL(52))
 		return;
 	window->max = size;
-	/* What can only be set as a whole is an entry of a table. */
+	/* A window that can only be set as a whole is an entry of a LUT. */
 	if (size_align != size)
 		window->hw_kind = DLEND_WINDOW_DIRECT;
 	else if (is_power_of_2(size))
@@ -138,9 +139,9 @@ static void area_close(struct ntb_end *end)
 	if (end->area_window >= 0 &&
 	    end_window_set(&end->peer, end->area_window, 0, 0)) {
 		end->exposed = true;
-		end->peer.windows[end->area_window].stuck = true;
+		end->peer.windows.window[end->area_window].stuck = true;
 		dev_err(end->peer.dev,
-			"window %d onto the control area cannot be closed\n",
+			"window %d onto the control area cannot be closed; the peer can write the area until then\n",
 			end->area_window);
 	}
 	end->area_window = -1;
@@ -157,18 +158,18 @@ static int end_area_open(struct dlend_peer *peer, u32 *ret_window, u64 *ret_addr
 		return count;
 	if (!(ntb_link_is_up(end->ntb, NULL, NULL) & BIT_ULL(PIDX)))
 		return -ENOTCONN;
-	mutex_lock(&peer->window_mutex);
-	peer->nwindows = min(count, DLEND_WINDOWS_MAX);
-	for (i = 0; i < peer->nwindows; i++) {
-		window = &peer->windows[i];
+	mutex_lock(&peer->windows.mutex);
+	peer->windows.n = min(count, DLEND_WINDOWS_MAX);
+	for (i = 0; i < peer->windows.n; i++) {
+		window = &peer->windows.window[i];
 		read_window(end, i, window);
-		/* The smallest that will do, and of these the last. */
+		/* The smallest that is large enough, and of these the last. */
 		if (window->hw_kind && window->max >= DLEND_AREA_SIZE &&
 		    !window->stuck &&
-		    (best < 0 || window->max <= peer->windows[best].max))
+		    (best < 0 || window->max <= peer->windows.window[best].max))
 			best = i;
 	}
-	/* The sizes are the peer's word, and may have changed. */
+	/* The sizes are the peer's word, so the choice may have changed. */
 	if (best != end->area_window)
 		area_close(end);
 	if (best < 0) {
@@ -176,13 +177,13 @@ static int end_area_open(struct dlend_peer *peer, u32 *ret_window, u64 *ret_addr
 		goto unlock;
 	}
 	end->area_window = best;
-	window = &peer->windows[best];
+	window = &peer->windows.window[best];
 	err = end_window_set(peer, best, end->area_dma,
 			     window->hw_kind == DLEND_WINDOW_LUT ? window->max :
 							     DLEND_AREA_SIZE);
 	window->hw_kind = 0;
 unlock:
-	mutex_unlock(&peer->window_mutex);
+	mutex_unlock(&peer->windows.mutex);
 	if (err)
 		return err;
 	*ret_window = best;
@@ -261,7 +262,7 @@ static int end_import(struct dlend_peer *peer, u32 window, u64 offset, u64 size,
 	err = end_window_own(peer, window, &first, &own);
 	if (err || window == end->far_window)
 		return -EINVAL;
-	/* One window, or neighbours. */
+	/* The range lies in one window, or in neighbours. */
 	end_at = first + own;
 	while (offset + size > end_at - first) {
 		if (i == end->far_window || end_window_own(peer, ++i, &at, &own) ||
@@ -329,7 +330,7 @@ static void db_event(void *ctx, int vec)
 
 	if (!(ntb_db_read(end->ntb) & end->db))
 		return;
-	/* Cleared first: who rings from now on is heard again. */
+	/* Cleared first: if the peer rings from now on, it is heard again. */
 	ntb_db_clear(end->ntb, end->db);
 	dlend_mailbox_doorbell(&end->peer);
 }
@@ -339,17 +340,17 @@ static const struct ntb_ctx_ops end_ctx_ops = {
 	.db_event = db_event,
 };
 
-/* Ends the session, with which the peer has no way in any more. */
+/* Ends the session; after it the peer has no way in any more. */
 static void end_stop(struct ntb_end *end)
 {
 	dlend_peer_stop(&end->peer);
 	area_close(end);
 }
 
-/* No event comes any more. */
+/* The NTB calls no event handler any more. */
 static void end_free(struct ntb_end *end)
 {
-	/* As long as a window is open the memory is the peer's to write. */
+	/* As long as a window is open, the peer can write this memory. */
 	if (!end->exposed)
 		dma_free_coherent(end->peer.dev, DLEND_AREA_SIZE, end->area,
 				  end->area_dma);
@@ -366,12 +367,12 @@ static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
 	valid = ntb_db_valid_mask(ntb);
 	if (ntb_spad_count(ntb) < DLEND_HELLO_WORDS || !valid ||
 	    ntb_spad_is_unsafe(ntb) == 1 || ntb_db_is_unsafe(ntb) == 1) {
-		dev_err(dev, "the fabric needs %u scratchpads and a doorbell\n",
+		dev_err(dev, "this NTB has not the %u scratchpads and the doorbell that dl_fabric needs\n",
 			DLEND_HELLO_WORDS);
 		return -ENODEV;
 	}
 	if (ntb_peer_port_count(ntb) != 1)
-		dev_warn(dev, "only the first of %d peers is used\n",
+		dev_warn(dev, "this NTB has %d peers; dl_fabric uses the first\n",
 			 ntb_peer_port_count(ntb));
 
 	end = kzalloc(sizeof(*end), GFP_KERNEL);
@@ -388,7 +389,8 @@ static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
 		goto free_end;
 	}
 	if (!IS_ALIGNED(end->area_dma, DLEND_AREA_SIZE)) {
-		dev_err(dev, "the control area is not aligned to its size\n");
+		dev_err(dev, "the memory for the control area is not aligned to its size of %u KiB\n",
+			DLEND_AREA_SIZE / SZ_1K);
 		err = -ENOMEM;
 		goto free_area;
 	}
@@ -407,7 +409,10 @@ static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
 	err = ntb_link_enable(ntb, NTB_SPEED_AUTO, NTB_WIDTH_AUTO);
 	if (err)
 		goto clear_ctx;
-	/* It may have been up already, which is no event; twice up is a loss. */
+	/*
+	 * A link that is up already makes no event. Up after up would be a loss,
+	 * so it is reported only if no event came meanwhile.
+	 */
 	if (!READ_ONCE(end->peer.link) &&
 	    ntb_link_is_up(ntb, NULL, NULL) & BIT_ULL(PIDX))
 		dlend_peer_link(&end->peer, true);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices that were removed, and whose driver has memory of them until the last
- * file is closed. Whoever added such a device may be gone by then.
+ * Devices that were removed while their driver still has DMA memory of them, which
+ * it frees when the last file is closed. The module that added such a device may
+ * be gone by then.
  */
 #include <linux/dma-map-ops.h>
 #include <linux/gfp.h>
@@ -22,7 +23,7 @@ static void orphan_free(struct device *dev, size_t size, void *memory,
 	free_pages((unsigned long)memory, get_order(size));
 }
 
-/* There is nothing to be mapped or unmapped any more. */
+/* The device is gone: nothing is mapped or unmapped any more. */
 static const struct dma_map_ops orphan_ops = {
 	.free = orphan_free,
 	.free_pages = orphan_free_pages,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Windows: which of the peer's lead to which range of this node's bus.
+ * Exports and imports.
  *
- * The windows are those of the peer's adapter; this node, which has what they
- * lead to, decides about them. Two kinds: a direct window takes any power of two
- * up to its size, an entry of a LUT has one size, and neighbours make larger
- * ranges.
+ * The windows are those of the peer's adapter. This node owns the memory that
+ * they lead to, so it decides which window leads where. There are two kinds: a
+ * direct window takes any power of two up to its size; a LUT entry has one size,
+ * and neighbouring entries make larger ranges.
  */
 #include <linux/io.h>
 #include <linux/log2.h>
@@ -16,7 +16,7 @@
 
 #include "fabric.h"
 
-/* With more entries than this a range is rather given a direct window. */
+/* A range that needs more entries than this gets a direct window if one is free. */
 #define LUT_RUN_CHEAP 4
 
 #define WINDOW_MIN SZ_4K
@@ -27,10 +27,10 @@ struct dlend_export {
 	unsigned int refs;
 	dma_addr_t addr;
 	u64 size;
-	unsigned int flags;	/* as asked for */
+	unsigned int flags;	/* as the client asked */
 	unsigned int first, n;	/* windows */
-	u64 base;		/* where the first one leads to */
-	bool closed;		/* with the session */
+	u64 base;		/* bus address that the first one leads to */
+	bool closed;		/* when the session ended */
 };
 
 struct import {
@@ -42,7 +42,19 @@ struct import {
 	u32 session;
 };
 
-void dlend_window_write_table(struct dlend_peer *peer)
+void dlend_windows_setup(struct dlend_peer *peer)
+{
+	mutex_init(&peer->windows.mutex);
+	INIT_LIST_HEAD(&peer->windows.exports);
+}
+
+static void write_u64(u64 value, __le64 __iomem *to)
+{
+	writel(lower_32_bits(value), (__le32 __iomem *)to);
+	writel(upper_32_bits(value), (__le32 __iomem *)to + 1);
+}
+
+void dlend_windows_write_table(struct dlend_peer *peer)
 {
 	struct dlend_area __iomem *area = peer->far_area;
 	u64 addr, size;
@@ -51,37 +63,37 @@ void dlend_window_write_table(struct dlend_peer *peer)
 	for (i = 0; i < DLEND_WINDOWS_MAX; i++) {
 		if (peer->backend->window_own(peer, i, &addr, &size))
 			break;
-		writel(lower_32_bits(addr), (u32 __iomem *)&area->window[i].addr);
-		writel(upper_32_bits(addr), (u32 __iomem *)&area->window[i].addr + 1);
-		writel(lower_32_bits(size), (u32 __iomem *)&area->window[i].size);
-		writel(upper_32_bits(size), (u32 __iomem *)&area->window[i].size + 1);
+		write_u64(addr, &area->window[i].addr);
+		write_u64(size, &area->window[i].size);
 	}
 	writel(i, &area->windows);
 }
 
 /*
- * The addresses say how the windows are aligned over there and which are
- * neighbours. If they are wrong, it is the peer alone that cannot use them.
+ * The addresses tell how the windows are aligned on the far node and which of
+ * them are neighbours. If they are wrong, only the peer itself cannot use its
+ * imports.
  */
-void dlend_window_read_table(struct dlend_peer *peer)
+void dlend_windows_read_table(struct dlend_peer *peer)
 {
-	u32 n = min_t(u32, le32_to_cpu(READ_ONCE(peer->area->windows)),
-		      peer->nwindows);
+	const struct dlend_area *area = peer->area;
+	struct dlend_windows *windows = &peer->windows;
+	u32 n = min_t(u32, le32_to_cpu(READ_ONCE(area->windows)), windows->n);
 	u32 i;
 
-	mutex_lock(&peer->window_mutex);
-	peer->in_session = true;
-	for (i = 0; i < peer->nwindows; i++) {
-		struct dlend_window *window = &peer->windows[i];
+	mutex_lock(&windows->mutex);
+	windows->in_session = true;
+	for (i = 0; i < windows->n; i++) {
+		struct dlend_window *window = &windows->window[i];
 		u64 size;
 
 		window->kind = i < n ? window->hw_kind : 0;
 		window->size = window->max;
 		if (!window->kind)
 			continue;
-		window->far = le64_to_cpu(READ_ONCE(peer->area->window[i].addr));
-		size = le64_to_cpu(READ_ONCE(peer->area->window[i].size));
-		/* An entry is as large as it is; a direct window may be cut. */
+		window->far = le64_to_cpu(READ_ONCE(area->window[i].addr));
+		size = le64_to_cpu(READ_ONCE(area->window[i].size));
+		/* An entry is used whole or not; a direct window may be cut. */
 		if (window->kind == DLEND_WINDOW_LUT && size != window->size)
 			window->kind = 0;
 		else if (window->kind == DLEND_WINDOW_DIRECT)
@@ -89,10 +101,10 @@ void dlend_window_read_table(struct dlend_peer *peer)
 		if (window->size < WINDOW_MIN)
 			window->kind = 0;
 	}
-	mutex_unlock(&peer->window_mutex);
+	mutex_unlock(&windows->mutex);
 }
 
-/* The alignment that an address has, up to a size. */
+/* The alignment of an address: at most the power of two that holds @size. */
 static u64 alignment(u64 addr, u64 size)
 {
 	u64 align = roundup_pow_of_two(size);
@@ -105,22 +117,26 @@ static bool is_free(const struct dlend_window *window, unsigned int kind)
 	return window->kind == kind && !window->export && !window->stuck;
 }
 
-/* Finds entries for a range. Return: number of them, from *first on, or 0. */
-static unsigned int find_lut(struct dlend_peer *peer, u64 addr, u64 size,
-			     unsigned int *first, u64 *base)
+/*
+ * Finds neighbouring LUT entries for a range.
+ *
+ * Return: how many, from @first on, where the first leads to @base; or 0.
+ */
+static unsigned int find_lut(const struct dlend_windows *windows, u64 addr,
+			     u64 size, unsigned int *first, u64 *base)
 {
 	unsigned int i, run = 0, need = 0;
 	u64 entry = 0, align;
 
-	for (i = 0; i < peer->nwindows; i++) {
-		const struct dlend_window *window = &peer->windows[i];
+	for (i = 0; i < windows->n; i++) {
+		const struct dlend_window *window = &windows->window[i];
 
 		if (!is_free(window, DLEND_WINDOW_LUT)) {
 			run = 0;
 			continue;
 		}
 		if (!run || window->size != entry ||
-		    window->far != peer->windows[i - 1].far + entry)
+		    window->far != window[-1].far + entry)
 			run = 0;
 		if (!run) {
 			u64 last;
@@ -142,9 +158,14 @@ static unsigned int find_lut(struct dlend_peer *peer, u64 addr, u64 size,
 	return 0;
 }
 
-/* Finds the smallest direct window for a range. Return: 1, or 0. */
-static unsigned int find_direct(struct dlend_peer *peer, u64 addr, u64 size,
-				unsigned int *first, u64 *base, u64 *span)
+/*
+ * Finds the smallest direct window for a range.
+ *
+ * Return: 1 if @first leads to @span bytes from @base on; or 0.
+ */
+static unsigned int find_direct(const struct dlend_windows *windows, u64 addr,
+				u64 size, unsigned int *first, u64 *base,
+				u64 *span)
 {
 	u64 align = alignment(addr, size);
 	unsigned int i, found = 0;
@@ -157,8 +178,8 @@ static unsigned int find_direct(struct dlend_peer *peer, u64 addr, u64 size,
 		*span <<= 1;
 	}
 	*base = round_down(addr, *span);
-	for (i = 0; i < peer->nwindows; i++) {
-		const struct dlend_window *window = &peer->windows[i];
+	for (i = 0; i < windows->n; i++) {
+		const struct dlend_window *window = &windows->window[i];
 
 		if (!is_free(window, DLEND_WINDOW_DIRECT) || window->size < *span ||
 		    ((window->far - *base) & (align - 1)))
@@ -172,57 +193,60 @@ static unsigned int find_direct(struct dlend_peer *peer, u64 addr, u64 size,
 	return found;
 }
 
-static int close_windows(struct dlend_peer *peer, unsigned int first,
-			 unsigned int n)
+static void close_windows(struct dlend_peer *peer, unsigned int first,
+			  unsigned int n)
 {
 	unsigned int i;
-	int err, ret = 0;
+	int err;
 
 	for (i = first; i < first + n; i++) {
+		struct dlend_window *window = &peer->windows.window[i];
+
 		err = peer->backend->window_set(peer, i, 0, 0);
-		peer->windows[i].export = NULL;
+		window->export = NULL;
 		if (!err)
 			continue;
-		/* The peer may still reach through it: nobody else gets it. */
-		peer->windows[i].stuck = true;
-		dev_err(peer->dev, "%s: window %u cannot be closed: %d\n",
-			peer->name, i, err);
-		ret = err;
+		/* The peer may still reach through it, so nobody else gets it. */
+		window->stuck = true;
+		dev_err(peer->dev,
+			"%s: window %u is not used until it can be closed: error %d\n",
+			peer->name, i, -err);
 	}
-	return ret;
 }
 
-void dlend_window_retry(struct dlend_peer *peer)
+void dlend_windows_retry(struct dlend_peer *peer)
 {
+	struct dlend_windows *windows = &peer->windows;
 	unsigned int i;
 
-	mutex_lock(&peer->window_mutex);
-	for (i = 0; i < peer->nwindows; i++) {
-		if (peer->windows[i].stuck &&
+	mutex_lock(&windows->mutex);
+	for (i = 0; i < windows->n; i++) {
+		if (windows->window[i].stuck &&
 		    !peer->backend->window_set(peer, i, 0, 0))
-			peer->windows[i].stuck = false;
+			windows->window[i].stuck = false;
 	}
-	mutex_unlock(&peer->window_mutex);
+	mutex_unlock(&windows->mutex);
 }
 
 static int open_windows(struct dlend_peer *peer, struct dlend_export *export,
 			u64 span)
 {
-	unsigned int i;
+	unsigned int i, at;
 	int err;
 
 	for (i = 0; i < export->n; i++) {
-		err = dlend_peer_is_up(peer) ?
-			      peer->backend->window_set(peer, export->first + i,
+		at = export->first + i;
+		err = -ENOTCONN;
+		if (dlend_peer_is_up(peer))
+			err = peer->backend->window_set(peer, at,
 							export->base + i * span,
-							span) :
-			      -ENOTCONN;
+							span);
 		if (err) {
-			/* The failed one too: it may be half done. */
+			/* The failed one is closed, too: it may be half set. */
 			close_windows(peer, export->first, i + 1);
 			return err;
 		}
-		peer->windows[export->first + i].export = export;
+		peer->windows.window[at].export = export;
 	}
 	return 0;
 }
@@ -232,7 +256,7 @@ static struct dlend_export *export_find(struct dlend_peer *peer, dma_addr_t addr
 {
 	struct dlend_export *export;
 
-	list_for_each_entry(export, &peer->exports, node) {
+	list_for_each_entry(export, &peer->windows.exports, node) {
 		if (export->addr == addr && export->size == size &&
 		    export->flags == flags)
 			return export;
@@ -243,15 +267,16 @@ static struct dlend_export *export_find(struct dlend_peer *peer, dma_addr_t addr
 static struct dlend_export *export_new(struct dlend_peer *peer, dma_addr_t addr,
 				       u64 size, unsigned int flags)
 {
+	struct dlend_windows *windows = &peer->windows;
 	struct dlend_export *export;
 	u64 lut_base = 0, base = 0, span = 0;
 	unsigned int lut_first = 0, lut = 0, first = 0, direct = 0;
 	int err;
 
 	if (flags != DLEND_WINDOW_DIRECT)
-		lut = find_lut(peer, addr, size, &lut_first, &lut_base);
+		lut = find_lut(windows, addr, size, &lut_first, &lut_base);
 	if (flags != DLEND_WINDOW_LUT && (!lut || lut > LUT_RUN_CHEAP))
-		direct = find_direct(peer, addr, size, &first, &base, &span);
+		direct = find_direct(windows, addr, size, &first, &base, &span);
 	if (!lut && !direct)
 		return ERR_PTR(-ENOSPC);
 
@@ -267,13 +292,13 @@ static struct dlend_export *export_new(struct dlend_peer *peer, dma_addr_t addr,
 	export->n = direct ?: lut;
 	export->base = direct ? base : lut_base;
 	err = open_windows(peer, export,
-			   direct ? span : peer->windows[lut_first].size);
+			   direct ? span : windows->window[lut_first].size);
 	if (err) {
 		kfree(export);
 		return ERR_PTR(err);
 	}
 	dlend_peer_get(peer);
-	list_add_tail(&export->node, &peer->exports);
+	list_add_tail(&export->node, &windows->exports);
 	return export;
 }
 
@@ -288,13 +313,13 @@ struct dlend_export *dlend_export(struct dlend_peer *peer, dma_addr_t addr, u64 
 		return ERR_PTR(-EINVAL);
 	if (!dlend_peer_enter(peer))
 		return ERR_PTR(-ENOTCONN);
-	mutex_lock(&peer->window_mutex);
+	mutex_lock(&peer->windows.mutex);
 	export = export_find(peer, addr, size, flags);
 	if (export)
 		export->refs++;
 	else
 		export = export_new(peer, addr, size, flags);
-	mutex_unlock(&peer->window_mutex);
+	mutex_unlock(&peer->windows.mutex);
 	dlend_peer_exit(peer);
 	if (!IS_ERR(export)) {
 		*desc = (struct dlend_window_desc){
@@ -316,47 +341,49 @@ void dlend_unexport(struct dlend_export *export)
 		return;
 	might_sleep();
 	peer = export->peer;
-	mutex_lock(&peer->window_mutex);
+	mutex_lock(&peer->windows.mutex);
 	if (--export->refs) {
-		mutex_unlock(&peer->window_mutex);
+		mutex_unlock(&peer->windows.mutex);
 		return;
 	}
 	if (!export->closed) {
 		close_windows(peer, export->first, export->n);
 		list_del(&export->node);
 	}
-	mutex_unlock(&peer->window_mutex);
+	mutex_unlock(&peer->windows.mutex);
 	kfree(export);
 	dlend_peer_put(peer);
 }
 EXPORT_SYMBOL_GPL(dlend_unexport);
 
-void dlend_window_close_all(struct dlend_peer *peer)
+void dlend_windows_close_all(struct dlend_peer *peer)
 {
+	struct dlend_windows *windows = &peer->windows;
 	struct dlend_export *export, *next;
 
-	mutex_lock(&peer->window_mutex);
-	list_for_each_entry_safe(export, next, &peer->exports, node) {
-		dev_warn(peer->dev, "%s: a client left window %u open\n",
+	mutex_lock(&windows->mutex);
+	list_for_each_entry_safe(export, next, &windows->exports, node) {
+		dev_warn(peer->dev, "%s: a client left window %u open; it is closed\n",
 			 peer->name, export->first);
 		close_windows(peer, export->first, export->n);
 		list_del(&export->node);
 		export->closed = true;
 	}
-	peer->in_session = false;
-	mutex_unlock(&peer->window_mutex);
+	windows->in_session = false;
+	mutex_unlock(&windows->mutex);
 }
 
 int dlend_windows_free(struct dlend_peer *peer, struct dlend_window_room *room)
 {
+	struct dlend_windows *windows = &peer->windows;
 	unsigned int i, run = 0;
 
 	memset(room, 0, sizeof(*room));
 	if (!dlend_peer_enter(peer))
 		return -ENOTCONN;
-	mutex_lock(&peer->window_mutex);
-	for (i = 0; i < peer->nwindows; i++) {
-		const struct dlend_window *window = &peer->windows[i];
+	mutex_lock(&windows->mutex);
+	for (i = 0; i < windows->n; i++) {
+		const struct dlend_window *window = &windows->window[i];
 
 		if (is_free(window, DLEND_WINDOW_DIRECT)) {
 			room->direct_count++;
@@ -374,20 +401,21 @@ int dlend_windows_free(struct dlend_peer *peer, struct dlend_window_room *room)
 		run++;
 		room->lut_run = max(room->lut_run, run);
 	}
-	mutex_unlock(&peer->window_mutex);
+	mutex_unlock(&windows->mutex);
 	dlend_peer_exit(peer);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(dlend_windows_free);
 
-void dlend_window_show(struct dlend_peer *peer, struct seq_file *file)
+void dlend_windows_show(struct dlend_peer *peer, struct seq_file *file)
 {
 	static const char *const kinds[] = { "-", "direct", "lut" };
+	struct dlend_windows *windows = &peer->windows;
 	unsigned int i, used = 0, luts = 0, stuck = 0;
 
-	mutex_lock(&peer->window_mutex);
-	for (i = 0; i < peer->nwindows; i++) {
-		const struct dlend_window *window = &peer->windows[i];
+	mutex_lock(&windows->mutex);
+	for (i = 0; i < windows->n; i++) {
+		const struct dlend_window *window = &windows->window[i];
 
 		stuck += window->stuck;
 		if (!window->export)
@@ -399,12 +427,12 @@ void dlend_window_show(struct dlend_peer *peer, struct seq_file *file)
 			   (u64)window->export->addr, window->size,
 			   window->export->refs);
 	}
-	mutex_unlock(&peer->window_mutex);
+	mutex_unlock(&windows->mutex);
 	seq_printf(file, "direct_used %u\nlut_used %u\nstuck %u\nimports %d\n",
-		   used, luts, stuck, atomic_read(&peer->imports));
+		   used, luts, stuck, atomic_read(&windows->imports));
 }
 
-/* What the peer exports. */
+/* Imports. */
 
 struct dlend_import *dlend_import(struct dlend_peer *peer,
 				  const struct dlend_window_desc *desc)
@@ -436,7 +464,7 @@ struct dlend_import *dlend_import(struct dlend_peer *peer,
 	import->window = window;
 	import->offset = offset;
 	import->session = dlend_peer_session(peer);
-	atomic_inc(&peer->imports);
+	atomic_inc(&peer->windows.imports);
 	dlend_peer_exit(peer);
 	return &import->import;
 
@@ -458,14 +486,14 @@ void dlend_unimport(struct dlend_import *pub)
 	if (!pub)
 		return;
 	peer = import->peer;
-	mutex_lock(&peer->window_mutex);
-	/* Of an earlier session there is nothing left to undo. */
-	if (peer->in_session && import->session == dlend_peer_session(peer) &&
-	    peer->backend->unimport)
+	mutex_lock(&peer->windows.mutex);
+	/* An import of an earlier session has nothing left to undo. */
+	if (peer->windows.in_session && peer->backend->unimport &&
+	    import->session == dlend_peer_session(peer))
 		peer->backend->unimport(peer, import->window, import->offset,
 					pub->size);
-	mutex_unlock(&peer->window_mutex);
-	atomic_dec(&peer->imports);
+	mutex_unlock(&peer->windows.mutex);
+	atomic_dec(&peer->windows.imports);
 	kfree(import);
 	dlend_peer_put(peer);
 }

@@ -29,7 +29,7 @@
 #include <linux/slab.h>
 
 #include "dl_proto.h"
-#include "fabric.h"
+#include "fabric_wire.h"
 
 static uint node = 666;
 module_param(node, uint, 0444);
