@@ -50,11 +50,11 @@ static u64 memory_size(struct borrower_loan *loan)
 
 static u64 default_window(struct borrower_loan *loan)
 {
-	struct dlend_window_room room;
+	struct dlend_free_windows free;
 	u64 size = roundup_pow_of_two(totalram_pages() << PAGE_SHIFT);
 
-	if (!dlend_windows_free(loan->peer, &room) && room.direct_max)
-		size = min(size, rounddown_pow_of_two(room.direct_max));
+	if (!dlend_windows_free(loan->peer, &free) && free.direct_max)
+		size = min(size, rounddown_pow_of_two(free.direct_max));
 	return size;
 }
 

@@ -26,16 +26,16 @@ static struct dentry *debugfs;
 int borrower_no_window(struct borrower_loan *loan, int err, u64 size,
 		       const char *what, struct dlend_why *why)
 {
-	struct dlend_window_room room;
+	struct dlend_free_windows free;
 
-	if (err != -ENOSPC || dlend_windows_free(loan->peer, &room))
+	if (err != -ENOSPC || dlend_windows_free(loan->peer, &free))
 		return dlend_why_set(why, err, "no window for %s towards node %u: error %d",
 				     what, dlend_peer_node(loan->peer), -err);
 	return dlend_why_set(why, err,
 			     "%llu KiB for %s do not fit into the windows of node %u: free are %u large ones of at most %llu MiB, and %u of %llu KiB",
 			     size / SZ_1K, what, dlend_peer_node(loan->peer),
-			     room.direct_count, room.direct_max / SZ_1M,
-			     room.lut_count, room.lut_size / SZ_1K);
+			     free.direct_count, free.direct_max / SZ_1M,
+			     free.lut_count, free.lut_size / SZ_1K);
 }
 
 static void get_device_info(struct dlend_device_info *info,

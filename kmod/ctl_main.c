@@ -378,7 +378,7 @@ static int ctl_nodes(struct ctl_out *out)
 
 	for (i = 0; i < DLEND_PEERS_MAX; i++) {
 		struct dlend_peer *peer = dlend_peer_at(i);
-		struct dlend_window_room room = {};
+		struct dlend_free_windows free = {};
 		struct dl_ctl_node node = {};
 
 		if (!peer)
@@ -386,11 +386,11 @@ static int ctl_nodes(struct ctl_out *out)
 		node.node = dlend_peer_node(peer);
 		node.self = dlend_peer_self(peer);
 		node.state = dlend_peer_state(peer);
-		if (!dlend_windows_free(peer, &room)) {
-			node.direct_count = room.direct_count;
-			node.direct_max = room.direct_max;
-			node.lut_count = room.lut_count;
-			node.lut_size = room.lut_size;
+		if (!dlend_windows_free(peer, &free)) {
+			node.direct_count = free.direct_count;
+			node.direct_max = free.direct_max;
+			node.lut_count = free.lut_count;
+			node.lut_size = free.lut_size;
 		}
 		strscpy(node.adapter, dlend_peer_name(peer), sizeof(node.adapter));
 		dlend_peer_put(peer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Devices of other nodes: what there is, and what this node has borrowed. All
- * functions sleep; where they fail they return a negative errno and say why.
+ * The devices of other nodes, and those of them that this node has borrowed.
+ * Functions with @why note there the reason of an error.
  */
 #ifndef DL_BORROWER_H
 #define DL_BORROWER_H
@@ -10,42 +10,79 @@
 
 #include "dl_lender.h"
 
-/* A device that this node has borrowed. */
+/**
+ * struct dlend_loan_info - describes a device that this node has borrowed
+ * @fdid: its ID
+ * @lender: number of its own node
+ * @domain: of its address here; more than 16 bits
+ * @bus: of its address here
+ * @devfn: of its address here
+ * @vendor: as in its configuration space
+ * @device: likewise
+ * @class: likewise; 24 bits
+ * @dma_window: bytes of this node's memory that the device reaches
+ * @dma_free: bytes of the window that no driver has mapped; the whole window if
+ *	this node has no IOMMU that translates
+ * @driver: the driver here; "" if none is bound
+ */
 struct dlend_loan_info {
 	u32 fdid;
-	u32 lender;	/* node */
-	u32 domain;	/* local address; more than 16 bits */
+	u32 lender;
+	u32 domain;
 	u8 bus, devfn;
 	u16 vendor, device;
 	u32 class;
-	u64 dma_window;	/* bytes of this node that the device reaches */
-	u64 dma_free;	/* of which not in use; all or nothing without an IOMMU */
-	char driver[32];	/* "" as long as none is bound */
+	u64 dma_window;
+	u64 dma_free;
+	char driver[32];
 };
 
-/*
- * dlend_borrower_borrow() - puts a device of another node into this one
+/**
+ * dlend_borrower_borrow() - put a device of another node into this one
+ * @fdid: the device
  * @window: bytes of the DMA window; 0 for the default
- * @info: (nullable) what has become of it; its driver may bind later
+ * @info: (nullable) set to the loan; its driver may bind later
+ * @why: set to the reason of an error
  *
- * Return: 0; -ENOENT if no node that is up has the ID; -EBUSY if it is borrowed
- * (@why has by whom) or not available; -ENOSPC if windows do not fit (@why has
- * what is free); -EINVAL for a window that cannot be.
+ * Context: Process context. Sleeps.
+ * Return: 0; -ENOENT if the node is not known or has no such device; -ENOTCONN if
+ * the node is not up; -EBUSY if the device is borrowed (@why names the node) or
+ * not available; -ENOSPC if a window does not fit (@why names what is free);
+ * -EINVAL if the size of the window is wrong; or the error of the lender.
  */
 int dlend_borrower_borrow(u32 fdid, u64 window, struct dlend_loan_info *info,
 			  struct dlend_why *why);
 
-/* Takes it from its local driver and gives it back. -ENOENT if not borrowed. */
+/**
+ * dlend_borrower_return() - take a device from its driver here and give it back
+ * @fdid: the device
+ * @why: set to the reason of an error
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0, or -ENOENT if this node has not borrowed it.
+ */
 int dlend_borrower_return(u32 fdid, struct dlend_why *why);
 
-/* What this node has borrowed: up to @max. Return: how many. */
-unsigned int dlend_borrower_loans(struct dlend_loan_info *infos, unsigned int max);
-
-/*
- * dlend_borrower_remote() - devices of the nodes that are up, up to @max
+/**
+ * dlend_borrower_loans() - describe the devices that this node has borrowed
+ * @infos: filled in
+ * @max: entries of @infos
  *
- * Asks each of them; one that does not answer is left out.
- * Return: how many, or -ENOMEM.
+ * Context: Process context. Sleeps.
+ * Return: how many entries were filled in.
+ */
+unsigned int dlend_borrower_loans(struct dlend_loan_info *infos,
+				  unsigned int max);
+
+/**
+ * dlend_borrower_remote() - describe the devices of the nodes that are up
+ * @infos: filled in
+ * @max: entries of @infos
+ *
+ * Asks each of the nodes. A node that does not answer is left out.
+ *
+ * Context: Process context. Sleeps.
+ * Return: how many entries were filled in, or -ENOMEM.
  */
 int dlend_borrower_remote(struct dlend_device_info *infos, unsigned int max);
 

@@ -4,8 +4,8 @@
  * to them, and windows onto their memory. There is one peer for each NTB of this
  * node, and two for the loopback, which joins this node with itself.
  *
- * Addresses: a "bus address" is what a device of the node in question puts on
- * its bus, a "physical address" what a CPU of this node maps. Sizes are in bytes.
+ * Addresses: a device puts a "bus address" on the bus of its node; a CPU of this
+ * node maps a "physical address". Sizes are in bytes.
  */
 #ifndef DL_FABRIC_H
 #define DL_FABRIC_H
@@ -18,268 +18,488 @@
 /* A node at the other end. Counted: see dlend_peer_get(). */
 struct dlend_peer;
 
+/**
+ * enum dlend_peer_state - how far the session with a peer is
+ * @DLEND_PEER_DISCONNECTED: ended by dlend_peer_disconnect()
+ * @DLEND_PEER_LINK_DOWN: the cable or the far end is not there
+ * @DLEND_PEER_HELLO: the two ends do not know each other yet
+ * @DLEND_PEER_UP: calls and windows work
+ * @DLEND_PEER_LOST: was up; clients are being told
+ */
 enum dlend_peer_state {
-	DLEND_PEER_DISCONNECTED,	/* by order: see dlend_peer_disconnect() */
-	DLEND_PEER_LINK_DOWN,	/* the cable or the far end is not there */
-	DLEND_PEER_HELLO,		/* waits until both ends know each other */
+	DLEND_PEER_DISCONNECTED,
+	DLEND_PEER_LINK_DOWN,
+	DLEND_PEER_HELLO,
 	DLEND_PEER_UP,
-	DLEND_PEER_LOST,		/* was up; clients are being told */
+	DLEND_PEER_LOST,
 };
 
-/* Largest number of peers, and of clients, that there may be. */
+/* Largest number of peers, and of clients. */
 #define DLEND_PEERS_MAX 16
 #define DLEND_CLIENTS_MAX 8
 
+/**
+ * dlend_peer_get() - take a reference to a peer
+ * @peer: the peer
+ *
+ * Context: Any context.
+ * Return: @peer.
+ */
 struct dlend_peer *dlend_peer_get(struct dlend_peer *peer);
+
+/**
+ * dlend_peer_put() - give a reference back
+ * @peer: the peer, or NULL
+ *
+ * Context: Process context; the last reference may sleep.
+ */
 void dlend_peer_put(struct dlend_peer *peer);
 
-/*
- * dlend_peer_find() - the peer that is a node
+/**
+ * dlend_peer_find() - find a peer by the number of its node
+ * @node: number of the far node
  *
- * Where the loopback is on, both of its ends are peers, and each is found by the
- * other's node.
+ * Both ends of the loopback are peers; each is found by the other's number.
  *
- * Return: a reference, or NULL where no peer with that node was ever up.
+ * Context: Any context.
+ * Return: a reference, or NULL if no peer with that node was ever up.
  */
 struct dlend_peer *dlend_peer_find(u32 node);
 
-/*
- * dlend_peer_at() - the peers one after the other: index 0 to DLEND_PEERS_MAX - 1
+/**
+ * dlend_peer_at() - go through all peers
+ * @index: 0 to DLEND_PEERS_MAX - 1
  *
- * Return: a reference, or NULL if none has this index.
+ * Context: Any context.
+ * Return: a reference, or NULL if no peer has this index.
  */
 struct dlend_peer *dlend_peer_at(unsigned int index);
 
-/* Node number of this node; in the loopback, of its first end. */
+/**
+ * dlend_node() - get the number of this node
+ *
+ * Context: Any context.
+ * Return: the number; in the loopback, that of its first end.
+ */
 u32 dlend_node(void);
 
-/* Node number of the far end; 0 as long as it has not said hello. */
+/**
+ * dlend_peer_node() - get the number of the far node
+ * @peer: the peer
+ *
+ * Context: Any context.
+ * Return: the number, or 0 until the far node has said hello.
+ */
 u32 dlend_peer_node(struct dlend_peer *peer);
 
-/* Node number of this end: differs between the two ends of the loopback. */
+/**
+ * dlend_peer_self() - get the number that this end has towards a peer
+ * @peer: the peer
+ *
+ * Context: Any context.
+ * Return: dlend_node(); the second end of the loopback has another number.
+ */
 u32 dlend_peer_self(struct dlend_peer *peer);
 
-/* Name of the adapter, as in the log: its BDF, or loop0 and loop1. */
+/**
+ * dlend_peer_name() - get the name of a peer's adapter
+ * @peer: the peer
+ *
+ * Context: Any context.
+ * Return: the name as in the log, a PCI address or "loop0" or "loop1"; borrowed
+ * for as long as the caller has a reference.
+ */
 const char *dlend_peer_name(struct dlend_peer *peer);
 
+/**
+ * dlend_peer_state() - get the state of a peer
+ * @peer: the peer
+ *
+ * Context: Any context.
+ * Return: the state, which may be another one already.
+ */
 enum dlend_peer_state dlend_peer_state(struct dlend_peer *peer);
+
+/**
+ * dlend_peer_is_up() - ask whether a peer is up
+ * @peer: the peer
+ *
+ * Context: Any context.
+ * Return: whether the state is DLEND_PEER_UP; it may be another one already.
+ */
 bool dlend_peer_is_up(struct dlend_peer *peer);
 
-/*
- * Number of the session: another one each time that the peer comes up, never 0.
- * What is kept of a peer is void when the number is another.
+/**
+ * dlend_peer_session() - get the number of a peer's session
+ * @peer: the peer
+ *
+ * The number is another one each time that the peer comes up. A client that
+ * keeps something of a peer drops it when the number has changed.
+ *
+ * Context: Any context.
+ * Return: the number; 0 if the peer was never up.
  */
 u32 dlend_peer_session(struct dlend_peer *peer);
 
-/*
- * dlend_peer_dev() - the function of this node through which the peer reaches it
+/**
+ * dlend_peer_dev() - get the function through which a peer reaches this node
+ * @peer: the peer
  *
- * The requester of all that the peer does here: memory that it shall reach is
- * mapped for this device by the DMA API. In the loopback a device without an
- * IOMMU, so that the addresses are physical ones.
+ * The function is the requester of everything that the peer does here. A client
+ * maps memory for it by the DMA API before the peer can reach it. In the loopback
+ * it is a device without an IOMMU, so its addresses are physical ones.
+ *
+ * Context: Any context.
+ * Return: the device; borrowed for as long as the caller has a reference to @peer.
  */
 struct device *dlend_peer_dev(struct dlend_peer *peer);
 
-/* Whether this end is one of the loopback. */
+/**
+ * dlend_peer_is_loopback() - ask whether a peer is an end of the loopback
+ * @peer: the peer
+ *
+ * Context: Any context.
+ * Return: whether it is.
+ */
 bool dlend_peer_is_loopback(struct dlend_peer *peer);
 
-/*
- * dlend_peer_requester() - who writes a message that a far function sends
+/**
+ * dlend_peer_requester() - get the function here that a far function writes as
+ * @peer: the peer
  * @bdf: segment << 16 | bus << 8 | devfn of the function on the far node
  *
- * An NTB puts its own requester ID on what it forwards; in the loopback the
- * function itself remains the requester. Interrupt remapping compares this.
+ * An NTB puts its own requester ID on the requests that it forwards. In the
+ * loopback the function itself remains the requester. Interrupt remapping checks
+ * the requester of a message.
  *
+ * Context: Process context.
  * Return: a reference that the caller gives back by put_device(), or NULL.
  */
 struct device *dlend_peer_requester(struct dlend_peer *peer, u32 bdf);
 
-/* Orders this end up or down; up is what it is at first. They do not wait. */
+/**
+ * dlend_peer_connect() - order this end to come up
+ * @peer: the peer
+ *
+ * A peer is ordered up when it is made. The function does not wait until it is.
+ *
+ * Context: Any context.
+ */
 void dlend_peer_connect(struct dlend_peer *peer);
+
+/**
+ * dlend_peer_disconnect() - order this end to go down
+ * @peer: the peer
+ *
+ * The session ends at once; the function does not wait until all clients were
+ * told peer_down.
+ *
+ * Context: Any context.
+ */
 void dlend_peer_disconnect(struct dlend_peer *peer);
 
-/*
- * Clients are told of peers.
+/**
+ * struct dlend_client - functions that are told of peers
+ * @peer_up: (nullable) a peer has come up. It may sleep and call the peer.
+ * @peer_lost: (nullable) a peer is lost. Called as soon as that is known, in any
+ *	context, with interrupts off and locks held: it may only take notes, and
+ *	must not call a function of the fabric that returns a reference.
+ * @peer_down: (nullable) the session has ended. It may sleep. When it is called,
+ *	no handler runs for the peer, and none will before the next @peer_up.
+ * @bit: private to the fabric
  *
- * @peer_up and @peer_down come in pairs, may sleep, may call the peer (which
- * fails after a loss), and are never called at once for one peer. @peer_lost
- * comes as soon as it is known that the peer has gone, in any context, interrupts
- * off and locks held: it may only take notes, and call nothing of the fabric that
- * gives a reference. If the peer goes at once, it comes while @peer_up runs or just
- * before. When @peer_down is called no handler runs for the peer, and none will
- * before the next @peer_up.
- * Requests of the peer may be handled before @peer_up has returned.
+ * @peer_up and @peer_down come in pairs. For one peer they are never called at
+ * the same time. If a peer goes at once, @peer_lost may come while @peer_up runs,
+ * or just before. Requests of the peer may be handled before @peer_up has returned.
  */
 struct dlend_client {
 	void (*peer_up)(struct dlend_peer *peer);
 	void (*peer_lost)(struct dlend_peer *peer);
 	void (*peer_down)(struct dlend_peer *peer);
-	unsigned int bit;	/* the fabric's */
+	unsigned int bit;
 };
 
-/*
- * dlend_client_register() - tells a client of all peers, those that are up too
- * dlend_client_unregister() - says peer_down for all that are up, and no more then
+/**
+ * dlend_client_register() - have a client told of all peers
+ * @client: stays the caller's, who keeps it until it is unregistered
  *
- * A client that goes while peers are up unregisters its ops first: its handlers
- * would run on. Both sleep. Return: 0, or -ENOSPC with DLEND_CLIENTS_MAX clients.
+ * The client is told of peers that are up already before the function returns.
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0, or -ENOSPC if there are DLEND_CLIENTS_MAX clients.
  */
 int dlend_client_register(struct dlend_client *client);
+
+/**
+ * dlend_client_unregister() - tell a client nothing more
+ * @client: a registered client
+ *
+ * The client is told peer_down for all peers that are up, before the function
+ * returns. A client that goes while peers are up unregisters its handlers first:
+ * they would run on.
+ *
+ * Context: Process context. Sleeps.
+ */
 void dlend_client_unregister(struct dlend_client *client);
 
-/* Largest request and response. */
+/* Largest request and response, in bytes. */
 #define DLEND_MSG_MAX 1024
 
-/*
- * A handler of requests. @req is a copy that the peer cannot change any more;
- * its length was checked. @resp has room for DLEND_MSG_MAX bytes at most.
+/**
+ * typedef dlend_handler - handles a request
+ * @peer: the peer that sent it
+ * @req: a copy that the peer cannot change any more
+ * @len: length of @req, within the bounds of struct dlend_op
+ * @resp: memory for the response
+ * @room: bytes of @resp; DLEND_MSG_MAX
  *
- * Return: the length of the response, or a negative errno that the caller gets.
+ * Return: the length of the response, or a negative errno that the caller of
+ * dlend_call() on the far node gets.
  */
-typedef int (*dlend_handler)(struct dlend_peer *peer, const void *req, size_t len,
-			     void *resp, size_t room);
+typedef int (*dlend_handler)(struct dlend_peer *peer, const void *req,
+			     size_t len, void *resp, size_t room);
 
 /*
- * May be called by dlend_call_polled(). The handler runs with interrupts off, in an
- * interrupt or in the loop of whoever polls: it takes only locks that are taken
- * with interrupts off everywhere, and are not held while somebody polls.
- * Without it the handler runs on a workqueue of the peer, one at a time; it may
- * sleep, but not call the peer: -EDEADLK.
+ * Flag of struct dlend_op: dlend_call_polled() may send the request.
+ *
+ * The handler runs with interrupts off, in an interrupt or in the loop of a call
+ * that polls. It may take only locks that are always taken with interrupts off,
+ * and that nobody holds while polling.
+ *
+ * Without the flag the handler runs on a workqueue of the peer, one request at a
+ * time. It may sleep, but it must not call the peer: that fails with -EDEADLK.
  */
 #define DLEND_ATOMIC 1
 
+/**
+ * struct dlend_op - a kind of request, and its handler
+ * @op: its number, below DLEND_OPS_MAX; dl_proto.h lists those in use
+ * @flags: DLEND_ATOMIC or 0
+ * @req_min: shortest request, in bytes
+ * @req_max: longest request, in bytes; at most DLEND_MSG_MAX
+ * @handler: handles a request whose length is within the two
+ */
 struct dlend_op {
-	u16 op;			/* below DLEND_OPS_MAX, see dl_proto.h for who has which */
+	u16 op;
 	u16 flags;
-	u16 req_min, req_max;	/* length of the request */
+	u16 req_min, req_max;
 	dlend_handler handler;
 };
 
 #define DLEND_OPS_MAX 256
 
-/*
- * dlend_ops_register() - has requests handled
- * @ops: stays the caller's, and must stay as it is until unregistered
+/**
+ * dlend_ops_register() - register handlers of requests
+ * @ops: stays the caller's, who does not change it until it is unregistered
+ * @n: number of entries of @ops
  *
- * Return: 0, -EINVAL for a wrong number or length, -EBUSY if one is taken.
- * dlend_ops_unregister() sleeps until no handler of them runs.
+ * Context: Process context. Sleeps.
+ * Return: 0; -EINVAL if an entry has a wrong number or length; -EBUSY if a number
+ * is taken. After an error none of them is registered.
  */
 int dlend_ops_register(const struct dlend_op *ops, size_t n);
+
+/**
+ * dlend_ops_unregister() - unregister handlers of requests
+ * @ops: as registered
+ * @n: as registered
+ *
+ * When the function returns none of the handlers runs.
+ *
+ * Context: Process context. Sleeps.
+ */
 void dlend_ops_unregister(const struct dlend_op *ops, size_t n);
 
-/*
- * dlend_call() - sends a request and waits for the response; sleeps
- * @room: bytes that @resp has room for; a longer response is -EMSGSIZE
- * @timeout_ms: 0 for the parameter call_timeout_ms
+/**
+ * dlend_call() - send a request and wait for the response
+ * @peer: the peer
+ * @op: number of the request
+ * @req: the request
+ * @len: its length; at most DLEND_MSG_MAX
+ * @resp: memory for the response
+ * @room: bytes of @resp
+ * @timeout_ms: limit in ms; 0 for the module parameter call_timeout_ms
  *
- * Return: length of the response; -ENOTCONN if the peer is not up or is lost
- * meanwhile; -ETIMEDOUT; -EOPNOTSUPP if no handler is there; -EPROTO for a
- * response that is none; or what the handler returned.
+ * Context: Process context. Sleeps.
+ * Return: length of the response; -ENOTCONN if the peer is not up, or is lost
+ * meanwhile; -ETIMEDOUT; -EOPNOTSUPP if the far node has no handler; -EMSGSIZE if
+ * the request or the response is too long; -EPROTO if the response is malformed;
+ * -EDEADLK in a handler of the peer; or the error that the far handler returned.
  */
 int dlend_call(struct dlend_peer *peer, u16 op, const void *req, size_t len,
 	       void *resp, size_t room, unsigned int timeout_ms);
 
-/*
- * dlend_call_polled() - the same in any context but an NMI, interrupts off too
- * @timeout_us: 0 for the parameter poll_timeout_us
+/**
+ * dlend_call_polled() - send a request and poll for the response
+ * @peer: the peer
+ * @op: number of a request that is DLEND_ATOMIC on the far node
+ * @req: the request
+ * @len: its length; at most DLEND_MSG_MAX
+ * @resp: memory for the response
+ * @room: bytes of @resp
+ * @timeout_us: limit in us; 0 for the module parameter poll_timeout_us
  *
- * The op must be DLEND_ATOMIC on the far side, which refuses it otherwise. While it
- * waits it serves the peer's DLEND_ATOMIC requests, so that two nodes which poll
- * each other do not wait for ever. After a -ETIMEDOUT all further calls fail so at
- * once, until the peer's heart beats: who asks on and on does not keep interrupts
- * off any longer.
+ * While it polls it handles the peer's DLEND_ATOMIC requests, so two nodes that
+ * poll each other do not wait for ever. After -ETIMEDOUT all polled calls to the
+ * peer fail with -ETIMEDOUT at once, until its heart beats again: a caller that
+ * tries again and again does not keep interrupts off any longer.
+ *
+ * Context: Any context but an NMI; interrupts may be off.
+ * Return: as dlend_call(), but never -EDEADLK.
  */
-int dlend_call_polled(struct dlend_peer *peer, u16 op, const void *req, size_t len,
-		      void *resp, size_t room, unsigned int timeout_us);
+int dlend_call_polled(struct dlend_peer *peer, u16 op, const void *req,
+		      size_t len, void *resp, size_t room,
+		      unsigned int timeout_us);
 
-/*
- * Windows. The node that has the memory exports it and sends the descriptor; the
- * other one imports it.
+/**
+ * struct dlend_window_desc - names a range that a node has exported
+ * @window: number of the first window, in the importer's adapter
+ * @reserved: 0
+ * @offset: of the range, in bytes from the start of that window
+ * @size: of the range
+ * @addr: bus address of the range on the exporter's node
+ *
+ * The node that has the memory exports it and sends the descriptor; the other
+ * node imports it.
  */
 struct dlend_window_desc {
-	__le32 window;		/* the first, in the adapter of the importer */
-	__le32 reserved;	/* 0 */
-	__le64 offset;		/* into it */
+	__le32 window;
+	__le32 reserved;
+	__le64 offset;
 	__le64 size;
-	__le64 addr;		/* bus address on the exporter's node */
+	__le64 addr;
 };
 
-/* Which windows an export may take; 0: what leaves most room. */
+/* Kinds of windows that an export may take; 0: the fabric chooses. */
 #define DLEND_WINDOW_DIRECT 1
 #define DLEND_WINDOW_LUT 2
 
 struct dlend_export;
 
-/*
- * dlend_export() - lets the peer reach a range of this node's bus
- * @addr: bus address, as the device of dlend_peer_dev() uses it
- * @flags: DLEND_WINDOW_*
+/**
+ * dlend_export() - let a peer reach a range of this node's bus
+ * @peer: the peer
+ * @addr: bus address of the range, as the device of dlend_peer_dev() uses it
+ * @size: of the range
+ * @flags: DLEND_WINDOW_DIRECT, DLEND_WINDOW_LUT, or 0
  * @desc: filled in, for the peer
  *
- * Sleeps, on Switchtec 100 ms for each entry. A window begins at a multiple of
- * its size: it is widened to whole LUT entries, or to the power of two that
- * holds the range, and all of that can be reached. The importer sees the range
- * at an address with the same alignment, up to its size. An export of the same
- * range by the same kind of window is the same export, counted.
+ * A window begins at a multiple of its size. The range is therefore widened to
+ * whole LUT entries, or to the power of two that holds it, and the peer can reach
+ * all of that. The importer sees the range at an address with the same alignment,
+ * up to its size. An export of the same range by the same kind of window is the
+ * same export, counted.
  *
- * Return: the export, or ERR_PTR: -ENOSPC where there is no room, see
- * dlend_windows_free(); -ENOTCONN; -EINVAL.
+ * Context: Process context. Sleeps; on a Switchtec 100 ms for each entry.
+ * Return: the export, for dlend_unexport(), or ERR_PTR: -ENOSPC if no window is
+ * free for it, see dlend_windows_free(); -ENOTCONN; -EINVAL; -ENOMEM.
  */
-struct dlend_export *dlend_export(struct dlend_peer *peer, dma_addr_t addr, u64 size,
-				  unsigned int flags, struct dlend_window_desc *desc);
+struct dlend_export *dlend_export(struct dlend_peer *peer, dma_addr_t addr,
+				  u64 size, unsigned int flags,
+				  struct dlend_window_desc *desc);
 
-/*
- * dlend_unexport() - ends what dlend_export() began; sleeps
+/**
+ * dlend_unexport() - end an export
+ * @export: the export, or NULL
  *
- * Also when the peer is gone; at the latest in peer_down. NULL does nothing.
+ * A client calls this also after the peer has gone, at the latest in peer_down.
+ *
+ * Context: Process context. Sleeps.
  */
 void dlend_unexport(struct dlend_export *export);
 
+/**
+ * struct dlend_import - a range of a peer that this node can reach
+ * @phys: physical address here, for ioremap()
+ * @size: of the range
+ * @parent: resource in which the window of a bus can be requested; NULL in the
+ *	loopback if no BAR holds the range
+ */
 struct dlend_import {
-	phys_addr_t phys;	/* for ioremap() */
+	phys_addr_t phys;
 	u64 size;
-	struct resource *parent;	/* what a bus's window can be requested in */
+	struct resource *parent;
 };
 
-/*
- * dlend_import() - what the peer has exported to this node
- * @desc: as the peer sent it: everything in it is checked
+/**
+ * dlend_import() - reach a range that a peer has exported
+ * @peer: the peer
+ * @desc: as the peer sent it; all of it is checked
  *
- * Sleeps. Nobody may use the range any more when peer_down returns.
+ * Nobody may use the range any more when peer_down returns.
  *
- * Return: the import, or ERR_PTR: -EINVAL for a range that is not within the
- * windows of this node's adapter, -ENOTCONN.
+ * Context: Process context. Sleeps.
+ * Return: the import, for dlend_unimport(), or ERR_PTR: -EINVAL if the range does
+ * not lie in the windows of this node's adapter; -ENOTCONN; -ENOMEM.
  */
 struct dlend_import *dlend_import(struct dlend_peer *peer,
 				  const struct dlend_window_desc *desc);
+
+/**
+ * dlend_unimport() - end an import
+ * @import: the import, or NULL
+ *
+ * Context: Process context. Sleeps.
+ */
 void dlend_unimport(struct dlend_import *import);
 
-/* Bus address at which the devices of this node reach the range. */
+/**
+ * dlend_import_bus() - get the address that devices of this node use for an import
+ * @import: the import
+ *
+ * Context: Any context.
+ * Return: a bus address.
+ */
 dma_addr_t dlend_import_bus(struct dlend_import *import);
 
-struct dlend_window_room {
-	u64 direct_max;		/* size of the largest free direct window */
-	u32 direct_count;	/* free direct windows */
-	u32 lut_count;		/* free LUT entries */
-	u32 lut_run;		/* of which that many are neighbours */
-	u64 lut_size;		/* of each */
+/**
+ * struct dlend_free_windows - what is free for exports to a peer
+ * @direct_max: size of the largest free direct window
+ * @direct_count: number of free direct windows
+ * @lut_count: number of free LUT entries
+ * @lut_run: the largest number of free LUT entries that are neighbours
+ * @lut_size: size of each entry
+ */
+struct dlend_free_windows {
+	u64 direct_max;
+	u32 direct_count;
+	u32 lut_count;
+	u32 lut_run;
+	u64 lut_size;
 };
 
-/* What is free for exports to the peer. Return: 0, or -ENOTCONN. */
-int dlend_windows_free(struct dlend_peer *peer, struct dlend_window_room *room);
+/**
+ * dlend_windows_free() - get what is free for exports to a peer
+ * @peer: the peer
+ * @free: filled in; zero after an error
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0, or -ENOTCONN.
+ */
+int dlend_windows_free(struct dlend_peer *peer,
+		       struct dlend_free_windows *free);
 
 struct pci_host_bridge;
 
-/*
- * dlend_orphan() - what is left of a device whose module goes, and it may not yet
- * @bridge: host bridge above it, unregistered but not freed
+/**
+ * dlend_orphan() - take over a device whose module goes before its driver lets go
+ * @bridge: host bridge above the device, unregistered but not freed
+ * @dev: the device
  *
- * The pages that its driver has allocated for DMA can be freed still. The fabric
- * cannot be removed until the bridge was freed.
+ * The device's driver can still free the pages that it has allocated for DMA. The
+ * module dl_fabric cannot be removed until the bridge was freed.
+ *
+ * Context: Process context.
  */
 void dlend_orphan(struct pci_host_bridge *bridge, struct device *dev);
 
-/* The folder "dl" in debugfs, for what clients have to show. */
+/**
+ * dlend_debugfs_root() - get the folder of Device Lending in debugfs
+ *
+ * Context: Any context.
+ * Return: the folder; borrowed for as long as dl_fabric is loaded. Clients remove
+ * their files from it before they go.
+ */
 struct dentry *dlend_debugfs_root(void);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Devices of this node that may be lent. All functions sleep; where they fail
- * they return a negative errno and say why in @why.
+ * The devices that this node may lend. Functions with @why note there the reason
+ * of an error.
  *
- * A device has an ID, the fdid: number of the node << 16 | index. It has it from
- * dlend_lender_add() until dlend_lender_remove(), or until the device is unplugged.
+ * A device has an ID, the fdid: number of its node << 16 | index. It keeps the ID
+ * from dlend_lender_add() until dlend_lender_remove(), or until it is unplugged.
  */
 #ifndef DL_LENDER_H
 #define DL_LENDER_H
@@ -13,51 +13,105 @@
 
 #include "dl_why.h"
 
-/* Largest number of devices that a node has added. */
+/* Largest number of devices that have an ID on one node. */
 #define DLEND_DEVICES_MAX 64
 
+/**
+ * enum dlend_device_state - the user of a device
+ * @DLEND_DEVICE_LOCAL: its own node
+ * @DLEND_DEVICE_AVAILABLE: nobody; other nodes may borrow it
+ * @DLEND_DEVICE_BORROWED: another node
+ */
 enum dlend_device_state {
-	DLEND_DEVICE_LOCAL,	/* this node uses it */
-	DLEND_DEVICE_AVAILABLE,	/* may be borrowed */
+	DLEND_DEVICE_LOCAL,
+	DLEND_DEVICE_AVAILABLE,
 	DLEND_DEVICE_BORROWED,
 };
 
+/**
+ * struct dlend_device_info - describes a device
+ * @fdid: its ID
+ * @state: enum dlend_device_state
+ * @borrower: number of the node that has borrowed it, or 0
+ * @bdf: domain << 16 | bus << 8 | devfn, on its own node
+ * @vendor: as in its configuration space
+ * @device: likewise
+ * @subsystem_vendor: likewise
+ * @subsystem_device: likewise
+ * @class: likewise; 24 bits
+ * @dma_window: bytes of the borrower's memory that it reaches; 0 if not borrowed
+ * @driver: on its own node; "" if none, "dl_lender" if available or borrowed
+ */
 struct dlend_device_info {
 	u32 fdid;
-	u32 state;	/* enum dlend_device_state */
-	u32 borrower;	/* node, if it is borrowed */
-	u32 bdf;	/* domain << 16 | bus << 8 | devfn, on its own node */
+	u32 state;
+	u32 borrower;
+	u32 bdf;
 	u16 vendor, device, subsystem_vendor, subsystem_device;
-	u32 class;	/* 24 bits */
-	u64 dma_window;	/* bytes of the borrower that it reaches; 0 if not borrowed */
-	char driver[32];	/* on its own node; "" if none, "dl_lender" if lent */
+	u32 class;
+	u64 dma_window;
+	char driver[32];
 };
 
-/*
- * dlend_lender_add() - gives a device an ID
+/**
+ * dlend_lender_add() - give a device an ID
  * @bdf: domain << 16 | bus << 8 | devfn
+ * @fdid: set to the ID
+ * @why: set to the reason of an error
  *
- * Return: 0; -ENODEV without such a device; -EEXIST; -EINVAL for a bridge or the
- * adapter itself; -ENOSPC with DLEND_DEVICES_MAX of them.
+ * Context: Process context. Sleeps.
+ * Return: 0; -ENODEV if there is no such device; -EEXIST if it has an ID; -EINVAL
+ * if it cannot be lent, as a bridge or the adapter itself; -ENOSPC if there are
+ * DLEND_DEVICES_MAX of them; -ENOMEM.
  */
 int dlend_lender_add(u32 bdf, u32 *fdid, struct dlend_why *why);
 
-/* Takes the ID back, and the device too if it is available. -EBUSY if borrowed. */
+/**
+ * dlend_lender_remove() - take the ID from a device
+ * @fdid: the device
+ * @why: set to the reason of an error
+ *
+ * A device that is available goes back to its old driver.
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0; -ENOENT if this node has no such device; -EBUSY if it is borrowed.
+ */
 int dlend_lender_remove(u32 fdid, struct dlend_why *why);
 
-/*
- * dlend_lender_available() - takes the device from its driver, to be borrowed
+/**
+ * dlend_lender_available() - take a device from its driver, to be borrowed
+ * @fdid: the device
+ * @why: set to the reason of an error
  *
- * Whether someone uses it can only be seen from outside the kernel: the caller
- * looks at mounts and interfaces before. Return: 0, also if it was available;
- * -EPERM without an IOMMU; -EBUSY if others of its IOMMU group are in use.
+ * The kernel cannot tell here whether somebody uses the device: the caller looks
+ * at mounts and interfaces before.
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0, also if it was available already; -ENOENT if this node has no such
+ * device; -EPERM if it is behind no IOMMU; -EBUSY if another device of its IOMMU
+ * group is in use; -EINVAL if it cannot be lent; or another error of its binding.
  */
 int dlend_lender_available(u32 fdid, struct dlend_why *why);
 
-/* Gives it back to its old driver. -EBUSY as long as it is borrowed. */
+/**
+ * dlend_lender_unavailable() - give a device back to its old driver
+ * @fdid: the device
+ * @why: set to the reason of an error
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0; -ENOENT if this node has no such device; -EBUSY if it is borrowed.
+ */
 int dlend_lender_unavailable(u32 fdid, struct dlend_why *why);
 
-/* Information on up to @max devices, by ID. Return: how many. */
-unsigned int dlend_lender_list(struct dlend_device_info *infos, unsigned int max);
+/**
+ * dlend_lender_list() - describe the devices that have an ID, in its order
+ * @infos: filled in
+ * @max: entries of @infos
+ *
+ * Context: Process context. Sleeps.
+ * Return: how many entries were filled in.
+ */
+unsigned int dlend_lender_list(struct dlend_device_info *infos,
+			       unsigned int max);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is wrong, in words, beside an error number: for who gave the order.
+ * The reason of an error in words, beside its number, for the person who gave the
+ * order.
  */
 #ifndef DL_WHY_H
 #define DL_WHY_H
@@ -9,11 +10,23 @@
 
 #define DLEND_WHY_MAX 192
 
+/**
+ * struct dlend_why - the reason of an error
+ * @text: one line without an end of line; "" if there is none
+ */
 struct dlend_why {
-	char text[DLEND_WHY_MAX];	/* one line without an end of line; "" if unused */
+	char text[DLEND_WHY_MAX];
 };
 
-/* dlend_why_set() - notes the reason and passes the error number on */
+/**
+ * dlend_why_set() - note the reason of an error
+ * @why: where it is noted; a text that is too long is cut
+ * @err: number of the error
+ * @format: as for printf()
+ *
+ * Context: Any context.
+ * Return: @err.
+ */
 static inline __printf(3, 4)
 int dlend_why_set(struct dlend_why *why, int err, const char *format, ...)
 {

@@ -373,12 +373,13 @@ void dlend_windows_close_all(struct dlend_peer *peer)
 	mutex_unlock(&windows->mutex);
 }
 
-int dlend_windows_free(struct dlend_peer *peer, struct dlend_window_room *room)
+int dlend_windows_free(struct dlend_peer *peer,
+		       struct dlend_free_windows *free)
 {
 	struct dlend_windows *windows = &peer->windows;
 	unsigned int i, run = 0;
 
-	memset(room, 0, sizeof(*room));
+	memset(free, 0, sizeof(*free));
 	if (!dlend_peer_enter(peer))
 		return -ENOTCONN;
 	mutex_lock(&windows->mutex);
@@ -386,20 +387,20 @@ int dlend_windows_free(struct dlend_peer *peer, struct dlend_window_room *room)
 		const struct dlend_window *window = &windows->window[i];
 
 		if (is_free(window, DLEND_WINDOW_DIRECT)) {
-			room->direct_count++;
-			room->direct_max = max(room->direct_max,
+			free->direct_count++;
+			free->direct_max = max(free->direct_max,
 					       rounddown_pow_of_two(window->size));
 		}
 		if (!is_free(window, DLEND_WINDOW_LUT)) {
 			run = 0;
 			continue;
 		}
-		room->lut_count++;
-		room->lut_size = window->size;
+		free->lut_count++;
+		free->lut_size = window->size;
 		if (run && window->far != window[-1].far + window[-1].size)
 			run = 0;
 		run++;
-		room->lut_run = max(room->lut_run, run);
+		free->lut_run = max(free->lut_run, run);
 	}
 	mutex_unlock(&windows->mutex);
 	dlend_peer_exit(peer);

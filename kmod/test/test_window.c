@@ -85,10 +85,10 @@ static bool model_fits(const struct model *m, u64 addr, u64 size,
 	return false;
 }
 
-static bool check_room(const struct model *m)
+static bool check_free(const struct model *m)
 {
 	unsigned int i, luts = 0, directs = 0, run = 0, longest = 0;
-	struct dlend_window_room room;
+	struct dlend_free_windows free;
 	u64 largest = 0;
 
 	for (i = 0; i < LUTS; i++) {
@@ -101,11 +101,11 @@ static bool check_room(const struct model *m)
 		if (!m->direct[i])
 			largest = max(largest, direct_size[i]);
 	}
-	CHECK_IS(dlend_windows_free(dlend_test_ends[0], &room), 0);
-	CHECK_IS(room.lut_count, luts);
-	CHECK_IS(room.lut_run, longest);
-	CHECK_IS(room.direct_count, directs);
-	CHECK_IS(room.direct_max, largest);
+	CHECK_IS(dlend_windows_free(dlend_test_ends[0], &free), 0);
+	CHECK_IS(free.lut_count, luts);
+	CHECK_IS(free.lut_run, longest);
+	CHECK_IS(free.direct_count, directs);
+	CHECK_IS(free.direct_max, largest);
 	return true;
 }
 
@@ -196,17 +196,17 @@ bool dlend_test_windows(void)
 		else
 			good = model_export(&model, slot);
 		if (good)
-			good = check_room(&model);
+			good = check_free(&model);
 	}
 	for (slot = 0; slot < EXPORTS; slot++)
 		model_unexport(&model, slot);
-	return good && check_room(&model);
+	return good && check_free(&model);
 }
 
 bool dlend_test_same_export(void)
 {
 	struct dlend_window_desc one, two;
-	struct dlend_window_room room;
+	struct dlend_free_windows free;
 	struct dlend_export *a, *b;
 
 	a = dlend_export(dlend_test_ends[0], SZ_1G, SZ_1G, DLEND_WINDOW_DIRECT, &one);
@@ -215,12 +215,12 @@ bool dlend_test_same_export(void)
 	CHECK(a == b);
 	CHECK(!memcmp(&one, &two, sizeof(one)));
 	dlend_unexport(a);
-	CHECK_IS(dlend_windows_free(dlend_test_ends[0], &room), 0);
-	CHECK_IS(room.direct_count, 1);
+	CHECK_IS(dlend_windows_free(dlend_test_ends[0], &free), 0);
+	CHECK_IS(free.direct_count, 1);
 	CHECK(check_import(&two, SZ_1G, SZ_1G));
 	dlend_unexport(b);
-	CHECK_IS(dlend_windows_free(dlend_test_ends[0], &room), 0);
-	CHECK_IS(room.direct_count, 2);
+	CHECK_IS(dlend_windows_free(dlend_test_ends[0], &free), 0);
+	CHECK_IS(free.direct_count, 2);
 	CHECK(IS_ERR(dlend_import(dlend_test_ends[1], &two)));
 	return true;
 }
