@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Within dl_lender.
+ * Within dl_lender: what its files share.
  *
- * Locks, outermost first: lender_admin orders what the administrator does; the
- * device lock of a function, which the driver core holds in probe and remove,
- * guards whether and to whom it is lent, its windows and its reset; lender_lock,
- * taken with interrupts off, guards the table of devices and what accesses to
- * configuration space need: they come in any context.
+ * A file calls only files below it:
+ *
+ *	lender_main.c		orders of the administrator, our driver
+ *	lender_loan.c		requests of borrowers: begin and end of a loan
+ *	lender_config.c  lender_iommu.c  lender_check.c
+ *				configuration space, IOMMU, what cannot be lent
+ *	lender_table.c		the devices
+ *
+ * Locks, outermost first:
+ *
+ *	lender_admin	orders what the administrator does.
+ *	device lock	of a function; the driver core holds it in probe and
+ *			remove. Guards whether and to whom the device is lent, its
+ *			windows and its reset.
+ *	lender_lock	taken with interrupts off. Guards the table, and what
+ *			accesses to configuration space need: they come in any
+ *			context.
  */
 #ifndef LENDER_H
 #define LENDER_H
@@ -21,15 +33,18 @@
 #include "dl_lender.h"
 #include "dl_proto.h"
 
-/* What a borrower sees of the configuration space, and may change: by bit. */
+/*
+ * The configuration space of a device, as its borrower sees it and may change it.
+ * All but @shown are masks, bit by bit.
+ */
 struct lender_config {
-	u8 shown[DLEND_CFG_SIZE];	/* where it is not live */
+	u8 shown[DLEND_CFG_SIZE];	/* what the borrower reads, where not live */
 	u8 live[DLEND_CFG_SIZE];	/* read from the device */
 	u8 pass[DLEND_CFG_SIZE];	/* written to the device */
-	u8 clear[DLEND_CFG_SIZE];	/* likewise, where a 1 is written */
-	u8 keep[DLEND_CFG_SIZE];	/* held in @shown, and without effect */
-	u8 msi, msi_end;	/* the MSI capability: address and data are checked */
-	u64 msi_bus, msi_size;	/* where messages may go */
+	u8 clear[DLEND_CFG_SIZE];	/* written to the device; a 1 clears the bit */
+	u8 keep[DLEND_CFG_SIZE];	/* kept in @shown; has no effect */
+	u8 msi, msi_end;	/* the MSI capability: see commit_msi() */
+	u64 msi_bus, msi_size;	/* where the device may send messages to */
 };
 
 struct lender_loan {
@@ -51,71 +66,102 @@ struct lender_device {
 	u32 fdid;
 	struct pci_dev *pdev;		/* counted */
 
-	/* lender_admin */
+	/* Guarded by lender_admin. */
 	bool taken;			/* from its old driver, or about to be */
 	char *old_override;		/* driver_override as it was */
 
-	/* The device lock. */
+	/* Guarded by the device lock. */
 	bool bound;			/* to our driver: may be lent */
 	struct iommu_group *group;	/* NULL without an IOMMU */
 	struct pci_saved_state *saved;
 	struct completion idle;		/* no loan */
 
-	/* The device lock and lender_lock to change it, one of them to read. */
+	/* A writer holds the device lock and lender_lock, a reader one of them. */
 	struct lender_loan *loan;
-	/* lender_lock */
+
+	/* Guarded by lender_lock. */
 	bool config_open;
 	struct lender_config config;
 };
 
-extern spinlock_t lender_lock;
-extern struct lender_device *lender_devices[DLEND_DEVICES_MAX];
-
-/* Things that were counted since the module was loaded. */
+/* What was counted since the module was loaded. */
 struct lender_counts {
 	atomic64_t loans, resets, reset_failures;
 	atomic64_t config_reads, config_writes;
-	atomic64_t config_refused;	/* bits that may not be written */
-	atomic64_t requests_refused;	/* of no loan of theirs, or malformed */
+	atomic64_t config_refused;	/* bits that a borrower may not write */
+	atomic64_t requests_refused;	/* malformed, or not of the borrower's loan */
 };
 
+/* lender_table.c */
+
+extern spinlock_t lender_lock;	/* see above */
+extern struct lender_device *lender_devices[DLEND_DEVICES_MAX];
 extern struct lender_counts lender_counts;
 
-/* lender_main.c */
-struct lender_device *lender_get(u32 fdid);	/* NULL if there is none */
+/* Return: a reference, or NULL if no device has this ID. */
+struct lender_device *lender_get(u32 fdid);
+/* NULL does nothing. */
 void lender_put(struct lender_device *d);
-/* For a handler of requests that holds lender_lock; NULL if not this loan. */
-struct lender_device *lender_of_loan(struct dlend_peer *peer, u32 fdid, u32 loan);
+/* lender_lock is held. Return: the device, borrowed, or NULL if not this loan. */
+struct lender_device *lender_of_loan(struct dlend_peer *peer, u32 fdid,
+				     u32 loan);
+/* References to all devices, by ID, for the caller. Return: how many. */
 unsigned int lender_collect(struct lender_device **devices, unsigned int max);
+/* Gives the device an ID. The table takes the caller's reference if it succeeds. */
+int lender_enter(struct lender_device *d, struct dlend_why *why);
+/* Takes the ID and the table's reference, if the device has still an ID. */
+void lender_leave(struct lender_device *d);
 void lender_describe(struct lender_device *d, struct dlend_device_info *info);
 
-/* lender_check.c */
+/* lender_check.c. Return: 0, or -EINVAL with the reason in @why. */
+
 int lender_check(struct pci_dev *pdev, struct dlend_why *why);
 int lender_check_taken(struct pci_dev *pdev, struct dlend_why *why);
 
 /* lender_loan.c */
+
 int lender_loan_init(void);
+/* From here on there is no new loan. */
 void lender_loan_stop(void);
+/* After this no loan is left. */
 void lender_loan_exit(void);
+/* Makes the device forget what its user did to it. The device lock is held. */
 void lender_reset(struct lender_device *d);
-/* The device lock is held. Does nothing without a loan. */
+/* Does nothing without a loan. The device lock is held. */
 void lender_end_loan(struct lender_device *d);
-/* Tells the borrower, if there is one, and returns whether there is. */
+/*
+ * Tells the borrower to return the device; with @gone that the device is gone.
+ * Sleeps. Return: whether there is a borrower.
+ */
 bool lender_revoke(struct lender_device *d, bool gone);
 
 /* lender_config.c */
+
+/* Makes the image of the device as it is now. No access is let in. */
 void lender_config_make(struct lender_device *d);
+/* Return: a mask; bit n is set if dword n has bits that are live. */
 u64 lender_config_live(const struct lender_config *config);
-/* lender_lock is held. */
+/* @size: 1, 2 or 4, and @at a multiple of it. lender_lock is held. */
 u32 lender_config_read(struct lender_device *d, unsigned int at,
 		       unsigned int size);
 void lender_config_write(struct lender_device *d, unsigned int at,
 			 unsigned int size, u32 value);
 
-/* lender_iommu.c */
+/* lender_iommu.c. All but the first are called with the device lock held. */
+
+/* Return: whether the device may be lent; if not, @why has the reason. */
 bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why);
+/*
+ * Keeps other users from the device's IOMMU group until the release.
+ * Return: 0 or a negative errno.
+ */
 int lender_iommu_claim(struct lender_device *d);
 void lender_iommu_release(struct lender_device *d);
+/*
+ * Lets the device reach the imported windows of a loan, and nothing else.
+ * @dma_bus, @msi_bus: set to the addresses that the device uses for them
+ * Return: 0 or a negative errno.
+ */
 int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 		      const struct dlend_msg_attach *req, u64 *dma_bus,
 		      u64 *msi_bus);

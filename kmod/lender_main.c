@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The devices that this node may lend: their table, and the way from their own
- * driver to ours and back.
+ * Orders of the administrator: which devices this node may lend. A device goes
+ * from its own driver to ours and back.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -13,126 +13,14 @@
 
 #define DRIVER_NAME "dl_lender"
 
-/* How long a borrower may take to let go of a device when this module goes. */
+/* Time that a borrower has to return a device when this module goes. */
 #define REVOKE_TIMEOUT_MS 10000
 
 static DEFINE_MUTEX(lender_admin);
-DEFINE_SPINLOCK(lender_lock);
-struct lender_device *lender_devices[DLEND_DEVICES_MAX];
-
-struct lender_counts lender_counts;
 static struct dentry *debugfs;
 
-static void lender_free(struct kref *ref)
-{
-	struct lender_device *d = container_of(ref, struct lender_device, ref);
-
-	pci_dev_put(d->pdev);
-	kfree(d->old_override);
-	kfree(d);
-}
-
-void lender_put(struct lender_device *d)
-{
-	if (d)
-		kref_put(&d->ref, lender_free);
-}
-
-static unsigned int index_of(u32 fdid)
-{
-	return fdid & 0xffff;
-}
-
-/* lender_lock is held. */
-static struct lender_device *find(u32 fdid)
-{
-	unsigned int index = index_of(fdid);
-
-	if (index >= DLEND_DEVICES_MAX || !lender_devices[index] ||
-	    lender_devices[index]->fdid != fdid)
-		return NULL;
-	return lender_devices[index];
-}
-
-struct lender_device *lender_get(u32 fdid)
-{
-	struct lender_device *d;
-	unsigned long flags;
-
-	spin_lock_irqsave(&lender_lock, flags);
-	d = find(fdid);
-	if (d)
-		kref_get(&d->ref);
-	spin_unlock_irqrestore(&lender_lock, flags);
-	return d;
-}
-
-struct lender_device *lender_of_loan(struct dlend_peer *peer, u32 fdid, u32 loan)
-{
-	struct lender_device *d = find(fdid);
-
-	if (!d || !d->loan || d->loan->peer != peer || d->loan->number != loan)
-		return NULL;
-	return d;
-}
-
-/* References to all devices, by ID; the caller gives them back. */
-unsigned int lender_collect(struct lender_device **list, unsigned int max)
-{
-	unsigned long flags;
-	unsigned int i, n = 0;
-
-	spin_lock_irqsave(&lender_lock, flags);
-	for (i = 0; i < DLEND_DEVICES_MAX && n < max; i++) {
-		if (!lender_devices[i])
-			continue;
-		kref_get(&lender_devices[i]->ref);
-		list[n++] = lender_devices[i];
-	}
-	spin_unlock_irqrestore(&lender_lock, flags);
-	return n;
-}
-
-static u32 bdf_of(struct pci_dev *pdev)
-{
-	return pci_domain_nr(pdev->bus) << 16 | pci_dev_id(pdev);
-}
-
-void lender_describe(struct lender_device *d, struct dlend_device_info *info)
-{
-	struct pci_dev *pdev = d->pdev;
-	unsigned long flags;
-
-	memset(info, 0, sizeof(*info));
-	info->fdid = d->fdid;
-	info->bdf = bdf_of(pdev);
-	info->vendor = pdev->vendor;
-	info->device = pdev->device;
-	info->subsystem_vendor = pdev->subsystem_vendor;
-	info->subsystem_device = pdev->subsystem_device;
-	info->class = pdev->class;
-
-	spin_lock_irqsave(&lender_lock, flags);
-	if (d->loan) {
-		info->state = DLEND_DEVICE_BORROWED;
-		info->borrower = dlend_peer_node(d->loan->peer);
-		info->dma_window = d->loan->dma_size;
-	} else if (READ_ONCE(d->bound)) {
-		info->state = DLEND_DEVICE_AVAILABLE;
-	} else {
-		info->state = DLEND_DEVICE_LOCAL;
-	}
-	spin_unlock_irqrestore(&lender_lock, flags);
-	/* A driver may be binding now, and hold the lock for long. */
-	if (device_trylock(&pdev->dev)) {
-		if (pdev->dev.driver)
-			strscpy(info->driver, pdev->dev.driver->name,
-				sizeof(info->driver));
-		device_unlock(&pdev->dev);
-	}
-}
-
-unsigned int dlend_lender_list(struct dlend_device_info *infos, unsigned int max)
+unsigned int dlend_lender_list(struct dlend_device_info *infos,
+			       unsigned int max)
 {
 	struct lender_device *list[DLEND_DEVICES_MAX];
 	unsigned int i, n;
@@ -147,8 +35,8 @@ unsigned int dlend_lender_list(struct dlend_device_info *infos, unsigned int max
 EXPORT_SYMBOL_GPL(dlend_lender_list);
 
 /*
- * The driver that a device has while it may be lent. It matches nothing but
- * what is sent to it by driver_override, and takes only devices of the table.
+ * The driver that a device has while it may be lent. Only driver_override leads a
+ * device to it, and it takes only devices of the table.
  */
 static int lender_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
@@ -171,7 +59,7 @@ static int lender_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	pci_clear_master(pdev);
 	err = lender_iommu_claim(d);
 	if (err) {
-		pci_err(pdev, "its IOMMU group cannot be had: %d\n", err);
+		pci_err(pdev, "this module cannot own its IOMMU group: error %d\n", -err);
 		goto disable;
 	}
 	pci_save_state(pdev);
@@ -199,7 +87,7 @@ static void lender_unbind(struct pci_dev *pdev)
 	struct lender_device *d = pci_get_drvdata(pdev);
 
 	d->bound = false;
-	/* By hand, or because the device goes: no time for good manners. */
+	/* Somebody unbinds it in sysfs, or unplugs it: the borrower is not asked. */
 	lender_revoke(d, true);
 	lender_end_loan(d);
 	kfree(d->saved);
@@ -224,7 +112,7 @@ static int override(struct pci_dev *pdev, const char *name)
 				   strlen(text));
 }
 
-/* Gives the device to its old driver, or to whichever the kernel finds. */
+/* Gives the device to its old driver, or to the one that the kernel finds. */
 static void give_back(struct lender_device *d)
 {
 	struct device *dev = &d->pdev->dev;
@@ -233,11 +121,11 @@ static void give_back(struct lender_device *d)
 	kfree(d->old_override);
 	d->old_override = NULL;
 	d->taken = false;
-	/* Its remove may have come already, by unbind in sysfs. */
+	/* Somebody may have unbound it in sysfs already. */
 	if (dev->driver == &lender_driver.driver)
 		device_release_driver(dev);
 	if (device_attach(dev) < 0)
-		pci_warn(d->pdev, "no driver could be bound to it again\n");
+		pci_warn(d->pdev, "no driver of this node takes it back\n");
 }
 
 static int take(struct lender_device *d, struct dlend_why *why)
@@ -279,11 +167,15 @@ static int take(struct lender_device *d, struct dlend_why *why)
 
 static int unknown(u32 fdid, struct dlend_why *why)
 {
-	return dlend_why_set(why, -ENOENT, "this node has no device %x; see list",
+	return dlend_why_set(why, -ENOENT,
+			     "this node has no device %x; the list shows its devices",
 			     fdid);
 }
 
-/* Sees that it is not borrowed, and will not be until it is available again. */
+/*
+ * Checks that a device is not borrowed. If so, nobody can borrow it until it is
+ * made available again.
+ */
 static int check_idle(struct lender_device *d, struct dlend_why *why)
 {
 	u32 node = 0;
@@ -340,33 +232,6 @@ int dlend_lender_unavailable(u32 fdid, struct dlend_why *why)
 }
 EXPORT_SYMBOL_GPL(dlend_lender_unavailable);
 
-/* Enters a device into the table. */
-static int enter(struct lender_device *d, struct dlend_why *why)
-{
-	int i, err = 0, free = -1;
-
-	spin_lock_irq(&lender_lock);
-	for (i = DLEND_DEVICES_MAX - 1; i >= 0; i--) {
-		if (!lender_devices[i]) {
-			free = i;
-		} else if (lender_devices[i]->pdev == d->pdev) {
-			err = dlend_why_set(why, -EEXIST,
-					    "%s has been added: it is device %x",
-					    pci_name(d->pdev), lender_devices[i]->fdid);
-			break;
-		}
-	}
-	if (!err && free < 0)
-		err = dlend_why_set(why, -ENOSPC, "there are %d devices already",
-				    DLEND_DEVICES_MAX);
-	if (!err) {
-		d->fdid = dlend_node() << 16 | free;
-		lender_devices[free] = d;
-	}
-	spin_unlock_irq(&lender_lock);
-	return err;
-}
-
 int dlend_lender_add(u32 bdf, u32 *fdid, struct dlend_why *why)
 {
 	struct lender_device *d;
@@ -391,7 +256,7 @@ int dlend_lender_add(u32 bdf, u32 *fdid, struct dlend_why *why)
 		goto put;
 
 	mutex_lock(&lender_admin);
-	err = enter(d, why);
+	err = lender_enter(d, why);
 	if (!err)
 		*fdid = d->fdid;
 	mutex_unlock(&lender_admin);
@@ -402,14 +267,6 @@ put:
 	return err;
 }
 EXPORT_SYMBOL_GPL(dlend_lender_add);
-
-/* lender_admin is held; the table's reference becomes the caller's. */
-static void leave(struct lender_device *d)
-{
-	spin_lock_irq(&lender_lock);
-	lender_devices[index_of(d->fdid)] = NULL;
-	spin_unlock_irq(&lender_lock);
-}
 
 int dlend_lender_remove(u32 fdid, struct dlend_why *why)
 {
@@ -425,8 +282,7 @@ int dlend_lender_remove(u32 fdid, struct dlend_why *why)
 		if (!err) {
 			if (d->taken)
 				give_back(d);
-			leave(d);
-			lender_put(d);
+			lender_leave(d);
 		}
 	}
 	mutex_unlock(&lender_admin);
@@ -449,10 +305,7 @@ static int lender_notify(struct notifier_block *nb, unsigned long event,
 	for (i = 0; i < n; i++) {
 		if (&list[i]->pdev->dev == dev) {
 			mutex_lock(&lender_admin);
-			if (lender_devices[index_of(list[i]->fdid)] == list[i]) {
-				leave(list[i]);
-				lender_put(list[i]);
-			}
+			lender_leave(list[i]);
 			mutex_unlock(&lender_admin);
 		}
 		lender_put(list[i]);
@@ -515,7 +368,7 @@ static void __exit lender_exit(void)
 	debugfs_remove(debugfs);
 	lender_loan_stop();
 	n = lender_collect(list, DLEND_DEVICES_MAX);
-	/* All are asked for before one is waited for. */
+	/* All borrowers are asked before this waits for one of them. */
 	for (i = 0; i < n; i++)
 		lent[i] = lender_revoke(list[i], false);
 	end = jiffies + msecs_to_jiffies(REVOKE_TIMEOUT_MS);
@@ -526,7 +379,8 @@ static void __exit lender_exit(void)
 						 time_before(now, end) ?
 						 end - now : 0))
 			pci_warn(list[i]->pdev,
-				 "the borrower does not return it: taken\n");
+				 "the borrower has not returned it within %u s; it is taken\n",
+				 REVOKE_TIMEOUT_MS / 1000);
 	}
 	lender_loan_exit();
 	bus_unregister_notifier(&pci_bus_type, &lender_notifier);

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The table of the devices that this node may lend, and what is counted.
+ */
+#include <linux/slab.h>
+
+#include "lender.h"
+
+DEFINE_SPINLOCK(lender_lock);
+struct lender_device *lender_devices[DLEND_DEVICES_MAX];
+
+struct lender_counts lender_counts;
+
+static void lender_free(struct kref *ref)
+{
+	struct lender_device *d = container_of(ref, struct lender_device, ref);
+
+	pci_dev_put(d->pdev);
+	kfree(d->old_override);
+	kfree(d);
+}
+
+void lender_put(struct lender_device *d)
+{
+	if (d)
+		kref_put(&d->ref, lender_free);
+}
+
+static unsigned int index_of(u32 fdid)
+{
+	return fdid & 0xffff;
+}
+
+/* lender_lock is held. */
+static struct lender_device *find(u32 fdid)
+{
+	unsigned int index = index_of(fdid);
+
+	if (index >= DLEND_DEVICES_MAX || !lender_devices[index] ||
+	    lender_devices[index]->fdid != fdid)
+		return NULL;
+	return lender_devices[index];
+}
+
+struct lender_device *lender_get(u32 fdid)
+{
+	struct lender_device *d;
+	unsigned long flags;
+
+	spin_lock_irqsave(&lender_lock, flags);
+	d = find(fdid);
+	if (d)
+		kref_get(&d->ref);
+	spin_unlock_irqrestore(&lender_lock, flags);
+	return d;
+}
+
+struct lender_device *lender_of_loan(struct dlend_peer *peer, u32 fdid,
+				     u32 loan)
+{
+	struct lender_device *d = find(fdid);
+
+	if (!d || !d->loan || d->loan->peer != peer || d->loan->number != loan)
+		return NULL;
+	return d;
+}
+
+unsigned int lender_collect(struct lender_device **list, unsigned int max)
+{
+	unsigned long flags;
+	unsigned int i, n = 0;
+
+	spin_lock_irqsave(&lender_lock, flags);
+	for (i = 0; i < DLEND_DEVICES_MAX && n < max; i++) {
+		if (!lender_devices[i])
+			continue;
+		kref_get(&lender_devices[i]->ref);
+		list[n++] = lender_devices[i];
+	}
+	spin_unlock_irqrestore(&lender_lock, flags);
+	return n;
+}
+
+int lender_enter(struct lender_device *d, struct dlend_why *why)
+{
+	int i, err = 0, free = -1;
+
+	spin_lock_irq(&lender_lock);
+	for (i = DLEND_DEVICES_MAX - 1; i >= 0; i--) {
+		if (!lender_devices[i]) {
+			free = i;
+		} else if (lender_devices[i]->pdev == d->pdev) {
+			err = dlend_why_set(why, -EEXIST,
+					    "%s has an ID already: it is device %x",
+					    pci_name(d->pdev),
+					    lender_devices[i]->fdid);
+			break;
+		}
+	}
+	if (!err && free < 0)
+		err = dlend_why_set(why, -ENOSPC,
+				    "%d devices of this node have an ID, and more cannot; remove one first",
+				    DLEND_DEVICES_MAX);
+	if (!err) {
+		d->fdid = dlend_node() << 16 | free;
+		lender_devices[free] = d;
+	}
+	spin_unlock_irq(&lender_lock);
+	return err;
+}
+
+void lender_leave(struct lender_device *d)
+{
+	struct lender_device **entry = &lender_devices[index_of(d->fdid)];
+	bool found;
+
+	spin_lock_irq(&lender_lock);
+	found = *entry == d;
+	if (found)
+		*entry = NULL;
+	spin_unlock_irq(&lender_lock);
+	if (found)
+		lender_put(d);
+}
+
+static u32 bdf_of(struct pci_dev *pdev)
+{
+	return pci_domain_nr(pdev->bus) << 16 | pci_dev_id(pdev);
+}
+
+void lender_describe(struct lender_device *d, struct dlend_device_info *info)
+{
+	struct pci_dev *pdev = d->pdev;
+	unsigned long flags;
+
+	memset(info, 0, sizeof(*info));
+	info->fdid = d->fdid;
+	info->bdf = bdf_of(pdev);
+	info->vendor = pdev->vendor;
+	info->device = pdev->device;
+	info->subsystem_vendor = pdev->subsystem_vendor;
+	info->subsystem_device = pdev->subsystem_device;
+	info->class = pdev->class;
+
+	spin_lock_irqsave(&lender_lock, flags);
+	if (d->loan) {
+		info->state = DLEND_DEVICE_BORROWED;
+		info->borrower = dlend_peer_node(d->loan->peer);
+		info->dma_window = d->loan->dma_size;
+	} else if (READ_ONCE(d->bound)) {
+		info->state = DLEND_DEVICE_AVAILABLE;
+	} else {
+		info->state = DLEND_DEVICE_LOCAL;
+	}
+	spin_unlock_irqrestore(&lender_lock, flags);
+	/* A driver that binds now may hold the lock for long. */
+	if (device_trylock(&pdev->dev)) {
+		if (pdev->dev.driver)
+			strscpy(info->driver, pdev->dev.driver->name,
+				sizeof(info->driver));
+		device_unlock(&pdev->dev);
+	}
+}
