@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which functions can be lent at all. What cannot work on another node is better
- * refused here, with the reason, than found out by a driver there.
+ * Which functions can be lent at all. A function that cannot work on another node
+ * is refused here, with the reason; otherwise a driver there would have to find out.
  */
 #include <linux/pci.h>
 #include <linux/virtio_config.h>
@@ -10,20 +10,15 @@
 #include "lender.h"
 
 /*
- * The message is written by the device, and passes an NTB as any write does. A
- * line interrupt is not passed on.
+ * An MSI message is a write, which crosses an NTB as any other. A line interrupt
+ * does not cross.
  */
 static bool interrupts_cross(struct pci_dev *pdev)
 {
 	return pdev->msi_cap || pdev->msix_cap || !pdev->pin;
 }
 
-/**
- * lender_check() - whether a function can be lent, as far as it can be told while
- * it is at work
- *
- * Return: 0, or -EINVAL with the reason in @why.
- */
+/* Checks a function that its own driver may still use. */
 int lender_check(struct pci_dev *pdev, struct dlend_why *why)
 {
 	unsigned int i;
@@ -38,7 +33,7 @@ int lender_check(struct pci_dev *pdev, struct dlend_why *why)
 		dlend_peer_put(peer);
 		if (is_adapter)
 			return dlend_why_set(why, -EINVAL,
-					     "%s is an NTB that leads to a peer",
+					     "%s is the NTB adapter to a peer",
 					     pci_name(pdev));
 	}
 	if (!interrupts_cross(pdev))
@@ -48,14 +43,14 @@ int lender_check(struct pci_dev *pdev, struct dlend_why *why)
 	return 0;
 }
 
-/* Virtio 1.1, 4.1.2: transitional devices, and those without a past. */
+/* Virtio 1.1, 4.1.2: transitional and other devices. */
 static bool is_virtio(struct pci_dev *pdev)
 {
 	return pdev->vendor == PCI_VENDOR_ID_REDHAT_QUMRANET &&
 	       pdev->device >= 0x1000 && pdev->device <= 0x107f;
 }
 
-/* Virtio 1.1, 4.1.4.3: features 32 to 63, or 0 of a device that has none. */
+/* Virtio 1.1, 4.1.4.3. Return: features 32 to 63; 0 if the device has none. */
 static u32 virtio_features_high(struct pci_dev *pdev)
 {
 	struct virtio_pci_common_cfg __iomem *common;
@@ -84,21 +79,19 @@ static u32 virtio_features_high(struct pci_dev *pdev)
 	return features;
 }
 
-/**
- * lender_check_taken() - the rest of lender_check(), of a function that is ours
+/*
+ * Checks the rest, of a function that our driver has.
  *
  * Without VIRTIO_F_ACCESS_PLATFORM a virtio driver gives its device physical
- * addresses (Virtio 1.1, 6.1), which on another node than its own are those of
- * something else.
- *
- * Return: 0, or -EINVAL with the reason in @why.
+ * addresses (Virtio 1.1, 6.1). They are those of the driver's node, and lead
+ * elsewhere on the device's node.
  */
 int lender_check_taken(struct pci_dev *pdev, struct dlend_why *why)
 {
 	if (is_virtio(pdev) && !(virtio_features_high(pdev) &
 				 BIT(VIRTIO_F_ACCESS_PLATFORM - 32)))
 		return dlend_why_set(why, -EINVAL,
-				     "%s is a virtio device without VIRTIO_F_ACCESS_PLATFORM, whose driver knows no address but physical ones (QEMU: iommu_platform=on)",
+				     "%s is a virtio device without VIRTIO_F_ACCESS_PLATFORM: its driver gives it physical addresses (QEMU: set iommu_platform=on)",
 				     pci_name(pdev));
 	return 0;
 }

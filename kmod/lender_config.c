@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The configuration space of a lent device. A borrower sees an image made from
- * it when the device is lent: the header, and capabilities that make sense on
- * another node. It changes bus mastering and the enables of MSI and MSI-X; other
- * bits that drivers are used to set are remembered and have no effect; the rest
- * is refused and counted. The addresses and the power state of the device stay
- * this node's.
+ * The configuration space of a lent device. When the device is lent, an image is
+ * made of it, which the borrower sees: the header, and the capabilities that make
+ * sense on another node. The borrower can change bus mastering and the enables of
+ * MSI and MSI-X. Other bits that drivers usually set are remembered and have no
+ * effect. Writes to all other bits are refused and counted. The addresses and the
+ * power state of the device stay this node's.
  *
- * Accesses come with interrupts off, possibly in an interrupt.
+ * Accesses come with interrupts off, also in an interrupt.
  */
 #include <linux/bitops.h>
 #include <linux/pci.h>
@@ -15,7 +15,7 @@
 
 #include "lender.h"
 
-/* A bound for broken lists: more do not fit between 0x40 and 0xff. */
+/* Ends a broken list: more capabilities do not fit between 0x40 and 0xff. */
 #define CAPABILITIES_MAX 48
 
 static void set16(u8 *mask, unsigned int at, u16 bits)
@@ -40,7 +40,7 @@ static void fill(u8 *mask, unsigned int at, unsigned int size)
 	memset(mask + at, 0xff, size);
 }
 
-/* How long a capability is that a borrower shall see; 0 for any other. */
+/* Return: bytes of a capability that the borrower sees; 0 to hide it. */
 static unsigned int capability_size(const u8 *real, unsigned int at)
 {
 	u16 flags = get16(real, at + PCI_CAP_FLAGS);
@@ -69,11 +69,11 @@ static unsigned int capability_size(const u8 *real, unsigned int at)
 
 static void make_pm(struct lender_config *c, unsigned int at)
 {
-	/* No D1 and D2, no PME: the far side has no line for it. */
+	/* No D1 and D2, and no PME: it would need a line to the borrower. */
 	hide16(c, at + PCI_PM_PMC, PCI_PM_CAP_PME_MASK | PCI_PM_CAP_D1 |
 				   PCI_PM_CAP_D2 | PCI_PM_CAP_AUX_POWER);
 	hide16(c, at + PCI_PM_CTRL, 0xffff);
-	/* A state that has no effect resets nothing either. */
+	/* A power state that has no effect does not reset the device either. */
 	c->shown[at + PCI_PM_CTRL] |= PCI_PM_CTRL_NO_SOFT_RESET;
 	c->keep[at + PCI_PM_CTRL] |= PCI_PM_CTRL_STATE_MASK;
 }
@@ -84,7 +84,7 @@ static void make_msi(struct lender_config *c, unsigned int at,
 	u16 flags = get16(c->shown, at + PCI_MSI_FLAGS);
 	unsigned int end = flags & PCI_MSI_FLAGS_64BIT ? 14 : 10;
 
-	/* One message. */
+	/* The borrower gets one message. */
 	hide16(c, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_QMASK |
 				      PCI_MSI_FLAGS_QSIZE |
 				      PCI_MSI_FLAGS_ENABLE);
@@ -113,10 +113,10 @@ static void make_express(struct lender_config *c, unsigned int at,
 		     PCI_EXP_DEVSTA_FED | PCI_EXP_DEVSTA_URD;
 
 	hide16(c, at + PCI_EXP_FLAGS, PCI_EXP_FLAGS_SLOT | PCI_EXP_FLAGS_IRQ);
-	/* A reset by the borrower would lose the addresses. */
+	/* After a reset by the borrower the BARs would have no addresses. */
 	hide16(c, at + PCI_EXP_DEVCAP + 2, PCI_EXP_DEVCAP_FLR >> 16);
-	/* Sizes and ordering are those of this node's hierarchy. */
-	set16(c->keep, at + PCI_EXP_DEVCTL, (u16)~PCI_EXP_DEVCTL_BCR_FLR);
+	/* This node's hierarchy decides about payload sizes and ordering. */
+	set16(c->keep, at + PCI_EXP_DEVCTL, U16_MAX & ~PCI_EXP_DEVCTL_BCR_FLR);
 	set16(c->live, at + PCI_EXP_DEVSTA, errors | PCI_EXP_DEVSTA_TRPND);
 	set16(c->clear, at + PCI_EXP_DEVSTA, errors);
 	set16(c->keep, at + PCI_EXP_LNKCTL,
@@ -124,7 +124,7 @@ static void make_express(struct lender_config *c, unsigned int at,
 	      PCI_EXP_LNKCTL_ES | PCI_EXP_LNKCTL_CLKREQ_EN);
 	if (size < PCI_CAP_EXP_ENDPOINT_SIZEOF_V2)
 		return;
-	/* What these offer needs the borrower's root, which is not above. */
+	/* These features need a root that knows the borrower, and ours does not. */
 	memset(c->shown + at + PCI_EXP_DEVCAP2, 0, 4);
 	hide16(c, at + PCI_EXP_DEVCTL2, 0xffff);
 	set16(c->keep, at + PCI_EXP_DEVCTL2,
@@ -154,7 +154,7 @@ static void make_header(struct lender_config *c, struct pci_dev *pdev,
 			const u8 *real)
 {
 	memcpy(c->shown, real, PCI_STD_HEADER_SIZEOF);
-	/* As the kernel has them: a virtual function's registers are empty. */
+	/* From the kernel, because a virtual function's registers are empty. */
 	memcpy(c->shown + PCI_VENDOR_ID, &(__le16){ cpu_to_le16(pdev->vendor) }, 2);
 	memcpy(c->shown + PCI_DEVICE_ID, &(__le16){ cpu_to_le16(pdev->device) }, 2);
 	memset(c->shown + PCI_COMMAND, 0, 2);
@@ -178,11 +178,6 @@ static void make_header(struct lender_config *c, struct pci_dev *pdev,
 	c->keep[PCI_INTERRUPT_LINE] = 0xff;
 }
 
-/**
- * lender_config_make() - makes the image from the device as it is now
- *
- * The device lock is held, and no access is let in.
- */
 void lender_config_make(struct lender_device *d)
 {
 	struct lender_config *c = &d->config;
@@ -215,7 +210,6 @@ void lender_config_make(struct lender_device *d)
 	}
 }
 
-/* Bit n: dword n has bits that are live. */
 u64 lender_config_live(const struct lender_config *config)
 {
 	u64 live = 0;
@@ -282,9 +276,9 @@ u32 lender_config_read(struct lender_device *d, unsigned int at,
 }
 
 /*
- * The device gets the message only if it leads into the borrower's window; it
- * is otherwise not enabled. The address is written in parts, so it is looked at
- * whenever one of them has changed.
+ * Checks the MSI address: the device gets the message only if its address lies in
+ * the borrower's MSI window. Otherwise MSI stays disabled. A borrower writes the
+ * address in parts, so it is checked whenever a part has changed.
  */
 static void commit_msi(struct lender_device *d)
 {
@@ -341,7 +335,7 @@ void lender_config_write(struct lender_device *d, unsigned int at,
 	if (pass | clear) {
 		u32 real = read_device(d->pdev, at, size);
 
-		/* The device's own bits stay, and none is cleared by that. */
+		/* All other bits are written as they are; none of them is cleared. */
 		write_device(d->pdev, at, size,
 			     (real & ~(pass | clear)) |
 			     (value & (pass | clear)));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a lent device may reach. With an IOMMU that is the borrower's window and
- * nothing else, while it is lent, and nothing at all before and after. Without
- * one it reaches all of this node's memory.
+ * The memory that a device can reach. With an IOMMU a device that is lent reaches
+ * the borrower's windows and nothing else; a device that is available reaches
+ * nothing. Without an IOMMU it reaches all of this node's memory.
  */
 #include <linux/module.h>
 
@@ -13,11 +13,11 @@ module_param(allow_no_iommu, bool, 0444);
 MODULE_PARM_DESC(allow_no_iommu,
 		 "lend devices without an IOMMU: a borrower can make them reach all memory of this node");
 
-/* Interrupt messages: what is written here is not translated as memory is. */
+/* Interrupt messages: an IOMMU does not translate these addresses as memory. */
 #define INTERRUPTS_START 0xfee00000ULL
 #define INTERRUPTS_END 0xfef00000ULL
 
-/* Where a device sees the window for messages: devices with 32 bits reach it. */
+/* Address of the MSI window for the device; below 4 GiB, for 32-bit devices. */
 #define MSI_IOVA 0x40000000ULL
 
 bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why)
@@ -25,7 +25,7 @@ bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why)
 	if (device_iommu_mapped(&d->pdev->dev) || allow_no_iommu)
 		return true;
 	dlend_why_set(why, -EPERM,
-		      "%s is behind no IOMMU: a borrower could make it reach all memory of this node; boot with intel_iommu=on, or load dl_lender with allow_no_iommu=1",
+		      "%s is behind no IOMMU, so a borrower could make it reach all memory of this node; boot with intel_iommu=on, or load dl_lender with allow_no_iommu=1",
 		      pci_name(d->pdev));
 	return false;
 }
@@ -55,7 +55,7 @@ void lender_iommu_release(struct lender_device *d)
 	d->group = NULL;
 }
 
-static bool is_interrupts(phys_addr_t phys)
+static bool is_interrupt_range(phys_addr_t phys)
 {
 	return phys >= INTERRUPTS_START && phys < INTERRUPTS_END;
 }
@@ -69,7 +69,7 @@ static int map(struct iommu_domain *domain, u64 iova, struct dlend_import *impor
 			 IOMMU_READ | IOMMU_WRITE | IOMMU_MMIO);
 }
 
-/* The upper half of what the domain translates: far from all small addresses. */
+/* Chooses the upper half of what the domain translates, far from small addresses. */
 static int choose_iova(struct iommu_domain *domain, u64 size, u64 *iova)
 {
 	u64 top = domain->geometry.aperture_end;
@@ -106,8 +106,8 @@ int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 
 	if (translated && dlend_peer_is_loopback(loan->peer)) {
 		/*
-		 * One IOMMU is both the lender's and the borrower's: the
-		 * borrower fills this very domain, at the addresses it chose.
+		 * The lender's IOMMU is also the borrower's: the borrower
+		 * fills this very domain, at the addresses that it chose.
 		 */
 		*dma_bus = le64_to_cpu(req->dma.addr);
 	} else {
@@ -117,7 +117,7 @@ int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 			err = map(loan->domain, *dma_bus, loan->dma);
 		}
 	}
-	if (!err && !is_interrupts(loan->msi->phys)) {
+	if (!err && !is_interrupt_range(loan->msi->phys)) {
 		*msi_bus = MSI_IOVA + (loan->msi->phys & ~PAGE_MASK);
 		err = map(loan->domain, *msi_bus, loan->msi);
 	}
@@ -126,7 +126,7 @@ int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 	return err;
 }
 
-/* The mappings go with their domain. */
+/* The domain takes its mappings with it. */
 void lender_iommu_close(struct lender_device *d, struct lender_loan *loan)
 {
 	if (!loan->domain)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loans: what borrowers ask for, and what is left of a loan when it ends.
+ * Loans: the requests of borrowers, and the end of a loan.
  *
- * Bus mastering is off whenever a device is not attached, and is taken from it
- * at once when its borrower is lost: nothing is written into windows that may
+ * Bus mastering is off while a device is not attached. When its borrower is lost
+ * it is switched off at once, so the device does not write into windows that may
  * soon lead elsewhere.
  */
 #include <linux/dma-mapping.h>
@@ -22,11 +22,6 @@ static int refuse(int err)
 	return err;
 }
 
-/**
- * lender_reset() - makes a device forget what its user made of it
- *
- * The device lock is held.
- */
 void lender_reset(struct lender_device *d)
 {
 	struct pci_dev *pdev = d->pdev;
@@ -34,13 +29,13 @@ void lender_reset(struct lender_device *d)
 
 	pci_clear_master(pdev);
 	if (!pci_wait_for_pending_transaction(pdev))
-		pci_warn(pdev, "transactions are still pending\n");
+		pci_warn(pdev, "transactions are still pending before its reset\n");
 	pci_cfg_access_lock(pdev);
 	err = __pci_reset_function_locked(pdev);
 	if (!pci_load_saved_state(pdev, d->saved))
 		pci_restore_state(pdev);
 	pci_cfg_access_unlock(pdev);
-	/* Whatever the saved state says. */
+	/* The saved state may have bus mastering on. */
 	pci_clear_master(pdev);
 	atomic64_inc(&lender_counts.resets);
 	if (!err)
@@ -48,7 +43,7 @@ void lender_reset(struct lender_device *d)
 
 	atomic64_inc(&lender_counts.reset_failures);
 	pci_warn(pdev, "%s: its next user finds it as the last one left it\n",
-		 err == -ENOTTY ? "it cannot be reset" : "the reset failed");
+		 err == -ENOTTY ? "it has no way to be reset" : "its reset failed");
 	if (pdev->msix_cap)
 		pci_write_config_word(pdev, pdev->msix_cap + PCI_MSIX_FLAGS, 0);
 	if (pdev->msi_cap)
@@ -99,9 +94,10 @@ void lender_end_loan(struct lender_device *d)
 	if (loan->attached) {
 		pci_clear_master(d->pdev);
 		/*
-		 * Before the reset: the borrower might make something of the
-		 * device after it, which the next one would find. And the reset
-		 * before the windows that the device itself writes to are closed.
+		 * The BARs are closed before the reset: otherwise the borrower
+		 * could change the device after it, and the next user would find
+		 * that. The windows that the device itself writes to are closed
+		 * after the reset.
 		 */
 		close_bars(loan);
 		lender_reset(d);
@@ -128,7 +124,7 @@ bool lender_revoke(struct lender_device *d, bool gone)
 	spin_unlock_irq(&lender_lock);
 	if (!peer)
 		return false;
-	/* Without an answer the device is simply taken. */
+	/* If the borrower does not answer, the device is taken nevertheless. */
 	dlend_call(peer, DLEND_OP_REVOKE, &req, sizeof(req), NULL, 0, 0);
 	dlend_peer_put(peer);
 	return true;
@@ -151,7 +147,7 @@ static void put_device_info(struct dlend_msg_device *msg,
 	strscpy(msg->driver, info->driver, sizeof(msg->driver));
 }
 
-/* In the loopback both ends ask the same lender: it has its own node's. */
+/* In the loopback both ends ask this lender; each sees the devices of one node. */
 static bool is_asked_for(struct dlend_peer *peer, u32 fdid)
 {
 	return fdid >> 16 == dlend_peer_self(peer);
@@ -207,8 +203,8 @@ static enum dlend_borrow_status make_loan(struct lender_device *d,
 	struct lender_loan *loan;
 
 	/*
-	 * Who asks again has no such loan: it was not told of it in time, or could
-	 * not say that it has ended.
+	 * A borrower that asks again does not have the loan: it was not told of it
+	 * in time, or could not tell that it has ended.
 	 */
 	if (d->loan && d->loan->peer == peer)
 		lender_end_loan(d);
@@ -356,7 +352,7 @@ static int attach(struct lender_device *d, struct lender_loan *loan,
 		close_windows(d, loan);
 		return err;
 	}
-	/* A line interrupt would find nobody here who knows of it. */
+	/* No driver here would handle a line interrupt. */
 	pci_read_config_word(d->pdev, PCI_COMMAND, &command);
 	pci_write_config_word(d->pdev, PCI_COMMAND,
 			      command | PCI_COMMAND_INTX_DISABLE);
@@ -369,7 +365,7 @@ static int attach(struct lender_device *d, struct lender_loan *loan,
 	return sizeof(*answer);
 }
 
-/* Returns the device, locked and counted, if the loan is that of the peer. */
+/* Return: the device, locked and counted; NULL if this is no loan of the peer. */
 static struct lender_device *lock_loan(struct dlend_peer *peer, __le32 fdid,
 				       __le32 number)
 {
@@ -536,13 +532,11 @@ int lender_loan_init(void)
 	return err;
 }
 
-/* There will be no new loan. */
 void lender_loan_stop(void)
 {
 	WRITE_ONCE(closing, true);
 }
 
-/* No loan is left after this. */
 void lender_loan_exit(void)
 {
 	dlend_ops_unregister(lender_ops, ARRAY_SIZE(lender_ops));
