@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The host bridge of a borrowed device, and its configuration space: an image
- * that is read here, but for what changes by itself, and written on the lender's
- * node, which decides what has an effect. Addresses are this node's and stay here.
+ * The host bridge of a borrowed device, and its configuration space. Reads are
+ * answered from an image here, but for registers that change by themselves: for
+ * those the lender is asked. Writes go to the lender, which decides what has an
+ * effect. The BARs hold addresses of this node and stay here.
  *
- * Accesses come with interrupts off and spinlocks held (pci_lock), so they may
- * not sleep: the lender is asked by polled calls. A device whose lender does not
- * answer reads as all ones.
+ * Accesses come with interrupts off and spinlocks held (pci_lock), so they must
+ * not sleep, and the lender is asked by polled calls. If it does not answer, the
+ * device reads as all ones.
  */
 #include <linux/pci.h>
 #include <asm/unaligned.h>
@@ -54,7 +55,10 @@ static u32 ask(struct borrower_loan *loan, u16 op, int at, int size, u32 value,
 	return le32_to_cpu(answer.value);
 }
 
-/* What the lender says of a dword, as far as it is believed; config_lock is held. */
+/*
+ * Combines a dword of the lender with the image: only bits of @lenders are the
+ * lender's to change. config_lock is held.
+ */
 static u32 merge(struct borrower_loan *loan, int at, u32 dword)
 {
 	u32 image = get_unaligned_le32(loan->config + at);
@@ -92,7 +96,7 @@ static int config_read(struct pci_bus *bus, unsigned int devfn, int where,
 	return PCIBIOS_SUCCESSFUL;
 }
 
-/* A BAR holds what is written; of its size and kind nothing can be changed. */
+/* A BAR holds the address that is written; its size and kind stay. */
 static void write_bar(struct borrower_loan *loan, int where, int size,
 		      u32 value)
 {
@@ -128,7 +132,7 @@ static int config_write(struct pci_bus *bus, unsigned int devfn, int where,
 		spin_unlock_irqrestore(&loan->config_lock, flags);
 		return PCIBIOS_SUCCESSFUL;
 	}
-	/* There is no ROM; that the kernel asks is no news to the lender. */
+	/* There is no ROM, so the lender need not know that the kernel sizes it. */
 	if (where >= PCI_ROM_ADDRESS && where < PCI_ROM_ADDRESS + 4)
 		return PCIBIOS_SUCCESSFUL;
 
@@ -159,7 +163,7 @@ static int free_domain(void)
 	return domain + 1;
 }
 
-/* Whether the table of MSI-X is in a BAR: the kernel maps it where it is said to be. */
+/* Return: whether the MSI-X table lies in a BAR: the kernel maps it there unchecked. */
 static bool msix_is_within(const struct borrower_loan *loan, unsigned int at)
 {
 	u16 control = get_unaligned_le16(loan->config + at + PCI_MSIX_FLAGS);
@@ -172,11 +176,12 @@ static bool msix_is_within(const struct borrower_loan *loan, unsigned int at)
 }
 
 /*
- * The lender says what it likes of the configuration space, and may say something
- * else the next time. What the kernel finds its way by stays as it was at first:
- * identity and kind of the function, where capabilities are, and the table of MSI-X.
+ * Chooses which bits of the configuration space the lender may change later. A
+ * hostile lender may answer differently each time. The kernel relies on identity
+ * and kind of the function, on the places of capabilities and on the MSI-X table,
+ * so these stay as they were at first.
  *
- * Return: 0, or -EPROTO for a table that is nowhere.
+ * Return: 0, or -EPROTO if the MSI-X table lies in no BAR.
  */
 static int choose_lenders_bits(struct borrower_loan *loan)
 {
@@ -188,7 +193,7 @@ static int choose_lenders_bits(struct borrower_loan *loan)
 	bits[PCI_COMMAND / 4] = ~0;
 	bits[PCI_CACHE_LINE_SIZE / 4] = 0xffff;	/* and latency */
 	bits[PCI_INTERRUPT_LINE / 4] = 0xff;
-	/* A list that leads back to itself has come to an end, too. */
+	/* A list that leads back to itself ends there. */
 	at = loan->config[PCI_CAPABILITY_LIST] & ~3;
 	while (at >= PCI_STD_HEADER_SIZEOF && bits[at / 4] == ~0) {
 		bits[at / 4] = 0xffff0000;
@@ -206,7 +211,7 @@ static int choose_lenders_bits(struct borrower_loan *loan)
 	return 0;
 }
 
-/* There is no bridge, ROM or line interrupt: the kernel would look behind them. */
+/* Hides what does not cross: the function is no bridge, without ROM or line. */
 static int init_config(struct borrower_loan *loan)
 {
 	unsigned int i;
@@ -234,8 +239,8 @@ static int init_config(struct borrower_loan *loan)
 }
 
 /*
- * The addresses are what the windows are, also where that is above 4 GiB and
- * the BAR has 32 bits: nothing decodes the register.
+ * The addresses are those of the windows. They may be above 4 GiB even if the BAR
+ * has 32 bits, because nothing decodes the register.
  */
 static int claim_bars(struct borrower_loan *loan)
 {
@@ -255,7 +260,7 @@ static int claim_bars(struct borrower_loan *loan)
 		res->flags &= ~IORESOURCE_UNSET;
 		err = request_resource(bar->import->parent, res);
 		if (err) {
-			pci_err(pdev, "BAR %u: %pR is taken\n", i, res);
+			pci_err(pdev, "BAR %u: another driver has taken %pR\n", i, res);
 			return err;
 		}
 	}
@@ -263,9 +268,9 @@ static int claim_bars(struct borrower_loan *loan)
 }
 
 /*
- * A driver may hold the function for as long as one of its files is open. What is
- * left of it then must not need this module: its configuration space is not
- * asked any more, and others give its memory back.
+ * A driver may hold the function for as long as one of its files is open. The rest
+ * of the function must not need this module: nobody asks for its configuration
+ * space any more, and dl_fabric frees its memory.
  */
 static void detach(struct borrower_loan *loan)
 {
@@ -287,7 +292,7 @@ static void remove_bus(struct borrower_loan *loan)
 	pci_stop_root_bus(loan->bridge->bus);
 	pci_remove_root_bus(loan->bridge->bus);
 	detach(loan);
-	/* The former only unregisters it. */
+	/* pci_remove_root_bus() only unregisters the bridge. */
 	pci_free_host_bridge(loan->bridge);
 	loan->bridge = NULL;
 }
@@ -321,7 +326,7 @@ int borrower_bridge_add(struct borrower_loan *loan)
 	int err = init_config(loan);
 
 	if (err) {
-		pr_err("dl_borrower: device %x: its MSI-X table is in none of its BARs\n",
+		pr_err("dl_borrower: device %x: its MSI-X table lies in none of its BARs\n",
 		       loan->fdid);
 		return err;
 	}

@@ -4,13 +4,13 @@
  * lender's adapter. Nothing is copied.
  *
  * Without an IOMMU here the window is all of memory, and an address for the device
- * is a physical one at another base. With an IOMMU the window is a range of
- * addresses that it translates, and memory is mapped into it while a driver asks
- * for it: the window may be smaller than memory, and it may be full.
+ * is a physical address plus an offset. With an IOMMU the window is a range of
+ * addresses that the IOMMU translates, and memory is mapped into it while a driver
+ * asks for it: the window may be smaller than memory, and it may be full.
  *
- * The kernel knows offsets of a bus (dma_range_map), but only until the driver is
- * unbound: the next one would give the device addresses of the lender's memory,
- * and what a driver frees after its remove would be taken for another page.
+ * The kernel has offsets for a bus (dma_range_map), but only until the driver is
+ * unbound. The next driver would give the device addresses of the lender's memory,
+ * and memory that a driver frees after its remove would be taken for another page.
  */
 #include <linux/dma-map-ops.h>
 #include <linux/iommu.h>
@@ -24,9 +24,9 @@
 #include "borrower.h"
 
 /*
- * Start of the translated window, in the addresses of this node's IOMMU: beyond
- * those that the kernel gives to other devices, and within 39 bits, which every
- * IOMMU translates.
+ * Start of the translated window, in the addresses of this node's IOMMU. It lies
+ * beyond the addresses that the kernel gives to other devices, and within 39 bits,
+ * which every IOMMU translates.
  */
 #define WINDOW_IOVA BIT_ULL(38)
 #define WINDOW_MAX BIT_ULL(38)
@@ -42,7 +42,7 @@ static bool is_translated(struct device *dev)
 	return !domain || domain->type != IOMMU_DOMAIN_IDENTITY;
 }
 
-/* A power of two, from 0, that holds all of memory. */
+/* Return: the power of two that holds all of memory, from address 0 on. */
 static u64 memory_size(struct borrower_loan *loan)
 {
 	return dma_get_required_mask(loan->requester) + 1;
@@ -64,14 +64,14 @@ static int choose_window(struct borrower_loan *loan, u64 window,
 	loan->translated = is_translated(loan->requester);
 	if (loan->translated && !dlend_peer_is_loopback(loan->peer))
 		return dlend_why_set(why, -EOPNOTSUPP,
-				     "this node's IOMMU translates what comes from %s, which is not supported: boot with iommu=pt",
+				     "this node's IOMMU translates the addresses of %s, which a borrower does not support; boot with iommu=pt",
 				     dlend_peer_name(loan->peer));
 	if (!loan->translated) {
 		loan->dma_start = 0;
 		loan->dma_size = memory_size(loan);
 		if (window && window != loan->dma_size)
 			return dlend_why_set(why, -EINVAL,
-					     "without an IOMMU the window is all of this node's memory: %llu MiB; leave the size out",
+					     "without an IOMMU the window is all of this node's memory, %llu MiB; leave the size out",
 					     loan->dma_size / SZ_1M);
 		return 0;
 	}
@@ -80,7 +80,7 @@ static int choose_window(struct borrower_loan *loan, u64 window,
 	if (loan->dma_size < WINDOW_MIN || loan->dma_size > WINDOW_MAX ||
 	    !IS_ALIGNED(loan->dma_size, PAGE_SIZE))
 		return dlend_why_set(why, -EINVAL,
-				     "a window has from 1 to %llu MiB",
+				     "a window has 1 to %llu MiB",
 				     WINDOW_MAX / SZ_1M);
 	return 0;
 }
@@ -88,19 +88,20 @@ static int choose_window(struct borrower_loan *loan, u64 window,
 int borrower_dma_prepare(struct borrower_loan *loan, u64 window,
 			 struct dlend_msg_attach *req, struct dlend_why *why)
 {
+	struct borrower_range range = {
+		.kind = DLEND_WINDOW_DIRECT,
+		.purpose = "DMA",
+	};
 	int err = choose_window(loan, window, why);
 
 	if (err)
 		return err;
-	loan->dma_export = dlend_export(loan->peer, loan->dma_start,
-					loan->dma_size, DLEND_WINDOW_DIRECT,
-					&req->dma);
-	if (IS_ERR(loan->dma_export)) {
-		err = PTR_ERR(loan->dma_export);
-		loan->dma_export = NULL;
-		return borrower_no_window(loan, err, loan->dma_size, "DMA",
-					  why);
-	}
+	range.start = loan->dma_start;
+	range.size = loan->dma_size;
+	err = borrower_window_open(loan, &range, &loan->dma_export, &req->dma,
+				   why);
+	if (err)
+		return err;
 	if (loan->translated)
 		req->flags |= cpu_to_le32(DLEND_ATTACH_TRANSLATED);
 	return 0;
@@ -127,7 +128,7 @@ int borrower_dma_start(struct borrower_loan *loan)
 	return 0;
 }
 
-/* From now on no mapping is made or undone: the domain may go. Any context. */
+/* No mapping is made or undone after this, so the domain may go. */
 void borrower_dma_kill(struct borrower_loan *loan)
 {
 	unsigned long flags;
@@ -143,7 +144,7 @@ void borrower_dma_stop(struct borrower_loan *loan)
 		u64 used = atomic64_read(&loan->dma_used);
 
 		if (used)
-			pr_info("dl_borrower: device %x: its driver still has %llu bytes, for files that are open\n",
+			pr_info("dl_borrower: device %x: its driver still has %llu bytes of DMA memory, for open files\n",
 				loan->fdid, used);
 		loan->domain = NULL;
 		put_iova_domain(&loan->iova);
@@ -179,20 +180,24 @@ static dma_addr_t map_linear(struct borrower_loan *loan, phys_addr_t phys,
 	if (size > loan->dma_size || at > loan->dma_size - size) {
 		atomic64_inc(&borrower_counts.no_room);
 		dev_warn_ratelimited(&loan->pdev->dev,
-				     "%pa is beyond the window for DMA of %llu MiB\n",
+				     "%pa lies beyond the DMA window of %llu MiB\n",
 				     &phys, loan->dma_size / SZ_1M);
 		return DMA_MAPPING_ERROR;
 	}
 	return at + loan->dma_bus;
 }
 
-/* The last address of the window, for the device. */
+/* Return: the last address of the window, as the device uses it. */
 static u64 last_bus(struct borrower_loan *loan)
 {
 	return loan->dma_bus + loan->dma_size - 1;
 }
 
-/* @mask: of the addresses that the device can send. */
+/*
+ * @mask: of the addresses that the device can use
+ *
+ * Return: the address for the device, or DMA_MAPPING_ERROR after a message.
+ */
 static dma_addr_t map(struct borrower_loan *loan, phys_addr_t phys,
 		      size_t size, enum dma_data_direction dir, u64 mask)
 {
@@ -203,10 +208,10 @@ static dma_addr_t map(struct borrower_loan *loan, phys_addr_t phys,
 	int err = -ENODEV;
 	u64 iova;
 
-	/* A driver that has not asked for more than the usual 32 bits. */
+	/* The driver may not have asked for more than the usual 32 bits. */
 	if (last_bus(loan) > mask) {
 		dev_warn_ratelimited(&loan->pdev->dev,
-				     "its window for DMA ends at %llx, beyond the %llx of its driver\n",
+				     "its DMA window ends at %#llx, but its driver has asked for addresses up to %#llx\n",
 				     last_bus(loan), mask);
 		return DMA_MAPPING_ERROR;
 	}
@@ -376,8 +381,8 @@ static u64 dlend_get_required_mask(struct device *dev)
 }
 
 /*
- * What is mapped takes a power of two of addresses, at a multiple of that: one that
- * is larger might wait for ever for so much in one piece.
+ * A mapping takes a power of two of addresses, at a multiple of that. A larger one
+ * might wait for ever for so many addresses in one piece.
  */
 static size_t dlend_max_mapping_size(struct device *dev)
 {

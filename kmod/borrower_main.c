@@ -1,42 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Borrowing: a device of another node becomes a function of this one, and goes
- * again, in order or because its lender has gone.
+ * Loans: a device of another node becomes a function of this node. It goes again
+ * when it is returned, or when its lender is lost.
  */
-#include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
 #include "borrower.h"
 
-/* A lender opens a window for each BAR: some 100 ms for each LUT entry. */
+/* A lender opens a window for each BAR, which takes 100 ms for each LUT entry. */
 #define ATTACH_TIMEOUT_MS 20000
 
 static DEFINE_MUTEX(borrower_admin);
 static DEFINE_SPINLOCK(borrower_lock);
-static LIST_HEAD(loans);	/* both to change it, one of them to read it */
-
-struct borrower_counts borrower_counts;
-static struct dentry *debugfs;
-
-int borrower_no_window(struct borrower_loan *loan, int err, u64 size,
-		       const char *what, struct dlend_why *why)
-{
-	struct dlend_free_windows free;
-
-	if (err != -ENOSPC || dlend_windows_free(loan->peer, &free))
-		return dlend_why_set(why, err, "no window for %s towards node %u: error %d",
-				     what, dlend_peer_node(loan->peer), -err);
-	return dlend_why_set(why, err,
-			     "%llu KiB for %s do not fit into the windows of node %u: free are %u large ones of at most %llu MiB, and %u of %llu KiB",
-			     size / SZ_1K, what, dlend_peer_node(loan->peer),
-			     free.direct_count, free.direct_max / SZ_1M,
-			     free.lut_count, free.lut_size / SZ_1K);
-}
+/* A writer holds both locks, a reader one of them. */
+static LIST_HEAD(loans);
 
 static void get_device_info(struct dlend_device_info *info,
 			    const struct dlend_msg_device *msg)
@@ -52,7 +33,7 @@ static void get_device_info(struct dlend_device_info *info,
 	info->subsystem_device = le16_to_cpu(msg->subsystem_device);
 	info->class = le32_to_cpu(msg->class) & 0xffffff;
 	info->dma_window = le64_to_cpu(msg->dma_window);
-	/* Text of a peer: it ends, and has nothing that a terminal obeys. */
+	/* Text of a peer: it has to end, without any byte that a terminal obeys. */
 	strscpy(info->driver, msg->driver, sizeof(info->driver));
 	for (char *c = info->driver; *c; c++)
 		if (*c <= ' ' || *c > '~')
@@ -84,7 +65,7 @@ static void describe(struct borrower_loan *loan, struct dlend_loan_info *info)
 	info->class = loan->pdev->class;
 	info->dma_window = loan->dma_size;
 	info->dma_free = borrower_dma_free(loan);
-	/* A driver may be binding now, and hold the lock for long. */
+	/* A driver that binds now may hold the lock for long. */
 	if (device_trylock(dev)) {
 		if (dev->driver)
 			strscpy(info->driver, dev->driver->name,
@@ -93,7 +74,7 @@ static void describe(struct borrower_loan *loan, struct dlend_loan_info *info)
 	}
 }
 
-/* The lender's numbers, before anything is made of them. */
+/* Checks and takes the BARs that the lender describes. */
 static int check_bars(struct borrower_loan *loan,
 		      const struct dlend_msg_borrow_answer *answer)
 {
@@ -130,7 +111,7 @@ static int send_borrow(struct borrower_loan *loan, struct dlend_why *why)
 	ret = dlend_call(loan->peer, DLEND_OP_BORROW, &req, sizeof(req), &answer,
 			 sizeof(answer), 0);
 	if (ret == -EOPNOTSUPP)
-		return dlend_why_set(why, ret, "node %u does not lend", node);
+		return dlend_why_set(why, ret, "node %u does not lend: it has not loaded dl_lender", node);
 	if (ret >= 0 && ret != sizeof(answer))
 		ret = -EPROTO;
 	if (ret < 0)
@@ -145,7 +126,7 @@ static int send_borrow(struct borrower_loan *loan, struct dlend_why *why)
 				     loan->fdid, le32_to_cpu(answer.holder));
 	case DLEND_BORROW_UNAVAILABLE:
 		return dlend_why_set(why, -EBUSY,
-				     "device %x is not available: its own node %u uses it",
+				     "device %x is not available: its own node %u uses it; make it available there",
 				     loan->fdid, node);
 	default:
 		return dlend_why_set(why, -ENOENT, "node %u has no device %x",
@@ -155,7 +136,7 @@ static int send_borrow(struct borrower_loan *loan, struct dlend_why *why)
 	get_device_info(&loan->device, &answer.device);
 	ret = check_bars(loan, &answer);
 	if (ret)
-		return dlend_why_set(why, ret, "node %u sent BARs that cannot be",
+		return dlend_why_set(why, ret, "node %u described BARs that no device has",
 				     node);
 	return 0;
 }
@@ -172,7 +153,7 @@ static int send_attach(struct borrower_loan *loan, struct dlend_msg_attach *req,
 			 sizeof(*answer), ATTACH_TIMEOUT_MS);
 	if (ret == -ENOSPC)
 		return dlend_why_set(why, ret,
-				     "node %u has no windows left for the device's BARs, or its IOMMU none for this node's memory",
+				     "node %u has no window left for the device's BARs, or its IOMMU has no addresses left for this node's memory",
 				     node);
 	if (ret >= 0 && ret != sizeof(*answer))
 		ret = -EPROTO;
@@ -186,7 +167,7 @@ static int send_attach(struct borrower_loan *loan, struct dlend_msg_attach *req,
 	memcpy(loan->config, answer->config, sizeof(loan->config));
 	if (loan->dma_bus + loan->dma_size < loan->dma_bus)
 		return dlend_why_set(why, -EPROTO,
-				     "node %u sent addresses that cannot be", node);
+				     "node %u answered with a DMA window that wraps around", node);
 	return 0;
 }
 
@@ -203,7 +184,7 @@ static void send_return(struct borrower_loan *loan)
 	ret = dlend_call(loan->peer, DLEND_OP_RETURN, &req, sizeof(req), NULL, 0,
 			 ATTACH_TIMEOUT_MS);
 	if (ret < 0)
-		pr_warn("dl_borrower: device %x: node %u did not take it back: error %d\n",
+		pr_warn("dl_borrower: device %x: node %u has not taken it back: error %d\n",
 			loan->fdid, dlend_peer_node(loan->peer), -ret);
 }
 
@@ -240,18 +221,18 @@ static int open_bars(struct borrower_loan *loan,
 				continue;
 		}
 		return dlend_why_set(why, err,
-				     "node %u sent a window for BAR %u that cannot be",
+				     "node %u answered with a wrong window for BAR %u",
 				     dlend_peer_node(loan->peer), i);
 	}
 	return 0;
 }
 
-/* The other way round than attach(), from wherever that came to. */
+/* Undoes attach(), also where that has failed half way. */
 static void dismantle(struct borrower_loan *loan, bool surprise)
 {
 	borrower_bridge_remove(loan, surprise);
 	close_bars(loan);
-	/* The device is reset before the windows it writes to are closed. */
+	/* The lender resets the device before the windows that it writes to are closed. */
 	if (loan->number)
 		send_return(loan);
 	borrower_msi_stop(loan);
@@ -295,8 +276,12 @@ static int attach(struct borrower_loan *loan, u64 window, struct dlend_why *why)
 	loan->requester = dlend_peer_requester(loan->peer, loan->device.bdf);
 	if (!loan->requester)
 		return dlend_why_set(why, -ENODEV,
-				     "node %u has said a wrong address",
-				     dlend_peer_node(loan->peer));
+				     "node %u describes the device at %04x:%02x:%02x.%x, where there is none",
+				     dlend_peer_node(loan->peer),
+				     loan->device.bdf >> 16,
+				     loan->device.bdf >> 8 & 0xff,
+				     PCI_SLOT(loan->device.bdf & 0xff),
+				     PCI_FUNC(loan->device.bdf));
 	err = borrower_dma_prepare(loan, window, &req, why);
 	if (err)
 		return err;
@@ -316,8 +301,8 @@ static int attach(struct borrower_loan *loan, u64 window, struct dlend_why *why)
 		err = borrower_bridge_add(loan);
 	if (err)
 		return dlend_why_set(why, err,
-				     "the device could not be added: error %d",
-				     -err);
+				     "device %x could not be added here: error %d",
+				     loan->fdid, -err);
 	return 0;
 }
 
@@ -348,11 +333,11 @@ static int borrow(struct dlend_peer *peer, u32 fdid, u64 window,
 	loan = new_loan(fdid, peer);
 	if (!loan)
 		return dlend_why_set(why, -ENOMEM, "no memory");
-	/* In the list before it is the lender's to lose or to revoke. */
+	/* The loan is in the list before the lender can be lost or can revoke it. */
 	spin_lock_irq(&borrower_lock);
 	list_add_tail(&loan->node, &loans);
 	spin_unlock_irq(&borrower_lock);
-	/* A loss before this is noticed by the calls, a later one is noted. */
+	/* After an earlier loss the calls fail; a later one is noted in the loan. */
 	err = send_borrow(loan, why);
 	if (!err)
 		err = attach(loan, window, why);
@@ -420,7 +405,7 @@ unsigned int dlend_borrower_loans(struct dlend_loan_info *infos, unsigned int ma
 }
 EXPORT_SYMBOL_GPL(dlend_borrower_loans);
 
-/* Lists of a hostile peer end too: IDs only grow, and there are few. */
+/* The list of a hostile peer ends, too: IDs must grow, and @max bounds them. */
 static unsigned int ask_for_devices(struct dlend_peer *peer,
 				    struct dlend_msg_list_answer *answer,
 				    struct dlend_device_info *infos,
@@ -473,7 +458,7 @@ int dlend_borrower_remote(struct dlend_device_info *infos, unsigned int max)
 }
 EXPORT_SYMBOL_GPL(dlend_borrower_remote);
 
-/* Ends the loans whose lender wants them back: not in the peer's workqueue. */
+/* Ends the loans that lenders have revoked, outside of the peer's workqueue. */
 static void revoke_work(struct work_struct *work)
 {
 	struct borrower_loan *loan, *next;
@@ -547,22 +532,6 @@ static struct dlend_client borrower_client = {
 	.peer_down = borrower_peer_down,
 };
 
-static int stats_show(struct seq_file *file, void *unused)
-{
-#define SHOW(name) \
-	seq_printf(file, #name " %lld\n", atomic64_read(&borrower_counts.name))
-	SHOW(loans);
-	SHOW(lost);
-	SHOW(returned);
-	SHOW(config_reads);
-	SHOW(config_writes);
-	SHOW(config_failed);
-	SHOW(no_room);
-#undef SHOW
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(stats);
-
 static int __init borrower_init(void)
 {
 	int err = dlend_client_register(&borrower_client);
@@ -574,8 +543,7 @@ static int __init borrower_init(void)
 		dlend_client_unregister(&borrower_client);
 		return err;
 	}
-	debugfs = debugfs_create_file("borrower", 0444, dlend_debugfs_root(),
-				      NULL, &stats_fops);
+	borrower_stats_init();
 	return 0;
 }
 
@@ -583,7 +551,7 @@ static void __exit borrower_exit(void)
 {
 	struct borrower_loan *loan, *next;
 
-	debugfs_remove(debugfs);
+	borrower_stats_exit();
 	mutex_lock(&borrower_admin);
 	list_for_each_entry_safe(loan, next, &loans, node)
 		end_loan(loan, READ_ONCE(loan->dead));

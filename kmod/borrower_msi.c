@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Interrupts of a borrowed device. Its messages are written straight to this
- * node's interrupt controller: the device is given the bus address, on its own
- * node, of a window onto 0xfee00000 here. Data and offset are what this node's
- * kernel composed.
+ * Interrupts of a borrowed device. The device writes its messages straight to this
+ * node's interrupt controller: it is given the bus address, on its own node, of a
+ * window onto 0xfee00000 here. This node's kernel composes data and offset.
  *
- * With interrupt remapping the message names an entry of a table, which holds
- * who may send it: the function through which the device's writes arrive here,
- * not the borrowed function. The vector is therefore allocated on behalf of that.
+ * With interrupt remapping the message names an entry of a table that holds the
+ * allowed requester. The requester is the function through which the device's
+ * writes arrive here, not the borrowed function, so the vector is allocated on
+ * behalf of the former.
  */
 #include <linux/irq.h>
 #include <linux/irqdomain.h>
@@ -21,7 +21,7 @@
 
 #define INTERRUPTS_START 0xfee00000ULL
 
-/* Without remapping the address has the APIC ID of a CPU in bits 19:12. */
+/* Without remapping, bits 19:12 of the address have the APIC ID of a CPU. */
 static u64 window_size(void)
 {
 	unsigned int cpu, last = 0;
@@ -35,17 +35,16 @@ static u64 window_size(void)
 int borrower_msi_prepare(struct borrower_loan *loan, struct dlend_msg_attach *req,
 			 struct dlend_why *why)
 {
-	loan->msi_size = window_size();
-	loan->msi_export = dlend_export(loan->peer, INTERRUPTS_START,
-					loan->msi_size, DLEND_WINDOW_LUT, &req->msi);
-	if (IS_ERR(loan->msi_export)) {
-		int err = PTR_ERR(loan->msi_export);
+	struct borrower_range range = {
+		.start = INTERRUPTS_START,
+		.kind = DLEND_WINDOW_LUT,
+		.purpose = "interrupts",
+	};
 
-		loan->msi_export = NULL;
-		return borrower_no_window(loan, err, loan->msi_size,
-					  "interrupts", why);
-	}
-	return 0;
+	loan->msi_size = window_size();
+	range.size = loan->msi_size;
+	return borrower_window_open(loan, &range, &loan->msi_export, &req->msi,
+				    why);
 }
 
 static void compose(struct irq_data *data, struct msi_msg *msg)
@@ -63,9 +62,10 @@ static void compose(struct irq_data *data, struct msi_msg *msg)
 	address = ((u64)msg->address_hi << 32 | msg->address_lo) -
 		  INTERRUPTS_START;
 	if (address >= loan->msi_size) {
-		/* Vector 0 of CPU 0, which an interrupt controller ignores. */
-		pr_err_ratelimited("dl_borrower: device %x: message to %#llx is beyond the window for interrupts\n",
-				   loan->fdid, address + INTERRUPTS_START);
+		pr_err_ratelimited("dl_borrower: device %x: MSI address %#llx is outside the MSI window of %llu KiB\n",
+				   loan->fdid, address + INTERRUPTS_START,
+				   loan->msi_size / SZ_1K);
+		/* Vector 0 of CPU 0: an interrupt controller ignores it. */
 		address = 0;
 		msg->data = 0;
 	}
@@ -97,7 +97,7 @@ static struct msi_domain_ops msi_ops = {
 	.set_desc = set_desc,
 };
 
-/* Above the kernel's own MSI domain: vectors, or those of the remapping. */
+/* Return: the domain above the kernel's MSI domain: vectors, or remapping. */
 static struct irq_domain *parent_domain(struct borrower_loan *loan)
 {
 	struct irq_domain *domain = dev_get_msi_domain(loan->requester);
@@ -132,7 +132,7 @@ int borrower_msi_start(struct borrower_loan *loan)
 		loan->msi_fwnode = NULL;
 		return -ENOMEM;
 	}
-	/* Or the remapping would replace the domain by its own. */
+	/* Without this the remapping would replace the domain by its own. */
 	irq_domain_update_bus_token(loan->msi_domain, DOMAIN_BUS_VMD_MSI);
 	return 0;
 }

@@ -9,6 +9,7 @@
  *	lender_config.c  lender_iommu.c  lender_check.c
  *				configuration space, IOMMU, what cannot be lent
  *	lender_table.c		the devices
+ *	lender_stats.c		what is counted
  *
  * Locks, outermost first:
  *
@@ -84,19 +85,22 @@ struct lender_device {
 	struct lender_config config;
 };
 
-/* What was counted since the module was loaded. */
-struct lender_counts {
+/* lender_stats.c: counted since the module was loaded */
+
+extern struct lender_counts {
 	atomic64_t loans, resets, reset_failures;
 	atomic64_t config_reads, config_writes;
 	atomic64_t config_refused;	/* bits that a borrower may not write */
 	atomic64_t requests_refused;	/* malformed, or not of the borrower's loan */
-};
+} lender_counts;
+
+void lender_stats_init(void);
+void lender_stats_exit(void);
 
 /* lender_table.c */
 
 extern spinlock_t lender_lock;	/* see above */
 extern struct lender_device *lender_devices[DLEND_DEVICES_MAX];
-extern struct lender_counts lender_counts;
 
 /* Return: a reference, or NULL if no device has this ID. */
 struct lender_device *lender_get(u32 fdid);

@@ -3,10 +3,8 @@
  * Orders of the administrator: which devices this node may lend. A device goes
  * from its own driver to ours and back.
  */
-#include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include "lender.h"
@@ -17,7 +15,6 @@
 #define REVOKE_TIMEOUT_MS 10000
 
 static DEFINE_MUTEX(lender_admin);
-static struct dentry *debugfs;
 
 unsigned int dlend_lender_list(struct dlend_device_info *infos,
 			       unsigned int max)
@@ -317,22 +314,6 @@ static struct notifier_block lender_notifier = {
 	.notifier_call = lender_notify,
 };
 
-static int stats_show(struct seq_file *file, void *unused)
-{
-#define SHOW(name) \
-	seq_printf(file, #name " %lld\n", atomic64_read(&lender_counts.name))
-	SHOW(loans);
-	SHOW(resets);
-	SHOW(reset_failures);
-	SHOW(config_reads);
-	SHOW(config_writes);
-	SHOW(config_refused);
-	SHOW(requests_refused);
-#undef SHOW
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(stats);
-
 static int __init lender_init(void)
 {
 	int err;
@@ -346,8 +327,7 @@ static int __init lender_init(void)
 	err = lender_loan_init();
 	if (err)
 		goto notifier;
-	debugfs = debugfs_create_file("lender", 0444, dlend_debugfs_root(), NULL,
-				      &stats_fops);
+	lender_stats_init();
 	return 0;
 
 notifier:
@@ -365,7 +345,7 @@ static void __exit lender_exit(void)
 	unsigned int i, n;
 	struct dlend_why why;
 
-	debugfs_remove(debugfs);
+	lender_stats_exit();
 	lender_loan_stop();
 	n = lender_collect(list, DLEND_DEVICES_MAX);
 	/* All borrowers are asked before this waits for one of them. */

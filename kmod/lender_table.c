@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The table of the devices that this node may lend, and what is counted.
+ * The table of the devices that this node may lend.
  */
 #include <linux/slab.h>
 
@@ -8,8 +8,6 @@
 
 DEFINE_SPINLOCK(lender_lock);
 struct lender_device *lender_devices[DLEND_DEVICES_MAX];
-
-struct lender_counts lender_counts;
 
 static void lender_free(struct kref *ref)
 {

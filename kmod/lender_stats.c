@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What is counted, and the file "lender" in debugfs that shows it.
+ */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+
+#include "lender.h"
+
+struct lender_counts lender_counts;
+static struct dentry *debugfs;
+
+static int stats_show(struct seq_file *file, void *unused)
+{
+#define SHOW(name) \
+	seq_printf(file, #name " %lld\n", atomic64_read(&lender_counts.name))
+	SHOW(loans);
+	SHOW(resets);
+	SHOW(reset_failures);
+	SHOW(config_reads);
+	SHOW(config_writes);
+	SHOW(config_refused);
+	SHOW(requests_refused);
+#undef SHOW
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(stats);
+
+void lender_stats_init(void)
+{
+	debugfs = debugfs_create_file("lender", 0444, dlend_debugfs_root(), NULL,
+				      &stats_fops);
+}
+
+void lender_stats_exit(void)
+{
+	debugfs_remove(debugfs);
+}
