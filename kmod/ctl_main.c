@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /dev/dl_ctl: orders to lender, borrower and fabric, and what there is.
+ * /dev/dl_ctl: takes orders for lender, borrower and fabric, and lists devices and
+ * nodes.
  *
- * Whatever the caller hands in is copied once and checked before it is used; how
- * structs may grow is said in uapi/dl_ctl.h.
+ * What the caller hands in is copied once, and checked before it is used.
+ * uapi/dl_ctl.h says how the structs may grow.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -36,7 +37,7 @@ static_assert(sizeof_field(struct dl_ctl_device, driver) ==
 static_assert(sizeof_field(struct dl_ctl_device, driver) ==
 	      sizeof_field(struct dlend_loan_info, driver));
 
-/* The first version of each struct; nothing smaller was ever right. */
+/* Sizes of the first version of each struct; no caller has a smaller one. */
 #define CTL_REQUEST_MIN 312
 #define CTL_LIST_MIN 296
 #define CTL_DEVICE_MIN 112
@@ -77,7 +78,7 @@ static int ctl_add(struct dl_ctl_request *request, struct dlend_why *why)
 {
 	if (request->function.segment > 0xffff)
 		return dlend_why_set(why, -EINVAL,
-				     "segment %x is none of this node's own, which end at ffff",
+				     "segment %x has borrowed devices; this node's own segments end at ffff",
 				     request->function.segment);
 	return dlend_lender_add(function_bdf(&request->function), &request->id,
 				why);
@@ -117,8 +118,10 @@ static int ctl_return(struct dl_ctl_request *request, struct dlend_why *why)
 }
 
 /*
- * The peer by its node, or a list of those there are in @why. One that was never
- * up is not known by its node yet, and is connected anyway.
+ * Finds a peer by its node. A peer that was never up is not known by its node yet,
+ * and is connected anyway.
+ *
+ * Return: a reference, or NULL with a list of the known nodes in @why.
  */
 static struct dlend_peer *ctl_peer(u32 node, struct dlend_why *why)
 {
@@ -155,7 +158,7 @@ static int ctl_connect(struct dl_ctl_request *request, struct dlend_why *why)
 	return 0;
 }
 
-/* -EBUSY as long as a device is lent one way or the other. */
+/* Return: -EBUSY while a device is lent to @node or borrowed from it, else 0. */
 static int ctl_lent(u32 node, struct dlend_why *why)
 {
 	struct dlend_device_info *infos;
@@ -174,7 +177,7 @@ static int ctl_lent(u32 node, struct dlend_why *why)
 		if (infos[i].state == DLEND_DEVICE_BORROWED &&
 		    infos[i].borrower == node)
 			err = dlend_why_set(why, -EBUSY,
-					    "node %u has borrowed device %x; it has to return it first",
+					    "node %u has borrowed device %x, and must return it first",
 					    node, infos[i].fdid);
 	n = dlend_borrower_loans(loans, CTL_REMOTE_MAX);
 	for (i = 0; i < n && !err; i++)
@@ -216,7 +219,7 @@ static const struct ctl_order {
 	[_IOC_NR(DL_CTL_DISCONNECT)] = { CTL_USES_NODE, ctl_disconnect },
 };
 
-/* The first field that is not zero though the order does not use it, or NULL. */
+/* Return: the first field that the order does not use and is not zero, or NULL. */
 static const char *ctl_stray(const struct dl_ctl_request *request, u32 uses)
 {
 	const struct dl_ctl_function *function = &request->function;
@@ -269,7 +272,7 @@ free:
 	return err;
 }
 
-/* What a list request has asked for, and how much of it was handed out. */
+/* A request for a list, and the first error of handing entries out. */
 struct ctl_out {
 	struct dl_ctl_list list;
 	int err;
@@ -337,8 +340,8 @@ static bool ctl_has(const struct dlend_device_info *infos, unsigned int n, u32 i
 }
 
 /*
- * The node's own devices, then those of others. In the loopback the node is one
- * of the others too: its devices are listed once.
+ * Lists the node's own devices, then those of others. In the loopback the node is
+ * one of the others, too: its devices are listed once.
  */
 static int ctl_devices(struct ctl_out *out)
 {
@@ -421,7 +424,7 @@ static long ctl_list(int (*put)(struct ctl_out *out), size_t entry_min,
 	else if (out->list.entry_size < entry_min ||
 		 out->list.entry_size > PAGE_SIZE)
 		err = dlend_why_set(&why, -EINVAL,
-				    "entries have %zu to %lu bytes, not %u",
+				    "an entry has %zu to %lu bytes, not %u",
 				    entry_min, PAGE_SIZE, out->list.entry_size);
 	else
 		err = put(out);
@@ -475,5 +478,4 @@ static struct miscdevice ctl_device_file = {
 module_misc_device(ctl_device_file);
 
 MODULE_DESCRIPTION("Device Lending: orders from user space");
-MODULE_AUTHOR("Farside");
 MODULE_LICENSE("GPL");

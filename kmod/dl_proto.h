@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What borrower and lender say to each other: requests and responses of
- * dlend_call(). Little-endian, fixed size, no holes; every field is checked by who
- * receives it.
+ * The protocol of borrower and lender: requests and responses of dlend_call().
+ * Little-endian, fixed size, no holes. The receiver checks every field.
  *
- * A loan: BORROW makes the device the borrower's, so that a race is decided
- * before windows are set up. ATTACH tells of the borrower's windows, and opens
- * those onto the device's BARs. RETURN ends it, as does the loss of the peer.
+ * A loan: BORROW decides who gets the device, before any window is opened. ATTACH
+ * tells the lender of the borrower's windows, and opens windows onto the device's
+ * BARs. RETURN ends the loan, as does the loss of the peer.
  */
 #ifndef DL_PROTO_H
 #define DL_PROTO_H
@@ -30,7 +29,7 @@ enum dlend_op_number {
 
 #define DLEND_BARS 6
 
-/* Configuration space that a borrower sees; there is none beyond it. */
+/* Bytes of configuration space that a borrower sees. */
 #define DLEND_CFG_SIZE 256
 
 struct dlend_msg_device {
@@ -45,7 +44,7 @@ struct dlend_msg_device {
 	u8 driver[32];		/* text, ends with 0 */
 };
 
-/* LIST: the devices from @first on, by ID, as many as fit into a response. */
+/* LIST: the devices from ID @first on, as many as fit into a response. */
 struct dlend_msg_list {
 	__le32 first;
 	__le32 reserved;
@@ -66,7 +65,7 @@ enum dlend_borrow_status {
 	DLEND_BORROW_OK,
 	DLEND_BORROW_UNKNOWN,	/* no such device */
 	DLEND_BORROW_UNAVAILABLE,	/* its own node uses it */
-	DLEND_BORROW_TAKEN,	/* by @holder */
+	DLEND_BORROW_TAKEN,	/* node @holder has borrowed it */
 };
 
 struct dlend_msg_bar {
@@ -78,13 +77,13 @@ struct dlend_msg_bar {
 struct dlend_msg_borrow_answer {
 	__le32 status;		/* enum dlend_borrow_status */
 	__le32 holder;
-	__le32 loan;		/* names this loan in what follows */
+	__le32 loan;		/* names this loan in later requests */
 	__le32 reserved;
 	struct dlend_msg_bar bars[DLEND_BARS];
 	struct dlend_msg_device device;
 };
 
-/* The addresses of the window for DMA are translated by the borrower's IOMMU. */
+/* The borrower's IOMMU translates the addresses of the DMA window. */
 #define DLEND_ATTACH_TRANSLATED 1
 
 struct dlend_msg_attach {
@@ -92,16 +91,16 @@ struct dlend_msg_attach {
 	__le32 loan;
 	__le32 flags;
 	__le32 reserved;
-	struct dlend_window_desc dma;	/* what the device may reach */
+	struct dlend_window_desc dma;	/* memory that the device may reach */
 	struct dlend_window_desc msi;	/* addresses of interrupt messages */
 };
 
 struct dlend_msg_attach_answer {
-	__le64 dma_bus;		/* what the device uses for the address dma.addr */
-	__le64 msi_bus;		/* and for msi.addr */
+	__le64 dma_bus;		/* address of dma.addr for the device */
+	__le64 msi_bus;		/* address of msi.addr for the device */
 	struct dlend_window_desc bars[DLEND_BARS];
 	__le64 live;		/* bit n: dword n of the configuration space changes */
-	u8 config[DLEND_CFG_SIZE];	/* all of it, as it is now */
+	u8 config[DLEND_CFG_SIZE];	/* as it is now */
 };
 
 struct dlend_msg_return {
@@ -114,18 +113,18 @@ struct dlend_msg_cfg {
 	__le32 loan;
 	__le16 offset;		/* naturally aligned */
 	__le16 size;		/* 1, 2 or 4 */
-	__le32 value;		/* to be written; 0 for a read */
+	__le32 value;		/* of a write; 0 for a read */
 };
 
 struct dlend_msg_cfg_answer {
-	__le32 value;	/* of a read; after a write: the whole dword as it is now */
+	__le32 value;	/* of a read; after a write the whole dword as it is now */
 };
 
-/* REVOKE: give the device back. It is taken some time after that. */
+/* REVOKE: the borrower shall return the device. The lender takes it later. */
 struct dlend_msg_revoke {
 	__le32 fdid;
 	__le32 loan;
-	__le32 gone;	/* 1: there is no use in being orderly */
+	__le32 gone;	/* 1: the device is gone already */
 	__le32 reserved;
 };
 

@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * What /dev/dl_ctl of dl_ctl.ko is asked for by ioctl(), CAP_SYS_ADMIN required.
+ * The ioctl() requests of /dev/dl_ctl, which dl_ctl.ko offers. They need
+ * CAP_SYS_ADMIN.
  *
  * The size of a struct is in the number of its request, so a struct may grow at
- * its end: what an older caller does not have is zero for the kernel, and what an
- * older kernel does not have must be zero in a newer caller (-E2BIG). Fields that
- * a request does not use, and reserved ones, must be zero (-EINVAL).
+ * its end. The kernel takes fields that an older caller does not have as zero; a
+ * newer caller must set fields that an older kernel does not have to zero
+ * (-E2BIG). Fields that a request does not use, and reserved fields, must be zero
+ * (-EINVAL).
  */
 #ifndef DL_CTL_H
 #define DL_CTL_H
 
+#ifdef __KERNEL__
+#include <linux/build_bug.h>
+#else
+#include <assert.h>
+#endif
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
 #define DL_CTL_DEVICE "dl_ctl"
 
-/* Room for a text that says what is wrong and what would be right, and its NUL. */
+/* Bytes for a sentence that says what is wrong and what would be right, with NUL. */
 #define DL_CTL_MESSAGE 256
 
-/* A function of PCI. Borrowed ones are in segments above ffff. */
+/* A PCI function. Borrowed functions are in segments above ffff. */
 struct dl_ctl_function {
 	__u32 segment;
 	__u8 bus;
@@ -27,14 +34,13 @@ struct dl_ctl_function {
 };
 
 /*
- * struct dl_ctl_request - all that changes something
+ * struct dl_ctl_request - an order
  * @id: device, as in struct dl_ctl_device
  * @node: far node
  * @function: of this node
  * @window: bytes of DMA window; 0 lets the kernel choose
  * @reserved: 0
- * @message: written by the kernel, empty where it succeeded; what the caller
- *           left in it does not matter
+ * @message: written by the kernel: the reason of an error, or empty
  */
 struct dl_ctl_request {
 	__u32 id;
@@ -46,29 +52,29 @@ struct dl_ctl_request {
 };
 
 enum dl_ctl_state {
-	DL_CTL_LOCAL,		/* known to its node, which uses it itself */
-	DL_CTL_AVAILABLE,	/* whoever asks first gets it */
+	DL_CTL_LOCAL,		/* has an ID; its own node uses it */
+	DL_CTL_AVAILABLE,	/* the first node that asks gets it */
 	DL_CTL_BORROWED,
 };
 
-/* The device is one of this node. */
+/* The device is this node's own. */
 #define DL_CTL_OWN 1
 /* This node has borrowed it: @local and @window_free are set. */
 #define DL_CTL_HERE 2
 
 /*
- * struct dl_ctl_device - a device of this node or of one it is connected to
- * @id: the same on all nodes for as long as its node has it added
+ * struct dl_ctl_device - a device of this node or of a node that is connected
+ * @id: the same on all nodes, until its node removes it
  * @state: enum dl_ctl_state
  * @flags: DL_CTL_OWN, DL_CTL_HERE
  * @node: the node it is plugged into
  * @borrower: node that has borrowed it, or 0
  * @class: class code, 24 bits
  * @function: on its own node
- * @local: as which it appears on this node
- * @window: bytes of memory of the borrower that it can reach
+ * @local: the function that it is on this node
+ * @window: bytes of the borrower's memory that it can reach
  * @window_free: bytes of the window that no driver has mapped
- * @driver: on its own node, or on this one if it is here
+ * @driver: on its own node; on this node if it is borrowed here
  */
 struct dl_ctl_device {
 	__u32 id;
@@ -99,11 +105,11 @@ enum dl_ctl_node_state {
 
 /*
  * struct dl_ctl_node - a node at the other end of one adapter
- * @node: its number, 0 as long as it has not said
+ * @node: its number, or 0 until it has said hello
  * @self: number of this node towards it
  * @state: enum dl_ctl_node_state
- * @direct_count: free direct windows of the node's adapter, which let it reach
- *                memory and devices of this node
+ * @direct_count: free direct windows of that node's adapter; through them it can
+ *                reach memory and devices of this node
  * @direct_max: bytes of the largest of them
  * @lut_count: free entries of its lookup table
  * @lut_size: bytes of each
@@ -123,13 +129,14 @@ struct dl_ctl_node {
 };
 
 /*
- * struct dl_ctl_list - asks for all devices, or all nodes
+ * struct dl_ctl_list - a request for all devices, or all nodes
  * @entries: address of an array of struct dl_ctl_device or struct dl_ctl_node
- * @entry_size: size of one of the caller's; of one that is larger than the
- *              kernel's the rest is zeroed
- * @room: entries of the array
- * @count: written by the kernel: how many there are. Only @room of them were
- *         written where that is less.
+ * @entry_size: bytes of one entry of the array; if the kernel's struct is smaller,
+ *              the rest of each entry is zeroed
+ * @room: number of entries of the array
+ * @count: written by the kernel: how many there are. If there are more than @room,
+ *         only @room of them were written.
+ * @message: as in struct dl_ctl_request
  */
 struct dl_ctl_list {
 	__u64 entries;
@@ -150,7 +157,7 @@ struct dl_ctl_list {
 #define DL_CTL_REMOVE DL_CTL_IOWR(2, struct dl_ctl_request)
 #define DL_CTL_MAKE_AVAILABLE DL_CTL_IOWR(3, struct dl_ctl_request)
 #define DL_CTL_MAKE_UNAVAILABLE DL_CTL_IOWR(4, struct dl_ctl_request)
-/* Uses @id and @window; writes @window, and to @function what it is here. */
+/* Uses @id and @window; writes @window, and the function here to @function. */
 #define DL_CTL_BORROW DL_CTL_IOWR(5, struct dl_ctl_request)
 /* Uses @id. */
 #define DL_CTL_RETURN DL_CTL_IOWR(6, struct dl_ctl_request)
@@ -160,14 +167,9 @@ struct dl_ctl_list {
 #define DL_CTL_DEVICES DL_CTL_IOWR(9, struct dl_ctl_list)
 #define DL_CTL_NODES DL_CTL_IOWR(10, struct dl_ctl_list)
 
-#ifdef __cplusplus
-#define DL_CTL_ASSERT(what) static_assert(what, #what)
-#else
-#define DL_CTL_ASSERT(what) _Static_assert(what, #what)
-#endif
-DL_CTL_ASSERT(sizeof(struct dl_ctl_request) == 56 + DL_CTL_MESSAGE);
-DL_CTL_ASSERT(sizeof(struct dl_ctl_device) == 112);
-DL_CTL_ASSERT(sizeof(struct dl_ctl_node) == 88);
-DL_CTL_ASSERT(sizeof(struct dl_ctl_list) == 40 + DL_CTL_MESSAGE);
+static_assert(sizeof(struct dl_ctl_request) == 56 + DL_CTL_MESSAGE, "the interface must not change");
+static_assert(sizeof(struct dl_ctl_device) == 112, "the interface must not change");
+static_assert(sizeof(struct dl_ctl_node) == 88, "the interface must not change");
+static_assert(sizeof(struct dl_ctl_list) == 40 + DL_CTL_MESSAGE, "the interface must not change");
 
 #endif
