@@ -13,7 +13,7 @@
 #include "clu_control.h"
 #include "clu_dir.h"
 #include "clu_error.h"
-#include "clu_socket.h"
+#include "farside_socket.h"
 
 #define LEAVE_KEY 0x1d /* Ctrl-] */
 
@@ -71,7 +71,7 @@ CluClient *clu_client_new(int fd)
 CluClient *clu_client_connect(const char *dir, GError **error)
 {
     g_autofree char *path = g_build_filename(dir, CLU_DIR_CONTROL, NULL);
-    int fd = clu_socket_connect(path);
+    int fd = farside_socket_connect(path, SOCK_STREAM);
 
     if (fd < 0) {
         g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "clu_error.h"
-#include "clu_socket.h"
+#include "farside_socket.h"
 
 #define LOCK_NAME      "lock"
 #define NAME_MAX_BYTES 64
@@ -124,7 +124,7 @@ static const struct flock whole_file = {.l_type = F_WRLCK,
 static bool is_answering(const char *dir)
 {
     g_autofree char *path = g_build_filename(dir, CLU_DIR_CONTROL, NULL);
-    int fd = clu_socket_connect(path);
+    int fd = farside_socket_connect(path, SOCK_STREAM);
 
     if (fd >= 0) {
         close(fd);

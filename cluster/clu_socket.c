@@ -3,15 +3,14 @@
 #include "clu_socket.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <glib-unix.h>
 
 #include "clu_source.h"
+#include "farside_socket.h"
 
 #define BACKLOG  128
 /* Pause before accept() is tried again after the process ran out of files. */
@@ -48,64 +47,13 @@ bool clu_socket_is_closed(int fd)
 
 bool clu_socket_send(int fd, const void *bytes, size_t size, int file)
 {
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct iovec iov = {.iov_base = (void *)bytes, .iov_len = size};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-    ssize_t n;
+    ssize_t n = farside_socket_send(fd, bytes, size, &file, file >= 0 ? 1 : 0);
 
-    if (file >= 0) {
-        struct cmsghdr *cmsg;
-
-        msg.msg_control = control.bytes;
-        msg.msg_controllen = sizeof(control.bytes);
-        cmsg = CMSG_FIRSTHDR(&msg);
-        cmsg->cmsg_level = SOL_SOCKET;
-        cmsg->cmsg_type = SCM_RIGHTS;
-        cmsg->cmsg_len = CMSG_LEN(sizeof(file));
-        memcpy(CMSG_DATA(cmsg), &file, sizeof(file));
-    }
-    do {
-        n = sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
-    } while (n < 0 && errno == EINTR);
     if (n >= 0 && (size_t)n < size) {
         errno = EMSGSIZE;
         return false;
     }
     return n >= 0;
-}
-
-/* Fills in @ret_address; -1 with errno if @path is too long for a socket. */
-static int make_address(const char *path, struct sockaddr_un *ret_address)
-{
-    *ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    if (g_strlcpy(ret_address->sun_path, path, sizeof(ret_address->sun_path)) >=
-        sizeof(ret_address->sun_path)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    return 0;
-}
-
-int clu_socket_connect(const char *path)
-{
-    struct sockaddr_un address;
-    int fd, code;
-
-    if (make_address(path, &address) < 0) {
-        return -1;
-    }
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 &&
-        connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-        code = errno;
-        close(fd);
-        errno = code;
-        return -1;
-    }
-    return fd;
 }
 
 /* ---- Listening -------------------------------------------------------- */
@@ -148,47 +96,19 @@ static gboolean accept_again(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-static void set_errno(GError **error, int code, const char *path)
-{
-    g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code),
-                "cannot listen at %s: %s", path, g_strerror(code));
-}
-
-/* Removes the socket at @address if no process listens there any more. */
-static void remove_stale(int fd, const struct sockaddr_un *address)
-{
-    struct stat st;
-
-    if (lstat(address->sun_path, &st) == 0 && S_ISSOCK(st.st_mode) &&
-        connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
-        errno == ECONNREFUSED) {
-        unlink(address->sun_path);
-    }
-}
-
 static int listen_at(const char *path, int type, GError **error)
 {
-    struct sockaddr_un address;
-    int fd;
+    int fd = farside_socket_listen(path, type, BACKLOG);
+    int code = errno;
 
-    if (make_address(path, &address) < 0) {
+    if (fd < 0 && code == ENAMETOOLONG) {
         g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NAMETOOLONG,
                     "cannot listen at %s: the path of a socket has at most %zu "
                     "bytes",
-                    path, sizeof(address.sun_path) - 1);
-        return -1;
-    }
-    fd = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        set_errno(error, errno, path);
-        return -1;
-    }
-    remove_stale(fd, &address);
-    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-        listen(fd, BACKLOG) < 0) {
-        set_errno(error, errno, path);
-        close(fd);
-        return -1;
+                    path, FARSIDE_SOCKET_PATH_MAX);
+    } else if (fd < 0) {
+        g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code),
+                    "cannot listen at %s: %s", path, g_strerror(code));
     }
     return fd;
 }

@@ -27,10 +27,6 @@ CluListener *clu_listener_new(GMainContext *context, const char *path, int type,
 void clu_listener_free(CluListener *listener);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluListener, clu_listener_free)
 
-/* Connects to the stream socket at @path. Returns a blocking descriptor, or -1
- * with errno. */
-int clu_socket_connect(const char *path);
-
 /* The process that connected @fd; 0 if that is not known. */
 pid_t clu_socket_get_pid(int fd);
 

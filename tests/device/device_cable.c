@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
+#include "farside_socket.h"
 #include "farside_wire.h"
 
 #define TYPES 16
@@ -27,14 +27,6 @@ struct DeviceCable {
     gint count[TYPES];
     gsize bytes[TYPES];
 };
-
-static struct sockaddr_un address_of(const char *path)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-    g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
-    return address;
-}
 
 /* One message with its files; false when an end is gone. */
 static bool carry(DeviceCable *cable, int from, int to)
@@ -117,7 +109,6 @@ static void carry_all(DeviceCable *cable, int fds[2])
 static gpointer cable_run(gpointer data)
 {
     DeviceCable *cable = data;
-    struct sockaddr_un far = address_of(cable->listener);
     struct pollfd p[2] = {{.fd = cable->listen_fd, .events = POLLIN},
                           {.fd = cable->wake, .events = POLLIN}};
     int fds[2];
@@ -128,12 +119,12 @@ static gpointer cable_run(gpointer data)
             continue;
         }
         fds[0] = accept4(cable->listen_fd, NULL, NULL, SOCK_CLOEXEC);
-        fds[1] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-        if (connect(fds[1], (struct sockaddr *)&far, sizeof(far)) == 0) {
+        fds[1] = farside_socket_connect(cable->listener, SOCK_SEQPACKET);
+        if (fds[1] >= 0) {
             carry_all(cable, fds);
+            close(fds[1]);
         }
         close(fds[0]);
-        close(fds[1]);
     }
     return NULL;
 }
@@ -141,15 +132,12 @@ static gpointer cable_run(gpointer data)
 DeviceCable *cable_new(const char *path, const char *listener)
 {
     DeviceCable *cable = g_new0(DeviceCable, 1);
-    struct sockaddr_un near = address_of(path);
 
     cable->path = g_strdup(path);
     cable->listener = g_strdup(listener);
     cable->wake = eventfd(0, EFD_CLOEXEC);
-    cable->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    ck_assert_int_eq(
-        bind(cable->listen_fd, (struct sockaddr *)&near, sizeof(near)), 0);
-    ck_assert_int_eq(listen(cable->listen_fd, 1), 0);
+    cable->listen_fd = farside_socket_listen(path, SOCK_SEQPACKET, 1);
+    ck_assert_int_ge(cable->listen_fd, 0);
     cable->thread = g_thread_new("cable", cable_run, cable);
     return cable;
 }

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "farside_socket.h"
 #include "switchtec_regs.h"
 
 #define DEVFN       0x28 /* 00:05.0 */
@@ -262,12 +262,9 @@ uint8_t *rig_ram(DeviceRig *rig)
 
 static int connect_to(const char *path, int type)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+    int fd = farside_socket_connect(path, type);
 
-    g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
-    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)),
-                     0);
+    ck_assert_int_ge(fd, 0);
     return fd;
 }
 
@@ -449,16 +446,13 @@ static void send_with_files(RigPeer *peer, unsigned type, const void *body,
 RigPeer *rig_peer_new_by_broker(DeviceRig *rig)
 {
     RigPeer *peer = g_new0(RigPeer, 1);
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    struct pollfd pfd = {.fd = listener, .events = POLLIN};
-    int pair[2];
+    struct pollfd pfd = {.events = POLLIN};
+    int listener, pair[2];
 
     unlink(rig->link_path);
-    g_strlcpy(address.sun_path, rig->link_path, sizeof(address.sun_path));
-    ck_assert_int_eq(
-        bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
-    ck_assert_int_eq(listen(listener, 1), 0);
+    listener = farside_socket_listen(rig->link_path, SOCK_SEQPACKET, 1);
+    ck_assert_int_ge(listener, 0);
+    pfd.fd = listener;
     ck_assert_int_eq(poll(&pfd, 1, PATIENCE_MS), 1);
     peer->fd = accept(listener, NULL, NULL);
     ck_assert_int_ge(peer->fd, 0);
