@@ -145,7 +145,7 @@ ExpBottleneck exp_bottleneck_find(const FabProfile *profile,
     for (unsigned i = 0; i < count; i++) {
         const FabResource *one = &list[i];
 
-        if (!fab_resource_is_window(one->kind)) {
+        if (!fab_resource_is_pool(one->kind)) {
             if (!server || one->busy > server->busy) {
                 server = one;
             }
@@ -359,7 +359,7 @@ char *exp_bottleneck_text(const ExpBottleneck *bottleneck,
 
     switch (bottleneck->kind) {
     case EXP_LIMITING_RESOURCE:
-        if (fab_resource_is_window(resource->kind)) {
+        if (fab_resource_is_pool(resource->kind)) {
             window_text(text, profile, flows, resource);
         } else {
             server_text(text, profile, resource);
@@ -463,7 +463,7 @@ static void resource_rows(ExpExplain *explain, const FabProfile *profile)
             continue;
         }
         if (one->kind != FAB_RESOURCE_BUFFER && one->busy >= TELL_SHARE) {
-            bool is_window = fab_resource_is_window(one->kind);
+            bool is_window = fab_resource_is_pool(one->kind);
             ExpExplainRow *row =
                 row_add(explain, is_window ? "window" : "server",
                         exp_resource_name(one), is_window ? "in use" : "busy",

@@ -5,6 +5,8 @@
 #include "fab_component.h"
 #include "sim_engine.h"
 
+typedef struct FabObserveOps FabObserveOps; /* fab_observe_priv.h */
+
 /* What a kind of component does; checked once, when it is added. */
 typedef struct FabComponentOps {
     /* A TLP has come in at @ingress and its latency is over. Takes ownership.
@@ -14,6 +16,8 @@ typedef struct FabComponentOps {
     /* Ports are connected, ranks and addresses known: make ready to run. */
     bool (*realize)(FabComponent *component, GError **error);
     void (*free)(FabComponent *component);
+    /* Nullable: it forwards TLPs, and has nothing else to tell. */
+    const FabObserveOps *observe;
 } FabComponentOps;
 
 /* First member of every component. */

@@ -326,3 +326,90 @@ void fab_dma_free(FabEndpoint *endpoint)
     sim_event_cancel(&endpoint->dma.drain_event);
     g_free(endpoint->dma.tags);
 }
+
+/* ---- For observers --------------------------------------------------- */
+
+void fab_dma_resource(const FabEndpoint *endpoint, FabResourceState *ret_state)
+{
+    const FabPort *port = endpoint->component.ports[0];
+
+    *ret_state = (FabResourceState){
+        .kind = FAB_RESOURCE_TAGS,
+        .size = endpoint->dma.tags_usable,
+        .unit_bytes = endpoint->params.read_bytes,
+        .used = endpoint->dma.tags_used,
+        .is_wanted = endpoint->dma.reads.head,
+        .requests = port->counters.tlps_sent[FAB_CLASS_NP],
+    };
+}
+
+static void read_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
+                         void *data)
+{
+    const DmaEngine *engine = &endpoint->dma;
+    bool has_tag = engine->tags_used < engine->tags_usable;
+
+    for (const FabDma *dma = engine->reads.head; dma; dma = dma->next) {
+        FabDmaWaiter waiter = {.flow = dma->flow, .phase = FAB_DMA_READING};
+
+        if (dma->issued_bytes == 0) {
+            waiter.phase = FAB_DMA_UNISSUED;
+            waiter.place = has_tag ? FAB_PLACE_TURN : FAB_PLACE_TAG;
+            waiter.port = has_tag ? endpoint->component.ports[0] : NULL;
+        }
+        fn(data, &waiter);
+    }
+    for (uint32_t i = 0; engine->tags_used > 0 && i < endpoint->params.tags;
+         i++) {
+        if (engine->tags[i].dma) {
+            fn(data, &(FabDmaWaiter){.flow = engine->tags[i].dma->flow,
+                                     .phase = FAB_DMA_READING});
+        }
+    }
+    for (uint16_t tag = engine->draining_head; tag != NO_TAG;
+         tag = engine->tags[tag].next) {
+        fn(data, &(FabDmaWaiter){
+                     .flow = engine->tags[tag].dma->flow,
+                     .phase = FAB_DMA_DRAINING,
+                     .bytes = MAX(engine->tags[tag].left_bytes, 1),
+                     .place = FAB_PLACE_DEVICE,
+                 });
+    }
+}
+
+static void write_waiters(const FabEndpoint *endpoint, const DmaQueue *queue,
+                          FabDmaWaiterFn fn, void *data)
+{
+    const FabPort *port = endpoint->component.ports[0];
+    SimTime now = sim_engine_now(endpoint->component.engine);
+    FabLinkState link;
+
+    if (!queue->head) {
+        return;
+    }
+    fab_port_observe(port, &link);
+    for (const FabDma *dma = queue->head; dma; dma = dma->next) {
+        FabDmaWaiter waiter = {
+            .flow = dma->flow,
+            .phase = FAB_DMA_WRITING,
+            .place = FAB_PLACE_SERIAL,
+            .port = port,
+        };
+
+        if (dma->issued_bytes == 0 && dma->not_before > now) {
+            waiter.place = FAB_PLACE_DEVICE;
+            waiter.port = NULL;
+        } else if (fab_credits_lack_class(link.lacks, FAB_CLASS_P)) {
+            waiter.place = FAB_PLACE_CREDITS;
+        }
+        fn(data, &waiter);
+    }
+}
+
+void fab_dma_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn, void *data)
+{
+    read_waiters(endpoint, fn, data);
+    /* The writes that leave now were ordered first. */
+    write_waiters(endpoint, &endpoint->dma.leaving, fn, data);
+    write_waiters(endpoint, &endpoint->dma.writes, fn, data);
+}

@@ -87,6 +87,58 @@ static void endpoint_receive(FabComponent *component, FabPort *ingress,
     }
 }
 
+/* ---- For observers --------------------------------------------------- */
+
+static bool is_completer_busy(const FabEndpoint *endpoint)
+{
+    return fab_memory_busy_until(endpoint->memory) >
+           sim_engine_now(endpoint->component.engine);
+}
+
+static void endpoint_resources(const FabComponent *component, FabResourceFn fn,
+                               void *data)
+{
+    const FabEndpoint *endpoint = (const FabEndpoint *)component;
+    FabResourceState tags;
+
+    fn(data, &(FabResourceState){
+                 .kind = FAB_RESOURCE_COMPLETER,
+                 .used = is_completer_busy(endpoint),
+             });
+    fab_dma_resource(endpoint, &tags);
+    fn(data, &tags);
+}
+
+static bool endpoint_blockers(const FabComponent *component,
+                              const FabPort *ingress, FabClass cls,
+                              FabBlockerFn fn, void *data)
+{
+    return is_completer_busy((const FabEndpoint *)component) &&
+           fn(data, &(FabBlocker){.resource = FAB_RESOURCE_COMPLETER});
+}
+
+static void endpoint_waiters(const FabComponent *component,
+                             const FabObserver *observer)
+{
+    const FabEndpoint *endpoint = (const FabEndpoint *)component;
+
+    fab_observer_fifo(observer, &endpoint->reading, FAB_PLACE_DEVICE);
+    fab_observer_fifo(observer, &endpoint->visible, FAB_PLACE_DEVICE);
+}
+
+static void endpoint_dma(const FabComponent *component, FabDmaWaiterFn fn,
+                         void *data)
+{
+    fab_dma_waiters((const FabEndpoint *)component, fn, data);
+}
+
+static const FabObserveOps endpoint_observe_ops = {
+    .resources = endpoint_resources,
+    .blockers = endpoint_blockers,
+    .waiters = endpoint_waiters,
+    .dma = endpoint_dma,
+};
+
 /* ---- Life ------------------------------------------------------------ */
 
 static bool endpoint_realize(FabComponent *component, GError **error)
@@ -120,6 +172,7 @@ static const FabComponentOps endpoint_ops = {
     .receive = endpoint_receive,
     .realize = endpoint_realize,
     .free = endpoint_free,
+    .observe = &endpoint_observe_ops,
 };
 
 FabEndpoint *fab_endpoint_new(FabFabric *fabric, const char *name,

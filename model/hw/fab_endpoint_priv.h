@@ -5,6 +5,7 @@
 #include "fab_endpoint.h"
 #include "fab_fabric_priv.h"
 #include "fab_memory.h"
+#include "fab_observe_priv.h"
 
 /* A read request of the DMA engine, by tag. */
 typedef struct DmaRead {
@@ -49,6 +50,10 @@ void fab_dma_init(FabEndpoint *endpoint);
 void fab_dma_free(FabEndpoint *endpoint);
 void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp);
 void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp);
+/* For observers: the tags, and the orders that are not done. */
+void fab_dma_resource(const FabEndpoint *endpoint, FabResourceState *ret_state);
+void fab_dma_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
+                     void *data);
 
 /* Sources of the endpoint's egress: its own requests, and the completions for
  * others. Posted requests keep their order with both (a read completion must

@@ -53,6 +53,11 @@ SimEngine *fab_fabric_engine(const FabFabric *fabric)
     return fabric->engine;
 }
 
+uint64_t fab_fabric_seed(const FabFabric *fabric)
+{
+    return fabric->seed;
+}
+
 bool fab_fabric_connect(FabComponent *a, unsigned port_a, FabComponent *b,
                         unsigned port_b, FabSpeed speed, uint32_t width,
                         SimTime propagation, GError **error)

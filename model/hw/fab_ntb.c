@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_ntb_priv.h"
+#include "fab_ntb.h"
 
 #include "fab_fabric_priv.h"
+#include "fab_observe_priv.h"
 
 #define HOST 0
 
@@ -261,10 +262,55 @@ static void ntb_free(FabComponent *component)
     g_free(ntb);
 }
 
+/* ---- For observers --------------------------------------------------- */
+
+static void ntb_resources(const FabComponent *component, FabResourceFn fn,
+                          void *data)
+{
+    const FabNtb *ntb = (const FabNtb *)component;
+
+    fn(data,
+       &(FabResourceState){
+           .kind = FAB_RESOURCE_NTB_TAGS,
+           .size = ntb->params.tags,
+           .used = ntb->tags_used,
+           .is_wanted = ntb->tag_wait.head,
+           .requests = component->ports[HOST]->counters.tlps_sent[FAB_CLASS_NP],
+       });
+}
+
+static bool ntb_blockers(const FabComponent *component, const FabPort *ingress,
+                         FabClass cls, FabBlockerFn fn, void *data)
+{
+    const FabNtb *ntb = (const FabNtb *)component;
+
+    if (cls == FAB_CLASS_NP && ingress->index != HOST && ntb->tag_wait.head) {
+        return fn(data, &(FabBlocker){.resource = FAB_RESOURCE_NTB_TAGS});
+    }
+    return fab_forwarding_blockers(component, ingress, cls, fn, data);
+}
+
+static void ntb_waiters(const FabComponent *component,
+                        const FabObserver *observer)
+{
+    const FabNtb *ntb = (const FabNtb *)component;
+
+    fab_observer_fifo(observer, &ntb->tag_wait, FAB_PLACE_NTB_TAG);
+}
+
+static const FabObserveOps ntb_observe_ops = {
+    .resources = ntb_resources,
+    .blockers = ntb_blockers,
+    .waiters = ntb_waiters,
+};
+
+/* ---- Life ------------------------------------------------------------ */
+
 static const FabComponentOps ntb_ops = {
     .receive = ntb_receive,
     .realize = ntb_realize,
     .free = ntb_free,
+    .observe = &ntb_observe_ops,
 };
 
 FabNtb *fab_ntb_new(FabFabric *fabric, const char *name, unsigned cables,
@@ -482,19 +528,4 @@ uint32_t fab_ntb_used_requesters(const FabNtb *ntb)
 const FabNtbCounters *fab_ntb_counters(const FabNtb *ntb)
 {
     return &ntb->counters;
-}
-
-uint32_t fab_ntb_tags(const FabNtb *ntb)
-{
-    return ntb->params.tags;
-}
-
-uint32_t fab_ntb_tags_used(const FabNtb *ntb)
-{
-    return ntb->tags_used;
-}
-
-const FabFifo *fab_ntb_tag_wait(const FabNtb *ntb)
-{
-    return &ntb->tag_wait;
 }

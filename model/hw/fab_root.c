@@ -459,6 +459,7 @@ static const FabComponentOps root_ops = {
     .receive = root_receive,
     .realize = root_realize,
     .free = root_free,
+    .observe = &fab_root_observe_ops,
 };
 
 FabRoot *fab_root_new(FabFabric *fabric, const char *name,

@@ -348,3 +348,37 @@ void fab_root_cpu_free(FabRoot *root)
     g_free(root->cpu_writes);
     g_free(root->cpu_reads);
 }
+
+/* Tells of a write or read for which there is no TLP yet. */
+static void cpu_waiter(const FabObserver *observer, uint32_t flow,
+                       uint32_t bytes, FabClass cls)
+{
+    observer->fn(observer->data, &(FabWaiter){
+                                     .flow = flow,
+                                     .cls = cls,
+                                     .bytes = bytes,
+                                     .place = FAB_PLACE_CPU,
+                                     .component = observer->component,
+                                 });
+}
+
+void fab_root_cpu_waiters(const FabRoot *root, const FabObserver *observer)
+{
+    for (uint32_t i = root->cpu_writes_head; i != root->cpu_writes_tail; i++) {
+        const CpuWrite *write = &root->cpu_writes[i & root->cpu_writes_mask];
+
+        cpu_waiter(observer, write->flow, write->size_bytes, FAB_CLASS_P);
+    }
+    for (unsigned i = 0; i < root->params.cpu.mmio_reads; i++) {
+        const CpuRead *read = &root->cpu_reads[i];
+
+        if (read->in_use && read->due != SIM_TIME_NONE) {
+            cpu_waiter(observer, read->flow, read->size_bytes, FAB_CLASS_NP);
+        }
+    }
+    for (unsigned i = root->cpu_read_next; i < root->cpu_read_wait->len; i++) {
+        const CpuRead *read = &g_array_index(root->cpu_read_wait, CpuRead, i);
+
+        cpu_waiter(observer, read->flow, read->size_bytes, FAB_CLASS_NP);
+    }
+}

@@ -371,3 +371,43 @@ void fab_root_p2p_free(FabRoot *root)
     g_free(root->tags);
     g_free(root->path_queue);
 }
+
+/* ---- For observers --------------------------------------------------- */
+
+/* Tells of @fifo, of whose first TLP @sent bytes have been sent on already. */
+static void path_waiters(const FabFifo *fifo, uint32_t sent,
+                         const FabObserver *observer)
+{
+    for (const FabTlp *tlp = fifo->head; tlp; tlp = tlp->next) {
+        observer->fn(observer->data,
+                     &(FabWaiter){
+                         .flow = tlp->flow,
+                         .cls = tlp->cls,
+                         .bytes = MAX(fab_observed_bytes(tlp) - sent, 1),
+                         .place = FAB_PLACE_FORWARD,
+                         .component = observer->component,
+                     });
+        sent = 0;
+    }
+}
+
+void fab_root_p2p_waiters(const FabRoot *root, const FabObserver *observer)
+{
+    for (unsigned i = 0; i < root->ports * root->ports; i++) {
+        const RootPath *path = &root->paths[i];
+
+        path_waiters(&path->posted, path->posted_sent, observer);
+        path_waiters(&path->others, path->other_sent, observer);
+        fab_observer_fifo(observer, &path->completions, FAB_PLACE_ORDER);
+    }
+}
+
+bool fab_root_p2p_is_wanted(const FabRoot *root)
+{
+    for (unsigned i = 0; i < root->ports * root->ports; i++) {
+        if (root->paths[i].others.head) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -5,6 +5,7 @@
 #include "fab_fabric_priv.h"
 #include "fab_iommu.h"
 #include "fab_memory.h"
+#include "fab_observe_priv.h"
 #include "fab_ranges.h"
 #include "fab_root.h"
 
@@ -166,11 +167,21 @@ void fab_root_p2p_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp);
 void fab_root_p2p_give(FabRoot *root, unsigned from, unsigned to, FabTlp *cpl);
 void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to);
 
+/* The TLPs between root ports. */
+void fab_root_p2p_waiters(const FabRoot *root, const FabObserver *observer);
+/* Whether a request to another root port waits. */
+bool fab_root_p2p_is_wanted(const FabRoot *root);
+
 /* fab_root_cpu.c */
 void fab_root_cpu_init(FabRoot *root);
 void fab_root_cpu_free(FabRoot *root);
 void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp);
 /* A TLP of the host has left @port. */
 void fab_root_cpu_drained(FabRoot *root, FabPort *port);
+/* The writes and reads that the CPU has not sent yet. */
+void fab_root_cpu_waiters(const FabRoot *root, const FabObserver *observer);
+
+/* fab_root_observe.c */
+extern const FabObserveOps fab_root_observe_ops;
 
 #endif

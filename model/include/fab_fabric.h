@@ -33,6 +33,7 @@ void fab_fabric_free(FabFabric *fabric);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabFabric, fab_fabric_free)
 
 SimEngine *fab_fabric_engine(const FabFabric *fabric);
+uint64_t fab_fabric_seed(const FabFabric *fabric);
 
 /*
  * Connects port @port_a of @a with port @port_b of @b. @speed and @width of 0

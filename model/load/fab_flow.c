@@ -308,13 +308,6 @@ bool fab_flows_run(FabFabric *fabric, SimTime stop, FabFlow **ret_stuck)
     return false;
 }
 
-const GPtrArray *fab_flows(const FabFabric *fabric)
-{
-    const FlowList *list = fabric->flows;
-
-    return list ? list->flows : NULL;
-}
-
 /* ---- What others may know -------------------------------------------- */
 
 const char *fab_flow_name(const FabFlow *flow)
@@ -335,4 +328,22 @@ bool fab_flow_is_done(const FabFlow *flow)
 void fab_flow_result(const FabFlow *flow, FabFlowResult *ret_result)
 {
     *ret_result = flow->result;
+}
+
+const GPtrArray *fab_flows(const FabFabric *fabric)
+{
+    const FlowList *list = fabric->flows;
+
+    return list ? list->flows : NULL;
+}
+
+void fab_flow_observe(const FabFlow *flow, FabFlowWait *ret_wait)
+{
+    *ret_wait = (FabFlowWait){.ops = 1, .step = "operation"};
+    if (!flow->started || flow->done ||
+        flow->start > sim_engine_now(flow->fabric->engine)) {
+        ret_wait->ops = 0;
+    } else if (flow->ops->wait) {
+        flow->ops->wait(flow, ret_wait);
+    }
 }

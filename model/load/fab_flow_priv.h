@@ -3,21 +3,9 @@
 #define FAB_FLOW_PRIV_H
 
 #include "fab_fabric_priv.h"
-#include "fab_flow.h"
+#include "fab_flow_observe.h"
 #include "sim_engine.h"
 #include "sim_random.h"
-
-/* What a flow's operations wait for at a moment. */
-typedef struct FabFlowWait {
-    uint32_t ops;     /* under way, and measured; 0: none */
-    const char *step; /* of the operation, a word; static */
-    /* It is the flow's own time: of a driver, a kernel, a set-up. Otherwise the
-     * operation waits for the orders of a DMA engine, or, if there are none,
-     * for the TLPs of the flow. */
-    bool own;
-    const FabEndpoint *device; /* nullable: whose orders alone count */
-    bool posted; /* for what was written to be seen: reads do not count */
-} FabFlowWait;
 
 /* What a kind of flow does. */
 typedef struct FabFlowOps {
@@ -65,9 +53,6 @@ FabFlow *fab_flow_nth(FabFabric *fabric, uint32_t number);
 
 /* The last operation is over. */
 void fab_flow_finish(FabFlow *flow);
-
-/* All flows of @fabric (FabFlow, by number); NULL if none was made. */
-const GPtrArray *fab_flows(const FabFabric *fabric);
 
 static inline FabFlow *fab_flow_of_event(SimEvent *event)
 {

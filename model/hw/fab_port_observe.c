@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_observe_priv.h"
+
+/* What @port has of a kind of credits, those included that have come back and
+ * were not taken in yet. */
+static uint64_t credits_of(const FabPort *port, FabClass cls, bool data,
+                           SimTime now)
+{
+    uint64_t credits = data ? port->data[cls] : port->header[cls];
+
+    for (uint32_t i = port->returns_head; i != port->returns_tail; i++) {
+        const FabCreditReturn *ret = &port->returns[i & port->returns_mask];
+
+        if (ret->time > now) {
+            break;
+        }
+        if (ret->cls == cls) {
+            credits += data ? ret->data : ret->header;
+        }
+    }
+    return credits;
+}
+
+/* The kinds of credits that the first TLPs of the queues lack. */
+static uint32_t lacking(const FabPort *port, SimTime now)
+{
+    uint32_t lacks = 0;
+
+    for (uint64_t left = port->active; left; left &= left - 1) {
+        const FabSource *source = &port->sources[__builtin_ctzll(left)];
+
+        for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+            const FabTlp *tlp = source->queue[cls].head;
+
+            if (!tlp || tlp->ready_at > now) {
+                continue;
+            }
+            if (port->header[cls] < 1 &&
+                credits_of(port, cls, false, now) < 1) {
+                lacks |= 1u << cls;
+            }
+            if (port->data[cls] < fab_tlp_data_credits(tlp) &&
+                credits_of(port, cls, true, now) < fab_tlp_data_credits(tlp)) {
+                lacks |= 1u << FAB_CREDIT_DATA(cls);
+            }
+        }
+    }
+    return lacks;
+}
+
+/* Whether a TLP that lacks nothing stands behind a posted one that does. */
+static bool is_ordered(const FabPort *port, uint32_t lacks, SimTime now)
+{
+    if (!fab_credits_lack_class(lacks, FAB_CLASS_P)) {
+        return false;
+    }
+    for (uint64_t left = port->active; left; left &= left - 1) {
+        const FabSource *source = &port->sources[__builtin_ctzll(left)];
+        const FabTlp *posted = source->queue[FAB_CLASS_P].head;
+
+        for (unsigned cls = FAB_CLASS_NP; cls < FAB_CLASSES; cls++) {
+            const FabTlp *tlp = source->queue[cls].head;
+
+            if (posted && tlp && posted->order < tlp->order &&
+                tlp->ready_at <= now && !fab_credits_lack_class(lacks, cls)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void fab_port_observe(const FabPort *port, FabLinkState *ret_state)
+{
+    SimTime now = sim_engine_now(port->owner->engine);
+    uint32_t lacks = port->active ? lacking(port, now) : 0;
+
+    *ret_state = (FabLinkState){
+        .has_work = port->active,
+        .is_sending = port->busy_until > now,
+        .lacks = lacks,
+        .is_ordered = is_ordered(port, lacks, now),
+    };
+}
+
+/* What a TLP of @cls waits for that is queued, and may leave. */
+static FabPlaceKind queue_place(uint32_t lacks, FabClass cls)
+{
+    if (fab_credits_lack_class(lacks, cls)) {
+        return FAB_PLACE_CREDITS;
+    }
+    return fab_credits_lack_class(lacks, FAB_CLASS_P) ? FAB_PLACE_ORDER
+                                                      : FAB_PLACE_TURN;
+}
+
+static void queue_waiters(const FabPort *port, const FabObserver *observer)
+{
+    uint32_t lacks = port->active ? lacking(port, observer->now) : 0;
+
+    for (uint64_t left = port->active; left; left &= left - 1) {
+        const FabSource *source = &port->sources[__builtin_ctzll(left)];
+
+        for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+            for (const FabTlp *tlp = source->queue[cls].head; tlp;
+                 tlp = tlp->next) {
+                if (tlp->ready_at > observer->now) {
+                    fab_observer_tlp(observer, tlp, FAB_PLACE_TRANSIT, NULL);
+                } else {
+                    fab_observer_tlp(observer, tlp, queue_place(lacks, cls),
+                                     port);
+                }
+            }
+        }
+    }
+}
+
+/* A TLP in flight is sent, crosses the cable, and then the component beyond,
+ * for as long as that counts as its latency. A TLP that cuts through the
+ * component counts as being sent while it arrives there. */
+static void flight_waiters(const FabPort *port, const FabObserver *observer)
+{
+    const FabPort *peer = port->peer;
+    FabObserver beyond = *observer;
+
+    beyond.component = peer->owner;
+    for (const FabTlp *tlp = port->flight.head; tlp; tlp = tlp->next) {
+        SimTime out = tlp->arrive_at - peer->params.latency - peer->propagation;
+
+        if (observer->now < out) {
+            fab_observer_tlp(observer, tlp, FAB_PLACE_SERIAL, port);
+        } else if (observer->now < out + peer->propagation) {
+            fab_observer_tlp(observer, tlp, FAB_PLACE_WIRE, port);
+        } else {
+            fab_observer_tlp(&beyond, tlp, FAB_PLACE_TRANSIT, NULL);
+        }
+    }
+}
+
+void fab_port_waiters(const FabPort *port, const FabObserver *observer)
+{
+    queue_waiters(port, observer);
+    flight_waiters(port, observer);
+}
+
+SimTime fab_port_wire_time(const FabPort *port, uint64_t bytes)
+{
+    return bytes * port->byte_time / FAB_PS_FRACTION;
+}
+
+SimTime fab_port_dllp_owed(const FabPort *port)
+{
+    return port->dllp_owed / FAB_PS_FRACTION;
+}
+
+SimTime fab_port_skp_time(const FabPort *port)
+{
+    return port->skp_time;
+}
+
+SimTime fab_port_skp_interval(const FabPort *port)
+{
+    return port->skp_interval;
+}

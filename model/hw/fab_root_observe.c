@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_root_priv.h"
+
+static bool is_memory_busy(const FabRoot *root)
+{
+    return fab_memory_busy_until(root->memory) >
+           sim_engine_now(root->component.engine);
+}
+
+static bool is_read_wanted(const FabRoot *root)
+{
+    for (unsigned i = 0; i < root->ports; i++) {
+        if (root->ingress[i].reads.head) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void root_resources(const FabComponent *component, FabResourceFn fn,
+                           void *data)
+{
+    const FabRoot *root = (const FabRoot *)component;
+    const FabRootParams *params = &root->params;
+
+    fn(data, &(FabResourceState){
+                 .kind = FAB_RESOURCE_MEMORY,
+                 .used = is_memory_busy(root),
+             });
+    if (root->iommu) {
+        fn(data, &(FabResourceState){
+                     .kind = FAB_RESOURCE_WALKERS,
+                     .size = params->iommu.walks,
+                     .used = fab_iommu_walking(root->iommu),
+                     .is_wanted = fab_iommu_queued(root->iommu),
+                 });
+    }
+    fn(data, &(FabResourceState){
+                 .kind = FAB_RESOURCE_CPU,
+                 .used = root->cpu_writes_head != root->cpu_writes_tail &&
+                         !root->cpu_stall,
+             });
+    fn(data, &(FabResourceState){
+                 .kind = FAB_RESOURCE_FORWARD_TAGS,
+                 .size = params->forwarded_reads,
+                 .unit_bytes = params->read_split_bytes,
+                 .used = root->tags_used,
+                 .is_wanted = fab_root_p2p_is_wanted(root),
+                 .requests = root->counters.forwarded_reads,
+             });
+    fn(data, &(FabResourceState){
+                 .kind = FAB_RESOURCE_MEMORY_READS,
+                 .size = params->memory.reads,
+                 .used = root->reading.count,
+                 .is_wanted = is_read_wanted(root),
+             });
+}
+
+/* ---- What holds TLPs up ---------------------------------------------- */
+
+static bool resource_blocks(FabBlockerFn fn, void *data, FabResourceKind kind)
+{
+    return fn(data, &(FabBlocker){.resource = kind});
+}
+
+typedef struct WalkerSearch {
+    const FabPort *ingress;
+    bool is_found;
+} WalkerSearch;
+
+static void find_walker_wait(void *data, const FabTlp *tlp, bool waits)
+{
+    WalkerSearch *search = data;
+
+    search->is_found |= waits && tlp->ingress == search->ingress;
+}
+
+/* Whether a TLP from @ingress waits for a page walker. */
+static bool waits_for_walker(const FabRoot *root, const FabPort *ingress)
+{
+    WalkerSearch search = {.ingress = ingress};
+
+    if (root->iommu && fab_iommu_queued(root->iommu)) {
+        fab_iommu_foreach(root->iommu, find_walker_wait, &search);
+    }
+    return search.is_found;
+}
+
+static bool root_blockers(const FabComponent *component, const FabPort *ingress,
+                          FabClass cls, FabBlockerFn fn, void *data)
+{
+    const FabRoot *root = (const FabRoot *)component;
+
+    if (waits_for_walker(root, ingress)) {
+        return resource_blocks(fn, data, FAB_RESOURCE_WALKERS);
+    }
+    for (unsigned to = 0; to < root->ports; to++) {
+        const RootPath *path = &root->paths[ingress->index * root->ports + to];
+
+        if (cls == FAB_CLASS_NP ? !path->others.head : !path->posted.head) {
+            continue;
+        }
+        if (cls == FAB_CLASS_NP && root->free_tag == NO_TAG) {
+            return resource_blocks(fn, data, FAB_RESOURCE_FORWARD_TAGS);
+        }
+        if (fn(data, &(FabBlocker){.egress = component->ports[to]})) {
+            return true;
+        }
+    }
+    if (cls == FAB_CLASS_NP && root->ingress[ingress->index].reads.head) {
+        return resource_blocks(fn, data,
+                               is_memory_busy(root)
+                                   ? FAB_RESOURCE_MEMORY
+                                   : FAB_RESOURCE_MEMORY_READS);
+    }
+    return cls == FAB_CLASS_P && is_memory_busy(root) &&
+           resource_blocks(fn, data, FAB_RESOURCE_MEMORY);
+}
+
+/* ---- What waits ------------------------------------------------------ */
+
+static void translation_waiter(void *data, const FabTlp *tlp, bool waits)
+{
+    fab_observer_tlp(data, tlp, FAB_PLACE_IOMMU, NULL);
+}
+
+static void root_waiters(const FabComponent *component,
+                         const FabObserver *observer)
+{
+    const FabRoot *root = (const FabRoot *)component;
+    FabObserver translating = *observer;
+
+    for (unsigned i = 0; i < root->ports; i++) {
+        const RootIngress *ingress = &root->ingress[i];
+
+        fab_observer_fifo(observer, &ingress->posted, FAB_PLACE_ORDER);
+        fab_observer_fifo(observer, &ingress->others, FAB_PLACE_ORDER);
+        fab_observer_fifo(observer, &ingress->reads, FAB_PLACE_MEMORY);
+    }
+    fab_root_p2p_waiters(root, observer);
+    fab_observer_fifo(observer, &root->reading, FAB_PLACE_MEMORY);
+    fab_observer_fifo(observer, &root->visible, FAB_PLACE_MEMORY);
+    fab_observer_fifo(observer, &root->cpu_transit, FAB_PLACE_TRANSIT);
+    fab_root_cpu_waiters(root, observer);
+    if (root->iommu) {
+        fab_iommu_foreach(root->iommu, translation_waiter, &translating);
+    }
+}
+
+const FabObserveOps fab_root_observe_ops = {
+    .resources = root_resources,
+    .blockers = root_blockers,
+    .waiters = root_waiters,
+};
