@@ -34,12 +34,11 @@ void fab_fabric_free(FabFabric *fabric)
     if (!fabric) {
         return;
     }
-    /* Workloads watch and use components. */
-    if (fabric->flows) {
-        fabric->flows_free(fabric->flows);
-    }
-    if (fabric->lending) {
-        fabric->lending_free(fabric->lending);
+    while (fabric->attachments) {
+        FabAttachment *attachment = fabric->attachments;
+
+        fabric->attachments = attachment->next;
+        attachment->ops->free(attachment);
     }
     fab_routes_free(fabric->routes);
     g_hash_table_unref(fabric->by_name);
@@ -184,4 +183,24 @@ void fab_fabric_set_trace(FabFabric *fabric, uint32_t categories, FabTraceFn fn,
     fabric->trace_categories = fn ? categories : 0;
     fabric->trace_fn = fn;
     fabric->trace_data = data;
+}
+
+void fab_fabric_attach(FabFabric *fabric, FabAttachment *attachment,
+                       const FabAttachmentOps *ops)
+{
+    g_assert(ops->free && !fab_fabric_attachment(fabric, ops));
+    attachment->ops = ops;
+    attachment->next = fabric->attachments;
+    fabric->attachments = attachment;
+}
+
+FabAttachment *fab_fabric_attachment(const FabFabric *fabric,
+                                     const FabAttachmentOps *ops)
+{
+    FabAttachment *attachment = fabric->attachments;
+
+    while (attachment && attachment->ops != ops) {
+        attachment = attachment->next;
+    }
+    return attachment;
 }

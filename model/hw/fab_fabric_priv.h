@@ -2,23 +2,13 @@
 #ifndef FAB_FABRIC_PRIV_H
 #define FAB_FABRIC_PRIV_H
 
+#include "fab_attachment.h"
 #include "fab_fabric.h"
 #include "fab_port_priv.h"
 
 /* The cables between hosts; see fab_route.c. */
 typedef struct FabRoutes FabRoutes;
 void fab_routes_free(FabRoutes *routes);
-
-/* What lending says of a way. */
-typedef enum FabLentWay {
-    FAB_LENT_NOT, /* it has nothing to do with it */
-    FAB_LENT_DONE,
-    FAB_LENT_FAILED,
-} FabLentWay;
-typedef FabLentWay (*FabLendingMapFn)(void *lending, FabComponent *from,
-                                      FabComponent *to, FabBusAddr addr,
-                                      uint64_t size_bytes, FabBusAddr *ret_addr,
-                                      GError **error);
 
 struct FabFabric {
     SimEngine *engine;
@@ -34,13 +24,9 @@ struct FabFabric {
     GPtrArray *components; /* owned; by name after realize */
     GHashTable *by_name;
     bool realized;
-    uint32_t ranks;    /* taken by components and ports */
-    FabRoutes *routes; /* made when first needed */
-    void *flows;       /* workloads, which hw/ knows nothing of */
-    void (*flows_free)(void *flows);
-    void *lending; /* who has borrowed what, likewise; NULL: nobody */
-    FabLendingMapFn lending_map;
-    void (*lending_free)(void *lending);
+    uint32_t ranks;             /* taken by components and ports */
+    FabRoutes *routes;          /* made when first needed */
+    FabAttachment *attachments; /* owned, the latest first */
 };
 
 /* A zeroed TLP of @type. The pool grows in slabs, and never shrinks. */

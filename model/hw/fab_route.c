@@ -402,12 +402,16 @@ bool fab_route_map(FabComponent *from, FabComponent *to, FabBusAddr addr,
     FabMapping *mapping;
 
     g_assert(fabric == to->fabric);
-    if (fabric->lending && size_bytes > 0) {
-        FabLentWay lent = fabric->lending_map(fabric->lending, from, to, addr,
-                                              size_bytes, ret_addr, error);
+    for (FabAttachment *attachment = fabric->attachments;
+         attachment && size_bytes > 0; attachment = attachment->next) {
+        FabRouteAnswer answer =
+            attachment->ops->route
+                ? attachment->ops->route(attachment, from, to, addr, size_bytes,
+                                         ret_addr, error)
+                : FAB_ROUTE_ORDINARY;
 
-        if (lent != FAB_LENT_NOT) {
-            return lent == FAB_LENT_DONE;
+        if (answer != FAB_ROUTE_ORDINARY) {
+            return answer == FAB_ROUTE_DONE;
         }
     }
     mapping = fab_mapping_new(from, to, addr, size_bytes, 0, error);

@@ -3,9 +3,9 @@
 
 /* ---- Who has what ----------------------------------------------------- */
 
-static void lending_free(void *data)
+static void lending_free(FabAttachment *attachment)
 {
-    Lending *lending = data;
+    Lending *lending = (Lending *)attachment;
 
     while (lending->lends->len > 0) {
         fab_lend_return(lending->lends->pdata[lending->lends->len - 1]);
@@ -29,34 +29,34 @@ static FabLend *lend_find(const Lending *lending, const FabComponent *component)
     return NULL;
 }
 
-static FabLentWay refuse(const FabLend *lend, GError **error)
+static FabRouteAnswer refuse(const FabLend *lend, GError **error)
 {
     g_set_error(error, FAB_ERROR, FAB_ERROR_LENT,
                 "%s is lent to %s%s, which has it for itself alone",
                 lend_component(lend)->name, lend->vm ? "the guest of " : "",
                 fab_root_component(lend->borrower)->name);
-    return FAB_LENT_FAILED;
+    return FAB_ROUTE_FAILED;
 }
 
 /* Interrupts of a guest's device take the way of fab_lend_msi() only. */
-static FabLentWay map_msi(const FabLend *lend, FabBusAddr addr,
-                          FabBusAddr *ret_addr, GError **error)
+static FabRouteAnswer map_msi(const FabLend *lend, FabBusAddr addr,
+                              FabBusAddr *ret_addr, GError **error)
 {
     if (lend->vm) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
                     "interrupts of %s, lent to a guest, are passed on by the "
                     "lender",
                     lend_component(lend)->name);
-        return FAB_LENT_FAILED;
+        return FAB_ROUTE_FAILED;
     }
     *ret_addr = fab_mapping_addr(lend->msi) + (addr - FAB_MSI_BASE);
-    return FAB_LENT_DONE;
+    return FAB_ROUTE_DONE;
 }
 
 /* From the lent device: to the borrower's memory and devices, no others. */
-static FabLentWay map_from(FabLend *lend, FabComponent *to, FabBusAddr addr,
-                           uint64_t size_bytes, FabBusAddr *ret_addr,
-                           GError **error)
+static FabRouteAnswer map_from(FabLend *lend, FabComponent *to, FabBusAddr addr,
+                               uint64_t size_bytes, FabBusAddr *ret_addr,
+                               GError **error)
 {
     FabRoot *root = fab_component_as_root(to);
     FabBusAddr base;
@@ -70,11 +70,11 @@ static FabLentWay map_from(FabLend *lend, FabComponent *to, FabBusAddr addr,
             return map_msi(lend, addr, ret_addr, error);
         }
         return fab_lend_map(lend, addr, size_bytes, ret_addr, error)
-                   ? FAB_LENT_DONE
-                   : FAB_LENT_FAILED;
+                   ? FAB_ROUTE_DONE
+                   : FAB_ROUTE_FAILED;
     }
     if (!fab_lend_enable_p2p(lend, to, error)) {
-        return FAB_LENT_FAILED;
+        return FAB_ROUTE_FAILED;
     }
     bar = fab_component_find_bar(to, addr);
     if (bar < 0 || !fab_lend_p2p_addr(lend, to, bar, &base) ||
@@ -83,17 +83,18 @@ static FabLentWay map_from(FabLend *lend, FabComponent *to, FabBusAddr addr,
                     "%s has no BAR with %" G_GUINT64_FORMAT
                     " bytes at 0x%" G_GINT64_MODIFIER "x",
                     to->name, size_bytes, addr);
-        return FAB_LENT_FAILED;
+        return FAB_ROUTE_FAILED;
     }
     *ret_addr = base + (addr - to->bars[bar].addr);
-    return FAB_LENT_DONE;
+    return FAB_ROUTE_DONE;
 }
 
-static FabLentWay lending_map(void *data, FabComponent *from, FabComponent *to,
-                              FabBusAddr addr, uint64_t size_bytes,
-                              FabBusAddr *ret_addr, GError **error)
+static FabRouteAnswer lending_route(FabAttachment *attachment,
+                                    FabComponent *from, FabComponent *to,
+                                    FabBusAddr addr, uint64_t size_bytes,
+                                    FabBusAddr *ret_addr, GError **error)
 {
-    Lending *lending = data;
+    const Lending *lending = (const Lending *)attachment;
     FabLend *lend = lend_find(lending, from);
     FabRoot *root = fab_component_as_root(from);
     int bar;
@@ -103,7 +104,7 @@ static FabLentWay lending_map(void *data, FabComponent *from, FabComponent *to,
     }
     lend = lend_find(lending, to);
     if (!lend) {
-        return FAB_LENT_NOT;
+        return FAB_ROUTE_ORDINARY;
     }
     if ((root ? from : from->root) != fab_root_component(lend->borrower)) {
         return refuse(lend, error);
@@ -112,15 +113,26 @@ static FabLentWay lending_map(void *data, FabComponent *from, FabComponent *to,
     if (!root || bar < 0 ||
         size_bytes > to->bars[bar].size_bytes - (addr - to->bars[bar].addr)) {
         /* A device of the borrower's own has its way as any other. */
-        return FAB_LENT_NOT;
+        return FAB_ROUTE_ORDINARY;
     }
     *ret_addr = fab_mapping_addr(lend->bar[bar]) + (addr - to->bars[bar].addr);
-    return FAB_LENT_DONE;
+    return FAB_ROUTE_DONE;
+}
+
+static const FabAttachmentOps lending_ops = {
+    .free = lending_free,
+    .route = lending_route,
+};
+
+/* NULL: nothing was ever lent or offered. */
+static Lending *lending_find(const FabFabric *fabric)
+{
+    return (Lending *)fab_fabric_attachment(fabric, &lending_ops);
 }
 
 static Lending *lending_of(FabFabric *fabric)
 {
-    Lending *lending = fabric->lending;
+    Lending *lending = lending_find(fabric);
 
     g_assert(fabric->realized);
     if (!lending) {
@@ -130,9 +142,7 @@ static Lending *lending_of(FabFabric *fabric)
         lending->guests = g_ptr_array_new();
         lending->domains = g_ptr_array_new();
         lending->offers = g_array_new(FALSE, FALSE, sizeof(LendOffer));
-        fabric->lending = lending;
-        fabric->lending_map = lending_map;
-        fabric->lending_free = lending_free;
+        fab_fabric_attach(fabric, &lending->attachment, &lending_ops);
     }
     return lending;
 }
@@ -158,7 +168,7 @@ FabLend *fab_lend_of(FabEndpoint *device)
 {
     const FabComponent *component = fab_endpoint_component(device);
 
-    return lend_find(component->fabric->lending, component);
+    return lend_find(lending_find(component->fabric), component);
 }
 
 /* ---- Borrowing -------------------------------------------------------- */

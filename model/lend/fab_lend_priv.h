@@ -91,7 +91,9 @@ typedef struct LendPending {
     unsigned vector;
 } LendPending;
 
+/* Who has borrowed what in a fabric. */
 typedef struct Lending {
+    FabAttachment attachment;
     FabFabric *fabric;
     GPtrArray *lends;   /* owned */
     GArray *offers;     /* of LendOffer */

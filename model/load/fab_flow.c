@@ -9,6 +9,7 @@
 
 /* The flows of a fabric. */
 typedef struct FlowList {
+    FabAttachment attachment;
     GPtrArray *flows; /* owned; by number */
     GHashTable *by_name;
     uint32_t running; /* started and not done */
@@ -26,26 +27,34 @@ static void flow_free(void *data)
     flow->ops->free(flow);
 }
 
-static void list_free(void *data)
+static void list_free(FabAttachment *attachment)
 {
-    FlowList *list = data;
+    FlowList *list = (FlowList *)attachment;
 
     g_hash_table_unref(list->by_name);
     g_ptr_array_unref(list->flows);
     g_free(list);
 }
 
+static const FabAttachmentOps list_ops = {.free = list_free};
+
+/* NULL: no flow was ever asked for. */
+static FlowList *list_find(const FabFabric *fabric)
+{
+    return (FlowList *)fab_fabric_attachment(fabric, &list_ops);
+}
+
 static FlowList *list_of(FabFabric *fabric)
 {
-    if (!fabric->flows) {
-        FlowList *list = g_new0(FlowList, 1);
+    FlowList *list = list_find(fabric);
 
+    if (!list) {
+        list = g_new0(FlowList, 1);
         list->flows = g_ptr_array_new_with_free_func(flow_free);
         list->by_name = g_hash_table_new(g_str_hash, g_str_equal);
-        fabric->flows = list;
-        fabric->flows_free = list_free;
+        fab_fabric_attach(fabric, &list->attachment, &list_ops);
     }
-    return fabric->flows;
+    return list;
 }
 
 /* ---- Making one ------------------------------------------------------ */
@@ -211,7 +220,7 @@ bool fab_flow_count(FabFlow *flow, SimTime begin, uint64_t bytes,
 
 void fab_flow_finish(FabFlow *flow)
 {
-    FlowList *list = flow->fabric->flows;
+    FlowList *list = list_find(flow->fabric);
 
     g_assert(flow->started && !flow->done);
     flow->done = true;
@@ -332,7 +341,7 @@ void fab_flow_result(const FabFlow *flow, FabFlowResult *ret_result)
 
 const GPtrArray *fab_flows(const FabFabric *fabric)
 {
-    const FlowList *list = fabric->flows;
+    const FlowList *list = list_find(fabric);
 
     return list ? list->flows : NULL;
 }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_ATTACHMENT_H
+#define FAB_ATTACHMENT_H
+
+#include "fab_fabric.h"
+
+/*
+ * Something that a layer above the hardware keeps with a fabric, such as its
+ * flows or its lends. It is the first member of the layer's own struct, and the
+ * table of operations tells whose it is.
+ */
+typedef struct FabAttachment FabAttachment;
+
+typedef enum FabRouteAnswer {
+    FAB_ROUTE_ORDINARY, /* the ordinary way shall be taken */
+    FAB_ROUTE_DONE,     /* *ret_addr is set */
+    FAB_ROUTE_FAILED,   /* the error is set */
+} FabRouteAnswer;
+
+typedef struct FabAttachmentOps {
+    /* Called by fab_fabric_free() before the components go, for the attachment
+     * that was made last first. */
+    void (*free)(FabAttachment *attachment);
+    /* Nullable. fab_route_map() asks it first, with its own arguments. */
+    FabRouteAnswer (*route)(FabAttachment *attachment, FabComponent *from,
+                            FabComponent *to, FabBusAddr addr,
+                            uint64_t size_bytes, FabBusAddr *ret_addr,
+                            GError **error);
+} FabAttachmentOps;
+
+struct FabAttachment {
+    const FabAttachmentOps *ops;
+    FabAttachment *next; /* the one made before */
+};
+
+/* Gives @attachment to @fabric, which has none with these @ops yet. */
+void fab_fabric_attach(FabFabric *fabric, FabAttachment *attachment,
+                       const FabAttachmentOps *ops);
+
+/* The attachment of @fabric with these @ops; NULL if there is none. */
+FabAttachment *fab_fabric_attachment(const FabFabric *fabric,
+                                     const FabAttachmentOps *ops);
+
+#endif
