@@ -58,8 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #define ROUNDS 200000
 
 static const char *const seeds[] = {
-    "# farside 0.1.0\n# scenario: a.yaml\n# tolerance: y 1%\n"
-    "panel,scenario,x_bytes,y\nread,Loc,4096,1.546\nread,Rem,8192,-0.250\n",
+    ("# farside 0.1.0\n# scenario: a.yaml\n# tolerance: y 1%\n"
+     "panel,scenario,x_bytes,y\nread,Loc,4096,1.546\nread,Rem,8192,-0.250\n"),
     "a,b\r\n\"x,\"\"y\"\"\",1\r\n\"\n\",2\r\n",
     "\xef\xbb\xbfn\n9223372036854775807\n-0.000000001\n\n\"\"\n",
     "\"#a\",\" b\"\n漢,e\xcc\x81\n",

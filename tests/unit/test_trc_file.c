@@ -223,8 +223,8 @@ START_TEST(details_of_what_has_no_tlp)
         "1 = 0x0000beef",
         "lock 7",
         "lock 7 ...",
-        "lock 7; bar2: 64 LUT windows of 0x10000; bar4: 0x200000 at 0x0; "
-        "1 LUT entries on",
+        ("lock 7; bar2: 64 LUT windows of 0x10000; bar4: 0x200000 at 0x0; "
+         "1 LUT entries on"),
         "lock 7, refused for LUT 2",
         "lock 7",
         "0x3f00000 at 0x100000",
