@@ -1,13 +1,75 @@
 /* SPDX-License-Identifier: MIT */
 #include "rep_plot.h"
 
+#include "rep_gnuplot_priv.h"
+
 #include <string.h>
 
 #include <gio/gio.h>
 
 #include "table_file.h"
 
-GBytes *rep_plot_draw(const char *script, GError **error)
+char *rep_gnuplot_quote(const char *text)
+{
+    GString *quoted = g_string_new("'");
+    const char *c;
+
+    for (c = text; *c != '\0'; c++) {
+        if (*c == '\'') {
+            g_string_append(quoted, "''");
+        } else {
+            g_string_append_c(quoted, (unsigned char)*c < 0x20 ? ' ' : *c);
+        }
+    }
+    g_string_append_c(quoted, '\'');
+    return g_string_free(quoted, FALSE);
+}
+
+char *rep_gnuplot_number(double value)
+{
+    char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+
+    return g_strdup(g_ascii_formatd(buffer, sizeof(buffer), "%.9g", value));
+}
+
+static bool is_svg(const char *terminal)
+{
+    return strcmp(terminal, "svg") == 0;
+}
+
+void rep_gnuplot_begin(GString *script, const char *terminal, unsigned width,
+                       unsigned height)
+{
+    if (is_svg(terminal)) {
+        g_string_append_printf(script,
+                               "set terminal svg size %u,%u fixed noenhanced "
+                               "font 'DejaVu Sans,%d' background '#ffffff'\n",
+                               width, height, REP_GNUPLOT_FONT_SIZE);
+    } else {
+        /* Points are 4/3 of a pixel in the SVG and one in cairo's PNG. */
+        g_string_append_printf(
+            script,
+            "set terminal %s size %u,%u noenhanced font 'DejaVu Sans,%d' "
+            "fontscale 2 linewidth 2 pointscale 2 background '#ffffff'\n",
+            terminal, width * 2, height * 2, REP_GNUPLOT_FONT_SIZE * 3 / 4);
+    }
+    g_string_append(script, "set encoding utf8\n");
+}
+
+void rep_gnuplot_add_title(GString *script, const char *terminal,
+                           const char *quoted, double x, double y)
+{
+    int size = REP_GNUPLOT_FONT_SIZE + 3;
+
+    g_string_append_printf(script,
+                           "set label 1 %s at screen %.6f,%.6f center "
+                           "font ',%d' textcolor rgb '" REP_GNUPLOT_INK "'\n",
+                           quoted, x, y,
+                           is_svg(terminal) ? size : size * 3 / 4);
+}
+
+/* Runs gnuplot on @script and returns what it draws. */
+static GBytes *draw(const char *script, GError **error)
 {
     g_autoptr(GSubprocessLauncher) launcher = g_subprocess_launcher_new(
         G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE |
@@ -49,26 +111,22 @@ GBytes *rep_plot_draw(const char *script, GError **error)
     return g_steal_pointer(&output);
 }
 
-static bool write_picture(const RepPlot *plot, const Table *model,
-                          const Table *published, const char *terminal,
-                          const char *path, GError **error)
+static bool write_picture(const char *prefix, const char *ending,
+                          const char *terminal, RepGnuplotScriptFn make,
+                          const void *drawing, GError **error)
 {
-    g_autofree char *script =
-        rep_plot_script(plot, model, published, terminal, error);
-    g_autoptr(GBytes) picture =
-        script != NULL ? rep_plot_draw(script, error) : NULL;
+    g_autofree char *path = g_strconcat(prefix, ending, NULL);
+    g_autofree char *script = make(drawing, terminal, error);
+    g_autoptr(GBytes) picture = script != NULL ? draw(script, error) : NULL;
 
     return picture != NULL &&
            table_file_write(path, g_bytes_get_data(picture, NULL),
                             g_bytes_get_size(picture), error);
 }
 
-bool rep_plot_write(const RepPlot *plot, const Table *model,
-                    const Table *published, const char *prefix, GError **error)
+bool rep_gnuplot_write(const char *prefix, RepGnuplotScriptFn script,
+                       const void *drawing, GError **error)
 {
-    g_autofree char *svg = g_strconcat(prefix, ".svg", NULL);
-    g_autofree char *png = g_strconcat(prefix, ".png", NULL);
-
-    return write_picture(plot, model, published, "svg", svg, error) &&
-           write_picture(plot, model, published, "pngcairo", png, error);
+    return write_picture(prefix, ".svg", "svg", script, drawing, error) &&
+           write_picture(prefix, ".png", "pngcairo", script, drawing, error);
 }

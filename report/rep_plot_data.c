@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rep_plot_priv.h"
+#include "rep_plot_data_priv.h"
 
 #include <string.h>
 

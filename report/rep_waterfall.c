@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "rep_waterfall.h"
 
+#include "rep_waterfall.h"
+
 #include <math.h>
 #include <string.h>
 
+#include "rep_gnuplot_priv.h"
 #include "table_file.h"
 
 /* Measures in pixels of the SVG; the PNG has twice as many. */
@@ -15,7 +18,6 @@
 #define GAP             34
 #define TITLE_HEIGHT    36
 #define LEGEND_LINE     24
-#define FONT_SIZE       12
 #define CHARACTER_WIDTH 7
 #define LABEL_MOST      46 /* characters of a bar's name that have room */
 #define LINES_ALONG     5  /* most lines along an axis */
@@ -24,9 +26,6 @@
 #define NS INT64_C(1000)
 #define US (1000 * NS)
 #define MS (1000 * US)
-
-#define INK  "#333333"
-#define GRID "#e0e0e0"
 
 /* The colours of Okabe and Ito, and paler ones for what is beyond. */
 static const char *const palette[] = {
@@ -77,23 +76,18 @@ static unsigned bar_of(const Sheet *sheet, unsigned row)
                     table_text(sheet->table, row, TABLE_WATERFALL_BAR));
 }
 
-/* Text in gnuplot's single quotes, shortened to what has room. */
+/* Quoted text, shortened to LABEL_MOST characters. */
 static char *quote(const char *text)
 {
+    g_autofree char *head = NULL;
     g_autofree char *shorter = NULL;
-    g_auto(GStrv) parts = NULL;
-    g_autofree char *doubled = NULL;
 
-    if (g_utf8_strlen(text, -1) > LABEL_MOST) {
-        g_autofree char *head = g_utf8_substring(text, 0, LABEL_MOST - 1);
-
-        shorter = g_strconcat(head, "…", NULL);
-    } else {
-        shorter = g_strdup(text);
+    if (g_utf8_strlen(text, -1) <= LABEL_MOST) {
+        return rep_gnuplot_quote(text);
     }
-    parts = g_strsplit(shorter, "'", -1);
-    doubled = g_strjoinv("''", parts);
-    return g_strconcat("'", doubled, "'", NULL);
+    head = g_utf8_substring(text, 0, LABEL_MOST - 1);
+    shorter = g_strconcat(head, "…", NULL);
+    return rep_gnuplot_quote(shorter);
 }
 
 static void sheet_read(Sheet *sheet)
@@ -172,32 +166,18 @@ static void sheet_lay_out(Sheet *sheet)
 static void emit_head(Sheet *sheet, const char *title, const char *terminal)
 {
     g_autofree char *text = quote(title);
-    bool is_svg = strcmp(terminal, "svg") == 0;
 
-    if (is_svg) {
-        g_string_append_printf(sheet->script,
-                               "set terminal svg size %u,%u fixed noenhanced "
-                               "font 'DejaVu Sans,%d' background '#ffffff'\n",
-                               sheet->width, sheet->height, FONT_SIZE);
-    } else {
-        g_string_append_printf(
-            sheet->script,
-            "set terminal %s size %u,%u noenhanced font 'DejaVu Sans,%d' "
-            "fontscale 2 linewidth 2 pointscale 2 background '#ffffff'\n",
-            terminal, sheet->width * 2, sheet->height * 2, FONT_SIZE * 3 / 4);
-    }
-    g_string_append_printf(
+    rep_gnuplot_begin(sheet->script, terminal, sheet->width, sheet->height);
+    g_string_append(
         sheet->script,
-        "set encoding utf8\n"
-        "set border 1 lc rgb '" INK "' lw 1\n"
-        "set tics nomirror out scale 0.6 textcolor rgb '" INK "'\n"
-        "set grid noxtics xtics noytics lt 1 lw 0.8 lc rgb '" GRID "'\n"
+        "set border 1 lc rgb '" REP_GNUPLOT_INK "' lw 1\n"
+        "set tics nomirror out scale 0.6 textcolor rgb '" REP_GNUPLOT_INK "'\n"
+        "set grid noxtics xtics noytics lt 1 lw 0.8 lc rgb '" REP_GNUPLOT_GRID
+        "'\n"
         "set style fill solid 1.0 noborder\n"
-        "set key off\nset multiplot\n"
-        "set label 1 %s at screen 0.5,%.6f center font ',%d' "
-        "textcolor rgb '" INK "'\n",
-        text, 1.0 - TITLE_HEIGHT * 0.55 / sheet->height,
-        is_svg ? FONT_SIZE + 3 : (FONT_SIZE + 3) * 3 / 4);
+        "set key off\nset multiplot\n");
+    rep_gnuplot_add_title(sheet->script, terminal, text, 0.5,
+                          1.0 - TITLE_HEIGHT * 0.55 / sheet->height);
 }
 
 /* A step of 1, 2 or 5 times a power of ten. */
@@ -212,13 +192,6 @@ static double choose_step(double span)
         return 2 * power;
     }
     return 5 * power * LINES_ALONG >= span ? 5 * power : 10 * power;
-}
-
-static char *number(double value)
-{
-    char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-
-    return g_strdup(g_ascii_formatd(buffer, sizeof(buffer), "%.9g", value));
 }
 
 /* The end of the longest bar of @panel, in ps. */
@@ -258,10 +231,10 @@ static void emit_blocks(Sheet *sheet, unsigned panel, GString *plots,
                                        panel, s);
             }
             bar = bar_of(sheet, i);
-            from = number(
+            from = rep_gnuplot_number(
                 (double)table_number(sheet->table, i, TABLE_WATERFALL_FROM) /
                 (double)unit_ps);
-            to = number(
+            to = rep_gnuplot_number(
                 (double)table_number(sheet->table, i, TABLE_WATERFALL_TO) /
                 (double)unit_ps);
             g_string_append_printf(sheet->script, "%s %u %s %s %u.64 %u.36\n",
@@ -285,8 +258,8 @@ static void emit_panel(Sheet *sheet, unsigned panel)
     double span = (double)end / (double)unit_ps;
     unsigned left = panel_left(sheet, panel);
     unsigned bottom = sheet->legend_height + MARGIN_BOTTOM;
-    g_autofree char *high = number(span * 1.03);
-    g_autofree char *step = number(choose_step(span));
+    g_autofree char *high = rep_gnuplot_number(span * 1.03);
+    g_autofree char *step = rep_gnuplot_number(choose_step(span));
     g_autofree char *title = quote(sheet->panels->pdata[panel]);
     g_autoptr(GString) plots = g_string_new(NULL);
 
@@ -295,8 +268,9 @@ static void emit_panel(Sheet *sheet, unsigned panel)
         sheet->script,
         "set lmargin at screen %.6f\nset rmargin at screen %.6f\n"
         "set bmargin at screen %.6f\nset tmargin at screen %.6f\n"
-        "set title %s textcolor rgb '" INK "' offset 0,-0.4\n"
-        "set xlabel 'time of an operation, %s' textcolor rgb '" INK "'\n"
+        "set title %s textcolor rgb '" REP_GNUPLOT_INK "' offset 0,-0.4\n"
+        "set xlabel 'time of an operation, %s' textcolor rgb '" REP_GNUPLOT_INK
+        "'\n"
         "set xrange [0:%s]\nset xtics %s\nset yrange [%u.6:0.4]\n",
         (double)left / sheet->width,
         (double)(left + PANEL_WIDTH) / sheet->width,
@@ -339,7 +313,7 @@ static void emit_legend(Sheet *sheet)
         g_string_append_printf(sheet->script,
                                "$l_%u << END\n%u %u %u %u %u %u\nEND\n"
                                "set label %u %s at %u,%u left "
-                               "textcolor rgb '" INK "'\n",
+                               "textcolor rgb '" REP_GNUPLOT_INK "'\n",
                                i, x, y, x, x + 16, y - 6, y + 6, i + 2, name,
                                x + 22, y);
         g_string_append_printf(plots,
@@ -378,25 +352,27 @@ char *rep_waterfall_script(const char *title, const Table *table,
     return g_string_free(g_steal_pointer(&sheet.script), FALSE);
 }
 
-static bool write_picture(const char *title, const Table *table,
-                          TableSegments segments, const char *terminal,
-                          const char *path, GError **error)
-{
-    g_autofree char *script =
-        rep_waterfall_script(title, table, segments, terminal, error);
-    g_autoptr(GBytes) picture = script ? rep_plot_draw(script, error) : NULL;
+/* The arguments of rep_waterfall_script(). */
+typedef struct Drawing {
+    const char *title;
+    const Table *table;
+    TableSegments segments; /* nullable */
+} Drawing;
 
-    return picture && table_file_write(path, g_bytes_get_data(picture, NULL),
-                                       g_bytes_get_size(picture), error);
+static char *make_script(const void *drawing, const char *terminal,
+                         GError **error)
+{
+    const Drawing *self = drawing;
+
+    return rep_waterfall_script(self->title, self->table, self->segments,
+                                terminal, error);
 }
 
 bool rep_waterfall_write(const char *title, const Table *table,
                          TableSegments segments, const char *prefix,
                          GError **error)
 {
-    g_autofree char *svg = g_strconcat(prefix, ".svg", NULL);
-    g_autofree char *png = g_strconcat(prefix, ".png", NULL);
+    const Drawing drawing = {title, table, segments};
 
-    return write_picture(title, table, segments, "svg", svg, error) &&
-           write_picture(title, table, segments, "pngcairo", png, error);
+    return rep_gnuplot_write(prefix, make_script, &drawing, error);
 }

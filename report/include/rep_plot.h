@@ -60,10 +60,6 @@ char *rep_plot_script(const RepPlot *plot, const Table *model,
 bool rep_plot_write(const RepPlot *plot, const Table *model,
                     const Table *published, const char *prefix, GError **error);
 
-/* Runs gnuplot on @script and returns what it draws. Fails with
- * TABLE_ERROR_PROGRAM if it is not installed, or complains. */
-GBytes *rep_plot_draw(const char *script, GError **error);
-
 /* Returns a label made from a column's name and its unit: "bandwidth_GBps"
  * gives "bandwidth (GB/s)". The caller frees it. */
 char *rep_plot_label(const char *column);

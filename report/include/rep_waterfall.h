@@ -2,7 +2,8 @@
 #ifndef REP_WATERFALL_H
 #define REP_WATERFALL_H
 
-#include "rep_plot.h"
+#include <stdbool.h>
+
 #include "table_waterfall.h"
 
 /*

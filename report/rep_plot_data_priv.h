@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef REP_PLOT_PRIV_H
-#define REP_PLOT_PRIV_H
+#ifndef REP_PLOT_DATA_PRIV_H
+#define REP_PLOT_DATA_PRIV_H
 
 #include "rep_plot.h"
 

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "rep_plot_sheet_priv.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Measures in pixels of the SVG. */
+#define PANEL_WIDTH   430
+#define PANEL_HEIGHT  300
+#define MARGIN_BOTTOM 62
+#define PANEL_TITLE   30
+#define LEGEND_LINE   24
+#define BAR_WIDTH     34
+
+/* Chooses a step of 1, 2, 2.5 or 5 times a power of ten for at most eight
+ * lines, and a range of whole steps that includes 0 and all points. */
+static void choose_y_range(double y_min, double y_max, PlotLayout *layout)
+{
+    static const double steps[] = {1, 2, 2.5, 5, 10};
+    double span = y_max - y_min;
+    double power;
+    unsigned i = 0;
+
+    if (span <= 0) {
+        span = 1;
+    }
+    power = pow(10, floor(log10(span / 8)));
+    while (i + 1 < G_N_ELEMENTS(steps) && steps[i] * power * 8 < span) {
+        i++;
+    }
+    layout->y_step = steps[i] * power;
+    layout->y_low = floor(y_min / layout->y_step) * layout->y_step;
+    layout->y_high =
+        ceil((y_max + span * 0.04) / layout->y_step) * layout->y_step;
+}
+
+void rep_plot_choose_panel_range(PlotSheet *sheet, unsigned panel)
+{
+    double y_min = 0, y_max = 0;
+    unsigned i;
+
+    for (i = 0; i < sheet->data->points->len; i++) {
+        const PlotPoint *point = g_ptr_array_index(sheet->data->points, i);
+
+        if (point->panel == panel) {
+            y_min = MIN(y_min, point->y);
+            y_max = MAX(y_max, point->y);
+        }
+    }
+    choose_y_range(y_min, y_max, &sheet->layout);
+}
+
+/* Number of lines the legend takes: one for the sheet, or one a panel. */
+static unsigned count_legend_lines(const PlotSheet *sheet)
+{
+    const PlotData *data = sheet->data;
+    const PlotLayout *layout = &sheet->layout;
+    unsigned width = data->is_split ? layout->panel_width : layout->width;
+    glong longest = 0;
+    unsigned most = 0;
+    unsigned panel;
+    unsigned fit;
+    unsigned i;
+
+    for (i = 0; i < PLOT_N_SOURCES; i++) {
+        if (i <= PLOT_PUBLISHED || data->has[i]) {
+            longest =
+                MAX(longest,
+                    g_utf8_strlen(rep_plot_source_label(sheet->plot, i), -1));
+        }
+    }
+    for (panel = 0; panel < data->panels->len; panel++) {
+        unsigned entries = rep_plot_is_mixed(data) ? data->n_sources : 0;
+
+        for (i = 0; i < data->curves->len; i++) {
+            if (rep_plot_is_in_legend(data, i, panel)) {
+                entries++;
+                longest =
+                    MAX(longest, g_utf8_strlen(data->curves->pdata[i], -1));
+            }
+        }
+        most = MAX(most, entries);
+    }
+    fit = width / (unsigned)((longest + 7) * PLOT_CHARACTER_WIDTH);
+    fit = MAX(fit, 1);
+    return (most + fit - 1) / fit;
+}
+
+bool rep_plot_is_slanted(const PlotSheet *sheet, glong *ret_longest)
+{
+    const PlotData *data = sheet->data;
+    glong room;
+    unsigned i;
+
+    *ret_longest = 0;
+    for (i = 0; i < data->categories->len; i++) {
+        *ret_longest =
+            MAX(*ret_longest, g_utf8_strlen(data->categories->pdata[i], -1));
+    }
+    if (data->categories->len == 0) {
+        return false;
+    }
+    room = sheet->layout.panel_width / data->categories->len /
+           PLOT_CHARACTER_WIDTH;
+    return *ret_longest > room;
+}
+
+void rep_plot_lay_out(PlotSheet *sheet)
+{
+    const PlotData *data = sheet->data;
+    PlotLayout *layout = &sheet->layout;
+    unsigned columns = sheet->plot->stacked ? 1 : data->panels->len;
+    unsigned rows = sheet->plot->stacked ? data->panels->len : 1;
+    glong longest;
+
+    layout->panel_width = PANEL_WIDTH;
+    if (data->panels->len == 1) {
+        layout->panel_width = PANEL_WIDTH * 3 / 2;
+    }
+    if (sheet->plot->kind == REP_PLOT_BARS) {
+        unsigned bars =
+            data->categories->len * data->curves->len * data->n_sources;
+
+        layout->panel_width = MAX(layout->panel_width, bars * BAR_WIDTH);
+    }
+    layout->panel_height = PANEL_HEIGHT;
+    layout->panel_title = sheet->plot->panel_column != NULL ? PANEL_TITLE : 12;
+    layout->margin_bottom = MARGIN_BOTTOM;
+    if (sheet->plot->kind == REP_PLOT_BARS &&
+        rep_plot_is_slanted(sheet, &longest)) {
+        layout->margin_bottom +=
+            (unsigned)MIN(longest, 30) * PLOT_CHARACTER_WIDTH / 2;
+    }
+    layout->width = PLOT_MARGIN_LEFT + columns * layout->panel_width +
+                    (columns - 1) * PLOT_GAP + PLOT_MARGIN_RIGHT;
+    layout->n_legend = count_legend_lines(sheet);
+    layout->legend_height =
+        layout->n_legend > 0 ? layout->n_legend * LEGEND_LINE + 10 : 0;
+    layout->height = (sheet->plot->title != NULL ? PLOT_TITLE_HEIGHT : 8) +
+                     layout->legend_height +
+                     rows * (layout->panel_title + layout->panel_height +
+                             layout->margin_bottom);
+    choose_y_range(data->y_min, data->y_max, layout);
+}
