@@ -4,13 +4,36 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "table_format.h"
+
 void cmd_complain(const char *verb, GError *error)
 {
     fprintf(stderr, "farside %s: %s\n", verb, error->message);
     g_error_free(error);
 }
 
-/* Does an option of one letter, with a value, stand at the begin of @arg? */
+int cmd_usage(const char *verb, const char *format, ...)
+{
+    g_autofree char *message = NULL;
+    va_list args;
+
+    va_start(args, format);
+    message = g_strdup_vprintf(format, args);
+    va_end(args);
+    fprintf(stderr, "farside %s: %s\nTry: farside %s --help\n", verb, message,
+            verb);
+    return CMD_USAGE;
+}
+
+void cmd_print_table(const Table *table)
+{
+    g_autofree char *text = table_format(table);
+
+    fputs(text, stdout);
+}
+
+/* Returns true if @arg begins with an option of one letter that takes a value,
+ * and the value follows at once. */
 static bool has_value_attached(const char *arg, const GOptionEntry *entries)
 {
     if (arg[0] != '-' || arg[1] == '-' || arg[1] == '\0' || arg[2] == '\0') {
@@ -67,9 +90,8 @@ bool cmd_parse(int argc, char **argv, const GOptionEntry *entries,
     g_option_context_add_main_entries(context, entries, NULL);
     g_option_context_add_main_entries(context, help, NULL);
     if (!g_option_context_parse_strv(context, &args, &error)) {
-        cmd_complain(argv[0], error);
-        fprintf(stderr, "Try: farside %s --help\n", argv[0]);
-        *ret_status = CMD_USAGE;
+        *ret_status = cmd_usage(argv[0], "%s", error->message);
+        g_error_free(error);
         return false;
     }
     if (is_help) {
@@ -81,5 +103,29 @@ bool cmd_parse(int argc, char **argv, const GOptionEntry *entries,
     }
     i = args[1] != NULL && strcmp(args[1], "--") == 0 ? 2 : 1;
     *ret_args = g_strdupv(args + i);
+    return true;
+}
+
+bool cmd_parse_words(int argc, char **argv, const GOptionEntry *entries,
+                     const CmdWords *words, const char *details,
+                     char ***ret_args, int *ret_status)
+{
+    g_auto(GStrv) args = NULL;
+    unsigned count;
+
+    if (!cmd_parse(argc, argv, entries, words->synopsis, details, &args,
+                   ret_status)) {
+        return false;
+    }
+    count = g_strv_length(args);
+    if (count < words->least || count > words->most) {
+        *ret_status = cmd_usage(
+            argv[0], "%s; it takes %s",
+            count < words->least ? "an argument is missing"
+                                 : "there are too many arguments",
+            words->synopsis != NULL ? words->synopsis : "options alone");
+        return false;
+    }
+    *ret_args = g_steal_pointer(&args);
     return true;
 }

@@ -6,6 +6,8 @@
 
 #include <glib.h>
 
+#include "table.h"
+
 /*
  * The verbs of the program farside, one file each. A verb gets the arguments
  * from its own name on (argv[0] is the verb) and returns the exit status.
@@ -40,7 +42,31 @@ bool cmd_parse(int argc, char **argv, const GOptionEntry *entries,
                const char *synopsis, const char *details, char ***ret_args,
                int *ret_status);
 
+/* The words that a verb takes beside its options. */
+typedef struct CmdWords {
+    const char *synopsis; /* in the usage line; nullable: it takes none */
+    unsigned least;
+    unsigned most;
+} CmdWords;
+
+#define CMD_ANY_NUMBER G_MAXUINT
+
+/*
+ * cmd_parse() for a verb that takes @words: another number of them is wrong
+ * usage.
+ */
+bool cmd_parse_words(int argc, char **argv, const GOptionEntry *entries,
+                     const CmdWords *words, const char *details,
+                     char ***ret_args, int *ret_status);
+
+/* Prints "farside VERB: MESSAGE", and where help is, to stderr. Returns
+ * CMD_USAGE. */
+int cmd_usage(const char *verb, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
 /* Prints "farside VERB: MESSAGE" to stderr and frees @error, which is set. */
 void cmd_complain(const char *verb, GError *error);
+
+/* Prints @table for a terminal. */
+void cmd_print_table(const Table *table);
 
 #endif

@@ -4,7 +4,15 @@
 
 #include "topo_description.h"
 
-/* What the verbs that read a description have in common. */
+/* For the verbs that read a description. */
+
+/* The option --set, whose values go to @sets. */
+#define CMD_LOAD_SET(sets)                                                     \
+    {                                                                          \
+        "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, sets,                        \
+            "Change the description before it is checked; repeatable",         \
+            "PATH=VALUE"                                                       \
+    }
 
 /* The changes that --set options @sets (nullable) ask for. Prints what is
  * wrong for @verb, and returns NULL then. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-
 #include "rep_compare_priv.h"
 
 #include <string.h>

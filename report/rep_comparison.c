@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-
 #include "rep_compare_priv.h"
 
 static void curve_free(gpointer data)

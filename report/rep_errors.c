@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-
 #include "rep_errors.h"
 
 RepWide rep_widen(int64_t value, unsigned digits)

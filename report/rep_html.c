@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-
 #include "rep_html_priv.h"
 
 static const char table_head[] = "<div class=\"scroll\"><table><thead><tr>";

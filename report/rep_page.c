@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-
 #include "rep_page.h"
 
 #include <string.h>

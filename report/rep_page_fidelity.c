@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-
 #include "rep_page_priv.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-
 #include "rep_plot_sheet_priv.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-
 #include "rep_plot_sheet_priv.h"
 
 /* The colours of Okabe and Ito, which colour-blind readers tell apart. */

@@ -137,7 +137,7 @@ END_TEST
 static const struct {
     const char *words, *says;
 } wrong[] = {
-    {"run", "a scenario is missing"},
+    {"run", "it takes SCENARIO..."},
     {"run @/none.yaml -o @/new", "none.yaml"},
     {"run @/s.yaml -j 0 -o @/new", "-j takes a number"},
     {"run @/s.yaml --trace -1 -o @/new", "--trace takes a number"},

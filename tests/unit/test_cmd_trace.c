@@ -221,7 +221,7 @@ START_TEST(wrong_usage)
         int status;
         const char *message;
     } cases[] = {
-        {"trace", 2, "a FILE is missing"},
+        {"trace", 2, "it takes FILE..."},
         {"trace @/nothing", 2, "nothing"},
         {"trace @", 2, ""},
         {"trace --kind Rd @/t.pcapng", 2, "there is no kind \"Rd\""},
