@@ -8,7 +8,6 @@
 #include "bench_case.h"
 #include "table.h"
 #include "table_csv.h"
-#include "table_format.h"
 
 #define RUNS_MAX 1001
 
@@ -278,7 +277,6 @@ static bool run_cases(const GPtrArray *cases, const Options *options,
 static int run(const GPtrArray *cases, const Options *options)
 {
     g_auto(Report) report;
-    g_autofree char *text = NULL;
     GError *error = NULL;
 
     report_init(&report);
@@ -286,8 +284,7 @@ static int run(const GPtrArray *cases, const Options *options)
         cmd_complain("bench", error);
         return CMD_DIFFERENT;
     }
-    text = table_format(report.table);
-    fputs(text, stdout);
+    cmd_print_table(report.table);
     if (options->output && !table_write(report.csv, options->output, &error)) {
         cmd_complain("bench", error);
         return CMD_USAGE;
@@ -324,29 +321,24 @@ int cmd_bench(int argc, char **argv)
          "Fail if any bound does not hold", NULL},
         G_OPTION_ENTRY_NULL,
     };
+    const CmdWords words = {NULL, 0, 0};
     g_autoptr(GPtrArray) cases = NULL;
     g_auto(GStrv) args = NULL;
     const char *vain;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, NULL, details, &args, &status)) {
+    if (!cmd_parse_words(argc, argv, entries, &words, details, &args,
+                         &status)) {
         return status;
     }
-    if (args[0] || options.runs < 1 || options.runs > RUNS_MAX) {
-        fprintf(stderr,
-                args[0] ? "farside bench: it takes no argument, but options\n"
-                        : "farside bench: --runs takes 1 to %d\n",
-                RUNS_MAX);
-        fputs("Try: farside bench --help\n", stderr);
-        return CMD_USAGE;
+    if (options.runs < 1 || options.runs > RUNS_MAX) {
+        return cmd_usage("bench", "--runs takes 1 to %d", RUNS_MAX);
     }
     vain = find_vain_pattern(options.patterns);
     if (vain) {
-        fprintf(stderr,
-                "farside bench: no benchmark matches \"%s\"\n"
-                "Try: farside bench --list\n",
-                vain);
-        return CMD_USAGE;
+        return cmd_usage("bench",
+                         "no benchmark matches \"%s\"; --list names them all",
+                         vain);
     }
     if (!options.scenarios) {
         options.scenarios = g_strdup("scenarios");

@@ -53,22 +53,23 @@ int cmd_check(int argc, char **argv)
     g_auto(GStrv) sets = NULL;
     gboolean keys = FALSE;
     const GOptionEntry entries[] = {
-        {"set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &sets,
-         "Change the description before it is checked", "PATH=VALUE"},
+        CMD_LOAD_SET(&sets),
         {"keys", 0, 0, G_OPTION_ARG_NONE, &keys,
          "Print all keys of a description as tables, and check nothing", NULL},
         G_OPTION_ENTRY_NULL,
     };
+    const CmdWords words = {"SCENARIO...", 0, CMD_ANY_NUMBER};
     g_autoptr(GPtrArray) changes = NULL;
     g_auto(GStrv) files = NULL;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, "SCENARIO...",
-                   "Reads each SCENARIO as `run` would, with every point of "
-                   "its sweep, makes\nits fabric, and reports all that is "
-                   "wrong.\n\nExit status: 0 nothing is wrong, 2 something "
-                   "is.",
-                   &files, &status)) {
+    if (!cmd_parse_words(
+            argc, argv, entries, &words,
+            "Reads each SCENARIO as `run` would, with every point of "
+            "its sweep, makes\nits fabric, and reports all that is "
+            "wrong.\n\nExit status: 0 nothing is wrong, 2 something "
+            "is.",
+            &files, &status)) {
         return status;
     }
     if (keys) {
@@ -79,10 +80,7 @@ int cmd_check(int argc, char **argv)
         return CMD_OK;
     }
     if (!files[0]) {
-        fputs("farside check: a scenario is missing\nTry: farside check "
-              "--help\n",
-              stderr);
-        return CMD_USAGE;
+        return cmd_usage("check", "a scenario is missing");
     }
     changes = cmd_changes("check", sets);
     if (!changes) {

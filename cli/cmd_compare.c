@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd.h"
 
+#include "cmd.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "rep_compare.h"
+#include "rep_comparison_view.h"
 #include "rep_junit.h"
-#include "rep_plot.h"
-#include "table.h"
 #include "table_csv.h"
-#include "table_file.h"
-#include "table_format.h"
-
-#define PANELS_MAX 6 /* more than that, and a column is no panel */
 
 static const char details[] =
     "BASELINE and NEW are two CSV files, or two folders, of which all CSV\n"
@@ -66,179 +62,18 @@ static void compare_done(Compare *compare)
     g_hash_table_unref(compare->columns);
 }
 
-static const char *verdict_word(RepVerdict verdict)
+static void print_comparison(const RepComparison *comparison, unsigned n_worst)
 {
-    static const char *const words[] = {
-        [REP_WITHIN] = "ok",
-        [REP_OUTSIDE] = "OUTSIDE",
-        [REP_MISSING] = "MISSING",
-        [REP_EXTRA] = "EXTRA",
-    };
+    g_autoptr(Table) points = rep_comparison_points_table(comparison, n_worst);
+    g_autoptr(Table) curves = rep_comparison_curves_table(comparison);
+    g_autofree char *verdict = rep_comparison_verdict(comparison);
 
-    return words[verdict];
-}
-
-static void set_mpct(Table *table, unsigned row, unsigned column,
-                     const RepCurve *curve, int64_t mpct)
-{
-    table_set_number(table, row, column,
-                     curve->errors.count > 0 ? mpct : TABLE_NONE);
-}
-
-static void print_table(const Table *table)
-{
-    g_autofree char *text = table_format(table);
-
-    fputs(text, stdout);
-    putchar('\n');
-}
-
-static void print_worst(const RepComparison *comparison, unsigned n_worst)
-{
-    g_autoptr(Table) table = table_new();
-    unsigned n_points = rep_comparison_n_points(comparison);
-    unsigned i;
-
-    table_add_column(table, "worst points", TABLE_TEXT, 0);
-    table_add_column(table, "column", TABLE_TEXT, 0);
-    table_add_column(table, "baseline", TABLE_TEXT, 0);
-    table_add_column(table, "new", TABLE_TEXT, 0);
-    table_add_column(table, "error %", TABLE_DECIMAL, 3);
-    table_add_column(table, "verdict", TABLE_TEXT, 0);
-    for (i = 0; i < MIN(n_points, n_worst); i++) {
-        const RepPoint *point = rep_comparison_point(comparison, i);
-        unsigned row = table_add_row(table);
-
-        table_set_text(table, row, 0, point->key);
-        table_set_text(table, row, 1,
-                       rep_comparison_curve(comparison, point->curve)->column);
-        table_set_text(table, row, 2, point->baseline);
-        table_set_text(table, row, 3, point->fresh);
-        table_set_number(table, row, 4, point->error_mpct);
-        table_set_text(table, row, 5, verdict_word(point->verdict));
+    if (table_n_rows(points) > 0) {
+        cmd_print_table(points);
+        putchar('\n');
     }
-    if (i > 0) {
-        print_table(table);
-    }
-}
-
-static void add_curve_row(Table *table, const RepCurve *curve, const char *name,
-                          const char *column)
-{
-    unsigned row = table_add_row(table);
-
-    table_set_text(table, row, 0, name);
-    table_set_text(table, row, 1, column);
-    table_set_number(table, row, 2, curve->n_points);
-    set_mpct(table, row, 3, curve, curve->errors.mean_mpct);
-    set_mpct(table, row, 4, curve, curve->errors.bias_mpct);
-    set_mpct(table, row, 5, curve, curve->errors.max_mpct);
-    table_set_text(table, row, 6,
-                   curve->errors.max_x != NULL ? curve->errors.max_x : "");
-    table_set_number(table, row, 7, curve->n_outside);
-    table_set_number(table, row, 8, curve->n_missing);
-    table_set_number(table, row, 9, curve->n_extra);
-}
-
-static void print_curves(const RepComparison *comparison)
-{
-    static const char *const numbers[] = {"mean %", "bias %", "max %"};
-    static const char *const counts[] = {"outside", "missing", "extra"};
-    g_autoptr(Table) table = table_new();
-    unsigned i;
-
-    table_add_column(table, "curve", TABLE_TEXT, 0);
-    table_add_column(table, "column", TABLE_TEXT, 0);
-    table_add_column(table, "points", TABLE_INTEGER, 0);
-    for (i = 0; i < G_N_ELEMENTS(numbers); i++) {
-        table_add_column(table, numbers[i], TABLE_DECIMAL, 3);
-    }
-    table_add_column(table, "max at", TABLE_TEXT, 0);
-    for (i = 0; i < G_N_ELEMENTS(counts); i++) {
-        table_add_column(table, counts[i], TABLE_INTEGER, 0);
-    }
-    for (i = 0; i < rep_comparison_n_curves(comparison); i++) {
-        const RepCurve *curve = rep_comparison_curve(comparison, i);
-
-        add_curve_row(table, curve, curve->name, curve->column);
-    }
-    print_table(table);
-}
-
-static void print_total(const RepComparison *comparison)
-{
-    const RepCurve *total = rep_comparison_total(comparison);
-    g_autofree char *mean = rep_mpct_print(total->errors.mean_mpct);
-    g_autofree char *bias = rep_mpct_print(total->errors.bias_mpct);
-    g_autofree char *max = rep_mpct_print(ABS(total->errors.max_mpct));
-
-    printf("%s: %u points, %u outside, %u missing, %u extra",
-           rep_comparison_is_different(comparison) ? "DIFFERENT" : "same",
-           total->n_points, total->n_outside, total->n_missing, total->n_extra);
-    if (total->errors.count > 0) {
-        printf("; error mean %s %%, bias %s %%, max %s %%", mean, bias, max);
-    }
-    putchar('\n');
-}
-
-/* Whether @column has few enough values for a panel each. */
-static bool is_panel(const Table *table, const char *name)
-{
-    g_autoptr(GHashTable) seen =
-        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    unsigned column = 0;
-    unsigned row;
-
-    table_find_column(table, name, &column);
-    for (row = 0; row < table_n_rows(table); row++) {
-        g_hash_table_add(seen, table_dup_cell(table, row, column));
-    }
-    return g_hash_table_size(seen) <= PANELS_MAX;
-}
-
-static bool has_numbers(const Table *table, const char *name)
-{
-    unsigned column;
-
-    return table_find_column(table, name, &column) &&
-           table_column_type(table, column) != TABLE_TEXT;
-}
-
-/* Draws one plot for each column of numbers, the baseline as points. */
-static bool write_plots(const RepComparison *comparison, const Table *baseline,
-                        const Table *fresh, const char *prefix, GError **error)
-{
-    const char *const *curves = rep_comparison_curve_columns(comparison);
-    const char *const *values = rep_comparison_values(comparison);
-    const char *x = rep_comparison_x(comparison);
-    RepPlot plot = {
-        .kind = has_numbers(baseline, x) ? REP_PLOT_LINES : REP_PLOT_BARS,
-        .title = rep_comparison_name(comparison),
-        .x_column = x,
-        .curves = curves,
-        .model_label = "new",
-        .published_label = "baseline",
-    };
-    unsigned i;
-
-    if (curves[0] != NULL && curves[1] != NULL &&
-        is_panel(baseline, curves[0])) {
-        plot.panel_column = curves[0];
-        plot.curves = curves + 1;
-    }
-    for (i = 0; values[i] != NULL; i++) {
-        g_autofree char *path =
-            values[1] == NULL ? g_strdup(prefix)
-                              : g_strdup_printf("%s-%s", prefix, values[i]);
-
-        plot.y_column = values[i];
-        g_strdelimit(path + strlen(prefix), "/", '_');
-        if (has_numbers(baseline, values[i]) && has_numbers(fresh, values[i]) &&
-            !rep_plot_write(&plot, fresh, baseline, path, error)) {
-            return false;
-        }
-    }
-    return true;
+    cmd_print_table(curves);
+    printf("\n%s\n", verdict);
 }
 
 /* Compares two tables and prints the result. */
@@ -263,11 +98,9 @@ static bool compare_tables(Compare *compare, const Table *baseline,
     compare->is_different =
         compare->is_different || rep_comparison_is_different(comparison);
     printf("%s\n\n", name);
-    print_worst(comparison, (unsigned)compare->n_worst);
-    print_curves(comparison);
-    print_total(comparison);
+    print_comparison(comparison, (unsigned)compare->n_worst);
     return plot == NULL ||
-           write_plots(comparison, baseline, fresh, plot, error);
+           rep_comparison_plot(comparison, baseline, fresh, plot, error);
 }
 
 static bool compare_files(Compare *compare, const char *baseline_path,
@@ -484,18 +317,14 @@ static int compare_main(Compare *compare, int argc, char **argv)
          "Write a JUnit report, a test case a curve", "FILE"},
         G_OPTION_ENTRY_NULL,
     };
+    const CmdWords words = {"BASELINE NEW", 2, 2};
     g_auto(GStrv) args = NULL;
     GError *error = NULL;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, "BASELINE NEW", details, &args,
-                   &status)) {
+    if (!cmd_parse_words(argc, argv, entries, &words, details, &args,
+                         &status)) {
         return status;
-    }
-    if (g_strv_length(args) != 2) {
-        fprintf(stderr, "farside compare: two files or folders are needed\n"
-                        "Try: farside compare --help\n");
-        return CMD_USAGE;
     }
     if (!set_options(compare, &error) ||
         !run(compare, args[0], args[1], &error)) {

@@ -7,7 +7,6 @@
 #include "exp_path.h"
 #include "cmd_load.h"
 #include "table.h"
-#include "table_format.h"
 #include "topo_plan.h"
 #include "topo_units.h"
 
@@ -43,7 +42,6 @@ static void print_leg(const ExpLeg *leg)
 {
     g_autoptr(Table) table = table_new();
     g_autofree char *time = ns_text(leg->time_ps);
-    g_autofree char *text = NULL;
 
     table_add_column(table, "hop", TABLE_TEXT, 0);
     table_add_column(table, "element", TABLE_TEXT, 0);
@@ -73,8 +71,9 @@ static void print_leg(const ExpLeg *leg)
         table_set_text(table, row, 6,
                        step->is_last || is_completion ? "" : addr);
     }
-    text = table_format(table);
-    printf("%s, %s ns\n%s\n", leg->what, time, text);
+    printf("%s, %s ns\n", leg->what, time);
+    cmd_print_table(table);
+    putchar('\n');
 }
 
 static void print_path(const ExpPath *path)
@@ -145,10 +144,8 @@ static int print_flows(const char *file, const TopoDescription *plan)
         return CMD_USAGE;
     }
     if (!any) {
-        fprintf(stderr,
-                "farside path: %s has no flow of kind path; say FROM and TO\n",
-                file);
-        return CMD_USAGE;
+        return cmd_usage("path", "%s has no flow of kind path; say FROM and TO",
+                         file);
     }
     return CMD_OK;
 }
@@ -199,14 +196,10 @@ static int print_between(const Options *options,
         return CMD_USAGE;
     }
     if (size < 1 || size > 4096) {
-        fputs("farside path: --size is from 1B to 4096B\n", stderr);
-        return CMD_USAGE;
+        return cmd_usage("path", "--size is from 1B to 4096B");
     }
     if (options->via && options->is_read) {
-        fputs("farside path: --via writes, then reads; it goes without "
-              "--read\n",
-              stderr);
-        return CMD_USAGE;
+        return cmd_usage("path", "--via writes, then reads: leave --read out");
     }
     request.size_bytes = size;
     if (!parse_target(description, args[1], &request.from) ||
@@ -215,8 +208,7 @@ static int print_between(const Options *options,
         return CMD_USAGE;
     }
     if (options->via && request.via.kind != TOPO_TARGET_RAM) {
-        fputs("farside path: --via takes HOST.ram\n", stderr);
-        return CMD_USAGE;
+        return cmd_usage("path", "--via takes HOST.ram");
     }
     path = exp_path_new(description, &request, &error);
     return print_result(path, error) ? CMD_OK : CMD_DIFFERENT;
@@ -259,24 +251,21 @@ int cmd_path(int argc, char **argv)
          "Bytes written or read (default: 4B)", "SIZE"},
         {"variant", 0, 0, G_OPTION_ARG_STRING, &options.variant,
          "With the changes of this variant of SCENARIO", "NAME"},
-        {"set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &options.sets,
-         "Change the description before it is checked", "PATH=VALUE"},
+        CMD_LOAD_SET(&options.sets),
         G_OPTION_ENTRY_NULL,
     };
+    const CmdWords words = {"SCENARIO [FROM TO]", 1, 3};
     g_autoptr(GPtrArray) changes = NULL;
     g_autoptr(TopoDescription) description = NULL;
     g_auto(GStrv) args = NULL;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, "SCENARIO [FROM TO]", details, &args,
-                   &status)) {
+    if (!cmd_parse_words(argc, argv, entries, &words, details, &args,
+                         &status)) {
         return status;
     }
-    if (g_strv_length(args) != 1 && g_strv_length(args) != 3) {
-        fputs("farside path: name a scenario, and FROM and TO or neither\n"
-              "Try: farside path --help\n",
-              stderr);
-        return CMD_USAGE;
+    if (g_strv_length(args) == 2) {
+        return cmd_usage("path", "FROM is given without TO");
     }
     changes = cmd_changes("path", options.sets);
     if (!changes) {

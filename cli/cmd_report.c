@@ -88,21 +88,17 @@ int cmd_report(int argc, char **argv)
          "Heading of the page", "TEXT"},
         G_OPTION_ENTRY_NULL,
     };
+    const CmdWords words = {"DIR", 1, 1};
     g_auto(GStrv) args = NULL;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, "DIR", details, &args, &status)) {
+    if (!cmd_parse_words(argc, argv, entries, &words, details, &args,
+                         &status)) {
         return status;
     }
-    if (g_strv_length(args) != 1 ||
-        (options.page == NULL && options.fidelity == NULL)) {
-        fputs(g_strv_length(args) != 1
-                  ? "farside report: one folder of results, please\n"
-                  : "farside report: say what to write: -o FILE.html or "
-                    "--fidelity FILE.md\n",
-              stderr);
-        fputs("Try: farside report --help\n", stderr);
-        return CMD_USAGE;
+    if (options.page == NULL && options.fidelity == NULL) {
+        return cmd_usage("report", "say what to write: -o FILE.html or "
+                                   "--fidelity FILE.md");
     }
     return make(&options, args[0]);
 }

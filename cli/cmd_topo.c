@@ -86,10 +86,10 @@ int cmd_topo(int argc, char **argv)
          "Draw the fabric to FILE (.svg, .png, .pdf or .dot)", "FILE"},
         {"described", 0, 0, G_OPTION_ARG_NONE, &as_described,
          "Draw it as it is described, before enumeration", NULL},
-        {"set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &sets,
-         "Change the description before it is checked", "PATH=VALUE"},
+        CMD_LOAD_SET(&sets),
         G_OPTION_ENTRY_NULL,
     };
+    const CmdWords words = {"SCENARIO", 1, 1};
     g_autoptr(GPtrArray) changes = NULL;
     g_autoptr(TopoDescription) description = NULL;
     g_autoptr(ExpFabric) bld = NULL;
@@ -97,18 +97,14 @@ int cmd_topo(int argc, char **argv)
     GError *error = NULL;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, "SCENARIO",
-                   "Prints the tree of every host as enumeration has found "
-                   "it, like `lspci -tv`:\nbuses, devices and functions, and "
-                   "with -v addresses and windows.\n\nExit status: 0 done, 2 "
-                   "bad usage or description.",
-                   &files, &status)) {
+    if (!cmd_parse_words(
+            argc, argv, entries, &words,
+            "Prints the tree of every host as enumeration has found "
+            "it, like `lspci -tv`:\nbuses, devices and functions, and "
+            "with -v addresses and windows.\n\nExit status: 0 done, 2 "
+            "bad usage or description.",
+            &files, &status)) {
         return status;
-    }
-    if (!files[0] || files[1]) {
-        fputs("farside topo: name one scenario\nTry: farside topo --help\n",
-              stderr);
-        return CMD_USAGE;
     }
     changes = cmd_changes("topo", sets);
     if (!changes) {

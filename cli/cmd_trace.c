@@ -179,7 +179,8 @@ static int create(const Options *options, char **paths)
                            &error) ||
          snaplen < TRC_SNAPLEN_MIN || snaplen > UINT32_MAX)) {
         g_clear_error(&error);
-        return cmd_usage("trace", "--snaplen %s: give a size from %dB on",
+        return cmd_usage("trace",
+                         "--snaplen %s: give a size from %dB on, below 4GiB",
                          options->snaplen, TRC_SNAPLEN_MIN);
     }
     if (!trc_file_create(paths[0], (const char *const *)names,

@@ -182,7 +182,7 @@ static const struct {
     {"bench --only model/* --only x", 2, "", "matches \"x\""},
     {"bench --runs 0", 2, "", "--runs takes 1 to"},
     {"bench --runs 1002", 2, "", "--runs takes 1 to"},
-    {"bench engine", 2, "", "no argument"},
+    {"bench engine", 2, "", "it takes options alone"},
 };
 
 START_TEST(exit_status_tells_what_happened)

@@ -230,8 +230,8 @@ START_TEST(wrong_usage)
         {"trace --to -3s @/t.pcapng", 2, "--to -3s: "},
         {"trace --create @/a @/b", 2, "--create takes one FILE"},
         {"trace --create --names a @/a", 2, "--create takes one FILE"},
-        {"trace --create --snaplen 63B @/a", 2, "64B at least"},
-        {"trace --create --snaplen 5GiB @/a", 2, "64B at least"},
+        {"trace --create --snaplen 63B @/a", 2, "a size from 64B on"},
+        {"trace --create --snaplen 5GiB @/a", 2, "a size from 64B on"},
         {"trace --create @/no/such", 1, "/no/such: No such file"},
     };
 

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "rep_result.h"
+
+#include <string.h>
+
+#include "rep_comparison_view.h"
+#include "rep_fidelity.h"
+#include "rep_plot.h"
+#include "table_format.h"
+#include "table_pivot.h"
+
+static const TopoColumn *column_at(const TopoDescription *description,
+                                   int index)
+{
+    return description->columns->pdata[index];
+}
+
+/* The rows of @table whose @column is @text. */
+static Table *filter_rows(const Table *table, unsigned column, const char *text)
+{
+    Table *part = table_new();
+
+    for (unsigned i = 0; i < table_n_columns(table); i++) {
+        table_add_column(part, table_column_name(table, i),
+                         table_column_type(table, i),
+                         table_column_digits(table, i));
+    }
+    for (unsigned i = 0; i < table_n_rows(table); i++) {
+        g_autofree char *cell = table_dup_cell(table, i, column);
+
+        if (strcmp(cell, text) == 0) {
+            table_append_row(part, table, i);
+        }
+    }
+    return part;
+}
+
+static void add_table(GString *out, const Table *table)
+{
+    g_autofree char *text = table_format(table);
+
+    g_string_append_printf(out, "%s\n", text);
+}
+
+/* One row an x, one column a curve. */
+static void add_pivot(GString *out, const TopoPlot *plot, const Table *table)
+{
+    unsigned curve = (unsigned)plot->curves;
+    g_autoptr(Table) pivot = table_pivot(table, plot->x, &curve, 1, plot->y);
+
+    add_table(out, pivot);
+}
+
+/* A pivot for each value of the column of panels, with a heading. */
+static void add_panels(GString *out, const TopoDescription *description,
+                       const Table *table)
+{
+    const TopoPlot *plot = description->plot;
+    unsigned column = (unsigned)plot->panels;
+    g_autoptr(GHashTable) seen =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+    for (unsigned i = 0; i < table_n_rows(table); i++) {
+        char *panel = table_dup_cell(table, i, column);
+
+        if (g_hash_table_add(seen, panel)) {
+            g_autoptr(Table) part = filter_rows(table, column, panel);
+
+            g_string_append_printf(out, "%s, %s\n", panel,
+                                   column_at(description, plot->y)->name);
+            add_pivot(out, plot, part);
+        }
+    }
+}
+
+char *rep_result_text(const RepResult *result)
+{
+    const TopoDescription *description = result->description;
+    const TopoPlot *plot = description->plot;
+    GString *out = g_string_new(NULL);
+
+    g_string_append_printf(out, "%s\n\n",
+                           plot ? plot->title : description->name);
+    if (!plot || plot->curves < 0) {
+        add_table(out, result->model);
+    } else if (plot->panels < 0) {
+        add_pivot(out, plot, result->model);
+    } else {
+        add_panels(out, description, result->model);
+    }
+    return g_string_free(out, FALSE);
+}
+
+Table *rep_result_errors(const RepResult *result, const Table *others,
+                         const char *name, GError **error)
+{
+    const TopoDescription *description = result->description;
+    const TopoPlot *plot = description->plot;
+    const char *keys[4] = {NULL};
+    unsigned count = 0;
+    RepCompareOptions options = {.keys = keys,
+                                 .x = column_at(description, plot->x)->name};
+    g_autoptr(RepComparison) comparison = NULL;
+
+    if (plot->panels >= 0) {
+        keys[count++] = column_at(description, plot->panels)->name;
+    }
+    if (plot->curves >= 0) {
+        keys[count++] = column_at(description, plot->curves)->name;
+    }
+    keys[count++] = column_at(description, plot->x)->name;
+    comparison = rep_compare(others, result->model, &options, name, error);
+    return comparison ? rep_comparison_errors_table(comparison) : NULL;
+}
+
+Table *rep_result_measured(const RepResult *result, GError **error)
+{
+    static const char *const texts[] = {"curve", "at", "measured", "model"};
+    g_autoptr(RepFidelity) fidelity =
+        rep_fidelity_new(result->description, result->model, result->published,
+                         result->measured, error);
+    Table *points;
+
+    if (!fidelity) {
+        return NULL;
+    }
+    points = table_new();
+    for (unsigned i = 0; i < G_N_ELEMENTS(texts); i++) {
+        table_add_column(points, texts[i], TABLE_TEXT, 0);
+    }
+    table_add_column(points, "error_%", TABLE_DECIMAL, 3);
+    table_add_column(points, "published", TABLE_TEXT, 0);
+    for (unsigned i = 0; i < rep_fidelity_n_points(fidelity); i++) {
+        const RepFidelityPoint *point = rep_fidelity_point(fidelity, i);
+        unsigned row;
+
+        if (*point->measured == '\0') {
+            continue;
+        }
+        row = table_add_row(points);
+        table_set_text(points, row, 0,
+                       rep_fidelity_curve(fidelity, point->curve)->name);
+        table_set_text(points, row, 1, point->x);
+        table_set_text(points, row, 2, point->measured);
+        table_set_text(points, row, 3, point->model);
+        table_set_number(points, row, 4, point->measured_mpct);
+        table_set_text(points, row, 5, point->published);
+    }
+    return points;
+}
+
+bool rep_result_draw(const RepResult *result, const char *prefix,
+                     GError **error)
+{
+    const TopoDescription *description = result->description;
+    const TopoPlot *plot = description->plot;
+    const char *curves[2] = {NULL};
+    const TopoColumn *x = column_at(description, plot->x);
+    RepPlot drawing = {
+        .kind = table_column_type(result->model, plot->x) == TABLE_TEXT
+                    ? REP_PLOT_BARS
+                    : REP_PLOT_LINES,
+        .title = plot->title,
+        .x_column = x->name,
+        .y_column = column_at(description, plot->y)->name,
+        .x_label = plot->x_label,
+        .y_label = plot->y_label,
+        .measured = result->measured,
+    };
+
+    if (plot->curves >= 0) {
+        curves[0] = column_at(description, plot->curves)->name;
+        drawing.curves = curves;
+    }
+    if (plot->panels >= 0) {
+        drawing.panel_column = column_at(description, plot->panels)->name;
+    }
+    if (plot->x_scale == TOPO_SCALE_LOG10) {
+        drawing.x_axis = REP_AXIS_LOG10;
+    } else if (plot->x_scale == TOPO_SCALE_LOG2) {
+        drawing.x_axis = g_str_has_suffix(x->name, "_bytes") ? REP_AXIS_BYTES
+                                                             : REP_AXIS_LOG2;
+    } else {
+        drawing.x_axis = REP_AXIS_LINEAR;
+    }
+    return rep_plot_write(&drawing, result->model, result->published, prefix,
+                          error);
+}
