@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "exp_build.h"
 #include "exp_fabric.h"
 #include "cmd_load.h"
 #include "topo_plan.h"
@@ -35,7 +36,7 @@ static bool check_file(const char *file, const GPtrArray *changes)
         fputs(text, stderr);
         return false;
     }
-    bld = exp_fabric_new(description, &error);
+    bld = exp_build(description, &error);
     if (!bld) {
         cmd_complain("check", error);
         return false;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd.h"
 
+#include "cmd.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "exp_lend.h"
 #include "cmd_load.h"
-#include "table.h"
+#include "exp_lend_plan.h"
 #include "table_csv.h"
-#include "table_format.h"
 #include "topo_units.h"
 
 static const char details[] =
@@ -28,115 +28,15 @@ static const char details[] =
 
 /* ---- Printing --------------------------------------------------------- */
 
-/* Rows of all plans. */
-typedef struct Sheet {
-    Table *table;
-    const char *adapter;
-    uint64_t entry_bytes;
-} Sheet;
-
-enum {
-    ADAPTER,
-    TERM,
-    ENTRIES,
-    BYTES,
-    NOTE
-};
-
-static Table *sheet_table(void)
-{
-    Table *table = table_new();
-
-    table_add_column(table, "adapter", TABLE_TEXT, 0);
-    table_add_column(table, "term", TABLE_TEXT, 0);
-    table_add_column(table, "entries", TABLE_INTEGER, 0);
-    table_add_column(table, "bytes", TABLE_INTEGER, 0);
-    table_add_column(table, "note", TABLE_TEXT, 0);
-    return table;
-}
-
 static char *bytes_text(uint64_t bytes)
 {
     return topo_units_format(TOPO_UNIT_BYTES, MIN(bytes, G_MAXINT64));
 }
 
-G_GNUC_PRINTF(4, 5)
-static void sheet_add(const Sheet *sheet, const char *term, uint64_t bytes,
-                      const char *format, ...)
-{
-    unsigned row = table_add_row(sheet->table);
-    g_autofree char *note = NULL;
-    va_list args;
-
-    va_start(args, format);
-    note = g_strdup_vprintf(format, args);
-    va_end(args);
-    table_set_text(sheet->table, row, ADAPTER, sheet->adapter);
-    table_set_text(sheet->table, row, TERM, term);
-    table_set_number(sheet->table, row, ENTRIES, bytes / sheet->entry_bytes);
-    table_set_number(sheet->table, row, BYTES, MIN(bytes, G_MAXINT64));
-    table_set_text(sheet->table, row, NOTE, note);
-}
-
-static char *window_note(const ExpPlan *plan, unsigned index, uint64_t bytes)
-{
-    const FabPlanWindow *window = &plan->params.windows[index];
-    const char *name = plan->window_names->pdata[index];
-    const char *how = "automatic: a fair share";
-
-    if (window->covers_ram) {
-        how = bytes ? "covers all of the memory" : "the same window";
-    } else if (window->bytes) {
-        how = "set by hand";
-    }
-    return g_strdup_printf("%s (%s)", name, how);
-}
-
-static char *target_note(const ExpPlan *plan)
-{
-    g_autoptr(GString) note = g_string_new(NULL);
-
-    for (unsigned i = 0; i < plan->target_names->len; i++) {
-        g_string_append_printf(note, "%s%s", i ? ", " : "",
-                               (char *)plan->target_names->pdata[i]);
-    }
-    return g_string_free(g_steal_pointer(&note), FALSE);
-}
-
-static void sheet_fill(Sheet *sheet, const ExpPlan *plan, const FabPlan *sums,
-                       const uint64_t *windows)
-{
-    const FabPlanParams *params = &plan->params;
-    g_autofree char *targets = target_note(plan);
-
-    sheet->adapter = plan->adapter;
-    sheet->entry_bytes = sums->entry_bytes;
-    sheet_add(sheet, "prefetch_total", params->window_bytes, "%s",
-              "the prefetchable size");
-    sheet_add(sheet, "mapping_entry_size", sums->entry_bytes, "1/%u of it",
-              params->entries);
-    sheet_add(sheet, "reserved", sums->reserved_bytes,
-              "ntb_lut2_switch_max_entries = %u, %u remote node%s",
-              params->reserved, params->nodes - 1,
-              params->nodes == 2 ? "" : "s");
-    sheet_add(sheet, "prefetch_ondemand", sums->ondemand_bytes, "%s", "");
-    sheet_add(sheet, "prefetch_msi", sums->msi_bytes, "%u borrower%s",
-              params->borrowers, params->borrowers == 1 ? "" : "s");
-    sheet_add(sheet, "prefetch_BARs", sums->bars_bytes, "%s", targets);
-    sheet_add(sheet, "prefetch_free", sums->free_bytes, "%s", "");
-    for (unsigned i = 0; i < params->window_count; i++) {
-        g_autofree char *note = window_note(plan, i, windows[i]);
-
-        sheet_add(sheet, "dma_window_size", windows[i], "%s", note);
-    }
-    sheet_add(sheet, "left", sums->left_bytes, "%s", "");
-}
-
-/* The sheet for a terminal: of one adapter, with sizes that can be read. */
-static void print_sheet(const Table *table, const char *adapter, unsigned first)
+/* Prints the rows of one adapter, from @first on, with readable sizes. */
+static void print_rows(const Table *table, const char *adapter, unsigned first)
 {
     g_autoptr(Table) shown = table_new();
-    g_autofree char *text = NULL;
 
     table_add_column(shown, "term", TABLE_TEXT, 0);
     table_add_column(shown, "entries", TABLE_INTEGER, 0);
@@ -144,19 +44,21 @@ static void print_sheet(const Table *table, const char *adapter, unsigned first)
     table_add_column(shown, "note", TABLE_TEXT, 0);
     for (unsigned i = first; i < table_n_rows(table); i++) {
         unsigned row = table_add_row(shown);
-        g_autofree char *size = bytes_text(table_number(table, i, BYTES));
+        g_autofree char *size =
+            bytes_text(table_number(table, i, EXP_LEND_PLAN_BYTES));
 
-        table_set_text(shown, row, 0, table_text(table, i, TERM));
-        table_set_number(shown, row, 1, table_number(table, i, ENTRIES));
+        table_set_text(shown, row, 0, table_text(table, i, EXP_LEND_PLAN_TERM));
+        table_set_number(shown, row, 1,
+                         table_number(table, i, EXP_LEND_PLAN_ENTRIES));
         table_set_text(shown, row, 2, size);
-        table_set_text(shown, row, 3, table_text(table, i, NOTE));
+        table_set_text(shown, row, 3, table_text(table, i, EXP_LEND_PLAN_NOTE));
     }
-    text = table_format(shown);
-    printf("%s%s%s", adapter, *adapter ? "\n" : "", text);
+    printf("%s%s", adapter, *adapter ? "\n" : "");
+    cmd_print_table(shown);
 }
 
 /* Says what does not fit. */
-static void print_verdict(const ExpPlan *plan, const FabPlan *sums)
+static void print_verdict(const ExpLendPlan *plan, const FabPlan *sums)
 {
     bool automatic = false;
 
@@ -178,21 +80,18 @@ static void print_verdict(const ExpPlan *plan, const FabPlan *sums)
     }
 }
 
-/* Adds @plan to @sheet and prints it. Returns the exit status. */
-static int plan_print(Sheet *sheet, const ExpPlan *plan)
+/* Adds @plan to @table and prints it. Returns the exit status. */
+static int plan_print(Table *table, const ExpLendPlan *plan)
 {
-    g_autofree uint64_t *windows =
-        g_new0(uint64_t, plan->params.window_count + 1);
-    unsigned first = table_n_rows(sheet->table);
+    unsigned first = table_n_rows(table);
     GError *error = NULL;
     FabPlan sums;
 
-    if (!fab_plan_compute(&plan->params, &sums, windows, &error)) {
+    if (!exp_lend_plan_add_rows(plan, table, &sums, &error)) {
         cmd_complain("plan", error);
         return CMD_USAGE;
     }
-    sheet_fill(sheet, plan, &sums, windows);
-    print_sheet(sheet->table, plan->adapter, first);
+    print_rows(table, plan->adapter, first);
     print_verdict(plan, &sums);
     return sums.broken ? CMD_DIFFERENT : CMD_OK;
 }
@@ -246,15 +145,15 @@ static bool parse_bars(const char *text, FabPlanTarget *target)
 
     if (count && (!topo_units_parse(TOPO_UNIT_NONE, count, &number, NULL) ||
                   number < 1 || number > 65536)) {
-        fprintf(stderr,
-                "farside plan: --bars: \"%s\" is no number of devices; write "
-                "for example 2x64MiB,32GiB\n",
-                count);
+        cmd_usage("plan",
+                  "--bars: \"%s\" is no number of devices; write for "
+                  "example 2x64MiB,32GiB",
+                  count);
         return false;
     }
     target->count = number;
     if (g_strv_length(sizes) < 1 || g_strv_length(sizes) > FAB_BARS) {
-        fputs("farside plan: --bars: a device has 1 to 6 BARs\n", stderr);
+        cmd_usage("plan", "--bars: a device has 1 to 6 BARs");
         return false;
     }
     for (unsigned i = 0; sizes[i]; i++) {
@@ -265,8 +164,8 @@ static bool parse_bars(const char *text, FabPlanTarget *target)
     return true;
 }
 
-static void add_window(ExpPlan *plan, const Options *options, uint64_t bytes,
-                       uint64_t ram, unsigned borrower)
+static void add_window(ExpLendPlan *plan, const Options *options,
+                       uint64_t bytes, uint64_t ram, unsigned borrower)
 {
     FabPlanWindow window = {
         .bytes = bytes,
@@ -275,17 +174,16 @@ static void add_window(ExpPlan *plan, const Options *options, uint64_t bytes,
         .borrower = borrower,
     };
 
-    g_array_append_val(plan->windows, window);
-    g_ptr_array_add(plan->window_names,
-                    g_strdup_printf(options->iommu_off
-                                        ? "borrower %u, IOMMU off"
-                                        : "device %u",
-                                    plan->windows->len));
+    exp_lend_plan_add_window(plan, &window,
+                             g_strdup_printf(options->iommu_off
+                                                 ? "borrower %u, IOMMU off"
+                                                 : "device %u",
+                                             plan->windows->len + 1));
 }
 
 /* DMA windows of --dma and --devices; with --iommu-off one for each borrower,
  * whose devices share it. */
-static bool parse_windows(const Options *options, ExpPlan *plan)
+static bool parse_windows(const Options *options, ExpLendPlan *plan)
 {
     uint64_t ram = 0, bytes;
 
@@ -294,9 +192,9 @@ static bool parse_windows(const Options *options, ExpPlan *plan)
     }
     if (options->iommu_off) {
         if (!ram || options->dma || options->devices) {
-            fputs("farside plan: --iommu-off takes --ram, and neither --dma "
-                  "nor --devices: windows cover the RAM of each borrower\n",
-                  stderr);
+            cmd_usage("plan",
+                      "--iommu-off takes --ram, and neither --dma nor "
+                      "--devices: windows cover the RAM of each borrower");
             return false;
         }
         for (int i = 0; i < options->borrowers; i++) {
@@ -309,9 +207,8 @@ static bool parse_windows(const Options *options, ExpPlan *plan)
             return false;
         }
         if (!bytes) {
-            fputs("farside plan: --dma: a window has at least 1B; --devices "
-                  "counts those of automatic size\n",
-                  stderr);
+            cmd_usage("plan", "--dma: a window has at least 1B; --devices "
+                              "counts those of automatic size");
             return false;
         }
         add_window(plan, options, bytes, ram, 0);
@@ -325,14 +222,13 @@ static bool parse_windows(const Options *options, ExpPlan *plan)
 static bool check_count(const char *option, int value, int least)
 {
     if (value < least || value > 65536) {
-        fprintf(stderr, "farside plan: %s is from %d to 65536\n", option,
-                least);
+        cmd_usage("plan", "%s is from %d to 65536", option, least);
         return false;
     }
     return true;
 }
 
-static bool parse_plan(const Options *options, ExpPlan *plan)
+static bool parse_plan(const Options *options, ExpLendPlan *plan)
 {
     FabPlanParams *params = &plan->params;
 
@@ -354,52 +250,30 @@ static bool parse_plan(const Options *options, ExpPlan *plan)
         if (!parse_bars(options->bars[i], &target)) {
             return false;
         }
-        g_array_append_val(plan->targets, target);
-        g_ptr_array_add(plan->target_names, g_strdup(options->bars[i]));
+        exp_lend_plan_add_target(plan, &target, g_strdup(options->bars[i]));
     }
-    if (!parse_windows(options, plan)) {
-        return false;
-    }
-    params->targets = (const FabPlanTarget *)(void *)plan->targets->data;
-    params->target_count = plan->targets->len;
-    params->windows = (const FabPlanWindow *)(void *)plan->windows->data;
-    params->window_count = plan->windows->len;
-    return true;
+    return parse_windows(options, plan);
 }
 
 /* ---- Running ---------------------------------------------------------- */
 
-static int plan_options(const Options *options, Sheet *sheet)
+static int plan_options(const Options *options, Table *table)
 {
-    ExpPlan plan = {
-        .adapter = (char *)"",
-        .targets = g_array_new(FALSE, FALSE, sizeof(FabPlanTarget)),
-        .target_names = g_ptr_array_new_with_free_func(g_free),
-        .windows = g_array_new(FALSE, FALSE, sizeof(FabPlanWindow)),
-        .window_names = g_ptr_array_new_with_free_func(g_free),
-    };
-    int status = CMD_USAGE;
+    g_autoptr(ExpLendPlan) plan = exp_lend_plan_new("");
 
     if (!options->window) {
-        fputs("farside plan: name a scenario, or the size of a window with "
-              "--window\nTry: farside plan --help\n",
-              stderr);
-    } else if (parse_plan(options, &plan)) {
-        status = plan_print(sheet, &plan);
+        return cmd_usage("plan", "name a scenario, or give the size of a "
+                                 "window with --window");
     }
-    g_array_unref(plan.targets);
-    g_array_unref(plan.windows);
-    g_ptr_array_unref(plan.target_names);
-    g_ptr_array_unref(plan.window_names);
-    return status;
+    return parse_plan(options, plan) ? plan_print(table, plan) : CMD_USAGE;
 }
 
-static int plan_scenario(const Options *options, const char *file, Sheet *sheet)
+static int plan_scenario(const Options *options, const char *file, Table *table)
 {
     g_autoptr(GPtrArray) changes = cmd_changes("plan", options->sets);
     g_autoptr(TopoDescription) description = NULL;
     g_autoptr(GPtrArray) plans = NULL;
-    g_autoptr(ExpFabric) bld = NULL;
+    g_autoptr(ExpFabric) fabric = NULL;
     GError *error = NULL;
     int status = CMD_OK;
 
@@ -410,17 +284,17 @@ static int plan_scenario(const Options *options, const char *file, Sheet *sheet)
     if (!description) {
         return CMD_USAGE;
     }
-    bld = exp_fabric_new_unlent(description, &error);
-    if (!bld) {
+    fabric = exp_fabric_new(description, &error);
+    if (!fabric) {
         cmd_complain("plan", error);
         return CMD_USAGE;
     }
-    plans = exp_lend_plans(bld, description);
+    plans = exp_lend_plans(fabric, description);
     if (plans->len == 0) {
         printf("%s lends nothing.\n", file);
     }
     for (unsigned i = 0; i < plans->len; i++) {
-        int one = plan_print(sheet, plans->pdata[i]);
+        int one = plan_print(table, plans->pdata[i]);
 
         status = MAX(status, one);
         if (i + 1 < plans->len) {
@@ -455,30 +329,26 @@ int cmd_plan(int argc, char **argv)
          "RAM of a borrower, more than which no window needs", "SIZE"},
         {"iommu-off", 0, 0, G_OPTION_ARG_NONE, &options.iommu_off,
          "Borrowers' IOMMUs are off: windows cover their RAM", NULL},
-        {"set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &options.sets,
-         "Change the description before it is checked", "PATH=VALUE"},
+        CMD_LOAD_SET(&options.sets),
         {"csv", 0, 0, G_OPTION_ARG_FILENAME, &options.csv,
          "Write the table to FILE, too", "FILE"},
         G_OPTION_ENTRY_NULL,
     };
-    g_autoptr(Table) table = sheet_table();
-    Sheet sheet = {.table = table};
+    g_autoptr(Table) table = exp_lend_plan_table_new();
+    const CmdWords words = {"[SCENARIO]", 0, 1};
     g_auto(GStrv) args = NULL;
     GError *error = NULL;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, "[SCENARIO]", details, &args,
-                   &status)) {
+    if (!cmd_parse_words(argc, argv, entries, &words, details, &args,
+                         &status)) {
         return status;
     }
-    if (g_strv_length(args) > 1 || (args[0] && options.window)) {
-        fputs("farside plan: name one scenario, or --window and no scenario\n"
-              "Try: farside plan --help\n",
-              stderr);
-        return CMD_USAGE;
+    if (args[0] && options.window) {
+        return cmd_usage("plan", "give a scenario or --window, not both");
     }
-    status = args[0] ? plan_scenario(&options, args[0], &sheet)
-                     : plan_options(&options, &sheet);
+    status = args[0] ? plan_scenario(&options, args[0], table)
+                     : plan_options(&options, table);
     if (status != CMD_USAGE && options.csv &&
         !table_write(table, options.csv, &error)) {
         cmd_complain("plan", error);

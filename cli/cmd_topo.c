@@ -6,6 +6,7 @@
 
 #include <gio/gio.h>
 
+#include "exp_build.h"
 #include "exp_fabric.h"
 #include "cmd_load.h"
 #include "fab_enumerate.h"
@@ -114,7 +115,7 @@ int cmd_topo(int argc, char **argv)
     if (!description) {
         return CMD_USAGE;
     }
-    bld = exp_fabric_new(description, &error);
+    bld = exp_build(description, &error);
     if (!bld) {
         cmd_complain("topo", error);
         return CMD_USAGE;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "exp_lend.h"
+#include "exp_params_priv.h"
 #include "fab_endpoint.h"
 #include "fab_ntb.h"
 #include "fab_root.h"
@@ -15,176 +15,18 @@ struct ExpFabric {
     FabFabric *fabric;
 };
 
-/* ---- Parts to parameters ---------------------------------------------- */
-
-static FabSpeed speed_of(unsigned mtps)
-{
-    static const unsigned rates[] = {2500, 5000, 8000, 16000, 32000};
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(rates); i++) {
-        if (mtps == rates[i]) {
-            return FAB_SPEED_2_5GT + i;
-        }
-    }
-    g_assert_not_reached();
-}
-
-static uint32_t credits_of(const TopoPart *part, const char *key)
-{
-    int64_t credits = topo_part_credits(part, key);
-
-    return credits == TOPO_CREDITS_INFINITE ? FAB_CREDITS_INFINITE
-                                            : (uint32_t)credits;
-}
-
-static FabArbitration arbitration_of(const char *word)
-{
-    if (strcmp(word, "weighted-round-robin") == 0) {
-        return FAB_ARBITRATION_WEIGHTED;
-    }
-    return strcmp(word, "oldest-first") == 0 ? FAB_ARBITRATION_OLDEST
-                                             : FAB_ARBITRATION_ROUND_ROBIN;
-}
-
-static FabDllpPolicy dllp_of(const char *word)
-{
-    if (strcmp(word, "each") == 0) {
-        return FAB_DLLP_EACH;
-    }
-    return strcmp(word, "free") == 0 ? FAB_DLLP_FREE : FAB_DLLP_SPEC;
-}
-
-/* What the ports of every kind of part have in common. */
-static FabPortParams port_params(const TopoPart *part, unsigned speed_mtps,
-                                 unsigned width)
-{
-    FabPortParams params = {
-        .max_speed = speed_of(speed_mtps),
-        .max_width = width,
-        .mps_bytes = topo_part_bytes(part, "mps"),
-        .credits =
-            {
-                .header = {credits_of(part, "buffers.ph"),
-                           credits_of(part, "buffers.nph"),
-                           credits_of(part, "buffers.cplh")},
-                .data = {credits_of(part, "buffers.pd"),
-                         credits_of(part, "buffers.npd"),
-                         credits_of(part, "buffers.cpld")},
-            },
-        .credit_latency = topo_part_time(part, "buffers.latency"),
-        .dllp = dllp_of(topo_part_text(part, "dllp")),
-        .arbitration = FAB_ARBITRATION_ROUND_ROBIN,
-    };
-    TopoPartKind kind = topo_part_kind(part);
-
-    if (kind == TOPO_PART_SWITCH || kind == TOPO_PART_NTB) {
-        params.latency = topo_part_time(part, "latency");
-    }
-    if (kind != TOPO_PART_CPU && topo_part_has(part, "service.beat")) {
-        params.service.beat_bytes = topo_part_bytes(part, "service.beat");
-        params.service.gap_beats = topo_part_int(part, "service.gap");
-        params.service.beat_ps = topo_part_time(part, "service.clock");
-        if (topo_part_has(part, "service.width")) {
-            params.service.width = topo_part_width(part, "service.width");
-        }
-    }
-    return params;
-}
-
-static FabRootParams root_params(const TopoPart *part, bool iommu)
-{
-    return (FabRootParams){
-        .transit = topo_part_time(part, "transit"),
-        .read_split_bytes = topo_part_bytes(part, "read_split"),
-        .write_split_bytes = topo_part_bytes(part, "write_split"),
-        .forwarded_reads = topo_part_int(part, "forwarded_reads"),
-        .rcb_bytes = topo_part_bytes(part, "rcb"),
-        .completion_bytes = topo_part_bytes(part, "completion_size"),
-        .memory =
-            {
-                .size_bytes = topo_part_bytes(part, "memory.size"),
-                .latency = topo_part_time(part, "memory.latency"),
-                .bandwidth_bytes_s = topo_part_rate(part, "memory.bandwidth"),
-                .reads = topo_part_int(part, "memory.reads"),
-            },
-        .iommu =
-            {
-                .enabled = iommu,
-                .iotlb_entries = topo_part_int(part, "iommu.iotlb_entries"),
-                .iotlb_ways = topo_part_int(part, "iommu.iotlb_ways"),
-                .hit = topo_part_time(part, "iommu.hit"),
-                .walk = topo_part_time(part, "iommu.walk"),
-                .walks = topo_part_int(part, "iommu.walks"),
-                .page_bytes = topo_part_bytes(part, "iommu.page"),
-            },
-        .mmio =
-            {
-                .low_base = topo_part_address(part, "mmio.low_base"),
-                .low_size = topo_part_bytes(part, "mmio.low_size"),
-                .high_base = topo_part_address(part, "mmio.high_base"),
-                .high_size = topo_part_bytes(part, "mmio.high_size"),
-                .above_4g_bytes = topo_part_bytes(part, "mmio.above_4g"),
-            },
-        .cpu =
-            {
-                .mmio_write = topo_part_time(part, "core.mmio_write"),
-                .mmio_reads = topo_part_int(part, "core.mmio_reads"),
-                .interrupt = topo_part_time(part, "core.interrupt"),
-                .poll = topo_part_time(part, "core.poll"),
-            },
-    };
-}
-
-static void bars_of(const TopoPart *part, FabBar *bars)
-{
-    unsigned count;
-    const TopoBar *from = topo_part_bars(part, &count);
-
-    for (unsigned i = 0; i < count; i++) {
-        bars[from[i].number] = (FabBar){
-            .size_bytes = from[i].size_bytes,
-            .prefetchable = from[i].prefetchable,
-            .is_64bit = from[i].address_bits == 64,
-        };
-    }
-}
-
-static FabEndpointParams device_params(const TopoPart *part)
-{
-    FabEndpointParams params = {
-        .write_bytes = topo_part_bytes(part, "dma.write_size"),
-        .read_bytes = MIN(topo_part_bytes(part, "dma.read_size"),
-                          topo_part_bytes(part, "mrrs")),
-        .reads = topo_part_int(part, "dma.reads"),
-        .tags = topo_part_int(part, "tags"),
-        .read_latency = topo_part_time(part, "dma.read_latency"),
-        .write_latency = topo_part_time(part, "dma.write_latency"),
-        .relaxed_ordering = topo_part_bool(part, "relaxed_ordering"),
-        .id_ordering = topo_part_bool(part, "id_ordering"),
-        .ecrc = topo_part_bool(part, "ecrc"),
-        .completer_latency = topo_part_time(part, "completer.latency"),
-    };
-
-    if (topo_part_has(part, "completer.bandwidth")) {
-        params.completer_bandwidth_bytes_s =
-            topo_part_rate(part, "completer.bandwidth");
-    }
-    bars_of(part, params.bars);
-    return params;
-}
-
 /* ---- Components ------------------------------------------------------- */
 
 static void build_root(ExpFabric *bld, const TopoHost *host)
 {
-    FabRootParams params = root_params(host->cpu, host->iommu);
+    FabRootParams params = exp_params_root(host->cpu, host->iommu);
     FabRoot *root = fab_root_new(bld->fabric, host->name, &params);
     unsigned count;
     const TopoRootPort *ports = topo_part_root_ports(host->cpu, &count);
 
     for (unsigned i = 0; i < count; i++) {
         FabPortParams port =
-            port_params(host->cpu, ports[i].speed_mtps, ports[i].width);
+            exp_params_port(host->cpu, ports[i].speed_mtps, ports[i].width);
 
         fab_root_add_port(root, ports[i].name, &port);
     }
@@ -195,13 +37,14 @@ static void build_switch(ExpFabric *bld, const TopoSwitch *sw)
     const TopoPart *part = sw->part;
     unsigned speed = topo_part_speed(part, "speed");
     FabPortParams upstream =
-        port_params(part, speed, topo_part_width(part, "width"));
+        exp_params_port(part, speed, topo_part_width(part, "width"));
     FabPortParams downstream = upstream;
 
     if (topo_part_has(part, "downstream_width")) {
         downstream.max_width = topo_part_width(part, "downstream_width");
     }
-    upstream.arbitration = arbitration_of(topo_part_text(part, "arbitration"));
+    upstream.arbitration =
+        exp_params_arbitration(topo_part_text(part, "arbitration"));
     if (strcmp(topo_part_text(part, "mode"), "store-and-forward") == 0) {
         upstream.forwarding = FAB_FORWARDING_STORE;
     }
@@ -214,11 +57,11 @@ static void build_switch(ExpFabric *bld, const TopoSwitch *sw)
 static void build_ntb(ExpFabric *bld, const TopoDevice *device)
 {
     const TopoPart *part = device->part;
-    FabPortParams host = port_params(part, topo_part_speed(part, "speed"),
-                                     topo_part_width(part, "width"));
+    FabPortParams host = exp_params_port(part, topo_part_speed(part, "speed"),
+                                         topo_part_width(part, "width"));
     FabPortParams cable =
-        port_params(part, topo_part_speed(part, "cable.speed"),
-                    topo_part_width(part, "cable.width"));
+        exp_params_port(part, topo_part_speed(part, "cable.speed"),
+                        topo_part_width(part, "cable.width"));
     FabNtbParams params = {
         .window_bytes = topo_part_bytes(part, "window.size"),
         .entries = topo_part_int(part, "window.entries"),
@@ -227,7 +70,7 @@ static void build_ntb(ExpFabric *bld, const TopoDevice *device)
         .tags = topo_part_int(part, "tags"),
     };
 
-    bars_of(part, params.bars);
+    exp_params_bars(part, params.bars);
     fab_ntb_new(bld->fabric, device->path, topo_part_int(part, "cable.ports"),
                 &host, &cable, &params);
 }
@@ -235,9 +78,9 @@ static void build_ntb(ExpFabric *bld, const TopoDevice *device)
 static void build_device(ExpFabric *bld, const TopoDevice *device)
 {
     const TopoPart *part = device->part;
-    FabEndpointParams params = device_params(part);
-    FabPortParams port = port_params(part, topo_part_speed(part, "speed"),
-                                     topo_part_width(part, "width"));
+    FabEndpointParams params = exp_params_endpoint(part);
+    FabPortParams port = exp_params_port(part, topo_part_speed(part, "speed"),
+                                         topo_part_width(part, "width"));
 
     fab_endpoint_new(bld->fabric, device->path, &port, &params);
 }
@@ -266,7 +109,8 @@ static bool plug(ExpFabric *bld, const TopoHost *host, const char *path,
     unsigned port = at->parent ? at->port + 1 : at->port;
 
     if (!fab_fabric_connect(above, port, fab_fabric_find(bld->fabric, path), 0,
-                            speed_of(at->speed_mtps), at->width, 0, error)) {
+                            exp_params_speed(at->speed_mtps), at->width, 0,
+                            error)) {
         prefix_place(error, at->place);
         return false;
     }
@@ -298,11 +142,11 @@ static bool build_links(ExpFabric *bld, GError **error)
     for (unsigned i = 0; i < description->links->len; i++) {
         const TopoLink *link = description->links->pdata[i];
 
-        if (!fab_fabric_connect(exp_device(bld, link->end[0]),
-                                link->port[0] + 1,
-                                exp_device(bld, link->end[1]),
-                                link->port[1] + 1, speed_of(link->speed_mtps),
-                                link->width, link->propagation_ps, error)) {
+        if (!fab_fabric_connect(
+                exp_device(bld, link->end[0]), link->port[0] + 1,
+                exp_device(bld, link->end[1]), link->port[1] + 1,
+                exp_params_speed(link->speed_mtps), link->width,
+                link->propagation_ps, error)) {
             prefix_place(error, link->place);
             return false;
         }
@@ -320,11 +164,11 @@ static bool check_buffers(const ExpFabric *bld, const TopoPart *part,
     uint32_t mps = fab_port_mps_bytes(fab_component_port(component, 0));
 
     for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++) {
-        if (credits_of(part, keys[i]) < mps / 16) {
+        if (exp_params_credits(part, keys[i]) < mps / 16) {
             g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
                         "%s: of %s: %u credits cannot hold a payload of %u B "
                         "(mps); write at least %u",
-                        keys[i], path, credits_of(part, keys[i]), mps,
+                        keys[i], path, exp_params_credits(part, keys[i]), mps,
                         mps / 16);
             prefix_place(error, topo_part_place(part, keys[i]));
             return false;
@@ -356,17 +200,6 @@ static bool check_host(const ExpFabric *bld, const TopoHost *host,
 /* ---- Life ------------------------------------------------------------- */
 
 ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error)
-{
-    g_autoptr(ExpFabric) bld = exp_fabric_new_unlent(description, error);
-
-    if (!bld || !exp_lend_all(bld, description, error)) {
-        return NULL;
-    }
-    return g_steal_pointer(&bld);
-}
-
-ExpFabric *exp_fabric_new_unlent(const TopoDescription *description,
-                                 GError **error)
 {
     g_autoptr(ExpFabric) bld = g_new0(ExpFabric, 1);
 

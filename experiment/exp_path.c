@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "exp_path.h"
 
+#include "exp_build.h"
 #include "fab_endpoint.h"
 #include "fab_root.h"
 #include "fab_route.h"
@@ -218,7 +219,7 @@ static Probe *probe_new(const TopoDescription *description,
 
     probe->out = g_array_new(FALSE, FALSE, sizeof(Crossing));
     probe->back = g_array_new(FALSE, FALSE, sizeof(Crossing));
-    probe->bld = exp_fabric_new(description, error);
+    probe->bld = exp_build(description, error);
     if (!probe->bld ||
         !probe_send(probe, from, to, is_read, size_bytes, error)) {
         return NULL;

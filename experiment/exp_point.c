@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "exp_point.h"
 
+#include "exp_build.h"
 #include "exp_fabric.h"
 #include "exp_flow.h"
 #include "exp_metric.h"
@@ -62,7 +63,7 @@ static FabFlow *run_make_flow(Run *run, const TopoFlow *flow, GError **error)
     FabFlow *made;
 
     if (!run->bld) {
-        run->bld = exp_fabric_new(run->description, error);
+        run->bld = exp_build(run->description, error);
     }
     made = run->bld ? exp_flow_new(run->bld, flow, workload->warmup_ps, error)
                     : NULL;

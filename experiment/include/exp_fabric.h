@@ -12,13 +12,10 @@
 typedef struct ExpFabric ExpFabric;
 
 /* Builds all components and links of @description, which must outlive the
- * result, realizes the fabric and makes the borrows of `lend:`. Fails, naming
- * the place in the description, if bus numbers, addresses or windows do not
- * suffice. */
+ * result, and realizes the fabric. Nothing is borrowed in it: exp_build() does
+ * that, too. Fails, naming the place in the description, if bus numbers,
+ * addresses or windows do not suffice. */
 ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error);
-/* The same before anybody has borrowed anything. */
-ExpFabric *exp_fabric_new_unlent(const TopoDescription *description,
-                                 GError **error);
 void exp_fabric_free(ExpFabric *bld);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpFabric, exp_fabric_free)
 

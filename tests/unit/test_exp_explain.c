@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exp_bottleneck.h"
 #include "exp_plan.h"
 #include "rep_waterfall.h"
 #include "fab_lab.h"

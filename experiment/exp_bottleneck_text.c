@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+#include "exp_bottleneck.h"
+
+#include <string.h>
+
+#include "exp_names_priv.h"
+#include "table_number.h"
+
+#define MILLION 1000000u
+
+/* A port whose TLPs take so much longer than the wire is named for it. */
+#define SLACK_SHARE (MILLION / 10)
+
+/* The owner of a step of a flow's own time, as part of a sentence. */
+static const char *step_text(const char *step)
+{
+    static const char *const texts[][2] = {
+        {"driver", "the driver's"},
+        {"poll", "the driver's, polling for the end"},
+        {"set-up", "the device's, setting up"},
+        {"least time", "the device's, which takes no less for a copy"},
+        {"kernel", "the kernels', before they store"},
+        {"notice", "the kernels', until they notice"},
+        {"poll gap", "the kernels', between two polls"},
+    };
+
+    for (unsigned i = 0; step && i < G_N_ELEMENTS(texts); i++) {
+        if (strcmp(step, texts[i][0]) == 0) {
+            return texts[i][1];
+        }
+    }
+    return "the device's or the CPU's";
+}
+
+/* Whole percents, but tenths below one. */
+static char *percent(uint32_t share)
+{
+    if (share >= 500 && share < MILLION / 100) {
+        return g_strdup_printf("0.%u %%", MIN((share + 500) / 1000, 9u));
+    }
+    return g_strdup_printf("%u %%", (share + 5000) / 10000);
+}
+
+static char *time_text(SimTime time)
+{
+    g_autofree char *text = NULL;
+
+    if (time >= SIM_MS) {
+        text = table_number_print((time + 5 * SIM_US) / (10 * SIM_US), 2);
+        return g_strconcat(text, " ms", NULL);
+    }
+    if (time >= SIM_US) {
+        text = table_number_print((time + 5 * SIM_NS) / (10 * SIM_NS), 2);
+        return g_strconcat(text, " us", NULL);
+    }
+    text = table_number_print((time + 50) / 100, 1);
+    return g_strconcat(text, " ns", NULL);
+}
+
+/* The links that wait for credits because of @cause: the one that does most. */
+static void waits_text(GString *text, const FabProfile *profile,
+                       const FabResource *cause)
+{
+    unsigned count;
+    const FabResource *list = fab_profile_resources(profile, &count);
+    const FabResource *most = NULL;
+    g_autofree char *name = NULL, *share = NULL;
+    unsigned kind = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (list[i].cause == cause && list[i].starved >= MILLION / 20 &&
+            (!most || list[i].starved > most->starved)) {
+            most = &list[i];
+        }
+    }
+    if (!most) {
+        return;
+    }
+    for (unsigned i = 1; i < FAB_CREDIT_KINDS; i++) {
+        kind = most->lacks[i] > most->lacks[kind] ? i : kind;
+    }
+    name = exp_port_name(most->port);
+    share = percent(most->starved);
+    g_string_append_printf(text, "; %s has %s for it %s of the time", name,
+                           exp_credit_name(kind), share);
+}
+
+/* The place where the operations of the first flow spend most of their time,
+ * waiting for a tag left out. */
+static void holders_text(GString *text, const FabProfile *profile,
+                         const GPtrArray *flows)
+{
+    for (unsigned i = 0; i < flows->len; i++) {
+        const FabFlow *flow = flows->pdata[i];
+        const FabPlace *places, *most = NULL;
+        g_autofree char *share = NULL;
+        unsigned count = 0;
+
+        if (!flow) {
+            continue;
+        }
+        places = fab_profile_places(profile, flow, &count);
+        for (unsigned j = 0; j < count; j++) {
+            if (places[j].kind != FAB_PLACE_TAG &&
+                (!most || places[j].share > most->share)) {
+                most = &places[j];
+            }
+        }
+        if (most && most->component) {
+            share = percent(most->share);
+            g_string_append_printf(text, "; flow %s spends most, %s, at %s: %s",
+                                   fab_flow_name(flow), share,
+                                   fab_component_name(most->component),
+                                   exp_place_name(most->kind));
+            return;
+        }
+    }
+}
+
+static void server_text(GString *text, const FabProfile *profile,
+                        const FabResource *server)
+{
+    g_autofree char *name = exp_resource_name(server);
+    g_autofree char *busy = percent(server->busy);
+
+    g_string_append_printf(text, "%s: busy %s", name, busy);
+    if (server->kind == FAB_RESOURCE_LINK) {
+        g_autofree char *tlp = percent(server->tlp);
+        g_autofree char *dllp = percent(server->dllp);
+        g_autofree char *slack = percent(server->slack);
+
+        g_string_append_printf(text, " (TLPs %s, DLLPs %s)", tlp, dllp);
+        if (server->slack >= SLACK_SHARE) {
+            g_string_append_printf(
+                text, "; %s is the port's own time, beyond the wire's", slack);
+        }
+    } else if (server->kind == FAB_RESOURCE_WALKERS) {
+        g_string_append_printf(text, " (%u at a time)", server->size);
+    }
+    waits_text(text, profile, server);
+}
+
+static void pool_text(GString *text, const FabProfile *profile,
+                      const GPtrArray *flows, const FabResource *pool)
+{
+    const char *name = fab_component_name(pool->component);
+    g_autofree char *full = percent(pool->full);
+    g_autofree char *hold = time_text(pool->hold);
+
+    switch (pool->kind) {
+    case FAB_RESOURCE_BUFFER:
+        g_string_append_printf(text,
+                               "%s %s: its receive buffer was full %s of the "
+                               "time, though nothing beyond it waited; it is "
+                               "too small for the time credits take to return",
+                               name, fab_port_name(pool->port), full);
+        waits_text(text, profile, pool);
+        return;
+    case FAB_RESOURCE_TAGS:
+        g_string_append_printf(text,
+                               "%s: the %u tags for its reads were all "
+                               "in use %s of the time",
+                               name, pool->size, full);
+        break;
+    case FAB_RESOURCE_NTB_TAGS:
+        g_string_append_printf(text,
+                               "%s: the %u tags for requests from its "
+                               "cables were all in use %s of the time",
+                               name, pool->size, full);
+        break;
+    case FAB_RESOURCE_FORWARD_TAGS:
+        g_string_append_printf(text,
+                               "%s: the %u tags for forwarded reads were "
+                               "all in use %s of the time",
+                               name, pool->size, full);
+        break;
+    default:
+        g_string_append_printf(text,
+                               "%s: the %u reads of memory at a time "
+                               "were all under way %s of the time",
+                               name, pool->size, full);
+    }
+    if (pool->hold && pool->unit_bytes) {
+        g_string_append_printf(text, " (reads of %u B, %s round trip)",
+                               pool->unit_bytes, hold);
+    } else if (pool->hold) {
+        g_string_append_printf(text, " (%s round trip)", hold);
+    }
+    if (pool->kind == FAB_RESOURCE_TAGS) {
+        holders_text(text, profile, flows);
+    } else {
+        waits_text(text, profile, pool);
+    }
+}
+
+char *exp_bottleneck_text(const ExpBottleneck *bottleneck,
+                          const FabProfile *profile, const GPtrArray *flows)
+{
+    const FabResource *resource = bottleneck->resource;
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_autofree char *name = resource ? exp_resource_name(resource) : NULL;
+    g_autofree char *busy = resource ? percent(resource->busy) : NULL;
+    g_autofree char *share = percent(bottleneck->share);
+
+    switch (bottleneck->kind) {
+    case EXP_LIMITING_RESOURCE:
+        if (fab_resource_is_pool(resource->kind)) {
+            pool_text(text, profile, flows, resource);
+        } else {
+            server_text(text, profile, resource);
+        }
+        break;
+    case EXP_LIMITING_OWN:
+        g_string_append_printf(text, "no element limits: %s of the time is %s",
+                               share, step_text(bottleneck->step));
+        if (resource) {
+            g_string_append_printf(text,
+                                   "; the busiest element, %s, is busy "
+                                   "%s",
+                                   name, busy);
+        }
+        break;
+    case EXP_LIMITING_NOTHING:
+        g_string_append(text, "no element is at its limit");
+        if (resource) {
+            g_string_append_printf(text,
+                                   ": the busiest element, %s, is busy "
+                                   "%s",
+                                   name, busy);
+        }
+        holders_text(text, profile, flows);
+        break;
+    }
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}

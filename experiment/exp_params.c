@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "exp_params_priv.h"
+
+#include <string.h>
+
+FabSpeed exp_params_speed(unsigned mtps)
+{
+    static const unsigned rates[] = {2500, 5000, 8000, 16000, 32000};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rates); i++) {
+        if (mtps == rates[i]) {
+            return FAB_SPEED_2_5GT + i;
+        }
+    }
+    g_assert_not_reached();
+}
+
+uint32_t exp_params_credits(const TopoPart *part, const char *key)
+{
+    int64_t credits = topo_part_credits(part, key);
+
+    return credits == TOPO_CREDITS_INFINITE ? FAB_CREDITS_INFINITE
+                                            : (uint32_t)credits;
+}
+
+FabArbitration exp_params_arbitration(const char *word)
+{
+    if (strcmp(word, "weighted-round-robin") == 0) {
+        return FAB_ARBITRATION_WEIGHTED;
+    }
+    return strcmp(word, "oldest-first") == 0 ? FAB_ARBITRATION_OLDEST
+                                             : FAB_ARBITRATION_ROUND_ROBIN;
+}
+
+static FabDllpPolicy dllp_of(const char *word)
+{
+    if (strcmp(word, "each") == 0) {
+        return FAB_DLLP_EACH;
+    }
+    return strcmp(word, "free") == 0 ? FAB_DLLP_FREE : FAB_DLLP_SPEC;
+}
+
+FabPortParams exp_params_port(const TopoPart *part, unsigned speed_mtps,
+                              unsigned width)
+{
+    FabPortParams params = {
+        .max_speed = exp_params_speed(speed_mtps),
+        .max_width = width,
+        .mps_bytes = topo_part_bytes(part, "mps"),
+        .credits =
+            {
+                .header = {exp_params_credits(part, "buffers.ph"),
+                           exp_params_credits(part, "buffers.nph"),
+                           exp_params_credits(part, "buffers.cplh")},
+                .data = {exp_params_credits(part, "buffers.pd"),
+                         exp_params_credits(part, "buffers.npd"),
+                         exp_params_credits(part, "buffers.cpld")},
+            },
+        .credit_latency = topo_part_time(part, "buffers.latency"),
+        .dllp = dllp_of(topo_part_text(part, "dllp")),
+        .arbitration = FAB_ARBITRATION_ROUND_ROBIN,
+    };
+    TopoPartKind kind = topo_part_kind(part);
+
+    if (kind == TOPO_PART_SWITCH || kind == TOPO_PART_NTB) {
+        params.latency = topo_part_time(part, "latency");
+    }
+    if (kind != TOPO_PART_CPU && topo_part_has(part, "service.beat")) {
+        params.service.beat_bytes = topo_part_bytes(part, "service.beat");
+        params.service.gap_beats = topo_part_int(part, "service.gap");
+        params.service.beat_ps = topo_part_time(part, "service.clock");
+        if (topo_part_has(part, "service.width")) {
+            params.service.width = topo_part_width(part, "service.width");
+        }
+    }
+    return params;
+}
+
+FabRootParams exp_params_root(const TopoPart *part, bool iommu)
+{
+    return (FabRootParams){
+        .transit = topo_part_time(part, "transit"),
+        .read_split_bytes = topo_part_bytes(part, "read_split"),
+        .write_split_bytes = topo_part_bytes(part, "write_split"),
+        .forwarded_reads = topo_part_int(part, "forwarded_reads"),
+        .rcb_bytes = topo_part_bytes(part, "rcb"),
+        .completion_bytes = topo_part_bytes(part, "completion_size"),
+        .memory =
+            {
+                .size_bytes = topo_part_bytes(part, "memory.size"),
+                .latency = topo_part_time(part, "memory.latency"),
+                .bandwidth_bytes_s = topo_part_rate(part, "memory.bandwidth"),
+                .reads = topo_part_int(part, "memory.reads"),
+            },
+        .iommu =
+            {
+                .enabled = iommu,
+                .iotlb_entries = topo_part_int(part, "iommu.iotlb_entries"),
+                .iotlb_ways = topo_part_int(part, "iommu.iotlb_ways"),
+                .hit = topo_part_time(part, "iommu.hit"),
+                .walk = topo_part_time(part, "iommu.walk"),
+                .walks = topo_part_int(part, "iommu.walks"),
+                .page_bytes = topo_part_bytes(part, "iommu.page"),
+            },
+        .mmio =
+            {
+                .low_base = topo_part_address(part, "mmio.low_base"),
+                .low_size = topo_part_bytes(part, "mmio.low_size"),
+                .high_base = topo_part_address(part, "mmio.high_base"),
+                .high_size = topo_part_bytes(part, "mmio.high_size"),
+                .above_4g_bytes = topo_part_bytes(part, "mmio.above_4g"),
+            },
+        .cpu =
+            {
+                .mmio_write = topo_part_time(part, "core.mmio_write"),
+                .mmio_reads = topo_part_int(part, "core.mmio_reads"),
+                .interrupt = topo_part_time(part, "core.interrupt"),
+                .poll = topo_part_time(part, "core.poll"),
+            },
+    };
+}
+
+void exp_params_bars(const TopoPart *part, FabBar *bars)
+{
+    unsigned count;
+    const TopoBar *from = topo_part_bars(part, &count);
+
+    for (unsigned i = 0; i < count; i++) {
+        bars[from[i].number] = (FabBar){
+            .size_bytes = from[i].size_bytes,
+            .prefetchable = from[i].prefetchable,
+            .is_64bit = from[i].address_bits == 64,
+        };
+    }
+}
+
+FabEndpointParams exp_params_endpoint(const TopoPart *part)
+{
+    FabEndpointParams params = {
+        .write_bytes = topo_part_bytes(part, "dma.write_size"),
+        .read_bytes = MIN(topo_part_bytes(part, "dma.read_size"),
+                          topo_part_bytes(part, "mrrs")),
+        .reads = topo_part_int(part, "dma.reads"),
+        .tags = topo_part_int(part, "tags"),
+        .read_latency = topo_part_time(part, "dma.read_latency"),
+        .write_latency = topo_part_time(part, "dma.write_latency"),
+        .relaxed_ordering = topo_part_bool(part, "relaxed_ordering"),
+        .id_ordering = topo_part_bool(part, "id_ordering"),
+        .ecrc = topo_part_bool(part, "ecrc"),
+        .completer_latency = topo_part_time(part, "completer.latency"),
+    };
+
+    if (topo_part_has(part, "completer.bandwidth")) {
+        params.completer_bandwidth_bytes_s =
+            topo_part_rate(part, "completer.bandwidth");
+    }
+    exp_params_bars(part, params.bars);
+    return params;
+}
