@@ -5,24 +5,26 @@
 #include "fab_enumerate_priv.h"
 
 /*
- * Components and ports without anything that runs: enough to enumerate and to
- * print. Stands in for the model's own in tests that link single files of it.
+ * A fabric of the model with components that only have ports and BARs: enough
+ * to enumerate and to print, and BARs may be whatever a test wants. Roots are
+ * the model's own.
  */
 
-/* Owns its components; a FabFabric as far as fab_fabric_components() goes. */
+/* Owns its components and its engine. */
 FabFabric *fake_fabric_new(void);
 void fake_fabric_free(FabFabric *fabric);
 
-/* A component named @name with @ports ports, named rp0.. at a root, usp and
+/* A component named @name with @ports ports. If the name is taken, the n-th
+ * component is named @name#n. The ports are named rp0.. at a root, usp and
  * dsp0.. at a switch, host and cable0.. at an NTB, and up at an endpoint. */
 FabComponent *fake_component(FabFabric *fabric, FabKind kind, const char *name,
                              unsigned ports);
 
-/* Links two ports at 8.0GT/s x8. */
+/* Links two ports at 8.0GT/s x8; if they have links, these go first. */
 void fake_connect(FabComponent *a, unsigned port_a, FabComponent *b,
                   unsigned port_b);
 
-/* What a BAR may be beside 32 bit and not prefetchable. */
+/* Flags of a BAR; without any it is 32 bit and not prefetchable. */
 #define FAKE_64BIT 0x1u
 #define FAKE_PREF  0x2u
 

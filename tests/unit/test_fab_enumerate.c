@@ -354,7 +354,8 @@ START_TEST(bus_numbers_run_out)
 END_TEST
 
 /* The Upstream Port of the k-th switch of a chain has bus 2k below it, its
- * Downstream Port 2k + 1. 50,000 must neither hang nor exhaust the stack. */
+ * Downstream Port 2k + 1, so the 128th switch is the first without. 50,000 must
+ * neither hang nor exhaust the stack. */
 START_TEST(long_chain_is_refused)
 {
     FabComponent *above;
@@ -370,7 +371,7 @@ START_TEST(long_chain_is_refused)
     }
     must_fail(FAB_ERROR_ADDRESS,
               "h: the hierarchy needs 100002 buses and there are 256; bridges "
-              "without one: 99746, first of them h.sw port usp");
+              "without one: 99746, first of them h.sw#129 port usp");
 }
 END_TEST
 
@@ -391,11 +392,11 @@ START_TEST(low_space_runs_out)
     ck_assert_uint_eq(e[1]->bars[3].addr, LOW + 32 * MIB);
     fake_bar(e[2], 0, MIB, 0);
     must_fail(FAB_ERROR_ADDRESS,
-              "h.e: BAR 0 of 1 MiB, aligned to its size, does not fit into "
+              "h.e#4: BAR 0 of 1 MiB, aligned to its size, does not fit into "
               "h's MMIO range below 4 GiB: 0 B left of 64 MiB");
     fake_bar(e[2], 0, 128 * MIB, 0); /* first in line, before the others */
     must_fail(FAB_ERROR_ADDRESS,
-              "h.e: BAR 0 of 128 MiB, aligned to its size, does not fit into "
+              "h.e#4: BAR 0 of 128 MiB, aligned to its size, does not fit into "
               "h's MMIO range below 4 GiB: 64 MiB left of 64 MiB");
 }
 END_TEST
@@ -500,13 +501,13 @@ START_TEST(what_is_no_tree_is_refused)
     must_fail(FAB_ERROR_CONNECT,
               "h.sw0 port dsp0 leads down to h.sw1 port dsp1, which does not "
               "lead up: a hierarchy has one root and no loops");
-    sw[0]->ports[1]->peer = sw[0]->ports[0]; /* no true link can do this */
-    must_fail(FAB_ERROR_CONNECT,
-              "h.sw0 port dsp0 leads down to h.sw0 port usp, which does not "
-              "lead up: a hierarchy has one root and no loops");
     fake_connect(sw[0], 1, add(FAB_KIND_ROOT, "other", 1), 0);
     must_fail(FAB_ERROR_CONNECT,
               "h.sw0 port dsp0 leads down to other port rp0, which does not "
+              "lead up: a hierarchy has one root and no loops");
+    sw[0]->ports[1]->peer = sw[0]->ports[0]; /* no link can do this */
+    must_fail(FAB_ERROR_CONNECT,
+              "h.sw0 port dsp0 leads down to h.sw0 port usp, which does not "
               "lead up: a hierarchy has one root and no loops");
 }
 END_TEST

@@ -10,6 +10,7 @@
 
 #include "fab_enumerate.h"
 #include "fab_fake.h"
+#include "fab_lab.h"
 #include "../suite.h"
 
 #define KIB    (UINT64_C(1) << 10)
@@ -63,11 +64,8 @@ static const struct {
 
 static Fixture fixture;
 
-static void enumerate(FabComponent *root)
+static void set_mmio(FabComponent *root)
 {
-    g_autoptr(GError) error = NULL;
-    bool ok;
-
     *fake_mmio(root) = (FabMmioParams){
         .low_base = 2 * GIB,
         .low_size = GIB,
@@ -75,8 +73,6 @@ static void enumerate(FabComponent *root)
         .high_size = 64 * GIB,
         .above_4g_bytes = 256 * MIB,
     };
-    ok = fab_enumerate(root, &error);
-    ck_assert_msg(ok, "%s", error ? error->message : "no message");
 }
 
 /* Creates the components from number @first on, round to the one before. */
@@ -99,8 +95,9 @@ static Fixture make_fixture(unsigned first)
     fake_bar(f.c[E], 0, 4 * KIB, 0);
     fake_bar(f.c[E], 2, GIB, PREF64);
     fake_bar(f.c[N0], 2, 2 * MIB, FAKE_64BIT);
-    enumerate(f.c[H]);
-    enumerate(f.c[G]);
+    set_mmio(f.c[H]);
+    set_mmio(f.c[G]);
+    lab_realize(f.fabric);
     return f;
 }
 
