@@ -6,6 +6,14 @@
  */
 #include "exp_flow.h"
 
+#include "fab_flow_compute.h"
+#include "fab_flow_copy.h"
+#include "fab_flow_dma.h"
+#include "fab_flow_mmio.h"
+#include "fab_flow_nvme.h"
+#include "fab_flow_pingpong.h"
+#include "fab_flow_transfer.h"
+
 /* ---- What kinds have in common ----------------------------------------- */
 
 static FabTlpType direction_of(const TopoFlow *flow)

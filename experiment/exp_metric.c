@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "fab_flow_nvme.h"
 #include "fab_lend.h"
 
 #define ELEMENT                                                                \
@@ -105,11 +106,11 @@ static ExpValue flow_speed(const ExpSubject *subject)
 /* Of an operation, on average; none unless the flow has stages. */
 static ExpValue stage_mean(const ExpSubject *subject, FabNvmeStage stage)
 {
-    FabFlowResult result = flow_result(subject);
+    const SimTime *stages = fab_nvme_flow_stages(subject->flow);
+    const SimHistogram *latency = flow_result(subject).latency;
 
-    return (ExpValue){result.stages ? result.stages[stage] : 0,
-                      result.stages ? sim_histogram_count(result.latency) : 0,
-                      NULL};
+    return (ExpValue){stages ? stages[stage] : 0,
+                      stages ? sim_histogram_count(latency) : 0, NULL};
 }
 
 #define STAGE(NAME, STAGE)                                                     \

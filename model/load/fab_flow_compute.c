@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "fab_flow_compute.h"
+
 #include "fab_flow_priv.h"
 
 typedef struct ComputeFlow {

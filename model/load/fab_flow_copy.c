@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "fab_flow_copy.h"
+
 #include "fab_flow_priv.h"
 
 /* The driver's memory: a page for the completion record, then the ring, which

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "fab_flow_dma.h"
+
 #include "fab_flow_priv.h"
 
 /* The working set of a flow that does not say: enough for any cache, little

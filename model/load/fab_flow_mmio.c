@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "fab_flow_mmio.h"
+
 #include "fab_flow_priv.h"
 
 /* Operations go through this much of the target, and round again. */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "fab_flow_nvme.h"
+
 #include "fab_flow_priv.h"
 
 #include <string.h>
@@ -517,6 +519,11 @@ static const FabFlowOps nvme_ops = {
     .wait = nvme_wait,
 };
 
+const SimTime *fab_nvme_flow_stages(const FabFlow *flow)
+{
+    return flow->ops == &nvme_ops ? ((const NvmeFlow *)flow)->stages : NULL;
+}
+
 /* ---- Set-up ---------------------------------------------------------- */
 
 static bool is_power(uint64_t value, uint64_t min, uint64_t max)
@@ -739,7 +746,6 @@ FabFlow *fab_nvme_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     self = g_new0(NvmeFlow, 1);
     self->params = *params;
     fab_flow_init(&self->flow, fabric, &nvme_ops, name, warmup, params->start);
-    self->flow.result.stages = self->stages;
     self->nvme = fab_nvme_ref(peer, params->device, &params->drive);
     memory_init(self, &places);
     queue_init(self, &places);

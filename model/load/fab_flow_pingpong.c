@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "fab_flow_pingpong.h"
+
 #include "fab_flow_priv.h"
 
 #define WORD_BYTES 4u

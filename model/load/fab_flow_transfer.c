@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "fab_flow_transfer.h"
+
 #include "fab_flow_priv.h"
 
 #define DOORBELL_BAR 0

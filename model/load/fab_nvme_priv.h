@@ -3,7 +3,7 @@
 #define FAB_NVME_PRIV_H
 
 #include "fab_fabric_priv.h"
-#include "fab_flow.h"
+#include "fab_flow_nvme.h"
 
 /*
  * The controller of a drive. A driver has a pair of queues in its own memory,

@@ -11,6 +11,8 @@
 #include "exp_bottleneck.h"
 #include "exp_plan.h"
 #include "rep_waterfall.h"
+#include "fab_flow_copy.h"
+#include "fab_flow_dma.h"
 #include "fab_lab.h"
 #include "../suite.h"
 #include "table_csv.h"

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "alloc_count.h"
-#include "fab_flow.h"
+#include "fab_flow_copy.h"
+#include "fab_flow_dma.h"
+#include "fab_flow_mmio.h"
 #include "fab_lab.h"
 #include "../suite.h"
 

@@ -7,7 +7,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "fab_flow.h"
+#include "fab_flow_copy.h"
+#include "fab_flow_dma.h"
+#include "fab_flow_mmio.h"
 #include "fab_lab.h"
 #include "sim_random.h"
 #include "../suite.h"

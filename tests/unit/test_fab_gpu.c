@@ -8,7 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "fab_flow.h"
+#include "fab_flow_compute.h"
+#include "fab_flow_pingpong.h"
+#include "fab_flow_transfer.h"
 #include "fab_lab.h"
 #include "../suite.h"
 

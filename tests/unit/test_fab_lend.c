@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fab_flow.h"
+#include "fab_flow_dma.h"
 #include "fab_lab.h"
 #include "fab_lend.h"
 #include "fab_route.h"
