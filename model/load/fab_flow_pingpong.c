@@ -18,7 +18,7 @@ typedef struct Player {
         PLAYER_POLL
     } step;
     FabDma store, poll;
-    uint64_t value; /* last stored, or seen */
+    uint64_t value; /* the last one stored or seen */
     unsigned watch; /* of the word in own memory */
 } Player;
 
@@ -27,7 +27,7 @@ struct PingPongFlow {
     FabPingPongFlowParams params;
     Player player[2];
     unsigned watch;   /* of the word in the host's memory */
-    uint64_t visible; /* in the host's memory */
+    uint64_t visible; /* word in the host's memory */
     uint64_t finished;
     SimTime begin; /* of the round trip */
 };
@@ -40,6 +40,28 @@ static SimTime flow_now(const PingPongFlow *self)
 static bool is_first(const Player *player)
 {
     return player == &player->self->player[0];
+}
+
+/* The word that stands for @value. Flows between the same GPUs use the same
+ * word of a BAR, so it bears the number of the flow, too. */
+static uint64_t word_of(const PingPongFlow *self, uint64_t value)
+{
+    return (uint64_t)self->flow.number << 32 | (uint32_t)value;
+}
+
+/* Whether @word is the answer to the value that @player has stored last. */
+static bool is_answer(const Player *player, uint64_t word)
+{
+    return word == word_of(player->self, player->value + 1);
+}
+
+/* Ends the flow while the other player may still store or poll. */
+static void flow_end(PingPongFlow *self)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        sim_event_cancel(&self->player[i].event);
+    }
+    fab_flow_finish(&self->flow);
 }
 
 /* The kernel decides to store the next value. */
@@ -55,19 +77,19 @@ static void player_decide(Player *player)
     sim_event_schedule(&player->event, flow_now(self) + self->params.store);
 }
 
-/* The other's value has been seen. */
-static void player_see(Player *player, uint64_t value)
+/* The player has seen that the other has stored the next value. */
+static void player_see(Player *player)
 {
     PingPongFlow *self = player->self;
 
-    player->value = value;
+    player->value++;
     if (is_first(player)) {
         if (fab_flow_count(&self->flow, self->begin, 2 * WORD_BYTES,
                            FAB_STATUS_SC)) {
             sim_histogram_add(self->flow.latency, flow_now(self) - self->begin);
         }
         if (++self->finished == self->params.count) {
-            fab_flow_finish(&self->flow);
+            flow_end(self);
             return;
         }
     }
@@ -81,7 +103,9 @@ static void word_visible(void *owner, FabBusAddr addr, uint64_t data)
     Player *player = owner;
     PingPongFlow *self = player->self;
 
-    player->value = data;
+    if (!is_answer(player, data)) {
+        return;
+    }
     player->step = PLAYER_NOTICE;
     sim_event_schedule(
         &player->event,
@@ -105,20 +129,22 @@ static void poll_again(Player *player)
 static void poll_done(FabDma *dma)
 {
     Player *player = dma->owner;
+    PingPongFlow *self = player->self;
 
+    if (self->flow.done) {
+        return;
+    }
     if (dma->status != FAB_STATUS_SC) {
-        PingPongFlow *self = player->self;
-
         fab_flow_count(&self->flow, self->begin, 0, dma->status);
-        fab_flow_finish(&self->flow); /* it will never see anything */
-    } else if (dma->data > player->value) {
-        player_see(player, dma->data);
+        flow_end(self); /* the player will never see anything */
+    } else if (is_answer(player, dma->data)) {
+        player_see(player);
     } else {
         poll_again(player);
     }
 }
 
-static void word_nothing(void *owner, FabBusAddr addr, uint64_t data)
+static void word_stored(void *owner, FabBusAddr addr, uint64_t data)
 {
     PingPongFlow *self = owner;
 
@@ -132,7 +158,7 @@ static void store_done(FabDma *dma)
 {
     Player *player = dma->owner;
 
-    if (player->self->params.via) {
+    if (player->self->params.via && !player->self->flow.done) {
         poll_again(player);
     }
 }
@@ -143,10 +169,10 @@ static void player_event(SimEvent *event)
 
     switch (player->step) {
     case PLAYER_NOTICE:
-        player_see(player, player->value);
+        player_see(player);
         break;
     case PLAYER_STORE:
-        player->store.data = player->value;
+        player->store.data = word_of(player->self, player->value);
         fab_endpoint_dma(player->device, &player->store);
         break;
     case PLAYER_POLL:
@@ -198,7 +224,8 @@ static void pingpong_wait(const FabFlow *flow, FabFlowWait *ret_wait)
     } else if (!self->params.via && sim_event_is_pending(&other->event)) {
         ret_wait->own = true;
         ret_wait->step = "notice";
-    } else if (!self->params.via || self->visible < last->value) {
+    } else if (!self->params.via ||
+               self->visible != word_of(self, last->value)) {
         ret_wait->step = "store";
         ret_wait->posted = true;
     } else {
@@ -303,7 +330,7 @@ FabFlow *fab_pingpong_flow_new(FabFabric *fabric, const char *name,
     }
     if (params->via) {
         self->watch =
-            fab_root_watch(params->via, shared, WORD_BYTES, word_nothing, self);
+            fab_root_watch(params->via, shared, WORD_BYTES, word_stored, self);
     }
     return &self->flow;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "fab_flow_compute.h"
+#include "fab_flow_dma.h"
 #include "fab_flow_pingpong.h"
 #include "fab_flow_transfer.h"
 #include "fab_lab.h"
@@ -81,7 +82,8 @@ static FabFlowResult run(FabFlow *flow)
     return result;
 }
 
-static FabFlow *pingpong(FabRoot *via, FabPingPongFlowParams params)
+static FabFlow *pingpong_named(const char *name, FabRoot *via,
+                               FabPingPongFlowParams params)
 {
     g_autoptr(GError) error = NULL;
     FabFlow *flow;
@@ -89,9 +91,14 @@ static FabFlow *pingpong(FabRoot *via, FabPingPongFlowParams params)
     params.device[0] = fab_component_as_endpoint(gpu[0]);
     params.device[1] = fab_component_as_endpoint(gpu[1]);
     params.via = via;
-    flow = fab_pingpong_flow_new(fabric, "p", 0, &params, &error);
+    flow = fab_pingpong_flow_new(fabric, name, 0, &params, &error);
     ck_assert_msg(flow, "%s", error ? error->message : "");
     return flow;
+}
+
+static FabFlow *pingpong(FabRoot *via, FabPingPongFlowParams params)
+{
+    return pingpong_named("p", via, params);
 }
 
 START_TEST(direct_round_trip_is_the_sum_of_the_parts)
@@ -161,6 +168,49 @@ START_TEST(the_word_arrives_on_every_path)
     via = _i & 4 ? far_root : _i & 8 ? root : NULL;
     result = run(pingpong(via, params));
     ck_assert_uint_eq(result.operations, 50);
+}
+END_TEST
+
+/* Flows between the same GPUs use the same words, at once or one after the
+ * other: each sees its own counter alone. */
+START_TEST(games_do_not_disturb_each_other)
+{
+    FabPingPongFlowParams params = {
+        .count = 50, .store = 300 * SIM_NS, .jitter = 500 * SIM_NS};
+    FabRoot *via = _i & 1 ? root : NULL;
+    FabFlow *first, *second;
+    FabFlowResult result, after;
+
+    fabric_new(false, false);
+    first = pingpong_named("first", via, params);
+    params.count = 70;
+    second = pingpong_named("second", via, params);
+    if (_i & 2) {
+        fab_flow_after(second, first);
+    }
+    after = run(second);
+    fab_flow_result(first, &result);
+    ck_assert_uint_eq(result.operations, 50);
+    ck_assert_uint_eq(after.operations, 70);
+    ck_assert_int_eq(after.begin >= result.end, _i & 2 ? 1 : 0);
+}
+END_TEST
+
+/* A copy to the memory in which the words are, before and while they move. */
+START_TEST(other_data_are_no_words)
+{
+    FabDmaFlowParams other = {.direction = FAB_TLP_MWR,
+                              .target = {.bar = -1},
+                              .size_bytes = 256,
+                              .count = 1000};
+    FabPingPongFlowParams params = {
+        .count = 50, .store = 300 * SIM_NS, .start = 2 * SIM_US};
+
+    fabric_new(false, false);
+    other.device = fab_component_as_endpoint(gpu[1]);
+    other.target.component = gpu[0];
+    ck_assert_ptr_nonnull(fab_dma_flow_new(fabric, "d", 0, &other, NULL));
+    ck_assert_uint_eq(run(pingpong(NULL, params)).operations, 50);
 }
 END_TEST
 
@@ -297,6 +347,8 @@ int main(void)
     tcase_add_test(tcase, noticing_takes_its_mean_time);
     tcase_add_test(tcase, polling_memory_takes_three_paths_and_half_a_period);
     tcase_add_loop_test(tcase, the_word_arrives_on_every_path, 0, 12);
+    tcase_add_loop_test(tcase, games_do_not_disturb_each_other, 0, 4);
+    tcase_add_test(tcase, other_data_are_no_words);
     tcase_add_test(tcase, a_direct_copy_is_the_sum_of_its_parts);
     tcase_add_test(tcase, chunks_overlap_with_two_buffers_and_not_with_one);
     tcase_add_test(tcase, a_flow_waits_for_all_it_comes_after);
