@@ -71,14 +71,16 @@ static void lose_sessions(CluGuest *guest)
     GHashTableIter iter;
     gpointer session;
 
-    /* From the start each time: who is told may free others. */
+    /* From the start each time, because an owner may free other sessions. */
     for (;;) {
         g_hash_table_iter_init(&iter, guest->sessions);
         if (!g_hash_table_iter_next(&iter, NULL, &session)) {
             return;
         }
         end_session(session);
-        ((CluSession *)session)->ops->lost(((CluSession *)session)->owner);
+        ((CluSession *)session)
+            ->ops->lost(((CluSession *)session)->owner,
+                        "the guest's agent is gone");
     }
 }
 
@@ -88,10 +90,11 @@ static void lose(CluGuest *guest)
 
     guest->is_ready = false;
     guest->is_silent = false;
-    lose_sessions(guest);
+    /* The owner first, so that sessions find its state up to date. */
     if (was_ready) {
         guest->ops->lost(guest->owner);
     }
+    lose_sessions(guest);
 }
 
 void clu_guest_reset(CluGuest *guest)
@@ -175,7 +178,8 @@ static void on_session_frame(CluGuest *guest, const CluAgentFrame *frame)
             clu_session_send(session, CLU_AGENT_SIGNAL,
                              &(uint8_t[]){SIGKILL, 0, 0, 0}, 4);
             end_session(session);
-            session->ops->lost(session->owner);
+            session->ops->lost(session->owner,
+                               "the guest's agent sent more than its credit");
             return;
         }
         *credit -= frame->length;

@@ -43,8 +43,9 @@ typedef struct CluSessionOps {
     /* STARTED, FAILED, STDOUT, STDERR, EXIT or CREDIT, of good form. After
      * FAILED and EXIT the session is over, and only to be freed. */
     void (*frame)(void *owner, const CluAgentFrame *frame);
-    /* The agent is gone, or broke its word; the session is over. */
-    void (*lost)(void *owner);
+    /* The session is over without an end: the agent is gone, or broke the
+     * protocol as @reason says. */
+    void (*lost)(void *owner, const char *reason);
 } CluSessionOps;
 
 /* Starts the program @words (@length bytes, each word ended by a 0) on a guest

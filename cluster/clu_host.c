@@ -322,7 +322,7 @@ static gboolean on_exited(gpointer data)
     note_output(host);
     cause = explain_end(host);
     clu_console_note(host->console, "the machine has ended");
-    forget_process(host);
+    /* The state first: sessions that end with the process report it. */
     if (host->state == CLU_HOST_DEAD) {
         host->ops->changed(host->owner, host); /* it was killed */
     } else if (is_off) {
@@ -330,6 +330,7 @@ static gboolean on_exited(gpointer data)
     } else {
         set_state(host, CLU_HOST_DEAD, cause);
     }
+    forget_process(host);
     return G_SOURCE_REMOVE;
 }
 
@@ -482,11 +483,11 @@ void clu_host_kill(CluHost *host, const char *cause)
         return;
     }
     g_subprocess_send_signal(host->process, SIGKILL);
-    /* From now on it is dead, whatever its sockets still hold. */
+    set_state(host, CLU_HOST_DEAD, cause);
+    /* Its sockets may still hold messages, which count no more. */
     g_clear_pointer(&host->watch, clu_watch_free);
     g_clear_pointer(&host->guest, clu_guest_free);
     g_clear_pointer(&host->qmp, clu_qmp_free);
-    set_state(host, CLU_HOST_DEAD, cause);
 }
 
 bool clu_host_has_process(const CluHost *host)

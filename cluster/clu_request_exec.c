@@ -35,16 +35,15 @@ static void on_session_frame(void *owner, const CluAgentFrame *frame)
     }
 }
 
-static void on_session_lost(void *owner)
+static void on_session_lost(void *owner, const char *reason)
 {
     CluRequest *request = owner;
     const Exec *exec = request->state;
 
-    clu_request_fail(
-        request, CLU_CONTROL_LOST,
-        "%s: the command's end is not known: the guest is gone (%s)",
-        clu_host_plan(exec->host)->host->name,
-        clu_host_state_name(clu_host_state(exec->host)));
+    clu_request_fail(request, CLU_CONTROL_LOST,
+                     "it is not known how the command ended: %s (%s is %s)",
+                     reason, clu_host_plan(exec->host)->host->name,
+                     clu_host_state_name(clu_host_state(exec->host)));
 }
 
 static void exec_start(CluRequest *request, const GPtrArray *words)

@@ -95,7 +95,6 @@ static void add_link(JsonBuilder *builder, const CluCluster *cluster,
     json_builder_begin_array(builder);
     for (end = 0; end < 2; end++) {
         const CluPlanDevice *device = link->device[end];
-        const CluHost *host = clu_cluster_link_host(cluster, link, end);
         g_autofree char *address = clu_plan_address(device);
 
         json_builder_begin_object(builder);
@@ -105,7 +104,7 @@ static void add_link(JsonBuilder *builder, const CluCluster *cluster,
         add_text(builder, "address", address);
         add_number(builder, "partition", end);
         add_text(builder, "state",
-                 clu_host_link_up(host, device) ? "up" : "down");
+                 clu_cluster_end_is_up(cluster, link, end) ? "up" : "down");
         json_builder_end_object(builder);
     }
     json_builder_end_array(builder);

@@ -192,9 +192,9 @@ static void on_frame(void *owner, const CluAgentFrame *frame)
     }
 }
 
-static void on_lost(void *owner)
+static void on_lost(void *owner, const char *reason)
 {
-    /* Its host frees the watch, if the guest is lost. */
+    /* The host frees the watch if the guest is lost. */
     Reader *reader = owner;
 
     if (clu_guest_is_ready(reader->watch->guest)) {

@@ -239,7 +239,9 @@ static void on_signal(Fake *fake, int signals)
     if (read(signals, &info, sizeof(info)) != sizeof(info)) {
         return;
     }
-    if (info.ssi_signo == SIGUSR1) {
+    if (info.ssi_signo == SIGHUP) {
+        put_text(CONSOLE, "[    9.000000] Kernel panic - not syncing: fake\n");
+    } else if (info.ssi_signo == SIGUSR1) {
         put_text(MONITOR, "{\"event\": \"RESET\", \"data\": {\"guest\": "
                           "true, \"reason\": \"guest-reset\"}}\r\n");
         fake->is_booted = false;
@@ -295,6 +297,7 @@ int main(int argc, char **argv)
     clu_agent_reader_init(&fake.reader);
     signal(SIGPIPE, SIG_IGN);
     sigemptyset(&set);
+    sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGUSR1);
     sigaddset(&set, SIGUSR2);
     sigprocmask(SIG_BLOCK, &set, NULL);

@@ -220,6 +220,73 @@ START_TEST(a_killed_host_is_dead_and_can_be_restarted)
 }
 END_TEST
 
+/* The state of the end of `cable` at host @index. */
+static void assert_end(Rig *rig, unsigned index, const char *state)
+{
+    g_autoptr(JsonParser) parser = json_parser_new();
+    JsonArray *ends = json_object_get_array_member(
+        status_of(rig, parser, "links", "cable"), "ends");
+
+    ck_assert_str_eq(json_object_get_string_member(
+                         json_array_get_object_element(ends, index), "state"),
+                     state);
+}
+
+START_TEST(an_end_at_a_panicked_host_is_not_up)
+{
+    Rig rig;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    assert_end(&rig, 1, "up");
+    kill((pid_t)number_of(&rig, "b", "pid"), SIGHUP);
+    for (unsigned i = 0; i < 500; i++) {
+        g_autoptr(JsonParser) parser = json_parser_new();
+        JsonObject *b = status_of(&rig, parser, "hosts", "b");
+
+        if (strcmp(json_object_get_string_member(b, "state"), "panicked") ==
+            0) {
+            break;
+        }
+        g_usleep(10000);
+    }
+    assert_state(&rig, "hosts", "b", "panicked");
+    assert_state(&rig, "links", "cable", "down");
+    assert_end(&rig, 0, "up");
+    assert_end(&rig, 1, "down");
+    rig_end(&rig);
+}
+END_TEST
+
+/* Kills host b over a connection of its own. */
+static void *kill_b(void *path)
+{
+    const CluClientMode mode = {.input = CLU_CLIENT_NO_INPUT};
+    const char *const words[] = {"kill", "b", NULL};
+    g_autoptr(CluClient) client = clu_client_connect(path, NULL);
+
+    g_usleep(200000);
+    return GINT_TO_POINTER(clu_client_run(client, words, &mode, NULL));
+}
+
+START_TEST(a_command_that_loses_its_host_tells_the_state)
+{
+    g_autoptr(GError) error = NULL;
+    GThread *thread;
+    Rig rig;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    thread = g_thread_new("kill", kill_b, rig.path);
+    ck_assert_int_eq(ASK(&rig, NULL, &error, "exec", "b", "hold"),
+                     CLU_CONTROL_LOST);
+    ck_assert_msg(strstr(error->message, "b is dead") != NULL, "%s",
+                  error->message);
+    ck_assert_int_eq(GPOINTER_TO_INT(g_thread_join(thread)), 0);
+    rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_link_goes_down_and_up)
 {
     Rig rig;
@@ -303,6 +370,8 @@ START_TEST(output_beyond_its_credit_ends_a_command)
     assert_up(&rig);
     ck_assert_int_eq(ASK(&rig, out, &error, "exec", "a", "flood"),
                      CLU_CONTROL_LOST);
+    ck_assert_msg(strstr(error->message, "more than its credit") != NULL, "%s",
+                  error->message);
     ck_assert_uint_le(out->len, CLU_AGENT_WINDOW);
     assert_up(&rig);
     rig_end(&rig);
@@ -513,6 +582,8 @@ int main(void)
     tcase_add_test(tcase, hosts_and_link_come_up);
     tcase_add_test(tcase, a_reset_machine_is_not_up_before_its_driver);
     tcase_add_test(tcase, a_killed_host_is_dead_and_can_be_restarted);
+    tcase_add_test(tcase, an_end_at_a_panicked_host_is_not_up);
+    tcase_add_test(tcase, a_command_that_loses_its_host_tells_the_state);
     tcase_add_test(tcase, a_link_goes_down_and_up);
     tcase_add_test(tcase, an_agent_that_falls_silent_is_hung);
     tcase_add_test(tcase, a_qemu_that_does_not_start_is_quoted);
