@@ -39,11 +39,11 @@ bool clu_accel_has_kvm(const char **ret_reason)
 
     *ret_reason = NULL;
     if (kvm < 0) {
-        *ret_reason = "/dev/kvm is not there, or not for this user";
+        *ret_reason = "/dev/kvm does not exist, or this user may not open it";
     } else if (ioctl(kvm, KVM_GET_API_VERSION, 0) != KVM_API_VERSION) {
-        *ret_reason = "/dev/kvm is of another version";
+        *ret_reason = "/dev/kvm has another version of its interface";
     } else if ((vm = ioctl(kvm, KVM_CREATE_VM, 0)) < 0) {
-        *ret_reason = "/dev/kvm makes no virtual machine";
+        *ret_reason = "/dev/kvm cannot make a virtual machine";
     } else if (!has_extensions()) {
         *ret_reason = "the processor has neither VT-x nor AMD-V";
     }

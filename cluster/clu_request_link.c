@@ -123,7 +123,7 @@ static void link_start(CluRequest *request, const GPtrArray *words)
 
     if (strcmp(word, "up") != 0 && strcmp(word, "down") != 0) {
         clu_request_fail(request, CLU_CONTROL_USAGE,
-                         "a link is made up or down, not '%s'", word);
+                         "a link cannot be made '%s'; write up or down", word);
         return;
     }
     if (!find_link(request, words->pdata[1])) {

@@ -161,7 +161,8 @@ static void wait_start(CluRequest *request, const GPtrArray *words)
 
     if (!g_ascii_string_to_unsigned(text, 10, 1, 86400, &seconds, NULL)) {
         clu_request_fail(request, CLU_CONTROL_USAGE,
-                         "'%s' is no number of seconds; 1 to 86400 are", text);
+                         "the time-out is '%s'; it must be 1 to 86400 seconds",
+                         text);
         return;
     }
     if (words->len > 2) {

@@ -387,10 +387,10 @@ static const struct {
     {{"exec", "a"}, "does not know the request 'exec' with 1 words"},
     {{"exec", "c", "echo"}, "there is no host 'c'; there are a, b"},
     {{"kill", ""}, "there is no host ''; there are a, b"},
-    {{"link", "cable", "off"}, "a link is made up or down, not 'off'"},
+    {{"link", "cable", "off"}, "a link cannot be made 'off'; write up or down"},
     {{"link", "x", "up"}, "there is no link 'x'; there are cable"},
-    {{"wait", "0"}, "'0' is no number of seconds; 1 to 86400 are"},
-    {{"wait", "x"}, "'x' is no number of seconds; 1 to 86400 are"},
+    {{"wait", "0"}, "the time-out is '0'; it must be 1 to 86400 seconds"},
+    {{"wait", "x"}, "the time-out is 'x'; it must be 1 to 86400 seconds"},
     {{"console", "../b"}, "there is no host '../b'; there are a, b"},
     {{"logs", "..", "once"}, "there is no host '..'; there are a, b"},
 };

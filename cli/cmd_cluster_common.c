@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd_cluster_common.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clu_dir.h"
+#include "clu_error.h"
+#include "cmd.h"
+
+const CluClientMode cmd_cluster_no_input = {.input = CLU_CLIENT_NO_INPUT};
+
+void cmd_cluster_args_clear(CmdClusterArgs *args)
+{
+    g_clear_pointer(&args->cluster, g_free);
+    g_clear_pointer(&args->words, g_strfreev);
+}
+
+void cmd_cluster_print_note(const char *text)
+{
+    fprintf(stderr, "%s\n", text);
+}
+
+int cmd_cluster_finish(const char *verb, int status, GError *error)
+{
+    if (error) {
+        cmd_complain(verb, error);
+    }
+    return status;
+}
+
+int cmd_cluster_fail(const char *verb, GError *error)
+{
+    bool is_usage = g_error_matches(error, CLU_ERROR, CLU_ERROR_USAGE);
+
+    return cmd_cluster_finish(verb, is_usage ? CMD_USAGE : CMD_DIFFERENT,
+                              error);
+}
+
+/* Which cluster */
+
+char *cmd_cluster_file_of(const char *dir)
+{
+    g_autofree char *path = g_build_filename(dir, CLU_DIR_FILE, NULL);
+    char *text = NULL;
+
+    g_file_get_contents(path, &text, NULL, NULL);
+    return text;
+}
+
+/* The directory of the cluster @word: a name, a file, or NULL for the only one
+ * that runs. */
+static char *find_dir(const char *word, GError **error)
+{
+    g_auto(GStrv) names = clu_dir_list();
+    g_autofree char *all = g_strjoinv(", ", names);
+    g_autofree char *real = NULL;
+
+    if (!word) {
+        if (g_strv_length(names) == 1) {
+            return clu_dir_find(names[0]);
+        }
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    names[0] ? "several clusters run (%s); choose one with -c"
+                             : "no cluster runs%s; start one: farside cluster "
+                               "up FILE",
+                    all);
+        return NULL;
+    }
+    if (g_strv_contains((const char *const *)names, word)) {
+        return clu_dir_find(word);
+    }
+    real = realpath(word, NULL);
+    for (char **name = names; real && *name; name++) {
+        g_autofree char *dir = clu_dir_find(*name);
+        g_autofree char *file = cmd_cluster_file_of(dir);
+
+        if (file && strcmp(file, real) == 0) {
+            return g_steal_pointer(&dir);
+        }
+    }
+    g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                "there is no cluster '%s'; %s%s", word,
+                names[0] ? "there are " : "none runs", all);
+    return NULL;
+}
+
+CluClient *cmd_cluster_connect(const CmdClusterArgs *args, char **ret_dir,
+                               GError **error)
+{
+    g_autofree char *dir = find_dir(args->cluster, error);
+    CluClient *client = dir ? clu_client_connect(dir, error) : NULL;
+
+    if (client && ret_dir) {
+        *ret_dir = g_steal_pointer(&dir);
+    }
+    return client;
+}
+
+int cmd_cluster_ask(const char *verb, const CmdClusterArgs *args,
+                    const char *const *words, const CluClientMode *mode)
+{
+    GError *error = NULL;
+    g_autoptr(CluClient) client = cmd_cluster_connect(args, NULL, &error);
+    int status;
+
+    if (!client) {
+        return cmd_cluster_fail(verb, error);
+    }
+    status = clu_client_run(client, words, mode, &error);
+    return cmd_cluster_finish(verb, status, error);
+}
+
+/* The command line */
+
+/* Whether @verb takes so many words; if not, says what it takes. */
+static bool check_words(const CmdClusterVerb *verb, const char *name,
+                        char **words)
+{
+    unsigned n = g_strv_length(words);
+
+    if (n >= verb->min_words && n <= verb->max_words) {
+        return true;
+    }
+    fprintf(stderr, "farside %s: %s; it takes %s\nTry: farside %s --help\n",
+            name,
+            n < verb->min_words ? "something is missing"
+                                : "there are too many words",
+            *verb->synopsis ? verb->synopsis : "none but options", name);
+    return false;
+}
+
+bool cmd_cluster_parse(const CmdClusterVerb *verb, int argc, char **argv,
+                       const GOptionEntry *own, CmdClusterArgs *ret_args,
+                       int *ret_status)
+{
+    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    const GOptionEntry common = {
+        "cluster",
+        'c',
+        0,
+        G_OPTION_ARG_STRING,
+        &args.cluster,
+        "The cluster, by its name or file; needed only if several run",
+        "NAME"};
+    g_autoptr(GArray) entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
+
+    if (verb->has_cluster) {
+        g_array_append_val(entries, common);
+    }
+    for (; own && own->long_name; own++) {
+        g_array_append_val(entries, *own);
+    }
+    if (!cmd_parse(argc, argv, (const GOptionEntry *)(void *)entries->data,
+                   verb->synopsis, verb->details, &args.words, ret_status)) {
+        return false;
+    }
+    if (!check_words(verb, argv[0], args.words)) {
+        *ret_status = CMD_USAGE;
+        return false;
+    }
+    *ret_args = args;
+    args = (CmdClusterArgs){.cluster = NULL};
+    return true;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_CLUSTER_COMMON_H
+#define CMD_CLUSTER_COMMON_H
+
+#include <glib.h>
+
+#include "clu_client.h"
+#include "cmd_cluster_verb.h"
+
+/* What the verbs of `farside cluster` have in common. */
+
+#define CMD_CLUSTER_DOWN_MS 20000 /* the time the processes have to end */
+
+/* The command line of a verb, parsed. */
+typedef struct CmdClusterArgs {
+    char *cluster; /* of -c; NULL: the only cluster that runs */
+    char **words;
+} CmdClusterArgs;
+
+void cmd_cluster_args_clear(CmdClusterArgs *args);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CmdClusterArgs, cmd_cluster_args_clear)
+
+/* A request without input, whose output goes to standard output. */
+extern const CluClientMode cmd_cluster_no_input;
+
+/* Prints a line about progress to standard error; for CluClientMode.note. */
+void cmd_cluster_print_note(const char *text);
+
+/* Parses the options of @verb, of which @own (nullable) are its own, and its
+ * words. Returns false if the verb is to return *ret_status at once. */
+bool cmd_cluster_parse(const CmdClusterVerb *verb, int argc, char **argv,
+                       const GOptionEntry *own, CmdClusterArgs *ret_args,
+                       int *ret_status);
+
+/* Connects to the cluster of @args. NULL and @error if there is none. Stores
+ * its directory, to be freed, in *ret_dir (nullable). */
+CluClient *cmd_cluster_connect(const CmdClusterArgs *args, char **ret_dir,
+                               GError **error);
+
+/* Works on the request @words (NULL-terminated) to the cluster of @args.
+ * Returns the exit status, after a message if it is not 0. */
+int cmd_cluster_ask(const char *verb, const CmdClusterArgs *args,
+                    const char *const *words, const CluClientMode *mode);
+
+/* Prints @error (nullable) for @verb and frees it. Returns @status. */
+int cmd_cluster_finish(const char *verb, int status, GError *error);
+
+/* Prints @error for @verb and frees it. Returns the exit status that it means.
+ */
+int cmd_cluster_fail(const char *verb, GError *error);
+
+/* The path of the description of the cluster whose directory is @dir, to be
+ * freed; NULL if it cannot be read. */
+char *cmd_cluster_file_of(const char *dir);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "clu_dir.h"
+#include "cmd.h"
+#include "cmd_cluster_common.h"
+
+static int run(const CmdClusterVerb *verb, int argc, char **argv)
+{
+    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(GStrv) names = NULL;
+    int status;
+
+    if (!cmd_cluster_parse(verb, argc, argv, NULL, &args, &status)) {
+        return status;
+    }
+    names = clu_dir_list();
+    for (char **name = names; *name; name++) {
+        g_autofree char *dir = clu_dir_find(*name);
+        g_autofree char *file = cmd_cluster_file_of(dir);
+
+        printf("%-20s %s\n", *name, file ? file : "");
+    }
+    return CMD_OK;
+}
+
+const CmdClusterVerb cmd_cluster_list = {
+    .name = "list",
+    .summary = "name the clusters that run",
+    .synopsis = "",
+    .details =
+        "Names the clusters that run, with the files of their descriptions." CMD_CLUSTER_EXIT_STATUS,
+    .run = run,
+};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include "clu_console.h"
+#include "cmd_cluster_common.h"
+
+static int run(const CmdClusterVerb *verb, int argc, char **argv)
+{
+    gboolean is_following = FALSE, has_times = FALSE;
+    const GOptionEntry entries[] = {
+        {"follow", 'f', 0, G_OPTION_ARG_NONE, &is_following,
+         "Go on as it grows", NULL},
+        {"times", 't', 0, G_OPTION_ARG_NONE, &has_times,
+         "Print before each line the time of day at which it came", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    CluClientMode mode = cmd_cluster_no_input;
+    int status;
+
+    if (!cmd_cluster_parse(verb, argc, argv, entries, &args, &status)) {
+        return status;
+    }
+    mode.skip = has_times ? 0 : CLU_CONSOLE_TIME_BYTES;
+    return cmd_cluster_ask(
+        argv[0], &args,
+        (const char *const[]){"logs", args.words[0],
+                              is_following ? "follow" : "once", NULL},
+        &mode);
+}
+
+const CmdClusterVerb cmd_cluster_logs = {
+    .name = "logs",
+    .summary = "print the log of a host's serial console",
+    .synopsis = "HOST",
+    .min_words = 1,
+    .max_words = 1,
+    .has_cluster = true,
+    .details =
+        "Prints the log of a host's serial console. Lines that begin with -- "
+        "tell when\nits machine began and ended." CMD_CLUSTER_EXIT_STATUS,
+    .run = run,
+};

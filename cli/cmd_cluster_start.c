@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd_cluster_start.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "clu_accel.h"
+#include "clu_dir.h"
+#include "clu_error.h"
+#include "clu_supervisor.h"
+
+/* The files that a host is started from. */
+typedef struct Files {
+    char *qemu;
+    char *plugin;
+    char *kernel;
+    char *initrd;
+} Files;
+
+static void files_clear(Files *files)
+{
+    g_free(files->qemu);
+    g_free(files->plugin);
+    g_free(files->kernel);
+    g_free(files->initrd);
+}
+
+static bool check_file(const char *path, const char *what, GError **error)
+{
+    if (!g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    "%s does not exist: %s; `make cluster` installs and builds "
+                    "all that emulation needs",
+                    what, path);
+        return false;
+    }
+    return true;
+}
+
+/* Makes a guest image with the kernel and modules that @vm names, or brings it
+ * up to date, in the user's cache. Returns its directory, to be freed. */
+static char *make_image(const TopoVm *vm, GError **error)
+{
+    g_autofree char *kernel = vm->kernel ? realpath(vm->kernel, NULL) : NULL;
+    g_autofree char *modules = vm->modules ? realpath(vm->modules, NULL) : NULL;
+    g_autofree char *key = NULL;
+    g_autofree char *hash = NULL;
+    g_autofree char *dir = NULL;
+    g_autoptr(GPtrArray) argv = g_ptr_array_new();
+    int status;
+
+    if ((vm->kernel && !kernel) || (vm->modules && !modules)) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE, "%s does not exist",
+                    kernel ? vm->modules : vm->kernel);
+        return NULL;
+    }
+    key =
+        g_strdup_printf("%s\n%s", kernel ? kernel : "", modules ? modules : "");
+    hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, key, -1);
+    hash[16] = '\0';
+    dir = g_build_filename(g_get_user_cache_dir(), "farside", hash, NULL);
+    g_mkdir_with_parents(dir, 0700);
+    g_ptr_array_add(argv, (char *)FARSIDE_GUEST_BUILD);
+    g_ptr_array_add(argv, dir);
+    if (kernel) {
+        g_ptr_array_add(argv, (char *)"--kernel");
+        g_ptr_array_add(argv, kernel);
+    }
+    if (modules) {
+        g_ptr_array_add(argv, (char *)"--modules");
+        g_ptr_array_add(argv, modules);
+    }
+    g_ptr_array_add(argv, NULL);
+    if (!g_spawn_sync(NULL, (char **)argv->pdata, NULL,
+                      G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, NULL,
+                      &status, error)) {
+        return NULL;
+    }
+    if (!g_spawn_check_wait_status(status, NULL)) {
+        g_set_error(
+            error, CLU_ERROR, CLU_ERROR_USAGE,
+            "cannot make a guest image of the kernel %s and the modules %s",
+            kernel ? kernel : "of Debian", modules ? modules : "of Debian");
+        return NULL;
+    }
+    return g_steal_pointer(&dir);
+}
+
+/* Finds the files that the host of @vm is started from. A missing one is an
+ * entry of @errors if the description names it, and @error otherwise. */
+static bool find_files(const TopoVm *vm, Files *files, TopoErrors *errors,
+                       GError **error)
+{
+    const char *plugin = g_getenv("FARSIDE_QEMU_PLUGIN");
+    const char *guest = g_getenv("FARSIDE_GUEST");
+    g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
+    g_autofree char *dir = g_path_get_dirname(program ? program : ".");
+    g_autofree char *image = NULL;
+
+    files->qemu = g_find_program_in_path("qemu-system-x86_64");
+    if (!files->qemu) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    "QEMU (qemu-system-x86_64) is not installed; `make "
+                    "cluster` installs and builds all that emulation needs");
+        return false;
+    }
+    files->plugin = plugin ? g_strdup(plugin)
+                           : g_build_filename(dir, "..", "qemu-dev",
+                                              "farside-qemu.so", NULL);
+    if (!check_file(files->plugin, "the NTB device for QEMU", error)) {
+        return false;
+    }
+    if (vm->kernel || vm->modules) {
+        g_autoptr(GError) why = NULL;
+
+        image = make_image(vm, &why);
+        if (!image) {
+            topo_errors_add(errors, vm->place, "%s", why->message);
+            return false;
+        }
+    } else {
+        image = g_strdup(guest ? guest : FARSIDE_GUEST_DIR);
+    }
+    files->kernel = g_build_filename(image, "vmlinuz", NULL);
+    files->initrd = g_build_filename(image, "initramfs", NULL);
+    return check_file(files->kernel, "the guests' kernel", error) &&
+           check_file(files->initrd, "the guests' image", error);
+}
+
+/* Chooses KVM or TCG for each host. */
+static bool choose_accel(const CluPlan *plan, bool *is_kvm, TopoErrors *errors)
+{
+    const char *reason;
+    bool has_kvm = clu_accel_has_kvm(&reason);
+    unsigned before = topo_errors_count(errors);
+
+    for (unsigned i = 0; i < plan->hosts->len; i++) {
+        const CluPlanHost *host = plan->hosts->pdata[i];
+        TopoAccel accel = host->host->vm->accel;
+
+        is_kvm[i] = has_kvm && accel != TOPO_ACCEL_TCG;
+        if (accel == TOPO_ACCEL_KVM && !has_kvm) {
+            topo_errors_add(errors, host->host->vm->place,
+                            "host '%s' asks for KVM, but %s; write accel: auto",
+                            host->host->name, reason);
+        }
+    }
+    return topo_errors_count(errors) == before;
+}
+
+/* Checks that the paths of all sockets fit into a sockaddr_un. */
+static bool check_paths(const CluPlan *plan, const char *dir, GError **error)
+{
+    size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
+    g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+
+    g_ptr_array_add(paths, g_build_filename(dir, CLU_DIR_CONTROL, NULL));
+    for (unsigned i = 0; i < plan->links->len; i++) {
+        const CluPlanLink *link = plan->links->pdata[i];
+
+        g_ptr_array_add(paths, clu_plan_link_path(dir, link->link));
+    }
+    for (unsigned i = 0; i < plan->regions->len; i++) {
+        const CluPlanRegion *region = plan->regions->pdata[i];
+
+        g_ptr_array_add(paths, clu_plan_region_path(dir, region->name));
+    }
+    for (unsigned i = 0; i < plan->hosts->len; i++) {
+        const CluPlanHost *host = plan->hosts->pdata[i];
+
+        g_ptr_array_add(paths, clu_plan_qmp_path(dir, host->host));
+    }
+    for (unsigned i = 0; i < paths->len; i++) {
+        const char *path = paths->pdata[i];
+
+        if (strlen(path) > most) {
+            g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                        "%s is too long for a socket by %zu bytes; give a "
+                        "shorter --name, or set XDG_RUNTIME_DIR to a shorter "
+                        "path",
+                        path, strlen(path) - most);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void free_files(Files *files, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        files_clear(&files[i]);
+    }
+    g_free(files);
+}
+
+/* Starts the supervisor. -1, and @errors or @error, if that fails. */
+static int start_supervisor(const CluPlan *plan, const char *name,
+                            CluClusterSetup *setup, Files *files,
+                            TopoErrors *errors, GError **error)
+{
+    g_autofree CluPaths *paths = g_new0(CluPaths, plan->hosts->len);
+    g_autofree bool *is_kvm = g_new0(bool, plan->hosts->len);
+    g_autofree char *path = clu_dir_find(name);
+    g_autoptr(CluDir) dir = NULL;
+
+    if (!choose_accel(plan, is_kvm, errors) ||
+        !check_paths(plan, path, error)) {
+        return -1;
+    }
+    for (unsigned i = 0; i < plan->hosts->len; i++) {
+        const CluPlanHost *host = plan->hosts->pdata[i];
+
+        if (!find_files(host->host->vm, &files[i], errors, error)) {
+            return -1;
+        }
+        paths[i] = (CluPaths){.qemu = files[i].qemu,
+                              .plugin = files[i].plugin,
+                              .kernel = files[i].kernel,
+                              .initrd = files[i].initrd,
+                              .dir = path};
+    }
+    /* A signal must not end this process before the keeper of the directory
+     * runs: files would be left behind. */
+    clu_client_hold_signals();
+    dir = clu_dir_new(name, error);
+    if (!dir) {
+        return -1;
+    }
+    setup->plan = plan;
+    setup->dir = dir;
+    setup->paths = paths;
+    setup->is_kvm = is_kvm;
+    return clu_supervisor_start(setup, error);
+}
+
+CluClient *cmd_cluster_start(const CluPlan *plan, const char *name,
+                             CluClusterSetup *setup, TopoErrors *errors,
+                             GError **error)
+{
+    Files *files = g_new0(Files, plan->hosts->len);
+    int fd = start_supervisor(plan, name, setup, files, errors, error);
+
+    free_files(files, plan->hosts->len);
+    return fd < 0 ? NULL : clu_client_new(fd);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "cmd_cluster_common.h"
+#include "cmd_cluster_table.h"
+
+static int run(const CmdClusterVerb *verb, int argc, char **argv)
+{
+    static const char *const words[] = {"status", NULL};
+    gboolean is_json = FALSE;
+    const GOptionEntry entries[] = {
+        {"json", 0, 0, G_OPTION_ARG_NONE, &is_json, "Print it as JSON", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_autoptr(GString) text = g_string_new(NULL);
+    CluClientMode mode = cmd_cluster_no_input;
+    int status;
+
+    if (!cmd_cluster_parse(verb, argc, argv, entries, &args, &status)) {
+        return status;
+    }
+    mode.output = text;
+    status = cmd_cluster_ask(argv[0], &args, words, &mode);
+    if (status == 0 && is_json) {
+        puts(text->str);
+    } else if (status == 0) {
+        cmd_cluster_print_table(text->str);
+    }
+    return status;
+}
+
+const CmdClusterVerb cmd_cluster_status = {
+    .name = "status",
+    .summary = "show the state of hosts and links",
+    .synopsis = "",
+    .has_cluster = true,
+    .details = "Shows the state of each host and each link.\n\n"
+               "Hosts are booting, up, oops (part of the kernel has failed), "
+               "hung, panicked,\noff (by themselves), or dead. A link is up "
+               "when both hosts are up and the\ndrivers on both report it as "
+               "up." CMD_CLUSTER_EXIT_STATUS,
+    .run = run,
+};

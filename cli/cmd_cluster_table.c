@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd_cluster_table.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <json-glib/json-glib.h>
+
+static const char *get_text(JsonObject *object, const char *name)
+{
+    return json_object_get_string_member_with_default(object, name, NULL);
+}
+
+static void print_host(JsonObject *host)
+{
+    JsonArray *devices = json_object_get_array_member(host, "devices");
+    const char *cause = get_text(host, "cause");
+    const char *qmp = get_text(host, "qmp");
+    int64_t gdb = json_object_get_int_member(host, "gdb_port");
+
+    printf("  %-16s %-9s %6" G_GINT64_FORMAT " MiB  %" G_GINT64_FORMAT
+           " CPU%s  %s  %s\n",
+           get_text(host, "name"), get_text(host, "state"),
+           json_object_get_int_member(host, "memory_bytes") >> 20,
+           json_object_get_int_member(host, "cpus"),
+           json_object_get_int_member(host, "cpus") == 1 ? " " : "s",
+           get_text(host, "accel"),
+           get_text(host, "kernel") ? get_text(host, "kernel") : "");
+    if (cause) {
+        printf("    %s\n", cause);
+    }
+    for (unsigned i = 0; i < json_array_get_length(devices); i++) {
+        JsonObject *device = json_array_get_object_element(devices, i);
+        const char *link = get_text(device, "link");
+
+        printf("    %-12s  %-14s %s%s%s\n", get_text(device, "address"),
+               get_text(device, "name"), get_text(device, "device"),
+               link ? ", link " : "", link ? link : "");
+    }
+    if (qmp) {
+        printf("    monitor       %s\n", qmp);
+    }
+    if (gdb != 0) {
+        printf("    gdb           target remote localhost:%" G_GINT64_FORMAT
+               "\n",
+               gdb);
+    }
+}
+
+/* The state of the host @name. */
+static const char *host_state(JsonArray *hosts, const char *name)
+{
+    for (unsigned i = 0; i < json_array_get_length(hosts); i++) {
+        JsonObject *host = json_array_get_object_element(hosts, i);
+
+        if (strcmp(get_text(host, "name"), name) == 0) {
+            return get_text(host, "state");
+        }
+    }
+    return "?";
+}
+
+/* An end at a host that is not up has that host's state: its driver says
+ * nothing. */
+static void print_end(JsonObject *end, JsonArray *hosts)
+{
+    const char *host = get_text(end, "host");
+    const char *state = host_state(hosts, host);
+
+    if (strcmp(state, "up") == 0 || strcmp(state, "oops") == 0) {
+        state = get_text(end, "state");
+    }
+    printf("%s.%s (%s, %s)", host, get_text(end, "adapter"),
+           get_text(end, "address"), state);
+}
+
+static void print_link(JsonObject *link, JsonArray *hosts)
+{
+    JsonArray *ends = json_object_get_array_member(link, "ends");
+    bool is_enabled = json_object_get_boolean_member(link, "enabled");
+
+    printf("  %-16s %-9s", get_text(link, "name"),
+           is_enabled ? get_text(link, "state") : "unplugged");
+    for (unsigned i = 0; i < json_array_get_length(ends); i++) {
+        fputs(i ? " - " : " ", stdout);
+        print_end(json_array_get_object_element(ends, i), hosts);
+    }
+    putchar('\n');
+}
+
+void cmd_cluster_print_table(const char *json)
+{
+    g_autoptr(JsonParser) parser = json_parser_new();
+    JsonObject *root;
+    JsonArray *hosts, *links, *absent;
+
+    if (!json_parser_load_from_data(parser, json, -1, NULL)) {
+        fputs(json, stdout);
+        return;
+    }
+    root = json_node_get_object(json_parser_get_root(parser));
+    hosts = json_object_get_array_member(root, "hosts");
+    links = json_object_get_array_member(root, "links");
+    absent = json_object_get_array_member(root, "not_emulated");
+    printf("cluster %s (%s)\n\nhosts\n", get_text(root, "name"),
+           get_text(root, "file"));
+    for (unsigned i = 0; i < json_array_get_length(hosts); i++) {
+        print_host(json_array_get_object_element(hosts, i));
+    }
+    if (json_array_get_length(links) > 0) {
+        puts("\nlinks");
+    }
+    for (unsigned i = 0; i < json_array_get_length(links); i++) {
+        print_link(json_array_get_object_element(links, i), hosts);
+    }
+    if (json_array_get_length(absent) > 0) {
+        printf("\nnot emulated:");
+        for (unsigned i = 0; i < json_array_get_length(absent); i++) {
+            printf("%s %s", i ? "," : "",
+                   json_array_get_string_element(absent, i));
+        }
+        putchar('\n');
+    }
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "cmd_cluster_common.h"
+
+static int run(const CmdClusterVerb *verb, int argc, char **argv)
+{
+    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_autofree char *path = NULL;
+    int status;
+
+    if (!cmd_cluster_parse(verb, argc, argv, NULL, &args, &status)) {
+        return status;
+    }
+    path = strcmp(args.words[1], "off") == 0
+               ? g_strdup("off")
+               : g_canonicalize_filename(args.words[1], NULL);
+    return cmd_cluster_ask(
+        argv[0], &args,
+        (const char *const[]){"trace", args.words[0], path, NULL},
+        &cmd_cluster_no_input);
+}
+
+const CmdClusterVerb cmd_cluster_trace = {
+    .name = "trace",
+    .summary = "record what crosses a link",
+    .synopsis = "LINK FILE|off",
+    .min_words = 2,
+    .max_words = 2,
+    .has_cluster = true,
+    .details =
+        "Records all accesses that cross a link, both ways, in a new FILE for "
+        "`farside\ntrace`; `off` ends the recording. While it lasts, accesses "
+        "to the other host's\nmemory are slow." CMD_CLUSTER_EXIT_STATUS,
+    .run = run,
+};

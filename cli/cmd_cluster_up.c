@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdio.h>
+
+#include "clu_dir.h"
+#include "cmd.h"
+#include "cmd_cluster_common.h"
+#include "cmd_cluster_start.h"
+#include "cmd_cluster_table.h"
+#include "cmd_load.h"
+
+#define SECONDS_MAX 86400
+
+/* The options of `up`. */
+typedef struct Up {
+    char **sets;
+    char *name;
+    int timeout_s, silence_s;
+    gboolean is_foreground, is_quiet;
+} Up;
+
+static void up_clear(Up *up)
+{
+    g_strfreev(up->sets);
+    g_free(up->name);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Up, up_clear)
+
+static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
+                  CmdClusterArgs *ret_args, int *ret_status)
+{
+    const GOptionEntry entries[] = {
+        {"set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &up->sets,
+         "Change the description first", "PATH=VALUE"},
+        {"name", 'n', 0, G_OPTION_ARG_STRING, &up->name,
+         "Name of the cluster (the description's)", "NAME"},
+        {"timeout", 't', 0, G_OPTION_ARG_INT, &up->timeout_s,
+         "Seconds that all hosts have to come up, and each one that is "
+         "restarted (60)",
+         "S"},
+        {"silence", 0, 0, G_OPTION_ARG_INT, &up->silence_s,
+         "Seconds without an answer after which a host is hung (20)", "S"},
+        {"foreground", 'f', 0, G_OPTION_ARG_NONE, &up->is_foreground,
+         "Do not return; Ctrl-C ends the cluster", NULL},
+        {"quiet", 'q', 0, G_OPTION_ARG_NONE, &up->is_quiet,
+         "Print nothing unless it fails", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+
+    if (!cmd_cluster_parse(verb, argc, argv, entries, ret_args, ret_status)) {
+        return false;
+    }
+    if (up->timeout_s < 1 || up->timeout_s > SECONDS_MAX || up->silence_s < 1 ||
+        up->silence_s > SECONDS_MAX) {
+        fprintf(stderr,
+                "farside cluster up: --timeout and --silence are 1 to %d "
+                "seconds\nTry: farside cluster up --help\n",
+                SECONDS_MAX);
+        *ret_status = CMD_USAGE;
+        return false;
+    }
+    return true;
+}
+
+/* Waits until all is up, and then prints the table. */
+static int bring_up(CluClient *client, unsigned timeout_s, bool is_quiet,
+                    GError **error)
+{
+    g_autofree char *seconds = g_strdup_printf("%u", timeout_s);
+    const char *const wait[] = {"wait", seconds, NULL};
+    static const char *const status_words[] = {"status", NULL};
+    g_autoptr(GString) text = g_string_new(NULL);
+    CluClientMode mode = cmd_cluster_no_input;
+    int status;
+
+    mode.note = is_quiet ? NULL : cmd_cluster_print_note;
+    status = clu_client_run(client, wait, &mode, error);
+    if (status != 0) {
+        return status;
+    }
+    mode.output = text;
+    status = clu_client_run(client, status_words, &mode, error);
+    if (status == 0 && !is_quiet) {
+        cmd_cluster_print_table(text->str);
+        fflush(stdout);
+    }
+    return status;
+}
+
+/* Waits for a signal, or for the end of the cluster. */
+static int stay(CluClient *client)
+{
+    int signal;
+
+    fputs("The cluster runs until Ctrl-C, or `farside cluster down`.\n",
+          stderr);
+    signal = clu_client_wait(client);
+    return signal == 0 || signal == SIGINT ? CMD_OK : 128 + signal;
+}
+
+/* Works on a cluster that was started, to its end or release. Returns the exit
+ * status. */
+static int run_started(const char *verb, CluClient *client, const char *dir,
+                       const Up *up)
+{
+    static const char *const release[] = {"release", NULL};
+    GError *error = NULL;
+    int status =
+        bring_up(client, (unsigned)up->timeout_s, up->is_quiet, &error);
+
+    if (status == 0 && up->is_foreground) {
+        status = stay(client);
+    } else if (status == 0) {
+        status = clu_client_run(client, release, &cmd_cluster_no_input, &error);
+        if (status == 0) {
+            clu_client_free(client);
+            return CMD_OK;
+        }
+    }
+    clu_client_free(client);
+    clu_dir_wait_gone(dir, CMD_CLUSTER_DOWN_MS);
+    return cmd_cluster_finish(verb, status, error);
+}
+
+static int run(const CmdClusterVerb *verb, int argc, char **argv)
+{
+    g_auto(Up) up = {.timeout_s = 60, .silence_s = 20};
+    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_autoptr(GPtrArray) changes = NULL;
+    g_autoptr(TopoDescription) description = NULL;
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(CluPlan) plan = NULL;
+    CluClient *client = NULL;
+    CluClusterSetup setup = {.plan = NULL};
+    const char *name;
+    g_autofree char *dir = NULL;
+    GError *error = NULL;
+    int status;
+
+    if (!parse(verb, argc, argv, &up, &args, &status)) {
+        return status;
+    }
+    changes = cmd_changes(argv[0], up.sets);
+    if (!changes) {
+        return CMD_USAGE;
+    }
+    description = cmd_load(argv[0], args.words[0], changes, CMD_LOAD_ANY);
+    if (!description) {
+        return CMD_USAGE;
+    }
+    name = up.name ? up.name : description->name;
+    dir = clu_dir_find(name);
+    plan = clu_plan_new(description, errors);
+    if (plan) {
+        setup.boot_ms = (unsigned)up.timeout_s * 1000;
+        setup.silence_ms = (unsigned)up.silence_s * 1000;
+        client = cmd_cluster_start(plan, name, &setup, errors, &error);
+    }
+    if (topo_errors_count(errors) > 0) {
+        g_autofree char *text = topo_errors_to_string(errors);
+
+        fprintf(stderr, "%sfarside cluster up: %u error%s\n", text,
+                topo_errors_count(errors),
+                topo_errors_count(errors) == 1 ? "" : "s");
+        return CMD_USAGE;
+    }
+    return client ? run_started(argv[0], client, dir, &up)
+                  : cmd_cluster_fail(argv[0], error);
+}
+
+const CmdClusterVerb cmd_cluster_up = {
+    .name = "up",
+    .summary = "boot the hosts of a description, and join them",
+    .synopsis = "FILE",
+    .min_words = 1,
+    .max_words = 1,
+    .details =
+        "Boots a virtual machine for each host of FILE and joins them. Returns "
+        "when the\ndrivers are loaded on all hosts and the links are up. The "
+        "cluster then runs until\n`farside cluster down`. If it does not come "
+        "up, all of it is ended, and the last\nlines of the consoles are "
+        "printed." CMD_CLUSTER_EXIT_STATUS,
+    .run = run,
+};
