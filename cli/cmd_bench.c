@@ -142,26 +142,33 @@ enum {
 
 static void report_init(Report *report)
 {
-    Table *table = table_new();
-    Table *csv = table_new();
+    static const TableColumn table_columns[] = {
+        {"benchmark", TABLE_TEXT, 0},
+        {"figure", TABLE_TEXT, 0},
+        {"median", TABLE_DECIMAL, TABLE_DIGITS},
+        {"least", TABLE_DECIMAL, TABLE_DIGITS},
+        {"most", TABLE_DECIMAL, TABLE_DIGITS},
+        {"unit", TABLE_TEXT, 0},
+        {"runs", TABLE_INTEGER, 0},
+        {"wanted", TABLE_TEXT, 0},
+        {"holds", TABLE_TEXT, 0},
+    };
+    static const TableColumn csv_columns[] = {
+        {"benchmark", TABLE_TEXT, 0},
+        {"metric", TABLE_TEXT, 0},
+        {"unit", TABLE_TEXT, 0},
+        {"value", TABLE_DECIMAL, CSV_DIGITS},
+    };
 
-    table_add_column(table, "benchmark", TABLE_TEXT, 0);
-    table_add_column(table, "figure", TABLE_TEXT, 0);
-    table_add_column(table, "median", TABLE_DECIMAL, TABLE_DIGITS);
-    table_add_column(table, "least", TABLE_DECIMAL, TABLE_DIGITS);
-    table_add_column(table, "most", TABLE_DECIMAL, TABLE_DIGITS);
-    table_add_column(table, "unit", TABLE_TEXT, 0);
-    table_add_column(table, "runs", TABLE_INTEGER, 0);
-    table_add_column(table, "wanted", TABLE_TEXT, 0);
-    table_add_column(table, "holds", TABLE_TEXT, 0);
-
-    table_add_column(csv, "benchmark", TABLE_TEXT, 0);
-    table_add_column(csv, "metric", TABLE_TEXT, 0);
-    table_add_column(csv, "unit", TABLE_TEXT, 0);
-    table_add_column(csv, "value", TABLE_DECIMAL, CSV_DIGITS);
-    table_add_head(csv, "farside", FARSIDE_VERSION);
-    table_add_head(csv, "key", "benchmark,metric,unit");
-    *report = (Report){.table = table, .csv = csv};
+    report->table = table_new();
+    report->csv = table_new();
+    report->broken = 0;
+    report->broken_ratios = 0;
+    table_add_columns(report->table, table_columns,
+                      G_N_ELEMENTS(table_columns));
+    table_add_columns(report->csv, csv_columns, G_N_ELEMENTS(csv_columns));
+    table_add_head(report->csv, "farside", FARSIDE_VERSION);
+    table_add_head(report->csv, "key", "benchmark,metric,unit");
 }
 
 static void report_done(Report *report)

@@ -40,16 +40,16 @@ static void set_ns(Table *table, unsigned row, unsigned column, SimTime ps)
 
 static void print_leg(const ExpLeg *leg)
 {
+    static const TableColumn columns[] = {
+        {"hop", TABLE_TEXT, 0},         {"element", TABLE_TEXT, 0},
+        {"kind", TABLE_TEXT, 0},        {"ns", TABLE_DECIMAL, 3},
+        {"link_ns", TABLE_DECIMAL, 3},  {"requester", TABLE_TEXT, 0},
+        {"address_out", TABLE_TEXT, 0},
+    };
     g_autoptr(Table) table = table_new();
     g_autofree char *time = ns_text(leg->time_ps);
 
-    table_add_column(table, "hop", TABLE_TEXT, 0);
-    table_add_column(table, "element", TABLE_TEXT, 0);
-    table_add_column(table, "kind", TABLE_TEXT, 0);
-    table_add_column(table, "ns", TABLE_DECIMAL, 3);
-    table_add_column(table, "link_ns", TABLE_DECIMAL, 3);
-    table_add_column(table, "requester", TABLE_TEXT, 0);
-    table_add_column(table, "address_out", TABLE_TEXT, 0);
+    table_add_columns(table, columns, G_N_ELEMENTS(columns));
     for (unsigned i = 0; i < leg->steps->len; i++) {
         const ExpStep *step = leg->steps->pdata[i];
         unsigned row = table_add_row(table);

@@ -36,12 +36,15 @@ static char *bytes_text(uint64_t bytes)
 /* Prints the rows of one adapter, from @first on, with readable sizes. */
 static void print_rows(const Table *table, const char *adapter, unsigned first)
 {
+    static const TableColumn columns[] = {
+        {"term", TABLE_TEXT, 0},
+        {"entries", TABLE_INTEGER, 0},
+        {"size", TABLE_TEXT, 0},
+        {"note", TABLE_TEXT, 0},
+    };
     g_autoptr(Table) shown = table_new();
 
-    table_add_column(shown, "term", TABLE_TEXT, 0);
-    table_add_column(shown, "entries", TABLE_INTEGER, 0);
-    table_add_column(shown, "size", TABLE_TEXT, 0);
-    table_add_column(shown, "note", TABLE_TEXT, 0);
+    table_add_columns(shown, columns, G_N_ELEMENTS(columns));
     for (unsigned i = first; i < table_n_rows(table); i++) {
         unsigned row = table_add_row(shown);
         g_autofree char *size =

@@ -152,20 +152,23 @@ static void explained_add(Table *table, const ExpExplained *one,
 Table *exp_explained_table(const GPtrArray *explained,
                            const TopoDescription *description)
 {
+    static const TableColumn columns[] = {
+        {"point", TABLE_TEXT, 0},
+        {"record", TABLE_TEXT, 0},
+        {"flow", TABLE_TEXT, 0},
+        {"step", TABLE_TEXT, 0},
+        {"element", TABLE_TEXT, 0},
+        {"what", TABLE_TEXT, 0},
+        {"share_percent", TABLE_DECIMAL, 1},
+        {"time_ns", TABLE_DECIMAL, 3},
+        {"text", TABLE_TEXT, 0},
+    };
     Table *table = table_new();
     g_autoptr(GPtrArray) ends = ends_of(explained);
 
     table_add_origin(table, FARSIDE_VERSION, description->file,
                      description->hash, description->workload->seed);
-    table_add_column(table, "point", TABLE_TEXT, 0);
-    table_add_column(table, "record", TABLE_TEXT, 0);
-    table_add_column(table, "flow", TABLE_TEXT, 0);
-    table_add_column(table, "step", TABLE_TEXT, 0);
-    table_add_column(table, "element", TABLE_TEXT, 0);
-    table_add_column(table, "what", TABLE_TEXT, 0);
-    table_add_column(table, "share_percent", TABLE_DECIMAL, 1);
-    table_add_column(table, "time_ns", TABLE_DECIMAL, 3);
-    table_add_column(table, "text", TABLE_TEXT, 0);
+    table_add_columns(table, columns, G_N_ELEMENTS(columns));
     for (unsigned i = 0; i < explained->len; i++) {
         const ExpExplained *one = explained->pdata[i];
         const ExpExplain *explain = one->explain;
@@ -222,6 +225,11 @@ static uint32_t least_shown(const ExpExplain *explain, const char *flow)
 static void append_places(GString *text, const ExpExplain *explain,
                           const char *flow)
 {
+    static const TableColumn columns[] = {
+        {"step", TABLE_TEXT, 0}, {"element", TABLE_TEXT, 0},
+        {"what", TABLE_TEXT, 0}, {"ns", TABLE_DECIMAL, 1},
+        {"%", TABLE_DECIMAL, 1},
+    };
     g_autoptr(Table) table = table_new();
     uint32_t least = least_shown(explain, flow);
     int64_t rest = 0, rest_time = 0;
@@ -229,11 +237,7 @@ static void append_places(GString *text, const ExpExplain *explain,
     g_autofree char *lines = NULL;
     unsigned at;
 
-    table_add_column(table, "step", TABLE_TEXT, 0);
-    table_add_column(table, "element", TABLE_TEXT, 0);
-    table_add_column(table, "what", TABLE_TEXT, 0);
-    table_add_column(table, "ns", TABLE_DECIMAL, 1);
-    table_add_column(table, "%", TABLE_DECIMAL, 1);
+    table_add_columns(table, columns, G_N_ELEMENTS(columns));
     for (unsigned i = 0; i < explain->rows->len; i++) {
         const ExpExplainRow *row = explain->rows->pdata[i];
 

@@ -10,13 +10,14 @@ typedef struct Rows {
 
 Table *exp_lend_plan_table_new(void)
 {
+    static const TableColumn columns[] = {
+        {"adapter", TABLE_TEXT, 0},    {"term", TABLE_TEXT, 0},
+        {"entries", TABLE_INTEGER, 0}, {"bytes", TABLE_INTEGER, 0},
+        {"note", TABLE_TEXT, 0},
+    };
     Table *table = table_new();
 
-    table_add_column(table, "adapter", TABLE_TEXT, 0);
-    table_add_column(table, "term", TABLE_TEXT, 0);
-    table_add_column(table, "entries", TABLE_INTEGER, 0);
-    table_add_column(table, "bytes", TABLE_INTEGER, 0);
-    table_add_column(table, "note", TABLE_TEXT, 0);
+    table_add_columns(table, columns, G_N_ELEMENTS(columns));
     return table;
 }
 

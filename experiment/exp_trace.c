@@ -67,22 +67,18 @@ void exp_trace_free(ExpTrace *self)
 
 Table *exp_trace_table_new(void)
 {
+    static const TableColumn columns[] = {
+        {"point", TABLE_TEXT, 0},      {"start_ns", TABLE_DECIMAL, 3},
+        {"wire_ns", TABLE_DECIMAL, 3}, {"seen_ns", TABLE_DECIMAL, 3},
+        {"event", TABLE_TEXT, 0},      {"from", TABLE_TEXT, 0},
+        {"to", TABLE_TEXT, 0},         {"tlp", TABLE_TEXT, 0},
+        {"status", TABLE_TEXT, 0},     {"address", TABLE_TEXT, 0},
+        {"bytes", TABLE_INTEGER, 0},   {"requester", TABLE_TEXT, 0},
+        {"tag", TABLE_INTEGER, 0},     {"flow", TABLE_INTEGER, 0},
+    };
     Table *table = table_new();
 
-    table_add_column(table, "point", TABLE_TEXT, 0);
-    table_add_column(table, "start_ns", TABLE_DECIMAL, 3);
-    table_add_column(table, "wire_ns", TABLE_DECIMAL, 3);
-    table_add_column(table, "seen_ns", TABLE_DECIMAL, 3);
-    table_add_column(table, "event", TABLE_TEXT, 0);
-    table_add_column(table, "from", TABLE_TEXT, 0);
-    table_add_column(table, "to", TABLE_TEXT, 0);
-    table_add_column(table, "tlp", TABLE_TEXT, 0);
-    table_add_column(table, "status", TABLE_TEXT, 0);
-    table_add_column(table, "address", TABLE_TEXT, 0);
-    table_add_column(table, "bytes", TABLE_INTEGER, 0);
-    table_add_column(table, "requester", TABLE_TEXT, 0);
-    table_add_column(table, "tag", TABLE_INTEGER, 0);
-    table_add_column(table, "flow", TABLE_INTEGER, 0);
+    table_add_columns(table, columns, G_N_ELEMENTS(columns));
     return table;
 }
 

@@ -29,16 +29,16 @@ static void set_mpct(Table *table, unsigned row, unsigned column,
 Table *rep_comparison_points_table(const RepComparison *comparison,
                                    unsigned most)
 {
+    static const TableColumn columns[] = {
+        {"worst points", TABLE_TEXT, 0}, {"column", TABLE_TEXT, 0},
+        {"baseline", TABLE_TEXT, 0},     {"new", TABLE_TEXT, 0},
+        {"error %", TABLE_DECIMAL, 3},   {"verdict", TABLE_TEXT, 0},
+    };
     Table *table = table_new();
     unsigned n_points = rep_comparison_n_points(comparison);
     unsigned i;
 
-    table_add_column(table, "worst points", TABLE_TEXT, 0);
-    table_add_column(table, "column", TABLE_TEXT, 0);
-    table_add_column(table, "baseline", TABLE_TEXT, 0);
-    table_add_column(table, "new", TABLE_TEXT, 0);
-    table_add_column(table, "error %", TABLE_DECIMAL, 3);
-    table_add_column(table, "verdict", TABLE_TEXT, 0);
+    table_add_columns(table, columns, G_N_ELEMENTS(columns));
     for (i = 0; i < MIN(n_points, most); i++) {
         const RepPoint *point = rep_comparison_point(comparison, i);
         unsigned row = table_add_row(table);
@@ -74,14 +74,17 @@ static void add_curve_row(Table *table, const RepCurve *curve, const char *name,
 
 Table *rep_comparison_curves_table(const RepComparison *comparison)
 {
+    static const TableColumn columns[] = {
+        {"curve", TABLE_TEXT, 0},
+        {"column", TABLE_TEXT, 0},
+        {"points", TABLE_INTEGER, 0},
+    };
     static const char *const numbers[] = {"mean %", "bias %", "max %"};
     static const char *const counts[] = {"outside", "missing", "extra"};
     Table *table = table_new();
     unsigned i;
 
-    table_add_column(table, "curve", TABLE_TEXT, 0);
-    table_add_column(table, "column", TABLE_TEXT, 0);
-    table_add_column(table, "points", TABLE_INTEGER, 0);
+    table_add_columns(table, columns, G_N_ELEMENTS(columns));
     for (i = 0; i < G_N_ELEMENTS(numbers); i++) {
         table_add_column(table, numbers[i], TABLE_DECIMAL, 3);
     }
@@ -99,16 +102,16 @@ Table *rep_comparison_curves_table(const RepComparison *comparison)
 
 Table *rep_comparison_errors_table(const RepComparison *comparison)
 {
+    static const TableColumn columns[] = {
+        {"curve", TABLE_TEXT, 0},     {"column", TABLE_TEXT, 0},
+        {"points", TABLE_INTEGER, 0}, {"mean_%", TABLE_DECIMAL, 3},
+        {"bias_%", TABLE_DECIMAL, 3}, {"largest_%", TABLE_DECIMAL, 3},
+        {"at", TABLE_TEXT, 0},
+    };
     Table *table = table_new();
     unsigned i;
 
-    table_add_column(table, "curve", TABLE_TEXT, 0);
-    table_add_column(table, "column", TABLE_TEXT, 0);
-    table_add_column(table, "points", TABLE_INTEGER, 0);
-    table_add_column(table, "mean_%", TABLE_DECIMAL, 3);
-    table_add_column(table, "bias_%", TABLE_DECIMAL, 3);
-    table_add_column(table, "largest_%", TABLE_DECIMAL, 3);
-    table_add_column(table, "at", TABLE_TEXT, 0);
+    table_add_columns(table, columns, G_N_ELEMENTS(columns));
     for (i = 0; i < rep_comparison_n_curves(comparison); i++) {
         const RepCurve *curve = rep_comparison_curve(comparison, i);
         unsigned row;

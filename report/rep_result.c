@@ -115,6 +115,10 @@ Table *rep_result_errors(const RepResult *result, const Table *others,
 
 Table *rep_result_measured(const RepResult *result, GError **error)
 {
+    static const TableColumn columns[] = {
+        {"error_%", TABLE_DECIMAL, 3},
+        {"published", TABLE_TEXT, 0},
+    };
     static const char *const texts[] = {"curve", "at", "measured", "model"};
     g_autoptr(RepFidelity) fidelity =
         rep_fidelity_new(result->description, result->model, result->published,
@@ -128,8 +132,7 @@ Table *rep_result_measured(const RepResult *result, GError **error)
     for (unsigned i = 0; i < G_N_ELEMENTS(texts); i++) {
         table_add_column(points, texts[i], TABLE_TEXT, 0);
     }
-    table_add_column(points, "error_%", TABLE_DECIMAL, 3);
-    table_add_column(points, "published", TABLE_TEXT, 0);
+    table_add_columns(points, columns, G_N_ELEMENTS(columns));
     for (unsigned i = 0; i < rep_fidelity_n_points(fidelity); i++) {
         const RepFidelityPoint *point = rep_fidelity_point(fidelity, i);
         unsigned row;

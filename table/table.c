@@ -95,6 +95,17 @@ unsigned table_add_column(Table *table, const char *name, TableType type,
     return table->columns->len - 1;
 }
 
+void table_add_columns(Table *table, const TableColumn *columns,
+                       unsigned n_columns)
+{
+    unsigned i;
+
+    for (i = 0; i < n_columns; i++) {
+        table_add_column(table, columns[i].name, columns[i].type,
+                         columns[i].digits);
+    }
+}
+
 unsigned table_add_row(Table *table)
 {
     const int64_t none = TABLE_NONE;
@@ -325,87 +336,4 @@ void table_add_origin(Table *table, const char *version, const char *scenario,
     table_add_head(table, "scenario", scenario);
     table_add_head(table, "hash", hash);
     table_add_head(table, "seed", seed_text);
-}
-
-typedef struct SortContext {
-    const Table *table;
-    const unsigned *columns;
-    unsigned n_columns;
-} SortContext;
-
-static int compare_rows(gconstpointer a, gconstpointer b, gpointer data)
-{
-    const SortContext *context = data;
-    unsigned row_a = *(const unsigned *)a;
-    unsigned row_b = *(const unsigned *)b;
-    unsigned i;
-
-    for (i = 0; i < context->n_columns; i++) {
-        const Column *column = column_at(context->table, context->columns[i]);
-        int order;
-
-        if (column->type == TABLE_TEXT) {
-            order = strcmp(g_ptr_array_index(column->texts, row_a),
-                           g_ptr_array_index(column->texts, row_b));
-        } else {
-            int64_t x = g_array_index(column->numbers, int64_t, row_a);
-            int64_t y = g_array_index(column->numbers, int64_t, row_b);
-
-            order = (x > y) - (x < y);
-        }
-        if (order != 0) {
-            return order;
-        }
-    }
-    return (row_a > row_b) - (row_a < row_b);
-}
-
-static void sort_lines(Table *table, const unsigned *order)
-{
-    GArray *lines = g_array_new(FALSE, FALSE, sizeof(unsigned));
-    unsigned row;
-
-    for (row = 0; row < table->n_rows; row++) {
-        g_array_append_val(lines,
-                           g_array_index(table->lines, unsigned, order[row]));
-    }
-    g_array_unref(table->lines);
-    table->lines = lines;
-}
-
-void table_sort(Table *table, const unsigned *columns, unsigned n_columns)
-{
-    SortContext context = {table, columns, n_columns};
-    g_autofree unsigned *order = g_new(unsigned, table->n_rows + 1);
-    unsigned i;
-    unsigned row;
-
-    for (row = 0; row < table->n_rows; row++) {
-        order[row] = row;
-    }
-    g_qsort_with_data(order, (int)table->n_rows, sizeof(order[0]), compare_rows,
-                      &context);
-    sort_lines(table, order);
-    for (i = 0; i < table->columns->len; i++) {
-        Column *column = column_at(table, i);
-
-        if (column->type == TABLE_TEXT) {
-            GPtrArray *texts = g_ptr_array_sized_new(table->n_rows);
-
-            for (row = 0; row < table->n_rows; row++) {
-                g_ptr_array_add(texts, column->texts->pdata[order[row]]);
-            }
-            g_ptr_array_unref(column->texts);
-            column->texts = texts;
-        } else {
-            GArray *numbers = g_array_new(FALSE, FALSE, sizeof(int64_t));
-
-            for (row = 0; row < table->n_rows; row++) {
-                g_array_append_val(numbers, g_array_index(column->numbers,
-                                                          int64_t, order[row]));
-            }
-            g_array_unref(column->numbers);
-            column->numbers = numbers;
-        }
-    }
 }

@@ -3,12 +3,13 @@
 
 Table *table_waterfall_new(void)
 {
+    static const TableColumn columns[] = {
+        {"panel", TABLE_TEXT, 0},    {"bar", TABLE_TEXT, 0},
+        {"segment", TABLE_TEXT, 0},  {"from_ns", TABLE_DECIMAL, 3},
+        {"to_ns", TABLE_DECIMAL, 3},
+    };
     Table *table = table_new();
 
-    table_add_column(table, "panel", TABLE_TEXT, 0);
-    table_add_column(table, "bar", TABLE_TEXT, 0);
-    table_add_column(table, "segment", TABLE_TEXT, 0);
-    table_add_column(table, "from_ns", TABLE_DECIMAL, 3);
-    table_add_column(table, "to_ns", TABLE_DECIMAL, 3);
+    table_add_columns(table, columns, G_N_ELEMENTS(columns));
     return table;
 }

@@ -81,16 +81,17 @@ static int64_t percentile(const GArray *sorted, unsigned percent)
 
 static Table *summary_table(GPtrArray *sums)
 {
+    static const TableColumn columns[] = {
+        {"crossing", TABLE_TEXT, 0},      {"kind", TABLE_TEXT, 0},
+        {"count", TABLE_INTEGER, 0},      {"bytes", TABLE_INTEGER, 0},
+        {"unanswered", TABLE_INTEGER, 0},
+    };
     static const unsigned percents[] = {0, 50, 90, 99, 100};
     static const char *const names[] = {"min_us", "p50_us", "p90_us", "p99_us",
                                         "max_us"};
     Table *table = table_new();
 
-    table_add_column(table, "crossing", TABLE_TEXT, 0);
-    table_add_column(table, "kind", TABLE_TEXT, 0);
-    table_add_column(table, "count", TABLE_INTEGER, 0);
-    table_add_column(table, "bytes", TABLE_INTEGER, 0);
-    table_add_column(table, "unanswered", TABLE_INTEGER, 0);
+    table_add_columns(table, columns, G_N_ELEMENTS(columns));
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
         table_add_column(table, names[i], TABLE_DECIMAL, 3);
     }

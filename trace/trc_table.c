@@ -25,23 +25,19 @@ enum {
 
 static Table *crossings_table(void)
 {
+    static const TableColumn columns[] = {
+        {"time_ns", TABLE_INTEGER, 0}, {"epoch_ns", TABLE_INTEGER, 0},
+        {"from", TABLE_TEXT, 0},       {"to", TABLE_TEXT, 0},
+        {"kind", TABLE_TEXT, 0},       {"bar", TABLE_INTEGER, 0},
+        {"near", TABLE_TEXT, 0},       {"address", TABLE_TEXT, 0},
+        {"bytes", TABLE_INTEGER, 0},   {"requester", TABLE_TEXT, 0},
+        {"completer", TABLE_TEXT, 0},  {"tag", TABLE_INTEGER, 0},
+        {"status", TABLE_TEXT, 0},     {"latency_ns", TABLE_INTEGER, 0},
+        {"detail", TABLE_TEXT, 0},
+    };
     Table *table = table_new();
 
-    table_add_column(table, "time_ns", TABLE_INTEGER, 0);
-    table_add_column(table, "epoch_ns", TABLE_INTEGER, 0);
-    table_add_column(table, "from", TABLE_TEXT, 0);
-    table_add_column(table, "to", TABLE_TEXT, 0);
-    table_add_column(table, "kind", TABLE_TEXT, 0);
-    table_add_column(table, "bar", TABLE_INTEGER, 0);
-    table_add_column(table, "near", TABLE_TEXT, 0);
-    table_add_column(table, "address", TABLE_TEXT, 0);
-    table_add_column(table, "bytes", TABLE_INTEGER, 0);
-    table_add_column(table, "requester", TABLE_TEXT, 0);
-    table_add_column(table, "completer", TABLE_TEXT, 0);
-    table_add_column(table, "tag", TABLE_INTEGER, 0);
-    table_add_column(table, "status", TABLE_TEXT, 0);
-    table_add_column(table, "latency_ns", TABLE_INTEGER, 0);
-    table_add_column(table, "detail", TABLE_TEXT, 0);
+    table_add_columns(table, columns, G_N_ELEMENTS(columns));
     return table;
 }
 

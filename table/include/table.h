@@ -35,6 +35,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Table, table_free)
 unsigned table_add_column(Table *table, const char *name, TableType type,
                           unsigned digits);
 
+typedef struct TableColumn {
+    const char *name;
+    TableType type;
+    unsigned digits;
+} TableColumn;
+
+/* Appends several columns, as table_add_column() does. */
+void table_add_columns(Table *table, const TableColumn *columns,
+                       unsigned n_columns);
+
 /* Appends a row of empty cells and returns its index. */
 unsigned table_add_row(Table *table);
 
@@ -98,9 +108,5 @@ const char *table_find_head(const Table *table, const char *key);
  * of the scenario, hash of its inputs, seed. */
 void table_add_origin(Table *table, const char *version, const char *scenario,
                       const char *hash, uint64_t seed);
-
-/* Sorts the rows by the given columns, in that order; text by bytes. Rows that
- * are equal in them keep their order. */
-void table_sort(Table *table, const unsigned *columns, unsigned n_columns);
 
 #endif

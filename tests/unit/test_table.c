@@ -383,19 +383,6 @@ START_TEST(terminal_gets_no_control_characters)
 }
 END_TEST
 
-START_TEST(sort_is_stable_and_by_the_columns_in_order)
-{
-    g_autoptr(Table) table =
-        parse("s,n,i\nb,10,0\na,9,1\nb,9,2\na,9,3\nb,,4\n", NULL);
-    const unsigned columns[] = {1, 0};
-    g_autofree char *csv = NULL;
-
-    table_sort(table, columns, 2);
-    csv = table_to_csv(table);
-    ck_assert_str_eq(csv, "s,n,i\nb,,4\na,9,1\na,9,3\nb,9,2\nb,10,0\n");
-}
-END_TEST
-
 START_TEST(pivot_makes_a_column_of_each_curve)
 {
     g_autoptr(Table) table = parse("panel,curve,x,y\n"
@@ -447,7 +434,6 @@ int main(void)
     tcase_add_test(tcase, files_are_written_whole_or_not_at_all);
     tcase_add_test(tcase, terminal_columns_are_aligned);
     tcase_add_test(tcase, terminal_gets_no_control_characters);
-    tcase_add_test(tcase, sort_is_stable_and_by_the_columns_in_order);
     tcase_add_test(tcase, pivot_makes_a_column_of_each_curve);
     tcase_add_test(tcase, pivot_keeps_a_curve_named_like_the_first_column);
     suite_add_tcase(suite, tcase);
