@@ -62,3 +62,11 @@ TopoDescription *cmd_load(const char *verb, const char *file,
     }
     return g_steal_pointer(&description);
 }
+
+TopoDescription *cmd_load_with(const char *verb, const char *file, char **sets,
+                               CmdLoad load)
+{
+    g_autoptr(GPtrArray) changes = cmd_changes(verb, sets);
+
+    return changes ? cmd_load(verb, file, changes, load) : NULL;
+}

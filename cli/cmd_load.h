@@ -28,4 +28,9 @@ typedef enum CmdLoad {
 TopoDescription *cmd_load(const char *verb, const char *file,
                           const GPtrArray *changes, CmdLoad load);
 
+/* Loads the description in @file as cmd_load() does, with the changes that the
+ * --set options @sets (nullable) ask for. */
+TopoDescription *cmd_load_with(const char *verb, const char *file, char **sets,
+                               CmdLoad load);
+
 #endif

@@ -273,17 +273,13 @@ static int plan_options(const Options *options, Table *table)
 
 static int plan_scenario(const Options *options, const char *file, Table *table)
 {
-    g_autoptr(GPtrArray) changes = cmd_changes("plan", options->sets);
-    g_autoptr(TopoDescription) description = NULL;
+    g_autoptr(TopoDescription) description =
+        cmd_load_with("plan", file, options->sets, CMD_LOAD_ANY);
     g_autoptr(GPtrArray) plans = NULL;
     g_autoptr(ExpFabric) fabric = NULL;
     GError *error = NULL;
     int status = CMD_OK;
 
-    if (!changes) {
-        return CMD_USAGE;
-    }
-    description = cmd_load("plan", file, changes, CMD_LOAD_ANY);
     if (!description) {
         return CMD_USAGE;
     }

@@ -7,6 +7,7 @@
 #include <glib.h>
 
 #include "cmd.h"
+#include "topo_suggest.h"
 
 /* One line a verb: this table is all the program knows of them. */
 typedef struct Verb {
@@ -54,54 +55,17 @@ static void print_help(void)
           stdout);
 }
 
-/* Least number of letters to insert, remove or change to turn @a into @b. */
-static unsigned edit_distance(const char *a, const char *b)
-{
-    size_t length = strlen(b);
-    g_autofree unsigned *row = g_new(unsigned, length + 1);
-    size_t i;
-    size_t j;
-
-    for (j = 0; j <= length; j++) {
-        row[j] = (unsigned)j;
-    }
-    for (i = 0; a[i] != '\0'; i++) {
-        unsigned diagonal = row[0];
-
-        row[0] = (unsigned)i + 1;
-        for (j = 1; j <= length; j++) {
-            unsigned above = row[j];
-            unsigned changed = diagonal + (a[i] != b[j - 1]);
-
-            row[j] = MIN(MIN(above, row[j - 1]) + 1, changed);
-            diagonal = above;
-        }
-    }
-    return row[length];
-}
-
 static int complain_about(const char *word)
 {
-    unsigned least = 4; /* further away is no typing mistake */
-    const char *nearest = NULL;
-    unsigned i;
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    g_autofree char *hint = NULL;
 
-    for (i = 0; i < G_N_ELEMENTS(verbs); i++) {
-        unsigned distance = edit_distance(word, verbs[i].name);
-
-        if (g_str_has_prefix(verbs[i].name, word)) {
-            distance = 0;
-        }
-        if (distance < least) {
-            least = distance;
-            nearest = verbs[i].name;
-        }
+    for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++) {
+        g_ptr_array_add(names, (char *)verbs[i].name);
     }
-    fprintf(stderr, "farside: there is no verb \"%s\"", word);
-    if (nearest != NULL) {
-        fprintf(stderr, "; did you mean \"%s\"?", nearest);
-    }
-    fputs("\nTry: farside --help\n", stderr);
+    hint = topo_suggest(word, names);
+    fprintf(stderr, "farside: there is no verb \"%s\"%s\nTry: farside --help\n",
+            word, hint);
     return CMD_USAGE;
 }
 
@@ -110,8 +74,8 @@ int main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : "";
     unsigned i;
 
-    /* A drawing program that ends early is an error to report, no end of ours.
-     */
+    /* A write to a drawing program that ends early must fail, and not end this
+     * program. */
     signal(SIGPIPE, SIG_IGN);
     /* Names on the command line may be UTF-8; numbers stay as in C. */
     setlocale(LC_CTYPE, "");

@@ -2,6 +2,7 @@
 #ifndef TOPO_READER_PRIV_H
 #define TOPO_READER_PRIV_H
 
+#include "topo_suggest.h"
 #include "topo_node_priv.h"
 #include "topo_schema_priv.h"
 
@@ -64,10 +65,6 @@ GPtrArray *topo_values_items(const TopoValues *values, const char *key);
 
 /* Whether @text is a name; if not, says so at @place. */
 bool topo_check_name(const char *text, TopoPlace place, TopoErrors *errors);
-
-/* "; did you mean NAME?" or "; there are A, B, C" for a name that is not among
- * @candidates (of char *); to be freed. */
-char *topo_suggest(const char *name, const GPtrArray *candidates);
 
 /* "a" or "an". */
 const char *topo_article(const char *noun);

@@ -138,8 +138,8 @@ static const struct {
     {"compare base.csv same.csv --frob", 2, "", "--frob"},
     {"compare base.csv same.csv --junit base.csv/x", 2, "", "base.csv"},
     {"", 2, "", "a verb is missing"},
-    {"comapre", 2, "", "did you mean \"compare\""},
-    {"frobnicate", 2, "", "there is no verb \"frobnicate\"\n"},
+    {"comapre", 2, "", "did you mean compare?"},
+    {"frobnicate", 2, "", "there is no verb \"frobnicate\"; there are bench"},
 };
 
 START_TEST(exit_status_tells_what_happened)

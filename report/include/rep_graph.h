@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef REP_GRAPH_H
+#define REP_GRAPH_H
+
+#include <stdbool.h>
+
+#include <glib.h>
+
+/* Draws @dot, a graph in the language of graphviz, to @path, whose ending names
+ * the format: .svg, .png or .pdf, or .dot for the text itself. */
+bool rep_graph_write(const char *dot, const char *path, GError **error);
+
+#endif
