@@ -16,10 +16,10 @@ PACKAGES_KDEBUG = $(PACKAGES_CLUSTER) flex bison bc patch libelf-dev \
 PACKAGES_FUZZ = clang libclang-rt-14-dev
 PACKAGES_STYLE = clang clang-format sparse perl git
 
-# $(call programs,NAMES): whether there are all; dash looks for the first alone.
+# $(call programs,NAMES): succeeds if all are there; dash's command -v takes one.
 programs = (for p in $(1); do command -v $$p >/dev/null || exit 1; done)
 
-# Whether all of PACKAGES is there, and quickly.
+# Each of these says quickly if the packages of its list are installed.
 HAVE = $(call programs,cc gcc meson ninja gnuplot dot pkg-config) && \
        pkg-config --exists glib-2.0 gio-2.0 json-glib-1.0 yaml-0.1 \
                             check
@@ -54,7 +54,7 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 PAPER = $(wildcard scenarios/paper/*/*.yaml)
 RUN_FLAGS = -j $(JOBS) $(if $(QUICK),--limit transfer=1MiB)
 
-# What results/baseline/ holds the results of.
+# The scenarios with committed results in results/baseline/.
 BASELINE = $(PAPER) $(wildcard scenarios/teaching/*.yaml)
 
 # Experiments of the paper that results/baseline/ has.
@@ -126,7 +126,7 @@ test: gate
 	fi
 	tests/run $(BUILD) --no-suite long
 
-# What needs no QEMU.
+# The tests that need no QEMU.
 test-sim: all
 	tests/run $(BUILD) --no-suite device --no-suite vms --no-suite lending \
 	    --no-suite long
@@ -162,8 +162,8 @@ devices: all
 	}
 	ninja -C $(BUILD)
 
-# What the machines of a cluster boot, with the modules of Device Lending, their
-# tool, and what tests run in them.
+# The image that the machines of a cluster boot, with the modules of Device
+# Lending, their tool, and the programs that tests run in them.
 GUEST_FILES = kmod/lendctl/lendctl tests/lending/fuzz_ctl tests/lending/seqread
 guest: all
 	$(call need,$(HAVE_GUEST),$(PACKAGES_GUEST))
@@ -221,7 +221,7 @@ baseline: all
 	    --no-plot --quiet
 
 # All tests with the compiler's checks for memory and undefined behaviour.
-# What runs in a guest, or boots one, runs without them.
+# Programs that run in a guest, or boot one, are built and run without them.
 asan: build-asan
 	tests/run build-asan --timeout-multiplier 4 --no-suite vms \
 	    --no-suite lending --no-suite long

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
-# What the checks of the style have in common; each is called in the root of
-# the tree.
+# Functions of the checks; each check is called in the root of the tree.
 
 # Prints the paths of tracked files and of new ones, but of none that is
 # generated.

@@ -244,7 +244,7 @@ START_TEST(documentation_is_up_to_date)
 }
 END_TEST
 
-/* What the project calls calibrated; everything else is predicted. */
+/* The project calls these calibrated; everything else is predicted. */
 START_TEST(calibrated_points_are_those_declared)
 {
     static const struct {

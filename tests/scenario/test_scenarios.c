@@ -121,7 +121,7 @@ static char *scenario_of(const char *text)
     return g_strndup(begin, strcspn(begin, "\n"));
 }
 
-/* What running @scenario with @jobs threads writes. */
+/* Returns the CSV that running @scenario with @jobs threads writes. */
 static char *run_scenario(const char *scenario, const char *name,
                           const char *jobs, bool is_long)
 {

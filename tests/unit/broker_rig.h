@@ -17,7 +17,7 @@ typedef struct BrokerRig {
     char *folder;
     GMainContext *context;
     CluBroker *broker;
-    /* What the broker has told; the first of them. */
+    /* The first events that the broker has reported. */
     unsigned notice_count;
     CluBrokerNotice notices[RIG_NOTICES_MAX];
 } BrokerRig;
@@ -48,7 +48,7 @@ void rig_send(int fd, const void *bytes, size_t size, int file);
  */
 ssize_t rig_receive(int fd, void *bytes, size_t size, int *ret_file);
 
-/* Whether @fd has nothing to read, and is open. */
+/* True if @fd is open and has nothing to read. */
 bool rig_is_quiet(int fd);
 bool rig_is_closed(int fd);
 

@@ -6,7 +6,7 @@
 
 #define LATE_RANK SIM_RANK_MAX
 
-/* What a TLP occupies, and where. */
+/* The receive buffer that a TLP occupies, and how much of it. */
 typedef struct Place {
     FabPort *port;
     FabClass cls;

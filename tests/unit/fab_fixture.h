@@ -22,8 +22,8 @@
 
 #define fixture_assert_time_eq(a, b)                                           \
     ck_assert_int_eq((intmax_t)(a), (intmax_t)(b))
-/* Where much is checked: check's own assertions write to the parent process
- * each time, even when they hold. */
+/* For checks that are made often: check's own assertions write to the parent
+ * process each time, even when they hold. */
 #define fixture_ensure(expr)                                                   \
     do {                                                                       \
         if (G_UNLIKELY(!(expr))) {                                             \

@@ -245,7 +245,7 @@ static void on_signal(Fake *fake, int signals)
         put_text(MONITOR, "{\"event\": \"RESET\", \"data\": {\"guest\": "
                           "true, \"reason\": \"guest-reset\"}}\r\n");
         fake->is_booted = false;
-        /* What was still on the line: news, a HELLO, and half a frame. */
+        /* These were still on the line: news, a HELLO, and half a frame. */
         put_record(fake, "switchtec switchtec0: ntb link down");
         put_record(fake, "switchtec switchtec0: ntb link up");
         say_hello(fake, fake->epoch);

@@ -49,7 +49,8 @@ void rig_free(Rig *rig);
 void rig_map(Rig *rig, FabBusAddr iova, FabBusAddr phys, uint64_t size,
              uint64_t page);
 
-/* What the IOMMU calls: notes the result, then calls rig->more. */
+/* The IOMMU calls this when a translation ends: it notes the result, then calls
+ * rig->more. */
 void rig_done(void *owner, FabTlp *tlp, FabBusAddr phys, bool fault);
 
 /* Asks for access @at of @addr, now. */

@@ -21,7 +21,7 @@ char *program_place(const char *name)
     return g_build_filename(program_folder, name, NULL);
 }
 
-/* What a link leads to is not of the test's own. */
+/* Symbolic links are not followed: their targets do not belong to the test. */
 static void remove_all(const char *path)
 {
     bool is_link = g_file_test(path, G_FILE_TEST_IS_SYMLINK);

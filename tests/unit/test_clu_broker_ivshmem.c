@@ -63,7 +63,7 @@ typedef struct Peer {
     int files[VECTORS];
 } Peer;
 
-/* What a client has been told. */
+/* The messages that a client has received. */
 typedef struct Client {
     int fd;
     unsigned received; /* messages */
@@ -190,7 +190,7 @@ static void client_new(Client *client)
     ck_assert_uint_eq(count_files(client, client->id), VECTORS);
 }
 
-/* Whether the eventfd was rung, once; takes that off. */
+/* True if the eventfd was rung once; resets it. */
 static bool is_rung(int fd)
 {
     uint64_t value;
@@ -327,7 +327,7 @@ START_TEST(departures_are_told)
 }
 END_TEST
 
-/* Who returns is somebody else, to whom old eventfds do not lead. */
+/* A client that connects again gets a new ID, and its old eventfds are dead. */
 START_TEST(ids_are_not_used_again)
 {
     Client clients[4];
@@ -397,7 +397,7 @@ END_TEST
 
 /* ---- Those who do not behave ------------------------------------------ */
 
-START_TEST(who_talks_is_disconnected)
+START_TEST(a_client_that_sends_is_disconnected)
 {
     Client a, b;
     Client *rest[] = {&a};
@@ -717,7 +717,7 @@ int main(void)
     tcase_add_test(tcase, ids_are_not_used_again);
     tcase_add_test(tcase, ids_end_at_65535);
     tcase_add_test(tcase, not_more_than_the_limit);
-    tcase_add_loop_test(tcase, who_talks_is_disconnected, 0, 2);
+    tcase_add_loop_test(tcase, a_client_that_sends_is_disconnected, 0, 2);
     tcase_add_loop_test(tcase, half_open_sockets, 0, 2);
     tcase_add_test(tcase, a_client_that_does_not_read);
     tcase_add_loop_test(tcase, random_clients, 0, 4);

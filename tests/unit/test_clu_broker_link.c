@@ -105,8 +105,8 @@ static int take_peer(int fd)
     return file;
 }
 
-/* Whether @a and @b are the ends of one pair, which keeps packets apart, and
- * of which nobody else has an end. Closes them. */
+/* Asserts that @a and @b are the two ends of one socket pair that keeps packets
+ * apart, and that nobody else has an end of it. Closes both. */
 static void check_pair(int a, int b)
 {
     char bytes[8];
@@ -550,7 +550,7 @@ START_TEST(a_socket_left_behind_is_replaced)
 }
 END_TEST
 
-/* Who has taken the path meanwhile keeps it. */
+/* A file that has replaced the socket meanwhile stays. */
 START_TEST(only_its_own_socket_is_removed)
 {
     g_autofree char *path = rig_path(rig, "moved");

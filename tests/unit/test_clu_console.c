@@ -44,7 +44,7 @@ static const struct {
     {"[    1.000000] WARNING: CPU: 0 PID: 1 at kernel/irq/manage.c:1",
      CLU_CONSOLE_FINE},
     {"[    1.000000] x86/bugs: BUG: none", CLU_CONSOLE_FINE},
-    /* What a program prints is no word of the kernel. */
+    /* Lines that programs print are not messages of the kernel. */
     {"Kernel panic - not syncing: said by a program", CLU_CONSOLE_FINE},
     {"[x] Kernel panic - not syncing", CLU_CONSOLE_FINE},
     {"[    1.000000]", CLU_CONSOLE_FINE},

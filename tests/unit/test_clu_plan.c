@@ -175,7 +175,7 @@ START_TEST(small_memory_has_the_least_window)
 }
 END_TEST
 
-START_TEST(what_one_end_says_the_other_takes)
+START_TEST(one_end_inherits_from_the_other)
 {
     Case c =
         load(TWO(NTB(", vm: {options: {lut-entries: 16, bar4-size: 1M}}"), "",
@@ -290,7 +290,7 @@ START_TEST(networks_and_regions)
 }
 END_TEST
 
-START_TEST(what_is_not_emulated_is_named)
+START_TEST(devices_without_emulation_are_named)
 {
     Case c = load(TWO("{name: d, part: generic-device, at: rp1}, " NTB(""), "",
                       NTB(""), ""));
@@ -356,7 +356,7 @@ static const struct {
      "t.yaml:5:166: slot 1e has a device already; choose another addr\n"},
 };
 
-START_TEST(what_is_wrong_is_said_with_its_place)
+START_TEST(errors_name_the_place)
 {
     Case c = load(bad[_i].text);
 
@@ -421,13 +421,12 @@ int main(void)
     tcase_add_test(tcase, keys_of_vm_have_their_effect);
     tcase_add_test(tcase, a_window_covers_memory_above_4_gib);
     tcase_add_test(tcase, small_memory_has_the_least_window);
-    tcase_add_test(tcase, what_one_end_says_the_other_takes);
+    tcase_add_test(tcase, one_end_inherits_from_the_other);
     tcase_add_test(tcase, an_adapter_with_two_cables_is_two_devices);
     tcase_add_test(tcase, drives);
     tcase_add_test(tcase, networks_and_regions);
-    tcase_add_test(tcase, what_is_not_emulated_is_named);
-    tcase_add_loop_test(tcase, what_is_wrong_is_said_with_its_place, 0,
-                        G_N_ELEMENTS(bad));
+    tcase_add_test(tcase, devices_without_emulation_are_named);
+    tcase_add_loop_test(tcase, errors_name_the_place, 0, G_N_ELEMENTS(bad));
     tcase_add_test(tcase, too_many_devices_are_refused);
     tcase_add_test(tcase, a_complaint_of_qemu_is_put_down_to_its_entry);
     suite_add_tcase(suite, tcase);

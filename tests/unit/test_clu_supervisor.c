@@ -424,7 +424,7 @@ static int connect_to(const Rig *rig)
     return fd;
 }
 
-START_TEST(who_talks_nonsense_to_the_control_socket_hurts_nobody)
+START_TEST(nonsense_on_the_control_socket_is_harmless)
 {
     g_autoptr(GRand) random = g_rand_new_with_seed(1);
     g_autofree uint8_t *coded = g_malloc(CLU_AGENT_CODED_MAX);
@@ -523,7 +523,7 @@ START_TEST(there_is_one_cluster_of_a_name)
 }
 END_TEST
 
-START_TEST(what_a_dead_cluster_has_left_is_replaced)
+START_TEST(files_of_a_dead_cluster_are_replaced)
 {
     g_autofree char *base = g_build_filename(runtime, "farside", NULL);
     g_autofree char *dir = g_build_filename(base, "rig", NULL);
@@ -591,12 +591,11 @@ int main(void)
     tcase_add_test(tcase, a_guest_that_talks_nonsense_hurts_nobody_else);
     tcase_add_test(tcase, output_beyond_its_credit_ends_a_command);
     tcase_add_test(tcase, wrong_requests_are_refused);
-    tcase_add_test(tcase,
-                   who_talks_nonsense_to_the_control_socket_hurts_nobody);
+    tcase_add_test(tcase, nonsense_on_the_control_socket_is_harmless);
     tcase_add_test(tcase, a_supervisor_that_is_killed_leaves_nothing);
     tcase_add_test(tcase, a_cluster_that_is_released_stays_until_down);
     tcase_add_test(tcase, there_is_one_cluster_of_a_name);
-    tcase_add_test(tcase, what_a_dead_cluster_has_left_is_replaced);
+    tcase_add_test(tcase, files_of_a_dead_cluster_are_replaced);
     tcase_add_test(tcase, a_directory_that_others_may_enter_is_refused);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -255,7 +255,7 @@ END_TEST
 
 #define ON_CLUSTER "bench --only vm/doorbell --runs 1 -c lab --scripts ."
 
-/* What the program of vm/doorbell does, which no guest is needed for. */
+/* The program of vm/doorbell, in place of one that needs a guest. */
 static const struct {
     const char *script;
     const char *arguments;

@@ -70,7 +70,7 @@ START_TEST(manual_example)
 }
 END_TEST
 
-START_TEST(what_does_not_fit)
+START_TEST(the_term_that_does_not_fit_is_named)
 {
     static const struct {
         const char *words;
@@ -287,7 +287,7 @@ int main(void)
     tcase_add_checked_fixture(tc, program_setup, program_teardown);
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, manual_example);
-    tcase_add_test(tc, what_does_not_fit);
+    tcase_add_test(tc, the_term_that_does_not_fit_is_named);
     tcase_add_test(tc, bad_usage);
     tcase_add_test(tc, plan_of_a_scenario);
     tcase_add_test(tc, run_of_a_scenario);

@@ -65,7 +65,7 @@ START_TEST(a_line_a_crossing)
 }
 END_TEST
 
-START_TEST(what_is_asked_for)
+START_TEST(filters_select_records)
 {
     static const struct {
         const char *words;
@@ -179,7 +179,7 @@ START_TEST(several_files_are_one)
 }
 END_TEST
 
-START_TEST(what_is_missing_is_told)
+START_TEST(lost_records_are_reported)
 {
     g_auto(TrcBytes) source = trc_bytes_new(false);
     g_autofree char *first = trc_bytes_head(6, 0, 0, 0, 0);
@@ -262,11 +262,11 @@ static Suite *make_suite(void)
     tcase_add_checked_fixture(tcase, setup, program_teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_line_a_crossing);
-    tcase_add_test(tcase, what_is_asked_for);
+    tcase_add_test(tcase, filters_select_records);
     tcase_add_test(tcase, a_table);
     tcase_add_test(tcase, sums_and_percentiles);
     tcase_add_test(tcase, several_files_are_one);
-    tcase_add_test(tcase, what_is_missing_is_told);
+    tcase_add_test(tcase, lost_records_are_reported);
     tcase_add_test(tcase, wrong_usage);
     tcase_add_test(tcase, made_files_are_empty_traces);
     suite_add_tcase(suite, tcase);

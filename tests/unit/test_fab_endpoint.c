@@ -388,7 +388,7 @@ START_TEST(completer_takes_its_time)
 }
 END_TEST
 
-START_TEST(what_no_bar_claims_is_unsupported)
+START_TEST(addresses_outside_bars_are_unsupported)
 {
     g_autoptr(Fixture) fixture = fixture_new();
     FabEndpointParams params = fixture_device();
@@ -456,7 +456,7 @@ int main(void)
     tcase_add_test(tcase, attributes_are_sent);
     tcase_add_test(tcase, bar_reads_are_completed_on_boundaries);
     tcase_add_test(tcase, completer_takes_its_time);
-    tcase_add_test(tcase, what_no_bar_claims_is_unsupported);
+    tcase_add_test(tcase, addresses_outside_bars_are_unsupported);
     tcase_add_test(tcase, watchers_see_writes);
     suite_add_tcase(suite, tcase);
     return fixture_main(suite);

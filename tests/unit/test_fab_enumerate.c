@@ -487,7 +487,7 @@ START_TEST(wrong_mmio_ranges_are_refused)
 }
 END_TEST
 
-START_TEST(what_is_no_tree_is_refused)
+START_TEST(hierarchies_that_are_no_trees_are_refused)
 {
     FabComponent *sw[2];
 
@@ -594,7 +594,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, absurd_bars_are_refused);
     tcase_add_test(tcase, wrong_bar_size_is_refused);
     tcase_add_test(tcase, wrong_mmio_ranges_are_refused);
-    tcase_add_test(tcase, what_is_no_tree_is_refused);
+    tcase_add_test(tcase, hierarchies_that_are_no_trees_are_refused);
     tcase_add_test(tcase, cables_end_the_hierarchy);
     tcase_add_test(tcase, components_learn_their_root);
     tcase_add_test(tcase, failure_changes_nothing);

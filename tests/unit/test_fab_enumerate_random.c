@@ -163,7 +163,8 @@ static FabComponent *find_claim(FabComponent *component, FabBusAddr addr)
 
 static FabComponent *follow(FabPort *port, FabBusAddr addr, unsigned *claims);
 
-/* What claims @addr among bridges @first.. of @owner; counts who does. */
+/* Returns the component that claims @addr below the bridges @first.. of @owner,
+ * and adds to @claims how many claim it. */
 static FabComponent *follow_bus(FabComponent *owner, unsigned first,
                                 FabBusAddr addr, unsigned *claims)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What flows measure is what the parts between their ends add up to: the closed
- * formula of a link, the sum of latencies, the wait of an M/D/1 queue. What
- * fails is counted, and what cannot work is refused with words.
+ * A flow measures the sum of the parts between its ends: the closed formula of
+ * a link, the sum of latencies, the wait of an M/D/1 queue. Failed operations
+ * are counted, and a flow that cannot work is refused with a message.
  */
 #include <check.h>
 #include <math.h>
@@ -668,8 +668,8 @@ START_TEST(mmio_writes_wait_for_the_link)
 }
 END_TEST
 
-/* What a CPU writes meets a device's completions on the wire, not before: the
- * read waits for one store at most. */
+/* The stores of a CPU and the completions for a device share the wire, and
+ * nothing before it: the read waits for one store at most. */
 START_TEST(stores_do_not_hold_up_completions)
 {
     FabRootParams root_params = lab_root_params(false);

@@ -87,7 +87,7 @@ static void pair_flow(FabFabric *fab, Pair *pair, unsigned number)
     ck_assert_ptr_nonnull(pair->flow[number]);
 }
 
-/* What everything measures, as text. */
+/* Returns the results of all flows, as text. */
 static char *pair_run(uint64_t seed, uint64_t shuffle)
 {
     /* Kind in bits 1 and 2, host in bit 0, number from bit 3. */

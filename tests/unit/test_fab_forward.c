@@ -9,7 +9,7 @@
 
 #include "sim_random.h"
 
-/* What the far side does with reads. */
+/* The far side, and how it answers reads. */
 typedef struct Side {
     FixtureHost host; /* first: the ends' user data */
     SimTime delay;
@@ -406,7 +406,7 @@ static SimTime hold_posted(FixtureEnd *end, const FabTlp *tlp)
 
 /* Neither reads nor completions pass writes on their way through the root
  * (table 2-40, B2 and D2), though the far side is slow to take the writes. */
-START_TEST(nothing_passes_writes)
+START_TEST(reads_and_completions_do_not_pass_writes)
 {
     g_autoptr(Fixture) fixture = fixture_new();
     FabRootParams params = split_params();
@@ -469,7 +469,7 @@ int main(void)
     tcase_add_test(tcase, throughput_is_pieces_by_round_trip);
     tcase_add_test(tcase, pieces_are_of_the_whole_root);
     tcase_add_loop_test(tcase, writes_pass_blocked_reads, 0, 2);
-    tcase_add_loop_test(tcase, nothing_passes_writes, 0, 2);
+    tcase_add_loop_test(tcase, reads_and_completions_do_not_pass_writes, 0, 2);
     suite_add_tcase(suite, tcase);
     return fixture_main(suite);
 }

@@ -201,7 +201,7 @@ START_TEST(hits_pend_for_the_hit_time_in_order)
         ck_assert_int_eq(rig_ask(rig, i, i % 2 * KIB4 + 8),
                          FAB_TRANSLATION_PENDING);
     }
-    /* What they found they keep. */
+    /* Accesses that found their translation keep it. */
     ck_assert_uint_eq(fab_iommu_unmap(rig->iommu, 0, 2 * KIB4), 2 * KIB4);
     sim_engine_run(rig->engine);
     for (uint32_t i = 0; i < ACCESSES; i++) {

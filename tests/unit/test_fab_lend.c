@@ -305,7 +305,7 @@ START_TEST(fair_share)
     two_hosts(2, 16 * GIB, 256 * MIB, &a, &b);
     fab_lend_offer(fab_component_as_endpoint(a.dev[0]), FAB_LEND_WEIGHT_GPU);
     fab_lend_offer(fab_component_as_endpoint(a.dev[1]), FAB_LEND_WEIGHT);
-    /* What others offer does not count. */
+    /* Offers of other hosts do not count. */
     fab_lend_offer(fab_component_as_endpoint(b.dev[1]), 1000);
     gpu = borrow(a.dev[0], &b, 0, false);
     ck_assert_uint_eq(fab_lend_window_bytes(gpu), 50 * ENTRY);
@@ -368,7 +368,8 @@ START_TEST(full_window)
     fab_lend_unmap(lend, first);
     ck_assert_uint_eq(map(lend, memory + ENTRY, KIB4), first);
     ck_assert_uint_eq(fab_lend_counters(lend)->most_bytes, ENTRY);
-    /* What is not memory is no matter of room. */
+    /* Addresses that are not memory are refused for that, not for lack of room.
+     */
     g_clear_error(&error);
     ck_assert(!fab_lend_map(lend, UINT64_C(1) << 45, 1, &addr, &error));
     ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_ADDRESS));
@@ -807,7 +808,7 @@ START_TEST(guest_p2p)
     ck_assert(fab_lend_p2p_addr(lends[0], a.dev[1], 2, &addr[0]));
     ck_assert(fab_lend_p2p_addr(lends[2], a.dev[1], 2, &addr[1]));
     ck_assert_uint_eq(addr[0], addr[1]);
-    /* What the first has mapped stays for the second. */
+    /* The mappings that the first made stay for the second. */
     fab_lend_return(lends[0]);
     ck_assert(fab_lend_p2p_addr(lends[1], c.dev[0], 2, &addr[0]));
     ck_assert_int_eq(lab_dma(a.dev[1], FAB_TLP_MRD, addr[0], 64),
@@ -817,7 +818,7 @@ END_TEST
 
 /* ---- Returning -------------------------------------------------------- */
 
-/* What is taken in all three hosts. */
+/* The resources that lends occupy in the three hosts. */
 typedef struct Taken {
     uint32_t entries[3], requesters[3];
     uint64_t iommu_bytes[3];

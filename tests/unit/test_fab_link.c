@@ -13,7 +13,7 @@
 
 /* Gb/s of a lane after encoding, by FabSpeed. */
 static const double lane_gbps[] = {0, 2, 4, 7.877, 15.754, 31.508};
-/* What ordered sets leave: 4 B in every 1538 B go. */
+/* The share that SKP ordered sets leave: they take 4 B of every 1538 B. */
 #define SKP_LEFT (1 - 4.0 / 1538)
 
 typedef struct Stream {

@@ -218,7 +218,7 @@ START_TEST(entries_run_out_with_a_message)
     ck_assert_uint_eq(fab_ntb_free_entries(pair.a.ntb), 2);
     map(pair.a.ntb, GIB(8), MIB(2));
     ck_assert_uint_eq(fab_ntb_free_entries(pair.a.ntb), 0);
-    /* What is there already needs no more. */
+    /* A range that is mapped already takes no further entry. */
     map(pair.a.ntb, GIB(4) + MIB(7), MIB(9));
     g_clear_error(&error);
     ck_assert(!fab_ntb_map(pair.a.ntb, 1, GIB(8), MIB(500), &addr, &error));

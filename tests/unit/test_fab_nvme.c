@@ -608,7 +608,7 @@ static void go_astray(void *data, const FabTraceRecord *record)
     }
 }
 
-START_TEST(what_gets_lost_counts_as_failed)
+START_TEST(lost_commands_count_as_failed)
 {
     /* Completion entry, queue entry, PRP list, data of each tenth operation. Of
      * the doorbells each 21st. They go tail, tail, head, tail, head, so that is
@@ -803,7 +803,7 @@ END_TEST
 
 /* ---- Stores that are seen -------------------------------------------- */
 
-START_TEST(a_store_is_seen_by_who_polls)
+START_TEST(a_poller_sees_the_store)
 {
     FabMmioFlowParams params;
     GError *error = NULL;
@@ -863,7 +863,7 @@ int main(void)
     tcase_add_test(protocol, four_crossings_are_on_the_way);
     tcase_add_loop_test(protocol, interrupts_of_a_lent_drive_reach_the_borrower,
                         0, 2);
-    tcase_add_test(protocol, a_store_is_seen_by_who_polls);
+    tcase_add_test(protocol, a_poller_sees_the_store);
     tcase_add_loop_test(many, throughput_is_that_of_the_narrowest, 0, 5);
     tcase_add_test(many, commands_at_a_time_are_limited);
     tcase_add_test(many, read_ahead_spares_the_media);
@@ -872,7 +872,7 @@ int main(void)
     tcase_add_loop_test(queues, queues_wrap_around, 0, 20);
     tcase_add_test(queues, steady_state_allocates_nothing);
     tcase_add_test(queues, a_seed_decides);
-    tcase_add_loop_test(failures, what_gets_lost_counts_as_failed, 0, 5);
+    tcase_add_loop_test(failures, lost_commands_count_as_failed, 0, 5);
     tcase_add_loop_test(failures, a_reset_takes_all_that_is_under_way, 0, 2);
     tcase_add_loop_test(failures, too_short_a_timeout_fails_everything, 0, 4);
     tcase_add_test(failures, errors);

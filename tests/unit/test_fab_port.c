@@ -291,7 +291,7 @@ START_TEST(no_buffer_is_overrun)
 }
 END_TEST
 
-/* What is asked of a port that it cannot do. */
+/* Each asks more of a port than it can do. */
 START_TEST(bad_connections_are_refused)
 {
     g_autoptr(Fixture) fixture = fixture_new();

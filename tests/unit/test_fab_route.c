@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What fab_route_map() returns leads there: bytes sent to the address arrive in
- * the host that was meant and in no other, through as few cables as there can
- * be, whatever IOMMUs are on. What is not mapped, or whose requester is
- * unknown, is answered with UR.
+ * Bytes sent to the address that fab_route_map() returns arrive in the host
+ * that was meant and in no other, through as few cables as there can be, with
+ * any IOMMUs on. A request to an address that is not mapped, or from an unknown
+ * requester, is answered with UR.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -370,7 +370,8 @@ START_TEST(aligned_range_takes_one_entry)
 }
 END_TEST
 
-/* What a user may have written must not pass realize. */
+/* Realize refuses parameters that make no sense: a user may have written them.
+ */
 START_TEST(nonsense_is_refused)
 {
     FabPortParams port = lab_port_params();

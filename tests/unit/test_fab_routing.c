@@ -190,7 +190,7 @@ START_TEST(acs_redirect_goes_through_the_root)
     ck_assert_uint_eq(
         fab_port_counters(tree.sw->ports[0])->tlps_sent[FAB_CLASS_P], _i);
     ck_assert_uint_eq(fab_root_counters(tree.root)->forwarded_writes, _i);
-    /* What is for the root goes there all the same. */
+    /* A TLP for the root still goes there. */
     send_to(tree.end[0], GIB(4), 2);
     fixture_run(fixture);
     ck_assert_uint_eq(fab_root_counters(tree.root)->memory_written_bytes, 8);

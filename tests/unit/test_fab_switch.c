@@ -285,8 +285,8 @@ START_TEST(weighted_gives_shares_by_ingress_rate)
 }
 END_TEST
 
-/* Who asks for less than its share gets all it asks for, and the rest is
- * shared by the others. */
+/* An ingress that asks for less than its share gets all it asks for, and the
+ * others share the rest. */
 START_TEST(weighted_gives_what_is_left_to_others)
 {
     static const uint32_t widths[] = {4, 1, 4, 4};

@@ -20,7 +20,7 @@
 #include "program.h"
 #include "../suite.h"
 
-START_TEST(numbers_are_what_they_are_said_to_be)
+START_TEST(numbers_are_parsed_exactly)
 {
     static const char *const no_ids[] = {
         "", "0x", "g", " 1", "-1", "1 ", "123456789", "+1", "1.0", "0x0x1"};
@@ -87,7 +87,7 @@ static const char *const no_functions[] = {
     "00:05.0.0",  "00:05.0:", "..:",      "::.",
 };
 
-START_TEST(what_is_no_function_is_refused)
+START_TEST(text_that_is_no_function_is_refused)
 {
     struct dl_ctl_function function = {.bus = 77};
 
@@ -410,7 +410,7 @@ static const struct dl_ctl_node node8 = {
     .adapter = "0000:00:05.0",
 };
 
-/* What a printing function writes. */
+/* Returns the text that a printing function writes. */
 static char *printed(void (*print)(FILE *, const struct dl_ctl_device *,
                                    unsigned int, const struct dl_ctl_node *,
                                    unsigned int, const char *),
@@ -609,8 +609,8 @@ int main(void)
     TCase *program = tcase_create("program");
 
     tcase_add_checked_fixture(text, program_setup, program_teardown);
-    tcase_add_test(text, numbers_are_what_they_are_said_to_be);
-    tcase_add_loop_test(text, what_is_no_function_is_refused, 0,
+    tcase_add_test(text, numbers_are_parsed_exactly);
+    tcase_add_loop_test(text, text_that_is_no_function_is_refused, 0,
                         G_N_ELEMENTS(no_functions));
     tcase_add_test(text, a_function_survives_the_way_to_text_and_back);
     tcase_add_test(text, sizes_are_whole_numbers);

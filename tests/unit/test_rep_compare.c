@@ -299,7 +299,7 @@ static const struct {
      "tolerance \"lots\""},
 };
 
-START_TEST(what_makes_no_sense_is_an_error)
+START_TEST(nonsense_is_an_error)
 {
     g_auto(GStrv) keys = g_strsplit(mistakes[_i].key, ",", -1);
     g_autoptr(GError) error = NULL;
@@ -313,7 +313,7 @@ START_TEST(what_makes_no_sense_is_an_error)
 }
 END_TEST
 
-/* What a reader of the JUnit report gathers. */
+/* The parts of a JUnit report that the test reads. */
 typedef struct Report {
     GString *cases; /* names, each followed by "+" or, for a failure, "-" */
     GString *text;
@@ -367,7 +367,7 @@ static void read_report(const char *xml, Report *report)
     ck_assert(g_markup_parse_context_end_parse(context, NULL));
 }
 
-START_TEST(junit_report_says_the_same_in_xml)
+START_TEST(junit_report_has_the_same_results)
 {
     g_autoptr(GPtrArray) list =
         g_ptr_array_new_with_free_func((GDestroyNotify)rep_comparison_free);
@@ -436,9 +436,8 @@ int main(void)
     tcase_add_loop_test(tcase, columns_are_told_apart_by_the_rule, 0,
                         G_N_ELEMENTS(rules));
     tcase_add_test(tcase, tolerances_in_the_head_are_last);
-    tcase_add_loop_test(tcase, what_makes_no_sense_is_an_error, 0,
-                        G_N_ELEMENTS(mistakes));
-    tcase_add_test(tcase, junit_report_says_the_same_in_xml);
+    tcase_add_loop_test(tcase, nonsense_is_an_error, 0, G_N_ELEMENTS(mistakes));
+    tcase_add_test(tcase, junit_report_has_the_same_results);
     tcase_add_test(tcase, junit_has_no_characters_that_xml_forbids);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -125,7 +125,7 @@ START_TEST(references_lead_to_ids)
 }
 END_TEST
 
-/* What HTML leaves open, XML does not allow: but for these it is both. */
+/* The page is also XML but for these elements, which HTML never closes. */
 START_TEST(tags_are_closed)
 {
     g_autofree char *page = make_page();

@@ -184,7 +184,7 @@ static const struct {
      "logarithmic"},
 };
 
-START_TEST(what_cannot_be_drawn_is_an_error)
+START_TEST(data_that_cannot_be_drawn_is_an_error)
 {
     g_autoptr(GError) error = NULL;
     g_autofree char *script = script_of(&refused[_i].plot, refused[_i].model,
@@ -240,7 +240,7 @@ START_TEST(same_tables_give_the_same_bytes)
     ck_assert(g_file_set_contents(
         start_up, "set label 9 'mine' at screen 0.5,0.5\n", -1, NULL));
     for (round = 0; round < 2; round++) {
-        /* What a user may have set must not matter. */
+        /* Settings of the user must not change the plot. */
         g_setenv("LANG", round == 0 ? "C" : "de_DE.UTF-8", TRUE);
         g_setenv("GNUTERM", round == 0 ? "dumb" : "svg", TRUE);
         g_setenv("HOME", round == 0 ? "/nonexistent" : folder, TRUE);
@@ -378,7 +378,7 @@ int main(void)
     tcase_add_test(tcase, measured_values_are_drawn_too);
     tcase_add_test(tcase, points_are_joined_in_the_order_of_x);
     tcase_add_test(tcase, panels_without_a_common_curve_share_the_colours);
-    tcase_add_loop_test(tcase, what_cannot_be_drawn_is_an_error, 0,
+    tcase_add_loop_test(tcase, data_that_cannot_be_drawn_is_an_error, 0,
                         G_N_ELEMENTS(refused));
     tcase_add_test(tcase, missing_gnuplot_is_an_error_that_leaves_no_file);
     if (gnuplot != NULL) {

@@ -256,7 +256,7 @@ static const struct {
     {BYTES("a\n0.5\n9223372036854775807\n"), "t.csv:3: column \"a\": 92233"},
 };
 
-START_TEST(what_is_no_table_is_refused_with_its_line)
+START_TEST(bad_tables_are_refused_with_the_line)
 {
     g_autoptr(GError) error = NULL;
     Table *table =
@@ -427,7 +427,7 @@ int main(void)
     tcase_add_test(tcase, csv_is_as_rfc_4180_says);
     tcase_add_test(tcase, tables_survive_the_round_trip);
     tcase_add_test(tcase, types_follow_from_the_cells);
-    tcase_add_loop_test(tcase, what_is_no_table_is_refused_with_its_line, 0,
+    tcase_add_loop_test(tcase, bad_tables_are_refused_with_the_line, 0,
                         G_N_ELEMENTS(refused));
     tcase_add_test(tcase, sizes_are_bounded);
     tcase_add_test(tcase, files_that_cannot_be_read_are_errors);

@@ -32,7 +32,7 @@ static GPtrArray *list_files(void)
     return names;
 }
 
-/* What the head of the file says, as the loader would say it. */
+/* Returns the messages in the head of the file, as the loader prints them. */
 static char *read_expected(const char *name, const char *text)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -72,7 +72,7 @@ START_TEST(bad_file_gives_the_expected_errors)
     pieces = g_strsplit(messages, BAD_DIR "/", -1);
     got = g_strjoinv("", pieces);
     {
-        /* Where a directory is named as such it ends without a slash. */
+        /* A message that names the folder itself has no slash behind it. */
         g_auto(GStrv) rest = g_strsplit(got, BAD_DIR, -1);
         g_autofree char *relative = g_strjoinv(".", rest);
 

@@ -190,7 +190,7 @@ START_TEST(completion_has_its_fields)
 }
 END_TEST
 
-START_TEST(what_was_not_recorded_is_counted)
+START_TEST(bytes_that_were_not_recorded_are_counted)
 {
     g_auto(TrcBytes) source = begin(false);
     g_autoptr(TrcFile) file = NULL;
@@ -211,7 +211,7 @@ START_TEST(what_was_not_recorded_is_counted)
 }
 END_TEST
 
-START_TEST(details_of_what_has_no_tlp)
+START_TEST(records_without_tlp_have_details)
 {
     static const char *const details[] = {
         "link up, device 00:05.0",
@@ -357,7 +357,7 @@ END_TEST
 
 /* ---- Damage ------------------------------------------------------------- */
 
-/* What is wrong with the packet behind two good ones; its TLP, or a head. */
+/* Each is a damaged packet behind two good ones: its TLP, or its head, too. */
 static const struct {
     const char *hex;
     bool is_whole; /* with a head of its own */
@@ -729,7 +729,7 @@ START_TEST(a_file_is_read_between_appends)
     ck_assert_ptr_nonnull(file);
     ck_assert_ptr_null(trc_file_damage(file));
     ck_assert_uint_eq(trc_file_n_records(file), 1);
-    /* Who has read a file does not keep writers from it. */
+    /* Reading a file leaves no lock behind that would keep writers out. */
     ck_assert_int_eq(flock(writer.fd, LOCK_EX | LOCK_NB), 0);
     close(writer.fd);
     g_unlink(path);
@@ -747,8 +747,8 @@ static Suite *make_suite(void)
     tcase_add_loop_test(tcase, tlps_mean_what_the_specification_says, 0,
                         G_N_ELEMENTS(tlps));
     tcase_add_test(tcase, completion_has_its_fields);
-    tcase_add_test(tcase, what_was_not_recorded_is_counted);
-    tcase_add_test(tcase, details_of_what_has_no_tlp);
+    tcase_add_test(tcase, bytes_that_were_not_recorded_are_counted);
+    tcase_add_test(tcase, records_without_tlp_have_details);
     tcase_add_test(tcase, times_of_any_resolution);
     tcase_add_test(tcase, other_packets_are_left_out);
     tcase_add_test(tcase, names_are_fit_for_a_terminal);

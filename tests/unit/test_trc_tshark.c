@@ -35,8 +35,8 @@ static void teardown(void)
     g_free(path);
 }
 
-/* What tshark prints of these fields of the packets that a filter lets
- * through; to be freed. */
+/* Returns the values that tshark prints for these fields of the packets that
+ * pass @filter; the caller frees them. */
 static char *fields(const char *filter, const char *const *names)
 {
     g_autoptr(GPtrArray) argv = g_ptr_array_new();
@@ -95,7 +95,7 @@ START_TEST(completions)
 }
 END_TEST
 
-START_TEST(what_has_no_tlp)
+START_TEST(records_without_tlp)
 {
     static const char *const names[] = {"farside.kind", "farside.up",
                                         "farside.bits", "farside.message",
@@ -128,7 +128,7 @@ static Suite *make_suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, requests);
     tcase_add_test(tcase, completions);
-    tcase_add_test(tcase, what_has_no_tlp);
+    tcase_add_test(tcase, records_without_tlp);
     suite_add_tcase(suite, tcase);
     return suite;
 }
