@@ -29,7 +29,7 @@ struct FarsideCompleter {
     QEMUBH *deferred_bh;
 };
 
-/* Whether QEMU would refuse the access: its device is in one already. */
+/* True if QEMU would refuse the access: its device is in one already. */
 static bool target_is_engaged(FarsideCompleter *s, uint64_t address,
                               uint64_t size, bool is_write)
 {
@@ -125,7 +125,7 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
     current_cpu = cpu;
 }
 
-/* Whether the read is of bytes that a deferred write brings. */
+/* True if a deferred write brings bytes of the read. */
 static bool read_meets_deferred(FarsideCompleter *s,
                                 const struct farside_wire_read *read)
 {
@@ -145,7 +145,7 @@ static bool read_meets_deferred(FarsideCompleter *s,
     return false;
 }
 
-/* Whether the request cannot be served now, or must not pass one that waits. */
+/* True if the request cannot be served now, or must not pass another one. */
 static bool has_to_wait(FarsideCompleter *s, unsigned type, const void *body)
 {
     const struct farside_wire_read *read = body;

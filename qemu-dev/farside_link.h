@@ -83,7 +83,7 @@ void farside_link_send(FarsideLink *link, unsigned type,
  * NULL. The caller may change it instead of sending one more.
  */
 void *farside_link_peek_last(FarsideLink *link, unsigned type);
-/* Whether so many messages wait that the caller should wait, too. */
+/* True if so many messages wait that the caller should wait, too. */
 bool farside_link_is_full(const FarsideLink *link);
 /*
  * Stops or resumes reading from the peer. It only keeps the link from taking

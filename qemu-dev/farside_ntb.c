@@ -120,6 +120,7 @@ static void farside_ntb_exit(PCIDevice *pci)
 
     farside_session_stop(s->session);
     farside_recorder_stop(s->recorder);
+    farside_memory_stop(s->parts.memory);
     farside_windows_stop(s->parts.windows);
     msix_unuse_all_vectors(pci);
     msix_uninit(pci, &s->gas, &s->gas);
@@ -134,6 +135,7 @@ static void farside_ntb_make_parts(FarsideNtb *s)
     FarsideParts *p = &s->parts;
 
     p->peer = farside_peer_new(config, pci, s->recorder);
+    p->memory = farside_memory_new(pci, p->peer);
     p->requester = farside_requester_new(config, pci, p->peer);
     p->windows = farside_windows_new(config, pci, s->recorder, p->peer,
                                      p->requester);
@@ -152,6 +154,7 @@ static void farside_ntb_finalize(Object *obj)
     farside_ctrl_free(s->parts.ctrl);
     farside_windows_free(s->parts.windows);
     farside_requester_free(s->parts.requester);
+    farside_memory_free(s->parts.memory);
     farside_peer_free(s->parts.peer);
     farside_recorder_free(s->recorder);
     g_free(s->config.trace_path);
@@ -203,6 +206,7 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     if (!farside_windows_start(s->parts.windows, errp)) {
         goto fail_msix;
     }
+    farside_memory_start(s->parts.memory);
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         pci_register_bar(pci, FARSIDE_NTB_WINDOW_BAR(i),
                          PCI_BASE_ADDRESS_SPACE_MEMORY |
@@ -217,6 +221,7 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     return;
 
 fail_windows:
+    farside_memory_stop(s->parts.memory);
     farside_windows_stop(s->parts.windows);
 fail_msix:
     msix_unuse_all_vectors(pci);

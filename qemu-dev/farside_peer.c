@@ -121,8 +121,8 @@ void farside_peer_send_completion(FarsidePeer *s,
 }
 
 /*
- * Whether a message that waits, or the doorbells kept apart, can stand for this
- * one, too.
+ * True if another message stands for this one, too: the last one in the queue,
+ * or that of the doorbells which are kept apart.
  */
 static bool merge(FarsidePeer *s, unsigned type, const void *body)
 {

@@ -9,13 +9,12 @@
  *
  * A doorbell is never lost: doorbells that wait merge into one message. A guest
  * that causes other messages has to wait first while the peer does not read
- * (farside_requester_wait()). The messages that the peer itself causes end when
- * this device no longer reads from it.
+ * (farside_requester_wait()). The peer itself causes no more messages when this
+ * device no longer reads from it.
  *
  * Doorbells are messages, and so come after the writes that were posted before
- * them. An eventfd would have no order with the socket, and a peer that fills
- * it and makes it blocking would stop whoever rings. On idle processors it is
- * no faster.
+ * them. An eventfd has no order with the socket. A peer could fill it and make
+ * it blocking, and so stop a guest that rings. On idle CPUs it is no faster.
  */
 #ifndef FARSIDE_PEER_H
 #define FARSIDE_PEER_H
@@ -48,9 +47,9 @@ void farside_peer_set_enabled(FarsidePeer *s, bool enabled);
  */
 bool farside_peer_update(FarsidePeer *s);
 
-/* Whether HELLO was exchanged. */
+/* True from HELLO until the connection ends. */
 bool farside_peer_is_here(const FarsidePeer *s);
-/* Whether the link is up: the peer is here, and both sides are enabled. */
+/* True while the peer is here, and both sides are enabled. */
 bool farside_peer_link_is_up(const FarsidePeer *s);
 /* The requester ID of the peer's device on its own bus. */
 uint16_t farside_peer_requester_id(const FarsidePeer *s);
@@ -74,7 +73,7 @@ void farside_peer_send_completion(FarsidePeer *s,
                                   const struct farside_wire_completion *c,
                                   const void *data);
 
-/* Whether so many messages wait that whoever causes more should wait. */
+/* True if so many messages wait that a guest must not cause more. */
 bool farside_peer_is_full(const FarsidePeer *s);
 /* A message that waited was sent. */
 void farside_peer_drained(FarsidePeer *s);

@@ -212,7 +212,7 @@ static void link_established(void *opaque,
 
     farside_peer_appear(s->parts->peer, hello);
     farside_ctrl_peer_reset(s->parts->ctrl);
-    farside_windows_announce(s->parts->windows);
+    farside_memory_announce(s->parts->memory);
     update_link(s);
 }
 

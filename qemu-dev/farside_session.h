@@ -8,6 +8,7 @@
 
 #include "farside_completer.h"
 #include "farside_ctrl.h"
+#include "farside_memory.h"
 #include "farside_peer.h"
 #include "farside_regs.h"
 #include "farside_requester.h"
@@ -16,6 +17,7 @@
 /* The parts of a device that take part in the conversation */
 typedef struct FarsideParts {
     FarsidePeer *peer;
+    FarsideMemory *memory;
     FarsideRequester *requester;
     FarsideWindows *windows;
     FarsideCtrl *ctrl;

@@ -2,12 +2,12 @@
 /*
  * The pcapng file of a trace.
  *
- * Packets gather in memory; a thread appends them to the file, under an
- * exclusive flock(), for the device at the other end of the link appends to it
- * as well. A process may be killed while it appends, or find the disk full: so
- * whoever writes looks whether the file ends with a whole block, and cuts off
- * what does not belong to one. Blocks that cannot be written wait; when too
- * many do, packets are dropped, and the statistics that follow say how many.
+ * Packets gather in memory. A thread appends them to the file, under an
+ * exclusive flock(), because the device at the other end of the link appends to
+ * it as well. A process may be killed while it appends, or find the disk full.
+ * So the thread first looks whether the file ends with a whole block, and cuts
+ * off a piece of one. Blocks that cannot be written wait. When too many wait,
+ * packets are dropped, and the next statistics say how many.
  */
 #include "qemu/osdep.h"
 #include <sys/file.h>
@@ -19,13 +19,13 @@
 #include "wire/farside_trace.h"
 #include "farside_trace_file.h"
 
-/* What waits is written after so long, in one piece. */
+/* Packets gather for so long, and are then written in one piece. */
 #define BATCH_MS    10
 #define RETRY_MS    50
-/* For so long a file that is opened or closed is waited for. */
+/* The longest wait when a file is opened or closed. */
 #define CLOSE_MS    1000
 #define WAITING_MAX (8 * MiB)
-/* Header blocks longer than this are not ours. */
+/* A trace has no more bytes of header blocks. */
 #define HEADER_MAX  (1 * MiB)
 
 struct FarsideTraceFile {
@@ -33,16 +33,16 @@ struct FarsideTraceFile {
     int fd;
     unsigned interface;
     uint32_t snaplen;
-    off_t end; /* a place that is known to be the end of a block */
+    off_t end; /* some block ends here, perhaps not the last one */
 
     QemuThread thread;
-    QemuMutex lock; /* of what follows */
+    QemuMutex lock; /* protects the members below */
     QemuCond wake;
     GByteArray *waiting;
     bool closing;
     uint64_t received;
     uint64_t dropped;
-    uint64_t dropped_told; /* in the file's statistics */
+    uint64_t dropped_told; /* part of dropped that the file tells */
     int64_t close_deadline;
     bool complained;
 };
@@ -87,7 +87,7 @@ static uint32_t block_at(int fd, off_t offset, off_t size, uint32_t *ret_type)
     return block.length;
 }
 
-/* Whether the last bytes are the end of a packet or of statistics. */
+/* True if the last bytes are the end of a packet or of statistics. */
 static bool ends_well(int fd, off_t size)
 {
     uint32_t length, type;
@@ -176,8 +176,9 @@ static bool header_agree(FarsideTraceFile *f, const char *const *names,
 }
 
 /*
- * Where to append: behind what the other process wrote, but for what it did not
- * write to the end. Negative if the file is a trace no more.
+ * Returns the place to append at: behind the last whole block. Cuts off a block
+ * that the other process did not write to its end. Negative, with errno, if the
+ * file has become shorter or cannot be cut.
  */
 static off_t place_to_append(FarsideTraceFile *f)
 {
@@ -213,7 +214,7 @@ static int append(FarsideTraceFile *f, const GByteArray *bytes)
         f->end = place + bytes->len;
     } else {
         why = errno;
-        /* What cannot be cut off here is by whoever is the next to write. */
+        /* If this fails, the next process that appends cuts it off. */
         (void)!ftruncate(f->fd, place);
     }
     flock(f->fd, LOCK_UN);
@@ -292,7 +293,10 @@ static bool is_too_late(const FarsideTraceFile *f)
            qemu_clock_get_ms(QEMU_CLOCK_REALTIME) >= f->close_deadline;
 }
 
-/* Under the lock, which it gives back meanwhile. False: given up. */
+/*
+ * Called with the lock, which it releases while it writes. Tries again until it
+ * is too late. False if nothing was written.
+ */
 static bool write_out(FarsideTraceFile *f, const GByteArray *bytes)
 {
     int why;
@@ -302,7 +306,8 @@ static bool write_out(FarsideTraceFile *f, const GByteArray *bytes)
         why = append(f, bytes);
         if (why && why != EWOULDBLOCK && !f->complained) {
             f->complained = true;
-            warn_report("trace %s: %s; what comes waits, and is then dropped",
+            warn_report("trace %s: cannot write: %s; packets wait, and are "
+                        "dropped when too many do",
                         f->path, strerror(why));
         }
         qemu_mutex_lock(&f->lock);
@@ -366,7 +371,7 @@ FarsideTraceFile *farside_trace_file_open(const char *path, unsigned interface,
 
     f->path = g_strdup(path);
     f->interface = interface;
-    /* Not to wait for the other end of what turns out to be a FIFO. */
+    /* O_NONBLOCK: the path may be a FIFO, whose other end may not come. */
     f->fd = qemu_open_old(
         path, O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, 0600);
     if (f->fd < 0 || fstat(f->fd, &st) < 0) {

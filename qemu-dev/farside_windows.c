@@ -31,9 +31,6 @@ OBJECT_DECLARE_SIMPLE_TYPE(FarsideNtbPeerRam, FARSIDE_NTB_PEER_RAM)
 #define PEER_RAM_MAX (1 * TiB)
 #define PEER_RAM_MAPPED_MAX (2 * PEER_RAM_MAX)
 
-/* Below this, firmware switches RAM on and off while it boots. */
-#define OWN_RAM_START (1 * MiB)
-
 /*
  * A region of the peer's memory. It is an object of its own, since a view of
  * the address space may hold on to it for as long as RCU takes.
@@ -47,13 +44,6 @@ struct FarsideNtbPeerRam {
 
 /* Of all devices. Atomic: the last reference may be dropped without a lock. */
 static uint64_t peer_ram_mapped;
-
-typedef struct {
-    uint64_t address;
-    uint64_t size;
-    uint64_t offset;
-    MemoryRegion *mr;
-} OwnRam;
 
 /* The translation of all windows; replaced as a whole, read under RCU. */
 typedef struct {
@@ -101,13 +91,6 @@ struct FarsideWindows {
     AddressSpace peer_as;
     FarsideNtbPeerRam *peer_ram[FARSIDE_WIRE_FDS];
     unsigned peer_ram_count;
-
-    /* The own RAM */
-    AddressSpace *own_as; /* what a peer reaches here */
-    MemoryListener listener;
-    GArray *own_ram; /* of OwnRam */
-    QEMUBH *own_ram_bh;
-    struct farside_wire_ram announced; /* to this peer */
 };
 
 /* Translation: runs without the big lock, see Map */
@@ -142,7 +125,7 @@ static bool map_resolve(const Map *map, unsigned window, uint64_t offset,
     return false;
 }
 
-/* Whether one RAM region of the peer holds [target, target + size). */
+/* True if one RAM region of the peer holds [target, target + size). */
 static bool map_is_ram(const Map *map, uint64_t target, uint64_t size)
 {
     unsigned i;
@@ -532,129 +515,6 @@ bool farside_windows_on_ram(FarsideWindows *s, const FarsideLinkMessage *m)
     return true;
 }
 
-/* The own RAM, announced to the peer */
-
-/* The part of a section that a peer may map; false where there is none. */
-static bool own_ram_of(MemoryRegionSection *section, OwnRam *ret_ram)
-{
-    OwnRam ram = {
-        .address = section->offset_within_address_space,
-        .size = int128_get64(section->size),
-        .offset = section->offset_within_region,
-        .mr = section->mr,
-    };
-
-    if (!memory_region_is_ram(ram.mr) || section->readonly ||
-        memory_region_is_ram_device(ram.mr) ||
-        memory_region_get_fd(ram.mr) < 0 ||
-        !qemu_ram_is_shared(ram.mr->ram_block)) {
-        return false;
-    }
-    if (ram.address < OWN_RAM_START) {
-        if (ram.size <= OWN_RAM_START - ram.address) {
-            return false;
-        }
-        ram.size -= OWN_RAM_START - ram.address;
-        ram.offset += OWN_RAM_START - ram.address;
-        ram.address = OWN_RAM_START;
-    }
-    if ((ram.address | ram.size | ram.offset) &
-        (qemu_real_host_page_size() - 1)) {
-        return false;
-    }
-    *ret_ram = ram;
-    return true;
-}
-
-static void own_ram_add(MemoryListener *listener, MemoryRegionSection *section)
-{
-    FarsideWindows *s = container_of(listener, FarsideWindows, listener);
-    OwnRam ram;
-
-    if (own_ram_of(section, &ram)) {
-        g_array_append_val(s->own_ram, ram);
-        qemu_bh_schedule(s->own_ram_bh);
-    }
-}
-
-static void own_ram_del(MemoryListener *listener, MemoryRegionSection *section)
-{
-    FarsideWindows *s = container_of(listener, FarsideWindows, listener);
-    OwnRam ram, *found;
-    unsigned i;
-
-    if (!own_ram_of(section, &ram)) {
-        return;
-    }
-    for (i = 0; i < s->own_ram->len; i++) {
-        found = &g_array_index(s->own_ram, OwnRam, i);
-        if (found->mr == ram.mr && found->address == ram.address) {
-            g_array_remove_index(s->own_ram, i);
-            qemu_bh_schedule(s->own_ram_bh);
-            return;
-        }
-    }
-}
-
-/* The largest first: only a few fit into the message. */
-static gint own_ram_compare(gconstpointer a, gconstpointer b)
-{
-    const OwnRam *ra = a;
-    const OwnRam *rb = b;
-
-    if (ra->size != rb->size) {
-        return ra->size > rb->size ? -1 : 1;
-    }
-    return ra->address < rb->address ? -1 : ra->address > rb->address;
-}
-
-static void announce(FarsideWindows *s)
-{
-    struct farside_wire_ram m = {0};
-    int fds[FARSIDE_WIRE_FDS];
-    unsigned i;
-
-    if (!farside_peer_is_here(s->peer)) {
-        return;
-    }
-    /* An IOMMU that came later than this device was not listened to. */
-    if (pci_device_iommu_address_space(s->pci) == s->own_as) {
-        g_array_sort(s->own_ram, own_ram_compare);
-        for (i = 0; i < s->own_ram->len && m.count < FARSIDE_WIRE_FDS; i++) {
-            OwnRam *ram = &g_array_index(s->own_ram, OwnRam, i);
-
-            m.region[m.count].address = ram->address;
-            m.region[m.count].size = ram->size;
-            m.region[m.count].offset = ram->offset;
-            fds[m.count] = memory_region_get_fd(ram->mr);
-            m.count++;
-        }
-    }
-    if (memcmp(&m, &s->announced, sizeof(m)) == 0) {
-        return;
-    }
-    s->announced = m;
-    if (m.count == 0) {
-        warn_report_once("%s: the machine's memory is not shared, so every "
-                         "access of the peer to it is a message, which is "
-                         "slow; use -object memory-backend-memfd,share=on",
-                         TYPE_FARSIDE_NTB);
-    }
-    farside_peer_send_ram(s->peer, &m, fds);
-}
-
-static void own_ram_changed(void *opaque)
-{
-    announce(opaque);
-}
-
-void farside_windows_announce(FarsideWindows *s)
-{
-    /* No message could have said this: so the first one is sent. */
-    memset(&s->announced, 0xff, sizeof(s->announced));
-    announce(s);
-}
-
 /* Life */
 
 MemoryRegion *farside_windows_get_bar(FarsideWindows *s, unsigned window)
@@ -687,8 +547,6 @@ FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
     memory_region_init(&s->peer_memory, OBJECT(pci), "farside-peer-memory",
                        UINT64_MAX);
     address_space_init(&s->peer_as, &s->peer_memory, "farside-peer-memory");
-    s->own_ram = g_array_new(false, false, sizeof(OwnRam));
-    s->own_ram_bh = qemu_bh_new(own_ram_changed, s);
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         w = &s->window[i];
         w->windows = s;
@@ -713,17 +571,6 @@ bool farside_windows_start(FarsideWindows *s, Error **errp)
             return false;
         }
     }
-    s->listener = (MemoryListener){
-        .name = TYPE_FARSIDE_NTB,
-        .region_add = own_ram_add,
-        .region_del = own_ram_del,
-    };
-    /*
-     * Memory as this device sees it: behind an IOMMU only while that passes
-     * addresses through.
-     */
-    s->own_as = pci_device_iommu_address_space(s->pci);
-    memory_listener_register(&s->listener, s->own_as);
     return true;
 }
 
@@ -731,10 +578,6 @@ void farside_windows_stop(FarsideWindows *s)
 {
     unsigned i;
 
-    if (s->listener.name) {
-        memory_listener_unregister(&s->listener);
-        s->listener.name = NULL;
-    }
     if (s->map) {
         farside_windows_forget_ram(s);
     }
@@ -748,8 +591,6 @@ void farside_windows_stop(FarsideWindows *s)
         g_free_rcu(s->map, rcu);
         s->map = NULL;
     }
-    qemu_bh_delete(s->own_ram_bh);
-    g_array_free(s->own_ram, true);
     address_space_destroy(&s->peer_as);
 }
 

@@ -78,7 +78,5 @@ void farside_windows_trace_changed(FarsideWindows *s);
 bool farside_windows_on_ram(FarsideWindows *s, const FarsideLinkMessage *m);
 /* Maps no RAM of the peer any more. */
 void farside_windows_forget_ram(FarsideWindows *s);
-/* Tells a new peer of this machine's RAM, and of each change from now on. */
-void farside_windows_announce(FarsideWindows *s);
 
 #endif /* FARSIDE_WINDOWS_H */

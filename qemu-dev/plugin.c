@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What QEMU loads with -plugin: looks whether this is the QEMU that the devices
- * were built for, and only then loads them (farside-devices.so, beside this
- * file). Devices use QEMU's inner structures, which differ between versions;
- * this file uses nothing but what plugins may.
+ * The plugin that QEMU loads with -plugin. It loads the devices, which are in
+ * farside-devices.so beside it, if they were built for the QEMU that runs.
+ * Devices use QEMU's inner structures, which differ between versions. This file
+ * uses only the interface of plugins.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -15,15 +15,15 @@
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
-/* The answer of "query-version", of which only the text is looked at. */
+/* The answer to "query-version"; only its text is used. */
 typedef struct {
     void *triple;
     char *package;
 } VersionAnswer;
 
 /*
- * The program's package, as in "Debian 1:7.2+dfsg-7+deb12u18+b3". NULL where it
- * cannot be asked.
+ * The program's package, as in "Debian 1:7.2+dfsg-7+deb12u18+b3". NULL if the
+ * program cannot tell.
  */
 static const char *running_version(void)
 {
@@ -35,8 +35,8 @@ static const char *running_version(void)
 }
 
 /*
- * A rebuild of the same source has a "+b" and a number more; a later one has
- * another name.
+ * The name of a rebuild of the same source ends in "+b" and a number. Another
+ * version of the source has another name.
  */
 static int version_is_ours(const char *package)
 {
@@ -60,13 +60,14 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
 
     if (!version_is_ours(package)) {
         fprintf(stderr,
-                "farside: these devices were built for QEMU %s, but this is "
-                "QEMU %s; build them again\n",
+                "farside: the devices were built for QEMU %s, but this is "
+                "QEMU %s: run 'make devices' to build them again\n",
                 FARSIDE_QEMU_VERSION, package ? package : "of another kind");
         return -1;
     }
     if (!info->system_emulation || strcmp(info->target_name, "x86_64") != 0) {
-        fprintf(stderr, "farside: the devices are for qemu-system-x86_64\n");
+        fprintf(stderr, "farside: the devices were built for "
+                        "qemu-system-x86_64, which this is not\n");
         return -1;
     }
     if (!dladdr((void *)&qemu_plugin_version, &self)) {

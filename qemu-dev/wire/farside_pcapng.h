@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * The blocks of a pcapng file, as far as a trace uses them: section header and
- * interface descriptions at its begin, then packets and statistics.
+ * The blocks of a pcapng file, as far as a trace uses them: a section header,
+ * interface descriptions, packets and statistics.
  *
- * After draft-ietf-opsawg-pcapng ("PCAP Now Generic Capture File Format"),
- * whose sections are named below. Numbers have the byte order of the machine
- * that writes, which a reader finds out from the section header.
+ * The comments name the sections of draft-ietf-opsawg-pcapng ("PCAP Now Generic
+ * Capture File Format"). Numbers have the byte order of the machine that writes
+ * them, and the section header shows it.
  */
 #ifndef FARSIDE_PCAPNG_H
 #define FARSIDE_PCAPNG_H
@@ -36,7 +36,7 @@
 #define FARSIDE_PCAPNG_ISB_IFRECV   4u
 #define FARSIDE_PCAPNG_ISB_IFDROP   5u
 
-/* In front of every block; its length stands at its end once more, s3.1. */
+/* The head of every block, which ends with its length once more, s3.1. */
 struct farside_pcapng_block {
     uint32_t type;
     uint32_t length;
@@ -102,9 +102,8 @@ static inline uint8_t *farside_pcapng_option(uint8_t *at, uint16_t code,
 }
 
 /*
- * Ends the block that begins at @block with @head, @head_size bytes of it, and
- * goes on to @at: writes the head and the length at the end. Returns the size
- * of the whole.
+ * Ends the block that begins at @block and goes on to @at: writes its @head, of
+ * @head_size bytes, and the length at its end. Returns the size of the block.
  */
 static inline size_t farside_pcapng_end(uint8_t *block, uint8_t *at, void *head,
                                         size_t head_size)

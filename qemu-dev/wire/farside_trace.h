@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * Traces: what crosses a link between two NTB devices, in a pcapng file that
- * both ends write to. docs/reference/trace.md is the specification.
+ * Traces: the packets that cross a link between two NTB devices, in a pcapng
+ * file that both ends write to. docs/reference/trace.md is the specification.
  *
  * The file has one section and at least two interfaces of link type
- * LINKTYPE_USER0, number p for what the device of partition p transmits. It
- * begins with what farside_trace_header() makes, written by whoever makes the
- * file. After that each device appends whole blocks, under an exclusive
- * flock() of the file.
+ * LINKTYPE_USER0. Interface p has the packets that the device of partition p
+ * transmits. The device that makes the file writes the header, which
+ * farside_trace_header() makes. After that each device appends whole blocks,
+ * under an exclusive flock() of the file.
  *
- * A packet is a farside_trace_head and what it says: a TLP as on the wire, or
+ * A packet is a farside_trace_head and its content: a TLP as on the wire, or
  * one of the messages that have no TLP on this device. All of it is
  * big-endian, as TLPs are.
  */
@@ -22,10 +22,10 @@
 #define FARSIDE_TRACE_MAGIC    0x4653 /* "FS" */
 #define FARSIDE_TRACE_VERSION  1
 
-/* Interfaces of a link: one a partition. */
+/* Interfaces of a link: one for each partition. */
 #define FARSIDE_TRACE_INTERFACES 2
 
-/* Kinds of packets; behind each, what follows the head, in this order. */
+/* Kinds of packets. The comments tell the content behind the head. */
 enum {
     FARSIDE_TRACE_TLP = 1,         /* header of 3 or 4 DW, payload */
     FARSIDE_TRACE_START = 2,       /* u32 link is up, u32 requester ID */
@@ -59,15 +59,15 @@ enum {
 struct farside_trace_head {
     uint16_t magic;
     uint8_t version;
-    uint8_t head_length; /* of this head; later versions may have more */
+    uint8_t head_length; /* bytes of this head; more in a later version */
     uint8_t kind;
     uint8_t flags;
-    uint8_t partition;    /* that transmits */
-    uint8_t bar;          /* of the window that the request went through */
-    uint32_t sequence;    /* of the packets of this interface, from START on */
+    uint8_t partition;    /* number of the partition that transmits */
+    uint8_t bar;          /* number of the window's BAR */
+    uint32_t sequence;    /* number in this interface, from START on */
     uint32_t transaction; /* the same in a read and its completion */
     uint64_t near;        /* address on the bus of the transmitting host */
-    uint64_t offset;      /* of that in the BAR */
+    uint64_t offset;      /* of that address in the BAR */
 };
 
 _Static_assert(sizeof(struct farside_trace_head) == 32, "file format");
@@ -91,7 +91,10 @@ static inline uint8_t *farside_trace_put64(uint8_t *at, uint64_t value)
     return farside_trace_put32(at + 4, (uint32_t)value);
 }
 
-/* Puts @head, whose constant fields need not be set, and returns its end. */
+/*
+ * Puts @head, and returns its end. The caller need not set its constant fields:
+ * magic, version and head_length.
+ */
 static inline uint8_t *
 farside_trace_put_head(uint8_t *at, const struct farside_trace_head *head)
 {
@@ -109,8 +112,8 @@ farside_trace_put_head(uint8_t *at, const struct farside_trace_head *head)
 }
 
 /*
- * TLPs, PCIe 5.0 s2.2. Fmt and Type in one byte, as in table 2-3; bit 5 of the
- * memory requests says 4 DW.
+ * TLPs, PCIe 5.0 s2.2. Fmt and Type are in one byte, as in table 2-3. Bit 5 of
+ * a memory request means a header of 4 DW.
  */
 #define FARSIDE_TLP_MRD  0x00
 #define FARSIDE_TLP_MWR  0x40
@@ -121,7 +124,7 @@ farside_trace_put_head(uint8_t *at, const struct farside_trace_head *head)
 #define FARSIDE_TLP_HEAD_MAX 16
 #define FARSIDE_TLP_DW_MAX   1024
 
-/* DWs of which a request for these bytes consists; at least one, s2.2.5. */
+/* DWs that a request for these bytes covers; at least one, s2.2.5. */
 static inline uint32_t farside_tlp_dws(uint64_t address, uint32_t bytes)
 {
     return bytes ? (uint32_t)(((address & 3) + bytes + 3) / 4) : 1;
@@ -195,13 +198,13 @@ farside_tlp_put_completion(uint8_t *at, uint16_t completer, uint8_t status,
     return at;
 }
 
-/* What farside_trace_header() needs at most for names of @size bytes in all. */
+/* Bytes that suffice for farside_trace_header(); the names have @size. */
 #define FARSIDE_TRACE_HEADER_MAX(size) ((size_t)256 + (size))
 
 /*
- * Puts the begin of a file: section header, and an interface for each of
- * @names, of not more than 60000 bytes. @snaplen is what is kept of a packet,
- * 0 for all. Returns the size.
+ * Puts the header of a file: a section, and an interface for each of @names,
+ * which have 60000 bytes at most. Packets are cut after @snaplen bytes; 0 means
+ * never. Returns the size.
  */
 static inline size_t farside_trace_header(uint8_t *buffer,
                                           const char *const *names,

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * What crosses between two NTB devices, each in its own QEMU process.
+ * The protocol between two NTB devices, each in its own QEMU process.
  *
- * Transport: a UNIX socket of type SOCK_SEQPACKET; one packet is one message;
- * order is kept. Memory files travel as SCM_RIGHTS of the message that names
- * them. Both ends are processes of one machine: numbers have its byte order.
+ * Transport: a UNIX socket of type SOCK_SEQPACKET, which keeps the order. One
+ * packet is one message. Memory files travel as SCM_RIGHTS of the message that
+ * names them. Both ends are processes of one machine: numbers have its byte
+ * order.
  *
- * How two devices meet:
- *  - directly: one listens at a path, the other connects to it;
- *  - through a broker: both connect to the broker, which answers each with
- *    FARSIDE_WIRE_PEER and one end of a socket pair, when both are there. The
- *    device then talks on that socket in place of the broker's, and begins
- *    again with HELLO; after the peer's death it connects to the broker anew.
- *    So nothing is relayed, and a doorbell takes the same way with and without
- *    a broker. A broker has a path of its own for each link.
+ * Two devices meet in one of two ways:
+ *  - Directly: one listens at a path, the other connects to it.
+ *  - Through a broker: both connect to the broker. When both are there, each
+ *    gets FARSIDE_WIRE_PEER with one end of a socket pair. The device then uses
+ *    that socket in place of the broker's, and begins again with HELLO. After
+ *    the peer's death it connects to the broker again. So the broker relays
+ *    nothing, and a doorbell takes the same way with and without one. A broker
+ *    has a path of its own for each link.
  *
- * Conversation: HELLO from each end, then the rest in any order. A message that
- * this header does not allow ends the connection.
+ * Conversation: HELLO from each end, then all other messages in any order. A
+ * message that this header does not allow ends the connection.
  */
 #ifndef FARSIDE_WIRE_H
 #define FARSIDE_WIRE_H
@@ -26,7 +27,7 @@
 #define FARSIDE_WIRE_MAGIC 0x57445346u /* "FSDW" */
 #define FARSIDE_WIRE_VERSION 1
 
-/* Nothing longer is ever sent, and nothing longer is read. */
+/* Bytes of the longest packet */
 #define FARSIDE_WIRE_MAX 8192
 #define FARSIDE_WIRE_FDS 8
 
@@ -48,7 +49,7 @@ enum {
     FARSIDE_WIRE_PEER = 15,
 };
 
-/* In front of every message. length counts what follows the head. */
+/* The head of every message. length is the number of bytes behind it. */
 struct farside_wire_head {
     uint32_t magic;
     uint16_t version;
@@ -57,7 +58,7 @@ struct farside_wire_head {
     uint32_t reserved;
 };
 
-/* Windows, by the number of their first BAR. */
+/* Windows, in the order of their BARs */
 #define FARSIDE_WIRE_WINDOWS 2
 
 /*
@@ -77,9 +78,9 @@ struct farside_wire_hello {
 };
 
 /*
- * The sender's RAM that may be mapped: the whole of it each time, in place of
- * what was said before. Each region has one file of its own, in this order.
- * What is in no region is reached by READ and WRITE.
+ * The sender's RAM that the receiver may map. Each such message replaces the
+ * one before it. Each region has one file of its own, in this order. READ and
+ * WRITE reach all that is in no region.
  */
 struct farside_wire_ram_region {
     uint64_t address; /* on the sender's bus */
@@ -99,7 +100,7 @@ struct farside_wire_link {
     uint32_t reserved;
 };
 
-/* RESET has no body: the sender's partition has lost all it was told. */
+/* RESET has no body: the sender's partition was reset, and lost its state. */
 
 struct farside_wire_doorbell {
     uint64_t bits;
@@ -112,11 +113,11 @@ struct farside_wire_message {
 
 /*
  * The control block of a partition belongs to the process of its host. The
- * other one asks for it (LOCK), is given it with its contents (LOCKED), sends
- * it back changed (CONFIG) and hears what came of it (CONFIGURED), or gives it
- * back as it was (RELEASE). Every LOCK has a number of its own, which the other
- * messages repeat: what belongs to a lock that is gone (because its owner gave
- * it up, or a partition was reset) is ignored.
+ * other process asks for it (LOCK) and gets it with its contents (LOCKED). It
+ * sends the changed block (CONFIG) and gets the result (CONFIGURED), or gives
+ * the block back unchanged (RELEASE). Every LOCK has a number of its own, which
+ * the other messages repeat. Messages of a lock that is gone, because its owner
+ * gave it up or a partition was reset, are ignored.
  */
 struct farside_wire_lock {
     uint32_t id;
@@ -155,9 +156,8 @@ struct farside_wire_configured {
 #define FARSIDE_WIRE_PAYLOAD 4096
 
 /*
- * READ: a memory read request, answered by a COMPLETION with the same tag. One
- * of 0 bytes reads nothing, and is answered when all that was written before it
- * is done.
+ * READ: a memory read request. A COMPLETION with the same tag answers it. That
+ * to a READ of 0 bytes is sent when all WRITEs before it are done.
  */
 struct farside_wire_read {
     uint64_t address; /* on the receiver's bus */
@@ -181,14 +181,14 @@ enum {
     FARSIDE_WIRE_CA = 4,
 };
 
-/* COMPLETION: length bytes follow, those of the READ, none unless SC. */
+/* COMPLETION: length bytes follow, as many as READ asked for; 0 unless SC. */
 struct farside_wire_completion {
     uint32_t length;
     uint16_t tag;
     uint16_t status;
 };
 
-/* PEER has no body, and one file: the socket to the peer. */
+/* PEER has no body. Its one file is the socket to the peer. */
 
 _Static_assert(sizeof(struct farside_wire_head) == 16, "wire format");
 _Static_assert(sizeof(struct farside_wire_hello) == 32, "wire format");
