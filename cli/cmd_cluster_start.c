@@ -159,17 +159,17 @@ static bool check_paths(const CluPlan *plan, const char *dir, GError **error)
     for (unsigned i = 0; i < plan->links->len; i++) {
         const CluPlanLink *link = plan->links->pdata[i];
 
-        g_ptr_array_add(paths, clu_plan_link_path(dir, link->link));
+        g_ptr_array_add(paths, clu_dir_link_path(dir, link->link->name));
     }
     for (unsigned i = 0; i < plan->regions->len; i++) {
         const CluPlanRegion *region = plan->regions->pdata[i];
 
-        g_ptr_array_add(paths, clu_plan_region_path(dir, region->name));
+        g_ptr_array_add(paths, clu_dir_region_path(dir, region->name));
     }
     for (unsigned i = 0; i < plan->hosts->len; i++) {
         const CluPlanHost *host = plan->hosts->pdata[i];
 
-        g_ptr_array_add(paths, clu_plan_qmp_path(dir, host->host));
+        g_ptr_array_add(paths, clu_dir_qmp_path(dir, host->host->name));
     }
     for (unsigned i = 0; i < paths->len; i++) {
         const char *path = paths->pdata[i];

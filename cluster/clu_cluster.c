@@ -181,7 +181,7 @@ static bool add_links(CluCluster *cluster, const char *dir, GError **error)
     cluster->traces = g_new0(char *, links->len);
     for (i = 0; i < links->len; i++) {
         const CluPlanLink *link = links->pdata[i];
-        g_autofree char *path = clu_plan_link_path(dir, link->link);
+        g_autofree char *path = clu_dir_link_path(dir, link->link->name);
 
         cluster->enabled[i] = true;
         if (!clu_broker_add_link(cluster->broker, link->link->name, path,
@@ -200,7 +200,7 @@ static bool add_regions(CluCluster *cluster, const char *dir, GError **error)
     cluster->regions = g_new0(char *, regions->len + 1);
     for (i = 0; i < regions->len; i++) {
         const CluPlanRegion *region = regions->pdata[i];
-        g_autofree char *path = clu_plan_region_path(dir, region->name);
+        g_autofree char *path = clu_dir_region_path(dir, region->name);
         CluBrokerRegion size = {
             .size_bytes = (uint64_t)region->bytes,
             .vectors = MAX(region->vectors, 1),

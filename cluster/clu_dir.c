@@ -63,6 +63,26 @@ char *clu_dir_find(const char *name)
     return g_build_filename(base, name, NULL);
 }
 
+char *clu_dir_link_path(const char *dir, const char *link)
+{
+    return g_strdup_printf("%s/%s.link", dir, link);
+}
+
+char *clu_dir_region_path(const char *dir, const char *region)
+{
+    return g_strdup_printf("%s/%s.region", dir, region);
+}
+
+char *clu_dir_qmp_path(const char *dir, const char *host)
+{
+    return g_strdup_printf("%s/%s.qmp", dir, host);
+}
+
+char *clu_dir_log_path(const char *dir, const char *host)
+{
+    return g_strdup_printf("%s/%s.log", dir, host);
+}
+
 /* Makes a directory of ours, or sees to it that the one there is. */
 static bool make_private(const char *path, GError **error)
 {

@@ -20,6 +20,14 @@ typedef struct CluDir CluDir;
 /* A file in it that holds the full path of its description. */
 #define CLU_DIR_FILE "file"
 
+/* Paths in the directory @dir of a cluster, to be freed: the sockets at which
+ * the two NTB devices of a link meet, the clients of a region connect, and a
+ * host's monitor answers (`qmp: on`), and the log of a host's console. */
+char *clu_dir_link_path(const char *dir, const char *link);
+char *clu_dir_region_path(const char *dir, const char *region);
+char *clu_dir_qmp_path(const char *dir, const char *host);
+char *clu_dir_log_path(const char *dir, const char *host);
+
 /* Makes and locks the directory of the cluster @name. */
 CluDir *clu_dir_new(const char *name, GError **error);
 

@@ -13,6 +13,7 @@
 #include <gio/gio.h>
 #include <glib-unix.h>
 
+#include "clu_dir.h"
 #include "clu_error.h"
 #include "clu_source.h"
 #include "clu_watch.h"
@@ -294,7 +295,7 @@ static char *explain_end(CluHost *host)
     g_autofree char *said = g_strdup(g_strchomp(host->said->str));
     TopoPlace place;
 
-    if (clu_plan_blame(host->plan, said, &place)) {
+    if (clu_argv_blame(host->plan, said, &place)) {
         g_autofree char *where = topo_place_to_string(place);
         const char *colon = strrchr(said, '\n') ? NULL : strstr(said, ": -");
 
@@ -432,7 +433,7 @@ bool clu_host_start(CluHost *host, GError **error)
     g_subprocess_launcher_take_stderr_fd(launcher, output[1]);
     g_subprocess_launcher_set_child_setup(launcher, child_setup,
                                           GINT_TO_POINTER(getpid()), NULL);
-    argv = clu_plan_argv(
+    argv = clu_argv_new(
         shared->plan, host->plan, &shared->paths[host->plan->index],
         shared->is_kvm[host->plan->index], shared->enabled, shared->traces);
     g_subprocess_launcher_take_fd(
@@ -521,7 +522,7 @@ CluHost *clu_host_new(const CluHostShared *shared, const CluPlanHost *plan,
         .bytes = on_console, .grown = on_logged, .alarm = on_alarm};
     g_autoptr(CluHost) host = g_new0(CluHost, 1);
     const CluPaths *paths = &shared->paths[plan->index];
-    g_autofree char *log = clu_plan_log_path(paths->dir, plan->host);
+    g_autofree char *log = clu_dir_log_path(paths->dir, plan->host->name);
     unsigned i;
 
     host->shared = shared;

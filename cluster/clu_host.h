@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include "clu_argv.h"
 #include "clu_console.h"
 #include "clu_guest.h"
 #include "clu_hub.h"

@@ -111,7 +111,7 @@ static void logs_start(CluRequest *request, const GPtrArray *words)
         clu_request_fail_by(request, error);
         return;
     }
-    path = clu_plan_log_path(dir, clu_host_plan(logs->host)->host);
+    path = clu_dir_log_path(dir, clu_host_plan(logs->host)->host->name);
     logs->file = open(path, O_RDONLY | O_CLOEXEC);
     if (logs->file < 0) {
         clu_request_fail(request, CLU_CONTROL_FAILED, "%s: %s", path,

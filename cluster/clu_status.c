@@ -57,8 +57,9 @@ static void add_host(JsonBuilder *builder, const CluCluster *cluster,
     const CluPlanHost *plan = clu_host_plan(host);
     const TopoVm *vm = plan->host->vm;
     const char *dir = clu_dir_path(setup->dir);
-    g_autofree char *log = clu_plan_log_path(dir, plan->host);
-    g_autofree char *qmp = vm->qmp ? clu_plan_qmp_path(dir, plan->host) : NULL;
+    g_autofree char *log = clu_dir_log_path(dir, plan->host->name);
+    g_autofree char *qmp =
+        vm->qmp ? clu_dir_qmp_path(dir, plan->host->name) : NULL;
 
     json_builder_begin_object(builder);
     add_text(builder, "name", plan->host->name);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clu_argv.h"
 #include "clu_plan.h"
 #include "../suite.h"
 
@@ -78,8 +79,8 @@ static char *argv_of(const Case *c, unsigned host, bool is_kvm,
     g_auto(GStrv) argv = NULL;
 
     ck_assert_ptr_nonnull(c->plan);
-    argv = clu_plan_argv(c->plan, c->plan->hosts->pdata[host], &paths, is_kvm,
-                         enabled ? enabled : all, traces);
+    argv = clu_argv_new(c->plan, c->plan->hosts->pdata[host], &paths, is_kvm,
+                        enabled ? enabled : all, traces);
     return g_strjoinv("\n", argv);
 }
 
@@ -317,9 +318,9 @@ static const struct {
      "t.yaml:5:69: a.ntb0: an NTB adapter is emulated by farside-switchtec; "
      "leave 'device' out\n"},
     {TWO(NTB(", vm: {options: {link: x}}"), "", NTB(""), "") LINK,
-     "t.yaml:5:71: option 'link' is what the cluster sets; leave it out\n"},
+     "t.yaml:5:71: option 'link' is set by the cluster; leave it out\n"},
     {TWO(DEVICE("x", "device: edu, options: {\"a,b\": 1}"), "", "", ""),
-     "t.yaml:5:84: option 'a,b' is no name of a property\n"},
+     "t.yaml:5:84: option 'a,b' is not the name of a property\n"},
     {TWO(NTB(", vm: {options: {bar4-size: 64M}}"), "",
          NTB(", vm: {options: {bar4-size: 128M}}"), "") LINK,
      "t.yaml:9:71: bar4-size is 128M, and 64M at the other end of cable0 "
@@ -343,9 +344,9 @@ static const struct {
     {TWO(DEVICE("x", "device: ivshmem-doorbell, region: r, options: {vectors: "
                      "65}"),
          "", "", ""),
-     "t.yaml:5:108: vectors is '65'; a number from 1 to 64 is right\n"},
+     "t.yaml:5:108: vectors is '65'; write a number from 1 to 64\n"},
     {TWO(DEVICE("x", "device: nvme, image: 1000B"), "", "", ""),
-     "t.yaml:5:82: image: a disk of 1000B; a multiple of 512B is right\n"},
+     "t.yaml:5:82: image: a disk cannot have 1000B; write a multiple of 512B\n"},
     {TWO(DEVICE("x", "device: edu, options: {addr: 2}"), "", "", ""),
      "t.yaml:5:84: addr is '2'; a slot from 3 to 1e, in hexadecimal, is "
      "right\n"},
@@ -381,8 +382,8 @@ START_TEST(too_many_devices_are_refused)
     }
     c = load(text->str);
     ck_assert_str_eq(c.errors,
-                     "t.yaml:3:5: host 'a' has 29 devices and cables, and "
-                     "there is room for 28; write fewer\n");
+                     "t.yaml:3:5: host 'a' has 29 devices and cables; it can "
+                     "have 28 at most\n");
     done(&c);
 }
 END_TEST
@@ -395,19 +396,19 @@ START_TEST(a_complaint_of_qemu_is_put_down_to_its_entry)
     TopoPlace place;
 
     /* As QEMU 7.2 words it. */
-    ck_assert(clu_plan_blame(host,
+    ck_assert(clu_argv_blame(host,
                              "qemu-system-x86_64: -device edu,id=x,addr=3,foo=1"
                              ": Property 'edu.foo' not found",
                              &place));
     ck_assert_uint_eq(place.line, 5);
     ck_assert_uint_eq(place.column, 84);
-    ck_assert(clu_plan_blame(host,
+    ck_assert(clu_argv_blame(host,
                              "qemu-system-x86_64: -device edu,id=x,addr=3,foo=1"
                              ": 'edu' is not a valid device model name",
                              &place));
     ck_assert_uint_eq(place.column, 69);
     ck_assert(
-        !clu_plan_blame(host, "qemu-system-x86_64: out of memory", &place));
+        !clu_argv_blame(host, "qemu-system-x86_64: out of memory", &place));
     done(&c);
 }
 END_TEST

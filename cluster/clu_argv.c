@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "clu_argv.h"
+
+#include <string.h>
+
+#include "clu_dir.h"
+#include "clu_property.h"
+
+/* PCI slot of the device through which the agent speaks. */
+#define AGENT_SLOT 1
+
+#define TB_SIZE_MIB 32 /* of translated code; a guest needs no more */
+
+/* Without the tests of ciphers and the mitigations, which these guests do not
+ * need, a boot under TCG takes a fifth less. The check of the timer fails on a
+ * busy machine. */
+#define KERNEL_ARGUMENTS                                                       \
+    "console=ttyS0 panic=0 iomem=relaxed mitigations=off cryptomgr.notests "   \
+    "no_timer_check"
+#define IOMMU_ARGUMENTS " intel_iommu=on"
+
+static void add(GPtrArray *argv, const char *option, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+
+static void add(GPtrArray *argv, const char *option, const char *format, ...)
+{
+    va_list arguments;
+
+    g_ptr_array_add(argv, g_strdup(option));
+    va_start(arguments, format);
+    g_ptr_array_add(argv, g_strdup_vprintf(format, arguments));
+    va_end(arguments);
+}
+
+static void add_machine(GPtrArray *argv, const CluPlan *plan,
+                        const CluPlanHost *host, bool is_kvm)
+{
+    const TopoVm *vm = host->host->vm;
+    int64_t kib = vm->memory_bytes >> 10;
+
+    add(argv, "-name", "guest=%s/%s", plan->description->name,
+        host->host->name);
+    g_ptr_array_add(argv, g_strdup("-nodefaults"));
+    g_ptr_array_add(argv, g_strdup("-no-user-config"));
+    add(argv, "-display", "none");
+    add(argv, "-machine", "q35,memory-backend=ram%s",
+        is_kvm && host->host->iommu ? ",kernel-irqchip=split" : "");
+    add(argv, "-m", "%" G_GINT64_FORMAT "K", kib);
+    add(argv, "-object",
+        "memory-backend-memfd,id=ram,size=%" G_GINT64_FORMAT "K,share=on", kib);
+    add(argv, "-smp", "%u", vm->cpus);
+    if (is_kvm) {
+        add(argv, "-accel", "kvm");
+        add(argv, "-cpu", "host");
+    } else {
+        add(argv, "-accel", "tcg,tb-size=%d", TB_SIZE_MIB);
+    }
+    if (host->host->iommu) {
+        /* With caching-mode the guest reports each page that it unmaps; windows
+         * onto its memory depend on that. */
+        add(argv, "-device", "intel-iommu,intremap=on,caching-mode=on");
+    }
+}
+
+static void add_channels(GPtrArray *argv, const CluPlanHost *host,
+                         const CluPaths *paths)
+{
+    const TopoVm *vm = host->host->vm;
+
+    add(argv, "-chardev", "socket,id=console,fd=%d", CLU_FD_CONSOLE);
+    add(argv, "-serial", "chardev:console");
+    add(argv, "-chardev", "socket,id=qmp,fd=%d", CLU_FD_QMP);
+    add(argv, "-mon", "chardev=qmp,mode=control");
+    add(argv, "-chardev", "socket,id=agent,fd=%d", CLU_FD_AGENT);
+    add(argv, "-device", "virtio-serial-pci,addr=%x", AGENT_SLOT);
+    add(argv, "-device", "virtserialport,chardev=agent,name=farside.agent");
+    if (vm->qmp) {
+        g_autofree char *path = clu_dir_qmp_path(paths->dir, host->host->name);
+        g_autofree char *escaped = clu_property_escape(path);
+
+        add(argv, "-chardev", "socket,id=qmp-user,path=%s,server=on,wait=off",
+            escaped);
+        add(argv, "-mon", "chardev=qmp-user,mode=control");
+    }
+    if (vm->gdb_port != 0) {
+        add(argv, "-gdb", "tcp:127.0.0.1:%u", vm->gdb_port);
+    }
+}
+
+static void add_kernel(GPtrArray *argv, const CluPlanHost *host,
+                       const CluPaths *paths)
+{
+    const TopoVm *vm = host->host->vm;
+
+    add(argv, "-kernel", "%s", paths->kernel);
+    add(argv, "-initrd", "%s", paths->initrd);
+    add(argv, "-append",
+        KERNEL_ARGUMENTS "%s farside.host=%s farside.client=%s%s%s",
+        host->host->iommu ? IOMMU_ARGUMENTS : "", host->host->name, vm->client,
+        vm->append ? " " : "", vm->append ? vm->append : "");
+}
+
+/* Adds the backend of @device. Returns the properties by which the device names
+ * it; to be freed. */
+static char *add_backend(GPtrArray *argv, const CluPlan *plan,
+                         const CluPlanDevice *device, const CluPaths *paths,
+                         const bool *enabled, char *const *traces)
+{
+    const char *id = device->id;
+    const CluPlanRegion *region;
+    g_autofree char *path = NULL;
+    g_autofree char *escaped = NULL;
+    g_autofree char *trace = NULL;
+
+    switch (device->backend) {
+    case CLU_BACKEND_NONE:
+        break;
+    case CLU_BACKEND_NTB:
+        path = clu_dir_link_path(paths->dir, device->link->link->name);
+        escaped = clu_property_escape(path);
+        trace = clu_property_escape(
+            traces[device->link->index] ? traces[device->link->index] : "");
+        return g_strdup_printf(
+            ",link=%s,partition=%u%s%s%s", escaped, device->end,
+            enabled[device->link->index] ? "" : ",enabled=off",
+            *trace ? ",trace=" : "", trace);
+    case CLU_BACKEND_DISK:
+        /* The file has no name, so none is left behind. It is open for reading
+         * and writing; without auto-read-only=off QEMU would look for a
+         * descriptor that is open for reading only. */
+        add(argv, "-add-fd", "fd=%d,set=%d", device->fd, device->fd);
+        add(argv, "-drive",
+            "if=none,id=%s-disk,format=raw,cache=writeback,"
+            "auto-read-only=off,file=/dev/fdset/%d",
+            id, device->fd);
+        return g_strdup_printf(",drive=%s-disk", id);
+    case CLU_BACKEND_FILE:
+        escaped = clu_property_escape(device->name);
+        add(argv, "-drive", "if=none,id=%s-disk,format=%s,file=%s", id,
+            g_str_has_suffix(device->name, ".qcow2") ? "qcow2" : "raw",
+            escaped);
+        return g_strdup_printf(",drive=%s-disk", id);
+    case CLU_BACKEND_NULL:
+        add(argv, "-blockdev",
+            "driver=null-co,node-name=%s-disk,read-zeroes=on,"
+            "size=%" G_GINT64_FORMAT,
+            id, device->bytes);
+        return g_strdup_printf(",drive=%s-disk", id);
+    case CLU_BACKEND_NETWORK:
+        add(argv, "-netdev", "socket,id=%s-net,fd=%d", id, device->fd);
+        return g_strdup_printf(",netdev=%s-net", id);
+    case CLU_BACKEND_REGION:
+        region = plan->regions->pdata[device->region];
+        add(argv, "-object",
+            "memory-backend-file,id=%s-memory,share=on,mem-path=%s,"
+            "size=%" G_GINT64_FORMAT,
+            id, paths->regions[device->region], region->bytes);
+        return g_strdup_printf(",memdev=%s-memory", id);
+    case CLU_BACKEND_DOORBELL:
+        region = plan->regions->pdata[device->region];
+        path = clu_dir_region_path(paths->dir, region->name);
+        escaped = clu_property_escape(path);
+        add(argv, "-chardev", "socket,id=%s-server,path=%s", id, escaped);
+        return g_strdup_printf(",chardev=%s-server", id);
+    }
+    return g_strdup("");
+}
+
+char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
+                    const CluPaths *paths, bool is_kvm, const bool *enabled,
+                    char *const *traces)
+{
+    GPtrArray *argv = g_ptr_array_new();
+    g_autofree char *plugin = clu_property_escape(paths->plugin);
+    unsigned i;
+
+    g_ptr_array_add(argv, g_strdup(paths->qemu));
+    add(argv, "-plugin", "%s", plugin);
+    add_machine(argv, plan, host, is_kvm);
+    add_channels(argv, host, paths);
+    add_kernel(argv, host, paths);
+    for (i = 0; i < host->devices->len; i++) {
+        const CluPlanDevice *device = host->devices->pdata[i];
+        g_autofree char *backend =
+            add_backend(argv, plan, device, paths, enabled, traces);
+        g_autofree char *type = clu_property_escape(device->type);
+
+        add(argv, "-device", "%s,id=%s,addr=%x%s%s", type, device->id,
+            device->slot, backend,
+            device->properties ? device->properties : "");
+    }
+    g_ptr_array_add(argv, NULL);
+    return (char **)g_ptr_array_free(argv, FALSE);
+}
+
+bool clu_argv_blame(const CluPlanHost *host, const char *complaint,
+                    TopoPlace *ret_place)
+{
+    unsigned i, j;
+
+    for (i = 0; i < host->devices->len; i++) {
+        const CluPlanDevice *device = host->devices->pdata[i];
+        const TopoVmDevice *vm = device->device->vm;
+        g_autofree char *begin =
+            g_strdup_printf("-device %s,id=%s,", device->type, device->id);
+        g_autofree char *disk = g_strdup_printf("id=%s-disk,", device->id);
+
+        if (strstr(complaint, disk) && vm) {
+            *ret_place = vm->image_place;
+            return true;
+        }
+        if (!strstr(complaint, begin)) {
+            continue;
+        }
+        *ret_place = vm ? (vm->device ? vm->device_place : vm->place)
+                        : device->device->place;
+        for (j = 0; vm && j < vm->option_names->len; j++) {
+            const char *name = vm->option_names->pdata[j];
+            g_autofree char *property = g_strdup_printf(".%s'", name);
+            g_autofree char *parameter = g_strdup_printf("'%s'", name);
+
+            if (strstr(complaint, property) || strstr(complaint, parameter)) {
+                *ret_place = g_array_index(vm->option_places, TopoPlace, j);
+            }
+        }
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "clu_plan_links.h"
+
+#include <string.h>
+
+#include "clu_plan_devices.h"
+#include "clu_plan_options.h"
+#include "clu_property.h"
+
+#define BAR4_MIN (64LL << 20)
+
+/* Properties that must be the same at both ends of a link; ended by NULL. */
+static const char *const geometry[] = {"generation", "lut-entries", "bar2-size",
+                                       "bar4-size", NULL};
+
+/* The end of a guest's memory. The machine q35 has a hole below 4 GiB. */
+static int64_t memory_end(const TopoHost *host)
+{
+    int64_t bytes = host->vm->memory_bytes;
+
+    if (bytes < 0xb0000000LL) {
+        return bytes;
+    }
+    return bytes - 0x80000000LL + (4LL << 30);
+}
+
+static char *default_bar4(const TopoLink *link)
+{
+    int64_t need =
+        MAX(memory_end(link->end[0]->host), memory_end(link->end[1]->host));
+    int64_t size = BAR4_MIN;
+
+    while (size < need) {
+        size *= 2;
+    }
+    return g_strdup_printf("%" G_GINT64_FORMAT "M", size >> 20);
+}
+
+/* Appends the geometry. An end that gives no value takes the other's. */
+static void append_geometry(TopoErrors *errors, const TopoLink *link,
+                            unsigned end, GString *own)
+{
+    const TopoVmDevice *vm[2] = {link->end[0]->vm, link->end[1]->vm};
+    unsigned i;
+
+    for (i = 0; geometry[i]; i++) {
+        const char *name = geometry[i];
+        const char *a = clu_plan_option_value(vm[0], name);
+        const char *b = clu_plan_option_value(vm[1], name);
+
+        if (a && b && end == 1 && !clu_property_is_same_size(a, b)) {
+            g_autofree char *place =
+                topo_place_to_string(clu_plan_option_place(vm[0], name));
+
+            topo_errors_add(errors, clu_plan_option_place(vm[1], name),
+                            "%s is %s, and %s at the other end of %s (%s); "
+                            "both ends must have the same",
+                            name, b, a, link->name, place);
+        } else if (a || b) {
+            clu_property_append(own, name, a ? a : b);
+        } else if (strcmp(name, "bar4-size") == 0) {
+            /* One window shall cover all memory of either host. */
+            g_autofree char *size = default_bar4(link);
+
+            clu_property_append(own, name, size);
+        }
+    }
+}
+
+static CluPlanLink *find_link(const CluPlan *plan, const TopoLink *topo)
+{
+    unsigned i;
+
+    for (i = 0; i < plan->links->len; i++) {
+        CluPlanLink *link = plan->links->pdata[i];
+
+        if (link->link == topo) {
+            return link;
+        }
+    }
+    g_assert_not_reached(); /* the plan has all links of the description */
+}
+
+/* Adds the device for the cable at @port of the adapter @topo. */
+static void add_cable(CluPlan *plan, TopoErrors *errors, CluPlanHost *host,
+                      const TopoDevice *topo, unsigned port, bool is_only)
+{
+    CluPlanLink *link = find_link(plan, topo->links->pdata[port]);
+    CluPlanDevice *device = clu_plan_add_device(host, topo, CLU_PLAN_NTB_TYPE);
+    g_autoptr(GString) own = g_string_new(NULL);
+
+    device->backend = CLU_BACKEND_NTB;
+    device->link = link;
+    device->end =
+        link->link->end[0] == topo && link->link->port[0] == port ? 0 : 1;
+    link->host[device->end] = host;
+    link->device[device->end] = device;
+    if (!is_only) {
+        g_autofree char *id = g_steal_pointer(&device->id);
+
+        device->id = g_strdup_printf("%s.%u", id, port);
+    }
+    append_geometry(errors, link->link, device->end, own);
+    clu_plan_append_options(own, topo->vm, geometry);
+    device->properties = g_string_free(g_steal_pointer(&own), FALSE);
+}
+
+void clu_plan_add_adapter(CluPlan *plan, CluPlanHost *host,
+                          const TopoDevice *topo, TopoErrors *errors)
+{
+    const TopoVmDevice *vm = topo->vm;
+    unsigned n_cables = 0;
+    unsigned port;
+
+    if (vm && vm->device && strcmp(vm->device, CLU_PLAN_NTB_TYPE) != 0) {
+        topo_errors_add(errors, vm->device_place,
+                        "%s: an NTB adapter is emulated by " CLU_PLAN_NTB_TYPE
+                        "; leave 'device' out",
+                        topo->path);
+        return;
+    }
+    if (vm) {
+        clu_plan_check_options(vm, errors);
+    }
+    for (port = 0; port < topo->links->len; port++) {
+        n_cables += topo->links->pdata[port] != NULL;
+    }
+    for (port = 0; port < topo->links->len; port++) {
+        if (topo->links->pdata[port]) {
+            add_cable(plan, errors, host, topo, port, n_cables == 1);
+        }
+    }
+    if (n_cables == 0) {
+        g_ptr_array_add(plan->absent, topo->path);
+    }
+}
