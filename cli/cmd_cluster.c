@@ -47,7 +47,7 @@ int cmd_cluster(int argc, char **argv)
         if (strcmp(word, verbs[i]->name) == 0) {
             g_autofree char *name = g_strconcat("cluster ", word, NULL);
 
-            argv[1] = name; /* what messages call it */
+            argv[1] = name; /* for messages */
             return verbs[i]->run(verbs[i], argc - 1, argv + 1);
         }
     }

@@ -114,7 +114,7 @@ int cmd_cluster_ask(const char *verb, const CmdClusterArgs *args,
 
 /* The command line */
 
-/* Whether @verb takes so many words; if not, says what it takes. */
+/* Checks the number of words; if it is wrong, prints which ones @verb takes. */
 static bool check_words(const CmdClusterVerb *verb, const char *name,
                         char **words)
 {

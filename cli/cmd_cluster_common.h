@@ -7,7 +7,7 @@
 #include "clu_client.h"
 #include "cmd_cluster_verb.h"
 
-/* What the verbs of `farside cluster` have in common. */
+/* Shared by the verbs of `farside cluster`. */
 
 #define CMD_CLUSTER_DOWN_MS 20000 /* the time the processes have to end */
 

@@ -10,7 +10,7 @@
 
 #include <glib.h>
 
-/* Whether a line of /proc/cpuinfo has one of the flags of VT-x and AMD-V. */
+/* Looks for the flag of VT-x or AMD-V in /proc/cpuinfo. */
 static bool has_extensions(void)
 {
     g_autofree char *text = NULL;

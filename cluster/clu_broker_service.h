@@ -4,7 +4,7 @@
 
 #include "clu_broker_types.h"
 
-/* What all services of a broker share; borrowed, and valid until they are
+/* Shared by all services of a broker; borrowed, and valid until they are
  * freed. */
 typedef struct CluBrokerShared {
     GMainContext *context;

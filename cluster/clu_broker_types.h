@@ -7,7 +7,8 @@
 
 #include <glib.h>
 
-/* What users of a broker and its services both name: regions and events. */
+/* Regions and events: the types that users of a broker and its services share.
+ */
 
 /* Limits of a region. */
 #define CLU_BROKER_VECTORS_MAX 64

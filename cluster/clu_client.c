@@ -30,10 +30,10 @@ typedef struct Request {
     CluClient *client;
     const CluClientMode *mode;
     uint64_t credit; /* bytes of standard input that may be sent */
-    bool is_reading; /* there may be more of it */
+    bool is_reading; /* standard input has not ended */
     bool is_over;
     int status;
-    size_t column;      /* of output, while a line's start is skipped */
+    size_t column;      /* of output, to skip the start of each line */
     bool is_line_start; /* console: the next byte begins a line */
     bool is_tilde;      /* console: the last one was ~ at the start of one */
     GError *error;
@@ -92,7 +92,7 @@ void clu_client_free(CluClient *client)
     }
 }
 
-/* A supervisor that is gone is found out by reading. */
+/* Errors are ignored: if the supervisor is gone, the next read tells. */
 static void send_frame(CluClient *client, unsigned type, const void *body,
                        size_t length)
 {
@@ -259,7 +259,7 @@ static void on_socket(Request *request)
     }
 }
 
-/* How much of what was typed goes to the console; the rest says: leave. */
+/* Returns the number of typed bytes before the keys that leave the console. */
 static size_t find_leave(Request *request, const uint8_t *data, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -371,8 +371,8 @@ int clu_client_run(CluClient *client, const char *const *words,
     }
     if (text->len > CLU_AGENT_BODY_MAX) {
         g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
-                    "the command has %zu bytes; %d is the most", text->len,
-                    CLU_AGENT_BODY_MAX);
+                    "the command has %zu bytes; it can have %d at most",
+                    text->len, CLU_AGENT_BODY_MAX);
         return CLU_CONTROL_USAGE;
     }
     if (is_raw) {

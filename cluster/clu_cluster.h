@@ -57,27 +57,28 @@ const CluPlanLink *clu_cluster_find_link(const CluCluster *cluster,
 CluHost *clu_cluster_link_host(const CluCluster *cluster,
                                const CluPlanLink *link, unsigned end);
 
-/* Whether the host at @end runs and its driver says that @link is up. */
+/* True if the host at @end runs and its driver reports @link as up. */
 bool clu_cluster_end_is_up(const CluCluster *cluster, const CluPlanLink *link,
                            unsigned end);
 
-/* Whether @link is plugged in and up at both ends. */
+/* True if @link is plugged in and up at both ends. */
 bool clu_cluster_link_is_up(const CluCluster *cluster, const CluPlanLink *link);
 
-/* Whether @link comes up by itself: it is plugged in, and each host has a
+/* True if @link comes up by itself: it is plugged in, and each host has a
  * client that enables it. */
 bool clu_cluster_link_is_expected(const CluCluster *cluster,
                                   const CluPlanLink *link);
 
-/* Whether @link is plugged in. Setting it tells no QEMU process that runs, only
- * those started later. */
+/* True if @link is plugged in. Setting it reaches only QEMU processes that are
+ * started later. */
 bool clu_cluster_link_is_enabled(const CluCluster *cluster,
                                  const CluPlanLink *link);
 void clu_cluster_set_enabled(CluCluster *cluster, const CluPlanLink *link,
                              bool is_enabled);
 
 /* The file that records what crosses @link; NULL if there is none. Setting it
- * (@path is nullable) likewise tells only processes started later. */
+ * (@path is nullable) likewise reaches only processes that are started later.
+ */
 const char *clu_cluster_link_trace(const CluCluster *cluster,
                                    const CluPlanLink *link);
 void clu_cluster_set_trace(CluCluster *cluster, const CluPlanLink *link,

@@ -11,7 +11,7 @@
 
 #define LINE_MAX_BYTES  4096
 #define TAIL_LINES      24
-/* A guest that does not read what is typed. */
+/* The limit for a guest that does not read its console. */
 #define TYPED_MAX_BYTES 65536
 
 struct CluConsole {
@@ -21,12 +21,12 @@ struct CluConsole {
     void *owner;
     int log;
     size_t logged;
-    GString *line; /* that has not ended yet, without carriage returns */
+    GString *line; /* the line that has not ended, without carriage returns */
     GString *tail;
     unsigned tail_lines;
 };
 
-/* How kernels begin their last words, after the time in brackets. */
+/* Messages of a kernel in trouble, after the time in brackets. */
 static const struct {
     const char *text;
     CluConsoleAlarm alarm;
@@ -47,8 +47,8 @@ static const struct {
     {"traps: PANIC: ", CLU_CONSOLE_OOPS},
 };
 
-/* What follows "[   12.345678] ", or "[   12.345678][  T1] ", as CALLER has it;
- * NULL if @line does not begin so. */
+/* The text after "[   12.345678] ", or after "[   12.345678][  T1] " of kernels
+ * that print the caller; NULL if @line does not begin so. */
 static const char *skip_time(const char *line)
 {
     size_t n;
@@ -87,7 +87,7 @@ CluConsoleAlarm clu_console_judge(const char *line)
     return CLU_CONSOLE_FINE;
 }
 
-/* A log that cannot be written is no reason to stop. */
+/* Errors are ignored: the cluster works without its log. */
 static void log_bytes(CluConsole *console, const char *data, size_t length)
 {
     while (length > 0) {

@@ -5,29 +5,30 @@
 #include "clu_agent.h"
 
 /*
- * What the program says to the supervisor of a cluster, at the socket `control`
- * of its directory: frames as on the line to an agent (clu_agent.h), session 0.
+ * The protocol between the program and the supervisor of a cluster, at the
+ * socket `control` of its directory: frames as on the line to an agent
+ * (clu_agent.h), session 0.
  *
- * The program sends REQUEST, its words each ended by a 0: a verb of the
- * supervisor and what it is about. The answer ends with EXIT or ERROR, and then
- * there may be another request. Before that, STDOUT and STDERR carry what is to
- * be printed, NOTE a line about progress.
+ * The program sends REQUEST with words that each end with a 0: the name of a
+ * request and its arguments (clu_requests.h). STDOUT and STDERR then carry text
+ * to be printed, and NOTE a line about progress. EXIT or ERROR ends the answer,
+ * and the program may send another request.
  *
  * While `exec` runs, STDIN, STDIN_EOF, SIGNAL and CREDIT go through to the
- * agent and STDOUT, STDERR, CREDIT come from it, by its rules. While `console`
- * runs, STDIN is what is typed.
+ * agent and STDOUT, STDERR and CREDIT come from it, by its rules. While
+ * `console` runs, STDIN carries what the user types.
  */
 typedef enum CluControlType {
     CLU_CONTROL_REQUEST = 64,
     CLU_CONTROL_NOTE = 65,  /* a text, without an end of line */
-    CLU_CONTROL_ERROR = 66, /* u32 exit status, a text: what went wrong */
+    CLU_CONTROL_ERROR = 66, /* u32 exit status, a message */
 } CluControlType;
 
 /* Exit statuses of CLU_CONTROL_ERROR. */
 enum {
     CLU_CONTROL_FAILED = 1,
     CLU_CONTROL_USAGE = 2,
-    CLU_CONTROL_LOST = 255, /* of exec: how the command ended is not known */
+    CLU_CONTROL_LOST = 255, /* exec: it is not known how the command ended */
 };
 
 #endif

@@ -17,7 +17,7 @@
 
 #define LOCK_NAME      "lock"
 #define NAME_MAX_BYTES 64
-/* How long a cluster of the same name may take to end. */
+/* Together the time that a cluster of the same name has to end. */
 #define TRIES          150
 #define POLL_US        20000
 
@@ -83,7 +83,8 @@ char *clu_dir_log_path(const char *dir, const char *host)
     return g_strdup_printf("%s/%s.log", dir, host);
 }
 
-/* Makes a directory of ours, or sees to it that the one there is. */
+/* Makes a directory, or checks that the existing one is private to this user.
+ */
 static bool make_private(const char *path, GError **error)
 {
     struct stat status;
@@ -92,7 +93,7 @@ static bool make_private(const char *path, GError **error)
         return fail(error, path, "cannot make it");
     }
     if (lstat(path, &status) < 0) {
-        return fail(error, path, "cannot look at it");
+        return fail(error, path, "cannot read its status");
     }
     if (!S_ISDIR(status.st_mode) || status.st_uid != getuid() ||
         (status.st_mode & 077) != 0) {
@@ -105,8 +106,8 @@ static bool make_private(const char *path, GError **error)
     return true;
 }
 
-/* Removes all that is in the directory @fd, whatever was put there; takes over
- * @fd. The lock goes last: it says that the rest is not all gone yet. */
+/* Removes all files in the directory @fd, including those of other programs;
+ * takes over @fd. The lock goes last: while it is there, other files may be. */
 static void remove_all(int fd, bool with_lock)
 {
     DIR *dir = fdopendir(fd);
@@ -136,8 +137,8 @@ static void remove_all(int fd, bool with_lock)
     }
 }
 
-/* A lock that belongs to the open file, and so to all processes that have it;
- * unlike flock() it can be asked for without being taken. */
+/* A lock of the open file description, which all processes that inherit it
+ * hold. Unlike that of flock(), it can be queried without being taken. */
 static const struct flock whole_file = {.l_type = F_WRLCK,
                                         .l_whence = SEEK_SET};
 
@@ -152,7 +153,8 @@ static bool is_answering(const char *dir)
     return fd >= 0;
 }
 
-/* 1: locked; 0: try again, it is or was being removed; -1: failed. */
+/* Returns 1: locked; 0: try again, as the directory is being removed; -1:
+ * failed. */
 static int try_lock(CluDir *dir, const char *base, const char *name,
                     GError **error)
 {
@@ -207,8 +209,8 @@ CluDir *clu_dir_new(const char *name, GError **error)
     dir->lock = -1;
     if (!clu_dir_is_name(name)) {
         g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
-                    "'%s' is no name of a cluster; up to %d letters, digits, - "
-                    "and _ are, a letter or digit first",
+                    "'%s' cannot be the name of a cluster; write up to %d "
+                    "letters, digits, - and _, with a letter or digit first",
                     name, NAME_MAX_BYTES);
         return NULL;
     }
@@ -230,11 +232,12 @@ CluDir *clu_dir_new(const char *name, GError **error)
     }
     if (i == TRIES) {
         if (error && !*error) {
-            fail(error, dir->path, "it is removed again and again");
+            fail(error, dir->path,
+                 "another process removes it again and again");
         }
         return NULL;
     }
-    /* What a dead cluster of that name has left. */
+    /* A dead cluster of that name may have left files. */
     fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
         fail(error, dir->path, "cannot open it");
@@ -265,8 +268,8 @@ int clu_dir_lock(const CluDir *dir)
     return dir->lock;
 }
 
-/* The keeper's whole life. It allocates next to nothing, and survives what may
- * end the others. */
+/* The keeper. It allocates almost no memory and ignores signals, so that it
+ * outlives the other processes. */
 static void keeper_run(const CluDir *dir, int alive, int fd)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
@@ -279,7 +282,7 @@ static void keeper_run(const CluDir *dir, int alive, int fd)
     }
     setsid();
     if (chdir("/") < 0) {
-        /* It holds no more than a file system busy. */
+        /* Then it keeps a file system busy, which does no harm. */
     }
     for (int other = 0; other < 1024; other++) {
         if (other != alive && other != fd && other != dir->lock) {
@@ -311,7 +314,7 @@ bool clu_dir_keep(const CluDir *dir, int *ret_alive, GError **error)
         return fail(error, dir->path, "cannot start a process");
     }
     if (pid == 0) {
-        /* A child of its own, so that nobody has to wait for the keeper. */
+        /* A grandchild, so that no process of the cluster must wait for it. */
         pid = fork();
         if (pid == 0) {
             close(alive[1]);
@@ -327,7 +330,7 @@ bool clu_dir_keep(const CluDir *dir, int *ret_alive, GError **error)
     return true;
 }
 
-/* Whether any process of the cluster in @path lives. */
+/* True if any process of the cluster in @path lives. */
 static bool is_locked(const char *path)
 {
     g_autofree char *name = g_build_filename(path, LOCK_NAME, NULL);

@@ -8,9 +8,10 @@
 
 /*
  * The directory of a running cluster: $XDG_RUNTIME_DIR/farside/NAME, or
- * /tmp/farside-UID/NAME, that only its user may enter. The file `lock` in it is
- * locked for as long as any process of the cluster lives. What a cluster that
- * was killed as a whole has left is replaced by the next one of that name.
+ * /tmp/farside-UID/NAME. Only its user may enter it. The file `lock` in it is
+ * locked for as long as any process of the cluster lives. If all processes of a
+ * cluster were killed at once, the next one of that name replaces the files
+ * that they left.
  */
 typedef struct CluDir CluDir;
 
@@ -28,7 +29,8 @@ char *clu_dir_region_path(const char *dir, const char *region);
 char *clu_dir_qmp_path(const char *dir, const char *host);
 char *clu_dir_log_path(const char *dir, const char *host);
 
-/* Makes and locks the directory of the cluster @name. */
+/* Makes and locks the directory of the cluster @name. NULL and @error if that
+ * fails, or a cluster of that name runs. */
 CluDir *clu_dir_new(const char *name, GError **error);
 
 /* Frees @dir (nullable) and its hold on the lock; the directory stays. */
@@ -41,24 +43,24 @@ const char *clu_dir_path(const CluDir *dir);
 int clu_dir_lock(const CluDir *dir);
 
 /*
- * Forks the keeper of @dir: a process that waits until every copy of
- * *ret_alive is closed, with whatever the processes died of, and then removes
- * the directory. Call it while there is only one thread.
+ * Forks the keeper of @dir: a process that waits until every copy of *ret_alive
+ * is closed, however its holders end, and then removes the directory. Call it
+ * while there is only one thread.
  */
 bool clu_dir_keep(const CluDir *dir, int *ret_alive, GError **error);
 
 /* Names of the clusters that run, sorted; to be freed by g_strfreev(). */
 char **clu_dir_list(void);
 
-/* The path of the directory of a cluster called @name, whether it is there or
- * not; to be freed. */
+/* The path of the directory of a cluster called @name, which need not exist; to
+ * be freed. */
 char *clu_dir_find(const char *name);
 
-/* Waits until the lock of the directory @path is free, or it is gone; false
- * after @timeout_ms. */
+/* Waits until the lock of the directory @path is free, or the directory is
+ * gone. False after @timeout_ms. */
 bool clu_dir_wait_gone(const char *path, unsigned timeout_ms);
 
-/* Whether @name may be the name of a cluster. */
+/* True if @name may be the name of a cluster. */
 bool clu_dir_is_name(const char *name);
 
 #endif

@@ -7,8 +7,8 @@
 #define CLU_ERROR (clu_error_quark())
 
 typedef enum CluErrorCode {
-    CLU_ERROR_USAGE, /* what was asked for makes no sense, or lacks something */
-    CLU_ERROR_FAILED, /* it was tried, and failed */
+    CLU_ERROR_USAGE,  /* the request is wrong or incomplete */
+    CLU_ERROR_FAILED, /* the request is right, but could not be fulfilled */
 } CluErrorCode;
 
 GQuark clu_error_quark(void);

@@ -8,8 +8,9 @@
 #include "clu_stream.h"
 
 #define PING_MS           1000
-/* What may wait for a guest to read it: more than all its sessions are given
- * credit for. Above, nothing that it says is heard, lest it asks for more. */
+/* The bytes that may wait for a guest to read them: more than the credit of all
+ * its sessions. Above that, nothing is read from the guest, so that it cannot
+ * ask for more. */
 #define WAITING_MAX_BYTES (2u * CLU_AGENT_SESSION_MAX * CLU_AGENT_WINDOW)
 
 struct CluSession {
@@ -17,7 +18,7 @@ struct CluSession {
     uint32_t number;
     const CluSessionOps *ops;
     void *owner;
-    uint64_t credit[2]; /* that the agent has left, of STDOUT and STDERR */
+    uint64_t credit[2]; /* left to the agent, for STDOUT and STDERR */
 };
 
 struct CluGuest {
@@ -54,7 +55,7 @@ static void begin_epoch(CluGuest *guest)
 
     guest->epoch++;
     clu_agent_put64(body, guest->epoch);
-    /* Ends what half a frame may be on the line. */
+    /* Ends half a frame that may be on the line. */
     clu_stream_write(guest->stream, "", 1);
     send_frame(guest, CLU_AGENT_SYNC, 0, body, sizeof(body));
 }
@@ -253,7 +254,7 @@ static gboolean on_timer(gpointer data)
     if (!guest->is_ready) {
         return G_SOURCE_CONTINUE;
     }
-    /* A guest that does not read gets no heap of pings. */
+    /* Pings must not pile up for a guest that does not read. */
     if (clu_stream_pending(guest->stream) == 0) {
         send_frame(guest, CLU_AGENT_PING, 0, NULL, 0);
     }

@@ -16,13 +16,14 @@ typedef struct CluGuest CluGuest;
 typedef struct CluSession CluSession;
 
 typedef struct CluGuestOps {
-    /* The agent answers, and sessions may be started; @boot_id and @release are
-     * borrowed. All sessions from before are lost. */
+    /* The agent answers, and sessions may be started. Earlier sessions are
+     * lost.
+     * @boot_id and @release are borrowed. */
     void (*ready)(void *owner, const char *boot_id, const char *release);
-    /* The agent has gone or started anew: nothing is ready until further
-     * notice. */
+    /* The agent has gone or started again: the guest is not ready until `ready`
+     * is called. */
     void (*lost)(void *owner);
-    /* It has not answered for too long (or answers again). */
+    /* It has not answered for too long, or answers again. */
     void (*silent)(void *owner, bool is_silent);
 } CluGuestOps;
 
@@ -30,18 +31,18 @@ typedef struct CluGuestOps {
 CluGuest *clu_guest_new(GMainContext *context, int fd, unsigned silence_ms,
                         const CluGuestOps *ops, void *owner);
 
-/* Frees @guest (nullable); its sessions are told that they are lost. */
+/* Frees @guest (nullable); its sessions are lost. */
 void clu_guest_free(CluGuest *guest);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluGuest, clu_guest_free)
 
-/* The machine was reset: what the agent has said is of the past. */
+/* Begins a new epoch after a reset of the machine. */
 void clu_guest_reset(CluGuest *guest);
 
 bool clu_guest_is_ready(const CluGuest *guest);
 
 typedef struct CluSessionOps {
-    /* STARTED, FAILED, STDOUT, STDERR, EXIT or CREDIT, of good form. After
-     * FAILED and EXIT the session is over, and only to be freed. */
+    /* STARTED, FAILED, STDOUT, STDERR, EXIT or CREDIT, well-formed. After
+     * FAILED and EXIT the session is over and must only be freed. */
     void (*frame)(void *owner, const CluAgentFrame *frame);
     /* The session is over without an end: the agent is gone, or broke the
      * protocol as @reason says. */
@@ -53,7 +54,7 @@ typedef struct CluSessionOps {
 CluSession *clu_session_new(CluGuest *guest, const char *words, size_t length,
                             const CluSessionOps *ops, void *owner);
 
-/* Frees @session (nullable); what still runs is killed. */
+/* Frees @session (nullable); a program that still runs is killed. */
 void clu_session_free(CluSession *session);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluSession, clu_session_free)
 

@@ -27,7 +27,7 @@ struct CluHost {
     void *owner;
     CluHostState state;
     char *cause;
-    char *alarm; /* what its kernel said that only a reboot mends; or NULL */
+    char *alarm; /* line of its kernel that only a reboot mends; or NULL */
     unsigned boots;
     int64_t begun_us;
     char *boot_id; /* of the guest that `watch` watches */
@@ -42,9 +42,9 @@ struct CluHost {
     CluGuest *guest;
     CluWatch *watch;
     GSource *deadline;
-    GSource *ended; /* the process has, and its last words are coming */
+    GSource *ended; /* the process has ended; its last output is being read */
     GSource *output_source;
-    int output; /* what QEMU itself says; -1: none */
+    int output; /* standard output and error of QEMU; -1: none */
     GString *said;
 };
 
@@ -63,7 +63,7 @@ const char *clu_host_state_name(CluHostState state)
 /* @cause is nullable. */
 static void set_state(CluHost *host, CluHostState state, const char *cause)
 {
-    char *old = host->cause; /* may be what @cause is part of */
+    char *old = host->cause; /* @cause may point into it */
 
     host->state = state;
     host->cause = g_strdup(cause);
@@ -83,11 +83,11 @@ static gboolean on_deadline(gpointer data)
 
     clu_source_clear(&host->deadline);
     if (!clu_guest_is_ready(host->guest)) {
-        cause = g_strdup_printf("the guest's agent has not come in %u s",
+        cause = g_strdup_printf("the guest's agent has not answered in %u s",
                                 host->shared->boot_ms / 1000);
     } else {
         cause = g_strdup_printf(
-            "the agent is there, but %s has not come to each NTB in %u s",
+            "the agent answers, but %s has not come to each NTB in %u s",
             strcmp(host->plan->host->vm->client, "none") == 0
                 ? "the driver"
                 : host->plan->host->vm->client,
@@ -104,7 +104,8 @@ static void start_deadline(CluHost *host)
         host->shared->context, host->shared->boot_ms, on_deadline, host);
 }
 
-/* A machine starts from the beginning: nothing is known of it any more. */
+/* The machine starts from the beginning; all that was known of it is forgotten.
+ */
 static void begin_boot(CluHost *host)
 {
     g_clear_pointer(&host->watch, clu_watch_free);
@@ -137,7 +138,7 @@ static void on_ready(void *owner, const char *boot_id, const char *release)
     CluHost *host = owner;
 
     if (host->boot_id && strcmp(host->boot_id, boot_id) != 0) {
-        /* Another kernel that no reset of the machine has announced. */
+        /* A new kernel runs, though QEMU has reported no reset. */
         begin_boot(host);
     }
     if (!host->boot_id) {
@@ -205,7 +206,7 @@ static void on_alarm(void *owner, CluConsoleAlarm alarm, const char *text)
     };
     CluHost *host = owner;
 
-    /* The first line says most; a worse state takes its place. */
+    /* The first line tells most, so only a worse state replaces it. */
     if (host->state < states[alarm]) {
         g_free(host->alarm);
         host->alarm = g_strdup(text);
@@ -289,7 +290,8 @@ static void forget_process(CluHost *host)
     host->pid = 0;
 }
 
-/* QEMU's own words, with the entry of the description that they are about. */
+/* The cause of the process's end: QEMU's message, with the place of the entry
+ * of the description that it is about. */
 static char *explain_end(CluHost *host)
 {
     g_autofree char *said = g_strdup(g_strchomp(host->said->str));
@@ -341,10 +343,10 @@ static void on_waited(GObject *process, GAsyncResult *result, gpointer data)
     CluHost *host = data;
 
     if (!g_subprocess_wait_finish(G_SUBPROCESS(process), result, &error)) {
-        return; /* the host may be gone */
+        return; /* cancelled: the host may have been freed */
     }
     g_clear_object(&host->waiting);
-    /* Its last words come first: they lie in sockets that are ready. */
+    /* Its last output still lies in sockets that are ready: read that first. */
     host->ended = clu_source_new_idle(host->shared->context, G_PRIORITY_LOW,
                                       on_exited, host);
 }
@@ -365,13 +367,14 @@ static int fail(GError **error, const char *what)
     return -1;
 }
 
-/* One end for the process at @target; returns the other one. */
+/* Gives the process one end of a socket pair at @target. Returns the other end.
+ */
 static int make_line(GSubprocessLauncher *launcher, int target, GError **error)
 {
     int fds[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0) {
-        return fail(error, "a socket for QEMU");
+        return fail(error, "cannot make a socket for QEMU");
     }
     g_subprocess_launcher_take_fd(launcher, fds[1], target);
     return fds[0];
@@ -425,7 +428,7 @@ bool clu_host_start(CluHost *host, GError **error)
 
     g_assert(!host->process);
     if (pipe2(output, O_CLOEXEC) < 0) {
-        return fail(error, "a pipe for QEMU") >= 0;
+        return fail(error, "cannot make a pipe for QEMU") >= 0;
     }
     g_unix_set_fd_nonblocking(output[0], TRUE, NULL);
     g_subprocess_launcher_take_stdout_fd(launcher,
@@ -459,7 +462,7 @@ bool clu_host_start(CluHost *host, GError **error)
         return false;
     }
     identifier = g_subprocess_get_identifier(host->process);
-    /* There is none if it has ended already. */
+    /* NULL if the process has ended already. */
     host->pid = identifier ? (pid_t)g_ascii_strtoll(identifier, NULL, 10) : 0;
     host->output = output[0];
     g_string_truncate(host->said, 0);
@@ -496,7 +499,7 @@ bool clu_host_has_process(const CluHost *host)
     return host->process != NULL;
 }
 
-/* A file without a name, of that size: gone when nobody has it open. */
+/* Opens a file of that size without a name: it is gone once it is closed. */
 static int make_disk(int64_t bytes, GError **error)
 {
     const char *dir = g_getenv("TMPDIR");
@@ -508,7 +511,7 @@ static int make_disk(int64_t bytes, GError **error)
         return fail(error, dir && *dir ? dir : "/var/tmp");
     }
     if (ftruncate(fd, bytes) < 0) {
-        fail(error, "a disk of that size");
+        fail(error, "cannot make a disk of that size");
         close(fd);
         return -1;
     }
@@ -530,7 +533,7 @@ CluHost *clu_host_new(const CluHostShared *shared, const CluPlanHost *plan,
     host->ops = ops;
     host->owner = owner;
     host->state = CLU_HOST_DEAD;
-    host->cause = g_strdup("it was not started yet");
+    host->cause = g_strdup("it has not been started yet");
     host->output = -1;
     host->said = g_string_new(NULL);
     host->disks = g_new(int, plan->devices->len);

@@ -15,16 +15,16 @@
 
 /*
  * A host of a running cluster: its QEMU process, console, monitor and agent,
- * and what is known of the state it is in. All of it is forgotten when the
- * machine is reset or its process ends: a host is up again only when its new
- * kernel's drivers say so.
+ * and its state. The state is forgotten when the machine is reset or its
+ * process ends: a host is up again only when the drivers of its new kernel say
+ * so.
  */
 typedef struct CluHost CluHost;
 
 typedef enum CluHostState {
-    CLU_HOST_BOOTING,  /* a process runs, and its drivers are not there yet */
-    CLU_HOST_UP,       /* its drivers are there, and the agent answers */
-    CLU_HOST_OOPS,     /* its kernel has said that part of it failed, or is
+    CLU_HOST_BOOTING,  /* a process runs, but not all drivers are loaded yet */
+    CLU_HOST_UP,       /* its drivers are loaded, and the agent answers */
+    CLU_HOST_OOPS,     /* its kernel has reported that a part of it failed or is
                           stuck */
     CLU_HOST_HUNG,     /* it does not answer, or has not booted in time */
     CLU_HOST_PANICKED, /* its kernel has stopped */
@@ -32,7 +32,7 @@ typedef enum CluHostState {
     CLU_HOST_DEAD,     /* its process was killed, or has failed */
 } CluHostState;
 
-/* What all hosts of a cluster have in common; borrowed. */
+/* Shared by all hosts of a cluster; borrowed. */
 typedef struct CluHostShared {
     GMainContext *context;
     const CluPlan *plan;
@@ -42,12 +42,12 @@ typedef struct CluHostShared {
     char *const *traces;   /* likewise */
     CluHub *const *hubs;   /* by index of the network */
     int alive;             /* CLU_FD_ALIVE of the processes */
-    unsigned silence_ms;   /* until a guest that does not answer is hung */
-    unsigned boot_ms;      /* until one that does not come up is */
+    unsigned silence_ms;   /* after which a guest without an answer is hung */
+    unsigned boot_ms;      /* after which a host that is not up is hung */
 } CluHostShared;
 
 typedef struct CluHostOps {
-    /* Its state, or what it says of a link, may have changed. */
+    /* Its state, or that of a link at its end, may have changed. */
     void (*changed)(void *owner, CluHost *host);
     /* Bytes of its console; its log has grown. */
     void (*console)(void *owner, CluHost *host, const uint8_t *data,
@@ -55,7 +55,8 @@ typedef struct CluHostOps {
     void (*logged)(void *owner, CluHost *host);
 } CluHostOps;
 
-/* A host of which nothing runs yet. */
+/* Makes a host without a process; NULL and @error if its disks or log cannot be
+ * made. */
 CluHost *clu_host_new(const CluHostShared *shared, const CluPlanHost *plan,
                       const CluHostOps *ops, void *owner, GError **error);
 
@@ -63,35 +64,36 @@ CluHost *clu_host_new(const CluHostShared *shared, const CluPlanHost *plan,
 void clu_host_free(CluHost *host);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluHost, clu_host_free)
 
-/* Starts a process; there must be none. */
+/* Starts a process; there must be none. False and @error if that fails. */
 bool clu_host_start(CluHost *host, GError **error);
 
-/* Kills the process, if there is one; it is dead by @cause at once, and gone
- * soon. */
+/* Kills the process, if there is one. The host is dead at once, with @cause;
+ * the process ends soon after. */
 void clu_host_kill(CluHost *host, const char *cause);
 
-/* Whether there is a process, be it killed. */
+/* True while there is a process; one that was killed counts until it has ended.
+ */
 bool clu_host_has_process(const CluHost *host);
 
 const CluPlanHost *clu_host_plan(const CluHost *host);
 CluHostState clu_host_state(const CluHost *host);
 const char *clu_host_state_name(CluHostState state);
 
-/* Why it is in that state, in words; NULL where the state says all. Borrowed.
+/* The reason for its state, in words; NULL if the state needs none. Borrowed.
  */
 const char *clu_host_cause(const CluHost *host);
 
-/* Of the process; 0 if there is none. */
+/* The process ID; 0 if there is no process. */
 pid_t clu_host_pid(const CluHost *host);
 
-/* How often it has begun to boot, and how long ago. */
+/* The number of times it has begun to boot, and the time since the last. */
 unsigned clu_host_boots(const CluHost *host);
 int64_t clu_host_age_us(const CluHost *host);
 
 /* The kernel's release; NULL if the agent has not said. Borrowed. */
 const char *clu_host_release(const CluHost *host);
 
-/* What its driver says of the link of @device. */
+/* True if its driver reports the link of @device as up. */
 bool clu_host_link_up(const CluHost *host, const CluPlanDevice *device);
 
 CluConsole *clu_host_console(CluHost *host);

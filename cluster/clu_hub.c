@@ -8,8 +8,8 @@
 
 #include "clu_source.h"
 
-#define FRAME_MAX 69632 /* as much as QEMU sends at once */
-/* Frames of one adapter before another one has its turn. */
+#define FRAME_MAX 69632 /* the most that QEMU sends at once */
+/* Frames of one adapter that are forwarded before another has its turn. */
 #define BATCH     64
 
 typedef struct Port {
@@ -33,8 +33,8 @@ static void port_free(void *data)
     g_free(port);
 }
 
-/* An adapter that does not keep up loses frames, as it would on any wire. One
- * whose machine is gone is told by nothing else. */
+/* An adapter that does not keep up loses frames, as on any wire. An error of
+ * send() is the only sign that an adapter's machine is gone. */
 static void forward(CluHub *hub, const Port *from, size_t length)
 {
     unsigned i;
@@ -93,7 +93,7 @@ int clu_hub_plug(CluHub *hub, GError **error)
 
     if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds) < 0) {
         g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
-                    "a network socket: %s", g_strerror(errno));
+                    "cannot make a network socket: %s", g_strerror(errno));
         return -1;
     }
     port = g_new0(Port, 1);

@@ -4,18 +4,18 @@
 
 #include <glib.h>
 
-/* An Ethernet of the cluster's own: a frame from one adapter goes to all
- * others. It needs no rights and no address of this machine. */
+/* An Ethernet inside the cluster: a frame from one adapter goes to all others.
+ * It needs no privileges and no address of this machine. */
 typedef struct CluHub CluHub;
 
 CluHub *clu_hub_new(GMainContext *context);
 
-/* Frees @hub (nullable); its adapters have no carrier then. */
+/* Frees @hub (nullable); its adapters lose their carrier. */
 void clu_hub_free(CluHub *hub);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluHub, clu_hub_free)
 
-/* Plugs in an adapter: a file descriptor for a `-netdev socket,fd=`, whose peer
- * the hub keeps until that is closed. -1 and @error if there is none. */
+/* Plugs in an adapter. Returns a descriptor for `-netdev socket,fd=`; the hub
+ * drops the adapter when it is closed. -1 and @error if that fails. */
 int clu_hub_plug(CluHub *hub, GError **error);
 
 #endif

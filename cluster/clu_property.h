@@ -20,7 +20,7 @@ void clu_property_append(GString *out, const char *name, const char *value);
  * such as 1.5G, which QEMU may still understand. */
 bool clu_property_parse_size(const char *text, uint64_t *ret_value);
 
-/* Whether @a and @b are the same size, or else the same text. */
+/* True if @a and @b are the same size or, if one is no size, the same text. */
 bool clu_property_is_same_size(const char *a, const char *b);
 
 #endif

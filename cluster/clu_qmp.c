@@ -19,7 +19,7 @@ struct CluQmp {
     void *owner;
     GString *line;
     GQueue pending; /* of Pending */
-    bool *is_freed; /* where lines are being handled; NULL: they are not */
+    bool *is_freed; /* set if a callback frees it; NULL while none runs */
 };
 
 static void answer(CluQmp *qmp, const char *complaint)
@@ -59,7 +59,7 @@ static JsonObject *member_object(JsonObject *object, const char *name)
                                                 : NULL;
 }
 
-/* Returns false if the line is nothing that QEMU would send. */
+/* Returns false if QEMU would not send such a line. */
 static bool handle_line(CluQmp *qmp, const char *line)
 {
     g_autoptr(JsonParser) parser = json_parser_new();
@@ -82,7 +82,7 @@ static bool handle_line(CluQmp *qmp, const char *line)
 
         answer(qmp, text ? text : "QEMU refuses, and does not say why");
     }
-    /* What is left is the greeting. */
+    /* The only other message is the greeting. */
     return true;
 }
 

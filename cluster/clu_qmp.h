@@ -6,14 +6,14 @@
 #include <json-glib/json-glib.h>
 
 /* A connection to the monitor of a QEMU process, by the QEMU Machine Protocol.
- * Commands are answered in order, and events that QEMU has sent before an
- * answer are told before it. */
+ * Commands are answered in order, and events that QEMU sends before an answer
+ * are reported before it. */
 typedef struct CluQmp CluQmp;
 
 typedef struct CluQmpOps {
     /* @data is nullable, and borrowed. */
     void (*event)(void *owner, const char *name, JsonObject *data);
-    /* QEMU is gone, or speaks no QMP. */
+    /* QEMU is gone, or what it sent is no QMP. */
     void (*closed)(void *owner);
 } CluQmpOps;
 
@@ -21,7 +21,7 @@ typedef struct CluQmpOps {
 CluQmp *clu_qmp_new(GMainContext *context, int fd, const CluQmpOps *ops,
                     void *owner);
 
-/* Frees @qmp (nullable); what is not answered yet is answered with an error. */
+/* Frees @qmp (nullable); pending commands are answered with an error. */
 void clu_qmp_free(CluQmp *qmp);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluQmp, clu_qmp_free)
 

@@ -97,8 +97,8 @@ static bool is_host_up(const CluRequest *request, unsigned end)
                                                 end)) == CLU_HOST_UP;
 }
 
-/* Whether the driver at @end says what it should by now. A driver notices a
- * link that goes up only if the host at the other end is up, too. */
+/* True if the driver at @end has noticed the change. It notices a link that
+ * goes up only if the host at the other end is up, too. */
 static bool has_noticed(const CluRequest *request, unsigned end)
 {
     const Change *change = request->state;

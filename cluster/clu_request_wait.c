@@ -45,8 +45,8 @@ static void tell_progress(CluRequest *request)
     }
 }
 
-/* Whether @link must be up. A wait for one host takes in its links to hosts
- * that are up. */
+/* True if the request waits for @link. A wait for one host includes its links
+ * to hosts that are up. */
 static bool is_waited_for(const CluRequest *request, const CluPlanLink *link)
 {
     const Wait *wait = request->state;

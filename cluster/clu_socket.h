@@ -30,7 +30,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluListener, clu_listener_free)
 /* The process that connected @fd; 0 if that is not known. */
 pid_t clu_socket_get_pid(int fd);
 
-/* Whether the other end of @fd is closed and has left nothing to read. */
+/* True if the other end of @fd is closed and has left nothing to read. */
 bool clu_socket_is_closed(int fd);
 
 /*

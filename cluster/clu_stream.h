@@ -9,38 +9,38 @@
 #include <glib.h>
 
 /*
- * A file descriptor that carries bytes both ways, in a main context: what is to
- * be written waits in memory until the other end takes it, and nothing ever
- * blocks. Used from the thread of its context.
+ * A socket that carries bytes both ways, in a main context. Bytes to be written
+ * wait in memory until the other end takes them, so no call blocks. Use it from
+ * the thread of its context.
  */
 typedef struct CluStream CluStream;
 
 typedef struct CluStreamOps {
     /* Bytes have come. */
     void (*data)(void *owner, const uint8_t *data, size_t length);
-    /* The other end is gone, or an error says so; called once, after which the
-     * stream only waits to be freed. */
+    /* The other end is gone, or an error has ended the stream. Called once; the
+     * stream then only waits to be freed. */
     void (*closed)(void *owner);
-    /* All that was written is out; nullable. */
+    /* All bytes have been written; nullable. */
     void (*drained)(void *owner);
 } CluStreamOps;
 
-/* Takes over @fd, which becomes non-blocking. Any of the calls may free the
- * stream. */
+/* Takes over @fd and makes it non-blocking. Each callback may free the stream.
+ */
 CluStream *clu_stream_new(GMainContext *context, int fd,
                           const CluStreamOps *ops, void *owner);
 
-/* Closes and frees @stream (nullable); what is not out is lost. */
+/* Closes and frees @stream (nullable); bytes not yet written are lost. */
 void clu_stream_free(CluStream *stream);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluStream, clu_stream_free)
 
-/* Writes, now or later. */
+/* Writes @data, now or later. */
 void clu_stream_write(CluStream *stream, const void *data, size_t length);
 
-/* How many bytes wait to be written. */
+/* Number of bytes that wait to be written. */
 size_t clu_stream_pending(const CluStream *stream);
 
-/* Whether bytes that come are taken; they are at first. */
+/* Turns reading on or off; it is on at first. */
 void clu_stream_set_reading(CluStream *stream, bool is_reading);
 
 bool clu_stream_is_closed(const CluStream *stream);

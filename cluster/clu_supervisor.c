@@ -243,7 +243,7 @@ int clu_supervisor_start(const CluClusterSetup *setup, GError **error)
     pid_t pid;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, conn) < 0) {
-        fail(error, "a socket for the supervisor");
+        fail(error, "cannot make a socket for the supervisor");
         return -1;
     }
     pid = fork();
@@ -252,7 +252,7 @@ int clu_supervisor_start(const CluClusterSetup *setup, GError **error)
     }
     close(conn[1]);
     if (pid < 0) {
-        fail(error, "a process for the supervisor");
+        fail(error, "cannot make a process for the supervisor");
         close(conn[0]);
         return -1;
     }

@@ -7,13 +7,13 @@
 
 #define RESTART_MS     300
 #define LINE_MAX_BYTES 8192
-#define NAMES_MAX      256 /* a guest may say what it wants */
+#define NAMES_MAX      256 /* a guest is not trusted */
 
 /*
- * Run with "client" or "driver", a mark and the addresses of the NTBs. Lines
- * that begin with @ are its own, the others are records of the kernel log. What
- * stands in it before the mark is of the past: a link that was up may be down
- * again further on.
+ * Runs in the guest with "client" or "driver", a mark, and the addresses of the
+ * NTBs. Lines that begin with @ are the script's own, the others are records of
+ * the kernel log. Records before the mark are of the past: a link that was up
+ * there may be down in a later one.
  */
 static const char script[] =
     "map() {\n"
@@ -47,15 +47,15 @@ struct CluWatch {
     const CluWatchOps *ops;
     void *owner;
     Reader log;
-    Reader map;        /* asked again when a driver comes */
-    bool is_map_stale; /* while it was being asked */
+    Reader map;        /* of addresses to names; run again for a new driver */
+    bool is_map_stale; /* a driver has come since `map` was started */
     GSource *restart;
     int64_t sequence;  /* of the last record that counted; -1: none */
     GHashTable *up;    /* names such as "switchtec0" whose link is up */
     GHashTable *names; /* address to name */
     char *mark;
-    bool is_ready;   /* the script says so ... */
-    bool is_current; /* ... and the log has been read up to the mark */
+    bool is_ready;   /* the script has found all drivers and clients */
+    bool is_current; /* the log has been read up to the mark */
 };
 
 static void start_log(CluWatch *watch);
@@ -97,7 +97,7 @@ static void handle_record(CluWatch *watch, const char *text)
     } else if (strcmp(text, "NTB device registered") == 0) {
         g_hash_table_remove(watch->up, name);
         if (watch->is_ready) {
-            start_map(watch); /* a driver that was loaded anew */
+            start_map(watch); /* the driver was loaded again */
         }
     } else {
         return;
@@ -130,7 +130,8 @@ static void handle_line(CluWatch *watch, const char *line)
         handle_own(watch, line);
         return;
     }
-    /* "6,1234,567890,-;text"; what begins with a blank goes on with it. */
+    /* "6,1234,567890,-;text"; lines that begin with a blank continue a record.
+     */
     semicolon = strchr(line, ';');
     line = strchr(line, ',');
     if (!line || !semicolon || line > semicolon) {
@@ -152,8 +153,8 @@ static gboolean on_restart(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-/* A session has ended, and the guest has not: the log was overrun, or somebody
- * has killed it. */
+/* A session has ended, but the guest has not: the log was overrun, or a process
+ * in the guest has killed it. */
 static void on_end(Reader *reader)
 {
     CluWatch *watch = reader->watch;
