@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent in a guest: runs programs for the supervisor of the cluster, by the
- * protocol of clu_agent.h. One thread, one poll, no blocking call but exec.
+ * The agent in a guest runs programs for the supervisor of the cluster, by the
+ * protocol of clu_agent.h. It has one thread and one poll(), and no call blocks
+ * but posix_spawn().
  *
- *   agent          on the virtio-serial port of the name that is agreed
- *   agent --stdin  on the standard input, a socket; for tests
+ *   agent          on the virtio-serial port CLU_AGENT_PORT
+ *   agent --stdin  on standard input, a socket; for tests
  *
- * Ends with status 1 when the line is gone for good; init starts it again.
+ * It ends with status 1 when the line is gone for good; init starts it again.
  */
 #include "clu_agent.h"
 
@@ -28,21 +29,22 @@
 
 extern char **environ;
 
-/* Programs' output is not read, and the line not heard, above these. */
+/* Bytes that wait for the line: above OUT_FULL, the output of programs is not
+ * read; above OUT_DEAF, the line itself is not read. */
 #define OUT_FULL (128 * 1024)
 #define OUT_DEAF (256 * 1024)
 
-/* While the supervisor is away the line is looked at this often. */
+/* While the supervisor is away, the line is checked this often. */
 #define AWAY_MS 100
 
-/* A port that is not there is looked for so often, and so long each. */
+/* The port is looked for this many times, with this pause in between. */
 #define PORT_TRIES 500
 #define PORT_MS    20
 
-/* Credit is given back in pieces of at least this. */
+/* The least amount of credit that is given back at once. */
 #define CREDIT_MIN (CLU_AGENT_WINDOW / 4)
 
-/* Bytes that come at the end and go from the start. */
+/* A queue of bytes: data[start] to data[used - 1]. */
 typedef struct Bytes {
     uint8_t *data;
     size_t start;
@@ -52,28 +54,28 @@ typedef struct Bytes {
 
 typedef struct Output {
     int fd;          /* -1: ended */
-    uint32_t credit; /* what may still be sent */
+    uint32_t credit; /* bytes that may still be sent */
     CluAgentType type;
 } Output;
 
 typedef struct Session {
     struct Session *next;
     uint32_t id;
-    bool is_lost; /* its epoch is over: only to be reaped */
+    bool is_lost; /* its epoch is over; it waits to be reaped */
     pid_t pid;
-    int pidfd; /* -1: has ended */
+    int pidfd; /* -1: the program has ended */
     siginfo_t end;
-    int leftover[2]; /* bytes in its pipes when it ended, to be sent yet */
+    int leftover[2]; /* bytes in its pipes since it ended, still to be sent */
     int input;       /* -1: closed */
     bool is_input_over;
     Bytes pending;    /* of the input */
     uint32_t allowed; /* input that the supervisor may still send */
-    uint32_t owed;    /* input got rid of, not yet told */
+    uint32_t owed;    /* input passed on, for which no credit was given yet */
     Output outputs[2];
-    const struct pollfd *polled; /* AT_COUNT; NULL if it came since */
+    const struct pollfd *polled; /* AT_COUNT of them; NULL: not polled yet */
 } Session;
 
-/* What a session waits for: its places in the list that is polled. */
+/* Indexes of the descriptors of a session in its part of the polled list. */
 enum {
     AT_END,
     AT_INPUT,
@@ -85,12 +87,12 @@ typedef struct Agent {
     int in;
     int out;
     bool is_away;
-    uint64_t epoch; /* 0: not in one */
-    Bytes line;     /* to the supervisor */
+    uint64_t epoch; /* 0: none has begun */
+    Bytes line;     /* bytes for the supervisor */
     CluAgentReader reader;
     Session *sessions;
     unsigned session_count;
-    unsigned turn; /* which session is served first */
+    unsigned turn; /* decides which session is served first */
 } Agent;
 
 static void *grow(void *data, size_t size)
@@ -108,7 +110,7 @@ static size_t bytes_length(const Bytes *bytes)
     return bytes->used - bytes->start;
 }
 
-/* Room for @length more at data + used. */
+/* Makes space for @length more bytes at data + used. */
 static void bytes_reserve(Bytes *bytes, size_t length)
 {
     if (bytes->start > 0 && bytes->size - bytes->used < length) {
@@ -137,7 +139,8 @@ static void bytes_clear(Bytes *bytes)
     bytes->used = 0;
 }
 
-/* Writes what goes without waiting. Returns false if the reader is gone. */
+/* Writes as much as @fd takes without waiting. Returns false if the reader is
+ * gone. */
 static bool bytes_write(Bytes *bytes, int fd)
 {
     while (bytes_length(bytes) > 0) {
@@ -199,7 +202,7 @@ static void send_hello(Agent *agent)
     length += strlen(boot) + 1;
     memcpy(body + length, name.release, strlen(name.release) + 1);
     length += strlen(name.release) + 1;
-    /* Ends what an agent before may have left half said. */
+    /* Ends half a frame that an earlier agent may have left. */
     bytes_add(&agent->line, "", 1);
     send_frame(agent, CLU_AGENT_HELLO, 0, body, length);
 }
@@ -244,7 +247,8 @@ static Session *session_find(Agent *agent, uint32_t id)
     return s;
 }
 
-/* The arguments of EXEC, each of them in @body. NULL if they are wrong. */
+/* The arguments of EXEC, which point into @body; the array is to be freed. NULL
+ * if they are malformed. */
 static char **parse_arguments(const uint8_t *body, uint32_t length)
 {
     char **argv;
@@ -266,7 +270,8 @@ static char **parse_arguments(const uint8_t *body, uint32_t length)
     return argv;
 }
 
-/* Starts a program with pipes for 0, 1 and 2, of which @ends are ours. */
+/* Starts a program with pipes for 0, 1 and 2. @ends are the agent's ends.
+ * Returns 0 or an errno. */
 static int spawn(char **argv, pid_t *ret_pid, int ends[3])
 {
     int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
@@ -352,13 +357,13 @@ static int session_start(Agent *agent, const CluAgentFrame *frame)
     return 0;
 }
 
-/* Gives the program what it takes of its input. */
+/* Passes on as much input as the program takes. */
 static void session_input(Agent *agent, Session *session)
 {
     size_t before = bytes_length(&session->pending);
 
     if (session->input < 0 || !bytes_write(&session->pending, session->input)) {
-        /* It reads no more; its supervisor may go on sending all the same. */
+        /* The program reads no more; the supervisor may still send input. */
         close_fd(&session->input);
         bytes_clear(&session->pending);
     }
@@ -460,7 +465,7 @@ static void take_frame(Agent *agent, const CluAgentFrame *frame)
     }
 }
 
-/* Returns false if nobody is at the other end. */
+/* Returns false if the other end of the line is closed. */
 static bool read_line(Agent *agent)
 {
     uint8_t data[32768];
@@ -482,7 +487,7 @@ static bool read_line(Agent *agent)
     return n > 0;
 }
 
-/* Sends what the program has written, as far as credit and room go. */
+/* Sends output of the program, as far as its credit goes. */
 static void session_output(Agent *agent, Session *session, int which)
 {
     static uint8_t data[CLU_AGENT_BODY_MAX];
@@ -511,7 +516,8 @@ static void session_output(Agent *agent, Session *session, int which)
     }
 }
 
-/* The program has ended: what is in its pipes now is all that will be sent. */
+/* Reaps a program that has ended. Only the bytes in its pipes now are still
+ * sent: processes in the background may hold the pipes open. */
 static void session_ended(Session *session)
 {
     if (waitid(P_PIDFD, session->pidfd, &session->end, WEXITED | WNOHANG) < 0 ||
@@ -559,7 +565,7 @@ static void session_serve(Agent *agent, Session *session)
         session_input(agent, session);
     }
     for (int i = 0; i < 2; i++) {
-        /* Before its end is looked at: it wrote before it ended. */
+        /* Before its end is checked: it wrote before it ended. */
         if (session->polled[AT_OUTPUTS + i].revents != 0 &&
             session->outputs[i].fd >= 0 &&
             bytes_length(&agent->line) < OUT_FULL) {
@@ -588,7 +594,7 @@ static unsigned session_poll(const Agent *agent, Session *session,
     return AT_COUNT;
 }
 
-/* Each session in turn is the first to be served. */
+/* Serves all sessions, beginning with another one each time. */
 static void serve_sessions(Agent *agent)
 {
     Session *order[CLU_AGENT_SESSION_MAX];
@@ -612,7 +618,7 @@ static void serve_sessions(Agent *agent)
     }
 }
 
-/* One turn. Returns false when the line has ended. */
+/* Polls and serves once. Returns false when the line has ended. */
 static bool turn(Agent *agent, bool is_port)
 {
     struct pollfd polls[2 + AT_COUNT * CLU_AGENT_SESSION_MAX];
@@ -640,7 +646,8 @@ static bool turn(Agent *agent, bool is_port)
         if (!is_port) {
             return false;
         }
-        /* Nobody hears what is left to say; the next one says SYNC. */
+        /* The bytes for the old supervisor are dropped; a new one sends SYNC.
+         */
         agent->is_away = true;
         begin_epoch(agent, 0);
     }
@@ -691,17 +698,17 @@ int main(int argc, char **argv)
         return 2;
     }
     if (is_port) {
-        /* The driver may not have heard of its ports yet. */
+        /* The driver may not know its ports yet. */
         for (int i = 0; (agent.in = open_port()) < 0 && i < PORT_TRIES; i++) {
             poll(NULL, 0, PORT_MS);
         }
     } else {
-        /* The programs' own standard input is never this one. */
+        /* Programs must not inherit it as their standard input. */
         agent.in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
         fcntl(agent.in, F_SETFL, O_NONBLOCK);
     }
     if (agent.in < 0) {
-        fputs("agent: no port " CLU_AGENT_PORT "\n", stderr);
+        fputs("agent: there is no port " CLU_AGENT_PORT "\n", stderr);
         return EXIT_FAILURE;
     }
     agent.out = agent.in;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the supervisor of a cluster and the agent in a guest say to each other,
+ * The protocol between the supervisor of a cluster and the agent in a guest,
  * over one virtio-serial port named CLU_AGENT_PORT. Plain C, for both ends.
  *
  * A frame is a head of 12 bytes and a body of at most CLU_AGENT_BODY_MAX, all
@@ -11,34 +11,33 @@
  *   8  u16  type
  *  10  u16  version, CLU_AGENT_VERSION
  *
- * On the line it is coded so that no byte of it is 0 (consistent overhead byte
- * stuffing, Cheshire and Baker 1999), and a 0 ends it. The line may lose bytes
- * when the guest reboots, the agent dies or the supervisor connects anew, and
- * leave half a frame: that one's length is wrong and it is dropped, and with
- * the next 0 the reader is in step again. A sender starts with a 0 of its own
- * for that reason.
+ * On the line a frame is coded so that none of its bytes is 0 (consistent
+ * overhead byte stuffing, Cheshire and Baker 1999), and a 0 ends it. The line
+ * may lose bytes when the guest reboots, the agent dies or the supervisor
+ * reconnects. The reader drops half a frame, because its length is wrong, and
+ * is in step again after the next 0. A sender therefore starts with a 0.
  *
- * Epochs. The agent, when it starts, sends HELLO with epoch 0 and then takes
- * nothing but SYNC. The supervisor sends SYNC with an epoch that it has not
- * used before: when it connects, and whenever a HELLO of epoch 0 comes. The
- * agent then kills what runs in its sessions, forgets them, and answers HELLO
- * with that epoch; the supervisor drops all other frames until it comes.
- * Whatever ran in an epoch that ended is lost, and its sessions have no other
- * end. A supervisor that hears HELLO of epoch 0 knows that the guest, or its
- * agent, has started anew; the boot ID tells which.
+ * Epochs. The agent starts by sending HELLO with epoch 0, and then ignores all
+ * frames but SYNC. The supervisor sends SYNC with a new epoch when it connects,
+ * and whenever a HELLO with epoch 0 comes. The agent then kills the programs of
+ * its sessions, forgets the sessions, and answers HELLO with that epoch. The
+ * supervisor drops all other frames until that HELLO. The sessions of an epoch
+ * that ended are lost: no EXIT follows. HELLO with epoch 0 tells the supervisor
+ * that the guest or its agent has started again; the boot ID tells which.
  *
- * Sessions. EXEC starts a program in the session that the supervisor names,
- * which it uses once in an epoch. The answer is STARTED or FAILED. After FAILED
- * the session is over; otherwise after EXIT, which comes when the program has
- * ended and all that it has written has been sent; what it leaves behind in the
- * background finds its output closed. Frames for a session that is over, or
- * never was, are ignored: they may have crossed its end.
+ * Sessions. EXEC starts a program in the session whose number the supervisor
+ * chooses; it uses each number once in an epoch. The agent answers STARTED or
+ * FAILED. The session ends with FAILED, or with EXIT, which follows when the
+ * program has ended and all its output has been sent. Processes that the
+ * program leaves in the background find their output closed. Frames for a
+ * session that does not exist are ignored: they may have crossed its end.
  *
- * Credit. Each of STDIN, STDOUT and STDERR of a session starts with
- * CLU_AGENT_WINDOW bytes that may be sent. Its receiver gives more with CREDIT
- * as it gets rid of them, and so a reader of one session that is slow holds up
- * no other. A program whose supervisor sends more is killed. An agent has room
- * for CLU_AGENT_SESSION_MAX sessions, and answers further ones FAILED, EAGAIN.
+ * Credit. The sender of STDIN, STDOUT or STDERR of a session may send
+ * CLU_AGENT_WINDOW bytes at first. The receiver gives more by CREDIT as it
+ * passes them on, so a slow reader of one session holds up no other session. If
+ * the supervisor sends more than its credit, the program is killed. An agent
+ * runs up to CLU_AGENT_SESSION_MAX sessions, and answers further ones FAILED
+ * with EAGAIN.
  */
 #ifndef CLU_AGENT_H
 #define CLU_AGENT_H
@@ -54,15 +53,15 @@
 #define CLU_AGENT_WINDOW      (256 * 1024)
 #define CLU_AGENT_SESSION_MAX 64
 
-/* The longest frame on the line, its 0 included. */
+/* Length of the longest frame on the line, its 0 included. */
 #define CLU_AGENT_CODED_MAX                                                    \
     (CLU_AGENT_HEAD_BYTES + CLU_AGENT_BODY_MAX +                               \
      (CLU_AGENT_HEAD_BYTES + CLU_AGENT_BODY_MAX) / 254 + 2)
 
 typedef enum CluAgentType {
     /* To the guest. */
-    CLU_AGENT_SYNC = 1,      /* u64 epoch, not 0; begins it */
-    CLU_AGENT_PING = 2,      /* any body up to 64 bytes; comes back as PONG */
+    CLU_AGENT_SYNC = 1,      /* u64 epoch that begins, not 0 */
+    CLU_AGENT_PING = 2,      /* up to 64 bytes, which PONG returns */
     CLU_AGENT_EXEC = 3,      /* program and arguments, each ended by a 0 */
     CLU_AGENT_STDIN = 4,     /* data */
     CLU_AGENT_STDIN_EOF = 5, /* no body */
@@ -82,9 +81,8 @@ typedef enum CluAgentType {
 } CluAgentType;
 
 /*
- * HELLO: the boot ID is the text of /proc/sys/kernel/random/boot_id, the
- * release that of uname -r, each ended by a 0. More may follow in later
- * versions.
+ * HELLO: the boot ID is the text of /proc/sys/kernel/random/boot_id, and the
+ * release that of uname -r. A 0 ends each. Later versions may append more.
  */
 
 typedef struct CluAgentFrame {
@@ -95,34 +93,34 @@ typedef struct CluAgentFrame {
     const uint8_t *body; /* valid until the reader is fed again */
 } CluAgentFrame;
 
-/* Puts frames together from what the line delivers. Treat as opaque. */
+/* Assembles frames from the bytes of the line. Treat it as opaque. */
 typedef struct CluAgentReader {
     size_t used;
-    bool overrun;     /* what is read now is too long, up to the next 0 */
-    uint64_t dropped; /* frames that were none */
+    bool overrun;     /* too long for a frame: skip to the next 0 */
+    uint64_t dropped; /* runs of bytes that were no frame */
     uint8_t data[CLU_AGENT_CODED_MAX];
 } CluAgentReader;
 
-/* A reader that has seen nothing yet. */
+/* Makes a reader that has seen no byte. */
 void clu_agent_reader_init(CluAgentReader *reader);
 
 /*
- * Takes bytes of @data up to the end of the first frame that is whole, or all.
- * Call it again with the rest. Returns how many it took; *ret_found tells
- * whether *ret_frame is a frame now. Frames of any type and version come out:
- * what they mean is the caller's to check.
+ * Takes bytes of @data up to the end of the first whole frame, or all of them.
+ * Returns the number of bytes taken; call it again with the rest. *ret_found
+ * tells whether *ret_frame is a frame now. The caller must check type, version
+ * and body.
  */
 size_t clu_agent_reader_feed(CluAgentReader *reader, const uint8_t *data,
                              size_t length, bool *ret_found,
                              CluAgentFrame *ret_frame);
 
-/* How many bytes that ended in a 0 were no frame: lost, cut off or garbage. */
+/* Number of runs of bytes, each ended by a 0, that were no frame. */
 uint64_t clu_agent_reader_dropped(const CluAgentReader *reader);
 
 /*
- * Writes a frame as it goes on the line to @to, of at least CLU_AGENT_CODED_MAX
- * bytes, its 0 included, and returns its length. @body may be NULL if @length,
- * at most CLU_AGENT_BODY_MAX, is 0.
+ * Codes a frame into @to, which has CLU_AGENT_CODED_MAX bytes, and returns the
+ * length, its 0 included. @length is at most CLU_AGENT_BODY_MAX; @body may be
+ * NULL if it is 0.
  */
 size_t clu_agent_encode(uint8_t *to, CluAgentType type, uint32_t session,
                         const void *body, uint32_t length);

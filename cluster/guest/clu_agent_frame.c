@@ -5,12 +5,13 @@
 #include <string.h>
 
 /*
- * The coding: a block is a byte n, 1 to 255, then n - 1 bytes that are not 0,
- * and then, unless n is 255 or the data end there, a 0 that is left out.
+ * The coding: a block is a byte n, 1 to 255, and n - 1 bytes that are not 0. It
+ * stands for these bytes and a 0 after them, which is left out if n is 255 or
+ * the data end there.
  */
 typedef struct Coder {
     uint8_t *to;
-    size_t block; /* where n of the block that is open goes */
+    size_t block; /* index of the byte n of the open block */
     size_t used;
 } Coder;
 
@@ -60,8 +61,8 @@ size_t clu_agent_encode(uint8_t *to, CluAgentType type, uint32_t session,
     return coder.used;
 }
 
-/* Decodes in place, which never makes longer. Returns false if it is no code.
- */
+/* Decodes in place: the result is never longer. Returns false if @data is not
+ * coded so. */
 static bool decode(uint8_t *data, size_t length, size_t *ret_length)
 {
     size_t from = 0;
@@ -131,7 +132,7 @@ size_t clu_agent_reader_feed(CluAgentReader *reader, const uint8_t *data,
         taken += part;
         if (end != NULL) {
             taken++;
-            /* Two 0 in a row are the start of a sender, not a frame. */
+            /* Two 0 in a row are no empty frame: a sender has started. */
             if (reader->overrun || reader->used > 0) {
                 *ret_found = !reader->overrun &&
                              parse(reader->data, reader->used, ret_frame);

@@ -26,7 +26,7 @@ static int line = -1;
 static CluAgentReader reader;
 static GByteArray *heard; /* not yet fed to the reader */
 
-/* What a session has said so far. */
+/* The frames of a session so far. */
 typedef struct Told {
     uint32_t pid;
     int failed;
@@ -454,7 +454,7 @@ START_TEST(test_new_epoch)
     length = clu_agent_encode(half, CLU_AGENT_EXEC, 3, "touch\0/tmp/x\0", 13);
     put(half, length - 3);
     sync_with(77);
-    /* What was on its way may come before HELLO of the new epoch. */
+    /* Frames on their way may come before HELLO of the new epoch. */
     UNTIL(epoch_heard == 77);
     g_hash_table_remove_all(sessions);
     UNTIL(!is_running(pids[0]) && !is_running(pids[1]));
@@ -531,7 +531,7 @@ START_TEST(test_garbage)
             coded[g_rand_int_range(rand, 0, length)] ^=
                 1 << g_rand_int_range(rand, 0, 8);
         }
-        /* What the agent answers is read, not checked. */
+        /* The answers of the agent are read, but not checked. */
         for (uint32_t at = 0; at < length;) {
             uint8_t sink[65536];
             ssize_t n = send(line, coded + at, length - at,

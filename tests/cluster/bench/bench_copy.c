@@ -67,7 +67,7 @@ static void *map_bar(const char *device, unsigned bar, uint64_t offset,
     return map;
 }
 
-/* Whether the BAR of the window has it; maps it then. */
+/* Maps the part of a BAR of @device that has @address. */
 static void *map_at(const char *device, uint64_t address, size_t size)
 {
     char path[PATH_MAX];

@@ -50,7 +50,7 @@ static void ntb_ping_db_event(void *ctx, int vec)
 			ping_hear(&np->ping, bell);
 }
 
-/* What the other end writes into its window comes here. */
+/* The other end writes into this memory through its window. */
 static int ntb_ping_set_window(struct ntb_ping *np)
 {
 	resource_size_t addr_align, size_align, size_max;

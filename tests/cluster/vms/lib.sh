@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# What the tests on virtual machines share; bash. Each test is a program that
+# Shared by the tests on virtual machines; bash. Each test is a program that
 # prints TAP, and has a cluster of its own:
 #
 #   tests/cluster/vms/TEST FARSIDE [TOOL]
 #
-# FARSIDE is the program, TOOL the one of tool.c for guests. Skips where QEMU, or
-# what guests are made of, is missing.
+# FARSIDE is the program, TOOL the one of tool.c for guests. A test skips if QEMU
+# or the files to make guests are missing.
 set -u
 
 here=$(dirname "${BASH_SOURCE[0]}")
@@ -57,7 +57,7 @@ boots() {
     fi
 }
 
-# Whether no kernel has anything to complain of.
+# True if no kernel complains.
 kernels_are_content() {
     local host
     for host in $hosts; do
