@@ -348,8 +348,7 @@ static const struct {
     {TWO(DEVICE("x", "device: nvme, image: 1000B"), "", "", ""),
      "t.yaml:5:82: image: a disk cannot have 1000B; write a multiple of 512B\n"},
     {TWO(DEVICE("x", "device: edu, options: {addr: 2}"), "", "", ""),
-     "t.yaml:5:84: addr is '2'; write a slot from 3 to 1e, in hexadecimal, is "
-     "right\n"},
+     "t.yaml:5:84: addr is '2'; write a slot from 3 to 1e, in hexadecimal\n"},
     {TWO("{name: x, part: generic-device, at: rp1, vm: {device: edu, options: "
          "{addr: 1e}}}, {name: y, part: generic-device, at: rp2, vm: {device: "
          "edu, options: {addr: 1e.0}}}",
