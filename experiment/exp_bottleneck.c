@@ -3,7 +3,7 @@
 
 #define MILLION 1000000u
 
-/* At least so much of the time something must be at its limit. */
+/* A bottleneck is at its limit for this share of the time at least. */
 #define LIMIT_SHARE (MILLION / 2)
 
 static bool is_own(FabPlaceKind kind)
@@ -12,7 +12,8 @@ static bool is_own(FabPlaceKind kind)
            kind == FAB_PLACE_DEVICE;
 }
 
-/* The share of the window that is @flow's own time, and its largest part. */
+/* The share of the measured interval that is @flow's own time, and its largest
+ * part. */
 static uint32_t own_share(const FabProfile *profile, const FabFlow *flow,
                           const char **ret_step)
 {

@@ -8,7 +8,8 @@
 
 #define MILLION 1000000u
 
-/* A port whose TLPs take so much longer than the wire is named for it. */
+/* The text names a port that takes so much longer for its TLPs than the wire
+ * does. */
 #define SLACK_SHARE (MILLION / 10)
 
 /* The owner of a step of a flow's own time, as part of a sentence. */
@@ -32,7 +33,7 @@ static const char *step_text(const char *step)
     return "the device's or the CPU's";
 }
 
-/* Whole percents, but tenths below one. */
+/* Whole percents; tenths below one percent. */
 static char *percent(uint32_t share)
 {
     if (share >= 500 && share < MILLION / 100) {
@@ -57,7 +58,8 @@ static char *time_text(SimTime time)
     return g_strconcat(text, " ns", NULL);
 }
 
-/* The links that wait for credits because of @cause: the one that does most. */
+/* Of the links that wait for credits because of @cause, the one that waits
+ * longest. */
 static void waits_text(GString *text, const FabProfile *profile,
                        const FabResource *cause)
 {

@@ -10,7 +10,7 @@
 
 #define MILLION 1000000u
 
-/* A share of less is not told of. */
+/* Smaller shares get no row. */
 #define TELL_SHARE (MILLION / 1000)
 
 static void row_free(void *data)

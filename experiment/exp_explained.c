@@ -6,8 +6,8 @@
 #include "table_format.h"
 #include "table_waterfall.h"
 
-/* Rows of a table of places on the terminal; the rest is summed up. What was
- * traced, step by step, is shown as it is. */
+/* Most rows of a table of places on the terminal; the other places are summed
+ * up. The steps of a path have a limit of their own. */
 #define PLACES_MOST 14
 #define STEPS_MOST  200
 
@@ -310,7 +310,7 @@ char *exp_explained_text(const GPtrArray *explained)
 
 /* ---- The drawing --------------------------------------------------------- */
 
-/* What is drawn of a flow, in the order drawn. */
+/* Segments of a flow's bar, in the order in which they are drawn. */
 static const char *const segments[] = {
     "own time",
     "CPU",
@@ -346,7 +346,7 @@ static void bar_add(Table *bars, const char *panel, const char *bar,
     table_set_number(bars, at, TABLE_WATERFALL_TO, to);
 }
 
-/* One bar for the whole flow, of segments by what they are. */
+/* One bar for the whole flow, with a segment for each kind of place. */
 static void stack_flow(Table *bars, const ExpExplain *explain, const char *flow,
                        const char *panel, const char *bar)
 {

@@ -99,8 +99,8 @@ static void prefix_place(GError **error, TopoPlace place)
     g_prefix_error(error, "%s: ", text);
 }
 
-/* Plugs the element called @path into what @at says. Traces on a board count
- * as no time: the latencies of chips are measured with them. */
+/* Plugs the element called @path into the port that @at names. Traces on a
+ * board take no time: the latencies of chips were measured with them. */
 static bool plug(ExpFabric *bld, const TopoHost *host, const char *path,
                  const TopoAttach *at, GError **error)
 {
@@ -154,8 +154,9 @@ static bool build_links(ExpFabric *bld, GError **error)
     return true;
 }
 
-/* A receive buffer must hold the largest payload of each class, or it is never
- * sent (PCIe 5.0 s2.6.1). What the largest is, only the whole fabric knows. */
+/* A receive buffer must hold the largest payload of each class; otherwise a TLP
+ * of that size is never sent (PCIe 5.0 s2.6.1). Only the whole fabric knows the
+ * largest payload. */
 static bool check_buffers(const ExpFabric *bld, const TopoPart *part,
                           const char *path, GError **error)
 {

@@ -51,8 +51,8 @@ bool exp_lend_all(ExpFabric *fabric, const TopoDescription *description,
         fab_lend_offer(lent_device(fabric, lend),
                        exp_lend_weight(lend->device));
     }
-    /* A description says who borrows what, not in which order: windows of a
-     * given size first, and then shares of what they leave. */
+    /* A description does not say in which order devices are borrowed. Windows
+     * of a given size are made first; automatic ones share the rest. */
     for (unsigned pass = 0; pass < 2; pass++) {
         for (unsigned i = 0; i < lends->len; i++) {
             const TopoLend *lend = lends->pdata[i];

@@ -72,8 +72,8 @@ static ExpValue flow_latency(const ExpSubject *subject)
     }
 }
 
-/* The faster, the shorter: quantiles of the speed are those of the latency from
- * the other end. */
+/* A short operation is a fast one: a quantile of the speed is the opposite
+ * quantile of the latency. */
 static ExpValue flow_speed(const ExpSubject *subject)
 {
     const SimHistogram *latency = flow_result(subject).latency;
@@ -103,7 +103,7 @@ static ExpValue flow_speed(const ExpSubject *subject)
     return (ExpValue){work, time, NULL};
 }
 
-/* Of an operation, on average; none unless the flow has stages. */
+/* The mean of an operation; there is none unless the flow has stages. */
 static ExpValue stage_mean(const ExpSubject *subject, FabNvmeStage stage)
 {
     const SimTime *stages = fab_nvme_flow_stages(subject->flow);

@@ -10,7 +10,7 @@
 
 #define PATH_FLOW 1
 
-/* A link crossed, as it was seen. */
+/* One crossing of a link, as the trace shows it. */
 typedef struct Crossing {
     const FabPort *port;
     SimTime start;
@@ -48,7 +48,7 @@ static void probe_trace(void *data, const FabTraceRecord *record)
     way = fab_tlp_is_completion(record->tlp) ? probe->back : probe->out;
     for (unsigned i = 0; i < way->len; i++) {
         if (g_array_index(way, Crossing, i).port == record->port) {
-            return; /* a further piece of the same */
+            return; /* a further piece of the same TLP */
         }
     }
     crossing = (Crossing){record->port, record->start, record->tlp->addr,
@@ -88,7 +88,7 @@ static bool complain(GError **error, const char *text)
     return false;
 }
 
-/* Where the TLP goes, in the address space of the target's host. */
+/* The destination of the TLP, in the address space of the target's host. */
 static bool target_addr(ExpFabric *bld, const TopoTarget *target,
                         uint32_t size_bytes, FabComponent **ret_component,
                         FabBusAddr *ret_addr, GError **error)
@@ -141,7 +141,7 @@ static void probe_watch(Probe *probe, FabComponent *target, FabBusAddr addr,
     }
 }
 
-/* Gives the order, and runs until nothing is left to happen. */
+/* Gives the order, and runs until no event is left. */
 static bool probe_order(Probe *probe, const TopoTarget *from,
                         FabComponent *source, FabDma *dma, GError **error)
 {
@@ -203,7 +203,7 @@ static bool probe_send(Probe *probe, const TopoTarget *from,
     if (!is_read) {
         probe_watch(probe, target, there, size_bytes);
     }
-    /* The first one fills the IOTLBs on the way, the second one is watched. */
+    /* The first TLP fills the IOTLBs on the way; the second one is watched. */
     if (!probe_order(probe, from, source, &dma, error)) {
         return false;
     }
@@ -258,8 +258,8 @@ static ExpStep *step_new(const Probe *probe, const FabComponent *component,
     return step;
 }
 
-/* Turns crossings between @begin and @end into steps. @from_cpu: it begins at
- * a CPU, not at RAM. */
+/* Turns the crossings between @begin and @end into steps. @from_cpu says that
+ * the way begins at a CPU, not at RAM. */
 static ExpLeg *leg_new(const Probe *probe, const GArray *way, const char *what,
                        SimTime begin, SimTime end, bool from_cpu)
 {
@@ -292,8 +292,8 @@ static ExpLeg *leg_new(const Probe *probe, const GArray *way, const char *what,
     return leg;
 }
 
-/* When the way back begins at its first element: when the request came in
- * there. */
+/* The time at which the way back begins: when the request came into the element
+ * that answers. */
 static SimTime turn_time(const Probe *probe)
 {
     const Crossing *last =
@@ -311,7 +311,7 @@ static void add_legs(ExpPath *path, const Probe *probe, bool is_read,
     leg = leg_new(probe, probe->out, is_read ? "read request" : "write",
                   probe->begin, turn, from_cpu);
     if (is_read) {
-        /* What the last one does belongs to the way back. */
+        /* The time in the last element belongs to the way back. */
         g_ptr_array_set_size(leg->steps, leg->steps->len - 1);
     }
     g_ptr_array_add(path->legs, leg);
@@ -330,8 +330,9 @@ static void add_legs(ExpPath *path, const Probe *probe, bool is_read,
     path->time_ps += probe->end - probe->begin;
 }
 
-/* Numbers the hops along @chain, the way of the data: every element between the
- * ends, RAM at an end being one, and RAM in the middle counted once. */
+/* Numbers the hops along @chain, the way of the data. Every element between
+ * the ends is one hop. RAM at an end is a hop; RAM in the middle is counted
+ * once. */
 static void count_hops(ExpPath *path, const GPtrArray *chain)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -358,8 +359,8 @@ static void count_hops(ExpPath *path, const GPtrArray *chain)
     path->text = g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* Numbers the steps of a read request as those of its completion, or the other
- * way round, as far as they went the same way. */
+/* Gives the steps of a read request the numbers of its completion's, or the
+ * other way round, as far as both go the same way. */
 static void mirror_hops(const ExpLeg *request, const ExpLeg *completion,
                         bool to_request)
 {
@@ -426,7 +427,7 @@ ExpPath *exp_path_new(const TopoDescription *description,
     if (reads) {
         ExpLeg *back = path->legs->pdata[1];
 
-        chain_add(chain, back, 1); /* who answers */
+        chain_add(chain, back, 1); /* the element that answers */
         count_hops(path, chain);
         mirror_hops(path->legs->pdata[0], back, false);
     } else if (has_via) {

@@ -8,7 +8,8 @@
 #include "exp_point.h"
 #include "table_file.h"
 
-/* Points handed out to threads; what they make is kept by index. */
+/* The points of a plan while threads simulate them; results are kept by
+ * index. */
 typedef struct Plan {
     const TopoDescription *description;
     GPtrArray *points;
@@ -16,7 +17,7 @@ typedef struct Plan {
     ExpPoint **results;
     GError **errors;
     unsigned next; /* atomic */
-    gint failed;   /* atomic: no further point need be begun */
+    gint failed;   /* atomic: a point failed, so no further point is begun */
     GMutex mutex;
     GCond changed;
     unsigned done, running;
@@ -76,7 +77,7 @@ static void plan_run(Plan *plan, const ExpPlanOptions *options)
     }
 }
 
-/* Says in the head of @table which columns tell its rows apart. */
+/* Names the key columns in the head of @table. */
 static void add_keys(Table *table, const TopoDescription *description)
 {
     g_autoptr(GString) names = g_string_new(NULL);
@@ -113,7 +114,7 @@ static Table *points_table_new(const TopoDescription *description)
         const TopoColumn *column = description->columns->pdata[i];
 
         if (column->tolerance_num > 0) {
-            /* In percent with as many digits as it takes. */
+            /* In percent, with as many digits as the number needs. */
             int64_t mpct =
                 column->tolerance_num * 100000 / column->tolerance_den;
             g_autofree char *amount = table_number_print(mpct, 3);

@@ -10,7 +10,7 @@
 #include "fab_lend.h"
 #include "table.h"
 
-/* What one point has come to, while its columns are read. */
+/* One point while it is simulated and its columns are read. */
 typedef struct Run {
     const TopoDescription *description; /* as changed by the point */
     const TopoPoint *point;
@@ -124,7 +124,8 @@ static bool run_flows(Run *run, GError **error)
 
 /* ---- Columns ---------------------------------------------------------- */
 
-/* Whose metric @column asks for; 0 if there is no such element or flow. */
+/* The scope of the metric that @column names; 0 if there is no such element or
+ * flow. */
 static ExpScope column_scope(const TopoDescription *description,
                              const TopoColumn *column)
 {
@@ -308,7 +309,8 @@ static ExpExplain *run_explain(const Run *run)
     return exp_explain_new(run->profile, run->flows, run->paths, names);
 }
 
-/* DMA windows that were too small for what the devices had to reach. */
+/* A note on DMA windows that were too small for the memory that the devices had
+ * to reach; NULL if there are none. */
 static char *run_note(const Run *run)
 {
     g_autoptr(GString) note = g_string_new(NULL);

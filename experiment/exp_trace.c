@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "exp_trace.h"
 
-/* One TLP, as it was when it was seen. */
+/* One TLP, as it was when the trace saw it. */
 typedef struct Record {
     SimTime start; /* its first byte leaves the sender */
     SimTime end;   /* its last byte leaves the sender */

@@ -8,8 +8,8 @@
 #include "table.h"
 
 /*
- * Which element limits a point, and where the time of its operations goes, in
- * words and numbers.
+ * An explanation of one point, in words and numbers: the element that limits
+ * it, and the places where the time of its operations goes.
  */
 
 /* A row of an explanation. Strings that are not static are its own. */
@@ -33,8 +33,9 @@ typedef struct ExpExplain {
     GPtrArray *flows; /* names of those that have places, of char * */
 } ExpExplain;
 
-/* @profile, nullable, is finished; @flows are FabFlow and @paths ExpPath by
- * index, one of which is NULL in each place. @names are those of the flows. */
+/* Explains the point that @profile (nullable, finished) has seen. @flows (of
+ * FabFlow) and @paths (of ExpPath) have the same length; at each index one of
+ * the two is NULL. @names are the names of the flows. */
 ExpExplain *exp_explain_new(const FabProfile *profile, const GPtrArray *flows,
                             const GPtrArray *paths, const GPtrArray *names);
 void exp_explain_free(ExpExplain *explain);

@@ -7,9 +7,9 @@
 #include "topo_plan.h"
 
 /*
- * The explanations of all points of a plan. A curve is what has the same
- * variant and the same value of all axes but one, which is that of the plot's x
- * axis, or the last whose values are numbers.
+ * The explanations of all points of a plan. The points of a curve have the
+ * same variant and the same values of all axes but one. That axis is the
+ * plot's x axis, or else the last axis whose values are numbers.
  */
 typedef struct ExpExplained {
     char *label;   /* of the point: "Loc, transfer=4KiB" */
@@ -19,7 +19,7 @@ typedef struct ExpExplained {
     ExpExplain *explain;
 } ExpExplained;
 
-/* An array for exp_explained_add(), which owns what it holds. */
+/* Returns an array for exp_explained_add(); it owns its elements. */
 GPtrArray *exp_explained_new(void);
 
 /* Adds a point, in the order of the plan. Takes @explain. */
@@ -31,15 +31,15 @@ void exp_explained_add(GPtrArray *explained, const TopoDescription *description,
 Table *exp_explained_table(const GPtrArray *explained,
                            const TopoDescription *description);
 
-/* What limits each curve, at its smallest and its largest point, and where the
- * time goes there, for a terminal; to be freed. */
+/* Text for a terminal: the bottleneck of each curve at its smallest and its
+ * largest point, and the places where the time goes there. To be freed. */
 char *exp_explained_text(const GPtrArray *explained);
 
-/* What their segments may be. */
+/* The names that segments of the bars may have. */
 TableSegments exp_explained_segments(void);
 
-/* The bars of a drawing of where the time goes, for rep_waterfall_write(); NULL
- * if no operation was seen. */
+/* The bars for a drawing of the places where the time goes; NULL if no
+ * operation was seen. To be freed. */
 Table *exp_explained_bars(const GPtrArray *explained);
 
 #endif

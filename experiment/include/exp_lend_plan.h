@@ -6,7 +6,7 @@
 #include "fab_plan.h"
 #include "table.h"
 
-/* The sums of mapping entries that the lends of a description come to. */
+/* The mapping entries that the lends of a description need in each adapter. */
 
 /* The contents of one adapter. */
 typedef struct ExpLendPlan {

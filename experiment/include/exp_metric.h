@@ -7,15 +7,15 @@
 #include "exp_path.h"
 
 /*
- * What can be asked of a simulated point, by name. A number is a fraction of
- * integers, so that nothing is rounded before it is printed.
+ * Metrics of a simulated point, by name. A number is a fraction of integers,
+ * so that nothing is rounded before it is printed.
  */
 typedef struct ExpValue {
     __int128 num, den; /* den 0: there is no value */
-    const char *text;  /* of a text; borrowed from where it was asked */
+    const char *text;  /* of a text; borrowed from the subject */
 } ExpValue;
 
-/* Who is asked. */
+/* The kind of thing that a metric is of. */
 typedef enum ExpScope {
     EXP_SCOPE_FLOW = 0x1,
     EXP_SCOPE_PATH = 0x2, /* a flow of kind path */
@@ -41,7 +41,7 @@ typedef struct ExpMetric ExpMetric;
 /* The metric @name of @scope; NULL if there is none. */
 const ExpMetric *exp_metric_find(ExpScope scope, const char *name);
 bool exp_metric_is_text(const ExpMetric *metric);
-/* Whether .mean, .p50 and so on may follow. */
+/* Returns true if .mean, .p50 and so on may follow the name. */
 bool exp_metric_is_distribution(const ExpMetric *metric);
 ExpValue exp_metric_get(const ExpMetric *metric, const ExpSubject *subject);
 

@@ -6,12 +6,12 @@
 #include "topo_flow.h"
 
 /*
- * The way of one TLP through an idle fabric with warm IOTLBs, as it really
- * went: one is sent and watched.
+ * The way of one TLP through an idle fabric with warm IOTLBs. It is not
+ * computed: a TLP is sent and watched.
  */
 
-/* An element on the way. Times run from the first byte in to the first byte
- * out; the end of the way has until the data are visible or used. */
+/* An element on the way. Its time runs from the first byte in to the first byte
+ * out, and at the end of the way until the data are visible or used. */
 typedef struct ExpStep {
     char *name;          /* "lender.sw0" */
     char *kind;          /* "switch", "root+ram" and so on */
@@ -23,11 +23,11 @@ typedef struct ExpStep {
     FabBdf requester_id; /* the same */
 } ExpStep;
 
-/* One way: of a request, or of what answers it. */
+/* The way of a request, or of its completion. */
 typedef struct ExpLeg {
     const char *what; /* "write", "read request", "completion" */
     GPtrArray *steps; /* of ExpStep */
-    SimTime time_ps;  /* over all of it */
+    SimTime time_ps;  /* of the whole leg */
 } ExpLeg;
 
 typedef struct ExpPath {

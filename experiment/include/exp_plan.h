@@ -6,14 +6,14 @@
 #include "table.h"
 #include "topo_plan.h"
 
-/* Called from the thread that called exp_plan_run(), after each point. */
+/* Called after each point, in the thread that called exp_plan_run(). */
 typedef void (*ExpProgressFn)(void *data, unsigned done, unsigned count);
 
-/* Called likewise, when all points are done, with what went wrong in one that a
- * user should know of though it is a result, as a line of text. */
+/* Called in the same thread when all points are done: with one line of text on
+ * a point whose result is valid, but of which the user should know more. */
 typedef void (*ExpNoteFn)(void *data, const char *text);
 
-/* What it cost. */
+/* The cost of a run. */
 typedef struct ExpCost {
     unsigned points;
     uint64_t hops;   /* links crossed by TLPs */
@@ -21,7 +21,7 @@ typedef struct ExpCost {
     double seconds;
 } ExpCost;
 
-/* Points of an axis beyond a number are left out. */
+/* Leaves out the points of an axis beyond a number. */
 typedef struct ExpLimit {
     char *axis;
     int64_t number; /* in base units */
@@ -33,17 +33,18 @@ typedef struct ExpPlanOptions {
     ExpProgressFn progress;  /* nullable */
     ExpNoteFn note;          /* nullable */
     void *data;
-    GPtrArray *explained;   /* nullable: gets a ExpExplained for each point */
-    const char *point;      /* nullable: only points with this in their label */
-    uint64_t trace_records; /* the last TLPs of each point, so many; and */
-    Table *trace;           /* nullable: where to, a exp_trace_table_new() */
+    GPtrArray *explained; /* nullable: gets an ExpExplained for each point */
+    const char *point;    /* nullable: only points with this in their label */
+    uint64_t
+        trace_records; /* number of the last TLPs to keep of each point, in */
+    Table *trace;      /* nullable: this table, an exp_trace_table_new() */
 } ExpPlanOptions;
 
 /*
- * Simulates every point of @description's plan and returns the table, with its
- * head; the same bytes whatever the number of threads. @ret_cost is nullable.
- * Fails with the error of the first point, in the order of the plan, that has
- * one.
+ * Simulates every point of @description's plan and returns the table of
+ * results with its head. The number of threads does not change a byte of it.
+ * @ret_cost is nullable. If points fail, the error is that of the first one in
+ * the order of the plan.
  */
 Table *exp_plan_run(const TopoDescription *description,
                     const ExpPlanOptions *options, ExpCost *ret_cost,

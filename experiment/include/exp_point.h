@@ -25,31 +25,29 @@ typedef struct ExpPoint {
     uint64_t events;     /* simulated */
     ExpExplain *explain; /* NULL unless asked for */
     Table *trace;        /* the same: of exp_trace_table_new() */
-    char *
-        note; /* what a user should know though it is a result; NULL: nothing */
+    char *note;          /* one line that a user should know of; NULL: none */
 } ExpPoint;
 
-/* What is asked of a point beyond its cells, which stay the same. */
+/* Extras that are wanted of a point; they do not change its cells. */
 typedef struct ExpAsked {
-    bool explain;           /* what limits it */
-    uint64_t trace_records; /* the last TLPs, so many; 0: none */
+    bool explain;           /* explain what limits it */
+    uint64_t trace_records; /* number of the last TLPs to keep; 0: none */
 } ExpAsked;
 
-/* Simulates @point of the plan that was made of @plan. Safe to be called from
- * several threads at a time. Fails with all that is wrong with the description
- * as changed by the point, with an error of its fabric, or if a flow gets
- * stuck. */
+/* Simulates @point of the plan that was made of @plan. Several threads may call
+ * it at a time. Fails with all errors of the description as the point changes
+ * it, with an error of its fabric, or if a flow gets stuck. */
 ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
                         const ExpAsked *asked, GError **error);
 void exp_point_free(ExpPoint *point);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpPoint, exp_point_free)
 
-/* Checks what only a fabric knows: that every column's element, flow and metric
- * exist. All errors go to @errors. */
+/* Checks that the element or flow and the metric of every column exist. All
+ * errors go to @errors. */
 void exp_point_check_columns(const TopoDescription *description,
                              TopoErrors *errors);
 
-/* Whether cells of @column are texts. */
+/* Returns true if the cells of @column are texts. */
 bool exp_column_is_text(const TopoDescription *description,
                         const TopoColumn *column);
 
