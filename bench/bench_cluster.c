@@ -65,7 +65,7 @@ static char **make_environment(const BenchSetup *setup, GError **error)
     return g_environ_setenv(env, "CLUSTER", setup->cluster, TRUE);
 }
 
-/* What the program says of errors goes where ours do. */
+/* The program's messages go to our standard error. */
 static bool run_script(const BenchCase *bench, const BenchSetup *setup,
                        double *ret_figures, GError **error)
 {

@@ -4,11 +4,11 @@
 #include "sim_engine.h"
 
 /*
- * Hold operations of the engine beside those of a plain 4-ary heap: an event
- * that runs schedules itself again at a random later time. The heap has no
- * order among equal times, no cancelling and no owners of events: it is the
- * least that an event queue can do. The hold cases use times of 1 to 1000, so
- * that large sets are full of equal times; the spread cases use 1 to 1000000.
+ * Hold operations of the engine, and of a plain 4-ary heap for comparison: an
+ * event that runs schedules itself again at a random later time. The heap has
+ * no order among equal times, no cancelling and no owners of events: no event
+ * queue can do less. The hold cases use delays of 1 to 1000, so that large
+ * sets are full of equal times; the spread cases use 1 to 1000000.
  */
 
 #define OPERATIONS_MIN 500000
@@ -16,7 +16,7 @@
 
 typedef struct HoldParams {
     uint32_t pending;
-    uint32_t range; /* of the times that pass */
+    uint32_t range; /* of the delays */
 } HoldParams;
 
 typedef struct PlainEvent {
@@ -30,7 +30,7 @@ typedef struct PlainHeap {
     uint32_t count;
 } PlainHeap;
 
-/* Where delays come from and identifiers go to. */
+/* The source of delays, and the sum of the identifiers. */
 typedef struct Source {
     uint64_t random;
     uint32_t range;
@@ -43,7 +43,7 @@ typedef struct Holder {
     uint32_t id;
 } Holder;
 
-/* Xorshift: a few instructions, beside which the queue is what takes time. A
+/* Xorshift takes a few instructions, so the queue takes most of the time. A
  * branch on the range costs less than a division by it. */
 static inline uint64_t next_delay(Source *source)
 {
@@ -113,8 +113,7 @@ static void plain_hold(PlainHeap *heap, Source *source, uint64_t operations)
     }
 }
 
-/* Million operations a second of the heap, in the state that holding leads to.
- */
+/* Million operations a second of the heap, once holding has shaped it. */
 static double plain_rate(const HoldParams *params, uint64_t operations,
                          uint64_t *ret_sum)
 {
@@ -143,8 +142,8 @@ static void hold(SimEvent *event)
     sim_event_schedule(event, event->time + (SimTime)next_delay(source));
 }
 
-/* Returns how many operations it were. Half the range at a time is some of
- * what is pending, however many that are. */
+/* Returns the number of operations. A step of half the range runs a part of the
+ * pending events, whatever their number. */
 static uint64_t engine_hold(SimEngine *engine, uint32_t range,
                             uint64_t operations)
 {
@@ -157,7 +156,7 @@ static uint64_t engine_hold(SimEngine *engine, uint32_t range,
     return done;
 }
 
-/* And of the engine, through its public interface. */
+/* The same of the engine, through its public interface. */
 static double engine_rate(const HoldParams *params, uint64_t operations,
                           uint64_t *ret_sum)
 {
@@ -192,7 +191,7 @@ static bool run_hold(const BenchCase *bench, const BenchSetup *setup,
     ret_figures[0] = engine_rate(params, operations, &sums[0]);
     ret_figures[1] = plain_rate(params, operations, &sums[1]);
     ret_figures[2] = ret_figures[0] / ret_figures[1];
-    /* Every event has run: nobody has optimised them away. */
+    /* Both have run the same events, so no compiler has optimised them away. */
     if (sums[0] == 0 || sums[1] == 0) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
                     "%s: no event has run", bench->name);

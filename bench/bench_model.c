@@ -8,9 +8,9 @@
 #include "fab_switch.h"
 
 /*
- * How many TLP-hops (links crossed) a second of processor time the whole model
- * does. Each case builds a fabric of 8.0GT/s x8 links with finite credits and
- * DLLPs, keeps its devices busy, and counts once the pipes are full.
+ * TLP-hops (links crossed) of the whole model in a second of processor time.
+ * Each case builds a fabric of 8.0GT/s x8 links with finite credits and DLLPs,
+ * keeps its endpoints busy, and counts from when the pipes are full.
  */
 
 #define WARM_UP (100 * SIM_US)
@@ -20,8 +20,8 @@
 #define MIB        (UINT64_C(1) << 20)
 #define PAGE_BYTES 4096
 
-/* Orders that a device's DMA engine gets again and again, two at a time so
- * that it never runs dry. */
+/* An order that an endpoint's DMA engine gets again and again. It has two at a
+ * time, so that it never runs dry. */
 typedef struct Load {
     FabDma dma;
     FabEndpoint *device;
@@ -128,7 +128,7 @@ static void lab_connect(Lab *lab, FabComponent *a, unsigned i, FabComponent *b,
     }
 }
 
-/* A device named @name below port @port of @above. */
+/* An endpoint named @name below port @port of @above. */
 static FabEndpoint *lab_device(Lab *lab, const char *name, FabComponent *above,
                                unsigned port, uint32_t write_bytes)
 {
@@ -152,8 +152,8 @@ static FabComponent *lab_ntb(Lab *lab, const char *name, FabComponent *above,
     return ntb;
 }
 
-/* A chain of @count switches, the last with @downstream ports, of which the
- * last switch is returned. */
+/* Makes a chain of @count switches and returns the last one, which has
+ * @downstream ports. */
 static FabComponent *lab_chain(Lab *lab, FabRoot *root, unsigned count,
                                unsigned downstream)
 {
@@ -187,8 +187,8 @@ static void load_again(FabDma *dma)
     fab_endpoint_dma(load->device, dma);
 }
 
-/* Has @device do @type to [@addr, +@span_bytes) of @target, operation after
- * operation of @size_bytes each. */
+/* Makes @device access [@addr, +@span_bytes) of @target by TLPs of @type, in
+ * operations of @size_bytes each. */
 static void lab_load(Lab *lab, FabEndpoint *device, FabTlpType type,
                      FabComponent *target, FabBusAddr addr, uint64_t span_bytes,
                      uint64_t size_bytes)
@@ -254,8 +254,8 @@ static bool lab_start(Lab *lab, GError **error)
     return true;
 }
 
-/* Runs until @hops more links have been crossed. Returns how many it were, and
- * the processor time in seconds. */
+/* Runs until @hops more links have been crossed. *ret_hops is their exact
+ * number, *ret_seconds the processor time. */
 static bool lab_run(Lab *lab, uint64_t hops, uint64_t *ret_hops,
                     double *ret_seconds, GError **error)
 {

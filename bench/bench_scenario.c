@@ -12,8 +12,8 @@
 
 /*
  * Whole runs of scenarios, as a user sees them: `farside run` in a process of
- * its own, from its start to its end, with what it writes. Time is that on the
- * clock, beside that of the processor; memory is the most that was resident.
+ * its own, from its start to its end, with the files that it writes. It
+ * measures time on the clock, processor time, and the peak of resident memory.
  */
 
 #define PROGRAM "/proc/self/exe"
@@ -26,7 +26,7 @@ static void set_errno(GError **error, const char *what)
                 what, g_strerror(code));
 }
 
-/* In the child; errors of the program appear where ours do. */
+/* Turns the child into the program, whose messages go to our standard error. */
 static G_NORETURN void become(char **argv)
 {
     int null = open("/dev/null", O_WRONLY);
@@ -39,9 +39,10 @@ static G_NORETURN void become(char **argv)
 }
 
 /*
- * Runs the program and waits for it. A process made by fork() counts what its
- * parent had resident then, so that is given back first; one made by vfork(),
- * as GLib's may be, would count what its parent had at most, ever.
+ * Runs the program and waits for it. The peak of a process made by fork()
+ * includes the memory that its parent has at that time, so free memory is
+ * given back first. The peak of one made by vfork(), which GLib may use, would
+ * include the parent's own peak.
  */
 static bool run_program(char **argv, struct rusage *ret_usage, GError **error)
 {

@@ -71,8 +71,8 @@ bool cmd_parse(int argc, char **argv, const GOptionEntry *entries,
                int *ret_status)
 {
     gboolean is_help = FALSE;
-    /* Our own help, because GLib's prints and exits by itself, and in the
-     * character set of the locale. */
+    /* GLib's own help would print in the character set of the locale, and
+     * exit. */
     const GOptionEntry help[] = {
         {"help", 'h', 0, G_OPTION_ARG_NONE, &is_help, "Show this help", NULL},
         G_OPTION_ENTRY_NULL,

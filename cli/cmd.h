@@ -31,12 +31,12 @@ int cmd_topo(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 
 /*
- * Parses the options of a verb, "--help" included. @synopsis is what stands
- * behind the options in the usage line, @details (nullable) what follows the
- * list of options. On success the arguments that are left, argv[0] excluded,
- * are in *ret_args, a NULL-terminated array the caller frees with
- * g_strfreev(). Returns false if the verb is to return *ret_status at once:
- * after help, or after a message about wrong usage.
+ * Parses the options of a verb, "--help" included. @synopsis follows the
+ * options in the usage line, @details (nullable) follows the list of options.
+ * On success the arguments that are left, without argv[0], are in *ret_args, a
+ * NULL-terminated array that the caller frees with g_strfreev(). After help,
+ * or a message about wrong usage, it returns false, and the verb must return
+ * *ret_status at once.
  */
 bool cmd_parse(int argc, char **argv, const GOptionEntry *entries,
                const char *synopsis, const char *details, char ***ret_args,

@@ -113,7 +113,7 @@ static void print_list(const GPtrArray *cases)
 
 /* ---- Reporting -------------------------------------------------------- */
 
-/* What is printed, what is written, and what was found. */
+/* The table that is printed, the one that is written, and the broken bounds. */
 typedef struct Report {
     Table *table;
     Table *csv;
@@ -221,7 +221,7 @@ static void report_metric(Report *report, const BenchCase *bench,
 
 /* ---- Running ---------------------------------------------------------- */
 
-/* Says why @bench cannot be run, if so. */
+/* Returns true if @bench can be run; if not, says why. */
 static bool is_there(const BenchCase *bench, const BenchSetup *setup)
 {
     g_autofree char *file = NULL;

@@ -9,8 +9,8 @@
 #include "topo_plan.h"
 #include "topo_schema.h"
 
-/* Checks every point of the plan of @file as `run` would load it, and that a
- * fabric can be made of the description. */
+/* Loads every point of the plan of @file as `run` would, and builds a fabric of
+ * the description. */
 static bool check_file(const char *file, const GPtrArray *changes)
 {
     g_autoptr(TopoDescription) description =

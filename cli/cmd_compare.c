@@ -167,8 +167,8 @@ static bool has_name(GPtrArray *names, const char *name)
     return g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL);
 }
 
-/* Explanations and traces lie beside the results of `run`, and are compared
- * only with a baseline of their own. */
+/* Explanations and traces lie beside the results of `run`. They are compared
+ * only if the baseline has them, too. */
 static bool is_beside_result(const char *name)
 {
     return g_str_has_suffix(name, ".explain.csv") ||

@@ -27,7 +27,7 @@ static const char details[] =
     "\n"
     "Exit status: 0 done, 1 there is no way, 2 bad usage or description.";
 
-/* A time in ns with as many decimals as there are ps. */
+/* A time in ns, to the picosecond. */
 static char *ns_text(SimTime ps)
 {
     return table_number_print(ps, 3);
@@ -105,8 +105,7 @@ static bool print_result(ExpPath *path, GError *error)
     return true;
 }
 
-/* Prints the flows of kind path of every variant; other axes do not change the
- * way. */
+/* Prints the flows of kind path at every point of the plan. */
 static int print_flows(const char *file, const TopoDescription *plan)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();

@@ -60,7 +60,7 @@ static void print_rows(const Table *table, const char *adapter, unsigned first)
     cmd_print_table(shown);
 }
 
-/* Says what does not fit. */
+/* Names the term that does not fit, if there is one. */
 static void print_verdict(const ExpLendPlan *plan, const FabPlan *sums)
 {
     bool automatic = false;
@@ -184,8 +184,8 @@ static void add_window(ExpLendPlan *plan, const Options *options,
                                              plan->windows->len + 1));
 }
 
-/* DMA windows of --dma and --devices; with --iommu-off one for each borrower,
- * whose devices share it. */
+/* Adds the DMA windows of --dma and --devices; with --iommu-off one for each
+ * borrower, which its devices share. */
 static bool parse_windows(const Options *options, ExpLendPlan *plan)
 {
     uint64_t ram = 0, bytes;

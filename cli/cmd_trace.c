@@ -126,7 +126,8 @@ static int show(const Options *options, GPtrArray *files)
     return CMD_OK;
 }
 
-/* Names what the files lack, after what they have. */
+/* Reports packets that are missing from the files. It is called after the rest
+ * is printed. */
 static int tell_of_losses(GPtrArray *files, char **paths)
 {
     int status = CMD_OK;

@@ -9,7 +9,7 @@
 #include "cmd.h"
 #include "topo_suggest.h"
 
-/* One line a verb: this table is all the program knows of them. */
+/* One row a verb: nothing else in the program lists them. */
 typedef struct Verb {
     const char *name;
     const char *help;

@@ -141,7 +141,8 @@ static int compare_points(gconstpointer a, gconstpointer b)
 {
     const RepPoint *x = *(RepPoint *const *)a;
     const RepPoint *y = *(RepPoint *const *)b;
-    /* Worst first: there or not there comes before too far away. */
+    /* Worst first: a point that one side lacks comes before one that is too far
+     * away. */
     static const int badness[] = {[REP_WITHIN] = 0,
                                   [REP_OUTSIDE] = 1,
                                   [REP_MISSING] = 2,
@@ -176,7 +177,7 @@ static void sum_up(RepComparison *result)
         rep_errors_finish(&curve->errors);
     }
     rep_errors_finish(&result->total.errors);
-    /* Stable, so that equals stay in the order of the rows. */
+    /* The sort is stable, so equal points stay in the order of their rows. */
     g_ptr_array_sort(result->points, compare_points);
 }
 

@@ -4,7 +4,7 @@
 
 #include "rep_compare.h"
 
-/* How a comparison is made: keys are chosen, rows joined, cells judged. */
+/* The steps of a comparison: keys are chosen, rows joined, cells judged. */
 
 struct RepComparison {
     char *name;

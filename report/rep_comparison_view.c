@@ -5,7 +5,7 @@
 
 #include "rep_plot.h"
 
-#define PANELS_MAX 6 /* a column with more values is no panel */
+#define PANELS_MAX 6 /* a column with more values makes no panels */
 
 static const char *verdict_word(RepVerdict verdict)
 {

@@ -5,7 +5,7 @@
 
 #include "table_file.h"
 
-/* What one point comes from. */
+/* The origin of a value. */
 typedef enum Side {
     MODEL,
     PUBLISHED,
@@ -13,7 +13,7 @@ typedef enum Side {
     N_SIDES,
 } Side;
 
-/* A table with what is needed to find its rows. */
+/* A table, and an index of its rows. */
 typedef struct Source {
     const Table *table; /* NULL: none */
     const char *name;
@@ -154,7 +154,7 @@ static bool selection_holds(const Join *join, const TopoSelection *selection,
     return true;
 }
 
-/* Whether the published row was calibrated on. */
+/* Returns true if the parts were calibrated on the published row. */
 static bool is_calibrated(Join *join, unsigned row)
 {
     const TopoPlot *plot = join->fidelity->description->plot;
@@ -205,7 +205,8 @@ static bool is_on_plateau(const Join *join, const char *x)
            value >= REP_PLATEAU_BYTES;
 }
 
-/* Enters the errors of @point, whose values are @values where @has says so. */
+/* Enters the errors of @point. @values holds a value for each side of which
+ * @has is true. */
 static void count_point(Join *join, RepFidelityPoint *point,
                         const RepWide *values, const bool *has)
 {
@@ -287,7 +288,8 @@ static void add_point(Join *join, const Source *source, unsigned row,
     count_point(join, point, values, has);
 }
 
-/* Columns that others have values of, beside y itself. */
+/* Returns true for y and for columns of which the published or measured table
+ * has values. */
 static bool is_compared(const Join *join, unsigned index)
 {
     const TopoColumn *column = column_at(join, index);
@@ -302,7 +304,7 @@ static bool is_compared(const Join *join, unsigned index)
     return !column->is_key && index == join->fidelity->description->plot->y;
 }
 
-/* Adds the points of @side that no side before it has. */
+/* Adds the points of @side that the sides before it lack. */
 static void add_side(Join *join, Side side)
 {
     const Source *source = &join->sources[side];
@@ -398,7 +400,7 @@ static bool join_all(Join *join, GError **error)
     rep_errors_finish(&fidelity->calibrated);
     rep_errors_finish(&fidelity->predicted);
     rep_errors_finish(&fidelity->measured);
-    /* Stable: points of a curve stay in the order of their rows. */
+    /* The sort is stable: points of a curve stay in the order of their rows. */
     g_ptr_array_sort(fidelity->points, compare_points);
     return true;
 }

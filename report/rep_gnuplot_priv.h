@@ -6,7 +6,7 @@
 
 #include <glib.h>
 
-/* What all drawings by gnuplot have in common. */
+/* Parts of scripts that all drawings by gnuplot share. */
 
 #define REP_GNUPLOT_INK       "#333333"
 #define REP_GNUPLOT_GRID      "#e0e0e0"

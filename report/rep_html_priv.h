@@ -6,7 +6,7 @@
 
 #include "table.h"
 
-/* Pieces of HTML, appended to a text. What comes from outside is escaped. */
+/* Pieces of HTML, appended to a text. Texts that are passed in are escaped. */
 
 void rep_html_add_text(GString *out, const char *text);
 
@@ -34,7 +34,7 @@ void rep_html_end_table(GString *out);
 /* Adds all of @table. */
 void rep_html_add_table(GString *out, const Table *table);
 
-/* Begins what a reader unfolds; "</details>" ends it. */
+/* Begins a section that the reader unfolds; "</details>" ends it. */
 void rep_html_begin_details(GString *out, const char *summary);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "rep_junit.h"
 
-/* Escapes @text for XML 1.0, which has no way at all to write most control
- * characters: they become question marks. The caller frees it. */
+/* Escapes @text for XML 1.0. XML cannot express most control characters; they
+ * become question marks. The caller frees the result. */
 static char *escape(const char *text)
 {
     g_autofree char *valid = g_utf8_make_valid(text, -1);

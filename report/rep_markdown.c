@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* @text in a cell of a table: without what markdown would take for more. The
- * caller frees it. */
+/* @text for a cell of a table: characters that mean something to markdown are
+ * escaped. The caller frees it. */
 static char *cell(const char *text)
 {
     GString *out = g_string_new(NULL);
@@ -63,14 +63,14 @@ static const char errors_head[] =
     "| scenario | curve | column | kind | points | mean % | bias % | largest % "
     "| at |\n| --- | --- | --- | --- | ---: | ---: | ---: | ---: | --- |\n";
 
-/* Whether bandwidths or times are compared, and not ways and hops. */
+/* Returns true if bandwidths or times are compared, and not ways and hops. */
 static bool is_numeric(const RepScenario *scenario)
 {
     return scenario->fidelity != NULL &&
            !rep_fidelity_has_texts(scenario->fidelity);
 }
 
-/* What `calibrated:` of the scenario says, in words. */
+/* The contents of the scenario's `calibrated:`, in words. */
 static char *describe_calibrated(const TopoDescription *description)
 {
     const TopoPlot *plot = description->plot;
@@ -199,7 +199,7 @@ static void add_curves(const RepReport *report, GString *out)
     }
 }
 
-/* Ways and hops: how many cells are as they were published. */
+/* Ways and hops: the number of cells that are as they were published. */
 static void add_texts(const RepReport *report, GString *out)
 {
     unsigned i, j;

@@ -6,7 +6,7 @@
 #include "table_csv.h"
 #include "table_file.h"
 
-/* What is read: several files become one table. */
+/* The files while they are joined into one table. */
 typedef struct Measured {
     const TopoDescription *description;
     GPtrArray *paths;   /* of const char *, by file */
@@ -197,7 +197,7 @@ static bool check_column(const Measured *measured, unsigned file,
     return true;
 }
 
-/* The digits that hold the numbers of all files. */
+/* Adds a column with enough digits for the numbers of all files. */
 static void add_column(Measured *measured, unsigned index)
 {
     unsigned most = 0;
@@ -217,7 +217,7 @@ static void add_column(Measured *measured, unsigned index)
                      is_text ? 0 : most);
 }
 
-/* Notes the point of the row; false if it was given before. */
+/* Notes the point of the row. Fails if it was given before. */
 static bool check_unique(Measured *measured, unsigned file, unsigned row,
                          GError **error)
 {
@@ -290,7 +290,7 @@ static bool add_row(Measured *measured, unsigned file, unsigned row,
     return true;
 }
 
-/* Whether the row has a value of y. */
+/* Returns true if the row has a value of y. */
 static bool has_value(const Measured *measured, unsigned file, unsigned row)
 {
     unsigned i;

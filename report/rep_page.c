@@ -76,14 +76,14 @@ static bool add_scenarios(GString *out, const RepReport *report, GError **error)
     return true;
 }
 
-/* Something that the template names as "@NAME@", and the HTML in its place. */
+/* The HTML that replaces "@NAME@" in the template. */
 typedef struct Field {
     const char *name;
     const char *html;
 } Field;
 
-/* Fills the @fields into the template. The HTML is not searched again, so it
- * may hold any text. */
+/* Fills the @fields into the template. The filled-in HTML is not searched
+ * again, so it may hold any text. */
 static char *fill_template(const char *template, const Field *fields,
                            unsigned n_fields)
 {
@@ -103,8 +103,8 @@ static char *fill_template(const char *template, const Field *fields,
     return g_string_free(page, FALSE);
 }
 
-/* A file that is built into the program; as text, for GResource puts a NUL
- * behind the data. */
+/* Returns a file that is built into the program. It can be read as a string:
+ * GResource puts a NUL behind the data. */
 static GBytes *find_resource(const char *path)
 {
     GBytes *bytes = g_resource_lookup_data(rep_resources_get_resource(), path,

@@ -7,8 +7,8 @@
 #include "rep_svg_priv.h"
 #include "table_pivot.h"
 
-/* What the head comment of the scenario says under @word, on one line; NULL if
- * nothing. The caller frees it. */
+/* Returns the paragraph that @word begins in the head comment of the scenario,
+ * as one line; NULL if there is none. The caller frees it. */
 static char *head_words(const char *text, const char *word)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -112,7 +112,7 @@ static void add_notes(GString *out, const RepScenario *scenario)
     }
 }
 
-/* The point whose model is the cell; NULL if there is none. */
+/* The point of @column at @x; NULL if there is none. */
 static const RepFidelityPoint *find_point(const RepFidelity *fidelity,
                                           const char *column, const char *x)
 {
@@ -130,7 +130,7 @@ static const RepFidelityPoint *find_point(const RepFidelity *fidelity,
     return NULL;
 }
 
-/* The whole table; where something else was published, both. */
+/* Adds the whole table. Cells that differ from the published ones show both. */
 static void add_hops(GString *out, const RepScenario *scenario)
 {
     const Table *table = scenario->table;
@@ -218,7 +218,7 @@ static void add_tables(GString *out, const RepScenario *scenario)
     }
 }
 
-/* What limits each point: of all that was found out, what is said in words. */
+/* Adds the bottleneck of each point, in words. */
 static void add_limits(GString *out, const Table *explain)
 {
     static const char *const names[] = {"point", "record", "text"};

@@ -57,7 +57,7 @@ static double bar_place(const PlotSheet *sheet, const PlotPoint *point,
     return point->category + (index + 0.5 - n_bars / 2.0) * *ret_width;
 }
 
-/* Emits the points of one block; returns their rep_gnuplot_number. */
+/* Emits the points of one block; returns their number. */
 static unsigned emit_block(PlotSheet *sheet, unsigned panel, unsigned curve,
                            PlotSource source)
 {
@@ -92,15 +92,15 @@ static unsigned emit_block(PlotSheet *sheet, unsigned panel, unsigned curve,
     return n_points;
 }
 
-/* Bars in several panels are of several quantities, each with a scale of its
- * own; lines are to be compared. */
+/* Bars in several panels show several quantities, so each panel has a scale of
+ * its own. Lines are compared with each other, so they share one. */
 static bool has_own_scales(const PlotSheet *sheet)
 {
     return sheet->plot->kind == REP_PLOT_BARS && sheet->data->panels->len > 1;
 }
 
-/* Margins of a panel, and what only some panels have: panels abreast share
- * one y axis, unless each has a scale of its own. */
+/* Sets the margins and labels of a panel. Panels abreast share one y axis,
+ * unless each has a scale of its own. */
 static void emit_panel_frame(PlotSheet *sheet, unsigned panel)
 {
     const PlotLayout *layout = &sheet->layout;

@@ -97,7 +97,8 @@ static bool find_columns(const RepPlot *plot, const Table *table,
     return true;
 }
 
-/* Index of @name in @names, where it is added if need be and room is. */
+/* Finds the index of @name in @names, and adds it if it is new. Fails if there
+ * are @most names already. */
 static bool intern(GPtrArray *names, const char *name, unsigned most,
                    const char *what, unsigned *ret_index, GError **error)
 {
@@ -225,8 +226,8 @@ static void set_ranges(PlotData *data)
 }
 
 /* Panels that have no curve in common each use the colours from the first on,
- * and have a legend of their own. Bars share one row of places, so they do
- * not. */
+ * and have a legend of their own. Not so with bars, which share one row of
+ * places. */
 static void choose_styles(PlotData *data, const RepPlot *plot)
 {
     bool is_placed[PLOT_CURVES_MAX] = {false};
@@ -272,7 +273,8 @@ PlotData *rep_plot_data_new(const RepPlot *plot, const Table *model,
     }
     set_ranges(data);
     choose_styles(data, plot);
-    /* Stable: points of one place stay in the order of their rows. */
+    /* The sort is stable: points of one place stay in the order of their
+     * rows. */
     g_ptr_array_sort(data->points, compare_x);
     return g_steal_pointer(&data);
 }

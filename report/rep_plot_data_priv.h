@@ -6,7 +6,7 @@
 
 #define PLOT_CURVES_MAX 32
 
-/* Where a value is from. */
+/* The origin of a value. */
 typedef enum PlotSource {
     PLOT_MODEL,
     PLOT_PUBLISHED,
@@ -14,8 +14,8 @@ typedef enum PlotSource {
     PLOT_N_SOURCES,
 } PlotSource;
 
-/* One value to draw. The numbers are doubles for ranges and places only; what
- * is printed into the script is the text. */
+/* One value to draw. The numbers serve to find ranges and places; the texts are
+ * printed into the script. */
 typedef struct PlotPoint {
     unsigned panel; /* indices into the names */
     unsigned curve;

@@ -24,8 +24,8 @@ static void append_entry(GString *plots, const char *style, const char *label)
                            plots->len > 0 ? ", \\\n" : "", style, title);
 }
 
-/* What tells values of the model from others in the legend: in grey, if the
- * colours tell the curves apart. */
+/* Adds the entries of the legend that tell the model's values from others. They
+ * are grey if the colours tell the curves apart. */
 static void append_kinds(const PlotSheet *sheet, GString *plots)
 {
     const char *color =

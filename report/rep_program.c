@@ -22,7 +22,7 @@ GBytes *rep_program_draw(const RepProgram *program, const char *script,
     g_autoptr(GSubprocess) process = NULL;
     g_autoptr(GError) cause = NULL;
 
-    /* Nothing of the user's set-up may change the picture. */
+    /* The user's settings must not change the picture. */
     g_subprocess_launcher_setenv(launcher, "LC_ALL", "C.UTF-8", TRUE);
     g_subprocess_launcher_unsetenv(launcher, "GNUTERM");
     g_subprocess_launcher_unsetenv(launcher, "GNUPLOT_DEFAULT_GDFONT");

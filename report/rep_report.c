@@ -75,7 +75,7 @@ static bool is_same_part(const TopoPart *a, const TopoPart *b)
     return true;
 }
 
-/* Enters @part; returns whether it is new. */
+/* Enters @part; returns true if it is new. */
 static bool add_part(RepReport *report, const TopoPart *part, const char *name)
 {
     RepPartUse *use = NULL;
@@ -128,8 +128,8 @@ static bool add_parts(RepReport *report, const TopoDescription *description,
     return is_new;
 }
 
-/* The parts of every variant, with the first values of the axes: a part is
- * chosen by what is built, and not by how much of something is moved. */
+/* Adds the parts of every variant, with the first values of the axes: axes
+ * change how much is moved, not which parts are used. */
 static bool add_variants(RepReport *report, const TopoDescription *description,
                          GError **error)
 {
@@ -175,7 +175,7 @@ static int compare_parts(gconstpointer a, gconstpointer b)
 
 /* ---- Scenarios -------------------------------------------------------- */
 
-/* Names in the order of people: "fig9" before "fig10". */
+/* Compares names as people do: "fig9" comes before "fig10". */
 static int compare_names(const char *a, const char *b)
 {
     while (*a != '\0' && *b != '\0') {
@@ -240,7 +240,7 @@ static char *file_of(const char *dir, const char *name, const char *suffix)
     return g_build_filename(dir, base, NULL);
 }
 
-/* Reads what a run may have left beside the results. */
+/* Reads the files that a run may have left beside the results. */
 static bool read_drawings(RepScenario *scenario, const char *dir,
                           GError **error)
 {
@@ -249,7 +249,7 @@ static bool read_drawings(RepScenario *scenario, const char *dir,
     g_autofree char *waterfall = file_of(dir, name, ".explain.svg");
     g_autofree char *explain = file_of(dir, name, ".explain.csv");
 
-    /* Without a drawing there is simply none to show. */
+    /* A drawing that is not there is not shown. */
     g_file_get_contents(plot, &scenario->plot, &scenario->plot_length, NULL);
     g_file_get_contents(waterfall, &scenario->waterfall,
                         &scenario->waterfall_length, NULL);
@@ -329,7 +329,7 @@ static bool add_scenario(RepReport *report, const char *dir, const char *file,
     return add_variants(report, scenario->description, error);
 }
 
-/* The scenario of a file, whose results must be there. */
+/* Adds the scenario of a file. Its results must be there. */
 static bool add_file(RepReport *report, const char *dir, const char *file,
                      GError **error)
 {
@@ -352,7 +352,7 @@ static int compare_texts(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* All results of the folder that say what scenario they are of. */
+/* Adds all results of the folder whose head names a scenario. */
 static bool add_folder(RepReport *report, const char *dir, GError **error)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);

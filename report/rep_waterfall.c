@@ -19,7 +19,7 @@
 #define TITLE_HEIGHT    36
 #define LEGEND_LINE     24
 #define CHARACTER_WIDTH 7
-#define LABEL_MOST      46 /* characters of a bar's name that have room */
+#define LABEL_MOST      46 /* characters of a bar's name that are shown */
 #define LINES_ALONG     5  /* most lines along an axis */
 
 /* Times are in ps. */
@@ -132,7 +132,7 @@ static void sheet_done(Sheet *sheet)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Sheet, sheet_done)
 
-/* Where a panel begins, in pixels from the left. */
+/* The left edge of a panel, in pixels. */
 static unsigned panel_left(const Sheet *sheet, unsigned panel)
 {
     unsigned labels = sheet->is_shared ? 1 : panel + 1;
@@ -208,8 +208,8 @@ static int64_t panel_end(const Sheet *sheet, unsigned panel)
     return end;
 }
 
-/* A block of rectangles for each kind of segment; the names of those that have
- * any go to @plots. */
+/* Emits a block of rectangles for each kind of segment. The names of blocks
+ * that are not empty go to @plots. */
 static void emit_blocks(Sheet *sheet, unsigned panel, GString *plots,
                         int64_t unit_ps)
 {

@@ -7,7 +7,7 @@
 
 #include "table_csv_priv.h"
 
-/* Bounds that no honest result comes near, and that keep a hostile file from
+/* No honest result comes near these bounds. They keep a hostile file from
  * taking more than some hundred megabytes. */
 #define FILE_BYTES_MAX (32u << 20)
 #define CELL_BYTES_MAX (64u << 10)
@@ -49,7 +49,7 @@ static bool fail(const Reader *reader, unsigned line, GError **error,
     return false;
 }
 
-/* Finds what no line of a table may hold, before anything is parsed. */
+/* Refuses bytes that no line of a table may hold, before anything is parsed. */
 static bool check_characters(const Reader *reader, GError **error)
 {
     const char *bad = NULL;
@@ -94,7 +94,7 @@ static void skip_line_end(Reader *reader)
     }
 }
 
-/* Reads what stands between quotes; @at is behind the first. */
+/* Reads a quoted cell; @at is behind the first quote. */
 static bool read_quoted(Reader *reader, GError **error)
 {
     unsigned first_line = reader->line;
@@ -254,7 +254,7 @@ static const char *cell_text(const Cells *cells, unsigned row, unsigned column)
     return g_ptr_array_index(cells->texts, row * cells->n_columns + column);
 }
 
-/* Whether @text looks like a number, be it one that is too long for us. */
+/* Returns true if @text looks like a number, even one with too many digits. */
 static bool looks_numeric(const char *text)
 {
     int64_t value;
@@ -417,8 +417,8 @@ Table *table_parse(const char *data, gsize length, const char *name,
     return is_good ? g_steal_pointer(&table) : NULL;
 }
 
-/* Reads at most one byte more than is taken, so that an endless file ends in
- * an error too. */
+/* Reads at most one byte more than is allowed, so that an endless file ends in
+ * an error, too. */
 static char *read_bounded(const char *path, gsize *ret_length, GError **error)
 {
     g_autofree char *data = g_malloc(FILE_BYTES_MAX + 1);

@@ -5,8 +5,8 @@
 
 #include "table_csv_priv.h"
 
-/* Whether the bare text would be read as something else: as several cells, a
- * comment, a byte order mark, or a line that is not there. */
+/* Returns true if the bare text would be read as something else: as several
+ * cells, a comment, a byte order mark, or an empty line. */
 static bool needs_quotes(const char *text, bool is_alone)
 {
     if (*text == '\0') {

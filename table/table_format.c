@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "table_format.h"
 
-/* The text as it may go to a terminal: on one line, and without characters
- * that a terminal would obey. */
+/* The text for a terminal: on one line, and without control characters. */
 static char *printable(const char *text)
 {
     GString *clean = g_string_new(NULL);
@@ -21,7 +20,7 @@ static char *printable(const char *text)
     return g_string_free(clean, FALSE);
 }
 
-/* Columns of a terminal the text takes. */
+/* The number of a terminal's columns that the text takes. */
 static unsigned text_width(const char *text)
 {
     unsigned width = 0;
@@ -66,7 +65,7 @@ static char *line_cell(const Table *table, int64_t row, unsigned column)
     return printable(cell);
 }
 
-/* Numbers stand to the right, those in a text column too. */
+/* Numbers stand to the right, even those in a text column. */
 static bool is_right_aligned(const Table *table, unsigned column)
 {
     unsigned row;

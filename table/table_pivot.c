@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* The curve's name as a column; the name of the first column is taken. */
+/* The name of the curve's column. It differs from @taken, the name of the first
+ * column. */
 static char *curve_name(const Table *table, unsigned row,
                         const unsigned *curves, unsigned n_curves,
                         const char *taken)

@@ -12,12 +12,12 @@
 #include "farside_trace.h"
 #include "trc_record.h"
 
-/* A file that says it has more is not believed. */
+/* A file that claims more is damaged. */
 #define INTERFACES_MAX 65536
 
 #define NS_PER_S 1000000000
 
-/* A file that is appended to is waited for, a second in all. */
+/* The reader waits for writers that hold the lock, for a second in all. */
 #define LOCK_TRIES   100
 #define LOCK_WAIT_US 10000
 
@@ -33,7 +33,7 @@ typedef struct Interface {
     uint64_t drop_now;
 } Interface;
 
-/* Where a packet is, and when. */
+/* The place of a packet in the file, and its time. */
 typedef struct Entry {
     int64_t time_ns;
     uint64_t place;
@@ -146,7 +146,7 @@ static bool read_options(TrcFile *self, const Block *block, size_t offset,
     return true;
 }
 
-/* A name for people: whatever else a file may have in it. */
+/* A printable name, whatever bytes the file has. */
 static char *clean_name(const uint8_t *value, unsigned size)
 {
     g_autofree char *raw = g_strndup((const char *)value, size);
@@ -277,7 +277,8 @@ static bool time_of(const Interface *interface, uint64_t ticks, int64_t *ret_ns)
     return true;
 }
 
-/* A gap in what an end numbered is what the trace has lost. */
+/* A gap in the sequence numbers of an end counts packets that the trace has
+ * lost. */
 static void count_sequence(Interface *interface, const TrcRecord *record)
 {
     if (record->kind == TRC_START) {
@@ -435,7 +436,7 @@ TrcFile *trc_file_parse(GBytes *bytes, const char *name, GError **error)
     while (is_well && place < self->size) {
         is_well = read_block(self, place, &place);
     }
-    /* Nothing can be said of a file that has not even its first block. */
+    /* A file without a first block is no trace at all. */
     if (!is_well && place == 0) {
         g_propagate_error(error, g_steal_pointer(&self->damage));
         return NULL;
@@ -449,8 +450,8 @@ TrcFile *trc_file_parse(GBytes *bytes, const char *name, GError **error)
 }
 
 /*
- * The file as it is between two appends of the devices that write to it. Who
- * holds it for long is not waited for.
+ * Maps the file as it is between two appends of the devices that write to it.
+ * A writer that holds the lock for long is not waited for.
  */
 static GMappedFile *map_file(const char *path, GError **error)
 {
@@ -472,7 +473,7 @@ static GMappedFile *map_file(const char *path, GError **error)
     if (!mapped) {
         g_prefix_error(error, "%s: ", path);
     }
-    /* By itself the lock would live as long as the map. */
+    /* Otherwise the lock would live as long as the map. */
     flock(fd, LOCK_UN);
     close(fd);
     return mapped;
@@ -538,7 +539,7 @@ void trc_file_record(const TrcFile *self, size_t index, TrcRecord *ret_record)
 
     g_assert(index < self->entries->len);
     entry = &g_array_index(self->entries, Entry, index);
-    /* It was taken apart before, without complaint. */
+    /* The same packet was parsed before without an error. */
     wrong = trc_record_decode(self->data + entry->place + 28, entry->captured,
                               entry->original, ret_record, &partition);
     g_assert(!wrong);

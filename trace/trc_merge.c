@@ -18,7 +18,7 @@ struct TrcMerge {
     size_t count;
 };
 
-/* A read that waits, as the end knows it that sent it. */
+/* A read that waits for its completion, named as its sender names it. */
 typedef struct Read {
     uint32_t file;
     unsigned interface;
@@ -56,7 +56,8 @@ static int compare_places(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Numbers of reads come again: the last read of a number is the one meant. */
+/* Numbers of reads are reused: a completion belongs to the last read of its
+ * number. */
 static void join_reads(TrcMerge *self)
 {
     g_autoptr(GHashTable) reads =

@@ -7,11 +7,11 @@
 
 #define HEAD_SIZE (sizeof(struct farside_trace_head))
 
-/* Where the interrupts of a PC are written to, Intel SDM vol. 3 s11.11.1. */
+/* The address range for interrupts of a PC, Intel SDM vol. 3 s11.11.1. */
 #define MSI_BASE 0xfee00000u
 #define MSI_SIZE 0x00100000u
 
-/* What follows the head, and how much of it there is at least. */
+/* The contents that follow the head of a packet, and their least size. */
 static const struct {
     TrcKind kind;
     size_t size;
@@ -32,7 +32,7 @@ static const struct {
     [FARSIDE_TRACE_RAM] = {TRC_RAM, 8},
 };
 
-/* A TLP, or what was recorded of it. */
+/* A TLP, or the recorded part of it. */
 typedef struct Tlp {
     const uint8_t *at;
     size_t size;
@@ -55,7 +55,8 @@ static const char *take_payload(const Tlp *tlp, size_t header, size_t before,
     return NULL;
 }
 
-/* Bytes from the first that is enabled to the last, and where that is. */
+/* The number of bytes from the first enabled one to the last, and the offset of
+ * the first. */
 static const char *take_enables(const Tlp *tlp, TrcRecord *record,
                                 unsigned *ret_before)
 {

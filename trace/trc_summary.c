@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Of one direction, one kind. */
+/* The sum of one direction and one kind. */
 typedef struct Sum {
     const char *direction;
     TrcKind kind;

@@ -9,7 +9,7 @@
 
 #define DATA_SHOWN 16
 
-/* Of a control block, what is switched on, docs/reference/device.md. */
+/* Bits of a control block, docs/reference/device.md. */
 #define CTL_DIR_EN (1u << 4)
 #define CTL_LUT_EN (1u << 5)
 #define LUT_EN     1u

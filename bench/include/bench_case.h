@@ -8,10 +8,10 @@
 #include <glib.h>
 
 /*
- * Benchmarks of the program by itself: a case measures a few figures at once,
- * and is run several times, of which the medians count. Where two things are
- * compared, one run measures both in turn, and the ratio is a figure of that
- * run, so that what else the machine does meets both.
+ * Benchmarks of the program itself. A case measures a few figures at once; it
+ * runs several times, and the medians count. To compare two things, one run
+ * measures both in turn, and their ratio is a figure of that run, so other
+ * load on the machine meets both.
  */
 
 typedef enum BenchBound {
@@ -30,11 +30,11 @@ typedef struct BenchMetric {
 
 #define BENCH_METRICS_MAX 6
 
-/* What holds for all cases. */
+/* Settings for all cases. */
 typedef struct BenchSetup {
     const char *scenarios; /* folder of the scenarios */
     const char *cluster;   /* nullable: name of one that runs */
-    const char *scripts;   /* folder of what is measured on it */
+    const char *scripts;   /* folder of the programs that measure on it */
 } BenchSetup;
 
 typedef struct BenchCase BenchCase;
@@ -52,7 +52,7 @@ struct BenchCase {
     BenchMetric metrics[BENCH_METRICS_MAX + 1];
 };
 
-/* What ends a case's metrics, and a group's cases. */
+/* The ends of a case's metrics, and of a group's cases. */
 #define BENCH_NO_METRIC                                                        \
     {                                                                          \
         NULL, NULL, BENCH_NO_BOUND, 0, false                                   \
@@ -71,11 +71,12 @@ extern const BenchCase bench_model_cases[];
 extern const BenchCase bench_scenario_cases[];
 extern const BenchCase bench_cluster_cases[];
 
-/* Whether @bench is one of bench_cluster_cases, and so needs a cluster. */
+/* Returns true if @bench is one of bench_cluster_cases, and so needs a
+ * cluster. */
 bool bench_is_on_cluster(const BenchCase *bench);
 
-/* Processor time that this thread has used, in seconds: what other programs
- * do meanwhile does not count. */
+/* Processor time that this thread has used, in seconds; that of other programs
+ * does not count. */
 double bench_thread_seconds(void);
 
 /* Medians of several runs, and the extremes. */

@@ -17,7 +17,7 @@
  */
 typedef struct RepComparison RepComparison;
 
-/* What to compare by; all of it is borrowed for the call. */
+/* The rules of a comparison; borrowed for the call. */
 typedef struct RepCompareOptions {
     const char *const *keys;     /* nullable, NULL-terminated: columns */
     const char *x;               /* nullable: the key column along a curve */
@@ -80,7 +80,7 @@ const RepPoint *rep_comparison_point(const RepComparison *comparison,
 /* All points together, as if they were one curve. */
 const RepCurve *rep_comparison_total(const RepComparison *comparison);
 
-/* Whether any point is outside, missing or extra. */
+/* Returns true if any point is outside, missing or extra. */
 bool rep_comparison_is_different(const RepComparison *comparison);
 
 /* The x column, and the columns that together name a curve, NULL-terminated;

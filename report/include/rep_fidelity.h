@@ -8,16 +8,16 @@
 #include "table.h"
 
 /*
- * How far the results of one scenario are from what was published and what the
- * user measured, point by point, with what was calibrated kept apart from what
- * is predicted. Errors are in thousandths of a percent of the published (or
- * measured) value.
+ * The errors of one scenario's results against published values and against
+ * the user's measured values, point by point. Calibrated values are kept apart
+ * from predicted ones. Errors are in thousandths of a percent of the published
+ * (or measured) value.
  */
 typedef struct RepFidelity RepFidelity;
 
 #define REP_PLATEAU_BYTES (16 << 20) /* a plateau is the mean from here on */
 
-/* A cell of the results, and what others have in its place. */
+/* A cell of the results, with the published and the measured cell. */
 typedef struct RepFidelityPoint {
     unsigned curve;
     char *x;
@@ -67,9 +67,9 @@ unsigned rep_fidelity_n_points(const RepFidelity *fidelity);
 const RepFidelityPoint *rep_fidelity_point(const RepFidelity *fidelity,
                                            unsigned index);
 
-/* Whether any column of texts is compared: the way through the fabric, say. Its
- * numbers are then of the same nature, counts of hops, and say nothing of
- * bandwidth or time. */
+/* Returns true if a column of texts is compared, such as the way through the
+ * fabric. The numbers of such a scenario are counts of hops, and no bandwidths
+ * or times. */
 bool rep_fidelity_has_texts(const RepFidelity *fidelity);
 
 /* All number points of the scenario together. */

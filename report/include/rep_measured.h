@@ -7,12 +7,12 @@
 #include "table.h"
 
 /*
- * Reads the values of their own that the user names in `plot.measured:`, into
- * one table. Each file must have the key columns and that of y, as the
- * scenario's results have them; other columns are dropped, and so are rows
- * without a value of y. Fails, naming file and line, if a column is missing, a
- * value is no number, a name is none of the scenario's, or a point is given
- * twice. Returns NULL without an error if the scenario names no file.
+ * Reads the user's own values, which `plot.measured:` names, into one table.
+ * Each file must have the key columns of the scenario's results, and that of
+ * y. Other columns are dropped, and so are rows without a value of y. Fails,
+ * naming file and line, if a column is missing, a value is no number, the
+ * scenario has no such name, or a point is given twice. Returns NULL without
+ * an error if the scenario names no file.
  */
 Table *rep_measured_read(const TopoDescription *description, GError **error);
 

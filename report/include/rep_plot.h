@@ -26,7 +26,7 @@ typedef enum RepAxis {
     REP_AXIS_BYTES, /* powers of two, with labels such as "4 KiB" */
 } RepAxis;
 
-/* What to draw. Strings are borrowed, UTF-8, and may hold any character. */
+/* A plot to draw. Strings are borrowed, UTF-8, and may hold any character. */
 typedef struct RepPlot {
     RepPlotKind kind;
     const char *title;         /* nullable */
@@ -46,10 +46,10 @@ typedef struct RepPlot {
     const char *measured_label;  /* nullable: "measured" */
 } RepPlot;
 
-/* Returns the gnuplot script that draws @model and, as points or paler bars of
- * the same colours, @published (nullable; same columns), and those measured as
- * crosses or the palest bars, on the terminal "svg"
- * or "pngcairo". Returns NULL if a column is missing or of the wrong type or
+/* Returns the gnuplot script of the plot for the terminal "svg" or "pngcairo".
+ * @model is drawn as lines or bars, @published (nullable; same columns) as
+ * points or paler bars of the same colours, measured values as crosses or the
+ * palest bars. Returns NULL if a column is missing or of the wrong type, or
  * there is nothing to draw. */
 char *rep_plot_script(const RepPlot *plot, const Table *model,
                       const Table *published, const char *terminal,

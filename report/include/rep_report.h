@@ -8,8 +8,8 @@
 #include "table.h"
 
 /*
- * A folder of results with the scenarios they are of: what a page and a list of
- * fidelity are made from.
+ * A folder of results with their scenarios: the material of a page and of a
+ * list of fidelity.
  */
 typedef struct RepReport RepReport;
 
@@ -33,9 +33,10 @@ typedef struct RepPartUse {
     GPtrArray *scenarios; /* of const char *: names of those that use it */
 } RepPartUse;
 
-/* Reads the results in the folder @dir: of the scenarios in @files (nullable,
- * NULL-terminated), each of which must have some, or of all whose files the
- * heads of the results name. Fails if there is none, or anything is wrong. */
+/* Reads the results in the folder @dir. If @files (nullable, NULL-terminated)
+ * names scenarios, it reads the results of these, which must be there;
+ * otherwise of all scenarios that heads of results name. Fails if there are
+ * none, or a file is wrong. */
 RepReport *rep_report_read(const char *dir, char **files, GError **error);
 
 /* Frees @report (nullable). */

@@ -9,7 +9,7 @@
 
 #include "rep_errors.h"
 
-/* How far a number may be from the baseline's. */
+/* The largest distance of a number from the baseline's. */
 typedef struct RepTolerance {
     char *column;     /* nullable: every column */
     bool is_relative; /* the amount is a percentage */

@@ -7,9 +7,9 @@
 #include "table_waterfall.h"
 
 /*
- * Bars that lie, made of segments of time: where an operation's time goes.
- * Panels stand abreast, each with a scale of its own. Drawn by gnuplot in the
- * style of rep_plot.h; the same table gives the same bytes.
+ * Horizontal bars made of segments of time: they show where an operation's
+ * time goes. Panels stand abreast, each with a scale of its own. gnuplot draws
+ * them in the style of rep_plot.h; the same table gives the same bytes.
  */
 
 /* The gnuplot script for @terminal, "svg" or "pngcairo". Fails with

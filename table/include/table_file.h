@@ -6,13 +6,13 @@
 
 #include <glib.h>
 
-/* Why a report could not be read or made. Messages stand alone: they name the
- * file and, where there is one, the line. */
+/* Errors of reading and writing results. Messages stand alone: they name the
+ * file and, if there is one, the line. */
 #define TABLE_ERROR (table_error_quark())
 typedef enum TableError {
     TABLE_ERROR_SYNTAX,  /* a file or an option that does not follow its form */
     TABLE_ERROR_VALUE,   /* well formed, but it makes no sense here */
-    TABLE_ERROR_FILE,    /* the file system said no */
+    TABLE_ERROR_FILE,    /* the file system refused */
     TABLE_ERROR_PROGRAM, /* an outside program is missing or failed */
 } TableError;
 GQuark table_error_quark(void);

@@ -31,7 +31,7 @@ typedef enum TrcKind {
     TRC_CPL,
     TRC_CPLD,
     TRC_TLP, /* any other */
-    /* What has no TLP on this device, wire/farside_trace.h */
+    /* Messages that have no TLP on this device, wire/farside_trace.h */
     TRC_START,
     TRC_STOP,
     TRC_STATE,
@@ -77,9 +77,9 @@ typedef struct TrcRecord {
     uint8_t tag;
     uint8_t status; /* of completions */
     /*
-     * What was recorded of the payload, from the first byte that counts; of
-     * what has no TLP, and of other TLPs, all that follows the head. Borrowed
-     * from the file.
+     * The recorded part of the payload, from the first enabled byte on; of
+     * messages without a TLP, and of other TLPs, all that follows the head.
+     * Borrowed from the file.
      */
     const uint8_t *data;
     size_t data_size;
@@ -104,10 +104,12 @@ TrcFile *trc_file_parse(GBytes *bytes, const char *name, GError **error);
 void trc_file_free(TrcFile *file);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TrcFile, trc_file_free)
 
-/* Why the file was not read to its end; NULL if it was. Owned by the file. */
+/* The reason why the file was not read to its end; NULL if it was. Owned by the
+ * file. */
 const GError *trc_file_damage(const TrcFile *file);
 
-/* Packets that are not a trace's: of another link type, or without a time. */
+/* The number of packets that do not belong to a trace: of another link type, or
+ * without a time. */
 uint64_t trc_file_n_foreign(const TrcFile *file);
 
 unsigned trc_file_n_interfaces(const TrcFile *file);

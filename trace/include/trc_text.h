@@ -5,8 +5,8 @@
 #include "trc_file.h"
 
 /*
- * What a record says beyond its addresses: data, registers, locks, windows; on
- * one line. The caller frees it.
+ * The contents of a record beyond its addresses, on one line: data, registers,
+ * locks, windows. The caller frees it.
  */
 char *trc_text_detail(const TrcRecord *record);
 
