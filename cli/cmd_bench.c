@@ -15,23 +15,26 @@
 #define CSV_DIGITS   3
 
 static const char details[] =
-    "Measures how fast this program is, with one thread, and prints the median\n"
-    "of N runs of each benchmark with the bound that is wanted. The engine and\n"
-    "the model are measured in processor time, whole runs of scenarios on the\n"
-    "clock. What takes long is run fewer times; the table says how often.\n"
+    "Measures how fast this program is, in one thread. For each figure it\n"
+    "prints the median of N runs and the bound that it should keep. The\n"
+    "engine and the model are measured in processor time, whole runs of\n"
+    "scenarios in time on the clock. Slow benchmarks run fewer times; the\n"
+    "table says how often.\n"
     "\n"
-    "Benchmarks vm/* are of virtual machines, on a cluster that runs: that of\n"
-    "scenarios/cluster/bench.yaml, with what tests/cluster/bench/run has put into\n"
-    "its guests. Without --cluster they are left out; `make bench` runs all.\n"
+    "Benchmarks vm/* need a running cluster: that of\n"
+    "scenarios/cluster/bench.yaml with the programs that\n"
+    "tests/cluster/bench/run copies into its guests. Without --cluster they\n"
+    "are left out. `make bench` starts the cluster and runs all benchmarks.\n"
     "\n"
-    "Speeds depend on the machine, ratios of two things that one run measures\n"
-    "in turn hardly do: --check looks at ratios, --check-all at all bounds.\n"
+    "Speeds depend on the machine. Ratios of two things that one run measures\n"
+    "in turn hardly depend on it: --check looks at ratios, --check-all at all\n"
+    "bounds.\n"
     "\n"
-    "FILE has a row a figure. On one machine, two of them are compared by\n"
+    "FILE has a row for each figure. To compare two files of one machine:\n"
     "  farside compare --tolerance value=10% BEFORE.csv AFTER.csv\n"
     "\n"
-    "Exit status: 0 all is well, 1 a benchmark failed or, when checked, a bound\n"
-    "does not hold, 2 wrong usage.";
+    "Exit status: 0 all is well, 1 a benchmark failed or a checked bound does\n"
+    "not hold, 2 wrong usage.";
 
 typedef struct Options {
     char **patterns;
@@ -311,17 +314,18 @@ int cmd_bench(int argc, char **argv)
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
          "Write the figures to FILE as CSV", "FILE"},
         {"only", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.patterns,
-         "Run those that match GLOB (* and ?); repeatable", "GLOB"},
+         "Run only benchmarks that match GLOB (* and ?); repeatable", "GLOB"},
         {"list", 0, 0, G_OPTION_ARG_NONE, &options.list,
          "List the benchmarks, and run none", NULL},
         {"runs", 0, 0, G_OPTION_ARG_INT, &options.runs,
-         "Run each N times (default 5)", "N"},
+         "Run each N times (default: 5)", "N"},
         {"scenarios", 0, 0, G_OPTION_ARG_FILENAME, &options.scenarios,
-         "Where the scenarios are (default: scenarios)", "DIR"},
+         "Folder of the scenarios (default: scenarios)", "DIR"},
         {"cluster", 'c', 0, G_OPTION_ARG_STRING, &options.cluster,
          "Run vm/* on this cluster", "NAME"},
         {"scripts", 0, 0, G_OPTION_ARG_FILENAME, &options.scripts,
-         "What vm/* runs (default: tests/cluster/bench)", "DIR"},
+         "Folder of the programs of vm/* (default: tests/cluster/bench)",
+         "DIR"},
         {"check", 0, 0, G_OPTION_ARG_NONE, &options.check,
          "Fail if the bound of a ratio does not hold", NULL},
         {"check-all", 0, 0, G_OPTION_ARG_NONE, &options.check_all,

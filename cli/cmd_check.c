@@ -9,6 +9,12 @@
 #include "topo_plan.h"
 #include "topo_schema.h"
 
+static const char details[] =
+    "Loads each SCENARIO as `run` would, with every point of its sweep, builds\n"
+    "its fabric, and reports all errors with file and line.\n"
+    "\n"
+    "Exit status: 0 there are no errors, 2 there are some.";
+
 /* Loads every point of the plan of @file as `run` would, and builds a fabric of
  * the description. */
 static bool check_file(const char *file, const GPtrArray *changes)
@@ -56,7 +62,7 @@ int cmd_check(int argc, char **argv)
     const GOptionEntry entries[] = {
         CMD_LOAD_SET(&sets),
         {"keys", 0, 0, G_OPTION_ARG_NONE, &keys,
-         "Print all keys of a description as tables, and check nothing", NULL},
+         "Print all keys of a description as tables instead", NULL},
         G_OPTION_ENTRY_NULL,
     };
     const CmdWords words = {"SCENARIO...", 0, CMD_ANY_NUMBER};
@@ -64,13 +70,8 @@ int cmd_check(int argc, char **argv)
     g_auto(GStrv) files = NULL;
     int status;
 
-    if (!cmd_parse_words(
-            argc, argv, entries, &words,
-            "Reads each SCENARIO as `run` would, with every point of "
-            "its sweep, makes\nits fabric, and reports all that is "
-            "wrong.\n\nExit status: 0 nothing is wrong, 2 something "
-            "is.",
-            &files, &status)) {
+    if (!cmd_parse_words(argc, argv, entries, &words, details, &files,
+                         &status)) {
         return status;
     }
     if (keys) {

@@ -11,28 +11,33 @@
 #include "table_csv.h"
 
 static const char details[] =
-    "BASELINE and NEW are two CSV files, or two folders, of which all CSV\n"
-    "files of the same name are compared. Rows are joined by their key; every\n"
+    "BASELINE and NEW are two CSV files, or two folders; of folders, all CSV\n"
+    "files of the same name are compared. Rows are joined by their key. Every\n"
     "other cell is a point. A point that only one side has is a difference.\n"
-    "Explanations and traces in NEW that BASELINE has not are left aside.\n"
+    "Explanations and traces in NEW are left out unless BASELINE has them,\n"
+    "too.\n"
     "\n"
-    "The key is, unless --key or a line \"# key: COLUMN,COLUMN\" in BASELINE's\n"
-    "head names it, all columns before the first decimal one; in a file\n"
-    "without decimals, the leading text columns; and, while that does not\n"
-    "tell BASELINE's rows apart, the columns that follow, up to the last but\n"
-    "one. Columns that BASELINE does not have are ignored.\n"
+    "The key is a list of columns. --key names it, or a line \"# key:\n"
+    "COLUMN,COLUMN\" in the head of BASELINE. Otherwise it is all columns\n"
+    "before the first decimal one, or in a file without decimals the leading\n"
+    "text columns; while two rows of BASELINE have the same key, the next\n"
+    "column is added, up to the last but one. Columns that BASELINE does not\n"
+    "have are ignored.\n"
     "\n"
-    "A tolerance is a part of BASELINE's value (1%) or an amount (+-0.02), for\n"
-    "one column (COLUMN=1%) or all. Of several for a column one must be met.\n"
-    "Those of a column go before those for all, and the command line before\n"
-    "lines \"# tolerance: COLUMN 1%\" in BASELINE's head. Without any, numbers\n"
-    "must be equal. Text must always be equal.\n"
+    "A tolerance is a part of BASELINE's value (1%) or an amount (+-0.02),\n"
+    "for one column (COLUMN=1%) or for all. If a column has several, one must\n"
+    "be met. Tolerances for one column go before those for all, and the\n"
+    "command line goes before lines \"# tolerance: COLUMN 1%\" in the head of\n"
+    "BASELINE. Without a tolerance numbers must be equal. Texts must always\n"
+    "be equal.\n"
     "\n"
-    "A curve is a run of points that differ in the x column only: the last key\n"
-    "column of numbers, else the first of the key. Errors are in percent of\n"
-    "BASELINE: mean of the magnitudes, bias (mean with signs), the largest.\n"
+    "A curve is a run of points that differ only in the x column. That is the\n"
+    "last key column of numbers, or else the first key column. Errors are in\n"
+    "percent of BASELINE: the mean of their magnitudes, the bias (their mean\n"
+    "with signs) and the largest one.\n"
     "\n"
-    "Exit status: 0 all within tolerance, 1 differences, 2 bad usage or input.";
+    "Exit status: 0 all points are within tolerance, 1 there are differences,\n"
+    "2 bad usage or input.";
 
 /* The options, and what accumulates over the files. */
 typedef struct Compare {
@@ -303,18 +308,19 @@ static int compare_main(Compare *compare, int argc, char **argv)
 {
     const GOptionEntry entries[] = {
         {"key", 0, 0, G_OPTION_ARG_STRING, &compare->key,
-         "Columns that tell rows apart", "COLUMN,..."},
+         "Columns that tell the rows apart", "COLUMN,..."},
         {"x", 0, 0, G_OPTION_ARG_STRING, &compare->x,
          "Key column along a curve", "COLUMN"},
         {"tolerance", 0, 0, G_OPTION_ARG_STRING_ARRAY,
-         &compare->tolerance_texts, "What a number may differ by; repeatable",
+         &compare->tolerance_texts,
+         "How far a number may be from the baseline; repeatable",
          "[COLUMN=]1%|+-0.02"},
         {"worst", 0, 0, G_OPTION_ARG_INT, &compare->n_worst,
-         "Show the N worst points of a file (default 10)", "N"},
+         "Show the N worst points of a file (default: 10)", "N"},
         {"plot", 0, 0, G_OPTION_ARG_FILENAME, &compare->plot,
          "Draw NEW over BASELINE to PREFIX.svg and PREFIX.png", "PREFIX"},
         {"junit", 0, 0, G_OPTION_ARG_FILENAME, &compare->junit,
-         "Write a JUnit report, a test case a curve", "FILE"},
+         "Write a JUnit report with a test case for each curve", "FILE"},
         G_OPTION_ENTRY_NULL,
     };
     const CmdWords words = {"BASELINE NEW", 2, 2};

@@ -11,19 +11,19 @@
 #include "topo_units.h"
 
 static const char details[] =
-    "Sends one TLP through the idle fabric of SCENARIO and prints every element\n"
-    "it crosses, with the time from its first byte in to its first byte out.\n"
-    "FROM is HOST.cpu or HOST.DEVICE, TO is HOST.ram, HOST.DEVICE or\n"
-    "HOST.DEVICE.barN. With --via HOST.ram FROM writes to that memory and TO\n"
-    "reads from it.\n"
+    "Sends one TLP through the idle fabric of SCENARIO and prints every\n"
+    "element that it crosses, with the time from its first byte in to its\n"
+    "first byte out. FROM is HOST.cpu or HOST.DEVICE. TO is HOST.ram,\n"
+    "HOST.DEVICE or HOST.DEVICE.barN. With --via HOST.ram, FROM writes to\n"
+    "that memory and TO reads from it. Without FROM and TO, the flows of kind\n"
+    "`path` in SCENARIO are printed.\n"
     "\n"
-    "Hops are counted as boxes between the two ends: a switch is 1, an NTB\n"
-    "adapter is 1 (so that crossing from host to host is 2), a root is 1, a root\n"
-    "with its RAM is 1 also where a path ends or rests in it, a link is 0. (By\n"
-    "this rule the path 2L-RAM-SW of the Device Lending paper has 7 hops, as its\n"
-    "figure 13 shows; its table 1 says 8.)\n"
-    "\n"
-    "Without FROM and TO the flows of kind `path` in SCENARIO are printed.\n"
+    "Hops are the elements between the two ends. A switch is one hop, an NTB\n"
+    "adapter is one (so that the way from host to host has two), a root is\n"
+    "one, and a link is none. A root and its RAM together are one hop, even\n"
+    "if the way ends or rests in the RAM. (By this rule the path 2L-RAM-SW of\n"
+    "the Device Lending paper has 7 hops, as in its figure 13; its table 1\n"
+    "says 8.)\n"
     "\n"
     "Exit status: 0 done, 1 there is no way, 2 bad usage or description.";
 
@@ -243,13 +243,13 @@ int cmd_path(int argc, char **argv)
     g_auto(Options) options = {0};
     const GOptionEntry entries[] = {
         {"read", 'r', 0, G_OPTION_ARG_NONE, &options.is_read,
-         "FROM reads from TO, instead of writing to it", NULL},
+         "FROM reads from TO; without it, FROM writes", NULL},
         {"via", 0, 0, G_OPTION_ARG_STRING, &options.via,
          "FROM writes to this memory, TO reads from it", "HOST.ram"},
         {"size", 0, 0, G_OPTION_ARG_STRING, &options.size,
-         "Bytes written or read (default: 4B)", "SIZE"},
+         "Size of the data, up to 4096B (default: 4B)", "SIZE"},
         {"variant", 0, 0, G_OPTION_ARG_STRING, &options.variant,
-         "With the changes of this variant of SCENARIO", "NAME"},
+         "Apply the changes of this variant of SCENARIO", "NAME"},
         CMD_LOAD_SET(&options.sets),
         G_OPTION_ENTRY_NULL,
     };

@@ -13,18 +13,20 @@
 
 static const char details[] =
     "Does the sums of the SmartIO manual for the mapping entries of an NTB\n"
-    "adapter: what is reserved for remote nodes, what MSI and BARs take, and what\n"
-    "is left for DMA windows. With SCENARIO for each adapter that its `lend` and\n"
-    "its flows between lent devices use; without one for an adapter given by\n"
-    "options. The manual's own example is\n"
+    "adapter: how many are reserved for remote nodes, how many MSI and BARs\n"
+    "take, and how many are left for DMA windows. With SCENARIO it does so\n"
+    "for each adapter that its `lend:` and its flows between lent devices\n"
+    "use; without SCENARIO, for one adapter that the options describe. This\n"
+    "is the manual's own example:\n"
     "\n"
     "  farside plan --window 128GiB --entries 128 --reserved 12 --nodes 3 \\\n"
     "    --borrowers 2 --bars 2x64MiB,32GiB,32MiB --devices 2\n"
     "\n"
-    "--bars names the BARs of one device that is mapped through the adapter (for\n"
-    "P2P, or because this node borrows it), or of several equal ones.\n"
+    "--bars gives the BARs of one device that is mapped through the adapter,\n"
+    "or of N equal devices. A device is mapped for P2P, or because this node\n"
+    "borrows it.\n"
     "\n"
-    "Exit status: 0 it fits, 1 it does not, 2 bad usage or description.";
+    "Exit status: 0 it fits, 1 it does not fit, 2 bad usage or description.";
 
 /* ---- Printing --------------------------------------------------------- */
 
@@ -309,28 +311,28 @@ int cmd_plan(int argc, char **argv)
         options = {.entries = 128, .reserved = 12, .nodes = 2, .borrowers = 1};
     const GOptionEntry entries[] = {
         {"window", 'w', 0, G_OPTION_ARG_STRING, &options.window,
-         "The adapter's prefetchable size", "SIZE"},
+         "Prefetchable size of the adapter", "SIZE"},
         {"entries", 'e', 0, G_OPTION_ARG_INT, &options.entries,
-         "Mapping entries it is divided into (default: 128)", "N"},
+         "Mapping entries that it is divided into (default: 128)", "N"},
         {"reserved", 'r', 0, G_OPTION_ARG_INT, &options.reserved,
          "Entries reserved for each remote node (default: 12)", "N"},
         {"nodes", 'n', 0, G_OPTION_ARG_INT, &options.nodes,
          "Nodes of the cluster, this one included (default: 2)", "N"},
         {"borrowers", 'b', 0, G_OPTION_ARG_INT, &options.borrowers,
-         "Borrowers, with an entry for MSI each (default: 1)", "N"},
+         "Borrowers; each takes an entry for MSI (default: 1)", "N"},
         {"bars", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.bars,
-         "BARs of a device that is mapped; may be repeated", "[Nx]SIZE,..."},
+         "BARs of N mapped devices; repeatable", "[Nx]SIZE,..."},
         {"devices", 'd', 0, G_OPTION_ARG_INT, &options.devices,
-         "Devices lent with an automatic DMA window", "N"},
+         "Number of devices lent with an automatic DMA window", "N"},
         {"dma", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.dma,
-         "A device lent with a window by hand; may be repeated", "SIZE"},
+         "DMA window of a lent device, set by hand; repeatable", "SIZE"},
         {"ram", 0, 0, G_OPTION_ARG_STRING, &options.ram,
-         "RAM of a borrower, more than which no window needs", "SIZE"},
+         "RAM of a borrower; no window is larger", "SIZE"},
         {"iommu-off", 0, 0, G_OPTION_ARG_NONE, &options.iommu_off,
-         "Borrowers' IOMMUs are off: windows cover their RAM", NULL},
+         "The borrowers' IOMMUs are off: windows cover their RAM", NULL},
         CMD_LOAD_SET(&options.sets),
         {"csv", 0, 0, G_OPTION_ARG_FILENAME, &options.csv,
-         "Write the table to FILE, too", "FILE"},
+         "Also write the table to FILE", "FILE"},
         G_OPTION_ENTRY_NULL,
     };
     g_autoptr(Table) table = exp_lend_plan_table_new();

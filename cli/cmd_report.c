@@ -9,12 +9,13 @@
 #include "table_file.h"
 
 static const char details[] =
-    "DIR is where `farside run ... -o DIR` has left its results: CSV files and,\n"
-    "if there are any, plots and waterfalls. The scenarios are those that the\n"
-    "heads of the CSV files name, or those given with --scenario. The page\n"
-    "needs nothing but itself to be read; the same results give the same bytes.\n"
+    "DIR is a folder that `farside run ... -o DIR` has written: it holds CSV\n"
+    "files and perhaps plots and waterfalls. The heads of the CSV files name\n"
+    "their scenarios. The page loads nothing else when it is read. The same\n"
+    "results give the same bytes.\n"
     "\n"
-    "Exit status: 0 written, 1 it could not be, 2 bad usage or input.";
+    "Exit status: 0 written, 1 a file could not be written, 2 bad usage or\n"
+    "input.";
 
 typedef struct Options {
     char *page;
@@ -80,10 +81,10 @@ int cmd_report(int argc, char **argv)
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.page,
          "Write the page to FILE (HTML)", "FILE"},
         {"fidelity", 'f', 0, G_OPTION_ARG_FILENAME, &options.fidelity,
-         "Write errors of every point, and all parts, to FILE (markdown)",
+         "Write the errors of every point, and all parts, to FILE (markdown)",
          "FILE"},
         {"scenario", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.scenarios,
-         "Only this scenario; may be given several times", "FILE"},
+         "Only results of this scenario; repeatable", "FILE"},
         {"title", 't', 0, G_OPTION_ARG_STRING, &options.title,
          "Heading of the page", "TEXT"},
         G_OPTION_ENTRY_NULL,

@@ -311,23 +311,25 @@ static char *make_details(void)
     g_autofree char *metrics = exp_metric_help();
 
     return g_strdup_printf(
-        "Simulates every point of each SCENARIO and writes DIR/NAME.csv and,\n"
-        "if it has a plot, DIR/NAME.svg and DIR/NAME.png, NAME being the\n"
-        "scenario's name. --set and --limit may be given several times, as in\n"
-        "  --set hosts.lender.set.read_split=256B --limit transfer=4MiB\n"
+        "Simulates every point of each SCENARIO and writes DIR/NAME.csv, where\n"
+        "NAME is the scenario's name. If the scenario has a plot, it is drawn to\n"
+        "DIR/NAME.svg and DIR/NAME.png. An example:\n"
+        "  farside run --limit transfer=4MiB scenarios/paper/fig10/fig10.yaml\n"
         "\n"
-        "--explain says of the smallest and the largest point of each curve\n"
-        "which element limits it and where the time of an operation goes; all\n"
-        "numbers are in DIR/NAME.explain.csv, and DIR/NAME.explain.svg and\n"
-        ".png draw the latter. It takes longer, and changes no result.\n"
+        "--explain looks at the smallest and the largest point of each curve: it\n"
+        "names the element that limits the point, and says where the time of an\n"
+        "operation goes. All numbers are in DIR/NAME.explain.csv;\n"
+        "DIR/NAME.explain.svg and .png show the time. A run takes longer with it;\n"
+        "its results are the same.\n"
         "\n"
-        "--trace tells when each TLP began to cross which link, how long it\n"
-        "was on the wire, when the far end acted on it, and what its header\n"
-        "said; also of requests that nothing claimed.\n"
+        "--trace writes for each TLP and link when the TLP began to cross it, how\n"
+        "long it was on the wire, when the far end acted on it, and the fields of\n"
+        "its header. It also has the requests that no component claimed.\n"
         "\n"
-        "What columns of a scenario can be made of (`from:`):\n"
-        "variant, axis.NAME\n%s\n"
-        "Exit status: 0 all run, 1 a run failed, 2 bad usage or description.",
+        "A column of a scenario takes its values `from:` one of these:\n"
+        "variant, axis.NAME\n"
+        "%s\n"
+        "Exit status: 0 all ran, 1 a run failed, 2 bad usage or description.",
         metrics);
 }
 
@@ -344,13 +346,13 @@ int cmd_run(int argc, char **argv)
          "Simulate N points at a time; results do not depend on it", "N"},
         CMD_LOAD_SET(&options.sets),
         {"limit", 'l', 0, G_OPTION_ARG_STRING_ARRAY, &options.limit_texts,
-         "Leave out points of AXIS beyond VALUE", "AXIS=VALUE"},
+         "Leave out points of AXIS beyond VALUE; repeatable", "AXIS=VALUE"},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options.is_quiet,
-         "Print one line a scenario", NULL},
+         "Print only one line for each scenario", NULL},
         {"no-plot", 0, 0, G_OPTION_ARG_NONE, &options.no_plot, "Draw nothing",
          NULL},
         {"explain", 'e', 0, G_OPTION_ARG_NONE, &options.explain,
-         "Say what limits, and where the time goes", NULL},
+         "Explain what limits each curve, and where the time goes", NULL},
         {"point", 'p', 0, G_OPTION_ARG_STRING, &options.point,
          "Only points with TEXT in their label, such as \"Loc, transfer=4KiB\"",
          "TEXT"},

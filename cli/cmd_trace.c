@@ -12,27 +12,29 @@
 #include "trc_view.h"
 
 static const char details[] =
-    "Prints what crossed the links of emulated hosts, from traces that the NTB\n"
-    "devices write (their property `trace`): one line a TLP or message, by time,\n"
-    "with the time since the first one, the link and its direction, the kind,\n"
-    "the address on the sender's bus and that on the receiver's, the length,\n"
-    "requester and tag. A completion says how long its request has waited for\n"
-    "it. Several files are merged.\n"
+    "Prints the TLPs and messages that crossed the links of emulated hosts,\n"
+    "one a line, in order of time. NTB devices write the traces (their\n"
+    "property `trace`). A line has the time since the first packet, the link\n"
+    "and direction, the kind, the address on the sender's bus and on the\n"
+    "receiver's, the length, the requester and the tag. A completion also has\n"
+    "the time since its request. Several files are merged.\n"
     "\n"
-    "Kinds are MRd, MWr, MSI, CplD, Cpl, TLP (any of these), and Start, Stop,\n"
-    "State, Enable, Reset, Doorbell, Message, Lock, Locked, Config, Configured,\n"
-    "Release, RAM, which have no TLP on this device. A link is named as its\n"
-    "interface is, `HOST:LINK`, or by LINK or HOST alone; * and ? stand for any\n"
-    "letters. Times are such as 20us or 1.5s, since the first packet.\n"
+    "KIND is MRd, MWr, MSI, CplD, Cpl, TLP (any of these), or a message that\n"
+    "has no TLP on this device: Start, Stop, State, Enable, Reset, Doorbell,\n"
+    "Message, Lock, Locked, Config, Configured, Release, RAM. NAME is an end\n"
+    "as the trace names it, HOST:LINK, or LINK or HOST alone; * and ? stand\n"
+    "for any letters. TIME is a time since the first packet, such as 20us or\n"
+    "1.5s.\n"
     "\n"
-    "With --create, makes an empty FILE for devices to write to, with names for\n"
-    "the two ends. A device makes a file that is missing by itself.\n"
+    "--create makes an empty FILE for devices to write to. It serves to name\n"
+    "the two ends, or to limit packets; a device creates a missing file by\n"
+    "itself.\n"
     "\n"
-    "The files are pcapng: tools such as tshark read them as well, best with\n"
-    "trace/farside.lua. docs/reference/trace.md specifies what is in them.\n"
+    "The files are pcapng, which tools such as tshark read, too, best with\n"
+    "trace/farside.lua. docs/reference/trace.md specifies their contents.\n"
     "\n"
     "Exit status: 0 done, 1 --create or --csv could not write, 2 bad usage or\n"
-    "file; what comes before the damage of a file is printed.";
+    "file. If a file is damaged, the packets before the damage are printed.";
 
 typedef struct Options {
     char *link;
@@ -221,23 +223,24 @@ int cmd_trace(int argc, char **argv)
     g_auto(Options) options = {0};
     const GOptionEntry entries[] = {
         {"link", 'l', 0, G_OPTION_ARG_STRING, &options.link,
-         "Only of this link, host, or end", "NAME"},
+         "Only packets of this link, host or end", "NAME"},
         {"kind", 'k', 0, G_OPTION_ARG_STRING, &options.kinds,
-         "Only of these kinds", "KIND,..."},
-        {"from", 0, 0, G_OPTION_ARG_STRING, &options.from, "From this time on",
-         "TIME"},
-        {"to", 0, 0, G_OPTION_ARG_STRING, &options.to, "Up to this time",
-         "TIME"},
+         "Only packets of these kinds", "KIND,..."},
+        {"from", 0, 0, G_OPTION_ARG_STRING, &options.from,
+         "Only packets from this time on", "TIME"},
+        {"to", 0, 0, G_OPTION_ARG_STRING, &options.to,
+         "Only packets up to this time", "TIME"},
         {"summary", 's', 0, G_OPTION_ARG_NONE, &options.is_summary,
-         "Counts, bytes and latencies of each direction and kind", NULL},
+         "Sum up: counts, bytes and latencies by direction and kind", NULL},
         {"csv", 0, 0, G_OPTION_ARG_FILENAME, &options.csv,
          "Write a table to FILE instead of printing", "FILE"},
         {"create", 0, 0, G_OPTION_ARG_NONE, &options.is_create,
-         "Make FILE, empty, for devices to write to", NULL},
+         "Make an empty FILE for devices to write to", NULL},
         {"names", 0, 0, G_OPTION_ARG_STRING, &options.names,
-         "With --create: names of the ends of partition 0 and 1", "END,END"},
+         "With --create: the names of the ends of partition 0 and 1",
+         "END,END"},
         {"snaplen", 0, 0, G_OPTION_ARG_STRING, &options.snaplen,
-         "With --create: keep not more than this of a packet", "SIZE"},
+         "With --create: keep at most this much of a packet", "SIZE"},
         G_OPTION_ENTRY_NULL,
     };
     const CmdWords words = {"FILE...", 1, CMD_ANY_NUMBER};

@@ -17,17 +17,17 @@ typedef struct Verb {
 } Verb;
 
 static const Verb verbs[] = {
-    {"run", "simulate scenarios, and draw their plots", cmd_run},
-    {"check", "say all that is wrong with descriptions", cmd_check},
-    {"topo", "show the enumerated tree, as text and as a drawing", cmd_topo},
-    {"path", "show every element a TLP crosses, with hops and times", cmd_path},
+    {"run", "simulate scenarios and draw their plots", cmd_run},
+    {"check", "report all errors in descriptions", cmd_check},
+    {"topo", "show the enumerated tree as text or as a drawing", cmd_topo},
+    {"path", "show every element that a TLP crosses, with hops and times",
+     cmd_path},
     {"plan", "do the sums of an NTB's mapping entries and DMA windows",
      cmd_plan},
-    {"trace", "print what crossed the links of emulated hosts", cmd_trace},
+    {"trace", "print the packets on the links of emulated hosts", cmd_trace},
     {"compare", "compare two result files, or two folders of them",
      cmd_compare},
-    {"report", "make one page of results, and the list of fidelity",
-     cmd_report},
+    {"report", "make a page of results, or the list of fidelity", cmd_report},
     {"cluster", "run the hosts as virtual machines", cmd_cluster},
     {"bench", "measure how fast this program is", cmd_bench},
 };
@@ -46,13 +46,14 @@ static void print_help(void)
     for (i = 0; i < G_N_ELEMENTS(verbs); i++) {
         printf("  %-10s %s\n", verbs[i].name, verbs[i].help);
     }
-    fputs("\n"
-          "  farside VERB --help   says more about a verb\n"
-          "  farside --version     prints the version\n"
-          "\n"
-          "Exit status: 0 if all is well, 1 if a comparison differs or a run\n"
-          "failed, 2 for wrong usage or bad input.\n",
-          stdout);
+    fputs(
+        "\n"
+        "  farside VERB --help   explains a verb\n"
+        "  farside --version     prints the version\n"
+        "\n"
+        "Exit status: 0 all is well, 1 a comparison differs or a run failed,\n"
+        "2 wrong usage or bad input.\n",
+        stdout);
 }
 
 static int complain_about(const char *word)
