@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is plugged into which port. */
+/* Plugs switches and devices into ports. */
 #include <string.h>
 
 #include "topo_load_priv.h"
@@ -112,7 +112,9 @@ static void find_parent(const Attacher *attacher, TopoPlug *plug,
         return;
     }
     if (!topo_units_parse(TOPO_UNIT_NONE, colon + 1, &port, NULL)) {
-        report(attacher, plug, "'%s' is no port number; write for example %s:0",
+        report(attacher, plug,
+               "'%s' is not a port number; write for example "
+               "%s:0",
                colon + 1, name);
         return;
     }
@@ -172,8 +174,8 @@ static void check_loop(const Attacher *attacher, const TopoPlug *plug,
     }
     if (sw == plug->self) {
         report(attacher, plug,
-               "it hangs below itself (%s -> %s); plug one of them into a root "
-               "port",
+               "the switch hangs below itself (%s -> %s); plug one of them "
+               "into a root port",
                loop->str, sw->name);
         g_hash_table_add(reported, (void *)sw);
     }

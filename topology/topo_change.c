@@ -71,7 +71,7 @@ TopoChange *topo_change_parse(const char *text, TopoPlace place,
 
     if (equals == NULL || equals == text) {
         topo_errors_add(errors, place,
-                        "'%s' is no change; write PATH=VALUE, as in "
+                        "'%s' is not a change; write PATH=VALUE, as in "
                         "workload.seed=2",
                         text);
         return NULL;
@@ -210,7 +210,7 @@ static bool is_key_of(const TopoSection *section, const char *key)
            topo_schema_has_group(section, key);
 }
 
-/* Whether a part of any kind has @key; if not, says so. */
+/* Returns whether a part of any kind has @key; reports it if not. */
 static bool check_part_key(const Walk *walk, const char *key, bool profile)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
@@ -276,7 +276,7 @@ static void walk_parts(const Walk *walk, TopoNode *parts, unsigned at)
     put_dotted(walk, part, key);
 }
 
-/* What a member of a list is called, for messages and for paths. */
+/* The name of a member of a list, for messages and for paths. */
 static const char *member_name(const TopoNode *member)
 {
     const char *name = topo_node_get_text(member, "name");

@@ -146,8 +146,8 @@ void topo_flow_report(TopoLoader *loader, const TopoFlow *flow, const char *key,
                     "%s: %s", key, text);
 }
 
-/* Whether @key may name @target; reports it if not. A target without a part
- * has been reported already. */
+/* Returns whether @key may name @target; reports it if not. A target without a
+ * part has been reported already. */
 static bool check_target(TopoLoader *loader, const TopoFlow *flow,
                          const TopoKey *key, const TopoTarget *target)
 {
@@ -161,7 +161,9 @@ static bool check_target(TopoLoader *loader, const TopoFlow *flow,
     unsigned n;
 
     if ((key->targets & any_of[target->kind]) == 0) {
-        topo_flow_report(loader, flow, key->key, "%s cannot be this; write %s",
+        topo_flow_report(loader, flow, key->key,
+                         "%s cannot be used here; "
+                         "write %s",
                          topo_values_text(flow->values, key->key), key->help);
         return false;
     }
@@ -176,7 +178,7 @@ static bool check_target(TopoLoader *loader, const TopoFlow *flow,
     }
     if ((key->targets & TOPO_MAY_BE_GPU) != 0 &&
         topo_part_kind(device->part) != TOPO_PART_GPU) {
-        topo_flow_report(loader, flow, key->key, "%s is no GPU; name one",
+        topo_flow_report(loader, flow, key->key, "%s is not a GPU; name one",
                          device->path);
         return false;
     }
@@ -282,13 +284,14 @@ static void load_after(TopoLoader *loader, TopoFlow *flow)
         before = g_hash_table_lookup(loader->loaded->flows, name->text);
         if (before == NULL) {
             topo_errors_add(loader->errors, name->place,
-                            "after: no flow '%s' stands before this one; name "
-                            "one that does",
+                            "after: no flow '%s' stands before this one in the "
+                            "list; name one that does",
                             name->text);
         } else if (flow->kind->has_own_fabric || before->kind->has_own_fabric) {
             topo_errors_add(loader->errors, name->place,
-                            "after: a flow of kind path has a fabric of its "
-                            "own; leave it out");
+                            "after: a flow of kind path runs alone, so it "
+                            "waits for no other flow and no other flow for it; "
+                            "leave it out");
         } else {
             g_ptr_array_add(flow->after, before);
         }

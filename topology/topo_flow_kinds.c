@@ -149,7 +149,7 @@ static void check_dma_count(TopoLoader *loader, TopoFlow *flow)
 
     if (topo_flow_has(flow, "total") && topo_flow_has(flow, "count")) {
         topo_flow_report(loader, flow, "count",
-                         "a flow has a total or a count; write one of them");
+                         "the flow has a total, too; write one of them");
     } else if (!topo_flow_has(flow, "total") && !topo_flow_has(flow, "count") &&
                loader->loaded->pub.workload->stop_ps == 0) {
         topo_flow_report(loader, flow, "size",
@@ -158,7 +158,8 @@ static void check_dma_count(TopoLoader *loader, TopoFlow *flow)
     } else if (topo_flow_has(flow, "total") && size > 0) {
         if (total % size != 0) {
             topo_flow_report(loader, flow, "total",
-                             "%s is no multiple of size, %s; write one",
+                             "%s is not a multiple of size, %s; write a "
+                             "multiple",
                              topo_values_text(values, "total"),
                              topo_values_text(values, "size"));
         }
@@ -182,8 +183,8 @@ static void check_dma(TopoLoader *loader, TopoFlow *flow)
     if (is_word(flow, "arrivals", "closed") &&
         topo_flow_has(flow, "interval")) {
         topo_flow_report(loader, flow, "interval",
-                         "closed arrivals have none; leave it out, or write "
-                         "arrivals: periodic or poisson");
+                         "closed arrivals have no interval; leave it out, or "
+                         "write arrivals: periodic or poisson");
     } else if (topo_flow_has(flow, "arrivals") &&
                !topo_flow_is(flow, "arrivals", "closed") &&
                !topo_flow_has(flow, "interval")) {
@@ -216,9 +217,9 @@ static void check_mmio(TopoLoader *loader, TopoFlow *flow)
         (!is_word(flow, "direction", "write") ||
          topo_flow_target(flow, "target").kind == TOPO_TARGET_DEVICE)) {
         topo_flow_report(loader, flow, "seen",
-                         "only a write to the RAM of a host is seen there; "
-                         "write direction: write and target: host.ram, or "
-                         "leave it out");
+                         "only a write to the RAM of a host can be seen; write "
+                         "direction: write and target: host.ram, or leave "
+                         "`seen` out");
     }
     check_total(loader, flow, "count");
 }
@@ -256,12 +257,12 @@ static void check_drive(TopoLoader *loader, const TopoFlow *flow,
     if (topo_part_kind(device->part) != TOPO_PART_ENDPOINT ||
         !topo_part_has(device->part, "nvme.overhead")) {
         topo_flow_report(loader, flow, "device",
-                         "%s is no drive; name an endpoint whose part has "
+                         "%s is not a drive; name an endpoint whose part has "
                          "`nvme:`",
                          device->path);
     } else if (size % topo_part_bytes(device->part, "nvme.block") != 0) {
         topo_flow_report(loader, flow, "size",
-                         "%s is no multiple of the block of %s; write whole "
+                         "%s is not a multiple of the block of %s; write whole "
                          "blocks",
                          topo_values_text(flow->values, "size"), device->path);
     }

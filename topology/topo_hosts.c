@@ -154,8 +154,8 @@ static char *claim_path(TopoLoader *loader, const TopoHost *host,
     }
     if (strcmp(name->text, "ram") == 0 || strcmp(name->text, "cpu") == 0) {
         topo_errors_add(loader->errors, name->place,
-                        "'%s' is what a host's own is called; choose another "
-                        "name",
+                        "'%s' already names the memory or the CPU of a host; "
+                        "choose another name",
                         name->text);
         return NULL;
     }
@@ -266,8 +266,8 @@ static void load_host(TopoLoader *loader, const TopoNode *node)
     if (switches->len > SWITCHES_MAX) {
         topo_errors_add(loader->errors,
                         topo_values_get(values, "switches")->place,
-                        "a host has %u switches, and bus numbers for %d; "
-                        "write fewer",
+                        "the host has %u switches and bus numbers for %d; "
+                        "write fewer switches",
                         switches->len, SWITCHES_MAX);
     }
     for (i = 0; i < MIN(switches->len, SWITCHES_MAX); i++) {

@@ -269,8 +269,8 @@ static void check_sources(TopoLibrary *library, const TopoSection *section,
 
         if (numeric && topo_node_get_text(sources, group) == NULL) {
             topo_errors_add(library->errors, entry->place,
-                            "'%s' names no source; add it to `sources:`, as "
-                            "in {%s: \"datasheet, section 2\"}",
+                            "'%s' has no source; add one to `sources:`, as in "
+                            "{%s: \"datasheet, section 2\"}",
                             entry->key, group);
         }
     }
@@ -280,8 +280,8 @@ static void check_sources(TopoLibrary *library, const TopoSection *section,
         if (topo_schema_find(section, entry->key) == NULL &&
             !topo_schema_has_group(section, entry->key)) {
             topo_errors_add(library->errors, entry->place,
-                            "a source for '%s', which is no key of %s %s; "
-                            "leave it out",
+                            "`sources:` names '%s', which is not a key of %s "
+                            "%s; leave it out",
                             entry->key, topo_article(section->name),
                             section->name);
         }
@@ -332,8 +332,8 @@ static bool set_kind(TopoLibrary *library, Profile *profile,
         return true;
     }
     topo_errors_add(library->errors, topo_values_get(words, "kind")->place,
-                    "part '%s' is of kind %s, its base of kind %s; leave "
-                    "`kind:` out",
+                    "part '%s' is of kind %s, but its base is of kind %s; "
+                    "leave `kind:` out",
                     profile->name, kind, topo_part_kind_name(parent->kind));
     return false;
 }
@@ -385,7 +385,8 @@ static void read_profile(TopoLibrary *library, Profile *profile,
         if (in_file || !file_exists(library->dir, profile->name)) {
             topo_errors_add(library->errors, node->place,
                             "part '%s' has neither `kind:` nor `base:`, and "
-                            "overrides no profile of that name; add one",
+                            "there is no profile of that name to override; add "
+                            "`kind:` or `base:`",
                             profile->name);
             return;
         }

@@ -30,7 +30,8 @@ const TopoPart *topo_library_get(TopoLibrary *library, const char *name,
                                  TopoPlace place, const char *user,
                                  unsigned kinds, const TopoNode *set);
 
-/* Whether a part of that name exists in @dir (nullable) or @own (nullable). */
+/* Returns whether a part of that name exists in @dir (nullable) or @own
+ * (nullable). */
 bool topo_library_has(const char *dir, const TopoNode *own, const char *name);
 
 /* Adds what was read from files, in the order of their names. */

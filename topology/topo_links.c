@@ -59,7 +59,7 @@ static void take_port(TopoLoader *loader, const OpenEnd *open)
         }
     }
     topo_errors_add(loader->errors, open->place,
-                    "%s has more links than its %u cable ports; leave this one "
+                    "%s has more links than cable ports, %u; leave this one "
                     "out, or use another adapter",
                     device->path, device->links->len);
 }
@@ -82,9 +82,7 @@ static void load_end(TopoLoader *loader, TopoLink *link, unsigned end,
     }
     if (topo_part_kind(device->part) != TOPO_PART_NTB) {
         topo_errors_add(loader->errors, node->place,
-                        "%s is no NTB adapter but of kind %s; a cable joins "
-                        "two adapters",
-                        device->path,
+                        "%s is of kind %s; name an NTB adapter", device->path,
                         topo_part_kind_name(topo_part_kind(device->part)));
         return;
     }
@@ -93,7 +91,7 @@ static void load_end(TopoLoader *loader, TopoLink *link, unsigned end,
         g_array_append_val(open_ends, open);
     } else if (!topo_units_parse(TOPO_UNIT_NONE, colon + 1, &port, NULL)) {
         topo_errors_add(loader->errors, node->place,
-                        "'%s' is no port number; write for example %s:0",
+                        "'%s' is not a port number; write for example %s:0",
                         colon + 1, device->path);
     } else {
         claim_port(loader, link, end, port, node->place);
@@ -120,7 +118,7 @@ static void load_ends(TopoLoader *loader, TopoLink *link,
     load_end(loader, link, 1, g_ptr_array_index(ends, 1), open_ends);
     if (link->end[0] != NULL && link->end[0] == link->end[1]) {
         topo_errors_add(loader->errors, value->place,
-                        "both ends are %s; a cable joins two adapters",
+                        "both ends of the link are %s; name two adapters",
                         link->end[0]->path);
     }
 }
@@ -134,8 +132,8 @@ static void load_propagation(TopoLoader *loader, TopoLink *link,
         topo_values_given(values, "propagation")) {
         topo_errors_add(loader->errors,
                         topo_values_get(values, "propagation")->place,
-                        "a link has a length or a propagation time; write "
-                        "one of them");
+                        "a link cannot have both a length and a propagation "
+                        "time; write one of them");
     }
     if (topo_values_given(values, "propagation")) {
         link->propagation_ps = topo_values_number(values, "propagation");
@@ -233,8 +231,8 @@ static void check_guest(TopoLoader *loader, const TopoLend *lend,
     for (i = 0; lend->vm && i < G_N_ELEMENTS(hosts); i++) {
         if (hosts[i] != NULL && !hosts[i]->iommu) {
             topo_errors_add(loader->errors, place,
-                            "a VM borrows with the IOMMUs of both hosts; "
-                            "write iommu: on for %s",
+                            "a VM can borrow only if the IOMMUs of both hosts "
+                            "are on; write iommu: on for host %s",
                             hosts[i]->name);
         }
     }
@@ -276,7 +274,7 @@ static void load_lend(TopoLoader *loader, const TopoNode *node)
     if (!g_hash_table_insert(loader->loaded->borrowers, lend->device,
                              lend->to)) {
         topo_errors_add(loader->errors, name->place,
-                        "%s is lent twice; a device has one borrower",
+                        "%s is lent twice; lend it to one host",
                         lend->device->path);
     }
 }

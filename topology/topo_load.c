@@ -264,13 +264,13 @@ static void join_section(TopoLoader *loader, TopoNode *tree,
     }
     if (!g_strv_contains(sections, entry->key)) {
         topo_errors_add(loader->errors, entry->place,
-                        "'%s' does not belong into the file of a cluster; "
-                        "there are hosts, lend, links, parts",
+                        "the file of a cluster cannot have the section '%s'; "
+                        "it can have hosts, lend, links, parts",
                         entry->key);
     } else if (there != NULL) {
         topo_errors_add(loader->errors, there->place,
-                        "%s: the file of the cluster has them too; leave one "
-                        "out",
+                        "%s: the file of the cluster has this section, too; "
+                        "leave one out",
                         entry->key);
     } else {
         topo_node_set(tree, entry->key, entry->place,
@@ -369,7 +369,7 @@ static void check_paths(TopoLoader *loader, const GPtrArray *changes,
     }
 }
 
-/* Whether it is loaded for a point of its own plan. */
+/* Returns whether the description is loaded for a point of its own plan. */
 static bool is_point(const GPtrArray *changes)
 {
     unsigned i;

@@ -85,7 +85,7 @@ static void load_metric(TopoLoader *loader, TopoColumn *column, char **words,
     column->statistic = take_statistic(words, &n);
     if (n < least || n > most || !is_metric(words[n - 1])) {
         topo_errors_add(loader->errors, place,
-                        "this is no metric; write flow.NAME.METRIC, "
+                        "this is not a metric; write flow.NAME.METRIC, "
                         "fabric.METRIC, element.HOST.METRIC or "
                         "element.HOST.NAME.METRIC, the metric with .mean, "
                         ".p50, .p99, .min, .max or without");
@@ -142,7 +142,8 @@ static void load_source(TopoLoader *loader, TopoColumn *column,
         load_metric(loader, column, words, n, from->place);
     } else {
         topo_errors_add(loader->errors, from->place,
-                        "'%s' is no source of a column; write %s", from->text,
+                        "'%s' is not a source of a column; write %s",
+                        from->text,
                         topo_schema_find(&topo_section_column, "from")->help);
     }
 }

@@ -207,7 +207,7 @@ static bool next_event(Builder *builder, yaml_event_t *event)
     }
     mark = parser->problem_mark;
     topo_errors_add(builder->errors, place_of_mark(builder, mark),
-                    "no YAML: %s%s%s",
+                    "the text is not YAML: %s%s%s",
                     parser->problem != NULL ? parser->problem : "not readable",
                     parser->context != NULL ? " " : "",
                     parser->context != NULL ? parser->context : "");
@@ -258,7 +258,8 @@ static bool is_accepted(Builder *builder, const yaml_event_t *event)
     }
     if (builder->depth >= TOPO_NODE_DEPTH_MAX) {
         topo_errors_add(builder->errors, place,
-                        "nested deeper than %d levels; write it flatter",
+                        "the value is nested deeper than %d levels; write "
+                        "fewer levels",
                         TOPO_NODE_DEPTH_MAX);
         return false;
     }
@@ -430,7 +431,8 @@ static TopoNode *build_document(Builder *builder)
         if (type == YAML_DOCUMENT_START_EVENT) {
             topo_errors_add(builder->errors,
                             place_of_mark(builder, event.start_mark),
-                            "a second document; write one document a file");
+                            "a second YAML document begins here; write one "
+                            "document in a file");
             g_clear_pointer(&root, topo_node_free);
         }
         yaml_event_delete(&event);
@@ -482,7 +484,7 @@ static TopoNode *parse(const char *data, size_t length, TopoPlace place,
         return NULL;
     }
     if (yaml_parser_initialize(&builder.parser) == 0) {
-        topo_errors_add(errors, place, "no memory for a parser");
+        topo_errors_add(errors, place, "there is no memory for a parser");
         return NULL;
     }
     yaml_parser_set_encoding(&builder.parser, YAML_UTF8_ENCODING);

@@ -18,7 +18,7 @@ struct TopoPart {
     GArray *root_ports; /* of TopoRootPort */
 };
 
-/* What topo_part_new() works on. */
+/* The state of topo_part_new(). */
 typedef struct Maker {
     TopoPart *part;
     const char *user;
@@ -230,8 +230,8 @@ static void read_bars(Maker *maker)
         number += bar.address_bits == 64 ? 2 : 1;
         if (number > BAR_REGISTERS) {
             topo_errors_add(maker->errors, item->place,
-                            "part '%s' has more BARs than a device can; 64-bit "
-                            "ones take two of %d registers",
+                            "part '%s' has too many BARs; all of them must fit "
+                            "into %d registers, and a 64-bit BAR takes two",
                             maker->part->name, BAR_REGISTERS);
             return;
         }
@@ -339,8 +339,8 @@ static void check_drive(Maker *maker)
     }
     if (given != NULL && missing != NULL) {
         topo_errors_add(maker->errors, topo_values_get(values, given)->place,
-                        "%s: part '%s' has %s and lacks %s; give both, or no "
-                        "`nvme:` at all",
+                        "%s: part '%s' has %s but not %s; give both, or leave "
+                        "`nvme:` out",
                         maker->user, maker->part->name, given, missing);
     }
 }

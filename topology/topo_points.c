@@ -73,11 +73,11 @@ static void report_value(TopoLoader *loader, const TopoColumn *column,
     g_autofree char *hint = topo_suggest(node->text, candidates);
 
     topo_errors_add(loader->errors, node->place,
-                    "calibrated: column '%s' is never '%s'%s", column->name,
-                    node->text, hint);
+                    "calibrated: no point has '%s' in column '%s'%s",
+                    node->text, column->name, hint);
 }
 
-/* Whether a cell of the axis @column is as the value is written. */
+/* Returns whether a cell of the axis @column is as the value is written. */
 static bool is_plain(const TopoColumn *column)
 {
     return column->scale_num == 1 && column->scale_den == 1 &&
@@ -157,8 +157,8 @@ static void load_term(TopoLoader *loader, TopoSelection *selection,
     column = g_ptr_array_index(loader->loaded->pub.columns, (unsigned)index);
     if (!column->is_key) {
         topo_errors_add(loader->errors, entry->place,
-                        "calibrated: column '%s' is no key; name columns that "
-                        "identify a point",
+                        "calibrated: column '%s' is not a key; name columns "
+                        "that identify a point",
                         column->name);
         return;
     }
@@ -189,8 +189,8 @@ static void load_calibrated(TopoLoader *loader, TopoPlot *plot,
 
     if (plot->published == NULL) {
         topo_errors_add(loader->errors, node->place,
-                        "calibrated: there are no published values to be "
-                        "calibrated on; add published: FILE.csv");
+                        "calibrated: the plot has no published values; add "
+                        "published: FILE.csv");
         return;
     }
     if (node->kind != TOPO_NODE_LIST) {

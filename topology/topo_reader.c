@@ -45,7 +45,7 @@ bool topo_check_name(const char *text, TopoPlace place, TopoErrors *errors)
         return true;
     }
     report(errors, place,
-           "'%.*s' is no name; use up to %d letters, digits, - and _, "
+           "'%.*s' is not a name; use up to %d letters, digits, - and _, "
            "beginning with a letter or digit",
            NAME_MAX_BYTES, text, NAME_MAX_BYTES);
     return false;
@@ -121,7 +121,7 @@ static bool check_range(const TopoKey *key, const TopoValue *value,
                                     : g_strdup("less");
 
         report(errors, value->place,
-               "%s: %s is no power of two; write for example %s or %s",
+               "%s: %s is not a power of two; write for example %s or %s",
                key->key, value->text, low, high);
         return false;
     }
@@ -369,8 +369,8 @@ static void read_entry(Reader *reader, const char *name, const TopoEntry *entry)
     } else {
         g_autofree char *hint = suggest_key(section, name, reader->errors);
 
-        report(reader->errors, entry->place, "unknown key '%s' of a %s%s", name,
-               section->name, hint);
+        report(reader->errors, entry->place, "unknown key '%s' of %s %s%s",
+               name, topo_article(section->name), section->name, hint);
         reader->good = false;
     }
 }

@@ -63,7 +63,7 @@ bool topo_values_given(const TopoValues *values, const char *key);
  * To be dropped with g_ptr_array_unref(). */
 GPtrArray *topo_values_items(const TopoValues *values, const char *key);
 
-/* Whether @text is a name; if not, says so at @place. */
+/* Returns whether @text is a name; reports it at @place if not. */
 bool topo_check_name(const char *text, TopoPlace place, TopoErrors *errors);
 
 /* "a" or "an". */

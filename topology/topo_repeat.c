@@ -93,8 +93,8 @@ static int64_t parse_factor(Expression *e)
         return parse_name(e);
     }
     if (c != '(' && c != '-') {
-        return fail(e, "is no arithmetic; use + - * / % ( ), numbers and the "
-                       "index");
+        return fail(e, "is not an expression; use + - * / % ( ), numbers and "
+                       "the index");
     }
     if (++e->depth > NESTING_MAX) {
         return fail(e, "is nested too deep");
@@ -103,7 +103,7 @@ static int64_t parse_factor(Expression *e)
     if (c == '(') {
         value = parse_sum(e);
         if (peek(e) != ')') {
-            return fail(e, "lacks a )");
+            return fail(e, "has a ( without a )");
         }
         e->next++;
     } else if (__builtin_sub_overflow(0, parse_factor(e), &value)) {
@@ -185,7 +185,8 @@ static bool append_value(const char *text, size_t length, const Index *scope,
     int64_t value = parse_sum(&e);
 
     if (e.problem == NULL && peek(&e) != '\0') {
-        fail(&e, "is no arithmetic; use + - * / % ( ), numbers and the index");
+        fail(&e, "is not an expression; use + - * / % ( ), numbers and the "
+                 "index");
     }
     if (e.problem != NULL) {
         *ret_problem = e.problem;
@@ -216,7 +217,8 @@ static char *substitute(Expander *expander, const char *text, TopoPlace place,
             g_string_append_c(out, *text++);
         } else if (end == NULL) {
             topo_errors_add(expander->errors, place,
-                            "'%s' lacks a }; write {{ for a brace", text);
+                            "'%s' has a { without a }; write {{ for a brace",
+                            text);
             expander->good = false;
             break;
         } else {
@@ -242,8 +244,8 @@ static void count_node(Expander *expander, const char *text, TopoPlace place)
     if (expander->count > TOPO_NODE_COUNT_MAX ||
         expander->bytes > TOPO_NODE_BYTES_MAX) {
         topo_errors_add(expander->errors, place,
-                        "more than %u values, or %u MiB, after `repeat:`; "
-                        "repeat less",
+                        "after `repeat:` there are more than %u values or %u "
+                        "MiB; write smaller counts",
                         TOPO_NODE_COUNT_MAX, TOPO_NODE_BYTES_MAX >> 20);
         expander->full = true;
         expander->good = false;
@@ -253,7 +255,7 @@ static void count_node(Expander *expander, const char *text, TopoPlace place)
 static TopoNode *expand(Expander *expander, const TopoNode *node,
                         const Index *scope, bool is_member);
 
-/* What `repeat:` says. */
+/* The parts of a `repeat:`. */
 static bool read_repeat(Expander *expander, const TopoNode *node,
                         const Index *scope, int64_t *ret_count,
                         const char **ret_name)
@@ -293,8 +295,8 @@ static bool read_repeat(Expander *expander, const TopoNode *node,
     for (index = scope; index != NULL; index = index->outer) {
         if (strcmp(index->name, *ret_name) == 0) {
             topo_errors_add(expander->errors, node->place,
-                            "a repeat around this one has the index '%s' too; "
-                            "write repeat: {count: 4, index: j}",
+                            "an outer repeat has the index '%s', too; choose "
+                            "another, as in repeat: {count: 4, index: j}",
                             *ret_name);
             return false;
         }
@@ -303,7 +305,8 @@ static bool read_repeat(Expander *expander, const TopoNode *node,
     if (!topo_units_parse(TOPO_UNIT_NONE, text, ret_count, NULL) ||
         *ret_count < 1 || *ret_count > COUNT_MAX) {
         topo_errors_add(expander->errors, count->place,
-                        "repeat: '%s' is no count; write a number from 1 to %d",
+                        "repeat: '%s' is not a count; write a number from 1 to "
+                        "%d",
                         count->text, COUNT_MAX);
         return false;
     }
@@ -326,7 +329,7 @@ static void repeat_item(Expander *expander, const TopoNode *item,
         expander->good = false;
         return;
     }
-    /* What is wrong in one copy is wrong in most. */
+    /* An error of one copy is an error of most. */
     expander->good = true;
     for (; index.value < count && expander->good; index.value++) {
         topo_node_append(list, expand(expander, item, &index, true));

@@ -48,7 +48,7 @@ typedef enum TopoKeyFlags {
     TOPO_KEY_POWER_OF_TWO = 1 << 1, /* or 0, where 0 is in range */
 } TopoKeyFlags;
 
-/* What a TOPO_TYPE_TARGET may name. */
+/* The things that a TOPO_TYPE_TARGET may name. */
 typedef enum TopoMayBe {
     TOPO_MAY_BE_RAM = 1 << 0,
     TOPO_MAY_BE_CPU = 1 << 1,
@@ -114,7 +114,7 @@ int topo_schema_find_choice(const TopoKey *key, const char *word);
 /* The index of a key that must exist. */
 unsigned topo_schema_index(const TopoSection *section, const char *key);
 
-/* Whether keys of @section begin with "@prefix.". */
+/* Returns whether keys of @section begin with "@prefix.". */
 bool topo_schema_has_group(const TopoSection *section, const char *prefix);
 
 /* The names of the keys of @section, for a suggestion; borrowed strings. */

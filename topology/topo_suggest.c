@@ -97,7 +97,7 @@ char *topo_suggest(const char *name, const GPtrArray *candidates)
 
 const char *topo_article(const char *noun)
 {
-    static const char *const spelled[] = {"mmio", "ntb"};
+    static const char *const spelled[] = {"mmio", "ntb", "nvme"};
     unsigned i;
 
     for (i = 0; i < G_N_ELEMENTS(spelled); i++) {

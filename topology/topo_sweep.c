@@ -110,8 +110,8 @@ static void load_listed(const AxisLoader *a, const TopoNode *list)
     if (list->kind != TOPO_NODE_LIST || list->items->len == 0 ||
         list->items->len > VALUES_MAX) {
         topo_errors_add(a->loader->errors, list->place,
-                        "values are no list of 1 to %d; write for example "
-                        "[4KiB, 8KiB]",
+                        "values is not a list of 1 to %d values; write for "
+                        "example [4KiB, 8KiB]",
                         VALUES_MAX);
         return;
     }
@@ -126,8 +126,8 @@ static void load_listed(const AxisLoader *a, const TopoNode *list)
                             "{label: ..., set: {path: value}}");
         } else if (a->paths->len == 0) {
             topo_errors_add(a->loader->errors, item->place,
-                            "the axis does not say what '%s' is for; write "
-                            "set: PATH in the axis",
+                            "the axis has no path that gets '%s'; write set: "
+                            "PATH in the axis",
                             item->text);
         } else {
             add_scalar(a, item);
@@ -143,21 +143,22 @@ static bool parse_bound(const AxisLoader *a, const char *key, TopoUnit *unit,
 
     if (!value->given) {
         topo_errors_add(a->loader->errors, a->values->place,
-                        "an axis from a value needs '%s'; write from:, to:, "
-                        "and times: or step:",
+                        "an axis with from: needs '%s'; write from:, to:, and "
+                        "times: or step:",
                         key);
         return false;
     }
     if (!value->valid || !topo_units_parse_any(value->text, &own, ret_value)) {
         topo_errors_add(a->loader->errors, value->place,
-                        "%s is no number or quantity; write for example 4KiB",
+                        "%s is not a number or a quantity; write for example "
+                        "4KiB",
                         key);
         return false;
     }
     if (!first && own != *unit) {
         topo_errors_add(a->loader->errors, value->place,
-                        "%s: %s is of another unit than from, %s; write the "
-                        "same",
+                        "%s: %s has another unit than from, %s; write the same "
+                        "unit",
                         key, value->text, topo_values_text(a->values, "from"));
         return false;
     }
@@ -181,17 +182,18 @@ static void load_range(const AxisLoader *a)
     }
     if (has_times == topo_values_given(a->values, "step")) {
         topo_errors_add(a->loader->errors, place,
-                        "an axis from a value needs a times or a step; write "
-                        "one of them");
+                        "an axis with from: needs times: or step:; write one "
+                        "of them");
         return;
     }
     if (!has_times && !parse_bound(a, "step", &unit, false, &step)) {
         return;
     }
     if (from > to || (has_times ? from : step) <= 0) {
-        topo_errors_add(a->loader->errors, place,
-                        "the axis does not reach its end; write from: less "
-                        "than to:, and more than 0 with times:");
+        topo_errors_add(
+            a->loader->errors, place,
+            "the axis does not reach its end; write a from: that "
+            "is less than to: (and more than 0 if there is times:)");
         return;
     }
     while (more && from <= to) {
@@ -264,8 +266,8 @@ static void load_axis(TopoLoader *loader, const TopoNode *node,
         load_listed(&a, topo_values_get(values, "values")->node);
     } else if (!topo_values_given(values, "set")) {
         topo_errors_add(loader->errors, node->place,
-                        "an axis from a value needs set: PATH; write what it "
-                        "is for");
+                        "an axis with from: needs set:; write the path that "
+                        "gets the values");
     } else {
         load_range(&a);
     }

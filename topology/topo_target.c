@@ -100,7 +100,7 @@ bool topo_find_target(const TopoDescription *description, const char *text,
 
     if (n < 2 || n > 3) {
         return fail(error,
-                    "'%s' is no end of a transfer; write host.ram, host.cpu, "
+                    "'%s' is not an end of a flow; write host.ram, host.cpu, "
                     "host.device or host.device.bar0",
                     text);
     }

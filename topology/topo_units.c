@@ -141,7 +141,7 @@ static bool scale_decimal(TopoUnit unit, const Decimal *decimal, int64_t factor,
     unsigned __int128 divisor = power_of_ten(decimal->places);
 
     if (value % divisor != 0) {
-        return fail(error, "%s is no whole number of %s; write fewer digits",
+        return fail(error, "%s is not a whole number of %s; write fewer digits",
                     text, units[unit].base);
     }
     value /= divisor;
@@ -158,11 +158,14 @@ static bool parse_hex(const char *text, int64_t *ret_value, GError **error)
     const char *p;
 
     if (text[2] == '\0') {
-        return fail(error, "'%s' is no number", text);
+        return fail(error, "'%s' is not a number; write digits", text);
     }
     for (p = text + 2; *p != '\0'; p++) {
         if (!g_ascii_isxdigit(*p)) {
-            return fail(error, "'%s' is no hexadecimal number", text);
+            return fail(error,
+                        "'%s' is not a hexadecimal number; write for example "
+                        "0x1000",
+                        text);
         }
         if (value > INT64_MAX >> 4) {
             return fail(error, "%s is too large; write less", text);
@@ -189,7 +192,7 @@ static bool parse_width(const char *text, int64_t *ret_value, GError **error)
             }
         }
     }
-    return fail(error, "'%s' is no link width; write one of %s", text,
+    return fail(error, "'%s' is not a link width; write one of %s", text,
                 units[TOPO_UNIT_WIDTH].accepted);
 }
 
@@ -202,8 +205,7 @@ static bool parse_suffixed(TopoUnit unit, const char *text, int64_t *ret_value,
 
     if (!scan_decimal(text, &decimal, &end)) {
         return fail(error,
-                    "'%s' is no quantity; write a number and a unit "
-                    "(%s)",
+                    "'%s' is not a quantity; write a number and a unit (%s)",
                     text, units[unit].accepted);
     }
     if (*end == '\0') {
@@ -216,8 +218,8 @@ static bool parse_suffixed(TopoUnit unit, const char *text, int64_t *ret_value,
                                  ret_value, error);
         }
     }
-    return fail(error, "'%s' in %s is no unit here; write one of %s", end, text,
-                units[unit].accepted);
+    return fail(error, "'%s' in %s is not a unit of this key; write one of %s",
+                end, text, units[unit].accepted);
 }
 
 static bool parse_speed(const char *text, int64_t *ret_value, GError **error)
@@ -235,7 +237,7 @@ static bool parse_speed(const char *text, int64_t *ret_value, GError **error)
             return true;
         }
     }
-    return fail(error, "%s is no link speed; write one of %s", text,
+    return fail(error, "%s is not a link speed; write one of %s", text,
                 units[TOPO_UNIT_SPEED].accepted);
 }
 
@@ -245,10 +247,13 @@ static bool parse_plain(const char *text, int64_t *ret_value, GError **error)
     const char *end;
 
     if (!scan_decimal(text, &decimal, &end)) {
-        return fail(error, "'%s' is no whole number", text);
+        return fail(error, "'%s' is not a whole number; write for example 16",
+                    text);
     }
     if (*end != '\0') {
-        return fail(error, "'%s' is no whole number; write it without a unit",
+        return fail(error,
+                    "'%s' is not a whole number; write it without a "
+                    "unit",
                     text);
     }
     return scale_decimal(TOPO_UNIT_NONE, &decimal, 1, text, ret_value, error);
@@ -393,7 +398,7 @@ bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
     const char *end;
 
     if (!scan_decimal(text, &decimal, &end)) {
-        return fail(error, "'%s' is no number; write for example 1.024e9",
+        return fail(error, "'%s' is not a number; write for example 1.024e9",
                     text);
     }
     if ((*end == 'e' || *end == 'E') && g_ascii_isdigit(end[1])) {
@@ -403,7 +408,7 @@ bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
         }
     }
     if (*end != '\0' || exponent > DECIMAL_DIGITS_MAX) {
-        return fail(error, "'%s' is no number; write for example 1.024e9",
+        return fail(error, "'%s' is not a number; write for example 1.024e9",
                     text);
     }
     if (decimal.digits == 0) {

@@ -41,7 +41,7 @@ void topo_load_workload(TopoLoader *loader, const TopoValues *file)
     workload->flows = g_ptr_array_new_with_free_func(topo_flow_free);
     if (workload->stop_ps > 0 && workload->warmup_ps >= workload->stop_ps) {
         topo_errors_add(loader->errors, topo_values_get(values, "stop")->place,
-                        "stop: %s is not after warmup, %s; write more",
+                        "stop: %s is not later than warmup, %s; write more",
                         topo_values_text(values, "stop"),
                         topo_values_text(values, "warmup"));
     }

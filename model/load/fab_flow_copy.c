@@ -10,7 +10,7 @@
 #define RECORD_BYTES  4u
 #define DOORBELL_BAR  0
 
-/* What the flow's event stands for. */
+/* The meaning of the flow's event. */
 typedef enum CopyStep {
     STEP_START,
     STEP_FETCH, /* the device may fetch the next command */
@@ -150,7 +150,7 @@ static void record_done(FabDma *dma)
 {
     CopyFlow *self = dma->owner;
 
-    /* What was written before it has left for good. */
+    /* The record leaves behind all data that were written. */
     if (self->params.direction == FAB_TLP_MWR && self->measured) {
         self->flow.result.end = copy_now(self);
     }
@@ -188,7 +188,7 @@ static void copy_free(FabFlow *flow)
     g_free(self);
 }
 
-/* What is measured begins with the doorbell, or when all are queued with the
+/* The measurement begins with the doorbell, or, when all are queued, with the
  * fetch of a command. */
 static void copy_wait(const FabFlow *flow, FabFlowWait *ret_wait)
 {
@@ -249,7 +249,7 @@ static bool check_params(const char *name, const FabCopyFlowParams *params,
     return !wrong;
 }
 
-/* Where everything is, and how the others reach it. */
+/* The addresses of all that is shared. */
 typedef struct CopyPlaces {
     FabBusAddr doorbell; /* as the CPU sees it */
     FabBusAddr own;      /* record and ring in the driver's memory */

@@ -224,7 +224,8 @@ static void operations_begin(NvmeFlow *self)
 
 /* ---- Completing ------------------------------------------------------ */
 
-/* What @command, the last of its operation, has spent where until now. */
+/* Adds the times that @command, the last of its operation, has spent in the
+ * stages. */
 static void stages_add(NvmeFlow *self, const Command *command)
 {
     /* Of a write the data come before the media. */
@@ -286,7 +287,7 @@ static void entry_take(NvmeFlow *self)
     self->free_commands = command;
 }
 
-/* Whether the entry at the head of the queue is a new one. */
+/* Returns whether the entry at the head of the queue is a new one. */
 static bool entry_is_new(const NvmeFlow *self)
 {
     return FAB_NVME_CQE_PHASE(self->cqes[self->cq_head]) == self->phase;
@@ -308,7 +309,7 @@ static void entries_take(NvmeFlow *self)
     if (self->cq_head == before) {
         return;
     }
-    /* What comes next does not wait for this doorbell. */
+    /* The next step does not wait for this doorbell. */
     if (self->finished < self->params.count) {
         operations_begin(self);
         head_ring(self);
@@ -623,7 +624,7 @@ static FabNvme *find_peer(FabFabric *fabric, const FabEndpoint *device)
     return NULL;
 }
 
-/* Where everything is, and how the others reach it. */
+/* The addresses of all that is shared. */
 typedef struct Places {
     uint32_t commands;     /* at a time */
     uint64_t stride_bytes; /* of an operation's buffer */

@@ -49,7 +49,8 @@ static uint64_t word_of(const PingPongFlow *self, uint64_t value)
     return (uint64_t)self->flow.number << 32 | (uint32_t)value;
 }
 
-/* Whether @word is the answer to the value that @player has stored last. */
+/* Returns whether @word is the answer to the value that @player has stored
+ * last. */
 static bool is_answer(const Player *player, uint64_t word)
 {
     return word == word_of(player->self, player->value + 1);
@@ -243,7 +244,7 @@ static const FabFlowOps pingpong_ops = {
 
 /* ---- Set-up ---------------------------------------------------------- */
 
-/* Where the words are that player @i watches, and that it stores to. */
+/* Finds the words that player @i watches and stores to. */
 static bool find_word(const FabPingPongFlowParams *params, unsigned i,
                       FabBusAddr shared, FabBusAddr *ret_watch,
                       FabBusAddr *ret_store, GError **error)

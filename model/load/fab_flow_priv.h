@@ -7,7 +7,7 @@
 #include "sim_engine.h"
 #include "sim_random.h"
 
-/* What a kind of flow does. */
+/* The operations of a kind of flow. */
 typedef struct FabFlowOps {
     /* flow->event, which comes first when the flow is to start. */
     SimEventFn event;
@@ -34,7 +34,7 @@ struct FabFlow {
     SimHistogram *latency;
 };
 
-/* Whether a flow of this name and start may be made. */
+/* Returns whether a flow of this name and start can be made. */
 bool fab_flow_check(FabFabric *fabric, const char *name, SimTime start,
                     GError **error);
 

@@ -301,7 +301,7 @@ static bool check_params(const char *name, const FabTransferFlowParams *params,
     return !wrong;
 }
 
-/* Where everything is, and how the others reach it. */
+/* The addresses of all that is shared. */
 typedef struct Places {
     FabBusAddr doorbell, control, flag, write, read;
 } Places;

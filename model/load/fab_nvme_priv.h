@@ -76,7 +76,7 @@ FabNvmeQueue *fab_nvme_queue_new(FabNvme *nvme,
  * nothing. */
 void fab_nvme_queue_reset(FabNvmeQueue *queue);
 
-/* What is written to a doorbell of a queue that has had so many resets. The
+/* The value written to a doorbell of a queue that has had @resets resets. The
  * upper half is no part of the real thing: it tells doorbells from before a
  * reset, and what others write there, from those that count. */
 static inline uint64_t fab_nvme_bell(uint32_t resets, uint32_t index)

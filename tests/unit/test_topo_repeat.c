@@ -63,7 +63,7 @@ START_TEST(double_braces_are_braces)
                  NULL);
 
     /* The name is refused, but it must be this one. */
-    ck_assert_ptr_nonnull(strstr(messages, "'{i}0' is no name"));
+    ck_assert_ptr_nonnull(strstr(messages, "'{i}0' is not a name"));
 }
 END_TEST
 

@@ -109,9 +109,8 @@ START_TEST(table_is_parsed_exactly)
         ck_assert_msg(!good, "%s was accepted as %" G_GINT64_FORMAT, c->text,
                       value);
         ck_assert_ptr_nonnull(error);
-        ck_assert_msg(strchr(error->message, ';') != NULL ||
-                          strstr(error->message, "no ") != NULL,
-                      "%s", error->message);
+        ck_assert_msg(strchr(error->message, ';') != NULL, "%s",
+                      error->message);
         ck_assert_int_eq(value, 4711);
     } else {
         ck_assert_msg(good, "%s: %s", c->text,

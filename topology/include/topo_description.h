@@ -25,7 +25,7 @@ typedef struct TopoDevice TopoDevice;
 typedef struct TopoLink TopoLink;
 typedef struct TopoFlow TopoFlow; /* see topo_flow.h */
 
-/* What a switch or a device is plugged into. */
+/* The port that a switch or a device is plugged into. */
 typedef struct TopoAttach {
     TopoPlace place;
     TopoSwitch *parent;  /* NULL: a root port of the host's CPU */
@@ -47,7 +47,7 @@ typedef enum TopoAccel {
     TOPO_ACCEL_KVM,
 } TopoAccel;
 
-/* What emulation needs to know of a host; of no meaning to a simulation. */
+/* Properties of a host for emulation; a simulation ignores them. */
 typedef struct TopoVm {
     TopoPlace place;
     int64_t memory_bytes;
@@ -62,7 +62,7 @@ typedef struct TopoVm {
     bool qmp;
 } TopoVm;
 
-/* What emulation uses for a device. */
+/* Properties of a device for emulation. */
 typedef struct TopoVmDevice {
     TopoPlace place;
     char *device; /* name of the QEMU device, or NULL */

@@ -42,7 +42,8 @@ void topo_errors_add(TopoErrors *errors, TopoPlace place, const char *format,
 /* The number of errors added, which may exceed the number kept. */
 unsigned topo_errors_count(const TopoErrors *errors);
 
-/* Whether further errors would only be counted: no need to word them well. */
+/* Returns whether further errors would only be counted, so that their text does
+ * not matter. */
 bool topo_errors_is_full(const TopoErrors *errors);
 
 /* All errors sorted by place, a line "file:line:column: message" each, and a

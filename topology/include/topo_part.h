@@ -48,7 +48,7 @@ const char *topo_part_name(const TopoPart *part);
 TopoPartKind topo_part_kind(const TopoPart *part);
 const char *topo_part_kind_name(TopoPartKind kind);
 
-/* What the profile says of itself; NULL if it says nothing. Borrowed. */
+/* The `description:` of the profile; NULL if it has none. Borrowed. */
 const char *topo_part_description(const TopoPart *part);
 
 /* A value of a part for people, and to tell parts apart. */
@@ -68,12 +68,12 @@ void topo_part_value(const TopoPart *part, unsigned index,
 void topo_part_value_clear(TopoPartValue *value);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(TopoPartValue, topo_part_value_clear)
 
-/* Where the value of @key was written (the profile's place if it is a
+/* The place where the value of @key was written (the profile's place if it is a
  * default). */
 TopoPlace topo_part_place(const TopoPart *part, const char *key);
 
-/* Whether @key, one that has no default, was given. The getters below may be
- * called for such a key only if it was. */
+/* Returns whether @key, one that has no default, was given. The getters below
+ * may be called for such a key only if it was. */
 bool topo_part_has(const TopoPart *part, const char *key);
 
 bool topo_part_bool(const TopoPart *part, const char *key);
