@@ -67,22 +67,31 @@ bool fab_flow_check(FabFabric *fabric, const char *name, SimTime start,
     g_assert(fabric->realized);
     if (g_hash_table_contains(list->by_name, name)) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "%s: there is a flow of this name already", name);
+                    "%s: another flow has this name; choose another name",
+                    name);
         return false;
     }
     if (fabric->ranks + list->flows->len > SIM_RANK_MAX) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "%s: more components and flows than one simulation can "
-                    "rank",
+                    "%s: there are more components and flows than a simulation "
+                    "can rank; leave some out",
                     name);
         return false;
     }
     if (start < 0 || start == SIM_TIME_NONE) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: never starts",
-                    name);
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "%s: the start must be a time from 0 on", name);
         return false;
     }
     return true;
+}
+
+bool fab_flow_accept(const char *name, const char *wrong, GError **error)
+{
+    if (wrong) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s", name, wrong);
+    }
+    return !wrong;
 }
 
 void fab_flow_init(FabFlow *flow, FabFabric *fabric, const FabFlowOps *ops,
@@ -130,7 +139,7 @@ static int target_bar(const FabTarget *target)
     return largest;
 }
 
-bool fab_target_room(const FabTarget *target, uint64_t *ret_bytes,
+bool fab_target_size(const FabTarget *target, uint64_t *ret_bytes,
                      GError **error)
 {
     int bar;
@@ -168,18 +177,18 @@ bool fab_target_take(const FabTarget *target, uint64_t size_bytes,
                      FabBusAddr *ret_addr, GError **error)
 {
     FabComponent *component = target->component;
-    uint64_t room;
+    uint64_t space;
 
-    if (!fab_target_room(target, &room, error)) {
+    if (!fab_target_size(target, &space, error)) {
         return false;
     }
-    if (size_bytes > room) {
+    if (size_bytes > space) {
         int bar = target_bar(target);
 
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "%s: BAR %d holds %" G_GUINT64_FORMAT
-                    " bytes, not %" G_GUINT64_FORMAT,
-                    component->name, bar, room, size_bytes);
+                    "%s: BAR %d has %" G_GUINT64_FORMAT
+                    " bytes, and the flow needs %" G_GUINT64_FORMAT,
+                    component->name, bar, space, size_bytes);
         return false;
     }
     if (component->kind != FAB_KIND_ROOT) {
@@ -188,10 +197,11 @@ bool fab_target_take(const FabTarget *target, uint64_t size_bytes,
     }
     if (!fab_root_alloc(fab_component_as_root(component), size_bytes,
                         buffer_align(size_bytes), ret_addr)) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "%s: no room in memory for a buffer of %" G_GUINT64_FORMAT
-                    " bytes",
-                    component->name, size_bytes);
+        g_set_error(
+            error, FAB_ERROR, FAB_ERROR_CONFIG,
+            "%s: the memory has no space for a buffer of %" G_GUINT64_FORMAT
+            " bytes",
+            component->name, size_bytes);
         return false;
     }
     return true;

@@ -46,9 +46,9 @@ FabFlow *fab_compute_flow_new(FabFabric *fabric, const char *name,
     if (!fab_flow_check(fabric, name, params->start, error)) {
         return NULL;
     }
-    if (params->time < 0) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "%s: takes less than no time", name);
+    if (!fab_flow_accept(
+            name, params->time < 0 ? "the time must not be negative" : NULL,
+            error)) {
         return NULL;
     }
     self = g_new0(ComputeFlow, 1);

@@ -230,23 +230,20 @@ static bool check_params(const char *name, const FabCopyFlowParams *params,
     const char *wrong = NULL;
 
     if (params->direction != FAB_TLP_MWR && params->direction != FAB_TLP_MRD) {
-        wrong = "neither writes nor reads";
+        wrong = "the direction must be a write or a read";
     } else if (params->size_bytes == 0) {
-        wrong = "copies of 0 bytes";
+        wrong = "a copy must have at least 1 byte";
     } else if (params->copies == 0) {
-        wrong = "no copies";
+        wrong = "there must be at least 1 copy";
     } else if (params->command_bytes == 0 ||
                params->command_bytes > COMMAND_BYTES) {
-        wrong = "a command takes 1 to 65536 bytes";
+        wrong = "a command must have 1 to 65536 bytes";
     } else if (params->setup < 0 || params->least < 0) {
-        wrong = "a copy takes less than no time";
+        wrong = "the times of a copy must not be negative";
     } else if (device->bars[DOORBELL_BAR].size_bytes < RECORD_BYTES) {
-        wrong = "the device has no BAR 0 for its doorbell";
+        wrong = "the device needs a BAR 0 for its doorbell";
     }
-    if (wrong) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s", name, wrong);
-    }
-    return !wrong;
+    return fab_flow_accept(name, wrong, error);
 }
 
 /* The addresses of all that is shared. */

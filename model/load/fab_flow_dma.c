@@ -154,7 +154,8 @@ static uint32_t enough_outstanding(const FabDmaFlowParams *params)
     } else {
         const FabPort *port =
             fab_component_port(fab_endpoint_component(params->device), 0);
-        /* About: without encoding and overhead, so never too few. */
+        /* Without encoding and overhead, so there are rather too many
+         * operations than too few. */
         SimTime byte_ps =
             (4000 >> (port->speed - FAB_SPEED_2_5GT)) / MAX(port->width, 1);
         uint64_t send_ps = params->size_bytes * MAX(byte_ps, 1);
@@ -168,16 +169,16 @@ static uint32_t enough_outstanding(const FabDmaFlowParams *params)
 static uint64_t working_set(const char *name, const FabDmaFlowParams *params,
                             GError **error)
 {
-    uint64_t bytes = params->working_set_bytes, room, all;
+    uint64_t bytes = params->working_set_bytes, space, all;
 
-    if (!fab_target_room(&params->target, &room, error)) {
+    if (!fab_target_size(&params->target, &space, error)) {
         return 0;
     }
     if (bytes == 0) {
         all = params->count > WORKING_SET_BYTES / params->size_bytes
                   ? MAX(WORKING_SET_BYTES, params->size_bytes)
                   : params->count * params->size_bytes;
-        bytes = MAX(MIN(all, room), params->size_bytes);
+        bytes = MAX(MIN(all, space), params->size_bytes);
     }
     if (bytes < params->size_bytes) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
@@ -196,21 +197,18 @@ static bool check_params(const char *name, const FabDmaFlowParams *params,
     const char *wrong = NULL;
 
     if (params->direction != FAB_TLP_MWR && params->direction != FAB_TLP_MRD) {
-        wrong = "neither writes nor reads";
+        wrong = "the direction must be a write or a read";
     } else if (params->size_bytes == 0) {
-        wrong = "operations of 0 bytes";
+        wrong = "an operation must have at least 1 byte";
     } else if (params->count == 0) {
-        wrong = "no operations";
+        wrong = "there must be at least 1 operation";
     } else if (params->outstanding > OUTSTANDING_MAX) {
-        wrong = "more than 65536 operations at a time";
+        wrong = "at most 65536 operations can be outstanding";
     } else if (params->arrivals != FAB_ARRIVALS_CLOSED &&
                params->interval <= 0) {
-        wrong = "no interval between arrivals";
+        wrong = "the interval between arrivals must be above 0";
     }
-    if (wrong) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s", name, wrong);
-    }
-    return !wrong;
+    return fab_flow_accept(name, wrong, error);
 }
 
 static void ops_init(DmaFlow *self)

@@ -112,33 +112,30 @@ static bool check_params(const char *name, const FabMmioFlowParams *params,
     const char *wrong = NULL;
 
     if (params->direction != FAB_TLP_MWR && params->direction != FAB_TLP_MRD) {
-        wrong = "neither writes nor reads";
+        wrong = "the direction must be a write or a read";
     } else if (params->size_bytes == 0 || params->size_bytes > 64) {
-        wrong = "a CPU writes and reads 1 to 64 bytes";
+        wrong = "a CPU can write and read 1 to 64 bytes";
     } else if (params->count == 0) {
-        wrong = "no operations";
+        wrong = "there must be at least 1 operation";
     } else if (params->seen &&
                (params->direction != FAB_TLP_MWR ||
                 !fab_component_as_root(params->target.component))) {
-        wrong = "only writes to the memory of a host are seen there";
+        wrong = "only a write to the memory of a host can be seen";
     }
-    if (wrong) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s", name, wrong);
-    }
-    return !wrong;
+    return fab_flow_accept(name, wrong, error);
 }
 
 FabFlow *fab_mmio_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
                            const FabMmioFlowParams *params, GError **error)
 {
     uint32_t step = 1, range;
-    uint64_t room;
+    uint64_t space;
     FabBusAddr addr, target;
     MmioFlow *self;
 
     if (!fab_flow_check(fabric, name, params->start, error) ||
         !check_params(name, params, error) ||
-        !fab_target_room(&params->target, &room, error)) {
+        !fab_target_size(&params->target, &space, error)) {
         return NULL;
     }
     /* Steps of a power of two cross no boundary. */
@@ -146,7 +143,7 @@ FabFlow *fab_mmio_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
         step *= 2;
     }
     range = MIN(MIN(RANGE_BYTES / step, params->count) * step,
-                MAX(room / step, 1) * step);
+                MAX(space / step, 1) * step);
     if (!fab_target_take(&params->target, range, &target, error) ||
         !fab_route_map(fab_root_component(params->host),
                        params->target.component, target, range, &addr, error)) {

@@ -532,21 +532,22 @@ static bool is_power(uint64_t value, uint64_t min, uint64_t max)
     return value >= min && value <= max && (value & (value - 1)) == 0;
 }
 
+/* Both return what is wrong, or NULL. */
 static const char *drive_wrong(const FabNvmeParams *drive)
 {
     if (drive->overhead < 0 || drive->read_latency < 0 ||
         drive->write_latency < 0 || drive->jitter < 0) {
-        return "the drive takes less than no time";
+        return "the times of the drive must not be negative";
     } else if (drive->read_bandwidth_bytes_s < 1000000 ||
                drive->write_bandwidth_bytes_s < 1000000) {
-        return "the media move at least 1000000 bytes a second";
+        return "the media must move at least 1000000 bytes a second";
     } else if (drive->commands < 1 || drive->commands > 65535) {
-        return "a drive works on 1 to 65535 commands at a time";
+        return "the drive must work on 1 to 65535 commands at a time";
     } else if (!is_power(drive->block_bytes, 512, FAB_NVME_PAGE_BYTES)) {
-        return "a block is a power of two of 512 to 4096 bytes";
+        return "a block must have 512 to 4096 bytes, a power of two";
     } else if (!is_power(drive->max_transfer_bytes, FAB_NVME_PAGE_BYTES,
                          TRANSFER_MAX)) {
-        return "a command moves a power of two of 4 KiB to 2 MiB";
+        return "a command must move 4 KiB to 2 MiB, a power of two";
     }
     return NULL;
 }
@@ -557,21 +558,21 @@ static const char *flow_wrong(const FabNvmeFlowParams *params)
 
     if (params->size_bytes == 0 || params->size_bytes % block != 0 ||
         params->size_bytes / block > BLOCKS) {
-        return "an operation is of whole blocks, and not of more than there "
-               "are";
+        return "an operation must move whole blocks, no more than the drive "
+               "has";
     } else if (params->count == 0) {
-        return "no operations";
+        return "there must be at least 1 operation";
     } else if (params->depth < 1 || params->depth > DEPTH_MAX) {
-        return "1 to 4095 operations at a time";
+        return "there must be 1 to 4095 operations at a time";
     } else if (params->entries < 2 || params->entries > ENTRIES_MAX) {
-        return "a queue has 2 to 4096 entries";
+        return "a queue must have 2 to 4096 entries";
     } else if (params->timeout <= 0 || params->timeout > SIM_TIME_NONE / 4) {
-        return "an operation is given up at once, or never";
+        return "the time-out must be above 0 and below 26 days";
     } else if (params->start > SIM_TIME_NONE / 4) {
-        return "it begins too late";
+        return "the start must be below 26 days";
     } else if (fab_endpoint_params(params->device)->write_bytes <
                FAB_NVME_CQE_BYTES) {
-        return "the device cannot write a completion entry at once";
+        return "the device must be able to write a completion entry in one TLP";
     }
     return NULL;
 }
@@ -597,16 +598,13 @@ static bool check_params(const char *name, const FabNvmeFlowParams *params,
     }
     if (!wrong && peer &&
         !is_same_drive(fab_nvme_params(peer), &params->drive)) {
-        wrong = "another flow takes the device for a different drive";
+        wrong = "another flow gives this drive other numbers";
     }
     if (!wrong && fab_endpoint_component(params->device)->bars[0].size_bytes <
                       fab_nvme_next_bells(peer) + 2 * FAB_NVME_BELL_BYTES) {
-        wrong = "the device's BAR 0 has no room for its doorbells";
+        wrong = "BAR 0 of the device is too small for its doorbells";
     }
-    if (wrong) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s", name, wrong);
-    }
-    return !wrong;
+    return fab_flow_accept(name, wrong, error);
 }
 
 /* The controller of @device, if a flow has one already. */

@@ -270,17 +270,14 @@ static bool check_params(const char *name, const FabPingPongFlowParams *params,
     const char *wrong = NULL;
 
     if (params->device[0] == params->device[1]) {
-        wrong = "a device cannot play with itself";
+        wrong = "the two GPUs must not be the same";
     } else if (params->count == 0) {
-        wrong = "no round trips";
+        wrong = "there must be at least 1 round trip";
     } else if (params->store < 0 || params->notice < 0 || params->gap < 0 ||
                params->jitter < 0) {
-        wrong = "something takes less than no time";
+        wrong = "the times must not be negative";
     }
-    if (wrong) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s", name, wrong);
-    }
-    return !wrong;
+    return fab_flow_accept(name, wrong, error);
 }
 
 FabFlow *fab_pingpong_flow_new(FabFabric *fabric, const char *name,

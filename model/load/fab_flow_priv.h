@@ -38,6 +38,10 @@ struct FabFlow {
 bool fab_flow_check(FabFabric *fabric, const char *name, SimTime start,
                     GError **error);
 
+/* Returns whether @wrong is NULL. If it is not, it says what is wrong with the
+ * parameters of the flow @name, and @error is set to that. */
+bool fab_flow_accept(const char *name, const char *wrong, GError **error);
+
 /* Gives @flow, the zeroed first member of a block of g_new(), to @fabric, when
  * nothing can fail any more. */
 void fab_flow_init(FabFlow *flow, FabFabric *fabric, const FabFlowOps *ops,
@@ -59,8 +63,9 @@ static inline FabFlow *fab_flow_of_event(SimEvent *event)
     return SIM_CONTAINER_OF(event, FabFlow, event);
 }
 
-/* How much @target can hold: the size of the BAR, UINT64_MAX for memory. */
-bool fab_target_room(const FabTarget *target, uint64_t *ret_bytes,
+/* Gets how much @target can hold: the size of the BAR, UINT64_MAX for
+ * memory. */
+bool fab_target_size(const FabTarget *target, uint64_t *ret_bytes,
                      GError **error);
 
 /* Takes @size_bytes of @target: memory is reserved, a BAR begins at offset 0.

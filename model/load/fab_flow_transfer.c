@@ -284,21 +284,18 @@ static bool check_params(const char *name, const FabTransferFlowParams *params,
     const char *wrong = NULL;
 
     if (params->from == params->to) {
-        wrong = "a copy from a device to itself";
+        wrong = "the two GPUs must not be the same";
     } else if (params->size_bytes == 0 || params->copies == 0) {
-        wrong = "nothing to copy";
+        wrong = "there must be at least 1 copy of at least 1 byte";
     } else if (params->control_bytes == 0) {
-        wrong = "a copy without control bytes";
+        wrong = "a copy must have at least 1 control byte";
     } else if (params->via &&
                (params->chunk_bytes == 0 || params->buffers == 0)) {
-        wrong = "no chunks, or no buffers for them";
+        wrong = "a copy through memory must have chunks and buffers";
     } else if (from->bars[DOORBELL_BAR].size_bytes < WORD_BYTES) {
-        wrong = "the first device has no BAR 0 for its doorbell";
+        wrong = "the first GPU needs a BAR 0 for its doorbell";
     }
-    if (wrong) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s", name, wrong);
-    }
-    return !wrong;
+    return fab_flow_accept(name, wrong, error);
 }
 
 /* The addresses of all that is shared. */

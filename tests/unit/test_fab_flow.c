@@ -475,35 +475,35 @@ START_TEST(dma_errors)
     host_new();
     good = dma_params(FAB_TLP_MRD, 64, 10);
     params = good, params.direction = FAB_TLP_CAS;
-    check_dma_error(&params, "new: neither");
+    check_dma_error(&params, "new: the direction");
     params = good, params.size_bytes = 0;
-    check_dma_error(&params, "0 bytes");
+    check_dma_error(&params, "at least 1 byte");
     params = good, params.count = 0;
-    check_dma_error(&params, "no operations");
+    check_dma_error(&params, "at least 1 operation");
     params = good, params.outstanding = UINT32_MAX;
     check_dma_error(&params, "65536");
     params = good, params.arrivals = FAB_ARRIVALS_POISSON;
     check_dma_error(&params, "interval");
     params = good, params.start = -1;
-    check_dma_error(&params, "never starts");
+    check_dma_error(&params, "the start");
     params = good, params.working_set_bytes = 63;
     check_dma_error(&params, "working set of 63");
     params = good, params.size_bytes = UINT64_C(1) << 40;
-    check_dma_error(&params, "host: no room in memory");
+    check_dma_error(&params, "host: the memory has no space");
     params = good, params.working_set_bytes = UINT64_MAX;
-    check_dma_error(&params, "host: no room in memory");
+    check_dma_error(&params, "host: the memory has no space");
     params = good, params.target = (FabTarget){device, 1};
     check_dma_error(&params, "host.dev has no BAR 1");
     params.target.bar = 6;
     check_dma_error(&params, "host.dev has no BAR 6");
     params = good, params.target = (FabTarget){device, -1};
     params.size_bytes = 17 << 20;
-    check_dma_error(&params, "host.dev: BAR 2 holds 16777216 bytes");
+    check_dma_error(&params, "host.dev: BAR 2 has 16777216 bytes");
     params = good, params.target.component = fab_root_component(far);
     check_dma_error(&params, "no cable leads from host to far");
     dma_flow("new", 0, &good);
     check_error(fab_dma_flow_new(fabric, "new", 0, &good, &error), &error,
-                "a flow of this name");
+                "another flow has this name");
 }
 END_TEST
 
@@ -519,13 +519,13 @@ START_TEST(other_errors)
     host_new_with(&root_params, &device_params);
     copy = copy_params(FAB_TLP_MRD, 1, true);
     check_error(fab_copy_flow_new(fabric, "c", 0, &copy, &error), &error,
-                "c: the device has no BAR 0");
+                "c: the device needs a BAR 0");
     copy.command_bytes = 0;
     check_error(fab_copy_flow_new(fabric, "c", 0, &copy, &error), &error,
                 "a command");
     copy.copies = 0;
     check_error(fab_copy_flow_new(fabric, "c", 0, &copy, &error), &error,
-                "no copies");
+                "at least 1 copy");
     mmio = mmio_params(FAB_TLP_MRD, 4, 1);
     check_error(fab_mmio_flow_new(fabric, "m", 0, &mmio, &error), &error,
                 "host.dev has no BAR 0");

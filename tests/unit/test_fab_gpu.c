@@ -318,17 +318,18 @@ START_TEST(nonsense_is_refused)
     ping.device[0] = fab_component_as_endpoint(gpu[0]);
     ping.device[1] = ping.device[0];
     ck_assert_ptr_null(fab_pingpong_flow_new(fabric, "p", 0, &ping, &error));
-    ck_assert_str_eq(error->message, "p: a device cannot play with itself");
+    ck_assert_str_eq(error->message, "p: the two GPUs must not be the same");
     g_clear_error(&error);
     ping.device[1] = fab_component_as_endpoint(gpu[1]);
     ck_assert_ptr_null(fab_pingpong_flow_new(fabric, "p", 0, &ping, &error));
-    ck_assert_str_eq(error->message, "p: no round trips");
+    ck_assert_str_eq(error->message, "p: there must be at least 1 round trip");
     g_clear_error(&error);
     copy.from = ping.device[0];
     copy.to = ping.device[1];
     copy.driver = root;
     ck_assert_ptr_null(fab_transfer_flow_new(fabric, "t", 0, &copy, &error));
-    ck_assert_str_eq(error->message, "t: nothing to copy");
+    ck_assert_str_eq(error->message,
+                     "t: there must be at least 1 copy of at least 1 byte");
     g_clear_error(&error);
     copy.size_bytes = 1 << 30; /* BAR 2 holds 16 MiB */
     ck_assert_ptr_null(fab_transfer_flow_new(fabric, "t", 0, &copy, &error));

@@ -715,11 +715,11 @@ START_TEST(errors)
     fabric_new();
     good = nvme_params(false, 4096, 10);
     params = good, params.size_bytes = 0;
-    check_error(&params, "new: an operation is of whole blocks");
+    check_error(&params, "new: an operation must move whole blocks");
     params = good, params.size_bytes = 513;
     check_error(&params, "whole blocks");
     params = good, params.count = 0;
-    check_error(&params, "no operations");
+    check_error(&params, "at least 1 operation");
     params = good, params.depth = 0;
     check_error(&params, "operations at a time");
     params = good, params.depth = 4096;
@@ -729,26 +729,26 @@ START_TEST(errors)
     params = good, params.entries = 4097;
     check_error(&params, "entries");
     params = good, params.timeout = 0;
-    check_error(&params, "given up");
+    check_error(&params, "time-out");
     params = good, params.start = -1;
-    check_error(&params, "never starts");
+    check_error(&params, "the start");
     params = good, params.drive.jitter = -1;
-    check_error(&params, "less than no time");
+    check_error(&params, "must not be negative");
     params = good, params.drive.read_bandwidth_bytes_s = 0;
     check_error(&params, "1000000 bytes a second");
     params = good, params.drive.commands = 0;
     check_error(&params, "1 to 65535 commands");
     params = good, params.drive.block_bytes = 768;
-    check_error(&params, "a block is");
+    check_error(&params, "a block must");
     params = good, params.drive.max_transfer_bytes = 4 << 20;
-    check_error(&params, "a command moves");
+    check_error(&params, "a command must");
     params = good, params.size_bytes = UINT64_C(1) << 36;
-    check_error(&params, "a: no room in memory");
+    check_error(&params, "a: the memory has no space");
     params = good, params.buffer = (FabTarget){drive, 1};
     check_error(&params, "a.drive has no BAR 1");
     nvme_flow("n", &good);
     params = good, params.drive.jitter = 1;
-    check_error(&params, "a different drive");
+    check_error(&params, "other numbers");
 }
 END_TEST
 
@@ -797,7 +797,7 @@ START_TEST(registers_and_writes_must_suffice)
     lab_connect(fab_root_component(root), 0, drive, 0);
     lab_realize(fabric);
     params = nvme_params(false, 4096, 10);
-    check_error(&params, _i ? "at once" : "no room for its doorbells");
+    check_error(&params, _i ? "in one TLP" : "too small for its doorbells");
 }
 END_TEST
 
@@ -832,12 +832,12 @@ START_TEST(a_poller_sees_the_store)
         (uint64_t)(STORE + TRANSIT + 3 * (LAB_LATENCY + LAB_PROPAGATION)));
     params.direction = FAB_TLP_MRD;
     ck_assert_ptr_null(fab_mmio_flow_new(fabric, "new", 0, &params, &error));
-    ck_assert(strstr(error->message, "only writes") != NULL);
+    ck_assert(strstr(error->message, "only a write") != NULL);
     g_clear_error(&error);
     params.direction = FAB_TLP_MWR;
     params.target = (FabTarget){drive, 0};
     ck_assert_ptr_null(fab_mmio_flow_new(fabric, "new", 0, &params, &error));
-    ck_assert(strstr(error->message, "only writes") != NULL);
+    ck_assert(strstr(error->message, "only a write") != NULL);
     g_clear_error(&error);
 }
 END_TEST
