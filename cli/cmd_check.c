@@ -23,7 +23,7 @@ static bool check_file(const char *file, const GPtrArray *changes)
         cmd_load("check", file, changes, CMD_LOAD_ANY);
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(GPtrArray) points = NULL;
-    g_autoptr(ExpFabric) bld = NULL;
+    g_autoptr(ExpFabric) fabric = NULL;
     GError *error = NULL;
 
     if (!description) {
@@ -42,8 +42,8 @@ static bool check_file(const char *file, const GPtrArray *changes)
         fputs(text, stderr);
         return false;
     }
-    bld = exp_build(description, &error);
-    if (!bld) {
+    fabric = exp_build(description, &error);
+    if (!fabric) {
         cmd_complain("check", error);
         return false;
     }

@@ -17,10 +17,10 @@ struct ExpFabric {
 
 /* ---- Components ------------------------------------------------------- */
 
-static void build_root(ExpFabric *bld, const TopoHost *host)
+static void build_root(ExpFabric *self, const TopoHost *host)
 {
     FabRootParams params = exp_params_root(host->cpu, host->iommu);
-    FabRoot *root = fab_root_new(bld->fabric, host->name, &params);
+    FabRoot *root = fab_root_new(self->fabric, host->name, &params);
     unsigned count;
     const TopoRootPort *ports = topo_part_root_ports(host->cpu, &count);
 
@@ -32,7 +32,7 @@ static void build_root(ExpFabric *bld, const TopoHost *host)
     }
 }
 
-static void build_switch(ExpFabric *bld, const TopoSwitch *sw)
+static void build_switch(ExpFabric *self, const TopoSwitch *sw)
 {
     const TopoPart *part = sw->part;
     unsigned speed = topo_part_speed(part, "speed");
@@ -50,11 +50,11 @@ static void build_switch(ExpFabric *bld, const TopoSwitch *sw)
     }
     downstream.arbitration = upstream.arbitration;
     downstream.forwarding = upstream.forwarding;
-    fab_switch_new(bld->fabric, sw->path, topo_part_int(part, "ports"),
+    fab_switch_new(self->fabric, sw->path, topo_part_int(part, "ports"),
                    &upstream, &downstream, sw->acs_redirect);
 }
 
-static void build_ntb(ExpFabric *bld, const TopoDevice *device)
+static void build_ntb(ExpFabric *self, const TopoDevice *device)
 {
     const TopoPart *part = device->part;
     FabPortParams host = exp_params_port(part, topo_part_speed(part, "speed"),
@@ -71,18 +71,18 @@ static void build_ntb(ExpFabric *bld, const TopoDevice *device)
     };
 
     exp_params_bars(part, params.bars);
-    fab_ntb_new(bld->fabric, device->path, topo_part_int(part, "cable.ports"),
+    fab_ntb_new(self->fabric, device->path, topo_part_int(part, "cable.ports"),
                 &host, &cable, &params);
 }
 
-static void build_device(ExpFabric *bld, const TopoDevice *device)
+static void build_device(ExpFabric *self, const TopoDevice *device)
 {
     const TopoPart *part = device->part;
     FabEndpointParams params = exp_params_endpoint(part);
     FabPortParams port = exp_params_port(part, topo_part_speed(part, "speed"),
                                          topo_part_width(part, "width"));
 
-    fab_endpoint_new(bld->fabric, device->path, &port, &params);
+    fab_endpoint_new(self->fabric, device->path, &port, &params);
 }
 
 static bool is_ntb(const TopoDevice *device)
@@ -101,14 +101,14 @@ static void prefix_place(GError **error, TopoPlace place)
 
 /* Plugs the element called @path into the port that @at names. Traces on a
  * board take no time: the latencies of chips were measured with them. */
-static bool plug(ExpFabric *bld, const TopoHost *host, const char *path,
+static bool plug(ExpFabric *self, const TopoHost *host, const char *path,
                  const TopoAttach *at, GError **error)
 {
     FabComponent *above = fab_fabric_find(
-        bld->fabric, at->parent ? at->parent->path : host->name);
+        self->fabric, at->parent ? at->parent->path : host->name);
     unsigned port = at->parent ? at->port + 1 : at->port;
 
-    if (!fab_fabric_connect(above, port, fab_fabric_find(bld->fabric, path), 0,
+    if (!fab_fabric_connect(above, port, fab_fabric_find(self->fabric, path), 0,
                             exp_params_speed(at->speed_mtps), at->width, 0,
                             error)) {
         prefix_place(error, at->place);
@@ -117,9 +117,9 @@ static bool plug(ExpFabric *bld, const TopoHost *host, const char *path,
     return true;
 }
 
-static bool build_links(ExpFabric *bld, GError **error)
+static bool build_links(ExpFabric *self, GError **error)
 {
-    const TopoDescription *description = bld->description;
+    const TopoDescription *description = self->description;
 
     for (unsigned i = 0; i < description->hosts->len; i++) {
         const TopoHost *host = description->hosts->pdata[i];
@@ -127,14 +127,14 @@ static bool build_links(ExpFabric *bld, GError **error)
         for (unsigned j = 0; j < host->switches->len; j++) {
             const TopoSwitch *sw = host->switches->pdata[j];
 
-            if (!plug(bld, host, sw->path, &sw->at, error)) {
+            if (!plug(self, host, sw->path, &sw->at, error)) {
                 return false;
             }
         }
         for (unsigned j = 0; j < host->devices->len; j++) {
             const TopoDevice *device = host->devices->pdata[j];
 
-            if (!plug(bld, host, device->path, &device->at, error)) {
+            if (!plug(self, host, device->path, &device->at, error)) {
                 return false;
             }
         }
@@ -143,8 +143,8 @@ static bool build_links(ExpFabric *bld, GError **error)
         const TopoLink *link = description->links->pdata[i];
 
         if (!fab_fabric_connect(
-                exp_device(bld, link->end[0]), link->port[0] + 1,
-                exp_device(bld, link->end[1]), link->port[1] + 1,
+                exp_device(self, link->end[0]), link->port[0] + 1,
+                exp_device(self, link->end[1]), link->port[1] + 1,
                 exp_params_speed(link->speed_mtps), link->width,
                 link->propagation_ps, error)) {
             prefix_place(error, link->place);
@@ -157,11 +157,11 @@ static bool build_links(ExpFabric *bld, GError **error)
 /* A receive buffer must hold the largest payload of each class; otherwise a TLP
  * of that size is never sent (PCIe 5.0 s2.6.1). Only the whole fabric knows the
  * largest payload. */
-static bool check_buffers(const ExpFabric *bld, const TopoPart *part,
+static bool check_buffers(const ExpFabric *self, const TopoPart *part,
                           const char *path, GError **error)
 {
     static const char *const keys[] = {"buffers.pd", "buffers.cpld"};
-    const FabComponent *component = fab_fabric_find(bld->fabric, path);
+    const FabComponent *component = fab_fabric_find(self->fabric, path);
     uint32_t mps = fab_port_mps_bytes(fab_component_port(component, 0));
 
     for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++) {
@@ -178,98 +178,98 @@ static bool check_buffers(const ExpFabric *bld, const TopoPart *part,
     return true;
 }
 
-static bool check_host(const ExpFabric *bld, const TopoHost *host,
+static bool check_host(const ExpFabric *self, const TopoHost *host,
                        GError **error)
 {
     for (unsigned i = 0; i < host->switches->len; i++) {
         const TopoSwitch *sw = host->switches->pdata[i];
 
-        if (!check_buffers(bld, sw->part, sw->path, error)) {
+        if (!check_buffers(self, sw->part, sw->path, error)) {
             return false;
         }
     }
     for (unsigned i = 0; i < host->devices->len; i++) {
         const TopoDevice *device = host->devices->pdata[i];
 
-        if (!check_buffers(bld, device->part, device->path, error)) {
+        if (!check_buffers(self, device->part, device->path, error)) {
             return false;
         }
     }
-    return check_buffers(bld, host->cpu, host->name, error);
+    return check_buffers(self, host->cpu, host->name, error);
 }
 
 /* ---- Life ------------------------------------------------------------- */
 
 ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error)
 {
-    g_autoptr(ExpFabric) bld = g_new0(ExpFabric, 1);
+    g_autoptr(ExpFabric) self = g_new0(ExpFabric, 1);
 
-    bld->description = description;
-    bld->engine = sim_engine_new();
-    bld->fabric = fab_fabric_new(
-        bld->engine, description->workload ? description->workload->seed : 1);
+    self->description = description;
+    self->engine = sim_engine_new();
+    self->fabric = fab_fabric_new(
+        self->engine, description->workload ? description->workload->seed : 1);
     for (unsigned i = 0; i < description->hosts->len; i++) {
         const TopoHost *host = description->hosts->pdata[i];
 
-        build_root(bld, host);
+        build_root(self, host);
         for (unsigned j = 0; j < host->switches->len; j++) {
-            build_switch(bld, host->switches->pdata[j]);
+            build_switch(self, host->switches->pdata[j]);
         }
         for (unsigned j = 0; j < host->devices->len; j++) {
             const TopoDevice *device = host->devices->pdata[j];
 
             if (is_ntb(device)) {
-                build_ntb(bld, device);
+                build_ntb(self, device);
             } else {
-                build_device(bld, device);
+                build_device(self, device);
             }
         }
     }
-    if (!build_links(bld, error)) {
+    if (!build_links(self, error)) {
         return NULL;
     }
-    if (!fab_fabric_realize(bld->fabric, error)) {
+    if (!fab_fabric_realize(self->fabric, error)) {
         g_prefix_error(error, "%s: ", description->file);
         return NULL;
     }
     for (unsigned i = 0; i < description->hosts->len; i++) {
-        if (!check_host(bld, description->hosts->pdata[i], error)) {
+        if (!check_host(self, description->hosts->pdata[i], error)) {
             return NULL;
         }
     }
-    return g_steal_pointer(&bld);
+    return g_steal_pointer(&self);
 }
 
-void exp_fabric_free(ExpFabric *bld)
+void exp_fabric_free(ExpFabric *self)
 {
-    if (bld) {
-        fab_fabric_free(bld->fabric);
-        sim_engine_free(bld->engine);
-        g_free(bld);
+    if (self) {
+        fab_fabric_free(self->fabric);
+        sim_engine_free(self->engine);
+        g_free(self);
     }
 }
 
-FabFabric *exp_fabric(const ExpFabric *bld)
+FabFabric *exp_fabric(const ExpFabric *self)
 {
-    return bld->fabric;
+    return self->fabric;
 }
 
-SimEngine *exp_engine(const ExpFabric *bld)
+SimEngine *exp_engine(const ExpFabric *self)
 {
-    return bld->engine;
+    return self->engine;
 }
 
-FabComponent *exp_host(const ExpFabric *bld, const TopoHost *host)
+FabComponent *exp_host(const ExpFabric *self, const TopoHost *host)
 {
-    return fab_fabric_find(bld->fabric, host->name);
+    return fab_fabric_find(self->fabric, host->name);
 }
 
-FabComponent *exp_device(const ExpFabric *bld, const TopoDevice *device)
+FabComponent *exp_device(const ExpFabric *self, const TopoDevice *device)
 {
-    return fab_fabric_find(bld->fabric, device->path);
+    return fab_fabric_find(self->fabric, device->path);
 }
 
-const char *exp_kind_name(const ExpFabric *bld, const FabComponent *component)
+const char *exp_kind_name(const ExpFabric *self, const FabComponent *component)
 {
     const TopoDevice *device;
 
@@ -282,7 +282,7 @@ const char *exp_kind_name(const ExpFabric *bld, const FabComponent *component)
         return "ntb";
     default:
         device =
-            topo_find_device(bld->description, fab_component_name(component));
+            topo_find_device(self->description, fab_component_name(component));
         return device && topo_part_kind(device->part) == TOPO_PART_GPU
                    ? "gpu"
                    : "device";

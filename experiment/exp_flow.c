@@ -21,49 +21,49 @@ static FabTlpType direction_of(const TopoFlow *flow)
     return topo_flow_is(flow, "direction", "read") ? FAB_TLP_MRD : FAB_TLP_MWR;
 }
 
-static FabEndpoint *device_of(const ExpFabric *bld, const TopoFlow *flow)
+static FabEndpoint *device_of(const ExpFabric *fabric, const TopoFlow *flow)
 {
     return fab_component_as_endpoint(
-        exp_device(bld, topo_flow_device(flow, "device")));
+        exp_device(fabric, topo_flow_device(flow, "device")));
 }
 
-static FabEndpoint *gpu_of(const ExpFabric *bld, const TopoFlow *flow,
+static FabEndpoint *gpu_of(const ExpFabric *fabric, const TopoFlow *flow,
                            const char *key)
 {
     return fab_component_as_endpoint(
-        exp_device(bld, topo_flow_target(flow, key).device));
+        exp_device(fabric, topo_flow_target(flow, key).device));
 }
 
-static FabRoot *host_of(const ExpFabric *bld, const TopoFlow *flow,
+static FabRoot *host_of(const ExpFabric *fabric, const TopoFlow *flow,
                         const char *key)
 {
-    return fab_component_as_root(exp_host(bld, topo_flow_host(flow, key)));
+    return fab_component_as_root(exp_host(fabric, topo_flow_host(flow, key)));
 }
 
-static FabTarget target_of(const ExpFabric *bld, const TopoFlow *flow,
+static FabTarget target_of(const ExpFabric *fabric, const TopoFlow *flow,
                            const char *key)
 {
     TopoTarget target = topo_flow_target(flow, key);
 
     if (target.kind == TOPO_TARGET_DEVICE) {
-        return (FabTarget){exp_device(bld, target.device), target.bar};
+        return (FabTarget){exp_device(fabric, target.device), target.bar};
     }
-    return (FabTarget){exp_host(bld, target.host), -1};
+    return (FabTarget){exp_host(fabric, target.host), -1};
 }
 
 /* The host whose RAM is on the way; NULL: none is. */
-static FabRoot *via_of(const ExpFabric *bld, const TopoFlow *flow)
+static FabRoot *via_of(const ExpFabric *fabric, const TopoFlow *flow)
 {
     TopoTarget via = topo_flow_target(flow, "via");
 
     return via.kind == TOPO_TARGET_NONE
                ? NULL
-               : fab_component_as_root(exp_host(bld, via.host));
+               : fab_component_as_root(exp_host(fabric, via.host));
 }
 
 /* ---- Kinds ------------------------------------------------------------- */
 
-static FabFlow *compute_flow_new(ExpFabric *bld, const TopoFlow *flow,
+static FabFlow *compute_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                                  SimTime warmup, GError **error)
 {
     FabComputeFlowParams params = {
@@ -71,20 +71,20 @@ static FabFlow *compute_flow_new(ExpFabric *bld, const TopoFlow *flow,
         .start = topo_flow_time(flow, "start"),
     };
 
-    return fab_compute_flow_new(exp_fabric(bld), topo_flow_name(flow), warmup,
-                                &params, error);
+    return fab_compute_flow_new(exp_fabric(fabric), topo_flow_name(flow),
+                                warmup, &params, error);
 }
 
-static FabFlow *copy_flow_new(ExpFabric *bld, const TopoFlow *flow,
+static FabFlow *copy_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                               SimTime warmup, GError **error)
 {
     const TopoPart *part = topo_flow_device(flow, "device")->part;
     bool is_read = topo_flow_is(flow, "direction", "read");
     FabCopyFlowParams params = {
-        .device = device_of(bld, flow),
+        .device = device_of(fabric, flow),
         .direction = direction_of(flow),
-        .buffer = target_of(bld, flow, "buffer"),
-        .driver = host_of(bld, flow, "driver"),
+        .buffer = target_of(fabric, flow, "buffer"),
+        .driver = host_of(fabric, flow, "driver"),
         .size_bytes = topo_flow_bytes(flow, "size"),
         .copies = topo_flow_int(flow, "copies"),
         .queued = topo_flow_bool(flow, "queued"),
@@ -95,7 +95,7 @@ static FabFlow *copy_flow_new(ExpFabric *bld, const TopoFlow *flow,
         .start = topo_flow_time(flow, "start"),
     };
 
-    return fab_copy_flow_new(exp_fabric(bld), topo_flow_name(flow), warmup,
+    return fab_copy_flow_new(exp_fabric(fabric), topo_flow_name(flow), warmup,
                              &params, error);
 }
 
@@ -108,13 +108,13 @@ static FabArrivals arrivals_of(const TopoFlow *flow)
                                                      : FAB_ARRIVALS_CLOSED;
 }
 
-static FabFlow *dma_flow_new(ExpFabric *bld, const TopoFlow *flow,
+static FabFlow *dma_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                              SimTime warmup, GError **error)
 {
     FabDmaFlowParams params = {
-        .device = device_of(bld, flow),
+        .device = device_of(fabric, flow),
         .direction = direction_of(flow),
-        .target = target_of(bld, flow, "target"),
+        .target = target_of(fabric, flow, "target"),
         .size_bytes = topo_flow_bytes(flow, "size"),
         /* Without an end of its own it goes on until the run stops. */
         .count = topo_flow_has(flow, "count")
@@ -132,24 +132,24 @@ static FabFlow *dma_flow_new(ExpFabric *bld, const TopoFlow *flow,
     if (topo_flow_has(flow, "interval")) {
         params.interval = topo_flow_time(flow, "interval");
     }
-    return fab_dma_flow_new(exp_fabric(bld), topo_flow_name(flow), warmup,
+    return fab_dma_flow_new(exp_fabric(fabric), topo_flow_name(flow), warmup,
                             &params, error);
 }
 
-static FabFlow *mmio_flow_new(ExpFabric *bld, const TopoFlow *flow,
+static FabFlow *mmio_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                               SimTime warmup, GError **error)
 {
     FabMmioFlowParams params = {
-        .host = host_of(bld, flow, "host"),
+        .host = host_of(fabric, flow, "host"),
         .direction = direction_of(flow),
-        .target = target_of(bld, flow, "target"),
+        .target = target_of(fabric, flow, "target"),
         .size_bytes = topo_flow_bytes(flow, "size"),
         .count = topo_flow_int(flow, "count"),
         .seen = topo_flow_bool(flow, "seen"),
         .start = topo_flow_time(flow, "start"),
     };
 
-    return fab_mmio_flow_new(exp_fabric(bld), topo_flow_name(flow), warmup,
+    return fab_mmio_flow_new(exp_fabric(fabric), topo_flow_name(flow), warmup,
                              &params, error);
 }
 
@@ -169,14 +169,14 @@ static FabNvmeParams drive_params(const TopoPart *part)
     };
 }
 
-static FabFlow *nvme_flow_new(ExpFabric *bld, const TopoFlow *flow,
+static FabFlow *nvme_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                               SimTime warmup, GError **error)
 {
     FabNvmeFlowParams params = {
-        .device = device_of(bld, flow),
+        .device = device_of(fabric, flow),
         .drive = drive_params(topo_flow_device(flow, "device")->part),
-        .driver = host_of(bld, flow, "driver"),
-        .buffer = target_of(bld, flow, "buffer"),
+        .driver = host_of(fabric, flow, "driver"),
+        .buffer = target_of(fabric, flow, "buffer"),
         .write = topo_flow_is(flow, "direction", "write"),
         .size_bytes = topo_flow_bytes(flow, "size"),
         .count = topo_flow_int(flow, "count"),
@@ -188,17 +188,17 @@ static FabFlow *nvme_flow_new(ExpFabric *bld, const TopoFlow *flow,
         .start = topo_flow_time(flow, "start"),
     };
 
-    return fab_nvme_flow_new(exp_fabric(bld), topo_flow_name(flow), warmup,
+    return fab_nvme_flow_new(exp_fabric(fabric), topo_flow_name(flow), warmup,
                              &params, error);
 }
 
-static FabFlow *pingpong_flow_new(ExpFabric *bld, const TopoFlow *flow,
+static FabFlow *pingpong_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                                   SimTime warmup, GError **error)
 {
     const TopoPart *part = topo_flow_target(flow, "from").device->part;
     FabPingPongFlowParams params = {
-        .device = {gpu_of(bld, flow, "from"), gpu_of(bld, flow, "to")},
-        .via = via_of(bld, flow),
+        .device = {gpu_of(fabric, flow, "from"), gpu_of(fabric, flow, "to")},
+        .via = via_of(fabric, flow),
         .count = topo_flow_int(flow, "count"),
         .store = topo_part_time(part, "store.latency"),
         .notice = topo_part_time(part, "poll.notice"),
@@ -207,20 +207,20 @@ static FabFlow *pingpong_flow_new(ExpFabric *bld, const TopoFlow *flow,
         .start = topo_flow_time(flow, "start"),
     };
 
-    return fab_pingpong_flow_new(exp_fabric(bld), topo_flow_name(flow), warmup,
-                                 &params, error);
+    return fab_pingpong_flow_new(exp_fabric(fabric), topo_flow_name(flow),
+                                 warmup, &params, error);
 }
 
-static FabFlow *transfer_flow_new(ExpFabric *bld, const TopoFlow *flow,
+static FabFlow *transfer_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                                   SimTime warmup, GError **error)
 {
     const TopoPart *part = topo_flow_target(flow, "from").device->part;
-    FabRoot *via = via_of(bld, flow);
+    FabRoot *via = via_of(fabric, flow);
     FabTransferFlowParams params = {
-        .from = gpu_of(bld, flow, "from"),
-        .to = gpu_of(bld, flow, "to"),
+        .from = gpu_of(fabric, flow, "from"),
+        .to = gpu_of(fabric, flow, "to"),
         .via = via,
-        .driver = host_of(bld, flow, "driver"),
+        .driver = host_of(fabric, flow, "driver"),
         .size_bytes = topo_flow_bytes(flow, "size"),
         .copies = topo_flow_int(flow, "copies"),
         .cpu_time = topo_part_time(part, via ? "transfer.cpu_ram"
@@ -232,15 +232,15 @@ static FabFlow *transfer_flow_new(ExpFabric *bld, const TopoFlow *flow,
         .start = topo_flow_time(flow, "start"),
     };
 
-    return fab_transfer_flow_new(exp_fabric(bld), topo_flow_name(flow), warmup,
-                                 &params, error);
+    return fab_transfer_flow_new(exp_fabric(fabric), topo_flow_name(flow),
+                                 warmup, &params, error);
 }
 
 /* ---- The table --------------------------------------------------------- */
 
 static const struct {
     const char *kind;
-    FabFlow *(*make)(ExpFabric *bld, const TopoFlow *flow, SimTime warmup,
+    FabFlow *(*make)(ExpFabric *fabric, const TopoFlow *flow, SimTime warmup,
                      GError **error);
 } makers[] = {
     {"compute", compute_flow_new},   {"copy", copy_flow_new},
@@ -249,7 +249,7 @@ static const struct {
     {"transfer", transfer_flow_new},
 };
 
-FabFlow *exp_flow_new(ExpFabric *bld, const TopoFlow *flow, SimTime warmup,
+FabFlow *exp_flow_new(ExpFabric *fabric, const TopoFlow *flow, SimTime warmup,
                       GError **error)
 {
     const char *kind = topo_flow_kind(flow);
@@ -260,7 +260,7 @@ FabFlow *exp_flow_new(ExpFabric *bld, const TopoFlow *flow, SimTime warmup,
         i++;
         g_assert(i < G_N_ELEMENTS(makers));
     }
-    made = makers[i].make(bld, flow, warmup, error);
+    made = makers[i].make(fabric, flow, warmup, error);
     if (!made) {
         g_autofree char *place = topo_place_to_string(topo_flow_place(flow));
 

@@ -192,17 +192,17 @@ static ExpValue path_mode(const ExpSubject *subject)
 
 static ExpValue fabric_hops(const ExpSubject *subject)
 {
-    return number(fab_fabric_tlp_hops(exp_fabric(subject->bld)));
+    return number(fab_fabric_tlp_hops(exp_fabric(subject->fabric)));
 }
 
 static ExpValue fabric_unsupported(const ExpSubject *subject)
 {
-    return number(fab_fabric_unsupported(exp_fabric(subject->bld)));
+    return number(fab_fabric_unsupported(exp_fabric(subject->fabric)));
 }
 
 static ExpValue fabric_time(const ExpSubject *subject)
 {
-    return number(sim_engine_now(exp_engine(subject->bld)));
+    return number(sim_engine_now(exp_engine(subject->fabric)));
 }
 
 /* ---- Elements --------------------------------------------------------- */

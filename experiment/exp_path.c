@@ -20,7 +20,7 @@ typedef struct Crossing {
 
 /* One TLP on its way out, and its completions on their way back. */
 typedef struct Probe {
-    ExpFabric *bld;
+    ExpFabric *fabric;
     GArray *out, *back; /* of Crossing */
     SimTime begin, end;
     bool is_done;
@@ -31,7 +31,7 @@ static void probe_free(Probe *probe)
 {
     g_array_unref(probe->out);
     g_array_unref(probe->back);
-    exp_fabric_free(probe->bld);
+    exp_fabric_free(probe->fabric);
     g_free(probe);
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Probe, probe_free)
@@ -60,7 +60,7 @@ static void probe_finish(Probe *probe, FabStatus status)
 {
     probe->is_done = true;
     probe->status = status;
-    probe->end = sim_engine_now(exp_engine(probe->bld));
+    probe->end = sim_engine_now(exp_engine(probe->fabric));
 }
 
 static void dma_done(FabDma *dma)
@@ -89,7 +89,7 @@ static bool complain(GError **error, const char *text)
 }
 
 /* The destination of the TLP, in the address space of the target's host. */
-static bool target_addr(ExpFabric *bld, const TopoTarget *target,
+static bool target_addr(ExpFabric *fabric, const TopoTarget *target,
                         uint32_t size_bytes, FabComponent **ret_component,
                         FabBusAddr *ret_addr, GError **error)
 {
@@ -98,7 +98,7 @@ static bool target_addr(ExpFabric *bld, const TopoTarget *target,
     int best = -1;
 
     if (target->kind == TOPO_TARGET_RAM) {
-        component = exp_host(bld, target->host);
+        component = exp_host(fabric, target->host);
         *ret_component = component;
         if (!fab_root_alloc(fab_component_as_root(component), 1 << 20, 1 << 20,
                             ret_addr)) {
@@ -110,7 +110,7 @@ static bool target_addr(ExpFabric *bld, const TopoTarget *target,
         return complain(error, "a CPU answers no requests; name HOST.ram or a "
                                "device as where to go");
     }
-    component = exp_device(bld, target->device);
+    component = exp_device(fabric, target->device);
     bars = fab_component_bars(component);
     for (int i = 0; i < FAB_BARS; i++) {
         bool wanted = target->bar < 0 || target->bar == i;
@@ -145,13 +145,13 @@ static void probe_watch(Probe *probe, FabComponent *target, FabBusAddr addr,
 static bool probe_order(Probe *probe, const TopoTarget *from,
                         FabComponent *source, FabDma *dma, GError **error)
 {
-    ExpFabric *bld = probe->bld;
+    ExpFabric *fabric = probe->fabric;
     bool reads = dma->type == FAB_TLP_MRD;
     FabRoot *root = fab_component_as_root(source);
     FabEndpoint *device = fab_component_as_endpoint(source);
 
     probe->is_done = false;
-    probe->begin = sim_engine_now(exp_engine(bld));
+    probe->begin = sim_engine_now(exp_engine(fabric));
     if (from->kind == TOPO_TARGET_DEVICE) {
         fab_endpoint_dma(device, dma);
     } else if (reads) {
@@ -160,7 +160,7 @@ static bool probe_order(Probe *probe, const TopoTarget *from,
     } else {
         fab_root_write(root, dma->addr, dma->size_bytes, 0, PATH_FLOW);
     }
-    sim_engine_run(exp_engine(bld));
+    sim_engine_run(exp_engine(fabric));
     if (!probe->is_done || probe->status != FAB_STATUS_SC) {
         return complain(error, "the request was answered with Unsupported "
                                "Request, or got lost");
@@ -172,7 +172,7 @@ static bool probe_send(Probe *probe, const TopoTarget *from,
                        const TopoTarget *to, bool is_read, uint32_t size_bytes,
                        GError **error)
 {
-    ExpFabric *bld = probe->bld;
+    ExpFabric *fabric = probe->fabric;
     FabComponent *source, *target;
     FabBusAddr there, here;
     FabDma dma = {.type = is_read ? FAB_TLP_MRD : FAB_TLP_MWR,
@@ -185,9 +185,9 @@ static bool probe_send(Probe *probe, const TopoTarget *from,
         return complain(error, "memory sends no requests; name a device or "
                                "HOST.cpu as where to begin");
     }
-    source = from->kind == TOPO_TARGET_CPU ? exp_host(bld, from->host)
-                                           : exp_device(bld, from->device);
-    if (!target_addr(bld, to, size_bytes, &target, &there, error) ||
+    source = from->kind == TOPO_TARGET_CPU ? exp_host(fabric, from->host)
+                                           : exp_device(fabric, from->device);
+    if (!target_addr(fabric, to, size_bytes, &target, &there, error) ||
         !fab_route_map(source, target, there, size_bytes, &here, error)) {
         return false;
     }
@@ -207,7 +207,8 @@ static bool probe_send(Probe *probe, const TopoTarget *from,
     if (!probe_order(probe, from, source, &dma, error)) {
         return false;
     }
-    fab_fabric_set_trace(exp_fabric(bld), FAB_TRACE_LINK, probe_trace, probe);
+    fab_fabric_set_trace(exp_fabric(fabric), FAB_TRACE_LINK, probe_trace,
+                         probe);
     return probe_order(probe, from, source, &dma, error);
 }
 
@@ -219,8 +220,8 @@ static Probe *probe_new(const TopoDescription *description,
 
     probe->out = g_array_new(FALSE, FALSE, sizeof(Crossing));
     probe->back = g_array_new(FALSE, FALSE, sizeof(Crossing));
-    probe->bld = exp_build(description, error);
-    if (!probe->bld ||
+    probe->fabric = exp_build(description, error);
+    if (!probe->fabric ||
         !probe_send(probe, from, to, is_read, size_bytes, error)) {
         return NULL;
     }
@@ -250,7 +251,7 @@ static ExpStep *step_new(const Probe *probe, const FabComponent *component,
                          bool is_end)
 {
     ExpStep *step = g_new0(ExpStep, 1);
-    const char *kind = exp_kind_name(probe->bld, component);
+    const char *kind = exp_kind_name(probe->fabric, component);
     bool is_root = fab_component_kind(component) == FAB_KIND_ROOT;
 
     step->name = g_strdup(fab_component_name(component));

@@ -14,16 +14,16 @@
 typedef struct Run {
     const TopoDescription *description; /* as changed by the point */
     const TopoPoint *point;
-    ExpFabric *bld;   /* NULL if all flows are of kind path */
-    GPtrArray *flows; /* FabFlow by index of the description's; NULL: a path */
-    GPtrArray *paths; /* ExpPath likewise; NULL: another flow */
+    ExpFabric *fabric; /* NULL if all flows are of kind path */
+    GPtrArray *flows;  /* FabFlow by index of the description's; NULL: a path */
+    GPtrArray *paths;  /* ExpPath likewise; NULL: another flow */
     FabProfile *profile; /* NULL unless asked for */
 } Run;
 
 static void run_done(Run *run)
 {
     fab_profile_free(run->profile);
-    exp_fabric_free(run->bld);
+    exp_fabric_free(run->fabric);
     g_ptr_array_unref(run->flows);
     g_ptr_array_unref(run->paths);
 }
@@ -62,11 +62,12 @@ static FabFlow *run_make_flow(Run *run, const TopoFlow *flow, GError **error)
     const GPtrArray *after = topo_flow_after(flow);
     FabFlow *made;
 
-    if (!run->bld) {
-        run->bld = exp_build(run->description, error);
+    if (!run->fabric) {
+        run->fabric = exp_build(run->description, error);
     }
-    made = run->bld ? exp_flow_new(run->bld, flow, workload->warmup_ps, error)
-                    : NULL;
+    made = run->fabric
+               ? exp_flow_new(run->fabric, flow, workload->warmup_ps, error)
+               : NULL;
     for (unsigned i = 0; made && i < after->len; i++) {
         const char *before = topo_flow_name(after->pdata[i]);
 
@@ -108,8 +109,8 @@ static bool run_flows(Run *run, GError **error)
     const TopoWorkload *workload = run->description->workload;
     FabFlow *stuck;
 
-    if (!run->bld ||
-        fab_flows_run(exp_fabric(run->bld),
+    if (!run->fabric ||
+        fab_flows_run(exp_fabric(run->fabric),
                       workload->stop_ps ? workload->stop_ps : SIM_TIME_NONE,
                       &stuck)) {
         return true;
@@ -118,7 +119,7 @@ static bool run_flows(Run *run, GError **error)
                 "flow %s got stuck at %" G_GINT64_FORMAT
                 " ps: nothing is left to happen, yet it is not done; is a "
                 "receive buffer smaller than a TLP it must hold?",
-                fab_flow_name(stuck), sim_engine_now(exp_engine(run->bld)));
+                fab_flow_name(stuck), sim_engine_now(exp_engine(run->fabric)));
     return false;
 }
 
@@ -250,7 +251,7 @@ static ExpValue run_metric(const Run *run, const TopoColumn *column)
 {
     ExpSubject subject = {
         .scope = column_scope(run->description, column),
-        .bld = run->bld,
+        .fabric = run->fabric,
         .statistic = column->statistic,
     };
     int index;
@@ -260,11 +261,11 @@ static ExpValue run_metric(const Run *run, const TopoColumn *column)
         subject.described = run->description->workload->flows->pdata[index];
         subject.flow = run->flows->pdata[index];
         subject.path = run->paths->pdata[index];
-    } else if (!run->bld) {
+    } else if (!run->fabric) {
         return (ExpValue){0, 0, NULL}; /* no fabric was run */
     } else if (column->source == TOPO_SOURCE_ELEMENT) {
         subject.component =
-            fab_fabric_find(exp_fabric(run->bld), column->source_name);
+            fab_fabric_find(exp_fabric(run->fabric), column->source_name);
     }
     return exp_metric_get(exp_metric_find(subject.scope, column->metric),
                           &subject);
@@ -318,7 +319,7 @@ static char *run_note(const Run *run)
     for (unsigned i = 0; i < run->description->lends->len; i++) {
         const TopoLend *lend = run->description->lends->pdata[i];
         FabLend *lent = fab_lend_of(
-            fab_component_as_endpoint(exp_device(run->bld, lend->device)));
+            fab_component_as_endpoint(exp_device(run->fabric, lend->device)));
         uint64_t failed = lent ? fab_lend_counters(lent)->no_room : 0;
 
         if (failed > 0) {
@@ -359,11 +360,11 @@ ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
     if (!run_make(&run, error)) {
         return NULL;
     }
-    if (asked->trace_records > 0 && run.bld) {
-        trace = exp_trace_new(run.bld, asked->trace_records);
+    if (asked->trace_records > 0 && run.fabric) {
+        trace = exp_trace_new(run.fabric, asked->trace_records);
     }
-    if (asked->explain && run.bld) {
-        run.profile = fab_profile_new(exp_fabric(run.bld),
+    if (asked->explain && run.fabric) {
+        run.profile = fab_profile_new(exp_fabric(run.fabric),
                                       description->workload->warmup_ps);
     }
     if (!run_flows(&run, error)) {
@@ -375,9 +376,9 @@ ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
     for (unsigned i = 0; i < result->count; i++) {
         result->cells[i] = run_cell(&run, description->columns->pdata[i]);
     }
-    if (run.bld) {
-        result->hops = fab_fabric_tlp_hops(exp_fabric(run.bld));
-        result->events = sim_engine_executed(exp_engine(run.bld));
+    if (run.fabric) {
+        result->hops = fab_fabric_tlp_hops(exp_fabric(run.fabric));
+        result->events = sim_engine_executed(exp_engine(run.fabric));
         result->note = run_note(&run);
     }
     if (trace) {

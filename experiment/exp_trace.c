@@ -46,13 +46,13 @@ static void trace_fabric(void *data, const FabTraceRecord *record)
     };
 }
 
-ExpTrace *exp_trace_new(const ExpFabric *bld, uint64_t records)
+ExpTrace *exp_trace_new(const ExpFabric *fabric, uint64_t records)
 {
     ExpTrace *self = g_new0(ExpTrace, 1);
 
     self->ring = g_new(Record, records);
     self->capacity = records;
-    fab_fabric_set_trace(exp_fabric(bld), FAB_TRACE_LINK | FAB_TRACE_UR,
+    fab_fabric_set_trace(exp_fabric(fabric), FAB_TRACE_LINK | FAB_TRACE_UR,
                          trace_fabric, self);
     return self;
 }

@@ -16,18 +16,19 @@ typedef struct ExpFabric ExpFabric;
  * that, too. Fails, naming the place in the description, if bus numbers,
  * addresses or windows do not suffice. */
 ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error);
-void exp_fabric_free(ExpFabric *bld);
+void exp_fabric_free(ExpFabric *fabric);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpFabric, exp_fabric_free)
 
-FabFabric *exp_fabric(const ExpFabric *bld);
-SimEngine *exp_engine(const ExpFabric *bld);
+FabFabric *exp_fabric(const ExpFabric *fabric);
+SimEngine *exp_engine(const ExpFabric *fabric);
 
 /* The component that an element of the description has become. */
-FabComponent *exp_host(const ExpFabric *bld, const TopoHost *host);
-FabComponent *exp_device(const ExpFabric *bld, const TopoDevice *device);
+FabComponent *exp_host(const ExpFabric *fabric, const TopoHost *host);
+FabComponent *exp_device(const ExpFabric *fabric, const TopoDevice *device);
 
 /* The description's word for a component: "root", "switch", "ntb", "gpu",
  * "device". */
-const char *exp_kind_name(const ExpFabric *bld, const FabComponent *component);
+const char *exp_kind_name(const ExpFabric *fabric,
+                          const FabComponent *component);
 
 #endif

@@ -9,7 +9,7 @@
 /* Makes the flow that @flow describes, which has no fabric of its own. Its
  * operations that begin before @warmup are not measured. Fails at the flow's
  * place in the description. The result belongs to the fabric. */
-FabFlow *exp_flow_new(ExpFabric *bld, const TopoFlow *flow, SimTime warmup,
+FabFlow *exp_flow_new(ExpFabric *fabric, const TopoFlow *flow, SimTime warmup,
                       GError **error);
 
 #endif

@@ -28,7 +28,7 @@ typedef enum ExpScope {
 
 typedef struct ExpSubject {
     ExpScope scope;
-    const ExpFabric *bld;
+    const ExpFabric *fabric;
     const TopoFlow *described; /* of a flow, whatever its kind */
     const FabFlow *flow;
     const ExpPath *path;

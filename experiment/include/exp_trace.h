@@ -11,9 +11,9 @@
  */
 typedef struct ExpTrace ExpTrace;
 
-/* Starts to record the last @records (at least 1) TLPs of @bld's fabric, which
- * must outlive the trace. The caller frees it. */
-ExpTrace *exp_trace_new(const ExpFabric *bld, uint64_t records);
+/* Starts to record the last @records (at least 1) TLPs of @fabric's fabric,
+ * which must outlive the trace. The caller frees it. */
+ExpTrace *exp_trace_new(const ExpFabric *fabric, uint64_t records);
 void exp_trace_free(ExpTrace *trace);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpTrace, exp_trace_free)
 
