@@ -46,7 +46,8 @@ static bool take_figures(const BenchCase *bench, const char *output,
     for (unsigned i = 0; bench->metrics[i].name; i++) {
         if (!find_figure(lines, bench->metrics[i].name, &ret_figures[i])) {
             g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
-                        "it did not tell \"%s\"", bench->metrics[i].name);
+                        "it printed no line \"%s VALUE\"",
+                        bench->metrics[i].name);
             return false;
         }
     }

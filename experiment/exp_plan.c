@@ -228,79 +228,106 @@ static void tell_note(const ExpPlanOptions *options, const TopoPoint *point,
     }
 }
 
-Table *exp_plan_run(const TopoDescription *description,
-                    const ExpPlanOptions *options, ExpCost *ret_cost,
-                    GError **error)
+/* Makes the points that the options leave. */
+static bool plan_init(Plan *plan, const ExpPlanOptions *options, GError **error)
 {
+    const TopoDescription *description = plan->description;
     g_autoptr(TopoErrors) errors = topo_errors_new();
-    g_autoptr(Table) table = NULL;
-    Plan plan = {.description = description,
-                 .asked = {.explain = options->explained != NULL,
-                           .trace_records =
-                               options->trace ? options->trace_records : 0}};
-    gint64 begin = g_get_monotonic_time();
-    GError *first;
 
-    plan.points = topo_plan_points(description, errors);
-    if (!plan.points) {
+    plan->points = topo_plan_points(description, errors);
+    if (!plan->points) {
         g_propagate_error(error, topo_errors_to_gerror(errors));
-        return NULL;
+        return false;
     }
-    for (unsigned i = plan.points->len; i-- > 0;) {
-        const TopoPoint *point = plan.points->pdata[i];
+    for (unsigned i = plan->points->len; i-- > 0;) {
+        const TopoPoint *point = plan->points->pdata[i];
 
         if (is_beyond(description, point, options->limits) ||
             (options->point && !strstr(point->label, options->point))) {
-            g_ptr_array_remove_index(plan.points, i);
+            g_ptr_array_remove_index(plan->points, i);
         }
     }
-    if (plan.points->len == 0) {
+    if (plan->points->len == 0) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                     "%s: no point is left to simulate; ask for fewer limits, "
                     "or another --point",
                     description->file);
-        g_ptr_array_unref(plan.points);
-        return NULL;
+        return false;
     }
-    plan.results = g_new0(ExpPoint *, plan.points->len);
-    plan.errors = g_new0(GError *, plan.points->len);
+    plan->results = g_new0(ExpPoint *, plan->points->len);
+    plan->errors = g_new0(GError *, plan->points->len);
+    return true;
+}
+
+static void plan_done(Plan *plan)
+{
+    for (unsigned i = 0; plan->results && i < plan->points->len; i++) {
+        exp_point_free(plan->results[i]);
+        g_clear_error(&plan->errors[i]);
+    }
+    g_mutex_clear(&plan->mutex);
+    g_cond_clear(&plan->changed);
+    g_free(plan->results);
+    g_free(plan->errors);
+    g_clear_pointer(&plan->points, g_ptr_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Plan, plan_done)
+
+/* Joins the results of all points, which were simulated without an error. */
+static Table *plan_collect(Plan *plan, const ExpPlanOptions *options,
+                           ExpCost *cost)
+{
+    Table *table = points_table_new(plan->description);
+
+    for (unsigned i = 0; i < plan->points->len; i++) {
+        ExpPoint *result = plan->results[i];
+
+        points_table_add(table, result);
+        tell_note(options, plan->points->pdata[i], result);
+        cost->hops += result->hops;
+        cost->events += result->events;
+        if (result->trace) {
+            table_append(options->trace, result->trace);
+        }
+        if (options->explained) {
+            exp_explained_add(options->explained, plan->description,
+                              plan->points->pdata[i],
+                              g_steal_pointer(&result->explain));
+        }
+    }
+    return table;
+}
+
+Table *exp_plan_run(const TopoDescription *description,
+                    const ExpPlanOptions *options, ExpCost *ret_cost,
+                    GError **error)
+{
+    g_auto(Plan) plan = {
+        .description = description,
+        .asked = {.explain = options->explained != NULL,
+                  .trace_records = options->trace ? options->trace_records : 0},
+    };
+    gint64 begin = g_get_monotonic_time();
+    ExpCost cost = {0};
+    GError *first;
+    Table *table;
+
     g_mutex_init(&plan.mutex);
     g_cond_init(&plan.changed);
+    if (!plan_init(&plan, options, error)) {
+        return NULL;
+    }
     plan_run(&plan, options);
     first = first_error(&plan);
     if (first) {
         g_propagate_error(error, first);
-    } else {
-        ExpCost cost = {.points = plan.points->len};
-
-        table = points_table_new(description);
-        for (unsigned i = 0; i < plan.points->len; i++) {
-            points_table_add(table, plan.results[i]);
-            tell_note(options, plan.points->pdata[i], plan.results[i]);
-            cost.hops += plan.results[i]->hops;
-            cost.events += plan.results[i]->events;
-            if (plan.results[i]->trace) {
-                table_append(options->trace, plan.results[i]->trace);
-            }
-            if (options->explained) {
-                exp_explained_add(options->explained, description,
-                                  plan.points->pdata[i],
-                                  g_steal_pointer(&plan.results[i]->explain));
-            }
-        }
-        cost.seconds = (g_get_monotonic_time() - begin) / 1e6;
-        if (ret_cost) {
-            *ret_cost = cost;
-        }
+        return NULL;
     }
-    for (unsigned i = 0; i < plan.points->len; i++) {
-        exp_point_free(plan.results[i]);
-        g_clear_error(&plan.errors[i]);
+    table = plan_collect(&plan, options, &cost);
+    cost.points = plan.points->len;
+    cost.seconds = (g_get_monotonic_time() - begin) / 1e6;
+    if (ret_cost) {
+        *ret_cost = cost;
     }
-    g_mutex_clear(&plan.mutex);
-    g_cond_clear(&plan.changed);
-    g_free(plan.results);
-    g_free(plan.errors);
-    g_ptr_array_unref(plan.points);
-    return g_steal_pointer(&table);
+    return table;
 }

@@ -117,8 +117,8 @@ static bool run_flows(Run *run, GError **error)
     }
     g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
                 "flow %s got stuck at %" G_GINT64_FORMAT
-                " ps: nothing is left to happen, yet it is not done; is a "
-                "receive buffer smaller than a TLP it must hold?",
+                " ps: no event is left, but it has not ended; check that "
+                "every receive buffer holds the largest TLP that it gets",
                 fab_flow_name(stuck), sim_engine_now(exp_engine(run->fabric)));
     return false;
 }

@@ -116,7 +116,8 @@ static bool set_keys(RepCompareWork *work, const char *const *given,
     }
     if (keys->len == 0) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                    "%s: the key is empty", work->result->name);
+                    "%s: the key is empty; name at least one column",
+                    work->result->name);
         return false;
     }
     for (i = 0; i < keys->len; i++) {

@@ -342,9 +342,11 @@ static bool check_selections(const Join *join, GError **error)
         if (!join->is_met[i]) {
             g_autofree char *place = topo_place_to_string(selection->place);
 
-            g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                        "%s: calibrated: no published value is at this point",
-                        place);
+            g_set_error(
+                error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                "%s: calibrated: no published value matches; name points "
+                "that were published",
+                place);
             return false;
         }
     }

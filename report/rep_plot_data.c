@@ -85,7 +85,7 @@ static bool find_columns(const RepPlot *plot, const Table *table,
     for (i = 0; plot->curves != NULL && plot->curves[i] != NULL; i++) {
         if (i == G_N_ELEMENTS(columns->curves)) {
             g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                        "plot: more than %u columns name a curve", i);
+                        "plot: at most %u columns may name a curve", i);
             return false;
         }
         if (!find_column(table, which, plot->curves[i], &columns->curves[i],
@@ -107,7 +107,7 @@ static bool intern(GPtrArray *names, const char *name, unsigned most,
     }
     if (names->len == most) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                    "plot: more than %u %s", most, what);
+                    "plot: there are more than %u %s", most, what);
         return false;
     }
     g_ptr_array_add(names, g_strdup(name));

@@ -409,7 +409,9 @@ RepReport *rep_report_read(const char *dir, char **files, GError **error)
     }
     if (report->scenarios->len == 0) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                    "there are no results of scenarios in %s", dir);
+                    "there are no results of scenarios in %s; `farside run "
+                    "-o` writes some",
+                    dir);
         return NULL;
     }
     g_ptr_array_sort(report->scenarios, compare_scenarios);

@@ -69,7 +69,8 @@ static bool check_characters(const Reader *reader, GError **error)
             line++;
         } else if (((unsigned char)*c < 0x20 && *c != '\t' && *c != '\r') ||
                    *c == 0x7f) {
-            return fail(reader, line, error, "control character 0x%02x",
+            return fail(reader, line, error,
+                        "control character 0x%02x in a text file",
                         (unsigned)*c);
         }
     }

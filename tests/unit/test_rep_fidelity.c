@@ -231,7 +231,8 @@ START_TEST(unpublished_points_are_not_calibrated_on)
     ck_assert_ptr_nonnull(error);
     ck_assert_msg(g_str_has_suffix(error->message,
                                    "t.yaml:17:66: calibrated: no published "
-                                   "value is at this point"),
+                                   "value matches; name points that were "
+                                   "published"),
                   "%s", error->message);
     g_error_free(error);
 }
