@@ -199,12 +199,12 @@ static void add_curves(const RepReport *report, GString *out)
     }
 }
 
-/* Ways and hops: the number of cells that are as they were published. */
+/* Paths and hops: the number of cells that are as they were published. */
 static void add_texts(const RepReport *report, GString *out)
 {
     unsigned i, j;
 
-    g_string_append(out, "\n## Ways and hops\n\n"
+    g_string_append(out, "\n## Paths and hops\n\n"
                          "| scenario | column | cells | as published |\n"
                          "| --- | --- | ---: | ---: |\n");
     for (i = 0; i < rep_report_n_scenarios(report); i++) {
@@ -309,11 +309,11 @@ char *rep_report_to_markdown(const RepReport *report)
 {
     GString *out = g_string_new(
         "# Fidelity\n\n"
-        "Made by `make fidelity` from the results in `results/baseline/`; do "
-        "not edit it.\nErrors are in percent of the published value: mean of "
-        "their magnitudes, bias\n(mean with signs), the largest and where it "
-        "is. Where the published values come\nfrom, and in what units they "
-        "are, the scenarios say.\n\n");
+        "`make fidelity` writes this page from the results in "
+        "`results/baseline/`; do not\nedit it. Errors are in percent of the "
+        "published value: the mean of their\nmagnitudes, the bias (their mean "
+        "with signs), and the largest one with its place.\nEach scenario says "
+        "where its published values come from, and in what units they\nare.\n\n");
     unsigned i;
 
     add_summary(report, out);

@@ -90,15 +90,15 @@ static void check_two_devices(TopoLoader *loader, const TopoFlow *flow)
 
 static const TopoKey compute_keys[] = {
     FLOW("compute"),
-    MAY("device", DEVICE, NULL, "`host.device`: who computes, for people"),
-    RANGE("time", TIME, NULL, "1ps", "1000s", REQUIRED, "how long"),
+    MAY("device", DEVICE, NULL, "`host.device` that computes, for readers"),
+    RANGE("time", TIME, NULL, "1ps", "1000s", REQUIRED, "its duration"),
 };
 
 /* ---- copy -------------------------------------------------------------- */
 
 static const TopoKey copy_keys[] = {
     FLOW("copy"),
-    NEEDS("device", DEVICE, "`host.device`: whose engine copies"),
+    NEEDS("device", DEVICE, "`host.device` whose engine copies"),
     DIRECTION("read: from the buffer into the device; write: the other way"),
     NEEDS_TARGET("buffer", MEMORY,
                  "`host.ram`, `host.device` or `host.device.bar1`"),
@@ -106,9 +106,10 @@ static const TopoKey copy_keys[] = {
         "host whose CPU runs the driver; without it the borrower, or the "
         "device's own"),
     RANGE("size", BYTES, NULL, "1B", "1TiB", REQUIRED, "of one copy"),
-    RANGE("copies", INT, "1", "1", "1000000000", 0, "how many"),
+    RANGE("copies", INT, "1", "1", "1000000000", 0, "number of copies"),
     MAY("queued", BOOL, "on",
-        "on: all are handed over at once; off: each when the last is done"),
+        "on: the driver submits all copies at once; off: each when the last is "
+        "done"),
 };
 
 static void check_copy(TopoLoader *loader, TopoFlow *flow)
@@ -121,8 +122,8 @@ static void check_copy(TopoLoader *loader, TopoFlow *flow)
 
 static const TopoKey dma_keys[] = {
     FLOW("dma"),
-    NEEDS("device", DEVICE, "`host.device`: whose engine it is"),
-    DIRECTION("what the device does"),
+    NEEDS("device", DEVICE, "`host.device` whose engine works"),
+    DIRECTION("the device's operation"),
     NEEDS_TARGET("target", MEMORY,
                  "`host.ram`, `host.device` or `host.device.bar1`"),
     RANGE("size", BYTES, NULL, "1B", "1GiB", REQUIRED, "of one operation"),
@@ -200,8 +201,8 @@ static void check_dma(TopoLoader *loader, TopoFlow *flow)
 
 static const TopoKey mmio_keys[] = {
     FLOW("mmio"),
-    NEEDS("host", HOST, "whose CPU it is"),
-    DIRECTION("what the CPU does"),
+    NEEDS("host", HOST, "the host of the CPU"),
+    DIRECTION("the CPU's operation"),
     NEEDS_TARGET("target", MEMORY,
                  "`host.ram`, `host.device` or `host.device.bar1`"),
     RANGE("size", BYTES, "8B", "1B", "64B", 0, "of one access"),
@@ -244,7 +245,7 @@ static const TopoKey nvme_keys[] = {
           "of each queue, one of which stays empty"),
     WORD("pattern", "sequential", "sequential|random", 0, "of blocks"),
     WORD("completion", "interrupt", "interrupt|polling", 0,
-         "how the driver learns of completions"),
+         "the way in which the driver learns of completions"),
     RANGE("timeout", TIME, "30s", "1us", "1000s", 0,
           "after which the driver gives an operation up as failed"),
 };
@@ -295,7 +296,8 @@ static const TopoKey path_keys[] = {
                  "`host.ram`, `host.device` or `host.device.bar1`"),
     MAY_TARGET("via", TOPO_MAY_BE_RAM,
                "`host.ram` in which the data rests between"),
-    WORD("direction", "write", "read|write", 0, "what travels"),
+    WORD("direction", "write", "read|write", 0,
+         "write: `from` writes to `to`; read: `from` reads from it"),
     RANGE("size", BYTES, "4B", "1B", "4096B", 0, "of the payload"),
 };
 
@@ -324,7 +326,7 @@ static const TopoKey transfer_keys[] = {
     NEEDS_TARGET("from", TOPO_MAY_BE_GPU,
                  "`host.device`: the GPU whose memory is copied"),
     NEEDS_TARGET("to", TOPO_MAY_BE_GPU,
-                 "`host.device`: the GPU to whose memory"),
+                 "`host.device`: the GPU that receives the copy"),
     MAY_TARGET("via", TOPO_MAY_BE_RAM,
                "`host.ram` through which the data go in chunks; without it the "
                "one GPU writes to the other"),
@@ -333,7 +335,7 @@ static const TopoKey transfer_keys[] = {
         "first device's own"),
     RANGE("size", BYTES, NULL, "1B", "1TiB", REQUIRED, "of one copy"),
     RANGE("copies", INT, "1", "1", "1000000000", 0,
-          "how many, one after the other"),
+          "number of copies, one after the other"),
 };
 
 static void check_transfer(TopoLoader *loader, TopoFlow *flow)

@@ -40,7 +40,7 @@
         CREDITS("cplh", "credits for headers of completions"),                 \
         CREDITS("cpld", "credits of 16 B for data of completions"),            \
         MAY("buffers.latency", TIME, "0ps", "0ps", "1ms", 0,                   \
-            "from room made in a buffer to the UpdateFC that tells of it"),    \
+            "from space in a buffer to the UpdateFC that reports it"),         \
         WORD("dllp", "spec", "spec|each|free",                                 \
              "when it sends Ack and UpdateFC: as late as the specification "   \
              "allows, after each TLP, or without taking any bandwidth")
@@ -76,7 +76,7 @@ static const TopoKey cpu_keys[] = {
         "reads forwarded from root port to root port leave in requests of "
         "this size; 0B: as they came"),
     MAY("write_split", BYTES, "0B", "0B", "4096B", POWER,
-        "the same of posted writes"),
+        "the same for posted writes"),
     NEEDS("forwarded_reads", INT, "1", "65536", 0,
           "outstanding reads that it forwards between root ports, counted "
           "after splitting"),
@@ -107,10 +107,10 @@ static const TopoKey cpu_keys[] = {
      .choices = "4KiB|2MiB|1GiB",
      .help = "page size of the mappings"},
     MAY("mmio.low_base", ADDRESS, "0x80000000", NULL, "0xffffffff", 0,
-        "begin of the addresses for BARs below 4 GiB"),
+        "first address for BARs below 4 GiB"),
     MAY("mmio.low_size", BYTES, "1GiB", "1MiB", "4GiB", 0, "their size"),
     MAY("mmio.high_base", ADDRESS, "0x10000000000", "0x100000000", NULL, POWER,
-        "begin of the addresses for 64-bit BARs"),
+        "first address for 64-bit BARs"),
     MAY("mmio.high_size", BYTES, "8TiB", "1MiB", "1024TiB", 0, "their size"),
     MAY("mmio.above_4g", BYTES, "512MiB", "4KiB", "1024TiB", 0,
         "64-bit prefetchable BARs of this size and more get addresses above "
@@ -133,11 +133,11 @@ static const TopoKey switch_keys[] = {
     NEEDS("ports", INT, "1", "63", 0, "downstream ports"),
     NEEDS("latency", TIME, "0ps", "1ms", 0, "from port to port"),
     WORD("mode", "cut-through", "cut-through|store-and-forward",
-         "whether a TLP leaves before its end has come in"),
+         "cut-through: a TLP leaves before its end has come in"),
     WORD("arbitration", "round-robin",
          "round-robin|weighted-round-robin|oldest-first",
-         "which ingress port an egress port serves next"),
-    SWITCH("acs", "whether its ports can redirect requests to the root"),
+         "the rule by which an egress port chooses the next ingress port"),
+    SWITCH("acs", "on: its ports can redirect requests to the root"),
     MPS,
     SERVICE,
     BUFFERS,
@@ -198,9 +198,9 @@ static const TopoKey ntb_keys[] = {
               "from a read of its BAR to the completion"),                     \
         MAY("completer.bandwidth", RATE, NULL, "1MB/s", NULL, 0,               \
             "of reads of its BARs; without it only the link limits"),          \
-        SWITCH("ecrc", "whether its TLPs carry an ECRC"),                      \
-        SWITCH("relaxed_ordering", "whether its TLPs set RO"),                 \
-        SWITCH("id_ordering", "whether its TLPs set IDO"), SERVICE, BUFFERS
+        SWITCH("ecrc", "on: its TLPs carry an ECRC"),                          \
+        SWITCH("relaxed_ordering", "on: its TLPs set RO"),                     \
+        SWITCH("id_ordering", "on: its TLPs set IDO"), SERVICE, BUFFERS
 
 static const TopoKey gpu_keys[] = {
     DEVICE,
@@ -219,8 +219,7 @@ static const TopoKey gpu_keys[] = {
     NEEDS(
         "poll.gap", TIME, "0ps", "1s", 0,
         "least time between two reads of a kernel that polls a host's memory"),
-    NEEDS("poll.jitter", TIME, "0ps", "1s", 0,
-          "the most that is added to it, at random"),
+    NEEDS("poll.jitter", TIME, "0ps", "1s", 0, "largest random addition to it"),
     NEEDS("transfer.cpu_direct", TIME, "0ps", "1s", 0,
           "time of the driver for a copy from GPU to GPU"),
     NEEDS("transfer.cpu_ram", TIME, "0ps", "1s", 0,
@@ -246,19 +245,20 @@ static const TopoKey endpoint_keys[] = {
     MAY("nvme.write_latency", TIME, NULL, "0ps", "1s", 0,
         "the same for a write"),
     MAY("nvme.jitter", TIME, "0ps", "0ps", "1s", 0,
-        "the most that is added to either, at random"),
+        "largest random addition to either"),
     MAY("nvme.read_bandwidth", RATE, NULL, "1MB/s", NULL, 0,
         "of its media, reading"),
     MAY("nvme.write_bandwidth", RATE, NULL, "1MB/s", NULL, 0, "and writing"),
     MAY("nvme.commands", INT, NULL, "1", "65535", 0,
         "commands it works on at a time"),
     MAY("nvme.max_transfer", BYTES, NULL, "4KiB", "2MiB", POWER,
-        "the most that one command moves (MDTS)"),
+        "largest transfer of one command (MDTS)"),
     MAY("nvme.block", BYTES, "512B", "512B", "4KiB", POWER,
         "size of a logical block"),
-    SWITCH("nvme.read_ahead",
-           "whether a read that begins where the last one ended need not wait "
-           "for the media"),
+    SWITCH(
+        "nvme.read_ahead",
+        "on: a read that begins where the last one ended does not wait for the "
+        "media"),
 };
 
 const TopoSection topo_section_root_port = {
@@ -273,7 +273,7 @@ const TopoSection topo_section_bar = {
     "BAR", "A member of `bars`. A 64-bit BAR takes two numbers of the six.",
     (const TopoKey[]){
         NEEDS("size", BYTES, "128B", "1024TiB", POWER, "its size"),
-        SWITCH("prefetchable", "whether reads have no side effects"),
+        SWITCH("prefetchable", "on: reads have no side effects"),
         {.key = "width",
          .type = TOPO_TYPE_INT,
          .fallback = "64",

@@ -4,21 +4,21 @@
 
 static const TopoKey scenario_keys[] = {
     NEEDS("name", NAME, "name of the scenario, and of its results"),
-    MAY("description", TEXT, NULL, "a sentence for people"),
+    MAY("description", TEXT, NULL, "a sentence for readers"),
     MAY("cluster", TEXT, NULL,
         "path, from the file's directory, of a file with the sections hosts, "
         "lend, links and parts, for several experiments on one cluster"),
     MAY("parts", PARTS, NULL, "profiles of this file: see Parts"),
     LIST("hosts", host, REQUIRED, "the hosts"),
     LIST("links", link, 0, "the cables between NTB adapters"),
-    LIST("lend", lend, 0, "which device is lent to whom"),
-    MAP("workload", workload, "what moves"),
+    LIST("lend", lend, 0, "the loans: a device and the host that borrows it"),
+    MAP("workload", workload, "the flows of data"),
     LIST("variants", variant, 0,
          "named sets of changes, each simulated; the outermost axis"),
     LIST("sweep", axis, 0, "axes of the experiment; they multiply"),
-    MAP("measure", measure, "what is written down"),
-    MAP("compare", compare, "how results are compared to a baseline"),
-    MAP("plot", plot, "how results are drawn"),
+    MAP("measure", measure, "the columns of the result"),
+    MAP("compare", compare, "the comparison of results with a baseline"),
+    MAP("plot", plot, "the plot of the results"),
 };
 SECTION(scenario, "description", "The whole file.");
 
@@ -31,7 +31,7 @@ static const TopoKey host_keys[] = {
     MAY("set", SET, NULL, "keys of the CPU part that differ in this host"),
     LIST("switches", switch, 0, "its switches"),
     LIST("devices", device, 0, "its devices, NTB adapters included"),
-    MAP("vm", vm, "the virtual machine it is emulated by"),
+    MAP("vm", vm, "the virtual machine that emulates it"),
 };
 SECTION(host, "host", "A member of `hosts`.");
 
@@ -48,9 +48,10 @@ static const TopoKey switch_keys[] = {
     NEEDS("name", NAME, "its name, unique in the host"),
     NEEDS("part", REF, "a part of kind switch"),
     ATTACH,
-    WORD("acs", "auto", "auto|on|off", 0,
-         "whether peer-to-peer requests are redirected to the root; auto: if "
-         "the part can and the host's IOMMU is on"),
+    WORD(
+        "acs", "auto", "auto|on|off", 0,
+        "on: its ports redirect peer-to-peer requests to the root; auto: on if "
+        "the part can and the host's IOMMU is on"),
 };
 SECTION(switch, "switch", "A member of a host's `switches`.");
 
@@ -58,7 +59,7 @@ static const TopoKey device_keys[] = {
     NEEDS("name", NAME, "its name, unique in the host; not ram or cpu"),
     NEEDS("part", REF, "a part of kind gpu, endpoint or ntb"),
     ATTACH,
-    MAP("vm", vm_device, "what emulation uses for it"),
+    MAP("vm", vm_device, "the QEMU device that emulates it"),
 };
 SECTION(device, "device", "A member of a host's `devices`.");
 
@@ -66,32 +67,34 @@ static const TopoKey vm_keys[] = {
     RANGE("memory", BYTES, "256MiB", "64MiB", "1TiB", 0, "its memory"),
     RANGE("cpus", INT, "1", "1", "255", 0, "its CPUs"),
     WORD("accel", "auto", "auto|tcg|kvm", 0, "the accelerator"),
-    MAY("kernel", TEXT, NULL, "path of the kernel; from the file's directory"),
-    MAY("modules", TEXT, NULL, "path of its modules; the same"),
+    MAY("kernel", TEXT, NULL, "path of the kernel, from the file's directory"),
+    MAY("modules", TEXT, NULL, "path of its modules, likewise"),
     MAY("append", TEXT, NULL, "more words for the kernel's command line"),
     MAY("client", NAME, "ntb_tool",
-        "kernel module that uses its NTBs, of those that enable the link; or "
-        "none"),
+        "kernel module that uses its NTBs and enables the link; or none"),
     RANGE("gdb", INT, NULL, "1", "65535", 0, "TCP port to debug the kernel at"),
-    MAY("qmp", BOOL, "off", "whether it gets a monitor socket"),
+    MAY("qmp", BOOL, "off", "on: it gets a monitor socket"),
 };
-SECTION(vm, "vm", "`vm:` of a host; of no meaning to a simulation.");
+SECTION(vm, "vm", "`vm:` of a host; a simulation ignores it.");
 
 static const TopoKey vm_device_keys[] = {
     MAY("device", TEXT, NULL, "name of the QEMU device"),
     MAY("image", TEXT, NULL,
-        "the disk: the size of an empty one (`1GiB`), one that is nothing but "
-        "a size (`null-co:1GiB`), or the path of a file"),
+        "the disk: the size of an empty one (`1GiB`), of one that stores "
+        "nothing (`null-co:1GiB`), or the path of a file"),
     MAY("network", NAME, NULL,
-        "what a network adapter is plugged into: all that name it are joined"),
+        "the Ethernet of a network adapter; it joins all adapters that name "
+        "it"),
     MAY("region", NAME, NULL,
-        "memory of an ivshmem device, shared by all that name it"),
-    RANGE("size", BYTES, NULL, "4KiB", "64GiB", TOPO_KEY_POWER_OF_TWO,
-          "of that memory; without it 4MiB, or what others say"),
+        "memory of an ivshmem device; all devices that name it share it"),
+    RANGE(
+        "size", BYTES, NULL, "4KiB", "64GiB", TOPO_KEY_POWER_OF_TWO,
+        "size of that memory; without it 4MiB, or the size that another device "
+        "gives"),
     MAY("options", TREE, NULL, "a map of properties of the device to values"),
 };
 SECTION(vm_device, "device's vm",
-        "`vm:` of a device; of no meaning to a simulation.");
+        "`vm:` of a device; a simulation ignores it.");
 
 static const TopoKey link_keys[] = {
     NEEDS("name", NAME, "its name"),
@@ -113,7 +116,7 @@ static const TopoKey lend_keys[] = {
     RANGE("window", AUTO, "auto", "4KiB", "1TiB", 0,
           "size of the DMA window, or auto; of a VM, the guest's memory"),
     MAY("vm", BOOL, "off",
-        "whether a VM on that host borrows it; both hosts' IOMMUs are on then"),
+        "on: a VM on that host borrows it; both hosts' IOMMUs must be on"),
 };
 SECTION(lend, "lend",
         "A member of `lend`. It has no name: paths of changes number it, and "
@@ -125,7 +128,7 @@ static const TopoKey workload_keys[] = {
           "statistics begin after this time"),
     RANGE("stop", TIME, NULL, "1ps", "1000s", 0,
           "end of the run; without it when all flows are done"),
-    MAY("flows", LIST, NULL, "what moves; keys depend on `kind`"),
+    MAY("flows", LIST, NULL, "the flows; keys depend on `kind`"),
 };
 SECTION(workload, "workload", "`workload:`.");
 
@@ -145,13 +148,13 @@ static const TopoKey axis_keys[] = {
     MAY("from", REF, NULL, "first value; instead of `values`"),
     MAY("to", REF, NULL, "limit of the values, itself included"),
     RANGE("times", INT, NULL, "2", "1000000", 0,
-          "each value is so many times the last"),
-    MAY("step", REF, NULL, "or so much more than it"),
+          "factor from one value to the next"),
+    MAY("step", REF, NULL, "difference from one value to the next"),
 };
 SECTION(axis, "axis", "A member of `sweep`.");
 
 static const TopoKey axis_value_keys[] = {
-    NEEDS("label", TEXT, "what results call it"),
+    NEEDS("label", TEXT, "its name in results"),
     NEEDS("set", CHANGES, "paths and the values they get"),
 };
 SECTION(axis_value, "axis value", "A value of an axis that is a map.");
@@ -168,8 +171,7 @@ static const TopoKey column_keys[] = {
           "`element.HOST.METRIC` or `element.HOST.NAME.METRIC`; a metric may "
           "end in .mean .p50 .p99 .min .max"),
     MAY("scale", DECIMAL, "1", "the value is divided by this"),
-    RANGE("digits", INT, NULL, "0", "9", 0,
-          "decimals; without it a whole number"),
+    RANGE("digits", INT, NULL, "0", "9", 0, "decimals; without it none"),
 };
 SECTION(column, "column", "A member of `columns`.");
 
@@ -179,7 +181,7 @@ static const TopoKey compare_keys[] = {
         "axes"),
     MAY("tolerance", TREE, NULL,
         "largest relative difference: `1%` for all columns, or a map of "
-        "columns to such; 0% where nothing is said"),
+        "columns to differences; without it 0%"),
 };
 SECTION(compare, "compare", "`compare:`.");
 
@@ -207,9 +209,9 @@ SECTION(plot, "plot", "`plot:`.");
 
 static const TopoKey profile_keys[] = {
     WORD("kind", NULL, "cpu|switch|ntb|gpu|endpoint", 0,
-         "what it is; unless it has a `base` or overrides a profile"),
+         "its kind; not needed with a `base`, or if it overrides a profile"),
     MAY("base", REF, NULL, "a part whose numbers it takes over"),
-    MAY("description", TEXT, NULL, "a sentence for people"),
+    MAY("description", TEXT, NULL, "a sentence for readers"),
     MAY("sources", TREE, NULL,
         "a map of keys to where their numbers come from; a profile in a "
         "directory of parts must have one for each key (or group) it gives"),
