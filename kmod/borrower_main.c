@@ -111,7 +111,9 @@ static int send_borrow(struct borrower_loan *loan, struct dlend_why *why)
 	ret = dlend_call(loan->peer, DLEND_OP_BORROW, &req, sizeof(req), &answer,
 			 sizeof(answer), 0);
 	if (ret == -EOPNOTSUPP)
-		return dlend_why_set(why, ret, "node %u does not lend: it has not loaded dl_lender", node);
+		return dlend_why_set(why, ret,
+				     "node %u does not lend: it has not loaded dl_lender",
+				     node);
 	if (ret >= 0 && ret != sizeof(answer))
 		ret = -EPROTO;
 	if (ret < 0)
@@ -232,7 +234,7 @@ static void dismantle(struct borrower_loan *loan, bool surprise)
 {
 	borrower_bridge_remove(loan, surprise);
 	close_bars(loan);
-	/* The lender resets the device before the windows that it writes to are closed. */
+	/* The lender resets the device before its windows onto us are closed. */
 	if (loan->number)
 		send_return(loan);
 	borrower_msi_stop(loan);
@@ -469,6 +471,7 @@ static void revoke_work(struct work_struct *work)
 			end_loan(loan, READ_ONCE(loan->dead));
 	mutex_unlock(&borrower_admin);
 }
+
 static DECLARE_WORK(revoke, revoke_work);
 
 static int op_revoke(struct dlend_peer *peer, const void *data, size_t len,

@@ -319,16 +319,19 @@ int dlend_call(struct dlend_peer *peer, u16 op, const void *req, size_t len,
 		return -ENOTCONN;
 	dlend_count(peer, DLEND_COUNT_CALLS);
 	left = msecs_to_jiffies(timeout_ms ?: READ_ONCE(call_timeout_ms));
-	left = wait_event_timeout(peer->wait, !dlend_peer_is_up(peer) ||
-			(slot = slot_take(peer, 0, DLEND_SLOTS_CALL)) >= 0,
-			left);
+	left = wait_event_timeout(peer->wait,
+				  !dlend_peer_is_up(peer) ||
+				  (slot = slot_take(peer, 0,
+						    DLEND_SLOTS_CALL)) >= 0,
+				  left);
 	if (slot < 0) {
 		ret = left ? -ENOTCONN : -ETIMEDOUT;
 		goto exit;
 	}
 	seq = request_send(peer, slot, op, req, len);
-	left = wait_event_timeout(peer->wait, !dlend_peer_is_up(peer) ||
-			response_is_there(peer, slot, seq), left);
+	left = wait_event_timeout(peer->wait,
+				  !dlend_peer_is_up(peer) ||
+				  response_is_there(peer, slot, seq), left);
 	if (response_is_there(peer, slot, seq))
 		ret = response_take(peer, slot, seq, op, resp, room);
 	else

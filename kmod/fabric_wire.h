@@ -59,6 +59,7 @@ struct dlend_slot {
 	__le32 status;		/* of a response: 0 or an errno; of a request: 0 */
 	u8 data[DLEND_MSG_MAX];
 };
+
 static_assert(sizeof(struct dlend_slot) == 16 + DLEND_MSG_MAX);
 
 #define DLEND_WINDOWS_MAX 128

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A malicious peer: it speaks the NTB interface itself, says hello as dl_fabric
- * does, and then writes what it likes. It is loaded in place of dl_fabric on one
- * node; the other one must refuse it all, count it and live.
+ * A malicious peer: it uses the NTB interface itself, says hello as dl_fabric does,
+ * and then writes nonsense. It is loaded in place of dl_fabric on one node; the
+ * other node must refuse and count all of it, and live.
  *
- * One round after the other, each with a session of its own:
+ * It plays rounds, each with a session of its own:
  *
  *   words	random hello words, single ones wrong or all of them
  *   requests	well placed requests, with random numbers, lengths and bytes
- *   loans	a borrower that asks for what is not its own, nearly right
- *   answers	random responses to whatever the other node asks
+ *   loans	nearly right requests of a borrower, for devices of others
+ *   answers	random responses to the requests of the other node
  *   bytes	random bytes anywhere in the other node's control area
- *   bells	random doorbells as fast as it goes
+ *   bells	random doorbells as fast as possible
  *
  * debugfs: dl_hostile/rounds counts them, dl_hostile/sessions those in which the
  * other node had taken the hello, dl_hostile/loans the devices that it was lent.
@@ -120,7 +120,7 @@ static void write_table(struct hostile *h)
 	writel(i, &h->far->windows);
 }
 
-/* The handshake, until the other node must be up. Return: whether it is. */
+/* Does the handshake. Return: whether the other node must be up now. */
 static bool meet(struct hostile *h)
 {
 	resource_size_t size;
@@ -160,7 +160,7 @@ static bool meet(struct hostile *h)
 		h->far_epoch = far;
 		h->loan = 0;
 		write_table(h);
-		/* At times a table of windows that are none. */
+		/* At times the table claims a wrong number of windows. */
 		if (any(h) % 4 == 0)
 			writel(any(h), &h->far->windows);
 		say_hello(h, far);
@@ -202,7 +202,7 @@ static void words(struct hostile *h)
 			break;
 		}
 	}
-	/* So long that the other node looks at it. */
+	/* The other node reads it within this time. */
 	msleep(50);
 }
 
@@ -222,7 +222,7 @@ static void write_slot(struct hostile *h, struct dlend_slot __iomem *slot, bool 
 	prandom_bytes_state(&h->rnd, data, sizeof(data));
 	for (i = 0; i < DLEND_MSG_MAX; i += sizeof(data))
 		memcpy_toio(slot->data + i, data, sizeof(data));
-	/* As a good peer does, so that the rest is looked at. */
+	/* Last, as a good peer does it, so that the rest is read. */
 	wmb();
 	writel(any(h), &slot->seq);
 }
@@ -236,7 +236,7 @@ static void requests(struct hostile *h)
 	ring(h);
 }
 
-/* A request as a good peer sends it. Return: its number. */
+/* Sends a request as a good peer does. Return: its number. */
 static u32 ask(struct hostile *h, unsigned int i, u16 op, const void *data,
 	       size_t len)
 {
@@ -261,7 +261,7 @@ static u32 first_device(struct hostile *h)
 	return hear(h, DLEND_HELLO_NODE) << 16;
 }
 
-/* The response to a request in slot 0, or NULL. */
+/* Return: the response to a request in slot 0, or NULL. */
 static const void *answer(struct hostile *h, u32 seq)
 {
 	const struct dlend_slot *slot = &h->area->response[0];
@@ -274,7 +274,7 @@ static const void *answer(struct hostile *h, u32 seq)
 	return i == 400 || slot->status ? NULL : slot->data;
 }
 
-/* A device in good order, with windows that the other node's adapter has. */
+/* Borrows a device properly, with windows that the other node's adapter has. */
 static void borrow(struct hostile *h)
 {
 	struct dlend_msg_borrow borrow = { .fdid = cpu_to_le32(first_device(h)) };
@@ -295,7 +295,7 @@ static void borrow(struct hostile *h)
 		loans++;
 }
 
-/* Windows that there are, but mostly not those that were opened for it. */
+/* Names windows that exist, but mostly lead elsewhere. */
 static void fill_window(struct hostile *h, struct dlend_window_desc *desc)
 {
 	desc->window = cpu_to_le32(any(h) % 40);
@@ -305,8 +305,8 @@ static void fill_window(struct hostile *h, struct dlend_window_desc *desc)
 }
 
 /*
- * What a borrower says to a lender and the other way round, of the right length;
- * device and loan are the right ones three times out of four.
+ * Sends requests of borrowers and lenders with the right length. Device and loan
+ * are right three times out of four.
  */
 static void loan_requests(struct hostile *h)
 {
@@ -332,7 +332,7 @@ static void loan_requests(struct hostile *h)
 	if (!h->loan)
 		borrow(h);
 	for (i = 0; i < 30; i++) {
-		/* An end of the loan is rare. */
+		/* A request that ends the loan is rare. */
 		kind = any(h) % (any(h) % 16 ? ARRAY_SIZE(kinds) - 1 :
 					       ARRAY_SIZE(kinds));
 		prandom_bytes_state(&h->rnd, req.bytes, sizeof(req.bytes));
@@ -364,7 +364,7 @@ static void loan_requests(struct hostile *h)
 	}
 }
 
-/* To whatever it asks; the number of the request is right half of the time. */
+/* Responds to requests; the number of the request is right half of the time. */
 static void answers(struct hostile *h)
 {
 	struct dlend_slot __iomem *slot;
@@ -423,13 +423,13 @@ static int hostile_run(void *data)
 			msleep(50);
 			continue;
 		}
-		/* It takes the other node a moment to go up. */
+		/* The other node needs a moment to go up. */
 		if (what[i] != words) {
 			beat(h);
 			msleep(40);
 		}
 		end = jiffies + msecs_to_jiffies(round_ms);
-		/* First it has to notice that the last session is over. */
+		/* The other node first has to notice that the last session is over. */
 		if (what[i] == words)
 			end += msecs_to_jiffies(round_ms);
 		while (time_before(jiffies, end) && !kthread_should_stop()) {

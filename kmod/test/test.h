@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of dl_test.ko share. */
+/* Within dl_test: what its files share. */
 #ifndef TEST_H
 #define TEST_H
 
@@ -11,7 +11,7 @@
 #define CHECK(condition)                                                       \
 	do {                                                                   \
 		if (!(condition)) {                                            \
-			pr_err("dl_test: line %d: not so: %s\n", __LINE__,     \
+			pr_err("dl_test: line %d: this is false: %s\n", __LINE__,     \
 			       #condition);                                    \
 			return false;                                          \
 		}                                                              \
@@ -28,23 +28,27 @@
 		}                                                              \
 	} while (0)
 
+/* A thread that makes one call after the other. */
 struct caller {
 	struct task_struct *task;
 	struct dlend_peer *peer;
 	struct rnd_state rnd;
 	unsigned int n;
 	bool polled;
-	int ret;
+	int ret;		/* of the last call */
 	struct completion done;
 	u8 buffer[2 * DLEND_MSG_MAX];
 };
 
-/* The two ends of the loopback, and random numbers for tests. */
+/* The two ends of the loopback, and random numbers for the tests. */
 extern struct dlend_peer *dlend_test_ends[2];
 extern struct rnd_state dlend_test_rnd;
 extern unsigned int dlend_test_seed;
 
-/* One call, compared; @buffer has room for two messages. Return: 0, or an errno. */
+/*
+ * Makes a call with random bytes and compares the response. @buffer holds two
+ * messages. Return: 0, or a negative errno.
+ */
 int dlend_test_echo(struct dlend_peer *peer, struct rnd_state *rnd, size_t len,
 		    bool polled, u8 *buffer);
 

@@ -4,12 +4,12 @@
  *
  *	insmod dl_test.ko		tests on the loopback: TAP in the log, and
  *					the module is refused if one fails
- *	insmod dl_test.ko traffic=1	calls of both kinds and windows on all
- *					peers, compared, until it is removed; what
- *					came of it is in debugfs, dl/traffic
+ *	insmod dl_test.ko traffic=1	calls of both kinds and exports on all
+ *					peers until it is removed; debugfs shows
+ *					the counts in dl/traffic
  *
- * Invariants: a response is that of the request, whoever else calls; every wait
- * ends; what is exported is what the other end imports, and nothing stays behind.
+ * Invariants: a response belongs to its request, however many others call; every
+ * wait ends; the importer gets the range that was exported; nothing stays behind.
  */
 #include <linux/delay.h>
 #include <linux/irq_work.h>
@@ -27,7 +27,7 @@ MODULE_PARM_DESC(traffic, "calls on all peers until removed");
 
 unsigned int dlend_test_seed = 1;
 module_param_named(seed, dlend_test_seed, uint, 0444);
-MODULE_PARM_DESC(seed, "of all random numbers (1)");
+MODULE_PARM_DESC(seed, "seed of all random numbers (1)");
 
 enum {
 	OP_ECHO = 240,		/* sleeping */
@@ -36,7 +36,7 @@ enum {
 	OP_ERROR,		/* returns the errno that it is sent */
 	OP_LONG,		/* le32 bytes in response */
 	OP_BACK,		/* calls back, which is not allowed */
-	OP_NOBODY,		/* nobody handles it */
+	OP_NOBODY,		/* has no handler */
 	OP_END,
 };
 
@@ -48,7 +48,7 @@ static int op_echo(struct dlend_peer *peer, const void *req, size_t len, void *r
 	u8 *out = resp;
 	size_t i;
 
-	/* Not the same bytes, so that no stale buffer passes for the answer. */
+	/* Inverted, so that a stale buffer does not pass for the response. */
 	for (i = 0; i < len; i++)
 		out[i] = ~((const u8 *)req)[i];
 	return len;
@@ -148,7 +148,7 @@ static bool wait_for_state(enum dlend_peer_state state)
 		if (dlend_peer_state(dlend_test_ends[0]) == state &&
 		    dlend_peer_state(dlend_test_ends[1]) == state)
 			return true;
-		msleep(10);
+		fsleep(10 * USEC_PER_MSEC);
 	}
 	return false;
 }
@@ -163,8 +163,12 @@ static bool test_lengths(void)
 
 	for (end = 0; end < 2; end++) {
 		for (len = 0; len <= DLEND_MSG_MAX; len++) {
-			CHECK_IS(dlend_test_echo(dlend_test_ends[end], &dlend_test_rnd, len, false, buffer), 0);
-			CHECK_IS(dlend_test_echo(dlend_test_ends[end], &dlend_test_rnd, len, true, buffer), 0);
+			CHECK_IS(dlend_test_echo(dlend_test_ends[end],
+						 &dlend_test_rnd, len, false,
+						 buffer), 0);
+			CHECK_IS(dlend_test_echo(dlend_test_ends[end],
+						 &dlend_test_rnd, len, true,
+						 buffer), 0);
 		}
 	}
 	return true;
@@ -184,7 +188,7 @@ static bool test_refusals(void)
 		 -EMSGSIZE);
 	CHECK_IS(dlend_call_polled(dlend_test_ends[0], OP_ECHO, &word, 4, small, 8, 0),
 		 -EOPNOTSUPP);
-	/* An op of an interrupt may also be called by who can sleep. */
+	/* A call that can sleep may also use an atomic request. */
 	CHECK_IS(dlend_call(dlend_test_ends[0], OP_ECHO_ATOMIC, &word, 4, small, 8, 0), 4);
 	CHECK_IS(dlend_call(dlend_test_ends[1], OP_BACK, &word, 4, small, 8, 0), -EDEADLK);
 	return true;
@@ -200,7 +204,7 @@ static bool test_results(void)
 		word = cpu_to_le32(e);
 		CHECK_IS(dlend_call(dlend_test_ends[1], OP_ERROR, &word, 4, NULL, 0, 0), -e);
 	}
-	/* What is special within one kernel does not come from another. */
+	/* Errnos that are special within a kernel do not come from a peer. */
 	word = cpu_to_le32(512); /* ERESTARTSYS */
 	CHECK_IS(dlend_call(dlend_test_ends[1], OP_ERROR, &word, 4, NULL, 0, 0), -EPROTO);
 	word = cpu_to_le32(8);
@@ -209,7 +213,7 @@ static bool test_results(void)
 	memset(small, 0, 8);
 	word = cpu_to_le32(5);
 	CHECK_IS(dlend_call(dlend_test_ends[1], OP_LONG, &word, 4, small, 4, 0), -EMSGSIZE);
-	/* Not a byte more than there is room for. */
+	/* Not a byte was written behind the buffer. */
 	CHECK_IS(small[4], 0);
 	return true;
 }
@@ -228,7 +232,7 @@ static bool test_time_out(void)
 			    50), -ETIMEDOUT);
 	CHECK(ktime_ms_delta(ktime_get(), begin) >= 40);
 	CHECK(ktime_ms_delta(ktime_get(), begin) < 280);
-	/* Its late response is not taken for that of another. */
+	/* A late response is not taken for that of another request. */
 	req.ms = cpu_to_le32(1);
 	for (i = 0; i < 100; i++) {
 		req.number = i;
@@ -280,17 +284,17 @@ static int caller_run(void *data)
 {
 	struct caller *caller = data;
 	unsigned int i;
+	size_t len;
 
 	for (i = 0; i < caller->n && !caller->ret; i++) {
-		caller->ret = dlend_test_echo(caller->peer, &caller->rnd,
-				   prandom_u32_state(&caller->rnd) %
-					      (DLEND_MSG_MAX + 1),
-				   caller->polled, caller->buffer);
+		len = prandom_u32_state(&caller->rnd) % (DLEND_MSG_MAX + 1);
+		caller->ret = dlend_test_echo(caller->peer, &caller->rnd, len,
+					      caller->polled, caller->buffer);
 		cond_resched();
 	}
 	complete(&caller->done);
 	while (!kthread_should_stop())
-		msleep(1);
+		fsleep(USEC_PER_MSEC);
 	return 0;
 }
 
@@ -305,18 +309,18 @@ static void caller_start(struct caller *caller, unsigned int i, bool polled,
 	caller->task = kthread_run(caller_run, caller, "dl_test%u", i);
 }
 
-/* Return: what its last call gave. */
+/* Return: the result of its last call. */
 static int caller_end(struct caller *caller)
 {
 	if (IS_ERR(caller->task))
 		return PTR_ERR(caller->task);
 	if (!wait_for_completion_timeout(&caller->done, 60 * HZ))
-		pr_err("dl_test: a caller hangs\n");
+		pr_err("dl_test: a caller has not ended after 60 s\n");
 	kthread_stop(caller->task);
 	return caller->ret;
 }
 
-/* Return: 0, or the last that is wrong. */
+/* Return: 0, or the last error of a caller. */
 static int call_at_once(unsigned int n, unsigned int each)
 {
 	struct caller *callers = kvcalloc(n, sizeof(*callers), GFP_KERNEL);
@@ -354,7 +358,7 @@ static int slow_run(void *data)
 
 	*(int *)data = dlend_call(dlend_test_ends[0], OP_SLOW, &ms, 4, resp, 4, 5000);
 	while (!kthread_should_stop())
-		msleep(1);
+		fsleep(USEC_PER_MSEC);
 	return 0;
 }
 
@@ -376,11 +380,11 @@ static bool test_loss(void)
 	CHECK_IS(ret, 1);
 	begin = ktime_get();
 	dlend_peer_disconnect(dlend_test_ends[0]);
-	/* Known at once, and by everybody. */
+	/* All know it at once. */
 	CHECK(!dlend_peer_is_up(dlend_test_ends[0]));
 	CHECK_IS(atomic_read(&callbacks_lost), lost + 1);
 	for (i = 0; i < 100 && READ_ONCE(ret) == 1; i++)
-		msleep(10);
+		fsleep(10 * USEC_PER_MSEC);
 	kthread_stop(task);
 	CHECK_IS(ret, -ENOTCONN);
 	CHECK(ktime_ms_delta(ktime_get(), begin) < 700);
@@ -389,15 +393,15 @@ static bool test_loss(void)
 		 -ENOTCONN);
 	CHECK(dlend_import(dlend_test_ends[1], &desc) == ERR_PTR(-ENOTCONN));
 	for (i = 0; i < 300 && atomic_read(&callbacks_down) < down + 2; i++)
-		msleep(10);
+		fsleep(10 * USEC_PER_MSEC);
 	CHECK_IS(atomic_read(&callbacks_down), down + 2);
 	CHECK_IS(atomic_read(&callbacks_lost), lost + 2);
-	/* Closed with the session; what remains is the handle. */
+	/* The end of the session has closed it; only the handle remains. */
 	dlend_unexport(export);
 	dlend_peer_connect(dlend_test_ends[0]);
 	CHECK(wait_for_state(DLEND_PEER_UP));
 	for (i = 0; i < 300 && atomic_read(&callbacks_up) < up + 2; i++)
-		msleep(10);
+		fsleep(10 * USEC_PER_MSEC);
 	CHECK_IS(atomic_read(&callbacks_up), up + 2);
 	CHECK(dlend_peer_session(dlend_test_ends[0]) != session);
 	CHECK_IS(dlend_test_echo(dlend_test_ends[0], &dlend_test_rnd, 100, false, buffer), 0);
@@ -441,7 +445,7 @@ static void note_lost(struct dlend_peer *peer)
 
 static void note_down(struct dlend_peer *peer)
 {
-	/* Nobody calls a peer that has gone. */
+	/* A peer that has gone cannot be called. */
 	if (dlend_call(peer, OP_ECHO, NULL, 0, NULL, 0, 0) != -ENOTCONN &&
 	    atomic_read(&callbacks_down) < atomic_read(&callbacks_lost))
 		atomic_inc(&callbacks_wrong);
@@ -490,7 +494,7 @@ static bool test_ops(void)
 	CHECK_IS(dlend_ops_register(mixed, 2), -EBUSY);
 	for (i = 0; i < ARRAY_SIZE(wrong); i++)
 		CHECK_IS(dlend_ops_register(&wrong[i], 1), -EINVAL);
-	/* What failed has left nothing, and has taken nothing away. */
+	/* A failure leaves nothing behind, and takes nothing away. */
 	CHECK_IS(dlend_call(dlend_test_ends[0], OP_NOBODY, NULL, 0, NULL, 0, 0), -EOPNOTSUPP);
 	CHECK_IS(dlend_test_echo(dlend_test_ends[0], &dlend_test_rnd, 1, false, buffer), 0);
 	return true;
@@ -522,25 +526,25 @@ static int run_tests(void)
 			dlend_peer_put(peer);
 	}
 	if (found < 2 || !wait_for_state(DLEND_PEER_UP)) {
-		pr_err("dl_test: the loopback is not up\n");
+		pr_err("dl_test: the loopback is not up; load dl_fabric with loopback=1\n");
 		failed++;
 		goto out;
 	}
 	run("requests of all lengths are answered", test_lengths);
-	run("what nobody handles is refused", test_refusals);
+	run("requests without a handler are refused", test_refusals);
 	run("results arrive as they were returned", test_results);
 	run("a call that takes too long ends in time", test_time_out);
 	run("a call in an interrupt", test_interrupt);
 	run("calls in both directions at once", test_both_directions);
 	run("more calls than slots", test_more_than_slots);
 	run("handlers are registered as a whole or not", test_ops);
-	run("windows as in a model that tries everything", dlend_test_windows);
-	run("the same export twice is one", dlend_test_same_export);
-	run("exports that cannot be", dlend_test_bad_exports);
-	run("imports of what was not exported", dlend_test_bad_imports);
-	run("a loss ends calls and is told", test_loss);
+	run("exports agree with a model that tries everything", dlend_test_windows);
+	run("two exports of one range are the same", dlend_test_same_export);
+	run("impossible exports are refused", dlend_test_bad_exports);
+	run("ranges that were not exported are not imported", dlend_test_bad_imports);
+	run("a loss ends calls, and clients are told", test_loss);
 	run("losses under load", test_loss_under_load);
-	run("clients, as many as there may be", test_clients);
+	run("as many clients as the limit allows", test_clients);
 	pr_info("dl_test: 1..%u\n", tests);
 out:
 	for (i = 0; i < found; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls of both kinds and windows on all peers, as long as they are up. All
- * answers are compared.
+ * Makes calls of both kinds and exports on all peers that are up, and compares all
+ * responses.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -31,25 +31,26 @@ static int traffic_run(void *data)
 	struct dlend_window_desc desc;
 	struct dlend_export *export;
 	unsigned int i;
+	size_t len;
 	int ret;
 
 	for (i = 0; !kthread_should_stop(); i++) {
-		ret = dlend_test_echo(caller->peer, &caller->rnd,
-			   prandom_u32_state(&caller->rnd) % (DLEND_MSG_MAX + 1),
-			   caller->polled, caller->buffer);
+		len = prandom_u32_state(&caller->rnd) % (DLEND_MSG_MAX + 1);
+		ret = dlend_test_echo(caller->peer, &caller->rnd, len,
+				      caller->polled, caller->buffer);
 		if (!ret) {
 			atomic_long_inc(caller->polled ? &sums.polled :
 							 &sums.calls);
 		} else if (ret == -ENOTCONN) {
-			msleep(1);
+			fsleep(USEC_PER_MSEC);
 		} else if (ret == -ETIMEDOUT || ret == -EOPNOTSUPP) {
-			/* The far end is held up, or has not loaded this yet. */
+			/* The far node stands still, or has not loaded this. */
 			atomic_long_inc(&sums.timeouts);
-			msleep(10);
+			fsleep(10 * USEC_PER_MSEC);
 		} else {
 			pr_err_ratelimited("dl_test: a call failed: %d\n", ret);
 			atomic_long_inc(&sums.wrong);
-			msleep(10);
+			fsleep(10 * USEC_PER_MSEC);
 		}
 		if (!caller->polled && i % 64 == 63) {
 			export = dlend_export(caller->peer, SZ_1M, SZ_64K,
@@ -80,7 +81,8 @@ static void traffic_up(struct dlend_peer *peer)
 	flow->peer = dlend_peer_get(peer);
 	for (i = 0; i < 2; i++) {
 		flow->task[i] = NULL;
-		caller = flow->caller[i] = kzalloc(sizeof(*caller), GFP_KERNEL);
+		caller = kzalloc(sizeof(*caller), GFP_KERNEL);
+		flow->caller[i] = caller;
 		if (!caller)
 			continue;
 		caller->peer = peer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of windows: what can be exported and what not, and where it is seen.
+ * Tests of windows: which ranges can be exported, and where the importer sees them.
  */
 #include <linux/prandom.h>
 #include <linux/sizes.h>
@@ -8,9 +8,9 @@
 #include "test.h"
 
 /*
- * Windows, against a model that tries everything. It knows the loopback's
- * parameters: 32 LUT entries of 64 KiB, of which the first and the last are not
- * to be had, and direct windows of 2 MiB and 64 GiB.
+ * A model of windows that tries everything. It knows the loopback's parameters: 32
+ * LUT entries of 64 KiB, of which the first and the last are not free, and direct
+ * windows of 2 MiB and 64 GiB.
  */
 #define LUT_FIRST 2
 #define LUTS 30
@@ -22,7 +22,7 @@ static const u64 direct_size[2] = { SZ_2M, 65536ULL << 20 };
 struct model {
 	bool direct[2];
 	bool lut[LUTS];
-	/* Windows taken by each. */
+	/* The windows of each export. */
 	struct {
 		struct dlend_export *export;
 		u64 addr, size;
@@ -131,7 +131,7 @@ static bool model_export(struct model *m, unsigned int slot)
 	struct dlend_export *export;
 	u64 offset;
 
-	/* Half of them as BARs are: a power of two, aligned. */
+	/* Half of them are like BARs: a power of two, aligned. */
 	if (prandom_u32_state(&dlend_test_rnd) % 2)
 		addr &= ~(size - 1);
 	else
@@ -237,7 +237,7 @@ bool dlend_test_bad_exports(void)
 	return true;
 }
 
-/* Whatever a peer sends as a descriptor is refused or is within the export. */
+/* Each descriptor that a peer sends is refused, or lies within the export. */
 bool dlend_test_bad_imports(void)
 {
 	struct dlend_window_desc good, bad;
@@ -273,7 +273,7 @@ bool dlend_test_bad_imports(void)
 	}
 	dlend_unexport(export);
 	CHECK(fine);
-	/* The generator must not be so wild that nothing is ever right. */
+	/* The generator must make right descriptors and wrong ones. */
 	CHECK(imported > 1000);
 	CHECK(imported < 19000);
 	return true;

@@ -167,9 +167,9 @@ struct dl_ctl_list {
 #define DL_CTL_DEVICES DL_CTL_IOWR(9, struct dl_ctl_list)
 #define DL_CTL_NODES DL_CTL_IOWR(10, struct dl_ctl_list)
 
-static_assert(sizeof(struct dl_ctl_request) == 56 + DL_CTL_MESSAGE, "the interface must not change");
-static_assert(sizeof(struct dl_ctl_device) == 112, "the interface must not change");
-static_assert(sizeof(struct dl_ctl_node) == 88, "the interface must not change");
-static_assert(sizeof(struct dl_ctl_list) == 40 + DL_CTL_MESSAGE, "the interface must not change");
+static_assert(sizeof(struct dl_ctl_request) == 56 + DL_CTL_MESSAGE, "fixed interface");
+static_assert(sizeof(struct dl_ctl_device) == 112, "fixed interface");
+static_assert(sizeof(struct dl_ctl_node) == 88, "fixed interface");
+static_assert(sizeof(struct dl_ctl_list) == 40 + DL_CTL_MESSAGE, "fixed interface");
 
 #endif
