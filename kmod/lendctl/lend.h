@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The parts of lendctl that need no kernel module: numbers, names, what the
- * system's files say of a device, and output.
+ * The parts of lendctl that need no kernel module: numbers, names, output, and what
+ * the system's files tell about a device.
  */
 #ifndef LEND_H
 #define LEND_H
@@ -11,26 +11,30 @@
 
 #include "../uapi/dl_ctl.h"
 
-/* Room for a name or a sentence, and its NUL. */
+/* Bytes for a name or a sentence, with its NUL. */
 #define LEND_TEXT 256
 
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#define __printf(format_at, args_at) \
+	__attribute__((format(printf, format_at, args_at)))
+
 /*
- * Numbers of the command line. Return: whether all of @text is one, and only
- * then @ret_* is set.
+ * Numbers of the command line. Return: whether @text is a number from its begin to
+ * its end; only then @ret_* is set.
  */
 bool lend_parse_id(const char *text, __u32 *ret_id);
 bool lend_parse_node(const char *text, __u32 *ret_node);
 /* A whole number of MiB, to bytes. */
 bool lend_parse_window(const char *text, __u64 *ret_window);
-/* [SEGMENT:]BUS:DEVICE.FUNCTION, hexadecimal as lspci has it. */
+/* [SEGMENT:]BUS:DEVICE.FUNCTION, hexadecimal as lspci writes it. */
 bool lend_parse_function(const char *text, struct dl_ctl_function *ret_function);
-/* Seconds, which may have a fraction, to milliseconds. */
+/* Seconds, possibly with a fraction, to milliseconds. */
 bool lend_parse_seconds(const char *text, int *ret_ms);
 
 /* SEGMENT:BUS:DEVICE.FUNCTION. Return: @text. */
 const char *lend_function_text(const struct dl_ctl_function *function,
 			       char text[LEND_TEXT]);
-/* Bytes, in the largest unit of which they are a whole number. Return: @text. */
+/* A size in the largest unit that makes it a whole number. Return: @text. */
 const char *lend_size_text(__u64 size, char text[LEND_TEXT]);
 /* Return: @text. */
 const char *lend_state_text(const struct dl_ctl_device *device,
@@ -40,25 +44,25 @@ const char *lend_state_text(const struct dl_ctl_device *device,
  * lend_name() - class, vendor and device in words
  * @ids: path of a file pci.ids, or NULL for Debian's
  *
- * What the file does not have, or all where there is no such file, is given in
- * hexadecimal digits. Return: @text.
+ * If the file or an entry is missing, hexadecimal digits stand for the name.
+ * Return: @text.
  */
 const char *lend_name(const struct dl_ctl_device *device, const char *ids,
 		      char text[LEND_TEXT]);
 
 /*
- * What the system says of a function. @root is put before /sys, /proc and /dev:
- * "" but in tests.
+ * What the system's files tell about a function. @root is put before /sys, /proc
+ * and /dev: "" except in tests.
  */
 
-/* The driver bound to it. Return: whether there is one. */
+/* Finds the driver bound to it. Return: whether there is one. */
 bool lend_driver(const char *root, const struct dl_ctl_function *function,
 		 char driver[LEND_TEXT]);
 
 /*
- * lend_subdevices() - names of its network interfaces, or of its disks
+ * lend_subdevices() - finds its network interfaces, or its disks
  * @kind: "net" or "block"
- * @names: separated by blanks
+ * @names: set to their names, separated by blanks
  *
  * Return: how many.
  */
@@ -68,15 +72,15 @@ unsigned int lend_subdevices(const char *root,
 
 #define LEND_USERS_MAX 16
 
-/* Who uses a device, one sentence each: the first of them, if they are many. */
+/* The users of a device: one sentence for each of the first LEND_USERS_MAX. */
 struct lend_users {
 	unsigned int n;
 	char text[LEND_USERS_MAX][LEND_TEXT];
 };
 
 /*
- * lend_users_find() - file systems, swap, RAID and LVM, interfaces that are up,
- * and processes that have one of its files open
+ * lend_users_find() - finds the users of a device: file systems, swap, RAID and LVM,
+ * interfaces that are up, and processes that have one of its files open
  */
 void lend_users_find(struct lend_users *users, const char *root,
 		     const struct dl_ctl_function *function);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* lendctl: lends devices of this node to others, and borrows theirs. */
+/* lendctl: lends devices of this node to other nodes, and borrows theirs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -22,27 +22,41 @@
 /* Exit statuses. */
 enum { OK = 0, REFUSED = 1, USAGE = 2 };
 
-#define WAIT_DEFAULT_MS 10000
+/* Seconds to wait for a driver or a node. */
+#define WAIT_DEFAULT 10
+#define STRING(value) #value
+#define STRING_OF(macro) STRING(macro)
 
-/* Of options, which verbs take which. */
+/* Options that only some verbs take. */
 enum { OPT_FORCE = 1, OPT_WAIT = 2 };
 
 static bool arg_json;
+static bool arg_help;
 static bool arg_force;
-static int arg_wait_ms = WAIT_DEFAULT_MS;
+static int arg_wait_ms = WAIT_DEFAULT * 1000;
+
+/* The first argument of a verb. */
+enum argument { ARG_NONE, ARG_DEVICE, ARG_ID, ARG_NODE };
 
 struct verb {
 	const char *name;
-	const char *arguments;
+	const char *arguments;		/* their names */
 	const char *summary;
 	const char *help;
-	int least, most;	/* arguments */
-	unsigned int options;
-	int (*run)(char **args);
+	enum argument first;
+	int least, most;		/* number of arguments */
+	unsigned int options;		/* OPT_* that it takes */
+	unsigned long number;		/* of its order to the kernel */
+	const char *done;		/* as in "device 10000 cannot be returned" */
+	/* @request has the arguments. Return: the exit status. */
+	int (*run)(const struct verb *verb, struct dl_ctl_request *request);
 };
 
-/* Says what is wrong: in words on stderr, and as an object for programs. */
-static int __attribute__((format(printf, 3, 4)))
+/*
+ * Says what is wrong: in words on stderr, and with --json as an object on stdout.
+ * Return: @status.
+ */
+static __printf(3, 4) int
 complain(int status, int error, const char *format, ...)
 {
 	char text[1024];
@@ -74,11 +88,11 @@ static int ctl_open(void)
 		return fd;
 	if (errno == ENOENT || errno == ENXIO || errno == ENODEV)
 		complain(REFUSED, errno,
-			 "no /dev/" DL_CTL_DEVICE
-			 " here; load the module dl_ctl: modprobe dl_ctl");
+			 "there is no /dev/" DL_CTL_DEVICE
+			 "; load the module dl_ctl: modprobe dl_ctl");
 	else if (errno == EACCES || errno == EPERM)
 		complain(REFUSED, errno,
-			 "no right to open /dev/" DL_CTL_DEVICE
+			 "you have no right to open /dev/" DL_CTL_DEVICE
 			 "; run this as root");
 	else
 		complain(REFUSED, errno, "/dev/" DL_CTL_DEVICE ": %s",
@@ -87,8 +101,8 @@ static int ctl_open(void)
 }
 
 /*
- * Sends an order. What it was for is said before what the kernel says.
- * Return: 0, or -1 with errno and all complaints made.
+ * Sends an order. A complaint begins with @what, and the kernel's reason follows.
+ * Return: 0, or -1 after a complaint.
  */
 static int order(unsigned long number, struct dl_ctl_request *request,
 		 const char *what)
@@ -105,12 +119,11 @@ static int order(unsigned long number, struct dl_ctl_request *request,
 		complain(REFUSED, error, "%s: %s", what,
 			 request->message[0] ? request->message :
 					       strerror(error));
-	errno = error;
 	return result < 0 ? -1 : 0;
 }
 
 /*
- * All devices or all nodes, in memory that the caller frees; NULL after a
+ * Return: all devices or all nodes, in memory that the caller frees; NULL after a
  * complaint.
  */
 static void *fetch(unsigned long number, size_t entry_size, unsigned int *ret_n)
@@ -122,7 +135,7 @@ static void *fetch(unsigned long number, size_t entry_size, unsigned int *ret_n)
 
 	if (fd < 0)
 		return NULL;
-	/* There may be more than were counted a moment ago. */
+	/* There may be more entries than a moment ago. */
 	for (;; room = list.count + 16) {
 		void *larger = reallocarray(entries, room, entry_size);
 
@@ -137,7 +150,7 @@ static void *fetch(unsigned long number, size_t entry_size, unsigned int *ret_n)
 			.room = room,
 		};
 		if (ioctl(fd, number, &list) < 0) {
-			complain(REFUSED, errno, "no list: %s",
+			complain(REFUSED, errno, "the kernel gives no list: %s",
 				 list.message[0] ? list.message :
 						   strerror(errno));
 			goto fail;
@@ -154,7 +167,7 @@ fail:
 	return NULL;
 }
 
-/* One device by its ID. Return: 0, or -1 after a complaint. */
+/* Finds a device by its ID. Return: 0, or -1 after a complaint. */
 static int find_device(__u32 id, struct dl_ctl_device *ret_device)
 {
 	struct dl_ctl_device *devices;
@@ -172,7 +185,7 @@ static int find_device(__u32 id, struct dl_ctl_device *ret_device)
 	}
 	free(devices);
 	complain(REFUSED, ENOENT,
-		 "there is no device %x; \"lendctl list\" shows which there are",
+		 "there is no device %x; \"lendctl list\" shows all devices",
 		 id);
 	return -1;
 }
@@ -182,13 +195,36 @@ static int bad_argument(const char *what, const char *text, const char *right)
 	return complain(USAGE, 0, "\"%s\" is no %s; %s", text, what, right);
 }
 
-static int bad_id(const char *text)
+/* Return: OK with the arguments in @request, or USAGE after a complaint. */
+static int parse_arguments(const struct verb *verb, char **args,
+			   struct dl_ctl_request *request)
 {
-	return bad_argument("ID", text,
-			    "it is a hexadecimal number that \"lendctl list\" shows");
+	switch (verb->first) {
+	case ARG_NONE:
+		break;
+	case ARG_DEVICE:
+		if (!lend_parse_function(args[0], &request->function))
+			return bad_argument("device", args[0],
+					    "write it as lspci does, 0000:03:00.0");
+		break;
+	case ARG_ID:
+		if (!lend_parse_id(args[0], &request->id))
+			return bad_argument("ID", args[0],
+					    "write the hexadecimal number that \"lendctl list\" shows");
+		if (args[1] && !lend_parse_window(args[1], &request->window))
+			return bad_argument("window size", args[1],
+					    "write a whole number of MiB");
+		break;
+	case ARG_NODE:
+		if (!lend_parse_node(args[0], &request->node))
+			return bad_argument("node", args[0],
+					    "write a number from 1 on");
+		break;
+	}
+	return OK;
 }
 
-/* Refuses what is in use, and says by whom. */
+/* Refuses an order for a device that is in use, and names the users. */
 static int refuse_use(const struct lend_users *users, const char *what)
 {
 	char text[800] = "";
@@ -215,13 +251,14 @@ static int print_json(__u32 id)
 	return OK;
 }
 
-static int verb_list(char **args)
+static int run_list(const struct verb *verb, struct dl_ctl_request *request)
 {
 	struct dl_ctl_device *devices;
 	struct dl_ctl_node *nodes;
 	unsigned int n_devices, n_nodes;
 
-	(void)args;
+	(void)verb;
+	(void)request;
 	devices = fetch(DL_CTL_DEVICES, sizeof(*devices), &n_devices);
 	if (!devices)
 		return REFUSED;
@@ -230,86 +267,69 @@ static int verb_list(char **args)
 		free(devices);
 		return REFUSED;
 	}
-	(arg_json ? lend_json_list : lend_print_list)(
-		stdout, devices, n_devices, nodes, n_nodes, NULL);
+	if (arg_json)
+		lend_json_list(stdout, devices, n_devices, nodes, n_nodes, NULL);
+	else
+		lend_print_list(stdout, devices, n_devices, nodes, n_nodes, NULL);
 	free(nodes);
 	free(devices);
 	return OK;
 }
 
-static int verb_add(char **args)
+static int run_add(const struct verb *verb, struct dl_ctl_request *request)
 {
-	struct dl_ctl_request request = {};
 	char what[LEND_TEXT], text[LEND_TEXT];
 
-	if (!lend_parse_function(args[0], &request.function))
-		return bad_argument("device", args[0],
-				    "write it as lspci does, 0000:03:00.0");
-	snprintf(what, sizeof(what), "%s cannot be added",
-		 lend_function_text(&request.function, text));
-	if (order(DL_CTL_ADD, &request, what) < 0)
+	snprintf(what, sizeof(what), "%s cannot be %s",
+		 lend_function_text(&request->function, text), verb->done);
+	if (order(verb->number, request, what) < 0)
 		return REFUSED;
 	if (arg_json)
-		return print_json(request.id);
-	printf("ID: %x\n", request.id);
+		return print_json(request->id);
+	printf("ID: %x\n", request->id);
 	return OK;
 }
 
-static int by_id(char **args, unsigned long number, const char *what)
+/* Gives an order that has only an ID. */
+static int run_by_id(const struct verb *verb, struct dl_ctl_request *request)
 {
-	struct dl_ctl_request request = {};
-	char text[LEND_TEXT];
+	char what[LEND_TEXT];
 
-	if (!lend_parse_id(args[0], &request.id))
-		return bad_id(args[0]);
-	snprintf(text, sizeof(text), "device %x cannot be %s", request.id,
-		 what);
-	if (order(number, &request, text) < 0)
+	snprintf(what, sizeof(what), "device %x cannot be %s", request->id,
+		 verb->done);
+	if (order(verb->number, request, what) < 0)
 		return REFUSED;
 	if (!arg_json)
 		return OK;
-	/* What was removed is in no list, nor what a node that is gone has back. */
-	if (number != DL_CTL_REMOVE && number != DL_CTL_RETURN)
-		return print_json(request.id);
-	printf("{\"id\": \"%x\"}\n", request.id);
+	/* After these the device may be in no list any more. */
+	if (verb->number != DL_CTL_REMOVE && verb->number != DL_CTL_RETURN)
+		return print_json(request->id);
+	printf("{\"id\": \"%x\"}\n", request->id);
 	return OK;
 }
 
-static int verb_remove(char **args)
+static int run_available(const struct verb *verb,
+			 struct dl_ctl_request *request)
 {
-	return by_id(args, DL_CTL_REMOVE, "removed");
-}
-
-static int verb_available(char **args)
-{
-	struct dl_ctl_device device;
 	struct lend_users users = {};
-	__u32 id;
+	struct dl_ctl_device device;
+	char what[LEND_TEXT];
 
-	if (!lend_parse_id(args[0], &id))
-		return bad_id(args[0]);
-	if (find_device(id, &device) < 0)
+	if (find_device(request->id, &device) < 0)
 		return REFUSED;
 	if (!(device.flags & DL_CTL_OWN))
 		return complain(REFUSED, ENODEV,
 				"device %x is plugged into node %u; make it available there",
-				id, device.node);
-	/* What has been lent belongs to nobody here. */
+				request->id, device.node);
+	/* A device that is not local has no user on this node. */
 	if (device.state == DL_CTL_LOCAL)
 		lend_users_find(&users, "", &device.function);
 	if (users.n > 0) {
-		char what[LEND_TEXT];
-
-		snprintf(what, sizeof(what),
-			 "device %x cannot be made available", id);
+		snprintf(what, sizeof(what), "device %x cannot be %s",
+			 request->id, verb->done);
 		return refuse_use(&users, what);
 	}
-	return by_id(args, DL_CTL_MAKE_AVAILABLE, "made available");
-}
-
-static int verb_unavailable(char **args)
-{
-	return by_id(args, DL_CTL_MAKE_UNAVAILABLE, "made unavailable");
+	return run_by_id(verb, request);
 }
 
 static long long now_ms(void)
@@ -320,7 +340,7 @@ static long long now_ms(void)
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-/* Where the kernel announces devices and drivers. Return: -1 if it cannot be had. */
+/* Opens the kernel's announcements of devices and drivers. Return: -1 on error. */
 static int uevents_open(void)
 {
 	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = 1 };
@@ -337,14 +357,17 @@ static int uevents_open(void)
 	return fd;
 }
 
-/* What a driver has made of a borrowed device. */
+/* Driver, disks and interfaces of a borrowed device. */
 struct bound {
 	char driver[LEND_TEXT];
 	char disks[LEND_TEXT];
 	char interfaces[LEND_TEXT];
 };
 
-/* Whether all is there that is to be expected of a device of its class. */
+/*
+ * Return: whether the device has a driver, and the disk or interface that its class
+ * lets expect.
+ */
 static bool is_bound(const struct dl_ctl_device *device, struct bound *bound)
 {
 	unsigned int disks, interfaces;
@@ -367,8 +390,8 @@ static bool is_bound(const struct dl_ctl_device *device, struct bound *bound)
 }
 
 /*
- * Waits for the driver, but not for ever: it may not be there. The kernel's
- * announcements wake us; now and then we look without one, as they can be lost.
+ * Waits for the driver for arg_wait_ms at most, because it may not be there. The
+ * kernel's announcements wake us; they can be lost, so we look every 200 ms anyway.
  */
 static bool wait_bound(const struct dl_ctl_device *device, int events,
 		       struct bound *bound)
@@ -418,32 +441,27 @@ static void print_borrowed(const struct dl_ctl_device *device,
 		printf("Network interface: %s\n", bound->interfaces);
 }
 
-static int verb_borrow(char **args)
+static int run_borrow(const struct verb *verb, struct dl_ctl_request *request)
 {
-	struct dl_ctl_request request = {};
 	struct dl_ctl_device device;
 	struct bound bound = {};
 	char what[LEND_TEXT];
 	bool done;
 	int events;
 
-	if (!lend_parse_id(args[0], &request.id))
-		return bad_id(args[0]);
-	if (args[1] && !lend_parse_window(args[1], &request.window))
-		return bad_argument("window size", args[1],
-				    "it is a whole number of MiB");
-	snprintf(what, sizeof(what), "device %x cannot be borrowed", request.id);
-	/* Before the order, so that nothing is missed. */
+	snprintf(what, sizeof(what), "device %x cannot be %s", request->id,
+		 verb->done);
+	/* Opened before the order, so that no announcement is missed. */
 	events = uevents_open();
-	if (order(DL_CTL_BORROW, &request, what) < 0 ||
-	    find_device(request.id, &device) < 0) {
+	if (order(verb->number, request, what) < 0 ||
+	    find_device(request->id, &device) < 0) {
 		if (events >= 0)
 			close(events);
 		return REFUSED;
 	}
-	/* It may have been lost meanwhile; then this is what it was. */
-	device.local = request.function;
-	device.window = request.window;
+	/* The device may be lost already; the answer to the order stays. */
+	device.local = request->function;
+	device.window = request->window;
 	done = wait_bound(&device, events, &bound);
 	if (events >= 0)
 		close(events);
@@ -454,38 +472,38 @@ static int verb_borrow(char **args)
 			"lendctl: no driver is bound yet; is the module of one loaded?\n");
 	else if (!done)
 		fprintf(stderr,
-			"lendctl: %s has made no disk or interface of it yet\n",
+			"lendctl: the driver %s has not made a disk or an interface yet\n",
 			bound.driver);
 	return OK;
 }
 
-static int verb_return(char **args)
+static int run_return(const struct verb *verb, struct dl_ctl_request *request)
 {
-	struct dl_ctl_device device;
 	struct lend_users users = {};
-	__u32 id;
+	struct dl_ctl_device device;
+	char what[LEND_TEXT];
 
-	if (!lend_parse_id(args[0], &id))
-		return bad_id(args[0]);
-	if (find_device(id, &device) < 0)
+	if (find_device(request->id, &device) < 0)
 		return REFUSED;
 	if (!(device.flags & DL_CTL_HERE))
 		return complain(REFUSED, ENOENT,
-				"device %x is not borrowed by this node", id);
+				"device %x is not borrowed by this node",
+				request->id);
 	if (!arg_force)
 		lend_users_find(&users, "", &device.local);
 	if (users.n > 0) {
-		char what[LEND_TEXT];
-
 		snprintf(what, sizeof(what),
 			 "device %x is not returned (--force returns it nevertheless)",
-			 id);
+			 request->id);
 		return refuse_use(&users, what);
 	}
-	return by_id(args, DL_CTL_RETURN, "returned");
+	return run_by_id(verb, request);
 }
 
-/* State of a node: of its best adapter, where there are several. */
+/*
+ * Asks whether a node is up, or not up; one adapter that is up is enough.
+ * Return: false after a complaint, or @ret_is is set.
+ */
 static bool node_is(__u32 node, bool up, bool *ret_is)
 {
 	struct dl_ctl_node *nodes;
@@ -503,99 +521,140 @@ static bool node_is(__u32 node, bool up, bool *ret_is)
 	return true;
 }
 
-static int session(char **args, unsigned long number, bool up)
+/* Connects or disconnects a node, and waits until it is. */
+static int run_session(const struct verb *verb, struct dl_ctl_request *request)
 {
-	struct dl_ctl_request request = {};
+	bool up = verb->number == DL_CTL_CONNECT;
 	long long end = now_ms() + arg_wait_ms;
 	char what[LEND_TEXT];
 	bool is;
 
-	if (!lend_parse_node(args[0], &request.node))
-		return bad_argument("node", args[0], "it is a number from 1 on");
-	snprintf(what, sizeof(what), "node %u cannot be %sconnected",
-		 request.node, up ? "" : "dis");
-	if (order(number, &request, what) < 0)
+	snprintf(what, sizeof(what), "node %u cannot be %s", request->node,
+		 verb->done);
+	if (order(verb->number, request, what) < 0)
 		return REFUSED;
 	for (;;) {
-		if (!node_is(request.node, up, &is))
+		if (!node_is(request->node, up, &is))
 			return REFUSED;
 		if (is)
 			break;
 		if (now_ms() >= end)
 			return complain(REFUSED, ETIMEDOUT,
 					"node %u is not %s after %d ms; is it running, its adapter's link up and dl_fabric loaded?",
-					request.node,
-					up ? "connected" : "disconnected",
-					arg_wait_ms);
+					request->node, verb->done, arg_wait_ms);
 		poll(NULL, 0, 20);
 	}
 	if (arg_json)
-		printf("{\"node\": %u, \"connected\": %s}\n", request.node,
+		printf("{\"node\": %u, \"connected\": %s}\n", request->node,
 		       up ? "true" : "false");
 	return OK;
 }
 
-static int verb_connect(char **args)
-{
-	return session(args, DL_CTL_CONNECT, true);
-}
-
-static int verb_disconnect(char **args)
-{
-	return session(args, DL_CTL_DISCONNECT, false);
-}
-
 static const struct verb verbs[] = {
-	{ "list", "", "show devices of this node and of those connected to it",
-	  "Shows the devices that have an ID, their node and state, and what is free\n"
-	  "in the adapters: what a borrower's device needs windows of.\n",
-	  0, 0, 0, verb_list },
+	{ "list", "", "show the devices and nodes that this node knows",
+	  "Shows the devices that have an ID, with their node and state. Then the nodes,\n"
+	  "and which windows their adapters have free: a device that they lend to this\n"
+	  "node needs windows onto the memory and interrupts here.\n",
+	  ARG_NONE, 0, 0, 0, 0, "", run_list },
 	{ "add", "DEVICE", "give a device of this node an ID",
 	  "DEVICE is a function as lspci shows it, 0000:03:00.0. Its driver keeps it\n"
 	  "until it is made available.\n",
-	  1, 1, 0, verb_add },
+	  ARG_DEVICE, 1, 1, 0, DL_CTL_ADD, "added", run_add },
 	{ "remove", "ID", "take the ID from a device of this node",
-	  "A device that is available goes back to its driver; a borrowed one stays.\n",
-	  1, 1, 0, verb_remove },
+	  "A device that is available goes back to its driver. Refused while the device\n"
+	  "is borrowed.\n",
+	  ARG_ID, 1, 1, 0, DL_CTL_REMOVE, "removed", run_by_id },
 	{ "available", "ID", "let other nodes borrow a device of this node",
 	  "Takes the device from its driver. Refused while a file system on it is\n"
 	  "mounted, an interface of it is up, or a program has it open.\n",
-	  1, 1, 0, verb_available },
+	  ARG_ID, 1, 1, 0, DL_CTL_MAKE_AVAILABLE, "made available",
+	  run_available },
 	{ "unavailable", "ID", "keep a device of this node for itself again",
 	  "Gives the device back to its driver. Refused while it is borrowed.\n",
-	  1, 1, 0, verb_unavailable },
+	  ARG_ID, 1, 1, 0, DL_CTL_MAKE_UNAVAILABLE, "made unavailable",
+	  run_by_id },
 	{ "borrow", "ID [WINDOW-SIZE]", "put a device of another node into this one",
-	  "Waits until a driver of this node has taken it, and prints as what.\n"
-	  "WINDOW-SIZE, in MiB, is how much memory of this node the device can reach\n"
-	  "at a time; without an IOMMU here it has to be all of it.\n",
-	  1, 2, OPT_WAIT, verb_borrow },
+	  "Waits until a driver of this node has taken the device, and prints what it is\n"
+	  "here. WINDOW-SIZE, in MiB, is how much memory of this node the device can\n"
+	  "reach at a time; without an IOMMU here it must be all memory.\n",
+	  ARG_ID, 1, 2, OPT_WAIT, DL_CTL_BORROW, "borrowed", run_borrow },
 	{ "return", "ID", "give a borrowed device back",
-	  "Refused while the device is in use, unless by --force: then its users see\n"
-	  "a device that was pulled.\n",
-	  1, 1, OPT_FORCE, verb_return },
+	  "Refused while the device is in use. --force returns it nevertheless; its users\n"
+	  "see a device that was unplugged.\n",
+	  ARG_ID, 1, 1, OPT_FORCE, DL_CTL_RETURN, "returned", run_return },
 	{ "connect", "NODE", "begin a session with another node",
-	  "Nodes connect by themselves when the link comes up; this is for those that\n"
-	  "were disconnected.\n",
-	  1, 1, OPT_WAIT, verb_connect },
+	  "Nodes connect by themselves when the link comes up. This verb is for nodes\n"
+	  "that were disconnected.\n",
+	  ARG_NODE, 1, 1, OPT_WAIT, DL_CTL_CONNECT, "connected", run_session },
 	{ "disconnect", "NODE", "end the session with another node",
-	  "Refused while a device is lent from one of the two to the other.\n",
-	  1, 1, OPT_WAIT, verb_disconnect },
+	  "Refused while one of the two has borrowed a device of the other.\n",
+	  ARG_NODE, 1, 1, OPT_WAIT, DL_CTL_DISCONNECT, "disconnected",
+	  run_session },
 };
 
-#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
-
-static void print_options(FILE *out, unsigned int options)
+static bool set_json(const char *value)
 {
-	fputs("\nOptions:\n"
-	      "  --json             print what was asked for, or what is wrong, as JSON\n",
-	      out);
-	if (options & OPT_FORCE)
-		fputs("  --force            return a device that is in use\n", out);
-	if (options & OPT_WAIT)
-		fprintf(out,
-			"  --wait SECONDS     wait that long at most; %d\n",
-			WAIT_DEFAULT_MS / 1000);
-	fputs("  --help             say this\n", out);
+	(void)value;
+	arg_json = true;
+	return true;
+}
+
+static bool set_force(const char *value)
+{
+	(void)value;
+	arg_force = true;
+	return true;
+}
+
+static bool set_wait(const char *value)
+{
+	if (lend_parse_seconds(value, &arg_wait_ms))
+		return true;
+	bad_argument("time", value, "write a number of seconds");
+	return false;
+}
+
+static bool set_help(const char *value)
+{
+	(void)value;
+	arg_help = true;
+	return true;
+}
+
+/* The options, but for --version, which is the program's alone. */
+static const struct flag {
+	const char *name;
+	const char *value;	/* name of its value, or NULL */
+	const char *help;
+	unsigned int needs;	/* OPT_* of verbs that take it; 0: all verbs do */
+	bool (*set)(const char *value);	/* Return: false after a complaint. */
+} flags[] = {
+	{ "json", NULL, "print the result, or the error, as JSON", 0, set_json },
+	{ "force", NULL, "return a device that is in use", OPT_FORCE, set_force },
+	{ "wait", "SECONDS",
+	  "wait no longer than this; " STRING_OF(WAIT_DEFAULT) " by default",
+	  OPT_WAIT, set_wait },
+	{ "help", NULL, "print this help", 0, set_help },
+};
+
+static void print_flag(const char *name, const char *value, const char *help)
+{
+	char text[LEND_TEXT];
+
+	snprintf(text, sizeof(text), "--%s%s%s", name, value ? " " : "",
+		 value ? value : "");
+	printf("  %-17s  %s\n", text, help);
+}
+
+/* @options: OPT_* that the verb takes */
+static void print_flags(unsigned int options)
+{
+	unsigned int i;
+
+	fputs("\nOptions:\n", stdout);
+	for (i = 0; i < ARRAY_SIZE(flags); i++)
+		if (!(flags[i].needs & ~options))
+			print_flag(flags[i].name, flags[i].value, flags[i].help);
 }
 
 static void print_help(void)
@@ -605,36 +664,35 @@ static void print_help(void)
 	fputs("Usage:\n"
 	      "  lendctl VERB [OPTION...] [ARGUMENT...]\n"
 	      "\n"
-	      "Lends PCI devices of this node to others and borrows theirs.\n"
+	      "Lends PCI devices of this node to other nodes, and borrows theirs.\n"
 	      "\n"
 	      "Verbs:\n",
 	      stdout);
-	for (i = 0; i < VERBS; i++)
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
 		printf("  %-11s %-16s  %s\n", verbs[i].name, verbs[i].arguments,
 		       verbs[i].summary);
-	print_options(stdout, OPT_FORCE | OPT_WAIT);
-	fputs("  --version          print the version\n"
+	print_flags(OPT_FORCE | OPT_WAIT);
+	print_flag("version", NULL, "print the version");
+	fputs("\n"
+	      "\"lendctl VERB --help\" explains a verb.\n"
 	      "\n"
-	      "\"lendctl VERB --help\" says more of a verb.\n"
-	      "\n"
-	      "Exit status: 0 if it was done, 1 if it was refused or failed, 2 for wrong\n"
-	      "usage.\n",
+	      "Exit status: 0 if the order was carried out, 1 if it was refused or failed, 2 if\n"
+	      "the command line is wrong.\n",
 	      stdout);
 }
 
 static void print_verb_help(const struct verb *verb)
 {
-	printf("Usage:\n  lendctl %s%s%s%s\n\n%s", verb->name,
-	       " [OPTION...]",
+	printf("Usage:\n  lendctl %s [OPTION...]%s%s\n\n%s", verb->name,
 	       verb->arguments[0] ? " " : "", verb->arguments, verb->help);
-	print_options(stdout, verb->options);
+	print_flags(verb->options);
 }
 
 static const struct verb *find_verb(const char *name)
 {
 	unsigned int i;
 
-	for (i = 0; i < VERBS; i++)
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
 		if (strcmp(verbs[i].name, name) == 0)
 			return &verbs[i];
 	return NULL;
@@ -647,53 +705,59 @@ static int usage(const char *format, const char *text)
 	return USAGE;
 }
 
-int main(int argc, char **argv)
+/*
+ * Reads the options.
+ * Return: OPT_* of those given, -1 after a complaint, or -2 to end at once.
+ */
+static int parse_options(int argc, char **argv)
 {
-	enum { HELP = 256, JSON, FORCE, WAIT, VERSION };
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, HELP },
-		{ "json", no_argument, NULL, JSON },
-		{ "force", no_argument, NULL, FORCE },
-		{ "wait", required_argument, NULL, WAIT },
-		{ "version", no_argument, NULL, VERSION },
-		{},
-	};
-	const struct verb *verb;
-	unsigned int given = 0;
-	bool help = false;
-	int option, count, status;
+	enum { FIRST = 256, VERSION = FIRST + ARRAY_SIZE(flags) };
+	struct option options[ARRAY_SIZE(flags) + 2] = {};
+	const struct flag *flag;
+	unsigned int i;
+	int option, given = 0;
 
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		options[i].name = flags[i].name;
+		options[i].has_arg = flags[i].value ? required_argument :
+						      no_argument;
+		options[i].val = FIRST + i;
+	}
+	options[i].name = "version";
+	options[i].val = VERSION;
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (option) {
-		case 'h':
-		case HELP:
-			help = true;
-			break;
-		case JSON:
-			arg_json = true;
-			break;
-		case FORCE:
-			arg_force = true;
-			given |= OPT_FORCE;
-			break;
-		case WAIT:
-			if (!lend_parse_seconds(optarg, &arg_wait_ms))
-				return bad_argument(
-					"time", optarg,
-					"it is a number of seconds");
-			given |= OPT_WAIT;
-			break;
-		case VERSION:
+		if (option == 'h') {
+			arg_help = true;
+			continue;
+		}
+		if (option == VERSION) {
 			puts("lendctl " LENDCTL_VERSION);
-			return OK;
-		default:
+			return -2;
+		}
+		if (option < FIRST) {
 			/* getopt_long() has complained. */
 			fputs("Try: lendctl --help\n", stderr);
-			return USAGE;
+			return -1;
 		}
+		flag = &flags[option - FIRST];
+		if (!flag->set(optarg))
+			return -1;
+		given |= flag->needs;
 	}
+	return given;
+}
+
+int main(int argc, char **argv)
+{
+	struct dl_ctl_request request = {};
+	const struct verb *verb;
+	int count, given, status;
+
+	given = parse_options(argc, argv);
+	if (given < 0)
+		return given == -1 ? USAGE : OK;
 	if (optind == argc) {
-		if (!help)
+		if (!arg_help)
 			return usage("a verb is missing%s", "");
 		print_help();
 		return OK;
@@ -701,20 +765,20 @@ int main(int argc, char **argv)
 	verb = find_verb(argv[optind]);
 	if (!verb)
 		return usage("there is no verb \"%s\"", argv[optind]);
-	if (help) {
+	if (arg_help) {
 		print_verb_help(verb);
 		return OK;
 	}
 	count = argc - optind - 1;
-	if (count < verb->least || count > verb->most) {
-		complain(USAGE, 0, "%s arguments; usage: lendctl %s %s",
-			 count < verb->least ? "too few" : "too many",
-			 verb->name, verb->arguments);
-		return USAGE;
-	}
+	if (count < verb->least || count > verb->most)
+		return complain(USAGE, 0, "too %s arguments; usage: lendctl %s %s",
+				count < verb->least ? "few" : "many",
+				verb->name, verb->arguments);
 	if (given & ~verb->options)
 		return usage("\"%s\" does not take this option", verb->name);
-	status = verb->run(argv + optind + 1);
+	status = parse_arguments(verb, argv + optind + 1, &request);
+	if (status == OK)
+		status = verb->run(verb, &request);
 	if (fflush(stdout) != 0 && status == OK)
 		status = complain(REFUSED, errno, "output: %s",
 				  strerror(errno));

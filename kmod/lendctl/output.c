@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lists of devices and nodes, for people and for programs. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "lend.h"
@@ -15,9 +14,8 @@ static const char *node_state(const struct dl_ctl_node *node)
 		[DL_CTL_NODE_LOST] = "lost",
 	};
 
-	return node->state < sizeof(states) / sizeof(states[0]) ?
-		       states[node->state] :
-		       "unknown";
+	return node->state < ARRAY_SIZE(states) ? states[node->state] :
+						  "unknown";
 }
 
 static void print_node(FILE *out, const struct dl_ctl_node *node)
@@ -156,10 +154,10 @@ void lend_json_device(FILE *out, const struct dl_ctl_device *device,
 	else
 		fputs("null", out);
 	json_function(out, "here", here, &device->local);
-	fprintf(out, ", \"window\": %" PRIu64, (uint64_t)device->window);
+	fprintf(out, ", \"window\": %llu", (unsigned long long)device->window);
 	if (here)
-		fprintf(out, ", \"window_free\": %" PRIu64,
-			(uint64_t)device->window_free);
+		fprintf(out, ", \"window_free\": %llu",
+			(unsigned long long)device->window_free);
 	fprintf(out,
 		", \"pci\": {\"vendor\": \"%04x\", \"device\": \"%04x\", \"subsystem_vendor\": \"%04x\", \"subsystem_device\": \"%04x\", \"class\": \"%06x\"}",
 		device->vendor, device->device, device->subsystem_vendor,
@@ -180,11 +178,10 @@ static void json_node(FILE *out, const struct dl_ctl_node *node)
 		node->self);
 	lend_json_string(out, node->adapter);
 	fprintf(out,
-		", \"state\": \"%s\", \"free\": {\"direct_count\": %u, \"direct_max\": %" PRIu64
-		", \"lut_count\": %u, \"lut_size\": %" PRIu64 "}}",
+		", \"state\": \"%s\", \"free\": {\"direct_count\": %u, \"direct_max\": %llu, \"lut_count\": %u, \"lut_size\": %llu}}",
 		node_state(node), node->direct_count,
-		(uint64_t)node->direct_max, node->lut_count,
-		(uint64_t)node->lut_size);
+		(unsigned long long)node->direct_max, node->lut_count,
+		(unsigned long long)node->lut_size);
 }
 
 void lend_json_list(FILE *out, const struct dl_ctl_device *devices,

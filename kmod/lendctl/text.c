@@ -8,7 +8,7 @@
 
 #define PCI_IDS "/usr/share/misc/pci.ids"
 
-/* strtoull() takes blanks and signs too, and any number of digits. */
+/* strtoull() would also take blanks, signs, and any number of digits. */
 static bool parse(const char *text, int base, unsigned int digits, __u64 max,
 		  __u64 *ret)
 {
@@ -54,7 +54,7 @@ bool lend_parse_window(const char *text, __u64 *ret_window)
 {
 	__u64 value;
 
-	/* 64 bits of address, and no more. */
+	/* The window must fit into 64 bits of address. */
 	if (!parse(text, 10, 15, 1ULL << 43, &value) || value == 0)
 		return false;
 	*ret_window = value << 20;
@@ -66,7 +66,7 @@ bool lend_parse_seconds(const char *text, int *ret_ms)
 	char *end;
 	double value;
 
-	/* strtod() knows infinity and exponents too. */
+	/* strtod() would also take infinity and exponents. */
 	if (!isdigit((unsigned char)*text) ||
 	    text[strspn(text, "0123456789.")] != '\0' || strlen(text) > 10)
 		return false;
@@ -152,7 +152,7 @@ const char *lend_state_text(const struct dl_ctl_device *device,
 	}
 }
 
-/* A line of pci.ids: "DIGITS  Name", after its tabs. */
+/* Parses a line of pci.ids after its tabs: "DIGITS  Name". */
 static bool entry(const char *line, unsigned int digits, unsigned int number,
 		  char *name)
 {
@@ -167,8 +167,8 @@ static bool entry(const char *line, unsigned int digits, unsigned int number,
 }
 
 /*
- * One pass over the file: vendors and their devices by tabs, then classes, which
- * have a "C" before them.
+ * Reads the file once. A line of a vendor has no tab, one of its devices has one;
+ * the lines of classes begin with "C".
  */
 static void look_up(FILE *file, const struct dl_ctl_device *device, char *class,
 		    char *vendor, char *name)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who uses a function of PCI, as far as the system's files tell: its block
- * devices, its network interfaces, and who has one of its files open.
+ * Finds the users of a PCI function in the system's files: its block devices, its
+ * network interfaces, and the processes that have one of its files open.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ struct search {
 	struct node nodes[NODES_MAX];
 };
 
-static void __attribute__((format(printf, 2, 3)))
+static __printf(2, 3) void
 add_user(struct lend_users *users, const char *format, ...)
 {
 	va_list args;
@@ -45,7 +45,7 @@ add_user(struct lend_users *users, const char *format, ...)
 	va_end(args);
 }
 
-/* The first line of a file in a directory. Return: whether there is one. */
+/* Reads the first line of a file in a directory. Return: whether there is one. */
 static bool read_line(const char *dir, const char *name, char line[LEND_TEXT])
 {
 	char path[PATH_MAX];
@@ -65,8 +65,8 @@ static bool read_line(const char *dir, const char *name, char line[LEND_TEXT])
 	return ok;
 }
 
-/* The value of a key in a device's uevent file. */
-static bool uevent(const char *dir, const char *key, char *value, size_t size)
+/* Reads the value of a key in a device's file uevent. Return: whether there is one. */
+static bool uevent_value(const char *dir, const char *key, char *value, size_t size)
 {
 	char path[PATH_MAX], line[LEND_TEXT];
 	size_t length = strlen(key);
@@ -89,7 +89,7 @@ static bool uevent(const char *dir, const char *key, char *value, size_t size)
 	return ok;
 }
 
-/* The last part of what a link leads to. */
+/* Reads the last part of the path that a link leads to. Return: whether it could. */
 static bool link_name(const char *dir, const char *name, char text[LEND_TEXT])
 {
 	char path[PATH_MAX], target[PATH_MAX];
@@ -116,7 +116,7 @@ static bool function_dir(const char *root,
 
 	snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s", root,
 		 lend_function_text(function, text));
-	return realpath(path, dir) != NULL;
+	return realpath(path, dir);
 }
 
 bool lend_driver(const char *root, const struct dl_ctl_function *function,
@@ -170,8 +170,8 @@ static void walk(const char *dir, unsigned int depth,
 #define DEPTH 12
 
 /*
- * A drive that several controllers lead to is no child of any of them: its
- * namespaces are below the subsystem that the controllers are linked from.
+ * A drive that several controllers lead to is not a child of any of them. Its
+ * namespaces are below the subsystem, which has links to the controllers.
  */
 static void walk_subsystems(const char *root, const char *controller,
 			    void (*visit)(void *data, const char *dir),
@@ -209,7 +209,7 @@ static void add_node(void *data, const char *dir)
 	    sscanf(number, "%u:%u", &major, &minor) != 2)
 		return;
 	node = &search->nodes[search->n];
-	if (!uevent(dir, "DEVNAME", node->name, sizeof(node->name)))
+	if (!uevent_value(dir, "DEVNAME", node->name, sizeof(node->name)))
 		return;
 	link_name(dir, "subsystem", subsystem);
 	node->number = makedev(major, minor);
@@ -250,7 +250,7 @@ static void unescape(char *text)
 }
 
 /* Opens a file of /proc. */
-static FILE *proc(const struct search *search, const char *name)
+static FILE *open_proc(const struct search *search, const char *name)
 {
 	char path[PATH_MAX];
 
@@ -260,11 +260,11 @@ static FILE *proc(const struct search *search, const char *name)
 	return fopen(path, "re");
 }
 
-/* Fields of mountinfo: 3 device, 5 where; after " - " type and source. */
+/* Fields of mountinfo: 3 device, 5 mount point; after " - " type and source. */
 static void find_mounts(const struct search *search, const struct node *node)
 {
 	char line[2 * PATH_MAX], number[32];
-	FILE *file = proc(search, "self/mountinfo");
+	FILE *file = open_proc(search, "self/mountinfo");
 
 	if (!file)
 		return;
@@ -278,7 +278,7 @@ static void find_mounts(const struct search *search, const struct node *node)
 			continue;
 		if (rest)
 			sscanf(rest, " - %*s %4095s", source);
-		/* Some file systems have a number that no device has. */
+		/* Some file systems have a device number of their own. */
 		if (strcmp(device, number) != 0 && !ends_in(source, node->name))
 			continue;
 		unescape(where);
@@ -291,7 +291,7 @@ static void find_mounts(const struct search *search, const struct node *node)
 static void find_swap(const struct search *search, const struct node *node)
 {
 	char line[PATH_MAX + 64], path[PATH_MAX];
-	FILE *file = proc(search, "swaps");
+	FILE *file = open_proc(search, "swaps");
 
 	if (!file)
 		return;
@@ -305,7 +305,7 @@ static void find_swap(const struct search *search, const struct node *node)
 	fclose(file);
 }
 
-/* RAID, LVM and the like, which are block devices on top of this one. */
+/* Finds block devices on top of this one: RAID, LVM and the like. */
 static void find_holders(const struct search *search, const struct node *node)
 {
 	char path[PATH_MAX], name[LEND_TEXT];
@@ -332,10 +332,11 @@ static void find_holders(const struct search *search, const struct node *node)
 }
 
 /*
- * What only the kernel knows, such as a mount in another namespace. A disk cannot
- * be had for oneself while one of its partitions is in use. It is let go at once,
- * though somebody may mount it then: a driver may free memory that the device
- * reaches only when its disks are closed, and that must be before it is detached.
+ * Finds uses that only the kernel knows, such as a mount in another namespace, by
+ * opening the disk exclusively; that fails while one of its partitions is in use.
+ * The disk is closed at once, although somebody may mount it then: some drivers
+ * free memory that the device reaches only when its disks are closed, and that must
+ * happen before the device is detached.
  */
 static void find_exclusive(const struct search *search, const struct node *node)
 {
@@ -436,7 +437,7 @@ static void find_interface(void *data, const char *dir)
 		add_user(search->users, "network interface %.64s is up", name);
 }
 
-/* A function that a virtual machine has is held through its IOMMU group. */
+/* A virtual machine holds a function through the file of its IOMMU group. */
 static void add_vfio(struct search *search, const char *dir)
 {
 	struct node *node = &search->nodes[search->n];
@@ -469,7 +470,7 @@ void lend_users_find(struct lend_users *users, const char *root,
 		return;
 	search = calloc(1, sizeof(*search));
 	if (!search) {
-		add_user(users, "whether it is used is not known: no memory");
+		add_user(users, "no memory to find its users");
 		return;
 	}
 	search->root = root;
@@ -486,7 +487,7 @@ void lend_users_find(struct lend_users *users, const char *root,
 	}
 	if (search->n > 0)
 		find_processes(search);
-	/* Where nothing was found: the kernel's word. */
+	/* If no user was found, the kernel is asked. */
 	for (i = 0; i < search->n && users->n == 0; i++)
 		if (search->nodes[i].block)
 			find_exclusive(search, &search->nodes[i]);
@@ -501,7 +502,7 @@ struct names {
 	char *text;
 };
 
-/* Below net/ and block/; of a disk's partitions nothing is said. */
+/* Adds a directory below net/ or block/; partitions are left out. */
 static void add_name(void *data, const char *dir)
 {
 	const char *name = strrchr(dir, '/') + 1;
@@ -514,7 +515,7 @@ static void add_name(void *data, const char *dir)
 	    read_line(dir, "partition", line) ||
 	    length + strlen(name) + 2 > LEND_TEXT)
 		return;
-	/* One path of several to a disk has no file in /dev. */
+	/* If several paths lead to a disk, each path has no file in /dev. */
 	if (strcmp(names->kind, "block") == 0 && !read_line(dir, "dev", line))
 		return;
 	sprintf(names->text + length, "%s%s", length ? " " : "", name);
