@@ -12,7 +12,7 @@
  *	borrower_dma.c  borrower_msi.c
  *				DMA, interrupts
  *	borrower_window.c	windows onto this node
- *	borrower_stats.c	what is counted
+ *	borrower_stats.c	counters
  *
  * Locks, outermost first: borrower_admin, for the life of loans; then those of the
  * PCI core and of drivers; then borrower_lock, any context, for the list.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is counted, and the file "borrower" in debugfs that shows it.
+ * Counters, and the file "borrower" in debugfs that shows them.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>

@@ -3,7 +3,7 @@
  * /dev/dl_ctl: takes orders for lender, borrower and fabric, and lists devices and
  * nodes.
  *
- * What the caller hands in is copied once, and checked before it is used.
+ * The arguments of a caller are copied once, and checked before they are used.
  * uapi/dl_ctl.h says how the structs may grow.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt

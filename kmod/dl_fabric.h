@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the fabric gives to the modules above it: peers that come and go, calls
- * to them, and windows onto their memory. There is one peer for each NTB of this
+ * The fabric gives the modules above it peers that come and go, calls to them, and
+ * windows onto their memory. There is one peer for each NTB of this
  * node, and two for the loopback, which joins this node with itself.
  *
  * Addresses: a device puts a "bus address" on the bus of its node; a CPU of this

@@ -37,7 +37,7 @@ struct dentry;
 struct seq_file;
 
 /*
- * What an adapter does. Functions that say "any context" may be called with
+ * The functions of an adapter. Those that say "any context" may be called with
  * interrupts off; all others may sleep. Those that return int return 0 or a
  * negative errno.
  */
@@ -121,10 +121,10 @@ struct dlend_mailbox {
 
 /* A window of the peer's adapter. */
 struct dlend_window {
-	/* What the adapter has: size, and DLEND_WINDOW_*, or 0 for none. */
+	/* Of the adapter: size, and DLEND_WINDOW_*, or 0 for no window. */
 	u64 max;
 	unsigned int hw_kind;
-	/* What this session uses of it, by what the peer says of its end. */
+	/* Of this session, which uses it as the table of the peer allows. */
 	u64 size;
 	u64 far;		/* its address on the far node, for alignment */
 	unsigned int kind;	/* as @hw_kind */

@@ -41,7 +41,7 @@ struct loop_end {
 	struct dlend_area *area;
 	u32 hello[DLEND_HELLO_WORDS];	/* written by the other end */
 	struct irq_work irq;
-	/* Where the other end's windows lead to; this end sets it. */
+	/* This end sets where the other end's windows lead to. */
 	struct mutex trans_mutex;
 	struct {
 		u64 addr, size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What two nodes write into each other's memory and scratchpads.
+ * The words that two nodes write into each other's memory and scratchpads.
  *
  * Each node has a control area, which only its peer writes, and a few words of
  * hello, which are scratchpads. This node follows no address and no index in

@@ -9,7 +9,7 @@
  *	lender_config.c  lender_iommu.c  lender_check.c
  *				configuration space, IOMMU, what cannot be lent
  *	lender_table.c		the devices
- *	lender_stats.c		what is counted
+ *	lender_stats.c		counters
  *
  * Locks, outermost first:
  *

@@ -19,8 +19,8 @@
 	__attribute__((format(printf, format_at, args_at)))
 
 /*
- * Numbers of the command line. Return: whether @text is a number from its begin to
- * its end; only then @ret_* is set.
+ * Numbers of the command line. Return: whether all of @text is a number; only then
+ * @ret_* is set.
  */
 bool lend_parse_id(const char *text, __u32 *ret_id);
 bool lend_parse_node(const char *text, __u32 *ret_node);
@@ -51,8 +51,8 @@ const char *lend_name(const struct dl_ctl_device *device, const char *ids,
 		      char text[LEND_TEXT]);
 
 /*
- * What the system's files tell about a function. @root is put before /sys, /proc
- * and /dev: "" except in tests.
+ * Facts that the system's files tell about a function. @root is put before /sys,
+ * /proc and /dev: "" except in tests.
  */
 
 /* Finds the driver bound to it. Return: whether there is one. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random orders to /dev/dl_ctl, with what must come of each that is malformed.
+ * Sends random orders to /dev/dl_ctl, and checks the errors of malformed ones.
  *
- *   fuzz_ctl SEED SECONDS     as root; gives back and removes all devices after
- *   fuzz_ctl --unprivileged   without CAP_SYS_ADMIN every order is refused
+ *   fuzz_ctl SEED SECONDS     as root; returns and removes all devices after
+ *   fuzz_ctl --unprivileged   checks that every order needs CAP_SYS_ADMIN
  *
- * Invariant: a request that breaks a rule of uapi/dl_ctl.h gets the error which
- * stands there, before anything is done; any other that fails says why.
+ * Invariant: a request that breaks a rule of uapi/dl_ctl.h gets the error of
+ * that rule before anything is done. Each other request that fails says why.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static bool one_in(uint32_t n)
     return below(n) == 0;
 }
 
-/* Two pages, and a third that is not there behind them. */
+/* Two pages; no third page is mapped behind them. */
 static uint8_t *page;
 static size_t page_size;
 
@@ -74,7 +74,7 @@ static void fail(const char *what, unsigned long cmd, int wanted, int got)
     exit(1);
 }
 
-/* Often a device or node that there may be. */
+/* Fills in an order; often its device or node may exist. */
 static void fill_request(struct dl_ctl_request *request, unsigned nr)
 {
     if (nr >= 2 && nr <= 6) {
@@ -115,7 +115,7 @@ static bool has_end(const char *message)
     return memchr(message, '\0', DL_CTL_MESSAGE) != NULL;
 }
 
-/* Returns what must come of it, or -1 if that is the kernel's to decide. */
+/* Return: the error that must come, or -1 if the kernel decides. */
 static int make_request(unsigned nr, size_t size, uint8_t *arg)
 {
     struct dl_ctl_request request = {0};
@@ -156,7 +156,7 @@ static int make_list(unsigned nr, size_t size, uint8_t *arg, uint8_t *entries)
         list.count = 1 + random32() / 2;
         wanted = EINVAL;
     } else if (one_in(4)) {
-        /* Of an address that is none nothing may be written. */
+        /* Addresses that no caller has: nothing may be written there. */
         static const uint64_t addresses[] = {0,
                                              1,
                                              0xffff888000000000,
@@ -223,13 +223,13 @@ static void one_order(int fd)
     if (one_in(10) && wanted != ENOTTY &&
         size == (is_list(nr) ? sizeof(struct dl_ctl_list)
                              : sizeof(struct dl_ctl_request))) {
-        /* The end of the struct lies where no memory is. */
+        /* No memory is mapped at the end of the struct. */
         arg = page + 2 * page_size - below(size);
         wanted = EFAULT;
     }
     got = ioctl(fd, cmd, arg) < 0 ? errno : 0;
     if (wanted >= 0 && got != wanted) {
-        fail("not what it should be", cmd, wanted, got);
+        fail("wrong result", cmd, wanted, got);
     }
     if (arg == big && got != ENOTTY && got != E2BIG &&
         !(got == EINVAL &&
@@ -239,7 +239,7 @@ static void one_order(int fd)
     }
 }
 
-/* Back to where it began: nothing borrowed, nothing added. */
+/* Returns and removes all devices. */
 static void clean(int fd)
 {
     static struct dl_ctl_device devices[1100];
@@ -282,11 +282,11 @@ static int unprivileged(int fd)
         unsigned long cmd = _IOC(_IOC_READ | _IOC_WRITE, DL_CTL_IOC, nr, size);
 
         if (ioctl(fd, cmd, big) == 0 || errno != EPERM) {
-            fail("allowed to anybody", cmd, EPERM, errno);
+            fail("allowed without the capability", cmd, EPERM, errno);
         }
     }
     if (open("/dev/" DL_CTL_DEVICE, O_RDWR) >= 0 || errno != EACCES) {
-        puts("anybody may open the device");
+        puts("/dev/" DL_CTL_DEVICE " can be opened without the capability");
         return 1;
     }
     return 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads a block device from its beginning on, and prints how fast.
+ * Reads a block device from its start, and prints how fast that was.
  *
  *   seqread DEVICE BLOCK-SIZE DEPTH MEBIBYTES
  *
- * DEPTH reads of BLOCK-SIZE bytes are under way at any time, past the page
- * cache; at the end of the device it goes on at its beginning. Prints MiB/s.
+ * DEPTH reads of BLOCK-SIZE bytes are under way at any time, without the page
+ * cache. After the end of the device it goes on at its start. Prints MiB/s.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,8 @@ int main(int argc, char **argv)
     size = strtoull(argv[2], NULL, 10);
     depth = strtoull(argv[3], NULL, 10);
     if (size < 512 || size > 1 << 24 || depth < 1 || depth > DEPTH_MAX) {
-        fputs("seqread: block size 512 to 16777216, depth 1 to 256\n", stderr);
+        fputs("seqread: BLOCK-SIZE must be 512 to 16777216, DEPTH 1 to 256\n",
+              stderr);
         return 2;
     }
     count = (strtoull(argv[4], NULL, 10) << 20) / size;
@@ -63,7 +64,7 @@ int main(int argc, char **argv)
     }
     length = lseek(fd, 0, SEEK_END) / (off_t)size;
     if (length < 1 || count < depth) {
-        fputs("seqread: too little to read\n", stderr);
+        fputs("seqread: DEVICE or MEBIBYTES is too small\n", stderr);
         return 2;
     }
     if (syscall(SYS_io_setup, depth, &context) < 0) {
@@ -72,7 +73,7 @@ int main(int argc, char **argv)
     if (posix_memalign(&memory, 4096, size * depth) != 0) {
         die("memory");
     }
-    memset(memory, 0, size * depth); /* the pages are there before it begins */
+    memset(memory, 0, size * depth); /* no page fault while it measures */
     memset(blocks, 0, sizeof(blocks));
     for (uint64_t i = 0; i < depth; i++) {
         blocks[i].aio_lio_opcode = IOCB_CMD_PREAD;
@@ -86,7 +87,7 @@ int main(int argc, char **argv)
         blocks[i].aio_offset = (int64_t)(sent++ % (uint64_t)length * size);
         all[i] = &blocks[i];
     }
-    /* In one call: the driver has mapped all before the first one is done. */
+    /* In one call, so that the driver maps all before the first read ends. */
     if (syscall(SYS_io_submit, context, depth, all) != (long)depth) {
         die("io_submit");
     }
