@@ -32,7 +32,7 @@ static bool may_pass_all(const FabSource *source, const FabTlp *tlp)
 {
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
         for (const FabTlp *e = source->queue[cls].head;
-             e && e->order < tlp->order; e = e->next) {
+             e && e->egress_order < tlp->egress_order; e = e->next) {
             if (fab_tlp_may_pass(tlp, e) == FAB_PASS_NO) {
                 return false;
             }
@@ -74,7 +74,8 @@ static FabTlp *source_pick(FabPort *port, FabSource *source, SimTime now)
         if (!tlp) {
             continue;
         }
-        for (; at > 0 && heads[at - 1]->order > tlp->order; at--) {
+        for (; at > 0 && heads[at - 1]->egress_order > tlp->egress_order;
+             at--) {
             heads[at] = heads[at - 1];
         }
         heads[at] = tlp;
@@ -206,7 +207,7 @@ static FabTlp *arbitrate_oldest(FabPort *port, SimTime now,
         unsigned index = __builtin_ctzll(left);
         FabTlp *tlp = source_pick(port, &port->sources[index], now);
 
-        if (tlp && (!oldest || tlp->order < oldest->order)) {
+        if (tlp && (!oldest || tlp->egress_order < oldest->egress_order)) {
             oldest = tlp;
             *ret_source = index;
         }

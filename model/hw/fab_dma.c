@@ -144,7 +144,7 @@ static void write_left(FabEndpoint *endpoint, const FabTlp *tlp)
     DmaQueue *queue = &endpoint->dma.leaving;
     FabDma *before = NULL, *dma = queue->head;
 
-    while (dma && dma->last_order != tlp->order) {
+    while (dma && dma->last_order != tlp->egress_order) {
         before = dma;
         dma = dma->next;
     }

@@ -2,9 +2,9 @@
 #ifndef FAB_ENDPOINT_PRIV_H
 #define FAB_ENDPOINT_PRIV_H
 
+#include "fab_completer.h"
 #include "fab_endpoint.h"
 #include "fab_fabric_priv.h"
-#include "fab_memory.h"
 #include "fab_observe_priv.h"
 
 /* A read request of the DMA engine, by tag. */
@@ -37,11 +37,7 @@ struct FabEndpoint {
     FabComponent component;
     FabEndpointParams params;
     DmaEngine dma;
-    FabMemory *memory; /* behind the BARs */
-    FabFifo reading;   /* reads of it, by time ready (tail_at) */
-    SimEvent read_event;
-    FabFifo visible; /* writes to it that watchers will see */
-    SimEvent visible_event;
+    FabCompleter completer; /* what is behind the BARs */
     FabEndpointCounters counters;
 };
 

@@ -244,8 +244,12 @@ static bool ntb_realize(FabComponent *component, GError **error)
         ntb->proxies[i].next_free = i + 1 < params->tags ? i + 1 : NO_TAG;
     }
     for (unsigned i = 0; i < component->port_count; i++) {
+        FabPort *port = component->ports[i];
+
+        fab_port_set_latency(port, port->params.forwarding,
+                             port->params.latency);
         for (unsigned j = 0; j < component->port_count; j++) {
-            fab_port_set_weight(component->ports[i], j, component->ports[j]);
+            fab_port_set_weight(port, j, component->ports[j]);
         }
     }
     return true;

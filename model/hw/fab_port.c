@@ -307,6 +307,19 @@ static void trace_link(FabPort *port, const FabTlp *tlp, SimTime start,
     fabric->trace_fn(fabric->trace_data, &record);
 }
 
+/*
+ * Notes in @tlp, whose bytes come in at @ingress from @first to @last, when the
+ * component there acts on it. The component has said beforehand how long it
+ * takes, so that a hop costs one event and not two.
+ */
+static inline void ingress_expect(const FabPort *ingress, FabTlp *tlp,
+                                  SimTime first, SimTime last)
+{
+    tlp->tail_at = last + ingress->latency;
+    tlp->arrive_at =
+        ingress->cuts_through ? first + ingress->latency : tlp->tail_at;
+}
+
 static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
 {
     FabPort *peer = port->peer;
@@ -332,10 +345,8 @@ static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
         fab_port_release(tlp->ingress, tlp, end);
     }
     tlp->ingress = peer;
-    tlp->tail_at = end + peer->propagation + peer->params.latency;
-    tlp->arrive_at = peer->params.forwarding == FAB_FORWARDING_CUT_THROUGH
-                         ? start + peer->propagation + peer->params.latency
-                         : tlp->tail_at;
+    ingress_expect(peer, tlp, start + peer->propagation,
+                   end + peer->propagation);
     tlp->ready_at = 0;
     tlp->hops++;
     fabric->hops++;
@@ -423,7 +434,7 @@ void fab_port_send(FabPort *port, unsigned source, FabTlp *tlp)
     SimTime now = sim_engine_now(port->owner->engine);
     FabSource *queue = &port->sources[source];
 
-    tlp->order = port->order++;
+    tlp->egress_order = port->order++;
     if (tlp->tail_at > now) {
         /* Cut-through must not run dry: the last byte leaves no earlier than
          * it has come in. One ps is what rounding may cost. */
@@ -504,6 +515,13 @@ void fab_port_set_sources(FabPort *port, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         port->sources[i].weight = 1;
     }
+}
+
+void fab_port_set_latency(FabPort *port, FabForwarding forwarding,
+                          SimTime latency)
+{
+    port->cuts_through = forwarding == FAB_FORWARDING_CUT_THROUGH;
+    port->latency = latency;
 }
 
 void fab_port_set_weight(FabPort *port, unsigned source, const FabPort *from)

@@ -61,7 +61,7 @@ static bool is_ordered(const FabPort *port, uint32_t lacks, SimTime now)
         for (unsigned cls = FAB_CLASS_NP; cls < FAB_CLASSES; cls++) {
             const FabTlp *tlp = source->queue[cls].head;
 
-            if (posted && tlp && posted->order < tlp->order &&
+            if (posted && tlp && posted->egress_order < tlp->egress_order &&
                 tlp->ready_at <= now && !fab_credits_lack_class(lacks, cls)) {
                 return true;
             }
@@ -124,7 +124,7 @@ static void flight_waiters(const FabPort *port, const FabObserver *observer)
 
     beyond.component = peer->owner;
     for (const FabTlp *tlp = port->flight.head; tlp; tlp = tlp->next) {
-        SimTime out = tlp->arrive_at - peer->params.latency - peer->propagation;
+        SimTime out = tlp->arrive_at - peer->latency - peer->propagation;
 
         if (observer->now < out) {
             fab_observer_tlp(observer, tlp, FAB_PLACE_SERIAL, port);

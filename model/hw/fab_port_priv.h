@@ -86,7 +86,9 @@ struct FabPort {
     SimEvent arrive_event;
 
     /* Receive side. */
-    SimTime propagation;                /* of the link */
+    SimTime propagation; /* of the link */
+    SimTime latency;     /* of the owner, until it acts on what came in: */
+    bool cuts_through;   /* from the first byte on; otherwise from the last */
     uint32_t freed_header[FAB_CLASSES]; /* not yet told to the sender */
     uint32_t freed_data[FAB_CLASSES];
     uint32_t freed_bytes[FAB_CLASSES];
@@ -132,6 +134,12 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes);
 
 /* Tells how many sources the egress has; before realize. */
 void fab_port_set_sources(FabPort *port, unsigned count);
+
+/* Says how long the owner takes to act on a TLP that comes in at @port:
+ * @latency from its first byte on if it cuts through, otherwise from its last.
+ * The owner's realize calls it; without it, the time is 0 from the last. */
+void fab_port_set_latency(FabPort *port, FabForwarding forwarding,
+                          SimTime latency);
 
 /* Gives @source the share of the link @from under weighted arbitration. */
 void fab_port_set_weight(FabPort *port, unsigned source, const FabPort *from);

@@ -22,15 +22,13 @@ typedef struct IovaMap {
  * A port whose completions pile up must wait. */
 static void reads_begin(FabRoot *root)
 {
-    SimTime now = sim_engine_now(root->component.engine);
-
     for (unsigned idle = 0;
-         idle < root->ports && root->reading.count < root->params.memory.reads;
+         idle < root->ports &&
+         root->completer.reading.count < root->params.memory.reads;
          idle++) {
         unsigned index = root->read_turn;
         RootIngress *ingress = &root->ingress[index];
         FabPort *port = root->component.ports[index];
-        FabTlp *tlp;
 
         root->read_turn = (index + 1) % root->ports;
         if (!ingress->reads.head ||
@@ -38,25 +36,15 @@ static void reads_begin(FabRoot *root)
                 root->params.memory.reads) {
             continue;
         }
-        tlp = fab_fifo_pop(&ingress->reads);
-        tlp->tail_at = fab_memory_read(root->memory, now, tlp->request_bytes);
-        tlp->data = fab_memory_peek(root->memory, tlp->addr);
-        fab_fifo_push(&root->reading, tlp);
-        if (root->reading.head == tlp) {
-            sim_event_schedule(&root->read_event, tlp->tail_at);
-        }
+        fab_completer_read(&root->completer, fab_fifo_pop(&ingress->reads));
         idle = -1; /* all root ports get another look */
     }
 }
 
-static void read_event(SimEvent *event)
+static void read_answer(FabComponent *owner, FabTlp *tlp)
 {
-    FabRoot *root = SIM_CONTAINER_OF(event, FabRoot, read_event);
-    FabTlp *tlp = fab_fifo_pop(&root->reading);
+    FabRoot *root = (FabRoot *)owner;
 
-    if (root->reading.head) {
-        sim_event_schedule(event, root->reading.head->tail_at);
-    }
     root->counters.memory_read_bytes += tlp->request_bytes;
     fab_tlp_answer(tlp, fab_root_host_source(root), ROOT_BDF,
                    root->params.completion_bytes, root->params.rcb_bytes,
@@ -64,44 +52,12 @@ static void read_event(SimEvent *event)
     reads_begin(root);
 }
 
-static void visible_event(SimEvent *event)
-{
-    FabRoot *root = SIM_CONTAINER_OF(event, FabRoot, visible_event);
-    FabTlp *tlp = fab_fifo_pop(&root->visible);
-    FabBusAddr addr = tlp->addr;
-    uint64_t data = tlp->data;
-    uint32_t bytes = tlp->payload_bytes;
-
-    if (root->visible.head) {
-        sim_event_schedule(event, root->visible.head->ready_at);
-    }
-    if (tlp->ingress) {
-        fab_port_consume(tlp, event->time);
-    } else {
-        fab_tlp_free(root->component.fabric, tlp);
-    }
-    fab_memory_notify(root->memory, addr, bytes, data);
-}
-
-/* Takes the write @tlp, from a port or the CPU. */
 static void memory_write(FabRoot *root, FabTlp *tlp)
 {
-    SimTime now = sim_engine_now(root->component.engine);
-    SimTime time = fab_memory_write(root->memory, now, tlp->payload_bytes);
+    RootIngress *ingress = &root->ingress[tlp->ingress->index];
 
     root->counters.memory_written_bytes += tlp->payload_bytes;
-    root->ingress[tlp->ingress->index].visible_at = time;
-    if (fab_memory_watched_at(root->memory, tlp->addr, tlp->payload_bytes)) {
-        tlp->ready_at = time;
-        fab_fifo_push(&root->visible, tlp);
-        if (root->visible.head == tlp) {
-            sim_event_schedule(&root->visible_event, time);
-        }
-    } else if (tlp->ingress) {
-        fab_port_consume(tlp, time);
-    } else {
-        fab_tlp_free(root->component.fabric, tlp);
-    }
+    ingress->visible_at = fab_completer_write(&root->completer, tlp);
 }
 
 /* ---- Requests -------------------------------------------------------- */
@@ -171,7 +127,7 @@ static void dispatch(FabRoot *root, FabTlp *tlp)
         completion_dispatch(root, tlp);
         return;
     }
-    if (fab_memory_contains(root->memory, tlp->addr, bytes)) {
+    if (fab_memory_contains(root->completer.memory, tlp->addr, bytes)) {
         if (tlp->cls == FAB_CLASS_P) {
             memory_write(root, tlp);
         } else {
@@ -199,9 +155,10 @@ static void dispatch_more(FabRoot *root, RootIngress *ingress)
     for (;;) {
         FabTlp *posted = ingress->posted.head, *other = ingress->others.head;
 
-        if (other && other->order <= ingress->posted_dispatched) {
+        if (other && other->posted_before <= ingress->posted_dispatched) {
             dispatch(root, fab_fifo_pop(&ingress->others));
-        } else if (posted && posted->order == ingress->posted_dispatched) {
+        } else if (posted &&
+                   posted->posted_before == ingress->posted_dispatched) {
             ingress->posted_dispatched++;
             dispatch(root, fab_fifo_pop(&ingress->posted));
         } else {
@@ -216,11 +173,11 @@ static void posted_insert(RootIngress *ingress, FabTlp *tlp)
 {
     FabTlp *before = NULL, *after = ingress->posted.head;
 
-    if (!after || ingress->posted.tail->order < tlp->order) {
+    if (!after || ingress->posted.tail->posted_before < tlp->posted_before) {
         fab_fifo_push(&ingress->posted, tlp);
         return;
     }
-    while (after->order < tlp->order) {
+    while (after->posted_before < tlp->posted_before) {
         before = after;
         after = after->next;
     }
@@ -238,13 +195,13 @@ static void translated(FabRoot *root, FabTlp *tlp)
     RootIngress *ingress = &root->ingress[tlp->ingress->index];
 
     if (tlp->cls == FAB_CLASS_P) {
-        if (tlp->order != ingress->posted_dispatched) {
+        if (tlp->posted_before != ingress->posted_dispatched) {
             posted_insert(ingress, tlp);
             return;
         }
         ingress->posted_dispatched++;
         dispatch(root, tlp);
-    } else if (tlp->order <= ingress->posted_dispatched) {
+    } else if (tlp->posted_before <= ingress->posted_dispatched) {
         dispatch(root, tlp);
         return;
     } else {
@@ -279,8 +236,8 @@ static void request_receive(FabRoot *root, FabTlp *tlp)
     RootIngress *ingress = &root->ingress[tlp->ingress->index];
     FabBusAddr phys;
 
-    tlp->order = tlp->cls == FAB_CLASS_P ? ingress->posted_received++
-                                         : ingress->posted_received;
+    tlp->posted_before = tlp->cls == FAB_CLASS_P ? ingress->posted_received++
+                                                 : ingress->posted_received;
     if (!root->iommu || tlp->addr - FAB_MSI_BASE < FAB_MSI_BYTES) {
         translated(root, tlp);
         return;
@@ -311,7 +268,7 @@ static void completion_receive(FabRoot *root, FabTlp *tlp)
     if (ingress->posted_dispatched == ingress->posted_received) {
         completion_dispatch(root, tlp);
     } else { /* not before the posted ones (D2) */
-        tlp->order = ingress->posted_received;
+        tlp->posted_before = ingress->posted_received;
         fab_fifo_push(&ingress->others, tlp);
     }
 }
@@ -381,12 +338,13 @@ static bool check_params(const FabRootParams *params, GError **error)
 /* RAM and the addresses for BARs must not meet. */
 static bool check_addresses(const FabRoot *root, GError **error)
 {
-    if (fab_memory_end(root->memory) > root->params.mmio.high_base) {
+    if (fab_memory_end(root->completer.memory) > root->params.mmio.high_base) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
                     "memory ends at 0x%" G_GINT64_MODIFIER
                     "x, above the begin of the addresses for large BARs, "
                     "0x%" G_GINT64_MODIFIER "x",
-                    fab_memory_end(root->memory), root->params.mmio.high_base);
+                    fab_memory_end(root->completer.memory),
+                    root->params.mmio.high_base);
         return false;
     }
     return true;
@@ -395,10 +353,9 @@ static bool check_addresses(const FabRoot *root, GError **error)
 static bool root_realize(FabComponent *component, GError **error)
 {
     FabRoot *root = (FabRoot *)component;
-    SimEngine *engine = component->engine;
 
     if (!check_params(&root->params, error) || !check_addresses(root, error) ||
-        !fab_memory_check(root->memory, error) ||
+        !fab_memory_check(root->completer.memory, error) ||
         (root->iommu &&
          !fab_iommu_realize(root->iommu, component->rank, error))) {
         g_prefix_error(error, "%s: ", component->name);
@@ -410,6 +367,8 @@ static bool root_realize(FabComponent *component, GError **error)
     for (unsigned i = 0; i < root->ports; i++) {
         FabPort *port = component->ports[i];
 
+        /* The root acts on whole TLPs. */
+        fab_port_set_latency(port, FAB_FORWARDING_STORE, port->params.latency);
         fab_port_set_sources(port, root->ports + 1);
         for (unsigned j = 0; j < root->ports; j++) {
             fab_port_set_drained(port, j, path_drained, root);
@@ -420,10 +379,7 @@ static bool root_realize(FabComponent *component, GError **error)
         fab_port_set_drained(port, fab_root_host_source(root), host_drained,
                              root);
     }
-    sim_event_init(&root->read_event, engine, read_event, SIM_PRIORITY_NORMAL,
-                   component->rank + 1);
-    sim_event_init(&root->visible_event, engine, visible_event,
-                   SIM_PRIORITY_NORMAL, component->rank + 2);
+    fab_completer_realize(&root->completer, component->rank + 1, read_answer);
     fab_root_p2p_init(root);
     fab_root_cpu_init(root);
     return true;
@@ -439,14 +395,10 @@ static void root_free(FabComponent *component)
         fab_fifo_clear(fabric, &root->ingress[i].others);
         fab_fifo_clear(fabric, &root->ingress[i].reads);
     }
-    fab_fifo_clear(fabric, &root->reading);
-    fab_fifo_clear(fabric, &root->visible);
-    sim_event_cancel(&root->read_event);
-    sim_event_cancel(&root->visible_event);
     fab_root_p2p_free(root);
     fab_root_cpu_free(root);
     fab_iommu_free(root->iommu);
-    fab_memory_free(root->memory);
+    fab_completer_done(&root->completer);
     g_array_unref(root->iova_maps);
     fab_ranges_free(root->iova);
     g_free(root->domain_of);
@@ -472,7 +424,8 @@ FabRoot *fab_root_new(FabFabric *fabric, const char *name,
         MAX(params->completion_bytes, params->rcb_bytes);
     fab_component_init(&root->component, fabric, &root_ops, FAB_KIND_ROOT,
                        name);
-    root->memory = fab_memory_new(&params->memory, params->mmio.low_base);
+    fab_completer_init(&root->completer, &root->component,
+                       fab_memory_new(&params->memory, params->mmio.low_base));
     if (params->iommu.enabled) {
         root->iommu = fab_iommu_new(fabric->engine, &params->iommu);
         fab_iommu_set_done(root->iommu, translate_done, root);
@@ -502,18 +455,15 @@ const FabRootParams *fab_root_params(const FabRoot *root)
 FabPort *fab_root_add_port(FabRoot *root, const char *name,
                            const FabPortParams *params)
 {
-    FabPortParams store = *params;
-
-    /* The root acts on whole TLPs. */
-    store.forwarding = FAB_FORWARDING_STORE;
     g_assert(root->component.port_count + 1 < FAB_SOURCES_MAX);
-    return fab_component_add_port(&root->component, name, &store);
+    return fab_component_add_port(&root->component, name, params);
 }
 
 bool fab_root_alloc(FabRoot *root, uint64_t size_bytes, uint64_t align_bytes,
                     FabBusAddr *ret_addr)
 {
-    return fab_memory_alloc(root->memory, size_bytes, align_bytes, ret_addr);
+    return fab_memory_alloc(root->completer.memory, size_bytes, align_bytes,
+                            ret_addr);
 }
 
 bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
@@ -652,12 +602,13 @@ void fab_root_memory_ranges(const FabRoot *root, FabRange ranges[2])
 unsigned fab_root_watch(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
                         FabWatchFn fn, void *owner)
 {
-    return fab_memory_watch(root->memory, addr, size_bytes, fn, owner);
+    return fab_memory_watch(root->completer.memory, addr, size_bytes, fn,
+                            owner);
 }
 
 void fab_root_unwatch(FabRoot *root, unsigned handle)
 {
-    fab_memory_unwatch(root->memory, handle);
+    fab_memory_unwatch(root->completer.memory, handle);
 }
 
 const FabRootCounters *fab_root_counters(const FabRoot *root)

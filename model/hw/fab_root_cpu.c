@@ -20,7 +20,8 @@ static inline unsigned first_tag(const FabRoot *root)
 /* The port that the write leaves through; NULL for memory and for nothing. */
 static FabPort *write_port(FabRoot *root, const CpuWrite *write)
 {
-    return fab_memory_contains(root->memory, write->addr, write->size_bytes)
+    return fab_memory_contains(root->completer.memory, write->addr,
+                               write->size_bytes)
                ? NULL
                : fab_root_route(root, write->addr);
 }
@@ -30,11 +31,10 @@ static FabPort *write_port(FabRoot *root, const CpuWrite *write)
  * for it. */
 static void transit_begin(FabRoot *root, FabTlp *tlp)
 {
-    tlp->ready_at =
-        sim_engine_now(root->component.engine) + root->params.transit;
+    tlp->due_at = sim_engine_now(root->component.engine) + root->params.transit;
     fab_fifo_push(&root->cpu_transit, tlp);
     if (root->cpu_transit.head == tlp) {
-        sim_event_schedule(&root->transit_event, tlp->ready_at);
+        sim_event_schedule(&root->transit_event, tlp->due_at);
     }
 }
 
@@ -52,7 +52,7 @@ static void transit_event(SimEvent *event)
     FabTlp *tlp = fab_fifo_pop(&root->cpu_transit);
 
     if (root->cpu_transit.head) {
-        sim_event_schedule(event, root->cpu_transit.head->ready_at);
+        sim_event_schedule(event, root->cpu_transit.head->due_at);
     }
     if (root->cpu_stall) {
         stall_end(root);
@@ -67,13 +67,13 @@ static void write_send(FabRoot *root, FabPort *port, const CpuWrite *write)
     SimTime now = sim_engine_now(root->component.engine);
     FabTlp *tlp;
 
-    if (!port &&
-        fab_memory_contains(root->memory, write->addr, write->size_bytes)) {
+    if (!port && fab_memory_contains(root->completer.memory, write->addr,
+                                     write->size_bytes)) {
         /* It takes its share of memory's time, but is visible at once: caches
          * are coherent. */
-        (void)fab_memory_write(root->memory, now, write->size_bytes);
-        fab_memory_notify(root->memory, write->addr, write->size_bytes,
-                          write->data);
+        (void)fab_memory_write(root->completer.memory, now, write->size_bytes);
+        fab_memory_notify(root->completer.memory, write->addr,
+                          write->size_bytes, write->data);
         return;
     }
     tlp = fab_tlp_new(fabric, FAB_TLP_MWR);
@@ -197,8 +197,10 @@ static void read_send(FabRoot *root, uint16_t number)
     SimTime now = sim_engine_now(root->component.engine);
     FabTlp *tlp;
 
-    if (fab_memory_contains(root->memory, read->addr, read->size_bytes)) {
-        read->due = fab_memory_read(root->memory, now, read->size_bytes);
+    if (fab_memory_contains(root->completer.memory, read->addr,
+                            read->size_bytes)) {
+        read->due =
+            fab_memory_read(root->completer.memory, now, read->size_bytes);
         read->status = FAB_STATUS_SC;
     } else if (fab_root_route(root, read->addr)) {
         tlp = fab_tlp_new(root->component.fabric, FAB_TLP_MRD);

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_root_priv.h"
 
-static bool is_memory_busy(const FabRoot *root)
-{
-    return fab_memory_busy_until(root->memory) >
-           sim_engine_now(root->component.engine);
-}
-
 static bool is_read_wanted(const FabRoot *root)
 {
     for (unsigned i = 0; i < root->ports; i++) {
@@ -25,7 +19,7 @@ static void root_resources(const FabComponent *component, FabResourceFn fn,
 
     fn(data, &(FabResourceState){
                  .kind = FAB_RESOURCE_MEMORY,
-                 .used = is_memory_busy(root),
+                 .used = fab_completer_is_busy(&root->completer),
              });
     if (root->iommu) {
         fn(data, &(FabResourceState){
@@ -51,7 +45,7 @@ static void root_resources(const FabComponent *component, FabResourceFn fn,
     fn(data, &(FabResourceState){
                  .kind = FAB_RESOURCE_MEMORY_READS,
                  .size = params->memory.reads,
-                 .used = root->reading.count,
+                 .used = root->completer.reading.count,
                  .is_wanted = is_read_wanted(root),
              });
 }
@@ -109,11 +103,11 @@ static bool root_blockers(const FabComponent *component, const FabPort *ingress,
     }
     if (cls == FAB_CLASS_NP && root->ingress[ingress->index].reads.head) {
         return resource_blocks(fn, data,
-                               is_memory_busy(root)
+                               fab_completer_is_busy(&root->completer)
                                    ? FAB_RESOURCE_MEMORY
                                    : FAB_RESOURCE_MEMORY_READS);
     }
-    return cls == FAB_CLASS_P && is_memory_busy(root) &&
+    return cls == FAB_CLASS_P && fab_completer_is_busy(&root->completer) &&
            resource_blocks(fn, data, FAB_RESOURCE_MEMORY);
 }
 
@@ -138,8 +132,7 @@ static void root_waiters(const FabComponent *component,
         fab_observer_fifo(observer, &ingress->reads, FAB_PLACE_MEMORY);
     }
     fab_root_p2p_waiters(root, observer);
-    fab_observer_fifo(observer, &root->reading, FAB_PLACE_MEMORY);
-    fab_observer_fifo(observer, &root->visible, FAB_PLACE_MEMORY);
+    fab_completer_waiters(&root->completer, observer, FAB_PLACE_MEMORY);
     fab_observer_fifo(observer, &root->cpu_transit, FAB_PLACE_TRANSIT);
     fab_root_cpu_waiters(root, observer);
     if (root->iommu) {

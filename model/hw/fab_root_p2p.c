@@ -171,9 +171,10 @@ void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to)
         const FabTlp *other = path->others.head;
         const FabTlp *cpl = path->completions.head;
 
-        if (cpl && (!posted || cpl->order < posted->order)) {
+        if (cpl && (!posted || cpl->path_order < posted->path_order)) {
             fab_port_send(port, from, fab_fifo_pop(&path->completions));
-        } else if (other && (!posted || other->order < posted->order) &&
+        } else if (other &&
+                   (!posted || other->path_order < posted->path_order) &&
                    other_can_go(root, path, from, port)) {
             read_send(root, path, from, port);
         } else if (posted && fab_port_queued(port, from, FAB_CLASS_P) <
@@ -190,7 +191,7 @@ void fab_root_p2p_give(FabRoot *root, unsigned from, unsigned to, FabTlp *cpl)
     RootPath *path = &root->paths[from * root->ports + to];
 
     if (path->posted.head) { /* which it must not pass (D2) */
-        cpl->order = path->order++;
+        cpl->path_order = path->order++;
         fab_fifo_push(&path->completions, cpl);
     } else {
         fab_port_send(root->component.ports[to], from, cpl);
@@ -202,7 +203,7 @@ void fab_root_p2p_request(FabRoot *root, FabPort *from, FabPort *to,
 {
     RootPath *path = &root->paths[from->index * root->ports + to->index];
 
-    tlp->order = path->order++;
+    tlp->path_order = path->order++;
     fab_fifo_push(tlp->cls == FAB_CLASS_P ? &path->posted : &path->others, tlp);
     fab_root_p2p_advance(root, from->index, to->index);
 }

@@ -2,6 +2,7 @@
 #ifndef FAB_ROOT_PRIV_H
 #define FAB_ROOT_PRIV_H
 
+#include "fab_completer.h"
 #include "fab_fabric_priv.h"
 #include "fab_iommu.h"
 #include "fab_memory.h"
@@ -95,20 +96,15 @@ typedef struct CpuRead {
 struct FabRoot {
     FabComponent component;
     FabRootParams params;
-    FabMemory *memory;
-    FabIommu *iommu; /* NULL: off */
+    FabCompleter completer; /* the host's memory */
+    FabIommu *iommu;        /* NULL: off */
     RootIngress *ingress;
     RootPath *paths; /* [from * ports + to] */
     unsigned ports;
     uint32_t *path_queue; /* by port: most TLPs queued from another port */
     uint32_t cpu_queue;   /* and from the CPU, those on the way too */
 
-    /* Memory. */
-    FabFifo reading; /* reads under way, by time ready (tail_at) */
-    SimEvent read_event;
-    unsigned read_turn; /* root port whose waiting read is next */
-    FabFifo visible;    /* writes that watchers will see, by time */
-    SimEvent visible_event;
+    unsigned read_turn; /* root port whose waiting read of memory is next */
 
     /* Between root ports. */
     SplitTag *tags;

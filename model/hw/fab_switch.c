@@ -113,6 +113,8 @@ static bool switch_realize(FabComponent *component, GError **error)
     for (unsigned i = 0; i < component->port_count; i++) {
         FabPort *port = component->ports[i];
 
+        fab_port_set_latency(port, port->params.forwarding,
+                             port->params.latency);
         for (unsigned j = 0; j < component->port_count; j++) {
             fab_port_set_weight(port, j, component->ports[j]);
         }

@@ -72,8 +72,8 @@ typedef struct FabPortParams {
     FabDllpPolicy dllp;
     FabForwarding forwarding;
     FabArbitration arbitration;
-    SimTime latency; /* first (cut-through) or last (store) byte in to the
-                        owner's decision */
+    SimTime latency; /* from the first byte in (cut-through) or the last (store)
+                        until the owner acts on the TLP */
 } FabPortParams;
 
 #endif

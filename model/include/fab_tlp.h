@@ -68,10 +68,21 @@ struct FabTlp {
 
     /* Where it is. */
     FabPort *ingress; /* whose receive buffer it occupies (nullable) */
-    SimTime ready_at; /* it may not be sent on before this */
-    SimTime tail_at; /* its last byte is in, and the component's latency over */
-    SimTime arrive_at; /* in flight: when the far component sees it */
-    uint64_t order;    /* place in the total order of its queue */
+    SimTime tail_at;  /* its last byte is in at @ingress, and the latency of the
+                         component over */
+    SimTime ready_at; /* no egress sends it before this */
+    union {           /* set by the owner of the moment, for itself alone */
+        SimTime arrive_at; /* link: the far component acts on it */
+        SimTime due_at;    /* completer: its data are read, or it is visible;
+                              CPU: it is at the root port */
+    };
+    union {                    /* likewise */
+        uint64_t egress_order; /* port: its place among what was queued there */
+        uint64_t posted_before; /* root, until it is dispatched: how many posted
+                                   requests came in at the port before it */
+        uint64_t path_order;    /* root, between two ports: its place among what
+                                   was dispatched to them */
+    };
 
     /* The header. */
     FabBusAddr addr; /* CplD: of its first byte (the wire has 7 bits of it) */

@@ -377,14 +377,17 @@ static void end_fill(FixtureEnd *end)
     }
 }
 
-static void end_room(void *owner, FabPort *port, const FabTlp *tlp)
+static void end_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     end_fill(owner);
 }
 
 static bool end_realize(FabComponent *component, GError **error)
 {
-    fab_port_set_drained(component->ports[0], 0, end_room, component);
+    FabPort *port = component->ports[0];
+
+    fab_port_set_latency(port, FAB_FORWARDING_STORE, port->params.latency);
+    fab_port_set_drained(port, 0, end_drained, component);
     return true;
 }
 
@@ -407,9 +410,7 @@ FixtureEnd *fixture_end_new(Fixture *fixture, const char *name,
                             uint64_t bar2)
 {
     FixtureEnd *end = g_new0(FixtureEnd, 1);
-    FabPortParams store = *port;
 
-    store.forwarding = FAB_FORWARDING_STORE;
     end->fixture = fixture;
     end->log = g_array_new(FALSE, FALSE, sizeof(FixtureLog));
     fab_component_init(&end->component, fixture->fabric, &end_ops,
@@ -417,7 +418,7 @@ FixtureEnd *fixture_end_new(Fixture *fixture, const char *name,
     end->component.bars[0] = (FabBar){.size_bytes = bar0};
     end->component.bars[2] = (FabBar){
         .size_bytes = bar2, .prefetchable = bar2 > 0, .is_64bit = bar2 > 0};
-    fab_component_add_port(&end->component, "port", &store);
+    fab_component_add_port(&end->component, "port", port);
     return end;
 }
 
