@@ -110,7 +110,7 @@ static void completion_dispatch(FabRoot *root, FabTlp *tlp)
         if (port->peer && bus >= port->bridge.secondary &&
             bus <= port->bridge.subordinate) {
             tlp->ready_at = tlp->tail_at + root->params.transit;
-            fab_root_p2p_give(root, ingress->index, i, tlp);
+            fab_root_p2p_return(root, ingress->index, i, tlp);
             return;
         }
     }

@@ -94,7 +94,7 @@ static bool root_blockers(const FabComponent *component, const FabPort *ingress,
         if (cls == FAB_CLASS_NP ? !path->others.head : !path->posted.head) {
             continue;
         }
-        if (cls == FAB_CLASS_NP && root->free_tag == NO_TAG) {
+        if (cls == FAB_CLASS_NP && !fab_root_split_has_tag(root)) {
             return resource_blocks(fn, data, FAB_RESOURCE_FORWARD_TAGS);
         }
         if (fn(data, &(FabBlocker){.egress = component->ports[to]})) {

@@ -51,7 +51,8 @@ typedef struct SplitRead {
     uint32_t request_bytes;
     uint32_t returned_bytes;      /* given to the requester so far */
     uint32_t pieces, pieces_back; /* sent; and answered */
-    uint32_t pieces_returned;     /* given to the requester */
+    uint32_t pieces_returned;     /* given to the requester, or begun to be */
+    uint32_t piece_left_bytes;    /* of the last of these, not given yet */
     bool all_sent;
     bool failed; /* the requester has been told of an error */
     struct {
@@ -65,7 +66,6 @@ typedef struct SplitRead {
 typedef struct SplitTag {
     SplitRead *read; /* NULL: free */
     uint16_t piece;
-    uint16_t got_bytes;
     uint16_t next_free;
 } SplitTag;
 
@@ -153,14 +153,45 @@ static inline unsigned fab_root_host_source(const FabRoot *root)
 /* The root port whose bridge ranges hold @addr; NULL if there is none. */
 FabPort *fab_root_route(FabRoot *root, FabBusAddr addr);
 
+/* fab_root_split.c */
+void fab_root_split_init(FabRoot *root);
+void fab_root_split_free(FabRoot *root);
+
+/* Whether a piece of a read can have a tag. */
+static inline bool fab_root_split_has_tag(const FabRoot *root)
+{
+    return root->free_tag != NO_TAG;
+}
+
+/* The next piece of the first write of @path, and of its first read (or atomic)
+ * under a tag, of which there must be one. The last piece takes the request out
+ * of the path. */
+FabTlp *fab_root_split_write(FabRoot *root, RootPath *path);
+FabTlp *fab_root_split_read(FabRoot *root, RootPath *path);
+
+/* Notes the completion @tlp of a piece. Returns the read that the piece is of;
+ * NULL if no piece has this tag. */
+SplitRead *fab_root_split_take(FabRoot *root, const FabTlp *tlp);
+
+/* The next completion for the requester of @read, after @last has come back for
+ * it; NULL: those of further pieces must come first. */
+FabTlp *fab_root_split_next(FabRoot *root, SplitRead *read, const FabTlp *last);
+
+/* The piece with tag @number has come back wholly: frees the tag, and the read
+ * after its last piece. */
+void fab_root_split_end(FabRoot *root, uint16_t number);
+
 /* fab_root_p2p.c */
 void fab_root_p2p_init(FabRoot *root);
 void fab_root_p2p_free(FabRoot *root);
+/* Takes a request, and a completion for one of the root's pieces. */
 void fab_root_p2p_request(FabRoot *root, FabPort *from, FabPort *to,
                           FabTlp *tlp);
 void fab_root_p2p_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp);
 /* Sends @cpl on to a requester, behind the posted requests of this path. */
-void fab_root_p2p_give(FabRoot *root, unsigned from, unsigned to, FabTlp *cpl);
+void fab_root_p2p_return(FabRoot *root, unsigned from, unsigned to,
+                         FabTlp *cpl);
+/* Sends what can go from one port to the other. */
 void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to);
 
 /* The TLPs between root ports. */
