@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_iommu.h"
 
+#include "fab_page_table.h"
+
 #define ADDR_END    (1ULL << FAB_IOMMU_ADDR_BITS)
-#define PHYS_END    (1ULL << 52) /* what a table entry can hold */
 #define ENTRIES_MAX (1u << 24)
 #define WALKS_MAX   (1u << 16)
 #define FIRST_WALKS 64
 #define FIRST_HITS  64
 #define NO_PAGE     1 /* as a base: no masked address has bit 0 */
-#define SIZES       3 /* of pages */
 #define GOLDEN      0x9e3779b97f4a7c15ULL
-
-static const uint8_t page_shifts[SIZES] = {12, 21, 30};
-
-/* A run of pages that were mapped together. */
-typedef struct Range {
-    FabBusAddr iova;
-    FabBusAddr end; /* one past */
-    uint64_t delta; /* physical address minus @iova */
-    uint32_t size;  /* index into page_shifts */
-} Range;
 
 /*
  * A node is an entry of the IOTLB or the head of a set. Each set is a ring
@@ -65,8 +55,9 @@ struct FabIommu {
     Node *nodes;
     uint32_t *buckets;
     uint32_t bucket_shift;
-    uint32_t sets;          /* a power of two */
-    uint32_t cached[SIZES]; /* entries by page size: those to look for */
+    uint32_t sets; /* a power of two */
+    uint32_t
+        cached[FAB_PAGE_SIZES]; /* entries by page size: those to look for */
 
     /*
      * Walks in the order asked for: a ring, of which the first `active` have a
@@ -86,21 +77,15 @@ struct FabIommu {
     FabTranslateFn done;
     void *owner;
 
-    GArray *ranges; /* of Range, by address */
-    uint32_t last_range;
+    FabPageTable table;
 
     SimEngine *engine;
     FabIommuParams params;
 };
 
-static inline uint64_t page_mask(uint32_t size)
-{
-    return (1ULL << page_shifts[size]) - 1;
-}
-
 static inline uint64_t page_key(FabBusAddr addr, uint32_t size)
 {
-    return (addr & ~page_mask(size)) | size;
+    return (addr & ~fab_page_mask(size)) | size;
 }
 
 static inline uint32_t key_size(uint64_t key)
@@ -111,140 +96,6 @@ static inline uint32_t key_size(uint64_t key)
 static inline FabBusAddr key_base(uint64_t key)
 {
     return key & ~3ULL;
-}
-
-static bool find_page_size(uint64_t page_bytes, uint32_t *ret_size)
-{
-    for (uint32_t i = 0; i < SIZES; i++) {
-        if (page_bytes == 1ULL << page_shifts[i]) {
-            *ret_size = i;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* ---- Page tables ----------------------------------------------------- */
-
-/* Index of the first range that ends beyond @iova. */
-static uint32_t find_range_at(const FabIommu *iommu, FabBusAddr iova)
-{
-    uint32_t low = 0, high = iommu->ranges->len;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (g_array_index(iommu->ranges, Range, middle).end <= iova) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-/* The range that maps @iova; NULL if none does. */
-static const Range *find_range(FabIommu *iommu, FabBusAddr iova)
-{
-    const Range *range;
-    uint32_t at = iommu->last_range;
-
-    if (at < iommu->ranges->len) {
-        range = &g_array_index(iommu->ranges, Range, at);
-        if (iova >= range->iova && iova < range->end) {
-            return range;
-        }
-    }
-    at = find_range_at(iommu, iova);
-    if (at == iommu->ranges->len) {
-        return NULL;
-    }
-    range = &g_array_index(iommu->ranges, Range, at);
-    if (iova < range->iova) {
-        return NULL;
-    }
-    iommu->last_range = at;
-    return range;
-}
-
-static bool check_map(FabBusAddr iova, FabBusAddr phys, uint64_t size_bytes,
-                      uint64_t page_bytes, uint32_t *ret_size, GError **error)
-{
-    const char *what = NULL;
-    uint64_t value = 0;
-
-    if (!find_page_size(page_bytes, ret_size)) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
-                    "page size 0x%" G_GINT64_MODIFIER
-                    "x is none of 4 KiB, 2 MiB and 1 GiB",
-                    page_bytes);
-        return false;
-    }
-    if (iova & (page_bytes - 1)) {
-        what = "device address";
-        value = iova;
-    } else if (phys & (page_bytes - 1)) {
-        what = "physical address";
-        value = phys;
-    } else if (!size_bytes || (size_bytes & (page_bytes - 1))) {
-        what = "size";
-        value = size_bytes;
-    }
-    if (what) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
-                    "cannot map: %s 0x%" G_GINT64_MODIFIER
-                    "x is not a multiple of the page size 0x%" G_GINT64_MODIFIER
-                    "x%s",
-                    what, value, page_bytes, size_bytes ? "" : " above 0");
-        return false;
-    }
-    if (iova >= ADDR_END || size_bytes > ADDR_END - iova) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
-                    "cannot map 0x%" G_GINT64_MODIFIER
-                    "x bytes at device address 0x%" G_GINT64_MODIFIER
-                    "x: they end beyond %d bits",
-                    size_bytes, iova, FAB_IOMMU_ADDR_BITS);
-        return false;
-    }
-    if (phys >= PHYS_END || size_bytes > PHYS_END - phys) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
-                    "cannot map 0x%" G_GINT64_MODIFIER
-                    "x bytes to physical address 0x%" G_GINT64_MODIFIER
-                    "x: they end beyond 52 bits",
-                    size_bytes, phys);
-        return false;
-    }
-    return true;
-}
-
-bool fab_iommu_map(FabIommu *iommu, FabBusAddr iova, FabBusAddr phys,
-                   uint64_t size_bytes, uint64_t page_bytes, GError **error)
-{
-    Range range = {
-        .iova = iova,
-        .end = iova + size_bytes,
-        .delta = phys - iova,
-    };
-    uint32_t at;
-
-    if (!check_map(iova, phys, size_bytes, page_bytes, &range.size, error)) {
-        return false;
-    }
-    at = find_range_at(iommu, iova);
-    if (at < iommu->ranges->len) {
-        const Range *next = &g_array_index(iommu->ranges, Range, at);
-
-        if (next->iova < range.end) {
-            g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
-                        "cannot map device addresses 0x%" G_GINT64_MODIFIER
-                        "x to 0x%" G_GINT64_MODIFIER "x: 0x%" G_GINT64_MODIFIER
-                        "x to 0x%" G_GINT64_MODIFIER "x are mapped already",
-                        iova, range.end - 1, next->iova, next->end - 1);
-            return false;
-        }
-    }
-    g_array_insert_val(iommu->ranges, at, range);
-    return true;
 }
 
 /* ---- IOTLB ----------------------------------------------------------- */
@@ -273,7 +124,7 @@ static inline void node_link(FabIommu *iommu, Node *node, uint32_t before)
 
 static inline uint32_t key_set(const FabIommu *iommu, uint64_t key)
 {
-    return key >> page_shifts[key_size(key)] & (iommu->sets - 1);
+    return key >> fab_page_shifts[key_size(key)] & (iommu->sets - 1);
 }
 
 /* Makes @node the most recently used. */
@@ -286,7 +137,7 @@ static inline void node_touch(FabIommu *iommu, Node *node)
         node_link(iommu, node, set);
     }
     iommu->last_base = key_base(node->key);
-    iommu->last_mask = page_mask(key_size(node->key));
+    iommu->last_mask = fab_page_mask(key_size(node->key));
     iommu->last_delta = node->delta;
 }
 
@@ -302,7 +153,7 @@ static inline Node *node_find_key(const FabIommu *iommu, uint64_t key)
 
 static inline Node *node_find(const FabIommu *iommu, FabBusAddr addr)
 {
-    for (uint32_t size = 0; size < SIZES; size++) {
+    for (uint32_t size = 0; size < FAB_PAGE_SIZES; size++) {
         if (iommu->cached[size]) {
             Node *node = node_find_key(iommu, page_key(addr, size));
 
@@ -333,7 +184,8 @@ static void node_forget(FabIommu *iommu, Node *node)
 
 /* Enters the page of @addr in @range, in place of the least recently used of
  * its set. */
-static void node_fill(FabIommu *iommu, const Range *range, FabBusAddr addr)
+static void node_fill(FabIommu *iommu, const FabPageRange *range,
+                      FabBusAddr addr)
 {
     uint64_t key = page_key(addr, range->size);
     Node *node = node_find_key(iommu, key);
@@ -355,10 +207,11 @@ static void node_fill(FabIommu *iommu, const Range *range, FabBusAddr addr)
 }
 
 /* Drops what the IOTLB holds of [@iova, @end), whole pages of one range. */
-static void invalidate(FabIommu *iommu, FabBusAddr iova, FabBusAddr end,
+static void invalidate(void *data, FabBusAddr iova, FabBusAddr end,
                        uint32_t size)
 {
-    uint64_t pages = (end - iova) >> page_shifts[size];
+    FabIommu *iommu = data;
+    uint64_t pages = (end - iova) >> fab_page_shifts[size];
     bool by_page = pages < iommu->params.iotlb_entries;
     uint64_t tries = by_page ? pages : iommu->params.iotlb_entries;
 
@@ -366,7 +219,8 @@ static void invalidate(FabIommu *iommu, FabBusAddr iova, FabBusAddr end,
         Node *node;
 
         if (by_page) {
-            node = node_find_key(iommu, iova + (i << page_shifts[size]) + size);
+            node = node_find_key(iommu,
+                                 iova + (i << fab_page_shifts[size]) + size);
         } else {
             node = &iommu->nodes[iommu->sets + i];
             if (node->key == NO_KEY || key_base(node->key) < iova ||
@@ -384,49 +238,17 @@ static void invalidate(FabIommu *iommu, FabBusAddr iova, FabBusAddr end,
     }
 }
 
+bool fab_iommu_map(FabIommu *iommu, FabBusAddr iova, FabBusAddr phys,
+                   uint64_t size_bytes, uint64_t page_bytes, GError **error)
+{
+    return fab_page_table_map(&iommu->table, iova, phys, size_bytes, page_bytes,
+                              error);
+}
+
 uint64_t fab_iommu_unmap(FabIommu *iommu, FabBusAddr iova, uint64_t size_bytes)
 {
-    uint64_t unmapped = 0;
-    FabBusAddr end;
-    uint32_t at;
-
-    if (iova >= ADDR_END) {
-        return 0;
-    }
-    end = iova + MIN(size_bytes, ADDR_END - iova);
-    at = find_range_at(iommu, iova);
-    while (at < iommu->ranges->len) {
-        Range *range = &g_array_index(iommu->ranges, Range, at);
-        uint64_t mask = page_mask(range->size);
-        FabBusAddr first = (MAX(iova, range->iova) + mask) & ~mask;
-        FabBusAddr last = MIN(end, range->end) & ~mask;
-
-        if (range->iova >= end) {
-            break;
-        }
-        if (first >= last) {
-            at++;
-            continue;
-        }
-        unmapped += last - first;
-        invalidate(iommu, first, last, range->size);
-        if (first == range->iova && last == range->end) {
-            g_array_remove_index(iommu->ranges, at);
-        } else if (first == range->iova) {
-            range->iova = last;
-            at++;
-        } else {
-            Range rest = *range;
-
-            range->end = first;
-            at++;
-            if (last < rest.end) {
-                rest.iova = last;
-                g_array_insert_val(iommu->ranges, at, rest);
-            }
-        }
-    }
-    return unmapped;
+    return fab_page_table_unmap(&iommu->table, iova, size_bytes, invalidate,
+                                iommu);
 }
 
 /* ---- Walks ----------------------------------------------------------- */
@@ -538,7 +360,7 @@ static void walk_ask(FabIommu *iommu, FabTlp *tlp, uint64_t key, SimTime now)
 
 static void miss(FabIommu *iommu, FabTlp *tlp)
 {
-    const Range *range = find_range(iommu, tlp->addr);
+    const FabPageRange *range = fab_page_table_find(&iommu->table, tlp->addr);
     uint64_t key = page_key(tlp->addr, range ? range->size : 0);
     SimTime now = sim_engine_now(iommu->engine);
     uint32_t at;
@@ -565,7 +387,7 @@ static void walk_ended(SimEvent *event)
     FabIommu *iommu = SIM_CONTAINER_OF(event, FabIommu, walk_event);
     Walk *first = walk_at(iommu, iommu->walks_head);
     FabTlp *tlp = first->head;
-    const Range *range = find_range(iommu, tlp->addr);
+    const FabPageRange *range = fab_page_table_find(&iommu->table, tlp->addr);
 
     walk_leave(iommu, first);
     iommu->walks_head++;
@@ -582,7 +404,7 @@ static void walk_ended(SimEvent *event)
     while (tlp) {
         FabTlp *next = tlp->next;
 
-        range = find_range(iommu, tlp->addr);
+        range = fab_page_table_find(&iommu->table, tlp->addr);
         if (range) {
             iommu->done(iommu->owner, tlp, tlp->addr + range->delta, false);
         } else {
@@ -673,8 +495,8 @@ FabIommu *fab_iommu_new(SimEngine *engine, const FabIommuParams *params)
     iommu->params = *params;
     iommu->hit_time = params->hit;
     iommu->last_base = NO_PAGE;
-    iommu->last_mask = page_mask(0);
-    iommu->ranges = g_array_new(FALSE, FALSE, sizeof(Range));
+    iommu->last_mask = fab_page_mask(0);
+    fab_page_table_init(&iommu->table);
     return iommu;
 }
 
@@ -685,7 +507,7 @@ void fab_iommu_free(FabIommu *iommu)
     }
     sim_event_cancel(&iommu->walk_event);
     sim_event_cancel(&iommu->hit_event);
-    g_array_unref(iommu->ranges);
+    fab_page_table_done(&iommu->table);
     g_free(iommu->nodes);
     g_free(iommu->buckets);
     g_free(iommu->walks);
@@ -727,7 +549,7 @@ static bool check_params(const FabIommuParams *params, GError **error)
                     (gint64)params->hit, (gint64)params->walk);
         return false;
     }
-    if (!find_page_size(params->page_bytes, &size)) {
+    if (!fab_page_size_find(params->page_bytes, &size)) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
                     "IOMMU pages of %" G_GUINT64_FORMAT
                     " bytes: must be 4 KiB, 2 MiB or 1 GiB",

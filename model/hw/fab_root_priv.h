@@ -153,6 +153,16 @@ static inline unsigned fab_root_host_source(const FabRoot *root)
 /* The root port whose bridge ranges hold @addr; NULL if there is none. */
 FabPort *fab_root_route(FabRoot *root, FabBusAddr addr);
 
+/* fab_root_iova.c */
+void fab_root_iova_init(FabRoot *root);
+void fab_root_iova_free(FabRoot *root);
+
+/* Where the device addresses of @domain begin for the IOMMU. */
+static inline FabBusAddr fab_root_domain_base(unsigned domain)
+{
+    return (FabBusAddr)domain << FAB_DEVICE_ADDR_BITS;
+}
+
 /* fab_root_split.c */
 void fab_root_split_init(FabRoot *root);
 void fab_root_split_free(FabRoot *root);

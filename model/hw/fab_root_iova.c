@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_root_priv.h"
+
+/*
+ * Device addresses of a host: which are given out, and what the IOMMU maps them
+ * to in which domain.
+ */
+
+/* Device addresses are given out from here: above any memory or BAR. */
+#define IOVA_BASE (1ull << 46)
+
+#define IOVA_BYTES ((1ull << FAB_DEVICE_ADDR_BITS) - IOVA_BASE)
+
+/* A range that devices reach at another address. */
+typedef struct IovaMap {
+    FabBusAddr addr;
+    uint64_t size_bytes;
+    FabBusAddr iova;
+    uint32_t users;
+} IovaMap;
+
+/* ---- Domain 0: what drivers map -------------------------------------- */
+
+bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
+                      FabBusAddr *ret_device_addr, GError **error)
+{
+    uint64_t page = root->params.iommu.page_bytes, align = page;
+    FabBusAddr base, end;
+    IovaMap map;
+
+    if (!root->iommu) {
+        *ret_device_addr = addr;
+        return true;
+    }
+    base = addr & ~(page - 1);
+    end = (addr + size_bytes + page - 1) & ~(page - 1);
+    for (unsigned i = 0; i < root->iova_maps->len; i++) {
+        IovaMap *known = &g_array_index(root->iova_maps, IovaMap, i);
+
+        if (base >= known->addr && end <= known->addr + known->size_bytes) {
+            known->users++;
+            *ret_device_addr = known->iova + (addr - known->addr);
+            return true;
+        }
+    }
+    map = (IovaMap){.addr = base, .size_bytes = end - base, .users = 1};
+    /* Aligned to its size, as Linux does: it takes no more entries of an NTB's
+     * window than the range itself would. */
+    while (align < map.size_bytes && align < IOVA_BASE) {
+        align *= 2;
+    }
+    if (!fab_root_take_iova(root, map.size_bytes, align, &map.iova, error)) {
+        return false;
+    }
+    if (!fab_root_iommu_map(root, 0, map.iova, map.addr, map.size_bytes,
+                            error)) {
+        fab_root_give_iova(root, map.iova);
+        return false;
+    }
+    g_array_append_val(root->iova_maps, map);
+    *ret_device_addr = map.iova + (addr - base);
+    return true;
+}
+
+void fab_root_unmap_dma(FabRoot *root, FabBusAddr device_addr)
+{
+    for (unsigned i = 0; root->iommu && i < root->iova_maps->len; i++) {
+        IovaMap *map = &g_array_index(root->iova_maps, IovaMap, i);
+
+        if (device_addr - map->iova >= map->size_bytes) {
+            continue;
+        }
+        if (--map->users == 0) {
+            fab_root_iommu_unmap(root, 0, map->iova, map->size_bytes);
+            fab_root_give_iova(root, map->iova);
+            g_array_remove_index(root->iova_maps, i);
+        }
+        return;
+    }
+}
+
+bool fab_root_take_iova(FabRoot *root, uint64_t size_bytes,
+                        uint64_t align_bytes, FabBusAddr *ret_iova,
+                        GError **error)
+{
+    uint64_t page = root->params.iommu.page_bytes;
+
+    size_bytes = (size_bytes + page - 1) & ~(page - 1);
+    if (!fab_ranges_take(root->iova, size_bytes, MAX(align_bytes, page),
+                         ret_iova)) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
+                    "%s: no %" G_GUINT64_FORMAT
+                    " bytes of device addresses are free",
+                    root->component.name, size_bytes);
+        return false;
+    }
+    return true;
+}
+
+void fab_root_give_iova(FabRoot *root, FabBusAddr iova)
+{
+    fab_ranges_give(root->iova, iova);
+}
+
+bool fab_root_iommu_map(FabRoot *root, unsigned domain, FabBusAddr iova,
+                        FabBusAddr addr, uint64_t size_bytes, GError **error)
+{
+    static const uint64_t smaller[] = {2 << 20, 4 << 10};
+    uint64_t page = root->params.iommu.page_bytes;
+
+    g_assert(root->iommu && domain < FAB_DOMAINS);
+    for (unsigned i = 0;
+         i < G_N_ELEMENTS(smaller) && ((iova | addr | size_bytes) & (page - 1));
+         i++) {
+        page = MIN(page, smaller[i]);
+    }
+    if (!fab_iommu_map(root->iommu, fab_root_domain_base(domain) + iova, addr,
+                       size_bytes, page, error)) {
+        g_prefix_error(error, "%s: ", root->component.name);
+        return false;
+    }
+    root->mapped_bytes += size_bytes;
+    return true;
+}
+
+void fab_root_iommu_unmap(FabRoot *root, unsigned domain, FabBusAddr iova,
+                          uint64_t size_bytes)
+{
+    root->mapped_bytes -= fab_iommu_unmap(
+        root->iommu, fab_root_domain_base(domain) + iova, size_bytes);
+}
+
+uint64_t fab_root_iommu_mapped(const FabRoot *root)
+{
+    return root->mapped_bytes;
+}
+
+void fab_root_attach(FabRoot *root, FabBdf device, unsigned domain)
+{
+    g_assert(root->iommu && domain < FAB_DOMAINS);
+    if (!root->domain_of) {
+        root->domain_of = g_new0(uint8_t, 65536);
+    }
+    root->domain_of[device] = domain;
+}
+
+/* ---- Life ------------------------------------------------------------ */
+
+void fab_root_iova_init(FabRoot *root)
+{
+    root->iova_maps = g_array_new(FALSE, FALSE, sizeof(IovaMap));
+    /* A page between two mappings catches what runs past the end of one. */
+    root->iova =
+        fab_ranges_new(IOVA_BASE, IOVA_BYTES, root->params.iommu.page_bytes);
+}
+
+void fab_root_iova_free(FabRoot *root)
+{
+    g_array_unref(root->iova_maps);
+    fab_ranges_free(root->iova);
+    g_free(root->domain_of);
+}
