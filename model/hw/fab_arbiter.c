@@ -9,10 +9,10 @@
 /* How many queued TLPs behind a blocked one are looked at for RO and IDO. */
 #define RELAXED_DEPTH 16
 
-/* What FabSource.served counts in is a byte by this, for a weight of 1. */
+/* A byte of a source with a weight of 1 adds this to FabSource.served. */
 #define SERVED_UNIT 65536
 
-/* Can the head of a queue go now? If not, notes in @port why. */
+/* Whether @tlp may leave now. If not, notes in @port why. */
 static inline bool can_go(FabPort *port, const FabTlp *tlp, SimTime now)
 {
     if (tlp->ready_at > now) {
@@ -26,8 +26,8 @@ static inline bool can_go(FabPort *port, const FabTlp *tlp, SimTime now)
     return true;
 }
 
-/* May @tlp go before every TLP queued earlier in @source? Those of its own
- * class that stand before it count too. */
+/* Whether @tlp may go before every TLP that was queued earlier in @source,
+ * those of its own class included. */
 static bool may_pass_all(const FabSource *source, const FabTlp *tlp)
 {
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
@@ -41,7 +41,8 @@ static bool may_pass_all(const FabSource *source, const FabTlp *tlp)
     return true;
 }
 
-/* Heads are blocked: looks behind them for a TLP that RO or IDO lets pass. */
+/* The first TLPs of all queues are blocked: looks behind them for one that may
+ * pass because of RO or IDO. */
 static FabTlp *pick_relaxed(FabPort *port, FabSource *source, SimTime now)
 {
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
@@ -58,8 +59,8 @@ static FabTlp *pick_relaxed(FabPort *port, FabSource *source, SimTime now)
 }
 
 /*
- * What @source sends next: the oldest TLP, unless it cannot go and a younger
- * one of another class may pass it.
+ * The TLP that @source sends next: the oldest one, or, if that cannot go, a
+ * younger one of another class that may pass it.
  */
 static FabTlp *source_pick(FabPort *port, FabSource *source, SimTime now)
 {
@@ -84,7 +85,7 @@ static FabTlp *source_pick(FabPort *port, FabSource *source, SimTime now)
     for (unsigned i = 0; i < count; i++) {
         FabTlp *tlp = heads[i];
 
-        /* Of the other classes only posted TLPs can forbid passing. */
+        /* A TLP may pass those of another class unless they are posted. */
         if (posted_waits) {
             continue;
         }

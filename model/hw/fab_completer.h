@@ -44,7 +44,7 @@ void fab_completer_read(FabCompleter *completer, FabTlp *tlp);
  * receive buffer is free then. */
 SimTime fab_completer_write(FabCompleter *completer, FabTlp *tlp);
 
-/* Whether the memory's channel is taken now. */
+/* True while the memory's channel is taken. */
 bool fab_completer_is_busy(const FabCompleter *completer);
 
 /* Tells @observer of the TLPs in it, which are at @place. */

@@ -7,11 +7,11 @@
 
 typedef struct FabObserveOps FabObserveOps; /* fab_observe_priv.h */
 
-/* What a kind of component does; checked once, when it is added. */
+/* The operations of a kind of component; checked once, when one is added. */
 typedef struct FabComponentOps {
-    /* A TLP has come in at @ingress and its latency is over. Takes ownership.
-     * The TLP keeps its place in the receive buffer until it is sent on or
-     * fab_port_release() is called. */
+    /* A TLP has come in at @ingress, and the latency of the component is over.
+     * Takes ownership. The TLP keeps its place in the receive buffer until it
+     * is sent on or fab_port_release() is called. */
     void (*receive)(FabComponent *component, FabPort *ingress, FabTlp *tlp);
     /* Ports are connected, ranks and addresses known: make ready to run. */
     bool (*realize)(FabComponent *component, GError **error);
@@ -47,7 +47,7 @@ void fab_component_init(FabComponent *component, FabFabric *fabric,
                         const FabComponentOps *ops, FabKind kind,
                         const char *name);
 
-/* Adds a port; @sources is the number of queues its egress arbitrates. */
+/* Adds a port, with one source at its egress (fab_port_set_sources()). */
 FabPort *fab_component_add_port(FabComponent *component, const char *name,
                                 const FabPortParams *params);
 

@@ -11,16 +11,16 @@ static uint32_t tlp_bytes(const FabDma *dma, uint32_t most)
 {
     FabBusAddr addr = dma->addr + dma->issued_bytes;
     uint64_t left = dma->size_bytes - dma->issued_bytes;
-    uint32_t room;
+    uint32_t fits;
 
-    if (most & (most - 1)) { /* sizes other than powers of two do not align */
+    if (most & (most - 1)) { /* multiples of such a size are not aligned */
         /* An unaligned first byte takes a whole DW. */
-        room = MIN(most, ((most + 3) & ~3u) - (uint32_t)(addr & 3));
-        room = MIN(room, PAGE_BYTES - (uint32_t)(addr & (PAGE_BYTES - 1)));
+        fits = MIN(most, ((most + 3) & ~3u) - (uint32_t)(addr & 3));
+        fits = MIN(fits, PAGE_BYTES - (uint32_t)(addr & (PAGE_BYTES - 1)));
     } else {
-        room = most - (uint32_t)(addr & (most - 1));
+        fits = most - (uint32_t)(addr & (most - 1));
     }
-    return MIN(left, room);
+    return MIN(left, fits);
 }
 
 static FabTlp *request_new(FabEndpoint *endpoint, const FabDma *dma)
@@ -55,7 +55,7 @@ static void queue_pop(DmaQueue *queue)
     }
 }
 
-/* Issues writes as long as the egress has room for them. */
+/* Issues writes as long as the egress takes them. */
 static void writes_issue(FabEndpoint *endpoint)
 {
     DmaEngine *engine = &endpoint->dma;
@@ -100,7 +100,7 @@ static void note_tag_wait(FabEndpoint *endpoint, bool waits)
     engine->tag_wait = waits;
 }
 
-/* Issues reads as long as there are tags, and room for them at the egress. */
+/* Issues reads as long as there are tags, and the egress takes them. */
 static void reads_issue(FabEndpoint *endpoint)
 {
     DmaEngine *engine = &endpoint->dma;
@@ -137,7 +137,7 @@ static void start_event(SimEvent *event)
 
 /* ---- Ends ------------------------------------------------------------ */
 
-/* A posted TLP has left: it may have been the last of a write, mostly of the
+/* A posted TLP has left. It may be the last one of a write, mostly of the
  * oldest (RO lets one pass another). */
 static void write_left(FabEndpoint *endpoint, const FabTlp *tlp)
 {
@@ -212,7 +212,7 @@ static void drain_event(SimEvent *event)
     read_finish(endpoint, tag);
 }
 
-/* All data of a read are in; the endpoint takes its time with them. */
+/* All data of a read are in. Its tag is free after params.read_latency. */
 static void read_drain(FabEndpoint *endpoint, uint16_t tag, SimTime now)
 {
     DmaEngine *engine = &endpoint->dma;
@@ -277,7 +277,7 @@ void fab_endpoint_dma(FabEndpoint *endpoint, FabDma *dma)
     g_assert(dma->size_bytes > 0 && dma->done);
     g_assert(dma->type == FAB_TLP_MWR || dma->type == FAB_TLP_MRD);
     if (dma->addr >= FAB_ADDR_UNMAPPED) {
-        /* The driver has no address to give to the endpoint. */
+        /* The buffer could not be mapped: there is no address to use. */
         dma->status = FAB_STATUS_CA;
         dma->done(dma);
         return;

@@ -12,7 +12,7 @@
  * The functions stand in one list in the order in which they are found, each
  * after the bridge it is behind. So every step is one pass over the list,
  * forward to go down the tree and backward to go up, and no depth of a tree can
- * exhaust the stack. Components are written to when all has gone well.
+ * exhaust the stack. Components change only after every step has succeeded.
  */
 
 #define BUSES        256
@@ -21,22 +21,23 @@
 #define BAR_SIZE_MIN 128 /* PCIe 5.0 s7.5.1.2.1 */
 #define NOTHING      UINT_MAX
 
-/* The two ranges that a bridge has, and the host's ranges behind them. */
+/* The two ranges of a bridge, and of the host's addresses for BARs. */
 typedef enum Space {
     SPACE_LOW,  /* memory range */
     SPACE_HIGH, /* prefetchable range */
     SPACES,
 } Space;
 
-/* What a bridge forwards of one space; at is relative to the range of the
- * bridge above until place() makes it an address. */
+/* The range of one space that a bridge forwards. Its begin is relative to the
+ * range of the bridge above until place() makes it an address. */
 typedef struct Range {
     uint64_t size_bytes; /* 0: closed */
     uint64_t align_bytes;
     FabBusAddr at;
 } Range;
 
-/* A function: a bridge, or what has the BARs of a component, or both. */
+/* A function: a bridge, or the one that has the BARs of a component, or both.
+ */
 typedef struct Fn {
     FabComponent *component;
     FabPort *bridge; /* NULL: none, or the root complex itself */
@@ -80,7 +81,8 @@ static Fn *get_fn(const Enumeration *e, unsigned index)
     return &g_array_index(e->fns, Fn, index);
 }
 
-/* Sums stick at the top: no space reaches there, so they fail to fit. */
+/* A sum that would overflow stays at UINT64_MAX, which no space reaches: it
+ * fails to fit later. */
 static uint64_t add(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
@@ -116,7 +118,7 @@ static bool is_upstream_port(const FabPort *port)
     return port->owner->kind == FAB_KIND_SWITCH && port->index == 0;
 }
 
-/* Is @fn the one whose configuration space holds its component's BARs? */
+/* Whether the configuration space of @fn holds its component's BARs. */
 static bool fn_has_bars(const Fn *fn)
 {
     return !fn->bridge || is_upstream_port(fn->bridge);
@@ -197,7 +199,7 @@ static void push_visit(Enumeration *e, FabComponent *component, FabPort *bridge,
     g_array_append_val(e->visits, visit);
 }
 
-/* Appends what is visited to the list, as the last child of its parent. */
+/* Appends the visited function to the list, as the last child of its parent. */
 static unsigned add_fn(Enumeration *e, const Visit *visit)
 {
     unsigned index = e->fns->len;
@@ -226,8 +228,8 @@ static unsigned add_fn(Enumeration *e, const Visit *visit)
     return index;
 }
 
-/* The last is pushed first, and so visited last. A root port to which nothing
- * is connected is hidden, as firmware does. */
+/* The last port is pushed first, and so visited last. A root port to which
+ * nothing is connected stays hidden, as firmware does it. */
 static bool push_root_ports(Enumeration *e, GError **error)
 {
     FabComponent *root = e->root;
@@ -252,7 +254,7 @@ static bool push_root_ports(Enumeration *e, GError **error)
     return true;
 }
 
-/* All Downstream Ports of a switch are there, connected or not. */
+/* Software sees all Downstream Ports of a switch, connected or not. */
 static void push_downstream_ports(Enumeration *e, FabComponent *component,
                                   unsigned parent)
 {
@@ -264,7 +266,7 @@ static void push_downstream_ports(Enumeration *e, FabComponent *component,
     }
 }
 
-/* What is at the other end of the link below @port. */
+/* Visits the component at the other end of the link below @port next. */
 static bool push_below(Enumeration *e, FabPort *port, unsigned parent,
                        GError **error)
 {
@@ -274,7 +276,8 @@ static bool push_below(Enumeration *e, FabPort *port, unsigned parent,
     if (below->kind == FAB_KIND_NTB && peer->index != 0) {
         return true; /* a cable: it belongs to no hierarchy */
     }
-    /* The second condition leaves one way to every component: no loops. */
+    /* A port that leads up is index 0 and leads back here: each component has
+     * one way up, so there is no loop. */
     if (below->kind == FAB_KIND_ROOT || peer->index != 0 ||
         peer->peer != port) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONNECT,
@@ -382,8 +385,8 @@ static void append_bars(const Enumeration *e, Fn *fn, Space space,
     }
 }
 
-/* Everything on the secondary bus of @index that asks for addresses of @space,
- * in the order of devices. */
+/* Collects everything on the secondary bus of @index that needs addresses of
+ * @space, in the order of devices. */
 static void collect_requests(const Enumeration *e, unsigned index, Space space,
                              GArray *requests)
 {
@@ -430,7 +433,7 @@ static bool fill_gap(GArray *gaps, const Request *request)
             continue;
         }
         *request->ret_at = at;
-        gap->end = at; /* perhaps empty from now on: nothing fits there */
+        gap->end = at; /* it may be empty now; nothing fits into it then */
         g_array_insert_val(gaps, i + 1, rest);
         return true;
     }
@@ -466,9 +469,9 @@ static FabBusAddr lay_out(GArray *requests, FabBusAddr start)
 }
 
 /*
- * From the leaves to the root: what is behind each bridge, laid out from 0, is
- * the size of its range. That holds at any address as aligned as the most
- * aligned of it.
+ * From the leaves to the root: lays out everything behind each bridge from 0
+ * on, which gives the size of its range. The layout holds at any address with
+ * the alignment of its most aligned part.
  */
 static void size_ranges(Enumeration *e, Space space, GArray *requests)
 {
@@ -493,7 +496,8 @@ static void size_ranges(Enumeration *e, Space space, GArray *requests)
     }
 }
 
-/* From the root to the leaves: adds the range's address to what is in it. */
+/* From the root to the leaves: adds the address of each range to everything in
+ * it. */
 static void place(Enumeration *e, Space space)
 {
     unsigned i, bar;
@@ -514,8 +518,9 @@ static void place(Enumeration *e, Space space)
 }
 
 /*
- * Names the first BAR by address that ends beyond @end, the last address of
- * @space that a range can use plus one, and what those before it have left.
+ * Names the first BAR by address that ends beyond @end, the end of the
+ * addresses of @space that ranges can use, and the size that those before it
+ * have left.
  */
 static void report_full(const Enumeration *e, Space space, FabBusAddr end,
                         GError **error)
@@ -592,7 +597,7 @@ static FabBridgeRange get_range(const Range *range)
     };
 }
 
-/* Writes to the components what has been found out. */
+/* Writes the numbers and addresses to the components. */
 static void commit(const Enumeration *e)
 {
     unsigned i, bar;

@@ -32,7 +32,7 @@ struct FabFabric {
 /* A zeroed TLP of @type. The pool grows in slabs, and never shrinks. */
 FabTlp *fab_tlp_new(FabFabric *fabric, FabTlpType type);
 void fab_tlp_free(FabFabric *fabric, FabTlp *tlp);
-/* Gives all TLPs of @fifo back. */
+/* Gives all TLPs of @fifo back to the pool. */
 void fab_fifo_clear(FabFabric *fabric, FabFifo *fifo);
 
 /*
@@ -45,9 +45,9 @@ void fab_tlp_answer(FabTlp *request, unsigned source, FabBdf completer_id,
                     uint32_t most, uint32_t rcb_bytes, bool ecrc);
 
 /*
- * Nothing claims @request: makes the completion with status UR that a
- * non-posted one deserves (NULL for a posted one, which is counted and
- * forgotten), and consumes @request (PCIe 5.0 s2.3.1).
+ * Consumes @request, which nothing claims, and counts it. Returns the
+ * completion with @status for a non-posted request, which the caller sends, and
+ * NULL for a posted one (PCIe 5.0 s2.3.1).
  */
 FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
                        FabBdf completer_id);

@@ -13,8 +13,8 @@
 
 /*
  * A node is an entry of the IOTLB or the head of a set. Each set is a ring
- * through its head, from most to least recently used; entries that hold nothing
- * are last. Heads have the numbers below iommu->sets, so that 0 is no entry.
+ * through its head, from most to least recently used; empty entries are
+ * last. Heads have the numbers below iommu->sets, so that 0 is no entry.
  */
 typedef struct Node {
     uint64_t key;   /* address of the page and index of its size; NO_KEY */
@@ -28,15 +28,16 @@ typedef struct Node {
 /* A page that is walked or queued for a walker. */
 typedef struct Walk {
     uint64_t key;
-    FabTlp *head, *tail; /* who waits for it */
-    SimTime asked;       /* by the first miss */
-    SimTime late;        /* how much later others joined, while it was queued */
-    SimTime due;         /* when it ends; only of those begun */
-    uint32_t misses;     /* that joined while it was queued, and the first */
-    uint32_t chain;      /* place of the next with the same hash, and 1 */
+    FabTlp *head, *tail; /* that wait for it */
+    SimTime asked;       /* time of the first miss */
+    SimTime late;        /* sum of how much later others joined, while it was
+                            queued */
+    SimTime due;         /* end of the walk, once it has begun */
+    uint32_t misses; /* the first, and those that joined while it was queued */
+    uint32_t chain;  /* place of the next with the same hash, plus 1 */
 } Walk;
 
-/* A translation that waits out params.hit. */
+/* A translation that ends params.hit after it began. */
 typedef struct Hit {
     FabTlp *tlp;
     FabBusAddr phys;
@@ -44,7 +45,7 @@ typedef struct Hit {
 } Hit;
 
 struct FabIommu {
-    /* The page used last, which is the first of its set. */
+    /* The page that was used last; it is the first of its set. */
     FabBusAddr last_base; /* NO_PAGE: none */
     uint64_t last_mask;   /* bits within the page */
     uint64_t last_delta;
@@ -165,7 +166,8 @@ static inline Node *node_find(const FabIommu *iommu, FabBusAddr addr)
     return NULL;
 }
 
-/* Takes what @node holds out of the IOTLB, but leaves it in its place. */
+/* Takes the page of @node out of the IOTLB. The empty node stays where it is in
+ * its set. */
 static void node_forget(FabIommu *iommu, Node *node)
 {
     uint32_t at = (uint32_t)(node - iommu->nodes);
@@ -206,7 +208,7 @@ static void node_fill(FabIommu *iommu, const FabPageRange *range,
     node_touch(iommu, node);
 }
 
-/* Drops what the IOTLB holds of [@iova, @end), whole pages of one range. */
+/* Drops the pages of [@iova, @end), which have one size, from the IOTLB. */
 static void invalidate(void *data, FabBusAddr iova, FabBusAddr end,
                        uint32_t size)
 {
@@ -380,8 +382,8 @@ static void miss(FabIommu *iommu, FabTlp *tlp)
     }
 }
 
-/* The first walk has ended. All is in order again before the TLPs are handed
- * back: what is called then may translate, map and unmap. */
+/* The first walk has ended. Everything is in order again before the TLPs are
+ * handed back, because that function may translate, map and unmap. */
 static void walk_ended(SimEvent *event)
 {
     FabIommu *iommu = SIM_CONTAINER_OF(event, FabIommu, walk_event);
@@ -540,7 +542,8 @@ static bool check_params(const FabIommuParams *params, GError **error)
                     WALKS_MAX);
         return false;
     }
-    /* A walk shorter than a hit would let TLPs of one page overtake. */
+    /* With a walk shorter than a hit, TLPs of one page would overtake each
+     * other. */
     if (params->hit < 0 || params->walk < params->hit || params->walk > SIM_S) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
                     "an IOTLB hit of %" G_GINT64_FORMAT

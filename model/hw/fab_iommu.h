@@ -10,9 +10,10 @@
  * which only so many work at a time. Misses on a page that is already being
  * walked, or queued for a walker, wait for that walk.
  *
- * The tables are read when a walk ends: what was unmapped meanwhile faults,
- * what was mapped meanwhile is found. That a page is not mapped is not kept in
- * the IOTLB, so every request to it costs a walk (or joins one).
+ * The tables are read when a walk ends: a page that was unmapped meanwhile
+ * faults, and one that was mapped meanwhile is found. The IOTLB does not keep
+ * faults, so every request to a page that is not mapped costs a walk (or joins
+ * one).
  */
 typedef struct FabIommu FabIommu;
 
@@ -25,10 +26,10 @@ typedef struct FabIommu FabIommu;
 #define FAB_IOMMU_ADDR_BITS  56
 
 /* Makes empty page tables, which can be filled from now on. params->enabled is
- * not looked at: a root without an IOMMU makes none. @engine is borrowed. */
+ * ignored: a root whose IOMMU is off makes none. @engine is borrowed. */
 FabIommu *fab_iommu_new(SimEngine *engine, const FabIommuParams *params);
 
-/* (nullable) TLPs that wait in it are forgotten. */
+/* Frees @iommu (nullable). TLPs that wait in it are not given back. */
 void fab_iommu_free(FabIommu *iommu);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabIommu, fab_iommu_free)
 
@@ -50,9 +51,10 @@ bool fab_iommu_map(FabIommu *iommu, FabBusAddr iova, FabBusAddr phys,
                    uint64_t size_bytes, uint64_t page_bytes, GError **error);
 
 /*
- * Removes the pages that lie in [@iova, +@size_bytes), and what the IOTLB holds
- * of them. A page that lies in it only partly stays. Translations that wait out
- * params->hit keep what they found. Returns the number of bytes unmapped.
+ * Removes the pages that lie in [@iova, +@size_bytes) from the tables and the
+ * IOTLB. A page that lies in it only partly stays. Translations that wait for
+ * the end of params->hit keep the result they have. Returns the number of bytes
+ * unmapped.
  */
 uint64_t fab_iommu_unmap(FabIommu *iommu, FabBusAddr iova, uint64_t size_bytes);
 
@@ -60,16 +62,16 @@ typedef enum FabTranslation {
     FAB_TRANSLATION_DONE,    /* *ret_phys is valid now */
     FAB_TRANSLATION_PENDING, /* the function will be called, never from within
                               */
-    FAB_TRANSLATION_FAULT,   /* the address has more than FAB_IOMMU_ADDR_BITS,
-                                which takes no walk to know */
+    FAB_TRANSLATION_FAULT,   /* the address has more than FAB_IOMMU_ADDR_BITS;
+                                no walk is needed to know that */
 } FabTranslation;
 
-/* Hands back @tlp: to be sent to @phys, unless @fault. May map, unmap and
- * translate. */
+/* Hands back @tlp, which goes to @phys unless @fault is true. The function may
+ * map, unmap and translate. */
 typedef void (*FabTranslateFn)(void *owner, FabTlp *tlp, FabBusAddr phys,
                                bool fault);
 
-/* Who gets the results of pending translations; before the first. */
+/* Has @fn called with @owner for pending translations; before the first one. */
 void fab_iommu_set_done(FabIommu *iommu, FabTranslateFn fn, void *owner);
 
 /*
@@ -87,7 +89,8 @@ FabTranslation fab_iommu_translate(FabIommu *iommu, FabTlp *tlp,
 uint32_t fab_iommu_walking(const FabIommu *iommu);
 uint32_t fab_iommu_queued(const FabIommu *iommu);
 
-/* Calls @fn for every TLP in it; @waits: for a walker. For observers. */
+/* For observers: calls @fn for every TLP in it. @waits is true for those whose
+ * page has no walker yet. */
 typedef void (*FabIommuFn)(void *data, const FabTlp *tlp, bool waits);
 void fab_iommu_foreach(const FabIommu *iommu, FabIommuFn fn, void *data);
 

@@ -25,11 +25,11 @@ typedef struct Region {
 } Region;
 
 struct FabMemory {
-    /* Who watches, in the order they began; the bounds hold all of them. */
+    /* Watches in the order in which they began. All lie between the bounds. */
     Watch *watches;
     uint32_t watch_count, watch_places;
     uint32_t calls; /* of fab_memory_notify() under way */
-    bool has_ended; /* some watch has, and is still in the list */
+    bool has_ended; /* a watch that has ended is still in the list */
     unsigned last_handle;
     FabBusAddr watch_first, watch_last;
 
@@ -109,7 +109,7 @@ bool fab_memory_check(const FabMemory *mem, GError **error)
     return true;
 }
 
-/* ---- Where ----------------------------------------------------------- */
+/* ---- Addresses ----------------------------------------------------------- */
 
 FabBusAddr fab_memory_end(const FabMemory *mem)
 {
@@ -154,7 +154,7 @@ bool fab_memory_alloc(FabMemory *mem, uint64_t size_bytes, uint64_t align_bytes,
            region_alloc(&mem->low, size_bytes, align_bytes, ret_addr);
 }
 
-/* ---- When ------------------------------------------------------------ */
+/* ---- Times ------------------------------------------------------------ */
 
 /* Takes the next slot. Returns when it begins. */
 static SimTime slot_take(FabMemory *mem, SimTime now, uint32_t size_bytes)
@@ -198,7 +198,7 @@ SimTime fab_memory_busy_until(const FabMemory *mem)
     return mem->free;
 }
 
-/* ---- Who ------------------------------------------------------------- */
+/* ---- Watches ------------------------------------------------------------- */
 
 unsigned fab_memory_watch(FabMemory *mem, FabBusAddr addr, uint64_t size_bytes,
                           FabWatchFn fn, void *owner)
@@ -283,7 +283,7 @@ void fab_memory_unwatch(FabMemory *mem, unsigned handle)
             mem->has_ended = true;
         }
     }
-    /* A call in progress goes by places in the list, so they must stay. */
+    /* A call under way counts the places in the list, so they must stay. */
     if (mem->has_ended && !mem->calls) {
         watches_sweep(mem);
     }
@@ -300,7 +300,7 @@ void fab_memory_notify(FabMemory *mem, FabBusAddr addr, uint64_t size_bytes,
     }
     mem->calls++;
     for (uint32_t i = 0; i < count; i++) {
-        /* A watcher may move the list by watching. */
+        /* A watcher may begin another watch, which may move the list. */
         const Watch *watch = &mem->watches[i];
 
         if (watch->fn && addr <= watch->last && last >= watch->addr) {

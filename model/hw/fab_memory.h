@@ -5,10 +5,10 @@
 #include "fab_root.h"
 
 /*
- * The memory of a host: when reads and writes are served, where buffers lie,
- * and who wants to know of writes. It holds no contents but
- * those of watched words, and has no events: it
- * answers at once with the time at which something will be over.
+ * The memory of a host. It tells when reads and writes are served and where
+ * buffers lie, and tells watchers of writes. It holds no contents but those of
+ * watched words, and has no events: it answers at once with the time at which
+ * something will be over.
  *
  * Reads and writes share one pipelined channel, first come first served. Each
  * takes a slot of bytes / bandwidth; slots follow each other without a gap
@@ -16,8 +16,8 @@
  * channel moves exactly its bandwidth. The latency of a read runs beside its
  * slot and those of others. Calls must come with non-decreasing times.
  *
- * How many reads are under way at once (params->reads) is for the caller to
- * limit: a read that waits for its turn must not hold up writes.
+ * The caller limits how many reads are under way at once (params->reads),
+ * because a read that waits for its turn must not hold up writes.
  */
 typedef struct FabMemory FabMemory;
 
@@ -28,18 +28,18 @@ typedef struct FabMemory FabMemory;
  */
 FabMemory *fab_memory_new(const FabMemoryParams *params, FabBusAddr low_end);
 
-/* (nullable) Watchers are forgotten. */
+/* Frees @mem (nullable). Its watches end. */
 void fab_memory_free(FabMemory *mem);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabMemory, fab_memory_free)
 
-/* Whether it can be run. Fails with FAB_ERROR_CONFIG. */
+/* Checks the parameters. Fails with FAB_ERROR_CONFIG. */
 bool fab_memory_check(const FabMemory *mem, GError **error);
 
 /* One past the highest address. */
 FabBusAddr fab_memory_end(const FabMemory *mem);
 
-/* Whether RAM is at all of [@addr, +@size_bytes). No range that straddles 4 GiB
- * is; an empty one is where its first byte would be. */
+/* True if all of [@addr, +@size_bytes) is RAM. A range that straddles 4 GiB
+ * never is; of an empty one the first address counts. */
 bool fab_memory_contains(const FabMemory *mem, FabBusAddr addr,
                          uint64_t size_bytes);
 
@@ -68,25 +68,26 @@ SimTime fab_memory_busy_until(const FabMemory *mem);
 unsigned fab_memory_watch(FabMemory *mem, FabBusAddr addr, uint64_t size_bytes,
                           FabWatchFn fn, void *owner);
 
-/* Whether anybody watches; and whether somebody may watch a byte of
- * [@addr, +@size_bytes). What nobody watches need not be notified. */
+/* True if there is a watch; and if there may be one of a byte of
+ * [@addr, +@size_bytes). Where there is none, fab_memory_notify() need not be
+ * called. */
 bool fab_memory_watched(const FabMemory *mem);
 bool fab_memory_watched_at(const FabMemory *mem, FabBusAddr addr,
                            uint64_t size_bytes);
 
-/* What was last written, as fab_memory_notify() told, where @addr is watched;
- * 0 if nothing was, or nobody watches. */
+/* The data of the last write that fab_memory_notify() told of, to the watched
+ * range that holds @addr; 0 if there was none, or no watch. */
 uint64_t fab_memory_peek(const FabMemory *mem, FabBusAddr addr);
 
-/* Ends a watch; does nothing when there is none of this handle. */
+/* Ends a watch. Does nothing if there is none with this handle. */
 void fab_memory_unwatch(FabMemory *mem, unsigned handle);
 
 /*
- * A write of @data to [@addr, +@size_bytes) has become visible: calls those who
- * watch a byte of it, in the order they began to, with the address and data of
- * the write. They may watch, unwatch (themselves or others, who are then not
- * called any more) and cause further writes. Who begins to watch meanwhile does
- * not see this write.
+ * A write of @data to [@addr, +@size_bytes) has become visible: calls the
+ * watchers of its bytes, in the order in which they began, with the address and
+ * data of the write. A watcher may begin watches, end its own or others, which
+ * are not called any more then, and cause further writes. A watch that begins
+ * meanwhile does not see this write.
  */
 void fab_memory_notify(FabMemory *mem, FabBusAddr addr, uint64_t size_bytes,
                        uint64_t data);

@@ -19,7 +19,7 @@ typedef struct Requester {
     uint32_t users;
 } Requester;
 
-/* Whose request a tag of ours stands for. */
+/* The request that one of the adapter's own tags stands for. */
 typedef struct Proxy {
     FabBdf requester_id;
     uint16_t tag;
@@ -40,7 +40,8 @@ struct FabNtb {
     Proxy *proxies;
     uint16_t free_tag;
     uint16_t tags_used;
-    FabFifo tag_wait; /* non-posted requests from the cables, without a tag */
+    FabFifo
+        tag_wait; /* non-posted requests from the cables, for lack of tags */
     FabNtbCounters counters;
 };
 
@@ -106,8 +107,8 @@ static void receive_request(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
     fab_port_send(ntb->component.ports[entry->cable], HOST, tlp);
 }
 
-/* Issues a non-posted request from a cable under a tag of ours: to the host,
- * or through the window to another cable. */
+/* Issues a non-posted request from a cable under a tag of the adapter's own: to
+ * the host, or through the window to another cable. */
 static void proxy_send(FabNtb *ntb, FabTlp *tlp)
 {
     uint16_t tag = ntb->free_tag;
@@ -135,8 +136,8 @@ static void proxy_send(FabNtb *ntb, FabTlp *tlp)
     fab_port_send(ntb->component.ports[egress], cable, tlp);
 }
 
-/* A completion for a request of ours: goes back through the cable under the
- * requester's name. */
+/* A completion for a request that the adapter issued as its own: restores the
+ * requester's ID and tag, and sends it back through the cable. */
 static void receive_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
 {
     Proxy *proxy =
@@ -227,9 +228,10 @@ static bool ntb_realize(FabComponent *component, GError **error)
 
     if (!is_power(params->window_bytes) || !is_power(params->entries) ||
         params->entries > params->window_bytes) {
-        wrong = "window size and number of entries are powers of two";
+        wrong = "the window size and the number of entries must be powers of "
+                "two, with at least one byte an entry";
     } else if (params->tags < 1 || params->tags >= NO_TAG) {
-        wrong = "1 to 65534 non-posted requests can be outstanding";
+        wrong = "the number of tags must be 1 to 65534";
     }
     if (wrong) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s",
@@ -391,8 +393,8 @@ uint32_t fab_ntb_free_entries(const FabNtb *ntb)
     return taken < ntb->params.entries ? ntb->params.entries - taken : 0;
 }
 
-/* Can entries [@first, +@count) be used for @target on? Those in use must lead
- * there already. Returns how many of them are free; UINT32_MAX if it cannot. */
+/* The number of free entries among [@first, +@count), if they can lead to
+ * @target and what follows it; UINT32_MAX if one of them leads elsewhere. */
 static uint32_t run_cost(const FabNtb *ntb, uint32_t first, uint32_t count,
                          unsigned cable, FabBusAddr target)
 {

@@ -5,7 +5,7 @@
 #include "fab_observe.h"
 #include "fab_port_priv.h"
 
-/* Who asks a component where its TLPs are. */
+/* The observer who asks a component where its TLPs are. */
 typedef struct FabObserver {
     FabWaiterFn fn;
     void *data;
@@ -13,7 +13,7 @@ typedef struct FabObserver {
     SimTime now;
 } FabObserver;
 
-/* What a kind of component tells of itself: see fab_observe.h. */
+/* A kind of component tells of itself by these: see fab_observe.h. */
 struct FabObserveOps {
     /* Nullable: it has none. */
     void (*resources)(const FabComponent *component, FabResourceFn fn,

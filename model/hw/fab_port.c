@@ -84,8 +84,8 @@ static inline uint64_t wire_time(const FabPort *port, uint32_t bytes)
     return bytes * port->byte_time;
 }
 
-/* Time that DLLPs and ordered sets take before a TLP may start at @now. What
- * fitted into the time the wire was idle costs nothing. */
+/* Time that DLLPs and ordered sets take before a TLP may start at @now. Those
+ * that fitted into the time in which the wire was idle cost nothing. */
 static SimTime overhead_time(FabPort *port, SimTime now)
 {
     SimTime idle = now - port->busy_until;
@@ -108,7 +108,7 @@ static SimTime overhead_time(FabPort *port, SimTime now)
         SimTime late = (now - port->skp_next) / port->skp_interval;
         SimTime due = port->skp_next + late * port->skp_interval;
 
-        if (due < port->busy_until) { /* it had to wait for a TLP */
+        if (due < port->busy_until) { /* a TLP was on the wire */
             due = port->busy_until;
         }
         if (due + port->skp_time > now) {
@@ -240,8 +240,8 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
     if (!counts_header && !counts_data) {
         return;
     }
-    /* What leaves through a slower egress is free later than what came in
-     * after it; an UpdateFC must not tell of it before. */
+    /* A TLP that leaves through a slow egress frees its place later than one
+     * that came in after it; an UpdateFC must not tell of it earlier. */
     if (G_UNLIKELY(time < ingress->freed_at[cls] &&
                    ingress->freed_bytes[cls])) {
         update_fc(ingress, cls, ingress->freed_at[cls]);
@@ -255,7 +255,8 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
     }
     ingress->freed_bytes[cls] += FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
     most = cls == FAB_CLASS_NP ? NP_DATA_CREDITS : ingress->mps_bytes / 16;
-    /* A sender that may lack credits is told at once (PCIe 5.0 s2.6.1.2). */
+    /* A sender that may run out of credits is told at once (PCIe 5.0
+     * s2.6.1.2). */
     if (ingress->params.dllp != FAB_DLLP_SPEC ||
         ingress->freed_bytes[cls] >= ingress->dllp_bytes ||
         (counts_header && ingress->granted_header[cls] < 2) ||
@@ -369,7 +370,7 @@ static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
     }
 }
 
-/* Nothing could go: arranges for the next try. */
+/* No TLP could leave: arranges for the next try. */
 static void port_wait(FabPort *port, SimTime now)
 {
     if (port->starved) {
@@ -389,7 +390,7 @@ static void port_wait(FabPort *port, SimTime now)
     }
 }
 
-/* The wire is free: sends the TLP whose turn it is, if any can go. */
+/* The wire is free: sends the TLP whose turn it is, if one can leave. */
 static void port_try_send(FabPort *port)
 {
     SimTime now = sim_engine_now(port->owner->engine);
@@ -592,7 +593,7 @@ bool fab_port_connect(FabPort *a, FabPort *b, FabSpeed speed, uint32_t width,
     return true;
 }
 
-/* What the peer's receive buffer grants at initialisation. */
+/* Takes the credits that the peer's receive buffer grants at the beginning. */
 static void credits_init(FabPort *port)
 {
     FabPort *peer = port->peer;
@@ -637,7 +638,7 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
     credits_init(port);
 }
 
-/* ---- What others may know -------------------------------------------- */
+/* ---- Access -------------------------------------------- */
 
 const char *fab_port_name(const FabPort *port)
 {

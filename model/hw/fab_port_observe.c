@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_observe_priv.h"
 
-/* What @port has of a kind of credits, those included that have come back and
- * were not taken in yet. */
+/* The credits of a kind that @port has. Those that have come back count, even
+ * if the port has not taken them in yet. */
 static uint64_t credits_of(const FabPort *port, FabClass cls, bool data,
                            SimTime now)
 {
@@ -48,7 +48,8 @@ static uint32_t lacking(const FabPort *port, SimTime now)
     return lacks;
 }
 
-/* Whether a TLP that lacks nothing stands behind a posted one that does. */
+/* True if a TLP that has its credits stands behind a posted one that has not.
+ */
 static bool is_ordered(const FabPort *port, uint32_t lacks, SimTime now)
 {
     if (!fab_credits_lack_class(lacks, FAB_CLASS_P)) {
@@ -83,7 +84,7 @@ void fab_port_observe(const FabPort *port, FabLinkState *ret_state)
     };
 }
 
-/* What a TLP of @cls waits for that is queued, and may leave. */
+/* The place of a queued TLP of @cls that may leave. */
 static FabPlaceKind queue_place(uint32_t lacks, FabClass cls)
 {
     if (fab_credits_lack_class(lacks, cls)) {

@@ -10,27 +10,28 @@
  * puts TLPs on the wire, and a receive buffer that hands credits back. A link
  * is nothing but two connected ports.
  *
- * Cost is what shaped it. A TLP that meets no other costs one event a hop,
- * its arrival. A link is a FIFO, so it has at most one arrival pending,
+ * Events are what a simulation costs. A TLP that meets no other costs one event
+ * a hop, its arrival. A link is a FIFO, so it has at most one arrival pending,
  * however many TLPs are in flight. Credits travel back as records that the
  * sender looks at when it wants to send; only a sender that lacks credits
  * gets an event for them.
  */
 
-/* TLPs in the order they came. */
+/* TLPs in the order in which they came. */
 typedef struct FabFifo {
     FabTlp *head, *tail;
     uint32_t count;
 } FabFifo;
 
-/* Called when @tlp of a source has begun to leave, so that there is room for
- * another. @tlp is on the wire, and only to be looked at. */
+/* Called when @tlp of a source has begun to leave, so that the owner may queue
+ * another. @tlp is on the wire: the function must not change it. */
 typedef void (*FabDrainedFn)(void *owner, FabPort *port, const FabTlp *tlp);
 
 /*
- * One queue of an egress. Ordering rules hold between the TLPs of one source;
- * sources are arbitrated. A switch has one for each ingress port; what its
- * TLPs occupy is bounded by the receive buffers they came through.
+ * A source of TLPs at an egress, with a queue for each class. Ordering rules
+ * hold between the TLPs of one source; the egress arbitrates between sources. A
+ * switch has one for each ingress port. A source needs no limit of its own,
+ * because its TLPs keep their places in the receive buffers they came through.
  */
 typedef struct FabSource {
     FabFifo queue[FAB_CLASSES];
@@ -71,16 +72,17 @@ struct FabPort {
     uint32_t source_count;
     uint32_t round_robin; /* source to look at first */
     uint64_t shared;      /* active sources at the last weighted arbitration */
-    uint64_t served;      /* where the one chosen there was served to */
+    uint64_t served;      /* FabSource.served of the one that it chose */
     uint32_t unlimited; /* bits of FAB_UNLIMITED_: the peer counts no credits */
     uint32_t header[FAB_CLASSES]; /* credits granted and not used */
     uint32_t data[FAB_CLASSES];
     FabCreditReturn *returns; /* ring, in order of time */
     uint32_t returns_mask, returns_head, returns_tail;
-    bool waiting;          /* for credits */
-    SimTime waiting_since; /* and since when */
-    SimTime wake; /* scratch of a vain arbitration: when to try again */
-    bool starved; /* and whether credits were what lacked */
+    bool waiting;          /* for credits, */
+    SimTime waiting_since; /* since this time */
+    /* Results of the last arbitration that found no TLP to send. */
+    SimTime wake; /* the next time at which one may leave */
+    bool starved; /* one lacked credits */
     SimEvent send_event;
     FabFifo flight; /* on the wire to the peer */
     SimEvent arrive_event;
@@ -89,12 +91,13 @@ struct FabPort {
     SimTime propagation; /* of the link */
     SimTime latency;     /* of the owner, until it acts on what came in: */
     bool cuts_through;   /* from the first byte on; otherwise from the last */
-    uint32_t freed_header[FAB_CLASSES]; /* not yet told to the sender */
+    uint32_t freed_header[FAB_CLASSES]; /* the sender does not know yet */
     uint32_t freed_data[FAB_CLASSES];
     uint32_t freed_bytes[FAB_CLASSES];
-    SimTime freed_at[FAB_CLASSES];        /* and since when */
-    uint32_t granted_header[FAB_CLASSES]; /* told, and not used by what was */
-    uint32_t granted_data[FAB_CLASSES];   /* sent so far */
+    SimTime freed_at[FAB_CLASSES]; /* time of the last of these */
+    uint32_t
+        granted_header[FAB_CLASSES]; /* the sender knows, or will soon, and */
+    uint32_t granted_data[FAB_CLASSES]; /* has not used */
     uint32_t dllp_bytes; /* TLP bytes between DLLPs under FAB_DLLP_SPEC */
     uint32_t ack_bytes;  /* received since the last Ack */
     uint32_t mps_bytes;  /* of the hierarchy */
@@ -132,7 +135,7 @@ bool fab_port_connect(FabPort *a, FabPort *b, FabSpeed speed, uint32_t width,
 /* After enumeration: gives the ports their MPS, credits and events. */
 void fab_port_realize(FabPort *port, uint32_t mps_bytes);
 
-/* Tells how many sources the egress has; before realize. */
+/* Sets the number of sources of the egress; before anything is queued. */
 void fab_port_set_sources(FabPort *port, unsigned count);
 
 /* Says how long the owner takes to act on a TLP that comes in at @port:
@@ -159,17 +162,17 @@ static inline uint32_t fab_port_queued(const FabPort *port, unsigned source,
     return port->sources[source].queue[cls].count;
 }
 
-/* The room that @tlp took in the receive buffer of @ingress is free as of
- * @time, now or later. */
+/* The place of @tlp in the receive buffer of @ingress is free from @time on,
+ * now or later. */
 void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time);
 
 /* For a TLP that ends here: frees its place in the receive buffer it came
  * through (if any) at @time, and gives the TLP back to the pool. */
 void fab_port_consume(FabTlp *tlp, SimTime time);
 
-/* fab_arbiter.c: takes the TLP that may go now, and whose turn it is, out of
- * its source. NULL if none may: then port->wake says when to look again, and
- * port->starved whether credits lack. */
+/* fab_arbiter.c: takes the TLP that may leave now, and whose turn it is, out of
+ * its source. Returns NULL if none may: then port->wake says when to look
+ * again, and port->starved whether a TLP lacks credits. */
 FabTlp *fab_port_take(FabPort *port, SimTime now, unsigned *ret_source);
 
 static inline bool fab_port_has_credits(const FabPort *port, const FabTlp *tlp)

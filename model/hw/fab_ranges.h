@@ -7,20 +7,20 @@
 #include "fab_tlp.h"
 
 /*
- * Gives out ranges of an address space, lowest first that fits, and takes them
- * back: device addresses of an IOMMU, room in a DMA window.
+ * Gives out ranges of an address space, and takes them back: device addresses
+ * of an IOMMU, parts of a DMA window. The lowest range that fits is taken.
  */
 typedef struct FabRanges FabRanges;
 
 /* Ranges lie in [@base, +@size_bytes), with at least @gap_bytes between two. */
 FabRanges *fab_ranges_new(FabBusAddr base, uint64_t size_bytes,
                           uint64_t gap_bytes);
-/* (nullable) */
+/* Frees @ranges (nullable). */
 void fab_ranges_free(FabRanges *ranges);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabRanges, fab_ranges_free)
 
 /* Takes @size_bytes, not 0, at a multiple of @align_bytes, a power of two.
- * Returns false if there is no such room. */
+ * Returns false if no free range is large enough. */
 bool fab_ranges_take(FabRanges *ranges, uint64_t size_bytes,
                      uint64_t align_bytes, FabBusAddr *ret_addr);
 

@@ -5,8 +5,8 @@
 
 /* ---- Memory ---------------------------------------------------------- */
 
-/* Begins reads that wait, in turn by root port, as long as memory takes more.
- * A port whose completions pile up must wait. */
+/* Begins waiting reads of memory, by root port in turn, as long as memory takes
+ * more. A port at which many completions are queued has to wait. */
 static void reads_begin(FabRoot *root)
 {
     for (unsigned idle = 0;
@@ -76,7 +76,7 @@ static void refuse(FabRoot *root, FabTlp *tlp)
     }
 }
 
-/* All that must go before completion @tlp has gone. */
+/* Nothing that must go before the completion @tlp is left. */
 static void completion_dispatch(FabRoot *root, FabTlp *tlp)
 {
     FabPort *ingress = tlp->ingress;
@@ -104,7 +104,7 @@ static void completion_dispatch(FabRoot *root, FabTlp *tlp)
     fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR, ROOT_BDF);
 }
 
-/* @tlp has a host address, and all that must go before it has gone. */
+/* @tlp has a host address, and nothing that must go before it is left. */
 static void dispatch(FabRoot *root, FabTlp *tlp)
 {
     FabPort *from = tlp->ingress, *to;
@@ -125,8 +125,8 @@ static void dispatch(FabRoot *root, FabTlp *tlp)
     }
     to = fab_root_route(root, tlp->addr);
     if (to) {
-        /* Perhaps down where it came up: ACS redirect sends requests between
-         * two devices below one root port this way. */
+        /* It may leave through the port it came in: with ACS redirect, requests
+         * between two endpoints below one root port do. */
         fab_root_p2p_request(root, from, to, tlp);
     } else if (tlp->addr - FAB_MSI_BASE < FAB_MSI_BYTES &&
                tlp->cls == FAB_CLASS_P) {
@@ -136,7 +136,7 @@ static void dispatch(FabRoot *root, FabTlp *tlp)
     }
 }
 
-/* Dispatches what the last dispatched posted request held back. */
+/* Dispatches the TLPs that the last dispatched posted request held back. */
 static void dispatch_more(FabRoot *root, RootIngress *ingress)
 {
     for (;;) {
@@ -154,8 +154,8 @@ static void dispatch_more(FabRoot *root, RootIngress *ingress)
     }
 }
 
-/* Keeps posted requests that wait for an earlier one by number; translations
- * come back nearly in order. */
+/* Keeps waiting posted requests in the order in which they came in.
+ * Translations end nearly in that order. */
 static void posted_insert(RootIngress *ingress, FabTlp *tlp)
 {
     FabTlp *before = NULL, *after = ingress->posted.head;
@@ -200,14 +200,14 @@ static void translated(FabRoot *root, FabTlp *tlp)
     }
 }
 
-/* Page that reaches nothing. */
+/* A page at which there is nothing. */
 #define FAULT_PAGE (UINT64_MAX & ~0xfffull)
 
 static void translate_done(void *owner, FabTlp *tlp, FabBusAddr phys,
                            bool fault)
 {
-    /* A faulting request keeps its place in the order, and is then refused. Its
-     * place in the page stays: what it occupies depends on it. */
+    /* A faulting request keeps its place in the order, and is refused then. Its
+     * offset in the page stays, because the number of DWs depends on it. */
     tlp->addr = fault ? FAULT_PAGE | (tlp->addr & 0xfff) : phys;
     translated(owner, tlp);
 }
@@ -248,7 +248,7 @@ static void completion_receive(FabRoot *root, FabTlp *tlp)
 
     if (ingress->posted_dispatched == ingress->posted_received) {
         completion_dispatch(root, tlp);
-    } else { /* not before the posted ones (D2) */
+    } else { /* it must not pass posted requests (D2) */
         tlp->posted_before = ingress->posted_received;
         fab_fifo_push(&ingress->others, tlp);
     }
@@ -267,8 +267,7 @@ static void root_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
 
 /* ---- Life ------------------------------------------------------------ */
 
-/* A TLP of the host has left @port: completions make room for reads, writes for
- * those of the CPU. */
+/* A TLP of the host has left @port: the next read or CPU write may go on. */
 static void host_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabRoot *root = owner;
@@ -279,7 +278,7 @@ static void host_drained(void *owner, FabPort *port, const FabTlp *tlp)
     }
 }
 
-/* A TLP forwarded to @port has left; which path it came on is not told. */
+/* A TLP from another root port has left @port. Any path to it may go on. */
 static void path_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabRoot *root = owner;
@@ -289,8 +288,7 @@ static void path_drained(void *owner, FabPort *port, const FabTlp *tlp)
     }
 }
 
-/* Pieces of a read are kept in an array, of which the smallest size decides the
- * length. */
+/* A read has an array of pieces, long enough for pieces of 64 bytes. */
 static bool is_split(uint32_t bytes)
 {
     return bytes == 0 || (bytes >= 64 && (bytes & (bytes - 1)) == 0);
@@ -302,13 +300,14 @@ static bool check_params(const FabRootParams *params, GError **error)
 
     if (!is_split(params->read_split_bytes) ||
         !is_split(params->write_split_bytes)) {
-        wrong = "requests are split into powers of two of 64 bytes and more";
+        wrong =
+            "requests must be split into a power of two of at least 64 bytes";
     } else if (params->forwarded_reads < 1 || params->forwarded_reads > 4095) {
-        wrong = "1 to 4095 forwarded reads can be outstanding";
+        wrong = "the number of forwarded reads must be 1 to 4095";
     } else if (params->cpu.mmio_reads < 1 || params->cpu.mmio_reads > 1023) {
-        wrong = "1 to 1023 reads of the CPU can be outstanding";
+        wrong = "the number of reads of the CPU must be 1 to 1023";
     } else if (params->rcb_bytes != 64 && params->rcb_bytes != 128) {
-        wrong = "the Read Completion Boundary is 64 or 128 bytes";
+        wrong = "the Read Completion Boundary must be 64 or 128 bytes";
     }
     if (wrong) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s", wrong);

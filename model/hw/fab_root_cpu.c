@@ -3,8 +3,8 @@
 
 /*
  * The CPU as devices see it: it writes and reads by MMIO, one write after the
- * other, and a few reads at a time. Between it and a root port lies the transit
- * of the root, as between two root ports. Its own memory it reaches without a
+ * other, and a few reads at a time. The way to a root port takes the transit of
+ * the root, as between two root ports. It reaches its own memory without a
  * link.
  */
 
@@ -14,10 +14,11 @@ static inline unsigned first_tag(const FabRoot *root)
     return root->params.forwarded_reads;
 }
 
-/* Writes the CPU keeps room for at first. */
+/* Writes that the ring of the CPU holds at first. */
 #define CPU_WRITES 16
 
-/* The port that the write leaves through; NULL for memory and for nothing. */
+/* The port through which the write leaves; NULL if it goes to memory, or if
+ * nothing claims it. */
 static FabPort *write_port(FabRoot *root, const CpuWrite *write)
 {
     return fab_memory_contains(root->completer.memory, write->addr,
@@ -26,8 +27,8 @@ static FabPort *write_port(FabRoot *root, const CpuWrite *write)
                : fab_root_route(root, write->addr);
 }
 
-/* @tlp begins its way to a root port. It is not queued there before it has
- * arrived: completions of memory leave from the same queue, and must not wait
+/* @tlp begins its way to a root port. It is queued there when it arrives, not
+ * earlier: completions of memory leave from the same queue and must not wait
  * for it. */
 static void transit_begin(FabRoot *root, FabTlp *tlp)
 {
@@ -38,7 +39,7 @@ static void transit_begin(FabRoot *root, FabTlp *tlp)
     }
 }
 
-/* The first write, which waited for room, may try again. */
+/* The first write, which the port did not take, is tried again. */
 static void stall_end(FabRoot *root)
 {
     root->cpu_stall = NULL;
@@ -69,8 +70,8 @@ static void write_send(FabRoot *root, FabPort *port, const CpuWrite *write)
 
     if (!port && fab_memory_contains(root->completer.memory, write->addr,
                                      write->size_bytes)) {
-        /* It takes its share of memory's time, but is visible at once: caches
-         * are coherent. */
+        /* It takes its share of memory's time, but is visible at once, because
+         * caches are coherent. */
         (void)fab_memory_write(root->completer.memory, now, write->size_bytes);
         fab_memory_notify(root->completer.memory, write->addr,
                           write->size_bytes, write->data);
@@ -94,7 +95,7 @@ static inline CpuWrite *write_first(FabRoot *root)
     return &root->cpu_writes[root->cpu_writes_head & root->cpu_writes_mask];
 }
 
-/* The first write is over core.mmio_write after it could begin. */
+/* The first write is over cpu.mmio_write after it could begin. */
 static void write_schedule(FabRoot *root)
 {
     SimTime begin = MAX(write_first(root)->given_at, root->cpu_sent_at);
@@ -307,7 +308,7 @@ void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp)
     }
     if (fab_tlp_is_last_completion(tlp)) {
         read->status = tlp->status;
-        /* Not before what the device wrote before it answered (D2). */
+        /* The writes that the device sent before its answer come first (D2). */
         read->due = MAX(now + root->params.transit,
                         root->ingress[tlp->ingress->index].visible_at);
         read_schedule(root, read);

@@ -11,7 +11,7 @@
 
 #define IOVA_BYTES ((1ull << FAB_DEVICE_ADDR_BITS) - IOVA_BASE)
 
-/* A range that devices reach at another address. */
+/* A range of the host's addresses, and where devices find it. */
 typedef struct IovaMap {
     FabBusAddr addr;
     uint64_t size_bytes;

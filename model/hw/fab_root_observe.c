@@ -69,7 +69,7 @@ static void find_walker_wait(void *data, const FabTlp *tlp, bool waits)
     search->is_found |= waits && tlp->ingress == search->ingress;
 }
 
-/* Whether a TLP from @ingress waits for a page walker. */
+/* True if a TLP from @ingress waits for a page walker. */
 static bool waits_for_walker(const FabRoot *root, const FabPort *ingress)
 {
     WalkerSearch search = {.ingress = ingress};

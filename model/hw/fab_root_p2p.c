@@ -18,8 +18,8 @@ static void note_tag_wait(FabRoot *root)
     }
 }
 
-/* Can a piece of the first of @path's others be sent? If a tag is what it
- * lacks, notes that. */
+/* Whether a piece of the first of @path's others can be sent. Notes it if that
+ * waits for a tag. */
 static bool other_can_go(FabRoot *root, RootPath *path, unsigned from,
                          const FabPort *port)
 {
@@ -32,8 +32,8 @@ static bool other_can_go(FabRoot *root, RootPath *path, unsigned from,
            root->path_queue[port->index];
 }
 
-/* What came first goes first, but posted requests pass reads that cannot go
- * (PCIe 5.0 table 2-40, A3). */
+/* The oldest goes first, but posted requests pass reads that cannot go (PCIe
+ * 5.0 table 2-40, A3). */
 void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to)
 {
     RootPath *path = &root->paths[from * root->ports + to];
@@ -63,7 +63,7 @@ void fab_root_p2p_return(FabRoot *root, unsigned from, unsigned to, FabTlp *cpl)
 {
     RootPath *path = &root->paths[from * root->ports + to];
 
-    if (path->posted.head) { /* which it must not pass (D2) */
+    if (path->posted.head) { /* @cpl must not pass it (D2) */
         cpl->path_order = path->order++;
         fab_fifo_push(&path->completions, cpl);
     } else {

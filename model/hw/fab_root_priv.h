@@ -21,10 +21,10 @@
 typedef struct RootIngress {
     uint64_t posted_received;   /* numbers posted requests */
     uint64_t posted_dispatched; /* those before this are dispatched */
-    SimTime visible_at;         /* when the writes to memory so far are */
-    FabFifo posted; /* translated, behind one that is not; by number */
-    FabFifo others; /* translated, or completions, behind a posted one */
-    FabFifo reads;  /* dispatched to memory, which is busy */
+    SimTime visible_at;         /* the writes to memory so far are visible */
+    FabFifo posted; /* translated, behind one that is not; by posted_before */
+    FabFifo others; /* translated reads and completions, behind a posted one */
+    FabFifo reads;  /* dispatched to memory, which takes no more now */
 } RootIngress;
 
 /* The path from one root port to another. */
@@ -62,7 +62,7 @@ typedef struct SplitRead {
     } piece[64]; /* 4096 bytes in 64 */
 } SplitRead;
 
-/* What a tag of the root stands for: a piece of a forwarded read. */
+/* A tag of the root, which stands for a piece of a read. */
 typedef struct SplitTag {
     SplitRead *read; /* NULL: free */
     uint16_t piece;
@@ -101,8 +101,8 @@ struct FabRoot {
     RootIngress *ingress;
     RootPath *paths; /* [from * ports + to] */
     unsigned ports;
-    uint32_t *path_queue; /* by port: most TLPs queued from another port */
-    uint32_t cpu_queue;   /* and from the CPU, those on the way too */
+    uint32_t *path_queue; /* by port: the most TLPs queued there from another */
+    uint32_t cpu_queue;   /* and from the CPU, with those on the way */
 
     unsigned read_turn; /* root port whose waiting read of memory is next */
 
@@ -119,10 +119,11 @@ struct FabRoot {
     /* CPU. */
     CpuWrite *cpu_writes; /* ring */
     uint32_t cpu_writes_mask, cpu_writes_head, cpu_writes_tail;
-    FabPort *cpu_stall;  /* the first waits for room there; NULL: it does not */
+    FabPort *cpu_stall;  /* the first waits until this port takes it; NULL: it
+                            does not wait */
     SimTime cpu_sent_at; /* the last write left then */
     SimEvent write_event;
-    FabFifo cpu_transit; /* on the way to root ports, there at ready_at */
+    FabFifo cpu_transit; /* on the way to root ports, there at due_at */
     SimEvent transit_event;
     CpuRead *cpu_reads;
     uint16_t free_cpu_read;
@@ -140,11 +141,11 @@ struct FabRoot {
 
 #define NO_TAG UINT16_MAX
 
-/* TLPs that the root keeps ready at an egress from one source before it leaves
- * the rest where it came from. Those in transit come on top. */
+/* The root queues this many TLPs of one source at an egress, and as many more
+ * as are in transit. The others stay where they came from. */
 #define ROOT_QUEUE_TLPS 8
 
-/* The source of what the host itself sends at a root port. */
+/* The source at a root port for TLPs of the host itself. */
 static inline unsigned fab_root_host_source(const FabRoot *root)
 {
     return root->ports;
@@ -157,7 +158,7 @@ FabPort *fab_root_route(FabRoot *root, FabBusAddr addr);
 void fab_root_iova_init(FabRoot *root);
 void fab_root_iova_free(FabRoot *root);
 
-/* Where the device addresses of @domain begin for the IOMMU. */
+/* The IOMMU adds this to device addresses of @domain. */
 static inline FabBusAddr fab_root_domain_base(unsigned domain)
 {
     return (FabBusAddr)domain << FAB_DEVICE_ADDR_BITS;
@@ -167,7 +168,7 @@ static inline FabBusAddr fab_root_domain_base(unsigned domain)
 void fab_root_split_init(FabRoot *root);
 void fab_root_split_free(FabRoot *root);
 
-/* Whether a piece of a read can have a tag. */
+/* True if there is a free tag for a piece of a read. */
 static inline bool fab_root_split_has_tag(const FabRoot *root)
 {
     return root->free_tag != NO_TAG;
@@ -206,7 +207,7 @@ void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to);
 
 /* The TLPs between root ports. */
 void fab_root_p2p_waiters(const FabRoot *root, const FabObserver *observer);
-/* Whether a request to another root port waits. */
+/* True if a read to another root port waits. */
 bool fab_root_p2p_is_wanted(const FabRoot *root);
 
 /* fab_root_cpu.c */

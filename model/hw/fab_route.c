@@ -7,8 +7,8 @@
 
 /*
  * Hosts and the cables between them are put into arrays once for a fabric. A
- * search then looks at each host and each cable once at most, and clears
- * nothing: what it has seen bears its number.
+ * search then looks at each host and each cable once at most. It clears nothing
+ * beforehand, because it marks the hosts it has seen with its own number.
  */
 
 /* From a host through one of its adapters into another host. */
@@ -22,8 +22,8 @@ typedef struct Crossing {
 typedef struct Host {
     FabRoot *root;
     uint32_t first, count; /* of the crossings that leave it */
-    uint32_t seen;         /* by the search of this number */
-    const Crossing *via;   /* how that came here; NULL: it began here */
+    uint32_t seen;         /* number of the last search that saw it */
+    const Crossing *via;   /* by which that search came; NULL: it began here */
 } Host;
 
 struct FabRoutes {
@@ -67,7 +67,7 @@ static void crossings_add(const FabRoutes *routes, FabComponent *near,
         FabComponent *far = peer ? peer->owner : NULL;
         Crossing crossing;
 
-        /* A cable ends at a cable port; what else there may be is no way. */
+        /* A cable leads to a cable port of an adapter in another host. */
         if (!far || far->kind != FAB_KIND_NTB || peer->index == 0 ||
             !far->root || far->root == near->root) {
             continue;
@@ -138,8 +138,8 @@ static FabRoutes *routes_new(FabFabric *fabric)
     return routes;
 }
 
-/* Searches in breadth from host @from until @to is found, whose `via` leads
- * back. Returns false if it is not. */
+/* Searches in breadth from host @from until it finds @to; `via` leads back from
+ * there. Returns false if it does not find it. */
 static bool search(FabRoutes *routes, uint32_t from, uint32_t to)
 {
     uint32_t number = ++routes->searches, head = 0, tail = 0;
@@ -164,7 +164,7 @@ static bool search(FabRoutes *routes, uint32_t from, uint32_t to)
     return routes->hosts[to].seen == number;
 }
 
-/* What a mapping has entered where. */
+/* An entry that a mapping has made in an NTB or an IOMMU. */
 typedef struct Record {
     FabNtb *ntb;   /* an entry of it, or of its Requester ID table; or ... */
     FabRoot *root; /* ... a device address of this host */
@@ -173,7 +173,7 @@ typedef struct Record {
     FabBdf requester;
 } Record;
 
-/* One search for a way, and what is mapped along it. */
+/* A way from one component to another, and the entries made along it. */
 typedef struct Way {
     FabRoutes *routes;
     FabComponent *from, *to;
@@ -233,9 +233,11 @@ static bool add_requester(const Way *way, FabNtb *ntb, FabBdf requester,
 }
 
 /*
- * At the near adapter of @crossing requests arrive under the name of the root,
- * when it forwards them, or of who made them: way->from, or the adapter through
- * which they came in by the crossing @before (nullable).
+ * Enters the Requester IDs under which requests arrive at the near adapter of
+ * @crossing: that of the root, which forwards them, and that of their
+ * requester, which is way->from or the adapter through which they came in by
+ * the crossing
+ * @before (nullable).
  */
 static bool add_requesters(const Way *way, const Crossing *crossing,
                            const Crossing *before, GError **error)
@@ -298,7 +300,7 @@ static bool way_map(const Way *way, FabBusAddr *addr, uint64_t size_bytes,
     const FabRoutes *routes = way->routes;
     const Crossing *crossing, *after = NULL;
 
-    /* From the far end back: what is in one host is the target in the one
+    /* From the far end back: the window in one host is the target in the host
      * before. */
     crossing = routes->hosts[host_index(routes, host_of(way->to))].via;
     while (crossing) {
@@ -319,7 +321,7 @@ static bool way_map(const Way *way, FabBusAddr *addr, uint64_t size_bytes,
     return true;
 }
 
-/* Takes back what @records tell, the last first. */
+/* Takes back the entries of @records, the last first. */
 static void records_undo(GArray *records)
 {
     for (unsigned i = records->len; i-- > 0;) {

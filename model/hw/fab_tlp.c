@@ -100,7 +100,7 @@ FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
     return cpl;
 }
 
-/* Do RO or IDO on @later lift the rule that it stays behind @posted? */
+/* Whether RO or IDO on @later lifts the rule that it stays behind @posted. */
 static bool is_relaxed_against(const FabTlp *later, const FabTlp *posted)
 {
     return later->attr & FAB_ATTR_RO ||

@@ -17,8 +17,8 @@ typedef enum FabKind {
     FAB_KIND_ENDPOINT,
 } FabKind;
 
-/* A Base Address Register: what the function asks for and, after enumeration,
- * where it was put. */
+/* A Base Address Register: the size that the function asks for and, after
+ * enumeration, its address. */
 typedef struct FabBar {
     uint64_t size_bytes; /* power of two, at least 128; 0: not there */
     bool prefetchable;
@@ -64,7 +64,7 @@ FabComponent *fab_component_root(const FabComponent *component);
 FabBdf fab_component_bdf(const FabComponent *component);
 /* The BARs, FAB_BARS of them; addresses valid after realize. */
 const FabBar *fab_component_bars(const FabComponent *component);
-/* Where a request to @addr would hit one of its BARs; -1 if none. */
+/* The number of the BAR that holds @addr; -1 if none does. */
 int fab_component_find_bar(const FabComponent *component, FabBusAddr addr);
 
 unsigned fab_component_port_count(const FabComponent *component);
@@ -81,7 +81,7 @@ uint32_t fab_port_width(const FabPort *port);
 uint32_t fab_port_mps_bytes(const FabPort *port);
 /* One-way delay of the link. */
 SimTime fab_port_propagation(const FabPort *port);
-/* NULL where the port is no bridge (endpoints and NTBs). */
+/* NULL if the port is no bridge (endpoints and NTBs). */
 const FabBridge *fab_port_bridge(const FabPort *port);
 const FabPortCounters *fab_port_counters(const FabPort *port);
 

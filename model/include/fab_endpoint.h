@@ -20,11 +20,11 @@ typedef struct FabEndpointParams {
     uint32_t reads;        /* outstanding; at most the tags it has */
     uint32_t tags;         /* 32, 256 or 768 */
     SimTime read_latency;  /* from the last completion to a free tag */
-    SimTime write_latency; /* from the order to write to the first TLP */
+    SimTime write_latency; /* from the order to write until the first TLP */
     bool relaxed_ordering; /* RO on what it sends */
     bool id_ordering;      /* IDO */
     bool ecrc;             /* a digest on every TLP */
-    /* What is behind its BARs. */
+    /* The memory or registers behind its BARs. */
     SimTime completer_latency;            /* of a read */
     uint64_t completer_bandwidth_bytes_s; /* 0: no limit */
     uint32_t completion_bytes;            /* largest completion; 0: MPS */
@@ -34,7 +34,7 @@ typedef struct FabEndpointCounters {
     uint64_t read_bytes, written_bytes; /* by its DMA engine */
     uint64_t served_bytes;              /* from behind its BARs */
     uint64_t failed_reads;              /* completed with UR or CA */
-    SimTime tag_wait_ps; /* there was something to read, and no tag */
+    SimTime tag_wait_ps; /* reads were ordered, and there was no tag */
 } FabEndpointCounters;
 
 /* An endpoint of @fabric (owned by it). */
@@ -47,9 +47,9 @@ FabEndpoint *fab_component_as_endpoint(FabComponent *component);
 const FabEndpointParams *fab_endpoint_params(const FabEndpoint *endpoint);
 
 /*
- * An order to the DMA engine, in memory of the caller's that must stay until
- * it is done. Orders of one direction are carried out in the order given, reads
- * without waiting for the end of the one before.
+ * An order to the DMA engine. The caller owns it, and must keep it until it is
+ * done. Orders of one direction are carried out one after the other; a read
+ * begins without waiting for the end of the one before.
  */
 typedef struct FabDma FabDma;
 typedef void (*FabDmaFn)(FabDma *dma);
@@ -58,22 +58,23 @@ struct FabDma {
     FabTlpType type; /* FAB_TLP_MWR or FAB_TLP_MRD */
     FabBusAddr addr; /* as the endpoint sees it */
     uint64_t size_bytes;
-    uint64_t data; /* of a write of at most 8 bytes; what a read of a watched
-                      word has found */
+    uint64_t data; /* of a write of at most 8 bytes; after a read of a watched
+                      word, its value */
     uint32_t flow;
-    FabDmaFn done; /* write: the last TLP is on the wire; read: all is there */
+    FabDmaFn
+        done; /* write: the last TLP is on the wire; read: all data are in */
     void *owner;
     /* Result. */
-    FabStatus status; /* the first bad one of a read */
-    /* The engine's. */
+    FabStatus status; /* of a read: the first one that is not SC */
+    /* For the engine alone. */
     FabDma *next;
     uint64_t issued_bytes, finished_bytes;
     uint64_t last_order; /* of the last TLP of a write */
     SimTime not_before;
 };
 
-/* Gives @dma to the engine; after realize. At FAB_ADDR_UNMAPPED and beyond it
- * fails at once, with FAB_STATUS_CA. */
+/* Gives @dma to the engine; after realize. An order for FAB_ADDR_UNMAPPED or
+ * beyond fails at once, with FAB_STATUS_CA. */
 void fab_endpoint_dma(FabEndpoint *endpoint, FabDma *dma);
 
 /* Watches writes by others to [@addr, +@size_bytes) behind a BAR, an address in

@@ -5,8 +5,8 @@
 #include "fab_fabric.h"
 
 /*
- * What enumeration has found, as text. Everything here is valid after realize,
- * only appends to @out, and writes the same bytes for the same fabric.
+ * Writes the result of enumeration as text. All functions are valid after
+ * realize, append to @out, and write the same bytes for the same fabric.
  */
 
 typedef enum FabTreeFlags {

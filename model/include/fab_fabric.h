@@ -18,16 +18,17 @@
 GQuark fab_error_quark(void);
 
 typedef enum FabError {
-    FAB_ERROR_CONNECT, /* a port is taken or cannot do what is asked of it */
+    FAB_ERROR_CONNECT, /* a port is taken, or lacks the speed or width */
     FAB_ERROR_ADDRESS, /* bus numbers or address space do not suffice */
-    FAB_ERROR_WINDOW,  /* an NTB has no free mapping entry, or none reaches */
-    FAB_ERROR_CONFIG,  /* a component's parameters do not go together */
-    FAB_ERROR_LENT,    /* a device that somebody else has borrowed */
+    FAB_ERROR_WINDOW,  /* an NTB lacks free mapping entries, or no cable leads
+                          there */
+    FAB_ERROR_CONFIG,  /* a component's parameters contradict each other */
+    FAB_ERROR_LENT,    /* another borrower has the device */
     FAB_ERROR_NO_ROOM, /* a DMA window is full */
 } FabError;
 
-/* @engine is borrowed and must outlive the fabric. @seed is that of every
- * random stream in it. */
+/* @engine is borrowed and must outlive the fabric. All random streams of the
+ * fabric begin from @seed. */
 FabFabric *fab_fabric_new(SimEngine *engine, uint64_t seed);
 void fab_fabric_free(FabFabric *fabric);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabFabric, fab_fabric_free)
@@ -61,7 +62,7 @@ FabComponent *const *fab_fabric_components(const FabFabric *fabric,
 /* Links crossed by TLPs so far, summed over all links. */
 uint64_t fab_fabric_tlp_hops(const FabFabric *fabric);
 
-/* TLPs not in the pool: queued, in flight or held by a component. */
+/* TLPs that are queued, in flight or held by a component. */
 uint64_t fab_fabric_tlps_alive(const FabFabric *fabric);
 
 /* Requests answered (or dropped, if posted) as Unsupported Request. */

@@ -8,8 +8,8 @@
 
 /*
  * Device Lending (Markussen et al., Cluster Computing 23:1211-1234, sections 4
- * to 6). A lender offers its devices; a borrower takes one for itself alone,
- * and reaches it as if it were its own, by windows through the NTBs:
+ * to 6). A lender offers its devices. A borrower takes one for itself alone,
+ * and uses it as if it were its own, by windows through the NTBs:
  *
  *   BAR window  the borrower's CPU to the device's registers and memory;
  *               entries of the borrower's adapter
@@ -20,18 +20,18 @@
  *   P2P         the device to BARs of others; entries of the lender's adapter,
  *               or none if the other is in the same host
  *
- * With the borrower's IOMMU on, the DMA window is of any size, and buffers are
- * mapped into it as they are needed. With it off, the window is the borrower's
- * RAM. With the lender's IOMMU on, the device uses addresses of that, and its
- * requests pass through the lender's root.
+ * With the borrower's IOMMU on, the DMA window may have any size, and buffers
+ * are mapped into it as they are needed. With it off, the window is the
+ * borrower's RAM. With the lender's IOMMU on, the device uses addresses that
+ * this maps, and its requests pass through the lender's root.
  *
- * A borrower that is a VM takes both IOMMUs. The borrower's puts the guest's
+ * A borrower that is a VM needs both IOMMUs. The borrower's puts the guest's
  * memory, wherever it lies, in a row behind the window; the lender's lets the
- * device use guest-physical addresses. All guests' devices in one lender share
- * one window, which is the guest's whole memory. One guest a host.
+ * device use guest-physical addresses. All devices of a guest in one lender
+ * share one window, which is the guest's whole memory. A host has one guest.
  *
- * Everything here comes after realize, and takes no simulated time but
- * interrupts.
+ * All functions are for use after realize. Only interrupts take simulated
+ * time.
  */
 typedef struct FabLend FabLend;
 
@@ -60,19 +60,19 @@ void fab_lend_offer(FabEndpoint *device, uint32_t weight);
  * guest, half of the host's RAM or what the guest has already. Fails, and
  * leaves nothing behind:
  *
- *   FAB_ERROR_LENT    somebody, who is named, has borrowed it already
- *   FAB_ERROR_CONFIG  it is in the same host; a guest and an IOMMU that is off;
- *                     a window by hand smaller than RAM with the IOMMU off, or
- *                     of another size than the guest's memory
+ *   FAB_ERROR_LENT    another host, which is named, has borrowed it already
+ *   FAB_ERROR_CONFIG  it is in the borrower itself; the borrower is a guest and
+ *                     an IOMMU is off; the window's size is given, and is less
+ *                     than RAM with the IOMMU off, or not the guest's memory
  *   FAB_ERROR_WINDOW  no cables lead there, or window space does not suffice
  */
 FabLend *fab_lend_borrow(const FabLendParams *params, GError **error);
 
-/* Returns the device, (nullable), and undoes all that was mapped for it, P2P
- * from others to it included. What is under way gets lost. */
+/* Returns the device of @lend (nullable), and undoes everything that was mapped
+ * for it, with P2P from others to it. TLPs under way get lost. */
 void fab_lend_return(FabLend *lend);
 
-/* Under whose name @device is now; NULL: it is not lent. */
+/* The lend of @device; NULL: it is not lent. */
 FabLend *fab_lend_of(FabEndpoint *device);
 
 FabEndpoint *fab_lend_device(const FabLend *lend);
@@ -83,7 +83,8 @@ bool fab_lend_is_vm(const FabLend *lend);
 FabNtb *fab_lend_adapter(const FabLend *lend);
 uint64_t fab_lend_window_bytes(const FabLend *lend);
 
-/* Where the borrower's CPU finds the device's BAR; false: it has none such. */
+/* The address of the device's BAR for the borrower's CPU; false: it has no such
+ * BAR. */
 bool fab_lend_bar(const FabLend *lend, int bar, FabBusAddr *ret_addr);
 
 /*
@@ -99,16 +100,16 @@ bool fab_lend_map(FabLend *lend, FabBusAddr addr, uint64_t size_bytes,
 void fab_lend_unmap(FabLend *lend, FabBusAddr device_addr);
 
 /*
- * Maps all BARs of @target for the device: of a device of the borrower's own,
- * or of one that the same borrower has borrowed, of the same lender or of
- * another, which is then reached without the borrower. Harmless when done
- * already. Fails with FAB_ERROR_LENT if @target is nothing of the borrower's,
+ * Maps all BARs of @target for the device. @target is a device of the
+ * borrower's own, or one that it has borrowed from any lender; requests to the
+ * latter do not pass through the borrower. A second call changes nothing. Fails
+ * with FAB_ERROR_LENT if the borrower neither owns nor has borrowed @target,
  * and with FAB_ERROR_WINDOW.
  */
 bool fab_lend_enable_p2p(FabLend *lend, FabComponent *target, GError **error);
 
-/* Where the device finds BAR @bar of @target; false: P2P is not enabled, or it
- * has none such. */
+/* The address of BAR @bar of @target for the device; false: P2P is not enabled,
+ * or there is no such BAR. */
 bool fab_lend_p2p_addr(const FabLend *lend, const FabComponent *target, int bar,
                        FabBusAddr *ret_device_addr);
 
@@ -118,11 +119,11 @@ typedef void (*FabInterruptFn)(void *owner, unsigned vector);
 #define FAB_LEND_VECTORS 2048u /* as MSI-X */
 
 /*
- * Who takes the interrupts of the device; before the first. The device raises
- * one by writing *ret_data (4 bytes) to *ret_addr, see fab_lend_msi(). A bare
- * borrower gets it by the MSI window, core.interrupt before the handler runs;
- * for a guest the lender's CPU takes it and passes it on, so that both hosts'
- * core.interrupt pass.
+ * Sets the handler of the device's interrupts; before the first one. The device
+ * raises one by writing *ret_data (4 bytes) to *ret_addr, see fab_lend_msi(). A
+ * borrower that is no guest gets it through the MSI window, and its handler
+ * runs cpu.interrupt later. For a guest the lender's CPU takes it and passes it
+ * on, so that cpu.interrupt of both hosts passes.
  */
 void fab_lend_set_interrupt(FabLend *lend, FabInterruptFn fn, void *owner);
 void fab_lend_msi(const FabLend *lend, unsigned vector, FabBusAddr *ret_addr,
@@ -130,15 +131,15 @@ void fab_lend_msi(const FabLend *lend, unsigned vector, FabBusAddr *ret_addr,
 
 typedef struct FabLendCounters {
     uint64_t maps, unmaps;
-    uint64_t no_room;      /* mappings that the window had no room for */
+    uint64_t no_room;      /* mappings that did not fit into the window */
     uint64_t mapped_bytes; /* of the window, now */
-    uint64_t most_bytes;   /* the most of it there was */
+    uint64_t most_bytes;   /* the largest mapped_bytes so far */
     uint64_t interrupts;   /* that the handler got */
 } FabLendCounters;
 
 const FabLendCounters *fab_lend_counters(const FabLend *lend);
 
-/* What real drivers log when a DMA window is full. */
+/* Real drivers log this when a DMA window is full. */
 #define FAB_LEND_NO_ROOM "No room in IOMMU range"
 
 /* Called with the lend whose window is full, and the size that did not fit.

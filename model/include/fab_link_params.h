@@ -23,14 +23,14 @@ const char *fab_speed_name(FabSpeed speed);
  * initialisation, PCIe 5.0 s2.6.1). */
 #define FAB_CREDITS_INFINITE UINT32_MAX
 
-/* What a receive buffer advertises: PH PD NPH NPD CPLH CPLD. */
+/* The credits that a receive buffer advertises: PH PD NPH NPD CPLH CPLD. */
 typedef struct FabCredits {
     uint32_t header[FAB_CLASSES];
     uint32_t data[FAB_CLASSES]; /* units of 16 bytes */
 } FabCredits;
 
 /*
- * Least time a port needs for a TLP, whatever the wire allows:
+ * The least time that a port needs for a TLP, even on a faster wire:
  * (ceil((header + payload) / beat_bytes) + gap_beats) * beat_ps.
  * All zero: the wire alone decides.
  */
@@ -38,8 +38,8 @@ typedef struct FabService {
     uint32_t beat_bytes;
     uint32_t gap_beats;
     SimTime beat_ps;
-    uint32_t width; /* of the link that has this beat; on a wider one the beat
-                       is wider in proportion. 0: on any */
+    uint32_t width; /* of the link that has this beat; on another the beat
+                       changes in proportion. 0: it never does */
 } FabService;
 
 /* When a receiver sends an Ack or UpdateFC DLLP for what it has received. */
@@ -61,13 +61,14 @@ typedef enum FabForwarding {
     FAB_FORWARDING_STORE,
 } FabForwarding;
 
-/* What a port is able to do and how its receive side behaves. */
+/* The abilities of a port, and the behaviour of its receive side. */
 typedef struct FabPortParams {
     FabSpeed max_speed;
-    uint32_t max_width;     /* lanes */
-    uint32_t mps_bytes;     /* Max_Payload_Size supported */
-    FabCredits credits;     /* its receive buffer */
-    SimTime credit_latency; /* from room made there to the UpdateFC's start */
+    uint32_t max_width; /* lanes */
+    uint32_t mps_bytes; /* Max_Payload_Size supported */
+    FabCredits credits; /* its receive buffer */
+    SimTime
+        credit_latency; /* from a place free there to the UpdateFC's start */
     FabService service;
     FabDllpPolicy dllp;
     FabForwarding forwarding;

@@ -7,17 +7,18 @@
 /*
  * A non-transparent bridge adapter: port 0 faces its host, the others are
  * cables to adapters in other hosts. Its window BAR is divided into mapping
- * (LUT) entries of equal size; each sends what hits it through one cable to an
- * address in the host at the far side. The adapter there issues it as its own:
- * with its own Requester ID and, for non-posted requests, a tag of its own, and
- * restores both in the completion. What comes through a cable for the window
- * goes on through another without entering the host.
+ * (LUT) entries of equal size; each sends the requests that hit it through one
+ * cable to an address in the host at the far side. The adapter there issues
+ * them as its own: with its own Requester ID and, if they are non-posted, a tag
+ * of its own, and restores both in the completion. A request that comes through
+ * a cable and hits the window goes on through another cable, without entering
+ * the host.
  */
 typedef struct FabNtb FabNtb;
 
 typedef struct FabNtbParams {
     uint64_t window_bytes; /* a power of two */
-    uint32_t entries;      /* the window is divided into; a power of two */
+    uint32_t entries;      /* that divide the window; a power of two */
     uint32_t reserved;     /* entries kept back for each connected cable */
     uint32_t requesters;   /* entries of the Requester ID table */
     uint32_t tags;         /* non-posted requests outstanding into the host */
@@ -28,8 +29,8 @@ typedef struct FabNtbParams {
 
 typedef struct FabNtbCounters {
     uint64_t translated;        /* requests through the window */
-    uint64_t unmapped;          /* hit an entry that leads nowhere */
-    uint64_t unknown_requester; /* whose ID is not in the table */
+    uint64_t unmapped;          /* requests to an entry that leads nowhere */
+    uint64_t unknown_requester; /* requests whose ID is not in the table */
     uint64_t tag_waits;         /* non-posted requests that waited for a tag */
 } FabNtbCounters;
 
@@ -70,8 +71,8 @@ bool fab_ntb_map(FabNtb *ntb, unsigned cable, FabBusAddr target,
 bool fab_ntb_add_requester(FabNtb *ntb, FabBdf requester, GError **error);
 
 /* Take back a mapping, by the address that fab_ntb_map() has returned and the
- * same size, and a Requester ID. What was entered several times stays until all
- * have taken it back. */
+ * same size, and a Requester ID. An entry that was made several times stays
+ * until it is taken back as often. */
 void fab_ntb_unmap(FabNtb *ntb, FabBusAddr addr, uint64_t size_bytes);
 void fab_ntb_remove_requester(FabNtb *ntb, FabBdf requester);
 

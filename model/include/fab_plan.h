@@ -5,15 +5,15 @@
 #include "fab_component.h"
 
 /*
- * How far the mapping entries of a lender's NTB adapter go. Its prefetchable
- * window (prefetch_total) is divided into entries of equal size; everything
- * that is mapped takes whole entries:
+ * Computes whether the mapping entries of a lender's NTB adapter suffice. Its
+ * prefetchable window (prefetch_total) is divided into entries of equal size;
+ * everything that is mapped takes whole entries:
  *
  *   reserved  entries kept back for each remote node
  *   MSI       one entry for each borrower
- *   BARs      of devices in other hosts, that devices here reach (P2P) or that
+ *   BARs      of devices in other hosts that devices here access (P2P) or that
  *             this host borrows itself; each BAR rounded up to an entry
- *   windows   the DMA windows of the devices that are lent, of what is left
+ *   windows   the DMA windows of the devices that are lent, in the rest
  */
 
 typedef enum FabPlanTerm {
@@ -33,10 +33,10 @@ typedef struct FabPlanTarget {
 /* The DMA window of a device that is lent. */
 typedef struct FabPlanWindow {
     uint64_t bytes;     /* set by hand; 0: automatic */
-    uint32_t weight;    /* of the device when what is left is shared, at most
-                           65536; 0 counts as 1 */
-    uint64_t ram_bytes; /* of the borrower, more than which no window needs;
-                           0: not known */
+    uint32_t weight;    /* of the device when the rest is shared, at most 65536;
+                           0 counts as 1 */
+    uint64_t ram_bytes; /* of the borrower, the most that a window needs; 0: not
+                           known */
     bool covers_ram;    /* the borrower's IOMMU is off: the window is its RAM,
                            and devices of one borrower share it */
     uint32_t borrower;  /* any number that tells borrowers apart */
@@ -54,8 +54,8 @@ typedef struct FabPlanParams {
     unsigned window_count;
 } FabPlanParams;
 
-/* All in bytes; what a term is too large by is in short_bytes, and terms after
- * it are computed as far as they can be. */
+/* All sizes are in bytes. If a term is too large, the terms after it are
+ * computed as far as possible. */
 typedef struct FabPlan {
     uint64_t entry_bytes;    /* mapping_entry_size */
     uint64_t reserved_bytes; /* for all remote nodes */
@@ -64,9 +64,9 @@ typedef struct FabPlan {
     uint64_t bars_bytes;     /* prefetch_BARs */
     uint64_t free_bytes;     /* prefetch_free: for DMA windows */
     uint64_t windows_bytes;  /* of all DMA windows */
-    uint64_t left_bytes;     /* in no use */
+    uint64_t left_bytes;     /* not used */
     FabPlanTerm broken;      /* the first term that does not fit */
-    uint64_t short_bytes;    /* what that one lacks */
+    uint64_t short_bytes;    /* by which that one is too large */
 } FabPlan;
 
 /*
@@ -78,7 +78,7 @@ typedef struct FabPlan {
 bool fab_plan_compute(const FabPlanParams *params, FabPlan *ret_plan,
                       uint64_t *ret_windows, GError **error);
 
-/* What the manual calls @term, such as "prefetch_msi". */
+/* The manual's name of @term, such as "prefetch_msi". */
 const char *fab_plan_term_name(FabPlanTerm term);
 
 /*

@@ -38,8 +38,8 @@ typedef struct FabResource {
     uint32_t lacks[FAB_CREDIT_KINDS]; /* something is queued and lacks these,
                                          while others are sent too */
     uint32_t ordered; /* a TLP has credits, and waits behind one that has not */
-    /* What the lack of credits came of, most of the time: the first resource
-     * downstream that did not itself wait for another; NULL: never starved. */
+    /* The most frequent cause of the lack of credits: the first resource
+     * downstream that did not itself wait for another. NULL: none lacked. */
     const struct FabResource *cause;
     uint32_t cause_share; /* of the time that credits lacked */
 } FabResource;

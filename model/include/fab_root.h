@@ -38,8 +38,8 @@ typedef struct FabMmioParams {
 } FabMmioParams;
 
 typedef struct FabCpuParams {
-    SimTime mmio_write;  /* between two writes of one core */
-    uint32_t mmio_reads; /* a core keeps outstanding */
+    SimTime mmio_write;  /* between two writes */
+    uint32_t mmio_reads; /* outstanding at a time */
     SimTime interrupt;   /* from MSI at the root to the handler */
     SimTime poll;        /* mean time to notice a change in memory */
 } FabCpuParams;
@@ -62,7 +62,7 @@ typedef struct FabRootParams {
 typedef struct FabRootCounters {
     uint64_t memory_read_bytes, memory_written_bytes;
     uint64_t forwarded_reads, forwarded_writes; /* pieces */
-    SimTime forward_wait_ps; /* reads waited for a piece to come back */
+    SimTime forward_wait_ps; /* a read between root ports lacked a tag */
 } FabRootCounters;
 
 typedef struct FabIommuCounters {
@@ -90,18 +90,18 @@ bool fab_root_alloc(FabRoot *root, uint64_t size_bytes, uint64_t align_bytes,
                     FabBusAddr *ret_addr);
 
 /*
- * Makes [@addr, +@size_bytes) of the host's address space reachable for its
- * devices, and returns the address a device has to use: the same with the
- * IOMMU off, one mapped by pages of iommu.page_bytes with it on.
+ * Maps [@addr, +@size_bytes) of the host's address space for its devices, and
+ * returns the address that a device has to use: the same with the IOMMU off,
+ * one mapped by pages of iommu.page_bytes with it on.
  */
 bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
                       FabBusAddr *ret_device_addr, GError **error);
 
-/* Takes back what fab_root_map_dma() has mapped, by an address in it. What was
- * asked for several times stays until all have taken it back. */
+/* Takes back the mapping of fab_root_map_dma() that holds this address. A range
+ * that was mapped several times stays until it is taken back as often. */
 void fab_root_unmap_dma(FabRoot *root, FabBusAddr device_addr);
 
-/* Where an MSI goes; never translated (Intel SDM 3A s11.11). */
+/* The addresses of MSIs, which no IOMMU translates (Intel SDM 3A s11.11). */
 #define FAB_MSI_BASE  0xfee00000u
 #define FAB_MSI_BYTES 0x100000u
 
@@ -110,14 +110,15 @@ typedef struct FabRange {
     uint64_t size_bytes; /* 0: not there */
 } FabRange;
 
-/* Where memory lies: below and above 4 GiB. */
+/* The addresses of memory: below 4 GiB, and above. */
 void fab_root_memory_ranges(const FabRoot *root, FabRange ranges[2]);
 
 /*
- * The IOMMU by hand; only of a root whose iommu.enabled is set. Domains have
- * device addresses of their own. 0 is that of all devices that are not attached
- * to another; its addresses are taken with fab_root_take_iova(), aligned to
- * @align_bytes (a power of two), so as not to collide with those that
+ * Direct use of the IOMMU, of a root whose iommu.enabled is set. Each domain
+ * has device addresses of its own. Domain 0 is for all devices that are not
+ * attached to another. Its addresses are taken with fab_root_take_iova(),
+ * aligned to
+ * @align_bytes (a power of two), so that they do not collide with those that
  * fab_root_map_dma() gives out.
  */
 #define FAB_DOMAINS 256u
@@ -129,7 +130,7 @@ void fab_root_give_iova(FabRoot *root, FabBusAddr iova);
 
 /* Maps [@iova, +@size_bytes) of @domain to @addr of the host: in pages of
  * iommu.page_bytes if all three allow that, otherwise of 2 MiB or 4 KiB. Fails
- * as an IOMMU's map does. */
+ * with FAB_ERROR_ADDRESS if a part of it is mapped already. */
 bool fab_root_iommu_map(FabRoot *root, unsigned domain, FabBusAddr iova,
                         FabBusAddr addr, uint64_t size_bytes, GError **error);
 void fab_root_iommu_unmap(FabRoot *root, unsigned domain, FabBusAddr iova,
@@ -148,8 +149,8 @@ unsigned fab_root_watch(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
                         FabWatchFn fn, void *owner);
 void fab_root_unwatch(FabRoot *root, unsigned handle);
 
-/* The CPU writes @size_bytes (at most 64) to @addr, device or memory: posted,
- * @flow for observers. */
+/* The CPU writes @size_bytes (at most 64) to @addr, which is a device's or
+ * memory's. @flow is for observers. */
 void fab_root_write(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                     uint64_t data, uint32_t flow);
 
@@ -158,9 +159,9 @@ typedef void (*FabSentFn)(void *owner);
 
 /*
  * As fab_root_write(), and calls @fn (nullable) when the write has been handed
- * to a root port, is in memory, or was refused because nothing claims it. Who
- * gives the next one only then is held back when the link is: a root port takes
- * a few writes, and the CPU stalls at the next.
+ * to a root port, is in memory, or was refused because nothing claims it. A
+ * root port takes a few writes only, and then the CPU stalls. So a caller that
+ * gives the next write from @fn writes no faster than the link carries.
  */
 void fab_root_write_then(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                          uint64_t data, uint32_t flow, FabSentFn fn,
@@ -169,8 +170,8 @@ void fab_root_write_then(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
 /* Called with the completion's status. */
 typedef void (*FabReadFn)(void *owner, FabStatus status);
 
-/* The CPU reads @size_bytes (at most 64) from @addr; @fn when it is there. The
- * read waits if core.mmio_reads are outstanding. */
+/* The CPU reads @size_bytes (at most 64) from @addr, and calls @fn when the
+ * data are there. The read waits while cpu.mmio_reads are outstanding. */
 void fab_root_read(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                    FabReadFn fn, void *owner, uint32_t flow);
 

@@ -5,22 +5,24 @@
 #include "fab_ntb.h"
 
 /*
- * How one end of the fabric reaches another: maps what has to be mapped (DMA
- * windows of NTBs on the way, Requester IDs in their tables, IOMMU pages of
- * every host whose IOMMU is on) and returns the address to use.
+ * Maps a range for a component that is elsewhere in the fabric, and returns the
+ * address that it has to use. It maps everything on the way: windows of NTBs,
+ * Requester IDs in their tables, IOMMU pages of every host whose IOMMU is on.
  *
  * @from is a device, or a root for its CPU. [@addr, +@size_bytes) is a range in
  * the address space of @to's host: memory if @to is a root, behind a BAR if it
- * is a device. Between hosts the way with the fewest cables is taken; of equal
- * ones the first by the names of adapters, then by their cables. After realize.
+ * is a device. Between hosts the way with the fewest cables is taken; among
+ * equal ways the first by the names of adapters, then by their cables. After
+ * realize.
  *
  * Fails with FAB_ERROR_WINDOW if no cables lead there or window space does not
- * suffice, with FAB_ERROR_ADDRESS if the range is empty or wraps, and as the
- * IOMMU's map does. What is mapped stays for good.
+ * suffice, and with FAB_ERROR_ADDRESS if the range is empty or wraps, or if no
+ * device addresses are left. The mapping stays for good.
  *
- * A device that is lent (fab_lend.h) reaches what its borrower has, through the
- * windows of the lend: FAB_ERROR_LENT says that something belongs to somebody
- * else, FAB_ERROR_NO_ROOM that the DMA window is full.
+ * A device that is lent (fab_lend.h) uses the memory and devices of its
+ * borrower, through the windows of the lend. FAB_ERROR_LENT says then that one
+ * of the ends belongs to another borrower, FAB_ERROR_NO_ROOM that the DMA
+ * window is full.
  */
 bool fab_route_map(FabComponent *from, FabComponent *to, FabBusAddr addr,
                    uint64_t size_bytes, FabBusAddr *ret_addr, GError **error);
@@ -34,7 +36,7 @@ bool fab_route_map_buffer(FabComponent *from, FabComponent *to, FabBusAddr addr,
                           uint64_t size_bytes, FabBusAddr *ret_addr,
                           GError **error);
 
-/* A way that can be taken back. */
+/* A mapping that can be taken back. */
 typedef struct FabMapping FabMapping;
 
 typedef enum FabMapFlags {
@@ -44,13 +46,13 @@ typedef enum FabMapFlags {
                                      for its devices */
 } FabMapFlags;
 
-/* As fab_route_map(), but never by the windows of a lend. On failure nothing is
- * left of what was mapped. */
+/* As fab_route_map(), but never through the windows of a lend. A failure leaves
+ * no part of it mapped. */
 FabMapping *fab_mapping_new(FabComponent *from, FabComponent *to,
                             FabBusAddr addr, uint64_t size_bytes,
                             unsigned flags, GError **error);
 FabBusAddr fab_mapping_addr(const FabMapping *mapping);
-/* Unmaps everything. (nullable) */
+/* Undoes @mapping (nullable). */
 void fab_mapping_free(FabMapping *mapping);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabMapping, fab_mapping_free)
 

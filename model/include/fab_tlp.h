@@ -14,7 +14,8 @@ typedef struct FabTlp FabTlp;
  * (device address before the IOMMU, host address after it). */
 typedef uint64_t FabBusAddr;
 
-/* From here on are no addresses: what could not be mapped. */
+/* A buffer that could not be mapped has this as its address. Nothing lies here
+ * or beyond. */
 #define FAB_ADDR_UNMAPPED (UINT64_C(1) << 63)
 
 /* Bus, device and function number (PCIe 5.0 s2.2.6.2). */
@@ -66,7 +67,7 @@ typedef enum FabStatus {
 struct FabTlp {
     FabTlp *next; /* in the queue of its owner */
 
-    /* Where it is. */
+    /* For whoever holds it. */
     FabPort *ingress; /* whose receive buffer it occupies (nullable) */
     SimTime tail_at;  /* its last byte is in at @ingress, and the latency of the
                          component over */
@@ -99,7 +100,7 @@ struct FabTlp {
     uint8_t status; /* FabStatus of a completion */
     bool ecrc;      /* carries a TLP digest */
 
-    /* For observers; no component acts on these. */
+    /* For observers: no component acts on these. */
     uint32_t flow; /* number of the flow it belongs to, 0 none */
     uint32_t hops; /* links crossed so far */
 };
@@ -122,7 +123,7 @@ static inline bool fab_tlp_is_completion(const FabTlp *tlp)
     return tlp->cls == FAB_CLASS_CPL;
 }
 
-/* Does a completion end its request? (Byte Count, PCIe 5.0 s2.2.9) */
+/* Whether a completion ends its request (Byte Count, PCIe 5.0 s2.2.9). */
 static inline bool fab_tlp_is_last_completion(const FabTlp *tlp)
 {
     return tlp->status != FAB_STATUS_SC || tlp->type == FAB_TLP_CPL ||
@@ -157,7 +158,7 @@ static inline uint32_t fab_tlp_data_credits(const FabTlp *tlp)
     return (fab_tlp_payload_dw(tlp) + 3) / 4;
 }
 
-/* May @later, queued behind @earlier for the same egress, overtake it? */
+/* Whether a later TLP may overtake an earlier one for the same egress. */
 typedef enum FabPass {
     FAB_PASS_NO,  /* "No": would break the producer-consumer model */
     FAB_PASS_MAY, /* "Y/N" */

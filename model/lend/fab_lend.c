@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_lend_priv.h"
 
-/* ---- Who has what ----------------------------------------------------- */
+/* ---- Lends of a fabric ------------------------------------------------ */
 
 static void lending_free(FabAttachment *attachment)
 {
@@ -32,13 +32,14 @@ static FabLend *lend_find(const Lending *lending, const FabComponent *component)
 static FabRouteAnswer refuse(const FabLend *lend, GError **error)
 {
     g_set_error(error, FAB_ERROR, FAB_ERROR_LENT,
-                "%s is lent to %s%s, which has it for itself alone",
+                "%s is lent to %s%s, and no other host may use it",
                 lend_component(lend)->name, lend->vm ? "the guest of " : "",
                 fab_root_component(lend->borrower)->name);
     return FAB_ROUTE_FAILED;
 }
 
-/* Interrupts of a guest's device take the way of fab_lend_msi() only. */
+/* The device of a guest cannot write to the borrower's interrupt addresses: see
+ * fab_lend_msi(). */
 static FabRouteAnswer map_msi(const FabLend *lend, FabBusAddr addr,
                               FabBusAddr *ret_addr, GError **error)
 {
@@ -53,7 +54,7 @@ static FabRouteAnswer map_msi(const FabLend *lend, FabBusAddr addr,
     return FAB_ROUTE_DONE;
 }
 
-/* From the lent device: to the borrower's memory and devices, no others. */
+/* Maps memory or a device of the borrower for the lent device. */
 static FabRouteAnswer map_from(FabLend *lend, FabComponent *to, FabBusAddr addr,
                                uint64_t size_bytes, FabBusAddr *ret_addr,
                                GError **error)
@@ -112,7 +113,7 @@ static FabRouteAnswer lending_route(FabAttachment *attachment,
     bar = fab_component_find_bar(to, addr);
     if (!root || bar < 0 ||
         size_bytes > to->bars[bar].size_bytes - (addr - to->bars[bar].addr)) {
-        /* A device of the borrower's own has its way as any other. */
+        /* A device of the borrower's own takes the ordinary way. */
         return FAB_ROUTE_ORDINARY;
     }
     *ret_addr = fab_mapping_addr(lend->bar[bar]) + (addr - to->bars[bar].addr);
@@ -192,16 +193,17 @@ static bool check_params(const FabLendParams *params, GError **error)
     }
     if (lender == params->borrower) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "%s is in %s and need not be borrowed", device->name,
+                    "%s is in %s itself, which cannot borrow it", device->name,
                     borrower->name);
         return false;
     }
     for (unsigned i = 0; params->vm && i < G_N_ELEMENTS(hosts); i++) {
         if (!fab_root_params(hosts[i])->iommu.enabled) {
-            g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                        "a VM borrows with the IOMMUs of both hosts, and that "
-                        "of %s is off",
-                        fab_root_component(hosts[i])->name);
+            g_set_error(
+                error, FAB_ERROR, FAB_ERROR_CONFIG,
+                "a VM can borrow only if the IOMMUs of both hosts are on, "
+                "and that of %s is off",
+                fab_root_component(hosts[i])->name);
             return false;
         }
     }
@@ -308,7 +310,7 @@ void fab_lend_return(FabLend *lend)
     }
 }
 
-/* ---- What it is ------------------------------------------------------- */
+/* ---- Access ----------------------------------------------------------- */
 
 FabEndpoint *fab_lend_device(const FabLend *lend)
 {

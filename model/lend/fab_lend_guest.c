@@ -15,7 +15,7 @@
  * the rest from 4 GiB on; 64-bit BARs far above. */
 #define GUEST_LOW_END   (UINT64_C(2) << 30)
 #define GUEST_HIGH      (UINT64_C(4) << 30)
-#define GUEST_LEGACY    (UINT64_C(1) << 20) /* nobody's buffers lie below */
+#define GUEST_LEGACY    (UINT64_C(1) << 20) /* buffers lie above this */
 #define GUEST_MMIO      (UINT64_C(1) << 44)
 #define GUEST_MMIO_SIZE (UINT64_C(1) << 46)
 
@@ -34,7 +34,7 @@ static uint64_t low_bytes(const Guest *guest)
     return MIN(guest->memory_bytes, GUEST_LOW_END);
 }
 
-/* Where in the row behind the window a guest-physical address is. */
+/* The offset of a guest-physical address in the row behind the window. */
 static uint64_t row_offset(const Guest *guest, FabBusAddr guest_addr)
 {
     return guest_addr < GUEST_LOW_END

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Interrupts of lent devices. A bare borrower's device writes its MSI through
- * the NTB. A guest's writes it to the lender, whose CPU takes it and writes
- * another to the borrower (section 5 of the paper).
+ * Interrupts of lent devices. The device of a borrower that is no guest writes
+ * its MSI through the NTB. The device of a guest writes it to the lender, whose
+ * CPU takes it and writes another one to the borrower (section 5 of the paper).
  */
 #include "fab_lend_priv.h"
 
@@ -121,7 +121,7 @@ bool fab_lend_msi_open(FabLend *lend, GError **error)
         fab_mapping_new(from, fab_root_component(lend->borrower), FAB_MSI_BASE,
                         FAB_LEND_MSI_BYTES, FAB_MAP_TO_DEVICE_ADDR, error);
     if (!lend->msi) {
-        g_prefix_error(error, "the MSI window takes a mapping entry: ");
+        g_prefix_error(error, "the MSI window needs a mapping entry: ");
     }
     return lend->msi != NULL;
 }

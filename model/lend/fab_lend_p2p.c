@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From one device of a borrower to another (section 6 of the paper). */
+/* P2P from one device of a borrower to another (section 6 of the paper). */
 #include "fab_lend_priv.h"
 
 static LendTarget *target_find(const FabLend *lend,
@@ -17,7 +17,8 @@ static LendTarget *target_find(const FabLend *lend,
     return NULL;
 }
 
-/* What the borrower does not have, its devices do not reach. */
+/* The devices of a borrower may access its own devices and those it has
+ * borrowed, and no others. */
 static bool check_target(const FabLend *lend, FabComponent *component,
                          GError **error)
 {
@@ -27,7 +28,7 @@ static bool check_target(const FabLend *lend, FabComponent *component,
 
     if (other && (other->borrower != lend->borrower || other->vm != lend->vm)) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_LENT,
-                    "%s is lent to %s%s and cannot reach %s, which is lent to "
+                    "%s is lent to %s%s and cannot access %s, which is lent to "
                     "%s%s",
                     lend_component(lend)->name, lend->vm ? "the guest of " : "",
                     borrower, component->name, other->vm ? "the guest of " : "",
@@ -36,7 +37,7 @@ static bool check_target(const FabLend *lend, FabComponent *component,
     }
     if (!other && component->root != fab_root_component(lend->borrower)) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_LENT,
-                    "%s is lent to %s and cannot reach %s, which %s has "
+                    "%s is lent to %s and cannot access %s, which %s has "
                     "neither of its own nor borrowed",
                     lend_component(lend)->name, borrower, component->name,
                     borrower);
@@ -69,7 +70,8 @@ static bool target_map(FabLend *lend, LendTarget *target, unsigned index,
                                              &target->addr[index], error)) {
         return false;
     }
-    /* For a guest, only its Requester ID is missing. */
+    /* For a guest this only enters the Requester ID: the domain maps the BAR.
+     */
     target->mapping[index] =
         fab_mapping_new(lend_component(lend), component, bar->addr,
                         bar->size_bytes, flags, error);

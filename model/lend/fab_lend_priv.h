@@ -7,7 +7,7 @@
 #include "fab_ranges.h"
 #include "fab_route.h"
 
-/* Memory of the host that a guest uses, and where the guest has it. */
+/* Memory of the host that a guest uses, and the guest's address of it. */
 typedef struct GuestRange {
     FabBusAddr addr; /* of the host */
     uint64_t size_bytes;
@@ -15,7 +15,7 @@ typedef struct GuestRange {
     uint32_t users;
 } GuestRange;
 
-/* Where the guest has the BARs of a device. */
+/* The guest's addresses of the BARs of a device. */
 typedef struct GuestBars {
     const FabComponent *component;
     FabBusAddr addr[FAB_BARS];
@@ -50,7 +50,7 @@ typedef struct DomainRange {
     uint32_t users;
 } DomainRange;
 
-/* What the devices of one guest in one lender have in common. */
+/* The IOMMU domain that all devices of one guest in one lender share. */
 typedef struct Domain {
     FabRoot *lender;
     Guest *guest;
@@ -70,7 +70,7 @@ typedef struct LendMap {
     uint64_t size_bytes;    /* whole pages */
 } LendMap;
 
-/* A device whose BARs the device reaches. */
+/* A device whose BARs are mapped for the lent one. */
 typedef struct LendTarget {
     FabComponent *component;
     FabMapping *mapping[FAB_BARS]; /* NULL: it has none such */
@@ -91,7 +91,7 @@ typedef struct LendPending {
     unsigned vector;
 } LendPending;
 
-/* Who has borrowed what in a fabric. */
+/* The lends of a fabric. */
 typedef struct Lending {
     FabAttachment attachment;
     FabFabric *fabric;
@@ -146,7 +146,7 @@ static inline FabComponent *lend_component(const FabLend *lend)
 
 /* Makes the DMA window; @window_bytes as in FabLendParams. */
 bool fab_lend_window_open(FabLend *lend, uint64_t window_bytes, GError **error);
-/* Undoes it, whatever of it has been made, and all mappings in it. */
+/* Undoes the window, made wholly or partly, and all mappings in it. */
 void fab_lend_window_close(FabLend *lend);
 
 /* fab_lend_guest.c */
@@ -157,27 +157,27 @@ Domain *fab_lend_domain_ref(FabLend *lend, uint64_t window_bytes,
                             GError **error);
 void fab_lend_domain_unref(Lending *lending, Domain *domain);
 
-/* Maps whole pages of the host's memory; false if the guest has no room, or
- * with @error set. */
+/* Maps whole pages of the host's memory. Returns false without an error if the
+ * guest's memory is full, and with @error set if the mapping failed. */
 bool fab_lend_domain_map(Domain *domain, FabBusAddr addr, uint64_t size_bytes,
                          FabBusAddr *ret_guest_addr, GError **error);
 void fab_lend_domain_unmap(Domain *domain, FabBusAddr guest_addr,
                            uint64_t size_bytes);
 
-/* Lets devices of the domain reach a BAR at the guest's address of it. */
+/* Maps a BAR for devices of the domain, at the guest's address of it. */
 bool fab_lend_domain_add_bar(Domain *domain, FabComponent *target, int bar,
                              FabBusAddr *ret_guest_addr, GError **error);
 void fab_lend_domain_remove_bar(Domain *domain, const FabComponent *target,
                                 int bar);
 
 /* fab_lend_msi.c */
-/* What the MSI window lets through. */
+/* The size of the MSI window. */
 #define FAB_LEND_MSI_BYTES 4096u
 bool fab_lend_msi_open(FabLend *lend, GError **error);
 void fab_lend_msi_close(FabLend *lend);
 
 /* fab_lend_p2p.c */
-/* Takes P2P from @lend to @target back; nothing if there is none. */
+/* Takes P2P from @lend to @target back. Does nothing if it is not enabled. */
 void fab_lend_disable_p2p(FabLend *lend, const FabComponent *target);
 
 #endif

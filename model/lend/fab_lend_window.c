@@ -43,7 +43,7 @@ static bool open_memory(FabLend *lend, uint64_t window_bytes, GError **error)
     return true;
 }
 
-/* ---- It is on --------------------------------------------------------- */
+/* ---- The borrower's IOMMU is on --------------------------------------- */
 
 static bool open_bytes(FabLend *lend, uint64_t bytes, GError **error)
 {
@@ -69,7 +69,7 @@ static bool open_bytes(FabLend *lend, uint64_t bytes, GError **error)
     return true;
 }
 
-/* Entries of the automatic window, before what is free is in pieces. */
+/* Entries of the automatic window, if the free ones lie in one piece. */
 static uint64_t automatic_entries(const FabLend *lend)
 {
     const GArray *offers = lend->lending->offers;
@@ -109,7 +109,7 @@ static bool open_automatic(FabLend *lend, GError **error)
             g_propagate_error(error, g_steal_pointer(&own));
             return false;
         }
-        entries /= 2; /* what is free lies in pieces */
+        entries /= 2; /* the free entries lie in pieces */
     }
 }
 
@@ -121,7 +121,8 @@ static bool open_guest(FabLend *lend, uint64_t window_bytes, GError **error)
     if (!lend->domain) {
         return false;
     }
-    /* For the device's Requester ID; the entries are those of the domain. */
+    /* This enters the device's Requester ID; the domain has made the entries.
+     */
     lend->dma[0] = fab_mapping_new(
         lend_component(lend), fab_root_component(lend->borrower),
         lend->domain->iova, lend->domain->guest->memory_bytes,

@@ -3,8 +3,7 @@
 
 #include "fab_fabric.h"
 
-/* More entries than any sum of terms that is worth telling apart; what is
- * larger counts as this. */
+/* Sums beyond this number of entries count as this: they never fit. */
 #define ENTRIES_MAX (UINT64_C(1) << 62)
 
 #define WEIGHT_MAX 65536u
@@ -37,22 +36,22 @@ static bool check_params(const FabPlanParams *params, GError **error)
     const char *wrong = NULL;
 
     if (!is_power(params->window_bytes)) {
-        wrong = "the prefetchable size is a power of two";
+        wrong = "the prefetchable size must be a power of two";
     } else if (!is_power(params->entries) ||
                params->entries > params->window_bytes) {
-        wrong = "the number of mapping entries is a power of two, and no "
-                "larger than the prefetchable size";
+        wrong = "the number of mapping entries must be a power of two, and at "
+                "most the prefetchable size";
     } else if (params->nodes < 1) {
-        wrong = "a cluster has at least one node";
+        wrong = "a cluster must have at least one node";
     }
     for (unsigned i = 0; !wrong && i < params->window_count; i++) {
         const FabPlanWindow *window = &params->windows[i];
 
         if (window->weight > WEIGHT_MAX) {
-            wrong = "a device weighs at most 65536";
+            wrong = "the weight of a device must be at most 65536";
         } else if (window->covers_ram && !window->ram_bytes) {
-            wrong = "a window that covers the borrower's RAM takes the size "
-                    "of that";
+            wrong = "a window that covers the borrower's RAM needs the size "
+                    "of the RAM";
         }
     }
     if (wrong) {
@@ -61,7 +60,7 @@ static bool check_params(const FabPlanParams *params, GError **error)
     return !wrong;
 }
 
-/* What is being worked out, in entries. */
+/* The plan while it is computed, in entries. */
 typedef struct Sum {
     const FabPlanParams *params;
     FabPlan *plan;
@@ -142,8 +141,8 @@ static uint32_t weight_of(const FabPlanWindow *window)
     return MAX(window->weight, 1);
 }
 
-/* Windows whose size is given, then shares of what they leave, one after the
- * other, as devices are borrowed. */
+/* First the windows whose size is given; then, as devices are borrowed one
+ * after the other, each takes its share of the rest. */
 static void take_windows(Sum *sum, uint64_t *ret_windows)
 {
     const FabPlanParams *params = sum->params;
