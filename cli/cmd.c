@@ -66,9 +66,10 @@ static char **args_new(int argc, char **argv, const GOptionEntry *entries)
     return (char **)g_ptr_array_free(g_steal_pointer(&args), FALSE);
 }
 
-bool cmd_parse(int argc, char **argv, const GOptionEntry *entries,
-               const char *synopsis, const char *details, char ***ret_args,
-               int *ret_status)
+/* Parses the options alone; as cmd_parse() does. */
+static bool parse_options(int argc, char **argv, const GOptionEntry *entries,
+                          const char *synopsis, const char *details,
+                          char ***ret_args, int *ret_status)
 {
     gboolean is_help = FALSE;
     /* GLib's own help would print in the character set of the locale, and
@@ -106,15 +107,15 @@ bool cmd_parse(int argc, char **argv, const GOptionEntry *entries,
     return true;
 }
 
-bool cmd_parse_words(int argc, char **argv, const GOptionEntry *entries,
-                     const CmdWords *words, const char *details,
-                     char ***ret_args, int *ret_status)
+bool cmd_parse(int argc, char **argv, const GOptionEntry *entries,
+               const CmdWords *words, const char *details, char ***ret_args,
+               int *ret_status)
 {
     g_auto(GStrv) args = NULL;
     unsigned count;
 
-    if (!cmd_parse(argc, argv, entries, words->synopsis, details, &args,
-                   ret_status)) {
+    if (!parse_options(argc, argv, entries, words->synopsis, details, &args,
+                       ret_status)) {
         return false;
     }
     count = g_strv_length(args);
@@ -123,7 +124,7 @@ bool cmd_parse_words(int argc, char **argv, const GOptionEntry *entries,
             argv[0], "%s; it takes %s",
             count < words->least ? "an argument is missing"
                                  : "there are too many arguments",
-            words->synopsis != NULL ? words->synopsis : "options alone");
+            *words->synopsis != '\0' ? words->synopsis : "options alone");
         return false;
     }
     *ret_args = g_steal_pointer(&args);

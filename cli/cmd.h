@@ -30,21 +30,9 @@ int cmd_run(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 
-/*
- * Parses the options of a verb, "--help" included. @synopsis follows the
- * options in the usage line, @details (nullable) follows the list of options.
- * On success the arguments that are left, without argv[0], are in *ret_args, a
- * NULL-terminated array that the caller frees with g_strfreev(). After help,
- * or a message about wrong usage, it returns false, and the verb must return
- * *ret_status at once.
- */
-bool cmd_parse(int argc, char **argv, const GOptionEntry *entries,
-               const char *synopsis, const char *details, char ***ret_args,
-               int *ret_status);
-
 /* The words that a verb takes beside its options. */
 typedef struct CmdWords {
-    const char *synopsis; /* in the usage line; nullable: it takes none */
+    const char *synopsis; /* in the usage line; "": it takes none */
     unsigned least;
     unsigned most;
 } CmdWords;
@@ -52,14 +40,17 @@ typedef struct CmdWords {
 #define CMD_ANY_NUMBER G_MAXUINT
 
 /*
- * cmd_parse() for a verb that takes @words: another number of them is wrong
- * usage.
+ * Parses the command line of a verb, "--help" included. @details (nullable)
+ * follow the list of options in the help. On success the words, without
+ * argv[0], are in *ret_args, a NULL-terminated array that the caller frees with
+ * g_strfreev(). After help, or a message about wrong usage, it returns false,
+ * and the verb must return *ret_status at once.
  */
-bool cmd_parse_words(int argc, char **argv, const GOptionEntry *entries,
-                     const CmdWords *words, const char *details,
-                     char ***ret_args, int *ret_status);
+bool cmd_parse(int argc, char **argv, const GOptionEntry *entries,
+               const CmdWords *words, const char *details, char ***ret_args,
+               int *ret_status);
 
-/* Prints "farside VERB: MESSAGE", and where help is, to stderr. Returns
+/* Prints "farside VERB: MESSAGE", and how to get help, to stderr. Returns
  * CMD_USAGE. */
 int cmd_usage(const char *verb, const char *format, ...) G_GNUC_PRINTF(2, 3);
 

@@ -332,14 +332,13 @@ int cmd_bench(int argc, char **argv)
          "Fail if any bound does not hold", NULL},
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {NULL, 0, 0};
+    const CmdWords words = {"", 0, 0};
     g_autoptr(GPtrArray) cases = NULL;
     g_auto(GStrv) args = NULL;
     const char *vain;
     int status;
 
-    if (!cmd_parse_words(argc, argv, entries, &words, details, &args,
-                         &status)) {
+    if (!cmd_parse(argc, argv, entries, &words, details, &args, &status)) {
         return status;
     }
     if (options.runs < 1 || options.runs > RUNS_MAX) {

@@ -70,8 +70,7 @@ int cmd_check(int argc, char **argv)
     g_auto(GStrv) files = NULL;
     int status;
 
-    if (!cmd_parse_words(argc, argv, entries, &words, details, &files,
-                         &status)) {
+    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
         return status;
     }
     if (keys) {

@@ -51,11 +51,6 @@ int cmd_cluster(int argc, char **argv)
             return verbs[i]->run(verbs[i], argc - 1, argv + 1);
         }
     }
-    if (*word) {
-        fprintf(stderr, "farside cluster: there is no verb \"%s\"\n", word);
-    } else {
-        fputs("farside cluster: a verb is missing\n", stderr);
-    }
-    fputs("Try: farside cluster --help\n", stderr);
-    return CMD_USAGE;
+    return *word ? cmd_usage("cluster", "there is no verb \"%s\"", word)
+                 : cmd_usage("cluster", "a verb is missing");
 }

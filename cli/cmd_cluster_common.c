@@ -114,27 +114,11 @@ int cmd_cluster_ask(const char *verb, const CmdClusterArgs *args,
 
 /* The command line */
 
-/* Checks the number of words; if it is wrong, prints which ones @verb takes. */
-static bool check_words(const CmdClusterVerb *verb, const char *name,
-                        char **words)
-{
-    unsigned n = g_strv_length(words);
-
-    if (n >= verb->min_words && n <= verb->max_words) {
-        return true;
-    }
-    fprintf(stderr, "farside %s: %s; it takes %s\nTry: farside %s --help\n",
-            name,
-            n < verb->min_words ? "something is missing"
-                                : "there are too many words",
-            *verb->synopsis ? verb->synopsis : "none but options", name);
-    return false;
-}
-
 bool cmd_cluster_parse(const CmdClusterVerb *verb, int argc, char **argv,
                        const GOptionEntry *own, CmdClusterArgs *ret_args,
                        int *ret_status)
 {
+    const CmdWords words = {verb->synopsis, verb->min_words, verb->max_words};
     g_auto(CmdClusterArgs) args = {.cluster = NULL};
     const GOptionEntry common = {
         "cluster",
@@ -153,11 +137,7 @@ bool cmd_cluster_parse(const CmdClusterVerb *verb, int argc, char **argv,
         g_array_append_val(entries, *own);
     }
     if (!cmd_parse(argc, argv, (const GOptionEntry *)(void *)entries->data,
-                   verb->synopsis, verb->details, &args.words, ret_status)) {
-        return false;
-    }
-    if (!check_words(verb, argv[0], args.words)) {
-        *ret_status = CMD_USAGE;
+                   &words, verb->details, &args.words, ret_status)) {
         return false;
     }
     *ret_args = args;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
 #include <string.h>
 
 #include "cmd.h"
@@ -32,10 +31,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
         g_ptr_array_add(words, argv[i]);
     }
     if (words->len < 3) {
-        fputs("farside cluster exec: a command is missing\n"
-              "Try: farside cluster exec --help\n",
-              stderr);
-        return CMD_USAGE;
+        return cmd_usage(argv[0], "a command is missing");
     }
     g_ptr_array_add(words, NULL);
     return cmd_cluster_ask(argv[0], &args, (const char *const *)words->pdata,

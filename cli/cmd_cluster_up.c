@@ -52,11 +52,9 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
     }
     if (up->timeout_s < 1 || up->timeout_s > SECONDS_MAX || up->silence_s < 1 ||
         up->silence_s > SECONDS_MAX) {
-        fprintf(stderr,
-                "farside cluster up: --timeout and --silence are 1 to %d "
-                "seconds\nTry: farside cluster up --help\n",
-                SECONDS_MAX);
-        *ret_status = CMD_USAGE;
+        *ret_status =
+            cmd_usage(argv[0], "--timeout and --silence are 1 to %d seconds",
+                      SECONDS_MAX);
         return false;
     }
     return true;

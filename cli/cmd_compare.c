@@ -328,8 +328,7 @@ static int compare_main(Compare *compare, int argc, char **argv)
     GError *error = NULL;
     int status;
 
-    if (!cmd_parse_words(argc, argv, entries, &words, details, &args,
-                         &status)) {
+    if (!cmd_parse(argc, argv, entries, &words, details, &args, &status)) {
         return status;
     }
     if (!set_options(compare, &error) ||

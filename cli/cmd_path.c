@@ -259,8 +259,7 @@ int cmd_path(int argc, char **argv)
     g_auto(GStrv) args = NULL;
     int status;
 
-    if (!cmd_parse_words(argc, argv, entries, &words, details, &args,
-                         &status)) {
+    if (!cmd_parse(argc, argv, entries, &words, details, &args, &status)) {
         return status;
     }
     if (g_strv_length(args) == 2) {

@@ -341,8 +341,7 @@ int cmd_plan(int argc, char **argv)
     GError *error = NULL;
     int status;
 
-    if (!cmd_parse_words(argc, argv, entries, &words, details, &args,
-                         &status)) {
+    if (!cmd_parse(argc, argv, entries, &words, details, &args, &status)) {
         return status;
     }
     if (args[0] && options.window) {

@@ -93,8 +93,7 @@ int cmd_report(int argc, char **argv)
     g_auto(GStrv) args = NULL;
     int status;
 
-    if (!cmd_parse_words(argc, argv, entries, &words, details, &args,
-                         &status)) {
+    if (!cmd_parse(argc, argv, entries, &words, details, &args, &status)) {
         return status;
     }
     if (options.page == NULL && options.fidelity == NULL) {

@@ -365,8 +365,7 @@ int cmd_run(int argc, char **argv)
     g_auto(GStrv) files = NULL;
     int status;
 
-    if (!cmd_parse_words(argc, argv, entries, &words, details, &files,
-                         &status)) {
+    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
         return status;
     }
     if (options.threads < 1 || options.threads > THREADS_MOST) {

@@ -87,8 +87,7 @@ int cmd_topo(int argc, char **argv)
     GError *error = NULL;
     int status;
 
-    if (!cmd_parse_words(argc, argv, entries, &words, details, &files,
-                         &status)) {
+    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
         return status;
     }
     description = cmd_load_with("topo", files[0], options.sets, CMD_LOAD_ANY);

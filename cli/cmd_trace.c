@@ -247,8 +247,7 @@ int cmd_trace(int argc, char **argv)
     g_auto(GStrv) paths = NULL;
     int status;
 
-    if (!cmd_parse_words(argc, argv, entries, &words, details, &paths,
-                         &status)) {
+    if (!cmd_parse(argc, argv, entries, &words, details, &paths, &status)) {
         return status;
     }
     return options.is_create ? create(&options, paths)
