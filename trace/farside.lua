@@ -60,8 +60,8 @@ farside.fields = f
 
 local interface_id = Field.new("frame.interface_id")
 
--- Reads that wait, by their link, end and transaction; and of each completion
--- what it answers.
+-- Reads without a completion yet, by link, end and transaction; and the read
+-- that each completion answers.
 local reads
 local answers
 

@@ -80,7 +80,7 @@ bool trc_file_create(const char *path, const char *const names[TRC_ENDS],
     if (!may_be_taken(fd)) {
         close(fd);
         g_set_error(error, TRC_ERROR, TRC_ERROR_FILE,
-                    "%s is there, and is no pcapng file", path);
+                    "%s exists, and is no pcapng file", path);
         return false;
     }
     is_done = fill(fd, header, size);

@@ -56,7 +56,7 @@ struct TrcFile {
     unsigned first; /* interface of this section */
 };
 
-/* One block while it is read. */
+/* A block while it is read. */
 typedef struct Block {
     uint64_t place;
     uint32_t type;
@@ -69,7 +69,7 @@ GQuark trc_error_quark(void)
     return g_quark_from_static_string("trc-error-quark");
 }
 
-/* Damage at @place; returns false. */
+/* Notes damage at @place. Returns false. */
 G_GNUC_PRINTF(3, 4)
 static bool damaged(TrcFile *self, uint64_t place, const char *format, ...)
 {
@@ -139,7 +139,7 @@ static bool read_options(TrcFile *self, const Block *block, size_t offset,
         }
         if (!take(self, interface, code, block->body + offset, size)) {
             return damaged(self, block->place,
-                           "option %u has a value that it cannot have", code);
+                           "option %u has an impossible value", code);
         }
         offset += farside_pcapng_pad(size);
     }
@@ -226,7 +226,7 @@ static bool read_interface(TrcFile *self, const Block *block)
     interface.shown.name = interface.name;
     interface.shown.peer = index;
     g_array_append_val(self->interfaces, interface);
-    /* Of a link, the ends are there in pairs. */
+    /* Each link has two ends, one after the other. */
     if (interface.is_trace && (index - self->first) % 2 == 1 &&
         interface_at(self, index - 1)->is_trace) {
         interface_at(self, index)->shown.peer = index - 1;
@@ -244,7 +244,7 @@ static bool read_statistics(TrcFile *self, const Block *block)
     }
     index = get32(self, block->body);
     if (index >= self->interfaces->len - self->first) {
-        return damaged(self, block->place, "interface %u is not described",
+        return damaged(self, block->place, "no description of interface %u",
                        index);
     }
     return read_options(self, block, 12,
@@ -252,7 +252,7 @@ static bool read_statistics(TrcFile *self, const Block *block)
                         take_statistics_option);
 }
 
-/* @ticks of the interface in ns since 1970; false if that is out of range. */
+/* Converts @ticks to ns since 1970. False if that is out of range. */
 static bool time_of(const Interface *interface, uint64_t ticks, int64_t *ret_ns)
 {
     unsigned power = interface->resolution & 0x7f;
@@ -309,7 +309,7 @@ static bool read_packet(TrcFile *self, const Block *block)
     }
     index = get32(self, block->body);
     if (index >= self->interfaces->len - self->first) {
-        return damaged(self, block->place, "interface %u is not described",
+        return damaged(self, block->place, "no description of interface %u",
                        index);
     }
     entry.interface = self->first + index;
@@ -326,7 +326,7 @@ static bool read_packet(TrcFile *self, const Block *block)
     ticks = (uint64_t)get32(self, block->body + 4) << 32 |
             get32(self, block->body + 8);
     if (!time_of(interface, ticks, &entry.time_ns)) {
-        return damaged(self, block->place, "a time beyond all years");
+        return damaged(self, block->place, "a time that is out of range");
     }
     wrong = trc_record_decode(block->body + 20, entry.captured, entry.original,
                               &record, &partition);
@@ -341,7 +341,7 @@ static bool read_packet(TrcFile *self, const Block *block)
     return true;
 }
 
-/* The byte order of a section is in its header; also that of its length. */
+/* The section header tells the byte order, also that of its own length. */
 static bool read_section(TrcFile *self, uint64_t place)
 {
     uint32_t magic;

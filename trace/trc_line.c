@@ -24,7 +24,7 @@ char *trc_view_line(const TrcView *view, const TrcCrossing *crossing,
                            "", kind);
     if (trc_kind_is_request(record->kind) ||
         trc_kind_is_completion(record->kind)) {
-        /* The longest of them is CplD. */
+        /* CplD is the longest name. */
         g_string_append_printf(line, "%*s ", 4 - (int)strlen(kind), "");
     }
     if (trc_kind_is_request(record->kind)) {

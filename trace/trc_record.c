@@ -40,7 +40,7 @@ typedef struct Tlp {
     unsigned dws; /* of payload, or asked for */
 } Tlp;
 
-/* The payload, without @before bytes at its begin that do not count. */
+/* The payload, without its first @before bytes, which are not enabled. */
 static const char *take_payload(const Tlp *tlp, size_t header, size_t before,
                                 TrcRecord *record)
 {
@@ -66,7 +66,7 @@ static const char *take_enables(const Tlp *tlp, TrcRecord *record,
     record->bytes = 0;
     if (tlp->dws == 1) {
         if (last) {
-            return "one DW with byte enables for a last one";
+            return "a request of one DW with byte enables for a second DW";
         }
         if (first) {
             *ret_before = (unsigned)__builtin_ctz(first);
@@ -75,7 +75,7 @@ static const char *take_enables(const Tlp *tlp, TrcRecord *record,
         return NULL;
     }
     if (!first || !last) {
-        return "several DWs without byte enables for the first or last";
+        return "a request of several DWs without byte enables for the first or last";
     }
     *ret_before = (unsigned)__builtin_ctz(first);
     record->bytes =
@@ -126,12 +126,12 @@ static const char *take_completion(const Tlp *tlp, TrcRecord *record)
     record->tag = tlp->at[10];
     record->kind = has_data ? TRC_CPLD : TRC_CPL;
     if (has_data) {
-        /* The byte count is of this and all completions that follow. */
+        /* The byte count covers this completion and all that follow. */
         before = tlp->at[11] & 3;
         record->bytes = MIN(record->bytes, 4 * tlp->dws - before);
         return take_payload(tlp, 12, before, record);
     }
-    return tlp->original == 12 ? NULL : "a completion with what it has not";
+    return tlp->original == 12 ? NULL : "a Cpl with data behind its header";
 }
 
 static const char *take_tlp(TrcRecord *record)
@@ -172,7 +172,7 @@ const char *trc_record_decode(const uint8_t *data, size_t size, size_t original,
         return "a packet without a whole head";
     }
     if (trc_get16(data) != FARSIDE_TRACE_MAGIC) {
-        return "a packet that is none of Farside's";
+        return "a packet without Farside's magic number";
     }
     head = data[3];
     kind = data[4];

@@ -5,10 +5,10 @@
 #include "trc_file.h"
 
 /*
- * Takes a packet apart: @size bytes of @original are there. Fills in all of
- * *ret_record but time, place and interface, and the partition that
- * transmitted. Returns NULL, or what is wrong with it: then *ret_record may be
- * half filled. Does not take memory.
+ * Decodes a packet, of which @size bytes of @original are there. Fills in all
+ * of *ret_record but time, place and interface, and the partition that
+ * transmitted it. Returns NULL or the error, and then *ret_record may be half
+ * filled. Allocates no memory.
  */
 const char *trc_record_decode(const uint8_t *data, size_t size, size_t original,
                               TrcRecord *ret_record, unsigned *ret_partition);

@@ -21,7 +21,7 @@ const char *trc_text_id(uint16_t id, char *buffer)
     return buffer;
 }
 
-/* Data as a CPU reads it if it is one number, else byte by byte. */
+/* Data of the size of a number as a CPU reads it, other data bytewise. */
 static void put_data(GString *text, const TrcRecord *record)
 {
     size_t size = record->data_size;

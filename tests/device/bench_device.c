@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What crossing costs, as CSV: an NVMe controller used locally and by the other
- * machine, DMA of a device into registers of the other machine, and the time of
- * one forwarded write and read. No guest runs: what is measured is the devices
- * and QEMU, and the same way with and without the link.
+ * Measures the cost of crossing the link, and prints CSV: an NVMe controller
+ * used locally and by the other machine, DMA of a device into a BAR of the
+ * other machine, and the time of one forwarded write and read. No guest runs:
+ * the numbers are of the devices and QEMU, with and without the link.
  *
  *   FARSIDE_PLUGIN=... bench_device [REPEATS]
  */
@@ -15,8 +15,8 @@
 #include "device_nvme.h"
 #include "device_pair.h"
 
-#define COMMANDS 4096   /* of a measurement of bandwidth */
-#define SINGLES  2000   /* of a measurement of time */
+#define COMMANDS 4096   /* in a measurement of bandwidth */
+#define SINGLES  2000   /* accesses in a measurement of time */
 #define LOW_PAGE 0x8000 /* memory below 1 MiB is not shared: forwarded */
 
 static int compare(const void *a, const void *b)
@@ -58,7 +58,7 @@ static double read_bandwidth(DeviceNvme *nvme)
     return (double)COMMANDS * NVME_SLOT / (now_us() - start);
 }
 
-/* Until a value that a machine writes is in a memory, in us. */
+/* The time until a value that a machine writes is in a memory, in us. */
 static double write_time(DeviceRig *rig, uint64_t address, uint8_t *ram)
 {
     static double times[SINGLES];
@@ -121,7 +121,7 @@ static void measure_nvme(unsigned count)
     pair_free(pair);
 }
 
-/* DMA into registers of the far machine: the memory that edu has as one. */
+/* DMA into a BAR of the far machine: the memory of its NVMe controller. */
 static void measure_dma(unsigned count)
 {
     g_autofree double *times = g_new(double, count);
@@ -182,7 +182,7 @@ static void measure_times(void)
 
 static unsigned repeats = 5;
 
-/* A test to check, since what drives the machines fails as a test does. */
+/* A test of libcheck, since the fixtures report a failure as a test does. */
 START_TEST(measure)
 {
     printf("what,unit,value\n");

@@ -28,7 +28,7 @@ struct DeviceCable {
     gsize bytes[TYPES];
 };
 
-/* One message with its files; false when an end is gone. */
+/* Carries one message with its files. False if an end is gone. */
 static bool carry(DeviceCable *cable, int from, int to)
 {
     union {
@@ -75,7 +75,7 @@ static void carry_all(DeviceCable *cable, int fds[2])
 
     while (!g_atomic_int_get(&cable->stop)) {
         for (i = 0; i < 2; i++) {
-            /* Not before there is room: a full end must not stop the other. */
+            /* Not while the other end is full: that must not stop this one. */
             p[i].fd = fds[i];
             p[i].events = g_atomic_int_get(&cable->stalled[i]) ? 0 : POLLIN;
             p[2 + i].fd = fds[i];
@@ -97,7 +97,7 @@ static void carry_all(DeviceCable *cable, int fds[2])
                 continue;
             }
             if (!(p[2 + 1 - i].revents & POLLOUT)) {
-                /* The other end is full: look again, without burning. */
+                /* The other end is full: looks again a little later. */
                 g_usleep(100);
             } else if (!carry(cable, fds[i], fds[1 - i])) {
                 return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The cable between two NTB devices, each in its own QEMU: a thread that
- * carries the messages of qemu-dev/wire/ and counts them. It can hold them up,
- * as a peer that does not read would.
+ * carries the messages of qemu-dev/wire/ and counts them. It can stop carrying
+ * them, as a peer that does not read would.
  */
 #ifndef DEVICE_CABLE_H
 #define DEVICE_CABLE_H
@@ -11,7 +11,7 @@
 
 typedef struct DeviceCable DeviceCable;
 
-/* From what connects to the first path to what listens at the second. */
+/* From the end that connects to @path to the end that listens at @listener. */
 DeviceCable *cable_new(const char *path, const char *listener);
 void cable_free(DeviceCable *cable);
 /* Messages of this type (FARSIDE_WIRE_*) so far, in both directions. */
@@ -19,7 +19,7 @@ unsigned cable_count(DeviceCable *cable, unsigned type);
 /* Bytes of those, heads included. */
 unsigned long cable_bytes(DeviceCable *cable, unsigned type);
 /*
- * While it stalls, messages wait in the cable's sockets: those of the end that
+ * While the cable stalls, messages wait in its sockets: those of the end that
  * connected, of the end that listens, or of both.
  */
 void cable_stall(DeviceCable *cable, bool from_connector, bool from_listener);

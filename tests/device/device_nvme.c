@@ -28,7 +28,7 @@
 #define ENTRIES 64
 #define BLOCK   512
 
-/* Where things lie in the machine's memory */
+/* Places in the machine's memory */
 #define SQ(q)    (0x200000u + (q)*0x2000u)
 #define CQ(q)    (0x201000u + (q)*0x2000u)
 #define IDENTIFY 0x208000u

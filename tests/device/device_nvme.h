@@ -2,7 +2,7 @@
 /*
  * A driver of an NVMe controller, over qtest: registers at an address of one
  * machine, queues and data in that machine's memory, which the controller sees
- * at another address. Polls; interrupts only where they are asked for.
+ * at another address. It polls, and uses interrupts only on request.
  *
  * Registers, commands and their fields: NVM Express Base Specification 1.4.
  */
@@ -36,16 +36,16 @@ const uint8_t *nvme_identify(DeviceNvme *nvme);
 uint8_t *nvme_buffer(DeviceNvme *nvme, unsigned slot);
 /*
  * Puts a read or write of NVME_SLOT bytes at a byte offset of the disk into the
- * submission queue; the doorbell is a step of its own.
+ * submission queue. nvme_ring() rings the doorbell.
  */
 void nvme_queue(DeviceNvme *nvme, bool write, uint64_t at, unsigned slot);
 /* The same with data anywhere on the controller's bus. */
 void nvme_queue_at(DeviceNvme *nvme, bool write, uint64_t at, uint64_t address,
                    uint32_t size);
 void nvme_ring(DeviceNvme *nvme);
-/* Waits for so many completions, all of them good; fails after 10 s. */
+/* Waits for @count completions, which must be good. Fails after 10 s. */
 void nvme_wait(DeviceNvme *nvme, unsigned count);
-/* Takes what completions are there; at most count. */
+/* Takes the completions that are there, at most @count; returns how many. */
 unsigned nvme_poll(DeviceNvme *nvme, unsigned count);
 
 #endif /* DEVICE_NVME_H */

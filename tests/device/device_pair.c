@@ -49,7 +49,7 @@ static void set_lut(DeviceRig *rig, unsigned part, unsigned entry,
               target | (uint64_t)(1 - part) << 1 | 1);
 }
 
-/* Each host opens the other's windows onto its own memory and devices. */
+/* Each host sets up the other's windows onto its own memory and devices. */
 static void open_windows(DevicePair *pair)
 {
     part_begin(pair->borrower, 0);

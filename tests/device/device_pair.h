@@ -2,8 +2,8 @@
 /*
  * Two machines without guests, joined by two NTB devices: a lender with an NVMe
  * controller, and a borrower. The lender's BAR 4 is a window onto all of the
- * borrower's memory, an entry of its LUT one onto the borrower's MSI range; an
- * entry of the borrower's leads to the controller's registers.
+ * borrower's memory, and an entry of its LUT leads to the borrower's MSI range.
+ * An entry of the borrower's LUT leads to the controller's registers.
  */
 #ifndef DEVICE_PAIR_H
 #define DEVICE_PAIR_H
@@ -18,11 +18,11 @@
 typedef struct DevicePair DevicePair;
 
 /*
- * drive: what QEMU's -drive says of a drive with the id "d". arguments
- * (nullable, ends with NULL) are more of the borrower's QEMU.
+ * @drive is QEMU's -drive for a drive with the id "d". @arguments (nullable,
+ * ends with NULL) are added to the borrower's QEMU.
  */
 DevicePair *pair_new(const char *drive, const char *const *arguments);
-/* The same with more of the lender's, and a cable in between. */
+/* The same, with arguments for the lender's QEMU, and a cable in between. */
 DevicePair *pair_new_with_cable(const char *drive, const char *const *lender,
                                 const char *const *borrower);
 void pair_free(DevicePair *pair);
@@ -32,18 +32,19 @@ DeviceRig *pair_lender(DevicePair *pair);
 DeviceRig *pair_borrower(DevicePair *pair);
 DeviceCable *pair_cable(DevicePair *pair);
 
-/* The controller for a driver on the lender, and on the borrower. */
+/* The controller, for a driver on the lender and for one on the borrower. */
 DeviceNvme pair_local_nvme(DevicePair *pair);
 DeviceNvme pair_borrowed_nvme(DevicePair *pair);
 
-/* Where the lender has its window onto the borrower's MSI range. */
+/* The address of the lender's window onto the borrower's MSI range. */
 uint64_t pair_msi_window(void);
-/* A window of the borrower onto 64 KiB of the lender, aligned; its address. */
+/* Opens a window of the borrower onto aligned 64 KiB of the lender; its
+ * address. */
 uint64_t pair_open(DevicePair *pair, uint64_t target);
 /*
- * An NVMe controller with a memory of 1 MiB (cmb_size_mb=1,legacy-cmb=on) that
- * a machine has at 07.0: for a driver on it, and the address of a window of the
- * other machine onto its memory.
+ * An NVMe controller with a memory of 1 MiB (cmb_size_mb=1,legacy-cmb=on) at
+ * 07.0 of a machine: for a driver on that machine, and the address of the other
+ * machine's window onto its memory.
  */
 DeviceNvme pair_cmb_nvme(DevicePair *pair, bool of_borrower);
 uint64_t pair_open_cmb(DevicePair *pair, bool of_borrower);

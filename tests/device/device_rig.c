@@ -225,8 +225,8 @@ void rig_part_op(DeviceRig *rig, unsigned part, uint32_t op, uint32_t status)
 /* Life */
 
 /*
- * The machine's memory is one of QEMU's files. The peer's has the same name,
- * but came later: the folder lists files by number.
+ * The machine's memory is one of QEMU's files. The peer's memory has the same
+ * name, but was opened later: the folder lists files by number.
  */
 static uint8_t *map_ram(DeviceRig *rig)
 {
@@ -268,7 +268,7 @@ static int connect_to(const char *path, int type)
     return fd;
 }
 
-/* The answer to a command; what QEMU tells unasked is dropped. */
+/* The answer to a command. Events, which QEMU sends unasked, are dropped. */
 static char *qmp_answer(DeviceRig *rig)
 {
     char *line = NULL;
@@ -375,7 +375,7 @@ DeviceRig *rig_new_with(const char *link, const char *properties,
         for (; arguments && *arguments; arguments++) {
             g_ptr_array_add(argv, (void *)*arguments);
         }
-        /* Behind all else: it may be behind an IOMMU that they name. */
+        /* The last one: the arguments may name an IOMMU that it is behind. */
         g_ptr_array_add(argv, (void *)"-device");
         g_ptr_array_add(argv, device);
         g_ptr_array_add(argv, NULL);
@@ -507,7 +507,7 @@ void rig_peer_send_raw(RigPeer *peer, const void *bytes, size_t size,
         cmsg->cmsg_len = CMSG_LEN(sizeof(int) * fd_count);
         memcpy(CMSG_DATA(cmsg), fds, sizeof(int) * fd_count);
     }
-    /* A device that has closed the connection is what some tests want. */
+    /* It fails if the device has closed the connection, as some tests want. */
     (void)!sendmsg(peer->fd, &msg, MSG_NOSIGNAL);
 }
 
@@ -552,7 +552,7 @@ void rig_peer_send(RigPeer *peer, unsigned type, const void *body, size_t size)
     send_with_files(peer, type, body, size, NULL, 0);
 }
 
-/* false: the connection was closed. */
+/* False if the connection was closed. */
 static bool receive_any(RigPeer *peer)
 {
     RigMessage *m = &peer->message;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stock QEMU with one NTB device and no guest, driven over QEMU's qtest
- * protocol; and the far end of its link, played by the test.
+ * A stock QEMU with one NTB device and no guest, which the test drives over
+ * QEMU's qtest protocol. The test also plays the far end of the link.
  *
  * A failure to talk to QEMU ends the test (ck_abort).
  */
@@ -20,13 +20,13 @@
 
 typedef struct DeviceRig DeviceRig;
 
-/* Properties are added to those of the device; BARs are mapped. */
+/* @properties are added to those of the device. Its BARs are mapped. */
 DeviceRig *rig_new(const char *properties);
 
 /*
- * The same with more in the machine: arguments of QEMU (nullable, ends with
- * NULL). With a link (nullable: a path at which something listens), the device
- * is partition 1 and connects to it; without one, it listens.
+ * The same with more @arguments of QEMU (nullable, ends with NULL). With a
+ * @link (nullable), the device is partition 1 and connects to that path.
+ * Without one, it listens.
  */
 DeviceRig *rig_new_with(const char *link, const char *properties,
                         const char *const *arguments);
@@ -35,7 +35,7 @@ DeviceRig *rig_new_with(const char *link, const char *properties,
  * library in a QEMU without one (FARSIDE_PRELOAD).
  */
 char **rig_environment(void);
-/* Where the device listens, or what it connects to. */
+/* The path at which the device listens, or to which it connects. */
 const char *rig_link_path(DeviceRig *rig);
 void rig_free(DeviceRig *rig); /* kills it */
 int rig_pid(DeviceRig *rig);
@@ -47,7 +47,7 @@ char *rig_qmp(DeviceRig *rig, const char *command);
 
 uint64_t rig_read(DeviceRig *rig, uint64_t address, unsigned size);
 void rig_write(DeviceRig *rig, uint64_t address, unsigned size, uint64_t value);
-/* The same in two steps: QEMU may wait for the far end between them. */
+/* A read in two steps: QEMU may wait for the far end between them. */
 void rig_read_begin(DeviceRig *rig, uint64_t address, unsigned size);
 uint64_t rig_read_end(DeviceRig *rig);
 void rig_write_begin(DeviceRig *rig, uint64_t address, unsigned size,
@@ -59,16 +59,16 @@ void rig_config_write(DeviceRig *rig, unsigned offset, uint32_t value);
 uint32_t rig_pci_read(DeviceRig *rig, unsigned devfn, unsigned offset);
 void rig_pci_write(DeviceRig *rig, unsigned devfn, unsigned offset,
                    uint32_t value);
-/* Offset of a function's capability; fails where there is none. */
+/* Offset of a function's capability. Fails if it has none. */
 unsigned rig_pci_find(DeviceRig *rig, unsigned devfn, uint8_t capability);
-/* Writes to STATUS's neighbour OP and waits for a status; fails after 5 s. */
+/* Writes to OP of a control block, and waits for a status. Fails after 5 s. */
 void rig_part_op(DeviceRig *rig, unsigned part, uint32_t op, uint32_t status);
-/* Many accesses at once, written as in qtest; the answers are not looked at. */
+/* Many accesses at once, as commands of qtest. Ignores the answers. */
 void rig_batch(DeviceRig *rig, const char *commands, unsigned count);
 /* Function level reset. */
 void rig_reset(DeviceRig *rig);
 
-/* One received message. Files are closed by rig_peer_receive's next call. */
+/* A received message. The next rig_peer_receive() closes its files. */
 typedef struct {
     struct farside_wire_head head;
     uint8_t body[FARSIDE_WIRE_MAX] __attribute__((aligned(8)));
@@ -80,32 +80,32 @@ typedef struct RigPeer RigPeer;
 
 /* Connects; no message is sent yet. */
 RigPeer *rig_peer_new(DeviceRig *rig);
-/* The same to a device that listens elsewhere. */
+/* Connects to a device that listens at @path. */
 RigPeer *rig_peer_new_at(const char *path);
 /*
- * Plays a broker for a device that does not listen: waits for it, and hands it
- * a socket whose other end the peer has.
+ * Plays a broker for a device that does not listen: waits for the device, and
+ * sends it a socket to the new peer.
  */
 RigPeer *rig_peer_new_by_broker(DeviceRig *rig);
 void rig_peer_free(RigPeer *peer);
-/* HELLO in both directions, as the partition that the device is not. */
+/* Exchanges HELLO, as the partition that the device is not. */
 void rig_peer_hello(RigPeer *peer);
 void rig_peer_send(RigPeer *peer, unsigned type, const void *body, size_t size);
 void rig_peer_send_raw(RigPeer *peer, const void *bytes, size_t size,
                        const int *fds, unsigned fd_count);
 /*
- * Sends, and throws away what has come, if the peer's memory of it is short; it
- * never waits for long. False when the device has closed the connection.
+ * Sends a packet, and drops messages of the device until it can. False if the
+ * device has closed the connection.
  */
 bool rig_peer_exchange(RigPeer *peer, const void *bytes, size_t size,
                        const int *fds, unsigned fd_count);
-/* The next message; fails where there is none for 5 s. */
+/* The next message. Fails if there is none for 5 s. */
 const RigMessage *rig_peer_receive_any(RigPeer *peer);
-/* The next message of this type; others before it are dropped. */
+/* The next message of @type. Drops the others before it. */
 const RigMessage *rig_peer_receive(RigPeer *peer, unsigned type);
-/* Whether the device closed the connection, within 5 s. */
+/* True if the device closes the connection within 5 s. */
 bool rig_peer_is_closed(RigPeer *peer);
-/* Gives the device this much memory at address 0; returns it mapped. */
+/* Gives the device memory at @address, and returns it mapped. */
 uint8_t *rig_peer_give_ram(RigPeer *peer, uint64_t address, size_t size,
                            bool sealed);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: stock QEMU processes that know nothing but a broker's sockets are
- * joined by them: NTB devices to their peers, ivshmem devices to each other, at
- * first and again after one was killed.
+ * Invariant: a broker joins stock QEMU processes that know only its sockets:
+ * NTB devices to their peers, ivshmem devices to each other. It does so at
+ * first, and again after one of them was killed.
  */
 #include <check.h>
 #include <glib.h>
@@ -29,7 +29,7 @@
 #define CAP_MSIX    0x11
 #define MSIX_ENABLE 0x80000000u
 
-/* Where MSI-X writes go: memory that nobody else uses. */
+/* MSI-X writes go to this memory, which nothing else uses. */
 #define MAILBOX 0x200000ull
 
 static char *folder;
@@ -166,7 +166,7 @@ START_TEST(ntb_devices_are_joined)
 }
 END_TEST
 
-/* Those who have met need no broker, until one of them dies. */
+/* Two devices that have met need no broker until one of them dies. */
 START_TEST(a_link_outlives_the_broker)
 {
     DeviceRig *a = machine(0);
@@ -249,7 +249,7 @@ static DeviceRig *plain_machine(void)
     return shm_machine(arguments);
 }
 
-/* What is rung before both have heard of each other is lost: rings again. */
+/* A doorbell is lost before both know of each other: so it is rung again. */
 static void ring(DeviceRig *from, DeviceRig *to, unsigned id, unsigned v)
 {
     gint64 deadline = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
@@ -264,7 +264,7 @@ static void ring(DeviceRig *from, DeviceRig *to, unsigned id, unsigned v)
     }
 }
 
-/* Every vector of @to is rung, and none of the others. */
+/* Rings every vector of @to, and none of the others. */
 static void check_rings(DeviceRig *from, DeviceRig *to, unsigned id)
 {
     for (unsigned v = 0; v < VECTORS; v++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: two machines that use each other's devices at the same time
- * neither wait for each other nor lose anything. The NVMe controller of each
- * writes into the memory of the other's, which is in the middle of the same;
- * both read from each other meanwhile, no read is all ones, and no doorbell is
- * lost. FARSIDE_SECONDS says for how long.
+ * Invariant: two machines that use each other's devices at the same time do not
+ * block each other, and lose nothing. The NVMe controller of each writes into
+ * the memory of the other's, which does the same. Both machines read from each
+ * other meanwhile: no read is all ones, and no doorbell is lost. The test takes
+ * FARSIDE_SECONDS.
  */
 #include <check.h>
 #include <glib.h>
@@ -43,7 +43,7 @@ static Side sides[2];
 
 static uint64_t disk_word(const Side *side, unsigned round, uint64_t at)
 {
-    /* The same disk each round, at another place of the far memory. */
+    /* Each round the same disk, and another place of the far memory. */
     return side->seed ^ ((at + round * (uint64_t)CHUNK) % DISK);
 }
 
@@ -112,7 +112,7 @@ static void teardown(void)
     }
 }
 
-/* Rings what the other has seen, and sees what the other rang. */
+/* Rings a doorbell that the other has seen, and looks for those it rang. */
 static void doorbells(Side *side, bool ring)
 {
     uint64_t own = DBMSG + 0x1000 + side->partition * 0x4000;
@@ -154,7 +154,7 @@ static void round_of(Side *side)
     for (i = 0; i < CHUNKS;) {
         i += nvme_poll(&side->nvme, CHUNKS - i);
         doorbells(side, true);
-        /* The far memory, while its controller is busy. */
+        /* Reads the far memory while its controller is busy. */
         rig_read(side->rig, side->window, 8);
     }
     /* Reads push what was posted before them. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: whatever a guest does to registers and windows, and whatever the
- * far end sends, QEMU neither ends nor hangs, and no memory is touched but what
- * was given. Accesses of every size, each register among them; messages of
- * every type, most of them nearly right. The seed is printed; FARSIDE_SEED,
- * FARSIDE_ACCESSES and FARSIDE_MESSAGES change it and the numbers.
+ * Invariant: no access of a guest to registers and windows, and no message of
+ * the far end, makes QEMU end, hang, or touch memory that it was not given. The
+ * test makes accesses of every size, to each register at least once, and sends
+ * messages of every type, most of them nearly right. It prints its seed;
+ * FARSIDE_SEED, FARSIDE_ACCESSES and FARSIDE_MESSAGES change seed and numbers.
  */
 #define _GNU_SOURCE
 #include <check.h>
@@ -27,7 +27,7 @@ typedef struct {
     uint64_t size;
 } Range;
 
-/* Where registers are: each word of these is read and written at least once. */
+/* Ranges of registers: each word is read and written at least once. */
 static const Range registers[] = {
     {RIG_BAR0, 0x1000},
     {RIG_BAR0 + 0x1800, 0x200},
@@ -42,7 +42,7 @@ static const Range registers[] = {
     {RIG_BAR0 + 0x134000, 0x4000},
 };
 
-/* Registers that do something, and where windows are. */
+/* Registers with an effect, and those of windows. */
 static const Range ranges[] = {
     {RIG_BAR0, 0x820},           {RIG_BAR0 + 0x1800, 0x180},
     {RIG_BAR0 + 0x2000, 0x200},  {RIG_BAR0 + 0x4000, 0x800},
@@ -109,7 +109,7 @@ static void add_access(GString *commands, GRand *random)
     }
 }
 
-/* Windows onto memory, and a few onto what only the peer can answer. */
+/* Windows onto memory, and a few whose accesses only the peer can answer. */
 static void open_windows(DeviceRig *rig, unsigned part)
 {
     static const uint64_t elsewhere[] = {0xfee00000, RIG_BAR0, RIG_BAR2};
@@ -168,7 +168,7 @@ START_TEST(any_access_is_survived)
     unsigned seed = number_of("FARSIDE_SEED", 1);
     unsigned accesses = number_of("FARSIDE_ACCESSES", 1000000);
     GRand *random = random_of(seed, "accesses", accesses);
-    /* A peer that never answers must not make this long. */
+    /* A short time-out: the peer may never answer. */
     DeviceRig *rig = rig_new("completion-timeout=1");
     GString *commands = g_string_new(NULL);
     RigPeer *peer = NULL;
@@ -203,7 +203,7 @@ START_TEST(any_access_is_survived)
 }
 END_TEST
 
-/* Two guests at once, each with windows onto the other's all. */
+/* Two guests at once, each with windows onto everything of the other. */
 
 typedef struct {
     DeviceRig *rig;
@@ -265,7 +265,7 @@ START_TEST(two_guests_survive_each_other)
                           0x8536);
         g_rand_free(guests[i].random);
     }
-    /* The link has lived, or lives again. */
+    /* The link is still up, or up again. */
     while (rig_read(guests[0].rig, RIG_BAR0 + 0x136074, 4) == 0) {
         g_usleep(1000);
     }
@@ -338,7 +338,7 @@ static void fill_block(struct farside_wire_ctrl *block, GRand *random)
     }
 }
 
-/* The body's size; a right message of this type, as far as a peer can know. */
+/* Makes a message that is as right as a peer can know. Returns its size. */
 static unsigned fill(Any *m, GRand *random, uint32_t lock_id)
 {
     static const uint16_t statuses[] = {FARSIDE_WIRE_SC, FARSIDE_WIRE_UR,
@@ -424,7 +424,7 @@ static void mutate(Any *m, unsigned *size, GRand *random)
     }
 }
 
-/* Files of a message of memory: right, or of the wrong kind or number. */
+/* Files for a RAM message: right, or of the wrong kind or number. */
 static unsigned choose_files(const Any *m, int file, int other, int *ret_fds,
                              GRand *random)
 {
@@ -461,7 +461,7 @@ START_TEST(any_message_is_survived)
     for (done = 0; done < messages; done++) {
         if (!peer) {
             peer = rig_peer_new(rig);
-            /* A few begin with something else. */
+            /* A few packets do not begin with a head. */
             if (g_rand_int_range(random, 0, 8)) {
                 rig_peer_hello(peer);
             }
@@ -484,7 +484,7 @@ START_TEST(any_message_is_survived)
         if (!rig_peer_exchange(peer, m, size, fds, i)) {
             g_clear_pointer(&peer, rig_peer_free);
         }
-        /* The guest meanwhile uses its windows. */
+        /* Meanwhile the guest uses its windows. */
         if (done % 64 == 0) {
             rig_read(rig, RIG_BAR2 + g_rand_int_range(random, 0, 8 * MIB), 4);
             rig_write(rig, RIG_BAR2 + g_rand_int_range(random, 0, 8 * MIB), 8,

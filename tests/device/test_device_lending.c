@@ -2,7 +2,7 @@
 /*
  * Invariant: a device of one machine works for a driver on the other, as Device
  * Lending uses it. The lender's NVMe controller has its queues and data in the
- * borrower's memory, its interrupts go through a window to the borrower's MSI
+ * borrower's memory. Its interrupts go through a window to the borrower's MSI
  * range, and the borrower reaches its registers through a window. Data never
  * cross the cable as messages, and reach memory in one piece.
  */
@@ -21,7 +21,7 @@ static DevicePair *pair;
 static DeviceNvme nvme;
 static char *image, *trace;
 
-/* The disk: each 8 bytes tell where they are, and from which disk. */
+/* The disk: each 8 bytes tell their place, and the disk's number. */
 static uint64_t disk_word(uint64_t at)
 {
     return at ^ 0x5a17c0de00000000ull;
@@ -79,7 +79,7 @@ static void check_buffer(unsigned slot, uint64_t at)
     }
 }
 
-/* How many reads of the disk of this size the lender's QEMU made. */
+/* The number of reads of this size that the lender's QEMU made on the disk. */
 static unsigned traced_reads(unsigned size)
 {
     g_autofree char *text = NULL;
@@ -124,8 +124,8 @@ START_TEST(data_go_straight_to_the_borrowers_memory)
     /* One read of the disk a command: the memory was mapped in one piece. */
     ck_assert_uint_eq(traced_reads(NVME_SLOT), NVME_SLOTS);
     /*
-     * Nothing crosses but doorbells: one of submission, and completions'. A
-     * read of the controller pushes the last.
+     * Only doorbells cross: one of the submission queue, and those of the
+     * completion queue. A read of the controller pushes the last one.
      */
     rig_read(pair_borrower(pair), nvme.bar, 4);
     writes = cable_count(pair_cable(pair), FARSIDE_WIRE_WRITE) - writes;
@@ -157,7 +157,7 @@ START_TEST(data_come_from_the_borrowers_memory)
 }
 END_TEST
 
-/* Whether an interrupt waits at the borrower's CPU (Intel SDM 3A 11.8.4). */
+/* True if an interrupt waits at the borrower's CPU (Intel SDM 3A 11.8.4). */
 static bool is_requested(unsigned vector)
 {
     g_autofree char *want = g_strdup_printf(" %u", vector);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: what crosses the link is what qemu-dev/wire/farside_wire.h and
- * docs/reference/device.md say. The test plays the far end, also one that is
- * slow, dies, or sends what it must not: then the device closes the connection,
- * lives on, and takes the next one.
+ * Invariant: the device sends and expects the messages that
+ * qemu-dev/wire/farside_wire.h and docs/reference/device.md describe. The test
+ * plays the far end, which may be slow, die, or send forbidden messages. Then
+ * the device closes the connection, lives on, and accepts the next one.
  */
 #define _GNU_SOURCE
 #include <check.h>
@@ -71,7 +71,7 @@ static void connect_up(void)
     wait_for(RIG_BAR0 + 0x136074, 4, 0x00830000);
 }
 
-/* The far host sets a LUT entry of ours, as its driver does. */
+/* The far host sets a LUT entry of this host, as its driver does. */
 static void set_lut_from_far(unsigned entry, uint64_t value)
 {
     struct farside_wire_lock lock = {.id = 100 + entry};
@@ -172,7 +172,7 @@ START_TEST(messages_follow_the_map)
     struct farside_wire_message m = {.index = 0, .value = 0xcafe};
 
     connect_up();
-    /* Before the map is written, nothing is taken. */
+    /* Before the map is written, no message is taken. */
     rig_peer_send(peer, FARSIDE_WIRE_MESSAGE, &m, sizeof(m));
     /* Message 2 of partition 1 into register 0, the others into theirs. */
     rig_write(rig, DBMSG + 0x1060, 4, 2 | 4 | (1 | 4) << 8 | (2 | 4) << 16);
@@ -200,7 +200,7 @@ START_TEST(window_is_the_memory_of_the_peer)
     connect_up();
     ram = rig_peer_give_ram(peer, 16 * MIB, 4 * MIB, true);
     set_lut_from_far(3, 1 | 0 << 1 | (17 * MIB));
-    /* The entry's partition is the one that it leads to. */
+    /* The entry names the partition that it leads to. */
     ck_assert_uint_eq(rig_read(rig, RIG_BAR2 + 3 * 0x10000, 4), ALL_ONES);
     set_lut_from_far(3, 1 | 1 << 1 | (17 * MIB));
     memset(ram, 0x5a, 4 * MIB);
@@ -210,7 +210,7 @@ START_TEST(window_is_the_memory_of_the_peer)
         rig_write(rig, RIG_BAR2 + 3 * 0x10000 + i, 8, i | 1ull << 40);
         ck_assert_uint_eq(*(uint64_t *)(ram + MIB + i), i | 1ull << 40);
     }
-    /* Neighbours are closed. */
+    /* The entries beside it are closed. */
     ck_assert_uint_eq(rig_read(rig, RIG_BAR2 + 2 * 0x10000 + 0xfffc, 4),
                       ALL_ONES);
     ck_assert_uint_eq(rig_read(rig, RIG_BAR2 + 4 * 0x10000, 4), ALL_ONES);
@@ -230,7 +230,7 @@ START_TEST(direct_window_has_its_size)
     ram = rig_peer_give_ram(peer, 0, 8 * MIB, true);
     *(uint32_t *)(ram + 4 * MIB) = 0xaaaa;
     *(uint32_t *)(ram + 6 * MIB - 4) = 0xbbbb;
-    /* The own host sets it up here; usually the far one does. */
+    /* The own host sets it up here; usually the far host does. */
     rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
     rig_write(rig, CTRL0 + 0x80, 4, 0x10);
     rig_write(rig, CTRL0 + 0x84, 4, 21 | 0x200000);
@@ -261,11 +261,11 @@ START_TEST(windows_close_with_the_link)
     state.up = 1;
     rig_peer_send(peer, FARSIDE_WIRE_LINK, &state, sizeof(state));
     wait_for(RIG_BAR2, 1, 1);
-    /* A partition that was reset has nothing to lead to. */
+    /* No window leads to a partition that was reset. */
     rig_peer_send(peer, FARSIDE_WIRE_RESET, NULL, 0);
     wait_for(RIG_BAR2, 1, 0xff);
     ck_assert_uint_eq(rig_read(rig, CTRL0 + 0x1000, 8), 0);
-    /* And what was set up again goes with its process. */
+    /* A window that was set up again is closed when the far process dies. */
     set_lut_from_far(0, 1 | 1 << 1 | MIB);
     ck_assert_uint_eq(rig_read(rig, RIG_BAR2, 1), 1);
     rig_peer_free(peer);
@@ -326,7 +326,7 @@ START_TEST(read_without_answer_is_all_ones)
     start = g_get_monotonic_time();
     ck_assert_uint_eq(rig_read(rig, RIG_BAR2, 4), ALL_ONES);
     ck_assert_int_ge(g_get_monotonic_time() - start, 300000);
-    /* A peer that dies meanwhile is noticed at once. */
+    /* The death of the peer during a read is noticed at once. */
     rig_read_begin(rig, RIG_BAR2, 4);
     rig_peer_free(peer);
     peer = NULL;
@@ -334,7 +334,7 @@ START_TEST(read_without_answer_is_all_ones)
 }
 END_TEST
 
-/* Times of seconds are too many nanoseconds for 32 bits: 4300 ms would be 5. */
+/* Seconds are too many nanoseconds for 32 bits: 4300 ms would become 5 ms. */
 START_TEST(long_time_outs_are_not_cut)
 {
     struct farside_wire_read read;
@@ -358,7 +358,7 @@ START_TEST(long_time_outs_are_not_cut)
 }
 END_TEST
 
-/* Both read from each other at once: each is served while it waits. */
+/* Two ends that read from each other are both served while they wait. */
 START_TEST(waiting_serves_the_peer)
 {
     struct farside_wire_read read, own = {.address = 2 * MIB, .length = 8};
@@ -412,7 +412,7 @@ START_TEST(requests_need_bus_mastering)
 }
 END_TEST
 
-/* What was written before it is there when it is answered. */
+/* Earlier writes have arrived when a read of 0 bytes is answered. */
 START_TEST(read_of_nothing_waits_for_writes)
 {
     struct {
@@ -446,7 +446,7 @@ START_TEST(one_lock_at_a_time)
     struct farside_wire_ctrl block;
 
     connect_up();
-    /* Ours first: theirs waits until it is given back. */
+    /* This host locks first: the far host waits for the lock. */
     rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
     rig_peer_send(peer, FARSIDE_WIRE_LOCK, &lock, sizeof(lock));
     rig_write(rig, CTRL0 + 0x400, 4, 0x00280001);
@@ -454,7 +454,7 @@ START_TEST(one_lock_at_a_time)
     memcpy(&block, rig_peer_receive(peer, FARSIDE_WIRE_LOCKED)->body,
            sizeof(block));
     ck_assert_uint_eq(block.req_id[0], 0x00280001);
-    /* Now theirs: ours is locking. */
+    /* Now the far host has the lock: this host's status is LOCKING. */
     rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKING);
     rig_peer_send(peer, FARSIDE_WIRE_RELEASE, &lock, sizeof(lock));
     wait_for(CTRL0, 4, SWITCHTEC_STATUS_LOCKED);
@@ -503,7 +503,7 @@ START_TEST(block_of_the_peer_is_asked_for)
 }
 END_TEST
 
-/* Which BARs have windows is not for the far host to say. */
+/* The far host cannot change which BARs have windows. */
 START_TEST(valid_is_read_only_from_afar)
 {
     struct farside_wire_lock lock = {.id = 1};
@@ -522,7 +522,7 @@ START_TEST(valid_is_read_only_from_afar)
 }
 END_TEST
 
-/* A guest that is reset sees no trace of what its driver did, or had begun. */
+/* A reset clears all that the driver did or had begun. */
 START_TEST(reset_leaves_nothing_of_the_peers_block)
 {
     struct farside_wire_configured done = {.bar_error = 5};
@@ -572,7 +572,7 @@ START_TEST(memory_that_may_shrink_is_not_mapped)
 }
 END_TEST
 
-/* What must not be sent, one after the other: each ends the connection. */
+/* Forbidden messages, one after the other: each ends the connection. */
 
 typedef struct {
     const char *what;
@@ -627,7 +627,7 @@ static const Bad bad_messages[] = {
     {.what = "peer socket without file", .type = FARSIDE_WIRE_PEER},
 };
 
-START_TEST(what_must_not_be_sent_ends_the_connection)
+START_TEST(forbidden_message_ends_the_connection)
 {
     const Bad *bad = &bad_messages[_i];
 
@@ -679,7 +679,7 @@ START_TEST(memory_that_cannot_be_ends_the_connection)
         rig_peer_free(peer);
         peer = rig_peer_new(rig);
     }
-    /* A file that is too short is not mapped, and nothing worse. */
+    /* A file that is too short is not mapped; nothing else happens. */
     connect_up();
     fds[0] = memfd_create("short", MFD_ALLOW_SEALING);
     ck_assert_int_eq(fcntl(fds[0], F_ADD_SEALS, F_SEAL_SHRINK), 0);
@@ -698,7 +698,7 @@ START_TEST(memory_that_cannot_be_ends_the_connection)
 }
 END_TEST
 
-/* Address space of QEMU at its most, in bytes. */
+/* The largest address space that QEMU has had, in bytes. */
 static uint64_t most_address_space(void)
 {
     g_autofree char *path = g_strdup_printf("/proc/%d/status", rig_pid(rig));
@@ -712,8 +712,8 @@ static uint64_t most_address_space(void)
 }
 
 /*
- * Memory that is given again and again, faster than the old can be let go of,
- * has an end: each TiB takes 100 MiB of QEMU's own.
+ * A peer that gives memory again and again, faster than QEMU can unmap the old
+ * one, meets a limit: each TiB takes 100 MiB of QEMU's own memory.
  */
 START_TEST(memory_has_an_end)
 {
@@ -738,10 +738,10 @@ START_TEST(memory_has_an_end)
     for (i = 0; i < 32; i++) {
         rig_peer_send_raw(peer, &m, sizeof(m), &fd, 1);
     }
-    /* They are behind it. */
+    /* The device answers this read after it has served them. */
     set_lut_from_far(0, 1 | 1 << 1 | MIB);
     ck_assert_uint_lt(most_address_space(), before + (4ull << 40));
-    /* When the old is gone, the new is mapped again. */
+    /* When the old memory is unmapped, the new one is mapped again. */
     m.ram.region[0].size = 4 * MIB;
     for (i = 0; i < 500 && rig_read(rig, RIG_BAR2, 4) != 0; i++) {
         g_usleep(10000);
@@ -789,7 +789,7 @@ START_TEST(files_that_were_not_asked_for_are_closed)
 }
 END_TEST
 
-/* Who connects and says nothing does not keep a peer out. */
+/* A client that connects and says nothing does not keep a peer out. */
 START_TEST(silence_gives_way_to_a_peer)
 {
     RigPeer *silent = peer;
@@ -799,7 +799,7 @@ START_TEST(silence_gives_way_to_a_peer)
     connect_up();
     ck_assert(rig_peer_is_closed(silent));
     rig_peer_free(silent);
-    /* And one that has spoken stays. */
+    /* A peer that said HELLO stays. */
     silent = rig_peer_new(rig);
     ck_assert(rig_peer_is_closed(silent));
     rig_peer_free(silent);
@@ -807,7 +807,7 @@ START_TEST(silence_gives_way_to_a_peer)
 }
 END_TEST
 
-/* Any bytes at all; QEMU must answer afterwards. */
+/* Random bytes: QEMU must answer afterwards. */
 START_TEST(noise_does_no_harm)
 {
     GRand *random = g_rand_new_with_seed(4711);
@@ -876,7 +876,7 @@ START_TEST(a_broker_hands_over_the_peer)
 }
 END_TEST
 
-/* What a QEMU says that ends at once, with a plugin and a device (nullable). */
+/* Output of a QEMU that ends at once, with a plugin and a device (nullable). */
 static char *refusal(const char *plugin, const char *device)
 {
     const char *argv[] = {"qemu-system-x86_64",
@@ -901,7 +901,7 @@ static char *refusal(const char *plugin, const char *device)
     return output;
 }
 
-/* A QEMU that the plugin was not built for is told so, and ends. */
+/* The plugin refuses a QEMU that it was not built for, which then ends. */
 START_TEST(other_qemu_is_refused)
 {
     g_autofree char *output = refusal("FARSIDE_PLUGIN_OTHER", NULL);
@@ -910,7 +910,7 @@ START_TEST(other_qemu_is_refused)
 }
 END_TEST
 
-/* A path that cannot be one of a socket, also where the device connects. */
+/* A path that no socket can have, also if the device connects. */
 START_TEST(bad_paths_are_refused)
 {
     g_autofree char *name = g_strnfill(108, 'x');
@@ -952,7 +952,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, valid_is_read_only_from_afar);
     tcase_add_test(tcase, reset_leaves_nothing_of_the_peers_block);
     tcase_add_test(tcase, memory_that_may_shrink_is_not_mapped);
-    tcase_add_loop_test(tcase, what_must_not_be_sent_ends_the_connection, 0,
+    tcase_add_loop_test(tcase, forbidden_message_ends_the_connection, 0,
                         G_N_ELEMENTS(bad_messages));
     tcase_add_test(tcase, memory_that_cannot_be_ends_the_connection);
     tcase_add_test(tcase, memory_has_an_end);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Invariant: requests that cross the link keep the order that PCI Express asks
- * for, whoever waits for whom. Adjacent writes may be sent as one, but nothing
- * that was sent after them overtakes them; a device that waits in the middle of
- * an access is not bothered, and misses nothing; whoever waits serves all
- * peers; a peer that does not read costs what it was to be sent, and not the
- * link. The test plays the far end.
+ * for, no matter which end waits for which. Adjacent writes may be sent as one,
+ * but no later message overtakes them. A device that waits in the middle of an
+ * access is not accessed, and misses nothing. An end that waits serves all
+ * peers. A peer that does not read loses messages, and not the link. The test
+ * plays the far end.
  */
 #define _GNU_SOURCE
 #include <check.h>
@@ -155,7 +155,7 @@ static void dma_write(uint64_t address, unsigned size, uint8_t value)
     rig_batch(rig, command, 1);
 }
 
-/* Takes writes until so many bytes have come, all in order; their number. */
+/* Takes writes of @size bytes in all, in order. Returns their number. */
 static unsigned receive_bytes(uint64_t address, unsigned size, uint8_t value,
                               unsigned max_payload)
 {
@@ -170,7 +170,7 @@ static unsigned receive_bytes(uint64_t address, unsigned size, uint8_t value,
         w = (const void *)m->body;
         ck_assert_uint_eq(w->address, address);
         ck_assert_uint_le(w->length, max_payload);
-        /* PCIe 5.0 s2.2.7: not across 4 KiB; and so not across a payload. */
+        /* PCIe 5.0 s2.2.7: not across 4 KiB, so not across a payload. */
         ck_assert_uint_eq(w->address / max_payload,
                           (w->address + w->length - 1) / max_payload);
         for (i = 0; i < w->length; i++) {
@@ -199,7 +199,7 @@ START_TEST(adjacent_writes_are_one)
     start(property, NULL);
     drain();
     dma_write(RIG_BAR2 + 0x1008, 0x2000, 0x5a);
-    /* The first two go alone; the others as many at once as may. */
+    /* The first two go alone, the others as many at once as allowed. */
     ck_assert_uint_le(receive_bytes(0xf0001008, 0x2000, 0x5a, payload),
                       2 + 0x2000 / payload + 1);
     /* Unaligned, with pieces of other sizes at its ends. */
@@ -215,7 +215,7 @@ START_TEST(writes_apart_are_not_one)
     unsigned i;
 
     drain();
-    /* A register written again and again, and registers in other order. */
+    /* A register that is written often, and registers in another order. */
     for (i = 0; i < 8; i++) {
         rig_write(rig, RIG_BAR2 + 0x1000, 4, i);
         rig_write(rig, RIG_BAR2 + 0x1100 - 4 * i, 4, i);
@@ -231,7 +231,7 @@ START_TEST(writes_apart_are_not_one)
 }
 END_TEST
 
-/* What ends a run of writes, as commands of qtest, and what is sent for it. */
+/* Accesses that end a run of writes: qtest's command, and the message. */
 static const struct {
     const char *command;
     unsigned type;
@@ -249,7 +249,7 @@ START_TEST(nothing_overtakes_writes)
 
     rig_write(rig, DBMSG + 0x1008, 8, UINT64_MAX);
     drain();
-    /* Both at once, so that the main loop has no time in between. */
+    /* Both at once: the main loop does not run in between. */
     commands = g_strdup_printf("memset 0x%llx 0x%x 0x11\n%s",
                                (unsigned long long)RIG_BAR2 + 0x2000, size,
                                ends[_i].command);
@@ -281,7 +281,7 @@ START_TEST(reads_and_answers_do_not_overtake_writes)
     ck_assert_uint_eq(read.address, 0xf0002058);
     complete(peer, &read, &value);
     ck_assert_uint_eq(rig_read_end(rig), value);
-    /* The completion of a read of the peer. */
+    /* The completion of the peer's read. */
     dma_write(RIG_BAR2 + 0x2000, 0x58, 0x22);
     send_read(peer, 2 * MIB, 4, 5);
     receive_bytes(0xf0002000, 0x58, 0x22, 256);
@@ -298,7 +298,7 @@ START_TEST(a_window_that_leads_back_ends)
     unsigned depth;
 
     rig_read_begin(rig, RIG_BAR2, 4);
-    /* The far end answers each read by one of the same window. */
+    /* The far end answers each read by a read of the same window. */
     for (depth = 1;; depth++) {
         read = receive_read(peer);
         ck_assert_uint_eq(read.address, 0xf0000000);
@@ -308,7 +308,7 @@ START_TEST(a_window_that_leads_back_ends)
         send_read(peer, RIG_BAR2, 4, depth);
     }
     send_read(peer, RIG_BAR2, 4, depth);
-    /* The fifth is not sent: it is all ones at once. */
+    /* The fifth read is not sent: it returns all ones at once. */
     while (depth > 0) {
         Completion c = receive_completion(peer);
 
@@ -316,7 +316,7 @@ START_TEST(a_window_that_leads_back_ends)
         ck_assert_uint_eq(c.head.status, FARSIDE_WIRE_SC);
         ck_assert_uint_eq(*(uint32_t *)c.data, ALL_ONES);
         depth--;
-        /* They end from within, each with what it was answered. */
+        /* The last read ends first, each with the data of its completion. */
         complete(peer, &read, c.data);
         read.tag--;
     }
@@ -324,7 +324,7 @@ START_TEST(a_window_that_leads_back_ends)
 }
 END_TEST
 
-/* Three hosts in a ring that read from the next would else wait for ever. */
+/* Otherwise three hosts in a ring that each read from the next would hang. */
 START_TEST(waiting_serves_all_links)
 {
     g_autofree char *path = NULL;
@@ -344,7 +344,7 @@ START_TEST(waiting_serves_all_links)
     start("", arguments);
     other = rig_peer_new_at(path);
     rig_peer_hello(other);
-    /* Bus mastering for the second */
+    /* Enables bus mastering of the second device. */
     rig_pci_write(rig, 0x38, 0x04, 0x6);
     rig_write(rig, 2 * MIB, 4, 0x4321);
     rig_peer_receive(other, FARSIDE_WIRE_RAM);
@@ -405,17 +405,17 @@ START_TEST(a_device_in_an_access_misses_nothing)
 
     rig_write(rig, 3 * MIB, 4, 0x9999);
     rig_write(rig, NVME_SQ0, 4, 1);
-    /* It waits for the first bytes of its command. */
+    /* The controller waits for the first bytes of its command. */
     read = receive_read(peer);
-    /* Doorbell of the controller, then memory, doorbell of the bridge. */
+    /* The controller's doorbell, then memory, then the bridge's doorbell. */
     send_write(peer, NVME_SQ0, &tail, 4);
     send_write(peer, 3 * MIB, &word, 4);
     rig_peer_send(peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
-    /* A read of other memory is served at once: */
+    /* A read of other memory is served at once. */
     send_read(peer, 3 * MIB + 64, 4, 1);
     c = receive_completion(peer);
     ck_assert_uint_eq(c.head.tag, 1);
-    /* one of what was written waits, and one of the device. */
+    /* A read of what was written waits, and so does one of the device. */
     send_read(peer, 3 * MIB, 4, 2);
     send_read(peer, NVME_CSTS, 4, 3);
     send_read(peer, 3 * MIB + 128, 4, 4);
@@ -457,7 +457,7 @@ START_TEST(a_device_that_is_not_answered_goes_on)
     receive_read(peer);
     send_write(peer, NVME_SQ0, &tail, 4);
     send_read(peer, NVME_CSTS, 4, 3);
-    /* Its other reads time out as well; then the peer is served. */
+    /* The controller's other reads time out, too; then the peer is served. */
     for (i = 1; i < 8; i++) {
         receive_read(peer);
     }
@@ -468,7 +468,7 @@ START_TEST(a_device_that_is_not_answered_goes_on)
 }
 END_TEST
 
-/* A completion that comes too late is nobody's. */
+/* A completion that comes too late is ignored. */
 START_TEST(a_late_answer_is_not_that_of_another)
 {
     struct farside_wire_read late, read;
@@ -487,7 +487,7 @@ START_TEST(a_late_answer_is_not_that_of_another)
 }
 END_TEST
 
-/* Much else to do is no reason to wait longer for an answer. */
+/* Other work does not lengthen the time-out of a read. */
 START_TEST(time_outs_hold_while_the_peer_talks)
 {
     struct farside_wire_doorbell bell = {.bits = 1};
@@ -530,11 +530,11 @@ START_TEST(a_peer_that_does_not_read_keeps_the_link)
     for (i = 0; i < 20; i++) {
         rig_batch(rig, commands->str, 3 * 64);
     }
-    /* One waits for the time-out, and nobody after it. */
+    /* The first write waits for the time-out, and no other after it. */
     ck_assert_int_ge(g_get_monotonic_time() - begin, TIMEOUT_MS * 900);
     ck_assert_int_le(g_get_monotonic_time() - begin, TIMEOUT_MS * 5000);
     ck_assert_uint_eq(rig_read(rig, LINK_EVENT, 4), count);
-    /* Whatever was lost, no doorbell was. */
+    /* Messages were lost, but no doorbell. */
     while (bits != UINT64_MAX) {
         memcpy(&bell, rig_peer_receive(peer, FARSIDE_WIRE_DOORBELL)->body,
                sizeof(bell));
@@ -542,7 +542,7 @@ START_TEST(a_peer_that_does_not_read_keeps_the_link)
     }
     drain();
     ck_assert_uint_eq(rig_read(rig, LINK_EVENT, 4), count);
-    /* And what is written now arrives. */
+    /* A write arrives again. */
     rig_write(rig, RIG_BAR2 + 0x500, 4, 0x55);
     ck_assert_uint_eq(
         ((struct farside_wire_write *)rig_peer_receive(peer, FARSIDE_WIRE_WRITE)
@@ -553,8 +553,9 @@ START_TEST(a_peer_that_does_not_read_keeps_the_link)
 END_TEST
 
 /*
- * A write waits for room, and meanwhile those of the peer that come back to it:
- * what was adjacent to the last one then no longer is.
+ * A write waits until the queue has drained. Meanwhile writes of the peer come
+ * back to the peer through the same window. The first write then is no longer
+ * adjacent to the last one.
  */
 START_TEST(a_write_that_waited_goes_where_it_should)
 {
@@ -569,7 +570,7 @@ START_TEST(a_write_that_waited_goes_where_it_should)
         send_read(peer, 2 * MIB, 8, i);
     }
     rig_write_begin(rig, RIG_BAR2 + 0x108, 8, 0x1234567890abcdefull);
-    /* Time to begin with it; if that takes longer, nothing is in the way. */
+    /* Time for QEMU to begin. If it needs longer, the test still passes. */
     g_usleep(20000);
     send_write(peer, RIG_BAR2 + 0x8000, pieces, sizeof(pieces));
     do {
@@ -583,7 +584,7 @@ START_TEST(a_write_that_waited_goes_where_it_should)
 }
 END_TEST
 
-/* Answers that nobody takes have an end. */
+/* A peer that never reads its completions loses the link. */
 START_TEST(a_peer_that_asks_and_does_not_read_is_left)
 {
     struct farside_wire_read m = {.address = 2 * MIB, .length = 4096};
@@ -636,7 +637,7 @@ static void set_iommu(void)
     ck_assert_uint_eq(VTD_TE & rig_read(rig, VTD_GSTS, 4), VTD_TE);
 }
 
-/* The NTB's addresses are those of memory (s9.3, TT), also to the IOMMU. */
+/* The IOMMU passes the NTB's addresses through (s9.3, TT). */
 static void set_pass_through(void)
 {
     rig_write(rig, CONTEXT + 16 * NTB_DEVFN, 8, 2 << 2 | 1);
@@ -651,7 +652,7 @@ static unsigned announced(void)
     return ram.count;
 }
 
-START_TEST(what_an_iommu_translates_is_forwarded)
+START_TEST(memory_behind_an_iommu_is_forwarded)
 {
     static const char *const arguments[] = {"-device", "intel-iommu", NULL};
     uint64_t word = 0x1122334455667788ull;
@@ -660,7 +661,7 @@ START_TEST(what_an_iommu_translates_is_forwarded)
     rig = rig_new_with(NULL, "completion-timeout=300", arguments);
     peer = rig_peer_new(rig);
     rig_peer_hello(peer);
-    /* Memory is there to be mapped until its addresses are others. */
+    /* The memory can be mapped until the IOMMU translates. */
     ck_assert_uint_gt(announced(), 0);
     wait_for(RIG_BAR0 + 0x136074, 4, 0x00830000);
     send_write(peer, PAGE, &word, 8);
@@ -677,7 +678,7 @@ START_TEST(what_an_iommu_translates_is_forwarded)
     ck_assert_uint_eq(*(uint64_t *)c.data, word);
     ck_assert_uint_eq(rig_read(rig, PAGE + 0x18, 8), word);
     ck_assert_uint_eq(rig_read(rig, PAGE, 8), ~word);
-    /* What it has no page for is not there. */
+    /* An address without a page is an error. */
     send_write(peer, PAGE + 0x18, &c, 8);
     send_read(peer, PAGE, 8, 3);
     c = receive_completion(peer);
@@ -719,7 +720,7 @@ static Suite *make_suite(void)
     tcase = tcase_create("iommu");
     tcase_add_checked_fixture(tcase, NULL, teardown);
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, what_an_iommu_translates_is_forwarded);
+    tcase_add_test(tcase, memory_behind_an_iommu_is_forwarded);
     suite_add_tcase(suite, tcase);
     return suite;
 }

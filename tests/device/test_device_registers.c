@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: the registers are what the tables of docs/reference/device.md say,
- * in reset value, size, access and mask; what no table names reads as zero. The
- * expected values are read from that page.
+ * Invariant: the registers have the reset values, sizes, access and masks that
+ * the tables of docs/reference/device.md give. An offset that no table names
+ * reads as zero. The test reads the expected values from that page.
  */
 #include <check.h>
 #include <glib.h>
@@ -69,8 +69,8 @@ static void add_registers(const char *where, const Register *first)
 }
 
 /*
- * Other generations have a section of their own, whose registers stand in place
- * of those of generation 3 at the same offsets and in the system information.
+ * Other generations have a section of their own. Its registers replace those of
+ * generation 3 at the same offsets and in the system information.
  */
 static void replace_registers(const GArray *others)
 {
@@ -193,7 +193,7 @@ START_TEST(reset_values_are_those_of_the_page)
 }
 END_TEST
 
-/* Writes value; what is read then must be that in the bits of mask. */
+/* Writes @value. The bits of @mask must then read back. */
 static void check_write(const Register *r, uint64_t value, uint64_t mask)
 {
     uint64_t before = read_register(r);
@@ -252,7 +252,7 @@ START_TEST(control_blocks_take_writes_only_while_locked)
     for (part = 0; part < 2; part++) {
         rig_part_op(rig, part, SWITCHTEC_OP_RESET, SWITCHTEC_STATUS_NORMAL);
     }
-    /* Nothing of what was staged is left. */
+    /* Nothing that was staged is left. */
     check_resets();
 }
 END_TEST
@@ -269,7 +269,7 @@ START_TEST(function_level_reset_restores_the_page)
 }
 END_TEST
 
-/* Which bytes some register of the page covers. */
+/* Marks the bytes that the page's registers cover. */
 static uint8_t *covered_bytes(void)
 {
     uint8_t *covered = g_malloc0(GAS_SIZE);
@@ -308,7 +308,7 @@ static void check_unnamed(void)
     g_rand_free(random);
 }
 
-START_TEST(what_the_page_does_not_name_is_zero)
+START_TEST(other_offsets_read_as_zero)
 {
     check_unnamed();
 }
@@ -401,7 +401,7 @@ START_TEST(gas_read_stays_inside)
 }
 END_TEST
 
-/* Who has the lock may ask for it: as a driver after one that crashed. */
+/* The holder of the lock may ask for it, as a driver after one that crashed. */
 START_TEST(lock_while_locked_changes_nothing)
 {
     const uint64_t entry = RIG_BAR0 + 0x15000 + 8 * 3;
@@ -417,7 +417,7 @@ START_TEST(lock_while_locked_changes_nothing)
 }
 END_TEST
 
-/* CFG refuses, says where, and keeps the lock. */
+/* CFG refuses a wrong block, tells the place, and keeps the lock. */
 static void check_refused(unsigned part, unsigned error_offset, unsigned error)
 {
     uint64_t block = RIG_BAR0 + 0x14000 + part * 0x2000;
@@ -475,7 +475,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, writes_take_the_bits_of_the_mask);
     tcase_add_test(tcase, control_blocks_take_writes_only_while_locked);
     tcase_add_test(tcase, function_level_reset_restores_the_page);
-    tcase_add_test(tcase, what_the_page_does_not_name_is_zero);
+    tcase_add_test(tcase, other_offsets_read_as_zero);
     tcase_add_test(tcase, accesses_of_all_sizes_are_made_of_bytes);
     tcase_add_test(tcase, echo_is_the_complement);
     tcase_add_test(tcase, gas_read_stays_inside);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Invariants: a trace has everything that an end of a link transmits, with the
- * headers that PCIe 5.0 s2.2 gives to it, and nothing twice; it is a whole
- * pcapng file after every write, whoever else writes to it, dies in the middle
- * or fills the disk, and says what it lost; and it is switched on and off at
- * any time without a change in what the memory of the peer sees.
+ * headers of PCIe 5.0 s2.2, and nothing twice. It is a whole pcapng file after
+ * every write, also when other processes write to it, die in the middle or fill
+ * the disk, and it tells what it lost. Switching it on and off at any time
+ * changes nothing that the peer's memory sees.
  */
 #define _GNU_SOURCE
 #include <check.h>
@@ -36,7 +36,7 @@
 #define LUT_CTL  (0x20u | 16u << 8 | 63u << 14)
 #define LUT_SIZE 0x10000u
 
-/* Bytes of a packet in front of what it says, and of its block before that. */
+/* Bytes of a packet before its content, and of its block before the packet. */
 #define HEAD_SIZE  32
 #define BLOCK_SIZE 28
 
@@ -121,7 +121,7 @@ static void open_window(DeviceRig *rig, unsigned part, uint64_t target)
 static Pair pair_make(bool with_cable, const char *properties)
 {
     Pair pair = {0};
-    /* However busy the machine is, no read is given up. */
+    /* No read times out, even on a busy machine. */
     g_autofree char *all =
         g_strconcat("id=cable0,completion-timeout=60000", properties, NULL);
     g_autofree char *between = NULL;
@@ -135,7 +135,7 @@ static Pair pair_make(bool with_cable, const char *properties)
                                all, name_b);
     wait_for(pair.rig[0], RIG_BAR0 + 0x136074, 4, 0x00830000);
     wait_for(pair.rig[1], RIG_BAR0 + 0x134074, 4, 0x00830000);
-    /* By the host that it leads to: it has told of its memory before that. */
+    /* Set by the host that it leads to, which announced its memory before. */
     for (unsigned i = 0; i < 2; i++) {
         open_window(pair.rig[1 - i], i, 2 * MIB);
     }
@@ -151,7 +151,7 @@ static void pair_done(Pair *pair)
 
 /* ---- The file ----------------------------------------------------------- */
 
-/* The trace, which has to be without damage and losses. */
+/* Reads the trace, which must have no damage and no losses. */
 static TrcFile *read_whole(void)
 {
     g_autoptr(GError) error = NULL;
@@ -185,7 +185,7 @@ static unsigned count_of(const TrcFile *file, unsigned interface, TrcKind kind)
     return count;
 }
 
-/* Waits until the trace has so many of a kind from an end. */
+/* Waits until the trace has @count packets of a kind from one end. */
 static void wait_for_records(unsigned interface, TrcKind kind, unsigned count)
 {
     gint64 deadline = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
@@ -203,7 +203,7 @@ static void wait_for_records(unsigned interface, TrcKind kind, unsigned count)
     }
 }
 
-/* A second opinion, where it is installed. */
+/* Another reader, if it is installed. */
 static void check_with_capinfos(void)
 {
     const char *argv[] = {"capinfos", "-M", "-c", path, NULL};
@@ -223,7 +223,7 @@ static void check_with_capinfos(void)
 
 /* ---- Everything once ---------------------------------------------------- */
 
-/* What a packet says, as hexadecimal digits without blanks. */
+/* The content of a packet, as hexadecimal digits without blanks. */
 static char *body_text(const uint8_t *bytes, size_t size)
 {
     GString *text = g_string_new(NULL);
@@ -284,7 +284,7 @@ static void check_records(const Expected *expected, unsigned count)
     ck_assert_uint_eq(trc_file_n_records(file), count);
 }
 
-/* The far host sets LUT entries of ours, as its driver does. */
+/* The far host sets LUT entries of this host, as its driver does. */
 static void set_lut_from_far(RigPeer *peer, const uint64_t *entries,
                              unsigned count)
 {
@@ -302,7 +302,7 @@ static void set_lut_from_far(RigPeer *peer, const uint64_t *entries,
     rig_peer_receive(peer, FARSIDE_WIRE_CONFIGURED);
 }
 
-/* A write through a window that has arrived before the next is made. */
+/* A write through a window. Returns when it has arrived. */
 static void write_through(DeviceRig *rig, RigPeer *peer, uint64_t offset,
                           unsigned size, uint64_t value)
 {
@@ -480,7 +480,7 @@ START_TEST(windows_onto_memory_are_traced_and_are_direct_again)
         ck_assert_str_eq(trc_file_interface(file, 0)->name, "a:cable0");
         ck_assert_str_eq(trc_file_interface(file, 1)->name, "peer:cable0");
         ck_assert_uint_eq(count_of(file, 0, TRC_MWR), 1);
-        /* The two, and the one that waits for the write. */
+        /* The two reads, and the one that waits for the write. */
         ck_assert_uint_eq(count_of(file, 0, TRC_MRD), 3);
         trc_merge_crossing(merge, 1, &crossing);
         ck_assert_int_eq(crossing.record.kind, TRC_MWR);
@@ -499,7 +499,7 @@ static void *trace_off_in_thread(void *rig)
     return NULL;
 }
 
-/* What has been written is there before the next write can be direct. */
+/* Earlier writes have arrived before the next write can be direct. */
 START_TEST(off_waits_for_posted_writes)
 {
     Pair pair = pair_make(true, "");
@@ -514,7 +514,7 @@ START_TEST(off_waits_for_posted_writes)
         rig_write(pair.rig[0], RIG_BAR2 + 16 * i, 8, i + 1);
     }
     ck_assert_uint_eq(far[0], 0);
-    /* It does not return before the cable carries again. */
+    /* The command does not return before the cable carries again. */
     rig_qmp(pair.rig[0], "{\"execute\": \"query-name\"}");
     thread = g_thread_new("off", trace_off_in_thread, pair.rig[0]);
     g_usleep(100000);
@@ -534,7 +534,7 @@ typedef struct Traffic {
     uint64_t value;
 } Traffic;
 
-/* Value after value to the same place and to one of its own. */
+/* Writes each value to one common place, and to a place of its own. */
 static void *write_traffic(void *data)
 {
     Traffic *traffic = data;
@@ -552,7 +552,7 @@ static void *write_traffic(void *data)
     return NULL;
 }
 
-/* The values at a place, as the trace has them, rise. */
+/* The values that the trace has for the common place rise. */
 static unsigned check_values_rise(const TrcFile *file, unsigned interface)
 {
     uint64_t last = 0;
@@ -659,7 +659,7 @@ START_TEST(two_writers_make_one_valid_file)
 }
 END_TEST
 
-/* A writer that was killed may leave half a block; so does this. */
+/* Leaves half a block, as a process that was killed may. */
 START_TEST(half_a_block_is_cut_off)
 {
     static const uint32_t half[] = {6, 4000, 0, 1, 2, 3};
@@ -696,7 +696,7 @@ START_TEST(a_killed_writer_leaves_a_valid_file)
         Traffic traffic = {pair.rig[0], COUNT, 1};
 
         write_traffic(&traffic);
-        /* At once, without a chance to write what waits. */
+        /* SIGKILL: the process cannot write the packets that wait. */
         rig_free(pair.rig[0]);
         pair.rig[0] = NULL;
         trace_off(pair.rig[1]);
@@ -720,8 +720,9 @@ static void limit_file_size(DeviceRig *rig, rlim_t size)
 }
 
 /*
- * A file that cannot grow stands in for a disk that is full. It stays valid;
- * what waits is written when there is room again; what was dropped is said.
+ * A file that cannot grow stands for a full disk. It stays valid. Packets that
+ * wait are written when it can grow again, and the statistics count those that
+ * were dropped.
  */
 START_TEST(full_disk_loses_nothing_silently)
 {
@@ -735,7 +736,7 @@ START_TEST(full_disk_loses_nothing_silently)
     wait_for_records(0, TRC_MWR, 200);
     ck_assert_int_eq(g_stat(path, &st), 0);
 
-    /* Little: it waits, and comes later. */
+    /* A few packets wait, and are written later. */
     limit_file_size(pair.rig[0], st.st_size + 1000);
     traffic.value += traffic.count;
     write_traffic(&traffic);
@@ -748,7 +749,7 @@ START_TEST(full_disk_loses_nothing_silently)
     limit_file_size(pair.rig[0], RLIM_INFINITY);
     wait_for_records(0, TRC_MWR, 400);
 
-    /* More than there is memory for. */
+    /* More packets than may wait. */
     ck_assert_int_eq(g_stat(path, &st), 0);
     limit_file_size(pair.rig[0], st.st_size);
     traffic.value += traffic.count;
@@ -765,7 +766,7 @@ START_TEST(full_disk_loses_nothing_silently)
         ck_assert_uint_eq(trc_file_n_records(file) + told,
                           1 + 400 + 2 * traffic.count + 1 + 1);
         check_values_rise(file, 0);
-        /* The last ones may be among them. */
+        /* The last packets may be among them. */
         ck_assert_uint_le(trc_file_interface(file, 0)->missing, told);
     }
     check_with_capinfos();
@@ -773,7 +774,7 @@ START_TEST(full_disk_loses_nothing_silently)
 }
 END_TEST
 
-START_TEST(what_is_no_trace_is_left_alone)
+START_TEST(other_files_are_left_alone)
 {
     static const char text[] = "not a trace, and precious to somebody";
     DeviceRig *rig = rig_new_with(NULL, "id=cable0", name_a);
@@ -846,7 +847,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, half_a_block_is_cut_off);
     tcase_add_test(tcase, a_killed_writer_leaves_a_valid_file);
     tcase_add_test(tcase, full_disk_loses_nothing_silently);
-    tcase_add_test(tcase, what_is_no_trace_is_left_alone);
+    tcase_add_test(tcase, other_files_are_left_alone);
     tcase_add_test(tcase, names_and_snaplen_are_the_files);
     suite_add_tcase(suite, tcase);
     return suite;
@@ -854,7 +855,7 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    /* QEMU too: a limit is an error of its write, not its end. */
+    /* QEMU, too, gets an error from write() at the limit, and no signal. */
     signal(SIGXFSZ, SIG_IGN);
     return run_suite(make_suite());
 }

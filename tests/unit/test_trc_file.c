@@ -369,7 +369,7 @@ static const struct {
      true, "a packet without a whole head"},
     {"4654 01 20 03 00 00 00 00000000 00000000 0000000000000000 "
      "0000000000000000",
-     true, "a packet that is none of Farside's"},
+     true, "a packet without Farside's magic number"},
     {"4653 02 20 03 00 00 00 00000000 00000000 0000000000000000 "
      "0000000000000000",
      true, "a packet of another version"},
@@ -396,11 +396,11 @@ static const struct {
     {"20000001 0028000f 00000001 000010", false, "a header that is not whole"},
     {"00000001 0028000f 00001000 00000000", false, "a read with a payload"},
     {"00000001 0028001f 00001000", false,
-     "one DW with byte enables for a last one"},
+     "a request of one DW with byte enables for a second DW"},
     {"00000002 0028000f 00001000", false,
-     "several DWs without byte enables for the first or last"},
+     "a request of several DWs without byte enables for the first or last"},
     {"00000002 00280010 00001000", false,
-     "several DWs without byte enables for the first or last"},
+     "a request of several DWs without byte enables for the first or last"},
     {"40000002 002800ff 00001000 00000000", false,
      "a payload that is not as long as the header says"},
     {"40000001 0028000f 00001000 00000000 00", false,
@@ -408,7 +408,7 @@ static const struct {
     {"4a000002 00300008 01003400 00000000", false,
      "a payload that is not as long as the header says"},
     {"0a000000 00302004 01003400 00000000", false,
-     "a completion with what it has not"},
+     "a Cpl with data behind its header"},
 };
 
 START_TEST(bad_packets_have_a_place)
@@ -561,17 +561,17 @@ static const struct {
     Spoil spoil;
     const char *text;
 } spoils[] = {
-    {spoil_interface, "interface 2 is not described"},
-    {spoil_statistics, "interface 7 is not described"},
+    {spoil_interface, "no description of interface 2"},
+    {spoil_statistics, "no description of interface 7"},
     {spoil_short_statistics, "statistics that are not whole"},
     {spoil_short_packet, "a packet that is not whole"},
     {spoil_short_interface, "an interface that is not whole"},
     {spoil_captured, "a packet longer than its block"},
     {spoil_trailer, "a block without its length at its end"},
     {spoil_length, "a block of 14 bytes"},
-    {spoil_resolution, "option 9 has a value that it cannot have"},
+    {spoil_resolution, "option 9 has an impossible value"},
     {spoil_option, "option 2 is not whole"},
-    {spoil_time, "a time beyond all years"},
+    {spoil_time, "a time that is out of range"},
     {spoil_magic, "no pcapng section"},
     {spoil_version, "pcapng of another version"},
 };

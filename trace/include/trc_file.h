@@ -9,9 +9,9 @@
 #include <glib.h>
 
 /*
- * Traces of what crosses links: pcapng files as docs/reference/trace.md
- * specifies them. Other tools may have sorted, merged or filtered them, on
- * machines of either byte order.
+ * Traces of links: pcapng files as docs/reference/trace.md specifies them.
+ * Other tools may have sorted, merged or filtered them, on machines of either
+ * byte order.
  */
 typedef struct TrcFile TrcFile;
 
@@ -50,13 +50,13 @@ typedef enum TrcKind {
 
 /* "MRd"; or, for TRC_KINDS and beyond, NULL. */
 const char *trc_kind_name(TrcKind kind);
-/* Regardless of case; returns false for no name of a kind. */
+/* Ignores case. Returns false if @name names no kind. */
 bool trc_kind_parse(const char *name, TrcKind *ret_kind);
 
 /* PCIe 5.0 s2.2.9.1: "SC", "UR", "CRS", "CA"; "?" for the reserved ones. */
 const char *trc_status_name(unsigned status);
 
-/* One packet. */
+/* A packet. */
 typedef struct TrcRecord {
     int64_t time_ns; /* since 1970, UTC */
     uint64_t place;  /* of its block in the file */
@@ -68,7 +68,7 @@ typedef struct TrcRecord {
     uint64_t offset;      /* of that in the BAR */
     uint32_t sequence;    /* in the interface's packets */
     uint32_t transaction; /* that a read and its completion share */
-    /* Of memory requests and completions: */
+    /* Set for memory requests and completions: */
     uint64_t
         address;    /* of the first byte, on the far bus; not of completions */
     uint32_t bytes; /* read or written; of an unsuccessful completion, asked */
@@ -95,11 +95,12 @@ typedef struct TrcInterface {
 } TrcInterface;
 
 /*
- * Reads a file. It may be damaged, or not written to its end: then what comes
- * before is there, and trc_file_damage() tells. NULL if it is no pcapng file.
+ * Reads a file. It may be damaged, or lack its end: then trc_file_damage()
+ * tells so, and the packets before the damage are there. NULL if it is no
+ * pcapng file.
  */
 TrcFile *trc_file_read(const char *path, GError **error);
-/* The same of bytes in memory; @name stands for the file in messages. */
+/* Reads bytes in memory. @name names them in messages. */
 TrcFile *trc_file_parse(GBytes *bytes, const char *name, GError **error);
 void trc_file_free(TrcFile *file);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TrcFile, trc_file_free)
@@ -115,7 +116,7 @@ uint64_t trc_file_n_foreign(const TrcFile *file);
 unsigned trc_file_n_interfaces(const TrcFile *file);
 const TrcInterface *trc_file_interface(const TrcFile *file, unsigned index);
 
-/* Records in the order of the file: that of time for each interface alone. */
+/* Records in the file's order. Those of one interface are ordered by time. */
 size_t trc_file_n_records(const TrcFile *file);
 void trc_file_record(const TrcFile *file, size_t index, TrcRecord *ret_record);
 
@@ -123,10 +124,10 @@ void trc_file_record(const TrcFile *file, size_t index, TrcRecord *ret_record);
 #define TRC_SNAPLEN_MIN 64
 
 /*
- * Makes a file for a link whose ends have these names (HOST:LINK; of partition
- * 0 and 1), for devices to append to. Of packets longer than @snaplen bytes
- * not more than that is kept; 0 keeps all, else it is TRC_SNAPLEN_MIN at least.
- * A trace that is there already is emptied; any other file is left alone.
+ * Makes a file for a link, to which devices append. @names are those of its
+ * ends (HOST:LINK; of partition 0 and 1). Packets are cut after @snaplen bytes,
+ * at least TRC_SNAPLEN_MIN; 0 means never. Empties a trace that is there
+ * already, and leaves any other file alone.
  */
 bool trc_file_create(const char *path, const char *const names[TRC_ENDS],
                      uint32_t snaplen, GError **error);

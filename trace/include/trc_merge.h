@@ -28,7 +28,7 @@ void trc_merge_free(TrcMerge *merge);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TrcMerge, trc_merge_free)
 
 size_t trc_merge_n_crossings(const TrcMerge *merge);
-/* By time; of one time, in the order of files and within them. */
+/* Ordered by time; those of one time by file, and as in the file. */
 void trc_merge_crossing(const TrcMerge *merge, size_t index,
                         TrcCrossing *ret_crossing);
 

@@ -10,7 +10,7 @@
  */
 char *trc_text_detail(const TrcRecord *record);
 
-/* "00:05.0"; @buffer has room for 8 bytes. Returns @buffer. */
+/* Writes "00:05.0" into @buffer, which has 8 bytes. Returns @buffer. */
 const char *trc_text_id(uint16_t id, char *buffer);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What qemu-dev/switchtec_regs.h and the kernel's switchtec.h both say:
- * FACT(name of ours, expression of theirs). Included twice, since the two
- * headers cannot be together: they have names in common.
+ * The values that qemu-dev/switchtec_regs.h and the kernel's switchtec.h must
+ * agree on: FACT(our name, their expression). Two files include this one, since
+ * the two headers have names in common and cannot be included together.
  */
 
 /* Management calls */

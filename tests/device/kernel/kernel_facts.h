@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* What the kernel's header says, in the order of facts.h. */
+/* The values of the kernel's header, in the order of facts.h. */
 extern const uint64_t kernel_facts[];
 
 #endif /* KERNEL_FACTS_H */
