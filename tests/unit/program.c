@@ -21,6 +21,15 @@ char *program_place(const char *name)
     return g_build_filename(program_folder, name, NULL);
 }
 
+void program_put(const char *name, const char *text)
+{
+    g_autofree char *path = program_place(name);
+    g_autofree char *parent = g_path_get_dirname(path);
+
+    ck_assert_int_eq(g_mkdir_with_parents(parent, 0777), 0);
+    ck_assert(g_file_set_contents(path, text, -1, NULL));
+}
+
 /* Symbolic links are not followed: their targets do not belong to the test. */
 static void remove_all(const char *path)
 {
@@ -62,9 +71,9 @@ int program_run(const char *words)
         }
     }
     g_ptr_array_add(argv, NULL);
-    ck_assert(g_spawn_sync(NULL, (char **)argv->pdata, NULL, G_SPAWN_DEFAULT,
-                           NULL, NULL, &program_out, &program_err, &status,
-                           NULL));
+    ck_assert(g_spawn_sync(program_folder, (char **)argv->pdata, NULL,
+                           G_SPAWN_DEFAULT, NULL, NULL, &program_out,
+                           &program_err, &status, NULL));
     ck_assert_msg(g_spawn_check_wait_status(status, NULL) || status >= 256,
                   "%s: killed", words);
     return status / 256;

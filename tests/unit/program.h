@@ -17,9 +17,12 @@ void program_teardown(void);
 /* The path of the file @name in the folder; to be freed. */
 char *program_place(const char *name);
 
-/* Runs the program with @words, separated by blanks, in which "@" stands for
- * the folder and "~" for a blank. Returns its exit status; fails the test if it
- * was killed. */
+/* Makes the file @name with @text, and the folders that it lies in. */
+void program_put(const char *name, const char *text);
+
+/* Runs the program in the folder with @words, separated by blanks, in which "@"
+ * stands for the folder and "~" for a blank. Returns its exit status; fails the
+ * test if it was killed. */
 int program_run(const char *words);
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "bench_case.h"
 #include "table.h"
+#include "program.h"
 #include "../suite.h"
 #include "table_csv.h"
 
@@ -117,53 +118,6 @@ END_TEST
 
 /* ---- The verb --------------------------------------------------------- */
 
-/* A folder for one test, with what the program printed last. */
-typedef struct Place {
-    char *folder;
-    char *out;
-    char *err;
-} Place;
-
-static void place_done(Place *place)
-{
-    static const char *const files[] = {
-        "a.csv",       "doorbell", "paper/fig10/fig10.yaml",
-        "paper/fig10", "paper",    ""};
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(files); i++) {
-        g_autofree char *path = g_build_filename(place->folder, files[i], NULL);
-
-        g_remove(path);
-    }
-    g_free(place->folder);
-    g_free(place->out);
-    g_free(place->err);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Place, place_done)
-
-/* Runs the program in the folder with arguments separated by blanks; returns
- * the exit status. */
-static int run(Place *place, const char *arguments)
-{
-    g_autofree char *line =
-        g_strconcat(g_getenv("FARSIDE"), " ", arguments, NULL);
-    g_auto(GStrv) argv = g_strsplit(line, " ", -1);
-    g_autoptr(GError) error = NULL;
-    int status = -1;
-
-    g_clear_pointer(&place->out, g_free);
-    g_clear_pointer(&place->err, g_free);
-    ck_assert(g_spawn_sync(place->folder, argv, NULL, G_SPAWN_DEFAULT, NULL,
-                           NULL, &place->out, &place->err, &status, NULL));
-    if (g_spawn_check_wait_status(status, &error)) {
-        return 0;
-    }
-    /* A signal is no exit status. */
-    ck_assert_msg(error->domain == G_SPAWN_EXIT_ERROR, "%s\n%s", error->message,
-                  place->err);
-    return error->code;
-}
-
 static const struct {
     const char *arguments;
     int status;
@@ -187,38 +141,34 @@ static const struct {
 
 START_TEST(exit_status_tells_what_happened)
 {
-    g_auto(Place) place = {g_dir_make_tmp("farside-XXXXXX", NULL), NULL, NULL};
-    int status = run(&place, runs[_i].arguments);
+    int status = program_run(runs[_i].arguments);
 
     ck_assert_msg(status == runs[_i].status, "%s: %d\n%s", runs[_i].arguments,
-                  status, place.err);
-    ck_assert_msg(strstr(place.out, runs[_i].out), "%s", place.out);
-    ck_assert_msg(strstr(place.err, runs[_i].err), "%s", place.err);
+                  status, program_err);
+    ck_assert_msg(strstr(program_out, runs[_i].out), "%s", program_out);
+    ck_assert_msg(strstr(program_err, runs[_i].err), "%s", program_err);
 }
 END_TEST
 
 START_TEST(only_chooses)
 {
-    g_auto(Place) place = {g_dir_make_tmp("farside-XXXXXX", NULL), NULL, NULL};
-
-    ck_assert_int_eq(run(&place, "bench --list --only engine/*-64"), 0);
-    ck_assert_ptr_nonnull(strstr(place.out, "engine/hold-64 "));
-    ck_assert_ptr_nonnull(strstr(place.out, "engine/spread-64 "));
-    ck_assert_ptr_null(strstr(place.out, "engine/hold-16Ki"));
-    ck_assert_ptr_null(strstr(place.out, "model/"));
+    ck_assert_int_eq(program_run("bench --list --only engine/*-64"), 0);
+    ck_assert_ptr_nonnull(strstr(program_out, "engine/hold-64 "));
+    ck_assert_ptr_nonnull(strstr(program_out, "engine/spread-64 "));
+    ck_assert_ptr_null(strstr(program_out, "engine/hold-16Ki"));
+    ck_assert_ptr_null(strstr(program_out, "model/"));
 }
 END_TEST
 
 START_TEST(csv_has_a_row_a_figure)
 {
     static const char *const names[] = {"ours", "heap", "ratio"};
-    g_auto(Place) place = {g_dir_make_tmp("farside-XXXXXX", NULL), NULL, NULL};
-    g_autofree char *path = g_build_filename(place.folder, "a.csv", NULL);
+    g_autofree char *path = program_place("a.csv");
     g_autoptr(Table) table = NULL;
     double value[G_N_ELEMENTS(names)];
 
     ck_assert_int_eq(
-        run(&place, "bench --runs 1 --only engine/hold-64 -o a.csv"), 0);
+        program_run("bench --runs 1 --only engine/hold-64 -o a.csv"), 0);
     table = table_read(path, NULL);
     ck_assert_ptr_nonnull(table);
     ck_assert_uint_eq(table_n_rows(table), G_N_ELEMENTS(names));
@@ -233,21 +183,15 @@ START_TEST(csv_has_a_row_a_figure)
     /* Each is rounded to thousandths. */
     ck_assert_double_eq_tol(value[2] * value[1], value[0],
                             0.001 * (value[1] + value[2] + 1));
-    ck_assert_int_eq(run(&place, "compare a.csv a.csv"), 0);
+    ck_assert_int_eq(program_run("compare a.csv a.csv"), 0);
 }
 END_TEST
 
 START_TEST(scenario_that_fails_is_an_error)
 {
-    g_auto(Place) place = {g_dir_make_tmp("farside-XXXXXX", NULL), NULL, NULL};
-    g_autofree char *folder =
-        g_build_filename(place.folder, "paper/fig10", NULL);
-    g_autofree char *file = g_build_filename(folder, "fig10.yaml", NULL);
-
-    ck_assert_int_eq(g_mkdir_with_parents(folder, 0777), 0);
-    ck_assert(g_file_set_contents(file, "nonsense: 1\n", -1, NULL));
-    ck_assert_int_eq(run(&place, "bench --only run/fig10 --scenarios ."), 1);
-    ck_assert_ptr_nonnull(strstr(place.err, "run/fig10"));
+    program_put("paper/fig10/fig10.yaml", "nonsense: 1\n");
+    ck_assert_int_eq(program_run("bench --only run/fig10 --scenarios ."), 1);
+    ck_assert_ptr_nonnull(strstr(program_err, "run/fig10"));
 }
 END_TEST
 
@@ -290,28 +234,26 @@ static const struct {
 
 START_TEST(a_program_tells_the_figures)
 {
-    g_auto(Place) place = {g_dir_make_tmp("farside-XXXXXX", NULL), NULL, NULL};
-    g_autofree char *file = g_build_filename(place.folder, "doorbell", NULL);
+    g_autofree char *file = program_place("doorbell");
     g_autofree char *script =
         g_strconcat("#!/bin/sh\n", on_cluster[_i].script, "\n", NULL);
     int status;
 
     ck_assert(g_file_set_contents_full(file, script, -1,
                                        G_FILE_SET_CONTENTS_NONE, 0755, NULL));
-    status = run(&place, on_cluster[_i].arguments);
-    ck_assert_msg(status == on_cluster[_i].status, "%d\n%s", status, place.err);
-    ck_assert_msg(strstr(place.out, on_cluster[_i].out), "%s", place.out);
-    ck_assert_msg(strstr(place.err, on_cluster[_i].err), "%s", place.err);
+    status = program_run(on_cluster[_i].arguments);
+    ck_assert_msg(status == on_cluster[_i].status, "%d\n%s", status,
+                  program_err);
+    ck_assert_msg(strstr(program_out, on_cluster[_i].out), "%s", program_out);
+    ck_assert_msg(strstr(program_err, on_cluster[_i].err), "%s", program_err);
 }
 END_TEST
 
 START_TEST(a_program_that_is_missing_is_an_error)
 {
-    g_auto(Place) place = {g_dir_make_tmp("farside-XXXXXX", NULL), NULL, NULL};
-
-    ck_assert_int_eq(run(&place, "bench --only vm/doorbell -c lab"), 1);
+    ck_assert_int_eq(program_run("bench --only vm/doorbell -c lab"), 1);
     ck_assert_ptr_nonnull(
-        strstr(place.err, "vm/doorbell: tests/cluster/bench/doorbell: "));
+        strstr(program_err, "vm/doorbell: tests/cluster/bench/doorbell: "));
 }
 END_TEST
 
@@ -320,6 +262,7 @@ int main(void)
     Suite *suite = suite_create("cmd_bench");
     TCase *tcase = tcase_create("bench");
 
+    tcase_add_checked_fixture(tcase, program_setup, program_teardown);
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, median_is_the_middle, 0, G_N_ELEMENTS(medians));
     tcase_add_test(tcase, bounds_hold_at_the_wanted_value);

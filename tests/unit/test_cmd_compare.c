@@ -9,100 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "program.h"
 #include "../suite.h"
 
 #include <check.h>
 #include <glib.h>
 #include <glib/gstdio.h>
 
-/* A folder for one test, with what the program printed last. */
-typedef struct Place {
-    char *folder;
-    char *out;
-    char *err;
-} Place;
-
-static Place *place_new(void)
+static bool has_file(const char *name)
 {
-    Place *place = g_new0(Place, 1);
-
-    place->folder = g_dir_make_tmp("farside-XXXXXX", NULL);
-    ck_assert_ptr_nonnull(place->folder);
-    return place;
-}
-
-static void remove_tree(const char *path)
-{
-    g_autoptr(GDir) folder = g_dir_open(path, 0, NULL);
-    const char *name;
-
-    while (folder != NULL && (name = g_dir_read_name(folder)) != NULL) {
-        g_autofree char *below = g_build_filename(path, name, NULL);
-
-        remove_tree(below);
-    }
-    g_remove(path);
-}
-
-static void place_free(Place *place)
-{
-    remove_tree(place->folder);
-    g_free(place->folder);
-    g_free(place->out);
-    g_free(place->err);
-    g_free(place);
-}
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Place, place_free)
-
-static void put(const Place *place, const char *name, const char *text)
-{
-    g_autofree char *path = g_build_filename(place->folder, name, NULL);
-    g_autofree char *folder = g_path_get_dirname(path);
-
-    g_mkdir_with_parents(folder, 0777);
-    ck_assert(g_file_set_contents(path, text, -1, NULL));
-}
-
-static bool has_file(const Place *place, const char *name)
-{
-    g_autofree char *path = g_build_filename(place->folder, name, NULL);
+    g_autofree char *path = program_place(name);
 
     return g_file_test(path, G_FILE_TEST_IS_REGULAR);
 }
 
-/* Runs the program in the folder with arguments separated by blanks; returns
- * the exit status. */
-static int run(Place *place, const char *arguments)
+static void put_usual_files(void)
 {
-    g_autofree char *line =
-        g_strconcat(g_getenv("FARSIDE"), " ", arguments, NULL);
-    g_auto(GStrv) argv = g_strsplit(line, " ", -1);
-    g_autoptr(GError) error = NULL;
-    int status = -1;
-
-    g_clear_pointer(&place->out, g_free);
-    g_clear_pointer(&place->err, g_free);
-    ck_assert(g_spawn_sync(place->folder, argv, NULL, G_SPAWN_DEFAULT, NULL,
-                           NULL, &place->out, &place->err, &status, NULL));
-    if (g_spawn_check_wait_status(status, &error)) {
-        return 0;
-    }
-    /* A signal is no exit status. */
-    ck_assert_msg(g_error_matches(error, G_SPAWN_EXIT_ERROR, error->code) &&
-                      error->domain == G_SPAWN_EXIT_ERROR,
-                  "%s\n%s", error->message, place->err);
-    return error->code;
-}
-
-static void put_usual_files(const Place *place)
-{
-    put(place, "base.csv", "s,x_bytes,y\na,1,1.00\na,2,2.00\n");
-    put(place, "same.csv", "s,x_bytes,y\na,2,2.00\na,1,1.00\n");
-    put(place, "near.csv", "s,x_bytes,y\na,1,1.01\na,2,2.00\n");
-    put(place, "less.csv", "s,x_bytes,y\na,1,1.00\n");
-    put(place, "bad.csv", "s,x_bytes,y\na,1\n");
-    put(place, "text.csv", "s,x_bytes,y\na,1,1.00\na,2,far\n");
-    put(place, "dir/base.csv", "s,x_bytes,y\na,1,1.00\na,2,2.00\n");
+    program_put("base.csv", "s,x_bytes,y\na,1,1.00\na,2,2.00\n");
+    program_put("same.csv", "s,x_bytes,y\na,2,2.00\na,1,1.00\n");
+    program_put("near.csv", "s,x_bytes,y\na,1,1.01\na,2,2.00\n");
+    program_put("less.csv", "s,x_bytes,y\na,1,1.00\n");
+    program_put("bad.csv", "s,x_bytes,y\na,1\n");
+    program_put("text.csv", "s,x_bytes,y\na,1,1.00\na,2,far\n");
+    program_put("dir/base.csv", "s,x_bytes,y\na,1,1.00\na,2,2.00\n");
 }
 
 static const struct {
@@ -144,32 +73,30 @@ static const struct {
 
 START_TEST(exit_status_tells_what_happened)
 {
-    g_autoptr(Place) place = place_new();
     int status;
 
-    put_usual_files(place);
-    status = run(place, runs[_i].arguments);
+    put_usual_files();
+    status = program_run(runs[_i].arguments);
     ck_assert_msg(status == runs[_i].status, "\"%s\" gave %d\n%s%s",
-                  runs[_i].arguments, status, place->out, place->err);
-    ck_assert_msg(strstr(place->out, runs[_i].out) != NULL,
-                  "\"%s\" printed:\n%s", runs[_i].arguments, place->out);
-    ck_assert_msg(strstr(place->err, runs[_i].err) != NULL,
-                  "\"%s\" complained:\n%s", runs[_i].arguments, place->err);
-    ck_assert_int_eq(*place->err != '\0', runs[_i].status == 2);
+                  runs[_i].arguments, status, program_out, program_err);
+    ck_assert_msg(strstr(program_out, runs[_i].out) != NULL,
+                  "\"%s\" printed:\n%s", runs[_i].arguments, program_out);
+    ck_assert_msg(strstr(program_err, runs[_i].err) != NULL,
+                  "\"%s\" complained:\n%s", runs[_i].arguments, program_err);
+    ck_assert_int_eq(*program_err != '\0', runs[_i].status == 2);
 }
 END_TEST
 
 START_TEST(worst_point_is_printed_first)
 {
-    g_autoptr(Place) place = place_new();
     const char *bad;
     const char *good;
 
-    put(place, "a.csv", "s,x,y\na,1,1.00\na,2,2.00\na,3,3.00\n");
-    put(place, "b.csv", "s,x,y\na,1,1.00\na,2,2.02\na,3,3.60\n");
-    ck_assert_int_eq(run(place, "compare a.csv b.csv --tolerance 5%"), 1);
-    bad = strstr(place->out, "a / 3 ");
-    good = strstr(place->out, "a / 2 ");
+    program_put("a.csv", "s,x,y\na,1,1.00\na,2,2.00\na,3,3.00\n");
+    program_put("b.csv", "s,x,y\na,1,1.00\na,2,2.02\na,3,3.60\n");
+    ck_assert_int_eq(program_run("compare a.csv b.csv --tolerance 5%"), 1);
+    bad = strstr(program_out, "a / 3 ");
+    good = strstr(program_out, "a / 2 ");
     ck_assert_ptr_nonnull(bad);
     ck_assert_ptr_nonnull(good);
     ck_assert(bad < good);
@@ -180,49 +107,45 @@ END_TEST
 
 START_TEST(folders_are_compared_file_by_file)
 {
-    g_autoptr(Place) place = place_new();
-
-    put(place, "old/a.csv", "s,y\na,1.00\n");
-    put(place, "old/b.csv", "s,z\na,1.00\n");
-    put(place, "old/notes.txt", "no table");
-    put(place, "new/a.csv", "s,y\na,1.00\n");
-    put(place, "new/b.csv", "s,z\na,1.00\n");
-    ck_assert_int_eq(run(place, "compare old new"), 0);
+    program_put("old/a.csv", "s,y\na,1.00\n");
+    program_put("old/b.csv", "s,z\na,1.00\n");
+    program_put("old/notes.txt", "no table");
+    program_put("new/a.csv", "s,y\na,1.00\n");
+    program_put("new/b.csv", "s,z\na,1.00\n");
+    ck_assert_int_eq(program_run("compare old new"), 0);
     /* A tolerance may be for a column that only some files have. */
-    ck_assert_int_eq(run(place, "compare old new --tolerance z=1%"), 0);
-    ck_assert_int_eq(run(place, "compare old new --tolerance w=1%"), 2);
+    ck_assert_int_eq(program_run("compare old new --tolerance z=1%"), 0);
+    ck_assert_int_eq(program_run("compare old new --tolerance w=1%"), 2);
     /* One file that differs is enough, wherever it stands in the list. */
-    put(place, "new/a.csv", "s,y\na,1.10\n");
-    ck_assert_int_eq(run(place, "compare old new"), 1);
-    put(place, "new/a.csv", "s,y\na,1.00\n");
-    put(place, "new/c.csv", "s,y\na,1.00\n");
-    ck_assert_int_eq(run(place, "compare old new"), 1);
-    ck_assert_ptr_nonnull(strstr(place->out, "c.csv: EXTRA"));
-    ck_assert_int_eq(run(place, "compare new old --junit j.xml"), 1);
-    ck_assert_ptr_nonnull(strstr(place->out, "1 missing"));
-    ck_assert(has_file(place, "j.xml"));
-    put(place, "new/b.csv", "s,z\na,1.10\n");
-    ck_assert_int_eq(run(place, "compare old new"), 1);
-    ck_assert_int_eq(run(place, "compare old/b.csv new"), 2);
-    put(place, "empty/notes.txt", "no table");
-    ck_assert_int_eq(run(place, "compare empty new"), 2);
-    ck_assert_ptr_nonnull(strstr(place->err, "no CSV file in empty"));
+    program_put("new/a.csv", "s,y\na,1.10\n");
+    ck_assert_int_eq(program_run("compare old new"), 1);
+    program_put("new/a.csv", "s,y\na,1.00\n");
+    program_put("new/c.csv", "s,y\na,1.00\n");
+    ck_assert_int_eq(program_run("compare old new"), 1);
+    ck_assert_ptr_nonnull(strstr(program_out, "c.csv: EXTRA"));
+    ck_assert_int_eq(program_run("compare new old --junit j.xml"), 1);
+    ck_assert_ptr_nonnull(strstr(program_out, "1 missing"));
+    ck_assert(has_file("j.xml"));
+    program_put("new/b.csv", "s,z\na,1.10\n");
+    ck_assert_int_eq(program_run("compare old new"), 1);
+    ck_assert_int_eq(program_run("compare old/b.csv new"), 2);
+    program_put("empty/notes.txt", "no table");
+    ck_assert_int_eq(program_run("compare empty new"), 2);
+    ck_assert_ptr_nonnull(strstr(program_err, "no CSV file in empty"));
 }
 END_TEST
 
 START_TEST(plots_are_drawn_for_each_column_of_numbers)
 {
-    g_autoptr(Place) place = place_new();
-
-    put(place, "a.csv", "p,s,x,y\nq,a,1,1.0\nq,a,2,2.0\n");
-    put(place, "b.csv", "s,t_us,note,u_us\na,1.0,n,2.0\n");
-    ck_assert_int_eq(run(place, "compare a.csv a.csv --plot out/a"), 0);
-    ck_assert(has_file(place, "out/a.svg"));
-    ck_assert(has_file(place, "out/a.png"));
-    ck_assert_int_eq(run(place, "compare b.csv b.csv --plot out/b"), 0);
-    ck_assert(has_file(place, "out/b-t_us.svg"));
-    ck_assert(has_file(place, "out/b-u_us.png"));
-    ck_assert(!has_file(place, "out/b-note.svg"));
+    program_put("a.csv", "p,s,x,y\nq,a,1,1.0\nq,a,2,2.0\n");
+    program_put("b.csv", "s,t_us,note,u_us\na,1.0,n,2.0\n");
+    ck_assert_int_eq(program_run("compare a.csv a.csv --plot out/a"), 0);
+    ck_assert(has_file("out/a.svg"));
+    ck_assert(has_file("out/a.png"));
+    ck_assert_int_eq(program_run("compare b.csv b.csv --plot out/b"), 0);
+    ck_assert(has_file("out/b-t_us.svg"));
+    ck_assert(has_file("out/b-u_us.png"));
+    ck_assert(!has_file("out/b-note.svg"));
 }
 END_TEST
 
@@ -232,6 +155,7 @@ int main(void)
     Suite *suite = suite_create("cmd_compare");
     TCase *tcase = tcase_create("compare");
 
+    tcase_add_checked_fixture(tcase, program_setup, program_teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, exit_status_tells_what_happened, 0,
                         G_N_ELEMENTS(runs));

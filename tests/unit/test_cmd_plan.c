@@ -177,10 +177,9 @@ static const char scenario[] =
 
 static void put_scenario(void)
 {
-    g_autofree char *path = program_place("s.yaml");
     g_autofree char *parts = program_place("parts");
 
-    ck_assert(g_file_set_contents(path, scenario, -1, NULL));
+    program_put("s.yaml", scenario);
     ck_assert_int_eq(symlink(PARTS_DIR, parts), 0);
 }
 

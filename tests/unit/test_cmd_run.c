@@ -37,20 +37,13 @@ static const char scenario[] =
     "    - {name: size_bytes, from: axis.size}\n"
     "    - {name: bytes, from: flow.f.bytes}\n";
 
-static void put(const char *name, const char *text)
-{
-    g_autofree char *path = program_place(name);
-
-    ck_assert(g_file_set_contents(path, text, -1, NULL));
-}
-
 static void setup(void)
 {
     static const char *const parts[] = {"generic-host", "generic-device"};
     const char *source = g_getenv("FARSIDE_PARTS");
 
     program_setup();
-    put("s.yaml", scenario);
+    program_put("s.yaml", scenario);
     /* Parts are found beside the scenario. */
     for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++) {
         g_autofree char *from = g_strdup_printf("%s/%s.yaml", source, parts[i]);
@@ -60,7 +53,7 @@ static void setup(void)
 
         g_mkdir_with_parents(folder, 0777);
         ck_assert(g_file_get_contents(from, &text, NULL, NULL));
-        put(to, text);
+        program_put(to, text);
     }
 }
 

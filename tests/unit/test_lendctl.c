@@ -212,16 +212,6 @@ START_TEST(any_file_of_names_is_survived)
 }
 END_TEST
 
-/* Makes a file below the test's folder, with the folders it lies in. */
-static void put(const char *name, const char *text)
-{
-    g_autofree char *path = program_place(name);
-    g_autofree char *dir = g_path_get_dirname(path);
-
-    ck_assert_int_eq(g_mkdir_with_parents(dir, 0700), 0);
-    ck_assert(g_file_set_contents(path, text, -1, NULL));
-}
-
 static void put_link(const char *name, const char *target)
 {
     g_autofree char *path = program_place(name);
@@ -246,24 +236,27 @@ static void put_system(void)
     put_link("sys/bus/pci/devices/0000:00:07.0",
              "../../../devices/pci0000:00/0000:00:07.0");
     put_link(NVME "/driver", "../../../bus/pci/drivers/nvme");
-    put(NVME "/uevent", "DRIVER=nvme\nPCI_CLASS=10802\n");
-    put(NVME "/nvme/nvme0/dev", "241:0\n");
-    put(NVME "/nvme/nvme0/uevent", "MAJOR=241\nMINOR=0\nDEVNAME=nvme0\n");
+    program_put(NVME "/uevent", "DRIVER=nvme\nPCI_CLASS=10802\n");
+    program_put(NVME "/nvme/nvme0/dev", "241:0\n");
+    program_put(NVME "/nvme/nvme0/uevent",
+                "MAJOR=241\nMINOR=0\nDEVNAME=nvme0\n");
     put_link(NVME "/nvme/nvme0/subsystem", "../../../../../class/nvme");
-    put(NVME_DISK "/dev", "259:0\n");
-    put(NVME_DISK "/uevent", "MAJOR=259\nDEVNAME=nvme0n1\nDEVTYPE=disk\n");
+    program_put(NVME_DISK "/dev", "259:0\n");
+    program_put(NVME_DISK "/uevent",
+                "MAJOR=259\nDEVNAME=nvme0n1\nDEVTYPE=disk\n");
     put_link(NVME_DISK "/subsystem", "../../../../../../class/block");
-    put(NVME_DISK "/nvme0n1p1/dev", "259:1\n");
-    put(NVME_DISK "/nvme0n1p1/partition", "1\n");
-    put(NVME_DISK "/nvme0n1p1/uevent", "DEVNAME=nvme0n1p1\n");
+    program_put(NVME_DISK "/nvme0n1p1/dev", "259:1\n");
+    program_put(NVME_DISK "/nvme0n1p1/partition", "1\n");
+    program_put(NVME_DISK "/nvme0n1p1/uevent", "DEVNAME=nvme0n1p1\n");
     put_link(NVME_DISK "/nvme0n1p1/subsystem",
              "../../../../../../../class/block");
-    put(NIC "/net/eth0/flags", "0x1002\n");
+    program_put(NIC "/net/eth0/flags", "0x1002\n");
     put_link(NIC "/net/eth0/subsystem", "../../../../../class/net");
-    put("proc/self/mountinfo", "21 1 0:20 / / rw - tmpfs none rw\n"
-                               "22 1 8:1 / /boot rw - ext4 /dev/sda1 rw\n");
-    put("proc/swaps", "Filename Type Size Used Priority\n"
-                      "/dev/sda2 partition 1 0 -2\n");
+    program_put("proc/self/mountinfo",
+                "21 1 0:20 / / rw - tmpfs none rw\n"
+                "22 1 8:1 / /boot rw - ext4 /dev/sda1 rw\n");
+    program_put("proc/swaps", "Filename Type Size Used Priority\n"
+                              "/dev/sda2 partition 1 0 -2\n");
 }
 
 static void check_users(const struct dl_ctl_function *function,
@@ -302,9 +295,9 @@ END_TEST
 START_TEST(a_mount_is_found)
 {
     put_system();
-    put("proc/self/mountinfo",
-        "30 1 259:1 / /mnt/my\\040disk rw,relatime shared:1 - ext4 "
-        "/dev/root rw\n");
+    program_put("proc/self/mountinfo",
+                "30 1 259:1 / /mnt/my\\040disk rw,relatime shared:1 - ext4 "
+                "/dev/root rw\n");
     check_users(&nvme, "nvme0n1p1 is mounted on /mnt/my disk");
     check_users(&nic, NULL);
 }
@@ -314,9 +307,9 @@ END_TEST
 START_TEST(a_mount_is_found_by_its_source)
 {
     put_system();
-    put("proc/self/mountinfo",
-        "30 1 0:44 /sub /srv rw - btrfs /dev/nvme0n1 rw,subvol=/sub\n"
-        "31 1 0:45 / /other rw - btrfs /dev/xnvme0n1 rw\n");
+    program_put("proc/self/mountinfo",
+                "30 1 0:44 /sub /srv rw - btrfs /dev/nvme0n1 rw,subvol=/sub\n"
+                "31 1 0:45 / /other rw - btrfs /dev/xnvme0n1 rw\n");
     check_users(&nvme, "nvme0n1 is mounted on /srv");
 }
 END_TEST
@@ -324,8 +317,8 @@ END_TEST
 START_TEST(swap_is_found)
 {
     put_system();
-    put("proc/swaps", "Filename Type Size Used Priority\n"
-                      "/dev/nvme0n1p1 partition 1048572 0 -2\n");
+    program_put("proc/swaps", "Filename Type Size Used Priority\n"
+                              "/dev/nvme0n1p1 partition 1048572 0 -2\n");
     check_users(&nvme, "nvme0n1p1 is swap space");
 }
 END_TEST
@@ -333,7 +326,7 @@ END_TEST
 START_TEST(a_volume_on_it_is_found)
 {
     put_system();
-    put(NVME_DISK "/holders/dm-0/dm/name", "vg-root\n");
+    program_put(NVME_DISK "/holders/dm-0/dm/name", "vg-root\n");
     check_users(&nvme, "nvme0n1 is part of dm-0 (vg-root)");
 }
 END_TEST
@@ -341,7 +334,7 @@ END_TEST
 START_TEST(an_interface_that_is_up_is_found)
 {
     put_system();
-    put(NIC "/net/eth0/flags", "0x1003\n");
+    program_put(NIC "/net/eth0/flags", "0x1003\n");
     check_users(&nic, "network interface eth0 is up");
     check_users(&nvme, NULL);
 }
@@ -353,19 +346,21 @@ START_TEST(a_shared_namespace_is_found)
     char text[LEND_TEXT];
 
     put_system();
-    put(NVME_DISK "/dev", "");
+    program_put(NVME_DISK "/dev", "");
     put_link("sys/class/nvme-subsystem/nvme-subsys0",
              "../../devices/virtual/nvme-subsystem/nvme-subsys0");
     put_link("sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0",
              "../../../../pci0000:00/0000:00:06.0/nvme/nvme0");
-    put("sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n9/dev",
-        "259:9\n");
-    put("sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n9/uevent",
+    program_put("sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n9/dev",
+                "259:9\n");
+    program_put(
+        "sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n9/uevent",
         "DEVNAME=nvme0n9\n");
     put_link(
         "sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n9/subsystem",
         "../../../../../class/block");
-    put("proc/self/mountinfo", "30 1 259:9 / /data rw - xfs /dev/nvme0n9 rw\n");
+    program_put("proc/self/mountinfo",
+                "30 1 259:9 / /data rw - xfs /dev/nvme0n9 rw\n");
     check_users(&nvme, "nvme0n9 is mounted on /data");
     ck_assert_uint_eq(lend_subdevices(program_folder, &nvme, "block", text), 1);
     ck_assert_str_eq(text, "nvme0n9");
@@ -378,8 +373,8 @@ START_TEST(a_process_is_found)
     struct lend_users users;
 
     put_system();
-    put(NVME "/nvme/nvme0/dev", "1:3\n");
-    put("proc/4711/comm", "fio\n");
+    program_put(NVME "/nvme/nvme0/dev", "1:3\n");
+    program_put("proc/4711/comm", "fio\n");
     put_link("proc/4711/fd/3", "/dev/null");
     lend_users_find(&users, program_folder, &nvme);
     ck_assert_uint_eq(users.n, 1);
