@@ -4,19 +4,6 @@
 #include "fab_lab.h"
 #include "fab_root_priv.h"
 
-FabFabric *fake_fabric_new(void)
-{
-    return fab_fabric_new(sim_engine_new(), 1);
-}
-
-void fake_fabric_free(FabFabric *fabric)
-{
-    SimEngine *engine = fab_fabric_engine(fabric);
-
-    fab_fabric_free(fabric);
-    sim_engine_free(engine);
-}
-
 static void fake_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
 {
     g_assert_not_reached(); /* nobody sends */

@@ -10,10 +10,6 @@
  * the model's own.
  */
 
-/* Owns its components and its engine. */
-FabFabric *fake_fabric_new(void);
-void fake_fabric_free(FabFabric *fabric);
-
 /* A component named @name with @ports ports. If the name is taken, the n-th
  * component is named @name#n. The ports are named rp0.. at a root, usp and
  * dsp0.. at a switch, host and cable0.. at an NTB, and up at an endpoint. */

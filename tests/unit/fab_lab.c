@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_lab.h"
 
+#include <check.h>
+#include <math.h>
+
+FabFabric *lab_fabric_new(uint64_t seed)
+{
+    return fab_fabric_new(sim_engine_new(), seed);
+}
+
+void lab_fabric_free(FabFabric *fabric)
+{
+    SimEngine *engine = fab_fabric_engine(fabric);
+
+    fab_fabric_free(fabric);
+    sim_engine_free(engine);
+}
+
 FabPortParams lab_port_params(void)
 {
     FabPortParams params = {
@@ -152,4 +168,10 @@ FabStatus lab_dma(FabComponent *device, FabTlpType type, FabBusAddr addr,
     sim_engine_run(fab_fabric_engine(fab_component_fabric(device)));
     g_assert(done);
     return dma.status;
+}
+
+void lab_check_near(double got, double expected, double share)
+{
+    ck_assert_msg(fabs(got - expected) <= share * expected,
+                  "got %.9g, expected %.9g", got, expected);
 }

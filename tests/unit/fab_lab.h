@@ -15,6 +15,11 @@
 #define LAB_PROPAGATION (5 * SIM_NS)
 #define LAB_LATENCY     (100 * SIM_NS) /* of every port */
 
+/* An empty fabric with an engine of its own. */
+FabFabric *lab_fabric_new(uint64_t seed);
+/* Frees the engine, too. */
+void lab_fabric_free(FabFabric *fabric);
+
 FabPortParams lab_port_params(void);
 /* 1 GiB of memory below, the rest of 16 GiB above 4 GiB. Pages of 4 KiB. */
 FabRootParams lab_root_params(bool iommu);
@@ -38,5 +43,8 @@ void lab_realize(FabFabric *fabric);
  * is left to happen. Aborts if the operation is not over then. */
 FabStatus lab_dma(FabComponent *device, FabTlpType type, FabBusAddr addr,
                   uint64_t size_bytes);
+
+/* Fails the test unless @got is within @share of @expected. */
+void lab_check_near(double got, double expected, double share);
 
 #endif

@@ -28,8 +28,8 @@ static ExpBottleneck found;
 
 static void setup(void)
 {
-    engine = sim_engine_new();
-    fabric = fab_fabric_new(engine, 7);
+    fabric = lab_fabric_new(7);
+    engine = fab_fabric_engine(fabric);
     flows = g_ptr_array_new();
 }
 
@@ -37,8 +37,7 @@ static void teardown(void)
 {
     fab_profile_free(profile);
     profile = NULL;
-    fab_fabric_free(fabric);
-    sim_engine_free(engine);
+    lab_fabric_free(fabric);
     g_ptr_array_unref(flows);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fab_fake.h"
+#include "fab_lab.h"
 #include "../suite.h"
 
 #define KIB     (UINT64_C(1) << 10)
@@ -25,12 +26,12 @@ static FabComponent *root;
 
 static void setup(void)
 {
-    fabric = fake_fabric_new();
+    fabric = lab_fabric_new(1);
 }
 
 static void teardown(void)
 {
-    fake_fabric_free(fabric);
+    lab_fabric_free(fabric);
 }
 
 static FabComponent *add(FabKind kind, const char *name, unsigned ports)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "fab_fake.h"
+#include "fab_lab.h"
 #include "../suite.h"
 
 #define KIB    (UINT64_C(1) << 10)
@@ -33,12 +34,12 @@ static FabComponent *root;
 
 static void setup(void)
 {
-    fabric = fake_fabric_new();
+    fabric = lab_fabric_new(1);
 }
 
 static void teardown(void)
 {
-    fake_fabric_free(fabric);
+    lab_fabric_free(fabric);
 }
 
 /*

@@ -78,7 +78,7 @@ static void set_mmio(FabComponent *root)
 /* Creates the components from number @first on, round to the one before. */
 static Fixture make_fixture(unsigned first)
 {
-    Fixture f = {.fabric = fake_fabric_new()};
+    Fixture f = {.fabric = lab_fabric_new(1)};
     unsigned i;
 
     for (i = 0; i < COUNT; i++) {
@@ -108,7 +108,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    fake_fabric_free(fixture.fabric);
+    lab_fabric_free(fixture.fabric);
 }
 
 START_TEST(sizes_are_exact)
@@ -268,7 +268,7 @@ START_TEST(order_of_creation_does_not_show)
     fab_write_dot(other.fabric, b);
     fab_write_tree(other.c[H], FAB_TREE_LONG, b);
     ck_assert_str_eq(a->str, b->str);
-    fake_fabric_free(other.fabric);
+    lab_fabric_free(other.fabric);
 }
 END_TEST
 

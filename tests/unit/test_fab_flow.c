@@ -42,14 +42,13 @@ static FabComponent *device;
 
 static void setup(void)
 {
-    engine = sim_engine_new();
-    fabric = fab_fabric_new(engine, 7);
+    fabric = lab_fabric_new(7);
+    engine = fab_fabric_engine(fabric);
 }
 
 static void teardown(void)
 {
-    fab_fabric_free(fabric);
-    sim_engine_free(engine);
+    lab_fabric_free(fabric);
 }
 
 /* A host with one device at a root port. */
@@ -158,12 +157,6 @@ static double rate(const FabFlowResult *result)
     return (double)result->bytes / (result->end - result->begin);
 }
 
-static void check_near(double got, double expected, double tolerance)
-{
-    ck_assert_msg(fabs(got - expected) <= tolerance * expected,
-                  "got %.9g, expected %.9g", got, expected);
-}
-
 /* ---- DMA ------------------------------------------------------------- */
 
 START_TEST(dma_write_fills_the_link)
@@ -181,8 +174,8 @@ START_TEST(dma_write_fills_the_link)
     host_new_with(&root_params, &device_params);
     params = dma_params(FAB_TLP_MWR, 512, 20000);
     result = run(dma_flow("w", 10 * SIM_US, &params));
-    check_near(rate(&result),
-               payload / (MWR(payload) * BYTE_PS) * (1 - SKP_SHARE), 0.002);
+    lab_check_near(rate(&result),
+                   payload / (MWR(payload) * BYTE_PS) * (1 - SKP_SHARE), 0.002);
     ck_assert_uint_eq(result.failed, 0);
     sim_engine_run(engine);
     ck_assert_uint_eq(fab_root_counters(root)->memory_written_bytes,
@@ -199,8 +192,8 @@ START_TEST(dma_read_fills_the_link)
     host_new();
     params = dma_params(FAB_TLP_MRD, sizes[_i], (16 << 20) / sizes[_i]);
     result = run(dma_flow("r", 10 * SIM_US, &params));
-    check_near(rate(&result), 256 / (CPLD(256) * BYTE_PS) * (1 - SKP_SHARE),
-               0.003);
+    lab_check_near(rate(&result), 256 / (CPLD(256) * BYTE_PS) * (1 - SKP_SHARE),
+                   0.003);
     ck_assert_uint_eq(fab_root_counters(root)->memory_read_bytes, 16 << 20);
 }
 END_TEST
@@ -220,7 +213,7 @@ START_TEST(dma_read_limited_by_outstanding)
     host_new_with(&root_params, &device_params);
     params = dma_params(FAB_TLP_MRD, 4096, 500);
     result = run(dma_flow("r", 0, &params));
-    check_near(rate(&result), 2.0 * 256 / (latency + 100 * SIM_NS), 0.005);
+    lab_check_near(rate(&result), 2.0 * 256 / (latency + 100 * SIM_NS), 0.005);
 }
 END_TEST
 
@@ -288,10 +281,10 @@ START_TEST(poisson_writes_wait_as_in_md1)
     params.arrivals = FAB_ARRIVALS_POISSON;
     params.interval = service / rho;
     result = run(dma_flow("w", 0, &params));
-    check_near((double)(result.end - result.begin) / count, params.interval,
-               0.01);
-    check_near(sim_histogram_mean(result.latency),
-               rho * service / (2 * (1 - rho)), 0.04);
+    lab_check_near((double)(result.end - result.begin) / count, params.interval,
+                   0.01);
+    lab_check_near(sim_histogram_mean(result.latency),
+                   rho * service / (2 * (1 - rho)), 0.04);
 }
 END_TEST
 
@@ -309,10 +302,10 @@ START_TEST(late_arrivals_are_made_up_for)
     params.outstanding = 1;
     result = run(dma_flow("r", 0, &params));
     ck_assert_uint_eq(result.operations, 100);
-    check_near(result.end, 100 * latency, 0.002);
+    lab_check_near(result.end, 100 * latency, 0.002);
     /* The last arrived 990 ns after the first. */
-    check_near(sim_histogram_max(result.latency), 100 * latency - 990 * SIM_NS,
-               0.002);
+    lab_check_near(sim_histogram_max(result.latency),
+                   100 * latency - 990 * SIM_NS, 0.002);
 }
 END_TEST
 
@@ -596,11 +589,13 @@ START_TEST(single_copies_pay_the_round_trip)
     params = copy_params(write ? FAB_TLP_MWR : FAB_TLP_MRD, copies, false);
     result = run(copy_flow("c", &params));
     ck_assert_uint_eq(result.operations, copies);
-    check_near(sim_histogram_mean(result.latency), trip, 0.006);
-    check_near((double)(result.end - result.begin) / copies, trip, 0.006);
+    lab_check_near(sim_histogram_mean(result.latency), trip, 0.006);
+    lab_check_near((double)(result.end - result.begin) / copies, trip, 0.006);
     /* Polling takes 0 to 200 ns. */
-    check_near(sim_histogram_min(result.latency), trip - 100 * SIM_NS, 0.01);
-    check_near(sim_histogram_max(result.latency), trip + 100 * SIM_NS, 0.03);
+    lab_check_near(sim_histogram_min(result.latency), trip - 100 * SIM_NS,
+                   0.01);
+    lab_check_near(sim_histogram_max(result.latency), trip + 100 * SIM_NS,
+                   0.03);
 }
 END_TEST
 
@@ -659,8 +654,8 @@ START_TEST(mmio_writes_wait_for_the_link)
         ck_assert_uint_le(fab_fabric_tlps_alive(fabric), 10 + 200 + 16);
     }
     fab_flow_result(flow, &result);
-    check_near(rate(&result), 64 / (MMIO(64) * BYTE_PS) * (1 - SKP_SHARE),
-               0.003);
+    lab_check_near(rate(&result), 64 / (MMIO(64) * BYTE_PS) * (1 - SKP_SHARE),
+                   0.003);
     sim_engine_run(engine);
     ck_assert_uint_eq(
         fab_endpoint_counters(fab_component_as_endpoint(device))->served_bytes,
@@ -704,8 +699,8 @@ START_TEST(mmio_read_latency_is_the_sum_of_the_parts)
     result = run(mmio_flow("m", &params));
     ck_assert_uint_eq(result.operations, 1000);
     check_time(sim_histogram_min(result.latency), latency, 2);
-    check_near(sim_histogram_mean(result.latency), latency, 0.002);
-    check_near(result.end - result.begin, 1000.0 * latency, 0.002);
+    lab_check_near(sim_histogram_mean(result.latency), latency, 0.002);
+    lab_check_near(result.end - result.begin, 1000.0 * latency, 0.002);
 }
 END_TEST
 

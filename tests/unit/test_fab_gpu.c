@@ -37,8 +37,8 @@ static void fabric_new(bool apart, bool iommu)
 {
     FabComponent *sw, *ntb, *far_ntb;
 
-    engine = sim_engine_new();
-    fabric = fab_fabric_new(engine, 7);
+    fabric = lab_fabric_new(7);
+    engine = fab_fabric_engine(fabric);
     root = lab_root(fabric, "a", 2, iommu);
     far_root = lab_root(fabric, "b", 1, false);
     sw = lab_switch(fabric, "a.sw", 3);
@@ -61,14 +61,7 @@ static void fabric_new(bool apart, bool iommu)
 
 static void teardown(void)
 {
-    fab_fabric_free(fabric);
-    sim_engine_free(engine);
-}
-
-static void check_near(double got, double expected, double relative)
-{
-    ck_assert_msg(fabs(got - expected) <= relative * expected,
-                  "got %.9g, expected %.9g", got, expected);
+    lab_fabric_free(fabric);
 }
 
 static FabFlowResult run(FabFlow *flow)
@@ -110,10 +103,10 @@ START_TEST(direct_round_trip_is_the_sum_of_the_parts)
     result = run(pingpong(NULL, params));
     ck_assert_uint_eq(result.operations, 1000);
     /* SKP ordered sets delay one in many. */
-    check_near(sim_histogram_min(result.latency),
-               2 * (300 * SIM_NS + TWO_LINKS(MWR(4))), 0.002);
-    check_near(sim_histogram_mean(result.latency),
-               2 * (300 * SIM_NS + TWO_LINKS(MWR(4))), 0.004);
+    lab_check_near(sim_histogram_min(result.latency),
+                   2 * (300 * SIM_NS + TWO_LINKS(MWR(4))), 0.002);
+    lab_check_near(sim_histogram_mean(result.latency),
+                   2 * (300 * SIM_NS + TWO_LINKS(MWR(4))), 0.004);
 }
 END_TEST
 
@@ -127,7 +120,8 @@ START_TEST(noticing_takes_its_mean_time)
     fabric_new(false, false);
     least = 2 * (300 * SIM_NS + TWO_LINKS(MWR(4)));
     result = run(pingpong(NULL, params));
-    check_near(sim_histogram_mean(result.latency), least + 800 * SIM_NS, 0.01);
+    lab_check_near(sim_histogram_mean(result.latency), least + 800 * SIM_NS,
+                   0.01);
     ck_assert_uint_ge(sim_histogram_max(result.latency), least + 1400 * SIM_NS);
     ck_assert_uint_le(sim_histogram_max(result.latency), least + 1640 * SIM_NS);
 }
@@ -151,8 +145,8 @@ START_TEST(polling_memory_takes_three_paths_and_half_a_period)
     wait = (fixed * fixed + fixed * jitter + jitter * jitter / 3) /
            (2 * (fixed + jitter / 2));
     result = run(pingpong(root, params));
-    check_near(sim_histogram_mean(result.latency),
-               2 * (300 * SIM_NS + TWO_LINKS(28) + wait + back), 0.02);
+    lab_check_near(sim_histogram_mean(result.latency),
+                   2 * (300 * SIM_NS + TWO_LINKS(28) + wait + back), 0.02);
 }
 END_TEST
 
@@ -255,8 +249,9 @@ START_TEST(a_direct_copy_is_the_sum_of_its_parts)
     double large = transfer_time(false, 4 << 20, 1);
 
     /* It is over when the last TLP begins to leave. */
-    check_near(small, 5 * SIM_US + doorbell + control, 0.003);
-    check_near(large - small, ((4 << 20) - 256) / 256 * WIRE(MWR(256)), 0.004);
+    lab_check_near(small, 5 * SIM_US + doorbell + control, 0.003);
+    lab_check_near(large - small, ((4 << 20) - 256) / 256 * WIRE(MWR(256)),
+                   0.004);
 }
 END_TEST
 

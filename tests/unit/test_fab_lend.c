@@ -26,15 +26,14 @@ static FabFabric *fabric;
 
 static void setup(void)
 {
-    engine = sim_engine_new();
-    fabric = fab_fabric_new(engine, 1);
+    fabric = lab_fabric_new(1);
+    engine = fab_fabric_engine(fabric);
 }
 
 static void teardown(void)
 {
     ck_assert_uint_eq(fab_fabric_tlps_alive(fabric), 0);
-    fab_fabric_free(fabric);
-    sim_engine_free(engine);
+    lab_fabric_free(fabric);
 }
 
 /* A host: root, switch, and below the switch two devices and an adapter with

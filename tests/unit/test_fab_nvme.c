@@ -51,8 +51,8 @@ static void fabric_new_seeded(uint64_t seed, SimTime poll, SimTime interrupt)
 
     params.cpu.poll = poll;
     params.cpu.interrupt = interrupt;
-    engine = sim_engine_new();
-    fabric = fab_fabric_new(engine, seed);
+    fabric = lab_fabric_new(seed);
+    engine = fab_fabric_engine(fabric);
     root = fab_root_new(fabric, "a", &params);
     far = fab_root_new(fabric, "b", &params);
     fab_root_add_port(root, "rp0", &port);
@@ -76,8 +76,7 @@ static void fabric_new(void)
 static void fabric_done(void)
 {
     if (engine) {
-        fab_fabric_free(fabric);
-        sim_engine_free(engine);
+        lab_fabric_free(fabric);
     }
     engine = NULL;
 }
@@ -131,12 +130,6 @@ static FabFlowResult run(FabFlow *flow)
 static FabFlowResult run_new(const FabNvmeFlowParams *params)
 {
     return run(nvme_flow("n", params));
-}
-
-static void check_near(double got, double expected, double tolerance)
-{
-    ck_assert_msg(fabs(got - expected) <= tolerance * expected,
-                  "got %.9g, expected %.9g", got, expected);
 }
 
 static double speed(const FabFlowResult *result)
@@ -205,7 +198,7 @@ END_TEST
 static void check_stage(const FabFlowResult *result, FabNvmeStage stage,
                         double expected)
 {
-    check_near(stages[stage] / (double)result->operations, expected, 0.005);
+    lab_check_near(stages[stage] / (double)result->operations, expected, 0.005);
 }
 
 static void check_stages_add_up(const FabFlowResult *result)
@@ -231,10 +224,10 @@ START_TEST(read_latency_is_the_sum_of_the_parts)
     fabric_new();
     params = nvme_params(false, 4096, 500);
     result = run_new(&params);
-    check_near(sim_histogram_mean(result.latency),
-               2 * STORE + doorbell + fetch + OVERHEAD + READ + PAGE_PS + data +
-                   completion,
-               0.001);
+    lab_check_near(sim_histogram_mean(result.latency),
+                   2 * STORE + doorbell + fetch + OVERHEAD + READ + PAGE_PS +
+                       data + completion,
+                   0.001);
     check_stages_add_up(&result);
     check_stage(&result, FAB_NVME_SUBMIT, 2 * STORE);
     check_stage(&result, FAB_NVME_DOORBELL, doorbell);
@@ -258,10 +251,10 @@ START_TEST(write_latency_is_the_sum_of_the_parts)
     fabric_new();
     params = nvme_params(true, 4096, 500);
     result = run_new(&params);
-    check_near(sim_histogram_mean(result.latency),
-               2 * STORE + TRANSIT + LINK(MMIO) + fetch + media + data +
-                   LINK(MWR(16)),
-               0.001);
+    lab_check_near(sim_histogram_mean(result.latency),
+                   2 * STORE + TRANSIT + LINK(MMIO) + fetch + media + data +
+                       LINK(MWR(16)),
+                   0.001);
     check_stages_add_up(&result);
     /* The controller's part comes before the data, and counts with them. */
     check_stage(&result, FAB_NVME_DATA, OVERHEAD + data);
@@ -294,12 +287,12 @@ START_TEST(driver_takes_its_time_to_notice)
     params = nvme_params(false, 4096, 4000);
     run(nvme_flow("polls", &params));
     polled = stages[FAB_NVME_NOTICE] / 4000.0;
-    check_near(polled, 400 * SIM_NS, 0.03);
+    lab_check_near(polled, 400 * SIM_NS, 0.03);
     params.polling = false;
     run(nvme_flow("interrupts", &params));
     interrupted = stages[FAB_NVME_NOTICE] / 4000.0;
     /* The MSI is on the wire right behind the entry. */
-    check_near(interrupted, 3 * SIM_US + WIRE(MMIO), 0.001);
+    lab_check_near(interrupted, 3 * SIM_US + WIRE(MMIO), 0.001);
 }
 END_TEST
 
@@ -326,13 +319,13 @@ START_TEST(four_crossings_are_on_the_way)
         stages[FAB_NVME_DOORBELL] / 200.0 - near_stages[FAB_NVME_DOORBELL];
     /* Two hops more, and the lender's root. */
     ck_assert(crossing > TRANSIT + 2 * (LAB_LATENCY + LAB_PROPAGATION));
-    check_near(stages[FAB_NVME_FETCH] / 200.0 - near_stages[FAB_NVME_FETCH],
-               2 * crossing, 0.03);
-    check_near(stages[FAB_NVME_COMPLETION] / 200.0 -
-                   near_stages[FAB_NVME_COMPLETION],
-               crossing, 0.15);
-    check_near(stages[FAB_NVME_MEDIA], near_stages[FAB_NVME_MEDIA] * 200,
-               0.001);
+    lab_check_near(stages[FAB_NVME_FETCH] / 200.0 - near_stages[FAB_NVME_FETCH],
+                   2 * crossing, 0.03);
+    lab_check_near(stages[FAB_NVME_COMPLETION] / 200.0 -
+                       near_stages[FAB_NVME_COMPLETION],
+                   crossing, 0.15);
+    lab_check_near(stages[FAB_NVME_MEDIA], near_stages[FAB_NVME_MEDIA] * 200,
+                   0.001);
 }
 END_TEST
 
@@ -365,9 +358,9 @@ START_TEST(interrupts_of_a_lent_drive_reach_the_borrower)
     check_stages_add_up(&result);
     notice = stages[FAB_NVME_NOTICE] / 300.0;
     if (_i) { /* the way between the hosts the entry has gone as well */
-        check_near(notice, 2 * 3 * SIM_US, 0.03);
+        lab_check_near(notice, 2 * 3 * SIM_US, 0.03);
     } else {
-        check_near(notice, 3 * SIM_US + WIRE(MMIO), 0.01);
+        lab_check_near(notice, 3 * SIM_US + WIRE(MMIO), 0.01);
     }
     params.count = 200;
     result = run(nvme_flow("second", &params));
@@ -427,7 +420,7 @@ START_TEST(throughput_is_that_of_the_narrowest)
     }
     result = run_new(&params);
     ck_assert_uint_eq(result.failed, 0);
-    check_near(speed(&result), expected, 0.02);
+    lab_check_near(speed(&result), expected, 0.02);
 }
 END_TEST
 
@@ -445,9 +438,9 @@ START_TEST(commands_at_a_time_are_limited)
     two = run(nvme_flow("two", &params));
     params.depth = 8;
     eight = run(nvme_flow("eight", &params));
-    check_near(speed(&eight), speed(&two), 0.02);
-    check_near(sim_histogram_mean(eight.latency),
-               4 * sim_histogram_mean(two.latency), 0.02);
+    lab_check_near(speed(&eight), speed(&two), 0.02);
+    lab_check_near(sim_histogram_mean(eight.latency),
+                   4 * sim_histogram_mean(two.latency), 0.02);
 }
 END_TEST
 
@@ -464,8 +457,8 @@ START_TEST(read_ahead_spares_the_media)
     latency = sim_histogram_mean(run(nvme_flow("random", &params)).latency);
     params.random = false;
     result = run(nvme_flow("sequential", &params));
-    check_near(sim_histogram_min(result.latency), latency - READ, 0.01);
-    check_near(sim_histogram_max(result.latency), latency, 0.01);
+    lab_check_near(sim_histogram_min(result.latency), latency - READ, 0.01);
+    lab_check_near(sim_histogram_max(result.latency), latency, 0.01);
 }
 END_TEST
 
@@ -481,9 +474,10 @@ START_TEST(jitter_is_uniform)
     params.drive.jitter = 10 * SIM_US;
     result = run_new(&params);
     least = sim_histogram_min(result.latency);
-    check_near(sim_histogram_mean(result.latency), least + 5 * SIM_US, 0.01);
-    check_near(sim_histogram_quantile(result.latency, 990000),
-               least + 9.9 * SIM_US, 0.01);
+    lab_check_near(sim_histogram_mean(result.latency), least + 5 * SIM_US,
+                   0.01);
+    lab_check_near(sim_histogram_quantile(result.latency, 990000),
+                   least + 9.9 * SIM_US, 0.01);
 }
 END_TEST
 
@@ -503,8 +497,8 @@ START_TEST(two_hosts_share_a_drive)
     other = run(nvme_flow("other", &params));
     fab_flow_result(flow, &own);
     ck_assert_uint_eq(own.failed + other.failed, 0);
-    check_near(speed(&own), 1e9, 0.03);
-    check_near(speed(&other), 1e9, 0.03);
+    lab_check_near(speed(&own), 1e9, 0.03);
+    lab_check_near(speed(&other), 1e9, 0.03);
 }
 END_TEST
 
@@ -788,8 +782,8 @@ START_TEST(registers_and_writes_must_suffice)
     } else {
         device_params.bars[0].size_bytes = 4096;
     }
-    engine = sim_engine_new();
-    fabric = fab_fabric_new(engine, 1);
+    fabric = lab_fabric_new(1);
+    engine = fab_fabric_engine(fabric);
     root = fab_root_new(fabric, "a", &root_params);
     fab_root_add_port(root, "rp0", &port);
     drive = fab_endpoint_component(
@@ -822,7 +816,8 @@ START_TEST(a_poller_sees_the_store)
     flow = fab_mmio_flow_new(fabric, "own", 0, &params, &error);
     ck_assert_ptr_nonnull(flow);
     result = run(flow);
-    check_near(sim_histogram_mean(result.latency), STORE + 300 * SIM_NS, 0.03);
+    lab_check_near(sim_histogram_mean(result.latency), STORE + 300 * SIM_NS,
+                   0.03);
     params.target.component = fab_root_component(far);
     flow = fab_mmio_flow_new(fabric, "far", 0, &params, &error);
     result = run(flow);
