@@ -73,11 +73,6 @@ typedef struct Decimal {
 #define DIGITS_MAX         26
 #define DECIMAL_DIGITS_MAX 18 /* of a fraction of 64-bit numbers */
 
-const char *topo_units_accepted(TopoUnit unit)
-{
-    return units[unit].accepted;
-}
-
 static bool fail(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 static bool fail(GError **error, const char *format, ...)

@@ -19,23 +19,6 @@ void fab_append_size(GString *out, uint64_t bytes)
     g_string_append_printf(out, "%" PRIu64 " %s", bytes, units[unit]);
 }
 
-static const char *speed_text(FabSpeed speed)
-{
-    switch (speed) {
-    case FAB_SPEED_2_5GT:
-        return "2.5GT/s";
-    case FAB_SPEED_5_0GT:
-        return "5.0GT/s";
-    case FAB_SPEED_8_0GT:
-        return "8.0GT/s";
-    case FAB_SPEED_16_0GT:
-        return "16.0GT/s";
-    case FAB_SPEED_32_0GT:
-        return "32.0GT/s";
-    }
-    return "?GT/s";
-}
-
 static const char *kind_text(FabKind kind)
 {
     switch (kind) {
@@ -66,7 +49,7 @@ static void append_bdf(GString *out, FabBdf bdf)
 static void append_link(GString *out, const FabPort *port)
 {
     g_string_append_printf(out, "%s x%" PRIu32,
-                           speed_text(fab_port_speed(port)),
+                           fab_speed_name(fab_port_speed(port)),
                            fab_port_width(port));
 }
 

@@ -42,7 +42,4 @@ char *topo_units_format(TopoUnit unit, int64_t value);
 bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
                               int64_t *ret_den, GError **error);
 
-/* The units @unit accepts, in words for a message: "ps, ns, us, ms, s". */
-const char *topo_units_accepted(TopoUnit unit);
-
 #endif
