@@ -41,20 +41,6 @@ static void prefix_flow(GError **error, const TopoFlow *flow)
     g_prefix_error(error, "%s: flow %s: ", place, topo_flow_name(flow));
 }
 
-static int flow_index(const TopoDescription *description, const char *name)
-{
-    const GPtrArray *flows = description->workload->flows;
-
-    for (unsigned i = 0; i < flows->len; i++) {
-        const TopoFlow *flow = flows->pdata[i];
-
-        if (g_str_equal(topo_flow_name(flow), name)) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 /* Makes @flow in the fabric that all flows share. */
 static FabFlow *run_make_flow(Run *run, const TopoFlow *flow, GError **error)
 {
@@ -69,10 +55,8 @@ static FabFlow *run_make_flow(Run *run, const TopoFlow *flow, GError **error)
                ? exp_flow_new(run->fabric, flow, workload->warmup_ps, error)
                : NULL;
     for (unsigned i = 0; made && i < after->len; i++) {
-        const char *before = topo_flow_name(after->pdata[i]);
-
         fab_flow_after(made,
-                       run->flows->pdata[flow_index(run->description, before)]);
+                       run->flows->pdata[topo_flow_index(after->pdata[i])]);
     }
     return made;
 }
@@ -131,20 +115,17 @@ static ExpScope column_scope(const TopoDescription *description,
                              const TopoColumn *column)
 {
     const TopoDevice *device;
-    int index;
+    const TopoFlow *flow;
 
     switch (column->source) {
     case TOPO_SOURCE_FABRIC:
         return EXP_SCOPE_FABRIC;
     case TOPO_SOURCE_FLOW:
-        index = flow_index(description, column->source_name);
-        if (index >= 0) {
-            const TopoFlow *flow = description->workload->flows->pdata[index];
-
-            return topo_flow_has_own_fabric(flow) ? EXP_SCOPE_PATH
-                                                  : EXP_SCOPE_FLOW;
+        flow = topo_find_flow(description, column->source_name);
+        if (!flow) {
+            return 0;
         }
-        return 0;
+        return topo_flow_has_own_fabric(flow) ? EXP_SCOPE_PATH : EXP_SCOPE_FLOW;
     case TOPO_SOURCE_ELEMENT:
         if (topo_find_host(description, column->source_name)) {
             return EXP_SCOPE_ROOT;
@@ -254,13 +235,14 @@ static ExpValue run_metric(const Run *run, const TopoColumn *column)
         .fabric = run->fabric,
         .statistic = column->statistic,
     };
-    int index;
 
     if (column->source == TOPO_SOURCE_FLOW) {
-        index = flow_index(run->description, column->source_name);
-        subject.described = run->description->workload->flows->pdata[index];
-        subject.flow = run->flows->pdata[index];
-        subject.path = run->paths->pdata[index];
+        const TopoFlow *flow =
+            topo_find_flow(run->description, column->source_name);
+
+        subject.described = flow;
+        subject.flow = run->flows->pdata[topo_flow_index(flow)];
+        subject.path = run->paths->pdata[topo_flow_index(flow)];
     } else if (!run->fabric) {
         return (ExpValue){0, 0, NULL}; /* no fabric was run */
     } else if (column->source == TOPO_SOURCE_ELEMENT) {

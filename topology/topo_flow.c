@@ -21,6 +21,11 @@ TopoPlace topo_flow_place(const TopoFlow *flow)
     return flow->place;
 }
 
+unsigned topo_flow_index(const TopoFlow *flow)
+{
+    return flow->index;
+}
+
 const GPtrArray *topo_flow_after(const TopoFlow *flow)
 {
     return flow->after;

@@ -21,6 +21,7 @@ extern const unsigned topo_flow_n_kinds;
 struct TopoFlow {
     const TopoFlowKind *kind;
     TopoPlace place;
+    unsigned index; /* in TopoWorkload.flows */
     TopoValues *values;
     TopoTarget *targets; /* by index of the key: what a reference names; that of
                             a host is TOPO_TARGET_CPU */

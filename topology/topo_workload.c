@@ -11,6 +11,7 @@ static void load_flow(TopoLoader *loader, TopoWorkload *workload,
     if (flow == NULL) {
         return;
     }
+    flow->index = workload->flows->len;
     g_ptr_array_add(workload->flows, flow);
     name = topo_values_get(flow->values, "name");
     if (topo_load_check_unique(loader, loader->loaded->flows, "flow",

@@ -14,6 +14,7 @@
 const char *topo_flow_name(const TopoFlow *flow);
 const char *topo_flow_kind(const TopoFlow *flow); /* "dma" */
 TopoPlace topo_flow_place(const TopoFlow *flow);
+unsigned topo_flow_index(const TopoFlow *flow); /* in TopoWorkload.flows */
 
 /* The flows (of TopoFlow) that must be done before @flow begins. */
 const GPtrArray *topo_flow_after(const TopoFlow *flow);
