@@ -5,6 +5,7 @@
 
 #include "cmd_load.h"
 #include "exp_build.h"
+#include "exp_dot.h"
 #include "fab_enumerate.h"
 #include "rep_graph.h"
 #include "topo_units.h"
@@ -59,11 +60,7 @@ static bool draw(const Options *options, const TopoDescription *description,
 {
     g_autoptr(GString) dot = g_string_new(NULL);
 
-    if (options->as_described) {
-        topo_dot(description, dot);
-    } else {
-        fab_write_dot(exp_fabric(fabric), dot);
-    }
+    exp_dot(description, options->as_described ? NULL : fabric, dot);
     return rep_graph_write(dot->str, options->drawing, error);
 }
 

@@ -20,10 +20,4 @@ typedef enum FabTreeFlags {
  */
 void fab_write_tree(FabComponent *root, FabTreeFlags flags, GString *out);
 
-/*
- * The whole fabric in the language of graphviz: a cluster a host, a box a
- * component with its BDF and BARs, links with speed and width, cables dashed.
- */
-void fab_write_dot(FabFabric *fabric, GString *out);
-
 #endif

@@ -302,8 +302,4 @@ TopoFlow *topo_find_flow(const TopoDescription *description, const char *name);
 bool topo_find_target(const TopoDescription *description, const char *text,
                       TopoTarget *ret_target, GError **error);
 
-/* Writes the description as a drawing for graphviz: hosts as clusters with
- * roots, switches and devices, links with speed and width, lent devices. */
-void topo_dot(const TopoDescription *description, GString *out);
-
 #endif

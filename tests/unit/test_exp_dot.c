@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: a drawing has every element and every link once, with what
+ * enumeration gave them or with what the description says.
+ */
+#include "exp_build.h"
+#include "exp_dot.h"
+#include "topo_test.h"
+#include "../suite.h"
+
+#define LENT TWO_HOSTS "lend: [{device: a.gpu0, to: b}]\n"
+
+static void check_pieces(const char *drawing, const char *const *pieces,
+                         unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const char *found = strstr(drawing, pieces[i]);
+
+        ck_assert_msg(found, "%s not in %s", pieces[i], drawing);
+        ck_assert_msg(!strstr(found + 1, pieces[i]), "%s twice in %s",
+                      pieces[i], drawing);
+    }
+}
+
+START_TEST(a_description_shows_parts_and_ports)
+{
+    static const char *const pieces[] = {
+        "graph \"two\" {\n",
+        "subgraph \"cluster_a\"",
+        "subgraph \"cluster_b\"",
+        "\"a\" [fillcolor=\"#fde9c9\", label=<<b>a</b><br/>cpu>];\n",
+        "\"a.sw0\" [fillcolor=\"#dce9f7\", label=<<b>sw0</b><br/>sw>];\n",
+        "\"a.cpu.rp0\" -- \"a.sw0\" [label=\" 8.0GT/s x16\"];\n",
+        "\"a.sw0\" -- \"a.gpu0\" [label=\" 5.0GT/s x8\"];\n",
+        "\"a.ntb0\" -- \"b.ntb0\" [label=\" 8.0GT/s x8\", style=dashed];\n",
+        "\"a.gpu0\" -- \"b\" [label=\" lent\", style=dotted",
+    };
+    g_autoptr(TopoDescription) d = load_good(LENT, NULL);
+    g_autoptr(GString) out = g_string_new(NULL);
+
+    exp_dot(d, NULL, out);
+    check_pieces(out->str, pieces, G_N_ELEMENTS(pieces));
+    ck_assert_ptr_null(strstr(out->str, "BAR"));
+}
+END_TEST
+
+START_TEST(a_fabric_shows_addresses)
+{
+    static const char *const pieces[] = {
+        "\"a\" [fillcolor=\"#fde9c9\", label=<<b>a</b><br/>root 00:00.0>];\n",
+        "label=<<b>gpu0</b><br/>gpu 03:00.0"
+        "<br/><font point-size=\"9\">BAR0 0x",
+        "\"a\" -- \"a.sw0\" [label=\" 8.0GT/s x16\"];\n",
+        "\"a.sw0\" -- \"a.gpu0\" [label=\" 5.0GT/s x8\"];\n",
+        "\"a.ntb0\" -- \"b.ntb0\" [label=\" 8.0GT/s x8\", style=dashed];\n",
+    };
+    g_autoptr(TopoDescription) d = load_good(TWO_HOSTS, NULL);
+    g_autoptr(GString) out = g_string_new(NULL);
+    g_autoptr(ExpFabric) fabric = exp_build(d, NULL);
+
+    ck_assert_ptr_nonnull(fabric);
+    exp_dot(d, fabric, out);
+    check_pieces(out->str, pieces, G_N_ELEMENTS(pieces));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("exp_dot");
+    TCase *tcase = tcase_create("dot");
+
+    tcase_add_test(tcase, a_description_shows_parts_and_ports);
+    tcase_add_test(tcase, a_fabric_shows_addresses);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
