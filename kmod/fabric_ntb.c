@@ -357,41 +357,45 @@ static void end_free(struct ntb_end *end)
 	dlend_peer_put(&end->peer);
 }
 
-static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
+/* Return: whether the NTB has what this file needs; a message says if not. */
+static bool ntb_is_fit(struct ntb_dev *ntb)
 {
 	struct device *dev = &ntb->pdev->dev;
-	struct ntb_end *end;
-	u64 valid;
-	int err;
 
-	valid = ntb_db_valid_mask(ntb);
-	if (ntb_spad_count(ntb) < DLEND_HELLO_WORDS || !valid ||
+	if (ntb_spad_count(ntb) < DLEND_HELLO_WORDS || !ntb_db_valid_mask(ntb) ||
 	    ntb_spad_is_unsafe(ntb) == 1 || ntb_db_is_unsafe(ntb) == 1) {
-		dev_err(dev, "this NTB has not the %u scratchpads and the doorbell that dl_fabric needs\n",
+		dev_err(dev, "this NTB lacks the %u scratchpads or the doorbell that dl_fabric needs\n",
 			DLEND_HELLO_WORDS);
-		return -ENODEV;
+		return false;
 	}
 	if (ntb_peer_port_count(ntb) != 1)
 		dev_warn(dev, "this NTB has %d peers; dl_fabric uses the first\n",
 			 ntb_peer_port_count(ntb));
+	return true;
+}
+
+/* Return: an end that is not started yet, or ERR_PTR. */
+static struct ntb_end *end_new(struct ntb_dev *ntb)
+{
+	struct device *dev = &ntb->pdev->dev;
+	u64 valid = ntb_db_valid_mask(ntb);
+	struct ntb_end *end;
+	int err = -ENOMEM;
 
 	end = kzalloc(sizeof(*end), GFP_KERNEL);
 	if (!end)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	end->ntb = ntb;
 	end->db = valid & -valid;
 	end->area_window = -1;
 	end->far_window = U32_MAX;
 	end->area = dma_alloc_coherent(dev, DLEND_AREA_SIZE, &end->area_dma,
 				       GFP_KERNEL);
-	if (!end->area) {
-		err = -ENOMEM;
+	if (!end->area)
 		goto free_end;
-	}
 	if (!IS_ALIGNED(end->area_dma, DLEND_AREA_SIZE)) {
 		dev_err(dev, "the memory for the control area is not aligned to its size of %u KiB\n",
 			DLEND_AREA_SIZE / SZ_1K);
-		err = -ENOMEM;
 		goto free_area;
 	}
 	err = dlend_peer_init(&end->peer, &end_backend, dev, pci_name(ntb->pdev),
@@ -399,7 +403,28 @@ static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
 	if (err)
 		goto free_area;
 	get_device(dev);
+	return end;
+
+free_area:
+	dma_free_coherent(dev, DLEND_AREA_SIZE, end->area, end->area_dma);
+free_end:
+	kfree(end);
+	return ERR_PTR(err);
+}
+
+static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
+{
+	struct ntb_end *end;
+	u64 valid;
+	int err;
+
+	if (!ntb_is_fit(ntb))
+		return -ENODEV;
+	end = end_new(ntb);
+	if (IS_ERR(end))
+		return PTR_ERR(end);
 	dlend_peer_start(&end->peer);
+	valid = ntb_db_valid_mask(ntb);
 	ntb_db_set_mask(ntb, valid);
 	ntb_db_clear(ntb, valid);
 	err = ntb_set_ctx(ntb, end, &end_ctx_ops);
@@ -423,11 +448,6 @@ clear_ctx:
 stop:
 	end_stop(end);
 	end_free(end);
-	return err;
-free_area:
-	dma_free_coherent(dev, DLEND_AREA_SIZE, end->area, end->area_dma);
-free_end:
-	kfree(end);
 	return err;
 }
 
