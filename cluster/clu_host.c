@@ -212,6 +212,11 @@ static void on_alarm(void *owner, CluConsoleAlarm alarm, const char *text)
         host->alarm = g_strdup(text);
         set_state(host, states[alarm], text);
     }
+    /* The agent has stopped with its kernel, and no end of its sessions will
+     * come. */
+    if (alarm == CLU_CONSOLE_PANIC && host->guest) {
+        clu_guest_reset(host->guest);
+    }
 }
 
 /* The monitor */

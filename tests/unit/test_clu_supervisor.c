@@ -287,6 +287,34 @@ START_TEST(a_command_that_loses_its_host_tells_the_state)
 }
 END_TEST
 
+/* Has host b panic. */
+static void *panic_b(void *pid)
+{
+    g_usleep(200000);
+    kill((pid_t)GPOINTER_TO_INT(pid), SIGHUP);
+    return NULL;
+}
+
+START_TEST(a_command_ends_with_a_panic_of_its_host)
+{
+    g_autoptr(GError) error = NULL;
+    GThread *thread;
+    int pid;
+    Rig rig;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    pid = (int)number_of(&rig, "b", "pid");
+    thread = g_thread_new("panic", panic_b, GINT_TO_POINTER(pid));
+    ck_assert_int_eq(ASK(&rig, NULL, &error, "exec", "b", "hold"),
+                     CLU_CONTROL_LOST);
+    ck_assert_msg(strstr(error->message, "b is panicked") != NULL, "%s",
+                  error->message);
+    g_thread_join(thread);
+    rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_link_goes_down_and_up)
 {
     Rig rig;
@@ -584,6 +612,7 @@ int main(void)
     tcase_add_test(tcase, a_killed_host_is_dead_and_can_be_restarted);
     tcase_add_test(tcase, an_end_at_a_panicked_host_is_not_up);
     tcase_add_test(tcase, a_command_that_loses_its_host_tells_the_state);
+    tcase_add_test(tcase, a_command_ends_with_a_panic_of_its_host);
     tcase_add_test(tcase, a_link_goes_down_and_up);
     tcase_add_test(tcase, an_agent_that_falls_silent_is_hung);
     tcase_add_test(tcase, a_qemu_that_does_not_start_is_quoted);
