@@ -34,7 +34,7 @@ static void report_unknown(const Attacher *attacher, const TopoPlug *plug,
     const TopoRootPort *ports;
     unsigned i, n;
 
-    /* Without the CPU's part one cannot tell. */
+    /* The root ports are known only if the CPU's part is good. */
     if (plug->host->cpu == NULL) {
         return;
     }
@@ -156,7 +156,7 @@ static void take_port(const Attacher *attacher, TopoPlug *plug)
            ports, parent->name);
 }
 
-/* Reports the loop that @plug's switch is part of, once a loop. */
+/* Reports the loop that the switch of @plug is part of; each loop once. */
 static void check_loop(const Attacher *attacher, const TopoPlug *plug,
                        GHashTable *reported)
 {

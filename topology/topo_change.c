@@ -159,8 +159,9 @@ static void put(const Walk *walk, TopoNode *map, const char *key)
                   topo_node_copy(walk->change->value));
 }
 
-/* The map at @key, made if it is not there. NULL, and reported, if something
- * else is; NULL in a dry walk if nothing is (*ret_good tells). */
+/* The map at @key, which is made if it is missing. If something else is there,
+ * reports it, sets *ret_good to false and returns NULL. A dry walk makes no
+ * map: it returns NULL with *ret_good true. */
 static TopoNode *enter(const Walk *walk, TopoNode *map, const char *key,
                        bool *ret_good)
 {
@@ -180,8 +181,8 @@ static TopoNode *enter(const Walk *walk, TopoNode *map, const char *key,
     return child;
 }
 
-/* Takes out what a map of dotted keys says of @key: "a.b", or "b" under "a",
- * or anything below. */
+/* Removes the entries of @key from a map of dotted keys: "a.b", or "b" under
+ * "a", or anything below. */
 static void remove_dotted(TopoNode *map, const char *key)
 {
     size_t length = strlen(key);
@@ -338,7 +339,8 @@ static void walk_list(const Walk *walk, const TopoKey *key, TopoNode *map,
         const TopoFlowKind *kind =
             topo_flow_find_kind(topo_node_get_text(member, "kind"));
 
-        /* A flow without a good kind has the keys of every kind at least. */
+        /* A flow without a good kind has at least the keys that all kinds have.
+         */
         section = kind != NULL ? &kind->section : &topo_flow_kinds[0].section;
     }
     if (member->kind != TOPO_NODE_MAP || at + 1 == walk->n_words) {
@@ -352,7 +354,7 @@ static void walk_list(const Walk *walk, const TopoKey *key, TopoNode *map,
     walk_section(walk, section, member, at + 1);
 }
 
-/* Goes on behind @key, which is no value, at word @at. */
+/* Continues below @key, which is not a value, at word @at. */
 static void walk_below(const Walk *walk, const TopoKey *key, TopoNode *map,
                        unsigned at)
 {

@@ -9,8 +9,8 @@
 TopoChange *topo_change_new(const char *path, const TopoNode *value,
                             TopoPlace place);
 
-/* When a change is to be applied: those that speak of a `repeat:`, or of the
- * names in it, before it is expanded. */
+/* Returns whether @change is applied before `repeat:` is expanded: it names a
+ * `repeat:` or an element in one. */
 bool topo_change_is_early(const TopoChange *change);
 
 /* Applies @change to @root, the tree of a description. @parts_dir (nullable)

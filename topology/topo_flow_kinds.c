@@ -17,10 +17,9 @@
     NEEDS("name", NAME, "its name"),                                           \
         WORD("kind", NULL, KIND, REQUIRED, "its kind"),                        \
         RANGE("start", TIME, "0ps", NULL, "1000s", 0,                          \
-              "when it begins, at the earliest"),                              \
+              "earliest time at which it begins"),                             \
         MAY("after", REFS, NULL,                                               \
-            "flows that stand before it in the list: it begins when they are " \
-            "done")
+            "flows before it in the list; it begins when they are done")
 
 #define DIRECTION(HELP) WORD("direction", NULL, "read|write", REQUIRED, HELP)
 
@@ -99,7 +98,9 @@ static const TopoKey compute_keys[] = {
 static const TopoKey copy_keys[] = {
     FLOW("copy"),
     NEEDS("device", DEVICE, "`host.device` whose engine copies"),
-    DIRECTION("read: from the buffer into the device; write: the other way"),
+    DIRECTION(
+        "read: from the buffer to the device; write: from the device to the "
+        "buffer"),
     NEEDS_TARGET("buffer", MEMORY,
                  "`host.ram`, `host.device` or `host.device.bar1`"),
     MAY("driver", HOST, NULL,
@@ -126,20 +127,22 @@ static const TopoKey dma_keys[] = {
     DIRECTION("the device's operation"),
     NEEDS_TARGET("target", MEMORY,
                  "`host.ram`, `host.device` or `host.device.bar1`"),
-    RANGE("size", BYTES, NULL, "1B", "1GiB", REQUIRED, "of one operation"),
-    RANGE("total", BYTES, NULL, "1B", "1024TiB", 0,
-          "bytes in all, a multiple of `size`; or `count`, or neither with "
-          "the workload's `stop`"),
-    RANGE("count", INT, NULL, "1", "1000000000000", 0, "operations in all"),
+    RANGE("size", BYTES, NULL, "1B", "1GiB", REQUIRED,
+          "bytes of one operation"),
+    RANGE(
+        "total", BYTES, NULL, "1B", "1024TiB", 0,
+        "bytes of all operations, a multiple of `size`. Give this or `count`, "
+        "or neither if the workload has a `stop`"),
+    RANGE("count", INT, NULL, "1", "1000000000000", 0, "number of operations"),
     RANGE("outstanding", INT, "0", "0", "65536", 0,
-          "operations in flight; 0: as the device can"),
-    WORD("pattern", "sequential", "sequential|random", 0, "of addresses"),
+          "operations in flight; 0: as many as the device can have"),
+    WORD("pattern", "sequential", "sequential|random", 0, "order of addresses"),
     RANGE("working_set", BYTES, NULL, "1B", "1024TiB", 0,
           "addresses wrap within this size; without it the whole target"),
     WORD("arrivals", "closed", "closed|periodic|poisson", 0,
-         "closed: an operation when another is done"),
+         "closed: the next operation begins when one is done"),
     RANGE("interval", TIME, NULL, "1ps", "1000s", 0,
-          "between arrivals (mean), unless they are closed"),
+          "(mean) time between arrivals, unless they are closed"),
 };
 
 static void check_dma_count(TopoLoader *loader, TopoFlow *flow)
@@ -205,11 +208,11 @@ static const TopoKey mmio_keys[] = {
     DIRECTION("the CPU's operation"),
     NEEDS_TARGET("target", MEMORY,
                  "`host.ram`, `host.device` or `host.device.bar1`"),
-    RANGE("size", BYTES, "8B", "1B", "64B", 0, "of one access"),
-    RANGE("count", INT, "1", "1", "1000000000000", 0, "accesses in all"),
+    RANGE("size", BYTES, "8B", "1B", "64B", 0, "bytes of one access"),
+    RANGE("count", INT, "1", "1", "1000000000000", 0, "number of accesses"),
     MAY("seen", BOOL, "off",
         "on: a write to `host.ram` is over when that host's CPU, which polls, "
-        "has seen it; off: when it has left"),
+        "has seen it; off: when it has left the CPU that writes"),
 };
 
 static void check_mmio(TopoLoader *loader, TopoFlow *flow)
@@ -229,8 +232,11 @@ static void check_mmio(TopoLoader *loader, TopoFlow *flow)
 
 static const TopoKey nvme_keys[] = {
     FLOW("nvme"),
-    NEEDS("device", DEVICE, "`host.device`: a drive, its part has `nvme:`"),
-    DIRECTION("read: from the drive to the buffer; write: the other way"),
+    NEEDS("device", DEVICE,
+          "`host.device` whose part has `nvme:`, that is a drive"),
+    DIRECTION(
+        "read: from the drive to the buffer; write: from the buffer to the "
+        "drive"),
     MAY_TARGET("buffer", MEMORY,
                "`host.ram`, `host.device` or `host.device.bar1`; without it "
                "the driver's RAM"),
@@ -238,16 +244,16 @@ static const TopoKey nvme_keys[] = {
         "host whose CPU runs the driver; without it the borrower, or the "
         "device's own"),
     RANGE("size", BYTES, NULL, "512B", "1GiB", REQUIRED,
-          "of one operation, a multiple of the part's `nvme.block`"),
+          "bytes of one operation, a multiple of the part's `nvme.block`"),
     RANGE("count", INT, "1", "1", "1000000000000", 0, "operations in all"),
     RANGE("depth", INT, "1", "1", "4095", 0, "operations at a time"),
     RANGE("entries", INT, "1024", "2", "4096", 0,
-          "of each queue, one of which stays empty"),
-    WORD("pattern", "sequential", "sequential|random", 0, "of blocks"),
+          "entries of each queue, one of which stays empty"),
+    WORD("pattern", "sequential", "sequential|random", 0, "order of blocks"),
     WORD("completion", "interrupt", "interrupt|polling", 0,
          "the way in which the driver learns of completions"),
     RANGE("timeout", TIME, "30s", "1us", "1000s", 0,
-          "after which the driver gives an operation up as failed"),
+          "an operation that takes longer has failed"),
 };
 
 static void check_drive(TopoLoader *loader, const TopoFlow *flow,
@@ -295,10 +301,10 @@ static const TopoKey path_keys[] = {
     NEEDS_TARGET("to", MEMORY,
                  "`host.ram`, `host.device` or `host.device.bar1`"),
     MAY_TARGET("via", TOPO_MAY_BE_RAM,
-               "`host.ram` in which the data rests between"),
+               "`host.ram` in which the data rests on the way"),
     WORD("direction", "write", "read|write", 0,
          "write: `from` writes to `to`; read: `from` reads from it"),
-    RANGE("size", BYTES, "4B", "1B", "4096B", 0, "of the payload"),
+    RANGE("size", BYTES, "4B", "1B", "4096B", 0, "bytes of the payload"),
 };
 
 /* ---- pingpong ---------------------------------------------------------- */
@@ -306,8 +312,9 @@ static const TopoKey path_keys[] = {
 static const TopoKey pingpong_keys[] = {
     FLOW("pingpong"),
     NEEDS_TARGET("from", TOPO_MAY_BE_GPU,
-                 "`host.device`: the GPU that stores first"),
-    NEEDS_TARGET("to", TOPO_MAY_BE_GPU, "`host.device`: the other GPU"),
+                 "`host.device` that stores first, a GPU"),
+    NEEDS_TARGET("to", TOPO_MAY_BE_GPU,
+                 "`host.device` that answers, another GPU"),
     MAY_TARGET("via", TOPO_MAY_BE_RAM,
                "`host.ram` that holds the counter; without it each GPU stores "
                "into the other's memory"),
@@ -324,12 +331,13 @@ static void check_pingpong(TopoLoader *loader, TopoFlow *flow)
 static const TopoKey transfer_keys[] = {
     FLOW("transfer"),
     NEEDS_TARGET("from", TOPO_MAY_BE_GPU,
-                 "`host.device`: the GPU whose memory is copied"),
+                 "`host.device` from whose memory the data is copied, a GPU"),
     NEEDS_TARGET("to", TOPO_MAY_BE_GPU,
                  "`host.device`: the GPU that receives the copy"),
-    MAY_TARGET("via", TOPO_MAY_BE_RAM,
-               "`host.ram` through which the data go in chunks; without it the "
-               "one GPU writes to the other"),
+    MAY_TARGET(
+        "via", TOPO_MAY_BE_RAM,
+        "`host.ram` through which the data goes in chunks; without it the "
+        "first GPU writes to the second"),
     MAY("driver", HOST, NULL,
         "host whose CPU runs the driver; without it the borrower, or the "
         "first device's own"),

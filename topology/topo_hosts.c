@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Hosts with their switches and devices, and what `vm:` says of them. */
+/* Hosts with their switches and devices, and their `vm:`. */
 #include <string.h>
 
 #include "topo_load_priv.h"
@@ -58,7 +58,7 @@ static void load_options(TopoLoader *loader, TopoVmDevice *vm,
     }
 }
 
-/* A path is one of the file's directory; a size stays as it is. */
+/* A path starts at the directory of the file; a size stays as it is. */
 static char *load_image(TopoLoader *loader, const char *text)
 {
     const char *size = text;
@@ -120,7 +120,7 @@ static const TopoPart *load_part(TopoLoader *loader, const TopoValues *values,
                             user, kinds, set);
 }
 
-/* Keeps what `at:`, `speed:` and `width:` say for the attach step. */
+/* Keeps the values of `at:`, `speed:` and `width:` for the attach step. */
 static void keep_plug(TopoLoader *loader, TopoHost *host,
                       const TopoValues *values, TopoAttach *at,
                       TopoSwitch *self, const TopoPart *part, const char *path)

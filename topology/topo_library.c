@@ -112,7 +112,7 @@ static bool file_exists(const char *dir, const char *name)
     g_autofree char *path = NULL;
     TopoPlace nowhere = {"", 0, 0};
 
-    /* A name that is none could leave the directory. */
+    /* A text that is not a name could leave the directory, as "../x". */
     if (dir == NULL || !topo_check_name(name, nowhere, NULL)) {
         return false;
     }
@@ -251,7 +251,7 @@ static void report_unknown(TopoLibrary *library, const char *name,
                     hint);
 }
 
-/* Every number of a file must say where it is from. */
+/* Every number of a file must have a source. */
 static void check_sources(TopoLibrary *library, const TopoSection *section,
                           const TopoNode *node)
 {
@@ -321,7 +321,7 @@ static bool read_words(TopoLibrary *library, const TopoNode *node,
     return good;
 }
 
-/* Takes over what `kind:` says; it may not contradict the base. */
+/* Takes over the value of `kind:`, which must not contradict the base. */
 static bool set_kind(TopoLibrary *library, Profile *profile,
                      const Profile *parent, const TopoValues *words)
 {
@@ -338,7 +338,7 @@ static bool set_kind(TopoLibrary *library, Profile *profile,
     return false;
 }
 
-/* Notes at each value that @node gives what its `sources:` say of it. */
+/* Notes at each value that @node gives its text in `sources:`. */
 static void set_sources(TopoValues *values, const TopoNode *node)
 {
     const TopoNode *sources = topo_node_get(node, "sources");
@@ -360,7 +360,7 @@ static void set_sources(TopoValues *values, const TopoNode *node)
     }
 }
 
-/* Fills @profile from @node and what it is based on. */
+/* Fills @profile from @node and its base. */
 static void read_profile(TopoLibrary *library, Profile *profile,
                          const TopoNode *node, bool in_file)
 {
@@ -431,7 +431,7 @@ static Profile *find_profile(TopoLibrary *library, const char *name,
     g_autofree char *id = NULL;
     Profile *profile;
 
-    /* ':' is in no name, so the two kinds of profile cannot be mixed up. */
+    /* No name has a ':', so the two kinds of profile cannot be mixed up. */
     id = g_strconcat(node == NULL ? "file:" : "", name, NULL);
     profile = g_hash_table_lookup(library->profiles, id);
     if (profile != NULL) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cables between NTB adapters, and who lends what to whom. */
+/* Cables between NTB adapters, and lends. */
 #include <string.h>
 
 #include "topo_load_priv.h"
@@ -221,7 +221,7 @@ void topo_load_links(TopoLoader *loader, const TopoValues *file)
     }
 }
 
-/* A guest takes the IOMMUs of both hosts. */
+/* A guest needs the IOMMUs of both hosts. */
 static void check_guest(TopoLoader *loader, const TopoLend *lend,
                         TopoPlace place)
 {

@@ -250,7 +250,7 @@ static TopoNode *read_cluster(TopoLoader *loader, const TopoNode *name)
                            loader->errors);
 }
 
-/* A section of the file of a cluster comes into @tree. */
+/* Moves a section of the file of a cluster into @tree. */
 static void join_section(TopoLoader *loader, TopoNode *tree,
                          const TopoEntry *entry)
 {
@@ -260,7 +260,7 @@ static void join_section(TopoLoader *loader, TopoNode *tree,
     const TopoEntry *there = topo_node_entry(tree, entry->key);
 
     if (g_strv_contains(own, entry->key)) {
-        return; /* those of the cluster, which can be shown by itself */
+        return; /* the cluster's own, for when it is shown by itself */
     }
     if (!g_strv_contains(sections, entry->key)) {
         topo_errors_add(loader->errors, entry->place,
@@ -384,9 +384,9 @@ static bool is_point(const GPtrArray *changes)
     return false;
 }
 
-/* Paths of variants and axes are checked here, and not when the point that
- * uses them is loaded hours later; but not in a point, where another variant
- * may have taken away what they lead to. */
+/* Checks the paths of variants and axes now, not when the point that uses them
+ * is loaded hours later. In a point they are not checked: its variant may have
+ * removed what another path leads to. */
 static void check_changes(TopoLoader *loader)
 {
     const TopoDescription *pub = &loader->loaded->pub;

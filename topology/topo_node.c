@@ -216,7 +216,7 @@ static bool next_event(Builder *builder, yaml_event_t *event)
 
 static TopoNode *build_node(Builder *builder, yaml_event_t *event);
 
-/* Says so if the node that @event begins uses what we do not accept. */
+/* Reports the node that @event begins if it uses YAML that is not accepted. */
 static bool is_accepted(Builder *builder, const yaml_event_t *event)
 {
     TopoPlace place = place_of_mark(builder, event->start_mark);
@@ -393,7 +393,7 @@ static TopoNode *build_node(Builder *builder, yaml_event_t *event)
     return complete ? g_steal_pointer(&node) : NULL;
 }
 
-/* Reads the one document there may be. */
+/* Reads the only document. */
 static TopoNode *build_document(Builder *builder)
 {
     g_autoptr(TopoNode) root = NULL;

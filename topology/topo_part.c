@@ -318,7 +318,7 @@ static void check_service(Maker *maker)
     }
 }
 
-/* All or nothing makes a part a drive. */
+/* A drive has all of these keys; any other part has none of them. */
 static void check_drive(Maker *maker)
 {
     static const char *const keys[] = {

@@ -52,7 +52,8 @@ static TopoPoint *make_point(const TopoDescription *description, unsigned index,
     return point;
 }
 
-/* Counts up; false when it has come round. The last axis is the fastest. */
+/* Moves to the next point; false after the last. The last axis is the
+ * fastest. */
 static bool advance(const TopoDescription *description, unsigned *digits)
 {
     unsigned i;
@@ -88,7 +89,8 @@ static bool check_size(const TopoDescription *description, TopoErrors *errors)
     return true;
 }
 
-/* A change of the command line that a point overrides would do nothing. */
+/* Reports a change of the command line that a point overrides: it would do
+ * nothing. */
 static void check_overridden(const TopoDescription *description,
                              const GPtrArray *own, const char *what,
                              const char *name, TopoErrors *errors)

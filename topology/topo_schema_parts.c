@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The keys of parts. A number without which a part cannot be simulated has no
- * default: a chip whose number is unknown has to say so in its profile, by
- * naming an assumption as its source.
+ * default. If the number of a chip is unknown, its profile must name an
+ * assumption as the source.
  */
 #include "topo_schema_priv.h"
 
@@ -234,7 +234,8 @@ static const TopoKey gpu_keys[] = {
           "reads in sequence by which the second GPU learns of a chunk"),
 };
 
-/* A drive has all of `nvme:`; the time it takes makes it one. */
+/* A drive has all keys of `nvme:`. A part is a drive if it has
+ * `nvme.overhead`. */
 static const TopoKey endpoint_keys[] = {
     DEVICE,
     MAY("nvme.overhead", TIME, NULL, "0ps", "1s", 0,

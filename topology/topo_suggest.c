@@ -84,7 +84,7 @@ char *topo_suggest(const char *name, const GPtrArray *candidates)
             best = candidate;
         }
     }
-    /* One wrong letter of one is no likeness. */
+    /* Two names of one letter are not alike. */
     if (best != NULL && best_distance <= 1 + strlen(name) / 4 &&
         best_distance < strlen(name)) {
         return g_strdup_printf("; did you mean %s?", best);

@@ -106,7 +106,7 @@ static bool scan_decimal(const char *text, Decimal *ret_decimal,
             fraction = true;
             continue;
         }
-        /* Leading zeros are no digits. */
+        /* Leading zeros do not count as digits. */
         n += decimal.digits > 0 || *text != '0';
         if (n > DIGITS_MAX || decimal.places == DIGITS_MAX) {
             return false;

@@ -119,7 +119,7 @@ FabFlow *fab_flow_nth(FabFabric *fabric, uint32_t number)
     return number <= list->flows->len ? list->flows->pdata[number - 1] : NULL;
 }
 
-/* The BAR that @target means; -1 if it has none such. */
+/* The number of the BAR that @target names; -1 if there is none. */
 static int target_bar(const FabTarget *target)
 {
     const FabBar *bars = target->component->bars;
@@ -266,8 +266,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* Starts what is new. Ranks follow names, so that the order in which flows were
- * made decides nothing. */
+/* Starts the flows that are new. Ranks follow names, so the order in which
+ * flows were made changes no result. */
 static void flows_start(FabFabric *fabric, FlowList *list)
 {
     unsigned count = list->flows->len - list->started;

@@ -8,8 +8,9 @@
 #include "fab_lend.h"
 #include "fab_nvme_priv.h"
 
-/* Command identifiers: the number of the command, and above it that of the
- * queue's resets, by which what comes late is told from what comes. */
+/* A command identifier is the number of the command and, above it, the number
+ * of resets of the queue. The latter tells a completion entry that comes late,
+ * after a reset, from a valid one. */
 #define CID_BITS    12u
 #define CID_MASK    ((1u << CID_BITS) - 1)
 #define ENTRIES_MAX (1u << CID_BITS)
@@ -154,7 +155,8 @@ static void command_submit(NvmeFlow *self, Operation *op, Command *command)
     op->submitted_bytes += bytes;
 }
 
-/* Submits what there is room for, and rings the doorbell once. */
+/* Submits as many commands as the queue can take, and rings the doorbell
+ * once. */
 static void submit(NvmeFlow *self)
 {
     uint32_t before = self->sq_tail;
@@ -190,7 +192,7 @@ static uint64_t operation_block(NvmeFlow *self)
     return block;
 }
 
-/* Begins operations as long as there are more, and depth for them. */
+/* Begins operations until all have begun or the depth is used up. */
 static void operations_begin(NvmeFlow *self)
 {
     const FabNvmeFlowParams *params = &self->params;
@@ -228,7 +230,7 @@ static void operations_begin(NvmeFlow *self)
  * stages. */
 static void stages_add(NvmeFlow *self, const Command *command)
 {
-    /* Of a write the data come before the media. */
+    /* A write moves its data before the media work. */
     static const FabNvmeStage order[2][2] = {{FAB_NVME_MEDIA, FAB_NVME_DATA},
                                              {FAB_NVME_DATA, FAB_NVME_MEDIA}};
     SimTime last = command->op->begin;
@@ -375,7 +377,7 @@ static void commands_free(NvmeFlow *self)
     }
 }
 
-/* Both ends forget the queues, and every operation under way has failed. */
+/* Resets the queues on both ends. Every operation under way has failed. */
 static void queue_reset(NvmeFlow *self)
 {
     self->resets++;
@@ -481,8 +483,8 @@ static FabNvmeStage command_stage(const NvmeFlow *self, const Command *command)
     return FAB_NVME_COMPLETION;
 }
 
-/* Of several commands under way one that is with the media decides, beneath
- * which the others' stages are hidden; without one that which is ahead. */
+/* Of several commands under way, one that is with the media decides, because it
+ * hides the stages of the others. If there is none, the one ahead decides. */
 static void nvme_wait(const FabFlow *flow, FabFlowWait *ret_wait)
 {
     static const char *const names[FAB_NVME_STAGES] = {

@@ -149,7 +149,7 @@ static void word_stored(void *owner, FabBusAddr addr, uint64_t data)
 {
     PingPongFlow *self = owner;
 
-    /* Watched so that reads of it find what was stored. */
+    /* The word is watched so that reads of it return the stored value. */
     self->visible = data;
 }
 

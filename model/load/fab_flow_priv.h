@@ -9,7 +9,7 @@
 
 /* The operations of a kind of flow. */
 typedef struct FabFlowOps {
-    /* flow->event, which comes first when the flow is to start. */
+    /* The function of flow->event, which first comes when the flow starts. */
     SimEventFn event;
     void (*free)(FabFlow *flow);
     /* Nullable: one operation called "operation" is always under way, and is
@@ -42,8 +42,8 @@ bool fab_flow_check(FabFabric *fabric, const char *name, SimTime start,
  * parameters of the flow @name, and @error is set to that. */
 bool fab_flow_accept(const char *name, const char *wrong, GError **error);
 
-/* Gives @flow, the zeroed first member of a block of g_new(), to @fabric, when
- * nothing can fail any more. */
+/* Gives @flow, the zeroed first member of a block of g_new(), to @fabric. It is
+ * called last, when nothing can fail any more. */
 void fab_flow_init(FabFlow *flow, FabFabric *fabric, const FabFlowOps *ops,
                    const char *name, SimTime warmup, SimTime start);
 
@@ -52,10 +52,10 @@ void fab_flow_init(FabFlow *flow, FabFabric *fabric, const FabFlowOps *ops,
 bool fab_flow_count(FabFlow *flow, SimTime begin, uint64_t bytes,
                     FabStatus status);
 
-/* The flow that was made as number @number (1 ..); NULL: there are no more. */
+/* The flow with the number @number, from 1; NULL if there is none. */
 FabFlow *fab_flow_nth(FabFabric *fabric, uint32_t number);
 
-/* The last operation is over. */
+/* Ends the flow, whose last operation is over. */
 void fab_flow_finish(FabFlow *flow);
 
 static inline FabFlow *fab_flow_of_event(SimEvent *event)

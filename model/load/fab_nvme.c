@@ -10,10 +10,11 @@
 #define BELLS_OFFSET 0x1000u
 
 /*
- * A command passes: fetch of its entry, fetch of its PRP list, the controller
- * (one command after the other), and then, of a read: the media's latency, the
- * media page by page, each of which is written to the host at once; of a write:
- * the data, page by page to the media, and its latency. The media serve the
+ * A command passes these steps: the fetch of its entry, the fetch of its PRP
+ * list, and the controller, which takes one command after the other. A read
+ * then waits for the latency of the media, and the media serve its pages one by
+ * one; each is written to the host at once. A write fetches its data, the media
+ * take its pages one by one, and their latency follows. The media serve the
  * pages of all commands in turn.
  */
 typedef struct Slot Slot;
@@ -135,7 +136,7 @@ static void slot_step(Slot *slot, int step, SimTime time)
 
 /* ---- Fetching -------------------------------------------------------- */
 
-/* Fetches entries as long as there are some, and slots for them. */
+/* Fetches entries as long as there are entries and free slots. */
 static void entries_fetch(FabNvme *nvme)
 {
     for (unsigned idle = 0; idle < nvme->queues->len && nvme->free; idle++) {
@@ -407,7 +408,8 @@ static void slot_fetched(Slot *slot)
         return;
     }
     if (slot->fetch.status != FAB_STATUS_SC) {
-        /* Nobody knows what it was: the controller can tell nothing. */
+        /* The controller does not know the command, so it cannot complete
+         * it. */
         entry_fetched(queue, slot->index);
         slot_release(slot);
         return;
@@ -513,7 +515,7 @@ uint64_t fab_nvme_next_bells(const FabNvme *nvme)
     return BELLS_OFFSET + (uint64_t)number * 2 * FAB_NVME_BELL_BYTES;
 }
 
-/* A lend has one handler for all vectors: those are numbers of queues. */
+/* A lend has one handler for all vectors, which are the numbers of queues. */
 static void interrupt_take(void *owner, unsigned vector)
 {
     const FabNvme *nvme = owner;

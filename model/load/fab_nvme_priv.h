@@ -7,8 +7,8 @@
 
 /*
  * The controller of a drive. A driver has a pair of queues in its own memory,
- * whose contents the model keeps beside the fabric: what is written there, and
- * fetched from there, is so only when the TLPs say so.
+ * The model keeps the contents of the queues beside the fabric, but an entry
+ * counts as written or fetched only when its TLPs have arrived.
  */
 typedef struct FabNvme FabNvme;
 typedef struct FabNvmeQueue FabNvmeQueue;
@@ -19,7 +19,7 @@ typedef struct FabNvmeQueue FabNvmeQueue;
 #define FAB_NVME_PAGE_BYTES 4096u /* CC.MPS */
 #define FAB_NVME_BELL_BYTES 4u
 
-/* When the stages of a command were over. */
+/* The times at which the stages of a command ended. */
 typedef struct FabNvmeStamps {
     SimTime at[FAB_NVME_STAGES];
 } FabNvmeStamps;
@@ -44,21 +44,21 @@ typedef struct FabNvmeSqe {
 
 #define FAB_NVME_DATA_TRANSFER_ERROR 0x04u
 
-/* How a queue pair is set up; all addresses as the drive sees them. */
+/* The parameters of a queue pair; all addresses as the drive sees them. */
 typedef struct FabNvmeQueueParams {
     uint32_t entries;
     FabBusAddr sq, cq;
     const FabNvmeSqe *sqes; /* contents of the SQ; the driver's */
-    bool interrupt;         /* MSIs follow completion entries: */
-    FabBusAddr msi_addr;    /* unless the drive is lent to the driver, who */
-    uint32_t msi_data;      /* then is told by the lend, */
-    void (*handler)(void *owner); /* when the handler runs */
+    bool interrupt;         /* an MSI follows each completion entry */
+    FabBusAddr msi_addr;    /* not used if the drive is lent to the driver: */
+    uint32_t msi_data;      /* then the lend passes the interrupt on ... */
+    void (*handler)(void *owner); /* ... and calls this when the driver runs */
     void *handler_owner;
     uint32_t flow; /* number, for observers */
 } FabNvmeQueueParams;
 
-/* The controller of @device with a reference more; a new one if @peer (one of
- * the same device) is NULL. */
+/* Adds a reference to @peer, the controller of @device. If it is NULL, makes a
+ * new one. */
 FabNvme *fab_nvme_ref(FabNvme *peer, FabEndpoint *device,
                       const FabNvmeParams *params);
 void fab_nvme_unref(FabNvme *nvme);
@@ -72,13 +72,13 @@ uint64_t fab_nvme_next_bells(const FabNvme *nvme);
 /* A queue pair of @nvme (owned by it). */
 FabNvmeQueue *fab_nvme_queue_new(FabNvme *nvme,
                                  const FabNvmeQueueParams *params);
-/* Both queues are empty again, and what the drive works on for them comes to
- * nothing. */
+/* Empties both queues. The drive drops the commands that it works on for
+ * them. */
 void fab_nvme_queue_reset(FabNvmeQueue *queue);
 
 /* The value written to a doorbell of a queue that has had @resets resets. The
- * upper half is no part of the real thing: it tells doorbells from before a
- * reset, and what others write there, from those that count. */
+ * real register has no upper half: here it tells valid doorbells from those of
+ * before a reset and from writes of other flows. */
 static inline uint64_t fab_nvme_bell(uint32_t resets, uint32_t index)
 {
     return ((uint64_t)resets + 1) << 32 | index;
