@@ -7,10 +7,11 @@
 #include "farside_completer.h"
 
 /*
- * With so many bytes of deferred requests the link is held. That is more than a
- * device can cause in one access of its own, for otherwise both ends might wait
- * for each other to read: one pass of an NVMe controller over a queue of 65536
- * entries writes 1 MiB of them, and as many interrupts.
+ * The link is held at this many bytes of deferred requests. A device must not
+ * reach it within one access of its own, because then both ends might wait for
+ * each other to read. For comparison: in one pass over a queue of 65536
+ * entries, an NVMe controller writes 1 MiB of entries, and an interrupt for
+ * each.
  */
 #define DEFERRED_MAX (16u << 20)
 
@@ -29,7 +30,10 @@ struct FarsideCompleter {
     QEMUBH *deferred_bh;
 };
 
-/* True if QEMU would refuse the access: its device is in one already. */
+/*
+ * True if QEMU would refuse the access, because its device is in the
+ * middle of another one.
+ */
 static bool target_is_engaged(FarsideCompleter *s, uint64_t address,
                               uint64_t size, bool is_write)
 {
@@ -92,7 +96,7 @@ static void serve_write(FarsideCompleter *s, const struct farside_wire_write *m)
                             m + 1, m->length) != MEMTX_OK) {
         qemu_log_mask(LOG_GUEST_ERROR,
                       "%s: the peer wrote to 0x%" PRIx64
-                      ", where no memory and no device is\n",
+                      ", where there is no memory and no device\n",
                       TYPE_FARSIDE_NTB, m->address);
     }
 }
@@ -104,8 +108,9 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
     CPUState *cpu = current_cpu;
 
     /*
-     * A CPU of this machine may be the thread that waits. The request is not
-     * the CPU's, and must not reach what only a CPU sees, as its local APIC.
+     * This thread may be a CPU that waits for the peer. The request is not the
+     * CPU's, so it must not reach what only that CPU sees, such as its
+     * local APIC.
      */
     current_cpu = NULL;
     switch (type) {
@@ -125,7 +130,7 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
     current_cpu = cpu;
 }
 
-/* True if a deferred write brings bytes of the read. */
+/* True if a deferred write and the read overlap. */
 static bool read_meets_deferred(FarsideCompleter *s,
                                 const struct farside_wire_read *read)
 {
@@ -145,7 +150,7 @@ static bool read_meets_deferred(FarsideCompleter *s,
     return false;
 }
 
-/* True if the request cannot be served now, or must not pass another one. */
+/* True if the request cannot be served now, or must not pass a deferred one. */
 static bool has_to_wait(FarsideCompleter *s, unsigned type, const void *body)
 {
     const struct farside_wire_read *read = body;
@@ -154,7 +159,7 @@ static bool has_to_wait(FarsideCompleter *s, unsigned type, const void *body)
 
     switch (type) {
     case FARSIDE_WIRE_READ:
-        /* A read of 0 bytes is there to wait for the writes before it. */
+        /* A read of 0 bytes waits for all earlier writes. */
         if (behind && (read->length == 0 ||
                        !target_is_memory(s, read->address, read->length) ||
                        read_meets_deferred(s, read))) {
@@ -230,8 +235,9 @@ static Deferred *deferred_pop(FarsideCompleter *s)
 }
 
 /*
- * Runs in the main loop, where no device is in the middle of an access, except
- * one that gave the big lock away. A request to that is tried again.
+ * Runs in the main loop. There no device is in the middle of an access, except
+ * a device that has released the big lock. A request to such a device is tried
+ * again later.
  */
 static void deferred_run(void *opaque)
 {
@@ -275,8 +281,8 @@ FarsideCompleter *farside_completer_new(PCIDevice *pci, FarsidePeer *peer,
     s->regs = regs;
     g_queue_init(&s->deferred);
     /*
-     * Of the main loop alone: other bottom halves also run inside a device that
-     * waits for its disk.
+     * This context runs only in the main loop. Bottom halves of the default
+     * context also run inside a device that waits for its disk.
      */
     s->deferred_bh = aio_bh_new(iohandler_get_aio_context(), deferred_run, s);
     return s;

@@ -5,12 +5,12 @@
  * reach its registers.
  *
  * While this machine waits for the peer (farside_requester.h), one kind of
- * request cannot be served: a request to a device that is itself in the middle
- * of an access, the one because of which the machine waits. QEMU would refuse
- * it. Such a request is deferred, with all posted requests behind it, until the
- * device is done. A read of memory passes deferred requests, unless it is of
- * what they write: if it waited, two devices that each read from the other
- * host's memory would wait for each other.
+ * request cannot be served: a request to a device that is in the middle of an
+ * access, namely the access that made the machine wait. QEMU would refuse the
+ * request. The Completer defers it, and all posted requests behind it, until
+ * the device is done. A read of memory passes deferred requests, unless it
+ * reads bytes that they write. If such reads had to wait, two devices that each
+ * read from the other host's memory would wait for each other.
  */
 #ifndef FARSIDE_COMPLETER_H
 #define FARSIDE_COMPLETER_H
@@ -26,11 +26,12 @@ FarsideCompleter *farside_completer_new(PCIDevice *pci, FarsidePeer *peer,
 void farside_completer_free(FarsideCompleter *s);
 
 /*
- * Serves or defers a READ, WRITE, DOORBELL or MESSAGE. False if the peer must
- * not send it.
+ * Serves or defers a READ, WRITE, DOORBELL or MESSAGE. Returns false if the
+ * peer must not send it.
  */
 bool farside_completer_on_request(FarsideCompleter *s,
                                   const FarsideLinkMessage *m);
+/* Drops all deferred requests. */
 void farside_completer_peer_gone(FarsideCompleter *s);
 
 #endif /* FARSIDE_COMPLETER_H */

@@ -11,13 +11,16 @@
 #define TYPE_FARSIDE_NTB "farside-switchtec"
 
 #define FARSIDE_NTB_WINDOWS FARSIDE_WIRE_WINDOWS
-/* The BAR of a window */
+/* The number of a window's BAR */
 #define FARSIDE_NTB_WINDOW_BAR(window) (2 + 2 * (window))
 /* Entries of the requester ID table */
 #define FARSIDE_NTB_REQ_IDS 32
 #define FARSIDE_NTB_PARTITIONS 2
 
-/* Only farside_ntb.c writes it, and after realize only what is marked. */
+/*
+ * Only farside_ntb.c writes it. After realize it writes only the members that
+ * change at run time.
+ */
 typedef struct FarsideConfig {
     char *link_path;
     char *trace_path; /* nullable; changes at run time */

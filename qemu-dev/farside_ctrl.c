@@ -13,7 +13,7 @@ typedef enum {
 
 /* One partition's control block, as this host sees it. */
 typedef struct {
-    struct farside_wire_ctrl active; /* in force; of the peer: last heard */
+    struct farside_wire_ctrl active; /* in force, as far as this host knows */
     struct farside_wire_ctrl staged; /* written by the holder of the lock */
     uint32_t status;
     uint32_t bar_error;
@@ -31,13 +31,13 @@ struct FarsideCtrl {
 
     /* The lock of the own block */
     Owner owner;
-    uint32_t owner_id; /* number of the peer's lock */
-    bool self_waits;
+    uint32_t owner_id; /* number of the lock that the peer holds */
+    bool self_waits;   /* this host waits for the lock */
     bool peer_waits;
     uint32_t waiting_id; /* number of the lock that the peer waits for */
     uint32_t flush;      /* number of the flush that completes a CFG, or 0 */
 
-    uint32_t lock_id; /* number of the last lock of the peer's block */
+    uint32_t lock_id; /* number of this host's last lock of the peer's block */
 };
 
 static Block *own(FarsideCtrl *s)
@@ -50,7 +50,7 @@ static Block *peer(FarsideCtrl *s)
     return &s->block[farside_config_peer(s->config)];
 }
 
-/* Sets the bit that no write changes: whether the BAR has windows. */
+/* Restores the read-only bit that is set if the BAR has windows. */
 static void bars_keep_valid(struct farside_wire_ctrl *block)
 {
     unsigned i;
@@ -186,7 +186,7 @@ static void own_lock(FarsideCtrl *s)
     grant_next(s);
 }
 
-/* No CPU uses the block any more that a CFG has replaced. */
+/* Completes a CFG: no CPU uses the replaced block any more. */
 static void on_flushed(void *opaque, uint32_t flush)
 {
     FarsideCtrl *s = opaque;
@@ -381,7 +381,7 @@ void farside_ctrl_reset(FarsideCtrl *s)
 {
     Block *other = peer(s);
 
-    /* No matter which host wrote or locked it. */
+    /* This ends the lock of the own block, no matter which host holds it. */
     block_reset(own(s));
     s->owner = OWNER_NONE;
     s->self_waits = false;
@@ -389,8 +389,8 @@ void farside_ctrl_reset(FarsideCtrl *s)
     s->flush = 0;
     if (farside_peer_is_here(s->peer)) {
         /*
-         * A lock of the peer's block goes with the driver that took it. The
-         * peer closes what leads here when it hears of the reset.
+         * The reset also ends this host's lock of the peer's block. The peer
+         * closes its windows to this host when it receives RESET.
          */
         peer_release(s);
         other->status = SWITCHTEC_STATUS_NORMAL;
@@ -410,7 +410,7 @@ void farside_ctrl_peer_reset(FarsideCtrl *s)
     block_reset(peer(s));
     close_windows(&own(s)->active, farside_config_peer(s->config));
     close_windows(&own(s)->staged, farside_config_peer(s->config));
-    /* The peer's lock of our block goes with the driver that took it. */
+    /* The peer no longer holds or awaits the lock of the own block. */
     s->peer_waits = false;
     if (s->owner == OWNER_PEER) {
         s->owner = OWNER_NONE;
@@ -449,8 +449,9 @@ uint32_t farside_ctrl_read(FarsideCtrl *s, unsigned part, unsigned offset)
             return 0;
         }
         /*
-         * A request that leaves a bridge has the requester ID of the bridge's
-         * function on the far side: for the peer's table that is this device.
+         * A request that has crossed the bridge has the requester ID of the
+         * bridge's function on the far side. For the own table, that function
+         * is the peer's device; for the peer's table, it is this device.
          */
         proxy = part == s->config->partition
                     ? farside_peer_requester_id(s->peer)
@@ -502,7 +503,7 @@ static void operate(FarsideCtrl *s, unsigned part, uint32_t op)
 {
     bool self = part == s->config->partition;
 
-    /* An operation that cannot be sent does not happen: no status changes. */
+    /* If an operation cannot be sent, it is ignored, and no status changes. */
     if (!self && farside_peer_is_here(s->peer) &&
         !farside_requester_wait(s->requester)) {
         return;

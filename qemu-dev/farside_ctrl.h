@@ -2,11 +2,11 @@
 /*
  * The control blocks of both partitions: LOCK, writes, CFG.
  *
- * A block is in force where its partition's host is: that machine has its
- * windows, and puts two hosts in order that want to lock it at once. So this
- * process holds the own block, and asks the peer for the peer's
- * (wire/farside_wire.h). Without a peer, the peer's block accepts everything,
- * and forgets it when the peer comes.
+ * A block is in force on the host of its partition: that machine has the
+ * windows, and decides which host gets the lock first. So this process holds
+ * the own block, and asks the peer for the peer's block (wire/farside_wire.h).
+ * While no peer is connected, this process stands in for the peer's block.
+ * Everything written to it is forgotten when a peer connects.
  */
 #ifndef FARSIDE_CTRL_H
 #define FARSIDE_CTRL_H
@@ -17,7 +17,7 @@
 
 typedef struct FarsideCtrl FarsideCtrl;
 
-/* The parameters are borrowed. @windows follow the own block from now on. */
+/* Borrows the parameters. @windows use the own block from now on. */
 FarsideCtrl *farside_ctrl_new(const FarsideConfig *config, PCIDevice *pci,
                               FarsidePeer *peer, FarsideRequester *requester,
                               FarsideWindows *windows);
@@ -26,12 +26,12 @@ void farside_ctrl_free(FarsideCtrl *s);
 /* The own partition was reset. */
 void farside_ctrl_reset(FarsideCtrl *s);
 /*
- * The peer's partition was reset, or has come or gone: no window leads there
- * until a driver sets one up.
+ * The peer's partition was reset, or the peer has come or gone. Closes all
+ * windows that lead to the peer, until a driver sets them up again.
  */
 void farside_ctrl_peer_reset(FarsideCtrl *s);
 
-/* Registers of the block of @part, at an @offset that is a multiple of 4. */
+/* A register of the block of @part. @offset is a multiple of 4. */
 uint32_t farside_ctrl_read(FarsideCtrl *s, unsigned part, unsigned offset);
 /* Only the bits of @mask are written. */
 void farside_ctrl_write(FarsideCtrl *s, unsigned part, unsigned offset,

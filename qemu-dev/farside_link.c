@@ -11,13 +11,13 @@
 #include "wire/farside_socket.h"
 
 #define RETRY_MS 50
-/* The pause after a connection that ended with a warning. */
+/* The pause after a connection that ended with a warning */
 #define REFUSED_RETRY_MS 1000
-/* Messages served before others have their turn in the main loop. */
+/* Messages that a link serves before it returns to the main loop */
 #define BATCH 64
-/* From this many messages on, the queue is full for what a guest causes. */
+/* With this many messages in the queue, guests must not cause more. */
 #define QUEUE_MAX 256
-/* A peer that causes more than this and does not read it loses the link. */
+/* With this many bytes in the queue, the link closes the connection. */
 #define QUEUE_BYTES_MAX (16u << 20)
 #define BACKLOG 4
 
@@ -35,20 +35,20 @@ struct FarsideLink {
     void *opaque;
     int listen_fd;
     int fd;           /* -1: not connected */
-    bool established; /* until ops->closed was called */
-    bool lost;        /* while sending; the user does not know yet */
+    bool established; /* HELLO was accepted; until ops->closed is called */
+    bool lost;        /* the connection was lost; the user does not know yet */
     int retry_ms;     /* the pause after the loss */
     QEMUBH *lost_bh;
     bool held;
     bool reading; /* the main loop reads from fd */
-    bool writing; /* the main loop writes what waits in out */
+    bool writing; /* the main loop sends the messages in out */
     QEMUTimer *connect_timer;
-    GQueue out; /* of Packet */
+    GQueue out; /* the queue of messages to the peer, of Packet */
     size_t out_bytes;
     QLIST_ENTRY(FarsideLink) next;
 };
 
-/* All links of this process: a thread that waits serves the peers of all. */
+/* All links of this process: farside_link_serve() serves all of them. */
 static QLIST_HEAD(, FarsideLink) links = QLIST_HEAD_INITIALIZER(links);
 
 static void link_readable(void *opaque);
@@ -57,8 +57,8 @@ static void link_writable(void *opaque);
 static void set_handlers(FarsideLink *link)
 {
     /*
-     * Only the user's hold stops reading, not a peer that does not read: if
-     * both ends stopped for that, neither would go on.
+     * The link goes on reading from a peer that does not read. If both ends
+     * stopped reading then, both would wait for ever.
      */
     bool reading = !link->held;
     bool writing = !g_queue_is_empty(&link->out);
@@ -112,7 +112,7 @@ static Packet *packet_new(unsigned type, const struct iovec *pieces,
     return p;
 }
 
-/* Gives the packet files of its own. False if there are too many open. */
+/* Adds copies of the files. False if this process has too many open files. */
 static bool packet_add_files(Packet *p, const int *files, unsigned count)
 {
     int fd;
@@ -127,7 +127,7 @@ static bool packet_add_files(Packet *p, const int *files, unsigned count)
     return true;
 }
 
-/* 1: sent; 0: the peer does not read now; -1: the connection is gone. */
+/* Returns 1 if sent, 0 if the peer does not read now, -1 if it is gone. */
 static int packet_send(FarsideLink *link, const Packet *p)
 {
     if (farside_socket_send(link->fd, p->bytes, p->size, p->files,
@@ -165,7 +165,7 @@ static void retry_after(FarsideLink *link, int ms)
     }
 }
 
-/* Closes the connection, and leaves it to report_loss() to tell the user. */
+/* Closes the connection. report_loss() tells the user later. */
 static void lose(FarsideLink *link, const char *reason)
 {
     if (reason) {
@@ -196,7 +196,7 @@ static void link_lost(void *opaque)
     report_loss(opaque);
 }
 
-/* @reason is NULL where no user needs to read of it. */
+/* Closes the connection, and tells the user. Warns of @reason (nullable). */
 static void drop(FarsideLink *link, const char *reason)
 {
     if (link->fd >= 0) {
@@ -334,7 +334,7 @@ static bool on_peer(void *opaque, const FarsideLinkMessage *m)
     return true;
 }
 
-/* The types that are allowed before HELLO, and only then. */
+/* The types that are allowed until HELLO was accepted, and only then */
 static const FarsideLinkType first_types[] = {
     [FARSIDE_WIRE_HELLO] = {
         .size_min = sizeof(struct farside_wire_hello),
@@ -367,7 +367,7 @@ static bool deliver(FarsideLink *link, const FarsideLinkMessage *m)
            types[m->type].receive(opaque, m);
 }
 
-/* Closes the connection because of a message, if @m is one. */
+/* Closes the connection because of @m, or of a packet that is no message. */
 static void refuse(FarsideLink *link, const FarsideLinkMessage *m)
 {
     g_autofree char *reason = NULL;
@@ -381,7 +381,9 @@ static void refuse(FarsideLink *link, const FarsideLinkMessage *m)
     drop(link, reason ?: "the peer sent a packet that is no message");
 }
 
-/* Serves one message. False if there is none, or no connection any more. */
+/*
+ * Serves one message. False if there is none, or if the connection is closed.
+ */
 static bool receive_one(FarsideLink *link)
 {
     union {
@@ -406,7 +408,7 @@ static bool receive_one(FarsideLink *link)
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         return false;
     }
-    /* A packet of no bytes may bring files. At the end there are none. */
+    /* An empty packet may carry files; the end of the connection does not. */
     if (n < 0 || (n == 0 && m.file_count == 0)) {
         drop(link, NULL);
         return false;
@@ -470,7 +472,7 @@ static void serve_one(FarsideLink *link, short revents)
         send_queue(link);
     }
     if (revents & (POLLIN | POLLHUP | POLLERR)) {
-        /* One even from a link that is held: it may be the end of it. */
+        /* A held link reads once, too: this may be the connection's end. */
         for (i = 0; i < BATCH && receive_one(link); i++) {
             if (link->held) {
                 break;
@@ -539,7 +541,7 @@ static void link_accept(void *opaque)
         return;
     }
     report_loss(link);
-    /* A new peer may come before the death of the old one was noticed. */
+    /* The old peer may be gone: the link finds out when it reads. */
     for (i = 0; i < BATCH && receive_one(link); i++) {
         ;
     }
@@ -547,7 +549,7 @@ static void link_accept(void *opaque)
         close(fd);
         return;
     }
-    /* A peer sends HELLO at once. One that has not must not keep others out. */
+    /* A peer sends HELLO at once. A client without it must not block others. */
     drop(link, NULL);
     open_connection(link, fd);
 }
@@ -594,8 +596,8 @@ FarsideLink *farside_link_new(const char *path, bool listen,
     g_queue_init(&link->out);
     link->connect_timer = timer_new_ms(QEMU_CLOCK_REALTIME, link_connect, link);
     /*
-     * Of the main loop alone: other bottom halves also run inside a device that
-     * waits for its disk.
+     * This context runs only in the main loop. Bottom halves of the default
+     * context also run inside a device that waits for its disk.
      */
     link->lost_bh = aio_bh_new(iohandler_get_aio_context(), link_lost, link);
     if (listen) {

@@ -6,9 +6,9 @@
  *
  * One end listens and the other connects, or both connect to a broker, which
  * gives each of them a socket to the other. An end that connects tries again
- * until the link is stopped: the peer may come late, die and return.
+ * until the link is stopped, because the peer may come late, or die and return.
  *
- * All functions are called under the big lock.
+ * The caller holds the big lock in all functions.
  */
 #ifndef FARSIDE_LINK_H
 #define FARSIDE_LINK_H
@@ -22,15 +22,15 @@ typedef struct FarsideLinkMessage {
     unsigned type;
     const void *body; /* aligned to 8 bytes */
     size_t size;
-    int *files; /* the receiver puts -1 in place of each file that it keeps */
+    int *files; /* receive() sets each file that it keeps to -1 */
     unsigned file_count;
 } FarsideLinkMessage;
 
 /*
  * A type of message. The link refuses messages of other sizes, and those with
  * more files. @receive returns false if the peer must not send this message:
- * then the link closes the connection. It may be called while the big lock's
- * holder waits in farside_link_serve(), so also from within itself.
+ * then the link closes the connection. @receive may call farside_link_serve(),
+ * which calls @receive again for the next message.
  */
 typedef struct FarsideLinkType {
     size_t size_min; /* bytes behind the head */
@@ -41,18 +41,18 @@ typedef struct FarsideLinkType {
 
 typedef struct FarsideLinkOps {
     const char *name; /* begins the link's warnings */
-    /* By number. A type that may not follow HELLO has no receive(). */
+    /* Indexed by type. A type that must not follow HELLO has no receive(). */
     const FarsideLinkType *types;
     unsigned type_count;
-    /* Fills in the HELLO of this end, for a new connection. */
+    /* Fills in the HELLO that this end sends on a new connection. */
     void (*introduce)(void *opaque, struct farside_wire_hello *ret_hello);
-    /* Returns NULL to accept the peer, or the reason why it is refused. */
+    /* Returns NULL to accept the peer, or the reason to refuse it. */
     const char *(*check)(void *opaque, const struct farside_wire_hello *hello);
-    /* HELLO was exchanged with a peer that is accepted. */
+    /* The peer's HELLO has arrived and was accepted. */
     void (*established)(void *opaque, const struct farside_wire_hello *hello);
-    /* An established connection has ended. Sending never calls this. */
+    /* An established connection has ended. Not called while sending. */
     void (*closed)(void *opaque);
-    /* A message has left the queue. */
+    /* A message of the queue was sent. */
     void (*drained)(void *opaque);
 } FarsideLinkOps;
 
@@ -64,35 +64,37 @@ typedef struct FarsideLinkOps {
 FarsideLink *farside_link_new(const char *path, bool listen,
                               const FarsideLinkOps *ops, void *opaque,
                               Error **errp);
-/* Closes all sockets, for good. */
+/* Closes all sockets. The link cannot be started again. */
 void farside_link_stop(FarsideLink *link);
 /* Frees a link that was stopped (nullable). */
 void farside_link_free(FarsideLink *link);
 
 /*
  * Sends a message, which consists of @count pieces, and copies of @file_count
- * files. Queues it if the peer is slow. If the connection is lost, the message
- * is too, and the user hears of it from the main loop or from
- * farside_link_serve().
+ * files. Queues the message if the peer is slow. If the connection fails, the
+ * message is lost, and the main loop or farside_link_serve() calls closed()
+ * later.
  */
 void farside_link_send(FarsideLink *link, unsigned type,
                        const struct iovec *pieces, unsigned count,
                        const int *files, unsigned file_count);
 /*
- * The body of the last message in the queue if that is of @type, otherwise
- * NULL. The caller may change it instead of sending one more.
+ * The body of the last message in the queue if that message is of @type,
+ * otherwise NULL. The caller may change the body instead of sending another
+ * message.
  */
 void *farside_link_peek_last(FarsideLink *link, unsigned type);
-/* True if so many messages wait that the caller should wait, too. */
+/* True if the queue is so long that guests must not cause more messages. */
 bool farside_link_is_full(const FarsideLink *link);
 /*
- * Stops or resumes reading from the peer. It only keeps the link from taking
- * the next message: one may be on its way through receive().
+ * Stops or resumes reading from the peer. A link on hold may still deliver a
+ * few messages: the one that receive() is serving, and those that it reads to
+ * find out if the peer is gone.
  */
 void farside_link_hold(FarsideLink *link, bool hold);
 /*
- * Waits until a peer of any link of this process sends or reads, and serves
- * all of them once. @deadline is in ns of QEMU_CLOCK_REALTIME.
+ * Waits until a peer of any link of this process sends or reads, or until
+ * @deadline, in ns of QEMU_CLOCK_REALTIME. Serves each link once.
  */
 void farside_link_serve(int64_t deadline);
 

@@ -21,11 +21,11 @@ typedef struct {
 struct FarsideMemory {
     PCIDevice *pci;
     FarsidePeer *peer;
-    AddressSpace *as; /* what a peer reaches here */
+    AddressSpace *as; /* the memory that the peer's requests reach */
     MemoryListener listener;
     GArray *ram; /* of Ram */
     QEMUBH *bh;
-    struct farside_wire_ram announced; /* to this peer */
+    struct farside_wire_ram announced; /* last message to this peer */
 };
 
 /* Finds the part of a section that the peer may map. False if there is none. */
@@ -90,7 +90,7 @@ static void ram_del(MemoryListener *listener, MemoryRegionSection *section)
     }
 }
 
-/* The largest first: only a few fit into the message. */
+/* Sorts large regions first, because the message has room for only a few. */
 static gint ram_compare(gconstpointer a, gconstpointer b)
 {
     const Ram *ra = a;
@@ -111,7 +111,10 @@ static void announce(FarsideMemory *s)
     if (!farside_peer_is_here(s->peer)) {
         return;
     }
-    /* The listener knows nothing of an IOMMU that came after this device. */
+    /*
+     * If an IOMMU was added after this device, the listener watches the wrong
+     * address space. Then the peer may map nothing.
+     */
     if (pci_device_iommu_address_space(s->pci) == s->as) {
         g_array_sort(s->ram, ram_compare);
         for (i = 0; i < s->ram->len && m.count < FARSIDE_WIRE_FDS; i++) {
@@ -129,9 +132,10 @@ static void announce(FarsideMemory *s)
     }
     s->announced = m;
     if (m.count == 0) {
-        warn_report_once("%s: the machine's memory is not shared, so every "
-                         "access of the peer to it is a message, which is "
-                         "slow; use -object memory-backend-memfd,share=on",
+        warn_report_once("%s: the peer can map none of this machine's memory, "
+                         "so every access of the peer to it is a message, "
+                         "which is slow; use -object "
+                         "memory-backend-memfd,share=on",
                          TYPE_FARSIDE_NTB);
     }
     farside_peer_send_ram(s->peer, &m, fds);
@@ -144,7 +148,7 @@ static void ram_changed(void *opaque)
 
 void farside_memory_announce(FarsideMemory *s)
 {
-    /* No message could have said this: so the first one is sent. */
+    /* No message is equal to this value, so announce() sends one. */
     memset(&s->announced, 0xff, sizeof(s->announced));
     announce(s);
 }
@@ -168,8 +172,8 @@ void farside_memory_start(FarsideMemory *s)
         .region_del = ram_del,
     };
     /*
-     * Memory as this device sees it: behind an IOMMU only while that passes
-     * addresses through.
+     * The memory that this device sees. Behind an IOMMU, the RAM is part of it
+     * only while the IOMMU passes addresses through.
      */
     s->as = pci_device_iommu_address_space(s->pci);
     memory_listener_register(&s->listener, s->as);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The RAM of this machine, as the peer may map it: the peer gets a list of the
- * regions with their files, and a new one after each change.
+ * The RAM of this machine that the peer may map. The peer gets a list of the
+ * regions with their files, and a new list after each change.
  */
 #ifndef FARSIDE_MEMORY_H
 #define FARSIDE_MEMORY_H
@@ -12,14 +12,14 @@ typedef struct FarsideMemory FarsideMemory;
 
 /* The parameters are borrowed. */
 FarsideMemory *farside_memory_new(PCIDevice *pci, FarsidePeer *peer);
-/* Watches the memory that the device reaches, and tells the peer of it. */
+/* Begins to watch the memory that the device reaches. */
 void farside_memory_start(FarsideMemory *s);
-/* No longer watches the memory. */
+/* Stops watching the memory. */
 void farside_memory_stop(FarsideMemory *s);
-/* Frees what was stopped, or never started (nullable). */
+/* Frees @s, which was stopped or never started (nullable). */
 void farside_memory_free(FarsideMemory *s);
 
-/* Tells a new peer of the RAM, whatever the last one was told. */
+/* Sends the list to a new peer. */
 void farside_memory_announce(FarsideMemory *s);
 
 #endif /* FARSIDE_MEMORY_H */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An NTB device with the registers of a Switchtec of two partitions. This
- * process holds one partition, and the process at the other end of the link the
- * other. docs/reference/device.md is its specification.
+ * An NTB device with the registers of a Switchtec that has two partitions. This
+ * process holds one partition. The process at the other end of the link holds
+ * the other. docs/reference/device.md is the specification of the device.
  *
  * This file has the PCI device: identity, BARs, properties, reset. Each part of
- * the device is another file, with a struct that only this file knows; see
- * farside_ntb_make_parts(). Everything runs under the big lock, but for the
- * translation of windows (farside_windows.c).
+ * the device has a file of its own, and keeps its struct to itself; see
+ * farside_ntb_make_parts(). Everything runs under the big lock, except the
+ * translation of windows (farside_windows.c) and the thread that writes a trace
+ * (farside_trace_file.c).
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -32,7 +33,7 @@ struct FarsideNtb {
     FarsideConfig config;
     MemoryRegion gas; /* BAR 0 */
 
-    /* Freed with the object: memory regions, which it owns, point into them. */
+    /* Freed with the object, because its memory regions point into these. */
     FarsideRecorder *recorder;
     FarsideParts parts;
     FarsideSession *session;
@@ -127,7 +128,7 @@ static void farside_ntb_exit(PCIDevice *pci)
     pcie_cap_exit(pci);
 }
 
-/* Each part uses those above it, and none below it. */
+/* Each part uses only parts that are made before it. */
 static void farside_ntb_make_parts(FarsideNtb *s)
 {
     const FarsideConfig *config = &s->config;
@@ -194,7 +195,7 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
 
     memory_region_init_io(&s->gas, OBJECT(s), &farside_regs_ops, s->parts.regs,
                           "farside-gas", SWITCHTEC_GAS_SIZE);
-    /* The peer may reach this device while it waits for the peer. */
+    /* This device serves the peer's requests while it waits for the peer. */
     s->gas.disable_reentrancy_guard = true;
     pci_register_bar(pci, BAR_GAS,
                      PCI_BASE_ADDRESS_SPACE_MEMORY |
@@ -231,7 +232,7 @@ fail_recorder:
     pcie_cap_exit(pci);
 }
 
-/* Also the function level reset, and the reboot of the guest. */
+/* Called at a Function Level Reset, too, and when the guest reboots. */
 static void farside_ntb_reset(DeviceState *dev)
 {
     FarsideNtb *s = FARSIDE_NTB(dev);

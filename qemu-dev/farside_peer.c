@@ -4,15 +4,15 @@
 #include "qemu/main-loop.h"
 #include "farside_peer.h"
 
-/* So many adjacent writes in a row are taken for the start of a long one. */
+/* From this many adjacent writes in a row on, writes gather in a burst. */
 #define BURST_START 3
 
 /* Writes to adjacent addresses that are sent as one message. */
 typedef struct {
     uint64_t address;
-    uint32_t length; /* bytes that wait to be sent */
-    uint64_t end;    /* of the last write, sent or not */
-    unsigned run;    /* number of writes that were adjacent so far */
+    uint32_t length; /* bytes in data that wait to be sent */
+    uint64_t end;    /* end address of the last write, sent or not */
+    unsigned run;    /* number of adjacent writes in a row so far */
     FarsideNear near;
     uint8_t data[FARSIDE_WIRE_PAYLOAD];
 } Burst;
@@ -26,7 +26,7 @@ struct FarsidePeer {
     bool enabled; /* the peer's side of the link */
     bool link_up;
     uint16_t requester_id;
-    uint64_t bells; /* doorbells for which the queue was too full */
+    uint64_t bells; /* doorbells held back because the queue was full */
     Burst burst;
     QEMUBH *burst_bh;
 };
@@ -77,9 +77,10 @@ void farside_peer_send_write(FarsidePeer *s, const FarsideNear *near,
     b->end = address + size;
     b->run = adjacent ? b->run + 1 : 1;
     /*
-     * A single write goes at once: most writes of a CPU are to registers. So
-     * does a burst that ends where a TLP of the largest size would (PCIe 5.0
-     * s2.2.7: none may cross a boundary of 4 KiB).
+     * A single write is sent at once, because most writes of a CPU are to
+     * registers. A burst is sent when it reaches a multiple of
+     * Max_Payload_Size, so a burst of aligned writes never crosses a boundary
+     * of 4 KiB (PCIe 5.0 s2.2.7).
      */
     if (b->run < BURST_START || b->end % s->config->max_payload == 0) {
         burst_send(s);
@@ -121,8 +122,8 @@ void farside_peer_send_completion(FarsidePeer *s,
 }
 
 /*
- * True if another message stands for this one, too: the last one in the queue,
- * or that of the doorbells which are kept apart.
+ * True if this message need not be sent: the last message in the queue now
+ * includes it, or its doorbells are held back in bells.
  */
 static bool merge(FarsidePeer *s, unsigned type, const void *body)
 {

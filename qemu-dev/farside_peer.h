@@ -2,19 +2,22 @@
 /*
  * The peer as this device sees it, and everything that is sent to it.
  *
- * Writes that follow each other in address, as a device's DMA does in pieces of
- * 8 bytes, are sent as one: a burst. A burst that is not complete is sent
- * before any other message, otherwise from the main loop, which is where DMA
- * ends. All that is sent is recorded.
+ * Writes to adjacent addresses are sent as one message, a burst: a device's DMA
+ * arrives here in pieces of 8 bytes. An incomplete burst is sent before any
+ * other message, or else from the main loop, which runs when the DMA has ended.
+ * The recorder gets every message that is sent.
  *
- * A doorbell is never lost: doorbells that wait merge into one message. A guest
- * that causes other messages has to wait first while the peer does not read
- * (farside_requester_wait()). The peer itself causes no more messages when this
- * device no longer reads from it.
+ * A full queue loses no doorbell, because waiting doorbells merge into one
+ * message. A guest waits while the queue is full (farside_requester_wait())
+ * before it causes a posted write, an outbound message, or an operation on the
+ * peer's control block. The peer also causes messages: completions, and answers
+ * about control blocks. A peer that does not read them loses the connection
+ * (farside_link.c).
  *
- * Doorbells are messages, and so come after the writes that were posted before
- * them. An eventfd has no order with the socket. A peer could fill it and make
- * it blocking, and so stop a guest that rings. On idle CPUs it is no faster.
+ * A doorbell is a message on the socket, so it arrives after the writes that
+ * were posted before it. An eventfd would not keep that order. A peer could
+ * also fill an eventfd and make it blocking, and so stop a guest that rings. On
+ * idle CPUs an eventfd is no faster.
  */
 #ifndef FARSIDE_PEER_H
 #define FARSIDE_PEER_H
@@ -26,7 +29,7 @@
 
 typedef struct FarsidePeer FarsidePeer;
 
-/* The parameters are borrowed. There is no peer, and no link, at first. */
+/* Borrows the parameters. At first there is no peer and no link. */
 FarsidePeer *farside_peer_new(const FarsideConfig *config, PCIDevice *pci,
                               FarsideRecorder *recorder);
 void farside_peer_free(FarsidePeer *s);
@@ -34,22 +37,22 @@ void farside_peer_free(FarsidePeer *s);
 /* State */
 
 void farside_peer_set_link(FarsidePeer *s, FarsideLink *link);
-/* The peer said @hello. */
+/* The peer has sent @hello and was accepted. */
 void farside_peer_appear(FarsidePeer *s,
                          const struct farside_wire_hello *hello);
-/* The peer is gone, and all that was not sent to it. */
+/* The peer is gone. Discards everything that was not sent to it. */
 void farside_peer_vanish(FarsidePeer *s);
 /* The peer has enabled or disabled its side of the link. */
 void farside_peer_set_enabled(FarsidePeer *s, bool enabled);
 /*
- * Computes from all of this, and from the own side, whether the link is up.
- * Returns whether that has changed.
+ * Finds out if the link is up: the peer is here, and both sides are enabled.
+ * Returns true if that has changed.
  */
 bool farside_peer_update(FarsidePeer *s);
 
 /* True from HELLO until the connection ends. */
 bool farside_peer_is_here(const FarsidePeer *s);
-/* True while the peer is here, and both sides are enabled. */
+/* The result of the last farside_peer_update() */
 bool farside_peer_link_is_up(const FarsidePeer *s);
 /* The requester ID of the peer's device on its own bus. */
 uint16_t farside_peer_requester_id(const FarsidePeer *s);
@@ -61,21 +64,21 @@ void farside_peer_send(FarsidePeer *s, unsigned type, const void *body,
 /* The peer gets copies of the files. */
 void farside_peer_send_ram(FarsidePeer *s, const struct farside_wire_ram *m,
                            const int *files);
-/* @near is NULL for a read that comes from no window. */
+/* @near is NULL for a read that did not come through a window. */
 void farside_peer_send_read(FarsidePeer *s, const FarsideNear *near,
                             const struct farside_wire_read *m);
-/* Adds @size bytes, 8 at most, to the burst, or begins one. */
+/* Adds @size bytes, 8 at most, to the burst, or begins a new burst. */
 void farside_peer_send_write(FarsidePeer *s, const FarsideNear *near,
                              uint64_t address, uint64_t value, unsigned size);
-/* @c answers @read. */
+/* Sends @c, the completion of @read. */
 void farside_peer_send_completion(FarsidePeer *s,
                                   const struct farside_wire_read *read,
                                   const struct farside_wire_completion *c,
                                   const void *data);
 
-/* True if so many messages wait that a guest must not cause more. */
+/* True if the queue is so long that guests must not cause more messages. */
 bool farside_peer_is_full(const FarsidePeer *s);
-/* A message that waited was sent. */
+/* A message of the queue was sent. */
 void farside_peer_drained(FarsidePeer *s);
 /* Stops or resumes reading from the peer. */
 void farside_peer_hold(FarsidePeer *s, bool hold);

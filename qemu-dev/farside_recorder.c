@@ -15,7 +15,7 @@
 
 typedef struct {
     struct farside_trace_head head;
-    uint8_t *at; /* behind what is in bytes */
+    uint8_t *at; /* end of the contents of bytes */
     uint8_t bytes[sizeof(struct farside_trace_head) + BODY_MAX];
 } Record;
 
@@ -23,14 +23,14 @@ struct FarsideRecorder {
     const FarsideConfig *config;
     PCIDevice *pci;
     FarsideTraceFile *file; /* NULL: off */
-    FarsideTraceFile *next; /* until the switch */
+    FarsideTraceFile *next; /* prepared file; NULL: none */
     uint32_t sequence;
     Notifier exit;
 };
 
 static const uint8_t zeros[4];
 
-/* Leaves the head's place free: record_add() fills it. */
+/* Leaves room for the head, which record_add() writes. */
 static void record_init(Record *r, unsigned kind)
 {
     memset(&r->head, 0, sizeof(r->head));
@@ -39,8 +39,8 @@ static void record_init(Record *r, unsigned kind)
 }
 
 /*
- * Adds the record, and @data padded to whole DWs. The bytes before @address in
- * its DW are padding, too.
+ * Adds the record, followed by @data. Pads @data to whole DWs at both ends, as
+ * @address is the address of its first byte.
  */
 static void record_add(FarsideRecorder *s, Record *r, uint64_t address,
                        const void *data, size_t size)
@@ -173,7 +173,7 @@ static void put_ram(Record *r, const struct farside_wire_ram *m)
     }
 }
 
-/* Puts @count numbers of 32 bits. */
+/* Writes @count numbers of 32 bits. */
 static void put_words(Record *r, const void *words, unsigned count)
 {
     const uint32_t *at = words;
@@ -186,7 +186,7 @@ static void put_words(Record *r, const void *words, unsigned count)
 void farside_recorder_message(FarsideRecorder *s, unsigned type,
                               const void *body)
 {
-    /* 0: recorded as a TLP, or not at all */
+    /* 0: this function does not record the type */
     static const uint8_t kinds[] = {
         [FARSIDE_WIRE_RAM] = FARSIDE_TRACE_RAM,
         [FARSIDE_WIRE_LINK] = FARSIDE_TRACE_ENABLE,
@@ -299,7 +299,7 @@ bool farside_recorder_is_on(const FarsideRecorder *s)
     return s->file;
 }
 
-/* QEMU does not unrealize its devices when it ends. */
+/* Ends the trace, because QEMU does not unrealize its devices at exit. */
 static void trace_at_exit(Notifier *notifier, void *data)
 {
     trace_end(container_of(notifier, FarsideRecorder, exit));

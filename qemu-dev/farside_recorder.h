@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The recorder of a trace (wire/farside_trace.h): it records what this end of
- * the link transmits, at the moment when that is handed to the link. While no
- * trace is on, it does nothing.
+ * The recorder of a trace (wire/farside_trace.h). It records each message that
+ * this end of the link transmits, except HELLO, just before the message goes to
+ * the link. While no trace is on, the recorder does nothing.
  */
 #ifndef FARSIDE_RECORDER_H
 #define FARSIDE_RECORDER_H
@@ -21,23 +21,25 @@ typedef struct FarsideNear {
 /* @config and @pci are borrowed. */
 FarsideRecorder *farside_recorder_new(const FarsideConfig *config,
                                       PCIDevice *pci);
-/* Ends the trace, for good. */
+/* Ends the trace. The recorder cannot be started again. */
 void farside_recorder_stop(FarsideRecorder *s);
-/* Frees a trace that was stopped (nullable). */
+/* Frees a recorder that was stopped (nullable). */
 void farside_recorder_free(FarsideRecorder *s);
 
 /*
- * Opens the file at @path, or none if that is NULL or empty. Nothing else
- * happens before farside_recorder_switch(), which has to follow. False, and
- * @errp set, if the file cannot be opened or is no trace.
+ * Opens the file at @path, or no file if @path is NULL or empty. Recording goes
+ * on as before until farside_recorder_switch(), which has to follow. Returns
+ * false, and sets @errp, if the file cannot be opened or is no trace.
  */
 bool farside_recorder_prepare(FarsideRecorder *s, const char *path,
                               Error **errp);
-/* Ends the trace, and begins that in the prepared file if there is one. */
+/*
+ * Ends the trace, and begins a new one in the prepared file, if there is one.
+ */
 void farside_recorder_switch(FarsideRecorder *s, bool link_up);
 bool farside_recorder_is_on(const FarsideRecorder *s);
 
-/* @near is NULL for a read that comes from no window. */
+/* @near is NULL for a read that did not come through a window. */
 void farside_recorder_read(FarsideRecorder *s, const FarsideNear *near,
                            const struct farside_wire_read *m);
 void farside_recorder_write(FarsideRecorder *s, const FarsideNear *near,
@@ -48,7 +50,7 @@ void farside_recorder_completion(FarsideRecorder *s,
                                  const struct farside_wire_read *m,
                                  const struct farside_wire_completion *c,
                                  const void *data);
-/* Any message. Nothing is recorded for requests and completions. */
+/* Records a message of @type, except requests and completions. */
 void farside_recorder_message(FarsideRecorder *s, unsigned type,
                               const void *body);
 /* The link has gone up or down. */

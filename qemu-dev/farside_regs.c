@@ -8,7 +8,7 @@
 /* The vector of all events; the driver finds it in the registers. */
 #define EVENT_VECTOR 0
 
-/* Port functions: the upstream port and the virtual endpoint of a partition */
+/* Port functions of a partition: its upstream port and its virtual endpoint */
 #define PFF_USP(part) (2 * (part))
 #define PFF_VEP(part) (2 * (part) + 1)
 #define PFFS (2 * FARSIDE_NTB_PARTITIONS)
@@ -37,7 +37,7 @@ struct FarsideRegs {
     uint64_t idb_mask;
     uint8_t vec_map[SWITCHTEC_DOORBELLS];
     uint32_t msg_map;
-    bool msg_map_valid; /* the driver has written it */
+    bool msg_map_valid; /* the driver has written msg_map */
     uint32_t omsg[SWITCHTEC_MSGS];
     uint32_t imsg[SWITCHTEC_MSGS];
     uint32_t imsg_state[SWITCHTEC_MSGS];
@@ -63,7 +63,7 @@ static uint32_t half(uint64_t value, unsigned offset)
     return offset & 4 ? high_half(value) : low_half(value);
 }
 
-/* The bits of a write to one half of a 64-bit register. */
+/* The 64-bit value of a write to one half of a register */
 static uint64_t whole(uint32_t value, unsigned offset)
 {
     return offset & 4 ? (uint64_t)value << 32 : value;
@@ -94,8 +94,8 @@ void farside_regs_reset(FarsideRegs *s)
 static void interrupt(FarsideRegs *s, unsigned vector)
 {
     /*
-     * Before the driver has switched MSI-X on, an interrupt would stay pending
-     * and meet a driver that expects none.
+     * An interrupt before the driver enables MSI-X would stay pending, and
+     * reach the driver later, when it expects none.
      */
     if (vector < s->config->vectors && msix_enabled(s->pci)) {
         msix_notify(s->pci, vector);
@@ -109,7 +109,7 @@ static void event_raise(FarsideRegs *s, uint32_t *header)
 
     *header = (*header & ~SWITCHTEC_EVENT_COUNT_MASK) | count |
               SWITCHTEC_EVENT_OCCURRED;
-    /* At each occurrence: the driver never clears the link's OCCURRED. */
+    /* Even if OCCURRED was set: the driver never clears that of the link. */
     if (*header & SWITCHTEC_EVENT_EN_IRQ) {
         interrupt(s, EVENT_VECTOR);
     }
@@ -155,7 +155,7 @@ static void mrpc_run(FarsideRegs *s)
         break;
     default:
         qemu_log_mask(LOG_UNIMP,
-                      "%s: management call %" PRIu32 " does not exist here\n",
+                      "%s: management call %" PRIu32 " is not supported\n",
                       TYPE_FARSIDE_NTB, s->mrpc_cmd);
         s->mrpc_status = SWITCHTEC_MRPC_STATUS_ERROR;
         s->mrpc_ret = SWITCHTEC_MRPC_RET_CALL;
@@ -179,7 +179,7 @@ static uint32_t mrpc_read(FarsideRegs *s, unsigned offset)
     case SWITCHTEC_MRPC_RET:
         return s->mrpc_ret;
     default:
-        /* DMA_VER 0: results are read here, and not written to memory. */
+        /* DMA_VER is 0: the driver reads results here, not in its memory. */
         return 0;
     }
 }
@@ -330,10 +330,10 @@ static uint32_t ntb_info_read(FarsideRegs *s, unsigned offset)
         field =
             (offset - SWITCHTEC_NTB_PART_INFO) % SWITCHTEC_NTB_PART_INFO_STRIDE;
         /*
-         * Only the own partition's target is told. The kernel's quirk takes
-         * the low target of partition 0 for the high half of EP_MAP; on
-         * partition 0 it therefore visits the control block of partition 33,
-         * which reads as zero.
+         * Only the own partition shows its target. The kernel's quirk reads the
+         * low target of partition 0 as the high half of EP_MAP. On partition 0
+         * it therefore visits the control block of partition 33, which reads as
+         * zero.
          */
         if (part == s->config->partition &&
             field == SWITCHTEC_NTB_PART_TARGET_LOW) {
@@ -370,7 +370,7 @@ void farside_regs_message(FarsideRegs *s, unsigned index, uint32_t value)
                       << SWITCHTEC_IMSG_SRC_SHIFT;
     unsigned i, wanted = index | farside_config_peer(s->config) << 2;
 
-    /* A map that was not written yet would match message 0 of partition 0. */
+    /* Before the first write, the map would match message 0 of partition 0. */
     if (!s->msg_map_valid) {
         return;
     }
@@ -434,7 +434,7 @@ static void idb_mask_write(FarsideRegs *s, uint64_t value, uint64_t mask)
     uint64_t enabled = value & mask & ~s->idb_mask;
 
     s->idb_mask = (s->idb_mask & ~mask) | (value & mask);
-    /* A pending doorbell interrupts when its mask bit lets it through. */
+    /* A pending doorbell raises its interrupt when the mask enables it. */
     farside_regs_ring(s, s->idb & enabled);
 }
 
@@ -519,7 +519,7 @@ static void dbmsg_write(FarsideRegs *s, unsigned part, unsigned offset,
 static uint32_t pff_read(FarsideRegs *s, unsigned pff, unsigned offset)
 {
     unsigned entry, part = pff / 2;
-    /* Link Status: current speed of the generation, x8. */
+    /* Link Status: the speed of the generation, width x8 */
     uint32_t link = (uint32_t)(s->config->generation | 8 << 4) << 16;
 
     if (pff >= PFFS) {

@@ -3,9 +3,9 @@
  * BAR 0, the Global Address Space. docs/reference/device.md is its
  * specification.
  *
- * All accesses consist of 32-bit words, also those of other sizes and unaligned
- * ones. Reads have no side effects: the kernel reads a 64-bit register at an
- * address that is not a multiple of 8, which arrives as two accesses.
+ * Every access, of any size and alignment, is split into 32-bit words. Reads
+ * have no side effects: the kernel reads one 64-bit register at an address that
+ * is not a multiple of 8, and that read arrives as two accesses.
  */
 #ifndef FARSIDE_REGS_H
 #define FARSIDE_REGS_H
@@ -25,10 +25,10 @@ FarsideRegs *farside_regs_new(const FarsideConfig *config, PCIDevice *pci,
                               FarsidePeer *peer, FarsideRequester *requester,
                               FarsideCtrl *ctrl);
 void farside_regs_free(FarsideRegs *s);
-/* All registers but the control blocks. */
+/* Resets all registers except the control blocks. */
 void farside_regs_reset(FarsideRegs *s);
 
-/* The peer rings doorbells, or sends a message of index 0 to 3. */
+/* The peer has rung doorbells, or has sent a message of index 0 to 3. */
 void farside_regs_ring(FarsideRegs *s, uint64_t bits);
 void farside_regs_message(FarsideRegs *s, unsigned index, uint32_t value);
 /* The link went up or down, or the peer's partition was reset. */

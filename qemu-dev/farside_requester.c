@@ -7,12 +7,13 @@
 #include "farside_requester.h"
 
 /*
- * Requests inside requests: a window may lead to a window that leads back. Each
- * level takes a frame of the stack on both hosts, no matter through which link
- * it came.
+ * The most requests inside requests: a window may lead to a window that leads
+ * back. Each level takes space on the stacks of both hosts, so requests of all
+ * links count.
  */
 #define DEPTH_MAX 4
 
+/* The number of requests of all links that wait now */
 static unsigned depth;
 
 /* A read, on the stack of the thread that waits for its completion. */
@@ -31,10 +32,10 @@ struct FarsideRequester {
     FarsidePeer *peer;
     QLIST_HEAD(, Read) reads;
     uint16_t next_tag;
-    bool stalled; /* a wait timed out, and the peer has not read since */
+    bool stalled; /* a wait has timed out, and the queue is full since then */
 };
 
-/* When the bridge itself answers a request, in ns. */
+/* The Completion Timeout of a request that begins now, as a time in ns */
 static int64_t deadline_from_now(FarsideRequester *s)
 {
     return qemu_clock_get_ns(QEMU_CLOCK_REALTIME) +
@@ -69,7 +70,7 @@ uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
     if (!r.done) {
         qemu_log_mask(LOG_UNIMP,
                       "%s: read of 0x%" PRIx64
-                      " on the peer's bus: no completion in time\n",
+                      " on the peer's bus: no completion\n",
                       TYPE_FARSIDE_NTB, address);
     }
     if (r.ok && size) {
@@ -92,9 +93,9 @@ bool farside_requester_wait(FarsideRequester *s)
         return true;
     }
     /*
-     * A posted request waits while the peer does not read, as it waits on a
-     * real link that has no credits; but not for ever. After one time-out no
-     * request waits again until the peer reads.
+     * A posted request waits while the peer does not read, as it would wait for
+     * credits on a real link. But it does not wait for ever: after one
+     * time-out, no request waits until the peer reads again.
      */
     if (depth < DEPTH_MAX) {
         deadline = deadline_from_now(s);
@@ -144,7 +145,7 @@ bool farside_requester_on_completion(FarsideRequester *s,
         }
         return true;
     }
-    /* An Unexpected Completion: it came after its time-out. */
+    /* An Unexpected Completion: its read has timed out. */
     return true;
 }
 

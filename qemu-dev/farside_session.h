@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The conversation with the peer: HELLO, the messages of the peer, and the
- * link's going up and down. Tells the other parts of the device.
+ * The conversation with the peer: HELLO, the peer's messages, and the changes
+ * of the link's state. The session passes them on to the other parts of the
+ * device.
  */
 #ifndef FARSIDE_SESSION_H
 #define FARSIDE_SESSION_H
@@ -28,12 +29,12 @@ typedef struct FarsideParts {
 typedef struct FarsideSession FarsideSession;
 
 /*
- * Listens or connects. The parameters are borrowed. NULL, and @errp set, if it
- * cannot listen.
+ * Listens or connects. Borrows the parameters. Returns NULL, and sets @errp, if
+ * it cannot listen or the path is too long.
  */
 FarsideSession *farside_session_new(const FarsideConfig *config, PCIDevice *pci,
                                     const FarsideParts *parts, Error **errp);
-/* Ends the conversation, for good. */
+/* Ends the conversation. The session cannot be started again. */
 void farside_session_stop(FarsideSession *s);
 /* Frees a session that was stopped (nullable). */
 void farside_session_free(FarsideSession *s);

@@ -4,10 +4,10 @@
  *
  * Packets gather in memory. A thread appends them to the file, under an
  * exclusive flock(), because the device at the other end of the link appends to
- * it as well. A process may be killed while it appends, or find the disk full.
- * So the thread first looks whether the file ends with a whole block, and cuts
- * off a piece of one. Blocks that cannot be written wait. When too many wait,
- * packets are dropped, and the next statistics say how many.
+ * the same file. A process may be killed while it appends, or find the disk
+ * full. So before it appends, the thread cuts off an incomplete block at the
+ * file's end. Packets wait in memory while the thread cannot write. When too
+ * many wait, new packets are dropped, and the next statistics count them.
  */
 #include "qemu/osdep.h"
 #include <sys/file.h>
@@ -19,13 +19,13 @@
 #include "wire/farside_trace.h"
 #include "farside_trace_file.h"
 
-/* Packets gather for so long, and are then written in one piece. */
+/* Packets gather for this long before they are written together. */
 #define BATCH_MS    10
 #define RETRY_MS    50
-/* The longest wait when a file is opened or closed. */
+/* The longest wait when a file is opened or closed */
 #define CLOSE_MS    1000
 #define WAITING_MAX (8 * MiB)
-/* A trace has no more bytes of header blocks. */
+/* The most bytes of header blocks in a trace */
 #define HEADER_MAX  (1 * MiB)
 
 struct FarsideTraceFile {
@@ -33,7 +33,7 @@ struct FarsideTraceFile {
     int fd;
     unsigned interface;
     uint32_t snaplen;
-    off_t end; /* some block ends here, perhaps not the last one */
+    off_t end; /* of a whole block in the file, not always the last one */
 
     QemuThread thread;
     QemuMutex lock; /* protects the members below */
@@ -42,9 +42,9 @@ struct FarsideTraceFile {
     bool closing;
     uint64_t received;
     uint64_t dropped;
-    uint64_t dropped_told; /* part of dropped that the file tells */
+    uint64_t dropped_told; /* value of dropped in the last statistics */
     int64_t close_deadline;
-    bool complained;
+    bool complained; /* only the thread uses it */
 };
 
 static uint64_t time_now(void)
@@ -67,7 +67,7 @@ static bool read_at(int fd, off_t offset, void *buffer, size_t size)
     return n == (ssize_t)size;
 }
 
-/* The length of the block at @offset, or 0 if there is no whole one. */
+/* The length of the block at @offset, or 0 if no whole block is there. */
 static uint32_t block_at(int fd, off_t offset, off_t size, uint32_t *ret_type)
 {
     struct farside_pcapng_block block;
@@ -87,7 +87,7 @@ static uint32_t block_at(int fd, off_t offset, off_t size, uint32_t *ret_type)
     return block.length;
 }
 
-/* True if the last bytes are the end of a packet or of statistics. */
+/* True if the file ends with a whole packet or whole statistics. */
 static bool ends_well(int fd, off_t size)
 {
     uint32_t length, type;
@@ -153,7 +153,10 @@ static bool header_write(FarsideTraceFile *f, const char *const *names,
     return false;
 }
 
-/* Two processes may open a new file at once. */
+/*
+ * Writes the header if the file is empty, and checks it. Locks the file first,
+ * because two processes may open a new file at once; the caller unlocks it.
+ */
 static bool header_agree(FarsideTraceFile *f, const char *const *names,
                          Error **errp)
 {
@@ -176,9 +179,9 @@ static bool header_agree(FarsideTraceFile *f, const char *const *names,
 }
 
 /*
- * Returns the place to append at: behind the last whole block. Cuts off a block
- * that the other process did not write to its end. Negative, with errno, if the
- * file has become shorter or cannot be cut.
+ * Returns the offset to append at, which is the end of the last whole block.
+ * Cuts off an incomplete block behind it. Returns a negative number, and sets
+ * errno, if the file has become shorter or cannot be cut.
  */
 static off_t place_to_append(FarsideTraceFile *f)
 {
@@ -198,7 +201,7 @@ static off_t place_to_append(FarsideTraceFile *f)
     return ftruncate(f->fd, f->end) < 0 ? -1 : f->end;
 }
 
-/* All of it or nothing: 0, or why not. */
+/* Appends all of @bytes or nothing. Returns 0 or an errno. */
 static int append(FarsideTraceFile *f, const GByteArray *bytes)
 {
     off_t place;
@@ -214,7 +217,7 @@ static int append(FarsideTraceFile *f, const GByteArray *bytes)
         f->end = place + bytes->len;
     } else {
         why = errno;
-        /* If this fails, the next process that appends cuts it off. */
+        /* If this fails, the next process that appends cuts off the rest. */
         (void)!ftruncate(f->fd, place);
     }
     flock(f->fd, LOCK_UN);
@@ -294,8 +297,8 @@ static bool is_too_late(const FarsideTraceFile *f)
 }
 
 /*
- * Called with the lock, which it releases while it writes. Tries again until it
- * is too late. False if nothing was written.
+ * Called with the lock held, and releases it while it writes. After a failure
+ * it tries again until is_too_late(). Returns false if nothing was written.
  */
 static bool write_out(FarsideTraceFile *f, const GByteArray *bytes)
 {
@@ -306,8 +309,8 @@ static bool write_out(FarsideTraceFile *f, const GByteArray *bytes)
         why = append(f, bytes);
         if (why && why != EWOULDBLOCK && !f->complained) {
             f->complained = true;
-            warn_report("trace %s: cannot write: %s; packets wait, and are "
-                        "dropped when too many do",
+            warn_report("trace %s: cannot write: %s; packets wait in memory, "
+                        "and are dropped if too many wait",
                         f->path, strerror(why));
         }
         qemu_mutex_lock(&f->lock);
@@ -371,7 +374,7 @@ FarsideTraceFile *farside_trace_file_open(const char *path, unsigned interface,
 
     f->path = g_strdup(path);
     f->interface = interface;
-    /* O_NONBLOCK: the path may be a FIFO, whose other end may not come. */
+    /* O_NONBLOCK: the path may be a FIFO, and nobody may open its other end. */
     f->fd = qemu_open_old(
         path, O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, 0600);
     if (f->fd < 0 || fstat(f->fd, &st) < 0) {

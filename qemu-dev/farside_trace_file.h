@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A pcapng file to which several processes append (wire/farside_trace.h). A
- * thread writes it, so that no disk and no other process delays the machine.
+ * thread writes to it, so neither a slow disk nor another process delays the
+ * machine while it adds packets.
  */
 #ifndef FARSIDE_TRACE_FILE_H
 #define FARSIDE_TRACE_FILE_H
@@ -12,9 +13,9 @@
 typedef struct FarsideTraceFile FarsideTraceFile;
 
 /*
- * Opens the trace at @path for packets of interface @interface. A file that is
- * missing or empty gets a header with @names. NULL, and @errp set, if it cannot
- * be opened or is no trace.
+ * Opens the trace at @path for packets of interface @interface. If the file is
+ * missing or empty, writes a header with @names. Returns NULL, and sets @errp,
+ * if the file cannot be opened or is no trace.
  */
 FarsideTraceFile *farside_trace_file_open(const char *path, unsigned interface,
                                           const char *const *names,
@@ -22,15 +23,15 @@ FarsideTraceFile *farside_trace_file_open(const char *path, unsigned interface,
 
 /*
  * Adds a packet, which consists of @count pieces, with the present time. The
- * thread writes it a little later. If too many packets wait, it is dropped and
- * counted.
+ * thread writes the packet a little later. If too many packets wait, this one
+ * is dropped and counted.
  */
 void farside_trace_file_add(FarsideTraceFile *file, const struct iovec *pieces,
                             unsigned count);
 
 /*
- * Writes the packets that wait and the statistics, and frees @file (nullable).
- * Packets that cannot be written within a second are lost, with a warning.
+ * Writes the waiting packets and the statistics, and frees @file (nullable). If
+ * that fails for a second, the packets are lost, with a warning.
  */
 void farside_trace_file_close(FarsideTraceFile *file);
 

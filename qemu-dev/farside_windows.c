@@ -16,7 +16,7 @@
 #define TYPE_FARSIDE_NTB_PEER_RAM "farside-switchtec-peer-ram"
 OBJECT_DECLARE_SIMPLE_TYPE(FarsideNtbPeerRam, FARSIDE_NTB_PEER_RAM)
 
-/* Places for forwarding regions; no CPU addresses so much. */
+/* Addresses for the forwarding regions, above all that a CPU can address */
 #define FORWARD_BASE (1ull << 54)
 #define FORWARD_STEP (1ull << 40)
 #define FORWARD_SLOTS 512
@@ -24,16 +24,16 @@ OBJECT_DECLARE_SIMPLE_TYPE(FarsideNtbPeerRam, FARSIDE_NTB_PEER_RAM)
 #define PAGE_MASK_4K 0xfffull
 
 /*
- * Bytes that one peer may have mapped here, and all peers together. What a peer
- * replaces stays mapped until RCU has let go of it. QEMU's bitmaps of such
- * memory take 100 MiB a TiB.
+ * The most bytes of RAM that this process maps of one peer, and of all peers.
+ * RAM that a peer replaces stays mapped until the end of an RCU grace period.
+ * QEMU's bitmaps take 100 MiB for each TiB of such RAM.
  */
 #define PEER_RAM_MAX (1 * TiB)
 #define PEER_RAM_MAPPED_MAX (2 * PEER_RAM_MAX)
 
 /*
- * A region of the peer's memory. It is an object of its own, since a view of
- * the address space may hold on to it for as long as RCU takes.
+ * A region of the peer's memory. It is a separate object, because a flat view
+ * of the address space may use it until the end of an RCU grace period.
  */
 struct FarsideNtbPeerRam {
     Object parent_obj;
@@ -42,14 +42,17 @@ struct FarsideNtbPeerRam {
     uint64_t size;
 };
 
-/* Of all devices. Atomic: the last reference may be dropped without a lock. */
+/*
+ * Bytes mapped by all devices. Accesses are atomic, because the last reference
+ * to a region may be dropped without the big lock.
+ */
 static uint64_t peer_ram_mapped;
 
 /* The translation of all windows; replaced as a whole, read under RCU. */
 typedef struct {
     struct rcu_head rcu;
     bool link_up;
-    bool traced; /* everything is forwarded */
+    bool traced; /* a trace is on, so everything is forwarded */
     unsigned ram_count;
     struct {
         uint64_t address;
@@ -58,7 +61,7 @@ typedef struct {
     struct {
         unsigned lut_shift;
         unsigned lut_count;     /* 0: no LUT window */
-        uint64_t direct_offset; /* in the BAR */
+        uint64_t direct_offset; /* of the direct window in the BAR */
         uint64_t direct_size;   /* 0: no direct window */
         uint64_t direct_target;
     } window[FARSIDE_NTB_WINDOWS];
@@ -83,8 +86,8 @@ struct FarsideWindows {
     Window window[FARSIDE_NTB_WINDOWS];
     Map *map; /* NULL: no block was set yet */
     uint32_t flush_count;
-    uint32_t trace_flush; /* number of the flush since the trace's change */
-    bool write_through;   /* forwarded writes are waited for */
+    uint32_t trace_flush; /* number of the flush after the last change */
+    bool write_through;   /* each forwarded write waits for the peer */
 
     /* The peer's RAM */
     MemoryRegion peer_memory;
@@ -93,7 +96,7 @@ struct FarsideWindows {
     unsigned peer_ram_count;
 };
 
-/* Translation: runs without the big lock, see Map */
+/* Translation: may run without the big lock, under RCU */
 
 static bool map_resolve(const Map *map, unsigned window, uint64_t offset,
                         uint64_t *ret_target, uint64_t *ret_size)
@@ -160,10 +163,10 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         return entry;
     }
     /*
-     * For a device, which maps a long run at once, the entry is as wide as
-     * window and RAM allow. Resolving the block's first byte tells whether it
-     * is one piece. A CPU passes IOMMU_NONE, and takes only a page into its
-     * TLB: a copy through many pages would spend its time here.
+     * A device may map a long run at once, so its entry is as wide as window
+     * and RAM allow. A block is one piece if its first byte leads to a piece of
+     * at least the block's size. A CPU passes IOMMU_NONE, and takes only one
+     * page into its TLB, so the search would only slow it down.
      */
     for (mask = PAGE_MASK_4K;
          flag != IOMMU_NONE && mask < MAKE_64BIT_MASK(0, 30); mask = wider) {
@@ -306,8 +309,8 @@ void farside_windows_update(FarsideWindows *s)
         memory_region_notify_iommu(&s->window[i].iommu, 0, event);
     }
     /*
-     * QEMU's own notifier of a CPU may take itself for inactive after a race
-     * between a translation and a notification, and not flush.
+     * QEMU's own notifier may fail to flush a CPU's TLB: a race between a
+     * translation and a notification can leave it marked as inactive.
      */
     if (tcg_enabled()) {
         CPU_FOREACH(cpu) {
@@ -361,11 +364,11 @@ uint32_t farside_windows_flush(FarsideWindows *s, FarsideFlushed *flushed,
     f->opaque = opaque;
     f->number = number;
     object_ref(OBJECT(s->pci));
-    /* One more than there are, so that the last is not reached too early. */
+    /* One more than the CPUs: the count must not be 0 before this loop ends. */
     f->cpus = 1;
     CPU_FOREACH(cpu) {
         qatomic_inc(&f->cpus);
-        /* Work of a CPU is done in order: after the flush above. */
+        /* A CPU does its work in order, so this follows its TLB flush. */
         async_run_on_cpu(cpu, flush_done_on, RUN_ON_CPU_HOST_PTR(f));
     }
     flush_done_on(NULL, RUN_ON_CPU_HOST_PTR(f));
@@ -413,7 +416,10 @@ void farside_windows_forget_ram(FarsideWindows *s)
     }
 }
 
-/* Access behind the end of a file that its owner has shrunk is a SIGBUS. */
+/*
+ * True if the owner cannot shrink the file below this range. An access behind
+ * the end of a file raises SIGBUS.
+ */
 static bool file_is_safe(int fd, uint64_t offset, uint64_t size)
 {
     int seals = fcntl(fd, F_GET_SEALS);

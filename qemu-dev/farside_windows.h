@@ -8,16 +8,17 @@
  *    A CPU then accesses them like its own memory, and a remap costs a TLB
  *    flush.
  *  - Every other access goes to a forwarding region, and becomes a request to
- *    the peer. That region lies in system memory, above all that the machine
- *    uses, because QEMU finds the sections of MMIO in the dispatch table of the
- *    CPU's own address space only. An offset in it is an offset in the BAR, so
- *    it opens no way that the BAR does not.
+ *    the peer. That region lies in system memory, above all addresses that the
+ *    machine uses: QEMU looks up sections of MMIO only in the dispatch table of
+ *    the CPU's own address space. An offset in the region is an offset in the
+ *    BAR, so the region gives access to nothing that the BAR does not.
  *
- * While a trace is on, every window is forwarded, also one that leads to the
- * peer's RAM: accesses to that would otherwise leave no trace. When the trace
- * goes off, a CPU's write to that RAM must not overtake an earlier write of the
- * same CPU, which may still be on its way to the peer. So until every CPU has
- * forgotten the forwarding windows, the CPU waits for each forwarded write.
+ * While a trace is on, every window is forwarded, even one that leads to the
+ * peer's RAM, because direct accesses to that RAM leave no trace. When the
+ * trace goes off, a CPU's direct write must not overtake an earlier write of
+ * the same CPU that is still on its way to the peer. So until no CPU uses the
+ * forwarding windows any more, each forwarded write waits for the peer to
+ * complete it.
  */
 #ifndef FARSIDE_WINDOWS_H
 #define FARSIDE_WINDOWS_H
@@ -35,27 +36,31 @@ FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
                                     FarsidePeer *peer,
                                     FarsideRequester *requester);
 /*
- * Puts the windows into the machine. farside_windows_set_block() has to follow
- * before they are used. False, and @errp set, if there is no place for them.
+ * Puts the windows into the machine. farside_windows_set_block() has to be
+ * called before a guest uses them. Returns false, and sets @errp, if there is
+ * no place for them.
  */
 bool farside_windows_start(FarsideWindows *s, Error **errp);
-/* Takes the windows out of the machine, for good. */
+/* Takes the windows out of the machine. They cannot be started again. */
 void farside_windows_stop(FarsideWindows *s);
 /*
- * Frees windows that were stopped (nullable). The memory regions must be gone,
- * which belong to the device's object.
+ * Frees windows that were stopped (nullable). Their memory regions belong to
+ * the device's object, and must be gone.
  */
 void farside_windows_free(FarsideWindows *s);
 
 /* The memory region of a window's BAR. */
 MemoryRegion *farside_windows_get_bar(FarsideWindows *s, unsigned window);
 
-/* Translates by @block, of which each change is followed by an update. */
+/*
+ * Translates by @block (borrowed) from now on. The caller calls
+ * farside_windows_update() after each change of @block.
+ */
 void farside_windows_set_block(FarsideWindows *s,
                                const struct farside_wire_ctrl *block);
 /*
- * Puts the control block, the link's state, the peer's RAM and the trace into
- * force.
+ * Makes a new translation from the control block, the link's state, the peer's
+ * RAM and the state of the trace.
  */
 void farside_windows_update(FarsideWindows *s);
 
@@ -63,20 +68,23 @@ void farside_windows_update(FarsideWindows *s);
 typedef void FarsideFlushed(void *opaque, uint32_t number);
 
 /*
- * Calls @flushed in the main loop when no CPU uses any more what was in force
- * before the last update. Returns the flush's number, which is not 0.
+ * Calls @flushed in the main loop when no CPU uses a translation from before
+ * the last update any more. Returns the flush's number, which is not 0.
  */
 uint32_t farside_windows_flush(FarsideWindows *s, FarsideFlushed *flushed,
                                void *opaque);
 
-/* Before a trace goes off: from now on forwarded writes are waited for. */
+/* Called before a trace goes off: each forwarded write waits from now on. */
 void farside_windows_end_trace(FarsideWindows *s);
 /* A trace has gone on or off. */
 void farside_windows_trace_changed(FarsideWindows *s);
 
-/* The peer's RAM takes the place of what was mapped before. */
+/*
+ * Maps the RAM in @m, in place of all that was mapped before. Returns false if
+ * the peer must not send @m.
+ */
 bool farside_windows_on_ram(FarsideWindows *s, const FarsideLinkMessage *m);
-/* Maps no RAM of the peer any more. */
+/* Unmaps the peer's RAM. */
 void farside_windows_forget_ram(FarsideWindows *s);
 
 #endif /* FARSIDE_WINDOWS_H */

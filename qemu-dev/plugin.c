@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plugin that QEMU loads with -plugin. It loads the devices, which are in
+ * The plugin that QEMU loads with -plugin. It loads the devices from
  * farside-devices.so beside it, if they were built for the QEMU that runs.
  * Devices use QEMU's inner structures, which differ between versions. This file
- * uses only the interface of plugins.
+ * uses only the interface of plugins, and looks up one function by its name.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -15,15 +15,15 @@
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
-/* The answer to "query-version"; only its text is used. */
+/* The answer to "query-version"; this file uses only the text. */
 typedef struct {
     void *triple;
     char *package;
 } VersionAnswer;
 
 /*
- * The program's package, as in "Debian 1:7.2+dfsg-7+deb12u18+b3". NULL if the
- * program cannot tell.
+ * The program's package, such as "Debian 1:7.2+dfsg-7+deb12u18+b3". NULL if the
+ * program has no such text.
  */
 static const char *running_version(void)
 {
@@ -35,8 +35,8 @@ static const char *running_version(void)
 }
 
 /*
- * The name of a rebuild of the same source ends in "+b" and a number. Another
- * version of the source has another name.
+ * True if @package is FARSIDE_QEMU_VERSION, or a rebuild of the same source.
+ * The version of a rebuild ends in "+b" and a number.
  */
 static int version_is_ours(const char *package)
 {
@@ -67,7 +67,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
     }
     if (!info->system_emulation || strcmp(info->target_name, "x86_64") != 0) {
         fprintf(stderr, "farside: the devices were built for "
-                        "qemu-system-x86_64, which this is not\n");
+                        "qemu-system-x86_64, not for this program\n");
         return -1;
     }
     if (!dladdr((void *)&qemu_plugin_version, &self)) {
@@ -83,7 +83,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
         fprintf(stderr, "farside: %s\n", g_module_error());
         return -1;
     }
-    /* The types point into it from now on. */
+    /* The types that this registers point into the module. */
     g_module_make_resident(module);
     register_types();
     return 0;

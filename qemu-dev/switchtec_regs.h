@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Registers of the Switchtec NTB device. docs/reference/device.md is their
- * specification and says where each comes from; names in brackets below are
- * its sections.
+ * specification and gives the source of each. The names in brackets below are
+ * sections of that document.
  *
- * Offsets are into BAR 0, the Global Address Space (GAS), unless a comment says
- * that they are into a block that repeats.
+ * These offsets are relative to BAR 0, the Global Address Space (GAS): all of
+ * [Management calls] and [Software events], and the start of each other block
+ * or table. All other offsets are relative to the block, table or table entry
+ * that holds the register.
  */
 #ifndef SWITCHTEC_REGS_H
 #define SWITCHTEC_REGS_H
@@ -38,7 +40,7 @@
 #define SWITCHTEC_MRPC_STATUS_DONE 2
 #define SWITCHTEC_MRPC_STATUS_ERROR 0xff
 
-/* As the vendor's library names them: ERR_CMD_INVALID, ERR_PARAM_INVALID */
+/* ERR_CMD_INVALID and ERR_PARAM_INVALID in the vendor's library */
 #define SWITCHTEC_MRPC_RET_CALL 0x64005
 #define SWITCHTEC_MRPC_RET_PARAM 0x64006
 
@@ -80,7 +82,7 @@
 #define SWITCHTEC_SYS_GEN4_PRODUCT 0x144
 #define SWITCHTEC_SYS_GEN4_REVISION 0x15c
 
-/* [Partition configuration]: blocks, one a partition */
+/* [Partition configuration]: one block per partition */
 #define SWITCHTEC_PART_CFG 0x4000
 #define SWITCHTEC_PART_CFG_STRIDE 0x400
 #define SWITCHTEC_PART_STATUS 0x000
@@ -110,7 +112,7 @@
 #define SWITCHTEC_NTB_PART_TARGET_LOW 0x4
 #define SWITCHTEC_NTB_PART_TARGET_HIGH 0x8
 
-/* [NTB control]: blocks, one a partition */
+/* [NTB control]: one block per partition */
 #define SWITCHTEC_NTB_CTRL 0x14000
 #define SWITCHTEC_NTB_CTRL_STRIDE 0x2000
 #define SWITCHTEC_CTRL_STATUS 0x0000
@@ -162,7 +164,7 @@
 #define SWITCHTEC_REQ_ID_PROXY_SHIFT 1
 #define SWITCHTEC_REQ_ID_PROXY_MASK 0x1feu
 
-/* [Doorbells and messages]: blocks, one a partition */
+/* [Doorbells and messages]: one block per partition */
 #define SWITCHTEC_NTB_DBMSG 0x74000
 #define SWITCHTEC_NTB_DBMSG_STRIDE 0x4000
 #define SWITCHTEC_DBMSG_ODB 0x1000
@@ -180,14 +182,14 @@
 #define SWITCHTEC_MSGS 4
 #define SWITCHTEC_MSIX_MAX 64
 
-/* The doorbells from here on carry the vectors of the inbound messages. */
+/* VEC_MAP has the vectors of the inbound messages from this entry on. */
 #define SWITCHTEC_MSG_VEC 60
 
 #define SWITCHTEC_IMSG_STATUS (1u << 0)
 #define SWITCHTEC_IMSG_ENABLE (1u << 8)
 #define SWITCHTEC_IMSG_SRC_SHIFT 16
 
-/* [Port functions]: blocks, one an instance */
+/* [Port functions]: one block per instance */
 #define SWITCHTEC_PFF 0x134000
 #define SWITCHTEC_PFF_STRIDE 0x1000
 #define SWITCHTEC_PFF_ID 0x000

@@ -3,7 +3,7 @@
 --
 --   tshark -X lua_script:trace/farside.lua -r TRACE.pcapng
 --
--- or put the file into Wireshark's folder for personal Lua plugins.
+-- or put this script into Wireshark's folder for personal Lua plugins.
 
 local farside = Proto("farside", "Farside NTB link")
 
@@ -60,8 +60,8 @@ farside.fields = f
 
 local interface_id = Field.new("frame.interface_id")
 
--- Reads without a completion yet, by link, end and transaction; and the read
--- that each completion answers.
+-- reads: the last read of each link, end and transaction. answers: the read that
+-- each completion answers, by the number of the completion's frame.
 local reads
 local answers
 
@@ -117,7 +117,7 @@ local function completion(tlp, tree, info)
                                     tlp(10, 1):uint(), statuses[status] or "?")
 end
 
--- Joins a read and its completion, which the two ends of a link transmit.
+-- Joins a completion to its read, which the other end of the link transmits.
 local function join(pinfo, tree, is_read, partition, transaction)
     local interface = interface_id()
     local link = interface and math.floor(interface.value / 2) or 0
@@ -142,7 +142,7 @@ local function join(pinfo, tree, is_read, partition, transaction)
     end
 end
 
--- What has no TLP: fields, by kind, and bytes of each.
+-- Messages without a TLP: for each kind, its fields and their sizes in bytes.
 local bodies = {
     [2] = {{f.up, 4}, {f.requester, 4}},
     [4] = {{f.up, 4}},

@@ -33,14 +33,14 @@ static bool write_all(int fd, const uint8_t *bytes, size_t size)
     return true;
 }
 
-/* The file is emptied under the lock that writers take to append. */
+/* Empties and fills the file, under the lock that writers take to append. */
 static bool fill(int fd, const uint8_t *bytes, size_t size)
 {
     return flock(fd, LOCK_EX) == 0 && ftruncate(fd, 0) == 0 &&
            write_all(fd, bytes, size);
 }
 
-/* Only a file that is empty, or that is a pcapng file, is overwritten. */
+/* True if the file may be overwritten: it is empty, or a pcapng file. */
 static bool may_be_taken(int fd)
 {
     struct stat st;

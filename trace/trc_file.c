@@ -12,12 +12,12 @@
 #include "farside_trace.h"
 #include "trc_record.h"
 
-/* A file that claims more is damaged. */
+/* A file with more interfaces is taken for damaged. */
 #define INTERFACES_MAX 65536
 
 #define NS_PER_S 1000000000
 
-/* The reader waits for writers that hold the lock, for a second in all. */
+/* The reader waits up to a second for writers that hold the lock. */
 #define LOCK_TRIES   100
 #define LOCK_WAIT_US 10000
 
@@ -29,8 +29,8 @@ typedef struct Interface {
     int64_t offset_s;     /* if_tsoffset */
     bool has_sequence;    /* next is known */
     uint32_t next;        /* sequence of the next packet */
-    uint64_t drop_before; /* of the runs before this one */
-    uint64_t drop_now;
+    uint64_t drop_before; /* packets dropped before the last START */
+    uint64_t drop_now;    /* packets dropped since then */
 } Interface;
 
 /* The place of a packet in the file, and its time. */
@@ -53,7 +53,7 @@ struct TrcFile {
     uint64_t n_foreign;
     /* While reading: */
     bool is_swapped;
-    unsigned first; /* interface of this section */
+    unsigned first; /* index of the first interface of this section */
 };
 
 /* A block while it is read. */
@@ -69,7 +69,7 @@ GQuark trc_error_quark(void)
     return g_quark_from_static_string("trc-error-quark");
 }
 
-/* Notes damage at @place. Returns false. */
+/* Records damage at @place. Returns false. */
 G_GNUC_PRINTF(3, 4)
 static bool damaged(TrcFile *self, uint64_t place, const char *format, ...)
 {
@@ -146,7 +146,7 @@ static bool read_options(TrcFile *self, const Block *block, size_t offset,
     return true;
 }
 
-/* A printable name, whatever bytes the file has. */
+/* Makes a printable name of any bytes. */
 static char *clean_name(const uint8_t *value, unsigned size)
 {
     g_autofree char *raw = g_strndup((const char *)value, size);
@@ -226,7 +226,7 @@ static bool read_interface(TrcFile *self, const Block *block)
     interface.shown.name = interface.name;
     interface.shown.peer = index;
     g_array_append_val(self->interfaces, interface);
-    /* Each link has two ends, one after the other. */
+    /* The two ends of a link follow each other. */
     if (interface.is_trace && (index - self->first) % 2 == 1 &&
         interface_at(self, index - 1)->is_trace) {
         interface_at(self, index)->shown.peer = index - 1;
@@ -277,8 +277,8 @@ static bool time_of(const Interface *interface, uint64_t ticks, int64_t *ret_ns)
     return true;
 }
 
-/* A gap in the sequence numbers of an end counts packets that the trace has
- * lost. */
+/* Counts the packets that the trace has lost, which leave gaps in the sequence
+ * numbers of an end. */
 static void count_sequence(Interface *interface, const TrcRecord *record)
 {
     if (record->kind == TRC_START) {
@@ -341,7 +341,7 @@ static bool read_packet(TrcFile *self, const Block *block)
     return true;
 }
 
-/* The section header tells the byte order, also that of its own length. */
+/* The section header gives the byte order of the section and of itself. */
 static bool read_section(TrcFile *self, uint64_t place)
 {
     uint32_t magic;
@@ -436,7 +436,7 @@ TrcFile *trc_file_parse(GBytes *bytes, const char *name, GError **error)
     while (is_well && place < self->size) {
         is_well = read_block(self, place, &place);
     }
-    /* A file without a first block is no trace at all. */
+    /* A file without a good first block is no trace at all. */
     if (!is_well && place == 0) {
         g_propagate_error(error, g_steal_pointer(&self->damage));
         return NULL;
@@ -450,8 +450,8 @@ TrcFile *trc_file_parse(GBytes *bytes, const char *name, GError **error)
 }
 
 /*
- * Maps the file as it is between two appends of the devices that write to it.
- * A writer that holds the lock for long is not waited for.
+ * Maps the file while no device appends to it. If a writer holds the lock for
+ * too long, maps the file as it is.
  */
 static GMappedFile *map_file(const char *path, GError **error)
 {
@@ -473,7 +473,7 @@ static GMappedFile *map_file(const char *path, GError **error)
     if (!mapped) {
         g_prefix_error(error, "%s: ", path);
     }
-    /* Otherwise the lock would live as long as the map. */
+    /* The map keeps the file open, and so would keep the lock. */
     flock(fd, LOCK_UN);
     close(fd);
     return mapped;
@@ -539,7 +539,7 @@ void trc_file_record(const TrcFile *self, size_t index, TrcRecord *ret_record)
 
     g_assert(index < self->entries->len);
     entry = &g_array_index(self->entries, Entry, index);
-    /* The same packet was parsed before without an error. */
+    /* read_packet() has decoded this packet without an error. */
     wrong = trc_record_decode(self->data + entry->place + 28, entry->captured,
                               entry->original, ret_record, &partition);
     g_assert(!wrong);

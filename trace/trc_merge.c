@@ -18,12 +18,12 @@ struct TrcMerge {
     size_t count;
 };
 
-/* A read that waits for its completion, named as its sender names it. */
+/* A read, found by its file, its sender and its transaction */
 typedef struct Read {
     uint32_t file;
     unsigned interface;
     uint32_t transaction;
-    size_t place;
+    size_t place; /* index into places */
 } Read;
 
 static unsigned read_hash(gconstpointer key)
@@ -56,8 +56,8 @@ static int compare_places(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Numbers of reads are reused: a completion belongs to the last read of its
- * number. */
+/* Devices reuse transaction numbers, so a completion belongs to the last read
+ * with its number. */
 static void join_reads(TrcMerge *self)
 {
     g_autoptr(GHashTable) reads =

@@ -7,11 +7,11 @@
 
 #define HEAD_SIZE (sizeof(struct farside_trace_head))
 
-/* The address range for interrupts of a PC, Intel SDM vol. 3 s11.11.1. */
+/* The addresses of interrupts of a PC, Intel SDM vol. 3 s11.11.1 */
 #define MSI_BASE 0xfee00000u
 #define MSI_SIZE 0x00100000u
 
-/* The contents that follow the head of a packet, and their least size. */
+/* The kind of a packet, and the least number of bytes that follow its head */
 static const struct {
     TrcKind kind;
     size_t size;
@@ -32,15 +32,16 @@ static const struct {
     [FARSIDE_TRACE_RAM] = {TRC_RAM, 8},
 };
 
-/* A TLP, or the recorded part of it. */
+/* A TLP, or the recorded part of it */
 typedef struct Tlp {
     const uint8_t *at;
     size_t size;
     size_t original;
-    unsigned dws; /* of payload, or asked for */
+    unsigned dws; /* number of DWs of payload, or that a read asks for */
 } Tlp;
 
-/* The payload, without its first @before bytes, which are not enabled. */
+/* Sets the record's data to the payload, without its first @before bytes, which
+ * are not enabled. */
 static const char *take_payload(const Tlp *tlp, size_t header, size_t before,
                                 TrcRecord *record)
 {
@@ -55,8 +56,8 @@ static const char *take_payload(const Tlp *tlp, size_t header, size_t before,
     return NULL;
 }
 
-/* The number of bytes from the first enabled one to the last, and the offset of
- * the first. */
+/* Sets the record's bytes to the number of bytes from the first enabled one to
+ * the last, and *ret_before to the offset of the first. */
 static const char *take_enables(const Tlp *tlp, TrcRecord *record,
                                 unsigned *ret_before)
 {
@@ -126,7 +127,7 @@ static const char *take_completion(const Tlp *tlp, TrcRecord *record)
     record->tag = tlp->at[10];
     record->kind = has_data ? TRC_CPLD : TRC_CPL;
     if (has_data) {
-        /* The byte count covers this completion and all that follow. */
+        /* The byte count includes the completions that follow this one. */
         before = tlp->at[11] & 3;
         record->bytes = MIN(record->bytes, 4 * tlp->dws - before);
         return take_payload(tlp, 12, before, record);

@@ -5,10 +5,10 @@
 #include "trc_file.h"
 
 /*
- * Decodes a packet, of which @size bytes of @original are there. Fills in all
- * of *ret_record but time, place and interface, and the partition that
- * transmitted it. Returns NULL or the error, and then *ret_record may be half
- * filled. Allocates no memory.
+ * Decodes a packet of @original bytes, of which @size were recorded. Sets
+ * *ret_partition to the partition that transmitted it, and all of *ret_record
+ * except time_ns, place and interface. Returns NULL or the error; after an
+ * error, *ret_record may be half filled. Allocates no memory.
  */
 const char *trc_record_decode(const uint8_t *data, size_t size, size_t original,
                               TrcRecord *ret_record, unsigned *ret_partition);

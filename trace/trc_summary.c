@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-/* The sum of one direction and one kind. */
+/* The sums of one direction and one kind */
 typedef struct Sum {
     const char *direction;
     TrcKind kind;
     uint64_t count;
     uint64_t bytes;
     uint64_t unanswered;
-    GArray *latencies; /* of int64_t, in ns: those of completions */
+    GArray *latencies; /* of completions, in ns (int64_t) */
 } Sum;
 
 static void sum_free(gpointer data)
@@ -21,7 +21,8 @@ static void sum_free(gpointer data)
     g_free(sum);
 }
 
-/* By direction, then kind: a trace has few of both. */
+/* Finds or adds a sum. @sums is ordered by direction, then by kind. It is
+ * short, so a linear search will do. */
 static Sum *sum_find(GPtrArray *sums, const char *direction, TrcKind kind)
 {
     Sum *sum;
@@ -71,7 +72,8 @@ static int compare_ns(gconstpointer a, gconstpointer b)
     return x < y ? -1 : x > y;
 }
 
-/* The least latency that @percent of them do not exceed (nearest rank). */
+/* The least latency that @percent of all latencies do not exceed (nearest
+ * rank) */
 static int64_t percentile(const GArray *sorted, unsigned percent)
 {
     uint64_t rank = ((uint64_t)sorted->len * percent + 99) / 100;

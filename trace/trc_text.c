@@ -9,7 +9,7 @@
 
 #define DATA_SHOWN 16
 
-/* Bits of a control block, docs/reference/device.md. */
+/* Bits of a control block, docs/reference/device.md */
 #define CTL_DIR_EN (1u << 4)
 #define CTL_LUT_EN (1u << 5)
 #define LUT_EN     1u
@@ -21,7 +21,8 @@ const char *trc_text_id(uint16_t id, char *buffer)
     return buffer;
 }
 
-/* Data of the size of a number as a CPU reads it, other data bytewise. */
+/* Writes 1, 2, 4 or 8 bytes as the number that they are for a little-endian
+ * CPU, and other data byte by byte. */
 static void put_data(GString *text, const TrcRecord *record)
 {
     size_t size = record->data_size;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Names of directions, made once: of a file, those of its interfaces. */
+/* The names of a file's directions, one for each interface, made once */
 typedef struct Directions {
     const TrcFile *file;
     char **names;
@@ -12,7 +12,7 @@ typedef struct Directions {
 struct TrcView {
     const TrcFilter *filter;
     TrcMerge *merge;
-    Directions *directions; /* one a file */
+    Directions *directions; /* one for each file */
     unsigned n_files;
     int width; /* of the longest direction, in characters */
 };
@@ -69,7 +69,7 @@ bool trc_view_is_unanswered(const TrcCrossing *crossing)
                    ->packets > 0;
 }
 
-/* Returns true if @pattern matches @name, or the part of it before or behind
+/* Returns true if @pattern matches @name, or the part of @name before or behind
  * the colon. */
 static bool name_matches(GPatternSpec *pattern, const char *name)
 {
@@ -101,7 +101,7 @@ static bool is_wanted(const TrcFilter *filter, const TrcCrossing *crossing,
                 trc_file_interface(crossing->file, sender->peer)->name));
 }
 
-/* "LINK FROM>TO", or the names of both ends if they are not of one link. */
+/* "LINK FROM>TO", or "END>END" if the ends have no link in common. */
 static char *direction_of(const TrcFile *file, const TrcInterface *sender)
 {
     const char *from = sender->name;

@@ -7,7 +7,7 @@
 /* The end that sent the record. */
 const TrcInterface *trc_view_sender(const TrcCrossing *crossing);
 
-/* Returns true for a read without a completion, if the end that would have
+/* Returns true for a read without a completion, if the end that should have
  * answered it was traced. */
 bool trc_view_is_unanswered(const TrcCrossing *crossing);
 

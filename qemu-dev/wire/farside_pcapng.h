@@ -5,7 +5,7 @@
  *
  * The comments name the sections of draft-ietf-opsawg-pcapng ("PCAP Now Generic
  * Capture File Format"). Numbers have the byte order of the machine that writes
- * them, and the section header shows it.
+ * them. The magic number in the section header shows that order.
  */
 #ifndef FARSIDE_PCAPNG_H
 #define FARSIDE_PCAPNG_H
@@ -36,7 +36,7 @@
 #define FARSIDE_PCAPNG_ISB_IFRECV   4u
 #define FARSIDE_PCAPNG_ISB_IFDROP   5u
 
-/* The head of every block, which ends with its length once more, s3.1. */
+/* The head of every block, s3.1. The block ends with a copy of its length. */
 struct farside_pcapng_block {
     uint32_t type;
     uint32_t length;
@@ -49,14 +49,14 @@ struct farside_pcapng_section {
     uint32_t magic;
     uint16_t major;
     uint16_t minor;
-    uint32_t section_length[2]; /* all ones: not known */
+    uint32_t section_length[2]; /* bytes; all ones: not known */
 };
 
 struct farside_pcapng_interface {
     struct farside_pcapng_block block;
     uint16_t link_type;
     uint16_t reserved;
-    uint32_t snaplen; /* 0: everything is recorded */
+    uint32_t snaplen; /* bytes recorded of a packet; 0: all */
 };
 
 struct farside_pcapng_packet {
@@ -64,8 +64,8 @@ struct farside_pcapng_packet {
     uint32_t interface;
     uint32_t time_high;
     uint32_t time_low;
-    uint32_t captured; /* bytes that follow, without the padding */
-    uint32_t original;
+    uint32_t captured; /* bytes of data that follow, without the padding */
+    uint32_t original; /* bytes that the packet had when it was sent */
 };
 
 struct farside_pcapng_statistics {
@@ -80,13 +80,13 @@ _Static_assert(sizeof(struct farside_pcapng_interface) == 16, "file format");
 _Static_assert(sizeof(struct farside_pcapng_packet) == 28, "file format");
 _Static_assert(sizeof(struct farside_pcapng_statistics) == 20, "file format");
 
-/* Data and options are padded to words. */
+/* Returns @size, padded to a multiple of 4 as data and options are. */
 static inline size_t farside_pcapng_pad(size_t size)
 {
     return (size + 3) & ~(size_t)3;
 }
 
-/* Puts an option at @at, padded, and returns what is behind it. */
+/* Writes an option with its padding at @at, and returns the end of it. */
 static inline uint8_t *farside_pcapng_option(uint8_t *at, uint16_t code,
                                              const void *value, uint16_t size)
 {
@@ -102,8 +102,9 @@ static inline uint8_t *farside_pcapng_option(uint8_t *at, uint16_t code,
 }
 
 /*
- * Ends the block that begins at @block and goes on to @at: writes its @head, of
- * @head_size bytes, and the length at its end. Returns the size of the block.
+ * Completes the block whose options or data end at @at. Copies @head, of
+ * @head_size bytes, to its start @block, and writes the block's length into the
+ * head and behind @at. Returns that length.
  */
 static inline size_t farside_pcapng_end(uint8_t *block, uint8_t *at, void *head,
                                         size_t head_size)

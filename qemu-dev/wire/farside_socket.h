@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
  * UNIX sockets that carry messages and open files between the processes of one
- * machine. On failure errno tells the reason.
+ * machine. On failure errno gives the reason.
  */
 #ifndef FARSIDE_SOCKET_H
 #define FARSIDE_SOCKET_H
@@ -15,11 +15,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Bytes of the longest path that a socket can have. */
+/* Bytes of the longest path that a socket can have */
 #define FARSIDE_SOCKET_PATH_MAX                                                \
     (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 
-/* No message carries more open files. */
+/* The most open files in one message */
 #define FARSIDE_SOCKET_FILES_MAX 64
 
 /* Makes the address of @path. False with ENAMETOOLONG if it is too long. */
@@ -48,7 +48,7 @@ static inline int farside_socket_abandon(int fd)
 
 /*
  * Returns a new socket that is connected to @path, or -1. @type is SOCK_STREAM
- * or SOCK_SEQPACKET, with SOCK_NONBLOCK for a socket that never waits.
+ * or SOCK_SEQPACKET, with SOCK_NONBLOCK for a non-blocking socket.
  */
 static inline int farside_socket_connect(const char *path, int type)
 {
@@ -69,8 +69,8 @@ static inline int farside_socket_connect(const char *path, int type)
 }
 
 /*
- * Returns a new socket of @type that listens at @path and never waits, or -1.
- * It takes the place of a socket at which no process listens any more.
+ * Returns a new non-blocking socket of @type that listens at @path, or -1. If
+ * @path is an old socket at which no process listens, the new one replaces it.
  */
 static inline int farside_socket_listen(const char *path, int type, int backlog)
 {
@@ -98,8 +98,9 @@ static inline int farside_socket_listen(const char *path, int type, int backlog)
 }
 
 /*
- * Sends a packet, or bytes of a stream, and @count open files, of which the
- * receiver gets copies. Never waits. Returns the number of bytes sent, or -1.
+ * Sends a packet, or bytes of a stream, and @count open files. The receiver
+ * gets copies of the files. Never waits. Returns the number of bytes sent, or
+ * -1.
  */
 static inline ssize_t farside_socket_send(int fd, const void *bytes,
                                           size_t size, const int *files,
@@ -137,9 +138,9 @@ static inline ssize_t farside_socket_send(int fd, const void *bytes,
 
 /*
  * Receives a packet and up to @files_max open files, which the caller closes.
- * Never waits. Returns the packet's size, or -1. The size is 0 at the end of
- * the connection, and then there are no files. @ret_is_whole tells whether the
- * packet and its files fitted.
+ * Never waits. Returns the packet's size, or -1. At the end of the connection
+ * it returns 0 and no files. Sets @ret_is_whole to false if the packet or its
+ * files did not fit.
  */
 static inline ssize_t farside_socket_receive(int fd, void *bytes, size_t size,
                                              int *files, unsigned files_max,
@@ -155,7 +156,7 @@ static inline ssize_t farside_socket_receive(int fd, void *bytes, size_t size,
         .msg_iov = &iov,
         .msg_iovlen = 1,
         .msg_control = control.bytes,
-        /* Not CMSG_SPACE(): its padding would have room for one file more. */
+        /* Not CMSG_SPACE(): its padding has room for one more file. */
         .msg_controllen = CMSG_LEN(sizeof(int) * files_max),
     };
     struct cmsghdr *cmsg;

@@ -5,9 +5,9 @@
  *
  * The file has one section and at least two interfaces of link type
  * LINKTYPE_USER0. Interface p has the packets that the device of partition p
- * transmits. The device that makes the file writes the header, which
- * farside_trace_header() makes. After that each device appends whole blocks,
- * under an exclusive flock() of the file.
+ * transmits. The creator of the file writes the header
+ * (farside_trace_header()). After that each device appends whole blocks, under
+ * an exclusive flock() of the file.
  *
  * A packet is a farside_trace_head and its content: a TLP as on the wire, or
  * one of the messages that have no TLP on this device. All of it is
@@ -25,47 +25,50 @@
 /* Interfaces of a link: one for each partition. */
 #define FARSIDE_TRACE_INTERFACES 2
 
-/* Kinds of packets. The comments tell the content behind the head. */
+/* Kinds of packets. The comments give the content that follows the head. */
 enum {
     FARSIDE_TRACE_TLP = 1,         /* header of 3 or 4 DW, payload */
     FARSIDE_TRACE_START = 2,       /* u32 link is up, u32 requester ID */
     FARSIDE_TRACE_STOP = 3,        /* nothing */
-    FARSIDE_TRACE_STATE = 4,       /* u32 link is up: as this end sees it */
-    FARSIDE_TRACE_ENABLE = 5,      /* u32 this side of the link is enabled */
+    FARSIDE_TRACE_STATE = 4,       /* u32 link is up, as this end sees it */
+    FARSIDE_TRACE_ENABLE = 5,      /* u32 this side is enabled */
     FARSIDE_TRACE_RESET = 6,       /* nothing */
     FARSIDE_TRACE_DOORBELL = 7,    /* u64 bits */
     FARSIDE_TRACE_MESSAGE = 8,     /* u32 index, u32 value */
     FARSIDE_TRACE_LOCK = 9,        /* u32 lock */
     FARSIDE_TRACE_LOCKED = 10,     /* a control block */
     FARSIDE_TRACE_CONFIG = 11,     /* a control block */
-    FARSIDE_TRACE_CONFIGURED = 12, /* u32 lock, errors: BAR, LUT, req. ID */
+    FARSIDE_TRACE_CONFIGURED = 12, /* u32 lock, u32 errors: BAR, LUT, req. ID */
     FARSIDE_TRACE_RELEASE = 13,    /* u32 lock */
-    FARSIDE_TRACE_RAM = 14,        /* u32 count, u32 0; u64 address, size */
+    FARSIDE_TRACE_RAM = 14,        /* u32 count, u32 0; u64 address, u64 size */
     FARSIDE_TRACE_KINDS = 15,
 };
 
 /*
- * A control block is u32 lock, u16 number of LUT entries, u16 number of
- * requester IDs; of 6 BARs u32 CTL, u32 WIN_SIZE, u64 XLATE, u32 EXT_WIN_SIZE,
- * u32 0; u64 LUT entries; u32 requester IDs.
+ * A control block consists of:
+ *  - u32 lock, u16 number of LUT entries, u16 number of requester IDs
+ *  - for each of 6 BARs: u32 CTL, u32 WIN_SIZE, u64 XLATE, u32 EXT_WIN_SIZE,
+ *    u32 0
+ *  - a u64 for each LUT entry
+ *  - a u32 for each requester ID
  */
 #define FARSIDE_TRACE_BLOCK_HEAD 8
 #define FARSIDE_TRACE_BLOCK_BAR  24
 #define FARSIDE_TRACE_BLOCK_BARS 6
 
 /* Flags */
-#define FARSIDE_TRACE_NEAR 1u /* bar, near and offset are known */
+#define FARSIDE_TRACE_NEAR 1u /* bar, near and offset are set */
 
 struct farside_trace_head {
     uint16_t magic;
     uint8_t version;
-    uint8_t head_length; /* bytes of this head; more in a later version */
+    uint8_t head_length; /* bytes of this head; a later version may have more */
     uint8_t kind;
     uint8_t flags;
     uint8_t partition;    /* number of the partition that transmits */
     uint8_t bar;          /* number of the window's BAR */
-    uint32_t sequence;    /* number in this interface, from START on */
-    uint32_t transaction; /* the same in a read and its completion */
+    uint32_t sequence;    /* number of the packet in its interface; START: 0 */
+    uint32_t transaction; /* number that a read and its completion share */
     uint64_t near;        /* address on the bus of the transmitting host */
     uint64_t offset;      /* of that address in the BAR */
 };
@@ -92,8 +95,8 @@ static inline uint8_t *farside_trace_put64(uint8_t *at, uint64_t value)
 }
 
 /*
- * Puts @head, and returns its end. The caller need not set its constant fields:
- * magic, version and head_length.
+ * Writes @head at @at, and returns the end of it. The caller need not set the
+ * constant fields magic, version and head_length.
  */
 static inline uint8_t *
 farside_trace_put_head(uint8_t *at, const struct farside_trace_head *head)
@@ -112,8 +115,8 @@ farside_trace_put_head(uint8_t *at, const struct farside_trace_head *head)
 }
 
 /*
- * TLPs, PCIe 5.0 s2.2. Fmt and Type are in one byte, as in table 2-3. Bit 5 of
- * a memory request means a header of 4 DW.
+ * TLPs, PCIe 5.0 s2.2. Fmt and Type share one byte, as in table 2-3. In a
+ * memory request, bit 5 means that the header has 4 DW.
  */
 #define FARSIDE_TLP_MRD  0x00
 #define FARSIDE_TLP_MWR  0x40
@@ -124,13 +127,13 @@ farside_trace_put_head(uint8_t *at, const struct farside_trace_head *head)
 #define FARSIDE_TLP_HEAD_MAX 16
 #define FARSIDE_TLP_DW_MAX   1024
 
-/* DWs that a request for these bytes covers; at least one, s2.2.5. */
+/* Number of DWs that a request for these bytes covers, at least 1, s2.2.5. */
 static inline uint32_t farside_tlp_dws(uint64_t address, uint32_t bytes)
 {
     return bytes ? (uint32_t)(((address & 3) + bytes + 3) / 4) : 1;
 }
 
-/* First and last DW byte enables, s2.2.5. */
+/* Byte enables: last DW in bits 7:4, first DW in bits 3:0, s2.2.5 */
 static inline uint8_t farside_tlp_enables(uint64_t address, uint32_t bytes)
 {
     unsigned first = (unsigned)(address & 3);
@@ -148,14 +151,14 @@ static inline uint8_t farside_tlp_enables(uint64_t address, uint32_t bytes)
 static inline uint8_t *farside_tlp_put_dw0(uint8_t *at, uint8_t fmt_type,
                                            uint32_t dws)
 {
-    /* TC, attributes, TH, TD, EP and AT are 0; 1024 DW are written as 0. */
+    /* TC, Attr, TH, TD, EP and AT are 0. A length of 1024 DW is coded as 0. */
     return farside_trace_put32(at, (uint32_t)fmt_type << 24 |
                                        (dws & (FARSIDE_TLP_DW_MAX - 1)));
 }
 
 /*
- * Puts the header of a memory request, s2.2.7, and returns its end. Addresses
- * below 4 GiB have the header of 3 DW.
+ * Writes the header of a memory request, s2.2.7, and returns the end of it. The
+ * header has 3 DW if the address is below 4 GiB.
  */
 static inline uint8_t *farside_tlp_put_request(uint8_t *at, uint8_t fmt_type,
                                                uint64_t address, uint32_t bytes,
@@ -175,9 +178,9 @@ static inline uint8_t *farside_tlp_put_request(uint8_t *at, uint8_t fmt_type,
 }
 
 /*
- * Puts the header of the only completion of a read, s2.2.9, and returns its
- * end. The read was for @bytes at @address; 0 bytes are answered with one DW,
- * of which one byte counts (s2.3.1.1).
+ * Writes the header of the only completion of a read, s2.2.9, and returns the
+ * end of it. The read was for @bytes at @address. The completion of a read of 0
+ * bytes has one DW of data and a byte count of 1 (s2.3.1.1).
  */
 static inline uint8_t *
 farside_tlp_put_completion(uint8_t *at, uint16_t completer, uint8_t status,
@@ -190,7 +193,7 @@ farside_tlp_put_completion(uint8_t *at, uint16_t completer, uint8_t status,
                              status == 0 ? FARSIDE_TLP_CPLD : FARSIDE_TLP_CPL,
                              status == 0 ? farside_tlp_dws(address, bytes) : 0);
     at = farside_trace_put16(at, completer);
-    /* 4096 bytes are written as 0. */
+    /* A byte count of 4096 is coded as 0. */
     at = farside_trace_put16(at, (uint16_t)(status << 13 | (count & 0xfff)));
     at = farside_trace_put16(at, requester);
     *at++ = tag;
@@ -198,13 +201,16 @@ farside_tlp_put_completion(uint8_t *at, uint16_t completer, uint8_t status,
     return at;
 }
 
-/* Bytes that suffice for farside_trace_header(); the names have @size. */
+/*
+ * Bytes of buffer that farside_trace_header() needs if the names have @size
+ * bytes in total
+ */
 #define FARSIDE_TRACE_HEADER_MAX(size) ((size_t)256 + (size))
 
 /*
- * Puts the header of a file: a section, and an interface for each of @names,
- * which have 60000 bytes at most. Packets are cut after @snaplen bytes; 0 means
- * never. Returns the size.
+ * Writes the header of a file: a section, and an interface for each of @names.
+ * Each name has at most 60000 bytes. Devices cut packets after @snaplen bytes;
+ * 0 means never. Returns the size of the header.
  */
 static inline size_t farside_trace_header(uint8_t *buffer,
                                           const char *const *names,

@@ -4,17 +4,17 @@
  *
  * Transport: a UNIX socket of type SOCK_SEQPACKET, which keeps the order. One
  * packet is one message. Memory files travel as SCM_RIGHTS of the message that
- * names them. Both ends are processes of one machine: numbers have its byte
- * order.
+ * names them. Both ends are processes of one machine, so numbers have that
+ * machine's byte order.
  *
  * Two devices meet in one of two ways:
  *  - Directly: one listens at a path, the other connects to it.
- *  - Through a broker: both connect to the broker. When both are there, each
- *    gets FARSIDE_WIRE_PEER with one end of a socket pair. The device then uses
- *    that socket in place of the broker's, and begins again with HELLO. After
- *    the peer's death it connects to the broker again. So the broker relays
- *    nothing, and a doorbell takes the same way with and without one. A broker
- *    has a path of its own for each link.
+ *  - Through a broker: both connect to the broker. When both are there, the
+ *    broker sends each of them FARSIDE_WIRE_PEER with one end of a socket pair.
+ *    The device then uses that socket in place of the broker's, and begins
+ *    again with HELLO. When its peer dies, the device connects to the broker
+ *    again. The broker relays nothing, so a doorbell takes the same path with
+ *    and without a broker. A broker listens at a separate path for each link.
  *
  * Conversation: HELLO from each end, then all other messages in any order. A
  * message that this header does not allow ends the connection.
@@ -49,7 +49,7 @@ enum {
     FARSIDE_WIRE_PEER = 15,
 };
 
-/* The head of every message. length is the number of bytes behind it. */
+/* The head of every message. length is the number of bytes that follow it. */
 struct farside_wire_head {
     uint32_t magic;
     uint16_t version;
@@ -62,15 +62,16 @@ struct farside_wire_head {
 #define FARSIDE_WIRE_WINDOWS 2
 
 /*
- * The first message in both directions. Both ends must have the same geometry
- * (BARs, LUT entries, requester IDs) and generation, and different partitions.
+ * HELLO: the first message in both directions. Both ends must have the same
+ * generation and sizes (of BARs, LUT and requester ID table), and different
+ * partitions.
  */
 struct farside_wire_hello {
     uint8_t partition;
     uint8_t generation;
     uint8_t link_up;      /* the sender's side is enabled */
     uint8_t reserved;
-    uint16_t requester_id; /* of the sender's device, on its own bus */
+    uint16_t requester_id; /* of the sender's device, on its bus */
     uint16_t lut_entries;
     uint16_t req_ids;
     uint16_t reserved2[3];
@@ -78,14 +79,14 @@ struct farside_wire_hello {
 };
 
 /*
- * The sender's RAM that the receiver may map. Each such message replaces the
- * one before it. Each region has one file of its own, in this order. READ and
- * WRITE reach all that is in no region.
+ * RAM: the regions of the sender's RAM that the receiver may map. A RAM message
+ * replaces the previous one. It carries one file for each region, in the order
+ * of the regions. The receiver reaches all other memory with READ and WRITE.
  */
 struct farside_wire_ram_region {
     uint64_t address; /* on the sender's bus */
-    uint64_t size;
-    uint64_t offset; /* in the file */
+    uint64_t size;    /* bytes */
+    uint64_t offset;  /* in the file */
 };
 
 struct farside_wire_ram {
@@ -94,13 +95,13 @@ struct farside_wire_ram {
     struct farside_wire_ram_region region[FARSIDE_WIRE_FDS];
 };
 
-/* The sender's side of the link was enabled or disabled. */
+/* LINK: the sender's side of the link was enabled or disabled. */
 struct farside_wire_link {
     uint32_t up;
     uint32_t reserved;
 };
 
-/* RESET has no body: the sender's partition was reset, and lost its state. */
+/* RESET: the sender's partition was reset and lost its state. No body. */
 
 struct farside_wire_doorbell {
     uint64_t bits;
@@ -116,8 +117,8 @@ struct farside_wire_message {
  * other process asks for it (LOCK) and gets it with its contents (LOCKED). It
  * sends the changed block (CONFIG) and gets the result (CONFIGURED), or gives
  * the block back unchanged (RELEASE). Every LOCK has a number of its own, which
- * the other messages repeat. Messages of a lock that is gone, because its owner
- * gave it up or a partition was reset, are ignored.
+ * the other messages repeat. A lock ends when its owner gives it up or a
+ * partition is reset. Both ends ignore late messages of a lock that has ended.
  */
 struct farside_wire_lock {
     uint32_t id;
@@ -144,7 +145,11 @@ struct farside_wire_ctrl {
     uint64_t lut[FARSIDE_WIRE_LUT];
 };
 
-/* No error: the block is in force and no longer locked. */
+/*
+ * Each error is 0, or 1 plus the number of the wrong BAR or entry. If all are
+ * 0, the block is in force and no longer locked. Otherwise nothing has changed,
+ * and the block stays locked.
+ */
 struct farside_wire_configured {
     uint32_t lock_id;
     uint32_t bar_error;
@@ -152,16 +157,16 @@ struct farside_wire_configured {
     uint32_t req_id_error;
 };
 
-/* Data of one request or completion, at most. */
+/* The most bytes of data in one request or completion */
 #define FARSIDE_WIRE_PAYLOAD 4096
 
 /*
- * READ: a memory read request. A COMPLETION with the same tag answers it. That
- * to a READ of 0 bytes is sent when all WRITEs before it are done.
+ * READ: a memory read request. A COMPLETION with the same tag answers it. The
+ * receiver completes a READ of 0 bytes when it has done all earlier WRITEs.
  */
 struct farside_wire_read {
     uint64_t address; /* on the receiver's bus */
-    uint32_t length;
+    uint32_t length; /* bytes */
     uint16_t tag;
     uint16_t requester_id;
 };
@@ -181,14 +186,17 @@ enum {
     FARSIDE_WIRE_CA = 4,
 };
 
-/* COMPLETION: length bytes follow, as many as READ asked for; 0 unless SC. */
+/*
+ * COMPLETION: length bytes follow. With status SC, length is that of the READ;
+ * with any other status it is 0.
+ */
 struct farside_wire_completion {
     uint32_t length;
     uint16_t tag;
     uint16_t status;
 };
 
-/* PEER has no body. Its one file is the socket to the peer. */
+/* PEER: carries one file, the socket to the peer. No body. */
 
 _Static_assert(sizeof(struct farside_wire_head) == 16, "wire format");
 _Static_assert(sizeof(struct farside_wire_hello) == 32, "wire format");

@@ -5,8 +5,8 @@
 #include "trc_file.h"
 
 /*
- * The records of several files in the order of time, and reads joined to their
- * completions.
+ * The records of several files in order of time. Each completion is joined to
+ * its read.
  */
 typedef struct TrcMerge TrcMerge;
 
@@ -15,11 +15,11 @@ typedef struct TrcMerge TrcMerge;
 typedef struct TrcCrossing {
     TrcRecord record;
     const TrcFile *file;
-    /* Of a completion, from its request: how long that was under way, and what
-     * it asked for. TRC_NO_LATENCY if the request is not there. */
+    /* Of a completion: time since its request. TRC_NO_LATENCY if the request is
+     * not in the files, and for all other records. */
     int64_t latency_ns;
-    uint64_t asked;
-    bool is_answered; /* of an MRd: its completion is there */
+    uint64_t asked;   /* of a completion: address of its request, if there */
+    bool is_answered; /* of an MRd: its completion is in the files */
 } TrcCrossing;
 
 /* Borrows the files, which must outlive it. */
@@ -28,7 +28,7 @@ void trc_merge_free(TrcMerge *merge);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TrcMerge, trc_merge_free)
 
 size_t trc_merge_n_crossings(const TrcMerge *merge);
-/* Ordered by time; those of one time by file, and as in the file. */
+/* Ordered by time, then by file, then by place in the file. */
 void trc_merge_crossing(const TrcMerge *merge, size_t index,
                         TrcCrossing *ret_crossing);
 
