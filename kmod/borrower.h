@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Within dl_borrower: what its files share.
+ * Private header of dl_borrower.
  *
- * A loan has a host bridge and a PCI domain of its own, with one function on it.
- * All of that comes and goes with the loan, and one loan knows nothing of another.
+ * A loan has a host bridge and a PCI domain of its own, with one function. They exist
+ * as long as the loan, and no two loans share any of them.
  *
  * A file calls only files below it:
  *
@@ -14,8 +14,9 @@
  *	borrower_window.c	windows onto this node
  *	borrower_stats.c	counters
  *
- * Locks, outermost first: borrower_admin, for the life of loans; then those of the
- * PCI core and of drivers; then borrower_lock, any context, for the list.
+ * Locks, outermost first: borrower_admin, held while a loan begins or ends; the locks
+ * of the PCI core and of drivers; borrower_lock, which guards the list of loans and is
+ * taken in any context.
  */
 #ifndef BORROWER_H
 #define BORROWER_H
@@ -33,8 +34,8 @@
 #include "dl_proto.h"
 
 struct borrower_bar {
-	u64 size;	/* 0: there is none */
-	u32 flags;
+	u64 size;	/* in bytes; 0 if there is no such BAR */
+	u32 flags;	/* low bits of the register, PCI_BASE_ADDRESS_* */
 	struct dlend_import *import;
 	struct resource *parent;
 };
@@ -42,24 +43,24 @@ struct borrower_bar {
 struct borrower_loan {
 	struct list_head node;
 	u32 fdid;
-	u32 number;
+	u32 number;				/* names the loan in requests */
 	struct dlend_peer *peer;		/* counted */
-	struct device *requester;	/* counted; the device's writes are its */
+	struct device *requester;	/* counted; requester of the device's writes */
 	struct dlend_device_info device;	/* as its lender describes it */
 
 	/*
-	 * Set when the device is lost: nothing of it is touched any more. It may
-	 * be set at any time, under dma_lock.
+	 * Set when the device is lost, at any time, under dma_lock. From then on
+	 * the device is not accessed.
 	 */
 	bool dead;
-	bool revoked;			/* the lender wants it back */
+	bool revoked;			/* the lender wants the device back */
 
 	/* The host bridge. */
 	struct pci_host_bridge *bridge;
 	struct pci_dev *pdev;		/* counted */
 	unsigned int devfn;
 	spinlock_t config_lock;		/* guards @config */
-	u8 config[DLEND_CFG_SIZE];	/* the image */
+	u8 config[DLEND_CFG_SIZE];	/* image of the configuration space */
 	u64 live;			/* bit n: the lender is asked for dword n */
 	u32 lenders[DLEND_CFG_SIZE / 4];	/* bits that the lender may change */
 	struct borrower_bar bars[DLEND_BARS];
@@ -68,15 +69,15 @@ struct borrower_loan {
 	struct dlend_export *dma_export;
 	u64 dma_start, dma_size;	/* range of this node's bus that is exported */
 	u64 dma_bus;			/* address of dma_start for the device */
-	bool translated;		/* an IOMMU here maps it page by page */
+	bool translated;		/* an IOMMU here translates the window */
 	spinlock_t dma_lock;		/* guards @dead, and changes to the domain */
 	struct iommu_domain *domain;
 	struct iova_domain iova;
-	atomic64_t dma_used;
+	atomic64_t dma_used;		/* bytes of the window that are mapped */
 
 	/* Interrupts. */
 	struct dlend_export *msi_export;
-	u64 msi_size;
+	u64 msi_size;			/* bytes of the MSI window */
 	u64 msi_bus;			/* address of the window for the device */
 	struct fwnode_handle *msi_fwnode;
 	struct irq_domain *msi_domain;
@@ -85,15 +86,15 @@ struct borrower_loan {
 };
 
 /*
- * Private data of a bus, in the memory of its host bridge: a driver may keep a
- * function, and the bus with it, for long after the function was removed.
+ * Private data of a bus. It is part of the host bridge's memory, because a driver may
+ * keep a function and its bus for a long time after the function was removed.
  */
 struct borrower_bus {
 	struct pci_sysdata sysdata;	/* first, where the kernel expects it */
 	struct borrower_loan *loan;	/* NULL after the function was removed */
 };
 
-/* The loan of a function that was added and not yet removed. */
+/* Return: the loan of a function that is not removed yet. */
 static inline struct borrower_loan *borrower_loan_of(struct device *dev)
 {
 	return ((struct borrower_bus *)to_pci_dev(dev)->bus->sysdata)->loan;
@@ -114,51 +115,51 @@ void borrower_stats_exit(void);
 
 /* borrower_window.c */
 
-/* A range of this node's bus, for the device. */
+/* A range of this node's bus that the device shall reach. */
 struct borrower_range {
 	u64 start, size;
 	unsigned int kind;	/* DLEND_WINDOW_* */
 	const char *purpose;	/* for messages */
 };
 
-/* The caller ends the export. Return: 0, or an error with its reason in @why. */
+/* Exports a range. The caller ends the export. Return: 0, or an error with @why set. */
 int borrower_window_open(struct borrower_loan *loan,
 			 const struct borrower_range *range,
 			 struct dlend_export **ret_export,
 			 struct dlend_window_desc *desc,
 			 struct dlend_why *why);
 
-/* borrower_dma.c, in the order of a loan */
+/* borrower_dma.c, in the order of use */
 
-/* Opens the window; fills in its part of @req. */
+/* Opens the DMA window, and describes it in @req. */
 int borrower_dma_prepare(struct borrower_loan *loan, u64 window,
 			 struct dlend_msg_attach *req, struct dlend_why *why);
-/* After the lender has attached: dma_bus is set. */
+/* Called when the lender has answered ATTACH, so dma_bus is set. */
 int borrower_dma_start(struct borrower_loan *loan);
 /* Gives the function its DMA operations, before it has a driver. */
 void borrower_dma_attach(struct borrower_loan *loan);
-/* Hands the function over to dl_fabric, after it was removed. */
+/* Hands the function over to dl_fabric after the function was removed. */
 void borrower_dma_detach(struct borrower_loan *loan);
-/* Ends all mapping because the device is lost. Any context. */
+/* Sets @dead: from now on no mapping is made or undone. Any context. */
 void borrower_dma_kill(struct borrower_loan *loan);
-/* Undoes prepare and start, as far as they came. */
+/* Undoes prepare and start, also if one of them has failed or was not called. */
 void borrower_dma_stop(struct borrower_loan *loan);
 /* Return: bytes of the window that are not mapped. */
 u64 borrower_dma_free(struct borrower_loan *loan);
 
-/* borrower_msi.c, likewise */
+/* borrower_msi.c, in the order of use */
 
 int borrower_msi_prepare(struct borrower_loan *loan,
 			 struct dlend_msg_attach *req, struct dlend_why *why);
-/* After the lender has attached: msi_bus is set. */
+/* Called when the lender has answered ATTACH, so msi_bus is set. */
 int borrower_msi_start(struct borrower_loan *loan);
 void borrower_msi_stop(struct borrower_loan *loan);
 
 /* borrower_bridge.c */
 
-/* Adds the function; bars and config of the loan are set. */
+/* Adds the function. @bars, @config and @live of the loan are set. */
 int borrower_bridge_add(struct borrower_loan *loan);
-/* With @surprise the device has gone, and its driver is told so first. */
+/* Removes the function. With @surprise the device is gone, and its driver is told first. */
 void borrower_bridge_remove(struct borrower_loan *loan, bool surprise);
 
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The host bridge of a borrowed device, and its configuration space. Reads are
- * answered from an image here, but for registers that change by themselves: for
- * those the lender is asked. Writes go to the lender, which decides what has an
- * effect. The BARs hold addresses of this node and stay here.
+ * The host bridge of a borrowed device, and its configuration space. Reads are answered
+ * from an image, except for registers that change by themselves, which the lender is
+ * asked for. Writes go to the lender, which decides whether they have an effect. The
+ * BARs hold addresses of this node, so writes to them stay here.
  *
- * Accesses come with interrupts off and spinlocks held (pci_lock), so they must
- * not sleep, and the lender is asked by polled calls. If it does not answer, the
- * device reads as all ones.
+ * Accesses come with interrupts off and spinlocks held (pci_lock), so they must not
+ * sleep. The lender is therefore asked by polled calls. If the lender does not answer, a
+ * read returns all ones.
  */
 #include <linux/pci.h>
 #include <asm/unaligned.h>
@@ -56,8 +56,8 @@ static u32 ask(struct borrower_loan *loan, u16 op, int at, int size, u32 value,
 }
 
 /*
- * Combines a dword of the lender with the image: only bits of @lenders are the
- * lender's to change. config_lock is held.
+ * Return: the lender's @dword where the lender may change bits, else the image.
+ * config_lock is held.
  */
 static u32 merge(struct borrower_loan *loan, int at, u32 dword)
 {
@@ -96,7 +96,7 @@ static int config_read(struct pci_bus *bus, unsigned int devfn, int where,
 	return PCIBIOS_SUCCESSFUL;
 }
 
-/* A BAR holds the address that is written; its size and kind stay. */
+/* Stores the address that is written to a BAR. Size and kind of the BAR do not change. */
 static void write_bar(struct borrower_loan *loan, int where, int size,
 		      u32 value)
 {
@@ -132,7 +132,7 @@ static int config_write(struct pci_bus *bus, unsigned int devfn, int where,
 		spin_unlock_irqrestore(&loan->config_lock, flags);
 		return PCIBIOS_SUCCESSFUL;
 	}
-	/* There is no ROM, so the lender need not know that the kernel sizes it. */
+	/* The function has no ROM, so the kernel's writes to find its size do nothing. */
 	if (where >= PCI_ROM_ADDRESS && where < PCI_ROM_ADDRESS + 4)
 		return PCIBIOS_SUCCESSFUL;
 
@@ -152,7 +152,7 @@ static struct pci_ops bridge_ops = {
 	.write = config_write,
 };
 
-/* Domains up to 0xffff are the firmware's; see vmd_find_free_domain(). */
+/* The firmware uses domains up to 0xffff; see vmd_find_free_domain(). */
 static int free_domain(void)
 {
 	int domain = 0xffff;
@@ -163,7 +163,7 @@ static int free_domain(void)
 	return domain + 1;
 }
 
-/* Return: whether the MSI-X table lies in a BAR: the kernel maps it there unchecked. */
+/* Return: whether the MSI-X table lies in a BAR. The kernel maps it without a check. */
 static bool msix_is_within(const struct borrower_loan *loan, unsigned int at)
 {
 	u16 control = get_unaligned_le16(loan->config + at + PCI_MSIX_FLAGS);
@@ -176,10 +176,10 @@ static bool msix_is_within(const struct borrower_loan *loan, unsigned int at)
 }
 
 /*
- * Chooses which bits of the configuration space the lender may change later. A
- * hostile lender may answer differently each time. The kernel relies on identity
- * and kind of the function, on the places of capabilities and on the MSI-X table,
- * so these stay as they were at first.
+ * Chooses which bits of the configuration space the lender may change later. A hostile
+ * lender may answer differently each time. The kernel relies on the IDs and the kind of
+ * the function, on the offsets of its capabilities and on its MSI-X table, so these keep
+ * their first values.
  *
  * Return: 0, or -EPROTO if the MSI-X table lies in no BAR.
  */
@@ -193,7 +193,7 @@ static int choose_lenders_bits(struct borrower_loan *loan)
 	bits[PCI_COMMAND / 4] = ~0;
 	bits[PCI_CACHE_LINE_SIZE / 4] = 0xffff;	/* and latency */
 	bits[PCI_INTERRUPT_LINE / 4] = 0xff;
-	/* A list that leads back to itself ends there. */
+	/* Stop at a capability that was visited already, because a list may be a loop. */
 	at = loan->config[PCI_CAPABILITY_LIST] & ~3;
 	while (at >= PCI_STD_HEADER_SIZEOF && bits[at / 4] == ~0) {
 		bits[at / 4] = 0xffff0000;
@@ -211,12 +211,12 @@ static int choose_lenders_bits(struct borrower_loan *loan)
 	return 0;
 }
 
-/* Hides what does not cross: the function is no bridge, without ROM or line. */
+/* Completes the image: no bridge, no ROM, no line interrupt, and the BARs of this node. */
 static int init_config(struct borrower_loan *loan)
 {
 	unsigned int i;
 
-	/* Of the header only Command and Status change by themselves. */
+	/* In the header only Command and Status change by themselves. */
 	loan->live &= ~GENMASK_ULL(15, 0) | BIT_ULL(PCI_COMMAND / 4);
 	loan->config[PCI_HEADER_TYPE] = PCI_HEADER_TYPE_NORMAL;
 	loan->config[PCI_INTERRUPT_PIN] = 0;
@@ -239,8 +239,8 @@ static int init_config(struct borrower_loan *loan)
 }
 
 /*
- * The addresses are those of the windows. They may be above 4 GiB even if the BAR
- * has 32 bits, because nothing decodes the register.
+ * Gives the BARs the addresses of their windows. An address may be above 4 GiB even if
+ * the BAR has 32 bits, because no hardware decodes the register.
  */
 static int claim_bars(struct borrower_loan *loan)
 {
@@ -268,9 +268,9 @@ static int claim_bars(struct borrower_loan *loan)
 }
 
 /*
- * A driver may hold the function for as long as one of its files is open. The rest
- * of the function must not need this module: nobody asks for its configuration
- * space any more, and dl_fabric frees its memory.
+ * A driver may hold the removed function for as long as one of its files is open, even
+ * after this module is gone. So the function is marked as disconnected, which ends
+ * accesses to its configuration space, and dl_fabric frees its DMA memory.
  */
 static void detach(struct borrower_loan *loan)
 {
@@ -286,7 +286,7 @@ static void detach(struct borrower_loan *loan)
 	WRITE_ONCE(priv->loan, NULL);
 }
 
-/* Rescanning is locked. */
+/* pci_lock_rescan_remove() was called. */
 static void remove_bus(struct borrower_loan *loan)
 {
 	pci_stop_root_bus(loan->bridge->bus);

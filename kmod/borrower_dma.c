@@ -3,14 +3,15 @@
  * DMA of a borrowed device into this node's memory, through a window of the
  * lender's adapter. Nothing is copied.
  *
- * Without an IOMMU here the window is all of memory, and an address for the device
- * is a physical address plus an offset. With an IOMMU the window is a range of
- * addresses that the IOMMU translates, and memory is mapped into it while a driver
- * asks for it: the window may be smaller than memory, and it may be full.
+ * Without an IOMMU here, the window is all of memory, and an address for the device
+ * is a physical address plus an offset. With an IOMMU, the window is a range of
+ * addresses that the IOMMU translates, and memory is mapped into it when a driver asks
+ * for it. Such a window may be smaller than memory, and it may be full.
  *
- * The kernel has offsets for a bus (dma_range_map), but only until the driver is
- * unbound. The next driver would give the device addresses of the lender's memory,
- * and memory that a driver frees after its remove would be taken for another page.
+ * The kernel's own offsets for a bus (dma_range_map) are not used, because the kernel
+ * drops them when a driver is unbound. The next driver would then give the device
+ * addresses of the lender's memory, and memory that a driver frees after its remove
+ * would be taken for another page.
  */
 #include <linux/dma-map-ops.h>
 #include <linux/iommu.h>
@@ -42,7 +43,7 @@ static bool is_translated(struct device *dev)
 	return !domain || domain->type != IOMMU_DOMAIN_IDENTITY;
 }
 
-/* Return: the power of two that holds all of memory, from address 0 on. */
+/* Return: the size of a window from address 0 on that holds all memory; a power of two. */
 static u64 memory_size(struct borrower_loan *loan)
 {
 	return dma_get_required_mask(loan->requester) + 1;
@@ -194,7 +195,8 @@ static u64 last_bus(struct borrower_loan *loan)
 }
 
 /*
- * @mask: of the addresses that the device can use
+ * Maps memory for the device.
+ * @mask: DMA mask of the device
  *
  * Return: the address for the device, or DMA_MAPPING_ERROR after a message.
  */
@@ -208,7 +210,7 @@ static dma_addr_t map(struct borrower_loan *loan, phys_addr_t phys,
 	int err = -ENODEV;
 	u64 iova;
 
-	/* The driver may not have asked for more than the usual 32 bits. */
+	/* A driver that has set no mask has the default mask of 32 bits. */
 	if (last_bus(loan) > mask) {
 		dev_warn_ratelimited(&loan->pdev->dev,
 				     "its DMA window ends at %#llx, but its driver has asked for addresses up to %#llx\n",
@@ -381,8 +383,8 @@ static u64 dlend_get_required_mask(struct device *dev)
 }
 
 /*
- * A mapping takes a power of two of addresses, at a multiple of that. A larger one
- * might wait for ever for so many addresses in one piece.
+ * A mapping takes a power of two of addresses, aligned to that power of two. For a
+ * mapping larger than this limit, so many addresses might never be free in one piece.
  */
 static size_t dlend_max_mapping_size(struct device *dev)
 {

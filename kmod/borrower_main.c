@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loans: a device of another node becomes a function of this node. It goes again
- * when it is returned, or when its lender is lost.
+ * Loans: a device of another node becomes a function of this node. The function is
+ * removed when the device is returned, or when its lender is lost.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -11,7 +11,7 @@
 
 #include "borrower.h"
 
-/* A lender opens a window for each BAR, which takes 100 ms for each LUT entry. */
+/* A lender opens windows for all BARs, which takes up to 100 ms for each LUT entry. */
 #define ATTACH_TIMEOUT_MS 20000
 
 static DEFINE_MUTEX(borrower_admin);
@@ -33,7 +33,7 @@ static void get_device_info(struct dlend_device_info *info,
 	info->subsystem_device = le16_to_cpu(msg->subsystem_device);
 	info->class = le32_to_cpu(msg->class) & 0xffffff;
 	info->dma_window = le64_to_cpu(msg->dma_window);
-	/* Text of a peer: it has to end, without any byte that a terminal obeys. */
+	/* The text comes from a peer. Terminate it, and replace control characters. */
 	strscpy(info->driver, msg->driver, sizeof(info->driver));
 	for (char *c = info->driver; *c; c++)
 		if (*c <= ' ' || *c > '~')
@@ -74,7 +74,7 @@ static void describe(struct borrower_loan *loan, struct dlend_loan_info *info)
 	}
 }
 
-/* Checks and takes the BARs that the lender describes. */
+/* Checks and stores the BARs that the lender describes. */
 static int check_bars(struct borrower_loan *loan,
 		      const struct dlend_msg_borrow_answer *answer)
 {
@@ -229,12 +229,12 @@ static int open_bars(struct borrower_loan *loan,
 	return 0;
 }
 
-/* Undoes attach(), also where that has failed half way. */
+/* Undoes send_borrow() and attach(), also if they failed half way. */
 static void dismantle(struct borrower_loan *loan, bool surprise)
 {
 	borrower_bridge_remove(loan, surprise);
 	close_bars(loan);
-	/* The lender resets the device before its windows onto us are closed. */
+	/* The lender resets the device before this node closes the device's windows. */
 	if (loan->number)
 		send_return(loan);
 	borrower_msi_stop(loan);
@@ -335,11 +335,11 @@ static int borrow(struct dlend_peer *peer, u32 fdid, u64 window,
 	loan = new_loan(fdid, peer);
 	if (!loan)
 		return dlend_why_set(why, -ENOMEM, "no memory");
-	/* The loan is in the list before the lender can be lost or can revoke it. */
+	/* Enter the loan into the list first, so that a loss or a REVOKE finds it. */
 	spin_lock_irq(&borrower_lock);
 	list_add_tail(&loan->node, &loans);
 	spin_unlock_irq(&borrower_lock);
-	/* After an earlier loss the calls fail; a later one is noted in the loan. */
+	/* If the peer was lost before the entry, the calls below fail. */
 	err = send_borrow(loan, why);
 	if (!err)
 		err = attach(loan, window, why);
@@ -407,7 +407,7 @@ unsigned int dlend_borrower_loans(struct dlend_loan_info *infos, unsigned int ma
 }
 EXPORT_SYMBOL_GPL(dlend_borrower_loans);
 
-/* The list of a hostile peer ends, too: IDs must grow, and @max bounds them. */
+/* The list of a hostile peer must end as well: IDs must grow, and @max bounds them. */
 static unsigned int ask_for_devices(struct dlend_peer *peer,
 				    struct dlend_msg_list_answer *answer,
 				    struct dlend_device_info *infos,
@@ -460,7 +460,7 @@ int dlend_borrower_remote(struct dlend_device_info *infos, unsigned int max)
 }
 EXPORT_SYMBOL_GPL(dlend_borrower_remote);
 
-/* Ends the loans that lenders have revoked, outside of the peer's workqueue. */
+/* Ends the loans that lenders have revoked. The handler must not: it cannot call the peer. */
 static void revoke_work(struct work_struct *work)
 {
 	struct borrower_loan *loan, *next;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Interrupts of a borrowed device. The device writes its messages straight to this
- * node's interrupt controller: it is given the bus address, on its own node, of a
- * window onto 0xfee00000 here. This node's kernel composes data and offset.
+ * node's interrupt controller, through a window of the lender's adapter that leads to
+ * 0xfee00000 here. A message address is the address of that window on the device's own
+ * node plus an offset. This node's kernel composes the offset and the data.
  *
- * With interrupt remapping the message names an entry of a table that holds the
- * allowed requester. The requester is the function through which the device's
- * writes arrive here, not the borrowed function, so the vector is allocated on
- * behalf of the former.
+ * With interrupt remapping a message names an entry of a table, and the entry holds the
+ * allowed requester. The device's writes arrive here with the requester of the NTB, so
+ * the vector is allocated for loan->requester and not for the borrowed function.
  */
 #include <linux/irq.h>
 #include <linux/irqdomain.h>
@@ -65,7 +65,7 @@ static void compose(struct irq_data *data, struct msi_msg *msg)
 		pr_err_ratelimited("dl_borrower: device %x: MSI address %#llx is outside the MSI window of %llu KiB\n",
 				   loan->fdid, address + INTERRUPTS_START,
 				   loan->msi_size / SZ_1K);
-		/* Vector 0 of CPU 0: an interrupt controller ignores it. */
+		/* Use vector 0 of CPU 0, which an interrupt controller ignores. */
 		address = 0;
 		msg->data = 0;
 	}
@@ -97,7 +97,7 @@ static struct msi_domain_ops msi_ops = {
 	.set_desc = set_desc,
 };
 
-/* Return: the domain above the kernel's MSI domain: vectors, or remapping. */
+/* Return: the domain above the requester's MSI domain: the vectors, or the remapping. */
 static struct irq_domain *parent_domain(struct borrower_loan *loan)
 {
 	struct irq_domain *domain = dev_get_msi_domain(loan->requester);
@@ -132,7 +132,7 @@ int borrower_msi_start(struct borrower_loan *loan)
 		loan->msi_fwnode = NULL;
 		return -ENOMEM;
 	}
-	/* Without this the remapping would replace the domain by its own. */
+	/* Otherwise the interrupt remapping would replace this domain by its own. */
 	irq_domain_update_bus_token(loan->msi_domain, DOMAIN_BUS_VMD_MSI);
 	return 0;
 }

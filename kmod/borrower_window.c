@@ -6,7 +6,7 @@
 
 #include "borrower.h"
 
-/* Notes that no window is free for a range, and what is free. Return: @err. */
+/* Sets @why to the reason why a window was not opened, and to what is free. Return: @err. */
 static int no_window(struct borrower_loan *loan, int err, u64 size,
 		     const char *purpose, struct dlend_why *why)
 {

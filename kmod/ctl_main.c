@@ -3,7 +3,7 @@
  * /dev/dl_ctl: takes orders for lender, borrower and fabric, and lists devices and
  * nodes.
  *
- * The arguments of a caller are copied once, and checked before they are used.
+ * The arguments of a caller are copied once and checked before use.
  * uapi/dl_ctl.h says how the structs may grow.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -43,9 +43,10 @@ static_assert(sizeof_field(struct dl_ctl_device, driver) ==
 #define CTL_DEVICE_MIN 112
 #define CTL_NODE_MIN 88
 
-/* More than all nodes together can have. */
+/* All devices that the peers together can have. */
 #define CTL_REMOTE_MAX (DLEND_DEVICES_MAX * DLEND_PEERS_MAX)
 
+/* Fields of struct dl_ctl_request that an order uses. */
 #define CTL_USES_ID 1
 #define CTL_USES_NODE 2
 #define CTL_USES_FUNCTION 4
@@ -118,8 +119,8 @@ static int ctl_return(struct dl_ctl_request *request, struct dlend_why *why)
 }
 
 /*
- * Finds a peer by its node. A peer that was never up is not known by its node yet,
- * and is connected anyway.
+ * Finds a peer by the number of its node. The number is not known before the first
+ * hello. Until then the peer needs no order, because it connects by itself.
  *
  * Return: a reference, or NULL with a list of the known nodes in @why.
  */
@@ -158,7 +159,7 @@ static int ctl_connect(struct dl_ctl_request *request, struct dlend_why *why)
 	return 0;
 }
 
-/* Return: -EBUSY while a device is lent to @node or borrowed from it, else 0. */
+/* Return: -EBUSY if a device is lent to @node or borrowed from it; -ENOMEM; else 0. */
 static int ctl_lent(u32 node, struct dlend_why *why)
 {
 	struct dlend_device_info *infos;
@@ -219,7 +220,7 @@ static const struct ctl_order {
 	[_IOC_NR(DL_CTL_DISCONNECT)] = { CTL_USES_NODE, ctl_disconnect },
 };
 
-/* Return: the first field that the order does not use and is not zero, or NULL. */
+/* Return: the first field that is not zero although the order does not use it, or NULL. */
 static const char *ctl_stray(const struct dl_ctl_request *request, u32 uses)
 {
 	const struct dl_ctl_function *function = &request->function;
@@ -272,7 +273,7 @@ free:
 	return err;
 }
 
-/* A request for a list, and the first error of handing entries out. */
+/* A request for a list, and the first error of copying entries to the caller. */
 struct ctl_out {
 	struct dl_ctl_list list;
 	int err;
@@ -340,8 +341,8 @@ static bool ctl_has(const struct dlend_device_info *infos, unsigned int n, u32 i
 }
 
 /*
- * Lists the node's own devices, then those of others. In the loopback the node is
- * one of the others, too: its devices are listed once.
+ * Lists this node's own devices, then the devices of other nodes. In the loopback this
+ * node is also one of the other nodes; its devices are still listed only once.
  */
 static int ctl_devices(struct ctl_out *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The devices of other nodes, and those of them that this node has borrowed.
- * Functions with @why note there the reason of an error.
+ * The devices of other nodes, and the devices that this node has borrowed. A function
+ * with a parameter @why writes the reason of an error there.
  */
 #ifndef DL_BORROWER_H
 #define DL_BORROWER_H
@@ -13,17 +13,17 @@
 /**
  * struct dlend_loan_info - describes a device that this node has borrowed
  * @fdid: its ID
- * @lender: number of its own node
- * @domain: of its address here; more than 16 bits
- * @bus: of its address here
- * @devfn: of its address here
+ * @lender: number of the node that it is plugged into
+ * @domain: its PCI domain here; above 0xffff
+ * @bus: its bus number here
+ * @devfn: its device and function number here
  * @vendor: as in its configuration space
- * @device: likewise
- * @class: likewise; 24 bits
- * @dma_window: bytes of this node's memory that the device reaches
- * @dma_free: bytes of the window that no driver has mapped; the whole window if
+ * @device: as in its configuration space
+ * @class: class code, 24 bits
+ * @dma_window: bytes of this node's memory that the device can reach
+ * @dma_free: bytes of the window that are not mapped; the whole window if
  *	this node has no IOMMU that translates
- * @driver: the driver here; "" if none is bound
+ * @driver: name of its driver here; "" if none is bound
  */
 struct dlend_loan_info {
 	u32 fdid;
@@ -38,17 +38,18 @@ struct dlend_loan_info {
 };
 
 /**
- * dlend_borrower_borrow() - put a device of another node into this one
+ * dlend_borrower_borrow() - borrow a device of another node, and add it to this node
  * @fdid: the device
  * @window: bytes of the DMA window; 0 for the default
- * @info: (nullable) set to the loan; its driver may bind later
+ * @info: (nullable) set to a description of the loan; a driver may bind later
  * @why: set to the reason of an error
  *
  * Context: Process context. Sleeps.
  * Return: 0; -ENOENT if the node is not known or has no such device; -ENOTCONN if
  * the node is not up; -EBUSY if the device is borrowed (@why names the node) or
  * not available; -ENOSPC if a window does not fit (@why names what is free);
- * -EINVAL if the size of the window is wrong; or the error of the lender.
+ * -EINVAL if the size of the window is wrong; or another error of this node or of the
+ * lender.
  */
 int dlend_borrower_borrow(u32 fdid, u64 window, struct dlend_loan_info *info,
 			  struct dlend_why *why);
@@ -79,7 +80,7 @@ unsigned int dlend_borrower_loans(struct dlend_loan_info *infos,
  * @infos: filled in
  * @max: entries of @infos
  *
- * Asks each of the nodes. A node that does not answer is left out.
+ * The function asks each of these nodes. It leaves out a node that does not answer.
  *
  * Context: Process context. Sleeps.
  * Return: how many entries were filled in, or -ENOMEM.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The fabric gives the modules above it peers that come and go, calls to them, and
- * windows onto their memory. There is one peer for each NTB of this
- * node, and two for the loopback, which joins this node with itself.
+ * The fabric tells the modules above it which peers come and go. The modules make
+ * calls to a peer and open windows onto its memory. There is one peer for each NTB of
+ * this node, and two for the loopback, which joins this node with itself.
  *
- * Addresses: a device puts a "bus address" on the bus of its node; a CPU of this
- * node maps a "physical address". Sizes are in bytes.
+ * Addresses: a device puts a "bus address" on the bus of its node; a CPU maps a
+ * "physical address". Sizes are in bytes.
  */
 #ifndef DL_FABRIC_H
 #define DL_FABRIC_H
@@ -19,12 +19,12 @@
 struct dlend_peer;
 
 /**
- * enum dlend_peer_state - how far the session with a peer is
+ * enum dlend_peer_state - state of the session with a peer
  * @DLEND_PEER_DISCONNECTED: ended by dlend_peer_disconnect()
  * @DLEND_PEER_LINK_DOWN: the cable or the far end is not there
  * @DLEND_PEER_HELLO: the two ends do not know each other yet
  * @DLEND_PEER_UP: calls and windows work
- * @DLEND_PEER_LOST: was up; clients are being told
+ * @DLEND_PEER_LOST: the peer was up, and clients are being told of its loss
  */
 enum dlend_peer_state {
 	DLEND_PEER_DISCONNECTED,
@@ -51,7 +51,7 @@ struct dlend_peer *dlend_peer_get(struct dlend_peer *peer);
  * dlend_peer_put() - give a reference back
  * @peer: the peer, or NULL
  *
- * Context: Process context; the last reference may sleep.
+ * Context: Process context. Giving back the last reference may sleep.
  */
 void dlend_peer_put(struct dlend_peer *peer);
 
@@ -62,7 +62,7 @@ void dlend_peer_put(struct dlend_peer *peer);
  * Both ends of the loopback are peers; each is found by the other's number.
  *
  * Context: Any context.
- * Return: a reference, or NULL if no peer with that node was ever up.
+ * Return: a reference, or NULL if no peer has said hello with that number.
  */
 struct dlend_peer *dlend_peer_find(u32 node);
 
@@ -79,7 +79,7 @@ struct dlend_peer *dlend_peer_at(unsigned int index);
  * dlend_node() - get the number of this node
  *
  * Context: Any context.
- * Return: the number; in the loopback, that of its first end.
+ * Return: the number; in the loopback, the number of the first end.
  */
 u32 dlend_node(void);
 
@@ -93,7 +93,7 @@ u32 dlend_node(void);
 u32 dlend_peer_node(struct dlend_peer *peer);
 
 /**
- * dlend_peer_self() - get the number that this end has towards a peer
+ * dlend_peer_self() - get the number by which a peer knows this node
  * @peer: the peer
  *
  * Context: Any context.
@@ -116,7 +116,7 @@ const char *dlend_peer_name(struct dlend_peer *peer);
  * @peer: the peer
  *
  * Context: Any context.
- * Return: the state, which may be another one already.
+ * Return: the state; it may have changed when the caller looks at it.
  */
 enum dlend_peer_state dlend_peer_state(struct dlend_peer *peer);
 
@@ -125,7 +125,7 @@ enum dlend_peer_state dlend_peer_state(struct dlend_peer *peer);
  * @peer: the peer
  *
  * Context: Any context.
- * Return: whether the state is DLEND_PEER_UP; it may be another one already.
+ * Return: whether the state was DLEND_PEER_UP; it may have changed meanwhile.
  */
 bool dlend_peer_is_up(struct dlend_peer *peer);
 
@@ -133,8 +133,8 @@ bool dlend_peer_is_up(struct dlend_peer *peer);
  * dlend_peer_session() - get the number of a peer's session
  * @peer: the peer
  *
- * The number is another one each time that the peer comes up. A client that
- * keeps something of a peer drops it when the number has changed.
+ * Each session has a new number. A client that keeps data of a session drops it
+ * when the number has changed.
  *
  * Context: Any context.
  * Return: the number; 0 if the peer was never up.
@@ -147,7 +147,7 @@ u32 dlend_peer_session(struct dlend_peer *peer);
  *
  * The function is the requester of everything that the peer does here. A client
  * maps memory for it by the DMA API before the peer can reach it. In the loopback
- * it is a device without an IOMMU, so its addresses are physical ones.
+ * the device has no IOMMU, so its bus addresses are physical addresses.
  *
  * Context: Any context.
  * Return: the device; borrowed for as long as the caller has a reference to @peer.
@@ -164,13 +164,13 @@ struct device *dlend_peer_dev(struct dlend_peer *peer);
 bool dlend_peer_is_loopback(struct dlend_peer *peer);
 
 /**
- * dlend_peer_requester() - get the function here that a far function writes as
+ * dlend_peer_requester() - get the requester of a far function's writes
  * @peer: the peer
  * @bdf: segment << 16 | bus << 8 | devfn of the function on the far node
  *
- * An NTB puts its own requester ID on the requests that it forwards. In the
- * loopback the function itself remains the requester. Interrupt remapping checks
- * the requester of a message.
+ * An NTB puts its own Requester ID on the requests that it forwards, so the NTB of
+ * this node is the requester. In the loopback it is the function itself. Interrupt
+ * remapping checks the requester of a message.
  *
  * Context: Process context.
  * Return: a reference that the caller gives back by put_device(), or NULL.
@@ -181,7 +181,8 @@ struct device *dlend_peer_requester(struct dlend_peer *peer, u32 bdf);
  * dlend_peer_connect() - order this end to come up
  * @peer: the peer
  *
- * A peer is ordered up when it is made. The function does not wait until it is.
+ * A new peer comes up without this order. The function does not wait until the peer
+ * is up.
  *
  * Context: Any context.
  */
@@ -191,26 +192,29 @@ void dlend_peer_connect(struct dlend_peer *peer);
  * dlend_peer_disconnect() - order this end to go down
  * @peer: the peer
  *
- * The session ends at once; the function does not wait until all clients were
- * told peer_down.
+ * The session ends at once. The function does not wait for peer_down of the
+ * clients.
  *
  * Context: Any context.
  */
 void dlend_peer_disconnect(struct dlend_peer *peer);
 
 /**
- * struct dlend_client - functions that are told of peers
- * @peer_up: (nullable) a peer has come up. It may sleep and call the peer.
- * @peer_lost: (nullable) a peer is lost. Called as soon as that is known, in any
- *	context, with interrupts off and locks held: it may only take notes, and
- *	must not call a function of the fabric that returns a reference.
- * @peer_down: (nullable) the session has ended. It may sleep. When it is called,
- *	no handler runs for the peer, and none will before the next @peer_up.
+ * struct dlend_client - functions that the fabric calls when a peer comes or goes
+ * @peer_up: (nullable) a peer has come up. The function may sleep and call the peer.
+ * @peer_lost: (nullable) a peer is lost. The fabric calls this function at once, in
+ *	any context, with interrupts off and locks held. The function may only note
+ *	the loss, and must not call a function of the fabric that returns a
+ *	reference.
+ * @peer_down: (nullable) the session has ended, or the client is being unregistered.
+ *	The function may sleep. After the end of a session no handler runs for the
+ *	peer until the next session.
  * @bit: private to the fabric
  *
  * @peer_up and @peer_down come in pairs. For one peer they are never called at
- * the same time. If a peer goes at once, @peer_lost may come while @peer_up runs,
- * or just before. Requests of the peer may be handled before @peer_up has returned.
+ * the same time. If a peer is lost right after it came up, @peer_lost may be called
+ * while @peer_up runs, or just before. Requests of the peer may be handled before
+ * @peer_up has returned.
  */
 struct dlend_client {
 	void (*peer_up)(struct dlend_peer *peer);
@@ -220,10 +224,10 @@ struct dlend_client {
 };
 
 /**
- * dlend_client_register() - have a client told of all peers
- * @client: stays the caller's, who keeps it until it is unregistered
+ * dlend_client_register() - register a client
+ * @client: borrowed until it is unregistered
  *
- * The client is told of peers that are up already before the function returns.
+ * For peers that are up already, peer_up is called before the function returns.
  *
  * Context: Process context. Sleeps.
  * Return: 0, or -ENOSPC if there are DLEND_CLIENTS_MAX clients.
@@ -231,12 +235,12 @@ struct dlend_client {
 int dlend_client_register(struct dlend_client *client);
 
 /**
- * dlend_client_unregister() - tell a client nothing more
+ * dlend_client_unregister() - unregister a client
  * @client: a registered client
  *
- * The client is told peer_down for all peers that are up, before the function
- * returns. A client that goes while peers are up unregisters its handlers first:
- * they would run on.
+ * For all peers that are up, peer_down is called before the function returns. The
+ * client unregisters its handlers first, because a peer that stays up can still send
+ * requests to them.
  *
  * Context: Process context. Sleeps.
  */
@@ -253,8 +257,8 @@ void dlend_client_unregister(struct dlend_client *client);
  * @resp: memory for the response
  * @room: bytes of @resp; DLEND_MSG_MAX
  *
- * Return: the length of the response, or a negative errno that the caller of
- * dlend_call() on the far node gets.
+ * Return: the length of the response, or a negative errno. dlend_call() on the far
+ * node returns that errno.
  */
 typedef int (*dlend_handler)(struct dlend_peer *peer, const void *req,
 			     size_t len, void *resp, size_t room);
@@ -262,12 +266,13 @@ typedef int (*dlend_handler)(struct dlend_peer *peer, const void *req,
 /*
  * Flag of struct dlend_op: dlend_call_polled() may send the request.
  *
- * The handler runs with interrupts off, in an interrupt or in the loop of a call
- * that polls. It may take only locks that are always taken with interrupts off,
- * and that nobody holds while polling.
+ * The handler runs with interrupts off, in an interrupt or in the loop of a polled
+ * call. It may take a lock only if all users take that lock with interrupts off, and
+ * none of them makes a polled call while holding it.
  *
  * Without the flag the handler runs on a workqueue of the peer, one request at a
- * time. It may sleep, but it must not call the peer: that fails with -EDEADLK.
+ * time. It may sleep, but it must not use dlend_call() for the same peer, which would
+ * return -EDEADLK.
  */
 #define DLEND_ATOMIC 1
 
@@ -277,7 +282,7 @@ typedef int (*dlend_handler)(struct dlend_peer *peer, const void *req,
  * @flags: DLEND_ATOMIC or 0
  * @req_min: shortest request, in bytes
  * @req_max: longest request, in bytes; at most DLEND_MSG_MAX
- * @handler: handles a request whose length is within the two
+ * @handler: called for a request whose length is in that range
  */
 struct dlend_op {
 	u16 op;
@@ -290,12 +295,12 @@ struct dlend_op {
 
 /**
  * dlend_ops_register() - register handlers of requests
- * @ops: stays the caller's, who does not change it until it is unregistered
+ * @ops: borrowed until they are unregistered; the caller does not change them
  * @n: number of entries of @ops
  *
  * Context: Process context. Sleeps.
  * Return: 0; -EINVAL if an entry has a wrong number or length; -EBUSY if a number
- * is taken. After an error none of them is registered.
+ * is taken. After an error no entry is registered.
  */
 int dlend_ops_register(const struct dlend_op *ops, size_t n);
 
@@ -304,7 +309,7 @@ int dlend_ops_register(const struct dlend_op *ops, size_t n);
  * @ops: as registered
  * @n: as registered
  *
- * When the function returns none of the handlers runs.
+ * None of the handlers runs any more when the function returns.
  *
  * Context: Process context. Sleeps.
  */
@@ -322,9 +327,10 @@ void dlend_ops_unregister(const struct dlend_op *ops, size_t n);
  *
  * Context: Process context. Sleeps.
  * Return: length of the response; -ENOTCONN if the peer is not up, or is lost
- * meanwhile; -ETIMEDOUT; -EOPNOTSUPP if the far node has no handler; -EMSGSIZE if
+ * during the call; -ETIMEDOUT; -EOPNOTSUPP if the far node has no handler; -EMSGSIZE if
  * the request or the response is too long; -EPROTO if the response is malformed;
- * -EDEADLK in a handler of the peer; or the error that the far handler returned.
+ * -EDEADLK if a sleeping handler of the same peer is the caller; or the error that the
+ * far handler returned.
  */
 int dlend_call(struct dlend_peer *peer, u16 op, const void *req, size_t len,
 	       void *resp, size_t room, unsigned int timeout_ms);
@@ -339,10 +345,11 @@ int dlend_call(struct dlend_peer *peer, u16 op, const void *req, size_t len,
  * @room: bytes of @resp
  * @timeout_us: limit in us; 0 for the module parameter poll_timeout_us
  *
- * While it polls it handles the peer's DLEND_ATOMIC requests, so two nodes that
- * poll each other do not wait for ever. After -ETIMEDOUT all polled calls to the
- * peer fail with -ETIMEDOUT at once, until its heart beats again: a caller that
- * tries again and again does not keep interrupts off any longer.
+ * While the function polls, it handles the peer's DLEND_ATOMIC requests, so two nodes
+ * that poll each other do not wait for ever. After -ETIMEDOUT, further polled calls
+ * to the peer return -ETIMEDOUT at once until the peer's next heartbeat. Otherwise a
+ * caller that tries again and again would keep interrupts off for that long each
+ * time.
  *
  * Context: Any context but an NMI; interrupts may be off.
  * Return: as dlend_call(), but never -EDEADLK.
@@ -352,11 +359,11 @@ int dlend_call_polled(struct dlend_peer *peer, u16 op, const void *req,
 		      unsigned int timeout_us);
 
 /**
- * struct dlend_window_desc - names a range that a node has exported
- * @window: number of the first window, in the importer's adapter
+ * struct dlend_window_desc - describes a range that a node has exported
+ * @window: number of the first window of the importer's adapter that leads to it
  * @reserved: 0
- * @offset: of the range, in bytes from the start of that window
- * @size: of the range
+ * @offset: start of the range, in bytes from the start of that window
+ * @size: bytes of the range
  * @addr: bus address of the range on the exporter's node
  *
  * The node that has the memory exports it and sends the descriptor; the other
@@ -370,7 +377,7 @@ struct dlend_window_desc {
 	__le64 addr;
 };
 
-/* Kinds of windows that an export may take; 0: the fabric chooses. */
+/* Kinds of windows for an export. With 0 the fabric chooses the kind. */
 #define DLEND_WINDOW_DIRECT 1
 #define DLEND_WINDOW_LUT 2
 
@@ -386,11 +393,11 @@ struct dlend_export;
  *
  * A window begins at a multiple of its size. The range is therefore widened to
  * whole LUT entries, or to the power of two that holds it, and the peer can reach
- * all of that. The importer sees the range at an address with the same alignment,
- * up to its size. An export of the same range by the same kind of window is the
- * same export, counted.
+ * all of the widened range. The importer sees the range at an address with the same
+ * alignment, up to the size of the range. A second export of the same range with the
+ * same flags returns the first export and takes a reference to it.
  *
- * Context: Process context. Sleeps; on a Switchtec 100 ms for each entry.
+ * Context: Process context. Sleeps; on a Switchtec 100 ms for each LUT entry.
  * Return: the export, for dlend_unexport(), or ERR_PTR: -ENOSPC if no window is
  * free for it, see dlend_windows_free(); -ENOTCONN; -EINVAL; -ENOMEM.
  */
@@ -402,7 +409,7 @@ struct dlend_export *dlend_export(struct dlend_peer *peer, dma_addr_t addr,
  * dlend_unexport() - end an export
  * @export: the export, or NULL
  *
- * A client calls this also after the peer has gone, at the latest in peer_down.
+ * A client ends its exports at the latest in peer_down, also if the peer was lost.
  *
  * Context: Process context. Sleeps.
  */
@@ -412,8 +419,8 @@ void dlend_unexport(struct dlend_export *export);
  * struct dlend_import - a range of a peer that this node can reach
  * @phys: physical address here, for ioremap()
  * @size: of the range
- * @parent: resource in which the window of a bus can be requested; NULL in the
- *	loopback if no BAR holds the range
+ * @parent: resource in which the BARs of a borrowed device can be requested; NULL in
+ *	the loopback if no BAR holds the range
  */
 struct dlend_import {
 	phys_addr_t phys;
@@ -426,7 +433,7 @@ struct dlend_import {
  * @peer: the peer
  * @desc: as the peer sent it; all of it is checked
  *
- * Nobody may use the range any more when peer_down returns.
+ * The client uses the range no longer than until its peer_down returns.
  *
  * Context: Process context. Sleeps.
  * Return: the import, for dlend_unimport(), or ERR_PTR: -EINVAL if the range does
@@ -453,11 +460,11 @@ void dlend_unimport(struct dlend_import *import);
 dma_addr_t dlend_import_bus(struct dlend_import *import);
 
 /**
- * struct dlend_free_windows - what is free for exports to a peer
+ * struct dlend_free_windows - free windows for exports to a peer
  * @direct_max: size of the largest free direct window
  * @direct_count: number of free direct windows
  * @lut_count: number of free LUT entries
- * @lut_run: the largest number of free LUT entries that are neighbours
+ * @lut_run: largest number of adjacent LUT entries that are free
  * @lut_size: size of each entry
  */
 struct dlend_free_windows {
@@ -469,7 +476,7 @@ struct dlend_free_windows {
 };
 
 /**
- * dlend_windows_free() - get what is free for exports to a peer
+ * dlend_windows_free() - get the free windows for exports to a peer
  * @peer: the peer
  * @free: filled in; zero after an error
  *
@@ -482,12 +489,13 @@ int dlend_windows_free(struct dlend_peer *peer,
 struct pci_host_bridge;
 
 /**
- * dlend_orphan() - take over a device whose module goes before its driver lets go
+ * dlend_orphan() - take over a removed device that its driver may still hold
  * @bridge: host bridge above the device, unregistered but not freed
  * @dev: the device
  *
- * The device's driver can still free the pages that it has allocated for DMA. The
- * module dl_fabric cannot be removed until the bridge was freed.
+ * The device's driver can still free the pages that it has allocated for DMA, even
+ * if the module that added the device is gone. The module dl_fabric cannot be removed
+ * until the bridge is freed.
  *
  * Context: Process context.
  */

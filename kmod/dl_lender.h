@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The devices that this node may lend. Functions with @why note there the reason
- * of an error.
+ * The devices that this node may lend. A function with a parameter @why writes the
+ * reason of an error there.
  *
  * A device has an ID, the fdid: number of its node << 16 | index. It keeps the ID
  * from dlend_lender_add() until dlend_lender_remove(), or until it is unplugged.
@@ -35,12 +35,13 @@ enum dlend_device_state {
  * @borrower: number of the node that has borrowed it, or 0
  * @bdf: domain << 16 | bus << 8 | devfn, on its own node
  * @vendor: as in its configuration space
- * @device: likewise
- * @subsystem_vendor: likewise
- * @subsystem_device: likewise
- * @class: likewise; 24 bits
- * @dma_window: bytes of the borrower's memory that it reaches; 0 if not borrowed
- * @driver: on its own node; "" if none, "dl_lender" if available or borrowed
+ * @device: as in its configuration space
+ * @subsystem_vendor: as in its configuration space
+ * @subsystem_device: as in its configuration space
+ * @class: class code, 24 bits
+ * @dma_window: bytes of the borrower's memory that it can reach; 0 if not borrowed
+ * @driver: name of its driver on its own node; "" if it has none, "dl_lender" if it is
+ *	available or borrowed
  */
 struct dlend_device_info {
 	u32 fdid;
@@ -60,9 +61,9 @@ struct dlend_device_info {
  * @why: set to the reason of an error
  *
  * Context: Process context. Sleeps.
- * Return: 0; -ENODEV if there is no such device; -EEXIST if it has an ID; -EINVAL
- * if it cannot be lent, as a bridge or the adapter itself; -ENOSPC if there are
- * DLEND_DEVICES_MAX of them; -ENOMEM.
+ * Return: 0; -ENODEV if there is no such device; -EEXIST if it has an ID already;
+ * -EINVAL if it cannot be lent, such as a bridge or the NTB adapter; -ENOSPC if
+ * DLEND_DEVICES_MAX devices have an ID; -ENOMEM.
  */
 int dlend_lender_add(u32 bdf, u32 *fdid, struct dlend_why *why);
 
@@ -79,17 +80,18 @@ int dlend_lender_add(u32 bdf, u32 *fdid, struct dlend_why *why);
 int dlend_lender_remove(u32 fdid, struct dlend_why *why);
 
 /**
- * dlend_lender_available() - take a device from its driver, to be borrowed
+ * dlend_lender_available() - take a device from its driver, so that it can be borrowed
  * @fdid: the device
  * @why: set to the reason of an error
  *
- * The kernel cannot tell here whether somebody uses the device: the caller looks
- * at mounts and interfaces before.
+ * This function cannot tell whether the device is in use. The caller checks mounts and
+ * network interfaces first.
  *
  * Context: Process context. Sleeps.
  * Return: 0, also if it was available already; -ENOENT if this node has no such
  * device; -EPERM if it is behind no IOMMU; -EBUSY if another device of its IOMMU
- * group is in use; -EINVAL if it cannot be lent; or another error of its binding.
+ * group is in use; -EINVAL if it cannot be lent; or another error of binding the
+ * driver dl_lender.
  */
 int dlend_lender_available(u32 fdid, struct dlend_why *why);
 
@@ -104,7 +106,7 @@ int dlend_lender_available(u32 fdid, struct dlend_why *why);
 int dlend_lender_unavailable(u32 fdid, struct dlend_why *why);
 
 /**
- * dlend_lender_list() - describe the devices that have an ID, in its order
+ * dlend_lender_list() - describe the devices that have an ID, in the order of their IDs
  * @infos: filled in
  * @max: entries of @infos
  *

@@ -3,9 +3,9 @@
  * The protocol of borrower and lender: requests and responses of dlend_call().
  * Little-endian, fixed size, no holes. The receiver checks every field.
  *
- * A loan: BORROW decides who gets the device, before any window is opened. ATTACH
- * tells the lender of the borrower's windows, and opens windows onto the device's
- * BARs. RETURN ends the loan, as does the loss of the peer.
+ * A loan: BORROW grants the device to one borrower, before any window is opened. With
+ * ATTACH the borrower names its windows, and the lender opens windows onto the
+ * device's BARs. RETURN or the loss of the peer ends the loan.
  */
 #ifndef DL_PROTO_H
 #define DL_PROTO_H
@@ -32,6 +32,7 @@ enum dlend_op_number {
 /* Bytes of configuration space that a borrower sees. */
 #define DLEND_CFG_SIZE 256
 
+/* The fields are those of struct dlend_device_info. */
 struct dlend_msg_device {
 	__le32 fdid;
 	__le32 state;		/* enum dlend_device_state */
@@ -44,7 +45,7 @@ struct dlend_msg_device {
 	u8 driver[32];		/* text, ends with 0 */
 };
 
-/* LIST: the devices from ID @first on, as many as fit into a response. */
+/* LIST asks for the devices from ID @first on, as many as fit into a response. */
 struct dlend_msg_list {
 	__le32 first;
 	__le32 reserved;
@@ -64,12 +65,12 @@ struct dlend_msg_borrow {
 enum dlend_borrow_status {
 	DLEND_BORROW_OK,
 	DLEND_BORROW_UNKNOWN,	/* no such device */
-	DLEND_BORROW_UNAVAILABLE,	/* its own node uses it */
+	DLEND_BORROW_UNAVAILABLE,	/* its own node does not lend it now */
 	DLEND_BORROW_TAKEN,	/* node @holder has borrowed it */
 };
 
 struct dlend_msg_bar {
-	__le64 size;		/* power of 2; 0 if there is none */
+	__le64 size;		/* power of 2; 0 if there is no such BAR */
 	__le32 flags;		/* low bits of the register, PCI_BASE_ADDRESS_* */
 	__le32 reserved;
 };
@@ -96,11 +97,11 @@ struct dlend_msg_attach {
 };
 
 struct dlend_msg_attach_answer {
-	__le64 dma_bus;		/* address of dma.addr for the device */
-	__le64 msi_bus;		/* address of msi.addr for the device */
+	__le64 dma_bus;		/* address at which the device reaches dma.addr */
+	__le64 msi_bus;		/* address at which the device reaches msi.addr */
 	struct dlend_window_desc bars[DLEND_BARS];
-	__le64 live;		/* bit n: dword n of the configuration space changes */
-	u8 config[DLEND_CFG_SIZE];	/* as it is now */
+	__le64 live;		/* bit n: dword n of @config changes by itself */
+	u8 config[DLEND_CFG_SIZE];	/* the configuration space as it is now */
 };
 
 struct dlend_msg_return {
@@ -117,10 +118,13 @@ struct dlend_msg_cfg {
 };
 
 struct dlend_msg_cfg_answer {
-	__le32 value;	/* of a read; after a write the whole dword as it is now */
+	__le32 value;	/* of a read; for a write, the whole dword after it */
 };
 
-/* REVOKE: the borrower shall return the device. The lender takes it later. */
+/*
+ * REVOKE asks the borrower to return the device. If the borrower does not, the lender
+ * takes the device back later.
+ */
 struct dlend_msg_revoke {
 	__le32 fdid;
 	__le32 loan;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The reason of an error in words, beside its number, for the person who gave the
- * order.
+ * The reason of an error in words, for the administrator. It comes with the number of
+ * the error.
  */
 #ifndef DL_WHY_H
 #define DL_WHY_H
@@ -12,15 +12,15 @@
 
 /**
  * struct dlend_why - the reason of an error
- * @text: one line without an end of line; "" if there is none
+ * @text: one line without a newline; "" if there is no reason
  */
 struct dlend_why {
 	char text[DLEND_WHY_MAX];
 };
 
 /**
- * dlend_why_set() - note the reason of an error
- * @why: where it is noted; a text that is too long is cut
+ * dlend_why_set() - write the reason of an error
+ * @why: set to the reason; a text that is too long is cut
  * @err: number of the error
  * @format: as for printf()
  *

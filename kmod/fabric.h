@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Within dl_fabric: what its files share.
+ * Private header of dl_fabric.
  *
  * A file calls only files below it:
  *
@@ -10,15 +10,15 @@
  *	fabric_debugfs.c		what debugfs shows of a peer
  *	fabric_mailbox.c		calls and their handlers
  *	fabric_window.c			exports and imports
- *	fabric_peer.c			which peers there are, which of them are up,
- *					who uses them, and who is told
+ *	fabric_peer.c			the table of peers, their states, the users of
+ *					their sessions, and the clients
  *
- * fabric_mailbox.c and fabric_window.c do not call each other. All three of
- * session, mailbox and windows reach the adapter through struct dlend_backend.
+ * fabric_mailbox.c and fabric_window.c do not call each other. The session, the
+ * mailbox and the windows reach the adapter only through struct dlend_backend.
  * fabric_orphan.c stands alone.
  *
- * Locks, outermost first: life_mutex, the mutex of the windows, dlend_lock.
- * Clients are told peer_up and peer_down with life_mutex held, and peer_lost with
+ * Locks, outermost first: life_mutex, the mutex of struct dlend_windows, dlend_lock.
+ * peer_up and peer_down of a client are called with life_mutex held, peer_lost with
  * dlend_lock held.
  */
 #ifndef FABRIC_H
@@ -49,12 +49,12 @@ struct dlend_backend {
 	u32 (*hello_read)(struct dlend_peer *peer, unsigned int word);
 	/* Makes the peer call dlend_mailbox_doorbell(). Any context. */
 	void (*ring)(struct dlend_peer *peer);
-	/* (nullable) Called again and again by a polled call. Any context. */
+	/* (nullable) Called in each round of a polled call. Any context. */
 	void (*poll)(struct dlend_peer *peer);
 	/*
 	 * Called after the link came up. Fills in @max and @hw_kind of
-	 * peer->windows, and makes the control area reachable through the
-	 * window of the peer that it returns.
+	 * peer->windows. Opens a window of the peer onto the control area, and
+	 * returns the number of that window and the bus address of the area.
 	 */
 	int (*area_open)(struct dlend_peer *peer, u32 *ret_window,
 			 u64 *ret_addr);
@@ -68,7 +68,7 @@ struct dlend_backend {
 	/* Points a window of the peer at an address here; size 0 closes it. */
 	int (*window_set)(struct dlend_peer *peer, unsigned int window,
 			  dma_addr_t addr, u64 size);
-	/* Finds an imported range. Its numbers are the peer's, unchecked. */
+	/* Checks and imports a range. All numbers come from the peer. */
 	int (*import)(struct dlend_peer *peer, u32 window, u64 offset,
 		      u64 size, u64 addr, struct dlend_import *ret_import,
 		      dma_addr_t *ret_bus);
@@ -77,7 +77,7 @@ struct dlend_backend {
 			 u64 size);
 	/* See dlend_peer_requester(). */
 	struct device *(*requester)(struct dlend_peer *peer, u32 bdf);
-	/* Frees what the peer is embedded in. */
+	/* Frees the struct that embeds the peer. */
 	void (*release)(struct dlend_peer *peer);
 	bool is_loopback;
 };
@@ -85,7 +85,7 @@ struct dlend_backend {
 /* fabric_session.c: only that file uses the members. */
 struct dlend_session {
 	/* Hello. */
-	u32 mapped_epoch;	/* far epoch for which the area was mapped, or 0 */
+	u32 mapped_epoch;	/* far epoch whose area is mapped, or 0 */
 	u32 refused_epoch;	/* far epoch whose refusal was logged */
 	u32 opened;		/* link_count when the area was opened, or 0 */
 	u32 area_window;	/* window of the peer that leads to our area */
@@ -93,7 +93,7 @@ struct dlend_session {
 
 	/* Heartbeat. */
 	struct timer_list beat;
-	u32 beats, far_beats;	/* last beat that was sent and received */
+	u32 beats, far_beats;	/* last beat sent, and last beat received */
 	unsigned int silent;	/* own beats since the last one of the peer */
 };
 
@@ -108,11 +108,11 @@ struct dlend_inbox {
 struct dlend_mailbox {
 	/* Own requests. */
 	unsigned long outbox[BITS_TO_LONGS(DLEND_SLOTS)];	/* slots in use */
-	u32 seq[DLEND_SLOTS];	/* of the last request of each slot */
-	u64 unanswered;		/* see peer_stands_still() */
+	u32 seq[DLEND_SLOTS];	/* number of the last request of each slot */
+	u64 unanswered;		/* beat_mark() when a polled call timed out, or 0 */
 
 	/* The peer's requests. */
-	unsigned long busy[BITS_TO_LONGS(DLEND_SLOTS)];	/* being handled */
+	unsigned long busy[BITS_TO_LONGS(DLEND_SLOTS)];	/* slots being handled */
 	struct dlend_inbox *inbox;	/* DLEND_SLOTS of them */
 	struct workqueue_struct *wq;
 	struct work_struct serve;
@@ -121,25 +121,25 @@ struct dlend_mailbox {
 
 /* A window of the peer's adapter. */
 struct dlend_window {
-	/* Of the adapter: size, and DLEND_WINDOW_*, or 0 for no window. */
-	u64 max;
-	unsigned int hw_kind;
-	/* Of this session, which uses it as the table of the peer allows. */
+	/* As the adapter has it. */
+	u64 max;		/* its size */
+	unsigned int hw_kind;	/* DLEND_WINDOW_*, or 0 if it cannot be exported through */
+	/* As this session uses it, within the bounds of the peer's table. */
 	u64 size;
 	u64 far;		/* its address on the far node, for alignment */
-	unsigned int kind;	/* as @hw_kind */
-	bool stuck;		/* not used until it can be closed */
-	struct dlend_export *export;	/* that it belongs to, or NULL */
+	unsigned int kind;	/* DLEND_WINDOW_*, or 0 if it is not used */
+	bool stuck;		/* could not be closed; not used until it can be */
+	struct dlend_export *export;	/* the export that uses it, or NULL */
 };
 
 /* fabric_window.c. Backends fill in @n, and @max and @hw_kind of each window. */
 struct dlend_windows {
-	struct mutex mutex;	/* guards the members, but for @imports */
+	struct mutex mutex;	/* guards all members except @imports */
 	unsigned int n;
 	struct dlend_window window[DLEND_WINDOWS_MAX];
 	struct list_head exports;
 	bool in_session;	/* from before peer_up until after peer_down */
-	atomic_t imports;
+	atomic_t imports;	/* number of open imports from the peer */
 };
 
 /* The order is that of the names in fabric_debugfs.c. */
@@ -149,9 +149,9 @@ enum dlend_counter {
 	DLEND_COUNT_CALLS,
 	DLEND_COUNT_CALLS_POLLED,
 	DLEND_COUNT_TIMEOUTS,
-	DLEND_COUNT_SKIPPED,	/* polled calls to a peer that stands still */
+	DLEND_COUNT_SKIPPED,	/* polled calls that failed at once: peer_stands_still() */
 	DLEND_COUNT_SERVED,
-	DLEND_COUNT_REFUSED,	/* malformed requests, or without a handler */
+	DLEND_COUNT_REFUSED,	/* requests that are malformed or have no handler */
 	DLEND_COUNT_STALE,	/* requests of another session */
 	DLEND_COUNT_BAD_RESPONSE,
 	DLEND_COUNT_BAD_HELLO,
@@ -170,28 +170,28 @@ struct dlend_peer {
 	u32 self;		/* node number of this end */
 	u32 node;		/* node number of the far end, or 0 */
 
-	/* Guarded by dlend_lock; read without it where a glance is enough. */
+	/* Guarded by dlend_lock. A reader that needs no exact answer does without it. */
 	enum dlend_peer_state state;
 	bool link;		/* the link is up */
-	bool wanted;		/* not disconnected by order */
-	bool removing;		/* the adapter goes */
+	bool wanted;		/* false after dlend_peer_disconnect() */
+	bool removing;		/* the adapter is being removed */
 	u32 link_count;		/* changes with each link event; 0: none yet */
 	u32 told;		/* bit n: client n was told peer_up */
-	const char *why;	/* the peer was lost */
+	const char *why;	/* reason of the last loss, for the log */
 
 	/* Users of a session: see dlend_peer_enter(). */
 	atomic_t users;
 	wait_queue_head_t wait;
 
-	/* The session looks at the peer: see dlend_peer_kick(). */
-	struct mutex life_mutex;	/* one thing at a time happens to it */
+	/* The work that begins and ends sessions: see dlend_peer_kick(). */
+	struct mutex life_mutex;	/* serializes that work and the calls of clients */
 	struct workqueue_struct *life_wq;
 	struct delayed_work life;
 
 	/* The session sets these before the peer is up; they stay until it ends. */
 	struct dlend_area *area;		/* ours, written by the peer */
 	struct dlend_area __iomem *far_area;	/* the peer's, written by us */
-	u32 epoch, far_epoch;
+	u32 epoch, far_epoch;	/* see fabric_wire.h */
 	u32 session_number;	/* see dlend_peer_session() */
 
 	struct dlend_session session;
@@ -207,25 +207,26 @@ struct dlend_peer {
 extern spinlock_t dlend_lock;
 extern unsigned int dlend_node_id;
 
-/* Return: 0, or -EINVAL after a message if node_id is none. */
+/* Return: 0, or -EINVAL after a message if the parameter node_id is out of range. */
 int dlend_peers_init(void);
 
 /*
  * dlend_peer_enter() - keeps the session of a peer mapped until
  * dlend_peer_exit()
  *
- * Any context. Return: false if the peer is not up; then there is no exit.
+ * Any context. Return: whether the peer is up. If not, the caller must not call
+ * dlend_peer_exit().
  */
 bool dlend_peer_enter(struct dlend_peer *peer);
 void dlend_peer_exit(struct dlend_peer *peer);
 
-/* Notes a change of the link, also if it went down and up again. Any context. */
+/* Notes an event of the link. "Up" after "up" means that it was down between. Any context. */
 void dlend_peer_link(struct dlend_peer *peer, bool up);
 
 /* Ends the session, if there is one. @why is for the log. Any context. */
 void dlend_peer_lose(struct dlend_peer *peer, const char *why);
 
-/* Has the session look at the peer after @ms milliseconds. Any context. */
+/* Queues the work "life" of the peer to run in @ms milliseconds. Any context. */
 void dlend_peer_kick(struct dlend_peer *peer, unsigned int ms);
 
 void dlend_peer_set_state(struct dlend_peer *peer, enum dlend_peer_state state);
@@ -234,7 +235,7 @@ void dlend_peer_set_state(struct dlend_peer *peer, enum dlend_peer_state state);
 void dlend_peer_tell_up(struct dlend_peer *peer);
 void dlend_peer_tell_down(struct dlend_peer *peer);
 
-/* Return: whether another peer that is up leads from this end to @node. */
+/* Return: whether another peer of this end is up and leads to @node. */
 bool dlend_peer_node_is_taken(struct dlend_peer *peer, u32 node);
 
 /*
@@ -260,15 +261,15 @@ void dlend_mailbox_done(void);
 /* Return: 0, or -ENOMEM. */
 int dlend_mailbox_setup(struct dlend_peer *peer);
 void dlend_mailbox_free(struct dlend_peer *peer);
-/* Forgets all messages: for the next session nothing was sent yet. */
+/* Forgets which requests were seen, for the next session. */
 void dlend_mailbox_reset(struct dlend_peer *peer);
-/* Waits for the handlers that sleep. The session has ended. */
+/* Waits for the handler that sleeps, if one runs. The session has ended. */
 void dlend_mailbox_stop(struct dlend_peer *peer);
-/* Handles what the peer has written. Any context. */
+/* Handles new requests, and wakes callers for new responses. Any context. */
 void dlend_mailbox_look(struct dlend_peer *peer);
-/* The same, because the peer rang. Any context. */
+/* Counts a doorbell of the peer, then calls dlend_mailbox_look(). Any context. */
 void dlend_mailbox_doorbell(struct dlend_peer *peer);
-/* Handles the requests of polled calls. Any context, in a session. */
+/* Handles the requests of polled calls. Any context, after dlend_peer_enter(). */
 void dlend_mailbox_serve_polled(struct dlend_peer *peer);
 
 /* fabric_window.c */
@@ -298,22 +299,22 @@ int dlend_session_init(void);
 
 /*
  * dlend_peer_init() - makes a peer of a zeroed struct that a backend embeds
- * @backend: borrowed for as long as the peer is
- * @dev: borrowed, until the backend's release
+ * @backend: borrowed for the life of the peer
+ * @dev: borrowed until the backend's release is called
  * @name: copied; for the log and debugfs
  * @self: node number of this end
- * @area: DLEND_AREA_SIZE bytes that the peer can be let write; borrowed
+ * @area: DLEND_AREA_SIZE bytes that the peer may write; borrowed
  *
- * After it the last dlend_peer_put() calls the backend's release. Sleeps.
+ * After success the last dlend_peer_put() calls the backend's release. Sleeps.
  * Return: 0, -ENOMEM, or -ENOSPC with DLEND_PEERS_MAX peers; release is not
  * called after an error.
  */
 int dlend_peer_init(struct dlend_peer *peer,
 		    const struct dlend_backend *backend, struct device *dev,
 		    const char *name, u32 self, struct dlend_area *area);
-/* From here on the functions of the backend are called. */
+/* Begins to call the functions of the backend. */
 void dlend_peer_start(struct dlend_peer *peer);
-/* Ends the session. The functions of the backend, but for release, rest then. */
+/* Ends the session. Afterwards only the backend's release is called. */
 void dlend_peer_stop(struct dlend_peer *peer);
 
 /* fabric_loop.c, fabric_ntb.c */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files in debugfs: a folder for each peer.
+ * A folder in debugfs for each peer.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The loopback: two peers in one kernel, each the other's far end. Everything
+ * The loopback: two peers in one kernel, each the far end of the other. Everything
  * above a backend runs as between two nodes. This backend has memory in place of
  * scratchpads, an interrupt of this CPU in place of a doorbell, and a table in
  * place of an adapter, with as many windows as a Switchtec would have.
  *
- * The importer gets the address that the exporter gave: devices and CPUs of this
- * node reach the range there anyway.
+ * The importer gets the exporter's address unchanged, because devices and CPUs of
+ * this node reach the range at that address.
  */
 #include <linux/debugfs.h>
 #include <linux/dma-mapping.h>
@@ -24,11 +24,11 @@ MODULE_PARM_DESC(loopback, "join this node with itself, as nodes node_id and nod
 
 static unsigned int loop_luts = 32;
 module_param(loop_luts, uint, 0444);
-MODULE_PARM_DESC(loop_luts, "LUT entries of each end of the loopback, of 64 KiB (32)");
+MODULE_PARM_DESC(loop_luts, "number of LUT entries of each end of the loopback, 64 KiB each (32)");
 
 static unsigned int loop_direct_mib[2] = { 2, 65536 };
 module_param_array(loop_direct_mib, uint, NULL, 0444);
-MODULE_PARM_DESC(loop_direct_mib, "MiB of its two direct windows (2,65536)");
+MODULE_PARM_DESC(loop_direct_mib, "sizes of the two direct windows of each end, in MiB (2,65536)");
 
 #define LOOP_DIRECT 2
 #define LOOP_LUT_SIZE SZ_64K
@@ -41,8 +41,8 @@ struct loop_end {
 	struct dlend_area *area;
 	u32 hello[DLEND_HELLO_WORDS];	/* written by the other end */
 	struct irq_work irq;
-	/* This end sets where the other end's windows lead to. */
-	struct mutex trans_mutex;
+	struct mutex trans_mutex;	/* guards @trans */
+	/* Where the windows of the other end lead to. This end sets them. */
 	struct {
 		u64 addr, size;
 	} trans[DLEND_WINDOWS_MAX];
@@ -58,7 +58,7 @@ static struct loop_end *loop_end(struct dlend_peer *peer)
 
 static void loop_hello_write(struct dlend_peer *peer, unsigned int word, u32 value)
 {
-	/* A reader of this word sees all that was written before it. */
+	/* A reader that sees this word also sees everything written before it. */
 	smp_store_release(&loop_end(peer)->other->hello[word], value);
 }
 
@@ -79,8 +79,8 @@ static void loop_irq(struct irq_work *work)
 }
 
 /*
- * While interrupts are off, the other end gets no doorbell on this CPU: this end
- * handles the other's requests itself.
+ * While interrupts are off, the other end gets no doorbell on this CPU, so this end
+ * handles the other end's requests itself.
  */
 static void loop_poll(struct dlend_peer *peer)
 {
@@ -93,9 +93,9 @@ static void loop_poll(struct dlend_peer *peer)
 }
 
 /*
- * The windows lie as in a Switchtec: a LUT at the start of one BAR, whose first
- * entry is not for us; behind it a direct window; and another direct window in a
- * BAR of its own.
+ * The layout of the windows is that of a Switchtec. One BAR has the LUT at its start
+ * and a direct window behind it; the first entry of the LUT is not used here. A second
+ * BAR has another direct window.
  */
 static int loop_window_own(struct dlend_peer *peer, unsigned int window,
 			   u64 *ret_addr, u64 *ret_size)
@@ -155,7 +155,7 @@ static int loop_window_set(struct dlend_peer *peer, unsigned int window,
 {
 	struct loop_end *end = loop_end(peer);
 
-	/* A Switchtec refuses this, too. */
+	/* A Switchtec refuses the same values. */
 	if (size && (size < SZ_4K || !is_power_of_2(size) || addr & (size - 1)))
 		return -EINVAL;
 	mutex_lock(&end->trans_mutex);
@@ -347,7 +347,7 @@ void dlend_loop_done(void)
 	if (!loopback)
 		return;
 	debugfs_remove(link_file);
-	/* Both stop before one is freed: then neither rings the other. */
+	/* Stop both before either is freed, because each rings the other. */
 	for (i = 0; i < 2; i++)
 		dlend_peer_stop(&ends[i]->peer);
 	for (i = 0; i < 2; i++)

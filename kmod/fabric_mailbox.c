@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls: a request is written into a slot of the peer's area, and its response
- * comes into the slot with the same number of our own area. Each slot is a
- * message of its own, so there is no ring whose indices the peer could spoil.
+ * Calls. The caller writes a request into a slot of the peer's area. The peer writes
+ * the response into the slot with the same number of our area. The slots are
+ * independent of each other, so there is no ring whose indices the peer could spoil.
  */
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
@@ -17,19 +17,19 @@
 
 static unsigned int call_timeout_ms = 5000;
 module_param(call_timeout_ms, uint, 0644);
-MODULE_PARM_DESC(call_timeout_ms, "ms that a call waits at most (5000)");
+MODULE_PARM_DESC(call_timeout_ms, "longest wait of a call that can sleep, in ms (5000)");
 
 static unsigned int poll_timeout_us = 500000;
 module_param(poll_timeout_us, uint, 0644);
 MODULE_PARM_DESC(poll_timeout_us,
-		 "us that a call which cannot sleep waits at most (500000)");
+		 "longest wait of a call that cannot sleep, in us (500000)");
 
 static const struct dlend_op __rcu *ops[DLEND_OPS_MAX];
 static DEFINE_MUTEX(ops_mutex);
-/* Held while a handler runs, in interrupts too. */
+/* Read-locked while a handler runs, also in an interrupt. */
 static struct srcu_struct ops_srcu;
 
-/* The head of a slot in the CPU's byte order, which the peer cannot change. */
+/* A copy of a slot's head in the CPU's byte order. The peer cannot change the copy. */
 struct head {
 	u32 seq;
 	u32 epoch;
@@ -41,28 +41,28 @@ struct head {
 static void slot_write(struct dlend_slot __iomem *to, const struct head *head,
 		       const void *data)
 {
-	/* The far end reads seq before and after the rest. */
+	/* The reader compares seq before and after it reads the rest. */
 	writel(0, &to->seq);
 	writel(head->epoch, &to->epoch);
 	writel(head->op | (u32)head->len << 16, &to->op);
 	writel(head->status, &to->status);
 	if (head->len)
 		memcpy_toio(to->data, data, head->len);
-	/* All of it before seq. */
+	/* Write all of it before seq. */
 	wmb();
 	writel(head->seq, &to->seq);
 }
 
 /*
- * Copies a slot that the peer may be writing. At most @room bytes of data are
- * copied, whatever the head says.
+ * Copies a slot while the peer may be writing it. Copies at most @room bytes of data,
+ * even if the head claims more.
  *
  * Return: false if the slot changed meanwhile.
  */
 static bool slot_read(const struct dlend_slot *from, u32 seq, struct head *head,
 		      void *data, size_t room)
 {
-	/* The rest is not older than seq. */
+	/* Read the rest after seq. */
 	dma_rmb();
 	head->seq = seq;
 	head->epoch = le32_to_cpu(READ_ONCE(from->epoch));
@@ -70,7 +70,7 @@ static bool slot_read(const struct dlend_slot *from, u32 seq, struct head *head,
 	head->len = le16_to_cpu(READ_ONCE(from->len));
 	head->status = le32_to_cpu(READ_ONCE(from->status));
 	memcpy(data, from->data, min_t(size_t, head->len, room));
-	/* Seq is not older than the rest. */
+	/* Read seq again after the rest. */
 	dma_rmb();
 	return le32_to_cpu(READ_ONCE(from->seq)) == seq;
 }
@@ -130,7 +130,7 @@ static void response_send(struct dlend_peer *peer, unsigned int slot,
 	peer->backend->ring(peer);
 }
 
-/* Return: whether there was a request in the slot. */
+/* Return: whether there was a new request in the slot. */
 static bool slot_serve(struct dlend_peer *peer, unsigned int i, bool polled)
 {
 	struct dlend_mailbox *mailbox = &peer->mailbox;
@@ -139,7 +139,7 @@ static bool slot_serve(struct dlend_peer *peer, unsigned int i, bool polled)
 	u32 seq;
 
 	seq = le32_to_cpu(READ_ONCE(peer->area->request[i].seq));
-	/* If another CPU has the slot, it looks again when it is done. */
+	/* If another CPU handles the slot, that CPU looks at it again afterwards. */
 	if (!seq || seq == READ_ONCE(inbox->seen) ||
 	    test_and_set_bit_lock(i, mailbox->busy))
 		return false;
@@ -166,9 +166,10 @@ void dlend_mailbox_serve_polled(struct dlend_peer *peer)
 	unsigned int i, n;
 
 	/*
-	 * A slot is served twice at most: once more for a request that came
-	 * while another CPU had the slot. A peer that never stops asking does
-	 * not keep this CPU here.
+	 * Serve each slot at most twice. The second time is for a request that
+	 * came during the first: another CPU that saw it has left it to this
+	 * one. The limit keeps a peer that never stops asking from occupying
+	 * this CPU.
 	 */
 	for (i = DLEND_SLOTS_CALL; i < DLEND_SLOTS; i++) {
 		for (n = 0; n < 2 && slot_serve(peer, i, true); n++)
@@ -253,7 +254,7 @@ static void slot_give(struct dlend_peer *peer, unsigned int slot)
 	clear_bit_unlock(slot, peer->mailbox.outbox);
 }
 
-/* Return: seq of the request, which its response will have, too. */
+/* Return: seq of the request. The response will have the same seq. */
 static u32 request_send(struct dlend_peer *peer, unsigned int slot, u16 op,
 			const void *req, size_t len)
 {
@@ -264,7 +265,7 @@ static u32 request_send(struct dlend_peer *peer, unsigned int slot, u16 op,
 		.len = len,
 	};
 
-	/* Only the CPU that has the slot changes its number. */
+	/* Only the caller that has the slot changes its number; 0 is not used. */
 	if (!++*seq)
 		*seq = 1;
 	head.seq = *seq;
@@ -279,7 +280,7 @@ static bool response_is_there(struct dlend_peer *peer, unsigned int slot,
 	return le32_to_cpu(READ_ONCE(peer->area->response[slot].seq)) == seq;
 }
 
-/* The peer may write anything: the caller gets only what was checked here. */
+/* The peer may have written anything, so the response is checked here. */
 static int response_take(struct dlend_peer *peer, unsigned int slot, u32 seq,
 			 u16 op, void *resp, size_t room)
 {
@@ -291,7 +292,7 @@ static int response_take(struct dlend_peer *peer, unsigned int slot, u32 seq,
 	    head.len > DLEND_MSG_MAX)
 		goto bad;
 	status = head.status;
-	/* Errnos above EHWPOISON have a special meaning within a kernel. */
+	/* Errnos above EHWPOISON are internal to a kernel. */
 	if (status > 0 || status < -EHWPOISON)
 		goto bad;
 	if (status)
@@ -355,16 +356,17 @@ static void poll_once(struct dlend_peer *peer)
 	cpu_relax();
 }
 
-/* Names the peer's present heartbeat; never 0. */
+/* Return: a mark for the peer's present heartbeat; never 0. */
 static u64 beat_mark(struct dlend_peer *peer)
 {
 	return BIT_ULL(32) | le32_to_cpu(READ_ONCE(peer->area->beat));
 }
 
 /*
- * Return: whether a polled call was not answered and no heartbeat came since. A
- * driver that goes on asking would keep interrupts off for poll_timeout_us each
- * time, and with them our own heartbeat, which finds out that the peer is lost.
+ * Return: whether a polled call timed out and the peer's heartbeat has not come since.
+ * A driver that repeats such calls would keep interrupts off for poll_timeout_us each
+ * time. Our own heartbeat could not run meanwhile, and only our heartbeat finds out
+ * that the peer is lost.
  */
 static bool peer_stands_still(struct dlend_peer *peer)
 {
@@ -394,8 +396,8 @@ static int poll_response(struct dlend_peer *peer, unsigned int slot, u32 seq,
 
 	for (;;) {
 		/*
-		 * The time is read first: if it was this CPU that stood still,
-		 * the response is there.
+		 * Read the time before the slot: if this CPU itself was stopped
+		 * past @end, the response may have come meanwhile.
 		 */
 		late = ktime_get_mono_fast_ns() > end;
 		if (response_is_there(peer, slot, seq))
@@ -466,7 +468,7 @@ int dlend_ops_register(const struct dlend_op *table, size_t n)
 		else
 			rcu_assign_pointer(ops[table[i].op], &table[i]);
 	}
-	/* The entry that failed is not ours to take away. */
+	/* Remove only the entries before the one that failed. */
 	for (i = err ? i - 1 : 0; err && i > 0; i--)
 		rcu_assign_pointer(ops[table[i - 1].op], NULL);
 	mutex_unlock(&ops_mutex);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Peers behind an NTB, by the kernel's NTB interface.
+ * Peers behind an NTB, reached through the kernel's NTB interface.
  *
- * The NTB's driver has to offer scratchpads for hello, one doorbell, a window that
- * holds the control area, and further windows to lend through. Some adapters
- * translate at the target (Switchtec): there the exporter sets the window. Others
- * translate at the initiator (IDT): there the importer does. This file calls both,
- * and one of the two does nothing.
+ * The NTB's driver has to offer scratchpads for hello, one doorbell, a memory window
+ * that holds the control area, and further memory windows for exports. Some drivers
+ * set the translation of a window at the target (Switchtec): the exporter calls
+ * ntb_mw_set_trans(). Others set it at the initiator (IDT): the importer calls
+ * ntb_peer_mw_set_trans(). This file calls both functions. A function that the driver
+ * does not offer does nothing and succeeds.
  */
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
@@ -26,10 +27,10 @@ struct ntb_end {
 	int area_window;	/* window of the peer that leads to @area, or -1 */
 	bool exposed;		/* a window that cannot be closed leads to @area */
 	void __iomem *far;	/* the peer's area, or NULL */
-	u32 far_window;		/* window of this node that leads to it */
+	u32 far_window;		/* window of this node that leads to the peer's area */
 };
 
-/* The kernel's drivers for adapters that can lend have one peer. */
+/* Only the first peer of an NTB is used. See ntb_is_fit(). */
 #define PIDX NTB_DEF_PEER_IDX
 
 static struct ntb_end *ntb_end(struct dlend_peer *peer)
@@ -92,8 +93,9 @@ static void window_set(struct work_struct *work)
 }
 
 /*
- * Switchtec's driver gives up half way when a signal is pending, and a window that
- * it should close would stay open. A workqueue calls it, where there are no signals.
+ * Switchtec's driver gives up half way if the calling thread has a signal pending, and
+ * a window that it should close would stay open. The call is therefore made on a
+ * workqueue, whose threads get no signals.
  */
 static int end_window_set(struct dlend_peer *peer, unsigned int window,
 			  dma_addr_t addr, u64 size)
@@ -114,8 +116,8 @@ static int end_window_set(struct dlend_peer *peer, unsigned int window,
 
 /*
  * The sizes may come from the peer: Switchtec's driver reads them from a page that
- * the peer writes. They are bounded here. If they are still wrong, the hardware
- * refuses when the window is set.
+ * the peer writes. They are bounded here. If a size is still wrong, the hardware
+ * refuses it when the window is set.
  */
 static void read_window(struct ntb_end *end, int i, struct dlend_window *window)
 {
@@ -127,7 +129,7 @@ static void read_window(struct ntb_end *end, int i, struct dlend_window *window)
 	    size < SZ_4K || size > BIT_ULL(52))
 		return;
 	window->max = size;
-	/* A window that can only be set as a whole is an entry of a LUT. */
+	/* A window whose translation cannot be smaller than itself is a LUT entry. */
 	if (size_align != size)
 		window->hw_kind = DLEND_WINDOW_DIRECT;
 	else if (is_power_of_2(size))
@@ -141,7 +143,7 @@ static void area_close(struct ntb_end *end)
 		end->exposed = true;
 		end->peer.windows.window[end->area_window].stuck = true;
 		dev_err(end->peer.dev,
-			"window %d onto the control area cannot be closed; the peer can write the area until then\n",
+			"window %d onto the control area cannot be closed; the peer can still write the area\n",
 			end->area_window);
 	}
 	end->area_window = -1;
@@ -163,13 +165,13 @@ static int end_area_open(struct dlend_peer *peer, u32 *ret_window, u64 *ret_addr
 	for (i = 0; i < peer->windows.n; i++) {
 		window = &peer->windows.window[i];
 		read_window(end, i, window);
-		/* The smallest that is large enough, and of these the last. */
+		/* Choose the smallest window that is large enough; if several, the last. */
 		if (window->hw_kind && window->max >= DLEND_AREA_SIZE &&
 		    !window->stuck &&
 		    (best < 0 || window->max <= peer->windows.window[best].max))
 			best = i;
 	}
-	/* The sizes are the peer's word, so the choice may have changed. */
+	/* The sizes may come from the peer, so the choice may differ from the last one. */
 	if (best != end->area_window)
 		area_close(end);
 	if (best < 0) {
@@ -262,7 +264,7 @@ static int end_import(struct dlend_peer *peer, u32 window, u64 offset, u64 size,
 	err = end_window_own(peer, window, &first, &own);
 	if (err || window == end->far_window)
 		return -EINVAL;
-	/* The range lies in one window, or in neighbours. */
+	/* The range lies in one window, or in several adjacent ones. */
 	end_at = first + own;
 	while (offset + size > end_at - first) {
 		if (i == end->far_window || end_window_own(peer, ++i, &at, &own) ||
@@ -330,7 +332,7 @@ static void db_event(void *ctx, int vec)
 
 	if (!(ntb_db_read(end->ntb) & end->db))
 		return;
-	/* Cleared first: if the peer rings from now on, it is heard again. */
+	/* Clear the doorbell first: a ring during the handling causes a new event. */
 	ntb_db_clear(end->ntb, end->db);
 	dlend_mailbox_doorbell(&end->peer);
 }
@@ -340,24 +342,24 @@ static const struct ntb_ctx_ops end_ctx_ops = {
 	.db_event = db_event,
 };
 
-/* Ends the session; after it the peer has no way in any more. */
+/* Ends the session, and closes the window through which the peer writes the area. */
 static void end_stop(struct ntb_end *end)
 {
 	dlend_peer_stop(&end->peer);
 	area_close(end);
 }
 
-/* The NTB calls no event handler any more. */
+/* Call this only after the NTB has stopped calling event handlers. */
 static void end_free(struct ntb_end *end)
 {
-	/* As long as a window is open, the peer can write this memory. */
+	/* If a window onto this memory is still open, the memory is not freed. */
 	if (!end->exposed)
 		dma_free_coherent(end->peer.dev, DLEND_AREA_SIZE, end->area,
 				  end->area_dma);
 	dlend_peer_put(&end->peer);
 }
 
-/* Return: whether the NTB has what this file needs; a message says if not. */
+/* Return: whether the NTB has what this file needs; if not, there is a message. */
 static bool ntb_is_fit(struct ntb_dev *ntb)
 {
 	struct device *dev = &ntb->pdev->dev;
@@ -435,8 +437,8 @@ static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
 	if (err)
 		goto clear_ctx;
 	/*
-	 * A link that is up already makes no event. Up after up would be a loss,
-	 * so it is reported only if no event came meanwhile.
+	 * A link that is up already causes no event, so report it here. A second
+	 * "up" would count as a loss, so do this only if no event came meanwhile.
 	 */
 	if (!READ_ONCE(end->peer.link) &&
 	    ntb_link_is_up(ntb, NULL, NULL) & BIT_ULL(PIDX))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Devices that were removed while their driver still has DMA memory of them, which
- * it frees when the last file is closed. The module that added such a device may
- * be gone by then.
+ * Devices that were removed while their driver still has DMA memory. The driver frees
+ * that memory when the last file is closed. The module that added the device may be
+ * gone by then.
  */
 #include <linux/dma-map-ops.h>
 #include <linux/gfp.h>

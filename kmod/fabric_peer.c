@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Peers: which there are, which of them are up, who uses them, and which clients
- * are told.
+ * The table of peers, the states of peers, the users of their sessions, and the
+ * clients.
  */
 #include <linux/module.h>
 
@@ -75,7 +75,7 @@ struct dlend_peer *dlend_peer_find(u32 node)
 	for (i = 0; node && i < DLEND_PEERS_MAX; i++) {
 		if (!peers[i] || peers[i]->node != node)
 			continue;
-		/* Two may have had this number: the one that is up now counts. */
+		/* Two peers may have had this number; prefer the one that is up. */
 		if (!found || peers[i]->state == DLEND_PEER_UP)
 			found = peers[i];
 	}
@@ -195,9 +195,9 @@ bool dlend_peer_node_is_taken(struct dlend_peer *peer, u32 node)
 bool dlend_peer_enter(struct dlend_peer *peer)
 {
 	atomic_inc(&peer->users);
-	/* Either session_end() sees the user, or the user sees that it ends. */
+	/* Either session_end() sees this user, or this user sees that the session ends. */
 	smp_mb__after_atomic();
-	/* Pairs with session_begin(): what it has set up is visible. */
+	/* Pairs with session_begin(), so what it has set up is visible here. */
 	if (smp_load_acquire(&peer->state) == DLEND_PEER_UP)
 		return true;
 	dlend_peer_exit(peer);
@@ -206,7 +206,7 @@ bool dlend_peer_enter(struct dlend_peer *peer)
 
 void dlend_peer_exit(struct dlend_peer *peer)
 {
-	/* While the peer is up no lock is taken: the caller may hold a raw one. */
+	/* While the peer is up, take no lock: the caller may hold a raw spinlock. */
 	if (atomic_dec_and_test(&peer->users) &&
 	    READ_ONCE(peer->state) != DLEND_PEER_UP)
 		wake_up_all(&peer->wait);
@@ -264,11 +264,11 @@ void dlend_peer_link(struct dlend_peer *peer, bool up)
 
 	spin_lock_irqsave(&dlend_lock, flags);
 	peer->link = up;
-	/* 0 means that there was no event yet. */
+	/* Skip 0, which means that there was no event yet. */
 	if (!++peer->link_count)
 		peer->link_count = 1;
 	spin_unlock_irqrestore(&dlend_lock, flags);
-	/* Up after up: the link was down in between. */
+	/* An "up" after an "up" means that the link was down in between. */
 	dlend_peer_lose(peer, up ? "the link was down" : "the link is down");
 	dlend_peer_kick(peer, 0);
 }
@@ -323,7 +323,7 @@ static void tell_down(struct dlend_peer *peer, unsigned int bit)
 
 	lockdep_assert_held(&peer->life_mutex);
 	spin_lock_irqsave(&dlend_lock, flags);
-	/* A client that was told peer_up stays until it is told peer_down. */
+	/* A client that was told peer_up stays registered until it is told peer_down. */
 	if (peer->told & BIT(bit))
 		client = clients[bit];
 	peer->told &= ~BIT(bit);
@@ -344,7 +344,7 @@ void dlend_peer_tell_down(struct dlend_peer *peer)
 {
 	int bit;
 
-	/* In reverse: a later client may build on an earlier one. */
+	/* In reverse order, because a later client may depend on an earlier one. */
 	for (bit = DLEND_CLIENTS_MAX - 1; bit >= 0; bit--)
 		tell_down(peer, bit);
 }
@@ -384,7 +384,7 @@ void dlend_client_unregister(struct dlend_client *client)
 	unsigned long flags;
 	int i;
 
-	/* From here on the client is told of no new peer. */
+	/* From here on peer_up of this client is not called any more. */
 	spin_lock_irqsave(&dlend_lock, flags);
 	clients_closing |= BIT(client->bit);
 	spin_unlock_irqrestore(&dlend_lock, flags);

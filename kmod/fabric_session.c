@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sessions: two nodes say hello, hear each other's heartbeat, and part.
+ * Sessions: hello, heartbeat and end.
  *
- * fabric_wire.h draws how hello goes. All of a session's life happens in the
- * work "life" of its peer, one step at a time, so nothing here runs twice at once
- * but the heartbeat.
+ * fabric_wire.h shows the order of hello. The steps of a session run one at a time, with
+ * life_mutex held, in the work "life" of the peer. Only the heartbeat's timer runs
+ * beside them.
  */
 #include <linux/io.h>
 #include <linux/module.h>
@@ -14,22 +14,22 @@
 
 static unsigned int beat_ms = 100;
 module_param(beat_ms, uint, 0444);
-MODULE_PARM_DESC(beat_ms, "ms between two heartbeats (100)");
+MODULE_PARM_DESC(beat_ms, "time between two heartbeats, in ms (100)");
 
 static unsigned int lost_ms = 2000;
 module_param(lost_ms, uint, 0444);
-MODULE_PARM_DESC(lost_ms, "ms without a heartbeat after which a peer is lost (2000)");
+MODULE_PARM_DESC(lost_ms, "time without a heartbeat after which a peer is lost, in ms (2000)");
 
 /* Interval at which the words of hello are read. */
 #define HELLO_MS 20
 
-/* Interval at which the control area is tried again after an error. */
+/* Time after which opening the control area is tried again. */
 #define AREA_RETRY_MS 1000
 
 int dlend_session_init(void)
 {
 	if (!beat_ms || lost_ms / 2 < beat_ms) {
-		pr_err("dl_fabric: beat_ms is %u and lost_ms %u, but lost_ms must be at least two beats of 1 ms or more\n",
+		pr_err("dl_fabric: beat_ms is %u and lost_ms is %u; beat_ms must be at least 1, and lost_ms at least twice beat_ms\n",
 		       beat_ms, lost_ms);
 		return -EINVAL;
 	}
@@ -55,15 +55,16 @@ static void beat(struct timer_list *timer)
 		session->silent = 0;
 	} else {
 		/*
-		 * Own beats are counted, not time: a node that was stopped for
-		 * a while must not take its peer for dead when it goes on.
+		 * Silence is counted in own beats, not in time: a node that was
+		 * itself stopped for a while must not declare its peer lost when
+		 * it continues.
 		 */
 		session->silent++;
 	}
 	if (session->silent * beat_ms >= lost_ms)
 		dlend_peer_lose(peer, "no heartbeat");
 	else
-		/* A doorbell may have been lost. */
+		/* Look for messages whose doorbell was lost. */
 		dlend_mailbox_look(peer);
 	if (dlend_peer_is_up(peer))
 		mod_timer(&session->beat, jiffies + msecs_to_jiffies(beat_ms));
@@ -85,7 +86,7 @@ static void session_end(struct dlend_peer *peer)
 	dev_info_ratelimited(peer->dev, "%s: node %u is gone: %s\n", peer->name,
 			     peer->node, peer->why);
 	dlend_count(peer, DLEND_COUNT_LOST);
-	/* A peer that is still there notices the end at once. */
+	/* Tell the peer at once, if it is still there. */
 	peer->backend->hello_write(peer, DLEND_HELLO_EPOCH, 0);
 	peer->backend->ring(peer);
 	del_timer_sync(&peer->session.beat);
@@ -108,7 +109,7 @@ static void session_begin(struct dlend_peer *peer)
 	session->far_beats = 0;
 	session->silent = 0;
 	spin_lock_irqsave(&dlend_lock, flags);
-	/* If the link has changed since hello, life() runs again for that. */
+	/* If the link has changed since hello, dlend_peer_link() has queued life(). */
 	up = peer->link && peer->wanted && peer->link_count == session->opened;
 	if (up) {
 		if (!++peer->session_number)
@@ -159,9 +160,9 @@ static void hello_refuse(struct dlend_peer *peer, u32 epoch, const char *why,
 }
 
 /*
- * Checks magic, version and node number, which are the peer's word.
+ * Checks magic, version and node number, which the peer has written.
  *
- * Return: whether the peer can be this node's peer.
+ * Return: whether a session with the peer is possible.
  */
 static bool hello_check(struct dlend_peer *peer, u32 epoch, u32 magic, u32 node)
 {
@@ -185,8 +186,8 @@ static bool hello_check(struct dlend_peer *peer, u32 epoch, u32 magic, u32 node)
 }
 
 /*
- * Reads the peer's hello. When the peer has a new epoch it is answered: its area
- * is mapped, and our table of windows is written there.
+ * Reads the peer's hello. If the peer has a new epoch, this maps its area and writes
+ * our table of windows there. The caller then answers with hello_write().
  *
  * Return: the peer's epoch if its area is mapped, or 0.
  */
@@ -202,7 +203,7 @@ static u32 hello_read(struct dlend_peer *peer)
 	void __iomem *area;
 
 	addr |= (u64)b->hello_read(peer, DLEND_HELLO_ADDR_HI) << 32;
-	/* The words belong together if the epoch is still the same. */
+	/* The words belong together if the epoch has not changed meanwhile. */
 	if (!epoch || epoch != b->hello_read(peer, DLEND_HELLO_EPOCH))
 		return 0;
 	if (!hello_check(peer, epoch, magic, node))
@@ -220,8 +221,9 @@ static u32 hello_read(struct dlend_peer *peer)
 	peer->far_area = area;
 	WRITE_ONCE(peer->node, node);
 	/*
-	 * An earlier peer may have been answered, gone up for itself alone and
-	 * left requests. The new one writes none before it is answered.
+	 * The peer's earlier epoch may have been answered. The peer may then have
+	 * come up at its end only, and have left requests here. Under the new
+	 * epoch it writes none before this node answers.
 	 */
 	memset(peer->area->request, 0, sizeof(peer->area->request));
 	memset(peer->area->response, 0, sizeof(peer->area->response));
@@ -232,7 +234,7 @@ static u32 hello_read(struct dlend_peer *peer)
 	return epoch;
 }
 
-/* Starts over with a new epoch: the peer has to forget what it knows of us. */
+/* Starts over with a new epoch, which ends the session at the peer's end. */
 static int hello_open(struct dlend_peer *peer)
 {
 	struct dlend_session *session = &peer->session;
@@ -262,7 +264,7 @@ static void hello_close(struct dlend_peer *peer)
 	peer->backend->hello_write(peer, DLEND_HELLO_EPOCH, 0);
 }
 
-/* The life of a peer: what its state asks for next. */
+/* The life of a peer: its state decides about the next step. */
 
 static void life_step(struct dlend_peer *peer)
 {
@@ -304,7 +306,7 @@ static void life_step(struct dlend_peer *peer)
 	}
 	if (hello_read(peer) &&
 	    peer->backend->hello_read(peer, DLEND_HELLO_ECHO) == peer->epoch) {
-		/* The peer needs our echo to come up, too. */
+		/* The peer comes up only after it has read our echo. */
 		hello_write(peer);
 		session_begin(peer);
 	} else {

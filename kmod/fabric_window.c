@@ -2,10 +2,10 @@
 /*
  * Exports and imports.
  *
- * The windows are those of the peer's adapter. This node owns the memory that
- * they lead to, so it decides which window leads where. There are two kinds: a
- * direct window takes any power of two up to its size; a LUT entry has one size,
- * and neighbouring entries make larger ranges.
+ * An export uses windows of the peer's adapter. This node owns the memory that the
+ * windows lead to, so this node decides which window leads where. There are two kinds:
+ * a direct window takes a range of any power of two up to its size; a LUT entry has one
+ * fixed size, and adjacent entries together take a larger range.
  */
 #include <linux/io.h>
 #include <linux/log2.h>
@@ -16,7 +16,7 @@
 
 #include "fabric.h"
 
-/* A range that needs more entries than this gets a direct window if one is free. */
+/* A range that needs more LUT entries than this gets a direct window if one is free. */
 #define LUT_RUN_CHEAP 4
 
 #define WINDOW_MIN SZ_4K
@@ -27,19 +27,19 @@ struct dlend_export {
 	unsigned int refs;
 	dma_addr_t addr;
 	u64 size;
-	unsigned int flags;	/* as the client asked */
-	unsigned int first, n;	/* windows */
+	unsigned int flags;	/* as the client gave them */
+	unsigned int first, n;	/* first window, and number of windows */
 	u64 base;		/* bus address that the first one leads to */
-	bool closed;		/* when the session ended */
+	bool closed;		/* the end of the session has closed its windows */
 };
 
 struct import {
 	struct dlend_import import;
 	struct dlend_peer *peer;
-	dma_addr_t bus;
+	dma_addr_t bus;		/* address for the devices of this node */
 	u32 window;
 	u64 offset;
-	u32 session;
+	u32 session;		/* number of the session in which it was made */
 };
 
 void dlend_windows_setup(struct dlend_peer *peer)
@@ -70,8 +70,8 @@ void dlend_windows_write_table(struct dlend_peer *peer)
 }
 
 /*
- * The addresses tell how the windows are aligned on the far node and which of
- * them are neighbours. If they are wrong, only the peer itself cannot use its
+ * The addresses tell how the windows are aligned on the far node and which windows
+ * are adjacent. A peer that gives wrong addresses harms only itself: it cannot use its
  * imports.
  */
 void dlend_windows_read_table(struct dlend_peer *peer)
@@ -93,7 +93,7 @@ void dlend_windows_read_table(struct dlend_peer *peer)
 			continue;
 		window->far = le64_to_cpu(READ_ONCE(area->window[i].addr));
 		size = le64_to_cpu(READ_ONCE(area->window[i].size));
-		/* An entry is used whole or not; a direct window may be cut. */
+		/* A LUT entry is used whole or not at all; a direct window may be cut. */
 		if (window->kind == DLEND_WINDOW_LUT && size != window->size)
 			window->kind = 0;
 		else if (window->kind == DLEND_WINDOW_DIRECT)
@@ -104,7 +104,7 @@ void dlend_windows_read_table(struct dlend_peer *peer)
 	mutex_unlock(&windows->mutex);
 }
 
-/* The alignment of an address: at most the power of two that holds @size. */
+/* Return: the alignment of @addr, but at most the power of two that holds @size. */
 static u64 alignment(u64 addr, u64 size)
 {
 	u64 align = roundup_pow_of_two(size);
@@ -118,9 +118,10 @@ static bool is_free(const struct dlend_window *window, unsigned int kind)
 }
 
 /*
- * Finds neighbouring LUT entries for a range.
+ * Finds adjacent LUT entries for a range. Sets @first to the first of them, and @base
+ * to the bus address that it leads to.
  *
- * Return: how many, from @first on, where the first leads to @base; or 0.
+ * Return: number of entries, or 0 if there are not enough.
  */
 static unsigned int find_lut(const struct dlend_windows *windows, u64 addr,
 			     u64 size, unsigned int *first, u64 *base)
@@ -159,9 +160,10 @@ static unsigned int find_lut(const struct dlend_windows *windows, u64 addr,
 }
 
 /*
- * Finds the smallest direct window for a range.
+ * Finds the smallest free direct window for a range. Sets @first to its number, @base
+ * to the bus address that it leads to, and @span to the bytes that it opens.
  *
- * Return: 1 if @first leads to @span bytes from @base on; or 0.
+ * Return: number of windows: 1, or 0 if none fits.
  */
 static unsigned int find_direct(const struct dlend_windows *windows, u64 addr,
 				u64 size, unsigned int *first, u64 *base,
@@ -206,7 +208,7 @@ static void close_windows(struct dlend_peer *peer, unsigned int first,
 		window->export = NULL;
 		if (!err)
 			continue;
-		/* The peer may still reach through it, so nobody else gets it. */
+		/* The peer may still have access through it, so no other export gets it. */
 		window->stuck = true;
 		dev_err(peer->dev,
 			"%s: window %u is not used until it can be closed: error %d\n",
@@ -242,7 +244,7 @@ static int open_windows(struct dlend_peer *peer, struct dlend_export *export,
 							export->base + i * span,
 							span);
 		if (err) {
-			/* The failed one is closed, too: it may be half set. */
+			/* Also close the window that failed: it may be half set. */
 			close_windows(peer, export->first, i + 1);
 			return err;
 		}
@@ -488,7 +490,7 @@ void dlend_unimport(struct dlend_import *pub)
 		return;
 	peer = import->peer;
 	mutex_lock(&peer->windows.mutex);
-	/* An import of an earlier session has nothing left to undo. */
+	/* After the session its windows may serve a new import, so leave them alone. */
 	if (peer->windows.in_session && peer->backend->unimport &&
 	    import->session == dlend_peer_session(peer))
 		peer->backend->unimport(peer, import->window, import->offset,

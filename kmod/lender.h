@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Within dl_lender: what its files share.
+ * Private header of dl_lender.
  *
  * A file calls only files below it:
  *
  *	lender_main.c		orders of the administrator, our driver
  *	lender_loan.c		requests of borrowers: begin and end of a loan
  *	lender_config.c  lender_iommu.c  lender_check.c
- *				configuration space, IOMMU, what cannot be lent
+ *				configuration space, IOMMU, devices that cannot be lent
  *	lender_table.c		the devices
  *	lender_stats.c		counters
  *
  * Locks, outermost first:
  *
- *	lender_admin	orders what the administrator does.
+ *	lender_admin	serializes the orders of the administrator.
  *	device lock	of a function; the driver core holds it in probe and
- *			remove. Guards whether and to whom the device is lent, its
- *			windows and its reset.
- *	lender_lock	taken with interrupts off. Guards the table, and what
- *			accesses to configuration space need: they come in any
+ *			remove. Guards the loan of the device, the windows of the
+ *			loan, and the reset.
+ *	lender_lock	taken with interrupts off. Guards the table, and the data
+ *			for accesses to configuration space, which come in any
  *			context.
  */
 #ifndef LENDER_H
@@ -36,28 +36,28 @@
 
 /*
  * The configuration space of a device, as its borrower sees it and may change it.
- * All but @shown are masks, bit by bit.
+ * @live, @pass, @clear and @keep are masks: a bit that is set has that property.
  */
 struct lender_config {
-	u8 shown[DLEND_CFG_SIZE];	/* what the borrower reads, where not live */
+	u8 shown[DLEND_CFG_SIZE];	/* values of the bits that are not live */
 	u8 live[DLEND_CFG_SIZE];	/* read from the device */
 	u8 pass[DLEND_CFG_SIZE];	/* written to the device */
 	u8 clear[DLEND_CFG_SIZE];	/* written to the device; a 1 clears the bit */
-	u8 keep[DLEND_CFG_SIZE];	/* kept in @shown; has no effect */
-	u8 msi, msi_end;	/* the MSI capability: see commit_msi() */
-	u64 msi_bus, msi_size;	/* where the device may send messages to */
+	u8 keep[DLEND_CFG_SIZE];	/* written to @shown only, without effect */
+	u8 msi, msi_end;	/* start and end of the MSI registers; 0 if none */
+	u64 msi_bus, msi_size;	/* address and size of the MSI window, for the device */
 };
 
 struct lender_loan {
 	struct dlend_peer *peer;	/* counted */
-	u32 number;
-	bool attached;
-	u64 dma_size;
+	u32 number;			/* names the loan in requests */
+	bool attached;			/* the windows are open */
+	u64 dma_size;			/* bytes of the DMA window */
 	struct iommu_domain *domain;	/* NULL without an IOMMU */
 	struct dlend_import *dma, *msi;
 	struct {
 		struct dlend_export *export;
-		dma_addr_t addr;	/* of the BAR, for the peer */
+		dma_addr_t addr;	/* bus address of the BAR, for the peer */
 		u64 size;		/* 0 if there is nothing to undo */
 	} bars[DLEND_BARS];
 };
@@ -68,20 +68,20 @@ struct lender_device {
 	struct pci_dev *pdev;		/* counted */
 
 	/* Guarded by lender_admin. */
-	bool taken;			/* from its old driver, or about to be */
+	bool taken;			/* taken from its old driver, or being taken */
 	char *old_override;		/* driver_override as it was */
 
 	/* Guarded by the device lock. */
-	bool bound;			/* to our driver: may be lent */
+	bool bound;			/* bound to our driver, and may be lent */
 	struct iommu_group *group;	/* NULL without an IOMMU */
 	struct pci_saved_state *saved;
-	struct completion idle;		/* no loan */
+	struct completion idle;		/* completed when a loan ends */
 
 	/* A writer holds the device lock and lender_lock, a reader one of them. */
 	struct lender_loan *loan;
 
 	/* Guarded by lender_lock. */
-	bool config_open;
+	bool config_open;		/* the borrower may access @config */
 	struct lender_config config;
 };
 
@@ -90,8 +90,8 @@ struct lender_device {
 extern struct lender_counts {
 	atomic64_t loans, resets, reset_failures;
 	atomic64_t config_reads, config_writes;
-	atomic64_t config_refused;	/* bits that a borrower may not write */
-	atomic64_t requests_refused;	/* malformed, or not of the borrower's loan */
+	atomic64_t config_refused;	/* bits that a borrower tried to write but may not */
+	atomic64_t requests_refused;	/* malformed, or for a loan of another borrower */
 } lender_counts;
 
 void lender_stats_init(void);
@@ -106,18 +106,21 @@ extern struct lender_device *lender_devices[DLEND_DEVICES_MAX];
 struct lender_device *lender_get(u32 fdid);
 /* NULL does nothing. */
 void lender_put(struct lender_device *d);
-/* lender_lock is held. Return: the device, borrowed, or NULL if not this loan. */
+/*
+ * lender_lock is held. Return: the device of a loan of @peer, without a reference, or
+ * NULL if there is no such loan.
+ */
 struct lender_device *lender_of_loan(struct dlend_peer *peer, u32 fdid,
 				     u32 loan);
-/* References to all devices, by ID, for the caller. Return: how many. */
+/* Gives the caller references to all devices, in the order of IDs. Return: how many. */
 unsigned int lender_collect(struct lender_device **devices, unsigned int max);
 /* Gives the device an ID. The table takes the caller's reference if it succeeds. */
 int lender_enter(struct lender_device *d, struct dlend_why *why);
-/* Takes the ID and the table's reference, if the device has still an ID. */
+/* Takes the device from the table, if it is still there, and drops the table's reference. */
 void lender_leave(struct lender_device *d);
 void lender_describe(struct lender_device *d, struct dlend_device_info *info);
 
-/* lender_check.c. Return: 0, or -EINVAL with the reason in @why. */
+/* lender_check.c. Return: 0 if the function can be lent; -EINVAL with the reason in @why. */
 
 int lender_check(struct pci_dev *pdev, struct dlend_why *why);
 int lender_check_taken(struct pci_dev *pdev, struct dlend_why *why);
@@ -127,21 +130,21 @@ int lender_check_taken(struct pci_dev *pdev, struct dlend_why *why);
 int lender_loan_init(void);
 /* From here on there is no new loan. */
 void lender_loan_stop(void);
-/* After this no loan is left. */
+/* Ends all loans. */
 void lender_loan_exit(void);
-/* Makes the device forget what its user did to it. The device lock is held. */
+/* Resets the device, so that nothing of its last user is left. The device lock is held. */
 void lender_reset(struct lender_device *d);
-/* Does nothing without a loan. The device lock is held. */
+/* Ends the loan of the device, if there is one. The device lock is held. */
 void lender_end_loan(struct lender_device *d);
 /*
- * Tells the borrower to return the device; with @gone that the device is gone.
+ * Asks the borrower to return the device. With @gone, tells it that the device is gone.
  * Sleeps. Return: whether there is a borrower.
  */
 bool lender_revoke(struct lender_device *d, bool gone);
 
 /* lender_config.c */
 
-/* Makes the image of the device as it is now. No access is let in. */
+/* Makes the image of the device as it is now. config_open is false. */
 void lender_config_make(struct lender_device *d);
 /* Return: a mask; bit n is set if dword n has bits that are live. */
 u64 lender_config_live(const struct lender_config *config);
@@ -156,7 +159,7 @@ void lender_config_write(struct lender_device *d, unsigned int at,
 /* Return: whether the device may be lent; if not, @why has the reason. */
 bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why);
 /*
- * Keeps other users from the device's IOMMU group until the release.
+ * Keeps other users away from the device's IOMMU group until lender_iommu_release().
  * Return: 0 or a negative errno.
  */
 int lender_iommu_claim(struct lender_device *d);

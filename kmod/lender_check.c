@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which functions can be lent at all. A function that cannot work on another node
- * is refused here, with the reason; otherwise a driver there would have to find out.
+ * Checks whether a function can be lent at all. A function that cannot work on another
+ * node is refused here, with the reason. Otherwise it would fail in the borrower's
+ * driver.
  */
 #include <linux/pci.h>
 #include <linux/virtio_config.h>
@@ -10,8 +11,8 @@
 #include "lender.h"
 
 /*
- * An MSI message is a write, which crosses an NTB as any other. A line interrupt
- * does not cross.
+ * An MSI message is a memory write, so it crosses an NTB. A line interrupt (INTx) does
+ * not.
  */
 static bool interrupts_cross(struct pci_dev *pdev)
 {
@@ -43,7 +44,7 @@ int lender_check(struct pci_dev *pdev, struct dlend_why *why)
 	return 0;
 }
 
-/* Virtio 1.1, 4.1.2: transitional and other devices. */
+/* Virtio 1.1, 4.1.2: IDs of transitional and of other devices. */
 static bool is_virtio(struct pci_dev *pdev)
 {
 	return pdev->vendor == PCI_VENDOR_ID_REDHAT_QUMRANET &&
@@ -80,11 +81,11 @@ static u32 virtio_features_high(struct pci_dev *pdev)
 }
 
 /*
- * Checks the rest, of a function that our driver has.
+ * Checks that need the function's registers. The function is bound to our driver.
  *
  * Without VIRTIO_F_ACCESS_PLATFORM a virtio driver gives its device physical
- * addresses (Virtio 1.1, 6.1). They are those of the driver's node, and lead
- * elsewhere on the device's node.
+ * addresses (Virtio 1.1, 6.1). These are addresses of the borrower's node. On the
+ * device's node the same addresses lead to other memory.
  */
 int lender_check_taken(struct pci_dev *pdev, struct dlend_why *why)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The configuration space of a lent device. When the device is lent, an image is
- * made of it, which the borrower sees: the header, and the capabilities that make
- * sense on another node. The borrower can change bus mastering and the enables of
- * MSI and MSI-X. Other bits that drivers usually set are remembered and have no
- * effect. Writes to all other bits are refused and counted. The addresses and the
- * power state of the device stay this node's.
+ * The configuration space of a lent device. When the device is lent, this file makes an
+ * image of its configuration space for the borrower: the header, and the capabilities
+ * that make sense on another node. The borrower can change bus mastering and the enable
+ * bits of MSI and MSI-X. Other bits that drivers usually set are remembered and have no
+ * effect. Writes to all other bits are refused and counted. The borrower cannot change
+ * the device's addresses and power state.
  *
- * Accesses come with interrupts off, also in an interrupt.
+ * Accesses come with interrupts off, some of them in an interrupt.
  */
 #include <linux/bitops.h>
 #include <linux/pci.h>
@@ -15,7 +15,7 @@
 
 #include "lender.h"
 
-/* Ends a broken list: more capabilities do not fit between 0x40 and 0xff. */
+/* Bounds a broken list: 0x40 to 0xff has room for this many capabilities of 4 bytes. */
 #define CAPABILITIES_MAX 48
 
 static void set16(u8 *mask, unsigned int at, u16 bits)
@@ -40,7 +40,7 @@ static void fill(u8 *mask, unsigned int at, unsigned int size)
 	memset(mask + at, 0xff, size);
 }
 
-/* Return: bytes of a capability that the borrower sees; 0 to hide it. */
+/* Return: bytes of a capability to show to the borrower; 0 to hide the capability. */
 static unsigned int capability_size(const u8 *real, unsigned int at)
 {
 	u16 flags = get16(real, at + PCI_CAP_FLAGS);
@@ -69,11 +69,11 @@ static unsigned int capability_size(const u8 *real, unsigned int at)
 
 static void make_pm(struct lender_config *c, unsigned int at)
 {
-	/* No D1 and D2, and no PME: it would need a line to the borrower. */
+	/* Hide D1, D2 and PME. A PME would not reach the borrower. */
 	hide16(c, at + PCI_PM_PMC, PCI_PM_CAP_PME_MASK | PCI_PM_CAP_D1 |
 				   PCI_PM_CAP_D2 | PCI_PM_CAP_AUX_POWER);
 	hide16(c, at + PCI_PM_CTRL, 0xffff);
-	/* A power state that has no effect does not reset the device either. */
+	/* Power states have no effect, so leaving D3hot does not reset the device. */
 	c->shown[at + PCI_PM_CTRL] |= PCI_PM_CTRL_NO_SOFT_RESET;
 	c->keep[at + PCI_PM_CTRL] |= PCI_PM_CTRL_STATE_MASK;
 }
@@ -84,7 +84,7 @@ static void make_msi(struct lender_config *c, unsigned int at,
 	u16 flags = get16(c->shown, at + PCI_MSI_FLAGS);
 	unsigned int end = flags & PCI_MSI_FLAGS_64BIT ? 14 : 10;
 
-	/* The borrower gets one message. */
+	/* The borrower gets one vector. */
 	hide16(c, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_QMASK |
 				      PCI_MSI_FLAGS_QSIZE |
 				      PCI_MSI_FLAGS_ENABLE);
@@ -113,9 +113,9 @@ static void make_express(struct lender_config *c, unsigned int at,
 		     PCI_EXP_DEVSTA_FED | PCI_EXP_DEVSTA_URD;
 
 	hide16(c, at + PCI_EXP_FLAGS, PCI_EXP_FLAGS_SLOT | PCI_EXP_FLAGS_IRQ);
-	/* After a reset by the borrower the BARs would have no addresses. */
+	/* Hide Function Level Reset: the BARs would have no addresses after it. */
 	hide16(c, at + PCI_EXP_DEVCAP + 2, PCI_EXP_DEVCAP_FLR >> 16);
-	/* This node's hierarchy decides about payload sizes and ordering. */
+	/* Payload sizes and ordering depend on this node's hierarchy, so keep ours. */
 	set16(c->keep, at + PCI_EXP_DEVCTL, U16_MAX & ~PCI_EXP_DEVCTL_BCR_FLR);
 	set16(c->live, at + PCI_EXP_DEVSTA, errors | PCI_EXP_DEVSTA_TRPND);
 	set16(c->clear, at + PCI_EXP_DEVSTA, errors);
@@ -124,7 +124,7 @@ static void make_express(struct lender_config *c, unsigned int at,
 	      PCI_EXP_LNKCTL_ES | PCI_EXP_LNKCTL_CLKREQ_EN);
 	if (size < PCI_CAP_EXP_ENDPOINT_SIZEOF_V2)
 		return;
-	/* These features need a root that knows the borrower, and ours does not. */
+	/* These features need a Root Complex that knows the borrower; ours does not. */
 	memset(c->shown + at + PCI_EXP_DEVCAP2, 0, 4);
 	hide16(c, at + PCI_EXP_DEVCTL2, 0xffff);
 	set16(c->keep, at + PCI_EXP_DEVCTL2,
@@ -154,7 +154,7 @@ static void make_header(struct lender_config *c, struct pci_dev *pdev,
 			const u8 *real)
 {
 	memcpy(c->shown, real, PCI_STD_HEADER_SIZEOF);
-	/* From the kernel, because a virtual function's registers are empty. */
+	/* Ask the kernel: a virtual function (SR-IOV) does not have these registers. */
 	memcpy(c->shown + PCI_VENDOR_ID, &(__le16){ cpu_to_le16(pdev->vendor) }, 2);
 	memcpy(c->shown + PCI_DEVICE_ID, &(__le16){ cpu_to_le16(pdev->device) }, 2);
 	memset(c->shown + PCI_COMMAND, 0, 2);
@@ -172,7 +172,7 @@ static void make_header(struct lender_config *c, struct pci_dev *pdev,
 	c->shown[PCI_BIST] = 0;
 	memset(c->shown + PCI_BASE_ADDRESS_0, 0, 4 * DLEND_BARS);
 	memset(c->shown + PCI_ROM_ADDRESS, 0, 4);
-	/* A line interrupt does not cross. */
+	/* A line interrupt does not cross an NTB. */
 	c->shown[PCI_INTERRUPT_LINE] = 0;
 	c->shown[PCI_INTERRUPT_PIN] = 0;
 	c->keep[PCI_INTERRUPT_LINE] = 0xff;
@@ -276,9 +276,10 @@ u32 lender_config_read(struct lender_device *d, unsigned int at,
 }
 
 /*
- * Checks the MSI address: the device gets the message only if its address lies in
- * the borrower's MSI window. Otherwise MSI stays disabled. A borrower writes the
- * address in parts, so it is checked whenever a part has changed.
+ * Applies the borrower's MSI registers. If they enable MSI and the address lies in the
+ * borrower's MSI window, address and data are written to the device and MSI is enabled
+ * there. Otherwise MSI is disabled. A borrower writes the address in parts, so the
+ * address is checked after each write to the registers.
  */
 static void commit_msi(struct lender_device *d)
 {
@@ -335,7 +336,7 @@ void lender_config_write(struct lender_device *d, unsigned int at,
 	if (pass | clear) {
 		u32 real = read_device(d->pdev, at, size);
 
-		/* All other bits are written as they are; none of them is cleared. */
+		/* All other bits are written back as they were read. */
 		write_device(d->pdev, at, size,
 			     (real & ~(pass | clear)) |
 			     (value & (pass | clear)));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The memory that a device can reach. With an IOMMU a device that is lent reaches
- * the borrower's windows and nothing else; a device that is available reaches
- * nothing. Without an IOMMU it reaches all of this node's memory.
+ * The memory that a device can reach. With an IOMMU, a device that is lent reaches
+ * the borrower's windows and nothing else, and a device that is available reaches
+ * nothing. Without an IOMMU, a device reaches all of this node's memory.
  */
 #include <linux/module.h>
 
@@ -13,11 +13,11 @@ module_param(allow_no_iommu, bool, 0444);
 MODULE_PARM_DESC(allow_no_iommu,
 		 "lend devices without an IOMMU: a borrower can make them reach all memory of this node");
 
-/* Interrupt messages: an IOMMU does not translate these addresses as memory. */
+/* Addresses of interrupt messages, which an IOMMU does not translate as memory. */
 #define INTERRUPTS_START 0xfee00000ULL
 #define INTERRUPTS_END 0xfef00000ULL
 
-/* Address of the MSI window for the device; below 4 GiB, for 32-bit devices. */
+/* Address at which the device sees the MSI window; below 4 GiB, for 32-bit devices. */
 #define MSI_IOVA 0x40000000ULL
 
 bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why)
@@ -69,7 +69,7 @@ static int map(struct iommu_domain *domain, u64 iova, struct dlend_import *impor
 			 IOMMU_READ | IOMMU_WRITE | IOMMU_MMIO);
 }
 
-/* Chooses the upper half of what the domain translates, far from small addresses. */
+/* Chooses the start of the upper half of the addresses that the domain translates. */
 static int choose_iova(struct iommu_domain *domain, u64 size, u64 *iova)
 {
 	u64 top = domain->geometry.aperture_end;
@@ -106,8 +106,8 @@ int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 
 	if (translated && dlend_peer_is_loopback(loan->peer)) {
 		/*
-		 * The lender's IOMMU is also the borrower's: the borrower
-		 * fills this very domain, at the addresses that it chose.
+		 * Lender and borrower share one IOMMU, so the borrower itself maps
+		 * its memory in this domain, at the addresses of its window.
 		 */
 		*dma_bus = le64_to_cpu(req->dma.addr);
 	} else {
@@ -126,7 +126,7 @@ int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 	return err;
 }
 
-/* The domain takes its mappings with it. */
+/* Freeing the domain also frees its mappings. */
 void lender_iommu_close(struct lender_device *d, struct lender_loan *loan)
 {
 	if (!loan->domain)

@@ -2,8 +2,8 @@
 /*
  * Loans: the requests of borrowers, and the end of a loan.
  *
- * Bus mastering is off while a device is not attached. When its borrower is lost
- * it is switched off at once, so the device does not write into windows that may
+ * Bus mastering is off while no borrower has attached. When the borrower is lost, bus
+ * mastering is switched off at once, because the windows that the device writes to may
  * soon lead elsewhere.
  */
 #include <linux/dma-mapping.h>
@@ -29,7 +29,7 @@ void lender_reset(struct lender_device *d)
 
 	pci_clear_master(pdev);
 	if (!pci_wait_for_pending_transaction(pdev))
-		pci_warn(pdev, "transactions are still pending before its reset\n");
+		pci_warn(pdev, "transactions of the device are still pending before its reset\n");
 	pci_cfg_access_lock(pdev);
 	err = __pci_reset_function_locked(pdev);
 	if (!pci_load_saved_state(pdev, d->saved))
@@ -42,7 +42,7 @@ void lender_reset(struct lender_device *d)
 		return;
 
 	atomic64_inc(&lender_counts.reset_failures);
-	pci_warn(pdev, "%s: its next user finds it as the last one left it\n",
+	pci_warn(pdev, "%s, so its next user finds it in the state that the last user left\n",
 		 err == -ENOTTY ? "it has no way to be reset" : "its reset failed");
 	if (pdev->msix_cap)
 		pci_write_config_word(pdev, pdev->msix_cap + PCI_MSIX_FLAGS, 0);
@@ -94,10 +94,10 @@ void lender_end_loan(struct lender_device *d)
 	if (loan->attached) {
 		pci_clear_master(d->pdev);
 		/*
-		 * The BARs are closed before the reset: otherwise the borrower
-		 * could change the device after it, and the next user would find
-		 * that. The windows that the device itself writes to are closed
-		 * after the reset.
+		 * Close the windows onto the BARs before the reset: otherwise the
+		 * borrower could change the device after the reset. Close the
+		 * windows that the device writes to after the reset, when it no
+		 * longer writes.
 		 */
 		close_bars(loan);
 		lender_reset(d);
@@ -124,7 +124,7 @@ bool lender_revoke(struct lender_device *d, bool gone)
 	spin_unlock_irq(&lender_lock);
 	if (!peer)
 		return false;
-	/* If the borrower does not answer, the device is taken nevertheless. */
+	/* If the borrower does not answer, the caller takes the device back anyway. */
 	dlend_call(peer, DLEND_OP_REVOKE, &req, sizeof(req), NULL, 0, 0);
 	dlend_peer_put(peer);
 	return true;
@@ -147,7 +147,10 @@ static void put_device_info(struct dlend_msg_device *msg,
 	strscpy(msg->driver, info->driver, sizeof(msg->driver));
 }
 
-/* In the loopback both ends ask this lender; each sees the devices of one node. */
+/*
+ * Return: whether the device belongs to the node that @peer sees here. In the loopback
+ * both ends ask this lender, and each must see the devices of one node only.
+ */
 static bool is_asked_for(struct dlend_peer *peer, u32 fdid)
 {
 	return fdid >> 16 == dlend_peer_self(peer);
@@ -203,8 +206,8 @@ static enum dlend_borrow_status make_loan(struct lender_device *d,
 	struct lender_loan *loan;
 
 	/*
-	 * A borrower that asks again does not have the loan: it was not told of it
-	 * in time, or could not tell that it has ended.
+	 * A borrower that asks again does not have the loan any more. Either our
+	 * response came too late, or the borrower's RETURN did not arrive.
 	 */
 	if (d->loan && d->loan->peer == peer)
 		lender_end_loan(d);
@@ -289,7 +292,7 @@ static int open_bars(struct lender_device *d, struct lender_loan *loan,
 	return 0;
 }
 
-/* The device lock is held; undone by close_windows(). */
+/* The device lock is held. The caller undoes this by close_windows(), also on error. */
 static int open_windows(struct lender_device *d, struct lender_loan *loan,
 			const struct dlend_msg_attach *req,
 			struct dlend_msg_attach_answer *answer)
@@ -352,7 +355,7 @@ static int attach(struct lender_device *d, struct lender_loan *loan,
 		close_windows(d, loan);
 		return err;
 	}
-	/* No driver here would handle a line interrupt. */
+	/* This node has no driver that would handle a line interrupt. */
 	pci_read_config_word(d->pdev, PCI_COMMAND, &command);
 	pci_write_config_word(d->pdev, PCI_COMMAND,
 			      command | PCI_COMMAND_INTX_DISABLE);
@@ -365,7 +368,7 @@ static int attach(struct lender_device *d, struct lender_loan *loan,
 	return sizeof(*answer);
 }
 
-/* Return: the device, locked and counted; NULL if this is no loan of the peer. */
+/* Return: the device, locked and with a reference; NULL if @peer has no such loan. */
 static struct lender_device *lock_loan(struct dlend_peer *peer, __le32 fdid,
 				       __le32 number)
 {

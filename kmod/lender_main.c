@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Orders of the administrator: which devices this node may lend. A device goes
- * from its own driver to ours and back.
+ * Orders of the administrator, who decides which devices this node may lend. A device
+ * goes from its own driver to ours and back.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -11,7 +11,7 @@
 
 #define DRIVER_NAME "dl_lender"
 
-/* Time that a borrower has to return a device when this module goes. */
+/* Time that borrowers have to return their devices when this module is removed. */
 #define REVOKE_TIMEOUT_MS 10000
 
 static DEFINE_MUTEX(lender_admin);
@@ -32,8 +32,8 @@ unsigned int dlend_lender_list(struct dlend_device_info *infos,
 EXPORT_SYMBOL_GPL(dlend_lender_list);
 
 /*
- * The driver that a device has while it may be lent. Only driver_override leads a
- * device to it, and it takes only devices of the table.
+ * A device has this driver while it may be lent. The driver has no ID table, so it gets
+ * a device only by driver_override, and it accepts only devices of our own table.
  */
 static int lender_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
@@ -56,7 +56,7 @@ static int lender_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	pci_clear_master(pdev);
 	err = lender_iommu_claim(d);
 	if (err) {
-		pci_err(pdev, "this module cannot own its IOMMU group: error %d\n", -err);
+		pci_err(pdev, "dl_lender cannot own the device's IOMMU group: error %d\n", -err);
 		goto disable;
 	}
 	pci_save_state(pdev);
@@ -84,7 +84,7 @@ static void lender_unbind(struct pci_dev *pdev)
 	struct lender_device *d = pci_get_drvdata(pdev);
 
 	d->bound = false;
-	/* Somebody unbinds it in sysfs, or unplugs it: the borrower is not asked. */
+	/* A device still on loan was unbound in sysfs or unplugged: it is gone. */
 	lender_revoke(d, true);
 	lender_end_loan(d);
 	kfree(d->saved);
@@ -118,11 +118,11 @@ static void give_back(struct lender_device *d)
 	kfree(d->old_override);
 	d->old_override = NULL;
 	d->taken = false;
-	/* Somebody may have unbound it in sysfs already. */
+	/* The device may have been unbound in sysfs already. */
 	if (dev->driver == &lender_driver.driver)
 		device_release_driver(dev);
 	if (device_attach(dev) < 0)
-		pci_warn(d->pdev, "no driver of this node takes it back\n");
+		pci_warn(d->pdev, "no driver of this node takes the device back\n");
 }
 
 static int take(struct lender_device *d, struct dlend_why *why)
@@ -170,8 +170,8 @@ static int unknown(u32 fdid, struct dlend_why *why)
 }
 
 /*
- * Checks that a device is not borrowed. If so, nobody can borrow it until it is
- * made available again.
+ * Checks that a device is not borrowed. If the check succeeds, the device cannot be
+ * borrowed until it is made available again.
  */
 static int check_idle(struct lender_device *d, struct dlend_why *why)
 {
@@ -288,7 +288,7 @@ int dlend_lender_remove(u32 fdid, struct dlend_why *why)
 }
 EXPORT_SYMBOL_GPL(dlend_lender_remove);
 
-/* A device that was unplugged loses its ID. */
+/* Takes the ID from a device that was unplugged. */
 static int lender_notify(struct notifier_block *nb, unsigned long event,
 			 void *data)
 {
@@ -348,7 +348,7 @@ static void __exit lender_exit(void)
 	lender_stats_exit();
 	lender_loan_stop();
 	n = lender_collect(list, DLEND_DEVICES_MAX);
-	/* All borrowers are asked before this waits for one of them. */
+	/* Ask all borrowers before waiting for any of them. */
 	for (i = 0; i < n; i++)
 		lent[i] = lender_revoke(list[i], false);
 	end = jiffies + msecs_to_jiffies(REVOKE_TIMEOUT_MS);
@@ -359,7 +359,7 @@ static void __exit lender_exit(void)
 						 time_before(now, end) ?
 						 end - now : 0))
 			pci_warn(list[i]->pdev,
-				 "the borrower has not returned it within %u s; it is taken\n",
+				 "the borrower has not returned the device within %u s; it is taken back\n",
 				 REVOKE_TIMEOUT_MS / 1000);
 	}
 	lender_loan_exit();

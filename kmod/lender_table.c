@@ -97,7 +97,7 @@ int lender_enter(struct lender_device *d, struct dlend_why *why)
 	}
 	if (!err && free < 0)
 		err = dlend_why_set(why, -ENOSPC,
-				    "%d devices of this node have an ID, and more cannot; remove one first",
+				    "%d devices of this node have an ID, which is the limit; remove one first",
 				    DLEND_DEVICES_MAX);
 	if (!err) {
 		d->fdid = dlend_node() << 16 | free;
@@ -151,7 +151,7 @@ void lender_describe(struct lender_device *d, struct dlend_device_info *info)
 		info->state = DLEND_DEVICE_LOCAL;
 	}
 	spin_unlock_irqrestore(&lender_lock, flags);
-	/* A driver that binds now may hold the lock for long. */
+	/* If a driver is being bound, the device lock may be held for a long time. */
 	if (device_trylock(&pdev->dev)) {
 		if (pdev->dev.driver)
 			strscpy(info->driver, pdev->dev.driver->name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The parts of lendctl that need no kernel module: numbers, names, output, and what
- * the system's files tell about a device.
+ * The parts of lendctl that need no kernel module: numbers, names, output, and facts
+ * about a device from the system's files.
  */
 #ifndef LEND_H
 #define LEND_H
@@ -19,48 +19,48 @@
 	__attribute__((format(printf, format_at, args_at)))
 
 /*
- * Numbers of the command line. Return: whether all of @text is a number; only then
- * @ret_* is set.
+ * Parse arguments of the command line. Return: whether all of @text is valid. @ret_* is
+ * set only then.
  */
 bool lend_parse_id(const char *text, __u32 *ret_id);
 bool lend_parse_node(const char *text, __u32 *ret_node);
-/* A whole number of MiB, to bytes. */
+/* @text: a whole number of MiB; @ret_window: set to bytes */
 bool lend_parse_window(const char *text, __u64 *ret_window);
-/* [SEGMENT:]BUS:DEVICE.FUNCTION, hexadecimal as lspci writes it. */
+/* @text: [SEGMENT:]BUS:DEVICE.FUNCTION, hexadecimal as lspci writes it */
 bool lend_parse_function(const char *text, struct dl_ctl_function *ret_function);
-/* Seconds, possibly with a fraction, to milliseconds. */
+/* @text: seconds, possibly with a fraction; @ret_ms: set to milliseconds */
 bool lend_parse_seconds(const char *text, int *ret_ms);
 
-/* SEGMENT:BUS:DEVICE.FUNCTION. Return: @text. */
+/* Writes SEGMENT:BUS:DEVICE.FUNCTION. Return: @text. */
 const char *lend_function_text(const struct dl_ctl_function *function,
 			       char text[LEND_TEXT]);
-/* A size in the largest unit that makes it a whole number. Return: @text. */
+/* Writes a size in the largest unit that makes it a whole number. Return: @text. */
 const char *lend_size_text(__u64 size, char text[LEND_TEXT]);
-/* Return: @text. */
+/* Writes the state in words. Return: @text. */
 const char *lend_state_text(const struct dl_ctl_device *device,
 			    char text[LEND_TEXT]);
 
 /*
- * lend_name() - class, vendor and device in words
- * @ids: path of a file pci.ids, or NULL for Debian's
+ * lend_name() - writes class, vendor and device in words
+ * @ids: path of a file pci.ids, or NULL for the system's file
  *
- * If the file or an entry is missing, hexadecimal digits stand for the name.
+ * If the file or an entry is missing, this writes hexadecimal numbers in its place.
  * Return: @text.
  */
 const char *lend_name(const struct dl_ctl_device *device, const char *ids,
 		      char text[LEND_TEXT]);
 
 /*
- * Facts that the system's files tell about a function. @root is put before /sys,
- * /proc and /dev: "" except in tests.
+ * Facts about a function from the system's files. @root is put before /sys, /proc and
+ * /dev. It is "" except in tests.
  */
 
-/* Finds the driver bound to it. Return: whether there is one. */
+/* Finds the driver that is bound to a function. Return: whether there is one. */
 bool lend_driver(const char *root, const struct dl_ctl_function *function,
 		 char driver[LEND_TEXT]);
 
 /*
- * lend_subdevices() - finds its network interfaces, or its disks
+ * lend_subdevices() - finds the network interfaces or the disks of a function
  * @kind: "net" or "block"
  * @names: set to their names, separated by blanks
  *
@@ -92,9 +92,9 @@ void lend_print_list(FILE *out, const struct dl_ctl_device *devices,
 void lend_json_list(FILE *out, const struct dl_ctl_device *devices,
 		    unsigned int n_devices, const struct dl_ctl_node *nodes,
 		    unsigned int n_nodes, const char *ids);
-/* A string with its quotes; bytes that are no UTF-8 become U+FFFD. */
+/* Writes a JSON string with its quotes. Bytes that are no UTF-8 become U+FFFD. */
 void lend_json_string(FILE *out, const char *text);
-/* An object. */
+/* Writes a JSON object. */
 void lend_json_device(FILE *out, const struct dl_ctl_device *device,
 		      const char *ids);
 

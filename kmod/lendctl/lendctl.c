@@ -40,21 +40,21 @@ enum argument { ARG_NONE, ARG_DEVICE, ARG_ID, ARG_NODE };
 
 struct verb {
 	const char *name;
-	const char *arguments;		/* their names */
+	const char *arguments;		/* names of its arguments */
 	const char *summary;
 	const char *help;
-	enum argument first;
+	enum argument first;		/* kind of the first argument */
 	int least, most;		/* number of arguments */
 	unsigned int options;		/* OPT_* that it takes */
-	unsigned long number;		/* of its order to the kernel */
+	unsigned long number;		/* its ioctl() request, or 0 */
 	const char *done;		/* as in "device 10000 cannot be returned" */
-	/* @request has the arguments. Return: the exit status. */
+	/* @request holds the arguments. Return: the exit status. */
 	int (*run)(const struct verb *verb, struct dl_ctl_request *request);
 };
 
 /*
- * Says what is wrong: in words on stderr, and with --json as an object on stdout.
- * Return: @status.
+ * Reports an error, in words on stderr and with --json also as an object on stdout.
+ * @error: an errno, or 0. Return: @status.
  */
 static __printf(3, 4) int
 complain(int status, int error, const char *format, ...)
@@ -101,8 +101,8 @@ static int ctl_open(void)
 }
 
 /*
- * Sends an order. A complaint begins with @what, and the kernel's reason follows.
- * Return: 0, or -1 after a complaint.
+ * Sends an order to the kernel. After an error, complains with @what and the kernel's
+ * reason. Return: 0, or -1 after a complaint.
  */
 static int order(unsigned long number, struct dl_ctl_request *request,
 		 const char *what)
@@ -123,8 +123,8 @@ static int order(unsigned long number, struct dl_ctl_request *request,
 }
 
 /*
- * Return: all devices or all nodes, in memory that the caller frees; NULL after a
- * complaint.
+ * Gets a list from the kernel. Return: all devices or all nodes, in memory that the
+ * caller frees; NULL after a complaint.
  */
 static void *fetch(unsigned long number, size_t entry_size, unsigned int *ret_n)
 {
@@ -135,7 +135,7 @@ static void *fetch(unsigned long number, size_t entry_size, unsigned int *ret_n)
 
 	if (fd < 0)
 		return NULL;
-	/* There may be more entries than a moment ago. */
+	/* Repeat with more room until all entries fit. */
 	for (;; room = list.count + 16) {
 		void *larger = reallocarray(entries, room, entry_size);
 
@@ -301,7 +301,7 @@ static int run_by_id(const struct verb *verb, struct dl_ctl_request *request)
 		return REFUSED;
 	if (!arg_json)
 		return OK;
-	/* After these the device may be in no list any more. */
+	/* After "remove" and "return" the device may not be in the list any more. */
 	if (verb->number != DL_CTL_REMOVE && verb->number != DL_CTL_RETURN)
 		return print_json(request->id);
 	printf("{\"id\": \"%x\"}\n", request->id);
@@ -340,7 +340,10 @@ static long long now_ms(void)
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-/* Opens the kernel's announcements of devices and drivers. Return: -1 on error. */
+/*
+ * Opens a socket for the kernel's events (uevents) of devices and drivers. Return: its
+ * descriptor, or -1.
+ */
 static int uevents_open(void)
 {
 	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = 1 };
@@ -365,8 +368,8 @@ struct bound {
 };
 
 /*
- * Return: whether the device has a driver, and the disk or interface that its class
- * lets expect.
+ * Looks for the driver, disks and interfaces of a borrowed device. Return: whether there is
+ * a driver, and for an NVMe controller a disk, for an Ethernet controller an interface.
  */
 static bool is_bound(const struct dl_ctl_device *device, struct bound *bound)
 {
@@ -390,8 +393,8 @@ static bool is_bound(const struct dl_ctl_device *device, struct bound *bound)
 }
 
 /*
- * Waits for the driver for arg_wait_ms at most, because it may not be there. The
- * kernel's announcements wake us; they can be lost, so we look every 200 ms anyway.
+ * Waits for the driver, at most arg_wait_ms, because there may be none. The kernel's
+ * events end a wait early. Events can be lost, so this looks every 200 ms anyway.
  */
 static bool wait_bound(const struct dl_ctl_device *device, int events,
 		       struct bound *bound)
@@ -451,7 +454,7 @@ static int run_borrow(const struct verb *verb, struct dl_ctl_request *request)
 
 	snprintf(what, sizeof(what), "device %x cannot be %s", request->id,
 		 verb->done);
-	/* Opened before the order, so that no announcement is missed. */
+	/* Open the socket before the order, so that no event is missed. */
 	events = uevents_open();
 	if (order(verb->number, request, what) < 0 ||
 	    find_device(request->id, &device) < 0) {
@@ -459,7 +462,7 @@ static int run_borrow(const struct verb *verb, struct dl_ctl_request *request)
 			close(events);
 		return REFUSED;
 	}
-	/* The device may be lost already; the answer to the order stays. */
+	/* If the device is lost already, the list lacks these; the order's answer has them. */
 	device.local = request->function;
 	device.window = request->window;
 	done = wait_bound(&device, events, &bound);
@@ -501,8 +504,8 @@ static int run_return(const struct verb *verb, struct dl_ctl_request *request)
 }
 
 /*
- * Asks whether a node is up, or not up; one adapter that is up is enough.
- * Return: false after a complaint, or @ret_is is set.
+ * Sets @ret_is to whether the node is in the wanted state, @up or not. A node is up if one
+ * of its adapters is up. Return: true, or false after a complaint.
  */
 static bool node_is(__u32 node, bool up, bool *ret_is)
 {
@@ -521,7 +524,7 @@ static bool node_is(__u32 node, bool up, bool *ret_is)
 	return true;
 }
 
-/* Connects or disconnects a node, and waits until it is. */
+/* Connects or disconnects a node, and waits until that is done. */
 static int run_session(const struct verb *verb, struct dl_ctl_request *request)
 {
 	bool up = verb->number == DL_CTL_CONNECT;
@@ -621,12 +624,12 @@ static bool set_help(const char *value)
 	return true;
 }
 
-/* The options, but for --version, which is the program's alone. */
+/* All options except --version, which ends the program at once. */
 static const struct flag {
 	const char *name;
-	const char *value;	/* name of its value, or NULL */
+	const char *value;	/* name of the option's value, or NULL if it has none */
 	const char *help;
-	unsigned int needs;	/* OPT_* of verbs that take it; 0: all verbs do */
+	unsigned int needs;	/* OPT_* of verbs that take the option; 0: all take it */
 	bool (*set)(const char *value);	/* Return: false after a complaint. */
 } flags[] = {
 	{ "json", NULL, "print the result, or the error, as JSON", 0, set_json },

@@ -69,7 +69,7 @@ void lend_print_list(FILE *out, const struct dl_ctl_device *devices,
 		print_node(out, &nodes[i]);
 }
 
-/* Length of the UTF-8 sequence at the start of a string, 0 if it is none. */
+/* Return: bytes of the UTF-8 sequence that @text begins with; 0 if there is none. */
 static unsigned int utf8_length(const unsigned char *text)
 {
 	static const struct {

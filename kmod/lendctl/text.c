@@ -8,7 +8,10 @@
 
 #define PCI_IDS "/usr/share/misc/pci.ids"
 
-/* strtoull() would also take blanks, signs, and any number of digits. */
+/*
+ * Parses a number. The characters are checked first, because strtoull() also accepts
+ * blanks, signs, and any number of digits. Return: whether @text is valid.
+ */
 static bool parse(const char *text, int base, unsigned int digits, __u64 max,
 		  __u64 *ret)
 {
@@ -54,7 +57,7 @@ bool lend_parse_window(const char *text, __u64 *ret_window)
 {
 	__u64 value;
 
-	/* The window must fit into 64 bits of address. */
+	/* 2^43 MiB: the size in bytes must fit into 64 bits. */
 	if (!parse(text, 10, 15, 1ULL << 43, &value) || value == 0)
 		return false;
 	*ret_window = value << 20;
@@ -66,7 +69,7 @@ bool lend_parse_seconds(const char *text, int *ret_ms)
 	char *end;
 	double value;
 
-	/* strtod() would also take infinity and exponents. */
+	/* Check the characters first: strtod() also accepts infinity and exponents. */
 	if (!isdigit((unsigned char)*text) ||
 	    text[strspn(text, "0123456789.")] != '\0' || strlen(text) > 10)
 		return false;
@@ -152,7 +155,10 @@ const char *lend_state_text(const struct dl_ctl_device *device,
 	}
 }
 
-/* Parses a line of pci.ids after its tabs: "DIGITS  Name". */
+/*
+ * Reads the name from a line of pci.ids without its tabs: "DIGITS  Name". Return: whether
+ * DIGITS are @number; only then @name is set.
+ */
 static bool entry(const char *line, unsigned int digits, unsigned int number,
 		  char *name)
 {
@@ -167,8 +173,8 @@ static bool entry(const char *line, unsigned int digits, unsigned int number,
 }
 
 /*
- * Reads the file once. A line of a vendor has no tab, one of its devices has one;
- * the lines of classes begin with "C".
+ * Reads the file once. The line of a vendor has no tab, and the line of a device has one.
+ * The line of a class begins with "C", and the line of a subclass has one tab.
  */
 static void look_up(FILE *file, const struct dl_ctl_device *device, char *class,
 		    char *vendor, char *name)

@@ -45,7 +45,7 @@ add_user(struct lend_users *users, const char *format, ...)
 	va_end(args);
 }
 
-/* Reads the first line of a file in a directory. Return: whether there is one. */
+/* Reads the first line of a file in a directory. Return: whether the file has a line. */
 static bool read_line(const char *dir, const char *name, char line[LEND_TEXT])
 {
 	char path[PATH_MAX];
@@ -65,7 +65,7 @@ static bool read_line(const char *dir, const char *name, char line[LEND_TEXT])
 	return ok;
 }
 
-/* Reads the value of a key in a device's file uevent. Return: whether there is one. */
+/* Reads the value of a key in a device's file uevent. Return: whether it was found. */
 static bool uevent_value(const char *dir, const char *key, char *value, size_t size)
 {
 	char path[PATH_MAX], line[LEND_TEXT];
@@ -89,7 +89,7 @@ static bool uevent_value(const char *dir, const char *key, char *value, size_t s
 	return ok;
 }
 
-/* Reads the last part of the path that a link leads to. Return: whether it could. */
+/* Reads the last part of the path that a link leads to. Return: whether there is one. */
 static bool link_name(const char *dir, const char *name, char text[LEND_TEXT])
 {
 	char path[PATH_MAX], target[PATH_MAX];
@@ -143,8 +143,8 @@ static bool is_dir(const char *dir, const struct dirent *entry)
 }
 
 /*
- * Calls for each directory from @dir on, links not followed: what is below a
- * device in sysfs is its own. @depth bounds what a broken tree could cost.
+ * Calls @visit for @dir and for each directory below it. Links are not followed, so all
+ * directories below a device in sysfs belong to that device. @depth bounds the recursion.
  */
 static void walk(const char *dir, unsigned int depth,
 		 void (*visit)(void *data, const char *dir), void *data)
@@ -170,8 +170,9 @@ static void walk(const char *dir, unsigned int depth,
 #define DEPTH 12
 
 /*
- * A drive that several controllers lead to is not a child of any of them. Its
- * namespaces are below the subsystem, which has links to the controllers.
+ * Walks the NVMe subsystems of a controller. If several controllers lead to a drive, the
+ * drive's namespaces are not below a controller. They are below the subsystem, which has
+ * links to its controllers.
  */
 static void walk_subsystems(const char *root, const char *controller,
 			    void (*visit)(void *data, const char *dir),
@@ -230,7 +231,7 @@ static bool ends_in(const char *path, const char *name)
 	return a > b && path[a - b - 1] == '/' && strcmp(path + a - b, name) == 0;
 }
 
-/* Octal escapes of /proc/mounts and the like. */
+/* Replaces octal escapes, as in /proc/mounts, by their characters. */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -260,7 +261,7 @@ static FILE *open_proc(const struct search *search, const char *name)
 	return fopen(path, "re");
 }
 
-/* Fields of mountinfo: 3 device, 5 mount point; after " - " type and source. */
+/* Fields of mountinfo: 3 is the device, 5 the mount point; type and source follow " - ". */
 static void find_mounts(const struct search *search, const struct node *node)
 {
 	char line[2 * PATH_MAX], number[32];
@@ -278,7 +279,7 @@ static void find_mounts(const struct search *search, const struct node *node)
 			continue;
 		if (rest)
 			sscanf(rest, " - %*s %4095s", source);
-		/* Some file systems have a device number of their own. */
+		/* Some file systems have a device number of their own; compare the source. */
 		if (strcmp(device, number) != 0 && !ends_in(source, node->name))
 			continue;
 		unescape(where);
@@ -332,11 +333,11 @@ static void find_holders(const struct search *search, const struct node *node)
 }
 
 /*
- * Finds uses that only the kernel knows, such as a mount in another namespace, by
- * opening the disk exclusively; that fails while one of its partitions is in use.
- * The disk is closed at once, although somebody may mount it then: some drivers
- * free memory that the device reaches only when its disks are closed, and that must
- * happen before the device is detached.
+ * Finds uses that only the kernel knows, such as a mount in another mount namespace, by
+ * opening the disk exclusively. That fails while the disk or a partition is in use.
+ * The disk is closed at once, although another program may then mount it. Some drivers
+ * free DMA memory only when the disks of the device are closed, and they must do that
+ * before the device is detached.
  */
 static void find_exclusive(const struct search *search, const struct node *node)
 {
@@ -487,7 +488,7 @@ void lend_users_find(struct lend_users *users, const char *root,
 	}
 	if (search->n > 0)
 		find_processes(search);
-	/* If no user was found, the kernel is asked. */
+	/* Ask the kernel only if no user was found so far. */
 	for (i = 0; i < search->n && users->n == 0; i++)
 		if (search->nodes[i].block)
 			find_exclusive(search, &search->nodes[i]);
@@ -502,7 +503,7 @@ struct names {
 	char *text;
 };
 
-/* Adds a directory below net/ or block/; partitions are left out. */
+/* Adds the name of a directory if it is of the wanted kind and no partition. */
 static void add_name(void *data, const char *dir)
 {
 	const char *name = strrchr(dir, '/') + 1;
@@ -515,7 +516,7 @@ static void add_name(void *data, const char *dir)
 	    read_line(dir, "partition", line) ||
 	    length + strlen(name) + 2 > LEND_TEXT)
 		return;
-	/* If several paths lead to a disk, each path has no file in /dev. */
+	/* If several paths lead to a disk, a single path has no file in /dev. Skip it. */
 	if (strcmp(names->kind, "block") == 0 && !read_line(dir, "dev", line))
 		return;
 	sprintf(names->text + length, "%s%s", length ? " " : "", name);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A malicious peer: it uses the NTB interface itself, says hello as dl_fabric does,
- * and then writes nonsense. It is loaded in place of dl_fabric on one node; the
- * other node must refuse and count all of it, and live.
+ * A malicious peer. It uses the NTB interface directly, says hello as dl_fabric does,
+ * and then writes nonsense. It is loaded in place of dl_fabric on one node. The other
+ * node must refuse and count the nonsense, and keep running.
  *
  * It plays rounds, each with a session of its own:
  *
- *   words	random hello words, single ones wrong or all of them
- *   requests	well placed requests, with random numbers, lengths and bytes
+ *   words	hello words, of which one or all are random
+ *   requests	requests in the right places, with random numbers, lengths and bytes
  *   loans	nearly right requests of a borrower, for devices of others
  *   answers	random responses to the requests of the other node
  *   bytes	random bytes anywhere in the other node's control area
  *   bells	random doorbells as fast as possible
  *
- * debugfs: dl_hostile/rounds counts them, dl_hostile/sessions those in which the
- * other node had taken the hello, dl_hostile/loans the devices that it was lent.
+ * Counters in debugfs: dl_hostile/rounds; dl_hostile/sessions, the handshakes that the
+ * other node completed; dl_hostile/loans, the devices that the other node has lent.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -45,13 +45,13 @@ struct hostile {
 	struct task_struct *task;
 	struct dlend_area *area;
 	dma_addr_t dma;
-	int window;
-	u32 window_link;	/* links for which the window was set */
-	u32 links;
+	int window;		/* window of the peer that leads to @area */
+	u32 window_link;	/* value of @links when the window was set, or 0 */
+	u32 links;		/* 1 + number of link events */
 	struct dlend_area __iomem *far;
 	u32 epoch, far_epoch;
 	u32 beats;
-	u32 loan;		/* of the other node's first device */
+	u32 loan;		/* number of our loan of the first device, or 0 */
 	struct rnd_state rnd;
 };
 
@@ -129,7 +129,7 @@ static bool meet(struct hostile *h)
 	int i;
 
 	leave(h);
-	/* The other node learns that the last session is over. */
+	/* Tell the other node that the last session is over. */
 	say(h, DLEND_HELLO_EPOCH, 0);
 	ring(h);
 	msleep(50);
@@ -160,7 +160,7 @@ static bool meet(struct hostile *h)
 		h->far_epoch = far;
 		h->loan = 0;
 		write_table(h);
-		/* At times the table claims a wrong number of windows. */
+		/* In one session of four the table claims a random number of windows. */
 		if (any(h) % 4 == 0)
 			writel(any(h), &h->far->windows);
 		say_hello(h, far);
@@ -202,7 +202,7 @@ static void words(struct hostile *h)
 			break;
 		}
 	}
-	/* The other node reads it within this time. */
+	/* The other node reads the words within this time. */
 	msleep(50);
 }
 
@@ -222,7 +222,7 @@ static void write_slot(struct hostile *h, struct dlend_slot __iomem *slot, bool 
 	prandom_bytes_state(&h->rnd, data, sizeof(data));
 	for (i = 0; i < DLEND_MSG_MAX; i += sizeof(data))
 		memcpy_toio(slot->data + i, data, sizeof(data));
-	/* Last, as a good peer does it, so that the rest is read. */
+	/* Write seq last, as a good peer does; otherwise the slot would not be read. */
 	wmb();
 	writel(any(h), &slot->seq);
 }
@@ -236,7 +236,7 @@ static void requests(struct hostile *h)
 	ring(h);
 }
 
-/* Sends a request as a good peer does. Return: its number. */
+/* Sends a request as a good peer does. Return: its seq. */
 static u32 ask(struct hostile *h, unsigned int i, u16 op, const void *data,
 	       size_t len)
 {
@@ -249,7 +249,7 @@ static u32 ask(struct hostile *h, unsigned int i, u16 op, const void *data,
 	writew(len, &slot->len);
 	writel(0, &slot->status);
 	memcpy_toio(slot->data, data, len);
-	/* All of it before seq. */
+	/* Write all of it before seq. */
 	wmb();
 	writel(seq, &slot->seq);
 	ring(h);
@@ -269,7 +269,7 @@ static const void *answer(struct hostile *h, u32 seq)
 
 	for (i = 0; i < 400 && le32_to_cpu(READ_ONCE(slot->seq)) != seq; i++)
 		usleep_range(2000, 3000);
-	/* The rest is not older than seq. */
+	/* Read the rest after seq. */
 	dma_rmb();
 	return i == 400 || slot->status ? NULL : slot->data;
 }
@@ -295,7 +295,7 @@ static void borrow(struct hostile *h)
 		loans++;
 }
 
-/* Names windows that exist, but mostly lead elsewhere. */
+/* Fills in a window that mostly exists, but leads elsewhere. */
 static void fill_window(struct hostile *h, struct dlend_window_desc *desc)
 {
 	desc->window = cpu_to_le32(any(h) % 40);
@@ -305,8 +305,8 @@ static void fill_window(struct hostile *h, struct dlend_window_desc *desc)
 }
 
 /*
- * Sends requests of borrowers and lenders with the right length. Device and loan
- * are right three times out of four.
+ * Sends requests of borrowers and lenders with the right length. The device and the loan
+ * are right in three of four requests.
  */
 static void loan_requests(struct hostile *h)
 {
@@ -323,7 +323,7 @@ static void loan_requests(struct hostile *h)
 	};
 	union {
 		u8 bytes[128];
-		struct dlend_msg_return loan;	/* all but LIST begin so */
+		struct dlend_msg_return loan;	/* how all requests but LIST begin */
 		struct dlend_msg_attach attach;
 		struct dlend_msg_cfg cfg;
 	} req;
@@ -364,7 +364,7 @@ static void loan_requests(struct hostile *h)
 	}
 }
 
-/* Responds to requests; the number of the request is right half of the time. */
+/* Writes random responses. The op and the seq are each corrected in half of them. */
 static void answers(struct hostile *h)
 {
 	struct dlend_slot __iomem *slot;

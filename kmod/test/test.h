@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Within dl_test: what its files share. */
+/* Private header of dl_test. */
 #ifndef TEST_H
 #define TEST_H
 

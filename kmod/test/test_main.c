@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of dl_fabric from above, by its own functions.
+ * Tests of dl_fabric through its exported functions.
  *
- *	insmod dl_test.ko		tests on the loopback: TAP in the log, and
- *					the module is refused if one fails
- *	insmod dl_test.ko traffic=1	calls of both kinds and exports on all
- *					peers until it is removed; debugfs shows
- *					the counts in dl/traffic
+ *	insmod dl_test.ko		tests on the loopback: TAP in the log;
+ *					insmod fails if a test fails
+ *	insmod dl_test.ko traffic=1	sleeping calls, polled calls and exports on
+ *					all peers until the module is removed;
+ *					debugfs shows the counts in dl/traffic
  *
- * Invariants: a response belongs to its request, however many others call; every
- * wait ends; the importer gets the range that was exported; nothing stays behind.
+ * Invariants: a response belongs to its request, even with many callers; every wait
+ * ends; the importer gets the range that was exported; nothing is left open.
  */
 #include <linux/delay.h>
 #include <linux/irq_work.h>
@@ -23,19 +23,19 @@
 
 static bool traffic;
 module_param(traffic, bool, 0444);
-MODULE_PARM_DESC(traffic, "calls on all peers until removed");
+MODULE_PARM_DESC(traffic, "make calls on all peers until the module is removed");
 
 unsigned int dlend_test_seed = 1;
 module_param_named(seed, dlend_test_seed, uint, 0444);
 MODULE_PARM_DESC(seed, "seed of all random numbers (1)");
 
 enum {
-	OP_ECHO = 240,		/* sleeping */
-	OP_ECHO_ATOMIC,
+	OP_ECHO = 240,		/* for sleeping calls */
+	OP_ECHO_ATOMIC,		/* for polled calls */
 	OP_SLOW,		/* sleeps for le32 ms, then echoes */
-	OP_ERROR,		/* returns the errno that it is sent */
-	OP_LONG,		/* le32 bytes in response */
-	OP_BACK,		/* calls back, which is not allowed */
+	OP_ERROR,		/* returns the errno in the request */
+	OP_LONG,		/* responds with le32 bytes */
+	OP_BACK,		/* calls the peer back, which is not allowed */
 	OP_NOBODY,		/* has no handler */
 	OP_END,
 };
@@ -65,7 +65,7 @@ static int op_echo_atomic(struct dlend_peer *peer, const void *req, size_t len,
 static int op_slow(struct dlend_peer *peer, const void *req, size_t len, void *resp,
 		   size_t room)
 {
-	/* The peer may be a malicious one. */
+	/* Limit the time, because the peer may be dl_hostile. */
 	if (le32_to_cpup(req) > 2000)
 		return -EINVAL;
 	msleep(le32_to_cpup(req));
@@ -204,7 +204,7 @@ static bool test_results(void)
 		word = cpu_to_le32(e);
 		CHECK_IS(dlend_call(dlend_test_ends[1], OP_ERROR, &word, 4, NULL, 0, 0), -e);
 	}
-	/* Errnos that are special within a kernel do not come from a peer. */
+	/* Errnos that are internal to a kernel are refused. */
 	word = cpu_to_le32(512); /* ERESTARTSYS */
 	CHECK_IS(dlend_call(dlend_test_ends[1], OP_ERROR, &word, 4, NULL, 0, 0), -EPROTO);
 	word = cpu_to_le32(8);
@@ -213,7 +213,7 @@ static bool test_results(void)
 	memset(small, 0, 8);
 	word = cpu_to_le32(5);
 	CHECK_IS(dlend_call(dlend_test_ends[1], OP_LONG, &word, 4, small, 4, 0), -EMSGSIZE);
-	/* Not a byte was written behind the buffer. */
+	/* Nothing was written behind the room of 4 bytes. */
 	CHECK_IS(small[4], 0);
 	return true;
 }
@@ -232,7 +232,7 @@ static bool test_time_out(void)
 			    50), -ETIMEDOUT);
 	CHECK(ktime_ms_delta(ktime_get(), begin) >= 40);
 	CHECK(ktime_ms_delta(ktime_get(), begin) < 280);
-	/* A late response is not taken for that of another request. */
+	/* The late response must not be taken for the response of another request. */
 	req.ms = cpu_to_le32(1);
 	for (i = 0; i < 100; i++) {
 		req.number = i;
@@ -309,7 +309,7 @@ static void caller_start(struct caller *caller, unsigned int i, bool polled,
 	caller->task = kthread_run(caller_run, caller, "dl_test%u", i);
 }
 
-/* Return: the result of its last call. */
+/* Return: the result of the caller's last call. */
 static int caller_end(struct caller *caller)
 {
 	if (IS_ERR(caller->task))
@@ -380,7 +380,7 @@ static bool test_loss(void)
 	CHECK_IS(ret, 1);
 	begin = ktime_get();
 	dlend_peer_disconnect(dlend_test_ends[0]);
-	/* All know it at once. */
+	/* The state changes and the client is told before the function returns. */
 	CHECK(!dlend_peer_is_up(dlend_test_ends[0]));
 	CHECK_IS(atomic_read(&callbacks_lost), lost + 1);
 	for (i = 0; i < 100 && READ_ONCE(ret) == 1; i++)
@@ -396,7 +396,7 @@ static bool test_loss(void)
 		fsleep(10 * USEC_PER_MSEC);
 	CHECK_IS(atomic_read(&callbacks_down), down + 2);
 	CHECK_IS(atomic_read(&callbacks_lost), lost + 2);
-	/* The end of the session has closed it; only the handle remains. */
+	/* The end of the session has closed the export; this frees the handle. */
 	dlend_unexport(export);
 	dlend_peer_connect(dlend_test_ends[0]);
 	CHECK(wait_for_state(DLEND_PEER_UP));
@@ -445,7 +445,7 @@ static void note_lost(struct dlend_peer *peer)
 
 static void note_down(struct dlend_peer *peer)
 {
-	/* A peer that has gone cannot be called. */
+	/* After a loss, a call to the peer must fail. */
 	if (dlend_call(peer, OP_ECHO, NULL, 0, NULL, 0, 0) != -ENOTCONN &&
 	    atomic_read(&callbacks_down) < atomic_read(&callbacks_lost))
 		atomic_inc(&callbacks_wrong);
@@ -469,7 +469,7 @@ static bool test_clients(void)
 	}
 	for (i = 0; i < n; i++)
 		dlend_client_unregister(&more[i]);
-	/* This module has one; others may have some. */
+	/* This module has one client, and other modules may have some. */
 	CHECK(n > 0 && n < DLEND_CLIENTS_MAX);
 	CHECK_IS(atomic_read(&callbacks_wrong), 0);
 	return true;
@@ -494,7 +494,7 @@ static bool test_ops(void)
 	CHECK_IS(dlend_ops_register(mixed, 2), -EBUSY);
 	for (i = 0; i < ARRAY_SIZE(wrong); i++)
 		CHECK_IS(dlend_ops_register(&wrong[i], 1), -EINVAL);
-	/* A failure leaves nothing behind, and takes nothing away. */
+	/* A failed registration adds no handler and removes none. */
 	CHECK_IS(dlend_call(dlend_test_ends[0], OP_NOBODY, NULL, 0, NULL, 0, 0), -EOPNOTSUPP);
 	CHECK_IS(dlend_test_echo(dlend_test_ends[0], &dlend_test_rnd, 1, false, buffer), 0);
 	return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes calls of both kinds and exports on all peers that are up, and compares all
- * responses.
+ * Makes sleeping calls, polled calls and exports on all peers that are up, and compares
+ * all responses.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -44,7 +44,7 @@ static int traffic_run(void *data)
 		} else if (ret == -ENOTCONN) {
 			fsleep(USEC_PER_MSEC);
 		} else if (ret == -ETIMEDOUT || ret == -EOPNOTSUPP) {
-			/* The far node stands still, or has not loaded this. */
+			/* The far node has stopped, or has not loaded dl_test. */
 			atomic_long_inc(&sums.timeouts);
 			fsleep(10 * USEC_PER_MSEC);
 		} else {

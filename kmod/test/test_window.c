@@ -8,9 +8,9 @@
 #include "test.h"
 
 /*
- * A model of windows that tries everything. It knows the loopback's parameters: 32
- * LUT entries of 64 KiB, of which the first and the last are not free, and direct
- * windows of 2 MiB and 64 GiB.
+ * A model that finds free windows by trying all of them. It needs the loopback's default
+ * parameters: 32 LUT entries of 64 KiB, of which the first and the last are not free, and
+ * direct windows of 2 MiB and 64 GiB.
  */
 #define LUT_FIRST 2
 #define LUTS 30
@@ -35,7 +35,7 @@ static u64 model_align(u64 addr, u64 size)
 {
 	u64 align = 1;
 
-	/* The largest power of two that divides addr, up to that holding size. */
+	/* The largest power of two that divides addr, at most the one that holds size. */
 	while (align < size && !(addr & align))
 		align <<= 1;
 	return align;
@@ -49,7 +49,7 @@ static bool model_lut_fits(const struct model *m, unsigned int at, u64 addr,
 	unsigned int i;
 
 	*n = DIV_ROUND_UP_ULL(addr + size, LUT) - addr / LUT;
-	/* Entry 1 of the LUT is the first: its address is 64 KiB. */
+	/* The first free entry is entry 1 of the LUT, at an offset of 64 KiB. */
 	if (((at + 1) * (u64)LUT) % align != base % align)
 		return false;
 	for (i = at; i < at + *n; i++) {
@@ -131,7 +131,7 @@ static bool model_export(struct model *m, unsigned int slot)
 	struct dlend_export *export;
 	u64 offset;
 
-	/* Half of them are like BARs: a power of two, aligned. */
+	/* Half of the ranges are like BARs: a power of two, aligned to itself. */
 	if (prandom_u32_state(&dlend_test_rnd) % 2)
 		addr &= ~(size - 1);
 	else
@@ -237,7 +237,7 @@ bool dlend_test_bad_exports(void)
 	return true;
 }
 
-/* Each descriptor that a peer sends is refused, or lies within the export. */
+/* A descriptor with random changes is refused, or lies within the export. */
 bool dlend_test_bad_imports(void)
 {
 	struct dlend_window_desc good, bad;
@@ -273,7 +273,7 @@ bool dlend_test_bad_imports(void)
 	}
 	dlend_unexport(export);
 	CHECK(fine);
-	/* The generator must make right descriptors and wrong ones. */
+	/* The random changes must give good descriptors as well as bad ones. */
 	CHECK(imported > 1000);
 	CHECK(imported < 19000);
 	return true;

@@ -3,11 +3,11 @@
  * The ioctl() requests of /dev/dl_ctl, which dl_ctl.ko offers. They need
  * CAP_SYS_ADMIN.
  *
- * The size of a struct is in the number of its request, so a struct may grow at
- * its end. If the caller's struct is shorter than the kernel's, the kernel takes
- * the missing fields as zero. If it is longer, the fields that the kernel does not
- * know must be zero (-E2BIG). Fields that a request does not use, and reserved
- * fields, must be zero (-EINVAL).
+ * The number of a request contains the size of its struct, so a struct may grow at
+ * its end. Fields that an older caller lacks count as zero. A newer caller must set
+ * fields that an older kernel lacks to zero; otherwise the request fails with -E2BIG.
+ * Fields that a request does not use, and reserved fields, must be zero; otherwise the
+ * request fails with -EINVAL.
  */
 #ifndef DL_CTL_H
 #define DL_CTL_H
@@ -22,7 +22,7 @@
 
 #define DL_CTL_DEVICE "dl_ctl"
 
-/* Bytes of a message that says what is wrong and what would be right, with its NUL */
+/* Bytes for a message, with its NUL. It says what is wrong and how to correct it. */
 #define DL_CTL_MESSAGE 256
 
 /* A PCI function. Borrowed functions are in segments above ffff. */
@@ -34,11 +34,11 @@ struct dl_ctl_function {
 };
 
 /*
- * struct dl_ctl_request - a command about one device or one node
- * @id: number of the device, as in struct dl_ctl_device
+ * struct dl_ctl_request - an order
+ * @id: device, as in struct dl_ctl_device
  * @node: number of the far node
  * @function: a function of this node
- * @window: bytes of the DMA window; 0 lets the kernel choose
+ * @window: bytes of DMA window; 0 lets the kernel choose
  * @reserved: 0
  * @message: written by the kernel: the reason of an error, or empty
  */
@@ -57,24 +57,24 @@ enum dl_ctl_state {
 	DL_CTL_BORROWED,
 };
 
-/* The device belongs to this node. */
+/* The device is this node's own. */
 #define DL_CTL_OWN 1
 /* This node has borrowed it: @local and @window_free are set. */
 #define DL_CTL_HERE 2
 
 /*
- * struct dl_ctl_device - a device of this node or of a connected node
- * @id: number of the device, the same on all nodes until its node removes it
+ * struct dl_ctl_device - a device of this node or of a node that is connected
+ * @id: ID of the device, the same on all nodes until its own node removes it
  * @state: enum dl_ctl_state
  * @flags: DL_CTL_OWN, DL_CTL_HERE
- * @node: number of the node that the device is plugged into
- * @borrower: number of the node that has borrowed it, or 0
+ * @node: number of its own node, which it is plugged into
+ * @borrower: node that has borrowed it, or 0
  * @class: class code, 24 bits
- * @function: its function on its own node
- * @local: its function on this node
+ * @function: its address on its own node
+ * @local: its address on this node
  * @window: bytes of the borrower's memory that it can reach
- * @window_free: bytes of the window that no driver has mapped
- * @driver: name of its driver on its own node, or on this node if borrowed here
+ * @window_free: bytes of the window that are not mapped
+ * @driver: its driver on this node if it is borrowed here, else on its own node
  */
 struct dl_ctl_device {
 	__u32 id;
@@ -96,7 +96,7 @@ struct dl_ctl_device {
 };
 
 enum dl_ctl_node_state {
-	DL_CTL_NODE_DISCONNECTED,	/* by DL_CTL_DISCONNECT */
+	DL_CTL_NODE_DISCONNECTED,	/* by "disconnect" */
 	DL_CTL_NODE_LINK_DOWN,
 	DL_CTL_NODE_HELLO,		/* the nodes do not know each other yet */
 	DL_CTL_NODE_UP,
@@ -105,14 +105,14 @@ enum dl_ctl_node_state {
 
 /*
  * struct dl_ctl_node - a node at the other end of one adapter
- * @node: its number, or 0 until it has sent its hello
- * @self: the number by which it knows this node
+ * @node: its number, or 0 until it has said hello
+ * @self: number by which that node knows this node
  * @state: enum dl_ctl_node_state
  * @direct_count: free direct windows of that node's adapter; through them it can
  *                reach memory and devices of this node
  * @direct_max: bytes of the largest of them
- * @lut_count: free entries of the lookup table of that node's adapter
- * @lut_size: bytes that each entry can map
+ * @lut_count: free entries of its lookup table
+ * @lut_size: bytes of each
  * @adapter: name of the adapter here
  */
 struct dl_ctl_node {
@@ -129,13 +129,13 @@ struct dl_ctl_node {
 };
 
 /*
- * struct dl_ctl_list - a request for a list of all devices or all nodes
+ * struct dl_ctl_list - a request for all devices, or all nodes
  * @entries: address of an array of struct dl_ctl_device or struct dl_ctl_node
  * @entry_size: bytes of one entry of the array; if the kernel's struct is smaller,
  *              the rest of each entry is zeroed
  * @room: number of entries of the array
- * @count: written by the kernel: the number of devices or nodes. If it exceeds
- *         @room, the kernel has written only @room entries.
+ * @count: written by the kernel: how many there are. If there are more than @room,
+ *         only @room of them were written.
  * @message: as in struct dl_ctl_request
  */
 struct dl_ctl_list {
@@ -151,17 +151,17 @@ struct dl_ctl_list {
 #define DL_CTL_IOC 0xdc
 #define DL_CTL_IOWR(nr, type) _IOWR(DL_CTL_IOC, nr, type)
 
-/* Reads @function, writes @id. */
+/* Uses @function, writes @id. */
 #define DL_CTL_ADD DL_CTL_IOWR(1, struct dl_ctl_request)
-/* These read @id. */
+/* These use @id. */
 #define DL_CTL_REMOVE DL_CTL_IOWR(2, struct dl_ctl_request)
 #define DL_CTL_MAKE_AVAILABLE DL_CTL_IOWR(3, struct dl_ctl_request)
 #define DL_CTL_MAKE_UNAVAILABLE DL_CTL_IOWR(4, struct dl_ctl_request)
-/* Reads @id and @window. Writes @window, and to @function the function on this node. */
+/* Uses @id and @window; writes @window, and the function here to @function. */
 #define DL_CTL_BORROW DL_CTL_IOWR(5, struct dl_ctl_request)
-/* Reads @id. */
+/* Uses @id. */
 #define DL_CTL_RETURN DL_CTL_IOWR(6, struct dl_ctl_request)
-/* These read @node. */
+/* These use @node. */
 #define DL_CTL_CONNECT DL_CTL_IOWR(7, struct dl_ctl_request)
 #define DL_CTL_DISCONNECT DL_CTL_IOWR(8, struct dl_ctl_request)
 #define DL_CTL_DEVICES DL_CTL_IOWR(9, struct dl_ctl_list)
