@@ -27,7 +27,7 @@ static void print_help(void)
         printf("  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
     }
     fputs("\n"
-          "  farside cluster VERB --help   tells more about a verb\n"
+          "  farside cluster VERB --help   describes a verb\n"
           "\n"
           "If several clusters run, option -c NAME of all verbs but up and "
           "list chooses one.\n",
@@ -47,7 +47,7 @@ int cmd_cluster(int argc, char **argv)
         if (strcmp(word, verbs[i]->name) == 0) {
             g_autofree char *name = g_strconcat("cluster ", word, NULL);
 
-            argv[1] = name; /* for messages */
+            argv[1] = name; /* messages begin with it */
             return verbs[i]->run(verbs[i], argc - 1, argv + 1);
         }
     }

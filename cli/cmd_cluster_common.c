@@ -49,8 +49,8 @@ char *cmd_cluster_file_of(const char *dir)
     return text;
 }
 
-/* The directory of the cluster @word: a name, a file, or NULL for the only one
- * that runs. */
+/* Returns the directory of the cluster @word, to be freed. @word is a name, the
+ * file of a description, or NULL for the only cluster that runs. */
 static char *find_dir(const char *word, GError **error)
 {
     g_auto(GStrv) names = clu_dir_list();

@@ -9,25 +9,27 @@
 
 /* Shared by the verbs of `farside cluster`. */
 
-#define CMD_CLUSTER_DOWN_MS 20000 /* the time the processes have to end */
+/* The time within which the processes of a cluster must end. */
+#define CMD_CLUSTER_DOWN_MS 20000
 
-/* The command line of a verb, parsed. */
+/* The parsed command line of a verb. */
 typedef struct CmdClusterArgs {
-    char *cluster; /* of -c; NULL: the only cluster that runs */
-    char **words;
+    char *cluster; /* value of -c; NULL: the only cluster that runs */
+    char **words;  /* arguments that are not options; ended by NULL */
 } CmdClusterArgs;
 
 void cmd_cluster_args_clear(CmdClusterArgs *args);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CmdClusterArgs, cmd_cluster_args_clear)
 
-/* A request without input, whose output goes to standard output. */
+/* The mode of a request without input whose output is printed. */
 extern const CluClientMode cmd_cluster_no_input;
 
 /* Prints a line about progress to standard error; for CluClientMode.note. */
 void cmd_cluster_print_note(const char *text);
 
-/* Parses the options of @verb, of which @own (nullable) are its own, and its
- * words. Returns false if the verb is to return *ret_status at once. */
+/* Parses the words of @verb and its options: those that all verbs share, and
+ * @own (nullable). Returns false if the verb must return *ret_status at once.
+ */
 bool cmd_cluster_parse(const CmdClusterVerb *verb, int argc, char **argv,
                        const GOptionEntry *own, CmdClusterArgs *ret_args,
                        int *ret_status);
@@ -37,16 +39,16 @@ bool cmd_cluster_parse(const CmdClusterVerb *verb, int argc, char **argv,
 CluClient *cmd_cluster_connect(const CmdClusterArgs *args, char **ret_dir,
                                GError **error);
 
-/* Works on the request @words (NULL-terminated) to the cluster of @args.
- * Returns the exit status, after a message if it is not 0. */
+/* Sends the request @words (NULL-terminated) to the cluster of @args and serves
+ * it until it ends. Returns the exit status; prints a message if the request
+ * failed. */
 int cmd_cluster_ask(const char *verb, const CmdClusterArgs *args,
                     const char *const *words, const CluClientMode *mode);
 
 /* Prints @error (nullable) for @verb and frees it. Returns @status. */
 int cmd_cluster_finish(const char *verb, int status, GError *error);
 
-/* Prints @error for @verb and frees it. Returns the exit status that it means.
- */
+/* Prints @error for @verb and frees it. Returns the exit status for it. */
 int cmd_cluster_fail(const char *verb, GError *error);
 
 /* The path of the description of the cluster whose directory is @dir, to be

@@ -23,8 +23,8 @@ const CmdClusterVerb cmd_cluster_console = {
     .max_words = 1,
     .has_cluster = true,
     .details =
-        "Connects the terminal to the serial console of a host. Ctrl-] leaves "
-        "it, and so\ndoes ~. at the start of a line. Several users may be "
+        "Connects the terminal to the serial console of a host. To leave it, "
+        "type Ctrl-], or\n~. at the start of a line. Several users may be "
         "connected at once." CMD_CLUSTER_EXIT_STATUS,
     .run = run,
 };

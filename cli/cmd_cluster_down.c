@@ -37,6 +37,6 @@ const CmdClusterVerb cmd_cluster_down = {
     .synopsis = "",
     .has_cluster = true,
     .details =
-        "Ends a cluster, and returns when nothing of it is left." CMD_CLUSTER_EXIT_STATUS,
+        "Ends a cluster. Returns when all its processes have ended." CMD_CLUSTER_EXIT_STATUS,
     .run = run,
 };

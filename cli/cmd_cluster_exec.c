@@ -13,7 +13,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     int own = 1;
     int status;
 
-    /* Options behind "--" are the command's. */
+    /* Options after "--" belong to the command. */
     while (own < argc && strcmp(argv[own], "--") != 0) {
         own++;
     }

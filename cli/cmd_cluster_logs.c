@@ -7,9 +7,9 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     gboolean is_following = FALSE, has_times = FALSE;
     const GOptionEntry entries[] = {
         {"follow", 'f', 0, G_OPTION_ARG_NONE, &is_following,
-         "Go on as it grows", NULL},
+         "Keep printing as the log grows", NULL},
         {"times", 't', 0, G_OPTION_ARG_NONE, &has_times,
-         "Print before each line the time of day at which it came", NULL},
+         "Print the time of day before each line", NULL},
         G_OPTION_ENTRY_NULL,
     };
     g_auto(CmdClusterArgs) args = {.cluster = NULL};
@@ -35,7 +35,8 @@ const CmdClusterVerb cmd_cluster_logs = {
     .max_words = 1,
     .has_cluster = true,
     .details =
-        "Prints the log of a host's serial console. Lines that begin with -- "
-        "tell when\nits machine began and ended." CMD_CLUSTER_EXIT_STATUS,
+        "Prints the log of a host's serial console. The supervisor adds lines "
+        "that begin\nwith --, for example when the machine begins and "
+        "ends." CMD_CLUSTER_EXIT_STATUS,
     .run = run,
 };

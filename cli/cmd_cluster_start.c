@@ -10,7 +10,7 @@
 #include "clu_error.h"
 #include "clu_supervisor.h"
 
-/* The files that a host is started from. */
+/* The files that the QEMU process of a host uses. */
 typedef struct Files {
     char *qemu;
     char *plugin;
@@ -38,8 +38,8 @@ static bool check_file(const char *path, const char *what, GError **error)
     return true;
 }
 
-/* Makes a guest image with the kernel and modules that @vm names, or brings it
- * up to date, in the user's cache. Returns its directory, to be freed. */
+/* Makes a guest image with the kernel and modules that @vm names, in the user's
+ * cache, or updates it. Returns the directory of the image, to be freed. */
 static char *make_image(const TopoVm *vm, GError **error)
 {
     g_autofree char *kernel = vm->kernel ? realpath(vm->kernel, NULL) : NULL;
@@ -52,7 +52,7 @@ static char *make_image(const TopoVm *vm, GError **error)
 
     if ((vm->kernel && !kernel) || (vm->modules && !modules)) {
         g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE, "%s does not exist",
-                    kernel ? vm->modules : vm->kernel);
+                    vm->kernel && !kernel ? vm->kernel : vm->modules);
         return NULL;
     }
     key =
@@ -87,8 +87,9 @@ static char *make_image(const TopoVm *vm, GError **error)
     return g_steal_pointer(&dir);
 }
 
-/* Finds the files that the host of @vm is started from. A missing one is an
- * entry of @errors if the description names it, and @error otherwise. */
+/* Finds the files for the host of @vm. If one is missing, returns false and
+ * adds an entry to @errors if the description names the file, or sets @error
+ * otherwise. */
 static bool find_files(const TopoVm *vm, Files *files, TopoErrors *errors,
                        GError **error)
 {
@@ -194,7 +195,8 @@ static void free_files(Files *files, unsigned count)
     g_free(files);
 }
 
-/* Starts the supervisor. -1, and @errors or @error, if that fails. */
+/* Starts the supervisor. Returns its connection; -1 and @errors or @error if
+ * that fails. */
 static int start_supervisor(const CluPlan *plan, const char *name,
                             CluClusterSetup *setup, Files *files,
                             TopoErrors *errors, GError **error)
@@ -220,8 +222,8 @@ static int start_supervisor(const CluPlan *plan, const char *name,
                               .initrd = files[i].initrd,
                               .dir = path};
     }
-    /* A signal must not end this process before the keeper of the directory
-     * runs: files would be left behind. */
+    /* If a signal ended this process before the keeper of the directory runs,
+     * files would be left behind. */
     clu_client_hold_signals();
     dir = clu_dir_new(name, error);
     if (!dir) {

@@ -6,11 +6,11 @@
 #include "clu_cluster.h"
 
 /*
- * Starts the supervisor of a cluster called @name: finds QEMU, its plugin and
- * the guests' images (made where the description names a kernel), and fills in
- * @setup but for its times, which are set. Returns a connection that owns the
- * cluster. NULL if that fails, with entries in @errors where the description is
- * to blame, and @error otherwise.
+ * Starts the supervisor of the cluster @name. Finds QEMU, its plugin and the
+ * guests' images, and makes the images with kernels that the description names.
+ * Fills in @setup; the caller has set its times. Returns a connection that owns
+ * the cluster. On failure returns NULL, and adds entries to @errors if the
+ * description is wrong, or sets @error otherwise.
  */
 CluClient *cmd_cluster_start(const CluPlan *plan, const char *name,
                              CluClusterSetup *setup, TopoErrors *errors,

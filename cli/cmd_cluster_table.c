@@ -61,8 +61,8 @@ static const char *host_state(JsonArray *hosts, const char *name)
     return "?";
 }
 
-/* An end at a host that is not up has that host's state: its driver says
- * nothing. */
+/* If the host of @end is not up, its driver reports nothing, and the state of
+ * the host is printed instead. */
 static void print_end(JsonObject *end, JsonArray *hosts)
 {
     const char *host = get_text(end, "host");

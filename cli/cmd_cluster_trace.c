@@ -30,7 +30,7 @@ const CmdClusterVerb cmd_cluster_trace = {
     .has_cluster = true,
     .details =
         "Records all accesses that cross a link, both ways, in a new FILE for "
-        "`farside\ntrace`; `off` ends the recording. While it lasts, accesses "
-        "to the other host's\nmemory are slow." CMD_CLUSTER_EXIT_STATUS,
+        "`farside\ntrace`; `off` ends the recording. Accesses to the other "
+        "host's memory are slow\nwhile it runs." CMD_CLUSTER_EXIT_STATUS,
     .run = run,
 };

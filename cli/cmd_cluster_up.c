@@ -60,7 +60,7 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
     return true;
 }
 
-/* Waits until all is up, and then prints the table. */
+/* Waits until all hosts and links are up, and then prints the table. */
 static int bring_up(CluClient *client, unsigned timeout_s, bool is_quiet,
                     GError **error)
 {
@@ -96,8 +96,8 @@ static int stay(CluClient *client)
     return signal == 0 || signal == SIGINT ? CMD_OK : 128 + signal;
 }
 
-/* Works on a cluster that was started, to its end or release. Returns the exit
- * status. */
+/* Brings a started cluster up. Then waits for its end in the foreground, or
+ * releases it. Frees @client and returns the exit status. */
 static int run_started(const char *verb, CluClient *client, const char *dir,
                        const Up *up)
 {

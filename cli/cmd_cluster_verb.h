@@ -9,11 +9,11 @@ typedef struct CmdClusterVerb CmdClusterVerb;
 
 struct CmdClusterVerb {
     const char *name;
-    const char *summary;           /* its line of `farside cluster --help` */
-    const char *synopsis;          /* its words, for the usage line */
-    unsigned min_words, max_words; /* how many of them there may be */
-    bool has_cluster; /* it talks to a running cluster: -c chooses which */
-    const char *details;
+    const char *summary;           /* description in `farside cluster --help` */
+    const char *synopsis;          /* words of the usage line */
+    unsigned min_words, max_words; /* number of words it takes */
+    bool has_cluster;    /* the verb needs a running cluster and takes -c */
+    const char *details; /* text of `farside cluster VERB --help` */
     /* Returns the exit status; argv[0] is "cluster NAME". */
     int (*run)(const CmdClusterVerb *verb, int argc, char **argv);
 };

@@ -10,7 +10,7 @@
 
 #include <glib.h>
 
-/* Looks for the flag of VT-x or AMD-V in /proc/cpuinfo. */
+/* True if /proc/cpuinfo lists the flag of VT-x or AMD-V. */
 static bool has_extensions(void)
 {
     g_autofree char *text = NULL;
@@ -41,7 +41,7 @@ bool clu_accel_has_kvm(const char **ret_reason)
     if (kvm < 0) {
         *ret_reason = "/dev/kvm does not exist, or this user may not open it";
     } else if (ioctl(kvm, KVM_GET_API_VERSION, 0) != KVM_API_VERSION) {
-        *ret_reason = "/dev/kvm has another version of its interface";
+        *ret_reason = "/dev/kvm has an unknown version of its interface";
     } else if ((vm = ioctl(kvm, KVM_CREATE_VM, 0)) < 0) {
         *ret_reason = "/dev/kvm cannot make a virtual machine";
     } else if (!has_extensions()) {

@@ -5,10 +5,11 @@
 #include <stdbool.h>
 
 /*
- * Returns whether KVM works here: /dev/kvm opens, has the stable interface and
- * makes a virtual machine, and the CPU has the extensions. A virtual machine
- * may offer all but the extensions, and then a guest hangs. If KVM does not
- * work, *ret_reason says why; static.
+ * True if KVM works on this machine: /dev/kvm opens, has the stable interface
+ * and makes a virtual machine, and the CPU has VT-x or AMD-V. The CPU is
+ * checked because this machine may itself be a virtual one that has a working
+ * /dev/kvm but no such extension: guests hang there. If KVM does not work,
+ * *ret_reason is set to the reason, a static string.
  */
 bool clu_accel_has_kvm(const char **ret_reason);
 

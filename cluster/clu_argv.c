@@ -6,14 +6,14 @@
 #include "clu_dir.h"
 #include "clu_property.h"
 
-/* PCI slot of the device through which the agent speaks. */
+/* The PCI device number of the virtio-serial device of the agent. */
 #define AGENT_SLOT 1
 
-#define TB_SIZE_MIB 32 /* of translated code; a guest needs no more */
+#define TB_SIZE_MIB 32 /* cache of translated code; a guest needs no more */
 
-/* Without the tests of ciphers and the mitigations, which these guests do not
- * need, a boot under TCG takes a fifth less. The check of the timer fails on a
- * busy machine. */
+/* These guests need neither self-tests of ciphers nor mitigations: a boot under
+ * TCG takes a fifth less time without them. no_timer_check is there because the
+ * kernel's check of the timer fails on a busy machine. */
 #define KERNEL_ARGUMENTS                                                       \
     "console=ttyS0 panic=0 iomem=relaxed mitigations=off cryptomgr.notests "   \
     "no_timer_check"
@@ -56,8 +56,8 @@ static void add_machine(GPtrArray *argv, const CluPlan *plan,
         add(argv, "-accel", "tcg,tb-size=%d", TB_SIZE_MIB);
     }
     if (host->host->iommu) {
-        /* With caching-mode the guest reports each page that it unmaps; windows
-         * onto its memory depend on that. */
+        /* With caching-mode the guest reports each page that it maps or unmaps.
+         * NTB windows onto the guest's memory need these reports. */
         add(argv, "-device", "intel-iommu,intremap=on,caching-mode=on");
     }
 }
@@ -100,8 +100,8 @@ static void add_kernel(GPtrArray *argv, const CluPlanHost *host,
         vm->append ? " " : "", vm->append ? vm->append : "");
 }
 
-/* Adds the backend of @device. Returns the properties by which the device names
- * it; to be freed. */
+/* Adds the options for the backend of @device. Returns the device properties
+ * that refer to that backend; to be freed. */
 static char *add_backend(GPtrArray *argv, const CluPlan *plan,
                          const CluPlanDevice *device, const CluPaths *paths,
                          const bool *enabled, char *const *traces)
@@ -125,9 +125,10 @@ static char *add_backend(GPtrArray *argv, const CluPlan *plan,
             enabled[device->link->index] ? "" : ",enabled=off",
             *trace ? ",trace=" : "", trace);
     case CLU_BACKEND_DISK:
-        /* The file has no name, so none is left behind. It is open for reading
-         * and writing; without auto-read-only=off QEMU would look for a
-         * descriptor that is open for reading only. */
+        /* The disk is an unnamed temporary file that disappears with the last
+         * process that has it open. Its descriptor is open for reading and
+         * writing; without auto-read-only=off QEMU would look for one that is
+         * open for reading only. */
         add(argv, "-add-fd", "fd=%d,set=%d", device->fd, device->fd);
         add(argv, "-drive",
             "if=none,id=%s-disk,format=raw,cache=writeback,"

@@ -4,26 +4,26 @@
 
 #include "clu_plan_types.h"
 
-/* Paths that a QEMU process is started with. */
+/* The files that a QEMU process uses. */
 typedef struct CluPaths {
     const char *qemu;
     const char *plugin;
     const char *kernel;
     const char *initrd;
-    const char *dir;      /* of the running cluster */
-    char *const *regions; /* files with the memory of the plan's regions */
+    const char *dir;      /* directory of the running cluster */
+    char *const *regions; /* memory files of the plan's regions */
 } CluPaths;
 
-/* The command line of the process of @host; @enabled tells of each link of the
- * plan whether it is plugged in, and @traces which file (nullable) records what
- * crosses it. An array of char * that ends with NULL, to be freed by
- * g_strfreev(). */
+/* Returns the command line of the QEMU process of @host: an array that ends
+ * with NULL, to be freed by g_strfreev(). @enabled and @traces have an entry
+ * for each link of the plan: whether the link is plugged in, and the file
+ * (nullable) that records its traffic. */
 char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
                     const CluPaths *paths, bool is_kvm, const bool *enabled,
                     char *const *traces);
 
-/* Finds the entry of the description that @complaint, an error message of QEMU
- * about its command line, is about. False if that cannot be told. */
+/* @complaint is an error message of QEMU about its command line. Finds the
+ * entry of the description that caused it; false if there is no such entry. */
 bool clu_argv_blame(const CluPlanHost *host, const char *complaint,
                     TopoPlace *ret_place);
 

@@ -2,10 +2,10 @@
 #include "clu_ask.h"
 
 struct CluAsk {
-    unsigned refs; /* the owner's, and one for each pending answer */
-    unsigned pending;
-    char *complaint;
-    void (*answered)(void *owner); /* NULL: the owner has freed it */
+    unsigned refs;    /* one of the owner, and one for each pending answer */
+    unsigned pending; /* number of answers still to come */
+    char *complaint;  /* first error message of a monitor; nullable */
+    void (*answered)(void *owner); /* NULL after clu_ask_free() */
     void *owner;
 };
 

@@ -38,7 +38,7 @@ void clu_broker_free(CluBroker *broker)
     if (!broker) {
         return;
     }
-    /* The owner knows of its own call: it is not told what that ends. */
+    /* The owner asked for this, so it needs no events. */
     broker->shared.fn = NULL;
     g_ptr_array_unref(broker->links);
     g_ptr_array_unref(broker->regions);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server of the ivshmem client-server protocol, as QEMU's
- * docs/specs/ivshmem-spec.txt has it. The server talks and clients listen: each
- * has a queue of messages that are still to be sent. The queue stays bounded
- * even if its client never reads: the messages about a peer that has come and
- * gone meanwhile are taken out, so each ID has a few messages there at most.
+ * The server of the ivshmem client-server protocol of QEMU's
+ * docs/specs/ivshmem-spec.txt. Only the server sends. Each client has a queue
+ * of messages that its socket has not taken yet. The queue stays bounded even
+ * if its client never reads: if a peer comes and goes while the messages about
+ * it are still queued, they are removed.
  */
 #define _GNU_SOURCE
 #include "clu_broker_ivshmem.h"
@@ -23,16 +23,16 @@
 #define SHARED_MEMORY    (-1)
 
 /*
- * The kernel counts descriptors that are sent and not yet received, for all
- * sockets of a user together, and refuses to send more than RLIMIT_NOFILE. A
- * small send buffer keeps clients that do not read from using up that number;
- * a client that is refused for a moment is retried.
+ * The kernel counts the descriptors that have been sent but not yet received,
+ * for all sockets of a user together, and refuses to send more than
+ * RLIMIT_NOFILE. A small send buffer keeps clients that do not read from using
+ * up this budget. If the kernel refuses, the broker tries again after RETRY_MS.
  */
 #define SEND_BUFFER_BYTES 1
 #define RETRY_MS          20
 
-/* The eventfds of a client. Queued messages that carry them may outlive the
- * client. */
+/* The eventfds of a client, one for each of its interrupt vectors. Queued
+ * messages share them and may outlive the client. */
 typedef struct Vectors {
     unsigned refs;
     unsigned count;
@@ -40,9 +40,9 @@ typedef struct Vectors {
 } Vectors;
 
 typedef struct Message {
-    int64_t number;
-    int file;         /* to send along, of `vectors` or the region; -1: none */
-    Vectors *vectors; /* nullable */
+    int64_t number;   /* protocol version, ID, or SHARED_MEMORY */
+    int file;         /* descriptor to send along, borrowed; -1: none */
+    Vectors *vectors; /* owner of `file`; NULL: the region, or no file */
 } Message;
 
 typedef struct Client {
@@ -53,18 +53,18 @@ typedef struct Client {
     Vectors *vectors;
     GQueue out; /* of Message, owned */
     GSource *readable;
-    GSource *writable; /* this or `retry` is set while `out` is not empty */
-    GSource *retry;
+    GSource *writable; /* set while the socket is full */
+    GSource *retry;    /* set while the kernel refuses more descriptors */
 } Client;
 
 struct CluBrokerShm {
     const CluBrokerShared *shared;
     char *name;
     CluBrokerRegion region;
-    int file;
+    int file; /* descriptor of the memory */
     CluListener *listener;
     GPtrArray *clients; /* of Client, owned */
-    uint16_t next_id;   /* every value is an ID, so it may wrap */
+    uint16_t next_id;   /* wraps: every 16-bit value is a valid ID */
 };
 
 /* ---- Vectors ---------------------------------------------------------- */
@@ -81,7 +81,7 @@ static void vectors_unref(Vectors *vectors)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Vectors, vectors_unref)
 
-/* NULL with errno if the process has too many files open. */
+/* Returns NULL and sets errno if the process has too many open files. */
 static Vectors *vectors_new(unsigned count)
 {
     g_autoptr(Vectors) vectors = g_new0(Vectors, 1);
@@ -173,7 +173,8 @@ static void flush(Client *client)
             clu_source_new_timer(context, RETRY_MS, client_retry, client);
         break;
     default:
-        /* client_readable() then sees the end and drops it. */
+        /* client_readable() sees the end of the connection and drops the
+         * client. */
         g_queue_clear_full(&client->out, (GDestroyNotify)message_free);
         shutdown(client->fd, SHUT_RDWR);
         break;
@@ -181,9 +182,9 @@ static void flush(Client *client)
 }
 
 /*
- * Tells @client that @id, the owner of @vectors, has gone. If @client has not
- * been sent even the first vector of @id yet, all of them are taken out of the
- * queue instead.
+ * Tells @client that the client @id, the owner of @vectors, has gone. If all
+ * messages that announce @id are still queued, they are removed instead:
+ * @client never knew of it.
  */
 static void post_farewell(Client *client, unsigned id, const Vectors *vectors)
 {
@@ -283,8 +284,8 @@ static bool is_taken(const CluBrokerShm *shm, unsigned id)
 }
 
 /*
- * The ID that has been unused for longest: a device of QEMU 7.2 uses memory
- * after free when an ID returns that it has seen go.
+ * Gives IDs in turn, so that an ID is reused as late as possible. The ivshmem
+ * device of QEMU 7.2 uses freed memory if a peer leaves and its ID returns.
  */
 static unsigned choose_id(CluBrokerShm *shm)
 {
@@ -333,7 +334,8 @@ static void client_new(int fd, void *data)
     Client *client;
     Vectors *vectors;
 
-    /* A client that reconnects must find its old place free. */
+    /* A client that reconnects must not be refused because its old connection
+     * still counts. */
     drop_closed(shm);
     if (shm->clients->len == shm->region.clients_max) {
         refuse(shm, fd, "the region has as many clients as it may have");
@@ -384,7 +386,7 @@ static bool check_region(const CluBrokerRegion *region, GError **error)
     return !wrong;
 }
 
-/* Sealed, because a client that shrinks it would crash the others. */
+/* The memory is sealed: a client that shrinks it would crash the others. */
 static int memory_new(const CluBrokerRegion *region, GError **error)
 {
     int fd = memfd_create("ivshmem", MFD_CLOEXEC | MFD_ALLOW_SEALING);

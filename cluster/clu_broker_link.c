@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The two NTB devices of a link meet here. Each connects, sends HELLO and
- * waits. As soon as two of different partitions wait, the broker sends each
- * PEER with one end of a socket pair and closes its connection. A device whose
- * peer dies sees that on the pair and connects here again, so the broker
- * remembers nothing of devices that are joined.
+ * waits. When devices of both partitions wait, the broker sends each of them
+ * PEER with one end of a socket pair, and closes both connections. If a device
+ * dies, its peer sees the pair close and connects here again. So the broker
+ * keeps no state of joined devices.
  */
 #define _GNU_SOURCE
 #include "clu_broker_link.h"
@@ -17,9 +17,9 @@
 #include "clu_source.h"
 #include "farside_wire.h"
 
-/* Connections at once. Two are of use; the others wait for an end. */
+/* Connections at the same time. Two are of use; the others wait for a peer. */
 #define ENDS_MAX   8
-/* The time a device has for HELLO, which it sends as soon as it connects. */
+/* The time within which a device must send HELLO after it connects. */
 #define HELLO_MS   2000
 #define PARTITIONS 2
 
@@ -27,10 +27,10 @@ typedef struct End {
     CluBrokerLink *link;
     int fd;
     pid_t pid;
-    bool waits; /* it has sent HELLO */
+    bool waits; /* the device has sent HELLO and waits for its peer */
     unsigned partition;
     GSource *watch;
-    GSource *timer;
+    GSource *timer; /* limit for HELLO; NULL once it has come */
 } End;
 
 struct CluBrokerLink {
@@ -71,8 +71,8 @@ static void drop(End *end, const char *reason)
     g_ptr_array_remove(end->link->ends, end);
 }
 
-/* Drops all ends but @except (nullable) whose process has gone: its death may
- * not have been noticed yet. */
+/* Drops all ends, other than @except (nullable), whose process is gone but
+ * whose watch has not fired yet. */
 static void drop_closed(CluBrokerLink *link, const End *except)
 {
     for (unsigned i = link->ends->len; i-- > 0;) {
@@ -86,7 +86,7 @@ static void drop_closed(CluBrokerLink *link, const End *except)
 
 /* ---- Meeting ---------------------------------------------------------- */
 
-/* The first end of partition @partition that waits; nullable. */
+/* The first waiting end of @partition; nullable. */
 static End *find_waiting(CluBrokerLink *link, unsigned partition)
 {
     for (unsigned i = 0; i < link->ends->len; i++) {
@@ -111,8 +111,9 @@ static bool send_peer(const End *end, int file)
 }
 
 /*
- * Gives each end one socket of a pair. If that fails for one, both are
- * disconnected: their devices connect again, now or when the pair closes.
+ * Gives each end one socket of a pair. If that fails for either end, both are
+ * disconnected. A device that got its socket sees the pair close. So both
+ * devices connect again.
  */
 static void join(End *a, End *b)
 {
@@ -159,8 +160,9 @@ static void start_waiting(End *end, unsigned partition)
 
 /* ---- Messages of an end ----------------------------------------------- */
 
-/* Descriptors that come with a message are not received: the kernel closes
- * them. */
+/* Returns what is wrong with the message; NULL if it is a HELLO. A message with
+ * descriptors has MSG_CTRUNC set: no room is offered for them, so the kernel
+ * closes them. */
 static const char *check_hello(const void *bytes, size_t size, int flags)
 {
     const struct farside_wire_head *head = bytes;

@@ -4,12 +4,11 @@
 
 #include "clu_broker_types.h"
 
-/* Shared by all services of a broker; borrowed, and valid until they are
- * freed. */
+/* What all services of a broker share. It outlives them. */
 typedef struct CluBrokerShared {
     GMainContext *context;
-    CluBrokerFn fn; /* is told of events; NULL: nobody is */
-    void *data;
+    CluBrokerFn fn; /* called at each event; nullable */
+    void *data;     /* argument of `fn` */
 } CluBrokerShared;
 
 static inline void clu_broker_tell(const CluBrokerShared *shared,

@@ -7,8 +7,7 @@
 
 #include <glib.h>
 
-/* Regions and events: the types that users of a broker and its services share.
- */
+/* The types that a broker, its services and its users share. */
 
 /* Limits of a region. */
 #define CLU_BROKER_VECTORS_MAX 64
@@ -16,24 +15,24 @@
 
 typedef struct CluBrokerRegion {
     uint64_t size_bytes;  /* a power of 2, at least a page */
-    unsigned vectors;     /* of each client: the device property `vectors` */
-    unsigned clients_max; /* further clients are disconnected */
+    unsigned vectors;     /* vectors of a client: device property `vectors` */
+    unsigned clients_max; /* limit; further clients are disconnected */
 } CluBrokerRegion;
 
 typedef enum CluBrokerEvent {
     CLU_BROKER_WAITS,    /* an NTB device waits for its peer */
-    CLU_BROKER_CLASHES,  /* ... while another of its partition waits already */
+    CLU_BROKER_CLASHES,  /* two NTB devices of the same partition wait */
     CLU_BROKER_JOINED,   /* an NTB device was given a socket to its peer */
     CLU_BROKER_ATTACHED, /* an ivshmem client has connected */
     CLU_BROKER_LEFT,     /* a waiting device or attached client has gone */
-    CLU_BROKER_REFUSED,  /* the broker has disconnected a client: see reason */
+    CLU_BROKER_REFUSED,  /* the broker has disconnected a client for `reason` */
 } CluBrokerEvent;
 
 typedef struct CluBrokerNotice {
     CluBrokerEvent event;
-    const char *name;   /* of the link or region */
+    const char *name;   /* name of the link or region */
     const char *reason; /* set for CLU_BROKER_REFUSED only */
-    pid_t pid;          /* of the process that connected */
+    pid_t pid;          /* process that connected */
     unsigned id;        /* partition, or ivshmem ID; 0 if refused */
 } CluBrokerNotice;
 

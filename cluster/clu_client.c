@@ -25,17 +25,17 @@ struct CluClient {
     uint8_t coded[CLU_AGENT_CODED_MAX];
 };
 
-/* A request being worked on. */
+/* A request in progress. */
 typedef struct Request {
     CluClient *client;
     const CluClientMode *mode;
     uint64_t credit; /* bytes of standard input that may be sent */
-    bool is_reading; /* standard input has not ended */
+    bool is_reading; /* standard input is wanted and has not ended */
     bool is_over;
-    int status;
-    size_t column;      /* of output, to skip the start of each line */
-    bool is_line_start; /* console: the next byte begins a line */
-    bool is_tilde;      /* console: the last one was ~ at the start of one */
+    int status;         /* exit status, valid when `is_over` */
+    size_t column;      /* bytes of the current line of output so far */
+    bool is_line_start; /* console: the next typed byte begins a line */
+    bool is_tilde;      /* console: the last typed byte was ~ at a line start */
     GError *error;
 } Request;
 
@@ -92,7 +92,7 @@ void clu_client_free(CluClient *client)
     }
 }
 
-/* Errors are ignored: if the supervisor is gone, the next read tells. */
+/* Errors are ignored: if the supervisor is gone, the next read reports it. */
 static void send_frame(CluClient *client, unsigned type, const void *body,
                        size_t length)
 {
@@ -136,7 +136,8 @@ static bool write_all(int fd, const uint8_t *data, size_t length)
     return true;
 }
 
-/* Writes to standard output without the start of each line. */
+/* Writes @data to standard output without the first mode->skip bytes of each
+ * line. */
 static bool write_skipped(Request *request, const uint8_t *data, size_t length)
 {
     g_autofree uint8_t *left = g_malloc(length);
@@ -259,7 +260,8 @@ static void on_socket(Request *request)
     }
 }
 
-/* Returns the number of typed bytes before the keys that leave the console. */
+/* Returns the number of typed bytes before the keys that leave the console, or
+ * @length if those were not typed. */
 static size_t find_leave(Request *request, const uint8_t *data, size_t length)
 {
     for (size_t i = 0; i < length; i++) {

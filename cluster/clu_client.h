@@ -6,12 +6,13 @@
 
 #include <glib.h>
 
-/* The program's end of a connection to a supervisor. Its functions block. While
- * there is one, SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end the process: the
- * client receives them. */
+/* The client side of a connection to a supervisor. Its functions block. While a
+ * client exists, SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end the process:
+ * the client receives them. */
 typedef struct CluClient CluClient;
 
-/* Blocks those signals until a client receives them. */
+/* Blocks SIGINT, SIGTERM, SIGHUP and SIGQUIT. A client that is made later
+ * receives those that came meanwhile. */
 void clu_client_hold_signals(void);
 
 /* Connects to the cluster whose directory is @dir. NULL and @error if its
@@ -32,25 +33,25 @@ typedef enum CluClientInput {
                            leave it */
 } CluClientInput;
 
-/* How a request is worked on. */
+/* What a client does while a request runs. */
 typedef struct CluClientMode {
     CluClientInput input;
-    GString *output; /* receives the output; NULL: it is printed */
-    unsigned skip;   /* bytes that are cut off each line of output */
-    void (*note)(const char *text); /* a line about progress; nullable */
+    GString *output; /* receives standard output; NULL: it is printed */
+    unsigned skip;   /* bytes to leave out at the start of each printed line */
+    void (*note)(const char *text); /* is told of progress; nullable */
 } CluClientMode;
 
 /*
- * Sends the request @words (NULL-terminated) and works on it to its end.
- * Returns the exit status: that of the request or command, or 128 plus the
- * number of the signal that ended the command or this call. @error is set if
- * the request failed; the status of a command has no error.
+ * Sends the request @words (NULL-terminated) and serves it until it ends.
+ * Returns the exit status of the request or command, or 128 plus the number of
+ * the signal that ended the command or this call. @error is set only if the
+ * request failed: a command may end with any status without an error.
  */
 int clu_client_run(CluClient *client, const char *const *words,
                    const CluClientMode *mode, GError **error);
 
-/* Waits until the supervisor ends or a signal comes; returns the signal or 0.
- */
+/* Waits until the supervisor ends or one of these signals comes. Returns the
+ * signal, or 0. */
 int clu_client_wait(CluClient *client);
 
 #endif

@@ -6,18 +6,18 @@
 #include "clu_broker.h"
 #include "clu_error.h"
 
-#define CLIENTS_MAX 64 /* of a shared region */
+#define CLIENTS_MAX 64 /* clients of a shared region */
 
 struct CluCluster {
     const CluClusterSetup *setup;
     const CluClusterOps *ops;
     void *owner;
     CluHostShared shared;
-    CluPaths *paths; /* by index of the host */
-    char **regions;  /* by index of the region: files with their memory */
-    bool *enabled;   /* by index of the link */
-    char **traces;   /* likewise: files, NULL where there is none */
-    CluHub **hubs;   /* by index of the network */
+    CluPaths *paths; /* indexed by host */
+    char **regions;  /* memory files, indexed by region */
+    bool *enabled;   /* link is plugged in; indexed by link */
+    char **traces;   /* trace files, each nullable; indexed by link */
+    CluHub **hubs;   /* indexed by network */
     CluBroker *broker;
     GPtrArray *hosts; /* of CluHost */
 };

@@ -9,33 +9,34 @@
 #include "clu_plan.h"
 
 /*
- * A cluster that runs: its hosts, and the broker and networks that join them.
- * Links are named by their entry in the plan. It lives until its process ends.
+ * A running cluster: its hosts, and the broker and networks that connect them.
+ * It cannot be freed: it lives until its process ends.
  */
 typedef struct CluCluster CluCluster;
 
-/* How a cluster is started; borrowed for as long as it runs. */
+/* What a cluster is started with; borrowed until the process ends. */
 typedef struct CluClusterSetup {
     const CluPlan *plan;
     const CluDir *dir;
-    const CluPaths *paths; /* by index of the host */
-    const bool *is_kvm;    /* likewise */
-    unsigned boot_ms;      /* the time that a host may take to come up */
-    unsigned silence_ms;   /* the time that a guest may keep silent */
+    const CluPaths *paths; /* indexed by host */
+    const bool *is_kvm;    /* host uses KVM; indexed by host */
+    unsigned boot_ms;      /* longest time for a host to come up */
+    unsigned silence_ms;   /* longest silence of a guest's agent */
 } CluClusterSetup;
 
 typedef struct CluClusterOps {
     /* The state of a host or a link may have changed. */
     void (*changed)(void *owner);
-    /* The console of @host has written @data, */
+    /* The guest of @host has written @data to its console. */
     void (*console)(void *owner, CluHost *host, const uint8_t *data,
                     size_t length);
-    /* and its log has grown. */
+    /* The log of the console of @host has grown. */
     void (*logged)(void *owner, CluHost *host);
 } CluClusterOps;
 
-/* Starts all hosts; @alive becomes CLU_FD_ALIVE of their processes. NULL and
- * @error if one cannot be started: the caller's process must end then. */
+/* Starts all hosts. Their processes inherit @alive as CLU_FD_ALIVE. Returns
+ * NULL and sets @error if a host cannot be started; then the calling process
+ * must end. */
 CluCluster *clu_cluster_start(GMainContext *context,
                               const CluClusterSetup *setup, int alive,
                               const CluClusterOps *ops, void *owner,
@@ -57,34 +58,35 @@ const CluPlanLink *clu_cluster_find_link(const CluCluster *cluster,
 CluHost *clu_cluster_link_host(const CluCluster *cluster,
                                const CluPlanLink *link, unsigned end);
 
-/* True if the host at @end runs and its driver reports @link as up. */
+/* True if the host at @end is up (perhaps after an oops) and its driver reports
+ * @link as up. */
 bool clu_cluster_end_is_up(const CluCluster *cluster, const CluPlanLink *link,
                            unsigned end);
 
 /* True if @link is plugged in and up at both ends. */
 bool clu_cluster_link_is_up(const CluCluster *cluster, const CluPlanLink *link);
 
-/* True if @link comes up by itself: it is plugged in, and each host has a
- * client that enables it. */
+/* True if @link comes up without a command: it is plugged in, and both hosts
+ * have an NTB client that enables it. */
 bool clu_cluster_link_is_expected(const CluCluster *cluster,
                                   const CluPlanLink *link);
 
-/* True if @link is plugged in. Setting it reaches only QEMU processes that are
- * started later. */
+/* True if @link is plugged in. clu_cluster_set_enabled() affects only QEMU
+ * processes that are started later. */
 bool clu_cluster_link_is_enabled(const CluCluster *cluster,
                                  const CluPlanLink *link);
 void clu_cluster_set_enabled(CluCluster *cluster, const CluPlanLink *link,
                              bool is_enabled);
 
-/* The file that records what crosses @link; NULL if there is none. Setting it
- * (@path is nullable) likewise reaches only processes that are started later.
- */
+/* The file that records the traffic of @link; NULL if there is none.
+ * clu_cluster_set_trace() (@path is nullable) affects only QEMU processes that
+ * are started later. */
 const char *clu_cluster_link_trace(const CluCluster *cluster,
                                    const CluPlanLink *link);
 void clu_cluster_set_trace(CluCluster *cluster, const CluPlanLink *link,
                            const char *path);
 
-/* Has CluClusterOps.changed called. */
+/* Calls CluClusterOps.changed. */
 void clu_cluster_changed(CluCluster *cluster);
 
 #endif

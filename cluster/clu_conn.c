@@ -9,7 +9,7 @@ struct CluConn {
     CluStream *stream;
     CluAgentReader reader;
     CluRequest request;
-    bool is_owner; /* the cluster ends with it */
+    bool is_owner; /* the cluster ends when this connection closes */
     const CluConnOps *ops;
     void *owner;
 };
@@ -47,7 +47,7 @@ static void begin_request(CluConn *conn, const CluAgentFrame *frame)
 
     if (frame->length == 0 || end[-1] != '\0') {
         clu_request_fail(&conn->request, CLU_CONTROL_USAGE,
-                         "a request without words");
+                         "the request has no words");
         return;
     }
     for (; word < end; word += strlen(word) + 1) {

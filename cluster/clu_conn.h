@@ -4,19 +4,19 @@
 
 #include "clu_request.h"
 
-/* A connection of the program to the supervisor, with the request that is
- * worked on. */
+/* A connection of the program `farside` to the supervisor, with the request in
+ * progress. */
 typedef struct CluConn CluConn;
 
 typedef struct CluConnOps {
-    /* The program is gone; the owner frees @conn. */
+    /* The program has closed the connection. The owner must free @conn. */
     void (*closed)(void *owner, CluConn *conn);
-    /* The program has asked that the cluster ends. */
+    /* The program has asked the supervisor to end the cluster. */
     void (*end)(void *owner);
 } CluConnOps;
 
-/* Takes over @fd. The cluster ends with a connection that @is_owner, unless
- * that asks for `release` before. */
+/* Takes over @fd. If @is_owner, the cluster ends when the connection closes,
+ * unless the program has sent the request `release` before. */
 CluConn *clu_conn_new(CluCluster *cluster, GMainContext *context, int fd,
                       bool is_owner, const CluConnOps *ops, void *owner);
 
@@ -26,7 +26,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluConn, clu_conn_free)
 
 bool clu_conn_is_owner(const CluConn *conn);
 
-/* For telling it of changes; borrowed. */
+/* The request of @conn, which must be told of changes; borrowed. */
 CluRequest *clu_conn_request(CluConn *conn);
 
 #endif

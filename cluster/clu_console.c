@@ -11,22 +11,22 @@
 
 #define LINE_MAX_BYTES  4096
 #define TAIL_LINES      24
-/* The limit for a guest that does not read its console. */
+/* Limit of the typed bytes that wait for a guest to read its console. */
 #define TYPED_MAX_BYTES 65536
 
 struct CluConsole {
     GMainContext *context;
-    CluStream *stream; /* NULL: no process */
+    CluStream *stream; /* NULL until the first process */
     const CluConsoleOps *ops;
     void *owner;
-    int log;
-    size_t logged;
-    GString *line; /* the line that has not ended, without carriage returns */
-    GString *tail;
-    unsigned tail_lines;
+    int log;             /* descriptor of the log file */
+    size_t logged;       /* bytes written to the log */
+    GString *line;       /* line that has not ended, without carriage returns */
+    GString *tail;       /* the last lines, without times */
+    unsigned tail_lines; /* number of lines in `tail` */
 };
 
-/* Messages of a kernel in trouble, after the time in brackets. */
+/* How the messages of a kernel in trouble begin, after the time in brackets. */
 static const struct {
     const char *text;
     CluConsoleAlarm alarm;
@@ -47,8 +47,8 @@ static const struct {
     {"traps: PANIC: ", CLU_CONSOLE_OOPS},
 };
 
-/* The text after "[   12.345678] ", or after "[   12.345678][  T1] " of kernels
- * that print the caller; NULL if @line does not begin so. */
+/* Returns the text after "[   12.345678] ", or after "[   12.345678][  T1] " if
+ * the kernel prints the caller. NULL if @line does not begin with a time. */
 static const char *skip_time(const char *line)
 {
     size_t n;
@@ -87,7 +87,7 @@ CluConsoleAlarm clu_console_judge(const char *line)
     return CLU_CONSOLE_FINE;
 }
 
-/* Errors are ignored: the cluster works without its log. */
+/* Errors are ignored: the cluster can run without its log. */
 static void log_bytes(CluConsole *console, const char *data, size_t length)
 {
     while (length > 0) {

@@ -9,22 +9,22 @@
 #include <glib.h>
 
 /*
- * The serial console of one host. Its first CLU_CONSOLE_LOG_MAX bytes are kept
- * in a log file, each line with the time of day at which it ended, and each
- * line is searched for a kernel in trouble. It outlives the processes whose
- * console it is.
+ * The serial console of one host. Its lines go to a log file, each with the
+ * time of day at which it ended, until the log has CLU_CONSOLE_LOG_MAX bytes.
+ * Each line is searched for messages of a kernel in trouble. A console stays
+ * when the QEMU process of its host ends, and serves the next one.
  */
 typedef struct CluConsole CluConsole;
 
-/* The state of the kernel by a line that it has written. */
+/* What a line says about the state of the kernel that wrote it. */
 typedef enum CluConsoleAlarm {
     CLU_CONSOLE_FINE,
-    CLU_CONSOLE_OOPS,  /* a part of it has failed, or makes no progress */
-    CLU_CONSOLE_PANIC, /* it has stopped */
+    CLU_CONSOLE_OOPS,  /* a part of the kernel has failed, or is stuck */
+    CLU_CONSOLE_PANIC, /* the kernel has stopped */
 } CluConsoleAlarm;
 
 typedef struct CluConsoleOps {
-    /* Bytes as they came, for users who are connected. */
+    /* The guest has written @data, which is passed on unchanged. */
     void (*bytes)(void *owner, const uint8_t *data, size_t length);
     /* The log has grown. */
     void (*grown)(void *owner);
@@ -35,7 +35,7 @@ typedef struct CluConsoleOps {
 #define CLU_CONSOLE_TIME_BYTES 13u /* "HH:MM:SS.mmm " before each line */
 #define CLU_CONSOLE_LOG_MAX    (64u << 20)
 
-/* A console with its log at @path. NULL and @error if that cannot be made. */
+/* Makes a console with its log at @path. NULL and @error if that fails. */
 CluConsole *clu_console_new(GMainContext *context, const char *path,
                             const CluConsoleOps *ops, void *owner,
                             GError **error);
@@ -44,21 +44,22 @@ CluConsole *clu_console_new(GMainContext *context, const char *path,
 void clu_console_free(CluConsole *console);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluConsole, clu_console_free)
 
-/* Takes over @fd, the line to a new process; the line to the old one is closed.
- */
+/* Takes over @fd, the serial line of a new process, and closes the line of the
+ * old one. */
 void clu_console_connect(CluConsole *console, int fd);
 
 /* Sends @data to the guest as if it were typed. */
 void clu_console_write(CluConsole *console, const uint8_t *data, size_t length);
 
-/* Writes a line "-- ..." of the supervisor to the log. */
+/* Adds a line of the supervisor to the log, "-- " and the text. */
 void clu_console_note(CluConsole *console, const char *format, ...)
     G_GNUC_PRINTF(2, 3);
 
-/* The last lines since the last process began, without times; borrowed. */
+/* The last lines of the present process, or of the last one, without times;
+ * borrowed. */
 const char *clu_console_tail(const CluConsole *console);
 
-/* The state of the kernel that wrote @line, which has no end of line. */
+/* Judges the kernel that wrote @line, which has no end of line. */
 CluConsoleAlarm clu_console_judge(const char *line);
 
 #endif

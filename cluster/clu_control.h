@@ -5,18 +5,19 @@
 #include "clu_agent.h"
 
 /*
- * The protocol between the program and the supervisor of a cluster, at the
- * socket `control` of its directory: frames as on the line to an agent
- * (clu_agent.h), session 0.
+ * The protocol between the program `farside` and the supervisor of a cluster,
+ * at the socket `control` of the cluster's directory. The frames are those of
+ * the line to an agent (clu_agent.h), with session 0.
  *
  * The program sends REQUEST with words that each end with a 0: the name of a
  * request and its arguments (clu_requests.h). STDOUT and STDERR then carry text
  * to be printed, and NOTE a line about progress. EXIT or ERROR ends the answer,
  * and the program may send another request.
  *
- * While `exec` runs, STDIN, STDIN_EOF, SIGNAL and CREDIT go through to the
- * agent and STDOUT, STDERR and CREDIT come from it, by its rules. While
- * `console` runs, STDIN carries what the user types.
+ * While `exec` runs, the supervisor passes STDIN, STDIN_EOF, SIGNAL and CREDIT
+ * on to the agent, and STDOUT, STDERR and CREDIT from it; the rules of credit
+ * in clu_agent.h apply. While `console` runs, STDIN carries what the user
+ * types.
  */
 typedef enum CluControlType {
     CLU_CONTROL_REQUEST = 64,
@@ -28,7 +29,8 @@ typedef enum CluControlType {
 enum {
     CLU_CONTROL_FAILED = 1,
     CLU_CONTROL_USAGE = 2,
-    CLU_CONTROL_LOST = 255, /* exec: it is not known how the command ended */
+    CLU_CONTROL_LOST = 255, /* exec: the command did not run, or nobody knows
+                               how it ended */
 };
 
 #endif

@@ -17,13 +17,14 @@
 
 #define LOCK_NAME      "lock"
 #define NAME_MAX_BYTES 64
-/* Together the time that a cluster of the same name has to end. */
+/* A new cluster waits TRIES times POLL_US for an old one of the same name to
+ * end. */
 #define TRIES          150
 #define POLL_US        20000
 
 struct CluDir {
     char *path;
-    int lock;
+    int lock; /* descriptor of the lock file; -1: none */
 };
 
 static bool fail(GError **error, const char *path, const char *what)
@@ -90,7 +91,7 @@ static bool make_private(const char *path, GError **error)
     struct stat status;
 
     if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-        return fail(error, path, "cannot make it");
+        return fail(error, path, "cannot make this directory");
     }
     if (lstat(path, &status) < 0) {
         return fail(error, path, "cannot read its status");
@@ -107,7 +108,8 @@ static bool make_private(const char *path, GError **error)
 }
 
 /* Removes all files in the directory @fd, including those of other programs;
- * takes over @fd. The lock goes last: while it is there, other files may be. */
+ * takes over @fd. The lock file goes last: once it is gone, a new cluster of
+ * that name can start. */
 static void remove_all(int fd, bool with_lock)
 {
     DIR *dir = fdopendir(fd);
@@ -137,8 +139,9 @@ static void remove_all(int fd, bool with_lock)
     }
 }
 
-/* A lock of the open file description, which all processes that inherit it
- * hold. Unlike that of flock(), it can be queried without being taken. */
+/* A lock of the open file description: all processes that inherit the
+ * descriptor hold it. F_OFD_GETLK can query it without taking it, which flock()
+ * cannot do. */
 static const struct flock whole_file = {.l_type = F_WRLCK,
                                         .l_whence = SEEK_SET};
 
@@ -153,8 +156,8 @@ static bool is_answering(const char *dir)
     return fd >= 0;
 }
 
-/* Returns 1: locked; 0: try again, as the directory is being removed; -1:
- * failed. */
+/* Returns 1 if the directory is locked now, 0 if the caller should try again
+ * because the directory is being removed, and -1 on failure. */
 static int try_lock(CluDir *dir, const char *base, const char *name,
                     GError **error)
 {
@@ -237,7 +240,7 @@ CluDir *clu_dir_new(const char *name, GError **error)
         }
         return NULL;
     }
-    /* A dead cluster of that name may have left files. */
+    /* A dead cluster of the same name may have left files. */
     fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
         fail(error, dir->path, "cannot open it");
@@ -268,8 +271,8 @@ int clu_dir_lock(const CluDir *dir)
     return dir->lock;
 }
 
-/* The keeper. It allocates almost no memory and ignores signals, so that it
- * outlives the other processes. */
+/* The keeper process. It ignores signals and needs little memory, so that it
+ * outlives the other processes of the cluster. */
 static void keeper_run(const CluDir *dir, int alive, int fd)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
@@ -282,7 +285,7 @@ static void keeper_run(const CluDir *dir, int alive, int fd)
     }
     setsid();
     if (chdir("/") < 0) {
-        /* Then it keeps a file system busy, which does no harm. */
+        /* Harmless: the keeper only keeps a file system busy. */
     }
     for (int other = 0; other < 1024; other++) {
         if (other != alive && other != fd && other != dir->lock) {
@@ -293,7 +296,7 @@ static void keeper_run(const CluDir *dir, int alive, int fd)
     }
     remove_all(fd, true);
     rmdir(dir->path);
-    rmdir(base); /* unless others are in it */
+    rmdir(base); /* fails if there are other clusters */
     _exit(0);
 }
 
@@ -304,7 +307,7 @@ bool clu_dir_keep(const CluDir *dir, int *ret_alive, GError **error)
     pid_t pid;
 
     if (fd < 0 || pipe2(alive, O_CLOEXEC) < 0) {
-        return fail(error, dir->path, "cannot keep it");
+        return fail(error, dir->path, "cannot watch this directory");
     }
     pid = fork();
     if (pid < 0) {
@@ -314,7 +317,8 @@ bool clu_dir_keep(const CluDir *dir, int *ret_alive, GError **error)
         return fail(error, dir->path, "cannot start a process");
     }
     if (pid == 0) {
-        /* A grandchild, so that no process of the cluster must wait for it. */
+        /* The keeper is a grandchild, so that no process of the cluster must
+         * wait for it. */
         pid = fork();
         if (pid == 0) {
             close(alive[1]);
@@ -330,7 +334,7 @@ bool clu_dir_keep(const CluDir *dir, int *ret_alive, GError **error)
     return true;
 }
 
-/* True if any process of the cluster in @path lives. */
+/* True if a process of the cluster in @path is alive. */
 static bool is_locked(const char *path)
 {
     g_autofree char *name = g_build_filename(path, LOCK_NAME, NULL);

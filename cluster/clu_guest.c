@@ -8,17 +8,17 @@
 #include "clu_stream.h"
 
 #define PING_MS           1000
-/* The bytes that may wait for a guest to read them: more than the credit of all
- * its sessions. Above that, nothing is read from the guest, so that it cannot
- * ask for more. */
+/* Limit of the bytes that wait for a guest to read them, more than the credit
+ * of all its sessions. Above it, nothing is read from the guest until all have
+ * been written, so that the guest cannot cause more of them. */
 #define WAITING_MAX_BYTES (2u * CLU_AGENT_SESSION_MAX * CLU_AGENT_WINDOW)
 
 struct CluSession {
-    CluGuest *guest; /* NULL: over */
+    CluGuest *guest; /* NULL once the session is over */
     uint32_t number;
     const CluSessionOps *ops;
     void *owner;
-    uint64_t credit[2]; /* left to the agent, for STDOUT and STDERR */
+    uint64_t credit[2]; /* bytes of STDOUT, STDERR that the agent may send */
 };
 
 struct CluGuest {
@@ -26,16 +26,16 @@ struct CluGuest {
     const CluGuestOps *ops;
     void *owner;
     CluAgentReader *reader;
-    uint8_t *coded;
+    uint8_t *coded; /* room for one coded frame */
     uint64_t epoch;
     bool is_ready;
     bool is_silent;
-    int64_t heard_us;
-    int64_t silence_us;
+    int64_t heard_us;   /* monotonic time of the agent's last frame */
+    int64_t silence_us; /* longest time without a frame */
     GSource *timer;
-    uint32_t next;        /* number of a session */
+    uint32_t last;        /* number of the session that was started last */
     GHashTable *sessions; /* number to CluSession, borrowed */
-    bool *is_freed;
+    bool *is_freed;       /* set if a callback frees it; NULL while none runs */
 };
 
 static void send_frame(CluGuest *guest, CluAgentType type, uint32_t session,
@@ -55,7 +55,7 @@ static void begin_epoch(CluGuest *guest)
 
     guest->epoch++;
     clu_agent_put64(body, guest->epoch);
-    /* Ends half a frame that may be on the line. */
+    /* The 0 ends half a frame that may be on the line. */
     clu_stream_write(guest->stream, "", 1);
     send_frame(guest, CLU_AGENT_SYNC, 0, body, sizeof(body));
 }
@@ -72,7 +72,8 @@ static void lose_sessions(CluGuest *guest)
     GHashTableIter iter;
     gpointer session;
 
-    /* From the start each time, because an owner may free other sessions. */
+    /* The iteration begins anew each time, because an owner may free other
+     * sessions. */
     for (;;) {
         g_hash_table_iter_init(&iter, guest->sessions);
         if (!g_hash_table_iter_next(&iter, NULL, &session)) {
@@ -91,7 +92,7 @@ static void lose(CluGuest *guest)
 
     guest->is_ready = false;
     guest->is_silent = false;
-    /* The owner first, so that sessions find its state up to date. */
+    /* The owner is told first, so that sessions find its state up to date. */
     if (was_ready) {
         guest->ops->lost(guest->owner);
     }
@@ -109,7 +110,8 @@ bool clu_guest_is_ready(const CluGuest *guest)
     return guest->is_ready;
 }
 
-/* The text that starts at *@from, ended by a 0 before @end; NULL if none. */
+/* Returns the text at *@from, which a 0 before @end must end, and moves *@from
+ * behind that 0. NULL if there is no 0. */
 static const char *take_text(const uint8_t **from, const uint8_t *end)
 {
     const uint8_t *zero = memchr(*from, 0, (size_t)(end - *from));
@@ -312,7 +314,7 @@ CluSession *clu_session_new(CluGuest *guest, const char *words, size_t length,
 
     g_assert(guest->is_ready && length <= CLU_AGENT_BODY_MAX);
     session->guest = guest;
-    session->number = ++guest->next;
+    session->number = ++guest->last;
     session->ops = ops;
     session->owner = owner;
     session->credit[0] = CLU_AGENT_WINDOW;

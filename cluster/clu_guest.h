@@ -17,13 +17,12 @@ typedef struct CluSession CluSession;
 
 typedef struct CluGuestOps {
     /* The agent answers, and sessions may be started. Earlier sessions are
-     * lost.
-     * @boot_id and @release are borrowed. */
+     * lost. @boot_id and @release are borrowed. */
     void (*ready)(void *owner, const char *boot_id, const char *release);
     /* The agent has gone or started again: the guest is not ready until `ready`
      * is called. */
     void (*lost)(void *owner);
-    /* It has not answered for too long, or answers again. */
+    /* The agent has not answered for too long, or answers again. */
     void (*silent)(void *owner, bool is_silent);
 } CluGuestOps;
 
@@ -35,7 +34,8 @@ CluGuest *clu_guest_new(GMainContext *context, int fd, unsigned silence_ms,
 void clu_guest_free(CluGuest *guest);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluGuest, clu_guest_free)
 
-/* Begins a new epoch after a reset of the machine. */
+/* Begins a new epoch after a reset of the machine or a panic of its kernel. All
+ * sessions are lost. */
 void clu_guest_reset(CluGuest *guest);
 
 bool clu_guest_is_ready(const CluGuest *guest);
@@ -44,13 +44,13 @@ typedef struct CluSessionOps {
     /* STARTED, FAILED, STDOUT, STDERR, EXIT or CREDIT, well-formed. After
      * FAILED and EXIT the session is over and must only be freed. */
     void (*frame)(void *owner, const CluAgentFrame *frame);
-    /* The session is over without an end: the agent is gone, or broke the
-     * protocol as @reason says. */
+    /* The session is over, and nobody knows how its program ended: the agent is
+     * gone, or broke the protocol. @reason says which. */
     void (*lost)(void *owner, const char *reason);
 } CluSessionOps;
 
-/* Starts the program @words (@length bytes, each word ended by a 0) on a guest
- * that is ready. */
+/* Starts the program @words (@length bytes, each word ended by a 0) in @guest,
+ * which must be ready. */
 CluSession *clu_session_new(CluGuest *guest, const char *words, size_t length,
                             const CluSessionOps *ops, void *owner);
 
@@ -58,11 +58,12 @@ CluSession *clu_session_new(CluGuest *guest, const char *words, size_t length,
 void clu_session_free(CluSession *session);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluSession, clu_session_free)
 
-/* Sends STDIN, STDIN_EOF, SIGNAL or CREDIT; without effect once it is over. */
+/* Sends STDIN, STDIN_EOF, SIGNAL or CREDIT. Does nothing once the session is
+ * over. */
 void clu_session_send(CluSession *session, CluAgentType type, const void *body,
                       uint32_t length);
 
-/* Gives back credit for @bytes of STDOUT or STDERR. */
+/* Gives the agent credit for @bytes more of STDOUT or STDERR. */
 void clu_session_credit(CluSession *session, CluAgentType type, uint32_t bytes);
 
 #endif

@@ -27,16 +27,17 @@ struct CluHost {
     void *owner;
     CluHostState state;
     char *cause;
-    char *alarm; /* line of its kernel that only a reboot mends; or NULL */
-    unsigned boots;
-    int64_t begun_us;
-    char *boot_id; /* of the guest that `watch` watches */
-    char *release;
-    int *disks; /* by index of the device; -1: none */
+    char *alarm; /* message of an oops or panic since the last boot; nullable */
+    unsigned boots;   /* number of boots */
+    int64_t begun_us; /* monotonic time of the last boot */
+    char *boot_id;    /* boot ID of the guest's kernel; NULL: not known yet */
+    char *release;    /* its release, as `uname -r` says it */
+    int *disks;       /* descriptors of disks, indexed by device; -1: none */
     CluConsole *console;
-    /* Of the process. */
+    /* The following belong to the process, and are unset while there is none.
+     */
     GSubprocess *process;
-    GCancellable *waiting;
+    GCancellable *waiting; /* cancels the wait for its end */
     pid_t pid;
     CluQmp *qmp;
     CluGuest *guest;
@@ -44,8 +45,8 @@ struct CluHost {
     GSource *deadline;
     GSource *ended; /* the process has ended; its last output is being read */
     GSource *output_source;
-    int output; /* standard output and error of QEMU; -1: none */
-    GString *said;
+    int output;    /* pipe from QEMU's standard output and error; -1: none */
+    GString *said; /* what has been read from `output` */
 };
 
 static const char *const state_names[] = {
@@ -87,7 +88,7 @@ static gboolean on_deadline(gpointer data)
                                 host->shared->boot_ms / 1000);
     } else {
         cause = g_strdup_printf(
-            "the agent answers, but %s has not come to each NTB in %u s",
+            "the agent answers, but %s has not bound to each NTB in %u s",
             strcmp(host->plan->host->vm->client, "none") == 0
                 ? "the driver"
                 : host->plan->host->vm->client,
@@ -104,8 +105,7 @@ static void start_deadline(CluHost *host)
         host->shared->context, host->shared->boot_ms, on_deadline, host);
 }
 
-/* The machine starts from the beginning; all that was known of it is forgotten.
- */
+/* The machine starts again; the host forgets what it knew of the guest. */
 static void begin_boot(CluHost *host)
 {
     g_clear_pointer(&host->watch, clu_watch_free);
@@ -118,7 +118,7 @@ static void begin_boot(CluHost *host)
     set_state(host, CLU_HOST_BOOTING, NULL);
 }
 
-/* The agent, or what it watches. */
+/* The agent and the watch */
 
 static void on_watched(void *owner)
 {
@@ -138,7 +138,7 @@ static void on_ready(void *owner, const char *boot_id, const char *release)
     CluHost *host = owner;
 
     if (host->boot_id && strcmp(host->boot_id, boot_id) != 0) {
-        /* A new kernel runs, though QEMU has reported no reset. */
+        /* A new kernel runs, although QEMU has reported no reset. */
         begin_boot(host);
     }
     if (!host->boot_id) {
@@ -206,14 +206,15 @@ static void on_alarm(void *owner, CluConsoleAlarm alarm, const char *text)
     };
     CluHost *host = owner;
 
-    /* The first line tells most, so only a worse state replaces it. */
+    /* The first message says most about the cause, so only a message of a worse
+     * state replaces it. */
     if (host->state < states[alarm]) {
         g_free(host->alarm);
         host->alarm = g_strdup(text);
         set_state(host, states[alarm], text);
     }
-    /* The agent has stopped with its kernel, and no end of its sessions will
-     * come. */
+    /* The agent has stopped with its kernel and can no longer report how its
+     * programs ended, so its sessions are ended here. */
     if (alarm == CLU_CONSOLE_PANIC && host->guest) {
         clu_guest_reset(host->guest);
     }
@@ -234,7 +235,7 @@ static void on_qmp_event(void *owner, const char *name, JsonObject *data)
 
 static void on_qmp_closed(void *owner)
 {
-    /* The end of the process follows. */
+    /* on_waited() handles the end of the process, which follows. */
 }
 
 /* The process */
@@ -295,8 +296,8 @@ static void forget_process(CluHost *host)
     host->pid = 0;
 }
 
-/* The cause of the process's end: QEMU's message, with the place of the entry
- * of the description that it is about. */
+/* Why the process has ended: QEMU's message, with the place of the entry in the
+ * description that caused it, or the exit status. */
 static char *explain_end(CluHost *host)
 {
     g_autofree char *said = g_strdup(g_strchomp(host->said->str));
@@ -330,9 +331,9 @@ static gboolean on_exited(gpointer data)
     note_output(host);
     cause = explain_end(host);
     clu_console_note(host->console, "the machine has ended");
-    /* The state first: sessions that end with the process report it. */
+    /* The state is set first: sessions that end with the process report it. */
     if (host->state == CLU_HOST_DEAD) {
-        host->ops->changed(host->owner, host); /* it was killed */
+        host->ops->changed(host->owner, host); /* clu_host_kill() */
     } else if (is_off) {
         set_state(host, CLU_HOST_OFF, NULL);
     } else {
@@ -351,12 +352,14 @@ static void on_waited(GObject *process, GAsyncResult *result, gpointer data)
         return; /* cancelled: the host may have been freed */
     }
     g_clear_object(&host->waiting);
-    /* Its last output still lies in sockets that are ready: read that first. */
+    /* Its last output may still be unread in sockets. The low priority lets
+     * their sources read it first. */
     host->ended = clu_source_new_idle(host->shared->context, G_PRIORITY_LOW,
                                       on_exited, host);
 }
 
-/* In the child: it never outlives the supervisor. */
+/* Runs in the child before exec(). The kernel kills the child when the
+ * supervisor ends. */
 static void child_setup(gpointer data)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -372,8 +375,8 @@ static int fail(GError **error, const char *what)
     return -1;
 }
 
-/* Gives the process one end of a socket pair at @target. Returns the other end.
- */
+/* Makes a socket pair. The process inherits one end as descriptor @target; the
+ * other end is returned, -1 on error. */
 static int make_line(GSubprocessLauncher *launcher, int target, GError **error)
 {
     int fds[2];
@@ -493,7 +496,7 @@ void clu_host_kill(CluHost *host, const char *cause)
     }
     g_subprocess_send_signal(host->process, SIGKILL);
     set_state(host, CLU_HOST_DEAD, cause);
-    /* Its sockets may still hold messages, which count no more. */
+    /* Its sockets may still hold messages, which no longer matter. */
     g_clear_pointer(&host->watch, clu_watch_free);
     g_clear_pointer(&host->guest, clu_guest_free);
     g_clear_pointer(&host->qmp, clu_qmp_free);
@@ -504,7 +507,7 @@ bool clu_host_has_process(const CluHost *host)
     return host->process != NULL;
 }
 
-/* Opens a file of that size without a name: it is gone once it is closed. */
+/* Opens an unnamed file of that size, which disappears when it is closed. */
 static int make_disk(int64_t bytes, GError **error)
 {
     const char *dir = g_getenv("TMPDIR");

@@ -15,43 +15,42 @@
 
 /*
  * A host of a running cluster: its QEMU process, console, monitor and agent,
- * and its state. The state is forgotten when the machine is reset or its
- * process ends: a host is up again only when the drivers of its new kernel say
- * so.
+ * and its state. A host whose machine was reset, or whose process was started
+ * again, is booting until the drivers of its new kernel are loaded.
  */
 typedef struct CluHost CluHost;
 
 typedef enum CluHostState {
     CLU_HOST_BOOTING,  /* a process runs, but not all drivers are loaded yet */
     CLU_HOST_UP,       /* its drivers are loaded, and the agent answers */
-    CLU_HOST_OOPS,     /* its kernel has reported that a part of it failed or is
-                          stuck */
-    CLU_HOST_HUNG,     /* it does not answer, or has not booted in time */
+    CLU_HOST_OOPS,     /* a part of its kernel has failed or is stuck */
+    CLU_HOST_HUNG,     /* the agent is silent, or the boot took too long */
     CLU_HOST_PANICKED, /* its kernel has stopped */
-    CLU_HOST_OFF,      /* it has powered itself off */
-    CLU_HOST_DEAD,     /* its process was killed, or has failed */
+    CLU_HOST_OFF,      /* the guest has powered its machine off */
+    CLU_HOST_DEAD,     /* its process was killed or failed, or never started */
 } CluHostState;
 
 /* Shared by all hosts of a cluster; borrowed. */
 typedef struct CluHostShared {
     GMainContext *context;
     const CluPlan *plan;
-    const CluPaths *paths; /* by index of the host */
-    const bool *is_kvm;    /* likewise */
-    const bool *enabled;   /* by index of the link */
-    char *const *traces;   /* likewise */
-    CluHub *const *hubs;   /* by index of the network */
-    int alive;             /* CLU_FD_ALIVE of the processes */
-    unsigned silence_ms;   /* after which a guest without an answer is hung */
-    unsigned boot_ms;      /* after which a host that is not up is hung */
+    const CluPaths *paths; /* indexed by host */
+    const bool *is_kvm;    /* host uses KVM; indexed by host */
+    const bool *enabled;   /* link is plugged in; indexed by link */
+    char *const *traces;   /* trace files, each nullable; indexed by link */
+    CluHub *const *hubs;   /* indexed by network */
+    int alive;             /* descriptor to inherit as CLU_FD_ALIVE */
+    unsigned silence_ms;   /* longest silence of an agent; then it is hung */
+    unsigned boot_ms;      /* longest time for a boot; then it is hung */
 } CluHostShared;
 
 typedef struct CluHostOps {
-    /* Its state, or that of a link at its end, may have changed. */
+    /* The state of @host, or of a link at its end, may have changed. */
     void (*changed)(void *owner, CluHost *host);
-    /* Bytes of its console; its log has grown. */
+    /* The guest has written @data to its console. */
     void (*console)(void *owner, CluHost *host, const uint8_t *data,
                     size_t length);
+    /* The log of the console has grown. */
     void (*logged)(void *owner, CluHost *host);
 } CluHostOps;
 
@@ -64,15 +63,14 @@ CluHost *clu_host_new(const CluHostShared *shared, const CluPlanHost *plan,
 void clu_host_free(CluHost *host);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluHost, clu_host_free)
 
-/* Starts a process; there must be none. False and @error if that fails. */
+/* Starts the process; there must be none. False and @error if that fails. */
 bool clu_host_start(CluHost *host, GError **error);
 
 /* Kills the process, if there is one. The host is dead at once, with @cause;
  * the process ends soon after. */
 void clu_host_kill(CluHost *host, const char *cause);
 
-/* True while there is a process; one that was killed counts until it has ended.
- */
+/* True while there is a process. A killed process counts until it has ended. */
 bool clu_host_has_process(const CluHost *host);
 
 const CluPlanHost *clu_host_plan(const CluHost *host);
@@ -86,14 +84,15 @@ const char *clu_host_cause(const CluHost *host);
 /* The process ID; 0 if there is no process. */
 pid_t clu_host_pid(const CluHost *host);
 
-/* The number of times it has begun to boot, and the time since the last. */
+/* The number of boots that have begun, and the time since the last one began.
+ */
 unsigned clu_host_boots(const CluHost *host);
 int64_t clu_host_age_us(const CluHost *host);
 
-/* The kernel's release; NULL if the agent has not said. Borrowed. */
+/* The kernel's release; NULL if the agent has not reported it yet. Borrowed. */
 const char *clu_host_release(const CluHost *host);
 
-/* True if its driver reports the link of @device as up. */
+/* True if the NTB driver of @host reports the link of @device as up. */
 bool clu_host_link_up(const CluHost *host, const CluPlanDevice *device);
 
 CluConsole *clu_host_console(CluHost *host);

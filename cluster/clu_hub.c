@@ -9,7 +9,7 @@
 #include "clu_source.h"
 
 #define FRAME_MAX 69632 /* the most that QEMU sends at once */
-/* Frames of one adapter that are forwarded before another has its turn. */
+/* Most frames of one adapter that are forwarded in one turn. */
 #define BATCH     64
 
 typedef struct Port {
@@ -33,8 +33,8 @@ static void port_free(void *data)
     g_free(port);
 }
 
-/* An adapter that does not keep up loses frames, as on any wire. An error of
- * send() is the only sign that an adapter's machine is gone. */
+/* An adapter that does not keep up loses frames, as on a real network. The port
+ * of a machine that is gone is recognized only by an error of send(). */
 static void forward(CluHub *hub, const Port *from, size_t length)
 {
     unsigned i;

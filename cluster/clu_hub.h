@@ -4,8 +4,8 @@
 
 #include <glib.h>
 
-/* An Ethernet inside the cluster: a frame from one adapter goes to all others.
- * It needs no privileges and no address of this machine. */
+/* An Ethernet inside the cluster: each frame of an adapter goes to all others.
+ * It needs no privileges and none of this machine's network addresses. */
 typedef struct CluHub CluHub;
 
 CluHub *clu_hub_new(GMainContext *context);
@@ -14,8 +14,9 @@ CluHub *clu_hub_new(GMainContext *context);
 void clu_hub_free(CluHub *hub);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluHub, clu_hub_free)
 
-/* Plugs in an adapter. Returns a descriptor for `-netdev socket,fd=`; the hub
- * drops the adapter when it is closed. -1 and @error if that fails. */
+/* Plugs in an adapter. Returns a descriptor for `-netdev socket,fd=`. The hub
+ * drops the adapter some time after that descriptor is closed. -1 and @error if
+ * no socket can be made. */
 int clu_hub_plug(CluHub *hub, GError **error);
 
 #endif

@@ -7,8 +7,8 @@
 #include "clu_plan_links.h"
 #include "clu_plan_options.h"
 
-/* PCI bus 0 of q35: 0 is the host bridge, 1 the device through which the agent
- * speaks, 2 is left free, and 31 belongs to the chip set. */
+/* Device numbers on PCI bus 0 of q35: 0 is the host bridge, 1 the virtio-serial
+ * device of the agent, 2 is left free, and 31 belongs to the chip set. */
 #define SLOT_MIN 3
 #define SLOT_MAX 30
 

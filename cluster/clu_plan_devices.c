@@ -8,7 +8,7 @@
 #include "clu_property.h"
 #include "topo_units.h"
 
-#define REGION_BYTES (4LL << 20) /* of a region whose size is not given */
+#define REGION_BYTES (4LL << 20) /* default size of a region */
 #define NULL_DISK    "null-co:"
 
 static bool is_ivshmem(const char *type)
@@ -135,7 +135,7 @@ CluPlanDevice *clu_plan_add_device(CluPlanHost *host, const TopoDevice *topo,
 
     device->device = topo;
     device->type = g_strdup(type);
-    /* QEMU requires a letter first. */
+    /* QEMU requires that an ID begins with a letter. */
     device->id = g_strconcat(g_ascii_isalpha(*topo->name) ? "" : "d..",
                              topo->name, NULL);
     device->fd = -1;
@@ -200,13 +200,13 @@ void clu_plan_add_endpoint(CluPlan *plan, CluPlanHost *host,
         while (host->host->devices->pdata[index] != topo) {
             index++;
         }
-        /* The same in each run, and unique in the cluster. */
+        /* The address is the same in each run, and unique in the cluster. */
         g_string_append_printf(own, ",mac=52:54:00:%02x:%02x:%02x",
                                host->index >> 8 & 0xff, host->index & 0xff,
                                index & 0xff);
     }
     if (vm->network && !clu_plan_has_option(vm, "romfile")) {
-        g_string_append(own, ",romfile="); /* nothing boots from it */
+        g_string_append(own, ",romfile="); /* no guest boots from the network */
     }
     clu_plan_append_options(own, vm, NULL);
     device->properties = g_string_free(g_steal_pointer(&own), FALSE);

@@ -7,13 +7,14 @@
 #include "clu_plan_options.h"
 #include "clu_property.h"
 
-#define BAR4_MIN (64LL << 20)
+#define BAR4_MIN (64LL << 20) /* smallest default size of BAR 4, in bytes */
 
 /* Properties that must be the same at both ends of a link; ended by NULL. */
 static const char *const geometry[] = {"generation", "lut-entries", "bar2-size",
                                        "bar4-size", NULL};
 
-/* The end of a guest's memory. The machine q35 has a hole below 4 GiB. */
+/* The end of a guest's physical memory. The machine q35 moves a part of it
+ * above 4 GiB. */
 static int64_t memory_end(const TopoHost *host)
 {
     int64_t bytes = host->vm->memory_bytes;
@@ -36,7 +37,7 @@ static char *default_bar4(const TopoLink *link)
     return g_strdup_printf("%" G_GINT64_FORMAT "M", size >> 20);
 }
 
-/* Appends the geometry. An end that gives no value takes the other's. */
+/* Appends the geometry of @end. If only one end gives a value, both use it. */
 static void append_geometry(TopoErrors *errors, const TopoLink *link,
                             unsigned end, GString *own)
 {
@@ -59,7 +60,7 @@ static void append_geometry(TopoErrors *errors, const TopoLink *link,
         } else if (a || b) {
             clu_property_append(own, name, a ? a : b);
         } else if (strcmp(name, "bar4-size") == 0) {
-            /* One window shall cover all memory of either host. */
+            /* By default, one window covers all memory of either host. */
             g_autofree char *size = default_bar4(link);
 
             clu_property_append(own, name, size);

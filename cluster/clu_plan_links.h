@@ -4,9 +4,9 @@
 
 #include "clu_plan_types.h"
 
-/* Adds the devices that emulate the NTB adapter @topo to @host, and itself to
- * the links of @plan. There is one PCI device for each cable, because the
- * kernel's driver knows one pair of partitions a device. */
+/* Adds the devices that emulate the NTB adapter @topo to @host, and enters them
+ * in the links of @plan. Each cable has a PCI device of its own, because
+ * ntb_hw_switchtec supports one pair of partitions for each device. */
 void clu_plan_add_adapter(CluPlan *plan, CluPlanHost *host,
                           const TopoDevice *topo, TopoErrors *errors);
 

@@ -5,7 +5,7 @@
 
 #include "clu_property.h"
 
-/* Properties that the cluster sets. */
+/* Properties that only the cluster may set. */
 static const char *const reserved[] = {
     "driver",  "id",    "bus",    "link",   "listen", "partition",
     "enabled", "drive", "netdev", "memdev", "chardev"};

@@ -7,8 +7,9 @@
 #include "topo_description.h"
 
 /*
- * A plan: for each host of a description a QEMU process with its devices at
- * fixed PCI addresses, and the links, networks and regions that join them.
+ * A plan of a cluster. Each host of the description gets a QEMU process, whose
+ * devices have fixed PCI addresses. Links, networks and regions connect the
+ * devices.
  */
 typedef struct CluPlan CluPlan;
 typedef struct CluPlanLink CluPlanLink;
@@ -20,10 +21,10 @@ typedef struct CluPlanLink CluPlanLink;
 typedef enum CluBackend {
     CLU_BACKEND_NONE,
     CLU_BACKEND_NTB,      /* a link to another host */
-    CLU_BACKEND_DISK,     /* an empty file of a size, gone with the cluster */
-    CLU_BACKEND_FILE,     /* the user's file */
-    CLU_BACKEND_NULL,     /* no data at all */
-    CLU_BACKEND_NETWORK,  /* other network adapters */
+    CLU_BACKEND_DISK,     /* a new file, which disappears with the cluster */
+    CLU_BACKEND_FILE,     /* a file of the user */
+    CLU_BACKEND_NULL,     /* a disk that reads as zeros and keeps no data */
+    CLU_BACKEND_NETWORK,  /* a network with the adapters of other hosts */
     CLU_BACKEND_REGION,   /* shared memory */
     CLU_BACKEND_DOORBELL, /* shared memory, and interrupts between its users */
 } CluBackend;
@@ -31,58 +32,56 @@ typedef enum CluBackend {
 typedef struct CluPlanDevice {
     const TopoDevice *device;
     CluBackend backend;
-    char *id;          /* of the QEMU device, unique in the host */
-    char *type;        /* name of the QEMU device */
-    char *properties;  /* ",a=b,c=d": those that need no running cluster */
-    unsigned slot;     /* on PCI bus 0 */
-    int fd;            /* at which QEMU finds the backend; -1: none */
-    CluPlanLink *link; /* CLU_BACKEND_NTB only; borrowed */
-    unsigned end;      /* of the link: 0 or 1 */
-    int64_t bytes;     /* of a disk */
-    const char *name;  /* of the file or network; borrowed */
+    char *id;          /* ID of the QEMU device, unique in the host */
+    char *type;        /* type of the QEMU device */
+    char *properties;  /* ",a=b,c=d": properties known before the start */
+    unsigned slot;     /* device number on PCI bus 0 */
+    int fd;            /* QEMU's descriptor of the backend; -1: none */
+    CluPlanLink *link; /* link of a CLU_BACKEND_NTB, else NULL; borrowed */
+    unsigned end;      /* end of `link`, which is its partition: 0 or 1 */
+    int64_t bytes;     /* size of a disk */
+    const char *name;  /* file or network of the backend; borrowed */
     unsigned region;   /* index into CluPlan.regions */
 } CluPlanDevice;
 
 typedef struct CluPlanHost {
     const TopoHost *host;
-    unsigned index;     /* in CluPlan.hosts */
+    unsigned index;     /* index into CluPlan.hosts */
     GPtrArray *devices; /* of CluPlanDevice */
 } CluPlanHost;
 
 struct CluPlanLink {
     const TopoLink *link;
-    unsigned index;           /* in CluPlan.links */
-    CluPlanHost *host[2];     /* borrowed */
-    CluPlanDevice *device[2]; /* the same */
+    unsigned index;           /* index into CluPlan.links */
+    CluPlanHost *host[2];     /* host at each end; borrowed */
+    CluPlanDevice *device[2]; /* device at each end; borrowed */
 };
 
 /* Memory that ivshmem devices share. */
 typedef struct CluPlanRegion {
     const char *name; /* borrowed */
     int64_t bytes;
-    TopoPlace place; /* that gives its size, or else names it first */
-    bool is_sized;
-    unsigned vectors; /* of each ivshmem-doorbell device; 0: there is none */
+    TopoPlace place;  /* entry that gives the size, or else names it first */
+    bool is_sized;    /* the description gives the size */
+    unsigned vectors; /* vectors of each ivshmem-doorbell device; 0: none */
 } CluPlanRegion;
 
 struct CluPlan {
     const TopoDescription *description;
     GPtrArray *hosts;    /* of CluPlanHost */
     GPtrArray *links;    /* of CluPlanLink */
-    GPtrArray *networks; /* of const char *, names */
+    GPtrArray *networks; /* of const char *: names of networks */
     GPtrArray *regions;  /* of CluPlanRegion */
-    GPtrArray *absent;   /* of const char *, paths of devices that are not
-                            emulated */
+    GPtrArray *absent;   /* of const char *: devices that are not emulated */
 };
 
-/* File descriptors that a QEMU process starts with, besides those of its
- * devices. */
+/* File descriptors that a QEMU process inherits. */
 enum {
     CLU_FD_CONSOLE = 3,
     CLU_FD_QMP,
     CLU_FD_AGENT,
-    CLU_FD_ALIVE, /* open for as long as the process lives */
-    CLU_FD_DEVICE /* the first of those of devices */
+    CLU_FD_ALIVE, /* tells the keeper of the directory that the process lives */
+    CLU_FD_DEVICE /* the first descriptor for a device */
 };
 
 #endif

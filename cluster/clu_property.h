@@ -9,7 +9,7 @@
 
 /* Properties of devices, as text on QEMU's command line. */
 
-/* @text as a value in a list of properties, where a comma is written twice; to
+/* Returns @text as a value in a list of properties, with each comma doubled; to
  * be freed. */
 char *clu_property_escape(const char *text);
 
@@ -20,7 +20,8 @@ void clu_property_append(GString *out, const char *name, const char *value);
  * such as 1.5G, which QEMU may still understand. */
 bool clu_property_parse_size(const char *text, uint64_t *ret_value);
 
-/* True if @a and @b are the same size or, if one is no size, the same text. */
+/* True if @a and @b are the same size or, if one of them is not a size, the
+ * same text. */
 bool clu_property_is_same_size(const char *a, const char *b);
 
 #endif

@@ -59,7 +59,7 @@ static JsonObject *member_object(JsonObject *object, const char *name)
                                                 : NULL;
 }
 
-/* Returns false if QEMU would not send such a line. */
+/* Returns false if @line is not a message of QMP. */
 static bool handle_line(CluQmp *qmp, const char *line)
 {
     g_autoptr(JsonParser) parser = json_parser_new();
@@ -80,7 +80,7 @@ static bool handle_line(CluQmp *qmp, const char *line)
     } else if (json_object_has_member(object, "error")) {
         const char *text = member_text(member_object(object, "error"), "desc");
 
-        answer(qmp, text ? text : "QEMU refuses, and does not say why");
+        answer(qmp, text ? text : "QEMU refuses and gives no reason");
     }
     /* The only other message is the greeting. */
     return true;

@@ -6,18 +6,17 @@
 #include <json-glib/json-glib.h>
 
 /* A connection to the monitor of a QEMU process, by the QEMU Machine Protocol.
- * Commands are answered in order, and events that QEMU sends before an answer
- * are reported before it. */
+ * Answers and events are reported in the order in which QEMU sends them. */
 typedef struct CluQmp CluQmp;
 
 typedef struct CluQmpOps {
     /* @data is nullable, and borrowed. */
     void (*event)(void *owner, const char *name, JsonObject *data);
-    /* QEMU is gone, or what it sent is no QMP. */
+    /* QEMU is gone, or has sent something that is not QMP. */
     void (*closed)(void *owner);
 } CluQmpOps;
 
-/* Takes over @fd, one end of the socket, and negotiates. */
+/* Takes over @fd, the socket of the monitor, and negotiates capabilities. */
 CluQmp *clu_qmp_new(GMainContext *context, int fd, const CluQmpOps *ops,
                     void *owner);
 
@@ -25,7 +24,7 @@ CluQmp *clu_qmp_new(GMainContext *context, int fd, const CluQmpOps *ops,
 void clu_qmp_free(CluQmp *qmp);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluQmp, clu_qmp_free)
 
-/* @complaint is NULL if the command succeeded. Called once a command. */
+/* Called once for each command. @complaint is NULL if it succeeded. */
 typedef void (*CluQmpReply)(void *data, const char *complaint);
 
 /* Sends the command @json, an object in one line. @reply is nullable. */

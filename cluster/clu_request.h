@@ -7,42 +7,42 @@
 #include "clu_stream.h"
 
 /*
- * A request of the program to the supervisor (clu_control.h), from its first
- * word to its answer. Each type of request has a state of its own and says by
- * its functions what it waits for. Only one request of a client is worked on at
- * a time, so a client has one CluRequest, which is idle in between.
+ * A request of the program `farside`, the client, to the supervisor
+ * (clu_control.h). Each type of request has its own state, and functions for
+ * the events that it waits for. A client has one request at a time, so it needs
+ * only one CluRequest, which is idle between two requests.
  */
 typedef struct CluRequest CluRequest;
 
-/* All functions but `start` are nullable. Each may answer the request, and must
- * not touch the state after that. */
+/* All functions but `start` are nullable. Each may answer the request; that
+ * frees the state, so the function must not touch it afterwards. */
 typedef struct CluRequestType {
     const char *name;
     unsigned min_words, max_words; /* number of words after the name */
-    size_t state_bytes;            /* of CluRequest.state, zero at first */
-    /* Begins; words[0] is the name. */
+    size_t state_bytes;            /* size of CluRequest.state, zero at first */
+    /* Begins the request; words[0] is the name. */
     void (*start)(CluRequest *request, const GPtrArray *words);
-    /* Looks whether the request can be answered: called after `start`, after
-     * anything in the cluster may have changed, and when its time is over. */
+    /* Answers the request if it can be answered now. Called after `start`,
+     * after changes in the cluster, and at the deadline. */
     void (*check)(CluRequest *request);
     /* The client has sent @frame. */
     void (*frame)(CluRequest *request, const CluAgentFrame *frame);
-    /* The console of @host has written @data, */
+    /* The guest of @host has written @data to its console. */
     void (*console)(CluRequest *request, const CluHost *host,
                     const uint8_t *data, size_t length);
-    /* and its log has grown. */
+    /* The log of the console of @host has grown. */
     void (*logged)(CluRequest *request, const CluHost *host);
-    /* The client has taken all that was sent. */
+    /* All that was to be sent to the client has been written. */
     void (*drained)(CluRequest *request);
     /* Frees what the state holds, but not the state itself. */
     void (*clear)(void *state);
 } CluRequestType;
 
-/* Wishes of a request that only its client's owner can fulfil. */
+/* What a request asks the owner of its client to do. */
 typedef struct CluRequestOps {
-    /* The cluster shall no longer end with this client. */
+    /* Keep the cluster when this client disconnects. */
     void (*release)(void *owner);
-    /* The cluster shall end. */
+    /* End the cluster. */
     void (*end)(void *owner);
 } CluRequestOps;
 
@@ -54,22 +54,23 @@ struct CluRequest {
     void *owner;
     const CluRequestType *type; /* NULL: idle */
     void *state;
-    GSource *deadline; /* NULL: there is none, or its time is over */
+    GSource *deadline; /* NULL: there is none, or it has passed */
 };
 
-/* Makes @request idle; all it is given is borrowed. */
+/* Makes @request idle. All arguments are borrowed. */
 void clu_request_init(CluRequest *request, CluCluster *cluster,
                       GMainContext *context, CluStream *stream,
                       const CluRequestOps *ops, void *owner);
 
-/* Drops the request that is worked on, if any, without an answer. */
+/* Drops the request in progress, if any, without an answer. */
 void clu_request_drop(CluRequest *request);
 
 /* Begins a request; @request must be idle. */
 void clu_request_begin(CluRequest *request, const CluRequestType *type,
                        const GPtrArray *words);
 
-/* Call the functions of its type, if it is not idle and has them. */
+/* Call the function of the same name of the request's type. Do nothing if the
+ * request is idle or its type lacks that function. */
 void clu_request_check(CluRequest *request);
 void clu_request_frame(CluRequest *request, const CluAgentFrame *frame);
 void clu_request_console(CluRequest *request, const CluHost *host,
@@ -77,7 +78,10 @@ void clu_request_console(CluRequest *request, const CluHost *host,
 void clu_request_logged(CluRequest *request, const CluHost *host);
 void clu_request_drained(CluRequest *request);
 
-/* For types of requests: `check` is called after @ms with no deadline left. */
+/* The following are for types of requests. */
+
+/* Sets a deadline: `check` is called after @ms, and finds request->deadline
+ * NULL then. */
 void clu_request_set_deadline(CluRequest *request, unsigned ms);
 
 /* Send a frame, or a line about progress, to the client. */
@@ -86,8 +90,8 @@ void clu_request_send(CluRequest *request, unsigned type, const void *body,
 void clu_request_note(CluRequest *request, const char *format, ...)
     G_GNUC_PRINTF(2, 3);
 
-/* Answer the request, which is idle then: EXIT, ERROR with @status of
- * clu_control.h, or ERROR by @error, which is freed. */
+/* Answer the request and make it idle. The answer is EXIT, or ERROR with
+ * @status of clu_control.h, or ERROR as @error says, which is freed. */
 void clu_request_exit(CluRequest *request, uint32_t status, uint32_t signal);
 void clu_request_fail(CluRequest *request, unsigned status, const char *format,
                       ...) G_GNUC_PRINTF(3, 4);

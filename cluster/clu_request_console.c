@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `console` and `logs`: what a host's serial console writes, and its log. */
+/* `console` and `logs`: the serial console of a host, and its log. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -7,10 +7,11 @@
 
 #include "clu_requests.h"
 
-/* Output that a client does not read: beyond this, it loses some. */
+/* Limit of the output that waits for a client to read it. The rest is dropped.
+ */
 #define CONSOLE_AHEAD_BYTES (1u << 20)
 
-/* The part of a log that is sent ahead of the client's reading. */
+/* Limit of the part of a log that waits for a client to read it. */
 #define LOG_AHEAD_BYTES (256u << 10)
 
 /* console */
@@ -67,10 +68,10 @@ const CluRequestType clu_request_console_type = {
 typedef struct Logs {
     CluHost *host;
     int file;          /* -1: not open */
-    bool is_following; /* goes on at the end of the file */
+    bool is_following; /* the request does not end at the end of the file */
 } Logs;
 
-/* Sends the next part of the file, as far as the client keeps up. */
+/* Sends the next part of the file, as much as LOG_AHEAD_BYTES allows. */
 static void logs_drained(CluRequest *request)
 {
     const Logs *logs = request->state;

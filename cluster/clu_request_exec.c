@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `exec`: a command on a host, by a session of its agent. */
+/* `exec`: runs a command on a host, in a session of its agent. */
 #include <string.h>
 
 #include "clu_requests.h"
@@ -41,7 +41,7 @@ static void on_session_lost(void *owner, const char *reason)
     const Exec *exec = request->state;
 
     clu_request_fail(request, CLU_CONTROL_LOST,
-                     "it is not known how the command ended: %s (%s is %s)",
+                     "the result of the command is not known: %s (%s is %s)",
                      reason, clu_host_plan(exec->host)->host->name,
                      clu_host_state_name(clu_host_state(exec->host)));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `kill`, `release` and `down`: how long hosts and the cluster live. */
+/* `kill`, `release` and `down`: the ends of hosts and of the cluster. */
 #include <unistd.h>
 
 #include "clu_requests.h"
@@ -47,9 +47,10 @@ const CluRequestType clu_request_kill_type = {
 static void release_start(CluRequest *request, const GPtrArray *words)
 {
     request->ops->release(request->owner);
-    /* The program's terminal was kept for errors until the cluster was up. */
+    /* Until now, standard error has been the program's terminal, for errors of
+     * the start. Standard output is /dev/null. */
     if (dup2(STDOUT_FILENO, STDERR_FILENO) < 0) {
-        /* Then the terminal stays open a little longer. */
+        /* Harmless: the terminal only stays open. */
     }
     clu_request_exit(request, 0, 0);
 }
@@ -61,7 +62,8 @@ const CluRequestType clu_request_release_type = {
 
 /* down */
 
-/* The program then waits until the lock of the directory is free. */
+/* After the answer, the program waits until the lock of the directory is free.
+ */
 static void down_start(CluRequest *request, const GPtrArray *words)
 {
     clu_request_exit(request, 0, 0);

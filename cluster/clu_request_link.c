@@ -8,15 +8,14 @@
 #include "clu_requests.h"
 #include "trc_file.h"
 
-#define ANSWER_MS                                                              \
-    10000 /* the time that QEMU and the drivers have to answer                 \
-           */
+/* The time within which QEMU and the drivers must answer. */
+#define ANSWER_MS 10000
 
-/* The state of both. */
+/* The state of both requests. */
 typedef struct Change {
     const CluPlanLink *link;
     CluAsk *ask;
-    bool is_enabled; /* link: as it shall be */
+    bool is_enabled; /* `link`: the new state of the link */
 } Change;
 
 static void on_answered(void *owner)
@@ -33,7 +32,8 @@ static void change_clear(void *data)
     clu_ask_free(change->ask);
 }
 
-/* Finds the link @name; answers, and returns false, if there is none. */
+/* Finds the link @name. If there is none, answers the request and returns
+ * false. */
 static bool find_link(CluRequest *request, const char *name)
 {
     Change *change = request->state;
@@ -47,7 +47,8 @@ static bool find_link(CluRequest *request, const char *name)
     return true;
 }
 
-/* Has QEMU set @property of the devices at both ends to @value, in JSON. */
+/* Tells QEMU to set @property of the devices at both ends to @value, which is
+ * JSON. */
 static void set_property(CluRequest *request, const char *property,
                          const char *value)
 {
@@ -69,7 +70,8 @@ static void set_property(CluRequest *request, const char *property,
     clu_request_set_deadline(request, ANSWER_MS);
 }
 
-/* Answers if QEMU has refused, or has not answered in time. */
+/* Returns true if both monitors have answered without an error. Answers the
+ * request if QEMU has refused, or has not answered in time. */
 static bool check_answers(CluRequest *request)
 {
     const Change *change = request->state;
@@ -97,8 +99,8 @@ static bool is_host_up(const CluRequest *request, unsigned end)
                                                 end)) == CLU_HOST_UP;
 }
 
-/* True if the driver at @end has noticed the change. It notices a link that
- * goes up only if the host at the other end is up, too. */
+/* True if the driver at @end has noticed the change, or cannot notice it: its
+ * own host is not up, or the link goes up but the other host is not up. */
 static bool has_noticed(const CluRequest *request, unsigned end)
 {
     const Change *change = request->state;
@@ -145,7 +147,7 @@ static void link_check(CluRequest *request)
         clu_request_exit(request, 0, 0);
     } else if (!request->deadline) {
         clu_request_fail(
-            request, CLU_CONTROL_FAILED, "the drivers do not say that %s is %s",
+            request, CLU_CONTROL_FAILED, "the drivers do not report %s as %s",
             change->link->link->name, change->is_enabled ? "up" : "down");
     }
 }
@@ -162,8 +164,8 @@ const CluRequestType clu_request_link_type = {
 
 /* trace */
 
-/* Makes the file to which both ends append. Only the supervisor knows the names
- * of both. */
+/* Makes the file to which both ends append. The supervisor makes it, because
+ * only the supervisor knows the names of both ends. */
 static bool make_trace(CluRequest *request, const char *path)
 {
     const Change *change = request->state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `status`: each monitor is asked something before the answer is written. QEMU
- * reports past events, such as a reset of the machine, before it answers, so a
- * status is never older than its question.
+ * `status`: the supervisor first sends each monitor a command and waits for the
+ * answers. QEMU reports past events, such as a reset of the machine, before it
+ * answers. So the status includes all that happened before the request.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "clu_requests.h"
 #include "clu_status.h"
 
-#define ANSWER_MS 1000 /* the time that monitors have to answer */
+#define ANSWER_MS 1000 /* the time within which the monitors must answer */
 
 typedef struct Status {
     CluAsk *ask;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `wait` and `restart`: until hosts and their links are up. A restart is a wait
- * for one host that first waits for the end of the host's old process.
+ * `wait` and `restart`: wait until hosts and their links are up. A restart
+ * kills the process of one host, waits for its end, starts a new process, and
+ * then waits for that host.
  */
 #include "clu_requests.h"
 
-/* The state of both. */
+/* The state of both requests. */
 typedef struct Wait {
     CluHost *host;   /* the only one to wait for; NULL: all */
-    uint8_t *told;   /* by index of the host: 1 + the CluHostState that the
-                        client was told last; 0: none yet */
+    uint8_t *told;   /* 1 + the CluHostState that the client was told last, or
+                        0; indexed by host */
     bool is_killing; /* restart: the old process has not ended yet */
 } Wait;
 
@@ -92,7 +93,7 @@ static void append_tail(GString *out, CluHost *host)
     g_string_truncate(out, out->len - g_str_has_suffix(out->str, "\n"));
 }
 
-/* A host in such a state does not come up by itself. */
+/* True if a host in @state will not come up by itself. */
 static bool is_bad(CluHostState state)
 {
     return state != CLU_HOST_UP && state != CLU_HOST_BOOTING;
@@ -137,9 +138,9 @@ static void check_up(CluRequest *request)
     if (are_hosts_up && message->len == 0) {
         clu_request_exit(request, 0, 0);
     } else if (is_over) {
-        clu_request_fail(
-            request, CLU_CONTROL_FAILED, "%s%s%s", message->str + 2,
-            request->deadline ? "" : " (time is over)", tails->str);
+        clu_request_fail(request, CLU_CONTROL_FAILED, "%s%s%s",
+                         message->str + 2,
+                         request->deadline ? "" : " (time-out)", tails->str);
     }
 }
 

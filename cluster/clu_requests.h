@@ -4,7 +4,8 @@
 
 #include "clu_request.h"
 
-/* The types of requests, each with its words; clu_request_*.c has them. */
+/* The types of requests, defined in clu_request_*.c. The comment gives the
+ * words after the name. */
 
 extern const CluRequestType clu_request_wait_type;    /* SECONDS [HOST] */
 extern const CluRequestType clu_request_restart_type; /* HOST */

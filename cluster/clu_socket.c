@@ -13,14 +13,14 @@
 #include "farside_socket.h"
 
 #define BACKLOG  128
-/* Pause before accept() is tried again after the process ran out of files. */
+/* Pause before the next accept() when there are no descriptors or memory. */
 #define PAUSE_MS 100
 
 struct CluListener {
     GMainContext *context;
     char *path;
     int fd;
-    dev_t device; /* device and inode of `path` when it was made */
+    dev_t device; /* device and inode of the socket file that was made */
     ino_t inode;
     GSource *watch;
     GSource *pause;
@@ -75,7 +75,7 @@ static gboolean accept_ready(int fd, GIOCondition condition, gpointer data)
     case ENOBUFS:
     case ENOMEM:
         /* A client that cannot be accepted stays in the backlog, so the socket
-         * would stay readable: polling it now would spin. */
+         * stays readable. Polling it now would spin. */
         clu_source_clear(&listener->watch);
         listener->pause = clu_source_new_timer(listener->context, PAUSE_MS,
                                                accept_again, listener);

@@ -22,21 +22,21 @@ typedef void (*CluAcceptFn)(int fd, void *data);
 CluListener *clu_listener_new(GMainContext *context, const char *path, int type,
                               CluAcceptFn fn, void *data, GError **error);
 
-/* Closes @listener (nullable), and removes its path unless another process has
- * replaced it. */
+/* Closes @listener (nullable). Removes the socket file, unless another process
+ * has replaced it. */
 void clu_listener_free(CluListener *listener);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluListener, clu_listener_free)
 
-/* The process that connected @fd; 0 if that is not known. */
+/* The ID of the process that connected @fd; 0 if it is not known. */
 pid_t clu_socket_get_pid(int fd);
 
 /* True if the other end of @fd is closed and has left nothing to read. */
 bool clu_socket_is_closed(int fd);
 
 /*
- * Sends one packet, or these bytes of a stream, together with the descriptor
- * @file unless it is -1. Never waits. False with errno; EMSGSIZE means that
- * only a part was sent.
+ * Sends @bytes as one packet, or as bytes of a stream, together with the
+ * descriptor @file unless it is -1. Never blocks. Returns false and sets errno
+ * on failure; EMSGSIZE means that only a part was sent.
  */
 bool clu_socket_send(int fd, const void *bytes, size_t size, int file);
 

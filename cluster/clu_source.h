@@ -6,9 +6,10 @@
 #include <glib.h>
 
 /*
- * Event sources that their owner holds by a pointer: each function attaches a
- * new source to @context (NULL: the default one), and clu_source_clear() ends
- * it. A callback that returns G_SOURCE_REMOVE must clear the pointer itself.
+ * Event sources. Each function attaches a new source to @context (NULL: the
+ * default one) and returns a pointer to it for its owner, who ends the source
+ * by clu_source_clear(). A callback that returns G_SOURCE_REMOVE must clear the
+ * owner's pointer itself.
  */
 
 /* Calls @fn whenever @fd is ready. */
@@ -20,12 +21,13 @@ GSource *clu_source_new_fd(GMainContext *context, int fd,
 GSource *clu_source_new_timer(GMainContext *context, unsigned ms,
                               GSourceFunc fn, void *data);
 
-/* Calls @fn when nothing of a higher @priority (G_PRIORITY_...) is ready. */
+/* Calls @fn when no source of a higher priority than @priority (G_PRIORITY_...)
+ * is ready. */
 GSource *clu_source_new_idle(GMainContext *context, int priority,
                              GSourceFunc fn, void *data);
 
 /* Destroys *@source (nullable) and sets it to NULL. The callback of a source
- * may clear it. */
+ * may do that with its own source. */
 void clu_source_clear(GSource **source);
 
 #endif

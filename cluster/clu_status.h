@@ -4,8 +4,8 @@
 
 #include "clu_cluster.h"
 
-/* The state of @cluster, its hosts and its links, as text in JSON; to be freed.
- */
+/* Returns the state of @cluster, its hosts and its links as JSON text, to be
+ * freed. */
 char *clu_status_to_json(const CluCluster *cluster);
 
 #endif

@@ -20,8 +20,8 @@ struct CluStream {
     void *owner;
     GSource *in;
     GSource *out;
-    GByteArray *waiting; /* to be written, from byte `done` on */
-    size_t done;
+    GByteArray *waiting; /* bytes to write, from index `done` on */
+    size_t done;         /* bytes at the start of `waiting` already written */
     bool is_closed;
     bool *is_freed; /* set when a running callback frees the stream; NULL while
                        none runs */
@@ -88,8 +88,8 @@ static gboolean on_writable(int fd, GIOCondition condition, gpointer data)
     CluStream *stream = data;
 
     if (!flush(stream)) {
-        /* The reader first delivers what the other end has sent, and then
-         * finds the end. */
+        /* on_readable() first delivers what the other end has sent, and then
+         * sees the end. */
         clu_source_clear(&stream->out);
         g_byte_array_set_size(stream->waiting, 0);
         stream->done = 0;
@@ -170,7 +170,8 @@ void clu_stream_write(CluStream *stream, const void *data, size_t length)
     }
     g_byte_array_append(stream->waiting, data, (guint)length);
     if (!stream->out && !flush(stream)) {
-        /* A callback from here would surprise the caller: the reader tells. */
+        /* The caller does not expect a callback here: on_readable() reports the
+         * end later. */
         g_byte_array_set_size(stream->waiting, 0);
         stream->done = 0;
     }

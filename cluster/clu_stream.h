@@ -9,9 +9,9 @@
 #include <glib.h>
 
 /*
- * A socket that carries bytes both ways, in a main context. Bytes to be written
- * wait in memory until the other end takes them, so no call blocks. Use it from
- * the thread of its context.
+ * A stream socket that is read and written in a main context. Bytes to be
+ * written wait in memory until the other end takes them, so no call blocks. Use
+ * it only in the thread of its context.
  */
 typedef struct CluStream CluStream;
 
@@ -21,7 +21,7 @@ typedef struct CluStreamOps {
     /* The other end is gone, or an error has ended the stream. Called once; the
      * stream then only waits to be freed. */
     void (*closed)(void *owner);
-    /* All bytes have been written; nullable. */
+    /* All bytes that had to wait have been written; nullable. */
     void (*drained)(void *owner);
 } CluStreamOps;
 
@@ -34,7 +34,7 @@ CluStream *clu_stream_new(GMainContext *context, int fd,
 void clu_stream_free(CluStream *stream);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluStream, clu_stream_free)
 
-/* Writes @data, now or later. */
+/* Writes @data at once if the socket takes it, and later otherwise. */
 void clu_stream_write(CluStream *stream, const void *data, size_t length);
 
 /* Number of bytes that wait to be written. */

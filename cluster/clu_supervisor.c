@@ -26,7 +26,7 @@ typedef struct Supervisor {
     CluCluster *cluster;
     GPtrArray *conns; /* of CluConn, owned */
     CluListener *listener;
-    GSource *checking; /* requests will be checked; NULL: they need not be */
+    GSource *checking; /* the pending check of all requests; NULL: none */
     bool is_ending;
 } Supervisor;
 
@@ -61,7 +61,8 @@ static gboolean on_down(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-/* Not at once, so that the answer to the request is sent first. */
+/* The loop ends in an idle source, so that the answer to the request is sent
+ * first. */
 static void on_conn_end(void *owner)
 {
     Supervisor *supervisor = owner;
@@ -107,7 +108,8 @@ static gboolean on_check(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-/* Requests are checked a little later, when the change is complete. */
+/* Requests are checked in the next turn of the loop, when the change is
+ * complete. */
 static void on_changed(void *owner)
 {
     Supervisor *supervisor = owner;
@@ -151,7 +153,8 @@ static gboolean on_signal(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-/* Runs the cluster to its end. False and @error if it cannot be started. */
+/* Starts the cluster and runs it until it ends. False and @error if it cannot
+ * be started. */
 static bool run(Supervisor *supervisor, const CluClusterSetup *setup, int alive,
                 int conn, GError **error)
 {
@@ -219,8 +222,8 @@ static void supervisor_main(const CluClusterSetup *setup, int conn)
     setsid();
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    /* Descriptors of the program must not stay open for as long as the cluster
-     * runs: a pipe, for one, whose reader waits for its end. */
+    /* The supervisor must not keep descriptors of the program open: the reader
+     * of a pipe, for example, would wait for its end. */
     dup2(null, 0);
     dup2(null, 1);
     for (int fd = 3; fd < 1024; fd++) {
@@ -232,8 +235,8 @@ static void supervisor_main(const CluClusterSetup *setup, int conn)
         !run(&supervisor, setup, alive, conn, &error)) {
         tell_owner(conn, error);
     }
-    /* The processes of the hosts end with this one, and then the keeper removes
-     * the directory. */
+    /* The QEMU processes end with this one. Then the keeper removes the
+     * directory. */
     _exit(0);
 }
 

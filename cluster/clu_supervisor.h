@@ -5,11 +5,11 @@
 #include "clu_cluster.h"
 
 /*
- * Starts the supervisor, a process that runs a cluster and works on the
- * program's requests (clu_control.h), and the keeper of its directory. Returns
- * a connection to the supervisor; if it is closed before the request `release`,
- * the cluster ends. -1 and @error if that fails. Call it while there is only
- * one thread.
+ * Starts the supervisor, a process that runs a cluster and answers the requests
+ * of the program `farside` (clu_control.h), and the keeper of the cluster's
+ * directory. Returns a connection to the supervisor, -1 and @error on failure.
+ * If the connection is closed before the request `release`, the cluster ends.
+ * Call this function while there is only one thread.
  */
 int clu_supervisor_start(const CluClusterSetup *setup, GError **error);
 

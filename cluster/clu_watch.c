@@ -5,15 +5,17 @@
 
 #include "clu_source.h"
 
-#define RESTART_MS     300
+#define RESTART_MS     300 /* pause before the log is followed again */
 #define LINE_MAX_BYTES 8192
 #define NAMES_MAX      256 /* a guest is not trusted */
 
 /*
- * Runs in the guest with "client" or "driver", a mark, and the addresses of the
- * NTBs. Lines that begin with @ are the script's own, the others are records of
- * the kernel log. Records before the mark are of the past: a link that was up
- * there may be down in a later one.
+ * This script runs in the guest. Its arguments are what must be bound to each
+ * NTB ("client" or "driver"), a mark, and the addresses of the NTBs; with "map"
+ * it only prints the names of the devices. Lines that begin with @ are the
+ * script's own, the others are records of the kernel log. The script writes the
+ * mark to the log: the records before it show the past, so the state of a link
+ * is known only when the mark has been read.
  */
 static const char script[] =
     "map() {\n"
@@ -47,15 +49,15 @@ struct CluWatch {
     const CluWatchOps *ops;
     void *owner;
     Reader log;
-    Reader map;        /* of addresses to names; run again for a new driver */
-    bool is_map_stale; /* a driver has come since `map` was started */
-    GSource *restart;
-    int64_t sequence;  /* of the last record that counted; -1: none */
+    Reader map;        /* script that prints the names; run for a new driver */
+    bool is_map_stale; /* a driver was loaded after `map` was started */
+    GSource *restart;  /* timer that starts `log` again; NULL: none */
+    int64_t sequence;  /* number of the last record handled; -1: none */
     GHashTable *up;    /* names such as "switchtec0" whose link is up */
-    GHashTable *names; /* address to name */
-    char *mark;
-    bool is_ready;   /* the script has found all drivers and clients */
-    bool is_current; /* the log has been read up to the mark */
+    GHashTable *names; /* PCI address to name */
+    char *mark;        /* text that the script writes to the log */
+    bool is_ready;     /* the script has found all drivers and clients */
+    bool is_current;   /* the log has been read up to the mark */
 };
 
 static void start_log(CluWatch *watch);
@@ -67,7 +69,7 @@ static void stop_reader(Reader *reader)
     g_string_truncate(reader->line, 0);
 }
 
-/* "switchtec switchtec0: ntb link up" */
+/* Handles the text of a record, such as "switchtec switchtec0: ntb link up". */
 static void handle_record(CluWatch *watch, const char *text)
 {
     static const char begin[] = "switchtec ";
@@ -153,8 +155,8 @@ static gboolean on_restart(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-/* A session has ended, but the guest has not: the log was overrun, or a process
- * in the guest has killed it. */
+/* A session has ended although the guest runs. Either the map is complete, or
+ * the reader of the log was killed or fell behind the log. */
 static void on_end(Reader *reader)
 {
     CluWatch *watch = reader->watch;

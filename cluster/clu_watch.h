@@ -8,10 +8,11 @@
 #include "clu_plan.h"
 
 /*
- * Follows the kernel log of one guest through the agent, from one boot to its
- * end, for the state of its NTBs. ntb_hw_switchtec writes "ntb link up" or
- * "down" there whenever it tells its clients so, and a record when it comes and
- * goes. Each record has a number, so none counts twice.
+ * Follows the kernel log of one guest through the agent, during one boot, to
+ * know the state of its NTBs. ntb_hw_switchtec writes "ntb link up" or "ntb
+ * link down" there when it reports that to its clients, and a record when it
+ * registers or unregisters a device. Records have sequence numbers, so none is
+ * handled twice.
  */
 typedef struct CluWatch CluWatch;
 
@@ -19,7 +20,7 @@ typedef struct CluWatchOps {
     void (*changed)(void *owner);
 } CluWatchOps;
 
-/* Watches @guest, that of @host, which must be ready. */
+/* Watches @guest, the guest of @host. It must be ready. */
 CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
                         const CluPlanHost *host, const CluWatchOps *ops,
                         void *owner);
@@ -28,8 +29,8 @@ CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
 void clu_watch_free(CluWatch *watch);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluWatch, clu_watch_free)
 
-/* True if each NTB has its driver and, if one was asked for, its client, and
- * the other modules are loaded. */
+/* True if each NTB has its driver and the client that was asked for, if any,
+ * and the other modules are loaded. */
 bool clu_watch_is_ready(const CluWatch *watch);
 
 /* True if the driver of @device reports its link as up. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The agent in a guest runs programs for the supervisor of the cluster, by the
- * protocol of clu_agent.h. It has one thread and one poll(), and no call blocks
- * but posix_spawn().
+ * protocol of clu_agent.h. It has one thread and one poll() loop. posix_spawn()
+ * is the only other call that may block.
  *
  *   agent          on the virtio-serial port CLU_AGENT_PORT
  *   agent --stdin  on standard input, a socket; for tests
  *
- * It ends with status 1 when the line is gone for good; init starts it again.
+ * The agent ends with status 1 when the line is gone for good; init starts it
+ * again.
  */
 #include "clu_agent.h"
 
@@ -29,19 +30,19 @@
 
 extern char **environ;
 
-/* Bytes that wait for the line: above OUT_FULL, the output of programs is not
- * read; above OUT_DEAF, the line itself is not read. */
+/* Limits of the bytes that wait for the line. Above OUT_FULL, the output of
+ * programs is not read; above OUT_DEAF, the line itself is not read either. */
 #define OUT_FULL (128 * 1024)
 #define OUT_DEAF (256 * 1024)
 
 /* While the supervisor is away, the line is checked this often. */
 #define AWAY_MS 100
 
-/* The port is looked for this many times, with this pause in between. */
+/* The number of attempts to find the port, and the pause between them. */
 #define PORT_TRIES 500
 #define PORT_MS    20
 
-/* The least amount of credit that is given back at once. */
+/* The least credit that one CREDIT gives back, in bytes. */
 #define CREDIT_MIN (CLU_AGENT_WINDOW / 4)
 
 /* A queue of bytes: data[start] to data[used - 1]. */
@@ -53,26 +54,26 @@ typedef struct Bytes {
 } Bytes;
 
 typedef struct Output {
-    int fd;          /* -1: ended */
-    uint32_t credit; /* bytes that may still be sent */
+    int fd;          /* the agent's end of the pipe; -1: ended */
+    uint32_t credit; /* bytes that may still be sent to the supervisor */
     CluAgentType type;
 } Output;
 
 typedef struct Session {
     struct Session *next;
     uint32_t id;
-    bool is_lost; /* its epoch is over; it waits to be reaped */
+    bool is_lost; /* its epoch is over; its program must still be reaped */
     pid_t pid;
-    int pidfd; /* -1: the program has ended */
-    siginfo_t end;
-    int leftover[2]; /* bytes in its pipes since it ended, still to be sent */
-    int input;       /* -1: closed */
-    bool is_input_over;
-    Bytes pending;    /* of the input */
-    uint32_t allowed; /* input that the supervisor may still send */
-    uint32_t owed;    /* input passed on, for which no credit was given yet */
+    int pidfd;          /* -1: the program has ended */
+    siginfo_t end;      /* how the program has ended */
+    int leftover[2];    /* bytes in the pipes at that time, still to be sent */
+    int input;          /* the agent's end of the pipe; -1: closed */
+    bool is_input_over; /* STDIN_EOF has come */
+    Bytes pending;      /* input that the program has not taken yet */
+    uint32_t allowed;   /* bytes of input that the supervisor may still send */
+    uint32_t owed;      /* bytes passed on for which no CREDIT was sent yet */
     Output outputs[2];
-    const struct pollfd *polled; /* AT_COUNT of them; NULL: not polled yet */
+    const struct pollfd *polled; /* AT_COUNT entries; NULL: not polled yet */
 } Session;
 
 /* Indexes of the descriptors of a session in its part of the polled list. */
@@ -86,9 +87,9 @@ enum {
 typedef struct Agent {
     int in;
     int out;
-    bool is_away;
+    bool is_away;   /* the supervisor has closed its end of the port */
     uint64_t epoch; /* 0: none has begun */
-    Bytes line;     /* bytes for the supervisor */
+    Bytes line;     /* bytes that wait to be sent to the supervisor */
     CluAgentReader reader;
     Session *sessions;
     unsigned session_count;
@@ -202,7 +203,7 @@ static void send_hello(Agent *agent)
     length += strlen(boot) + 1;
     memcpy(body + length, name.release, strlen(name.release) + 1);
     length += strlen(name.release) + 1;
-    /* Ends half a frame that an earlier agent may have left. */
+    /* The 0 ends half a frame that an earlier agent may have left. */
     bytes_add(&agent->line, "", 1);
     send_frame(agent, CLU_AGENT_HELLO, 0, body, length);
 }
@@ -247,8 +248,8 @@ static Session *session_find(Agent *agent, uint32_t id)
     return s;
 }
 
-/* The arguments of EXEC, which point into @body; the array is to be freed. NULL
- * if they are malformed. */
+/* Returns the arguments of EXEC, to be freed; they point into @body. NULL if
+ * they are malformed. */
 static char **parse_arguments(const uint8_t *body, uint32_t length)
 {
     char **argv;
@@ -270,8 +271,8 @@ static char **parse_arguments(const uint8_t *body, uint32_t length)
     return argv;
 }
 
-/* Starts a program with pipes for 0, 1 and 2. @ends are the agent's ends.
- * Returns 0 or an errno. */
+/* Starts a program with pipes as descriptors 0, 1 and 2, and stores the agent's
+ * ends of them in @ends. Returns 0 or an errno. */
 static int spawn(char **argv, pid_t *ret_pid, int ends[3])
 {
     int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
@@ -357,7 +358,7 @@ static int session_start(Agent *agent, const CluAgentFrame *frame)
     return 0;
 }
 
-/* Passes on as much input as the program takes. */
+/* Passes on as much of the pending input as the program takes. */
 static void session_input(Agent *agent, Session *session)
 {
     size_t before = bytes_length(&session->pending);
@@ -487,7 +488,8 @@ static bool read_line(Agent *agent)
     return n > 0;
 }
 
-/* Sends output of the program, as far as its credit goes. */
+/* Sends output of the program to the supervisor, as much as its credit allows.
+ */
 static void session_output(Agent *agent, Session *session, int which)
 {
     static uint8_t data[CLU_AGENT_BODY_MAX];
@@ -516,8 +518,8 @@ static void session_output(Agent *agent, Session *session, int which)
     }
 }
 
-/* Reaps a program that has ended. Only the bytes in its pipes now are still
- * sent: processes in the background may hold the pipes open. */
+/* Reaps a program that has ended. Only the bytes that are in its pipes now are
+ * still sent, because processes in the background may hold the pipes open. */
 static void session_ended(Session *session)
 {
     if (waitid(P_PIDFD, session->pidfd, &session->end, WEXITED | WNOHANG) < 0 ||
@@ -565,7 +567,7 @@ static void session_serve(Agent *agent, Session *session)
         session_input(agent, session);
     }
     for (int i = 0; i < 2; i++) {
-        /* Before its end is checked: it wrote before it ended. */
+        /* Output comes before the end: the program wrote before it ended. */
         if (session->polled[AT_OUTPUTS + i].revents != 0 &&
             session->outputs[i].fd >= 0 &&
             bytes_length(&agent->line) < OUT_FULL) {
@@ -594,7 +596,7 @@ static unsigned session_poll(const Agent *agent, Session *session,
     return AT_COUNT;
 }
 
-/* Serves all sessions, beginning with another one each time. */
+/* Serves all sessions, and begins with a different one each time. */
 static void serve_sessions(Agent *agent)
 {
     Session *order[CLU_AGENT_SESSION_MAX];
@@ -646,8 +648,7 @@ static bool turn(Agent *agent, bool is_port)
         if (!is_port) {
             return false;
         }
-        /* The bytes for the old supervisor are dropped; a new one sends SYNC.
-         */
+        /* This drops the bytes for the old supervisor. A new one sends SYNC. */
         agent->is_away = true;
         begin_epoch(agent, 0);
     }
@@ -703,7 +704,7 @@ int main(int argc, char **argv)
             poll(NULL, 0, PORT_MS);
         }
     } else {
-        /* Programs must not inherit it as their standard input. */
+        /* Programs must not inherit the line as their standard input. */
         agent.in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
         fcntl(agent.in, F_SETFL, O_NONBLOCK);
     }

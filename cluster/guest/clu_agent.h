@@ -14,30 +14,30 @@
  * On the line a frame is coded so that none of its bytes is 0 (consistent
  * overhead byte stuffing, Cheshire and Baker 1999), and a 0 ends it. The line
  * may lose bytes when the guest reboots, the agent dies or the supervisor
- * reconnects. The reader drops half a frame, because its length is wrong, and
- * is in step again after the next 0. A sender therefore starts with a 0.
+ * reconnects. The reader drops a damaged frame, because its length is wrong,
+ * and is in step again after the next 0. Therefore a sender first sends a 0.
  *
  * Epochs. The agent starts by sending HELLO with epoch 0, and then ignores all
  * frames but SYNC. The supervisor sends SYNC with a new epoch when it connects,
  * and whenever a HELLO with epoch 0 comes. The agent then kills the programs of
  * its sessions, forgets the sessions, and answers HELLO with that epoch. The
- * supervisor drops all other frames until that HELLO. The sessions of an epoch
- * that ended are lost: no EXIT follows. HELLO with epoch 0 tells the supervisor
+ * supervisor drops all other frames until that HELLO. When an epoch ends, its
+ * sessions are lost: no EXIT follows. HELLO with epoch 0 tells the supervisor
  * that the guest or its agent has started again; the boot ID tells which.
  *
  * Sessions. EXEC starts a program in the session whose number the supervisor
  * chooses; it uses each number once in an epoch. The agent answers STARTED or
- * FAILED. The session ends with FAILED, or with EXIT, which follows when the
- * program has ended and all its output has been sent. Processes that the
- * program leaves in the background find their output closed. Frames for a
- * session that does not exist are ignored: they may have crossed its end.
+ * FAILED. The session ends with FAILED, or with EXIT when the program has ended
+ * and all its output has been sent. Processes that the program leaves in the
+ * background find their output closed. Frames for a session that does not exist
+ * are ignored: they may have been sent before its end was known.
  *
  * Credit. The sender of STDIN, STDOUT or STDERR of a session may send
- * CLU_AGENT_WINDOW bytes at first. The receiver gives more by CREDIT as it
- * passes them on, so a slow reader of one session holds up no other session. If
- * the supervisor sends more than its credit, the program is killed. An agent
- * runs up to CLU_AGENT_SESSION_MAX sessions, and answers further ones FAILED
- * with EAGAIN.
+ * CLU_AGENT_WINDOW bytes at first. The receiver sends CREDIT for more when it
+ * has passed bytes on, so a slow reader of one session does not delay other
+ * sessions. If the supervisor sends more than its credit, the agent kills the
+ * program. An agent runs up to CLU_AGENT_SESSION_MAX sessions, and answers a
+ * further EXEC with FAILED and EAGAIN.
  */
 #ifndef CLU_AGENT_H
 #define CLU_AGENT_H
@@ -65,7 +65,7 @@ typedef enum CluAgentType {
     CLU_AGENT_EXEC = 3,      /* program and arguments, each ended by a 0 */
     CLU_AGENT_STDIN = 4,     /* data */
     CLU_AGENT_STDIN_EOF = 5, /* no body */
-    CLU_AGENT_SIGNAL = 6,    /* u32 number as on x86, to the process group */
+    CLU_AGENT_SIGNAL = 6,    /* u32 signal for the process group, as on x86 */
 
     /* To the supervisor. */
     CLU_AGENT_HELLO = 16,   /* u64 epoch, boot ID, 0, release, 0: see below */
@@ -81,46 +81,47 @@ typedef enum CluAgentType {
 } CluAgentType;
 
 /*
- * HELLO: the boot ID is the text of /proc/sys/kernel/random/boot_id, and the
- * release that of uname -r. A 0 ends each. Later versions may append more.
+ * HELLO: the boot ID is the text of /proc/sys/kernel/random/boot_id; the
+ * release is the output of uname -r. A 0 ends each. Later versions may append
+ * more.
  */
 
 typedef struct CluAgentFrame {
     uint32_t session;
     uint16_t type;
     uint16_t version;
-    uint32_t length;     /* of the body, in bytes */
+    uint32_t length;     /* length of the body, in bytes */
     const uint8_t *body; /* valid until the reader is fed again */
 } CluAgentFrame;
 
 /* Assembles frames from the bytes of the line. Treat it as opaque. */
 typedef struct CluAgentReader {
     size_t used;
-    bool overrun;     /* too long for a frame: skip to the next 0 */
-    uint64_t dropped; /* runs of bytes that were no frame */
+    bool overrun;     /* more bytes than a frame has: skip to the next 0 */
+    uint64_t dropped; /* number of runs of bytes that were not a frame */
     uint8_t data[CLU_AGENT_CODED_MAX];
 } CluAgentReader;
 
-/* Makes a reader that has seen no byte. */
+/* Prepares @reader for the first byte. */
 void clu_agent_reader_init(CluAgentReader *reader);
 
 /*
- * Takes bytes of @data up to the end of the first whole frame, or all of them.
- * Returns the number of bytes taken; call it again with the rest. *ret_found
- * tells whether *ret_frame is a frame now. The caller must check type, version
- * and body.
+ * Takes the bytes of @data up to the end of the first whole frame, or all of
+ * them. Returns the number of bytes taken; call it again with the rest.
+ * *ret_found is true if *ret_frame now holds a frame. The caller must check its
+ * type, version and body.
  */
 size_t clu_agent_reader_feed(CluAgentReader *reader, const uint8_t *data,
                              size_t length, bool *ret_found,
                              CluAgentFrame *ret_frame);
 
-/* Number of runs of bytes, each ended by a 0, that were no frame. */
+/* Number of runs of bytes, each ended by a 0, that were not a frame. */
 uint64_t clu_agent_reader_dropped(const CluAgentReader *reader);
 
 /*
- * Codes a frame into @to, which has CLU_AGENT_CODED_MAX bytes, and returns the
- * length, its 0 included. @length is at most CLU_AGENT_BODY_MAX; @body may be
- * NULL if it is 0.
+ * Codes a frame into @to, which has CLU_AGENT_CODED_MAX bytes. Returns the
+ * length of the coded frame with its 0. @length is at most CLU_AGENT_BODY_MAX;
+ * @body may be NULL if @length is 0.
  */
 size_t clu_agent_encode(uint8_t *to, CluAgentType type, uint32_t session,
                         const void *body, uint32_t length);

@@ -5,9 +5,9 @@
 #include <string.h>
 
 /*
- * The coding: a block is a byte n, 1 to 255, and n - 1 bytes that are not 0. It
- * stands for these bytes and a 0 after them, which is left out if n is 255 or
- * the data end there.
+ * Coded data are a sequence of blocks. A block is a byte n from 1 to 255 and
+ * n - 1 bytes that are not 0. It stands for these bytes and a 0 after them. No
+ * 0 follows if n is 255, or after the last block.
  */
 typedef struct Coder {
     uint8_t *to;
@@ -61,8 +61,8 @@ size_t clu_agent_encode(uint8_t *to, CluAgentType type, uint32_t session,
     return coder.used;
 }
 
-/* Decodes in place: the result is never longer. Returns false if @data is not
- * coded so. */
+/* Decodes @data in place, because the result is never longer. Returns false if
+ * the coding is wrong. */
 static bool decode(uint8_t *data, size_t length, size_t *ret_length)
 {
     size_t from = 0;
@@ -132,7 +132,8 @@ size_t clu_agent_reader_feed(CluAgentReader *reader, const uint8_t *data,
         taken += part;
         if (end != NULL) {
             taken++;
-            /* Two 0 in a row are no empty frame: a sender has started. */
+            /* A 0 right after another is not an empty frame: a sender starts
+             * with a 0. */
             if (reader->overrun || reader->used > 0) {
                 *ret_found = !reader->overrun &&
                              parse(reader->data, reader->used, ret_frame);

@@ -38,15 +38,15 @@ static FabRouteAnswer refuse(const FabLend *lend, GError **error)
     return FAB_ROUTE_FAILED;
 }
 
-/* The device of a guest cannot write to the borrower's interrupt addresses: see
- * fab_lend_msi(). */
+/* Maps an interrupt address of the borrower for the lent device. The device of
+ * a guest cannot write there: see fab_lend_msi(). */
 static FabRouteAnswer map_msi(const FabLend *lend, FabBusAddr addr,
                               FabBusAddr *ret_addr, GError **error)
 {
     if (lend->vm) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "interrupts of %s, lent to a guest, are passed on by the "
-                    "lender",
+                    "%s is lent to a guest, and the lender passes its "
+                    "interrupts on",
                     lend_component(lend)->name);
         return FAB_ROUTE_FAILED;
     }
@@ -54,7 +54,7 @@ static FabRouteAnswer map_msi(const FabLend *lend, FabBusAddr addr,
     return FAB_ROUTE_DONE;
 }
 
-/* Maps memory or a device of the borrower for the lent device. */
+/* Maps memory of the borrower, or a BAR of @to, for the lent device. */
 static FabRouteAnswer map_from(FabLend *lend, FabComponent *to, FabBusAddr addr,
                                uint64_t size_bytes, FabBusAddr *ret_addr,
                                GError **error)
@@ -113,7 +113,7 @@ static FabRouteAnswer lending_route(FabAttachment *attachment,
     bar = fab_component_find_bar(to, addr);
     if (!root || bar < 0 ||
         size_bytes > to->bars[bar].size_bytes - (addr - to->bars[bar].addr)) {
-        /* A device of the borrower's own takes the ordinary way. */
+        /* A device of the borrower takes the ordinary way. */
         return FAB_ROUTE_ORDINARY;
     }
     *ret_addr = fab_mapping_addr(lend->bar[bar]) + (addr - to->bars[bar].addr);
@@ -125,7 +125,7 @@ static const FabAttachmentOps lending_ops = {
     .route = lending_route,
 };
 
-/* NULL: nothing was ever lent or offered. */
+/* NULL if no device of @fabric was ever lent or offered. */
 static Lending *lending_find(const FabFabric *fabric)
 {
     return (Lending *)fab_fabric_attachment(fabric, &lending_ops);
@@ -193,8 +193,8 @@ static bool check_params(const FabLendParams *params, GError **error)
     }
     if (lender == params->borrower) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "%s is in %s itself, which cannot borrow it", device->name,
-                    borrower->name);
+                    "%s is a device of %s, which cannot borrow it",
+                    device->name, borrower->name);
         return false;
     }
     for (unsigned i = 0; params->vm && i < G_N_ELEMENTS(hosts); i++) {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Guests and their domains. A guest's memory is a row behind the window of a
- * domain, although the host has it in pieces:
+ * Guests and their domains. A guest's memory is contiguous behind the window of
+ * a domain, although it lies in pieces in the memory of its host:
  *
- *   guest-physical --lender's IOMMU--> window --NTB--> a row of device
- *   addresses --borrower's IOMMU--> the host's memory
+ *   guest-physical address --lender's IOMMU--> window --NTB--> device address
+ *   of the borrower --borrower's IOMMU--> memory of the host
  *
  * A real guest pins all of its memory when it boots. Here the pieces are bound
  * to guest addresses when a device first uses them.
  */
 #include "fab_lend_priv.h"
 
-/* The guest-physical layout of QEMU's q35: memory below 2 GiB, then the hole,
- * the rest from 4 GiB on; 64-bit BARs far above. */
+/* The guest-physical layout of QEMU's q35: memory below 2 GiB, a hole, the rest
+ * of the memory from 4 GiB on, and 64-bit BARs far above. */
 #define GUEST_LOW_END   (UINT64_C(2) << 30)
 #define GUEST_HIGH      (UINT64_C(4) << 30)
 #define GUEST_LEGACY    (UINT64_C(1) << 20) /* buffers lie above this */
@@ -34,7 +34,7 @@ static uint64_t low_bytes(const Guest *guest)
     return MIN(guest->memory_bytes, GUEST_LOW_END);
 }
 
-/* The offset of a guest-physical address in the row behind the window. */
+/* The offset of a guest-physical address in the window. */
 static uint64_t row_offset(const Guest *guest, FabBusAddr guest_addr)
 {
     return guest_addr < GUEST_LOW_END
@@ -87,7 +87,8 @@ static void guest_unref(Lending *lending, Guest *guest)
     g_free(guest);
 }
 
-/* The guest on @lend's borrower, made with @window_bytes (0: automatic). */
+/* Returns a reference to the guest on @lend's borrower. If there is none, makes
+ * it with @window_bytes of memory (0: automatic). */
 static Guest *guest_ref(FabLend *lend, uint64_t window_bytes, GError **error)
 {
     Guest *guest = guest_find(lend->lending, lend->borrower);
@@ -122,7 +123,8 @@ static Guest *guest_ref(FabLend *lend, uint64_t window_bytes, GError **error)
     return guest;
 }
 
-/* Finds or gives the guest's address of whole pages of the host's memory. */
+/* Binds whole pages of the host's memory to a guest-physical address. Pages
+ * that are bound already keep their address. */
 static bool guest_bind(Guest *guest, FabBusAddr addr, uint64_t size_bytes,
                        FabBusAddr *ret_guest_addr)
 {
@@ -165,7 +167,8 @@ static void guest_unbind(Guest *guest, FabBusAddr guest_addr)
     }
 }
 
-/* The guest's addresses of the BARs of @component, for one user more. */
+/* Returns the guest's addresses of the BARs of @component, and counts one more
+ * user of them. */
 static const GuestBars *
 guest_bars_ref(Guest *guest, const FabComponent *component, GError **error)
 {
@@ -181,7 +184,8 @@ guest_bars_ref(Guest *guest, const FabComponent *component, GError **error)
     }
     for (unsigned i = 0; i < FAB_BARS; i++) {
         const FabBar *bar = &component->bars[i];
-        /* Pages of both hosts' IOMMUs, and no smaller than the BAR. */
+        /* 1 GiB is the largest page of an IOMMU, so this fits the pages of both
+         * hosts. */
         uint64_t align = MAX(bar->size_bytes, UINT64_C(1) << 30);
 
         if (bar->size_bytes &&
@@ -257,8 +261,8 @@ static unsigned domain_number(const Lending *lending, const FabRoot *lender)
     return 0;
 }
 
-/* The window: through the NTB to a row of the borrower's device addresses, and
- * to it from the guest-physical addresses of the guest's memory. */
+/* Makes the window: maps guest-physical addresses to a window of the NTB, and
+ * that window to device addresses of the borrower. */
 static bool domain_open(FabLend *lend, Domain *domain, GError **error)
 {
     const Guest *guest = domain->guest;
@@ -330,7 +334,7 @@ Domain *fab_lend_domain_ref(FabLend *lend, uint64_t window_bytes,
         return NULL;
     }
     if (domain) {
-        guest_unref(lending, guest); /* the domain has one reference */
+        guest_unref(lending, guest); /* the domain holds a reference already */
         domain->users++;
         return domain;
     }
@@ -434,8 +438,8 @@ static DomainBar *domain_bar(const Domain *domain, const FabComponent *target,
     return NULL;
 }
 
-/* Maps @made: the guest's address of the BAR to that by which the lender
- * reaches it. */
+/* Maps the BAR of @made: its guest-physical address to the address at which the
+ * lender reaches it. */
 static bool domain_map_bar(Domain *domain, DomainBar *made,
                            FabComponent *target, FabBusAddr guest_addr,
                            FabBusAddr *ret_guest_addr, GError **error)
@@ -451,7 +455,7 @@ static bool domain_map_bar(Domain *domain, DomainBar *made,
         return false;
     }
     host = fab_mapping_addr(made->mapping);
-    /* A BAR smaller than a page keeps its place in it. */
+    /* A BAR smaller than a page keeps its offset in the page. */
     *ret_guest_addr = guest_addr + (host & (page - 1));
     made->iova = guest_addr;
     made->size_bytes = round_up((host & (page - 1)) + bar->size_bytes, page);

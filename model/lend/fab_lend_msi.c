@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Interrupts of lent devices. The device of a borrower that is no guest writes
- * its MSI through the NTB. The device of a guest writes it to the lender, whose
- * CPU takes it and writes another one to the borrower (section 5 of the paper).
+ * Interrupts of lent devices. If the borrower is not a guest, the device writes
+ * its MSI to the borrower through the NTB. If it is a guest, the device writes
+ * its MSI to the lender, whose CPU takes it and writes another MSI to the
+ * borrower (section 5 of the paper).
  */
 #include "fab_lend_priv.h"
 
@@ -15,7 +16,7 @@ static SimTime interrupt_time(const FabRoot *root)
     return fab_root_params(root)->cpu.interrupt;
 }
 
-/* ---- A CPU that takes interrupts -------------------------------------- */
+/* ---- Interrupts at a CPU ---------------------------------------------- */
 
 static void stage_event(SimEvent *event)
 {

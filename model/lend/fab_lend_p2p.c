@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* P2P from one device of a borrower to another (section 6 of the paper). */
+/* P2P from a borrowed device to another device of the borrower (section 6 of
+ * the paper). */
 #include "fab_lend_priv.h"
 
 static LendTarget *target_find(const FabLend *lend,
@@ -17,8 +18,8 @@ static LendTarget *target_find(const FabLend *lend,
     return NULL;
 }
 
-/* The devices of a borrower may access its own devices and those it has
- * borrowed, and no others. */
+/* A borrowed device may access only the borrower's own devices and those that
+ * the borrower has borrowed. */
 static bool check_target(const FabLend *lend, FabComponent *component,
                          GError **error)
 {
@@ -37,8 +38,8 @@ static bool check_target(const FabLend *lend, FabComponent *component,
     }
     if (!other && component->root != fab_root_component(lend->borrower)) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_LENT,
-                    "%s is lent to %s and cannot access %s, which %s has "
-                    "neither of its own nor borrowed",
+                    "%s is lent to %s and cannot access %s, which neither "
+                    "belongs to %s nor is lent to it",
                     lend_component(lend)->name, borrower, component->name,
                     borrower);
         return false;
@@ -70,8 +71,8 @@ static bool target_map(FabLend *lend, LendTarget *target, unsigned index,
                                              &target->addr[index], error)) {
         return false;
     }
-    /* For a guest this only enters the Requester ID: the domain maps the BAR.
-     */
+    /* For a guest, this only enters the device's Requester ID in the NTB: the
+     * domain has mapped the BAR. */
     target->mapping[index] =
         fab_mapping_new(lend_component(lend), component, bar->addr,
                         bar->size_bytes, flags, error);

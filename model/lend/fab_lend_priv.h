@@ -7,11 +7,11 @@
 #include "fab_ranges.h"
 #include "fab_route.h"
 
-/* Memory of the host that a guest uses, and the guest's address of it. */
+/* Memory of the host that a guest uses, and its address in the guest. */
 typedef struct GuestRange {
-    FabBusAddr addr; /* of the host */
+    FabBusAddr addr; /* address in the host */
     uint64_t size_bytes;
-    FabBusAddr guest_addr;
+    FabBusAddr guest_addr; /* guest-physical address */
     uint32_t users;
 } GuestRange;
 
@@ -26,10 +26,10 @@ typedef struct GuestBars {
 typedef struct Guest {
     FabRoot *host;
     uint64_t memory_bytes;
-    FabRanges *low, *high; /* memory below and above the hole */
-    FabRanges *mmio;
-    GArray *ranges; /* of GuestRange */
-    GArray *bars;   /* of GuestBars */
+    FabRanges *low, *high; /* free memory below and above the hole */
+    FabRanges *mmio;       /* free addresses for BARs */
+    GArray *ranges;        /* of GuestRange */
+    GArray *bars;          /* of GuestBars */
     uint32_t users;
 } Guest;
 
@@ -38,7 +38,7 @@ typedef struct DomainBar {
     const FabComponent *component;
     int bar;
     FabMapping *mapping;
-    FabBusAddr iova; /* page that the mapping begins in */
+    FabBusAddr iova; /* guest-physical address of the first page of the BAR */
     uint64_t size_bytes;
     uint32_t users;
 } DomainBar;
@@ -54,40 +54,40 @@ typedef struct DomainRange {
 typedef struct Domain {
     FabRoot *lender;
     Guest *guest;
-    unsigned number;     /* in the lender's IOMMU */
-    FabBusAddr iova;     /* of the window in the borrower's IOMMU */
-    FabMapping *mapping; /* of the window, NULL while there is none */
+    unsigned number;     /* number of the domain in the lender's IOMMU */
+    FabBusAddr iova;     /* device address of the window at the borrower */
+    FabMapping *mapping; /* the window; NULL while there is none */
     GArray *bars;        /* of DomainBar */
     GArray *ranges;      /* of DomainRange */
     uint32_t users;
 } Domain;
 
-/* Memory that was mapped for the device. */
+/* Memory of the borrower that is mapped for the device. */
 typedef struct LendMap {
-    FabBusAddr device_addr; /* as it was returned */
-    FabBusAddr base;        /* page it begins in: offset in the window, or
+    FabBusAddr device_addr; /* address that fab_lend_map() returned */
+    FabBusAddr base;        /* its first page: offset in the window, or
                                guest-physical address */
-    uint64_t size_bytes;    /* whole pages */
+    uint64_t size_bytes;    /* size in whole pages */
 } LendMap;
 
 /* A device whose BARs are mapped for the lent one. */
 typedef struct LendTarget {
     FabComponent *component;
-    FabMapping *mapping[FAB_BARS]; /* NULL: it has none such */
-    FabBusAddr addr[FAB_BARS];
+    FabMapping *mapping[FAB_BARS]; /* NULL: there is no such BAR */
+    FabBusAddr addr[FAB_BARS];     /* addresses for the lent device */
 } LendTarget;
 
-/* Interrupts on their way through a CPU. */
+/* Interrupts that a CPU has received and not handled yet. */
 typedef struct LendStage {
     SimEvent event;
     FabLend *lend;
-    void (*fn)(FabLend *lend, unsigned vector);
-    GArray *pending; /* of LendPending, from head on */
+    void (*fn)(FabLend *lend, unsigned vector); /* the handler */
+    GArray *pending; /* of LendPending, from index `head` on */
     unsigned head;
 } LendStage;
 
 typedef struct LendPending {
-    SimTime due;
+    SimTime due; /* when the handler runs */
     unsigned vector;
 } LendPending;
 
@@ -112,20 +112,21 @@ struct FabLend {
     Lending *lending;
     FabEndpoint *device;
     FabRoot *lender, *borrower;
-    FabNtb *adapter; /* the lender's */
-    uint32_t number; /* among lends; in the data of its MSIs */
-    bool vm;
-    bool iommu; /* the borrower's is on */
-    FabMapping *bar[FAB_BARS];
-    FabMapping *msi; /* from the device, or the CPU that forwards for a guest */
+    FabNtb *adapter; /* the lender's adapter towards the borrower */
+    uint32_t number; /* number of the lend, part of the data of its MSIs */
+    bool vm;         /* the borrower is a guest */
+    bool iommu;      /* the borrower's IOMMU is on */
+    FabMapping *bar[FAB_BARS]; /* BAR windows; NULL: there is no such BAR */
+    /* The MSI window: for the device, or for the lender's CPU if `vm`. */
+    FabMapping *msi;
 
     /* The DMA window. */
     uint64_t window_bytes;
-    FabBusAddr iova;    /* in the borrower's IOMMU, unless vm */
-    FabRanges *space;   /* of the window: IOMMU on, no guest */
+    FabBusAddr iova;    /* device address at the borrower; unused if `vm` */
+    FabRanges *space;   /* free parts; NULL if `vm` or the IOMMU is off */
     FabMapping *dma[2]; /* the window; or RAM below and above 4 GiB */
     FabRange memory[2]; /* the borrower's RAM */
-    Domain *domain;     /* of a guest */
+    Domain *domain;     /* domain of a guest; NULL unless `vm` */
     GArray *maps;       /* of LendMap */
     GArray *targets;    /* of LendTarget */
 
@@ -146,13 +147,13 @@ static inline FabComponent *lend_component(const FabLend *lend)
 
 /* Makes the DMA window; @window_bytes as in FabLendParams. */
 bool fab_lend_window_open(FabLend *lend, uint64_t window_bytes, GError **error);
-/* Undoes the window, made wholly or partly, and all mappings in it. */
+/* Removes the window and all mappings in it. Works on a partly made window. */
 void fab_lend_window_close(FabLend *lend);
 
 /* fab_lend_guest.c */
 
-/* The guest's domain in the lender, with its window; made if there is none.
- * @window_bytes of 0: automatic. */
+/* Returns a reference to the guest's domain in the lender, with its window.
+ * Makes both if there is no such domain; @window_bytes of 0 is automatic. */
 Domain *fab_lend_domain_ref(FabLend *lend, uint64_t window_bytes,
                             GError **error);
 void fab_lend_domain_unref(Lending *lending, Domain *domain);
@@ -164,20 +165,23 @@ bool fab_lend_domain_map(Domain *domain, FabBusAddr addr, uint64_t size_bytes,
 void fab_lend_domain_unmap(Domain *domain, FabBusAddr guest_addr,
                            uint64_t size_bytes);
 
-/* Maps a BAR for devices of the domain, at the guest's address of it. */
+/* Maps a BAR of @target for the devices of the domain, at its guest-physical
+ * address. */
 bool fab_lend_domain_add_bar(Domain *domain, FabComponent *target, int bar,
                              FabBusAddr *ret_guest_addr, GError **error);
 void fab_lend_domain_remove_bar(Domain *domain, const FabComponent *target,
                                 int bar);
 
 /* fab_lend_msi.c */
+
 /* The size of the MSI window. */
 #define FAB_LEND_MSI_BYTES 4096u
 bool fab_lend_msi_open(FabLend *lend, GError **error);
 void fab_lend_msi_close(FabLend *lend);
 
 /* fab_lend_p2p.c */
-/* Takes P2P from @lend to @target back. Does nothing if it is not enabled. */
+
+/* Disables P2P from @lend to @target. Does nothing if it is not enabled. */
 void fab_lend_disable_p2p(FabLend *lend, const FabComponent *target);
 
 #endif

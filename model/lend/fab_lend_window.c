@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The DMA window of a lend, and what is mapped in it. */
+/* The DMA window of a lend, and the mappings in it. */
 #include "fab_lend_priv.h"
 #include "fab_plan.h"
 
@@ -69,7 +69,8 @@ static bool open_bytes(FabLend *lend, uint64_t bytes, GError **error)
     return true;
 }
 
-/* Entries of the automatic window, if the free ones lie in one piece. */
+/* The number of entries of the automatic window, if the free entries are
+ * contiguous. */
 static uint64_t automatic_entries(const FabLend *lend)
 {
     const GArray *offers = lend->lending->offers;
@@ -109,11 +110,11 @@ static bool open_automatic(FabLend *lend, GError **error)
             g_propagate_error(error, g_steal_pointer(&own));
             return false;
         }
-        entries /= 2; /* the free entries lie in pieces */
+        entries /= 2; /* the free entries may not be contiguous */
     }
 }
 
-/* ---- Both, and guests ------------------------------------------------- */
+/* ---- Guests, and all cases -------------------------------------------- */
 
 static bool open_guest(FabLend *lend, uint64_t window_bytes, GError **error)
 {
@@ -121,8 +122,8 @@ static bool open_guest(FabLend *lend, uint64_t window_bytes, GError **error)
     if (!lend->domain) {
         return false;
     }
-    /* This enters the device's Requester ID; the domain has made the entries.
-     */
+    /* This only enters the device's Requester ID in the NTB: the domain has
+     * made the mapping entries. */
     lend->dma[0] = fab_mapping_new(
         lend_component(lend), fab_root_component(lend->borrower),
         lend->domain->iova, lend->domain->guest->memory_bytes,
@@ -202,8 +203,8 @@ static bool no_room(FabLend *lend, uint64_t size_bytes, GError **error)
     return false;
 }
 
-/* The range of the borrower's memory that holds all of [@addr, +@size_bytes);
- * -1 if none does. */
+/* Returns the index of the range of the borrower's memory that holds all of
+ * [@addr, +@size_bytes); -1 if there is none. */
 static int memory_range(const FabLend *lend, FabBusAddr addr,
                         uint64_t size_bytes)
 {

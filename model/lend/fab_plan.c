@@ -3,7 +3,8 @@
 
 #include "fab_fabric.h"
 
-/* Sums beyond this number of entries count as this: they never fit. */
+/* The greatest number of entries in a sum. Larger sums are cut to this number,
+ * which never fits. */
 #define ENTRIES_MAX (UINT64_C(1) << 62)
 
 #define WEIGHT_MAX 65536u
@@ -60,11 +61,11 @@ static bool check_params(const FabPlanParams *params, GError **error)
     return !wrong;
 }
 
-/* The plan while it is computed, in entries. */
+/* The state of the computation. */
 typedef struct Sum {
     const FabPlanParams *params;
     FabPlan *plan;
-    uint64_t left;
+    uint64_t left; /* entries that are still free */
 } Sum;
 
 static uint64_t entries_of(const Sum *sum, uint64_t bytes)
@@ -79,7 +80,7 @@ static uint64_t entries_add(uint64_t a, uint64_t b)
     return MIN(a + b, ENTRIES_MAX);
 }
 
-/* Takes @entries for @term. Returns the bytes they stand for. */
+/* Takes @entries for @term. Returns their size in bytes. */
 static uint64_t take(Sum *sum, FabPlanTerm term, uint64_t entries)
 {
     FabPlan *plan = sum->plan;
@@ -117,7 +118,8 @@ static uint64_t bar_entries(const Sum *sum)
     return entries;
 }
 
-/* The RAM of the borrower of window @index is covered by an earlier one. */
+/* True if window @index covers its borrower's RAM and an earlier window covers
+ * the same RAM. */
 static bool is_shared(const FabPlanParams *params, unsigned index)
 {
     const FabPlanWindow *window = &params->windows[index];
@@ -141,8 +143,9 @@ static uint32_t weight_of(const FabPlanWindow *window)
     return MAX(window->weight, 1);
 }
 
-/* First the windows whose size is given; then, as devices are borrowed one
- * after the other, each takes its share of the rest. */
+/* Takes the entries of all windows. The windows of fixed size come first. Then
+ * each automatic window takes its share of the rest, in the order in which the
+ * devices are borrowed. */
 static void take_windows(Sum *sum, uint64_t *ret_windows)
 {
     const FabPlanParams *params = sum->params;
@@ -183,7 +186,7 @@ static void take_windows(Sum *sum, uint64_t *ret_windows)
     sum->plan->windows_bytes =
         take(sum, FAB_PLAN_WINDOWS, entries_add(fixed, shared));
     if (without && !sum->plan->broken) {
-        /* Each takes one entry at least. */
+        /* Each automatic window needs at least one entry. */
         sum->plan->broken = FAB_PLAN_WINDOWS;
         sum->plan->short_bytes =
             (without - MIN(without, left)) * sum->plan->entry_bytes;

@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* The first interval, and how many intervals there are before their length
- * doubles: fewer in a large fabric, where a look takes longer. */
+/* The length of the first intervals, and the limits of the number of intervals
+ * before their length doubles. That number is about LOOKS_WORK divided by the
+ * number of resources, because a look at a large fabric takes longer. */
 #define FIRST_INTERVAL (2 * SIM_NS)
 #define LOOKS_MOST     4096u
 #define LOOKS_LEAST    256u
@@ -12,7 +13,8 @@
 
 #define MILLION UINT64_C(1000000)
 
-/* Names the random stream that says when to look: all shares depend on it. */
+/* Name of the random stream that chooses the moments of looks. With another
+ * name, all shares would change a little. */
 #define RANDOM_STREAM "usage"
 
 static void cause_add(ProfileResource *self, unsigned cause, SimTime weight)
@@ -60,7 +62,7 @@ static void look_at_link(FabProfile *profile, ProfileResource *self,
     }
 }
 
-/* Takes in the state of the next resource of a component. */
+/* Stores the state of the next resource of a component. */
 static void state_take(void *data, const FabResourceState *state)
 {
     ProfileResource **next = data;
@@ -68,7 +70,7 @@ static void state_take(void *data, const FabResourceState *state)
     (*next)++->state = *state;
 }
 
-/* Takes in the states of all resources but those of ports. */
+/* Stores the states of all resources but those of ports. */
 static void take_states(FabProfile *profile)
 {
     for (unsigned i = 0; i < profile->component_count; i++) {
@@ -128,8 +130,8 @@ static void look_event(SimEvent *event)
     SimTime now = event->time;
 
     if (now < profile->begin) {
-        /* These looks find the order of places, which the first operations
-         * show best. */
+        /* Looks before the observed time have no weight. They only find the
+         * order of places, which the first operations show best. */
         fab_profile_look_at_flows(profile, 0);
         sim_event_schedule(event,
                            --profile->intervals_left > 0
@@ -150,7 +152,7 @@ static void look_event(SimEvent *event)
         profile->intervals_left = profile->interval_count;
         profile->interval *= 2;
     }
-    /* Looking must not keep a run alive in which nothing else happens. */
+    /* The next look must not be the only event that keeps the run going. */
     if (sim_engine_pending(fab_fabric_engine(profile->fabric)) > 0) {
         next_look(profile);
     }
@@ -158,11 +160,11 @@ static void look_event(SimEvent *event)
 
 /* ---- Life -------------------------------------------------------------- */
 
-/* The list of resources while it is made, and whose are added now. */
+/* The list of resources while it is made. */
 typedef struct ResourceList {
-    GArray *resources; /* of ProfileResource */
-    const FabComponent *component;
-    const FabPort *port; /* NULL: the component's own */
+    GArray *resources;             /* of ProfileResource */
+    const FabComponent *component; /* whose resources are added now */
+    const FabPort *port;           /* NULL: the component's own resources */
 } ResourceList;
 
 static void resource_add(void *data, const FabResourceState *state)
@@ -309,7 +311,8 @@ static void link_finish(const FabProfile *profile, ProfileResource *self)
                                                  before->wire_sent_bytes);
     SimTime skp_interval = fab_port_skp_interval(port);
 
-    /* The port counts the DLLPs that it owes when it sends its next TLP. */
+    /* The port counts DLLPs only when it sends its next TLP, so those that it
+     * owes now are added here. */
     dllp += fab_port_dllp_owed(port);
     result->tlp = share(tlp, length);
     result->dllp = share(dllp, length);
@@ -384,8 +387,8 @@ static void flow_finish(ProfileFlow *self)
 
         place->result.share = share(place->time, sum);
     }
-    /* A place where little time goes may have been seen late. The places of one
-     * step stand together nevertheless. */
+    /* A place where little time goes may have been found late. This puts the
+     * places of one step together. */
     for (unsigned i = 0; i < self->places->len; i++) {
         const FabPlace *first = place_at(self, i);
         unsigned j = 0;
@@ -394,7 +397,7 @@ static void flow_finish(ProfileFlow *self)
             j++;
         }
         if (j < i) {
-            continue; /* the step has been dealt with */
+            continue; /* the step has been added already */
         }
         for (; j < self->places->len; j++) {
             if (is_same_step(place_at(self, j), first)) {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_profile_priv.h"
 
-/* A chain of links that wait for each other's credits is no longer. */
+/* Longest chain of links that the search follows, in links. */
 #define CHAIN_MOST 64
 
 #define NOBODY UINT_MAX
 
-/* How far the search for a cause has come. */
+/* The state of the search for a cause. */
 typedef struct Search {
     const FabProfile *profile;
-    const FabComponent *component; /* that is asked for blockers */
+    const FabComponent *component; /* component that is asked for blockers */
     FabClass cls;
-    unsigned depth;
-    unsigned cause; /* what was found */
+    unsigned depth; /* number of links followed so far */
+    unsigned cause; /* index of the resource that was found, or NOBODY */
 } Search;
 
 static unsigned resource_of(const FabProfile *profile,
@@ -35,8 +35,9 @@ static unsigned resource_of(const FabProfile *profile,
 static unsigned cause_of(const FabProfile *profile, const FabPort *port,
                          FabClass cls, unsigned depth);
 
-/* What holds up the TLPs that are queued at @egress: the link itself, or what
- * it waits for. NOBODY if they are still on their way to it. */
+/* Returns the resource that holds up the TLPs queued at @egress: the link of
+ * @egress, or the resource that this link waits for. NOBODY if the link is
+ * idle. */
 static unsigned egress_cause(const FabProfile *profile, const FabPort *egress,
                              FabClass cls, unsigned depth)
 {
@@ -67,9 +68,10 @@ static bool blocker_take(void *data, const FabBlocker *blocker)
 }
 
 /*
- * @port lacks credits of @cls: the first resource downstream that does not wait
- * for another. It is the buffer beyond the link itself if what fills it moves
- * on without waiting: then it is too small for the time credits take to return.
+ * @port lacks credits of @cls. Returns the first resource along the way of its
+ * TLPs that does not wait for another. If the TLPs leave the receive buffer of
+ * the link without waiting, the cause is that buffer: it is too small for the
+ * time that credits take to return.
  */
 static unsigned cause_of(const FabProfile *profile, const FabPort *port,
                          FabClass cls, unsigned depth)

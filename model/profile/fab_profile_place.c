@@ -2,9 +2,9 @@
 #include "fab_profile_priv.h"
 
 /*
- * Where the bytes of flows are. Requests count with the bytes they ask for,
- * completions with those they carry, so that a request weighs as much on its
- * way out as its answer on its way back, in however many pieces.
+ * Where the bytes of flows are. A request counts as the bytes that it asks for,
+ * and a completion as the bytes that it carries. So a read weighs the same on
+ * its way out and on its way back, in any number of completions.
  */
 
 /* A component that is looked at. */
@@ -61,7 +61,7 @@ static void bytes_add(ProfileFlow *flow, const FabPlace *at, uint64_t bytes)
     g_array_append_val(flow->bytes, here);
 }
 
-/* Is a TLP of @cls what the flow waits for? */
+/* True if @flow (nullable) waits for a TLP of @cls. */
 static bool is_wanted(const ProfileFlow *flow, FabClass cls)
 {
     if (!flow || flow->wait.ops == 0 || flow->wait.own || flow->writes) {
@@ -88,7 +88,8 @@ static void waiter_seen(void *data, const FabWaiter *waiter)
 
 /* ---- DMA orders -------------------------------------------------------- */
 
-/* The flow of an order, if it waits for those of the component looked at. */
+/* The flow of the order @waiter. NULL if there is none, or if the flow does not
+ * wait for orders of look->component. */
 static ProfileFlow *order_flow(const Look *look, const FabDmaWaiter *waiter)
 {
     ProfileFlow *flow = flow_of(look->profile, waiter->flow);
@@ -100,7 +101,7 @@ static ProfileFlow *order_flow(const Look *look, const FabDmaWaiter *waiter)
     return flow;
 }
 
-/* Counts the orders of each flow; which of its TLPs count depends on that. */
+/* Counts the orders of each flow. is_wanted() needs the numbers. */
 static void order_count(void *data, const FabDmaWaiter *waiter)
 {
     const Look *look = data;
@@ -116,7 +117,7 @@ static void order_count(void *data, const FabDmaWaiter *waiter)
             flow->write_at = at;
         }
     } else if (flow->wait.posted) {
-        return; /* it does not wait for reads */
+        return; /* the flow does not wait for reads */
     } else if (waiter->phase == FAB_DMA_UNISSUED) {
         flow->unissued++;
         flow->unissued_at = at;
@@ -125,7 +126,7 @@ static void order_count(void *data, const FabDmaWaiter *waiter)
     }
 }
 
-/* Adds the data that are in, and whose tag is not free yet. */
+/* Adds the data that have arrived for a read whose tag is not free yet. */
 static void draining_seen(void *data, const FabDmaWaiter *waiter)
 {
     const Look *look = data;

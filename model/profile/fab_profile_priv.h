@@ -6,57 +6,60 @@
 #include "fab_profile.h"
 #include "sim_random.h"
 
-/* A resource, and what was seen of it: sums of time, in ps. */
+/* A resource, and what looks have found. Sums are in ps; for their meaning see
+ * the member of FabResource with the same name. */
 typedef struct ProfileResource {
     FabResource result;
-    FabResourceState state; /* now; not of LINK and BUFFER */
+    FabResourceState state; /* present state; unused for LINK and BUFFER */
     uint64_t busy, full;
-    uint64_t level; /* how many were in use, times for how long */
+    uint64_t level; /* sum of the number in use times ps */
     uint64_t has_work, starved, ordered;
     uint64_t lacks[FAB_CREDIT_KINDS];
     GArray *causes; /* of ProfileCause */
-    /* Counters when the observed time began. */
+    /* Counters at the beginning of the observed time. */
     FabPortCounters before;
     uint64_t requests_before;
 } ProfileResource;
 
 typedef struct ProfileCause {
-    unsigned resource;
-    uint64_t time;
+    unsigned resource; /* index into FabProfile.resources */
+    uint64_t time;     /* sum of the time for which it was the cause, in ps */
 } ProfileCause;
 
 typedef struct ProfilePlace {
     FabPlace result;
-    uint64_t time;
+    uint64_t time; /* sum over operations of their time there, in ps */
 } ProfilePlace;
 
 /* Bytes that are at a place now. */
 typedef struct ProfileBytes {
-    unsigned place;
+    unsigned place; /* index into ProfileFlow.places */
     uint64_t bytes;
 } ProfileBytes;
 
 /* A flow, and what it waits for at the moment of a look. */
 typedef struct ProfileFlow {
     const FabFlow *flow;
-    GArray *places;  /* of ProfilePlace */
-    GArray *results; /* of FabPlace */
-    uint64_t under_way;
+    GArray *places;     /* of ProfilePlace */
+    GArray *results;    /* of FabPlace */
+    uint64_t under_way; /* sum of the time with an operation under way, in ps */
     FabFlowWait wait;
-    const FabComponent *engine; /* of wait.device; NULL: every DMA engine */
+    const FabComponent *engine; /* owner of wait.device; NULL: any DMA engine */
     GArray *bytes;              /* of ProfileBytes */
-    /* Its orders: reads of which nothing is issued, other reads, writes. */
+    /* Numbers of its DMA orders: reads without an issued request, other reads,
+     * writes. */
     uint32_t unissued, reads, writes;
-    FabPlace unissued_at, write_at; /* of the last read, and the first write */
+    FabPlace unissued_at; /* place of the last unissued read */
+    FabPlace write_at;    /* place of the first write */
 } ProfileFlow;
 
-/* A component, and where its resources begin; the ports' come last. */
+/* A component and its resources. Those of its ports come last. */
 typedef struct ProfileComponent {
     const FabComponent *component;
-    unsigned first;
+    unsigned first; /* index of its first one in FabProfile.resources */
 } ProfileComponent;
 
-/* Where the resources of a port are. */
+/* Indexes of the resources of a port in FabProfile.resources. */
 typedef struct ProfilePort {
     unsigned link, buffer;
 } ProfilePort;
@@ -67,9 +70,10 @@ struct FabProfile {
     SimEvent event;
     SimTime begin, end;
     SimTime interval_begin, interval;
-    unsigned interval_count, intervals_left; /* until they grow */
+    unsigned interval_count; /* number of intervals of the same length */
+    unsigned intervals_left; /* intervals until their length doubles */
     bool has_begun, is_finished;
-    uint64_t seen; /* sum of the intervals */
+    uint64_t seen; /* sum of the intervals so far, in ps */
 
     ProfileResource *resources;
     unsigned resource_count;
@@ -79,16 +83,17 @@ struct FabProfile {
     unsigned component_count;
     GHashTable *by_component; /* FabComponent to its ProfileComponent */
 
-    ProfileFlow *flows; /* by number less 1 */
+    ProfileFlow *flows; /* indexed by the flow's number - 1 */
     unsigned flow_count;
 };
 
-/* fab_profile_cause.c: the resource that the lack of credits of @cls at @port
- * comes of, by its place in profile->resources. */
+/* fab_profile_cause.c: returns the index in profile->resources of the resource
+ * that causes the lack of credits of @cls at @port. */
 unsigned fab_profile_cause(const FabProfile *profile, const FabPort *port,
                            FabClass cls);
 
-/* fab_profile_place.c: adds @weight ps to the places where operations are. */
+/* fab_profile_place.c: adds @weight ps to the places where the operations of
+ * flows are now. */
 void fab_profile_look_at_flows(FabProfile *profile, SimTime weight);
 
 #endif
