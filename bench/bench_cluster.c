@@ -6,19 +6,20 @@
 #include <gio/gio.h>
 
 /*
- * What runs in virtual machines. A benchmark is a program in the folder of
- * scripts, which uses `farside cluster exec` on the hosts of a cluster that is
- * there already, and prints a line "NAME VALUE" for each figure:
+ * Benchmarks that run in virtual machines. Each one is a program in the folder
+ * of scripts. It uses `farside cluster exec` on the hosts of a running cluster
+ * and prints a line "NAME VALUE" for each figure. Its environment has:
  *
- *   FARSIDE   environment variable: path of this program
- *   CLUSTER   environment variable: name of the cluster
+ *   FARSIDE   path of this program
+ *   CLUSTER   name of the cluster
  *
- * A benchmark more is a row more in the table below, and that program.
+ * A new benchmark is a new program and a new row in the table below.
  */
 
 #define PROGRAM "/proc/self/exe"
 
-/* The value after "NAME " in one of @lines; false if there is none. */
+/* Gets the value after "NAME " in one of @lines. Returns false if there is
+ * none. */
 static bool find_figure(char **lines, const char *name, double *ret_figure)
 {
     size_t length = strlen(name);
@@ -95,7 +96,8 @@ bool bench_is_on_cluster(const BenchCase *bench)
     return bench->run == run_script;
 }
 
-/* Both in the same guest and the same run: the bound holds on any machine. */
+/* Both figures of a ratio come from the same guest and the same run, so the
+ * bound holds on any machine. */
 #define COPY_METRICS                                                           \
     {                                                                          \
         {"ntb-write", "MB/s", BENCH_NO_BOUND, 0, false},                       \

@@ -4,11 +4,12 @@
 #include "sim_engine.h"
 
 /*
- * Hold operations of the engine, and of a plain 4-ary heap for comparison: an
- * event that runs schedules itself again at a random later time. The heap has
- * no order among equal times, no cancelling and no owners of events: no event
- * queue can do less. The hold cases use delays of 1 to 1000, so that large
- * sets are full of equal times; the spread cases use 1 to 1000000.
+ * Hold operations of the engine, and of a plain 4-ary heap for comparison.
+ * In a hold operation an event runs and schedules itself again at a random
+ * later time. The heap does not order equal times, cannot cancel and has no
+ * event owners; it is the least that an event queue must do. The hold cases
+ * use delays of 1 to 1000, so large sets have many equal times. The spread
+ * cases use 1 to 1000000.
  */
 
 #define OPERATIONS_MIN 500000
@@ -16,7 +17,7 @@
 
 typedef struct HoldParams {
     uint32_t pending;
-    uint32_t range; /* of the delays */
+    uint32_t range; /* largest delay, in ps */
 } HoldParams;
 
 typedef struct PlainEvent {
@@ -43,8 +44,8 @@ typedef struct Holder {
     uint32_t id;
 } Holder;
 
-/* Xorshift takes a few instructions, so the queue takes most of the time. A
- * branch on the range costs less than a division by it. */
+/* Xorshift takes only a few instructions, so the queue takes most of the time.
+ * The branch on the range costs less than a division by it. */
 static inline uint64_t next_delay(Source *source)
 {
     uint64_t random = source->random;
@@ -113,7 +114,8 @@ static void plain_hold(PlainHeap *heap, Source *source, uint64_t operations)
     }
 }
 
-/* Million operations a second of the heap, once holding has shaped it. */
+/* Returns million operations per second of the heap. The first round of
+ * operations gives the heap its usual shape and is not measured. */
 static double plain_rate(const HoldParams *params, uint64_t operations,
                          uint64_t *ret_sum)
 {
@@ -142,8 +144,9 @@ static void hold(SimEvent *event)
     sim_event_schedule(event, event->time + (SimTime)next_delay(source));
 }
 
-/* Returns the number of operations. A step of half the range runs a part of the
- * pending events, whatever their number. */
+/* Returns the number of operations. It advances the time in steps of half the
+ * range, so each step runs a part of the pending events, however many there
+ * are. */
 static uint64_t engine_hold(SimEngine *engine, uint32_t range,
                             uint64_t operations)
 {
@@ -156,7 +159,7 @@ static uint64_t engine_hold(SimEngine *engine, uint32_t range,
     return done;
 }
 
-/* The same of the engine, through its public interface. */
+/* Returns million operations per second of the engine's public interface. */
 static double engine_rate(const HoldParams *params, uint64_t operations,
                           uint64_t *ret_sum)
 {
@@ -191,7 +194,7 @@ static bool run_hold(const BenchCase *bench, const BenchSetup *setup,
     ret_figures[0] = engine_rate(params, operations, &sums[0]);
     ret_figures[1] = plain_rate(params, operations, &sums[1]);
     ret_figures[2] = ret_figures[0] / ret_figures[1];
-    /* Both have run the same events, so no compiler has optimised them away. */
+    /* The use of both sums keeps a compiler from optimising the runs away. */
     if (sums[0] == 0 || sums[1] == 0) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
                     "%s: no event has run", bench->name);

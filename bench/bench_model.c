@@ -8,9 +8,10 @@
 #include "fab_switch.h"
 
 /*
- * TLP-hops (links crossed) of the whole model in a second of processor time.
- * Each case builds a fabric of 8.0GT/s x8 links with finite credits and DLLPs,
- * keeps its endpoints busy, and counts from when the pipes are full.
+ * TLP-hops (links crossed) of the whole model per second of processor time.
+ * Each case builds a fabric of 8.0GT/s x8 links with finite credits and
+ * DLLPs, and keeps its endpoints busy. It begins to count when the links are
+ * busy.
  */
 
 #define WARM_UP (100 * SIM_US)
@@ -20,8 +21,8 @@
 #define MIB        (UINT64_C(1) << 20)
 #define PAGE_BYTES 4096
 
-/* An order that an endpoint's DMA engine gets again and again. It has two at a
- * time, so that it never runs dry. */
+/* A transfer that an endpoint's DMA engine repeats. The engine always has two
+ * of them, so it never runs dry. */
 typedef struct Load {
     FabDma dma;
     FabEndpoint *device;
@@ -29,7 +30,7 @@ typedef struct Load {
     uint64_t offset, step_bytes, span_bytes;
 } Load;
 
-/* A fabric under construction; the first error stands. */
+/* A fabric under construction. `error` is the first error. */
 typedef struct Lab {
     SimEngine *engine;
     FabFabric *fabric;
@@ -128,7 +129,7 @@ static void lab_connect(Lab *lab, FabComponent *a, unsigned i, FabComponent *b,
     }
 }
 
-/* An endpoint named @name below port @port of @above. */
+/* Makes an endpoint named @name below port @port of @above. */
 static FabEndpoint *lab_device(Lab *lab, const char *name, FabComponent *above,
                                unsigned port, uint32_t write_bytes)
 {
@@ -141,7 +142,7 @@ static FabEndpoint *lab_device(Lab *lab, const char *name, FabComponent *above,
     return device;
 }
 
-/* An adapter with one cable below port @port of @above. */
+/* Makes an adapter with one cable below port @port of @above. */
 static FabComponent *lab_ntb(Lab *lab, const char *name, FabComponent *above,
                              unsigned port)
 {
@@ -187,8 +188,8 @@ static void load_again(FabDma *dma)
     fab_endpoint_dma(load->device, dma);
 }
 
-/* Makes @device access [@addr, +@span_bytes) of @target by TLPs of @type, in
- * operations of @size_bytes each. */
+/* Makes @device access the @span_bytes at @addr of @target with TLPs of @type,
+ * in operations of @size_bytes. */
 static void lab_load(Lab *lab, FabEndpoint *device, FabTlpType type,
                      FabComponent *target, FabBusAddr addr, uint64_t span_bytes,
                      uint64_t size_bytes)
@@ -218,7 +219,7 @@ static void lab_load(Lab *lab, FabEndpoint *device, FabTlpType type,
     }
 }
 
-/* As lab_load(), to memory of @root taken for it. */
+/* Like lab_load(), for memory that is allocated from @root. */
 static void lab_load_memory(Lab *lab, FabEndpoint *device, FabTlpType type,
                             FabRoot *root, uint64_t span_bytes,
                             uint64_t size_bytes)
@@ -240,7 +241,7 @@ static void lab_load_memory(Lab *lab, FabEndpoint *device, FabTlpType type,
 
 /* ---- Measuring ------------------------------------------------------- */
 
-/* Gives all orders, and fills the pipes. */
+/* Starts all transfers and runs until the links are busy. */
 static bool lab_start(Lab *lab, GError **error)
 {
     if (lab->error) {
@@ -254,8 +255,8 @@ static bool lab_start(Lab *lab, GError **error)
     return true;
 }
 
-/* Runs until @hops more links have been crossed. *ret_hops is their exact
- * number, *ret_seconds the processor time. */
+/* Runs until at least @hops more links have been crossed. *ret_hops is the
+ * exact number, *ret_seconds the processor time. */
 static bool lab_run(Lab *lab, uint64_t hops, uint64_t *ret_hops,
                     double *ret_seconds, GError **error)
 {
@@ -275,7 +276,7 @@ static bool lab_run(Lab *lab, uint64_t hops, uint64_t *ret_hops,
     return true;
 }
 
-/* Starts and runs; the figure is million hops a second. */
+/* Starts and runs. The rate is in million hops per second. */
 static bool lab_rate(Lab *lab, uint64_t hops, double *ret_rate, GError **error)
 {
     double seconds;
@@ -363,7 +364,8 @@ static bool run_split(const BenchCase *bench, const BenchSetup *setup,
     return lab_rate(lab, 1000000, ret_figures, error);
 }
 
-/* Every read goes to another page, of four times as many as the IOTLB has. */
+/* Each read goes to another page. There are four times as many pages as IOTLB
+ * entries. */
 static bool run_iotlb(const BenchCase *bench, const BenchSetup *setup,
                       double *ret_figures, GError **error)
 {
@@ -396,7 +398,7 @@ static bool run_iotlb(const BenchCase *bench, const BenchSetup *setup,
     return true;
 }
 
-/* Hops a second of @type to the memory behind a pair of adapters. */
+/* Measures the hops per second of @type to memory behind a pair of adapters. */
 static bool ntb_rate(FabTlpType type, double *ret_rate, GError **error)
 {
     g_autoptr(Lab) lab = lab_new();

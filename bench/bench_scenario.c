@@ -11,9 +11,9 @@
 #include <glib/gstdio.h>
 
 /*
- * Whole runs of scenarios, as a user sees them: `farside run` in a process of
- * its own, from its start to its end, with the files that it writes. It
- * measures time on the clock, processor time, and the peak of resident memory.
+ * Whole runs of scenarios, as a user sees them: `farside run` in a process
+ * of its own, from start to end, with the files that it writes. The figures
+ * are elapsed time, processor time, and the peak of resident memory.
  */
 
 #define PROGRAM "/proc/self/exe"
@@ -26,7 +26,8 @@ static void set_errno(GError **error, const char *what)
                 what, g_strerror(code));
 }
 
-/* Turns the child into the program, whose messages go to our standard error. */
+/* Runs this program in the child process. Its output is dropped; its messages
+ * go to our standard error. */
 static G_NORETURN void become(char **argv)
 {
     int null = open("/dev/null", O_WRONLY);
@@ -39,10 +40,10 @@ static G_NORETURN void become(char **argv)
 }
 
 /*
- * Runs the program and waits for it. The peak of a process made by fork()
- * includes the memory that its parent has at that time, so free memory is
- * given back first. The peak of one made by vfork(), which GLib may use, would
- * include the parent's own peak.
+ * Runs the program and waits for it. The peak memory of a child made by
+ * fork() includes the memory that its parent has at that time, so free
+ * memory is given back first. GLib may use vfork(); the peak of such a child
+ * would include the parent's own peak.
  */
 static bool run_program(char **argv, struct rusage *ret_usage, GError **error)
 {

@@ -32,8 +32,8 @@ void cmd_print_table(const Table *table)
     fputs(text, stdout);
 }
 
-/* Returns true if @arg begins with an option of one letter that takes a value,
- * and the value follows at once. */
+/* Returns true if @arg is an option of one letter with its value attached, such
+ * as "-j2". */
 static bool has_value_attached(const char *arg, const GOptionEntry *entries)
 {
     if (arg[0] != '-' || arg[1] == '-' || arg[1] == '\0' || arg[2] == '\0') {
@@ -47,7 +47,8 @@ static bool has_value_attached(const char *arg, const GOptionEntry *entries)
     return false;
 }
 
-/* A copy of @argv in which "-j2", which GLib does not take, is "-j 2". */
+/* Returns a copy of @argv in which "-j2" is split into "-j" and "2". GLib does
+ * not accept the first form. */
 static char **args_new(int argc, char **argv, const GOptionEntry *entries)
 {
     g_autoptr(GPtrArray) args = g_ptr_array_new();
@@ -66,14 +67,13 @@ static char **args_new(int argc, char **argv, const GOptionEntry *entries)
     return (char **)g_ptr_array_free(g_steal_pointer(&args), FALSE);
 }
 
-/* Parses the options alone; as cmd_parse() does. */
+/* Parses only the options. Results are those of cmd_parse(). */
 static bool parse_options(int argc, char **argv, const GOptionEntry *entries,
                           const char *synopsis, const char *details,
                           char ***ret_args, int *ret_status)
 {
     gboolean is_help = FALSE;
-    /* GLib's own help would print in the character set of the locale, and
-     * exit. */
+    /* GLib's own help prints in the character set of the locale and exits. */
     const GOptionEntry help[] = {
         {"help", 'h', 0, G_OPTION_ARG_NONE, &is_help, "Show this help", NULL},
         G_OPTION_ENTRY_NULL,

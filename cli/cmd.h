@@ -9,13 +9,14 @@
 #include "table.h"
 
 /*
- * The verbs of the program farside, one file each. A verb gets the arguments
- * from its own name on (argv[0] is the verb) and returns the exit status.
+ * The verbs of the program farside, each in its own file. A verb gets the
+ * arguments from its own name on (argv[0] is the verb) and returns the exit
+ * status.
  */
 
 typedef enum CmdStatus {
     CMD_OK = 0,
-    CMD_DIFFERENT = 1, /* a comparison that differs, a run that failed */
+    CMD_DIFFERENT = 1, /* a comparison has differences, or a run failed */
     CMD_USAGE = 2,     /* wrong usage or bad input */
 } CmdStatus;
 
@@ -30,9 +31,9 @@ int cmd_run(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 
-/* The words that a verb takes beside its options. */
+/* The words that a verb accepts besides its options. */
 typedef struct CmdWords {
-    const char *synopsis; /* in the usage line; "": it takes none */
+    const char *synopsis; /* for the usage line; "": no words */
     unsigned least;
     unsigned most;
 } CmdWords;
@@ -40,24 +41,25 @@ typedef struct CmdWords {
 #define CMD_ANY_NUMBER G_MAXUINT
 
 /*
- * Parses the command line of a verb, "--help" included. @details (nullable)
- * follow the list of options in the help. On success the words, without
- * argv[0], are in *ret_args, a NULL-terminated array that the caller frees with
- * g_strfreev(). After help, or a message about wrong usage, it returns false,
- * and the verb must return *ret_status at once.
+ * Parses the command line of a verb, including "--help". @details (nullable)
+ * are printed below the options in the help. On success *ret_args is a
+ * NULL-terminated array of the words without argv[0]; the caller frees it
+ * with g_strfreev(). After printing the help, or a message about wrong
+ * usage, it returns false, and the verb must return *ret_status at once.
  */
 bool cmd_parse(int argc, char **argv, const GOptionEntry *entries,
                const CmdWords *words, const char *details, char ***ret_args,
                int *ret_status);
 
-/* Prints "farside VERB: MESSAGE", and how to get help, to stderr. Returns
+/* Prints "farside VERB: MESSAGE" and how to get help to stderr. Returns
  * CMD_USAGE. */
 int cmd_usage(const char *verb, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* Prints "farside VERB: MESSAGE" to stderr and frees @error, which is set. */
+/* Prints "farside VERB: MESSAGE" to stderr and frees @error, which must be
+ * set. */
 void cmd_complain(const char *verb, GError *error);
 
-/* Prints @table for a terminal. */
+/* Prints @table as text for a terminal. */
 void cmd_print_table(const Table *table);
 
 #endif

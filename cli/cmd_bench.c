@@ -18,7 +18,7 @@ static const char details[] =
     "Measures how fast this program is, in one thread. For each figure it\n"
     "prints the median of N runs and the bound that it should keep. The\n"
     "engine and the model are measured in processor time, whole runs of\n"
-    "scenarios in time on the clock. Slow benchmarks run fewer times; the\n"
+    "scenarios in elapsed time. Slow benchmarks run fewer times; the\n"
     "table says how often.\n"
     "\n"
     "Benchmarks vm/* need a running cluster: that of\n"
@@ -73,7 +73,7 @@ static bool is_wanted(const BenchCase *bench, char **patterns)
     return false;
 }
 
-/* The cases to run, of const BenchCase *. */
+/* Returns the cases to run, of const BenchCase *. */
 static GPtrArray *choose_cases(char **patterns)
 {
     static const BenchCase *const groups[] = {
@@ -91,8 +91,8 @@ static GPtrArray *choose_cases(char **patterns)
     return cases;
 }
 
-/* The first pattern that no case matches; NULL if there is none. */
-static const char *find_vain_pattern(char **patterns)
+/* Returns the first pattern that matches no case; NULL if there is none. */
+static const char *find_unmatched_pattern(char **patterns)
 {
     for (; patterns && *patterns; patterns++) {
         char *one[] = {*patterns, NULL};
@@ -116,12 +116,13 @@ static void print_list(const GPtrArray *cases)
 
 /* ---- Reporting -------------------------------------------------------- */
 
-/* The table that is printed, the one that is written, and the broken bounds. */
+/* The table for the terminal, the table for the CSV, and the number of bounds
+ * that do not hold. */
 typedef struct Report {
     Table *table;
     Table *csv;
-    unsigned broken;        /* bounds */
-    unsigned broken_ratios; /* of these */
+    unsigned broken;        /* number of bounds that do not hold */
+    unsigned broken_ratios; /* those of them that are for ratios */
 } Report;
 
 enum {
@@ -224,7 +225,7 @@ static void report_metric(Report *report, const BenchCase *bench,
 
 /* ---- Running ---------------------------------------------------------- */
 
-/* Returns true if @bench can be run; if not, says why. */
+/* Returns true if @bench can be run. Otherwise prints the reason. */
 static bool is_there(const BenchCase *bench, const BenchSetup *setup)
 {
     g_autofree char *file = NULL;
@@ -243,10 +244,11 @@ static bool is_there(const BenchCase *bench, const BenchSetup *setup)
     if (g_file_test(file, G_FILE_TEST_IS_REGULAR)) {
         return true;
     }
-    fprintf(stderr,
-            "farside bench: %s is left out: there is no %s; say where with "
-            "--scenarios\n",
-            bench->name, file);
+    fprintf(
+        stderr,
+        "farside bench: %s is left out: there is no %s; give its folder with "
+        "--scenarios\n",
+        bench->name, file);
     return false;
 }
 
@@ -344,7 +346,7 @@ int cmd_bench(int argc, char **argv)
     if (options.runs < 1 || options.runs > RUNS_MAX) {
         return cmd_usage("bench", "--runs takes 1 to %d", RUNS_MAX);
     }
-    vain = find_vain_pattern(options.patterns);
+    vain = find_unmatched_pattern(options.patterns);
     if (vain) {
         return cmd_usage("bench",
                          "no benchmark matches \"%s\"; --list names them all",

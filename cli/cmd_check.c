@@ -15,8 +15,8 @@ static const char details[] =
     "\n"
     "Exit status: 0 there are no errors, 2 there are some.";
 
-/* Loads every point of the plan of @file as `run` would, and builds a fabric of
- * the description. */
+/* Loads every point of the plan of @file, as `run` would do. Builds the fabric
+ * of the description. */
 static bool check_file(const char *file, const GPtrArray *changes)
 {
     g_autoptr(TopoDescription) description =

@@ -11,18 +11,18 @@
 #include "table_csv.h"
 
 static const char details[] =
-    "BASELINE and NEW are two CSV files, or two folders; of folders, all CSV\n"
+    "BASELINE and NEW are two CSV files, or two folders. For folders, all CSV\n"
     "files of the same name are compared. Rows are joined by their key. Every\n"
     "other cell is a point. A point that only one side has is a difference.\n"
     "Explanations and traces in NEW are left out unless BASELINE has them,\n"
     "too.\n"
     "\n"
-    "The key is a list of columns. --key names it, or a line \"# key:\n"
+    "The key is a list of columns. --key gives it, or a line \"# key:\n"
     "COLUMN,COLUMN\" in the head of BASELINE. Otherwise it is all columns\n"
-    "before the first decimal one, or in a file without decimals the leading\n"
-    "text columns; while two rows of BASELINE have the same key, the next\n"
-    "column is added, up to the last but one. Columns that BASELINE does not\n"
-    "have are ignored.\n"
+    "before the first decimal one; in a file without decimals it is the\n"
+    "leading text columns. While two rows of BASELINE have the same key, the\n"
+    "next column is added, up to the last but one. Columns that BASELINE does\n"
+    "not have are ignored.\n"
     "\n"
     "A tolerance is a part of BASELINE's value (1%) or an amount (+-0.02),\n"
     "for one column (COLUMN=1%) or for all. If a column has several, one must\n"
@@ -31,7 +31,7 @@ static const char details[] =
     "BASELINE. Without a tolerance numbers must be equal. Texts must always\n"
     "be equal.\n"
     "\n"
-    "A curve is a run of points that differ only in the x column. That is the\n"
+    "A curve is a set of points that differ only in the x column. That is the\n"
     "last key column of numbers, or else the first key column. Errors are in\n"
     "percent of BASELINE: the mean of their magnitudes, the bias (their mean\n"
     "with signs) and the largest one.\n"
@@ -39,7 +39,7 @@ static const char details[] =
     "Exit status: 0 all points are within tolerance, 1 there are differences,\n"
     "2 bad usage or input.";
 
-/* The options, and what accumulates over the files. */
+/* The options, and results that are collected over all files. */
 typedef struct Compare {
     char *key;
     char *x;
@@ -50,7 +50,7 @@ typedef struct Compare {
     GStrv keys;
     GPtrArray *tolerances;  /* of RepTolerance * */
     GPtrArray *comparisons; /* of RepComparison * */
-    GHashTable *columns;    /* names of all columns seen */
+    GHashTable *columns;    /* names of all columns in any file */
     bool is_different;
 } Compare;
 
@@ -120,7 +120,7 @@ static bool compare_files(Compare *compare, const char *baseline_path,
            compare_tables(compare, baseline, fresh, name, plot, error);
 }
 
-/* Compares a file that has no counterpart: every point is missing. */
+/* Compares a file that the other side does not have: every point is missing. */
 static bool compare_with_nothing(Compare *compare, const char *path,
                                  const char *name, GError **error)
 {
@@ -144,7 +144,7 @@ static int compare_names(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The sorted names of the CSV files in a folder, or NULL. */
+/* Returns the sorted names of the CSV files in a folder; NULL on failure. */
 static GPtrArray *list_files(const char *path, GError **error)
 {
     g_autoptr(GError) cause = NULL;
@@ -172,8 +172,8 @@ static bool has_name(GPtrArray *names, const char *name)
     return g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL);
 }
 
-/* Explanations and traces lie beside the results of `run`. They are compared
- * only if the baseline has them, too. */
+/* Explanations and traces are written beside the results of `run`. They are
+ * compared only if the baseline has them, too. */
 static bool is_beside_result(const char *name)
 {
     return g_str_has_suffix(name, ".explain.csv") ||
@@ -251,7 +251,8 @@ static bool set_options(Compare *compare, GError **error)
     return true;
 }
 
-/* A tolerance for a column that no file has is most likely misspelt. */
+/* Reports a tolerance for a column that no file has. It is probably
+ * misspelt. */
 static bool check_tolerances(const Compare *compare, GError **error)
 {
     unsigned i;

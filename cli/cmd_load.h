@@ -4,9 +4,9 @@
 
 #include "topo_description.h"
 
-/* For the verbs that read a description. */
+/* Functions for verbs that read a description. */
 
-/* The option --set, whose values go to @sets. */
+/* The option --set. Its values are added to @sets. */
 #define CMD_LOAD_SET(sets)                                                     \
     {                                                                          \
         "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, sets,                        \
@@ -14,22 +14,22 @@
             "PATH=VALUE"                                                       \
     }
 
-/* The changes that --set options @sets (nullable) ask for. Prints what is
- * wrong for @verb, and returns NULL then. */
+/* Returns the changes of the --set options in @sets (nullable). On errors
+ * prints them for @verb and returns NULL. */
 GPtrArray *cmd_changes(const char *verb, char **sets);
 
 typedef enum CmdLoad {
     CMD_LOAD_ANY,
-    CMD_LOAD_WORKLOAD, /* must have something to run, and columns to fill */
+    CMD_LOAD_WORKLOAD, /* must have a workload and columns */
 } CmdLoad;
 
-/* Loads the description in @file with @changes, and checks its columns. Prints
- * all that is wrong for @verb, and returns NULL then. */
+/* Loads the description in @file with @changes and checks its columns. On
+ * errors prints them for @verb and returns NULL. */
 TopoDescription *cmd_load(const char *verb, const char *file,
                           const GPtrArray *changes, CmdLoad load);
 
-/* Loads the description in @file as cmd_load() does, with the changes that the
- * --set options @sets (nullable) ask for. */
+/* Like cmd_load(), with the changes of the --set options in @sets
+ * (nullable). */
 TopoDescription *cmd_load_with(const char *verb, const char *file, char **sets,
                                CmdLoad load);
 

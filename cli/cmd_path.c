@@ -15,11 +15,11 @@ static const char details[] =
     "element that it crosses, with the time from its first byte in to its\n"
     "first byte out. FROM is HOST.cpu or HOST.DEVICE. TO is HOST.ram,\n"
     "HOST.DEVICE or HOST.DEVICE.barN. With --via HOST.ram, FROM writes to\n"
-    "that memory and TO reads from it. Without FROM and TO, the flows of kind\n"
-    "`path` in SCENARIO are printed.\n"
+    "that memory and TO reads from it. Without FROM and TO, it prints the\n"
+    "flows of kind `path` in SCENARIO.\n"
     "\n"
     "Hops are the elements between the two ends. A switch is one hop, an NTB\n"
-    "adapter is one (so that the way from host to host has two), a root is\n"
+    "adapter is one (the way from host to host has two of them), a root is\n"
     "one, and a link is none. A root and its RAM together are one hop, even\n"
     "if the way ends or rests in the RAM. (By this rule the path 2L-RAM-SW of\n"
     "the Device Lending paper has 7 hops, as in its figure 13; its table 1\n"
@@ -27,7 +27,7 @@ static const char details[] =
     "\n"
     "Exit status: 0 done, 1 there is no way, 2 bad usage or description.";
 
-/* A time in ns, to the picosecond. */
+/* Returns a time in ns with three decimals, which are picoseconds. */
 static char *ns_text(SimTime ps)
 {
     return table_number_print(ps, 3);
@@ -93,7 +93,7 @@ static void print_path(const ExpPath *path)
     putchar('\n');
 }
 
-/* Prints @path, which it frees, or @error if that is NULL. */
+/* Prints @path, or @error if @path is NULL. Frees both. */
 static bool print_result(ExpPath *path, GError *error)
 {
     if (!path) {
@@ -143,8 +143,8 @@ static int print_flows(const char *file, const TopoDescription *plan)
         return CMD_USAGE;
     }
     if (!any) {
-        return cmd_usage("path", "%s has no flow of kind path; say FROM and TO",
-                         file);
+        return cmd_usage("path",
+                         "%s has no flow of kind path; give FROM and TO", file);
     }
     return CMD_OK;
 }
@@ -213,8 +213,8 @@ static int print_between(const Options *options,
     return print_result(path, error) ? CMD_OK : CMD_DIFFERENT;
 }
 
-/* @changes with those of the variant called @name added; NULL if there is
- * none. */
+/* Returns @changes and those of the variant called @name. Returns NULL if there
+ * is no such variant. */
 static GPtrArray *variant_changes(const TopoDescription *description,
                                   const GPtrArray *changes, const char *name)
 {

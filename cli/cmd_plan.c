@@ -12,12 +12,12 @@
 #include "topo_units.h"
 
 static const char details[] =
-    "Does the sums of the SmartIO manual for the mapping entries of an NTB\n"
-    "adapter: how many are reserved for remote nodes, how many MSI and BARs\n"
-    "take, and how many are left for DMA windows. With SCENARIO it does so\n"
-    "for each adapter that its `lend:` and its flows between lent devices\n"
-    "use; without SCENARIO, for one adapter that the options describe. This\n"
-    "is the manual's own example:\n"
+    "Computes, as the SmartIO manual does, how the mapping entries of an NTB\n"
+    "adapter are used: how many are reserved for remote nodes, how many MSI\n"
+    "and BARs take, and how many are left for DMA windows. With SCENARIO it\n"
+    "does so for each adapter that its `lend:` and its flows between lent\n"
+    "devices use. Without SCENARIO it does so for one adapter that the\n"
+    "options describe. This is the manual's own example:\n"
     "\n"
     "  farside plan --window 128GiB --entries 128 --reserved 12 --nodes 3 \\\n"
     "    --borrowers 2 --bars 2x64MiB,32GiB,32MiB --devices 2\n"
@@ -35,7 +35,8 @@ static char *bytes_text(uint64_t bytes)
     return topo_units_format(TOPO_UNIT_BYTES, MIN(bytes, G_MAXINT64));
 }
 
-/* Prints the rows of one adapter, from @first on, with readable sizes. */
+/* Prints the rows of one adapter, beginning with row @first, with readable
+ * sizes. */
 static void print_rows(const Table *table, const char *adapter, unsigned first)
 {
     static const TableColumn columns[] = {
@@ -62,7 +63,7 @@ static void print_rows(const Table *table, const char *adapter, unsigned first)
     cmd_print_table(shown);
 }
 
-/* Names the term that does not fit, if there is one. */
+/* If something does not fit, prints the first term that does not. */
 static void print_verdict(const ExpLendPlan *plan, const FabPlan *sums)
 {
     bool automatic = false;
@@ -80,8 +81,9 @@ static void print_verdict(const ExpLendPlan *plan, const FabPlan *sums)
                fab_plan_term_name(sums->broken), lacking,
                sums->short_bytes / sums->entry_bytes);
     } else if (automatic && plan->has_p2p) {
-        puts("Borrowing with an automatic size does not count P2P, which comes "
-             "later: set the\nwindows by hand to at most what stands here.");
+        puts("The automatic size of a window does not count P2P, which is "
+             "mapped later.\nSet the windows by hand to at most the "
+             "sizes above.");
     }
 }
 
@@ -140,7 +142,7 @@ static bool parse_bytes(const char *option, const char *text,
     return true;
 }
 
-/* Reads "[COUNTx]SIZE,SIZE": the BARs of COUNT devices. */
+/* Parses "[COUNTx]SIZE,SIZE", the BARs of COUNT devices. */
 static bool parse_bars(const char *text, FabPlanTarget *target)
 {
     const char *times = strchr(text, 'x');
@@ -151,7 +153,7 @@ static bool parse_bars(const char *text, FabPlanTarget *target)
     if (count && (!topo_units_parse(TOPO_UNIT_NONE, count, &number, NULL) ||
                   number < 1 || number > 65536)) {
         cmd_usage("plan",
-                  "--bars: \"%s\" is no number of devices; write for "
+                  "--bars: \"%s\" is not a number of devices; write for "
                   "example 2x64MiB,32GiB",
                   count);
         return false;
@@ -186,8 +188,8 @@ static void add_window(ExpLendPlan *plan, const Options *options,
                                              plan->windows->len + 1));
 }
 
-/* Adds the DMA windows of --dma and --devices; with --iommu-off one for each
- * borrower, which its devices share. */
+/* Adds the DMA windows of --dma and --devices. With --iommu-off adds one window
+ * for each borrower, which all its devices share. */
 static bool parse_windows(const Options *options, ExpLendPlan *plan)
 {
     uint64_t ram = 0, bytes;

@@ -11,8 +11,8 @@
 static const char details[] =
     "DIR is a folder that `farside run ... -o DIR` has written: it holds CSV\n"
     "files and perhaps plots and waterfalls. The heads of the CSV files name\n"
-    "their scenarios. The page loads nothing else when it is read. The same\n"
-    "results give the same bytes.\n"
+    "their scenarios. The page loads no other file. The same results give the\n"
+    "same bytes.\n"
     "\n"
     "Exit status: 0 written, 1 a file could not be written, 2 bad usage or\n"
     "input.";
@@ -97,8 +97,8 @@ int cmd_report(int argc, char **argv)
         return status;
     }
     if (options.page == NULL && options.fidelity == NULL) {
-        return cmd_usage("report", "say what to write: -o FILE.html or "
-                                   "--fidelity FILE.md");
+        return cmd_usage("report", "there is nothing to write; give "
+                                   "-o FILE.html or --fidelity FILE.md");
     }
     return make(&options, args[0]);
 }

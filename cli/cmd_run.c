@@ -17,7 +17,7 @@
 #include "table_csv.h"
 
 #define THREADS_MOST 1024
-#define TRACE_MOST   1000000 /* records of a point */
+#define TRACE_MOST   1000000 /* most records of one point */
 
 /* The options of the command line. */
 typedef struct Options {
@@ -59,11 +59,11 @@ static void show_note(void *data, const char *text)
     fprintf(stderr, "farside run: %s: %s\n", (const char *)data, text);
 }
 
-/* One scenario while it is run. */
+/* The state while one scenario is run. */
 typedef struct Run {
     const Options *options;
     const TopoDescription *description;
-    char *prefix; /* of the paths that are written: DIR/NAME */
+    char *prefix; /* DIR/NAME, the beginning of the paths that are written */
     Table *table;
     Table *published;     /* nullable */
     Table *measured;      /* nullable */
@@ -83,8 +83,8 @@ static void run_done(Run *run)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_done)
 
-/* Reads the values of others, before an hour is spent on simulation: a mistake
- * in a CSV file should be reported at once. */
+/* Reads published and measured values before the simulation begins. It may take
+ * an hour, and a mistake in a CSV file should be reported at once. */
 static bool read_others(Run *run, GError **error)
 {
     const TopoPlot *plot = run->description->plot;
@@ -176,7 +176,7 @@ static bool print_result(const RepResult *result, GError **error)
     return true;
 }
 
-/* DIR/NAME.explain.csv, and a drawing of where the time goes. */
+/* Writes DIR/NAME.explain.csv, and a drawing of where the time goes. */
 static bool write_explained(const Run *run, GError **error)
 {
     const Options *options = run->options;
@@ -237,7 +237,7 @@ static bool run_file(const Options *options, const TopoDescription *description,
     return true;
 }
 
-/* Two scenarios of one name would write the same files. */
+/* Reports two scenarios with the same name: they would write the same files. */
 static bool check_names(const GPtrArray *descriptions)
 {
     for (unsigned i = 0; i < descriptions->len; i++) {
@@ -305,7 +305,7 @@ static bool parse_limits(Options *options)
     return true;
 }
 
-/* The help below the options; the caller frees it. */
+/* Returns the help below the options. The caller frees it. */
 static char *make_details(void)
 {
     g_autofree char *metrics = exp_metric_help();

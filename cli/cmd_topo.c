@@ -54,7 +54,7 @@ static void print_trees(const ExpFabric *fabric,
     fputs(text->str, stdout);
 }
 
-/* Draws the fabric as it was enumerated, or as it is described. */
+/* Draws the enumerated fabric, or only the description. */
 static bool draw(const Options *options, const TopoDescription *description,
                  const ExpFabric *fabric, GError **error)
 {

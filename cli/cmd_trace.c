@@ -22,15 +22,15 @@ static const char details[] =
     "KIND is MRd, MWr, MSI, CplD, Cpl, TLP (any of these), or a message that\n"
     "has no TLP on this device: Start, Stop, State, Enable, Reset, Doorbell,\n"
     "Message, Lock, Locked, Config, Configured, Release, RAM. NAME is an end\n"
-    "as the trace names it, HOST:LINK, or LINK or HOST alone; * and ? stand\n"
-    "for any letters. TIME is a time since the first packet, such as 20us or\n"
+    "as the trace names it, HOST:LINK, or LINK or HOST alone; * and ? match\n"
+    "any letters. TIME is a time since the first packet, such as 20us or\n"
     "1.5s.\n"
     "\n"
     "--create makes an empty FILE for devices to write to. It serves to name\n"
     "the two ends, or to limit packets; a device creates a missing file by\n"
     "itself.\n"
     "\n"
-    "The files are pcapng, which tools such as tshark read, too, best with\n"
+    "The files are pcapng. Tools such as tshark read them, best with\n"
     "trace/farside.lua. docs/reference/trace.md specifies their contents.\n"
     "\n"
     "Exit status: 0 done, 1 --create or --csv could not write, 2 bad usage or\n"
@@ -46,7 +46,7 @@ typedef struct Options {
     gboolean is_create;
     char *names;
     char *snaplen;
-    TrcFilter filter; /* made of the first four */
+    TrcFilter filter; /* made from the first four options */
 } Options;
 
 static void options_done(Options *options)
@@ -62,7 +62,7 @@ static void options_done(Options *options)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
 
-/* A time in whole nanoseconds; picoseconds are rounded down. */
+/* Parses a time into whole nanoseconds, rounded down. */
 static bool parse_time(const char *option, const char *text, int64_t *ret_ns,
                        GError **error)
 {
@@ -128,8 +128,8 @@ static int show(const Options *options, GPtrArray *files)
     return CMD_OK;
 }
 
-/* Reports packets that are missing from the files. It is called after the rest
- * is printed. */
+/* Reports missing packets, packets that were left out, and damage of the files,
+ * after the other output. Returns the exit status. */
 static int tell_of_losses(GPtrArray *files, char **paths)
 {
     int status = CMD_OK;

@@ -9,7 +9,7 @@
 #include "cmd.h"
 #include "topo_suggest.h"
 
-/* One row a verb: nothing else in the program lists them. */
+/* A verb. Only this table lists the verbs. */
 typedef struct Verb {
     const char *name;
     const char *help;
@@ -22,8 +22,7 @@ static const Verb verbs[] = {
     {"topo", "show the enumerated tree as text or as a drawing", cmd_topo},
     {"path", "show every element that a TLP crosses, with hops and times",
      cmd_path},
-    {"plan", "do the sums of an NTB's mapping entries and DMA windows",
-     cmd_plan},
+    {"plan", "compute an NTB's mapping entries and DMA windows", cmd_plan},
     {"trace", "print the packets on the links of emulated hosts", cmd_trace},
     {"compare", "compare two result files, or two folders of them",
      cmd_compare},
@@ -75,10 +74,11 @@ int main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : "";
     unsigned i;
 
-    /* A write to a drawing program that ends early must fail, and not end this
+    /* If a drawing program ends early, a write to it must fail, not end this
      * program. */
     signal(SIGPIPE, SIG_IGN);
-    /* Names on the command line may be UTF-8; numbers stay as in C. */
+    /* Names on the command line may be UTF-8. Numbers are as in the C
+     * locale. */
     setlocale(LC_CTYPE, "");
     if (strcmp(word, "--version") == 0) {
         puts("farside " FARSIDE_VERSION);

@@ -3,7 +3,8 @@
 
 #define MILLION 1000000u
 
-/* A bottleneck is at its limit for this share of the time at least. */
+/* An element limits a point only if it is at its limit for this share of the
+ * time, in ppm. */
 #define LIMIT_SHARE (MILLION / 2)
 
 static bool is_own(FabPlaceKind kind)
@@ -12,8 +13,9 @@ static bool is_own(FabPlaceKind kind)
            kind == FAB_PLACE_DEVICE;
 }
 
-/* The share of the measured interval that is @flow's own time, and its largest
- * part. */
+/* Returns the share of the measured interval that is @flow's own time, in ppm.
+ * *ret_step is the largest part of it, or NULL if that is a CPU's or a
+ * device's. */
 static uint32_t own_share(const FabProfile *profile, const FabFlow *flow,
                           const char **ret_step)
 {
@@ -36,7 +38,7 @@ static uint32_t own_share(const FabProfile *profile, const FabFlow *flow,
     return sum * fab_profile_under_way(profile, flow) / MILLION;
 }
 
-/* The busiest server; NULL if there is none. */
+/* Returns the busiest server; NULL if there is none. */
 static const FabResource *find_server(const FabResource *list, unsigned count)
 {
     const FabResource *server = NULL;
@@ -50,7 +52,8 @@ static const FabResource *find_server(const FabResource *list, unsigned count)
     return server;
 }
 
-/* The innermost pool that was empty half the time; NULL if there is none. */
+/* Returns the pool with the shortest round trip among those that were empty
+ * half the time: that is the innermost one. Returns NULL if there is none. */
 static const FabResource *find_pool(const FabResource *list, unsigned count)
 {
     const FabResource *pool = NULL;
@@ -67,7 +70,7 @@ static const FabResource *find_pool(const FabResource *list, unsigned count)
     return pool;
 }
 
-/* The flow with the largest share of own time. */
+/* Returns the flow with the largest share of own time. */
 static ExpBottleneck find_own(const FabProfile *profile, const GPtrArray *flows)
 {
     ExpBottleneck own = {.kind = EXP_LIMITING_OWN};

@@ -8,20 +8,20 @@
 
 #define MILLION 1000000u
 
-/* The text names a port that takes so much longer for its TLPs than the wire
- * does. */
+/* From this share on, the text mentions the time that a port takes for its TLPs
+ * beyond the time on the wire. */
 #define SLACK_SHARE (MILLION / 10)
 
-/* The owner of a step of a flow's own time, as part of a sentence. */
+/* Returns the owner of a step of a flow's own time, as part of a sentence. */
 static const char *step_text(const char *step)
 {
     static const char *const texts[][2] = {
         {"driver", "the driver's"},
-        {"poll", "the driver's, polling for the end"},
-        {"set-up", "the device's, setting up"},
-        {"least time", "the device's, which takes no less for a copy"},
+        {"poll", "the driver's, while it polls for the end"},
+        {"set-up", "the device's, while it sets up a copy"},
+        {"least time", "the device's least time for a copy"},
         {"kernel", "the kernels', before they store"},
-        {"notice", "the kernels', until they notice"},
+        {"notice", "the kernels', until they notice a store"},
         {"poll gap", "the kernels', between two polls"},
     };
 
@@ -33,7 +33,7 @@ static const char *step_text(const char *step)
     return "the device's or the CPU's";
 }
 
-/* Whole percents; tenths below one percent. */
+/* Formats @share as percent, with one decimal if it is below one percent. */
 static char *percent(uint32_t share)
 {
     if (share >= 500 && share < MILLION / 100) {
@@ -58,8 +58,7 @@ static char *time_text(SimTime time)
     return g_strconcat(text, " ns", NULL);
 }
 
-/* Of the links that wait for credits because of @cause, the one that waits
- * longest. */
+/* Appends the link that waits longest for credits because of @cause. */
 static void waits_text(GString *text, const FabProfile *profile,
                        const FabResource *cause)
 {
@@ -87,8 +86,8 @@ static void waits_text(GString *text, const FabProfile *profile,
                            exp_credit_name(kind), share);
 }
 
-/* The place where the operations of the first flow spend most of their time,
- * waiting for a tag left out. */
+/* Appends the place where the operations of the first flow spend most of their
+ * time. Waits for tags do not count. */
 static void holders_text(GString *text, const FabProfile *profile,
                          const GPtrArray *flows)
 {
@@ -110,10 +109,10 @@ static void holders_text(GString *text, const FabProfile *profile,
         }
         if (most && most->component) {
             share = percent(most->share);
-            g_string_append_printf(text, "; flow %s spends most, %s, at %s: %s",
-                                   fab_flow_name(flow), share,
-                                   fab_component_name(most->component),
-                                   exp_place_name(most->kind));
+            g_string_append_printf(
+                text, "; flow %s spends most of its time, %s, at %s: %s",
+                fab_flow_name(flow), share, fab_component_name(most->component),
+                exp_place_name(most->kind));
             return;
         }
     }

@@ -13,13 +13,13 @@
 
 typedef struct Drawing {
     const TopoDescription *description;
-    const ExpFabric *fabric; /* NULL: as described */
+    const ExpFabric *fabric; /* NULL: draw the description alone */
     GString *out;
 } Drawing;
 
-/* ---- The language ------------------------------------------------------ */
+/* ---- Graphviz ---------------------------------------------------------- */
 
-/* Names of a description have no character that needs an escape. */
+/* Names in a description have no character that would need an escape. */
 static void write_node(Drawing *drawing, const char *id, const char *colour,
                        const char *name, const char *details)
 {
@@ -34,7 +34,7 @@ static void write_link(Drawing *drawing, const char *from, const char *to,
 {
     g_autofree char *speed = topo_units_format(TOPO_UNIT_SPEED, speed_mtps);
 
-    /* The blank keeps the text off the line. */
+    /* The blank keeps the text away from the line. */
     g_string_append_printf(drawing->out,
                            "    \"%s\" -- \"%s\" [label=\" %s x%u\"%s];\n",
                            from, to, speed, width, style);
@@ -42,8 +42,8 @@ static void write_link(Drawing *drawing, const char *from, const char *to,
 
 /* ---- Elements ---------------------------------------------------------- */
 
-/* The text that follows the name of the element @path, to be freed: what
- * enumeration gave it, or @part and @more. */
+/* Returns the text below the name of the element @path. With a fabric it has
+ * the BDF and the BARs, otherwise @part and @more. The caller frees it. */
 static char *element_details(const Drawing *drawing, const char *path,
                              const TopoPart *part, const char *more)
 {
@@ -85,7 +85,7 @@ static void write_element(Drawing *drawing, const char *path, const char *name,
     write_node(drawing, path, colour, name, details);
 }
 
-/* A described host has a node for each root port, too. */
+/* Without a fabric, a host has a node for each root port, too. */
 static void write_root_ports(Drawing *drawing, const TopoHost *host)
 {
     unsigned n;

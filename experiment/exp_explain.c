@@ -10,7 +10,7 @@
 
 #define MILLION 1000000u
 
-/* Smaller shares get no row. */
+/* Places with a smaller share, in ppm, get no row. */
 #define TELL_SHARE (MILLION / 1000)
 
 static void row_free(void *data)
@@ -110,7 +110,7 @@ static char *place_element(const FabPlace *place, const FabFlow *flow)
                                      : fab_flow_name(flow));
 }
 
-/* The mean time of an operation; TABLE_NONE if none was measured. */
+/* Returns the mean time of an operation; TABLE_NONE if none was measured. */
 static int64_t mean_latency(const FabFlow *flow)
 {
     FabFlowResult result;

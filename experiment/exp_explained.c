@@ -6,8 +6,8 @@
 #include "table_format.h"
 #include "table_waterfall.h"
 
-/* Most rows of a table of places on the terminal; the other places are summed
- * up. The steps of a path have a limit of their own. */
+/* Most rows of a table of places on the terminal. The other places are summed
+ * up in one row. A path may have more rows. */
 #define PLACES_MOST 14
 #define STEPS_MOST  200
 
@@ -29,7 +29,7 @@ GPtrArray *exp_explained_new(void)
     return g_ptr_array_new_with_free_func(explained_free);
 }
 
-/* The axis along the curves; -1 if there is none. */
+/* Returns the index of the axis along the curves; -1 if there is none. */
 static int axis_along(const TopoDescription *description)
 {
     const TopoPlot *plot = description->plot;
@@ -85,8 +85,8 @@ void exp_explained_add(GPtrArray *explained, const TopoDescription *description,
     g_ptr_array_add(explained, one);
 }
 
-/* The smallest and the largest point of each curve, in the order of curves; a
- * curve of one point has one. */
+/* Returns the smallest and the largest point of each curve, in the order of
+ * curves. A curve with only one point adds only that. */
 static GPtrArray *ends_of(const GPtrArray *explained)
 {
     GPtrArray *ends = g_ptr_array_new();
@@ -205,7 +205,8 @@ static bool is_of(const ExpExplainRow *row, const char *flow)
     return is_place(row) && strcmp(row->flow, flow) == 0;
 }
 
-/* The least share that is shown, so that there are not too many. */
+/* Returns the smallest share that gets a row, chosen so that there are not too
+ * many rows. */
 static uint32_t least_shown(const ExpExplain *explain, const char *flow)
 {
     for (uint32_t least = MILLION / 1000;; least += MILLION / 1000) {
@@ -281,7 +282,7 @@ static void append_places(GString *text, const ExpExplain *explain,
     }
 }
 
-/* Flows of a point that are shown on the terminal and drawn; a CSV has all. */
+/* Most flows of a point on the terminal and in the drawing. The CSV has all. */
 #define TEXT_FLOWS  8
 #define DRAWN_FLOWS 24
 
@@ -310,7 +311,7 @@ char *exp_explained_text(const GPtrArray *explained)
 
 /* ---- The drawing --------------------------------------------------------- */
 
-/* Segments of a flow's bar, in the order in which they are drawn. */
+/* The segments of a flow's bar, in drawing order. */
 static const char *const segments[] = {
     "own time",
     "CPU",
@@ -346,7 +347,7 @@ static void bar_add(Table *bars, const char *panel, const char *bar,
     table_set_number(bars, at, TABLE_WATERFALL_TO, to);
 }
 
-/* One bar for the whole flow, with a segment for each kind of place. */
+/* Adds one bar for the whole flow, with a segment for each kind of place. */
 static void stack_flow(Table *bars, const ExpExplain *explain, const char *flow,
                        const char *panel, const char *bar)
 {
@@ -370,7 +371,7 @@ static void stack_flow(Table *bars, const ExpExplain *explain, const char *flow,
     }
 }
 
-/* A bar for each place, which begins where the one before ends. */
+/* Adds a bar for each place. Each bar begins where the previous one ends. */
 static void cascade_flow(Table *bars, const ExpExplain *explain,
                          const char *flow, const char *panel)
 {

@@ -99,8 +99,9 @@ static void prefix_place(GError **error, TopoPlace place)
     g_prefix_error(error, "%s: ", text);
 }
 
-/* Plugs the element called @path into the port that @at names. Traces on a
- * board take no time: the latencies of chips were measured with them. */
+/* Plugs the element called @path into the port that @at names. The link has no
+ * propagation time: traces on a board are short, and the latencies of chips
+ * were measured with them. */
 static bool plug(ExpFabric *self, const TopoHost *host, const char *path,
                  const TopoAttach *at, GError **error)
 {
@@ -154,9 +155,9 @@ static bool build_links(ExpFabric *self, GError **error)
     return true;
 }
 
-/* A receive buffer must hold the largest payload of each class; otherwise a TLP
- * of that size is never sent (PCIe 5.0 s2.6.1). Only the whole fabric knows the
- * largest payload. */
+/* Checks that a receive buffer holds the largest payload of each class. If it
+ * does not, a TLP of that size can never be sent (PCIe 5.0 s2.6.1). The largest
+ * payload is known only when the whole fabric exists. */
 static bool check_buffers(const ExpFabric *self, const TopoPart *part,
                           const char *path, GError **error)
 {
@@ -198,7 +199,7 @@ static bool check_host(const ExpFabric *self, const TopoHost *host,
     return check_buffers(self, host->cpu, host->name, error);
 }
 
-/* ---- Life ------------------------------------------------------------- */
+/* ---- Making and freeing ----------------------------------------------- */
 
 ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Flows of the description as flows of the fabric. A kind is one function,
- * which turns the values of the flow and of the parts it uses into the
- * parameters of the model, and one row of the table at the end.
+ * Makes flows of the fabric from flows of the description. Each kind has a
+ * function and a row in the table at the end. The function turns the values
+ * of the flow, and of the parts it uses, into parameters of the model.
  */
 #include "exp_flow.h"
 
@@ -51,7 +51,8 @@ static FabTarget target_of(const ExpFabric *fabric, const TopoFlow *flow,
     return (FabTarget){exp_host(fabric, target.host), -1};
 }
 
-/* The host whose RAM is on the way; NULL: none is. */
+/* Returns the host whose RAM the data go through; NULL if `via` is not
+ * given. */
 static FabRoot *via_of(const ExpFabric *fabric, const TopoFlow *flow)
 {
     TopoTarget via = topo_flow_target(flow, "via");
@@ -116,7 +117,7 @@ static FabFlow *dma_flow_new(ExpFabric *fabric, const TopoFlow *flow,
         .direction = direction_of(flow),
         .target = target_of(fabric, flow, "target"),
         .size_bytes = topo_flow_bytes(flow, "size"),
-        /* Without an end of its own it goes on until the run stops. */
+        /* Without a count, the flow continues until the run stops. */
         .count = topo_flow_has(flow, "count")
                      ? (uint64_t)topo_flow_int(flow, "count")
                      : UINT64_MAX,

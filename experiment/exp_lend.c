@@ -4,7 +4,7 @@
 #include "exp_lend_priv.h"
 #include "fab_lend.h"
 
-/* GPUs are known to need large windows. */
+/* GPUs are known to need larger windows than other devices. */
 uint32_t exp_lend_weight(const TopoDevice *device)
 {
     return topo_part_kind(device->part) == TOPO_PART_GPU ? FAB_LEND_WEIGHT_GPU
@@ -34,7 +34,7 @@ static bool borrow(ExpFabric *fabric, const TopoLend *lend, GError **error)
     return true;
 }
 
-/* Returns true if the size of the window depends on what others leave. */
+/* Returns true if the window gets a share of the space that is left. */
 static bool is_automatic(const TopoLend *lend)
 {
     return lend->window_auto && lend->to->iommu && !lend->vm;
@@ -51,8 +51,8 @@ bool exp_lend_all(ExpFabric *fabric, const TopoDescription *description,
         fab_lend_offer(lent_device(fabric, lend),
                        exp_lend_weight(lend->device));
     }
-    /* A description does not say in which order devices are borrowed. Windows
-     * of a given size are made first; automatic ones share the rest. */
+    /* The order of loans in a description has no meaning. So windows of a given
+     * size are made first, and the automatic ones share what is left. */
     for (unsigned pass = 0; pass < 2; pass++) {
         for (unsigned i = 0; i < lends->len; i++) {
             const TopoLend *lend = lends->pdata[i];

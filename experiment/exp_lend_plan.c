@@ -48,7 +48,8 @@ void exp_lend_plan_add_window(ExpLendPlan *plan, const FabPlanWindow *window,
     plan->params.window_count = plan->windows->len;
 }
 
-/* Adds the BARs of @device, once: they serve all that reach it. */
+/* Adds the BARs of @device, unless they are there already: one mapping serves
+ * all users. Returns false if they are. */
 static bool add_target(ExpLendPlan *plan, const ExpFabric *fabric,
                        const TopoDevice *device)
 {
@@ -67,7 +68,8 @@ static bool add_target(ExpLendPlan *plan, const ExpFabric *fabric,
     return true;
 }
 
-/* Memory in whole entries, below and above 4 GiB. */
+/* Returns the size of the memory below and above 4 GiB, both rounded up to
+ * whole entries. */
 static uint64_t memory_bytes(FabRoot *root, const FabNtb *ntb)
 {
     uint64_t entry = fab_ntb_entry_bytes(ntb), bytes = 0;
@@ -110,7 +112,7 @@ static void add_window(ExpLendPlan *plan, const ExpFabric *fabric,
                         window.covers_ram && !lend->vm ? ", IOMMU off" : ""));
 }
 
-/* The DMA windows in @ntb, and their borrowers. */
+/* Adds the DMA windows in @ntb and counts their borrowers. */
 static void add_windows(ExpLendPlan *plan, const ExpFabric *fabric,
                         const FabNtb *ntb, const TopoDescription *description)
 {
@@ -153,8 +155,8 @@ static void add_p2p(ExpLendPlan *plan, const ExpFabric *fabric,
     }
 }
 
-/* BARs of devices that this host borrows, and of those that flows make lent
- * devices reach, both ways. */
+/* Adds the BARs of the devices that this host borrows. Adds the BARs that lent
+ * devices reach in flows, in both directions. */
 static void add_targets(ExpLendPlan *plan, const ExpFabric *fabric,
                         const FabNtb *ntb, const TopoDescription *description)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "exp_lend_plan.h"
 
-/* The rows of one adapter while they are added. */
+/* The table while the rows of one adapter are added. */
 typedef struct Rows {
     Table *table;
     const char *adapter;

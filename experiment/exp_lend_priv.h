@@ -6,8 +6,8 @@
 
 #include "topo_description.h"
 
-/* The weight of the device among those that share what is left of an
- * adapter. */
+/* Returns the weight of @device. Devices with automatic windows share the space
+ * that is left in an adapter by weight. */
 uint32_t exp_lend_weight(const TopoDevice *device);
 
 #endif

@@ -4,19 +4,19 @@
 
 #include "fab_profile.h"
 
-/* Names of what a profile is made of, for explanations. */
+/* Names for explanations: of places, credits, ports and resources. */
 
-/* "wait for credits" and so on. */
+/* Returns for example "wait for credits". */
 const char *exp_place_name(FabPlaceKind kind);
 
-/* "no PH credits" and so on; @kind is below FAB_CREDIT_KINDS. */
+/* Returns for example "no PH credits". @kind is below FAB_CREDIT_KINDS. */
 const char *exp_credit_name(unsigned kind);
 
-/* "host.sw0 dsp0 -> host.gpu0"; to be freed. */
+/* Returns for example "host.sw0 dsp0 -> host.gpu0". The caller frees it. */
 char *exp_port_name(const FabPort *port);
 
-/* "link host.sw0 dsp0 -> host.gpu0", "memory of host" and so on; to be
- * freed. */
+/* Returns for example "link host.sw0 dsp0 -> host.gpu0" or "memory of host".
+ * The caller frees it. */
 char *exp_resource_name(const FabResource *resource);
 
 #endif

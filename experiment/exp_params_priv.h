@@ -6,18 +6,18 @@
 #include "fab_root.h"
 #include "topo_description.h"
 
-/* Parts of a description as parameters of components. */
+/* Turn values of a part into parameters of a component. */
 
-/* The speed of @mtps million transfers a second, which is one of PCIe's. */
+/* Returns the link speed of @mtps MT/s, which must be one of PCIe's. */
 FabSpeed exp_params_speed(unsigned mtps);
 
-/* The credits that @part gives under @key, perhaps FAB_CREDITS_INFINITE. */
+/* Returns the credits that @part has at @key; may be FAB_CREDITS_INFINITE. */
 uint32_t exp_params_credits(const TopoPart *part, const char *key);
 
-/* The arbitration that @word, one of the schema's, stands for. */
+/* Returns the arbitration that @word, one of the schema's choices, names. */
 FabArbitration exp_params_arbitration(const char *word);
 
-/* Parameters that the ports of every kind of part have in common. */
+/* Returns the port parameters that every kind of part has. */
 FabPortParams exp_params_port(const TopoPart *part, unsigned speed_mtps,
                               unsigned width);
 
@@ -25,7 +25,7 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu);
 
 FabEndpointParams exp_params_endpoint(const TopoPart *part);
 
-/* Fills the FAB_BARS entries of @bars. */
+/* Fills @bars, which has FAB_BARS entries. */
 void exp_params_bars(const TopoPart *part, FabBar *bars);
 
 #endif

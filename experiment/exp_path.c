@@ -10,7 +10,7 @@
 
 #define PATH_FLOW 1
 
-/* One crossing of a link, as the trace shows it. */
+/* One TLP on one link, as the trace shows it. */
 typedef struct Crossing {
     const FabPort *port;
     SimTime start;
@@ -18,10 +18,10 @@ typedef struct Crossing {
     FabBdf requester_id;
 } Crossing;
 
-/* One TLP on its way out, and its completions on their way back. */
+/* One TLP that is sent to be watched, and its completions. */
 typedef struct Probe {
     ExpFabric *fabric;
-    GArray *out, *back; /* of Crossing */
+    GArray *out, *back; /* of Crossing: of the TLP, and of its completions */
     SimTime begin, end;
     bool is_done;
     FabStatus status;
@@ -48,7 +48,7 @@ static void probe_trace(void *data, const FabTraceRecord *record)
     way = fab_tlp_is_completion(record->tlp) ? probe->back : probe->out;
     for (unsigned i = 0; i < way->len; i++) {
         if (g_array_index(way, Crossing, i).port == record->port) {
-            return; /* a further piece of the same TLP */
+            return; /* a further TLP of the same transfer */
         }
     }
     crossing = (Crossing){record->port, record->start, record->tlp->addr,
@@ -88,7 +88,7 @@ static bool complain(GError **error, const char *text)
     return false;
 }
 
-/* The destination of the TLP, in the address space of the target's host. */
+/* Sets the address of the TLP, in the address space of the target's host. */
 static bool target_addr(ExpFabric *fabric, const TopoTarget *target,
                         uint32_t size_bytes, FabComponent **ret_component,
                         FabBusAddr *ret_addr, GError **error)
@@ -107,8 +107,8 @@ static bool target_addr(ExpFabric *fabric, const TopoTarget *target,
         return true;
     }
     if (target->kind != TOPO_TARGET_DEVICE) {
-        return complain(error, "a CPU answers no requests; name HOST.ram or a "
-                               "device as where to go");
+        return complain(error, "a CPU answers no requests; give HOST.ram or a "
+                               "device as the destination");
     }
     component = exp_device(fabric, target->device);
     bars = fab_component_bars(component);
@@ -141,7 +141,7 @@ static void probe_watch(Probe *probe, FabComponent *target, FabBusAddr addr,
     }
 }
 
-/* Gives the order, and runs until no event is left. */
+/* Sends the TLP, and runs until no event is left. */
 static bool probe_order(Probe *probe, const TopoTarget *from,
                         FabComponent *source, FabDma *dma, GError **error)
 {
@@ -163,7 +163,7 @@ static bool probe_order(Probe *probe, const TopoTarget *from,
     sim_engine_run(exp_engine(fabric));
     if (!probe->is_done || probe->status != FAB_STATUS_SC) {
         return complain(error, "the request was answered with Unsupported "
-                               "Request, or got lost");
+                               "Request, or was lost");
     }
     return true;
 }
@@ -182,8 +182,8 @@ static bool probe_send(Probe *probe, const TopoTarget *from,
                   .owner = probe};
 
     if (from->kind == TOPO_TARGET_RAM || from->kind == TOPO_TARGET_NONE) {
-        return complain(error, "memory sends no requests; name a device or "
-                               "HOST.cpu as where to begin");
+        return complain(error, "memory sends no requests; give a device or "
+                               "HOST.cpu as the source");
     }
     source = from->kind == TOPO_TARGET_CPU ? exp_host(fabric, from->host)
                                            : exp_device(fabric, from->device);
@@ -194,8 +194,8 @@ static bool probe_send(Probe *probe, const TopoTarget *from,
     dma.addr = here;
     if (from->kind == TOPO_TARGET_DEVICE &&
         !fab_component_as_endpoint(source)) {
-        return complain(error, "an NTB sends nothing by itself; name a device "
-                               "or HOST.cpu as where to begin");
+        return complain(error, "an NTB sends nothing by itself; give a device "
+                               "or HOST.cpu as the source");
     }
     if (from->kind == TOPO_TARGET_CPU && size_bytes > 64) {
         return complain(error, "a CPU sends at most 64B at a time");
@@ -203,7 +203,7 @@ static bool probe_send(Probe *probe, const TopoTarget *from,
     if (!is_read) {
         probe_watch(probe, target, there, size_bytes);
     }
-    /* The first TLP fills the IOTLBs on the way; the second one is watched. */
+    /* The first TLP fills the IOTLBs on the way. The second one is watched. */
     if (!probe_order(probe, from, source, &dma, error)) {
         return false;
     }
@@ -228,7 +228,7 @@ static Probe *probe_new(const TopoDescription *description,
     return g_steal_pointer(&probe);
 }
 
-/* ---- What was seen ---------------------------------------------------- */
+/* ---- Results ---------------------------------------------------------- */
 
 static void step_free(void *data)
 {
@@ -259,7 +259,7 @@ static ExpStep *step_new(const Probe *probe, const FabComponent *component,
     return step;
 }
 
-/* Turns the crossings between @begin and @end into steps. @from_cpu says that
+/* Turns the crossings between @begin and @end into steps. If @from_cpu is true,
  * the way begins at a CPU, not at RAM. */
 static ExpLeg *leg_new(const Probe *probe, const GArray *way, const char *what,
                        SimTime begin, SimTime end, bool from_cpu)
@@ -293,8 +293,8 @@ static ExpLeg *leg_new(const Probe *probe, const GArray *way, const char *what,
     return leg;
 }
 
-/* The time at which the way back begins: when the request came into the element
- * that answers. */
+/* Returns the time at which the way back begins: when the request enters the
+ * element that answers it. */
 static SimTime turn_time(const Probe *probe)
 {
     const Crossing *last =
@@ -312,7 +312,7 @@ static void add_legs(ExpPath *path, const Probe *probe, bool is_read,
     leg = leg_new(probe, probe->out, is_read ? "read request" : "write",
                   probe->begin, turn, from_cpu);
     if (is_read) {
-        /* The time in the last element belongs to the way back. */
+        /* The time in the last element is part of the way back. */
         g_ptr_array_set_size(leg->steps, leg->steps->len - 1);
     }
     g_ptr_array_add(path->legs, leg);
@@ -331,9 +331,9 @@ static void add_legs(ExpPath *path, const Probe *probe, bool is_read,
     path->time_ps += probe->end - probe->begin;
 }
 
-/* Numbers the hops along @chain, the way of the data. Every element between
- * the ends is one hop. RAM at an end is a hop; RAM in the middle is counted
- * once. */
+/* Numbers the hops along @chain, the way of the data. Each element between the
+ * ends is one hop. RAM at an end is a hop, too. RAM between two legs is in the
+ * chain twice but counts once. */
 static void count_hops(ExpPath *path, const GPtrArray *chain)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -360,8 +360,9 @@ static void count_hops(ExpPath *path, const GPtrArray *chain)
     path->text = g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* Gives the steps of a read request the numbers of its completion's, or the
- * other way round, as far as both go the same way. */
+/* A read request and its completion may take the same way in opposite
+ * directions. Copies the hop numbers from the completion to the request, or
+ * back if @to_request is false, as far as the ways are the same. */
 static void mirror_hops(const ExpLeg *request, const ExpLeg *completion,
                         bool to_request)
 {
@@ -417,7 +418,7 @@ ExpPath *exp_path_new(const TopoDescription *description,
         return NULL;
     }
     if (first->out->len == 0) {
-        complain(error, "no link lies between the two");
+        complain(error, "no link lies between the two ends");
         return NULL;
     }
     add_legs(path, first, reads, from_cpu);

@@ -8,16 +8,16 @@
 #include "exp_point.h"
 #include "table_file.h"
 
-/* The points of a plan while threads simulate them; results are kept by
- * index. */
+/* A plan while threads simulate its points. Results are stored by index of the
+ * point. */
 typedef struct Plan {
     const TopoDescription *description;
     GPtrArray *points;
     ExpAsked asked;
     ExpPoint **results;
     GError **errors;
-    unsigned next; /* atomic */
-    gint failed;   /* atomic: a point failed, so no further point is begun */
+    unsigned next; /* atomic: index of the next point to simulate */
+    gint failed; /* atomic: a point has failed, so no further point is begun */
     GMutex mutex;
     GCond changed;
     unsigned done, running;
@@ -77,7 +77,7 @@ static void plan_run(Plan *plan, const ExpPlanOptions *options)
     }
 }
 
-/* Names the key columns in the head of @table. */
+/* Adds a head line that names the key columns. */
 static void add_keys(Table *table, const TopoDescription *description)
 {
     g_autoptr(GString) names = g_string_new(NULL);
@@ -114,7 +114,7 @@ static Table *points_table_new(const TopoDescription *description)
         const TopoColumn *column = description->columns->pdata[i];
 
         if (column->tolerance_num > 0) {
-            /* In percent, with as many digits as the number needs. */
+            /* In thousandths of a percent. */
             int64_t mpct =
                 column->tolerance_num * 100000 / column->tolerance_den;
             g_autofree char *amount = table_number_print(mpct, 3);
@@ -150,7 +150,8 @@ static void points_table_add(Table *table, const ExpPoint *point)
     }
 }
 
-/* The first error in the order of the plan; NULL if there is none. */
+/* Takes the error of the first point that failed, in the order of the plan;
+ * NULL if none failed. */
 static GError *first_error(Plan *plan)
 {
     for (unsigned i = 0; i < plan->points->len; i++) {
@@ -228,7 +229,7 @@ static void tell_note(const ExpPlanOptions *options, const TopoPoint *point,
     }
 }
 
-/* Makes the points that the options leave. */
+/* Makes the points of the plan and drops those that the options exclude. */
 static bool plan_init(Plan *plan, const ExpPlanOptions *options, GError **error)
 {
     const TopoDescription *description = plan->description;
@@ -249,7 +250,7 @@ static bool plan_init(Plan *plan, const ExpPlanOptions *options, GError **error)
     }
     if (plan->points->len == 0) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                    "%s: no point is left to simulate; ask for fewer limits, "
+                    "%s: no point is left to simulate; give fewer limits, "
                     "or another --point",
                     description->file);
         return false;
@@ -273,7 +274,7 @@ static void plan_done(Plan *plan)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Plan, plan_done)
 
-/* Joins the results of all points, which were simulated without an error. */
+/* Makes the table of results. All points must have succeeded. */
 static Table *plan_collect(Plan *plan, const ExpPlanOptions *options,
                            ExpCost *cost)
 {

@@ -10,13 +10,14 @@
 #include "fab_lend.h"
 #include "table.h"
 
-/* One point while it is simulated and its columns are read. */
+/* The state while one point is simulated and its columns are read. */
 typedef struct Run {
-    const TopoDescription *description; /* as changed by the point */
+    const TopoDescription *description; /* with the changes of the point */
     const TopoPoint *point;
     ExpFabric *fabric; /* NULL if all flows are of kind path */
-    GPtrArray *flows;  /* FabFlow by index of the description's; NULL: a path */
-    GPtrArray *paths;  /* ExpPath likewise; NULL: another flow */
+    GPtrArray *flows;  /* of FabFlow, by index in the description; NULL for a
+                          flow of kind path */
+    GPtrArray *paths;  /* of ExpPath, by the same index; NULL for other flows */
     FabProfile *profile; /* NULL unless asked for */
 } Run;
 
@@ -41,7 +42,8 @@ static void prefix_flow(GError **error, const TopoFlow *flow)
     g_prefix_error(error, "%s: flow %s: ", place, topo_flow_name(flow));
 }
 
-/* Makes @flow in the fabric that all flows share. */
+/* Makes @flow in the fabric that all flows share. The first one makes that
+ * fabric. */
 static FabFlow *run_make_flow(Run *run, const TopoFlow *flow, GError **error)
 {
     const TopoWorkload *workload = run->description->workload;
@@ -61,7 +63,8 @@ static FabFlow *run_make_flow(Run *run, const TopoFlow *flow, GError **error)
     return made;
 }
 
-/* Makes all flows, and runs those that have a fabric of their own. */
+/* Makes all flows in the shared fabric, and runs the others in fabrics of their
+ * own. */
 static bool run_make(Run *run, GError **error)
 {
     const GPtrArray *flows = run->description->workload->flows;
@@ -109,8 +112,8 @@ static bool run_flows(Run *run, GError **error)
 
 /* ---- Columns ---------------------------------------------------------- */
 
-/* The scope of the metric that @column names; 0 if there is no such element or
- * flow. */
+/* Returns the scope of the metric that @column names; 0 if its element or flow
+ * does not exist. */
 static ExpScope column_scope(const TopoDescription *description,
                              const TopoColumn *column)
 {
@@ -212,7 +215,7 @@ bool exp_column_is_text(const TopoDescription *description,
     return metric && exp_metric_is_text(metric);
 }
 
-/* num / den / scale in units of the last digit, rounded half up. */
+/* Returns the value in units of the column's last digit, rounded half up. */
 static int64_t scaled(ExpValue value, const TopoColumn *column)
 {
     __int128 num = value.num * column->scale_den;
@@ -244,7 +247,7 @@ static ExpValue run_metric(const Run *run, const TopoColumn *column)
         subject.flow = run->flows->pdata[topo_flow_index(flow)];
         subject.path = run->paths->pdata[topo_flow_index(flow)];
     } else if (!run->fabric) {
-        return (ExpValue){0, 0, NULL}; /* no fabric was run */
+        return (ExpValue){0, 0, NULL}; /* all flows are of kind path */
     } else if (column->source == TOPO_SOURCE_ELEMENT) {
         subject.component =
             fab_fabric_find(exp_fabric(run->fabric), column->source_name);
@@ -292,8 +295,8 @@ static ExpExplain *run_explain(const Run *run)
     return exp_explain_new(run->profile, run->flows, run->paths, names);
 }
 
-/* A note on DMA windows that were too small for the memory that the devices had
- * to reach; NULL if there are none. */
+/* Returns a note on DMA windows that were too small for the memory that devices
+ * had to reach; NULL if there are none. */
 static char *run_note(const Run *run)
 {
     g_autoptr(GString) note = g_string_new(NULL);

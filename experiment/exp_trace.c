@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "exp_trace.h"
 
-/* One TLP, as it was when the trace saw it. */
+/* A TLP at the time when the trace saw it. */
 typedef struct Record {
     SimTime start; /* its first byte leaves the sender */
     SimTime end;   /* its last byte leaves the sender */
     SimTime seen;  /* the component at the far end acts on it */
     FabBusAddr addr;
     const FabPort
-        *port; /* the sender; of a refused request the ingress; nullable */
+        *port; /* the sender; the ingress for a refused request; nullable */
     uint32_t category;
     uint32_t bytes;
     uint32_t flow;
@@ -19,9 +19,9 @@ typedef struct Record {
 } Record;
 
 struct ExpTrace {
-    Record *ring; /* the last @capacity records */
+    Record *ring; /* ring of the last records */
     uint64_t capacity;
-    uint64_t added; /* all records, the overwritten ones included */
+    uint64_t added; /* number of all records, overwritten ones included */
 };
 
 static void trace_fabric(void *data, const FabTraceRecord *record)

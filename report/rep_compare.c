@@ -5,7 +5,7 @@
 
 #include "table_file.h"
 
-/* The index of the curve that the row's cell of @value belongs to. */
+/* Returns the index of the curve for the row's cell in the column @value. */
 static unsigned find_curve(RepCompareWork *work, const Table *table,
                            unsigned row, const char *value)
 {
@@ -45,8 +45,8 @@ static char *dup_value(const Table *table, unsigned row, const char *name)
     return table_dup_cell(table, row, column);
 }
 
-/* Adds the points of one row. @baseline_row and @fresh_row are indices + 1, 0
- * if that table does not have the row. */
+/* Adds the points of one row. @baseline_row and @fresh_row are row indices + 1;
+ * 0 if the table does not have the row. */
 static void add_points(RepCompareWork *work, unsigned baseline_row,
                        unsigned fresh_row)
 {
@@ -141,8 +141,8 @@ static int compare_points(gconstpointer a, gconstpointer b)
 {
     const RepPoint *x = *(RepPoint *const *)a;
     const RepPoint *y = *(RepPoint *const *)b;
-    /* Worst first: a point that one side lacks comes before one that is too far
-     * away. */
+    /* The worst come first: points that one side lacks, then those outside the
+     * tolerance. */
     static const int badness[] = {[REP_WITHIN] = 0,
                                   [REP_OUTSIDE] = 1,
                                   [REP_MISSING] = 2,
@@ -153,7 +153,8 @@ static int compare_points(gconstpointer a, gconstpointer b)
     if (badness[x->verdict] != badness[y->verdict]) {
         return badness[y->verdict] - badness[x->verdict];
     }
-    /* A point within tolerance that has no error is text that is equal. */
+    /* A point within tolerance without an error is a text that is equal, or its
+     * baseline is 0. */
     if (x->verdict == REP_WITHIN) {
         error_x = x->error_mpct == TABLE_NONE ? -1 : error_x;
         error_y = y->error_mpct == TABLE_NONE ? -1 : error_y;

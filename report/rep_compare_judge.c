@@ -40,9 +40,9 @@ typedef struct Pair {
     RepWide difference;
 } Pair;
 
-/* Tries the tolerances in @list that are for exactly @column (NULL: for every
- * column). *ret_found says that there is one; the result says that one of them
- * is met. */
+/* Tries the tolerances in @list that name exactly @column, or no column if
+ * @column is NULL. *ret_found is true if there is such a tolerance. Returns
+ * true if one of them is met. */
 static bool meets_any(const GPtrArray *list, const char *column,
                       const Pair *pair, bool *ret_found)
 {

@@ -46,8 +46,8 @@ GHashTable *rep_compare_index_rows(const Table *table, const GPtrArray *keys,
     return g_steal_pointer(&rows);
 }
 
-/* Chooses the number of leading columns that are the key by the rule that
- * "farside compare --help" states. */
+/* Returns how many leading columns are the key, by the rule in "farside compare
+ * --help". */
 static unsigned count_keys(const Table *table)
 {
     unsigned n_columns = table_n_columns(table);
@@ -92,8 +92,8 @@ static bool is_in(GPtrArray *names, const char *name)
     return g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL);
 }
 
-/* Sets the key columns: the caller's, those the baseline's head names, or by
- * rule. */
+/* Sets the key columns: those that the caller gives, or those in the head of
+ * the baseline, or those that the rule gives. */
 static bool set_keys(RepCompareWork *work, const char *const *given,
                      GError **error)
 {
@@ -147,8 +147,8 @@ static bool is_number_column(const Table *table, const char *name)
     return table_column_type(table, column) != TABLE_TEXT;
 }
 
-/* Sets the x column: the caller's, else the last key column of numbers, else
- * the first key column. */
+/* Sets the x column: the one that the caller gives, or the last key column of
+ * numbers, or the first key column. */
 static bool set_x(RepCompareWork *work, const char *given, GError **error)
 {
     RepComparison *result = work->result;

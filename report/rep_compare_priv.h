@@ -4,59 +4,60 @@
 
 #include "rep_compare.h"
 
-/* The steps of a comparison: keys are chosen, rows joined, cells judged. */
+/* The steps of a comparison: choose the keys, join the rows, judge the
+ * cells. */
 
 struct RepComparison {
     char *name;
     char *x;
     GPtrArray *keys;          /* of char *: all key columns */
-    GPtrArray *curve_columns; /* of char *, NULL-terminated: keys but x */
+    GPtrArray *curve_columns; /* of char *, NULL-terminated: the key columns
+                                 without x */
     GPtrArray *values;        /* of char *, NULL-terminated */
     GPtrArray *curves;        /* of RepCurve * */
     GPtrArray *points;        /* of RepPoint * */
     RepCurve total;
 };
 
-/* Needed only while the comparison is made. */
+/* The state while a comparison is made. */
 typedef struct RepCompareWork {
     RepComparison *result;
     const Table *baseline;
     const Table *fresh;
     const GPtrArray *tolerances; /* nullable: the caller's */
     GPtrArray *head_tolerances;  /* from the baseline's head */
-    GHashTable *curve_index;     /* name and column -> index + 1 */
+    GHashTable *curve_index; /* column and name of a curve to its index + 1 */
 } RepCompareWork;
 
-/* An empty comparison of the given name. */
+/* Returns an empty comparison with the given name. */
 RepComparison *rep_comparison_new(const char *name);
 
-/* Joins key cells to find a row: no cell holds this character. */
+/* Joins the cells of a key. No cell holds this character. */
 #define REP_KEY_GLUE "\x1f"
 
-/* The cell of column @name, which exists, as part of a key. The caller frees
- * it. */
+/* Returns the cell of column @name, which must exist, as part of a key. The
+ * caller frees it. */
 char *rep_compare_dup_key(const Table *table, unsigned row, const char *name);
 
-/* The key cells of the columns @names (of char *, perhaps NULL-terminated),
- * joined by @glue. The caller frees it. */
+/* Returns the cells of the columns @names, joined by @glue. @names holds char *
+ * and may be NULL-terminated. The caller frees the text. */
 char *rep_compare_join_key(const Table *table, unsigned row,
                            const GPtrArray *names, const char *glue);
 
-/* Maps the key of each row to its index + 1. Returns NULL if two rows have the
- * same; *ret_twice is then the key. */
+/* Maps the key of each row to its index + 1. If two rows have the same key,
+ * returns NULL, and *ret_twice is that key. */
 GHashTable *rep_compare_index_rows(const Table *table, const GPtrArray *keys,
                                    char **ret_twice);
 
-/* Sets the columns of the result: of its key, along x, those that name a curve,
- * and those with values. */
+/* Sets the columns of the result: the key, x, those that name a curve, and
+ * those with values. */
 bool rep_compare_set_columns(RepCompareWork *work,
                              const RepCompareOptions *options, GError **error);
 
-/* Reads the tolerances in the head of the baseline. */
+/* Reads the tolerances in the baseline's head. */
 bool rep_compare_read_tolerances(RepCompareWork *work, GError **error);
 
-/* Sets the verdict and the error of @point of @column, whose cells are both
- * there. */
+/* Sets the verdict and the error of @point in @column. Both cells exist. */
 void rep_compare_judge(const RepCompareWork *work, const char *column,
                        RepPoint *point);
 

@@ -5,7 +5,7 @@
 
 #include "rep_plot.h"
 
-#define PANELS_MAX 6 /* a column with more values makes no panels */
+#define PANELS_MAX 6 /* most panels; a column with more values makes none */
 
 static const char *verdict_word(RepVerdict verdict)
 {

@@ -15,12 +15,12 @@ typedef enum Side {
 
 /* A table, and an index of its rows. */
 typedef struct Source {
-    const Table *table; /* NULL: none */
+    const Table *table; /* NULL: there is no such table */
     const char *name;
-    GHashTable *rows; /* key to row + 1 */
+    GHashTable *rows; /* key to row index + 1 */
 } Source;
 
-/* Sums over the points of a plateau, in units of 10^-9. */
+/* Sums over the points of a plateau. Values are in units of 10^-9. */
 typedef struct Plateau {
     RepWide model;
     RepWide published;
@@ -31,8 +31,8 @@ typedef struct Join {
     RepFidelity *fidelity;
     Source sources[N_SIDES];
     GArray *keys;       /* of unsigned: indexes of the key columns */
-    GHashTable *curves; /* "column\nname" to index + 1 */
-    bool *is_met;       /* by selection of `calibrated:` */
+    GHashTable *curves; /* "column\nname" to the curve's index + 1 */
+    bool *is_met;       /* by selection of `calibrated:`: a row matches */
     GArray *plateaus;   /* of Plateau, by curve */
 } Join;
 
@@ -43,7 +43,8 @@ static const TopoColumn *column_at(const Join *join, unsigned index)
 
 /* ---- Rows ------------------------------------------------------------- */
 
-/* The cells of the key columns, but not of @except; joined by @glue. */
+/* Returns the cells of the key columns without the column @except, joined by
+ * @glue. The caller frees the text. */
 static char *join_keys(const Join *join, const Table *table, unsigned row,
                        int except, const char *glue)
 {
@@ -154,7 +155,7 @@ static bool selection_holds(const Join *join, const TopoSelection *selection,
     return true;
 }
 
-/* Returns true if the parts were calibrated on the published row. */
+/* Returns true if the parts were calibrated on @row of the published table. */
 static bool is_calibrated(Join *join, unsigned row)
 {
     const TopoPlot *plot = join->fidelity->description->plot;
@@ -171,7 +172,7 @@ static bool is_calibrated(Join *join, unsigned row)
     return result;
 }
 
-/* The cell of @column in the row that has @key; "" if there is none. */
+/* Returns the cell of @column in the row with @key; "" if there is none. */
 static char *find_cell(const Source *source, const char *key,
                        const char *column, RepWide *ret_nano, bool *ret_number)
 {
@@ -193,7 +194,7 @@ static char *find_cell(const Source *source, const char *key,
     return table_dup_cell(source->table, row - 1, index);
 }
 
-/* The x of a plateau: a number of bytes that is large enough. */
+/* Returns true if @x is a number of bytes that is part of a plateau. */
 static bool is_on_plateau(const Join *join, const char *x)
 {
     const TopoPlot *plot = join->fidelity->description->plot;
@@ -205,8 +206,8 @@ static bool is_on_plateau(const Join *join, const char *x)
            value >= REP_PLATEAU_BYTES;
 }
 
-/* Enters the errors of @point. @values holds a value for each side of which
- * @has is true. */
+/* Adds the errors of @point to the sums. @values has a value for each side
+ * whose @has is true. */
 static void count_point(Join *join, RepFidelityPoint *point,
                         const RepWide *values, const bool *has)
 {
@@ -250,7 +251,7 @@ static void count_point(Join *join, RepFidelityPoint *point,
     }
 }
 
-/* Adds the point of @column in the row of @source that has @key. */
+/* Adds the point of @column in the row of @source with @key. */
 static void add_point(Join *join, const Source *source, unsigned row,
                       const char *key, const char *column)
 {
@@ -288,8 +289,8 @@ static void add_point(Join *join, const Source *source, unsigned row,
     count_point(join, point, values, has);
 }
 
-/* Returns true for y and for columns of which the published or measured table
- * has values. */
+/* Returns true for y, and for columns other than the key that the published or
+ * measured table has. */
 static bool is_compared(const Join *join, unsigned index)
 {
     const TopoColumn *column = column_at(join, index);
@@ -304,7 +305,7 @@ static bool is_compared(const Join *join, unsigned index)
     return !column->is_key && index == join->fidelity->description->plot->y;
 }
 
-/* Adds the points of @side that the sides before it lack. */
+/* Adds the points of @side whose rows the previous sides do not have. */
 static void add_side(Join *join, Side side)
 {
     const Source *source = &join->sources[side];
@@ -402,7 +403,8 @@ static bool join_all(Join *join, GError **error)
     rep_errors_finish(&fidelity->calibrated);
     rep_errors_finish(&fidelity->predicted);
     rep_errors_finish(&fidelity->measured);
-    /* The sort is stable: points of a curve stay in the order of their rows. */
+    /* The sort is stable: points of one curve stay in the order of their
+     * rows. */
     g_ptr_array_sort(fidelity->points, compare_points);
     return true;
 }

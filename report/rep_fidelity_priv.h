@@ -11,7 +11,7 @@ struct RepFidelity {
     RepErrors calibrated, predicted, measured;
 };
 
-/* Fills the empty @fidelity from its three tables, of which two are
+/* Fills the empty @fidelity from three tables. @published and @measured are
  * nullable. */
 bool rep_fidelity_join(RepFidelity *fidelity, const Table *model,
                        const Table *published, const Table *measured,

@@ -45,7 +45,8 @@ void rep_gnuplot_begin(GString *script, const char *terminal, unsigned width,
                                "font 'DejaVu Sans,%d' background '#ffffff'\n",
                                width, height, REP_GNUPLOT_FONT_SIZE);
     } else {
-        /* Points are 4/3 of a pixel in the SVG and one in cairo's PNG. */
+        /* A point is 4/3 pixels in gnuplot's SVG, but one pixel in cairo's
+         * PNG. */
         g_string_append_printf(
             script,
             "set terminal %s size %u,%u noenhanced font 'DejaVu Sans,%d' "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rep_junit.h"
 
-/* Escapes @text for XML 1.0. XML cannot express most control characters; they
+/* Escapes @text for XML 1.0. Most control characters cannot be in XML; they
  * become question marks. The caller frees the result. */
 static char *escape(const char *text)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* @text for a cell of a table: characters that mean something to markdown are
+/* Returns @text for a table cell, with the special characters of markdown
  * escaped. The caller frees it. */
 static char *cell(const char *text)
 {
@@ -36,7 +36,7 @@ static void add_row(GString *out, const char *first, ...)
     g_string_append(out, "|\n");
 }
 
-/* "+1.250"; "" if there is none. */
+/* Returns for example "+1.250"; "" if there is no error. */
 static char *percent(int64_t mpct)
 {
     g_autofree char *text = rep_mpct_print(mpct);
@@ -63,14 +63,14 @@ static const char errors_head[] =
     "| scenario | curve | column | kind | points | mean % | bias % | largest % "
     "| at |\n| --- | --- | --- | --- | ---: | ---: | ---: | ---: | --- |\n";
 
-/* Returns true if bandwidths or times are compared, and not ways and hops. */
+/* Returns true if bandwidths or times are compared, not paths and hops. */
 static bool is_numeric(const RepScenario *scenario)
 {
     return scenario->fidelity != NULL &&
            !rep_fidelity_has_texts(scenario->fidelity);
 }
 
-/* The contents of the scenario's `calibrated:`, in words. */
+/* Returns the contents of the scenario's `calibrated:` in words. */
 static char *describe_calibrated(const TopoDescription *description)
 {
     const TopoPlot *plot = description->plot;
@@ -199,7 +199,8 @@ static void add_curves(const RepReport *report, GString *out)
     }
 }
 
-/* Paths and hops: the number of cells that are as they were published. */
+/* Adds the scenarios with paths and hops: the number of cells that equal the
+ * published ones. */
 static void add_texts(const RepReport *report, GString *out)
 {
     unsigned i, j;

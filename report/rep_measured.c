@@ -6,15 +6,15 @@
 #include "table_csv.h"
 #include "table_file.h"
 
-/* The files while they are joined into one table. */
+/* The state while the files are joined into one table. */
 typedef struct Measured {
     const TopoDescription *description;
-    GPtrArray *paths;   /* of const char *, by file */
-    GPtrArray *tables;  /* of Table *, likewise */
-    GArray *columns;    /* of unsigned: index into the description's */
-    GArray *found;      /* of unsigned: index into the file's, by file and
-                           column */
-    GHashTable *points; /* of char *: keys of the points, to "file:line" */
+    GPtrArray *paths;  /* of const char *, by file */
+    GPtrArray *tables; /* of Table *, by file */
+    GArray *columns;   /* of unsigned: indexes of the description's columns */
+    GArray *found; /* of unsigned: index of each column in each file, by file
+                      and column */
+    GHashTable *points; /* key of each point (char *) to "file:line" */
     Table *joined;
 } Measured;
 
@@ -131,7 +131,7 @@ static bool is_number(const Measured *measured, unsigned index)
     }
 }
 
-/* The names that a text column may hold; NULL if they are not known. */
+/* Returns the names that a text column may hold; NULL if they are not known. */
 static GPtrArray *names_of(const Measured *measured, unsigned index)
 {
     const TopoDescription *description = measured->description;
@@ -197,7 +197,7 @@ static bool check_column(const Measured *measured, unsigned file,
     return true;
 }
 
-/* Adds a column with enough digits for the numbers of all files. */
+/* Adds a column with as many digits as the numbers of any file need. */
 static void add_column(Measured *measured, unsigned index)
 {
     unsigned most = 0;
@@ -217,7 +217,7 @@ static void add_column(Measured *measured, unsigned index)
                      is_text ? 0 : most);
 }
 
-/* Notes the point of the row. Fails if it was given before. */
+/* Records the point of the row. Fails if it was given before. */
 static bool check_unique(Measured *measured, unsigned file, unsigned row,
                          GError **error)
 {
@@ -290,7 +290,7 @@ static bool add_row(Measured *measured, unsigned file, unsigned row,
     return true;
 }
 
-/* Returns true if the row has a value of y. */
+/* Returns true if y has a value in the row. */
 static bool has_value(const Measured *measured, unsigned file, unsigned row)
 {
     unsigned i;

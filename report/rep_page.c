@@ -76,13 +76,13 @@ static bool add_scenarios(GString *out, const RepReport *report, GError **error)
     return true;
 }
 
-/* The HTML that replaces "@NAME@" in the template. */
+/* HTML that replaces "@NAME@" in the template. */
 typedef struct Field {
     const char *name;
     const char *html;
 } Field;
 
-/* Fills the @fields into the template. The filled-in HTML is not searched
+/* Replaces the @fields in the template. The inserted HTML is not searched
  * again, so it may hold any text. */
 static char *fill_template(const char *template, const Field *fields,
                            unsigned n_fields)
@@ -91,7 +91,7 @@ static char *fill_template(const char *template, const Field *fields,
     GString *page = g_string_new(pieces[0]);
     unsigned i, j;
 
-    /* Text and names take turns. */
+    /* Pieces with even index are text, those with odd index are names. */
     for (i = 1; pieces[i] != NULL; i++) {
         for (j = 0; i % 2 == 1 && j < n_fields; j++) {
             if (strcmp(pieces[i], fields[j].name) == 0) {
@@ -103,8 +103,8 @@ static char *fill_template(const char *template, const Field *fields,
     return g_string_free(page, FALSE);
 }
 
-/* Returns a file that is built into the program. It can be read as a string:
- * GResource puts a NUL behind the data. */
+/* Returns a file that is built into the program. GResource puts a NUL behind
+ * the data, so it can be read as a string. */
 static GBytes *find_resource(const char *path)
 {
     GBytes *bytes = g_resource_lookup_data(rep_resources_get_resource(), path,

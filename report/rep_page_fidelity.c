@@ -71,7 +71,7 @@ void rep_page_add_summary(GString *out, const RepReport *report)
     rep_html_end_table(out);
 }
 
-/* Adds the cell of an x of @column, which may be a number of bytes. */
+/* Adds a cell with @x, a value of @column. It may be a number of bytes. */
 static void add_place(GString *out, const char *column, const char *x)
 {
     int64_t bytes;

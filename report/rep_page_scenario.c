@@ -7,8 +7,8 @@
 #include "rep_svg_priv.h"
 #include "table_pivot.h"
 
-/* Returns the paragraph that @word begins in the head comment of the scenario,
- * as one line; NULL if there is none. The caller frees it. */
+/* Returns the paragraph that begins with @word in the head comment of the
+ * scenario, as one line. Returns NULL if there is none. The caller frees it. */
 static char *head_words(const char *text, const char *word)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -112,7 +112,7 @@ static void add_notes(GString *out, const RepScenario *scenario)
     }
 }
 
-/* The point of @column at @x; NULL if there is none. */
+/* Returns the point of @column at @x; NULL if there is none. */
 static const RepFidelityPoint *find_point(const RepFidelity *fidelity,
                                           const char *column, const char *x)
 {
@@ -130,7 +130,8 @@ static const RepFidelityPoint *find_point(const RepFidelity *fidelity,
     return NULL;
 }
 
-/* Adds the whole table. Cells that differ from the published ones show both. */
+/* Adds the whole table. A cell that differs from the published one shows
+ * both. */
 static void add_hops(GString *out, const RepScenario *scenario)
 {
     const Table *table = scenario->table;
@@ -174,7 +175,7 @@ static void add_hops(GString *out, const RepScenario *scenario)
                            same, differ, differ == 1 ? "differs" : "differ");
 }
 
-/* One row an x, one column a curve. */
+/* Adds a table with a row for each x and a column for each curve. */
 static void add_results(GString *out, const RepScenario *scenario)
 {
     const TopoPlot *plot = scenario->description->plot;
@@ -218,7 +219,7 @@ static void add_tables(GString *out, const RepScenario *scenario)
     }
 }
 
-/* Adds the bottleneck of each point, in words. */
+/* Adds the bottleneck of each point as a sentence. */
 static void add_limits(GString *out, const Table *explain)
 {
     static const char *const names[] = {"point", "record", "text"};

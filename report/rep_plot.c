@@ -7,7 +7,8 @@
 #include "rep_plot_sheet_priv.h"
 #include "table_file.h"
 
-#define VALUE_LABELS 24 /* most bars in a panel that have their value above */
+#define VALUE_LABELS                                                           \
+    24 /* A panel with more bars than this has no values above them. */
 
 static void emit_head(PlotSheet *sheet, const char *terminal)
 {
@@ -33,7 +34,8 @@ static void emit_head(PlotSheet *sheet, const char *terminal)
     }
 }
 
-/* One block of data for each line, set of points or set of bars. */
+/* Returns the name of a block of data. Each line, set of points or set of bars
+ * has one. */
 static char *block_name(unsigned panel, unsigned curve, PlotSource source)
 {
     static const char *const names[] = {"model", "published", "measured"};
@@ -41,7 +43,8 @@ static char *block_name(unsigned panel, unsigned curve, PlotSource source)
     return g_strdup_printf("$%s_%u_%u", names[source], panel, curve);
 }
 
-/* The place of a bar: bars of one group stand side by side. */
+/* Returns the place of a bar on the x axis. Bars of one group stand side by
+ * side. */
 static double bar_place(const PlotSheet *sheet, const PlotPoint *point,
                         double *ret_width)
 {
@@ -57,7 +60,7 @@ static double bar_place(const PlotSheet *sheet, const PlotPoint *point,
     return point->category + (index + 0.5 - n_bars / 2.0) * *ret_width;
 }
 
-/* Emits the points of one block; returns their number. */
+/* Emits the points of one block and returns their number. */
 static unsigned emit_block(PlotSheet *sheet, unsigned panel, unsigned curve,
                            PlotSource source)
 {
@@ -92,15 +95,16 @@ static unsigned emit_block(PlotSheet *sheet, unsigned panel, unsigned curve,
     return n_points;
 }
 
-/* Bars in several panels show several quantities, so each panel has a scale of
- * its own. Lines are compared with each other, so they share one. */
+/* Returns true if each panel has a y axis with its own scale. Panels of bars
+ * show different quantities. Lines are compared with each other, so they share
+ * a scale. */
 static bool has_own_scales(const PlotSheet *sheet)
 {
     return sheet->plot->kind == REP_PLOT_BARS && sheet->data->panels->len > 1;
 }
 
-/* Sets the margins and labels of a panel. Panels abreast share one y axis,
- * unless each has a scale of its own. */
+/* Sets the margins and labels of a panel. Panels side by side share one y axis,
+ * unless each has its own scale. */
 static void emit_panel_frame(PlotSheet *sheet, unsigned panel)
 {
     const PlotLayout *layout = &sheet->layout;
@@ -148,7 +152,7 @@ static void emit_panel_frame(PlotSheet *sheet, unsigned panel)
     }
 }
 
-/* How one block is drawn, the part after "plot BLOCK". */
+/* Returns how one block is drawn: the text after "plot BLOCK". */
 static char *style_of(const PlotSheet *sheet, unsigned curve, PlotSource source)
 {
     const char *color = rep_plot_color(sheet, curve);
@@ -186,7 +190,7 @@ static void emit_panel(PlotSheet *sheet, unsigned panel)
     g_autoptr(GString) plots = g_string_new(NULL);
     unsigned i;
 
-    /* Lines first, so that the points lie on top of them. */
+    /* Lines come first, so that the points are drawn over them. */
     for (i = 0; i < PLOT_N_SOURCES * n_curves; i++) {
         unsigned curve = i % n_curves;
         PlotSource source = (PlotSource)(i / n_curves);

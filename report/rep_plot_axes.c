@@ -6,7 +6,7 @@
 
 #include "rep_gnuplot_priv.h"
 
-#define X_LABELS 8 /* most labels along an axis of powers */
+#define X_LABELS 8 /* most labels on a logarithmic x axis */
 
 char *rep_plot_label(const char *column)
 {

@@ -8,7 +8,7 @@
 #define PANELS_MAX     12
 #define CATEGORIES_MAX 64
 
-/* The columns of one table that the plot needs. */
+/* The columns of one table that the plot uses. */
 typedef struct Columns {
     unsigned x;
     unsigned y;
@@ -97,8 +97,8 @@ static bool find_columns(const RepPlot *plot, const Table *table,
     return true;
 }
 
-/* Finds the index of @name in @names, and adds it if it is new. Fails if there
- * are @most names already. */
+/* Finds the index of @name in @names. Adds a new name, unless there are @most
+ * names already: then it fails. */
 static bool intern(GPtrArray *names, const char *name, unsigned most,
                    const char *what, unsigned *ret_index, GError **error)
 {
@@ -225,8 +225,8 @@ static void set_ranges(PlotData *data)
     }
 }
 
-/* Panels that have no curve in common each use the colours from the first on,
- * and have a legend of their own. Not so with bars, which share one row of
+/* Panels side by side without a common curve each have their own legend, and
+ * each begins with the first colour. Bars are different: they share one row of
  * places. */
 static void choose_styles(PlotData *data, const RepPlot *plot)
 {
@@ -273,7 +273,7 @@ PlotData *rep_plot_data_new(const RepPlot *plot, const Table *model,
     }
     set_ranges(data);
     choose_styles(data, plot);
-    /* The sort is stable: points of one place stay in the order of their
+    /* The sort is stable: points with equal x stay in the order of their
      * rows. */
     g_ptr_array_sort(data->points, compare_x);
     return g_steal_pointer(&data);

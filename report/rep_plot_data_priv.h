@@ -14,10 +14,10 @@ typedef enum PlotSource {
     PLOT_N_SOURCES,
 } PlotSource;
 
-/* One value to draw. The numbers serve to find ranges and places; the texts are
- * printed into the script. */
+/* One value to draw. Ranges and places are computed from the numbers. The texts
+ * are printed into the script. */
 typedef struct PlotPoint {
-    unsigned panel; /* indices into the names */
+    unsigned panel; /* indexes into the lists of names */
     unsigned curve;
     unsigned category;
     PlotSource source;
@@ -27,17 +27,18 @@ typedef struct PlotPoint {
     char *y_text;
 } PlotPoint;
 
-/* All that a plot shows, sorted by x where x is a number. */
+/* All values of a plot. They are sorted by x if x is a number. */
 typedef struct PlotData {
-    GPtrArray *panels;        /* of char *; one "" if there are none */
-    GPtrArray *curves;        /* of char *; the same */
-    GPtrArray *categories;    /* of char *: the texts of x, for bars */
+    GPtrArray *panels;        /* of char *; one "" if there are no panels */
+    GPtrArray *curves;        /* of char *; one "" if there are no curves */
+    GPtrArray *categories;    /* of char *: the texts of x; for bars */
     GPtrArray *points;        /* of PlotPoint * */
-    bool has[PLOT_N_SOURCES]; /* PLOT_MODEL always */
+    bool has[PLOT_N_SOURCES]; /* has[PLOT_MODEL] is always true */
     unsigned n_sources;
-    bool is_split;                    /* no two panels have a curve in common */
-    unsigned homes[PLOT_CURVES_MAX];  /* a panel that has the curve */
-    unsigned styles[PLOT_CURVES_MAX]; /* which colour and shape it has */
+    bool is_split; /* no curve is in two panels, so each has its own legend */
+    unsigned homes[PLOT_CURVES_MAX];  /* by curve: a panel that has it */
+    unsigned styles[PLOT_CURVES_MAX]; /* by curve: the index of its colour and
+                                         shape */
     double x_min;
     double x_max;
     double y_min;

@@ -12,8 +12,9 @@
 #define LEGEND_LINE   24
 #define BAR_WIDTH     34
 
-/* Chooses a step of 1, 2, 2.5 or 5 times a power of ten for at most eight
- * lines, and a range of whole steps that includes 0 and all points. */
+/* Chooses the range of y and the step between lines. The step is 1, 2, 2.5 or 5
+ * times a power of ten and gives at most eight lines. The range includes 0 and
+ * all points and is a whole number of steps. */
 static void choose_y_range(double y_min, double y_max, PlotLayout *layout)
 {
     static const double steps[] = {1, 2, 2.5, 5, 10};
@@ -50,7 +51,8 @@ void rep_plot_choose_panel_range(PlotSheet *sheet, unsigned panel)
     choose_y_range(y_min, y_max, &sheet->layout);
 }
 
-/* Number of lines the legend takes: one for the sheet, or one a panel. */
+/* Returns the number of legend lines: one for the sheet, or one for each
+ * panel. */
 static unsigned count_legend_lines(const PlotSheet *sheet)
 {
     const PlotData *data = sheet->data;

@@ -24,8 +24,8 @@ static void append_entry(GString *plots, const char *style, const char *label)
                            plots->len > 0 ? ", \\\n" : "", style, title);
 }
 
-/* Adds the entries of the legend that tell the model's values from others. They
- * are grey if the colours tell the curves apart. */
+/* Adds the entries of the legend that distinguish the model's values from
+ * others. They are grey if colours distinguish the curves. */
 static void append_kinds(const PlotSheet *sheet, GString *plots)
 {
     const char *color =
@@ -50,7 +50,8 @@ static void append_kinds(const PlotSheet *sheet, GString *plots)
     }
 }
 
-/* One legend, between two places from the left in pixels. */
+/* Draws one legend between @left and the right edge, in pixels from the
+ * left. */
 static void emit_one_legend(PlotSheet *sheet, unsigned panel, unsigned left,
                             unsigned right)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "rep_plot_sheet_priv.h"
 
-/* The colours of Okabe and Ito, which colour-blind readers tell apart. */
+/* The colours of Okabe and Ito. Colour-blind readers can tell them apart. */
 static const char *const palette[] = {
     "#0072B2", "#D55E00", "#009E73", "#CC79A7",
     "#E69F00", "#56B4E9", "#000000", "#8C6D31",
 };
 
-/* Open shapes of gnuplot, so that curves differ in print too. */
+/* Shapes of gnuplot. All are open. They tell curves apart in print, too. */
 static const int shapes[] = {PLOT_FIRST_SHAPE, 4, 8, 12, 10, 14};
 #define MEASURED_SHAPE 2 /* a cross, which no curve has */
 

@@ -7,7 +7,8 @@
 
 #include "table_file.h"
 
-#define COMPLAINT_MOST 2000 /* bytes that are passed on */
+#define COMPLAINT_MOST                                                         \
+    2000 /* most bytes of the program's error message that are passed on */
 
 GBytes *rep_program_draw(const RepProgram *program, const char *script,
                          GError **error)
@@ -22,7 +23,7 @@ GBytes *rep_program_draw(const RepProgram *program, const char *script,
     g_autoptr(GSubprocess) process = NULL;
     g_autoptr(GError) cause = NULL;
 
-    /* The user's settings must not change the picture. */
+    /* The user's locale and settings must not change the picture. */
     g_subprocess_launcher_setenv(launcher, "LC_ALL", "C.UTF-8", TRUE);
     g_subprocess_launcher_unsetenv(launcher, "GNUTERM");
     g_subprocess_launcher_unsetenv(launcher, "GNUPLOT_DEFAULT_GDFONT");

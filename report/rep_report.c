@@ -12,7 +12,7 @@
 struct RepReport {
     GPtrArray *scenarios;    /* of RepScenario * */
     GPtrArray *parts;        /* of RepPartUse * */
-    GPtrArray *descriptions; /* of TopoDescription *: what parts are of */
+    GPtrArray *descriptions; /* of TopoDescription *: they own the parts */
 };
 
 static void scenario_free(void *data)
@@ -75,7 +75,8 @@ static bool is_same_part(const TopoPart *a, const TopoPart *b)
     return true;
 }
 
-/* Enters @part; returns true if it is new. */
+/* Adds @part to the parts of the scenario @name. Returns true if the part is
+ * new. */
 static bool add_part(RepReport *report, const TopoPart *part, const char *name)
 {
     RepPartUse *use = NULL;
@@ -103,7 +104,7 @@ static bool add_part(RepReport *report, const TopoPart *part, const char *name)
     return is_new;
 }
 
-/* The same for all parts of @description. */
+/* Adds all parts of @description. Returns true if one of them is new. */
 static bool add_parts(RepReport *report, const TopoDescription *description,
                       const char *name)
 {
@@ -128,8 +129,8 @@ static bool add_parts(RepReport *report, const TopoDescription *description,
     return is_new;
 }
 
-/* Adds the parts of every variant, with the first values of the axes: axes
- * change how much is moved, not which parts are used. */
+/* Adds the parts of every variant, with the first value of each axis. Axes
+ * change the amount of data, not the parts. */
 static bool add_variants(RepReport *report, const TopoDescription *description,
                          GError **error)
 {
@@ -175,7 +176,7 @@ static int compare_parts(gconstpointer a, gconstpointer b)
 
 /* ---- Scenarios -------------------------------------------------------- */
 
-/* Compares names as people do: "fig9" comes before "fig10". */
+/* Compares names in natural order: "fig9" comes before "fig10". */
 static int compare_names(const char *a, const char *b)
 {
     while (*a != '\0' && *b != '\0') {
@@ -207,7 +208,7 @@ static int compare_scenarios(gconstpointer a, gconstpointer b)
     return compare_names(p->description->name, q->description->name);
 }
 
-/* The changes that the results were made with. */
+/* Returns the changes that the results were made with. */
 static GPtrArray *read_changes(const Table *table, GError **error)
 {
     g_autoptr(GPtrArray) changes = topo_changes_new();
@@ -240,7 +241,7 @@ static char *file_of(const char *dir, const char *name, const char *suffix)
     return g_build_filename(dir, base, NULL);
 }
 
-/* Reads the files that a run may have left beside the results. */
+/* Reads the optional files that a run writes beside the results. */
 static bool read_drawings(RepScenario *scenario, const char *dir,
                           GError **error)
 {
@@ -249,7 +250,7 @@ static bool read_drawings(RepScenario *scenario, const char *dir,
     g_autofree char *waterfall = file_of(dir, name, ".explain.svg");
     g_autofree char *explain = file_of(dir, name, ".explain.csv");
 
-    /* A drawing that is not there is not shown. */
+    /* The plot is optional. */
     g_file_get_contents(plot, &scenario->plot, &scenario->plot_length, NULL);
     g_file_get_contents(waterfall, &scenario->waterfall,
                         &scenario->waterfall_length, NULL);
@@ -286,7 +287,7 @@ static bool read_fidelity(RepScenario *scenario, GError **error)
     return scenario->fidelity != NULL;
 }
 
-/* Takes @table (owned), the results of the scenario in @file. */
+/* Reads the scenario in @file. Takes ownership of @table, its results. */
 static RepScenario *read_scenario(const char *dir, const char *file,
                                   Table *table, GError **error)
 {
@@ -329,7 +330,7 @@ static bool add_scenario(RepReport *report, const char *dir, const char *file,
     return add_variants(report, scenario->description, error);
 }
 
-/* Adds the scenario of a file. Its results must be there. */
+/* Adds the scenario in @file. Its results must exist. */
 static bool add_file(RepReport *report, const char *dir, const char *file,
                      GError **error)
 {
@@ -352,7 +353,7 @@ static int compare_texts(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds all results of the folder whose head names a scenario. */
+/* Adds all results in the folder whose heads name a scenario. */
 static bool add_folder(RepReport *report, const char *dir, GError **error)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);

@@ -15,7 +15,7 @@ static const TopoColumn *column_at(const TopoDescription *description,
     return description->columns->pdata[index];
 }
 
-/* The rows of @table whose @column is @text. */
+/* Returns the rows of @table in which @column is @text. */
 static Table *filter_rows(const Table *table, unsigned column, const char *text)
 {
     Table *part = table_new();
@@ -42,7 +42,7 @@ static void add_table(GString *out, const Table *table)
     g_string_append_printf(out, "%s\n", text);
 }
 
-/* One row an x, one column a curve. */
+/* Adds a table with a row for each x and a column for each curve. */
 static void add_pivot(GString *out, const TopoPlot *plot, const Table *table)
 {
     unsigned curve = (unsigned)plot->curves;
@@ -51,7 +51,7 @@ static void add_pivot(GString *out, const TopoPlot *plot, const Table *table)
     add_table(out, pivot);
 }
 
-/* A pivot for each value of the column of panels, with a heading. */
+/* Adds a heading and a table for each value of the panel column. */
 static void add_panels(GString *out, const TopoDescription *description,
                        const Table *table)
 {

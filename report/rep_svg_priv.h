@@ -5,10 +5,10 @@
 #include <glib.h>
 
 /*
- * Returns @length bytes of SVG at @data as a data: URI for the source of an
- * <img>. A browser runs no script in such an image and loads nothing for it, so
- * the drawing may be anyone's. Fails, calling the drawing @name, if it is no
- * SVG. The caller frees the result.
+ * Returns a data: URI with the @length bytes of SVG at @data, for the source
+ * of an <img>. In an <img> a browser runs no scripts and loads nothing else,
+ * so the drawing need not be trusted. Fails if it is not SVG; the error
+ * calls it @name. The caller frees the result.
  */
 char *rep_svg_to_uri(const char *data, gsize length, const char *name,
                      GError **error);

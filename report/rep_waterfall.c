@@ -12,22 +12,22 @@
 /* Measures in pixels of the SVG; the PNG has twice as many. */
 #define PANEL_WIDTH     430
 #define BAR_HEIGHT      24
-#define MARGIN_TOP      30 /* of a panel, for its name */
+#define MARGIN_TOP      30 /* above a panel, for its name */
 #define MARGIN_BOTTOM   52
 #define MARGIN_RIGHT    24
 #define GAP             34
 #define TITLE_HEIGHT    36
 #define LEGEND_LINE     24
 #define CHARACTER_WIDTH 7
-#define LABEL_MOST      46 /* characters of a bar's name that are shown */
-#define LINES_ALONG     5  /* most lines along an axis */
+#define LABEL_MOST      46 /* most characters of a bar's name */
+#define LINES_ALONG     5  /* most lines along the x axis */
 
 /* Times are in ps. */
 #define NS INT64_C(1000)
 #define US (1000 * NS)
 #define MS (1000 * US)
 
-/* The colours of Okabe and Ito, and paler ones for what is beyond. */
+/* The colours of Okabe and Ito, followed by paler ones. */
 static const char *const palette[] = {
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31",
     "#000000", "#F0E442", "#B0B0B0", "#7FB8D8", "#EAAF7F", "#7FCEB9", "#E5BCD3",
@@ -37,9 +37,9 @@ typedef struct Sheet {
     const Table *table;
     TableSegments known;          /* nullable */
     GPtrArray *panels, *segments; /* of const char *; borrowed */
-    GPtrArray **bars;             /* of each panel; the same */
-    bool is_shared;               /* all panels have the same bars */
-    unsigned rows;                /* most bars of a panel */
+    GPtrArray **bars; /* of const char *, one array for each panel; borrowed */
+    bool is_shared;   /* all panels have the same bars */
+    unsigned rows;    /* number of bars in the panel with the most */
     unsigned label_width, width, height, legend_height, per_line;
     GString *script;
 } Sheet;
@@ -54,7 +54,7 @@ static const char *color_of(const Sheet *sheet, unsigned segment)
     return palette[segment % G_N_ELEMENTS(palette)];
 }
 
-/* The place of @text in @texts, to which it is added if it is new. */
+/* Returns the index of @text in @texts. Adds it if it is new. */
 static unsigned index_of(GPtrArray *texts, const char *text)
 {
     for (unsigned i = 0; i < texts->len; i++) {
@@ -66,7 +66,7 @@ static unsigned index_of(GPtrArray *texts, const char *text)
     return texts->len - 1;
 }
 
-/* The bar of a row of the table, in its panel. */
+/* Returns the index of the row's bar in its panel. */
 static unsigned bar_of(const Sheet *sheet, unsigned row)
 {
     unsigned panel = index_of(
@@ -76,7 +76,7 @@ static unsigned bar_of(const Sheet *sheet, unsigned row)
                     table_text(sheet->table, row, TABLE_WATERFALL_BAR));
 }
 
-/* Quoted text, shortened to LABEL_MOST characters. */
+/* Quotes @text and shortens it to LABEL_MOST characters. */
 static char *quote(const char *text)
 {
     g_autofree char *head = NULL;
@@ -132,7 +132,7 @@ static void sheet_done(Sheet *sheet)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Sheet, sheet_done)
 
-/* The left edge of a panel, in pixels. */
+/* Returns the left edge of a panel, in pixels. */
 static unsigned panel_left(const Sheet *sheet, unsigned panel)
 {
     unsigned labels = sheet->is_shared ? 1 : panel + 1;
@@ -180,7 +180,7 @@ static void emit_head(Sheet *sheet, const char *title, const char *terminal)
                           1.0 - TITLE_HEIGHT * 0.55 / sheet->height);
 }
 
-/* A step of 1, 2 or 5 times a power of ten. */
+/* Returns a step of 1, 2 or 5 times a power of ten. */
 static double choose_step(double span)
 {
     double power = pow(10, floor(log10(span / LINES_ALONG)));
@@ -194,7 +194,7 @@ static double choose_step(double span)
     return 5 * power * LINES_ALONG >= span ? 5 * power : 10 * power;
 }
 
-/* The end of the longest bar of @panel, in ps. */
+/* Returns the end of the longest bar in @panel, in ps. */
 static int64_t panel_end(const Sheet *sheet, unsigned panel)
 {
     int64_t end = 1;
@@ -208,8 +208,8 @@ static int64_t panel_end(const Sheet *sheet, unsigned panel)
     return end;
 }
 
-/* Emits a block of rectangles for each kind of segment. The names of blocks
- * that are not empty go to @plots. */
+/* Emits a block of rectangles for each kind of segment. Appends the names of
+ * blocks that are not empty to @plots. */
 static void emit_blocks(Sheet *sheet, unsigned panel, GString *plots,
                         int64_t unit_ps)
 {
@@ -290,7 +290,7 @@ static void emit_panel(Sheet *sheet, unsigned panel)
                            plots->str);
 }
 
-/* Boxes with names, line by line. */
+/* Draws boxes with names, line by line. */
 static void emit_legend(Sheet *sheet)
 {
     double cell = (double)sheet->width / sheet->per_line;

@@ -9,8 +9,8 @@ typedef struct Column {
     char *name;
     TableType type;
     unsigned digits;
-    GPtrArray *texts; /* of const char * into the table's chunk, TABLE_TEXT */
-    GArray *numbers;  /* of int64_t, the other types */
+    GPtrArray *texts; /* of const char * into the chunk; TABLE_TEXT */
+    GArray *numbers;  /* of int64_t; the other types */
 } Column;
 
 typedef struct Head {
@@ -22,7 +22,7 @@ struct Table {
     GPtrArray *columns; /* of Column * */
     GPtrArray *heads;   /* of Head * */
     GStringChunk *texts;
-    GArray *lines; /* of unsigned, by row */
+    GArray *lines; /* of unsigned: the line in the file, by row */
     unsigned header_line;
     unsigned n_rows;
 };

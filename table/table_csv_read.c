@@ -7,28 +7,28 @@
 
 #include "table_csv_priv.h"
 
-/* No honest result comes near these bounds. They keep a hostile file from
- * taking more than some hundred megabytes. */
+/* Bounds far beyond any real result. They keep a hostile file from taking more
+ * than some hundred megabytes of memory. */
 #define FILE_BYTES_MAX (32u << 20)
 #define CELL_BYTES_MAX (64u << 10)
 #define COLUMNS_MAX    256u
 #define CELLS_MAX      (1u << 20)
 
-/* A file while it is read. */
+/* The state while one file is read. */
 typedef struct Reader {
     const char *name;
     const char *at;
     const char *end;
-    unsigned line;       /* of @at, from 1 */
+    unsigned line;       /* line number of @at, from 1 */
     GStringChunk *texts; /* owns the cells' texts */
     GString *cell;
-    GPtrArray *record; /* cells of the record just read */
+    GPtrArray *record; /* the cells of the record that was read last */
 } Reader;
 
 /* All cells of the file, row by row, before their types are known. */
 typedef struct Cells {
     GPtrArray *texts;
-    GArray *lines; /* of unsigned: where each row began */
+    GArray *lines; /* of unsigned: the line in which each row began */
     unsigned n_columns;
 } Cells;
 
@@ -49,7 +49,8 @@ static bool fail(const Reader *reader, unsigned line, GError **error,
     return false;
 }
 
-/* Refuses bytes that no line of a table may hold, before anything is parsed. */
+/* Refuses bytes that must not be in any line of a table. It runs before
+ * anything is parsed. */
 static bool check_characters(const Reader *reader, GError **error)
 {
     const char *bad = NULL;
@@ -95,7 +96,7 @@ static void skip_line_end(Reader *reader)
     }
 }
 
-/* Reads a quoted cell; @at is behind the first quote. */
+/* Reads a quoted cell. @at is just behind the opening quote. */
 static bool read_quoted(Reader *reader, GError **error)
 {
     unsigned first_line = reader->line;
@@ -114,7 +115,8 @@ static bool read_quoted(Reader *reader, GError **error)
         if (*reader->at == '\n') {
             reader->line++;
         }
-        /* RFC 4180 keeps line ends inside quotes; ours are always "\n". */
+        /* RFC 4180 keeps line ends inside quotes. Here they always become
+         * "\n". */
         if (*reader->at != '\r') {
             g_string_append_c(reader->cell, *reader->at);
         }
@@ -176,8 +178,8 @@ static bool read_record(Reader *reader, GError **error)
     }
 }
 
-/* Takes "# KEY: VALUE" into the table's head, and "# farside VERSION", which
- * has no colon; other comments are skipped. */
+/* Adds "# KEY: VALUE" to the table's head, and "# farside VERSION", which has
+ * no colon. Other comments are skipped. */
 static void read_comment(Reader *reader, Table *table)
 {
     const char *start = reader->at;
@@ -224,7 +226,8 @@ static bool check_header(const Reader *reader, unsigned line, GError **error)
     return true;
 }
 
-/* Adds the record that was just read to @cells; the first is the header. */
+/* Adds the record that was read last to @cells. The first record is the
+ * header. */
 static bool take_record(const Reader *reader, unsigned line, Cells *cells,
                         GError **error)
 {
@@ -278,7 +281,7 @@ static bool looks_numeric(const char *text)
     return points <= 1 && c[-1] != '.';
 }
 
-/* Decides the type of a column by its cells and adds it to the table. */
+/* Derives the type of a column from its cells and adds it to the table. */
 static bool add_column(const Reader *reader, const Cells *cells,
                        unsigned column, Table *table, GError **error)
 {
@@ -418,8 +421,8 @@ Table *table_parse(const char *data, gsize length, const char *name,
     return is_good ? g_steal_pointer(&table) : NULL;
 }
 
-/* Reads at most one byte more than is allowed, so that an endless file ends in
- * an error, too. */
+/* Reads at most one byte more than is allowed, so that even an endless file
+ * ends in an error. */
 static char *read_bounded(const char *path, gsize *ret_length, GError **error)
 {
     g_autofree char *data = g_malloc(FILE_BYTES_MAX + 1);

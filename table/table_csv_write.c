@@ -5,7 +5,7 @@
 
 #include "table_csv_priv.h"
 
-/* Returns true if the bare text would be read as something else: as several
+/* Returns true if @text without quotes would be read as something else: several
  * cells, a comment, a byte order mark, or an empty line. */
 static bool needs_quotes(const char *text, bool is_alone)
 {

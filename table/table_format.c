@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "table_format.h"
 
-/* The text for a terminal: on one line, and without control characters. */
+/* Returns @text for a terminal: on one line, without control characters. */
 static char *printable(const char *text)
 {
     GString *clean = g_string_new(NULL);
@@ -20,7 +20,7 @@ static char *printable(const char *text)
     return g_string_free(clean, FALSE);
 }
 
-/* The number of a terminal's columns that the text takes. */
+/* Returns the number of columns of a terminal that @text takes. */
 static unsigned text_width(const char *text)
 {
     unsigned width = 0;
@@ -53,7 +53,7 @@ static void end_line(GString *out)
     g_string_append_c(out, '\n');
 }
 
-/* The cells of one line: the header for @row = -1. */
+/* Returns the text of one cell. @row -1 is the header. */
 static char *line_cell(const Table *table, int64_t row, unsigned column)
 {
     g_autofree char *cell = NULL;
@@ -65,7 +65,7 @@ static char *line_cell(const Table *table, int64_t row, unsigned column)
     return printable(cell);
 }
 
-/* Numbers stand to the right, even those in a text column. */
+/* Numbers are aligned to the right, even those in a text column. */
 static bool is_right_aligned(const Table *table, unsigned column)
 {
     unsigned row;

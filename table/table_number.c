@@ -33,7 +33,7 @@ bool table_number_parse(const char *text, int64_t *ret_value,
     if (is_negative) {
         c++;
     }
-    /* "007" is a name, not a number: printed again it would be another. */
+    /* "007" is a name, not a number: as a number it would be printed as "7". */
     if (!g_ascii_isdigit(*c) || (*c == '0' && g_ascii_isdigit(c[1]))) {
         return false;
     }

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* The name of the curve's column. It differs from @taken, the name of the first
- * column. */
+/* Returns the name of the curve's column. It is never @taken, the name of the
+ * first column. */
 static char *curve_name(const Table *table, unsigned row,
                         const unsigned *curves, unsigned n_curves,
                         const char *taken)

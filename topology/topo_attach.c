@@ -7,7 +7,8 @@
 
 typedef struct Attacher {
     TopoLoader *loader;
-    GHashTable *ports; /* "host.rp0" or "host.sw0:3" to TopoPlug */
+    GHashTable *ports; /* port to the TopoPlug that claimed it; keys are
+                          "host.rp0" or "host.sw0:3" */
 } Attacher;
 
 static void report(const Attacher *attacher, const TopoPlug *plug,
@@ -57,7 +58,8 @@ static void report_unknown(const Attacher *attacher, const TopoPlug *plug,
     report(attacher, plug, "unknown root port or switch '%s'%s", name, hint);
 }
 
-/* Claims a port; @id is its name in the table and in messages. */
+/* Claims a port for @plug, or reports that it is taken. @id names the port in
+ * the table and in messages. */
 static bool claim(const Attacher *attacher, TopoPlug *plug, const char *id)
 {
     const TopoPlug *other = g_hash_table_lookup(attacher->ports, id);
@@ -76,7 +78,8 @@ static char *switch_port_id(const TopoSwitch *sw, unsigned port)
     return g_strdup_printf("%s:%u", sw->path != NULL ? sw->path : "?", port);
 }
 
-/* The parent, and the port if one is named (else *ret_named is false). */
+/* Finds the parent of @plug. Claims the port if `at:` names one; otherwise sets
+ * *ret_named to false. */
 static void find_parent(const Attacher *attacher, TopoPlug *plug,
                         bool *ret_named)
 {
@@ -156,7 +159,8 @@ static void take_port(const Attacher *attacher, TopoPlug *plug)
            ports, parent->name);
 }
 
-/* Reports the loop that the switch of @plug is part of; each loop once. */
+/* Reports the loop of switches that @plug is part of, unless it is reported
+ * already. */
 static void check_loop(const Attacher *attacher, const TopoPlug *plug,
                        GHashTable *reported)
 {
@@ -195,7 +199,8 @@ static void check_limit(const Attacher *attacher, const TopoPlug *plug,
     }
 }
 
-/* Speed and width of the link: the wish, checked, or the best of both. */
+/* Sets the speed and the width of the link. A given value is checked against
+ * both ends; without one the link gets the best that both support. */
 static void train(const Attacher *attacher, const TopoPlug *plug)
 {
     const TopoSwitch *parent = plug->at->parent;

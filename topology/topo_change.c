@@ -16,8 +16,9 @@ struct TopoChange {
     TopoPlace place;
 };
 
-/* A walk along a path. With `dry` the tree is left alone, and @map and nodes
- * below may be NULL where nothing is written yet. */
+/* A walk along the path of a change. A dry walk only checks the path: it does
+ * not change the tree. Where the tree does not have a node yet, a dry walk
+ * passes NULL on. */
 typedef struct Walk {
     const TopoChange *change;
     char **words;
@@ -159,9 +160,9 @@ static void put(const Walk *walk, TopoNode *map, const char *key)
                   topo_node_copy(walk->change->value));
 }
 
-/* The map at @key, which is made if it is missing. If something else is there,
- * reports it, sets *ret_good to false and returns NULL. A dry walk makes no
- * map: it returns NULL with *ret_good true. */
+/* Returns the map at @key. A walk makes a missing map, unless it is dry: then
+ * it returns NULL with *ret_good true. If the value is not a map, it is
+ * reported, and the result is NULL with *ret_good false. */
 static TopoNode *enter(const Walk *walk, TopoNode *map, const char *key,
                        bool *ret_good)
 {
@@ -181,8 +182,8 @@ static TopoNode *enter(const Walk *walk, TopoNode *map, const char *key,
     return child;
 }
 
-/* Removes the entries of @key from a map of dotted keys: "a.b", or "b" under
- * "a", or anything below. */
+/* Removes @key and all keys below it from a map of dotted keys. "a.b" is found
+ * as such, and as "b" in the map "a". */
 static void remove_dotted(TopoNode *map, const char *key)
 {
     size_t length = strlen(key);
@@ -211,7 +212,8 @@ static bool is_key_of(const TopoSection *section, const char *key)
            topo_schema_has_group(section, key);
 }
 
-/* Returns whether a part of any kind has @key; reports it if not. */
+/* Returns whether parts of at least one kind have @key; reports it if not. A
+ * profile has further keys. */
 static bool check_part_key(const Walk *walk, const char *key, bool profile)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
@@ -240,7 +242,7 @@ static bool check_part_key(const Walk *walk, const char *key, bool profile)
     return false;
 }
 
-/* The rest of the path is one key of a map of dotted keys. */
+/* Sets one key of a map of dotted keys: the rest of the path. */
 static void put_dotted(const Walk *walk, TopoNode *map, const char *key)
 {
     if (walk->dry || map == NULL) {
@@ -354,7 +356,8 @@ static void walk_list(const Walk *walk, const TopoKey *key, TopoNode *map,
     walk_section(walk, section, member, at + 1);
 }
 
-/* Continues below @key, which is not a value, at word @at. */
+/* Continues below @key, which is not a value itself, with the word at index
+ * @at. */
 static void walk_below(const Walk *walk, const TopoKey *key, TopoNode *map,
                        unsigned at)
 {

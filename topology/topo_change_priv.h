@@ -5,20 +5,21 @@
 #include "topo_change.h"
 #include "topo_node_priv.h"
 
-/* Makes a change of a copy of @value; @place is that of the path. */
+/* Makes a change of @path to a copy of @value. @place is where the path was
+ * written. */
 TopoChange *topo_change_new(const char *path, const TopoNode *value,
                             TopoPlace place);
 
-/* Returns whether @change is applied before `repeat:` is expanded: it names a
- * `repeat:` or an element in one. */
+/* Returns whether @change must be applied before `repeat:` is expanded: its
+ * path has the word `repeat`, an expression in braces, or only one word. */
 bool topo_change_is_early(const TopoChange *change);
 
-/* Applies @change to @root, the tree of a description. @parts_dir (nullable)
- * tells which parts there are. Reports a path that leads nowhere. */
+/* Applies @change to @root, the tree of a description. @parts_dir (nullable) is
+ * the directory of parts. Reports a path that leads nowhere. */
 void topo_change_apply(const TopoChange *change, TopoNode *root,
                        const char *parts_dir, TopoErrors *errors);
 
-/* Reports a path that leads nowhere, and leaves the tree alone. */
+/* Reports a path that leads nowhere. Does not change the tree. */
 void topo_change_check(const TopoChange *change, const TopoNode *root,
                        const char *parts_dir, TopoErrors *errors);
 

@@ -11,7 +11,7 @@ typedef struct Entry {
 } Entry;
 
 struct TopoErrors {
-    GPtrArray *entries; /* of Entry, in the order of being added */
+    GPtrArray *entries; /* of Entry, in the order in which they were added */
     unsigned count;
 };
 
@@ -74,7 +74,8 @@ static int compare_entries(const void *left, const void *right)
     return compare_places(&a->place, &b->place);
 }
 
-/* Keys copied by `repeat:` would repeat their error for every copy. */
+/* Returns whether the error is there already. Without this check an error in a
+ * node that `repeat:` copies would appear once for each copy. */
 static bool is_known(const TopoErrors *errors, TopoPlace place,
                      const char *text)
 {
@@ -91,7 +92,7 @@ static bool is_known(const TopoErrors *errors, TopoPlace place,
     return false;
 }
 
-/* Cuts a text that quotes half a file. */
+/* Cuts a message at TEXT_MAX bytes: it may quote a very long text. */
 static void shorten(char *text)
 {
     char *end;

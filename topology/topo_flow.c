@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A flow: its values, and what its references name. */
+/* Flows: their values, and the resolution of their references. */
 #include "topo_flow_priv.h"
 
 #include <string.h>
@@ -151,8 +151,8 @@ void topo_flow_report(TopoLoader *loader, const TopoFlow *flow, const char *key,
                     "%s: %s", key, text);
 }
 
-/* Returns whether @key may name @target; reports it if not. A target without a
- * part has been reported already. */
+/* Returns whether @key may name @target; reports it if not. If @target has no
+ * part, that is reported already. */
 static bool check_target(TopoLoader *loader, const TopoFlow *flow,
                          const TopoKey *key, const TopoTarget *target)
 {
@@ -284,7 +284,7 @@ static void load_after(TopoLoader *loader, TopoFlow *flow)
         TopoFlow *before = NULL;
 
         if (name->text == NULL) {
-            continue; /* reported where it was read */
+            continue; /* reported when the list was read */
         }
         before = g_hash_table_lookup(loader->loaded->flows, name->text);
         if (before == NULL) {
@@ -310,7 +310,7 @@ TopoFlow *topo_flow_new(TopoLoader *loader, const TopoNode *node)
         topo_flow_find_kind(topo_node_get_text(node, "kind"));
     TopoFlow *flow;
 
-    /* The kind decides which other keys there are. */
+    /* The kind decides which other keys a flow may have. */
     if (kind == NULL) {
         g_autofree char *names = topo_flow_kind_names();
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kinds of flows: the keys of each, what its table cannot check, and its
- * row in topo_flow_kinds[]. What a kind does is in model/load/fab_flow_KIND.c;
- * experiment/exp_flow.c passes the values on.
+ * The kinds of flows. A kind has a table of keys, a function for the checks
+ * that the table cannot express, and a row in topo_flow_kinds[].
+ * model/load/fab_flow_KIND.c implements a kind; experiment/exp_flow.c passes
+ * the values on.
  */
 #include "topo_flow_priv.h"
 
@@ -35,14 +36,14 @@
 
 /* ---- What kinds have in common ----------------------------------------- */
 
-/* As topo_flow_is(), of a value that may be wrong: then false. */
+/* Like topo_flow_is(), but false if the value of @key is not valid. */
 static bool is_word(const TopoFlow *flow, const char *key, const char *word)
 {
     return topo_flow_has(flow, key) && topo_flow_is(flow, key, word);
 }
 
-/* The host whose CPU runs the driver of @device (nullable), unless `driver`
- * says it: the borrower, or the device's own. */
+/* Sets `driver` if it is not given: to the host that borrows @device
+ * (nullable), or else to the device's own host. */
 static void default_driver(TopoLoader *loader, TopoFlow *flow,
                            TopoDevice *device)
 {
@@ -58,7 +59,8 @@ static void default_driver(TopoLoader *loader, TopoFlow *flow,
                      borrower != NULL ? borrower : device->host, NULL, -1});
 }
 
-/* The bytes of all operations, @count_key of `size`, must be countable. */
+/* Reports if @count_key operations of `size` bytes are more bytes than fit into
+ * 64 bits. */
 static void check_total(TopoLoader *loader, const TopoFlow *flow,
                         const char *count_key)
 {

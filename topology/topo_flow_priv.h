@@ -9,13 +9,14 @@
 typedef struct TopoFlowKind {
     const char *name;
     TopoSection section;
-    bool has_own_fabric; /* as topo_flow_has_own_fabric() */
-    /* Checks what the table of keys cannot say, and derives values from
-     * others; NULL: nothing. It is called when every reference is resolved. */
+    bool has_own_fabric; /* as topo_flow_has_own_fabric() returns it */
+    /* Makes the checks that the table of keys cannot express, and derives
+     * values from others. It is called after all references are resolved.
+     * Nullable. */
     void (*check)(TopoLoader *loader, TopoFlow *flow);
 } TopoFlowKind;
 
-extern const TopoFlowKind topo_flow_kinds[]; /* by name */
+extern const TopoFlowKind topo_flow_kinds[]; /* sorted by name */
 extern const unsigned topo_flow_n_kinds;
 
 struct TopoFlow {
@@ -23,29 +24,30 @@ struct TopoFlow {
     TopoPlace place;
     unsigned index; /* in TopoWorkload.flows */
     TopoValues *values;
-    TopoTarget *targets; /* by index of the key: what a reference names; that of
-                            a host is TOPO_TARGET_CPU */
+    TopoTarget *targets; /* by index of the key: the target of a reference; a
+                            reference to a host has the kind TOPO_TARGET_CPU */
     GPtrArray *after;    /* of TopoFlow */
 };
 
 /* The kind called @name (nullable); NULL if there is none. */
 const TopoFlowKind *topo_flow_find_kind(const char *name);
 
-/* The names of all kinds, to be freed. */
+/* Returns a text with the names of all kinds, to be freed. */
 char *topo_flow_kind_names(void);
 
-/* Reads a flow from @node and reports what is wrong with it. Returns NULL if
- * its kind is not known. */
+/* Reads a flow from @node and reports all errors in it. Returns NULL if its
+ * kind is unknown. */
 TopoFlow *topo_flow_new(TopoLoader *loader, const TopoNode *node);
 
-/* Frees a TopoFlow; a GDestroyNotify. */
+/* Frees a TopoFlow; usable as GDestroyNotify. */
 void topo_flow_free(void *flow);
 
-/* Reports at the place of the value of @key: "KEY: ", then @format. */
+/* Reports an error at the place of the value of @key. The message is "KEY: "
+ * and then @format. */
 void topo_flow_report(TopoLoader *loader, const TopoFlow *flow, const char *key,
                       const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* Gives @key a value that follows from others. */
+/* Sets @key to a value that was derived from others. */
 void topo_flow_set_number(TopoFlow *flow, const char *key, int64_t number);
 void topo_flow_set_target(TopoFlow *flow, const char *key, TopoTarget target);
 

@@ -6,7 +6,7 @@
 
 #define SWITCHES_MAX 127 /* each takes two of a host's 256 bus numbers */
 
-/* @node is NULL if there is no `vm:`. */
+/* Reads `vm:` from @node, or sets the defaults if @node is NULL. */
 static void load_vm(TopoLoader *loader, TopoHost *host, const TopoNode *node)
 {
     g_autoptr(TopoValues) values =
@@ -58,7 +58,8 @@ static void load_options(TopoLoader *loader, TopoVmDevice *vm,
     }
 }
 
-/* A path starts at the directory of the file; a size stays as it is. */
+/* Returns the text of an image. A path is taken from the directory of the file;
+ * a size stays as it is. */
 static char *load_image(TopoLoader *loader, const char *text)
 {
     const char *size = text;
@@ -102,7 +103,7 @@ static void load_vm_device(TopoLoader *loader, TopoDevice *device,
     }
 }
 
-/* The part at @key with the element's `set:`. */
+/* Returns the part that @key names, with the element's `set:` applied. */
 static const TopoPart *load_part(TopoLoader *loader, const TopoValues *values,
                                  const char *key, const char *user,
                                  unsigned kinds)
@@ -142,7 +143,8 @@ static void keep_plug(TopoLoader *loader, TopoHost *host,
     g_array_append_val(loader->plugs, plug);
 }
 
-/* Claims the path "host.name" for a switch or device. */
+/* Returns the path "host.name" of a switch or device. Returns NULL, after
+ * reporting it, if the name is taken or is not valid. */
 static char *claim_path(TopoLoader *loader, const TopoHost *host,
                         const TopoValues *values)
 {

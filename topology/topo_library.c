@@ -6,27 +6,28 @@
 #include "topo_part_priv.h"
 #include "topo_repeat_priv.h"
 
-#define BASES_MAX  16 /* profiles in a chain of `base:` */
-#define LEVELS_MAX 64 /* directories to walk up */
+#define BASES_MAX  16 /* most profiles in a chain of `base:` */
+#define LEVELS_MAX 64 /* most directories to walk up */
 
 static const char *const profile_words[] = {"kind", "base", "description",
                                             "sources"};
 
-/* A profile: a part before the numbers of a user. */
+/* A profile: the values of a part, before the `set:` of an element is
+ * applied. */
 typedef struct Profile {
     char *name;
     TopoPlace place;
     TopoPartKind kind;
-    const char *description; /* nullable; of the tree */
-    TopoValues *values;      /* NULL: not good, and reported */
-    TopoPart *shared;        /* for users without `set:` */
-    bool is_made;            /* shared was tried */
+    const char *description; /* nullable; borrowed from the tree */
+    TopoValues *values; /* NULL: the profile is wrong, and that is reported */
+    TopoPart *shared;   /* the part of all users without `set:` */
+    bool is_made;       /* making the shared part has been tried */
 } Profile;
 
-/* A file of the directory. */
+/* A file in the directory of parts. */
 typedef struct PartFile {
     char *text;
-    TopoNode *tree; /* NULL: not good, and reported */
+    TopoNode *tree; /* NULL: the file is wrong, and that is reported */
 } PartFile;
 
 struct TopoLibrary {
@@ -35,8 +36,8 @@ struct TopoLibrary {
     GHashTable *own_index; /* name to TopoNode, in `own` */
     TopoErrors *errors;
     GHashTable *files;    /* name to PartFile */
-    GHashTable *profiles; /* name to Profile; of files as "file:NAME" */
-    GPtrArray *parts;     /* of TopoPart with `set:` */
+    GHashTable *profiles; /* by name; those of files by "file:NAME" */
+    GPtrArray *parts;     /* of TopoPart: the parts with a `set:` */
     unsigned depth;
 };
 
@@ -112,7 +113,7 @@ static bool file_exists(const char *dir, const char *name)
     g_autofree char *path = NULL;
     TopoPlace nowhere = {"", 0, 0};
 
-    /* A text that is not a name could leave the directory, as "../x". */
+    /* A text that is not a name, such as "../x", could leave the directory. */
     if (dir == NULL || !topo_check_name(name, nowhere, NULL)) {
         return false;
     }
@@ -125,7 +126,8 @@ bool topo_library_has(const char *dir, const TopoNode *own, const char *name)
     return topo_node_get(own, name) != NULL || file_exists(dir, name);
 }
 
-/* The parent directory in words: "a/b", "a", ".", "..", "../..". */
+/* Returns the parent of @dir, computed from the text alone. Examples of results
+ * are "a/b", "a", ".", "..", "../..". */
 static char *parent_dir(const char *dir)
 {
     g_autofree char *base = g_path_get_basename(dir);
@@ -251,7 +253,7 @@ static void report_unknown(TopoLibrary *library, const char *name,
                     hint);
 }
 
-/* Every number of a file must have a source. */
+/* Reports numbers of a file without a source, and sources of unknown keys. */
 static void check_sources(TopoLibrary *library, const TopoSection *section,
                           const TopoNode *node)
 {
@@ -291,7 +293,8 @@ static void check_sources(TopoLibrary *library, const TopoSection *section,
 static Profile *find_profile(TopoLibrary *library, const char *name,
                              bool in_file, TopoPlace place);
 
-/* The keys that every profile has; false if they are not good. */
+/* Reads the keys that profiles of every kind have. Returns false if one of them
+ * is wrong. */
 static bool read_words(TopoLibrary *library, const TopoNode *node,
                        TopoValues *ret_words)
 {
@@ -321,7 +324,7 @@ static bool read_words(TopoLibrary *library, const TopoNode *node,
     return good;
 }
 
-/* Takes over the value of `kind:`, which must not contradict the base. */
+/* Sets the kind from `kind:`. It must be the kind of the base. */
 static bool set_kind(TopoLibrary *library, Profile *profile,
                      const Profile *parent, const TopoValues *words)
 {
@@ -338,7 +341,7 @@ static bool set_kind(TopoLibrary *library, Profile *profile,
     return false;
 }
 
-/* Notes at each value that @node gives its text in `sources:`. */
+/* Sets the source of each value in @node from its text in `sources:`. */
 static void set_sources(TopoValues *values, const TopoNode *node)
 {
     const TopoNode *sources = topo_node_get(node, "sources");
@@ -421,8 +424,9 @@ static void read_profile(TopoLibrary *library, Profile *profile,
     profile->values = g_steal_pointer(&values);
 }
 
-/* The profile called @name, from the directory alone if @in_file; NULL if
- * there is none, which is then reported at @place. */
+/* Returns the profile called @name. If @in_file is true, it must be one of a
+ * file, not of the description's own. Returns NULL, and reports it at @place,
+ * if there is none. */
 static Profile *find_profile(TopoLibrary *library, const char *name,
                              bool in_file, TopoPlace place)
 {
@@ -465,7 +469,7 @@ static Profile *find_profile(TopoLibrary *library, const char *name,
         library->depth++;
         read_profile(library, profile, node, in_file);
         library->depth--;
-        /* Without a file it is being read. */
+        /* A profile without a file in its place is still being read. */
         profile->place = node->place;
     } else {
         profile->place = place;
@@ -486,7 +490,7 @@ void topo_library_check_own(TopoLibrary *library)
     }
 }
 
-/* "a gpu", "an endpoint or a gpu or an ntb". */
+/* Returns for example "an endpoint or a gpu or an ntb". */
 static char *list_kinds(unsigned kinds)
 {
     GString *out = g_string_new(NULL);

@@ -7,7 +7,7 @@
 #define PS_PER_MM         5 /* two thirds of the speed of light: 5 ns a metre */
 #define DEFAULT_LENGTH_MM 1000
 
-/* An end that waits for the first free cable port. */
+/* An end of a link that gets the first free cable port. */
 typedef struct OpenEnd {
     TopoLink *link;
     unsigned end;
@@ -160,7 +160,8 @@ static void check_limit(TopoLoader *loader, TopoLink *link, unsigned end,
     }
 }
 
-/* Speed and width: the wish, checked, or the best both ends support. */
+/* Sets the speed and the width of the link. A given value is checked against
+ * both ends; without one the link gets the best that both support. */
 static void train(TopoLoader *loader, const Cable *cable)
 {
     TopoLink *link = cable->link;
@@ -221,7 +222,7 @@ void topo_load_links(TopoLoader *loader, const TopoValues *file)
     }
 }
 
-/* A guest needs the IOMMUs of both hosts. */
+/* A VM can borrow only if the IOMMUs of both hosts are on. */
 static void check_guest(TopoLoader *loader, const TopoLend *lend,
                         TopoPlace place)
 {

@@ -220,7 +220,8 @@ static void apply_changes(TopoLoader *loader, const GPtrArray *changes,
     }
 }
 
-/* Reads the file that `cluster:` names, and keeps its text for the hash. */
+/* Reads the file that `cluster:` names. Keeps its text, which becomes part of
+ * the hash. */
 static TopoNode *read_cluster(TopoLoader *loader, const TopoNode *name)
 {
     g_autoptr(GError) error = NULL;
@@ -260,7 +261,8 @@ static void join_section(TopoLoader *loader, TopoNode *tree,
     const TopoEntry *there = topo_node_entry(tree, entry->key);
 
     if (g_strv_contains(own, entry->key)) {
-        return; /* the cluster's own, for when it is shown by itself */
+        return; /* name and description are those of the cluster, not of the
+                   scenario */
     }
     if (!g_strv_contains(sections, entry->key)) {
         topo_errors_add(loader->errors, entry->place,
@@ -278,7 +280,7 @@ static void join_section(TopoLoader *loader, TopoNode *tree,
     }
 }
 
-/* Puts the sections of the file that `cluster:` names where it was named. */
+/* Replaces `cluster:` in @tree by the sections of the file that it names. */
 static bool join_cluster(TopoLoader *loader, TopoNode *tree)
 {
     const TopoNode *name = topo_node_get(tree, "cluster");
@@ -353,7 +355,7 @@ static void make_hash(TopoLoader *loader, const char *data, size_t length,
     g_checksum_free(checksum);
 }
 
-/* Checks the paths of @changes that are not in @paths yet. */
+/* Checks those paths of @changes that are not yet in @paths. */
 static void check_paths(TopoLoader *loader, const GPtrArray *changes,
                         GHashTable *paths)
 {
@@ -369,7 +371,8 @@ static void check_paths(TopoLoader *loader, const GPtrArray *changes,
     }
 }
 
-/* Returns whether the description is loaded for a point of its own plan. */
+/* Returns whether the description is loaded for a point of a plan: then some
+ * changes come from a file, not from the command line. */
 static bool is_point(const GPtrArray *changes)
 {
     unsigned i;
@@ -384,9 +387,10 @@ static bool is_point(const GPtrArray *changes)
     return false;
 }
 
-/* Checks the paths of variants and axes now, not when the point that uses them
- * is loaded hours later. In a point they are not checked: its variant may have
- * removed what another path leads to. */
+/* Checks the paths of variants and axes when the file is loaded. Without this
+ * check an error would appear only when the point is simulated, perhaps hours
+ * later. For a point, the paths are not checked: the variant may have removed
+ * an element that the path of another variant names. */
 static void check_changes(TopoLoader *loader)
 {
     const TopoDescription *pub = &loader->loaded->pub;

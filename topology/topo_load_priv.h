@@ -6,51 +6,52 @@
 #include "topo_library_priv.h"
 #include "topo_reader_priv.h"
 
-/* A description with what stands behind it. */
+/* A description with the tables and trees that it was made from. */
 typedef struct TopoLoaded {
-    TopoDescription pub; /* first: a TopoDescription is one of these */
+    TopoDescription pub; /* must be the first member: the TopoDescription that
+                            callers get */
     TopoNode *tree;
     TopoLibrary *library;
     GStringChunk *texts;
     GHashTable *hosts;     /* name to TopoHost */
-    GHashTable *elements;  /* "host.name" to TopoPlace of switch or device */
+    GHashTable *elements;  /* set of "host.name", of all switches and devices */
     GHashTable *switches;  /* "host.name" to TopoSwitch */
-    GHashTable *devices;   /* the same to TopoDevice */
+    GHashTable *devices;   /* "host.name" to TopoDevice */
     GHashTable *flows;     /* name to TopoFlow */
-    GHashTable *borrowers; /* TopoDevice to the TopoHost it is lent to */
+    GHashTable *borrowers; /* lent TopoDevice to the TopoHost that borrows it */
 } TopoLoaded;
 
-/* Something whose `at:` is still a text. */
+/* A switch or device that is not attached to its port yet. */
 typedef struct TopoPlug {
     TopoAttach *at;
     TopoHost *host;
-    TopoSwitch *self;     /* NULL: a device */
-    const TopoPart *part; /* NULL: was not good */
+    TopoSwitch *self;     /* NULL for a device */
+    const TopoPart *part; /* NULL: it has errors */
     const char *path;
-    const char *text; /* NULL: was not good */
+    const char *text; /* the value of `at:`; NULL: it has errors */
     TopoPlace speed_place;
     TopoPlace width_place;
 } TopoPlug;
 
-/* One loading. */
+/* The state while one description is loaded. */
 typedef struct TopoLoader {
     TopoLoaded *loaded;
     TopoErrors *errors;
-    char *dir;       /* of the file */
+    char *dir;       /* directory of the file */
     char *parts_dir; /* NULL: none */
     bool is_point;   /* loaded with the changes of a variant or an axis */
-    char *cluster;   /* text of the file of the cluster; NULL: none */
-    GArray *plugs;   /* of TopoPlug, in the order of the file */
+    char *cluster;   /* text of the file that `cluster:` names; NULL: none */
+    GArray *plugs;   /* of TopoPlug, in the order of the description */
 } TopoLoader;
 
-/* A copy of @text (nullable) that lives as long as the description. */
+/* Copies @text (nullable). The copy lives as long as the description. */
 char *topo_load_text(TopoLoader *loader, const char *text);
 
-/* @path as seen from the directory of the file. */
+/* Returns @path as taken from the directory of the file. */
 char *topo_load_path(TopoLoader *loader, const char *path);
 
-/* Each reads its section from the values of the file, in this order. What it
- * cannot resolve it reports, and leaves NULL. */
+/* Each function reads one section of the description. They are called in this
+ * order. A reference that cannot be resolved is reported and becomes NULL. */
 void topo_load_hosts(TopoLoader *loader, const TopoValues *file);
 void topo_load_attach(TopoLoader *loader); /* `at:` of switches and devices */
 void topo_load_links(TopoLoader *loader, const TopoValues *file);
@@ -59,28 +60,30 @@ void topo_load_workload(TopoLoader *loader, const TopoValues *file);
 void topo_load_sweep(TopoLoader *loader, const TopoValues *file);
 void topo_load_measure(TopoLoader *loader, const TopoValues *file);
 
-/* Frees a TopoSelection; a GDestroyNotify. */
+/* Frees a TopoSelection; usable as GDestroyNotify. */
 void topo_selection_free(void *selection);
 
-/* Reads `published:`, `measured:` and `calibrated:` of a plot; @columns has
- * the index of each column by its name. */
+/* Reads `published:`, `measured:` and `calibrated:` of a plot. @columns maps
+ * the name of each column to its index. */
 void topo_load_points(TopoLoader *loader, TopoPlot *plot,
                       const TopoValues *values, GHashTable *columns);
 
-/* The index of the column @name of @columns; -1, and reported, if there is
- * none. */
+/* Returns the index of the column @name in @columns. Returns -1, after
+ * reporting it, if there is none. */
 int topo_load_find_column(TopoLoader *loader, GHashTable *columns,
                           const char *name, TopoPlace place);
 
-/* Look-ups that report what they do not find at the value's place. NULL also
- * if the value itself is not valid. */
+/* Find the thing that @value names. If there is none, they report it at the
+ * value's place and return NULL. They return NULL if @value is not valid. */
 TopoHost *topo_load_find_host(TopoLoader *loader, const TopoValue *value);
 TopoDevice *topo_load_find_device(TopoLoader *loader, const TopoValue *value);
 
-/* The keys of @table (char * to anything); drop with g_ptr_array_unref(). */
+/* Returns the keys of @table, which are char *. The caller frees the array with
+ * g_ptr_array_unref(). */
 GPtrArray *topo_load_names(GHashTable *table);
 
-/* Reports a name used twice. Returns false if it was, or is NULL. */
+/* Returns whether @name is not yet in @table. Reports a name that is. Returns
+ * false if @name is NULL. */
 bool topo_load_check_unique(TopoLoader *loader, GHashTable *table,
                             const char *what, const char *name,
                             TopoPlace place);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns of the results, how they are compared and how they are drawn. */
+/* The columns of the results, their comparison and their plot. */
 #include <string.h>
 
 #include "topo_load_priv.h"
@@ -27,7 +27,7 @@ static bool is_metric(const char *text)
     return p > text;
 }
 
-/* Takes ".mean" off @words, if it ends so. */
+/* Removes a statistic such as "mean" from the end of @words and returns it. */
 static TopoStatistic take_statistic(char **words, unsigned *n)
 {
     unsigned i;
@@ -73,8 +73,8 @@ static void report_axis(TopoLoader *loader, const char *name, TopoPlace place)
     topo_errors_add(loader->errors, place, "unknown axis '%s'%s", name, hint);
 }
 
-/* "flow.NAME.METRIC", "element.HOST.METRIC", "element.HOST.NAME.METRIC",
- * "fabric.METRIC". */
+/* Reads "flow.NAME.METRIC", "element.HOST.METRIC", "element.HOST.NAME.METRIC"
+ * or "fabric.METRIC". */
 static void load_metric(TopoLoader *loader, TopoColumn *column, char **words,
                         unsigned n, TopoPlace place)
 {

@@ -8,8 +8,8 @@
 /* The state of one parse. */
 typedef struct Builder {
     yaml_parser_t parser;
-    TopoPlace place; /* its file; of a value in one line, all of it */
-    bool fixed;      /* every place is `place` */
+    TopoPlace place; /* the file; for a value in one line, all of it */
+    bool fixed;      /* every node gets `place` */
     TopoErrors *errors;
     unsigned depth;
 } Builder;
@@ -216,7 +216,8 @@ static bool next_event(Builder *builder, yaml_event_t *event)
 
 static TopoNode *build_node(Builder *builder, yaml_event_t *event);
 
-/* Reports the node that @event begins if it uses YAML that is not accepted. */
+/* Returns whether the node that @event begins uses only the YAML that is
+ * accepted; reports it if not. */
 static bool is_accepted(Builder *builder, const yaml_event_t *event)
 {
     TopoPlace place = place_of_mark(builder, event->start_mark);
@@ -287,7 +288,8 @@ static bool build_items(Builder *builder, TopoNode *list)
     }
 }
 
-/* Adds an entry with its key; duplicate keys are reported, and dropped. */
+/* Checks a key and reports what is wrong with it. Returns true for a duplicate
+ * key, too: it is reported, and the caller drops its value. */
 static bool check_key(Builder *builder, GHashTable *keys, const TopoNode *key)
 {
     const TopoPlace *first;
@@ -354,7 +356,7 @@ static bool build_entries(Builder *builder, TopoNode *map)
     }
 }
 
-/* Builds the node that @event, which it consumes, begins. */
+/* Builds the node that @event begins. Takes ownership of @event. */
 static TopoNode *build_node(Builder *builder, yaml_event_t *event)
 {
     TopoPlace place = place_of_mark(builder, event->start_mark);
@@ -393,7 +395,7 @@ static TopoNode *build_node(Builder *builder, yaml_event_t *event)
     return complete ? g_steal_pointer(&node) : NULL;
 }
 
-/* Reads the only document. */
+/* Reads the document; reports a second one. */
 static TopoNode *build_document(Builder *builder)
 {
     g_autoptr(TopoNode) root = NULL;
@@ -443,7 +445,8 @@ static TopoNode *build_document(Builder *builder)
     return g_steal_pointer(&root);
 }
 
-/* libyaml reports a bad byte by its offset alone. */
+/* Reports bytes that are not UTF-8 with line and column. libyaml would report
+ * the offset alone. */
 static bool check_utf8(const char *file, const char *data, size_t length,
                        TopoErrors *errors)
 {

@@ -6,7 +6,8 @@
 #include "topo_part_priv.h"
 
 #define BAR_REGISTERS  6
-#define ROOT_PORTS_MAX 63 /* as many ports of a switch or cables of an NTB */
+#define ROOT_PORTS_MAX 63 /* as many as a switch has ports, and an NTB cables  \
+                           */
 
 struct TopoPart {
     char *name;
@@ -284,7 +285,7 @@ static void read_root_ports(Maker *maker)
     }
 }
 
-/* The value of @key must not exceed that of @limit. */
+/* Reports if the value of @key exceeds that of @limit. */
 static void check_at_most(Maker *maker, const char *key, const char *limit)
 {
     const TopoValue *value = topo_values_get(maker->part->values, key);
@@ -318,7 +319,7 @@ static void check_service(Maker *maker)
     }
 }
 
-/* A drive has all of these keys; any other part has none of them. */
+/* Reports a part that has only some of the keys of a drive. */
 static void check_drive(Maker *maker)
 {
     static const char *const keys[] = {
@@ -362,7 +363,7 @@ static void check_cpu(Maker *maker)
                         "mmio.low_base and mmio.low_size reach beyond 4 GiB; "
                         "make one of them smaller");
     }
-    /* RAM that does not fit below mmio.low_base goes on above 4 GiB. */
+    /* RAM that does not fit below mmio.low_base continues above 4 GiB. */
     if (high->valid && topo_values_number(values, "memory.size") >
                            high->number - (INT64_C(1) << 32)) {
         topo_errors_add(maker->errors,

@@ -22,7 +22,8 @@ static void add_changes(GPtrArray *to, const GPtrArray *from)
     }
 }
 
-/* The point of @variant (nullable) whose axes stand at @digits. */
+/* Makes the point of @variant (nullable) in which axis i has the value
+ * @digits[i]. */
 static TopoPoint *make_point(const TopoDescription *description, unsigned index,
                              const TopoVariant *variant, const unsigned *digits)
 {
@@ -52,8 +53,8 @@ static TopoPoint *make_point(const TopoDescription *description, unsigned index,
     return point;
 }
 
-/* Moves to the next point; false after the last. The last axis is the
- * fastest. */
+/* Moves @digits to the next point; returns false after the last one. The last
+ * axis changes fastest. */
 static bool advance(const TopoDescription *description, unsigned *digits)
 {
     unsigned i;
@@ -89,8 +90,8 @@ static bool check_size(const TopoDescription *description, TopoErrors *errors)
     return true;
 }
 
-/* Reports a change of the command line that a point overrides: it would do
- * nothing. */
+/* Reports a change of the command line that has no effect, because a variant or
+ * an axis sets the same path. */
 static void check_overridden(const TopoDescription *description,
                              const GPtrArray *own, const char *what,
                              const char *name, TopoErrors *errors)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Values beside the model's: published ones, which of them parts were
- * calibrated on, and those that the user measured. */
+/* Published values, the ones of them that parts were calibrated on, and values
+ * that the user measured. */
 #include <string.h>
 
 #include "topo_load_priv.h"
@@ -22,8 +22,8 @@ void topo_selection_free(void *data)
     g_free(selection);
 }
 
-/* The path @text at @place as seen from the file's directory, of a file that
- * must exist. */
+/* Returns the path of the CSV file @text, taken from the directory of the
+ * description. Reports it at @place if there is no such file. */
 static char *load_csv(TopoLoader *loader, const char *key, const char *text,
                       TopoPlace place)
 {
@@ -77,14 +77,15 @@ static void report_value(TopoLoader *loader, const TopoColumn *column,
                     node->text, column->name, hint);
 }
 
-/* Returns whether a cell of the axis @column is as the value is written. */
+/* Returns whether the cells of @column are its axis' numbers, neither scaled
+ * nor printed with decimals. */
 static bool is_plain(const TopoColumn *column)
 {
     return column->scale_num == 1 && column->scale_den == 1 &&
            column->digits <= 0;
 }
 
-/* The cell that a value of an axis, written as @node, stands for. */
+/* Returns the text of the cell for the axis value that is written as @node. */
 static char *axis_text(TopoLoader *loader, const TopoColumn *column,
                        const TopoNode *node)
 {

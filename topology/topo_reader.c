@@ -5,12 +5,12 @@
 
 #define NAME_MAX_BYTES 64
 
-/* One reading of a map. */
+/* The state while one map is read. */
 typedef struct Reader {
     TopoValues *values;
     const char *const *skip;
     unsigned n_skip;
-    bool *seen; /* by key: given in this map */
+    bool *seen; /* by index of the key: it was given in this map */
     TopoErrors *errors;
     bool good;
 } Reader;
@@ -67,7 +67,7 @@ static bool parse_bool(const char *text, int64_t *ret_number)
     return choice >= 0;
 }
 
-/* A limit as written in a table: always good. */
+/* Parses a limit from a table of keys, which is always valid. */
 static int64_t parse_limit(TopoUnit unit, const char *text)
 {
     int64_t value = 0;
@@ -338,7 +338,8 @@ static char *suggest_key(const TopoSection *section, const char *name,
     return topo_suggest(name, names);
 }
 
-/* Reads the entry whose dotted name is @name. */
+/* Reads @entry. @name is its name with dots, counted from the map of the
+ * section. */
 static void read_entry(Reader *reader, const char *name, const TopoEntry *entry)
 {
     const TopoSection *section = reader->values->section;
@@ -503,7 +504,7 @@ GPtrArray *topo_values_items(const TopoValues *values, const char *key)
     GPtrArray *items = g_ptr_array_new();
     unsigned i;
 
-    /* A list with one bad member still has good ones to look at. */
+    /* If one member of a list is wrong, the others are still read. */
     if (!value->given || value->node->kind != TOPO_NODE_LIST) {
         return items;
     }

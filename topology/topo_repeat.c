@@ -6,9 +6,9 @@
 #include "topo_units.h"
 
 #define COUNT_MAX   1000000
-#define NESTING_MAX 64 /* parentheses and signs within each other */
+#define NESTING_MAX 64 /* most parentheses and signs inside each other */
 
-/* The index of a repeat around the current node. */
+/* The index of a `repeat:`; @outer is that of the enclosing one. */
 typedef struct Index {
     const struct Index *outer;
     const char *name;
@@ -17,18 +17,18 @@ typedef struct Index {
 
 typedef struct Expander {
     TopoErrors *errors;
-    unsigned count; /* nodes made */
-    size_t bytes;   /* of the texts made */
-    bool full;      /* a limit is reached: make no more */
+    unsigned count; /* nodes made so far */
+    size_t bytes;   /* bytes of all texts made so far */
+    bool full;      /* a limit is reached: no more nodes are made */
     bool good;
 } Expander;
 
 /* One expression in braces. */
 typedef struct Expression {
-    const char *next; /* what is left of it */
+    const char *next; /* the rest of the text */
     const Index *scope;
     unsigned depth;
-    const char *problem; /* NULL: none yet */
+    const char *problem; /* NULL: none so far */
 } Expression;
 
 static int64_t parse_sum(Expression *e);
@@ -113,7 +113,8 @@ static int64_t parse_factor(Expression *e)
     return value;
 }
 
-/* Division rounds down, so that {(i-1)%n} makes a ring. */
+/* Divides and rounds down. So {(i-1)%n} is n-1 for i = 0, which closes a
+ * ring. */
 static int64_t divide(Expression *e, int64_t a, int64_t b, char operator)
 {
     int64_t quotient, rest;
@@ -196,7 +197,8 @@ static bool append_value(const char *text, size_t length, const Index *scope,
     return true;
 }
 
-/* @text with its expressions replaced; {{ and }} stand for braces. */
+/* Returns @text with its expressions replaced by their values. {{ and }} become
+ * single braces. */
 static char *substitute(Expander *expander, const char *text, TopoPlace place,
                         const Index *scope)
 {
@@ -236,7 +238,7 @@ static char *substitute(Expander *expander, const char *text, TopoPlace place,
     return g_string_free(out, FALSE);
 }
 
-/* Counts a node, and @text of it, against the limits. */
+/* Counts a node with @text (nullable); reports it if that exceeds a limit. */
 static void count_node(Expander *expander, const char *text, TopoPlace place)
 {
     expander->count++;
@@ -255,7 +257,7 @@ static void count_node(Expander *expander, const char *text, TopoPlace place)
 static TopoNode *expand(Expander *expander, const TopoNode *node,
                         const Index *scope, bool is_member);
 
-/* The parts of a `repeat:`. */
+/* Reads the count and the name of the index of a `repeat:`. */
 static bool read_repeat(Expander *expander, const TopoNode *node,
                         const Index *scope, int64_t *ret_count,
                         const char **ret_name)
@@ -329,7 +331,7 @@ static void repeat_item(Expander *expander, const TopoNode *item,
         expander->good = false;
         return;
     }
-    /* An error of one copy is an error of most. */
+    /* The loop ends at the first error: the other copies would repeat it. */
     expander->good = true;
     for (; index.value < count && expander->good; index.value++) {
         topo_node_append(list, expand(expander, item, &index, true));
@@ -337,7 +339,7 @@ static void repeat_item(Expander *expander, const TopoNode *item,
     expander->good = expander->good && good;
 }
 
-/* A copy of @node; @is_member: without its `repeat:`. */
+/* Returns a copy of @node. If @is_member is true, the copy has no `repeat:`. */
 static TopoNode *expand(Expander *expander, const TopoNode *node,
                         const Index *scope, bool is_member)
 {

@@ -5,10 +5,10 @@
 #include "topo_node_priv.h"
 
 /*
- * A copy of @node in which every member of a list that has `repeat:` stands as
- * often as it says, with the expressions in braces in its texts replaced by
- * their values. Copies keep the place of their source. Returns NULL and
- * entries in @errors if anything is wrong.
+ * Returns a copy of @node in which every list member with `repeat:` is
+ * replaced by its copies. Expressions in braces are replaced by their
+ * values. A copy keeps the place of its original. On errors returns NULL and
+ * adds them to @errors.
  */
 TopoNode *topo_repeat_expand(const TopoNode *node, TopoErrors *errors);
 

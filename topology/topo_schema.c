@@ -228,7 +228,7 @@ void topo_schema_write_markdown(GString *out)
         {&topo_section_link, "links"},
         {&topo_section_lend, "lend"},
         {&topo_section_workload, "workload"},
-        {NULL, NULL}, /* the kinds of flows */
+        {NULL, NULL}, /* followed by the kinds of flows */
         {&topo_section_variant, "variants"},
         {&topo_section_axis, "sweep"},
         {&topo_section_axis_value, "values of an axis"},

@@ -2,7 +2,7 @@
 #ifndef TOPO_SCHEMA_KEYS_PRIV_H
 #define TOPO_SCHEMA_KEYS_PRIV_H
 
-/* Words in which a table of keys is written; for files that hold one. */
+/* Macros to write a table of keys. Only files with such tables include this. */
 #include "topo_schema_priv.h"
 
 #define REQUIRED TOPO_KEY_REQUIRED

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keys of parts. A number without which a part cannot be simulated has no
- * default. If the number of a chip is unknown, its profile must name an
- * assumption as the source.
+ * The keys of parts. A number that a simulation cannot do without has no
+ * default. If no source gives the number for a chip, its profile must say
+ * that it is an assumption.
  */
 #include "topo_schema_priv.h"
 
@@ -73,10 +73,11 @@ static const TopoKey cpu_keys[] = {
     NEEDS("transit", TIME, "0ps", "1ms", 0,
           "latency from one root port to another, one way"),
     MAY("read_split", BYTES, "0B", "0B", "4096B", POWER,
-        "reads forwarded from root port to root port leave in requests of "
-        "this size; 0B: as they came"),
+        "reads forwarded from root port to root port are split into "
+        "requests of this size; 0B: not split"),
     MAY("write_split", BYTES, "0B", "0B", "4096B", POWER,
-        "the same for posted writes"),
+        "posted writes forwarded from root port to root port are split into "
+        "writes of this size; 0B: not split"),
     NEEDS("forwarded_reads", INT, "1", "65536", 0,
           "outstanding reads that it forwards between root ports, counted "
           "after splitting"),
@@ -90,8 +91,9 @@ static const TopoKey cpu_keys[] = {
     MPS,
     NEEDS("memory.size", BYTES, "1MiB", "1TiB", 0, "RAM of the host"),
     NEEDS("memory.latency", TIME, "0ps", "1ms", 0,
-          "from a read at the root port to its data there"),
-    NEEDS("memory.bandwidth", RATE, "1MB/s", NULL, 0, "of all memory accesses"),
+          "time from a read at the root port to its data there"),
+    NEEDS("memory.bandwidth", RATE, "1MB/s", NULL, 0,
+          "bandwidth of all memory accesses together"),
     NEEDS("memory.reads", INT, "1", "65536", 0, "reads served at a time"),
     NEEDS("iommu.iotlb_entries", INT, "1", "1048576", 0,
           "translations the IOTLB holds"),
@@ -116,11 +118,11 @@ static const TopoKey cpu_keys[] = {
         "64-bit prefetchable BARs of this size and more get addresses above "
         "4 GiB, all others below"),
     NEEDS("core.mmio_write", TIME, "0ps", "1ms", 0,
-          "between two MMIO writes of a CPU"),
+          "time between two MMIO writes of a CPU"),
     NEEDS("core.mmio_reads", INT, "1", "65536", 0,
           "outstanding MMIO reads of a CPU"),
     NEEDS("core.interrupt", TIME, "0ps", "1s", 0,
-          "from an interrupt at the root to the driver's reaction"),
+          "time from an interrupt at the root to the driver's reaction"),
     NEEDS("core.poll", TIME, "1ps", "1s", 0,
           "mean time until a CPU that polls sees a change in its memory"),
     BUFFERS,
@@ -149,7 +151,7 @@ static const TopoKey ntb_keys[] = {
     NEEDS("cable.speed", SPEED, NULL, NULL, 0, "fastest link over a cable"),
     NEEDS("cable.width", WIDTH, NULL, NULL, 0, "widest link over a cable"),
     NEEDS("latency", TIME, "0ps", "1ms", 0,
-          "of one adapter, one way, the cable not included"),
+          "latency of one adapter, one way, without the cable"),
     NEEDS("window.size", BYTES, "4KiB", "1TiB", POWER,
           "size of the prefetchable BAR through which hosts see each other"),
     NEEDS("window.entries", INT, "1", "65536", POWER,
@@ -195,9 +197,10 @@ static const TopoKey ntb_keys[] = {
         NEEDS("dma.write_latency", TIME, "0ps", "1s", 0,                       \
               "time inside the device before a write leaves"),                 \
         NEEDS("completer.latency", TIME, "0ps", "1s", 0,                       \
-              "from a read of its BAR to the completion"),                     \
+              "time from a read of its BAR to the completion"),                \
         MAY("completer.bandwidth", RATE, NULL, "1MB/s", NULL, 0,               \
-            "of reads of its BARs; without it only the link limits"),          \
+            "bandwidth of reads of its BARs; without it only the link "        \
+            "limits"),                                                         \
         SWITCH("ecrc", "on: its TLPs carry an ECRC"),                          \
         SWITCH("relaxed_ordering", "on: its TLPs set RO"),                     \
         SWITCH("id_ordering", "on: its TLPs set IDO"), SERVICE, BUFFERS
@@ -213,17 +216,18 @@ static const TopoKey gpu_keys[] = {
     NEEDS("copy.command_size", BYTES, "0B", "1MiB", 0,
           "bytes of commands it fetches for each copy"),
     NEEDS("store.latency", TIME, "0ps", "1s", 0,
-          "from a kernel's decision to its store at the port"),
+          "time from a kernel's decision to its store at the port"),
     NEEDS("poll.notice", TIME, "0ps", "1s", 0,
           "mean time until a kernel sees a store to its own memory"),
     NEEDS(
         "poll.gap", TIME, "0ps", "1s", 0,
         "least time between two reads of a kernel that polls a host's memory"),
-    NEEDS("poll.jitter", TIME, "0ps", "1s", 0, "largest random addition to it"),
+    NEEDS("poll.jitter", TIME, "0ps", "1s", 0,
+          "largest random addition to `poll.gap`"),
     NEEDS("transfer.cpu_direct", TIME, "0ps", "1s", 0,
           "time of the driver for a copy from GPU to GPU"),
     NEEDS("transfer.cpu_ram", TIME, "0ps", "1s", 0,
-          "the same through a host's memory"),
+          "time of the driver for a copy through a host's memory"),
     NEEDS("transfer.control", BYTES, "1B", "16MiB", 0,
           "bytes the GPU reads of the driver's memory for such a copy"),
     NEEDS("transfer.chunk", BYTES, "4KiB", "1GiB", 0,
@@ -234,8 +238,8 @@ static const TopoKey gpu_keys[] = {
           "reads in sequence by which the second GPU learns of a chunk"),
 };
 
-/* A drive has all keys of `nvme:`. A part is a drive if it has
- * `nvme.overhead`. */
+/* A part with `nvme.overhead` is a drive. A drive has all keys of `nvme:` that
+ * have no default. */
 static const TopoKey endpoint_keys[] = {
     DEVICE,
     MAY("nvme.overhead", TIME, NULL, "0ps", "1s", 0,
@@ -244,12 +248,13 @@ static const TopoKey endpoint_keys[] = {
     MAY("nvme.read_latency", TIME, NULL, "0ps", "1s", 0,
         "least time of its media for a read"),
     MAY("nvme.write_latency", TIME, NULL, "0ps", "1s", 0,
-        "the same for a write"),
+        "least time of its media for a write"),
     MAY("nvme.jitter", TIME, "0ps", "0ps", "1s", 0,
-        "largest random addition to either"),
+        "largest random addition to a latency of the media"),
     MAY("nvme.read_bandwidth", RATE, NULL, "1MB/s", NULL, 0,
-        "of its media, reading"),
-    MAY("nvme.write_bandwidth", RATE, NULL, "1MB/s", NULL, 0, "and writing"),
+        "bandwidth of its media for reads"),
+    MAY("nvme.write_bandwidth", RATE, NULL, "1MB/s", NULL, 0,
+        "bandwidth of its media for writes"),
     MAY("nvme.commands", INT, NULL, "1", "65535", 0,
         "commands it works on at a time"),
     MAY("nvme.max_transfer", BYTES, NULL, "4KiB", "2MiB", POWER,

@@ -10,19 +10,21 @@
 #include "topo_units.h"
 
 /*
- * The tables that say which keys a section or a kind of part has. They drive
- * the reader, the walk along the path of a change, and the documentation.
+ * The tables that say which keys a section or a kind of part has. The
+ * reader, the walk along the path of a change and the documentation all use
+ * them.
  */
 typedef enum TopoType {
     TOPO_TYPE_BOOL,
     TOPO_TYPE_INT,
     TOPO_TYPE_TEXT,
     TOPO_TYPE_NAME,   /* [A-Za-z0-9][A-Za-z0-9_-]* */
-    TOPO_TYPE_WORD,   /* one of choices */
-    TOPO_TYPE_REF,    /* the name of something else, resolved by its reader */
-    TOPO_TYPE_HOST,   /* the same: of a host */
-    TOPO_TYPE_DEVICE, /* the same: of a device, "host.device" */
-    TOPO_TYPE_TARGET, /* the same: an end of a transfer, see `targets` */
+    TOPO_TYPE_WORD,   /* one of `choices` */
+    TOPO_TYPE_REF,    /* the name of something else; the code that reads the
+                         section resolves it */
+    TOPO_TYPE_HOST,   /* a reference to a host */
+    TOPO_TYPE_DEVICE, /* a reference to a device, "host.device" */
+    TOPO_TYPE_TARGET, /* a reference to an end of a transfer, see `targets` */
     TOPO_TYPE_BYTES,
     TOPO_TYPE_TIME,
     TOPO_TYPE_RATE,
@@ -33,26 +35,26 @@ typedef enum TopoType {
     TOPO_TYPE_CREDITS, /* an integer or "infinite" */
     TOPO_TYPE_AUTO,    /* bytes or "auto" */
     TOPO_TYPE_DECIMAL, /* a positive decimal, kept as a fraction */
-    TOPO_TYPE_PERCENT, /* "0.1%", kept as a fraction */
-    TOPO_TYPE_LIST,    /* of maps of `section` */
-    TOPO_TYPE_MAP,     /* of `section` */
+    TOPO_TYPE_PERCENT, /* such as "0.1%", kept as a fraction */
+    TOPO_TYPE_LIST,    /* list of maps of `section` */
+    TOPO_TYPE_MAP,     /* map of `section` */
     TOPO_TYPE_REFS,    /* a list of REF */
-    TOPO_TYPE_SET,     /* a map of keys of a part to values */
-    TOPO_TYPE_PARTS,   /* a map of names to profiles */
-    TOPO_TYPE_CHANGES, /* a map of paths to values */
-    TOPO_TYPE_TREE,    /* read by hand; help says what it may be */
+    TOPO_TYPE_SET,     /* map of keys of a part to values */
+    TOPO_TYPE_PARTS,   /* map of names to profiles */
+    TOPO_TYPE_CHANGES, /* map of paths to values */
+    TOPO_TYPE_TREE,    /* read by special code; the help says what it may be */
 } TopoType;
 
 typedef enum TopoKeyFlags {
     TOPO_KEY_REQUIRED = 1 << 0,
-    TOPO_KEY_POWER_OF_TWO = 1 << 1, /* or 0, where 0 is in range */
+    TOPO_KEY_POWER_OF_TWO = 1 << 1, /* or 0, if the range includes 0 */
 } TopoKeyFlags;
 
-/* The things that a TOPO_TYPE_TARGET may name. */
+/* The kinds of targets that a TOPO_TYPE_TARGET may name. */
 typedef enum TopoMayBe {
     TOPO_MAY_BE_RAM = 1 << 0,
     TOPO_MAY_BE_CPU = 1 << 1,
-    TOPO_MAY_BE_DEVICE = 1 << 2, /* any */
+    TOPO_MAY_BE_DEVICE = 1 << 2, /* any device */
     TOPO_MAY_BE_BAR = 1 << 3,    /* a device that has a BAR */
     TOPO_MAY_BE_GPU = 1 << 4,
 } TopoMayBe;
@@ -60,20 +62,21 @@ typedef enum TopoMayBe {
 typedef struct TopoSection TopoSection;
 
 typedef struct TopoKey {
-    const char *key; /* dotted, where it may be written as nested maps */
+    const char *key; /* with dots; each dot may also be a nested map */
     TopoType type;
-    const char *fallback; /* as it would be written; NULL: none */
-    const char *min;      /* the same; NULL: no limit but the type's */
+    const char *fallback; /* default, as a user would write it; NULL: none */
+    const char *min; /* smallest value, as a user would write it; NULL: that of
+                        the type */
     const char *max;
-    const char *choices; /* "read|write"; also of numbers */
+    const char *choices; /* such as "read|write"; for numbers, too */
     const TopoSection *section;
-    unsigned flags;   /* of TopoKeyFlags */
-    unsigned targets; /* of TopoMayBe */
+    unsigned flags;   /* bits of TopoKeyFlags */
+    unsigned targets; /* bits of TopoMayBe */
     const char *help;
 } TopoKey;
 
 struct TopoSection {
-    const char *name; /* as messages call it: "host" */
+    const char *name; /* for messages, such as "host" */
     const char *help;
     const TopoKey *keys;
     unsigned n_keys;
@@ -99,28 +102,28 @@ extern const TopoSection topo_section_bar;
 extern const TopoSection topo_section_root_port;
 extern const TopoSection topo_section_profile; /* keys of every kind */
 
-/* The section of a kind of part. */
+/* Returns the section of a kind of part. */
 const TopoSection *topo_schema_part(TopoPartKind kind);
 
-/* Parses the name of a kind; false if it is none. */
+/* Parses the name of a kind of part; returns false if there is none. */
 bool topo_schema_find_kind(const char *name, TopoPartKind *ret_kind);
 
-/* The key called @key in @section; NULL if there is none. */
+/* Returns the key called @key in @section; NULL if there is none. */
 const TopoKey *topo_schema_find(const TopoSection *section, const char *key);
 
-/* The index of @word among the choices of @key; -1 if it is none of them. */
+/* Returns the index of @word among the choices of @key; -1 if there is none. */
 int topo_schema_find_choice(const TopoKey *key, const char *word);
 
-/* The index of a key that must exist. */
+/* Returns the index of @key, which must be in @section. */
 unsigned topo_schema_index(const TopoSection *section, const char *key);
 
 /* Returns whether keys of @section begin with "@prefix.". */
 bool topo_schema_has_group(const TopoSection *section, const char *prefix);
 
-/* The names of the keys of @section, for a suggestion; borrowed strings. */
+/* Returns the names of all keys of @section; the strings are borrowed. */
 GPtrArray *topo_schema_key_names(const TopoSection *section);
 
-/* The unit of a quantity of @type; TOPO_UNIT_NONE if it has none. */
+/* Returns the unit of a quantity of @type; TOPO_UNIT_NONE if it has none. */
 TopoUnit topo_schema_unit(TopoType type);
 
 #endif

@@ -40,8 +40,8 @@ SECTION(host, "host", "A member of `hosts`.");
           "a root port of the CPU, or a switch; `sw0:3` names downstream "     \
           "port 3, `sw0` takes the first free one"),                           \
         MAY("speed", SPEED, NULL,                                              \
-            "of the link to it; without it the best both support"),            \
-        MAY("width", WIDTH, NULL, "the same"),                                 \
+            "speed of the link to it; without it the best that both support"), \
+        MAY("width", WIDTH, NULL, "the same for the width"),                   \
         MAY("set", SET, NULL, "keys of the part that differ in this one")
 
 static const TopoKey switch_keys[] = {
@@ -68,12 +68,13 @@ static const TopoKey vm_keys[] = {
     RANGE("cpus", INT, "1", "1", "255", 0, "its CPUs"),
     WORD("accel", "auto", "auto|tcg|kvm", 0, "the accelerator"),
     MAY("kernel", TEXT, NULL, "path of the kernel, from the file's directory"),
-    MAY("modules", TEXT, NULL, "path of its modules, likewise"),
+    MAY("modules", TEXT, NULL,
+        "path of its modules, from the file's directory"),
     MAY("append", TEXT, NULL, "more words for the kernel's command line"),
     MAY("client", NAME, "ntb_tool",
         "kernel module that uses its NTBs and enables the link; or none"),
     RANGE("gdb", INT, NULL, "1", "65535", 0, "TCP port to debug the kernel at"),
-    MAY("qmp", BOOL, "off", "on: it gets a monitor socket"),
+    MAY("qmp", BOOL, "off", "on: QEMU gets a monitor socket"),
 };
 SECTION(vm, "vm", "`vm:` of a host; a simulation ignores it.");
 
@@ -101,12 +102,14 @@ static const TopoKey link_keys[] = {
     NEEDS("ends", REFS,
           "two NTB adapters, `[host.ntb, host.ntb]`; `host.ntb:1` names "
           "cable port 1, otherwise the first free one is taken"),
-    MAY("speed", SPEED, NULL, "without it the best both ends support"),
-    MAY("width", WIDTH, NULL, "the same"),
+    MAY("speed", SPEED, NULL,
+        "speed of the link; without it the best that both ends support"),
+    MAY("width", WIDTH, NULL, "the same for the width"),
     RANGE("length", DISTANCE, NULL, "1mm", "10000m", 0,
-          "of the cable, at 5 ns a metre; without it and `propagation` 1m"),
+          "length of the cable, at 5 ns a metre; without it and "
+          "`propagation` 1m"),
     RANGE("propagation", TIME, NULL, "0ps", "1ms", 0,
-          "one way, instead of a length"),
+          "time through the cable, one way; instead of a length"),
 };
 SECTION(link, "link", "A member of `links`.");
 
@@ -123,7 +126,7 @@ SECTION(lend, "lend",
         "`lend: []` takes all back.");
 
 static const TopoKey workload_keys[] = {
-    RANGE("seed", INT, "1", "0", NULL, 0, "of all random streams"),
+    RANGE("seed", INT, "1", "0", NULL, 0, "seed of all random numbers"),
     RANGE("warmup", TIME, "0ps", NULL, "1000s", 0,
           "statistics begin after this time"),
     RANGE("stop", TIME, NULL, "1ps", "1000s", 0,
@@ -146,7 +149,7 @@ static const TopoKey axis_keys[] = {
     MAY("values", TREE, NULL,
         "a list of values, or of maps {label: text, set: {path: value}}"),
     MAY("from", REF, NULL, "first value; instead of `values`"),
-    MAY("to", REF, NULL, "limit of the values, itself included"),
+    MAY("to", REF, NULL, "upper limit of the values; may be one of them"),
     RANGE("times", INT, NULL, "2", "1000000", 0,
           "factor from one value to the next"),
     MAY("step", REF, NULL, "difference from one value to the next"),
@@ -194,7 +197,7 @@ static const TopoKey plot_keys[] = {
     WORD("x_scale", "linear", "linear|log2|log10", 0, "of the x axis"),
     WORD("y_scale", "linear", "linear|log2|log10", 0, "of the y axis"),
     MAY("x_label", TEXT, NULL, "without it the column's name"),
-    MAY("y_label", TEXT, NULL, "the same"),
+    MAY("y_label", TEXT, NULL, "without it the column's name"),
     MAY("published", TEXT, NULL,
         "path of a CSV with published values, from the file's directory"),
     MAY("calibrated", TREE, NULL,

@@ -3,11 +3,12 @@
 
 #include "topo_reader_priv.h"
 
-/* Names longer than this are not compared letter by letter. */
+/* Longer names are not compared. */
 #define NAME_MAX_BYTES 64
 #define LISTED_MAX     12
 
-/* Levenshtein's distance: letters to insert, delete or replace. */
+/* The Levenshtein distance: the number of letters to insert, delete or
+ * replace. */
 static unsigned distance(const char *a, const char *b)
 {
     unsigned row[NAME_MAX_BYTES + 1];
@@ -75,7 +76,7 @@ char *topo_suggest(const char *name, const GPtrArray *candidates)
         const char *last = strrchr(candidate, '.');
         unsigned d = distance(name, candidate);
 
-        /* "reads" for "dma.reads" is near. */
+        /* "reads" is near to "dma.reads". */
         if (last != NULL && strcmp(last + 1, name) == 0) {
             d = 1;
         }
@@ -84,7 +85,7 @@ char *topo_suggest(const char *name, const GPtrArray *candidates)
             best = candidate;
         }
     }
-    /* Two names of one letter are not alike. */
+    /* Two different names of one letter are not similar. */
     if (best != NULL && best_distance <= 1 + strlen(name) / 4 &&
         best_distance < strlen(name)) {
         return g_strdup_printf("; did you mean %s?", best);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Variants and axes: what is changed from point to point. */
+/* Variants and axes: the changes from point to point. */
 #include <string.h>
 
 #include "topo_change_priv.h"
 #include "topo_load_priv.h"
 
-#define VALUES_MAX 10000 /* of an axis */
+#define VALUES_MAX 10000 /* of one axis */
 
-/* One axis being read. */
+/* The state while one axis is read. */
 typedef struct AxisLoader {
     TopoLoader *loader;
     const TopoValues *values;
     TopoAxis *axis;
-    GPtrArray *paths; /* of TopoNode: what `set:` names */
+    GPtrArray *paths; /* of TopoNode: the paths in `set:` */
 } AxisLoader;
 
 static void value_free(void *data)
@@ -75,7 +75,7 @@ static TopoAxisValue *add_value(const AxisLoader *a, const char *label)
     return value;
 }
 
-/* A value that is set at the axis' paths. */
+/* Adds a value that is set at all paths of the axis. */
 static void add_scalar(const AxisLoader *a, const TopoNode *node)
 {
     TopoAxisValue *value = add_value(a, node->text);
@@ -213,7 +213,7 @@ static void load_range(const AxisLoader *a)
     }
 }
 
-/* The paths that `set:` names, one or a list. */
+/* Reads `set:`, which is one path or a list of paths. */
 static void load_paths(const AxisLoader *a, const TopoNode *set)
 {
     unsigned i;

@@ -7,7 +7,7 @@
 
 typedef struct Suffix {
     const char *text;
-    int64_t factor; /* of the base unit */
+    int64_t factor; /* number of base units */
 } Suffix;
 
 #define KIB  (INT64_C(1) << 10)
@@ -19,7 +19,7 @@ typedef struct Suffix {
 #define GIGA INT64_C(1000000000)
 #define TERA INT64_C(1000000000000)
 
-/* Rising factors: the printer takes the last one that fits. */
+/* Sorted by factor: the printer takes the last one that fits. */
 static const Suffix time_suffixes[] = {
     {"ps", 1}, {"ns", KILO}, {"us", MEGA}, {"ms", GIGA}, {"s", TERA}, {NULL, 0},
 };
@@ -39,7 +39,7 @@ static const Suffix distance_suffixes[] = {
 typedef struct UnitInfo {
     const Suffix *suffixes;
     const char *accepted;
-    const char *example; /* what an example is made of: a suffix */
+    const char *example; /* suffix for examples in messages */
     const char *base;
 } UnitInfo;
 
@@ -62,16 +62,16 @@ static const UnitInfo units[] = {
                            "GiB", "B"},
 };
 
-/* digits / 10^places, exactly. */
+/* The exact value digits / 10^places. */
 typedef struct Decimal {
     unsigned __int128 digits;
     unsigned places;
 } Decimal;
 
-/* 10^26 times the largest factor still fits 128 bits; more digits than that
- * are no quantity of ours. */
+/* A number of 26 digits times the largest factor fits into 128 bits. Texts with
+ * more digits are refused. */
 #define DIGITS_MAX         26
-#define DECIMAL_DIGITS_MAX 18 /* of a fraction of 64-bit numbers */
+#define DECIMAL_DIGITS_MAX 18 /* for a fraction of two 64-bit numbers */
 
 static bool fail(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
@@ -88,7 +88,7 @@ static bool fail(GError **error, const char *format, ...)
     return false;
 }
 
-/* Reads digits with an optional fraction; *ret_end is what follows. */
+/* Reads digits with an optional fraction. *ret_end points behind them. */
 static bool scan_decimal(const char *text, Decimal *ret_decimal,
                          const char **ret_end)
 {
@@ -311,7 +311,7 @@ static char *format_decimal(const Suffix *suffixes, int64_t value)
         }
     }
     for (rest = value % best->factor; rest > 0 && n < DIGITS_MAX; n++) {
-        /* factor <= 10^12, so this cannot overflow. */
+        /* All factors are below 2 * 10^12, so this cannot overflow. */
         rest *= 10;
         fraction[n] = (char)('0' + rest / best->factor);
         rest %= best->factor;
@@ -414,7 +414,8 @@ bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
         return fail(error, "%s has too many digits; write at most %d", text,
                     DECIMAL_DIGITS_MAX);
     }
-    /* Both below 10^36, and cancelled as far as powers of ten go. */
+    /* Both numbers are at most 10^36, and common powers of ten are
+     * cancelled. */
     num = decimal.digits;
     den = 1;
     if (exponent >= decimal.places) {

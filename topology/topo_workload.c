@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `workload:`. */
+/* Reads `workload:`. */
 #include "topo_flow_priv.h"
 
 static void load_flow(TopoLoader *loader, TopoWorkload *workload,

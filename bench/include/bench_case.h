@@ -8,10 +8,10 @@
 #include <glib.h>
 
 /*
- * Benchmarks of the program itself. A case measures a few figures at once; it
- * runs several times, and the medians count. To compare two things, one run
- * measures both in turn, and their ratio is a figure of that run, so other
- * load on the machine meets both.
+ * Benchmarks of the program itself. A case measures a few figures at once.
+ * It runs several times, and the medians count. To compare two things, one
+ * run measures both in turn, and their ratio is a figure of that run. So
+ * other load on the machine affects both alike.
  */
 
 typedef enum BenchBound {
@@ -21,11 +21,12 @@ typedef enum BenchBound {
 } BenchBound;
 
 typedef struct BenchMetric {
-    const char *name; /* NULL: there are no more */
+    const char *name; /* NULL ends the list */
     const char *unit;
     BenchBound bound;
     double wanted;
-    bool is_ratio; /* of two figures of one run: holds on any machine */
+    bool is_ratio; /* ratio of two figures of one run; its bound holds on any
+                      machine */
 } BenchMetric;
 
 #define BENCH_METRICS_MAX 6
@@ -33,13 +34,13 @@ typedef struct BenchMetric {
 /* Settings for all cases. */
 typedef struct BenchSetup {
     const char *scenarios; /* folder of the scenarios */
-    const char *cluster;   /* nullable: name of one that runs */
-    const char *scripts;   /* folder of the programs that measure on it */
+    const char *cluster;   /* nullable: name of a running cluster */
+    const char *scripts;   /* folder of the cluster's programs */
 } BenchSetup;
 
 typedef struct BenchCase BenchCase;
 
-/* Measures once, and stores a figure for each metric of @bench. */
+/* Measures once and stores a figure for each metric of @bench. */
 typedef bool (*BenchFn)(const BenchCase *bench, const BenchSetup *setup,
                         double *ret_figures, GError **error);
 
@@ -47,12 +48,13 @@ struct BenchCase {
     const char *name; /* GROUP/NAME */
     const char *help;
     BenchFn run;
-    const void *data;     /* nullable, for run */
-    const char *scenario; /* nullable: needed; below the scenarios' folder */
+    const void *data;     /* nullable, for `run` */
+    const char *scenario; /* nullable: a file that the case needs, in the folder
+                             of scenarios */
     BenchMetric metrics[BENCH_METRICS_MAX + 1];
 };
 
-/* The ends of a case's metrics, and of a group's cases. */
+/* End the list of a case's metrics, and the list of a group's cases. */
 #define BENCH_NO_METRIC                                                        \
     {                                                                          \
         NULL, NULL, BENCH_NO_BOUND, 0, false                                   \
@@ -65,21 +67,21 @@ struct BenchCase {
         }                                                                      \
     }
 
-/* The cases of a group, ended by one without a name. */
+/* The cases of each group. The last one has no name. */
 extern const BenchCase bench_engine_cases[];
 extern const BenchCase bench_model_cases[];
 extern const BenchCase bench_scenario_cases[];
 extern const BenchCase bench_cluster_cases[];
 
-/* Returns true if @bench is one of bench_cluster_cases, and so needs a
+/* Returns true if @bench is in bench_cluster_cases. Such a case needs a
  * cluster. */
 bool bench_is_on_cluster(const BenchCase *bench);
 
-/* Processor time that this thread has used, in seconds; that of other programs
- * does not count. */
+/* Returns the processor time of this thread in seconds. Other programs do not
+ * change it. */
 double bench_thread_seconds(void);
 
-/* Medians of several runs, and the extremes. */
+/* The medians, the smallest and the largest figures of several runs. */
 typedef struct BenchResult {
     unsigned runs;
     double median[BENCH_METRICS_MAX];
@@ -88,16 +90,16 @@ typedef struct BenchResult {
 } BenchResult;
 
 /*
- * Runs @bench @runs times, or fewer if that takes long: no run begins later
- * than BENCH_SECONDS after the first, or BENCH_CLUSTER_SECONDS on a cluster.
- * Fails with the error of a run.
+ * Runs @bench @runs times, or fewer if it is slow: no run begins later than
+ * BENCH_SECONDS after the first one, or BENCH_CLUSTER_SECONDS on a cluster.
+ * If a run fails, this fails with its error.
  */
 bool bench_measure(const BenchCase *bench, const BenchSetup *setup,
                    unsigned runs, BenchResult *ret_result, GError **error);
 #define BENCH_SECONDS         10
 #define BENCH_CLUSTER_SECONDS 120
 
-/* Sorts the @count figures, 1 at least, and returns their median. */
+/* Sorts the @count figures (at least 1) and returns their median. */
 double bench_median(double *figures, unsigned count);
 
 static inline bool bench_holds(const BenchMetric *metric, double figure)

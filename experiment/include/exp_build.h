@@ -4,9 +4,9 @@
 
 #include "exp_fabric.h"
 
-/* Builds the fabric of @description, which must outlive the result, and makes
- * the borrows of `lend:`. Fails, naming the place in the description, if bus
- * numbers, addresses or windows do not suffice. */
+/* Builds the fabric of @description, which must outlive the result, and lends
+ * the devices in `lend:`. Fails if bus numbers, addresses or windows do not
+ * suffice; the error names the place in the description. */
 ExpFabric *exp_build(const TopoDescription *description, GError **error);
 
 #endif

@@ -5,12 +5,12 @@
 #include "exp_fabric.h"
 
 /*
- * Appends a drawing of the cluster in the language of graphviz: a box for each
- * host with its elements, edges with the speed and the width of the links, and
- * dashed edges for cables. If @fabric (nullable) has been built of
- * @description, elements show what enumeration gave them: BDFs and BARs.
- * Without it they show what the description says: parts, root ports, ACS
- * redirect, IOMMU and lent devices.
+ * Appends a drawing of the cluster for graphviz: a box with the elements of
+ * each host, edges with the speed and width of the links, and dashed edges
+ * for cables. @fabric (nullable) is built from @description. With it,
+ * elements show their BDFs and BARs as enumeration set them. Without it they
+ * show the description: parts, root ports, ACS redirect, IOMMU and lent
+ * devices.
  */
 void exp_dot(const TopoDescription *description, const ExpFabric *fabric,
              GString *out);

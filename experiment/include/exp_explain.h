@@ -8,34 +8,34 @@
 #include "table.h"
 
 /*
- * An explanation of one point, in words and numbers: the element that limits
- * it, and the places where the time of its operations goes.
+ * An explanation of one point: the element that limits it, and the places
+ * where its operations spend their time.
  */
 
-/* A row of an explanation. Strings that are not static are its own. */
+/* A row of an explanation. It owns the strings that are not const. */
 typedef struct ExpExplainRow {
     const char *record; /* "server", "window", "wait", "place" */
-    char *flow;         /* of a place */
-    char *step;         /* of a place: of the operation */
+    char *flow;         /* for a place */
+    char *step;         /* for a place: the step of the operation */
     char *element;
     const char *what;
-    uint32_t share;  /* ppm of the interval; of a place: of the operation */
-    int64_t time_ps; /* of a place; else TABLE_NONE */
-    char *cause;     /* nullable: of a wait */
+    uint32_t share; /* in ppm: of the interval; for a place, of the operation */
+    int64_t time_ps; /* for a place; otherwise TABLE_NONE */
+    char *cause;     /* for a wait; nullable */
 } ExpExplainRow;
 
 /* One point explained. */
 typedef struct ExpExplain {
-    char *text;    /* the bottleneck; NULL if no fabric was run */
-    char *element; /* and its name; NULL if it is none */
+    char *text;    /* the bottleneck as a sentence; NULL if no fabric was run */
+    char *element; /* the name of the element that limits; NULL if none does */
     uint32_t share;
     GPtrArray *rows;  /* of ExpExplainRow */
-    GPtrArray *flows; /* names of those that have places, of char * */
+    GPtrArray *flows; /* of char *: the names of the flows that have places */
 } ExpExplain;
 
-/* Explains the point that @profile (nullable, finished) has seen. @flows (of
- * FabFlow) and @paths (of ExpPath) have the same length; at each index one of
- * the two is NULL. @names are the names of the flows. */
+/* Explains the point that @profile saw. @profile is finished, or NULL if no
+ * fabric was run. @flows (of FabFlow), @paths (of ExpPath) and @names have an
+ * entry for each flow. Either its FabFlow or its ExpPath is NULL. */
 ExpExplain *exp_explain_new(const FabProfile *profile, const GPtrArray *flows,
                             const GPtrArray *paths, const GPtrArray *names);
 void exp_explain_free(ExpExplain *explain);

@@ -6,15 +6,14 @@
 #include "topo_description.h"
 
 /*
- * A description turned into a fabric that is ready to run, with an engine of
- * its own.
+ * A fabric built from a description and ready to run, with its own engine.
  */
 typedef struct ExpFabric ExpFabric;
 
 /* Builds all components and links of @description, which must outlive the
- * result, and realizes the fabric. Nothing is borrowed in it: exp_build() does
- * that, too. Fails, naming the place in the description, if bus numbers,
- * addresses or windows do not suffice. */
+ * result, and realizes the fabric. It lends no devices; exp_build() does that.
+ * Fails if bus numbers, addresses or windows do not suffice; the error names
+ * the place in the description. */
 ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error);
 void exp_fabric_free(ExpFabric *fabric);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpFabric, exp_fabric_free)
@@ -22,12 +21,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpFabric, exp_fabric_free)
 FabFabric *exp_fabric(const ExpFabric *fabric);
 SimEngine *exp_engine(const ExpFabric *fabric);
 
-/* The component that an element of the description has become. */
+/* Return the component that was made for an element of the description. */
 FabComponent *exp_host(const ExpFabric *fabric, const TopoHost *host);
 FabComponent *exp_device(const ExpFabric *fabric, const TopoDevice *device);
 
-/* The description's word for a component: "root", "switch", "ntb", "gpu",
- * "device". */
+/* Returns the description's word for a component: "root", "switch", "ntb",
+ * "gpu" or "device". */
 const char *exp_kind_name(const ExpFabric *fabric,
                           const FabComponent *component);
 

@@ -6,9 +6,9 @@
 #include "fab_flow.h"
 #include "topo_flow.h"
 
-/* Makes the flow that @flow describes, which has no fabric of its own. Its
- * operations that begin before @warmup are not measured. Fails at the flow's
- * place in the description. The result belongs to the fabric. */
+/* Makes @flow in @fabric, which all such flows share. Operations that begin
+ * before @warmup are not measured. On failure the error names the flow's place
+ * in the description. The fabric owns the result. */
 FabFlow *exp_flow_new(ExpFabric *fabric, const TopoFlow *flow, SimTime warmup,
                       GError **error);
 

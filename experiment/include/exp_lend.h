@@ -4,9 +4,8 @@
 
 #include "exp_fabric.h"
 
-/* Makes all borrows that `lend:` of @description asks for in @fabric, which was
- * built of it. Fails at the place of the first member of `lend` that cannot be
- * made. */
+/* Lends all devices in `lend:` of @description. @fabric was built from it.
+ * Fails at the first loan that cannot be made; the error names its place. */
 bool exp_lend_all(ExpFabric *fabric, const TopoDescription *description,
                   GError **error);
 

@@ -6,33 +6,33 @@
 #include "fab_plan.h"
 #include "table.h"
 
-/* The mapping entries that the lends of a description need in each adapter. */
+/* Sums of the mapping entries that loans need in each NTB adapter. */
 
-/* The contents of one adapter. */
+/* The plan of one adapter. */
 typedef struct ExpLendPlan {
     char *adapter;        /* "host.name" */
-    FabPlanParams params; /* its arrays are those below */
-    GArray *targets;      /* of FabPlanTarget, */
+    FabPlanParams params; /* its arrays are `targets` and `windows` */
+    GArray *targets;      /* of FabPlanTarget */
     GPtrArray *target_names;
-    GArray *windows; /* of FabPlanWindow, */
+    GArray *windows; /* of FabPlanWindow */
     GPtrArray *window_names;
-    bool has_p2p; /* among the targets */
+    bool has_p2p; /* some targets are there for P2P */
 } ExpLendPlan;
 
-/* Makes a plan without targets and windows for the adapter. */
+/* Makes a plan for @adapter without targets and windows. */
 ExpLendPlan *exp_lend_plan_new(const char *adapter);
 void exp_lend_plan_free(ExpLendPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpLendPlan, exp_lend_plan_free)
 
-/* Adds one; takes @name. */
+/* Add a target or a window. They take ownership of @name. */
 void exp_lend_plan_add_target(ExpLendPlan *plan, const FabPlanTarget *target,
                               char *name);
 void exp_lend_plan_add_window(ExpLendPlan *plan, const FabPlanWindow *window,
                               char *name);
 
-/* The plans of all adapters of @fabric, in which nothing is borrowed yet, that
- * `lend` and the flows between lent devices need; of ExpLendPlan, in the order
- * of the description. The caller frees the array. */
+/* Returns a plan (of ExpLendPlan) for each adapter that `lend` or flows between
+ * lent devices need, in the order of the description. No device may be lent in
+ * @fabric yet. The caller frees the array. */
 GPtrArray *exp_lend_plans(const ExpFabric *fabric,
                           const TopoDescription *description);
 
@@ -46,11 +46,11 @@ enum {
     EXP_LEND_PLAN_NOTE,
 };
 
-/* Returns a table without rows; the caller frees it. */
+/* Returns an empty table for exp_lend_plan_add_rows(). The caller frees it. */
 Table *exp_lend_plan_table_new(void);
 
-/* Does the sums of @plan and adds a row for each term to @table. *ret_sums gets
- * the sums themselves. */
+/* Computes the sums of @plan, stores them in *ret_sums, and adds a row for each
+ * term to @table. */
 bool exp_lend_plan_add_rows(const ExpLendPlan *plan, Table *table,
                             FabPlan *ret_sums, GError **error);
 

@@ -7,15 +7,15 @@
 #include "exp_path.h"
 
 /*
- * Metrics of a simulated point, by name. A number is a fraction of integers,
- * so that nothing is rounded before it is printed.
+ * Metrics of a simulated point, found by name. A number is a fraction of
+ * integers, so nothing is rounded before it is printed.
  */
 typedef struct ExpValue {
-    __int128 num, den; /* den 0: there is no value */
-    const char *text;  /* of a text; borrowed from the subject */
+    __int128 num, den; /* value num / den; den 0: there is no value */
+    const char *text;  /* for a text metric; borrowed from the subject */
 } ExpValue;
 
-/* The kind of thing that a metric is of. */
+/* The kinds of things that have metrics. */
 typedef enum ExpScope {
     EXP_SCOPE_FLOW = 0x1,
     EXP_SCOPE_PATH = 0x2, /* a flow of kind path */
@@ -29,7 +29,7 @@ typedef enum ExpScope {
 typedef struct ExpSubject {
     ExpScope scope;
     const ExpFabric *fabric;
-    const TopoFlow *described; /* of a flow, whatever its kind */
+    const TopoFlow *described; /* for any flow */
     const FabFlow *flow;
     const ExpPath *path;
     FabComponent *component;
@@ -38,17 +38,17 @@ typedef struct ExpSubject {
 
 typedef struct ExpMetric ExpMetric;
 
-/* The metric @name of @scope; NULL if there is none. */
+/* Returns the metric @name of @scope; NULL if there is none. */
 const ExpMetric *exp_metric_find(ExpScope scope, const char *name);
 bool exp_metric_is_text(const ExpMetric *metric);
-/* Returns true if .mean, .p50 and so on may follow the name. */
+/* Returns true if a statistic such as .mean or .p50 may follow the name. */
 bool exp_metric_is_distribution(const ExpMetric *metric);
 ExpValue exp_metric_get(const ExpMetric *metric, const ExpSubject *subject);
 
-/* All names of @scope, separated by ", "; to be freed. */
+/* Returns all names of @scope, separated by ", ". The caller frees the text. */
 char *exp_metric_names(ExpScope scope);
 
-/* All metrics with a line of help each; to be freed. */
+/* Returns a text with a line for each metric. The caller frees it. */
 char *exp_metric_help(void);
 
 #endif

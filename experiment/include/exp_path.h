@@ -11,16 +11,16 @@
  */
 
 /* An element on the way. Its time runs from the first byte in to the first byte
- * out, and at the end of the way until the data are visible or used. */
+ * out. In the last element it runs until the data are visible or used. */
 typedef struct ExpStep {
     char *name;          /* "lender.sw0" */
-    char *kind;          /* "switch", "root+ram" and so on */
-    unsigned hop;        /* number as the paper counts; 0: an end */
-    SimTime time_ps;     /* in the element */
-    SimTime link_ps;     /* on the link that follows */
-    bool is_last;        /* nothing follows */
-    FabBusAddr addr;     /* in the TLP as it leaves */
-    FabBdf requester_id; /* the same */
+    char *kind;          /* such as "switch" or "root+ram" */
+    unsigned hop;        /* number by the paper's rule; 0: an end, no hop */
+    SimTime time_ps;     /* time in the element */
+    SimTime link_ps;     /* time on the link that follows */
+    bool is_last;        /* no link follows */
+    FabBusAddr addr;     /* address in the TLP as it leaves the element */
+    FabBdf requester_id; /* Requester ID in the TLP as it leaves the element */
 } ExpStep;
 
 /* The way of a request, or of its completion. */
@@ -31,29 +31,28 @@ typedef struct ExpLeg {
 } ExpLeg;
 
 typedef struct ExpPath {
-    GPtrArray *legs; /* of ExpLeg, in order of time */
-    unsigned hops;   /* elements between the ends; a root with its RAM counts
-                        once, a link not at all */
+    GPtrArray *legs; /* of ExpLeg, in the order of time */
+    unsigned hops;   /* elements between the ends; a root and its RAM are one */
     unsigned roots;
-    char *text;            /* the data's way: "gpu switch ntb ntb root+ram" */
-    SimTime time_ps;       /* from the order to the end of the last leg */
-    SimTime round_trip_ps; /* of the read, if there is one; else 0 */
+    char *text;      /* the way of the data: "gpu switch ntb ntb root+ram" */
+    SimTime time_ps; /* time of all legs together */
+    SimTime round_trip_ps; /* of the read; 0 if there is none */
 } ExpPath;
 
 typedef struct ExpPathRequest {
-    TopoTarget from; /* a device, or a CPU */
+    TopoTarget from; /* a device or a CPU */
     TopoTarget to;   /* RAM or a device */
-    TopoTarget via;  /* RAM in which the data rest, or NONE: then `from` writes
-                        there and `to` reads it, as in the paper's RAM paths */
-    bool is_read;    /* without via: `from` reads, and does not write */
+    TopoTarget via; /* RAM in which the data rest; may be NONE. `from` writes to
+                       it and `to` reads from it, as in the paper's RAM paths */
+    bool is_read;   /* `from` reads instead of writing; only without `via` */
     uint32_t size_bytes;
 } ExpPathRequest;
 
 /* Builds the fabric of @description and sends the TLPs. Fails if there is no
- * way, or if an end cannot be one. */
+ * way between the ends, or if something cannot be an end. */
 ExpPath *exp_path_new(const TopoDescription *description,
                       const ExpPathRequest *request, GError **error);
-/* The same for @flow, of kind path. */
+/* Like exp_path_new(), for @flow, which is of kind path. */
 ExpPath *exp_path_of_flow(const TopoDescription *description,
                           const TopoFlow *flow, GError **error);
 void exp_path_free(ExpPath *path);

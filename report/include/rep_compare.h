@@ -11,52 +11,53 @@
 #include "table.h"
 
 /*
- * Comparison of two tables, point by point. Rows are joined by their key; each
- * cell of the other columns is a point. Errors of numbers are integers, in
+ * A comparison of two tables, point by point. Rows are joined by their key.
+ * Each cell outside the key is a point. Errors of numbers are integers, in
  * thousandths of a percent of the baseline's value.
  */
 typedef struct RepComparison RepComparison;
 
-/* The rules of a comparison; borrowed for the call. */
+/* The rules of a comparison. They are borrowed during the call. */
 typedef struct RepCompareOptions {
     const char *const *keys;     /* nullable, NULL-terminated: columns */
     const char *x;               /* nullable: the key column along a curve */
-    const GPtrArray *tolerances; /* nullable: of RepTolerance *; they go before
+    const GPtrArray *tolerances; /* nullable: of RepTolerance *; tried before
                                     those in the baseline's head */
 } RepCompareOptions;
 
 typedef enum RepVerdict {
     REP_WITHIN,
-    REP_OUTSIDE, /* further away than the tolerance */
+    REP_OUTSIDE, /* the difference exceeds the tolerance */
     REP_MISSING, /* only the baseline has it */
     REP_EXTRA,   /* only the new table has it */
 } RepVerdict;
 
-/* One point of a curve: a cell. */
+/* One point of a curve: one cell in both tables. */
 typedef struct RepPoint {
     unsigned curve; /* index of its curve */
-    char *key;      /* the key's cells, joined by " / " */
+    char *key;      /* the cells of the key, joined by " / " */
     char *x;        /* the cell of the x column */
     char *baseline; /* the two cells as text; "" if there is none */
     char *fresh;
-    int64_t error_mpct; /* TABLE_NONE unless both are numbers, baseline not 0 */
+    int64_t error_mpct; /* TABLE_NONE unless both are numbers and the baseline
+                           is not 0 */
     RepVerdict verdict;
 } RepPoint;
 
-/* The points that differ in nothing but x. */
+/* Points that differ only in x. */
 typedef struct RepCurve {
-    char *name;         /* the other key cells, joined by " / "; or "all" */
-    const char *column; /* the column of the values */
-    unsigned n_points;  /* that both tables have */
+    char *name; /* the other cells of the key, joined by " / "; or "all" */
+    const char *column; /* the column with the values */
+    unsigned n_points;  /* points that both tables have */
     unsigned n_outside;
     unsigned n_missing;
     unsigned n_extra;
-    RepErrors errors; /* of the points that have one */
+    RepErrors errors; /* of those points that have an error */
 } RepCurve;
 
-/* Compares @fresh with @baseline; @name stands for the pair in messages. Fails
- * if the key columns do not exist or do not tell the rows apart, or if there
- * is nothing to compare. */
+/* Compares @fresh with @baseline. @name stands for the pair in messages. Fails
+ * if a key column does not exist, if two rows have the same key, or if there is
+ * nothing to compare. */
 RepComparison *rep_compare(const Table *baseline, const Table *fresh,
                            const RepCompareOptions *options, const char *name,
                            GError **error);
@@ -71,24 +72,25 @@ unsigned rep_comparison_n_curves(const RepComparison *comparison);
 const RepCurve *rep_comparison_curve(const RepComparison *comparison,
                                      unsigned index);
 
-/* Points, the worst first: missing and extra ones, then those outside the
- * tolerance, then the rest, each by the magnitude of the error. */
+/* Return the points, the worst first: missing and extra ones, then those
+ * outside the tolerance, then the others. Each group is sorted by the size of
+ * the error. */
 unsigned rep_comparison_n_points(const RepComparison *comparison);
 const RepPoint *rep_comparison_point(const RepComparison *comparison,
                                      unsigned index);
 
-/* All points together, as if they were one curve. */
+/* Returns the sums over all points, as if they were one curve. */
 const RepCurve *rep_comparison_total(const RepComparison *comparison);
 
 /* Returns true if any point is outside, missing or extra. */
 bool rep_comparison_is_different(const RepComparison *comparison);
 
-/* The x column, and the columns that together name a curve, NULL-terminated;
- * both for a plot. */
+/* Return the x column, and the columns that together name a curve
+ * (NULL-terminated). A plot uses them. */
 const char *rep_comparison_x(const RepComparison *comparison);
 const char *const *rep_comparison_curve_columns(const RepComparison *c);
 
-/* The columns with the values, NULL-terminated. */
+/* Returns the columns with values, NULL-terminated. */
 const char *const *rep_comparison_values(const RepComparison *comparison);
 
 #endif

@@ -4,24 +4,26 @@
 
 #include "rep_compare.h"
 
-/* A comparison as tables, as a line, and as plots. The caller frees what is
- * returned. */
+/* Show a comparison as tables, as a line of text, and as plots. The caller
+ * frees the results. */
 
-/* The first @most points, the worst ones: a row each. */
+/* Returns a table with a row for each of the @most worst points. */
 Table *rep_comparison_points_table(const RepComparison *comparison,
                                    unsigned most);
 
-/* A row a curve, with its errors and counts. */
+/* Returns a table with a row for each curve, with its errors and counts. */
 Table *rep_comparison_curves_table(const RepComparison *comparison);
 
-/* The errors alone of the curves that have any: a row each. */
+/* Returns a table with a row for each curve that has errors; it shows only the
+ * errors. */
 Table *rep_comparison_errors_table(const RepComparison *comparison);
 
-/* One line on all points together, without its end. */
+/* Returns one line about all points together, without a line end. */
 char *rep_comparison_verdict(const RepComparison *comparison);
 
-/* Draws a plot for each column of numbers, the baseline as points. Of several
- * columns each has its name behind @prefix, after "-". */
+/* Draws a plot for each column of numbers, with the baseline as points. If
+ * there are several columns, the name of each is appended to @prefix after
+ * "-". */
 bool rep_comparison_plot(const RepComparison *comparison, const Table *baseline,
                          const Table *fresh, const char *prefix,
                          GError **error);

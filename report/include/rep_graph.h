@@ -6,8 +6,8 @@
 
 #include <glib.h>
 
-/* Draws @dot, a graph in the language of graphviz, to @path, whose ending names
- * the format: .svg, .png or .pdf, or .dot for the text itself. */
+/* Draws @dot, a graph in graphviz' language, to @path. The ending of @path is
+ * the format: .svg, .png, .pdf, or .dot for the text itself. */
 bool rep_graph_write(const char *dot, const char *path, GError **error);
 
 #endif

@@ -4,8 +4,9 @@
 
 #include "rep_compare.h"
 
-/* Returns the comparisons (of RepComparison *) as a JUnit report: a suite a
- * comparison, a test case a curve. The caller frees it. */
+/* Returns the comparisons (of RepComparison *) as a JUnit report with a test
+ * suite for each comparison and a test case for each curve. The caller frees
+ * it. */
 char *rep_junit_print(const GPtrArray *comparisons);
 
 #endif

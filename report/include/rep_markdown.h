@@ -4,8 +4,8 @@
 
 #include "rep_report.h"
 
-/* Returns the text of docs/reference/fidelity.md for the results of the report.
- * The caller frees it. */
+/* Returns the text of docs/reference/fidelity.md, made from the results of the
+ * report. The caller frees it. */
 char *rep_report_to_markdown(const RepReport *report);
 
 #endif

@@ -5,10 +5,10 @@
 #include "rep_report.h"
 
 /*
- * Returns the report as one page of HTML that needs nothing but itself: no
- * script, no font, no style, no drawing from elsewhere. The same results give
- * the same bytes; neither date nor path is in it. @title is its heading. Fails
- * if a drawing is no SVG. The caller frees it.
+ * Returns the report as one page of HTML. The page loads no other file: no
+ * script, font, style or drawing. It has neither date nor path, so the same
+ * results give the same bytes. @title is its heading. Fails if a drawing is
+ * not SVG. The caller frees it.
  */
 char *rep_page(const RepReport *report, const char *title, GError **error);
 

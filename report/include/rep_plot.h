@@ -13,8 +13,8 @@
  */
 
 typedef enum RepPlotKind {
-    REP_PLOT_LINES, /* a line a curve over a number column */
-    REP_PLOT_BARS,  /* a bar a curve for each value of a column */
+    REP_PLOT_LINES, /* a line for each curve over a column of numbers */
+    REP_PLOT_BARS,  /* a bar for each curve and each value of a column */
 } RepPlotKind;
 
 typedef enum RepAxis {
@@ -26,31 +26,30 @@ typedef enum RepAxis {
     REP_AXIS_BYTES, /* powers of two, with labels such as "4 KiB" */
 } RepAxis;
 
-/* A plot to draw. Strings are borrowed, UTF-8, and may hold any character. */
+/* A plot to draw. Strings are borrowed UTF-8 and may hold any character. */
 typedef struct RepPlot {
     RepPlotKind kind;
     const char *title;         /* nullable */
-    const char *x_column;      /* a number column, for bars any column */
-    const char *y_column;      /* a number column */
-    const char *const *curves; /* nullable, NULL-terminated: columns whose
-                                  texts together name the curve */
+    const char *x_column;      /* a column of numbers; for bars any column */
+    const char *y_column;      /* a column of numbers */
+    const char *const *curves; /* nullable, NULL-terminated: columns whose texts
+                                  together name a curve */
     const char *panel_column;  /* nullable: one panel for each of its values */
-    RepAxis x_axis;            /* for lines */
+    RepAxis x_axis;            /* only for lines */
     const char *x_label;       /* nullable: made from the column's name */
-    const char *y_label;       /* the same */
-    bool stacked;              /* panels one above the other, not abreast */
-    const char *model_label;   /* nullable: "model" */
-    const char *published_label; /* nullable: "published" */
-    const Table *measured;       /* nullable: values of a third kind, with the
-                                       same columns */
-    const char *measured_label;  /* nullable: "measured" */
+    const char *y_label;       /* nullable: made from the column's name */
+    bool stacked; /* panels stand one above the other, not side by side */
+    const char *model_label;     /* nullable: default "model" */
+    const char *published_label; /* nullable: default "published" */
+    const Table *measured;       /* nullable: values of a third source */
+    const char *measured_label;  /* nullable: default "measured" */
 } RepPlot;
 
 /* Returns the gnuplot script of the plot for the terminal "svg" or "pngcairo".
- * @model is drawn as lines or bars, @published (nullable; same columns) as
- * points or paler bars of the same colours, measured values as crosses or the
- * palest bars. Returns NULL if a column is missing or of the wrong type, or
- * there is nothing to draw. */
+ * @model is drawn as lines or bars. @published (nullable) has the same columns
+ * and is drawn as points or as paler bars of the same colours. Measured values
+ * are drawn as crosses or as the palest bars. Returns NULL if a column is
+ * missing or has the wrong type, or if there is nothing to draw. */
 char *rep_plot_script(const RepPlot *plot, const Table *model,
                       const Table *published, const char *terminal,
                       GError **error);
@@ -60,8 +59,8 @@ char *rep_plot_script(const RepPlot *plot, const Table *model,
 bool rep_plot_write(const RepPlot *plot, const Table *model,
                     const Table *published, const char *prefix, GError **error);
 
-/* Returns a label made from a column's name and its unit: "bandwidth_GBps"
- * gives "bandwidth (GB/s)". The caller frees it. */
+/* Returns a label made from a column's name and its unit. For example,
+ * "bandwidth_GBps" becomes "bandwidth (GB/s)". The caller frees it. */
 char *rep_plot_label(const char *column);
 
 #endif

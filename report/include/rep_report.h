@@ -8,56 +8,55 @@
 #include "table.h"
 
 /*
- * A folder of results with their scenarios: the material of a page and of a
- * list of fidelity.
+ * A folder of results with their scenarios. The HTML page and the list of
+ * fidelity are made from it.
  */
 typedef struct RepReport RepReport;
 
-/* One scenario of the folder. Owned by the report, and read-only. */
+/* One scenario of the folder. It belongs to the report and is read-only. */
 typedef struct RepScenario {
     TopoDescription *description;
-    char *text; /* the file of the scenario */
+    char *text; /* contents of the scenario's file */
     Table *table;
-    RepFidelity *fidelity; /* NULL if it has no plot */
-    char *plot;            /* NAME.svg, NULL if there is none */
+    RepFidelity *fidelity; /* NULL if the scenario has no plot */
+    char *plot;            /* contents of NAME.svg; NULL if there is none */
     gsize plot_length;
-    char *waterfall; /* NAME.explain.svg, likewise */
+    char *waterfall; /* contents of NAME.explain.svg; NULL if there is none */
     gsize waterfall_length;
-    Table *explain; /* NAME.explain.csv, likewise */
-    bool is_stale;  /* the scenario or its parts have changed since */
+    Table *explain; /* contents of NAME.explain.csv; NULL if there is none */
+    bool is_stale;  /* the scenario or its parts have changed since the run */
 } RepScenario;
 
-/* A part, as at least one element of one scenario uses it. */
+/* A part that at least one element of a scenario uses. */
 typedef struct RepPartUse {
     const TopoPart *part;
-    GPtrArray *scenarios; /* of const char *: names of those that use it */
+    GPtrArray *scenarios; /* of const char *: the scenarios that use it */
 } RepPartUse;
 
-/* Reads the results in the folder @dir. If @files (nullable, NULL-terminated)
- * names scenarios, it reads the results of these, which must be there;
- * otherwise of all scenarios that heads of results name. Fails if there are
- * none, or a file is wrong. */
+/* Reads the results in the folder @dir. @files (nullable, NULL-terminated)
+ * names scenarios whose results must be there. Without it, the scenarios are
+ * those that the heads of results name. Fails if there are no results, or if a
+ * file is wrong. */
 RepReport *rep_report_read(const char *dir, char **files, GError **error);
 
 /* Frees @report (nullable). */
 void rep_report_free(RepReport *report);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RepReport, rep_report_free)
 
-/* Scenarios in the order of their names,
- * in which numbers count as such. */
+/* Return the scenarios, sorted by name in natural order. */
 unsigned rep_report_n_scenarios(const RepReport *report);
 const RepScenario *rep_report_scenario(const RepReport *report, unsigned index);
 
-/* Parts in the order of their kind and name. A part that a scenario overrides
- * is another part. */
+/* Return the parts, sorted by kind and name. If a scenario overrides values of
+ * a part, that is another part. */
 unsigned rep_report_n_parts(const RepReport *report);
 const RepPartUse *rep_report_part(const RepReport *report, unsigned index);
 
-/* The title of its plot, or else the scenario's name. */
+/* Returns the title of the scenario's plot, or else the scenario's name. */
 const char *rep_scenario_title(const RepScenario *scenario);
 
-/* Returns true if texts are compared, such as the way through the fabric, and
- * not bandwidths or times. */
+/* Returns true if texts are compared, such as the way through the fabric, not
+ * bandwidths or times. */
 bool rep_scenario_has_texts(const RepScenario *scenario);
 
 /* Returns true if the scenario names published values. */

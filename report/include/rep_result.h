@@ -6,7 +6,8 @@
 
 #include "table.h"
 
-/* The results of one scenario with those of others, as its `plot:` says. */
+/* The results of one scenario with the values that its `plot:` compares them
+ * with. */
 typedef struct RepResult {
     const TopoDescription *description;
     const Table *model;
@@ -14,20 +15,22 @@ typedef struct RepResult {
     const Table *measured;  /* nullable */
 } RepResult;
 
-/* The results for a terminal: a heading, and a table, or one for each panel
- * with a row an x and a column a curve. The caller frees it. */
+/* Returns the results for a terminal: a heading and a table with a row for each
+ * x and a column for each curve. With panels, each has its own table. The
+ * caller frees it. */
 char *rep_result_text(const RepResult *result);
 
-/* The errors against the published, or the measured, values, @others, curve by
- * curve; @name stands for them in messages. The caller frees it. */
+/* Returns the errors against @others, the published or the measured values,
+ * for each curve. @name stands for these values in messages. The caller
+ * frees it. */
 Table *rep_result_errors(const RepResult *result, const Table *others,
                          const char *name, GError **error);
 
-/* The points that were measured, beside the model's and the published ones. The
+/* Returns the measured points beside the model's and the published ones. The
  * caller frees it. */
 Table *rep_result_measured(const RepResult *result, GError **error);
 
-/* Draws PREFIX.svg and PREFIX.png; the description has a plot. */
+/* Draws PREFIX.svg and PREFIX.png. The description must have a plot. */
 bool rep_result_draw(const RepResult *result, const char *prefix,
                      GError **error);
 

@@ -10,9 +10,9 @@
 #include "table_number.h"
 
 /*
- * A table of results in memory: head lines, typed columns, rows. Numbers are
- * integers throughout; a decimal is an integer that counts units of its last
- * digit, so what is printed depends on neither locale nor rounding.
+ * A table of results in memory: head lines, typed columns and rows. All
+ * numbers are integers. A decimal is an integer that counts units of its
+ * last digit, so neither locale nor rounding changes the printed text.
  */
 typedef struct Table Table;
 
@@ -29,9 +29,9 @@ Table *table_new(void);
 void table_free(Table *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Table, table_free)
 
-/* Appends a column before the first row is added; names are unique. @digits is
- * the number of digits after the point, 0 unless @type is TABLE_DECIMAL.
- * Returns the column's index. */
+/* Appends a column and returns its index. All columns are added before the
+ * first row. Names are unique. @digits is the number of digits after the point;
+ * it is 0 unless @type is TABLE_DECIMAL. */
 unsigned table_add_column(Table *table, const char *name, TableType type,
                           unsigned digits);
 
@@ -48,18 +48,18 @@ void table_add_columns(Table *table, const TableColumn *columns,
 /* Appends a row of empty cells and returns its index. */
 unsigned table_add_row(Table *table);
 
-/* Sets a cell of a text column to a copy of @text, which is UTF-8. Control
- * characters other than tab and newline become spaces. */
+/* Sets a cell of a text column to a copy of @text, which must be UTF-8. Control
+ * characters become spaces, except tab and newline. */
 void table_set_text(Table *table, unsigned row, unsigned column,
                     const char *text);
 
-/* Sets a cell of a number column: the integer, or the decimal in units of its
- * last digit (1.50 with two digits is 150), or TABLE_NONE. */
+/* Sets a cell of a number column. @value is the integer, or the decimal in
+ * units of its last digit (1.50 with two digits is 150), or TABLE_NONE. */
 void table_set_number(Table *table, unsigned row, unsigned column,
                       int64_t value);
 
-/* Appends a copy of row @row of @from, or of all rows; it has the same
- * columns. */
+/* Append a copy of one row of @from, or of all its rows. @from has the same
+ * columns as @table. */
 void table_append_row(Table *table, const Table *from, unsigned row);
 void table_append(Table *table, const Table *from);
 
@@ -73,39 +73,42 @@ unsigned table_column_digits(const Table *table, unsigned column);
 bool table_find_column(const Table *table, const char *name,
                        unsigned *ret_column);
 
-/* The text of a cell of a text column; owned by the table. */
+/* Returns the text of a cell of a text column; owned by the table. */
 const char *table_text(const Table *table, unsigned row, unsigned column);
 
-/* The number of a cell of a number column, as table_set_number() takes it;
- * TABLE_NONE for an empty cell. */
+/* Returns the number in a cell of a number column, in the form that
+ * table_set_number() takes; TABLE_NONE for an empty cell. */
 int64_t table_number(const Table *table, unsigned row, unsigned column);
 
-/* The cell as the CSV file has it, without quotes. The caller frees it. */
+/* Returns the cell as it is in the CSV file, without quotes. The caller frees
+ * it. */
 char *table_dup_cell(const Table *table, unsigned row, unsigned column);
 
-/* The cell as part of a key: equal values have equal texts, so a decimal has no
- * zeros at its end. The caller frees it. */
+/* Returns the cell as part of a key. Equal values have equal texts, so a
+ * decimal has no zeros at its end. The caller frees it. */
 char *table_dup_key(const Table *table, unsigned row, unsigned column);
 
-/* The line of the file that the row was read from, or, for TABLE_HEADER_ROW,
- * the line that names the columns; 0 if it was read from no file. */
+/* Returns the line of the file that the row was read from; 0 if the table was
+ * not read from a file. TABLE_HEADER_ROW stands for the line with the names of
+ * the columns. */
 #define TABLE_HEADER_ROW G_MAXUINT
 unsigned table_line(const Table *table, unsigned row);
 void table_set_line(Table *table, unsigned row, unsigned line);
 
-/* Appends the head line "# KEY: VALUE". Line breaks in @value become spaces. A
- * key may occur several times. */
+/* Appends the head line "# KEY: VALUE". Line breaks in @value become spaces.
+ * The same key may be added several times. */
 void table_add_head(Table *table, const char *key, const char *value);
 
 unsigned table_n_heads(const Table *table);
 const char *table_head_key(const Table *table, unsigned index);
 const char *table_head_value(const Table *table, unsigned index);
 
-/* The value of the first head line of this key; NULL if there is none. */
+/* Returns the value of the first head line with this key; NULL if there is
+ * none. */
 const char *table_find_head(const Table *table, const char *key);
 
-/* The first four head lines of every result file: program and version, path
- * of the scenario, hash of its inputs, seed. */
+/* Appends the first four head lines of every result file: the program with its
+ * version, the path of the scenario, the hash of its inputs, and the seed. */
 void table_add_origin(Table *table, const char *version, const char *scenario,
                       const char *hash, uint64_t seed);
 

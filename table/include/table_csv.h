@@ -5,18 +5,19 @@
 #include "table.h"
 #include "table_file.h"
 
-/* Returns the table as CSV (RFC 4180, lines end in "\n") with its head. */
+/* Returns the table and its head as CSV (RFC 4180, but lines end in "\n"). */
 char *table_to_csv(const Table *table);
 
-/* Writes table_to_csv() to @path, as table_file_write() does. */
+/* Writes table_to_csv() to @path with table_file_write(). */
 bool table_write(const Table *table, const char *path, GError **error);
 
-/* Reads CSV. Lines that begin with "#" are head lines if they have the form
- * "# KEY: VALUE" and skipped otherwise; the first other line names the
- * columns. A column in which every cell is an integer or empty becomes
- * TABLE_INTEGER; of numbers, TABLE_DECIMAL with the most digits any of them
- * has; else TABLE_TEXT. Sizes are bounded, and every row must have a cell for
- * each column. @name stands for the file in messages "NAME:LINE: ...". */
+/* Parses CSV. A line "# KEY: VALUE" becomes a head line; other lines that
+ * begin with "#" are skipped. The first remaining line names the columns.
+ * Columns with only integers and empty cells become TABLE_INTEGER. Columns
+ * with only numbers become TABLE_DECIMAL; the number with the most digits
+ * decides how many they have. All others become TABLE_TEXT. The size is
+ * bounded, and every row must have a cell for each column. Errors have the
+ * form "NAME:LINE: ...". */
 Table *table_parse(const char *data, gsize length, const char *name,
                    GError **error);
 

@@ -6,20 +6,21 @@
 
 #include <glib.h>
 
-/* Errors of reading and writing results. Messages stand alone: they name the
- * file and, if there is one, the line. */
+/* Errors in reading and writing results. A message is complete by itself: it
+ * names the file and, if there is one, the line. */
 #define TABLE_ERROR (table_error_quark())
 typedef enum TableError {
-    TABLE_ERROR_SYNTAX,  /* a file or an option that does not follow its form */
-    TABLE_ERROR_VALUE,   /* well formed, but it makes no sense here */
-    TABLE_ERROR_FILE,    /* the file system refused */
-    TABLE_ERROR_PROGRAM, /* an outside program is missing or failed */
+    TABLE_ERROR_SYNTAX,  /* the form of a file or an option is wrong */
+    TABLE_ERROR_VALUE,   /* the form is right, but the value makes no sense here
+                          */
+    TABLE_ERROR_FILE,    /* an operation of the file system failed */
+    TABLE_ERROR_PROGRAM, /* another program is missing or has failed */
 } TableError;
 GQuark table_error_quark(void);
 
-/* Writes @length bytes of @data to @path, making missing folders. The file is
- * replaced as a whole: readers see the old one or the new one, and nothing
- * stays behind on failure. */
+/* Writes @length bytes of @data to @path and makes missing folders. The file is
+ * replaced as a whole: a reader sees the old file or the new one. Nothing is
+ * left behind on failure. */
 bool table_file_write(const char *path, const char *data, gsize length,
                       GError **error);
 

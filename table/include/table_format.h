@@ -4,8 +4,8 @@
 
 #include "table.h"
 
-/* Returns the table for a terminal: one line a row, columns aligned, numbers
- * to the right, no head lines. The caller frees it. */
+/* Returns the table for a terminal: one line for each row, columns aligned,
+ * numbers to the right, without head lines. The caller frees it. */
 char *table_format(const Table *table);
 
 #endif

@@ -4,10 +4,10 @@
 
 #include "table.h"
 
-/* Returns a new table with one row for each value of @row_column, and one
- * column for each curve, which holds its values of @value_column. The texts of
- * the @n_curves columns @curves together name a curve. Cells that are missing
- * stay empty; of several for one cell the last counts. */
+/* Returns a new table with a row for each value of @row_column and a column for
+ * each curve. A curve is named by the texts of the @n_curves columns in
+ * @curves; its column holds the values of @value_column. A cell without a value
+ * stays empty. If there are several values for a cell, the last one is used. */
 Table *table_pivot(const Table *table, unsigned row_column,
                    const unsigned *curves, unsigned n_curves,
                    unsigned value_column);

@@ -5,11 +5,12 @@
 #include "table.h"
 
 /*
- * The table of a waterfall: one row for each segment of a bar, which stands for
- * an interval of time. The experiment fills it, the report draws it.
+ * The table of a waterfall. Each row is one segment of a bar and stands for
+ * an interval of time. The experiment fills the table, and the report draws
+ * it.
  */
 
-/* The columns: three texts, and two times in ps. */
+/* The columns: three with texts, and two with times in ps. */
 enum {
     TABLE_WATERFALL_PANEL,
     TABLE_WATERFALL_BAR,
@@ -18,11 +19,12 @@ enum {
     TABLE_WATERFALL_TO,
 };
 
-/* All names that segments may have, NULL-terminated. A name's place in the list
- * decides its colour, so drawings of different tables agree. Nullable. */
+/* All names that segments may have, NULL-terminated. The position in the list
+ * decides the colour, so the same name has the same colour in all drawings.
+ * Nullable. */
 typedef const char *const *TableSegments;
 
-/* Returns an empty table of these columns; the caller frees it. */
+/* Returns a table with these columns and no rows. The caller frees it. */
 Table *table_waterfall_new(void);
 
 #endif

@@ -7,16 +7,17 @@
 #include "topo_error.h"
 
 /*
- * A change of a description before it is checked: the value at a dotted path
- * is replaced. Members of lists are addressed by name (or number, from 0):
- * "hosts.lender.devices.gpu0.set.dma.reads", "links.cable0.width",
- * "parts.quadro-k420.dma.reads". Changes are immutable once made.
+ * A change of a description: it replaces the value at a dotted path before
+ * the description is checked. Members of lists are addressed by name, or by
+ * number from 0. Examples are "hosts.lender.devices.gpu0.set.dma.reads",
+ * "links.cable0.width" and "parts.quadro-k420.dma.reads". Changes are
+ * immutable.
  */
 typedef struct TopoChange TopoChange;
 
-/* Parses "PATH=VALUE", VALUE being YAML in one line: a scalar, [a, b] or
- * {a: b}. @place is where the text was written; use topo_place_set() for the
- * command line. On failure returns NULL and an entry in @errors. */
+/* Parses "PATH=VALUE". VALUE is YAML in one line: a scalar, [a, b] or {a: b}.
+ * @place is where the text was written: topo_place_set() for the command line.
+ * On errors returns NULL and adds them to @errors. */
 TopoChange *topo_change_parse(const char *text, TopoPlace place,
                               TopoErrors *errors);
 
@@ -28,15 +29,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TopoChange, topo_change_unref)
 
 const char *topo_change_path(const TopoChange *change);
 
-/* The value as one line of YAML; borrowed. */
+/* Returns the value as one line of YAML; borrowed. */
 const char *topo_change_value(const TopoChange *change);
 
 TopoPlace topo_change_place(const TopoChange *change);
 
-/* The place called "--set". */
+/* Returns the place of changes on the command line, called "--set". */
 TopoPlace topo_place_set(void);
 
-/* An empty list that owns the changes added to it. */
+/* Returns an empty array that owns the changes added to it. */
 GPtrArray *topo_changes_new(void);
 
 #endif

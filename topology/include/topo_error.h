@@ -7,9 +7,9 @@
 #include <glib.h>
 
 /*
- * A place in a description. Line and column count from 1; line 0 says that
- * the place is @file as a whole, or, with @file "--set", the command line.
- * @file lives as long as the process.
+ * A place in a description. Lines and columns count from 1. Line 0 stands
+ * for the whole file, or for the command line if @file is "--set". @file
+ * lives as long as the process.
  */
 typedef struct TopoPlace {
     const char *file;
@@ -21,12 +21,13 @@ typedef struct TopoPlace {
 char *topo_place_to_string(TopoPlace place);
 
 /*
- * A collection of errors: a description is read to its end, and everything
- * wrong with it is reported together. Errors past a limit are only counted.
+ * A collection of errors. A description is read to its end, so that all
+ * errors are reported together. Errors beyond TOPO_ERRORS_MAX are only
+ * counted.
  */
 typedef struct TopoErrors TopoErrors;
 
-#define TOPO_ERRORS_MAX 50 /* errors kept with their text */
+#define TOPO_ERRORS_MAX 50 /* most errors that are kept */
 
 TopoErrors *topo_errors_new(void);
 
@@ -34,24 +35,25 @@ TopoErrors *topo_errors_new(void);
 void topo_errors_free(TopoErrors *errors);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TopoErrors, topo_errors_free)
 
-/* Adds an error: what is wrong, a semicolon, and what would be right. An error
- * of the same place and text is added once. */
+/* Adds an error. A message says what is wrong and, after a semicolon, what
+ * would be right. The same message at the same place is added only once. */
 void topo_errors_add(TopoErrors *errors, TopoPlace place, const char *format,
                      ...) G_GNUC_PRINTF(3, 4);
 
-/* The number of errors added, which may exceed the number kept. */
+/* Returns the number of errors added. It may exceed the number kept. */
 unsigned topo_errors_count(const TopoErrors *errors);
 
-/* Returns whether further errors would only be counted, so that their text does
- * not matter. */
+/* Returns whether further errors are only counted. Their texts do not matter
+ * then. */
 bool topo_errors_is_full(const TopoErrors *errors);
 
-/* All errors sorted by place, a line "file:line:column: message" each, and a
- * last line if some were not kept. Empty if there is none. To be freed. */
+/* Returns all errors sorted by place, each as a line "file:line:column:
+ * message". A last line counts those that were not kept. The text is empty if
+ * there are no errors. The caller frees it. */
 char *topo_errors_to_string(const TopoErrors *errors);
 
-/* The same as a GError of domain TOPO_ERROR, to be freed; NULL if there is no
- * error. */
+/* Returns the text of topo_errors_to_string() as a GError of domain TOPO_ERROR;
+ * NULL if there are no errors. The caller frees it. */
 GError *topo_errors_to_gerror(const TopoErrors *errors);
 
 #define TOPO_ERROR (topo_error_quark())

@@ -4,8 +4,8 @@
 
 #include <glib.h>
 
-/* Writes the tables of all sections and kinds of parts, the same tables that
- * drive the loader, as markdown. */
+/* Appends the tables of all sections and kinds of parts to @out, as markdown.
+ * The loader uses the same tables. */
 void topo_schema_write_markdown(GString *out);
 
 #endif

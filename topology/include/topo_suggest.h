@@ -4,8 +4,8 @@
 
 #include <glib.h>
 
-/* "; did you mean NAME?" or "; there are A, B, C" for a name that is not among
- * @candidates (of char *); to be freed. */
+/* Returns a hint for @name, which is not among @candidates (of char *): "; did
+ * you mean NAME?" or "; there are A, B, C". The caller frees it. */
 char *topo_suggest(const char *name, const GPtrArray *candidates);
 
 #endif

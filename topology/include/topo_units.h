@@ -8,12 +8,12 @@
 #include <glib.h>
 
 /*
- * Quantities with units, parsed without floating point: "150.5ns" is exactly
- * 150500 ps, and a text that denotes no whole number of the base unit is
+ * Quantities with units. They are parsed without floating point: "150.5ns"
+ * is exactly 150500 ps. A text that is no whole number of base units is
  * refused. There is no blank between number and unit, and no sign.
  */
 typedef enum TopoUnit {
-    TOPO_UNIT_NONE,     /* a whole number without unit, also 0x... */
+    TOPO_UNIT_NONE,     /* a whole number without unit, decimal or 0x... */
     TOPO_UNIT_TIME,     /* ps: ps ns us ms s */
     TOPO_UNIT_BYTES,    /* B: B KiB MiB GiB TiB kB MB GB TB */
     TOPO_UNIT_RATE,     /* B/s: the units of TOPO_UNIT_BYTES and "/s" */
@@ -23,21 +23,21 @@ typedef enum TopoUnit {
     TOPO_UNIT_ADDRESS,  /* 0x..., or a size in bytes */
 } TopoUnit;
 
-/* Parses all of @text. @ret_value is in the base unit, 0 <= value <=
- * INT64_MAX. On failure returns false and, in @error, what would be right. */
+/* Parses all of @text. *ret_value is in base units, from 0 to INT64_MAX. On
+ * failure returns false, and @error says which texts are valid. */
 bool topo_units_parse(TopoUnit unit, const char *text, int64_t *ret_value,
                       GError **error);
 
 /* Parses @text as a quantity of any unit, or as a whole number. Returns false
- * if it is none; texts such as "read" are not an error here. */
+ * if it is neither, such as "read". That is no error. */
 bool topo_units_parse_any(const char *text, TopoUnit *ret_unit,
                           int64_t *ret_value);
 
-/* A short text that topo_units_parse() turns into @value again, such as
- * "4KiB" or "1.5us"; to be freed. */
+/* Returns a short text for @value, such as "4KiB" or "1.5us".
+ * topo_units_parse() turns it into @value again. The caller frees it. */
 char *topo_units_format(TopoUnit unit, int64_t value);
 
-/* Parses a positive decimal such as "1.024e9" exactly as @ret_num / @ret_den
+/* Parses a positive decimal such as "1.024e9" exactly, as @ret_num / @ret_den
  * in lowest terms. */
 bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
                               int64_t *ret_den, GError **error);
