@@ -2,17 +2,17 @@
 #include "fab_port_priv.h"
 
 /*
- * Which of the TLPs that wait at an egress is sent next: the ordering rules
- * within a source, arbitration between sources.
+ * Selects the TLP that an egress sends next: by the ordering rules within a
+ * source, and by arbitration between sources.
  */
 
-/* How many queued TLPs behind a blocked one are looked at for RO and IDO. */
+/* Number of TLPs of a queue that the search for RO and IDO looks at. */
 #define RELAXED_DEPTH 16
 
 /* A byte of a source with a weight of 1 adds this to FabSource.served. */
 #define SERVED_UNIT 65536
 
-/* Whether @tlp may leave now. If not, notes in @port why. */
+/* Whether @tlp may leave now. If not, notes the reason in @port. */
 static inline bool can_go(FabPort *port, const FabTlp *tlp, SimTime now)
 {
     if (tlp->ready_at > now) {
@@ -26,8 +26,8 @@ static inline bool can_go(FabPort *port, const FabTlp *tlp, SimTime now)
     return true;
 }
 
-/* Whether @tlp may go before every TLP that was queued earlier in @source,
- * those of its own class included. */
+/* Whether @tlp may pass every TLP that was queued earlier in @source, its own
+ * class included. */
 static bool may_pass_all(const FabSource *source, const FabTlp *tlp)
 {
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
@@ -41,8 +41,8 @@ static bool may_pass_all(const FabSource *source, const FabTlp *tlp)
     return true;
 }
 
-/* The first TLPs of all queues are blocked: looks behind them for one that may
- * pass because of RO or IDO. */
+/* Looks behind the first TLPs of the queues, which are all blocked, for a TLP
+ * that may pass because of RO or IDO. */
 static FabTlp *pick_relaxed(FabPort *port, FabSource *source, SimTime now)
 {
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
@@ -59,8 +59,8 @@ static FabTlp *pick_relaxed(FabPort *port, FabSource *source, SimTime now)
 }
 
 /*
- * The TLP that @source sends next: the oldest one, or, if that cannot go, a
- * younger one of another class that may pass it.
+ * The TLP that @source sends next: the oldest one, or, if the oldest one cannot
+ * go, a younger TLP that may pass it.
  */
 static FabTlp *source_pick(FabPort *port, FabSource *source, SimTime now)
 {
@@ -85,7 +85,7 @@ static FabTlp *source_pick(FabPort *port, FabSource *source, SimTime now)
     for (unsigned i = 0; i < count; i++) {
         FabTlp *tlp = heads[i];
 
-        /* A TLP may pass those of another class unless they are posted. */
+        /* A TLP may pass TLPs of another class, except posted ones. */
         if (posted_waits) {
             continue;
         }
@@ -134,7 +134,7 @@ static inline unsigned next_active(uint64_t active, unsigned from)
     return __builtin_ctzll(upper ? upper : active);
 }
 
-/* Each source in turn. */
+/* Serves the sources in turn. */
 static FabTlp *arbitrate_round_robin(FabPort *port, SimTime now,
                                      unsigned *ret_source)
 {
@@ -157,10 +157,10 @@ static FabTlp *arbitrate_round_robin(FabPort *port, SimTime now,
 }
 
 /*
- * Sources share the wire in proportion to their weights, TLP by TLP: the one
- * that was served least goes first (start-time fair queueing, Goyal, Vin and
- * Chen, 1996). A source that had nothing to send, or could not, claims nothing
- * for that time.
+ * Sources share the wire in proportion to their weights. The source that was
+ * served least goes first (start-time fair queueing, Goyal, Vin and Chen,
+ * 1996). A source gets no compensation for the time in which it had nothing to
+ * send or could not send.
  */
 static FabTlp *arbitrate_weighted(FabPort *port, SimTime now,
                                   unsigned *ret_source)

@@ -6,26 +6,26 @@
 #include "fab_observe_priv.h"
 
 /*
- * The part of a component that serves requests to its memory: it waits until
- * the memory has the data of a read and has its owner answer, and keeps a write
- * that somebody watches until it is visible. Reads are answered in the order in
- * which they begin.
+ * The part of a component that serves requests to its memory. It keeps a read
+ * until the memory has the data, and then calls its owner to answer. It keeps a
+ * write to a watched address until the write is visible. Reads are answered in
+ * the order in which they begin.
  */
 
-/* Called when the data of @read are there: takes it, and answers. */
+/* Called when the data of @read are ready. Takes ownership, and answers. */
 typedef void (*FabCompleterFn)(FabComponent *owner, FabTlp *read);
 
 typedef struct FabCompleter {
     FabMemory *memory; /* owned */
     FabFifo reading;   /* reads, by due_at */
-    FabFifo visible;   /* writes that somebody watches, by due_at */
+    FabFifo visible;   /* writes to watched addresses, by due_at */
     SimEvent read_event, visible_event;
     FabCompleterFn answer;
     FabComponent *owner;
 } FabCompleter;
 
-/* Makes the part of @component that serves requests to @memory, which it takes
- * over. */
+/* Initialises the part of @component that serves requests to @memory. Takes
+ * ownership of @memory. */
 void fab_completer_init(FabCompleter *completer, FabComponent *component,
                         FabMemory *memory);
 
@@ -34,7 +34,8 @@ void fab_completer_init(FabCompleter *completer, FabComponent *component,
 void fab_completer_realize(FabCompleter *completer, uint32_t rank,
                            FabCompleterFn answer);
 
-/* Frees what it holds; also after no more than fab_completer_init(). */
+/* Frees the memory and the TLPs. May be called without
+ * fab_completer_realize(). */
 void fab_completer_done(FabCompleter *completer);
 
 /* Begins the read @tlp, whose ownership it takes until it is answered. */
@@ -47,7 +48,7 @@ SimTime fab_completer_write(FabCompleter *completer, FabTlp *tlp);
 /* True while the memory's channel is taken. */
 bool fab_completer_is_busy(const FabCompleter *completer);
 
-/* Tells @observer of the TLPs in it, which are at @place. */
+/* Reports to @observer the TLPs in @completer, with @place. */
 void fab_completer_waiters(const FabCompleter *completer,
                            const FabObserver *observer, FabPlaceKind place);
 

@@ -7,16 +7,17 @@
 
 typedef struct FabObserveOps FabObserveOps; /* fab_observe_priv.h */
 
-/* The operations of a kind of component; checked once, when one is added. */
+/* The operations of a kind of component. fab_component_init() checks them. */
 typedef struct FabComponentOps {
     /* A TLP has come in at @ingress, and the latency of the component is over.
      * Takes ownership. The TLP keeps its place in the receive buffer until it
      * is sent on or fab_port_release() is called. */
     void (*receive)(FabComponent *component, FabPort *ingress, FabTlp *tlp);
-    /* Ports are connected, ranks and addresses known: make ready to run. */
+    /* Prepares the run, after ports are connected and ranks and addresses are
+     * known. */
     bool (*realize)(FabComponent *component, GError **error);
     void (*free)(FabComponent *component);
-    /* Nullable: it forwards TLPs, and has nothing else to tell. */
+    /* NULL: the component only forwards TLPs. */
     const FabObserveOps *observe;
 } FabComponentOps;
 
@@ -27,7 +28,7 @@ struct FabComponent {
     SimEngine *engine;
     char *name;
     FabKind kind;
-    uint32_t rank; /* of its own events; ports have their own */
+    uint32_t rank; /* of its own events; ports have separate ranks */
     FabPort **ports;
     unsigned port_count;
     FabComponent *root; /* of its hierarchy */
@@ -35,7 +36,7 @@ struct FabComponent {
     FabBar bars[FAB_BARS];
 };
 
-/* Ranks a component takes for its own events. */
+/* Number of ranks of a component's own events. */
 #define FAB_COMPONENT_RANKS 4
 
 /*

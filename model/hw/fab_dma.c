@@ -4,16 +4,16 @@
 #define NO_TAG     UINT16_MAX
 #define PAGE_BYTES 4096
 
-/* Bytes of the next TLP: no request crosses a 4 KiB boundary (PCIe 5.0
- * s2.2.7), and after an unaligned first one all begin at multiples of their
- * size. */
+/* Bytes of the next TLP, at most @most. No request crosses a 4 KiB boundary
+ * (PCIe 5.0 s2.2.7). If @most is a power of two, every request after the first
+ * one begins at a multiple of @most. */
 static uint32_t tlp_bytes(const FabDma *dma, uint32_t most)
 {
     FabBusAddr addr = dma->addr + dma->issued_bytes;
     uint64_t left = dma->size_bytes - dma->issued_bytes;
     uint32_t fits;
 
-    if (most & (most - 1)) { /* multiples of such a size are not aligned */
+    if (most & (most - 1)) { /* not a power of two: no alignment */
         /* An unaligned first byte takes a whole DW. */
         fits = MIN(most, ((most + 3) & ~3u) - (uint32_t)(addr & 3));
         fits = MIN(fits, PAGE_BYTES - (uint32_t)(addr & (PAGE_BYTES - 1)));
@@ -55,7 +55,7 @@ static void queue_pop(DmaQueue *queue)
     }
 }
 
-/* Issues writes as long as the egress takes them. */
+/* Issues writes until the egress takes no more. */
 static void writes_issue(FabEndpoint *endpoint)
 {
     DmaEngine *engine = &endpoint->dma;
@@ -100,7 +100,7 @@ static void note_tag_wait(FabEndpoint *endpoint, bool waits)
     engine->tag_wait = waits;
 }
 
-/* Issues reads as long as there are tags, and the egress takes them. */
+/* Issues reads until there is no free tag or the egress takes no more. */
 static void reads_issue(FabEndpoint *endpoint)
 {
     DmaEngine *engine = &endpoint->dma;
@@ -137,8 +137,8 @@ static void start_event(SimEvent *event)
 
 /* ---- Ends ------------------------------------------------------------ */
 
-/* A posted TLP has left. It may be the last one of a write, mostly of the
- * oldest (RO lets one pass another). */
+/* A posted TLP has left. It may be the last TLP of a write. That is mostly the
+ * oldest write, but RO lets TLPs pass others. */
 static void write_left(FabEndpoint *endpoint, const FabTlp *tlp)
 {
     DmaQueue *queue = &endpoint->dma.leaving;
@@ -212,7 +212,7 @@ static void drain_event(SimEvent *event)
     read_finish(endpoint, tag);
 }
 
-/* All data of a read are in. Its tag is free after params.read_latency. */
+/* All data of a read are in. Frees its tag after params.read_latency. */
 static void read_drain(FabEndpoint *endpoint, uint16_t tag, SimTime now)
 {
     DmaEngine *engine = &endpoint->dma;
@@ -277,7 +277,7 @@ void fab_endpoint_dma(FabEndpoint *endpoint, FabDma *dma)
     g_assert(dma->size_bytes > 0 && dma->done);
     g_assert(dma->type == FAB_TLP_MWR || dma->type == FAB_TLP_MRD);
     if (dma->addr >= FAB_ADDR_UNMAPPED) {
-        /* The buffer could not be mapped: there is no address to use. */
+        /* The buffer could not be mapped, so it has no address. */
         dma->status = FAB_STATUS_CA;
         dma->done(dma);
         return;
@@ -409,7 +409,7 @@ static void write_waiters(const FabEndpoint *endpoint, const DmaQueue *queue,
 void fab_dma_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn, void *data)
 {
     read_waiters(endpoint, fn, data);
-    /* The writes that leave now were ordered first. */
+    /* The writes in `leaving` were ordered before those in `writes`. */
     write_waiters(endpoint, &endpoint->dma.leaving, fn, data);
     write_waiters(endpoint, &endpoint->dma.writes, fn, data);
 }

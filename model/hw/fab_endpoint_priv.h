@@ -11,17 +11,17 @@
 typedef struct DmaRead {
     FabDma *dma; /* NULL: the tag is free */
     uint32_t left_bytes;
-    SimTime free_at; /* data are in; the tag is free then */
-    uint16_t next;   /* free, or in order of free_at */
+    SimTime free_at; /* when the tag gets free, once all data are in */
+    uint16_t next;   /* next free tag, or next draining read by free_at */
 } DmaRead;
 
 typedef struct DmaQueue {
     FabDma *head, *tail;
 } DmaQueue;
 
-/* Splits orders into TLPs, and holds what comes back against them. */
+/* Splits orders into TLPs, and matches completions with them. */
 typedef struct DmaEngine {
-    DmaQueue writes, reads; /* not wholly issued */
+    DmaQueue writes, reads; /* orders that are not wholly issued */
     DmaQueue leaving;       /* writes whose last TLP waits at the egress */
     SimEvent start_event;   /* the first write's latency is over */
     DmaRead *tags;
@@ -37,7 +37,7 @@ struct FabEndpoint {
     FabComponent component;
     FabEndpointParams params;
     DmaEngine dma;
-    FabCompleter completer; /* what is behind the BARs */
+    FabCompleter completer; /* memory or registers behind the BARs */
     FabEndpointCounters counters;
 };
 
@@ -51,9 +51,9 @@ void fab_dma_resource(const FabEndpoint *endpoint, FabResourceState *ret_state);
 void fab_dma_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
                      void *data);
 
-/* Sources of the endpoint's egress: its own requests, and the completions for
- * others. Posted requests keep their order with both (a read completion must
- * not pass them), so there is one. */
+/* The only source of the endpoint's egress. It holds the endpoint's requests
+ * and its completions for others, because a read completion must not pass
+ * posted requests. */
 #define ENDPOINT_SOURCE 0
 
 /* TLPs of a class that the engine keeps ready at the egress. */

@@ -5,14 +5,15 @@
 #include <limits.h>
 
 /*
- * Enumeration as firmware and Linux do it: find the functions depth-first,
- * number the buses on the way, add up what the ranges need from the leaves to
- * the root, and hand out addresses from the root to the leaves.
+ * Enumeration in the manner of firmware and Linux: find the functions
+ * depth-first, number the buses, add up the sizes of the ranges from the leaves
+ * to the root, and assign addresses from the root to the leaves.
  *
- * The functions stand in one list in the order in which they are found, each
- * after the bridge it is behind. So every step is one pass over the list,
- * forward to go down the tree and backward to go up, and no depth of a tree can
- * exhaust the stack. Components change only after every step has succeeded.
+ * The functions are in one list in the order in which they are found, each
+ * after the bridge above it. Every further step is a pass over the list,
+ * forward to go down the tree and backward to go up. A deep tree therefore
+ * cannot exhaust the stack. Components change only after every step has
+ * succeeded.
  */
 
 #define BUSES        256
@@ -21,27 +22,26 @@
 #define BAR_SIZE_MIN 128 /* PCIe 5.0 s7.5.1.2.1 */
 #define NOTHING      UINT_MAX
 
-/* The two ranges of a bridge, and of the host's addresses for BARs. */
+/* A bridge has two ranges, and the host has an address space for each. */
 typedef enum Space {
     SPACE_LOW,  /* memory range */
     SPACE_HIGH, /* prefetchable range */
     SPACES,
 } Space;
 
-/* The range of one space that a bridge forwards. Its begin is relative to the
- * range of the bridge above until place() makes it an address. */
+/* The range of one space that a bridge forwards. `at` is relative to the range
+ * of the bridge above, until place() makes it an address. */
 typedef struct Range {
     uint64_t size_bytes; /* 0: closed */
     uint64_t align_bytes;
     FabBusAddr at;
 } Range;
 
-/* A function: a bridge, or the one that has the BARs of a component, or both.
- */
+/* A function: a bridge, the function with the BARs of a component, or both. */
 typedef struct Fn {
     FabComponent *component;
     FabPort *bridge; /* NULL: none, or the root complex itself */
-    unsigned parent; /* places in the list */
+    unsigned parent; /* these four: indices in the list */
     unsigned first_child, last_child, next_sibling;
     unsigned devfn;
     unsigned secondary, subordinate; /* of a bridge */
@@ -81,8 +81,8 @@ static Fn *get_fn(const Enumeration *e, unsigned index)
     return &g_array_index(e->fns, Fn, index);
 }
 
-/* A sum that would overflow stays at UINT64_MAX, which no space reaches: it
- * fails to fit later. */
+/* Adds with saturation. No space reaches UINT64_MAX, so an overflowing size
+ * does not fit later. */
 static uint64_t add(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
@@ -176,9 +176,10 @@ static bool check_bars(const FabComponent *component, GError **error)
 }
 
 /*
- * Device and function of the @slot'th of @slots bridges on a bus on which
- * devices from @first_dev on are free: a device each as long as devices last,
- * else eight functions a device. More than 0xff: there is no number left.
+ * Device and function number of bridge @slot of @slots bridges on a bus where
+ * device numbers from @first_dev on are free. Each bridge is a device of its
+ * own if the device numbers suffice; otherwise eight bridges share a device. A
+ * result above 0xff means that the numbers do not suffice.
  */
 static unsigned slot_devfn(unsigned slot, unsigned slots, unsigned first_dev)
 {
@@ -228,8 +229,8 @@ static unsigned add_fn(Enumeration *e, const Visit *visit)
     return index;
 }
 
-/* The last port is pushed first, and so visited last. A root port to which
- * nothing is connected stays hidden, as firmware does it. */
+/* Pushes the last port first, so it is visited last. Skips an unconnected root
+ * port; firmware hides it, too. */
 static bool push_root_ports(Enumeration *e, GError **error)
 {
     FabComponent *root = e->root;
@@ -276,8 +277,8 @@ static bool push_below(Enumeration *e, FabPort *port, unsigned parent,
     if (below->kind == FAB_KIND_NTB && peer->index != 0) {
         return true; /* a cable: it belongs to no hierarchy */
     }
-    /* A port that leads up is index 0 and leads back here: each component has
-     * one way up, so there is no loop. */
+    /* The port that leads up has index 0 and leads back here. Each component
+     * has one way up, so there is no loop. */
     if (below->kind == FAB_KIND_ROOT || peer->index != 0 ||
         peer->peer != port) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONNECT,
@@ -322,7 +323,7 @@ static bool find_functions(Enumeration *e, GError **error)
     return true;
 }
 
-/* Depth-first numbers: in the order of the list. */
+/* Numbers the buses in the order of the list, which is depth-first. */
 static bool number_buses(Enumeration *e, GError **error)
 {
     const Fn *unlucky = NULL;
@@ -385,8 +386,8 @@ static void append_bars(const Enumeration *e, Fn *fn, Space space,
     }
 }
 
-/* Collects everything on the secondary bus of @index that needs addresses of
- * @space, in the order of devices. */
+/* Collects the BARs and ranges on the secondary bus of @index that need
+ * addresses of @space, in the order of device numbers. */
 static void collect_requests(const Enumeration *e, unsigned index, Space space,
                              GArray *requests)
 {
@@ -433,7 +434,7 @@ static bool fill_gap(GArray *gaps, const Request *request)
             continue;
         }
         *request->ret_at = at;
-        gap->end = at; /* it may be empty now; nothing fits into it then */
+        gap->end = at; /* the gap may be empty now */
         g_array_insert_val(gaps, i + 1, rest);
         return true;
     }
@@ -450,7 +451,7 @@ static FabBusAddr lay_out(GArray *requests, FabBusAddr start)
     FabBusAddr end = start;
     unsigned i;
 
-    g_array_sort(requests, compare_requests); /* stable, says GLib */
+    g_array_sort(requests, compare_requests); /* GLib's sort is stable */
     for (i = 0; i < requests->len; i++) {
         const Request *request = &g_array_index(requests, Request, i);
         Gap gap = {.start = end};
@@ -469,9 +470,9 @@ static FabBusAddr lay_out(GArray *requests, FabBusAddr start)
 }
 
 /*
- * From the leaves to the root: lays out everything behind each bridge from 0
- * on, which gives the size of its range. The layout holds at any address with
- * the alignment of its most aligned part.
+ * From the leaves to the root: lays out the requests behind each bridge, from
+ * address 0 on. This gives the size of the bridge's range. The layout is valid
+ * at any address with the largest alignment of its parts.
  */
 static void size_ranges(Enumeration *e, Space space, GArray *requests)
 {
@@ -496,8 +497,8 @@ static void size_ranges(Enumeration *e, Space space, GArray *requests)
     }
 }
 
-/* From the root to the leaves: adds the address of each range to everything in
- * it. */
+/* From the root to the leaves: adds the address of each range to the addresses
+ * of the BARs and ranges in it. */
 static void place(Enumeration *e, Space space)
 {
     unsigned i, bar;
@@ -518,9 +519,9 @@ static void place(Enumeration *e, Space space)
 }
 
 /*
- * Names the first BAR by address that ends beyond @end, the end of the
- * addresses of @space that ranges can use, and the size that those before it
- * have left.
+ * Sets the error for a full space. It names the BAR with the lowest address
+ * that ends beyond @end, and the size that is left before it. @end is the end
+ * of the addresses of @space that ranges can use.
  */
 static void report_full(const Enumeration *e, Space space, FabBusAddr end,
                         GError **error)

@@ -19,7 +19,7 @@ static inline bool fab_bridge_range_is_open(const FabBridgeRange *range)
     return range->base <= range->limit;
 }
 
-/* False for a closed range, whatever @addr. */
+/* The result is false for every @addr if the range is closed. */
 static inline bool fab_bridge_range_contains(const FabBridgeRange *range,
                                              FabBusAddr addr)
 {
@@ -27,16 +27,16 @@ static inline bool fab_bridge_range_contains(const FabBridgeRange *range,
 }
 
 /*
- * fab_enumerate() with the address space given by @mmio. Fails with
- * FAB_ERROR_ADDRESS when bus or device numbers or address space run out, with
- * FAB_ERROR_CONFIG when a BAR or @mmio makes no sense, and with
- * FAB_ERROR_CONNECT when what is connected is no tree. Nothing is changed on
- * failure.
+ * Does the work of fab_enumerate(), with the address space given by @mmio.
+ * Fails with FAB_ERROR_ADDRESS when bus numbers, device numbers or address
+ * space run out, with FAB_ERROR_CONFIG when a BAR or @mmio makes no sense, and
+ * with FAB_ERROR_CONNECT when the connections do not form a tree. A failure
+ * changes nothing.
  */
 bool fab_enumerate_with(FabComponent *root, const FabMmioParams *mmio,
                         GError **error);
 
-/* Appends @bytes exactly, in the largest unit that divides it: "16 MiB". */
+/* Appends @bytes in the largest unit of which it is a multiple: "16 MiB". */
 void fab_append_size(GString *out, uint64_t bytes);
 
 #endif

@@ -60,7 +60,7 @@ static void append_port(GString *out, const FabPort *port)
                            fab_port_name(port));
 }
 
-/* Does @port, or its peer, lead out of a hierarchy? */
+/* Whether @port or its peer is a cable port, which leads out of a hierarchy. */
 static bool is_cable(const FabPort *port)
 {
     FabPort *peer = fab_port_peer(port);
@@ -71,15 +71,16 @@ static bool is_cable(const FabPort *port)
             fab_port_index(peer) != 0);
 }
 
-/* The port that leads up from what is connected below @bridge; NULL if there
- * is nothing or if it belongs to no hierarchy. */
+/* The Upstream Port of the component below @bridge; NULL if nothing is
+ * connected or a cable is. */
 static FabPort *port_below(FabPort *bridge)
 {
     return is_cable(bridge) ? NULL : fab_port_peer(bridge);
 }
 
-/* The bridges on the bus below @bridge, or on bus 00 of @root if that is NULL,
- * in the order of their numbers; and the function on it that is none. */
+/* The bridges on the bus below @bridge (NULL: bus 00 of @root), in the order of
+ * their numbers. *ret_function is the function on this bus that is no bridge.
+ */
 static GPtrArray *list_bus(FabComponent *root, FabPort *bridge,
                            FabComponent **ret_function)
 {
@@ -142,9 +143,9 @@ static void tree_function(GString *out, const FabComponent *component)
 }
 
 /*
- * Draws the bus below @bridge (NULL: bus 00). The line has been written up to
- * the bus numbers; @prefix is as long and goes before each further line. As
- * deep as there are buses.
+ * Draws the bus below @bridge (NULL: bus 00). The first line has been written
+ * up to the bus numbers. @prefix has the same length and goes before each
+ * further line. The depth of the recursion is at most the number of buses.
  */
 static void tree_bus(GString *out, const char *prefix, FabComponent *root,
                      FabPort *bridge)
@@ -286,7 +287,8 @@ static void list_function(GString *out, const FabComponent *component)
     g_string_append_c(out, '\n');
 }
 
-/* Every function of the bus below @bridge (NULL: bus 00) and of those below. */
+/* Lists every function of the bus below @bridge (NULL: bus 00), and of the
+ * buses below it. */
 static void list_functions(GString *out, FabComponent *root, FabPort *bridge)
 {
     FabComponent *function;

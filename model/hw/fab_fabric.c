@@ -84,8 +84,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* The smallest Max_Payload_Size of all ports. The whole fabric has one, because
- * an NTB passes payloads on as they come. */
+/* The smallest Max_Payload_Size of all connected ports. The whole fabric uses
+ * it, because an NTB forwards payloads unchanged. */
 static uint32_t common_mps(const FabFabric *fabric)
 {
     uint32_t mps = 4096;

@@ -8,33 +8,33 @@
 #define WALKS_MAX   (1u << 16)
 #define FIRST_WALKS 64
 #define FIRST_HITS  64
-#define NO_PAGE     1 /* as a base: no masked address has bit 0 */
+#define NO_PAGE     1 /* a base that no page has: bit 0 is set */
 #define GOLDEN      0x9e3779b97f4a7c15ULL
 
 /*
  * A node is an entry of the IOTLB or the head of a set. Each set is a ring
- * through its head, from most to least recently used; empty entries are
- * last. Heads have the numbers below iommu->sets, so that 0 is no entry.
+ * through its head, from most to least recently used; empty entries come last.
+ * Heads have the numbers below iommu->sets, so number 0 is never an entry.
  */
 typedef struct Node {
-    uint64_t key;   /* address of the page and index of its size; NO_KEY */
+    uint64_t key;   /* address of the page and index of its size, or NO_KEY */
     uint64_t delta; /* physical minus virtual address */
     uint32_t prev, next;
-    uint32_t chain; /* next with the same hash; 0: none */
+    uint32_t chain; /* next node with the same hash; 0: none */
 } Node;
 
 #define NO_KEY UINT64_MAX
 
-/* A page that is walked or queued for a walker. */
+/* The walk of a page, under way or queued for a walker. */
 typedef struct Walk {
     uint64_t key;
-    FabTlp *head, *tail; /* that wait for it */
+    FabTlp *head, *tail; /* TLPs that wait for it */
     SimTime asked;       /* time of the first miss */
-    SimTime late;        /* sum of how much later others joined, while it was
-                            queued */
+    SimTime late;        /* sum over the further misses, while it was queued, of
+                            their times after the first one */
     SimTime due;         /* end of the walk, once it has begun */
-    uint32_t misses; /* the first, and those that joined while it was queued */
-    uint32_t chain;  /* place of the next with the same hash, plus 1 */
+    uint32_t misses;     /* misses before it began */
+    uint32_t chain;      /* place of the next walk with the same hash, plus 1 */
 } Walk;
 
 /* A translation that ends params.hit after it began. */
@@ -45,7 +45,7 @@ typedef struct Hit {
 } Hit;
 
 struct FabIommu {
-    /* The page that was used last; it is the first of its set. */
+    /* The page that was used last. It is the first of its set. */
     FabBusAddr last_base; /* NO_PAGE: none */
     uint64_t last_mask;   /* bits within the page */
     uint64_t last_delta;
@@ -56,22 +56,22 @@ struct FabIommu {
     Node *nodes;
     uint32_t *buckets;
     uint32_t bucket_shift;
-    uint32_t sets; /* a power of two */
-    uint32_t
-        cached[FAB_PAGE_SIZES]; /* entries by page size: those to look for */
+    uint32_t sets;                   /* a power of two */
+    uint32_t cached[FAB_PAGE_SIZES]; /* number of entries by page size */
 
     /*
-     * Walks in the order asked for: a ring, of which the first `active` have a
-     * walker. Walks take equal time, so they end in that order too. Counters
-     * run freely and are masked when used.
+     * A ring of walks in the order of their first misses. The first `active`
+     * walks have a walker. All walks take the same time, so they end in the
+     * order of the ring. walks_head and walks_tail run freely and are masked
+     * when used.
      */
     Walk *walks;
-    uint32_t *walk_buckets; /* as many as places */
+    uint32_t *walk_buckets; /* walks_mask + 1 buckets */
     uint32_t walks_mask, walks_head, walks_tail;
     uint32_t active;
-    SimEvent walk_event; /* the end of the first; pending if there is one */
+    SimEvent walk_event; /* the end of the first walk; pending if it exists */
 
-    Hit *hits; /* a ring, too */
+    Hit *hits; /* a ring */
     uint32_t hits_mask, hits_head, hits_tail;
     SimEvent hit_event;
 
@@ -166,8 +166,8 @@ static inline Node *node_find(const FabIommu *iommu, FabBusAddr addr)
     return NULL;
 }
 
-/* Takes the page of @node out of the IOTLB. The empty node stays where it is in
- * its set. */
+/* Removes the page of @node from the IOTLB. The empty node keeps its position
+ * in its set. */
 static void node_forget(FabIommu *iommu, Node *node)
 {
     uint32_t at = (uint32_t)(node - iommu->nodes);
@@ -184,8 +184,8 @@ static void node_forget(FabIommu *iommu, Node *node)
     node->key = NO_KEY;
 }
 
-/* Enters the page of @addr in @range, in place of the least recently used of
- * its set. */
+/* Enters the page of @addr, a part of @range, in place of the least recently
+ * used page of its set. */
 static void node_fill(FabIommu *iommu, const FabPageRange *range,
                       FabBusAddr addr)
 {
@@ -208,7 +208,7 @@ static void node_fill(FabIommu *iommu, const FabPageRange *range,
     node_touch(iommu, node);
 }
 
-/* Drops the pages of [@iova, @end), which have one size, from the IOTLB. */
+/* Drops the pages of [@iova, @end), all of size @size, from the IOTLB. */
 static void invalidate(void *data, FabBusAddr iova, FabBusAddr end,
                        uint32_t size)
 {
@@ -275,8 +275,8 @@ static void walk_enter(FabIommu *iommu, uint32_t place)
     *bucket = (place & iommu->walks_mask) + 1;
 }
 
-/* Takes the first walk out of the hash. It is the oldest, so nothing but its
- * own bucket or the end of a chain refers to it. */
+/* Removes the first walk from the hash. It is the oldest walk, so it is the
+ * last one of its chain. */
 static void walk_leave(FabIommu *iommu, const Walk *walk)
 {
     uint32_t at = (uint32_t)(walk - iommu->walks) + 1;
@@ -325,7 +325,7 @@ static void walks_grow(FabIommu *iommu)
     }
 }
 
-/* Gives the first walk without one a walker. */
+/* Gives a walker to the first walk that has none. */
 static void walk_begin(FabIommu *iommu, SimTime now)
 {
     Walk *walk = walk_at(iommu, iommu->walks_head + iommu->active);
@@ -382,8 +382,8 @@ static void miss(FabIommu *iommu, FabTlp *tlp)
     }
 }
 
-/* The first walk has ended. Everything is in order again before the TLPs are
- * handed back, because that function may translate, map and unmap. */
+/* The first walk has ended. The IOMMU is consistent before iommu->done() gets
+ * the TLPs, because that function may translate, map and unmap. */
 static void walk_ended(SimEvent *event)
 {
     FabIommu *iommu = SIM_CONTAINER_OF(event, FabIommu, walk_event);

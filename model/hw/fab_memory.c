@@ -4,20 +4,21 @@
 #define GIB4          (1ULL << 32)
 #define MIB           (1ULL << 20)
 #define SIZE_LIMIT    (1ULL << 47)
-/* Bytes of which the time can be computed at once without overflow. */
+/* Largest size whose time can be computed at once without overflow. */
 #define PIECE_BYTES   (1u << 22)
 #define BANDWIDTH_MIN 1000000 /* bytes/s; less would overflow SimTime */
 
 typedef struct Watch {
     uint64_t value; /* last written to it */
     FabBusAddr addr;
-    FabBusAddr last; /* address inside */
+    FabBusAddr last; /* last address inside */
     FabWatchFn fn;   /* NULL: ended, to be removed */
     void *owner;
     unsigned handle;
 } Watch;
 
-/* Part of the RAM, from which buffers are taken upwards. */
+/* Part of the RAM. Buffers are allocated from its lowest free address upward.
+ */
 typedef struct Region {
     FabBusAddr addr;
     FabBusAddr free;
@@ -37,8 +38,8 @@ struct FabMemory {
     SimTime free;
     uint64_t carry;
     uint64_t bandwidth;   /* bytes/s */
-    uint64_t ps_per_byte; /* whole ones */
-    uint64_t rest;        /* and the rest, in 1 / bandwidth ps */
+    uint64_t ps_per_byte; /* time of a byte, whole ps */
+    uint64_t rest;        /* time of a byte beyond that, in 1 / bandwidth ps */
     SimTime latency;
 
     Region low, high;
@@ -283,7 +284,7 @@ void fab_memory_unwatch(FabMemory *mem, unsigned handle)
             mem->has_ended = true;
         }
     }
-    /* A call under way counts the places in the list, so they must stay. */
+    /* A notification under way uses indices of the list, so they must stay. */
     if (mem->has_ended && !mem->calls) {
         watches_sweep(mem);
     }

@@ -8,8 +8,8 @@
 
 /* A mapping entry of the window. */
 typedef struct Entry {
-    unsigned cable; /* 0: leads nowhere */
-    uint32_t users; /* mappings that touch it */
+    unsigned cable; /* cable port; 0: the entry is free */
+    uint32_t users; /* number of mappings that use it */
     FabBusAddr target;
 } Entry;
 
@@ -19,11 +19,12 @@ typedef struct Requester {
     uint32_t users;
 } Requester;
 
-/* The request that one of the adapter's own tags stands for. */
+/* The original Requester ID and tag of a request that the adapter has issued
+ * under its own. */
 typedef struct Proxy {
     FabBdf requester_id;
     uint16_t tag;
-    uint16_t cable; /* 0: the tag is free */
+    uint16_t cable; /* cable port that it came through; 0: the tag is free */
     uint16_t next_free;
 } Proxy;
 
@@ -36,12 +37,11 @@ struct FabNtb {
     Entry *entries;
     uint32_t used_entries;
     GArray *requesters;         /* of Requester */
-    uint64_t known[65536 / 64]; /* bit per Requester ID */
+    uint64_t known[65536 / 64]; /* the same as a bit for each Requester ID */
     Proxy *proxies;
     uint16_t free_tag;
     uint16_t tags_used;
-    FabFifo
-        tag_wait; /* non-posted requests from the cables, for lack of tags */
+    FabFifo tag_wait; /* non-posted requests from cables that lack a tag */
     FabNtbCounters counters;
 };
 
@@ -57,7 +57,7 @@ static inline bool hits_window(const FabNtb *ntb, const FabTlp *tlp)
     return tlp->addr - window->addr < window->size_bytes;
 }
 
-/* The entry that @tlp, for the window, hits; NULL if it leads nowhere. */
+/* The entry of the window that @tlp hits; NULL if the entry is free. */
 static const Entry *find_entry(FabNtb *ntb, const FabTlp *tlp)
 {
     uint64_t offset = tlp->addr - ntb->component.bars[FAB_NTB_WINDOW_BAR].addr;
@@ -72,7 +72,7 @@ static const Entry *find_entry(FabNtb *ntb, const FabTlp *tlp)
 
 static void translate(FabNtb *ntb, const Entry *entry, FabTlp *tlp)
 {
-    /* The window lies at a multiple of its size. */
+    /* The window is aligned to its size. */
     uint64_t mask = (1ull << ntb->entry_shift) - 1;
 
     ntb->counters.translated++;
@@ -90,7 +90,7 @@ static void refuse(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
     }
 }
 
-/* A request from the host: into the window, or for a register. */
+/* Takes a request from the host. It must hit a mapped entry of the window. */
 static void receive_request(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
 {
     const Entry *entry = hits_window(ntb, tlp) ? find_entry(ntb, tlp) : NULL;
@@ -107,8 +107,8 @@ static void receive_request(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
     fab_port_send(ntb->component.ports[entry->cable], HOST, tlp);
 }
 
-/* Issues a non-posted request from a cable under a tag of the adapter's own: to
- * the host, or through the window to another cable. */
+/* Issues a non-posted request from a cable, under a tag of the adapter, to the
+ * host or through the window to another cable. */
 static void proxy_send(FabNtb *ntb, FabTlp *tlp)
 {
     uint16_t tag = ntb->free_tag;
@@ -136,8 +136,9 @@ static void proxy_send(FabNtb *ntb, FabTlp *tlp)
     fab_port_send(ntb->component.ports[egress], cable, tlp);
 }
 
-/* A completion for a request that the adapter issued as its own: restores the
- * requester's ID and tag, and sends it back through the cable. */
+/* Takes a completion for a request that the adapter issued as its own. Restores
+ * the requester's ID and tag, and sends the completion back through the cable.
+ */
 static void receive_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
 {
     Proxy *proxy =
@@ -168,8 +169,8 @@ static void receive_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
     }
 }
 
-/* A posted request from a cable: to the host, or through the window to another
- * cable, so that hosts with one adapter each can stand in a row. */
+/* Sends a posted request from a cable to the host, or through the window to
+ * another cable. The latter connects a chain of hosts with one adapter each. */
 static void posted_pass(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
 {
     unsigned egress = HOST;
@@ -393,8 +394,8 @@ uint32_t fab_ntb_free_entries(const FabNtb *ntb)
     return taken < ntb->params.entries ? ntb->params.entries - taken : 0;
 }
 
-/* The number of free entries among [@first, +@count), if they can lead to
- * @target and what follows it; UINT32_MAX if one of them leads elsewhere. */
+/* The number of free entries among [@first, +@count) that a mapping to @target
+ * through @cable would take; UINT32_MAX if an entry leads elsewhere. */
 static uint32_t run_cost(const FabNtb *ntb, uint32_t first, uint32_t count,
                          unsigned cable, FabBusAddr target)
 {

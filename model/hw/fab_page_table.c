@@ -4,7 +4,7 @@
 #include "fab_iommu.h"
 
 #define ADDR_END (1ULL << FAB_IOMMU_ADDR_BITS)
-#define PHYS_END (1ULL << 52) /* what a table entry can hold */
+#define PHYS_END (1ULL << 52) /* limit of a table entry */
 
 void fab_page_table_init(FabPageTable *table)
 {

@@ -5,11 +5,11 @@
 #include "fab_fabric.h"
 
 /*
- * The page tables of an IOMMU: which pages of device addresses lead where. They
- * are kept as runs of pages that were mapped together.
+ * The page tables of an IOMMU, from device addresses to physical addresses.
+ * They are kept as runs of pages that were mapped together.
  */
 
-/* Sizes of pages are numbered: 4 KiB, 2 MiB, 1 GiB. */
+/* Page sizes have numbers: 0 for 4 KiB, 1 for 2 MiB, 2 for 1 GiB. */
 #define FAB_PAGE_SIZES 3
 static const uint8_t fab_page_shifts[FAB_PAGE_SIZES] = {12, 21, 30};
 
@@ -18,7 +18,7 @@ static inline uint64_t fab_page_mask(uint32_t size)
     return (1ULL << fab_page_shifts[size]) - 1;
 }
 
-/* The number of this size; false if no pages have it. */
+/* Finds the number of @page_bytes. Returns false if there is no such size. */
 bool fab_page_size_find(uint64_t page_bytes, uint32_t *ret_size);
 
 /* A run of pages that were mapped together. */
@@ -26,33 +26,33 @@ typedef struct FabPageRange {
     FabBusAddr iova;
     FabBusAddr end; /* one past */
     uint64_t delta; /* physical address minus @iova */
-    uint32_t size;  /* number of the pages' size */
+    uint32_t size;  /* number of the page size */
 } FabPageRange;
 
 typedef struct FabPageTable {
     GArray *ranges;      /* of FabPageRange, by address */
-    uint32_t last_range; /* that was found */
+    uint32_t last_range; /* index of the range found last */
 } FabPageTable;
 
-/* Makes the zeroed @table empty, and frees what it holds. */
+/* Initialise the zeroed @table, and free its contents. */
 void fab_page_table_init(FabPageTable *table);
 void fab_page_table_done(FabPageTable *table);
 
-/* As fab_iommu_map(). */
+/* See fab_iommu_map(). */
 bool fab_page_table_map(FabPageTable *table, FabBusAddr iova, FabBusAddr phys,
                         uint64_t size_bytes, uint64_t page_bytes,
                         GError **error);
 
-/* Called for [@iova, @end), pages of this size that are mapped no more. */
+/* Called for [@iova, @end), pages of size @size that are no longer mapped. */
 typedef void (*FabUnmappedFn)(void *data, FabBusAddr iova, FabBusAddr end,
                               uint32_t size);
 
-/* As fab_iommu_unmap(); calls @fn for each run of pages. */
+/* See fab_iommu_unmap(). Calls @fn for each run of pages. */
 uint64_t fab_page_table_unmap(FabPageTable *table, FabBusAddr iova,
                               uint64_t size_bytes, FabUnmappedFn fn,
                               void *data);
 
-/* The range that maps @iova, until the next change; NULL if none does. */
+/* The range that maps @iova; NULL if none does. Valid until the next change. */
 const FabPageRange *fab_page_table_find(FabPageTable *table, FabBusAddr iova);
 
 #endif

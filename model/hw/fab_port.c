@@ -31,9 +31,9 @@ static uint64_t lane_byte_time(FabSpeed speed)
 }
 
 /*
- * Symbol times of an SKP ordered set and between two of them (PCIe 5.0
- * s4.2.7): 4 in at most 1538 with 8b/10b, 16 in at most 375 blocks with
- * 128b/130b.
+ * Sets the duration of an SKP ordered set and the interval between two of them
+ * (PCIe 5.0 s4.2.7): 4 symbols in at most 1538 symbols with 8b/10b, 16 symbols
+ * in at most 375 blocks with 128b/130b.
  */
 static void port_set_skp(FabPort *port)
 {
@@ -46,8 +46,9 @@ static void port_set_skp(FabPort *port)
 }
 
 /*
- * The factor by which a receiver may let TLPs gather before it sends an Ack or
- * UpdateFC, times ten (PCIe 5.0 s3.6.3.1, tables 3-7 to 3-9).
+ * Ten times the AckFactor: the number of largest TLPs that a receiver may
+ * collect before it sends an Ack or UpdateFC (PCIe 5.0 s3.6.3.1, tables 3-7 to
+ * 3-9).
  */
 static uint32_t ack_factor_x10(uint32_t width, uint32_t mps_bytes)
 {
@@ -84,8 +85,8 @@ static inline uint64_t wire_time(const FabPort *port, uint32_t bytes)
     return bytes * port->byte_time;
 }
 
-/* Time that DLLPs and ordered sets take before a TLP may start at @now. Those
- * that fitted into the time in which the wire was idle cost nothing. */
+/* Time that DLLPs and ordered sets take before a TLP that could start at @now.
+ * The time in which the wire was idle is subtracted. */
 static SimTime overhead_time(FabPort *port, SimTime now)
 {
     SimTime idle = now - port->busy_until;
@@ -136,7 +137,7 @@ static void credits_consume(FabPort *port, FabPort *peer, const FabTlp *tlp)
     }
 }
 
-/* Takes in the credits that have come back by @now. */
+/* Adds the credits that have come back by @now. */
 static inline void credits_collect(FabPort *port, SimTime now)
 {
     while (port->returns_head != port->returns_tail) {
@@ -167,8 +168,8 @@ static void returns_grow(FabPort *port)
     port->returns_tail = old;
 }
 
-/* Enters credits that will be back at the sender @port at @ret.time. They come
- * nearly in order: buffers are freed at the end of sendings under way. */
+/* Enters credits that will be back at the sender @port at @ret.time. The calls
+ * come nearly in the order of these times. */
 static void returns_insert(FabPort *port, FabCreditReturn ret)
 {
     uint32_t at;
@@ -198,7 +199,7 @@ static void port_wake_at(FabPort *port, SimTime time)
     }
 }
 
-/* Sends an UpdateFC for all that is free of @cls in the buffer of @ingress. */
+/* Sends an UpdateFC for all freed credits of @cls in the buffer of @ingress. */
 static void update_fc(FabPort *ingress, FabClass cls, SimTime time)
 {
     FabPort *sender = ingress->peer;
@@ -240,8 +241,9 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
     if (!counts_header && !counts_data) {
         return;
     }
-    /* A TLP that leaves through a slow egress frees its place later than one
-     * that came in after it; an UpdateFC must not tell of it earlier. */
+    /* A TLP that leaves through a slow egress can free its place later than a
+     * TLP that came in after it. The two need separate UpdateFCs, so that none
+     * is sent too early. */
     if (G_UNLIKELY(time < ingress->freed_at[cls] &&
                    ingress->freed_bytes[cls])) {
         update_fc(ingress, cls, ingress->freed_at[cls]);
@@ -255,7 +257,7 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
     }
     ingress->freed_bytes[cls] += FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
     most = cls == FAB_CLASS_NP ? NP_DATA_CREDITS : ingress->mps_bytes / 16;
-    /* A sender that may run out of credits is told at once (PCIe 5.0
+    /* A sender that may run out of credits gets an UpdateFC at once (PCIe 5.0
      * s2.6.1.2). */
     if (ingress->params.dllp != FAB_DLLP_SPEC ||
         ingress->freed_bytes[cls] >= ingress->dllp_bytes ||
@@ -309,9 +311,9 @@ static void trace_link(FabPort *port, const FabTlp *tlp, SimTime start,
 }
 
 /*
- * Notes in @tlp, whose bytes come in at @ingress from @first to @last, when the
- * component there acts on it. The component has said beforehand how long it
- * takes, so that a hop costs one event and not two.
+ * Sets in @tlp, whose bytes come in at @ingress from @first to @last, the time
+ * at which the component there acts on it. fab_port_set_latency() has set the
+ * latency beforehand, so a hop costs one event and not two.
  */
 static inline void ingress_expect(const FabPort *ingress, FabTlp *tlp,
                                   SimTime first, SimTime last)
@@ -370,7 +372,7 @@ static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
     }
 }
 
-/* No TLP could leave: arranges for the next try. */
+/* No TLP could leave: schedules the next try. */
 static void port_wait(FabPort *port, SimTime now)
 {
     if (port->starved) {
@@ -437,8 +439,8 @@ void fab_port_send(FabPort *port, unsigned source, FabTlp *tlp)
 
     tlp->egress_order = port->order++;
     if (tlp->tail_at > now) {
-        /* Cut-through must not run dry: the last byte leaves no earlier than
-         * it has come in. One ps is what rounding may cost. */
+        /* With cut-through the last byte must not leave before it has come in.
+         * Rounding may cost one ps. */
         SimTime time =
             wire_time(port, FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp)) /
                 FAB_PS_FRACTION +
@@ -593,7 +595,7 @@ bool fab_port_connect(FabPort *a, FabPort *b, FabSpeed speed, uint32_t width,
     return true;
 }
 
-/* Takes the credits that the peer's receive buffer grants at the beginning. */
+/* Takes the initial credits of the peer's receive buffer. */
 static void credits_init(FabPort *port)
 {
     FabPort *peer = port->peer;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_observe_priv.h"
 
-/* The credits of a kind that @port has. Those that have come back count, even
- * if the port has not taken them in yet. */
+/* The credits of a kind that @port has, including credits that have come back
+ * but are not collected yet. */
 static uint64_t credits_of(const FabPort *port, FabClass cls, bool data,
                            SimTime now)
 {
@@ -48,8 +48,7 @@ static uint32_t lacking(const FabPort *port, SimTime now)
     return lacks;
 }
 
-/* True if a TLP that has its credits stands behind a posted one that has not.
- */
+/* True if a TLP with credits waits behind a posted TLP without. */
 static bool is_ordered(const FabPort *port, uint32_t lacks, SimTime now)
 {
     if (!fab_credits_lack_class(lacks, FAB_CLASS_P)) {
@@ -115,9 +114,9 @@ static void queue_waiters(const FabPort *port, const FabObserver *observer)
     }
 }
 
-/* A TLP in flight is sent, crosses the cable, and then the component beyond,
- * for as long as that counts as its latency. A TLP that cuts through the
- * component counts as being sent while it arrives there. */
+/* A TLP in flight is first sent, then crosses the cable, and then crosses the
+ * component at the far end, for the time of that component's latency. With
+ * cut-through, the TLP counts as being sent while it arrives there. */
 static void flight_waiters(const FabPort *port, const FabObserver *observer)
 {
     const FabPort *peer = port->peer;

@@ -7,8 +7,8 @@
 #include "fab_tlp.h"
 
 /*
- * Gives out ranges of an address space, and takes them back: device addresses
- * of an IOMMU, parts of a DMA window. The lowest range that fits is taken.
+ * Allocates ranges of an address space, such as device addresses of an IOMMU or
+ * parts of a DMA window. An allocation takes the lowest range that fits.
  */
 typedef struct FabRanges FabRanges;
 
@@ -19,7 +19,7 @@ FabRanges *fab_ranges_new(FabBusAddr base, uint64_t size_bytes,
 void fab_ranges_free(FabRanges *ranges);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabRanges, fab_ranges_free)
 
-/* Takes @size_bytes, not 0, at a multiple of @align_bytes, a power of two.
+/* Takes @size_bytes (not 0), aligned to @align_bytes (a power of two).
  * Returns false if no free range is large enough. */
 bool fab_ranges_take(FabRanges *ranges, uint64_t size_bytes,
                      uint64_t align_bytes, FabBusAddr *ret_addr);
@@ -28,7 +28,8 @@ bool fab_ranges_take(FabRanges *ranges, uint64_t size_bytes,
  * is none. */
 uint64_t fab_ranges_give(FabRanges *ranges, FabBusAddr addr);
 
-/* Bytes taken, and how many ranges they are. */
+/* Returns the allocated bytes, and the number of ranges in *ret_count
+ * (nullable). */
 uint64_t fab_ranges_taken(const FabRanges *ranges, unsigned *ret_count);
 
 #endif

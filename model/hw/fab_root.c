@@ -5,8 +5,8 @@
 
 /* ---- Memory ---------------------------------------------------------- */
 
-/* Begins waiting reads of memory, by root port in turn, as long as memory takes
- * more. A port at which many completions are queued has to wait. */
+/* Begins waiting reads, from the root ports in turn, until memory takes no
+ * more. Skips a port at which many completions are queued. */
 static void reads_begin(FabRoot *root)
 {
     for (unsigned idle = 0;
@@ -24,7 +24,7 @@ static void reads_begin(FabRoot *root)
             continue;
         }
         fab_completer_read(&root->completer, fab_fifo_pop(&ingress->reads));
-        idle = -1; /* all root ports get another look */
+        idle = -1; /* look at all root ports again */
     }
 }
 
@@ -76,7 +76,7 @@ static void refuse(FabRoot *root, FabTlp *tlp)
     }
 }
 
-/* Nothing that must go before the completion @tlp is left. */
+/* Dispatches the completion @tlp. All TLPs that it must not pass have gone. */
 static void completion_dispatch(FabRoot *root, FabTlp *tlp)
 {
     FabPort *ingress = tlp->ingress;
@@ -89,7 +89,7 @@ static void completion_dispatch(FabRoot *root, FabTlp *tlp)
         }
         return;
     }
-    /* For a device below another root port, sent up by ACS redirect. */
+    /* ACS redirect has sent it up, to a device below some root port. */
     for (unsigned i = 0; i < root->ports; i++) {
         FabPort *port = root->component.ports[i];
         unsigned bus = FAB_BDF_BUS(tlp->requester_id);
@@ -104,7 +104,8 @@ static void completion_dispatch(FabRoot *root, FabTlp *tlp)
     fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR, ROOT_BDF);
 }
 
-/* @tlp has a host address, and nothing that must go before it is left. */
+/* Dispatches @tlp, which has a host address. All TLPs that it must not pass
+ * have gone. */
 static void dispatch(FabRoot *root, FabTlp *tlp)
 {
     FabPort *from = tlp->ingress, *to;
@@ -125,8 +126,8 @@ static void dispatch(FabRoot *root, FabTlp *tlp)
     }
     to = fab_root_route(root, tlp->addr);
     if (to) {
-        /* It may leave through the port it came in: with ACS redirect, requests
-         * between two endpoints below one root port do. */
+        /* With ACS redirect, a request between two endpoints below one root
+         * port leaves through the port it came in. */
         fab_root_p2p_request(root, from, to, tlp);
     } else if (tlp->addr - FAB_MSI_BASE < FAB_MSI_BYTES &&
                tlp->cls == FAB_CLASS_P) {
@@ -200,14 +201,15 @@ static void translated(FabRoot *root, FabTlp *tlp)
     }
 }
 
-/* A page at which there is nothing. */
+/* A page without memory or BARs. */
 #define FAULT_PAGE (UINT64_MAX & ~0xfffull)
 
 static void translate_done(void *owner, FabTlp *tlp, FabBusAddr phys,
                            bool fault)
 {
-    /* A faulting request keeps its place in the order, and is refused then. Its
-     * offset in the page stays, because the number of DWs depends on it. */
+    /* A faulting request keeps its place in the order, and dispatch() refuses
+     * it. Its offset in the page stays, because the number of DWs depends on
+     * it. */
     tlp->addr = fault ? FAULT_PAGE | (tlp->addr & 0xfff) : phys;
     translated(owner, tlp);
 }
@@ -248,7 +250,7 @@ static void completion_receive(FabRoot *root, FabTlp *tlp)
 
     if (ingress->posted_dispatched == ingress->posted_received) {
         completion_dispatch(root, tlp);
-    } else { /* it must not pass posted requests (D2) */
+    } else { /* the completion must not pass posted requests (D2) */
         tlp->posted_before = ingress->posted_received;
         fab_fifo_push(&ingress->others, tlp);
     }
@@ -267,7 +269,7 @@ static void root_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
 
 /* ---- Life ------------------------------------------------------------ */
 
-/* A TLP of the host has left @port: the next read or CPU write may go on. */
+/* A TLP of the host has left @port, so the next read or CPU write may go. */
 static void host_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabRoot *root = owner;
@@ -278,7 +280,7 @@ static void host_drained(void *owner, FabPort *port, const FabTlp *tlp)
     }
 }
 
-/* A TLP from another root port has left @port. Any path to it may go on. */
+/* A TLP from a root port has left @port, so the paths to @port may go on. */
 static void path_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabRoot *root = owner;
@@ -288,7 +290,8 @@ static void path_drained(void *owner, FabPort *port, const FabTlp *tlp)
     }
 }
 
-/* A read has an array of pieces, long enough for pieces of 64 bytes. */
+/* Whether @bytes is a valid split size. SplitRead.piece has room for pieces of
+ * at least 64 bytes. */
 static bool is_split(uint32_t bytes)
 {
     return bytes == 0 || (bytes >= 64 && (bytes & (bytes - 1)) == 0);
@@ -315,7 +318,7 @@ static bool check_params(const FabRootParams *params, GError **error)
     return !wrong;
 }
 
-/* RAM and the addresses for BARs must not meet. */
+/* Checks that RAM and the addresses for BARs do not overlap. */
 static bool check_addresses(const FabRoot *root, GError **error)
 {
     if (fab_memory_end(root->completer.memory) > root->params.mmio.high_base) {

@@ -2,19 +2,19 @@
 #include "fab_root_priv.h"
 
 /*
- * The CPU as devices see it: it writes and reads by MMIO, one write after the
- * other, and a few reads at a time. The way to a root port takes the transit of
- * the root, as between two root ports. It reaches its own memory without a
+ * The CPU as devices see it. It sends one MMIO write after the other, and has a
+ * few MMIO reads outstanding. The way to a root port takes params.transit, like
+ * the way between two root ports. The CPU reaches its own memory without a
  * link.
  */
 
-/* Tags of the CPU's reads come after those of forwarded ones. */
+/* First tag of the CPU's reads, after the tags of forwarded reads. */
 static inline unsigned first_tag(const FabRoot *root)
 {
     return root->params.forwarded_reads;
 }
 
-/* Writes that the ring of the CPU holds at first. */
+/* Initial size of the ring of CPU writes. */
 #define CPU_WRITES 16
 
 /* The port through which the write leaves; NULL if it goes to memory, or if
@@ -27,9 +27,9 @@ static FabPort *write_port(FabRoot *root, const CpuWrite *write)
                : fab_root_route(root, write->addr);
 }
 
-/* @tlp begins its way to a root port. It is queued there when it arrives, not
- * earlier: completions of memory leave from the same queue and must not wait
- * for it. */
+/* @tlp begins its way to a root port. It is queued there on arrival, not
+ * earlier, because completions of memory leave from the same source and must
+ * not wait for it. */
 static void transit_begin(FabRoot *root, FabTlp *tlp)
 {
     tlp->due_at = sim_engine_now(root->component.engine) + root->params.transit;
@@ -39,7 +39,7 @@ static void transit_begin(FabRoot *root, FabTlp *tlp)
     }
 }
 
-/* The first write, which the port did not take, is tried again. */
+/* Tries the first write again, which the port did not take before. */
 static void stall_end(FabRoot *root)
 {
     root->cpu_stall = NULL;
@@ -70,8 +70,8 @@ static void write_send(FabRoot *root, FabPort *port, const CpuWrite *write)
 
     if (!port && fab_memory_contains(root->completer.memory, write->addr,
                                      write->size_bytes)) {
-        /* It takes its share of memory's time, but is visible at once, because
-         * caches are coherent. */
+        /* The write takes a slot of the memory, but it is visible at once,
+         * because caches are coherent. */
         (void)fab_memory_write(root->completer.memory, now, write->size_bytes);
         fab_memory_notify(root->completer.memory, write->addr,
                           write->size_bytes, write->data);
@@ -95,7 +95,7 @@ static inline CpuWrite *write_first(FabRoot *root)
     return &root->cpu_writes[root->cpu_writes_head & root->cpu_writes_mask];
 }
 
-/* The first write is over cpu.mmio_write after it could begin. */
+/* Schedules the end of the first write, cpu.mmio_write after it could begin. */
 static void write_schedule(FabRoot *root)
 {
     SimTime begin = MAX(write_first(root)->given_at, root->cpu_sent_at);
@@ -183,7 +183,7 @@ void fab_root_write(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
     fab_root_write_then(root, addr, size_bytes, data, flow, NULL, NULL);
 }
 
-/* The read is over at read->due. */
+/* Schedules the end of @read, at read->due. */
 static void read_schedule(FabRoot *root, const CpuRead *read)
 {
     if (!sim_event_is_pending(&root->cpu_read_event) ||
@@ -308,7 +308,7 @@ void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp)
     }
     if (fab_tlp_is_last_completion(tlp)) {
         read->status = tlp->status;
-        /* The writes that the device sent before its answer come first (D2). */
+        /* Earlier writes of the device must be visible first (D2). */
         read->due = MAX(now + root->params.transit,
                         root->ingress[tlp->ingress->index].visible_at);
         read_schedule(root, read);
@@ -352,7 +352,7 @@ void fab_root_cpu_free(FabRoot *root)
     g_free(root->cpu_reads);
 }
 
-/* Tells of a write or read for which there is no TLP yet. */
+/* Reports a write or read for which there is no TLP yet. */
 static void cpu_waiter(const FabObserver *observer, uint32_t flow,
                        uint32_t bytes, FabClass cls)
 {

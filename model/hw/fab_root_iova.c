@@ -2,16 +2,16 @@
 #include "fab_root_priv.h"
 
 /*
- * Device addresses of a host: which are given out, and what the IOMMU maps them
- * to in which domain.
+ * Allocation of the device addresses of a host, and their mapping in the
+ * domains of the IOMMU.
  */
 
-/* Device addresses are given out from here: above any memory or BAR. */
+/* Lowest device address that is allocated, above all memory and BARs. */
 #define IOVA_BASE (1ull << 46)
 
 #define IOVA_BYTES ((1ull << FAB_DEVICE_ADDR_BITS) - IOVA_BASE)
 
-/* A range of the host's addresses, and where devices find it. */
+/* A range of the host's addresses, and its device address. */
 typedef struct IovaMap {
     FabBusAddr addr;
     uint64_t size_bytes;
@@ -44,8 +44,8 @@ bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
         }
     }
     map = (IovaMap){.addr = base, .size_bytes = end - base, .users = 1};
-    /* Aligned to its size, as Linux does: it takes no more entries of an NTB's
-     * window than the range itself would. */
+    /* Aligned to its size, as in Linux, so that the device addresses touch no
+     * more entries of an NTB's window than the range itself. */
     while (align < map.size_bytes && align < IOVA_BASE) {
         align *= 2;
     }
@@ -149,7 +149,7 @@ void fab_root_attach(FabRoot *root, FabBdf device, unsigned domain)
 void fab_root_iova_init(FabRoot *root)
 {
     root->iova_maps = g_array_new(FALSE, FALSE, sizeof(IovaMap));
-    /* A page between two mappings catches what runs past the end of one. */
+    /* An access beyond the end of a mapping hits the free page after it. */
     root->iova =
         fab_ranges_new(IOVA_BASE, IOVA_BYTES, root->params.iommu.page_bytes);
 }

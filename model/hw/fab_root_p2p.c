@@ -7,7 +7,8 @@
  * rules hold. fab_root_split.c makes the pieces in which requests leave.
  */
 
-/* The smallest piece on the wire: 64 bytes with 3 DW of header and framing. */
+/* Size of the smallest piece on the wire: 64 bytes, a header of 3 DW, framing.
+ */
 #define LEAST_PIECE_BYTES (64 + 12 + 8)
 
 static void note_tag_wait(FabRoot *root)
@@ -18,8 +19,8 @@ static void note_tag_wait(FabRoot *root)
     }
 }
 
-/* Whether a piece of the first of @path's others can be sent. Notes it if that
- * waits for a tag. */
+/* Whether a piece of the first of path->others can be sent. Notes a lack of
+ * tags. */
 static bool other_can_go(FabRoot *root, RootPath *path, unsigned from,
                          const FabPort *port)
 {
@@ -32,8 +33,8 @@ static bool other_can_go(FabRoot *root, RootPath *path, unsigned from,
            root->path_queue[port->index];
 }
 
-/* The oldest goes first, but posted requests pass reads that cannot go (PCIe
- * 5.0 table 2-40, A3). */
+/* The oldest TLP goes first, but posted requests pass reads that cannot go
+ * (PCIe 5.0 table 2-40, A3). */
 void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to)
 {
     RootPath *path = &root->paths[from * root->ports + to];
@@ -63,7 +64,7 @@ void fab_root_p2p_return(FabRoot *root, unsigned from, unsigned to, FabTlp *cpl)
 {
     RootPath *path = &root->paths[from * root->ports + to];
 
-    if (path->posted.head) { /* @cpl must not pass it (D2) */
+    if (path->posted.head) { /* @cpl must not pass the posted request (D2) */
         cpl->path_order = path->order++;
         fab_fifo_push(&path->completions, cpl);
     } else {
@@ -81,7 +82,7 @@ void fab_root_p2p_request(FabRoot *root, FabPort *from, FabPort *to,
     fab_root_p2p_advance(root, from->index, to->index);
 }
 
-/* A tag is free: the paths that lack one get it in turn. */
+/* Offers free tags, in turn, to the paths that lack one. */
 static void tag_offer(FabRoot *root)
 {
     unsigned paths = root->ports * root->ports;
@@ -159,7 +160,8 @@ void fab_root_p2p_free(FabRoot *root)
 
 /* ---- For observers --------------------------------------------------- */
 
-/* Tells of @fifo, of whose first TLP @sent bytes have been sent on already. */
+/* Reports the TLPs of @fifo. @sent bytes of the first one are sent on already.
+ */
 static void path_waiters(const FabFifo *fifo, uint32_t sent,
                          const FabObserver *observer)
 {

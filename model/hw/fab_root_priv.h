@@ -11,36 +11,40 @@
 #include "fab_root.h"
 
 /*
- * A request comes in at a root port, has its address translated, and is then
- * dispatched: to memory, to the path between root ports, or to the interrupt
- * controller. Posted requests are dispatched in the order they came, and no
- * other request before the posted ones that came earlier (PCIe 5.0 s2.4.1).
+ * The root translates the address of a request from a root port, and then
+ * dispatches the request: to memory, to the path between root ports, or to the
+ * interrupt controller. It dispatches posted requests in the order of their
+ * arrival. It dispatches any other TLP after the posted requests that came
+ * earlier at the same port (PCIe 5.0 s2.4.1).
  */
 
-/* Requests of one root port that are not dispatched yet. */
+/* The TLPs that wait at one root port. */
 typedef struct RootIngress {
-    uint64_t posted_received;   /* numbers posted requests */
-    uint64_t posted_dispatched; /* those before this are dispatched */
-    SimTime visible_at;         /* the writes to memory so far are visible */
-    FabFifo posted; /* translated, behind one that is not; by posted_before */
-    FabFifo others; /* translated reads and completions, behind a posted one */
-    FabFifo reads;  /* dispatched to memory, which takes no more now */
+    uint64_t posted_received;   /* number of posted requests received */
+    uint64_t posted_dispatched; /* number of posted requests dispatched */
+    SimTime visible_at; /* when all writes to memory so far are visible */
+    FabFifo posted; /* translated posted requests behind an untranslated one; by
+                       posted_before */
+    FabFifo others; /* translated reads, and completions, behind a posted
+                       request */
+    FabFifo reads;  /* reads dispatched to memory, which takes no more now */
 } RootIngress;
 
 /* The path from one root port to another. */
 typedef struct RootPath {
     FabFifo posted, others;
-    FabFifo completions;  /* those behind a posted request */
-    uint64_t order;       /* numbers what is dispatched to it */
-    uint32_t posted_sent; /* bytes of the first already sent on */
-    uint32_t other_sent;
-    struct SplitRead *read; /* of the first of the others, once begun */
-    bool no_tag;            /* others wait for a piece to come back */
+    FabFifo completions; /* completions behind a posted request */
+    uint64_t order;      /* path_order of the next TLP dispatched to the path */
+    uint32_t posted_sent; /* bytes of the first of `posted` already sent on */
+    uint32_t other_sent;  /* bytes of the first of `others` already sent on */
+    struct SplitRead
+        *read;   /* state of the first of `others`; NULL: not begun */
+    bool no_tag; /* `others` wait for a free tag */
 } RootPath;
 
 /* A read from one root port to another, until its last completion. */
 typedef struct SplitRead {
-    struct SplitRead *next; /* free */
+    struct SplitRead *next; /* in the list of free ones */
     unsigned ingress;
     FabBdf requester_id;
     uint16_t tag;
@@ -49,12 +53,13 @@ typedef struct SplitRead {
     uint32_t flow;
     FabBusAddr addr;
     uint32_t request_bytes;
-    uint32_t returned_bytes;      /* given to the requester so far */
-    uint32_t pieces, pieces_back; /* sent; and answered */
-    uint32_t pieces_returned;     /* given to the requester, or begun to be */
-    uint32_t piece_left_bytes;    /* of the last of these, not given yet */
+    uint32_t returned_bytes;   /* bytes returned to the requester so far */
+    uint32_t pieces;           /* pieces sent */
+    uint32_t pieces_back;      /* pieces completed */
+    uint32_t pieces_returned;  /* pieces whose return to the requester began */
+    uint32_t piece_left_bytes; /* bytes of the last of these still to return */
     bool all_sent;
-    bool failed; /* the requester has been told of an error */
+    bool failed; /* the requester has got a completion with an error */
     struct {
         uint16_t bytes;
         uint8_t status;
@@ -62,7 +67,7 @@ typedef struct SplitRead {
     } piece[64]; /* 4096 bytes in 64 */
 } SplitRead;
 
-/* A tag of the root, which stands for a piece of a read. */
+/* A tag of the root, used by a piece of a read. */
 typedef struct SplitTag {
     SplitRead *read; /* NULL: free */
     uint16_t piece;
@@ -87,7 +92,7 @@ typedef struct CpuRead {
     FabBusAddr addr;
     uint32_t size_bytes;
     uint32_t flow;
-    SimTime due; /* when it is over; NONE: not known yet */
+    SimTime due; /* when it is over; SIM_TIME_NONE: not known yet */
     FabStatus status;
     uint16_t next_free;
     bool in_use;
@@ -101,8 +106,9 @@ struct FabRoot {
     RootIngress *ingress;
     RootPath *paths; /* [from * ports + to] */
     unsigned ports;
-    uint32_t *path_queue; /* by port: the most TLPs queued there from another */
-    uint32_t cpu_queue;   /* and from the CPU, with those on the way */
+    uint32_t *path_queue; /* by port: limit of TLPs of one class queued there
+                             from another port */
+    uint32_t cpu_queue; /* limit of CPU writes queued at a port or on the way */
 
     unsigned read_turn; /* root port whose waiting read of memory is next */
 
@@ -113,25 +119,25 @@ struct FabRoot {
     SplitRead *free_reads;
     GPtrArray *read_slabs;
     unsigned path_turn; /* path that gets the next tag */
-    bool tag_wait;
+    bool tag_wait;      /* a read lacks a tag */
     SimTime tag_wait_since;
 
     /* CPU. */
     CpuWrite *cpu_writes; /* ring */
     uint32_t cpu_writes_mask, cpu_writes_head, cpu_writes_tail;
-    FabPort *cpu_stall;  /* the first waits until this port takes it; NULL: it
-                            does not wait */
-    SimTime cpu_sent_at; /* the last write left then */
+    FabPort *cpu_stall; /* the first write waits until this port takes it; NULL:
+                           it does not wait */
+    SimTime cpu_sent_at; /* when the last write left */
     SimEvent write_event;
-    FabFifo cpu_transit; /* on the way to root ports, there at due_at */
+    FabFifo cpu_transit; /* TLPs on the way to root ports, by due_at */
     SimEvent transit_event;
     CpuRead *cpu_reads;
     uint16_t free_cpu_read;
-    GArray *cpu_read_wait;  /* CpuRead, those without a slot */
-    unsigned cpu_read_next; /* first that waits */
+    GArray *cpu_read_wait;  /* of CpuRead: reads without a slot */
+    unsigned cpu_read_next; /* index of the first that waits */
     SimEvent cpu_read_event;
 
-    /* Device addresses given out. */
+    /* Device addresses. */
     FabRanges *iova;
     GArray *iova_maps;
     uint8_t *domain_of;    /* by Requester ID; NULL: all are in domain 0 */
@@ -141,8 +147,8 @@ struct FabRoot {
 
 #define NO_TAG UINT16_MAX
 
-/* The root queues this many TLPs of one source at an egress, and as many more
- * as are in transit. The others stay where they came from. */
+/* The root queues this many TLPs of one source and class at an egress, plus the
+ * number that fits into the transit time. The others wait in the root. */
 #define ROOT_QUEUE_TLPS 8
 
 /* The source at a root port for TLPs of the host itself. */
@@ -174,38 +180,39 @@ static inline bool fab_root_split_has_tag(const FabRoot *root)
     return root->free_tag != NO_TAG;
 }
 
-/* The next piece of the first write of @path, and of its first read (or atomic)
- * under a tag, of which there must be one. The last piece takes the request out
- * of the path. */
+/* Make the next piece of the first write of @path, or of its first read (or
+ * AtomicOp). A piece of a read takes a tag; one must be free. The last piece
+ * removes the request from the path. */
 FabTlp *fab_root_split_write(FabRoot *root, RootPath *path);
 FabTlp *fab_root_split_read(FabRoot *root, RootPath *path);
 
-/* Notes the completion @tlp of a piece. Returns the read that the piece is of;
- * NULL if no piece has this tag. */
+/* Notes the completion @tlp of a piece. Returns the read of the piece; NULL if
+ * no piece has this tag. */
 SplitRead *fab_root_split_take(FabRoot *root, const FabTlp *tlp);
 
-/* The next completion for the requester of @read, after @last has come back for
- * it; NULL: those of further pieces must come first. */
+/* Makes the next completion for the requester of @read, after the completion
+ * @last has come back. NULL: an earlier piece is not back yet, or all data that
+ * are back have been returned. */
 FabTlp *fab_root_split_next(FabRoot *root, SplitRead *read, const FabTlp *last);
 
-/* The piece with tag @number has come back wholly: frees the tag, and the read
- * after its last piece. */
+/* Frees tag @number, whose piece is complete, and also the read if this was its
+ * last piece. */
 void fab_root_split_end(FabRoot *root, uint16_t number);
 
 /* fab_root_p2p.c */
 void fab_root_p2p_init(FabRoot *root);
 void fab_root_p2p_free(FabRoot *root);
-/* Takes a request, and a completion for one of the root's pieces. */
+/* Take a request, or a completion for one of the root's pieces. */
 void fab_root_p2p_request(FabRoot *root, FabPort *from, FabPort *to,
                           FabTlp *tlp);
 void fab_root_p2p_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp);
-/* Sends @cpl on to a requester, behind the posted requests of this path. */
+/* Sends @cpl to a requester, behind the posted requests of this path. */
 void fab_root_p2p_return(FabRoot *root, unsigned from, unsigned to,
                          FabTlp *cpl);
-/* Sends what can go from one port to the other. */
+/* Sends the TLPs that can go from port @from to port @to. */
 void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to);
 
-/* The TLPs between root ports. */
+/* Reports the TLPs between root ports. */
 void fab_root_p2p_waiters(const FabRoot *root, const FabObserver *observer);
 /* True if a read to another root port waits. */
 bool fab_root_p2p_is_wanted(const FabRoot *root);
@@ -216,7 +223,7 @@ void fab_root_cpu_free(FabRoot *root);
 void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp);
 /* A TLP of the host has left @port. */
 void fab_root_cpu_drained(FabRoot *root, FabPort *port);
-/* The writes and reads that the CPU has not sent yet. */
+/* Reports the writes and reads that the CPU has not sent yet. */
 void fab_root_cpu_waiters(const FabRoot *root, const FabObserver *observer);
 
 /* fab_root_observe.c */

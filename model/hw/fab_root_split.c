@@ -4,8 +4,8 @@
 /*
  * A request from one root port to another leaves in pieces, as requests of the
  * root itself: reads of at most params.read_split_bytes, writes of at most
- * params.write_split_bytes. A piece of a read takes a tag, of which the whole
- * root has params.forwarded_reads. What the pieces bring back becomes
+ * params.write_split_bytes. A piece of a read takes one of the root's
+ * params.forwarded_reads tags. The root turns the data of the pieces into
  * completions for the requester, in order of address.
  */
 
@@ -31,7 +31,7 @@ static SplitRead *read_new(FabRoot *root)
     return read;
 }
 
-/* A read begins to leave. */
+/* Makes the state of the read @tlp, which begins to leave. */
 static SplitRead *read_begin(FabRoot *root, const FabTlp *tlp)
 {
     SplitRead *read = read_new(root);
@@ -54,7 +54,9 @@ static SplitRead *read_begin(FabRoot *root, const FabTlp *tlp)
     return read;
 }
 
-/* The first @left bytes at @addr that leave as one piece. */
+/* Size of the piece at @addr, with @left bytes to send; it ends at a multiple
+ * of
+ * @split at the latest (0: no split). */
 static uint32_t piece_bytes(FabBusAddr addr, uint32_t left, uint32_t split)
 {
     return split ? MIN(left, split - (uint32_t)(addr & (split - 1))) : left;
@@ -93,7 +95,7 @@ FabTlp *fab_root_split_write(FabRoot *root, RootPath *path)
     return piece;
 }
 
-/* Takes a tag for a piece of @bytes, the next of @read. */
+/* Takes a tag for the next piece of @read, which has @bytes. */
 static uint16_t tag_take(FabRoot *root, SplitRead *read, uint32_t bytes)
 {
     uint16_t number = root->free_tag;
@@ -168,14 +170,13 @@ static FabTlp *completion_new(FabRoot *root, const SplitRead *read,
     cpl->flow = read->flow;
     cpl->hops = last->hops;
     cpl->status = status;
-    cpl->data = last->data; /* of a read in one piece */
+    cpl->data = last->data; /* meaningful for a read in one piece only */
     cpl->request_bytes = read->request_bytes - read->returned_bytes;
     cpl->ready_at = last->tail_at + root->params.transit;
     return cpl;
 }
 
-/* Goes on to the next piece that is back, if it is the next by address. Returns
- * false if it is not back yet. */
+/* Goes on to the next piece by address. Returns false if it is not back yet. */
 static bool piece_next(SplitRead *read, FabStatus *ret_status)
 {
     unsigned i = read->pieces_returned;
@@ -208,7 +209,8 @@ FabTlp *fab_root_split_next(FabRoot *root, SplitRead *read, const FabTlp *last)
             return completion_new(root, read, last, status);
         }
     }
-    /* At most Max_Payload_Size, and then up to a Read Completion Boundary. */
+    /* If the piece exceeds Max_Payload_Size, the completion ends at the last
+     * Read Completion Boundary within that size. */
     cpl = completion_new(root, read, last, FAB_STATUS_SC);
     end = cpl->addr + read->piece_left_bytes;
     if (read->piece_left_bytes > mps_bytes) {

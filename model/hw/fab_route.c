@@ -6,34 +6,37 @@
 #include "fab_root.h"
 
 /*
- * Hosts and the cables between them are put into arrays once for a fabric. A
- * search then looks at each host and each cable once at most. It clears nothing
- * beforehand, because it marks the hosts it has seen with its own number.
+ * The arrays of hosts and of cables between them are made once for a fabric. A
+ * search looks at each host and each cable at most once. It marks the hosts
+ * that it has seen with the number of the search, so the marks need no
+ * clearing.
  */
 
-/* From a host through one of its adapters into another host. */
+/* The way from a host into another host, through one cable. */
 typedef struct Crossing {
     FabNtb *near;
     FabNtb *far;
-    unsigned cable;    /* of the near one */
-    uint32_t from, to; /* hosts */
+    unsigned cable;    /* cable port of the near adapter */
+    uint32_t from, to; /* indices of hosts */
 } Crossing;
 
 typedef struct Host {
     FabRoot *root;
-    uint32_t first, count; /* of the crossings that leave it */
+    uint32_t first, count; /* range of the crossings that leave the host */
     uint32_t seen;         /* number of the last search that saw it */
-    const Crossing *via;   /* by which that search came; NULL: it began here */
+    const Crossing *via;   /* crossing by which that search came; NULL: the
+                              search began here */
 } Host;
 
 struct FabRoutes {
     Host *hosts;
     uint32_t host_count;
-    Crossing *crossings; /* by host, name of adapter, cable */
+    Crossing *crossings; /* sorted by host, name of adapter, cable */
     uint32_t crossing_count;
     uint32_t *queue;
     uint32_t searches;
-    GHashTable *index; /* of a root component in hosts, for look-up only */
+    GHashTable *index; /* from root component to index in hosts; for look-up
+                          only */
 };
 
 void fab_routes_free(FabRoutes *routes)
@@ -83,7 +86,7 @@ static void crossings_add(const FabRoutes *routes, FabComponent *near,
     }
 }
 
-/* Sorts by host; those of one host keep their order (counting sort). */
+/* Sorts the crossings by host with a stable counting sort. */
 static void crossings_sort(FabRoutes *routes, const GArray *found)
 {
     uint32_t *next = g_new0(uint32_t, routes->host_count + 1);
@@ -138,8 +141,8 @@ static FabRoutes *routes_new(FabFabric *fabric)
     return routes;
 }
 
-/* Searches in breadth from host @from until it finds @to; `via` leads back from
- * there. Returns false if it does not find it. */
+/* Breadth-first search from host @from to host @to. On success Host.via leads
+ * back from @to. Returns false if there is no way. */
 static bool search(FabRoutes *routes, uint32_t from, uint32_t to)
 {
     uint32_t number = ++routes->searches, head = 0, tail = 0;
@@ -166,10 +169,10 @@ static bool search(FabRoutes *routes, uint32_t from, uint32_t to)
 
 /* An entry that a mapping has made in an NTB or an IOMMU. */
 typedef struct Record {
-    FabNtb *ntb;   /* an entry of it, or of its Requester ID table; or ... */
-    FabRoot *root; /* ... a device address of this host */
+    FabNtb *ntb;   /* NTB of a window mapping or Requester ID; or NULL */
+    FabRoot *root; /* host of an IOMMU mapping; or NULL */
     FabBusAddr addr;
-    uint64_t size_bytes; /* of NTB entries; 0: a Requester ID */
+    uint64_t size_bytes; /* size of a window mapping; 0: a Requester ID */
     FabBdf requester;
 } Record;
 
@@ -195,8 +198,8 @@ static bool map_root(const Way *way, FabRoot *root, FabBusAddr *addr,
 }
 
 /*
- * Maps [@addr, +@size_bytes) of the far host into the near one for @crossing,
- * after which @after (nullable) comes.
+ * Maps [@addr, +@size_bytes) of the far host of @crossing into its near host.
+ * @after (nullable) is the next crossing of the way.
  */
 static bool map_window(const Way *way, const Crossing *crossing,
                        const Crossing *after, FabBusAddr *addr,
@@ -206,7 +209,7 @@ static bool map_window(const Way *way, const Crossing *crossing,
     bool is_device_addr = !after && way->flags & FAB_MAP_TO_DEVICE_ADDR;
     Record record = {.ntb = crossing->near, .size_bytes = size_bytes};
 
-    /* From cable to cable of one adapter nothing enters the host. */
+    /* Requests from cable to cable of one adapter do not enter the host. */
     if ((!after || crossing->far != after->near) && !is_device_addr &&
         !map_root(way, far, addr, size_bytes, error)) {
         return false;
@@ -234,10 +237,9 @@ static bool add_requester(const Way *way, FabNtb *ntb, FabBdf requester,
 
 /*
  * Enters the Requester IDs under which requests arrive at the near adapter of
- * @crossing: that of the root, which forwards them, and that of their
- * requester, which is way->from or the adapter through which they came in by
- * the crossing
- * @before (nullable).
+ * @crossing: the ID of the root, which may forward them, and the ID of their
+ * requester. The requester is the far adapter of the previous crossing @before,
+ * or way->from if @before is NULL.
  */
 static bool add_requesters(const Way *way, const Crossing *crossing,
                            const Crossing *before, GError **error)
@@ -274,7 +276,8 @@ static bool check_ends(const FabComponent *from, FabComponent *from_host,
     return true;
 }
 
-/* Finds the way; its first crossing is the last of the search. */
+/* Finds the way. Host.via links its crossings, from the host of way->to back.
+ */
 static bool way_find(Way *way, GError **error)
 {
     FabFabric *fabric = way->from->fabric;
@@ -300,8 +303,8 @@ static bool way_map(const Way *way, FabBusAddr *addr, uint64_t size_bytes,
     const FabRoutes *routes = way->routes;
     const Crossing *crossing, *after = NULL;
 
-    /* From the far end back: the window in one host is the target in the host
-     * before. */
+    /* Works back from the far end: the window in one host is the target of the
+     * crossing before. */
     crossing = routes->hosts[host_index(routes, host_of(way->to))].via;
     while (crossing) {
         const Crossing *before = routes->hosts[crossing->from].via;
@@ -321,7 +324,7 @@ static bool way_map(const Way *way, FabBusAddr *addr, uint64_t size_bytes,
     return true;
 }
 
-/* Takes back the entries of @records, the last first. */
+/* Removes the entries of @records, the last one first. */
 static void records_undo(GArray *records)
 {
     for (unsigned i = records->len; i-- > 0;) {
@@ -421,7 +424,7 @@ bool fab_route_map(FabComponent *from, FabComponent *to, FabBusAddr addr,
         return false;
     }
     *ret_addr = mapping->addr;
-    /* It stays for good. */
+    /* The mapping is permanent. */
     g_array_unref(mapping->records);
     g_free(mapping);
     return true;

@@ -5,7 +5,7 @@
 
 #define UPSTREAM 0
 
-/* A range of addresses, or of bus numbers, and the port that claims it. */
+/* A range of addresses, and the port that claims it. */
 typedef struct Route {
     uint64_t base;
     uint64_t limit;
@@ -17,8 +17,8 @@ typedef struct FabSwitch {
     bool acs_redirect;
     Route *routes; /* by address, of the Downstream Ports; sorted */
     unsigned route_count;
-    unsigned *last_route;  /* for each ingress: what it used last */
-    uint8_t bus_port[256]; /* Downstream Port by bus; UPSTREAM: none */
+    unsigned *last_route;  /* by ingress: index of the route it used last */
+    uint8_t bus_port[256]; /* by bus: Downstream Port; UPSTREAM: none */
 } FabSwitch;
 
 /* The Downstream Port whose ranges hold @addr; UPSTREAM if there is none. */
@@ -61,8 +61,9 @@ static void switch_receive(FabComponent *component, FabPort *ingress,
         egress = UPSTREAM;
     }
     if (G_UNLIKELY(egress == ingress->index)) {
-        /* From above and not for below, or back to where it came from: an
-         * Unsupported Request; a completion is Unexpected (s2.3.1, s2.3.2). */
+        /* A TLP from above that no Downstream Port claims, or a TLP that would
+         * leave through its ingress: a request is Unsupported, a completion
+         * Unexpected (s2.3.1, s2.3.2). */
         FabTlp *cpl = fab_tlp_refuse(component->fabric, tlp, FAB_STATUS_UR,
                                      ingress->bridge.bdf);
 

@@ -100,7 +100,7 @@ FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
     return cpl;
 }
 
-/* Whether RO or IDO on @later lifts the rule that it stays behind @posted. */
+/* Whether RO or IDO lets @later pass @posted. */
 static bool is_relaxed_against(const FabTlp *later, const FabTlp *posted)
 {
     return later->attr & FAB_ATTR_RO ||
@@ -135,8 +135,8 @@ FabPass fab_tlp_may_pass(const FabTlp *later, const FabTlp *earlier)
                                                   : FAB_PASS_NO;
     default:
         switch ((FabClass)earlier->cls) {
-        case FAB_CLASS_P: /* D2: IDO compares the Completer ID of the one with
-                             the Requester ID of the other */
+        case FAB_CLASS_P: /* D2: IDO compares the completion's Completer ID with
+                             the posted request's Requester ID */
             if (later->attr & FAB_ATTR_RO) {
                 return FAB_PASS_MAY;
             }
@@ -146,7 +146,7 @@ FabPass fab_tlp_may_pass(const FabTlp *later, const FabTlp *earlier)
                        : FAB_PASS_NO;
         case FAB_CLASS_NP: /* D3, D4 */
             return FAB_PASS_MUST;
-        default: /* D5: a only within one Transaction ID */
+        default: /* D5a: completions of one Transaction ID keep their order */
             return later->requester_id == earlier->requester_id &&
                            later->tag == earlier->tag
                        ? FAB_PASS_NO

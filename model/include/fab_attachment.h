@@ -5,23 +5,23 @@
 #include "fab_fabric.h"
 
 /*
- * Something that a layer above the hardware keeps with a fabric, such as its
- * flows or its lends. It is the first member of the layer's own struct, and the
- * table of operations tells whose it is.
+ * State that a layer above the hardware keeps with a fabric, such as its flows
+ * or its lends. It is the first member of the layer's own struct. The table of
+ * operations identifies the layer.
  */
 typedef struct FabAttachment FabAttachment;
 
 typedef enum FabRouteAnswer {
-    FAB_ROUTE_ORDINARY, /* the ordinary way shall be taken */
+    FAB_ROUTE_ORDINARY, /* take the ordinary way */
     FAB_ROUTE_DONE,     /* *ret_addr is set */
     FAB_ROUTE_FAILED,   /* the error is set */
 } FabRouteAnswer;
 
 typedef struct FabAttachmentOps {
-    /* Called by fab_fabric_free() before the components go, for the attachment
-     * that was made last first. */
+    /* Called by fab_fabric_free() before it frees the components; the latest
+     * attachment comes first. */
     void (*free)(FabAttachment *attachment);
-    /* Nullable. fab_route_map() asks it first, with its own arguments. */
+    /* Nullable. fab_route_map() calls it first, with its own arguments. */
     FabRouteAnswer (*route)(FabAttachment *attachment, FabComponent *from,
                             FabComponent *to, FabBusAddr addr,
                             uint64_t size_bytes, FabBusAddr *ret_addr,
@@ -30,7 +30,7 @@ typedef struct FabAttachmentOps {
 
 struct FabAttachment {
     const FabAttachmentOps *ops;
-    FabAttachment *next; /* the one made before */
+    FabAttachment *next; /* the attachment made before this one */
 };
 
 /* Gives @attachment to @fabric, which has none with these @ops yet. */

@@ -50,19 +50,19 @@ typedef struct FabPortCounters {
     uint64_t wire_sent_bytes; /* TLPs with framing */
     uint64_t dllps_sent;
     SimTime busy_ps;        /* sending TLPs and DLLPs */
-    SimTime dllp_ps;        /* of which DLLPs */
-    SimTime credit_wait_ps; /* something to send, no credits for it */
+    SimTime dllp_ps;        /* part of busy_ps that sends DLLPs */
+    SimTime credit_wait_ps; /* a TLP was queued, and lacked credits */
 } FabPortCounters;
 
-/* Name such as "lender.sw0"; the component's for its life. */
+/* Name such as "lender.sw0"; owned by the component. */
 const char *fab_component_name(const FabComponent *component);
 FabKind fab_component_kind(const FabComponent *component);
 FabFabric *fab_component_fabric(const FabComponent *component);
-/* The root of the hierarchy it is in; valid after realize. */
+/* The root of the component's hierarchy; valid after realize. */
 FabComponent *fab_component_root(const FabComponent *component);
-/* Bus, device and function of its (first) function; valid after realize. */
+/* Bus, device and function number of function 0; valid after realize. */
 FabBdf fab_component_bdf(const FabComponent *component);
-/* The BARs, FAB_BARS of them; addresses valid after realize. */
+/* The FAB_BARS BARs; their addresses are valid after realize. */
 const FabBar *fab_component_bars(const FabComponent *component);
 /* The number of the BAR that holds @addr; -1 if none does. */
 int fab_component_find_bar(const FabComponent *component, FabBusAddr addr);
@@ -81,7 +81,7 @@ uint32_t fab_port_width(const FabPort *port);
 uint32_t fab_port_mps_bytes(const FabPort *port);
 /* One-way delay of the link. */
 SimTime fab_port_propagation(const FabPort *port);
-/* NULL if the port is no bridge (endpoints and NTBs). */
+/* The type 1 header of the port; NULL for ports of endpoints and NTBs. */
 const FabBridge *fab_port_bridge(const FabPort *port);
 const FabPortCounters *fab_port_counters(const FabPort *port);
 

@@ -5,18 +5,19 @@
 #include "fab_fabric.h"
 
 /*
- * Writes the result of enumeration as text. All functions are valid after
- * realize, append to @out, and write the same bytes for the same fabric.
+ * Writes the result of enumeration as text.
  */
 
 typedef enum FabTreeFlags {
     FAB_TREE_SHORT = 0,
-    FAB_TREE_LONG = 0x1, /* a paragraph a function follows the tree */
+    FAB_TREE_LONG = 0x1, /* a paragraph for each function follows the tree */
 } FabTreeFlags;
 
 /*
- * The hierarchy of @root, drawn as by `lspci -tv`: devices, functions, names
- * and the buses below each bridge. The domain is the name of the host.
+ * Appends the hierarchy of @root to @out, drawn like the output of `lspci -tv`:
+ * devices, functions, names, and the buses below each bridge. The name of the
+ * host stands in place of the domain. To be called after realize. The same
+ * fabric gives the same bytes.
  */
 void fab_write_tree(FabComponent *root, FabTreeFlags flags, GString *out);
 

@@ -10,8 +10,8 @@
 /*
  * A fabric: every component of every host, and the links between them. Life:
  * new, add components (fab_root_new() and so on), connect, realize, run the
- * engine, free. Used by one thread at a time; any number of fabrics live side
- * by side.
+ * engine, free. One thread at a time may use a fabric. A process may have any
+ * number of fabrics.
  */
 
 #define FAB_ERROR fab_error_quark()
@@ -27,8 +27,8 @@ typedef enum FabError {
     FAB_ERROR_NO_ROOM, /* a DMA window is full */
 } FabError;
 
-/* @engine is borrowed and must outlive the fabric. All random streams of the
- * fabric begin from @seed. */
+/* @engine is borrowed and must outlive the fabric. @seed seeds all random
+ * streams of the fabric. */
 FabFabric *fab_fabric_new(SimEngine *engine, uint64_t seed);
 void fab_fabric_free(FabFabric *fabric);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabFabric, fab_fabric_free)
@@ -47,12 +47,13 @@ bool fab_fabric_connect(FabComponent *a, unsigned port_a, FabComponent *b,
 
 /*
  * Enumerates every hierarchy (bus numbers, BARs, bridge ranges), sets
- * Max_Payload_Size to what all components of a hierarchy support, ranks the
- * components by name and makes everything ready to run. To be called once.
+ * Max_Payload_Size to the largest value that all connected ports of the fabric
+ * support, ranks the components by name, and makes everything ready to run. To
+ * be called once.
  */
 bool fab_fabric_realize(FabFabric *fabric, GError **error);
 
-/* Component by name; NULL if there is none. */
+/* The component named @name; NULL if there is none. */
 FabComponent *fab_fabric_find(const FabFabric *fabric, const char *name);
 
 /* All components, sorted by name; valid after realize. */
@@ -65,18 +66,20 @@ uint64_t fab_fabric_tlp_hops(const FabFabric *fabric);
 /* TLPs that are queued, in flight or held by a component. */
 uint64_t fab_fabric_tlps_alive(const FabFabric *fabric);
 
-/* Requests answered (or dropped, if posted) as Unsupported Request. */
+/* Requests answered (or dropped, if posted) as Unsupported Request, plus
+ * dropped Unexpected Completions. */
 uint64_t fab_fabric_unsupported(const FabFabric *fabric);
 
 /* Trace categories of the model. */
-#define FAB_TRACE_LINK 0x1u /* a TLP begins to leave a port, and is seen */
-#define FAB_TRACE_UR   0x2u /* a request that nothing claims */
+#define FAB_TRACE_LINK 0x1u /* a TLP crosses a link */
+#define FAB_TRACE_UR   0x2u /* a TLP is unsupported or unexpected */
 
 /*
- * Observers get every TLP of a traced category. Called while the engine runs;
- * must not change anything. For FAB_TRACE_LINK @port is the sender, @start the
- * time of the first byte, @end of the last byte on the wire, and @seen the time
- * at which the component at the far end acts on it.
+ * The observer gets a record for every TLP of a traced category. The function
+ * is called while the engine runs, and must not change anything. For
+ * FAB_TRACE_LINK, @port is the sender, @start and @end are the times of the
+ * first and the last byte on the wire, and @seen is the time at which the
+ * component at the far end acts on the TLP.
  */
 typedef struct FabTraceRecord {
     uint32_t category;
@@ -86,7 +89,7 @@ typedef struct FabTraceRecord {
 } FabTraceRecord;
 typedef void (*FabTraceFn)(void *data, const FabTraceRecord *record);
 
-/* Attaches the one observer; @categories of 0 detaches it. */
+/* Attaches the only observer. @categories of 0 detaches it. */
 void fab_fabric_set_trace(FabFabric *fabric, uint32_t categories, FabTraceFn fn,
                           void *data);
 

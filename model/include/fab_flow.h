@@ -9,17 +9,17 @@
 
 /*
  * Workloads. A flow moves data from one place of the fabric to another and
- * measures how long that takes. Each kind has a header of its own,
- * fab_flow_KIND.h, with its parameters and fab_KIND_flow_new(), which makes a
- * flow of that kind. The makers have in common:
+ * measures how long that takes. Each kind has its own header, fab_flow_KIND.h,
+ * with its parameters and fab_KIND_flow_new(), the function that makes a flow
+ * of that kind. These functions have in common:
  *
  *   - The fabric must be realized. It owns the flow.
- *   - No other flow of the fabric has the same @name. The name selects the
- *     flow's random stream, too.
- *   - Buffers and mappings are given out in the order in which flows are made.
+ *   - @name is unique among the flows of the fabric. It also selects the flow's
+ *     random stream.
+ *   - Buffers and mappings are allocated in the order in which flows are made.
  *   - Operations that begin before @warmup are not measured.
- *   - They fail as fab_route_map() does, and with FAB_ERROR_CONFIG if a
- *     parameter is not possible or a buffer does not fit.
+ *   - They fail with the errors of fab_route_map(), and with FAB_ERROR_CONFIG
+ *     if a parameter is not possible or a buffer does not fit.
  *
  * Flows begin with fab_flows_run().
  */
@@ -29,22 +29,23 @@ typedef struct FabFlow FabFlow;
  * other component that has BARs. */
 typedef struct FabTarget {
     FabComponent *component;
-    int bar; /* not of a root; -1: the largest */
+    int bar; /* number of the BAR; -1: the largest; not used for a root */
 } FabTarget;
 
 /* The measurements of a flow since the end of its warm-up. */
 typedef struct FabFlowResult {
     uint64_t operations;
-    uint64_t failed;    /* of these, reads that ended with UR or CA; a posted
+    uint64_t failed;    /* operations whose read ended with UR or CA; a posted
                            write has no completion and never fails */
-    uint64_t bytes;     /* of those that did not fail */
+    uint64_t bytes;     /* of the operations that did not fail */
     SimTime begin, end; /* first operation's begin, last one's end */
-    const SimHistogram *latency; /* of those that did not fail, in ps; owned
-                                    by the flow */
+    const SimHistogram *latency; /* of the operations that did not fail, in ps;
+                                    owned by the flow */
 } FabFlowResult;
 
-/* Makes @flow wait until @before is done and its own start has come. Both are
- * of one fabric and have not begun. A flow may wait for several others. */
+/* Makes @flow wait until @before is done and @flow's own start time has come.
+ * Both belong to the same fabric and have not begun. A flow may wait for
+ * several others. */
 void fab_flow_after(FabFlow *flow, FabFlow *before);
 
 const char *fab_flow_name(const FabFlow *flow);
@@ -56,8 +57,8 @@ void fab_flow_result(const FabFlow *flow, FabFlowResult *ret_result);
 /*
  * Starts the flows that are new, and runs the engine until every flow of
  * @fabric is done, or until @stop (SIM_TIME_NONE: no limit). Returns false on a
- * deadlock: no event is left and a flow is not done. Then @ret_stuck (nullable)
- * gets the first such flow by name.
+ * deadlock: no event is left and a flow is not done. In this case @ret_stuck
+ * (nullable) gets the first flow, by name, that is not done.
  */
 bool fab_flows_run(FabFabric *fabric, SimTime stop, FabFlow **ret_stuck);
 

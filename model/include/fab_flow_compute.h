@@ -6,7 +6,7 @@
 
 /* A device works for itself and does not use the fabric. */
 typedef struct FabComputeFlowParams {
-    SimTime time; /* that the work takes */
+    SimTime time; /* duration of the work */
     SimTime start;
 } FabComputeFlowParams;
 

@@ -5,34 +5,36 @@
 #include "fab_flow.h"
 
 typedef enum FabArrivals {
-    FAB_ARRIVALS_CLOSED,   /* the next as soon as one is done */
-    FAB_ARRIVALS_PERIODIC, /* every interval */
-    FAB_ARRIVALS_POISSON,  /* exponential intervals */
+    FAB_ARRIVALS_CLOSED,   /* an operation arrives when another one is done */
+    FAB_ARRIVALS_PERIODIC, /* an operation arrives every interval */
+    FAB_ARRIVALS_POISSON,  /* intervals are exponentially distributed */
 } FabArrivals;
 
 /*
  * A device's DMA engine writes to or reads from @target. An operation begins
- * when it arrives (closed: when it is ordered). A read is over when all its
- * data have arrived, a write when its last TLP begins to leave the device.
+ * when it arrives; with FAB_ARRIVALS_CLOSED it begins when the engine gets the
+ * order. A read is over when all its data have arrived. A write is over when
+ * its last TLP begins to leave the device.
  */
 typedef struct FabDmaFlowParams {
     FabEndpoint *device;
     FabTlpType direction; /* FAB_TLP_MWR or FAB_TLP_MRD */
     FabTarget target;
-    uint64_t size_bytes;  /* of an operation */
-    uint64_t count;       /* operations */
-    uint32_t outstanding; /* operations at a time, 65536 at most; later
-                             arrivals wait; 0: as many as keep the engine
-                             busy */
-    bool random;          /* any slot of size_bytes; else in order of address
-                             and round again */
-    uint64_t working_set_bytes; /* operations fall into; 0: size_bytes*count,
-                                   but (with more than one operation) no more
-                                   than 64 MiB or the size of the BAR */
+    uint64_t size_bytes;  /* size of an operation */
+    uint64_t count;       /* number of operations */
+    uint32_t outstanding; /* largest number of outstanding operations, at most
+                             65536; later arrivals wait; 0: as many as keep the
+                             engine busy */
+    bool random;          /* true: random slots of size_bytes; false: ascending
+                             addresses, from the start again after the end */
+    uint64_t working_set_bytes; /* size of the range that operations use; 0:
+                                   size_bytes * count, but (with more than one
+                                   operation) no more than 64 MiB or the size of
+                                   the BAR */
     FabArrivals arrivals;
-    SimTime interval; /* mean, between arrivals */
-    SimTime start;    /* periodic: of the first arrival; Poisson: of the time
-                         that passes until the first arrival */
+    SimTime interval; /* mean time between arrivals */
+    SimTime start;    /* periodic: time of the first arrival; Poisson: begin of
+                         the first interval, which ends with an arrival */
 } FabDmaFlowParams;
 
 /* See fab_flow.h for what the makers of flows have in common. */

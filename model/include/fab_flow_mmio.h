@@ -6,10 +6,11 @@
 
 /*
  * The CPU of @host writes to or reads from @target, one operation after the
- * other, over at most a page. A write is over, and the next begins, when it has
- * left the CPU, see fab_root_write_then(). If it is to be @seen, the host whose
- * memory it goes to polls, and the write is over when that CPU has seen it
- * (core.poll is the mean of a uniform distribution from 0 on).
+ * other, in a range of at most one page. A write is over when it has left the
+ * CPU (see fab_root_write_then()); then the next one begins. With @seen, the
+ * CPU of the host that owns the target memory polls, and a write is over when
+ * that CPU has seen it (cpu.poll is the mean of a uniform distribution that
+ * begins at 0).
  */
 typedef struct FabMmioFlowParams {
     FabRoot *host;
@@ -17,7 +18,7 @@ typedef struct FabMmioFlowParams {
     FabTarget target;
     uint32_t size_bytes; /* at most 64 */
     uint64_t count;
-    bool seen; /* of writes to a host's memory */
+    bool seen; /* only for writes to a host's memory */
     SimTime start;
 } FabMmioFlowParams;
 

@@ -4,22 +4,23 @@
 
 #include "fab_flow.h"
 
-/* The state of a flow's operations at a moment. */
+/* The state of a flow's operations at one moment. */
 typedef struct FabFlowWait {
-    uint32_t ops;     /* under way, and measured; 0: none */
-    const char *step; /* of the operation, a word; static */
-    /* True while it is the flow's own time: of a driver, a kernel, a set-up.
-     * Otherwise the operation waits for the orders of a DMA engine, or, if
-     * there are none, for the TLPs of the flow. */
+    uint32_t ops;     /* number of measured operations under way */
+    const char *step; /* name of the operation's step, one word; static */
+    /* True while a driver, a kernel or a set-up takes the time. False while the
+     * operation waits for the orders of a DMA engine, or, if there are none,
+     * for the TLPs of the flow. */
     bool own;
-    FabEndpoint *device; /* (nullable) only the orders of this one count */
-    bool posted; /* it waits until its writes are seen: reads do not count */
+    FabEndpoint *device; /* (nullable) count the orders of this device only */
+    bool posted; /* the operation waits until its writes are seen; do not count
+                    reads */
 } FabFlowWait;
 
 /* All flows of @fabric (FabFlow), by number; NULL if none was made. */
 const GPtrArray *fab_flows(const FabFabric *fabric);
 
-/* Tells what @flow waits for now, and changes nothing. ret_wait->ops is 0
+/* Returns what @flow waits for now, and changes nothing. ret_wait->ops is 0
  * before the flow has started and after it is done. */
 void fab_flow_observe(const FabFlow *flow, FabFlowWait *ret_wait);
 

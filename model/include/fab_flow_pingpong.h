@@ -5,19 +5,20 @@
 #include "fab_flow.h"
 
 /*
- * Kernels on two GPUs pass a counter to and fro. Without @via each stores into
- * the memory behind the other's BAR and watches its own. With it the counter is
- * in the memory of a host: both store there, and each reads it again and again
- * until the other has stored.
+ * Kernels on two GPUs pass a counter back and forth. Without @via, each kernel
+ * stores into the memory behind the other GPU's BAR and watches its own memory.
+ * With @via, the counter is in the memory of that host. Both kernels store
+ * there, and each one reads the counter repeatedly until the other one has
+ * stored.
  */
 typedef struct FabPingPongFlowParams {
     FabEndpoint *device[2];
     FabRoot *via;   /* nullable */
     uint64_t count; /* round trips */
-    SimTime store;  /* from a kernel's decision to the store at the port */
+    SimTime store; /* from a kernel's decision until the store is at the port */
     SimTime notice; /* mean time until a kernel sees a store to its memory */
-    SimTime gap;    /* least time between two reads of a host's memory */
-    SimTime jitter; /* the most that is added to the gap, at random */
+    SimTime gap;    /* minimum time between two reads of a host's memory */
+    SimTime jitter; /* maximum random time that is added to the gap */
     SimTime start;
 } FabPingPongFlowParams;
 

@@ -8,29 +8,31 @@
 
 /*
  * Device Lending (Markussen et al., Cluster Computing 23:1211-1234, sections 4
- * to 6). A lender offers its devices. A borrower takes one for itself alone,
- * and uses it as if it were its own, by windows through the NTBs:
+ * to 6). A lender offers its devices. A borrower takes a device for exclusive
+ * use and drives it like a local one, by windows through the NTBs:
  *
- *   BAR window  the borrower's CPU to the device's registers and memory;
+ *   BAR window  from the borrower's CPU to the device's registers and memory;
  *               entries of the borrower's adapter
- *   MSI window  the device to the borrower's interrupt addresses; an entry of
- *               the lender's adapter, one for all devices of one borrower
- *   DMA window  the device to the borrower's memory; entries of the lender's
- *               adapter
- *   P2P         the device to BARs of others; entries of the lender's adapter,
- *               or none if the other is in the same host
+ *   MSI window  from the device to the borrower's interrupt addresses; one
+ *               entry of the lender's adapter for all devices of one borrower
+ *   DMA window  from the device to the borrower's memory; entries of the
+ *               lender's adapter
+ *   P2P         from the device to BARs of other devices; entries of the
+ *               lender's adapter, or none if both devices are in one host
  *
  * With the borrower's IOMMU on, the DMA window may have any size, and buffers
  * are mapped into it as they are needed. With it off, the window is the
  * borrower's RAM. With the lender's IOMMU on, the device uses addresses that
- * this maps, and its requests pass through the lender's root.
+ * the lender's IOMMU translates, and its requests pass through the lender's
+ * root.
  *
- * A borrower that is a VM needs both IOMMUs. The borrower's puts the guest's
- * memory, wherever it lies, in a row behind the window; the lender's lets the
- * device use guest-physical addresses. All devices of a guest in one lender
- * share one window, which is the guest's whole memory. A host has one guest.
+ * A borrower that is a VM needs both IOMMUs. The borrower's IOMMU makes the
+ * guest's scattered memory contiguous behind the window. The lender's IOMMU
+ * lets the device use guest-physical addresses. All devices of a guest in one
+ * lender share one window, which is the guest's whole memory. A host has one
+ * guest.
  *
- * All functions are for use after realize. Only interrupts take simulated
+ * All functions are to be called after realize. Only interrupts take simulated
  * time.
  */
 typedef struct FabLend FabLend;
@@ -39,91 +41,94 @@ typedef struct FabLendParams {
     FabEndpoint *device;
     FabRoot *borrower;
     uint64_t window_bytes; /* 0: automatic */
-    bool vm;               /* the borrower is a guest of the host's */
+    bool vm;               /* the borrower is a guest (VM) of the host */
 } FabLendParams;
 
-/* Weights of kinds of device in the automatic size of the DMA window. */
+/* Weights of devices in the automatic size of the DMA window. */
 #define FAB_LEND_WEIGHT     1u
 #define FAB_LEND_WEIGHT_GPU 4u
 
 /*
- * Puts @device into the pool of those that can be borrowed. While it is not
- * lent it counts in the automatic size of others' windows, by @weight (1 to
- * 65536). Borrowing a device that was not offered offers it with
+ * Puts @device into the pool of devices that can be borrowed. While it is not
+ * lent, its @weight (1 to 65536) counts in the automatic size of the windows of
+ * other devices. fab_lend_borrow() offers a device that was not offered, with
  * FAB_LEND_WEIGHT.
  */
 void fab_lend_offer(FabEndpoint *device, uint32_t weight);
 
 /*
  * Borrows a device. The automatic window is the fair share of the free entries
- * of the lender's adapter, but no larger than the borrower's RAM takes; of a
- * guest, half of the host's RAM or what the guest has already. Fails, and
- * leaves nothing behind:
+ * of the lender's adapter, but no larger than the borrower's RAM requires. For
+ * a guest it is half of the host's RAM, or the memory that the guest already
+ * has. A failure leaves nothing behind:
  *
- *   FAB_ERROR_LENT    another host, which is named, has borrowed it already
- *   FAB_ERROR_CONFIG  it is in the borrower itself; the borrower is a guest and
- *                     an IOMMU is off; the window's size is given, and is less
- *                     than RAM with the IOMMU off, or not the guest's memory
+ *   FAB_ERROR_LENT    another host has borrowed the device already; the message
+ *                     names that host
+ *   FAB_ERROR_CONFIG  the device is in the borrower itself; the borrower is a
+ *                     guest and an IOMMU is off; the given size of the window
+ * is less than the RAM with the IOMMU off, or differs from the guest's memory
  *   FAB_ERROR_WINDOW  no cables lead there, or window space does not suffice
  */
 FabLend *fab_lend_borrow(const FabLendParams *params, GError **error);
 
-/* Returns the device of @lend (nullable), and undoes everything that was mapped
- * for it, with P2P from others to it. TLPs under way get lost. */
+/* Returns the device of @lend (nullable), and undoes all mappings for it, and
+ * those of other devices to it (P2P). TLPs under way get lost. */
 void fab_lend_return(FabLend *lend);
 
-/* The lend of @device; NULL: it is not lent. */
+/* The lend of @device; NULL if it is not lent. */
 FabLend *fab_lend_of(FabEndpoint *device);
 
 FabEndpoint *fab_lend_device(const FabLend *lend);
 FabRoot *fab_lend_lender(const FabLend *lend);
 FabRoot *fab_lend_borrower(const FabLend *lend);
 bool fab_lend_is_vm(const FabLend *lend);
-/* The adapter of the lender that its DMA window is in. */
+/* The lender's adapter that holds the DMA window. */
 FabNtb *fab_lend_adapter(const FabLend *lend);
 uint64_t fab_lend_window_bytes(const FabLend *lend);
 
-/* The address of the device's BAR for the borrower's CPU; false: it has no such
- * BAR. */
+/* The address of BAR @bar of the device for the borrower's CPU. Returns false
+ * if it has no such BAR. */
 bool fab_lend_bar(const FabLend *lend, int bar, FabBusAddr *ret_addr);
 
 /*
  * Maps [@addr, +@size_bytes) of the borrower's memory for the device, and
- * returns the address the device has to use. Fails with FAB_ERROR_NO_ROOM when
- * the DMA window is full, which is also counted and told to the observer, and
- * with FAB_ERROR_ADDRESS for what is not memory.
+ * returns the address that the device must use. Fails with FAB_ERROR_NO_ROOM
+ * when the DMA window is full; this failure is also counted, and reported to
+ * the observer. Fails with FAB_ERROR_ADDRESS if the range is not memory.
  */
 bool fab_lend_map(FabLend *lend, FabBusAddr addr, uint64_t size_bytes,
                   FabBusAddr *ret_device_addr, GError **error);
 
-/* Takes back a mapping by the address that fab_lend_map() returned. */
+/* Removes a mapping, by the address that fab_lend_map() returned. */
 void fab_lend_unmap(FabLend *lend, FabBusAddr device_addr);
 
 /*
- * Maps all BARs of @target for the device. @target is a device of the
- * borrower's own, or one that it has borrowed from any lender; requests to the
- * latter do not pass through the borrower. A second call changes nothing. Fails
- * with FAB_ERROR_LENT if the borrower neither owns nor has borrowed @target,
- * and with FAB_ERROR_WINDOW.
+ * Maps all BARs of @target for the device. @target is a device in the
+ * borrower's host, or one that the borrower has borrowed from any lender.
+ * Requests to a borrowed one do not pass through the borrower. A second call
+ * changes nothing. Fails with FAB_ERROR_LENT if the borrower neither owns nor
+ * has borrowed @target, and with FAB_ERROR_WINDOW if no cables lead there or
+ * window space does not suffice.
  */
 bool fab_lend_enable_p2p(FabLend *lend, FabComponent *target, GError **error);
 
-/* The address of BAR @bar of @target for the device; false: P2P is not enabled,
- * or there is no such BAR. */
+/* The address of BAR @bar of @target for the device. Returns false if P2P is
+ * not enabled or there is no such BAR. */
 bool fab_lend_p2p_addr(const FabLend *lend, const FabComponent *target, int bar,
                        FabBusAddr *ret_device_addr);
 
-/* The handler of the borrower, or of its guest, runs for @vector. */
+/* The interrupt handler of the borrower, or of its guest. */
 typedef void (*FabInterruptFn)(void *owner, unsigned vector);
 
-#define FAB_LEND_VECTORS 2048u /* as MSI-X */
+#define FAB_LEND_VECTORS 2048u /* the limit of MSI-X */
 
 /*
- * Sets the handler of the device's interrupts; before the first one. The device
- * raises one by writing *ret_data (4 bytes) to *ret_addr, see fab_lend_msi(). A
- * borrower that is no guest gets it through the MSI window, and its handler
- * runs cpu.interrupt later. For a guest the lender's CPU takes it and passes it
- * on, so that cpu.interrupt of both hosts passes.
+ * fab_lend_set_interrupt() sets the handler of the device's interrupts, before
+ * the first one. The device raises an interrupt by writing *ret_data (4 bytes)
+ * to *ret_addr, which fab_lend_msi() returns. Without a guest, the interrupt
+ * reaches the borrower through the MSI window, and the handler runs
+ * cpu.interrupt later. With a guest, the lender's CPU takes the interrupt and
+ * passes it on, which costs cpu.interrupt of both hosts.
  */
 void fab_lend_set_interrupt(FabLend *lend, FabInterruptFn fn, void *owner);
 void fab_lend_msi(const FabLend *lend, unsigned vector, FabBusAddr *ret_addr,
@@ -132,9 +137,9 @@ void fab_lend_msi(const FabLend *lend, unsigned vector, FabBusAddr *ret_addr,
 typedef struct FabLendCounters {
     uint64_t maps, unmaps;
     uint64_t no_room;      /* mappings that did not fit into the window */
-    uint64_t mapped_bytes; /* of the window, now */
-    uint64_t most_bytes;   /* the largest mapped_bytes so far */
-    uint64_t interrupts;   /* that the handler got */
+    uint64_t mapped_bytes; /* part of the window that is mapped now */
+    uint64_t most_bytes;   /* largest value of mapped_bytes so far */
+    uint64_t interrupts;   /* calls of the handler */
 } FabLendCounters;
 
 const FabLendCounters *fab_lend_counters(const FabLend *lend);

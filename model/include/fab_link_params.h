@@ -19,8 +19,8 @@ typedef enum FabSpeed {
 /* "8.0GT/s" and so on. */
 const char *fab_speed_name(FabSpeed speed);
 
-/* A credit count that stands for "infinite" (advertised as 0 at
- * initialisation, PCIe 5.0 s2.6.1). */
+/* The credit count for "infinite" (advertised as 0 at initialisation, PCIe 5.0
+ * s2.6.1). */
 #define FAB_CREDITS_INFINITE UINT32_MAX
 
 /* The credits that a receive buffer advertises: PH PD NPH NPD CPLH CPLD. */
@@ -30,24 +30,24 @@ typedef struct FabCredits {
 } FabCredits;
 
 /*
- * The least time that a port needs for a TLP, even on a faster wire:
+ * The minimum time that a port needs for a TLP, even on a faster wire:
  * (ceil((header + payload) / beat_bytes) + gap_beats) * beat_ps.
- * All zero: the wire alone decides.
+ * If all members are zero, only the wire limits the port.
  */
 typedef struct FabService {
     uint32_t beat_bytes;
     uint32_t gap_beats;
     SimTime beat_ps;
-    uint32_t width; /* of the link that has this beat; on another the beat
-                       changes in proportion. 0: it never does */
+    uint32_t width; /* link width for which beat_ps holds; at another width
+                       the beat changes in proportion; 0: beat_ps holds for
+                       every width */
 } FabService;
 
-/* When a receiver sends an Ack or UpdateFC DLLP for what it has received. */
+/* When a receiver sends an Ack or UpdateFC DLLP for received TLPs. */
 typedef enum FabDllpPolicy {
-    FAB_DLLP_SPEC, /* after the bytes that PCIe 5.0 s3.6.3.1 and s2.6.1.2 allow
-                    */
+    FAB_DLLP_SPEC, /* after the limits of PCIe 5.0 s3.6.3.1 and s2.6.1.2 */
     FAB_DLLP_EACH, /* after every TLP */
-    FAB_DLLP_FREE, /* they take no bandwidth (for closed formulas) */
+    FAB_DLLP_FREE, /* DLLPs take no bandwidth (for closed formulas) */
 } FabDllpPolicy;
 
 typedef enum FabArbitration {
@@ -64,17 +64,16 @@ typedef enum FabForwarding {
 /* The abilities of a port, and the behaviour of its receive side. */
 typedef struct FabPortParams {
     FabSpeed max_speed;
-    uint32_t max_width; /* lanes */
-    uint32_t mps_bytes; /* Max_Payload_Size supported */
-    FabCredits credits; /* its receive buffer */
-    SimTime
-        credit_latency; /* from a place free there to the UpdateFC's start */
+    uint32_t max_width;     /* lanes */
+    uint32_t mps_bytes;     /* Max_Payload_Size supported */
+    FabCredits credits;     /* size of its receive buffer */
+    SimTime credit_latency; /* from freed space to the UpdateFC's start */
     FabService service;
     FabDllpPolicy dllp;
     FabForwarding forwarding;
     FabArbitration arbitration;
-    SimTime latency; /* from the first byte in (cut-through) or the last (store)
-                        until the owner acts on the TLP */
+    SimTime latency; /* from the arrival of the first byte (cut-through) or last
+                        byte (store) until the component acts on the TLP */
 } FabPortParams;
 
 #endif

@@ -5,15 +5,16 @@
 #include "fab_component.h"
 
 /*
- * Computes whether the mapping entries of a lender's NTB adapter suffice. Its
- * prefetchable window (prefetch_total) is divided into entries of equal size;
- * everything that is mapped takes whole entries:
+ * Computes whether the mapping entries of a lender's NTB adapter suffice. The
+ * adapter's prefetchable window (prefetch_total) is divided into entries of
+ * equal size. Every mapping takes whole entries:
  *
  *   reserved  entries kept back for each remote node
  *   MSI       one entry for each borrower
- *   BARs      of devices in other hosts that devices here access (P2P) or that
- *             this host borrows itself; each BAR rounded up to an entry
- *   windows   the DMA windows of the devices that are lent, in the rest
+ *   BARs      BARs of devices in other hosts that devices in this host access
+ *             (P2P) or that this host borrows; each BAR is rounded up to
+ * entries windows   the DMA windows of the lent devices, in the remaining
+ * entries
  */
 
 typedef enum FabPlanTerm {
@@ -24,22 +25,22 @@ typedef enum FabPlanTerm {
     FAB_PLAN_WINDOWS,
 } FabPlanTerm;
 
-/* Devices with equal BARs that are mapped; sizes of 0 are not there. */
+/* A group of mapped devices with equal BARs. A size of 0 stands for no BAR. */
 typedef struct FabPlanTarget {
     uint64_t bar_bytes[FAB_BARS];
     uint32_t count;
 } FabPlanTarget;
 
-/* The DMA window of a device that is lent. */
+/* The DMA window of a lent device. */
 typedef struct FabPlanWindow {
-    uint64_t bytes;     /* set by hand; 0: automatic */
-    uint32_t weight;    /* of the device when the rest is shared, at most 65536;
-                           0 counts as 1 */
-    uint64_t ram_bytes; /* of the borrower, the most that a window needs; 0: not
-                           known */
+    uint64_t bytes;     /* size set by hand; 0: automatic */
+    uint32_t weight;    /* weight of the device when the remaining entries are
+                           shared, at most 65536; 0 counts as 1 */
+    uint64_t ram_bytes; /* RAM of the borrower, the largest size that a window
+                           needs; 0: not known */
     bool covers_ram;    /* the borrower's IOMMU is off: the window is its RAM,
                            and devices of one borrower share it */
-    uint32_t borrower;  /* any number that tells borrowers apart */
+    uint32_t borrower;  /* any number that identifies the borrower */
 } FabPlanWindow;
 
 typedef struct FabPlanParams {
@@ -63,17 +64,17 @@ typedef struct FabPlan {
     uint64_t msi_bytes;      /* prefetch_msi */
     uint64_t bars_bytes;     /* prefetch_BARs */
     uint64_t free_bytes;     /* prefetch_free: for DMA windows */
-    uint64_t windows_bytes;  /* of all DMA windows */
-    uint64_t left_bytes;     /* not used */
+    uint64_t windows_bytes;  /* all DMA windows together */
+    uint64_t left_bytes;     /* unused bytes of the window */
     FabPlanTerm broken;      /* the first term that does not fit */
-    uint64_t short_bytes;    /* by which that one is too large */
+    uint64_t short_bytes;    /* bytes that the broken term lacks */
 } FabPlan;
 
 /*
  * Computes *ret_plan, and the size of each window in @ret_windows (nullable,
- * params->window_count long); one that shares another's is 0. Fails with
- * FAB_ERROR_CONFIG when @params make no sense, and leaves the results alone; a
- * plan that does not fit is no failure.
+ * params->window_count long). The size is 0 for a window that shares the one of
+ * another device. Fails with FAB_ERROR_CONFIG when @params make no sense, and
+ * leaves the results untouched. A plan that does not fit is not a failure.
  */
 bool fab_plan_compute(const FabPlanParams *params, FabPlan *ret_plan,
                       uint64_t *ret_windows, GError **error);
@@ -82,9 +83,9 @@ bool fab_plan_compute(const FabPlanParams *params, FabPlan *ret_plan,
 const char *fab_plan_term_name(FabPlanTerm term);
 
 /*
- * The automatic size of a window, in entries: the share that @weight has of
- * @free_entries where the devices that are not lent yet, this one included,
- * weigh @total_weight. Rounded down.
+ * The automatic size of a window, in entries:
+ * @free_entries * @weight / @total_weight, rounded down. @total_weight is the
+ * weight of all devices that are not lent yet, this one included.
  */
 uint64_t fab_plan_share(uint64_t free_entries, uint64_t weight,
                         uint64_t total_weight);

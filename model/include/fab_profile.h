@@ -9,13 +9,14 @@
  * A profile tells what every resource of a fabric did while flows ran, and
  * where the time of their operations went.
  *
- * It looks at the fabric at random moments, one in each of intervals that
- * follow each other and grow as the run does, and counts what it sees for the
- * length of the interval. Looking changes nothing: a run gives the same results
- * with a profile and without one, and costs no more without one. Shares that
- * come from the fabric's counters are exact. Shares that come from looking are
- * off by at most about one in a hundred of the observed time. The same fabric
- * and seed give the same numbers.
+ * A profile samples the fabric. It divides the run into consecutive intervals,
+ * which grow with the length of the run, samples once at a random moment of
+ * each interval, and lets the sample count for the whole interval. Sampling
+ * changes nothing: a run gives the same results with and without a profile. A
+ * run without one has no extra cost. Shares that come from the fabric's
+ * counters are exact. Shares that come from samples are off by at most about
+ * one hundredth of the observed time. The same fabric and seed give the same
+ * numbers.
  */
 typedef struct FabProfile FabProfile;
 
@@ -24,48 +25,54 @@ typedef struct FabResource {
     FabResourceKind kind;
     const FabComponent *component;
     const FabPort *port; /* LINK: the sender; BUFFER: the receiver; else NULL */
-    uint32_t size;       /* tags, walkers, reads; else 0 */
-    uint32_t busy;       /* server: it works; pool: mean part of it in use */
-    uint32_t full;       /* pool: all in use, and a request waits for one */
-    SimTime hold;        /* pool of tags: mean time that one is in use */
-    uint32_t unit_bytes; /* the most that one is for; 0: not known */
+    uint32_t size;       /* number of tags, walkers or reads; else 0 */
+    uint32_t busy;       /* server: share of time that it works; pool: mean
+                            share of its members in use */
+    uint32_t full;       /* pool: share of time in which all members are in use
+                            and a request waits for one */
+    SimTime hold;        /* pool of tags: mean time that a tag is in use */
+    uint32_t unit_bytes; /* largest request for one member; 0: not known */
     /* Of a LINK. */
     uint32_t tlp, dllp, skp; /* parts of busy */
     uint32_t slack;    /* part of tlp beyond the wire's own time: the port is
                           slower than the link */
-    uint32_t has_work; /* something is queued, sent or not */
-    uint32_t starved;  /* the wire is idle, for want of credits */
-    uint32_t lacks[FAB_CREDIT_KINDS]; /* something is queued and lacks these,
-                                         while others are sent too */
-    uint32_t ordered; /* a TLP has credits, and waits behind one that has not */
-    /* The most frequent cause of the lack of credits: the first resource
-     * downstream that did not itself wait for another. NULL: none lacked. */
+    uint32_t has_work; /* share of time in which a TLP is queued */
+    uint32_t starved;  /* share of time in which the wire is idle because
+                          credits are missing */
+    uint32_t lacks[FAB_CREDIT_KINDS]; /* by kind of credits: share of time in
+                                         which a queued TLP lacks them, whether
+                                         or not others are sent */
+    uint32_t ordered; /* share of time in which a TLP with credits waits behind
+                         one without */
+    /* The most frequent cause of missing credits: the first resource downstream
+     * that does not itself wait for another. NULL: no credits were missing. */
     const struct FabResource *cause;
-    uint32_t cause_share; /* of the time that credits lacked */
+    uint32_t cause_share; /* of the time in which credits were missing */
 } FabResource;
 
-/* A place where the mean operation of a flow spends time. Places are in the
- * order in which their steps were first seen, within a step in the order in
- * which they were; that is mostly the order along the way. */
+/* A place where the mean operation of a flow spends time. Places are sorted by
+ * when their step was first seen, then by when the place was first seen. That
+ * is mostly the order along the way. */
 typedef struct FabPlace {
     FabPlaceKind kind;
     const char *step; /* of the operation: "operation", "command", "data" ... */
     const FabComponent *component; /* NULL: the flow's own time */
-    const FabPort *port;           /* TURN, CREDITS, ORDER, SERIAL, WIRE */
-    bool is_completion;            /* an answer waits there, not a request */
-    uint32_t share; /* of the operation, parts per million; they add up to a
-                       million, but for rounding */
+    const FabPort *port; /* for TURN, CREDITS, ORDER, SERIAL, WIRE; else NULL */
+    bool is_completion;  /* a completion waits there, not a request */
+    uint32_t share; /* of the operation, in parts per million; the shares of a
+                       flow add up to a million, except for rounding */
 } FabPlace;
 
 /*
- * Makes a profile that begins to look at @fabric at @begin. @fabric is realized
- * and must outlive the profile; flows that are added later are not seen.
+ * Makes a profile that observes @fabric from @begin on. @fabric is realized and
+ * must outlive the profile. The profile does not see flows that are added
+ * later.
  *
- * Each moment of an operation counts for the place of what the operation waits
- * for then. If a read has many bytes on their way, the moment is split among
- * their places; bytes that are not asked for yet do not count while others are
- * on their way. A write is over for its endpoint when it has left: it waits
- * where it leaves.
+ * Each moment of an operation counts for the place that the operation waits at.
+ * If a read has many bytes on their way, the moment is split among the places
+ * of these bytes. Bytes that are not requested yet do not count while others
+ * are on their way. For its endpoint a write is over when it has left, so it
+ * waits at the egress.
  */
 FabProfile *fab_profile_new(FabFabric *fabric, SimTime begin);
 void fab_profile_free(FabProfile *profile);
@@ -77,12 +84,13 @@ void fab_profile_finish(FabProfile *profile);
 /* The observed time; 0 if the run ended before it began. */
 SimTime fab_profile_interval(const FabProfile *profile);
 
-/* All resources, by name of component, then port, with those that were never
- * used. They belong to the profile. */
+/* All resources, sorted by the names of component and port, unused ones
+ * included. They belong to the profile. */
 const FabResource *fab_profile_resources(const FabProfile *profile,
                                          unsigned *ret_count);
 
-/* The places of @flow's mean operation; none if no look found it under way. */
+/* The places of @flow's mean operation; none if no sample found an operation
+ * under way. */
 const FabPlace *fab_profile_places(const FabProfile *profile,
                                    const FabFlow *flow, unsigned *ret_count);
 

@@ -5,49 +5,51 @@
 #include "fab_ntb.h"
 
 /*
- * Maps a range for a component that is elsewhere in the fabric, and returns the
- * address that it has to use. It maps everything on the way: windows of NTBs,
- * Requester IDs in their tables, IOMMU pages of every host whose IOMMU is on.
+ * Maps a range for a component elsewhere in the fabric, and returns the address
+ * that this component must use. The function sets up the whole way: windows of
+ * NTBs, Requester IDs in their tables, and IOMMU pages of every host whose
+ * IOMMU is on. To be called after realize. The mapping is permanent.
  *
  * @from is a device, or a root for its CPU. [@addr, +@size_bytes) is a range in
- * the address space of @to's host: memory if @to is a root, behind a BAR if it
- * is a device. Between hosts the way with the fewest cables is taken; among
- * equal ways the first by the names of adapters, then by their cables. After
- * realize.
+ * the address space of @to's host: memory if @to is a root, a part of a BAR if
+ * @to is a device. Between hosts the function takes the way with the fewest
+ * cables. Among equal ways it takes the first by the names of the adapters,
+ * then by the numbers of their cables.
  *
  * Fails with FAB_ERROR_WINDOW if no cables lead there or window space does not
  * suffice, and with FAB_ERROR_ADDRESS if the range is empty or wraps, or if no
- * device addresses are left. The mapping stays for good.
+ * device addresses are left.
  *
  * A device that is lent (fab_lend.h) uses the memory and devices of its
- * borrower, through the windows of the lend. FAB_ERROR_LENT says then that one
- * of the ends belongs to another borrower, FAB_ERROR_NO_ROOM that the DMA
- * window is full.
+ * borrower, through the windows of the lend. For such a device FAB_ERROR_LENT
+ * says that one of the ends belongs to another borrower, and FAB_ERROR_NO_ROOM
+ * says that the DMA window is full.
  */
 bool fab_route_map(FabComponent *from, FabComponent *to, FabBusAddr addr,
                    uint64_t size_bytes, FabBusAddr *ret_addr, GError **error);
 
 /*
- * The same for a buffer without which the device can go on: when the DMA window
- * is full the address is FAB_ADDR_UNMAPPED, at which, and beyond which, every
- * operation of a DMA engine fails before it begins.
+ * Does the same as fab_route_map(), for a buffer that the device can do
+ * without. When the DMA window is full, the function succeeds and returns
+ * FAB_ADDR_UNMAPPED. An order of a DMA engine to this address, or to one above
+ * it, fails before it begins.
  */
 bool fab_route_map_buffer(FabComponent *from, FabComponent *to, FabBusAddr addr,
                           uint64_t size_bytes, FabBusAddr *ret_addr,
                           GError **error);
 
-/* A mapping that can be taken back. */
+/* A mapping that can be undone. */
 typedef struct FabMapping FabMapping;
 
 typedef enum FabMapFlags {
-    FAB_MAP_TO_DEVICE_ADDR = 0x1, /* the range is in device addresses of @to's
-                                     host: do not map it in its IOMMU */
-    FAB_MAP_FROM_HOST_ADDR = 0x2, /* give an address of @from's host, not one
-                                     for its devices */
+    FAB_MAP_TO_DEVICE_ADDR = 0x1, /* @addr is a device address of @to's host: do
+                                     not map the range in the IOMMU there */
+    FAB_MAP_FROM_HOST_ADDR = 0x2, /* return an address of @from's host, not a
+                                     device address */
 } FabMapFlags;
 
-/* As fab_route_map(), but never through the windows of a lend. A failure leaves
- * no part of it mapped. */
+/* Maps a range like fab_route_map(), but never uses the windows of a lend. A
+ * failure leaves nothing mapped. */
 FabMapping *fab_mapping_new(FabComponent *from, FabComponent *to,
                             FabBusAddr addr, uint64_t size_bytes,
                             unsigned flags, GError **error);
@@ -56,8 +58,8 @@ FabBusAddr fab_mapping_addr(const FabMapping *mapping);
 void fab_mapping_free(FabMapping *mapping);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabMapping, fab_mapping_free)
 
-/* The adapter in @from's host through which the way to @to begins; NULL if
- * there is no way, or both are in one host. After realize. */
+/* The first adapter on the way from @from to @to, in @from's host. NULL if
+ * there is no way, or if both are in one host. To be called after realize. */
 FabNtb *fab_route_adapter(FabComponent *from, FabComponent *to);
 
 #endif

@@ -10,12 +10,12 @@
 typedef struct FabPort FabPort;
 typedef struct FabTlp FabTlp;
 
-/* An address as it stands in a TLP: its meaning depends on where the TLP is
- * (device address before the IOMMU, host address after it). */
+/* The address in a TLP. It is a device address before the IOMMU, and a host
+ * address after it. */
 typedef uint64_t FabBusAddr;
 
-/* A buffer that could not be mapped has this as its address. Nothing lies here
- * or beyond. */
+/* The address of a buffer that could not be mapped. No BAR or memory is here or
+ * above. */
 #define FAB_ADDR_UNMAPPED (UINT64_C(1) << 63)
 
 /* Bus, device and function number (PCIe 5.0 s2.2.6.2). */
@@ -34,12 +34,13 @@ typedef enum FabClass {
     FAB_CLASSES,
 } FabClass;
 
-/* TLP types (PCIe 5.0 s2.2.1.1). 3 or 4 DW follows from the address. */
+/* TLP types (PCIe 5.0 s2.2.1.1). The address decides between a header of 3 DW
+ * and one of 4 DW. */
 typedef enum FabTlpType {
     FAB_TLP_MRD,
     FAB_TLP_MWR,
-    FAB_TLP_FETCHADD, /* the atomics share timing and routing with each */
-    FAB_TLP_SWAP,     /* other; all are non-posted with data */
+    FAB_TLP_FETCHADD, /* AtomicOps: all three are non-posted with data, and */
+    FAB_TLP_SWAP,     /* have the same timing and routing */
     FAB_TLP_CAS,
     FAB_TLP_CPL,
     FAB_TLP_CPLD,
@@ -59,38 +60,40 @@ typedef enum FabStatus {
 #define FAB_ATTR_IDO 0x4u /* ID-Based Ordering */
 
 /*
- * A Transaction Layer Packet. It carries sizes rather than contents; `data`
- * is the value of a small write, or of a small read that found a watched word.
- * TLPs come from the fabric's pool and have one owner at a time: a component, a
- * queue of a port, or a link.
+ * A Transaction Layer Packet. It carries sizes rather than contents. `data` is
+ * the value of a small write, or the value that a small read got from a watched
+ * word. TLPs come from the fabric's pool and have one owner at a time: a
+ * component, a queue of a port, or a link.
  */
 struct FabTlp {
     FabTlp *next; /* in the queue of its owner */
 
-    /* For whoever holds it. */
-    FabPort *ingress; /* whose receive buffer it occupies (nullable) */
-    SimTime tail_at;  /* its last byte is in at @ingress, and the latency of the
-                         component over */
-    SimTime ready_at; /* no egress sends it before this */
-    union {           /* set by the owner of the moment, for itself alone */
-        SimTime arrive_at; /* link: the far component acts on it */
-        SimTime due_at;    /* completer: its data are read, or it is visible;
-                              CPU: it is at the root port */
+    /* For the present owner. */
+    FabPort *ingress; /* port whose receive buffer it occupies (nullable) */
+    SimTime tail_at;  /* when its last byte is in at @ingress and the latency of
+                         the component is over */
+    SimTime ready_at; /* earliest time at which an egress may send it */
+    union {           /* set and read by the present owner only */
+        SimTime arrive_at; /* link: when the far component acts on it */
+        SimTime due_at;    /* completer: when a read has its data or a write is
+                              visible; CPU: when it is at the root port */
     };
-    union {                    /* likewise */
-        uint64_t egress_order; /* port: its place among what was queued there */
-        uint64_t posted_before; /* root, until it is dispatched: how many posted
-                                   requests came in at the port before it */
-        uint64_t path_order;    /* root, between two ports: its place among what
-                                   was dispatched to them */
+    union {                     /* set and read by the present owner only */
+        uint64_t egress_order;  /* port: sequence number in its queues */
+        uint64_t posted_before; /* root, until it is dispatched: number of
+                                   posted requests that came in at the port
+                                   before it */
+        uint64_t path_order;    /* root, between two ports: sequence number of
+                                   its dispatch */
     };
 
     /* The header. */
-    FabBusAddr addr; /* CplD: of its first byte (the wire has 7 bits of it) */
+    FabBusAddr
+        addr; /* CplD: address of the first byte (the wire carries 7 bits) */
     uint64_t data;
-    uint32_t payload_bytes; /* data carried */
-    uint32_t request_bytes; /* MRd: bytes asked for; completion: Byte Count,
-                               what remains of the request including this */
+    uint32_t payload_bytes; /* payload of this TLP */
+    uint32_t request_bytes; /* MRd: bytes requested; completion: Byte Count, the
+                               bytes left of the request, this TLP included */
     FabBdf requester_id;
     FabBdf completer_id;
     uint16_t tag;
@@ -101,7 +104,7 @@ struct FabTlp {
     bool ecrc;      /* carries a TLP digest */
 
     /* For observers: no component acts on these. */
-    uint32_t flow; /* number of the flow it belongs to, 0 none */
+    uint32_t flow; /* number of the flow it belongs to; 0: none */
     uint32_t hops; /* links crossed so far */
 };
 
@@ -137,7 +140,7 @@ static inline uint32_t fab_tlp_header_bytes(const FabTlp *tlp)
     return !fab_tlp_is_completion(tlp) && tlp->addr >> 32 ? 16 : 12;
 }
 
-/* DWs of payload: an unaligned first byte takes a whole one (s2.2.5). */
+/* DWs of payload. A partly used first or last DW counts whole (s2.2.5). */
 static inline uint32_t fab_tlp_payload_dw(const FabTlp *tlp)
 {
     return tlp->payload_bytes
@@ -152,7 +155,7 @@ static inline uint32_t fab_tlp_bytes(const FabTlp *tlp)
            (tlp->ecrc ? 4 : 0);
 }
 
-/* Data credits it takes, in units of 16 bytes (PCIe 5.0 s2.6.1). */
+/* Data credits that @tlp consumes, units of 16 bytes (PCIe 5.0 s2.6.1). */
 static inline uint32_t fab_tlp_data_credits(const FabTlp *tlp)
 {
     return (fab_tlp_payload_dw(tlp) + 3) / 4;
@@ -160,9 +163,9 @@ static inline uint32_t fab_tlp_data_credits(const FabTlp *tlp)
 
 /* Whether a later TLP may overtake an earlier one for the same egress. */
 typedef enum FabPass {
-    FAB_PASS_NO,  /* "No": would break the producer-consumer model */
+    FAB_PASS_NO,  /* "No": passing would break the producer-consumer model */
     FAB_PASS_MAY, /* "Y/N" */
-    FAB_PASS_MUST /* "Yes": or deadlock threatens when @earlier is blocked */
+    FAB_PASS_MUST /* "Yes": without passing, a blocked @earlier can deadlock */
 } FabPass;
 
 /* The ordering rules of PCIe 5.0 s2.4.1, table 2-40, for one Traffic Class. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Buffers in memory are aligned to their size, but not beyond this. */
+/* Buffers in memory are aligned to their size, within these limits. */
 #define ALIGN_LEAST (4u << 10)
 #define ALIGN_MOST  (2u << 20)
 
@@ -12,8 +12,8 @@ typedef struct FlowList {
     FabAttachment attachment;
     GPtrArray *flows; /* owned; by number */
     GHashTable *by_name;
-    uint32_t running; /* started and not done */
-    uint32_t started;
+    uint32_t running; /* number of flows that are started and not done */
+    uint32_t started; /* number of flows that are started */
 } FlowList;
 
 static void flow_free(void *data)
@@ -38,7 +38,7 @@ static void list_free(FabAttachment *attachment)
 
 static const FabAttachmentOps list_ops = {.free = list_free};
 
-/* NULL: no flow was ever asked for. */
+/* The list of @fabric; NULL if it is not made yet. */
 static FlowList *list_find(const FabFabric *fabric)
 {
     return (FlowList *)fab_fabric_attachment(fabric, &list_ops);
@@ -327,7 +327,7 @@ bool fab_flows_run(FabFabric *fabric, SimTime stop, FabFlow **ret_stuck)
     return false;
 }
 
-/* ---- What others may know -------------------------------------------- */
+/* ---- Access ---------------------------------------------------------- */
 
 const char *fab_flow_name(const FabFlow *flow)
 {

@@ -3,10 +3,10 @@
 
 #include "fab_flow_priv.h"
 
-/* The driver's memory: a page for the completion record, then the ring, which
- * is a page (or one command, if that is larger). */
+/* The driver's memory has a page for the completion record, and then the ring.
+ * The ring is a page, or one command if that is larger. */
 #define PAGE_BYTES    4096u
-#define COMMAND_BYTES (64u << 10) /* no command is larger */
+#define COMMAND_BYTES (64u << 10) /* size limit of a command */
 #define RECORD_BYTES  4u
 #define DOORBELL_BAR  0
 
@@ -14,7 +14,7 @@
 typedef enum CopyStep {
     STEP_START,
     STEP_FETCH, /* the device may fetch the next command */
-    STEP_MOVE,  /* it has set up the copy */
+    STEP_MOVE,  /* the device has set up the copy */
     STEP_OVER,  /* the data are moved, and the least time has passed */
     STEP_POLL,  /* the driver sees the completion record */
 } CopyStep;
@@ -23,18 +23,18 @@ typedef struct CopyFlow {
     FabFlow flow;
     FabCopyFlowParams params;
     CopyStep step;
-    FabBusAddr doorbell; /* as the driver's CPU sees it */
-    FabBusAddr ring;     /* as the device sees it */
+    FabBusAddr doorbell; /* address for the driver's CPU */
+    FabBusAddr ring;     /* address for the device */
     uint32_t ring_slots;
     unsigned doorbell_watch, record_watch;
     FabDma command, move, record;
-    uint32_t finished; /* copies */
+    uint32_t finished; /* number of finished copies */
     uint32_t left;     /* copies until the completion record */
-    SimTime rung_at;   /* the doorbell */
-    SimTime begin;     /* of the copy under way: its command's fetch */
-    FabStatus status;  /* of it */
-    bool measured;     /* the last copy was, and did not fail */
-    bool is_recorded;  /* the completion record is on its way, or there */
+    SimTime rung_at;   /* when the driver rang the doorbell */
+    SimTime begin;     /* of the present copy: begin of its command's fetch */
+    FabStatus status;  /* of the present copy */
+    bool measured;     /* the last copy was measured, and did not fail */
+    bool is_recorded;  /* the completion record is sent or has arrived */
 } CopyFlow;
 
 static SimTime copy_now(const CopyFlow *self)
@@ -50,8 +50,8 @@ static void step_at(CopyFlow *self, CopyStep step, SimTime time)
 
 /* ---- The driver ------------------------------------------------------ */
 
-/* Doorbells and records bear the number of the flow: another of the same
- * device has the same doorbell. */
+/* Doorbells and records contain the number of the flow, because all flows of a
+ * device have the same doorbell. */
 static void doorbell_ring(CopyFlow *self)
 {
     self->rung_at = copy_now(self);
@@ -125,7 +125,7 @@ static void copy_over(CopyFlow *self)
     }
 }
 
-/* The data of a copy are where they belong, or it has failed. */
+/* The data of a copy are moved, or the copy has failed. */
 static void move_done(FabDma *dma)
 {
     CopyFlow *self = dma->owner;
@@ -150,7 +150,7 @@ static void record_done(FabDma *dma)
 {
     CopyFlow *self = dma->owner;
 
-    /* The record leaves behind all data that were written. */
+    /* The record leaves after all written data. */
     if (self->params.direction == FAB_TLP_MWR && self->measured) {
         self->flow.result.end = copy_now(self);
     }
@@ -188,15 +188,15 @@ static void copy_free(FabFlow *flow)
     g_free(self);
 }
 
-/* The measurement begins with the doorbell, or, when all are queued, with the
- * fetch of a command. */
+/* A copy is under way from the doorbell on, or, if @queued, from the fetch of
+ * its command on. */
 static void copy_wait(const FabFlow *flow, FabFlowWait *ret_wait)
 {
     const CopyFlow *self = (const CopyFlow *)flow;
     bool pending = sim_event_is_pending(&flow->event);
 
     ret_wait->own = pending;
-    if (self->left == 0) { /* no copy: the doorbell, or the record */
+    if (self->left == 0) { /* between copies: the doorbell, or the record */
         ret_wait->ops = self->params.queued ? 0 : 1;
         ret_wait->step = pending             ? "poll"
                          : self->is_recorded ? "record"
@@ -246,12 +246,12 @@ static bool check_params(const char *name, const FabCopyFlowParams *params,
     return fab_flow_accept(name, wrong, error);
 }
 
-/* The addresses of all that is shared. */
+/* The addresses of everything that the driver and the device share. */
 typedef struct CopyPlaces {
-    FabBusAddr doorbell; /* as the CPU sees it */
+    FabBusAddr doorbell; /* address for the CPU */
     FabBusAddr own;      /* record and ring in the driver's memory */
-    FabBusAddr ring;     /* the same, as the device sees it */
-    FabBusAddr buffer;   /* as the device sees it */
+    FabBusAddr ring;     /* the same, address for the device */
+    FabBusAddr buffer;   /* address for the device */
     uint32_t ring_slots;
 } CopyPlaces;
 

@@ -3,8 +3,7 @@
 
 #include "fab_flow_priv.h"
 
-/* The working set of a flow that does not say: enough for any cache, little
- * enough for any window. */
+/* The default working set: larger than any cache, smaller than any window. */
 #define WORKING_SET_BYTES (UINT64_C(64) << 20)
 
 #define OUTSTANDING_MAX 65536u
@@ -12,18 +11,18 @@
 typedef struct DmaOp {
     FabDma dma;
     SimTime begin;
-    struct DmaOp *next; /* free */
+    struct DmaOp *next; /* in the list of free ones */
 } DmaOp;
 
 /*
- * Operations that arrive while all are under way take no memory: the time of
- * the next arrival is known, and those that are late are made up for as soon as
- * an operation is over.
+ * There is no queue of operations that arrive while no DmaOp is free. The flow
+ * keeps the time of the next arrival, and catches up with late arrivals when an
+ * operation is over.
  */
 typedef struct DmaFlow {
     FabFlow flow;
     FabDmaFlowParams params;
-    FabBusAddr base; /* as the device sees it */
+    FabBusAddr base; /* address of the working set for the device */
     uint64_t slots;
     uint64_t next_slot;
     uint64_t issued, finished;
@@ -52,13 +51,14 @@ static SimTime next_interval(DmaFlow *self)
                : self->params.interval;
 }
 
-/* Orders what has arrived, as long as there are operations free. */
+/* Gives the operations that have arrived to the engine, while a DmaOp is free.
+ */
 static void issue(DmaFlow *self)
 {
     SimTime now = sim_engine_now(self->flow.fabric->engine);
     bool closed = self->params.arrivals == FAB_ARRIVALS_CLOSED;
 
-    if (self->issuing) { /* a write was over at once: the loop goes on */
+    if (self->issuing) { /* called from the loop below, which goes on */
         return;
     }
     self->issuing = true;
@@ -138,9 +138,10 @@ static const FabFlowOps dma_ops = {
 /* ---- Set-up ---------------------------------------------------------- */
 
 /*
- * Operations that keep the engine busy. Reads: all its tags are in use, though
- * the oldest operation lacks few data only. Writes: those whose latency runs
- * while one is sent, and one more.
+ * The number of outstanding operations that keeps the engine busy. Reads:
+ * enough to use all tags, even when the oldest operation needs only few of
+ * them. Writes: enough to send without a gap during the latency of the next
+ * write.
  */
 static uint32_t enough_outstanding(const FabDmaFlowParams *params)
 {
@@ -154,8 +155,8 @@ static uint32_t enough_outstanding(const FabDmaFlowParams *params)
     } else {
         const FabPort *port =
             fab_component_port(fab_endpoint_component(params->device), 0);
-        /* Without encoding and overhead, so there are rather too many
-         * operations than too few. */
+        /* Ignores encoding and overhead, so the result is too large rather than
+         * too small. */
         SimTime byte_ps =
             (4000 >> (port->speed - FAB_SPEED_2_5GT)) / MAX(port->width, 1);
         uint64_t send_ps = params->size_bytes * MAX(byte_ps, 1);
@@ -165,7 +166,7 @@ static uint32_t enough_outstanding(const FabDmaFlowParams *params)
     return CLAMP(count, 2, OUTSTANDING_MAX);
 }
 
-/* Bytes that the operations fall into; 0 with an error set. */
+/* Returns the size of the working set; 0 on failure. */
 static uint64_t working_set(const char *name, const FabDmaFlowParams *params,
                             GError **error)
 {

@@ -3,18 +3,19 @@
 
 #include "fab_flow_priv.h"
 
-/* Operations go through this much of the target, and round again. */
+/* Operations use ascending addresses in a range of this size, and then begin
+ * again. */
 #define RANGE_BYTES 4096u
 
 typedef struct MmioFlow {
     FabFlow flow;
     FabMmioFlowParams params;
-    FabBusAddr base; /* as the CPU sees it */
+    FabBusAddr base; /* address of the range for the CPU */
     uint32_t step_bytes;
     uint32_t range_bytes;
     uint64_t finished;
-    SimTime begin;    /* of the one under way */
-    FabRoot *watched; /* whose CPU polls; NULL: none does */
+    SimTime begin;    /* of the present operation */
+    FabRoot *watched; /* host whose CPU polls; NULL: none */
     unsigned watch;
     bool is_begun;
 } MmioFlow;
@@ -59,7 +60,8 @@ static void read_over(void *owner, FabStatus status)
     op_over(owner, status);
 }
 
-/* Neither way of the root's calls back from within. */
+/* Neither fab_root_write_then() nor fab_root_read() calls back at once, so this
+ * does not recurse. */
 static void next_begin(MmioFlow *self)
 {
     const FabMmioFlowParams *params = &self->params;
@@ -138,7 +140,7 @@ FabFlow *fab_mmio_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
         !fab_target_size(&params->target, &space, error)) {
         return NULL;
     }
-    /* Steps of a power of two cross no boundary. */
+    /* With a power of two as step, no operation crosses a 4 KiB boundary. */
     while (step < params->size_bytes) {
         step *= 2;
     }

@@ -8,27 +8,26 @@
 #include "fab_lend.h"
 #include "fab_nvme_priv.h"
 
-/* A command identifier is the number of the command and, above it, the number
- * of resets of the queue. The latter tells a completion entry that comes late,
- * after a reset, from a valid one. */
-#define CID_BITS    12u
-#define CID_MASK    ((1u << CID_BITS) - 1)
-#define ENTRIES_MAX (1u << CID_BITS)
-#define DEPTH_MAX   (ENTRIES_MAX - 1)
-#define TRANSFER_MAX                                                           \
-    (2u << 20)                   /* so that a PRP list fills one page at most  \
-                                  */
-#define STORE_BYTES 64u          /* a store of the CPU */
-#define BLOCKS      (1ull << 31) /* of the drive */
+/* A command identifier has the number of the command in its low bits and the
+ * number of resets of the queue above them. The latter distinguishes valid
+ * completion entries from those that arrive after a reset. */
+#define CID_BITS     12u
+#define CID_MASK     ((1u << CID_BITS) - 1)
+#define ENTRIES_MAX  (1u << CID_BITS)
+#define DEPTH_MAX    (ENTRIES_MAX - 1)
+#define TRANSFER_MAX (2u << 20)   /* a PRP list then fits into one page */
+#define STORE_BYTES  64u          /* size of a store of the CPU */
+#define BLOCKS       (1ull << 31) /* number of blocks of the drive */
 
 typedef struct NvmeFlow NvmeFlow;
 
 typedef struct Operation {
-    struct Operation *next; /* free, or not all submitted */
+    struct Operation *next; /* in the list of free ones, or of those with
+                               commands to submit */
     SimTime begin;
     uint64_t block;
     uint64_t submitted_bytes;
-    uint32_t left; /* commands */
+    uint32_t left; /* commands that are not completed */
     bool is_busy;
     FabStatus status;
 } Operation;
@@ -44,26 +43,26 @@ struct NvmeFlow {
     FabNvmeFlowParams params;
     FabNvme *nvme;
     FabNvmeQueue *queue;
-    SimTime stages[FAB_NVME_STAGES]; /* sums */
+    SimTime stages[FAB_NVME_STAGES]; /* sum of each stage */
 
-    /* The driver's memory: where it is, and what is in it. */
-    FabBusAddr sq, cq, lists; /* as the CPU sees it */
-    FabBusAddr device_lists;  /* as the drive sees it */
+    /* The addresses and contents of the driver's memory. */
+    FabBusAddr sq, cq, lists; /* addresses for the CPU */
+    FabBusAddr device_lists;  /* addresses for the drive */
     FabBusAddr device_buffer;
-    FabBusAddr bells;      /* as the CPU sees them */
-    uint64_t stride_bytes; /* between buffers of operations */
+    FabBusAddr bells;      /* address of the doorbells for the CPU */
+    uint64_t stride_bytes; /* from the buffer of an operation to the next */
     FabNvmeSqe *sqes;
     uint64_t *cqes;
-    SimTime *visible_at; /* a completion entry became so */
+    SimTime *visible_at; /* by completion entry: when it became visible */
     unsigned cq_watch, msi_watch;
 
     /* The driver. */
     uint32_t resets;
     uint32_t sq_tail, sq_head;
-    uint32_t sq_rung; /* entries before it are known to the drive */
-    uint32_t *bell;   /* doorbells under way: the tails they tell */
+    uint32_t sq_rung; /* the doorbells of the entries before this have left */
+    uint32_t *bell;   /* ring of the doorbells in the CPU: the tails in them */
     uint32_t bell_first, bell_last;
-    uint32_t stale_bells; /* under way since before a reset */
+    uint32_t stale_bells; /* doorbells in the CPU from before a reset */
     uint32_t cq_head;
     bool phase;
     Command *commands, *free_commands;
@@ -155,8 +154,7 @@ static void command_submit(NvmeFlow *self, Operation *op, Command *command)
     op->submitted_bytes += bytes;
 }
 
-/* Submits as many commands as the queue can take, and rings the doorbell
- * once. */
+/* Submits commands until the queue is full, and rings the doorbell once. */
 static void submit(NvmeFlow *self)
 {
     uint32_t before = self->sq_tail;
@@ -192,7 +190,7 @@ static uint64_t operation_block(NvmeFlow *self)
     return block;
 }
 
-/* Begins operations until all have begun or the depth is used up. */
+/* Begins operations until all have begun or the depth is reached. */
 static void operations_begin(NvmeFlow *self)
 {
     const FabNvmeFlowParams *params = &self->params;
@@ -226,7 +224,7 @@ static void operations_begin(NvmeFlow *self)
 
 /* ---- Completing ------------------------------------------------------ */
 
-/* Adds the times that @command, the last of its operation, has spent in the
+/* Adds the times that @command, the last one of its operation, has spent in the
  * stages. */
 static void stages_add(NvmeFlow *self, const Command *command)
 {
@@ -289,7 +287,7 @@ static void entry_take(NvmeFlow *self)
     self->free_commands = command;
 }
 
-/* Returns whether the entry at the head of the queue is a new one. */
+/* Returns whether the entry at the head of the queue is new. */
 static bool entry_is_new(const NvmeFlow *self)
 {
     return FAB_NVME_CQE_PHASE(self->cqes[self->cq_head]) == self->phase;
@@ -321,7 +319,7 @@ static void entries_take(NvmeFlow *self)
     }
 }
 
-/* The handler of an interrupt that a lend has passed on runs. */
+/* The interrupt handler of a lent drive. */
 static void interrupt_handle(void *owner)
 {
     entries_take(owner);
@@ -341,7 +339,7 @@ static void entry_visible(void *owner, FabBusAddr addr, uint64_t data)
 
     if (FAB_NVME_CQE_CID(data) >> CID_BITS !=
         (self->resets & UINT16_MAX >> CID_BITS)) {
-        return; /* from before the reset */
+        return; /* an entry from before the reset */
     }
     self->cqes[index] = data;
     self->visible_at[index] = nvme_now(self);
@@ -365,7 +363,7 @@ static void msi_visible(void *owner, FabBusAddr addr, uint64_t data)
     }
 }
 
-/* ---- Giving up ------------------------------------------------------- */
+/* ---- Time-out -------------------------------------------------------- */
 
 static void commands_free(NvmeFlow *self)
 {
@@ -377,7 +375,7 @@ static void commands_free(NvmeFlow *self)
     }
 }
 
-/* Resets the queues on both ends. Every operation under way has failed. */
+/* Resets the queues at both ends. Every operation under way fails. */
 static void queue_reset(NvmeFlow *self)
 {
     self->resets++;
@@ -483,8 +481,9 @@ static FabNvmeStage command_stage(const NvmeFlow *self, const Command *command)
     return FAB_NVME_COMPLETION;
 }
 
-/* Of several commands under way, one that is with the media decides, because it
- * hides the stages of the others. If there is none, the one ahead decides. */
+/* Reports the stage of one of the commands under way: MEDIA if any command is
+ * in that stage, because it hides the stages of the others; otherwise the
+ * latest stage. */
 static void nvme_wait(const FabFlow *flow, FabFlowWait *ret_wait)
 {
     static const char *const names[FAB_NVME_STAGES] = {
@@ -534,7 +533,8 @@ static bool is_power(uint64_t value, uint64_t min, uint64_t max)
     return value >= min && value <= max && (value & (value - 1)) == 0;
 }
 
-/* Both return what is wrong, or NULL. */
+/* drive_wrong() and flow_wrong() return a message, or NULL if nothing is
+ * wrong. */
 static const char *drive_wrong(const FabNvmeParams *drive)
 {
     if (drive->overhead < 0 || drive->read_latency < 0 ||
@@ -609,7 +609,8 @@ static bool check_params(const char *name, const FabNvmeFlowParams *params,
     return fab_flow_accept(name, wrong, error);
 }
 
-/* The controller of @device, if a flow has one already. */
+/* The controller of @device that another flow has made; NULL if there is none.
+ */
 static FabNvme *find_peer(FabFabric *fabric, const FabEndpoint *device)
 {
     FabFlow *flow;
@@ -624,13 +625,14 @@ static FabNvme *find_peer(FabFabric *fabric, const FabEndpoint *device)
     return NULL;
 }
 
-/* The addresses of all that is shared. */
+/* The layout and addresses of everything that the driver and the drive share.
+ */
 typedef struct Places {
-    uint32_t commands;     /* at a time */
+    uint32_t commands;     /* largest number of outstanding commands */
     uint64_t stride_bytes; /* of an operation's buffer */
-    FabBusAddr own;        /* as the CPU sees it: SQ, CQ, PRP lists */
+    FabBusAddr own;        /* SQ, CQ and PRP lists, address for the CPU */
     FabBusAddr cq_offset, lists_offset;
-    FabBusAddr device_own; /* as the drive sees it */
+    FabBusAddr device_own; /* the same, address for the drive */
     FabBusAddr device_buffer;
     FabBusAddr bells;
     FabBusAddr msi;

@@ -7,7 +7,8 @@
 
 typedef struct PingPongFlow PingPongFlow;
 
-/* A kernel on one of the GPUs. Player 0 stores odd values, player 1 even. */
+/* A kernel on one of the GPUs. Player 0 stores odd values, player 1 even ones.
+ */
 typedef struct Player {
     PingPongFlow *self;
     FabEndpoint *device;
@@ -18,16 +19,16 @@ typedef struct Player {
         PLAYER_POLL
     } step;
     FabDma store, poll;
-    uint64_t value; /* the last one stored or seen */
-    unsigned watch; /* of the word in own memory */
+    uint64_t value; /* last value stored or seen */
+    unsigned watch; /* handle of the watch on the word in its own memory */
 } Player;
 
 struct PingPongFlow {
     FabFlow flow;
     FabPingPongFlowParams params;
     Player player[2];
-    unsigned watch;   /* of the word in the host's memory */
-    uint64_t visible; /* word in the host's memory */
+    unsigned watch;   /* handle of the watch on the word in the host's memory */
+    uint64_t visible; /* contents of the word in the host's memory */
     uint64_t finished;
     SimTime begin; /* of the round trip */
 };
@@ -42,21 +43,20 @@ static bool is_first(const Player *player)
     return player == &player->self->player[0];
 }
 
-/* The word that stands for @value. Flows between the same GPUs use the same
- * word of a BAR, so it bears the number of the flow, too. */
+/* The word for @value. It contains the number of the flow, because flows
+ * between the same GPUs use the same word of a BAR. */
 static uint64_t word_of(const PingPongFlow *self, uint64_t value)
 {
     return (uint64_t)self->flow.number << 32 | (uint32_t)value;
 }
 
-/* Returns whether @word is the answer to the value that @player has stored
- * last. */
+/* Returns whether @word is the answer to the last value that @player stored. */
 static bool is_answer(const Player *player, uint64_t word)
 {
     return word == word_of(player->self, player->value + 1);
 }
 
-/* Ends the flow while the other player may still store or poll. */
+/* Ends the flow. The other player may be about to store or poll. */
 static void flow_end(PingPongFlow *self)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -78,7 +78,7 @@ static void player_decide(Player *player)
     sim_event_schedule(&player->event, flow_now(self) + self->params.store);
 }
 
-/* The player has seen that the other has stored the next value. */
+/* The player has seen the next value, which the other one has stored. */
 static void player_see(Player *player)
 {
     PingPongFlow *self = player->self;
@@ -137,7 +137,7 @@ static void poll_done(FabDma *dma)
     }
     if (dma->status != FAB_STATUS_SC) {
         fab_flow_count(&self->flow, self->begin, 0, dma->status);
-        flow_end(self); /* the player will never see anything */
+        flow_end(self); /* the player can never see the answer */
     } else if (is_answer(player, dma->data)) {
         player_see(player);
     } else {
@@ -212,7 +212,8 @@ static void pingpong_free(FabFlow *flow)
     g_free(self);
 }
 
-/* The last to store is waited for until all can see it, then the other. */
+/* The operation waits for the last player to store, until that store is
+ * visible, and then for the other player. */
 static void pingpong_wait(const FabFlow *flow, FabFlowWait *ret_wait)
 {
     const PingPongFlow *self = (const PingPongFlow *)flow;

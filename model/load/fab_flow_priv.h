@@ -9,11 +9,11 @@
 
 /* The operations of a kind of flow. */
 typedef struct FabFlowOps {
-    /* The function of flow->event, which first comes when the flow starts. */
+    /* The function of flow->event. The first event is the start of the flow. */
     SimEventFn event;
     void (*free)(FabFlow *flow);
-    /* Nullable: one operation called "operation" is always under way, and is
-     * in the flow's own time while nothing else is. For observers. */
+    /* For observers. NULL: the flow always has one operation under way, whose
+     * step is "operation". */
     void (*wait)(const FabFlow *flow, FabFlowWait *ret_wait);
 } FabFlowOps;
 
@@ -25,30 +25,30 @@ struct FabFlow {
     uint32_t number;
     bool started, done;
     SimTime start, warmup;
-    uint32_t rank;        /* of its events; known when it starts */
-    unsigned waits_for;   /* flows that must be done first */
-    GPtrArray *followers; /* those that wait for this one; NULL: none */
+    uint32_t rank;        /* of its events; set when it starts */
+    unsigned waits_for;   /* number of flows that must be done first */
+    GPtrArray *followers; /* flows that wait for this one; NULL: none */
     SimRandom random;
     SimEvent event;
     FabFlowResult result;
     SimHistogram *latency;
 };
 
-/* Returns whether a flow of this name and start can be made. */
+/* Returns whether a flow with this name and start can be made. */
 bool fab_flow_check(FabFabric *fabric, const char *name, SimTime start,
                     GError **error);
 
-/* Returns whether @wrong is NULL. If it is not, it says what is wrong with the
- * parameters of the flow @name, and @error is set to that. */
+/* Returns true if @wrong is NULL. Otherwise @wrong says what is wrong with the
+ * parameters of the flow @name, and becomes the text of @error. */
 bool fab_flow_accept(const char *name, const char *wrong, GError **error);
 
-/* Gives @flow, the zeroed first member of a block of g_new(), to @fabric. It is
- * called last, when nothing can fail any more. */
+/* Initialises @flow, the zeroed first member of a block of g_new(), and gives
+ * it to @fabric. To be called last, when nothing can fail any more. */
 void fab_flow_init(FabFlow *flow, FabFabric *fabric, const FabFlowOps *ops,
                    const char *name, SimTime warmup, SimTime start);
 
-/* Counts an operation that ends now. Returns true if it is measured and did not
- * fail, so that it has a latency. */
+/* Counts an operation that ends now. Returns true if the operation has a
+ * latency, because it is measured and did not fail. */
 bool fab_flow_count(FabFlow *flow, SimTime begin, uint64_t bytes,
                     FabStatus status);
 
@@ -63,13 +63,13 @@ static inline FabFlow *fab_flow_of_event(SimEvent *event)
     return SIM_CONTAINER_OF(event, FabFlow, event);
 }
 
-/* Gets how much @target can hold: the size of the BAR, UINT64_MAX for
- * memory. */
+/* Returns the size of @target: the size of the BAR, or UINT64_MAX for memory.
+ */
 bool fab_target_size(const FabTarget *target, uint64_t *ret_bytes,
                      GError **error);
 
-/* Takes @size_bytes of @target: memory is reserved, a BAR begins at offset 0.
- * The address is that in the host of @target. */
+/* Takes @size_bytes of @target: reserves memory of a root, or uses a BAR from
+ * offset 0 on. Returns an address in the host of @target. */
 bool fab_target_take(const FabTarget *target, uint64_t size_bytes,
                      FabBusAddr *ret_addr, GError **error);
 

@@ -7,11 +7,11 @@
 #define WORD_BYTES   4u
 #define PAGE_BYTES   4096u
 
-/* How far a copy is. */
+/* The progress of a copy. */
 typedef enum TransferStep {
     STEP_DRIVER,  /* the driver works */
-    STEP_CONTROL, /* the first GPU reads what it is to do */
-    STEP_MOVE,
+    STEP_CONTROL, /* the first GPU reads the control data */
+    STEP_MOVE,    /* the data move */
 } TransferStep;
 
 typedef struct TransferFlow {
@@ -19,17 +19,18 @@ typedef struct TransferFlow {
     FabTransferFlowParams params;
     TransferStep step;
     SimTime begin;
-    uint32_t finished; /* copies */
+    uint32_t finished; /* number of finished copies */
     FabStatus status;
-    FabBusAddr doorbell; /* as the driver's CPU sees it */
+    FabBusAddr doorbell; /* address for the driver's CPU */
     unsigned doorbell_watch, flag_watch;
-    FabBusAddr write_buffers; /* as the writer sees them; or the other GPU */
-    FabBusAddr read_buffers;  /* as the reader sees them */
+    FabBusAddr write_buffers; /* for the writer: address of the buffers in
+                                 memory, or of the other GPU */
+    FabBusAddr read_buffers;  /* for the reader: address of the buffers */
     FabDma control, write, flag, probe, read;
 
     /* Chunks of the copy under way. */
     uint64_t chunks;
-    uint64_t written, flagged, known, fetched; /* so many chunks are */
+    uint64_t written, flagged, known, fetched; /* numbers of such chunks */
     uint32_t probes_left;
     bool is_writing, is_reading;
 } TransferFlow;
@@ -99,7 +100,7 @@ static void chunk_write(TransferFlow *self)
     fab_endpoint_dma(self->params.from, &self->write);
 }
 
-/* Once the reader has learnt of a chunk it reads it. */
+/* The reader probes until it has learned of the next chunk, then reads it. */
 static void chunk_fetch(TransferFlow *self)
 {
     if (self->probes_left > 0) {
@@ -113,7 +114,7 @@ static void chunk_fetch(TransferFlow *self)
     fab_endpoint_dma(self->params.to, &self->read);
 }
 
-/* The reader takes the next chunk, once it has learnt of it. */
+/* The reader begins to learn of the next chunk, if one is flagged. */
 static void chunk_read(TransferFlow *self)
 {
     if (self->is_reading || self->known == self->flagged) {
@@ -245,8 +246,8 @@ static void transfer_free(FabFlow *flow)
     g_free(self);
 }
 
-/* A copy is over when its reader is: while that reads, it is what is waited
- * for, and otherwise what it waits for itself. */
+/* With @via, the copy is over when the reader is done. While the reader reads,
+ * the copy waits for the reader; otherwise it waits for the next chunk. */
 static void transfer_wait(const FabFlow *flow, FabFlowWait *ret_wait)
 {
     const TransferFlow *self = (const TransferFlow *)flow;
@@ -298,7 +299,7 @@ static bool check_params(const char *name, const FabTransferFlowParams *params,
     return fab_flow_accept(name, wrong, error);
 }
 
-/* The addresses of all that is shared. */
+/* The addresses of everything that the driver and the GPUs share. */
 typedef struct Places {
     FabBusAddr doorbell, control, flag, write, read;
 } Places;

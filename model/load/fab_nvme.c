@@ -12,10 +12,10 @@
 /*
  * A command passes these steps: the fetch of its entry, the fetch of its PRP
  * list, and the controller, which takes one command after the other. A read
- * then waits for the latency of the media, and the media serve its pages one by
- * one; each is written to the host at once. A write fetches its data, the media
- * take its pages one by one, and their latency follows. The media serve the
- * pages of all commands in turn.
+ * then waits for the latency of the media. After that the media serve its pages
+ * one by one, and the drive writes each page to the host at once. A write
+ * fetches its data, the media take its pages one by one, and their latency
+ * follows. The media serve the commands in turn, page by page.
  */
 typedef struct Slot Slot;
 
@@ -29,10 +29,10 @@ typedef struct Page {
 /* A command the drive works on. */
 struct Slot {
     FabNvme *nvme;
-    Slot *next; /* free, before the media, or before a full CQ */
+    Slot *next; /* in the list of free slots, of the media, or of a full CQ */
     FabNvmeQueue *queue;
-    uint32_t resets; /* of the queue, when it was fetched */
-    uint32_t index;  /* in the SQ */
+    uint32_t resets; /* resets of the queue when the fetch began */
+    uint32_t index;  /* index of its entry in the SQ */
     FabNvmeSqe sqe;
     SimEvent event;
     enum {
@@ -44,12 +44,12 @@ struct Slot {
     } step;
     FabDma fetch, list, cqe, msi;
     uint32_t pages;
-    uint32_t moved;      /* pages that the DMA engine is done with */
+    uint32_t moved;      /* pages that the DMA engine has moved */
     uint32_t media_done; /* pages that the media have served */
-    uint32_t media_todo; /* and may serve now */
-    uint32_t orders;     /* of the DMA engine that are not done */
+    uint32_t media_todo; /* further pages that the media may serve now */
+    uint32_t orders;     /* orders to the DMA engine that are not done */
     uint16_t status;
-    bool is_posted; /* its completion entry is given to the engine */
+    bool is_posted; /* the engine has its completion entry, or it gets none */
 };
 
 typedef struct SlotList {
@@ -59,15 +59,15 @@ typedef struct SlotList {
 struct FabNvmeQueue {
     FabNvme *nvme;
     FabNvmeQueueParams params;
-    uint32_t number; /* 1 .. */
-    unsigned watch;  /* of the doorbells */
-    uint32_t resets;
+    uint32_t number; /* from 1 */
+    unsigned watch;  /* handle of the watch on the doorbells */
+    uint32_t resets; /* number of resets so far */
     uint32_t sq_tail, sq_head;
-    uint32_t sq_fetched; /* entries before it may be written again */
-    bool *is_fetching;   /* by entry */
+    uint32_t sq_fetched; /* the driver may write entries before this again */
+    bool *is_fetching;   /* by entry: its fetch is under way */
     uint32_t cq_tail, cq_head;
     bool phase;
-    SlotList unposted; /* the CQ is full */
+    SlotList unposted; /* completed commands, while the CQ is full */
 };
 
 struct FabNvme {
@@ -82,11 +82,11 @@ struct FabNvme {
     Slot *free;
     Page *free_pages;
     GPtrArray *pages;    /* all of them, owned */
-    SimTime accept_free; /* the controller takes the next command */
-    uint64_t next_block; /* where the last read ended */
-    SlotList media;      /* commands with pages for it */
+    SimTime accept_free; /* when the controller can take the next command */
+    uint64_t next_block; /* first block after the last read */
+    SlotList media;      /* commands with pages for the media */
     SimEvent media_event;
-    uint64_t carry; /* of its time, in 1 / bandwidth ps */
+    uint64_t carry; /* fraction of the media's time, in 1 / bandwidth ps */
 };
 
 static SimTime nvme_now(const FabNvme *nvme)
@@ -136,7 +136,7 @@ static void slot_step(Slot *slot, int step, SimTime time)
 
 /* ---- Fetching -------------------------------------------------------- */
 
-/* Fetches entries as long as there are entries and free slots. */
+/* Fetches entries until no entry or no free slot is left. */
 static void entries_fetch(FabNvme *nvme)
 {
     for (unsigned idle = 0; idle < nvme->queues->len && nvme->free; idle++) {
@@ -147,7 +147,7 @@ static void entries_fetch(FabNvme *nvme)
         if (queue->sq_head == queue->sq_tail) {
             continue;
         }
-        idle = -1; /* all get another look */
+        idle = -1; /* look at all queues again */
         nvme->free = slot->next;
         slot->queue = queue;
         slot->resets = queue->resets;
@@ -190,7 +190,8 @@ static void list_done(FabDma *dma)
     slot_step(slot, SLOT_LISTED, nvme_now(slot->nvme));
 }
 
-/* Entries before the first that is still being fetched may be written again. */
+/* The entry @index is fetched. The driver may write the entries before the
+ * first one that is still being fetched again. */
 static void entry_fetched(FabNvmeQueue *queue, uint32_t index)
 {
     queue->is_fetching[index] = false;
@@ -268,7 +269,7 @@ static uint32_t page_bytes(const Slot *slot, uint32_t page)
     return MIN(slot->sqe.size_bytes - begin, FAB_NVME_PAGE_BYTES);
 }
 
-/* The media begin with the first page that waits. */
+/* The media begin to serve the first page that waits. */
 static void media_begin(FabNvme *nvme)
 {
     const Slot *slot = nvme->media.head;
@@ -281,14 +282,14 @@ static void media_begin(FabNvme *nvme)
     sim_event_schedule(&nvme->media_event, nvme_now(nvme) + work / bandwidth);
 }
 
-/* @pages more of @slot are ready for the media. */
+/* Another @pages pages of @slot are ready for the media. */
 static void media_add(Slot *slot, uint32_t pages)
 {
     FabNvme *nvme = slot->nvme;
 
     slot->media_todo += pages;
     if (slot->media_todo > pages) {
-        return; /* it waits already */
+        return; /* the slot is in the list already */
     }
     list_push(&nvme->media, slot);
     if (nvme->media.head == slot && !sim_event_is_pending(&nvme->media_event)) {
@@ -314,7 +315,7 @@ static void page_done(FabDma *dma)
     if (slot->sqe.write) {
         media_add(slot, 1);
     } else if (slot->moved == slot->pages) {
-        slot_complete(slot); /* when the data have left, and behind them */
+        slot_complete(slot); /* the entry leaves behind the data */
     }
 }
 
@@ -380,7 +381,8 @@ static void media_event(SimEvent *event)
 
 /* ---- Commands -------------------------------------------------------- */
 
-/* The controller takes the command when it is done with the one before. */
+/* The PRP list is there. The controller takes the command when it is done with
+ * the one before. */
 static void slot_listed(Slot *slot)
 {
     FabNvme *nvme = slot->nvme;
@@ -515,7 +517,9 @@ uint64_t fab_nvme_next_bells(const FabNvme *nvme)
     return BELLS_OFFSET + (uint64_t)number * 2 * FAB_NVME_BELL_BYTES;
 }
 
-/* A lend has one handler for all vectors, which are the numbers of queues. */
+/* A lend has one handler for all vectors. The vector is the number of the
+ * queue.
+ */
 static void interrupt_take(void *owner, unsigned vector)
 {
     const FabNvme *nvme = owner;

@@ -6,9 +6,10 @@
 #include "fab_flow_nvme.h"
 
 /*
- * The controller of a drive. A driver has a pair of queues in its own memory,
- * The model keeps the contents of the queues beside the fabric, but an entry
- * counts as written or fetched only when its TLPs have arrived.
+ * The controller of a drive. A driver has a pair of queues in its own memory.
+ * The TLPs carry no contents, so the driver and the controller share the
+ * contents of the queues directly. An entry counts as written or fetched only
+ * when its TLPs have arrived.
  */
 typedef struct FabNvme FabNvme;
 typedef struct FabNvmeQueue FabNvmeQueue;
@@ -24,15 +25,16 @@ typedef struct FabNvmeStamps {
     SimTime at[FAB_NVME_STAGES];
 } FabNvmeStamps;
 
-/* A submission queue entry, as far as the model needs it. */
+/* The part of a submission queue entry that the model needs. */
 typedef struct FabNvmeSqe {
     bool write;
     uint16_t cid;
     uint64_t block;
     uint32_t size_bytes;
-    FabBusAddr prp;        /* of the first page; the others follow */
-    FabBusAddr list;       /* of the PRP list, if there are more than two */
-    FabNvmeStamps *stamps; /* the driver's, for the command's life */
+    FabBusAddr prp;  /* address of the first page; the others follow */
+    FabBusAddr list; /* address of the PRP list, if there are more than two
+                        pages */
+    FabNvmeStamps *stamps; /* owned by the driver; valid while the command is */
 } FabNvmeSqe;
 
 /* The two upper dwords of a completion queue entry (NVMe 1.3 s4.6.1): SQ head,
@@ -48,37 +50,38 @@ typedef struct FabNvmeSqe {
 typedef struct FabNvmeQueueParams {
     uint32_t entries;
     FabBusAddr sq, cq;
-    const FabNvmeSqe *sqes; /* contents of the SQ; the driver's */
+    const FabNvmeSqe *sqes; /* contents of the SQ; owned by the driver */
     bool interrupt;         /* an MSI follows each completion entry */
-    FabBusAddr msi_addr;    /* not used if the drive is lent to the driver: */
-    uint32_t msi_data;      /* then the lend passes the interrupt on ... */
-    void (*handler)(void *owner); /* ... and calls this when the driver runs */
+    FabBusAddr msi_addr;    /* not used if the drive is lent: the lend has its
+                               own address and data */
+    uint32_t msi_data;
+    void (*handler)(void *owner); /* interrupt handler of a lent drive */
     void *handler_owner;
-    uint32_t flow; /* number, for observers */
+    uint32_t flow; /* number of the flow, for observers */
 } FabNvmeQueueParams;
 
-/* Adds a reference to @peer, the controller of @device. If it is NULL, makes a
- * new one. */
+/* Adds a reference to @peer, the controller of @device. If @peer is NULL, makes
+ * a new controller. */
 FabNvme *fab_nvme_ref(FabNvme *peer, FabEndpoint *device,
                       const FabNvmeParams *params);
 void fab_nvme_unref(FabNvme *nvme);
 FabEndpoint *fab_nvme_device(const FabNvme *nvme);
 const FabNvmeParams *fab_nvme_params(const FabNvme *nvme);
 
-/* Offset in BAR 0 of the doorbells of the next queue pair to be made: SQ tail,
- * and CQ head behind it (NVMe 1.3 s3.1, with CAP.DSTRD 0). */
+/* Offset in BAR 0 of the doorbells of the queue pair that is made next: SQ
+ * tail, then CQ head (NVMe 1.3 s3.1, with CAP.DSTRD 0). */
 uint64_t fab_nvme_next_bells(const FabNvme *nvme);
 
-/* A queue pair of @nvme (owned by it). */
+/* Makes a queue pair. @nvme owns it. */
 FabNvmeQueue *fab_nvme_queue_new(FabNvme *nvme,
                                  const FabNvmeQueueParams *params);
-/* Empties both queues. The drive drops the commands that it works on for
- * them. */
+/* Empties both queues. The commands that the drive works on for them get no
+ * completion entry, but their transfers may still run. */
 void fab_nvme_queue_reset(FabNvmeQueue *queue);
 
 /* The value written to a doorbell of a queue that has had @resets resets. The
- * real register has no upper half: here it tells valid doorbells from those of
- * before a reset and from writes of other flows. */
+ * upper half exists in the model only. It distinguishes valid doorbells from
+ * those before a reset and from writes of other flows. */
 static inline uint64_t fab_nvme_bell(uint32_t resets, uint32_t index)
 {
     return ((uint64_t)resets + 1) << 32 | index;
