@@ -16,7 +16,7 @@ static atomic_uint_fast64_t calls;
 
 #ifdef HAS_ASAN
 
-/* The sanitizer replaces malloc() itself, and tells of calls. */
+/* The sanitizer replaces malloc() itself and calls these hooks. */
 int __sanitizer_install_malloc_and_free_hooks(
     void (*malloc_hook)(const volatile void *, size_t),
     void (*free_hook)(const volatile void *));
@@ -37,7 +37,7 @@ __attribute__((constructor)) static void install_hooks(void)
 
 #else
 
-/* glibc's own names for what is replaced here. */
+/* The functions of glibc that the definitions below replace. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *ptr, size_t size);

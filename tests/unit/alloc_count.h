@@ -5,8 +5,9 @@
 #include <stdint.h>
 
 /*
- * Calls of malloc(), calloc() and realloc() by this program so far, all
- * threads; with or without the address sanitizer. Link alloc_count.c.
+ * Returns how often this program has called malloc(), calloc() and realloc() so
+ * far, in all threads. It works with and without the address sanitizer. A test
+ * that uses it links alloc_count.c.
  */
 uint64_t alloc_count(void);
 

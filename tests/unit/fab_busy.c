@@ -5,7 +5,7 @@
 
 #define HOSTS   2
 #define DEVICES 4 /* below the switch; a fifth hangs off a root port */
-#define ORDERS  3 /* of each device, under way at a time */
+#define ORDERS  3 /* orders that each device keeps under way */
 
 typedef struct BusyHost {
     FabRoot *root;
@@ -125,8 +125,8 @@ static void make(Busy *busy, unsigned step)
     }
 }
 
-/* rp0: sw0 with devices 0 and 1, the adapter, and below it sw1 with devices 2
- * and 3; rp1: device 4. */
+/* Links of a host. rp0: sw0, and below sw0 devices 0 and 1, the NTB and sw1;
+ * below sw1 devices 2 and 3. rp1: device 4. */
 #define LINKS (8)
 
 static void join(Busy *busy, unsigned step)
@@ -150,7 +150,7 @@ static void join(Busy *busy, unsigned step)
         fixture_connect(busy->fixture, fab_ntb_component(busy->host[0].ntb), 1,
                         fab_ntb_component(busy->host[1].ntb), 1, 0, 4,
                         20 * SIM_NS);
-    } else if (step % 2) { /* which end is named first must not matter */
+    } else if (step % 2) { /* the result is independent of which end is first */
         fixture_connect(busy->fixture, b[j], 0, a[j], ports[j], 0,
                         j == 5 ? 2 : 8, 3 * SIM_NS);
     } else {
@@ -171,7 +171,8 @@ static FabBusAddr device_address(BusyHost *host, FabBusAddr addr, uint64_t size)
     return result;
 }
 
-/* As devices of @i see a buffer in the memory of @j. */
+/* Allocates a buffer in the memory of host @j. Returns its address as the
+ * devices of host @i see it. */
 static FabBusAddr buffer(Busy *busy, unsigned i, unsigned j, uint64_t size)
 {
     g_autoptr(GError) error = NULL;
@@ -183,7 +184,8 @@ static FabBusAddr buffer(Busy *busy, unsigned i, unsigned j, uint64_t size)
         return addr;
     }
     ck_assert(fab_ntb_map(busy->host[i].ntb, 1, addr, size, &addr, &error));
-    /* Below the same root port the switch sees a BAR before the IOMMU does. */
+    /* Not mapped in the IOMMU: a switch below the root port routes requests to
+     * the NTB's BAR before they reach the root. */
     return addr;
 }
 
@@ -191,7 +193,7 @@ static void dma_done(FabDma *dma)
 {
     Order *order = dma->owner;
 
-    /* A check that holds allocates too. */
+    /* Not ck_assert(): it allocates memory even when it passes. */
     if (dma->status != FAB_STATUS_SC) {
         ck_abort_msg("status %d", dma->status);
     }
@@ -220,9 +222,9 @@ static void order_add(Busy *busy, FabEndpoint *device, FabTlpType type,
                           .owner = order};
 }
 
-/* Every device writes to its own memory or reads from it, does the opposite
- * with the other host's, and either with a device beyond the root or beside
- * it. */
+/* Every device has three orders: a write to or a read from the memory of its
+ * own host, the opposite direction to the memory of the other host, and one
+ * to another device of its own host. */
 static void orders_make(Busy *busy)
 {
     for (unsigned i = 0; i < HOSTS; i++) {
@@ -232,7 +234,7 @@ static void orders_make(Busy *busy)
             FabEndpoint *device = host->device[j];
             FabTlpType one = j % 2 ? FAB_TLP_MWR : FAB_TLP_MRD;
             FabTlpType two = j % 2 ? FAB_TLP_MRD : FAB_TLP_MWR;
-            /* Device 4 is across the root from the others. */
+            /* Device 4 is below another root port than the others. */
             unsigned k = j == DEVICES ? 0 : j % 2 ? DEVICES : (j + 2) % DEVICES;
             FabBusAddr bar =
                 fab_component_bars(fab_endpoint_component(host->device[k]))[0]
@@ -243,7 +245,7 @@ static void orders_make(Busy *busy)
                 host->ntb, fab_component_bdf(fab_endpoint_component(device)),
                 &error));
             order_add(busy, device, one, buffer(busy, i, i, MIB(1)));
-            /* Device 4's way to the adapter leads through the IOMMU. */
+            /* Requests of device 4 to the NTB pass through the IOMMU. */
             {
                 FabBusAddr far = buffer(busy, i, 1 - i, MIB(1));
 
@@ -264,7 +266,7 @@ static void orders_make(Busy *busy)
 
 static void mix(Busy *busy, uint64_t value)
 {
-    /* FNV-1a by words. */
+    /* FNV-1a, but by 64-bit words instead of bytes. */
     busy->hash = (busy->hash ^ value) * 0x100000001b3ULL;
 }
 

@@ -6,7 +6,7 @@
 
 static void fake_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
 {
-    g_assert_not_reached(); /* nobody sends */
+    g_assert_not_reached(); /* no test sends a TLP to a fake component */
 }
 
 static bool fake_realize(FabComponent *component, GError **error)

@@ -5,9 +5,9 @@
 #include "fab_enumerate_priv.h"
 
 /*
- * A fabric of the model with components that only have ports and BARs: enough
- * to enumerate and to print, and BARs may be whatever a test wants. Roots are
- * the model's own.
+ * Fake components for a fabric: they have ports and BARs and nothing else,
+ * which is enough to enumerate and to print them. A test may set any BARs, even
+ * invalid ones. Roots are real roots of the model.
  */
 
 /* A component named @name with @ports ports. If the name is taken, the n-th
@@ -16,18 +16,20 @@
 FabComponent *fake_component(FabFabric *fabric, FabKind kind, const char *name,
                              unsigned ports);
 
-/* Links two ports at 8.0GT/s x8; if they have links, these go first. */
+/* Links two ports at 8.0GT/s x8. Existing links of either port are removed
+ * first. */
 void fake_connect(FabComponent *a, unsigned port_a, FabComponent *b,
                   unsigned port_b);
 
-/* Flags of a BAR; without any it is 32 bit and not prefetchable. */
+/* Flags of a BAR. Without flags it is 32-bit and non-prefetchable. */
 #define FAKE_64BIT 0x1u
 #define FAKE_PREF  0x2u
 
 void fake_bar(FabComponent *component, unsigned bar, uint64_t size_bytes,
               unsigned flags);
 
-/* The MMIO ranges that fab_enumerate() finds for @root. */
+/* The MMIO ranges in which fab_enumerate() places the BARs below @root. The
+ * caller may change them. */
 FabMmioParams *fake_mmio(FabComponent *root);
 
 #endif

@@ -6,14 +6,15 @@
 
 #define LATE_RANK SIM_RANK_MAX
 
-/* The receive buffer that a TLP occupies, and how much of it. */
+/* The receive buffer that a TLP occupies, and the credits that it holds. */
 typedef struct Place {
     FabPort *port;
     FabClass cls;
-    uint32_t data;
-    SimTime until; /* of a leaving one */
+    uint32_t data; /* data credits */
+    SimTime until; /* end of sending, for a Place in Fixture.leaving */
 } Place;
 
+/* Credits in use in one receive buffer. */
 typedef struct Room {
     uint32_t header[FAB_CLASSES], data[FAB_CLASSES];
 } Room;
@@ -24,7 +25,7 @@ struct Fixture {
     bool watching;
     GHashTable *places; /* Place by FabTlp */
     GHashTable *rooms;  /* Room by receiving FabPort */
-    GArray *leaving;    /* of Place */
+    GArray *leaving;    /* of Place: buffers whose TLP is being sent onwards */
     GPtrArray *pending; /* events of fixture_at() */
 };
 

@@ -11,9 +11,9 @@
 #include "fab_switch.h"
 
 /*
- * A fabric to test: the model's own components with good defaults, and ends
- * of links that do what a test tells them to. Whatever goes wrong in setting
- * up fails the test.
+ * A fabric to test: the model's own components with usual parameters, and
+ * endpoints (FixtureEnd) that a test controls TLP by TLP. An error during
+ * set-up fails the test.
  */
 
 #define KIB(n) ((uint64_t)(n) << 10)
@@ -22,15 +22,15 @@
 
 #define fixture_assert_time_eq(a, b)                                           \
     ck_assert_int_eq((intmax_t)(a), (intmax_t)(b))
-/* For checks that are made often: check's own assertions write to the parent
- * process each time, even when they hold. */
+/* For checks that run often. The assertions of libcheck send a message to the
+ * parent process even when they pass. */
 #define fixture_ensure(expr)                                                   \
     do {                                                                       \
         if (G_UNLIKELY(!(expr))) {                                             \
             ck_abort_msg("%s:%d: %s", __FILE__, __LINE__, #expr);              \
         }                                                                      \
     } while (0)
-/* Within @share of @want. */
+/* @got differs from @want by at most the fraction @share of it. */
 #define fixture_assert_near(got, want, share)                                  \
     ck_assert_msg((got) >= (want) * (1 - (share)) &&                           \
                       (got) <= (want) * (1 + (share)),                         \
@@ -52,76 +52,84 @@ void fixture_connect(Fixture *fixture, FabComponent *a, unsigned port_a,
                      FabComponent *b, unsigned port_b, FabSpeed speed,
                      uint32_t width, SimTime propagation);
 void fixture_realize(Fixture *fixture);
-/* Runs until nothing is left to happen. */
+/* Runs until no event is left. */
 void fixture_run(Fixture *fixture);
 void fixture_run_until(Fixture *fixture, SimTime time);
 
 typedef void (*FixtureFn)(void *data);
-/* Calls @fn at @time, which is not in the past. */
+/* Calls @fn at @time. @time must not be in the past. */
 void fixture_at(Fixture *fixture, SimTime time, FixtureFn fn, void *data);
 
-/* No TLP is left, and every credit is with its sender or about to be. */
+/* Fails the test unless no TLP is left and every credit has returned to its
+ * sender or is on its way back. */
 void fixture_assert_drained(Fixture *fixture);
 
 /*
- * From now on: no port sends what its receiver has not advertised room for,
- * counting a TLP from the start of its sending until its last byte has left
- * the receiver, or the end has let go of it. For fabrics in which TLPs end at
- * a FixtureEnd only. Takes the trace.
+ * From now on, fails the test if a TLP exceeds the credits that its receiver
+ * has advertised. A TLP occupies the receive buffer from the start of its
+ * transmission until the receiver has sent its last byte onwards, or until a
+ * FixtureEnd consumes it. Every TLP in the fabric must end at a FixtureEnd.
+ * Uses the trace callback of the fabric.
  */
 void fixture_watch_credits(Fixture *fixture);
 
-/* Parameters: no limit but the wire, no latency, MPS 256. */
+/* Parameters of a port: infinite credits, no latency, free DLLPs, and a
+ * Max_Payload_Size of 256 bytes. */
 FabPortParams fixture_port(FabSpeed speed, uint32_t width);
-/* The same, with @header and @data credits of every class. */
+/* The same with @header and @data credits for each class. */
 FabPortParams fixture_port_credits(FabSpeed speed, uint32_t width,
                                    uint32_t header, uint32_t data);
 FabRootParams fixture_root(void);
 FabEndpointParams fixture_device(void);
 FabNtbParams fixture_ntb(void);
 
-/* A TLP that came to an end. */
+/* A TLP that a FixtureEnd received, and the time of its arrival. */
 typedef struct FixtureLog {
     SimTime time;
     FabTlp tlp;
 } FixtureLog;
 
-/* An endpoint of a test: sends what it is told to, and keeps or forgets what
- * comes. Fields below "hooks" may be set at any time. */
+/* An endpoint that a test controls: the test decides which TLPs it sends, and
+ * whether it logs those that it receives. The fields below "Hooks" may be set
+ * at any time. */
 struct FixtureEnd {
     FabComponent component;
     Fixture *fixture;
     /* Hooks. */
     void (*got)(FixtureEnd *end, const FabTlp *tlp); /* nullable */
-    /* How long it keeps @tlp in its receive buffer; nullable: not at all. */
+    /* Returns the time for which @tlp stays in the receive buffer. NULL: no
+     * time. */
     SimTime (*hold)(FixtureEnd *end, const FabTlp *tlp);
-    /* The next to send, NULL: no more; see fixture_end_start(). */
+    /* Returns the next TLP to send, or NULL after the last. See
+     * fixture_end_start(). */
     FabTlp *(*make)(FixtureEnd *end);
-    bool logs; /* keep copies of what comes in log */
+    bool logs; /* copy received TLPs to `log` */
     void *user;
     /* State. */
     GArray *log; /* of FixtureLog */
     uint64_t received[FAB_CLASSES];
-    uint64_t received_bytes; /* payload */
-    uint64_t made;           /* for `make` */
+    uint64_t received_bytes; /* payload of all classes */
+    uint64_t made;           /* TLPs that `make` has returned */
     unsigned backlog;
 };
 
 /* An end named @name with a 32-bit BAR 0 of @bar0 bytes and a prefetchable
- * 64-bit BAR 2 of @bar2 bytes (0: none). It takes whole TLPs. */
+ * 64-bit BAR 2 of @bar2 bytes; a size of 0 omits the BAR. The end receives a
+ * TLP when its last byte has arrived (store and forward). */
 FixtureEnd *fixture_end_new(Fixture *fixture, const char *name,
                             const FabPortParams *port, uint64_t bar0,
                             uint64_t bar2);
 
-/* Keeps @backlog TLPs from end->make waiting at the egress. */
+/* Keeps @backlog TLPs queued at the egress; end->make supplies them. */
 void fixture_end_start(FixtureEnd *end, unsigned backlog);
 
-/* A TLP of @end's: @bytes are its payload, or what it asks for. */
+/* A new TLP with @end as its requester and completer. @bytes is the size of its
+ * payload or of the data that it requests. */
 FabTlp *fixture_tlp(FixtureEnd *end, FabTlpType type, FabBusAddr addr,
                     uint32_t bytes);
 void fixture_send(FixtureEnd *end, FabTlp *tlp);
-/* Answers @request: with data in completions of at most @most bytes, if
- * @status says so. */
+/* Answers @request. If @status is SC, the answer is completions with at most
+ * @most bytes of data each; otherwise it is one completion without data. */
 void fixture_reply(FixtureEnd *end, const FabTlp *request, FabStatus status,
                    uint32_t most);
 
@@ -131,7 +139,7 @@ static inline FixtureLog *fixture_log(const FixtureEnd *end, unsigned index)
     return &g_array_index(end->log, FixtureLog, index);
 }
 
-/* Address of BAR 0 or 2. */
+/* Returns the address of BAR @bar, which is 0 or 2. */
 static inline FabBusAddr fixture_bar(const FixtureEnd *end, unsigned bar)
 {
     return end->component.bars[bar].addr;
@@ -140,7 +148,8 @@ static inline FabBusAddr fixture_bar(const FixtureEnd *end, unsigned bar)
 void fixture_send_read(FixtureEnd *end, FabBusAddr addr, uint32_t bytes,
                        uint16_t tag);
 
-/* A root with an end below each of three ports, which keep logs. */
+/* A root with three ports and an end below each. The ends log what they
+ * receive. */
 typedef struct FixtureHost {
     Fixture *fixture;
     FabRoot *root;
@@ -149,11 +158,13 @@ typedef struct FixtureHost {
     FixtureEnd *third;
 } FixtureHost;
 
-/* Makes and realizes @host; the ends' user data is @host. */
+/* Initializes @host and realizes the fabric. Sets the user data of the ends to
+ * @host. */
 void fixture_host_init(FixtureHost *host, Fixture *fixture,
                        const FabRootParams *params, const FabPortParams *port);
 
-/* Runs the tests of @suite (taken) as TAP; returns main()'s result. */
+/* Runs the tests of @suite and prints TAP. Takes ownership of @suite. Returns
+ * the result of main(). */
 int fixture_main(Suite *suite);
 
 #endif

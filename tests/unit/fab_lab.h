@@ -8,27 +8,28 @@
 #include "fab_switch.h"
 
 /*
- * Parts for fabrics under test, with times that are easy to add up. Everything
- * is 8.0GT/s x8 with an MPS of 256 and credits without end; DLLPs are free.
+ * Components for fabrics under test, with times that are easy to add up. Every
+ * link is 8.0GT/s x8 with a Max_Payload_Size of 256 bytes and infinite credits;
+ * DLLPs take no time on the wire.
  */
 
 #define LAB_PROPAGATION (5 * SIM_NS)
 #define LAB_LATENCY     (100 * SIM_NS) /* of every port */
 
-/* An empty fabric with an engine of its own. */
+/* A new empty fabric with its own engine. */
 FabFabric *lab_fabric_new(uint64_t seed);
-/* Frees the engine, too. */
+/* Frees the fabric and its engine. */
 void lab_fabric_free(FabFabric *fabric);
 
 FabPortParams lab_port_params(void);
-/* 1 GiB of memory below, the rest of 16 GiB above 4 GiB. Pages of 4 KiB. */
+/* 16 GiB of memory: 1 GiB below 4 GiB, the rest above. Pages of 4 KiB. */
 FabRootParams lab_root_params(bool iommu);
 /* BAR 0 of 1 MiB, BAR 2 of 16 MiB. */
 FabEndpointParams lab_device_params(void);
 /* A window of 256 MiB with 64 entries of 4 MiB. */
 FabNtbParams lab_ntb_params(void);
 
-/* A root named @name with root ports "rp0" and so on. */
+/* A root named @name. Its @ports root ports are named "rp0", "rp1" ... */
 FabRoot *lab_root(FabFabric *fabric, const char *name, unsigned ports,
                   bool iommu);
 FabComponent *lab_device(FabFabric *fabric, const char *name);
@@ -39,12 +40,13 @@ FabComponent *lab_ntb(FabFabric *fabric, const char *name, unsigned cables);
 void lab_connect(FabComponent *a, unsigned i, FabComponent *b, unsigned j);
 void lab_realize(FabFabric *fabric);
 
-/* Has @device write to or read from @addr, and runs the engine until nothing
- * is left to happen. Aborts if the operation is not over then. */
+/* Starts a DMA of @device to or from @addr, and runs the engine until no event
+ * is left. Aborts if the DMA has not ended by then. Returns its status. */
 FabStatus lab_dma(FabComponent *device, FabTlpType type, FabBusAddr addr,
                   uint64_t size_bytes);
 
-/* Fails the test unless @got is within @share of @expected. */
+/* Fails the test if @got differs from @expected by more than the fraction
+ * @share of it. */
 void lab_check_near(double got, double expected, double share);
 
 #endif

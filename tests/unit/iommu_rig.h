@@ -6,7 +6,7 @@
 
 #include "fab_iommu.h"
 
-/* An IOMMU, an engine, and TLPs that note what becomes of them. */
+/* An IOMMU with an engine, and TLPs that record how their translation ends. */
 
 #define KIB4 (1ULL << 12)
 #define MIB2 (1ULL << 21)
@@ -15,15 +15,15 @@
 
 #define assert_time_eq(a, b) ck_assert_int_eq((intmax_t)(a), (intmax_t)(b))
 
-/* One access: what is asked for and what came of it. */
+/* One access: the request and its result. */
 typedef struct Access {
     FabTlp tlp;
     SimTime time; /* of the request */
-    SimTime done; /* -1: not yet */
+    SimTime done; /* end of the translation; -1: not yet */
     FabBusAddr phys;
     bool fault;
-    bool inside; /* fab_iommu_translate() is running for it */
-    uint32_t order;
+    bool inside;    /* fab_iommu_translate() is running for it */
+    uint32_t order; /* number of accesses that ended before this one */
 } Access;
 
 typedef struct Rig {
@@ -33,30 +33,32 @@ typedef struct Rig {
     uint32_t count;
     uint32_t ended;
     void (*more)(struct Rig *rig, Access *access); /* nullable */
-    uint32_t next;                                 /* for `more` */
+    uint32_t next;                                 /* used by `more` */
     uint64_t stride;
     uint32_t pages;
 } Rig;
 
-/* 64 entries, fully associative; a walk of 280 ns, 6 at a time; 4 KiB. */
+/* IOTLB of 64 entries, fully associative; walks of 280 ns, 6 at a time; pages
+ * of 4 KiB. */
 extern const FabIommuParams rig_usual;
 
-/* Room for @count accesses; realized. */
+/* A rig with a realized IOMMU and room for @count accesses. */
 Rig *rig_new(const FabIommuParams *params, uint32_t count);
 void rig_free(Rig *rig);
 
-/* As fab_iommu_map(), and must succeed. */
+/* Calls fab_iommu_map() and fails the test on an error. */
 void rig_map(Rig *rig, FabBusAddr iova, FabBusAddr phys, uint64_t size,
              uint64_t page);
 
-/* The IOMMU calls this when a translation ends: it notes the result, then calls
- * rig->more. */
+/* The callback of the IOMMU for the end of a translation. It records the result
+ * in the access, then calls rig->more. */
 void rig_done(void *owner, FabTlp *tlp, FabBusAddr phys, bool fault);
 
-/* Asks for access @at of @addr, now. */
+/* Requests the translation of @addr now and records it in access @at. */
 FabTranslation rig_ask(Rig *rig, uint32_t at, FabBusAddr addr);
 
-/* Asks, waits, and tells whether it was a hit. */
+/* Translates @addr, runs the engine until no event is left, and returns whether
+ * the IOTLB was hit. Uses access 0. */
 bool rig_touch(Rig *rig, FabBusAddr addr);
 
 #endif

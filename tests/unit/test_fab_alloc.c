@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: once it runs in a steady state, the model allocates nothing:
- * writes and reads of memory and of siblings, pieces between root ports, page
- * walks, and requests through NTBs.
+ * Invariant: in a steady state the model allocates no memory. This holds for
+ * reads and writes to memory and to other devices, forwarding between root
+ * ports, page walks, and requests through NTBs.
  */
 #include "alloc_count.h"
 #include "fab_busy.h"
@@ -27,7 +27,7 @@ START_TEST(steady_state_allocates_nothing)
         ck_assert_uint_gt(counters[3 + i] - counters[i], 4000);
     }
     ck_assert_uint_gt(hops[1] - hops[0], 50000);
-    /* The counter counts. */
+    /* The counter itself works. */
     before = alloc_count();
     g_free(g_malloc(17));
     ck_assert_uint_gt(alloc_count(), before);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: what happens, to the picosecond and in order, follows from the
- * fabric alone: not from the order in which it was built, nor from what ran
- * before or runs beside it. And when all is over, nothing is left.
+ * Invariant: a fabric alone determines its TLPs, their order, and their times
+ * to the picosecond. The order in which it was built, earlier runs, and other
+ * fabrics running in parallel change nothing. After the last operation no TLP
+ * is left and all credits are returned.
  */
 #include "fab_busy.h"
 
@@ -18,7 +19,7 @@ static uint64_t hash_of(uint64_t shuffle)
     return busy_hash(busy);
 }
 
-/* The fabric does what the tests here are about. */
+/* The busy fabric exercises IOMMU, forwarding and NTBs, and then drains. */
 START_TEST(everything_is_busy_and_drains)
 {
     g_autoptr(Busy) busy = busy_new(0);
@@ -73,7 +74,7 @@ START_TEST(threads_do_not_meet)
 }
 END_TEST
 
-/* Two in one thread, a step of each in turn. */
+/* Two fabrics run in one thread, in alternating steps of 1 us. */
 START_TEST(fabrics_do_not_meet)
 {
     g_autoptr(Busy) a = busy_new(0);

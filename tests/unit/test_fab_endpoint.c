@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants of an endpoint: its DMA engine cuts orders into requests that
- * cross no 4 KiB boundary and are no larger than it may, keeps no more reads
- * outstanding than it has tags, and reports an order when it is done; and it
- * answers reads of its BARs on Read Completion Boundaries.
+ * Invariants of an endpoint: its DMA engine splits an order into requests that
+ * cross no 4 KiB boundary and respect the size limits. It never has more reads
+ * outstanding than tags, and it reports each order when it is done. Completions
+ * for reads of its BARs are split at Read Completion Boundaries.
  */
 #include "fab_fixture.h"
 
 #include "sim_random.h"
 
-/* A device and an end, face to face: no root is needed. */
+/* A device connected directly to an end, without a root. */
 typedef struct Face {
     FabEndpoint *device;
     FixtureEnd *end;
@@ -35,7 +35,8 @@ static void count_done(FabDma *dma)
     (*done)++;
 }
 
-/* The requests that an order of @size at @addr has to become. */
+/* The log of @end holds exactly the requests of an order of @size bytes at
+ * @addr, none larger than @most. */
 static void check_requests(const FixtureEnd *end, FabBusAddr addr,
                            uint64_t size, uint32_t most)
 {
@@ -48,7 +49,8 @@ static void check_requests(const FixtureEnd *end, FabBusAddr addr,
         fixture_ensure(tlp->addr == addr + done);
         fixture_ensure(bytes >= 1);
         fixture_ensure(bytes <= most);
-        /* Whole DWs, however the first byte lies: what Length may say. */
+        /* The Length field counts DWs; a request that does not begin on a DW
+         * boundary must not exceed the limit because of that. */
         fixture_ensure(4 * fab_tlp_payload_dw(tlp) <= (most + 3) / 4 * 4);
         fixture_ensure(tlp->addr / 4096 == (tlp->addr + bytes - 1) / 4096);
         done += bytes;
@@ -92,7 +94,7 @@ START_TEST(orders_become_requests)
         ck_assert_uint_eq(done, 1);
         ck_assert_uint_eq(dma.status, FAB_STATUS_SC);
         check_requests(face.end, dma.addr, dma.size_bytes, most);
-        /* Aligned sizes take no more requests than they must. */
+        /* A limit of 256 gives the least possible number of requests. */
         if (most == 256) {
             ck_assert_uint_eq(face.end->log->len,
                               (dma.addr + dma.size_bytes - 1) / 256 -
@@ -103,7 +105,7 @@ START_TEST(orders_become_requests)
 }
 END_TEST
 
-/* Max_Payload_Size limits writes, whatever the device would like. */
+/* Max_Payload_Size limits writes even if write_bytes is larger. */
 START_TEST(writes_fit_max_payload_size)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -164,9 +166,9 @@ static void answer_late(FixtureEnd *end, const FabTlp *tlp)
                late);
 }
 
-/* Reads are limited by what may be outstanding: reads x size / round trip,
- * which is the request, the delay, the completion, and read_latency until its
- * tag is free again. */
+/* The number of outstanding reads limits the rate to reads x size / round trip.
+ * The round trip is the request, the delay, the completion, and read_latency,
+ * after which the tag is free again. */
 START_TEST(outstanding_reads_limit)
 {
     static const struct {
@@ -230,7 +232,7 @@ START_TEST(failed_reads_are_reported)
     ck_assert_uint_eq(done, 1);
     ck_assert_uint_eq(dma.status, FAB_STATUS_CA);
     ck_assert_uint_eq(fab_endpoint_counters(face.device)->failed_reads, 1);
-    /* And the next is none the worse. */
+    /* The next order succeeds. */
     dma.addr = 4096;
     fab_endpoint_dma(face.device, &dma);
     fixture_run(fixture);
@@ -240,8 +242,8 @@ START_TEST(failed_reads_are_reported)
 }
 END_TEST
 
-/* Orders of one direction are done in the order given; write_latency passes
- * before the first byte. */
+/* Orders of one direction complete in the order in which they were given.
+ * write_latency passes before the first byte is sent. */
 typedef struct Done {
     FabDma dma;
     unsigned *count;
@@ -292,7 +294,7 @@ START_TEST(orders_keep_their_order)
 }
 END_TEST
 
-/* Attributes and digest are on everything it sends. */
+/* Every TLP of the endpoint has the configured attributes and ECRC. */
 START_TEST(attributes_are_sent)
 {
     for (unsigned i = 0; i < 8; i++) {
@@ -325,7 +327,7 @@ END_TEST
 
 /* ---- Behind its BARs ------------------------------------------------- */
 
-/* Reads of a BAR, which is at 0 as nobody has enumerated it. */
+/* The BAR is at address 0 because this fabric has no root to enumerate it. */
 START_TEST(bar_reads_are_completed_on_boundaries)
 {
     SimRandom random;
@@ -376,7 +378,7 @@ START_TEST(completer_takes_its_time)
     face_init(&face, fixture, &params, &port);
     fixture_send_read(face.end, 0, 64, 1);
     fixture_run(fixture);
-    /* 20 and 84 bytes at 63.48 ps, and 400 ns. */
+    /* 20 bytes of request and 84 of completion at 63.48 ps each, and 400 ns. */
     ck_assert_int_le(ABS(fixture_log(face.end, 0)->time - 406602), 30);
     begin = fixture_now(fixture);
     for (unsigned i = 0; i < 1000; i++) {
@@ -398,7 +400,7 @@ START_TEST(addresses_outside_bars_are_unsupported)
     face_init(&face, fixture, &params, &port);
     fixture_send_read(face.end, MIB(1), 64, 3);
     fixture_send(face.end, fixture_tlp(face.end, FAB_TLP_MWR, MIB(1), 64));
-    /* And a completion that nobody asked for. */
+    /* An unexpected completion. */
     fixture_send(face.end, fixture_tlp(face.end, FAB_TLP_CPLD, 0, 64));
     fixture_run(fixture);
     ck_assert_uint_eq(face.end->log->len, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: buses are numbered and BARs and ranges placed as worked out by
- * hand in the comments. What is no tree or does not fit is refused by name, and
- * nothing is changed.
+ * Invariant: enumeration gives the bus numbers, BAR addresses and bridge ranges
+ * that the comments below work out by hand. It refuses a hierarchy that is not
+ * a tree or does not fit; the error names the component, and nothing changes.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -194,8 +194,9 @@ START_TEST(memory_ranges_are_packed_by_alignment)
 }
 END_TEST
 
-/* b's 512 MiB come before a's 256 MiB; n's 128 MiB are too few for above
- * 4 GiB, so rp2's range is closed. */
+/* b's 512 MiB are placed before a's 256 MiB. n's 128 MiB are below the minimum
+ * size for an address above 4 GiB, so the prefetchable range of rp2 is closed.
+ */
 START_TEST(large_prefetchable_bars_are_above_4g)
 {
     Tree t = make_tree();
@@ -217,7 +218,7 @@ START_TEST(large_prefetchable_bars_are_above_4g)
 }
 END_TEST
 
-/* All three conditions are needed: 64 bit, prefetchable, size. */
+/* A BAR above 4 GiB must be 64-bit, prefetchable and large. */
 START_TEST(only_64bit_prefetchable_large_bars_go_high)
 {
     static const struct {
@@ -242,9 +243,9 @@ END_TEST
 
 /*
  * Two ranges of 9 MiB aligned to 8, one of 2 MiB and one of 1 MiB, from
- * 0x80100000 on: the first is at 0x80800000, the second at 0x81800000, and the
- * others find room in what was skipped before the first: the third at
- * 0x80200000, so that the last has just its size left in front of it.
+ * 0x80100000 on. The first is at 0x80800000 and the second at 0x81800000. The
+ * others fit into the gap before the first: the third is at 0x80200000, which
+ * leaves 1 MiB at 0x80100000 for the last.
  */
 START_TEST(alignment_gaps_are_used)
 {
@@ -270,8 +271,8 @@ START_TEST(alignment_gaps_are_used)
 }
 END_TEST
 
-/* 31 devices are left on bus 0; the 32nd root port needs functions: eight a
- * device from device 1 on. */
+/* Bus 0 has 31 device numbers for root ports. With 32 root ports or more, every
+ * device from device 1 on has eight functions. */
 START_TEST(root_ports_beyond_31_are_functions)
 {
     FabComponent *e[32];
@@ -315,8 +316,8 @@ START_TEST(downstream_ports_beyond_32_are_functions)
 }
 END_TEST
 
-/* 31 devices of eight functions: the 249th root port has no number, but does
- * no harm while nothing is connected to it. */
+/* 31 devices of eight functions are 248 numbers. The 249th root port has none,
+ * which is an error only if something is connected to it. */
 START_TEST(device_numbers_run_out)
 {
     add_root(249);
@@ -329,8 +330,8 @@ START_TEST(device_numbers_run_out)
 }
 END_TEST
 
-/* Bus 0, one below the root port, one inside the switch, one for each of its
- * Downstream Ports: 253 of these are the most. */
+/* Bus 0, one bus below the root port, one inside the switch, and one for each
+ * Downstream Port leave room for 253 Downstream Ports. */
 START_TEST(bus_numbers_run_out)
 {
     unsigned count = _i;
@@ -354,9 +355,10 @@ START_TEST(bus_numbers_run_out)
 }
 END_TEST
 
-/* The Upstream Port of the k-th switch of a chain has bus 2k below it, its
- * Downstream Port 2k + 1, so the 128th switch is the first without. 50,000 must
- * neither hang nor exhaust the stack. */
+/* In a chain of switches, bus 2k is below the Upstream Port of the k-th switch,
+ * and bus 2k + 1 below its Downstream Port. So the 128th switch is the first
+ * without a bus number. 50,000 switches must neither hang the enumeration nor
+ * exhaust the stack. */
 START_TEST(long_chain_is_refused)
 {
     FabComponent *above;
@@ -395,16 +397,16 @@ START_TEST(low_space_runs_out)
     must_fail(FAB_ERROR_ADDRESS,
               "h.e#4: BAR 0 of 1 MiB, aligned to its size, does not fit into "
               "h's MMIO range below 4 GiB: 0 B left of 64 MiB");
-    fake_bar(e[2], 0, 128 * MIB, 0); /* first in line, before the others */
+    fake_bar(e[2], 0, 128 * MIB, 0); /* the largest, so it is placed first */
     must_fail(FAB_ERROR_ADDRESS,
               "h.e#4: BAR 0 of 128 MiB, aligned to its size, does not fit into "
               "h's MMIO range below 4 GiB: 64 MiB left of 64 MiB");
 }
 END_TEST
 
-/* Of 3 GiB the 2 GiB of e0 and the 1 GiB of e1 leave nothing for e2. When e1
- * asks for 2 GiB, too, it is the one that finds but one left. With 512 MiB for
- * e1 and 256 for e2 there is room for all. */
+/* The 2 GiB of e0 and the 1 GiB of e1 fill 3 GiB, so e2 does not fit. If e1
+ * asks for 2 GiB, e1 does not fit: 1 GiB is left. With 512 MiB for e1 and
+ * 256 MiB for e2 all BARs fit. */
 START_TEST(high_space_runs_out)
 {
     FabComponent *sw, *e[3];
@@ -434,7 +436,7 @@ START_TEST(high_space_runs_out)
 }
 END_TEST
 
-/* Sums of these exceed 64 bits. */
+/* The sum of these BAR sizes exceeds 64 bits. */
 START_TEST(absurd_bars_are_refused)
 {
     FabComponent *sw;
@@ -513,7 +515,8 @@ START_TEST(hierarchies_that_are_no_trees_are_refused)
 }
 END_TEST
 
-/* The cable of an NTB in another host, plugged into a switch of this one. */
+/* The cable port of another host's NTB is connected to a switch of this host.
+ * Enumeration stops there and does not touch that NTB. */
 START_TEST(cables_end_the_hierarchy)
 {
     FabComponent *sw, *far;

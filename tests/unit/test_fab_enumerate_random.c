@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: in any tree every function has a BDF of its own and every BAR an
- * aligned range of its own, and following bus ranges and ranges down from the
- * root leads to the component that owns the number or the address, and to no
- * other. Random trees are held against a checker that knows only the rules of
- * the specification.
+ * Invariant: in any tree every function has its own BDF and every BAR its own
+ * aligned range. The bus numbers and address ranges of the bridges lead from
+ * the root to the component that owns a bus number or an address, and to no
+ * other. The test checks random trees with a checker that knows only the rules
+ * of the specification.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@
 #define BUSES  256
 #define PROBES 1000
 
-/* check's own writes a record to a file even when all is well; too slow where
- * it is asked a million times. */
+/* For conditions that are checked a million times. The assertions of libcheck
+ * are too slow for this: each writes a record to a file even if it passes. */
 #define must(condition)                                                        \
     do {                                                                       \
         if (!(condition)) {                                                    \
@@ -43,8 +43,9 @@ static void teardown(void)
 }
 
 /*
- * The checker. It follows ports down from the root and knows: numbers nest,
- * ranges of siblings are apart, a range is what is below it rounded out to
+ * The checker. It follows the ports down from the root and knows three rules:
+ * bus numbers nest, ranges of siblings do not overlap, and the range of a
+ * bridge is the hull of the BARs and ranges below it, extended to multiples of
  * 1 MiB.
  */
 typedef struct Hull {
@@ -66,7 +67,8 @@ static bool goes_high(const FabBar *bar)
            bar->size_bytes >= fake_mmio(root)->above_4g_bytes;
 }
 
-/* Adds [@first, @last] to @hull, and its edges to the addresses to be tried. */
+/* Extends @hull by [@first, @last], and adds the edges of this range to the
+ * addresses to probe. */
 static void add_range(Seen *seen, Hull *hull, FabBusAddr first, FabBusAddr last)
 {
     FabBusAddr edges[4] = {first - 1, first, last, last + 1};
@@ -105,8 +107,8 @@ static void check_range(const FabBridgeRange *range, const Hull *hull)
     ck_assert_uint_eq(range->limit, hull->last | (MIB - 1));
 }
 
-/* Checks @port, a bridge on bus @bus, and all below; adds its ranges to the
- * hulls of that bus. */
+/* Checks @port, a bridge on bus @bus, and everything below it. Adds the ranges
+ * of the bridge to the hulls of that bus. */
 static void check_below(FabPort *port, unsigned bus, Seen *seen, Hull hulls[2])
 {
     const FabBridge *bridge = fab_port_bridge(port);
@@ -146,7 +148,7 @@ static void check_below(FabPort *port, unsigned bus, Seen *seen, Hull hulls[2])
     }
 }
 
-/* @component, if it has @addr in a BAR. */
+/* Returns @component if one of its BARs contains @addr, or NULL. */
 static FabComponent *find_claim(FabComponent *component, FabBusAddr addr)
 {
     unsigned i;
@@ -164,8 +166,8 @@ static FabComponent *find_claim(FabComponent *component, FabBusAddr addr)
 
 static FabComponent *follow(FabPort *port, FabBusAddr addr, unsigned *claims);
 
-/* Returns the component that claims @addr below the bridges @first.. of @owner,
- * and adds to @claims how many claim it. */
+/* Returns the component that claims @addr below the bridges of @owner from
+ * @first on. Adds to @claims the number of bridges that claim it. */
 static FabComponent *follow_bus(FabComponent *owner, unsigned first,
                                 FabBusAddr addr, unsigned *claims)
 {
@@ -188,8 +190,8 @@ static FabComponent *follow_bus(FabComponent *owner, unsigned first,
     return found;
 }
 
-/* Goes down from Root or Downstream Port @port with @addr. On every bus there
- * must be one claimant at most. */
+/* Routes @addr down from @port, a Root Port or Downstream Port. On every bus
+ * at most one function may claim it. */
 static FabComponent *follow(FabPort *port, FabBusAddr addr, unsigned *claims)
 {
     FabComponent *component = port->peer ? port->peer->owner : NULL;
@@ -212,7 +214,7 @@ static FabComponent *follow(FabPort *port, FabBusAddr addr, unsigned *claims)
     return claimer;
 }
 
-/* @addr, routed, arrives at whoever has it in a BAR. */
+/* A request to @addr reaches the component that has @addr in a BAR. */
 static void check_address(const Seen *seen, FabBusAddr addr)
 {
     FabComponent *owner = NULL, *reached;
@@ -253,15 +255,16 @@ static void check_all(Seen *seen)
             ck_assert_uint_lt(hulls[i].last - base, size_bytes);
         }
     }
-    /* Of large trees a share, spread over all of it; odd, for edges come in
-     * groups of four. */
+    /* Probes at most about 2 * PROBES addresses, spread evenly. The edges come
+     * in groups of four; with an odd step all four of them get their turn. */
     step = (seen->probes->len / PROBES) | 1;
     for (i = 0; i < seen->probes->len; i += step) {
         check_address(seen, g_array_index(seen->probes, FabBusAddr, i));
     }
 }
 
-/* Most are small enough for 1 GiB to hold those that have to be low. */
+/* BARs that must be below 4 GiB have at most 2 MiB, so that the low range of
+ * 1 GiB holds them. */
 static void random_bars(GRand *rand, FabComponent *component, unsigned limit)
 {
     unsigned i;
@@ -277,8 +280,9 @@ static void random_bars(GRand *rand, FabComponent *component, unsigned limit)
     }
 }
 
-/* Hangs something below each port of @above from @first on, at most @depth
- * levels of it, with less than @width Downstream Ports a switch. */
+/* Connects a random component to most ports of @above, from @first on. Adds at
+ * most @depth levels of switches with fewer than @width Downstream Ports each.
+ */
 static void grow(GRand *rand, FabComponent *above, unsigned first,
                  unsigned depth, unsigned width)
 {
@@ -309,7 +313,7 @@ static void grow(GRand *rand, FabComponent *above, unsigned first,
     }
 }
 
-/* Bridges at and below the ports of @above from @first on. */
+/* Counts the bridges at and below the ports of @above from @first on. */
 static unsigned count_bridges(const FabComponent *above, unsigned first)
 {
     unsigned count = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: the tree and the listing say what enumeration found,
- * each thing once, and the same bytes whatever the order of creation. Expected
- * texts are written by hand from the tree in the comment below.
+ * Invariant: the tree and the listing show each result of enumeration once. The
+ * text does not depend on the order in which the components were created. The
+ * expected texts are written by hand for the tree in the comment below.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -19,9 +19,10 @@
 #define PREF64 (FAKE_64BIT | FAKE_PREF)
 
 /*
- * Host h: rp0 with a switch of four Downstream Ports: an endpoint, nothing, a
- * switch with nothing but its one Downstream Port, an NTB; rp1 empty; rp2 with
- * a second NTB. A cable from h.n0 to g.n<0>, whose host has nothing else.
+ * Host h: rp0 has a switch with four Downstream Ports. Below these are an
+ * endpoint, nothing, a switch with one empty Downstream Port, and the NTB h.n0.
+ * rp1 is empty, and rp2 has a second NTB. A cable leads from h.n0 to g.n<0>,
+ * the only component below host g.
  */
 enum {
     H,
@@ -75,7 +76,8 @@ static void set_mmio(FabComponent *root)
     };
 }
 
-/* Creates the components from number @first on, round to the one before. */
+/* Creates the components in the order of specs[], beginning with @first and
+ * wrapping around at the end. */
 static Fixture make_fixture(unsigned first)
 {
     Fixture f = {.fabric = lab_fabric_new(1)};
@@ -217,7 +219,8 @@ START_TEST(listing_has_a_paragraph_a_function)
     for (end = out->str; (end = strstr(end, "\n\n")); end += 2) {
         functions++;
     }
-    /* The tree itself; root, 2 root ports, 5 + 2 of the switches, e, n0, n1. */
+    /* The tree itself; the root, 2 root ports, 5 + 2 switch ports, e, n0, n1.
+     */
     ck_assert_uint_eq(functions, 1 + 1 + 2 + 7 + 3);
 }
 END_TEST

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A flow measures the sum of the parts between its ends: the closed formula of
- * a link, the sum of latencies, the wait of an M/D/1 queue. Failed operations
- * are counted, and a flow that cannot work is refused with a message.
+ * Invariant: a flow measures what theory predicts for the path between its
+ * ends: the closed formula for the rate of a link, the sum of the latencies,
+ * and the waiting time of an M/D/1 queue. A flow counts failed operations. A
+ * flow with wrong parameters is refused with a message.
  */
 #include <check.h>
 #include <math.h>
@@ -16,9 +17,9 @@
 #include "fab_lab.h"
 #include "../suite.h"
 
-/* A byte on 8 lanes of 8.0GT/s with 128b/130b. */
+/* Time of a byte on 8 lanes of 8.0GT/s with 128b/130b. */
 #define BYTE_PS   (1015.625 / 8)
-/* Frame, sequence number, LCRC; header of 3 or 4 DW. */
+/* Framing, sequence number and LCRC, in bytes. */
 #define FRAME     8
 /* Of 375 blocks one is an SKP ordered set. */
 #define SKP_SHARE (1.0 / 375)
@@ -169,7 +170,8 @@ START_TEST(dma_write_fills_the_link)
     FabFlowResult result;
 
     device_params.write_bytes = payload;
-    /* Orders small and slow: as many as it takes must be under way. */
+    /* The orders are small and start with a latency, so the flow must keep many
+     * of them under way to fill the link. */
     device_params.write_latency = 300 * SIM_NS;
     host_new_with(&root_params, &device_params);
     params = dma_params(FAB_TLP_MWR, 512, 20000);
@@ -198,7 +200,8 @@ START_TEST(dma_read_fills_the_link)
 }
 END_TEST
 
-/* Little's law: bytes outstanding over latency. */
+/* Little's law: the rate is the number of outstanding bytes over the latency.
+ */
 START_TEST(dma_read_limited_by_outstanding)
 {
     FabRootParams root_params = lab_root_params(false);
@@ -257,16 +260,15 @@ START_TEST(warmup_is_not_measured)
     ck_assert_uint_eq(result.bytes, 7 * 64);
     ck_assert_uint_eq(sim_histogram_count(result.latency), 7);
     ck_assert_int_eq(result.begin, 5 * SIM_US);
-    /* The last arrives at 11 us. */
-    /* The last arrives at 11 us. */
+    /* The last operation arrives at 11 us. */
     ck_assert_int_le(llabs(result.end - 11 * SIM_US -
                            (SimTime)sim_histogram_min(result.latency)),
                      1);
 }
 END_TEST
 
-/* Writes of one TLP that arrive at random wait as in an M/D/1 queue, until they
- * begin to leave: rho * service / (2 * (1 - rho)). */
+/* Writes of one TLP with Poisson arrivals form an M/D/1 queue. Their mean
+ * waiting time until they begin to leave is rho * service / (2 * (1 - rho)). */
 START_TEST(poisson_writes_wait_as_in_md1)
 {
     static const double loads[] = {0.3, 0.6, 0.8};
@@ -288,7 +290,7 @@ START_TEST(poisson_writes_wait_as_in_md1)
 }
 END_TEST
 
-/* Arrivals that come while all operations are under way are late, not lost. */
+/* Arrivals while all operations are under way start late; none is lost. */
 START_TEST(late_arrivals_are_made_up_for)
 {
     FabDmaFlowParams params;
@@ -310,7 +312,7 @@ START_TEST(late_arrivals_are_made_up_for)
 END_TEST
 
 typedef struct Slots {
-    FabBusAddr base; /* of the first write */
+    FabBusAddr base; /* start of the 4 KiB page of the first write */
     unsigned writes;
     unsigned count[16];
     bool in_order;
@@ -380,12 +382,12 @@ START_TEST(refused_reads_count_as_failed)
     params = dma_params(FAB_TLP_MRD, 4096, 100);
     params.target.component = fab_root_component(far);
     good = dma_flow("good", 0, &params);
-    /* The window itself, by a device that is not in the table. */
+    /* A device that is not in the requester table accesses the window. */
     params.target = (FabTarget){.component = ntb, .bar = 2};
     params.device = fab_component_as_endpoint(other);
     params.working_set_bytes = 4096;
     stranger = dma_flow("stranger", 0, &params);
-    /* All of the window, of which one entry of 64 leads somewhere. */
+    /* The whole window, in which only one entry of 64 is mapped. */
     params.device = fab_component_as_endpoint(device);
     params.random = true;
     params.working_set_bytes = 256 << 20;
@@ -409,7 +411,8 @@ START_TEST(refused_reads_count_as_failed)
 }
 END_TEST
 
-/* A receive buffer too small for any TLP with data stops a flow for ever. */
+/* A receive buffer too small for a TLP with data blocks a flow for ever.
+ * fab_flows_run() reports this flow. */
 START_TEST(deadlock_is_found)
 {
     FabRootParams root_params = lab_root_params(false);
@@ -538,7 +541,8 @@ END_TEST
 #define SETUP   (500 * SIM_NS)
 #define LEAST   (3 * SIM_US)
 
-/* SKP ordered sets delay a TLP by at most 16 symbols. */
+/* @got is at least @expected, plus at most 16 symbols on every lane for each of
+ * @tlps TLPs that an SKP ordered set may delay. */
 static void check_time(SimTime got, SimTime expected, unsigned tlps)
 {
     ck_assert_msg(got >= expected - (SimTime)tlps &&
@@ -564,10 +568,10 @@ START_TEST(queued_copies_follow_each_other)
     result = run(copy_flow("c", &params));
     ck_assert_uint_eq(result.operations, 3);
     ck_assert_uint_eq(result.bytes, 3 * 64);
-    /* The CPU writes, and the device sees it. */
+    /* A flow begins when the doorbell of the CPU reaches the device. */
     check_time(result.begin, 110 * SIM_NS + TRANSIT + LINK(MMIO(4)), 1);
-    /* The completion record leaves behind the last write, if that is still
-     * on the wire. */
+    /* The completion record waits for the last write if that is still on the
+     * wire. */
     check_time(result.end - result.begin,
                3 * period + (write && !least ? WIRE(MWR(64)) : 0), 12);
     check_time(sim_histogram_min(result.latency), period, 4);
@@ -599,7 +603,7 @@ START_TEST(single_copies_pay_the_round_trip)
 }
 END_TEST
 
-/* Two flows of one device share its doorbell, and keep apart. */
+/* Two flows of one device share its doorbell without disturbing each other. */
 START_TEST(two_drivers_of_one_device)
 {
     FabCopyFlowParams params;
@@ -649,8 +653,8 @@ START_TEST(mmio_writes_wait_for_the_link)
     flow = mmio_flow("m", &params);
     for (SimTime t = SIM_US; !fab_flow_is_done(flow); t += 5 * SIM_US) {
         ck_assert(fab_flows_run(fabric, t, NULL));
-        /* On the link for 105 ns at 10.7 ns each, on the way through the root
-         * for 200 ns at 1 ns each, and a few that wait. */
+        /* TLPs are on the link for 105 ns, one every 10.7 ns, and in the root
+         * for 200 ns, one every ns. A few more wait. */
         ck_assert_uint_le(fab_fabric_tlps_alive(fabric), 10 + 200 + 16);
     }
     fab_flow_result(flow, &result);
@@ -663,8 +667,8 @@ START_TEST(mmio_writes_wait_for_the_link)
 }
 END_TEST
 
-/* The stores of a CPU and the completions for a device share the wire, and
- * nothing before it: the read waits for one store at most. */
+/* The stores of a CPU and the completions for a device share only the wire. So
+ * a read waits for one store at most. */
 START_TEST(stores_do_not_hold_up_completions)
 {
     FabRootParams root_params = lab_root_params(false);
@@ -681,7 +685,7 @@ START_TEST(stores_do_not_hold_up_completions)
     params = dma_params(FAB_TLP_MRD, 64, 200);
     params.outstanding = 1;
     result = run(dma_flow("reads", 0, &params));
-    /* And for SKP ordered sets on both ways. */
+    /* SKP ordered sets may delay the read in both directions. */
     ck_assert_uint_le(sim_histogram_max(result.latency),
                       latency + WIRE(MMIO(64)) + 2 * WIRE(16 * 8));
 }

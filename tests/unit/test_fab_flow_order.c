@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Equal seeds give equal results to the picosecond, whatever the order in which
- * components and flows were made.
+ * Invariant: equal seeds give results that are equal to the picosecond. The
+ * order in which components and flows were created does not matter.
  */
 #include <check.h>
 #include <inttypes.h>
@@ -14,8 +14,8 @@
 #include "sim_random.h"
 #include "../suite.h"
 
-/* Two hosts with two devices each below a switch, and flows that get into each
- * other's way. */
+/* Two hosts with two devices each below a switch, and flows that compete for
+ * the links. */
 typedef struct Pair {
     FabComponent *root[2], *sw[2], *ntb[2], *dev[2][2];
     FabFlow *flow[6];
@@ -157,9 +157,9 @@ START_TEST(order_of_making_decides_nothing)
 }
 END_TEST
 
-/* Random streams belong to names, and so does the order of what happens at one
- * time. Addresses follow the order in which flows were made, so this holds
- * where they do not matter. */
+/* Random streams and the order of simultaneous events depend on the names of
+ * flows, not on the order of creation. Buffer addresses do depend on the order
+ * of creation, so this test uses flows to which addresses do not matter. */
 START_TEST(order_of_flows_decides_nothing)
 {
     FabFlowResult results[2][5];

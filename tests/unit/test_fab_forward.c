@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants between root ports: reads and writes leave in pieces that end at
- * multiples of the split; no more pieces of reads are outstanding than the
- * root has; what comes back reaches the requester whole, in order of address,
- * in completions that fit, or as one error; and the ordering rules hold.
+ * Invariants of forwarding between root ports: the root splits reads and writes
+ * into pieces that end at multiples of the split size. It never has more pieces
+ * of reads outstanding than configured. The requester gets all data, in order
+ * of address and in completions that fit Max_Payload_Size, or an error. The
+ * ordering rules hold.
  */
 #include "fab_fixture.h"
 
@@ -15,8 +16,8 @@ typedef struct Side {
     SimTime delay;
     bool shuffled; /* answers come in random order */
     SimRandom random;
-    FabBusAddr fails; /* an address: a read of it is answered with UR */
-    unsigned waiting, most;
+    FabBusAddr fails;       /* a read of this address gets UR; 0: none */
+    unsigned waiting, most; /* unanswered reads now, and the maximum */
 } Side;
 
 typedef struct Reply {
@@ -100,7 +101,7 @@ static void check_pieces(FixtureEnd *end, FabBusAddr addr, uint32_t bytes,
     fixture_ensure(at == addr + bytes);
 }
 
-/* @end's log is the answer to one read, in order. */
+/* The log of @end holds the completions of one read, in order. */
 static void check_answer(FixtureEnd *end, FabBusAddr addr, uint32_t bytes,
                          uint16_t tag, uint32_t mps)
 {
@@ -140,7 +141,7 @@ START_TEST(reads_leave_in_pieces)
         FabBusAddr addr;
         Side side;
 
-        /* Few enough to have to wait, too. */
+        /* For odd i, so few that pieces have to wait. */
         params.forwarded_reads = i % 2 ? 3 : 64;
         params.read_split_bytes = cases[i / 2].split;
         side_init(&side, fixture, &params);
@@ -211,8 +212,8 @@ START_TEST(writes_leave_in_pieces)
 }
 END_TEST
 
-/* Many reads at once, answers in random order: each requester sees its own,
- * in order. */
+/* With many reads outstanding and answers in random order, the completions of
+ * each read still arrive in order. */
 START_TEST(answers_return_in_order)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -245,7 +246,8 @@ START_TEST(answers_return_in_order)
 }
 END_TEST
 
-/* One piece fails: what came before it arrives, then one completion says UR. */
+/* One piece of a read fails. The requester gets the data of the pieces before
+ * it, and then one completion with status UR. */
 START_TEST(errors_of_the_far_side_come_back)
 {
     for (unsigned piece = 0; piece < 4; piece++) {
@@ -292,10 +294,10 @@ static FabTlp *read_far(FixtureEnd *end)
 }
 
 /*
- * Throughput of reads between root ports: so many pieces of 64 bytes a round
- * trip, of a request of 20 bytes and a completion of 84 at 126.03 Gb/s, and
- * what the far side takes. The transit does not count: whoever waits for a
- * piece to come back has come through the root meanwhile.
+ * The throughput of reads between root ports is pieces x 64 bytes / round trip.
+ * The round trip is a request of 20 bytes and a completion of 84 bytes at
+ * 126.03 Gb/s, and the delay of the far side. The transit does not count: a
+ * request has crossed the root already while it waits for a free piece.
  */
 START_TEST(throughput_is_pieces_by_round_trip)
 {
@@ -328,7 +330,8 @@ START_TEST(throughput_is_pieces_by_round_trip)
 }
 END_TEST
 
-/* Two requesters share the pieces of the whole root fairly. */
+/* The limit of pieces holds for the whole root, and two requesters share them
+ * fairly. */
 START_TEST(pieces_are_of_the_whole_root)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -361,8 +364,8 @@ static SimTime hold_long(FixtureEnd *end, const FabTlp *tlp)
     return tlp->cls == FAB_CLASS_NP ? 50 * SIM_US : 0;
 }
 
-/* Reads that cannot go, for want of tags or of the far side's credits, do not
- * hold up writes (table 2-40, A3). _i: 0 tags, 1 credits. */
+/* Reads that are blocked do not hold up writes (table 2-40, A3). _i: 0: the
+ * reads lack tags, 1: they lack credits of the far side. */
 START_TEST(writes_pass_blocked_reads)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -405,7 +408,8 @@ static SimTime hold_posted(FixtureEnd *end, const FabTlp *tlp)
 }
 
 /* Neither reads nor completions pass writes on their way through the root
- * (table 2-40, B2 and D2), though the far side is slow to take the writes. */
+ * (table 2-40, B2 and D2), even if the far side is slow to take the writes.
+ * _i: 0: completions, 1: reads. */
 START_TEST(reads_and_completions_do_not_pass_writes)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -421,7 +425,7 @@ START_TEST(reads_and_completions_do_not_pass_writes)
     far = side.host.far;
     far->hold = hold_posted;
     far->got = far_got;
-    /* The far side has asked for something, to be answered by and by. */
+    /* The far side sends reads, which @dev answers further below. */
     for (unsigned i = 0; i < 8; i++) {
         fixture_send_read(far, fixture_bar(dev, 0), 64, 100 + i);
     }
@@ -441,7 +445,7 @@ START_TEST(reads_and_completions_do_not_pass_writes)
         }
     }
     fixture_run(fixture);
-    /* 4 x 4 pieces of writes go before each of the others. */
+    /* 4 writes of 4 pieces each arrive before each of the others. */
     for (unsigned i = 0, others = 0; i < far->log->len; i++) {
         if (fixture_log(far, i)->tlp.cls == FAB_CLASS_P) {
             last++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ping-pong and copies between two GPUs take the time that their parts add up
- * to, a polled word has the value last stored whatever lies between, and chunks
- * through memory overlap as far as there are buffers.
+ * Invariant: ping-pong and copies between two GPUs take the sum of the times of
+ * their parts. A polled word has the value last stored on every path. Chunks of
+ * a copy through memory overlap as far as there are buffers.
  */
 #include <check.h>
 #include <math.h>
@@ -20,10 +20,11 @@
 #define LINK(bytes)      (WIRE(bytes) + LAB_PROPAGATION + LAB_LATENCY)
 #define TRANSIT          (200 * SIM_NS)
 #define MEMORY           (80 * SIM_NS)
-/* Low addresses: 3 DW. */
+/* Addresses below 4 GiB: headers of 3 DW. */
 #define MWR(bytes)       (20 + (bytes))
 #define MRD              20
-/* A switch passes TLPs on as they come in: the wire's time counts once. */
+/* A cut-through switch is between two links: the time on the wire counts once.
+ */
 #define TWO_LINKS(bytes) (WIRE(bytes) + 2 * (LAB_PROPAGATION + LAB_LATENCY))
 
 static SimEngine *engine;
@@ -31,8 +32,8 @@ static FabFabric *fabric;
 static FabRoot *root, *far_root;
 static FabComponent *gpu[2];
 
-/* Both GPUs below one switch, or @apart on two root ports; a second host behind
- * an NTB. */
+/* Both GPUs are below one switch, or below two root ports if @apart. A second
+ * host is behind an NTB. */
 static void fabric_new(bool apart, bool iommu)
 {
     FabComponent *sw, *ntb, *far_ntb;
@@ -102,7 +103,7 @@ START_TEST(direct_round_trip_is_the_sum_of_the_parts)
     fabric_new(false, false);
     result = run(pingpong(NULL, params));
     ck_assert_uint_eq(result.operations, 1000);
-    /* SKP ordered sets delay one in many. */
+    /* SKP ordered sets delay a few of the round trips. */
     lab_check_near(sim_histogram_min(result.latency),
                    2 * (300 * SIM_NS + TWO_LINKS(MWR(4))), 0.002);
     lab_check_near(sim_histogram_mean(result.latency),
@@ -127,9 +128,9 @@ START_TEST(noticing_takes_its_mean_time)
 }
 END_TEST
 
-/* A store becomes visible at a random moment of the other's polling, whose
- * period is fixed + uniform[0, jitter]: it waits E[P^2] / 2 E[P] for the next
- * read to reach memory. */
+/* A GPU polls with a period P of fixed + uniform[0, jitter]. A store reaches
+ * memory at a random moment of this period. On average the next read reaches
+ * memory E[P^2] / (2 E[P]) later. */
 START_TEST(polling_memory_takes_three_paths_and_half_a_period)
 {
     const double jitter = 3000 * SIM_NS, gap = 100 * SIM_NS;
@@ -150,7 +151,9 @@ START_TEST(polling_memory_takes_three_paths_and_half_a_period)
 }
 END_TEST
 
-/* Across NTB, splitting roots and IOMMUs: it ends, and counts every trip. */
+/* On every path the flow ends and counts every round trip. _i: bit 0: the GPUs
+ * are below two root ports; bit 1: the IOMMU is on; bit 2: the words are in the
+ * memory of the far host; bit 3, without bit 2: in that of the own host. */
 START_TEST(the_word_arrives_on_every_path)
 {
     FabPingPongFlowParams params = {
@@ -165,8 +168,9 @@ START_TEST(the_word_arrives_on_every_path)
 }
 END_TEST
 
-/* Flows between the same GPUs use the same words, at once or one after the
- * other: each sees its own counter alone. */
+/* Two flows between the same GPUs use the same words, but each sees only its
+ * own counter. _i: bit 0: the words are in memory; bit 1: the flows run one
+ * after the other. */
 START_TEST(games_do_not_disturb_each_other)
 {
     FabPingPongFlowParams params = {
@@ -190,7 +194,8 @@ START_TEST(games_do_not_disturb_each_other)
 }
 END_TEST
 
-/* A copy to the memory in which the words are, before and while they move. */
+/* A DMA flow writes to a GPU before and during the ping-pong. The ping-pong
+ * must not take its data for words. */
 START_TEST(other_data_are_no_words)
 {
     FabDmaFlowParams other = {.direction = FAB_TLP_MWR,
@@ -248,7 +253,7 @@ START_TEST(a_direct_copy_is_the_sum_of_its_parts)
     double small = transfer_time(false, 256, 1);
     double large = transfer_time(false, 4 << 20, 1);
 
-    /* It is over when the last TLP begins to leave. */
+    /* The copy ends when its last TLP begins to leave the GPU. */
     lab_check_near(small, 5 * SIM_US + doorbell + control, 0.003);
     lab_check_near(large - small, ((4 << 20) - 256) / 256 * WIRE(MWR(256)),
                    0.004);
@@ -257,15 +262,16 @@ END_TEST
 
 START_TEST(chunks_overlap_with_two_buffers_and_not_with_one)
 {
-    /* Writes of 256 B and completions of 256 B; 4 DW addresses in memory. */
+    /* 1 MiB in writes of 256 B with headers of 4 DW, and in completions of
+     * 256 B. */
     double write = 4096 * WIRE(24 + 256), read = 4096 * WIRE(20 + 256);
     double one =
         transfer_time(true, 9 << 20, 1) - transfer_time(true, 5 << 20, 1);
     double two =
         transfer_time(true, 9 << 20, 2) - transfer_time(true, 5 << 20, 2);
 
-    /* 16 chunks more, each with its flag, two probes and the first read's round
-     * trip: some microseconds, which must not hide the rule. */
+    /* The larger copy has 16 chunks more. Each adds its flag, two probes and
+     * the round trip of its first read, together at most 3 us. */
     ck_assert_double_ge(one, 4 * (write + read));
     ck_assert_double_le(one, 4 * (write + read) + 16 * 3 * SIM_US);
     ck_assert_double_ge(two, 4 * write);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: where a formula or the definition knows what a series of accesses,
- * maps and unmaps leads to, and when, that is what the IOMMU does; and what
- * makes no sense is refused and changes nothing.
+ * Invariant: for series of accesses, maps and unmaps whose results and times
+ * follow from a formula or a definition, the IOMMU gives these results at these
+ * times. It refuses invalid requests, and these change nothing.
  */
 #include <stdlib.h>
 
@@ -78,13 +78,15 @@ START_TEST(misses_on_a_page_share_one_walk)
     ck_assert_uint_eq(fab_iommu_counters(rig->iommu)->walks, 2);
     ck_assert_uint_eq(fab_iommu_counters(rig->iommu)->misses, 5);
     ck_assert_uint_eq(fab_iommu_counters(rig->iommu)->hits, 1);
-    /* 280 ns for the first of page 1, 180 ns for the second. */
+    /* The waits for a walker: 280 ns for the first access of page 1, 180 ns for
+     * the second. */
     assert_time_eq(fab_iommu_counters(rig->iommu)->wait_ps, 460 * SIM_NS);
     rig_free(rig);
 }
 END_TEST
 
-/* Page after page in a circle: whoever is done asks for the next. */
+/* Accesses the pages in turn, again and again. When a translation ends, it
+ * requests the next one. */
 static void ask_next(Rig *rig, Access *access)
 {
     while (rig->next < rig->count) {
@@ -137,7 +139,8 @@ START_TEST(least_recently_used_keeps_what_fits_and_nothing_more)
             ck_assert_int_eq(rig_touch(rig, addr), i >= 64);
             ck_assert_uint_eq(rig->accesses[0].phys, addr + sizes[s]);
         }
-        /* Twice as many in a circle push each other out, whatever the ways. */
+        /* Twice as many pages, accessed in turn, evict each other, whatever the
+         * number of ways. */
         for (uint32_t i = 0; i < 4 * 128; i++) {
             ck_assert_int_eq(rig_touch(rig, i % 128 * sizes[s]), i < 64);
         }
@@ -157,8 +160,8 @@ START_TEST(sequential_stream_misses_once_a_page)
     for (uint32_t g = 0; g < G_N_ELEMENTS(gaps); g++) {
         FabIommuParams params = rig_usual;
         Rig *rig = rig_new(&params, PAGES * PER_PAGE);
-        /* Those that come while the page is walked wait for it; one that comes
-         * just as the walk ends is late enough. */
+        /* Accesses during the walk of their page are misses. An access at the
+         * time at which the walk ends is a hit. */
         uint64_t misses;
 
         params.walk = 280 * SIM_NS;
@@ -201,7 +204,7 @@ START_TEST(hits_pend_for_the_hit_time_in_order)
         ck_assert_int_eq(rig_ask(rig, i, i % 2 * KIB4 + 8),
                          FAB_TRANSLATION_PENDING);
     }
-    /* Accesses that found their translation keep it. */
+    /* An access that has hit keeps its translation. */
     ck_assert_uint_eq(fab_iommu_unmap(rig->iommu, 0, 2 * KIB4), 2 * KIB4);
     sim_engine_run(rig->engine);
     for (uint32_t i = 0; i < ACCESSES; i++) {
@@ -253,8 +256,8 @@ START_TEST(unmap_during_a_walk_faults_and_fills_nothing)
     ck_assert(rig->accesses[0].fault && rig->accesses[1].fault);
     ck_assert_int_eq(rig_ask(rig, 2, 0), FAB_TRANSLATION_PENDING);
 
-    /* Mapped while the walk is under way: found. Larger pages are joined by
-     * what asked for smaller ones. */
+    /* A walk finds a page that was mapped while the walk was under way, even if
+     * the page is larger than assumed at the start of the walk. */
     rig_map(rig, 0, 2 * MIB2, MIB2, MIB2);
     rig_ask(rig, 3, 64);
     sim_engine_run(rig->engine);
@@ -263,7 +266,7 @@ START_TEST(unmap_during_a_walk_faults_and_fills_nothing)
     ck_assert_uint_eq(rig->accesses[3].phys, 2 * MIB2 + 64);
     ck_assert(rig_touch(rig, MIB2 - 64));
 
-    /* A large page becomes small ones under those who wait for it. */
+    /* Small pages replace a large page while accesses wait for its walk. */
     ck_assert_uint_eq(fab_iommu_unmap(rig->iommu, 0, MIB2), MIB2);
     rig_map(rig, 0, MIB2, MIB2, MIB2);
     rig_ask(rig, 1, 5 * KIB4);
@@ -282,7 +285,7 @@ START_TEST(unmap_during_a_walk_faults_and_fills_nothing)
 }
 END_TEST
 
-/* Bit per page of 4 KiB as the naive model of what is mapped */
+/* The naive model of the mapping is one flag per page of 4 KiB. */
 START_TEST(unmap_takes_whole_pages_only)
 {
     enum {
@@ -348,7 +351,7 @@ START_TEST(unmap_takes_whole_pages_only)
 }
 END_TEST
 
-/* Unmapping frees the entry for others: it is the first to be replaced. */
+/* Unmapping frees the IOTLB entry, which is the next to be used. */
 START_TEST(unmapped_entry_is_used_first)
 {
     FabIommuParams params = rig_usual;
@@ -370,7 +373,7 @@ START_TEST(unmapped_entry_is_used_first)
 }
 END_TEST
 
-/* Within what is called with a result anything may be asked for. */
+/* The callback for a result may itself unmap, map and translate. */
 static void change_and_ask(Rig *rig, Access *access)
 {
     if (rig->next < rig->count) {
@@ -413,7 +416,7 @@ START_TEST(results_may_change_what_is_mapped)
 }
 END_TEST
 
-/* 1: mapping works before realize; 2: a walk may take no time at all. */
+/* Mapping and unmapping work before realize, and a walk may take no time. */
 START_TEST(mapping_before_realize_counts)
 {
     FabIommuParams params = rig_usual;
@@ -432,7 +435,8 @@ START_TEST(mapping_before_realize_counts)
     rig_touch(&rig, KIB4);
     ck_assert(rig.accesses[0].fault);
 
-    /* Freed with a walk pending, whose event must not run any more. */
+    /* Frees the IOMMU with a walk pending: the event of the walk must not run.
+     */
     rig_ask(&rig, 0, KIB4);
     fab_iommu_free(rig.iommu);
     ck_assert_uint_eq(sim_engine_run(rig.engine), 0);
@@ -541,7 +545,7 @@ START_TEST(bad_parameters_are_refused)
 }
 END_TEST
 
-/* Without assertions, as check allocates for each. */
+/* Makes no assertions, because ck_assert() allocates memory. */
 static void count_done(void *owner, FabTlp *tlp, FabBusAddr phys, bool fault)
 {
     Rig *rig = owner;
@@ -579,7 +583,7 @@ START_TEST(steady_state_allocates_nothing)
     ck_assert_uint_gt(fab_iommu_counters(rig->iommu)->hits, 0);
     ck_assert_uint_gt(fab_iommu_counters(rig->iommu)->walks, 1000);
 
-    /* The counter does count. */
+    /* The counter itself works. */
     allocations = alloc_count();
     g_free(g_malloc(1));
     allocations = alloc_count() - allocations;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: whatever the order of accesses, maps and unmaps, the IOMMU gives
- * each TLP the address, and at the time, that a naive model gives it which
- * keeps a list of pages with time stamps and a list of walks.
+ * Invariant: for any order of accesses, maps and unmaps, the IOMMU gives each
+ * TLP the same address at the same time as a naive model. The model keeps a
+ * list of pages with time stamps and a list of walks.
  */
 #include <stdlib.h>
 
@@ -20,8 +20,8 @@ typedef struct NaivePage {
 typedef struct NaiveWalk {
     FabBusAddr addr; /* of the page */
     uint64_t bytes;
-    FabBusAddr first; /* asked for */
-    SimTime due;      /* -1: queued */
+    FabBusAddr first; /* address of the first access */
+    SimTime due;      /* end of the walk; -1: queued */
     GArray *waiting;  /* of access numbers */
 } NaiveWalk;
 
@@ -30,7 +30,7 @@ typedef struct Naive {
     NaivePage *pages;
     uint32_t page_count;
     uint64_t stamps;
-    GPtrArray *walks; /* in order */
+    GPtrArray *walks; /* of NaiveWalk, in the order of the first access */
     SimTime *done;
     FabBusAddr *phys;
     bool *fault;
@@ -93,7 +93,7 @@ static uint32_t naive_active(const Naive *naive)
     return active;
 }
 
-/* Gives walkers to those who wait for one. */
+/* Starts queued walks while walkers are free. */
 static void naive_begin(Naive *naive, SimTime now)
 {
     for (uint32_t i = 0; i < naive->walks->len; i++) {
@@ -135,7 +135,7 @@ static void naive_end(Naive *naive, NaiveWalk *walk, const Access *accesses)
     naive_begin(naive, now);
 }
 
-/* Ends what ends by @time. */
+/* Ends all walks that are due by @time. */
 static void naive_run(Naive *naive, SimTime time, const Access *accesses)
 {
     for (;;) {
@@ -190,7 +190,8 @@ static void naive_ask(Naive *naive, uint32_t at, FabBusAddr addr, SimTime now)
     naive_begin(naive, now);
 }
 
-/* Pages of all sizes, side by side and apart, at shuffled physical addresses */
+/* Makes pages of all sizes, adjacent and separate, at random physical
+ * addresses. */
 static void naive_make_pages(Naive *naive, uint32_t per_size, GRand *rand)
 {
     static const uint64_t sizes[] = {KIB4, MIB2, GIB1};
@@ -264,8 +265,8 @@ static void compare_counters(const Rig *rig, const Naive *naive)
     assert_time_eq(counters->wait_ps, naive->wait);
 }
 
-/* @gap_ps is the mean time between accesses: from one at a time to hundreds
- * waiting. */
+/* @gap_ps is the mean time between accesses. With a long gap one access is
+ * under way at a time; with a short one hundreds wait. */
 static void compare_random(const FabIommuParams *params, SimTime gap_ps,
                            uint32_t seed)
 {
@@ -289,7 +290,7 @@ static void compare_random(const FabIommuParams *params, SimTime gap_ps,
         FabBusAddr addr;
 
         now += g_rand_int_range(rand, 0, (gint32)(2 * gap_ps));
-        /* Both let what ends at that time come first. */
+        /* In both, walks that end at this time come before the access. */
         sim_engine_run_until(rig->engine, now);
         naive_run(&naive, now, rig->accesses);
         if (g_rand_int_range(rand, 0, 20) == 0) {

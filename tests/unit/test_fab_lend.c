@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A borrowed device reaches what its borrower has and nothing else: memory
- * through the DMA window, other devices by the three ways of P2P, the CPU by
- * interrupts; one borrower at a time; and a device that is returned leaves
- * nothing behind.
+ * Invariant: a lent device reaches the resources of its borrower and no others:
+ * memory through the DMA window, other devices by the three ways of P2P, and
+ * the CPU by interrupts. It has one borrower at a time. After its return no
+ * mapping, window entry or requester entry is left.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #define KIB4  UINT64_C(4096)
 #define MIB   (UINT64_C(1) << 20)
 #define GIB   (UINT64_C(1) << 30)
-#define ENTRY (4 * MIB) /* of the lab's adapters, 64 in all */
+#define ENTRY (4 * MIB) /* one of the 64 window entries of a lab NTB */
 #define SIZE  10000u
 
 static SimEngine *engine;
@@ -36,7 +36,7 @@ static void teardown(void)
     lab_fabric_free(fabric);
 }
 
-/* A host: root, switch, and below the switch two devices and an adapter with
+/* A host: a root, a switch, and below the switch two devices and an NTB with
  * two cables. */
 typedef struct TestHost {
     FabRoot *root;
@@ -102,7 +102,7 @@ static FabLend *borrow(FabComponent *device, const TestHost *to,
     return lend;
 }
 
-/* Borrowing fails with @code, and says all of @words. */
+/* Borrowing fails with @code, and the message contains each of @words. */
 static void check_refused(FabComponent *device, const TestHost *to,
                           uint64_t window_bytes, bool vm, FabError code,
                           const char *const *words)
@@ -147,7 +147,8 @@ static FabBusAddr map(FabLend *lend, FabBusAddr addr, uint64_t size_bytes)
     return device_addr;
 }
 
-/* Writes and reads by DMA, and sees that @root has got it all. */
+/* Writes and reads at @addr by DMA, and checks that every byte reached the
+ * memory of @host. */
 static void check_arrives(FabComponent *device, FabBusAddr addr,
                           const TestHost *host)
 {
@@ -209,14 +210,14 @@ START_TEST(memory_through_the_window)
     FabLend *lend;
     FabBusAddr addr, other;
 
-    /* An entry of 256 MiB: 16 GiB of RAM take all 64. */
+    /* A window of 16 GiB: 64 entries of 256 MiB. */
     two_hosts(_i, 8 * GIB, 16 * GIB, &a, &b);
     lend = borrow(a.dev[0], &b, _i & 2 ? 256 * MIB : 0, false);
     ck_assert_uint_eq(fab_lend_window_bytes(lend),
                       _i & 2 ? 256 * MIB : 8 * GIB);
-    /* MSI, and the window: 8 GiB in entries of 256 MiB are 32. */
+    /* One entry for the MSI; one for 256 MiB, or 32 for 8 GiB. */
     ck_assert_uint_eq(used(&a), 1 + (_i & 2 ? 1 : 32));
-    /* Two BARs in one host, near each other. */
+    /* The two BARs of the device may share an entry. */
     ck_assert_uint_ge(used(&b), 1);
     addr = map(lend, buffer(&b, SIZE), SIZE);
     check_arrives(a.dev[0], addr, &b);
@@ -261,7 +262,7 @@ START_TEST(ram_that_does_not_fit)
     TestHost a, b;
 
     two_hosts(0, 16 * GIB, 8 * GIB, &a, &b);
-    /* The RAM below 4 GiB takes 1 GiB, 8 entries; that above 120 more. */
+    /* The 1 GiB of RAM below 4 GiB takes 8 entries, and the rest 120 more. */
     check_refused(a.dev[0], &b, 0, false, FAB_ERROR_WINDOW,
                   (const char *[]){"a.dev0 to b", "IOMMU of b is off",
                                    "17179869184 bytes", "takes 120", NULL});
@@ -295,7 +296,8 @@ START_TEST(devices_share_the_ram_of_one_borrower)
 }
 END_TEST
 
-/* 64 entries, 1 for the MSI: weights of 4 and 1 make 50 and then 13. */
+/* Of the 64 entries the MSI takes 1. The weights 4 and 1 divide the other 63
+ * into 50 and 13. */
 START_TEST(fair_share)
 {
     TestHost a, b;
@@ -315,7 +317,7 @@ START_TEST(fair_share)
     ck_assert_uint_eq(fab_lend_window_bytes(gpu), 50 * ENTRY);
     fab_lend_return(gpu);
     fab_lend_return(disk);
-    /* No more than RAM takes, and by hand what was asked for. */
+    /* A requested size is rounded up to whole entries. */
     gpu = borrow(a.dev[0], &b, 17 * ENTRY + 1, false);
     ck_assert_uint_eq(fab_lend_window_bytes(gpu), 18 * ENTRY);
     check_refused(
@@ -363,12 +365,11 @@ START_TEST(full_window)
     ck_assert_uint_eq(seen, 1);
     ck_assert_uint_eq(fab_lend_counters(lend)->no_room, 1);
     ck_assert_uint_eq(fab_lend_counters(lend)->maps, pages);
-    /* A page that is given back can be had again. */
+    /* An unmapped page can be mapped again. */
     fab_lend_unmap(lend, first);
     ck_assert_uint_eq(map(lend, memory + ENTRY, KIB4), first);
     ck_assert_uint_eq(fab_lend_counters(lend)->most_bytes, ENTRY);
-    /* Addresses that are not memory are refused for that, not for lack of room.
-     */
+    /* For an address outside memory the error is not the lack of room. */
     g_clear_error(&error);
     ck_assert(!fab_lend_map(lend, UINT64_C(1) << 45, 1, &addr, &error));
     ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_ADDRESS));
@@ -378,8 +379,8 @@ START_TEST(full_window)
 }
 END_TEST
 
-/* A flow whose buffer found no room goes on, and all its operations fail; one
- * that fits is not harmed. */
+/* A flow whose buffer does not fit into the window runs, but all its operations
+ * fail. A flow whose buffer fits is not affected. */
 START_TEST(flow_without_room)
 {
     TestHost a, b;
@@ -441,7 +442,7 @@ START_TEST(nobody_else_reaches_it)
     check_lent(a.dev[0], a.dev[1], fab_component_bars(a.dev[1])[0].addr);
     check_lent(lender, a.dev[0], bar);
     check_lent(a.dev[1], a.dev[0], bar);
-    /* The borrower, its CPU and its own devices do. */
+    /* The borrower's memory, CPU and own devices are connected with it. */
     ck_assert(
         fab_route_map(a.dev[0], borrower, buffer(&b, SIZE), SIZE, &addr, NULL));
     check_arrives(a.dev[0], addr, &b);
@@ -452,7 +453,7 @@ START_TEST(nobody_else_reaches_it)
     bar = fab_component_bars(a.dev[0])[2].addr;
     ck_assert(fab_route_map(b.dev[0], a.dev[0], bar, 64, &addr, NULL));
     ck_assert_int_eq(lab_dma(b.dev[0], FAB_TLP_MRD, addr, 64), FAB_STATUS_SC);
-    /* Others go on as before. */
+    /* The other device of the lender is not affected. */
     ck_assert(
         fab_route_map(a.dev[1], lender, buffer(&a, SIZE), SIZE, &addr, NULL));
     check_arrives(a.dev[1], addr, &a);
@@ -484,7 +485,7 @@ static uint64_t cable_payload(const TestHost *host, unsigned cable)
     return fab_port_counters(port)->payload_sent_bytes;
 }
 
-/* @source, lent, writes to BAR 2 of @target and reads from it. */
+/* The lent device @source writes to BAR 2 of @target and reads from it. */
 static void check_p2p(FabLend *lend, FabComponent *source, FabComponent *target)
 {
     const FabEndpointCounters *counters =
@@ -506,7 +507,7 @@ static void check_p2p(FabLend *lend, FabComponent *source, FabComponent *target)
     ck_assert_uint_eq(fab_fabric_unsupported(fabric), 0);
 }
 
-/* _i: IOMMUs of the lenders. The BARs, 1 and 16 MiB, take 1 and 4 entries. */
+/* _i: IOMMUs of the lenders. BARs of 1 and 16 MiB take 1 and 4 entries. */
 START_TEST(p2p_target_of_the_borrower)
 {
     TestHost a, b, c;
@@ -537,7 +538,7 @@ START_TEST(p2p_same_lender)
     ck_assert_uint_eq(used(&a), before);
     ck_assert_uint_eq(cable_payload(&a, 0) + cable_payload(&a, 1), 0);
     ck_assert_int_eq(fab_root_counters(a.root)->forwarded_writes > 0, _i);
-    /* P2P ends with the target. */
+    /* P2P ends when the target is returned. */
     fab_lend_return(target);
     ck_assert(!fab_lend_p2p_addr(lend, a.dev[1], 2, &(FabBusAddr){0}));
 }
@@ -557,7 +558,7 @@ START_TEST(p2p_different_lenders)
     check_p2p(lend, a.dev[0], c.dev[0]);
     ck_assert_uint_eq(used(&a) - before, 5);
     ck_assert_uint_eq(used(&b), at_borrower);
-    /* By the cable between the lenders, not through the borrower. */
+    /* The data cross the cable between the lenders, not the borrower. */
     ck_assert_uint_eq(cable_payload(&a, 0), 0);
     ck_assert_uint_ge(cable_payload(&a, 1), SIZE);
     ck_assert_uint_eq(cable_payload(&b, 0) + cable_payload(&b, 1), 0);
@@ -590,7 +591,8 @@ START_TEST(p2p_out_of_entries_leaves_nothing)
     FabLend *lend;
 
     three_hosts(_i, &a, &b, &c);
-    /* 64, less the MSI and 60: 3 are left, and BARs take 5. */
+    /* Of 64 entries the MSI takes 1 and the window 60. The other 3 are too few
+     * for the BARs, which take 5. */
     lend = borrow(a.dev[0], &b, 60 * ENTRY, false);
     before = used(&a);
     ck_assert_uint_eq(before, 61);
@@ -621,7 +623,8 @@ static void nothing(FabDma *dma)
 {
 }
 
-/* The time from the device's order to the handler. */
+/* Sends the MSI of @vector and returns the time from the order of the device to
+ * the call of the handler. */
 static SimTime interrupt(FabLend *lend, FabComponent *device, unsigned vector,
                          Handled *handled)
 {
@@ -639,8 +642,8 @@ static SimTime interrupt(FabLend *lend, FabComponent *device, unsigned vector,
     return handled->at - begin;
 }
 
-/* _i: bits of two_hosts(), and bit 2: a guest. One way takes some hundred ns,
- * and each CPU 2 us. */
+/* _i: bits of two_hosts(); bit 2: the borrower is a guest. The way between the
+ * hosts takes some hundred ns, and each CPU 2 us. */
 START_TEST(interrupts_arrive)
 {
     TestHost a, b;
@@ -665,7 +668,8 @@ START_TEST(interrupts_arrive)
 }
 END_TEST
 
-/* Several on their way at a time, and a return before they arrive. */
+/* Several interrupts may be on their way at a time. Those on their way when the
+ * device is returned do not reach the handler. */
 START_TEST(interrupts_in_a_row)
 {
     TestHost a, b;
@@ -713,8 +717,8 @@ START_TEST(guest_needs_both_iommus)
 }
 END_TEST
 
-/* 8 GiB of RAM, so a guest of 4: 2 GiB at 0 and 2 GiB at 4 GiB. Memory that the
- * host has in pieces is in a row for the device. */
+/* The host has 8 GiB of RAM and the guest 4 GiB: 2 GiB at 0 and 2 GiB at 4 GiB.
+ * Memory that is in pieces in the host is contiguous for the device. */
 START_TEST(guest_memory)
 {
     TestHost a, b;
@@ -728,7 +732,7 @@ START_TEST(guest_memory)
     ck_assert_uint_eq(used(&a), 1 + 16); /* of 256 MiB */
     for (unsigned i = 0; i < 2; i++) {
         pieces[i] = buffer(&b, KIB4);
-        buffer(&b, KIB4); /* somebody else's */
+        buffer(&b, KIB4); /* separates the pieces */
         addr[i] = map(lend, pieces[i], KIB4);
         ck_assert_uint_ge(addr[i], 4 * GIB);
         ck_assert_uint_lt(addr[i], 6 * GIB);
@@ -751,7 +755,7 @@ START_TEST(guest_memory)
     fab_lend_return(other);
     check_refused(a.dev[1], &b, GIB, true, FAB_ERROR_CONFIG,
                   (const char *[]){"guest of b has 4294967296 bytes", NULL});
-    /* Beyond the guest's memory is nothing. */
+    /* Addresses outside the memory of the guest are unsupported. */
     ck_assert_int_eq(lab_dma(a.dev[0], FAB_TLP_MRD, 3 * GIB, 64),
                      FAB_STATUS_UR);
     ck_assert_int_eq(lab_dma(a.dev[0], FAB_TLP_MRD, 6 * GIB, 64),
@@ -759,8 +763,8 @@ START_TEST(guest_memory)
 }
 END_TEST
 
-/* Two guests use equal guest-physical addresses in one lender, and each gets
- * its own memory. */
+/* Devices of two guests use equal guest-physical addresses in one lender, and
+ * each reaches the memory of its own guest. */
 START_TEST(guests_are_apart)
 {
     TestHost a = host_sized("a", true, 16 * GIB, 16 * GIB),
@@ -783,7 +787,7 @@ START_TEST(guests_are_apart)
 }
 END_TEST
 
-/* The same address of a BAR, whichever lender a device of the guest is in. */
+/* All devices of a guest reach a BAR at the same address, in any lender. */
 START_TEST(guest_p2p)
 {
     TestHost a = host_sized("a", true, 16 * GIB, 16 * GIB),
@@ -807,7 +811,7 @@ START_TEST(guest_p2p)
     ck_assert(fab_lend_p2p_addr(lends[0], a.dev[1], 2, &addr[0]));
     ck_assert(fab_lend_p2p_addr(lends[2], a.dev[1], 2, &addr[1]));
     ck_assert_uint_eq(addr[0], addr[1]);
-    /* The mappings that the first made stay for the second. */
+    /* The mappings of the first device stay as long as the second uses them. */
     fab_lend_return(lends[0]);
     ck_assert(fab_lend_p2p_addr(lends[1], c.dev[0], 2, &addr[0]));
     ck_assert_int_eq(lab_dma(a.dev[1], FAB_TLP_MRD, addr[0], 64),
@@ -817,7 +821,7 @@ END_TEST
 
 /* ---- Returning -------------------------------------------------------- */
 
-/* The resources that lends occupy in the three hosts. */
+/* The resources in the three hosts that lent devices occupy. */
 typedef struct Taken {
     uint32_t entries[3], requesters[3];
     uint64_t iommu_bytes[3];
@@ -837,7 +841,7 @@ static Taken taken(const TestHost *hosts)
     return sum;
 }
 
-/* _i: bit 0: the lenders' IOMMUs, bit 1: the borrower's, 4: guests. */
+/* _i: bit 0: the lenders' IOMMUs, bit 1: the borrower's, bit 2: guests. */
 START_TEST(nothing_is_left)
 {
     bool lenders = _i & 1, borrower = _i & 2, vm = _i & 4;
@@ -882,13 +886,13 @@ START_TEST(nothing_is_left)
         now = taken(hosts);
         ck_assert_mem_eq(&now, &before, sizeof(now));
     }
-    /* The device is the lender's again, and reaches nobody's memory. */
+    /* A returned device no longer reaches the memory of the borrower. */
     ck_assert_int_eq(lab_dma(hosts[0].dev[0], FAB_TLP_MRD, first, 64),
                      FAB_STATUS_UR);
 }
 END_TEST
 
-/* A borrow that fails at each of its steps leaves nothing. */
+/* Borrowing fails at different steps, and each time leaves nothing behind. */
 START_TEST(failed_borrow_leaves_nothing)
 {
     TestHost hosts[3] = {host_new("a", true), host_new("b", true),

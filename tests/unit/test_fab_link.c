@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: a saturated link carries what the closed formula says, to within
+ * Invariant: the rate of a saturated link agrees with the closed formula within
  * 0.5 %: payload / (payload + header + 8 bytes of framing [+ 4 of ECRC] [+ the
  * DLLPs that acknowledge the other direction]) x lanes x rate of a lane after
- * encoding x what SKP ordered sets leave. DLLPs go out as often as the tables
- * of the specification say.
+ * encoding x the share that SKP ordered sets leave. DLLPs are sent as often as
+ * the tables of the specification say.
  */
 #include "fab_fixture.h"
 
@@ -38,13 +38,14 @@ static double tlp_wire_bytes(const Stream *stream)
            (stream->ecrc ? 4 : 0);
 }
 
-/* The link's rate in bytes of TLPs and DLLPs a second. */
+/* The rate of a link, in bytes of TLPs and DLLPs a second. */
 static double link_bytes_s(FabSpeed speed, uint32_t width)
 {
     return lane_gbps[speed] * 1e9 / 8 * width * SKP_LEFT;
 }
 
-/* Payload in bytes a second that @ends ends of a link get through. */
+/* Each of the first @ends ends of a link (1 or 2) sends @want bytes of payload
+ * a second. */
 static void measure(const Stream *stream, FabSpeed speed, uint32_t width,
                     FabDllpPolicy dllp, unsigned ends, double want)
 {
@@ -66,7 +67,7 @@ static void measure(const Stream *stream, FabSpeed speed, uint32_t width,
         end[i]->user = (void *)stream;
         fixture_end_start(end[i], 2);
     }
-    /* 400 TLPs, and 12 intervals of SKP ordered sets. */
+    /* At least 400 TLPs and at least 12 intervals of SKP ordered sets. */
     window = MAX(400 * stream->payload / want * SIM_S,
                  12 * 1538 * 8 / lane_gbps[speed] * SIM_NS);
     fixture_run_until(fixture, warm);
@@ -83,7 +84,7 @@ static void measure(const Stream *stream, FabSpeed speed, uint32_t width,
 static const uint32_t widths[] = {1, 2, 4, 8, 16};
 static const uint32_t payloads[] = {128, 256, 512, 1024, 2048, 4096};
 
-/* Calls @fn for every header and payload. */
+/* Calls @fn for every combination of header size, ECRC, payload and width. */
 static void each_stream(void (*fn)(const Stream *, FabSpeed, uint32_t),
                         FabSpeed speed)
 {
@@ -121,7 +122,7 @@ static void check_one_way(const Stream *stream, FabSpeed speed, uint32_t width)
     measure(stream, speed, width, FAB_DLLP_EACH, 1, want);
 }
 
-/* Acks and UpdateFCs go the other way. */
+/* One end sends: Acks and UpdateFCs use the other direction of the link. */
 START_TEST(goodput_one_way_knows_no_dllps)
 {
     each_stream(check_one_way, _i);
@@ -158,7 +159,8 @@ static const struct {
     {FAB_SPEED_32_0GT, 8, {163, 203}},  {FAB_SPEED_32_0GT, 16, {144, 168}},
 };
 
-/* Sends @count writes of @payload bytes; returns the DLLPs that answer. */
+/* Sends @count writes of @payload bytes. Returns the number of DLLPs that the
+ * receiver sends. */
 static uint64_t dllps_for(unsigned at, unsigned mps, uint32_t payload,
                           unsigned count)
 {
@@ -182,8 +184,9 @@ static uint64_t dllps_for(unsigned at, unsigned mps, uint32_t payload,
     return fab_port_counters(b->component.ports[0])->dllps_sent;
 }
 
-/* One Ack and one UpdateFC for as many whole TLPs as make up the interval: for
- * sizes in steps of a DW, which pins the interval to within 4 bytes. */
+/* The receiver sends one Ack and one UpdateFC for the smallest number of TLPs
+ * that fills the interval. Payload sizes in steps of a DW determine the
+ * interval to within 4 bytes. */
 START_TEST(dllps_come_at_the_intervals_of_the_specification)
 {
     for (unsigned mps = 0; mps < 2; mps++) {
@@ -206,8 +209,8 @@ START_TEST(goodput_two_way_at_the_intervals_of_the_specification)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
         Stream stream = {sizes[i], i & 1, false};
-        /* The fixture's ports agree on 4096 bytes, where the interval is that
-         * of larger TLPs: so here a link of 256 bytes. */
+        /* measure() uses a Max_Payload_Size of 4096, for which the interval is
+         * longer. This link has one of 256. */
         g_autoptr(Fixture) fixture = fixture_new();
         FabSpeed speed = intervals[_i].speed;
         uint32_t width = intervals[_i].width;
@@ -239,7 +242,8 @@ START_TEST(goodput_two_way_at_the_intervals_of_the_specification)
 }
 END_TEST
 
-/* An idle link owes nothing: DLLPs and SKPs went out meanwhile. */
+/* A TLP on an idle link leaves at once: DLLPs and SKP ordered sets that were
+ * due earlier have been sent already. */
 START_TEST(idle_link_sends_at_once)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -256,7 +260,7 @@ START_TEST(idle_link_sends_at_once)
                     7 * SIM_NS);
     fixture_realize(fixture);
     fixture_send(a, fixture_tlp(a, FAB_TLP_MWR, 0x1000, 64));
-    /* One SKP interval is 6.152 us: in the middle of the fourth. */
+    /* An SKP interval is 6.152 us, so 20 us is within the fourth. */
     fixture_run_until(fixture, 20 * SIM_US);
     fixture_send(b, fixture_tlp(b, FAB_TLP_MWR, 0x1000, 64));
     fixture_run(fixture);
@@ -267,7 +271,8 @@ START_TEST(idle_link_sends_at_once)
 }
 END_TEST
 
-/* A port that is slower than its wire: ceil(bytes / beat) beats and a gap. */
+/* A port may be slower than its wire: a TLP takes ceil(bytes / beat) beats and
+ * a gap. */
 START_TEST(service_time_limits)
 {
     g_autoptr(Fixture) fixture = fixture_new();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Invariant: reads and writes take exactly the time that rational arithmetic
- * gives them, however they come; buffers never overlap and lie where there is
- * RAM; and each watcher hears of each write to what it watches, and of no
- * other, whatever watchers do meanwhile.
+ * gives, at any load. Buffers never overlap and are in RAM. Each watcher is
+ * called for every write to its range and for no other write, even if watchers
+ * begin and end while they are called.
  */
 #include <stdlib.h>
 
@@ -28,7 +28,8 @@ static const FabMemoryParams usual = {
 
 /* ---- Time ------------------------------------------------------------ */
 
-/* The channel in fractions of a ps: 1 / bandwidth of one. */
+/* @free: when the channel is free, in units of 1 / bandwidth ps, which makes
+ * the arithmetic exact. */
 typedef struct Naive {
     unsigned __int128 free;
 } Naive;
@@ -72,7 +73,7 @@ START_TEST(service_matches_rational_arithmetic)
         bool read = g_rand_boolean(rand);
         SimTime expected, time;
 
-        /* In turns more and less than the channel can do. */
+        /* The load is alternately below and above the bandwidth. */
         now += (SimTime)(g_rand_double(rand) * byte_ps *
                          (i / 1000 % 2 ? 300 : 1200));
         expected = naive_serve(&naive, &params, now, bytes, read);
@@ -102,7 +103,7 @@ START_TEST(busy_channel_moves_exactly_its_bandwidth)
         time = i % 3 ? fab_memory_write(mem, 0, 256)
                      : fab_memory_read(mem, 0, 256) - usual.latency;
     }
-    /* i % 3 is 0 for no last one, so this is a write. */
+    /* The last access is a write, so @time is the end of its transfer. */
     ck_assert_uint_eq((COUNT - 1) % 3, 1);
     assert_time_eq(time, (SimTime)((unsigned __int128)COUNT * 256 * SIM_S /
                                    usual.bandwidth_bytes_s));
@@ -121,9 +122,9 @@ START_TEST(latencies_of_reads_overlap)
         assert_time_eq(fab_memory_read(mem, SIM_US, 64),
                        SIM_US + i * 6400 + params.latency);
     }
-    /* A write has to wait for its slot, but for no latency. */
+    /* A write waits for the channel, but has no latency. */
     assert_time_eq(fab_memory_write(mem, SIM_US, 64), SIM_US + 101 * 6400);
-    /* Data of a long read come no sooner than the channel can move them. */
+    /* A long read ends no sooner than the channel can move its data. */
     assert_time_eq(fab_memory_read(mem, 2 * SIM_US, 4096), 2 * SIM_US + 409600);
     fab_memory_free(mem);
 }
@@ -259,7 +260,7 @@ START_TEST(buffers_come_from_above_4g_then_from_below)
     ck_assert(!fab_memory_alloc(mem, 1, 1, &addr));
     fab_memory_free(mem);
 
-    /* Nothing but the first MiB. */
+    /* The first MiB of RAM is not for buffers. */
     params.size_bytes = MIB;
     mem = fab_memory_new(&params, 3 * GIB);
     ck_assert(!fab_memory_alloc(mem, 1, 1, &addr));
@@ -327,7 +328,7 @@ struct Watcher {
     uint32_t expected;
     FabBusAddr last_addr;
     uint64_t last_data;
-    Watcher *other; /* what `act` is done to */
+    Watcher *other; /* the watcher that `act` changes */
     void (*act)(Watcher *watcher);
     GString *log; /* nullable */
     char letter;
@@ -466,7 +467,8 @@ static void begin_again(Watcher *watcher)
     watcher_begin(watcher);
 }
 
-/* Writes in the call, which the others hear before the first write. */
+/* Writes from within the callback. The watchers after this one are called for
+ * that write before they are called for the first one. */
 static void write_more(Watcher *watcher)
 {
     if (watcher->calls < 3) {
@@ -474,7 +476,8 @@ static void write_more(Watcher *watcher)
     }
 }
 
-/* As `end_other`, but from within a write in the call. */
+/* As `end_other`, but in the callback of a write that was made from within a
+ * callback. */
 static void write_then_end(Watcher *watcher)
 {
     if (watcher->calls == 1) {
@@ -486,8 +489,8 @@ static void write_then_end(Watcher *watcher)
 
 typedef struct Meddling {
     void (*act)(Watcher *watcher);
-    unsigned who, whom;
-    const char *first, *second; /* who is called by two writes */
+    unsigned who, whom; /* indices of the acting and the other watcher */
+    const char *first, *second; /* letters called for each of two writes */
 } Meddling;
 
 /* a, b and c watch from the start, d does not. */
@@ -560,7 +563,7 @@ START_TEST(list_may_grow_while_it_is_walked)
 }
 END_TEST
 
-/* No assertions in between, as check allocates for each. */
+/* The loop makes no assertions, because ck_assert() allocates memory. */
 START_TEST(steady_state_allocates_nothing)
 {
     FabMemory *mem = fab_memory_new(&usual, 3 * GIB);

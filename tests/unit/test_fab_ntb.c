@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants of an NTB: an address in the window comes out at the same offset
- * of the entry's target, in the host the entry leads to, under the name of the
- * adapter there; completions find the requester and tag they belong to, however
- * many requesters use the same tags; no more requests are outstanding than the
- * far adapter has tags; and what has no entry is an Unsupported Request.
+ * Invariants of an NTB: a request to an address in the window arrives in the
+ * far host, at the same offset from the target of the entry, with the Requester
+ * ID of the far NTB. A completion returns to its requester with its tag, even
+ * if several requesters use the same tags. No more requests are outstanding
+ * than the far NTB has tags. A request to an entry that is not mapped is an
+ * Unsupported Request.
  */
 #include "fab_fixture.h"
 
@@ -12,7 +13,7 @@
 
 #define CABLE (10 * SIM_NS)
 
-/* Two hosts, each with a switch, and below it ends and an adapter. */
+/* Two hosts, each with a switch; below each switch are ends and an NTB. */
 #define ENDS 3
 
 typedef struct Side {
@@ -89,7 +90,7 @@ static FabBusAddr map(FabNtb *ntb, FabBusAddr target, uint64_t bytes)
 
 /* ---- Addresses ------------------------------------------------------- */
 
-/* First and last bytes of entries, forwards and backwards. */
+/* The first and last bytes of entries, and one within. */
 START_TEST(addresses_are_translated_entry_by_entry)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -117,7 +118,7 @@ START_TEST(addresses_are_translated_entry_by_entry)
             ck_assert_uint_eq(to->log->len, j + 1);
             tlp = &fixture_log(to, j)->tlp;
             ck_assert_uint_eq(tlp->addr, target + offsets[j]);
-            /* The far adapter issues it as its own. */
+            /* The far NTB issues the request as its own. */
             ck_assert_uint_eq(tlp->requester_id,
                               fab_ntb_component(pair.b.ntb)->bdf);
         }
@@ -151,11 +152,11 @@ START_TEST(unaligned_ranges_take_the_entries_they_touch)
         ck_assert_uint_eq(fixture_log(pair.a.end[0], i)->tlp.tag, i + 1);
     }
     ck_assert_uint_eq(fab_root_counters(pair.b.root)->memory_read_bytes, 768);
-    /* The same again shares them, a part of it too. */
+    /* The same range, or a part of it, shares the entries. */
     ck_assert_uint_eq(map(pair.a.ntb, target, 8192), addr);
     ck_assert_uint_eq(map(pair.a.ntb, target + 4096, 64), addr + 4096);
     ck_assert_uint_eq(fab_ntb_free_entries(pair.a.ntb), 62);
-    /* One more entry at its end. */
+    /* A longer range takes one more entry at the end. */
     ck_assert_uint_eq(map(pair.a.ntb, target, MIB(1) + 8192), addr);
     ck_assert_uint_eq(fab_ntb_free_entries(pair.a.ntb), 61);
 }
@@ -182,7 +183,7 @@ START_TEST(unmapped_and_unknown_are_unsupported)
     ck_assert_uint_eq(fixture_log(end, 0)->tlp.tag, 5);
     ck_assert_uint_eq(fab_ntb_counters(pair.a.ntb)->unmapped, 2);
     fixture_assert_drained(fixture);
-    /* From an ID that is not in the table. */
+    /* The Requester ID is not in the table. */
     tlp = fixture_tlp(end, FAB_TLP_MWR, addr, 64);
     tlp->requester_id = 0x1234;
     fixture_send(end, tlp);
@@ -205,7 +206,8 @@ START_TEST(entries_run_out_with_a_message)
 
     params.reserved = 12;
     pair_init(&pair, fixture, &params);
-    /* 64 entries of 1 MiB, 12 kept back for the one connected cable. */
+    /* 64 entries of 1 MiB, of which 12 are reserved for the one connected
+     * cable. */
     ck_assert_uint_eq(fab_ntb_free_entries(pair.a.ntb), 52);
     map(pair.a.ntb, GIB(4), MIB(50));
     ck_assert_uint_eq(fab_ntb_free_entries(pair.a.ntb), 2);
@@ -234,7 +236,7 @@ START_TEST(requesters_run_out_with_a_message)
     Pair pair;
 
     pair_init(&pair, fixture, &params);
-    /* Four are in. */
+    /* pair_init() has entered four requesters. */
     for (unsigned i = 0; i < 28; i++) {
         ck_assert(fab_ntb_add_requester(pair.a.ntb, 0x4000 + i, &error));
     }
@@ -252,12 +254,12 @@ typedef struct Asker {
     Pair pair; /* first: the ends' user data */
     SimRandom random;
     FabBusAddr window;
-    unsigned outstanding, most; /* between the far root and its adapter */
-    uint32_t wanted[ENDS][32];  /* bytes under way, by tag */
-    uint64_t left, answered;
+    unsigned outstanding, most; /* reads between the far NTB and its root */
+    uint32_t wanted[ENDS][32];  /* bytes that the read still lacks, by tag */
+    uint64_t left, answered;    /* reads */
 } Asker;
 
-/* Reads with one of 32 tags, the same ones at every end. */
+/* Sends a read with every free one of 32 tags. All ends use the same tags. */
 static void ask(Asker *asker, unsigned end)
 {
     for (uint16_t tag = 0; tag < 32 && asker->left; tag++) {
@@ -267,7 +269,7 @@ static void ask(Asker *asker, unsigned end)
 
             asker->left--;
             asker->wanted[end][tag] = bytes;
-            /* The tag is in the address too: what comes back must match. */
+            /* The address depends on end and tag. */
             fixture_send_read(asker->pair.a.end[end],
                               asker->window + KIB(1) * line + tag + 32 * end,
                               bytes, tag);
@@ -286,7 +288,7 @@ static void asker_got(FixtureEnd *end, const FabTlp *tlp)
     fixture_ensure(tlp->requester_id == end->component.bdf);
     fixture_ensure(tlp->type == FAB_TLP_CPLD);
     fixture_ensure(tlp->tag < 32);
-    /* Byte Count is exactly what this request still lacks. */
+    /* The Byte Count is the number of bytes that the read still lacks. */
     fixture_ensure(tlp->request_bytes == asker->wanted[i][tlp->tag]);
     asker->wanted[i][tlp->tag] -= tlp->payload_bytes;
     if (!asker->wanted[i][tlp->tag]) {
@@ -313,7 +315,7 @@ static void count_outstanding(void *data, const FabTraceRecord *record)
     }
 }
 
-/* _i: tags of the far adapter; 96 requests are ready at any time. */
+/* _i: number of tags of the far NTB. Up to 96 reads are under way. */
 START_TEST(tags_are_proxied)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -345,8 +347,7 @@ START_TEST(tags_are_proxied)
 }
 END_TEST
 
-/* A write is not held up by reads that wait for a tag, and a read waits for
- * the writes before it. */
+/* Reads that wait for a tag do not hold up a later write. */
 START_TEST(writes_pass_reads_without_a_tag)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -358,7 +359,7 @@ START_TEST(writes_pass_reads_without_a_tag)
     params.tags = 1;
     pair_init(&pair, fixture, &params);
     from = pair.a.end[0];
-    to = pair.b.end[0]; /* which never answers reads */
+    to = pair.b.end[0]; /* never answers reads */
     far = map(pair.a.ntb, fixture_bar(to, 0), MIB(1));
     near = map(pair.a.ntb, GIB(4), MIB(1));
     for (unsigned i = 0; i < 20; i++) {
@@ -374,11 +375,11 @@ END_TEST
 /* ---- Latency --------------------------------------------------------- */
 
 /*
- * One write of a CPU to an end in the other host, over five links: those below
- * both switches, the cable, and the two between switch and adapter. The window
- * lies above 4 GiB, so that the header has 4 DW before the translation and 3
- * after it. Cut through, the longer one's time counts once; stored, each link
- * takes its own. _i: 1 if they store.
+ * A CPU writes to an end in the other host. The write crosses five links: root
+ * to switch, switch to NTB, the cable, NTB to switch, and switch to end. The
+ * window is above 4 GiB, so the header has 4 DW before the translation and 3
+ * after it. With cut-through the time of the longer TLP counts once; with store
+ * and forward every link adds its time. _i: 0: cut-through, 1: store.
  */
 START_TEST(latency_is_that_of_the_formula)
 {

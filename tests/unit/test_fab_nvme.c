@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A drive moves exactly the TLPs that NVM Express asks for, an operation takes
- * the time its stages add up to, and many at a time are as fast as the slowest
- * of media, link, controller and depth allows. Queues wrap around, and what
- * gets lost or is refused counts as failed and stops nothing.
+ * Invariant: a drive sends exactly the TLPs that NVM Express requires. An
+ * operation takes the sum of the times of its stages. The slowest of media,
+ * link, controller and queue depth limits the throughput. Queues wrap around.
+ * An operation with a lost or refused command counts as failed, and the flow
+ * goes on.
  */
 #include <check.h>
 #include <math.h>
@@ -39,8 +40,8 @@ static SimEngine *engine;
 static FabFabric *fabric;
 static FabRoot *root, *far;
 static FabComponent *drive;
-static const SimTime *stages; /* of the flow run last */
-static bool iommu;            /* on at both hosts of the next fabric */
+static const SimTime *stages; /* times per stage of the flow that ran last */
+static bool iommu;            /* both hosts of the next fabric use IOMMUs */
 
 /* A drive below a root port of host a; an NTB leads to host b. */
 static void fabric_new_seeded(uint64_t seed, SimTime poll, SimTime interrupt)
@@ -180,8 +181,8 @@ START_TEST(tlps_are_those_of_the_protocol)
     ck_assert_uint_eq(sent(drive, FAB_CLASS_CPL), 0);
     ck_assert_uint_eq(sent(fab_root_component(root), FAB_CLASS_CPL),
                       count * completions);
-    /* One doorbell for all commands of an operation, and one for each look at
-     * the completion queue that finds something. */
+    /* The driver writes one doorbell for all commands of an operation, and one
+     * after each look at the completion queue that finds an entry. */
     if (commands == 1) {
         ck_assert_uint_eq(sent(fab_root_component(root), FAB_CLASS_P),
                           2 * count);
@@ -256,7 +257,8 @@ START_TEST(write_latency_is_the_sum_of_the_parts)
                        LINK(MWR(16)),
                    0.001);
     check_stages_add_up(&result);
-    /* The controller's part comes before the data, and counts with them. */
+    /* The overhead of the controller comes before the data and counts as part
+     * of FAB_NVME_DATA. */
     check_stage(&result, FAB_NVME_DATA, OVERHEAD + data);
     check_stage(&result, FAB_NVME_MEDIA, PAGE_PS + WRITE);
     check_stage(&result, FAB_NVME_COMPLETION, LINK(MWR(16)));
@@ -291,13 +293,14 @@ START_TEST(driver_takes_its_time_to_notice)
     params.polling = false;
     run(nvme_flow("interrupts", &params));
     interrupted = stages[FAB_NVME_NOTICE] / 4000.0;
-    /* The MSI is on the wire right behind the entry. */
+    /* The MSI follows the completion entry on the wire at once. */
     lab_check_near(interrupted, 3 * SIM_US + WIRE(MMIO), 0.001);
 }
 END_TEST
 
-/* A drive in another host: the doorbell, the fetch there and back, and the
- * completion entry cross the bridge, the data behind other things. */
+/* The drive is in another host. The doorbell, the fetch (there and back) and
+ * the completion entry cross the NTB. The crossing of the data adds no time of
+ * its own. */
 START_TEST(four_crossings_are_on_the_way)
 {
     double near_stages[FAB_NVME_STAGES], crossing;
@@ -317,7 +320,7 @@ START_TEST(four_crossings_are_on_the_way)
     check_stages_add_up(&result);
     crossing =
         stages[FAB_NVME_DOORBELL] / 200.0 - near_stages[FAB_NVME_DOORBELL];
-    /* Two hops more, and the lender's root. */
+    /* More than two hops and the transit of the lender's root. */
     ck_assert(crossing > TRANSIT + 2 * (LAB_LATENCY + LAB_PROPAGATION));
     lab_check_near(stages[FAB_NVME_FETCH] / 200.0 - near_stages[FAB_NVME_FETCH],
                    2 * crossing, 0.03);
@@ -329,8 +332,9 @@ START_TEST(four_crossings_are_on_the_way)
 }
 END_TEST
 
-/* Lent, the MSI goes through the bridge; of a guest's drive the lender's CPU
- * takes it first. Two flows of one drive are told apart. */
+/* The MSI of a lent drive crosses the NTB. If the borrower is a guest, the CPU
+ * of the lender takes the MSI first. The MSIs of two flows of one drive are
+ * told apart. _i: 1: the borrower is a guest. */
 START_TEST(interrupts_of_a_lent_drive_reach_the_borrower)
 {
     FabLendParams lend = {.vm = _i, .window_bytes = 64 << 20};
@@ -357,7 +361,7 @@ START_TEST(interrupts_of_a_lent_drive_reach_the_borrower)
     ck_assert_uint_eq(result.failed, 0);
     check_stages_add_up(&result);
     notice = stages[FAB_NVME_NOTICE] / 300.0;
-    if (_i) { /* the way between the hosts the entry has gone as well */
+    if (_i) { /* only the CPUs count: the entry crosses the NTB as well */
         lab_check_near(notice, 2 * 3 * SIM_US, 0.03);
     } else {
         lab_check_near(notice, 3 * SIM_US + WIRE(MMIO), 0.01);
@@ -424,7 +428,8 @@ START_TEST(throughput_is_that_of_the_narrowest)
 }
 END_TEST
 
-/* A drive that holds two commands is no faster with eight. */
+/* A drive that works on two commands at a time is no faster with a depth of
+ * eight. */
 START_TEST(commands_at_a_time_are_limited)
 {
     FabNvmeFlowParams params;
@@ -481,7 +486,7 @@ START_TEST(jitter_is_uniform)
 }
 END_TEST
 
-/* Two hosts have queues of their own in one drive, and share its media. */
+/* Two hosts have their own queues in one drive and share its media. */
 START_TEST(two_hosts_share_a_drive)
 {
     FabNvmeFlowParams params;
@@ -511,7 +516,7 @@ START_TEST(queues_wrap_around)
     FabFlowResult result;
 
     fabric_new_seeded(7, 100 * SIM_NS, SIM_US);
-    /* 3 commands each, the last of them short. */
+    /* Each operation takes 3 commands, of which the last is short. */
     params = nvme_params(_i % 2, (256 << 10) + 512, 300);
     params.drive.max_transfer_bytes = 128 << 10;
     params.drive.read_bandwidth_bytes_s = 20000000000;
@@ -581,11 +586,11 @@ END_TEST
 
 /* ---- Failures -------------------------------------------------------- */
 
-/* Sends astray every TLP of a kind whose turn it is. */
+/* Redirects every @every-th TLP of one kind to an address where nothing is. */
 typedef struct Astray {
     const FabComponent *sender;
     FabTlpType type;
-    uint32_t bytes; /* of payload, or asked for */
+    uint32_t bytes; /* payload, or requested bytes of a read */
     unsigned seen, every;
 } Astray;
 
@@ -598,17 +603,19 @@ static void go_astray(void *data, const FabTraceRecord *record)
         tlp->type == astray->type &&
         tlp->payload_bytes + tlp->request_bytes == astray->bytes &&
         ++astray->seen % astray->every == 0) {
-        tlp->addr = UINT64_C(1) << 45; /* there is nothing */
+        tlp->addr = UINT64_C(1) << 45; /* no component claims it */
     }
 }
 
 START_TEST(lost_commands_count_as_failed)
 {
-    /* Completion entry, queue entry, PRP list, data of each tenth operation. Of
-     * the doorbells each 21st. They go tail, tail, head, tail, head, so that is
-     * first a head, which the next one makes up for, and then the tail of
-     * operation 22. After a lost one they go head, tail, tail, head: it is the
-     * tail of each eleventh operation from then on. */
+    /* The first four cases lose the completion entry, queue entry, PRP list or
+     * data of every tenth operation. The last case loses every 21st doorbell
+     * write. Doorbells go in the order tail, tail, head, tail, head, so the
+     * first lost one is a head, which the next head makes up for. The second is
+     * the tail of operation 22. After a lost tail the order is head, tail,
+     * tail, head, so from then on the tail of every eleventh operation is lost.
+     */
     static const struct {
         FabTlpType type;
         uint32_t bytes;
@@ -637,7 +644,8 @@ START_TEST(lost_commands_count_as_failed)
     ck_assert_uint_eq(sim_histogram_count(result.latency),
                       100 - cases[_i].failed);
     check_stages_add_up(&result);
-    /* The drive tells of what it knows; all else takes the driver's time. */
+    /* The drive reports the errors that it sees. The driver notices the others
+     * by its time-out. */
     if (cases[_i].told) {
         ck_assert_int_lt(result.end - result.begin, 8 * SIM_MS);
     } else {
@@ -647,7 +655,8 @@ START_TEST(lost_commands_count_as_failed)
 }
 END_TEST
 
-/* With others under way these are failed too, and the queue goes on. */
+/* A lost completion entry makes the driver reset the queue, which fails all
+ * operations under way. Afterwards the queue goes on. */
 START_TEST(a_reset_takes_all_that_is_under_way)
 {
     Astray astray = {NULL, FAB_TLP_MWR, 16, 0, 101};
@@ -672,8 +681,8 @@ START_TEST(a_reset_takes_all_that_is_under_way)
 }
 END_TEST
 
-/* A timeout shorter than any operation: everything fails, and nothing breaks
- * when what is late comes after all. */
+/* With a time-out shorter than any operation everything fails. Completions that
+ * arrive after the time-out do no harm. */
 START_TEST(too_short_a_timeout_fails_everything)
 {
     FabNvmeFlowParams params;
@@ -746,7 +755,7 @@ START_TEST(errors)
 }
 END_TEST
 
-/* Bytes between the members of the parameters may be anything. */
+/* Flows compare the members of the parameters and ignore the padding. */
 START_TEST(flows_agree_on_a_drive_by_its_numbers)
 {
     FabNvmeFlowParams params, other;

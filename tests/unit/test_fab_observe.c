@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: at any moment, components tell an observer of every TLP once, and
- * of resources that are used no more than their size.
+ * Invariant: at any moment, the components report every TLP to an observer
+ * exactly once, and no resource is used beyond its size.
  */
 #include "fab_busy.h"
 
 #include "fab_observe.h"
 
-#define STEP  (731 * SIM_NS) /* so that looks fall anywhere */
+#define STEP  (731 * SIM_NS) /* not in step with any period of the model */
 #define STEPS 200
 
 static void count_tlp(void *data, const FabWaiter *waiter)
@@ -16,12 +16,13 @@ static void count_tlp(void *data, const FabWaiter *waiter)
 
     ck_assert_uint_ge(waiter->bytes, 1);
     ck_assert_ptr_nonnull(waiter->component);
-    if (waiter->place != FAB_PLACE_CPU) { /* no TLP yet */
+    if (waiter->place != FAB_PLACE_CPU) { /* there it is not a TLP yet */
         ++*count;
     }
 }
 
-/* Kinds seen so far, as bits, and those that were all in use. */
+/* Sets of resource kinds, one bit each: seen so far, seen fully in use, and
+ * seen with somebody waiting. */
 typedef struct Seen {
     uint32_t kinds, full, wanted;
 } Seen;
@@ -81,7 +82,7 @@ START_TEST(resources_are_used_up_to_their_size)
             fab_observe_resources(components[i], check_resource, &seen);
         }
     }
-    /* All but the resources of ports. */
+    /* Every kind except those of ports. */
     ck_assert_uint_eq(seen.kinds, (1u << FAB_RESOURCE_KINDS) - 1 -
                                       (1u << FAB_RESOURCE_LINK) -
                                       (1u << FAB_RESOURCE_BUFFER));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants of ordering: fab_tlp_may_pass() is table 2-40 of PCIe 5.0 cell by
- * cell; an egress lets TLPs overtake where that is demanded, where classes
- * differ also where it is permitted, and never where it is forbidden; and
- * random traffic through starved buffers loses, doubles and reorders nothing.
+ * Invariants of ordering: fab_tlp_may_pass() agrees with every cell of table
+ * 2-40 of PCIe 5.0. An egress lets a TLP pass another where the table demands
+ * it, never where the table forbids it, and between classes also where the
+ * table permits it. Random traffic through small buffers loses and duplicates
+ * no TLP, and no TLP passes another against the table.
  */
 #include "fab_fixture.h"
 
@@ -23,7 +24,7 @@ typedef enum Row {
     ROWS,
 } Row;
 
-/* Entries with an a and a b are named by what turns a into b. */
+/* A cell with an entry a and an entry b lists a, then b with its condition. */
 typedef enum Cell {
     N,  /* No */
     YN, /* Y/N */
@@ -35,7 +36,7 @@ typedef enum Cell {
     D5, /* Y/N; No within one Transaction ID */
 } Cell;
 
-/* [later][earlier], PCIe 5.0 table 2-40. Row C2 is as A2. */
+/* [later][earlier], PCIe 5.0 table 2-40. Entry C2 equals A2. */
 static const Cell table[ROWS][ROWS] = {
     /*                 posted  read  npr   completion */
     [POSTED] = {A2, Y, Y, YN},
@@ -89,13 +90,13 @@ static const FabTlpType types[] = {FAB_TLP_MWR,  FAB_TLP_MRD, FAB_TLP_FETCHADD,
                                    FAB_TLP_SWAP, FAB_TLP_CAS, FAB_TLP_CPL,
                                    FAB_TLP_CPLD};
 
-/* One bit each of @variant. */
+/* Bits of @variant. */
 enum {
     V_RO,
     V_IDO,
-    V_EARLIER_RO, /* the attributes of the earlier do not count */
+    V_EARLIER_RO, /* attributes of the earlier TLP must not matter */
     V_EARLIER_IDO,
-    V_REQUESTER, /* another than the earlier's */
+    V_REQUESTER, /* the Requester IDs differ; next: tags, Completer ID */
     V_TAG,
     V_COMPLETER,
     V_BITS,
@@ -139,15 +140,16 @@ END_TEST
 
 #define HOLD (10 * SIM_US)
 
-/* Keeps the plug, the first, until long after the rest was sent. */
+/* Keeps the plug (the first TLP) until long after the others were sent. */
 static SimTime hold_first(FixtureEnd *end, const FabTlp *tlp)
 {
     return tlp->data == 1 ? HOLD : 0;
 }
 
 /*
- * @earlier lacks credits: of header, or, where the two are of one class, of
- * data, of which one is left. Returns whether @later comes before it.
+ * Blocks the earlier TLP and returns whether the later one passes it. If the
+ * two are of different classes, the earlier one lacks header credits. If they
+ * are of one class, it lacks data credits: one is left.
  */
 static bool overtakes(FabTlpType later_type, FabTlpType earlier_type,
                       unsigned variant)
@@ -172,7 +174,7 @@ static bool overtakes(FabTlpType later_type, FabTlpType earlier_type,
     fixture_connect(fixture, &a->component, 0, &b->component, 0, 0, 0,
                     5 * SIM_NS);
     fixture_realize(fixture);
-    /* Two of three data credits, if the class is what is blocked by them. */
+    /* The plug takes the only header credit or two of three data credits. */
     plug = fixture_tlp(a, cls == FAB_CLASS_NP ? FAB_TLP_CAS : earlier_type,
                        0x1000, 32);
     plug->data = 1;
@@ -181,7 +183,7 @@ static bool overtakes(FabTlpType later_type, FabTlpType earlier_type,
     later = fixture_tlp(a, later_type, 0x1000, 8);
     later->data = 3;
     pair_set(later, earlier, variant);
-    /* Nothing may hold the two back but each other. */
+    /* The others share no Requester ID with the plug. */
     plug->requester_id = 0x900;
     fixture_send(a, plug);
     fixture_send(a, earlier);
@@ -192,7 +194,7 @@ static bool overtakes(FabTlpType later_type, FabTlpType earlier_type,
     result = fixture_log(b, 1)->tlp.data == 3;
     fixture_ensure(fixture_log(b, result ? 1 : 2)->tlp.data == 3);
     fixture_ensure(fixture_log(b, result ? 2 : 1)->tlp.data == 2);
-    /* It was blocked indeed. */
+    /* The earlier TLP was really blocked. */
     fixture_ensure(fixture_log(b, result ? 2 : 1)->time > HOLD);
     fixture_ensure(result == (fixture_log(b, 1)->time < HOLD));
     fixture_assert_drained(fixture);
@@ -216,7 +218,8 @@ START_TEST(egress_passes_cell_by_cell)
             bool same = later.cls == earlier.cls, passes;
             FabPass pass;
 
-            /* Within a class only lack of data credits tells them apart. */
+            /* Within a class only a lack of data credits can block the earlier
+             * TLP and not the later. */
             if (same && !has_data(earlier.type)) {
                 continue;
             }
@@ -224,7 +227,7 @@ START_TEST(egress_passes_cell_by_cell)
             pass = expected(&later, &earlier);
             passes = overtakes(later.type, earlier.type, _i);
             if (pass == FAB_PASS_MAY && same && !later.attr) {
-                continue; /* permitted, and not done */
+                continue; /* permitted, but the model does not do it */
             }
             ck_assert_msg(passes == (pass != FAB_PASS_NO),
                           "type %u behind type %u, variant 0x%x: %d", types[i],
@@ -234,7 +237,8 @@ START_TEST(egress_passes_cell_by_cell)
 }
 END_TEST
 
-/* RO takes a write past 15 others that lack credits, but not past more. */
+/* A write with RO passes up to 15 earlier writes that lack credits, but not
+ * more. */
 START_TEST(relaxed_ordering_looks_16_deep)
 {
     for (unsigned before = 1; before <= 20; before++) {
@@ -275,9 +279,9 @@ END_TEST
 typedef struct Stress {
     FixtureEnd *end[ENDS];
     SimRandom random;
-    uint64_t left;           /* to make */
+    uint64_t left;           /* number of TLPs still to make */
     GArray *way[ENDS][ENDS]; /* of FabTlp: under way, in the order sent */
-    uint64_t passed;         /* how often one overtook another */
+    uint64_t passed;         /* how often a TLP passed another */
 } Stress;
 
 static unsigned end_index(const Stress *stress, const FixtureEnd *end)
@@ -355,7 +359,7 @@ static SimTime stress_hold(FixtureEnd *end, const FabTlp *tlp)
                : (SimTime)sim_random_below(&stress->random, SIM_US);
 }
 
-/* _i: seed; two switches, as the uplink between them is what starves most. */
+/* The link between the two switches is the bottleneck. _i: seed. */
 START_TEST(random_traffic_keeps_the_table)
 {
     g_autoptr(Fixture) fixture = fixture_new();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arithmetic of mapping entries gives what the SmartIO manual's worked
- * example gives, and what examples worked by hand give; a plan that does not
- * fit names the first term that is too large, and by how much.
+ * Invariant: the arithmetic of window entries agrees with the worked example of
+ * the SmartIO manual and with examples worked out by hand. A plan that does not
+ * fit names the first term that is too large, and how much is missing.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 
-/* Three nodes, two GPUs each; one borrows those of another and all four reach
- * each other. */
+/* Three nodes with two GPUs each. One node borrows the GPUs of another node,
+ * and all four GPUs reach each other. */
 static const FabPlanTarget manual_gpus = {
     .bar_bytes = {64 * MIB, 32 * GIB, 32 * MIB},
     .count = 2,
@@ -76,8 +76,8 @@ START_TEST(manual_example)
 }
 END_TEST
 
-/* With one borrower 35 entries are free: 17 for the first, and as a window is
- * made of whole entries, 18 for the second. */
+/* With one borrower 35 entries are free. A window consists of whole entries, so
+ * the first gets 17 and the second 18. */
 START_TEST(odd_share_goes_to_the_last)
 {
     FabPlanParams params = manual_params();
@@ -93,9 +93,10 @@ START_TEST(odd_share_goes_to_the_last)
 }
 END_TEST
 
-/* 32 GiB in 128 entries of 256 MiB, 2 nodes: 116 on demand, 115 after the MSI.
- * A GPU that weighs 4 beside a drive: 92 entries, then 23; 10 GiB of RAM are 40
- * entries, and leave the drive 75. */
+/* 32 GiB are 128 entries of 256 MiB. With 2 nodes 116 of them are on demand,
+ * and 115 are left after the MSI. A GPU of weight 4 gets 92 entries, and a
+ * drive of weight 1 gets 23. If the GPU's borrower has 10 GiB of RAM, the GPU
+ * takes only 40 entries and the drive gets 75. */
 START_TEST(shares_by_weight_and_ram)
 {
     FabPlanWindow windows[] = {{.weight = 4}, {.weight = 1}};
@@ -122,7 +123,8 @@ START_TEST(shares_by_weight_and_ram)
 }
 END_TEST
 
-/* Sizes by hand are rounded up to entries, and come before what is shared. */
+/* Sizes given by hand are rounded up to whole entries. The automatic windows
+ * share the rest. */
 START_TEST(by_hand)
 {
     FabPlanWindow windows[] = {{0}, {.bytes = 4 * GIB + 1}, {.bytes = 1}};
@@ -140,8 +142,8 @@ START_TEST(by_hand)
 }
 END_TEST
 
-/* With the IOMMU off at the borrower, devices of one share what covers its RAM;
- * of two borrowers the RAM of both is mapped. */
+/* A borrower with its IOMMU off needs a window that covers its RAM. Its devices
+ * share this window. A second borrower needs its own. */
 START_TEST(ram_of_each_borrower)
 {
     FabPlanWindow windows[] = {
@@ -168,7 +170,7 @@ START_TEST(ram_of_each_borrower)
 }
 END_TEST
 
-/* Each case makes one term larger by what the one before it leaves. */
+/* Each case makes one term larger than the terms before it leave room for. */
 START_TEST(first_term_that_breaks)
 {
     static const FabPlanTarget many = {.bar_bytes = {GIB}, .count = 103};
@@ -191,10 +193,10 @@ START_TEST(first_term_that_breaks)
 
     params[0].nodes = 12; /* 11 * 12 = 132 */
     params[1].borrowers = 105;
-    params[2].targets = &many; /* 103 of 102 */
+    params[2].targets = &many; /* 103 entries, and 102 are left */
     params[3].windows = &large;
     params[3].window_count = 1;
-    params[4].targets = &all_but_two; /* 2 left for 3 windows */
+    params[4].targets = &all_but_two; /* 2 entries left for 3 windows */
     params[4].windows = three;
     params[4].window_count = 3;
     for (unsigned i = 0; i < G_N_ELEMENTS(params); i++) {
@@ -208,7 +210,8 @@ START_TEST(first_term_that_breaks)
 }
 END_TEST
 
-/* Every term at its largest neither overflows nor fits. */
+/* With every term at its maximum no sum overflows, and the plan does not fit.
+ */
 START_TEST(no_overflow)
 {
     static const FabPlanTarget huge = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants of flow control: where credits are what limits, throughput is
- * credits x payload / round trip; a port never sends what its receiver has no
- * room for; and every credit comes back.
+ * Invariants of flow control: if credits are the limit, the throughput is
+ * credits x payload / round trip. A port never sends a TLP without room in the
+ * receiver. Every credit comes back.
  */
 #include "fab_fixture.h"
 
@@ -11,11 +11,11 @@
 /* One lane of 2.5 GT/s: a byte takes 4 ns. */
 #define BYTE (4 * SIM_NS)
 
-/* A kind of TLP by what of its credits is scarce. */
+/* A kind of TLP, and which of its credits are scarce. */
 typedef struct Kind {
     FabTlpType type;
-    uint32_t payload; /* and what is asked for, if it is a read */
-    bool data;        /* its data credits are scarce, else its header credits */
+    uint32_t payload; /* payload, or requested bytes of a read */
+    bool data;        /* data credits are scarce, not header credits */
 } Kind;
 
 static const Kind kinds[] = {
@@ -42,8 +42,8 @@ static uint32_t data_credits(const Kind *kind)
     return kind->type == FAB_TLP_MRD ? 0 : (kind->payload + 15) / 16;
 }
 
-/* Credits for @tlps TLPs of @kind in what is scarce, and more than enough of
- * the rest. */
+/* Scarce credits for @tlps TLPs of @kind, and more than enough of all other
+ * credits. */
 static FabCredits scarce_credits(const Kind *kind, uint32_t tlps)
 {
     FabCredits credits = {{500, 500, 500}, {5000, 5000, 5000}};
@@ -62,9 +62,9 @@ static FabCredits scarce_credits(const Kind *kind, uint32_t tlps)
 #define CREDIT_LATENCY (150 * SIM_NS)
 
 /*
- * The round trip of a credit: the TLP is sent, crosses the link, is looked at
- * by a receiver that takes whole TLPs, and is let go of at once. After
- * credit_latency an UpdateFC of 8 bytes is sent back and crosses the link.
+ * The round trip of a credit: the TLP is sent and crosses the link. The
+ * receiver takes it when it is complete and consumes it at once. After
+ * credit_latency an UpdateFC of 8 bytes is sent and crosses the link back.
  */
 static double round_trip(const Kind *kind)
 {
@@ -97,7 +97,8 @@ static void limited(const Kind *kind, uint32_t tlps, FabDllpPolicy dllp)
     fixture_run_until(fixture, warm);
     before = b->received[fab_tlp_type_class(kind->type)];
     fixture_run_until(fixture, warm + window);
-    /* An ordered set of 16 ns in 6152 may fall into any round trip. */
+    /* SKP ordered sets take 16 ns of every 6152 ns and may delay any round
+     * trip. */
     fixture_assert_near((b->received[fab_tlp_type_class(kind->type)] - before) /
                             (double)window,
                         want, 0.006);
@@ -106,7 +107,7 @@ static void limited(const Kind *kind, uint32_t tlps, FabDllpPolicy dllp)
     fixture_assert_drained(fixture);
 }
 
-/* _i: which of the six kinds of credits */
+/* _i: index in kinds[] */
 START_TEST(throughput_is_credits_by_round_trip)
 {
     static const uint32_t tlps[] = {1, 2, 3, 7, 16};
@@ -118,8 +119,8 @@ START_TEST(throughput_is_credits_by_round_trip)
 }
 END_TEST
 
-/* UpdateFCs that gather leave no sender without credits for ever, even with
- * room for one TLP. */
+/* A receiver that collects credits before it sends an UpdateFC never blocks the
+ * sender for ever, even if it has room for one TLP only. */
 START_TEST(scarce_credits_come_back_under_every_policy)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -145,7 +146,7 @@ START_TEST(scarce_credits_come_back_under_every_policy)
 }
 END_TEST
 
-/* Infinite credits never run out and are never told of. */
+/* Infinite credits never run out, and no UpdateFC is sent for them. */
 START_TEST(infinite_credits)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -167,7 +168,7 @@ START_TEST(infinite_credits)
     ck_assert_uint_eq(b->received[FAB_CLASS_P], 200);
     ck_assert_uint_eq(b->received[FAB_CLASS_NP], 200);
     ck_assert_uint_eq(b->received[FAB_CLASS_CPL], 200);
-    /* Acks alone. */
+    /* These are Acks only. */
     ck_assert_uint_eq(fab_port_counters(b->component.ports[0])->dllps_sent,
                       600);
     fixture_assert_time_eq(
@@ -214,9 +215,9 @@ static SimTime noise_hold(FixtureEnd *end, const FabTlp *tlp)
 }
 
 /*
- * Four ends behind a switch, links of very different speed, so that room in a
- * buffer is freed in another order than it was taken. The observer sees every
- * buffer.
+ * Four ends below a switch with links of very different speeds, so that room in
+ * a buffer is freed in another order than it was taken.
+ * fixture_watch_credits() checks every buffer.
  */
 static void no_credit_is_used_twice(FabDllpPolicy dllp, FabForwarding forward,
                                     uint32_t data, uint64_t seed)
@@ -291,7 +292,8 @@ START_TEST(no_buffer_is_overrun)
 }
 END_TEST
 
-/* Each asks more of a port than it can do. */
+/* A connection is refused if the port does not exist, is already connected or
+ * is the same at both ends, or if it exceeds the speed or width of the port. */
 START_TEST(bad_connections_are_refused)
 {
     g_autoptr(Fixture) fixture = fixture_new();

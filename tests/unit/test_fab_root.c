@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Invariants of a root: completions of memory reads end on Read Completion
- * Boundaries and say what is left; no more reads are served at once than it can
- * do; and reads and writes get the memory's bandwidth.
+ * Boundaries and have the right Byte Count. The memory serves no more reads at
+ * a time than configured. Reads and writes together get the bandwidth of the
+ * memory.
  */
 #include "fab_fixture.h"
 
@@ -10,7 +11,7 @@
 
 /* ---- Memory ---------------------------------------------------------- */
 
-/* The completions in @end's log are those of one read, in order. */
+/* The log of @end holds the completions of one read, in order. */
 static void check_completions(FixtureEnd *end, FabBusAddr addr, uint32_t bytes,
                               uint16_t tag, uint32_t rcb, uint32_t most)
 {
@@ -81,8 +82,8 @@ START_TEST(memory_reads_are_completed_on_boundaries)
 }
 END_TEST
 
-/* As large completions as may be: an aligned read takes no more than it must.
- */
+/* Completions are as large as allowed, so an aligned read gets the least
+ * possible number. */
 START_TEST(aligned_reads_take_no_more_completions_than_they_must)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -102,8 +103,8 @@ static FabTlp *read_memory(FixtureEnd *end)
     return fixture_tlp(end, FAB_TLP_MRD, GIB(4) + 64 * (end->made % 1024), 64);
 }
 
-/* Reads of 64 bytes at 500 ns each, so many at a time; _i: from one port or
- * from two. */
+/* Reads take 500 ns each, and a limited number is served at a time. _i: 0: from
+ * one port, 1: from two. */
 START_TEST(memory_serves_so_many_reads_at_once)
 {
     static const uint32_t reads[] = {1, 2, 5, 16};
@@ -146,7 +147,7 @@ static FabTlp *read_or_write_memory(FixtureEnd *end)
                        GIB(4) + 64 * end->made, 64);
 }
 
-/* Reads and writes together get the memory's bandwidth and no more. */
+/* Reads and writes together get the bandwidth of the memory and no more. */
 START_TEST(memory_bandwidth_limits)
 {
     g_autoptr(Fixture) fixture = fixture_new();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes sent to the address that fab_route_map() returns arrive in the host
- * that was meant and in no other, through as few cables as there can be, with
- * any IOMMUs on. A request to an address that is not mapped, or from an unknown
- * requester, is answered with UR.
+ * Invariant: data written to the address that fab_route_map() returns arrive in
+ * the intended host and in no other. They cross the least possible number of
+ * cables. This holds for any combination of enabled IOMMUs. A read of an
+ * address that is not mapped, or by an unknown requester, is completed with UR.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -31,8 +31,8 @@ static void teardown(void)
     lab_fabric_free(fabric);
 }
 
-/* A host: root, switch, a device below the switch, and @adapters adapters of
- * @cables cables, the first of them below the switch, or all at root ports. */
+/* A host: a root, a switch, a device below the switch, and up to four NTBs,
+ * which are either all below the switch or all below root ports. */
 typedef struct TestHost {
     FabRoot *root;
     FabComponent *device;
@@ -87,7 +87,8 @@ static bool in_window(const FabComponent *ntb, FabBusAddr addr, uint64_t bytes)
     return addr >= bar->addr && addr + bytes <= bar->addr + bar->size_bytes;
 }
 
-/* Writes and reads @addr by DMA, and sees that @root has got it all. */
+/* Writes and reads at @addr by DMA, and checks that every byte reached the
+ * memory of @root. */
 static void check_arrives(FabComponent *device, FabBusAddr addr, FabRoot *root)
 {
     FabRootCounters before = *fab_root_counters(root);
@@ -118,8 +119,8 @@ START_TEST(own_memory_is_reached_directly)
 }
 END_TEST
 
-/* Bit 0 of _i: IOMMU of the near host, bit 1: of the far one, bit 2: adapters
- * at a root port rather than beside the device. */
+/* _i: bit 0: IOMMU of the near host, bit 1: IOMMU of the far host, bit 2: NTBs
+ * below a root port instead of beside the device. */
 START_TEST(two_hosts)
 {
     bool near_iommu = _i & 1, far_iommu = _i & 2, root_port = _i & 4;
@@ -133,7 +134,8 @@ START_TEST(two_hosts)
     ck_assert_int_eq(in_window(a.ntb[0], addr, SIZE), !near_iommu);
     check_arrives(a.device, addr, b.root);
     ck_assert_uint_eq(fab_root_counters(a.root)->memory_written_bytes, 0);
-    /* Translation is at the root, so everything passes through it. */
+    /* The IOMMU is in the root, so translated requests pass through the root.
+     */
     ck_assert_int_eq(fab_root_counters(a.root)->forwarded_writes > 0,
                      near_iommu || root_port);
     ck_assert_int_eq(fab_root_iommu_counters(b.root) != NULL, far_iommu);
@@ -141,7 +143,7 @@ START_TEST(two_hosts)
         ck_assert_uint_gt(fab_root_iommu_counters(b.root)->hits, 0);
         ck_assert_uint_eq(fab_root_iommu_counters(b.root)->faults, 0);
     }
-    /* The other way, to a device, and by the CPU. */
+    /* In the other direction, to a device: by DMA and by the CPU. */
     addr = fab_component_bars(a.device)[2].addr;
     ck_assert_int_eq(lab_dma(b.device, FAB_TLP_MWR,
                              map_range(b.device, a.device, addr, 4096), 4096),
@@ -173,7 +175,8 @@ START_TEST(unknown_requester_gets_ur)
     ck_assert_uint_eq(fab_ntb_counters(ntb)->unknown_requester, 2);
     ck_assert_uint_eq(fab_fabric_unsupported(fabric), 2);
     ck_assert_uint_eq(fab_root_counters(b.root)->memory_written_bytes, 0);
-    /* fab_route_map() shares the mapping and enters the device. */
+    /* fab_route_map() shares the mapping and adds the device to the requester
+     * table. */
     ck_assert_uint_eq(
         map_range(a.device, fab_root_component(b.root), target, SIZE), addr);
     ck_assert_int_eq(lab_dma(a.device, FAB_TLP_MRD, addr, 64), FAB_STATUS_SC);
@@ -192,22 +195,22 @@ START_TEST(hole_gets_ur)
     lab_realize(fabric);
     entry = fab_ntb_entry_bytes(ntb);
     addr = map_memory(a.device, b.root, 4096);
-    /* An entry that leads nowhere. */
+    /* An entry that is not mapped. */
     ck_assert_int_eq(lab_dma(a.device, FAB_TLP_MRD, addr + entry, 64),
                      FAB_STATUS_UR);
     ck_assert_uint_eq(fab_ntb_counters(ntb)->unmapped, 1);
-    /* A page beside what the far IOMMU knows. */
+    /* A page that the far IOMMU does not map. */
     ck_assert_int_eq(lab_dma(a.device, FAB_TLP_MRD, addr + 8192, 64),
                      FAB_STATUS_UR);
     ck_assert_uint_eq(fab_root_iommu_counters(b.root)->faults, 1);
-    /* Both in one operation: the pages that are there come, and it fails. */
+    /* An operation over a mapped and an unmapped page fails. */
     ck_assert_int_eq(lab_dma(a.device, FAB_TLP_MRD, addr, 8192), FAB_STATUS_UR);
     ck_assert_int_eq(lab_dma(a.device, FAB_TLP_MRD, addr, 4096), FAB_STATUS_SC);
 }
 END_TEST
 
-/* Bit 0 of _i: IOMMUs, bit 1: adapters at root ports, bit 2: one adapter with
- * two cables in the middle. */
+/* _i: bit 0: IOMMUs, bit 1: NTBs below root ports, bit 2: the middle host has
+ * one NTB with two cables instead of two NTBs. */
 START_TEST(three_hosts_in_a_row)
 {
     bool iommu = _i & 1, root_port = _i & 2, one = _i & 4;
@@ -237,7 +240,8 @@ START_TEST(three_hosts_in_a_row)
 }
 END_TEST
 
-/* Host i is cabled from its adapter 1 to adapter 0 of host i + 1. */
+/* A cable leads from NTB 1 of host i to NTB 0 of host i + 1. _i: 1: each host
+ * has one NTB with two cables instead. */
 START_TEST(ring_goes_the_short_way)
 {
     enum {
@@ -263,7 +267,8 @@ START_TEST(ring_goes_the_short_way)
         uint64_t hops;
 
         if (!one) {
-            /* Of equal ways that of the first adapter, which is backward. */
+            /* Of two equally long ways the one through the first NTB is chosen,
+             * which is backward. */
             ck_assert(in_window(hosts[0].ntb[forward < backward ? 1 : 0], addr,
                                 SIZE));
         }
@@ -271,8 +276,9 @@ START_TEST(ring_goes_the_short_way)
         ck_assert_int_eq(lab_dma(hosts[0].device, FAB_TLP_MWR, addr, 64),
                          FAB_STATUS_SC);
         hops = fab_fabric_tlp_hops(fabric) - hops;
-        /* Device, switch, adapter; a cable each; two links through the switch
-         * of a host between, if it has two adapters; adapter, switch, root. */
+        /* Two links from the device through the switch to the NTB; the cables;
+         * two links through the switch of each host between, if it has two
+         * NTBs; two links from the NTB through the switch to the root. */
         forward = MIN(forward, backward);
         ck_assert_uint_eq(hops,
                           2 + forward + (one ? 0 : 2 * (forward - 1)) + 2);
@@ -281,8 +287,8 @@ START_TEST(ring_goes_the_short_way)
 }
 END_TEST
 
-/* Random cables between single-switch hosts; the number of cables crossed is
- * that of Floyd and Warshall. */
+/* With random cables between hosts with one NTB each, the number of cables
+ * crossed equals the result of the Floyd-Warshall algorithm. */
 START_TEST(random_cables_shortest_way)
 {
     enum {
@@ -344,8 +350,8 @@ START_TEST(random_cables_shortest_way)
 }
 END_TEST
 
-/* A range of an entry's size and alignment takes one entry, whatever the far
- * IOMMU makes of its address, and is not mapped twice. */
+/* A range with the size and alignment of an entry takes one entry, for any
+ * device address in the far IOMMU, and is not mapped twice. */
 START_TEST(aligned_range_takes_one_entry)
 {
     TestHost a = host_new("a", 1, 1, true, false);
@@ -357,7 +363,7 @@ START_TEST(aligned_range_takes_one_entry)
     lab_connect(a.ntb[0], 1, b.ntb[0], 1);
     lab_realize(fabric);
     map_range(a.device, far, 4096,
-              4096); /* so that the next begins elsewhere */
+              4096); /* the next range must not be the first in the IOMMU */
     ck_assert_uint_eq(fab_ntb_free_entries(ntb), 63);
     ck_assert(fab_root_alloc(b.root, 4 << 20, 4 << 20, &target));
     addr = map_range(a.device, far, target, 4 << 20);
@@ -369,8 +375,7 @@ START_TEST(aligned_range_takes_one_entry)
 }
 END_TEST
 
-/* Realize refuses parameters that make no sense: a user may have written them.
- */
+/* Realize refuses invalid parameters, which a user may have written. */
 START_TEST(nonsense_is_refused)
 {
     FabPortParams port = lab_port_params();

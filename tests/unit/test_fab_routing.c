@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: requests go where their address, completions where their
- * Requester ID belongs, through bridge windows, between siblings, up to the
- * root and, with ACS redirect, through it; what nothing claims is answered
- * with one completion of status UR, or counted if it was posted.
+ * Invariant: a request reaches the component that claims its address, and a
+ * completion the component with its Requester ID: down through bridge ranges,
+ * between siblings, up to the root and, with ACS redirect, through the root. A
+ * request that no component claims gets one completion with status UR; if it is
+ * posted, it is only counted.
  */
 #include "fab_fixture.h"
 
 #define ENDS 3
 
-/* A root port with a switch, and a second one with an end. */
+/* A root with two root ports: a switch is below one, an end below the other. */
 typedef struct Tree {
     Fixture *fixture;
     FabRoot *root;
@@ -48,7 +49,8 @@ static void tree_init(Tree *tree, Fixture *fixture, bool acs)
     tree->far->logs = true;
 }
 
-/* One TLP has come to @end, with @data; nothing to the others. */
+/* Runs, then checks that @end has received one TLP with @data and the other
+ * ends nothing. */
 static void only_came_to(Tree *tree, FixtureEnd *end, uint64_t data)
 {
     FixtureEnd *all[] = {tree->end[0], tree->end[1], tree->end[2], tree->far};
@@ -73,7 +75,8 @@ static void send_to(FixtureEnd *from, FabBusAddr addr, uint64_t data)
     fixture_send(from, tlp);
 }
 
-/* First and last bytes of both windows, from every place. _i: ACS redirect */
+/* Writes to the first and last bytes of both BARs of every end, from every
+ * other end and from the CPU. _i: ACS redirect. */
 START_TEST(requests_go_by_address)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -84,7 +87,7 @@ START_TEST(requests_go_by_address)
     tree_init(&tree, fixture, _i);
     memcpy(all, tree.end, sizeof(tree.end));
     all[3] = tree.far;
-    /* The large one lies above 4 GiB. */
+    /* The large BAR is above 4 GiB. */
     ck_assert_uint_ge(fixture_bar(tree.far, 2), GIB(4));
     for (unsigned i = 0; i < 4; i++) {
         for (unsigned bar = 0; bar <= 2; bar += 2) {
@@ -124,7 +127,8 @@ static void answer(FixtureEnd *end, const FabTlp *tlp)
     }
 }
 
-/* A read from @from to @to by itself, completed by ID. */
+/* @from reads from @to while no other TLP is under way. The completion returns
+ * by ID. */
 static void read_between(Tree *tree, FixtureEnd *from, FixtureEnd *to,
                          uint16_t tag)
 {
@@ -176,8 +180,8 @@ START_TEST(completions_go_by_id)
 }
 END_TEST
 
-/* Siblings meet at the switch; with ACS redirect at the root, which costs two
- * more hops up and down. */
+/* A write to a sibling turns around at the switch. With ACS redirect it turns
+ * around at the root, which takes two more hops: one up and one down. */
 START_TEST(acs_redirect_goes_through_the_root)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -214,7 +218,8 @@ static void see_completions(void *data, const FabTraceRecord *record)
     }
 }
 
-/* Sent down where no Downstream Port claims it: the switch answers. */
+/* The root sends a request down that no Downstream Port claims. The switch
+ * answers it. */
 START_TEST(unclaimed_from_above_is_unsupported)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -248,7 +253,7 @@ START_TEST(unclaimed_from_above_is_unsupported)
 }
 END_TEST
 
-/* Sent up, it is the root that claims nothing there. */
+/* An end sends a request up that nothing claims. The root answers it. */
 START_TEST(unclaimed_from_below_is_unsupported)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -274,7 +279,8 @@ START_TEST(unclaimed_from_below_is_unsupported)
 }
 END_TEST
 
-/* A completion for nobody is dropped, and nothing answers it. */
+/* A completion with an unknown Requester ID or tag is dropped without an
+ * answer. */
 START_TEST(completion_for_nobody_is_dropped)
 {
     static const FabBdf nobody[] = {0xff00, 0x0000, 0x0008};
@@ -298,7 +304,7 @@ START_TEST(completion_for_nobody_is_dropped)
 }
 END_TEST
 
-/* The CPU's accesses to nowhere end with UR at once. */
+/* Accesses of the CPU to addresses that nothing claims end with UR. */
 START_TEST(cpu_reads_of_nothing_are_unsupported)
 {
     g_autoptr(Fixture) fixture = fixture_new();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants of a switch: what crosses it takes what the formula says, cut
- * through or stored; a cut-through TLP's last byte leaves no earlier than it
- * came; slow links fill a fast one; arbitration shares as it promises; and
- * no sender starves.
+ * Invariants of a switch: the time of a TLP through it agrees with the formula,
+ * for cut-through and for store and forward. With cut-through the last byte
+ * never leaves before it has arrived. Slow links together fill a fast one.
+ * Every kind of arbitration gives its promised shares, and no sender starves.
  */
 #include "fab_fixture.h"
 
@@ -16,7 +16,7 @@
 #define LINK2  (23 * SIM_NS)
 #define SWITCH (150 * SIM_NS)
 
-/* A host with a switch, and ends below it. */
+/* A host with a switch and ends below the switch. */
 typedef struct Tree {
     Fixture *fixture;
     FabRoot *root;
@@ -59,7 +59,7 @@ static void tree_connect(Tree *tree, unsigned i, uint32_t width,
 
 /* ---- Latency --------------------------------------------------------- */
 
-/* _i: 0 cut-through, 1 store; for payloads and pairs of widths */
+/* For several payloads and pairs of widths. _i: 0: cut-through, 1: store. */
 START_TEST(latency_is_that_of_the_formula)
 {
     static const uint32_t widths[] = {1, 2, 4, 8, 16};
@@ -85,8 +85,8 @@ START_TEST(latency_is_that_of_the_formula)
                                  fixture_bar(tree.end[1], 0), payload));
         fixture_run(fixture);
         ck_assert_uint_eq(tree.end[1]->log->len, 1);
-        /* The last byte is on the second link after it came in by the first,
-         * and after the first byte went: the slower link's time counts. */
+        /* Store and forward adds the times on both links. With cut-through only
+         * the slower link counts. */
         want = (_i ? t_in + t_out : MAX(t_in, t_out)) + LINK1 + SWITCH + LINK2;
         ck_assert_int_le(fixture_log(tree.end[1], 0)->time, want + 1);
         ck_assert_int_ge(fixture_log(tree.end[1], 0)->time, want - 1);
@@ -95,8 +95,9 @@ START_TEST(latency_is_that_of_the_formula)
 }
 END_TEST
 
-/* A chain of switches between links of equal speed adds its latencies, and
- * the time of the TLP once; or each time, if they store. */
+/* Along a chain of switches with links of equal speed the latencies add up. The
+ * time of the TLP on the wire counts once with cut-through, and once for each
+ * link with store and forward. _i: 0: cut-through, 1: store. */
 START_TEST(latency_adds_up_along_a_chain)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -151,7 +152,8 @@ static FabTlp *to_first(FixtureEnd *end)
     return tlp;
 }
 
-/* Last bytes leave the switch 1 ps before they came at most (rounding). */
+/* The last byte of a TLP leaves the switch no earlier than SWITCH after its
+ * arrival, less 1 ps of rounding. */
 static void check_underrun(void *data, const FabTraceRecord *record)
 {
     GHashTable *tails = data;
@@ -166,7 +168,8 @@ static void check_underrun(void *data, const FabTraceRecord *record)
     }
 }
 
-/* _i: senders of two lanes each into one of eight. */
+/* Senders with two lanes each send to one end with eight lanes. _i: number of
+ * senders. */
 START_TEST(slow_links_fill_a_fast_one)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -211,7 +214,8 @@ static FabTlp *mixed_to_first(FixtureEnd *end)
     return tlp;
 }
 
-/* TLPs and bytes on the wire at end 0 by sender, since @begin. */
+/* Counts the TLPs that end 0 has received since @begin, and their bytes on the
+ * wire, by sender. */
 static void count_by_sender(const Tree *tree, SimTime begin, uint64_t *ret_tlps,
                             uint64_t *ret_bytes)
 {
@@ -266,7 +270,8 @@ START_TEST(round_robin_gives_equal_numbers_of_tlps)
 }
 END_TEST
 
-/* Three senders ask for 13 lanes of an egress of 8: each gets its part. */
+/* Three senders with 13 lanes in all send through an egress of 8 lanes. Each
+ * gets a share in proportion to its lanes. _i: 1: TLPs of different sizes. */
 START_TEST(weighted_gives_shares_by_ingress_rate)
 {
     static const uint32_t widths[] = {8, 1, 4, 8};
@@ -285,8 +290,8 @@ START_TEST(weighted_gives_shares_by_ingress_rate)
 }
 END_TEST
 
-/* An ingress that asks for less than its share gets all it asks for, and the
- * others share the rest. */
+/* An ingress that needs less than its share loses nothing, and the others share
+ * the rest. */
 START_TEST(weighted_gives_what_is_left_to_others)
 {
     static const uint32_t widths[] = {4, 1, 4, 4};
@@ -305,7 +310,7 @@ START_TEST(weighted_gives_what_is_left_to_others)
         tree.end[i]->make = to_first;
         fixture_end_start(tree.end[i], 2);
     }
-    /* End 1 sends one write a microsecond, far below 4/9 of a lane. */
+    /* End 1 sends one write a microsecond, far below its share of 4/9 lane. */
     for (unsigned i = 0; i < 400; i++) {
         fixture_run_until(fixture, i * SIM_US);
         fixture_send(tree.end[1], to_first(tree.end[1]));
@@ -323,8 +328,8 @@ static SimTime hold_reads(FixtureEnd *end, const FabTlp *tlp)
     return tlp->cls == FAB_CLASS_NP ? 100 * SIM_US : 0;
 }
 
-/* End 1 has had a read to send for a long time, and no credits for it: it
- * claims nothing for that time afterwards. */
+/* A read of end 1 waits at the switch for credits for a long time. Afterwards
+ * end 1 gets no larger share to make up for that time. */
 START_TEST(weighted_does_not_make_up_for_blocked_time)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -369,8 +374,8 @@ typedef struct Arrival {
 } Arrival;
 
 typedef struct Arrivals {
-    GArray *in;  /* of Arrival, at the switch */
-    GArray *out; /* of data, in the order they leave */
+    GArray *in;  /* of Arrival: TLPs that reach the switch */
+    GArray *out; /* of uint64_t: data of TLPs, in the order they leave */
 } Arrivals;
 
 static void note_arrival(void *data, const FabTraceRecord *record)

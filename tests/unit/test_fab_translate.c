@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants of a root with its IOMMU on: translation delays, and never
- * reorders what must stay in order; a fault is answered with UR and leaks no
- * credit; and reads go at full rate while the IOTLB holds their pages, at the
- * rate of the page walkers far beyond.
+ * Invariants of a root with its IOMMU on: translation delays TLPs, but never
+ * breaks the ordering rules. A non-posted request that faults is completed with
+ * UR, and no credit is lost. Reads run at full rate while the IOTLB holds their
+ * pages, and at the rate of the page walkers if there are many more pages.
  */
 #include "fab_fixture.h"
 
@@ -28,7 +28,8 @@ static void host_init(FixtureHost *host, Fixture *fixture,
     fixture_host_init(host, fixture, params, &port);
 }
 
-/* Maps @bytes of memory; returns their address, and that for devices. */
+/* Allocates @bytes of memory and maps them for devices. Returns their physical
+ * address, and their device address in @ret_device. */
 static FabBusAddr map(FixtureHost *host, uint64_t bytes, FabBusAddr *ret_device)
 {
     g_autoptr(GError) error = NULL;
@@ -42,7 +43,7 @@ static FabBusAddr map(FixtureHost *host, uint64_t bytes, FabBusAddr *ret_device)
 
 typedef struct Events {
     Fixture *fixture;
-    char text[64]; /* what happened, a letter each */
+    char text[64]; /* one letter for each event */
     unsigned count;
     SimTime time[64];
 } Events;
@@ -74,7 +75,7 @@ static void write_data(FixtureEnd *end, FabBusAddr addr, uint64_t data)
 typedef struct Rig {
     FixtureHost host; /* first: the ends' user data */
     Events events;
-    FabBusAddr warm, cold; /* device addresses: in the IOTLB or not */
+    FabBusAddr warm, cold; /* device addresses in the IOTLB, and not in it */
 } Rig;
 
 static void completed(FixtureEnd *end, const FabTlp *tlp)
@@ -104,7 +105,7 @@ static void rig_init(Rig *rig, Fixture *fixture)
     rig->host.dev->got = completed;
 }
 
-/* A read that hits does not pass a write that misses. */
+/* A read that hits the IOTLB does not pass a write that misses it. */
 START_TEST(read_waits_for_write_that_misses)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -121,7 +122,8 @@ START_TEST(read_waits_for_write_that_misses)
 }
 END_TEST
 
-/* Nor does a write that hits, and a read that misses holds up nobody. */
+/* A write that hits the IOTLB does not pass a write that misses it. A read that
+ * misses holds up no other request. */
 START_TEST(writes_stay_in_order)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -138,7 +140,7 @@ START_TEST(writes_stay_in_order)
     fixture_run(fixture);
     ck_assert_str_eq(rig.events.text, "abcde");
     ck_assert_int_ge(rig.events.time[0] - start, WALK);
-    /* The second walk went on beside the first. */
+    /* The two walks ran at the same time. */
     ck_assert_int_le(rig.events.time[4] - start, WALK + 100 * SIM_NS);
     rig.events.count = 0;
     memset(rig.events.text, 0, sizeof(rig.events.text));
@@ -162,7 +164,8 @@ static void write_then_answer(FixtureEnd *end, const FabTlp *tlp)
     }
 }
 
-/* A driver that has read a register sees what was written before (D2). */
+/* The earlier writes of a device are in memory when a driver's read of its
+ * register ends (table 2-40, D2). */
 START_TEST(cpu_read_flushes_writes)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -178,7 +181,7 @@ START_TEST(cpu_read_flushes_writes)
 }
 END_TEST
 
-/* The same without IOMMU, where memory is slow to take the write. */
+/* The same without an IOMMU and with slow memory. */
 START_TEST(cpu_read_flushes_writes_to_slow_memory)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -198,8 +201,8 @@ START_TEST(cpu_read_flushes_writes_to_slow_memory)
 }
 END_TEST
 
-/* Requests to pages that are not mapped: UR for reads, writes are dropped, and
- * credits come back, however they lie in a page. */
+/* Pages that are not mapped: a non-posted request gets UR, a write is dropped,
+ * and the credits come back, at any offset in the page. */
 START_TEST(faults_are_unsupported)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -236,7 +239,7 @@ typedef struct Reader {
     uint32_t pages;
 } Reader;
 
-/* A read of 64 bytes of the next page. */
+/* Makes a read of 64 bytes of the next page. */
 static FabTlp *read_next_page(FixtureEnd *end)
 {
     const Reader *reader = end->user;
@@ -247,7 +250,7 @@ static FabTlp *read_next_page(FixtureEnd *end)
                        reader->base + KIB(4) * page + 64 * line, 64);
 }
 
-/* Bytes read in a second over a working set of @pages. */
+/* Returns the rate of reads over a working set of @pages, in bytes a second. */
 static double read_rate(uint32_t pages)
 {
     g_autoptr(Fixture) fixture = fixture_new();

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Invariant: the engine runs events in the total order (time, priority, rank,
- * sequence) of a naive model, a sorted array, whatever is scheduled, cancelled
- * and rescheduled in between, inside and outside of events, for few and for
- * many pending events; and it never looks at an event once it is cancelled.
+ * sequence), like a naive model with a sorted array. This holds for few and for
+ * many pending events, and while events are scheduled, cancelled and
+ * rescheduled from inside and outside of events. The engine never accesses a
+ * cancelled event.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@
 
 #define CAPACITY (1u << 18)
 
-/* For what is checked a million times: ck_assert() writes to a file. */
+/* For conditions that are checked a million times. ck_assert() is too slow: it
+ * writes to a file even if it passes. */
 #define expect(condition)                                                      \
     do {                                                                       \
         if (!(condition)) {                                                    \
@@ -23,7 +25,7 @@
     } while (0)
 
 typedef enum Delays {
-    DELAYS_EQUAL,    /* nothing but ties: all at one time */
+    DELAYS_EQUAL,    /* 0: all events at one time */
     DELAYS_TIES,     /* 0 to 3 */
     DELAYS_NARROW,   /* 1 to 1000 */
     DELAYS_WIDE,     /* 0 to 10^6 */
@@ -46,7 +48,7 @@ typedef struct Item {
 struct World {
     SimEngine *engine;
     Delays delays;
-    size_t target; /* number of pending events aimed at */
+    size_t target; /* desired number of pending events */
     uint64_t random;
     uint64_t sequence;
     uint64_t executed;
@@ -108,7 +110,7 @@ static int compare_item_pointers(const void *a, const void *b)
     return compare_items(*(Item *const *)a, *(Item *const *)b);
 }
 
-/* The place of @item, or where it belongs. */
+/* Returns the index of @item, or the index at which to insert it. */
 static size_t find_item(const World *world, const Item *item)
 {
     size_t low = world->head;
@@ -159,7 +161,7 @@ static void model_add(World *world, Item *item, SimTime time)
     world->end++;
 }
 
-/* Times end at 2^62, so that adding to them is always defined. */
+/* Limits times to 2^62, so that adding a delay never overflows. */
 static SimTime next_time(World *world)
 {
     SimTime now = sim_engine_now(world->engine);
@@ -192,7 +194,7 @@ static void add_item(World *world)
     expect(sim_event_is_pending(&item->event));
 }
 
-/* Any pending item, the ends of the order more often than the rest. */
+/* Returns a random pending item, more often the first or last than another. */
 static Item *pick_item(World *world)
 {
     size_t count = world->end - world->head;
@@ -303,7 +305,7 @@ static void world_free(World *world)
     g_free(world);
 }
 
-/* Runs the engine for a while, by any of its functions. */
+/* Runs up to @events events by a random one of the engine's functions. */
 static void world_run(World *world, uint64_t events)
 {
     SimEngine *engine = world->engine;
@@ -363,7 +365,8 @@ START_TEST(test_many)
 }
 END_TEST
 
-/* The set grows and shrinks by a factor of thousands, and then runs dry. */
+/* The number of pending events grows and shrinks by a factor of thousands. At
+ * the end all are cancelled. */
 START_TEST(test_grow_and_shrink)
 {
     World *world = world_new(_i, 3, 99);
@@ -450,8 +453,8 @@ START_TEST(test_sorts)
 END_TEST
 
 /*
- * The clock is moved ahead while all events are far, then many near ones come,
- * then more far ones in between those that are there already.
+ * The clock moves ahead while all pending events are far in the future. Then
+ * many near events are scheduled, and then more far ones between the others.
  */
 START_TEST(test_idle_gap)
 {
@@ -553,7 +556,8 @@ static Walk *walk_new(uint64_t seed)
     return self;
 }
 
-/* Returns a hash of all that happened, and frees @self. */
+/* Runs to the end, frees @self, and returns a hash of the times of all events.
+ */
 static uint64_t walk_finish(Walk *self)
 {
     uint64_t hash;

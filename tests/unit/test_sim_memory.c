@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: once the arrays have grown to what the simulation needs, neither
- * scheduling, cancelling, rescheduling nor running events allocates. Every
- * allocating function the library could call is wrapped by the linker and
- * counted; calls GLib makes by itself are seen in the heap's size.
+ * Invariant: once its arrays are large enough, the engine allocates no memory
+ * when it schedules, cancels, reschedules and runs events. The linker wraps
+ * every allocating function that the library could call, and the wrappers count
+ * the calls. Allocations within GLib show in the size of the heap.
  */
 #include <check.h>
 #include <malloc.h>
@@ -138,7 +138,8 @@ static SimTime next_delay(Crowd *crowd)
     return (SimTime)(random % 256 ? (random >> 8) % 100000 : 40000000);
 }
 
-/* Runs again, reschedules someone, cancels someone and puts him back. */
+/* Schedules itself again, reschedules a random event, and cancels and schedules
+ * another. */
 static void run_person(SimEvent *event)
 {
     Person *person = SIM_CONTAINER_OF(event, Person, event);
@@ -164,7 +165,7 @@ START_TEST(test_steady_state)
     uint32_t i;
 
     crowd.persons = g_new0(Person, crowd.count);
-    /* The counter counts. */
+    /* The counter itself works. */
     ck_assert_uint_ge(allocations, before + 2);
 
     for (i = 0; i < crowd.count; i++) {

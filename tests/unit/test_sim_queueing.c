@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: queues simulated by the engine, its random streams and its
- * statistics behave as queueing theory says. M/M/1 and M/D/1 (Poisson
- * arrivals, exponential or constant service, one server, first come first
- * served) have closed formulas for the mean number in the system and the mean
- * wait; means over independent batches must agree within their confidence
- * interval, which must be narrow.
+ * Invariant: queues that use the engine, its random streams and its statistics
+ * behave as queueing theory predicts. M/M/1 and M/D/1 (Poisson arrivals,
+ * exponential or constant service, one server, first come first served) have
+ * closed formulas for the mean number in the system and the mean wait. The
+ * means over batches must agree with these within their confidence interval,
+ * which must be narrow.
  */
 #include <check.h>
 #include <math.h>
@@ -32,7 +32,7 @@ typedef struct Queue {
     SimRandom services;
     SimTime arrival_mean;
     bool constant_service;
-    SimTime line[QUEUE_MAX]; /* when those in the system have come */
+    SimTime line[QUEUE_MAX]; /* arrival times of those in the system */
     uint32_t first;
     uint32_t count;
     uint64_t served;
@@ -120,8 +120,8 @@ static void check_queue(bool constant_service, int load_percent)
 {
     Queue *queue = g_new0(Queue, 1);
     double load = load_percent / 100.0;
-    /* Pollaczek and Khinchine; the squared variation of the service time is
-     * 0 when it is constant and 1 when it is exponential. */
+    /* Pollaczek-Khinchine formula. The squared coefficient of variation of the
+     * service time is 0 if it is constant and 1 if it is exponential. */
     double wait = load / (1 - load) * (constant_service ? 0.5 : 1);
     SimTally numbers, waits, busies;
     int i;
@@ -150,7 +150,7 @@ static void check_queue(bool constant_service, int load_percent)
     }
     check_mean(&busies, load);
     check_mean(&waits, wait);
-    check_mean(&numbers, load * (wait + 1)); /* Little */
+    check_mean(&numbers, load * (wait + 1)); /* Little's law */
     sim_engine_free(queue->engine);
     g_free(queue);
 }

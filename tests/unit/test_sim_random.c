@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: the streams are the published generators, seeded as the header
- * says, and what is drawn from them has the distribution it is named for.
+ * Invariant: the streams are those of the published generators, seeded as the
+ * header says. Each drawing function has the distribution of its name.
  */
 #include <check.h>
 #include <math.h>
@@ -28,7 +28,8 @@ START_TEST(test_splitmix64)
 }
 END_TEST
 
-/* The vector of the rand_xoshiro crate, from the authors' reference code. */
+/* Test vector of the rand_xoshiro crate, made with the authors' reference code.
+ */
 START_TEST(test_xoshiro256starstar)
 {
     static const uint64_t expected[] = {
@@ -52,7 +53,7 @@ START_TEST(test_xoshiro256starstar)
 }
 END_TEST
 
-/* FNV-1a of these names is in the test vectors of its authors (RFC 9923). */
+/* The FNV-1a hashes are test vectors of its authors (RFC 9923). */
 START_TEST(test_seeding)
 {
     static const struct {
@@ -128,14 +129,16 @@ START_TEST(test_below)
             ck_abort_msg("%lu is not below 6", (unsigned long)value);
         }
         counts[value]++;
-        /* A remainder would fall into the first third twice as often. */
+        /* A plain modulo would hit the first third twice as often as the
+         * others.
+         */
         value = sim_random_below(&random, 3 * third);
         if (value >= 3 * third) {
             ck_abort_msg("%lu is too great", (unsigned long)value);
         }
         thirds[value / third]++;
     }
-    /* 99.9 % of the distribution with 5 and 2 degrees of freedom. */
+    /* 99.9 % quantiles of chi-square with 5 and with 2 degrees of freedom. */
     ck_assert_double_lt(chi_square(counts, 6, DRAWS), 20.515);
     ck_assert_double_lt(chi_square(thirds, 3, DRAWS), 13.816);
     ck_assert_uint_eq(sim_random_below(&random, 1), 0);
@@ -143,7 +146,8 @@ START_TEST(test_below)
 }
 END_TEST
 
-/* The same draws, 53 upper bits of each, by the definition. */
+/* Draws equal the values computed by definition from the upper 53 bits of the
+ * same stream. */
 START_TEST(test_double_and_exponential)
 {
     enum {
@@ -175,8 +179,8 @@ START_TEST(test_double_and_exponential)
         }
         sum += (double)time;
     }
-    /* The standard deviation of one draw is its mean: 3.29 times the error of
-     * the mean is 99.9 %. */
+    /* The standard deviation of a draw equals its mean. 3.29 standard errors
+     * are the 99.9 % confidence interval. */
     ck_assert_double_eq_tol(sum / DRAWS, MEAN, 3.29 * MEAN / sqrt(DRAWS));
     ck_assert_int_eq(sim_random_exponential(&random, 0), 0);
 }
@@ -196,7 +200,7 @@ START_TEST(test_exponential_limit)
         ck_assert_int_lt(time, SIM_TIME_NONE);
         limited |= time == SIM_TIME_NONE - 1;
     }
-    /* 1 of e draws exceeds the mean. */
+    /* On average 1 of e draws exceeds the mean, and is limited here. */
     ck_assert(limited);
 }
 END_TEST

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: the order of events outlasts the counter of scheduling calls.
- * The counter is internal and takes a day of running to end, so this test
- * includes the engine's source and sets the counter near to its end.
+ * Invariant: events keep their order when the counter of scheduling calls
+ * reaches its end. The counter is internal and would take a day to get there,
+ * so this test includes the source of the engine and sets the counter close to
+ * its end.
  */
 #include <check.h>
 
@@ -14,7 +15,7 @@ typedef struct Club {
     SimTime last_time;
     uint32_t last_rank;
     uint64_t last_number;
-    uint64_t calls; /* of scheduling, counted without end */
+    uint64_t calls; /* number of scheduling calls; never wraps */
     uint64_t random;
     uint64_t faults;
 } Club;
@@ -23,7 +24,7 @@ typedef struct Member {
     SimEvent event;
     Club *club;
     uint32_t rank;
-    uint64_t number; /* of the scheduling call */
+    uint64_t number; /* value of Club.calls when it was scheduled */
 } Member;
 
 static uint64_t next_random(Club *club)
@@ -77,7 +78,8 @@ static void run_over_the_end(uint32_t count)
         schedule(&members[i], 30);
     }
     for (round = 0; round < 20; round++) {
-        /* Ends in the midst of an event, of a run or of a change outside. */
+        /* The counter reaches its end at a random call, within an event or
+         * outside. */
         club.engine->sequence = SEQUENCE_END - 1 - next_random(&club) % count;
         for (i = 0; i < 2 * count; i++) {
             sim_engine_step(club.engine);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: the statistics agree with those computed directly from all
- * values: quantiles of a histogram with a sorted array within its resolution,
- * tallies with the two-pass formulas, levels with the sum over all steps.
+ * Invariant: the statistics agree with those computed directly from all values.
+ * The reference for quantiles of a histogram is a sorted array (within the
+ * resolution), for tallies the two-pass formulas, and for levels the sum over
+ * all steps.
  */
 #include <check.h>
 #include <math.h>
@@ -15,7 +16,8 @@
 
 #define COUNT 20000
 
-/* Half of a bucket, 1/128 of its first value, and the rounding of it. */
+/* Relative error of a quantile: half of a bucket, which is 1/128 of its first
+ * value wide, and rounding. */
 #define RESOLUTION (1.0 / 256 + 1e-9)
 
 static int compare_values(const void *a, const void *b)
@@ -87,7 +89,8 @@ START_TEST(test_histogram)
 }
 END_TEST
 
-/* Every bucket edge: both sides of each power of two and of its 1/128 parts. */
+/* Values at bucket edges and next to them: for every power of two, a sample of
+ * its 128 parts. */
 START_TEST(test_histogram_edges)
 {
     int bit;
@@ -143,7 +146,7 @@ START_TEST(test_histogram_merge)
     sim_histogram_merge(both, part);
     check_quantiles(both, values, COUNT);
 
-    /* Nothing changes with an empty one, either way. */
+    /* Merging an empty histogram, or merging into one, changes no value. */
     sim_histogram_reset(part);
     sim_histogram_merge(both, part);
     check_quantiles(both, values, COUNT);
@@ -180,7 +183,7 @@ END_TEST
 START_TEST(test_tally)
 {
     g_autofree double *values = g_new(double, COUNT);
-    /* Far from zero the sum of squares would lose all digits. */
+    /* With a large offset a plain sum of squares would lose all digits. */
     double offset = _i ? 1e9 : 0;
     double sum = 0, squares = 0, mean, min, max, variance;
     SimRandom random;
@@ -212,7 +215,7 @@ START_TEST(test_tally)
 }
 END_TEST
 
-/* Against one addition for every ps. */
+/* The reference adds the level once for every ps. */
 START_TEST(test_level)
 {
     enum {
@@ -253,7 +256,7 @@ START_TEST(test_level)
 }
 END_TEST
 
-/* A week of ps at a high level is more than 64 bits hold. */
+/* The integral of a high level over a week in ps exceeds 64 bits. */
 START_TEST(test_level_long)
 {
     SimTime week = 7 * 86400 * SIM_S;
