@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Shortcuts; the build itself is meson's. Everything may be called from a fresh
-# Debian 12 with only make and git: what is missing is installed first.
+# Shortcuts; meson does the build itself. Every target works on a fresh Debian
+# 12 with only make and git: it installs missing packages first.
 BUILD ?= build
 JOBS  ?= 2
 
@@ -16,10 +16,11 @@ PACKAGES_KDEBUG = $(PACKAGES_CLUSTER) flex bison bc patch libelf-dev \
 PACKAGES_FUZZ = clang libclang-rt-14-dev
 PACKAGES_STYLE = clang clang-format sparse perl git
 
-# $(call programs,NAMES): succeeds if all are there; dash's command -v takes one.
+# $(call programs,NAMES): succeeds if all programs are installed. The loop is
+# there because dash's command -v takes one name.
 programs = (for p in $(1); do command -v $$p >/dev/null || exit 1; done)
 
-# Each of these says quickly if the packages of its list are installed.
+# Each of these conditions tests quickly if the packages of a list are there.
 HAVE = $(call programs,cc gcc meson ninja gnuplot dot pkg-config) && \
        pkg-config --exists glib-2.0 gio-2.0 json-glib-1.0 yaml-0.1 \
                             check
@@ -37,7 +38,7 @@ HAVE_FUZZ = $(call programs,clang) && \
                 >/dev/null 2>&1
 HAVE_STYLE = $(call programs,clang clang-format sparse perl git)
 
-# $(call need,CONDITION,PACKAGES): installs the packages unless all is there.
+# $(call need,CONDITION,PACKAGES): installs the packages unless CONDITION holds.
 define need
 @{ $(1); } || $(MAKE) --no-print-directory deps DEPS='$(strip $(2))'
 endef
@@ -54,10 +55,10 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 PAPER = $(wildcard scenarios/paper/*/*.yaml)
 RUN_FLAGS = -j $(JOBS) $(if $(QUICK),--limit transfer=1MiB)
 
-# The scenarios with committed results in results/baseline/.
+# The scenarios that make baseline runs.
 BASELINE = $(PAPER) $(wildcard scenarios/teaching/*.yaml)
 
-# Experiments of the paper that results/baseline/ has.
+# Experiments of the paper that have a result in results/baseline/.
 PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
     results/baseline/$(notdir $(s:.yaml=.csv))),$(s)))
 
@@ -81,7 +82,7 @@ deps:
 	    echo "  apt-get install --no-install-recommends $(DEPS)"; \
 	    exit 1; \
 	} >&2
-	@# The first try fails where apt knows no packages yet, or old ones.
+	@# The first try fails if apt has no list of packages, or an old one.
 	@set -x; $(SUDO) $(INSTALL) $(DEPS) 2>/dev/null || { \
 	    $(SUDO) $(APT) update && $(SUDO) $(INSTALL) $(DEPS); \
 	}
@@ -90,23 +91,23 @@ paper: all
 	$(BUILD)/cli/farside run $(PAPER) -o results/paper $(RUN_FLAGS)
 	@echo "The plots:" && ls results/paper/*.svg results/paper/*.png
 
-# All of the paper on one page, with what limits and where the time goes.
+# All experiments of the paper on one page, with bottlenecks and hop tables.
 report: RUN_FLAGS += --explain
 report: paper
 	$(BUILD)/cli/farside report results/paper -o results/index.html \
 	    --title "Device Lending across NTBs: the paper's experiments"
 
-# docs/reference/fidelity.md, from the results that are committed.
+# Writes docs/reference/fidelity.md from the committed results.
 fidelity: all
 	$(BUILD)/cli/farside report results/baseline \
 	    $(PAPER_BASELINE:%=--scenario %) --fidelity docs/reference/fidelity.md
 
-# In the gate a warning of Debian 12's compiler is an error; others warn of what
-# nobody here has seen.
+# In the gate a warning of Debian 12's compiler (gcc 12) is an error. Other
+# compilers may have warnings that are unknown here.
 GATE = -Dgate=true -Dwerror=$(if $(filter 12.%,$(shell \
     $(CC) -dumpfullversion)),true,false)
 
-# The gate: all tests but the long ones, and the checks of the style.
+# The build of the gate, in which the checks of the style are tests.
 gate: SETUP = $(GATE)
 gate: need-deps $(BUILD)/build.ninja
 	@[ -e $(BUILD)/GATE ] || { \
@@ -126,7 +127,7 @@ test: gate
 	fi
 	tests/run $(BUILD) --no-suite long
 
-# The tests that need no QEMU.
+# The tests that need no QEMU; in a gate's build also the checks of the style.
 test-sim: all
 	tests/run $(BUILD) --no-suite device --no-suite vms --no-suite lending \
 	    --no-suite long
@@ -135,16 +136,16 @@ test-sim: all
 test-device: devices
 	tests/run $(BUILD) --suite device
 
-# Clusters of virtual machines: the command, and the kernel's own NTB stack.
-# Here two hosts read from each other for a minute; in "make test" for less.
+# Clusters of virtual machines: farside cluster, and the kernel's own NTB stack.
+# Here two hosts read from each other for a minute, in "make test" for 10 s.
 test-cluster: cluster
 	CROSS_SECONDS=60 tests/run $(BUILD) --suite vms
 
-# Device Lending on them.
+# Device Lending on virtual machines.
 test-lending: cluster
 	tests/run $(BUILD) --suite lending --suite long
 
-# Device Lending on a kernel that looks for faults; builds it first.
+# Device Lending on a kernel that looks for faults; builds that kernel first.
 test-kdebug: devices
 	$(call need,$(HAVE_KDEBUG),$(PACKAGES_KDEBUG))
 	tests/kdebug/run $(BUILD) build-kdebug
@@ -152,7 +153,8 @@ test-kdebug: devices
 # All that "farside cluster" needs.
 cluster: devices guest
 
-# The devices for the installed QEMU. meson looks for it only when it is told to.
+# The devices for the installed QEMU. Once its headers are there, -Dqemu=enabled
+# makes meson look for them again.
 devices: all
 	$(call need,$(HAVE_QEMU),$(PACKAGES_QEMU))
 	qemu-dev/headers build-qemu
@@ -171,13 +173,13 @@ guest: all
 	    $(GUEST_FILES:%=--add $(BUILD)/%) \
 	    $(foreach f,$(wildcard /usr/share/misc/pci.ids),--add $(f):$(f))
 
-# The modules of Device Lending alone, in build-kmod/, for the kernel of the guests.
+# The modules of Device Lending in build-kmod/, for the kernel of the guests.
 kmod: guest
 	[ ! -e build-guest/ntb/STAMP ] || $(MAKE) -C kmod NTB=../build-guest/ntb \
 	    KDIR="$$(cut -d ' ' -f 2 build-guest/ntb/STAMP)"
 
-# Hostile guests and peers for long; each round has a seed, which is printed, and
-# how many accesses and messages it made.
+# Hostile guests and peers, for longer than in "make test". Each round prints
+# its seed and how many accesses and messages it made.
 HOSTILE_ROUNDS ?= 5
 test-hostile: build-asan
 	@for round in $$(seq $(HOSTILE_ROUNDS)); do \
@@ -196,7 +198,7 @@ bench: all
 	    --only 'engine/*' --only 'model/*' --only 'run/*'
 	tests/cluster/bench/run $(BUILD) -o results/bench/emulated.csv
 
-# The second half alone: of virtual machines.
+# The benchmarks of virtual machines alone.
 bench-vm: all
 	mkdir -p results/bench
 	tests/cluster/bench/run $(BUILD) -o results/bench/emulated.csv
@@ -209,19 +211,20 @@ regress: all
 	    echo "No clang here: not compared with what it would build."; \
 	fi
 
-# Another compiler, the same bytes: compares with what regress has left.
+# Runs the scenarios with a build by clang: the bytes must be those that regress
+# has left.
 regress-clang: need-deps
 	[ -f build-clang/build.ninja ] || CC=clang meson setup build-clang
 	ninja -C build-clang cli/farside
 	tests/regress-clang build-clang -j $(JOBS)
 
-# Accepts the numbers as they are now.
+# Writes the numbers as they are now to results/baseline/.
 baseline: all
 	$(BUILD)/cli/farside run $(BASELINE) -o results/baseline -j $(JOBS) \
 	    --no-plot --quiet
 
-# All tests with the compiler's checks for memory and undefined behaviour.
-# Programs that run in a guest, or boot one, are built and run without them.
+# The tests with the compiler's checks for memory and undefined behaviour,
+# without those that boot a guest.
 asan: build-asan
 	tests/run build-asan --timeout-multiplier 4 --no-suite vms \
 	    --no-suite lending --no-suite long
@@ -243,7 +246,7 @@ fuzz: need-deps
 	    "$$f" -max_total_time=$(FUZZ_SECONDS) -max_len=65536 || exit 1; \
 	done
 
-# Without a build of the devices and the guest, what needs these is skipped.
+# A check that needs a build of the devices or the guest is skipped without it.
 check-style: all
 	$(call need,$(HAVE_STYLE),$(PACKAGES_STYLE))
 	tests/style $(BUILD)
