@@ -5,7 +5,8 @@
 #include <check.h>
 #include <stdlib.h>
 
-/* Runs @suite, which it takes, and prints TAP. Returns the status of main(). */
+/* Runs @suite, takes ownership of it, and prints TAP. Returns the exit status
+ * for main(). */
 static inline int run_suite(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: MIT
-# For tests that print TAP and run machines of their own; bash.
+# Functions for tests in bash that print TAP. Many start virtual machines.
 #
 #   . tests/tap.sh
-#   skip WHY                       # instead of all points
-#   needs_guests DIR               # skips where QEMU or the image is missing
-#   needs_lending DIR              # likewise, and the modules of Device Lending
-#   check NAME COMMAND...          # a point; if it fails its output is shown
-#   until_ok SECONDS COMMAND...    # whether the command succeeds in time
-#   done_testing                   # the plan, and the exit status
+#   skip REASON                    # skips the whole test
+#   needs_guests DIR               # skips if QEMU or the guest image is missing
+#   needs_lending DIR              # also if the image has no Device Lending
+#                                  # modules
+#   check NAME COMMAND...          # a test point; shows the output of a command
+#                                  # that fails
+#   until_ok SECONDS COMMAND...    # repeats the command until it succeeds; fails
+#                                  # after SECONDS
+#   done_testing                   # prints the plan and exits
 #
-# $dir is a folder of the test's own. Functions of the test, if there are any:
-# on_failure tells more of a point that failed, on_exit ends what was begun.
-# Waiting takes $slow times as long as is said.
+# $dir is a temporary folder of the test. The test may define two functions:
+# on_failure prints more about a point that failed, and on_exit cleans up.
+# until_ok multiplies its time limit by $slow.
 tests=0
 failed=0
 slow=1
@@ -44,12 +47,13 @@ needs_lending() { # DIR
         skip "no image of a guest with the modules; make guest"
 }
 
-# How many times as long all takes: more, with more processes than processors.
+# Estimates how much slower commands run on this machine: the load average
+# divided by the number of processors, plus 1.
 load_factor() {
     awk -v cpus="$(nproc)" '{ print int($1 / cpus) + 1 }' /proc/loadavg
 }
 
-# No locals: what the command calls would see them.
+# No local variables: the functions that the command calls would see them.
 check() {
     tests=$((tests + 1))
     if "${@:2}" >"$dir/output" 2>&1; then

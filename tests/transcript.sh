@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
-# For tests that run a transcript of a document, word for word; bash.
+# Functions for tests in bash that run the commands of a document and compare
+# their output.
 #
 #   . tests/transcript.sh
 #   transcript_load docs/user/first-steps.md HEADING
-#   transcript_until PATTERN      # a regular expression (ERE) of a command
+#   transcript_until PATTERN      # an ERE that matches a command
 #
 # In the code blocks below the heading, a line that begins with "$ " is a
 # command. The command must succeed, and must print the lines that follow it, in
 # any order. "..." stands for any further lines. A command without such lines may
 # print anything. Numbers must be equal, except measured ones: seconds, MB/s, and
-# those of df. Lines "$ make ..." are not run. build/cli/farside stands for
-# $farside.
+# the numbers in the output of df. "$ make ..." is not run. build/cli/farside is
+# replaced by $farside.
 
 transcript_load() { # FILE HEADING
     transcript=()
@@ -22,8 +23,8 @@ transcript_load() { # FILE HEADING
     [ ${#transcript[@]} -gt 0 ] || { echo "$1: there is no command below $2"; return 1; }
 }
 
-# Runs the commands that follow the last one run, up to and including one that
-# matches PATTERN. They run in this shell, so that variables last.
+# Runs the next commands, up to and including the first that matches PATTERN.
+# They run in this shell, so a later command sees the variables of earlier ones.
 transcript_until() { # PATTERN
     local line command shown=()
     while [ "$transcript_at" -lt ${#transcript[@]} ]; do

@@ -2,19 +2,18 @@
 # shellcheck shell=sh
 # Functions of the checks; each check is called in the root of the tree.
 
-# Prints the paths of tracked files and of new ones, but of none that is
-# generated.
+# Prints the paths of tracked files and of new files that git does not ignore.
 #
 #   files PATHSPEC...
 files() {
     git ls-files --cached --others --exclude-standard -- "$@" |
         while read -r path; do
-            # A file that was deleted is tracked until that is committed.
+            # git lists a deleted file until the deletion is committed.
             [ ! -e "$path" ] || echo "$path"
         done
 }
 
-# Ends the check: it cannot run on this machine.
+# Ends the check because it cannot run on this machine.
 #
 #   skip REASON
 skip() {
@@ -22,7 +21,7 @@ skip() {
     exit 77
 }
 
-# Fails if standard input has a line, and prints all lines.
+# Prints standard input. Fails if it has a line that is not empty.
 fail_on_lines() {
     ! grep .
 }

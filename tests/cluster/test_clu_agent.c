@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent of a guest, run on this host at the end of a socket. Invariant: a
- * program behaves as if it ran here, whatever the other sessions do and
- * whatever comes over the line; and a new epoch finds nothing of the one
- * before.
+ * Runs the guest agent on this host, connected by a socket. Invariant: output,
+ * input, signals and exit status of a program are those of a local program,
+ * whatever other sessions do and whatever bytes arrive. A new epoch finds no
+ * session of the one before.
  */
 #include <check.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 static GPid agent;
 static int line = -1;
 static CluAgentReader reader;
-static GByteArray *heard; /* not yet fed to the reader */
+static GByteArray *heard; /* bytes not yet fed to the frame reader */
 
 /* The frames of a session so far. */
 typedef struct Told {
@@ -34,8 +34,8 @@ typedef struct Told {
     bool is_over;
     uint32_t status;
     uint32_t signal;
-    int64_t room; /* input that may be sent */
-    bool is_read; /* gives credit for what it gets */
+    int64_t room; /* bytes of input that may be sent: credit */
+    bool is_read; /* the test gives credit for the output it receives */
 } Told;
 
 static GHashTable *sessions;
@@ -66,7 +66,8 @@ static Told *told(uint32_t id)
     return session;
 }
 
-/* Receives what has come, or comes in this time, and leaves it for hear(). */
+/* Receives bytes, waiting at most @wait_ms for the first, and keeps them for
+ * hear(). */
 static void receive(int wait_ms)
 {
     struct pollfd poll_line = {line, POLLIN, 0};
@@ -80,7 +81,8 @@ static void receive(int wait_ms)
     }
 }
 
-/* Takes nothing meanwhile: an answer would end up inside of what is put. */
+/* Sends bytes. Handles no frame meanwhile: the reply to it would be sent in the
+ * middle of @data. */
 static void put(const void *data, size_t length)
 {
     const uint8_t *at = data;
@@ -180,7 +182,7 @@ static void take(const CluAgentFrame *frame)
     }
 }
 
-/* Takes what has come, or comes in this time. */
+/* Handles received frames, waiting at most @wait_ms for the first bytes. */
 static void hear(int wait_ms)
 {
     uint8_t data[65536];
@@ -189,7 +191,7 @@ static void hear(int wait_ms)
 
     receive(heard->len > 0 ? 0 : wait_ms);
     while (heard->len > 0) {
-        /* A copy: what is said to a frame may make more heard. */
+        /* A copy: the reply to a frame may append to @heard. */
         size_t n = MIN(heard->len, sizeof data);
         memcpy(data, heard->data, n);
         n = clu_agent_reader_feed(&reader, data, n, &found, &frame);
@@ -234,7 +236,8 @@ static void start_agent(void)
     UNTIL(epoch_heard == 1);
 }
 
-/* The agent goes when the line does, and is not stopped by a sanitizer. */
+/* The agent exits when its line is closed. No sanitizer must have stopped it.
+ */
 static void stop_agent(void)
 {
     int status;
@@ -282,7 +285,7 @@ START_TEST(test_output_and_status)
     UNTIL(told(3)->is_over);
     ck_assert_uint_eq(told(3)->signal, SIGSEGV);
 
-    /* A session that is over takes nothing more, and does no harm. */
+    /* Frames for a session that is over are ignored. */
     say(CLU_AGENT_STDIN, 3, "x", 1);
     say_numbers(CLU_AGENT_SIGNAL, 3, SIGKILL, 0, 4);
     say(CLU_AGENT_PING, 0, "12345678", 8);
@@ -294,7 +297,7 @@ START_TEST(test_what_cannot_start)
 {
     EXEC(1, "/does/not/exist");
     EXEC(2, "");
-    say(CLU_AGENT_EXEC, 3, "true", 4); /* not ended by a 0 */
+    say(CLU_AGENT_EXEC, 3, "true", 4); /* without a final 0 */
     say(CLU_AGENT_EXEC, 4, NULL, 0);
     EXEC(5, "/etc/passwd");
     UNTIL(told(5)->is_over);
@@ -312,7 +315,7 @@ START_TEST(test_signal_reaches_the_group)
     UNTIL(told(1)->out[0]->len > 0 && told(1)->out[0]->data != NULL);
     pid_t child = atoi((char *)told(1)->out[0]->data);
     ck_assert(is_running(child));
-    say_numbers(CLU_AGENT_SIGNAL, 1, 9999, 0, 4); /* there is no such one */
+    say_numbers(CLU_AGENT_SIGNAL, 1, 9999, 0, 4); /* no such signal */
     say_numbers(CLU_AGENT_SIGNAL, 1, SIGTERM, 0, 4);
     UNTIL(told(1)->is_over);
     ck_assert_uint_eq(told(1)->signal, SIGTERM);
@@ -320,7 +323,7 @@ START_TEST(test_signal_reaches_the_group)
 }
 END_TEST
 
-/* The loop that a supervisor runs: sends as credit comes. */
+/* Sends @data as a supervisor does: no more than the credit allows. */
 static void pump(uint32_t id, GRand *rand, const uint8_t *data, size_t length)
 {
     size_t at = 0;
@@ -426,7 +429,7 @@ START_TEST(test_background_does_not_hold)
     ck_assert(is_running(child));
     kill(child, SIGKILL);
 
-    /* All that was written before the end comes, and in its order. */
+    /* All output that the program wrote before it ended arrives, in order. */
     told(2)->is_read = false;
     EXEC(2, "sh\0-c\0head -c 320000 /dev/zero; echo end");
     UNTIL(told(2)->out[0]->len == CLU_AGENT_WINDOW);
@@ -450,11 +453,11 @@ START_TEST(test_new_epoch)
     UNTIL(told(1)->pid > 0 && told(2)->out[0]->len > 0);
     pid_t pids[] = {told(1)->pid, told(2)->pid};
 
-    /* Half a frame that would remove something, and then a new supervisor. */
+    /* Part of a frame that would run a command, then a new supervisor. */
     length = clu_agent_encode(half, CLU_AGENT_EXEC, 3, "touch\0/tmp/x\0", 13);
     put(half, length - 3);
     sync_with(77);
-    /* Frames on their way may come before HELLO of the new epoch. */
+    /* Frames of the old epoch may arrive before HELLO of the new one. */
     UNTIL(epoch_heard == 77);
     g_hash_table_remove_all(sessions);
     UNTIL(!is_running(pids[0]) && !is_running(pids[1]));
@@ -464,7 +467,7 @@ START_TEST(test_new_epoch)
     ck_assert_text(1, 0, "again\n");
     ck_assert_uint_eq(g_hash_table_size(sessions), 1);
 
-    /* Epoch 0 is none; a PING of version 2 is not for it. */
+    /* Epoch 0 is not valid. The agent ignores a PING of version 2. */
     sync_with(0);
     put(later, sizeof later);
     say(CLU_AGENT_PING, 0, "x", 1);
@@ -497,7 +500,7 @@ static const struct {
     {"no end", 6},         {"echo\0a\0", 7}, {"yes", 4},
 };
 
-/* Frames of any type for any session, with bodies of any length, and noise. */
+/* Frames of random types, sessions and lengths, and random bytes. */
 START_TEST(test_garbage)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(_i);
@@ -531,7 +534,7 @@ START_TEST(test_garbage)
             coded[g_rand_int_range(rand, 0, length)] ^=
                 1 << g_rand_int_range(rand, 0, 8);
         }
-        /* The answers of the agent are read, but not checked. */
+        /* Reads the answers of the agent, but does not check them. */
         for (uint32_t at = 0; at < length;) {
             uint8_t sink[65536];
             ssize_t n = send(line, coded + at, length - at,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames between a supervisor and an agent. Invariant: what is encoded comes
- * out as it went in, however the line cuts it into pieces; and a frame that
- * lost bytes anywhere never comes out, and takes no other one with it.
+ * Frames between a supervisor and an agent. Invariant: the reader returns each
+ * frame as it was encoded, in whatever pieces the bytes arrive. A frame that
+ * lost bytes is dropped, and no other frame with it.
  */
 #include <check.h>
 #include <glib.h>
@@ -12,7 +12,7 @@
 #include "clu_agent.h"
 #include "../suite.h"
 
-/* Worked by hand from the coding's definition: head and "hi" of a PING. */
+/* A PING with the body "hi", encoded by hand. */
 static const uint8_t ping[] = {0x02, 0x02, 0x01, 0x01, 0x02, 0x07, 0x01, 0x01,
                                0x02, 0x02, 0x02, 0x01, 0x03, 0x68, 0x69, 0x00};
 
@@ -43,8 +43,7 @@ END_TEST
 
 START_TEST(test_cut_anywhere_drops_one)
 {
-    /* All prefixes and all suffixes of a frame, each followed by a whole one.
-     */
+    /* Each prefix and each suffix of a frame, followed by a whole frame. */
     for (size_t cut = 1; cut < sizeof ping - 1; cut++) {
         for (int tail = 0; tail < 2; tail++) {
             GByteArray *line = g_byte_array_new();
@@ -89,7 +88,8 @@ static uint32_t pick_length(GRand *rand)
                : (uint32_t)g_rand_int_range(rand, 0, CLU_AGENT_BODY_MAX + 1);
 }
 
-/* Bodies from all zero to almost none, sent in pieces, some frames damaged. */
+/* Bodies with many or few zero bytes, sent in pieces. Some frames are damaged.
+ */
 START_TEST(test_random_stream)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(_i);
@@ -114,7 +114,7 @@ START_TEST(test_random_stream)
         ck_assert_uint_le(size, CLU_AGENT_CODED_MAX);
         ck_assert_ptr_eq(memchr(coded, 0, size), coded + size - 1);
         if (g_rand_int_range(rand, 0, 4) == 0) {
-            /* Bytes lost in the middle; the head before it stays. */
+            /* Remove bytes from the middle of the frame. */
             size_t from = g_rand_int_range(rand, 0, size - 1);
             size_t to = g_rand_int_range(rand, from + 1, size);
             if (size - (to - from) == 1) {
@@ -160,7 +160,7 @@ START_TEST(test_random_stream)
 }
 END_TEST
 
-/* Whatever comes, the reader survives, and is in step again after a 0. */
+/* After any bytes and a 0, the reader reads the next frame. */
 START_TEST(test_garbage)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(1000 + _i);
@@ -172,7 +172,7 @@ START_TEST(test_garbage)
     for (int round = 0; round < 200; round++) {
         for (size_t i = 0; i < sizeof noise; i++) {
             noise[i] = g_rand_int_range(rand, 0, 256);
-            /* Long runs without a 0 as well: frames that are too long. */
+            /* In many rounds no byte is 0: frames that are too long. */
             noise[i] += noise[i] == 0 && round % 100 < 60;
         }
         for (size_t at = 0; at < sizeof noise;) {

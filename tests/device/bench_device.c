@@ -58,7 +58,7 @@ static double read_bandwidth(DeviceNvme *nvme)
     return (double)COMMANDS * NVME_SLOT / (now_us() - start);
 }
 
-/* The time until a value that a machine writes is in a memory, in us. */
+/* The time until a value that a machine writes arrives in @ram, in us. */
 static double write_time(DeviceRig *rig, uint64_t address, uint8_t *ram)
 {
     static double times[SINGLES];
@@ -182,7 +182,7 @@ static void measure_times(void)
 
 static unsigned repeats = 5;
 
-/* A test of libcheck, since the fixtures report a failure as a test does. */
+/* A libcheck test, because the fixtures report failures through libcheck. */
 START_TEST(measure)
 {
     printf("what,unit,value\n");

@@ -75,7 +75,7 @@ static void carry_all(DeviceCable *cable, int fds[2])
 
     while (!g_atomic_int_get(&cable->stop)) {
         for (i = 0; i < 2; i++) {
-            /* Not while the other end is full: that must not stop this one. */
+            /* A stalled end is not polled; the other one still is. */
             p[i].fd = fds[i];
             p[i].events = g_atomic_int_get(&cable->stalled[i]) ? 0 : POLLIN;
             p[2 + i].fd = fds[i];

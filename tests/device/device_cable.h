@@ -11,12 +11,14 @@
 
 typedef struct DeviceCable DeviceCable;
 
-/* From the end that connects to @path to the end that listens at @listener. */
+/* Joins the device that connects to @path with the device that listens at
+ * @listener. */
 DeviceCable *cable_new(const char *path, const char *listener);
 void cable_free(DeviceCable *cable);
-/* Messages of this type (FARSIDE_WIRE_*) so far, in both directions. */
+/* The number of messages of this type (FARSIDE_WIRE_*) so far, in both
+ * directions. */
 unsigned cable_count(DeviceCable *cable, unsigned type);
-/* Bytes of those, heads included. */
+/* The number of bytes in those messages, heads included. */
 unsigned long cable_bytes(DeviceCable *cable, unsigned type);
 /*
  * While the cable stalls, messages wait in its sockets: those of the end that

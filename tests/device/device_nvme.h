@@ -13,15 +13,15 @@
 #include <stdint.h>
 #include "device_rig.h"
 
-#define NVME_SLOTS 32           /* commands at once */
-#define NVME_SLOT  (128u << 10) /* data of one */
+#define NVME_SLOTS 32           /* commands under way at the same time */
+#define NVME_SLOT  (128u << 10) /* bytes of data of one command */
 
 typedef struct {
-    DeviceRig *rig;  /* borrowed: the machine of the driver */
-    uint64_t bar;    /* the controller's BAR 0, as this machine sees it */
-    uint64_t offset; /* what an address has more, as the controller sees it */
-    uint8_t *ram;    /* this machine's memory, borrowed */
-    bool sgl;        /* data as one SGL descriptor, not as PRPs */
+    DeviceRig *rig;      /* borrowed: the machine of the driver */
+    uint64_t bar;        /* the controller's BAR 0, as this machine sees it */
+    uint64_t offset;     /* of RAM: the controller's address - this machine's */
+    uint8_t *ram;        /* this machine's memory, borrowed */
+    bool sgl;            /* data as one SGL descriptor, not as PRPs */
     unsigned sq_tail[2]; /* by queue: 0 admin, 1 I/O */
     unsigned cq_head[2];
     unsigned cq_phase[2];

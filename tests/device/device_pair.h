@@ -38,8 +38,8 @@ DeviceNvme pair_borrowed_nvme(DevicePair *pair);
 
 /* The address of the lender's window onto the borrower's MSI range. */
 uint64_t pair_msi_window(void);
-/* Opens a window of the borrower onto aligned 64 KiB of the lender; its
- * address. */
+/* Opens a window of the borrower onto aligned 64 KiB of the lender. Returns the
+ * window's address. */
 uint64_t pair_open(DevicePair *pair, uint64_t target);
 /*
  * An NVMe controller with a memory of 1 MiB (cmb_size_mb=1,legacy-cmb=on) at

@@ -27,7 +27,7 @@ struct DeviceRig {
     FILE *out;
     char *folder;
     char *link_path;
-    bool listens;     /* so the socket at link_path is its own */
+    bool listens;     /* the device made the socket at link_path */
     unsigned express; /* offset of the capability */
     uint8_t *ram;
     FILE *qmp;
@@ -375,7 +375,8 @@ DeviceRig *rig_new_with(const char *link, const char *properties,
         for (; arguments && *arguments; arguments++) {
             g_ptr_array_add(argv, (void *)*arguments);
         }
-        /* The last one: the arguments may name an IOMMU that it is behind. */
+        /* The NTB device comes last, so that an IOMMU in @arguments exists
+         * before it. */
         g_ptr_array_add(argv, (void *)"-device");
         g_ptr_array_add(argv, device);
         g_ptr_array_add(argv, NULL);

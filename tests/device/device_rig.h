@@ -31,8 +31,8 @@ DeviceRig *rig_new(const char *properties);
 DeviceRig *rig_new_with(const char *link, const char *properties,
                         const char *const *arguments);
 /*
- * The environment of a QEMU, to be freed: a plugin with a sanitizer needs its
- * library in a QEMU without one (FARSIDE_PRELOAD).
+ * The environment for QEMU, to be freed. It preloads the library of the
+ * plugin's sanitizer (FARSIDE_PRELOAD), if there is one.
  */
 char **rig_environment(void);
 /* The path at which the device listens, or to which it connects. */

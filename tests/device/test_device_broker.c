@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Invariant: a broker joins stock QEMU processes that know only its sockets:
- * NTB devices to their peers, ivshmem devices to each other. It does so at
- * first, and again after one of them was killed.
+ * NTB devices to their peers, ivshmem devices to each other. After one of them
+ * was killed and started again, the broker joins them again.
  */
 #include <check.h>
 #include <glib.h>
@@ -16,7 +16,7 @@
 #define MIB     (1ull << 20)
 #define VECTORS 4
 
-/* Of the ivshmem device, which is at 06.0 */
+/* The ivshmem device, at 06.0 */
 #define SHM_DEVFN 0x30
 #define SHM_BAR0  0xe8000000ull
 #define SHM_BAR1  0xe8001000ull
@@ -249,7 +249,8 @@ static DeviceRig *plain_machine(void)
     return shm_machine(arguments);
 }
 
-/* A doorbell is lost before both know of each other: so it is rung again. */
+/* Rings until the vector arrives: a doorbell is lost if the two devices do not
+ * know each other yet. */
 static void ring(DeviceRig *from, DeviceRig *to, unsigned id, unsigned v)
 {
     gint64 deadline = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;

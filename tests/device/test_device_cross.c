@@ -31,8 +31,8 @@ struct Side {
     DeviceNvme nvme;
     uint64_t window; /* onto the memory of the other's controller */
     Side *other;
-    uint64_t seed;       /* of its disk */
-    gint pending[BELLS]; /* rung, and not yet seen by the other */
+    uint64_t seed;       /* seed of the disk's contents */
+    gint pending[BELLS]; /* doorbells that the other has not seen yet */
     gint stop, ended;
     unsigned rounds, rung;
 };
@@ -43,7 +43,7 @@ static Side sides[2];
 
 static uint64_t disk_word(const Side *side, unsigned round, uint64_t at)
 {
-    /* Each round the same disk, and another place of the far memory. */
+    /* Each round writes the same disk to another place of the far memory. */
     return side->seed ^ ((at + round * (uint64_t)CHUNK) % DISK);
 }
 
@@ -112,7 +112,8 @@ static void teardown(void)
     }
 }
 
-/* Rings a doorbell that the other has seen, and looks for those it rang. */
+/* If @ring, rings each doorbell that is not pending. Handles the doorbells that
+ * the other side rang. */
 static void doorbells(Side *side, bool ring)
 {
     uint64_t own = DBMSG + 0x1000 + side->partition * 0x4000;

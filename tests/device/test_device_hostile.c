@@ -338,7 +338,7 @@ static void fill_block(struct farside_wire_ctrl *block, GRand *random)
     }
 }
 
-/* Makes a message that is as right as a peer can know. Returns its size. */
+/* Makes a message that is valid as far as a peer can tell. Returns its size. */
 static unsigned fill(Any *m, GRand *random, uint32_t lock_id)
 {
     static const uint16_t statuses[] = {FARSIDE_WIRE_SC, FARSIDE_WIRE_UR,
@@ -461,7 +461,7 @@ START_TEST(any_message_is_survived)
     for (done = 0; done < messages; done++) {
         if (!peer) {
             peer = rig_peer_new(rig);
-            /* A few packets do not begin with a head. */
+            /* Some peers begin without HELLO. */
             if (g_rand_int_range(random, 0, 8)) {
                 rig_peer_hello(peer);
             }

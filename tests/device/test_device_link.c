@@ -230,7 +230,7 @@ START_TEST(direct_window_has_its_size)
     ram = rig_peer_give_ram(peer, 0, 8 * MIB, true);
     *(uint32_t *)(ram + 4 * MIB) = 0xaaaa;
     *(uint32_t *)(ram + 6 * MIB - 4) = 0xbbbb;
-    /* The own host sets it up here; usually the far host does. */
+    /* This host sets up its own window; usually the far host does. */
     rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
     rig_write(rig, CTRL0 + 0x80, 4, 0x10);
     rig_write(rig, CTRL0 + 0x84, 4, 21 | 0x200000);
@@ -765,7 +765,7 @@ static unsigned open_files(void)
     return count;
 }
 
-/* Files come with messages of any kind and size, also with one of no bytes. */
+/* Files may come with a message of any kind and size, even an empty one. */
 START_TEST(files_that_were_not_asked_for_are_closed)
 {
     struct farside_wire_head head = {

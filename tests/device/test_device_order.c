@@ -199,7 +199,8 @@ START_TEST(adjacent_writes_are_one)
     start(property, NULL);
     drain();
     dma_write(RIG_BAR2 + 0x1008, 0x2000, 0x5a);
-    /* The first two go alone, the others as many at once as allowed. */
+    /* The first two writes are sent alone, the others merged to full payloads.
+     */
     ck_assert_uint_le(receive_bytes(0xf0001008, 0x2000, 0x5a, payload),
                       2 + 0x2000 / payload + 1);
     /* Unaligned, with pieces of other sizes at its ends. */
@@ -249,7 +250,7 @@ START_TEST(nothing_overtakes_writes)
 
     rig_write(rig, DBMSG + 0x1008, 8, UINT64_MAX);
     drain();
-    /* Both at once: the main loop does not run in between. */
+    /* Both commands in one write: QEMU's main loop does not run in between. */
     commands = g_strdup_printf("memset 0x%llx 0x%x 0x11\n%s",
                                (unsigned long long)RIG_BAR2 + 0x2000, size,
                                ends[_i].command);

@@ -252,7 +252,7 @@ START_TEST(control_blocks_take_writes_only_while_locked)
     for (part = 0; part < 2; part++) {
         rig_part_op(rig, part, SWITCHTEC_OP_RESET, SWITCHTEC_STATUS_NORMAL);
     }
-    /* Nothing that was staged is left. */
+    /* A reset discards staged values. */
     check_resets();
 }
 END_TEST
@@ -280,7 +280,7 @@ static uint8_t *covered_bytes(void)
 
         memset(covered + r->offset, 1, r->size);
     }
-    /* The MSI-X table and PBA are the PCI core's. */
+    /* QEMU's PCI core implements the MSI-X table and PBA. */
     memset(covered + 0x76000, 1, 32 * 16);
     memset(covered + 0x77000, 1, 8);
     return covered;
@@ -401,7 +401,8 @@ START_TEST(gas_read_stays_inside)
 }
 END_TEST
 
-/* The holder of the lock may ask for it, as a driver after one that crashed. */
+/* The holder of the lock may ask for it again: a driver does that if the driver
+ * before it crashed. */
 START_TEST(lock_while_locked_changes_nothing)
 {
     const uint64_t entry = RIG_BAR0 + 0x15000 + 8 * 3;

@@ -135,7 +135,8 @@ static Pair pair_make(bool with_cable, const char *properties)
                                all, name_b);
     wait_for(pair.rig[0], RIG_BAR0 + 0x136074, 4, 0x00830000);
     wait_for(pair.rig[1], RIG_BAR0 + 0x134074, 4, 0x00830000);
-    /* Set by the host that it leads to, which announced its memory before. */
+    /* Each window is set by the host that it leads to, which has announced its
+     * memory before. */
     for (unsigned i = 0; i < 2; i++) {
         open_window(pair.rig[1 - i], i, 2 * MIB);
     }
@@ -203,7 +204,7 @@ static void wait_for_records(unsigned interface, TrcKind kind, unsigned count)
     }
 }
 
-/* Another reader, if it is installed. */
+/* Reads the trace with Wireshark's capinfos, if it is installed. */
 static void check_with_capinfos(void)
 {
     const char *argv[] = {"capinfos", "-M", "-c", path, NULL};
@@ -236,8 +237,8 @@ static char *body_text(const uint8_t *bytes, size_t size)
 
 typedef struct Expected {
     TrcKind kind;
-    const char *body; /* or, with a * behind it, its begin; without blanks */
-    uint64_t near;    /* or 0 */
+    const char *body; /* hexadecimal; a final * stands for further bytes */
+    uint64_t near;    /* near address; 0: none */
 } Expected;
 
 static void check_records(const Expected *expected, unsigned count)
@@ -499,7 +500,8 @@ static void *trace_off_in_thread(void *rig)
     return NULL;
 }
 
-/* Earlier writes have arrived before the next write can be direct. */
+/* Turning the trace off waits until earlier writes have arrived. Only then may
+ * a write go directly to memory. */
 START_TEST(off_waits_for_posted_writes)
 {
     Pair pair = pair_make(true, "");
@@ -624,7 +626,7 @@ START_TEST(on_and_off_under_traffic_of_both)
 }
 END_TEST
 
-/* ---- What can go wrong with a file -------------------------------------- */
+/* ---- Faults of the file ------------------------------------------------- */
 
 START_TEST(two_writers_make_one_valid_file)
 {
@@ -766,7 +768,8 @@ START_TEST(full_disk_loses_nothing_silently)
         ck_assert_uint_eq(trc_file_n_records(file) + told,
                           1 + 400 + 2 * traffic.count + 1 + 1);
         check_values_rise(file, 0);
-        /* The last packets may be among them. */
+        /* Packets dropped at the end of the trace are not counted as missing.
+         */
         ck_assert_uint_le(trc_file_interface(file, 0)->missing, told);
     }
     check_with_capinfos();

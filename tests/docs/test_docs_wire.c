@@ -67,7 +67,7 @@
     REPEATED(ctrl, bar, ext_win_size, 24, 24, 4)                               \
     REPEATED(ctrl, bar, reserved, 28, 24, 4)
 
-/* The header has what the lists above say. */
+/* The header agrees with the lists above. */
 #define FIELD(STRUCT, MEMBER, OFFSET, SIZE)                                    \
     _Static_assert(                                                            \
         offsetof(struct farside_wire_##STRUCT, MEMBER) == (OFFSET) &&          \
@@ -83,7 +83,7 @@ FIELD(ctrl, lut, 2200, 8 * 512)
 #undef FIELD
 #undef REPEATED
 
-/* The same as cells of the page. */
+/* The lists above, as table cells of the page. */
 #define FIELD(STRUCT, MEMBER, OFFSET, SIZE)                                    \
     "| " #OFFSET " | " #SIZE " | `" #MEMBER "` |",
 #define REPEATED(STRUCT, ARRAY, MEMBER, OFFSET, STEP, SIZE)                    \
@@ -165,7 +165,7 @@ START_TEST(every_field_is_in_a_table)
 }
 END_TEST
 
-/* The name of a field is the only cell of the page that is one code span. */
+/* Only cells that name a field consist of one code span. */
 START_TEST(no_table_has_another_field)
 {
     ck_assert_uint_eq(count(" | `"), G_N_ELEMENTS(cells));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: whatever bytes the CSV reader is given, it returns a table or an
- * error that names the file; a table it returns can be printed, and what is
- * printed as CSV reads back as the same CSV.
+ * Invariant: for any bytes, the CSV reader returns a table, or an error that
+ * names the file. The table can be printed. Printed as CSV and read again, it
+ * gives the same CSV.
  *
- * As a test this runs a fixed number of mutations of the seeds from a fixed
- * random seed. With FARSIDE_LIBFUZZER defined it is a libFuzzer target.
+ * As a test, this program runs a fixed number of mutations of the seeds, from a
+ * fixed random seed. With FARSIDE_LIBFUZZER defined it is a libFuzzer target.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static const char *const seeds[] = {
     "\"#a\",\" b\"\n漢,e\xcc\x81\n",
 };
 
-/* Bytes that mean something to the reader, so that mutations hit it. */
+/* Bytes that have a meaning in CSV, for mutations that reach more code. */
 static const char tokens[] = "\",\n\r#.-0 :\0\xff\x1b\xc3 9";
 
 static void mutate(GRand *random, GByteArray *text)

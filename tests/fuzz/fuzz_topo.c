@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: whatever text a description is, and whatever changes are made to
- * it, loading returns a description or at least one error with a place, never
- * both; a description can be planned and loaded again at its points.
+ * Invariant: for any text and any changes, loading returns either a description
+ * or at least one error with a place, never both. A description can be planned,
+ * and loaded again with the changes of each point.
  *
- * A line "#set PATH=VALUE" in the text is a change. As a test this replays the
- * corpus of descriptions in the source tree and a fixed number of mutations
- * of them from a fixed random seed. With FARSIDE_LIBFUZZER defined it is a
+ * A line "#set PATH=VALUE" in the text is a change. As a test, this program
+ * loads the descriptions of the source tree and a fixed number of mutations of
+ * them, from a fixed random seed. With FARSIDE_LIBFUZZER defined it is a
  * libFuzzer target.
  */
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 #define PARTS      TOPO_SOURCE_ROOT "/tests/unit/bad/parts"
 #define SET        "#set "
-#define POINTS_MAX 2 /* loaded again, of each plan */
+#define POINTS_MAX 2 /* points of each plan that are loaded again */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #define ROUNDS     6000
 #define LENGTH_MAX 20000
 
-/* Words that mean something, so that mutations hit what they mean. */
+/* Words that have a meaning, for mutations that reach more code. */
 static const char *const words[] = {
     "name: ",
     "hosts:",
@@ -182,7 +182,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The descriptions of a directory, in the order of their names. */
+/* Reads the descriptions in a directory, in the order of their names. */
 static void read_seeds(const char *directory, GPtrArray *seeds)
 {
     g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
@@ -230,7 +230,7 @@ static void mutate(GRand *random, GString *text, const GPtrArray *seeds)
         }
         break;
     default: {
-        /* A piece of another description. */
+        /* Insert a piece of another description. */
         size_t from = g_rand_int(random) % (strlen(other) + 1);
 
         g_string_insert_len(text, at, other + from,
@@ -264,7 +264,7 @@ int main(void)
         must(good != NULL, "the good seed is bad");
     }
     for (i = 0; i < ROUNDS; i++) {
-        /* Half of the mutants are of the description that is good. */
+        /* Half of the mutants come from the good description. */
         unsigned n = g_rand_int(random);
         const char *seed = g_ptr_array_index(
             seeds, n % 2 == 0 ? seeds->len - 1 : n / 2 % seeds->len);

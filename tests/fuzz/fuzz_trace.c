@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: whatever bytes the reader of traces is given, it returns a file or
- * an error that names a place in it; every record of a file can be described in
- * one line of UTF-8, lies within the bytes, and stays what it is when it is
- * read again; merging loses and invents none.
+ * Invariant: for any bytes, the trace reader returns a file, or an error that
+ * names a place in the bytes. Every record of a file lies within the bytes, can
+ * be described in one line of UTF-8, and is the same when it is read again.
+ * Merging loses no record and adds none.
  *
- * As a test this runs a fixed number of mutations of the seeds from a fixed
- * random seed. With FARSIDE_LIBFUZZER defined it is a libFuzzer target.
+ * As a test, this program runs a fixed number of mutations of the seeds, from a
+ * fixed random seed. With FARSIDE_LIBFUZZER defined it is a libFuzzer target.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +107,8 @@ static void mutate(GRand *random, GByteArray *bytes)
         bytes->data[at] ^= (uint8_t)(1u << g_rand_int(random) % 8);
         break;
     case 3:
-        /* Of a length of 4 GiB and the like. */
+        /* Turns aligned fields into extreme values, such as a length of 4 GiB.
+         */
         at &= ~3u;
         memset(bytes->data + at, g_rand_boolean(random) ? 0xff : 0,
                MIN(4, bytes->len - at));

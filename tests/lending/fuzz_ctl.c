@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends random orders to /dev/dl_ctl, and checks the errors of malformed ones.
+ * Sends random requests to /dev/dl_ctl, and checks the errors of malformed
+ * ones.
  *
- *   fuzz_ctl SEED SECONDS     as root; returns and removes all devices after
- *   fuzz_ctl --unprivileged   checks that every order needs CAP_SYS_ADMIN
+ *   fuzz_ctl SEED SECONDS     as root; returns and removes all devices at the
+ * end fuzz_ctl --unprivileged   checks that every request needs CAP_SYS_ADMIN
  *
  * Invariant: a request that breaks a rule of uapi/dl_ctl.h gets the error of
- * that rule before anything is done. Each other request that fails says why.
+ * that rule, and nothing is done. Any other request that fails gives the
+ * reason.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +49,7 @@ static bool one_in(uint32_t n)
     return below(n) == 0;
 }
 
-/* Two pages; no third page is mapped behind them. */
+/* Two pages. The page after them is not mapped. */
 static uint8_t *page;
 static size_t page_size;
 
@@ -74,7 +76,7 @@ static void fail(const char *what, unsigned long cmd, int wanted, int got)
     exit(1);
 }
 
-/* Fills in an order; often its device or node may exist. */
+/* Fills in a request. Often its device or node exists. */
 static void fill_request(struct dl_ctl_request *request, unsigned nr)
 {
     if (nr >= 2 && nr <= 6) {
@@ -95,7 +97,7 @@ static void fill_request(struct dl_ctl_request *request, unsigned nr)
     }
 }
 
-/* Sets a field that the order does not use. */
+/* Sets a field that the request does not use. */
 static void stray(struct dl_ctl_request *request, unsigned nr)
 {
     if (one_in(3)) {
@@ -115,7 +117,7 @@ static bool has_end(const char *message)
     return memchr(message, '\0', DL_CTL_MESSAGE) != NULL;
 }
 
-/* Return: the error that must come, or -1 if the kernel decides. */
+/* Returns the error that must come, or -1 if any result is right. */
 static int make_request(unsigned nr, size_t size, uint8_t *arg)
 {
     struct dl_ctl_request request = {0};
@@ -156,7 +158,7 @@ static int make_list(unsigned nr, size_t size, uint8_t *arg, uint8_t *entries)
         list.count = 1 + random32() / 2;
         wanted = EINVAL;
     } else if (one_in(4)) {
-        /* Addresses that no caller has: nothing may be written there. */
+        /* Addresses outside this process: the kernel must not write there. */
         static const uint64_t addresses[] = {0,
                                              1,
                                              0xffff888000000000,
@@ -223,7 +225,7 @@ static void one_order(int fd)
     if (one_in(10) && wanted != ENOTTY &&
         size == (is_list(nr) ? sizeof(struct dl_ctl_list)
                              : sizeof(struct dl_ctl_request))) {
-        /* No memory is mapped at the end of the struct. */
+        /* The end of the struct is in the page that is not mapped. */
         arg = page + 2 * page_size - below(size);
         wanted = EFAULT;
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads a block device from its start, and prints how fast that was.
+ * Reads a block device from its start, and prints the speed in MiB/s.
  *
  *   seqread DEVICE BLOCK-SIZE DEPTH MEBIBYTES
  *
- * DEPTH reads of BLOCK-SIZE bytes are under way at any time, without the page
- * cache. After the end of the device it goes on at its start. Prints MiB/s.
+ * DEPTH reads of BLOCK-SIZE bytes are under way at any time. They bypass the
+ * page cache. At the end of the device, reading continues at its start.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     if (posix_memalign(&memory, 4096, size * depth) != 0) {
         die("memory");
     }
-    memset(memory, 0, size * depth); /* no page fault while it measures */
+    memset(memory, 0, size * depth); /* no page faults during the measurement */
     memset(blocks, 0, sizeof(blocks));
     for (uint64_t i = 0; i < depth; i++) {
         blocks[i].aio_lio_opcode = IOCB_CMD_PREAD;
@@ -87,7 +87,8 @@ int main(int argc, char **argv)
         blocks[i].aio_offset = (int64_t)(sent++ % (uint64_t)length * size);
         all[i] = &blocks[i];
     }
-    /* In one call, so that the driver maps all before the first read ends. */
+    /* One call, so that the driver maps all buffers before the first read
+     * ends. */
     if (syscall(SYS_io_submit, context, depth, all) != (long)depth) {
         die("io_submit");
     }

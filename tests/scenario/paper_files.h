@@ -4,13 +4,13 @@
 
 #include <glib.h>
 
-/* Goes to the top of the source tree, as FARSIDE_SOURCE has it: descriptions
- * name their parts, and results their scenarios, from there. */
+/* Changes to the top of the source tree (FARSIDE_SOURCE). Descriptions give the
+ * paths of their parts from there, and results those of their scenarios. */
 void paper_go_to_source(void);
 
-/* The descriptions below scenarios/paper/, sorted, NULL-terminated; with
- * @with_baseline those alone whose results results/baseline/ has. To be freed
- * with g_strfreev(). */
+/* The descriptions below scenarios/paper/, sorted and NULL-terminated. With
+ * @with_baseline, only those whose results are in results/baseline/. The caller
+ * frees it with g_strfreev(). */
 GStrv paper_list(gboolean with_baseline);
 
 #endif

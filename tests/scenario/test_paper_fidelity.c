@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Invariants: the committed results of Figs. 10, 12 and 14 are as near to the
- * published values as is asked of the model, and docs/reference/fidelity.md
- * says of them what they are. The bounds are those of the project's goals, not
- * of what the model happens to give.
+ * published values as the project's goals demand, and
+ * docs/reference/fidelity.md gives their errors. The bounds come from the
+ * goals, not from the errors that the model happens to have.
  */
 #include <check.h>
 #include <stdio.h>
@@ -66,7 +66,8 @@ static void check_point(const RepFidelity *fidelity,
                   point->model, point->published);
 }
 
-/* Points of @fidelity within @large from the size @from on, else @small. */
+/* Checks that @fidelity has @n_points points. The error bound of a point is
+ * @large from the size @from on, and @small below. */
 static void check_sizes(const RepFidelity *fidelity, long from, int64_t large,
                         int64_t small, unsigned n_points)
 {
@@ -147,7 +148,7 @@ START_TEST(fig12_means)
 }
 END_TEST
 
-/* The bound is for the small sizes; the means above hold the large ones. */
+/* Only the small sizes; the test of the means covers the large ones. */
 START_TEST(fig12_small_points)
 {
     check_sizes(fidelity_of("fig12"), 64 * KIB, 100 * PERCENT, 15 * PERCENT,
@@ -244,7 +245,7 @@ START_TEST(documentation_is_up_to_date)
 }
 END_TEST
 
-/* The project calls these calibrated; everything else is predicted. */
+/* The points that the project calls calibrated. All others are predicted. */
 START_TEST(calibrated_points_are_those_declared)
 {
     static const struct {

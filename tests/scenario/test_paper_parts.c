@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: there is one set of parts. Whatever experiment of the paper uses a
- * chip, in whatever variant and at whatever value of an axis, every parameter
- * of it is what the chip's profile in scenarios/parts/ says. What may differ is
- * what is built of the chips and how it is set up, which are keys of hosts,
- * switches, links and flows, such as a host's `iommu:`, and none of a part.
+ * Invariant: all experiments of the paper use one set of parts. In every
+ * variant and at every value of an axis, each parameter of a chip is that of
+ * the chip's profile in scenarios/parts/. Experiments differ only in how they
+ * connect and configure the chips. Those are keys of hosts, switches, links and
+ * flows, such as a host's `iommu:`, not keys of parts.
  */
 #include <check.h>
 #include <string.h>
@@ -17,11 +17,11 @@
 
 #define PARTS "scenarios/parts/"
 
-/* Keys of parts that are the experiment itself, and may differ. There is none;
- * one that is added needs its reason here. */
+/* Keys of parts that may differ because the experiment is about them. There are
+ * none yet. A key that is added here needs a comment with its reason. */
 static const char *const allowed[] = {NULL};
 
-/* The first difference of @part from its profile; NULL if there is none. */
+/* The first difference between @part and its profile; NULL if there is none. */
 static char *check_part(GHashTable *seen, const TopoPart *part,
                         const char *file)
 {
@@ -77,7 +77,7 @@ static char *check_description(GHashTable *seen, const TopoDescription *d)
     return wrong;
 }
 
-/* All points of @d, which is good. */
+/* The first difference at any point of @d; NULL if there is none. */
 static char *check_points(GHashTable *seen, const TopoDescription *d)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
@@ -117,16 +117,16 @@ START_TEST(no_parameter_of_a_chip_differs)
         wrong = check_points(seen, d);
         ck_assert_msg(wrong == NULL, "%s", wrong);
     }
-    /* Ten kinds of chips with a dozen parameters each, at the very least. */
+    /* Guards against a test that looks at nothing. */
     ck_assert_uint_ge(i, 5);
     ck_assert_uint_ge(g_hash_table_size(seen), 120);
 }
 END_TEST
 
-/* The three ways to give a chip other numbers, and what is no such way. */
+/* The three ways to change a parameter of a chip, and changes that do not. */
 static const struct {
     const char *change;
-    const char *expected; /* NULL: nothing is wrong with it */
+    const char *expected; /* the complaint; NULL: none */
 } cases[] = {
     {"parts.quadro-k420.dma.reads=48", "dma.reads of quadro-k420 is 48"},
     {"hosts.lender.set.transit=90ns", "transit of xeon-e5-2603-v4 is 90ns"},

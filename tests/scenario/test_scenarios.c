@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Invariants: every description in scenarios/ passes `farside check`. The
- * scenario behind each file in results/baseline/ gives the same bytes with one
- * thread and with two, and the rows of that file, digit by digit.
+ * scenario of each file in results/baseline/ gives the same bytes with one
+ * thread and with two, and the same rows as that file, digit by digit.
  *
  * FARSIDE is the program, FARSIDE_SOURCE the top of the source tree.
  */
@@ -16,11 +16,11 @@
 #include "../suite.h"
 
 #define BASELINE     "results/baseline"
-#define N_CHECK_MIN  9 /* a test that finds nothing must fail */
+#define N_CHECK_MIN  9 /* fewer files: the test does not find them */
 #define N_BASE_MIN   8
 #define SECONDS_MOST 300
 
-/* Those that take long: their small transfers stand for all. */
+/* Scenarios that take long: the test runs only their small transfers. */
 static const char *const long_files[] = {"fig10.csv", "fig12.csv", "fig16.csv",
                                          NULL};
 #define LONG_LIMIT "transfer=1MiB"
@@ -37,8 +37,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds the files below @folder, of the source tree, whose name ends in @suffix.
- * Profiles of parts are no descriptions of their own. */
+/* Adds the files below @folder of the source tree whose names end in @suffix.
+ * Leaves out profiles of parts, which are not complete descriptions. */
 static void list_files(GPtrArray *names, const char *folder, const char *suffix)
 {
     g_autofree char *path = g_build_filename(source_root(), folder, NULL);
@@ -68,7 +68,8 @@ static GPtrArray *find_files(const char *folder, const char *suffix)
     return names;
 }
 
-/* Runs `farside @words`, which end with NULL, at the top of the source tree. */
+/* Runs farside with the arguments @words (NULL-terminated) at the top of the
+ * source tree. */
 static void run_farside(const char *const *words)
 {
     g_autoptr(GPtrArray) argv = g_ptr_array_new();
@@ -97,7 +98,7 @@ static char *read_file(const char *folder, const char *name)
     return text;
 }
 
-/* The lines of @text that are not its head: column names and rows. */
+/* The lines of @text after its head: column names and rows. */
 static GPtrArray *rows_of(char *text)
 {
     GPtrArray *rows = g_ptr_array_new();
@@ -141,8 +142,8 @@ static char *run_scenario(const char *scenario, const char *name,
     return text;
 }
 
-/* @few are lines of @all, the first and at least one more of them, in the same
- * order. */
+/* Checks that the lines @few are also in @all, in the same order; among them
+ * the first line (the column names) and at least one more. */
 static void check_rows(const GPtrArray *few, const GPtrArray *all, bool is_long)
 {
     unsigned next = 0;

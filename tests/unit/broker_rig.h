@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A broker in a folder of its own, whose main context runs when the test says
- * so, and clients that the test plays.
+ * A broker in a temporary folder, and clients that the test plays. The broker's
+ * main context runs only in rig_run().
  */
 #ifndef BROKER_RIG_H
 #define BROKER_RIG_H
@@ -29,22 +29,23 @@ void rig_free(BrokerRig *rig);
 /* To be freed. */
 char *rig_path(const BrokerRig *rig, const char *name);
 
-/* Lets the broker do all that it can do now. */
+/* Runs the broker until nothing is pending. */
 void rig_run(BrokerRig *rig);
 
-/* The last notice, which must be of @event, and their number up to now. */
+/* The last notice. Fails unless there were @count, and the last is @event. */
 const CluBrokerNotice *rig_last(const BrokerRig *rig, unsigned count,
                                 CluBrokerEvent event);
 
 /* A socket connected to @name, which does not block. */
 int rig_connect(const BrokerRig *rig, const char *name, int type);
 
-/* As write(), with @file unless it is -1. Fails the test if it cannot be. */
+/* Sends @bytes, with the file descriptor @file unless it is -1. Fails the test
+ * on an error. */
 void rig_send(int fd, const void *bytes, size_t size, int file);
 
 /*
  * As read(), without waiting; -1 if there is nothing. *ret_file is the file
- * that came along, or -1.
+ * descriptor that came with the bytes, or -1.
  */
 ssize_t rig_receive(int fd, void *bytes, size_t size, int *ret_file);
 
@@ -52,7 +53,7 @@ ssize_t rig_receive(int fd, void *bytes, size_t size, int *ret_file);
 bool rig_is_quiet(int fd);
 bool rig_is_closed(int fd);
 
-/* Files that this process has open. */
+/* The number of files that this process has open. */
 unsigned rig_count_files(void);
 
 #endif

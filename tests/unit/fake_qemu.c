@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands in for QEMU with a guest in it, as far as a supervisor sees: monitor,
- * agent and console at the descriptors of clu_plan.h. What it does besides is
- * the word fake=WORD of the kernel's command line:
+ * Takes the place of QEMU and its guest: offers a supervisor a monitor, an
+ * agent and a console at the file descriptors of clu_plan.h. fake=WORD on the
+ * kernel's command line selects a fault:
  *
  *   exits    says why, and exits with 1
- *   panics   its kernel does
+ *   panics   its kernel panics
  *   silent   its agent never answers a PING
- *   garbage  monitor and agent talk nonsense
+ *   garbage  monitor and agent send random bytes
  *
- * SIGUSR1 resets the machine: the monitor says so, and the old agent has still
- * something to say. SIGUSR2 lets it boot again. Programs it can run are echo,
- * flood (writes more than it may), hold (does not end) and cat.
+ * SIGUSR1 resets the machine: the monitor reports it, and more bytes of the old
+ * agent arrive. SIGUSR2 lets the machine boot again. The agent can run these
+ * programs: echo, flood (writes more than its credit), hold (does not end),
+ * cat.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -77,7 +78,7 @@ static void put_out(Fake *fake, uint32_t session, const char *text)
     put_frame(fake, CLU_AGENT_STDOUT, session, text, strlen(text));
 }
 
-/* A record of the kernel log, to who watches. */
+/* Sends a record of the kernel log to the watch session, if there is one. */
 static void put_record(Fake *fake, const char *text)
 {
     char line[256];
@@ -114,7 +115,7 @@ static void start_watch(Fake *fake, uint32_t session, const char *mark)
 {
     fake->watch = session;
     put_record(fake, "switchtec switchtec0: NTB device registered");
-    /* Of before the mark: no news. */
+    /* Records before the mark are old: the supervisor must ignore them. */
     put_record(fake, "switchtec switchtec0: ntb link up");
     put_record(fake, "switchtec switchtec0: ntb link down");
     put_record(fake, mark);
@@ -245,7 +246,8 @@ static void on_signal(Fake *fake, int signals)
         put_text(MONITOR, "{\"event\": \"RESET\", \"data\": {\"guest\": "
                           "true, \"reason\": \"guest-reset\"}}\r\n");
         fake->is_booted = false;
-        /* These were still on the line: news, a HELLO, and half a frame. */
+        /* Bytes that the old agent sent before the reset: log records, a HELLO,
+         * and half a frame. */
         put_record(fake, "switchtec switchtec0: ntb link down");
         put_record(fake, "switchtec switchtec0: ntb link up");
         say_hello(fake, fake->epoch);

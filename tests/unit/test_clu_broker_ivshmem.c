@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: what a client is sent is what QEMU's docs/specs/ivshmem-spec.txt
- * says, in its order; when all has been read, a client knows each other client
- * with the eventfds that ring it, and nobody else. Clients that do not read,
- * talk, or die change nothing of that for the others.
+ * Invariant: the broker sends each client the messages of QEMU's
+ * docs/specs/ivshmem-spec.txt, in its order. A client that has read them all
+ * knows exactly the connected clients, each with the eventfds that ring it.
+ * Clients that do not read, that send, or that die do not affect the others.
  */
 #define _GNU_SOURCE
 #include <check.h>
@@ -28,7 +28,7 @@
 #define CLIENTS_MAX 8
 
 static BrokerRig *rig;
-static unsigned files; /* that were open before any client was there */
+static unsigned files; /* number of files open before the first client */
 
 static void add_region(const char *name, const CluBrokerRegion *region)
 {
@@ -56,17 +56,17 @@ static void teardown(void)
 
 /* ---- Clients ---------------------------------------------------------- */
 
-/* Of which a client knows eventfds. */
+/* A peer, and the eventfds for it that a client has received. */
 typedef struct Peer {
     int64_t id;
-    unsigned count; /* 0: there is none */
+    unsigned count; /* of eventfds; 0: this place is free */
     int files[VECTORS];
 } Peer;
 
 /* The messages that a client has received. */
 typedef struct Client {
     int fd;
-    unsigned received; /* messages */
+    unsigned received; /* number of messages */
     int64_t id;
     int memory;
     Peer peers[CLIENTS_MAX]; /* itself among them */
@@ -77,7 +77,7 @@ static void client_begin(Client *client)
     *client = (Client){.fd = rig_connect(rig, REGION, SOCK_STREAM), .id = -1};
 }
 
-/* Nobody that it does not know may come when all places are taken. */
+/* The place of the peer @id, or a free one. Fails if all places are taken. */
 static Peer *find_peer(Client *client, int64_t id)
 {
     Peer *unused = NULL;
@@ -126,7 +126,8 @@ static void client_close(Client *client)
     close(client->fd);
 }
 
-/* Takes in one message by the rules of the specification; false: none there. */
+/* Receives one message and checks it against the specification. Returns false if
+ * there is none. */
 static bool client_take(Client *client)
 {
     int64_t number;
@@ -162,7 +163,7 @@ static bool client_take(Client *client)
     if (file >= 0) {
         ck_assert_uint_lt(peer->count, VECTORS);
         peer->files[peer->count++] = file;
-        /* Others that are there come before the own interrupts. */
+        /* The eventfds of the other clients come before the client's own. */
         for (unsigned i = 0; number == client->id && i < CLIENTS_MAX; i++) {
             ck_assert(&client->peers[i] == peer ||
                       client->peers[i].count % VECTORS == 0);
@@ -175,7 +176,7 @@ static bool client_take(Client *client)
     return true;
 }
 
-/* Reads all that there is, and lets the broker send the rest. */
+/* Reads all messages, and lets the broker send more, until there are none. */
 static void client_read(Client *client)
 {
     do {
@@ -207,7 +208,7 @@ static void ring(Client *from, const Client *to, unsigned vector)
         sizeof(one));
 }
 
-/* Each knows each, and nobody else, and rings it at the right vector. */
+/* Checks that each client knows exactly @clients, and rings their vectors. */
 static void check_mesh(Client *const *clients, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -258,7 +259,7 @@ START_TEST(the_first_client)
     for (unsigned i = 0; i < SIZE; i++) {
         ck_assert_uint_eq(memory[i], 0);
     }
-    /* QEMU polls them; a read that waits would stop it. */
+    /* QEMU polls the eventfds; a blocking read would stop it. */
     for (unsigned i = 0; i < VECTORS; i++) {
         ck_assert(O_NONBLOCK & fcntl(find_peer(&client, 0)->files[i], F_GETFL));
     }
@@ -342,7 +343,7 @@ START_TEST(ids_are_not_used_again)
     old = dup(find_peer(all[3], 1)->files[0]);
     client_close(all[2]);
     client_close(all[1]);
-    /* Before the broker has noticed. */
+    /* The broker has not noticed the end of the old connection yet. */
     client_new(all[1]);
     ck_assert_int_eq(all[1]->id, 4);
     client_new(all[2]);
@@ -353,7 +354,8 @@ START_TEST(ids_are_not_used_again)
 }
 END_TEST
 
-/* The doorbell register has 16 bits for them; then the unused ones follow. */
+/* The doorbell register has 16 bits for IDs. After 65535, free IDs are used
+ * again. */
 START_TEST(ids_end_at_65535)
 {
     Client steady, guest;
@@ -395,7 +397,7 @@ START_TEST(not_more_than_the_limit)
 }
 END_TEST
 
-/* ---- Those who do not behave ------------------------------------------ */
+/* ---- Clients that misbehave -------------------------------------------- */
 
 START_TEST(a_client_that_sends_is_disconnected)
 {
@@ -418,7 +420,7 @@ START_TEST(a_client_that_sends_is_disconnected)
 }
 END_TEST
 
-/* One that only stops reading is gone when its socket is. */
+/* A client that shuts down one direction of its socket (_i) is disconnected. */
 START_TEST(half_open_sockets)
 {
     Client a, b;
@@ -437,8 +439,9 @@ START_TEST(half_open_sockets)
 END_TEST
 
 /*
- * One that does not read costs a bounded number of files, and nobody waits for
- * it. When it reads at last, it is told of those who are there.
+ * A client that does not read holds a bounded number of files, and no other
+ * client waits for it. When it reads at last, it gets the clients that are
+ * connected then.
  */
 START_TEST(a_client_that_does_not_read)
 {
@@ -457,17 +460,17 @@ START_TEST(a_client_that_does_not_read)
         ck_assert_uint_eq(count_files(&steady, guest.id), 0);
         most = MAX(most, rig_count_files());
     }
-    /* Sockets of both ends, three sets of eventfds here and one at steady's,
-     * the memory; and what was half sent to the slow one. */
+    /* Sockets of both ends; three sets of eventfds in the broker and one in
+     * @steady; the memory; and files under way to @slow. */
     ck_assert_uint_le(most, files + 40);
     client_new(&guest);
     check_mesh(all, 3);
-    /* All that happened in between was none of its business. */
+    /* It got no messages about clients that came and went meanwhile. */
     ck_assert_uint_le(slow.received, 3 + 3 * VECTORS + VECTORS + 1);
 }
 END_TEST
 
-/* A slow client reads a message now and then, others come and go. */
+/* Clients connect and leave at random. A slow client seldom reads a message. */
 START_TEST(random_clients)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed((guint32)_i + 1);
@@ -515,7 +518,7 @@ END_TEST
 
 /* ---- Resources -------------------------------------------------------- */
 
-/* Only those who have no privileges are limited in files on their way. */
+/* The kernel limits files under way only for unprivileged processes. */
 static void give_up_privileges(void)
 {
     if (geteuid() == 0) {
@@ -533,9 +536,9 @@ static void take_privileges_back(void)
 }
 
 /*
- * The kernel refuses to send more files than RLIMIT_NOFILE that nobody has
- * received yet. Clients that do not read fill that; the others get theirs when
- * there is room again.
+ * The kernel limits the files that a user has sent and no process has received
+ * yet to RLIMIT_NOFILE. Clients that do not read use up this limit. The others
+ * get their files when there is room again.
  */
 START_TEST(files_on_their_way_are_limited)
 {
@@ -555,12 +558,12 @@ START_TEST(files_on_their_way_are_limited)
     ck_assert_uint_eq(rig->notice_count, CLIENTS_MAX);
     memset(own, 0, sizeof(own));
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &many), 0);
-    /* As many as poll() is given here, which also has that limit. */
+    /* Not fewer than the descriptors that poll() gets: it has the same limit. */
     few = (struct rlimit){24, many.rlim_max};
     give_up_privileges();
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
-    /* The last one reads; the files of the others are on their way already,
-     * more of them than the limit. It gets nothing, nor is it dropped. */
+    /* The last client reads. More files than the limit are under way to the
+     * others, so it gets nothing, but stays connected. */
     for (unsigned i = 0; i < 50; i++) {
         rig_run(rig);
         while (recv(fds[CLIENTS_MAX - 1], &number, sizeof(number), 0) ==
@@ -605,7 +608,7 @@ START_TEST(want_of_files_refuses_one)
     close(spare);
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &many), 0);
     few = many;
-    /* The connection, and all eventfds but one. */
+    /* Room for the connection and for all eventfds but one. */
     few.rlim_cur = (rlim_t)spare + VECTORS;
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
     rig_run(rig);
@@ -686,7 +689,7 @@ START_TEST(regions_are_apart)
 }
 END_TEST
 
-/* Clients may go on without the server; the memory stays theirs. */
+/* Clients continue without the broker, and keep the memory. */
 START_TEST(freeing_leaves_clients_alone)
 {
     Client a, b;

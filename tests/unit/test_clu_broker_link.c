@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: two devices of different partitions that have said HELLO are
- * given the two ends of one socket pair, whatever came before and whatever
- * others do at the same socket; nobody else is given anything.
+ * Invariant: two devices of different partitions that have sent HELLO get the
+ * two ends of one socket pair, whatever happened before and whatever other
+ * clients do at the same socket. No other client gets a file.
  */
 #define _GNU_SOURCE
 #include <check.h>
@@ -22,7 +22,7 @@
 #include "../suite.h"
 
 #define LINK     "cable0"
-#define ENDS_MAX 8 /* that wait at once */
+#define ENDS_MAX 8 /* clients that may wait at the same time */
 
 typedef struct Hello {
     struct farside_wire_head head;
@@ -30,7 +30,7 @@ typedef struct Hello {
 } Hello;
 
 static BrokerRig *rig;
-static unsigned files; /* that were open before any device was there */
+static unsigned files; /* number of files open before the first device */
 
 static void add_link(const char *name, const char *path)
 {
@@ -74,7 +74,7 @@ static int connect_silent(void)
     return rig_connect(rig, LINK, SOCK_SEQPACKET);
 }
 
-/* Connects and says HELLO; the broker has not seen it yet. */
+/* Connects and sends HELLO. The broker has not handled either yet. */
 static int connect_device(unsigned partition)
 {
     Hello hello = make_hello(partition);
@@ -84,7 +84,8 @@ static int connect_device(unsigned partition)
     return fd;
 }
 
-/* Takes PEER off @fd, which must be closed then; returns the file. */
+/* Receives PEER from @fd, which the broker must have closed then. Returns the
+ * file that came with it. */
 static int take_peer(int fd)
 {
     uint8_t bytes[sizeof(struct farside_wire_head) + 1];
@@ -106,7 +107,7 @@ static int take_peer(int fd)
 }
 
 /* Asserts that @a and @b are the two ends of one socket pair that keeps packets
- * apart, and that nobody else has an end of it. Closes both. */
+ * apart, and that no other process has an end of it. Closes both. */
 static void check_pair(int a, int b)
 {
     char bytes[8];
@@ -125,7 +126,7 @@ static void check_pair(int a, int b)
     close(a);
 }
 
-/* Two devices meet, so the link is well; and nothing was left behind. */
+/* Checks that two devices can still meet, and that no file was left open. */
 static void check_link_works(void)
 {
     int a = connect_device(0);
@@ -183,8 +184,8 @@ START_TEST(a_third_device_waits_for_its_turn)
 }
 END_TEST
 
-/* The pair tells the survivor, who comes back to the broker; so does the one
- * who was killed and started again. */
+/* The socket pair tells the survivor of the death. It connects to the broker
+ * again, and so does the device that was killed and started again. */
 START_TEST(devices_meet_again_after_a_death)
 {
     for (unsigned i = 0; i < 100; i++) {
@@ -202,7 +203,8 @@ START_TEST(devices_meet_again_after_a_death)
 }
 END_TEST
 
-/* With @_i 1 the broker finds the death and the newcomers at once. */
+/* If _i is 1, the broker sees the death and the new devices at the same time.
+ */
 START_TEST(a_dead_device_is_not_met)
 {
     int dead = connect_device(0);
@@ -224,7 +226,7 @@ START_TEST(a_dead_device_is_not_met)
 }
 END_TEST
 
-/* Returns as the same partition before its death was noticed: no clash. */
+/* A device connects again before the broker has noticed its death. */
 START_TEST(a_device_that_returns_does_not_clash_with_itself)
 {
     int fd = connect_device(1);
@@ -240,8 +242,8 @@ START_TEST(a_device_that_returns_does_not_clash_with_itself)
 }
 END_TEST
 
-/* One that will not write any more is gone; one that will not read cannot be
- * joined, and its peer is told to come again. */
+/* A device that has shut down writing is disconnected. A device that has shut
+ * down reading cannot be joined, and its peer is disconnected to try again. */
 START_TEST(half_open_sockets_are_closed)
 {
     int fd = connect_device(0);
@@ -264,14 +266,14 @@ START_TEST(half_open_sockets_are_closed)
 }
 END_TEST
 
-/* ---- Those who break the protocol ------------------------------------- */
+/* ---- Clients that break the protocol ----------------------------------- */
 
-/* A message with one thing wrong, and what is said of it. */
+/* A message with one fault, and the reason that the broker reports. */
 typedef struct Bad {
     const char *reason;
-    size_t size; /* of what is sent; more than HELLO: then zeros */
-    size_t at;   /* where two bytes are changed... */
-    uint16_t value;
+    size_t size;    /* bytes sent; those after HELLO are zeros */
+    size_t at;      /* offset of the two bytes that are changed */
+    uint16_t value; /* their new value */
 } Bad;
 
 static const Bad bads[] = {
@@ -307,7 +309,7 @@ static const Bad bads[] = {
      0xffff},
 };
 
-/* While one waits whom that must not disturb. */
+/* Another device waits meanwhile, and is not disturbed. */
 START_TEST(bad_messages_are_refused)
 {
     const Bad *bad = &bads[_i];
@@ -376,7 +378,7 @@ START_TEST(silence_is_refused_after_a_while)
     ck_assert_str_eq(rig_last(rig, 2, CLU_BROKER_REFUSED)->reason,
                      "it did not send HELLO in time");
     close(silent);
-    /* The one that has said it may wait for ever. */
+    /* A device that has sent HELLO may wait for ever. */
     ck_assert(rig_is_quiet(good));
     close(good);
     check_link_works();
@@ -395,7 +397,7 @@ START_TEST(not_more_than_a_few_wait)
                      "too many devices wait already");
     ck_assert(rig_is_closed(fds[ENDS_MAX]));
     close(fds[ENDS_MAX]);
-    /* One goes, another comes; nobody else is disturbed. */
+    /* One device leaves and another connects; the others are not disturbed. */
     close(fds[3]);
     fds[3] = connect_device(0);
     rig_run(rig);
@@ -408,7 +410,8 @@ START_TEST(not_more_than_a_few_wait)
 }
 END_TEST
 
-/* Devices come, go and lie at random; a naive model says who is joined. */
+/* Devices connect, leave and send garbage at random. A naive model computes
+ * which are joined. */
 START_TEST(random_devices)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed((guint32)_i + 1);
@@ -423,7 +426,7 @@ START_TEST(random_devices)
         int fd;
 
         switch (g_rand_int_range(rand, 0, 4)) {
-        case 0: /* garbage, the head often right */
+        case 0: /* sends garbage, often with a correct head */
             for (unsigned i = g_rand_boolean(rand) ? 0 : sizeof(hello.head) - 1;
                  i < sizeof(hello); i++) {
                 bytes[i] = (uint8_t)g_rand_int(rand);
@@ -436,7 +439,7 @@ START_TEST(random_devices)
             ck_assert(rig_is_closed(fd));
             close(fd);
             break;
-        case 1: /* goes, noticed or not */
+        case 1: /* leaves; the broker may not have noticed it before the next */
             if (*mine >= 0) {
                 close(*mine);
                 *mine = -1;
@@ -471,7 +474,8 @@ END_TEST
 
 /* ---- Resources -------------------------------------------------------- */
 
-/* Nobody is lost for want of files: who connects meanwhile waits. */
+/* A client that connects while no file descriptor is free waits in the
+ * backlog. */
 START_TEST(want_of_files_is_waited_for)
 {
     struct rlimit few, many;
@@ -487,7 +491,7 @@ START_TEST(want_of_files_is_waited_for)
     rig_run(rig);
     ck_assert(rig_is_quiet(a));
     ck_assert(rig_is_quiet(b));
-    /* It sleeps meanwhile. */
+    /* The broker sleeps meanwhile. */
     ck_assert(!g_main_context_pending(rig->context));
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &many), 0);
     while (rig_is_quiet(b)) {
@@ -530,7 +534,7 @@ START_TEST(paths_that_cannot_be)
     ck_assert(g_file_set_contents(file, "mine", -1, NULL));
     check_no_link(file, G_FILE_ERROR_FAILED);
     ck_assert_int_eq(g_unlink(file), 0);
-    /* The one whose path was wanted has kept it. */
+    /* The broker that had the path has kept it. */
     check_link_works();
 }
 END_TEST
@@ -550,7 +554,7 @@ START_TEST(a_socket_left_behind_is_replaced)
 }
 END_TEST
 
-/* A file that has replaced the socket meanwhile stays. */
+/* A file that has replaced the broker's socket is not removed. */
 START_TEST(only_its_own_socket_is_removed)
 {
     g_autofree char *path = rig_path(rig, "moved");
@@ -565,7 +569,7 @@ START_TEST(only_its_own_socket_is_removed)
 }
 END_TEST
 
-/* Waiting devices hear of the end, and those that have met do not. */
+/* Waiting devices are disconnected. Devices that have met are not affected. */
 START_TEST(freeing_leaves_nothing)
 {
     int a = connect_device(0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: what a kernel says when it fails (the texts are those of Linux
- * 6.1: kernel/panic.c, kernel/watchdog.c, kernel/hung_task.c, kernel/rcu/
- * tree_stall.h, arch/x86/mm/fault.c, lib/bug.c) is recognised, and nothing else
- * is; a console keeps all lines, each with a time, whatever comes.
+ * Invariant: exactly the messages of a failing kernel are recognised. The texts
+ * are those of Linux 6.1: kernel/panic.c, kernel/watchdog.c,
+ * kernel/hung_task.c, kernel/rcu/tree_stall.h, arch/x86/mm/fault.c, lib/bug.c.
+ * A console keeps all lines, each with a time, for any bytes that arrive.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static void on_alarm(void *owner, CluConsoleAlarm alarm, const char *text)
 static const CluConsoleOps ops = {
     .bytes = on_bytes, .grown = on_grown, .alarm = on_alarm};
 
-/* A console whose log is a file of its own, and the far end of its line. */
+/* A console with its log file, and the guest's end of its serial line. */
 typedef struct Rig {
     Seen seen;
     char *path;
@@ -120,7 +120,7 @@ static void rig_start(Rig *rig)
     rig_connect(rig);
 }
 
-/* The guest writes @text; the log is what comes of it. */
+/* Writes @text as the guest, and lets the console read it. */
 static void rig_write(Rig *rig, const char *text, size_t length)
 {
     size_t had = rig->seen.bytes->len;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: a description becomes exactly the QEMU command lines that its
- * documentation (docs/user/cluster.md) and QEMU's own promise, and what cannot
- * be emulated is refused with the place of the entry that is wrong.
+ * Invariant: a description becomes exactly the QEMU command lines that
+ * docs/user/cluster.md and QEMU's documentation promise. A description that
+ * cannot be emulated is refused with the place of the wrong entry.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 #define NTB(MORE) "{name: ntb0, part: generic-ntb, at: rp0" MORE "}"
 
-/* Two hosts whose devices and `vm:` are to be filled in. */
+/* Two hosts with the given devices and `vm:`. */
 #define TWO(A, A_VM, B, B_VM)                                                  \
     "name: t\n"                                                                \
     "hosts:\n"                                                                 \
@@ -34,7 +34,7 @@
 typedef struct Case {
     TopoDescription *description;
     CluPlan *plan;
-    char *errors; /* all of them as text, "" if none */
+    char *errors; /* text of all errors; "" if there are none */
 } Case;
 
 static Case load(const char *text)
@@ -62,7 +62,7 @@ static void done(Case *c)
     g_free(c->errors);
 }
 
-/* The command line of a host, a word a line. */
+/* The command line of a host, one word on each line. */
 static char *argv_of(const Case *c, unsigned host, bool is_kvm,
                      const bool *enabled)
 {
@@ -143,7 +143,7 @@ START_TEST(keys_of_vm_have_their_effect)
                "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off "
                "cryptomgr.notests no_timer_check farside.host=a "
                "farside.client=ntb_perf x=y");
-    /* The window covers the larger of the two, on both ends. */
+    /* The window covers the larger of the two memories, on both ends. */
     assert_has(a, "-device\nfarside-switchtec,id=ntb0,addr=3,"
                   "link=/run/x/cable0.link,partition=0,bar4-size=1024M");
     assert_has(b, "-device\nfarside-switchtec,id=ntb0,addr=3,"
@@ -155,7 +155,7 @@ END_TEST
 
 START_TEST(a_window_covers_memory_above_4_gib)
 {
-    /* q35 maps what is beyond 2 GiB from 4 GiB on: the end is at 5 GiB. */
+    /* q35 maps memory beyond the first 2 GiB at 4 GiB: it ends at 5 GiB. */
     Case c = load(TWO(NTB(""), "memory: 3GiB", NTB(""), "") LINK);
     g_autofree char *b = argv_of(&c, 1, false, NULL);
 
@@ -394,7 +394,7 @@ START_TEST(a_complaint_of_qemu_is_put_down_to_its_entry)
     const CluPlanHost *host = c.plan->hosts->pdata[0];
     TopoPlace place;
 
-    /* As QEMU 7.2 words it. */
+    /* Messages of QEMU 7.2. */
     ck_assert(clu_argv_blame(host,
                              "qemu-system-x86_64: -device edu,id=x,addr=3,foo=1"
                              ": Property 'edu.foo' not found",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: a supervisor says of hosts and links what is so, whatever a guest
- * that is not trusted, or who connects to its control socket, says to it; and
- * when it ends, however it does, nothing of the cluster is left. QEMU is a
- * program that behaves as told (fake_qemu.c).
+ * Invariant: a supervisor reports the true state of hosts and links, whatever
+ * bytes an untrusted guest or a client of its control socket sends. When it has
+ * ended, for any reason, nothing of the cluster is left. fake_qemu.c takes the
+ * place of QEMU.
  */
 #define _GNU_SOURCE
 #include <check.h>
@@ -81,7 +81,8 @@ static void rig_start(Rig *rig, const char *a, const char *b,
     rig->owner = clu_client_new(fd);
 }
 
-/* Nothing is left: no directory, and no process that holds its lock. */
+/* Checks that nothing is left: no directory, and no process that has its lock.
+ */
 static void assert_gone(const Rig *rig)
 {
     g_autofree char *base = g_path_get_dirname(rig->path);
@@ -103,7 +104,7 @@ static void rig_end(Rig *rig)
     g_free(rig->path);
 }
 
-/* Asks over the owner's connection. */
+/* Sends a request over the owner's connection. */
 static int ask(Rig *rig, GString *out, GError **error, const char *const *words)
 {
     CluClientMode mode = {.input = CLU_CLIENT_NO_INPUT, .output = out};
@@ -188,7 +189,7 @@ START_TEST(a_reset_machine_is_not_up_before_its_driver)
     while (number_of(&rig, "b", "boots") != 2) {
         g_usleep(1000);
     }
-    /* Meanwhile old words arrive. */
+    /* Messages of the old agent arrive meanwhile. */
     for (unsigned i = 0; i < 30; i++) {
         assert_state(&rig, "hosts", "b", "booting");
         assert_state(&rig, "links", "cable", "down");
@@ -258,7 +259,7 @@ START_TEST(an_end_at_a_panicked_host_is_not_up)
 }
 END_TEST
 
-/* Kills host b over a connection of its own. */
+/* Kills host b over a new connection. */
 static void *kill_b(void *path)
 {
     const CluClientMode mode = {.input = CLU_CLIENT_NO_INPUT};
@@ -287,7 +288,7 @@ START_TEST(a_command_that_loses_its_host_tells_the_state)
 }
 END_TEST
 
-/* Has host b panic. */
+/* Makes host b panic. */
 static void *panic_b(void *pid)
 {
     g_usleep(200000);
@@ -352,7 +353,8 @@ START_TEST(an_agent_that_falls_silent_is_hung)
 }
 END_TEST
 
-/* `up` of hosts one of which is @mode fails, and says @pattern. */
+/* Starts two hosts, one of them with fake=@mode. That must fail with a message
+ * that matches @pattern. */
 static void assert_fails(const char *mode, const char *pattern)
 {
     Rig rig;
@@ -363,7 +365,7 @@ static void assert_fails(const char *mode, const char *pattern)
     ck_assert_ptr_nonnull(error);
     ck_assert_msg(strstr(error->message, pattern) != NULL, "%s",
                   error->message);
-    /* The other one has not suffered. */
+    /* The other host is not affected. */
     ck_assert_int_eq(ASK(&rig, NULL, NULL, "wait", "5", "a"), 0);
     rig_end(&rig);
 }
@@ -406,7 +408,7 @@ START_TEST(output_beyond_its_credit_ends_a_command)
 }
 END_TEST
 
-/* Requests that are wrong, and what is said of them. */
+/* Wrong requests and their error messages. */
 static const struct {
     const char *words[5];
     const char *message;
@@ -470,7 +472,7 @@ START_TEST(nonsense_on_the_control_socket_is_harmless)
         int fd = connect_to(&rig);
 
         for (unsigned i = 0; i < 20; i++) {
-            /* Frames of good form, and lengths and types of all kinds. */
+            /* Well-formed frames with random types and lengths. */
             unsigned type = (unsigned)g_rand_int_range(random, 0, 70);
             size_t length = (size_t)g_rand_int_range(
                 random, 0, i % 10 ? 20 : CLU_AGENT_BODY_MAX);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants: a figure is the median of its runs, and bounds hold up to and at
- * the wanted value; the CSV has a row a figure, in which the ratio is that of
- * the two speeds, and compares with itself; the exit status tells 0 well, 1 a
- * benchmark failed, 2 bad usage; what is not there is left out, and said. The
- * program is the one named by the environment variable FARSIDE.
+ * Invariants: a figure is the median of its runs. A bound holds if the figure
+ * is better than or equal to the bound. The CSV has one row for each figure;
+ * the figure "ratio" is the quotient of the two speeds; `farside compare`
+ * accepts the CSV. The exit status is 0 for success, 1 if a benchmark failed,
+ * and 2 for bad usage. A benchmark without its requirements is left out with a
+ * message. The environment variable FARSIDE is the path of the program.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -180,7 +181,7 @@ START_TEST(csv_has_a_row_a_figure)
         value[i] = (double)table_number(table, i, 3) / 1000;
         ck_assert_double_gt(value[i], 0);
     }
-    /* Each is rounded to thousandths. */
+    /* Each figure is rounded to thousandths. */
     ck_assert_double_eq_tol(value[2] * value[1], value[0],
                             0.001 * (value[1] + value[2] + 1));
     ck_assert_int_eq(program_run("compare a.csv a.csv"), 0);
@@ -199,7 +200,7 @@ END_TEST
 
 #define ON_CLUSTER "bench --only vm/doorbell --runs 1 -c lab --scripts ."
 
-/* The program of vm/doorbell, in place of one that needs a guest. */
+/* Scripts that take the place of vm/doorbell's, which needs a guest. */
 static const struct {
     const char *script;
     const char *arguments;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants: the program's exit status tells 0 same, 1 different, 2 bad usage
- * or input, for every kind of each; the message names what is wrong; files
- * and folders are compared alike. The program is the one named by the
- * environment variable FARSIDE.
+ * Invariants: the exit status of `farside compare` is 0 for equal, 1 for
+ * different, and 2 for bad usage or input. The message names the fault. Files
+ * and folders are compared by the same rules. The environment variable FARSIDE
+ * is the path of the program.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -113,7 +113,7 @@ START_TEST(folders_are_compared_file_by_file)
     program_put("new/a.csv", "s,y\na,1.00\n");
     program_put("new/b.csv", "s,z\na,1.00\n");
     ck_assert_int_eq(program_run("compare old new"), 0);
-    /* A tolerance may be for a column that only some files have. */
+    /* A tolerance may name a column that only some of the files have. */
     ck_assert_int_eq(program_run("compare old new --tolerance z=1%"), 0);
     ck_assert_int_eq(program_run("compare old new --tolerance w=1%"), 2);
     /* One file that differs is enough, wherever it stands in the list. */

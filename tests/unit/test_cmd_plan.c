@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Invariants: `farside plan` prints the terms of the manual's worked example
- * and of a scenario, says which term does not fit, and its exit status tells 0
- * it fits, 1 it does not, 2 bad usage or input. `lend:` of a scenario is made
- * true: who borrows what has windows of the size planned, an error of borrowing
- * names the place, and flows use the lend's window or are told who has the
- * device. The program is the one named by the environment variable FARSIDE.
+ * and of a scenario, and names the term that does not fit. Its exit status is 0
+ * if all fits, 1 if not, and 2 for bad usage or input. The run of a scenario
+ * with `lend:` opens windows of the planned size; an error of borrowing names
+ * its place; a flow uses the window of its lend, or fails with the name of the
+ * host that has the device. The environment variable FARSIDE is the path of the
+ * program.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -19,8 +20,8 @@
 #include "program.h"
 #include "../suite.h"
 
-/* The line of the last output that begins with @term; and then the entries and
- * the size that stand there. */
+/* Checks the line of the last output that begins with @term: it must have these
+ * entries and this size. */
 static void check_line(const char *term, const char *entries, const char *size)
 {
     g_auto(GStrv) lines = g_strsplit(program_out, "\n", -1);
@@ -89,7 +90,7 @@ START_TEST(the_term_that_does_not_fit_is_named)
         ck_assert_msg(strstr(program_out, cases[i].verdict) != NULL, "%s",
                       program_out);
     }
-    /* And by an entry less it does. */
+    /* With one entry less it fits. */
     ck_assert_int_eq(program_run(MANUAL "--dma 34GiB"), 0);
     ck_assert_int_eq(program_run(MANUAL "--iommu-off --ram 17GiB"), 0);
     check_line("dma_window_size", "17", "17GiB");
@@ -136,7 +137,7 @@ END_TEST
 
 /* ---- Scenarios -------------------------------------------------------- */
 
-/* Two hosts; changes to it are given with --set. */
+/* Two hosts. The tests change this description with --set. */
 static const char scenario[] =
     "name: s\n"
     "parts:\n"
@@ -199,7 +200,8 @@ START_TEST(plan_of_a_scenario)
     ck_assert(strstr(program_out, "for DMA windows"));
     ck_assert_int_eq(program_run("plan @/s.yaml --set lend=[]"), 0);
     ck_assert(strstr(program_out, "lends nothing"));
-    /* A target of P2P is counted. */
+    /* The plan counts the BAR of a peer-to-peer target, and says that borrowing
+     * with an automatic size does not. */
     ck_assert_int_eq(
         program_run("plan @/s.yaml --set workload.flows.f.target=b.gpu0"), 0);
     check_line("prefetch_BARs", "2", "512MiB");
@@ -234,14 +236,14 @@ START_TEST(run_of_a_scenario)
     check_run("--set lend.0.window=256MiB "
               "--set workload.flows.f.working_set=512MiB",
               0, "\n50,50,6,110,268435456,0,1\n");
-    /* A result, but one that a user is told of in the manual's words. */
+    /* The run succeeds, with a warning in the words of the manual. */
     ck_assert_msg(strstr(program_err, "a.gpu0: No room in IOMMU range") != NULL,
                   "%s", program_err);
     check_run("--set hosts.b.iommu=off --set lend.1.window=auto", 0,
               "\n50,0,65,51,17179869184,0,0\n");
     check_run("--set lend=[] --set workload.flows.f.target=a.ram", 0,
               "\n50,0,0,116,0,0,0\n");
-    /* A guest has half of 16 GiB. */
+    /* A guest has half of the 16 GiB. */
     check_run("--set hosts.a.iommu=on --set lend.0.vm=on "
               "--set lend.1.vm=on --set lend.1.window=auto",
               0, "\n50,0,33,83,8589934592,2097152,0\n");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants: `farside run` writes the same bytes on any number of threads, the
- * trace included; --point and --limit leave points out; what is wrong is said
- * with its place, gives exit status 2 (1 if a run failed), and leaves no file
- * behind.
+ * Invariants: `farside run` writes the same results and the same trace with any
+ * number of threads. --point and --limit leave points out. A message gives the
+ * place of an error; the exit status is then 2 (1 if a run failed), and no file
+ * is written.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void setup(void)
 
     program_setup();
     program_put("s.yaml", scenario);
-    /* Parts are found beside the scenario. */
+    /* The program finds the parts beside the scenario. */
     for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++) {
         g_autofree char *from = g_strdup_printf("%s/%s.yaml", source, parts[i]);
         g_autofree char *text = NULL;

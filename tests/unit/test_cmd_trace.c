@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants: `farside trace` prints each crossing once, by time, with what is
- * known of it; what is selected is what was asked for; sums and percentiles are
- * those of the numbers in the file; what a file lacks is told; the exit status
- * is 0 done, 1 not written, 2 bad usage or file. The program is the one named
- * by the environment variable FARSIDE.
+ * Invariants: `farside trace` prints each crossing once, by time, with its
+ * details. The options select exactly the crossings that they name. Sums and
+ * percentiles are those of the numbers in the file. Missing packets are
+ * reported. The exit status is 0 for success, 1 if a file was not written, and
+ * 2 for bad usage or a bad file. The environment variable FARSIDE is the path
+ * of the program.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -122,8 +123,8 @@ START_TEST(a_table)
 }
 END_TEST
 
-/* Reads 1 to 100, each answered after as many microseconds, but for the last
- * of them; and one write. */
+/* Saves reads 1 to 100 and one write. Read n is answered after n microseconds;
+ * the last one is not answered. */
 static void save_reads(void)
 {
     g_auto(TrcBytes) source = trc_bytes_new(true);
@@ -174,7 +175,7 @@ START_TEST(several_files_are_one)
     save_reads();
     ck_assert_int_eq(program_run("trace @/t.pcapng @/reads.pcapng"), 0);
     ck_assert_uint_eq(count_lines(), 17 + 201);
-    /* Those of 1970 are first. */
+    /* Packets of 1970 come first. */
     ck_assert(g_str_has_prefix(program_out, "   0.000000000  x a>b       MRd"));
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: a drawing has every element and every link once, with what
- * enumeration gave them or with what the description says.
+ * Invariant: a drawing has every element and every link once, with the values
+ * of enumeration or of the description.
  */
 #include "exp_build.h"
 #include "exp_dot.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fabrics in which it is known what limits, because all else has plenty: the
- * bottleneck found is that, also where others wait for it, and its numbers are
- * those of closed formulas. Looking changes nothing.
+ * Each fabric has one known bottleneck, because everything else has plenty.
+ * Invariant: the explanation names this bottleneck, even if other resources
+ * wait for it, and its numbers are those of closed formulas. Observing a run
+ * does not change its results.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -193,7 +194,8 @@ START_TEST(back_pressure_leads_to_the_slow_link)
     assert_limits(FAB_RESOURCE_LINK, sw1);
     ck_assert_ptr_eq(found.resource->port, fab_component_port(sw1, 0));
     assert_share(found.share, 1, 0.01);
-    /* The links before it have eight lanes, and wait when they do not send. */
+    /* The links before it have eight lanes: they send for 1/8 of the time, and
+     * wait for credits otherwise. */
     assert_share(link_of(device, 0)->tlp, 1.0 / 8, 0.01);
     assert_share(link_of(device, 0)->starved, 7.0 / 8, 0.03);
     assert_share(link_of(sw2, 0)->starved, 7.0 / 8, 0.03);
@@ -221,8 +223,8 @@ START_TEST(slow_memory_is_busy)
 }
 END_TEST
 
-/* Every read is on a page that the IOTLB does not hold, and takes a walk of
- * 2 us, one at a time. */
+/* Every read misses the IOTLB and needs a page walk of 2 us. There is one
+ * walker. */
 START_TEST(missing_the_iotlb_busies_the_walkers)
 {
     FabRootParams params = lab_root_params(true);
@@ -264,7 +266,7 @@ START_TEST(few_tags_are_all_in_use)
     run();
     assert_limits(FAB_RESOURCE_TAGS, device);
     assert_share(found.share, 1, 0.02);
-    /* Little: two reads of 512 B are under way. */
+    /* Little queueing: two reads of 512 B are under way. */
     fab_flow_result(flows->pdata[0], &result);
     round_trip =
         2.0 * 512 * (double)(result.end - result.begin) / (double)result.bytes;
@@ -273,8 +275,8 @@ START_TEST(few_tags_are_all_in_use)
 }
 END_TEST
 
-/* The tags of the root lie within the round trip of those of the device, which
- * are all in use too. */
+/* A read has a tag of the root for a part of the time that it has a tag of the
+ * device. The tags of both are all in use; the root's are the bottleneck. */
 START_TEST(forwarded_reads_wait_for_tags_of_the_root)
 {
     FabRootParams params = lab_root_params(false);
@@ -348,9 +350,10 @@ START_TEST(a_small_buffer_is_its_own_cause)
 }
 END_TEST
 
-/* ---- Neither ------------------------------------------------------------ */
+/* ---- No bottleneck, or a wait for something else ------------------------- */
 
-/* 88 bytes on the wire each microsecond: 64 and 16 of header, 8 of framing. */
+/* 88 bytes on the wire each microsecond: 64 of payload, 16 of header and 8 of
+ * framing. */
 START_TEST(a_low_load_is_limited_by_nothing)
 {
     FabRootParams params = lab_root_params(false);
@@ -484,8 +487,8 @@ END_TEST
 
 #define SCENARIO TOPO_SOURCE_ROOT "/scenarios/teaching/iotlb.yaml"
 
-/* The CSV of the scenario; *ret_explained (nullable) gets that of what limits,
- * and *ret_script the drawing. */
+/* Runs the scenario and returns its CSV. *ret_explained (nullable) gets the CSV
+ * of the bottlenecks, and *ret_script the plot script. */
 static char *scenario_csv(unsigned threads, char **ret_explained,
                           char **ret_script)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants: lendctl takes the numbers it documents and no others; it finds
- * who uses a device in the files of the system, here made by the test in the
- * layout of Linux; a device is named as the manual of the real system names it;
- * JSON is JSON whatever a name holds; exit status 2 is wrong usage, 1 a
- * refusal. The program is the one named by the environment variable FARSIDE.
+ * Invariants: lendctl accepts exactly the numbers that its manual allows. It
+ * finds the users of a device in the files of sysfs and procfs, which the test
+ * makes in the layout of Linux. Names of devices look as in the manual of the
+ * real system. JSON output is valid for any name. The exit status is 2 for
+ * wrong usage, and 1 for a refusal. The environment variable FARSIDE is the
+ * path of the program.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -127,7 +128,8 @@ START_TEST(sizes_are_whole_numbers)
 }
 END_TEST
 
-/* A device of the manual's example: its ID is in no list, its vendor is. */
+/* The device of the manual's example. The list of PCI IDs has its vendor, but
+ * not its device ID. */
 static const struct dl_ctl_device optane = {
     .id = 0x80000,
     .state = DL_CTL_BORROWED,
@@ -191,7 +193,7 @@ START_TEST(a_device_is_named_as_in_the_manual)
 }
 END_TEST
 
-/* Names as long as they come do not leave their buffers. */
+/* Names of any length stay within their buffers. */
 START_TEST(any_file_of_names_is_survived)
 {
     g_autofree char *ids = program_place("pci.ids");
@@ -228,7 +230,8 @@ static void put_link(const char *name, const char *target)
 static const struct dl_ctl_function nvme = {.devfn = 0x30};
 static const struct dl_ctl_function nic = {.devfn = 0x38};
 
-/* The files that Linux has of a drive with one partition, and of a NIC. */
+/* Makes the files that Linux has for a drive with one partition and for a NIC.
+ */
 static void put_system(void)
 {
     put_link("sys/bus/pci/devices/0000:00:06.0",
@@ -303,7 +306,7 @@ START_TEST(a_mount_is_found)
 }
 END_TEST
 
-/* btrfs shows a number of its own, and the device as a source only. */
+/* btrfs shows a device number of its own. Only the source names the device. */
 START_TEST(a_mount_is_found_by_its_source)
 {
     put_system();
@@ -340,7 +343,8 @@ START_TEST(an_interface_that_is_up_is_found)
 }
 END_TEST
 
-/* A drive that several controllers lead to: Linux keeps its disk elsewhere. */
+/* An NVMe namespace with several controllers: its disk is not below one of them
+ * in sysfs. */
 START_TEST(a_shared_namespace_is_found)
 {
     char text[LEND_TEXT];
@@ -367,7 +371,7 @@ START_TEST(a_shared_namespace_is_found)
 }
 END_TEST
 
-/* /dev/null, 1:3, stands for a file of the device that a process has open. */
+/* /dev/null (1:3) takes the place of a device file that a process has open. */
 START_TEST(a_process_is_found)
 {
     struct lend_users users;
@@ -437,7 +441,7 @@ START_TEST(the_list_has_a_line_for_each)
     ck_assert_str_eq(lines[4],
                      "8      0000:00:05.0 up             1 direct windows (up "
                      "to 512 MiB), 62 entries of 64 KiB");
-    /* Columns begin where their heads do. */
+    /* Columns are aligned with their heads. */
     ck_assert_ptr_eq(strstr(lines[0], "Node") - lines[0] + lines[1],
                      strstr(lines[1], "8      0000"));
     ck_assert_ptr_eq(strstr(lines[0], "State") - lines[0] + lines[1],
@@ -489,8 +493,8 @@ START_TEST(empty_lists_are_lists)
 }
 END_TEST
 
-/* Random bytes as names: the parser takes what is printed, and valid text is
- * what it was. */
+/* Random bytes as names: the output parses as JSON, and valid UTF-8 comes back
+ * unchanged. */
 START_TEST(any_string_is_json)
 {
     g_autoptr(GRand) random = g_rand_new_with_seed(_i);

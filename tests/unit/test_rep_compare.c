@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants: a point is outside exactly when its distance exceeds what the
- * tolerance allows, computed without rounding; nothing that differs between
- * two tables goes unnoticed; the errors of a curve are those one computes by
- * hand; the JUnit report is XML that says the same.
+ * Invariants: a point is outside if and only if its distance exceeds the
+ * tolerance, computed without rounding. Every difference between two tables is
+ * found. The errors of a curve equal those computed by hand. The JUnit report
+ * is valid XML with the same result.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static const struct {
     {"1.00", "1.01", "", false},
     {"1.5", "1.500", "", true},
     {"1", "1.0", "", true},
-    /* Exactly on the bound, which binary fractions cannot tell. */
+    /* Exactly on the bound, which has no exact binary fraction. */
     {"1.00", "1.01", "1%", true},
     {"1.00", "0.99", "1%", true},
     {"1.00", "1.0100001", "1%", false},
@@ -84,11 +84,11 @@ static const struct {
     {"1.70", "1.68", "+-0.02", true},
     {"0.30", "0.1", "+-0.2", true},
     {"0.00", "0.01", "+-0.010", true},
-    /* Either is enough. */
+    /* One of the two tolerances is enough. */
     {"100.0", "100.5", "1%;+-0.02", true},
     {"0.01", "0.02", "1%;+-0.02", true},
     {"1.00", "1.05", "1%;+-0.02", false},
-    /* Column before all. */
+    /* The tolerance of a column replaces the general one. */
     {"1.00", "1.05", "1%;v=10%", true},
     {"1.00", "1.05", "10%;v=1%", false},
     {"1.00", "1.05", "v 10%", true},
@@ -152,7 +152,7 @@ START_TEST(tolerances_of_bad_form_are_refused)
 }
 END_TEST
 
-/* The judgement of the first, that is the worst, point. */
+/* The verdict on the first point, which is the worst. */
 static RepVerdict worst(const RepComparison *result)
 {
     return rep_comparison_point(result, 0)->verdict;
@@ -210,7 +210,7 @@ START_TEST(errors_of_a_curve_are_those_computed_by_hand)
     ck_assert_str_eq(a->errors.max_x, "4");
     ck_assert_uint_eq(a->n_points, 3);
     ck_assert_uint_eq(a->n_outside, 1);
-    /* There is no percentage of nothing. */
+    /* A value of 0 has no relative error. */
     ck_assert_uint_eq(b->errors.count, 1);
     ck_assert_uint_eq(b->n_outside, 1);
     ck_assert_int_eq(b->errors.max_mpct, 0);
@@ -235,7 +235,7 @@ static const struct {
     {"scenario,mode,roots,hops,path\ns,m,1,2,a b\n", "scenario", "mode",
      "roots,hops,path"},
     {"s,bytes,rate,count\ns,1,0.5,7\n", "bytes", "s", "rate,count"},
-    /* The leading columns do not tell rows apart: more of them. */
+    /* The leading text columns do not identify a row: the key has more. */
     {"s,load,t\na,0.5,0.6\na,0.7,0.6\n", "load", "s", "t"},
     {"n,t\n1,2\n2,3\n", "n", "", "t"},
     {"# key: b\na,b,c\n1,1,1\n1,2,1\n", "b", "", "a,c"},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants: every value of model, publication and measurement is in exactly
- * one point; errors, their means and plateaus are those of pencil and paper;
- * a published value counts as calibrated if and only if the scenario says so;
- * bad files of measurements are refused by file and line.
+ * Invariants: every value of the model, the publication and the measurements is
+ * in exactly one point. Errors, their means and plateaus equal those computed
+ * by hand. A published value counts as calibrated if and only if the scenario
+ * says so. A bad file of measurements is refused with file and line.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +130,7 @@ START_TEST(errors_are_those_of_pencil_and_paper)
     one = rep_fidelity_curve(fidelity, 0);
     two = rep_fidelity_curve(fidelity, 1);
     ck_assert_uint_eq(rep_fidelity_n_curves(fidelity), 2);
-    /* Four of the model, and one that only the publication has. */
+    /* Four points of the model, and one that only the publication has. */
     ck_assert_uint_eq(rep_fidelity_n_points(fidelity), 5);
     ck_assert_str_eq(one->name, "one");
     ck_assert_uint_eq(one->calibrated.count, 1);
@@ -147,7 +147,7 @@ START_TEST(errors_are_those_of_pencil_and_paper)
 }
 END_TEST
 
-/* x is a size, and only what is 16 MiB or more counts: (3 + 5) for (2 + 2). */
+/* x is a size; only 16 MiB or more counts: (3 + 5) instead of (2 + 2). */
 START_TEST(plateaus_are_means)
 {
     g_autoptr(Place) place = place_new(

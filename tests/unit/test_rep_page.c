@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants: a page stands alone (it names nothing outside of itself, and runs
- * nothing), is the same for the same results, is well formed, has each id once
- * and no reference to an id that is not there, whatever texts and drawings it
- * is made of.
+ * Invariants, for any texts and drawings: a page loads nothing from outside and
+ * runs no script. The same results give the same page. It is well formed, has
+ * each id once, and no reference to a missing id.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +90,8 @@ START_TEST(the_page_stands_alone)
 }
 END_TEST
 
-/* The ids or references that follow @before, which is ended by a quote. */
+/* Collects ids or references: the texts between each @before and the next
+ * quote. With @is_once, all must differ. */
 static GHashTable *collect(const char *page, const char *before, bool is_once)
 {
     GHashTable *found =
@@ -125,7 +125,7 @@ START_TEST(references_lead_to_ids)
 }
 END_TEST
 
-/* The page is also XML but for these elements, which HTML never closes. */
+/* The page is valid XML, except for the elements that HTML never closes. */
 START_TEST(tags_are_closed)
 {
     g_autofree char *page = make_page();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants: the same tables give the same bytes, and all that is in the
- * tables is in the picture; text from a table is never a command to gnuplot;
- * what cannot be drawn is an error that leaves no file. The tests that draw
- * are left out where gnuplot is not installed.
+ * Invariants: the same tables give the same bytes, and every value of the
+ * tables is in the picture. gnuplot never runs text from a table as a command.
+ * A plot that cannot be drawn is an error and leaves no file. The tests that
+ * draw are left out if gnuplot is not installed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -91,8 +91,8 @@ START_TEST(script_has_the_points_by_panel_and_curve)
 }
 END_TEST
 
-/* A third kind of values: blocks of its own, crosses, an entry in the legend,
- * and for bars a place beside the other two. */
+/* Measured values get their own data blocks, crosses, an entry in the legend,
+ * and among bars a place beside the other two kinds. */
 START_TEST(measured_values_are_drawn_too)
 {
     g_autoptr(Table) measured =
@@ -240,7 +240,7 @@ START_TEST(same_tables_give_the_same_bytes)
     ck_assert(g_file_set_contents(
         start_up, "set label 9 'mine' at screen 0.5,0.5\n", -1, NULL));
     for (round = 0; round < 2; round++) {
-        /* Settings of the user must not change the plot. */
+        /* The user's environment must not change the plot. */
         g_setenv("LANG", round == 0 ? "C" : "de_DE.UTF-8", TRUE);
         g_setenv("GNUTERM", round == 0 ? "dumb" : "svg", TRUE);
         g_setenv("HOME", round == 0 ? "/nonexistent" : folder, TRUE);
@@ -342,7 +342,7 @@ START_TEST(text_is_never_a_command)
     draw_to(&plot, folder, csv, csv);
     text = svg_text(folder);
     ck_assert_ptr_nonnull(strstr(text, evil));
-    /* Empty again, or one of the commands ran. */
+    /* Fails if the folder is not empty, because then a command ran. */
     ck_assert_int_eq(g_rmdir(folder), 0);
 }
 END_TEST

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants: a table survives the way to CSV and back unchanged, and what is
- * printed of a number is exactly what was put in; a file that is no table is
- * refused with its name and line, whatever it holds; nothing half-written
- * stays; a terminal sees aligned columns and no control characters.
+ * Invariants: a table written as CSV and read again is unchanged. Numbers are
+ * printed exactly. Any file that is not a table is refused with its name and
+ * line. No half-written file stays. Output for a terminal has aligned columns
+ * and no control characters.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +124,7 @@ START_TEST(csv_is_as_rfc_4180_says)
 }
 END_TEST
 
-/* A text of up to five characters that CSV finds awkward. */
+/* A text of up to five characters, among them those that CSV must quote. */
 static void random_text(GRand *random, char *ret_text)
 {
     static const char *const parts[] = {"a",  "\"", ",", "\n", "#", " ", "ü",
@@ -270,7 +270,7 @@ START_TEST(bad_tables_are_refused_with_the_line)
 }
 END_TEST
 
-/* Parses @unit repeated @times behind @head, and wants the complaint. */
+/* Parses @head followed by @times times @unit, and expects @complaint. */
 static void expect_too_large(const char *head, const char *unit, unsigned times,
                              const char *complaint)
 {
@@ -305,7 +305,7 @@ START_TEST(files_that_cannot_be_read_are_errors)
     ck_assert_ptr_null(table_read("/", &error));
     ck_assert(g_error_matches(error, TABLE_ERROR, TABLE_ERROR_FILE));
     g_clear_error(&error);
-    /* A file without an end. */
+    /* An endless file. */
     ck_assert_ptr_null(table_read("/dev/zero", &error));
     ck_assert(g_error_matches(error, TABLE_ERROR, TABLE_ERROR_SYNTAX));
 }
@@ -339,7 +339,7 @@ START_TEST(files_are_written_whole_or_not_at_all)
     back = table_read(path, NULL);
     csv = table_to_csv(back);
     ck_assert_str_eq(csv, "a,b\n1,x\n");
-    /* A file where a folder should be, and a folder where the file should. */
+    /* A file in place of a folder, and a folder in place of the file. */
     ck_assert(!table_write(table, below, &error));
     ck_assert(g_error_matches(error, TABLE_ERROR, TABLE_ERROR_FILE));
     g_clear_error(&error);
@@ -371,8 +371,8 @@ END_TEST
 
 START_TEST(terminal_gets_no_control_characters)
 {
-    /* U+009B is an escape sequence's start on some terminals, U+202E turns
-     * the direction of writing. */
+    /* U+009B starts an escape sequence on some terminals; U+202E reverses the
+     * direction of writing. */
     g_autoptr(Table) table = parse("a\nx\xc2\x9b"
                                    "2Jy\n\"p\nq\"\n\xe2\x80\xae"
                                    "r\n",

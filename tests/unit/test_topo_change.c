@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: a description loaded with a change equals one in whose file the
- * value at the change's path is written instead; a path that leads nowhere is
- * an error at the change's place.
+ * Invariant: loading a description with a change gives the same result as
+ * editing the value in its file. A path that leads nowhere is an error at the
+ * place of the change.
  */
 #include "topo_test.h"
 #include "../suite.h"
@@ -51,7 +51,7 @@ START_TEST(keys_of_parts_change)
 }
 END_TEST
 
-/* However the file writes a key: nested, dotted, or as a group. */
+/* The file may write a key nested, dotted, or as a group. */
 START_TEST(a_change_replaces_what_is_written)
 {
     static const char *const parts[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: what the file says is what the typed description holds, with
- * references resolved and the rest filled in as the documentation promises;
- * the files of the project itself are good, and documented as they are read.
+ * Invariant: the typed description has the values of the file, with references
+ * resolved, and the documented defaults for the rest. The project's own files
+ * load without errors. The documentation has the tables of the loader.
  */
 #include "topo_test.h"
 #include "topo_plan.h"
@@ -34,8 +34,9 @@ START_TEST(hosts_and_devices_are_resolved)
 }
 END_TEST
 
-/* The best both ends support: the gpu is 5.0GT/s x16, the switch's
- * downstream ports 8.0GT/s x8, the ntb 8.0GT/s x8 on a root port of x16. */
+/* A link has the best speed and width that both ends support. The gpu has
+ * 5.0GT/s x16, the switch's downstream ports 8.0GT/s x8, and the ntb 8.0GT/s x8
+ * on a root port of x16. */
 START_TEST(links_train_to_the_best_of_both)
 {
     g_autoptr(TopoDescription) d = load_good(TWO_HOSTS, NULL);
@@ -352,7 +353,7 @@ START_TEST(example_loads_at_every_point)
 }
 END_TEST
 
-/* A file that has no profiles near it uses those of the program. */
+/* A file without profiles beside it uses those of the program. */
 START_TEST(a_file_anywhere_has_parts)
 {
     g_autofree char *dir = g_dir_make_tmp("farside-parts-XXXXXX", NULL);
@@ -373,7 +374,7 @@ START_TEST(a_file_anywhere_has_parts)
 }
 END_TEST
 
-/* Each profile is good for one of the three uses, and for no other. */
+/* Each profile can be used in exactly one of the three ways. */
 START_TEST(profiles_are_whole)
 {
     GDir *dir = g_dir_open(TEST_FILE("scenarios/parts"), 0, NULL);
@@ -413,7 +414,7 @@ START_TEST(profiles_are_whole)
 }
 END_TEST
 
-/* Values that denote a cell are kept as the CSV has it. */
+/* A value that matches a cell is kept in the spelling of the CSV. */
 START_TEST(calibrated_points_are_read)
 {
     g_autoptr(TopoDescription) d = load_good(
@@ -470,7 +471,8 @@ static TopoPartValue part_value(const TopoPart *part, const char *key)
     return value;
 }
 
-/* Of the profile gpu.yaml, of `parts:`, of `set:`, and a default. */
+/* Values from the profile gpu.yaml, from `parts:`, from `set:`, and a default.
+ */
 START_TEST(values_of_parts_know_their_source)
 {
     g_autoptr(TopoDescription) d = load_good(

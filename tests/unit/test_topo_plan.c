@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: the points of a plan are the product of variants and axes, in
- * the order of nested loops over the file; a point's changes make exactly the
+ * Invariant: the points of a plan are the product of variants and axes, in the
+ * order of nested loops over the file. The changes of a point give exactly the
  * description that its label names.
  */
 #include "topo_test.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: `repeat: n` gives n members with 0 to n-1 for its index, and an
- * expression in braces the value that arithmetic with division rounding down
- * gives.
+ * Invariant: `repeat: n` makes n members with the indexes 0 to n-1. An
+ * expression in braces has its arithmetic value; division rounds down.
  */
 #include "topo_test.h"
 #include "../suite.h"
@@ -62,7 +61,7 @@ START_TEST(double_braces_are_braces)
                  "hosts: [{name: \"{{i}}{i}\", cpu: cpu, repeat: 1}]\n",
                  NULL);
 
-    /* The name is refused, but it must be this one. */
+    /* The name is refused; the message shows the value of the expression. */
     ck_assert_ptr_nonnull(strstr(messages, "'{i}0' is not a name"));
 }
 END_TEST
@@ -106,7 +105,7 @@ START_TEST(repeats_nest_and_keep_places)
 }
 END_TEST
 
-/* A ring of hosts through NTBs is no loop of a hierarchy. */
+/* A ring of hosts through NTBs is not a loop within one PCIe hierarchy. */
 START_TEST(ring_of_hosts_is_good)
 {
     g_autoptr(TopoDescription) description =
@@ -130,7 +129,7 @@ START_TEST(ring_of_hosts_is_good)
 }
 END_TEST
 
-/* Well under a second; the limit leaves room for sanitizers. */
+/* Takes well under a second. The limit leaves room for sanitizers. */
 START_TEST(thousand_hosts_load_quickly)
 {
     static const char text[] =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: a quantity is parsed to exactly the number of base units that
- * schoolbook arithmetic on its digits gives, or refused; what is printed
+ * Invariant: a quantity is parsed to the exact number of base units, computed
+ * here by schoolbook arithmetic on its digits, or refused. A printed quantity
  * parses to the same number again.
  */
 #include "topo_test.h"
@@ -140,8 +140,8 @@ static const struct {
 };
 
 /*
- * The naive parser: multiply the number, as a row of decimal digits, by the
- * factor as on paper, then look whether the digits behind the point are 0.
+ * The naive parser: multiplies the decimal digits of the number by the factor
+ * as on paper, then checks that all digits after the point are 0.
  */
 static int64_t multiply_on_paper(const char *number, uint64_t factor)
 {
@@ -197,7 +197,7 @@ START_TEST(random_quantities_agree_with_paper)
             if (j == whole) {
                 g_string_append_c(number, '.');
             }
-            /* Many a 0 and 5, for fractions that come out even. */
+            /* More 0 and 5, so that more fractions are whole base units. */
             g_string_append_c(number,
                               "00555123456789"[g_rand_int(random) % 14]);
         }
@@ -209,7 +209,7 @@ START_TEST(random_quantities_agree_with_paper)
                       text, value, expected);
         accepted += value >= 0;
     }
-    /* Both outcomes must have been met often. */
+    /* Both outcomes must have been frequent. */
     ck_assert_uint_gt(accepted, 5000);
     ck_assert_uint_lt(accepted, 19000);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants: a trace is read whatever the byte order of the machine that wrote
- * it and however other tools have sorted, merged and filtered it; TLPs mean
- * what PCIe 5.0 s2.2 says; what is wrong is reported with its place, and what
- * comes before it is there; a completion is joined to its request.
+ * Invariants: the reader accepts a trace of either byte order, even after other
+ * tools have sorted, merged or filtered it. TLPs are decoded by PCIe 5.0 s2.2.
+ * Damage is reported with its place, and the records before it are kept. A
+ * completion is joined to its request.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -129,7 +129,7 @@ static const Tlp tlps[] = {
     {"00000002 0028ff 18 00001000", TRC_MRD, 0x1003, 2, ""},
     {"00000000 0028ff ff 00001000", TRC_MRD, 0x1000, 4096, ""},
     {"00000000 0028ff 38 00001000", TRC_MRD, 0x1003, 4091, ""},
-    /* No byte at all: a flush, s2.2.5 */
+    /* No byte enabled: a flush, s2.2.5 */
     {"00000001 00280000 00001000", TRC_MRD, 0x1000, 0, "waits for writes"},
     {"20000001 0028000f 00000001 00001000", TRC_MRD, 0x100001000, 4, ""},
     {"40000001 0028000c 00001000 00001234", TRC_MWR, 0x1002, 2, "= 0x3412"},
@@ -146,9 +146,9 @@ static const Tlp tlps[] = {
     {"4a000001 00300002 01003406 0000bbaa", TRC_CPLD, 0, 2, "= 0xaabb"},
     {"0a000000 00302004 01003400", TRC_CPL, 0, 4, ""},
     {"0a000000 00308000 01003400", TRC_CPL, 0, 4096, ""},
-    /* The first of two: the byte count is of both */
+    /* The first of two completions: Byte Count covers both */
     {"4a000001 00300008 01003400 01020304", TRC_CPLD, 0, 4, "= 0x04030201"},
-    /* Not ours, and yet a TLP */
+    /* A TLP that Farside does not write */
     {"04000001 0028000f 01000010", TRC_TLP, 0, 0, "Fmt 0 Type 0x04"},
 };
 
@@ -330,8 +330,8 @@ START_TEST(gaps_and_statistics_are_added_up)
     add_kind(&source, 6, 4); /* 2 and 3 */
     trc_bytes_statistics(&source, 0, 2);
     add_kind(&source, 6, 5);
-    trc_bytes_statistics(&source, 0, 3); /* one after the last */
-    /* Another run */
+    trc_bytes_statistics(&source, 0, 3); /* one dropped since the last */
+    /* Another run begins */
     add_kind(&source, 2, 0);
     add_kind(&source, 6, 11);
     trc_bytes_statistics(&source, 0, 10);
@@ -357,10 +357,10 @@ END_TEST
 
 /* ---- Damage ------------------------------------------------------------- */
 
-/* Each is a damaged packet behind two good ones: its TLP, or its head, too. */
+/* Each case is a damaged packet after two good ones. */
 static const struct {
-    const char *hex;
-    bool is_whole; /* with a head of its own */
+    const char *hex; /* the TLP, or the whole packet */
+    bool is_whole;   /* @hex has its own head */
     const char *text;
 } bad_packets[] = {
     {"", true, "a packet without a whole head"},
@@ -434,7 +434,8 @@ START_TEST(bad_packets_have_a_place)
 }
 END_TEST
 
-/* Cut anywhere, what is whole is there and the rest is told of. */
+/* A file cut at any byte has all records before the cut. The cut is reported.
+ */
 START_TEST(a_file_that_ends_anywhere)
 {
     g_auto(TrcBytes) source = trc_bytes_new(false);
@@ -606,7 +607,7 @@ START_TEST(requests_are_joined_by_time_not_by_place)
     files[0] = file;
     merge = trc_merge_new(files, 1);
     ck_assert_uint_eq(trc_merge_n_crossings(merge), 17);
-    /* The other end's START is written late, and is the second. */
+    /* The other end's START was written late, but is second by time. */
     trc_merge_crossing(merge, 1, &crossing);
     ck_assert_uint_eq(crossing.record.interface, 1);
     trc_merge_crossing(merge, 15, &crossing);
@@ -619,7 +620,7 @@ START_TEST(requests_are_joined_by_time_not_by_place)
 }
 END_TEST
 
-/* The same numbers on another link are other reads. */
+/* The same tags on another link belong to other reads. */
 START_TEST(reads_of_links_are_kept_apart)
 {
     g_auto(TrcBytes) source = begin(false);
@@ -729,7 +730,7 @@ START_TEST(a_file_is_read_between_appends)
     ck_assert_ptr_nonnull(file);
     ck_assert_ptr_null(trc_file_damage(file));
     ck_assert_uint_eq(trc_file_n_records(file), 1);
-    /* Reading a file leaves no lock behind that would keep writers out. */
+    /* Reading a file leaves no lock that would block writers. */
     ck_assert_int_eq(flock(writer.fd, LOCK_EX | LOCK_NB), 0);
     close(writer.fd);
     g_unlink(path);

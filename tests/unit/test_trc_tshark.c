@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: Wireshark reads a trace, and with trace/farside.lua shows what the
- * packets say, and which request a completion answers. Without tshark there is
- * nothing to test.
+ * Invariant: Wireshark reads a trace. With trace/farside.lua it shows the
+ * fields of the packets, and the request of each completion. The test is
+ * skipped if tshark is not installed.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,11 +11,11 @@
 #include "topo_description.h"
 #include "topo_flow.h"
 
-/* The root of the source tree, from the build. */
+/* The build defines TOPO_SOURCE_ROOT, the root of the source tree. */
 #define TEST_FILE(path) TOPO_SOURCE_ROOT "/" path
 #define TEST_PARTS      TEST_FILE("tests/unit/bad/parts")
 
-/* Two hosts with a cable, on the small parts of the tests. */
+/* Two hosts joined by a cable, made of the small parts of the tests. */
 #define TWO_HOSTS                                                              \
     "name: two\n"                                                              \
     "hosts:\n"                                                                 \
@@ -32,7 +32,7 @@
     "    - {name: f, kind: copy, device: a.gpu0, direction: read,\n"           \
     "       buffer: b.ram, size: 4KiB}\n"
 
-/* Loads @text with @changes (nullable), which must be good. */
+/* Loads @text with @changes (nullable). Fails the test on an error. */
 static inline TopoDescription *load_good(const char *text,
                                          const GPtrArray *changes)
 {
@@ -46,7 +46,8 @@ static inline TopoDescription *load_good(const char *text,
     return description;
 }
 
-/* Loads @text, which must not be good, and returns the messages. */
+/* Loads @text with @changes (nullable), which must fail. Returns the messages.
+ */
 static inline char *load_bad(const char *text, const GPtrArray *changes)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
@@ -58,7 +59,7 @@ static inline char *load_bad(const char *text, const GPtrArray *changes)
     return topo_errors_to_string(errors);
 }
 
-/* Changes as the command line writes them, up to NULL. */
+/* Parses changes in the syntax of the command line. NULL ends the list. */
 static inline GPtrArray *make_changes(const char *first, ...)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();

@@ -14,7 +14,7 @@ void trc_bytes_clear(TrcBytes *self)
     g_byte_array_unref(self->bytes);
 }
 
-/* A number of @size bytes at the end of @bytes. */
+/* Appends a number of @size bytes. */
 static void put(GByteArray *bytes, bool is_big, uint64_t value, unsigned size)
 {
     for (unsigned i = 0; i < size; i++) {
@@ -81,7 +81,7 @@ void trc_bytes_interface(TrcBytes *self, unsigned link_type, const char *name,
     trc_bytes_block(self, 1, body->data, body->len);
 }
 
-/* The bytes that hexadecimal digits stand for. */
+/* Appends the bytes that @hex gives as hexadecimal digits. */
 static void put_hex(GByteArray *bytes, const char *hex)
 {
     int high = -1;
@@ -150,7 +150,7 @@ static void add(TrcBytes *self, unsigned partition, uint64_t time,
 
 void trc_bytes_example(TrcBytes *self)
 {
-    /* Of one end each, in the order of kinds */
+    /* One packet of each kind, by kind */
     static const char *const bodies[] = {
         [2] = "00000001 00000028",
         [3] = "",

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies through two windows in turn, and says how fast.
+ * Measures the speed of copies through two windows, in turn.
  *
  *   bench-copy ADDRESS SIZE REPEATS
  *
- * One window is at the physical address, in a BAR of some device; the other is
- * BAR 2 of an ivshmem device. Writes are from memory into the window, reads the
- * other way. Prints MB/s of the median of REPEATS copies, as NAME VALUE:
- * ntb-write, shm-write, ntb-read, shm-read.
+ * One window begins at the physical address ADDRESS, in a BAR of an NTB; the
+ * other is BAR 2 of an ivshmem device. A write copies from memory to the
+ * window, a read from the window to memory. Prints the median of REPEATS copies
+ * in MB/s, as lines "NAME VALUE": ntb-write, shm-write, ntb-read, shm-read.
  *
- * Fails if a window does not give back what was written to it.
+ * Fails if a read of a window does not return the data that was written.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -67,7 +67,8 @@ static void *map_bar(const char *device, unsigned bar, uint64_t offset,
     return map;
 }
 
-/* Maps the part of a BAR of @device that has @address. */
+/* Maps @size bytes from @address on. NULL if no BAR of @device contains them.
+ */
 static void *map_at(const char *device, uint64_t address, size_t size)
 {
     char path[PATH_MAX];
@@ -138,7 +139,7 @@ static void map_windows(uint64_t address, size_t size, volatile void **ret)
     }
 }
 
-/* No library may choose another way for one of the two. */
+/* Not memcpy(), which may use different instructions for the two windows. */
 static void copy(volatile uint64_t *to, const volatile uint64_t *from,
                  size_t size)
 {
@@ -187,7 +188,7 @@ static void check(volatile void *window, const char *name, uint64_t *memory,
     free(expected);
 }
 
-/* Seconds of one copy. */
+/* The time of one copy, in seconds. */
 static double time_copy(volatile void *to, const volatile void *from,
                         size_t size)
 {
@@ -198,9 +199,9 @@ static double time_copy(volatile void *to, const volatile void *from,
 }
 
 /*
- * QEMU without KVM looks at each of the first writes to a page, as if the page
- * might hold code, and stops doing so after a second or two. Writes until that
- * is over: until a copy takes about as long as one within memory.
+ * QEMU without KVM traps the first writes to a page, because the page may
+ * contain code, and stops doing so after a second or two. Writes until then:
+ * until a copy takes about as long as one within memory.
  */
 static void warm_up(volatile void *window, const uint64_t *memory, size_t size)
 {
@@ -237,7 +238,8 @@ static void report(const char *name, const char *way, double *times,
     printf("%s-%s %.3f\n", name, way, (double)size / 1e6 / times[repeats / 2]);
 }
 
-/* In turn, and who comes first changes: what else happens meets both. */
+/* Measures the windows in turn, and changes which is first, so that other load
+ * on the machine affects both alike. */
 static void measure(volatile void **windows, uint64_t *memory, size_t size,
                     unsigned repeats, bool is_read)
 {

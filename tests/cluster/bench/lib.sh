@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# For the scripts beside this one: commands in the guests of $CLUSTER, whose
-# hosts are a and b and have each an NTB and an ivshmem device.
+# Functions for the scripts in this folder, which run commands in the guests of
+# $CLUSTER. Its hosts are a and b; each has an NTB and an ivshmem device.
 set -u
 
 fail() {
@@ -8,16 +8,16 @@ fail() {
     exit 1
 }
 
-# on HOST COMMAND: a shell's command, in that host's guest
+# on HOST COMMAND: runs a shell command in the guest
 on() {
     host=$1
     shift
     "$FARSIDE" cluster exec -c "$CLUSTER" "$host" -- sh -c "$*" </dev/null
 }
 
-# client NAME READY: that client of the NTBs on both hosts, until the command
-# READY succeeds on both. Others go from both first: a client that finds another
-# one's words in the scratchpads waits for its own for long.
+# client NAME READY: loads an NTB client module on both hosts, and waits until the
+# command READY succeeds on both. First unloads the other clients on both hosts: a
+# client that finds another client's values in the scratchpads waits for a long time.
 client() {
     clients='ntb_ping ntb_perf ntb_tool ntb_pingpong ntb_msi_test ntb_netdev ntb_transport'
     for host in a b; do
@@ -36,7 +36,7 @@ client() {
     done
 }
 
-# pinging: ntb_ping on both hosts, of which each has set the other's window
+# pinging: loads ntb_ping on both hosts, and waits until each has set its window
 pinging() {
     client ntb_ping '[ "$(cat /sys/kernel/debug/ntb_ping/link)" = Y ]'
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Doorbells of QEMU's ivshmem device with interrupts: see ping.h. Registers are
- * those of QEMU's docs/specs/ivshmem-spec.txt.
+ * Measures doorbells of QEMU's ivshmem device with interrupts: see ping.h. The
+ * registers are described in QEMU's docs/specs/ivshmem-spec.txt.
  *
- * In debugfs, ivshmem_ping has beside "run":
+ * Files in debugfs folder ivshmem_ping, beside "run":
  *   id	the ID of this device
- *   peer	the ID of the other end; to be written before a run, on both
+ *   peer	the ID of the other end; written on both ends before a run
  */
 #include <linux/module.h>
 #include <linux/pci.h>
@@ -38,7 +38,7 @@ static void ivshmem_ring(struct ping *ping, unsigned int bell)
 	writel(ivshmem->peer << 16 | bell, ivshmem->regs + IVSHMEM_DOORBELL);
 }
 
-/* A vector each; there is no register to be read or cleared. */
+/* Each doorbell has its own vector; no register has to be read or cleared. */
 static irqreturn_t ivshmem_irq(int irq, void *data)
 {
 	struct ivshmem_ping *ivshmem = data;
@@ -69,7 +69,7 @@ static int ivshmem_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ivshmem->id = readl(ivshmem->regs + IVSHMEM_POSITION);
 
 	pci_set_master(pdev);
-	/* Given back with the device, which is a managed one. */
+	/* The vectors are freed with the device, which is managed. */
 	err = pci_alloc_irq_vectors(pdev, PING_BELLS, PING_BELLS, PCI_IRQ_MSIX);
 	if (err < 0)
 		return err;

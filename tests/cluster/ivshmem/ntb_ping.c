@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Doorbells of an NTB: see ping.h. And a memory window of each end onto memory
- * of the other, for programs that copy.
+ * Measures doorbells of an NTB: see ping.h. Also gives each end a memory window
+ * onto memory of the other end, for programs that copy.
  *
- * In debugfs, ntb_ping has beside "run":
- *   link	1 when the link is up and the other end's window is set
+ * Files in debugfs folder ntb_ping, beside "run":
+ *   link	Y when the link is up and the other end's window is set
  *   window	physical address and size of the window onto the other end
  */
 #include <linux/dma-mapping.h>

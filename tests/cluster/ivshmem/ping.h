@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Doorbells back and forth, for measurements. Both modules here are this and
- * the few lines that ring and hear, so that what they measure is alike.
+ * Measures the round trip of doorbells between two ends. Both modules in this
+ * folder share this code and only ring and receive in their own way, so their
+ * results can be compared.
  *
- * One end writes a number N to its file "run". It rings PING; the other end's
- * interrupt handler answers PONG; this end's rings PING again, and so on. The
- * write returns when the Nth PONG was heard. Reading "run" tells the time of
- * one round trip, the mean of N, in nanoseconds.
+ * A program writes a number N to the file "run" of one end. This end rings PING.
+ * The other end's interrupt handler answers with PONG, this end's handler rings
+ * PING again, and so on. The write returns after the Nth PONG. A read of "run"
+ * returns the mean time of the N round trips, in nanoseconds.
  */
 #ifndef PING_H
 #define PING_H
@@ -26,28 +27,28 @@ enum {
 	PING_BELLS,
 };
 
-/* A doorbell that is not answered for so long has been lost. */
+/* A doorbell without an answer for this time (in jiffies) is lost. */
 #define PING_TIMEOUT	(10 * HZ)
 
 struct ping {
-	/* Rings one of PING_BELLS at the other end; in any context. */
+	/* Rings one of PING_BELLS at the other end. May run in any context. */
 	void (*ring)(struct ping *ping, unsigned int bell);
 	struct dentry *dir;
 	struct mutex lock;	/* one run at a time */
 	struct completion done;
-	u32 left;		/* PONGs to be heard yet; 0: no run */
+	u32 left;		/* PONGs still to come; 0: no run */
 	u32 count;
 	ktime_t start;
 	ktime_t end;
 };
 
-/* To be called by the interrupt handler. */
+/* The interrupt handler calls this. */
 static inline void ping_hear(struct ping *ping, unsigned int bell)
 {
 	if (bell == PING_PING) {
 		ping->ring(ping, PING_PONG);
 	} else if (READ_ONCE(ping->left) == 0) {
-		/* An answer to a run that was given up. */
+		/* A late PONG of a run that timed out. */
 	} else if (--ping->left) {
 		ping->ring(ping, PING_PING);
 	} else {
@@ -111,7 +112,7 @@ static const struct file_operations ping_run_fops = {
 	.release = single_release,
 };
 
-/* Before the first interrupt. */
+/* Must be called before the first interrupt. */
 static inline void ping_init(struct ping *ping,
 			     void (*ring)(struct ping *ping, unsigned int bell))
 {
@@ -120,14 +121,14 @@ static inline void ping_init(struct ping *ping,
 	init_completion(&ping->done);
 }
 
-/* Makes the folder MODULE of debugfs. */
+/* Makes the module's folder in debugfs. */
 static inline void ping_publish(struct ping *ping)
 {
 	ping->dir = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_file("run", 0600, ping->dir, ping, &ping_run_fops);
 }
 
-/* Waits for a run that goes on. */
+/* Removes the folder. Waits until a current run has ended. */
 static inline void ping_remove(struct ping *ping)
 {
 	debugfs_remove_recursive(ping->dir);

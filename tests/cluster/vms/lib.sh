@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Shared by the tests on virtual machines; bash. Each test is a program that
-# prints TAP, and has a cluster of its own:
+# Functions for the tests on virtual machines; bash. Each test is a program that
+# prints TAP and starts its own cluster:
 #
 #   tests/cluster/vms/TEST FARSIDE [TOOL]
 #
-# FARSIDE is the program, TOOL the one of tool.c for guests. A test skips if QEMU
-# or the files to make guests are missing.
+# FARSIDE is the program farside; TOOL is the program of tool.c, for guests. A test
+# skips if QEMU or the files of the guests are missing.
 set -u
 
 here=$(dirname "${BASH_SOURCE[0]}")
@@ -29,7 +29,7 @@ on_failure() {
     done
 }
 
-# up FILE HOST...: boots the cluster, and keeps the time it took
+# up FILE HOST...: boots the cluster, and prints the time it took
 up() {
     local file=$1 begin
     shift
@@ -40,7 +40,7 @@ up() {
     echo "# up after $((($(date +%s%N) - begin) / 1000000)) ms" >&3
 }
 
-# on HOST COMMAND...: runs it in a shell there; its output and its status
+# on HOST COMMAND...: runs a shell command there; returns its output and exit status
 on() {
     local host=$1
     shift
@@ -48,7 +48,7 @@ on() {
         sh -c "$*" </dev/null
 }
 
-# The first point of each test: without it there are no others.
+# The first point of each test. If it fails, the test ends.
 boots() {
     check "hosts boot: ${*:2}" up "$@"
     if [ "$failed" -gt 0 ]; then
@@ -57,7 +57,7 @@ boots() {
     fi
 }
 
-# True if no kernel complains.
+# True if no kernel reports a fault.
 kernels_are_content() {
     local host
     for host in $hosts; do
@@ -70,7 +70,7 @@ kernels_are_content() {
     done
 }
 
-# The slot of the NTB that leads from one host to another.
+# The PCI slot of the NTB that leads from one host to another.
 slot() { # FROM TO
     case $1$2 in
     ac | bc | cb) echo 06 ;;
@@ -98,7 +98,7 @@ links_are() { # FROM TO Y|N: at both ends
     until_ok 10 link_is "$1" "$2" "$3" && until_ok 10 link_is "$2" "$1" "$3"
 }
 
-# doorbells FROM TO: some bits, set there and cleared there
+# doorbells FROM TO: FROM rings some bits, and TO sees and clears them
 doorbells() {
     local db
     db=$(tool_of "$2" "$1")/db
@@ -108,7 +108,7 @@ doorbells() {
         echo 'c 0x0a00005' >$db && [ \$(cat $db) = 0x0 ]"
 }
 
-# scratchpads FROM TO: all of them, with values that none had before
+# scratchpads FROM TO: FROM writes new values to all, and TO reads them
 scratchpads() {
     local base=$((RANDOM * 65536)) n here there
     here=$(tool_of "$1" "$2")/peer0
@@ -128,7 +128,8 @@ window_count() { # FROM TO
     on "$1" "cd $(tool_of "$1" "$2")/peer0 && ls -d peer_mw_trans* | wc -l"
 }
 
-# allocate AT FROM N BYTES: memory that window N of FROM is to lead to; its address
+# allocate AT FROM N BYTES: allocates memory at AT for window N of FROM; prints its
+# address
 allocate() {
     local trans
     trans=$(tool_of "$1" "$2")/peer0/mw_trans$3
@@ -136,8 +137,8 @@ allocate() {
         sed -n 's/^DMA Address[^0-9]*\(0x[0-9a-f]*\).*/\1/p' | grep .
 }
 
-# window FROM TO N BYTES: random data written through it and read at the target,
-# and other data written there and read through it
+# window FROM TO N BYTES: FROM writes random data through the window, and TO reads
+# it from memory; TO writes other data, and FROM reads it through the window
 window() {
     local here there address size=$4 near far data=/tmp/data-$1-$2
     near=$(tool_of "$1" "$2")/peer0
@@ -152,19 +153,19 @@ window() {
     here="$here
 $(on "$1" "head -c $((size)) $near/peer_mw$3 | md5sum
         echo $address:0 >$near/peer_mw_trans$3")"
-    # ntb_tool must not be removed while a window is set: it would oops.
+    # Clears the window: removing ntb_tool while a window is set would oops.
     on "$2" "echo 0 >$far/mw_trans$3" || return 1
     echo "here: $here, there: $there"
     [ "$(echo "$here" | grep -c -- -)" -eq 2 ] && [ "$here" = "$there" ]
 }
 
-bar() { # HOST SLOT N: its address
+bar() { # HOST SLOT N: the address of BAR N
     on "$1" "sed -n '$(($3 + 1))s/ .*//p' /sys/bus/pci/devices/0000:00:$2.0/resource"
 }
 
-# open_window FROM TO ENTRY VALUE: FROM writes an entry of its own LUT, behind
-# the driver's back. The first end of a cable has partition 0, the other one 1;
-# here that is also the order of the hosts' names.
+# open_window FROM TO ENTRY VALUE: FROM writes an entry of its own LUT without its
+# driver. The first end of a cable is partition 0, the other one partition 1; in
+# these clusters that is also the order of the hosts' names.
 open_window() {
     local gas block
     gas=$(bar "$1" "$(slot "$1" "$2")" 0)
@@ -179,28 +180,29 @@ partition() { # OF OTHER
     [[ $1 < $2 ]] && echo 0 || echo 1
 }
 
-# entry FROM TO ADDRESS: of FROM's LUT, leading to an address at TO
+# entry FROM TO ADDRESS: the value of an entry of FROM's LUT that leads to ADDRESS
+# at TO
 entry() {
     echo $(($3 | 1 | $(partition "$2" "$1") << 1))
 }
 
-through() { # FROM TO ENTRY: address of that window; entries are of 64 KiB
+through() { # FROM TO ENTRY: the address of this LUT window; each has 64 KiB
     echo $(($(bar "$1" "$(slot "$1" "$2")" 2) + $3 * 0x10000))
 }
 
-# client MODULE [PARAMETER...]: another client on a and b. First the old one
-# goes from both: one that finds another one's words in the scratchpads waits
-# for its own for long.
+# client MODULE [PARAMETER...]: loads an NTB client on a and b. First unloads the
+# old one on both: a client that finds another client's values in the scratchpads
+# waits for a long time.
 client() {
     on a "modprobe -r $loaded" && on b "modprobe -r $loaded" &&
         on a "modprobe $*" && on b "modprobe $*" || return 1
     loaded=$1
 }
 
-# transfer FROM TO ADDRESS MIB: over TCP, random data; the sums must be equal
+# transfer FROM TO ADDRESS MIB: sends random data over TCP; the checksums must agree
 transfer() {
     local here PATIENCE=200
-    # One that has nothing to say would hang up, so it has a pipe that never ends.
+    # nc hangs up at the end of its input, so its input is a pipe that never ends.
     on "$2" 'rm -f /tmp/pipe; mkfifo /tmp/pipe; nc -l -p 9000 <>/tmp/pipe |
         md5sum >/tmp/sum' &
     on "$2" 'until netstat -lnt | grep -q :9000; do usleep 50000; done' || return 1

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses a window from user space of a guest.
+ * Reads a window from user space of a guest.
  *
  *   tool read FILE OFFSET VALUE SECONDS
  *
- * reads 32 bits at an offset of a PCI resource file again and again; each time
- * they must have this value.
+ * For SECONDS, reads 32 bits at OFFSET of a PCI resource file again and again.
+ * Each read must return VALUE.
  */
 #include <fcntl.h>
 #include <inttypes.h>
