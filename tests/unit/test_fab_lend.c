@@ -194,7 +194,7 @@ START_TEST(one_borrower_at_a_time)
     check_refused(a.dev[0], &b, ENTRY, false, FAB_ERROR_LENT,
                   (const char *[]){"a.dev0", "lent to b", NULL});
     check_refused(a.dev[1], &a, ENTRY, false, FAB_ERROR_CONFIG,
-                  (const char *[]){"a.dev1 is in a", NULL});
+                  (const char *[]){"a.dev1 is a device of a", NULL});
     fab_lend_return(lend);
     ck_assert(!fab_lend_of(fab_component_as_endpoint(a.dev[0])));
     lend = borrow(a.dev[0], &c, ENTRY, false);
