@@ -126,8 +126,8 @@ static void client_close(Client *client)
     close(client->fd);
 }
 
-/* Receives one message and checks it against the specification. Returns false if
- * there is none. */
+/* Receives one message and checks it against the specification. Returns false
+ * if there is none. */
 static bool client_take(Client *client)
 {
     int64_t number;
@@ -558,7 +558,8 @@ START_TEST(files_on_their_way_are_limited)
     ck_assert_uint_eq(rig->notice_count, CLIENTS_MAX);
     memset(own, 0, sizeof(own));
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &many), 0);
-    /* Not fewer than the descriptors that poll() gets: it has the same limit. */
+    /* Not fewer than the descriptors that poll() gets: it has the same limit.
+     */
     few = (struct rlimit){24, many.rlim_max};
     give_up_privileges();
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
