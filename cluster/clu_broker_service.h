@@ -4,7 +4,7 @@
 
 #include "clu_broker_types.h"
 
-/* What all services of a broker share. It outlives them. */
+/* The state that all services of a broker share. It outlives them. */
 typedef struct CluBrokerShared {
     GMainContext *context;
     CluBrokerFn fn; /* called at each event; nullable */

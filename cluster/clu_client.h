@@ -33,7 +33,7 @@ typedef enum CluClientInput {
                            leave it */
 } CluClientInput;
 
-/* What a client does while a request runs. */
+/* The actions of a client while a request runs. */
 typedef struct CluClientMode {
     CluClientInput input;
     GString *output; /* receives standard output; NULL: it is printed */

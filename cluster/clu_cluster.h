@@ -14,7 +14,7 @@
  */
 typedef struct CluCluster CluCluster;
 
-/* What a cluster is started with; borrowed until the process ends. */
+/* The inputs of a new cluster; borrowed until the process ends. */
 typedef struct CluClusterSetup {
     const CluPlan *plan;
     const CluDir *dir;

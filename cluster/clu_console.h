@@ -16,7 +16,7 @@
  */
 typedef struct CluConsole CluConsole;
 
-/* What a line says about the state of the kernel that wrote it. */
+/* The state of a kernel, as a line of its console reports it. */
 typedef enum CluConsoleAlarm {
     CLU_CONSOLE_FINE,
     CLU_CONSOLE_OOPS,  /* a part of the kernel has failed, or is stuck */

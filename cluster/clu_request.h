@@ -38,7 +38,7 @@ typedef struct CluRequestType {
     void (*clear)(void *state);
 } CluRequestType;
 
-/* What a request asks the owner of its client to do. */
+/* The actions that a request asks the owner of its client to take. */
 typedef struct CluRequestOps {
     /* Keep the cluster when this client disconnects. */
     void (*release)(void *owner);

@@ -5,10 +5,9 @@
 
 #include "topo_part_priv.h"
 
-#define BAR_REGISTERS 6
-#define ROOT_PORTS_MAX                                                         \
-    63 /* as many as a switch has ports, and an NTB cables                     \
-        */
+#define BAR_REGISTERS  6
+/* As many as a switch has ports, and an NTB cables. */
+#define ROOT_PORTS_MAX 63
 
 struct TopoPart {
     char *name;

@@ -12,7 +12,7 @@
 /* A byte of a source with a weight of 1 adds this to FabSource.served. */
 #define SERVED_UNIT 65536
 
-/* Whether @tlp may leave now. If not, notes the reason in @port. */
+/* Returns whether @tlp may leave now. If not, notes the reason in @port. */
 static inline bool can_go(FabPort *port, const FabTlp *tlp, SimTime now)
 {
     if (tlp->ready_at > now) {
@@ -26,8 +26,8 @@ static inline bool can_go(FabPort *port, const FabTlp *tlp, SimTime now)
     return true;
 }
 
-/* Whether @tlp may pass every TLP that was queued earlier in @source, its own
- * class included. */
+/* Returns whether @tlp may pass every TLP that was queued earlier in @source,
+ * its own class included. */
 static bool may_pass_all(const FabSource *source, const FabTlp *tlp)
 {
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {

@@ -118,7 +118,7 @@ static bool is_upstream_port(const FabPort *port)
     return port->owner->kind == FAB_KIND_SWITCH && port->index == 0;
 }
 
-/* Whether the configuration space of @fn holds its component's BARs. */
+/* Returns whether the configuration space of @fn holds its component's BARs. */
 static bool fn_has_bars(const Fn *fn)
 {
     return !fn->bridge || is_upstream_port(fn->bridge);

@@ -60,7 +60,8 @@ static void append_port(GString *out, const FabPort *port)
                            fab_port_name(port));
 }
 
-/* Whether @port or its peer is a cable port, which leads out of a hierarchy. */
+/* Returns whether @port or its peer is a cable port, which leads out of a
+ * hierarchy. */
 static bool is_cable(const FabPort *port)
 {
     FabPort *peer = fab_port_peer(port);

@@ -290,8 +290,8 @@ static void path_drained(void *owner, FabPort *port, const FabTlp *tlp)
     }
 }
 
-/* Whether @bytes is a valid split size. SplitRead.piece has room for pieces of
- * at least 64 bytes. */
+/* Returns whether @bytes is a valid split size. SplitRead.piece has room for
+ * pieces of at least 64 bytes. */
 static bool is_split(uint32_t bytes)
 {
     return bytes == 0 || (bytes >= 64 && (bytes & (bytes - 1)) == 0);

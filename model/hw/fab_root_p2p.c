@@ -19,8 +19,8 @@ static void note_tag_wait(FabRoot *root)
     }
 }
 
-/* Whether a piece of the first of path->others can be sent. Notes a lack of
- * tags. */
+/* Returns whether a piece of the first of path->others can be sent. Notes a
+ * lack of tags. */
 static bool other_can_go(FabRoot *root, RootPath *path, unsigned from,
                          const FabPort *port)
 {

@@ -100,7 +100,7 @@ FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
     return cpl;
 }
 
-/* Whether RO or IDO lets @later pass @posted. */
+/* Returns whether RO or IDO lets @later pass @posted. */
 static bool is_relaxed_against(const FabTlp *later, const FabTlp *posted)
 {
     return later->attr & FAB_ATTR_RO ||

@@ -55,7 +55,8 @@ void fab_observe_resources(const FabComponent *component, FabResourceFn fn,
 #define FAB_CREDIT_KINDS     (2 * FAB_CLASSES)
 #define FAB_CREDIT_DATA(cls) (FAB_CLASSES + (cls))
 
-/* Whether @lacks, a set of bits (1 << kind of credits), has a bit of @cls. */
+/* Returns whether @lacks, a set of bits (1 << kind of credits), has a bit of
+ * @cls. */
 static inline bool fab_credits_lack_class(uint32_t lacks, unsigned cls)
 {
     return lacks & (1u << cls | 1u << FAB_CREDIT_DATA(cls));

@@ -126,7 +126,8 @@ static inline bool fab_tlp_is_completion(const FabTlp *tlp)
     return tlp->cls == FAB_CLASS_CPL;
 }
 
-/* Whether a completion ends its request (Byte Count, PCIe 5.0 s2.2.9). */
+/* Returns whether a completion ends its request (Byte Count, PCIe 5.0 s2.2.9).
+ */
 static inline bool fab_tlp_is_last_completion(const FabTlp *tlp)
 {
     return tlp->status != FAB_STATUS_SC || tlp->type == FAB_TLP_CPL ||
@@ -161,7 +162,8 @@ static inline uint32_t fab_tlp_data_credits(const FabTlp *tlp)
     return (fab_tlp_payload_dw(tlp) + 3) / 4;
 }
 
-/* Whether a later TLP may overtake an earlier one for the same egress. */
+/* Returns whether a later TLP may overtake an earlier one for the same egress.
+ */
 typedef enum FabPass {
     FAB_PASS_NO,  /* "No": passing would break the producer-consumer model */
     FAB_PASS_MAY, /* "Y/N" */
