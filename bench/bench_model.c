@@ -101,7 +101,6 @@ static const FabNtbParams ntb_params = {
     .window_bytes = UINT64_C(256) << 20,
     .entries = 256,
     .requesters = 32,
-    .tags = 256,
 };
 
 /* ---- Building -------------------------------------------------------- */

@@ -57,6 +57,7 @@ FabPortParams exp_params_port(const TopoPart *part, unsigned speed_mtps,
                          exp_params_credits(part, "buffers.cpld")},
             },
         .credit_latency = topo_part_time(part, "buffers.latency"),
+        .collect_bytes = topo_part_bytes(part, "buffers.collect"),
         .dllp = dllp_of(topo_part_text(part, "dllp")),
         .arbitration = FAB_ARBITRATION_ROUND_ROBIN,
     };

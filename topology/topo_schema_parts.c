@@ -41,6 +41,10 @@
         CREDITS("cpld", "credits of 16 B for data of completions"),            \
         MAY("buffers.latency", TIME, "0ps", "0ps", "1ms", 0,                   \
             "from space in a buffer to the UpdateFC that reports it"),         \
+        MAY("buffers.collect", BYTES, "0B", "0B", "1MiB", 0,                   \
+            "a chip that returns credits more rarely than `dllp: spec` "       \
+            "demands: one UpdateFC for so many bytes of TLPs of a class; 0B: " \
+            "as the specification demands"),                                   \
         WORD("dllp", "spec", "spec|each|free",                                 \
              "when it sends Ack and UpdateFC: as late as the specification "   \
              "allows, after each TLP, or without taking any bandwidth")
@@ -79,8 +83,8 @@ static const TopoKey cpu_keys[] = {
         "posted writes forwarded from root port to root port are split into "
         "writes of this size; 0B: not split"),
     NEEDS("forwarded_reads", INT, "1", "65536", 0,
-          "outstanding reads that it forwards between root ports, counted "
-          "after splitting"),
+          "outstanding reads that it forwards through one root port to "
+          "another, counted after splitting, by the port they leave through"),
     {.key = "rcb",
      .type = TOPO_TYPE_BYTES,
      .fallback = "64B",
@@ -160,8 +164,9 @@ static const TopoKey ntb_keys[] = {
           "entries reserved for each remote node"),
     NEEDS("requesters", INT, "1", "65536", 0,
           "entries of the requester-ID table"),
-    NEEDS("tags", INT, "1", "65536", 0,
-          "outstanding non-posted requests it forwards under tags of its own"),
+    MAY("tags", INT, "0", "0", "65534", 0,
+        "outstanding non-posted requests that it forwards under tags of its "
+        "own; 0: it only translates Requester IDs, and tags stay"),
     {.key = "bars",
      .type = TOPO_TYPE_LIST,
      .section = &topo_section_bar,

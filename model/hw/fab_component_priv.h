@@ -31,6 +31,7 @@ struct FabComponent {
     uint32_t rank; /* of its own events; ports have separate ranks */
     FabPort **ports;
     unsigned port_count;
+    bool ports_realized;
     FabComponent *root; /* of its hierarchy */
     FabBdf bdf;
     FabBar bars[FAB_BARS];

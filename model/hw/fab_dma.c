@@ -114,6 +114,7 @@ static void reads_issue(FabEndpoint *endpoint)
         DmaRead *read = &engine->tags[engine->free_tag];
 
         tlp->tag = engine->free_tag;
+        tlp->transaction = fab_transaction_new(endpoint->component.fabric);
         tlp->request_bytes = tlp_bytes(dma, endpoint->params.read_bytes);
         engine->free_tag = read->next;
         engine->tags_used++;

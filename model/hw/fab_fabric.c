@@ -84,30 +84,47 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* The smallest Max_Payload_Size of all connected ports. The whole fabric uses
- * it, because an NTB forwards payloads unchanged. */
-static uint32_t common_mps(const FabFabric *fabric)
+/*
+ * Realizes the ports of all components that links join to @component. They use
+ * the smallest Max_Payload_Size of their connected ports, because an NTB
+ * forwards payloads unchanged.
+ */
+static void island_realize(FabComponent *component)
 {
+    g_autoptr(GPtrArray) island = g_ptr_array_new();
     uint32_t mps = 4096;
 
-    for (unsigned i = 0; i < fabric->components->len; i++) {
-        const FabComponent *component = fabric->components->pdata[i];
+    component->ports_realized = true;
+    g_ptr_array_add(island, component);
+    for (unsigned i = 0; i < island->len; i++) {
+        const FabComponent *member = island->pdata[i];
 
-        for (unsigned j = 0; j < component->port_count; j++) {
-            const FabPort *port = component->ports[j];
+        for (unsigned j = 0; j < member->port_count; j++) {
+            const FabPort *port = member->ports[j];
 
-            if (port->peer) {
-                mps = MIN(mps, port->params.mps_bytes);
+            if (!port->peer) {
+                continue;
+            }
+            mps = MIN(mps, port->params.mps_bytes);
+            if (!port->peer->owner->ports_realized) {
+                port->peer->owner->ports_realized = true;
+                g_ptr_array_add(island, port->peer->owner);
             }
         }
     }
-    return mps;
+    for (unsigned i = 0; i < island->len; i++) {
+        const FabComponent *member = island->pdata[i];
+
+        for (unsigned j = 0; j < member->port_count; j++) {
+            fab_port_realize(member->ports[j], mps);
+        }
+    }
 }
 
 bool fab_fabric_realize(FabFabric *fabric, GError **error)
 {
     GPtrArray *components = fabric->components;
-    uint32_t rank = 0, mps = common_mps(fabric);
+    uint32_t rank = 0;
 
     g_assert(!fabric->realized);
     fabric->realized = true;
@@ -136,8 +153,8 @@ bool fab_fabric_realize(FabFabric *fabric, GError **error)
             !fab_enumerate(component, error)) {
             return false;
         }
-        for (unsigned j = 0; j < component->port_count; j++) {
-            fab_port_realize(component->ports[j], mps);
+        if (!component->ports_realized) {
+            island_realize(component);
         }
     }
     for (unsigned i = 0; i < components->len; i++) {

@@ -17,6 +17,7 @@ struct FabFabric {
     uint64_t alive;
     uint64_t hops;
     uint64_t unsupported;
+    uint32_t transactions; /* number of the latest; FabTlp.transaction */
     uint32_t trace_categories;
     FabTraceFn trace_fn;
     void *trace_data;
@@ -33,6 +34,15 @@ struct FabFabric {
  * never shrinks. */
 FabTlp *fab_tlp_new(FabFabric *fabric, FabTlpType type);
 void fab_tlp_free(FabFabric *fabric, FabTlp *tlp);
+/* The number of a new non-posted request, for FabTlp.transaction; never 0. */
+static inline uint32_t fab_transaction_new(FabFabric *fabric)
+{
+    if (++fabric->transactions == 0) {
+        fabric->transactions = 1;
+    }
+    return fabric->transactions;
+}
+
 /* Gives all TLPs of @fifo back to the pool. */
 void fab_fifo_clear(FabFabric *fabric, FabFifo *fifo);
 

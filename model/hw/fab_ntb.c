@@ -17,15 +17,32 @@ typedef struct Entry {
 typedef struct Requester {
     FabBdf bdf;
     uint32_t users;
+    bool is_ntb; /* it has all IDs of its bus */
 } Requester;
 
+/*
+ * The adapter issues the requests of a remote requester under a Requester ID
+ * with its own bus number, and a device and function number that stand for the
+ * requester. Completions come back to its bus, and these numbers lead to the
+ * requester. PLX (PEX 8700 data books) and Switchtec (proxy IDs) do the same,
+ * and so does the mapping table of the IDT PES32NT24xG2 (user manual, chapter
+ * 14). Tags stay as they are.
+ */
+typedef struct Alias {
+    FabBdf requester_id;
+    uint16_t cable; /* cable port that it is behind; 0: the alias is free */
+} Alias;
+
+#define ALIASES 256u
+
 /* The original Requester ID and tag of a request that the adapter has issued
- * under its own. */
+ * under a tag of its own. */
 typedef struct Proxy {
     FabBdf requester_id;
     uint16_t tag;
     uint16_t cable; /* cable port that it came through; 0: the tag is free */
     uint16_t next_free;
+    uint32_t transaction;
 } Proxy;
 
 #define NO_TAG UINT16_MAX
@@ -38,14 +55,17 @@ struct FabNtb {
     uint32_t used_entries;
     GArray *requesters;         /* of Requester */
     uint64_t known[65536 / 64]; /* the same as a bit for each Requester ID */
-    Proxy *proxies;
+    Alias aliases[ALIASES]; /* by device and function number */
+    unsigned alias_count;
+    unsigned last_alias;
+    Proxy *proxies; /* NULL: tags stay as they are */
     uint16_t free_tag;
     uint16_t tags_used;
     FabFifo tag_wait; /* non-posted requests from cables that lack a tag */
     FabNtbCounters counters;
 };
 
-static bool is_known(const FabNtb *ntb, FabBdf requester)
+static inline bool is_known(const FabNtb *ntb, FabBdf requester)
 {
     return ntb->known[requester / 64] >> (requester % 64) & 1;
 }
@@ -68,6 +88,41 @@ static const Entry *find_entry(FabNtb *ntb, const FabTlp *tlp)
         return NULL;
     }
     return entry;
+}
+
+/* True if @requester_id has the bus number of the adapter, which no other
+ * function has. */
+static inline bool is_own(const FabNtb *ntb, FabBdf requester_id)
+{
+    return FAB_BDF_BUS(requester_id) == FAB_BDF_BUS(ntb->component.bdf);
+}
+
+/* Gives @tlp, which came through @cable, the Requester ID under which the
+ * adapter issues it. Returns false if all aliases are in use. */
+static bool alias_set(FabNtb *ntb, FabTlp *tlp, unsigned cable)
+{
+    unsigned i = ntb->last_alias;
+
+    if (ntb->aliases[i].cable != cable ||
+        ntb->aliases[i].requester_id != tlp->requester_id) {
+        for (i = 0; i < ntb->alias_count; i++) {
+            if (ntb->aliases[i].cable == cable &&
+                ntb->aliases[i].requester_id == tlp->requester_id) {
+                break;
+            }
+        }
+        if (i == ALIASES) {
+            ntb->counters.unknown_requester++;
+            return false;
+        }
+        if (i == ntb->alias_count) {
+            ntb->aliases[i] = (Alias){tlp->requester_id, cable};
+            ntb->alias_count++;
+        }
+        ntb->last_alias = i;
+    }
+    tlp->requester_id = (ntb->component.bdf & ~(ALIASES - 1)) | i;
+    return true;
 }
 
 static void translate(FabNtb *ntb, const Entry *entry, FabTlp *tlp)
@@ -107,6 +162,29 @@ static void receive_request(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
     fab_port_send(ntb->component.ports[entry->cable], HOST, tlp);
 }
 
+/* Issues a request from a cable to the host or, if it hits the window, to
+ * another cable. The latter connects a chain of hosts with one adapter each. */
+static void issue(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
+{
+    unsigned egress = HOST;
+
+    if (hits_window(ntb, tlp)) {
+        const Entry *entry = find_entry(ntb, tlp);
+
+        if (!entry) {
+            refuse(ntb, ingress, tlp);
+            return;
+        }
+        translate(ntb, entry, tlp);
+        egress = entry->cable;
+    }
+    if (!alias_set(ntb, tlp, ingress->index)) {
+        refuse(ntb, ingress, tlp);
+        return;
+    }
+    fab_port_send(ntb->component.ports[egress], ingress->index, tlp);
+}
+
 /* Issues a non-posted request from a cable, under a tag of the adapter, to the
  * host or through the window to another cable. */
 static void proxy_send(FabNtb *ntb, FabTlp *tlp)
@@ -131,27 +209,31 @@ static void proxy_send(FabNtb *ntb, FabTlp *tlp)
     proxy->requester_id = tlp->requester_id;
     proxy->tag = tlp->tag;
     proxy->cable = cable;
+    proxy->transaction = tlp->transaction;
     tlp->requester_id = ntb->component.bdf;
     tlp->tag = tag;
     fab_port_send(ntb->component.ports[egress], cable, tlp);
 }
 
-/* Takes a completion for a request that the adapter issued as its own. Restores
- * the requester's ID and tag, and sends the completion back through the cable.
- */
-static void receive_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
+/* Unexpected Completion: dropped (PCIe 5.0 s2.3.2). */
+static void completion_drop(FabNtb *ntb, FabTlp *tlp)
+{
+    fab_tlp_refuse(ntb->component.fabric, tlp, FAB_STATUS_UR,
+                   ntb->component.bdf);
+}
+
+/* Takes a completion for a request that the adapter issued under a tag of its
+ * own. Restores the requester's ID and tag, and sends the completion back
+ * through the cable. */
+static void proxy_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
 {
     Proxy *proxy =
-        tlp->tag < ntb->params.tags && tlp->requester_id == ntb->component.bdf
-            ? &ntb->proxies[tlp->tag]
-            : NULL;
+        tlp->tag < ntb->params.tags ? &ntb->proxies[tlp->tag] : NULL;
     uint16_t tag = tlp->tag;
     unsigned cable;
 
     if (!proxy || !proxy->cable) {
-        /* Unexpected Completion: dropped (PCIe 5.0 s2.3.2). */
-        fab_tlp_refuse(ntb->component.fabric, tlp, FAB_STATUS_UR,
-                       ntb->component.bdf);
+        completion_drop(ntb, tlp);
         return;
     }
     cable = proxy->cable;
@@ -169,24 +251,21 @@ static void receive_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
     }
 }
 
-/* Sends a posted request from a cable to the host, or through the window to
- * another cable. The latter connects a chain of hosts with one adapter each. */
-static void posted_pass(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
+/* Takes a completion for a request that the adapter issued. */
+static void receive_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
 {
-    unsigned egress = HOST;
+    const Alias *alias = &ntb->aliases[tlp->requester_id % ALIASES];
 
-    if (hits_window(ntb, tlp)) {
-        const Entry *entry = find_entry(ntb, tlp);
-
-        if (!entry) {
-            refuse(ntb, ingress, tlp);
-            return;
-        }
-        translate(ntb, entry, tlp);
-        egress = entry->cable;
+    if (!is_own(ntb, tlp->requester_id)) {
+        completion_drop(ntb, tlp);
+    } else if (ntb->proxies) {
+        proxy_completion(ntb, ingress, tlp);
+    } else if (!alias->cable) {
+        completion_drop(ntb, tlp);
+    } else {
+        tlp->requester_id = alias->requester_id;
+        fab_port_send(ntb->component.ports[alias->cable], ingress->index, tlp);
     }
-    tlp->requester_id = ntb->component.bdf;
-    fab_port_send(ntb->component.ports[egress], ingress->index, tlp);
 }
 
 static void ntb_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
@@ -199,16 +278,16 @@ static void ntb_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
         } else {
             receive_request(ntb, ingress, tlp);
         }
-    } else if (tlp->cls == FAB_CLASS_NP) {
+    } else if (tlp->cls == FAB_CLASS_NP && ntb->proxies) {
         if (ntb->free_tag == NO_TAG) {
             ntb->counters.tag_waits++;
             fab_fifo_push(&ntb->tag_wait, tlp);
         } else {
             proxy_send(ntb, tlp);
         }
-    } else if (tlp->cls == FAB_CLASS_P) {
-        posted_pass(ntb, ingress, tlp);
-    } else if (tlp->requester_id == component->bdf) {
+    } else if (!fab_tlp_is_completion(tlp)) {
+        issue(ntb, ingress, tlp);
+    } else if (is_own(ntb, tlp->requester_id)) {
         receive_completion(ntb, ingress, tlp);
     } else {
         tlp->completer_id = component->bdf;
@@ -231,8 +310,8 @@ static bool ntb_realize(FabComponent *component, GError **error)
         params->entries > params->window_bytes) {
         wrong = "the window size and the number of entries must be powers of "
                 "two, with at least one byte an entry";
-    } else if (params->tags < 1 || params->tags >= NO_TAG) {
-        wrong = "the number of tags must be 1 to 65534";
+    } else if (params->tags >= NO_TAG) {
+        wrong = "the number of tags must be 0 to 65534";
     }
     if (wrong) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s",
@@ -242,7 +321,7 @@ static bool ntb_realize(FabComponent *component, GError **error)
     ntb->entry_shift =
         __builtin_ctzll(params->window_bytes) - __builtin_ctz(params->entries);
     ntb->entries = g_new0(Entry, params->entries);
-    ntb->proxies = g_new0(Proxy, params->tags);
+    ntb->proxies = params->tags > 0 ? g_new0(Proxy, params->tags) : NULL;
     for (unsigned i = 0; i < params->tags; i++) {
         ntb->proxies[i].next_free = i + 1 < params->tags ? i + 1 : NO_TAG;
     }
@@ -276,6 +355,9 @@ static void ntb_resources(const FabComponent *component, FabResourceFn fn,
 {
     const FabNtb *ntb = (const FabNtb *)component;
 
+    if (!ntb->proxies) {
+        return;
+    }
     fn(data,
        &(FabResourceState){
            .kind = FAB_RESOURCE_NTB_TAGS,
@@ -491,10 +573,26 @@ static Requester *requester_find(const FabNtb *ntb, FabBdf bdf)
     return NULL;
 }
 
-bool fab_ntb_add_requester(FabNtb *ntb, FabBdf requester, GError **error)
+/* Sets whether requests of @requester may pass. */
+static void known_set(FabNtb *ntb, const Requester *requester, bool known)
+{
+    unsigned count = requester->is_ntb ? ALIASES : 1;
+    unsigned first = requester->bdf & ~(count - 1);
+
+    for (unsigned i = first; i < first + count; i++) {
+        if (known) {
+            ntb->known[i / 64] |= 1ull << (i % 64);
+        } else {
+            ntb->known[i / 64] &= ~(1ull << (i % 64));
+        }
+    }
+}
+
+bool fab_ntb_add_requester(FabNtb *ntb, FabBdf requester, bool is_ntb,
+                           GError **error)
 {
     Requester *known = requester_find(ntb, requester);
-    Requester entry = {requester, 1};
+    Requester entry = {requester, 1, is_ntb};
 
     if (known) {
         known->users++;
@@ -510,7 +608,7 @@ bool fab_ntb_add_requester(FabNtb *ntb, FabBdf requester, GError **error)
         return false;
     }
     g_array_append_val(ntb->requesters, entry);
-    ntb->known[requester / 64] |= 1ull << (requester % 64);
+    known_set(ntb, &entry, true);
     return true;
 }
 
@@ -520,7 +618,7 @@ void fab_ntb_remove_requester(FabNtb *ntb, FabBdf requester)
 
     g_assert(known);
     if (--known->users == 0) {
-        ntb->known[requester / 64] &= ~(1ull << (requester % 64));
+        known_set(ntb, known, false);
         g_array_remove_index_fast(
             ntb->requesters,
             known - (Requester *)(void *)ntb->requesters->data);

@@ -45,11 +45,8 @@ static void port_set_skp(FabPort *port)
     port->skp_next = port->skp_interval;
 }
 
-/*
- * Ten times the AckFactor: the number of largest TLPs that a receiver may
- * collect before it sends an Ack or UpdateFC (PCIe 5.0 s3.6.3.1, tables 3-7 to
- * 3-9).
- */
+/* Ten times the AckFactor: the number of largest TLPs that a receiver may
+ * collect before it sends an Ack or UpdateFC. */
 static uint32_t ack_factor_x10(uint32_t width, uint32_t mps_bytes)
 {
     switch (width) {
@@ -67,9 +64,12 @@ static uint32_t ack_factor_x10(uint32_t width, uint32_t mps_bytes)
     }
 }
 
-/* Bytes of TLPs between two DLLPs of a kind: the Ack latency limit of PCIe 5.0
- * s3.6.3.1 with the internal delay of each generation. */
-static uint32_t dllp_interval_bytes(FabSpeed speed, uint32_t width,
+/*
+ * The Ack latency limit, in symbol times: (MPS + 28) * AckFactor / width plus an
+ * internal delay (PCIe 5.0 s3.6.3.1; the tables 3-10 to 3-12 of revision 6
+ * have the same values). s2.6.1.2 gives UpdateFCs the same limit.
+ */
+static uint32_t dllp_limit_symbols(FabSpeed speed, uint32_t width,
                                     uint32_t mps_bytes)
 {
     uint32_t delay = speed == FAB_SPEED_2_5GT   ? 19
@@ -78,6 +78,14 @@ static uint32_t dllp_interval_bytes(FabSpeed speed, uint32_t width,
 
     return (mps_bytes + 28) * ack_factor_x10(width, mps_bytes) / (10 * width) +
            delay;
+}
+
+/* Bytes of TLPs that a busy link carries within the limit: a symbol time is the
+ * time of one byte on each lane. */
+static uint32_t dllp_interval_bytes(FabSpeed speed, uint32_t width,
+                                    uint32_t mps_bytes)
+{
+    return dllp_limit_symbols(speed, width, mps_bytes) * width;
 }
 
 static inline uint64_t wire_time(const FabPort *port, uint32_t bytes)
@@ -260,7 +268,7 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
     /* A sender that may run out of credits gets an UpdateFC at once (PCIe 5.0
      * s2.6.1.2). */
     if (ingress->params.dllp != FAB_DLLP_SPEC ||
-        ingress->freed_bytes[cls] >= ingress->dllp_bytes ||
+        ingress->freed_bytes[cls] >= ingress->collect_bytes ||
         (counts_header && ingress->granted_header[cls] < 2) ||
         (counts_data && ingress->granted_data[cls] < 2 * most)) {
         update_fc(ingress, cls, time);
@@ -637,6 +645,8 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
         return;
     }
     port->dllp_bytes = dllp_interval_bytes(port->speed, port->width, mps_bytes);
+    port->collect_bytes =
+        port->params.collect_bytes ? port->params.collect_bytes : port->dllp_bytes;
     credits_init(port);
 }
 

@@ -100,7 +100,8 @@ struct FabPort {
      * used. */
     uint32_t granted_header[FAB_CLASSES];
     uint32_t granted_data[FAB_CLASSES];
-    uint32_t dllp_bytes; /* TLP bytes between DLLPs under FAB_DLLP_SPEC */
+    uint32_t dllp_bytes; /* TLP bytes between Acks under FAB_DLLP_SPEC */
+    uint32_t collect_bytes; /* the same between UpdateFCs of a class */
     uint32_t ack_bytes;  /* TLP bytes received since the last Ack */
     uint32_t mps_bytes;  /* Max_Payload_Size */
 

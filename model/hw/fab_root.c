@@ -3,6 +3,9 @@
 
 #define ROOT_BDF FAB_BDF(0, 0, 0)
 
+/* A tag has 16 bits in the model. */
+#define FORWARDED_MOST 60000u
+
 /* ---- Memory ---------------------------------------------------------- */
 
 /* Begins waiting reads, from the root ports in turn, until memory takes no
@@ -82,10 +85,10 @@ static void completion_dispatch(FabRoot *root, FabTlp *tlp)
     FabPort *ingress = tlp->ingress;
 
     if (tlp->requester_id == ROOT_BDF) {
-        if (tlp->tag < root->params.forwarded_reads) {
-            fab_root_p2p_completion(root, ingress, tlp);
-        } else {
+        if (tlp->tag < fab_root_split_first_tag(root)) {
             fab_root_cpu_completion(root, tlp);
+        } else {
+            fab_root_p2p_completion(root, ingress, tlp);
         }
         return;
     }
@@ -297,7 +300,8 @@ static bool is_split(uint32_t bytes)
     return bytes == 0 || (bytes >= 64 && (bytes & (bytes - 1)) == 0);
 }
 
-static bool check_params(const FabRootParams *params, GError **error)
+static bool check_params(const FabRootParams *params, unsigned ports,
+                         GError **error)
 {
     const char *wrong = NULL;
 
@@ -307,6 +311,9 @@ static bool check_params(const FabRootParams *params, GError **error)
             "requests must be split into a power of two of at least 64 bytes";
     } else if (params->forwarded_reads < 1 || params->forwarded_reads > 4095) {
         wrong = "the number of forwarded reads must be 1 to 4095";
+    } else if (ports * params->forwarded_reads > FORWARDED_MOST) {
+        wrong = "the root ports must have at most 60000 forwarded reads "
+                "together";
     } else if (params->cpu.mmio_reads < 1 || params->cpu.mmio_reads > 1023) {
         wrong = "the number of reads of the CPU must be 1 to 1023";
     } else if (params->rcb_bytes != 64 && params->rcb_bytes != 128) {
@@ -337,7 +344,7 @@ static bool root_realize(FabComponent *component, GError **error)
 {
     FabRoot *root = (FabRoot *)component;
 
-    if (!check_params(&root->params, error) || !check_addresses(root, error) ||
+    if (!check_params(&root->params, component->port_count, error) || !check_addresses(root, error) ||
         !fab_memory_check(root->completer.memory, error) ||
         (root->iommu &&
          !fab_iommu_realize(root->iommu, component->rank, error))) {

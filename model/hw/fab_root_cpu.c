@@ -8,12 +8,6 @@
  * link.
  */
 
-/* First tag of the CPU's reads, after the tags of forwarded reads. */
-static inline unsigned first_tag(const FabRoot *root)
-{
-    return root->params.forwarded_reads;
-}
-
 /* Initial size of the ring of CPU writes. */
 #define CPU_WRITES 16
 
@@ -208,7 +202,8 @@ static void read_send(FabRoot *root, uint16_t number)
         tlp->addr = read->addr;
         tlp->request_bytes = read->size_bytes;
         tlp->requester_id = root->component.bdf;
-        tlp->tag = first_tag(root) + number;
+        tlp->tag = number;
+        tlp->transaction = fab_transaction_new(root->component.fabric);
         tlp->flow = read->flow;
         read->due = SIM_TIME_NONE;
         transit_begin(root, tlp);
@@ -297,7 +292,7 @@ void fab_root_read(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
 void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp)
 {
     SimTime now = sim_engine_now(root->component.engine);
-    unsigned number = tlp->tag - first_tag(root);
+    unsigned number = tlp->tag;
     CpuRead *read =
         number < root->params.cpu.mmio_reads ? &root->cpu_reads[number] : NULL;
 

@@ -38,7 +38,7 @@ static void root_resources(const FabComponent *component, FabResourceFn fn,
                  .kind = FAB_RESOURCE_FORWARD_TAGS,
                  .size = params->forwarded_reads,
                  .unit_bytes = params->read_split_bytes,
-                 .used = root->tags_used,
+                 .used = fab_root_p2p_tags_used(root),
                  .is_wanted = fab_root_p2p_is_wanted(root),
                  .requests = root->counters.forwarded_reads,
              });
@@ -91,10 +91,10 @@ static bool root_blockers(const FabComponent *component, const FabPort *ingress,
     for (unsigned to = 0; to < root->ports; to++) {
         const RootPath *path = &root->paths[ingress->index * root->ports + to];
 
-        if (cls == FAB_CLASS_NP ? !path->others.head : !path->posted.head) {
+        if (cls == FAB_CLASS_NP ? !path->reads : !path->posted.head) {
             continue;
         }
-        if (cls == FAB_CLASS_NP && !fab_root_split_has_tag(root)) {
+        if (cls == FAB_CLASS_NP && path->no_tag) {
             return resource_blocks(fn, data, FAB_RESOURCE_FORWARD_TAGS);
         }
         if (fn(data, &(FabBlocker){.egress = component->ports[to]})) {

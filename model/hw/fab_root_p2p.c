@@ -11,26 +11,41 @@
  */
 #define LEAST_PIECE_BYTES (64 + 12 + 8)
 
-static void note_tag_wait(FabRoot *root)
+/* Notes that the reads of @path lack a tag. */
+static void note_tag_wait(FabRoot *root, RootPath *path)
 {
-    if (!root->tag_wait) {
-        root->tag_wait = true;
+    if (path->no_tag) {
+        return;
+    }
+    path->no_tag = true;
+    if (root->tag_waits++ == 0) {
         root->tag_wait_since = sim_engine_now(root->component.engine);
     }
 }
 
-/* Returns whether a piece of the first of path->others can be sent. Notes a
- * lack of tags. */
-static bool other_can_go(FabRoot *root, RootPath *path, unsigned from,
-                         const FabPort *port)
+static void tag_wait_end(FabRoot *root, RootPath *path)
 {
-    if (!fab_root_split_has_tag(root)) {
-        path->no_tag = true;
-        note_tag_wait(root);
-        return false;
+    path->no_tag = false;
+    if (--root->tag_waits == 0) {
+        root->counters.forward_wait_ps +=
+            sim_engine_now(root->component.engine) - root->tag_wait_since;
     }
-    return fab_port_queued(port, from, FAB_CLASS_NP) <
-           root->path_queue[port->index];
+}
+
+/* The read of @path whose next piece can be sent; NULL: none. Notes a lack of
+ * tags. */
+static SplitRead *read_can_go(FabRoot *root, RootPath *path, unsigned from,
+                              const FabPort *port)
+{
+    SplitRead *read = fab_root_split_pick(root, path, port->index);
+
+    if (!read) {
+        note_tag_wait(root, path);
+    } else if (fab_port_queued(port, from, FAB_CLASS_NP) >=
+               root->path_queue[port->index]) {
+        read = NULL;
+    }
+    return read;
 }
 
 /* The oldest TLP goes first, but posted requests pass reads that cannot go
@@ -42,15 +57,16 @@ void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to)
 
     for (;;) {
         const FabTlp *posted = path->posted.head;
-        const FabTlp *other = path->others.head;
         const FabTlp *cpl = path->completions.head;
+        SplitRead *read = path->reads;
 
         if (cpl && (!posted || cpl->path_order < posted->path_order)) {
             fab_port_send(port, from, fab_fifo_pop(&path->completions));
-        } else if (other &&
-                   (!posted || other->path_order < posted->path_order) &&
-                   other_can_go(root, path, from, port)) {
-            fab_port_send(port, from, fab_root_split_read(root, path));
+        } else if (read &&
+                   (!posted || read->tlp->path_order < posted->path_order) &&
+                   (read = read_can_go(root, path, from, port)) &&
+                   (!posted || read->tlp->path_order < posted->path_order)) {
+            fab_port_send(port, from, fab_root_split_read(root, path, read));
         } else if (posted && fab_port_queued(port, from, FAB_CLASS_P) <
                                  root->path_queue[to]) {
             fab_port_send(port, from, fab_root_split_write(root, path));
@@ -78,34 +94,29 @@ void fab_root_p2p_request(FabRoot *root, FabPort *from, FabPort *to,
     RootPath *path = &root->paths[from->index * root->ports + to->index];
 
     tlp->path_order = path->order++;
-    fab_fifo_push(tlp->cls == FAB_CLASS_P ? &path->posted : &path->others, tlp);
+    if (tlp->cls == FAB_CLASS_P) {
+        fab_fifo_push(&path->posted, tlp);
+    } else {
+        fab_root_split_add(root, from->index, to->index, tlp);
+    }
     fab_root_p2p_advance(root, from->index, to->index);
 }
 
-/* Offers free tags, in turn, to the paths that lack one. */
-static void tag_offer(FabRoot *root)
+/* Offers free tags of port @to, in turn, to the paths that lack one. */
+static void tag_offer(FabRoot *root, unsigned to)
 {
-    unsigned paths = root->ports * root->ports;
+    RootEgress *egress = &root->egress[to];
 
-    if (!root->tag_wait) {
-        return;
-    }
-    root->tag_wait = false;
-    root->counters.forward_wait_ps +=
-        sim_engine_now(root->component.engine) - root->tag_wait_since;
-    for (unsigned i = 0; i < paths && fab_root_split_has_tag(root); i++) {
-        unsigned path = root->path_turn;
+    for (unsigned i = 0; root->tag_waits > 0 && i < root->ports &&
+                         fab_root_split_has_tag(root, to);
+         i++) {
+        unsigned from = egress->turn;
+        RootPath *path = &root->paths[from * root->ports + to];
 
-        root->path_turn = (path + 1) % paths;
-        if (root->paths[path].no_tag) {
-            root->paths[path].no_tag = false;
-            fab_root_p2p_advance(root, path / root->ports, path % root->ports);
-        }
-    }
-    for (unsigned i = 0; i < paths; i++) {
-        if (root->paths[i].no_tag) {
-            note_tag_wait(root);
-            return;
+        egress->turn = (from + 1) % root->ports;
+        if (path->no_tag) {
+            tag_wait_end(root, path);
+            fab_root_p2p_advance(root, from, to);
         }
     }
 }
@@ -113,6 +124,7 @@ static void tag_offer(FabRoot *root)
 void fab_root_p2p_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp)
 {
     SplitRead *read = fab_root_split_take(root, tlp);
+    unsigned to = ingress->index;
     uint16_t tag = tlp->tag;
     bool last = fab_tlp_is_last_completion(tlp);
     FabTlp *cpl;
@@ -123,12 +135,13 @@ void fab_root_p2p_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp)
         return;
     }
     while (last && (cpl = fab_root_split_next(root, read, tlp))) {
-        fab_root_p2p_return(root, ingress->index, read->ingress, cpl);
+        fab_root_p2p_return(root, to, read->ingress, cpl);
     }
     fab_port_consume(tlp, sim_engine_now(root->component.engine));
     if (last) {
+        to = read->egress;
         fab_root_split_end(root, tag);
-        tag_offer(root);
+        tag_offer(root, to);
     }
 }
 
@@ -151,7 +164,9 @@ void fab_root_p2p_free(FabRoot *root)
 
     for (unsigned i = 0; root->paths && i < root->ports * root->ports; i++) {
         fab_fifo_clear(fabric, &root->paths[i].posted);
-        fab_fifo_clear(fabric, &root->paths[i].others);
+        for (SplitRead *read = root->paths[i].reads; read; read = read->next) {
+            fab_tlp_free(fabric, read->tlp);
+        }
         fab_fifo_clear(fabric, &root->paths[i].completions);
     }
     fab_root_split_free(root);
@@ -160,31 +175,33 @@ void fab_root_p2p_free(FabRoot *root)
 
 /* ---- For observers --------------------------------------------------- */
 
-/* Reports the TLPs of @fifo. @sent bytes of the first one are sent on already.
- */
-static void path_waiters(const FabFifo *fifo, uint32_t sent,
-                         const FabObserver *observer)
+/* Reports @tlp, of which @sent bytes are sent on already. */
+static void path_waiter(const FabTlp *tlp, uint32_t sent,
+                        const FabObserver *observer)
 {
-    for (const FabTlp *tlp = fifo->head; tlp; tlp = tlp->next) {
-        observer->fn(observer->data,
-                     &(FabWaiter){
-                         .flow = tlp->flow,
-                         .cls = tlp->cls,
-                         .bytes = MAX(fab_observed_bytes(tlp) - sent, 1),
-                         .place = FAB_PLACE_FORWARD,
-                         .component = observer->component,
-                     });
-        sent = 0;
-    }
+    observer->fn(observer->data,
+                 &(FabWaiter){
+                     .flow = tlp->flow,
+                     .cls = tlp->cls,
+                     .bytes = MAX(fab_observed_bytes(tlp) - sent, 1),
+                     .place = FAB_PLACE_FORWARD,
+                     .component = observer->component,
+                 });
 }
 
 void fab_root_p2p_waiters(const FabRoot *root, const FabObserver *observer)
 {
     for (unsigned i = 0; i < root->ports * root->ports; i++) {
         const RootPath *path = &root->paths[i];
+        uint32_t sent = path->posted_sent;
 
-        path_waiters(&path->posted, path->posted_sent, observer);
-        path_waiters(&path->others, path->other_sent, observer);
+        for (const FabTlp *tlp = path->posted.head; tlp; tlp = tlp->next) {
+            path_waiter(tlp, sent, observer);
+            sent = 0;
+        }
+        for (const SplitRead *read = path->reads; read; read = read->next) {
+            path_waiter(read->tlp, read->sent_bytes, observer);
+        }
         fab_observer_fifo(observer, &path->completions, FAB_PLACE_ORDER);
     }
 }
@@ -192,9 +209,19 @@ void fab_root_p2p_waiters(const FabRoot *root, const FabObserver *observer)
 bool fab_root_p2p_is_wanted(const FabRoot *root)
 {
     for (unsigned i = 0; i < root->ports * root->ports; i++) {
-        if (root->paths[i].others.head) {
+        if (root->paths[i].reads) {
             return true;
         }
     }
     return false;
+}
+
+uint32_t fab_root_p2p_tags_used(const FabRoot *root)
+{
+    uint32_t most = 0;
+
+    for (unsigned i = 0; i < root->ports; i++) {
+        most = MAX(most, root->egress[i].shared_used);
+    }
+    return most;
 }

@@ -32,25 +32,44 @@ typedef struct RootIngress {
 
 /* The path from one root port to another. */
 typedef struct RootPath {
-    FabFifo posted, others;
+    FabFifo posted;
+    struct SplitRead *reads, *reads_tail; /* not all of their pieces are sent */
     FabFifo completions; /* completions behind a posted request */
     uint64_t order;      /* path_order of the next TLP dispatched to the path */
     uint32_t posted_sent; /* bytes of the first of `posted` already sent on */
-    uint32_t other_sent;  /* bytes of the first of `others` already sent on */
-    struct SplitRead
-        *read;   /* state of the first of `others`; NULL: not begun */
-    bool no_tag; /* `others` wait for a free tag */
+    bool no_tag;          /* `reads` wait for a free tag */
 } RootPath;
 
-/* A read from one root port to another, until its last completion. */
+/* The reads of one requester through one root port. */
+typedef struct RootRequester {
+    FabBdf id;
+    uint32_t reads;   /* reads that are not complete; 0: the record is free */
+    uint32_t waiting; /* reads of which a piece is not sent */
+    uint32_t pieces;  /* tags held */
+} RootRequester;
+
+/* The tags of forwarded reads that leave through one root port. */
+typedef struct RootEgress {
+    GArray *requesters;   /* of RootRequester */
+    uint32_t shared_used; /* of the params.forwarded_reads for all requesters */
+    uint32_t starving;    /* requesters that wait and hold no tag */
+    unsigned turn;        /* root port whose path gets the next tag */
+} RootEgress;
+
+/* A read (or AtomicOp) from one root port to another, until its last
+ * completion. */
 typedef struct SplitRead {
-    struct SplitRead *next; /* in the list of free ones */
-    unsigned ingress;
+    struct SplitRead *next; /* in its path, or in the list of free ones */
+    FabTlp *tlp;            /* NULL: all pieces are sent */
+    uint32_t sent_bytes;
+    unsigned ingress, egress;
+    unsigned requester; /* index in RootEgress.requesters */
     FabBdf requester_id;
     uint16_t tag;
     uint8_t attr;
     bool ecrc;
     uint32_t flow;
+    uint32_t transaction;
     FabBusAddr addr;
     uint32_t request_bytes;
     uint32_t returned_bytes;   /* bytes returned to the requester so far */
@@ -58,7 +77,6 @@ typedef struct SplitRead {
     uint32_t pieces_back;      /* pieces completed */
     uint32_t pieces_returned;  /* pieces whose return to the requester began */
     uint32_t piece_left_bytes; /* bytes of the last of these still to return */
-    bool all_sent;
     bool failed; /* the requester has got a completion with an error */
     struct {
         uint16_t bytes;
@@ -70,8 +88,10 @@ typedef struct SplitRead {
 /* A tag of the root, used by a piece of a read. */
 typedef struct SplitTag {
     SplitRead *read; /* NULL: free */
+    uint32_t transaction;
     uint16_t piece;
     uint16_t next_free;
+    bool reserved; /* the one that its requester always gets */
 } SplitTag;
 
 /* A write by the CPU that has not left for its port. */
@@ -113,13 +133,13 @@ struct FabRoot {
     unsigned read_turn; /* root port whose waiting read of memory is next */
 
     /* Between root ports. */
+    RootEgress *egress; /* by port */
     SplitTag *tags;
+    uint32_t tag_count;
     uint16_t free_tag;
-    uint32_t tags_used;
     SplitRead *free_reads;
     GPtrArray *read_slabs;
-    unsigned path_turn; /* path that gets the next tag */
-    bool tag_wait;      /* a read lacks a tag */
+    uint32_t tag_waits; /* paths whose reads lack a tag */
     SimTime tag_wait_since;
 
     /* CPU. */
@@ -174,17 +194,33 @@ static inline FabBusAddr fab_root_domain_base(unsigned domain)
 void fab_root_split_init(FabRoot *root);
 void fab_root_split_free(FabRoot *root);
 
-/* True if there is a free tag for a piece of a read. */
-static inline bool fab_root_split_has_tag(const FabRoot *root)
+/* Takes the read or AtomicOp @tlp into the path from port @from to port @to. */
+void fab_root_split_add(FabRoot *root, unsigned from, unsigned to, FabTlp *tlp);
+
+/* The read of @path that may take a tag of port @to: the oldest one if tags
+ * are free, otherwise the oldest one of a requester that holds none. NULL: no
+ * read of the path may. */
+SplitRead *fab_root_split_pick(FabRoot *root, const RootPath *path,
+                               unsigned to);
+
+/* True if a read of the path from some port to port @to may get a tag. */
+static inline bool fab_root_split_has_tag(const FabRoot *root, unsigned to)
 {
-    return root->free_tag != NO_TAG;
+    return root->egress[to].shared_used < root->params.forwarded_reads ||
+           root->egress[to].starving;
 }
 
-/* Make the next piece of the first write of @path, or of its first read (or
- * AtomicOp). A piece of a read takes a tag; one must be free. The last piece
+/* The first tag that forwarded reads use. The CPU has the tags before. */
+static inline unsigned fab_root_split_first_tag(const FabRoot *root)
+{
+    return root->params.cpu.mmio_reads;
+}
+
+/* Make the next piece of the first write of @path, or of @read. A piece of a
+ * read takes a tag, which fab_root_split_pick() has found. The last piece
  * removes the request from the path. */
 FabTlp *fab_root_split_write(FabRoot *root, RootPath *path);
-FabTlp *fab_root_split_read(FabRoot *root, RootPath *path);
+FabTlp *fab_root_split_read(FabRoot *root, RootPath *path, SplitRead *read);
 
 /* Notes the completion @tlp of a piece. Returns the read of the piece; NULL if
  * no piece has this tag. */
@@ -195,8 +231,8 @@ SplitRead *fab_root_split_take(FabRoot *root, const FabTlp *tlp);
  * are back have been returned. */
 FabTlp *fab_root_split_next(FabRoot *root, SplitRead *read, const FabTlp *last);
 
-/* Frees tag @number, whose piece is complete, and also the read if this was its
- * last piece. */
+/* Frees the tag of a piece, @number as in its TLP, and also the read if this was
+ * its last piece. */
 void fab_root_split_end(FabRoot *root, uint16_t number);
 
 /* fab_root_p2p.c */
@@ -216,6 +252,8 @@ void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to);
 void fab_root_p2p_waiters(const FabRoot *root, const FabObserver *observer);
 /* True if a read to another root port waits. */
 bool fab_root_p2p_is_wanted(const FabRoot *root);
+/* Shared tags in use at the root port that uses most. */
+uint32_t fab_root_p2p_tags_used(const FabRoot *root);
 
 /* fab_root_cpu.c */
 void fab_root_cpu_init(FabRoot *root);

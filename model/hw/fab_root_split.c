@@ -4,12 +4,108 @@
 /*
  * A request from one root port to another leaves in pieces, as requests of the
  * root itself: reads of at most params.read_split_bytes, writes of at most
- * params.write_split_bytes. A piece of a read takes one of the root's
- * params.forwarded_reads tags. The root turns the data of the pieces into
+ * params.write_split_bytes. The root turns the data of the pieces into
  * completions for the requester, in order of address.
+ *
+ * A piece of a read takes a tag of the root port that it leaves through. Each
+ * root port has params.forwarded_reads tags that all requesters share, and one
+ * more for each requester that holds none. With one pool for the whole root,
+ * reads that cross in two roots would wait for each other for ever: the reads
+ * that leave each root would hold all tags that the reads coming in need.
  */
 
 #define READS_SLAB 64
+
+/* ---- Tags ------------------------------------------------------------ */
+
+static inline RootRequester *requester_of(const FabRoot *root,
+                                          const SplitRead *read)
+{
+    return &g_array_index(root->egress[read->egress].requesters, RootRequester,
+                          read->requester);
+}
+
+/* Index of the record of @id at @egress, a free record if there is none. */
+static unsigned requester_find(RootEgress *egress, FabBdf id)
+{
+    unsigned vacant = egress->requesters->len;
+
+    for (unsigned i = 0; i < egress->requesters->len; i++) {
+        RootRequester *requester =
+            &g_array_index(egress->requesters, RootRequester, i);
+
+        if (requester->reads > 0 && requester->id == id) {
+            return i;
+        }
+        if (requester->reads == 0) {
+            vacant = i;
+        }
+    }
+    if (vacant == egress->requesters->len) {
+        g_array_set_size(egress->requesters, vacant + 1);
+    }
+    g_array_index(egress->requesters, RootRequester, vacant) =
+        (RootRequester){.id = id};
+    return vacant;
+}
+
+static inline bool is_starving(const RootRequester *requester)
+{
+    return requester->waiting > 0 && requester->pieces == 0;
+}
+
+/* Changes the counts of the requester of @read. */
+static void requester_count(FabRoot *root, const SplitRead *read, int waiting,
+                            int pieces)
+{
+    RootRequester *requester = requester_of(root, read);
+    RootEgress *egress = &root->egress[read->egress];
+
+    egress->starving -= is_starving(requester);
+    requester->waiting += waiting;
+    requester->pieces += pieces;
+    egress->starving += is_starving(requester);
+}
+
+static void tags_grow(FabRoot *root)
+{
+    uint32_t old = root->tag_count, count = MAX(64, 2 * old);
+
+    count = MIN(count, NO_TAG - fab_root_split_first_tag(root));
+    g_assert(count > old);
+    root->tags = g_renew(SplitTag, root->tags, count);
+    for (uint32_t i = old; i < count; i++) {
+        root->tags[i] =
+            (SplitTag){.next_free = i + 1 < count ? i + 1 : root->free_tag};
+    }
+    root->free_tag = old;
+    root->tag_count = count;
+}
+
+/* Takes a tag for the next piece of @read, which has @bytes. */
+static uint16_t tag_take(FabRoot *root, SplitRead *read, uint32_t bytes)
+{
+    RootEgress *egress = &root->egress[read->egress];
+    SplitTag *tag;
+    uint16_t number;
+
+    if (root->free_tag == NO_TAG) {
+        tags_grow(root);
+    }
+    number = root->free_tag;
+    tag = &root->tags[number];
+    root->free_tag = tag->next_free;
+    tag->read = read;
+    tag->piece = read->pieces;
+    tag->reserved = egress->shared_used == root->params.forwarded_reads;
+    egress->shared_used += !tag->reserved;
+    read->piece[read->pieces].bytes = bytes;
+    read->piece[read->pieces].status = FAB_STATUS_SC;
+    read->piece[read->pieces].back = false;
+    read->pieces++;
+    requester_count(root, read, 0, 1);
+    return number;
+}
 
 /* ---- Pieces ---------------------------------------------------------- */
 
@@ -31,17 +127,23 @@ static SplitRead *read_new(FabRoot *root)
     return read;
 }
 
-/* Makes the state of the read @tlp, which begins to leave. */
-static SplitRead *read_begin(FabRoot *root, const FabTlp *tlp)
+void fab_root_split_add(FabRoot *root, unsigned from, unsigned to, FabTlp *tlp)
 {
+    RootPath *path = &root->paths[from * root->ports + to];
     SplitRead *read = read_new(root);
 
-    read->ingress = tlp->ingress->index;
+    read->next = NULL;
+    read->tlp = tlp;
+    read->sent_bytes = 0;
+    read->ingress = from;
+    read->egress = to;
+    read->requester = requester_find(&root->egress[to], tlp->requester_id);
     read->requester_id = tlp->requester_id;
     read->tag = tlp->tag;
     read->attr = tlp->attr;
     read->ecrc = tlp->ecrc;
     read->flow = tlp->flow;
+    read->transaction = tlp->transaction;
     read->addr = tlp->addr;
     read->request_bytes = tlp->request_bytes;
     read->returned_bytes = 0;
@@ -49,9 +151,46 @@ static SplitRead *read_begin(FabRoot *root, const FabTlp *tlp)
     read->pieces_back = 0;
     read->pieces_returned = 0;
     read->piece_left_bytes = 0;
-    read->all_sent = false;
     read->failed = false;
+    requester_of(root, read)->reads++;
+    requester_count(root, read, 1, 0);
+    if (path->reads) {
+        path->reads_tail->next = read;
+    } else {
+        path->reads = read;
+    }
+    path->reads_tail = read;
+}
+
+SplitRead *fab_root_split_pick(FabRoot *root, const RootPath *path, unsigned to)
+{
+    SplitRead *read = path->reads;
+
+    if (root->egress[to].shared_used < root->params.forwarded_reads) {
+        return read;
+    }
+    if (root->egress[to].starving == 0) {
+        return NULL;
+    }
+    /* Reads may pass each other (PCIe 5.0 table 2-40, B3). */
+    while (read && requester_of(root, read)->pieces > 0) {
+        read = read->next;
+    }
     return read;
+}
+
+static void read_remove(RootPath *path, SplitRead *read)
+{
+    SplitRead **at = &path->reads, *before = NULL;
+
+    while (*at != read) {
+        before = *at;
+        at = &before->next;
+    }
+    *at = read->next;
+    if (path->reads_tail == read) {
+        path->reads_tail = before;
+    }
 }
 
 /* Size of the piece at @addr, with @left bytes to send; it ends at a multiple
@@ -95,45 +234,28 @@ FabTlp *fab_root_split_write(FabRoot *root, RootPath *path)
     return piece;
 }
 
-/* Takes a tag for the next piece of @read, which has @bytes. */
-static uint16_t tag_take(FabRoot *root, SplitRead *read, uint32_t bytes)
+FabTlp *fab_root_split_read(FabRoot *root, RootPath *path, SplitRead *read)
 {
-    uint16_t number = root->free_tag;
-    SplitTag *tag = &root->tags[number];
+    FabTlp *tlp = read->tlp;
+    uint32_t left = tlp->request_bytes - read->sent_bytes;
+    FabTlp *piece = piece_new(root, tlp, read->sent_bytes);
+    uint16_t number;
 
-    root->free_tag = tag->next_free;
-    root->tags_used++;
-    tag->read = read;
-    tag->piece = read->pieces;
-    read->piece[read->pieces].bytes = bytes;
-    read->piece[read->pieces].status = FAB_STATUS_SC;
-    read->piece[read->pieces].back = false;
-    read->pieces++;
-    return number;
-}
-
-FabTlp *fab_root_split_read(FabRoot *root, RootPath *path)
-{
-    FabTlp *tlp = path->others.head;
-    uint32_t left = tlp->request_bytes - path->other_sent;
-    FabTlp *piece = piece_new(root, tlp, path->other_sent);
-
-    if (!path->read) {
-        path->read = read_begin(root, tlp);
-    }
     piece->request_bytes =
         tlp->type == FAB_TLP_MRD
             ? piece_bytes(piece->addr, left, root->params.read_split_bytes)
             : left;
     piece->payload_bytes = tlp->payload_bytes;
-    piece->tag = tag_take(root, path->read, piece->request_bytes);
+    number = tag_take(root, read, piece->request_bytes);
+    piece->tag = fab_root_split_first_tag(root) + number;
+    piece->transaction = fab_transaction_new(root->component.fabric);
+    root->tags[number].transaction = piece->transaction;
     root->counters.forwarded_reads++;
-    path->other_sent += piece->request_bytes;
+    read->sent_bytes += piece->request_bytes;
     if (piece->request_bytes == left) {
-        path->read->all_sent = true;
-        path->read = NULL;
-        path->other_sent = 0;
-        fab_fifo_pop(&path->others);
+        read_remove(path, read);
+        read->tlp = NULL;
+        requester_count(root, read, -1, 0);
         fab_port_consume(tlp, sim_engine_now(root->component.engine));
     }
     return piece;
@@ -143,8 +265,9 @@ FabTlp *fab_root_split_read(FabRoot *root, RootPath *path)
 
 SplitRead *fab_root_split_take(FabRoot *root, const FabTlp *tlp)
 {
-    SplitTag *tag = &root->tags[tlp->tag];
-    SplitRead *read = tag->read;
+    unsigned number = tlp->tag - fab_root_split_first_tag(root);
+    SplitTag *tag = &root->tags[number];
+    SplitRead *read = number < root->tag_count ? tag->read : NULL;
 
     if (read && fab_tlp_is_last_completion(tlp)) {
         read->piece[tag->piece].back = true;
@@ -165,6 +288,7 @@ static FabTlp *completion_new(FabRoot *root, const SplitRead *read,
     cpl->requester_id = read->requester_id;
     cpl->completer_id = root->component.bdf;
     cpl->tag = read->tag;
+    cpl->transaction = read->transaction;
     cpl->attr = read->attr;
     cpl->ecrc = read->ecrc;
     cpl->flow = read->flow;
@@ -225,35 +349,42 @@ FabTlp *fab_root_split_next(FabRoot *root, SplitRead *read, const FabTlp *last)
 
 void fab_root_split_end(FabRoot *root, uint16_t number)
 {
-    SplitTag *tag = &root->tags[number];
+    uint16_t index = number - fab_root_split_first_tag(root);
+    SplitTag *tag = &root->tags[index];
     SplitRead *read = tag->read;
 
-    if (read->all_sent && read->pieces_back == read->pieces) {
+    requester_count(root, read, 0, -1);
+    root->egress[read->egress].shared_used -= !tag->reserved;
+    if (!read->tlp && read->pieces_back == read->pieces) {
+        requester_of(root, read)->reads--;
         read->next = root->free_reads;
         root->free_reads = read;
     }
     tag->read = NULL;
     tag->next_free = root->free_tag;
-    root->free_tag = number;
-    root->tags_used--;
+    root->free_tag = index;
 }
 
 /* ---- Life ------------------------------------------------------------ */
 
 void fab_root_split_init(FabRoot *root)
 {
-    unsigned count = root->params.forwarded_reads;
-
-    root->tags = g_new0(SplitTag, count);
-    for (unsigned i = 0; i < count; i++) {
-        root->tags[i].next_free = i + 1 < count ? i + 1 : NO_TAG;
-    }
-    root->free_tag = 0;
+    root->free_tag = NO_TAG;
+    tags_grow(root);
     root->read_slabs = g_ptr_array_new_with_free_func(g_free);
+    root->egress = g_new0(RootEgress, root->ports);
+    for (unsigned i = 0; i < root->ports; i++) {
+        root->egress[i].requesters =
+            g_array_new(FALSE, FALSE, sizeof(RootRequester));
+    }
 }
 
 void fab_root_split_free(FabRoot *root)
 {
+    for (unsigned i = 0; root->egress && i < root->ports; i++) {
+        g_array_unref(root->egress[i].requesters);
+    }
+    g_free(root->egress);
     if (root->read_slabs) {
         g_ptr_array_unref(root->read_slabs);
     }

@@ -223,12 +223,13 @@ static bool map_window(const Way *way, const Crossing *crossing,
     return true;
 }
 
-static bool add_requester(const Way *way, FabNtb *ntb, FabBdf requester,
-                          GError **error)
+static bool add_requester(const Way *way, FabNtb *ntb,
+                          const FabComponent *requester, GError **error)
 {
-    Record record = {.ntb = ntb, .requester = requester};
+    Record record = {.ntb = ntb, .requester = requester->bdf};
 
-    if (!fab_ntb_add_requester(ntb, requester, error)) {
+    if (!fab_ntb_add_requester(ntb, requester->bdf,
+                               requester->kind == FAB_KIND_NTB, error)) {
         return false;
     }
     g_array_append_val(way->records, record);
@@ -251,9 +252,9 @@ static bool add_requesters(const Way *way, const Crossing *crossing,
     if (before && before->far == crossing->near) {
         return true;
     }
-    return add_requester(way, crossing->near, fab_root_component(root)->bdf,
+    return add_requester(way, crossing->near, fab_root_component(root),
                          error) &&
-           add_requester(way, crossing->near, requester->bdf, error);
+           add_requester(way, crossing->near, requester, error);
 }
 
 static bool check_ends(const FabComponent *from, FabComponent *from_host,

@@ -57,6 +57,7 @@ void fab_tlp_answer(FabTlp *request, unsigned source, FabBdf completer_id,
         cpl->attr = request->attr;
         cpl->ecrc = ecrc;
         cpl->flow = request->flow;
+        cpl->transaction = request->transaction;
         cpl->hops = request->hops;
         cpl->payload_bytes = MIN(left, end - addr);
         cpl->request_bytes = left;
@@ -89,6 +90,7 @@ FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
         cpl->tag = request->tag;
         cpl->request_bytes = request->request_bytes;
         cpl->flow = request->flow;
+        cpl->transaction = request->transaction;
         cpl->attr = request->attr;
         cpl->ecrc = request->ecrc;
     }

@@ -68,6 +68,9 @@ typedef struct FabPortParams {
     uint32_t mps_bytes;     /* Max_Payload_Size supported */
     FabCredits credits;     /* size of its receive buffer */
     SimTime credit_latency; /* from freed space to the UpdateFC's start */
+    uint32_t collect_bytes; /* under FAB_DLLP_SPEC: wire bytes of freed TLPs of
+                               a class for which it sends one UpdateFC; 0: as
+                               the specification allows */
     FabService service;
     FabDllpPolicy dllp;
     FabForwarding forwarding;

@@ -9,8 +9,9 @@
  * cables to adapters in other hosts. The window BAR is divided into mapping
  * (LUT) entries of equal size. An entry sends the requests that hit it through
  * one cable to an address in the host at the far side. The adapter there issues
- * them as its own requests: it inserts its own Requester ID and, for non-posted
- * requests, its own tag, and restores both in the completion. A request that
+ * them under Requester IDs of its own bus, one for each remote requester, and
+ * restores the ID in the completion. Tags stay as they are, unless params.tags
+ * says otherwise. A request that
  * comes through a cable and hits the window goes on through another cable,
  * without entering the host.
  */
@@ -21,7 +22,10 @@ typedef struct FabNtbParams {
     uint32_t entries;      /* entries of the window; a power of two */
     uint32_t reserved;     /* entries kept back for each connected cable */
     uint32_t requesters;   /* entries of the Requester ID table */
-    uint32_t tags;         /* non-posted requests outstanding into the host */
+    uint32_t tags;         /* 0: tags stay as they are; otherwise the adapter
+                              issues all requests under one Requester ID, and at
+                              most so many non-posted ones at a time, under
+                              tags of its own */
     FabBar bars[FAB_BARS]; /* all BARs except BAR 2, which is the window */
 } FabNtbParams;
 
@@ -65,10 +69,12 @@ const FabNtbParams *fab_ntb_params(const FabNtb *ntb);
 bool fab_ntb_map(FabNtb *ntb, unsigned cable, FabBusAddr target,
                  uint64_t size_bytes, FabBusAddr *ret_addr, GError **error);
 
-/* Enters @requester, an ID in this host, in the Requester ID table. The adapter
- * answers requests with an ID outside the table with UR. An ID may be entered
- * several times. Fails with FAB_ERROR_WINDOW when the table is full. */
-bool fab_ntb_add_requester(FabNtb *ntb, FabBdf requester, GError **error);
+/* Enters @requester, an ID in this host, in the Requester ID table. If @is_ntb,
+ * it is another adapter, which uses all IDs of its bus. The adapter answers
+ * requests with an ID outside the table with UR. An ID may be entered several
+ * times. Fails with FAB_ERROR_WINDOW when the table is full. */
+bool fab_ntb_add_requester(FabNtb *ntb, FabBdf requester, bool is_ntb,
+                           GError **error);
 
 /* Remove a mapping (by the address that fab_ntb_map() returned, and the same
  * size) or a Requester ID. An entry that was made several times stays until it

@@ -51,7 +51,8 @@ typedef struct FabRootParams {
                                    does not split */
     uint32_t write_split_bytes; /* the same for writes */
     uint32_t forwarded_reads;   /* largest number of outstanding pieces of
-                                   reads in the whole root */
+                                   reads that leave through one root port;
+                                   each requester has one more */
     uint32_t rcb_bytes;         /* Read Completion Boundary: 64 or 128 */
     uint32_t completion_bytes;  /* largest completion of a memory read */
     FabMemoryParams memory;

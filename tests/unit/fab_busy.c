@@ -64,6 +64,7 @@ static void make_root(Busy *busy, unsigned i)
     params.memory.reads = 24;
     params.iommu.enabled = true;
     params.iommu.iotlb_entries = 16;
+    params.iommu.walks = 2;
     busy->host[i].root =
         fab_root_new(fixture_fabric(busy->fixture), name, &params);
     fab_root_add_port(busy->host[i].root, "rp0", &port);
@@ -242,7 +243,7 @@ static void orders_make(Busy *busy)
             g_autoptr(GError) error = NULL;
 
             ck_assert(fab_ntb_add_requester(
-                host->ntb, fab_component_bdf(fab_endpoint_component(device)),
+                host->ntb, fab_component_bdf(fab_endpoint_component(device)), false,
                 &error));
             order_add(busy, device, one, buffer(busy, i, i, MIB(1)));
             /* Requests of device 4 to the NTB pass through the IOMMU. */
@@ -322,7 +323,7 @@ Busy *busy_new(uint64_t shuffle)
     }
     fixture_realize(busy->fixture);
     for (unsigned i = 0; i < HOSTS; i++) {
-        ck_assert(fab_ntb_add_requester(busy->host[i].ntb, 0, &error));
+        ck_assert(fab_ntb_add_requester(busy->host[i].ntb, 0, false, &error));
     }
     orders_make(busy);
     fab_fabric_set_trace(fixture_fabric(busy->fixture), FAB_TRACE_LINK, watch,

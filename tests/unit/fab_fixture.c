@@ -317,7 +317,6 @@ FabNtbParams fixture_ntb(void)
         .window_bytes = MIB(64),
         .entries = 64,
         .requesters = 32,
-        .tags = 256,
     };
 }
 

@@ -84,7 +84,6 @@ FabNtbParams lab_ntb_params(void)
         .window_bytes = 256 << 20,
         .entries = 64,
         .requesters = 32,
-        .tags = 64,
         .bars = {[0] = {.size_bytes = 1 << 16}},
     };
 }

@@ -144,12 +144,12 @@ START_TEST(goodput_two_way_with_dllps_for_each)
 }
 END_TEST
 
-/* Bytes of TLPs between two Acks, and between two UpdateFCs, by
- * Max_Payload_Size 128 and 256 (PCIe 5.0 s3.6.3.1, s2.6.1.2). */
+/* The Ack latency limits in symbol times, by Max_Payload_Size 128 and 256 (PCIe
+ * 5.0 s3.6.3.1). They hold for UpdateFCs too (s2.6.1.2). */
 static const struct {
     FabSpeed speed;
     uint32_t width;
-    uint32_t bytes[2];
+    uint32_t symbols[2];
 } intervals[] = {
     {FAB_SPEED_2_5GT, 16, {48, 72}},    {FAB_SPEED_5_0GT, 8, {118, 158}},
     {FAB_SPEED_5_0GT, 16, {99, 123}},   {FAB_SPEED_8_0GT, 4, {169, 214}},
@@ -190,14 +190,15 @@ static uint64_t dllps_for(unsigned at, unsigned mps, uint32_t payload,
 START_TEST(dllps_come_at_the_intervals_of_the_specification)
 {
     for (unsigned mps = 0; mps < 2; mps++) {
-        uint32_t bytes = intervals[_i].bytes[mps];
+        /* A symbol time is a byte on each lane. */
+        uint32_t bytes = intervals[_i].symbols[mps] * intervals[_i].width;
 
         for (uint32_t payload = 4; payload <= 128; payload += 4) {
             uint32_t tlp = 12 + 8 + payload;
             uint32_t tlps = (bytes + tlp - 1) / tlp;
 
-            ck_assert_uint_eq(dllps_for(_i, mps, payload, 120),
-                              2 * (120 / tlps));
+            ck_assert_uint_eq(dllps_for(_i, mps, payload, 480),
+                              2 * (480 / tlps));
         }
     }
 }
@@ -216,7 +217,8 @@ START_TEST(goodput_two_way_at_the_intervals_of_the_specification)
         uint32_t width = intervals[_i].width;
         FabPortParams port = fixture_port_credits(speed, width, 4000, 40000);
         double tlp = tlp_wire_bytes(&stream);
-        double tlps = (uint32_t)((intervals[_i].bytes[1] + tlp - 1) / tlp);
+        double tlps =
+            (uint32_t)((intervals[_i].symbols[1] * width + tlp - 1) / tlp);
         double want = stream.payload / (tlp + 2 * DLLP_BYTES / tlps) *
                       link_bytes_s(speed, width);
         FixtureEnd *end[2];

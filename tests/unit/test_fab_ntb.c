@@ -71,11 +71,11 @@ static void pair_init(Pair *pair, Fixture *fixture, const FabNtbParams *ntb)
     fixture_realize(fixture);
     for (unsigned i = 0; i < ENDS; i++) {
         ck_assert(fab_ntb_add_requester(pair->a.ntb,
-                                        pair->a.end[i]->component.bdf, &error));
+                                        pair->a.end[i]->component.bdf, false, &error));
         ck_assert(fab_ntb_add_requester(pair->b.ntb,
-                                        pair->b.end[i]->component.bdf, &error));
+                                        pair->b.end[i]->component.bdf, false, &error));
     }
-    ck_assert(fab_ntb_add_requester(pair->a.ntb, 0, &error));
+    ck_assert(fab_ntb_add_requester(pair->a.ntb, 0, false, &error));
 }
 
 static FabBusAddr map(FabNtb *ntb, FabBusAddr target, uint64_t bytes)
@@ -238,10 +238,10 @@ START_TEST(requesters_run_out_with_a_message)
     pair_init(&pair, fixture, &params);
     /* pair_init() has entered four requesters. */
     for (unsigned i = 0; i < 28; i++) {
-        ck_assert(fab_ntb_add_requester(pair.a.ntb, 0x4000 + i, &error));
+        ck_assert(fab_ntb_add_requester(pair.a.ntb, 0x4000 + i, false, &error));
     }
-    ck_assert(fab_ntb_add_requester(pair.a.ntb, 0x4000, &error));
-    ck_assert(!fab_ntb_add_requester(pair.a.ntb, FAB_BDF(0x50, 3, 1), &error));
+    ck_assert(fab_ntb_add_requester(pair.a.ntb, 0x4000, false, &error));
+    ck_assert(!fab_ntb_add_requester(pair.a.ntb, FAB_BDF(0x50, 3, 1), false, &error));
     ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_WINDOW));
     ck_assert_ptr_nonnull(strstr(error->message, "50:03.1"));
     ck_assert_ptr_nonnull(strstr(error->message, "32"));
@@ -400,7 +400,7 @@ START_TEST(latency_is_that_of_the_formula)
     fixture_connect(fixture, fab_ntb_component(pair.a.ntb), 1,
                     fab_ntb_component(pair.b.ntb), 1, 0, 0, CABLE);
     fixture_realize(fixture);
-    ck_assert(fab_ntb_add_requester(pair.a.ntb, 0, &error));
+    ck_assert(fab_ntb_add_requester(pair.a.ntb, 0, false, &error));
     end = pair.b.end[0];
     addr = map(pair.a.ntb, fixture_bar(end, 0), MIB(1));
     fab_root_write(pair.a.root, addr, 64, 0, 0);

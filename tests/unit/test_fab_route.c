@@ -394,7 +394,7 @@ START_TEST(nonsense_is_refused)
     adapters[0].tags = 65536;
     adapters[1].entries = 0;
     adapters[2].entries = 48;
-    adapters[3].tags = 0;
+    adapters[3].window_bytes = 3 << 20;
     if (_i < 4) {
         fab_root_new(fabric, "part", &roots[_i]);
     } else {
