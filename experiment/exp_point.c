@@ -7,6 +7,7 @@
 #include "exp_metric.h"
 #include "exp_path.h"
 #include "exp_trace.h"
+#include "fab_deadlock.h"
 #include "fab_lend.h"
 #include "table.h"
 
@@ -91,22 +92,45 @@ static bool run_make(Run *run, GError **error)
     return true;
 }
 
+/* Sets an error that says how the flow @stuck, or a part of the fabric if it is
+ * NULL, waits for itself. @cycle (nullable) has the steps. */
+static void set_stuck(const Run *run, const FabFlow *stuck, const GArray *cycle,
+                      GError **error)
+{
+    SimTime now = sim_engine_now(exp_engine(run->fabric));
+    g_autofree char *steps =
+        cycle ? fab_deadlock_text(cycle)
+              : g_strdup("no event is left, but it has not ended; check that "
+                         "every receive buffer holds the largest TLP that it "
+                         "gets");
+
+    g_set_error(
+        error, FAB_ERROR, FAB_ERROR_STUCK,
+        "%s%s is stuck at %" G_GINT64_FORMAT " ps: %s", stuck ? "flow " : "",
+        stuck ? fab_flow_name(stuck) : "a part of the fabric", now, steps);
+}
+
+/* Runs the flows. Fails if they, or some of the TLPs, can never go on. */
 static bool run_flows(Run *run, GError **error)
 {
     const TopoWorkload *workload = run->description->workload;
-    FabFlow *stuck;
+    FabFlow *stuck = NULL;
+    g_autoptr(GArray) cycle = NULL;
+    bool is_over;
 
-    if (!run->fabric ||
-        fab_flows_run(exp_fabric(run->fabric),
-                      workload->stop_ps ? workload->stop_ps : SIM_TIME_NONE,
-                      &stuck)) {
+    if (!run->fabric) {
         return true;
     }
-    g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                "flow %s got stuck at %" G_GINT64_FORMAT
-                " ps: no event is left, but it has not ended; check that "
-                "every receive buffer holds the largest TLP that it gets",
-                fab_flow_name(stuck), sim_engine_now(exp_engine(run->fabric)));
+    is_over = fab_flows_run(
+        exp_fabric(run->fabric),
+        workload->stop_ps ? workload->stop_ps : SIM_TIME_NONE, &stuck);
+    if (!is_over || workload->stop_ps) {
+        cycle = fab_deadlock_find(exp_fabric(run->fabric));
+    }
+    if (is_over && !cycle) {
+        return true;
+    }
+    set_stuck(run, stuck, cycle, error);
     return false;
 }
 

@@ -73,6 +73,12 @@ void fab_completer_waiters(const FabCompleter *completer,
     fab_observer_fifo(observer, &completer->visible, place);
 }
 
+void fab_completer_waits(const FabCompleter *completer, FabWaits *waits)
+{
+    fab_waits_moves_all(waits, &completer->reading);
+    fab_waits_moves_all(waits, &completer->visible);
+}
+
 /* ---- Life ------------------------------------------------------------ */
 
 void fab_completer_init(FabCompleter *completer, FabComponent *component,

@@ -4,6 +4,7 @@
 
 #include "fab_memory.h"
 #include "fab_observe_priv.h"
+#include "fab_waits.h"
 
 /*
  * The part of a component that serves requests to its memory. It keeps a read
@@ -51,5 +52,7 @@ bool fab_completer_is_busy(const FabCompleter *completer);
 /* Reports to @observer the TLPs in @completer, with @place. */
 void fab_completer_waiters(const FabCompleter *completer,
                            const FabObserver *observer, FabPlaceKind place);
+/* Tells @waits of the TLPs in @completer, which all go on. */
+void fab_completer_waits(const FabCompleter *completer, FabWaits *waits);
 
 #endif

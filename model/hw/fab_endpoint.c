@@ -91,10 +91,16 @@ static void endpoint_dma(const FabComponent *component, FabDmaWaiterFn fn,
     fab_dma_waiters((const FabEndpoint *)component, fn, data);
 }
 
+static void endpoint_waits(const FabComponent *component, FabWaits *waits)
+{
+    fab_completer_waits(&((const FabEndpoint *)component)->completer, waits);
+}
+
 static const FabObserveOps endpoint_observe_ops = {
     .resources = endpoint_resources,
     .blockers = endpoint_blockers,
     .waiters = endpoint_waiters,
+    .waits = endpoint_waits,
     .dma = endpoint_dma,
 };
 

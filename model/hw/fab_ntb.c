@@ -3,6 +3,7 @@
 
 #include "fab_fabric_priv.h"
 #include "fab_observe_priv.h"
+#include "fab_waits.h"
 
 #define HOST 0
 
@@ -55,7 +56,7 @@ struct FabNtb {
     uint32_t used_entries;
     GArray *requesters;         /* of Requester */
     uint64_t known[65536 / 64]; /* the same as a bit for each Requester ID */
-    Alias aliases[ALIASES]; /* by device and function number */
+    Alias aliases[ALIASES];     /* by device and function number */
     unsigned alias_count;
     unsigned last_alias;
     Proxy *proxies; /* NULL: tags stay as they are */
@@ -227,8 +228,7 @@ static void completion_drop(FabNtb *ntb, FabTlp *tlp)
  * through the cable. */
 static void proxy_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
 {
-    Proxy *proxy =
-        tlp->tag < ntb->params.tags ? &ntb->proxies[tlp->tag] : NULL;
+    Proxy *proxy = tlp->tag < ntb->params.tags ? &ntb->proxies[tlp->tag] : NULL;
     uint16_t tag = tlp->tag;
     unsigned cable;
 
@@ -387,10 +387,27 @@ static void ntb_waiters(const FabComponent *component,
     fab_observer_fifo(observer, &ntb->tag_wait, FAB_PLACE_NTB_TAG);
 }
 
+static void ntb_waits(const FabComponent *component, FabWaits *waits)
+{
+    const FabNtb *ntb = (const FabNtb *)component;
+
+    for (const FabTlp *tlp = ntb->tag_wait.head; tlp; tlp = tlp->next) {
+        fab_waits_add(
+            waits, tlp,
+            (FabWaitStep){.kind = FAB_WAIT_NTB_TAG, .component = component});
+        for (unsigned i = 0; i < ntb->params.tags; i++) {
+            if (ntb->proxies[i].cable) {
+                fab_waits_for_transaction(waits, ntb->proxies[i].transaction);
+            }
+        }
+    }
+}
+
 static const FabObserveOps ntb_observe_ops = {
     .resources = ntb_resources,
     .blockers = ntb_blockers,
     .waiters = ntb_waiters,
+    .waits = ntb_waits,
 };
 
 /* ---- Life ------------------------------------------------------------ */

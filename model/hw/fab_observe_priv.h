@@ -5,6 +5,9 @@
 #include "fab_observe.h"
 #include "fab_port_priv.h"
 
+/* The graph of what waits for what; see fab_waits.h. */
+typedef struct FabWaits FabWaits;
+
 /* An observer that asks a component for the places of its TLPs. */
 typedef struct FabObserver {
     FabWaiterFn fn;
@@ -24,6 +27,9 @@ struct FabObserveOps {
                      FabClass cls, FabBlockerFn fn, void *data);
     /* NULL: all TLPs of the component are at its ports. */
     void (*waiters)(const FabComponent *component, const FabObserver *observer);
+    /* Tells of the TLPs that are in the component and not at its ports. NULL:
+     * there are none. */
+    void (*waits)(const FabComponent *component, FabWaits *waits);
     /* NULL: the component has no DMA engine. */
     void (*dma)(const FabComponent *component, FabDmaWaiterFn fn, void *data);
 };

@@ -140,8 +140,56 @@ static void root_waiters(const FabComponent *component,
     }
 }
 
+/* ---- What waits for what --------------------------------------------- */
+
+static void translation_waits(void *data, const FabTlp *tlp, bool waits)
+{
+    fab_waits_moves(data, tlp);
+}
+
+/* Reads wait while many completions are queued at their root port. */
+static void reads_wait(const FabRoot *root, const FabPort *port,
+                       FabWaits *waits)
+{
+    const FabFifo *completions =
+        &port->sources[fab_root_host_source(root)].queue[FAB_CLASS_CPL];
+
+    for (const FabTlp *tlp = root->ingress[port->index].reads.head; tlp;
+         tlp = tlp->next) {
+        if (completions->count < root->params.memory.reads) {
+            fab_waits_moves(waits, tlp);
+            continue;
+        }
+        fab_waits_add(waits, tlp,
+                      (FabWaitStep){.kind = FAB_WAIT_ROOM,
+                                    .component = &root->component,
+                                    .port = port});
+        fab_waits_for_tlp(waits, completions->head);
+    }
+}
+
+static void root_waits(const FabComponent *component, FabWaits *waits)
+{
+    const FabRoot *root = (const FabRoot *)component;
+
+    for (unsigned i = 0; i < root->ports; i++) {
+        fab_waits_moves_all(waits, &root->ingress[i].posted);
+        fab_waits_moves_all(waits, &root->ingress[i].others);
+        if (component->ports[i]->peer) {
+            reads_wait(root, component->ports[i], waits);
+        }
+    }
+    if (root->iommu) {
+        fab_iommu_foreach(root->iommu, translation_waits, waits);
+    }
+    fab_waits_moves_all(waits, &root->cpu_transit);
+    fab_completer_waits(&root->completer, waits);
+    fab_root_p2p_waits(root, waits);
+}
+
 const FabObserveOps fab_root_observe_ops = {
     .resources = root_resources,
     .blockers = root_blockers,
     .waiters = root_waiters,
+    .waits = root_waits,
 };

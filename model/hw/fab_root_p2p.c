@@ -225,3 +225,72 @@ uint32_t fab_root_p2p_tags_used(const FabRoot *root)
     }
     return most;
 }
+
+/* ---- What waits for what --------------------------------------------- */
+
+/* Tells of the posted requests and completions of @path to @port. */
+static void path_waits(const FabRoot *root, const RootPath *path, unsigned from,
+                       const FabPort *port, FabWaits *waits)
+{
+    const FabFifo *queue = &port->sources[from].queue[FAB_CLASS_P];
+    FabWaitStep step = {.component = &root->component, .port = port};
+
+    for (const FabTlp *tlp = path->posted.head; tlp; tlp = tlp->next) {
+        if (queue->count < root->path_queue[port->index]) {
+            fab_waits_moves(waits, tlp);
+            continue;
+        }
+        step.kind = FAB_WAIT_ROOM;
+        fab_waits_add(waits, tlp, step);
+        fab_waits_for_tlp(waits, queue->head);
+    }
+    for (const FabTlp *tlp = path->completions.head; tlp; tlp = tlp->next) {
+        step.kind = FAB_WAIT_ORDER;
+        fab_waits_add(waits, tlp, step);
+        fab_waits_for_tlp(waits, path->posted.head);
+    }
+}
+
+/* Tells of the reads of @path to @port. */
+static void path_reads_wait(const FabRoot *root, const RootPath *path,
+                            unsigned from, const FabPort *port, FabWaits *waits)
+{
+    const FabFifo *queue = &port->sources[from].queue[FAB_CLASS_NP];
+    const FabTlp *posted = path->posted.head;
+    bool has_tag = fab_root_split_pick(root, path, port->index);
+    FabWaitStep step = {.component = &root->component, .port = port};
+
+    for (const SplitRead *read = path->reads; read; read = read->next) {
+        const FabTlp *tlp = read->tlp;
+
+        if (posted && posted->path_order < tlp->path_order) {
+            step.kind = FAB_WAIT_ORDER;
+            fab_waits_add(waits, tlp, step);
+            fab_waits_for_tlp(waits, posted);
+        } else if (!has_tag) {
+            step.kind = FAB_WAIT_FORWARD_TAG;
+            fab_waits_add(waits, tlp, step);
+            fab_root_split_wait_for_tags(root, port->index, waits);
+        } else if (queue->count >= root->path_queue[port->index]) {
+            step.kind = FAB_WAIT_ROOM;
+            fab_waits_add(waits, tlp, step);
+            fab_waits_for_tlp(waits, queue->head);
+        } else {
+            fab_waits_moves(waits, tlp);
+        }
+    }
+}
+
+void fab_root_p2p_waits(const FabRoot *root, FabWaits *waits)
+{
+    for (unsigned from = 0; from < root->ports; from++) {
+        for (unsigned to = 0; to < root->ports; to++) {
+            const RootPath *path = &root->paths[from * root->ports + to];
+            const FabPort *port = root->component.ports[to];
+
+            path_waits(root, path, from, port, waits);
+            path_reads_wait(root, path, from, port, waits);
+        }
+    }
+    fab_root_split_waits(root, waits);
+}

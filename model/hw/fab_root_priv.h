@@ -200,7 +200,7 @@ void fab_root_split_add(FabRoot *root, unsigned from, unsigned to, FabTlp *tlp);
 /* The read of @path that may take a tag of port @to: the oldest one if tags
  * are free, otherwise the oldest one of a requester that holds none. NULL: no
  * read of the path may. */
-SplitRead *fab_root_split_pick(FabRoot *root, const RootPath *path,
+SplitRead *fab_root_split_pick(const FabRoot *root, const RootPath *path,
                                unsigned to);
 
 /* True if a read of the path from some port to port @to may get a tag. */
@@ -231,9 +231,15 @@ SplitRead *fab_root_split_take(FabRoot *root, const FabTlp *tlp);
  * are back have been returned. */
 FabTlp *fab_root_split_next(FabRoot *root, SplitRead *read, const FabTlp *last);
 
-/* Frees the tag of a piece, @number as in its TLP, and also the read if this was
- * its last piece. */
+/* Frees the tag of a piece, @number as in its TLP, and also the read if this
+ * was its last piece. */
 void fab_root_split_end(FabRoot *root, uint16_t number);
+
+/* Tells @waits of the pieces of all reads. */
+void fab_root_split_waits(const FabRoot *root, FabWaits *waits);
+/* Tells that the last node of @waits waits for a tag of port @to. */
+void fab_root_split_wait_for_tags(const FabRoot *root, unsigned to,
+                                  FabWaits *waits);
 
 /* fab_root_p2p.c */
 void fab_root_p2p_init(FabRoot *root);
@@ -250,6 +256,8 @@ void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to);
 
 /* Reports the TLPs between root ports. */
 void fab_root_p2p_waiters(const FabRoot *root, const FabObserver *observer);
+/* Tells @waits of the TLPs between root ports, and of the reads split. */
+void fab_root_p2p_waits(const FabRoot *root, FabWaits *waits);
 /* True if a read to another root port waits. */
 bool fab_root_p2p_is_wanted(const FabRoot *root);
 /* Shared tags in use at the root port that uses most. */

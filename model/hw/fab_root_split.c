@@ -162,7 +162,8 @@ void fab_root_split_add(FabRoot *root, unsigned from, unsigned to, FabTlp *tlp)
     path->reads_tail = read;
 }
 
-SplitRead *fab_root_split_pick(FabRoot *root, const RootPath *path, unsigned to)
+SplitRead *fab_root_split_pick(const FabRoot *root, const RootPath *path,
+                               unsigned to)
 {
     SplitRead *read = path->reads;
 
@@ -363,6 +364,31 @@ void fab_root_split_end(FabRoot *root, uint16_t number)
     tag->read = NULL;
     tag->next_free = root->free_tag;
     root->free_tag = index;
+}
+
+/* ---- For observers --------------------------------------------------- */
+
+void fab_root_split_waits(const FabRoot *root, FabWaits *waits)
+{
+    for (unsigned i = 0; i < root->tag_count; i++) {
+        const SplitTag *tag = &root->tags[i];
+
+        if (tag->read) {
+            fab_waits_split(waits, tag->read->transaction, tag->transaction);
+        }
+    }
+}
+
+void fab_root_split_wait_for_tags(const FabRoot *root, unsigned to,
+                                  FabWaits *waits)
+{
+    for (unsigned i = 0; i < root->tag_count; i++) {
+        const SplitTag *tag = &root->tags[i];
+
+        if (tag->read && tag->read->egress == to) {
+            fab_waits_for_transaction(waits, tag->transaction);
+        }
+    }
 }
 
 /* ---- Life ------------------------------------------------------------ */
