@@ -203,6 +203,9 @@ static FabFlow *pingpong_flow_new(ExpFabric *fabric, const TopoFlow *flow,
         .count = topo_flow_int(flow, "count"),
         .store = topo_part_time(part, "store.latency"),
         .notice = topo_part_time(part, "poll.notice"),
+        .period = topo_part_has(part, "poll.period")
+                      ? topo_part_time(part, "poll.period")
+                      : 2 * topo_part_time(part, "poll.notice"),
         .gap = topo_part_time(part, "poll.gap"),
         .jitter = topo_part_time(part, "poll.jitter"),
         .start = topo_flow_time(flow, "start"),

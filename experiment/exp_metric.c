@@ -14,6 +14,7 @@ struct ExpMetric {
     unsigned scopes; /* ExpScope bits */
     enum {
         NUMBER,
+        COUNT, /* a number that grows from the start of the simulation on */
         TEXT,
         DISTRIBUTION
     } kind;
@@ -322,8 +323,8 @@ COUNTER(device, tag_wait_ps, DEVICE)
 
 static const ExpMetric metrics[] = {
     {"bandwidth", EXP_SCOPE_FLOW, NUMBER, flow_bandwidth,
-     "bytes per second, from the start of the first operation to the end of "
-     "the last"},
+     "bytes moved per second, from warmup:, or the start of the first "
+     "operation, to stop:, or the end of the last"},
     {"rate", EXP_SCOPE_FLOW, NUMBER, flow_rate, "operations per second"},
     {"latency", EXP_SCOPE_FLOW, DISTRIBUTION, flow_latency,
      "time of an operation, in ps; .mean, .p50, .p99, .min or .max may follow"},
@@ -349,12 +350,13 @@ static const ExpMetric metrics[] = {
     {"stage_notice", EXP_SCOPE_FLOW, NUMBER, stage_notice,
      "mean time in ps until the driver notices, by polling or an interrupt"},
     {"operations", EXP_SCOPE_FLOW, NUMBER, flow_operations,
-     "operations that have ended, failed ones included"},
+     "operations that have ended since warmup:, failed ones included"},
     {"failed", EXP_SCOPE_FLOW, NUMBER, flow_failed,
      "operations that ended with UR or CA"},
     {"bytes", EXP_SCOPE_FLOW, NUMBER, flow_bytes, "bytes moved"},
     {"time", EXP_SCOPE_FLOW, NUMBER, flow_time,
-     "from the start of the first operation to the end of the last, in ps"},
+     "from warmup:, or the start of the first operation, to stop:, or the end "
+     "of the last, in ps"},
     {"mode", EXP_SCOPE_FLOW, TEXT, flow_mode,
      "RAM if the data go to, from or through RAM, else P2P"},
     {"hops", EXP_SCOPE_PATH, NUMBER, path_hops,
@@ -374,42 +376,41 @@ static const ExpMetric metrics[] = {
     {"unsupported", EXP_SCOPE_FABRIC, NUMBER, fabric_unsupported,
      "requests that nothing claimed, and unexpected completions"},
     {"time", EXP_SCOPE_FABRIC, NUMBER, fabric_time, "simulated time, in ps"},
-    {"tlps_sent", ELEMENT, NUMBER, port_tlps_sent,
-     "TLPs sent by all its ports"},
-    {"payload_sent_bytes", ELEMENT, NUMBER, port_payload_sent_bytes,
+    {"tlps_sent", ELEMENT, COUNT, port_tlps_sent, "TLPs sent by all its ports"},
+    {"payload_sent_bytes", ELEMENT, COUNT, port_payload_sent_bytes,
      "payload of the TLPs that it sent, in bytes"},
-    {"wire_sent_bytes", ELEMENT, NUMBER, port_wire_sent_bytes,
+    {"wire_sent_bytes", ELEMENT, COUNT, port_wire_sent_bytes,
      "all bytes of the TLPs that it sent, as they are on the wire"},
-    {"dllps_sent", ELEMENT, NUMBER, port_dllps_sent,
+    {"dllps_sent", ELEMENT, COUNT, port_dllps_sent,
      "Ack and UpdateFC DLLPs sent by all its ports"},
-    {"credit_wait_ps", ELEMENT, NUMBER, port_credit_wait_ps,
+    {"credit_wait_ps", ELEMENT, COUNT, port_credit_wait_ps,
      "time that its ports waited for credits, in ps"},
-    {"memory_read_bytes", EXP_SCOPE_ROOT, NUMBER, root_memory_read_bytes,
+    {"memory_read_bytes", EXP_SCOPE_ROOT, COUNT, root_memory_read_bytes,
      "bytes read from its RAM"},
-    {"memory_written_bytes", EXP_SCOPE_ROOT, NUMBER, root_memory_written_bytes,
+    {"memory_written_bytes", EXP_SCOPE_ROOT, COUNT, root_memory_written_bytes,
      "bytes written to its RAM"},
-    {"forwarded_reads", EXP_SCOPE_ROOT, NUMBER, root_forwarded_reads,
+    {"forwarded_reads", EXP_SCOPE_ROOT, COUNT, root_forwarded_reads,
      "read requests forwarded from root port to root port"},
-    {"forwarded_writes", EXP_SCOPE_ROOT, NUMBER, root_forwarded_writes,
+    {"forwarded_writes", EXP_SCOPE_ROOT, COUNT, root_forwarded_writes,
      "write requests forwarded from root port to root port"},
-    {"forward_wait_ps", EXP_SCOPE_ROOT, NUMBER, root_forward_wait_ps,
+    {"forward_wait_ps", EXP_SCOPE_ROOT, COUNT, root_forward_wait_ps,
      "time that reads waited for a tag to be forwarded, in ps"},
-    {"iotlb_hits", EXP_SCOPE_ROOT, NUMBER, iommu_hits,
+    {"iotlb_hits", EXP_SCOPE_ROOT, COUNT, iommu_hits,
      "requests whose translation is in the IOTLB"},
-    {"iotlb_misses", EXP_SCOPE_ROOT, NUMBER, iommu_misses,
+    {"iotlb_misses", EXP_SCOPE_ROOT, COUNT, iommu_misses,
      "requests whose translation is not in the IOTLB"},
-    {"iommu_walks", EXP_SCOPE_ROOT, NUMBER, iommu_walks, "page walks made"},
-    {"iommu_faults", EXP_SCOPE_ROOT, NUMBER, iommu_faults,
+    {"iommu_walks", EXP_SCOPE_ROOT, COUNT, iommu_walks, "page walks made"},
+    {"iommu_faults", EXP_SCOPE_ROOT, COUNT, iommu_faults,
      "requests to an address that is not mapped"},
-    {"iommu_wait_ps", EXP_SCOPE_ROOT, NUMBER, iommu_wait_ps,
+    {"iommu_wait_ps", EXP_SCOPE_ROOT, COUNT, iommu_wait_ps,
      "time that misses waited for a free page walker, in ps"},
-    {"translated", EXP_SCOPE_NTB, NUMBER, ntb_translated,
+    {"translated", EXP_SCOPE_NTB, COUNT, ntb_translated,
      "requests that were translated by the window"},
-    {"unmapped", EXP_SCOPE_NTB, NUMBER, ntb_unmapped,
+    {"unmapped", EXP_SCOPE_NTB, COUNT, ntb_unmapped,
      "requests to a window entry that is not mapped"},
-    {"unknown_requester", EXP_SCOPE_NTB, NUMBER, ntb_unknown_requester,
+    {"unknown_requester", EXP_SCOPE_NTB, COUNT, ntb_unknown_requester,
      "requests whose Requester ID is not in the requester-ID table"},
-    {"tag_waits", EXP_SCOPE_NTB, NUMBER, ntb_tag_waits,
+    {"tag_waits", EXP_SCOPE_NTB, COUNT, ntb_tag_waits,
      "non-posted requests that waited for a tag"},
     {"entries_used", EXP_SCOPE_NTB, NUMBER, ntb_entries_used,
      "mapping entries in use"},
@@ -420,17 +421,17 @@ static const ExpMetric metrics[] = {
     {"window_mapped_bytes", EXP_SCOPE_DEVICE, NUMBER,
      device_window_mapped_bytes,
      "most bytes of the DMA window that were mapped at the same time"},
-    {"no_room", EXP_SCOPE_DEVICE, NUMBER, device_no_room,
+    {"no_room", EXP_SCOPE_DEVICE, COUNT, device_no_room,
      "mappings that failed for lack of space in the DMA window"},
-    {"read_bytes", EXP_SCOPE_DEVICE, NUMBER, device_read_bytes,
+    {"read_bytes", EXP_SCOPE_DEVICE, COUNT, device_read_bytes,
      "bytes read by its DMA engine"},
-    {"written_bytes", EXP_SCOPE_DEVICE, NUMBER, device_written_bytes,
+    {"written_bytes", EXP_SCOPE_DEVICE, COUNT, device_written_bytes,
      "bytes written by its DMA engine"},
-    {"served_bytes", EXP_SCOPE_DEVICE, NUMBER, device_served_bytes,
+    {"served_bytes", EXP_SCOPE_DEVICE, COUNT, device_served_bytes,
      "bytes that others read and wrote through its BARs"},
-    {"failed_reads", EXP_SCOPE_DEVICE, NUMBER, device_failed_reads,
+    {"failed_reads", EXP_SCOPE_DEVICE, COUNT, device_failed_reads,
      "read requests of its DMA engine that ended with UR or CA"},
-    {"tag_wait_ps", EXP_SCOPE_DEVICE, NUMBER, device_tag_wait_ps,
+    {"tag_wait_ps", EXP_SCOPE_DEVICE, COUNT, device_tag_wait_ps,
      "time that reads of its DMA engine waited for a tag, in ps"},
 };
 
@@ -442,6 +443,11 @@ const ExpMetric *exp_metric_find(ExpScope scope, const char *name)
         }
     }
     return NULL;
+}
+
+bool exp_metric_is_count(const ExpMetric *metric)
+{
+    return metric->kind == COUNT;
 }
 
 bool exp_metric_is_text(const ExpMetric *metric)

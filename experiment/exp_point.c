@@ -20,6 +20,7 @@ typedef struct Run {
                           flow of kind path */
     GPtrArray *paths;  /* of ExpPath, by the same index; NULL for other flows */
     FabProfile *profile; /* NULL unless asked for */
+    GArray *warm; /* of ExpValue: the columns at the end of the warm-up */
 } Run;
 
 static void run_done(Run *run)
@@ -28,6 +29,7 @@ static void run_done(Run *run)
     exp_fabric_free(run->fabric);
     g_ptr_array_unref(run->flows);
     g_ptr_array_unref(run->paths);
+    g_clear_pointer(&run->warm, g_array_unref);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_done)
 
@@ -90,48 +92,6 @@ static bool run_make(Run *run, GError **error)
         g_ptr_array_add(run->paths, path);
     }
     return true;
-}
-
-/* Sets an error that says how the flow @stuck, or a part of the fabric if it is
- * NULL, waits for itself. @cycle (nullable) has the steps. */
-static void set_stuck(const Run *run, const FabFlow *stuck, const GArray *cycle,
-                      GError **error)
-{
-    SimTime now = sim_engine_now(exp_engine(run->fabric));
-    g_autofree char *steps =
-        cycle ? fab_deadlock_text(cycle)
-              : g_strdup("no event is left, but it has not ended; check that "
-                         "every receive buffer holds the largest TLP that it "
-                         "gets");
-
-    g_set_error(
-        error, FAB_ERROR, FAB_ERROR_STUCK,
-        "%s%s is stuck at %" G_GINT64_FORMAT " ps: %s", stuck ? "flow " : "",
-        stuck ? fab_flow_name(stuck) : "a part of the fabric", now, steps);
-}
-
-/* Runs the flows. Fails if they, or some of the TLPs, can never go on. */
-static bool run_flows(Run *run, GError **error)
-{
-    const TopoWorkload *workload = run->description->workload;
-    FabFlow *stuck = NULL;
-    g_autoptr(GArray) cycle = NULL;
-    bool is_over;
-
-    if (!run->fabric) {
-        return true;
-    }
-    is_over = fab_flows_run(
-        exp_fabric(run->fabric),
-        workload->stop_ps ? workload->stop_ps : SIM_TIME_NONE, &stuck);
-    if (!is_over || workload->stop_ps) {
-        cycle = fab_deadlock_find(exp_fabric(run->fabric));
-    }
-    if (is_over && !cycle) {
-        return true;
-    }
-    set_stuck(run, stuck, cycle, error);
-    return false;
 }
 
 /* ---- Columns ---------------------------------------------------------- */
@@ -280,8 +240,21 @@ static ExpValue run_metric(const Run *run, const TopoColumn *column)
                           &subject);
 }
 
-static ExpCell run_cell(const Run *run, const TopoColumn *column)
+/* True if @column counts from the start of the simulation on. */
+static bool column_counts(const TopoDescription *description,
+                          const TopoColumn *column)
 {
+    const ExpMetric *metric =
+        column->source == TOPO_SOURCE_ELEMENT
+            ? exp_metric_find(column_scope(description, column), column->metric)
+            : NULL;
+
+    return metric && exp_metric_is_count(metric);
+}
+
+static ExpCell run_cell(const Run *run, unsigned number)
+{
+    const TopoColumn *column = run->description->columns->pdata[number];
     const TopoPoint *point = run->point;
     ExpCell cell = {.number = TABLE_NONE};
     const TopoAxisValue *axis;
@@ -299,10 +272,80 @@ static ExpCell run_cell(const Run *run, const TopoColumn *column)
         break;
     default:
         value = run_metric(run, column);
+        if (run->warm) {
+            value.num -= g_array_index(run->warm, ExpValue, number).num;
+        }
         cell.text = g_strdup(value.text);
         cell.number = scaled(value, column);
     }
     return cell;
+}
+
+/* ---- Running ---------------------------------------------------------- */
+
+/* Sets an error that says how the flow @stuck, or a part of the fabric if it is
+ * NULL, waits for itself. @cycle (nullable) has the steps. */
+static void set_stuck(const Run *run, const FabFlow *stuck, const GArray *cycle,
+                      GError **error)
+{
+    SimTime now = sim_engine_now(exp_engine(run->fabric));
+    g_autofree char *steps =
+        cycle ? fab_deadlock_text(cycle)
+              : g_strdup("no event is left, but it has not ended; check that "
+                         "every receive buffer holds the largest TLP that it "
+                         "gets");
+
+    g_set_error(
+        error, FAB_ERROR, FAB_ERROR_STUCK,
+        "%s%s is stuck at %" G_GINT64_FORMAT " ps: %s", stuck ? "flow " : "",
+        stuck ? fab_flow_name(stuck) : "a part of the fabric", now, steps);
+}
+
+/* Notes the present values of columns that count from the start on. */
+static void note_warm(Run *run)
+{
+    const GPtrArray *columns = run->description->columns;
+
+    run->warm = g_array_new(FALSE, TRUE, sizeof(ExpValue));
+    g_array_set_size(run->warm, columns->len);
+    for (unsigned i = 0; i < columns->len; i++) {
+        const TopoColumn *column = columns->pdata[i];
+
+        if (column_counts(run->description, column)) {
+            g_array_index(run->warm, ExpValue, i) = run_metric(run, column);
+        }
+    }
+}
+
+/* Runs the flows. Fails if they, or some of the TLPs, can never go on. */
+static bool run_flows(Run *run, GError **error)
+{
+    const TopoWorkload *workload = run->description->workload;
+    FabFlow *stuck = NULL;
+    g_autoptr(GArray) cycle = NULL;
+    bool is_over;
+
+    if (!run->fabric) {
+        return true;
+    }
+    is_over = true;
+    if (workload->warmup_ps) {
+        is_over =
+            fab_flows_run(exp_fabric(run->fabric), workload->warmup_ps, &stuck);
+        note_warm(run);
+    }
+    is_over = is_over && fab_flows_run(exp_fabric(run->fabric),
+                                       workload->stop_ps ? workload->stop_ps
+                                                         : SIM_TIME_NONE,
+                                       &stuck);
+    if (!is_over || workload->stop_ps) {
+        cycle = fab_deadlock_find(exp_fabric(run->fabric));
+    }
+    if (is_over && !cycle) {
+        return true;
+    }
+    set_stuck(run, stuck, cycle, error);
+    return false;
 }
 
 static ExpExplain *run_explain(const Run *run)
@@ -383,7 +426,7 @@ ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
     result->count = plan->columns->len;
     result->cells = g_new0(ExpCell, result->count);
     for (unsigned i = 0; i < result->count; i++) {
-        result->cells[i] = run_cell(&run, description->columns->pdata[i]);
+        result->cells[i] = run_cell(&run, i);
     }
     if (run.fabric) {
         result->hops = fab_fabric_tlp_hops(exp_fabric(run.fabric));

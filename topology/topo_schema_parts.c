@@ -224,6 +224,10 @@ static const TopoKey gpu_keys[] = {
           "time from a kernel's decision to its store at the port"),
     NEEDS("poll.notice", TIME, "0ps", "1s", 0,
           "mean time until a kernel sees a store to its own memory"),
+    MAY("poll.period", TIME, NULL, "0ps", "1s", 0,
+        "time between two looks of a kernel at its own memory: the range, "
+        "around `poll.notice`, of the time until it sees a store; without it "
+        "twice `poll.notice`"),
     NEEDS(
         "poll.gap", TIME, "0ps", "1s", 0,
         "least time between two reads of a kernel that polls a host's memory"),

@@ -38,6 +38,10 @@ typedef struct ExpSubject {
 
 typedef struct ExpMetric ExpMetric;
 
+/* True if the value grows from the start of the simulation on, so that its
+ * value at the end of the warm-up is to be subtracted. */
+bool exp_metric_is_count(const ExpMetric *metric);
+
 /* Returns the metric @name of @scope; NULL if there is none. */
 const ExpMetric *exp_metric_find(ExpScope scope, const char *name);
 bool exp_metric_is_text(const ExpMetric *metric);

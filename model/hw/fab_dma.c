@@ -36,6 +36,13 @@ static FabTlp *request_new(FabEndpoint *endpoint, const FabDma *dma)
     return tlp;
 }
 
+static inline void meter_add(const FabDma *dma, SimTime now, uint32_t bytes)
+{
+    if (dma->meter && now >= dma->meter->from) {
+        dma->meter->bytes += bytes;
+    }
+}
+
 static void queue_push(DmaQueue *queue, FabDma *dma)
 {
     dma->next = NULL;
@@ -77,6 +84,7 @@ static void writes_issue(FabEndpoint *endpoint)
         tlp->payload_bytes = tlp_bytes(dma, most);
         tlp->data = dma->data;
         dma->issued_bytes += tlp->payload_bytes;
+        meter_add(dma, now, tlp->payload_bytes);
         endpoint->counters.written_bytes += tlp->payload_bytes;
         if (dma->issued_bytes == dma->size_bytes) {
             queue_pop(&engine->writes);
@@ -252,6 +260,8 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
             read->dma->status = tlp->status;
         }
         bytes = read->left_bytes;
+    } else {
+        meter_add(read->dma, now, bytes);
     }
     read->dma->data = tlp->data;
     fab_port_consume(tlp, now);

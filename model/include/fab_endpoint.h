@@ -52,6 +52,14 @@ const FabEndpointParams *fab_endpoint_params(const FabEndpoint *endpoint);
  * does not wait for the data of the read before it.
  */
 typedef struct FabDma FabDma;
+
+/* Counts the data of orders as they move: bytes of a write when their TLP is
+ * made, bytes of a read when they have arrived. */
+typedef struct FabMeter {
+    SimTime from; /* it counts nothing before */
+    uint64_t bytes;
+} FabMeter;
+
 typedef void (*FabDmaFn)(FabDma *dma);
 struct FabDma {
     /* Set by the caller. */
@@ -64,6 +72,7 @@ struct FabDma {
     FabDmaFn done; /* called when the last TLP of a write is on the wire, or all
                       data of a read are in */
     void *owner;
+    FabMeter *meter; /* nullable */
     /* Result. */
     FabStatus status; /* SC, or the first other status of a completion */
     /* For the engine alone. */

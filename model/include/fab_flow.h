@@ -17,7 +17,7 @@
  *   - @name is unique among the flows of the fabric. It also selects the flow's
  *     random stream.
  *   - Buffers and mappings are allocated in the order in which flows are made.
- *   - Operations that begin before @warmup are not measured.
+ *   - Operations that end before @warmup are not measured.
  *   - They fail with the errors of fab_route_map(), and with FAB_ERROR_CONFIG
  *     if a parameter is not possible or a buffer does not fit.
  *
@@ -32,13 +32,19 @@ typedef struct FabTarget {
     int bar; /* number of the BAR; -1: the largest; not used for a root */
 } FabTarget;
 
-/* The measurements of a flow since the end of its warm-up. */
+/*
+ * The measurements of a flow since the end of its warm-up. An operation counts
+ * if it ends in this time. So no latency is left out because it is long, and
+ * bytes count as they move, whether or not their operation ends.
+ */
 typedef struct FabFlowResult {
     uint64_t operations;
     uint64_t failed;    /* operations whose read ended with UR or CA; a posted
                            write has no completion and never fails */
-    uint64_t bytes;     /* of the operations that did not fail */
-    SimTime begin, end; /* first operation's begin, last one's end */
+    uint64_t bytes;     /* moved; those of a command that is lost later count */
+    SimTime begin, end; /* first operation's begin, or the end of the warm-up if
+                           that is later; last operation's end, or the present
+                           time if the flow is not done */
     const SimHistogram *latency; /* of the operations that did not fail, in ps;
                                     owned by the flow */
 } FabFlowResult;

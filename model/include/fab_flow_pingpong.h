@@ -17,6 +17,9 @@ typedef struct FabPingPongFlowParams {
     uint64_t count; /* round trips */
     SimTime store; /* from a kernel's decision until the store is at the port */
     SimTime notice; /* mean time until a kernel sees a store to its memory */
+    SimTime period; /* between two looks of the kernel, so that the time is
+                       uniform over a range of this size; at most twice
+                       notice */
     SimTime gap;    /* minimum time between two reads of a host's memory */
     SimTime jitter; /* maximum random time that is added to the gap */
     SimTime start;

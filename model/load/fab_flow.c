@@ -104,6 +104,7 @@ void fab_flow_init(FabFlow *flow, FabFabric *fabric, const FabFlowOps *ops,
     flow->name = g_strdup(name);
     flow->start = start;
     flow->warmup = warmup;
+    flow->meter.from = warmup;
     flow->latency = sim_histogram_new();
     flow->result.latency = flow->latency;
     sim_random_init(&flow->random, fabric->seed, name);
@@ -213,18 +214,20 @@ bool fab_flow_count(FabFlow *flow, SimTime begin, uint64_t bytes,
                     FabStatus status)
 {
     FabFlowResult *result = &flow->result;
+    SimTime now = sim_engine_now(flow->fabric->engine);
 
-    if (begin < flow->warmup) {
+    if (now < flow->warmup) {
         return false;
     }
+    begin = MAX(begin, flow->warmup);
     result->begin = result->operations ? MIN(result->begin, begin) : begin;
-    result->end = sim_engine_now(flow->fabric->engine);
+    result->end = now;
     result->operations++;
     if (status != FAB_STATUS_SC) {
         result->failed++;
         return false;
     }
-    result->bytes += bytes;
+    flow->meter.bytes += bytes;
     return true;
 }
 
@@ -346,7 +349,16 @@ bool fab_flow_is_done(const FabFlow *flow)
 
 void fab_flow_result(const FabFlow *flow, FabFlowResult *ret_result)
 {
+    SimTime now = sim_engine_now(flow->fabric->engine);
+
     *ret_result = flow->result;
+    ret_result->bytes = flow->meter.bytes;
+    if (flow->started && !flow->done && now > flow->warmup) {
+        ret_result->end = now;
+        if (ret_result->operations == 0) {
+            ret_result->begin = MIN(MAX(flow->start, flow->warmup), now);
+        }
+    }
 }
 
 const GPtrArray *fab_flows(const FabFabric *fabric)

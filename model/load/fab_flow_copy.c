@@ -111,8 +111,7 @@ static void copy_over(CopyFlow *self)
 {
     SimTime now = copy_now(self);
 
-    self->measured = fab_flow_count(&self->flow, self->begin,
-                                    self->params.size_bytes, self->status);
+    self->measured = fab_flow_count(&self->flow, self->begin, 0, self->status);
     if (self->params.queued && self->measured) {
         sim_histogram_add(self->flow.latency, now - self->begin);
     }
@@ -292,6 +291,7 @@ static void dmas_init(CopyFlow *self, const CopyPlaces *places)
         .type = self->params.direction,
         .addr = places->buffer,
         .size_bytes = self->params.size_bytes,
+        .meter = &self->flow.meter,
         .flow = number,
         .done = move_done,
         .owner = self,

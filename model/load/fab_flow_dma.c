@@ -87,8 +87,7 @@ static void op_done(FabDma *dma)
     DmaOp *op = SIM_CONTAINER_OF(dma, DmaOp, dma);
     DmaFlow *self = dma->owner;
 
-    if (fab_flow_count(&self->flow, op->begin, self->params.size_bytes,
-                       dma->status)) {
+    if (fab_flow_count(&self->flow, op->begin, 0, dma->status)) {
         sim_histogram_add(self->flow.latency,
                           self->flow.result.end - op->begin);
     }
@@ -225,6 +224,7 @@ static void ops_init(DmaFlow *self)
             .type = params->direction,
             .size_bytes = params->size_bytes,
             .flow = self->flow.number,
+            .meter = &self->flow.meter,
             .done = op_done,
             .owner = self,
         };

@@ -249,8 +249,7 @@ static void stages_add(NvmeFlow *self, const Command *command)
 static void operation_over(NvmeFlow *self, Operation *op,
                            const Command *command)
 {
-    if (fab_flow_count(&self->flow, op->begin, self->params.size_bytes,
-                       op->status)) {
+    if (fab_flow_count(&self->flow, op->begin, 0, op->status)) {
         sim_histogram_add(self->flow.latency, nvme_now(self) - op->begin);
         stages_add(self, command);
     }
@@ -495,8 +494,7 @@ static void nvme_wait(const FabFlow *flow, FabFlowWait *ret_wait)
 
     ret_wait->ops = 0;
     for (uint32_t i = 0; i < self->params.depth; i++) {
-        ret_wait->ops +=
-            self->ops[i].is_busy && self->ops[i].begin >= flow->warmup;
+        ret_wait->ops += self->ops[i].is_busy;
     }
     for (uint32_t i = 0; i < self->command_count; i++) {
         const Command *command = &self->commands[i];
@@ -721,6 +719,7 @@ static void queue_init(NvmeFlow *self, const Places *places)
         .handler = interrupt_handle,
         .handler_owner = self,
         .flow = self->flow.number,
+        .meter = &self->flow.meter,
     };
 
     self->queue = fab_nvme_queue_new(self->nvme, &queue);

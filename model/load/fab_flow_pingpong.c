@@ -110,8 +110,8 @@ static void word_visible(void *owner, FabBusAddr addr, uint64_t data)
     player->step = PLAYER_NOTICE;
     sim_event_schedule(
         &player->event,
-        flow_now(self) +
-            sim_random_below(&self->flow.random, 2 * self->params.notice + 1));
+        flow_now(self) + self->params.notice - self->params.period / 2 +
+            sim_random_below(&self->flow.random, self->params.period + 1));
 }
 
 /* ---- In a host's memory ---------------------------------------------- */
@@ -277,6 +277,9 @@ static bool check_params(const char *name, const FabPingPongFlowParams *params,
     } else if (params->store < 0 || params->notice < 0 || params->gap < 0 ||
                params->jitter < 0) {
         wrong = "the times must not be negative";
+    } else if (params->period < 0 || params->period > 2 * params->notice) {
+        wrong = "the period of a kernel's looks must be at most twice the mean "
+                "time until it sees a store";
     }
     return fab_flow_accept(name, wrong, error);
 }

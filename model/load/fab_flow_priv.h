@@ -30,6 +30,7 @@ struct FabFlow {
     GPtrArray *followers; /* flows that wait for this one; NULL: none */
     SimRandom random;
     SimEvent event;
+    FabMeter meter; /* of the orders that move the flow's data */
     FabFlowResult result;
     SimHistogram *latency;
 };
@@ -47,8 +48,9 @@ bool fab_flow_accept(const char *name, const char *wrong, GError **error);
 void fab_flow_init(FabFlow *flow, FabFabric *fabric, const FabFlowOps *ops,
                    const char *name, SimTime warmup, SimTime start);
 
-/* Counts an operation that ends now. Returns true if the operation has a
- * latency, because it is measured and did not fail. */
+/* Counts an operation that ends now, and @bytes of it that flow->meter has not
+ * counted. Returns true if the operation has a latency, because it is measured
+ * and did not fail. */
 bool fab_flow_count(FabFlow *flow, SimTime begin, uint64_t bytes,
                     FabStatus status);
 

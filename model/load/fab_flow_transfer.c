@@ -67,8 +67,7 @@ static void copy_begin(TransferFlow *self)
 
 static void copy_over(TransferFlow *self)
 {
-    if (fab_flow_count(&self->flow, self->begin, self->params.size_bytes,
-                       self->status)) {
+    if (fab_flow_count(&self->flow, self->begin, 0, self->status)) {
         sim_histogram_add(self->flow.latency, flow_now(self) - self->begin);
     }
     if (++self->finished == self->params.copies) {
@@ -376,6 +375,8 @@ FabFlow *fab_transfer_flow_new(FabFabric *fabric, const char *name,
     self->probe =
         dma_of(self, FAB_TLP_MRD, places.read, WORD_BYTES, probe_done);
     self->read = dma_of(self, FAB_TLP_MRD, places.read, WORD_BYTES, read_done);
+    /* The data count where they arrive. */
+    *(params->via ? &self->read.meter : &self->write.meter) = &self->flow.meter;
     self->doorbell_watch =
         fab_endpoint_watch(params->from, from->bars[DOORBELL_BAR].addr,
                            WORD_BYTES, doorbell_seen, self);

@@ -5,6 +5,7 @@
  * place of an error; the exit status is then 2 (1 if a run failed), and no file
  * is written.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,9 @@ static const char scenario[] =
     "  columns:\n"
     "    - {name: scenario, from: variant}\n"
     "    - {name: size_bytes, from: axis.size}\n"
-    "    - {name: bytes, from: flow.f.bytes}\n";
+    "    - {name: bytes, from: flow.f.bytes}\n"
+    "    - {name: written, from: flow.f.bytes}\n"
+    "    - {name: tlps, from: flow.f.operations}\n";
 
 static void setup(void)
 {
@@ -88,8 +91,8 @@ START_TEST(threads_change_no_byte)
     other = read_file("s.trace.csv");
     ck_assert_str_eq(one, four);
     ck_assert_str_eq(trace, other);
-    ck_assert_ptr_nonnull(strstr(one, "\none,1024,3072\n"));
-    ck_assert_ptr_nonnull(strstr(one, "\ntwo,4096,12288\n"));
+    ck_assert_ptr_nonnull(strstr(one, "\none,1024,3072,"));
+    ck_assert_ptr_nonnull(strstr(one, "\ntwo,4096,12288,"));
 }
 END_TEST
 
@@ -119,11 +122,39 @@ START_TEST(points_are_left_out)
     ck_assert_int_eq(
         program_run("run @/s.yaml -o @ --limit size=2KiB --point two"), 0);
     csv = read_file("s.csv");
-    ck_assert_ptr_nonnull(strstr(csv, "\ntwo,1024,3072\ntwo,2048,6144\n"));
+    ck_assert_ptr_nonnull(
+        strstr(csv, "\ntwo,1024,3072,3072,3\ntwo,2048,6144,"));
     ck_assert_ptr_null(strstr(csv, "one"));
     ck_assert_ptr_null(strstr(csv, "4096"));
     ck_assert_int_eq(program_run("run @/s.yaml -o @ --point three"), 2);
     ck_assert_ptr_nonnull(strstr(program_err, "no point is left"));
+}
+END_TEST
+
+/* Counters of elements begin at the end of the warm-up, as the bytes of the
+ * flow do. The device writes without a break in TLPs of 256 B. */
+START_TEST(warmup_is_left_out_of_counters)
+{
+    g_autofree char *csv = NULL;
+    const char *line;
+    unsigned long bytes, written, tlps;
+
+    ck_assert_int_eq(
+        program_run("run @/s.yaml -o @ --point one,~size=4KiB "
+                    "--set workload.warmup=20us --set workload.stop=30us "
+                    "--set workload.flows.f.count=1000000 "
+                    "--set measure.columns.written.from=element.a.d."
+                    "written_bytes "
+                    "--set measure.columns.tlps.from=element.a.d.tlps_sent"),
+        0);
+    csv = read_file("s.csv");
+    line = strstr(csv, "\none,4096,");
+    ck_assert_msg(line != NULL, "%s", csv);
+    ck_assert_int_eq(
+        sscanf(line, "\none,4096,%lu,%lu,%lu", &bytes, &written, &tlps), 3);
+    ck_assert_uint_gt(bytes, 10000);
+    ck_assert_int_le(labs((long)(bytes - written)), 256);
+    ck_assert_int_le(labs((long)(bytes / 256 - tlps)), 2);
 }
 END_TEST
 
@@ -165,6 +196,7 @@ int main(void)
     tcase_add_test(tcase, threads_change_no_byte);
     tcase_add_test(tcase, trace_has_every_crossing);
     tcase_add_test(tcase, points_are_left_out);
+    tcase_add_test(tcase, warmup_is_left_out_of_counters);
     tcase_add_loop_test(tcase, wrong_use_is_told, 0, G_N_ELEMENTS(wrong));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

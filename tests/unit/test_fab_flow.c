@@ -267,6 +267,50 @@ START_TEST(warmup_is_not_measured)
 }
 END_TEST
 
+/*
+ * Bytes count as they move between the end of the warm-up and the present, so
+ * the rate of the link comes out even if no operation begins and ends in this
+ * time. _i: number of a case
+ */
+START_TEST(bytes_count_while_operations_last)
+{
+    static const struct {
+        FabTlpType direction;
+        uint64_t size_bytes;
+        uint32_t outstanding;
+    } cases[] = {
+        {FAB_TLP_MWR, 256, 64},      {FAB_TLP_MRD, 256, 64},
+        {FAB_TLP_MWR, 64 << 10, 64}, {FAB_TLP_MRD, 64 << 10, 64},
+        {FAB_TLP_MWR, 16 << 20, 2},  {FAB_TLP_MRD, 16 << 20, 2},
+    };
+    const SimTime warmup = 20 * SIM_US, stop = 220 * SIM_US;
+    bool writes = cases[_i].direction == FAB_TLP_MWR;
+    double rate =
+        256 / (BYTE_PS * (writes ? MWR(256) : CPLD(256))) * (1 - SKP_SHARE);
+    FabDmaFlowParams params;
+    FabFlowResult result;
+    FabFlow *flow;
+
+    host_new();
+    params = dma_params(cases[_i].direction, cases[_i].size_bytes, 1 << 20);
+    params.outstanding = cases[_i].outstanding;
+    flow = dma_flow("flow", warmup, &params);
+    ck_assert(fab_flows_run(fabric, stop, NULL));
+    fab_flow_result(flow, &result);
+    ck_assert_int_eq(result.begin, warmup);
+    ck_assert_int_eq(result.end, stop);
+    lab_check_near((double)result.bytes / (stop - warmup), rate, 0.003);
+    /* The latencies of the operations that end after the warm-up, however long
+     * they are, are those of Little's law. */
+    if (result.operations > 200) {
+        lab_check_near((double)sim_histogram_sum(result.latency) /
+                           sim_histogram_count(result.latency),
+                       cases[_i].outstanding * cases[_i].size_bytes / rate,
+                       0.02);
+    }
+}
+END_TEST
+
 /* Writes of one TLP with Poisson arrivals form an M/D/1 queue. Their mean
  * waiting time until they begin to leave is rho * service / (2 * (1 - rho)). */
 START_TEST(poisson_writes_wait_as_in_md1)
@@ -759,6 +803,7 @@ int main(void)
     tcase_add_test(dma, dma_read_limited_by_outstanding);
     tcase_add_test(dma, dma_latency_is_the_sum_of_the_parts);
     tcase_add_test(dma, warmup_is_not_measured);
+    tcase_add_loop_test(dma, bytes_count_while_operations_last, 0, 6);
     tcase_add_loop_test(dma, poisson_writes_wait_as_in_md1, 0, 3);
     tcase_add_test(dma, late_arrivals_are_made_up_for);
     tcase_add_loop_test(dma, pattern_covers_the_working_set, 0, 2);

@@ -639,8 +639,10 @@ START_TEST(lost_commands_count_as_failed)
     result = run_new(&params);
     ck_assert_uint_eq(result.operations, 100);
     ck_assert_uint_eq(result.failed, cases[_i].failed);
-    ck_assert_uint_eq(result.bytes,
+    /* A failed operation has moved a part of its bytes, or all. */
+    ck_assert_uint_ge(result.bytes,
                       (100 - cases[_i].failed) * params.size_bytes);
+    ck_assert_uint_le(result.bytes, 100 * params.size_bytes);
     ck_assert_uint_eq(sim_histogram_count(result.latency),
                       100 - cases[_i].failed);
     check_stages_add_up(&result);
@@ -676,7 +678,8 @@ START_TEST(a_reset_takes_all_that_is_under_way)
     ck_assert_uint_ge(astray.seen / 101, 5);
     ck_assert_uint_ge(result.failed, astray.seen / 101);
     ck_assert_uint_le(result.failed, astray.seen / 101 * params.depth);
-    ck_assert_uint_eq(result.bytes, (1000 - result.failed) * params.size_bytes);
+    ck_assert_uint_ge(result.bytes, (1000 - result.failed) * params.size_bytes);
+    ck_assert_uint_le(result.bytes, 1000 * params.size_bytes);
     check_stages_add_up(&result);
 }
 END_TEST
