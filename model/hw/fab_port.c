@@ -6,6 +6,9 @@
 /* An Ack, Nak or UpdateFC on the wire, framing included (s3.5). */
 #define DLLP_BYTES 8
 
+/* Rounding of the times of the TLPs between two DLLPs. */
+#define DLLP_LIMIT_SLACK (20 * SIM_PS)
+
 /* Largest operand of a non-posted request with data: CAS of 128 bits. */
 #define NP_DATA_CREDITS 2
 
@@ -65,12 +68,12 @@ static uint32_t ack_factor_x10(uint32_t width, uint32_t mps_bytes)
 }
 
 /*
- * The Ack latency limit, in symbol times: (MPS + 28) * AckFactor / width plus an
- * internal delay (PCIe 5.0 s3.6.3.1; the tables 3-10 to 3-12 of revision 6
+ * The Ack latency limit, in symbol times: (MPS + 28) * AckFactor / width plus
+ * an internal delay (PCIe 5.0 s3.6.3.1; the tables 3-10 to 3-12 of revision 6
  * have the same values). s2.6.1.2 gives UpdateFCs the same limit.
  */
 static uint32_t dllp_limit_symbols(FabSpeed speed, uint32_t width,
-                                    uint32_t mps_bytes)
+                                   uint32_t mps_bytes)
 {
     uint32_t delay = speed == FAB_SPEED_2_5GT   ? 19
                      : speed == FAB_SPEED_5_0GT ? 70
@@ -80,12 +83,14 @@ static uint32_t dllp_limit_symbols(FabSpeed speed, uint32_t width,
            delay;
 }
 
-/* Bytes of TLPs that a busy link carries within the limit: a symbol time is the
- * time of one byte on each lane. */
-static uint32_t dllp_interval_bytes(FabSpeed speed, uint32_t width,
-                                    uint32_t mps_bytes)
+/* The limit as a time, for a link of @speed and @width. It is a little shorter
+ * than the specification's, so that TLPs that fill it exactly reach it in spite
+ * of rounding. */
+static SimTime dllp_limit(FabSpeed speed, uint32_t width, uint32_t mps_bytes)
 {
-    return dllp_limit_symbols(speed, width, mps_bytes) * width;
+    return dllp_limit_symbols(speed, width, mps_bytes) * lane_byte_time(speed) /
+               FAB_PS_FRACTION -
+           DLLP_LIMIT_SLACK;
 }
 
 static inline uint64_t wire_time(const FabPort *port, uint32_t bytes)
@@ -238,6 +243,22 @@ static void update_fc(FabPort *ingress, FabClass cls, SimTime time)
     }
 }
 
+/* Time of @tlp on the wire to @port. */
+static inline SimTime tlp_time(const FabPort *port, const FabTlp *tlp)
+{
+    return wire_time(port, FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp)) /
+           FAB_PS_FRACTION;
+}
+
+/* Returns whether freed credits of @cls have waited as long as they may. */
+static inline bool is_update_due(const FabPort *ingress, FabClass cls,
+                                 SimTime time)
+{
+    return ingress->params.collect_bytes
+               ? ingress->freed_bytes[cls] >= ingress->params.collect_bytes
+               : time - ingress->freed_since[cls] >= ingress->dllp_limit;
+}
+
 void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
 {
     FabClass cls = tlp->cls;
@@ -263,12 +284,15 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
     if (counts_data) {
         ingress->freed_data[cls] += fab_tlp_data_credits(tlp);
     }
+    if (ingress->freed_bytes[cls] == 0) {
+        ingress->freed_since[cls] = time - tlp_time(ingress, tlp);
+    }
     ingress->freed_bytes[cls] += FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
     most = cls == FAB_CLASS_NP ? NP_DATA_CREDITS : ingress->mps_bytes / 16;
     /* A sender that may run out of credits gets an UpdateFC at once (PCIe 5.0
      * s2.6.1.2). */
     if (ingress->params.dllp != FAB_DLLP_SPEC ||
-        ingress->freed_bytes[cls] >= ingress->collect_bytes ||
+        is_update_due(ingress, cls, time) ||
         (counts_header && ingress->granted_header[cls] < 2) ||
         (counts_data && ingress->granted_data[cls] < 2 * most)) {
         update_fc(ingress, cls, time);
@@ -283,16 +307,20 @@ void fab_port_consume(FabTlp *tlp, SimTime time)
     fab_tlp_free(ingress->owner->fabric, tlp);
 }
 
-/* The receiver at @ingress owes an Ack for a TLP of @bytes. */
-static inline void ack_owe(FabPort *ingress, uint32_t bytes)
+/* The receiver at @ingress owes an Ack for a TLP that was sent from @start to
+ * @end. */
+static inline void ack_owe(FabPort *ingress, SimTime start, SimTime end)
 {
     if (ingress->params.dllp == FAB_DLLP_FREE) {
         return;
     }
-    ingress->ack_bytes += bytes;
+    if (!ingress->owes_ack) {
+        ingress->owes_ack = true;
+        ingress->ack_since = start;
+    }
     if (ingress->params.dllp == FAB_DLLP_EACH ||
-        ingress->ack_bytes >= ingress->dllp_bytes) {
-        ingress->ack_bytes = 0;
+        end - ingress->ack_since >= ingress->dllp_limit) {
+        ingress->owes_ack = false;
         ingress->dllp_owed += wire_time(ingress, DLLP_BYTES);
         ingress->counters.dllps_sent++;
     }
@@ -361,7 +389,7 @@ static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
     tlp->ready_at = 0;
     tlp->hops++;
     fabric->hops++;
-    ack_owe(peer, bytes);
+    ack_owe(peer, start, end);
 
     port->counters.tlps_sent[tlp->cls]++;
     port->counters.payload_sent_bytes += tlp->payload_bytes;
@@ -644,9 +672,7 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
     if (!port->peer) {
         return;
     }
-    port->dllp_bytes = dllp_interval_bytes(port->speed, port->width, mps_bytes);
-    port->collect_bytes =
-        port->params.collect_bytes ? port->params.collect_bytes : port->dllp_bytes;
+    port->dllp_limit = dllp_limit(port->speed, port->width, mps_bytes);
     credits_init(port);
 }
 

@@ -95,15 +95,17 @@ struct FabPort {
     uint32_t freed_header[FAB_CLASSES];
     uint32_t freed_data[FAB_CLASSES];
     uint32_t freed_bytes[FAB_CLASSES]; /* wire size of the freed TLPs */
+    SimTime freed_since[FAB_CLASSES];  /* begin of the first one */
     SimTime freed_at[FAB_CLASSES];     /* time of the last one */
     /* Credits that are granted to the sender, or on their way to it, and not
      * used. */
     uint32_t granted_header[FAB_CLASSES];
     uint32_t granted_data[FAB_CLASSES];
-    uint32_t dllp_bytes; /* TLP bytes between Acks under FAB_DLLP_SPEC */
-    uint32_t collect_bytes; /* the same between UpdateFCs of a class */
-    uint32_t ack_bytes;  /* TLP bytes received since the last Ack */
-    uint32_t mps_bytes;  /* Max_Payload_Size */
+    SimTime dllp_limit; /* until a TLP must be acknowledged, or a freed credit
+                           returned, under FAB_DLLP_SPEC */
+    SimTime ack_since;  /* begin of the first TLP that lacks an Ack */
+    bool owes_ack;      /* a TLP lacks an Ack */
+    uint32_t mps_bytes; /* Max_Payload_Size */
 
     /* Set up. */
     FabPortParams params;
