@@ -5,6 +5,7 @@
 #include "block/aio.h"
 #include "hw/core/cpu.h"
 #include "farside_completer.h"
+#include "farside_requester.h"
 
 /*
  * The link is held at this many bytes of deferred requests. A device must not
@@ -24,7 +25,9 @@ typedef struct {
 struct FarsideCompleter {
     PCIDevice *pci;
     FarsidePeer *peer;
+    FarsideCtrl *ctrl;
     FarsideRegs *regs;
+    uint64_t unsupported; /* see farside_completer_unsupported() */
     GQueue deferred; /* of Deferred */
     size_t deferred_bytes;
     QEMUBH *deferred_bh;
@@ -105,7 +108,10 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
 {
     const struct farside_wire_doorbell *doorbell = body;
     const struct farside_wire_message *message = body;
+    const struct farside_wire_read *read = body;
+    const struct farside_wire_write *write = body;
     CPUState *cpu = current_cpu;
+    unsigned hops;
 
     /*
      * This thread may be a CPU that waits for the peer. The request is not the
@@ -115,10 +121,14 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
     current_cpu = NULL;
     switch (type) {
     case FARSIDE_WIRE_READ:
+        hops = farside_requester_set_hops(read->hops + 1);
         serve_read(s, body);
+        farside_requester_set_hops(hops);
         break;
     case FARSIDE_WIRE_WRITE:
+        hops = farside_requester_set_hops(write->hops + 1);
         serve_write(s, body);
+        farside_requester_set_hops(hops);
         break;
     case FARSIDE_WIRE_DOORBELL:
         farside_regs_ring(s->regs, doorbell->bits);
@@ -192,6 +202,51 @@ static bool request_is_sane(const FarsideLinkMessage *m)
     }
 }
 
+/* Answers a request that this device does not support. */
+static void refuse(FarsideCompleter *s, unsigned type, const void *body)
+{
+    const struct farside_wire_read *read = body;
+    const struct farside_wire_write *write = body;
+    bool is_read = type == FARSIDE_WIRE_READ;
+    struct farside_wire_completion c = {.status = FARSIDE_WIRE_UR};
+
+    s->unsupported++;
+    qemu_log_mask(LOG_GUEST_ERROR,
+                  "%s: the peer's %s of %u bytes at 0x%" PRIx64 " after %u "
+                  "links: no window of the peer leads there, or the request "
+                  "has crossed too many links\n",
+                  TYPE_FARSIDE_NTB, is_read ? "read" : "write",
+                  is_read ? read->length : write->length,
+                  is_read ? read->address : write->address,
+                  is_read ? read->hops : write->hops);
+    if (is_read) {
+        c.tag = read->tag;
+        farside_peer_send_completion(s->peer, read, &c, NULL);
+    }
+}
+
+/* PCIe 5.0 s2.3.1: the rules of request handling */
+static bool is_supported(FarsideCompleter *s, unsigned type, const void *body)
+{
+    const struct farside_wire_read *read = body;
+    const struct farside_wire_write *write = body;
+
+    switch (type) {
+    case FARSIDE_WIRE_READ:
+        /* A read of 0 bytes reads nothing, so it needs no window. */
+        return read->length == 0 ||
+               (read->hops < FARSIDE_WIRE_HOPS &&
+                farside_ctrl_peer_reaches(s->ctrl, read->address,
+                                          read->length));
+    case FARSIDE_WIRE_WRITE:
+        return write->hops < FARSIDE_WIRE_HOPS &&
+               farside_ctrl_peer_reaches(s->ctrl, write->address,
+                                         write->length);
+    default:
+        return true;
+    }
+}
+
 static void hold_link(FarsideCompleter *s)
 {
     farside_peer_hold(s->peer, s->deferred_bytes >= DEFERRED_MAX);
@@ -206,6 +261,10 @@ bool farside_completer_on_request(FarsideCompleter *s,
         return false;
     }
     if (!farside_peer_link_is_up(s->peer)) {
+        return true;
+    }
+    if (!is_supported(s, m->type, m->body)) {
+        refuse(s, m->type, m->body);
         return true;
     }
     if (!has_to_wait(s, m->type, m->body)) {
@@ -271,13 +330,19 @@ void farside_completer_peer_gone(FarsideCompleter *s)
     }
 }
 
+uint64_t farside_completer_unsupported(const FarsideCompleter *s)
+{
+    return s->unsupported;
+}
+
 FarsideCompleter *farside_completer_new(PCIDevice *pci, FarsidePeer *peer,
-                                        FarsideRegs *regs)
+                                        FarsideCtrl *ctrl, FarsideRegs *regs)
 {
     FarsideCompleter *s = g_new0(FarsideCompleter, 1);
 
     s->pci = pci;
     s->peer = peer;
+    s->ctrl = ctrl;
     s->regs = regs;
     g_queue_init(&s->deferred);
     /*

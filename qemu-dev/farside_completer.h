@@ -11,10 +11,15 @@
  * the device is done. A read of memory passes deferred requests, unless it
  * reads bytes that they write. If such reads had to wait, two devices that each
  * read from the other host's memory would wait for each other.
+ *
+ * A memory request that no window of the peer leads to, or that has crossed too
+ * many links, is an Unsupported Request (PCIe 5.0 s2.3.1): a read completes
+ * with that status, a write is dropped. Both are counted and logged.
  */
 #ifndef FARSIDE_COMPLETER_H
 #define FARSIDE_COMPLETER_H
 
+#include "farside_ctrl.h"
 #include "farside_peer.h"
 #include "farside_regs.h"
 
@@ -22,7 +27,7 @@ typedef struct FarsideCompleter FarsideCompleter;
 
 /* The parameters are borrowed. */
 FarsideCompleter *farside_completer_new(PCIDevice *pci, FarsidePeer *peer,
-                                        FarsideRegs *regs);
+                                        FarsideCtrl *ctrl, FarsideRegs *regs);
 void farside_completer_free(FarsideCompleter *s);
 
 /*
@@ -33,5 +38,10 @@ bool farside_completer_on_request(FarsideCompleter *s,
                                   const FarsideLinkMessage *m);
 /* Drops all deferred requests. */
 void farside_completer_peer_gone(FarsideCompleter *s);
+/*
+ * The number of Unsupported Requests of the peer: those that no window leads
+ * to, and those that have crossed too many links
+ */
+uint64_t farside_completer_unsupported(const FarsideCompleter *s);
 
 #endif /* FARSIDE_COMPLETER_H */

@@ -38,6 +38,9 @@ struct FarsideCtrl {
     uint32_t flush;      /* number of the flush that completes a CFG, or 0 */
 
     uint32_t lock_id; /* number of this host's last lock of the peer's block */
+
+    /* The peer's block as the peer has it in force; its windows lead here. */
+    struct farside_wire_ctrl peer_block;
 };
 
 static Block *own(FarsideCtrl *s)
@@ -85,6 +88,16 @@ static void send_block(FarsideCtrl *s, unsigned type,
 
     m.lock_id = id;
     farside_peer_send(s->peer, type, &m, sizeof(m));
+}
+
+/*
+ * Puts the own block into force. The peer learns of it before it gets any
+ * request that uses it.
+ */
+static void own_changed(FarsideCtrl *s)
+{
+    farside_windows_update(s->windows);
+    send_block(s, FARSIDE_WIRE_BLOCK, &own(s)->active, 0);
 }
 
 /* Validation: a CFG that cannot come into force is refused as a whole. */
@@ -222,7 +235,7 @@ static void own_configure(FarsideCtrl *s)
     }
     c->active = c->staged;
     c->status = SWITCHTEC_STATUS_CONFIGURING;
-    farside_windows_update(s->windows);
+    own_changed(s);
     s->flush = farside_windows_flush(s->windows, on_flushed, s);
 }
 
@@ -273,7 +286,7 @@ void farside_ctrl_on_config(FarsideCtrl *s, const struct farside_wire_ctrl *m)
     }
     own(s)->active = *m;
     bars_keep_valid(&own(s)->active);
-    farside_windows_update(s->windows);
+    own_changed(s);
     s->flush = farside_windows_flush(s->windows, on_flushed, s);
 }
 
@@ -417,7 +430,72 @@ void farside_ctrl_peer_reset(FarsideCtrl *s)
         s->flush = 0;
         grant_next(s);
     }
-    farside_windows_update(s->windows);
+    memset(&s->peer_block, 0, sizeof(s->peer_block));
+    own_changed(s);
+}
+
+/* The peer's windows */
+
+bool farside_ctrl_on_block(FarsideCtrl *s, const struct farside_wire_ctrl *m)
+{
+    struct farside_wire_configured errors;
+
+    if (!block_is_sane(s, m, &errors)) {
+        return false;
+    }
+    s->peer_block = *m;
+    return true;
+}
+
+/* True if [address, address + size) lies in [start, start + length). */
+static bool lies_in(uint64_t address, uint64_t size, uint64_t start,
+                    uint64_t length)
+{
+    return address >= start && address - start < length &&
+           size <= length - (address - start);
+}
+
+static bool bar_reaches(const FarsideCtrl *s,
+                        const struct farside_wire_bar *bar, uint64_t address,
+                        uint64_t size)
+{
+    unsigned i, shift = SWITCHTEC_BAR_LUT_SHIFT(bar->ctl);
+    uint64_t entry;
+
+    if ((bar->ctl & SWITCHTEC_BAR_DIR_EN) &&
+        SWITCHTEC_XLATE_PART(bar->xlate) == s->config->partition &&
+        lies_in(address, size, bar->xlate & SWITCHTEC_ADDR_MASK,
+                (uint64_t)bar->ext_win_size << 32 |
+                    (bar->win_size & SWITCHTEC_WIN_SIZE_MASK))) {
+        return true;
+    }
+    if (!(bar->ctl & SWITCHTEC_BAR_LUT_EN)) {
+        return false;
+    }
+    for (i = 0; i < SWITCHTEC_BAR_LUT_COUNT(bar->ctl); i++) {
+        entry = s->peer_block.lut[i];
+        if ((entry & SWITCHTEC_LUT_EN) &&
+            SWITCHTEC_LUT_PART(entry) == s->config->partition &&
+            lies_in(address, size,
+                    entry & SWITCHTEC_ADDR_MASK & ~MAKE_64BIT_MASK(0, shift),
+                    1ull << shift)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool farside_ctrl_peer_reaches(const FarsideCtrl *s, uint64_t address,
+                               uint64_t size)
+{
+    unsigned i;
+
+    for (i = 0; i < SWITCHTEC_BARS; i++) {
+        if (bar_reaches(s, &s->peer_block.bar[i], address, size)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Registers */

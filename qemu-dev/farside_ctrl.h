@@ -44,5 +44,14 @@ void farside_ctrl_on_config(FarsideCtrl *s, const struct farside_wire_ctrl *m);
 void farside_ctrl_on_configured(FarsideCtrl *s,
                                 const struct farside_wire_configured *m);
 void farside_ctrl_on_release(FarsideCtrl *s, const struct farside_wire_lock *m);
+/* Returns false if the peer must not send @m: CFG would refuse the block. */
+bool farside_ctrl_on_block(FarsideCtrl *s, const struct farside_wire_ctrl *m);
+
+/*
+ * True if one window of the peer leads to all of the @size bytes at @address of
+ * this machine's bus.
+ */
+bool farside_ctrl_peer_reaches(const FarsideCtrl *s, uint64_t address,
+                               uint64_t size);
 
 #endif /* FARSIDE_CTRL_H */

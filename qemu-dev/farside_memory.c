@@ -33,7 +33,6 @@ static bool ram_of(MemoryRegionSection *section, Ram *ret_ram)
 {
     Ram ram = {
         .address = section->offset_within_address_space,
-        .size = int128_get64(section->size),
         .offset = section->offset_within_region,
         .mr = section->mr,
     };
@@ -44,6 +43,8 @@ static bool ram_of(MemoryRegionSection *section, Ram *ret_ram)
         !qemu_ram_is_shared(ram.mr->ram_block)) {
         return false;
     }
+    /* Only now: an IOMMU's region may have 2^64 bytes, and RAM has less. */
+    ram.size = int128_get64(section->size);
     if (ram.address < OWN_RAM_START) {
         if (ram.size <= OWN_RAM_START - ram.address) {
             return false;

@@ -12,6 +12,7 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qapi/visitor.h"
 #include "qemu/module.h"
 #include "qemu/units.h"
 #include "hw/pci/msix.h"
@@ -142,7 +143,7 @@ static void farside_ntb_make_parts(FarsideNtb *s)
                                      p->requester);
     p->ctrl = farside_ctrl_new(config, pci, p->peer, p->requester, p->windows);
     p->regs = farside_regs_new(config, pci, p->peer, p->requester, p->ctrl);
-    p->completer = farside_completer_new(pci, p->peer, p->regs);
+    p->completer = farside_completer_new(pci, p->peer, p->ctrl, p->regs);
 }
 
 static void farside_ntb_finalize(Object *obj)
@@ -266,6 +267,20 @@ static void farside_ntb_set_enabled(Object *obj, bool value, Error **errp)
     }
 }
 
+static void farside_ntb_get_unsupported(Object *obj, Visitor *v,
+                                        const char *name, void *opaque,
+                                        Error **errp)
+{
+    FarsideNtb *s = FARSIDE_NTB(obj);
+    uint64_t value = 0;
+
+    if (s->parts.completer) {
+        value = farside_requester_unsupported(s->parts.requester) +
+                farside_completer_unsupported(s->parts.completer);
+    }
+    visit_type_uint64(v, name, &value, errp);
+}
+
 static char *farside_ntb_get_trace(Object *obj, Error **errp)
 {
     FarsideNtb *s = FARSIDE_NTB(obj);
@@ -357,6 +372,11 @@ static void farside_ntb_class_init(ObjectClass *klass, void *data)
                                    NULL);
     object_class_property_set_description(klass, "link-up",
                                           "whether the link is up");
+    object_class_property_add(klass, "unsupported-requests", "uint64",
+                              farside_ntb_get_unsupported, NULL, NULL, NULL);
+    object_class_property_set_description(
+        klass, "unsupported-requests",
+        "number of requests that this device refused");
 }
 
 static const TypeInfo farside_ntb_info = {

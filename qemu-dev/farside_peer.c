@@ -13,6 +13,7 @@ typedef struct {
     uint32_t length; /* bytes in data that wait to be sent */
     uint64_t end;    /* end address of the last write, sent or not */
     unsigned run;    /* number of adjacent writes in a row so far */
+    unsigned hops;   /* links that the writes in data crossed before */
     FarsideNear near;
     uint8_t data[FARSIDE_WIRE_PAYLOAD];
 } Burst;
@@ -38,6 +39,7 @@ static void burst_send(FarsidePeer *s)
     struct farside_wire_write m = {
         .address = s->burst.address,
         .length = s->burst.length,
+        .hops = s->burst.hops,
         .requester_id = pci_requester_id(s->pci),
     };
     struct iovec pieces[] = {
@@ -60,10 +62,11 @@ static void burst_run(void *opaque)
 }
 
 void farside_peer_send_write(FarsidePeer *s, const FarsideNear *near,
-                             uint64_t address, uint64_t value, unsigned size)
+                             uint64_t address, uint64_t value, unsigned size,
+                             unsigned hops)
 {
     Burst *b = &s->burst;
-    bool adjacent = address == b->end;
+    bool adjacent = address == b->end && hops == b->hops;
 
     if (!adjacent || b->length + size > s->config->max_payload) {
         burst_send(s);
@@ -71,6 +74,7 @@ void farside_peer_send_write(FarsidePeer *s, const FarsideNear *near,
     if (b->length == 0) {
         b->address = address;
         b->near = *near;
+        b->hops = hops;
     }
     stn_le_p(b->data + b->length, size, value);
     b->length += size;

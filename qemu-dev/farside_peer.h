@@ -67,9 +67,13 @@ void farside_peer_send_ram(FarsidePeer *s, const struct farside_wire_ram *m,
 /* @near is NULL for a read that did not come through a window. */
 void farside_peer_send_read(FarsidePeer *s, const FarsideNear *near,
                             const struct farside_wire_read *m);
-/* Adds @size bytes, 8 at most, to the burst, or begins a new burst. */
+/*
+ * Adds @size bytes, 8 at most, to the burst, or begins a new burst. @hops is
+ * the number of links that the write has crossed before.
+ */
 void farside_peer_send_write(FarsidePeer *s, const FarsideNear *near,
-                             uint64_t address, uint64_t value, unsigned size);
+                             uint64_t address, uint64_t value, unsigned size,
+                             unsigned hops);
 /* Sends @c, the completion of @read. */
 void farside_peer_send_completion(FarsidePeer *s,
                                   const struct farside_wire_read *read,

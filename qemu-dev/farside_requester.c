@@ -15,6 +15,8 @@
 
 /* The number of requests of all links that wait now */
 static unsigned depth;
+/* See farside_requester_set_hops(). */
+static unsigned hops;
 
 /* A read, on the stack of the thread that waits for its completion. */
 typedef struct Read {
@@ -33,6 +35,7 @@ struct FarsideRequester {
     QLIST_HEAD(, Read) reads;
     uint16_t next_tag;
     bool stalled; /* a wait has timed out, and the queue is full since then */
+    uint64_t unsupported; /* requests that had crossed too many links */
 };
 
 /* The Completion Timeout of a request that begins now, as a time in ns */
@@ -42,6 +45,29 @@ static int64_t deadline_from_now(FarsideRequester *s)
            (int64_t)s->config->timeout_ms * SCALE_MS;
 }
 
+unsigned farside_requester_set_hops(unsigned new_hops)
+{
+    unsigned old = hops;
+
+    hops = new_hops;
+    return old;
+}
+
+/* False if the access must not cross another link. */
+static bool may_cross(FarsideRequester *s, uint64_t address)
+{
+    if (hops < FARSIDE_WIRE_HOPS) {
+        return true;
+    }
+    s->unsupported++;
+    qemu_log_mask(LOG_GUEST_ERROR,
+                  "%s: a request for 0x%" PRIx64
+                  " on the peer's bus has crossed %u links: windows lead in a "
+                  "circle\n",
+                  TYPE_FARSIDE_NTB, address, hops);
+    return false;
+}
+
 uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
                                 uint64_t address, unsigned size)
 {
@@ -49,13 +75,15 @@ uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
     struct farside_wire_read m = {
         .address = address,
         .length = size,
+        .hops = hops,
         .tag = r.tag,
         .requester_id = pci_requester_id(s->pci),
     };
     int64_t deadline = deadline_from_now(s);
     uint64_t value = UINT64_MAX;
 
-    if (depth >= DEPTH_MAX || !farside_peer_link_is_up(s->peer)) {
+    if (depth >= DEPTH_MAX || !farside_peer_link_is_up(s->peer) ||
+        (size && !may_cross(s, address))) {
         return value;
     }
     depth++;
@@ -118,9 +146,9 @@ void farside_requester_write(FarsideRequester *s, const FarsideNear *near,
                              uint64_t address, uint64_t value, unsigned size)
 {
     /* The link may go down during the wait. */
-    if (farside_peer_link_is_up(s->peer) && farside_requester_wait(s) &&
-        farside_peer_link_is_up(s->peer)) {
-        farside_peer_send_write(s->peer, near, address, value, size);
+    if (farside_peer_link_is_up(s->peer) && may_cross(s, address) &&
+        farside_requester_wait(s) && farside_peer_link_is_up(s->peer)) {
+        farside_peer_send_write(s->peer, near, address, value, size, hops);
     }
 }
 
@@ -152,6 +180,11 @@ bool farside_requester_on_completion(FarsideRequester *s,
 void farside_requester_peer_gone(FarsideRequester *s)
 {
     s->stalled = false;
+}
+
+uint64_t farside_requester_unsupported(const FarsideRequester *s)
+{
+    return s->unsupported;
 }
 
 FarsideRequester *farside_requester_new(const FarsideConfig *config,

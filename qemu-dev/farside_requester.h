@@ -20,8 +20,15 @@ FarsideRequester *farside_requester_new(const FarsideConfig *config,
 void farside_requester_free(FarsideRequester *s);
 
 /*
+ * The links that the access which this machine makes now has crossed. It is 0
+ * for an access of the machine's own. The Completer sets it while it performs a
+ * request of a peer, and restores the old value, which the function returns.
+ */
+unsigned farside_requester_set_hops(unsigned hops);
+/*
  * Requests to the peer, for an access of up to 8 bytes at @near. A read that
- * fails returns all ones; a write that fails is dropped.
+ * fails returns all ones; a write that fails is dropped. A request that has
+ * crossed FARSIDE_WIRE_HOPS links is an Unsupported Request, so it fails.
  */
 uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
                                 uint64_t address, unsigned size);
@@ -39,5 +46,7 @@ bool farside_requester_wait(FarsideRequester *s);
 bool farside_requester_on_completion(FarsideRequester *s,
                                      const FarsideLinkMessage *m);
 void farside_requester_peer_gone(FarsideRequester *s);
+/* The number of requests that failed because they had crossed too many links */
+uint64_t farside_requester_unsupported(const FarsideRequester *s);
 
 #endif /* FARSIDE_REQUESTER_H */

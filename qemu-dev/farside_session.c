@@ -85,6 +85,13 @@ static bool on_release(void *opaque, const FarsideLinkMessage *m)
     return true;
 }
 
+static bool on_block(void *opaque, const FarsideLinkMessage *m)
+{
+    FarsideSession *s = opaque;
+
+    return farside_ctrl_on_block(s->parts->ctrl, m->body);
+}
+
 static bool on_request(void *opaque, const FarsideLinkMessage *m)
 {
     FarsideSession *s = opaque;
@@ -157,6 +164,10 @@ static const FarsideLinkType types[] = {
         .size_max = sizeof(struct farside_wire_completion) +
                     FARSIDE_WIRE_PAYLOAD,
         .receive = on_completion,
+    },
+    [FARSIDE_WIRE_BLOCK] = {
+        EXACTLY(farside_wire_ctrl),
+        .receive = on_block,
     },
 };
 

@@ -552,7 +552,6 @@ FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
     s->requester = requester;
     memory_region_init(&s->peer_memory, OBJECT(pci), "farside-peer-memory",
                        UINT64_MAX);
-    address_space_init(&s->peer_as, &s->peer_memory, "farside-peer-memory");
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         w = &s->window[i];
         w->windows = s;
@@ -571,6 +570,7 @@ bool farside_windows_start(FarsideWindows *s, Error **errp)
 {
     unsigned i;
 
+    address_space_init(&s->peer_as, &s->peer_memory, "farside-peer-memory");
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         if (!forward_place(&s->window[i], errp)) {
             farside_windows_stop(s);

@@ -138,9 +138,10 @@ static inline ssize_t farside_socket_send(int fd, const void *bytes,
 
 /*
  * Receives a packet and up to @files_max open files, which the caller closes.
- * Never waits. Returns the packet's size, or -1. At the end of the connection
- * it returns 0 and no files. Sets @ret_is_whole to false if the packet or its
- * files did not fit.
+ * @files_max is at most FARSIDE_SOCKET_FILES_MAX; more is EINVAL. Never waits.
+ * Returns the packet's size, or -1. At the end of the connection it returns 0
+ * and no files. Sets @ret_is_whole to false if the packet or its files did not
+ * fit.
  */
 static inline ssize_t farside_socket_receive(int fd, void *bytes, size_t size,
                                              int *files, unsigned files_max,
@@ -160,22 +161,36 @@ static inline ssize_t farside_socket_receive(int fd, void *bytes, size_t size,
         .msg_controllen = CMSG_LEN(sizeof(int) * files_max),
     };
     struct cmsghdr *cmsg;
-    size_t n;
+    size_t n, i;
     ssize_t received;
+    int file;
 
     *ret_count = 0;
+    *ret_is_whole = false;
+    if (files_max > FARSIDE_SOCKET_FILES_MAX) {
+        errno = EINVAL;
+        return -1;
+    }
     received = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (received < 0) {
         return -1;
     }
+    *ret_is_whole = !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
     for (cmsg = CMSG_FIRSTHDR(&msg); cmsg; cmsg = CMSG_NXTHDR(&msg, cmsg)) {
-        if (cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS) {
-            n = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-            memcpy(files + *ret_count, CMSG_DATA(cmsg), n * sizeof(int));
-            *ret_count += (unsigned)n;
+        if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS) {
+            continue;
+        }
+        n = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (i = 0; i < n; i++) {
+            memcpy(&file, CMSG_DATA(cmsg) + i * sizeof(int), sizeof(int));
+            if (*ret_count < files_max) {
+                files[(*ret_count)++] = file;
+            } else {
+                close(file);
+                *ret_is_whole = false;
+            }
         }
     }
-    *ret_is_whole = !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
     return received;
 }
 

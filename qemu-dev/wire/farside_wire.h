@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define FARSIDE_WIRE_MAGIC 0x57445346u /* "FSDW" */
-#define FARSIDE_WIRE_VERSION 1
+#define FARSIDE_WIRE_VERSION 2
 
 /* Bytes of the longest packet */
 #define FARSIDE_WIRE_MAX 8192
@@ -47,6 +47,7 @@ enum {
     FARSIDE_WIRE_WRITE = 13,
     FARSIDE_WIRE_COMPLETION = 14,
     FARSIDE_WIRE_PEER = 15,
+    FARSIDE_WIRE_BLOCK = 16,
 };
 
 /* The head of every message. length is the number of bytes that follow it. */
@@ -157,8 +158,21 @@ struct farside_wire_configured {
     uint32_t req_id_error;
 };
 
+/*
+ * BLOCK: the sender's own control block, as it is in force from now on, in a
+ * farside_wire_ctrl whose lock_id is 0. The receiver takes only requests that
+ * lie in one of the block's windows. Until the first BLOCK, and after a RESET,
+ * there are no windows.
+ */
+
 /* The most bytes of data in one request or completion */
 #define FARSIDE_WIRE_PAYLOAD 4096
+
+/*
+ * The most links that a request crosses. Windows can lead in a circle, so a
+ * request has to end somewhere.
+ */
+#define FARSIDE_WIRE_HOPS 16
 
 /*
  * READ: a memory read request. A COMPLETION with the same tag answers it. The
@@ -166,7 +180,8 @@ struct farside_wire_configured {
  */
 struct farside_wire_read {
     uint64_t address; /* on the receiver's bus */
-    uint32_t length; /* bytes */
+    uint16_t length;  /* bytes */
+    uint16_t hops;    /* links that the request crossed before this one */
     uint16_t tag;
     uint16_t requester_id;
 };
@@ -174,7 +189,8 @@ struct farside_wire_read {
 /* WRITE: a posted memory write; length bytes follow. */
 struct farside_wire_write {
     uint64_t address;
-    uint32_t length;
+    uint16_t length;
+    uint16_t hops; /* as in READ */
     uint16_t reserved;
     uint16_t requester_id;
 };

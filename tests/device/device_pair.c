@@ -175,6 +175,13 @@ uint64_t pair_open(DevicePair *pair, uint64_t target)
     return RIG_BAR2 + ENTRY_OPEN * LUT_SIZE;
 }
 
+void pair_open_back(DevicePair *pair, uint64_t target)
+{
+    part_begin(pair->borrower, 0);
+    set_lut(pair->borrower, 0, ENTRY_MSI, target);
+    part_end(pair->borrower, 0);
+}
+
 DeviceNvme pair_cmb_nvme(DevicePair *pair, bool of_borrower)
 {
     DeviceRig *rig = of_borrower ? pair->borrower : pair->lender;

@@ -13,7 +13,7 @@
 #include "device_rig.h"
 
 #define PAIR_NVME_DEVFN 0x30
-#define PAIR_NVME_BAR   0xe8000000ull
+#define PAIR_NVME_BAR   RIG_NVME_BAR
 
 typedef struct DevicePair DevicePair;
 
@@ -41,6 +41,8 @@ uint64_t pair_msi_window(void);
 /* Opens a window of the borrower onto aligned 64 KiB of the lender. Returns the
  * window's address. */
 uint64_t pair_open(DevicePair *pair, uint64_t target);
+/* Makes the lender's window onto the borrower's MSI range lead to @target. */
+void pair_open_back(DevicePair *pair, uint64_t target);
 /*
  * An NVMe controller with a memory of 1 MiB (cmb_size_mb=1,legacy-cmb=on) at
  * 07.0 of a machine: for a driver on that machine, and the address of the other

@@ -35,6 +35,7 @@ struct DeviceRig {
 
 struct RigPeer {
     int fd;
+    struct farside_wire_hello hello; /* of the device */
     RigMessage message;
     void *ram;
     size_t ram_size;
@@ -616,15 +617,60 @@ bool rig_peer_is_closed(RigPeer *peer)
     return true;
 }
 
+void rig_peer_open(RigPeer *peer, const uint64_t *targets, unsigned count)
+{
+    struct farside_wire_ctrl *block = g_new0(struct farside_wire_ctrl, 1);
+    uint64_t size = peer->hello.bar_size[1], lut_size;
+    unsigned part = peer->hello.partition, i;
+
+    size = MIN(size, RIG_RAM);
+    block->bar[4].ctl = 0x10;
+    block->bar[4].win_size =
+        (uint32_t)size | (unsigned)__builtin_ctzll(RIG_RAM);
+    block->bar[4].xlate = part;
+    if (count > peer->hello.lut_entries) {
+        count = peer->hello.lut_entries;
+    }
+    if (count) {
+        lut_size =
+            1ull << (63 - __builtin_clzll(peer->hello.bar_size[0] / count));
+        block->bar[2].ctl =
+            0x20 | (unsigned)__builtin_ctzll(lut_size) << 8 | (count - 1) << 14;
+        for (i = 0; i < count; i++) {
+            block->lut[i] = targets[i] | part << 1 | 1;
+        }
+    }
+    rig_peer_send(peer, FARSIDE_WIRE_BLOCK, block, sizeof(*block));
+    g_free(block);
+}
+
 void rig_peer_hello(RigPeer *peer)
 {
     struct farside_wire_hello hello;
+    uint64_t targets[64];
+    unsigned i;
 
     memcpy(&hello, rig_peer_receive(peer, FARSIDE_WIRE_HELLO)->body,
            sizeof(hello));
+    peer->hello = hello;
     hello.partition = 1 - hello.partition;
     hello.link_up = 1;
     rig_peer_send(peer, FARSIDE_WIRE_HELLO, &hello, sizeof(hello));
+    /* LUT windows of 128 KiB in a BAR of 8 MiB */
+    for (i = 0; i < 32; i++) {
+        targets[i] = RIG_BAR0 + i * 0x20000;
+    }
+    for (; i < 48; i++) {
+        targets[i] = RIG_BAR2 + (i - 32) * 0x20000;
+    }
+    for (; i < 60; i++) {
+        targets[i] = RIG_BAR4 + (i - 48) * 0x20000;
+    }
+    targets[i++] = RIG_NVME_BAR;
+    targets[i++] = 0xfee00000;
+    targets[i++] = 0xa0000;
+    targets[i++] = 0x90000000;
+    rig_peer_open(peer, targets, i);
 }
 
 uint8_t *rig_peer_give_ram(RigPeer *peer, uint64_t address, size_t size,

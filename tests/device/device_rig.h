@@ -13,10 +13,12 @@
 #include <stdint.h>
 #include "farside_wire.h"
 
-#define RIG_BAR0 0xe0000000ull
-#define RIG_BAR2 0xe1000000ull
-#define RIG_BAR4 0xe4000000ull
-#define RIG_RAM  (64ull << 20)
+#define RIG_BAR0     0xe0000000ull
+#define RIG_BAR2     0xe1000000ull
+#define RIG_BAR4     0xe4000000ull
+#define RIG_RAM      (64ull << 20)
+/* Registers of a controller that a test may add */
+#define RIG_NVME_BAR 0xe8000000ull
 
 typedef struct DeviceRig DeviceRig;
 
@@ -88,8 +90,17 @@ RigPeer *rig_peer_new_at(const char *path);
  */
 RigPeer *rig_peer_new_by_broker(DeviceRig *rig);
 void rig_peer_free(RigPeer *peer);
-/* Exchanges HELLO, as the partition that the device is not. */
+/*
+ * Exchanges HELLO, as the partition that the device is not. Then sends a BLOCK
+ * whose windows lead to the machine's memory and to the registers that tests
+ * use (rig_peer_open()).
+ */
 void rig_peer_hello(RigPeer *peer);
+/*
+ * Sends a BLOCK: BAR 4 leads to the machine's memory, and each of the @count
+ * @targets has one LUT window of BAR 2.
+ */
+void rig_peer_open(RigPeer *peer, const uint64_t *targets, unsigned count);
 void rig_peer_send(RigPeer *peer, unsigned type, const void *body, size_t size);
 void rig_peer_send_raw(RigPeer *peer, const void *bytes, size_t size,
                        const int *fds, unsigned fd_count);

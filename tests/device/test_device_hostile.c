@@ -338,6 +338,20 @@ static void fill_block(struct farside_wire_ctrl *block, GRand *random)
     }
 }
 
+/* Windows of BAR 2 onto the device's machine, and BAR 4 onto its memory */
+static void open_to_device(struct farside_wire_ctrl *block)
+{
+    unsigned i;
+
+    memset(block->bar, 0, sizeof(block->bar));
+    block->bar[2].ctl = 0x20 | 16 << 8 | 63 << 14;
+    for (i = 0; i < FARSIDE_WIRE_LUT; i++) {
+        block->lut[i] = (block->lut[i] & ~0xfffull) | 1;
+    }
+    block->bar[4].ctl = 0x10;
+    block->bar[4].win_size = RIG_RAM | (unsigned)__builtin_ctzll(RIG_RAM);
+}
+
 /* Makes a message that is valid as far as a peer can tell. Returns its size. */
 static unsigned fill(Any *m, GRand *random, uint32_t lock_id)
 {
@@ -375,18 +389,26 @@ static unsigned fill(Any *m, GRand *random, uint32_t lock_id)
         fill_block(&m->u.ctrl, random);
         m->u.ctrl.lock_id = lock_id;
         return sizeof(m->u.ctrl);
+    case FARSIDE_WIRE_BLOCK:
+        fill_block(&m->u.ctrl, random);
+        if (g_rand_int_range(random, 0, 16)) {
+            open_to_device(&m->u.ctrl);
+        }
+        return sizeof(m->u.ctrl);
     case FARSIDE_WIRE_CONFIGURED:
         m->u.configured.lock_id = g_rand_int_range(random, 0, 4);
         return sizeof(m->u.configured);
     case FARSIDE_WIRE_READ:
         m->u.read.address = random_target(random);
         m->u.read.length = g_rand_int_range(random, 0, 4097);
+        m->u.read.hops = g_rand_int_range(random, 0, 24);
         m->u.read.tag = g_rand_int_range(random, 0, 64);
         return sizeof(m->u.read);
     case FARSIDE_WIRE_WRITE:
         size = g_rand_int_range(random, 1, 4097);
         m->u.write.address = random_target(random);
         m->u.write.length = size;
+        m->u.write.hops = g_rand_int_range(random, 0, 24);
         return sizeof(m->u.write) + size;
     case FARSIDE_WIRE_COMPLETION:
         m->u.completion.tag = g_rand_int_range(random, 0, 64);
@@ -470,7 +492,10 @@ START_TEST(any_message_is_survived)
         memset(&m->head, 0, sizeof(m->head));
         m->head.magic = FARSIDE_WIRE_MAGIC;
         m->head.version = FARSIDE_WIRE_VERSION;
-        m->head.type = g_rand_int_range(random, 2, 15);
+        m->head.type = g_rand_int_range(random, 2, 16);
+        if (m->head.type == FARSIDE_WIRE_PEER) {
+            m->head.type = FARSIDE_WIRE_BLOCK;
+        }
         if (g_rand_int_range(random, 0, 500) == 0) {
             m->head.type = g_rand_int_range(random, 0, 20);
         }

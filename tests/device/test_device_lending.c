@@ -209,6 +209,27 @@ START_TEST(interrupts_reach_the_borrowers_cpu)
 }
 END_TEST
 
+/* Two LUT entries that lead to each other: no access goes round for ever. */
+START_TEST(windows_in_a_circle_end)
+{
+    DeviceRig *lender = pair_lender(pair), *borrower = pair_borrower(pair);
+    uint64_t there = pair_open(pair, pair_msi_window());
+    unsigned i, writes;
+
+    pair_open_back(pair, there);
+    for (i = 0; i < 3; i++) {
+        writes = cable_count(pair_cable(pair), FARSIDE_WIRE_WRITE);
+        rig_write(borrower, there + 0x40, 8, 0x1234);
+        /* Time for many rounds. A round takes less than 0.1 ms. */
+        g_usleep(100000);
+        writes = cable_count(pair_cable(pair), FARSIDE_WIRE_WRITE) - writes;
+        ck_assert_uint_eq(writes, FARSIDE_WIRE_HOPS);
+        ck_assert_uint_eq(rig_read(borrower, there + 0x40, 8), UINT64_MAX);
+    }
+    ck_assert_uint_eq(rig_read(lender, RIG_BAR0 + 0x2000, 4), 0x8536);
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
     Suite *suite = suite_create("device_lending");
@@ -219,6 +240,7 @@ static Suite *make_suite(void)
     tcase_add_loop_test(tcase, data_go_straight_to_the_borrowers_memory, 0, 2);
     tcase_add_test(tcase, data_come_from_the_borrowers_memory);
     tcase_add_test(tcase, interrupts_reach_the_borrowers_cpu);
+    tcase_add_test(tcase, windows_in_a_circle_end);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -7,14 +7,17 @@
  */
 #define _GNU_SOURCE
 #include <check.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "device_rig.h"
+#include "farside_socket.h"
 #include "switchtec_regs.h"
 #include "../suite.h"
 
@@ -145,6 +148,22 @@ START_TEST(own_ram_is_announced)
     ck_assert_uint_eq(*(uint64_t *)(map + ram.region[0].offset + 1 * MIB),
                       0x1122334455667788ull);
     munmap(map, RIG_RAM);
+}
+END_TEST
+
+/* The IOMMU's region has 2^64 bytes, which fit no 64-bit number. */
+START_TEST(translated_memory_is_not_announced)
+{
+    static const char *const arguments[] = {
+        "-device", "virtio-iommu-pci,addr=04.0,boot-bypass=off", NULL};
+    struct farside_wire_ram ram;
+
+    teardown();
+    rig = rig_new_with(NULL, "completion-timeout=300", arguments);
+    peer = rig_peer_new(rig);
+    connect_up();
+    memcpy(&ram, rig_peer_receive(peer, FARSIDE_WIRE_RAM)->body, sizeof(ram));
+    ck_assert_uint_eq(ram.count, 0);
 }
 END_TEST
 
@@ -409,6 +428,106 @@ START_TEST(requests_need_bus_mastering)
            sizeof(c));
     ck_assert_uint_eq(c.status, FARSIDE_WIRE_UR);
     ck_assert_uint_eq(c.length, 0);
+}
+END_TEST
+
+/* The number of requests that the device refused, as QMP shows it. */
+static uint64_t refused(void)
+{
+    g_autofree char *answer =
+        rig_qmp(rig, "{\"execute\": \"qom-get\", \"arguments\": {\"path\": "
+                     "\"/machine/peripheral-anon/device[0]\", \"property\": "
+                     "\"unsupported-requests\"}}");
+    unsigned long long value;
+
+    ck_assert_msg(sscanf(answer, "{\"return\": %llu}", &value) == 1, "%s",
+                  answer);
+    return value;
+}
+
+/* The far end reads, and gets this status. */
+static void check_far_read(uint64_t address, unsigned size, unsigned hops,
+                           unsigned status)
+{
+    static uint16_t tag;
+    struct farside_wire_read read = {
+        .address = address, .length = size, .hops = hops, .tag = ++tag};
+    struct farside_wire_completion c;
+
+    rig_peer_send(peer, FARSIDE_WIRE_READ, &read, sizeof(read));
+    memcpy(&c, rig_peer_receive(peer, FARSIDE_WIRE_COMPLETION)->body,
+           sizeof(c));
+    ck_assert_uint_eq(c.tag, tag);
+    ck_assert_msg(c.status == status,
+                  "read of %u bytes at 0x%" G_GINT64_MODIFIER
+                  "x after %u links: status %u, not %u",
+                  size, address, hops, c.status, status);
+    ck_assert_uint_eq(c.length, status == FARSIDE_WIRE_SC ? size : 0);
+}
+
+/* Returns when the device has done the write, or dropped it. */
+static void far_write(uint64_t address, uint64_t value, unsigned hops)
+{
+    struct {
+        struct farside_wire_write head;
+        uint64_t data;
+    } write = {.head = {.address = address, .length = 8, .hops = hops},
+               .data = value};
+
+    rig_peer_send(peer, FARSIDE_WIRE_WRITE, &write, sizeof(write));
+    check_far_read(0, 0, 0, FARSIDE_WIRE_SC);
+}
+
+START_TEST(requests_need_a_window)
+{
+    const uint64_t targets[] = {RIG_BAR0 + 0x60000, RIG_BAR0};
+
+    connect_up();
+    /* BAR 4 leads to the memory, and nothing leads to registers. */
+    rig_peer_open(peer, NULL, 0);
+    check_far_read(2 * MIB, 8, 0, FARSIDE_WIRE_SC);
+    ck_assert_uint_eq(refused(), 0);
+    check_far_read(RIG_BAR0 + 0x2000, 4, 0, FARSIDE_WIRE_UR);
+    check_far_read(RIG_RAM - 4, 8, 0, FARSIDE_WIRE_UR);
+    check_far_read(UINT64_MAX - 3, 8, 0, FARSIDE_WIRE_UR);
+    far_write(DBMSG + 0x1008, 0x55, 0);
+    ck_assert_uint_eq(rig_read(rig, DBMSG + 0x1008, 8), 0);
+    ck_assert_uint_eq(refused(), 4);
+    /* Two LUT windows of 4 MiB, aligned by the device */
+    rig_peer_open(peer, targets, 2);
+    check_far_read(RIG_BAR0 + 0x2000, 4, 0, FARSIDE_WIRE_SC);
+    far_write(DBMSG + 0x1008, 0x55, 0);
+    ck_assert_uint_eq(rig_read(rig, DBMSG + 0x1008, 8), 0x55);
+    check_far_read(RIG_BAR0 + 4 * MIB - 4, 8, 0, FARSIDE_WIRE_UR);
+    ck_assert_uint_eq(refused(), 5);
+    /* A reset of the far partition closes its windows. */
+    rig_peer_send(peer, FARSIDE_WIRE_RESET, NULL, 0);
+    check_far_read(2 * MIB, 8, 0, FARSIDE_WIRE_UR);
+}
+END_TEST
+
+START_TEST(requests_cross_few_links)
+{
+    connect_up();
+    far_write(2 * MIB, 1, FARSIDE_WIRE_HOPS - 1);
+    ck_assert_uint_eq(rig_read(rig, 2 * MIB, 8), 1);
+    check_far_read(2 * MIB, 8, FARSIDE_WIRE_HOPS - 1, FARSIDE_WIRE_SC);
+    far_write(2 * MIB, 2, FARSIDE_WIRE_HOPS);
+    ck_assert_uint_eq(rig_read(rig, 2 * MIB, 8), 1);
+    check_far_read(2 * MIB, 8, FARSIDE_WIRE_HOPS, FARSIDE_WIRE_UR);
+    ck_assert_uint_eq(refused(), 2);
+}
+END_TEST
+
+/* A block that CFG would refuse: LUT windows that are larger than the BAR. */
+START_TEST(block_that_cannot_be_ends_the_connection)
+{
+    struct farside_wire_ctrl block = {0};
+
+    connect_up();
+    block.bar[2].ctl = 0x20u | 24u << 8 | 63u << 14;
+    rig_peer_send(peer, FARSIDE_WIRE_BLOCK, &block, sizeof(block));
+    ck_assert(rig_peer_is_closed(peer));
 }
 END_TEST
 
@@ -807,6 +926,42 @@ START_TEST(silence_gives_way_to_a_peer)
 }
 END_TEST
 
+/* A receiver gets no more files than it asked for, and no more than exist. */
+START_TEST(a_message_has_few_files)
+{
+    int files[FARSIDE_SOCKET_FILES_MAX + 1], pair[2], i;
+    unsigned count;
+    bool is_whole;
+    char byte = 1;
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    for (i = 0; i < 3; i++) {
+        files[i] = pair[0];
+    }
+    ck_assert_int_eq(farside_socket_send(pair[0], &byte, 1, files, 3), 1);
+    errno = 0;
+    ck_assert_int_eq(farside_socket_receive(pair[1], &byte, 1, files,
+                                            FARSIDE_SOCKET_FILES_MAX + 1,
+                                            &count, &is_whole),
+                     -1);
+    ck_assert_int_eq(errno, EINVAL);
+    ck_assert_uint_eq(count, 0);
+    ck_assert(!is_whole);
+    /* The packet is still there. Two of its files fit. */
+    files[2] = -1;
+    ck_assert_int_eq(
+        farside_socket_receive(pair[1], &byte, 1, files, 2, &count, &is_whole),
+        1);
+    ck_assert_uint_eq(count, 2);
+    ck_assert(!is_whole);
+    ck_assert_int_eq(files[2], -1);
+    close(files[0]);
+    close(files[1]);
+    close(pair[0]);
+    close(pair[1]);
+}
+END_TEST
+
 /* Random bytes: QEMU must answer afterwards. */
 START_TEST(noise_does_no_harm)
 {
@@ -876,14 +1031,19 @@ START_TEST(a_broker_hands_over_the_peer)
 }
 END_TEST
 
-/* Output of a QEMU that ends at once, with a plugin and a device (nullable). */
-static char *refusal(const char *plugin, const char *device)
+/*
+ * Output of a QEMU that ends at once, with a plugin, a device (nullable) and a
+ * CPU.
+ */
+static char *refusal(const char *plugin, const char *device, const char *cpu)
 {
     const char *argv[] = {"qemu-system-x86_64",
                           "-plugin",
                           g_getenv(plugin),
                           "-machine",
                           device ? "q35" : "none",
+                          "-cpu",
+                          cpu,
                           "-display",
                           "none",
                           "-nodefaults",
@@ -904,7 +1064,7 @@ static char *refusal(const char *plugin, const char *device)
 /* The plugin refuses a QEMU that it was not built for, which then ends. */
 START_TEST(other_qemu_is_refused)
 {
-    g_autofree char *output = refusal("FARSIDE_PLUGIN_OTHER", NULL);
+    g_autofree char *output = refusal("FARSIDE_PLUGIN_OTHER", NULL, "qemu64");
 
     ck_assert_ptr_nonnull(strstr(output, "built for QEMU 0.0, but this is"));
 }
@@ -916,13 +1076,24 @@ START_TEST(bad_paths_are_refused)
     g_autofree char *name = g_strnfill(108, 'x');
     g_autofree char *device =
         g_strdup_printf("farside-switchtec,link=%s", name);
-    g_autofree char *too_long = refusal("FARSIDE_PLUGIN", device);
-    g_autofree char *empty =
-        refusal("FARSIDE_PLUGIN", "farside-switchtec,listen=on,link=");
+    g_autofree char *too_long = refusal("FARSIDE_PLUGIN", device, "qemu64");
+    g_autofree char *empty = refusal(
+        "FARSIDE_PLUGIN", "farside-switchtec,listen=on,link=", "qemu64");
 
     ck_assert_ptr_nonnull(
         strstr(too_long, "'link': the path is longer than 107 bytes"));
     ck_assert_ptr_nonnull(strstr(empty, "'link' must be the path of a socket"));
+}
+END_TEST
+
+/* Without a local APIC there is no MSI-X, so the device cannot be realized. */
+START_TEST(a_machine_without_msix_is_refused)
+{
+    g_autofree char *output =
+        refusal("FARSIDE_PLUGIN", "farside-switchtec,link=/nowhere/farside",
+                "qemu64,-apic");
+
+    ck_assert_msg(strstr(output, "MSI-X is not supported"), "%s", output);
 }
 END_TEST
 
@@ -936,6 +1107,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, hello_tells_the_geometry);
     tcase_add_test(tcase, link_events_count);
     tcase_add_test(tcase, own_ram_is_announced);
+    tcase_add_test(tcase, translated_memory_is_not_announced);
     tcase_add_test(tcase, doorbells_cross_both_ways);
     tcase_add_test(tcase, messages_follow_the_map);
     tcase_add_test(tcase, window_is_the_memory_of_the_peer);
@@ -946,6 +1118,9 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, long_time_outs_are_not_cut);
     tcase_add_test(tcase, waiting_serves_the_peer);
     tcase_add_test(tcase, requests_need_bus_mastering);
+    tcase_add_test(tcase, requests_need_a_window);
+    tcase_add_test(tcase, requests_cross_few_links);
+    tcase_add_test(tcase, block_that_cannot_be_ends_the_connection);
     tcase_add_test(tcase, read_of_nothing_waits_for_writes);
     tcase_add_test(tcase, one_lock_at_a_time);
     tcase_add_test(tcase, block_of_the_peer_is_asked_for);
@@ -957,6 +1132,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, memory_that_cannot_be_ends_the_connection);
     tcase_add_test(tcase, memory_has_an_end);
     tcase_add_test(tcase, files_that_were_not_asked_for_are_closed);
+    tcase_add_test(tcase, a_message_has_few_files);
     tcase_add_test(tcase, silence_gives_way_to_a_peer);
     tcase_add_test(tcase, noise_does_no_harm);
     tcase_add_test(tcase, other_geometry_is_refused);
@@ -967,6 +1143,7 @@ static Suite *make_suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, other_qemu_is_refused);
     tcase_add_test(tcase, bad_paths_are_refused);
+    tcase_add_test(tcase, a_machine_without_msix_is_refused);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -25,7 +25,7 @@
 #define TIMEOUT_MS 300
 
 #define NVME_DEVFN 0x30
-#define NVME_BAR   0xe8000000ull
+#define NVME_BAR   RIG_NVME_BAR
 /* NVM Express 1.4 s3.1 */
 #define NVME_CC    (NVME_BAR + 0x14)
 #define NVME_CSTS  (NVME_BAR + 0x1c)
@@ -656,6 +656,7 @@ static unsigned announced(void)
 START_TEST(memory_behind_an_iommu_is_forwarded)
 {
     static const char *const arguments[] = {"-device", "intel-iommu", NULL};
+    const uint64_t window = IOVA & ~(8 * MIB - 1);
     uint64_t word = 0x1122334455667788ull;
     Completion c;
 
@@ -669,6 +670,7 @@ START_TEST(memory_behind_an_iommu_is_forwarded)
     send_read(peer, PAGE, 8, 1);
     c = receive_completion(peer);
     ck_assert_uint_eq(*(uint64_t *)c.data, word);
+    rig_peer_open(peer, &window, 1);
     set_iommu();
     ck_assert_uint_eq(announced(), 0);
     word = ~word;

@@ -45,11 +45,13 @@
     FIELD(configured, lut_error, 8, 4)                                         \
     FIELD(configured, req_id_error, 12, 4)                                     \
     FIELD(read, address, 0, 8)                                                 \
-    FIELD(read, length, 8, 4)                                                  \
+    FIELD(read, length, 8, 2)                                                  \
+    FIELD(read, hops, 10, 2)                                                   \
     FIELD(read, tag, 12, 2)                                                    \
     FIELD(read, requester_id, 14, 2)                                           \
     FIELD(write, address, 0, 8)                                                \
-    FIELD(write, length, 8, 4)                                                 \
+    FIELD(write, length, 8, 2)                                                 \
+    FIELD(write, hops, 10, 2)                                                  \
     FIELD(write, reserved, 12, 2)                                              \
     FIELD(write, requester_id, 14, 2)                                          \
     FIELD(completion, length, 0, 4)                                            \
@@ -115,6 +117,7 @@ static const struct {
     {FARSIDE_WIRE_WRITE, "WRITE", BODY(write)},
     {FARSIDE_WIRE_COMPLETION, "COMPLETION", BODY(completion)},
     {FARSIDE_WIRE_PEER, "PEER", 0},
+    {FARSIDE_WIRE_BLOCK, "BLOCK", BODY(ctrl)},
 };
 
 static char *page;
