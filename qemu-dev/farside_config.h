@@ -25,6 +25,7 @@ typedef struct FarsideConfig {
     char *link_path;
     char *trace_path; /* nullable; changes at run time */
     bool listen;
+    bool check_requester;
     bool enabled; /* this side of the link; changes at run time */
     uint8_t partition;
     uint8_t generation;

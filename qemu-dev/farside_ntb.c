@@ -20,7 +20,9 @@
 #include "hw/qdev-properties.h"
 #include "migration/vmstate.h"
 #include "farside_config.h"
+#include "farside_drain.h"
 #include "farside_ntb.h"
+#include "farside_origin.h"
 #include "farside_recorder.h"
 #include "farside_session.h"
 
@@ -220,6 +222,9 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     if (!s->session) {
         goto fail_windows;
     }
+    if (s->config.check_requester) {
+        farside_origin_watch(pci);
+    }
     return;
 
 fail_windows:
@@ -276,7 +281,8 @@ static void farside_ntb_get_unsupported(Object *obj, Visitor *v,
 
     if (s->parts.completer) {
         value = farside_requester_unsupported(s->parts.requester) +
-                farside_completer_unsupported(s->parts.completer);
+                farside_completer_unsupported(s->parts.completer) +
+                farside_windows_refused(s->parts.windows);
     }
     visit_type_uint64(v, name, &value, errp);
 }
@@ -320,6 +326,8 @@ static void farside_ntb_set_trace(Object *obj, const char *value, Error **errp)
 static Property farside_ntb_properties[] = {
     DEFINE_PROP_STRING("link", FarsideNtb, config.link_path),
     DEFINE_PROP_BOOL("listen", FarsideNtb, config.listen, false),
+    DEFINE_PROP_BOOL("check-requester", FarsideNtb, config.check_requester,
+                     false),
     DEFINE_PROP_UINT8("partition", FarsideNtb, config.partition, 0),
     DEFINE_PROP_UINT8("generation", FarsideNtb, config.generation, 3),
     DEFINE_PROP_UINT8("vectors", FarsideNtb, config.vectors, 32),
@@ -395,6 +403,8 @@ static const TypeInfo farside_ntb_info = {
 
 void farside_ntb_register_types(void)
 {
+    farside_drain_start();
+    farside_origin_register_types();
     farside_windows_register_types();
     type_register_static(&farside_ntb_info);
 }

@@ -17,6 +17,8 @@
 static unsigned depth;
 /* See farside_requester_set_hops(). */
 static unsigned hops;
+/* See farside_requester_hold_all(). */
+static bool held;
 
 /* A read, on the stack of the thread that waits for its completion. */
 typedef struct Read {
@@ -53,9 +55,17 @@ unsigned farside_requester_set_hops(unsigned new_hops)
     return old;
 }
 
+void farside_requester_hold_all(bool hold)
+{
+    held = hold;
+}
+
 /* False if the access must not cross another link. */
 static bool may_cross(FarsideRequester *s, uint64_t address)
 {
+    if (held) {
+        return false;
+    }
     if (hops < FARSIDE_WIRE_HOPS) {
         return true;
     }

@@ -26,6 +26,10 @@ void farside_requester_free(FarsideRequester *s);
  */
 unsigned farside_requester_set_hops(unsigned hops);
 /*
+ * While @hold is true, nothing crosses any link: each request fails at once.
+ */
+void farside_requester_hold_all(bool hold);
+/*
  * Requests to the peer, for an access of up to 8 bytes at @near. A read that
  * fails returns all ones; a write that fails is dropped. A request that has
  * crossed FARSIDE_WIRE_HOPS links is an Unsupported Request, so it fails.

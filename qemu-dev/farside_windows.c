@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
+#include "qemu/log.h"
 #include "qemu/main-loop.h"
 #include "qemu/memfd.h"
 #include "qemu/rcu.h"
@@ -67,6 +68,7 @@ typedef struct {
     } window[FARSIDE_NTB_WINDOWS];
     unsigned peer;
     uint64_t lut[SWITCHTEC_MAX_LUT];
+    uint32_t req_id[FARSIDE_NTB_REQ_IDS];
 } Map;
 
 typedef struct {
@@ -85,6 +87,7 @@ struct FarsideWindows {
     const struct farside_wire_ctrl *block;
     Window window[FARSIDE_NTB_WINDOWS];
     Map *map; /* NULL: no block was set yet */
+    uint64_t refused; /* atomic: requests with a wrong Requester ID */
     uint32_t flush_count;
     uint32_t trace_flush; /* number of the flush after the last change */
     bool write_through;   /* each forwarded write waits for the peer */
@@ -198,6 +201,43 @@ static int window_num_indexes(IOMMUMemoryRegion *iommu)
     return 1;
 }
 
+/* Requester IDs */
+
+bool farside_windows_own(MemoryRegion *mr)
+{
+    return object_dynamic_cast(OBJECT(mr), TYPE_FARSIDE_NTB_WINDOW);
+}
+
+bool farside_windows_admit(MemoryRegion *mr, uint16_t id)
+{
+    Window *w = container_of(IOMMU_MEMORY_REGION(mr), Window, iommu);
+    FarsideWindows *s = w->windows;
+    uint32_t wanted = (uint32_t)id << 16 | SWITCHTEC_REQ_ID_EN;
+    const Map *map = qatomic_rcu_read(&s->map);
+    unsigned i;
+
+    if (!s->config->check_requester) {
+        return true;
+    }
+    for (i = 0; i < FARSIDE_NTB_REQ_IDS; i++) {
+        if ((map->req_id[i] & ~SWITCHTEC_REQ_ID_PROXY_MASK) == wanted) {
+            return true;
+        }
+    }
+    qatomic_inc(&s->refused);
+    qemu_log_mask(LOG_GUEST_ERROR,
+                  "%s: a request of %02x:%02x.%x to BAR %u: the Requester ID "
+                  "is not in the table\n",
+                  TYPE_FARSIDE_NTB, id >> 8, PCI_SLOT(id), PCI_FUNC(id),
+                  FARSIDE_NTB_WINDOW_BAR(w->index));
+    return false;
+}
+
+uint64_t farside_windows_refused(FarsideWindows *s)
+{
+    return qatomic_read(&s->refused);
+}
+
 /* Forwarding */
 
 static uint64_t forward_read(void *opaque, hwaddr offset, unsigned size)
@@ -278,6 +318,7 @@ void farside_windows_update(FarsideWindows *s)
     map->traced = farside_recorder_is_on(s->recorder);
     map->peer = farside_config_peer(s->config);
     memcpy(map->lut, block->lut, sizeof(map->lut));
+    memcpy(map->req_id, block->req_id, sizeof(map->req_id));
     for (i = 0; i < s->peer_ram_count; i++) {
         map->ram[i].address = s->peer_ram[i]->address;
         map->ram[i].size = s->peer_ram[i]->size;

@@ -49,6 +49,17 @@ void farside_windows_stop(FarsideWindows *s);
  */
 void farside_windows_free(FarsideWindows *s);
 
+/* True if @mr is the region of a window's BAR, of any device. */
+bool farside_windows_own(MemoryRegion *mr);
+/*
+ * True if a request with the Requester ID @id may enter the window with the
+ * region @mr. Otherwise the request is counted and logged. May run without the
+ * big lock, under RCU.
+ */
+bool farside_windows_admit(MemoryRegion *mr, uint16_t id);
+/* The number of requests that farside_windows_admit() did not let in */
+uint64_t farside_windows_refused(FarsideWindows *s);
+
 /* The memory region of a window's BAR. */
 MemoryRegion *farside_windows_get_bar(FarsideWindows *s, unsigned window);
 

@@ -75,7 +75,8 @@ static void wait_up(DeviceRig *rig, uint64_t port)
 }
 
 static DevicePair *make(const char *drive, const char *const *lender,
-                        const char *const *borrower, bool with_cable)
+                        const char *const *borrower, const char *properties,
+                        bool with_cable)
 {
     DevicePair *pair = g_new0(DevicePair, 1);
     g_autoptr(GPtrArray) arguments = g_ptr_array_new();
@@ -90,7 +91,7 @@ static DevicePair *make(const char *drive, const char *const *lender,
     }
     g_ptr_array_add(arguments, NULL);
     pair->lender =
-        rig_new_with(NULL, "", (const char *const *)arguments->pdata);
+        rig_new_with(NULL, properties, (const char *const *)arguments->pdata);
     if (with_cable) {
         path = g_strconcat(rig_link_path(pair->lender), ".cable", NULL);
         pair->cable = cable_new(path, rig_link_path(pair->lender));
@@ -108,13 +109,18 @@ static DevicePair *make(const char *drive, const char *const *lender,
 
 DevicePair *pair_new(const char *drive, const char *const *arguments)
 {
-    return make(drive, NULL, arguments, false);
+    return make(drive, NULL, arguments, "", false);
 }
 
 DevicePair *pair_new_with_cable(const char *drive, const char *const *lender,
                                 const char *const *borrower)
 {
-    return make(drive, lender, borrower, true);
+    return make(drive, lender, borrower, "", true);
+}
+
+DevicePair *pair_new_checking(const char *drive, const char *const *lender)
+{
+    return make(drive, lender, NULL, "check-requester=on", false);
 }
 
 void pair_free(DevicePair *pair)
@@ -173,6 +179,14 @@ uint64_t pair_open(DevicePair *pair, uint64_t target)
     set_lut(pair->lender, 1, ENTRY_OPEN, target);
     part_end(pair->lender, 1);
     return RIG_BAR2 + ENTRY_OPEN * LUT_SIZE;
+}
+
+void pair_admit(DevicePair *pair, unsigned index, uint16_t requester_id)
+{
+    part_begin(pair->lender, 0);
+    rig_write(pair->lender, block(0) + SWITCHTEC_CTRL_REQ_ID + 4 * index, 4,
+              requester_id ? (uint32_t)requester_id << 16 | 1 : 0);
+    part_end(pair->lender, 0);
 }
 
 void pair_open_back(DevicePair *pair, uint64_t target)

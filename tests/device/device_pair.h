@@ -25,6 +25,11 @@ DevicePair *pair_new(const char *drive, const char *const *arguments);
 /* The same, with arguments for the lender's QEMU, and a cable in between. */
 DevicePair *pair_new_with_cable(const char *drive, const char *const *lender,
                                 const char *const *borrower);
+/*
+ * The same without a cable. The lender's NTB device checks Requester IDs
+ * (check-requester=on).
+ */
+DevicePair *pair_new_checking(const char *drive, const char *const *lender);
 void pair_free(DevicePair *pair);
 
 /* Borrowed until the pair is freed. */
@@ -41,6 +46,11 @@ uint64_t pair_msi_window(void);
 /* Opens a window of the borrower onto aligned 64 KiB of the lender. Returns the
  * window's address. */
 uint64_t pair_open(DevicePair *pair, uint64_t target);
+/*
+ * Sets entry @index of the lender's table of Requester IDs: the function with
+ * this ID may use the lender's windows. 0 removes the entry.
+ */
+void pair_admit(DevicePair *pair, unsigned index, uint16_t requester_id);
 /* Makes the lender's window onto the borrower's MSI range lead to @target. */
 void pair_open_back(DevicePair *pair, uint64_t target);
 /*

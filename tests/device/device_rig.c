@@ -298,6 +298,20 @@ char *rig_qmp(DeviceRig *rig, const char *command)
     return qmp_answer(rig);
 }
 
+uint64_t rig_refused(DeviceRig *rig)
+{
+    char *answer =
+        rig_qmp(rig, "{\"execute\": \"qom-get\", \"arguments\": {\"path\": "
+                     "\"/machine/peripheral/cable0\", \"property\": "
+                     "\"unsupported-requests\"}}");
+    unsigned long long value;
+
+    ck_assert_msg(sscanf(answer, "{\"return\": %llu}", &value) == 1, "%s",
+                  answer);
+    free(answer);
+    return value;
+}
+
 DeviceRig *rig_new(const char *properties)
 {
     return rig_new_with(NULL, properties, NULL);
@@ -339,9 +353,9 @@ DeviceRig *rig_new_with(const char *link, const char *properties,
     rig->listens = link == NULL;
     rig->link_path =
         link ? g_strdup(link) : g_build_filename(rig->folder, "link", NULL);
-    device = g_strdup_printf("farside-switchtec,addr=05.0,link=%s,%s%s%s",
-                             rig->link_path, link ? "partition=1" : "listen=on",
-                             *properties ? "," : "", properties);
+    device = g_strdup_printf(
+        "farside-switchtec,id=cable0,addr=05.0,link=%s,%s%s%s", rig->link_path,
+        link ? "partition=1" : "listen=on", *properties ? "," : "", properties);
     size = g_strdup_printf("%uM", (unsigned)(RIG_RAM >> 20));
     memory =
         g_strdup_printf("memory-backend-memfd,id=m,share=on,size=%s", size);

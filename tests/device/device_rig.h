@@ -47,6 +47,9 @@ uint8_t *rig_ram(DeviceRig *rig);
 /* A QMP command's answer, to be freed: the text of the whole JSON object. */
 char *rig_qmp(DeviceRig *rig, const char *command);
 
+/* The number of requests that the NTB device refused, as QMP shows it. */
+uint64_t rig_refused(DeviceRig *rig);
+
 uint64_t rig_read(DeviceRig *rig, uint64_t address, unsigned size);
 void rig_write(DeviceRig *rig, uint64_t address, unsigned size, uint64_t value);
 /* A read in two steps: QEMU may wait for the far end between them. */

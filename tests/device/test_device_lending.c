@@ -230,6 +230,59 @@ START_TEST(windows_in_a_circle_end)
 }
 END_TEST
 
+/* Requester IDs */
+
+static const char *const with_iommu[] = {"-device", "intel-iommu", NULL};
+
+static void start_checking(const char *const *arguments)
+{
+    g_autofree char *drive = NULL;
+
+    make_image();
+    drive = g_strdup_printf("if=none,id=d,format=raw,file=%s", image);
+    pair = pair_new_checking(drive, arguments);
+    nvme = pair_borrowed_nvme(pair);
+}
+
+/*
+ * _i: without and with an IOMMU, which passes addresses through. Bit 1 of CSTS
+ * (NVM Express 1.4 s3.1.6) is CFS: the controller cannot use its queues.
+ */
+START_TEST(dma_needs_its_requester_id)
+{
+    gint64 deadline;
+    uint64_t csts;
+
+    start_checking(_i ? with_iommu : NULL);
+    csts = nvme.bar + 0x1c;
+    /* Entries of other functions do not help, but the last of 32 does. */
+    pair_admit(pair, 0, PAIR_NVME_DEVFN + 1);
+    pair_admit(pair, 1, 0x100 | PAIR_NVME_DEVFN);
+    pair_admit(pair, 31, PAIR_NVME_DEVFN);
+    nvme_start(&nvme, false, 0);
+    read_all();
+    ck_assert_uint_eq(rig_refused(pair_lender(pair)), 0);
+    /* Without its entry the controller does not even reach its queue. */
+    pair_admit(pair, 31, 0);
+    memset(nvme_buffer(&nvme, 0), 0xee, NVME_SLOT);
+    nvme_queue(&nvme, false, 0, 0);
+    nvme_ring(&nvme);
+    deadline = g_get_monotonic_time() + 5 * G_USEC_PER_SEC;
+    while (!(rig_read(pair_borrower(pair), csts, 4) & 2)) {
+        ck_assert_msg(g_get_monotonic_time() < deadline, "no fatal status");
+    }
+    ck_assert_uint_eq(nvme_buffer(&nvme, 0)[0], 0xee);
+    ck_assert_uint_eq(nvme_poll(&nvme, 1), 0);
+    ck_assert_uint_gt(rig_refused(pair_lender(pair)), 0);
+    /* With it, a controller that starts anew works again. */
+    pair_admit(pair, 5, PAIR_NVME_DEVFN);
+    rig_write(pair_borrower(pair), nvme.bar + 0x14, 4, 0);
+    nvme = pair_borrowed_nvme(pair);
+    nvme_start(&nvme, false, 0);
+    read_all();
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
     Suite *suite = suite_create("device_lending");
@@ -241,6 +294,12 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, data_come_from_the_borrowers_memory);
     tcase_add_test(tcase, interrupts_reach_the_borrowers_cpu);
     tcase_add_test(tcase, windows_in_a_circle_end);
+    suite_add_tcase(suite, tcase);
+
+    tcase = tcase_create("requester");
+    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, dma_needs_its_requester_id, 0, 2);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -431,20 +430,6 @@ START_TEST(requests_need_bus_mastering)
 }
 END_TEST
 
-/* The number of requests that the device refused, as QMP shows it. */
-static uint64_t refused(void)
-{
-    g_autofree char *answer =
-        rig_qmp(rig, "{\"execute\": \"qom-get\", \"arguments\": {\"path\": "
-                     "\"/machine/peripheral-anon/device[0]\", \"property\": "
-                     "\"unsupported-requests\"}}");
-    unsigned long long value;
-
-    ck_assert_msg(sscanf(answer, "{\"return\": %llu}", &value) == 1, "%s",
-                  answer);
-    return value;
-}
-
 /* The far end reads, and gets this status. */
 static void check_far_read(uint64_t address, unsigned size, unsigned hops,
                            unsigned status)
@@ -486,20 +471,20 @@ START_TEST(requests_need_a_window)
     /* BAR 4 leads to the memory, and nothing leads to registers. */
     rig_peer_open(peer, NULL, 0);
     check_far_read(2 * MIB, 8, 0, FARSIDE_WIRE_SC);
-    ck_assert_uint_eq(refused(), 0);
+    ck_assert_uint_eq(rig_refused(rig), 0);
     check_far_read(RIG_BAR0 + 0x2000, 4, 0, FARSIDE_WIRE_UR);
     check_far_read(RIG_RAM - 4, 8, 0, FARSIDE_WIRE_UR);
     check_far_read(UINT64_MAX - 3, 8, 0, FARSIDE_WIRE_UR);
     far_write(DBMSG + 0x1008, 0x55, 0);
     ck_assert_uint_eq(rig_read(rig, DBMSG + 0x1008, 8), 0);
-    ck_assert_uint_eq(refused(), 4);
+    ck_assert_uint_eq(rig_refused(rig), 4);
     /* Two LUT windows of 4 MiB, aligned by the device */
     rig_peer_open(peer, targets, 2);
     check_far_read(RIG_BAR0 + 0x2000, 4, 0, FARSIDE_WIRE_SC);
     far_write(DBMSG + 0x1008, 0x55, 0);
     ck_assert_uint_eq(rig_read(rig, DBMSG + 0x1008, 8), 0x55);
     check_far_read(RIG_BAR0 + 4 * MIB - 4, 8, 0, FARSIDE_WIRE_UR);
-    ck_assert_uint_eq(refused(), 5);
+    ck_assert_uint_eq(rig_refused(rig), 5);
     /* A reset of the far partition closes its windows. */
     rig_peer_send(peer, FARSIDE_WIRE_RESET, NULL, 0);
     check_far_read(2 * MIB, 8, 0, FARSIDE_WIRE_UR);
@@ -515,7 +500,7 @@ START_TEST(requests_cross_few_links)
     far_write(2 * MIB, 2, FARSIDE_WIRE_HOPS);
     ck_assert_uint_eq(rig_read(rig, 2 * MIB, 8), 1);
     check_far_read(2 * MIB, 8, FARSIDE_WIRE_HOPS, FARSIDE_WIRE_UR);
-    ck_assert_uint_eq(refused(), 2);
+    ck_assert_uint_eq(rig_refused(rig), 2);
 }
 END_TEST
 

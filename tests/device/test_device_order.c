@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "device_nvme.h"
 #include "device_rig.h"
 #include "switchtec_regs.h"
 #include "../suite.h"
@@ -604,6 +605,54 @@ END_TEST
 
 /* Behind an IOMMU */
 
+/* Resets */
+
+#define BUSY_COMMANDS 24
+
+static void start_busy_nvme(void)
+{
+    static const char *const arguments[] = {
+        "-drive", "if=none,id=d,driver=null-co,size=8M,latency-ns=5000000",
+        "-device", "nvme,drive=d,serial=x,addr=06.0", NULL};
+    DeviceNvme nvme;
+    unsigned i;
+
+    start("", arguments);
+    rig_pci_write(rig, NVME_DEVFN, 0x10, (uint32_t)NVME_BAR);
+    rig_pci_write(rig, NVME_DEVFN, 0x14, 0);
+    rig_pci_write(rig, NVME_DEVFN, 0x04, 0x6);
+    nvme = (DeviceNvme){.rig = rig, .bar = NVME_BAR, .ram = rig_ram(rig)};
+    nvme_start(&nvme, false, 0);
+    /* Data for a forwarded window: one request has QEMU's bounce buffer, the
+     * others wait for it. */
+    for (i = 0; i < BUSY_COMMANDS; i++) {
+        nvme_queue_at(&nvme, i & 1, i * 0x10000, RIG_BAR2, 0x10000);
+    }
+    nvme_ring(&nvme);
+}
+
+/* The machine resets a few ms later each time: QEMU survives. */
+START_TEST(a_reset_under_forwarded_dma_is_survived)
+{
+    gint64 deadline;
+    char *answer;
+
+    start_busy_nvme();
+    g_usleep(4000 * _i);
+    answer = rig_qmp(rig, "{\"execute\": \"system_reset\"}");
+    ck_assert_ptr_nonnull(strstr(answer, "return"));
+    free(answer);
+    deadline = g_get_monotonic_time() + 20 * G_USEC_PER_SEC;
+    while (rig_config_read(rig, 0x10) & ~0xfu) {
+        ck_assert_msg(g_get_monotonic_time() < deadline, "no reset");
+    }
+    /* Requests that were left would complete now. */
+    g_usleep(100000);
+    rig_reset(rig);
+    ck_assert_uint_eq(rig_read(rig, RIG_BAR0 + 0x2000, 4), 0x8536);
+}
+END_TEST
+
 #define VTD        0xfed90000ull
 #define VTD_RTADDR (VTD + 0x20)
 #define VTD_GCMD   (VTD + 0x18)
@@ -718,6 +767,12 @@ static Suite *make_suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_device_in_an_access_misses_nothing);
     tcase_add_test(tcase, a_device_that_is_not_answered_goes_on);
+    suite_add_tcase(suite, tcase);
+
+    tcase = tcase_create("reset");
+    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, a_reset_under_forwarded_dma_is_survived, 0, 4);
     suite_add_tcase(suite, tcase);
 
     tcase = tcase_create("iommu");

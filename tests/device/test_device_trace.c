@@ -123,7 +123,7 @@ static Pair pair_make(bool with_cable, const char *properties)
     Pair pair = {0};
     /* No read times out, even on a busy machine. */
     g_autofree char *all =
-        g_strconcat("id=cable0,completion-timeout=60000", properties, NULL);
+        g_strconcat("completion-timeout=60000", properties, NULL);
     g_autofree char *between = NULL;
 
     pair.rig[0] = rig_new_with(NULL, all, name_a);
@@ -390,7 +390,7 @@ START_TEST(every_kind_with_its_fields)
         {TRC_STATE, "00000000", 0},
         {TRC_STOP, "", 0},
     };
-    g_autofree char *properties = g_strdup_printf("id=cable0,trace=%s", path);
+    g_autofree char *properties = g_strdup_printf("trace=%s", path);
     DeviceRig *rig = rig_new_with(NULL, properties, name_a);
     RigPeer *peer = rig_peer_new(rig);
     struct farside_wire_ctrl block = {0};
@@ -665,7 +665,7 @@ END_TEST
 START_TEST(half_a_block_is_cut_off)
 {
     static const uint32_t half[] = {6, 4000, 0, 1, 2, 3};
-    DeviceRig *rig = rig_new_with(NULL, "id=cable0", name_a);
+    DeviceRig *rig = rig_new_with(NULL, "", name_a);
     int fd;
 
     trace_on(rig);
@@ -780,7 +780,7 @@ END_TEST
 START_TEST(other_files_are_left_alone)
 {
     static const char text[] = "not a trace, and precious to somebody";
-    DeviceRig *rig = rig_new_with(NULL, "id=cable0", name_a);
+    DeviceRig *rig = rig_new_with(NULL, "", name_a);
     g_autofree char *fifo = g_build_filename(folder, "fifo", NULL);
     g_autofree char *missing = g_build_filename(folder, "no", "such", NULL);
     g_autofree char *back = NULL;

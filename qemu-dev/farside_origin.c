@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "qemu/osdep.h"
+#include "qemu/queue.h"
+#include "qemu/rcu.h"
+#include "exec/address-spaces.h"
+#include "exec/memory.h"
+#include "hw/pci/pci_bus.h"
+#include "farside_config.h"
+#include "farside_origin.h"
+#include "farside_windows.h"
+
+#define TYPE_FARSIDE_ORIGIN "farside-origin"
+
+/* The most translations on the way of an access, the NTB's not included */
+#define STEPS_MAX 4
+
+/* The functions below one root bus, and the translation that they had before */
+typedef struct Root {
+    PCIBus *bus;
+    PCIIOMMUFunc below;
+    void *opaque;
+    QLIST_ENTRY(Root) next;
+} Root;
+
+/* A function. Lives as long as the machine, as the bus's functions may. */
+typedef struct Function {
+    PCIBus *bus;
+    int devfn;
+    AddressSpace *below; /* the function's address space without the check */
+    IOMMUMemoryRegion iommu;
+    AddressSpace as;
+    QLIST_ENTRY(Function) next;
+} Function;
+
+static QLIST_HEAD(, Root) roots = QLIST_HEAD_INITIALIZER(roots);
+static QLIST_HEAD(, Function) functions = QLIST_HEAD_INITIALIZER(functions);
+
+/*
+ * The largest of a few aligned blocks around @addr that one region fills, less
+ * 1, and at least a page. A device maps a long run at once only if its block is
+ * large.
+ */
+static hwaddr block_mask(MemoryRegion *root, hwaddr addr, hwaddr limit)
+{
+    static const uint8_t shifts[] = {30, 24, 21, 16, 12};
+    MemoryRegionSection found;
+    hwaddr mask, start;
+    bool whole;
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(shifts); i++) {
+        mask = MAKE_64BIT_MASK(0, shifts[i]);
+        if (mask > limit) {
+            continue;
+        }
+        start = addr & ~mask;
+        found = memory_region_find(root, start, mask + 1);
+        if (!found.mr) {
+            continue;
+        }
+        whole = found.offset_within_address_space == start &&
+                int128_eq(found.size, int128_make64(mask + 1));
+        memory_region_unref(found.mr);
+        if (whole) {
+            return mask;
+        }
+    }
+    /* A page of several regions: the next translation tells them apart. */
+    return MIN(limit, MAKE_64BIT_MASK(0, 12));
+}
+
+/*
+ * Follows @addr through IOMMUs, up to the region that it leads to or to a
+ * window. May run without the big lock, under RCU.
+ */
+static IOMMUTLBEntry origin_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
+                                      IOMMUAccessFlags flag, int iommu_idx)
+{
+    Function *f = container_of(iommu, Function, iommu);
+    uint16_t id = PCI_BUILD_BDF(pci_bus_num(f->bus), f->devfn);
+    IOMMUTLBEntry entry = {
+        .target_as = f->below,
+        .translated_addr = addr,
+        .addr_mask = MAKE_64BIT_MASK(0, 30),
+        .perm = IOMMU_RW,
+    };
+    IOMMUMemoryRegionClass *imrc;
+    IOMMUMemoryRegion *inner;
+    MemoryRegionSection found;
+    IOMMUTLBEntry step;
+    unsigned i;
+
+    for (i = 0; i < STEPS_MAX; i++) {
+        MemoryRegion *root = entry.target_as->root;
+
+        found = memory_region_find(root, entry.translated_addr, 1);
+        inner = found.mr ? memory_region_get_iommu(found.mr) : NULL;
+        if (!inner || farside_windows_own(found.mr)) {
+            if (inner && !farside_windows_admit(found.mr, id)) {
+                entry.perm = IOMMU_NONE;
+            }
+            if (found.mr) {
+                memory_region_unref(found.mr);
+            }
+            entry.addr_mask =
+                block_mask(root, entry.translated_addr, entry.addr_mask);
+            break;
+        }
+        imrc = memory_region_get_iommu_class_nocheck(inner);
+        step = imrc->translate(inner, found.offset_within_region, flag, 0);
+        memory_region_unref(found.mr);
+        entry.target_as = step.target_as;
+        entry.translated_addr =
+            (step.translated_addr & ~step.addr_mask) |
+            (found.offset_within_region & step.addr_mask);
+        entry.addr_mask &= step.addr_mask;
+        entry.perm &= step.perm;
+        if (!(entry.perm & flag)) {
+            break;
+        }
+    }
+    entry.iova = addr & ~entry.addr_mask;
+    entry.translated_addr &= ~entry.addr_mask;
+    return entry;
+}
+
+static AddressSpace *origin_address_space(PCIBus *bus, void *opaque, int devfn)
+{
+    Root *root = opaque;
+    AddressSpace *below = &address_space_memory;
+    g_autofree char *name = NULL;
+    Function *f;
+
+    if (root->below) {
+        below = root->below(bus, root->opaque, devfn);
+    }
+    if (bus->devices[devfn] &&
+        object_dynamic_cast(OBJECT(bus->devices[devfn]), TYPE_FARSIDE_NTB)) {
+        return below;
+    }
+    QLIST_FOREACH(f, &functions, next) {
+        if (f->bus == bus && f->devfn == devfn) {
+            f->below = below;
+            return &f->as;
+        }
+    }
+    f = g_new0(Function, 1);
+    f->bus = bus;
+    f->devfn = devfn;
+    f->below = below;
+    name = g_strdup_printf("farside-origin-%02x.%x", PCI_SLOT(devfn),
+                           PCI_FUNC(devfn));
+    memory_region_init_iommu(&f->iommu, sizeof(f->iommu), TYPE_FARSIDE_ORIGIN,
+                             OBJECT(bus), name, UINT64_MAX);
+    address_space_init(&f->as, MEMORY_REGION(&f->iommu), name);
+    QLIST_INSERT_HEAD(&functions, f, next);
+    return &f->as;
+}
+
+void farside_origin_watch(PCIDevice *pci)
+{
+    PCIBus *bus = pci_device_root_bus(pci);
+    Root *root;
+
+    QLIST_FOREACH(root, &roots, next) {
+        if (root->bus == bus) {
+            return;
+        }
+    }
+    root = g_new0(Root, 1);
+    root->bus = bus;
+    root->below = bus->iommu_fn;
+    root->opaque = bus->iommu_opaque;
+    QLIST_INSERT_HEAD(&roots, root, next);
+    pci_setup_iommu(bus, origin_address_space, root);
+}
+
+static int origin_attrs_to_index(IOMMUMemoryRegion *iommu, MemTxAttrs attrs)
+{
+    return 0;
+}
+
+static int origin_num_indexes(IOMMUMemoryRegion *iommu)
+{
+    return 1;
+}
+
+static void origin_class_init(ObjectClass *klass, void *data)
+{
+    IOMMUMemoryRegionClass *imrc = IOMMU_MEMORY_REGION_CLASS(klass);
+
+    imrc->translate = origin_translate;
+    imrc->attrs_to_index = origin_attrs_to_index;
+    imrc->num_indexes = origin_num_indexes;
+}
+
+static const TypeInfo origin_info = {
+    .name = TYPE_FARSIDE_ORIGIN,
+    .parent = TYPE_IOMMU_MEMORY_REGION,
+    .instance_size = sizeof(IOMMUMemoryRegion),
+    .class_init = origin_class_init,
+};
+
+void farside_origin_register_types(void)
+{
+    type_register_static(&origin_info);
+}

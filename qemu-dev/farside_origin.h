@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The origin of DMA: the check of Requester IDs (property "check-requester").
+ *
+ * QEMU 7.2 gives the DMA of emulated devices no Requester ID. So each function
+ * below the root gets an address space of its own, whose translation knows the
+ * function. An address that is in a window of a checking NTB device is passed
+ * on only if the function's Requester ID is in the NTB's table. All other
+ * addresses pass unchanged, through the machine's IOMMU if it has one.
+ *
+ * Not checked are accesses of CPUs, and requests that another NTB device issues
+ * for its peer: NTB devices watch the RAM in their address space, and a
+ * translated one shows none.
+ */
+#ifndef FARSIDE_ORIGIN_H
+#define FARSIDE_ORIGIN_H
+
+#include "hw/pci/pci.h"
+
+void farside_origin_register_types(void);
+
+/*
+ * Gives the functions below the root of @pci their own address spaces. Called
+ * while the machine is built, after its IOMMU, and any number of times.
+ */
+void farside_origin_watch(PCIDevice *pci);
+
+#endif /* FARSIDE_ORIGIN_H */
