@@ -15,6 +15,12 @@
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
+/* Functions of farside-devices.so, each of which registers a device's types */
+static const char *const devices[] = {
+    "farside_ntb_register_types",
+    "farside_gpu_register_types",
+};
+
 /* The answer to "query-version"; this file uses only the text. */
 typedef struct {
     void *triple;
@@ -54,8 +60,9 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
     const char *package = running_version();
     g_autofree char *folder = NULL;
     g_autofree char *path = NULL;
-    void (*register_types)(void);
+    void (*register_types[G_N_ELEMENTS(devices)])(void);
     GModule *module;
+    gsize i;
     Dl_info self;
 
     if (!version_is_ours(package)) {
@@ -77,14 +84,17 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
     folder = g_path_get_dirname(self.dli_fname);
     path = g_build_filename(folder, "farside-devices.so", NULL);
     module = g_module_open(path, G_MODULE_BIND_LOCAL);
-    if (!module ||
-        !g_module_symbol(module, "farside_ntb_register_types",
-                         (gpointer *)&register_types)) {
-        fprintf(stderr, "farside: %s\n", g_module_error());
-        return -1;
+    for (i = 0; i < G_N_ELEMENTS(devices); i++) {
+        if (!module || !g_module_symbol(module, devices[i],
+                                        (gpointer *)&register_types[i])) {
+            fprintf(stderr, "farside: %s\n", g_module_error());
+            return -1;
+        }
     }
     /* The types that this registers point into the module. */
     g_module_make_resident(module);
-    register_types();
+    for (i = 0; i < G_N_ELEMENTS(devices); i++) {
+        register_types[i]();
+    }
     return 0;
 }
