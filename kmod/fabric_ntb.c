@@ -255,22 +255,25 @@ static int end_import(struct dlend_peer *peer, u32 window, u64 offset, u64 size,
 		      dma_addr_t *ret_bus)
 {
 	struct ntb_end *end = ntb_end(peer);
-	u64 first, at, own, end_at;
+	u64 first = 0, at, own, end_at = 0;
 	struct pci_bus_region region;
 	struct resource range = { .flags = IORESOURCE_MEM };
-	u32 i = window;
+	u32 i = window, last;
 	int err;
 
-	err = end_window_own(peer, window, &first, &own);
-	if (err || window == end->far_window)
+	if (addr < offset)
 		return -EINVAL;
 	/* The range lies in one window, or in several adjacent ones. */
-	end_at = first + own;
-	while (offset + size > end_at - first) {
-		if (i == end->far_window || end_window_own(peer, ++i, &at, &own) ||
-		    at != end_at)
+	for (;; i++) {
+		/* The window onto the control area is not for imports. */
+		if (i == end->far_window || end_window_own(peer, i, &at, &own) ||
+		    (i > window && at != end_at))
 			return -EINVAL;
-		end_at += own;
+		if (i == window)
+			first = at;
+		end_at = at + own;
+		if (offset + size <= end_at - first)
+			break;
 	}
 	ret_import->phys = first + offset;
 	ret_import->parent = find_bar(end->ntb->pdev, first + offset, size);
@@ -281,14 +284,21 @@ static int end_import(struct dlend_peer *peer, u32 window, u64 offset, u64 size,
 	pcibios_resource_to_bus(end->ntb->pdev->bus, &region, &range);
 	*ret_bus = region.start;
 
-	for (; window <= i; window++) {
-		end_window_own(peer, window, &at, &own);
-		err = ntb_peer_mw_set_trans(end->ntb, PIDX, window,
+	last = i;
+	for (i = window; i <= last; i++) {
+		end_window_own(peer, i, &at, &own);
+		err = ntb_peer_mw_set_trans(end->ntb, PIDX, i,
 					    addr - offset + (at - first), own);
 		if (err)
-			return err;
+			goto clear;
 	}
 	return 0;
+
+clear:
+	/* Also clear the window that failed: it may be half set. */
+	for (last = i, i = window; i <= last; i++)
+		ntb_peer_mw_clear_trans(end->ntb, PIDX, i);
+	return err;
 }
 
 static struct device *end_requester(struct dlend_peer *peer, u32 bdf)
