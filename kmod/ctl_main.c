@@ -456,9 +456,11 @@ static long ctl_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case _IOC_NR(DL_CTL_NODES):
 		return ctl_list(ctl_nodes, CTL_NODE_MIN, user, _IOC_SIZE(cmd));
 	default:
-		if (nr >= ARRAY_SIZE(ctl_orders) || !ctl_orders[nr].run)
+		if (nr >= ARRAY_SIZE(ctl_orders))
 			return -ENOTTY;
 		nr = array_index_nospec(nr, ARRAY_SIZE(ctl_orders));
+		if (!ctl_orders[nr].run)
+			return -ENOTTY;
 		return ctl_order(&ctl_orders[nr], user, _IOC_SIZE(cmd));
 	}
 }
