@@ -9,14 +9,21 @@
  *
  *	borrower_main.c		loans: begin and end, requests of the lender
  *	borrower_bridge.c	host bridge and configuration space
- *	borrower_dma.c  borrower_msi.c
- *				DMA, interrupts
+ *	borrower_dma.c  borrower_msi.c  borrower_check.c
+ *				DMA, interrupts, lenders that lie
  *	borrower_window.c	windows onto this node
  *	borrower_stats.c	counters
  *
- * Locks, outermost first: borrower_admin, held while a loan begins or ends; the locks
- * of the PCI core and of drivers; borrower_lock, which guards the list of loans and is
- * taken in any context.
+ * Locks, outermost first:
+ *
+ *	borrower_admin	held while a loan begins or ends.
+ *	locks of the PCI core and of drivers
+ *	windows_mutex	of a loan. Guards its windows.
+ *	borrower_lock	guards the list of loans; taken in any context.
+ *
+ * The fabric tells of a loss while an adapter is removed, and then the PCI core's lock
+ * of removals is held. So peer_down closes the windows of its loans, for which it takes
+ * windows_mutex only, and leaves the functions to the work "reap".
  */
 #ifndef BORROWER_H
 #define BORROWER_H
@@ -24,8 +31,10 @@
 #include <linux/dma-mapping.h>
 #include <linux/iova.h>
 #include <linux/irqdomain.h>
+#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/msi.h>
+#include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/spinlock.h>
 
@@ -37,10 +46,13 @@ struct borrower_bar {
 	u64 size;	/* in bytes; 0 if there is no such BAR */
 	u32 flags;	/* low bits of the register, PCI_BASE_ADDRESS_* */
 	struct dlend_import *import;
+	/* Of the import; they stay when the import is closed. */
+	phys_addr_t phys;
 	struct resource *parent;
 };
 
 struct borrower_loan {
+	struct kref ref;
 	struct list_head node;
 	u32 fdid;
 	u32 number;				/* names the loan in requests */
@@ -53,7 +65,13 @@ struct borrower_loan {
 	 * the device is not accessed.
 	 */
 	bool dead;
-	bool revoked;			/* the lender wants the device back */
+	bool gone;			/* the lender has the device no more */
+	/* The lender wants the device back, or somebody has removed the function. */
+	bool revoked;
+	bool removed;			/* the function is not on its bus any more */
+
+	struct mutex windows_mutex;	/* guards the windows below */
+	bool closed;			/* no window is opened any more */
 
 	/* The host bridge. */
 	struct pci_host_bridge *bridge;
@@ -122,12 +140,28 @@ struct borrower_range {
 	const char *purpose;	/* for messages */
 };
 
-/* Exports a range. The caller ends the export. Return: 0, or an error with @why set. */
+/*
+ * Exports a range. The caller ends the export by borrower_window_close(). Return: 0, or
+ * an error with @why set.
+ */
 int borrower_window_open(struct borrower_loan *loan,
 			 const struct borrower_range *range,
 			 struct dlend_export **ret_export,
 			 struct dlend_window_desc *desc,
 			 struct dlend_why *why);
+/* Ends an export, if there is one. windows_mutex is held. */
+void borrower_window_close(struct dlend_export **export);
+
+/* borrower_check.c. Return: 0, or -EPROTO with @why set. */
+
+/* Checks the response to BORROW, and stores what it says of the BARs. */
+int borrower_check_borrow(struct borrower_loan *loan,
+			  const struct dlend_msg_borrow_answer *answer,
+			  struct dlend_why *why);
+/* Checks the response to ATTACH, as it is in @config, @dma_bus and @msi_bus. */
+int borrower_check_attach(struct borrower_loan *loan, struct dlend_why *why);
+/* Checks the addresses at which the BARs can be reached here. */
+int borrower_check_windows(struct borrower_loan *loan, struct dlend_why *why);
 
 /* borrower_dma.c, in the order of use */
 
@@ -142,7 +176,10 @@ void borrower_dma_attach(struct borrower_loan *loan);
 void borrower_dma_detach(struct borrower_loan *loan);
 /* Sets @dead: from now on no mapping is made or undone. Any context. */
 void borrower_dma_kill(struct borrower_loan *loan);
-/* Undoes prepare and start, also if one of them has failed or was not called. */
+/*
+ * Undoes prepare and start, also if one of them has failed or was not called. The window
+ * is closed already.
+ */
 void borrower_dma_stop(struct borrower_loan *loan);
 /* Return: bytes of the window that are not mapped. */
 u64 borrower_dma_free(struct borrower_loan *loan);
@@ -153,6 +190,7 @@ int borrower_msi_prepare(struct borrower_loan *loan,
 			 struct dlend_msg_attach *req, struct dlend_why *why);
 /* Called when the lender has answered ATTACH, so msi_bus is set. */
 int borrower_msi_start(struct borrower_loan *loan);
+/* The window is closed already. */
 void borrower_msi_stop(struct borrower_loan *loan);
 
 /* borrower_bridge.c */

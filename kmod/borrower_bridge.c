@@ -23,7 +23,11 @@ static bool is_bar(unsigned int at)
 
 static struct borrower_loan *loan_of(struct pci_bus *bus)
 {
-	return READ_ONCE(((struct borrower_bus *)bus->sysdata)->loan);
+	struct borrower_loan *loan =
+		READ_ONCE(((struct borrower_bus *)bus->sysdata)->loan);
+
+	/* A scan of the bus must not find again what was removed from it. */
+	return loan && !READ_ONCE(loan->removed) ? loan : NULL;
 }
 
 static u32 part(u32 dword, int at, int size)
@@ -152,38 +156,42 @@ static struct pci_ops bridge_ops = {
 	.write = config_write,
 };
 
-/* The firmware uses domains up to 0xffff; see vmd_find_free_domain(). */
-static int free_domain(void)
+/*
+ * Domains up to 0xffff belong to the firmware. The IOMMU drivers of Intel and AMD keep
+ * the low 16 bits of a domain only: if a function of this node had the same low bits, it
+ * would share its place in their tables with the loan.
+ */
+#define DOMAIN_FIRST 0x1f000
+#define DOMAIN_LAST 0x1ffff
+
+static bool domain_is_free(int domain)
 {
-	int domain = 0xffff;
 	struct pci_bus *bus = NULL;
 
 	while ((bus = pci_find_next_bus(bus)))
-		domain = max(domain, pci_domain_nr(bus));
-	return domain + 1;
+		if ((pci_domain_nr(bus) & 0xffff) == (domain & 0xffff))
+			return false;
+	return true;
 }
 
-/* Return: whether the MSI-X table lies in a BAR. The kernel maps it without a check. */
-static bool msix_is_within(const struct borrower_loan *loan, unsigned int at)
+/* Return: a domain, or -EBUSY if none is free. */
+static int free_domain(void)
 {
-	u16 control = get_unaligned_le16(loan->config + at + PCI_MSIX_FLAGS);
-	u32 table = get_unaligned_le32(loan->config + at + PCI_MSIX_TABLE);
-	unsigned int bar = table & PCI_MSIX_TABLE_BIR;
-	u64 end = (u64)(table & PCI_MSIX_TABLE_OFFSET) +
-		  ((control & PCI_MSIX_FLAGS_QSIZE) + 1) * PCI_MSIX_ENTRY_SIZE;
+	int domain;
 
-	return bar < DLEND_BARS && end <= loan->bars[bar].size;
+	for (domain = DOMAIN_FIRST; domain <= DOMAIN_LAST; domain++)
+		if (domain_is_free(domain))
+			return domain;
+	return -EBUSY;
 }
 
 /*
  * Chooses which bits of the configuration space the lender may change later. A hostile
  * lender may answer differently each time. The kernel relies on the IDs and the kind of
  * the function, on the offsets of its capabilities and on its MSI-X table, so these keep
- * their first values.
- *
- * Return: 0, or -EPROTO if the MSI-X table lies in no BAR.
+ * their first values, which borrower_check_attach() has checked.
  */
-static int choose_lenders_bits(struct borrower_loan *loan)
+static void choose_lenders_bits(struct borrower_loan *loan)
 {
 	u32 *bits = loan->lenders;
 	unsigned int at;
@@ -198,9 +206,6 @@ static int choose_lenders_bits(struct borrower_loan *loan)
 	while (at >= PCI_STD_HEADER_SIZEOF && bits[at / 4] == ~0) {
 		bits[at / 4] = 0xffff0000;
 		if (loan->config[at] == PCI_CAP_ID_MSIX) {
-			if (at + PCI_CAP_MSIX_SIZEOF > DLEND_CFG_SIZE ||
-			    !msix_is_within(loan, at))
-				return -EPROTO;
 			bits[at / 4] = (PCI_MSIX_FLAGS_ENABLE |
 					PCI_MSIX_FLAGS_MASKALL) << 16;
 			bits[at / 4 + 1] = 0;
@@ -208,11 +213,10 @@ static int choose_lenders_bits(struct borrower_loan *loan)
 		}
 		at = loan->config[at + PCI_CAP_LIST_NEXT] & ~3;
 	}
-	return 0;
 }
 
 /* Completes the image: no bridge, no ROM, no line interrupt, and the BARs of this node. */
-static int init_config(struct borrower_loan *loan)
+static void init_config(struct borrower_loan *loan)
 {
 	unsigned int i;
 
@@ -229,13 +233,11 @@ static int init_config(struct borrower_loan *loan)
 
 		if (!bar->size)
 			continue;
-		put_unaligned_le32(lower_32_bits(bar->import->phys) | bar->flags,
-				   at);
+		put_unaligned_le32(lower_32_bits(bar->phys) | bar->flags, at);
 		if (bar->flags & PCI_BASE_ADDRESS_MEM_TYPE_64)
-			put_unaligned_le32(upper_32_bits(bar->import->phys),
-					   at + 4);
+			put_unaligned_le32(upper_32_bits(bar->phys), at + 4);
 	}
-	return choose_lenders_bits(loan);
+	choose_lenders_bits(loan);
 }
 
 /*
@@ -255,10 +257,10 @@ static int claim_bars(struct borrower_loan *loan)
 		if (!bar->size)
 			continue;
 		res->name = pci_name(pdev);
-		res->start = bar->import->phys;
-		res->end = bar->import->phys + bar->size - 1;
+		res->start = bar->phys;
+		res->end = bar->phys + bar->size - 1;
 		res->flags &= ~IORESOURCE_UNSET;
-		err = request_resource(bar->import->parent, res);
+		err = request_resource(bar->parent, res);
 		if (err) {
 			pci_err(pdev, "BAR %u: another driver has taken %pR\n", i, res);
 			return err;
@@ -303,18 +305,20 @@ static struct pci_host_bridge *new_bridge(struct borrower_loan *loan)
 		.name = "Device Lending",
 		.flags = IORESOURCE_BUS,
 	};
-	struct device *parent = dlend_peer_dev(loan->peer);
+	int domain = free_domain();
 	struct pci_host_bridge *bridge;
 	struct borrower_bus *priv;
 
+	if (domain < 0)
+		return ERR_PTR(domain);
 	bridge = pci_alloc_host_bridge(sizeof(*priv));
 	if (!bridge)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	priv = pci_host_bridge_priv(bridge);
-	priv->sysdata.domain = free_domain();
-	priv->sysdata.node = dev_to_node(parent);
+	priv->sysdata.domain = domain;
+	priv->sysdata.node = dev_to_node(dlend_peer_dev(loan->peer));
 	priv->loan = loan;
-	bridge->dev.parent = parent;
+	/* The bridge has no parent, because the NTB may be removed before it. */
 	bridge->sysdata = priv;
 	bridge->ops = &bridge_ops;
 	pci_add_resource(&bridge->windows, &busn);
@@ -323,24 +327,24 @@ static struct pci_host_bridge *new_bridge(struct borrower_loan *loan)
 
 int borrower_bridge_add(struct borrower_loan *loan)
 {
-	int err = init_config(loan);
+	struct pci_host_bridge *bridge;
+	int err;
 
-	if (err) {
-		pr_err("dl_borrower: device %x: its MSI-X table lies in none of its BARs\n",
-		       loan->fdid);
-		return err;
-	}
+	init_config(loan);
 	loan->devfn = PCI_DEVFN(PCI_SLOT(loan->device.bdf & 0xff), 0);
 
 	pci_lock_rescan_remove();
-	loan->bridge = new_bridge(loan);
-	err = loan->bridge ? pci_scan_root_bus_bridge(loan->bridge) : -ENOMEM;
-	if (err) {
-		if (loan->bridge)
-			pci_free_host_bridge(loan->bridge);
-		loan->bridge = NULL;
+	bridge = new_bridge(loan);
+	if (IS_ERR(bridge)) {
+		err = PTR_ERR(bridge);
 		goto unlock;
 	}
+	err = pci_scan_root_bus_bridge(bridge);
+	if (err) {
+		pci_free_host_bridge(bridge);
+		goto unlock;
+	}
+	loan->bridge = bridge;
 	loan->pdev = pci_get_slot(loan->bridge->bus, loan->devfn);
 	err = loan->pdev ? claim_bars(loan) : -ENODEV;
 	if (err) {

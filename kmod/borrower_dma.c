@@ -13,6 +13,7 @@
  * addresses of the lender's memory, and memory that a driver frees after its remove
  * would be taken for another page.
  */
+#include <linux/bitops.h>
 #include <linux/dma-map-ops.h>
 #include <linux/iommu.h>
 #include <linux/iova.h>
@@ -43,7 +44,10 @@ static bool is_translated(struct device *dev)
 	return !domain || domain->type != IOMMU_DOMAIN_IDENTITY;
 }
 
-/* Return: the size of a window from address 0 on that holds all memory; a power of two. */
+/*
+ * Return: the size of a window from address 0 on that holds all memory, a power of two;
+ * 0 if 64 bits cannot hold it.
+ */
 static u64 memory_size(struct borrower_loan *loan)
 {
 	return dma_get_required_mask(loan->requester) + 1;
@@ -70,6 +74,9 @@ static int choose_window(struct borrower_loan *loan, u64 window,
 	if (!loan->translated) {
 		loan->dma_start = 0;
 		loan->dma_size = memory_size(loan);
+		if (!loan->dma_size)
+			return dlend_why_set(why, -EOPNOTSUPP,
+					     "this node's memory ends beyond 2^63, which no window reaches");
 		if (window && window != loan->dma_size)
 			return dlend_why_set(why, -EINVAL,
 					     "without an IOMMU the window is all of this node's memory, %llu MiB; leave the size out",
@@ -151,9 +158,6 @@ void borrower_dma_stop(struct borrower_loan *loan)
 		put_iova_domain(&loan->iova);
 		iova_cache_put();
 	}
-	if (loan->dma_export)
-		dlend_unexport(loan->dma_export);
-	loan->dma_export = NULL;
 }
 
 u64 borrower_dma_free(struct borrower_loan *loan)
@@ -372,14 +376,24 @@ static int dlend_map_sg(struct device *dev, struct scatterlist *list, int n,
 	return n;
 }
 
+/* A driver whose mask is refused usually fails without a word, so the reason is here. */
 static int dlend_dma_supported(struct device *dev, u64 mask)
 {
-	return last_bus(borrower_loan_of(dev)) <= mask;
+	struct borrower_loan *loan = borrower_loan_of(dev);
+
+	if (last_bus(loan) <= mask)
+		return 1;
+	dev_warn_ratelimited(dev,
+			     "its driver offers %d address bits, but its DMA window is %#llx to %#llx; %s\n",
+			     fls64(mask), loan->dma_bus, last_bus(loan),
+			     loan->translated ? "borrow it with a smaller window" :
+			     "an IOMMU on its own node puts the window at lower addresses");
+	return 0;
 }
 
 static u64 dlend_get_required_mask(struct device *dev)
 {
-	return roundup_pow_of_two(last_bus(borrower_loan_of(dev)) + 1) - 1;
+	return DMA_BIT_MASK(fls64(last_bus(borrower_loan_of(dev))));
 }
 
 /*

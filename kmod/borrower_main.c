@@ -5,6 +5,7 @@
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/suspend.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -18,6 +19,10 @@ static DEFINE_MUTEX(borrower_admin);
 static DEFINE_SPINLOCK(borrower_lock);
 /* A writer holds both locks, a reader one of them. */
 static LIST_HEAD(loans);
+
+static void reap_work(struct work_struct *work);
+/* Ends the loans that are dead or revoked. It may wait for the PCI core's locks. */
+static DECLARE_WORK(reap, reap_work);
 
 static void get_device_info(struct dlend_device_info *info,
 			    const struct dlend_msg_device *msg)
@@ -74,33 +79,6 @@ static void describe(struct borrower_loan *loan, struct dlend_loan_info *info)
 	}
 }
 
-/* Checks and stores the BARs that the lender describes. */
-static int check_bars(struct borrower_loan *loan,
-		      const struct dlend_msg_borrow_answer *answer)
-{
-	unsigned int i;
-
-	for (i = 0; i < DLEND_BARS; i++) {
-		struct borrower_bar *bar = &loan->bars[i];
-
-		bar->size = le64_to_cpu(answer->bars[i].size);
-		bar->flags = le32_to_cpu(answer->bars[i].flags);
-		if (!bar->size)
-			continue;
-		if (!is_power_of_2(bar->size) || bar->size < 16 ||
-		    bar->flags & ~(PCI_BASE_ADDRESS_MEM_TYPE_64 |
-				   PCI_BASE_ADDRESS_MEM_PREFETCH))
-			return -EPROTO;
-		if (bar->flags & PCI_BASE_ADDRESS_MEM_TYPE_64) {
-			if (i == DLEND_BARS - 1 || answer->bars[i + 1].size)
-				return -EPROTO;
-		} else if (bar->size > SZ_2G) {
-			return -EPROTO;
-		}
-	}
-	return 0;
-}
-
 static int send_borrow(struct borrower_loan *loan, struct dlend_why *why)
 {
 	struct dlend_msg_borrow req = { .fdid = cpu_to_le32(loan->fdid) };
@@ -136,11 +114,7 @@ static int send_borrow(struct borrower_loan *loan, struct dlend_why *why)
 	}
 	loan->number = le32_to_cpu(answer.loan);
 	get_device_info(&loan->device, &answer.device);
-	ret = check_bars(loan, &answer);
-	if (ret)
-		return dlend_why_set(why, ret, "node %u described BARs that no device has",
-				     node);
-	return 0;
+	return borrower_check_borrow(loan, &answer, why);
 }
 
 static int send_attach(struct borrower_loan *loan, struct dlend_msg_attach *req,
@@ -167,10 +141,7 @@ static int send_attach(struct borrower_loan *loan, struct dlend_msg_attach *req,
 	loan->msi_bus = le64_to_cpu(answer->msi_bus);
 	loan->live = le64_to_cpu(answer->live);
 	memcpy(loan->config, answer->config, sizeof(loan->config));
-	if (loan->dma_bus + loan->dma_size < loan->dma_bus)
-		return dlend_why_set(why, -EPROTO,
-				     "node %u answered with a DMA window that wraps around", node);
-	return 0;
+	return borrower_check_attach(loan, why);
 }
 
 static void send_return(struct borrower_loan *loan)
@@ -181,15 +152,18 @@ static void send_return(struct borrower_loan *loan)
 	};
 	int ret;
 
-	if (READ_ONCE(loan->dead))
+	/* After a loss the lender has ended the loan by itself. */
+	if (READ_ONCE(loan->dead) &&
+	    (READ_ONCE(loan->gone) || !dlend_peer_is_up(loan->peer)))
 		return;
 	ret = dlend_call(loan->peer, DLEND_OP_RETURN, &req, sizeof(req), NULL, 0,
 			 ATTACH_TIMEOUT_MS);
-	if (ret < 0)
+	if (ret < 0 && !READ_ONCE(loan->dead))
 		pr_warn("dl_borrower: device %x: node %u has not taken it back: error %d\n",
 			loan->fdid, dlend_peer_node(loan->peer), -ret);
 }
 
+/* windows_mutex is held. */
 static void close_bars(struct borrower_loan *loan)
 {
 	unsigned int i;
@@ -201,44 +175,78 @@ static void close_bars(struct borrower_loan *loan)
 	}
 }
 
+/* windows_mutex is held. */
+static int open_bar(struct borrower_loan *loan, unsigned int i,
+		    const struct dlend_window_desc *desc)
+{
+	struct borrower_bar *bar = &loan->bars[i];
+	struct dlend_import *import;
+
+	if (loan->closed)
+		return -ENOTCONN;
+	import = dlend_import(loan->peer, desc);
+	if (IS_ERR(import))
+		return PTR_ERR(import);
+	bar->import = import;
+	bar->phys = import->phys;
+	bar->parent = import->parent;
+	return import->size == bar->size ? 0 : -EPROTO;
+}
+
 static int open_bars(struct borrower_loan *loan,
 		     const struct dlend_msg_attach_answer *answer,
 		     struct dlend_why *why)
 {
 	unsigned int i;
+	int err = 0;
 
-	for (i = 0; i < DLEND_BARS; i++) {
-		struct borrower_bar *bar = &loan->bars[i];
-		struct dlend_import *import;
-		int err = -EPROTO;
-
-		if (!bar->size)
+	mutex_lock(&loan->windows_mutex);
+	for (i = 0; i < DLEND_BARS && !err; i++) {
+		if (!loan->bars[i].size)
 			continue;
-		import = dlend_import(loan->peer, &answer->bars[i]);
-		if (IS_ERR(import)) {
-			err = PTR_ERR(import);
-		} else {
-			bar->import = import;
-			if (import->size == bar->size)
-				continue;
-		}
-		return dlend_why_set(why, err,
-				     "node %u answered with a wrong window for BAR %u",
-				     dlend_peer_node(loan->peer), i);
+		err = open_bar(loan, i, &answer->bars[i]);
+		if (err)
+			dlend_why_set(why, err,
+				      "node %u answered with a wrong window for BAR %u: error %d",
+				      dlend_peer_node(loan->peer), i, -err);
 	}
-	return 0;
+	mutex_unlock(&loan->windows_mutex);
+	return err ?: borrower_check_windows(loan, why);
+}
+
+/* Closes the windows of the loan, for ever. Sleeps, but takes no lock of the PCI core. */
+static void close_windows(struct borrower_loan *loan)
+{
+	mutex_lock(&loan->windows_mutex);
+	loan->closed = true;
+	close_bars(loan);
+	borrower_window_close(&loan->msi_export);
+	borrower_window_close(&loan->dma_export);
+	mutex_unlock(&loan->windows_mutex);
 }
 
 /* Undoes send_borrow() and attach(), also if they failed half way. */
 static void dismantle(struct borrower_loan *loan, bool surprise)
 {
 	borrower_bridge_remove(loan, surprise);
+	mutex_lock(&loan->windows_mutex);
 	close_bars(loan);
+	mutex_unlock(&loan->windows_mutex);
 	/* The lender resets the device before this node closes the device's windows. */
 	if (loan->number)
 		send_return(loan);
+	close_windows(loan);
 	borrower_msi_stop(loan);
 	borrower_dma_stop(loan);
+}
+
+static void free_loan(struct kref *ref)
+{
+	struct borrower_loan *loan = container_of(ref, struct borrower_loan, ref);
+
+	put_device(loan->requester);
+	dlend_peer_put(loan->peer);
+	kfree(loan);
 }
 
 static void unlist(struct borrower_loan *loan)
@@ -246,27 +254,18 @@ static void unlist(struct borrower_loan *loan)
 	spin_lock_irq(&borrower_lock);
 	list_del(&loan->node);
 	spin_unlock_irq(&borrower_lock);
-}
-
-static void free_loan(struct borrower_loan *loan)
-{
-	put_device(loan->requester);
-	dlend_peer_put(loan->peer);
-	kfree(loan);
+	kref_put(&loan->ref, free_loan);
 }
 
 /* borrower_admin is held. */
 static void end_loan(struct borrower_loan *loan, bool surprise)
 {
-	u32 fdid = loan->fdid, node = dlend_peer_node(loan->peer);
-
 	dismantle(loan, surprise);
-	unlist(loan);
 	atomic64_inc(surprise ? &borrower_counts.lost :
 				&borrower_counts.returned);
-	pr_info("dl_borrower: device %x of node %u %s\n", fdid, node,
-		surprise ? "is lost" : "is returned");
-	free_loan(loan);
+	pr_info("dl_borrower: device %x of node %u %s\n", loan->fdid,
+		dlend_peer_node(loan->peer), surprise ? "is lost" : "is returned");
+	unlist(loan);
 }
 
 static int attach(struct borrower_loan *loan, u64 window, struct dlend_why *why)
@@ -314,8 +313,10 @@ static struct borrower_loan *new_loan(u32 fdid, struct dlend_peer *peer)
 
 	if (!loan)
 		return NULL;
+	kref_init(&loan->ref);
 	loan->fdid = fdid;
 	loan->peer = dlend_peer_get(peer);
+	mutex_init(&loan->windows_mutex);
 	spin_lock_init(&loan->config_lock);
 	spin_lock_init(&loan->dma_lock);
 	return loan;
@@ -343,16 +344,28 @@ static int borrow(struct dlend_peer *peer, u32 fdid, u64 window,
 	err = send_borrow(loan, why);
 	if (!err)
 		err = attach(loan, window, why);
+	if (!err && READ_ONCE(loan->dead))
+		err = dlend_why_set(why, -ENOTCONN, "node %u is lost", fdid >> 16);
 	if (err) {
 		dismantle(loan, READ_ONCE(loan->dead));
 		unlist(loan);
-		free_loan(loan);
 		return err;
 	}
 	atomic64_inc(&borrower_counts.loans);
 	if (info)
 		describe(loan, info);
 	return 0;
+}
+
+/* borrower_admin is held. */
+static bool has_dead_loan(struct dlend_peer *peer)
+{
+	struct borrower_loan *loan;
+
+	list_for_each_entry(loan, &loans, node)
+		if (loan->peer == peer && READ_ONCE(loan->dead))
+			return true;
+	return false;
 }
 
 int dlend_borrower_borrow(u32 fdid, u64 window, struct dlend_loan_info *info,
@@ -364,8 +377,17 @@ int dlend_borrower_borrow(u32 fdid, u64 window, struct dlend_loan_info *info,
 	if (!peer)
 		return dlend_why_set(why, -ENOENT, "node %u was never connected",
 				     fdid >> 16);
+	/*
+	 * The driver of a lost device may still access its window, and a new loan may
+	 * get the same window. So wait until the functions of lost devices are removed.
+	 */
+	flush_work(&reap);
 	mutex_lock(&borrower_admin);
-	if (dlend_peer_is_up(peer))
+	if (has_dead_loan(peer))
+		err = dlend_why_set(why, -EBUSY,
+				    "a device of node %u that was lost is being removed; try again",
+				    fdid >> 16);
+	else if (dlend_peer_is_up(peer))
 		err = borrow(peer, fdid, window, info, why);
 	else
 		err = dlend_why_set(why, -ENOTCONN, "node %u is not connected",
@@ -460,19 +482,16 @@ int dlend_borrower_remote(struct dlend_device_info *infos, unsigned int max)
 }
 EXPORT_SYMBOL_GPL(dlend_borrower_remote);
 
-/* Ends the loans that lenders have revoked. The handler must not: it cannot call the peer. */
-static void revoke_work(struct work_struct *work)
+static void reap_work(struct work_struct *work)
 {
 	struct borrower_loan *loan, *next;
 
 	mutex_lock(&borrower_admin);
 	list_for_each_entry_safe(loan, next, &loans, node)
-		if (READ_ONCE(loan->revoked))
+		if (READ_ONCE(loan->revoked) || READ_ONCE(loan->dead))
 			end_loan(loan, READ_ONCE(loan->dead));
 	mutex_unlock(&borrower_admin);
 }
-
-static DECLARE_WORK(revoke, revoke_work);
 
 static int op_revoke(struct dlend_peer *peer, const void *data, size_t len,
 		     void *resp, size_t room)
@@ -485,14 +504,16 @@ static int op_revoke(struct dlend_peer *peer, const void *data, size_t len,
 	loan = find(le32_to_cpu(req->fdid));
 	if (loan && loan->peer == peer &&
 	    loan->number == le32_to_cpu(req->loan)) {
-		if (req->gone)
+		if (req->gone) {
+			WRITE_ONCE(loan->gone, true);
 			borrower_dma_kill(loan);
+		}
 		WRITE_ONCE(loan->revoked, true);
 		err = 0;
 	}
 	spin_unlock_irq(&borrower_lock);
 	if (!err)
-		queue_work(system_long_wq, &revoke);
+		queue_work(system_long_wq, &reap);
 	return err;
 }
 
@@ -518,21 +539,95 @@ static void borrower_peer_lost(struct dlend_peer *peer)
 	spin_unlock_irqrestore(&borrower_lock, flags);
 }
 
+/* Return: a reference to a loan of the peer whose windows are open, or NULL. */
+static struct borrower_loan *find_open(struct dlend_peer *peer)
+{
+	struct borrower_loan *loan, *found = NULL;
+
+	spin_lock_irq(&borrower_lock);
+	list_for_each_entry(loan, &loans, node) {
+		if (loan->peer == peer && !READ_ONCE(loan->closed)) {
+			kref_get(&loan->ref);
+			found = loan;
+			break;
+		}
+	}
+	spin_unlock_irq(&borrower_lock);
+	return found;
+}
+
+/* The locks of the PCI core may be held, so their users are left to the work. */
 static void borrower_peer_down(struct dlend_peer *peer)
 {
-	struct borrower_loan *loan, *next;
+	struct borrower_loan *loan;
 
-	mutex_lock(&borrower_admin);
-	list_for_each_entry_safe(loan, next, &loans, node)
-		if (loan->peer == peer)
-			end_loan(loan, true);
-	mutex_unlock(&borrower_admin);
+	while ((loan = find_open(peer))) {
+		borrower_dma_kill(loan);
+		close_windows(loan);
+		kref_put(&loan->ref, free_loan);
+	}
+	queue_work(system_long_wq, &reap);
 }
 
 static struct dlend_client borrower_client = {
 	.peer_up = borrower_peer_up,
 	.peer_lost = borrower_peer_lost,
 	.peer_down = borrower_peer_down,
+};
+
+/*
+ * Returns a device whose function somebody has removed from its bus. The PCI core's lock
+ * of removals is held.
+ */
+static int borrower_notify(struct notifier_block *nb, unsigned long event,
+			   void *data)
+{
+	struct borrower_loan *loan;
+	bool found = false;
+
+	if (event != BUS_NOTIFY_REMOVED_DEVICE)
+		return NOTIFY_DONE;
+	spin_lock_irq(&borrower_lock);
+	list_for_each_entry(loan, &loans, node) {
+		struct pci_dev *pdev = READ_ONCE(loan->pdev);
+
+		if (!pdev || &pdev->dev != data)
+			continue;
+		WRITE_ONCE(loan->removed, true);
+		WRITE_ONCE(loan->revoked, true);
+		found = true;
+	}
+	spin_unlock_irq(&borrower_lock);
+	if (found)
+		queue_work(system_long_wq, &reap);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block borrower_notifier = {
+	.notifier_call = borrower_notify,
+};
+
+/* The windows and the session do not outlive the sleep of a node. */
+static int borrower_sleep(struct notifier_block *nb, unsigned long event,
+			  void *unused)
+{
+	struct borrower_loan *loan;
+	int ret = NOTIFY_DONE;
+
+	if (event != PM_SUSPEND_PREPARE && event != PM_HIBERNATION_PREPARE)
+		return NOTIFY_DONE;
+	spin_lock_irq(&borrower_lock);
+	list_for_each_entry(loan, &loans, node) {
+		pr_warn("dl_borrower: this node cannot sleep: device %x is borrowed; return it first\n",
+			loan->fdid);
+		ret = notifier_from_errno(-EBUSY);
+	}
+	spin_unlock_irq(&borrower_lock);
+	return ret;
+}
+
+static struct notifier_block borrower_sleep_notifier = {
+	.notifier_call = borrower_sleep,
 };
 
 static int __init borrower_init(void)
@@ -542,12 +637,24 @@ static int __init borrower_init(void)
 	if (err)
 		return err;
 	err = dlend_ops_register(borrower_ops, ARRAY_SIZE(borrower_ops));
-	if (err) {
-		dlend_client_unregister(&borrower_client);
-		return err;
-	}
+	if (err)
+		goto client;
+	err = bus_register_notifier(&pci_bus_type, &borrower_notifier);
+	if (err)
+		goto ops;
+	err = register_pm_notifier(&borrower_sleep_notifier);
+	if (err)
+		goto notifier;
 	borrower_stats_init();
 	return 0;
+
+notifier:
+	bus_unregister_notifier(&pci_bus_type, &borrower_notifier);
+ops:
+	dlend_ops_unregister(borrower_ops, ARRAY_SIZE(borrower_ops));
+client:
+	dlend_client_unregister(&borrower_client);
+	return err;
 }
 
 static void __exit borrower_exit(void)
@@ -555,13 +662,15 @@ static void __exit borrower_exit(void)
 	struct borrower_loan *loan, *next;
 
 	borrower_stats_exit();
+	unregister_pm_notifier(&borrower_sleep_notifier);
 	mutex_lock(&borrower_admin);
 	list_for_each_entry_safe(loan, next, &loans, node)
 		end_loan(loan, READ_ONCE(loan->dead));
 	mutex_unlock(&borrower_admin);
+	bus_unregister_notifier(&pci_bus_type, &borrower_notifier);
 	dlend_ops_unregister(borrower_ops, ARRAY_SIZE(borrower_ops));
 	dlend_client_unregister(&borrower_client);
-	cancel_work_sync(&revoke);
+	cancel_work_sync(&reap);
 }
 
 module_init(borrower_init);

@@ -21,11 +21,25 @@
 
 #define INTERRUPTS_START 0xfee00000ULL
 
-/* Without remapping, bits 19:12 of the address have the APIC ID of a CPU. */
-static u64 window_size(void)
+/* Return: the domain above the requester's MSI domain: the vectors, or the remapping. */
+static struct irq_domain *parent_domain(struct borrower_loan *loan)
+{
+	struct irq_domain *domain = dev_get_msi_domain(loan->requester);
+
+	return domain ? domain->parent : NULL;
+}
+
+/*
+ * With remapping, bits 19:5 of the address have the number of an entry (Intel VT-d
+ * 5.1.3), so the window has all of them. Without remapping, bits 19:12 have the APIC ID
+ * of a CPU.
+ */
+static u64 window_size(struct borrower_loan *loan)
 {
 	unsigned int cpu, last = 0;
 
+	if (parent_domain(loan) != x86_vector_domain)
+		return SZ_1M;
 	for_each_possible_cpu(cpu)
 		last = max_t(unsigned int, last, cpu_physical_id(cpu));
 	return clamp_t(u64, roundup_pow_of_two((u64)(last + 1) << 12), SZ_64K,
@@ -37,11 +51,10 @@ int borrower_msi_prepare(struct borrower_loan *loan, struct dlend_msg_attach *re
 {
 	struct borrower_range range = {
 		.start = INTERRUPTS_START,
-		.kind = DLEND_WINDOW_LUT,
 		.purpose = "interrupts",
 	};
 
-	loan->msi_size = window_size();
+	loan->msi_size = window_size(loan);
 	range.size = loan->msi_size;
 	return borrower_window_open(loan, &range, &loan->msi_export, &req->msi,
 				    why);
@@ -97,14 +110,6 @@ static struct msi_domain_ops msi_ops = {
 	.set_desc = set_desc,
 };
 
-/* Return: the domain above the requester's MSI domain: the vectors, or the remapping. */
-static struct irq_domain *parent_domain(struct borrower_loan *loan)
-{
-	struct irq_domain *domain = dev_get_msi_domain(loan->requester);
-
-	return domain ? domain->parent : NULL;
-}
-
 int borrower_msi_start(struct borrower_loan *loan)
 {
 	struct irq_domain *parent = parent_domain(loan);
@@ -144,7 +149,4 @@ void borrower_msi_stop(struct borrower_loan *loan)
 		irq_domain_free_fwnode(loan->msi_fwnode);
 		loan->msi_domain = NULL;
 	}
-	if (loan->msi_export)
-		dlend_unexport(loan->msi_export);
-	loan->msi_export = NULL;
 }

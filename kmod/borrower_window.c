@@ -30,12 +30,23 @@ int borrower_window_open(struct borrower_loan *loan,
 			 struct dlend_window_desc *desc, struct dlend_why *why)
 {
 	struct dlend_export *export;
+	int err = 0;
 
-	export = dlend_export(loan->peer, range->start, range->size, range->kind,
-			      desc);
+	mutex_lock(&loan->windows_mutex);
+	export = loan->closed ? ERR_PTR(-ENOTCONN) :
+		 dlend_export(loan->peer, range->start, range->size, range->kind, desc);
 	if (IS_ERR(export))
-		return no_window(loan, PTR_ERR(export), range->size,
-				 range->purpose, why);
-	*ret_export = export;
-	return 0;
+		err = no_window(loan, PTR_ERR(export), range->size,
+				range->purpose, why);
+	else
+		*ret_export = export;
+	mutex_unlock(&loan->windows_mutex);
+	return err;
+}
+
+void borrower_window_close(struct dlend_export **export)
+{
+	if (*export)
+		dlend_unexport(*export);
+	*export = NULL;
 }

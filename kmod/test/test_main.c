@@ -366,26 +366,31 @@ static bool test_loss(void)
 {
 	u32 session = dlend_peer_session(dlend_test_ends[0]);
 	int up = atomic_read(&callbacks_up), down = atomic_read(&callbacks_down);
-	int lost = atomic_read(&callbacks_lost), ret = 1, i;
+	int lost = atomic_read(&callbacks_lost), told, early, ret = 1, i;
 	struct dlend_window_desc desc;
 	struct task_struct *task;
 	struct dlend_export *export;
 	ktime_t begin;
+	bool is_up;
 
 	export = dlend_export(dlend_test_ends[0], SZ_1M, SZ_64K, DLEND_WINDOW_LUT, &desc);
 	CHECK(!IS_ERR(export));
 	task = kthread_run(slow_run, &ret, "dl_test_slow");
 	CHECK(!IS_ERR(task));
 	msleep(100);
-	CHECK_IS(ret, 1);
+	early = READ_ONCE(ret);
 	begin = ktime_get();
 	dlend_peer_disconnect(dlend_test_ends[0]);
-	/* The state changes and the client is told before the function returns. */
-	CHECK(!dlend_peer_is_up(dlend_test_ends[0]));
-	CHECK_IS(atomic_read(&callbacks_lost), lost + 1);
+	is_up = dlend_peer_is_up(dlend_test_ends[0]);
+	told = atomic_read(&callbacks_lost);
 	for (i = 0; i < 100 && READ_ONCE(ret) == 1; i++)
 		fsleep(10 * USEC_PER_MSEC);
+	/* Stop the task before any check: a check that fails returns. */
 	kthread_stop(task);
+	CHECK_IS(early, 1);
+	/* The state changes and the client is told before the function returns. */
+	CHECK(!is_up);
+	CHECK_IS(told, lost + 1);
 	CHECK_IS(ret, -ENOTCONN);
 	CHECK(ktime_ms_delta(ktime_get(), begin) < 700);
 	CHECK_IS(dlend_call(dlend_test_ends[0], OP_ECHO, NULL, 0, NULL, 0, 0), -ENOTCONN);
