@@ -13,7 +13,10 @@
  *
  * Locks, outermost first:
  *
- *	lender_admin	serializes the orders of the administrator.
+ *	order_mutex	of a device. Serializes the orders of the administrator for it.
+ *			Held while a driver of the device is bound and unbound, and the
+ *			driver of a physical function may then remove virtual functions;
+ *			so it is not taken where the driver core calls this module.
  *	device lock	of a function; the driver core holds it in probe and
  *			remove. Guards the loan of the device, the windows of the
  *			loan, and the reset.
@@ -27,6 +30,7 @@
 #include <linux/completion.h>
 #include <linux/iommu.h>
 #include <linux/kref.h>
+#include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/spinlock.h>
 
@@ -36,13 +40,14 @@
 
 /*
  * The configuration space of a device, as its borrower sees it and may change it.
- * @live, @pass, @clear and @keep are masks: a bit that is set has that property.
+ * The other arrays are masks: a bit that is set has that property.
  */
 struct lender_config {
 	u8 shown[DLEND_CFG_SIZE];	/* values of the bits that are not live */
 	u8 live[DLEND_CFG_SIZE];	/* read from the device */
 	u8 pass[DLEND_CFG_SIZE];	/* written to the device */
 	u8 clear[DLEND_CFG_SIZE];	/* written to the device; a 1 clears the bit */
+	u8 zero[DLEND_CFG_SIZE];	/* always written to the device as 0 */
 	u8 keep[DLEND_CFG_SIZE];	/* written to @shown only, without effect */
 	u8 msi, msi_end;	/* start and end of the MSI registers; 0 if none */
 	u64 msi_bus, msi_size;	/* address and size of the MSI window, for the device */
@@ -67,7 +72,7 @@ struct lender_device {
 	u32 fdid;
 	struct pci_dev *pdev;		/* counted */
 
-	/* Guarded by lender_admin. */
+	struct mutex order_mutex;	/* guards the two below */
 	bool taken;			/* taken from its old driver, or being taken */
 	char *old_override;		/* driver_override as it was */
 
@@ -116,13 +121,18 @@ struct lender_device *lender_of_loan(struct dlend_peer *peer, u32 fdid,
 unsigned int lender_collect(struct lender_device **devices, unsigned int max);
 /* Gives the device an ID. The table takes the caller's reference if it succeeds. */
 int lender_enter(struct lender_device *d, struct dlend_why *why);
-/* Takes the device from the table, if it is still there, and drops the table's reference. */
+/*
+ * Takes the device from the table, if it is still there, and drops the table's
+ * reference. Any context that may sleep.
+ */
 void lender_leave(struct lender_device *d);
 void lender_describe(struct lender_device *d, struct dlend_device_info *info);
 
 /* lender_check.c. Return: 0 if the function can be lent; -EINVAL with the reason in @why. */
 
 int lender_check(struct pci_dev *pdev, struct dlend_why *why);
+/* Return: also -EBUSY, if the function has virtual functions. */
+int lender_check_virtual(struct pci_dev *pdev, struct dlend_why *why);
 int lender_check_taken(struct pci_dev *pdev, struct dlend_why *why);
 
 /* lender_loan.c */

@@ -19,6 +19,21 @@ static bool interrupts_cross(struct pci_dev *pdev)
 	return pdev->msi_cap || pdev->msix_cap || !pdev->pin;
 }
 
+/*
+ * A physical function (SR-IOV) takes its virtual functions with it when it leaves its
+ * driver, also those that are lent.
+ */
+int lender_check_virtual(struct pci_dev *pdev, struct dlend_why *why)
+{
+	unsigned int n = pci_num_vf(pdev);
+
+	if (!n)
+		return 0;
+	return dlend_why_set(why, -EBUSY,
+			     "%s has %u virtual functions, which would be lost; lend these instead, or write 0 to its sriov_numvfs",
+			     pci_name(pdev), n);
+}
+
 /* Checks a function that its own driver may still use. */
 int lender_check(struct pci_dev *pdev, struct dlend_why *why)
 {
@@ -80,8 +95,31 @@ static u32 virtio_features_high(struct pci_dev *pdev)
 	return features;
 }
 
+#define NVME_REG_CSTS 0x1c
+#define NVME_CSTS_CFS BIT(1)
+
 /*
- * Checks that need the function's registers. The function is bound to our driver.
+ * NVMe 1.4, 8.5: an offline secondary controller has no resources, shows a fatal status,
+ * and answers no command.
+ */
+static bool is_offline(struct pci_dev *pdev)
+{
+	void __iomem *bar;
+	u32 status;
+
+	if (!pdev->is_virtfn || pdev->class != PCI_CLASS_STORAGE_EXPRESS)
+		return false;
+	bar = pci_iomap_range(pdev, 0, NVME_REG_CSTS, sizeof(status));
+	if (!bar)
+		return false;
+	status = ioread32(bar);
+	pci_iounmap(pdev, bar);
+	return status & NVME_CSTS_CFS;
+}
+
+/*
+ * Checks that need the function's registers. The function is bound to our driver, so it
+ * gets no virtual functions any more.
  *
  * Without VIRTIO_F_ACCESS_PLATFORM a virtio driver gives its device physical
  * addresses (Virtio 1.1, 6.1). These are addresses of the borrower's node. On the
@@ -89,6 +127,14 @@ static u32 virtio_features_high(struct pci_dev *pdev)
  */
 int lender_check_taken(struct pci_dev *pdev, struct dlend_why *why)
 {
+	int err = lender_check_virtual(pdev, why);
+
+	if (err)
+		return err;
+	if (is_offline(pdev))
+		return dlend_why_set(why, -EINVAL,
+				     "%s is a virtual function that is offline: give it queues and interrupts and bring it online through its physical function (nvme virt-mgmt)",
+				     pci_name(pdev));
 	if (is_virtio(pdev) && !(virtio_features_high(pdev) &
 				 BIT(VIRTIO_F_ACCESS_PLATFORM - 32)))
 		return dlend_why_set(why, -EINVAL,

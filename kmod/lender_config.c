@@ -40,6 +40,15 @@ static void fill(u8 *mask, unsigned int at, unsigned int size)
 	memset(mask + at, 0xff, size);
 }
 
+/*
+ * Bits that a 1 clears, and that are not shown in @clear: a write of other bits beside
+ * them must not write back the 1 that was read.
+ */
+static void never_clear(struct lender_config *c, unsigned int at, u16 bits)
+{
+	set16(c->zero, at, bits);
+}
+
 /* Return: bytes of a capability to show to the borrower; 0 to hide the capability. */
 static unsigned int capability_size(const u8 *real, unsigned int at)
 {
@@ -119,6 +128,7 @@ static void make_express(struct lender_config *c, unsigned int at,
 	set16(c->keep, at + PCI_EXP_DEVCTL, U16_MAX & ~PCI_EXP_DEVCTL_BCR_FLR);
 	set16(c->live, at + PCI_EXP_DEVSTA, errors | PCI_EXP_DEVSTA_TRPND);
 	set16(c->clear, at + PCI_EXP_DEVSTA, errors);
+	never_clear(c, at + PCI_EXP_DEVSTA, U16_MAX & ~errors);
 	set16(c->keep, at + PCI_EXP_LNKCTL,
 	      PCI_EXP_LNKCTL_ASPMC | PCI_EXP_LNKCTL_RCB | PCI_EXP_LNKCTL_CCC |
 	      PCI_EXP_LNKCTL_ES | PCI_EXP_LNKCTL_CLKREQ_EN);
@@ -336,10 +346,9 @@ void lender_config_write(struct lender_device *d, unsigned int at,
 	if (pass | clear) {
 		u32 real = read_device(d->pdev, at, size);
 
-		/* All other bits are written back as they were read. */
-		write_device(d->pdev, at, size,
-			     (real & ~(pass | clear)) |
-			     (value & (pass | clear)));
+		/* Bits that a 1 clears are written as 0, all others as they were read. */
+		real &= ~(pass | clear | gather(c->zero, at, size));
+		write_device(d->pdev, at, size, real | (value & (pass | clear)));
 	}
 	if (c->msi && at < c->msi_end && at + size > c->msi + PCI_MSI_FLAGS)
 		commit_msi(d);

@@ -4,30 +4,44 @@
  * the borrower's windows and nothing else, and a device that is available reaches
  * nothing. Without an IOMMU, a device reaches all of this node's memory.
  */
+#include <linux/log2.h>
 #include <linux/module.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
 
 #include "lender.h"
 
 static bool allow_no_iommu;
 module_param(allow_no_iommu, bool, 0444);
 MODULE_PARM_DESC(allow_no_iommu,
-		 "lend devices without an IOMMU: a borrower can make them reach all memory of this node");
+		 "lend devices without an IOMMU, or without interrupt remapping: a borrower can make them reach all memory of this node, or raise any of its interrupts");
 
 /* Addresses of interrupt messages, which an IOMMU does not translate as memory. */
 #define INTERRUPTS_START 0xfee00000ULL
 #define INTERRUPTS_END 0xfef00000ULL
 
-/* Address at which the device sees the MSI window; below 4 GiB, for 32-bit devices. */
-#define MSI_IOVA 0x40000000ULL
+/* Lowest address of a window for the device. The first MiB is special on PCs. */
+#define IOVA_FIRST SZ_1M
 
 bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why)
 {
-	if (device_iommu_mapped(&d->pdev->dev) || allow_no_iommu)
+	struct device *dev = &d->pdev->dev;
+
+	if (allow_no_iommu)
 		return true;
-	dlend_why_set(why, -EPERM,
-		      "%s is behind no IOMMU, so a borrower could make it reach all memory of this node; boot with intel_iommu=on, or load dl_lender with allow_no_iommu=1",
-		      pci_name(d->pdev));
-	return false;
+	if (!device_iommu_mapped(dev)) {
+		dlend_why_set(why, -EPERM,
+			      "%s is behind no IOMMU, so a borrower could make it reach all memory of this node; boot with intel_iommu=on, or load dl_lender with allow_no_iommu=1",
+			      pci_name(d->pdev));
+		return false;
+	}
+	if (!device_iommu_capable(dev, IOMMU_CAP_INTR_REMAP)) {
+		dlend_why_set(why, -EPERM,
+			      "%s could raise any interrupt of this node, because its IOMMU does not remap interrupts; enable that, or load dl_lender with allow_no_iommu=1",
+			      pci_name(d->pdev));
+		return false;
+	}
+	return true;
 }
 
 int lender_iommu_claim(struct lender_device *d)
@@ -69,16 +83,88 @@ static int map(struct iommu_domain *domain, u64 iova, struct dlend_import *impor
 			 IOMMU_READ | IOMMU_WRITE | IOMMU_MMIO);
 }
 
-/* Chooses the start of the upper half of the addresses that the domain translates. */
-static int choose_iova(struct iommu_domain *domain, u64 size, u64 *iova)
-{
-	u64 top = domain->geometry.aperture_end;
-	u64 half = (top >> 1) + 1;
+/* Addresses, of which @last is the last. */
+struct span {
+	u64 first, last;
+};
 
-	if (domain->geometry.aperture_start > half || size > half ||
-	    !is_power_of_2(half))
+/* Return: whether @busy was in the way of @place, which was then moved behind it. */
+static bool move_behind(struct span *place, const struct span *busy, u64 align)
+{
+	u64 size = place->last - place->first;
+
+	if (busy->last < place->first || busy->first > place->last)
+		return false;
+	/* An overflow makes a place whose last address is the smaller one. */
+	place->first = ALIGN(busy->last + 1, align);
+	place->last = place->first > busy->last ? place->first + size : 0;
+	return true;
+}
+
+/*
+ * Chooses the lowest addresses for a window: a device may have fewer address bits than
+ * the IOMMU. The addresses that the IOMMU keeps for itself are left out.
+ * @import: what the window leads to
+ * @other: a window that the device has already; empty if @first is larger than @last
+ * @iova: set to the address of the first page
+ */
+static int choose_iova(struct lender_device *d, struct iommu_domain *domain,
+		       const struct dlend_import *import, const struct span *other,
+		       u64 *iova)
+{
+	const struct span interrupts = { INTERRUPTS_START, INTERRUPTS_END - 1 };
+	u64 phys = import->phys & PAGE_MASK;
+	u64 size = PAGE_ALIGN(import->phys + import->size) - phys;
+	/* With the alignment of @phys the IOMMU can use large pages. */
+	u64 align = clamp_t(u64, phys & -phys, PAGE_SIZE, SZ_1G);
+	struct iommu_resv_region *region, *next;
+	struct span place;
+	LIST_HEAD(regions);
+	bool moved;
+	int err;
+
+	err = iommu_get_group_resv_regions(d->group, &regions);
+	if (err)
+		return err;
+	align = min_t(u64, align, roundup_pow_of_two(size));
+	place.first = ALIGN(max_t(u64, domain->geometry.aperture_start, IOVA_FIRST),
+			    align);
+	place.last = place.first + size - 1;
+	do {
+		moved = move_behind(&place, &interrupts, align);
+		if (other->first <= other->last)
+			moved |= move_behind(&place, other, align);
+		list_for_each_entry(region, &regions, list) {
+			struct span busy = {
+				region->start, region->start + region->length - 1
+			};
+
+			moved |= move_behind(&place, &busy, align);
+		}
+	} while (moved && place.last > place.first);
+	list_for_each_entry_safe(region, next, &regions, list)
+		kfree(region);
+	if (place.last < place.first || place.last > domain->geometry.aperture_end)
 		return -ENOSPC;
-	*iova = half;
+	*iova = place.first;
+	return 0;
+}
+
+/* Maps an import at the lowest free addresses. Sets @bus to its address for the device. */
+static int map_import(struct lender_device *d, struct lender_loan *loan,
+		      struct dlend_import *import, struct span *other, u64 *bus)
+{
+	u64 iova;
+	int err;
+
+	err = choose_iova(d, loan->domain, import, other, &iova);
+	if (!err)
+		err = map(loan->domain, iova, import);
+	if (err)
+		return err;
+	*bus = iova + (import->phys & ~PAGE_MASK);
+	other->first = iova;
+	other->last = PAGE_ALIGN(*bus + import->size) - 1;
 	return 0;
 }
 
@@ -87,7 +173,8 @@ int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 		      u64 *msi_bus)
 {
 	bool translated = le32_to_cpu(req->flags) & DLEND_ATTACH_TRANSLATED;
-	int err;
+	struct span other = { .first = 1, .last = 0 };
+	int err = 0;
 
 	*dma_bus = dlend_import_bus(loan->dma);
 	*msi_bus = dlend_import_bus(loan->msi);
@@ -104,22 +191,17 @@ int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 		return err;
 	}
 
-	if (translated && dlend_peer_is_loopback(loan->peer)) {
+	/* The MSI window comes first: some devices have 32 bits for its address only. */
+	if (!is_interrupt_range(loan->msi->phys))
+		err = map_import(d, loan, loan->msi, &other, msi_bus);
+	if (!err && translated && dlend_peer_is_loopback(loan->peer)) {
 		/*
 		 * Lender and borrower share one IOMMU, so the borrower itself maps
 		 * its memory in this domain, at the addresses of its window.
 		 */
 		*dma_bus = le64_to_cpu(req->dma.addr);
-	} else {
-		err = choose_iova(loan->domain, loan->dma->size, dma_bus);
-		if (!err) {
-			*dma_bus += loan->dma->phys & ~PAGE_MASK;
-			err = map(loan->domain, *dma_bus, loan->dma);
-		}
-	}
-	if (!err && !is_interrupt_range(loan->msi->phys)) {
-		*msi_bus = MSI_IOVA + (loan->msi->phys & ~PAGE_MASK);
-		err = map(loan->domain, *msi_bus, loan->msi);
+	} else if (!err) {
+		err = map_import(d, loan, loan->dma, &other, dma_bus);
 	}
 	if (err)
 		lender_iommu_close(d, loan);

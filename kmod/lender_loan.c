@@ -27,6 +27,9 @@ void lender_reset(struct lender_device *d)
 	struct pci_dev *pdev = d->pdev;
 	int err;
 
+	/* A function level reset would wait a minute for a device that was unplugged. */
+	if (!pci_device_is_present(pdev))
+		return;
 	pci_clear_master(pdev);
 	if (!pci_wait_for_pending_transaction(pdev))
 		pci_warn(pdev, "transactions of the device are still pending before its reset\n");

@@ -6,6 +6,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
+#include <linux/suspend.h>
 
 #include "lender.h"
 
@@ -13,8 +14,6 @@
 
 /* Time that borrowers have to return their devices when this module is removed. */
 #define REVOKE_TIMEOUT_MS 10000
-
-static DEFINE_MUTEX(lender_admin);
 
 unsigned int dlend_lender_list(struct dlend_device_info *infos,
 			       unsigned int max)
@@ -94,10 +93,52 @@ static void lender_unbind(struct pci_dev *pdev)
 	lender_put(d);
 }
 
+/* The node goes down, or another kernel starts: the device must not write any more. */
+static void lender_shutdown(struct pci_dev *pdev)
+{
+	struct lender_device *d = pci_get_drvdata(pdev);
+
+	d->bound = false;
+	lender_end_loan(d);
+	pci_clear_master(pdev);
+}
+
+/*
+ * The PCI core found an error of the device or of its link (AER, DPC). Unless the error
+ * was corrected, the borrower's driver cannot go on, so the loan ends. The device lock is
+ * held.
+ */
+static pci_ers_result_t lender_error(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	struct lender_device *d = pci_get_drvdata(pdev);
+
+	if (state == pci_channel_io_normal)
+		return PCI_ERS_RESULT_CAN_RECOVER;
+	pci_err(pdev, "device %x has failed; a loan of it ends\n", d->fdid);
+	lender_revoke(d, true);
+	lender_end_loan(d);
+	return state == pci_channel_io_frozen ? PCI_ERS_RESULT_NEED_RESET :
+						PCI_ERS_RESULT_DISCONNECT;
+}
+
+/* The link was reset, so the device has lost its configuration. The device lock is held. */
+static pci_ers_result_t lender_slot_reset(struct pci_dev *pdev)
+{
+	lender_reset(pci_get_drvdata(pdev));
+	return PCI_ERS_RESULT_RECOVERED;
+}
+
+static const struct pci_error_handlers lender_error_handlers = {
+	.error_detected = lender_error,
+	.slot_reset = lender_slot_reset,
+};
+
 static struct pci_driver lender_driver = {
 	.name = DRIVER_NAME,
 	.probe = lender_probe,
 	.remove = lender_unbind,
+	.shutdown = lender_shutdown,
+	.err_handler = &lender_error_handlers,
 	.driver_managed_dma = true,
 };
 
@@ -132,6 +173,9 @@ static int take(struct lender_device *d, struct dlend_why *why)
 
 	if (!lender_iommu_permitted(d, why))
 		return -EPERM;
+	err = lender_check_virtual(pdev, why);
+	if (err)
+		return err;
 
 	device_lock(&pdev->dev);
 	if (!d->taken && pdev->driver_override)
@@ -194,16 +238,15 @@ static int check_idle(struct lender_device *d, struct dlend_why *why)
 
 int dlend_lender_available(u32 fdid, struct dlend_why *why)
 {
-	struct lender_device *d;
+	struct lender_device *d = lender_get(fdid);
 	int err = 0;
 
-	mutex_lock(&lender_admin);
-	d = lender_get(fdid);
 	if (!d)
-		err = unknown(fdid, why);
-	else if (!d->bound)
+		return unknown(fdid, why);
+	mutex_lock(&d->order_mutex);
+	if (!d->bound)
 		err = take(d, why);
-	mutex_unlock(&lender_admin);
+	mutex_unlock(&d->order_mutex);
 	lender_put(d);
 	return err;
 }
@@ -211,36 +254,40 @@ EXPORT_SYMBOL_GPL(dlend_lender_available);
 
 int dlend_lender_unavailable(u32 fdid, struct dlend_why *why)
 {
-	struct lender_device *d;
+	struct lender_device *d = lender_get(fdid);
 	int err;
 
-	mutex_lock(&lender_admin);
-	d = lender_get(fdid);
-	if (!d) {
-		err = unknown(fdid, why);
-	} else {
-		err = check_idle(d, why);
-		if (!err && d->taken)
-			give_back(d);
-	}
-	mutex_unlock(&lender_admin);
+	if (!d)
+		return unknown(fdid, why);
+	mutex_lock(&d->order_mutex);
+	err = check_idle(d, why);
+	if (!err && d->taken)
+		give_back(d);
+	mutex_unlock(&d->order_mutex);
 	lender_put(d);
 	return err;
 }
 EXPORT_SYMBOL_GPL(dlend_lender_unavailable);
 
+/* Return: a reference to the function, or NULL. */
+static struct pci_dev *function_at(u32 bdf)
+{
+	return pci_get_domain_bus_and_slot(bdf >> 16, bdf >> 8 & 0xff, bdf & 0xff);
+}
+
 int dlend_lender_add(u32 bdf, u32 *fdid, struct dlend_why *why)
 {
 	struct lender_device *d;
+	struct pci_dev *again;
 	int err;
 
 	d = kzalloc(sizeof(*d), GFP_KERNEL);
 	if (!d)
 		return dlend_why_set(why, -ENOMEM, "no memory");
 	kref_init(&d->ref);
+	mutex_init(&d->order_mutex);
 	init_completion(&d->idle);
-	d->pdev = pci_get_domain_bus_and_slot(bdf >> 16, bdf >> 8 & 0xff,
-					      bdf & 0xff);
+	d->pdev = function_at(bdf);
 	if (!d->pdev) {
 		err = dlend_why_set(why, -ENODEV,
 				    "there is no function %04x:%02x:%02x.%x",
@@ -252,13 +299,17 @@ int dlend_lender_add(u32 bdf, u32 *fdid, struct dlend_why *why)
 	if (err)
 		goto put;
 
-	mutex_lock(&lender_admin);
 	err = lender_enter(d, why);
-	if (!err)
-		*fdid = d->fdid;
-	mutex_unlock(&lender_admin);
-	if (!err)
+	if (err)
+		goto put;
+	*fdid = d->fdid;
+	/* If the function was unplugged before the entry, lender_notify() did not find it. */
+	again = function_at(bdf);
+	pci_dev_put(again);
+	if (again == d->pdev)
 		return 0;
+	lender_leave(d);
+	return dlend_why_set(why, -ENODEV, "the function was unplugged");
 put:
 	lender_put(d);
 	return err;
@@ -267,28 +318,28 @@ EXPORT_SYMBOL_GPL(dlend_lender_add);
 
 int dlend_lender_remove(u32 fdid, struct dlend_why *why)
 {
-	struct lender_device *d;
+	struct lender_device *d = lender_get(fdid);
 	int err;
 
-	mutex_lock(&lender_admin);
-	d = lender_get(fdid);
-	if (!d) {
-		err = unknown(fdid, why);
-	} else {
-		err = check_idle(d, why);
-		if (!err) {
-			if (d->taken)
-				give_back(d);
-			lender_leave(d);
-		}
+	if (!d)
+		return unknown(fdid, why);
+	mutex_lock(&d->order_mutex);
+	err = check_idle(d, why);
+	if (!err) {
+		if (d->taken)
+			give_back(d);
+		lender_leave(d);
 	}
-	mutex_unlock(&lender_admin);
+	mutex_unlock(&d->order_mutex);
 	lender_put(d);
 	return err;
 }
 EXPORT_SYMBOL_GPL(dlend_lender_remove);
 
-/* Takes the ID from a device that was unplugged. */
+/*
+ * Takes the ID from a device that was unplugged. The locks of the PCI core are held, and
+ * maybe the order_mutex of another device, whose driver removes its virtual functions.
+ */
 static int lender_notify(struct notifier_block *nb, unsigned long event,
 			 void *data)
 {
@@ -300,11 +351,8 @@ static int lender_notify(struct notifier_block *nb, unsigned long event,
 		return NOTIFY_DONE;
 	n = lender_collect(list, DLEND_DEVICES_MAX);
 	for (i = 0; i < n; i++) {
-		if (&list[i]->pdev->dev == dev) {
-			mutex_lock(&lender_admin);
+		if (&list[i]->pdev->dev == dev)
 			lender_leave(list[i]);
-			mutex_unlock(&lender_admin);
-		}
 		lender_put(list[i]);
 	}
 	return NOTIFY_DONE;
@@ -312,6 +360,33 @@ static int lender_notify(struct notifier_block *nb, unsigned long event,
 
 static struct notifier_block lender_notifier = {
 	.notifier_call = lender_notify,
+};
+
+/* A borrower does not know that its device sleeps, and its requests would be lost. */
+static int lender_sleep(struct notifier_block *nb, unsigned long event, void *unused)
+{
+	struct lender_device *list[DLEND_DEVICES_MAX];
+	struct dlend_device_info info;
+	int ret = NOTIFY_DONE;
+	unsigned int i, n;
+
+	if (event != PM_SUSPEND_PREPARE && event != PM_HIBERNATION_PREPARE)
+		return NOTIFY_DONE;
+	n = lender_collect(list, DLEND_DEVICES_MAX);
+	for (i = 0; i < n; i++) {
+		lender_describe(list[i], &info);
+		lender_put(list[i]);
+		if (info.state != DLEND_DEVICE_BORROWED)
+			continue;
+		pr_warn("dl_lender: this node cannot sleep: device %x is lent to node %u, which must return it first\n",
+			info.fdid, info.borrower);
+		ret = notifier_from_errno(-EBUSY);
+	}
+	return ret;
+}
+
+static struct notifier_block lender_sleep_notifier = {
+	.notifier_call = lender_sleep,
 };
 
 static int __init lender_init(void)
@@ -324,12 +399,17 @@ static int __init lender_init(void)
 	err = bus_register_notifier(&pci_bus_type, &lender_notifier);
 	if (err)
 		goto driver;
-	err = lender_loan_init();
+	err = register_pm_notifier(&lender_sleep_notifier);
 	if (err)
 		goto notifier;
+	err = lender_loan_init();
+	if (err)
+		goto sleep;
 	lender_stats_init();
 	return 0;
 
+sleep:
+	unregister_pm_notifier(&lender_sleep_notifier);
 notifier:
 	bus_unregister_notifier(&pci_bus_type, &lender_notifier);
 driver:
@@ -363,6 +443,7 @@ static void __exit lender_exit(void)
 				 REVOKE_TIMEOUT_MS / 1000);
 	}
 	lender_loan_exit();
+	unregister_pm_notifier(&lender_sleep_notifier);
 	bus_unregister_notifier(&pci_bus_type, &lender_notifier);
 	for (i = 0; i < n; i++) {
 		dlend_lender_remove(list[i]->fdid, &why);

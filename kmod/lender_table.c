@@ -3,11 +3,18 @@
  * The table of the devices that this node may lend.
  */
 #include <linux/slab.h>
+#include <linux/sort.h>
 
 #include "lender.h"
 
 DEFINE_SPINLOCK(lender_lock);
 struct lender_device *lender_devices[DLEND_DEVICES_MAX];
+
+/*
+ * Index of the next ID, guarded by lender_lock. An ID is not used again until all others
+ * were: a node that remembers it must not get another device by it.
+ */
+static u16 next_index;
 
 static void lender_free(struct kref *ref)
 {
@@ -24,20 +31,26 @@ void lender_put(struct lender_device *d)
 		kref_put(&d->ref, lender_free);
 }
 
-static unsigned int index_of(u32 fdid)
-{
-	return fdid & 0xffff;
-}
-
 /* lender_lock is held. */
 static struct lender_device *find(u32 fdid)
 {
-	unsigned int index = index_of(fdid);
+	unsigned int i;
 
-	if (index >= DLEND_DEVICES_MAX || !lender_devices[index] ||
-	    lender_devices[index]->fdid != fdid)
-		return NULL;
-	return lender_devices[index];
+	for (i = 0; i < DLEND_DEVICES_MAX; i++)
+		if (lender_devices[i] && lender_devices[i]->fdid == fdid)
+			return lender_devices[i];
+	return NULL;
+}
+
+/* lender_lock is held. */
+static u32 next_fdid(void)
+{
+	u32 fdid;
+
+	do
+		fdid = dlend_node() << 16 | next_index++;
+	while (find(fdid));
+	return fdid;
 }
 
 struct lender_device *lender_get(u32 fdid)
@@ -63,6 +76,13 @@ struct lender_device *lender_of_loan(struct dlend_peer *peer, u32 fdid,
 	return d;
 }
 
+static int compare(const void *a, const void *b)
+{
+	const struct lender_device *const *x = a, *const *y = b;
+
+	return (*x)->fdid < (*y)->fdid ? -1 : (*x)->fdid > (*y)->fdid;
+}
+
 unsigned int lender_collect(struct lender_device **list, unsigned int max)
 {
 	unsigned long flags;
@@ -76,6 +96,7 @@ unsigned int lender_collect(struct lender_device **list, unsigned int max)
 		list[n++] = lender_devices[i];
 	}
 	spin_unlock_irqrestore(&lender_lock, flags);
+	sort(list, n, sizeof(*list), compare, NULL);
 	return n;
 }
 
@@ -100,7 +121,7 @@ int lender_enter(struct lender_device *d, struct dlend_why *why)
 				    "%d devices of this node have an ID, which is the limit; remove one first",
 				    DLEND_DEVICES_MAX);
 	if (!err) {
-		d->fdid = dlend_node() << 16 | free;
+		d->fdid = next_fdid();
 		lender_devices[free] = d;
 	}
 	spin_unlock_irq(&lender_lock);
@@ -109,13 +130,16 @@ int lender_enter(struct lender_device *d, struct dlend_why *why)
 
 void lender_leave(struct lender_device *d)
 {
-	struct lender_device **entry = &lender_devices[index_of(d->fdid)];
-	bool found;
+	bool found = false;
+	unsigned int i;
 
 	spin_lock_irq(&lender_lock);
-	found = *entry == d;
-	if (found)
-		*entry = NULL;
+	for (i = 0; i < DLEND_DEVICES_MAX && !found; i++) {
+		if (lender_devices[i] != d)
+			continue;
+		lender_devices[i] = NULL;
+		found = true;
+	}
 	spin_unlock_irq(&lender_lock);
 	if (found)
 		lender_put(d);

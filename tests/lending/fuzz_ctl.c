@@ -76,11 +76,14 @@ static void fail(const char *what, unsigned long cmd, int wanted, int got)
     exit(1);
 }
 
+/* The ID of the device that was added last. IDs are not used twice. */
+static uint32_t last_id = 0x10002;
+
 /* Fills in a request. Often its device or node exists. */
 static void fill_request(struct dl_ctl_request *request, unsigned nr)
 {
     if (nr >= 2 && nr <= 6) {
-        request->id = one_in(4) ? random32() : 0x10000 + below(3);
+        request->id = one_in(4) ? random32() : last_id - below(3);
     }
     if (nr == _IOC_NR(DL_CTL_ADD)) {
         /* The two devices of the test, or one from 00:10.0 on. */
@@ -230,6 +233,9 @@ static void one_order(int fd)
         wanted = EFAULT;
     }
     got = ioctl(fd, cmd, arg) < 0 ? errno : 0;
+    if (cmd == DL_CTL_ADD && got == 0) {
+        last_id = ((const struct dl_ctl_request *)big)->id;
+    }
     if (wanted >= 0 && got != wanted) {
         fail("wrong result", cmd, wanted, got);
     }
