@@ -48,7 +48,12 @@ static void add_machine(GPtrArray *argv, const CluPlan *plan,
     add(argv, "-m", "%" G_GINT64_FORMAT "K", kib);
     add(argv, "-object",
         "memory-backend-memfd,id=ram,size=%" G_GINT64_FORMAT "K,share=on", kib);
-    add(argv, "-smp", "%u", vm->cpus);
+    /* QEMU leaves out a guest's memory barriers under TCG if the machine can
+     * have one CPU only. Its devices have threads of their own, though: without
+     * the barriers an NVMe drive misses a shadow doorbell and waits for ever.
+     */
+    add(argv, "-smp", "%u%s", vm->cpus,
+        !is_kvm && vm->cpus == 1 ? ",maxcpus=2" : "");
     if (is_kvm) {
         add(argv, "-accel", "kvm");
         add(argv, "-cpu", "host");
