@@ -65,7 +65,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
 .PHONY: all deps need-deps paper report fidelity cluster devices guest kmod \
         gate test test-sim test-device test-cluster test-lending test-kdebug \
         test-hostile bench bench-vm regress regress-clang baseline asan build-asan fuzz \
-        check-style clean
+        fuzz-run check-style clean
 
 all: need-deps $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -246,6 +246,17 @@ fuzz: need-deps
 	    [ -x "$$f" ] && [ -f "$$f" ] || continue; \
 	    "$$f" -max_total_time=$(FUZZ_SECONDS) -max_len=65536 || exit 1; \
 	done
+
+# Random descriptions, checked and run under AddressSanitizer. A run that was
+# interrupted goes on where it was; "make fuzz-run FUZZ_FROM=N" begins elsewhere.
+FUZZ_FROM  ?= 1
+FUZZ_COUNT ?= 1000000
+fuzz-run: need-deps
+	[ -f build-asan/build.ninja ] || \
+	    meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false
+	ninja -C build-asan tests/fuzz/fuzz_run
+	build-asan/tests/fuzz/fuzz_run --from $(FUZZ_FROM) --count $(FUZZ_COUNT) \
+	    --state build-asan/fuzz-run-$(FUZZ_FROM)
 
 # A check that needs a build of the devices or the guest is skipped without it.
 check-style: all

@@ -3,27 +3,31 @@
 
 #include <stdio.h>
 
-#include "exp_build.h"
-#include "exp_fabric.h"
 #include "cmd_load.h"
+#include "exp_plan.h"
+#include "rep_result.h"
 #include "topo_plan.h"
 #include "topo_schema.h"
 
 static const char details[] =
-    "Loads each SCENARIO as `run` would, with every point of its sweep, builds\n"
-    "its fabric, and reports all errors with file and line.\n"
+    "Does with every point of each SCENARIO what `run` does before it "
+    "simulates:\n"
+    "loads it, builds the fabric, makes loans and flows. Reports errors with "
+    "file\n"
+    "and line.\n"
     "\n"
     "Exit status: 0 there are no errors, 2 there are some.";
 
-/* Loads every point of the plan of @file, as `run` would do. Builds the fabric
- * of the description. */
+/* Does with every point of @file all that `run` does before it simulates. First
+ * every point is loaded, so that all errors of a sweep are shown together. */
 static bool check_file(const char *file, const GPtrArray *changes)
 {
     g_autoptr(TopoDescription) description =
         cmd_load("check", file, changes, CMD_LOAD_ANY);
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(GPtrArray) points = NULL;
-    g_autoptr(ExpFabric) fabric = NULL;
+    const ExpPlanOptions options = {0};
+    g_autoptr(Table) outline = NULL;
     GError *error = NULL;
 
     if (!description) {
@@ -42,8 +46,9 @@ static bool check_file(const char *file, const GPtrArray *changes)
         fputs(text, stderr);
         return false;
     }
-    fabric = exp_build(description, &error);
-    if (!fabric) {
+    outline = exp_plan_outline(description, &options, &error);
+    if (!outline || !rep_result_check_plot(description, outline, &error) ||
+        !exp_plan_check(description, &error)) {
         cmd_complain("check", error);
         return false;
     }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd.h"
 
-#include "cmd.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +13,7 @@
 #include "rep_result.h"
 #include "rep_waterfall.h"
 #include "table_csv.h"
+#include "topo_suggest.h"
 
 #define THREADS_MOST 1024
 #define TRACE_MOST   1000000 /* most records of one point */
@@ -211,6 +210,22 @@ static void print_cost(const Run *run)
     putchar('\n');
 }
 
+/* Fails if the plot of the results could not be drawn. It runs before the
+ * simulation, which may take an hour. */
+static bool check_plot(const Options *options,
+                       const TopoDescription *description, GError **error)
+{
+    const ExpPlanOptions plan = {.limits = options->limits,
+                                 .point = options->point};
+    g_autoptr(Table) outline = NULL;
+
+    if (options->no_plot || !description->plot) {
+        return true;
+    }
+    outline = exp_plan_outline(description, &plan, error);
+    return outline && rep_result_check_plot(description, outline, error);
+}
+
 static bool run_file(const Options *options, const TopoDescription *description,
                      GError **error)
 {
@@ -221,7 +236,8 @@ static bool run_file(const Options *options, const TopoDescription *description,
     };
     RepResult result;
 
-    if (!read_others(&run, error) || !simulate(&run, error) ||
+    if (!check_plot(options, description, error) || !read_others(&run, error) ||
+        !simulate(&run, error) ||
         !write_table(&run, run.table, ".csv", error) ||
         (run.trace && !write_table(&run, run.trace, ".trace.csv", error))) {
         return false;
@@ -258,6 +274,37 @@ static bool check_names(const GPtrArray *descriptions)
     return true;
 }
 
+/* Reports a limit whose axis no scenario has. One of several scenarios is
+ * enough, so that one command can run many. */
+static bool check_limits(const Options *options, const GPtrArray *descriptions)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+    for (unsigned i = 0; i < descriptions->len; i++) {
+        const TopoDescription *description = descriptions->pdata[i];
+
+        for (unsigned j = 0; j < description->axes->len; j++) {
+            const TopoAxis *axis = description->axes->pdata[j];
+
+            g_ptr_array_add(names, axis->name);
+        }
+    }
+    for (unsigned i = 0; i < options->limits->len; i++) {
+        const ExpLimit *limit = options->limits->pdata[i];
+
+        if (!g_ptr_array_find_with_equal_func(names, limit->axis, g_str_equal,
+                                              NULL)) {
+            g_autofree char *hint = topo_suggest(limit->axis, names);
+
+            fprintf(stderr,
+                    "farside run: --limit: no sweep has an axis \"%s\"%s\n",
+                    limit->axis, names->len > 0 ? hint : "");
+            return false;
+        }
+    }
+    return true;
+}
+
 static int run_files(const Options *options, char **files)
 {
     g_autoptr(GPtrArray) descriptions =
@@ -272,7 +319,7 @@ static int run_files(const Options *options, char **files)
         }
         g_ptr_array_add(descriptions, description);
     }
-    if (!check_names(descriptions)) {
+    if (!check_names(descriptions) || !check_limits(options, descriptions)) {
         return CMD_USAGE;
     }
     for (unsigned i = 0; i < descriptions->len; i++) {

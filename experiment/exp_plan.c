@@ -150,6 +150,14 @@ static void points_table_add(Table *table, const ExpPoint *point)
     }
 }
 
+/* Adds the name of @point to @error. */
+static void prefix_point(GError **error, const TopoPoint *point)
+{
+    if (*point->label) {
+        g_prefix_error(error, "at point \"%s\": ", point->label);
+    }
+}
+
 /* Takes the error of the first point that failed, in the order of the plan;
  * NULL if none failed. */
 static GError *first_error(Plan *plan)
@@ -159,9 +167,7 @@ static GError *first_error(Plan *plan)
             const TopoPoint *point = plan->points->pdata[i];
             GError *error = g_steal_pointer(&plan->errors[i]);
 
-            if (*point->label) {
-                g_prefix_error(&error, "at point \"%s\": ", point->label);
-            }
+            prefix_point(&error, point);
             return error;
         }
     }
@@ -329,6 +335,51 @@ Table *exp_plan_run(const TopoDescription *description,
     cost.seconds = (g_get_monotonic_time() - begin) / 1e6;
     if (ret_cost) {
         *ret_cost = cost;
+    }
+    return table;
+}
+
+bool exp_plan_check(const TopoDescription *description, GError **error)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GPtrArray) points = topo_plan_points(description, errors);
+
+    if (!points) {
+        g_propagate_error(error, topo_errors_to_gerror(errors));
+        return false;
+    }
+    for (unsigned i = 0; i < points->len; i++) {
+        if (!exp_point_check(description, points->pdata[i], error)) {
+            prefix_point(error, points->pdata[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+Table *exp_plan_outline(const TopoDescription *description,
+                        const ExpPlanOptions *options, GError **error)
+{
+    g_auto(Plan) plan = {.description = description};
+    Table *table;
+
+    g_mutex_init(&plan.mutex);
+    g_cond_init(&plan.changed);
+    if (!plan_init(&plan, options, error)) {
+        return NULL;
+    }
+    table = points_table_new(description);
+    for (unsigned i = 0; i < plan.points->len; i++) {
+        ExpPoint *outline = g_new0(ExpPoint, 1);
+
+        outline->count = description->columns->len;
+        outline->cells = g_new0(ExpCell, outline->count);
+        for (unsigned j = 0; j < outline->count; j++) {
+            outline->cells[j] = exp_point_known_cell(
+                plan.points->pdata[i], description->columns->pdata[j]);
+        }
+        points_table_add(table, outline);
+        exp_point_free(outline);
     }
     return table;
 }

@@ -13,7 +13,7 @@
 
 /* The state while one point is simulated and its columns are read. */
 typedef struct Run {
-    const TopoDescription *description; /* with the changes of the point */
+    TopoDescription *description; /* with the changes of the point; owned */
     const TopoPoint *point;
     ExpFabric *fabric; /* NULL if all flows are of kind path */
     GPtrArray *flows;  /* of FabFlow, by index in the description; NULL for a
@@ -30,6 +30,7 @@ static void run_done(Run *run)
     g_ptr_array_unref(run->flows);
     g_ptr_array_unref(run->paths);
     g_clear_pointer(&run->warm, g_array_unref);
+    topo_description_free(run->description);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_done)
 
@@ -70,10 +71,10 @@ static FabFlow *run_make_flow(Run *run, const TopoFlow *flow, GError **error)
  * own. */
 static bool run_make(Run *run, GError **error)
 {
-    const GPtrArray *flows = run->description->workload->flows;
+    const TopoWorkload *workload = run->description->workload;
 
-    for (unsigned i = 0; i < flows->len; i++) {
-        const TopoFlow *flow = flows->pdata[i];
+    for (unsigned i = 0; workload && i < workload->flows->len; i++) {
+        const TopoFlow *flow = workload->flows->pdata[i];
         FabFlow *made = NULL;
         ExpPath *path = NULL;
 
@@ -252,32 +253,37 @@ static bool column_counts(const TopoDescription *description,
     return metric && exp_metric_is_count(metric);
 }
 
+ExpCell exp_point_known_cell(const TopoPoint *point, const TopoColumn *column)
+{
+    ExpCell cell = {.number = TABLE_NONE};
+
+    if (column->source == TOPO_SOURCE_VARIANT) {
+        cell.text = g_strdup(point->variant ? point->variant->name : "");
+    } else if (column->source == TOPO_SOURCE_AXIS) {
+        const TopoAxisValue *axis = point->values[column->axis];
+
+        cell.text = g_strdup(axis->label);
+        cell.number =
+            scaled((ExpValue){axis->number, axis->has_number, NULL}, column);
+    }
+    return cell;
+}
+
 static ExpCell run_cell(const Run *run, unsigned number)
 {
     const TopoColumn *column = run->description->columns->pdata[number];
-    const TopoPoint *point = run->point;
     ExpCell cell = {.number = TABLE_NONE};
-    const TopoAxisValue *axis;
     ExpValue value;
 
-    switch (column->source) {
-    case TOPO_SOURCE_VARIANT:
-        cell.text = g_strdup(point->variant ? point->variant->name : "");
-        break;
-    case TOPO_SOURCE_AXIS:
-        axis = point->values[column->axis];
-        cell.text = g_strdup(axis->label);
-        value = (ExpValue){axis->number, axis->has_number, NULL};
-        cell.number = scaled(value, column);
-        break;
-    default:
-        value = run_metric(run, column);
-        if (run->warm) {
-            value.num -= g_array_index(run->warm, ExpValue, number).num;
-        }
-        cell.text = g_strdup(value.text);
-        cell.number = scaled(value, column);
+    if (!is_metric(column)) {
+        return exp_point_known_cell(run->point, column);
     }
+    value = run_metric(run, column);
+    if (run->warm) {
+        value.num -= g_array_index(run->warm, ExpValue, number).num;
+    }
+    cell.text = g_strdup(value.text);
+    cell.number = scaled(value, column);
     return cell;
 }
 
@@ -387,29 +393,50 @@ static char *run_note(const Run *run)
     return note->len > 0 ? g_string_free(g_steal_pointer(&note), FALSE) : NULL;
 }
 
-ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
-                        const ExpAsked *asked, GError **error)
+/* Loads the description of @point and makes all flows. Fails if the
+ * description has errors, or if something cannot be made. */
+static bool run_begin(Run *run, const TopoDescription *plan,
+                      const TopoPoint *point, GError **error)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
-    g_autoptr(TopoDescription) description =
-        topo_load(plan->file, point->changes, errors);
-    g_auto(Run) run = {
-        .description = description,
-        .point = point,
-        .flows = g_ptr_array_new(),
-        .paths = g_ptr_array_new_with_free_func(path_free),
-    };
-    g_autoptr(ExpPoint) result = NULL;
-    g_autoptr(ExpTrace) trace = NULL;
 
-    if (description) {
-        exp_point_check_columns(description, errors);
+    run->point = point;
+    run->flows = g_ptr_array_new();
+    run->paths = g_ptr_array_new_with_free_func(path_free);
+    run->description = topo_load(plan->file, point->changes, errors);
+    if (run->description) {
+        exp_point_check_columns(run->description, errors);
     }
     if (topo_errors_count(errors) > 0) {
         g_propagate_error(error, topo_errors_to_gerror(errors));
-        return NULL;
+        return false;
     }
-    if (!run_make(&run, error)) {
+    return run_make(run, error);
+}
+
+bool exp_point_check(const TopoDescription *plan, const TopoPoint *point,
+                     GError **error)
+{
+    g_auto(Run) run = {0};
+
+    if (!run_begin(&run, plan, point, error)) {
+        return false;
+    }
+    if (!run.fabric) {
+        /* Without flows nothing else has built it. */
+        run.fabric = exp_build(run.description, error);
+    }
+    return run.fabric;
+}
+
+ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
+                        const ExpAsked *asked, GError **error)
+{
+    g_auto(Run) run = {0};
+    g_autoptr(ExpPoint) result = NULL;
+    g_autoptr(ExpTrace) trace = NULL;
+
+    if (!run_begin(&run, plan, point, error)) {
         return NULL;
     }
     if (asked->trace_records > 0 && run.fabric) {
@@ -417,7 +444,7 @@ ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
     }
     if (asked->explain && run.fabric) {
         run.profile = fab_profile_new(exp_fabric(run.fabric),
-                                      description->workload->warmup_ps);
+                                      run.description->workload->warmup_ps);
     }
     if (!run_flows(&run, error)) {
         return NULL;

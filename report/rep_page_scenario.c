@@ -96,11 +96,6 @@ static void add_notes(GString *out, const RepScenario *scenario)
     const GPtrArray *changes = scenario->description->changes;
     unsigned i;
 
-    if (scenario->is_stale) {
-        g_string_append(out, "<p class=\"note\">These results were made by "
-                             "another version of the scenario or its "
-                             "parts.</p>\n");
-    }
     for (i = 0; i < changes->len; i++) {
         const TopoChange *change = changes->pdata[i];
         g_autofree char *text =

@@ -218,6 +218,19 @@ static void emit_panel(PlotSheet *sheet, unsigned panel)
     rep_plot_emit(sheet, "plot %s\nunset label 1\n", plots->str);
 }
 
+static bool check_logarithm(const char *column, bool is_log, double least,
+                            GError **error)
+{
+    if (is_log && least <= 0) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "plot: \"%s\" has values of 0 or less, which a "
+                    "logarithmic axis cannot show",
+                    column);
+        return false;
+    }
+    return true;
+}
+
 static bool check_axis(PlotSheet *sheet, GError **error)
 {
     const RepPlot *plot = sheet->plot;
@@ -231,14 +244,10 @@ static bool check_axis(PlotSheet *sheet, GError **error)
                 ? REP_AXIS_BYTES
                 : REP_AXIS_LINEAR;
     }
-    if (sheet->x_axis != REP_AXIS_LINEAR && sheet->data->x_min <= 0) {
-        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                    "plot: \"%s\" has values of 0 or less, which a "
-                    "logarithmic axis cannot show",
-                    plot->x_column);
-        return false;
-    }
-    return true;
+    return check_logarithm(plot->x_column, sheet->x_axis != REP_AXIS_LINEAR,
+                           sheet->data->x_min, error) &&
+           check_logarithm(plot->y_column, rep_plot_y_base(plot) > 0,
+                           sheet->data->y_least, error);
 }
 
 char *rep_plot_script(const RepPlot *plot, const Table *model,

@@ -137,7 +137,15 @@ void rep_plot_emit_y_axis(PlotSheet *sheet)
     g_autofree char *high = rep_gnuplot_number(layout->y_high);
     g_autofree char *step = rep_gnuplot_number(layout->y_step);
 
-    rep_plot_emit(sheet, "set yrange [%s:%s]\nset ytics %s\n", low, high, step);
+    if (rep_plot_y_base(sheet->plot) > 0) {
+        rep_plot_emit(sheet,
+                      "set logscale y %g\nset yrange [%s:%s]\n"
+                      "set ytics autofreq\n",
+                      rep_plot_y_base(sheet->plot), low, high);
+    } else {
+        rep_plot_emit(sheet, "set yrange [%s:%s]\nset ytics %s\n", low, high,
+                      step);
+    }
 }
 
 void rep_plot_emit_axes(PlotSheet *sheet)

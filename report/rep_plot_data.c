@@ -5,9 +5,6 @@
 
 #include "table_file.h"
 
-#define PANELS_MAX     12
-#define CATEGORIES_MAX 64
-
 /* The columns of one table that the plot uses. */
 typedef struct Columns {
     unsigned x;
@@ -107,7 +104,9 @@ static bool intern(GPtrArray *names, const char *name, unsigned most,
     }
     if (names->len == most) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                    "plot: there are more than %u %s", most, what);
+                    "plot: there are more than %u %s; leave out points, or "
+                    "name another column",
+                    most, what);
         return false;
     }
     g_ptr_array_add(names, g_strdup(name));
@@ -155,17 +154,17 @@ static bool add_point(PlotData *data, const RepPlot *plot, const Table *table,
     point->x_text = table_dup_cell(table, row, columns->x);
     point->y_text = table_dup_cell(table, row, columns->y);
     point->y = cell_value(table, row, columns->y);
-    if (!intern(data->panels, panel, PANELS_MAX, "panels", &point->panel,
-                error) ||
-        !intern(data->curves, curve, PLOT_CURVES_MAX, "curves", &point->curve,
-                error)) {
+    if (!intern(data->panels, panel, REP_PLOT_PANELS_MAX, "panels",
+                &point->panel, error) ||
+        !intern(data->curves, curve, REP_PLOT_CURVES_MAX, "curves",
+                &point->curve, error)) {
         return false;
     }
     if (plot->kind == REP_PLOT_LINES) {
         point->x = cell_value(table, row, columns->x);
         return true;
     }
-    if (!intern(data->categories, point->x_text, CATEGORIES_MAX,
+    if (!intern(data->categories, point->x_text, REP_PLOT_CATEGORIES_MAX,
                 "groups of bars", &point->category, error)) {
         return false;
     }
@@ -222,6 +221,7 @@ static void set_ranges(PlotData *data)
         data->x_max = i == 0 ? point->x : MAX(data->x_max, point->x);
         data->y_min = MIN(data->y_min, point->y);
         data->y_max = MAX(data->y_max, point->y);
+        data->y_least = i == 0 ? point->y : MIN(data->y_least, point->y);
     }
 }
 
@@ -230,8 +230,8 @@ static void set_ranges(PlotData *data)
  * places. */
 static void choose_styles(PlotData *data, const RepPlot *plot)
 {
-    bool is_placed[PLOT_CURVES_MAX] = {false};
-    unsigned counts[PANELS_MAX] = {0};
+    bool is_placed[REP_PLOT_CURVES_MAX] = {false};
+    unsigned counts[REP_PLOT_PANELS_MAX] = {0};
     unsigned i;
 
     data->is_split =

@@ -4,8 +4,6 @@
 
 #include "rep_plot.h"
 
-#define PLOT_CURVES_MAX 32
-
 /* The origin of a value. */
 typedef enum PlotSource {
     PLOT_MODEL,
@@ -36,13 +34,14 @@ typedef struct PlotData {
     bool has[PLOT_N_SOURCES]; /* has[PLOT_MODEL] is always true */
     unsigned n_sources;
     bool is_split; /* no curve is in two panels, so each has its own legend */
-    unsigned homes[PLOT_CURVES_MAX];  /* by curve: a panel that has it */
-    unsigned styles[PLOT_CURVES_MAX]; /* by curve: the index of its colour and
-                                         shape */
+    unsigned homes[REP_PLOT_CURVES_MAX];  /* by curve: a panel that has it */
+    unsigned styles[REP_PLOT_CURVES_MAX]; /* by curve: the index of its colour
+                                         and shape */
     double x_min;
     double x_max;
-    double y_min;
+    double y_min; /* at most 0 */
     double y_max;
+    double y_least; /* the smallest y */
 } PlotData;
 
 PlotData *rep_plot_data_new(const RepPlot *plot, const Table *model,

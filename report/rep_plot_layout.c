@@ -35,9 +35,34 @@ static void choose_y_range(double y_min, double y_max, PlotLayout *layout)
         ceil((y_max + span * 0.04) / layout->y_step) * layout->y_step;
 }
 
+double rep_plot_y_base(const RepPlot *plot)
+{
+    switch (plot->y_axis) {
+    case REP_AXIS_LOG10:
+        return 10;
+    case REP_AXIS_LOG2:
+    case REP_AXIS_BYTES:
+        return 2;
+    default:
+        return 0;
+    }
+}
+
+/* Chooses the range of a logarithmic axis: whole powers of its base. */
+static void choose_y_powers(double least, double most, double base,
+                            PlotLayout *layout)
+{
+    double low = floor(log(least) / log(base) + 1e-9);
+    double high = ceil(log(most) / log(base) - 1e-9);
+
+    layout->y_low = pow(base, low);
+    layout->y_high = pow(base, MAX(high, low + 1));
+}
+
 void rep_plot_choose_panel_range(PlotSheet *sheet, unsigned panel)
 {
-    double y_min = 0, y_max = 0;
+    double y_min = 0, y_max = 0, y_least = G_MAXDOUBLE;
+    double base = rep_plot_y_base(sheet->plot);
     unsigned i;
 
     for (i = 0; i < sheet->data->points->len; i++) {
@@ -46,9 +71,14 @@ void rep_plot_choose_panel_range(PlotSheet *sheet, unsigned panel)
         if (point->panel == panel) {
             y_min = MIN(y_min, point->y);
             y_max = MAX(y_max, point->y);
+            y_least = MIN(y_least, point->y);
         }
     }
-    choose_y_range(y_min, y_max, &sheet->layout);
+    if (base > 0 && y_max > 0) {
+        choose_y_powers(y_least, y_max, base, &sheet->layout);
+    } else {
+        choose_y_range(y_min, y_max, &sheet->layout);
+    }
 }
 
 /* Returns the number of legend lines: one for the sheet, or one for each
@@ -142,5 +172,10 @@ void rep_plot_lay_out(PlotSheet *sheet)
                      layout->legend_height +
                      rows * (layout->panel_title + layout->panel_height +
                              layout->margin_bottom);
-    choose_y_range(data->y_min, data->y_max, layout);
+    if (rep_plot_y_base(sheet->plot) > 0) {
+        choose_y_powers(data->y_least, data->y_max,
+                        rep_plot_y_base(sheet->plot), layout);
+    } else {
+        choose_y_range(data->y_min, data->y_max, layout);
+    }
 }

@@ -32,7 +32,7 @@ typedef struct PlotLayout {
     unsigned n_legend; /* number of lines of all legends */
     double y_low;
     double y_high;
-    double y_step;
+    double y_step; /* of a linear axis */
 } PlotLayout;
 
 /* All data for the parts of the script. */
@@ -50,6 +50,9 @@ void rep_plot_emit(PlotSheet *sheet, const char *format, ...)
 
 /* Chooses all positions, and the range of y for all panels. */
 void rep_plot_lay_out(PlotSheet *sheet);
+
+/* Returns the base of a logarithmic y axis; 0 if the axis is linear. */
+double rep_plot_y_base(const RepPlot *plot);
 
 /* Chooses the range of y from the points of one panel. */
 void rep_plot_choose_panel_range(PlotSheet *sheet, unsigned panel);

@@ -307,8 +307,14 @@ static RepScenario *read_scenario(const char *dir, const char *file,
         scenario_free(scenario);
         return NULL;
     }
-    scenario->is_stale =
-        hash == NULL || strcmp(hash, scenario->description->hash) != 0;
+    if (hash == NULL || strcmp(hash, scenario->description->hash) != 0) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "%s/%s.csv was made by another version of %s or its parts; "
+                    "run the scenario again",
+                    dir, scenario->description->name, file);
+        scenario_free(scenario);
+        return NULL;
+    }
     g_file_get_contents(file, &scenario->text, NULL, NULL);
     if (!read_drawings(scenario, dir, error) ||
         !read_fidelity(scenario, error)) {

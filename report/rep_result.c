@@ -6,6 +6,7 @@
 #include "rep_comparison_view.h"
 #include "rep_fidelity.h"
 #include "rep_plot.h"
+#include "table_file.h"
 #include "table_format.h"
 #include "table_pivot.h"
 
@@ -152,6 +153,55 @@ Table *rep_result_measured(const RepResult *result, GError **error)
     return points;
 }
 
+static RepAxis axis_of(TopoScale scale, const char *column)
+{
+    if (scale == TOPO_SCALE_LINEAR) {
+        return REP_AXIS_LINEAR;
+    }
+    if (scale == TOPO_SCALE_LOG10) {
+        return REP_AXIS_LOG10;
+    }
+    return g_str_has_suffix(column, "_bytes") ? REP_AXIS_BYTES : REP_AXIS_LOG2;
+}
+
+/* Fails if @column (-1: none) has more than @most values in @points. */
+static bool check_values(const TopoDescription *description,
+                         const Table *points, int column, unsigned most,
+                         const char *what, GError **error)
+{
+    g_autoptr(GHashTable) seen =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+    for (unsigned i = 0; column >= 0 && i < table_n_rows(points); i++) {
+        g_hash_table_add(seen, table_dup_cell(points, i, (unsigned)column));
+    }
+    if (g_hash_table_size(seen) > most) {
+        g_autofree char *place = topo_place_to_string(description->plot->place);
+
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "%s: the plot has %u %s, and one drawing has room for %u; "
+                    "leave out points, or name another column",
+                    place, g_hash_table_size(seen), what, most);
+        return false;
+    }
+    return true;
+}
+
+bool rep_result_check_plot(const TopoDescription *description,
+                           const Table *points, GError **error)
+{
+    const TopoPlot *plot = description->plot;
+
+    return !plot ||
+           (check_values(description, points, plot->curves, REP_PLOT_CURVES_MAX,
+                         "curves", error) &&
+            check_values(description, points, plot->panels, REP_PLOT_PANELS_MAX,
+                         "panels", error) &&
+            (table_column_type(points, plot->x) != TABLE_TEXT ||
+             check_values(description, points, (int)plot->x,
+                          REP_PLOT_CATEGORIES_MAX, "groups of bars", error)));
+}
+
 bool rep_result_draw(const RepResult *result, const char *prefix,
                      GError **error)
 {
@@ -178,14 +228,9 @@ bool rep_result_draw(const RepResult *result, const char *prefix,
     if (plot->panels >= 0) {
         drawing.panel_column = column_at(description, plot->panels)->name;
     }
-    if (plot->x_scale == TOPO_SCALE_LOG10) {
-        drawing.x_axis = REP_AXIS_LOG10;
-    } else if (plot->x_scale == TOPO_SCALE_LOG2) {
-        drawing.x_axis = g_str_has_suffix(x->name, "_bytes") ? REP_AXIS_BYTES
-                                                             : REP_AXIS_LOG2;
-    } else {
-        drawing.x_axis = REP_AXIS_LINEAR;
-    }
+    drawing.x_axis = axis_of(plot->x_scale, x->name);
+    drawing.y_axis =
+        axis_of(plot->y_scale, column_at(description, plot->y)->name);
     return rep_plot_write(&drawing, result->model, result->published, prefix,
                           error);
 }

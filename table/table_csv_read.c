@@ -142,8 +142,8 @@ static bool read_cell(Reader *reader, GError **error)
         while (!at_line_end(reader) && *reader->at != ',') {
             if (*reader->at == '"' || *reader->at == '\r') {
                 return fail(reader, reader->line, error,
-                            "a quote or carriage return in a cell that is not "
-                            "quoted");
+                            "this line is no CSV: a quote or carriage return "
+                            "in a cell that is not quoted");
             }
             g_string_append_c(reader->cell, *reader->at++);
         }
@@ -240,8 +240,11 @@ static bool take_record(const Reader *reader, unsigned line, Cells *cells,
         cells->n_columns = reader->record->len;
     }
     if (reader->record->len != cells->n_columns) {
-        return fail(reader, line, error, "%u cells, but the header has %u",
-                    reader->record->len, cells->n_columns);
+        return fail(reader, line, error,
+                    "this line is no row of the table: %u cell%s, but the "
+                    "header has %u",
+                    reader->record->len, reader->record->len == 1 ? "" : "s",
+                    cells->n_columns);
     }
     if (cells->texts->len + reader->record->len > CELLS_MAX) {
         return fail(reader, line, error, "more than %u cells", CELLS_MAX);

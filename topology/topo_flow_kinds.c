@@ -99,7 +99,7 @@ static const TopoKey compute_keys[] = {
 
 static const TopoKey copy_keys[] = {
     FLOW("copy"),
-    NEEDS("device", DEVICE, "`host.device` whose engine copies"),
+    NEEDS("device", DEVICE, "`host.device` whose engine copies, a GPU"),
     DIRECTION(
         "read: from the buffer to the device; write: from the device to the "
         "buffer"),
@@ -117,7 +117,16 @@ static const TopoKey copy_keys[] = {
 
 static void check_copy(TopoLoader *loader, TopoFlow *flow)
 {
-    default_driver(loader, flow, topo_flow_device(flow, "device"));
+    TopoDevice *device = topo_flow_device(flow, "device");
+
+    if (device != NULL && device->part != NULL &&
+        topo_part_kind(device->part) == TOPO_PART_ENDPOINT) {
+        topo_flow_report(loader, flow, "device",
+                         "%s has no copy engine; name a GPU, or write kind: "
+                         "dma",
+                         device->path);
+    }
+    default_driver(loader, flow, device);
     check_total(loader, flow, "copies");
 }
 

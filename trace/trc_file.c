@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "farside_pcapng.h"
@@ -449,14 +450,47 @@ TrcFile *trc_file_parse(GBytes *bytes, const char *name, GError **error)
     return g_steal_pointer(&self);
 }
 
-/*
- * Maps the file while no device appends to it. If a writer holds the lock for
- * too long, maps the file as it is.
+/* Reads all of @fd into memory. The file is not mapped: another program may cut
+ * it off meanwhile, and an access to a page behind the end would kill this one.
  */
-static GMappedFile *map_file(const char *path, GError **error)
+static GBytes *read_all(int fd, const char *path, GError **error)
 {
-    GMappedFile *mapped;
+    g_autofree uint8_t *data = NULL;
+    struct stat status;
+    size_t size = 0, want;
+    ssize_t got = 0;
+
+    if (fstat(fd, &status) != 0) {
+        got = -1;
+    } else {
+        want = (size_t)status.st_size;
+        data = g_try_malloc(MAX(want, 1));
+        if (!data) {
+            g_set_error(error, TRC_ERROR, TRC_ERROR_FILE,
+                        "%s: no memory for its %zu bytes", path, want);
+            return NULL;
+        }
+        do {
+            got = read(fd, data + size, want - size);
+            size += got > 0 ? (size_t)got : 0;
+        } while ((got > 0 && size < want) || (got < 0 && errno == EINTR));
+    }
+    if (got < 0) {
+        g_set_error(error, TRC_ERROR, TRC_ERROR_FILE, "%s: %s", path,
+                    g_strerror(errno));
+        return NULL;
+    }
+    return g_bytes_new_take(g_steal_pointer(&data), size);
+}
+
+/*
+ * Reads the file while no device appends to it. If a writer holds the lock for
+ * too long, reads the file as it is.
+ */
+static GBytes *read_locked(const char *path, GError **error)
+{
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    GBytes *bytes;
 
     if (fd < 0) {
         g_set_error(error, TRC_ERROR, TRC_ERROR_FILE, "%s: %s", path,
@@ -469,28 +503,16 @@ static GMappedFile *map_file(const char *path, GError **error)
         }
         g_usleep(LOCK_WAIT_US);
     }
-    mapped = g_mapped_file_new_from_fd(fd, FALSE, error);
-    if (!mapped) {
-        g_prefix_error(error, "%s: ", path);
-    }
-    /* The map keeps the file open, and so would keep the lock. */
-    flock(fd, LOCK_UN);
+    bytes = read_all(fd, path, error);
     close(fd);
-    return mapped;
+    return bytes;
 }
 
 TrcFile *trc_file_read(const char *path, GError **error)
 {
-    g_autoptr(GError) cause = NULL;
-    g_autoptr(GMappedFile) mapped = map_file(path, &cause);
-    g_autoptr(GBytes) bytes = NULL;
+    g_autoptr(GBytes) bytes = read_locked(path, error);
 
-    if (mapped == NULL) {
-        g_set_error_literal(error, TRC_ERROR, TRC_ERROR_FILE, cause->message);
-        return NULL;
-    }
-    bytes = g_mapped_file_get_bytes(mapped);
-    return trc_file_parse(bytes, path, error);
+    return bytes ? trc_file_parse(bytes, path, error) : NULL;
 }
 
 void trc_file_free(TrcFile *self)

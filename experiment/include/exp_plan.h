@@ -50,6 +50,16 @@ Table *exp_plan_run(const TopoDescription *description,
                     const ExpPlanOptions *options, ExpCost *ret_cost,
                     GError **error);
 
+/* Does for every point what exp_plan_run() does before it simulates. On failure
+ * the error is that of the first point that could not be simulated. */
+bool exp_plan_check(const TopoDescription *description, GError **error);
+
+/* Returns a table with a row for each point that exp_plan_run() would simulate.
+ * Only the cells that are known before a simulation are set: those of variants
+ * and axes. */
+Table *exp_plan_outline(const TopoDescription *description,
+                        const ExpPlanOptions *options, GError **error);
+
 /* Parses "AXIS=VALUE". VALUE may have a unit. */
 ExpLimit *exp_limit_parse(const char *text, GError **error);
 void exp_limit_free(void *limit);

@@ -40,6 +40,12 @@ typedef struct ExpAsked {
  * gets stuck. */
 ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
                         const ExpAsked *asked, GError **error);
+/* Does all that exp_point_new() does before it simulates: loads the description
+ * with the changes of @point, builds the fabric, makes the loans and the flows.
+ * Returns false if exp_point_new() could not begin to simulate. The workload
+ * may be missing. */
+bool exp_point_check(const TopoDescription *plan, const TopoPoint *point,
+                     GError **error);
 void exp_point_free(ExpPoint *point);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpPoint, exp_point_free)
 
@@ -47,6 +53,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpPoint, exp_point_free)
  * all errors to @errors. */
 void exp_point_check_columns(const TopoDescription *description,
                              TopoErrors *errors);
+
+/* Returns the cell of a column whose source is the variant or an axis. The
+ * caller frees its text. */
+ExpCell exp_point_known_cell(const TopoPoint *point, const TopoColumn *column);
 
 /* Returns true if the cells of @column are texts, not numbers. */
 bool exp_column_is_text(const TopoDescription *description,

@@ -12,6 +12,11 @@
  * Plots of a table, drawn by gnuplot. The same tables give the same bytes.
  */
 
+/* The most of each thing that one drawing can have. */
+#define REP_PLOT_CURVES_MAX     32
+#define REP_PLOT_PANELS_MAX     12
+#define REP_PLOT_CATEGORIES_MAX 64 /* groups of bars */
+
 typedef enum RepPlotKind {
     REP_PLOT_LINES, /* a line for each curve over a column of numbers */
     REP_PLOT_BARS,  /* a bar for each curve and each value of a column */
@@ -36,6 +41,7 @@ typedef struct RepPlot {
                                   together name a curve */
     const char *panel_column;  /* nullable: one panel for each of its values */
     RepAxis x_axis;            /* only for lines */
+    RepAxis y_axis;            /* linear unless it is one of the powers */
     const char *x_label;       /* nullable: made from the column's name */
     const char *y_label;       /* nullable: made from the column's name */
     bool stacked; /* panels stand one above the other, not side by side */

@@ -24,7 +24,6 @@ typedef struct RepScenario {
     char *waterfall; /* contents of NAME.explain.svg; NULL if there is none */
     gsize waterfall_length;
     Table *explain; /* contents of NAME.explain.csv; NULL if there is none */
-    bool is_stale;  /* the scenario or its parts have changed since the run */
 } RepScenario;
 
 /* A part that at least one element of a scenario uses. */
@@ -35,8 +34,8 @@ typedef struct RepPartUse {
 
 /* Reads the results in the folder @dir. @files (nullable, NULL-terminated)
  * names scenarios whose results must be there. Without it, the scenarios are
- * those that the heads of results name. Fails if there are no results, or if a
- * file is wrong. */
+ * those that the heads of results name. Fails if there are no results, if a
+ * file is wrong, or if the scenario or its parts have changed since the run. */
 RepReport *rep_report_read(const char *dir, char **files, GError **error);
 
 /* Frees @report (nullable). */

@@ -30,6 +30,12 @@ Table *rep_result_errors(const RepResult *result, const Table *others,
  * caller frees it. */
 Table *rep_result_measured(const RepResult *result, GError **error);
 
+/* Fails if the drawing would have more curves, panels or groups of bars than it
+ * has room for. @points is a table of results in which the cells of variants
+ * and axes suffice. The plot is optional. */
+bool rep_result_check_plot(const TopoDescription *description,
+                           const Table *points, GError **error);
+
 /* Draws PREFIX.svg and PREFIX.png. The description must have a plot. */
 bool rep_result_draw(const RepResult *result, const char *prefix,
                      GError **error);

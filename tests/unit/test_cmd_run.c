@@ -158,6 +158,134 @@ START_TEST(warmup_is_left_out_of_counters)
 }
 END_TEST
 
+static const char plotted[] =
+    "name: s\n"
+    "parts:\n"
+    "  p: {base: generic-host}\n"
+    "hosts:\n"
+    "  - name: a\n"
+    "    cpu: p\n"
+    "    devices: [{name: d, part: generic-device, at: rp0}]\n"
+    "workload:\n"
+    "  flows:\n"
+    "    - {name: f, kind: dma, device: a.d, direction: write, target: a.ram,\n"
+    "       size: 1KiB, count: 3}\n"
+    "variants:\n"
+    "  - {name: one}\n"
+    "  - {name: two, set: {workload.flows.f.count: 5}}\n"
+    "sweep:\n"
+    "  - {name: size, set: workload.flows.f.size, values: [1KiB, 4KiB]}\n"
+    "  - {name: seed, set: workload.seed, from: 1, to: %u, step: 1}\n"
+    "measure:\n"
+    "  columns:\n"
+    "    - {name: scenario, from: variant}\n"
+    "    - {name: size_bytes, from: axis.size}\n"
+    "    - {name: seed, from: axis.seed}\n"
+    "    - {name: bytes, from: flow.f.bytes}\n"
+    "    - {name: hops, from: fabric.tlp_hops}\n"
+    "plot: {%s}\n";
+
+/* Each line changes one key of the first. */
+static const char *const plots[] = {
+    "title: t, x: size_bytes, y: bytes, curves: scenario",
+    "title: u, x: size_bytes, y: bytes, curves: scenario",
+    "title: t, x: seed, y: bytes, curves: scenario",
+    "title: t, x: size_bytes, y: hops, curves: scenario",
+    "title: t, x: size_bytes, y: bytes, curves: seed",
+    "title: t, x: size_bytes, y: bytes, curves: scenario, panels: seed",
+    "title: t, x: size_bytes, y: bytes, curves: scenario, x_scale: log2",
+    "title: t, x: size_bytes, y: bytes, curves: scenario, x_scale: log10",
+    "title: t, x: size_bytes, y: bytes, curves: scenario, y_scale: log2",
+    "title: t, x: size_bytes, y: bytes, curves: scenario, y_scale: log10",
+    "title: t, x: size_bytes, y: bytes, curves: scenario, x_label: l",
+    "title: t, x: size_bytes, y: bytes, curves: scenario, y_label: l",
+    "title: t, x: size_bytes, y: bytes, curves: scenario, published: p.csv",
+    "title: t, x: size_bytes, y: bytes, curves: scenario, measured: p.csv",
+};
+
+START_TEST(each_key_of_a_plot_changes_the_drawing)
+{
+    g_autoptr(GPtrArray) drawings = g_ptr_array_new_with_free_func(g_free);
+
+    program_put("p.csv", "scenario,size_bytes,seed,bytes\none,1024,1,3000\n");
+    for (unsigned i = 0; i < G_N_ELEMENTS(plots); i++) {
+        g_autofree char *text = g_strdup_printf(plotted, 2, plots[i]);
+
+        program_put("s.yaml", text);
+        ck_assert_msg(program_run("run @/s.yaml -q -o @") == 0, "%s: %s",
+                      plots[i], program_err);
+        g_ptr_array_add(drawings, read_file("s.svg"));
+        for (unsigned j = 0; j < i; j++) {
+            ck_assert_msg(!g_str_equal(drawings->pdata[i], drawings->pdata[j]),
+                          "%s\n%s", plots[i], plots[j]);
+        }
+    }
+}
+END_TEST
+
+/* A drawing has room for 32 curves and 12 panels. It is refused before the
+ * points are simulated, by both verbs. */
+START_TEST(a_drawing_without_room_is_refused_first)
+{
+    g_autofree char *curves =
+        g_strdup_printf(plotted, 33, "x: size_bytes, y: bytes, curves: seed");
+    g_autofree char *panels =
+        g_strdup_printf(plotted, 13, "x: size_bytes, y: bytes, panels: seed");
+    g_autofree char *fits =
+        g_strdup_printf(plotted, 12, "x: size_bytes, y: bytes, panels: seed");
+    g_autofree char *path = program_place("new");
+
+    program_put("s.yaml", curves);
+    ck_assert_int_eq(program_run("check @/s.yaml"), 2);
+    ck_assert_ptr_nonnull(strstr(program_err, "the plot has 33 curves"));
+    ck_assert_int_eq(program_run("run @/s.yaml -o @/new"), 2);
+    ck_assert_ptr_nonnull(strstr(program_err, "the plot has 33 curves"));
+    ck_assert(!g_file_test(path, G_FILE_TEST_EXISTS));
+    ck_assert_int_eq(program_run("run @/s.yaml --no-plot -q -o @"), 0);
+    program_put("s.yaml", panels);
+    ck_assert_int_eq(program_run("check @/s.yaml"), 2);
+    ck_assert_ptr_nonnull(strstr(program_err, "the plot has 13 panels"));
+    program_put("s.yaml", fits);
+    ck_assert_int_eq(program_run("check @/s.yaml"), 0);
+}
+END_TEST
+
+/* Each of these was accepted by `check` and refused by `run`, or ended the
+ * program. */
+static const struct {
+    const char *from, *to, *says;
+} refused[] = {
+    {"size: 1KiB, count: 3", "size: 1GiB, count: 64, working_set: 64GiB",
+     "the memory has no space for a buffer"},
+    {"target: a.ram,", "target: a.d.bar0, working_set: 1GiB,", "BAR 0 has"},
+    {"kind: dma, device: a.d, direction: write, target: a.ram,",
+     "kind: copy, device: a.d, direction: write, buffer: a.ram,",
+     "has no copy engine"},
+};
+
+START_TEST(check_finds_what_run_refuses)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(refused); i++) {
+        g_auto(GStrv) parts = g_strsplit(scenario, refused[i].from, 2);
+        g_autofree char *text = g_strjoinv(refused[i].to, parts);
+
+        if (strstr(refused[i].to, "copy,")) {
+            g_auto(GStrv) rest = g_strsplit(text, ", count: 3", 2);
+
+            g_free(text);
+            text = g_strjoinv("", rest);
+        }
+        program_put("s.yaml", text);
+        ck_assert_int_eq(program_run("check @/s.yaml"), 2);
+        ck_assert_msg(strstr(program_err, refused[i].says) != NULL, "%s",
+                      program_err);
+        ck_assert_int_ne(program_run("run @/s.yaml -o @/new"), 0);
+        ck_assert_msg(strstr(program_err, refused[i].says) != NULL, "%s",
+                      program_err);
+    }
+}
+END_TEST
+
 static const struct {
     const char *words, *says;
 } wrong[] = {
@@ -166,6 +294,8 @@ static const struct {
     {"run @/s.yaml -j 0 -o @/new", "-j takes a number"},
     {"run @/s.yaml --trace -1 -o @/new", "--trace takes a number"},
     {"run @/s.yaml --limit 4KiB -o @/new", "is not AXIS=VALUE"},
+    {"run @/s.yaml --limit sise=2KiB -o @/new",
+     "no sweep has an axis \"sise\"; did you mean size?"},
     {"run @/s.yaml --set nowhere -o @/new", "--set"},
     {"run @/s.yaml --set hosts.b.cpu=p -o @/new", "hosts have no 'b'"},
     {"run @/s.yaml --set workload.seed=x -o @/new", "--set: seed"},
@@ -197,6 +327,9 @@ int main(void)
     tcase_add_test(tcase, trace_has_every_crossing);
     tcase_add_test(tcase, points_are_left_out);
     tcase_add_test(tcase, warmup_is_left_out_of_counters);
+    tcase_add_test(tcase, each_key_of_a_plot_changes_the_drawing);
+    tcase_add_test(tcase, a_drawing_without_room_is_refused_first);
+    tcase_add_test(tcase, check_finds_what_run_refuses);
     tcase_add_loop_test(tcase, wrong_use_is_told, 0, G_N_ELEMENTS(wrong));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

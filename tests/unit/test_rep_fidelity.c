@@ -198,7 +198,8 @@ static const struct {
     {"who,s_bytes,y\none,,1\n", "m.csv:2: s_bytes: there is no number"},
     {"who,s_bytes,y\none,4,1\ntwo,4,1\none,4,2\n",
      "m.csv:4: the point \"one / 4\" was given at m.csv:2 already"},
-    {"who,s_bytes,y\none,4\n", "m.csv:2: 2 cells, but the header has 3"},
+    {"who,s_bytes,y\none,4\n",
+     "m.csv:2: this line is no row of the table: 2 cells, but the header has 3"},
 };
 
 START_TEST(bad_measurements_are_refused_by_line)
