@@ -63,7 +63,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
     results/baseline/$(notdir $(s:.yaml=.csv))),$(s)))
 
 .PHONY: all deps need-deps paper report fidelity cluster devices guest kmod \
-        gate test test-sim test-device test-cluster test-lending test-kdebug \
+        gate test test-sim test-sweep test-device test-cluster test-lending test-kdebug \
         test-hostile bench bench-vm regress regress-clang baseline asan build-asan fuzz \
         fuzz-run check-style clean
 
@@ -131,6 +131,12 @@ test: gate
 test-sim: all
 	tests/run $(BUILD) --no-suite device --no-suite vms --no-suite lending \
 	    --no-suite long
+
+# Sweeps that are killed ten times, and divided among the jobs of Slurm and of
+# GNU parallel.
+test-sweep: all
+	$(call need,$(call programs,sbatch munge parallel),slurm-wlm munge parallel)
+	tests/run $(BUILD) --suite sweep
 
 # The NTB device in QEMU, without a guest.
 test-device: devices

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd_guard.h"
 #include "cmd_load.h"
 #include "exp_metric.h"
 #include "exp_plan.h"
@@ -28,6 +29,10 @@ typedef struct Options {
     gboolean no_plot;
     gboolean explain;
     char *point;
+    char *shard_text;
+    unsigned shard, n_shards; /* n_shards 0: the whole plan */
+    gboolean resume;
+    gboolean keep_going;
     int trace_records;
     GPtrArray *changes;
     GPtrArray *limits;
@@ -39,14 +44,37 @@ static void options_done(Options *options)
     g_strfreev(options->sets);
     g_strfreev(options->limit_texts);
     g_free(options->point);
+    g_free(options->shard_text);
     g_clear_pointer(&options->changes, g_ptr_array_unref);
     g_ptr_array_unref(options->limits);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
 
+/* For the functions that a plan calls. */
+typedef struct Progress {
+    const char *name;
+    gint64 begin;   /* time of the first call */
+    unsigned first; /* points that were done then */
+} Progress;
+
+/* Prints the points that are done, and the time that the others will take if
+ * they are like them. */
 static void show_progress(void *data, unsigned done, unsigned count)
 {
-    fprintf(stderr, "\r%s: %u of %u points", (const char *)data, done, count);
+    Progress *progress = data;
+    gint64 now = g_get_monotonic_time();
+
+    fprintf(stderr, "\r%s: %u of %u points", progress->name, done, count);
+    if (progress->begin == 0) {
+        progress->begin = now;
+        progress->first = done;
+    } else if (done > progress->first) {
+        gint64 left = (now - progress->begin) / (done - progress->first) *
+                      (count - done) / G_USEC_PER_SEC;
+
+        fprintf(stderr, ", %" G_GINT64_FORMAT ":%02d:%02d left ", left / 3600,
+                (int)(left / 60 % 60), (int)(left % 60));
+    }
     if (done == count) {
         fputs("\r\033[K", stderr);
     }
@@ -55,7 +83,9 @@ static void show_progress(void *data, unsigned done, unsigned count)
 
 static void show_note(void *data, const char *text)
 {
-    fprintf(stderr, "farside run: %s: %s\n", (const char *)data, text);
+    const Progress *progress = data;
+
+    fprintf(stderr, "farside run: %s: %s\n", progress->name, text);
 }
 
 /* The state while one scenario is run. */
@@ -68,6 +98,9 @@ typedef struct Run {
     Table *measured;      /* nullable */
     Table *trace;         /* nullable */
     GPtrArray *explained; /* nullable: of ExpExplained */
+    char *journal_path;
+    ExpJournal *journal; /* nullable */
+    GPtrArray *failed;   /* nullable: of char *, messages of points */
     ExpCost cost;
 } Run;
 
@@ -79,6 +112,9 @@ static void run_done(Run *run)
     table_free(run->measured);
     table_free(run->trace);
     g_clear_pointer(&run->explained, g_ptr_array_unref);
+    g_clear_pointer(&run->failed, g_ptr_array_unref);
+    exp_journal_free(run->journal);
+    g_free(run->journal_path);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_done)
 
@@ -101,18 +137,70 @@ static bool read_others(Run *run, GError **error)
     return true;
 }
 
+/* Tells how many points are safe, and how to go on. */
+static void tell_kept(Run *run)
+{
+    unsigned count = run->journal ? exp_journal_count(run->journal) : 0;
+
+    if (count > 0) {
+        fprintf(stderr,
+                "farside run: %s: %u finished point%s kept in %s; go on with "
+                "--resume\n",
+                run->description->name, count, count == 1 ? " is" : "s are",
+                run->journal_path);
+    }
+}
+
+/* For the guard: the program ends. */
+static void on_end(void *data)
+{
+    Run *run = data;
+
+    fputs("\nfarside run: interrupted\n", stderr);
+    tell_kept(run);
+    if (run->journal) {
+        exp_journal_halt(run->journal);
+    }
+}
+
+/* Opens the journal. Explanations and traces are not in it, so a run with one
+ * of them keeps no journal. */
+static bool open_journal(Run *run, GError **error)
+{
+    const Options *options = run->options;
+
+    if (options->explain || options->trace_records > 0) {
+        return true;
+    }
+    run->journal_path = g_strconcat(run->prefix, ".journal", NULL);
+    if (!options->resume &&
+        g_file_test(run->journal_path, G_FILE_TEST_EXISTS)) {
+        fprintf(stderr,
+                "farside run: %s: the points of an interrupted run, which "
+                "--resume would use, are kept in %s~\n",
+                run->description->name, run->journal_path);
+    }
+    run->journal = exp_journal_open(run->journal_path, run->description,
+                                    options->resume, error);
+    return run->journal;
+}
+
 static bool simulate(Run *run, GError **error)
 {
     const Options *options = run->options;
     bool shows_progress = isatty(STDERR_FILENO) && !options->is_quiet;
+    Progress progress = {.name = run->description->name};
     ExpPlanOptions plan = {
         .threads = options->threads,
         .limits = options->limits,
         .progress = shows_progress ? show_progress : NULL,
         .note = show_note,
-        .data = run->description->name,
+        .data = &progress,
         .point = options->point,
+        .shard = options->shard,
+        .n_shards = options->n_shards,
     };
+    CmdGuard *guard;
 
     if (options->explain) {
         run->explained = exp_explained_new();
@@ -123,7 +211,17 @@ static bool simulate(Run *run, GError **error)
         plan.trace = run->trace;
         plan.trace_records = options->trace_records;
     }
+    if (options->keep_going) {
+        run->failed = g_ptr_array_new_with_free_func(g_free);
+        plan.failed = run->failed;
+    }
+    if (!open_journal(run, error)) {
+        return false;
+    }
+    plan.journal = run->journal;
+    guard = cmd_guard_new(on_end, run);
     run->table = exp_plan_run(run->description, &plan, &run->cost, error);
+    cmd_guard_free(guard);
     return run->table;
 }
 
@@ -203,7 +301,10 @@ static void print_cost(const Run *run)
 
     printf("%s.csv: %u points in %.1f s", run->prefix, cost->points,
            cost->seconds);
-    if (cost->hops > 0) {
+    if (cost->resumed > 0) {
+        printf(", %u of them from the journal", cost->resumed);
+    }
+    if (cost->hops > 0 && cost->resumed == 0) {
         printf(", %.1f million TLP-hops, %.1f million a second",
                cost->hops / 1e6, cost->hops / 1e6 / cost->seconds);
     }
@@ -226,30 +327,81 @@ static bool check_plot(const Options *options,
     return outline && rep_result_check_plot(description, outline, error);
 }
 
+/* Returns DIR/NAME, with a suffix if the results are only a part. */
+static char *make_prefix(const Options *options,
+                         const TopoDescription *description)
+{
+    g_autofree char *name =
+        g_strconcat(description->name, options->point ? ".point" : "", NULL);
+    g_autofree char *prefix = g_build_filename(options->folder, name, NULL);
+
+    return options->n_shards > 0
+               ? g_strdup_printf("%s.%u-of-%u", prefix, options->shard + 1,
+                                 options->n_shards)
+               : g_steal_pointer(&prefix);
+}
+
+/* Prints and draws the results. */
+static bool show(const Run *run, GError **error)
+{
+    const Options *options = run->options;
+    const RepResult result = {run->description, run->table, run->published,
+                              run->measured};
+
+    return (options->is_quiet || print_result(&result, error)) &&
+           (!run->description->plot || options->no_plot ||
+            rep_result_draw(&result, run->prefix, error)) &&
+           (!run->explained || write_explained(run, error));
+}
+
+/* Lists the points that failed. */
+static void print_failed(const Run *run)
+{
+    for (unsigned i = 0; run->failed && i < run->failed->len; i++) {
+        fprintf(stderr, "farside run: %s: %s\n", run->description->name,
+                (const char *)run->failed->pdata[i]);
+    }
+    if (run->failed && run->failed->len > 0) {
+        fprintf(stderr,
+                "farside run: %s: %u of %u points failed; the others are in "
+                "%s.csv\n",
+                run->description->name, run->failed->len,
+                run->failed->len + run->cost.points, run->prefix);
+    }
+}
+
+/* Runs one scenario. Returns false and sets @error if there are no results.
+ * Sets *ret_failed if points are missing in them. */
 static bool run_file(const Options *options, const TopoDescription *description,
-                     GError **error)
+                     bool *ret_failed, GError **error)
 {
     g_auto(Run) run = {
         .options = options,
         .description = description,
-        .prefix = g_build_filename(options->folder, description->name, NULL),
+        .prefix = make_prefix(options, description),
     };
-    RepResult result;
 
-    if (!check_plot(options, description, error) || !read_others(&run, error) ||
-        !simulate(&run, error) ||
-        !write_table(&run, run.table, ".csv", error) ||
-        (run.trace && !write_table(&run, run.trace, ".trace.csv", error))) {
+    if (!check_plot(options, description, error) || !read_others(&run, error)) {
         return false;
     }
-    result = (RepResult){description, run.table, run.published, run.measured};
-    if ((!options->is_quiet && !print_result(&result, error)) ||
-        (description->plot && !options->no_plot &&
-         !rep_result_draw(&result, run.prefix, error)) ||
-        (run.explained && !write_explained(&run, error))) {
+    if (!simulate(&run, error) ||
+        !write_table(&run, run.table, ".csv", error)) {
+        tell_kept(&run);
+        return false;
+    }
+    if (run.journal && (!run.failed || run.failed->len == 0)) {
+        exp_journal_remove(run.journal);
+    }
+    if (run.trace && !write_table(&run, run.trace, ".trace.csv", error)) {
+        return false;
+    }
+    if (options->n_shards == 0 && !show(&run, error)) {
         return false;
     }
     print_cost(&run);
+    fflush(stdout);
+    print_failed(&run);
+    *ret_failed = *ret_failed || (run.failed && run.failed->len > 0);
     return true;
 }
 
@@ -309,6 +461,7 @@ static int run_files(const Options *options, char **files)
 {
     g_autoptr(GPtrArray) descriptions =
         g_ptr_array_new_with_free_func((GDestroyNotify)topo_description_free);
+    bool has_failed = false;
 
     for (unsigned i = 0; files[i]; i++) {
         TopoDescription *description =
@@ -325,16 +478,19 @@ static int run_files(const Options *options, char **files)
     for (unsigned i = 0; i < descriptions->len; i++) {
         GError *error = NULL;
 
-        if (!run_file(options, descriptions->pdata[i], &error)) {
+        if (!run_file(options, descriptions->pdata[i], &has_failed, &error)) {
             bool is_input =
                 g_error_matches(error, TABLE_ERROR, TABLE_ERROR_VALUE);
 
             cmd_complain("run", error);
-            return is_input ? CMD_USAGE : CMD_DIFFERENT;
+            if (is_input || !options->keep_going) {
+                return is_input ? CMD_USAGE : CMD_DIFFERENT;
+            }
+            has_failed = true;
         }
         fflush(stdout);
     }
-    return CMD_OK;
+    return has_failed ? CMD_DIFFERENT : CMD_OK;
 }
 
 static bool parse_limits(Options *options)
@@ -349,6 +505,27 @@ static bool parse_limits(Options *options)
         }
         g_ptr_array_add(options->limits, limit);
     }
+    return true;
+}
+
+/* Parses "I/N" of --shard. */
+static bool parse_shard(Options *options)
+{
+    g_auto(GStrv) parts = NULL;
+    guint64 number, count;
+
+    if (!options->shard_text) {
+        return true;
+    }
+    parts = g_strsplit(options->shard_text, "/", 2);
+    if (g_strv_length(parts) != 2 ||
+        !g_ascii_string_to_unsigned(parts[1], 10, 1, TOPO_PLAN_MAX, &count,
+                                    NULL) ||
+        !g_ascii_string_to_unsigned(parts[0], 10, 1, count, &number, NULL)) {
+        return false;
+    }
+    options->shard = (unsigned)number - 1;
+    options->n_shards = (unsigned)count;
     return true;
 }
 
@@ -372,6 +549,14 @@ static char *make_details(void)
         "--trace writes for each TLP and link when the TLP began to cross it, how\n"
         "long it was on the wire, when the far end acted on it, and the fields of\n"
         "its header. It also has the requests that no component claimed.\n"
+        "\n"
+        "Each finished point is at once in DIR/NAME.journal, so it survives\n"
+        "Ctrl-C, a full disk and a crash. --resume goes on with it; the result "
+        "is\n"
+        "the same. --shard 2/5 simulates every 5th point from the 2nd one on "
+        "and\n"
+        "writes DIR/NAME.2-of-5.csv; `farside merge` joins the parts. --point\n"
+        "writes DIR/NAME.point.csv, and leaves the whole result alone.\n"
         "\n"
         "A column of a scenario takes its values `from:` one of these:\n"
         "variant, axis.NAME\n"
@@ -403,6 +588,13 @@ int cmd_run(int argc, char **argv)
         {"point", 'p', 0, G_OPTION_ARG_STRING, &options.point,
          "Only points with TEXT in their label, such as \"Loc, transfer=4KiB\"",
          "TEXT"},
+        {"resume", 'r', 0, G_OPTION_ARG_NONE, &options.resume,
+         "Keep the points that an interrupted run has finished", NULL},
+        {"keep-going", 'k', 0, G_OPTION_ARG_NONE, &options.keep_going,
+         "Simulate the other points if one fails; list failures at the end",
+         NULL},
+        {"shard", 0, 0, G_OPTION_ARG_STRING, &options.shard_text,
+         "Only the I-th of N parts of the points", "I/N"},
         {"trace", 't', 0, G_OPTION_ARG_INT, &options.trace_records,
          "Write the last N TLPs of each point to DIR/NAME.trace.csv", "N"},
         G_OPTION_ENTRY_NULL,
@@ -420,6 +612,15 @@ int cmd_run(int argc, char **argv)
     }
     if (options.trace_records < 0 || options.trace_records > TRACE_MOST) {
         return cmd_usage("run", "--trace takes a number up to %d", TRACE_MOST);
+    }
+    if (!parse_shard(&options)) {
+        return cmd_usage("run", "--shard takes I/N, such as 2/5, with I from 1 "
+                                "to N");
+    }
+    if ((options.resume || options.n_shards > 0) &&
+        (options.explain || options.trace_records > 0)) {
+        return cmd_usage("run", "--explain and --trace need all points in one "
+                                "run; leave out --resume and --shard");
     }
     if (!options.folder) {
         options.folder = g_strdup("results");

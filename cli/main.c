@@ -18,6 +18,7 @@ typedef struct Verb {
 
 static const Verb verbs[] = {
     {"run", "simulate scenarios and draw their plots", cmd_run},
+    {"merge", "join the results of runs that simulated a part each", cmd_merge},
     {"check", "report all errors in descriptions", cmd_check},
     {"topo", "show the enumerated tree as text or as a drawing", cmd_topo},
     {"path", "show every element that a TLP crosses, with hops and times",

@@ -18,10 +18,33 @@ typedef struct Plan {
     GError **errors;
     unsigned next; /* atomic: index of the next point to simulate */
     gint failed; /* atomic: a point has failed, so no further point is begun */
+    bool keep_going;     /* other points are begun even so */
+    ExpJournal *journal; /* nullable */
+    unsigned whole;      /* points of all parts together */
     GMutex mutex;
     GCond changed;
     unsigned done, running;
+    GError *journal_error; /* with the mutex: the journal cannot be written */
 } Plan;
+
+/* Writes a finished point to the journal. */
+static void plan_keep(Plan *plan, unsigned i)
+{
+    const TopoPoint *point = plan->points->pdata[i];
+    GError *error = NULL;
+
+    if (plan->journal && !exp_journal_put(plan->journal, point->index,
+                                          plan->results[i], &error)) {
+        g_atomic_int_set(&plan->failed, 1);
+        g_mutex_lock(&plan->mutex);
+        if (plan->journal_error) {
+            g_error_free(error);
+        } else {
+            plan->journal_error = error;
+        }
+        g_mutex_unlock(&plan->mutex);
+    }
+}
 
 static void *plan_work(void *data)
 {
@@ -33,10 +56,15 @@ static void *plan_work(void *data)
         if (i >= plan->points->len || g_atomic_int_get(&plan->failed)) {
             break;
         }
+        if (plan->results[i]) {
+            continue; /* the journal had it */
+        }
         plan->results[i] =
             exp_point_new(plan->description, plan->points->pdata[i],
                           &plan->asked, &plan->errors[i]);
-        if (!plan->results[i]) {
+        if (plan->results[i]) {
+            plan_keep(plan, i);
+        } else if (!plan->keep_going) {
             g_atomic_int_set(&plan->failed, 1);
         }
         g_mutex_lock(&plan->mutex);
@@ -55,7 +83,7 @@ static void plan_run(Plan *plan, const ExpPlanOptions *options)
 {
     unsigned count = CLAMP(options->threads, 1, MAX(plan->points->len, 1));
     g_autofree GThread **workers = g_new(GThread *, count);
-    unsigned told = 0;
+    unsigned told = plan->done;
 
     plan->running = count;
     for (unsigned i = 0; i < count; i++) {
@@ -174,6 +202,27 @@ static GError *first_error(Plan *plan)
     return NULL;
 }
 
+/* Adds the messages of all points that failed to @failed. If no point is left,
+ * returns the error of the first one. */
+static GError *take_failed(Plan *plan, GPtrArray *failed)
+{
+    bool has_any = false;
+
+    for (unsigned i = 0; i < plan->points->len; i++) {
+        has_any = has_any || plan->results[i];
+    }
+    if (!has_any) {
+        return first_error(plan);
+    }
+    for (unsigned i = 0; i < plan->points->len; i++) {
+        if (plan->errors[i]) {
+            prefix_point(&plan->errors[i], plan->points->pdata[i]);
+            g_ptr_array_add(failed, g_strdup(plan->errors[i]->message));
+        }
+    }
+    return NULL;
+}
+
 static bool is_beyond(const TopoDescription *description,
                       const TopoPoint *point, const GPtrArray *limits)
 {
@@ -261,9 +310,28 @@ static bool plan_init(Plan *plan, const ExpPlanOptions *options, GError **error)
                     description->file);
         return false;
     }
+    plan->whole = plan->points->len;
+    /* Neighbours take about the same time, so a part gets every n-th point. */
+    for (unsigned i = plan->whole; options->n_shards > 0 && i-- > 0;) {
+        if (i % options->n_shards != options->shard) {
+            g_ptr_array_remove_index(plan->points, i);
+        }
+    }
     plan->results = g_new0(ExpPoint *, plan->points->len);
     plan->errors = g_new0(GError *, plan->points->len);
     return true;
+}
+
+/* Takes the points that the journal has. */
+static void plan_resume(Plan *plan, ExpCost *cost)
+{
+    for (unsigned i = 0; plan->journal && i < plan->points->len; i++) {
+        const TopoPoint *point = plan->points->pdata[i];
+
+        plan->results[i] = exp_journal_take(plan->journal, point->index);
+        cost->resumed += plan->results[i] != NULL;
+    }
+    plan->done = cost->resumed;
 }
 
 static void plan_done(Plan *plan)
@@ -272,6 +340,7 @@ static void plan_done(Plan *plan)
         exp_point_free(plan->results[i]);
         g_clear_error(&plan->errors[i]);
     }
+    g_clear_error(&plan->journal_error);
     g_mutex_clear(&plan->mutex);
     g_cond_clear(&plan->changed);
     g_free(plan->results);
@@ -280,15 +349,39 @@ static void plan_done(Plan *plan)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Plan, plan_done)
 
-/* Makes the table of results. All points must have succeeded. */
+/* Adds head lines for the part of the plan that the table has, and for points
+ * that are missing because they failed. */
+static void add_gaps(Plan *plan, const ExpPlanOptions *options, Table *table)
+{
+    if (options->n_shards > 0) {
+        g_autofree char *text =
+            g_strdup_printf("%u/%u of %u points", options->shard + 1,
+                            options->n_shards, plan->whole);
+
+        table_add_head(table, "shard", text);
+    }
+    for (unsigned i = 0; i < plan->points->len; i++) {
+        const TopoPoint *point = plan->points->pdata[i];
+
+        if (!plan->results[i]) {
+            table_add_head(table, "failed", point->label);
+        }
+    }
+}
+
+/* Makes the table of results. */
 static Table *plan_collect(Plan *plan, const ExpPlanOptions *options,
                            ExpCost *cost)
 {
     Table *table = points_table_new(plan->description);
 
+    add_gaps(plan, options, table);
     for (unsigned i = 0; i < plan->points->len; i++) {
         ExpPoint *result = plan->results[i];
 
+        if (!result) {
+            continue;
+        }
         points_table_add(table, result);
         tell_note(options, plan->points->pdata[i], result);
         cost->hops += result->hops;
@@ -311,6 +404,8 @@ Table *exp_plan_run(const TopoDescription *description,
 {
     g_auto(Plan) plan = {
         .description = description,
+        .keep_going = options->failed != NULL,
+        .journal = options->journal,
         .asked = {.explain = options->explained != NULL,
                   .trace_records = options->trace ? options->trace_records : 0},
     };
@@ -324,14 +419,17 @@ Table *exp_plan_run(const TopoDescription *description,
     if (!plan_init(&plan, options, error)) {
         return NULL;
     }
+    plan_resume(&plan, &cost);
     plan_run(&plan, options);
-    first = first_error(&plan);
+    first = plan.journal_error ? g_steal_pointer(&plan.journal_error)
+            : options->failed  ? take_failed(&plan, options->failed)
+                               : first_error(&plan);
     if (first) {
         g_propagate_error(error, first);
         return NULL;
     }
     table = plan_collect(&plan, options, &cost);
-    cost.points = plan.points->len;
+    cost.points = table_n_rows(table);
     cost.seconds = (g_get_monotonic_time() - begin) / 1e6;
     if (ret_cost) {
         *ret_cost = cost;

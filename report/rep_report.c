@@ -359,6 +359,15 @@ static int compare_texts(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Returns true if the file of this name is no result of a whole scenario: an
+ * explanation, single points, or a shard. */
+static bool is_part(const char *name)
+{
+    return g_str_has_suffix(name, ".explain.csv") ||
+           g_str_has_suffix(name, ".point.csv") ||
+           g_regex_match_simple("\\.[0-9]+-of-[0-9]+\\.csv$", name, 0, 0);
+}
+
 /* Adds all results in the folder whose heads name a scenario. */
 static bool add_folder(RepReport *report, const char *dir, GError **error)
 {
@@ -374,8 +383,7 @@ static bool add_folder(RepReport *report, const char *dir, GError **error)
         return false;
     }
     while ((entry = g_dir_read_name(folder)) != NULL) {
-        if (g_str_has_suffix(entry, ".csv") &&
-            !g_str_has_suffix(entry, ".explain.csv")) {
+        if (g_str_has_suffix(entry, ".csv") && !is_part(entry)) {
             g_ptr_array_add(names, g_strdup(entry));
         }
     }

@@ -3,11 +3,12 @@
 #define EXP_PLAN_H
 
 #include "exp_explained.h"
+#include "exp_journal.h"
 #include "table.h"
 #include "topo_plan.h"
 
 /* A function called after each point, in the thread that called
- * exp_plan_run(). */
+ * exp_plan_run(). @done counts the points of the journal, too. */
 typedef void (*ExpProgressFn)(void *data, unsigned done, unsigned count);
 
 /* A function called in the same thread after all points are done. @text is one
@@ -17,8 +18,9 @@ typedef void (*ExpNoteFn)(void *data, const char *text);
 /* The effort of a run. */
 typedef struct ExpCost {
     unsigned points;
-    uint64_t hops;   /* links crossed, summed over all TLPs */
-    uint64_t events; /* events simulated */
+    unsigned resumed; /* points that the journal had */
+    uint64_t hops;    /* links crossed, summed over all TLPs */
+    uint64_t events;  /* events simulated */
     double seconds;
 } ExpCost;
 
@@ -36,6 +38,12 @@ typedef struct ExpPlanOptions {
     void *data;
     GPtrArray *explained; /* nullable: gets an ExpExplained for each point */
     const char *point;    /* nullable: only points whose label has this text */
+    unsigned shard, n_shards; /* of n_shards parts only the one with this
+                                 number, from 0; n_shards 0: all points */
+    ExpJournal *journal; /* nullable: its points are not simulated again, and it
+                            gets all others */
+    GPtrArray *failed;   /* nullable: all points are simulated even if some
+                            fail, and it gets a message (char *) for each */
     uint64_t trace_records; /* most TLPs that the trace keeps of each point */
     Table *trace; /* nullable: rows are added to this exp_trace_table_new() */
 } ExpPlanOptions;
@@ -44,7 +52,8 @@ typedef struct ExpPlanOptions {
  * Simulates every point of @description's plan and returns the table of
  * results with its head. The result does not depend on the number of
  * threads. @ret_cost is nullable. If points fail, the error is that of the
- * first one in the order of the plan.
+ * first one in the order of the plan. With options->failed such points have no
+ * row but a head line. A part of a plan has a head line "shard".
  */
 Table *exp_plan_run(const TopoDescription *description,
                     const ExpPlanOptions *options, ExpCost *ret_cost,

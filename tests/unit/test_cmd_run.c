@@ -104,12 +104,12 @@ START_TEST(trace_has_every_crossing)
     ck_assert_int_eq(
         program_run("run @/s.yaml -o @ --point one,~size=1KiB --trace 1000"),
         0);
-    all = read_file("s.trace.csv");
+    all = read_file("s.point.trace.csv");
     ck_assert_uint_eq(count_lines(all), 1 + 12);
     ck_assert_ptr_nonnull(strstr(all, ",link,a.d port,a rp0,MWr,,0x"));
     ck_assert_int_eq(
         program_run("run @/s.yaml -o @ --point one,~size=1KiB --trace 5"), 0);
-    last = read_file("s.trace.csv");
+    last = read_file("s.point.trace.csv");
     ck_assert_uint_eq(count_lines(last), 1 + 5);
     ck_assert(g_str_has_suffix(all, strchr(last, '\n') + 1));
 }
@@ -121,7 +121,7 @@ START_TEST(points_are_left_out)
 
     ck_assert_int_eq(
         program_run("run @/s.yaml -o @ --limit size=2KiB --point two"), 0);
-    csv = read_file("s.csv");
+    csv = read_file("s.point.csv");
     ck_assert_ptr_nonnull(
         strstr(csv, "\ntwo,1024,3072,3072,3\ntwo,2048,6144,"));
     ck_assert_ptr_null(strstr(csv, "one"));
@@ -147,7 +147,7 @@ START_TEST(warmup_is_left_out_of_counters)
                     "written_bytes "
                     "--set measure.columns.tlps.from=element.a.d.tlps_sent"),
         0);
-    csv = read_file("s.csv");
+    csv = read_file("s.point.csv");
     line = strstr(csv, "\none,4096,");
     ck_assert_msg(line != NULL, "%s", csv);
     ck_assert_int_eq(
@@ -301,6 +301,11 @@ static const struct {
     {"run @/s.yaml --set workload.seed=x -o @/new", "--set: seed"},
     {"run @/s.yaml @/s.yaml -o @/new", "are both called \"s\""},
     {"run @/s.yaml --nonsense", "--nonsense"},
+    {"run @/s.yaml --shard 4/3 -o @/new", "--shard takes I/N"},
+    {"run @/s.yaml --shard 0/3 -o @/new", "--shard takes I/N"},
+    {"run @/s.yaml --shard 1/3 --explain -o @/new", "need all points"},
+    {"merge", "it takes SHARD..."},
+    {"merge @/s.yaml", "give the file to write"},
     {"check @/s.yaml --set parts.p.buffers.pd=1",
      "of a: 1 credits cannot hold a payload"},
 };
