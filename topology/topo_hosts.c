@@ -209,6 +209,59 @@ static void load_switch(TopoLoader *loader, TopoHost *host,
     }
 }
 
+/* Reads `fabrics:`: one name for each port of the card, or one for all. */
+static void load_fabrics(TopoLoader *loader, TopoDevice *device,
+                         const TopoValues *values, unsigned ports)
+{
+    g_autoptr(GPtrArray) items = topo_values_items(values, "fabrics");
+
+    if (topo_values_given(values, "fabrics") && items->len != ports &&
+        items->len != 1) {
+        topo_errors_add(
+            loader->errors, topo_values_get(values, "fabrics")->place,
+            "%s has %u port%s and %u fabrics; write one fabric for "
+            "each port, or one for all",
+            user_name(device->path), ports, ports == 1 ? "" : "s", items->len);
+        return;
+    }
+    for (unsigned i = 0; i < ports && items->len > 0; i++) {
+        const TopoNode *node = items->pdata[items->len == 1 ? 0 : i];
+
+        device->fabrics->pdata[i] = topo_load_text(loader, node->text);
+    }
+}
+
+/* Reads the keys that only inventories use. */
+static void load_card(TopoLoader *loader, TopoDevice *device,
+                      const TopoValues *values)
+{
+    const TopoValue *address = topo_values_get(values, "address");
+
+    if (device->part && topo_part_kind(device->part) != TOPO_PART_NTB) {
+        unsigned ports = (unsigned)topo_part_int(device->part, "card.ports");
+
+        g_ptr_array_set_size(device->fabrics, (int)ports);
+        load_fabrics(loader, device, values, ports);
+    } else if (device->part && topo_values_given(values, "fabrics")) {
+        topo_errors_add(loader->errors,
+                        topo_values_get(values, "fabrics")->place,
+                        "%s is an NTB adapter, which inventories do not list; "
+                        "leave fabrics out",
+                        user_name(device->path));
+    }
+    device->address_place = address->place;
+    if (!address->given || !address->valid) {
+        return;
+    }
+    device->has_address = topo_address_parse(address->text, &device->address);
+    if (!device->has_address) {
+        topo_errors_add(loader->errors, address->place,
+                        "'%s' is no PCI address; write for example "
+                        "0000:ca:00.0",
+                        address->text);
+    }
+}
+
 static void load_device(TopoLoader *loader, TopoHost *host,
                         const TopoNode *node)
 {
@@ -219,6 +272,7 @@ static void load_device(TopoLoader *loader, TopoHost *host,
     device->host = host;
     device->place = node->place;
     device->links = g_ptr_array_new();
+    device->fabrics = g_ptr_array_new();
     device->name = topo_load_text(loader, topo_values_text(values, "name"));
     device->path = claim_path(loader, host, values);
     device->part = load_part(loader, values, "part", user_name(device->path),
@@ -229,6 +283,7 @@ static void load_device(TopoLoader *loader, TopoHost *host,
         g_ptr_array_set_size(device->links,
                              (int)topo_part_int(device->part, "cable.ports"));
     }
+    load_card(loader, device, values);
     keep_plug(loader, host, values, &device->at, NULL, device->part,
               user_name(device->path));
     if (topo_values_given(values, "vm")) {

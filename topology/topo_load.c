@@ -125,6 +125,7 @@ static void device_free(TopoDevice *device)
 {
     vm_device_free(device->vm);
     g_ptr_array_unref(device->links);
+    g_ptr_array_unref(device->fabrics);
     g_free(device);
 }
 

@@ -210,8 +210,23 @@ static const TopoKey ntb_keys[] = {
         SWITCH("relaxed_ordering", "on: its TLPs set RO"),                     \
         SWITCH("id_ordering", "on: its TLPs set IDO"), SERVICE, BUFFERS
 
+/* The card as a user orders and selects it; a simulation ignores these keys. */
+#define CARD                                                                   \
+    WORD("card.type", NULL, "infiniband|network|gpu|storage|accelerator",      \
+         "type in inventories; without it gpu for a GPU, storage for a "       \
+         "drive, accelerator for the rest"),                                   \
+        MAY("card.vendor", TEXT, NULL, NULL, NULL, 0,                          \
+            "vendor in inventories"),                                          \
+        MAY("card.name", TEXT, NULL, NULL, NULL, 0,                            \
+            "name in inventories; without it the name of the part"),           \
+        MAY("card.ports", INT, "1", "1", "8", 0,                               \
+            "ports; each is a PCI function and a device of the inventory"),    \
+        MAY("card.vfs", INT, "0", "0", "255", 0,                               \
+            "virtual functions that each port can have")
+
 static const TopoKey gpu_keys[] = {
     DEVICE,
+    CARD,
     NEEDS("copy.setup", TIME, "0ps", "1s", 0,
           "time of the engine for each copy, before its first byte"),
     NEEDS("copy.floor_write", TIME, "0ps", "1s", 0,
@@ -251,6 +266,7 @@ static const TopoKey gpu_keys[] = {
  * have no default. */
 static const TopoKey endpoint_keys[] = {
     DEVICE,
+    CARD,
     MAY("nvme.overhead", TIME, NULL, "0ps", "1s", 0,
         "a drive: time of its controller for a command, one after the other; "
         "with it all keys of `nvme:` without a default, or none"),

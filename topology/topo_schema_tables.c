@@ -59,6 +59,12 @@ static const TopoKey device_keys[] = {
     NEEDS("name", NAME, "its name, unique in the host; not ram or cpu"),
     NEEDS("part", REF, "a part of kind gpu, endpoint or ntb"),
     ATTACH,
+    MAY("fabrics", REFS, NULL,
+        "names of the networks that its ports are connected to: one for each "
+        "port, or one for all; inventories show them"),
+    MAY("address", TEXT, NULL,
+        "its PCI address in the real host, such as `0000:ca:00.0`, for "
+        "inventories; without it the address that enumeration gives"),
     MAP("vm", vm_device, "the QEMU device that emulates it"),
 };
 SECTION(device, "device", "A member of a host's `devices`.");
@@ -220,3 +226,29 @@ static const TopoKey profile_keys[] = {
         "directory of parts must have one for each key (or group) it gives"),
 };
 SECTION(profile, "part", "Keys of a part of any kind.");
+
+static const TopoKey request_file_keys[] = {
+    LIST("ib_interfaces", request, REQUIRED, "the requests"),
+};
+SECTION(request_file, "request file",
+        "A file of requests for devices, in YAML or JSON.");
+
+static const TopoKey request_keys[] = {
+    NEEDS("device", TEXT, "name of the device, as the inventory has it"),
+    MAY("vendor", TEXT, NULL,
+        "its vendor; needed if two vendors have devices of that name"),
+    MAY("fabric", TEXT, NULL,
+        "the network; without it the only one that such devices have"),
+    RANGE("device_instance", INT, "0", "0", "65535", 0,
+          "number among the devices of that name in that fabric, in the order "
+          "of their slots"),
+    WORD("function_type", "PhysicalFunction",
+         "PhysicalFunction|VirtualFunction", 0, "the function to use"),
+    RANGE("virtual_function_id", INT, NULL, "0", "65535", 0,
+          "number of the virtual function; only for a VirtualFunction"),
+    MAY("ib_partition_id", TEXT, NULL,
+        "the partition to attach it to; a selection keeps it"),
+};
+SECTION(request, "request",
+        "A member of `ib_interfaces`. Serial numbers, GUIDs and addresses "
+        "select nothing.");

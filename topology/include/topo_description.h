@@ -7,6 +7,7 @@
 
 #include <glib.h>
 
+#include "topo_address.h"
 #include "topo_change.h"
 #include "topo_error.h"
 #include "topo_part.h"
@@ -109,8 +110,13 @@ struct TopoDevice {
     TopoHost *host;
     const TopoPart *part; /* of kind ntb, gpu or endpoint */
     TopoAttach at;
-    GPtrArray *links; /* of TopoLink, by cable port; NULL: the port is free.
-                         Empty unless the kind is ntb */
+    GPtrArray *links;   /* of TopoLink, by cable port; NULL: the port is free.
+                           Empty unless the kind is ntb */
+    GPtrArray *fabrics; /* of char *, by port of the card; NULL: none given.
+                           Empty if the part is no card */
+    bool has_address;
+    TopoPciAddress address; /* of its first function; only if has_address */
+    TopoPlace address_place;
     TopoVmDevice *vm; /* NULL if the device has no `vm:` */
 };
 

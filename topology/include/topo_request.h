@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOPO_REQUEST_H
+#define TOPO_REQUEST_H
+
+#include <stdbool.h>
+
+#include <glib.h>
+
+#include "topo_error.h"
+
+/*
+ * A request for a device of a host, by attributes that all hosts of one type
+ * share. It names no single piece of hardware, so that it stays valid on every
+ * such host, and when a card is replaced.
+ */
+typedef struct TopoRequest {
+    TopoPlace place;
+    char *device;
+    TopoPlace device_place;
+    char *vendor; /* NULL: any */
+    TopoPlace vendor_place;
+    char *fabric; /* NULL: the only one */
+    TopoPlace fabric_place;
+    unsigned instance; /* from 0 */
+    TopoPlace instance_place;
+    bool is_virtual;
+    unsigned virtual_function; /* from 0; 0 unless is_virtual */
+    TopoPlace virtual_place;
+    char *partition; /* NULL: none */
+} TopoRequest;
+
+/* Frees @request (nullable). */
+void topo_request_free(TopoRequest *request);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(TopoRequest, topo_request_free)
+
+/* Loads the file @path: a map with the list `ib_interfaces`, in YAML or in
+ * JSON. Comments as in C++ ("//") are accepted at the end of a line or alone in
+ * one, since examples of such files have them. Returns an array of TopoRequest,
+ * to be freed with g_ptr_array_unref(); NULL after adding to @errors. */
+GPtrArray *topo_requests_load(const char *path, TopoErrors *errors);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "topo_request.h"
+
+#include <string.h>
+
+#include "topo_load_priv.h"
+
+/* Keys that users of other tools select by. They are refused by name, because
+ * "unknown key" would not say why. */
+static const char *const hardware_keys[] = {
+    "guid", "pf_guid",     "serial",  "serial_number", "mac",  "lid",
+    "slot", "device_slot", "address", "pci_address",   "path",
+};
+
+void topo_request_free(TopoRequest *request)
+{
+    if (request) {
+        g_free(request->device);
+        g_free(request->vendor);
+        g_free(request->fabric);
+        g_free(request->partition);
+        g_free(request);
+    }
+}
+
+static void request_destroy(void *request)
+{
+    topo_request_free(request);
+}
+
+/* Returns false, after reporting it, if @node selects by a number of one piece
+ * of hardware. */
+static bool check_hardware_keys(const TopoNode *node, TopoErrors *errors)
+{
+    bool good = true;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(hardware_keys); i++) {
+        const TopoEntry *entry = topo_node_entry(node, hardware_keys[i]);
+
+        if (entry) {
+            topo_errors_add(errors, entry->place,
+                            "'%s' differs from host to host and changes when a "
+                            "card is replaced; select by device, vendor, "
+                            "fabric and device_instance",
+                            hardware_keys[i]);
+            good = false;
+        }
+    }
+    return good;
+}
+
+static TopoRequest *request_new(const TopoNode *node, TopoErrors *errors)
+{
+    g_autoptr(TopoValues) values = NULL;
+    g_autoptr(TopoRequest) request = g_new0(TopoRequest, 1);
+    bool has_number;
+
+    if (!check_hardware_keys(node, errors)) {
+        return NULL;
+    }
+    values = topo_values_read(&topo_section_request, node, errors);
+    if (!values) {
+        return NULL;
+    }
+    request->place = node->place;
+    request->device = g_strdup(topo_values_text(values, "device"));
+    request->device_place = topo_values_get(values, "device")->place;
+    request->vendor = g_strdup(topo_values_text(values, "vendor"));
+    request->vendor_place = topo_values_get(values, "vendor")->place;
+    request->fabric = g_strdup(topo_values_text(values, "fabric"));
+    request->fabric_place = topo_values_get(values, "fabric")->place;
+    request->instance = (unsigned)topo_values_number(values, "device_instance");
+    request->instance_place = topo_values_get(values, "device_instance")->place;
+    request->is_virtual = topo_values_number(values, "function_type") != 0;
+    has_number = topo_values_given(values, "virtual_function_id");
+    request->virtual_place = topo_values_get(values, "function_type")->place;
+    if (request->is_virtual && !has_number) {
+        topo_errors_add(errors, request->virtual_place,
+                        "a VirtualFunction needs its number; add "
+                        "virtual_function_id: 0");
+    }
+    if (request->is_virtual && has_number) {
+        request->virtual_place =
+            topo_values_get(values, "virtual_function_id")->place;
+        request->virtual_function =
+            (unsigned)topo_values_number(values, "virtual_function_id");
+    }
+    request->partition = g_strdup(topo_values_text(values, "ib_partition_id"));
+    return g_steal_pointer(&request);
+}
+
+/* Overwrites "// ..." outside of quotes with blanks, so that places stay. */
+static void blank_comments(char *text)
+{
+    char quote = '\0';
+
+    for (; *text != '\0'; text++) {
+        if (quote != '\0') {
+            if (*text == '\\' && text[1] != '\0') {
+                text++;
+            } else if (*text == quote || *text == '\n') {
+                quote = '\0';
+            }
+        } else if (*text == '"') {
+            quote = *text;
+        } else if (text[0] == '/' && text[1] == '/') {
+            size_t length = strcspn(text, "\r\n");
+
+            memset(text, ' ', length);
+            text += length - 1;
+        }
+    }
+}
+
+GPtrArray *topo_requests_load(const char *path, TopoErrors *errors)
+{
+    g_autoptr(GPtrArray) requests =
+        g_ptr_array_new_with_free_func(request_destroy);
+    g_autoptr(TopoValues) values = NULL;
+    g_autoptr(GPtrArray) items = NULL;
+    g_autoptr(TopoNode) tree = NULL;
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
+    unsigned before = topo_errors_count(errors);
+    TopoPlace place = {g_intern_string(path), 0, 0};
+    size_t length;
+
+    if (!g_file_get_contents(path, &text, &length, &error)) {
+        topo_errors_add(errors, place, "%s", error->message);
+        return NULL;
+    }
+    if (length > TOPO_NODE_TEXT_MAX) {
+        topo_errors_add(errors, place,
+                        "the file has %zu bytes; requests have at most %u",
+                        length, TOPO_NODE_TEXT_MAX);
+        return NULL;
+    }
+    blank_comments(text);
+    tree = topo_node_parse(place.file, text, length, errors);
+    if (!tree) {
+        return NULL;
+    }
+    values = topo_values_read(&topo_section_request_file, tree, errors);
+    if (!values) {
+        return NULL;
+    }
+    items = topo_values_items(values, "ib_interfaces");
+    for (unsigned i = 0; i < items->len; i++) {
+        TopoRequest *request = request_new(items->pdata[i], errors);
+
+        if (request) {
+            g_ptr_array_add(requests, request);
+        }
+    }
+    return topo_errors_count(errors) > before ? NULL
+                                              : g_steal_pointer(&requests);
+}
