@@ -24,11 +24,13 @@ int cmd_bench(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_cluster(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_inventory(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_path(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_select(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_HOSTS_H
+#define CMD_HOSTS_H
+
+#include "inv_inventory.h"
+
+/* Options and functions of verbs that work on the devices of hosts. */
+typedef struct CmdHosts {
+    char **sets;
+    char *sysfs;
+    char *ids;
+    char *host;
+} CmdHosts;
+
+void cmd_hosts_clear(CmdHosts *options);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CmdHosts, cmd_hosts_clear)
+
+#define CMD_HOSTS_ENTRIES(options)                                             \
+    {"sysfs",                                                                  \
+     0,                                                                        \
+     0,                                                                        \
+     G_OPTION_ARG_FILENAME,                                                    \
+     &(options)->sysfs,                                                        \
+     "Read a live host from this tree instead of FILE; /sys for this one",     \
+     "DIR"},                                                                   \
+        {"ids",                                                                \
+         0,                                                                    \
+         0,                                                                    \
+         G_OPTION_ARG_FILENAME,                                                \
+         &(options)->ids,                                                      \
+         "Names of PCI devices for --sysfs (default: " CMD_HOSTS_IDS           \
+         ", if there)",                                                        \
+         "FILE"},                                                              \
+        {"host",                                                               \
+         0,                                                                    \
+         0,                                                                    \
+         G_OPTION_ARG_STRING,                                                  \
+         &(options)->host,                                                     \
+         "Only this host; with --sysfs its name",                              \
+         "NAME"},                                                              \
+        CMD_LOAD_SET(&(options)->sets)
+
+#define CMD_HOSTS_IDS "/usr/share/misc/pci.ids"
+
+/* Loads the hosts of the description @file, or, if @file is NULL, that of
+ * --sysfs. With --host the others are left out. On errors prints them for @verb
+ * and returns NULL. */
+Inventory *cmd_hosts_load(const char *verb, const CmdHosts *options,
+                          const char *file);
+
+/* Prints @errors and a line that counts them for @verb. */
+void cmd_hosts_print_errors(const char *verb, const TopoErrors *errors);
+
+#endif

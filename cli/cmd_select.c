@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd.h"
+
+#include <stdio.h>
+
+#include "cmd_hosts.h"
+#include "cmd_load.h"
+#include "inv_select.h"
+
+static const char details[] =
+    "Finds the function of each host that a request means, by attributes that\n"
+    "all hosts of one type share. Serial numbers, GUIDs and addresses select\n"
+    "nothing.\n"
+    "\n"
+    "  farside select CLUSTER.yaml --device NAME --fabric F --instance 1\n"
+    "  farside select CLUSTER.yaml --device NAME --virtual-function 0\n"
+    "  farside select CLUSTER.yaml --request REQUESTS.json\n"
+    "\n"
+    "A file of requests is YAML or JSON: {\"ib_interfaces\": [{\"device\": ...,\n"
+    "\"fabric\": ..., \"device_instance\": 0, \"function_type\":\n"
+    "\"PhysicalFunction\"}]}. `farside inventory` lists devices and fabrics.\n"
+    "\n"
+    "Exit status: 0 done, 1 no such device on a host, 2 bad usage or input.";
+
+typedef struct Options {
+    CmdHosts hosts;
+    char *file;
+    char *device;
+    char *vendor;
+    char *fabric;
+    int instance;
+    int virtual_function; /* -1: the physical function */
+    gboolean json;
+    gboolean verbose;
+} Options;
+
+static void options_done(Options *options)
+{
+    cmd_hosts_clear(&options->hosts);
+    g_free(options->file);
+    g_free(options->device);
+    g_free(options->vendor);
+    g_free(options->fabric);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
+
+static void request_destroy(void *request)
+{
+    topo_request_free(request);
+}
+
+static void selection_destroy(void *selection)
+{
+    inv_selection_free(selection);
+}
+
+/* Returns the request of the command line. */
+static GPtrArray *request_of(const Options *options)
+{
+    GPtrArray *requests = g_ptr_array_new_with_free_func(request_destroy);
+    TopoRequest *request = g_new0(TopoRequest, 1);
+
+    request->place.file = "--device";
+    request->device = g_strdup(options->device);
+    request->device_place.file = "--device";
+    request->vendor = g_strdup(options->vendor);
+    request->vendor_place.file = "--vendor";
+    request->fabric = g_strdup(options->fabric);
+    request->fabric_place.file = "--fabric";
+    request->instance = (unsigned)options->instance;
+    request->instance_place.file = "--instance";
+    request->is_virtual = options->virtual_function >= 0;
+    request->virtual_function = (unsigned)MAX(options->virtual_function, 0);
+    request->virtual_place.file = "--virtual-function";
+    g_ptr_array_add(requests, request);
+    return requests;
+}
+
+static void print_selections(const GPtrArray *selections)
+{
+    static const TableColumn columns[] = {
+        {"host", TABLE_TEXT, 0},      {"device", TABLE_TEXT, 0},
+        {"fabric", TABLE_TEXT, 0},    {"instance", TABLE_INTEGER, 0},
+        {"function", TABLE_TEXT, 0},  {"slot", TABLE_TEXT, 0},
+        {"interface", TABLE_TEXT, 0},
+    };
+    g_autoptr(Table) table = table_new();
+
+    table_add_columns(table, columns, G_N_ELEMENTS(columns));
+    for (unsigned i = 0; i < selections->len; i++) {
+        const InvSelection *selection = selections->pdata[i];
+        const InvDevice *device = selection->device;
+        g_autofree char *slot = topo_address_to_string(selection->slot);
+        g_autofree char *function =
+            selection->is_virtual
+                ? g_strdup_printf("VF %u", selection->virtual_function)
+                : g_strdup("PF");
+        unsigned row = table_add_row(table);
+
+        table_set_text(table, row, 0, selection->host->name);
+        table_set_text(table, row, 1, device->name);
+        table_set_text(table, row, 2, device->fabric ? device->fabric : "-");
+        table_set_number(table, row, 3, selection->instance);
+        table_set_text(table, row, 4, function);
+        table_set_text(table, row, 5, slot);
+        table_set_text(table, row, 6, selection->interface);
+    }
+    cmd_print_table(table);
+}
+
+/* Selects on all hosts, prints, and returns the exit status. */
+static int select_all(const Options *options, const Inventory *inventory,
+                      const GPtrArray *requests)
+{
+    g_autoptr(GPtrArray) selections =
+        g_ptr_array_new_with_free_func(selection_destroy);
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+
+    for (unsigned i = 0; i < inventory->hosts->len; i++) {
+        for (unsigned j = 0; j < requests->len; j++) {
+            InvSelection *selection = inv_select(inventory->hosts->pdata[i],
+                                                 requests->pdata[j], errors);
+
+            if (selection) {
+                g_ptr_array_add(selections, selection);
+            }
+        }
+    }
+    if (topo_errors_count(errors) > 0) {
+        cmd_hosts_print_errors("select", errors);
+        return CMD_DIFFERENT;
+    }
+    if (options->json) {
+        g_autofree char *text = inv_selections_to_json(selections);
+
+        puts(text);
+    } else {
+        print_selections(selections);
+    }
+    if (options->verbose) {
+        g_autofree char *text = inv_shared_cards(selections);
+
+        fputs(text, options->json ? stderr : stdout);
+    }
+    return CMD_OK;
+}
+
+/* Returns false after reporting wrong usage. */
+static bool check_options(const Options *options)
+{
+    bool has_parts = options->device || options->vendor || options->fabric ||
+                     options->instance != 0 || options->virtual_function != -1;
+
+    if (options->file ? has_parts : !options->device) {
+        cmd_usage("select", "give --device, or --request alone");
+        return false;
+    }
+    if (options->instance < 0 || options->virtual_function < -1) {
+        cmd_usage("select", "--instance and --virtual-function count from 0");
+        return false;
+    }
+    return true;
+}
+
+int cmd_select(int argc, char **argv)
+{
+    g_auto(Options) options = {.virtual_function = -1};
+    const GOptionEntry entries[] = {
+        {"device", 'd', 0, G_OPTION_ARG_STRING, &options.device,
+         "Name of the device, as the inventory has it", "NAME"},
+        {"vendor", 0, 0, G_OPTION_ARG_STRING, &options.vendor,
+         "Its vendor, if several have a device of that name", "NAME"},
+        {"fabric", 'f', 0, G_OPTION_ARG_STRING, &options.fabric,
+         "The network behind it", "NAME"},
+        {"instance", 'i', 0, G_OPTION_ARG_INT, &options.instance,
+         "Number among such devices in the order of slots (default: 0)", "N"},
+        {"virtual-function", 0, 0, G_OPTION_ARG_INT, &options.virtual_function,
+         "Select this virtual function of it", "N"},
+        {"request", 'r', 0, G_OPTION_ARG_FILENAME, &options.file,
+         "Take the requests from a file", "FILE"},
+        {"json", 'j', 0, G_OPTION_ARG_NONE, &options.json, "Print JSON", NULL},
+        {"verbose", 'v', 0, G_OPTION_ARG_NONE, &options.verbose,
+         "Say which devices are ports of one card", NULL},
+        CMD_HOSTS_ENTRIES(&options.hosts),
+        G_OPTION_ENTRY_NULL,
+    };
+    const CmdWords words = {"[FILE]", 0, 1};
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(Inventory) inventory = NULL;
+    g_autoptr(GPtrArray) requests = NULL;
+    g_auto(GStrv) files = NULL;
+    int status;
+
+    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+        return status;
+    }
+    if (!check_options(&options)) {
+        return CMD_USAGE;
+    }
+    inventory = cmd_hosts_load("select", &options.hosts, files[0]);
+    if (!inventory) {
+        return CMD_USAGE;
+    }
+    requests = options.file ? topo_requests_load(options.file, errors)
+                            : request_of(&options);
+    if (!requests) {
+        cmd_hosts_print_errors("select", errors);
+        return CMD_USAGE;
+    }
+    return select_all(&options, inventory, requests);
+}

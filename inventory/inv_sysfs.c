@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The devices of a live host, from the tree that Linux mounts at /sys:
+ * bus/pci/devices/ADDRESS/ and below (Documentation/ABI/testing/sysfs-bus-pci).
+ */
+#include <string.h>
+
+#include "inv_ids_priv.h"
+#include "inv_names_priv.h"
+
+#define CONFIG_HEADER_TYPE 0x0e /* PCIe 5.0 s7.5.1.1.9 */
+#define MULTIFUNCTION      0x80
+
+/* The subnet prefix of an InfiniBand network that nobody has configured. */
+#define DEFAULT_PREFIX "fe80:0000:0000:0000"
+
+/* Returns the text of @file in @dir without the line's end; NULL if it cannot
+ * be read. */
+static char *read_text(const char *dir, const char *file)
+{
+    g_autofree char *path = g_build_filename(dir, file, NULL);
+    char *text = NULL;
+
+    return g_file_get_contents(path, &text, NULL, NULL) ? g_strchomp(text)
+                                                        : NULL;
+}
+
+/* Reads a number of @base. Returns false and sets @error if the file is missing
+ * or has anything else. */
+static bool read_number(const char *dir, const char *file, unsigned base,
+                        unsigned *ret_value, GError **error)
+{
+    g_autofree char *text = read_text(dir, file);
+    const char *digits = text;
+    guint64 value;
+
+    if (text && base == 16 && g_str_has_prefix(text, "0x")) {
+        digits = text + 2;
+    }
+    if (!digits || !g_ascii_string_to_unsigned(digits, base, 0, G_MAXUINT32,
+                                               &value, NULL)) {
+        g_set_error(error, INV_ERROR, INV_ERROR_SYSFS,
+                    "%s/%s is no number; give a tree as Linux mounts it at "
+                    "/sys",
+                    dir, file);
+        return false;
+    }
+    *ret_value = (unsigned)value;
+    return true;
+}
+
+static bool exists(const char *dir, const char *file)
+{
+    g_autofree char *path = g_build_filename(dir, file, NULL);
+
+    return g_file_test(path, G_FILE_TEST_EXISTS | G_FILE_TEST_IS_SYMLINK);
+}
+
+/* Returns the first name in the folder @file of @dir, in the order of names;
+ * NULL if there is none. */
+static char *first_name(const char *dir, const char *file)
+{
+    g_autofree char *path = g_build_filename(dir, file, NULL);
+    GDir *folder = g_dir_open(path, 0, NULL);
+    char *first = NULL;
+    const char *name;
+
+    while (folder && (name = g_dir_read_name(folder))) {
+        if (!first || strcmp(name, first) < 0) {
+            g_free(first);
+            first = g_strdup(name);
+        }
+    }
+    g_clear_pointer(&folder, g_dir_close);
+    return first;
+}
+
+/* Returns false for a class that is no device of an inventory, such as a
+ * bridge. @class_code is base class, subclass and interface. */
+static bool type_of_class(unsigned class_code, InvType *ret_type)
+{
+    static const struct {
+        unsigned code, mask;
+        InvType type;
+    } classes[] = {
+        {0x020700, 0xffff00, INV_TYPE_INFINIBAND},
+        {0x020000, 0xff0000, INV_TYPE_NETWORK},
+        {0x010800, 0xffff00, INV_TYPE_STORAGE},
+        {0x030000, 0xff0000, INV_TYPE_GPU},
+        {0x120000, 0xff0000, INV_TYPE_ACCELERATOR},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(classes); i++) {
+        if ((class_code & classes[i].mask) == classes[i].code) {
+            *ret_type = classes[i].type;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns the InfiniBand subnet of the device's port: the upper half of its
+ * first GID. NULL if the port is in no subnet, or in one with the prefix that
+ * all subnets have at first. */
+static char *read_fabric(const char *dir)
+{
+    g_autofree char *name = first_name(dir, "infiniband");
+    g_autofree char *folder = NULL;
+    char *gid;
+
+    if (!name) {
+        return NULL;
+    }
+    folder =
+        g_build_filename(dir, "infiniband", name, "ports", "1", "gids", NULL);
+    gid = read_text(folder, "0");
+    if (gid &&
+        strlen(gid) == strlen("fe80:0000:0000:0000:0000:0000:0000:0000")) {
+        gid[strlen(DEFAULT_PREFIX)] = '\0';
+        if (strcmp(gid, DEFAULT_PREFIX) != 0 &&
+            strcmp(gid, "0000:0000:0000:0000") != 0) {
+            return gid;
+        }
+    }
+    g_free(gid);
+    return NULL;
+}
+
+static bool is_multifunction(const char *dir)
+{
+    g_autofree char *path = g_build_filename(dir, "config", NULL);
+    g_autofree char *config = NULL;
+    size_t length;
+
+    return g_file_get_contents(path, &config, &length, NULL) &&
+           length > CONFIG_HEADER_TYPE &&
+           (config[CONFIG_HEADER_TYPE] & MULTIFUNCTION) != 0;
+}
+
+/* Reads the SR-IOV capability, which a device without one does not show. */
+static bool read_vfs(InvDevice *device, const char *dir, GError **error)
+{
+    return !exists(dir, "sriov_totalvfs") ||
+           (read_number(dir, "sriov_totalvfs", 10, &device->vfs, error) &&
+            read_number(dir, "sriov_offset", 10, &device->vf_offset, error) &&
+            read_number(dir, "sriov_stride", 10, &device->vf_stride, error));
+}
+
+/* Reads the numbers and the names of the vendor and the device. */
+static bool read_names(InvDevice *device, const InvIds *ids, const char *dir,
+                       GError **error)
+{
+    unsigned vendor, number;
+    const char *name;
+
+    if (!read_number(dir, "vendor", 16, &vendor, error) ||
+        !read_number(dir, "device", 16, &number, error)) {
+        return false;
+    }
+    name = inv_ids_vendor(ids, vendor);
+    device->vendor = name ? g_strdup(name) : g_strdup_printf("0x%04x", vendor);
+    name = inv_ids_device(ids, vendor, number);
+    device->name = name ? g_strdup(name) : g_strdup_printf("0x%04x", number);
+    return true;
+}
+
+/* Returns false only on errors. Sets *ret_device to NULL for a function that an
+ * inventory does not list. */
+static bool read_device(const InvIds *ids, const char *dir, const char *name,
+                        InvDevice **ret_device, GError **error)
+{
+    g_autoptr(InvDevice) device = g_new0(InvDevice, 1);
+    g_autofree char *node = read_text(dir, "numa_node");
+    g_autofree char *driver_name = NULL;
+    unsigned class_code;
+    gint64 number;
+
+    *ret_device = NULL;
+    if (!read_number(dir, "class", 16, &class_code, error)) {
+        return false;
+    }
+    /* Only a virtual function has a link to its physical function. */
+    if (!type_of_class(class_code, &device->type) || exists(dir, "physfn")) {
+        return true;
+    }
+    if (!topo_address_parse(name, &device->slot)) {
+        g_set_error(error, INV_ERROR, INV_ERROR_SYSFS,
+                    "%s: '%s' is no PCI address", dir, name);
+        return false;
+    }
+    if (!read_names(device, ids, dir, error) || !read_vfs(device, dir, error)) {
+        return false;
+    }
+    device->place.file = g_intern_string(dir);
+    device->path = g_strdup(name);
+    device->numa_node =
+        node && g_ascii_string_to_signed(node, 10, -1, G_MAXINT, &number, NULL)
+            ? (int)number
+            : -1;
+    device->fabric = read_fabric(dir);
+    device->is_multifunction = is_multifunction(dir);
+    driver_name =
+        device->type == INV_TYPE_INFINIBAND || device->type == INV_TYPE_NETWORK
+            ? first_name(dir, "net")
+            : NULL;
+    device->interface = driver_name ? g_steal_pointer(&driver_name)
+                                    : inv_name(device->type, device->slot,
+                                               device->is_multifunction);
+    *ret_device = g_steal_pointer(&device);
+    return true;
+}
+
+bool inv_add_sysfs(Inventory *inventory, const char *name, const char *dir,
+                   const char *ids_path, GError **error)
+{
+    g_autofree char *folder =
+        g_build_filename(dir, "bus", "pci", "devices", NULL);
+    g_autoptr(InvIds) ids = inv_ids_new(ids_path, error);
+    GDir *names;
+    const char *entry;
+    InvHost *host;
+    bool good = true;
+
+    if (!ids) {
+        return false;
+    }
+    names = g_dir_open(folder, 0, NULL);
+    if (!names) {
+        g_set_error(error, INV_ERROR, INV_ERROR_SYSFS,
+                    "%s has no bus/pci/devices; give a tree as Linux mounts it "
+                    "at /sys",
+                    dir);
+        return false;
+    }
+    host = inv_host_new(name);
+    g_ptr_array_add(inventory->hosts, host);
+    while (good && (entry = g_dir_read_name(names))) {
+        g_autofree char *path = g_build_filename(folder, entry, NULL);
+        InvDevice *device = NULL;
+
+        good = read_device(ids, path, entry, &device, error);
+        if (device) {
+            g_ptr_array_add(host->devices, device);
+        }
+    }
+    g_dir_close(names);
+    inv_host_sort(host);
+    return good;
+}
