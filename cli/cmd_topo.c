@@ -7,6 +7,7 @@
 #include "exp_build.h"
 #include "exp_dot.h"
 #include "fab_enumerate.h"
+#include "inv_tree.h"
 #include "rep_graph.h"
 #include "topo_units.h"
 
@@ -15,6 +16,10 @@ static const char details[] =
     "buses, devices and functions, and with -v addresses and memory ranges.\n"
     "The cables between hosts follow.\n"
     "\n"
+    "A host with `functions:` was imported from a real machine. Its tree is that\n"
+    "of the real machine, as `lspci -t` prints it; --model shows the "
+    "enumeration.\n"
+    "\n"
     "Exit status: 0 done, 2 bad usage or description.";
 
 typedef struct Options {
@@ -22,6 +27,7 @@ typedef struct Options {
     char *drawing;
     gboolean is_long;
     gboolean as_described;
+    gboolean of_model;
 } Options;
 
 static void options_done(Options *options)
@@ -31,14 +37,22 @@ static void options_done(Options *options)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
 
-static void print_trees(const ExpFabric *fabric,
-                        const TopoDescription *description, bool is_long)
+static void print_trees(const Options *options, const ExpFabric *fabric,
+                        const TopoDescription *description)
 {
     g_autoptr(GString) text = g_string_new(NULL);
+    bool is_long = options->is_long;
 
     for (unsigned i = 0; i < description->hosts->len; i++) {
         const TopoHost *host = description->hosts->pdata[i];
 
+        if (host->functions->len > 0 && !options->of_model) {
+            if (description->hosts->len > 1) {
+                g_string_append_printf(text, "%s\n", host->name);
+            }
+            inv_write_tree(host->functions, text);
+            continue;
+        }
         fab_write_tree(exp_host(fabric, host),
                        is_long ? FAB_TREE_LONG : FAB_TREE_SHORT, text);
     }
@@ -74,6 +88,8 @@ int cmd_topo(int argc, char **argv)
          "Draw the fabric to FILE (.svg, .png, .pdf or .dot)", "FILE"},
         {"described", 0, 0, G_OPTION_ARG_NONE, &options.as_described,
          "Draw the description, not the enumerated fabric", NULL},
+        {"model", 0, 0, G_OPTION_ARG_NONE, &options.of_model,
+         "Show the enumerated tree of imported hosts, too", NULL},
         CMD_LOAD_SET(&options.sets),
         G_OPTION_ENTRY_NULL,
     };
@@ -96,7 +112,7 @@ int cmd_topo(int argc, char **argv)
         cmd_complain("topo", error);
         return CMD_USAGE;
     }
-    print_trees(fabric, description, options.is_long);
+    print_trees(&options, fabric, description);
     if (options.drawing && !draw(&options, description, fabric, &error)) {
         cmd_complain("topo", error);
         return CMD_USAGE;

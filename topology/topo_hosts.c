@@ -310,6 +310,7 @@ static void load_host(TopoLoader *loader, const TopoNode *node)
     host->place = node->place;
     host->switches = g_ptr_array_new_with_free_func(g_free);
     host->devices = g_ptr_array_new();
+    host->functions = g_ptr_array_new_with_free_func(g_free);
     g_ptr_array_add(hosts, host);
     host->iommu = topo_values_number(values, "iommu") != 0;
     if (topo_load_check_unique(loader, loader->loaded->hosts, "host",
@@ -333,6 +334,7 @@ static void load_host(TopoLoader *loader, const TopoNode *node)
     for (i = 0; i < devices->len; i++) {
         load_device(loader, host, g_ptr_array_index(devices, i));
     }
+    topo_load_functions(loader, host, values);
     load_vm(loader, host,
             topo_values_given(values, "vm")
                 ? topo_values_get(values, "vm")->node

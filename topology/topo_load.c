@@ -138,6 +138,7 @@ static void host_free(void *data)
         device_free(g_ptr_array_index(host->devices, i));
     }
     g_ptr_array_unref(host->devices);
+    g_ptr_array_unref(host->functions);
     g_ptr_array_unref(host->switches);
     g_free(host->vm);
     g_free(host);

@@ -44,6 +44,10 @@ typedef struct TopoLoader {
     GArray *plugs;   /* of TopoPlug, in the order of the description */
 } TopoLoader;
 
+/* Reads `functions:` of @host. */
+void topo_load_functions(TopoLoader *loader, TopoHost *host,
+                         const TopoValues *values);
+
 /* Copies @text (nullable). The copy lives as long as the description. */
 char *topo_load_text(TopoLoader *loader, const char *text);
 

@@ -236,6 +236,7 @@ void topo_schema_write_markdown(GString *out)
         {&topo_section_column, "columns"},
         {&topo_section_compare, "compare"},
         {&topo_section_plot, "plot"},
+        {&topo_section_function, "functions"},
         {&topo_section_request_file, "a file of requests"},
         {&topo_section_request, "ib_interfaces"},
         {&topo_section_profile, "parts: any kind"},

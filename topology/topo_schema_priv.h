@@ -98,6 +98,7 @@ extern const TopoSection topo_section_measure;
 extern const TopoSection topo_section_column;
 extern const TopoSection topo_section_compare;
 extern const TopoSection topo_section_plot;
+extern const TopoSection topo_section_function;
 extern const TopoSection topo_section_request_file;
 extern const TopoSection topo_section_request;
 extern const TopoSection topo_section_bar;

@@ -31,6 +31,9 @@ static const TopoKey host_keys[] = {
     MAY("set", SET, NULL, "keys of the CPU part that differ in this host"),
     LIST("switches", switch, 0, "its switches"),
     LIST("devices", device, 0, "its devices, NTB adapters included"),
+    LIST("functions", function, 0,
+         "the PCI functions of the real host, for `farside topo`; an import "
+         "writes them"),
     MAP("vm", vm, "the virtual machine that emulates it"),
 };
 SECTION(host, "host", "A member of `hosts`.");
@@ -252,3 +255,19 @@ static const TopoKey request_keys[] = {
 SECTION(request, "request",
         "A member of `ib_interfaces`. Serial numbers, GUIDs and addresses "
         "select nothing.");
+
+static const TopoKey function_keys[] = {
+    NEEDS("address", TEXT, "its PCI address, such as `0000:ca:00.0`"),
+    RANGE("class", ADDRESS, NULL, NULL, "0xffffff", 0,
+          "base class, subclass and interface; without it not known"),
+    MAY("buses", TEXT, NULL,
+        "a bridge: its secondary and subordinate bus, such as `02-05`"),
+    RANGE("vendor", ADDRESS, NULL, NULL, "0xffff", 0, "Vendor ID"),
+    RANGE("device", ADDRESS, NULL, NULL, "0xffff", 0, "Device ID"),
+    MAY("name", TEXT, NULL, "its name"),
+    MAY("speed", SPEED, NULL, "speed of the link above it"),
+    MAY("width", WIDTH, NULL, "width of the link above it"),
+    RANGE("numa_node", INT, NULL, "0", "65535", 0, "the nearest memory"),
+};
+SECTION(function, "function",
+        "A member of a host's `functions`; a simulation ignores it.");

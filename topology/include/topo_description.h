@@ -49,6 +49,22 @@ typedef enum TopoAccel {
     TOPO_ACCEL_KVM,
 } TopoAccel;
 
+/* A PCI function of a real host. A simulation ignores it. */
+typedef struct TopoFunction {
+    TopoPlace place;
+    TopoPciAddress address;
+    int64_t class_code; /* base class, subclass, interface; -1: not known */
+    bool is_bridge;
+    unsigned secondary; /* first and last bus behind a bridge */
+    unsigned subordinate;
+    int64_t vendor_id;   /* -1: not known */
+    int64_t device_id;   /* -1: not known */
+    char *name;          /* NULL: not known */
+    unsigned speed_mtps; /* of the link above it; 0: not known, or no link */
+    unsigned width;      /* the same */
+    int numa_node;       /* -1: not known */
+} TopoFunction;
+
 /* Settings of a host for emulation. A simulation ignores them. */
 typedef struct TopoVm {
     TopoPlace place;
@@ -87,9 +103,11 @@ struct TopoHost {
     unsigned index; /* in TopoDescription.hosts */
     const TopoPart *cpu;
     bool iommu;
-    GPtrArray *switches; /* of TopoSwitch */
-    GPtrArray *devices;  /* of TopoDevice */
-    TopoVm *vm;          /* has the defaults if there is no `vm:` */
+    GPtrArray *switches;  /* of TopoSwitch */
+    GPtrArray *devices;   /* of TopoDevice */
+    GPtrArray *functions; /* of TopoFunction, sorted by address; those of the
+                             real host. Empty: not known */
+    TopoVm *vm;           /* has the defaults if there is no `vm:` */
 };
 
 struct TopoSwitch {

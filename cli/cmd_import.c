@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "inv_import.h"
+
+static const char details[] =
+    "Writes the description of a real machine from a dump of it:\n"
+    "\n"
+    "  lspci -vvv >machine.txt      as root, or links are missing\n"
+    "  lspci -xxxx >machine.txt     the same from configuration space\n"
+    "  lspci -t >machine.txt        the tree alone\n"
+    "  lstopo machine.xml           hwloc XML, version 2\n"
+    "  NCCL_TOPO_DUMP_FILE=...      NCCL topology XML\n"
+    "\n"
+    "No dump has all numbers of the model. The comment of the description lists\n"
+    "those that come from generic parts, and the functions that the model "
+    "leaves\n"
+    "out. `farside topo` prints the tree of all functions.\n"
+    "\n"
+    "Exit status: 0 done, 2 bad usage or input.";
+
+typedef struct Options {
+    char *host;
+    char *output;
+} Options;
+
+static void options_done(Options *options)
+{
+    g_free(options->host);
+    g_free(options->output);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
+
+/* Returns whether @text is a name of a description. */
+static bool is_name(const char *text)
+{
+    if (!g_ascii_isalnum(*text)) {
+        return false;
+    }
+    while (g_ascii_isalnum(*text) || *text == '_' || *text == '-') {
+        text++;
+    }
+    return *text == '\0';
+}
+
+int cmd_import(int argc, char **argv)
+{
+    g_auto(Options) options = {0};
+    const GOptionEntry entries[] = {
+        {"host", 0, 0, G_OPTION_ARG_STRING, &options.host,
+         "Name of the host (default: host)", "NAME"},
+        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
+         "Write the description to this file", "FILE"},
+        G_OPTION_ENTRY_NULL,
+    };
+    const CmdWords words = {"DUMP", 1, 1};
+    const char *host;
+    g_auto(GStrv) files = NULL;
+    g_autofree char *text = NULL;
+    g_autofree char *yaml = NULL;
+    GError *error = NULL;
+    size_t length;
+    int status;
+
+    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+        return status;
+    }
+    host = options.host ? options.host : "host";
+    if (!is_name(host)) {
+        return cmd_usage("import",
+                         "'%s' is no name; use letters, digits, _ and -", host);
+    }
+    if (!g_file_get_contents(files[0], &text, &length, &error)) {
+        cmd_complain("import", error);
+        return CMD_USAGE;
+    }
+    yaml = inv_import(files[0], text, length, host, NULL, &error);
+    if (!yaml || (options.output &&
+                  !g_file_set_contents(options.output, yaml, -1, &error))) {
+        cmd_complain("import", error);
+        return CMD_USAGE;
+    }
+    if (!options.output) {
+        fputs(yaml, stdout);
+    }
+    return CMD_OK;
+}
