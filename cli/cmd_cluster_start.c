@@ -9,6 +9,7 @@
 #include "clu_dir.h"
 #include "clu_error.h"
 #include "clu_supervisor.h"
+#include "cmd_cluster_timed.h"
 
 /* The files that the QEMU process of a host uses. */
 typedef struct Files {
@@ -130,7 +131,8 @@ static bool find_files(const TopoVm *vm, Files *files, TopoErrors *errors,
 }
 
 /* Chooses KVM or TCG for each host. */
-static bool choose_accel(const CluPlan *plan, bool *is_kvm, TopoErrors *errors)
+static bool choose_accel(const CluPlan *plan, bool is_timed, bool *is_kvm,
+                         TopoErrors *errors)
 {
     const char *reason;
     bool has_kvm = clu_accel_has_kvm(&reason);
@@ -140,7 +142,7 @@ static bool choose_accel(const CluPlan *plan, bool *is_kvm, TopoErrors *errors)
         const CluPlanHost *host = plan->hosts->pdata[i];
         TopoAccel accel = host->host->vm->accel;
 
-        is_kvm[i] = has_kvm && accel != TOPO_ACCEL_TCG;
+        is_kvm[i] = has_kvm && !is_timed && accel != TOPO_ACCEL_TCG;
         if (accel == TOPO_ACCEL_KVM && !has_kvm) {
             topo_errors_add(errors, host->host->vm->place,
                             "host '%s' asks for KVM, but %s; write accel: auto",
@@ -198,15 +200,16 @@ static void free_files(Files *files, unsigned count)
 /* Starts the supervisor. Returns its connection; -1 and @errors or @error if
  * that fails. */
 static int start_supervisor(const CluPlan *plan, const char *name,
-                            CluClusterSetup *setup, Files *files,
-                            TopoErrors *errors, GError **error)
+                            CluClusterSetup *setup, bool is_timed,
+                            Files *files, TopoErrors *errors, GError **error)
 {
     g_autofree CluPaths *paths = g_new0(CluPaths, plan->hosts->len);
     g_autofree bool *is_kvm = g_new0(bool, plan->hosts->len);
     g_autofree char *path = clu_dir_find(name);
     g_autoptr(CluDir) dir = NULL;
+    g_autoptr(CluTimed) timed = NULL;
 
-    if (!choose_accel(plan, is_kvm, errors) ||
+    if (!choose_accel(plan, is_timed, is_kvm, errors) ||
         !check_paths(plan, path, error)) {
         return -1;
     }
@@ -222,6 +225,12 @@ static int start_supervisor(const CluPlan *plan, const char *name,
                               .initrd = files[i].initrd,
                               .dir = path};
     }
+    if (is_timed) {
+        timed = cmd_cluster_timed(plan, path, errors, error);
+        if (!timed) {
+            return -1;
+        }
+    }
     /* If a signal ended this process before the keeper of the directory runs,
      * files would be left behind. */
     clu_client_hold_signals();
@@ -233,15 +242,17 @@ static int start_supervisor(const CluPlan *plan, const char *name,
     setup->dir = dir;
     setup->paths = paths;
     setup->is_kvm = is_kvm;
+    setup->timed = timed;
     return clu_supervisor_start(setup, error);
 }
 
 CluClient *cmd_cluster_start(const CluPlan *plan, const char *name,
-                             CluClusterSetup *setup, TopoErrors *errors,
-                             GError **error)
+                             CluClusterSetup *setup, bool is_timed,
+                             TopoErrors *errors, GError **error)
 {
     Files *files = g_new0(Files, plan->hosts->len);
-    int fd = start_supervisor(plan, name, setup, files, errors, error);
+    int fd = start_supervisor(plan, name, setup, is_timed, files, errors,
+                              error);
 
     free_files(files, plan->hosts->len);
     return fd < 0 ? NULL : clu_client_new(fd);

@@ -10,10 +10,11 @@
  * guests' images, and makes the images with kernels that the description names.
  * Fills in @setup; the caller has set its times. Returns a connection that owns
  * the cluster. On failure returns NULL, and adds entries to @errors if the
- * description is wrong, or sets @error otherwise.
+ * description is wrong, or sets @error otherwise. With @is_timed the machines
+ * run in virtual time.
  */
 CluClient *cmd_cluster_start(const CluPlan *plan, const char *name,
-                             CluClusterSetup *setup, TopoErrors *errors,
-                             GError **error);
+                             CluClusterSetup *setup, bool is_timed,
+                             TopoErrors *errors, GError **error);
 
 #endif

@@ -12,6 +12,22 @@ static const char *get_text(JsonObject *object, const char *name)
     return json_object_get_string_member_with_default(object, name, NULL);
 }
 
+/* The virtual time of a host in a timed cluster, and by how much it is slower
+ * than real time. */
+static void print_time(JsonObject *host)
+{
+    int64_t ns =
+        json_object_get_int_member_with_default(host, "virtual_ns", -1);
+    int64_t real_ms = json_object_get_int_member(host, "age_ms");
+
+    if (ns >= 0) {
+        printf("    virtual time  %" G_GINT64_FORMAT ".%09" G_GINT64_FORMAT
+               " s, %.1f times slower than real time\n",
+               ns / 1000000000, ns % 1000000000,
+               ns > 0 ? (double)real_ms * 1e6 / (double)ns : 0.0);
+    }
+}
+
 static void print_host(JsonObject *host)
 {
     JsonArray *devices = json_object_get_array_member(host, "devices");
@@ -30,6 +46,7 @@ static void print_host(JsonObject *host)
     if (cause) {
         printf("    %s\n", cause);
     }
+    print_time(host);
     for (unsigned i = 0; i < json_array_get_length(devices); i++) {
         JsonObject *device = json_array_get_object_element(devices, i);
         const char *link = get_text(device, "link");

@@ -16,7 +16,7 @@ typedef struct Up {
     char **sets;
     char *name;
     int timeout_s, silence_s;
-    gboolean is_foreground, is_quiet;
+    gboolean is_foreground, is_quiet, is_timed;
 } Up;
 
 static void up_clear(Up *up)
@@ -36,19 +36,28 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
          "Name of the cluster (the description's)", "NAME"},
         {"timeout", 't', 0, G_OPTION_ARG_INT, &up->timeout_s,
          "Seconds that all hosts have to come up, and each one that is "
-         "restarted (60)",
+         "restarted (60; with --timed 300)",
          "S"},
         {"silence", 0, 0, G_OPTION_ARG_INT, &up->silence_s,
-         "Seconds without an answer after which a host is hung (20)", "S"},
+         "Seconds without an answer after which a host is hung (20; with "
+         "--timed 120)", "S"},
         {"foreground", 'f', 0, G_OPTION_ARG_NONE, &up->is_foreground,
          "Do not return; Ctrl-C ends the cluster", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &up->is_quiet,
          "Print nothing unless it fails", NULL},
+        {"timed", 0, 0, G_OPTION_ARG_NONE, &up->is_timed,
+         "Run the machines in virtual time (experimental)", NULL},
         G_OPTION_ENTRY_NULL,
     };
 
     if (!cmd_cluster_parse(verb, argc, argv, entries, ret_args, ret_status)) {
         return false;
+    }
+    if (up->timeout_s == 0) {
+        up->timeout_s = up->is_timed ? 300 : 60;
+    }
+    if (up->silence_s == 0) {
+        up->silence_s = up->is_timed ? 120 : 20;
     }
     if (up->timeout_s < 1 || up->timeout_s > SECONDS_MAX || up->silence_s < 1 ||
         up->silence_s > SECONDS_MAX) {
@@ -122,7 +131,7 @@ static int run_started(const char *verb, CluClient *client, const char *dir,
 
 static int run(const CmdClusterVerb *verb, int argc, char **argv)
 {
-    g_auto(Up) up = {.timeout_s = 60, .silence_s = 20};
+    g_auto(Up) up = {.sets = NULL};
     g_auto(CmdClusterArgs) args = {.cluster = NULL};
     g_autoptr(GPtrArray) changes = NULL;
     g_autoptr(TopoDescription) description = NULL;
@@ -152,7 +161,8 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     if (plan) {
         setup.boot_ms = (unsigned)up.timeout_s * 1000;
         setup.silence_ms = (unsigned)up.silence_s * 1000;
-        client = cmd_cluster_start(plan, name, &setup, errors, &error);
+        client = cmd_cluster_start(plan, name, &setup, up.is_timed, errors,
+                                   &error);
     }
     if (topo_errors_count(errors) > 0) {
         g_autofree char *text = topo_errors_to_string(errors);

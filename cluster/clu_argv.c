@@ -10,6 +10,9 @@
 #define AGENT_SLOT 1
 
 #define TB_SIZE_MIB 32 /* cache of translated code; a guest needs no more */
+/* In virtual time each run of the CPU ends at an exact instruction, so much code
+ * is translated in several lengths. */
+#define TB_SIZE_TIMED_MIB 512
 
 /* These guests need neither self-tests of ciphers nor mitigations: a boot under
  * TCG takes a fifth less time without them. no_timer_check is there because the
@@ -33,7 +36,8 @@ static void add(GPtrArray *argv, const char *option, const char *format, ...)
 }
 
 static void add_machine(GPtrArray *argv, const CluPlan *plan,
-                        const CluPlanHost *host, bool is_kvm)
+                        const CluPlanHost *host, bool is_kvm,
+                        const CluTimed *timed)
 {
     const TopoVm *vm = host->host->vm;
     int64_t kib = vm->memory_bytes >> 10;
@@ -57,6 +61,16 @@ static void add_machine(GPtrArray *argv, const CluPlan *plan,
     if (is_kvm) {
         add(argv, "-accel", "kvm");
         add(argv, "-cpu", "host");
+    } else if (timed) {
+        add(argv, "-accel", "tcg,thread=single,tb-size=%d", TB_SIZE_TIMED_MIB);
+        add(argv, "-icount", "shift=0,sleep=off");
+        /* QEMU 7.2 computes cmpxchg16b's flags from a stale cc_op. A guest sees
+         * that, for example as a spurious trap flag, if the CPU's run ends
+         * right behind that instruction. Without the feature Linux does not
+         * use it. */
+        add(argv, "-cpu", "qemu64,-cx16");
+        /* The same date in each run, and a clock that counts virtual time. */
+        add(argv, "-rtc", "base=2026-01-01T00:00:00,clock=vm");
     } else {
         add(argv, "-accel", "tcg,tb-size=%d", TB_SIZE_MIB);
     }
@@ -174,7 +188,7 @@ static char *add_backend(GPtrArray *argv, const CluPlan *plan,
 
 char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
                     const CluPaths *paths, bool is_kvm, const bool *enabled,
-                    char *const *traces)
+                    char *const *traces, const CluTimed *timed)
 {
     GPtrArray *argv = g_ptr_array_new();
     g_autofree char *plugin = clu_property_escape(paths->plugin);
@@ -182,7 +196,12 @@ char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
 
     g_ptr_array_add(argv, g_strdup(paths->qemu));
     add(argv, "-plugin", "%s", plugin);
-    add_machine(argv, plan, host, is_kvm);
+    if (timed) {
+        g_autofree char *option = clu_timed_plugin(timed, host);
+
+        add(argv, "-plugin", "%s", option);
+    }
+    add_machine(argv, plan, host, is_kvm, timed);
     add_channels(argv, host, paths);
     add_kernel(argv, host, paths);
     for (i = 0; i < host->devices->len; i++) {

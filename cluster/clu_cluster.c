@@ -278,6 +278,7 @@ CluCluster *clu_cluster_start(GMainContext *context,
     cluster->shared.context = context;
     cluster->shared.plan = setup->plan;
     cluster->shared.is_kvm = setup->is_kvm;
+    cluster->shared.timed = setup->timed;
     cluster->shared.alive = alive;
     cluster->shared.boot_ms = setup->boot_ms;
     cluster->shared.silence_ms = setup->silence_ms;

@@ -20,6 +20,7 @@ typedef struct CluClusterSetup {
     const CluDir *dir;
     const CluPaths *paths; /* indexed by host */
     const bool *is_kvm;    /* host uses KVM; indexed by host */
+    CluTimed *timed;       /* NULL unless the cluster is timed */
     unsigned boot_ms;      /* longest time for a host to come up */
     unsigned silence_ms;   /* longest silence of a guest's agent */
 } CluClusterSetup;

@@ -331,6 +331,9 @@ static gboolean on_exited(gpointer data)
     note_output(host);
     cause = explain_end(host);
     clu_console_note(host->console, "the machine has ended");
+    if (host->shared->timed) {
+        clu_timed_leave(host->shared->timed, host->plan);
+    }
     /* The state is set first: sessions that end with the process report it. */
     if (host->state == CLU_HOST_DEAD) {
         host->ops->changed(host->owner, host); /* clu_host_kill() */
@@ -435,6 +438,14 @@ bool clu_host_start(CluHost *host, GError **error)
     int output[2] = {-1, -1};
 
     g_assert(!host->process);
+    if (shared->timed && !clu_timed_is_here(shared->timed, host->plan)) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    "host '%s' cannot return: the others of this timed cluster "
+                    "have gone on without it; begin anew with `farside cluster "
+                    "up --timed`",
+                    host->plan->host->name);
+        return false;
+    }
     if (pipe2(output, O_CLOEXEC) < 0) {
         return fail(error, "cannot make a pipe for QEMU") >= 0;
     }
@@ -446,9 +457,15 @@ bool clu_host_start(CluHost *host, GError **error)
                                           GINT_TO_POINTER(getpid()), NULL);
     argv = clu_argv_new(
         shared->plan, host->plan, &shared->paths[host->plan->index],
-        shared->is_kvm[host->plan->index], shared->enabled, shared->traces);
+        shared->is_kvm[host->plan->index], shared->enabled, shared->traces,
+        shared->timed);
     g_subprocess_launcher_take_fd(
         launcher, fcntl(shared->alive, F_DUPFD_CLOEXEC, 0), CLU_FD_ALIVE);
+    if (shared->timed) {
+        g_subprocess_launcher_take_fd(
+            launcher, fcntl(clu_timed_board(shared->timed), F_DUPFD_CLOEXEC, 0),
+            CLU_FD_BOARD);
+    }
     console = make_line(launcher, CLU_FD_CONSOLE, error);
     qmp = console < 0 ? -1 : make_line(launcher, CLU_FD_QMP, error);
     agent = qmp < 0 ? -1 : make_line(launcher, CLU_FD_AGENT, error);

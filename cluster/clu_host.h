@@ -39,6 +39,7 @@ typedef struct CluHostShared {
     const bool *enabled;   /* link is plugged in; indexed by link */
     char *const *traces;   /* trace files, each nullable; indexed by link */
     CluHub *const *hubs;   /* indexed by network */
+    CluTimed *timed;       /* NULL unless the cluster is timed */
     int alive;             /* descriptor to inherit as CLU_FD_ALIVE */
     unsigned silence_ms;   /* longest silence of an agent; then it is hung */
     unsigned boot_ms;      /* longest time for a boot; then it is hung */

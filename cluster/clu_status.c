@@ -72,6 +72,9 @@ static void add_host(JsonBuilder *builder, const CluCluster *cluster,
     add_number(builder, "memory_bytes", vm->memory_bytes);
     add_number(builder, "cpus", vm->cpus);
     add_text(builder, "accel", setup->is_kvm[index] ? "kvm" : "tcg");
+    if (setup->timed) {
+        add_number(builder, "virtual_ns", clu_timed_now(setup->timed, plan));
+    }
     add_text(builder, "client", vm->client);
     add_bool(builder, "iommu", plan->host->iommu);
     add_text(builder, "log", log);

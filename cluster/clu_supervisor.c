@@ -213,6 +213,7 @@ static void supervisor_main(const CluClusterSetup *setup, int conn)
     Supervisor supervisor = {.context = NULL};
     g_autoptr(GError) error = NULL;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int board = setup->timed ? clu_timed_board(setup->timed) : -1;
     sigset_t none;
     int alive;
 
@@ -227,7 +228,7 @@ static void supervisor_main(const CluClusterSetup *setup, int conn)
     dup2(null, 0);
     dup2(null, 1);
     for (int fd = 3; fd < 1024; fd++) {
-        if (fd != conn && fd != clu_dir_lock(setup->dir)) {
+        if (fd != conn && fd != board && fd != clu_dir_lock(setup->dir)) {
             close(fd);
         }
     }

@@ -8,6 +8,7 @@
 #include "qemu/timer.h"
 #include "block/aio.h"
 #include "farside_link.h"
+#include "farside_time.h"
 #include "wire/farside_socket.h"
 
 #define RETRY_MS 50
@@ -35,6 +36,7 @@ struct FarsideLink {
     void *opaque;
     int listen_fd;
     int fd;           /* -1: not connected */
+    void *port;       /* in place of the socket in a timed cluster, or NULL */
     bool established; /* HELLO was accepted; until ops->closed is called */
     bool lost;        /* the connection was lost; the user does not know yet */
     int retry_ms;     /* the pause after the loss */
@@ -63,7 +65,7 @@ static void set_handlers(FarsideLink *link)
     bool reading = !link->held;
     bool writing = !g_queue_is_empty(&link->out);
 
-    if (link->fd >= 0 &&
+    if (link->fd >= 0 && !link->port &&
         (reading != link->reading || writing != link->writing)) {
         link->reading = reading;
         link->writing = writing;
@@ -130,6 +132,10 @@ static bool packet_add_files(Packet *p, const int *files, unsigned count)
 /* Returns 1 if sent, 0 if the peer does not read now, -1 if it is gone. */
 static int packet_send(FarsideLink *link, const Packet *p)
 {
+    if (link->port) {
+        farside_time()->send(link->port, p->bytes, p->size);
+        return 1;
+    }
     if (farside_socket_send(link->fd, p->bytes, p->size, p->files,
                             p->file_count) >= 0) {
         return 1;
@@ -159,7 +165,8 @@ static void connection_close(FarsideLink *link)
 
 static void retry_after(FarsideLink *link, int ms)
 {
-    if (!link->listen) {
+    /* In a timed cluster the peer is there from the beginning. */
+    if (!link->listen && !link->port) {
         timer_mod(link->connect_timer,
                   qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + ms);
     }
@@ -382,6 +389,33 @@ static void refuse(FarsideLink *link, const FarsideLinkMessage *m)
 }
 
 /*
+ * Serves the packet of @size bytes in @head, and closes the files that nobody
+ * kept.
+ */
+static void take_packet(FarsideLink *link, const struct farside_wire_head *head,
+                        size_t size, bool is_whole, FarsideLinkMessage *m)
+{
+    unsigned i;
+
+    m->body = head + 1;
+    m->type = head->type;
+    m->size = size - sizeof(*head);
+    if (size < sizeof(*head) || !is_whole ||
+        head->magic != FARSIDE_WIRE_MAGIC || head->length != m->size) {
+        refuse(link, NULL);
+    } else if (head->version != FARSIDE_WIRE_VERSION) {
+        drop(link, "the peer speaks another version of the protocol");
+    } else if (!deliver(link, m)) {
+        refuse(link, m);
+    }
+    for (i = 0; i < m->file_count; i++) {
+        if (m->files[i] >= 0) {
+            close(m->files[i]);
+        }
+    }
+}
+
+/*
  * Serves one message. False if there is none, or if the connection is closed.
  */
 static bool receive_one(FarsideLink *link)
@@ -392,13 +426,9 @@ static bool receive_one(FarsideLink *link)
         uint64_t align;
     } buf;
     int files[FARSIDE_WIRE_FDS];
-    FarsideLinkMessage m = {
-        .body = buf.bytes + sizeof(buf.head),
-        .files = files,
-    };
+    FarsideLinkMessage m = {.files = files};
     bool is_whole;
     ssize_t n;
-    unsigned i;
 
     if (link->fd < 0) {
         return false;
@@ -413,21 +443,7 @@ static bool receive_one(FarsideLink *link)
         drop(link, NULL);
         return false;
     }
-    m.type = buf.head.type;
-    m.size = n - sizeof(buf.head);
-    if ((size_t)n < sizeof(buf.head) || !is_whole ||
-        buf.head.magic != FARSIDE_WIRE_MAGIC || buf.head.length != m.size) {
-        refuse(link, NULL);
-    } else if (buf.head.version != FARSIDE_WIRE_VERSION) {
-        drop(link, "the peer speaks another version of the protocol");
-    } else if (!deliver(link, &m)) {
-        refuse(link, &m);
-    }
-    for (i = 0; i < m.file_count; i++) {
-        if (files[i] >= 0) {
-            close(files[i]);
-        }
-    }
+    take_packet(link, &buf.head, n, is_whole, &m);
     return link->fd >= 0;
 }
 
@@ -497,13 +513,17 @@ static bool report_losses(void)
 
 void farside_link_serve(int64_t deadline)
 {
-    int64_t left = deadline - qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+    int64_t left = deadline - farside_time_now();
     g_autofree struct pollfd *fds = NULL;
     unsigned count = 0;
     struct timespec ts;
     FarsideLink *link;
 
     if (report_losses() || left <= 0) {
+        return;
+    }
+    if (farside_time()) {
+        farside_time()->wait(deadline);
         return;
     }
     QLIST_FOREACH(link, &links, next) {
@@ -566,6 +586,45 @@ static void link_connect(void *opaque)
     }
 }
 
+/* Timed clusters */
+
+static void port_receive(void *opaque, const void *packet, size_t size)
+{
+    FarsideLink *link = opaque;
+    FarsideLinkMessage m = {0};
+
+    if (link->fd >= 0) {
+        take_packet(link, packet, size, true, &m);
+    }
+}
+
+/* Both ends begin with HELLO at once: it arrives when the link is trained. */
+static void port_open(void *opaque)
+{
+    FarsideLink *link = opaque;
+
+    /* The descriptor only says that the link is connected. */
+    open_connection(link, open("/dev/null", O_RDWR | O_CLOEXEC));
+}
+
+static bool join_timed(FarsideLink *link, Error **errp)
+{
+    link->port = farside_time()->join(link->path, port_receive, link, errp);
+    if (!link->port) {
+        return false;
+    }
+    link->connect_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, port_open, link);
+    timer_mod(link->connect_timer, 0);
+    return true;
+}
+
+void farside_link_set_up(FarsideLink *link, bool up)
+{
+    if (link->port) {
+        farside_time()->set_up(link->port, up);
+    }
+}
+
 FarsideLink *farside_link_new(const char *path, bool listen,
                               const FarsideLinkOps *ops, void *opaque,
                               Error **errp)
@@ -578,7 +637,7 @@ FarsideLink *farside_link_new(const char *path, bool listen,
                    FARSIDE_SOCKET_PATH_MAX);
         return NULL;
     }
-    if (listen) {
+    if (listen && !farside_time()) {
         listen_fd = farside_socket_listen(path, SOCK_SEQPACKET, BACKLOG);
         if (listen_fd < 0) {
             error_setg_errno(errp, errno,
@@ -594,13 +653,22 @@ FarsideLink *farside_link_new(const char *path, bool listen,
     link->listen_fd = listen_fd;
     link->fd = -1;
     g_queue_init(&link->out);
-    link->connect_timer = timer_new_ms(QEMU_CLOCK_REALTIME, link_connect, link);
+    if (farside_time()) {
+        if (!join_timed(link, errp)) {
+            g_free(link->path);
+            g_free(link);
+            return NULL;
+        }
+    } else {
+        link->connect_timer =
+            timer_new_ms(QEMU_CLOCK_REALTIME, link_connect, link);
+    }
     /*
      * This context runs only in the main loop. Bottom halves of the default
      * context also run inside a device that waits for its disk.
      */
     link->lost_bh = aio_bh_new(iohandler_get_aio_context(), link_lost, link);
-    if (listen) {
+    if (listen_fd >= 0) {
         qemu_set_fd_handler(listen_fd, link_accept, NULL, link);
     } else {
         retry_after(link, 0);

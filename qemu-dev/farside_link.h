@@ -93,8 +93,13 @@ bool farside_link_is_full(const FarsideLink *link);
  */
 void farside_link_hold(FarsideLink *link, bool hold);
 /*
+ * The link is up and in use, or not. In a timed cluster messages then take
+ * another time.
+ */
+void farside_link_set_up(FarsideLink *link, bool up);
+/*
  * Waits until a peer of any link of this process sends or reads, or until
- * @deadline, in ns of QEMU_CLOCK_REALTIME. Serves each link once.
+ * @deadline, in ns of farside_time_now(). Serves each link once.
  */
 void farside_link_serve(int64_t deadline);
 

@@ -45,8 +45,11 @@ struct FarsideNtb {
 static void farside_ntb_write_config(PCIDevice *pci, uint32_t address,
                                      uint32_t value, int length)
 {
+    FarsideNtb *s = FARSIDE_NTB(pci);
+
     pci_default_write_config(pci, address, value, length);
     pcie_cap_flr_write_config(pci, address, value, length);
+    farside_peer_activity(s->parts.peer);
 }
 
 static bool farside_ntb_check(const FarsideConfig *config, Error **errp)

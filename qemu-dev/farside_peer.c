@@ -230,6 +230,16 @@ void farside_peer_set_enabled(FarsidePeer *s, bool enabled)
     s->enabled = enabled;
 }
 
+void farside_peer_activity(FarsidePeer *s)
+{
+    uint16_t command = pci_get_word(s->pci->config + PCI_COMMAND);
+
+    if (s->link) {
+        farside_link_set_up(s->link,
+                            s->link_up && (command & PCI_COMMAND_MASTER));
+    }
+}
+
 bool farside_peer_update(FarsidePeer *s)
 {
     bool up = s->here && s->enabled && s->config->enabled;
@@ -238,6 +248,7 @@ bool farside_peer_update(FarsidePeer *s)
         return false;
     }
     s->link_up = up;
+    farside_peer_activity(s);
     farside_recorder_state(s->recorder, up);
     return true;
 }

@@ -49,6 +49,12 @@ void farside_peer_set_enabled(FarsidePeer *s, bool enabled);
  * Returns true if that has changed.
  */
 bool farside_peer_update(FarsidePeer *s);
+/*
+ * Tells the link if it is in use: it is up, and the guest's driver has enabled
+ * this device as a bus master. To be called when the command register may have
+ * changed.
+ */
+void farside_peer_activity(FarsidePeer *s);
 
 /* True from HELLO until the connection ends. */
 bool farside_peer_is_here(const FarsidePeer *s);

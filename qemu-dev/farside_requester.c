@@ -5,6 +5,7 @@
 #include "qemu/queue.h"
 #include "qemu/timer.h"
 #include "farside_requester.h"
+#include "farside_time.h"
 
 /*
  * The most requests inside requests: a window may lead to a window that leads
@@ -43,7 +44,7 @@ struct FarsideRequester {
 /* The Completion Timeout of a request that begins now, as a time in ns */
 static int64_t deadline_from_now(FarsideRequester *s)
 {
-    return qemu_clock_get_ns(QEMU_CLOCK_REALTIME) +
+    return farside_time_now() +
            (int64_t)s->config->timeout_ms * SCALE_MS;
 }
 
@@ -100,7 +101,7 @@ uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
     QLIST_INSERT_HEAD(&s->reads, &r, next);
     farside_peer_send_read(s->peer, near, &m);
     while (!r.done && farside_peer_link_is_up(s->peer) &&
-           qemu_clock_get_ns(QEMU_CLOCK_REALTIME) < deadline) {
+           farside_time_now() < deadline) {
         farside_link_serve(deadline);
     }
     QLIST_REMOVE(&r, next);
@@ -141,7 +142,7 @@ bool farside_requester_wait(FarsideRequester *s)
         while (farside_peer_is_full(s->peer) &&
                farside_peer_link_is_up(s->peer) && !s->stalled) {
             farside_link_serve(deadline);
-            s->stalled = qemu_clock_get_ns(QEMU_CLOCK_REALTIME) >= deadline;
+            s->stalled = farside_time_now() >= deadline;
         }
         depth--;
     }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plugin that QEMU loads with -plugin. It loads the devices from
- * farside-devices.so beside it, if they were built for the QEMU that runs.
- * Devices use QEMU's inner structures, which differ between versions. This file
+ * The plugin that QEMU loads with -plugin. It loads FARSIDE_MODULE, such as the
+ * devices in farside-devices.so, from the folder that it lies in, if the module
+ * was built for the QEMU that runs, and calls its FARSIDE_ENTRY. The options of
+ * -plugin go to the module's farside_module_options(), if it has one. Modules
+ * use QEMU's inner structures, which differ between versions. This file
  * uses only the interface of plugins, and looks up one function by its name.
  */
 #include <dlfcn.h>
@@ -14,12 +16,6 @@
 #include "qemu/qemu-plugin.h"
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
-
-/* Functions of farside-devices.so, each of which registers a device's types */
-static const char *const devices[] = {
-    "farside_ntb_register_types",
-    "farside_gpu_register_types",
-};
 
 /* The answer to "query-version"; this file uses only the text. */
 typedef struct {
@@ -60,20 +56,20 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
     const char *package = running_version();
     g_autofree char *folder = NULL;
     g_autofree char *path = NULL;
-    void (*register_types[G_N_ELEMENTS(devices)])(void);
+    void (*register_types)(void);
+    gboolean (*take_options)(int argc, char **argv);
     GModule *module;
-    gsize i;
     Dl_info self;
 
     if (!version_is_ours(package)) {
         fprintf(stderr,
-                "farside: the devices were built for QEMU %s, but this is "
+                "farside: " FARSIDE_MODULE " was built for QEMU %s, but this is "
                 "QEMU %s: run 'make devices' to build them again\n",
                 FARSIDE_QEMU_VERSION, package ? package : "of another kind");
         return -1;
     }
     if (!info->system_emulation || strcmp(info->target_name, "x86_64") != 0) {
-        fprintf(stderr, "farside: the devices were built for "
+        fprintf(stderr, "farside: " FARSIDE_MODULE " was built for "
                         "qemu-system-x86_64, not for this program\n");
         return -1;
     }
@@ -82,19 +78,21 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
         return -1;
     }
     folder = g_path_get_dirname(self.dli_fname);
-    path = g_build_filename(folder, "farside-devices.so", NULL);
+    path = g_build_filename(folder, FARSIDE_MODULE, NULL);
     module = g_module_open(path, G_MODULE_BIND_LOCAL);
-    for (i = 0; i < G_N_ELEMENTS(devices); i++) {
-        if (!module || !g_module_symbol(module, devices[i],
-                                        (gpointer *)&register_types[i])) {
-            fprintf(stderr, "farside: %s\n", g_module_error());
-            return -1;
-        }
+    if (!module ||
+        !g_module_symbol(module, FARSIDE_ENTRY,
+                         (gpointer *)&register_types)) {
+        fprintf(stderr, "farside: %s\n", g_module_error());
+        return -1;
+    }
+    if (g_module_symbol(module, "farside_module_options",
+                        (gpointer *)&take_options) &&
+        !take_options(argc, argv)) {
+        return -1;
     }
     /* The types that this registers point into the module. */
     g_module_make_resident(module);
-    for (i = 0; i < G_N_ELEMENTS(devices); i++) {
-        register_types[i]();
-    }
+    register_types();
     return 0;
 }

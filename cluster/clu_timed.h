@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLU_TIMED_H
+#define CLU_TIMED_H
+
+#include "clu_plan_types.h"
+
+/*
+ * What the machines of a timed cluster share: the board on which they keep one
+ * virtual time.
+ */
+typedef struct CluTimed CluTimed;
+
+/* The time from the moment a link is plugged in until messages pass, in ns. */
+#define CLU_TIMED_TRAINING_NS 10000000
+
+/*
+ * Makes the board for @plan in the directory @dir. @plugin is the file that
+ * QEMU loads. @latencies_ns has the least time of a message for each link of
+ * the plan. Returns NULL and adds entries to @errors if a machine cannot run in
+ * virtual time, or sets @error if the board cannot be made.
+ */
+CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
+                        const char *plugin, const int64_t *latencies_ns,
+                        TopoErrors *errors, GError **error);
+void clu_timed_free(CluTimed *timed); /* (nullable) */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluTimed, clu_timed_free)
+
+/* The value of QEMU's option -plugin for @host, to be freed. The host inherits
+ * clu_timed_board() as CLU_FD_BOARD. */
+char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host);
+int clu_timed_board(const CluTimed *timed);
+
+/* The process of @host has ended: the others do not wait for it any more. */
+void clu_timed_leave(CluTimed *timed, const CluPlanHost *host);
+/* False if the process of @host has ended: it cannot return. */
+bool clu_timed_is_here(const CluTimed *timed, const CluPlanHost *host);
+
+/* The virtual time of @host, in ns. */
+int64_t clu_timed_now(const CluTimed *timed, const CluPlanHost *host);
+
+#endif

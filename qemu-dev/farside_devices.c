@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The entry of farside-devices.so, which the plugin calls. In a QEMU tree each
+ * device registers its types itself.
+ */
+#include "qemu/osdep.h"
+#include "farside_gpu.h"
+#include "farside_ntb.h"
+
+void farside_devices_register(void);
+
+void farside_devices_register(void)
+{
+    farside_ntb_register_types();
+    farside_gpu_register_types();
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The clock and the transport of links in a timed cluster. The object that a
+ * timed cluster loads registers the type TYPE_FARSIDE_TIME. Without it the
+ * devices run freely: links are sockets, and time-outs are in real time.
+ *
+ * The caller holds the big lock in all functions.
+ */
+#ifndef FARSIDE_TIME_H
+#define FARSIDE_TIME_H
+
+#include "qom/object.h"
+
+#define TYPE_FARSIDE_TIME "farside-time"
+
+typedef void FarsideTimeReceive(void *opaque, const void *packet, size_t size);
+
+typedef struct FarsideTimeClass {
+    ObjectClass parent_class;
+    /*
+     * The port of this machine on the link @path. @receive gets each packet of
+     * the peer when it arrives. NULL and @errp if the machine has no such link.
+     */
+    void *(*join)(const char *path, FarsideTimeReceive *receive, void *opaque,
+                  Error **errp);
+    /* The packet arrives when the link's latency has passed. */
+    void (*send)(void *port, const void *packet, size_t size);
+    /* The link is in use and has its own latency, or that of training. */
+    void (*set_up)(void *port, bool up);
+    /* Time passes until a packet was received, or until @deadline. */
+    void (*wait)(int64_t deadline);
+} FarsideTimeClass;
+
+/* NULL if this machine runs freely. */
+const FarsideTimeClass *farside_time(void);
+/* The clock of time-outs, in ns: real time if this machine runs freely. */
+int64_t farside_time_now(void);
+
+#endif /* FARSIDE_TIME_H */

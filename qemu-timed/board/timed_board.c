@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "timed_board.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAGIC   0x44425446u /* "FTBD" */
+#define VERSION 1
+
+/*
+ * Bytes of messages that wait in one channel. A machine takes them at the end
+ * of each slice of its time, so this is not a limit on messages on the way.
+ */
+#define RING (1u << 20)
+
+/* Before each message in a ring. */
+typedef struct {
+    int64_t arrival;
+    uint64_t sequence;
+    uint64_t size;
+} Head;
+
+/* Heads and bytes lie in whole units of a head, so that a head never wraps. */
+static size_t room(size_t size)
+{
+    return sizeof(Head) + (size + sizeof(Head) - 1) / sizeof(Head) *
+                              sizeof(Head);
+}
+
+_Static_assert(sizeof(Head) == 24, "a head has no holes");
+
+/* The ring's size as a whole number of heads */
+#define RING_USED (RING / sizeof(Head) * sizeof(Head))
+
+typedef struct {
+    int64_t now;
+    int64_t promise;
+    int64_t horizon;
+    int64_t want;   /* asleep until the horizon is later than this */
+    uint32_t word;  /* the futex: changes whenever the machine must look */
+    bool is_asleep; /* or about to sleep */
+    bool is_gone;
+    uint64_t reports;
+    uint64_t sleeps;
+    uint8_t pad[64]; /* the next machine begins on another cache line */
+} Machine;
+
+typedef struct {
+    char name[TIMED_BOARD_NAME];
+    uint32_t from, to;
+    int64_t latency_ns, training_ns;
+    bool is_up;
+    int64_t floor;     /* arrival of the last message */
+    uint64_t sequence; /* number of messages */
+    uint64_t written;  /* bytes, since the beginning */
+    uint64_t taken;
+} Channel;
+
+typedef struct {
+    uint32_t magic, version;
+    uint32_t machines, channels;
+    uint64_t size;
+    pthread_mutex_t lock;
+    Machine machine[TIMED_BOARD_MACHINES];
+    Channel channel[2 * TIMED_BOARD_LINKS];
+    uint8_t rings[][RING];
+} Shared;
+
+struct TimedBoard {
+    Shared *shared;
+    unsigned self;
+    uint32_t seen; /* value of the futex when the machine looked last */
+};
+
+static size_t shared_size(unsigned channels)
+{
+    return sizeof(Shared) + (size_t)channels * RING;
+}
+
+/* A machine that was killed may have held the lock: all that it protects is
+ * valid after every single assignment, so the next holder goes on. */
+static void lock(Shared *s)
+{
+    if (pthread_mutex_lock(&s->lock) == EOWNERDEAD) {
+        pthread_mutex_consistent(&s->lock);
+    }
+}
+
+static void unlock(Shared *s)
+{
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Making and opening */
+
+static bool fill(Shared *s, unsigned machines, const TimedBoardLink *links,
+                 unsigned count)
+{
+    pthread_mutexattr_t attr;
+    unsigned i, end;
+
+    s->magic = MAGIC;
+    s->version = VERSION;
+    s->machines = machines;
+    s->channels = 2 * count;
+    s->size = shared_size(2 * count);
+    for (i = 0; i < count; i++) {
+        const TimedBoardLink *link = &links[i];
+
+        if (strlen(link->name) >= TIMED_BOARD_NAME || link->latency_ns < 1 ||
+            link->training_ns < link->latency_ns ||
+            link->machine[0] >= machines || link->machine[1] >= machines ||
+            link->machine[0] == link->machine[1]) {
+            return false;
+        }
+        for (end = 0; end < 2; end++) {
+            Channel *c = &s->channel[2 * i + end];
+
+            strcpy(c->name, link->name);
+            c->from = link->machine[end];
+            c->to = link->machine[1 - end];
+            c->latency_ns = link->latency_ns;
+            c->training_ns = link->training_ns;
+        }
+    }
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&s->lock, &attr);
+    pthread_mutexattr_destroy(&attr);
+    return true;
+}
+
+int timed_board_new(unsigned machines, const TimedBoardLink *links,
+                    unsigned count)
+{
+    size_t size = shared_size(2 * count);
+    Shared *s = MAP_FAILED;
+    int fd, error;
+
+    if (machines < 1 || machines > TIMED_BOARD_MACHINES ||
+        count > TIMED_BOARD_LINKS) {
+        errno = EINVAL;
+        return -1;
+    }
+    fd = memfd_create("farside-board", MFD_CLOEXEC);
+    if (fd >= 0 && ftruncate(fd, (off_t)size) == 0) {
+        s = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    error = errno;
+    if (s != MAP_FAILED) {
+        if (fill(s, machines, links, count)) {
+            munmap(s, size);
+            return fd;
+        }
+        munmap(s, size);
+        error = EINVAL;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = error;
+    return -1;
+}
+
+TimedBoard *timed_board_open(int fd, unsigned machine)
+{
+    TimedBoard *board;
+    struct stat st;
+    Shared *s;
+
+    if (fstat(fd, &st) < 0) {
+        return NULL;
+    }
+    if ((size_t)st.st_size < sizeof(Shared)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    s = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+             0);
+    if (s == MAP_FAILED) {
+        return NULL;
+    }
+    if (s->magic != MAGIC || s->version != VERSION ||
+        s->size != (size_t)st.st_size || machine >= s->machines) {
+        munmap(s, (size_t)st.st_size);
+        errno = EINVAL;
+        return NULL;
+    }
+    board = calloc(1, sizeof(*board));
+    if (!board) {
+        munmap(s, (size_t)st.st_size);
+        return NULL;
+    }
+    board->shared = s;
+    board->self = machine;
+    return board;
+}
+
+void timed_board_close(TimedBoard *board)
+{
+    if (board) {
+        munmap(board->shared, board->shared->size);
+        free(board);
+    }
+}
+
+/* Channels */
+
+int timed_board_find(const TimedBoard *board, const char *name)
+{
+    const Shared *s = board->shared;
+    unsigned i;
+
+    for (i = 0; i < s->channels; i++) {
+        if (s->channel[i].from == board->self &&
+            strcmp(s->channel[i].name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+unsigned timed_board_channels(const TimedBoard *board)
+{
+    return board->shared->channels;
+}
+
+bool timed_board_is_inbound(const TimedBoard *board, unsigned channel)
+{
+    return board->shared->channel[channel].to == board->self;
+}
+
+unsigned timed_board_source(const TimedBoard *board, unsigned channel)
+{
+    return board->shared->channel[channel].from;
+}
+
+/* Horizons. The caller holds the lock. */
+
+/* Also true at the end of time. */
+static int64_t add(int64_t time, int64_t ns)
+{
+    return time > TIMED_BOARD_NEVER - ns ? TIMED_BOARD_NEVER : time + ns;
+}
+
+/* The earliest arrival of a message on @c that was not sent yet, if @active is
+ * the earliest time at which the sender does anything. */
+static int64_t next_arrival(const Channel *c, int64_t active)
+{
+    int64_t arrival = add(active, c->is_up ? c->latency_ns : c->training_ns);
+
+    return arrival > c->floor ? arrival : c->floor;
+}
+
+/*
+ * A message that comes to @self begins at some machine of its own accord, and
+ * may then make others send. What @self itself has not sent yet does not count:
+ * it will not have been sent while @self runs up to this horizon without
+ * sending, and whoever sends asks for a new one.
+ */
+static int64_t horizon_of(const Shared *s, unsigned self)
+{
+    int64_t active[TIMED_BOARD_MACHINES];
+    int64_t horizon = TIMED_BOARD_NEVER;
+    bool changed = true;
+    unsigned i;
+
+    for (i = 0; i < s->machines; i++) {
+        active[i] = i == self || s->machine[i].is_gone ? TIMED_BOARD_NEVER
+                                                       : s->machine[i].promise;
+    }
+    while (changed) {
+        changed = false;
+        for (i = 0; i < s->channels; i++) {
+            const Channel *c = &s->channel[i];
+            int64_t arrival;
+
+            if (active[c->from] == TIMED_BOARD_NEVER) {
+                continue;
+            }
+            arrival = next_arrival(c, active[c->from]);
+            if (c->to == self) {
+                horizon = arrival < horizon ? arrival : horizon;
+            } else if (arrival < active[c->to] && !s->machine[c->to].is_gone) {
+                active[c->to] = arrival;
+                changed = true;
+            }
+        }
+    }
+    return horizon;
+}
+
+static void futex_wake(Machine *m)
+{
+    __atomic_add_fetch(&m->word, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&m->is_asleep, __ATOMIC_SEQ_CST)) {
+        syscall(SYS_futex, &m->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    }
+}
+
+/* A promise has changed: gives all machines their horizons. */
+static void update(Shared *s)
+{
+    unsigned i;
+
+    for (i = 0; i < s->machines; i++) {
+        Machine *m = &s->machine[i];
+        int64_t horizon = horizon_of(s, i);
+
+        if (horizon != m->horizon) {
+            __atomic_store_n(&m->horizon, horizon, __ATOMIC_SEQ_CST);
+            if (m->is_asleep && horizon > m->want) {
+                futex_wake(m);
+            }
+        }
+    }
+}
+
+int64_t timed_board_report(TimedBoard *board, int64_t now, int64_t promise)
+{
+    Shared *s = board->shared;
+    Machine *m = &s->machine[board->self];
+    int64_t horizon;
+    unsigned i;
+
+    lock(s);
+    for (i = 0; i < s->channels; i++) {
+        const Channel *c = &s->channel[i];
+        Head head;
+
+        /* Messages of one channel arrive in order: the first is the next. */
+        if (c->to == board->self && c->written != c->taken) {
+            memcpy(&head, &s->rings[i][c->taken % RING_USED], sizeof(head));
+            promise = head.arrival < promise ? head.arrival : promise;
+        }
+    }
+    m->reports++;
+    __atomic_store_n(&m->now, now, __ATOMIC_RELAXED);
+    if (m->promise != promise) {
+        m->promise = promise;
+        update(s);
+    }
+    horizon = m->horizon = horizon_of(s, board->self);
+    unlock(s);
+    return horizon;
+}
+
+/* Messages */
+
+static void ring_put(uint8_t *ring, uint64_t at, const void *bytes, size_t size)
+{
+    size_t offset = at % RING_USED;
+    size_t first = size < RING_USED - offset ? size : RING_USED - offset;
+
+    memcpy(ring + offset, bytes, first);
+    memcpy(ring, (const uint8_t *)bytes + first, size - first);
+}
+
+static void ring_get(const uint8_t *ring, uint64_t at, void *bytes, size_t size)
+{
+    size_t offset = at % RING_USED;
+    size_t first = size < RING_USED - offset ? size : RING_USED - offset;
+
+    memcpy(bytes, ring + offset, first);
+    memcpy((uint8_t *)bytes + first, ring, size - first);
+}
+
+bool timed_board_send(TimedBoard *board, unsigned channel, int64_t now,
+                      const void *bytes, size_t size)
+{
+    Shared *s = board->shared;
+    Channel *c = &s->channel[channel];
+    Machine *to = &s->machine[c->to];
+    Head head;
+    bool fits;
+
+    lock(s);
+    fits = size <= TIMED_BOARD_MESSAGE &&
+           c->written - c->taken + room(size) <= RING_USED;
+    if (to->is_gone) {
+        unlock(s);
+        return true;
+    }
+    if (fits) {
+        head.arrival = next_arrival(c, now);
+        head.sequence = c->sequence++;
+        head.size = size;
+        ring_put(s->rings[channel], c->written, &head, sizeof(head));
+        ring_put(s->rings[channel], c->written + sizeof(head), bytes, size);
+        c->written += room(size);
+        c->floor = head.arrival;
+        if (head.arrival < to->promise) {
+            to->promise = head.arrival;
+        }
+        update(s);
+    }
+    futex_wake(to);
+    unlock(s);
+    return fits;
+}
+
+bool timed_board_take(TimedBoard *board, unsigned channel,
+                      TimedBoardMessage *ret_message)
+{
+    Shared *s = board->shared;
+    Channel *c = &s->channel[channel];
+    bool found;
+    Head head;
+
+    if (__atomic_load_n(&c->written, __ATOMIC_SEQ_CST) == c->taken) {
+        return false;
+    }
+    lock(s);
+    found = c->written != c->taken;
+    if (found) {
+        ring_get(s->rings[channel], c->taken, &head, sizeof(head));
+        ret_message->arrival = head.arrival;
+        ret_message->sequence = head.sequence;
+        ret_message->size = head.size;
+        ring_get(s->rings[channel], c->taken + sizeof(head), ret_message->bytes,
+                 head.size);
+        c->taken += room(head.size);
+    }
+    unlock(s);
+    return found;
+}
+
+void timed_board_set_up(TimedBoard *board, unsigned channel, int64_t now,
+                        bool up)
+{
+    Shared *s = board->shared;
+    Channel *c = &s->channel[channel];
+
+    lock(s);
+    if (c->is_up != up) {
+        if (up) {
+            c->floor = next_arrival(c, now);
+        }
+        c->is_up = up;
+        update(s);
+    }
+    unlock(s);
+}
+
+/* Waiting */
+
+static bool has_message(const TimedBoard *board)
+{
+    const Shared *s = board->shared;
+    unsigned i;
+
+    for (i = 0; i < s->channels; i++) {
+        const Channel *c = &s->channel[i];
+
+        if (c->to == board->self &&
+            __atomic_load_n(&c->written, __ATOMIC_SEQ_CST) != c->taken) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The value of the futex is read before each look, so a change after the look
+ * ends the sleep. */
+static bool must_look(TimedBoard *board, int64_t want, uint32_t *ret_word)
+{
+    Machine *m = &board->shared->machine[board->self];
+
+    *ret_word = __atomic_load_n(&m->word, __ATOMIC_SEQ_CST);
+    return *ret_word != board->seen ||
+           __atomic_load_n(&m->horizon, __ATOMIC_SEQ_CST) > want ||
+           has_message(board);
+}
+
+static void pause_cpu(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+int64_t timed_board_wait(TimedBoard *board, int64_t want, unsigned spins,
+                         int timeout_ms)
+{
+    Machine *m = &board->shared->machine[board->self];
+    struct timespec ts = {.tv_sec = timeout_ms / 1000,
+                          .tv_nsec = timeout_ms % 1000 * 1000000L};
+    uint32_t word;
+    unsigned i;
+
+    for (i = 0; i < spins; i++) {
+        if (must_look(board, want, &word)) {
+            board->seen = word;
+            return __atomic_load_n(&m->horizon, __ATOMIC_SEQ_CST);
+        }
+        pause_cpu();
+    }
+    lock(board->shared);
+    m->want = want;
+    __atomic_store_n(&m->is_asleep, true, __ATOMIC_SEQ_CST);
+    m->sleeps++;
+    unlock(board->shared);
+    if (!must_look(board, want, &word)) {
+        syscall(SYS_futex, &m->word, FUTEX_WAIT, word, &ts, NULL, 0);
+    }
+    __atomic_store_n(&m->is_asleep, false, __ATOMIC_SEQ_CST);
+    board->seen = __atomic_load_n(&m->word, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&m->horizon, __ATOMIC_SEQ_CST);
+}
+
+void timed_board_leave(TimedBoard *board, unsigned machine)
+{
+    lock(board->shared);
+    board->shared->machine[machine].is_gone = true;
+    update(board->shared);
+    unlock(board->shared);
+}
+
+/* For those who look on */
+
+int64_t timed_board_now(const TimedBoard *board, unsigned machine)
+{
+    return __atomic_load_n(&board->shared->machine[machine].now,
+                           __ATOMIC_RELAXED);
+}
+
+uint64_t timed_board_reports(const TimedBoard *board, unsigned machine)
+{
+    return __atomic_load_n(&board->shared->machine[machine].reports,
+                           __ATOMIC_RELAXED);
+}
+
+uint64_t timed_board_sleeps(const TimedBoard *board, unsigned machine)
+{
+    return __atomic_load_n(&board->shared->machine[machine].sleeps,
+                           __ATOMIC_RELAXED);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * The board: memory that all machines of a timed cluster share, by which they
+ * keep one virtual time. No other process takes part.
+ *
+ * Each machine writes a promise on the board: "before this virtual time I send
+ * nothing, unless a message makes me". A link has a latency, which no message
+ * on it undercuts. From both follows each machine's horizon, the earliest time
+ * at which a message may still come in that it does not know yet. A machine may
+ * run up to its horizon, and then waits until the others have promised more.
+ * The board lowers the promise of a machine to which a message is on its way.
+ *
+ * Times are ns of virtual time. Functions of an open board belong to one
+ * machine, and to one thread of it, except where noted. The same file is
+ * compiled into QEMU's object and into the program `farside`.
+ */
+#ifndef TIMED_BOARD_H
+#define TIMED_BOARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TIMED_BOARD_MACHINES 64
+#define TIMED_BOARD_LINKS    256
+#define TIMED_BOARD_NAME     128      /* bytes of a link's name, with its 0 */
+#define TIMED_BOARD_MESSAGE  8192     /* bytes of the longest message */
+#define TIMED_BOARD_NEVER    INT64_MAX
+
+typedef struct TimedBoard TimedBoard;
+
+typedef struct TimedBoardLink {
+    const char *name;
+    unsigned machine[2];
+    int64_t latency_ns;  /* least time of a message while the link is up; >= 1 */
+    int64_t training_ns; /* time of a message while it is down; >= latency_ns */
+} TimedBoardLink;
+
+/* A message that was taken from the board. */
+typedef struct TimedBoardMessage {
+    int64_t arrival;
+    uint64_t sequence; /* of the channel */
+    size_t size;
+    uint8_t bytes[TIMED_BOARD_MESSAGE];
+} TimedBoardMessage;
+
+/*
+ * Makes a board for @machines machines. Returns a descriptor that is closed on
+ * exec, or -1 and errno; EINVAL if a number or name does not fit.
+ */
+int timed_board_new(unsigned machines, const TimedBoardLink *links,
+                    unsigned count);
+
+/* Opens the board @fd for @machine. Returns NULL and errno. */
+TimedBoard *timed_board_open(int fd, unsigned machine);
+void timed_board_close(TimedBoard *board); /* (nullable) */
+
+/*
+ * The channel on which this machine sends to the other end of the link @name;
+ * -1 if it has no such link. The channel back has the number ^ 1.
+ */
+int timed_board_find(const TimedBoard *board, const char *name);
+unsigned timed_board_channels(const TimedBoard *board);
+/* True if messages on @channel are for this machine. */
+bool timed_board_is_inbound(const TimedBoard *board, unsigned channel);
+/* The machine that sends on @channel. */
+unsigned timed_board_source(const TimedBoard *board, unsigned channel);
+
+/*
+ * Sends a message at @now, which must not be before the machine's promise. It
+ * arrives a latency later, and never before a message that was sent earlier.
+ * False if there is no room until the peer takes messages.
+ */
+bool timed_board_send(TimedBoard *board, unsigned channel, int64_t now,
+                      const void *bytes, size_t size);
+/* Takes the next message of an inbound channel. False if there is none. */
+bool timed_board_take(TimedBoard *board, unsigned channel,
+                      TimedBoardMessage *ret_message);
+/*
+ * Says whether @channel's link is up as seen by this machine. When it comes up
+ * at @now, messages arrive after the time of training at the earliest: the peer
+ * may have run so far ahead.
+ */
+void timed_board_set_up(TimedBoard *board, unsigned channel, int64_t now,
+                        bool up);
+
+/*
+ * Writes this machine's time and promise, and returns its horizon. The promise
+ * must not be later than the arrival of any message that was taken.
+ */
+int64_t timed_board_report(TimedBoard *board, int64_t now, int64_t promise);
+/*
+ * Waits until the horizon is later than @want, a message was sent here, or
+ * @timeout_ms have passed. Spins at first. Returns the horizon.
+ */
+int64_t timed_board_wait(TimedBoard *board, int64_t want, unsigned spins,
+                         int timeout_ms);
+
+/* The machine @machine is no more: nobody waits for it. Any process may call
+ * this. */
+void timed_board_leave(TimedBoard *board, unsigned machine);
+
+/* The time that @machine has last reported. Any process may ask. */
+int64_t timed_board_now(const TimedBoard *board, unsigned machine);
+/* How often it has reported, and has waited asleep. */
+uint64_t timed_board_reports(const TimedBoard *board, unsigned machine);
+uint64_t timed_board_sleeps(const TimedBoard *board, unsigned machine);
+
+#endif /* TIMED_BOARD_H */

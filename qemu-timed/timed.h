@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A machine in virtual time: the parts of farside-timed.so, which QEMU loads
+ * only for a timed cluster. docs/developer/timed.md explains how they work
+ * together. Times are ns of QEMU_CLOCK_VIRTUAL.
+ */
+#ifndef TIMED_H
+#define TIMED_H
+
+#include "qemu/osdep.h"
+#include "board/timed_board.h"
+
+/* Others may act on this machine only at multiples of this time. */
+#define TIMED_BARRIER_NS 1000000
+
+typedef struct TimedOptions {
+    TimedBoard *board; /* NULL: a machine without links */
+    int64_t slice_ns;  /* the CPU runs no longer in one piece */
+    unsigned spins;    /* looks at the board before sleeping */
+    int64_t drive_ns;  /* service time of a drive's request */
+} TimedOptions;
+
+/* timed_clock.c: time of this machine. The caller holds the big lock. */
+
+int64_t timed_clock_now(void);
+/* The time passes without the CPU: it is idle, or stalled in an access. */
+void timed_clock_advance(int64_t ns);
+/* The time of the next timer; TIMED_BOARD_NEVER if none is set. */
+int64_t timed_clock_next(void);
+/*
+ * Runs due timers and bottom halves until none is left. @nested: inside an
+ * access of the CPU, where the bottom halves of the main loop must not run.
+ */
+void timed_clock_run(bool nested);
+
+/* timed_gate.c: the big lock between slices. */
+
+/* Makes this thread, the CPU's, the one that the gate keeps others out of. */
+void timed_gate_init(void);
+/* True if another thread waits for the big lock. */
+bool timed_gate_has_waiters(void);
+/*
+ * Lets all threads that wait for the big lock have it once, and then closes
+ * the gate again. The caller holds the lock, and holds it again afterwards.
+ */
+void timed_gate_pass(void);
+/* Leaves the gate open, until timed_gate_pass(), while the CPU is stopped. */
+void timed_gate_open(void);
+
+/* timed_link.c: messages of other machines. The caller holds the big lock. */
+
+void timed_link_init(const TimedOptions *options);
+/*
+ * Reports the time and waits until all promises have passed @now. False if the
+ * CPU shall stop first.
+ */
+bool timed_link_sync(int64_t now);
+/*
+ * Waits until nothing unknown can come in up to the returned time, which is
+ * @want or the arrival of a message before it. The machine does nothing until
+ * then. Returns @now if the CPU shall stop first.
+ */
+int64_t timed_link_idle(int64_t now, int64_t want);
+/* The time up to which the CPU may run from @now on; later than @now. */
+int64_t timed_link_limit(int64_t now);
+/* Delivers the messages that have arrived by @now. False if there was none. */
+bool timed_link_deliver(int64_t now);
+
+/* timed_vcpu.c: the CPU's thread. */
+
+void timed_vcpu_init(const TimedOptions *options);
+
+/* timed_drive.c: the service time of drives. */
+
+void timed_drive_init(const TimedOptions *options);
+
+#endif /* TIMED_H */

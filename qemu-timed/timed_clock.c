@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "timed.h"
+#include "qemu/main-loop.h"
+#include "qemu/seqlock.h"
+#include "qemu/timer.h"
+#include "block/aio.h"
+#include "sysemu/cpu-timers.h"
+
+/*
+ * QEMU's own header of this variable is not public. The structure is that of
+ * the version that this object is built for, and loaded into.
+ */
+typedef struct TimersState {
+    int64_t cpu_ticks_prev;
+    int64_t cpu_ticks_offset;
+    QemuSeqLock vm_clock_seqlock;
+    QemuSpin vm_clock_lock;
+    int16_t cpu_ticks_enabled;
+    int16_t icount_time_shift;
+    int64_t last_delta;
+    aligned_int64_t qemu_icount_bias;
+} TimersState;
+
+extern TimersState timers_state;
+
+int64_t timed_clock_now(void)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+void timed_clock_advance(int64_t ns)
+{
+    seqlock_write_lock(&timers_state.vm_clock_seqlock,
+                       &timers_state.vm_clock_lock);
+    qatomic_set_i64(&timers_state.qemu_icount_bias,
+                    timers_state.qemu_icount_bias + ns);
+    seqlock_write_unlock(&timers_state.vm_clock_seqlock,
+                         &timers_state.vm_clock_lock);
+}
+
+int64_t timed_clock_next(void)
+{
+    int64_t deadline = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL,
+                                                  QEMU_TIMER_ATTR_ALL);
+
+    return deadline < 0 ? TIMED_BOARD_NEVER : timed_clock_now() + deadline;
+}
+
+void timed_clock_run(bool nested)
+{
+    bool progress;
+
+    do {
+        progress = qemu_clock_run_timers(QEMU_CLOCK_VIRTUAL);
+        progress |= aio_bh_poll(qemu_get_aio_context()) > 0;
+        if (!nested) {
+            progress |= aio_bh_poll(iohandler_get_aio_context()) > 0;
+        }
+    } while (progress);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * While the CPU runs it does not hold the big lock, and in stock QEMU another
+ * thread could take it at any instruction. Here other threads wait at a gate
+ * instead, which opens only at barriers. So nothing that they do, such as a
+ * change of the memory map, falls into the middle of a slice.
+ */
+#include "timed.h"
+#include "hw/core/cpu.h"
+#include "qemu/main-loop.h"
+#include "qemu/thread.h"
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t opened;
+    pthread_cond_t passed;
+    bool closed;
+    unsigned waiting; /* threads before the gate */
+    unsigned inside;  /* threads behind it that do not have the big lock yet */
+} gate = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .opened = PTHREAD_COND_INITIALIZER,
+    .passed = PTHREAD_COND_INITIALIZER,
+};
+
+static __thread bool is_vcpu;
+
+/*
+ * The CPU's thread takes the big lock in the middle of a slice: the
+ * instruction is an access to a device. The slice ends after it, because the
+ * device may have changed what is due next.
+ */
+static void end_slice(CPUState *cpu)
+{
+    int64_t left = cpu->icount_decr_ptr->u16.low + cpu->icount_extra;
+
+    /* An interrupt is accepted under the lock before the first instruction. */
+    if (cpu->icount_budget > left) {
+        cpu_exit(cpu);
+    }
+}
+
+static void gate_lock(QemuMutex *mutex, const char *file, int line)
+{
+    if (is_vcpu) {
+        qemu_mutex_lock_impl(mutex, file, line);
+        if (current_cpu && current_cpu->running) {
+            end_slice(current_cpu);
+        }
+        return;
+    }
+    pthread_mutex_lock(&gate.lock);
+    qatomic_set(&gate.waiting, gate.waiting + 1);
+    while (gate.closed) {
+        pthread_cond_wait(&gate.opened, &gate.lock);
+    }
+    qatomic_set(&gate.waiting, gate.waiting - 1);
+    gate.inside++;
+    pthread_mutex_unlock(&gate.lock);
+    qemu_mutex_lock_impl(mutex, file, line);
+    pthread_mutex_lock(&gate.lock);
+    gate.inside--;
+    pthread_cond_signal(&gate.passed);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+void timed_gate_init(void)
+{
+    is_vcpu = true;
+    qatomic_set(&qemu_bql_mutex_lock_func, gate_lock);
+}
+
+bool timed_gate_has_waiters(void)
+{
+    return qatomic_read(&gate.waiting) > 0;
+}
+
+void timed_gate_open(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.closed = false;
+    pthread_cond_broadcast(&gate.opened);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+void timed_gate_pass(void)
+{
+    timed_gate_open();
+    qemu_mutex_unlock_iothread();
+    pthread_mutex_lock(&gate.lock);
+    while (gate.waiting > 0 || gate.inside > 0) {
+        pthread_cond_wait(&gate.passed, &gate.lock);
+    }
+    gate.closed = true;
+    pthread_mutex_unlock(&gate.lock);
+    qemu_mutex_lock_iothread();
+}

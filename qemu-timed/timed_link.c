@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The order of what happens to a machine at one virtual time: first its own
+ * timers, then messages by (time, source, channel, sequence), then the CPU. A
+ * message is delivered only when all promises have passed its time, so the
+ * order does not depend on which machine was quicker.
+ */
+#include "timed.h"
+#include "qapi/error.h"
+#include "qemu/error-report.h"
+#include "qemu/timer.h"
+#include "hw/core/cpu.h"
+#include "farside_time.h"
+
+/* One wait for the other machines. After PATIENCE of them without any progress
+ * the machine answers its monitor, although no barrier is reached. */
+#define WAIT_MS  100
+#define PATIENCE 50
+
+typedef struct Port {
+    unsigned channel;
+    FarsideTimeReceive *receive;
+    void *opaque;
+} Port;
+
+static struct {
+    TimedBoard *board;
+    unsigned spins;
+    int64_t horizon;
+    unsigned channels;
+    GQueue *inbound; /* of TimedBoardMessage; indexed by channel */
+    Port **ports;    /* indexed by the channel on which they send */
+} links = {.horizon = TIMED_BOARD_NEVER};
+
+/* Takes what is on the board, to make room for others. */
+static void pull(void)
+{
+    TimedBoardMessage *m = NULL;
+    unsigned i;
+
+    for (i = 0; i < links.channels; i++) {
+        if (!timed_board_is_inbound(links.board, i)) {
+            continue;
+        }
+        for (;;) {
+            m = m ?: g_new(TimedBoardMessage, 1);
+            if (!timed_board_take(links.board, i, m)) {
+                break;
+            }
+            g_queue_push_tail(&links.inbound[i],
+                              g_realloc(g_steal_pointer(&m),
+                                        offsetof(TimedBoardMessage, bytes) +
+                                            m->size));
+        }
+    }
+    g_free(m);
+}
+
+/* The channel of the next message; -1 if there is none. */
+static int next_channel(void)
+{
+    const TimedBoardMessage *best = NULL, *m;
+    int channel = -1;
+    unsigned i;
+
+    for (i = 0; i < links.channels; i++) {
+        m = g_queue_peek_head(&links.inbound[i]);
+        if (m && (!best || m->arrival < best->arrival ||
+                  (m->arrival == best->arrival &&
+                   timed_board_source(links.board, i) <
+                       timed_board_source(links.board, channel)))) {
+            best = m;
+            channel = i;
+        }
+    }
+    return channel;
+}
+
+static int64_t next_arrival(void)
+{
+    int channel = next_channel();
+    const TimedBoardMessage *m;
+
+    if (channel < 0) {
+        return TIMED_BOARD_NEVER;
+    }
+    m = g_queue_peek_head(&links.inbound[channel]);
+    return m->arrival;
+}
+
+bool timed_link_deliver(int64_t now)
+{
+    TimedBoardMessage *m;
+    bool any = false;
+    Port *port;
+    int channel;
+
+    if (links.horizon <= now) {
+        return false;
+    }
+    while ((channel = next_channel()) >= 0) {
+        m = g_queue_peek_head(&links.inbound[channel]);
+        if (m->arrival > now) {
+            break;
+        }
+        g_queue_pop_head(&links.inbound[channel]);
+        port = links.ports[channel ^ 1];
+        if (port) {
+            port->receive(port->opaque, m->bytes, m->size);
+        }
+        g_free(m);
+        any = true;
+        /* A receiver may let time pass. The caller then begins anew. */
+        if (timed_clock_now() != now) {
+            break;
+        }
+    }
+    return any;
+}
+
+static void report(int64_t now, int64_t promise)
+{
+    pull();
+    links.horizon =
+        timed_board_report(links.board, now, MIN(promise, next_arrival()));
+    pull();
+}
+
+/* Waits until the horizon is later than @want, or something has changed. */
+static void wait_once(int64_t want, unsigned *tries)
+{
+    int64_t before = links.horizon;
+
+    links.horizon = timed_board_wait(links.board, want, links.spins, WAIT_MS);
+    *tries = links.horizon == before ? *tries + 1 : 0;
+    if (*tries >= PATIENCE && timed_gate_has_waiters()) {
+        timed_gate_pass();
+        *tries = 0;
+    }
+}
+
+/* True if the CPU's thread must do something else than wait. */
+static bool is_stopping(void)
+{
+    return current_cpu->stop && !current_cpu->running;
+}
+
+bool timed_link_sync(int64_t now)
+{
+    unsigned tries = 0;
+
+    if (!links.board) {
+        return true;
+    }
+    report(now, now);
+    while (links.horizon <= now && !is_stopping()) {
+        wait_once(now, &tries);
+        pull();
+    }
+    return links.horizon > now;
+}
+
+int64_t timed_link_idle(int64_t now, int64_t want)
+{
+    unsigned tries = 0;
+    int64_t until;
+
+    if (!links.board) {
+        return want;
+    }
+    do {
+        report(now, want);
+        until = MIN(want, next_arrival());
+        if (links.horizon > until) {
+            return until;
+        }
+        wait_once(until, &tries);
+    } while (!is_stopping());
+    return now;
+}
+
+int64_t timed_link_limit(int64_t now)
+{
+    return links.board ? MIN(links.horizon, next_arrival()) : TIMED_BOARD_NEVER;
+}
+
+/* What the devices call */
+
+static void *time_join(const char *path, FarsideTimeReceive *receive,
+                       void *opaque, Error **errp)
+{
+    int channel = links.board ? timed_board_find(links.board, path) : -1;
+    Port *port;
+
+    if (channel < 0) {
+        error_setg(errp,
+                   "property 'link': this machine has no link %s on the board",
+                   path);
+        return NULL;
+    }
+    if (links.ports[channel]) {
+        error_setg(errp, "property 'link': %s has a device already", path);
+        return NULL;
+    }
+    port = g_new0(Port, 1);
+    port->channel = channel;
+    port->receive = receive;
+    port->opaque = opaque;
+    links.ports[channel] = port;
+    return port;
+}
+
+static void time_send(void *opaque, const void *packet, size_t size)
+{
+    Port *port = opaque;
+
+    /* The peer makes room at the end of its slice. */
+    while (!timed_board_send(links.board, port->channel, timed_clock_now(),
+                             packet, size)) {
+        pull();
+        g_usleep(10);
+    }
+}
+
+static void time_set_up(void *opaque, bool up)
+{
+    Port *port = opaque;
+
+    timed_board_set_up(links.board, port->channel, timed_clock_now(), up);
+}
+
+static void time_wait(int64_t deadline)
+{
+    int64_t now, until;
+
+    for (;;) {
+        timed_clock_run(true);
+        now = timed_clock_now();
+        if (timed_link_deliver(now) || now >= deadline) {
+            return;
+        }
+        until = timed_link_idle(now, MIN(deadline, timed_clock_next()));
+        if (until > now) {
+            timed_clock_advance(until - now);
+        }
+    }
+}
+
+static void time_class_init(ObjectClass *class, void *data)
+{
+    FarsideTimeClass *time = (FarsideTimeClass *)class;
+
+    time->join = time_join;
+    time->send = time_send;
+    time->set_up = time_set_up;
+    time->wait = time_wait;
+}
+
+static const TypeInfo time_info = {
+    .name = TYPE_FARSIDE_TIME,
+    .parent = TYPE_OBJECT,
+    .abstract = true,
+    .class_size = sizeof(FarsideTimeClass),
+    .class_init = time_class_init,
+};
+
+void timed_link_init(const TimedOptions *options)
+{
+    type_register_static(&time_info);
+    links.board = options->board;
+    links.spins = options->spins;
+    if (links.board) {
+        links.channels = timed_board_channels(links.board);
+        links.inbound = g_new0(GQueue, links.channels);
+        links.ports = g_new0(Port *, links.channels);
+    }
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The entry of farside-timed.so. Options follow the file in -plugin:
+ *
+ *   board=FD    descriptor of the board that the machines share
+ *   machine=N   number of this machine on it
+ *   slice=NS    longest run of the CPU; changes no result
+ *   spins=N     looks at the board before sleeping; changes no result
+ *   drive=NS    service time of a request to a drive
+ */
+#include "timed.h"
+#include "qemu/cutils.h"
+#include "qemu/error-report.h"
+
+#define SLICE_NS 1000000
+#define SPINS 2000
+#define DRIVE_NS 10000
+
+bool farside_module_options(int argc, char **argv);
+void farside_timed_register(void);
+
+static TimedOptions options = {
+    .slice_ns = SLICE_NS,
+    .spins = SPINS,
+    .drive_ns = DRIVE_NS,
+};
+
+static bool parse(const char *option, int64_t *ret_board, int64_t *ret_machine)
+{
+    const char *value = strchr(option, '=');
+    int64_t number;
+
+    if (!value || qemu_strtoi64(value + 1, NULL, 10, &number) || number < 0) {
+        return false;
+    }
+    if (g_str_has_prefix(option, "board=")) {
+        *ret_board = number;
+    } else if (g_str_has_prefix(option, "machine=")) {
+        *ret_machine = number;
+    } else if (g_str_has_prefix(option, "slice=") && number > 0) {
+        options.slice_ns = number;
+    } else if (g_str_has_prefix(option, "spins=") && number <= 1000000) {
+        options.spins = number;
+    } else if (g_str_has_prefix(option, "drive=") && number > 0) {
+        options.drive_ns = number;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The loader calls this before farside_timed_register(). */
+bool farside_module_options(int argc, char **argv)
+{
+    int64_t board = -1, machine = 0;
+    int i;
+
+    for (i = 0; i < argc; i++) {
+        if (!parse(argv[i], &board, &machine)) {
+            error_report("virtual time: '%s' is none of board=FD, machine=N, "
+                         "slice=NS, spins=N and drive=NS", argv[i]);
+            return false;
+        }
+    }
+    if (board < 0) {
+        return true;
+    }
+    options.board = timed_board_open(board, machine);
+    if (!options.board) {
+        error_report("virtual time: descriptor %" PRId64 " is no board with a "
+                     "machine %" PRId64 ": %s", board, machine,
+                     strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+void farside_timed_register(void)
+{
+    timed_link_init(&options);
+    timed_drive_init(&options);
+    timed_vcpu_init(&options);
+}

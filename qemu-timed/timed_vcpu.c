@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The CPU's thread. It replaces that of QEMU's tcg-accel-ops-rr.c, and differs
+ * from it in what ends a run of the CPU (the next timer, the horizon, the next
+ * message, a barrier) and in what happens while the CPU is idle (virtual time
+ * jumps). All that happens to the machine happens in this thread, at a known
+ * virtual time, or in another thread at a barrier.
+ */
+#include "timed.h"
+#include "qapi/error.h"
+#include "qemu/error-report.h"
+#include "qemu/guest-random.h"
+#include "qemu/main-loop.h"
+#include "qemu/module.h"
+#include "qemu/rcu.h"
+#include "qemu/timer.h"
+#include "hw/core/cpu.h"
+#include "sysemu/accel-ops.h"
+#include "sysemu/cpu-timers.h"
+#include "sysemu/cpus.h"
+#include "sysemu/runstate.h"
+
+#define ACCEL_OPS "tcg-accel-ops"
+
+/*
+ * QEMU declares these in headers of its target alone (exec/exec-all.h,
+ * exec/cpu-all.h, tcg/tcg.h). The values are those of the version that this
+ * object is built for, and loaded into.
+ */
+#define CF_USE_ICOUNT 0x00020000
+#define CF_CLUSTER_SHIFT 24
+#define EXCP_DEBUG 0x10002
+#define EXCP_ATOMIC 0x10005
+
+int cpu_exec(CPUState *cpu);
+void cpu_exec_step_atomic(CPUState *cpu);
+void tcg_register_thread(void);
+
+static const TimedOptions *options;
+static void (*stock_ops_init)(AccelOpsClass *ops);
+
+/* Exact: the run may end early, but never late. */
+static void prepare_run(CPUState *cpu, int64_t ns)
+{
+    int64_t low = MIN(0xffff, ns);
+
+    g_assert(cpu->icount_decr_ptr->u16.low == 0 && cpu->icount_extra == 0);
+    cpu->icount_budget = ns;
+    cpu->icount_decr_ptr->u16.low = low;
+    cpu->icount_extra = ns - low;
+}
+
+static void end_run(CPUState *cpu)
+{
+    icount_update(cpu);
+    cpu->icount_decr_ptr->u16.low = 0;
+    cpu->icount_extra = 0;
+    cpu->icount_budget = 0;
+}
+
+static void run_cpu(CPUState *cpu, int64_t ns)
+{
+    int r;
+
+    qemu_clock_enable(QEMU_CLOCK_VIRTUAL,
+                      (cpu->singlestep_enabled & SSTEP_NOTIMER) == 0);
+    qemu_mutex_unlock_iothread();
+    prepare_run(cpu, ns);
+    cpu_exec_start(cpu);
+    r = cpu_exec(cpu);
+    cpu_exec_end(cpu);
+    end_run(cpu);
+    qemu_mutex_lock_iothread();
+    if (r == EXCP_DEBUG) {
+        cpu_handle_guest_debug(cpu);
+    } else if (r == EXCP_ATOMIC) {
+        qemu_mutex_unlock_iothread();
+        cpu_exec_step_atomic(cpu);
+        qemu_mutex_lock_iothread();
+    }
+}
+
+static bool is_idle(CPUState *cpu)
+{
+    return cpu->halted && !cpu_has_work(cpu);
+}
+
+/* One step of virtual time. */
+static void step(CPUState *cpu)
+{
+    static int64_t barrier = -1; /* the last one that was passed */
+    int64_t now, until;
+
+    timed_clock_run(false);
+    now = timed_clock_now();
+    if (now % TIMED_BARRIER_NS == 0 && now != barrier) {
+        barrier = now;
+        if (timed_gate_has_waiters()) {
+            timed_gate_pass();
+        }
+        return;
+    }
+    /*
+     * No promise goes beyond the next barrier: what others do there may make
+     * this machine send.
+     */
+    until = MIN(timed_clock_next(), QEMU_ALIGN_UP(now + 1, TIMED_BARRIER_NS));
+    if (is_idle(cpu)) {
+        until = timed_link_idle(now, until);
+        if (!timed_link_deliver(now) && until > now) {
+            timed_clock_advance(until - now);
+        }
+        return;
+    }
+    if (!timed_link_sync(now) || timed_link_deliver(now)) {
+        return;
+    }
+    until = MIN(until, timed_link_limit(now));
+    until = MIN(until, now + options->slice_ns);
+    run_cpu(cpu, until - now);
+}
+
+/*
+ * Work that others have queued for the CPU must be done before it runs again:
+ * after a change of the memory map it flushes the TLB, whose entries are
+ * numbers of sections in the map that is gone.
+ */
+static void do_work(CPUState *cpu)
+{
+    bool stopped = false;
+
+    qemu_wait_io_event_common(cpu);
+    while (!cpu_can_run(cpu)) {
+        if (!stopped) {
+            timed_gate_open();
+            stopped = true;
+        }
+        if (cpu_work_list_empty(cpu) && !cpu->stop) {
+            qemu_cond_wait_iothread(cpu->halt_cond);
+        }
+        qemu_wait_io_event_common(cpu);
+    }
+    if (stopped) {
+        timed_gate_pass();
+        do_work(cpu);
+    }
+}
+
+static void *vcpu_thread(void *opaque)
+{
+    CPUState *cpu = opaque;
+
+    rcu_register_thread();
+    tcg_register_thread();
+    qemu_mutex_lock_iothread();
+    qemu_thread_get_self(cpu->thread);
+    cpu->thread_id = qemu_get_thread_id();
+    cpu->can_do_io = 1;
+    current_cpu = cpu;
+    cpu_thread_signal_created(cpu);
+    qemu_guest_random_seed_thread_part2(cpu->random_seed);
+    timed_gate_init();
+    for (;;) {
+        do_work(cpu);
+        step(cpu);
+    }
+    return NULL;
+}
+
+static void create_vcpu_thread(CPUState *cpu)
+{
+    static bool created;
+
+    if (created) {
+        error_report("a machine in virtual time has one CPU; use -smp 1");
+        exit(1);
+    }
+    if (icount_enabled() != 1 || icount_to_ns(1) != 1) {
+        error_report("a machine in virtual time needs "
+                     "-icount shift=0,sleep=off");
+        exit(1);
+    }
+    created = true;
+    cpu->tcg_cflags =
+        (cpu->cluster_index << CF_CLUSTER_SHIFT) | CF_USE_ICOUNT;
+    cpu->thread = g_new0(QemuThread, 1);
+    cpu->halt_cond = g_new0(QemuCond, 1);
+    qemu_cond_init(cpu->halt_cond);
+    qemu_thread_create(cpu->thread, "CPU 0/timed", vcpu_thread, cpu,
+                       QEMU_THREAD_JOINABLE);
+}
+
+/* Without this, the main loop would move the clock while the CPU is idle. */
+static bool cpu_is_never_idle(CPUState *cpu)
+{
+    return false;
+}
+
+static void ops_init(AccelOpsClass *ops)
+{
+    stock_ops_init(ops);
+    ops->create_vcpu_thread = create_vcpu_thread;
+    ops->cpu_thread_is_idle = cpu_is_never_idle;
+}
+
+void timed_vcpu_init(const TimedOptions *from)
+{
+    ObjectClass *class = module_object_class_by_name(ACCEL_OPS);
+    AccelOpsClass *ops;
+
+    options = from;
+    if (!class) {
+        error_report("virtual time needs -accel tcg, which is not here");
+        exit(1);
+    }
+    ops = (AccelOpsClass *)class;
+    stock_ops_init = ops->ops_init;
+    ops->ops_init = ops_init;
+}
