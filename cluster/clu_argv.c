@@ -82,7 +82,7 @@ static void add_machine(GPtrArray *argv, const CluPlan *plan,
 }
 
 static void add_channels(GPtrArray *argv, const CluPlanHost *host,
-                         const CluPaths *paths)
+                         const CluPaths *paths, const CluTimed *timed)
 {
     const TopoVm *vm = host->host->vm;
 
@@ -91,7 +91,9 @@ static void add_channels(GPtrArray *argv, const CluPlanHost *host,
     add(argv, "-chardev", "socket,id=qmp,fd=%d", CLU_FD_QMP);
     add(argv, "-mon", "chardev=qmp,mode=control");
     add(argv, "-chardev", "socket,id=agent,fd=%d", CLU_FD_AGENT);
-    add(argv, "-device", "virtio-serial-pci,addr=%x", AGENT_SLOT);
+    /* With ioeventfd the main loop would serve the device, at any time. */
+    add(argv, "-device", "virtio-serial-pci,addr=%x%s", AGENT_SLOT,
+        timed ? ",ioeventfd=off" : "");
     add(argv, "-device", "virtserialport,chardev=agent,name=farside.agent");
     if (vm->qmp) {
         g_autofree char *path = clu_dir_qmp_path(paths->dir, host->host->name);
@@ -202,7 +204,7 @@ char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
         add(argv, "-plugin", "%s", option);
     }
     add_machine(argv, plan, host, is_kvm, timed);
-    add_channels(argv, host, paths);
+    add_channels(argv, host, paths, timed);
     add_kernel(argv, host, paths);
     for (i = 0; i < host->devices->len; i++) {
         const CluPlanDevice *device = host->devices->pdata[i];

@@ -170,6 +170,15 @@ static void on_host_logged(void *owner, CluHost *host)
     cluster->ops->logged(cluster->owner, host);
 }
 
+/* Time */
+
+static bool wants_time(void *owner)
+{
+    CluCluster *cluster = owner;
+
+    return cluster->ops->wants_time(cluster->owner);
+}
+
 /* Start */
 
 static bool add_links(CluCluster *cluster, const char *dir, GError **error)
@@ -286,5 +295,11 @@ CluCluster *clu_cluster_start(GMainContext *context,
         return NULL;
     }
     add_networks(cluster);
-    return start_hosts(cluster, error) ? cluster : NULL;
+    if (!start_hosts(cluster, error)) {
+        return NULL;
+    }
+    if (setup->timed) {
+        clu_timed_start(setup->timed, context, wants_time, cluster);
+    }
+    return cluster;
 }

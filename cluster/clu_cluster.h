@@ -33,6 +33,8 @@ typedef struct CluClusterOps {
                     size_t length);
     /* The log of the console of @host has grown. */
     void (*logged)(void *owner, CluHost *host);
+    /* True if a request waits for the machines; only for a timed cluster. */
+    bool (*wants_time)(void *owner);
 } CluClusterOps;
 
 /* Starts all hosts. Their processes inherit @alive as CLU_FD_ALIVE. Returns

@@ -283,8 +283,10 @@ CluGuest *clu_guest_new(GMainContext *context, int fd, unsigned silence_ms,
     guest->silence_us = (int64_t)silence_ms * 1000;
     guest->sessions = g_hash_table_new(NULL, NULL);
     guest->stream = clu_stream_new(context, fd, &stream_ops, guest);
-    guest->timer = clu_source_new_timer(
-        context, MIN(PING_MS, silence_ms / 4 + 1), on_timer, guest);
+    if (silence_ms > 0) {
+        guest->timer = clu_source_new_timer(
+            context, MIN(PING_MS, silence_ms / 4 + 1), on_timer, guest);
+    }
     begin_epoch(guest);
     return guest;
 }

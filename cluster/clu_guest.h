@@ -26,7 +26,8 @@ typedef struct CluGuestOps {
     void (*silent)(void *owner, bool is_silent);
 } CluGuestOps;
 
-/* Takes over @fd. The agent is called silent after @silence_ms. */
+/* Takes over @fd. The agent is called silent after @silence_ms; with 0 it never
+ * is, and it is not asked. */
 CluGuest *clu_guest_new(GMainContext *context, int fd, unsigned silence_ms,
                         const CluGuestOps *ops, void *owner);
 

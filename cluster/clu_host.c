@@ -29,6 +29,7 @@ struct CluHost {
     char *cause;
     char *alarm; /* message of an oops or panic since the last boot; nullable */
     unsigned boots;   /* number of boots */
+    unsigned watches; /* number of times that the agent has answered */
     int64_t begun_us; /* monotonic time of the last boot */
     char *boot_id;    /* boot ID of the guest's kernel; NULL: not known yet */
     char *release;    /* its release, as `uname -r` says it */
@@ -147,7 +148,7 @@ static void on_ready(void *owner, const char *boot_id, const char *release)
     }
     clu_watch_free(host->watch);
     host->watch = clu_watch_new(host->shared->context, host->guest, host->plan,
-                                &ops, host);
+                                ++host->watches, &ops, host);
     host->ops->changed(host->owner, host);
 }
 
@@ -500,7 +501,9 @@ bool clu_host_start(CluHost *host, GError **error)
     clu_console_note(host->console, "the machine begins, process %d",
                      (int)host->pid);
     host->qmp = clu_qmp_new(shared->context, qmp, &qmp_ops, host);
-    host->guest = clu_guest_new(shared->context, agent, shared->silence_ms,
+    /* A ping would reach a timed guest at a random virtual time. */
+    host->guest = clu_guest_new(shared->context, agent,
+                                shared->timed ? 0 : shared->silence_ms,
                                 &guest_ops, host);
     begin_boot(host);
     return true;

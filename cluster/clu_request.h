@@ -20,6 +20,7 @@ typedef struct CluRequestType {
     const char *name;
     unsigned min_words, max_words; /* number of words after the name */
     size_t state_bytes;            /* size of CluRequest.state, zero at first */
+    bool needs_time; /* it waits for guests: virtual time must go on */
     /* Begins the request; words[0] is the name. */
     void (*start)(CluRequest *request, const GPtrArray *words);
     /* Answers the request if it can be answered now. Called after `start`,

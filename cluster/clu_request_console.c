@@ -55,6 +55,7 @@ static void console_console(CluRequest *request, const CluHost *host,
 
 const CluRequestType clu_request_console_type = {
     .name = "console",
+    .needs_time = true,
     .min_words = 1,
     .max_words = 1,
     .state_bytes = sizeof(Console),

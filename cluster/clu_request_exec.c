@@ -115,6 +115,7 @@ static void exec_clear(void *data)
 
 const CluRequestType clu_request_exec_type = {
     .name = "exec",
+    .needs_time = true,
     .min_words = 2,
     .max_words = 4096,
     .state_bytes = sizeof(Exec),

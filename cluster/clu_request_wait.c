@@ -215,6 +215,7 @@ static void restart_check(CluRequest *request)
 
 const CluRequestType clu_request_wait_type = {
     .name = "wait",
+    .needs_time = true,
     .min_words = 1,
     .max_words = 2,
     .state_bytes = sizeof(Wait),
@@ -225,6 +226,7 @@ const CluRequestType clu_request_wait_type = {
 
 const CluRequestType clu_request_restart_type = {
     .name = "restart",
+    .needs_time = true,
     .min_words = 1,
     .max_words = 1,
     .state_bytes = sizeof(Wait),

@@ -142,6 +142,22 @@ static void on_logged(void *owner, CluHost *host)
     }
 }
 
+static bool on_wants_time(void *owner)
+{
+    const Supervisor *supervisor = owner;
+    unsigned i;
+
+    for (i = 0; i < supervisor->conns->len; i++) {
+        const CluRequest *request =
+            clu_conn_request(supervisor->conns->pdata[i]);
+
+        if (request->type && request->type->needs_time) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Life */
 
 static gboolean on_signal(gpointer data)
@@ -159,7 +175,8 @@ static bool run(Supervisor *supervisor, const CluClusterSetup *setup, int alive,
                 int conn, GError **error)
 {
     static const CluClusterOps ops = {
-        .changed = on_changed, .console = on_console, .logged = on_logged};
+        .changed = on_changed, .console = on_console, .logged = on_logged,
+        .wants_time = on_wants_time};
     const char *dir = clu_dir_path(setup->dir);
     g_autofree char *control = g_build_filename(dir, CLU_DIR_CONTROL, NULL);
     g_autofree char *file = g_build_filename(dir, CLU_DIR_FILE, NULL);

@@ -7,9 +7,19 @@
 #include "clu_dir.h"
 #include "clu_error.h"
 #include "clu_property.h"
+#include "clu_source.h"
 #include "timed_board.h"
 
+/* How often the supervisor looks if all machines stand, in ms */
+#define TICK_MS 1
+
 struct CluTimed {
+    GMainContext *context;
+    bool (*wanted)(void *owner);
+    void *owner;
+    GSource *tick;
+    GSource *calm;      /* pending while nothing else is to be done */
+    bool is_told;       /* the machines have seen what was written to them */
     int fd;
     TimedBoard *board; /* only to look on, and to say who is gone */
     char *plugin;
@@ -121,7 +131,57 @@ CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
                     g_strerror(errno));
         return NULL;
     }
+    timed_board_set_limit(timed->board, 0);
     return g_steal_pointer(&timed);
+}
+
+/* All sources of higher priority are done: everything that the machines wrote
+ * was read. */
+static gboolean on_calm(gpointer data)
+{
+    CluTimed *timed = data;
+
+    clu_source_clear(&timed->calm);
+    if (!timed_board_all_stand(timed->board)) {
+        return G_SOURCE_REMOVE;
+    }
+    if (!timed->is_told) {
+        timed_board_next_round(timed->board);
+        timed->is_told = true;
+    } else if (timed->wanted(timed->owner)) {
+        timed->is_told = false;
+        timed_board_set_limit(timed->board, timed_board_limit(timed->board) +
+                                                CLU_TIMED_STEP_NS);
+    } else {
+        timed->is_told = false; /* a command may come, and must be seen */
+    }
+    return G_SOURCE_REMOVE;
+}
+
+static gboolean on_tick(gpointer data)
+{
+    CluTimed *timed = data;
+
+    if (!timed->calm && timed_board_all_stand(timed->board) &&
+        (timed->is_told || timed->wanted(timed->owner))) {
+        timed->calm = clu_source_new_idle(timed->context, G_PRIORITY_LOW,
+                                          on_calm, timed);
+    }
+    return G_SOURCE_CONTINUE;
+}
+
+void clu_timed_start(CluTimed *timed, GMainContext *context,
+                     bool (*wanted)(void *owner), void *owner)
+{
+    timed->context = context;
+    timed->wanted = wanted;
+    timed->owner = owner;
+    timed->tick = clu_source_new_timer(context, TICK_MS, on_tick, timed);
+}
+
+int64_t clu_timed_limit(const CluTimed *timed)
+{
+    return timed_board_limit(timed->board);
 }
 
 void clu_timed_free(CluTimed *timed)
@@ -129,6 +189,8 @@ void clu_timed_free(CluTimed *timed)
     if (!timed) {
         return;
     }
+    clu_source_clear(&timed->tick);
+    clu_source_clear(&timed->calm);
     timed_board_close(timed->board);
     if (timed->fd >= 0) {
         close(timed->fd);

@@ -271,8 +271,8 @@ static void start_map(CluWatch *watch)
 }
 
 CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
-                        const CluPlanHost *host, const CluWatchOps *ops,
-                        void *owner)
+                        const CluPlanHost *host, unsigned number,
+                        const CluWatchOps *ops, void *owner)
 {
     CluWatch *watch = g_new0(CluWatch, 1);
 
@@ -282,8 +282,9 @@ CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
     watch->ops = ops;
     watch->owner = owner;
     watch->sequence = -1;
-    watch->mark = g_strdup_printf("farside: followed by %08x%08x",
-                                  g_random_int(), g_random_int());
+    watch->mark =
+        g_strdup_printf("farside: %s is followed the %u. time",
+                        host->host->name, number);
     watch->log = (Reader){.watch = watch, .line = g_string_new(NULL)};
     watch->map = (Reader){.watch = watch, .line = g_string_new(NULL)};
     watch->up = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

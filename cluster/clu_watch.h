@@ -20,10 +20,11 @@ typedef struct CluWatchOps {
     void (*changed)(void *owner);
 } CluWatchOps;
 
-/* Watches @guest, the guest of @host. It must be ready. */
+/* Watches @guest, the guest of @host. It must be ready. @number must differ from
+ * that of earlier watches of the same guest. */
 CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
-                        const CluPlanHost *host, const CluWatchOps *ops,
-                        void *owner);
+                        const CluPlanHost *host, unsigned number,
+                        const CluWatchOps *ops, void *owner);
 
 /* Frees @watch (nullable). */
 void clu_watch_free(CluWatch *watch);

@@ -46,6 +46,11 @@ bool timed_gate_has_waiters(void);
 void timed_gate_pass(void);
 /* Leaves the gate open, until timed_gate_pass(), while the CPU is stopped. */
 void timed_gate_open(void);
+/*
+ * The gate is open, and the caller does not hold the lock: waits until the main
+ * loop has acted on all that had come in for it.
+ */
+void timed_gate_settle(void);
 
 /* timed_link.c: messages of other machines. The caller holds the big lock. */
 
@@ -61,6 +66,11 @@ bool timed_link_sync(int64_t now);
  * then. Returns @now if the CPU shall stop first.
  */
 int64_t timed_link_idle(int64_t now, int64_t want);
+/*
+ * At a barrier: waits while time stands still at @now, and lets other threads
+ * act meanwhile.
+ */
+void timed_link_stand(int64_t now);
 /* The time up to which the CPU may run from @now on; later than @now. */
 int64_t timed_link_limit(int64_t now);
 /* Delivers the messages that have arrived by @now. False if there was none. */

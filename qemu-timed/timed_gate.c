@@ -9,6 +9,7 @@
 #include "hw/core/cpu.h"
 #include "qemu/main-loop.h"
 #include "qemu/thread.h"
+#include "block/aio.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -17,6 +18,7 @@ static struct {
     bool closed;
     unsigned waiting; /* threads before the gate */
     unsigned inside;  /* threads behind it that do not have the big lock yet */
+    unsigned turns;   /* of the main loop that were asked for */
 } gate = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .opened = PTHREAD_COND_INITIALIZER,
@@ -60,7 +62,7 @@ static void gate_lock(QemuMutex *mutex, const char *file, int line)
     qemu_mutex_lock_impl(mutex, file, line);
     pthread_mutex_lock(&gate.lock);
     gate.inside--;
-    pthread_cond_signal(&gate.passed);
+    pthread_cond_broadcast(&gate.passed);
     pthread_mutex_unlock(&gate.lock);
 }
 
@@ -81,6 +83,41 @@ void timed_gate_open(void)
     gate.closed = false;
     pthread_cond_broadcast(&gate.opened);
     pthread_mutex_unlock(&gate.lock);
+}
+
+/* The main loop has come round. */
+static void main_loop_ran(void *opaque)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.turns++;
+    pthread_cond_broadcast(&gate.passed);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+void timed_gate_settle(void)
+{
+    AioContext *context = iohandler_get_aio_context();
+    unsigned target, i;
+
+    /*
+     * The first turn may be one that had begun before the input came. Only the
+     * main loop polls this context now, because the CPU's thread waits here.
+     */
+    for (i = 0; i < 2; i++) {
+        pthread_mutex_lock(&gate.lock);
+        target = gate.turns + 1;
+        pthread_mutex_unlock(&gate.lock);
+        aio_bh_schedule_oneshot(context, main_loop_ran, NULL);
+        pthread_mutex_lock(&gate.lock);
+        while ((int)(gate.turns - target) < 0 && !current_cpu->stop) {
+            struct timespec ts;
+
+            clock_gettime(CLOCK_REALTIME, &ts);
+            ts.tv_sec++;
+            pthread_cond_timedwait(&gate.passed, &gate.lock, &ts);
+        }
+        pthread_mutex_unlock(&gate.lock);
+    }
 }
 
 void timed_gate_pass(void)

@@ -8,6 +8,7 @@
 #include "timed.h"
 #include "qapi/error.h"
 #include "qemu/error-report.h"
+#include "qemu/main-loop.h"
 #include "qemu/timer.h"
 #include "hw/core/cpu.h"
 #include "farside_time.h"
@@ -177,6 +178,25 @@ int64_t timed_link_idle(int64_t now, int64_t want)
         wait_once(until, &tries);
     } while (!is_stopping());
     return now;
+}
+
+void timed_link_stand(int64_t now)
+{
+    uint32_t round;
+
+    if (!links.board || timed_board_limit(links.board) > now) {
+        return;
+    }
+    report(now, now);
+    timed_gate_open();
+    qemu_mutex_unlock_iothread();
+    do {
+        round = timed_board_round(links.board);
+        timed_gate_settle();
+    } while (timed_board_stand(links.board, now, round, WAIT_MS) <= now &&
+             !is_stopping());
+    qemu_mutex_lock_iothread();
+    timed_gate_pass();
 }
 
 int64_t timed_link_limit(int64_t now)

@@ -52,6 +52,8 @@ typedef struct {
     uint32_t word;  /* the futex: changes whenever the machine must look */
     bool is_asleep; /* or about to sleep */
     bool is_gone;
+    int64_t stands;   /* at this time; -1: it runs */
+    uint32_t round;   /* the last one that it has done */
     uint64_t reports;
     uint64_t sleeps;
     uint8_t pad[64]; /* the next machine begins on another cache line */
@@ -72,6 +74,8 @@ typedef struct {
     uint32_t magic, version;
     uint32_t machines, channels;
     uint64_t size;
+    int64_t limit;
+    uint32_t round;
     pthread_mutex_t lock;
     Machine machine[TIMED_BOARD_MACHINES];
     Channel channel[2 * TIMED_BOARD_LINKS];
@@ -116,6 +120,10 @@ static bool fill(Shared *s, unsigned machines, const TimedBoardLink *links,
     s->machines = machines;
     s->channels = 2 * count;
     s->size = shared_size(2 * count);
+    s->limit = TIMED_BOARD_NEVER;
+    for (i = 0; i < machines; i++) {
+        s->machine[i].stands = -1;
+    }
     for (i = 0; i < count; i++) {
         const TimedBoardLink *link = &links[i];
 
@@ -519,6 +527,92 @@ int64_t timed_board_wait(TimedBoard *board, int64_t want, unsigned spins,
     __atomic_store_n(&m->is_asleep, false, __ATOMIC_SEQ_CST);
     board->seen = __atomic_load_n(&m->word, __ATOMIC_SEQ_CST);
     return __atomic_load_n(&m->horizon, __ATOMIC_SEQ_CST);
+}
+
+/* Standing still */
+
+int64_t timed_board_limit(const TimedBoard *board)
+{
+    return __atomic_load_n(&board->shared->limit, __ATOMIC_SEQ_CST);
+}
+
+uint32_t timed_board_round(const TimedBoard *board)
+{
+    return __atomic_load_n(&board->shared->round, __ATOMIC_SEQ_CST);
+}
+
+int64_t timed_board_stand(TimedBoard *board, int64_t now, uint32_t round,
+                          int timeout_ms)
+{
+    struct timespec ts = {.tv_sec = timeout_ms / 1000,
+                          .tv_nsec = timeout_ms % 1000 * 1000000L};
+    Shared *s = board->shared;
+    Machine *m = &s->machine[board->self];
+    uint32_t word;
+
+    lock(s);
+    m->stands = now;
+    m->round = round;
+    unlock(s);
+    __atomic_store_n(&m->is_asleep, true, __ATOMIC_SEQ_CST);
+    word = __atomic_load_n(&m->word, __ATOMIC_SEQ_CST);
+    if (timed_board_limit(board) <= now && timed_board_round(board) == round) {
+        syscall(SYS_futex, &m->word, FUTEX_WAIT, word, &ts, NULL, 0);
+    }
+    __atomic_store_n(&m->is_asleep, false, __ATOMIC_SEQ_CST);
+    if (timed_board_limit(board) > now) {
+        lock(s);
+        m->stands = -1;
+        unlock(s);
+    }
+    return timed_board_limit(board);
+}
+
+static void wake_all(Shared *s)
+{
+    unsigned i;
+
+    for (i = 0; i < s->machines; i++) {
+        futex_wake(&s->machine[i]);
+    }
+}
+
+void timed_board_set_limit(TimedBoard *board, int64_t limit)
+{
+    Shared *s = board->shared;
+
+    lock(s);
+    __atomic_store_n(&s->limit, limit, __ATOMIC_SEQ_CST);
+    wake_all(s);
+    unlock(s);
+}
+
+void timed_board_next_round(TimedBoard *board)
+{
+    Shared *s = board->shared;
+
+    lock(s);
+    __atomic_add_fetch(&s->round, 1, __ATOMIC_SEQ_CST);
+    wake_all(s);
+    unlock(s);
+}
+
+bool timed_board_all_stand(TimedBoard *board)
+{
+    Shared *s = board->shared;
+    bool all = true;
+    unsigned i;
+
+    lock(s);
+    for (i = 0; i < s->machines; i++) {
+        const Machine *m = &s->machine[i];
+
+        if (!m->is_gone && (m->stands != s->limit || m->round != s->round)) {
+            all = false;
+        }
+    }
+    unlock(s);
+    return all;
 }
 
 void timed_board_leave(TimedBoard *board, unsigned machine)

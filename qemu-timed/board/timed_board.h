@@ -96,6 +96,24 @@ int64_t timed_board_report(TimedBoard *board, int64_t now, int64_t promise);
 int64_t timed_board_wait(TimedBoard *board, int64_t want, unsigned spins,
                          int timeout_ms);
 
+/*
+ * Time stands still at the limit, which is a multiple of the machines' barrier:
+ * a machine that reaches it waits there until the limit is later than @now or
+ * the round has changed, but no longer than @timeout_ms. Returns the limit.
+ * @round says that the machine has done what it had to do in that round; a
+ * round begins when others have given it input.
+ */
+int64_t timed_board_stand(TimedBoard *board, int64_t now, uint32_t round,
+                          int timeout_ms);
+int64_t timed_board_limit(const TimedBoard *board);
+uint32_t timed_board_round(const TimedBoard *board);
+
+/* Any process may call the following three. At first the limit is never. */
+void timed_board_set_limit(TimedBoard *board, int64_t limit);
+void timed_board_next_round(TimedBoard *board);
+/* True if all machines stand at the limit, and have done their round. */
+bool timed_board_all_stand(TimedBoard *board);
+
 /* The machine @machine is no more: nobody waits for it. Any process may call
  * this. */
 void timed_board_leave(TimedBoard *board, unsigned machine);
