@@ -56,7 +56,7 @@ static const struct {
     {"compare base.csv", 2, "", "it takes BASELINE NEW"},
     {"compare base.csv same.csv near.csv", 2, "", "it takes BASELINE NEW"},
     {"compare base.csv gone.csv", 2, "", "cannot read gone.csv"},
-    {"compare base.csv bad.csv", 2, "", "bad.csv:2: 2 cells"},
+    {"compare base.csv bad.csv", 2, "", "bad.csv:2: this line is no row of the table: 2 cells"},
     {"compare base.csv dir", 2, "", "dir is a folder"},
     {"compare base.csv same.csv --tolerance 1", 2, "", "tolerance \"1\""},
     {"compare base.csv same.csv --tolerance z=1%", 2, "", "no such column"},
