@@ -24,6 +24,7 @@ int cmd_bench(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_cluster(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_inventory(int argc, char **argv);
 int cmd_merge(int argc, char **argv);

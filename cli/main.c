@@ -24,6 +24,7 @@ static const Verb verbs[] = {
     {"path", "show every element that a TLP crosses, with hops and times",
      cmd_path},
     {"plan", "compute an NTB's mapping entries and DMA windows", cmd_plan},
+    {"export", "write a host's topology for NCCL or hwloc", cmd_export},
     {"import", "make a description from lspci, hwloc or NCCL", cmd_import},
     {"inventory", "list the devices of hosts as users select them",
      cmd_inventory},

@@ -108,6 +108,9 @@ static Role bridge_role(const Importer *importer, unsigned index,
     const InvFunction *function = function_at(importer, index);
     Role above = parent_role(importer, index);
 
+    if (importer->machine->is_short) {
+        return ROLE_UPSTREAM;
+    }
     *ret_reason = "a bridge to conventional PCI";
     if (function->port == INV_PORT_TO_PCI ||
         function->port == INV_PORT_FROM_PCI ||
@@ -141,6 +144,12 @@ static Role endpoint_role(const Importer *importer, unsigned index,
     const InvFunction *function = function_at(importer, index);
     Role above = parent_role(importer, index);
 
+    if (importer->machine->is_short) {
+        *ret_reason = "another function of a device";
+        return first_port_of(importer, index) >= 0 ? ROLE_PORT
+               : function->pub.address.fn == 0     ? ROLE_DEVICE
+                                                   : ROLE_NONE;
+    }
     if (parent_of(importer, index) < 0) {
         *ret_reason = "part of the root complex";
         return ROLE_NONE;
@@ -210,14 +219,50 @@ static void append_link(GString *out, const TopoFunction *function)
                            function->width ? function->width : GENERIC_WIDTH);
 }
 
+/* Returns whether function @index has a port above it in the model that the
+ * source does not show. */
+static bool has_hidden_port(const Importer *importer, unsigned index)
+{
+    return importer->machine->is_short &&
+           (importer->roles[index] == ROLE_UPSTREAM ||
+            importer->roles[index] == ROLE_DEVICE);
+}
+
+/* Appends the place below a port that the source does not show. */
+static void append_hidden_place(const Importer *importer, GString *out,
+                                unsigned index)
+{
+    int parent = parent_of(importer, index);
+    g_autofree char *name = NULL;
+    unsigned port = 0;
+
+    if (parent < 0) {
+        name = name_of("rp", function_at(importer, index)->pub.address);
+        g_string_append_printf(out, "at: %s", name);
+        return;
+    }
+    for (unsigned i = 0; i < index; i++) {
+        port += has_hidden_port(importer, i) && parent_of(importer, i) == parent
+                    ? 1
+                    : 0;
+    }
+    name = name_of("sw", function_at(importer, (unsigned)parent)->pub.address);
+    g_string_append_printf(out, "at: \"%s:%u\"", name, port);
+}
+
 static void append_place(const Importer *importer, GString *out, unsigned index)
 {
     int parent = parent_of(importer, index);
-    const TopoFunction *bridge = &function_at(importer, (unsigned)parent)->pub;
+    const TopoFunction *bridge;
     g_autofree char *name = NULL;
     unsigned port = 0;
     int above;
 
+    if (importer->machine->is_short) {
+        append_hidden_place(importer, out, index);
+        return;
+    }
+    bridge = &function_at(importer, (unsigned)parent)->pub;
     if (importer->roles[parent] == ROLE_ROOT_PORT) {
         name = name_of("rp", bridge->address);
         g_string_append_printf(out, "at: %s", name);
@@ -241,7 +286,8 @@ static void write_switch(Importer *importer, unsigned index)
     unsigned width = 0, ports = 0;
 
     for (unsigned i = 0; i < importer->machine->functions->len; i++) {
-        if (importer->roles[i] == ROLE_DOWNSTREAM &&
+        if ((importer->roles[i] == ROLE_DOWNSTREAM ||
+             has_hidden_port(importer, i)) &&
             parent_of(importer, i) == (int)index) {
             width = MAX(width, function_at(importer, i)->pub.width);
             ports++;
@@ -283,9 +329,10 @@ static const char *kind_of(int64_t class_code, const char **ret_type)
     } kinds[] = {
         {0x020700, 0xffff00, "nic", "infiniband"},
         {0x020000, 0xff0000, "nic", "network"},
-        {0x010000, 0xff0000, "disk", "storage"},
+        {0x010800, 0xffff00, "disk", "storage"},
         {0x030000, 0xff0000, "gpu", "gpu"},
         {0x120000, 0xff0000, "acc", "accelerator"},
+        {0x0b4000, 0xffff00, "acc", "accelerator"}, /* co-processors */
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds) && class_code >= 0; i++) {
@@ -294,7 +341,7 @@ static const char *kind_of(int64_t class_code, const char **ret_type)
             return kinds[i].prefix;
         }
     }
-    *ret_type = "accelerator";
+    *ret_type = "other";
     return "dev";
 }
 
@@ -332,8 +379,9 @@ static void write_device(Importer *importer, unsigned index)
     const char *prefix = kind_of(function->pub.class_code, &type);
     g_autofree char *name = name_of(prefix, function->pub.address);
     g_autofree char *address = topo_address_to_string(function->pub.address);
+    int parent = parent_of(importer, index);
     const InvFunction *port =
-        function_at(importer, (unsigned)parent_of(importer, index));
+        parent < 0 ? NULL : function_at(importer, (unsigned)parent);
     unsigned ports = 1;
 
     while (index + ports < importer->machine->functions->len &&
@@ -364,7 +412,7 @@ static void write_device(Importer *importer, unsigned index)
     g_string_append_printf(importer->devices, ", address: \"%s\"", address);
     /* The link may be narrower than either end. */
     if (function->link_width && function->pub.width &&
-        function->link_width < function->pub.width && port->pub.width &&
+        function->link_width < function->pub.width && port && port->pub.width &&
         function->link_width <= port->pub.width) {
         g_string_append_printf(importer->devices, ", width: x%u",
                                function->link_width);
@@ -372,7 +420,8 @@ static void write_device(Importer *importer, unsigned index)
     g_string_append(importer->devices, "}\n");
 }
 
-static void write_function(Importer *importer, const TopoFunction *function)
+static void write_function(Importer *importer, const TopoFunction *function,
+                           bool is_upstream)
 {
     g_autofree char *address = topo_address_to_string(function->address);
     GString *out = importer->functions;
@@ -381,6 +430,9 @@ static void write_function(Importer *importer, const TopoFunction *function)
     if (function->is_bridge) {
         g_string_append_printf(out, ", buses: \"%02x-%02x\"",
                                function->secondary, function->subordinate);
+    }
+    if (is_upstream) {
+        g_string_append(out, ", upstream: on");
     }
     if (function->class_code >= 0) {
         g_string_append_printf(out, ", class: 0x%06x",
@@ -415,15 +467,17 @@ static void write_parts(Importer *importer)
     for (unsigned i = 0; i < importer->machine->functions->len; i++) {
         const TopoFunction *function = &function_at(importer, i)->pub;
 
-        write_function(importer, function);
-        if (importer->roles[i] == ROLE_ROOT_PORT) {
+        write_function(importer, function, importer->roles[i] == ROLE_UPSTREAM);
+        if (importer->roles[i] == ROLE_ROOT_PORT ||
+            (has_hidden_port(importer, i) && parent_of(importer, i) < 0)) {
             g_autofree char *name = name_of("rp", function->address);
 
             g_string_append_printf(importer->root_ports, "      - {name: %s, ",
                                    name);
             append_link(importer->root_ports, function);
             g_string_append(importer->root_ports, "}\n");
-        } else if (importer->roles[i] == ROLE_UPSTREAM) {
+        }
+        if (importer->roles[i] == ROLE_UPSTREAM) {
             write_switch(importer, i);
         } else if (importer->roles[i] == ROLE_DEVICE) {
             write_device(importer, i);
@@ -492,11 +546,51 @@ static void append_unknown(GString *out, const char *title,
 
         topo_part_value(part, i, &value);
         if (value.text && strcmp(value.place.file, name) != 0 &&
-            !g_str_has_prefix(value.key, "card.")) {
+            !g_str_has_prefix(value.key, "card.") &&
+            !g_str_has_prefix(value.key, "nvme.")) {
             g_ptr_array_add(keys, (void *)value.key);
         }
     }
     append_wrapped(out, first, keys);
+}
+
+/* Appends the root ports whose link the source does not tell. */
+static void append_unknown_ports(const Importer *importer, GString *out)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+
+    for (unsigned i = 0; i < importer->machine->functions->len; i++) {
+        const TopoFunction *function = &function_at(importer, i)->pub;
+
+        if ((importer->roles[i] == ROLE_ROOT_PORT ||
+             (has_hidden_port(importer, i) && parent_of(importer, i) < 0)) &&
+            (!function->speed_mtps || !function->width)) {
+            g_ptr_array_add(names, name_of("rp", function->address));
+        }
+    }
+    if (names->len > 0) {
+        append_wrapped(out, "# speed or width of the root ports:", names);
+    }
+}
+
+/* Appends the functions whose link was guessed from its bandwidth. */
+static void append_guessed(const Importer *importer, GString *out)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+
+    for (unsigned i = 0; i < importer->machine->functions->len; i++) {
+        const InvFunction *function = function_at(importer, i);
+
+        if (function->is_guessed) {
+            g_ptr_array_add(names,
+                            topo_address_to_string(function->pub.address));
+        }
+    }
+    if (names->len > 0) {
+        g_string_append(out, "#\n# Two links have the bandwidth of these; the "
+                             "wider one is assumed:\n");
+        append_wrapped(out, "#  ", names);
+    }
 }
 
 static void append_left_out(const Importer *importer, GString *out)
@@ -536,12 +630,9 @@ static char *comment_new(const Importer *importer, const char *file,
 
         append_unknown(out, device->name, device->part, description->file);
     }
-    if (importer->machine->has_links) {
-        g_string_append(out, "#\n");
-    } else {
-        g_string_append(out, "# The source has no links: all ports have "
-                             "generic speed and width.\n#\n");
-    }
+    append_unknown_ports(importer, out);
+    append_guessed(importer, out);
+    g_string_append(out, "#\n");
     g_string_append(out, "# The model has one root for all root buses, and "
                          "leaves these functions out:\n");
     append_left_out(importer, out);

@@ -144,6 +144,13 @@ static InvType type_of(const TopoPart *part)
     g_assert_not_reached();
 }
 
+static bool is_listed(const TopoPart *part)
+{
+    return topo_part_kind(part) != TOPO_PART_NTB &&
+           !(topo_part_has(part, "card.type") &&
+             strcmp(topo_part_text(part, "card.type"), "other") == 0);
+}
+
 static void add_port(InvHost *host, const TopoDevice *described, unsigned port,
                      TopoPciAddress first)
 {
@@ -239,7 +246,7 @@ Inventory *inv_from_description(const TopoDescription *description,
             const TopoDevice *device = described->devices->pdata[j];
             TopoPciAddress first;
 
-            if (topo_part_kind(device->part) == TOPO_PART_NTB) {
+            if (!is_listed(device->part)) {
                 continue;
             }
             first =

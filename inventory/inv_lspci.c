@@ -145,6 +145,7 @@ static const struct {
     {"Ethernet controller", 0x020000},
     {"Network controller", 0x028000},
     {"Processing accelerators", 0x120000},
+    {"Co-processor", 0x0b4000},
     {"PCI bridge", 0x060400},
     {"Host bridge", 0x060000},
 };

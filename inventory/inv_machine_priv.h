@@ -30,6 +30,7 @@ typedef struct InvFunction {
     TopoFunction pub; /* must be the first member. It owns its name */
     InvPort port;
     unsigned link_width; /* of the link as it was trained; 0: not known */
+    bool is_guessed;     /* another link has the bandwidth of this one */
     InvRegion regions[6];
     unsigned n_regions; /* memory regions; 0: not known */
 } InvFunction;
@@ -38,6 +39,8 @@ typedef struct InvFunction {
 typedef struct InvMachine {
     GPtrArray *functions; /* of InvFunction */
     bool has_links;       /* the source tells which functions have a link */
+    bool is_short; /* the source leaves out root ports and downstream ports:
+                      each bridge is a switch */
 } InvMachine;
 
 InvMachine *inv_machine_new(void);

@@ -88,6 +88,7 @@ static bool type_of_class(unsigned class_code, InvType *ret_type)
         {0x010800, 0xffff00, INV_TYPE_STORAGE},
         {0x030000, 0xff0000, INV_TYPE_GPU},
         {0x120000, 0xff0000, INV_TYPE_ACCELERATOR},
+        {0x0b4000, 0xffff00, INV_TYPE_ACCELERATOR}, /* co-processors */
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(classes); i++) {

@@ -52,10 +52,10 @@ static unsigned width_of(unsigned lanes)
 }
 
 /* Finds speed and width of a link from its bandwidth in GB/s, as hwloc gives
- * it: lanes times the rate of a lane less the encoding. A product that two
- * links have, such as x2 of 5 GT/s and x4 of 2.5 GT/s, stays unknown. */
-static void link_of_bandwidth(double bandwidth, unsigned *ret_speed,
-                              unsigned *ret_width)
+ * it: lanes times the rate of a lane less the encoding. Of two links with the
+ * same product, such as x16 of 16 GT/s and x8 of 32 GT/s, it takes the wider
+ * one. */
+static void find_link(InvFunction *function, double bandwidth)
 {
     static const struct {
         unsigned speed;
@@ -65,22 +65,20 @@ static void link_of_bandwidth(double bandwidth, unsigned *ret_speed,
                   {8000, 8.0 / 8 * 128 / 130},
                   {16000, 16.0 / 8 * 128 / 130},
                   {32000, 32.0 / 8 * 128 / 130}};
-    unsigned found = 0;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(speeds); i++) {
         for (unsigned lanes = 1; lanes <= 16; lanes *= 2) {
             double rate = speeds[i].lane * lanes;
 
-            if (bandwidth > rate * 0.999 && bandwidth < rate * 1.001) {
-                *ret_speed = speeds[i].speed;
-                *ret_width = lanes;
-                found++;
+            if (bandwidth < rate * 0.999 || bandwidth > rate * 1.001) {
+                continue;
+            }
+            function->is_guessed = function->pub.width != 0;
+            if (lanes > function->pub.width) {
+                function->pub.speed_mtps = speeds[i].speed;
+                function->pub.width = lanes;
             }
         }
-    }
-    if (found != 1) {
-        *ret_speed = 0;
-        *ret_width = 0;
     }
 }
 
@@ -135,8 +133,7 @@ static bool start_hwloc(Reader *reader, GMarkupParseContext *context,
         function->pub.subordinate = last;
     }
     if (link) {
-        link_of_bandwidth(g_ascii_strtod(link, NULL), &function->pub.speed_mtps,
-                          &function->pub.width);
+        find_link(function, g_ascii_strtod(link, NULL));
     }
     return true;
 }
@@ -198,6 +195,7 @@ static void start(GMarkupParseContext *context, const char *element,
     if (reader->frames->len == 0) {
         reader->is_hwloc = strcmp(element, "topology") == 0;
         reader->is_nccl = strcmp(element, "system") == 0;
+        reader->machine->is_short = reader->is_nccl;
         if (!reader->is_hwloc && !reader->is_nccl) {
             fail(reader, context, error,
                  "this is neither hwloc XML (<topology>) nor NCCL XML "

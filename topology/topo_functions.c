@@ -50,6 +50,7 @@ static void load_function(TopoLoader *loader, TopoHost *host,
                         "02-05",
                         buses->text);
     }
+    function->is_upstream = topo_values_number(values, "upstream") != 0;
     function->class_code = number_or_none(values, "class");
     function->vendor_id = number_or_none(values, "vendor");
     function->device_id = number_or_none(values, "device");

@@ -212,9 +212,10 @@ static const TopoKey ntb_keys[] = {
 
 /* The card as a user orders and selects it; a simulation ignores these keys. */
 #define CARD                                                                   \
-    WORD("card.type", NULL, "infiniband|network|gpu|storage|accelerator",      \
-         "type in inventories; without it gpu for a GPU, storage for a "       \
-         "drive, accelerator for the rest"),                                   \
+    WORD("card.type", NULL,                                                    \
+         "infiniband|network|gpu|storage|accelerator|other",                   \
+         "type in inventories, which do not list `other`; without it gpu for " \
+         "a GPU, storage for a drive, accelerator for the rest"),              \
         MAY("card.vendor", TEXT, NULL, NULL, NULL, 0,                          \
             "vendor in inventories"),                                          \
         MAY("card.name", TEXT, NULL, NULL, NULL, 0,                            \

@@ -262,6 +262,8 @@ static const TopoKey function_keys[] = {
           "base class, subclass and interface; without it not known"),
     MAY("buses", TEXT, NULL,
         "a bridge: its secondary and subordinate bus, such as `02-05`"),
+    MAY("upstream", BOOL, "off",
+        "on: a bridge that is the Upstream Port of a switch"),
     RANGE("vendor", ADDRESS, NULL, NULL, "0xffff", 0, "Vendor ID"),
     RANGE("device", ADDRESS, NULL, NULL, "0xffff", 0, "Device ID"),
     MAY("name", TEXT, NULL, "its name"),

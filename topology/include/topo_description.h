@@ -55,6 +55,7 @@ typedef struct TopoFunction {
     TopoPciAddress address;
     int64_t class_code; /* base class, subclass, interface; -1: not known */
     bool is_bridge;
+    bool is_upstream;   /* the bridge is the Upstream Port of a switch */
     unsigned secondary; /* first and last bus behind a bridge */
     unsigned subordinate;
     int64_t vendor_id;   /* -1: not known */
