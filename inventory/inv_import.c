@@ -199,11 +199,14 @@ static void append_quoted(GString *out, const char *text)
     g_autofree char *valid = g_utf8_make_valid(text, -1);
 
     g_string_append_c(out, '"');
-    for (const char *at = valid; *at; at++) {
-        if (*at == '"' || *at == '\\') {
+    for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
+        gunichar letter = g_utf8_get_char(at);
+
+        if (letter == '"' || letter == '\\') {
             g_string_append_c(out, '\\');
         }
-        g_string_append_c(out, (unsigned char)*at < 0x20 ? ' ' : *at);
+        /* YAML refuses control characters. */
+        g_string_append_unichar(out, g_unichar_iscntrl(letter) ? ' ' : letter);
     }
     g_string_append_c(out, '"');
 }
