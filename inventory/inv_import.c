@@ -145,7 +145,7 @@ static Role endpoint_role(const Importer *importer, unsigned index,
     Role above = parent_role(importer, index);
 
     if (importer->machine->is_short) {
-        *ret_reason = "another function of a device";
+        *ret_reason = "not function 0 of device 0 on its bus";
         return first_port_of(importer, index) >= 0 ? ROLE_PORT
                : function->pub.address.fn == 0     ? ROLE_DEVICE
                                                    : ROLE_NONE;
@@ -161,7 +161,7 @@ static Role endpoint_role(const Importer *importer, unsigned index,
     if (first_port_of(importer, index) >= 0) {
         return ROLE_PORT;
     }
-    *ret_reason = "another function of a device";
+    *ret_reason = "not function 0 of device 0 on its bus";
     return function->pub.address.dev == 0 && function->pub.address.fn == 0
                ? ROLE_DEVICE
                : ROLE_NONE;
