@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_fabric_priv.h"
+#include "fab_replay.h"
 #include "fab_waits.h"
 
 /* A TLP, or a request that a root has split. */
@@ -158,6 +159,9 @@ static void port_add(FabWaits *waits, const FabPort *port)
     SimTime now = sim_engine_now(port->owner->engine);
 
     fab_waits_moves_all(waits, &port->flight);
+    if (port->replay) {
+        fab_replay_waits(port, waits);
+    }
     for (uint64_t left = port->active; left; left &= left - 1) {
         const FabSource *source = &port->sources[__builtin_ctzll(left)];
 

@@ -2,9 +2,7 @@
 #include "fab_port_priv.h"
 
 #include "fab_fabric_priv.h"
-
-/* An Ack, Nak or UpdateFC on the wire, framing included (s3.5). */
-#define DLLP_BYTES 8
+#include "fab_replay.h"
 
 /* Rounding of the times of the TLPs between two DLLPs. */
 #define DLLP_LIMIT_SLACK (20 * SIM_PS)
@@ -203,7 +201,7 @@ static void returns_insert(FabPort *port, FabCreditReturn ret)
     port->returns[at & port->returns_mask] = ret;
 }
 
-static void port_wake_at(FabPort *port, SimTime time)
+void fab_port_wake_at(FabPort *port, SimTime time)
 {
     if (!sim_event_is_pending(&port->send_event)) {
         sim_event_schedule(&port->send_event, time);
@@ -212,8 +210,7 @@ static void port_wake_at(FabPort *port, SimTime time)
     }
 }
 
-/* Sends an UpdateFC for all freed credits of @cls in the buffer of @ingress. */
-static void update_fc(FabPort *ingress, FabClass cls, SimTime time)
+void fab_port_update_fc(FabPort *ingress, FabClass cls, SimTime time)
 {
     FabPort *sender = ingress->peer;
     FabCreditReturn ret = {
@@ -222,11 +219,13 @@ static void update_fc(FabPort *ingress, FabClass cls, SimTime time)
         .header = ingress->freed_header[cls],
         .data = ingress->freed_data[cls],
     };
-    uint64_t wire = wire_time(ingress, DLLP_BYTES);
+    uint64_t wire = wire_time(ingress, FAB_DLLP_BYTES);
+    bool lost;
 
     if (ret.time < ingress->busy_until) { /* a TLP is on the wire */
         ret.time = ingress->busy_until;
     }
+    lost = ingress->replay && fab_replay_loses_update(ingress, &ret, ret.time);
     ret.time += wire / FAB_PS_FRACTION + ingress->propagation;
     if (ingress->params.dllp != FAB_DLLP_FREE) {
         ingress->dllp_owed += wire;
@@ -235,11 +234,14 @@ static void update_fc(FabPort *ingress, FabClass cls, SimTime time)
     ingress->freed_header[cls] = 0;
     ingress->freed_data[cls] = 0;
     ingress->freed_bytes[cls] = 0;
+    if (lost) {
+        return;
+    }
     ingress->granted_header[cls] += ret.header;
     ingress->granted_data[cls] += ret.data;
     returns_insert(sender, ret);
     if (sender->waiting) {
-        port_wake_at(sender, MAX(ret.time, sender->busy_until));
+        fab_port_wake_at(sender, MAX(ret.time, sender->busy_until));
     }
 }
 
@@ -275,7 +277,7 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
      * is sent too early. */
     if (G_UNLIKELY(time < ingress->freed_at[cls] &&
                    ingress->freed_bytes[cls])) {
-        update_fc(ingress, cls, ingress->freed_at[cls]);
+        fab_port_update_fc(ingress, cls, ingress->freed_at[cls]);
     }
     ingress->freed_at[cls] = time;
     if (counts_header) {
@@ -295,7 +297,7 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
         is_update_due(ingress, cls, time) ||
         (counts_header && ingress->granted_header[cls] < 2) ||
         (counts_data && ingress->granted_data[cls] < 2 * most)) {
-        update_fc(ingress, cls, time);
+        fab_port_update_fc(ingress, cls, time);
     }
 }
 
@@ -321,7 +323,7 @@ static inline void ack_owe(FabPort *ingress, SimTime start, SimTime end)
     if (ingress->params.dllp == FAB_DLLP_EACH ||
         end - ingress->ack_since >= ingress->dllp_limit) {
         ingress->owes_ack = false;
-        ingress->dllp_owed += wire_time(ingress, DLLP_BYTES);
+        ingress->dllp_owed += wire_time(ingress, FAB_DLLP_BYTES);
         ingress->counters.dllps_sent++;
     }
 }
@@ -359,6 +361,32 @@ static inline void ingress_expect(const FabPort *ingress, FabTlp *tlp,
         ingress->cuts_through ? first + ingress->latency : tlp->tail_at;
 }
 
+SimTime fab_port_occupy(FabPort *port, SimTime now, uint32_t bytes)
+{
+    SimTime start = now;
+    uint64_t wire;
+
+    if (port->dllp_owed || now >= port->skp_next) {
+        start += overhead_time(port, now);
+    }
+    wire = wire_time(port, bytes) + port->time_carry;
+    port->time_carry = wire % FAB_PS_FRACTION;
+    port->busy_until = start + wire / FAB_PS_FRACTION;
+    port->counters.busy_ps += port->busy_until - start;
+    port->counters.wire_sent_bytes += bytes;
+    return start;
+}
+
+void fab_port_deliver(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
+{
+    ingress_expect(port->peer, tlp, start + port->propagation,
+                   end + port->propagation);
+    fab_fifo_push(&port->flight, tlp);
+    if (port->flight.head == tlp) {
+        sim_event_schedule(&port->arrive_event, tlp->arrive_at);
+    }
+}
+
 static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
 {
     FabPort *peer = port->peer;
@@ -384,13 +412,9 @@ static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
         fab_port_release(tlp->ingress, tlp, end);
     }
     tlp->ingress = peer;
-    ingress_expect(peer, tlp, start + peer->propagation,
-                   end + peer->propagation);
     tlp->ready_at = 0;
     tlp->hops++;
     fabric->hops++;
-    ack_owe(peer, start, end);
-
     port->counters.tlps_sent[tlp->cls]++;
     port->counters.payload_sent_bytes += tlp->payload_bytes;
     port->counters.wire_sent_bytes += bytes;
@@ -399,12 +423,14 @@ static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
         port->waiting = false;
         port->counters.credit_wait_ps += now - port->waiting_since;
     }
+    if (G_UNLIKELY(port->replay)) {
+        fab_replay_send(port, tlp, start, end);
+    } else {
+        ack_owe(peer, start, end);
+        fab_port_deliver(port, tlp, start, end);
+    }
     if (G_UNLIKELY(fabric->trace_categories & FAB_TRACE_LINK)) {
         trace_link(port, tlp, start, end);
-    }
-    fab_fifo_push(&port->flight, tlp);
-    if (port->flight.head == tlp) {
-        sim_event_schedule(&port->arrive_event, tlp->arrive_at);
     }
 }
 
@@ -424,7 +450,7 @@ static void port_wait(FabPort *port, SimTime now)
         }
     }
     if (port->wake != SIM_TIME_NONE) {
-        port_wake_at(port, port->wake);
+        fab_port_wake_at(port, port->wake);
     }
 }
 
@@ -436,6 +462,12 @@ static void port_try_send(FabPort *port)
     unsigned index;
     FabTlp *tlp;
 
+    if (G_UNLIKELY(port->replay) && fab_replay_takes_wire(port, now)) {
+        return;
+    }
+    if (!port->active) {
+        return;
+    }
     credits_collect(port, now);
     port->wake = SIM_TIME_NONE;
     port->starved = false;
@@ -446,7 +478,7 @@ static void port_try_send(FabPort *port)
     }
     transmit(port, tlp, now);
     if (port->active) {
-        port_wake_at(port, port->busy_until);
+        fab_port_wake_at(port, port->busy_until);
     }
     source = &port->sources[index];
     if (source->drained) {
@@ -458,7 +490,7 @@ static void port_send_event(SimEvent *event)
 {
     FabPort *port = SIM_CONTAINER_OF(event, FabPort, send_event);
 
-    if (!port->active) {
+    if (!port->active && !(port->replay && fab_replay_is_pending(port))) {
         return;
     }
     if (event->time < port->busy_until) {
@@ -492,7 +524,7 @@ void fab_port_send(FabPort *port, unsigned source, FabTlp *tlp)
     if (now >= port->busy_until) {
         port_try_send(port);
     } else {
-        port_wake_at(port, port->busy_until);
+        fab_port_wake_at(port, port->busy_until);
     }
 }
 
@@ -537,6 +569,9 @@ void fab_port_free(FabPort *port)
         }
     }
     fab_fifo_clear(fabric, &port->flight);
+    if (port->replay) {
+        fab_replay_free(port);
+    }
     sim_event_cancel(&port->send_event);
     sim_event_cancel(&port->arrive_event);
     g_free(port->returns);
@@ -660,6 +695,20 @@ static void credits_init(FabPort *port)
     port->returns = g_new0(FabCreditReturn, port->returns_mask + 1);
 }
 
+/* Makes the Data Link Layer of the link of @port, if it has none. */
+static void replay_make(FabPort *port)
+{
+    FabPort *const ends[] = {port, port->peer};
+
+    for (unsigned i = 0; i < 2; i++) {
+        if (!ends[i]->replay) {
+            ends[i]->replay = fab_replay_new(
+                ends[i],
+                dllp_limit(ends[i]->speed, ends[i]->width, port->mps_bytes));
+        }
+    }
+}
+
 void fab_port_realize(FabPort *port, uint32_t mps_bytes)
 {
     SimEngine *engine = port->owner->engine;
@@ -674,6 +723,17 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
     }
     port->dllp_limit = dllp_limit(port->speed, port->width, mps_bytes);
     credits_init(port);
+    if (port->params.replay_bytes) {
+        replay_make(port);
+    }
+}
+
+void fab_port_set_errors(FabPort *port, double rate, SimTime begin, SimTime end)
+{
+    g_assert(port->peer && rate >= 0 && rate <= 1);
+    replay_make(port);
+    fab_replay_set_errors(port, rate, begin, end);
+    fab_replay_set_errors(port->peer, rate, begin, end);
 }
 
 /* ---- Access -------------------------------------------- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_observe_priv.h"
+#include "fab_replay.h"
 
 /* The credits of a kind that @port has, including credits that have come back
  * but are not collected yet. */
@@ -140,6 +141,9 @@ void fab_port_waiters(const FabPort *port, const FabObserver *observer)
 {
     queue_waiters(port, observer);
     flight_waiters(port, observer);
+    if (port->replay) {
+        fab_replay_waiters(port, observer);
+    }
 }
 
 SimTime fab_port_wire_time(const FabPort *port, uint64_t bytes)

@@ -84,7 +84,8 @@ struct FabPort {
     SimTime wake; /* earliest time at which a TLP may leave */
     bool starved; /* a TLP lacked credits */
     SimEvent send_event;
-    FabFifo flight; /* on the wire to the peer */
+    struct FabReplay *replay; /* NULL: the link has no errors */
+    FabFifo flight;           /* on the wire to the peer */
     SimEvent arrive_event;
 
     /* Receive side. */
@@ -121,6 +122,9 @@ struct FabPort {
 
 #define FAB_PORT_RANKS 2
 
+/* An Ack, Nak or UpdateFC on the wire, framing included (s3.5). */
+#define FAB_DLLP_BYTES 8
+
 /* Framing, sequence number and LCRC of a TLP (PCIe 5.0 s3.6, s4.2). */
 #define FAB_TLP_FRAME_BYTES 8
 
@@ -139,6 +143,16 @@ bool fab_port_connect(FabPort *a, FabPort *b, FabSpeed speed, uint32_t width,
 
 /* Sets the MPS, credits and events of @port. To be called after enumeration. */
 void fab_port_realize(FabPort *port, uint32_t mps_bytes);
+
+/* For fab_replay.c. Takes the wire for @bytes from @now on, behind DLLPs that
+ * are due; busy_until becomes the end. Returns when they start. */
+SimTime fab_port_occupy(FabPort *port, SimTime now, uint32_t bytes);
+/* Lets @tlp arrive, whose bytes are on the wire from @start to @end. */
+void fab_port_deliver(FabPort *port, FabTlp *tlp, SimTime start, SimTime end);
+/* Tries to send at @time. */
+void fab_port_wake_at(FabPort *port, SimTime time);
+/* Sends an UpdateFC for the freed credits of @cls in the buffer of @ingress. */
+void fab_port_update_fc(FabPort *ingress, FabClass cls, SimTime time);
 
 /* Sets the number of sources of the egress; before anything is queued. */
 void fab_port_set_sources(FabPort *port, unsigned count);

@@ -49,6 +49,11 @@ typedef struct FabPortCounters {
     uint64_t payload_sent_bytes;
     uint64_t wire_sent_bytes; /* TLPs with framing */
     uint64_t dllps_sent;
+    uint64_t bad_tlps; /* received with a wrong LCRC */
+    uint64_t naks_sent;
+    uint64_t replayed_tlps; /* sent again */
+    uint64_t replay_timeouts;
+    uint64_t retrains;      /* because REPLAY_NUM rolled over */
     SimTime busy_ps;        /* sending TLPs and DLLPs */
     SimTime dllp_ps;        /* part of busy_ps that sends DLLPs */
     SimTime credit_wait_ps; /* a TLP was queued, and lacked credits */
@@ -83,6 +88,14 @@ uint32_t fab_port_mps_bytes(const FabPort *port);
 SimTime fab_port_propagation(const FabPort *port);
 /* The type 1 header of the port; NULL for ports of endpoints and NTBs. */
 const FabBridge *fab_port_bridge(const FabPort *port);
+/*
+ * Gives both directions of the link of @port bit errors at @rate, the
+ * probability for each bit on the wire, from @begin to @end (SIM_TIME_NONE: for
+ * ever). A rate of 1 destroys every packet. To be called after realize, before
+ * anything is sent. TLPs with errors are sent again; none is lost or doubled.
+ */
+void fab_port_set_errors(FabPort *port, double rate, SimTime begin,
+                         SimTime end);
 const FabPortCounters *fab_port_counters(const FabPort *port);
 
 #endif

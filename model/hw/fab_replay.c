@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_replay.h"
+
+#include "fab_fabric_priv.h"
+#include "sim_random.h"
+
+/* No more packets may lack an Ack, so that 12-bit sequence numbers tell old
+ * ones from new ones (s3.6.2.1). */
+#define PACKETS_MOST 2048u
+
+/* The replay timer, in Ack latency limits: the tables of s3.6.2.1 have three
+ * times the values of those of s3.6.3.1. */
+#define TIMER_LIMITS 3
+
+/* REPLAY_NUM has two bits (s3.6.2.1). The replay after this number of replays
+ * without progress retrains the link first. */
+#define REPLAYS_MOST 3u
+
+/* Time in Recovery. No source: it is an assumption. */
+#define RETRAIN_TIME (10 * SIM_US)
+
+/* A receiver repeats UpdateFCs at least so often (s2.6.1.2). */
+#define REFRESH_TIME (30 * SIM_US)
+
+/* Parts of a bit in which the distance to the next error is counted. */
+#define BIT_PARTS 1024
+
+/* A packet without an Ack. */
+typedef struct Packet {
+    FabTlp *tlp; /* NULL: the receiver has accepted it */
+    uint32_t bytes;
+    SimTime accepted_at;
+} Packet;
+
+/* An Ack or Nak on the way. */
+typedef struct Dllp {
+    SimTime time;
+    uint64_t expected; /* sequence number that the receiver expects next */
+    bool nak;
+} Dllp;
+
+struct FabReplay {
+    /* Sender. Sequence numbers do not wrap around here. */
+    Packet *packets; /* ring of PACKETS_MOST: [oldest, newest) */
+    uint64_t oldest, newest;
+    uint64_t next;    /* to be sent again; newest: none */
+    uint64_t bytes;   /* in the replay buffer */
+    unsigned replays; /* REPLAY_NUM */
+    SimTime timer_limit;
+    SimTime deadline; /* of the replay timer; SIM_TIME_NONE: it is stopped */
+    SimEvent timer_event;
+    SimTime blocked_until; /* the link is in Recovery */
+    /* Receiver. */
+    SimTime ack_limit;
+    uint64_t expected;
+    uint64_t acked; /* the last Ack told this number */
+    bool nak_scheduled, ack_wanted;
+    SimEvent nak_event, ack_event;
+    /* On the way back to the sender. */
+    GArray *dllps; /* of Dllp */
+    SimEvent dllp_event;
+    /* Credits of lost UpdateFCs, which the sender has sent. */
+    uint32_t lost_header[FAB_CLASSES], lost_data[FAB_CLASSES];
+    SimEvent refresh_event;
+    /* Errors on the wire from the port. */
+    double rate;
+    SimTime begin, end;
+    SimRandom random;
+    uint64_t error_in; /* parts of bits until the next error */
+    FabPort *port;
+};
+
+static FabReplay *replay_of(const FabPort *port)
+{
+    return port->replay;
+}
+
+static Packet *packet_at(const FabReplay *replay, uint64_t number)
+{
+    return &replay->packets[number % PACKETS_MOST];
+}
+
+/* ---- Errors ---------------------------------------------------------- */
+
+static void error_draw(FabReplay *replay)
+{
+    double mean = BIT_PARTS / replay->rate;
+
+    replay->error_in = sim_random_exponential(
+        &replay->random,
+        mean < SIM_TIME_NONE / 64 ? (SimTime)mean : SIM_TIME_NONE / 64);
+}
+
+/* Returns whether @bytes that @port sends at @time get a bit error. A byte has
+ * 10 bits on the wire with 8b/10b, and 8.125 with 128b/130b. */
+static bool is_hit(FabPort *port, uint32_t bytes, SimTime time)
+{
+    FabReplay *replay = replay_of(port);
+    uint64_t parts = bytes * BIT_PARTS *
+                     (port->speed >= FAB_SPEED_8_0GT ? 65ull : 80ull) / 8;
+
+    if (replay->rate == 0 || time < replay->begin || time >= replay->end) {
+        return false;
+    }
+    if (replay->rate >= 1) {
+        return true;
+    }
+    if (replay->error_in > parts) {
+        replay->error_in -= parts;
+        return false;
+    }
+    error_draw(replay);
+    return true;
+}
+
+/* ---- The way back: Ack and Nak ---------------------------------------- */
+
+/* The receiver of @port's packets sends a DLLP. */
+static void dllp_send(FabPort *port, bool nak, uint64_t expected)
+{
+    FabReplay *replay = replay_of(port);
+    FabPort *back = port->peer;
+    SimTime now = sim_engine_now(port->owner->engine);
+    uint64_t wire = FAB_DLLP_BYTES * back->byte_time;
+    Dllp dllp = {.expected = expected, .nak = nak};
+
+    dllp.time = MAX(now, back->busy_until);
+    dllp.time = MAX(dllp.time, replay_of(back)->blocked_until);
+    if (back->params.dllp != FAB_DLLP_FREE) {
+        back->dllp_owed += wire;
+        back->counters.dllps_sent++;
+    }
+    back->counters.naks_sent += nak;
+    if (is_hit(back, FAB_DLLP_BYTES, dllp.time)) {
+        return;
+    }
+    dllp.time += wire / FAB_PS_FRACTION + back->propagation;
+    g_array_append_val(replay->dllps, dllp);
+    if (replay->dllps->len == 1) {
+        sim_event_schedule(&replay->dllp_event, dllp.time);
+    }
+}
+
+static void nak_event(SimEvent *event)
+{
+    FabReplay *replay = SIM_CONTAINER_OF(event, FabReplay, nak_event);
+
+    if (replay->nak_scheduled) {
+        dllp_send(replay->port, true, replay->expected);
+    }
+}
+
+/* The receiver finds at @time that a packet is bad, or that one is missing. */
+static void nak_schedule(FabPort *port, SimTime time)
+{
+    FabReplay *replay = replay_of(port);
+
+    if (!replay->nak_scheduled) {
+        replay->nak_scheduled = true;
+        sim_event_reschedule(&replay->nak_event, time);
+    }
+}
+
+/* When the Ack for @packet is due. */
+static SimTime ack_due(const FabReplay *replay, const Packet *packet)
+{
+    return packet->accepted_at +
+           (replay->port->peer->params.dllp == FAB_DLLP_SPEC ? replay->ack_limit
+                                                             : 0);
+}
+
+static void ack_event(SimEvent *event)
+{
+    FabReplay *replay = SIM_CONTAINER_OF(event, FabReplay, ack_event);
+    uint64_t in = replay->expected;
+
+    /* Packets that are still on the wire are accepted in advance. */
+    while (in > replay->oldest &&
+           packet_at(replay, in - 1)->accepted_at > event->time) {
+        in--;
+    }
+    if (in > replay->acked || replay->ack_wanted) {
+        replay->ack_wanted = false;
+        replay->acked = in;
+        dllp_send(replay->port, false, in);
+    }
+    if (in < replay->expected) {
+        SimTime due = ack_due(replay, packet_at(replay, in));
+
+        sim_event_schedule(event, MAX(due, event->time + 1));
+    }
+}
+
+/* ---- Sending again ---------------------------------------------------- */
+
+static void retrain(FabPort *port, SimTime now)
+{
+    FabPort *const ends[] = {port, port->peer};
+
+    port->counters.retrains++;
+    for (unsigned i = 0; i < 2; i++) {
+        replay_of(ends[i])->blocked_until = now + RETRAIN_TIME;
+    }
+}
+
+static void replay_begin(FabPort *port, SimTime now)
+{
+    FabReplay *replay = replay_of(port);
+
+    if (replay->oldest == replay->newest) {
+        return;
+    }
+    if (replay->replays++ == REPLAYS_MOST) {
+        replay->replays = 0;
+        retrain(port, now);
+    }
+    replay->next = replay->oldest;
+    replay->deadline = SIM_TIME_NONE;
+    fab_port_wake_at(port, MAX(now, port->busy_until));
+}
+
+static void timer_set(FabReplay *replay, SimTime deadline)
+{
+    replay->deadline = deadline;
+    if (!sim_event_is_pending(&replay->timer_event)) {
+        sim_event_schedule(&replay->timer_event, deadline);
+    }
+}
+
+static void timer_event(SimEvent *event)
+{
+    FabReplay *replay = SIM_CONTAINER_OF(event, FabReplay, timer_event);
+
+    if (replay->deadline == SIM_TIME_NONE) {
+        return;
+    }
+    if (replay->deadline > event->time) {
+        sim_event_schedule(event, replay->deadline);
+        return;
+    }
+    replay->port->counters.replay_timeouts++;
+    replay_begin(replay->port, event->time);
+}
+
+/* The sender learns that all packets before @expected have come in. */
+static void purge(FabPort *port, uint64_t expected, SimTime now)
+{
+    FabReplay *replay = replay_of(port);
+
+    if (expected <= replay->oldest) {
+        return;
+    }
+    for (; replay->oldest < expected; replay->oldest++) {
+        replay->bytes -= packet_at(replay, replay->oldest)->bytes;
+    }
+    replay->next = MAX(replay->next, replay->oldest);
+    replay->replays = 0;
+    if (replay->oldest == replay->newest) {
+        replay->deadline = SIM_TIME_NONE;
+    } else if (replay->deadline != SIM_TIME_NONE) {
+        timer_set(replay, now + replay->timer_limit);
+    }
+    if (port->active || replay->next < replay->newest) {
+        fab_port_wake_at(port, MAX(now, port->busy_until));
+    }
+}
+
+static void dllp_event(SimEvent *event)
+{
+    FabReplay *replay = SIM_CONTAINER_OF(event, FabReplay, dllp_event);
+    Dllp dllp = g_array_index(replay->dllps, Dllp, 0);
+
+    g_array_remove_index(replay->dllps, 0);
+    if (replay->dllps->len > 0) {
+        sim_event_schedule(event, g_array_index(replay->dllps, Dllp, 0).time);
+    }
+    purge(replay->port, dllp.expected, event->time);
+    if (dllp.nak) {
+        replay_begin(replay->port, event->time);
+    }
+}
+
+/* Packet @number is on the wire from @start to @end. */
+static void packet_sent(FabPort *port, uint64_t number, SimTime start,
+                        SimTime end)
+{
+    FabReplay *replay = replay_of(port);
+    Packet *packet = packet_at(replay, number);
+    SimTime in = end + port->propagation;
+
+    if (replay->deadline == SIM_TIME_NONE) {
+        timer_set(replay, end + replay->timer_limit);
+    }
+    if (is_hit(port, packet->bytes, start)) {
+        port->peer->counters.bad_tlps++;
+        nak_schedule(port, in);
+    } else if (number > replay->expected) {
+        nak_schedule(port, in);
+    } else if (number < replay->expected) { /* a duplicate */
+        replay->ack_wanted = true;
+        if (!sim_event_is_pending(&replay->ack_event)) {
+            sim_event_schedule(&replay->ack_event, in);
+        }
+    } else {
+        replay->expected++;
+        replay->nak_scheduled = false;
+        packet->accepted_at = in;
+        fab_port_deliver(port, packet->tlp, start, end);
+        packet->tlp = NULL;
+        if (!sim_event_is_pending(&replay->ack_event)) {
+            sim_event_schedule(&replay->ack_event, ack_due(replay, packet));
+        }
+    }
+}
+
+static bool is_full(const FabPort *port)
+{
+    const FabReplay *replay = replay_of(port);
+
+    return replay->newest - replay->oldest == PACKETS_MOST ||
+           (port->params.replay_bytes &&
+            replay->bytes >= port->params.replay_bytes);
+}
+
+bool fab_replay_is_pending(const FabPort *port)
+{
+    return replay_of(port)->next < replay_of(port)->newest;
+}
+
+bool fab_replay_takes_wire(FabPort *port, SimTime now)
+{
+    FabReplay *replay = replay_of(port);
+    uint64_t number = replay->next;
+    SimTime start;
+
+    if (replay->blocked_until > now) {
+        fab_port_wake_at(port, replay->blocked_until);
+        return true;
+    }
+    if (number == replay->newest) {
+        return is_full(port);
+    }
+    start = fab_port_occupy(port, now, packet_at(replay, number)->bytes);
+    port->counters.replayed_tlps++;
+    replay->next++;
+    packet_sent(port, number, start, port->busy_until);
+    if (port->active || fab_replay_is_pending(port)) {
+        fab_port_wake_at(port, port->busy_until);
+    }
+    return true;
+}
+
+void fab_replay_send(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
+{
+    FabReplay *replay = replay_of(port);
+    uint64_t number = replay->newest;
+
+    *packet_at(replay, number) = (Packet){
+        .tlp = tlp,
+        .bytes = FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp),
+    };
+    replay->bytes += packet_at(replay, number)->bytes;
+    replay->newest++;
+    replay->next = replay->newest;
+    packet_sent(port, number, start, end);
+}
+
+/* ---- Credits ---------------------------------------------------------- */
+
+bool fab_replay_loses_update(FabPort *ingress, FabCreditReturn *ret,
+                             SimTime time)
+{
+    FabReplay *replay = replay_of(ingress);
+    FabClass cls = ret->cls;
+
+    ret->header += replay->lost_header[cls];
+    ret->data += replay->lost_data[cls];
+    replay->lost_header[cls] = 0;
+    replay->lost_data[cls] = 0;
+    if (!is_hit(ingress, FAB_DLLP_BYTES, time)) {
+        return false;
+    }
+    replay->lost_header[cls] = ret->header;
+    replay->lost_data[cls] = ret->data;
+    if (!sim_event_is_pending(&replay->refresh_event)) {
+        sim_event_schedule(&replay->refresh_event, time + REFRESH_TIME);
+    }
+    return true;
+}
+
+static void refresh_event(SimEvent *event)
+{
+    FabReplay *replay = SIM_CONTAINER_OF(event, FabReplay, refresh_event);
+
+    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+        if (replay->lost_header[cls] || replay->lost_data[cls]) {
+            fab_port_update_fc(replay->port, cls, event->time);
+        }
+    }
+}
+
+/* ---- For observers ---------------------------------------------------- */
+
+void fab_replay_waits(const FabPort *port, FabWaits *waits)
+{
+    const FabReplay *replay = replay_of(port);
+
+    for (uint64_t i = replay->oldest; i < replay->newest; i++) {
+        if (packet_at(replay, i)->tlp) {
+            fab_waits_moves(waits, packet_at(replay, i)->tlp);
+        }
+    }
+}
+
+void fab_replay_waiters(const FabPort *port, const FabObserver *observer)
+{
+    const FabReplay *replay = replay_of(port);
+
+    for (uint64_t i = replay->oldest; i < replay->newest; i++) {
+        if (packet_at(replay, i)->tlp) {
+            fab_observer_tlp(observer, packet_at(replay, i)->tlp,
+                             FAB_PLACE_SERIAL, port);
+        }
+    }
+}
+
+/* ---- Life ------------------------------------------------------------ */
+
+FabReplay *fab_replay_new(FabPort *port, SimTime ack_limit)
+{
+    SimEngine *engine = port->owner->engine;
+    FabReplay *replay = g_new0(FabReplay, 1);
+    g_autofree char *name =
+        g_strdup_printf("%s.%s errors", port->owner->name, port->name);
+
+    replay->port = port;
+    replay->packets = g_new0(Packet, PACKETS_MOST);
+    replay->dllps = g_array_new(FALSE, FALSE, sizeof(Dllp));
+    replay->ack_limit = ack_limit;
+    /* The tables hold for a link of no length. */
+    replay->timer_limit = TIMER_LIMITS * ack_limit + 2 * port->propagation;
+    replay->deadline = SIM_TIME_NONE;
+    sim_random_init(&replay->random, port->owner->fabric->seed, name);
+    sim_event_init(&replay->timer_event, engine, timer_event,
+                   SIM_PRIORITY_NORMAL, port->rank);
+    sim_event_init(&replay->nak_event, engine, nak_event, SIM_PRIORITY_NORMAL,
+                   port->rank);
+    sim_event_init(&replay->ack_event, engine, ack_event, SIM_PRIORITY_NORMAL,
+                   port->rank);
+    sim_event_init(&replay->dllp_event, engine, dllp_event, SIM_PRIORITY_NORMAL,
+                   port->rank);
+    sim_event_init(&replay->refresh_event, engine, refresh_event,
+                   SIM_PRIORITY_NORMAL, port->rank);
+    return replay;
+}
+
+void fab_replay_free(FabPort *port)
+{
+    FabReplay *replay = replay_of(port);
+
+    for (uint64_t i = replay->oldest; i < replay->newest; i++) {
+        if (packet_at(replay, i)->tlp) {
+            fab_tlp_free(port->owner->fabric, packet_at(replay, i)->tlp);
+        }
+    }
+    sim_event_cancel(&replay->timer_event);
+    sim_event_cancel(&replay->nak_event);
+    sim_event_cancel(&replay->ack_event);
+    sim_event_cancel(&replay->dllp_event);
+    sim_event_cancel(&replay->refresh_event);
+    g_array_unref(replay->dllps);
+    g_free(replay->packets);
+    g_free(replay);
+}
+
+void fab_replay_set_errors(FabPort *port, double rate, SimTime begin,
+                           SimTime end)
+{
+    FabReplay *replay = replay_of(port);
+
+    replay->rate = rate;
+    replay->begin = begin;
+    replay->end = end;
+    if (rate > 0 && rate < 1) {
+        error_draw(replay);
+    }
+}
