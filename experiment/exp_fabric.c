@@ -199,6 +199,24 @@ static bool check_host(const ExpFabric *self, const TopoHost *host,
     return check_buffers(self, host->cpu, host->name, error);
 }
 
+/* ---- Faults ------------------------------------------------------------ */
+
+static void build_faults(ExpFabric *self)
+{
+    for (unsigned i = 0; i < self->description->faults->len; i++) {
+        const TopoFault *fault = self->description->faults->pdata[i];
+        const TopoLink *link = fault->link;
+        const FabComponent *component =
+            link ? exp_device(self, link->end[0])
+                 : fab_fabric_find(self->fabric, fault->element);
+
+        fab_port_set_errors(
+            fab_component_port(component, link ? link->port[0] + 1 : 0),
+            (double)fault->rate_num / fault->rate_den, fault->at_ps,
+            fault->for_ps ? fault->at_ps + fault->for_ps : SIM_TIME_NONE);
+    }
+}
+
 /* ---- Making and freeing ----------------------------------------------- */
 
 ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error)
@@ -238,6 +256,7 @@ ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error)
             return NULL;
         }
     }
+    build_faults(self);
     return g_steal_pointer(&self);
 }
 

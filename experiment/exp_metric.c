@@ -225,6 +225,11 @@ PORT_SUM(payload_sent_bytes)
 PORT_SUM(wire_sent_bytes)
 PORT_SUM(dllps_sent)
 PORT_SUM(credit_wait_ps)
+PORT_SUM(bad_tlps)
+PORT_SUM(naks_sent)
+PORT_SUM(replayed_tlps)
+PORT_SUM(replay_timeouts)
+PORT_SUM(retrains)
 
 static ExpValue port_tlps_sent(const ExpSubject *subject)
 {
@@ -385,6 +390,15 @@ static const ExpMetric metrics[] = {
      "Ack and UpdateFC DLLPs sent by all its ports"},
     {"credit_wait_ps", ELEMENT, COUNT, port_credit_wait_ps,
      "time that its ports waited for credits, in ps"},
+    {"bad_tlps", ELEMENT, COUNT, port_bad_tlps,
+     "TLPs that came in with a wrong LCRC"},
+    {"naks_sent", ELEMENT, COUNT, port_naks_sent, "Nak DLLPs sent"},
+    {"replayed_tlps", ELEMENT, COUNT, port_replayed_tlps,
+     "TLPs that it sent again"},
+    {"replay_timeouts", ELEMENT, COUNT, port_replay_timeouts,
+     "replay timers that ended without an Ack"},
+    {"retrains", ELEMENT, COUNT, port_retrains,
+     "times that its REPLAY_NUM rolled over, so that the link retrained"},
     {"memory_read_bytes", EXP_SCOPE_ROOT, COUNT, root_memory_read_bytes,
      "bytes read from its RAM"},
     {"memory_written_bytes", EXP_SCOPE_ROOT, COUNT, root_memory_written_bytes,

@@ -162,6 +162,7 @@ static TopoLoaded *loaded_new(const char *file)
     pub->hosts = g_ptr_array_new_with_free_func(host_free);
     pub->links = g_ptr_array_new_with_free_func(g_free);
     pub->lends = g_ptr_array_new_with_free_func(g_free);
+    pub->faults = g_ptr_array_new_with_free_func(g_free);
     pub->variants = g_ptr_array_new_with_free_func(variant_free);
     pub->axes = g_ptr_array_new_with_free_func(axis_free);
     pub->columns = g_ptr_array_new_with_free_func(g_free);
@@ -186,6 +187,7 @@ void topo_description_free(TopoDescription *description)
     g_ptr_array_unref(description->hosts);
     g_ptr_array_unref(description->links);
     g_ptr_array_unref(description->lends);
+    g_ptr_array_unref(description->faults);
     g_ptr_array_unref(description->variants);
     g_ptr_array_unref(description->axes);
     g_ptr_array_unref(description->columns);
@@ -438,6 +440,7 @@ static void read_sections(TopoLoader *loader)
     topo_load_attach(loader);
     topo_load_links(loader, values);
     topo_load_lends(loader, values);
+    topo_load_faults(loader, values);
     topo_load_workload(loader, values);
     topo_load_sweep(loader, values);
     topo_load_measure(loader, values);

@@ -45,6 +45,9 @@
             "a chip that returns credits more rarely than `dllp: spec` "       \
             "demands: one UpdateFC for so many bytes of TLPs of a class; 0B: " \
             "as the specification demands"),                                   \
+        MAY("buffers.replay", BYTES, "0B", "0B", "1MiB", 0,                    \
+            "size of its replay buffer: bytes of TLPs that it sends before "   \
+            "they are acknowledged; 0B: it never limits"),                     \
         WORD("dllp", "spec", "spec|each|free",                                 \
              "when it sends Ack and UpdateFC: as late as the specification "   \
              "allows, after each TLP, or without taking any bandwidth")

@@ -12,6 +12,7 @@ static const TopoKey scenario_keys[] = {
     LIST("hosts", host, REQUIRED, "the hosts"),
     LIST("links", link, 0, "the cables between NTB adapters"),
     LIST("lend", lend, 0, "the loans: a device and the host that borrows it"),
+    LIST("faults", fault, 0, "what goes wrong, and when"),
     MAP("workload", workload, "the flows of data"),
     LIST("variants", variant, 0,
          "named sets of changes, each simulated; the outermost axis"),
@@ -133,6 +134,21 @@ static const TopoKey lend_keys[] = {
 SECTION(lend, "lend",
         "A member of `lend`. It has no name: paths of changes number it, and "
         "`lend: []` takes all back.");
+
+static const TopoKey fault_keys[] = {
+    NEEDS("name", NAME, "its name"),
+    NEEDS("target", REF,
+          "a link: the name of a cable, or `host.name` of a switch or device "
+          "for its link to the port above it"),
+    WORD("action", NULL, "bit-errors", REQUIRED,
+         "bit-errors: packets are destroyed in both directions, and sent "
+         "again"),
+    NEEDS("rate", DECIMAL, "probability of an error for each bit on the wire"),
+    RANGE("at", TIME, "0ps", NULL, "1000s", 0, "when it begins"),
+    RANGE("for", TIME, NULL, "1ps", "1000s", 0,
+          "how long it lasts; without it until the end"),
+};
+SECTION(fault, "fault", "A member of `faults`. Clusters ignore it.");
 
 static const TopoKey workload_keys[] = {
     RANGE("seed", INT, "1", "0", NULL, 0, "seed of all random numbers"),

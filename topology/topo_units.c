@@ -388,6 +388,7 @@ bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
 {
     unsigned __int128 num, den;
     unsigned exponent = 0;
+    bool is_negative = false;
     uint64_t divisor;
     Decimal decimal;
     const char *end;
@@ -396,9 +397,12 @@ bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
         return fail(error, "'%s' is not a number; write for example 1.024e9",
                     text);
     }
-    if ((*end == 'e' || *end == 'E') && g_ascii_isdigit(end[1])) {
-        for (end++; g_ascii_isdigit(*end) && exponent <= DECIMAL_DIGITS_MAX;
-             end++) {
+    if ((*end == 'e' || *end == 'E') &&
+        (g_ascii_isdigit(end[1]) ||
+         (end[1] == '-' && g_ascii_isdigit(end[2])))) {
+        is_negative = end[1] == '-';
+        for (end += 1 + is_negative;
+             g_ascii_isdigit(*end) && exponent <= DECIMAL_DIGITS_MAX; end++) {
             exponent = exponent * 10 + (unsigned)(*end - '0');
         }
     }
@@ -408,6 +412,10 @@ bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
     }
     if (decimal.digits == 0) {
         return fail(error, "%s is not positive; write a number above 0", text);
+    }
+    if (is_negative) {
+        decimal.places += exponent;
+        exponent = 0;
     }
     if (decimal.digits > power_of_ten(DECIMAL_DIGITS_MAX) ||
         decimal.places > DECIMAL_DIGITS_MAX) {

@@ -344,7 +344,8 @@ static bool root_realize(FabComponent *component, GError **error)
 {
     FabRoot *root = (FabRoot *)component;
 
-    if (!check_params(&root->params, component->port_count, error) || !check_addresses(root, error) ||
+    if (!check_params(&root->params, component->port_count, error) ||
+        !check_addresses(root, error) ||
         !fab_memory_check(root->completer.memory, error) ||
         (root->iommu &&
          !fab_iommu_realize(root->iommu, component->rank, error))) {

@@ -71,7 +71,7 @@ typedef struct FabPortParams {
     uint32_t collect_bytes; /* under FAB_DLLP_SPEC: wire bytes of freed TLPs of
                                a class for which it sends one UpdateFC; 0: as
                                the specification allows */
-    uint32_t replay_bytes; /* size of its replay buffer; 0: it never limits */
+    uint32_t replay_bytes;  /* size of its replay buffer; 0: it never limits */
     FabService service;
     FabDllpPolicy dllp;
     FabForwarding forwarding;

@@ -104,8 +104,8 @@ struct FabTlp {
     bool ecrc;      /* carries a TLP digest */
 
     /* For observers: no component acts on these. */
-    uint32_t flow; /* number of the flow it belongs to; 0: none */
-    uint32_t hops; /* links crossed so far */
+    uint32_t flow;        /* number of the flow it belongs to; 0: none */
+    uint32_t hops;        /* links crossed so far */
     uint32_t transaction; /* the same in a non-posted request and its
                              completions; a root that forwards a request in
                              pieces gives each piece its own */

@@ -243,8 +243,8 @@ static void orders_make(Busy *busy)
             g_autoptr(GError) error = NULL;
 
             ck_assert(fab_ntb_add_requester(
-                host->ntb, fab_component_bdf(fab_endpoint_component(device)), false,
-                &error));
+                host->ntb, fab_component_bdf(fab_endpoint_component(device)),
+                false, &error));
             order_add(busy, device, one, buffer(busy, i, i, MIB(1)));
             /* Requests of device 4 to the NTB pass through the IOMMU. */
             {

@@ -70,10 +70,10 @@ static void pair_init(Pair *pair, Fixture *fixture, const FabNtbParams *ntb)
                     fab_ntb_component(pair->b.ntb), 1, 0, 0, CABLE);
     fixture_realize(fixture);
     for (unsigned i = 0; i < ENDS; i++) {
-        ck_assert(fab_ntb_add_requester(pair->a.ntb,
-                                        pair->a.end[i]->component.bdf, false, &error));
-        ck_assert(fab_ntb_add_requester(pair->b.ntb,
-                                        pair->b.end[i]->component.bdf, false, &error));
+        ck_assert(fab_ntb_add_requester(
+            pair->a.ntb, pair->a.end[i]->component.bdf, false, &error));
+        ck_assert(fab_ntb_add_requester(
+            pair->b.ntb, pair->b.end[i]->component.bdf, false, &error));
     }
     ck_assert(fab_ntb_add_requester(pair->a.ntb, 0, false, &error));
 }
@@ -241,7 +241,8 @@ START_TEST(requesters_run_out_with_a_message)
         ck_assert(fab_ntb_add_requester(pair.a.ntb, 0x4000 + i, false, &error));
     }
     ck_assert(fab_ntb_add_requester(pair.a.ntb, 0x4000, false, &error));
-    ck_assert(!fab_ntb_add_requester(pair.a.ntb, FAB_BDF(0x50, 3, 1), false, &error));
+    ck_assert(
+        !fab_ntb_add_requester(pair.a.ntb, FAB_BDF(0x50, 3, 1), false, &error));
     ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_WINDOW));
     ck_assert_ptr_nonnull(strstr(error->message, "50:03.1"));
     ck_assert_ptr_nonnull(strstr(error->message, "32"));

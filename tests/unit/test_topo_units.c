@@ -303,12 +303,16 @@ START_TEST(decimals_are_fractions_in_lowest_terms)
         {"-1", 0, 0},
         {"1e", 0, 0},
         {"1e99", 0, 0},
-        {"1e-3", 0, 0},
+        {"1e-3", 1, 1000},
         {"abc", 0, 0},
         {"1e18", 1000000000000000000, 1},
         {"10e18", 0, 0},
         {"0.0000000000000000001", 0, 0},
         {"12345678901234567890123", 0, 0},
+        {"1e-8", 1, 100000000},
+        {"2.5e-3", 1, 400},
+        {"1e-19", 0, 0},
+        {"1e-", 0, 0},
     };
     int64_t num = 0;
     int64_t den = 0;
@@ -331,7 +335,7 @@ int main(void)
     tcase_add_test(tcase, printed_quantities_parse_again);
     tcase_add_loop_test(tcase, printed_quantities_are_short, 0, 9);
     tcase_add_loop_test(tcase, any_unit_is_recognised, 0, 7);
-    tcase_add_loop_test(tcase, decimals_are_fractions_in_lowest_terms, 0, 17);
+    tcase_add_loop_test(tcase, decimals_are_fractions_in_lowest_terms, 0, 21);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -159,6 +159,19 @@ typedef struct TopoLend {
     bool vm;              /* a VM on host `to` borrows the device */
 } TopoLend;
 
+/* Bit errors of a link, in both directions. */
+typedef struct TopoFault {
+    TopoPlace place;
+    char *name;
+    TopoLink *link;   /* a cable; or NULL */
+    char *element;    /* "host.name" of a switch or device: its link to the port
+                         above it; or NULL */
+    int64_t rate_num; /* probability for each bit: num / den, at most 1 */
+    int64_t rate_den;
+    int64_t at_ps;
+    int64_t for_ps; /* 0: until the end */
+} TopoFault;
+
 /* An end of a transfer. */
 typedef enum TopoTargetKind {
     TOPO_TARGET_NONE,   /* not given */
@@ -280,6 +293,7 @@ struct TopoDescription {
     GPtrArray *hosts;       /* of TopoHost */
     GPtrArray *links;       /* of TopoLink */
     GPtrArray *lends;       /* of TopoLend */
+    GPtrArray *faults;      /* of TopoFault */
     TopoWorkload *workload; /* NULL if there is none */
     GPtrArray *variants;    /* of TopoVariant */
     GPtrArray *axes;        /* of TopoAxis, outermost loop first */
