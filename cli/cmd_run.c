@@ -10,6 +10,8 @@
 #include "exp_metric.h"
 #include "exp_plan.h"
 #include "exp_trace.h"
+#include "rep_bounds.h"
+#include "rep_fidelity.h"
 #include "rep_measured.h"
 #include "rep_result.h"
 #include "rep_waterfall.h"
@@ -28,6 +30,7 @@ typedef struct Options {
     gboolean is_quiet;
     gboolean no_plot;
     gboolean explain;
+    gboolean bounds;
     char *point;
     char *shard_text;
     unsigned shard, n_shards; /* n_shards 0: the whole plan */
@@ -131,8 +134,22 @@ static bool read_others(Run *run, GError **error)
         return false;
     }
     if (plot && plot->published) {
+        g_autoptr(RepFidelity) fidelity = NULL;
+
         run->published = table_read(plot->published, error);
-        return run->published;
+        if (!run->published) {
+            return false;
+        }
+        fidelity = rep_fidelity_new(run->description, NULL, run->published,
+                                    NULL, error);
+        return fidelity;
+    }
+    if (run->options->bounds) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "%s: --bounds needs plot.published, a CSV with the column "
+                    "bound_percent",
+                    run->description->file);
+        return false;
     }
     return true;
 }
@@ -295,6 +312,40 @@ static bool write_explained(const Run *run, GError **error)
                                 error));
 }
 
+/* Prints the errors of published values with their bounds. Fails if one is
+ * outside. */
+static bool judge(const RepResult *result, GError **error)
+{
+    g_autoptr(RepBounds) bounds = rep_bounds_new(result, error);
+
+    if (!bounds) {
+        return false;
+    }
+    puts("By the bounds of the published values");
+    cmd_print_table(bounds->points);
+    putchar('\n');
+    cmd_print_table(bounds->sums);
+    printf("\n%s: %u of %u judged values within their bounds, %u values not "
+           "modelled\n",
+           result->description->name, bounds->n_judged - bounds->n_outside,
+           bounds->n_judged, bounds->n_open);
+    if (bounds->n_judged == 0) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "%s: no published value has a bound; give the table a "
+                    "column bound_percent",
+                    result->description->plot->published);
+        return false;
+    }
+    if (bounds->n_outside > 0) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_PROGRAM,
+                    "%s: %u published values are missed by more than their "
+                    "bounds",
+                    result->description->file, bounds->n_outside);
+        return false;
+    }
+    return true;
+}
+
 static void print_cost(const Run *run)
 {
     const ExpCost *cost = &run->cost;
@@ -402,7 +453,7 @@ static bool run_file(const Options *options, const TopoDescription *description,
     fflush(stdout);
     print_failed(&run);
     *ret_failed = *ret_failed || (run.failed && run.failed->len > 0);
-    return true;
+    return !options->bounds || judge(&result, error);
 }
 
 /* Reports two scenarios with the same name: they would write the same files. */
@@ -558,6 +609,10 @@ static char *make_details(void)
         "writes DIR/NAME.2-of-5.csv; `farside merge` joins the parts. --point\n"
         "writes DIR/NAME.point.csv, and leaves the whole result alone.\n"
         "\n"
+        "--bounds prints each published value with the model's error and the\n"
+        "largest error that the published table allows (its column\n"
+        "bound_percent), and fails if one is missed by more.\n"
+        "\n"
         "A column of a scenario takes its values `from:` one of these:\n"
         "variant, axis.NAME\n"
         "%s\n"
@@ -583,6 +638,8 @@ int cmd_run(int argc, char **argv)
          "Print only one line for each scenario", NULL},
         {"no-plot", 0, 0, G_OPTION_ARG_NONE, &options.no_plot, "Draw nothing",
          NULL},
+        {"bounds", 0, 0, G_OPTION_ARG_NONE, &options.bounds,
+         "Fail if a published value is missed by more than its bound", NULL},
         {"explain", 'e', 0, G_OPTION_ARG_NONE, &options.explain,
          "Explain what limits each curve, and where the time goes", NULL},
         {"point", 'p', 0, G_OPTION_ARG_STRING, &options.point,

@@ -221,6 +221,7 @@ static ExpValue run_metric(const Run *run, const TopoColumn *column)
     ExpSubject subject = {
         .scope = column_scope(run->description, column),
         .fabric = run->fabric,
+        .flows = run->flows,
         .statistic = column->statistic,
     };
 

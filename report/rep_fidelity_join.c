@@ -251,6 +251,26 @@ static void count_point(Join *join, RepFidelityPoint *point,
     }
 }
 
+/* Returns the bound of the error that @row of the published table gives. */
+static int64_t find_bound(const Join *join, unsigned row)
+{
+    const Table *table = join->sources[PUBLISHED].table;
+    unsigned column;
+    int64_t bound;
+
+    if (!table_find_column(table, "bound_percent", &column) ||
+        table_column_type(table, column) == TABLE_TEXT ||
+        table_column_digits(table, column) > 3) {
+        return TABLE_NONE;
+    }
+    bound = table_number(table, row, column);
+    if (bound == TABLE_NONE ||
+        !table_number_scale(&bound, 3 - table_column_digits(table, column))) {
+        return TABLE_NONE;
+    }
+    return bound;
+}
+
 /* Adds the point of @column in the row of @source with @key. */
 static void add_point(Join *join, const Source *source, unsigned row,
                       const char *key, const char *column)
@@ -282,8 +302,10 @@ static void add_point(Join *join, const Source *source, unsigned row,
         join->sources[PUBLISHED].table != NULL
             ? g_hash_table_lookup(join->sources[PUBLISHED].rows, key)
             : NULL);
+    point->bound_mpct = TABLE_NONE;
     if (published > 0) {
         point->is_calibrated = is_calibrated(join, published - 1);
+        point->bound_mpct = find_bound(join, published - 1);
     }
     g_ptr_array_add(join->fidelity->points, point);
     count_point(join, point, values, has);
@@ -354,6 +376,138 @@ static bool check_selections(const Join *join, GError **error)
     return true;
 }
 
+/* ---- Values that parts were fitted on ---------------------------------- */
+
+/* The check that no value that a part was fitted on is called predicted. */
+typedef struct FittedCheck {
+    Join *join;
+    const TopoPart *part;
+    GError **error;
+} FittedCheck;
+
+/* Returns true if @row of the published table has all @cells. Sets *ret_unknown
+ * to the name of a column that the table does not have. */
+static bool row_has_cells(const Table *table, unsigned row,
+                          const GPtrArray *cells, const char **ret_unknown)
+{
+    for (unsigned i = 0; i < cells->len; i++) {
+        const TopoFittedCell *cell = cells->pdata[i];
+        g_autofree char *text = NULL;
+        unsigned column;
+
+        if (!table_find_column(table, cell->column, &column)) {
+            *ret_unknown = cell->column;
+            return false;
+        }
+        text = table_dup_key(table, row, column);
+        if (!g_str_equal(text, cell->text)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Checks the rows of the published table that have all @cells; NULL: all. */
+static bool check_rows(const FittedCheck *check, const TopoFitted *fitted,
+                       const GPtrArray *cells)
+{
+    const Source *published = &check->join->sources[PUBLISHED];
+    g_autofree char *place = topo_place_to_string(fitted->place);
+    const char *unknown = NULL;
+    bool found = false;
+
+    for (unsigned row = 0; row < table_n_rows(published->table); row++) {
+        g_autofree char *name = NULL;
+
+        if (cells && !row_has_cells(published->table, row, cells, &unknown)) {
+            continue;
+        }
+        found = true;
+        if (is_calibrated(check->join, row)) {
+            continue;
+        }
+        name = join_keys(check->join, published->table, row, -1, ", ");
+        g_set_error(check->error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "%s: the published value \"%s\" counts as predicted, but "
+                    "part %s was fitted on it (%s); add it to plot.calibrated",
+                    check->join->fidelity->description->file, name,
+                    topo_part_name(check->part), place);
+        return false;
+    }
+    if (!found) {
+        g_set_error(check->error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "%s: calibrated: no row of %s matches%s%s%s; name rows "
+                    "that it has",
+                    place, fitted->file,
+                    unknown ? ", because it has no column \"" : "",
+                    unknown ? unknown : "", unknown ? "\"" : "");
+    }
+    return found;
+}
+
+static bool check_part(Join *join, const TopoPart *part, GError **error)
+{
+    const char *published = join->fidelity->description->plot->published;
+    const GPtrArray *all = topo_part_fitted(part);
+    const FittedCheck check = {join, part, error};
+    g_autofree char *path = NULL;
+
+    if (!published || !join->sources[PUBLISHED].table) {
+        return true;
+    }
+    path = g_canonicalize_filename(published, NULL);
+    for (unsigned i = 0; i < all->len; i++) {
+        const TopoFitted *fitted = all->pdata[i];
+
+        if (!g_str_equal(fitted->file, path)) {
+            continue;
+        }
+        if (fitted->all && !check_rows(&check, fitted, NULL)) {
+            return false;
+        }
+        for (unsigned j = 0; j < fitted->rows->len; j++) {
+            if (!check_rows(&check, fitted, fitted->rows->pdata[j])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool check_host(Join *join, const TopoHost *host, GError **error)
+{
+    if (!check_part(join, host->cpu, error)) {
+        return false;
+    }
+    for (unsigned i = 0; i < host->switches->len; i++) {
+        const TopoSwitch *one = host->switches->pdata[i];
+
+        if (!check_part(join, one->part, error)) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < host->devices->len; i++) {
+        const TopoDevice *one = host->devices->pdata[i];
+
+        if (!check_part(join, one->part, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_parts(Join *join, GError **error)
+{
+    const GPtrArray *hosts = join->fidelity->description->hosts;
+
+    for (unsigned i = 0; i < hosts->len; i++) {
+        if (!check_host(join, hosts->pdata[i], error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void finish_curve(RepFidelityCurve *curve, const Plateau *plateau)
 {
     rep_errors_finish(&curve->calibrated);
@@ -393,7 +547,7 @@ static bool join_all(Join *join, GError **error)
     for (side = 0; side < N_SIDES; side++) {
         add_side(join, side);
     }
-    if (!check_selections(join, error)) {
+    if (!check_selections(join, error) || !check_parts(join, error)) {
         return false;
     }
     for (i = 0; i < fidelity->curves->len; i++) {

@@ -303,6 +303,40 @@ static void load_after(TopoLoader *loader, TopoFlow *flow)
     }
 }
 
+/* Makes @flow wait for the flow before it in each of its streams. */
+static void load_streams(TopoLoader *loader, TopoFlow *flow)
+{
+    GHashTable *streams = loader->loaded->streams;
+    g_autoptr(GPtrArray) names = topo_values_items(flow->values, "streams");
+    unsigned i;
+
+    for (i = 0; i < names->len; i++) {
+        const TopoNode *name = g_ptr_array_index(names, i);
+        TopoFlow *before;
+
+        if (name->text == NULL) {
+            continue; /* reported when the list was read */
+        }
+        if (flow->kind->has_own_fabric) {
+            topo_errors_add(loader->errors, name->place,
+                            "streams: a flow of kind path runs alone, so it "
+                            "waits for no other flow; leave it out");
+            return;
+        }
+        before = g_hash_table_lookup(streams, name->text);
+        if (before == flow) {
+            topo_errors_add(loader->errors, name->place,
+                            "streams: '%s' stands in the list twice; write "
+                            "it once",
+                            name->text);
+        } else if (before != NULL &&
+                   !g_ptr_array_find(flow->after, before, NULL)) {
+            g_ptr_array_add(flow->after, before);
+        }
+        g_hash_table_insert(streams, g_strdup(name->text), flow);
+    }
+}
+
 TopoFlow *topo_flow_new(TopoLoader *loader, const TopoNode *node)
 {
     const TopoNode *given = topo_node_get(node, "kind");
@@ -327,6 +361,7 @@ TopoFlow *topo_flow_new(TopoLoader *loader, const TopoNode *node)
     flow->after = g_ptr_array_new();
     find_references(loader, flow);
     load_after(loader, flow);
+    load_streams(loader, flow);
     if (kind->check != NULL) {
         kind->check(loader, flow);
     }

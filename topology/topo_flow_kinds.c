@@ -20,7 +20,10 @@
         RANGE("start", TIME, "0ps", NULL, "1000s", 0,                          \
               "earliest time at which it begins"),                             \
         MAY("after", REFS, NULL,                                               \
-            "flows before it in the list; it begins when they are done")
+            "flows before it in the list; it begins when they are done"),      \
+        MAY("streams", REFS, NULL,                                             \
+            "names; flows that share a stream run one after the other, in "    \
+            "the order of the list")
 
 #define DIRECTION(HELP) WORD("direction", NULL, "read|write", REQUIRED, HELP)
 

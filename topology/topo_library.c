@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "topo_fitted_priv.h"
 #include "topo_part_priv.h"
 #include "topo_repeat_priv.h"
 
@@ -10,7 +11,7 @@
 #define LEVELS_MAX 64 /* most directories to walk up */
 
 static const char *const profile_words[] = {"kind", "base", "description",
-                                            "sources"};
+                                            "sources", "calibrated"};
 
 /* A profile: the values of a part, before the `set:` of an element is
  * applied. */
@@ -19,6 +20,7 @@ typedef struct Profile {
     TopoPlace place;
     TopoPartKind kind;
     const char *description; /* nullable; borrowed from the tree */
+    GPtrArray *fitted;       /* of TopoFitted */
     TopoValues *values; /* NULL: the profile is wrong, and that is reported */
     TopoPart *shared;   /* the part of all users without `set:` */
     bool is_made;       /* making the shared part has been tried */
@@ -47,6 +49,7 @@ static void profile_free(void *data)
 
     g_free(profile->name);
     topo_values_free(profile->values);
+    g_ptr_array_unref(profile->fitted);
     topo_part_free(profile->shared);
     g_free(profile);
 }
@@ -363,6 +366,28 @@ static void set_sources(TopoValues *values, const TopoNode *node)
     }
 }
 
+/* Reads `calibrated:`. The values that the base was fitted on count too,
+ * because
+ * @profile has its numbers. Paths start at the file's directory. */
+static bool read_fitted(TopoLibrary *library, Profile *profile,
+                        const Profile *parent, const TopoNode *node,
+                        bool in_file)
+{
+    const TopoNode *fitted = topo_node_get(node, "calibrated");
+    g_autofree char *file_dir =
+        in_file ? NULL : g_path_get_dirname(node->place.file);
+
+    if (fitted != NULL &&
+        !topo_fitted_read(profile->fitted, fitted,
+                          in_file ? library->dir : file_dir, library->errors)) {
+        return false;
+    }
+    if (parent != NULL) {
+        topo_fitted_inherit(profile->fitted, parent->fitted);
+    }
+    return true;
+}
+
 /* Fills @profile from @node and its base. */
 static void read_profile(TopoLibrary *library, Profile *profile,
                          const TopoNode *node, bool in_file)
@@ -416,6 +441,9 @@ static void read_profile(TopoLibrary *library, Profile *profile,
                            G_N_ELEMENTS(profile_words), library->errors)) {
         return;
     }
+    if (!read_fitted(library, profile, parent, node, in_file)) {
+        return;
+    }
     if (in_file) {
         check_sources(library, values->section, node);
     }
@@ -460,6 +488,7 @@ static Profile *find_profile(TopoLibrary *library, const char *name,
     }
     profile = g_new0(Profile, 1);
     profile->name = g_strdup(name);
+    profile->fitted = topo_fitted_new();
     g_hash_table_insert(library->profiles, g_steal_pointer(&id), profile);
     if (node == NULL) {
         node = load_file(library, name)->tree;
@@ -515,7 +544,8 @@ static const TopoPart *share_part(TopoLibrary *library, Profile *profile,
                           profile->values, user, place, library->errors);
     }
     if (profile->shared != NULL) {
-        topo_part_describe(profile->shared, profile->description);
+        topo_part_describe(profile->shared, profile->description,
+                           profile->fitted);
     }
     return profile->shared;
 }
@@ -549,7 +579,7 @@ const TopoPart *topo_library_get(TopoLibrary *library, const char *name,
     part = topo_part_new(name, profile->kind, profile->place, values, user,
                          place, library->errors);
     if (part != NULL) {
-        topo_part_describe(part, profile->description);
+        topo_part_describe(part, profile->description, profile->fitted);
         g_ptr_array_add(library->parts, part);
     }
     return part;

@@ -173,6 +173,8 @@ static TopoLoaded *loaded_new(const char *file)
     loaded->switches = g_hash_table_new(g_str_hash, g_str_equal);
     loaded->devices = g_hash_table_new(g_str_hash, g_str_equal);
     loaded->flows = g_hash_table_new(g_str_hash, g_str_equal);
+    loaded->streams =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     loaded->borrowers = g_hash_table_new(NULL, NULL);
     return loaded;
 }
@@ -202,6 +204,7 @@ void topo_description_free(TopoDescription *description)
     g_hash_table_unref(loaded->switches);
     g_hash_table_unref(loaded->devices);
     g_hash_table_unref(loaded->flows);
+    g_hash_table_unref(loaded->streams);
     g_hash_table_unref(loaded->borrowers);
     topo_library_free(loaded->library);
     topo_node_free(loaded->tree);

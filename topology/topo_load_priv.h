@@ -18,6 +18,7 @@ typedef struct TopoLoaded {
     GHashTable *switches;  /* "host.name" to TopoSwitch */
     GHashTable *devices;   /* "host.name" to TopoDevice */
     GHashTable *flows;     /* name to TopoFlow */
+    GHashTable *streams;   /* name to the last TopoFlow so far in the stream */
     GHashTable *borrowers; /* lent TopoDevice to the TopoHost that borrows it */
 } TopoLoaded;
 

@@ -12,6 +12,7 @@
 struct TopoPart {
     char *name;
     const char *description; /* nullable; borrowed */
+    const GPtrArray *fitted; /* of TopoFitted; borrowed */
     TopoPartKind kind;
     TopoPlace place;
     TopoValues *values;
@@ -46,6 +47,11 @@ TopoPartKind topo_part_kind(const TopoPart *part)
 const char *topo_part_description(const TopoPart *part)
 {
     return part->description;
+}
+
+const GPtrArray *topo_part_fitted(const TopoPart *part)
+{
+    return part->fitted;
 }
 
 unsigned topo_part_n_values(const TopoPart *part)
@@ -397,9 +403,11 @@ static void check_ntb(Maker *maker)
     }
 }
 
-void topo_part_describe(TopoPart *part, const char *description)
+void topo_part_describe(TopoPart *part, const char *description,
+                        const GPtrArray *fitted)
 {
     part->description = description;
+    part->fitted = fitted;
 }
 
 TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,

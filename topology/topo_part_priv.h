@@ -11,9 +11,11 @@ TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,
                         const TopoValues *values, const char *user,
                         TopoPlace place, TopoErrors *errors);
 
-/* Sets the text that topo_part_description() returns. @description (nullable)
- * is borrowed. */
-void topo_part_describe(TopoPart *part, const char *description);
+/* Sets the text that topo_part_description() returns, and the array that
+ * topo_part_fitted() returns. Both are borrowed; @description is
+ * nullable. */
+void topo_part_describe(TopoPart *part, const char *description,
+                        const GPtrArray *fitted);
 
 /* Frees @part (nullable). */
 void topo_part_free(TopoPart *part);

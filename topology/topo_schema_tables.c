@@ -243,6 +243,10 @@ static const TopoKey profile_keys[] = {
     MAY("sources", TREE, NULL,
         "a map of keys to where their numbers come from; a profile in a "
         "directory of parts must have one for each key (or group) it gives"),
+    MAY("calibrated", TREE, NULL,
+        "published values that its numbers were fitted on, as in [{file: "
+        "../paper/fig10/published.csv, rows: all}], or with rows: [{scenario: "
+        "Loc, transfer_bytes: 4096}]; no scenario may call them predicted"),
 };
 SECTION(profile, "part", "Keys of a part of any kind.");
 

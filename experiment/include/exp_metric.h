@@ -31,6 +31,8 @@ typedef struct ExpSubject {
     const ExpFabric *fabric;
     const TopoFlow *described; /* for any flow */
     const FabFlow *flow;
+    const GPtrArray *flows; /* of FabFlow: all of the point; NULL entries are
+                               flows of kind path */
     const ExpPath *path;
     FabComponent *component;
     TopoStatistic statistic;

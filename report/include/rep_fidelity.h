@@ -28,6 +28,8 @@ typedef struct RepFidelityPoint {
     int64_t published_mpct; /* error of the model; TABLE_NONE unless both are
                                numbers and the published one is not 0 */
     int64_t measured_mpct;  /* the same against the measured value */
+    int64_t bound_mpct;     /* largest error that the published table allows, in
+                               its column bound_percent; TABLE_NONE: none */
     bool is_calibrated;     /* parts were calibrated on the published value */
     bool is_equal; /* the texts of model and published value are equal */
 } RepFidelityPoint;
@@ -50,7 +52,8 @@ typedef struct RepFidelityCurve {
 
 /* Joins @model, @published (nullable) and @measured (nullable) by the key
  * columns of @description, which must have a plot. Fails if a table lacks a key
- * column, or if `calibrated:` names points that are not published. */
+ * column, if `calibrated:` names points that are not published, or if a part
+ * was fitted on a published value that is not in `calibrated:`. */
 RepFidelity *rep_fidelity_new(const TopoDescription *description,
                               const Table *model, const Table *published,
                               const Table *measured, GError **error);

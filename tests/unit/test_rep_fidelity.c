@@ -3,7 +3,8 @@
  * Invariants: every value of the model, the publication and the measurements is
  * in exactly one point. Errors, their means and plateaus equal those computed
  * by hand. A published value counts as calibrated if and only if the scenario
- * says so. A bad file of measurements is refused with file and line.
+ * says so; a value that a part was fitted on must. A bad file of measurements
+ * is refused with file and line.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <check.h>
 #include <glib/gstdio.h>
 
+#include "rep_bounds.h"
 #include "rep_fidelity.h"
 #include "rep_measured.h"
 #include "../suite.h"
@@ -34,6 +36,11 @@ static const char scenario[] =
     "compare: {keys: [who, s_bytes]}\n"
     "plot:\n"
     "  {x: s_bytes, y: y, curves: who, published: p.csv%s}\n";
+
+/* A part that was fitted on the point (one, 8) of p.csv. It stands where the
+ * scenario ends, so %s takes both. */
+#define FITTED(ROWS)                                                           \
+    "}\nparts: {generic-host: {calibrated: [{file: p.csv, rows: " ROWS "}]}"
 
 /* A folder with the files of one test. */
 typedef struct Place {
@@ -239,6 +246,80 @@ START_TEST(unpublished_points_are_not_calibrated_on)
 }
 END_TEST
 
+/* A part was fitted on a value that the scenario calls predicted. */
+START_TEST(fitted_values_are_not_predicted)
+{
+    g_autoptr(Place) place =
+        place_new(FITTED("[{who: one, s_bytes: 8}]"), MODEL,
+                  "who,s_bytes,y\none,4,1\none,8,3\n", NULL);
+    GError *error = NULL;
+
+    ck_assert_ptr_null(join(place, &error));
+    ck_assert_ptr_nonnull(error);
+    ck_assert_msg(strstr(error->message,
+                         "the published value \"one, 8\" counts as predicted, "
+                         "but part generic-host was fitted on it"),
+                  "%s", error->message);
+    g_error_free(error);
+}
+END_TEST
+
+/* The scenario says so itself. */
+START_TEST(fitted_values_may_be_calibrated)
+{
+    g_autoptr(Place) place = place_new(
+        ", calibrated: [{s_bytes: 8B}]" FITTED("[{who: one, s_bytes: 8}]"),
+        MODEL, "who,s_bytes,y\none,4,1\none,8,3\n", NULL);
+    g_autoptr(RepFidelity) fidelity = join(place, NULL);
+
+    ck_assert_ptr_nonnull(fidelity);
+    ck_assert_uint_eq(rep_fidelity_calibrated(fidelity)->count, 1);
+    ck_assert_uint_eq(rep_fidelity_predicted(fidelity)->count, 1);
+}
+END_TEST
+
+START_TEST(fitted_rows_exist)
+{
+    g_autoptr(Place) place =
+        place_new(FITTED("[{whom: one}]"), MODEL,
+                  "who,s_bytes,y\none,4,1\none,8,3\n", NULL);
+    GError *error = NULL;
+
+    ck_assert_ptr_null(join(place, &error));
+    ck_assert_ptr_nonnull(error);
+    ck_assert_msg(strstr(error->message,
+                         "p.csv matches, because it has no column \"whom\"; "
+                         "name rows that it has"),
+                  "%s", error->message);
+    g_error_free(error);
+}
+END_TEST
+
+/* 2.00 against 1.9 is 5.26 % too much, 3.30 against 3 is 10 %, 1.00 against 1.2
+ * has no bound, and a value that the model lacks is outside. */
+START_TEST(bounds_judge)
+{
+    g_autoptr(Place) place =
+        place_new("", MODEL,
+                  "who,s_bytes,y,bound_percent\none,4,1.9,6\none,8,3,9.5\n"
+                  "two,4,1.2,\ntwo,16,1.0,5\ntwo,32,1.0,\n",
+                  NULL);
+    const RepResult result = {place->description, place->model,
+                              place->published, NULL};
+    g_autoptr(RepBounds) bounds = rep_bounds_new(&result, NULL);
+
+    ck_assert_ptr_nonnull(bounds);
+    ck_assert_uint_eq(bounds->n_judged, 3);
+    ck_assert_uint_eq(bounds->n_outside, 2);
+    ck_assert_uint_eq(bounds->n_open, 1);
+    ck_assert_str_eq(table_text(bounds->points, 0, 7), "within");
+    ck_assert_str_eq(table_text(bounds->points, 1, 7), "OUTSIDE");
+    ck_assert_int_eq(table_number(bounds->points, 1, 4), 10000);
+    ck_assert_str_eq(table_text(bounds->points, 2, 7), "not judged");
+    ck_assert_str_eq(table_text(bounds->points, 3, 7), "NO VALUE");
+}
+END_TEST
+
 /* Errors of several scenarios: 1 of 10 % and 3 of 2 %. */
 START_TEST(errors_add_up)
 {
@@ -267,6 +348,10 @@ int main(void)
     tcase_add_loop_test(tcase, bad_measurements_are_refused_by_line, 0,
                         G_N_ELEMENTS(bad));
     tcase_add_test(tcase, unpublished_points_are_not_calibrated_on);
+    tcase_add_test(tcase, fitted_values_are_not_predicted);
+    tcase_add_test(tcase, fitted_values_may_be_calibrated);
+    tcase_add_test(tcase, fitted_rows_exist);
+    tcase_add_test(tcase, bounds_judge);
     tcase_add_test(tcase, errors_add_up);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

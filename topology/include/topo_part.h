@@ -49,6 +49,26 @@ const char *topo_part_name(const TopoPart *part);
 TopoPartKind topo_part_kind(const TopoPart *part);
 const char *topo_part_kind_name(TopoPartKind kind);
 
+/* A cell of a published table. */
+typedef struct TopoFittedCell {
+    char *column;
+    char *text; /* as it is in the CSV */
+} TopoFittedCell;
+
+/* The published values of one file that numbers of a part were fitted on. The
+ * model's meeting them is no prediction. */
+typedef struct TopoFitted {
+    TopoPlace place;
+    char *file;      /* absolute path */
+    bool all;        /* every row */
+    GPtrArray *rows; /* of GPtrArray of TopoFittedCell: each is the set of rows
+                        that have all the cells */
+} TopoFitted;
+
+/* Returns `calibrated:` of the profile and of its bases (of TopoFitted),
+ * borrowed. */
+const GPtrArray *topo_part_fitted(const TopoPart *part);
+
 /* Returns the `description:` of the profile, borrowed; NULL if it has none. */
 const char *topo_part_description(const TopoPart *part);
 
