@@ -369,16 +369,11 @@ COUNTER(device, tag_wait_ps, DEVICE)
 
 static const ExpMetric metrics[] = {
     {"bandwidth", EXP_SCOPE_FLOW, NUMBER, flow_bandwidth,
-<<<<<<< HEAD
      "bytes moved per second, from warmup:, or the start of the first "
      "operation, to stop:, or the end of the last"},
-=======
-     "bytes per second, from the start of the first operation to the end of "
-     "the last"},
     {"work_rate", EXP_SCOPE_FLOW, NUMBER, flow_work_rate,
      "bytes of all flows, by the time from the first operation of any to the "
      "end of this flow, per second"},
->>>>>>> fafe9c5 (report: refuse to call a fitted value predicted, and judge by bounds)
     {"rate", EXP_SCOPE_FLOW, NUMBER, flow_rate, "operations per second"},
     {"latency", EXP_SCOPE_FLOW, DISTRIBUTION, flow_latency,
      "time of an operation, in ps; .mean, .p50, .p99, .min or .max may follow"},
