@@ -21,6 +21,7 @@ static const Verb verbs[] = {
     {"merge", "join the results of runs that simulated a part each", cmd_merge},
     {"check", "report all errors in descriptions", cmd_check},
     {"topo", "show the enumerated tree as text or as a drawing", cmd_topo},
+    {"fit", "fit numbers of parts to published values", cmd_fit},
     {"path", "show every element that a TLP crosses, with hops and times",
      cmd_path},
     {"plan", "compute an NTB's mapping entries and DMA windows", cmd_plan},

@@ -299,6 +299,7 @@ static bool plan_init(Plan *plan, const ExpPlanOptions *options, GError **error)
         const TopoPoint *point = plan->points->pdata[i];
 
         if (is_beyond(description, point, options->limits) ||
+            (options->only && !options->only[point->index]) ||
             (options->point && !strstr(point->label, options->point))) {
             g_ptr_array_remove_index(plan->points, i);
         }

@@ -44,6 +44,8 @@ typedef struct ExpPlanOptions {
                             gets all others */
     GPtrArray *failed;   /* nullable: all points are simulated even if some
                             fail, and it gets a message (char *) for each */
+    const bool
+        *only; /* nullable: by index in the plan, the points to simulate */
     uint64_t trace_records; /* most TLPs that the trace keeps of each point */
     Table *trace; /* nullable: rows are added to this exp_trace_table_new() */
 } ExpPlanOptions;

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd.h"
+
+#include <stdio.h>
+
+#include "cmd_load.h"
+#include "exp_fit.h"
+#include "table_file.h"
+
+#define THREADS_MOST 1024
+#define STARTS_MOST  1000
+
+static const char details[] =
+    "Fits numbers of parts to published values by least squares of relative\n"
+    "errors. Each --param is a path as in --set, with its bounds:\n"
+    "  farside fit scenarios/oracles/pciebench-haswell/latency.yaml \\\n"
+    "      --param parts.nfp-6000.dma.read_latency=100ns..900ns\n"
+    "\n"
+    "--rows chooses the values that are fitted, by cells of the published CSV:\n"
+    "\"machine=E5-2620v3;size_bytes=64\". It may be repeated. Without it those\n"
+    "in plot.calibrated are. All other values are left out, and show what the\n"
+    "fit is worth. Several scenarios are fitted together.\n"
+    "\n"
+    "The interval of 95 % assumes that the errors of the fitted values are\n"
+    "independent. A sensitivity is the change of a value in percent for 1 % of\n"
+    "the parameter.\n"
+    "\n"
+    "Exit status: 0 fitted, 1 a simulation failed, 2 bad usage or description.";
+
+/* The options of the command line. */
+typedef struct Options {
+    char **params;
+    char **rows;
+    char **sets;
+    int starts, threads;
+    gboolean all;
+} Options;
+
+static void options_done(Options *options)
+{
+    g_strfreev(options->params);
+    g_strfreev(options->rows);
+    g_strfreev(options->sets);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
+
+static void print_table(const char *heading, const Table *table)
+{
+    printf("%s\n", heading);
+    cmd_print_table(table);
+    putchar('\n');
+}
+
+static void print_fit(const ExpFit *fit, bool all)
+{
+    print_table("Parameters", fit->params);
+    print_table("Sensitivity", fit->sensitivity);
+    if (all) {
+        print_table("Values", fit->points);
+    }
+    print_table("Errors", fit->sums);
+    for (unsigned i = 0; i < fit->warnings->len; i++) {
+        printf("warning: %s\n", (const char *)fit->warnings->pdata[i]);
+    }
+    for (unsigned i = 0; i < fit->settings->len; i++) {
+        printf("--set %s\n", (const char *)fit->settings->pdata[i]);
+    }
+    printf("%u points simulated\n", fit->simulations);
+}
+
+/* Returns the parameters of the command line; NULL after an error. */
+static GPtrArray *parse_params(char **texts, GError **error)
+{
+    g_autoptr(GPtrArray) params =
+        g_ptr_array_new_with_free_func(exp_fit_param_free);
+
+    for (; texts && *texts; texts++) {
+        ExpFitParam *param = exp_fit_param_parse(*texts, error);
+
+        if (!param) {
+            return NULL;
+        }
+        g_ptr_array_add(params, param);
+    }
+    return g_steal_pointer(&params);
+}
+
+static int fit_files(const Options *options, char **files)
+{
+    GError *error = NULL;
+    g_autoptr(GPtrArray) changes = cmd_changes("fit", options->sets);
+    g_autoptr(GPtrArray) params = parse_params(options->params, &error);
+    g_autoptr(ExpFit) fit = NULL;
+
+    if (!changes) {
+        g_clear_error(&error);
+        return CMD_USAGE;
+    }
+    if (!params) {
+        cmd_complain("fit", error);
+        return CMD_USAGE;
+    }
+    for (char **file = files; *file; file++) {
+        TopoDescription *description =
+            cmd_load("fit", *file, changes, CMD_LOAD_WORKLOAD);
+
+        if (!description) {
+            return CMD_USAGE;
+        }
+        topo_description_free(description);
+    }
+    fit = exp_fit_run(files,
+                      &(ExpFitOptions){
+                          .params = params,
+                          .changes = changes,
+                          .rows = (const char *const *)options->rows,
+                          .starts = (unsigned)options->starts,
+                          .threads = (unsigned)options->threads,
+                      },
+                      &error);
+    if (!fit) {
+        bool is_input = error->domain == TABLE_ERROR;
+
+        cmd_complain("fit", error);
+        return is_input ? CMD_USAGE : CMD_DIFFERENT;
+    }
+    print_fit(fit, options->all);
+    return CMD_OK;
+}
+
+int cmd_fit(int argc, char **argv)
+{
+    g_auto(Options) options = {.starts = 3, .threads = 1};
+    const GOptionEntry entries[] = {
+        {"param", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &options.params,
+         "A number to fit, and its bounds; repeatable", "PATH=LOW..HIGH"},
+        {"rows", 'r', 0, G_OPTION_ARG_STRING_ARRAY, &options.rows,
+         "Published values to fit to; repeatable", "COLUMN=TEXT;..."},
+        {"starts", 0, 0, G_OPTION_ARG_INT, &options.starts,
+         "Starting points (default: 3)", "N"},
+        {"threads", 'j', 0, G_OPTION_ARG_INT, &options.threads,
+         "Simulate in N threads (default: 1)", "N"},
+        {"values", 0, 0, G_OPTION_ARG_NONE, &options.all,
+         "Show the error of each value", NULL},
+        CMD_LOAD_SET(&options.sets),
+        G_OPTION_ENTRY_NULL,
+    };
+    const CmdWords words = {"SCENARIO...", 1, CMD_ANY_NUMBER};
+    g_auto(GStrv) files = NULL;
+    int status;
+
+    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+        return status;
+    }
+    if (!options.params) {
+        return cmd_usage("fit", "a --param is missing");
+    }
+    if (options.threads < 1 || options.threads > THREADS_MOST) {
+        return cmd_usage("fit", "--threads %d: it is 1 to %d", options.threads,
+                         THREADS_MOST);
+    }
+    if (options.starts < 1 || options.starts > STARTS_MOST) {
+        return cmd_usage("fit", "--starts %d: it is 1 to %d", options.starts,
+                         STARTS_MOST);
+    }
+    return fit_files(&options, files);
+}

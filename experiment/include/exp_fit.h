@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef EXP_FIT_H
+#define EXP_FIT_H
+
+#include "table.h"
+#include "topo_description.h"
+#include "topo_units.h"
+
+/*
+ * Fits numbers of a description to published values: least squares of the
+ * relative errors (Levenberg-Marquardt with numeric derivatives), within
+ * bounds, from several starting points. Each evaluation simulates the points of
+ * the chosen values.
+ */
+
+/* A number that is fitted. Values are in base units. */
+typedef struct ExpFitParam {
+    char *path; /* as in a change, such as "parts.nfp-6000.dma.read_latency" */
+    TopoUnit unit;
+    int64_t low, high; /* bounds, both possible */
+} ExpFitParam;
+
+/* Parses "PATH=LOW..HIGH", such as "parts.gpu.poll.notice=100ns..900ns". */
+ExpFitParam *exp_fit_param_parse(const char *text, GError **error);
+void exp_fit_param_free(void *param);
+
+typedef struct ExpFitOptions {
+    const GPtrArray *params;  /* of ExpFitParam */
+    const GPtrArray *changes; /* nullable, of TopoChange: made in any case */
+    /* Nullable: which published values are fitted. Each text is
+     * "COLUMN=TEXT;COLUMN=TEXT", as the CSV has them; a value is chosen if one
+     * text holds. Without texts: the values in plot.calibrated. */
+    const char *const *rows;
+    unsigned starts, threads;
+} ExpFitOptions;
+
+/* The result. Errors of values are model / published - 1. */
+typedef struct ExpFit {
+    Table *params;       /* value, interval of 95 %, bounds */
+    Table *sensitivity;  /* by curve and parameter */
+    Table *points;       /* each value: error before and after, fitted or not */
+    Table *sums;         /* the same over fitted values, and those left out */
+    GPtrArray *warnings; /* of char * */
+    GPtrArray *settings; /* of char *: "PATH=VALUE", for --set */
+    unsigned simulations;
+} ExpFit;
+
+/* Fits to the published values of the scenarios @files. Fails if a scenario
+ * cannot be loaded or simulated, if it has no published values, if no value is
+ * chosen, or if fewer values than parameters are. */
+ExpFit *exp_fit_run(char **files, const ExpFitOptions *options, GError **error);
+
+/* Frees @fit (nullable). */
+void exp_fit_free(ExpFit *fit);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpFit, exp_fit_free)
+
+#endif
