@@ -66,7 +66,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
         devices guest kmod \
         gate test test-sim test-sweep test-device test-cluster test-lending test-kdebug \
         test-hostile bench bench-vm regress regress-clang baseline asan build-asan fuzz \
-        fuzz-run check-style clean
+        fuzz-run check-style install clean
 
 all: need-deps $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -278,6 +278,13 @@ fuzz-run: need-deps
 check-style: all
 	$(call need,$(HAVE_STYLE),$(PACKAGES_STYLE))
 	tests/style $(BUILD)
+
+# Installs all that has been built: make install PREFIX=/usr/local DESTDIR=
+# The prefix may be moved afterwards.
+PREFIX ?= /usr/local
+install: all
+	meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
+	meson install -C $(BUILD) $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
 clean:
 	rm -rf $(BUILD) build-asan build-clang build-fuzz build-guest build-kdebug \

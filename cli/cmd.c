@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd_form.h"
 #include "table_format.h"
 
 void cmd_complain(const char *verb, GError *error)
@@ -111,9 +112,20 @@ bool cmd_parse(int argc, char **argv, const GOptionEntry *entries,
                const CmdWords *words, const char *details, char ***ret_args,
                int *ret_status)
 {
+    const CmdForm form = {entries, words->synopsis, details};
     g_auto(GStrv) args = NULL;
     unsigned count;
 
+    if (argc > 1 && strcmp(argv[1], CMD_HELP_MAN) == 0) {
+        cmd_man_print(argv[0], argc > 2 ? argv[2] : "", &form);
+        *ret_status = CMD_OK;
+        return false;
+    }
+    if (argc > 1 && strcmp(argv[1], CMD_HELP_COMPLETE) == 0) {
+        cmd_complete(&form, argc - 2, argv + 2);
+        *ret_status = CMD_OK;
+        return false;
+    }
     if (!parse_options(argc, argv, entries, words->synopsis, details, &args,
                        ret_status)) {
         return false;

@@ -8,6 +8,7 @@
 #include "bench_case.h"
 #include "table.h"
 #include "table_csv.h"
+#include "topo_home.h"
 
 #define RUNS_MAX 1001
 
@@ -322,7 +323,8 @@ int cmd_bench(int argc, char **argv)
         {"runs", 0, 0, G_OPTION_ARG_INT, &options.runs,
          "Run each N times (default: 5)", "N"},
         {"scenarios", 0, 0, G_OPTION_ARG_FILENAME, &options.scenarios,
-         "Folder of the scenarios (default: scenarios)", "DIR"},
+         "Folder of the scenarios (default: those that came with Farside)",
+         "DIR"},
         {"cluster", 'c', 0, G_OPTION_ARG_STRING, &options.cluster,
          "Run vm/* on this cluster", "NAME"},
         {"scripts", 0, 0, G_OPTION_ARG_FILENAME, &options.scripts,
@@ -353,7 +355,9 @@ int cmd_bench(int argc, char **argv)
                          vain);
     }
     if (!options.scenarios) {
-        options.scenarios = g_strdup("scenarios");
+        g_autoptr(TopoHome) home = topo_home_find();
+
+        options.scenarios = g_strdup(home ? home->scenarios : "scenarios");
     }
     if (!options.scripts) {
         options.scripts = g_strdup("tests/cluster/bench");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd_cluster_verb.h"
+#include "cmd_form.h"
 
 static const CmdClusterVerb *const verbs[] = {
     &cmd_cluster_up,   &cmd_cluster_down,    &cmd_cluster_status,
@@ -34,22 +35,78 @@ static void print_help(void)
           stdout);
 }
 
+/* Runs the verb in argv[1]. Returns -1 if there is no such verb. */
+static int run_verb(int argc, char **argv)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++) {
+        if (strcmp(argv[1], verbs[i]->name) == 0) {
+            g_autofree char *name = g_strconcat("cluster ", argv[1], NULL);
+
+            argv[1] = name; /* messages begin with it */
+            return verbs[i]->run(verbs[i], argc - 1, argv + 1);
+        }
+    }
+    return -1;
+}
+
+/* Completes the last of the words behind "cluster". */
+static void complete(int count, char **words)
+{
+    if (count < 2) {
+        for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++) {
+            cmd_complete_offer(count ? words[0] : "", verbs[i]->name,
+                               verbs[i]->summary);
+        }
+        return;
+    }
+    /* The verb is called with "VERB --help-complete WORD...", which is what
+     * stands at words - 2 once the first two are swapped. */
+    words[-1] = words[0];
+    words[0] = (char *)CMD_HELP_COMPLETE;
+    run_verb(count + 2, words - 2);
+}
+
+/* Serves the build and the shells. Returns false if @word is no option of
+ * theirs. */
+static bool describe(const char *word, int argc, char **argv)
+{
+    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++) {
+        g_ptr_array_add(lines, g_strdup_printf("%s\t%s", verbs[i]->name,
+                                               verbs[i]->summary));
+    }
+    g_ptr_array_add(lines, NULL);
+    if (strcmp(word, CMD_HELP_VERBS) == 0) {
+        for (unsigned i = 0; i + 1 < lines->len; i++) {
+            puts(lines->pdata[i]);
+        }
+    } else if (strcmp(word, CMD_HELP_MAN) == 0) {
+        cmd_man_print_cluster((const char *const *)lines->pdata);
+    } else if (strcmp(word, CMD_HELP_COMPLETE) == 0) {
+        complete(argc - 2, argv + 2);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 int cmd_cluster(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
+    int status;
 
+    if (describe(word, argc, argv)) {
+        return CMD_OK;
+    }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
         strcmp(word, "help") == 0) {
         print_help();
         return CMD_OK;
     }
-    for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++) {
-        if (strcmp(word, verbs[i]->name) == 0) {
-            g_autofree char *name = g_strconcat("cluster ", word, NULL);
-
-            argv[1] = name; /* messages begin with it */
-            return verbs[i]->run(verbs[i], argc - 1, argv + 1);
-        }
+    status = *word ? run_verb(argc, argv) : -1;
+    if (status >= 0) {
+        return status;
     }
     return *word ? cmd_usage("cluster", "there is no verb \"%s\"", word)
                  : cmd_usage("cluster", "a verb is missing");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd_cluster_start.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
@@ -10,6 +11,7 @@
 #include "clu_error.h"
 #include "clu_supervisor.h"
 #include "cmd_cluster_timed.h"
+#include "topo_home.h"
 
 /* The files that the QEMU process of a host uses. */
 typedef struct Files {
@@ -27,28 +29,60 @@ static void files_clear(Files *files)
     g_free(files->initrd);
 }
 
-static bool check_file(const char *path, const char *what, GError **error)
+/* Tells how to get all that emulation needs. */
+static const char *remedy(const TopoHome *home)
+{
+    return home->is_installed
+               ? "the package farside-qemu installs all that emulation needs"
+               : "`make cluster` installs and builds all that emulation needs";
+}
+
+static bool check_file(const char *path, const char *what, const TopoHome *home,
+                       GError **error)
 {
     if (!g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
         g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
-                    "%s does not exist: %s; `make cluster` installs and builds "
-                    "all that emulation needs",
-                    what, path);
+                    "%s does not exist: %s; %s", what, path, remedy(home));
         return false;
     }
     return true;
 }
 
+/* An installation has no image, because it depends on the kernels of the
+ * machine. Adds the arguments for an image with Device Lending to @argv, which
+ * owns its texts. */
+static void add_lending(const TopoHome *home, GPtrArray *argv)
+{
+    g_ptr_array_add(argv, g_strdup("--module-dir"));
+    g_ptr_array_add(argv, g_build_filename(home->data, "kmod", NULL));
+    g_ptr_array_add(argv, g_strdup("--add"));
+    g_ptr_array_add(
+        argv, g_build_filename(home->prefix, FARSIDE_SBINDIR, "lendctl", NULL));
+}
+
+/* Says that making an image takes time, if @dir has none. */
+static void tell_of_image(const char *dir)
+{
+    g_autofree char *stamp = g_build_filename(dir, "STAMP", NULL);
+
+    if (!g_file_test(stamp, G_FILE_TEST_EXISTS)) {
+        fprintf(stderr,
+                "farside cluster up: making the guests' image in %s; this "
+                "takes minutes, but once\n",
+                dir);
+    }
+}
+
 /* Makes a guest image with the kernel and modules that @vm names, in the user's
  * cache, or updates it. Returns the directory of the image, to be freed. */
-static char *make_image(const TopoVm *vm, GError **error)
+static char *make_image(const TopoVm *vm, const TopoHome *home, GError **error)
 {
     g_autofree char *kernel = vm->kernel ? realpath(vm->kernel, NULL) : NULL;
     g_autofree char *modules = vm->modules ? realpath(vm->modules, NULL) : NULL;
     g_autofree char *key = NULL;
     g_autofree char *hash = NULL;
     g_autofree char *dir = NULL;
-    g_autoptr(GPtrArray) argv = g_ptr_array_new();
+    g_autoptr(GPtrArray) argv = g_ptr_array_new_with_free_func(g_free);
     int status;
 
     if ((vm->kernel && !kernel) || (vm->modules && !modules)) {
@@ -56,21 +90,26 @@ static char *make_image(const TopoVm *vm, GError **error)
                     vm->kernel && !kernel ? vm->kernel : vm->modules);
         return NULL;
     }
-    key =
-        g_strdup_printf("%s\n%s", kernel ? kernel : "", modules ? modules : "");
+    key = g_strdup_printf("%s\n%s\n%s", kernel ? kernel : "",
+                          modules ? modules : "", home->data);
     hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, key, -1);
     hash[16] = '\0';
     dir = g_build_filename(g_get_user_cache_dir(), "farside", hash, NULL);
     g_mkdir_with_parents(dir, 0700);
-    g_ptr_array_add(argv, (char *)FARSIDE_GUEST_BUILD);
-    g_ptr_array_add(argv, dir);
+    g_ptr_array_add(
+        argv, g_build_filename(home->data, "cluster", "guest", "build", NULL));
+    g_ptr_array_add(argv, g_strdup(dir));
     if (kernel) {
-        g_ptr_array_add(argv, (char *)"--kernel");
-        g_ptr_array_add(argv, kernel);
+        g_ptr_array_add(argv, g_strdup("--kernel"));
+        g_ptr_array_add(argv, g_strdup(kernel));
     }
     if (modules) {
-        g_ptr_array_add(argv, (char *)"--modules");
-        g_ptr_array_add(argv, modules);
+        g_ptr_array_add(argv, g_strdup("--modules"));
+        g_ptr_array_add(argv, g_strdup(modules));
+    }
+    if (home->is_installed) {
+        add_lending(home, argv);
+        tell_of_image(dir);
     }
     g_ptr_array_add(argv, NULL);
     if (!g_spawn_sync(NULL, (char **)argv->pdata, NULL,
@@ -88,46 +127,59 @@ static char *make_image(const TopoVm *vm, GError **error)
     return g_steal_pointer(&dir);
 }
 
+/* Returns the path of the NTB device that came with Farside, to be freed. */
+static char *own_plugin(const TopoHome *home)
+{
+    return home->is_installed
+               ? g_build_filename(home->prefix, FARSIDE_LIBDIR, "farside",
+                                  "farside-qemu.so", NULL)
+               : g_build_filename(home->prefix, "qemu-dev", "farside-qemu.so",
+                                  NULL);
+}
+
 /* Finds the files for the host of @vm. If one is missing, returns false and
  * adds an entry to @errors if the description names the file, or sets @error
  * otherwise. */
-static bool find_files(const TopoVm *vm, Files *files, TopoErrors *errors,
-                       GError **error)
+static bool find_files(const TopoVm *vm, const TopoHome *home, Files *files,
+                       TopoErrors *errors, GError **error)
 {
     const char *plugin = g_getenv("FARSIDE_QEMU_PLUGIN");
     const char *guest = g_getenv("FARSIDE_GUEST");
-    g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
-    g_autofree char *dir = g_path_get_dirname(program ? program : ".");
     g_autofree char *image = NULL;
 
     files->qemu = g_find_program_in_path("qemu-system-x86_64");
     if (!files->qemu) {
         g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
-                    "QEMU (qemu-system-x86_64) is not installed; `make "
-                    "cluster` installs and builds all that emulation needs");
+                    "QEMU (qemu-system-x86_64) is not installed; %s",
+                    remedy(home));
         return false;
     }
-    files->plugin = plugin ? g_strdup(plugin)
-                           : g_build_filename(dir, "..", "qemu-dev",
-                                              "farside-qemu.so", NULL);
-    if (!check_file(files->plugin, "the NTB device for QEMU", error)) {
+    files->plugin = plugin ? g_strdup(plugin) : own_plugin(home);
+    if (!check_file(files->plugin, "the NTB device for QEMU", home, error)) {
         return false;
     }
     if (vm->kernel || vm->modules) {
         g_autoptr(GError) why = NULL;
 
-        image = make_image(vm, &why);
+        image = make_image(vm, home, &why);
         if (!image) {
             topo_errors_add(errors, vm->place, "%s", why->message);
             return false;
         }
+    } else if (guest) {
+        image = g_strdup(guest);
     } else {
-        image = g_strdup(guest ? guest : FARSIDE_GUEST_DIR);
+        image = home->is_installed
+                    ? make_image(vm, home, error)
+                    : g_build_filename(home->data, "build-guest", NULL);
+    }
+    if (!image) {
+        return false;
     }
     files->kernel = g_build_filename(image, "vmlinuz", NULL);
     files->initrd = g_build_filename(image, "initramfs", NULL);
-    return check_file(files->kernel, "the guests' kernel", error) &&
-           check_file(files->initrd, "the guests' image", error);
+    return check_file(files->kernel, "the guests' kernel", home, error) &&
+           check_file(files->initrd, "the guests' image", home, error);
 }
 
 /* Chooses KVM or TCG for each host. */
@@ -206,9 +258,16 @@ static int start_supervisor(const CluPlan *plan, const char *name,
     g_autofree CluPaths *paths = g_new0(CluPaths, plan->hosts->len);
     g_autofree bool *is_kvm = g_new0(bool, plan->hosts->len);
     g_autofree char *path = clu_dir_find(name);
+    g_autoptr(TopoHome) home = topo_home_find();
     g_autoptr(CluDir) dir = NULL;
     g_autoptr(CluTimed) timed = NULL;
 
+    if (!home) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    "the files of Farside are not found: there is no "
+                    "share/farside above this program; install it again");
+        return -1;
+    }
     if (!choose_accel(plan, is_timed, is_kvm, errors) ||
         !check_paths(plan, path, error)) {
         return -1;
@@ -216,7 +275,7 @@ static int start_supervisor(const CluPlan *plan, const char *name,
     for (unsigned i = 0; i < plan->hosts->len; i++) {
         const CluPlanHost *host = plan->hosts->pdata[i];
 
-        if (!find_files(host->host->vm, &files[i], errors, error)) {
+        if (!find_files(host->host->vm, home, &files[i], errors, error)) {
             return -1;
         }
         paths[i] = (CluPaths){.qemu = files[i].qemu,

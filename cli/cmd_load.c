@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "exp_point.h"
+#include "topo_home.h"
 
 static void print_errors(const char *verb, const TopoErrors *errors)
 {
@@ -37,7 +38,8 @@ TopoDescription *cmd_load(const char *verb, const char *file,
                           const GPtrArray *changes, CmdLoad load)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
-    g_autoptr(TopoDescription) description = topo_load(file, changes, errors);
+    g_autofree char *path = topo_home_resolve(file);
+    g_autoptr(TopoDescription) description = topo_load(path, changes, errors);
 
     if (description && load == CMD_LOAD_WORKLOAD) {
         TopoPlace place = {description->file, 0, 0};

@@ -7,6 +7,7 @@
 #include <glib.h>
 
 #include "cmd.h"
+#include "cmd_form.h"
 #include "topo_suggest.h"
 
 /* A verb. Only this table lists the verbs. */
@@ -77,10 +78,86 @@ static int complain_about(const char *word)
     return CMD_USAGE;
 }
 
+/* Returns a line "VERB<TAB>SUMMARY" for each verb. */
+static GPtrArray *verb_lines(void)
+{
+    GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++) {
+        g_ptr_array_add(
+            lines, g_strdup_printf("%s\t%s", verbs[i].name, verbs[i].help));
+    }
+    g_ptr_array_add(lines, NULL);
+    return lines;
+}
+
+static const Verb *find_verb(const char *word)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++) {
+        if (strcmp(word, verbs[i].name) == 0) {
+            return &verbs[i];
+        }
+    }
+    return NULL;
+}
+
+/* Completes the last of the words behind the program's name. The verb has the
+ * options, so it does the work once it is known. */
+static int complete(int count, char **words)
+{
+    g_autoptr(GPtrArray) args = g_ptr_array_new();
+    const Verb *verb;
+
+    if (count < 2) {
+        for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++) {
+            cmd_complete_offer(count ? words[0] : "", verbs[i].name,
+                               verbs[i].help);
+        }
+        return CMD_OK;
+    }
+    for (int i = 0; i < count - 1; i++) {
+        if (strcmp(words[i], "--") == 0) {
+            puts(i == count - 2 ? ":command" : ":file");
+            return CMD_OK;
+        }
+    }
+    verb = find_verb(words[0]);
+    if (!verb) {
+        return CMD_OK;
+    }
+    g_ptr_array_add(args, words[0]);
+    g_ptr_array_add(args, (char *)CMD_HELP_COMPLETE);
+    for (int i = 1; i < count; i++) {
+        g_ptr_array_add(args, words[i]);
+    }
+    g_ptr_array_add(args, NULL);
+    return verb->run(count + 1, (char **)args->pdata);
+}
+
+/* Serves the build and the shells. Returns false if @word is no option of
+ * theirs. */
+static bool describe(const char *word, int argc, char **argv)
+{
+    g_autoptr(GPtrArray) lines = verb_lines();
+
+    if (strcmp(word, CMD_HELP_VERBS) == 0) {
+        for (unsigned i = 0; i + 1 < lines->len; i++) {
+            puts(lines->pdata[i]);
+        }
+    } else if (strcmp(word, CMD_HELP_MAN) == 0) {
+        cmd_man_print_program((const char *const *)lines->pdata);
+    } else if (strcmp(word, CMD_HELP_COMPLETE) == 0) {
+        complete(argc - 2, argv + 2);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
-    unsigned i;
+    const Verb *verb = find_verb(word);
 
     /* If a drawing program ends early, a write to it must fail, not end this
      * program. */
@@ -101,10 +178,11 @@ int main(int argc, char **argv)
         fputs("farside: a verb is missing\nTry: farside --help\n", stderr);
         return CMD_USAGE;
     }
-    for (i = 0; i < G_N_ELEMENTS(verbs); i++) {
-        if (strcmp(word, verbs[i].name) == 0) {
-            return verbs[i].run(argc - 1, argv + 1);
-        }
+    if (verb) {
+        return verb->run(argc - 1, argv + 1);
+    }
+    if (describe(word, argc, argv)) {
+        return CMD_OK;
     }
     return complain_about(word);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "topo_fitted_priv.h"
+#include "topo_home.h"
 #include "topo_part_priv.h"
 #include "topo_repeat_priv.h"
 
@@ -144,6 +145,19 @@ static char *parent_dir(const char *dir)
     return g_path_get_dirname(dir);
 }
 
+/* Returns the folder of the parts that came with Farside, to be freed; NULL if
+ * there is none. */
+static char *own_parts(void)
+{
+    g_autoptr(TopoHome) home = topo_home_find();
+    g_autofree char *dir =
+        home != NULL ? g_build_filename(home->scenarios, "parts", NULL) : NULL;
+
+    return dir != NULL && g_file_test(dir, G_FILE_TEST_IS_DIR)
+               ? g_steal_pointer(&dir)
+               : NULL;
+}
+
 char *topo_library_find_dir(const char *file)
 {
     g_autofree char *dir = g_path_get_dirname(file);
@@ -170,9 +184,7 @@ char *topo_library_find_dir(const char *file)
         g_free(dir);
         dir = parent;
     }
-    return g_file_test(FARSIDE_PARTS_DIR, G_FILE_TEST_IS_DIR)
-               ? g_strdup(FARSIDE_PARTS_DIR)
-               : NULL;
+    return own_parts();
 }
 
 static PartFile *load_file(TopoLibrary *library, const char *name)
