@@ -14,6 +14,8 @@ PACKAGES_CLUSTER = $(PACKAGES_QEMU) $(PACKAGES_GUEST)
 PACKAGES_KDEBUG = $(PACKAGES_CLUSTER) flex bison bc patch libelf-dev \
                   libssl-dev
 PACKAGES_FUZZ = clang libclang-rt-14-dev
+PACKAGES_DEB = $(PACKAGES_QEMU) build-essential debhelper debootstrap dh-dkms \
+               dh-python lintian python3
 PACKAGES_STYLE = clang clang-format sparse perl git
 
 # $(call programs,NAMES): succeeds if all programs are installed. The loop is
@@ -36,6 +38,8 @@ HAVE_KDEBUG = $(HAVE_CLUSTER) && \
 HAVE_FUZZ = $(call programs,clang) && \
             ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a \
                 >/dev/null 2>&1
+HAVE_DEB = $(HAVE_QEMU) && \
+           $(call programs,dh dh_dkms dh_python3 debootstrap lintian)
 HAVE_STYLE = $(call programs,clang clang-format sparse perl git)
 
 # $(call need,CONDITION,PACKAGES): installs the packages unless CONDITION holds.
@@ -66,7 +70,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
         devices guest kmod \
         gate test test-sim test-sweep test-device test-cluster test-lending test-kdebug \
         test-hostile bench bench-vm regress regress-clang baseline asan build-asan fuzz \
-        fuzz-run check-style install clean
+        fuzz-run check-style install deb test-deb clean
 
 all: need-deps $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -286,6 +290,15 @@ install: all
 	meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
 	meson install -C $(BUILD) $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
+# The Debian packages in build-deb/.
+deb: devices
+	$(call need,$(HAVE_DEB),$(PACKAGES_DEB))
+	install/deb build-deb
+
+# Installs the packages on a clean Debian and uses them there. Needs root.
+test-deb: deb
+	install/test-deb build-deb
+
 clean:
-	rm -rf $(BUILD) build-asan build-clang build-fuzz build-guest build-kdebug \
+	rm -rf $(BUILD) build-asan build-clang build-deb build-fuzz build-guest build-kdebug \
 	    build-kmod build-qemu

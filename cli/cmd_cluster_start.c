@@ -57,7 +57,7 @@ static void add_lending(const TopoHome *home, GPtrArray *argv)
     g_ptr_array_add(argv, g_build_filename(home->data, "kmod", NULL));
     g_ptr_array_add(argv, g_strdup("--add"));
     g_ptr_array_add(
-        argv, g_build_filename(home->prefix, FARSIDE_SBINDIR, "lendctl", NULL));
+        argv, g_build_filename(home->prefix, FARSIDE_BINDIR, "lendctl", NULL));
 }
 
 /* Says that making an image takes time, if @dir has none. */
