@@ -271,6 +271,9 @@ PORT_SUM(naks_sent)
 PORT_SUM(replayed_tlps)
 PORT_SUM(replay_timeouts)
 PORT_SUM(retrains)
+PORT_SUM(unsupported_requests)
+PORT_SUM(completer_aborts)
+PORT_SUM(unexpected_completions)
 
 static ExpValue port_tlps_sent(const ExpSubject *subject)
 {
@@ -445,6 +448,12 @@ static const ExpMetric metrics[] = {
      "replay timers that ended without an Ack"},
     {"retrains", ELEMENT, COUNT, port_retrains,
      "times that its REPLAY_NUM rolled over, so that the link retrained"},
+    {"unsupported_requests", ELEMENT, COUNT, port_unsupported_requests,
+     "requests that it answered with UR, or dropped if they were posted"},
+    {"completer_aborts", ELEMENT, COUNT, port_completer_aborts,
+     "requests that it answered with CA"},
+    {"unexpected_completions", ELEMENT, COUNT, port_unexpected_completions,
+     "completions for which it had no request"},
     {"memory_read_bytes", EXP_SCOPE_ROOT, COUNT, root_memory_read_bytes,
      "bytes read from its RAM"},
     {"memory_written_bytes", EXP_SCOPE_ROOT, COUNT, root_memory_written_bytes,

@@ -69,6 +69,17 @@ void fab_tlp_answer(FabTlp *request, unsigned source, FabBdf completer_id,
     fab_port_consume(request, sim_engine_now(fabric->engine));
 }
 
+static void count_error(FabPort *port, const FabTlp *tlp, FabStatus status)
+{
+    if (fab_tlp_is_completion(tlp)) {
+        port->counters.unexpected_completions++;
+    } else if (status == FAB_STATUS_CA) {
+        port->counters.completer_aborts++;
+    } else {
+        port->counters.unsupported_requests++;
+    }
+}
+
 FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
                        FabBdf completer_id)
 {
@@ -95,6 +106,7 @@ FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
         cpl->ecrc = request->ecrc;
     }
     if (request->ingress) {
+        count_error(request->ingress, request, status);
         fab_port_release(request->ingress, request,
                          sim_engine_now(fabric->engine));
     }

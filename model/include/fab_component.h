@@ -53,7 +53,11 @@ typedef struct FabPortCounters {
     uint64_t naks_sent;
     uint64_t replayed_tlps; /* sent again */
     uint64_t replay_timeouts;
-    uint64_t retrains;      /* because REPLAY_NUM rolled over */
+    uint64_t retrains; /* because REPLAY_NUM rolled over */
+    /* What AER logs at the port that the TLP came in at (PCIe 5.0 s6.2). */
+    uint64_t unsupported_requests;
+    uint64_t completer_aborts;
+    uint64_t unexpected_completions;
     SimTime busy_ps;        /* sending TLPs and DLLPs */
     SimTime dllp_ps;        /* part of busy_ps that sends DLLPs */
     SimTime credit_wait_ps; /* a TLP was queued, and lacked credits */

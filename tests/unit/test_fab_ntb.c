@@ -189,6 +189,11 @@ START_TEST(unmapped_and_unknown_are_unsupported)
     fixture_send(end, tlp);
     fixture_run(fixture);
     ck_assert_uint_eq(fab_ntb_counters(pair.a.ntb)->unknown_requester, 1);
+    /* It came in at the host's side of the adapter, as the two before it. */
+    ck_assert_uint_eq(
+        fab_port_counters(fab_component_port(fab_ntb_component(pair.a.ntb), 0))
+            ->unsupported_requests,
+        3);
     ck_assert_uint_eq(fab_root_counters(pair.b.root)->memory_written_bytes, 0);
     fixture_assert_drained(fixture);
 }

@@ -49,6 +49,18 @@ static void tree_init(Tree *tree, Fixture *fixture, bool acs)
     tree->far->logs = true;
 }
 
+/* Unsupported Requests that came in at the ports of @component. */
+static uint64_t unsupported_at(const FabComponent *component)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < fab_component_port_count(component); i++) {
+        sum += fab_port_counters(fab_component_port(component, i))
+                   ->unsupported_requests;
+    }
+    return sum;
+}
+
 /* Runs, then checks that @end has received one TLP with @data and the other
  * ends nothing. */
 static void only_came_to(Tree *tree, FixtureEnd *end, uint64_t data)
@@ -275,6 +287,8 @@ START_TEST(unclaimed_from_below_is_unsupported)
     ck_assert_uint_eq(cpl->requester_id, tree.end[2]->component.bdf);
     ck_assert_uint_eq(cpl->completer_id, 0);
     ck_assert_uint_eq(fab_fabric_unsupported(fixture_fabric(fixture)), 2);
+    /* The read and the write came in at the root port above the end. */
+    ck_assert_uint_eq(unsupported_at(fab_root_component(tree.root)), 2);
     fixture_assert_drained(fixture);
 }
 END_TEST
