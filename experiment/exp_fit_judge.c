@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a fit is worth: intervals, sensitivity, values left out, warnings. */
+/* The worth of a fit: intervals, sensitivity, values left out, warnings. */
 #include "exp_fit_priv.h"
 
 #include <math.h>
@@ -59,7 +59,7 @@ static int64_t milli(double value)
                                                  : TABLE_NONE;
 }
 
-/* ---- What the chosen values tell ---------------------------------------- */
+/* ---- The knowledge in the chosen values ---------------------------------- */
 
 /* Returns the length of the column of parameter @j over the chosen values. */
 static double column_length(const Judge *judge, unsigned j)
