@@ -186,7 +186,7 @@ devices: all
 
 # The image that the machines of a cluster boot, with the modules of Device
 # Lending, their tool, and the programs that tests run in them.
-GUEST_FILES = kmod/lendctl/lendctl tests/lending/fuzz_ctl \
+GUEST_FILES = kmod/fgpu/fgpu kmod/lendctl/lendctl tests/lending/fuzz_ctl \
               tests/lending/seqread tests/lending/vfonline
 guest: all
 	$(call need,$(HAVE_GUEST),$(PACKAGES_GUEST))

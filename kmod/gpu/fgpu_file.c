@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* /dev/fgpuN: commands, mappings, and dma-bufs; see uapi/fgpu.h. */
+#include <linux/compat.h>
+#include <linux/dma-mapping.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "fgpu.h"
+
+/* Takes gpu->use for reading. Fails if the device is gone. */
+static int fgpu_use(struct fgpu *gpu)
+{
+	down_read(&gpu->use);
+	if (gpu->pdev)
+		return 0;
+	up_read(&gpu->use);
+	return -ENODEV;
+}
+
+static void fgpu_unuse(struct fgpu *gpu)
+{
+	up_read(&gpu->use);
+}
+
+static int fgpu_info(struct fgpu *gpu, struct fgpu_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->memory = gpu->memory_size;
+	info->host = FGPU_HOST_SIZE;
+	info->queues = FGPU_QUEUES;
+	info->version = readl(gpu->regs + FGPU_REG_VERSION);
+	strscpy(info->name, pci_name(gpu->pdev), sizeof(info->name));
+	return 0;
+}
+
+/* Commands */
+
+/* The address of a place that is no import. Sets it to FGPU_NO_ADDRESS for nowhere. */
+static int fgpu_address(struct fgpu *gpu, const struct fgpu_place *place, u64 size,
+			u64 *ret_address)
+{
+	u64 limit;
+
+	switch (place->kind) {
+	case FGPU_NOWHERE:
+		*ret_address = FGPU_NO_ADDRESS;
+		return 0;
+	case FGPU_MEMORY:
+		/* The device checks its own memory. */
+		if (place->offset & FGPU_LOCAL)
+			return -EINVAL;
+		*ret_address = FGPU_LOCAL | place->offset;
+		return 0;
+	case FGPU_HOST:
+		limit = FGPU_HOST_SIZE;
+		if (place->offset > limit || size > limit - place->offset)
+			return -EINVAL;
+		*ret_address = gpu->host_dma + place->offset;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Bytes that a command reads from its source, and writes to its destination */
+static u64 fgpu_source_size(const struct fgpu_run *run)
+{
+	return run->operation == FGPU_COPY || run->operation == FGPU_SUM ? run->length : 0;
+}
+
+static u64 fgpu_destination_size(const struct fgpu_run *run)
+{
+	return run->operation == FGPU_SUM || run->operation == FGPU_FENCE ? 8 : run->length;
+}
+
+static int fgpu_run_locked(struct fgpu_file *file, struct fgpu_run *run)
+{
+	const bool has_source = run->operation == FGPU_COPY || run->operation == FGPU_SUM;
+	struct fgpu_imported *imported = NULL;
+	struct fgpu *gpu = file->gpu;
+	struct fgpu_command command;
+	u64 source = run->value, destination;
+	int ret;
+
+	if (has_source && run->source.kind == FGPU_IMPORT)
+		ret = fgpu_buffer_begin(file, &run->source, fgpu_source_size(run),
+					&imported, &source);
+	else if (has_source)
+		ret = fgpu_address(gpu, &run->source, fgpu_source_size(run), &source);
+	else
+		ret = 0;
+	if (ret)
+		return ret;
+	if (run->destination.kind != FGPU_IMPORT)
+		ret = fgpu_address(gpu, &run->destination, fgpu_destination_size(run),
+				   &destination);
+	else if (imported)
+		ret = -EOPNOTSUPP;
+	else
+		ret = fgpu_buffer_begin(file, &run->destination,
+					fgpu_destination_size(run), &imported,
+					&destination);
+	if (!ret) {
+		command = (struct fgpu_command){
+			.operation = run->operation,
+			.length = cpu_to_le32(run->length),
+			.source = cpu_to_le64(source),
+			.destination = cpu_to_le64(destination),
+		};
+		ret = fgpu_queue_run(&gpu->queue[run->queue], &command, &run->error,
+				     &run->result);
+	}
+	if (imported)
+		fgpu_buffer_end(imported);
+	return ret;
+}
+
+static int fgpu_run(struct fgpu_file *file, struct fgpu_run *run)
+{
+	int ret;
+
+	if (run->queue >= FGPU_QUEUES || run->reserved || run->operation > U8_MAX ||
+	    run->length > U32_MAX)
+		return -EINVAL;
+	ret = mutex_lock_interruptible(&file->imports_lock);
+	if (ret)
+		return ret;
+	ret = fgpu_run_locked(file, run);
+	mutex_unlock(&file->imports_lock);
+	return ret;
+}
+
+/* The structs of all orders; each is copied whole. */
+union fgpu_args {
+	struct fgpu_info info;
+	struct fgpu_run run;
+	struct fgpu_export export;
+	struct fgpu_import import;
+	u32 handle;
+};
+
+static int fgpu_order(struct fgpu_file *file, unsigned int order, union fgpu_args *args)
+{
+	struct fgpu *gpu = file->gpu;
+
+	switch (order) {
+	case FGPU_IOC_INFO:
+		return fgpu_info(gpu, &args->info);
+	case FGPU_IOC_RUN:
+		return fgpu_run(file, &args->run);
+	case FGPU_IOC_EXPORT:
+		return fgpu_buffer_export(gpu, &args->export);
+	case FGPU_IOC_IMPORT:
+		return fgpu_buffer_import(file, &args->import);
+	case FGPU_IOC_RELEASE:
+		return fgpu_buffer_release(file, args->handle);
+	default:
+		return -ENOTTY;
+	}
+}
+
+static long fgpu_ioctl(struct file *filp, unsigned int order, unsigned long arg)
+{
+	struct fgpu_file *file = filp->private_data;
+	void __user *user = (void __user *)arg;
+	union fgpu_args args;
+	int ret;
+
+	if (_IOC_SIZE(order) > sizeof(args))
+		return -ENOTTY;
+	memset(&args, 0, sizeof(args));
+	if ((_IOC_DIR(order) & _IOC_WRITE) &&
+	    copy_from_user(&args, user, _IOC_SIZE(order)))
+		return -EFAULT;
+	ret = fgpu_use(file->gpu);
+	if (ret)
+		return ret;
+	ret = fgpu_order(file, order, &args);
+	fgpu_unuse(file->gpu);
+	/* After -EIO the caller reads the device's reason. */
+	if ((!ret || ret == -EIO) && (_IOC_DIR(order) & _IOC_READ) &&
+	    copy_to_user(user, &args, _IOC_SIZE(order)))
+		return -EFAULT;
+	return ret;
+}
+
+/* Mappings */
+
+static int fgpu_mmap_memory(struct fgpu *gpu, struct vm_area_struct *vma)
+{
+	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	u64 size = vma->vm_end - vma->vm_start;
+
+	if (offset > gpu->memory_size || size > gpu->memory_size - offset)
+		return -EINVAL;
+	vma->vm_page_prot = pgprot_noncached(vma->vm_page_prot);
+	return io_remap_pfn_range(vma, vma->vm_start, (gpu->memory + offset) >> PAGE_SHIFT,
+				  size, vma->vm_page_prot);
+}
+
+static int fgpu_mmap(struct file *filp, struct vm_area_struct *vma)
+{
+	struct fgpu_file *file = filp->private_data;
+	struct fgpu *gpu = file->gpu;
+	int ret;
+
+	/* A private mapping would be a copy that the device does not see. */
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	ret = fgpu_use(gpu);
+	if (ret)
+		return ret;
+	if (vma->vm_pgoff < FGPU_MMAP_HOST >> PAGE_SHIFT) {
+		ret = fgpu_mmap_memory(gpu, vma);
+	} else {
+		/* dma_mmap_coherent() checks offset and size. */
+		vma->vm_pgoff -= FGPU_MMAP_HOST >> PAGE_SHIFT;
+		ret = dma_mmap_coherent(&gpu->pdev->dev, vma, gpu->host, gpu->host_dma,
+					FGPU_HOST_SIZE);
+		vma->vm_pgoff += FGPU_MMAP_HOST >> PAGE_SHIFT;
+	}
+	fgpu_unuse(gpu);
+	return ret;
+}
+
+/* Removes all mappings. A later access of a process is a bus error. */
+void fgpu_files_unmap(struct fgpu *gpu)
+{
+	struct fgpu_file *file;
+
+	mutex_lock(&gpu->lists_lock);
+	list_for_each_entry(file, &gpu->files, node)
+		unmap_mapping_range(file->filp->f_mapping, 0, 0, 1);
+	mutex_unlock(&gpu->lists_lock);
+}
+
+/* Files */
+
+static int fgpu_open(struct inode *inode, struct file *filp)
+{
+	/* The misc core keeps the device registered while it calls this. */
+	struct fgpu *gpu = container_of(filp->private_data, struct fgpu, misc);
+	struct fgpu_file *file = kzalloc(sizeof(*file), GFP_KERNEL);
+
+	if (!file)
+		return -ENOMEM;
+	file->gpu = gpu;
+	file->filp = filp;
+	mutex_init(&file->imports_lock);
+	xa_init_flags(&file->imports, XA_FLAGS_ALLOC1);
+	fgpu_get(gpu);
+	mutex_lock(&gpu->lists_lock);
+	list_add(&file->node, &gpu->files);
+	mutex_unlock(&gpu->lists_lock);
+	filp->private_data = file;
+	return 0;
+}
+
+static int fgpu_release(struct inode *inode, struct file *filp)
+{
+	struct fgpu_file *file = filp->private_data;
+	struct fgpu *gpu = file->gpu;
+
+	/* Removal releases the imports itself, under this lock. */
+	down_read(&gpu->use);
+	fgpu_buffers_release(file);
+	up_read(&gpu->use);
+	mutex_lock(&gpu->lists_lock);
+	list_del(&file->node);
+	mutex_unlock(&gpu->lists_lock);
+	xa_destroy(&file->imports);
+	kfree(file);
+	fgpu_put(gpu);
+	return 0;
+}
+
+const struct file_operations fgpu_file_ops = {
+	.owner = THIS_MODULE,
+	.open = fgpu_open,
+	.release = fgpu_release,
+	.unlocked_ioctl = fgpu_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = fgpu_mmap,
+	.llseek = noop_llseek,
+};

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Driver of farside-gpu, the emulated accelerator, and of its virtual functions.
+ *
+ * The device may go away at any time. Removal first takes the device from its
+ * users: it waits for the commands that run, unmaps its memory from processes, and
+ * revokes the dma-bufs that other devices use.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/idr.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "fgpu.h"
+
+static DEFINE_IDA(fgpu_numbers);
+
+static void fgpu_free(struct kref *ref)
+{
+	struct fgpu *gpu = container_of(ref, struct fgpu, ref);
+
+	ida_free(&fgpu_numbers, gpu->number);
+	kfree(gpu->misc.name);
+	kfree(gpu);
+}
+
+void fgpu_get(struct fgpu *gpu)
+{
+	kref_get(&gpu->ref);
+}
+
+void fgpu_put(struct fgpu *gpu)
+{
+	kref_put(&gpu->ref, fgpu_free);
+}
+
+static struct fgpu *fgpu_new(struct pci_dev *pdev)
+{
+	struct fgpu *gpu = kzalloc(sizeof(*gpu), GFP_KERNEL);
+
+	if (!gpu)
+		return NULL;
+	gpu->number = ida_alloc(&fgpu_numbers, GFP_KERNEL);
+	if (gpu->number < 0) {
+		kfree(gpu);
+		return NULL;
+	}
+	kref_init(&gpu->ref);
+	init_rwsem(&gpu->use);
+	mutex_init(&gpu->lists_lock);
+	INIT_LIST_HEAD(&gpu->files);
+	INIT_LIST_HEAD(&gpu->exports);
+	gpu->pdev = pdev;
+	gpu->misc.minor = MISC_DYNAMIC_MINOR;
+	gpu->misc.name = kasprintf(GFP_KERNEL, "fgpu%d", gpu->number);
+	gpu->misc.fops = &fgpu_file_ops;
+	gpu->misc.mode = 0600;
+	gpu->misc.parent = &pdev->dev;
+	if (!gpu->misc.name) {
+		fgpu_put(gpu);
+		return NULL;
+	}
+	return gpu;
+}
+
+/* Maps the registers, and finds the memory. */
+static int fgpu_map(struct fgpu *gpu)
+{
+	struct pci_dev *pdev = gpu->pdev;
+	u32 id;
+
+	gpu->regs = pci_iomap(pdev, FGPU_BAR_REGS, 0);
+	if (!gpu->regs)
+		return -ENOMEM;
+	id = readl(gpu->regs + FGPU_REG_ID);
+	gpu->memory = pci_resource_start(pdev, FGPU_BAR_MEMORY);
+	gpu->memory_size = readl(gpu->regs + FGPU_REG_MEMORY);
+	if (id != FGPU_ID_VALUE || !gpu->memory ||
+	    gpu->memory_size > pci_resource_len(pdev, FGPU_BAR_MEMORY)) {
+		pci_err(pdev, "ID register 0x%08x, not 0x%08x, or no memory in BAR %d\n",
+			id, FGPU_ID_VALUE, FGPU_BAR_MEMORY);
+		pci_iounmap(pdev, gpu->regs);
+		return -ENODEV;
+	}
+	return 0;
+}
+
+static int fgpu_start(struct fgpu *gpu)
+{
+	struct pci_dev *pdev = gpu->pdev;
+	int ret;
+
+	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(63));
+	if (ret)
+		return ret;
+	gpu->host = dma_alloc_coherent(&pdev->dev, FGPU_HOST_SIZE, &gpu->host_dma,
+				       GFP_KERNEL);
+	if (!gpu->host)
+		return -ENOMEM;
+	ret = pci_alloc_irq_vectors(pdev, FGPU_QUEUES, FGPU_QUEUES, PCI_IRQ_MSIX);
+	if (ret < 0)
+		goto free_host;
+	ret = fgpu_queues_start(gpu);
+	if (ret)
+		goto free_vectors;
+	return 0;
+
+free_vectors:
+	pci_free_irq_vectors(pdev);
+free_host:
+	dma_free_coherent(&pdev->dev, FGPU_HOST_SIZE, gpu->host, gpu->host_dma);
+	return ret;
+}
+
+static void fgpu_stop(struct fgpu *gpu)
+{
+	struct pci_dev *pdev = gpu->pdev;
+
+	fgpu_queues_stop(gpu);
+	pci_free_irq_vectors(pdev);
+	dma_free_coherent(&pdev->dev, FGPU_HOST_SIZE, gpu->host, gpu->host_dma);
+}
+
+static int fgpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct fgpu *gpu;
+	int ret;
+
+	gpu = fgpu_new(pdev);
+	if (!gpu)
+		return -ENOMEM;
+	ret = pci_enable_device_mem(pdev);
+	if (ret)
+		goto put;
+	ret = pci_request_mem_regions(pdev, gpu->misc.name);
+	if (ret)
+		goto disable;
+	pci_set_master(pdev);
+	ret = fgpu_map(gpu);
+	if (ret)
+		goto release_regions;
+	ret = fgpu_start(gpu);
+	if (ret)
+		goto unmap;
+	pci_set_drvdata(pdev, gpu);
+	ret = misc_register(&gpu->misc);
+	if (ret)
+		goto stop;
+	pci_info(pdev, "/dev/%s, %llu MiB\n", gpu->misc.name, gpu->memory_size >> 20);
+	return 0;
+
+stop:
+	fgpu_stop(gpu);
+unmap:
+	pci_iounmap(pdev, gpu->regs);
+release_regions:
+	pci_clear_master(pdev);
+	pci_release_mem_regions(pdev);
+disable:
+	pci_disable_device(pdev);
+put:
+	fgpu_put(gpu);
+	return ret;
+}
+
+/* Ends the imports of all files: they are attached to the device that goes. */
+static void fgpu_end_imports(struct fgpu *gpu)
+{
+	struct fgpu_file *file;
+
+	mutex_lock(&gpu->lists_lock);
+	list_for_each_entry(file, &gpu->files, node)
+		fgpu_buffers_release(file);
+	mutex_unlock(&gpu->lists_lock);
+}
+
+static void fgpu_remove(struct pci_dev *pdev)
+{
+	struct fgpu *gpu = pci_get_drvdata(pdev);
+
+	pci_disable_sriov(pdev);
+	misc_deregister(&gpu->misc);
+	down_write(&gpu->use);
+	fgpu_files_unmap(gpu);
+	fgpu_end_imports(gpu);
+	fgpu_buffers_revoke(gpu);
+	fgpu_stop(gpu);
+	pci_iounmap(pdev, gpu->regs);
+	gpu->pdev = NULL;
+	up_write(&gpu->use);
+	pci_clear_master(pdev);
+	pci_release_mem_regions(pdev);
+	pci_disable_device(pdev);
+	fgpu_put(gpu);
+}
+
+/* The machine restarts: no DMA may go on into the next kernel. */
+static void fgpu_shutdown(struct pci_dev *pdev)
+{
+	struct fgpu *gpu = pci_get_drvdata(pdev);
+
+	writel(FGPU_CONTROL_RESET, gpu->regs + FGPU_REG_CONTROL);
+	pci_clear_master(pdev);
+}
+
+static const struct pci_device_id fgpu_ids[] = {
+	{ PCI_DEVICE(FGPU_VENDOR_ID, FGPU_DEVICE_ID) },
+	{ }
+};
+MODULE_DEVICE_TABLE(pci, fgpu_ids);
+
+static struct pci_driver fgpu_driver = {
+	.name = KBUILD_MODNAME,
+	.id_table = fgpu_ids,
+	.probe = fgpu_probe,
+	.remove = fgpu_remove,
+	.shutdown = fgpu_shutdown,
+	.sriov_configure = pci_sriov_configure_simple,
+};
+module_pci_driver(fgpu_driver);
+
+MODULE_DESCRIPTION("Farside accelerator");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Queues of the accelerator. A command runs alone in its queue, and its caller
+ * sleeps until the queue's interrupt says that it is done.
+ */
+#include <linux/delay.h>
+#include <linux/dma-mapping.h>
+#include <linux/interrupt.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
+
+#include "fgpu.h"
+
+/* The longest copy through a slow window takes less. */
+#define FGPU_TIMEOUT_MS 30000
+
+#define FGPU_RING_SIZE (FGPU_RING_ENTRIES * sizeof(struct fgpu_command))
+
+static irqreturn_t fgpu_interrupt(int irq, void *data)
+{
+	struct fgpu_queue *queue = data;
+
+	wake_up(&queue->wait);
+	return IRQ_HANDLED;
+}
+
+static bool fgpu_queue_ended(struct fgpu_queue *queue)
+{
+	u32 head = readl(queue->regs + FGPU_REG_HEAD);
+
+	/* All ones: the device does not answer any more. */
+	return head == queue->tail || head == ~0u ||
+	       readl(queue->regs + FGPU_REG_ERROR);
+}
+
+static void fgpu_queue_enable(struct fgpu_queue *queue)
+{
+	writel(0, queue->regs + FGPU_REG_QUEUE_CONTROL);
+	lo_hi_writeq(queue->ring_dma, queue->regs + FGPU_REG_BASE);
+	writel(FGPU_RING_ENTRIES, queue->regs + FGPU_REG_ENTRIES);
+	queue->tail = 0;
+	writel(FGPU_QUEUE_ENABLE | FGPU_QUEUE_INTERRUPTS,
+	       queue->regs + FGPU_REG_QUEUE_CONTROL);
+}
+
+/* Runs a command. Sets *ret_error to the device's reason if it returns -EIO. */
+int fgpu_queue_run(struct fgpu_queue *queue, const struct fgpu_command *command,
+		   u32 *ret_error, u64 *ret_result)
+{
+	long left;
+	int ret = 0;
+
+	*ret_error = 0;
+	mutex_lock(&queue->lock);
+	queue->ring[queue->tail] = *command;
+	queue->ring[queue->tail].flags = FGPU_FLAG_INTERRUPT;
+	queue->tail = (queue->tail + 1) % FGPU_RING_ENTRIES;
+	/* writel() orders the command before TAIL. */
+	writel(queue->tail, queue->regs + FGPU_REG_TAIL);
+	left = wait_event_timeout(queue->wait, fgpu_queue_ended(queue),
+				  msecs_to_jiffies(FGPU_TIMEOUT_MS));
+	if (readl(queue->regs + FGPU_REG_HEAD) == ~0u) {
+		ret = -ENODEV;
+	} else if (!left) {
+		/* Stops the command: its memory may be freed when this returns. */
+		fgpu_queue_enable(queue);
+		ret = -ETIMEDOUT;
+	} else {
+		*ret_error = readl(queue->regs + FGPU_REG_ERROR);
+		if (*ret_error) {
+			writel(1, queue->regs + FGPU_REG_RESUME);
+			ret = -EIO;
+		}
+	}
+	*ret_result = lo_hi_readq(queue->regs + (command->operation == FGPU_SUM ?
+						 FGPU_REG_SUM : FGPU_REG_FENCE));
+	mutex_unlock(&queue->lock);
+	return ret;
+}
+
+static int fgpu_queue_start(struct fgpu *gpu, unsigned int index)
+{
+	struct fgpu_queue *queue = &gpu->queue[index];
+	int ret;
+
+	queue->gpu = gpu;
+	queue->regs = gpu->regs + FGPU_QUEUE_REGS(index);
+	mutex_init(&queue->lock);
+	init_waitqueue_head(&queue->wait);
+	queue->ring = dma_alloc_coherent(&gpu->pdev->dev, FGPU_RING_SIZE,
+					 &queue->ring_dma, GFP_KERNEL);
+	if (!queue->ring)
+		return -ENOMEM;
+	queue->irq = pci_irq_vector(gpu->pdev, index);
+	ret = request_irq(queue->irq, fgpu_interrupt, 0, gpu->misc.name, queue);
+	if (ret) {
+		dma_free_coherent(&gpu->pdev->dev, FGPU_RING_SIZE, queue->ring,
+				  queue->ring_dma);
+		queue->ring = NULL;
+		return ret;
+	}
+	fgpu_queue_enable(queue);
+	if (!(readl(queue->regs + FGPU_REG_QUEUE_CONTROL) & FGPU_QUEUE_ENABLE)) {
+		pci_err(gpu->pdev, "queue %u: the device did not enable it\n", index);
+		return -EIO;
+	}
+	return 0;
+}
+
+/* Stops all queues that were started. The caller makes sure that no command runs. */
+void fgpu_queues_stop(struct fgpu *gpu)
+{
+	unsigned int i;
+
+	writel(FGPU_CONTROL_RESET, gpu->regs + FGPU_REG_CONTROL);
+	/* Reads back: the device does no more DMA when this returns. */
+	readl(gpu->regs + FGPU_REG_ID);
+	for (i = 0; i < FGPU_QUEUES; i++) {
+		struct fgpu_queue *queue = &gpu->queue[i];
+
+		if (!queue->ring)
+			continue;
+		free_irq(queue->irq, queue);
+		dma_free_coherent(&gpu->pdev->dev, FGPU_RING_SIZE, queue->ring,
+				  queue->ring_dma);
+		queue->ring = NULL;
+	}
+}
+
+int fgpu_queues_start(struct fgpu *gpu)
+{
+	unsigned int i;
+	int ret;
+
+	writel(FGPU_CONTROL_RESET, gpu->regs + FGPU_REG_CONTROL);
+	for (i = 0; i < FGPU_QUEUES; i++) {
+		ret = fgpu_queue_start(gpu, i);
+		if (ret) {
+			fgpu_queues_stop(gpu);
+			return ret;
+		}
+	}
+	return 0;
+}
