@@ -11,7 +11,25 @@ typedef enum {
     OWNER_PEER,
 } Owner;
 
-/* One partition's control block, as this host sees it. */
+/* A write that came when another thread of this host had ended the lock. */
+typedef struct {
+    uint16_t offset;
+    uint32_t value;
+    uint32_t mask;
+} Late;
+
+/* Room for every register of a block, twice */
+#define LATE_MAX 4096
+
+/*
+ * One partition's control block, as this host sees it.
+ *
+ * Two threads of one host may both write LOCK: the kernel's driver sets up a
+ * window while its link comes up. The second sees the block locked and goes on,
+ * and the first one's CFG ends the lock under it. Its writes after that are
+ * kept, and its own CFG takes the lock again and makes them. RESET discards
+ * everything, also what other threads wrote.
+ */
 typedef struct {
     struct farside_wire_ctrl active; /* in force, as far as this host knows */
     struct farside_wire_ctrl staged; /* written by the holder of the lock */
@@ -19,6 +37,12 @@ typedef struct {
     uint32_t bar_error;
     uint32_t lut_error;
     uint32_t req_id_error;
+
+    unsigned more_locks; /* LOCKs while the block was locked */
+    bool late_open;      /* one of them goes on without the lock */
+    bool late_cfg;       /* its CFG waits for the lock; status is CONFIGURING */
+    unsigned late_count;
+    Late late[LATE_MAX];
 } Block;
 
 struct FarsideCtrl {
@@ -72,6 +96,65 @@ static void block_reset(Block *c)
     c->status = SWITCHTEC_STATUS_NORMAL;
     bars_keep_valid(&c->active);
     c->staged = c->active;
+}
+
+/* Writes to a locked block */
+
+static void stage(FarsideCtrl *s, struct farside_wire_ctrl *block,
+                  unsigned offset, uint32_t value, uint32_t mask);
+
+/* This host has the lock: makes the writes that came without it. */
+static void late_replay(FarsideCtrl *s, Block *c)
+{
+    unsigned i;
+
+    for (i = 0; i < c->late_count; i++) {
+        stage(s, &c->staged, c->late[i].offset, c->late[i].value,
+              c->late[i].mask);
+    }
+    c->late_count = 0;
+}
+
+/* This host got the lock by LOCK. A thread that was late shares it again. */
+static void late_locked(FarsideCtrl *s, Block *c)
+{
+    late_replay(s, c);
+    if (c->late_open) {
+        c->late_open = false;
+        c->more_locks++;
+    }
+}
+
+/* CFG of one thread has ended the lock. */
+static void late_unlocked(Block *c)
+{
+    if (c->more_locks) {
+        c->more_locks--;
+        c->late_open = true;
+    }
+}
+
+static void late_clear(Block *c)
+{
+    c->more_locks = 0;
+    c->late_open = false;
+    c->late_cfg = false;
+    c->late_count = 0;
+}
+
+/* Keeps a write of a thread that may not know that the lock has ended. */
+static bool late_write(Block *c, unsigned offset, uint32_t value, uint32_t mask)
+{
+    bool late = c->status == SWITCHTEC_STATUS_NORMAL
+                    ? c->late_open
+                    : c->status == SWITCHTEC_STATUS_CONFIGURING &&
+                          (c->late_open || c->more_locks);
+
+    if (!late || c->late_count == LATE_MAX) {
+        return false;
+    }
+    c->late[c->late_count++] = (Late) {offset, value, mask};
+    return true;
 }
 
 static void send_lock(FarsideCtrl *s, unsigned type, uint32_t id)
@@ -166,6 +249,8 @@ static bool block_is_sane(FarsideCtrl *s, const struct farside_wire_ctrl *block,
 
 /* The own block */
 
+static void own_configure(FarsideCtrl *s);
+
 static void grant_next(FarsideCtrl *s)
 {
     Block *c = own(s);
@@ -178,6 +263,13 @@ static void grant_next(FarsideCtrl *s)
         s->owner = OWNER_SELF;
         c->staged = c->active;
         c->status = SWITCHTEC_STATUS_LOCKED;
+        if (c->late_cfg) {
+            c->late_cfg = false;
+            late_replay(s, c);
+            own_configure(s);
+        } else {
+            late_locked(s, c);
+        }
     } else if (s->peer_waits) {
         s->peer_waits = false;
         s->owner = OWNER_PEER;
@@ -190,6 +282,9 @@ static void own_lock(FarsideCtrl *s)
 {
     Block *c = own(s);
 
+    if (c->status == SWITCHTEC_STATUS_LOCKED) {
+        c->more_locks++;
+    }
     if (c->status != SWITCHTEC_STATUS_NORMAL) {
         return;
     }
@@ -225,6 +320,14 @@ static void own_configure(FarsideCtrl *s)
     Block *c = own(s);
     struct farside_wire_configured errors;
 
+    if (c->status == SWITCHTEC_STATUS_NORMAL && c->late_open) {
+        c->late_open = false;
+        c->late_cfg = true;
+        c->status = SWITCHTEC_STATUS_CONFIGURING;
+        s->self_waits = true;
+        grant_next(s);
+        return;
+    }
     if (c->status != SWITCHTEC_STATUS_LOCKED) {
         return;
     }
@@ -235,6 +338,7 @@ static void own_configure(FarsideCtrl *s)
     }
     c->active = c->staged;
     c->status = SWITCHTEC_STATUS_CONFIGURING;
+    late_unlocked(c);
     own_changed(s);
     s->flush = farside_windows_flush(s->windows, on_flushed, s);
 }
@@ -245,11 +349,13 @@ static void own_release(FarsideCtrl *s)
 
     if (c->status == SWITCHTEC_STATUS_LOCKED) {
         s->owner = OWNER_NONE;
-    } else if (c->status == SWITCHTEC_STATUS_LOCKING) {
+    } else if (c->status == SWITCHTEC_STATUS_LOCKING || c->late_cfg) {
         s->self_waits = false;
     } else {
+        late_clear(c);
         return;
     }
+    late_clear(c);
     c->status = SWITCHTEC_STATUS_NORMAL;
     grant_next(s);
 }
@@ -296,6 +402,9 @@ static void peer_lock(FarsideCtrl *s)
 {
     Block *c = peer(s);
 
+    if (c->status == SWITCHTEC_STATUS_LOCKED) {
+        c->more_locks++;
+    }
     if (c->status != SWITCHTEC_STATUS_NORMAL) {
         return;
     }
@@ -306,6 +415,7 @@ static void peer_lock(FarsideCtrl *s)
     } else {
         c->staged = c->active;
         c->status = SWITCHTEC_STATUS_LOCKED;
+        late_locked(s, c);
     }
 }
 
@@ -314,6 +424,18 @@ static void peer_configure(FarsideCtrl *s)
     Block *c = peer(s);
     struct farside_wire_configured errors;
 
+    if (c->status == SWITCHTEC_STATUS_NORMAL && c->late_open) {
+        c->late_open = false;
+        if (farside_peer_is_here(s->peer)) {
+            c->late_cfg = true;
+            c->status = SWITCHTEC_STATUS_CONFIGURING;
+            send_lock(s, FARSIDE_WIRE_LOCK, ++s->lock_id);
+            return;
+        }
+        c->staged = c->active;
+        c->status = SWITCHTEC_STATUS_LOCKED;
+        late_replay(s, c);
+    }
     if (c->status != SWITCHTEC_STATUS_LOCKED) {
         return;
     }
@@ -323,6 +445,7 @@ static void peer_configure(FarsideCtrl *s)
     } else if (block_is_sane(s, &c->staged, &errors)) {
         c->active = c->staged;
         c->status = SWITCHTEC_STATUS_NORMAL;
+        late_unlocked(c);
     } else {
         c->bar_error = errors.bar_error;
         c->lut_error = errors.lut_error;
@@ -334,9 +457,11 @@ static void peer_release(FarsideCtrl *s)
     Block *c = peer(s);
 
     if (c->status != SWITCHTEC_STATUS_LOCKED &&
-        c->status != SWITCHTEC_STATUS_LOCKING) {
+        c->status != SWITCHTEC_STATUS_LOCKING && !c->late_cfg) {
+        late_clear(c);
         return;
     }
+    late_clear(c);
     send_lock(s, FARSIDE_WIRE_RELEASE, s->lock_id);
     c->status = SWITCHTEC_STATUS_NORMAL;
 }
@@ -345,10 +470,19 @@ void farside_ctrl_on_locked(FarsideCtrl *s, const struct farside_wire_ctrl *m)
 {
     Block *c = peer(s);
 
-    if (c->status == SWITCHTEC_STATUS_LOCKING && m->lock_id == s->lock_id) {
-        c->active = *m;
-        c->staged = *m;
-        c->status = SWITCHTEC_STATUS_LOCKED;
+    if ((c->status != SWITCHTEC_STATUS_LOCKING && !c->late_cfg) ||
+        m->lock_id != s->lock_id) {
+        return;
+    }
+    c->active = *m;
+    c->staged = *m;
+    c->status = SWITCHTEC_STATUS_LOCKED;
+    if (c->late_cfg) {
+        c->late_cfg = false;
+        late_replay(s, c);
+        peer_configure(s);
+    } else {
+        late_locked(s, c);
     }
 }
 
@@ -365,9 +499,11 @@ void farside_ctrl_on_configured(FarsideCtrl *s,
     c->req_id_error = m->req_id_error;
     if (m->bar_error || m->lut_error || m->req_id_error) {
         c->status = SWITCHTEC_STATUS_LOCKED;
+        late_replay(s, c);
     } else {
         c->active = c->staged;
         c->status = SWITCHTEC_STATUS_NORMAL;
+        late_unlocked(c);
     }
 }
 
@@ -406,6 +542,7 @@ void farside_ctrl_reset(FarsideCtrl *s)
          * closes its windows to this host when it receives RESET.
          */
         peer_release(s);
+        late_clear(other);
         other->status = SWITCHTEC_STATUS_NORMAL;
         other->bar_error = other->lut_error = other->req_id_error = 0;
         close_windows(&other->active, s->config->partition);
@@ -624,27 +761,12 @@ static void bar_write(struct farside_wire_bar *bar, unsigned field,
     }
 }
 
-void farside_ctrl_write(FarsideCtrl *s, unsigned part, unsigned offset,
-                        uint32_t value, uint32_t mask)
+static void stage(FarsideCtrl *s, struct farside_wire_ctrl *block,
+                  unsigned offset, uint32_t value, uint32_t mask)
 {
-    struct farside_wire_ctrl *block;
     uint64_t wide_mask, wide;
     unsigned i;
 
-    if (part >= FARSIDE_NTB_PARTITIONS) {
-        return;
-    }
-    if (offset == SWITCHTEC_CTRL_OP) {
-        operate(s, part, value & mask);
-        return;
-    }
-    if (s->block[part].status != SWITCHTEC_STATUS_LOCKED) {
-        qemu_log_mask(LOG_GUEST_ERROR,
-                      "%s: control block %u: write at 0x%x without its lock\n",
-                      TYPE_FARSIDE_NTB, part, offset);
-        return;
-    }
-    block = &s->block[part].staged;
     if (offset >= SWITCHTEC_CTRL_LUT) {
         i = (offset - SWITCHTEC_CTRL_LUT) / 8;
         if (i < s->config->lut_entries) {
@@ -673,6 +795,28 @@ void farside_ctrl_write(FarsideCtrl *s, unsigned part, unsigned offset,
             SWITCHTEC_CTRL_BAR_ENTRY_STRIDE;
         bar_write(&block->bar[i], offset % SWITCHTEC_CTRL_BAR_ENTRY_STRIDE,
                   value, mask);
+    }
+}
+
+void farside_ctrl_write(FarsideCtrl *s, unsigned part, unsigned offset,
+                        uint32_t value, uint32_t mask)
+{
+    Block *c;
+
+    if (part >= FARSIDE_NTB_PARTITIONS) {
+        return;
+    }
+    if (offset == SWITCHTEC_CTRL_OP) {
+        operate(s, part, value & mask);
+        return;
+    }
+    c = &s->block[part];
+    if (c->status == SWITCHTEC_STATUS_LOCKED) {
+        stage(s, &c->staged, offset, value, mask);
+    } else if (!late_write(c, offset, value, mask)) {
+        qemu_log_mask(LOG_GUEST_ERROR,
+                      "%s: control block %u: write at 0x%x without its lock\n",
+                      TYPE_FARSIDE_NTB, part, offset);
     }
 }
 

@@ -574,6 +574,75 @@ START_TEST(one_lock_at_a_time)
 }
 END_TEST
 
+/*
+ * Two threads lock the own block. The second goes on after the first one's CFG,
+ * and loses nothing.
+ */
+START_TEST(two_threads_change_one_block)
+{
+    const uint64_t lut = CTRL0 + SWITCHTEC_CTRL_LUT;
+
+    connect_up();
+    rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
+    rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
+    rig_write(rig, CTRL0 + 0x60, 4, LUT_CTL);
+    rig_write(rig, lut, 8, 0x10003);
+    rig_part_op(rig, 0, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_NORMAL);
+    rig_write(rig, lut + 8, 8, 0x20003);
+    ck_assert_uint_eq(rig_read(rig, lut + 8, 8), 0);
+    /* Meanwhile the far host changes an entry. */
+    set_lut_from_far(2, 0x30003);
+    rig_part_op(rig, 0, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_NORMAL);
+    ck_assert_uint_eq(rig_read(rig, lut, 8), 0x10003);
+    ck_assert_uint_eq(rig_read(rig, lut + 8, 8), 0x20003);
+    ck_assert_uint_eq(rig_read(rig, lut + 16, 8), 0x30003);
+    /* That was all: now a write needs the lock again. */
+    rig_write(rig, lut + 8, 8, 0);
+    rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
+    ck_assert_uint_eq(rig_read(rig, lut + 8, 8), 0x20003);
+    rig_part_op(rig, 0, SWITCHTEC_OP_RESET, SWITCHTEC_STATUS_NORMAL);
+}
+END_TEST
+
+/* The same with the peer's block: the late CFG asks for the lock again. */
+START_TEST(two_threads_change_the_peers_block)
+{
+    const uint64_t lut = CTRL1 + SWITCHTEC_CTRL_LUT;
+    struct farside_wire_ctrl block = {0};
+    struct farside_wire_configured done = {0};
+    struct farside_wire_lock lock;
+    unsigned i;
+
+    connect_up();
+    rig_part_op(rig, 1, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKING);
+    for (i = 0; i < 2; i++) {
+        memcpy(&lock, rig_peer_receive(peer, FARSIDE_WIRE_LOCK)->body,
+               sizeof(lock));
+        block.lock_id = lock.id;
+        rig_peer_send(peer, FARSIDE_WIRE_LOCKED, &block, sizeof(block));
+        if (i == 0) {
+            wait_for(CTRL1, 4, SWITCHTEC_STATUS_LOCKED);
+            rig_part_op(rig, 1, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
+            rig_write(rig, lut, 8, 0x10001);
+            rig_part_op(rig, 1, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_CONFIGURING);
+            /* Already here the second thread is late. */
+            rig_write(rig, lut + 8, 8, 0x20001);
+        }
+        memcpy(&block, rig_peer_receive(peer, FARSIDE_WIRE_CONFIG)->body,
+               sizeof(block));
+        ck_assert_uint_eq(block.lock_id, lock.id);
+        ck_assert_uint_eq(block.lut[0], 0x10001);
+        ck_assert_uint_eq(block.lut[1], i ? 0x20001 : 0);
+        done.lock_id = lock.id;
+        rig_peer_send(peer, FARSIDE_WIRE_CONFIGURED, &done, sizeof(done));
+        wait_for(CTRL1, 4, SWITCHTEC_STATUS_NORMAL);
+        if (i == 0) {
+            rig_part_op(rig, 1, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_CONFIGURING);
+        }
+    }
+}
+END_TEST
+
 START_TEST(block_of_the_peer_is_asked_for)
 {
     struct farside_wire_lock lock;
@@ -1108,6 +1177,8 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, block_that_cannot_be_ends_the_connection);
     tcase_add_test(tcase, read_of_nothing_waits_for_writes);
     tcase_add_test(tcase, one_lock_at_a_time);
+    tcase_add_test(tcase, two_threads_change_one_block);
+    tcase_add_test(tcase, two_threads_change_the_peers_block);
     tcase_add_test(tcase, block_of_the_peer_is_asked_for);
     tcase_add_test(tcase, valid_is_read_only_from_afar);
     tcase_add_test(tcase, reset_leaves_nothing_of_the_peers_block);
