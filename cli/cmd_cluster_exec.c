@@ -4,9 +4,18 @@
 #include "cmd.h"
 #include "cmd_cluster_common.h"
 
+#define TIMEOUT_MOST 1000000
+
 static int run(const CmdClusterVerb *verb, int argc, char **argv)
 {
-    const CluClientMode mode = {.input = CLU_CLIENT_COMMAND};
+    CluClientMode mode = {.input = CLU_CLIENT_COMMAND};
+    double timeout = 0;
+    const GOptionEntry options[] = {
+        {"timeout", 0, 0, G_OPTION_ARG_DOUBLE, &timeout,
+         "Kill the command if it takes longer; the exit status is then 124",
+         "SECONDS"},
+        G_OPTION_ENTRY_NULL,
+    };
     g_auto(CmdClusterArgs) args = {.cluster = NULL};
     g_autoptr(GPtrArray) words = g_ptr_array_new();
     CmdClusterVerb front = *verb;
@@ -20,9 +29,16 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     if (own < argc) {
         front.max_words = 1;
     }
-    if (!cmd_cluster_parse(&front, own, argv, NULL, &args, &status)) {
+    if (!cmd_cluster_parse(&front, own, argv, options, &args, &status)) {
         return status;
     }
+    if (timeout < 0 || timeout > TIMEOUT_MOST) {
+        return cmd_usage(argv[0],
+                         "--timeout takes a number of seconds up to "
+                         "%d",
+                         TIMEOUT_MOST);
+    }
+    mode.timeout_ms = (unsigned)(timeout * 1000);
     g_ptr_array_add(words, (char *)"exec");
     for (char **word = args.words; *word; word++) {
         g_ptr_array_add(words, *word);
@@ -47,8 +63,11 @@ const CmdClusterVerb cmd_cluster_exec = {
     .has_cluster = true,
     .details =
         "Runs a command on a host. The command gets standard input and "
-        "signals such as\nCtrl-C, and its output is printed.\n\n"
+        "signals such as\nCtrl-C, and its output is printed. A second Ctrl-C "
+        "ends this program at once;\nSIGTERM ends it after two seconds at "
+        "most.\n\n"
         "Exit status: the command's; 128 plus the number of the signal that "
-        "ended it; 255\nif it could not be run, or its host was lost.",
+        "ended it; 124\nif it took longer than --timeout; 255 if it could not "
+        "be run, or its host was\nlost: it panicked, hangs or is off.",
     .run = run,
 };

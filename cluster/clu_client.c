@@ -15,7 +15,9 @@
 #include "clu_error.h"
 #include "farside_socket.h"
 
-#define LEAVE_KEY 0x1d /* Ctrl-] */
+#define LEAVE_KEY 0x1d                 /* Ctrl-] */
+#define GRACE_US  (2 * G_USEC_PER_SEC) /* for a command to end after a signal  \
+                                        */
 
 struct CluClient {
     int fd;
@@ -36,6 +38,9 @@ typedef struct Request {
     size_t column;      /* bytes of the current line of output so far */
     bool is_line_start; /* console: the next typed byte begins a line */
     bool is_tilde;      /* console: the last typed byte was ~ at a line start */
+    int signal;         /* the last signal that the command was sent; 0: none */
+    int64_t end_us;     /* time at which the call ends; 0: none */
+    bool is_timed_out;  /* `end_us` is that of the timeout */
     GError *error;
 } Request;
 
@@ -319,18 +324,40 @@ static void on_signal(Request *request)
     if (read(request->client->signals, &info, sizeof(info)) != sizeof(info)) {
         return;
     }
-    if (request->mode->input == CLU_CLIENT_COMMAND) {
+    if (request->mode->input == CLU_CLIENT_COMMAND && request->signal == 0) {
+        request->signal = (int)info.ssi_signo;
         clu_agent_put32(body, info.ssi_signo);
         send_frame(request->client, CLU_AGENT_SIGNAL, body, sizeof(body));
+        if (info.ssi_signo != SIGINT) {
+            request->end_us = g_get_monotonic_time() + GRACE_US;
+            request->is_timed_out = false;
+        }
         return;
     }
     request->is_over = true;
     request->status = (int)(128 + info.ssi_signo);
 }
 
+/* Ends the call whose time is over. */
+static void on_end(Request *request)
+{
+    request->is_over = true;
+    if (request->is_timed_out) {
+        request->status = CLU_CLIENT_TIMED_OUT;
+        g_set_error(&request->error, CLU_ERROR, CLU_ERROR_FAILED,
+                    "the command has not ended within %u.%03u s",
+                    request->mode->timeout_ms / 1000,
+                    request->mode->timeout_ms % 1000);
+    } else {
+        request->status = 128 + request->signal;
+    }
+}
+
 static void work_on(Request *request)
 {
     while (!request->is_over) {
+        int64_t left = request->end_us - g_get_monotonic_time();
+        int wait = request->end_us ? (int)CLAMP(left / 1000 + 1, 0, 60000) : -1;
         bool is_input = request->is_reading && request->credit > 0;
         struct pollfd fds[] = {
             {.fd = request->client->fd, .events = POLLIN},
@@ -338,7 +365,11 @@ static void work_on(Request *request)
             {.fd = is_input ? STDIN_FILENO : -1, .events = POLLIN},
         };
 
-        if (poll(fds, G_N_ELEMENTS(fds), -1) < 0) {
+        if (request->end_us && left <= 0) {
+            on_end(request);
+            return;
+        }
+        if (poll(fds, G_N_ELEMENTS(fds), wait) < 0) {
             continue; /* EINTR */
         }
         if (fds[0].revents) {
@@ -381,6 +412,11 @@ int clu_client_run(CluClient *client, const char *const *words,
         raw = old;
         cfmakeraw(&raw);
         tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+    }
+    if (mode->timeout_ms > 0) {
+        request.end_us =
+            g_get_monotonic_time() + (int64_t)mode->timeout_ms * 1000;
+        request.is_timed_out = true;
     }
     send_frame(client, CLU_CONTROL_REQUEST, text->str, text->len);
     work_on(&request);

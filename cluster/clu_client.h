@@ -39,13 +39,23 @@ typedef struct CluClientMode {
     GString *output; /* receives standard output; NULL: it is printed */
     unsigned skip;   /* bytes to leave out at the start of each printed line */
     void (*note)(const char *text); /* is told of progress; nullable */
+    unsigned timeout_ms; /* a command that takes longer is ended; 0: none */
 } CluClientMode;
+
+/* The exit status of a command that took longer than its timeout, as that of
+ * timeout(1). */
+#define CLU_CLIENT_TIMED_OUT 124
 
 /*
  * Sends the request @words (NULL-terminated) and serves it until it ends.
  * Returns the exit status of the request or command, or 128 plus the number of
  * the signal that ended the command or this call. @error is set only if the
  * request failed: a command may end with any status without an error.
+ *
+ * A command gets the signals SIGINT, SIGTERM, SIGHUP and SIGQUIT. The call ends
+ * even if the command or its host ignores them: at the second signal, and two
+ * seconds after any other signal than SIGINT. A command that the call leaves
+ * behind is killed.
  */
 int clu_client_run(CluClient *client, const char *const *words,
                    const CluClientMode *mode, GError **error);

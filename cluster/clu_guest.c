@@ -110,6 +110,11 @@ bool clu_guest_is_ready(const CluGuest *guest)
     return guest->is_ready;
 }
 
+int64_t clu_guest_quiet_us(const CluGuest *guest)
+{
+    return g_get_monotonic_time() - guest->heard_us;
+}
+
 /* Returns the text at *@from, which a 0 before @end must end, and moves *@from
  * behind that 0. NULL if there is no 0. */
 static const char *take_text(const uint8_t **from, const uint8_t *end)

@@ -41,6 +41,10 @@ void clu_guest_reset(CluGuest *guest);
 
 bool clu_guest_is_ready(const CluGuest *guest);
 
+/* Returns how long the agent has not been heard, in microseconds. An agent that
+ * works is heard each second, because it answers pings. */
+int64_t clu_guest_quiet_us(const CluGuest *guest);
+
 typedef struct CluSessionOps {
     /* STARTED, FAILED, STDOUT, STDERR, EXIT or CREDIT, well-formed. After
      * FAILED and EXIT the session is over and must only be freed. */

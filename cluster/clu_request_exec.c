@@ -4,16 +4,46 @@
 
 #include "clu_requests.h"
 
+/* The agent of a guest that works says within this time that a command has
+ * begun, or at least answers a ping. A guest that does neither is taken for
+ * hung. It is less than the silence after which a host is called hung, because
+ * nothing is lost yet if the command has not begun. */
+#define START_MS 5000
+#define TURN_MS  250
+
 typedef struct Exec {
     CluHost *host;
     CluSession *session;
+    bool is_started; /* the agent has answered */
 } Exec;
+
+/* Fails with the state of the host, and with its cause. */
+static void fail_by_state(CluRequest *request, const CluHost *host,
+                          const char *what)
+{
+    const char *cause = clu_host_cause(host);
+
+    clu_request_fail(request, CLU_CONTROL_LOST, "%s: %s is %s%s%s", what,
+                     clu_host_plan(host)->host->name,
+                     clu_host_state_name(clu_host_state(host)),
+                     cause ? ": " : "", cause ? cause : "");
+}
+
+/* Returns true if @host is in a state in which no command ends by itself. */
+static bool is_lost(const CluHost *host)
+{
+    CluHostState state = clu_host_state(host);
+
+    return state != CLU_HOST_BOOTING && state != CLU_HOST_UP &&
+           state != CLU_HOST_OOPS;
+}
 
 static void on_session_frame(void *owner, const CluAgentFrame *frame)
 {
     CluRequest *request = owner;
-    const Exec *exec = request->state;
+    Exec *exec = request->state;
 
+    exec->is_started = true;
     switch (frame->type) {
     case CLU_AGENT_FAILED:
         clu_request_fail(request, CLU_CONTROL_LOST,
@@ -40,10 +70,17 @@ static void on_session_lost(void *owner, const char *reason)
     CluRequest *request = owner;
     const Exec *exec = request->state;
 
+    if (clu_host_state(exec->host) != CLU_HOST_UP) {
+        g_autofree char *what = g_strdup_printf(
+            "the result of the command is not known: %s", reason);
+
+        fail_by_state(request, exec->host, what);
+        return;
+    }
+    /* The host's new state is not known yet. */
     clu_request_fail(request, CLU_CONTROL_LOST,
-                     "the result of the command is not known: %s (%s is %s)",
-                     reason, clu_host_plan(exec->host)->host->name,
-                     clu_host_state_name(clu_host_state(exec->host)));
+                     "the result of the command is not known: %s: %s",
+                     clu_host_plan(exec->host)->host->name, reason);
 }
 
 static void exec_start(CluRequest *request, const GPtrArray *words)
@@ -63,14 +100,9 @@ static void exec_start(CluRequest *request, const GPtrArray *words)
         return;
     }
     guest = clu_host_guest(exec->host);
-    if (!guest || !clu_guest_is_ready(guest)) {
-        const char *cause = clu_host_cause(exec->host);
-
-        clu_request_fail(request, CLU_CONTROL_LOST,
-                         "%s is %s%s%s: there is no agent to run a command",
-                         clu_host_plan(exec->host)->host->name,
-                         clu_host_state_name(clu_host_state(exec->host)),
-                         cause ? ", " : "", cause ? cause : "");
+    if (!guest || !clu_guest_is_ready(guest) || is_lost(exec->host)) {
+        fail_by_state(request, exec->host,
+                      "there is no agent to run the command");
         return;
     }
     for (i = 2; i < words->len; i++) {
@@ -80,6 +112,32 @@ static void exec_start(CluRequest *request, const GPtrArray *words)
     }
     exec->session =
         clu_session_new(guest, command->str, command->len, &ops, request);
+    clu_request_set_deadline(request, TURN_MS);
+}
+
+/* Ends the request if the host is lost, or does not begin the command. */
+static void exec_check(CluRequest *request)
+{
+    const Exec *exec = request->state;
+    const CluGuest *guest = clu_host_guest(exec->host);
+
+    if (is_lost(exec->host)) {
+        fail_by_state(request, exec->host,
+                      "the result of the command is not known");
+        return;
+    }
+    if (exec->is_started || request->deadline || !guest) {
+        return;
+    }
+    if (clu_guest_quiet_us(guest) > START_MS * G_TIME_SPAN_MILLISECOND) {
+        clu_request_fail(request, CLU_CONTROL_LOST,
+                         "the command has not begun: the agent of %s has not "
+                         "answered for %d s",
+                         clu_host_plan(exec->host)->host->name,
+                         START_MS / 1000);
+        return;
+    }
+    clu_request_set_deadline(request, TURN_MS);
 }
 
 static void exec_frame(CluRequest *request, const CluAgentFrame *frame)
@@ -120,6 +178,7 @@ const CluRequestType clu_request_exec_type = {
     .max_words = 4096,
     .state_bytes = sizeof(Exec),
     .start = exec_start,
+    .check = exec_check,
     .frame = exec_frame,
     .clear = exec_clear,
 };

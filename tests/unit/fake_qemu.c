@@ -12,7 +12,7 @@
  * SIGUSR1 resets the machine: the monitor reports it, and more bytes of the old
  * agent arrive. SIGUSR2 lets the machine boot again. The agent can run these
  * programs: echo, flood (writes more than its credit), hold (does not end),
- * cat.
+ * cat, freeze (from then on the agent does not answer anything).
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -39,9 +39,11 @@ typedef struct Fake {
     uint64_t epoch;
     unsigned boot;
     unsigned record;
+    uint32_t held;  /* session of the program hold; 0: none */
     uint32_t watch; /* session of the supervisor's watch; 0: none */
     bool is_booted;
     bool is_hello_due;
+    bool is_frozen;
 } Fake;
 
 static void put(int fd, const void *data, size_t length)
@@ -151,7 +153,10 @@ static void run(Fake *fake, const CluAgentFrame *frame)
             put_frame(fake, CLU_AGENT_STDOUT, frame->session, block,
                       sizeof(block));
         }
-    } else if (strcmp(words[0], "hold") == 0 || strcmp(words[0], "cat") == 0) {
+    } else if (strcmp(words[0], "hold") == 0) {
+        fake->held = frame->session;
+        return;
+    } else if (strcmp(words[0], "cat") == 0) {
         return;
     }
     put_exit(fake, frame->session, strcmp(words[0], "echo") == 0 ? 3 : 0);
@@ -159,6 +164,13 @@ static void run(Fake *fake, const CluAgentFrame *frame)
 
 static void on_frame(Fake *fake, const CluAgentFrame *frame)
 {
+    if (frame->type == CLU_AGENT_EXEC &&
+        strcmp((const char *)frame->body, "freeze") == 0) {
+        fake->is_frozen = true;
+    }
+    if (fake->is_frozen) {
+        return;
+    }
     switch (frame->type) {
     case CLU_AGENT_SYNC:
         fake->epoch = clu_agent_get64(frame->body);
@@ -182,7 +194,9 @@ static void on_frame(Fake *fake, const CluAgentFrame *frame)
                   frame->length);
         break;
     case CLU_AGENT_STDIN_EOF:
-        put_exit(fake, frame->session, 0);
+        if (frame->session != fake->held) {
+            put_exit(fake, frame->session, 0);
+        }
         break;
     default:
         break;

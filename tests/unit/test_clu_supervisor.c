@@ -316,6 +316,163 @@ START_TEST(a_command_ends_with_a_panic_of_its_host)
 }
 END_TEST
 
+/* Runs @words on host b and returns the status. *ret_ms is the time it took. */
+static int run_on_b(Rig *rig, unsigned timeout_ms, GError **error,
+                    const char *word, int64_t *ret_ms)
+{
+    const CluClientMode mode = {.input = CLU_CLIENT_COMMAND,
+                                .timeout_ms = timeout_ms};
+    const char *const words[] = {"exec", "b", word, NULL};
+    g_autoptr(CluClient) client = clu_client_connect(rig->path, NULL);
+    int64_t begin = g_get_monotonic_time();
+    int status = clu_client_run(client, words, &mode, error);
+
+    *ret_ms = (g_get_monotonic_time() - begin) / 1000;
+    return status;
+}
+
+/* Waits until host b is in @state. */
+static void await_state(Rig *rig, const char *state)
+{
+    for (unsigned i = 0; i < 500; i++) {
+        g_autoptr(JsonParser) parser = json_parser_new();
+        JsonObject *b = status_of(rig, parser, "hosts", "b");
+
+        if (strcmp(json_object_get_string_member(b, "state"), state) == 0) {
+            return;
+        }
+        g_usleep(10000);
+    }
+    assert_state(rig, "hosts", "b", state);
+}
+
+START_TEST(a_command_for_a_dead_guest_ends_at_once)
+{
+    g_autoptr(GError) error = NULL;
+    int64_t ms;
+    Rig rig;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    kill((pid_t)number_of(&rig, "b", "pid"), SIGHUP);
+    await_state(&rig, "panicked");
+    ck_assert_int_eq(run_on_b(&rig, 0, &error, "hold", &ms), CLU_CONTROL_LOST);
+    ck_assert_msg(strstr(error->message, "b is panicked") != NULL, "%s",
+                  error->message);
+    ck_assert_int_lt(ms, 2000);
+    g_clear_error(&error);
+    kill((pid_t)number_of(&rig, "b", "pid"), SIGKILL);
+    await_state(&rig, "dead");
+    ck_assert_int_eq(run_on_b(&rig, 0, &error, "hold", &ms), CLU_CONTROL_LOST);
+    ck_assert_msg(strstr(error->message, "b is dead") != NULL, "%s",
+                  error->message);
+    ck_assert_int_lt(ms, 2000);
+    rig_end(&rig);
+}
+END_TEST
+
+/* The agent stops to answer, long before the host is called hung. */
+START_TEST(a_command_for_a_silent_guest_ends_before_it_is_hung)
+{
+    g_autoptr(GError) error = NULL;
+    int64_t ms;
+    Rig rig;
+
+    rig_start(&rig, "", "", 60000);
+    assert_up(&rig);
+    ck_assert_int_eq(run_on_b(&rig, 0, &error, "freeze", &ms),
+                     CLU_CONTROL_LOST);
+    ck_assert_msg(strstr(error->message,
+                         "the agent of b has not answered for 5 s") != NULL,
+                  "%s", error->message);
+    ck_assert_int_lt(ms, 10000);
+    rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_command_ends_when_its_host_is_hung)
+{
+    g_autoptr(GError) error = NULL;
+    int64_t ms;
+    Rig rig;
+
+    rig_start(&rig, "", "", 1000);
+    assert_up(&rig);
+    ck_assert_int_eq(run_on_b(&rig, 0, &error, "freeze", &ms),
+                     CLU_CONTROL_LOST);
+    ck_assert_msg(strstr(error->message, "b is hung") != NULL, "%s",
+                  error->message);
+    g_clear_error(&error);
+    ck_assert_int_eq(run_on_b(&rig, 0, &error, "hold", &ms), CLU_CONTROL_LOST);
+    ck_assert_msg(strstr(error->message, "b is hung") != NULL, "%s",
+                  error->message);
+    ck_assert_int_lt(ms, 2000);
+    rig_end(&rig);
+}
+END_TEST
+
+START_TEST(a_command_ends_at_its_timeout)
+{
+    g_autoptr(GError) error = NULL;
+    int64_t ms;
+    Rig rig;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    ck_assert_int_eq(run_on_b(&rig, 300, &error, "hold", &ms),
+                     CLU_CLIENT_TIMED_OUT);
+    ck_assert_str_eq(error->message,
+                     "the command has not ended within 0.300 s");
+    ck_assert_int_ge(ms, 300);
+    g_clear_error(&error);
+    ck_assert_int_eq(run_on_b(&rig, 5000, &error, "echo", &ms), 3);
+    ck_assert_ptr_null(error);
+    rig_end(&rig);
+}
+END_TEST
+
+/* Sends this process two signals, the numbers in the bytes of @data. */
+static void *send_signals(void *data)
+{
+    int signals = GPOINTER_TO_INT(data);
+
+    for (; signals > 0; signals >>= 8) {
+        g_usleep(200000);
+        kill(getpid(), signals & 0xff);
+    }
+    return NULL;
+}
+
+static const struct {
+    int signals;
+    int status;
+    int least_ms, most_ms;
+} ends[] = {
+    {SIGTERM, 128 + SIGTERM, 1500, 15000},
+    {SIGHUP, 128 + SIGHUP, 1500, 15000},
+    {SIGINT | SIGINT << 8, 128 + SIGINT, 0, 15000},
+    {SIGTERM | SIGINT << 8, 128 + SIGINT, 0, 15000},
+};
+
+/* The program `hold` ignores signals. */
+START_TEST(signals_end_a_call_that_hears_nothing)
+{
+    GThread *thread;
+    int64_t ms;
+    Rig rig;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    thread = g_thread_new("signals", send_signals,
+                          GINT_TO_POINTER(ends[_i].signals));
+    ck_assert_int_eq(run_on_b(&rig, 0, NULL, "hold", &ms), ends[_i].status);
+    ck_assert_int_ge(ms, ends[_i].least_ms);
+    ck_assert_int_lt(ms, ends[_i].most_ms);
+    g_thread_join(thread);
+    rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_link_goes_down_and_up)
 {
     Rig rig;
@@ -615,6 +772,12 @@ int main(void)
     tcase_add_test(tcase, an_end_at_a_panicked_host_is_not_up);
     tcase_add_test(tcase, a_command_that_loses_its_host_tells_the_state);
     tcase_add_test(tcase, a_command_ends_with_a_panic_of_its_host);
+    tcase_add_test(tcase, a_command_for_a_dead_guest_ends_at_once);
+    tcase_add_test(tcase, a_command_for_a_silent_guest_ends_before_it_is_hung);
+    tcase_add_test(tcase, a_command_ends_when_its_host_is_hung);
+    tcase_add_test(tcase, a_command_ends_at_its_timeout);
+    tcase_add_loop_test(tcase, signals_end_a_call_that_hears_nothing, 0,
+                        G_N_ELEMENTS(ends));
     tcase_add_test(tcase, a_link_goes_down_and_up);
     tcase_add_test(tcase, an_agent_that_falls_silent_is_hung);
     tcase_add_test(tcase, a_qemu_that_does_not_start_is_quoted);
