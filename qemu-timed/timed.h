@@ -68,9 +68,10 @@ bool timed_link_sync(int64_t now);
 int64_t timed_link_idle(int64_t now, int64_t want);
 /*
  * At a barrier: waits while time stands still at @now, and lets other threads
- * act meanwhile.
+ * act meanwhile. False if nobody makes time stand still; otherwise others act
+ * only then.
  */
-void timed_link_stand(int64_t now);
+bool timed_link_stand(int64_t now);
 /* The time up to which the CPU may run from @now on; later than @now. */
 int64_t timed_link_limit(int64_t now);
 /* Delivers the messages that have arrived by @now. False if there was none. */

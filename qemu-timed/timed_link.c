@@ -180,12 +180,14 @@ int64_t timed_link_idle(int64_t now, int64_t want)
     return now;
 }
 
-void timed_link_stand(int64_t now)
+bool timed_link_stand(int64_t now)
 {
+    int64_t limit =
+        links.board ? timed_board_limit(links.board) : TIMED_BOARD_NEVER;
     uint32_t round;
 
-    if (!links.board || timed_board_limit(links.board) > now) {
-        return;
+    if (limit > now) {
+        return limit != TIMED_BOARD_NEVER;
     }
     report(now, now);
     timed_gate_open();
@@ -197,6 +199,7 @@ void timed_link_stand(int64_t now)
              !is_stopping());
     qemu_mutex_lock_iothread();
     timed_gate_pass();
+    return true;
 }
 
 int64_t timed_link_limit(int64_t now)

@@ -95,8 +95,7 @@ static void step(CPUState *cpu)
     now = timed_clock_now();
     if (now % TIMED_BARRIER_NS == 0 && now != barrier) {
         barrier = now;
-        timed_link_stand(now);
-        if (timed_gate_has_waiters()) {
+        if (!timed_link_stand(now) && timed_gate_has_waiters()) {
             timed_gate_pass();
         }
         return;
