@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The board of a timed cluster. Invariant: a machine that stops at its horizon
+ * never gets a message that arrives before its time, and what each machine sees
+ * depends only on virtual time. The expected times follow from the definitions
+ * in timed_board.h: promise plus latency, along every way.
+ */
+#include <check.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "timed_board.h"
+#include "../suite.h"
+
+#define TRAINING  1000
+#define WAIT_MS   20
+#define NAME_LONG TIMED_BOARD_NAME
+
+/* A board for up to four machines, and each one's view of it. */
+typedef struct Rig {
+    int fd;
+    TimedBoard *machine[4];
+} Rig;
+
+static Rig rig_new(unsigned machines, const TimedBoardLink *links,
+                   unsigned count)
+{
+    Rig rig = {.fd = timed_board_new(machines, links, count)};
+
+    ck_assert_int_ge(rig.fd, 0);
+    for (unsigned i = 0; i < machines; i++) {
+        rig.machine[i] = timed_board_open(rig.fd, i);
+        ck_assert_ptr_nonnull(rig.machine[i]);
+    }
+    return rig;
+}
+
+static void rig_free(Rig *rig)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        timed_board_close(rig->machine[i]);
+    }
+    close(rig->fd);
+}
+
+/* Two machines with a link whose ends are up from the beginning. */
+static Rig pair_new(int64_t latency)
+{
+    TimedBoardLink link = {"ab", {0, 1}, latency, latency};
+
+    return rig_new(2, &link, 1);
+}
+
+START_TEST(test_horizon)
+{
+    Rig rig = pair_new(350);
+
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 0, 0), 350);
+    ck_assert_int_eq(timed_board_report(rig.machine[1], 0, 5000), 350);
+    /* 1 sends nothing before 5000, so nothing comes before 5350. */
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 0, 0), 5350);
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 100, 100), 5350);
+    ck_assert_int_eq(timed_board_report(rig.machine[1], 0, 5000), 450);
+    ck_assert_int_eq(timed_board_now(rig.machine[1], 0), 100);
+    rig_free(&rig);
+}
+END_TEST
+
+/* Who sends at t may be answered at t + 2 latencies, whatever was promised. */
+START_TEST(test_answer)
+{
+    Rig rig = pair_new(350);
+    TimedBoardMessage m;
+
+    timed_board_report(rig.machine[1], 0, 9000);
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 100, 100), 9350);
+    ck_assert(timed_board_send(rig.machine[0], 0, 100, "x", 1));
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 100, 100), 800);
+    /* Even if the receiver has not seen it: it cannot promise more. */
+    timed_board_report(rig.machine[1], 0, 9000);
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 100, 100), 800);
+    ck_assert(timed_board_take(rig.machine[1], 0, &m));
+    ck_assert_int_eq(m.arrival, 450);
+    rig_free(&rig);
+}
+END_TEST
+
+/* a - b - c: what c sends may come to a through b, and no sooner. */
+START_TEST(test_chain)
+{
+    const TimedBoardLink links[] = {{"ab", {0, 1}, 100, 100},
+                                    {"bc", {1, 2}, 30, 30}};
+    Rig rig = rig_new(3, links, 2);
+
+    timed_board_report(rig.machine[1], 0, 5000);
+    timed_board_report(rig.machine[2], 0, 200);
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 0, 0), 330);
+    ck_assert_int_eq(timed_board_report(rig.machine[1], 0, 5000), 100);
+    ck_assert_int_eq(timed_board_report(rig.machine[2], 0, 200), 130);
+    rig_free(&rig);
+}
+END_TEST
+
+START_TEST(test_training)
+{
+    TimedBoardLink link = {"ab", {0, 1}, 350, TRAINING};
+    Rig rig = rig_new(2, &link, 1);
+    TimedBoardMessage m;
+
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 0, 0), TRAINING);
+    ck_assert(timed_board_send(rig.machine[1], 1, 0, "1", 1));
+    timed_board_report(rig.machine[1], 500, 500);
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 0, 0), 500 + TRAINING);
+    /* 0 may be at 1500 already when the link comes up at 600. */
+    timed_board_set_up(rig.machine[1], 1, 600, true);
+    ck_assert(timed_board_send(rig.machine[1], 1, 610, "2", 1));
+    ck_assert(timed_board_take(rig.machine[0], 1, &m));
+    ck_assert_int_eq(m.arrival, TRAINING);
+    ck_assert(timed_board_take(rig.machine[0], 1, &m));
+    ck_assert_int_eq(m.arrival, 600 + TRAINING);
+    timed_board_report(rig.machine[1], 2000, 2000);
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 0, 0), 2350);
+    timed_board_set_up(rig.machine[1], 1, 2000, false);
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 0, 0), 2000 + TRAINING);
+    rig_free(&rig);
+}
+END_TEST
+
+START_TEST(test_full)
+{
+    static uint8_t bytes[TIMED_BOARD_MESSAGE];
+    Rig rig = pair_new(10);
+    TimedBoardMessage m;
+    unsigned sent = 0, taken = 0;
+
+    /* Sizes that are no divisors of the ring's, over many of its rounds */
+    for (unsigned round = 0; round < 50; round++) {
+        for (;; sent++) {
+            size_t size = 1 + (size_t)sent * 7919 % TIMED_BOARD_MESSAGE;
+
+            memset(bytes, (int)(sent & 0xff), size);
+            if (!timed_board_send(rig.machine[0], 0, sent, bytes, size)) {
+                break;
+            }
+        }
+        ck_assert_uint_gt(sent, taken);
+        while (taken + round % 3 < sent) {
+            size_t size = 1 + (size_t)taken * 7919 % TIMED_BOARD_MESSAGE;
+
+            ck_assert(timed_board_take(rig.machine[1], 0, &m));
+            ck_assert_uint_eq(m.size, size);
+            ck_assert_uint_eq(m.sequence, taken);
+            ck_assert_int_eq(m.arrival, taken + 10);
+            ck_assert_uint_eq(m.bytes[0], taken & 0xff);
+            ck_assert_uint_eq(m.bytes[size - 1], taken & 0xff);
+            taken++;
+        }
+    }
+    ck_assert(!timed_board_send(rig.machine[0], 0, sent, bytes,
+                                TIMED_BOARD_MESSAGE + 1));
+    rig_free(&rig);
+}
+END_TEST
+
+START_TEST(test_gone)
+{
+    Rig rig = pair_new(350);
+
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 0, 0), 350);
+    timed_board_leave(rig.machine[0], 1);
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 0, 0),
+                     TIMED_BOARD_NEVER);
+    for (unsigned i = 0; i < 1000; i++) { /* nobody takes these */
+        ck_assert(timed_board_send(rig.machine[0], 0, i, "x", 1));
+    }
+    rig_free(&rig);
+}
+END_TEST
+
+START_TEST(test_stand)
+{
+    Rig rig = pair_new(350);
+
+    timed_board_set_limit(rig.machine[0], 1000);
+    ck_assert(!timed_board_all_stand(rig.machine[0]));
+    ck_assert_int_eq(timed_board_stand(rig.machine[0], 1000, 0, WAIT_MS), 1000);
+    ck_assert(!timed_board_all_stand(rig.machine[0]));
+    ck_assert_int_eq(timed_board_stand(rig.machine[1], 1000, 0, WAIT_MS), 1000);
+    ck_assert(timed_board_all_stand(rig.machine[0]));
+    /* Input has come: each must say that it has seen it. */
+    timed_board_next_round(rig.machine[0]);
+    ck_assert(!timed_board_all_stand(rig.machine[0]));
+    timed_board_stand(rig.machine[0], 1000, 1, WAIT_MS);
+    timed_board_stand(rig.machine[1], 1000, 1, WAIT_MS);
+    ck_assert(timed_board_all_stand(rig.machine[0]));
+    timed_board_set_limit(rig.machine[0], 2000);
+    ck_assert(!timed_board_all_stand(rig.machine[0]));
+    ck_assert_int_eq(timed_board_stand(rig.machine[1], 1000, 1, WAIT_MS), 2000);
+    rig_free(&rig);
+}
+END_TEST
+
+START_TEST(test_refused)
+{
+    char name[NAME_LONG + 1];
+    const TimedBoardLink bad[] = {
+        {"x", {0, 2}, 1, 1}, {"x", {1, 1}, 1, 1}, {"x", {0, 1}, 0, 1},
+        {"x", {0, 1}, 2, 1}, {name, {0, 1}, 1, 1},
+    };
+    TimedBoardLink good = {"x", {0, 1}, 1, 1};
+    Rig rig = rig_new(2, &good, 1);
+    int file = fileno(tmpfile());
+
+    memset(name, 'n', NAME_LONG);
+    name[NAME_LONG] = '\0';
+    for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        errno = 0;
+        ck_assert_int_eq(timed_board_new(2, &bad[i], 1), -1);
+        ck_assert_int_eq(errno, EINVAL);
+    }
+    ck_assert_int_eq(timed_board_new(0, NULL, 0), -1);
+    ck_assert_int_eq(timed_board_new(TIMED_BOARD_MACHINES + 1, NULL, 0), -1);
+    ck_assert_ptr_null(timed_board_open(rig.fd, 2)); /* there are 0 and 1 */
+    ck_assert_ptr_null(timed_board_open(file, 0));
+    ck_assert_int_eq(ftruncate(file, 16 << 20), 0);
+    ck_assert_ptr_null(timed_board_open(file, 0)); /* large, but no board */
+    ck_assert_int_eq(timed_board_find(rig.machine[0], "x"), 0);
+    ck_assert_int_eq(timed_board_find(rig.machine[1], "x"), 1);
+    ck_assert_int_eq(timed_board_find(rig.machine[1], "y"), -1);
+    rig_free(&rig);
+}
+END_TEST
+
+/*
+ * Machines as threads. Each does something at times of its own, and sends then
+ * and when a message comes. It writes down what it sees.
+ */
+#define PLAYERS  4
+#define END_TIME 300000
+#define LOG_MAX  (1 << 20)
+
+typedef struct Player {
+    TimedBoard *board;
+    unsigned self, spins;
+    int64_t now, horizon;
+    uint64_t random;
+    TimedBoardMessage *waiting[64]; /* indexed by channel; the first one */
+    char *log;
+    size_t length;
+} Player;
+
+static uint64_t draw(Player *p)
+{
+    p->random = p->random * 6364136223846793005u + 1442695040888963407u;
+    return p->random >> 33;
+}
+
+static void pull(Player *p)
+{
+    for (unsigned c = 0; c < timed_board_channels(p->board); c++) {
+        TimedBoardMessage m;
+
+        if (!timed_board_is_inbound(p->board, c) || p->waiting[c] ||
+            !timed_board_take(p->board, c, &m)) {
+            continue;
+        }
+        ck_assert_int_ge(m.arrival, p->now); /* never from the past */
+        p->waiting[c] = malloc(sizeof(m));
+        *p->waiting[c] = m;
+    }
+}
+
+static int next_channel(const Player *p)
+{
+    int best = -1;
+
+    for (unsigned c = 0; c < timed_board_channels(p->board); c++) {
+        if (p->waiting[c] &&
+            (best < 0 || p->waiting[c]->arrival < p->waiting[best]->arrival ||
+             (p->waiting[c]->arrival == p->waiting[best]->arrival &&
+              timed_board_source(p->board, c) <
+                  timed_board_source(p->board, (unsigned)best)))) {
+            best = (int)c;
+        }
+    }
+    return best;
+}
+
+static void send_somewhere(Player *p)
+{
+    unsigned channels = timed_board_channels(p->board);
+    unsigned c = (unsigned)(draw(p) % channels);
+
+    while (timed_board_is_inbound(p->board, c) ||
+           timed_board_source(p->board, c) != p->self) {
+        c = (c + 1) % channels;
+    }
+    while (!timed_board_send(p->board, c, p->now, &p->now, sizeof(p->now))) {
+        pull(p);
+    }
+}
+
+static void note(Player *p, const char *what, int64_t value)
+{
+    int n = snprintf(p->log + p->length, LOG_MAX - p->length, "%lld %s %lld\n",
+                     (long long)p->now, what, (long long)value);
+
+    p->length += (size_t)n;
+    ck_assert_uint_lt(p->length, LOG_MAX);
+}
+
+/* Goes to the next thing that happens, at @own at the latest. */
+static void go_on(Player *p, int64_t own)
+{
+    for (;;) {
+        int channel;
+        int64_t until;
+
+        pull(p);
+        channel = next_channel(p);
+        until = channel >= 0 && p->waiting[channel]->arrival < own
+                    ? p->waiting[channel]->arrival
+                    : own;
+        p->horizon = timed_board_report(p->board, p->now, until);
+        if (p->horizon > until) {
+            pull(p);
+            channel = next_channel(p);
+            if (channel < 0 || p->waiting[channel]->arrival >= until) {
+                p->now = until;
+                return;
+            }
+        } else {
+            timed_board_wait(p->board, until, p->spins, WAIT_MS);
+        }
+    }
+}
+
+static void *play(void *data)
+{
+    Player *p = data;
+    int64_t own = (int64_t)(draw(p) % 500);
+
+    while (p->now < END_TIME) {
+        int channel;
+
+        go_on(p, own);
+        if (p->now == own) { /* local things come first */
+            note(p, "own", own);
+            own += 1 + (int64_t)(draw(p) % 700);
+            if (draw(p) % 2 == 0) {
+                send_somewhere(p);
+            }
+        }
+        while ((channel = next_channel(p)) >= 0 &&
+               p->waiting[channel]->arrival <= p->now) {
+            TimedBoardMessage *m = p->waiting[channel];
+
+            note(p, "message", (int64_t)m->sequence * 100 + channel);
+            free(m);
+            p->waiting[channel] = NULL;
+            if (draw(p) % 3 == 0) {
+                send_somewhere(p);
+            }
+            pull(p);
+        }
+    }
+    timed_board_leave(p->board, p->self);
+    return NULL;
+}
+
+/* Returns all logs together, to be freed. */
+static char *play_all(unsigned spins)
+{
+    static const TimedBoardLink links[] = {
+        {"ab", {0, 1}, 350, 350}, {"bc", {1, 2}, 90, 90},
+        {"cd", {2, 3}, 350, 350}, {"da", {3, 0}, 1000, 1000},
+        {"ac", {0, 2}, 500, 500},
+    };
+    Rig rig = rig_new(PLAYERS, links, sizeof(links) / sizeof(*links));
+    char *all = calloc(PLAYERS, LOG_MAX);
+    pthread_t thread[PLAYERS];
+    Player player[PLAYERS];
+
+    memset(player, 0, sizeof(player));
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        player[i].board = rig.machine[i];
+        player[i].self = i;
+        player[i].spins = spins;
+        player[i].random = i + 1;
+        player[i].log = malloc(LOG_MAX);
+        pthread_create(&thread[i], NULL, play, &player[i]);
+    }
+    for (unsigned i = 0; i < PLAYERS; i++) {
+        pthread_join(thread[i], NULL);
+        ck_assert_uint_gt(player[i].length, 1000);
+        strcat(all, player[i].log);
+        free(player[i].log);
+        for (unsigned c = 0; c < 64; c++) {
+            free(player[i].waiting[c]);
+        }
+    }
+    rig_free(&rig);
+    return all;
+}
+
+START_TEST(test_repeats)
+{
+    char *first = play_all(0);
+    char *second = play_all(2000);
+
+    ck_assert_str_eq(first, second);
+    free(first);
+    free(second);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("timed_board");
+    TCase *cases = tcase_create("board");
+
+    tcase_set_timeout(cases, 60);
+    tcase_add_test(cases, test_horizon);
+    tcase_add_test(cases, test_answer);
+    tcase_add_test(cases, test_chain);
+    tcase_add_test(cases, test_training);
+    tcase_add_test(cases, test_full);
+    tcase_add_test(cases, test_gone);
+    tcase_add_test(cases, test_stand);
+    tcase_add_test(cases, test_refused);
+    tcase_add_test(cases, test_repeats);
+    suite_add_tcase(suite, cases);
+    return run_suite(suite);
+}
