@@ -252,8 +252,8 @@ static void free_files(Files *files, unsigned count)
 /* Starts the supervisor. Returns its connection; -1 and @errors or @error if
  * that fails. */
 static int start_supervisor(const CluPlan *plan, const char *name,
-                            CluClusterSetup *setup, bool is_timed,
-                            Files *files, TopoErrors *errors, GError **error)
+                            CluClusterSetup *setup, bool is_timed, Files *files,
+                            TopoErrors *errors, GError **error)
 {
     g_autofree CluPaths *paths = g_new0(CluPaths, plan->hosts->len);
     g_autofree bool *is_kvm = g_new0(bool, plan->hosts->len);
@@ -310,8 +310,8 @@ CluClient *cmd_cluster_start(const CluPlan *plan, const char *name,
                              TopoErrors *errors, GError **error)
 {
     Files *files = g_new0(Files, plan->hosts->len);
-    int fd = start_supervisor(plan, name, setup, is_timed, files, errors,
-                              error);
+    int fd =
+        start_supervisor(plan, name, setup, is_timed, files, errors, error);
 
     free_files(files, plan->hosts->len);
     return fd < 0 ? NULL : clu_client_new(fd);

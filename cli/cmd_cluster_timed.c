@@ -33,9 +33,9 @@ static int64_t link_ns(const CluPlan *plan, const CluPlanLink *link,
     int64_t least = INT64_MAX;
 
     for (unsigned end = 0; end < 2; end++) {
-        int64_t ns = one_way_ns(plan->description,
-                                (TopoHost *)link->host[end]->host,
-                                (TopoHost *)link->host[1 - end]->host, error);
+        int64_t ns =
+            one_way_ns(plan->description, (TopoHost *)link->host[end]->host,
+                       (TopoHost *)link->host[1 - end]->host, error);
 
         if (ns < 0) {
             g_prefix_error(error, "link '%s': ", link->link->name);

@@ -40,7 +40,8 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
          "S"},
         {"silence", 0, 0, G_OPTION_ARG_INT, &up->silence_s,
          "Seconds without an answer after which a host is hung (20; with "
-         "--timed 120)", "S"},
+         "--timed 120)",
+         "S"},
         {"foreground", 'f', 0, G_OPTION_ARG_NONE, &up->is_foreground,
          "Do not return; Ctrl-C ends the cluster", NULL},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &up->is_quiet,
@@ -161,8 +162,8 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     if (plan) {
         setup.boot_ms = (unsigned)up.timeout_s * 1000;
         setup.silence_ms = (unsigned)up.silence_s * 1000;
-        client = cmd_cluster_start(plan, name, &setup, up.is_timed, errors,
-                                   &error);
+        client =
+            cmd_cluster_start(plan, name, &setup, up.is_timed, errors, &error);
     }
     if (topo_errors_count(errors) > 0) {
         g_autofree char *text = topo_errors_to_string(errors);

@@ -312,11 +312,18 @@ static bool write_explained(const Run *run, GError **error)
                                 error));
 }
 
+static RepResult result_of(const Run *run)
+{
+    return (RepResult){run->description, run->table, run->published,
+                       run->measured};
+}
+
 /* Prints the errors of published values with their bounds. Fails if one is
  * outside. */
-static bool judge(const RepResult *result, GError **error)
+static bool judge(const Run *run, GError **error)
 {
-    g_autoptr(RepBounds) bounds = rep_bounds_new(result, error);
+    const RepResult result = result_of(run);
+    g_autoptr(RepBounds) bounds = rep_bounds_new(&result, error);
 
     if (!bounds) {
         return false;
@@ -327,20 +334,20 @@ static bool judge(const RepResult *result, GError **error)
     cmd_print_table(bounds->sums);
     printf("\n%s: %u of %u judged values within their bounds, %u values not "
            "modelled\n",
-           result->description->name, bounds->n_judged - bounds->n_outside,
+           result.description->name, bounds->n_judged - bounds->n_outside,
            bounds->n_judged, bounds->n_open);
     if (bounds->n_judged == 0) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                     "%s: no published value has a bound; give the table a "
                     "column bound_percent",
-                    result->description->plot->published);
+                    result.description->plot->published);
         return false;
     }
     if (bounds->n_outside > 0) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_PROGRAM,
                     "%s: %u published values are missed by more than their "
                     "bounds",
-                    result->description->file, bounds->n_outside);
+                    result.description->file, bounds->n_outside);
         return false;
     }
     return true;
@@ -396,8 +403,7 @@ static char *make_prefix(const Options *options,
 static bool show(const Run *run, GError **error)
 {
     const Options *options = run->options;
-    const RepResult result = {run->description, run->table, run->published,
-                              run->measured};
+    const RepResult result = result_of(run);
 
     return (options->is_quiet || print_result(&result, error)) &&
            (!run->description->plot || options->no_plot ||
@@ -453,7 +459,7 @@ static bool run_file(const Options *options, const TopoDescription *description,
     fflush(stdout);
     print_failed(&run);
     *ret_failed = *ret_failed || (run.failed && run.failed->len > 0);
-    return !options->bounds || judge(&result, error);
+    return !options->bounds || judge(&run, error);
 }
 
 /* Reports two scenarios with the same name: they would write the same files. */

@@ -9,9 +9,9 @@
 /* The PCI device number of the virtio-serial device of the agent. */
 #define AGENT_SLOT 1
 
-#define TB_SIZE_MIB 32 /* cache of translated code; a guest needs no more */
-/* In virtual time each run of the CPU ends at an exact instruction, so much code
- * is translated in several lengths. */
+#define TB_SIZE_MIB       32 /* cache of translated code; a guest needs no more */
+/* In virtual time each run of the CPU ends at an exact instruction, so much
+ * code is translated in several lengths. */
 #define TB_SIZE_TIMED_MIB 512
 
 /* These guests need neither self-tests of ciphers nor mitigations: a boot under

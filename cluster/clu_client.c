@@ -15,9 +15,10 @@
 #include "clu_error.h"
 #include "farside_socket.h"
 
-#define LEAVE_KEY 0x1d                 /* Ctrl-] */
-#define GRACE_US  (2 * G_USEC_PER_SEC) /* for a command to end after a signal  \
-                                        */
+#define LEAVE_KEY 0x1d /* Ctrl-] */
+#define GRACE_US                                                               \
+    (2 * G_USEC_PER_SEC) /* for a command to end after a signal                \
+                          */
 
 struct CluClient {
     int fd;

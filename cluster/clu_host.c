@@ -456,10 +456,10 @@ bool clu_host_start(CluHost *host, GError **error)
     g_subprocess_launcher_take_stderr_fd(launcher, output[1]);
     g_subprocess_launcher_set_child_setup(launcher, child_setup,
                                           GINT_TO_POINTER(getpid()), NULL);
-    argv = clu_argv_new(
-        shared->plan, host->plan, &shared->paths[host->plan->index],
-        shared->is_kvm[host->plan->index], shared->enabled, shared->traces,
-        shared->timed);
+    argv = clu_argv_new(shared->plan, host->plan,
+                        &shared->paths[host->plan->index],
+                        shared->is_kvm[host->plan->index], shared->enabled,
+                        shared->traces, shared->timed);
     g_subprocess_launcher_take_fd(
         launcher, fcntl(shared->alive, F_DUPFD_CLOEXEC, 0), CLU_FD_ALIVE);
     if (shared->timed) {
@@ -502,9 +502,9 @@ bool clu_host_start(CluHost *host, GError **error)
                      (int)host->pid);
     host->qmp = clu_qmp_new(shared->context, qmp, &qmp_ops, host);
     /* A ping would reach a timed guest at a random virtual time. */
-    host->guest = clu_guest_new(shared->context, agent,
-                                shared->timed ? 0 : shared->silence_ms,
-                                &guest_ops, host);
+    host->guest =
+        clu_guest_new(shared->context, agent,
+                      shared->timed ? 0 : shared->silence_ms, &guest_ops, host);
     begin_boot(host);
     return true;
 }

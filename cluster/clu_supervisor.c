@@ -174,9 +174,10 @@ static gboolean on_signal(gpointer data)
 static bool run(Supervisor *supervisor, const CluClusterSetup *setup, int alive,
                 int conn, GError **error)
 {
-    static const CluClusterOps ops = {
-        .changed = on_changed, .console = on_console, .logged = on_logged,
-        .wants_time = on_wants_time};
+    static const CluClusterOps ops = {.changed = on_changed,
+                                      .console = on_console,
+                                      .logged = on_logged,
+                                      .wants_time = on_wants_time};
     const char *dir = clu_dir_path(setup->dir);
     g_autofree char *control = g_build_filename(dir, CLU_DIR_CONTROL, NULL);
     g_autofree char *file = g_build_filename(dir, CLU_DIR_FILE, NULL);

@@ -18,8 +18,8 @@ struct CluTimed {
     bool (*wanted)(void *owner);
     void *owner;
     GSource *tick;
-    GSource *calm;      /* pending while nothing else is to be done */
-    bool is_told;       /* the machines have seen what was written to them */
+    GSource *calm; /* pending while nothing else is to be done */
+    bool is_told;  /* the machines have seen what was written to them */
     int fd;
     TimedBoard *board; /* only to look on, and to say who is gone */
     char *plugin;
@@ -70,7 +70,8 @@ static void check(const CluPlan *plan, TopoErrors *errors)
     }
     if (plan->hosts->len > TIMED_BOARD_MACHINES ||
         plan->links->len > TIMED_BOARD_LINKS) {
-        topo_errors_add(errors, ((CluPlanHost *)plan->hosts->pdata[0])->host->place,
+        topo_errors_add(errors,
+                        ((CluPlanHost *)plan->hosts->pdata[0])->host->place,
                         "%u hosts with %u links; a timed cluster has at most "
                         "%d hosts and %d links",
                         plan->hosts->len, plan->links->len,
@@ -164,8 +165,8 @@ static gboolean on_tick(gpointer data)
 
     if (!timed->calm && timed_board_all_stand(timed->board) &&
         (timed->is_told || timed->wanted(timed->owner))) {
-        timed->calm = clu_source_new_idle(timed->context, G_PRIORITY_LOW,
-                                          on_calm, timed);
+        timed->calm =
+            clu_source_new_idle(timed->context, G_PRIORITY_LOW, on_calm, timed);
     }
     return G_SOURCE_CONTINUE;
 }

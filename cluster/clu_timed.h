@@ -31,9 +31,9 @@ char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host);
 int clu_timed_board(const CluTimed *timed);
 
 /*
- * Virtual time goes on in steps of CLU_TIMED_STEP_NS while @wanted returns true,
- * and otherwise stands still. Between two steps all machines stand, and all
- * that they have written was read, so the answers reach them at a time that
+ * Virtual time goes on in steps of CLU_TIMED_STEP_NS while @wanted returns
+ * true, and otherwise stands still. Between two steps all machines stand, and
+ * all that they have written was read, so the answers reach them at a time that
  * does not depend on the speed of this program. @owner is borrowed.
  */
 #define CLU_TIMED_STEP_NS 10000000

@@ -282,9 +282,8 @@ CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
     watch->ops = ops;
     watch->owner = owner;
     watch->sequence = -1;
-    watch->mark =
-        g_strdup_printf("farside: %s is followed the %u. time",
-                        host->host->name, number);
+    watch->mark = g_strdup_printf("farside: %s is followed the %u. time",
+                                  host->host->name, number);
     watch->log = (Reader){.watch = watch, .line = g_string_new(NULL)};
     watch->map = (Reader){.watch = watch, .line = g_string_new(NULL)};
     watch->up = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

@@ -20,8 +20,8 @@ typedef struct CluWatchOps {
     void (*changed)(void *owner);
 } CluWatchOps;
 
-/* Watches @guest, the guest of @host. It must be ready. @number must differ from
- * that of earlier watches of the same guest. */
+/* Watches @guest, the guest of @host. It must be ready. @number must differ
+ * from that of earlier watches of the same guest. */
 CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
                         const CluPlanHost *host, unsigned number,
                         const CluWatchOps *ops, void *owner);

@@ -208,7 +208,7 @@ START_TEST(test_refused)
 {
     char name[NAME_LONG + 1];
     const TimedBoardLink bad[] = {
-        {"x", {0, 2}, 1, 1}, {"x", {1, 1}, 1, 1}, {"x", {0, 1}, 0, 1},
+        {"x", {0, 2}, 1, 1}, {"x", {1, 1}, 1, 1},  {"x", {0, 1}, 0, 1},
         {"x", {0, 1}, 2, 1}, {name, {0, 1}, 1, 1},
     };
     TimedBoardLink good = {"x", {0, 1}, 1, 1};
