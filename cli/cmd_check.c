@@ -5,7 +5,9 @@
 
 #include "cmd_load.h"
 #include "exp_plan.h"
+#include "rep_fidelity.h"
 #include "rep_result.h"
+#include "table_csv.h"
 #include "topo_plan.h"
 #include "topo_schema.h"
 
@@ -14,9 +16,27 @@ static const char details[] =
     "simulates:\n"
     "loads it, builds the fabric, makes loans and flows. Reports errors with "
     "file\n"
-    "and line.\n"
+    "and line. A published value that a part was fitted on must not count as\n"
+    "predicted.\n"
     "\n"
     "Exit status: 0 there are no errors, 2 there are some.";
+
+/* Checks which published values count as predicted. */
+static bool check_published(const TopoDescription *description, GError **error)
+{
+    const TopoPlot *plot = description->plot;
+    g_autoptr(RepFidelity) fidelity = NULL;
+    g_autoptr(Table) published = NULL;
+
+    if (!plot || !plot->published) {
+        return true;
+    }
+    published = table_read(plot->published, error);
+    if (published) {
+        fidelity = rep_fidelity_new(description, NULL, published, NULL, error);
+    }
+    return fidelity;
+}
 
 /* Does with every point of @file all that `run` does before it simulates. First
  * every point is loaded, so that all errors of a sweep are shown together. */
@@ -48,7 +68,8 @@ static bool check_file(const char *file, const GPtrArray *changes)
     }
     outline = exp_plan_outline(description, &options, &error);
     if (!outline || !rep_result_check_plot(description, outline, &error) ||
-        !exp_plan_check(description, &error)) {
+        !exp_plan_check(description, &error) ||
+        !check_published(description, &error)) {
         cmd_complain("check", error);
         return false;
     }
