@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "device_gpu.h"
 #include "device_rig.h"
 #include "switchtec_regs.h"
 #include "../suite.h"
@@ -271,6 +272,140 @@ START_TEST(two_guests_survive_each_other)
     }
     rig_free(guests[1].rig);
     rig_free(guests[0].rig);
+}
+END_TEST
+
+/* The accelerator: any register, and rings of any commands */
+
+#define RING_COMMANDS 64
+
+static uint64_t random_address(GRand *random)
+{
+    static const uint64_t places[] = {
+        0,
+        8 * MIB,
+        RIG_RAM - 64,
+        GPU_BAR0,
+        GPU_BAR0 + GPU_QUEUE,
+        GPU_MEMORY_AT,
+        RIG_BAR0 + 0x74000,
+        RIG_BAR2,
+        RIG_BAR4,
+        2048 * MIB,
+        GPU_LOCAL,
+        GPU_LOCAL | 16 * MIB,
+        GPU_LOCAL | (16 * MIB - 64),
+        GPU_LOCAL | 1ull << 62,
+        UINT64_MAX - 63,
+        UINT64_MAX,
+    };
+    uint64_t place = places[g_rand_int_range(random, 0, G_N_ELEMENTS(places))];
+
+    return g_rand_boolean(random) ? place
+                                  : place + g_rand_int_range(random, -128, 128);
+}
+
+static void random_command(struct gpu_command *c, GRand *random)
+{
+    static const uint32_t lengths[] = {
+        0, 1, 8, 4096, 65536 + 8, GPU_LENGTH_MAX, MIB / 2, UINT32_MAX};
+
+    memset(c, 0, sizeof(*c));
+    c->operation = g_rand_int_range(random, 0, 6);
+    c->flags = g_rand_int_range(random, 0, 8) ? 1 : g_rand_int(random);
+    c->length = g_rand_int_range(random, 0, 64) * 8;
+    if (g_rand_int_range(random, 0, 4) == 0) {
+        c->length = lengths[g_rand_int_range(random, 0, 8)];
+    }
+    c->source = random_address(random);
+    c->destination = random_address(random);
+    if (g_rand_int_range(random, 0, 50) == 0) {
+        c->zero2 = g_rand_int(random);
+    }
+}
+
+static void random_gpu_access(GString *commands, GRand *random)
+{
+    static const unsigned offsets[] = {
+        GPU_BASE,  GPU_ENTRIES, GPU_QUEUE_CONTROL, GPU_HEAD,
+        GPU_TAIL,  GPU_TAIL,    GPU_TAIL,          GPU_RESUME,
+        GPU_ERROR, GPU_RESUME,  GPU_QUEUE_CONTROL, GPU_TAIL};
+    unsigned queue = g_rand_int_range(random, 0, GPU_QUEUE_COUNT);
+    uint64_t at = GPU_BAR0 + GPU_QUEUE + queue * GPU_QUEUE_STRIDE +
+                  offsets[g_rand_int_range(random, 0, 12)];
+    uint64_t value = g_rand_int_range(random, 0, 70);
+
+    if (g_rand_int_range(random, 0, 16) == 0) {
+        at = GPU_BAR0 + g_rand_int_range(random, 0, GPU_REGS_SIZE);
+        value = random_value(random) & UINT32_MAX;
+    }
+    if (g_rand_int_range(random, 0, 64) == 0) {
+        /* Bus mastering off and on: register 4 of 00:06.0 */
+        g_string_append_printf(commands,
+                               "outl 0xcf8 0x80003004\noutl 0xcfc 0x%x\n",
+                               g_rand_boolean(random) ? 0x6 : 0x2);
+    } else {
+        g_string_append_printf(commands,
+                               "writel 0x%" G_GINT64_MODIFIER
+                               "x 0x%x\nreadq 0x%" G_GINT64_MODIFIER "x\n",
+                               at, (unsigned)value, at & ~(uint64_t)7);
+    }
+}
+
+static void start_queues(DeviceGpu *gpu, GRand *random)
+{
+    unsigned q;
+
+    rig_pci_write(gpu->rig, 0x30, 0x04, 0x6);
+    for (q = 0; q < GPU_QUEUE_COUNT; q++) {
+        rig_write(gpu->rig, gpu_queue(gpu, q) + GPU_QUEUE_CONTROL, 4, 0);
+        gpu_enable(gpu, q, 64, g_rand_boolean(random) ? 2 : 0);
+    }
+}
+
+/* No access and no command makes QEMU end, hang, or leave the memory. */
+START_TEST(any_command_is_survived)
+{
+    static const char *const arguments[] = {"-device", "farside-gpu,addr=06.0",
+                                            NULL};
+    unsigned seed = number_of("FARSIDE_SEED", 1);
+    unsigned accesses = number_of("FARSIDE_ACCESSES", 20000);
+    GRand *random = random_of(seed, "accesses to the accelerator", accesses);
+    DeviceRig *rig = rig_new_with(NULL, "completion-timeout=1", arguments);
+    DeviceGpu gpu = gpu_map(rig, 0x30, GPU_BAR0);
+    RigPeer *peer = rig_peer_new(rig);
+    GString *commands = g_string_new(NULL);
+    struct gpu_command *ring;
+    unsigned done, i, q;
+
+    rig_peer_hello(peer);
+    open_windows(rig, 0);
+    for (done = 0; done < accesses; done += BATCH) {
+        start_queues(&gpu, random);
+        for (q = 0; q < GPU_QUEUE_COUNT; q++) {
+            ring = (struct gpu_command *)(rig_ram(rig) + GPU_RING(q));
+            for (i = 0; i < RING_COMMANDS; i++) {
+                random_command(&ring[i], random);
+            }
+        }
+        g_string_truncate(commands, 0);
+        for (i = 0; i < BATCH; i++) {
+            random_gpu_access(commands, random);
+        }
+        /* Each access is two commands of qtest. */
+        rig_batch(rig, commands->str, 2 * BATCH);
+    }
+    /* It still works. */
+    rig_write(rig, gpu.bar + GPU_CONTROL, 4, GPU_CONTROL_RESET);
+    gpu = gpu_map(rig, 0x30, GPU_BAR0);
+    gpu_enable(&gpu, 0, 8, 0);
+    gpu_put(&gpu, 0, GPU_FENCE_OP, 0, 0x77, GPU_NOWHERE);
+    gpu_run(&gpu, 0);
+    ck_assert_uint_eq(rig_read(rig, gpu_queue(&gpu, 0) + GPU_FENCE, 8), 0x77);
+    g_string_free(commands, TRUE);
+    g_rand_free(random);
+    rig_peer_free(peer);
+    rig_free(rig);
 }
 END_TEST
 
@@ -542,6 +677,7 @@ int main(void)
     tcase_set_timeout(tcase, 280);
     tcase_add_test(tcase, any_access_is_survived);
     tcase_add_test(tcase, two_guests_survive_each_other);
+    tcase_add_test(tcase, any_command_is_survived);
     tcase_add_loop_test(tcase, any_message_is_survived, 0, 2);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
