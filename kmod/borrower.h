@@ -8,7 +8,8 @@
  * A file calls only files below it:
  *
  *	borrower_main.c		loans: begin and end, requests of the lender
- *	borrower_bridge.c	host bridge and configuration space
+ *	borrower_bridge.c	host bridge
+ *	borrower_config.c	configuration space
  *	borrower_dma.c  borrower_msi.c  borrower_check.c
  *				DMA, interrupts, lenders that lie
  *	borrower_window.c	windows onto this node
@@ -37,6 +38,7 @@
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include "dl_borrower.h"
 #include "dl_fabric.h"
@@ -49,6 +51,12 @@ struct borrower_bar {
 	/* Of the import; they stay when the import is closed. */
 	phys_addr_t phys;
 	struct resource *parent;
+};
+
+/* A write to the configuration space that the lender was not told yet. */
+struct borrower_write {
+	u16 at, size;
+	u32 value;
 };
 
 struct borrower_loan {
@@ -77,11 +85,15 @@ struct borrower_loan {
 	struct pci_host_bridge *bridge;
 	struct pci_dev *pdev;		/* counted */
 	unsigned int devfn;
-	spinlock_t config_lock;		/* guards @config */
+	spinlock_t config_lock;		/* guards @config, and the writes */
 	u8 config[DLEND_CFG_SIZE];	/* image of the configuration space */
 	u64 live;			/* bit n: the lender is asked for dword n */
 	u32 lenders[DLEND_CFG_SIZE / 4];	/* bits that the lender may change */
 	struct borrower_bar bars[DLEND_BARS];
+	struct borrower_write writes[64];	/* write n is at n modulo 64 */
+	u32 written, sent;		/* number of writes so far, and of those sent */
+	unsigned long sending;		/* bit 0: somebody sends a write now */
+	struct work_struct send;
 
 	/* DMA. */
 	struct dlend_export *dma_export;
@@ -192,6 +204,18 @@ int borrower_msi_prepare(struct borrower_loan *loan,
 int borrower_msi_start(struct borrower_loan *loan);
 /* The window is closed already. */
 void borrower_msi_stop(struct borrower_loan *loan);
+
+/* borrower_config.c */
+
+extern struct pci_ops borrower_config_ops;
+
+/*
+ * Completes the image: no bridge, no ROM, no line interrupt, and the BARs of this node.
+ * @bars, @config and @live of the loan are set.
+ */
+void borrower_config_init(struct borrower_loan *loan);
+/* Stops sending writes. The function is not on its bus any more. */
+void borrower_config_stop(struct borrower_loan *loan);
 
 /* borrower_bridge.c */
 

@@ -131,6 +131,10 @@ static int send_attach(struct borrower_loan *loan, struct dlend_msg_attach *req,
 		return dlend_why_set(why, ret,
 				     "node %u has no window left for the device's BARs, or its IOMMU has no addresses left for this node's memory",
 				     node);
+	if (ret == -EPERM)
+		return dlend_why_set(why, ret,
+				     "a BAR of the device shares a window with other devices of node %u, whose log names them; this needs permission there (allow_neighbours)",
+				     node);
 	if (ret >= 0 && ret != sizeof(*answer))
 		ret = -EPROTO;
 	if (ret < 0)

@@ -346,10 +346,10 @@ int dlend_call(struct dlend_peer *peer, u16 op, const void *req, size_t len,
  * @timeout_us: limit in us; 0 for the module parameter poll_timeout_us
  *
  * While the function polls, it handles the peer's DLEND_ATOMIC requests, so two nodes
- * that poll each other do not wait for ever. After -ETIMEDOUT, further polled calls
- * to the peer return -ETIMEDOUT at once until the peer's next heartbeat. Otherwise a
- * caller that tries again and again would keep interrupts off for that long each
- * time.
+ * that poll each other do not wait for ever. After -ETIMEDOUT with @timeout_us 0,
+ * further polled calls to the peer return -ETIMEDOUT at once until the peer's next
+ * heartbeat. Otherwise a caller that tries again and again would keep interrupts off
+ * for that long each time.
  *
  * Context: Any context but an NMI; interrupts may be off.
  * Return: as dlend_call(), but never -EDEADLK.
@@ -404,6 +404,16 @@ struct dlend_export;
 struct dlend_export *dlend_export(struct dlend_peer *peer, dma_addr_t addr,
 				  u64 size, unsigned int flags,
 				  struct dlend_window_desc *desc);
+
+/**
+ * dlend_export_reach() - get what the peer can reach by an export
+ * @export: the export
+ * @start: set to the first bus address of the widened range
+ * @size: set to the bytes of the widened range
+ *
+ * Context: Any context.
+ */
+void dlend_export_reach(const struct dlend_export *export, u64 *start, u64 *size);
 
 /**
  * dlend_unexport() - end an export

@@ -390,7 +390,7 @@ static int poll_slot(struct dlend_peer *peer, u64 end)
 
 /* Return: 0 when the response is there, -ENOTCONN, or -ETIMEDOUT after @end. */
 static int poll_response(struct dlend_peer *peer, unsigned int slot, u32 seq,
-			 u64 end)
+			 u64 end, bool patient)
 {
 	bool late;
 
@@ -405,7 +405,8 @@ static int poll_response(struct dlend_peer *peer, unsigned int slot, u32 seq,
 		if (!dlend_peer_is_up(peer))
 			return -ENOTCONN;
 		if (late) {
-			WRITE_ONCE(peer->mailbox.unanswered, beat_mark(peer));
+			if (patient)
+				WRITE_ONCE(peer->mailbox.unanswered, beat_mark(peer));
 			return -ETIMEDOUT;
 		}
 		poll_once(peer);
@@ -438,7 +439,7 @@ int dlend_call_polled(struct dlend_peer *peer, u16 op, const void *req,
 		goto exit;
 	}
 	seq = request_send(peer, slot, op, req, len);
-	ret = poll_response(peer, slot, seq, end);
+	ret = poll_response(peer, slot, seq, end, !timeout_us);
 	if (!ret)
 		ret = response_take(peer, slot, seq, op, resp, room);
 	slot_give(peer, slot);

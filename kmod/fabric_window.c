@@ -30,6 +30,7 @@ struct dlend_export {
 	unsigned int flags;	/* as the client gave them */
 	unsigned int first, n;	/* first window, and number of windows */
 	u64 base;		/* bus address that the first one leads to */
+	u64 span;		/* bytes that each of them opens */
 	bool closed;		/* the end of the session has closed its windows */
 };
 
@@ -230,8 +231,7 @@ void dlend_windows_retry(struct dlend_peer *peer)
 	mutex_unlock(&windows->mutex);
 }
 
-static int open_windows(struct dlend_peer *peer, struct dlend_export *export,
-			u64 span)
+static int open_windows(struct dlend_peer *peer, struct dlend_export *export)
 {
 	unsigned int i, at;
 	int err;
@@ -241,8 +241,9 @@ static int open_windows(struct dlend_peer *peer, struct dlend_export *export,
 		err = -ENOTCONN;
 		if (dlend_peer_is_up(peer))
 			err = peer->backend->window_set(peer, at,
-							export->base + i * span,
-							span);
+							export->base +
+							i * export->span,
+							export->span);
 		if (err) {
 			/* Also close the window that failed: it may be half set. */
 			close_windows(peer, export->first, i + 1);
@@ -293,8 +294,8 @@ static struct dlend_export *export_new(struct dlend_peer *peer, dma_addr_t addr,
 	export->first = direct ? first : lut_first;
 	export->n = direct ?: lut;
 	export->base = direct ? base : lut_base;
-	err = open_windows(peer, export,
-			   direct ? span : windows->window[lut_first].size);
+	export->span = direct ? span : windows->window[lut_first].size;
+	err = open_windows(peer, export);
 	if (err) {
 		kfree(export);
 		return ERR_PTR(err);
@@ -334,6 +335,13 @@ struct dlend_export *dlend_export(struct dlend_peer *peer, dma_addr_t addr, u64 
 	return export;
 }
 EXPORT_SYMBOL_GPL(dlend_export);
+
+void dlend_export_reach(const struct dlend_export *export, u64 *start, u64 *size)
+{
+	*start = export->base;
+	*size = export->n * export->span;
+}
+EXPORT_SYMBOL_GPL(dlend_export_reach);
 
 void dlend_unexport(struct dlend_export *export)
 {

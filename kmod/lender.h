@@ -134,6 +134,11 @@ int lender_check(struct pci_dev *pdev, struct dlend_why *why);
 /* Return: also -EBUSY, if the function has virtual functions. */
 int lender_check_virtual(struct pci_dev *pdev, struct dlend_why *why);
 int lender_check_taken(struct pci_dev *pdev, struct dlend_why *why);
+/*
+ * Checks that a window that leads to BAR @bar opens no other function: the physical
+ * addresses from @start to @start + @size - 1. Return: 0, or -EPERM after a message.
+ */
+int lender_check_neighbours(struct pci_dev *pdev, unsigned int bar, u64 start, u64 size);
 
 /* lender_loan.c */
 
@@ -164,8 +169,10 @@ u32 lender_config_read(struct lender_device *d, unsigned int at,
 void lender_config_write(struct lender_device *d, unsigned int at,
 			 unsigned int size, u32 value);
 
-/* lender_iommu.c. All but the first are called with the device lock held. */
+/* lender_iommu.c. All but the first two are called with the device lock held. */
 
+/* Return: whether the administrator has allowed borrowers to reach all of this node. */
+bool lender_iommu_is_waived(void);
 /* Return: whether the device may be lent; if not, @why has the reason. */
 bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why);
 /*

@@ -23,6 +23,11 @@ MODULE_PARM_DESC(allow_no_iommu,
 /* Lowest address of a window for the device. The first MiB is special on PCs. */
 #define IOVA_FIRST SZ_1M
 
+bool lender_iommu_is_waived(void)
+{
+	return allow_no_iommu;
+}
+
 bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why)
 {
 	struct device *dev = &d->pdev->dev;

@@ -264,6 +264,19 @@ static int op_borrow(struct dlend_peer *peer, const void *data, size_t len,
 	return sizeof(*answer);
 }
 
+/* A BAR that is smaller than a window shares the window with its neighbours. */
+static int check_reach(struct pci_dev *pdev, unsigned int bar,
+		       const struct dlend_export *export, dma_addr_t addr)
+{
+	u64 start, size;
+
+	/* Behind an IOMMU the NTB reaches only what was mapped for it. */
+	if (addr != pci_resource_start(pdev, bar))
+		return 0;
+	dlend_export_reach(export, &start, &size);
+	return lender_check_neighbours(pdev, bar, start, size);
+}
+
 static int open_bars(struct lender_device *d, struct lender_loan *loan,
 		     struct dlend_msg_attach_answer *answer)
 {
@@ -274,6 +287,7 @@ static int open_bars(struct lender_device *d, struct lender_loan *loan,
 		u64 size = pci_resource_len(d->pdev, i);
 		struct dlend_export *export;
 		dma_addr_t addr;
+		int err;
 
 		if (!is_memory_bar(d->pdev, i))
 			continue;
@@ -291,6 +305,9 @@ static int open_bars(struct lender_device *d, struct lender_loan *loan,
 		loan->bars[i].export = export;
 		loan->bars[i].addr = addr;
 		loan->bars[i].size = size;
+		err = check_reach(d->pdev, i, export, addr);
+		if (err)
+			return err;
 	}
 	return 0;
 }

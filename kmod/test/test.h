@@ -57,6 +57,8 @@ bool dlend_test_windows(void);
 bool dlend_test_same_export(void);
 bool dlend_test_bad_exports(void);
 bool dlend_test_bad_imports(void);
+/* @peer: one behind an NTB, with LUT entries of 64 KiB */
+bool dlend_test_far_imports(struct dlend_peer *peer);
 
 /* test_traffic.c */
 int dlend_traffic_init(void);

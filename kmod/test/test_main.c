@@ -7,6 +7,7 @@
  *	insmod dl_test.ko traffic=1	sleeping calls, polled calls and exports on
  *					all peers until the module is removed;
  *					debugfs shows the counts in dl/traffic
+ *	insmod dl_test.ko imports=1	imports from the first NTB peer that is up
  *
  * Invariants: a response belongs to its request, even with many callers; every wait
  * ends; the importer gets the range that was exported; nothing is left open.
@@ -24,6 +25,10 @@
 static bool traffic;
 module_param(traffic, bool, 0444);
 MODULE_PARM_DESC(traffic, "make calls on all peers until the module is removed");
+
+static bool imports;
+module_param(imports, bool, 0444);
+MODULE_PARM_DESC(imports, "import what the window of the control area would reach");
 
 unsigned int dlend_test_seed = 1;
 module_param_named(seed, dlend_test_seed, uint, 0444);
@@ -558,6 +563,28 @@ out:
 	return failed ? -EIO : 0;
 }
 
+static int run_imports(void)
+{
+	struct dlend_peer *peer = NULL;
+	bool good;
+	int i;
+
+	for (i = 0; i < DLEND_PEERS_MAX && !peer; i++) {
+		peer = dlend_peer_at(i);
+		if (!peer || (dlend_peer_is_up(peer) && !dlend_peer_is_loopback(peer)))
+			continue;
+		dlend_peer_put(peer);
+		peer = NULL;
+	}
+	if (!peer) {
+		pr_err("dl_test: no NTB leads to a peer that is up\n");
+		return -ENODEV;
+	}
+	good = dlend_test_far_imports(peer);
+	dlend_peer_put(peer);
+	return good ? 0 : -EIO;
+}
+
 static int __init test_init(void)
 {
 	int err;
@@ -574,7 +601,7 @@ static int __init test_init(void)
 	err = dlend_client_register(&notes);
 	if (err)
 		goto unregister_ops;
-	err = run_tests();
+	err = imports ? run_imports() : run_tests();
 	if (!err)
 		return 0;
 	dlend_client_unregister(&notes);

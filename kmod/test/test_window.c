@@ -278,3 +278,37 @@ bool dlend_test_bad_imports(void)
 	CHECK(imported < 19000);
 	return true;
 }
+
+/* Return: whether a range from the start of this window on is imported. */
+static bool is_imported(struct dlend_peer *peer, u32 window, u64 size)
+{
+	struct dlend_window_desc desc = {
+		.window = cpu_to_le32(window),
+		.size = cpu_to_le64(size),
+		.addr = cpu_to_le64(SZ_1G),
+	};
+	struct dlend_import *import = dlend_import(peer, &desc);
+
+	if (IS_ERR(import))
+		return false;
+	dlend_unimport(import);
+	return true;
+}
+
+/*
+ * The control area has the last of the LUT entries. A range that begins in the entry
+ * before it and is longer than that entry would end in the control area.
+ */
+bool dlend_test_far_imports(struct dlend_peer *peer)
+{
+	u32 far = 0;
+
+	while (is_imported(peer, far, SZ_4K))
+		far++;
+	CHECK(far > 2);
+	CHECK(is_imported(peer, far - 1, LUT));
+	CHECK(!is_imported(peer, far - 1, LUT + 1));
+	CHECK(is_imported(peer, far - 2, 2 * LUT));
+	CHECK(!is_imported(peer, far - 2, 2 * LUT + SZ_4K));
+	return true;
+}
