@@ -69,7 +69,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
 .PHONY: all deps need-deps paper report fidelity oracles cluster \
         devices guest kmod \
         gate test test-sim test-sweep test-device test-cluster test-lending test-kdebug \
-        test-hostile bench bench-vm regress regress-clang baseline asan build-asan fuzz \
+        test-hostile test-timed bench bench-vm regress regress-clang baseline asan build-asan fuzz \
         fuzz-run check-style install deb test-deb clean
 
 all: need-deps $(BUILD)/build.ninja
@@ -198,6 +198,10 @@ guest: all
 kmod: guest
 	[ ! -e build-guest/ntb/STAMP ] || $(MAKE) -C kmod NTB=../build-guest/ntb \
 	    KDIR="$$(cut -d ' ' -f 2 build-guest/ntb/STAMP)"
+
+# Machines in virtual time. Only the board's test is part of "make test".
+test-timed: cluster
+	tests/run $(BUILD) --suite timed
 
 # Hostile guests and peers, for longer than in "make test". Each round prints
 # its seed and how many accesses and messages it made.

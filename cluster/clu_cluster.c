@@ -179,6 +179,18 @@ static bool wants_time(void *owner)
     return cluster->ops->wants_time(cluster->owner);
 }
 
+static size_t unread(void *owner)
+{
+    const CluCluster *cluster = owner;
+    size_t bytes = 0;
+    unsigned i;
+
+    for (i = 0; i < cluster->hosts->len; i++) {
+        bytes += clu_host_unread(cluster->hosts->pdata[i]);
+    }
+    return bytes;
+}
+
 /* Start */
 
 static bool add_links(CluCluster *cluster, const char *dir, GError **error)
@@ -276,6 +288,8 @@ CluCluster *clu_cluster_start(GMainContext *context,
                               const CluClusterOps *ops, void *owner,
                               GError **error)
 {
+    static const CluTimedOps timed_ops = {.wanted = wants_time,
+                                          .unread = unread};
     const char *dir = clu_dir_path(setup->dir);
     CluCluster *cluster = g_new0(CluCluster, 1);
 
@@ -299,7 +313,7 @@ CluCluster *clu_cluster_start(GMainContext *context,
         return NULL;
     }
     if (setup->timed) {
-        clu_timed_start(setup->timed, context, wants_time, cluster);
+        clu_timed_start(setup->timed, context, &timed_ops, cluster);
     }
     return cluster;
 }

@@ -252,3 +252,8 @@ const char *clu_console_tail(const CluConsole *console)
 {
     return console->tail->str;
 }
+
+size_t clu_console_unread(const CluConsole *console)
+{
+    return console->stream ? clu_stream_unread(console->stream) : 0;
+}

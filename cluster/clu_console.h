@@ -62,4 +62,8 @@ const char *clu_console_tail(const CluConsole *console);
 /* Judges the kernel that wrote @line, which has no end of line. */
 CluConsoleAlarm clu_console_judge(const char *line);
 
+/* Number of typed bytes that QEMU has not read, as clu_stream_unread() counts
+ * them. */
+size_t clu_console_unread(const CluConsole *console);
+
 #endif

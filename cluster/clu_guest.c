@@ -105,6 +105,11 @@ void clu_guest_reset(CluGuest *guest)
     begin_epoch(guest);
 }
 
+size_t clu_guest_unread(const CluGuest *guest)
+{
+    return clu_stream_unread(guest->stream);
+}
+
 bool clu_guest_is_ready(const CluGuest *guest)
 {
     return guest->is_ready;

@@ -35,6 +35,10 @@ CluGuest *clu_guest_new(GMainContext *context, int fd, unsigned silence_ms,
 void clu_guest_free(CluGuest *guest);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluGuest, clu_guest_free)
 
+/* Number of bytes for the agent that QEMU has not read, as clu_stream_unread()
+ * counts them. */
+size_t clu_guest_unread(const CluGuest *guest);
+
 /* Begins a new epoch after a reset of the machine or a panic of its kernel. All
  * sessions are lost. */
 void clu_guest_reset(CluGuest *guest);

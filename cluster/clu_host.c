@@ -648,6 +648,13 @@ bool clu_host_link_up(const CluHost *host, const CluPlanDevice *device)
     return host->watch && clu_watch_link_up(host->watch, device);
 }
 
+size_t clu_host_unread(const CluHost *host)
+{
+    return host->guest ? clu_guest_unread(host->guest) +
+                             clu_console_unread(host->console)
+                       : 0;
+}
+
 CluConsole *clu_host_console(CluHost *host)
 {
     return host->console;

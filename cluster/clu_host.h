@@ -96,6 +96,10 @@ const char *clu_host_release(const CluHost *host);
 /* True if the NTB driver of @host reports the link of @device as up. */
 bool clu_host_link_up(const CluHost *host, const CluPlanDevice *device);
 
+/* Number of bytes for the guest that QEMU has not read, as clu_stream_unread()
+ * counts them. */
+size_t clu_host_unread(const CluHost *host);
+
 CluConsole *clu_host_console(CluHost *host);
 
 /* NULL while there is no process. */

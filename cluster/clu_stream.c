@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -180,6 +182,16 @@ void clu_stream_write(CluStream *stream, const void *data, size_t length)
 size_t clu_stream_pending(const CluStream *stream)
 {
     return stream->waiting->len - stream->done;
+}
+
+size_t clu_stream_unread(const CluStream *stream)
+{
+    int in_socket = 0;
+
+    if (stream->is_closed || ioctl(stream->fd, SIOCOUTQ, &in_socket) < 0) {
+        return 0;
+    }
+    return clu_stream_pending(stream) + (size_t)in_socket;
 }
 
 void clu_stream_set_reading(CluStream *stream, bool is_reading)

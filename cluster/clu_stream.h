@@ -40,6 +40,10 @@ void clu_stream_write(CluStream *stream, const void *data, size_t length);
 /* Number of bytes that wait to be written. */
 size_t clu_stream_pending(const CluStream *stream);
 
+/* Number of bytes that the other end has not read: those that wait, and those
+ * in the socket. The kernel counts the latter with its own overhead. */
+size_t clu_stream_unread(const CluStream *stream);
+
 /* Turns reading on or off; it is on at first. */
 void clu_stream_set_reading(CluStream *stream, bool is_reading);
 

@@ -15,8 +15,9 @@
 
 struct CluTimed {
     GMainContext *context;
-    bool (*wanted)(void *owner);
+    const CluTimedOps *ops;
     void *owner;
+    size_t unread; /* what the machines had not read before the last round */
     GSource *tick;
     GSource *calm; /* pending while nothing else is to be done */
     bool is_told;  /* the machines have seen what was written to them */
@@ -141,15 +142,19 @@ CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
 static gboolean on_calm(gpointer data)
 {
     CluTimed *timed = data;
+    size_t unread;
 
     clu_source_clear(&timed->calm);
     if (!timed_board_all_stand(timed->board)) {
         return G_SOURCE_REMOVE;
     }
-    if (!timed->is_told) {
-        timed_board_next_round(timed->board);
+    unread = timed->ops->unread(timed->owner);
+    if (!timed->is_told || unread != timed->unread) {
+        /* The machines' main loops come round, and read. */
+        timed->unread = unread;
         timed->is_told = true;
-    } else if (timed->wanted(timed->owner)) {
+        timed_board_next_round(timed->board);
+    } else if (timed->ops->wanted(timed->owner)) {
         timed->is_told = false;
         timed_board_set_limit(timed->board, timed_board_limit(timed->board) +
                                                 CLU_TIMED_STEP_NS);
@@ -164,7 +169,7 @@ static gboolean on_tick(gpointer data)
     CluTimed *timed = data;
 
     if (!timed->calm && timed_board_all_stand(timed->board) &&
-        (timed->is_told || timed->wanted(timed->owner))) {
+        (timed->is_told || timed->ops->wanted(timed->owner))) {
         timed->calm =
             clu_source_new_idle(timed->context, G_PRIORITY_LOW, on_calm, timed);
     }
@@ -172,10 +177,10 @@ static gboolean on_tick(gpointer data)
 }
 
 void clu_timed_start(CluTimed *timed, GMainContext *context,
-                     bool (*wanted)(void *owner), void *owner)
+                     const CluTimedOps *ops, void *owner)
 {
     timed->context = context;
-    timed->wanted = wanted;
+    timed->ops = ops;
     timed->owner = owner;
     timed->tick = clu_source_new_timer(context, TICK_MS, on_tick, timed);
 }
@@ -205,8 +210,8 @@ char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host)
 {
     g_autofree char *plugin = clu_property_escape(timed->plugin);
 
-    return g_strdup_printf("%s,board=%d,machine=%u", plugin, CLU_FD_BOARD,
-                           host->index);
+    return g_strdup_printf("%s,board=%d,machine=%u,console=%d", plugin,
+                           CLU_FD_BOARD, host->index, CLU_FD_CONSOLE);
 }
 
 int clu_timed_board(const CluTimed *timed)

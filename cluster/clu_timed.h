@@ -30,15 +30,23 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluTimed, clu_timed_free)
 char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host);
 int clu_timed_board(const CluTimed *timed);
 
+typedef struct CluTimedOps {
+    /* True if somebody waits for the machines. */
+    bool (*wanted)(void *owner);
+    /* A number that changes when a machine reads what was written to it. */
+    size_t (*unread)(void *owner);
+} CluTimedOps;
+
 /*
- * Virtual time goes on in steps of CLU_TIMED_STEP_NS while @wanted returns
- * true, and otherwise stands still. Between two steps all machines stand, and
- * all that they have written was read, so the answers reach them at a time that
- * does not depend on the speed of this program. @owner is borrowed.
+ * Virtual time goes on in steps of CLU_TIMED_STEP_NS while it is wanted, and
+ * otherwise stands still. Between two steps all machines stand, all that they
+ * have written was read, and they have read what they can of the answers. So an
+ * answer reaches a machine at a time that does not depend on the speed of this
+ * program. @owner is borrowed.
  */
 #define CLU_TIMED_STEP_NS 10000000
 void clu_timed_start(CluTimed *timed, GMainContext *context,
-                     bool (*wanted)(void *owner), void *owner);
+                     const CluTimedOps *ops, void *owner);
 /* The virtual time at which all machines stand, or up to which they run. */
 int64_t clu_timed_limit(const CluTimed *timed);
 

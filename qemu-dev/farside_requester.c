@@ -94,7 +94,7 @@ uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
     uint64_t value = UINT64_MAX;
 
     if (depth >= DEPTH_MAX || !farside_peer_link_is_up(s->peer) ||
-        (size && !may_cross(s, address))) {
+        !farside_time_may_wait() || (size && !may_cross(s, address))) {
         return value;
     }
     depth++;

@@ -15,6 +15,11 @@ const FarsideTimeClass *farside_time(void)
     return class;
 }
 
+bool farside_time_may_wait(void)
+{
+    return !farside_time() || farside_time()->may_wait();
+}
+
 int64_t farside_time_now(void)
 {
     return qemu_clock_get_ns(farside_time() ? QEMU_CLOCK_VIRTUAL

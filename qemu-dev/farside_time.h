@@ -29,10 +29,14 @@ typedef struct FarsideTimeClass {
     void (*set_up)(void *port, bool up);
     /* Time passes until a packet was received, or until @deadline. */
     void (*wait)(int64_t deadline);
+    /* True if this thread may wait: time does not pass in the main loop. */
+    bool (*may_wait)(void);
 } FarsideTimeClass;
 
 /* NULL if this machine runs freely. */
 const FarsideTimeClass *farside_time(void);
+/* False if this thread must not wait for the peer. */
+bool farside_time_may_wait(void);
 /* The clock of time-outs, in ns: real time if this machine runs freely. */
 int64_t farside_time_now(void);
 

@@ -17,6 +17,7 @@
 #include "qemu/timer.h"
 #include "qemu/units.h"
 #include "wire/farside_trace.h"
+#include "farside_time.h"
 #include "farside_trace_file.h"
 
 /* Packets gather for this long before they are written together. */
@@ -47,10 +48,16 @@ struct FarsideTraceFile {
     bool complained; /* only the thread uses it */
 };
 
+/* The date of virtual time 0, as the machine's clock has it: 2026-01-01 */
+#define VIRTUAL_EPOCH (1767225600 * (uint64_t)NANOSECONDS_PER_SECOND)
+
 static uint64_t time_now(void)
 {
     struct timespec now;
 
+    if (farside_time()) {
+        return VIRTUAL_EPOCH + farside_time_now();
+    }
     clock_gettime(CLOCK_REALTIME, &now);
     return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
 }

@@ -63,7 +63,8 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
 
     if (!version_is_ours(package)) {
         fprintf(stderr,
-                "farside: " FARSIDE_MODULE " was built for QEMU %s, but this is "
+                "farside: " FARSIDE_MODULE
+                " was built for QEMU %s, but this is "
                 "QEMU %s: run 'make devices' to build them again\n",
                 FARSIDE_QEMU_VERSION, package ? package : "of another kind");
         return -1;

@@ -17,8 +17,13 @@ typedef struct TimedOptions {
     TimedBoard *board; /* NULL: a machine without links */
     int64_t slice_ns;  /* the CPU runs no longer in one piece */
     unsigned spins;    /* looks at the board before sleeping */
-    int64_t drive_ns;  /* service time of a drive's request */
+    int console;       /* descriptor that must block; 0: none */
 } TimedOptions;
+
+/* timed_main.c: called by the loader, in this order */
+
+bool farside_module_options(int argc, char **argv);
+void farside_timed_register(void);
 
 /* timed_clock.c: time of this machine. The caller holds the big lock. */
 
@@ -80,9 +85,5 @@ bool timed_link_deliver(int64_t now);
 /* timed_vcpu.c: the CPU's thread. */
 
 void timed_vcpu_init(const TimedOptions *options);
-
-/* timed_drive.c: the service time of drives. */
-
-void timed_drive_init(const TimedOptions *options);
 
 #endif /* TIMED_H */

@@ -1,27 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "timed.h"
 #include "qemu/main-loop.h"
-#include "qemu/seqlock.h"
 #include "qemu/timer.h"
 #include "block/aio.h"
 #include "sysemu/cpu-timers.h"
-
-/*
- * QEMU's own header of this variable is not public. The structure is that of
- * the version that this object is built for, and loaded into.
- */
-typedef struct TimersState {
-    int64_t cpu_ticks_prev;
-    int64_t cpu_ticks_offset;
-    QemuSeqLock vm_clock_seqlock;
-    QemuSpin vm_clock_lock;
-    int16_t cpu_ticks_enabled;
-    int16_t icount_time_shift;
-    int64_t last_delta;
-    aligned_int64_t qemu_icount_bias;
-} TimersState;
-
-extern TimersState timers_state;
+#include "timed_qemu.h"
 
 int64_t timed_clock_now(void)
 {

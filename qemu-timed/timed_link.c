@@ -13,10 +13,12 @@
 #include "hw/core/cpu.h"
 #include "farside_time.h"
 
-/* One wait for the other machines. After PATIENCE of them without any progress
- * the machine answers its monitor, although no barrier is reached. */
+/*
+ * One wait for the other machines. After PATIENCE of them without any progress
+ * the machine answers its monitor, although no barrier is reached.
+ */
 #define WAIT_MS  100
-#define PATIENCE 50
+#define PATIENCE 600
 
 typedef struct Port {
     unsigned channel;
@@ -143,7 +145,9 @@ static void wait_once(int64_t want, unsigned *tries)
 /* True if the CPU's thread must do something else than wait. */
 static bool is_stopping(void)
 {
-    return current_cpu->stop && !current_cpu->running;
+    CPUState *cpu = qemu_get_cpu(0);
+
+    return cpu->stop && !cpu->running;
 }
 
 bool timed_link_sync(int64_t now)
@@ -252,6 +256,19 @@ static void time_set_up(void *opaque, bool up)
     timed_board_set_up(links.board, port->channel, timed_clock_now(), up);
 }
 
+/*
+ * Time stands still in the middle of an access. Other threads must not act on
+ * the machine now: what has come in for them waits until the CPU goes on.
+ */
+static void stand_nested(int64_t now)
+{
+    report(now, now);
+    while (timed_board_stand(links.board, now, timed_board_round(links.board),
+                             WAIT_MS) <= now) {
+        continue;
+    }
+}
+
 static void time_wait(int64_t deadline)
 {
     int64_t now, until;
@@ -262,11 +279,21 @@ static void time_wait(int64_t deadline)
         if (timed_link_deliver(now) || now >= deadline) {
             return;
         }
-        until = timed_link_idle(now, MIN(deadline, timed_clock_next()));
+        if (timed_board_limit(links.board) <= now) {
+            stand_nested(now);
+        }
+        until = MIN(deadline, timed_clock_next());
+        until = MIN(until, timed_board_limit(links.board));
+        until = timed_link_idle(now, until);
         if (until > now) {
             timed_clock_advance(until - now);
         }
     }
+}
+
+static bool time_may_wait(void)
+{
+    return qemu_cpu_is_self(qemu_get_cpu(0));
 }
 
 static void time_class_init(ObjectClass *class, void *data)
@@ -277,6 +304,7 @@ static void time_class_init(ObjectClass *class, void *data)
     time->send = time_send;
     time->set_up = time_set_up;
     time->wait = time_wait;
+    time->may_wait = time_may_wait;
 }
 
 static const TypeInfo time_info = {

@@ -6,24 +6,36 @@
  *   machine=N   number of this machine on it
  *   slice=NS    longest run of the CPU; changes no result
  *   spins=N     looks at the board before sleeping; changes no result
- *   drive=NS    service time of a request to a drive
+ *   console=FD  socket of the console: a write to it waits for the reader
  */
 #include "timed.h"
 #include "qemu/cutils.h"
 #include "qemu/error-report.h"
+#include "sysemu/sysemu.h"
 
 #define SLICE_NS 1000000
 #define SPINS 2000
-#define DRIVE_NS 10000
-
-bool farside_module_options(int argc, char **argv);
-void farside_timed_register(void);
 
 static TimedOptions options = {
     .slice_ns = SLICE_NS,
     .spins = SPINS,
-    .drive_ns = DRIVE_NS,
 };
+
+/*
+ * QEMU gives up a character if the console's reader is slow, and tries again
+ * when it likes. The guest sees that. So a write blocks, in real time.
+ */
+static void block_console(Notifier *notifier, void *data)
+{
+    int flags = fcntl(options.console, F_GETFL);
+
+    if (flags < 0 ||
+        fcntl(options.console, F_SETFL, flags & ~O_NONBLOCK) < 0) {
+        error_report("virtual time: console=%d: %s", options.console,
+                     strerror(errno));
+        exit(1);
+    }
+}
 
 static bool parse(const char *option, int64_t *ret_board, int64_t *ret_machine)
 {
@@ -41,8 +53,8 @@ static bool parse(const char *option, int64_t *ret_board, int64_t *ret_machine)
         options.slice_ns = number;
     } else if (g_str_has_prefix(option, "spins=") && number <= 1000000) {
         options.spins = number;
-    } else if (g_str_has_prefix(option, "drive=") && number > 0) {
-        options.drive_ns = number;
+    } else if (g_str_has_prefix(option, "console=") && number > 2) {
+        options.console = number;
     } else {
         return false;
     }
@@ -58,7 +70,7 @@ bool farside_module_options(int argc, char **argv)
     for (i = 0; i < argc; i++) {
         if (!parse(argv[i], &board, &machine)) {
             error_report("virtual time: '%s' is none of board=FD, machine=N, "
-                         "slice=NS, spins=N and drive=NS", argv[i]);
+                         "slice=NS, spins=N and console=FD", argv[i]);
             return false;
         }
     }
@@ -77,7 +89,11 @@ bool farside_module_options(int argc, char **argv)
 
 void farside_timed_register(void)
 {
+    static Notifier ready = {.notify = block_console};
+
+    if (options.console > 0) {
+        qemu_add_machine_init_done_notifier(&ready);
+    }
     timed_link_init(&options);
-    timed_drive_init(&options);
     timed_vcpu_init(&options);
 }

@@ -19,22 +19,9 @@
 #include "sysemu/cpu-timers.h"
 #include "sysemu/cpus.h"
 #include "sysemu/runstate.h"
+#include "timed_qemu.h"
 
 #define ACCEL_OPS "tcg-accel-ops"
-
-/*
- * QEMU declares these in headers of its target alone (exec/exec-all.h,
- * exec/cpu-all.h, tcg/tcg.h). The values are those of the version that this
- * object is built for, and loaded into.
- */
-#define CF_USE_ICOUNT 0x00020000
-#define CF_CLUSTER_SHIFT 24
-#define EXCP_DEBUG 0x10002
-#define EXCP_ATOMIC 0x10005
-
-int cpu_exec(CPUState *cpu);
-void cpu_exec_step_atomic(CPUState *cpu);
-void tcg_register_thread(void);
 
 static const TimedOptions *options;
 static void (*stock_ops_init)(AccelOpsClass *ops);

@@ -35,8 +35,8 @@ typedef struct {
 /* Heads and bytes lie in whole units of a head, so that a head never wraps. */
 static size_t room(size_t size)
 {
-    return sizeof(Head) + (size + sizeof(Head) - 1) / sizeof(Head) *
-                              sizeof(Head);
+    return sizeof(Head) +
+           (size + sizeof(Head) - 1) / sizeof(Head) * sizeof(Head);
 }
 
 _Static_assert(sizeof(Head) == 24, "a head has no holes");
@@ -52,8 +52,8 @@ typedef struct {
     uint32_t word;  /* the futex: changes whenever the machine must look */
     bool is_asleep; /* or about to sleep */
     bool is_gone;
-    int64_t stands;   /* at this time; -1: it runs */
-    uint32_t round;   /* the last one that it has done */
+    int64_t stands; /* at this time; -1: it runs */
+    uint32_t round; /* the last one that it has done */
     uint64_t reports;
     uint64_t sleeps;
     uint8_t pad[64]; /* the next machine begins on another cache line */

@@ -23,8 +23,8 @@
 
 #define TIMED_BOARD_MACHINES 64
 #define TIMED_BOARD_LINKS    256
-#define TIMED_BOARD_NAME     128      /* bytes of a link's name, with its 0 */
-#define TIMED_BOARD_MESSAGE  8192     /* bytes of the longest message */
+#define TIMED_BOARD_NAME     128  /* bytes of a link's name, with its 0 */
+#define TIMED_BOARD_MESSAGE  8192 /* bytes of the longest message */
 #define TIMED_BOARD_NEVER    INT64_MAX
 
 typedef struct TimedBoard TimedBoard;
@@ -32,7 +32,7 @@ typedef struct TimedBoard TimedBoard;
 typedef struct TimedBoardLink {
     const char *name;
     unsigned machine[2];
-    int64_t latency_ns;  /* least time of a message while the link is up; >= 1 */
+    int64_t latency_ns; /* least time of a message while the link is up; >= 1 */
     int64_t training_ns; /* time of a message while it is down; >= latency_ns */
 } TimedBoardLink;
 

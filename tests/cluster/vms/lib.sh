@@ -8,7 +8,7 @@
 # skips if QEMU or the files of the guests are missing.
 set -u
 
-here=$(dirname "${BASH_SOURCE[0]}")
+here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 . "$here/../../tap.sh"
 farside=$1
 tool=${2:-}
@@ -35,7 +35,9 @@ up() {
     shift
     hosts=$*
     begin=$(date +%s%N)
-    "$farside" cluster up --name "$cluster" --timeout 120 "$here/$file" ||
+    # shellcheck disable=SC2086 # options are words
+    "$farside" cluster up --name "$cluster" --timeout 120 ${up_options:-} \
+        "$here/$file" ||
         return 1
     echo "# up after $((($(date +%s%N) - begin) / 1000000)) ms" >&3
 }
