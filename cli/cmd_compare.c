@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd.h"
 
-#include "cmd.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "rep_comparison_view.h"
 #include "rep_junit.h"
 #include "table_csv.h"
+#include "table_format.h"
 
 static const char details[] =
     "BASELINE and NEW are two CSV files, or two folders. For folders, all CSV\n"
@@ -31,6 +30,10 @@ static const char details[] =
     "BASELINE. Without a tolerance numbers must be equal. Texts must always\n"
     "be equal.\n"
     "\n"
+    "With --one-sided a number may be better than BASELINE's by any amount.\n"
+    "Lines \"# better: COLUMN higher\" (or lower) in the heads say what is\n"
+    "better; the key `better` of a column in a scenario makes them.\n"
+    "\n"
     "A curve is a set of points that differ only in the x column. That is the\n"
     "last key column of numbers, or else the first key column. Errors are in\n"
     "percent of BASELINE: the mean of their magnitudes, the bias (their mean\n"
@@ -47,6 +50,10 @@ typedef struct Compare {
     char *plot;
     char *junit;
     int n_worst;
+    gboolean only_failures;
+    gboolean markdown;
+    gboolean one_sided;
+    gboolean subset;
     GStrv keys;
     GPtrArray *tolerances;  /* of RepTolerance * */
     GPtrArray *comparisons; /* of RepComparison * */
@@ -67,18 +74,44 @@ static void compare_done(Compare *compare)
     g_hash_table_unref(compare->columns);
 }
 
-static void print_comparison(const RepComparison *comparison, unsigned n_worst)
+static void print_table(const Compare *compare, const Table *table)
 {
-    g_autoptr(Table) points = rep_comparison_points_table(comparison, n_worst);
+    if (compare->markdown) {
+        g_autofree char *text = table_format_markdown(table);
+
+        fputs(text, stdout);
+    } else {
+        cmd_print_table(table);
+    }
+}
+
+/* Returns the number of points that are outside, missing or extra. */
+static unsigned count_failures(const RepCurve *curve)
+{
+    return curve->n_outside + curve->n_missing + curve->n_extra;
+}
+
+static void print_comparison(const Compare *compare,
+                             const RepComparison *comparison)
+{
+    unsigned n_worst = (unsigned)compare->n_worst;
+    unsigned n_shown =
+        compare->only_failures
+            ? MIN(n_worst, count_failures(rep_comparison_total(comparison)))
+            : n_worst;
+    g_autoptr(Table) points = rep_comparison_points_table(comparison, n_shown);
     g_autoptr(Table) curves = rep_comparison_curves_table(comparison);
     g_autofree char *verdict = rep_comparison_verdict(comparison);
 
     if (table_n_rows(points) > 0) {
-        cmd_print_table(points);
+        print_table(compare, points);
         putchar('\n');
     }
-    cmd_print_table(curves);
-    printf("\n%s\n", verdict);
+    if (!compare->only_failures) {
+        print_table(compare, curves);
+        putchar('\n');
+    }
+    puts(verdict);
 }
 
 /* Compares two tables and prints the result. */
@@ -86,8 +119,13 @@ static bool compare_tables(Compare *compare, const Table *baseline,
                            const Table *fresh, const char *name,
                            const char *plot, GError **error)
 {
-    RepCompareOptions options = {(const char *const *)compare->keys, compare->x,
-                                 compare->tolerances};
+    RepCompareOptions options = {
+        .keys = (const char *const *)compare->keys,
+        .x = compare->x,
+        .tolerances = compare->tolerances,
+        .one_sided = compare->one_sided,
+        .subset = compare->subset,
+    };
     RepComparison *comparison =
         rep_compare(baseline, fresh, &options, name, error);
     unsigned i;
@@ -102,8 +140,10 @@ static bool compare_tables(Compare *compare, const Table *baseline,
     }
     compare->is_different =
         compare->is_different || rep_comparison_is_different(comparison);
-    printf("%s\n\n", name);
-    print_comparison(comparison, (unsigned)compare->n_worst);
+    if (!compare->only_failures || rep_comparison_is_different(comparison)) {
+        printf("%s%s\n\n", compare->markdown ? "#### " : "", name);
+        print_comparison(compare, comparison);
+    }
     return plot == NULL ||
            rep_comparison_plot(comparison, baseline, fresh, plot, error);
 }
@@ -207,12 +247,17 @@ static bool compare_folders(Compare *compare, const char *baseline_path,
             plot = g_strdup_printf("%s-%.*s", compare->plot,
                                    (int)(strlen(name) - strlen(".csv")), name);
         }
+        if (compare->subset && !has_name(fresh, name)) {
+            continue;
+        }
         if (!(has_name(fresh, name)
                   ? compare_files(compare, a, b, shown, plot, error)
                   : compare_with_nothing(compare, a, shown, error))) {
             return false;
         }
-        putchar('\n');
+        if (!compare->only_failures) {
+            putchar('\n');
+        }
     }
     for (i = 0; i < fresh->len; i++) {
         if (!has_name(baseline, fresh->pdata[i]) &&
@@ -223,6 +268,29 @@ static bool compare_folders(Compare *compare, const char *baseline_path,
         }
     }
     return true;
+}
+
+/* Prints the sums over all files, last, so that they are in sight. */
+static void print_total(const Compare *compare)
+{
+    unsigned points = 0, outside = 0, missing = 0, extra = 0, different = 0;
+
+    for (unsigned i = 0; i < compare->comparisons->len; i++) {
+        const RepComparison *comparison = compare->comparisons->pdata[i];
+        const RepCurve *total = rep_comparison_total(comparison);
+
+        points += total->n_points;
+        outside += total->n_outside;
+        missing += total->n_missing;
+        extra += total->n_extra;
+        different += rep_comparison_is_different(comparison);
+    }
+    printf("%sTotal: %s, %u of %u files differ; %u points, %u outside, %u "
+           "missing, %u extra%s\n",
+           compare->markdown ? "**" : "",
+           compare->is_different ? "DIFFERENT" : "same", different,
+           compare->comparisons->len, points, outside, missing, extra,
+           compare->markdown ? "**" : "");
 }
 
 static bool set_options(Compare *compare, GError **error)
@@ -297,6 +365,9 @@ static bool run(Compare *compare, const char *baseline, const char *fresh,
     if (!check_tolerances(compare, error)) {
         return false;
     }
+    if (is_folder || compare->only_failures || compare->markdown) {
+        print_total(compare);
+    }
     if (compare->junit != NULL) {
         g_autofree char *xml = rep_junit_print(compare->comparisons);
 
@@ -320,6 +391,14 @@ static int compare_main(Compare *compare, int argc, char **argv)
          "Show the N worst points of a file (default: 10)", "N"},
         {"plot", 0, 0, G_OPTION_ARG_FILENAME, &compare->plot,
          "Draw NEW over BASELINE to PREFIX.svg and PREFIX.png", "PREFIX"},
+        {"only-failures", 'f', 0, G_OPTION_ARG_NONE, &compare->only_failures,
+         "Print only files and points that differ, and the total", NULL},
+        {"markdown", 'm', 0, G_OPTION_ARG_NONE, &compare->markdown,
+         "Print Markdown, for a comment on a pull request", NULL},
+        {"one-sided", 0, 0, G_OPTION_ARG_NONE, &compare->one_sided,
+         "Accept any change in the good direction of a column", NULL},
+        {"subset", 0, 0, G_OPTION_ARG_NONE, &compare->subset,
+         "Leave out points that NEW does not have", NULL},
         {"junit", 0, 0, G_OPTION_ARG_FILENAME, &compare->junit,
          "Write a JUnit report with a test case for each curve", "FILE"},
         G_OPTION_ENTRY_NULL,

@@ -4,132 +4,59 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd_load.h"
-#include "exp_build.h"
-#include "exp_functions.h"
-#include "inv_export.h"
-#include "topo_suggest.h"
+#include "rep_export.h"
+#include "table_file.h"
 
 static const char details[] =
-    "Writes the PCI functions of a host in the format of other tools:\n"
+    "Formats:\n"
+    "  github-bigger   github-action-benchmark, customBiggerIsBetter: columns\n"
+    "                  that should be high\n"
+    "  github-smaller  the same, customSmallerIsBetter: columns that should be\n"
+    "                  low\n"
+    "  bencher         Bencher Metric Format\n"
+    "  otava           CSV for Apache Otava; FILE is one history\n"
+    "  junit           JUnit, a test case for each number\n"
     "\n"
-    "  farside export CLUSTER.yaml --host a --to nccl -o topo.xml\n"
-    "      NCCL_TOPO_FILE=topo.xml makes NCCL believe in this topology\n"
-    "  farside export CLUSTER.yaml --host a --to hwloc -o a.xml\n"
-    "      lstopo -i a.xml shows it\n"
+    "The keys `better` and `unit` of a column in the scenario say what its\n"
+    "numbers are. Without them the end of its name does, such as _GBps or "
+    "_ns.\n"
     "\n"
-    "An imported host is exported with the addresses of the real machine, any\n"
-    "other with those of enumeration.\n"
-    "\n"
-    "Exit status: 0 done, 2 bad usage or description.";
-
-typedef struct Options {
-    char **sets;
-    char *host;
-    char *format;
-    char *output;
-} Options;
-
-static void options_done(Options *options)
-{
-    g_strfreev(options->sets);
-    g_free(options->host);
-    g_free(options->format);
-    g_free(options->output);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
-/* Returns the host that the options name, or the only one. Reports it if there
- * is none. */
-static const TopoHost *find_host(const Options *options,
-                                 const TopoDescription *description)
-{
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
-    g_autofree char *hint = NULL;
-    const TopoHost *host;
-
-    if (!options->host && description->hosts->len == 1) {
-        return description->hosts->pdata[0];
-    }
-    host = options->host ? topo_find_host(description, options->host) : NULL;
-    if (host) {
-        return host;
-    }
-    for (unsigned i = 0; i < description->hosts->len; i++) {
-        const TopoHost *other = description->hosts->pdata[i];
-
-        g_ptr_array_add(names, other->name);
-    }
-    hint = topo_suggest(options->host ? options->host : "?", names);
-    if (options->host) {
-        cmd_usage("export", "there is no host '%s'%s", options->host, hint);
-    } else {
-        cmd_usage("export", "one host is exported; add --host%s", hint);
-    }
-    return NULL;
-}
-
-static int export_host(const Options *options, const ExpFabric *fabric,
-                       const TopoHost *host)
-{
-    g_autoptr(GPtrArray) functions = exp_functions_new(fabric, host);
-    g_autoptr(GString) text = g_string_new(NULL);
-    GError *error = NULL;
-
-    if (strcmp(options->format, "hwloc") == 0) {
-        inv_export_hwloc(functions, topo_part_bytes(host->cpu, "memory.size"),
-                         text);
-    } else {
-        inv_export_nccl(functions, text);
-    }
-    if (!options->output) {
-        fputs(text->str, stdout);
-        return CMD_OK;
-    }
-    if (!g_file_set_contents(options->output, text->str, -1, &error)) {
-        cmd_complain("export", error);
-        return CMD_USAGE;
-    }
-    return CMD_OK;
-}
+    "Exit status: 0 written, 1 the file could not be written, 2 bad usage or\n"
+    "input.";
 
 int cmd_export(int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    g_autofree char *format = NULL, *output = NULL, *text = NULL;
     const GOptionEntry entries[] = {
-        {"to", 0, 0, G_OPTION_ARG_STRING, &options.format,
-         "Format: nccl or hwloc", "FORMAT"},
-        {"host", 0, 0, G_OPTION_ARG_STRING, &options.host,
-         "Export this host; not needed if there is only one", "NAME"},
-        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-         "Write to this file", "FILE"},
-        CMD_LOAD_SET(&options.sets),
+        {"format", 'f', 0, G_OPTION_ARG_STRING, &format,
+         "Write this format: " REP_EXPORT_FORMATS, "FORMAT"},
+        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
+         "Write to FILE, not to standard output", "FILE"},
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"SCENARIO", 1, 1};
-    g_autoptr(TopoDescription) description = NULL;
-    g_autoptr(ExpFabric) fabric = NULL;
+    const CmdWords words = {"RESULT...", 1, CMD_ANY_NUMBER};
     g_auto(GStrv) files = NULL;
-    const TopoHost *host;
     GError *error = NULL;
     int status;
 
     if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
         return status;
     }
-    if (!options.format || (strcmp(options.format, "nccl") != 0 &&
-                            strcmp(options.format, "hwloc") != 0)) {
-        return cmd_usage("export", "give --to nccl or --to hwloc");
+    if (!format) {
+        return cmd_usage("export", "give a --format: " REP_EXPORT_FORMATS);
     }
-    description = cmd_load_with("export", files[0], options.sets, CMD_LOAD_ANY);
-    host = description ? find_host(&options, description) : NULL;
-    if (!host) {
-        return CMD_USAGE;
-    }
-    fabric = exp_fabric_new(description, &error);
-    if (!fabric) {
+    text = rep_export(format, files, &error);
+    if (!text) {
         cmd_complain("export", error);
         return CMD_USAGE;
     }
-    return export_host(&options, fabric, host);
+    if (!output) {
+        fputs(text, stdout);
+        return CMD_OK;
+    }
+    if (!table_file_write(output, text, strlen(text), &error)) {
+        cmd_complain("export", error);
+        return CMD_DIFFERENT;
+    }
+    return CMD_OK;
 }

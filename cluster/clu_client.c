@@ -16,9 +16,8 @@
 #include "farside_socket.h"
 
 #define LEAVE_KEY 0x1d /* Ctrl-] */
-#define GRACE_US                                                               \
-    (2 * G_USEC_PER_SEC) /* for a command to end after a signal                \
-                          */
+/* The time in which a command must end after a signal. */
+#define GRACE_US  (2 * G_USEC_PER_SEC)
 
 struct CluClient {
     int fd;

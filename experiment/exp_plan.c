@@ -123,6 +123,25 @@ static void add_keys(Table *table, const TopoDescription *description)
     }
 }
 
+/* Adds head lines with the unit of a column and its good direction. */
+static void add_meaning(Table *table, const TopoColumn *column)
+{
+    static const char *const words[] = {NULL, "higher", "lower", "same"};
+
+    if (column->unit) {
+        g_autofree char *text =
+            g_strdup_printf("%s %s", column->name, column->unit);
+
+        table_add_head(table, "unit", text);
+    }
+    if (words[column->better]) {
+        g_autofree char *text =
+            g_strdup_printf("%s %s", column->name, words[column->better]);
+
+        table_add_head(table, "better", text);
+    }
+}
+
 static Table *points_table_new(const TopoDescription *description)
 {
     Table *table = table_new();
@@ -151,6 +170,7 @@ static Table *points_table_new(const TopoDescription *description)
 
             table_add_head(table, "tolerance", text);
         }
+        add_meaning(table, column);
         if (exp_column_is_text(description, column)) {
             table_add_column(table, column->name, TABLE_TEXT, 0);
         } else if (column->digits > 0) {

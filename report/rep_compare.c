@@ -106,8 +106,10 @@ static bool join_rows(RepCompareWork *work, GError **error)
         g_autofree char *key = rep_compare_join_key(work->baseline, row,
                                                     result->keys, REP_KEY_GLUE);
 
-        add_points(work, row + 1,
-                   GPOINTER_TO_UINT(g_hash_table_lookup(fresh, key)));
+        if (!work->subset || g_hash_table_contains(fresh, key)) {
+            add_points(work, row + 1,
+                       GPOINTER_TO_UINT(g_hash_table_lookup(fresh, key)));
+        }
     }
     for (row = 0; row < table_n_rows(work->fresh); row++) {
         g_autofree char *key =
@@ -191,9 +193,14 @@ RepComparison *rep_compare(const Table *baseline, const Table *fresh,
         g_ptr_array_new_with_free_func((GDestroyNotify)rep_tolerance_free);
     g_autoptr(GHashTable) curve_index =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    RepCompareWork work = {result,          baseline,
-                           fresh,           options->tolerances,
-                           head_tolerances, curve_index};
+    RepCompareWork work = {result,
+                           baseline,
+                           fresh,
+                           options->tolerances,
+                           head_tolerances,
+                           curve_index,
+                           options->one_sided,
+                           options->subset};
 
     if (!rep_compare_set_columns(&work, options, error) ||
         !rep_compare_read_tolerances(&work, error) ||

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "rep_series.h"
 #include "table_file.h"
 
 bool rep_compare_read_tolerances(RepCompareWork *work, GError **error)
@@ -84,6 +85,24 @@ static bool is_tolerated(const RepCompareWork *work, const char *column,
     return false;
 }
 
+/* Returns true if @difference is in the good direction of @column, and such
+ * differences are wanted. */
+static bool is_improvement(const RepCompareWork *work, const char *column,
+                           RepWide difference)
+{
+    RepBetter better;
+
+    if (!work->one_sided) {
+        return false;
+    }
+    better = rep_better_of(work->fresh, column);
+    if (better == REP_BETTER_NONE) {
+        better = rep_better_of(work->baseline, column);
+    }
+    return (better == REP_BETTER_HIGHER && difference > 0) ||
+           (better == REP_BETTER_LOWER && difference < 0);
+}
+
 void rep_compare_judge(const RepCompareWork *work, const char *column,
                        RepPoint *point)
 {
@@ -101,7 +120,8 @@ void rep_compare_judge(const RepCompareWork *work, const char *column,
         pair.difference = value - pair.baseline;
         point->error_mpct =
             pair.difference == 0 ? 0 : rep_error_mpct(value, pair.baseline);
-        is_within = is_tolerated(work, column, &pair);
+        is_within = is_improvement(work, column, pair.difference) ||
+                    is_tolerated(work, column, &pair);
     } else {
         is_within = strcmp(point->baseline, point->fresh) == 0;
     }

@@ -27,6 +27,8 @@ typedef struct RepCompareWork {
     const GPtrArray *tolerances; /* nullable: the caller's */
     GPtrArray *head_tolerances;  /* from the baseline's head */
     GHashTable *curve_index; /* column and name of a curve to its index + 1 */
+    bool one_sided;
+    bool subset;
 } RepCompareWork;
 
 /* Returns an empty comparison with the given name. */

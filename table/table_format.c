@@ -124,3 +124,44 @@ char *table_format(const Table *table)
     }
     return g_string_free(out, FALSE);
 }
+
+/* Appends @text as a cell of Markdown: a bar or a line end would end it. */
+static void append_markdown(GString *out, const char *text)
+{
+    g_string_append(out, " ");
+    for (; *text != '\0'; text++) {
+        if (*text == '|' || *text == '\\' || *text == '*' || *text == '_' ||
+            *text == '`' || *text == '<') {
+            g_string_append_c(out, '\\');
+        }
+        g_string_append_c(out, *text == '\n' ? ' ' : *text);
+    }
+    g_string_append(out, " |");
+}
+
+char *table_format_markdown(const Table *table)
+{
+    GString *out = g_string_new("|");
+    unsigned n_columns = table_n_columns(table);
+
+    for (unsigned i = 0; i < n_columns; i++) {
+        append_markdown(out, table_column_name(table, i));
+    }
+    g_string_append(out, "\n|");
+    for (unsigned i = 0; i < n_columns; i++) {
+        g_string_append(out, table_column_type(table, i) == TABLE_TEXT
+                                 ? " --- |"
+                                 : " ---: |");
+    }
+    g_string_append_c(out, '\n');
+    for (unsigned row = 0; row < table_n_rows(table); row++) {
+        g_string_append_c(out, '|');
+        for (unsigned i = 0; i < n_columns; i++) {
+            g_autofree char *cell = table_dup_cell(table, row, i);
+
+            append_markdown(out, cell);
+        }
+        g_string_append_c(out, '\n');
+    }
+    return g_string_free(out, FALSE);
+}

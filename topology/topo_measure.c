@@ -171,6 +171,8 @@ static void load_columns(TopoLoader *loader, const TopoNode *node,
         column->digits = topo_values_given(values, "digits")
                              ? (int)topo_values_number(values, "digits")
                              : -1;
+        column->unit = topo_load_text(loader, topo_values_text(values, "unit"));
+        column->better = (TopoBetter)topo_values_number(values, "better");
         column->tolerance_den = 1;
         if (topo_load_check_unique(loader, names, "column", column->name,
                                    name->place)) {

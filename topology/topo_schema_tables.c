@@ -200,6 +200,9 @@ static const TopoKey column_keys[] = {
           "end in .mean .p50 .p99 .min .max"),
     MAY("scale", DECIMAL, "1", "the value is divided by this"),
     RANGE("digits", INT, NULL, "0", "9", 0, "decimals; without it none"),
+    MAY("unit", TEXT, NULL, "unit of its numbers, for exports and histories"),
+    WORD("better", "none", "none|higher|lower|same", 0,
+         "the direction in which a change is good; same: every change is bad"),
 };
 SECTION(column, "column", "A member of `columns`.");
 

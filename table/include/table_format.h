@@ -8,4 +8,7 @@
  * numbers to the right, without head lines. The caller frees it. */
 char *table_format(const Table *table);
 
+/* Returns the table as Markdown. The caller frees it. */
+char *table_format_markdown(const Table *table);
+
 #endif

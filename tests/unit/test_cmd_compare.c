@@ -31,6 +31,10 @@ static void put_usual_files(void)
     program_put("less.csv", "s,x_bytes,y\na,1,1.00\n");
     program_put("bad.csv", "s,x_bytes,y\na,1\n");
     program_put("text.csv", "s,x_bytes,y\na,1,1.00\na,2,far\n");
+    program_put("lat.csv", "# better: y lower\ns,x_bytes,y\na,1,1.00\n"
+                           "a,2,1.50\n");
+    program_put("bw.csv", "# better: y higher\ns,x_bytes,y\na,1,1.00\n"
+                          "a,2,1.50\n");
     program_put("dir/base.csv", "s,x_bytes,y\na,1,1.00\na,2,2.00\n");
 }
 
@@ -50,6 +54,21 @@ static const struct {
     {"compare base.csv text.csv --tolerance 100%", 1, "1 outside", ""},
     {"compare base.csv same.csv --key s,x_bytes --x s", 0, "same", ""},
     {"compare --worst 0 -- base.csv same.csv", 0, "same", ""},
+    {"compare base.csv lat.csv --one-sided", 0, "same: 2 points", ""},
+    {"compare base.csv bw.csv --one-sided", 1, "1 outside", ""},
+    {"compare base.csv lat.csv", 1, "1 outside", ""},
+    {"compare bw.csv base.csv --one-sided", 0, "same: 2 points", ""},
+    {"compare base.csv less.csv --subset", 0, "same: 1 points", ""},
+    {"compare less.csv base.csv --subset", 1, "1 extra", ""},
+    {"compare --only-failures base.csv near.csv", 1,
+     "a / 1         y           1.00  1.01    1.000  OUTSIDE\n\nDIFFERENT: 2 "
+     "points",
+     ""},
+    {"compare --only-failures base.csv same.csv", 0,
+     "Total: same, 0 of 1 files differ; 2 points, 0 outside", ""},
+    {"compare -m base.csv near.csv", 1,
+     "| a / 1 | y | 1.00 | 1.01 | 1.000 | OUTSIDE |\n", ""},
+    {"compare dir dir", 0, "\nTotal: same, 0 of 1 files differ; 2 points", ""},
     {"compare --help", 0, "farside compare [OPTION", ""},
     {"--help", 0, "compare", ""},
     {"--version", 0, "farside 0.", ""},

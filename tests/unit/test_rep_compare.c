@@ -35,7 +35,7 @@ static RepComparison *compare_with(const char *baseline, const char *fresh,
     g_autoptr(GPtrArray) tolerances =
         g_ptr_array_new_with_free_func((GDestroyNotify)rep_tolerance_free);
     g_auto(GStrv) texts = g_strsplit(list, ";", -1);
-    RepCompareOptions options = {keys, x, tolerances};
+    RepCompareOptions options = {keys, x, tolerances, false, false};
     unsigned i;
 
     for (i = 0; texts[i] != NULL; i++) {
@@ -401,7 +401,7 @@ START_TEST(junit_has_no_characters_that_xml_forbids)
 {
     /* A file name may hold anything; XML 1.0 s2.2 leaves these out. */
     g_autoptr(Table) table = parse("a,b\nx,1\n");
-    RepCompareOptions options = {NULL, NULL, NULL};
+    RepCompareOptions options = {NULL, NULL, NULL, false, false};
     g_autoptr(GPtrArray) list =
         g_ptr_array_new_with_free_func((GDestroyNotify)rep_comparison_free);
     Report report = {g_string_new(NULL), g_string_new(NULL), NULL, 0, 0, 0};

@@ -212,6 +212,14 @@ typedef enum TopoStatistic {
     TOPO_STATISTIC_MAX,
 } TopoStatistic;
 
+/* The direction in which a change of a column is good. */
+typedef enum TopoBetter {
+    TOPO_BETTER_NONE, /* not said */
+    TOPO_BETTER_HIGHER,
+    TOPO_BETTER_LOWER,
+    TOPO_BETTER_SAME, /* every change is bad */
+} TopoBetter;
+
 /* A column of the CSV. A number is divided by the scale and printed with
  * `digits` decimals, or as a whole number if `digits` is -1. */
 typedef struct TopoColumn {
@@ -225,6 +233,8 @@ typedef struct TopoColumn {
     int64_t scale_num; /* scale = num / den, in lowest terms */
     int64_t scale_den;
     int digits;
+    char *unit; /* NULL: not said */
+    TopoBetter better;
     bool is_key; /* in `compare.keys`: the column is part of the key */
     int64_t tolerance_num; /* `compare.tolerance` as a fraction: 1% is 1/100 */
     int64_t tolerance_den;

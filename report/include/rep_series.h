@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef REP_SERIES_H
+#define REP_SERIES_H
+
+#include "table.h"
+
+/* The numbers of a result, one by one, each with its name and meaning. */
+
+/* The direction in which a change of a number is good. */
+typedef enum RepBetter {
+    REP_BETTER_NONE, /* not known */
+    REP_BETTER_HIGHER,
+    REP_BETTER_LOWER,
+    REP_BETTER_SAME, /* every change is bad */
+} RepBetter;
+
+typedef struct RepNumber {
+    char *scenario; /* name of the scenario, or of the file */
+    char *point;    /* cells of the key, joined by " / " */
+    char *column;
+    char *unit; /* "" if it is not known */
+    RepBetter better;
+    char *value; /* as in the CSV */
+} RepNumber;
+
+/* Returns the direction that the head of @table gives for @column, with a line
+ * "# better: COLUMN higher"; REP_BETTER_NONE if there is none. */
+RepBetter rep_better_of(const Table *table, const char *column);
+
+/* Returns "none", "higher", "lower" or "same"; and the direction of such a
+ * word, REP_BETTER_NONE for any other. */
+const char *rep_better_word(RepBetter better);
+RepBetter rep_better_parse(const char *word);
+
+/* Returns the numbers (of RepNumber) of the result @table, row by row. Cells of
+ * the key and empty cells are left out. A unit and a direction that the head
+ * does not give follow from the end of the column's name, such as _GBps or _ns.
+ * @name stands for the scenario if the head does not name it. The caller frees
+ * the array. */
+GPtrArray *rep_series_read(const Table *table, const char *name);
+
+#endif

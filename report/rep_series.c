@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "rep_series.h"
+
+#include <string.h>
+
+static const char *const better_words[] = {
+    [REP_BETTER_NONE] = "none",
+    [REP_BETTER_HIGHER] = "higher",
+    [REP_BETTER_LOWER] = "lower",
+    [REP_BETTER_SAME] = "same",
+};
+
+const char *rep_better_word(RepBetter better)
+{
+    return better_words[better];
+}
+
+RepBetter rep_better_parse(const char *word)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(better_words); i++) {
+        if (strcmp(word, better_words[i]) == 0) {
+            return (RepBetter)i;
+        }
+    }
+    return REP_BETTER_NONE;
+}
+
+/* Returns what the head line "# KEY: COLUMN TEXT" says of @column; NULL if
+ * there is no such line. */
+static const char *find_meaning(const Table *table, const char *key,
+                                const char *column)
+{
+    size_t length = strlen(column);
+
+    for (unsigned i = 0; i < table_n_heads(table); i++) {
+        const char *value = table_head_value(table, i);
+
+        if (strcmp(table_head_key(table, i), key) == 0 &&
+            strncmp(value, column, length) == 0 && value[length] == ' ') {
+            return value + length + 1;
+        }
+    }
+    return NULL;
+}
+
+RepBetter rep_better_of(const Table *table, const char *column)
+{
+    const char *word = find_meaning(table, "better", column);
+
+    return word ? rep_better_parse(word) : REP_BETTER_NONE;
+}
+
+/* Meanings that follow from the end of a column's name. */
+static const struct {
+    const char *suffix, *unit;
+    RepBetter better;
+} suffixes[] = {
+    {"_GBps", "GB/s", REP_BETTER_HIGHER},
+    {"_MBps", "MB/s", REP_BETTER_HIGHER},
+    {"_Gbps", "Gb/s", REP_BETTER_HIGHER},
+    {"_kiops", "kIO/s", REP_BETTER_HIGHER},
+    {"_Mps", "million/s", REP_BETTER_HIGHER},
+    {"_ps", "ps", REP_BETTER_LOWER},
+    {"_ns", "ns", REP_BETTER_LOWER},
+    {"_us", "us", REP_BETTER_LOWER},
+    {"_ms", "ms", REP_BETTER_LOWER},
+    {"_s", "s", REP_BETTER_LOWER},
+    {"_bytes", "B", REP_BETTER_NONE},
+    {"_percent", "%", REP_BETTER_NONE},
+};
+
+static void number_free(void *data)
+{
+    RepNumber *number = data;
+
+    g_free(number->scenario);
+    g_free(number->point);
+    g_free(number->column);
+    g_free(number->unit);
+    g_free(number->value);
+    g_free(number);
+}
+
+static void set_meaning(const Table *table, RepNumber *number)
+{
+    const char *unit = find_meaning(table, "unit", number->column);
+    const char *word = find_meaning(table, "better", number->column);
+
+    number->better = word ? rep_better_parse(word) : REP_BETTER_NONE;
+    for (unsigned i = 0; i < G_N_ELEMENTS(suffixes); i++) {
+        if (g_str_has_suffix(number->column, suffixes[i].suffix)) {
+            unit = unit ? unit : suffixes[i].unit;
+            number->better = word ? number->better : suffixes[i].better;
+            break;
+        }
+    }
+    number->unit = g_strdup(unit ? unit : "");
+}
+
+/* Marks the key columns: those of the head line, or else all texts. */
+static bool *find_keys(const Table *table)
+{
+    bool *is_key = g_new0(bool, table_n_columns(table));
+    const char *line = table_find_head(table, "key");
+    g_auto(GStrv) names = g_strsplit(line ? line : "", ",", -1);
+
+    for (unsigned i = 0; i < table_n_columns(table); i++) {
+        is_key[i] = line ? g_strv_contains((const char *const *)names,
+                                           table_column_name(table, i))
+                         : table_column_type(table, i) == TABLE_TEXT;
+    }
+    return is_key;
+}
+
+static char *point_of(const Table *table, unsigned row, const bool *is_key)
+{
+    g_autoptr(GString) point = g_string_new(NULL);
+
+    for (unsigned i = 0; i < table_n_columns(table); i++) {
+        if (is_key[i]) {
+            g_autofree char *cell = table_dup_key(table, row, i);
+
+            g_string_append_printf(point, "%s%s", point->len > 0 ? " / " : "",
+                                   cell);
+        }
+    }
+    return g_string_free(g_steal_pointer(&point), FALSE);
+}
+
+static char *scenario_of(const Table *table, const char *name)
+{
+    const char *path = table_find_head(table, "scenario");
+    g_autofree char *base = g_path_get_basename(path ? path : name);
+    char *dot = strrchr(base, '.');
+
+    if (dot && dot > base) {
+        *dot = '\0';
+    }
+    return g_steal_pointer(&base);
+}
+
+GPtrArray *rep_series_read(const Table *table, const char *name)
+{
+    GPtrArray *numbers = g_ptr_array_new_with_free_func(number_free);
+    g_autofree bool *is_key = find_keys(table);
+    g_autofree char *scenario = scenario_of(table, name);
+
+    for (unsigned row = 0; row < table_n_rows(table); row++) {
+        g_autofree char *point = point_of(table, row, is_key);
+
+        for (unsigned i = 0; i < table_n_columns(table); i++) {
+            RepNumber *number;
+
+            if (is_key[i] || table_column_type(table, i) == TABLE_TEXT ||
+                table_number(table, row, i) == TABLE_NONE) {
+                continue;
+            }
+            number = g_new0(RepNumber, 1);
+            number->scenario = g_strdup(scenario);
+            number->point = g_strdup(point);
+            number->column = g_strdup(table_column_name(table, i));
+            number->value = table_dup_cell(table, row, i);
+            set_meaning(table, number);
+            g_ptr_array_add(numbers, number);
+        }
+    }
+    return numbers;
+}
