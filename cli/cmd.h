@@ -33,6 +33,7 @@ int cmd_inventory(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_path(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
+int cmd_plot(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_select(int argc, char **argv);

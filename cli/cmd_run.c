@@ -407,7 +407,7 @@ static bool show(const Run *run, GError **error)
 
     return (options->is_quiet || print_result(&result, error)) &&
            (!run->description->plot || options->no_plot ||
-            rep_result_draw(&result, run->prefix, error)) &&
+            rep_result_draw(&result, run->prefix, NULL, error)) &&
            (!run->explained || write_explained(run, error));
 }
 

@@ -35,6 +35,7 @@ static const Verb verbs[] = {
     {"trace", "print the packets on the links of emulated hosts", cmd_trace},
     {"compare", "compare two result files, or two folders of them",
      cmd_compare},
+    {"plot", "draw results again, without simulating", cmd_plot},
     {"history", "keep results by version, and find drifts", cmd_history},
     {"export", "write results in the format of another tool", cmd_export},
     {"report", "make a page of results, or the list of fidelity", cmd_report},

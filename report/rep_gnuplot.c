@@ -37,9 +37,24 @@ static bool is_svg(const char *terminal)
 }
 
 void rep_gnuplot_begin(GString *script, const char *terminal, unsigned width,
-                       unsigned height)
+                       unsigned height, double font_pt)
 {
-    if (is_svg(terminal)) {
+    if (strcmp(terminal, "pdfcairo") == 0) {
+        /* A pixel is the same part of the text's size as in the SVG. */
+        double point = (font_pt > 0 ? font_pt : REP_GNUPLOT_FONT_SIZE * 0.75) /
+                       REP_GNUPLOT_FONT_SIZE;
+        g_autofree char *wide = rep_gnuplot_number(width * point / 72);
+        g_autofree char *high = rep_gnuplot_number(height * point / 72);
+        g_autofree char *size =
+            rep_gnuplot_number(REP_GNUPLOT_FONT_SIZE * point);
+        g_autofree char *scale = rep_gnuplot_number(point);
+
+        g_string_append_printf(script,
+                               "set terminal pdfcairo size %sin,%sin "
+                               "noenhanced font 'DejaVu Sans,%s' linewidth %s "
+                               "pointscale %s background '#ffffff'\n",
+                               wide, high, size, scale, scale);
+    } else if (is_svg(terminal)) {
         g_string_append_printf(script,
                                "set terminal svg size %u,%u fixed noenhanced "
                                "font 'DejaVu Sans,%d' background '#ffffff'\n",
@@ -83,6 +98,12 @@ static bool write_picture(const char *prefix, const char *ending,
     return picture != NULL &&
            table_file_write(path, g_bytes_get_data(picture, NULL),
                             g_bytes_get_size(picture), error);
+}
+
+bool rep_gnuplot_write_pdf(const char *prefix, RepGnuplotScriptFn script,
+                           const void *drawing, GError **error)
+{
+    return write_picture(prefix, ".pdf", "pdfcairo", script, drawing, error);
 }
 
 bool rep_gnuplot_write(const char *prefix, RepGnuplotScriptFn script,

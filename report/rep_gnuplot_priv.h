@@ -20,10 +20,11 @@ char *rep_gnuplot_quote(const char *text);
  * it. */
 char *rep_gnuplot_number(double value);
 
-/* Begins a script for the terminal "svg" or "pngcairo". @width and @height are
- * in pixels of the SVG. The PNG has twice as many. */
+/* Begins a script for the terminal "svg", "pngcairo" or "pdfcairo". @width and
+ * @height are in pixels of the SVG. The PNG has twice as many. In the PDF the
+ * text has @font_pt points; 0: as in the SVG. */
 void rep_gnuplot_begin(GString *script, const char *terminal, unsigned width,
-                       unsigned height);
+                       unsigned height, double font_pt);
 
 /* Adds the title of the whole sheet. @x and @y are parts of its width and
  * height, from the lower left corner. "unset label 1" ends the title. */
@@ -39,5 +40,9 @@ typedef char *(*RepGnuplotScriptFn)(const void *drawing, const char *terminal,
  * error. */
 bool rep_gnuplot_write(const char *prefix, RepGnuplotScriptFn script,
                        const void *drawing, GError **error);
+
+/* Draws PREFIX.pdf. */
+bool rep_gnuplot_write_pdf(const char *prefix, RepGnuplotScriptFn script,
+                           const void *drawing, GError **error);
 
 #endif

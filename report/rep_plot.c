@@ -14,7 +14,8 @@ static void emit_head(PlotSheet *sheet, const char *terminal)
 {
     const PlotLayout *layout = &sheet->layout;
 
-    rep_gnuplot_begin(sheet->script, terminal, layout->width, layout->height);
+    rep_gnuplot_begin(sheet->script, terminal, layout->width, layout->height,
+                      sheet->plot->font_pt);
     rep_plot_emit(
         sheet,
         "set border 3 lc rgb '" REP_GNUPLOT_INK "' lw 1\n"
@@ -296,5 +297,7 @@ bool rep_plot_write(const RepPlot *plot, const Table *model,
 {
     const Drawing drawing = {plot, model, published};
 
-    return rep_gnuplot_write(prefix, make_script, &drawing, error);
+    return rep_gnuplot_write(prefix, make_script, &drawing, error) &&
+           (!plot->pdf ||
+            rep_gnuplot_write_pdf(prefix, make_script, &drawing, error));
 }

@@ -6,7 +6,8 @@
 
 #include "rep_gnuplot_priv.h"
 
-#define X_LABELS 8 /* most labels on a logarithmic x axis */
+#define X_LABELS       8  /* most labels on a logarithmic x axis */
+#define X_LABEL_PIXELS 64 /* width of one, with a gap */
 
 char *rep_plot_label(const char *column)
 {
@@ -69,7 +70,11 @@ static void emit_power_tics(PlotSheet *sheet, double base)
     const PlotData *data = sheet->data;
     int first = (int)ceil(log(data->x_min) / log(base) - 1e-9);
     int last = (int)floor(log(data->x_max) / log(base) + 1e-9);
-    int stride = 1 + (last - first) / X_LABELS;
+    int labels = sheet->plot->width_mm > 0
+                     ? CLAMP((int)sheet->layout.panel_width / X_LABEL_PIXELS, 2,
+                             X_LABELS)
+                     : X_LABELS;
+    int stride = 1 + (last - first) / labels;
     bool is_first = true;
     int i;
 

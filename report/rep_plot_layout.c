@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "rep_gnuplot_priv.h"
+
 /* Measures in pixels of the SVG. */
 #define PANEL_WIDTH   430
 #define PANEL_HEIGHT  300
@@ -11,6 +13,9 @@
 #define PANEL_TITLE   30
 #define LEGEND_LINE   24
 #define BAR_WIDTH     34
+#define PANEL_LEAST   100 /* least width */
+#define MM_PER_INCH   25.4
+#define PT_PER_INCH   72
 
 /* Chooses the range of y and the step between lines. The step is 1, 2, 2.5 or 5
  * times a power of ten and gives at most eight lines. The range includes 0 and
@@ -149,13 +154,23 @@ void rep_plot_lay_out(PlotSheet *sheet)
     if (data->panels->len == 1) {
         layout->panel_width = PANEL_WIDTH * 3 / 2;
     }
-    if (sheet->plot->kind == REP_PLOT_BARS) {
+    if (sheet->plot->width_mm > 0) {
+        /* The layout is in pixels of a text of REP_GNUPLOT_FONT_SIZE. */
+        double pixels = sheet->plot->width_mm / MM_PER_INCH * PT_PER_INCH *
+                        REP_GNUPLOT_FONT_SIZE / sheet->plot->font_pt;
+        double rest = pixels - PLOT_MARGIN_LEFT - PLOT_MARGIN_RIGHT -
+                      (columns - 1.0) * PLOT_GAP;
+
+        layout->panel_width = (unsigned)MAX(rest / columns, PANEL_LEAST);
+    } else if (sheet->plot->kind == REP_PLOT_BARS) {
         unsigned bars =
             data->categories->len * data->curves->len * data->n_sources;
 
         layout->panel_width = MAX(layout->panel_width, bars * BAR_WIDTH);
     }
-    layout->panel_height = PANEL_HEIGHT;
+    layout->panel_height = sheet->plot->width_mm > 0
+                               ? MIN(PANEL_HEIGHT, layout->panel_width * 3 / 4)
+                               : PANEL_HEIGHT;
     layout->panel_title = sheet->plot->panel_column != NULL ? PANEL_TITLE : 12;
     layout->margin_bottom = MARGIN_BOTTOM;
     if (sheet->plot->kind == REP_PLOT_BARS &&

@@ -10,6 +10,10 @@
 #include "table_format.h"
 #include "table_pivot.h"
 
+#define FONT_PT 7 /* default size of text on paper */
+#define STACK_MM                                                               \
+    120 /* panels of a narrower drawing stand one above the other */
+
 static const TopoColumn *column_at(const TopoDescription *description,
                                    int index)
 {
@@ -203,7 +207,7 @@ bool rep_result_check_plot(const TopoDescription *description,
 }
 
 bool rep_result_draw(const RepResult *result, const char *prefix,
-                     GError **error)
+                     const RepLook *look, GError **error)
 {
     const TopoDescription *description = result->description;
     const TopoPlot *plot = description->plot;
@@ -221,6 +225,16 @@ bool rep_result_draw(const RepResult *result, const char *prefix,
         .measured = result->measured,
     };
 
+    if (look) {
+        drawing.width_mm = look->width_mm;
+        drawing.font_pt = look->font_pt > 0 ? look->font_pt : FONT_PT;
+        drawing.pdf = look->pdf;
+        drawing.stacked = look->width_mm > 0 && look->width_mm < STACK_MM;
+        if (look->title) {
+            drawing.title =
+                strcmp(look->title, "none") == 0 ? NULL : look->title;
+        }
+    }
     if (plot->curves >= 0) {
         curves[0] = column_at(description, plot->curves)->name;
         drawing.curves = curves;

@@ -167,7 +167,7 @@ static void emit_head(Sheet *sheet, const char *title, const char *terminal)
 {
     g_autofree char *text = quote(title);
 
-    rep_gnuplot_begin(sheet->script, terminal, sheet->width, sheet->height);
+    rep_gnuplot_begin(sheet->script, terminal, sheet->width, sheet->height, 0);
     g_string_append(
         sheet->script,
         "set border 1 lc rgb '" REP_GNUPLOT_INK "' lw 1\n"

@@ -44,6 +44,9 @@ typedef struct RepPlot {
     RepAxis y_axis;            /* linear unless it is one of the powers */
     const char *x_label;       /* nullable: made from the column's name */
     const char *y_label;       /* nullable: made from the column's name */
+    double width_mm;           /* 0: chosen by the contents */
+    double font_pt;            /* size of the text on a sheet of that width */
+    bool pdf;                  /* rep_plot_write() draws PREFIX.pdf, too */
     bool stacked; /* panels stand one above the other, not side by side */
     const char *model_label;     /* nullable: default "model" */
     const char *published_label; /* nullable: default "published" */

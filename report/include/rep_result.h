@@ -36,8 +36,17 @@ Table *rep_result_measured(const RepResult *result, GError **error);
 bool rep_result_check_plot(const TopoDescription *description,
                            const Table *points, GError **error);
 
-/* Draws PREFIX.svg and PREFIX.png. The description must have a plot. */
+/* The look of a drawing. */
+typedef struct RepLook {
+    double width_mm;   /* on paper; 0: chosen by the contents */
+    double font_pt;    /* on paper, with a width; 0: 7 points */
+    const char *title; /* nullable: the plot's; "none": no title */
+    bool pdf;          /* PREFIX.pdf, too */
+} RepLook;
+
+/* Draws PREFIX.svg and PREFIX.png. The description must have a plot. @look is
+ * nullable. */
 bool rep_result_draw(const RepResult *result, const char *prefix,
-                     GError **error);
+                     const RepLook *look, GError **error);
 
 #endif

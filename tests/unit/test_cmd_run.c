@@ -5,6 +5,7 @@
  * place of an error; the exit status is then 2 (1 if a run failed), and no file
  * is written.
  */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,6 +224,36 @@ START_TEST(each_key_of_a_plot_changes_the_drawing)
 }
 END_TEST
 
+/* 85 mm are 240.9 points of 1/72 inch. */
+START_TEST(a_result_is_drawn_again_without_a_run)
+{
+    g_autofree char *text = g_strdup_printf(plotted, 2, plots[5]);
+    g_autofree char *first = NULL, *again = NULL, *narrow = NULL, *pdf = NULL;
+    g_autofree char *path = program_place("b.pdf");
+    gsize length;
+
+    program_put("s.yaml", text);
+    ck_assert_int_eq(program_run("run @/s.yaml -q -o @"), 0);
+    first = read_file("s.svg");
+    ck_assert_msg(program_run("plot @/s.csv -o @/a") == 0, "%s", program_err);
+    again = read_file("a.svg");
+    ck_assert_str_eq(first, again);
+    ck_assert_int_eq(
+        program_run("plot @/s.csv -o @/b --pdf --width 85 --title none"), 0);
+    narrow = read_file("b.svg");
+    ck_assert_str_ne(first, narrow);
+    ck_assert(g_file_get_contents(path, &pdf, &length, NULL));
+    ck_assert(g_str_has_prefix(pdf, "%PDF-"));
+    ck_assert_ptr_nonnull(memmem(pdf, length, "MediaBox [ 0 0 240 ",
+                                 strlen("MediaBox [ 0 0 240 ")));
+    ck_assert_int_eq(program_run("plot @/s.csv --width 3"), 2);
+    ck_assert_ptr_nonnull(strstr(program_err, "--width takes 40 to 1000"));
+    program_put("other.csv", "a,b\n1,2\n");
+    ck_assert_int_eq(program_run("plot @/other.csv"), 2);
+    ck_assert_ptr_nonnull(strstr(program_err, "does not name its scenario"));
+}
+END_TEST
+
 /* A drawing has room for 32 curves and 12 panels. It is refused before the
  * points are simulated, by both verbs. */
 START_TEST(a_drawing_without_room_is_refused_first)
@@ -333,6 +364,7 @@ int main(void)
     tcase_add_test(tcase, points_are_left_out);
     tcase_add_test(tcase, warmup_is_left_out_of_counters);
     tcase_add_test(tcase, each_key_of_a_plot_changes_the_drawing);
+    tcase_add_test(tcase, a_result_is_drawn_again_without_a_run);
     tcase_add_test(tcase, a_drawing_without_room_is_refused_first);
     tcase_add_test(tcase, check_finds_what_run_refuses);
     tcase_add_loop_test(tcase, wrong_use_is_told, 0, G_N_ELEMENTS(wrong));

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "rep_measured.h"
+#include "rep_result.h"
+#include "table_csv.h"
+
+#define WIDTH_LEAST 40 /* mm */
+#define WIDTH_MOST  1000
+#define FONT_LEAST  4 /* points */
+#define FONT_MOST   40
+
+static const char details[] =
+    "Draws results that `farside run` or `farside merge` has written, without\n"
+    "simulating: the `plot:` of the scenario that the head of RESULT names. A\n"
+    "change of `plot:` alone needs no new run.\n"
+    "\n"
+    "--width is the width on paper, and --font-size that of the text there. A\n"
+    "column of a paper is about 85 mm wide:\n"
+    "  farside plot results/fig12.csv -o fig12 --pdf --width 85 --title none\n"
+    "\n"
+    "Exit status: 0 drawn, 1 it could not be drawn, 2 bad usage or input.";
+
+typedef struct Options {
+    char *prefix;
+    char *title;
+    double width, font;
+    gboolean pdf;
+} Options;
+
+static void options_done(Options *options)
+{
+    g_free(options->prefix);
+    g_free(options->title);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
+
+/* Loads the scenario that the head of @table names, with the changes that the
+ * run was given. */
+static TopoDescription *load(const Table *table, const char *file,
+                             GError **error)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GPtrArray) changes = topo_changes_new();
+    const char *scenario = table_find_head(table, "scenario");
+    g_autoptr(TopoDescription) description = NULL;
+
+    for (unsigned i = 0; i < table_n_heads(table); i++) {
+        if (strcmp(table_head_key(table, i), "set") == 0) {
+            TopoChange *change = topo_change_parse(table_head_value(table, i),
+                                                   topo_place_set(), errors);
+
+            if (change) {
+                g_ptr_array_add(changes, change);
+            }
+        }
+    }
+    if (!scenario) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "%s does not name its scenario: a line \"# scenario: "
+                    "FILE\" is missing",
+                    file);
+        return NULL;
+    }
+    description = topo_load(scenario, changes, errors);
+    if (!description || topo_errors_count(errors) > 0) {
+        g_propagate_error(error, topo_errors_to_gerror(errors));
+        return NULL;
+    }
+    if (!description->plot) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE, "%s has no `plot:`",
+                    scenario);
+        return NULL;
+    }
+    return g_steal_pointer(&description);
+}
+
+/* Fails if the columns of @table are not those of the scenario. */
+static bool check_columns(const TopoDescription *description,
+                          const Table *table, const char *file, GError **error)
+{
+    bool is_same = description->columns->len == table_n_columns(table);
+
+    for (unsigned i = 0; is_same && i < table_n_columns(table); i++) {
+        const TopoColumn *column = description->columns->pdata[i];
+
+        is_same = strcmp(column->name, table_column_name(table, i)) == 0;
+    }
+    if (!is_same) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "%s has other columns than %s; run the scenario again",
+                    file, description->file);
+    }
+    return is_same;
+}
+
+static bool draw(const Options *options, const char *file, GError **error)
+{
+    g_autoptr(Table) table = table_read(file, error);
+    g_autoptr(TopoDescription) description =
+        table ? load(table, file, error) : NULL;
+    g_autoptr(Table) published = NULL;
+    g_autoptr(Table) measured = NULL;
+    RepLook look = {.width_mm = options->width,
+                    .font_pt = options->font,
+                    .title = options->title,
+                    .pdf = options->pdf};
+    RepResult result = {description, table, NULL, NULL};
+    GError *cause = NULL;
+
+    if (!description || !check_columns(description, table, file, error)) {
+        return false;
+    }
+    if (description->plot->published) {
+        published = table_read(description->plot->published, error);
+        if (!published) {
+            return false;
+        }
+    }
+    measured = rep_measured_read(description, &cause);
+    if (cause) {
+        g_propagate_error(error, cause);
+        return false;
+    }
+    result.published = published;
+    result.measured = measured;
+    return rep_result_draw(&result, options->prefix, &look, error);
+}
+
+int cmd_plot(int argc, char **argv)
+{
+    g_auto(Options) options = {0};
+    const GOptionEntry entries[] = {
+        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.prefix,
+         "Draw to PREFIX.svg and PREFIX.png (default: RESULT without .csv)",
+         "PREFIX"},
+        {"pdf", 0, 0, G_OPTION_ARG_NONE, &options.pdf, "Draw PREFIX.pdf, too",
+         NULL},
+        {"width", 'w', 0, G_OPTION_ARG_DOUBLE, &options.width,
+         "Width of the drawing in millimetres", "MM"},
+        {"font-size", 0, 0, G_OPTION_ARG_DOUBLE, &options.font,
+         "Size of the text in points, for --width (default: 7)", "PT"},
+        {"title", 't', 0, G_OPTION_ARG_STRING, &options.title,
+         "Another title, or none", "TEXT"},
+        G_OPTION_ENTRY_NULL,
+    };
+    const CmdWords words = {"RESULT", 1, 1};
+    g_auto(GStrv) args = NULL;
+    GError *error = NULL;
+    int status;
+
+    if (!cmd_parse(argc, argv, entries, &words, details, &args, &status)) {
+        return status;
+    }
+    if (options.width != 0 &&
+        !(options.width >= WIDTH_LEAST && options.width <= WIDTH_MOST)) {
+        return cmd_usage("plot", "--width takes %d to %d millimetres",
+                         WIDTH_LEAST, WIDTH_MOST);
+    }
+    if (options.font != 0 &&
+        !(options.font >= FONT_LEAST && options.font <= FONT_MOST)) {
+        return cmd_usage("plot", "--font-size takes %d to %d points",
+                         FONT_LEAST, FONT_MOST);
+    }
+    if (!options.prefix) {
+        const char *end = g_str_has_suffix(args[0], ".csv")
+                              ? strrchr(args[0], '.')
+                              : args[0] + strlen(args[0]);
+
+        options.prefix = g_strndup(args[0], (gsize)(end - args[0]));
+    }
+    if (!draw(&options, args[0], &error)) {
+        bool is_program =
+            g_error_matches(error, TABLE_ERROR, TABLE_ERROR_PROGRAM);
+
+        cmd_complain("plot", error);
+        return is_program ? CMD_DIFFERENT : CMD_USAGE;
+    }
+    printf("%s.svg, %s.png%s%s%s\n", options.prefix, options.prefix,
+           options.pdf ? ", " : "", options.pdf ? options.prefix : "",
+           options.pdf ? ".pdf" : "");
+    return CMD_OK;
+}
