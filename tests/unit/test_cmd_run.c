@@ -224,6 +224,21 @@ START_TEST(each_key_of_a_plot_changes_the_drawing)
 }
 END_TEST
 
+START_TEST(the_head_says_what_numbers_mean)
+{
+    g_auto(GStrv) parts = g_strsplit(scenario, "from: flow.f.bytes", 2);
+    g_autofree char *text =
+        g_strjoinv("from: flow.f.bytes, unit: B, better: higher", parts);
+    g_autofree char *csv = NULL;
+
+    program_put("s.yaml", text);
+    ck_assert_int_eq(program_run("run @/s.yaml -q -o @"), 0);
+    csv = read_file("s.csv");
+    ck_assert_ptr_nonnull(
+        strstr(csv, "\n# unit: bytes B\n# better: bytes higher\n"));
+}
+END_TEST
+
 /* 85 mm are 240.9 points of 1/72 inch. */
 START_TEST(a_result_is_drawn_again_without_a_run)
 {
@@ -364,6 +379,7 @@ int main(void)
     tcase_add_test(tcase, points_are_left_out);
     tcase_add_test(tcase, warmup_is_left_out_of_counters);
     tcase_add_test(tcase, each_key_of_a_plot_changes_the_drawing);
+    tcase_add_test(tcase, the_head_says_what_numbers_mean);
     tcase_add_test(tcase, a_result_is_drawn_again_without_a_run);
     tcase_add_test(tcase, a_drawing_without_room_is_refused_first);
     tcase_add_test(tcase, check_finds_what_run_refuses);
