@@ -121,7 +121,8 @@ int cmd_convert(int argc, char **argv)
                             strcmp(options.format, "hwloc") != 0)) {
         return cmd_usage("convert", "give --to nccl or --to hwloc");
     }
-    description = cmd_load_with("convert", files[0], options.sets, CMD_LOAD_ANY);
+    description =
+        cmd_load_with("convert", files[0], options.sets, CMD_LOAD_ANY);
     host = description ? find_host(&options, description) : NULL;
     if (!host) {
         return CMD_USAGE;
