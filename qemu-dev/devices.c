@@ -4,10 +4,9 @@
  * device registers its types itself.
  */
 #include "qemu/osdep.h"
+#include "devices.h"
 #include "farside_gpu.h"
 #include "farside_ntb.h"
-
-void farside_devices_register(void);
 
 void farside_devices_register(void)
 {

@@ -87,8 +87,9 @@ static void error_draw(FabReplay *replay)
     double mean = BIT_PARTS / replay->rate;
 
     replay->error_in = sim_random_exponential(
-        &replay->random,
-        mean < SIM_TIME_NONE / 64 ? (SimTime)mean : SIM_TIME_NONE / 64);
+        &replay->random, mean < (double)(SIM_TIME_NONE / 64)
+                             ? (SimTime)mean
+                             : SIM_TIME_NONE / 64);
 }
 
 /* Returns whether @bytes that @port sends at @time get a bit error. A byte has

@@ -83,8 +83,8 @@ static const char *const words[] = {
     "--",
     "<pci busid=\"0000:01:00.0\" class=\"0x030200\">",
     "</pci>",
-    "<object type=\"Bridge\" bridge_pci=\"0000:[01-02]\" "
-    "pci_busid=\"0000:00:02.0\">",
+    "<object type=\"Bridge\" pci_busid=\"0000:00:02.0\">",
+    " bridge_pci=\"0000:[01-02]\"",
     "</object>",
     "0000:ff:1f.7",
     "\"",

@@ -237,9 +237,9 @@ START_TEST(drives)
 
     assert_has(
         a,
-        "-add-fd\nfd=8,set=8\n"
+        "-add-fd\nfd=7,set=7\n"
         "-drive\nif=none,id=d0-disk,format=raw,cache=writeback,auto-read-only=off,"
-        "file=/dev/fdset/8\n"
+        "file=/dev/fdset/7\n"
         "-device\nnvme,id=d0,addr=3,drive=d0-disk,serial=a.d0,"
         "max_ioqpairs=4\n"
         "-blockdev\ndriver=null-co,node-name=d1-disk,read-zeroes=on,"
@@ -270,7 +270,7 @@ START_TEST(networks_and_regions)
 
     ck_assert_uint_eq(c.plan->networks->len, 1);
     ck_assert_uint_eq(c.plan->regions->len, 1);
-    assert_has(a, "-netdev\nsocket,id=e-net,fd=8\n"
+    assert_has(a, "-netdev\nsocket,id=e-net,fd=7\n"
                   "-device\ne1000e,id=e,addr=5,netdev=e-net,"
                   "mac=52:54:00:00:00:00,romfile=\n"
                   "-object\nmemory-backend-file,id=s-memory,share=on,"

@@ -86,9 +86,9 @@ END_TEST
 START_TEST(nearest_is_taken)
 {
     g_autofree char *dir = make("b/p/bin");
-    g_autofree char *parts = make("b/p/share/farside/scenarios/parts");
     g_autoptr(TopoHome) home = NULL;
 
+    g_free(make("b/p/share/farside/scenarios/parts"));
     mark_build("b", "/the/source\n");
     home = topo_home_find_above(dir);
     ck_assert_ptr_nonnull(home);
