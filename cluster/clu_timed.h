@@ -5,8 +5,8 @@
 #include "clu_plan_types.h"
 
 /*
- * What the machines of a timed cluster share: the board on which they keep one
- * virtual time.
+ * The part of a timed cluster that its machines share: the board on which they
+ * keep one virtual time.
  */
 typedef struct CluTimed CluTimed;
 

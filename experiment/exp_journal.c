@@ -307,8 +307,8 @@ bool exp_journal_put(ExpJournal *self, unsigned index, const ExpPoint *point,
                  write_all(self, line, error);
     if (is_written) {
         self->count++;
-        /* What the kernel has been given survives the end of the program. The
-         * disk gets it each second, for the end of the machine. */
+        /* The kernel keeps what was written even if the program dies. The disk
+         * gets it once a second, in case the machine dies. */
         if (now - self->synced > SYNC_US) {
             fdatasync(self->fd);
             self->synced = now;

@@ -11,7 +11,7 @@
 #define GENERIC_MTPS  16000
 #define GENERIC_WIDTH 16
 
-/* What becomes of a function in the model. */
+/* The kinds of element that a function becomes in the model. */
 typedef enum Role {
     ROLE_NONE,       /* left out */
     ROLE_ROOT_PORT,  /* a root port */

@@ -211,7 +211,7 @@ int64_t timed_link_limit(int64_t now)
     return links.board ? MIN(links.horizon, next_arrival()) : TIMED_BOARD_NEVER;
 }
 
-/* What the devices call */
+/* The functions that the devices call */
 
 static void *time_join(const char *path, FarsideTimeReceive *receive,
                        void *opaque, Error **errp)

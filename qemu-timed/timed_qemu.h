@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What QEMU declares in headers that are not public, or are of its target alone
- * (softmmu/timers-state.h, exec/exec-all.h, exec/cpu-all.h, tcg/tcg.h). It is
- * that of the version that this object is built for, and loaded into.
+ * Declarations from headers of QEMU that are not public, or are of its target
+ * alone (softmmu/timers-state.h, exec/exec-all.h, exec/cpu-all.h, tcg/tcg.h).
+ * They are those of the version that this object is built for, and loaded into.
  */
 #ifndef TIMED_QEMU_H
 #define TIMED_QEMU_H

@@ -12,9 +12,9 @@
  * receiver. A link without errors has none, because there all of this costs
  * events and changes nothing.
  *
- * What the receiver makes of a packet depends only on the packets sent before.
- * So it is decided when the packet is sent: a TLP that will be accepted goes
- * the usual way, and others stay in the replay buffer.
+ * The receiver's answer to a packet depends only on the packets sent before. So
+ * it is computed when the packet is sent: a TLP that will be accepted goes the
+ * usual way, and others stay in the replay buffer.
  */
 typedef struct FabReplay FabReplay;
 

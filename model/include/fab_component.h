@@ -54,7 +54,8 @@ typedef struct FabPortCounters {
     uint64_t replayed_tlps; /* sent again */
     uint64_t replay_timeouts;
     uint64_t retrains; /* because REPLAY_NUM rolled over */
-    /* What AER logs at the port that the TLP came in at (PCIe 5.0 s6.2). */
+    /* Errors that AER logs at the port that the TLP came in at (PCIe 5.0
+     * s6.2) */
     uint64_t unsupported_requests;
     uint64_t completer_aborts;
     uint64_t unexpected_completions;

@@ -4,7 +4,7 @@
 
 #include "fab_fabric.h"
 
-/* What a TLP that can never leave its place waits for. */
+/* The thing that a TLP waits for which can never leave its place. */
 typedef enum FabWaitKind {
     FAB_WAIT_CREDITS, /* room in the receive buffer at the far end of port */
     FAB_WAIT_ORDER,   /* TLPs that it must not pass, at port (nullable) */

@@ -2,7 +2,7 @@
 #include "fab_profile_priv.h"
 
 /*
- * Where the bytes of flows are. A request counts as the bytes that it asks for,
+ * Finds the places of the bytes of flows. A request counts as the bytes that it asks for,
  * and a completion as the bytes that it carries. So a read weighs the same on
  * its way out and on its way back, in any number of completions.
  */

@@ -70,7 +70,8 @@ START_TEST(test_horizon)
 }
 END_TEST
 
-/* Who sends at t may be answered at t + 2 latencies, whatever was promised. */
+/* A machine that sends at t may get an answer at t + 2 latencies, whatever was
+ * promised. */
 START_TEST(test_answer)
 {
     Rig rig = pair_new(350);

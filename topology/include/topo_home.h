@@ -7,8 +7,8 @@
 #include <glib.h>
 
 /*
- * Where the files of Farside are. The folder is found from the program or
- * library that runs, so an installation may be moved as a whole. A program in a
+ * The folders of Farside's files. They are found from the program or library
+ * that runs, so an installation may be moved as a whole. A program in a
  * build folder uses the source tree.
  */
 typedef struct TopoHome {
