@@ -15,7 +15,7 @@
 /* The most of each thing that one drawing can have. */
 #define REP_PLOT_CURVES_MAX     32
 #define REP_PLOT_PANELS_MAX     12
-#define REP_PLOT_CATEGORIES_MAX 64 /* groups of bars */
+#define REP_PLOT_CATEGORIES_MAX 128 /* groups of bars */
 
 typedef enum RepPlotKind {
     REP_PLOT_LINES, /* a line for each curve over a column of numbers */
