@@ -23,8 +23,8 @@ void timed_clock_advance(int64_t ns)
 
 int64_t timed_clock_next(void)
 {
-    int64_t deadline = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL,
-                                                  QEMU_TIMER_ATTR_ALL);
+    int64_t deadline =
+        qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, QEMU_TIMER_ATTR_ALL);
 
     return deadline < 0 ? TIMED_BOARD_NEVER : timed_clock_now() + deadline;
 }

@@ -50,10 +50,10 @@ static void pull(void)
             if (!timed_board_take(links.board, i, m)) {
                 break;
             }
-            g_queue_push_tail(&links.inbound[i],
-                              g_realloc(g_steal_pointer(&m),
-                                        offsetof(TimedBoardMessage, bytes) +
-                                            m->size));
+            g_queue_push_tail(
+                &links.inbound[i],
+                g_realloc(g_steal_pointer(&m),
+                          offsetof(TimedBoardMessage, bytes) + m->size));
         }
     }
     g_free(m);

@@ -14,7 +14,7 @@
 #include "sysemu/sysemu.h"
 
 #define SLICE_NS 1000000
-#define SPINS 2000
+#define SPINS    2000
 
 static TimedOptions options = {
     .slice_ns = SLICE_NS,
@@ -29,8 +29,7 @@ static void block_console(Notifier *notifier, void *data)
 {
     int flags = fcntl(options.console, F_GETFL);
 
-    if (flags < 0 ||
-        fcntl(options.console, F_SETFL, flags & ~O_NONBLOCK) < 0) {
+    if (flags < 0 || fcntl(options.console, F_SETFL, flags & ~O_NONBLOCK) < 0) {
         error_report("virtual time: console=%d: %s", options.console,
                      strerror(errno));
         exit(1);
@@ -70,7 +69,8 @@ bool farside_module_options(int argc, char **argv)
     for (i = 0; i < argc; i++) {
         if (!parse(argv[i], &board, &machine)) {
             error_report("virtual time: '%s' is none of board=FD, machine=N, "
-                         "slice=NS, spins=N and console=FD", argv[i]);
+                         "slice=NS, spins=N and console=FD",
+                         argv[i]);
             return false;
         }
     }
@@ -80,8 +80,8 @@ bool farside_module_options(int argc, char **argv)
     options.board = timed_board_open(board, machine);
     if (!options.board) {
         error_report("virtual time: descriptor %" PRId64 " is no board with a "
-                     "machine %" PRId64 ": %s", board, machine,
-                     strerror(errno));
+                     "machine %" PRId64 ": %s",
+                     board, machine, strerror(errno));
         return false;
     }
     return true;

@@ -11,10 +11,10 @@
 #include "qemu/thread.h"
 #include "hw/core/cpu.h"
 
-#define CF_USE_ICOUNT 0x00020000
+#define CF_USE_ICOUNT    0x00020000
 #define CF_CLUSTER_SHIFT 24
-#define EXCP_DEBUG 0x10002
-#define EXCP_ATOMIC 0x10005
+#define EXCP_DEBUG       0x10002
+#define EXCP_ATOMIC      0x10005
 
 int cpu_exec(CPUState *cpu);
 void cpu_exec_step_atomic(CPUState *cpu);

@@ -168,8 +168,7 @@ static void create_vcpu_thread(CPUState *cpu)
         exit(1);
     }
     created = true;
-    cpu->tcg_cflags =
-        (cpu->cluster_index << CF_CLUSTER_SHIFT) | CF_USE_ICOUNT;
+    cpu->tcg_cflags = (cpu->cluster_index << CF_CLUSTER_SHIFT) | CF_USE_ICOUNT;
     cpu->thread = g_new0(QemuThread, 1);
     cpu->halt_cond = g_new0(QemuCond, 1);
     qemu_cond_init(cpu->halt_cond);

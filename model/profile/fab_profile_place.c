@@ -2,9 +2,9 @@
 #include "fab_profile_priv.h"
 
 /*
- * Finds the places of the bytes of flows. A request counts as the bytes that it asks for,
- * and a completion as the bytes that it carries. So a read weighs the same on
- * its way out and on its way back, in any number of completions.
+ * Finds the places of the bytes of flows. A request counts as the bytes that it
+ * asks for, and a completion as the bytes that it carries. So a read weighs the
+ * same on its way out and on its way back, in any number of completions.
  */
 
 /* A component that is looked at. */
