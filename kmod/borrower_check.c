@@ -11,6 +11,7 @@
 #include <asm/unaligned.h>
 
 #include "borrower.h"
+#include "dl_caps.h"
 
 /* The lender's node, for messages. */
 static u32 lender(const struct borrower_loan *loan)
@@ -121,33 +122,6 @@ static int check_ids(const struct borrower_loan *loan, struct dlend_why *why)
 	return 0;
 }
 
-/* Return: bytes of a capability, or 0 if a borrowed function must not have it. */
-static unsigned int capability_size(const u8 *config, unsigned int at)
-{
-	u16 flags = get_unaligned_le16(config + at + PCI_CAP_FLAGS);
-
-	switch (config[at]) {
-	case PCI_CAP_ID_PM:
-		return PCI_PM_SIZEOF;
-	case PCI_CAP_ID_MSI:
-		if (flags & PCI_MSI_FLAGS_MASKBIT)
-			return flags & PCI_MSI_FLAGS_64BIT ? 24 : 20;
-		return flags & PCI_MSI_FLAGS_64BIT ? 14 : 10;
-	case PCI_CAP_ID_MSIX:
-		return PCI_CAP_MSIX_SIZEOF;
-	case PCI_CAP_ID_EXP:
-		return (flags & PCI_EXP_FLAGS_VERS) == 1 ?
-			PCI_CAP_EXP_ENDPOINT_SIZEOF_V1 :
-			PCI_CAP_EXP_ENDPOINT_SIZEOF_V2;
-	case PCI_CAP_ID_SSVID:
-		return 8;
-	case PCI_CAP_ID_VNDR:
-		return max_t(unsigned int, flags & 0xff, 3);
-	default:
-		return 0;
-	}
-}
-
 /* Return: whether @size bytes lie in the BAR that @where names, a register of MSI-X. */
 static bool is_in_bar(const struct borrower_loan *loan, u32 where, u64 size)
 {
@@ -209,7 +183,7 @@ static int check_capability(const struct borrower_loan *loan, unsigned int at,
 			    struct dlend_why *why)
 {
 	unsigned int id = loan->config[at];
-	unsigned int size = capability_size(loan->config, at);
+	unsigned int size = dlend_capability_size(loan->config, at);
 
 	if (!size)
 		return dlend_why_set(why, -EPROTO,

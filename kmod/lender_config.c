@@ -13,6 +13,7 @@
 #include <linux/pci.h>
 #include <asm/unaligned.h>
 
+#include "dl_caps.h"
 #include "lender.h"
 
 /* Bounds a broken list: 0x40 to 0xff has room for this many capabilities of 4 bytes. */
@@ -47,33 +48,6 @@ static void fill(u8 *mask, unsigned int at, unsigned int size)
 static void never_clear(struct lender_config *c, unsigned int at, u16 bits)
 {
 	set16(c->zero, at, bits);
-}
-
-/* Return: bytes of a capability to show to the borrower; 0 to hide the capability. */
-static unsigned int capability_size(const u8 *real, unsigned int at)
-{
-	u16 flags = get16(real, at + PCI_CAP_FLAGS);
-
-	switch (real[at]) {
-	case PCI_CAP_ID_PM:
-		return PCI_PM_SIZEOF;
-	case PCI_CAP_ID_MSI:
-		if (flags & PCI_MSI_FLAGS_MASKBIT)
-			return flags & PCI_MSI_FLAGS_64BIT ? 24 : 20;
-		return flags & PCI_MSI_FLAGS_64BIT ? 14 : 10;
-	case PCI_CAP_ID_MSIX:
-		return PCI_CAP_MSIX_SIZEOF;
-	case PCI_CAP_ID_EXP:
-		return (flags & PCI_EXP_FLAGS_VERS) == 1 ?
-			PCI_CAP_EXP_ENDPOINT_SIZEOF_V1 :
-			PCI_CAP_EXP_ENDPOINT_SIZEOF_V2;
-	case PCI_CAP_ID_SSVID:
-		return 8;
-	case PCI_CAP_ID_VNDR:
-		return max_t(unsigned int, real[at + PCI_CAP_FLAGS], 3);
-	default:
-		return 0;
-	}
 }
 
 static void make_pm(struct lender_config *c, unsigned int at)
@@ -208,7 +182,7 @@ void lender_config_make(struct lender_device *d)
 
 	at = real[PCI_CAPABILITY_LIST] & ~3;
 	for (i = 0; i < CAPABILITIES_MAX && at >= PCI_STD_HEADER_SIZEOF; i++) {
-		size = capability_size(real, at);
+		size = dlend_capability_size(real, at);
 		if (size && at + size <= DLEND_CFG_SIZE) {
 			memcpy(c->shown + at, real + at, size);
 			make_capability(c, at, size);
