@@ -78,13 +78,14 @@ static TopoDescription *load(const Table *table, const char *file,
     return g_steal_pointer(&description);
 }
 
-/* Fails if the columns of @table are not those of the scenario. */
+/* Fails if the columns of @table do not begin with those of the scenario. The
+ * spreads of several seeds may follow. */
 static bool check_columns(const TopoDescription *description,
                           const Table *table, const char *file, GError **error)
 {
-    bool is_same = description->columns->len == table_n_columns(table);
+    bool is_same = description->columns->len <= table_n_columns(table);
 
-    for (unsigned i = 0; is_same && i < table_n_columns(table); i++) {
+    for (unsigned i = 0; is_same && i < description->columns->len; i++) {
         const TopoColumn *column = description->columns->pdata[i];
 
         is_same = strcmp(column->name, table_column_name(table, i)) == 0;

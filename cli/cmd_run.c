@@ -56,8 +56,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
 /* For the functions that a plan calls. */
 typedef struct Progress {
     const char *name;
-    gint64 begin;   /* time of the first call */
-    unsigned first; /* points that were done then */
+    const char *unit; /* what is counted */
+    gint64 begin;     /* time of the first call */
+    unsigned first;   /* points that were done then */
 } Progress;
 
 /* Prints the points that are done, and the time that the others will take if
@@ -67,7 +68,8 @@ static void show_progress(void *data, unsigned done, unsigned count)
     Progress *progress = data;
     gint64 now = g_get_monotonic_time();
 
-    fprintf(stderr, "\r%s: %u of %u points", progress->name, done, count);
+    fprintf(stderr, "\r%s: %u of %u %s", progress->name, done, count,
+            progress->unit);
     if (progress->begin == 0) {
         progress->begin = now;
         progress->first = done;
@@ -206,7 +208,10 @@ static bool simulate(Run *run, GError **error)
 {
     const Options *options = run->options;
     bool shows_progress = isatty(STDERR_FILENO) && !options->is_quiet;
-    Progress progress = {.name = run->description->name};
+    const TopoWorkload *workload = run->description->workload;
+    Progress progress = {.name = run->description->name,
+                         .unit = workload && workload->seeds > 1 ? "runs"
+                                                                 : "points"};
     ExpPlanOptions plan = {
         .threads = options->threads,
         .limits = options->limits,

@@ -84,7 +84,7 @@ static bool parse_line(ExpJournal *self, const char *line)
     }
     fields = g_strsplit(line, "\t", -1);
     if (g_strv_length(fields) != FIRST_CELL + 2 * self->columns + 1 ||
-        !parse_unsigned(fields[0], TOPO_PLAN_MAX, &index) ||
+        !parse_unsigned(fields[0], G_MAXUINT, &index) ||
         !parse_unsigned(fields[1], G_MAXUINT64, &point->hops) ||
         !parse_unsigned(fields[2], G_MAXUINT64, &point->events)) {
         return false;

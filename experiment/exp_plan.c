@@ -5,20 +5,24 @@
 
 #include "topo_units.h"
 
-#include "exp_point.h"
+#include "exp_plan_priv.h"
 #include "table_file.h"
 
-/* A plan while threads simulate its points. Results are stored by index of the
- * point. */
+/*
+ * A plan while threads simulate its points. A run is one point with one seed.
+ * The runs of a point follow each other, in the order of the seeds.
+ */
 typedef struct Plan {
     const TopoDescription *description;
     GPtrArray *points;
-    ExpAsked asked;
-    ExpPoint **results;
-    GError **errors;
-    unsigned next; /* atomic: index of the next point to simulate */
-    gint failed; /* atomic: a point has failed, so no further point is begun */
-    bool keep_going;     /* other points are begun even so */
+    unsigned seeds;     /* runs of each point */
+    unsigned n_runs;    /* of all points */
+    ExpAsked asked;     /* of the first run of each point */
+    ExpPoint **results; /* by run */
+    GError **errors;    /* by run */
+    unsigned next;      /* atomic: the next run to simulate */
+    gint failed;     /* atomic: a run has failed, so no further run is begun */
+    bool keep_going; /* other runs are begun even so */
     ExpJournal *journal; /* nullable */
     unsigned whole;      /* points of all parts together */
     GMutex mutex;
@@ -27,14 +31,25 @@ typedef struct Plan {
     GError *journal_error; /* with the mutex: the journal cannot be written */
 } Plan;
 
-/* Writes a finished point to the journal. */
-static void plan_keep(Plan *plan, unsigned i)
+static const TopoPoint *point_of(const Plan *plan, unsigned run)
 {
-    const TopoPoint *point = plan->points->pdata[i];
+    return plan->points->pdata[run / plan->seeds];
+}
+
+/* Returns the number of @run in the whole plan, whatever the options leave
+ * out. */
+static unsigned number_of(const Plan *plan, unsigned run)
+{
+    return point_of(plan, run)->index * plan->seeds + run % plan->seeds;
+}
+
+/* Writes a finished run to the journal. */
+static void plan_keep(Plan *plan, unsigned run)
+{
     GError *error = NULL;
 
-    if (plan->journal && !exp_journal_put(plan->journal, point->index,
-                                          plan->results[i], &error)) {
+    if (plan->journal && !exp_journal_put(plan->journal, number_of(plan, run),
+                                          plan->results[run], &error)) {
         g_atomic_int_set(&plan->failed, 1);
         g_mutex_lock(&plan->mutex);
         if (plan->journal_error) {
@@ -48,20 +63,21 @@ static void plan_keep(Plan *plan, unsigned i)
 
 static void *plan_work(void *data)
 {
+    static const ExpAsked nothing = {0};
     Plan *plan = data;
 
     for (;;) {
         unsigned i = g_atomic_int_add(&plan->next, 1);
 
-        if (i >= plan->points->len || g_atomic_int_get(&plan->failed)) {
+        if (i >= plan->n_runs || g_atomic_int_get(&plan->failed)) {
             break;
         }
         if (plan->results[i]) {
             continue; /* the journal had it */
         }
-        plan->results[i] =
-            exp_point_new(plan->description, plan->points->pdata[i],
-                          &plan->asked, &plan->errors[i]);
+        plan->results[i] = exp_point_new(
+            plan->description, point_of(plan, i), i % plan->seeds,
+            i % plan->seeds == 0 ? &plan->asked : &nothing, &plan->errors[i]);
         if (plan->results[i]) {
             plan_keep(plan, i);
         } else if (!plan->keep_going) {
@@ -81,7 +97,7 @@ static void *plan_work(void *data)
 
 static void plan_run(Plan *plan, const ExpPlanOptions *options)
 {
-    unsigned count = CLAMP(options->threads, 1, MAX(plan->points->len, 1));
+    unsigned count = CLAMP(options->threads, 1, MAX(plan->n_runs, 1));
     g_autofree GThread **workers = g_new(GThread *, count);
     unsigned told = plan->done;
 
@@ -95,106 +111,13 @@ static void plan_run(Plan *plan, const ExpPlanOptions *options)
         if (options->progress && plan->done > told) {
             told = plan->done;
             g_mutex_unlock(&plan->mutex);
-            options->progress(options->data, told, plan->points->len);
+            options->progress(options->data, told, plan->n_runs);
             g_mutex_lock(&plan->mutex);
         }
     }
     g_mutex_unlock(&plan->mutex);
     for (unsigned i = 0; i < count; i++) {
         g_thread_join(workers[i]);
-    }
-}
-
-/* Adds a head line that names the key columns. */
-static void add_keys(Table *table, const TopoDescription *description)
-{
-    g_autoptr(GString) names = g_string_new(NULL);
-
-    for (unsigned i = 0; i < description->columns->len; i++) {
-        const TopoColumn *column = description->columns->pdata[i];
-
-        if (column->is_key) {
-            g_string_append_printf(names, "%s%s", names->len ? "," : "",
-                                   column->name);
-        }
-    }
-    if (names->len > 0) {
-        table_add_head(table, "key", names->str);
-    }
-}
-
-/* Adds head lines with the unit of a column and its good direction. */
-static void add_meaning(Table *table, const TopoColumn *column)
-{
-    static const char *const words[] = {NULL, "higher", "lower", "same"};
-
-    if (column->unit) {
-        g_autofree char *text =
-            g_strdup_printf("%s %s", column->name, column->unit);
-
-        table_add_head(table, "unit", text);
-    }
-    if (words[column->better]) {
-        g_autofree char *text =
-            g_strdup_printf("%s %s", column->name, words[column->better]);
-
-        table_add_head(table, "better", text);
-    }
-}
-
-static Table *points_table_new(const TopoDescription *description)
-{
-    Table *table = table_new();
-
-    table_add_origin(table, FARSIDE_VERSION, description->file,
-                     description->hash,
-                     description->workload ? description->workload->seed : 0);
-    for (unsigned i = 0; i < description->changes->len; i++) {
-        const TopoChange *change = description->changes->pdata[i];
-        g_autofree char *text = g_strdup_printf(
-            "%s=%s", topo_change_path(change), topo_change_value(change));
-
-        table_add_head(table, "set", text);
-    }
-    add_keys(table, description);
-    for (unsigned i = 0; i < description->columns->len; i++) {
-        const TopoColumn *column = description->columns->pdata[i];
-
-        if (column->tolerance_num > 0) {
-            /* In thousandths of a percent. */
-            int64_t mpct =
-                column->tolerance_num * 100000 / column->tolerance_den;
-            g_autofree char *amount = table_number_print(mpct, 3);
-            g_autofree char *text =
-                g_strdup_printf("%s %s%%", column->name, amount);
-
-            table_add_head(table, "tolerance", text);
-        }
-        add_meaning(table, column);
-        if (exp_column_is_text(description, column)) {
-            table_add_column(table, column->name, TABLE_TEXT, 0);
-        } else if (column->digits > 0) {
-            table_add_column(table, column->name, TABLE_DECIMAL,
-                             column->digits);
-        } else {
-            table_add_column(table, column->name, TABLE_INTEGER, 0);
-        }
-    }
-    return table;
-}
-
-static void points_table_add(Table *table, const ExpPoint *point)
-{
-    unsigned row = table_add_row(table);
-
-    for (unsigned i = 0; i < table_n_columns(table); i++) {
-        if (table_column_type(table, i) == TABLE_TEXT) {
-            const char *text = point->cells[i].text;
-
-            table_set_text(table, row, i, text ? text : "");
-        } else {
-            table_set_number(table, row, i, point->cells[i].number);
-        }
     }
 }
 
@@ -206,38 +129,57 @@ static void prefix_point(GError **error, const TopoPoint *point)
     }
 }
 
-/* Takes the error of the first point that failed, in the order of the plan;
- * NULL if none failed. */
+/* Adds the names of the point and of the seed of @run to its error. */
+static void prefix_run(Plan *plan, unsigned run)
+{
+    if (plan->seeds > 1) {
+        g_prefix_error(&plan->errors[run],
+                       "seed %u of %u: ", run % plan->seeds + 1, plan->seeds);
+    }
+    prefix_point(&plan->errors[run], point_of(plan, run));
+}
+
+/* Returns true if all runs of the point have results. */
+static bool is_complete(const Plan *plan, unsigned point)
+{
+    for (unsigned i = 0; i < plan->seeds; i++) {
+        if (!plan->results[point * plan->seeds + i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Takes the error of the first run that failed, in the order of the plan; NULL
+ * if none failed. */
 static GError *first_error(Plan *plan)
 {
-    for (unsigned i = 0; i < plan->points->len; i++) {
+    for (unsigned i = 0; i < plan->n_runs; i++) {
         if (plan->errors[i]) {
-            const TopoPoint *point = plan->points->pdata[i];
-            GError *error = g_steal_pointer(&plan->errors[i]);
-
-            prefix_point(&error, point);
-            return error;
+            prefix_run(plan, i);
+            return g_steal_pointer(&plan->errors[i]);
         }
     }
     return NULL;
 }
 
-/* Adds the messages of all points that failed to @failed. If no point is left,
- * returns the error of the first one. */
+/* Adds a message for each point that failed to @failed: that of its first run
+ * that did. If no point is left, returns the error of the first one. */
 static GError *take_failed(Plan *plan, GPtrArray *failed)
 {
     bool has_any = false;
 
     for (unsigned i = 0; i < plan->points->len; i++) {
-        has_any = has_any || plan->results[i];
+        has_any = has_any || is_complete(plan, i);
     }
     if (!has_any) {
         return first_error(plan);
     }
-    for (unsigned i = 0; i < plan->points->len; i++) {
+    for (unsigned i = 0; i < plan->n_runs; i++) {
         if (plan->errors[i]) {
-            prefix_point(&plan->errors[i], plan->points->pdata[i]);
+            prefix_run(plan, i);
             g_ptr_array_add(failed, g_strdup(plan->errors[i]->message));
+            i += plan->seeds - 1 - i % plan->seeds; /* to the next point */
         }
     }
     return NULL;
@@ -338,18 +280,18 @@ static bool plan_init(Plan *plan, const ExpPlanOptions *options, GError **error)
             g_ptr_array_remove_index(plan->points, i);
         }
     }
-    plan->results = g_new0(ExpPoint *, plan->points->len);
-    plan->errors = g_new0(GError *, plan->points->len);
+    plan->seeds = description->workload ? description->workload->seeds : 1;
+    plan->n_runs = plan->points->len * plan->seeds;
+    plan->results = g_new0(ExpPoint *, plan->n_runs);
+    plan->errors = g_new0(GError *, plan->n_runs);
     return true;
 }
 
-/* Takes the points that the journal has. */
+/* Takes the runs that the journal has. */
 static void plan_resume(Plan *plan, ExpCost *cost)
 {
-    for (unsigned i = 0; plan->journal && i < plan->points->len; i++) {
-        const TopoPoint *point = plan->points->pdata[i];
-
-        plan->results[i] = exp_journal_take(plan->journal, point->index);
+    for (unsigned i = 0; plan->journal && i < plan->n_runs; i++) {
+        plan->results[i] = exp_journal_take(plan->journal, number_of(plan, i));
         cost->resumed += plan->results[i] != NULL;
     }
     plan->done = cost->resumed;
@@ -357,7 +299,7 @@ static void plan_resume(Plan *plan, ExpCost *cost)
 
 static void plan_done(Plan *plan)
 {
-    for (unsigned i = 0; plan->results && i < plan->points->len; i++) {
+    for (unsigned i = 0; plan->results && i < plan->n_runs; i++) {
         exp_point_free(plan->results[i]);
         g_clear_error(&plan->errors[i]);
     }
@@ -384,9 +326,32 @@ static void add_gaps(Plan *plan, const ExpPlanOptions *options, Table *table)
     for (unsigned i = 0; i < plan->points->len; i++) {
         const TopoPoint *point = plan->points->pdata[i];
 
-        if (!plan->results[i]) {
+        if (!is_complete(plan, i)) {
             table_add_head(table, "failed", point->label);
         }
+    }
+}
+
+/* Tells the different notes of a point, and takes the trace and the explanation
+ * of its first run. */
+static void collect_asked(Plan *plan, const ExpPlanOptions *options,
+                          unsigned point)
+{
+    ExpPoint **runs = plan->results + point * plan->seeds;
+    ExpPoint *first = runs[0];
+
+    for (unsigned i = 0; i < plan->seeds; i++) {
+        if (i == 0 || g_strcmp0(runs[i]->note, runs[i - 1]->note) != 0) {
+            tell_note(options, plan->points->pdata[point], runs[i]);
+        }
+    }
+    if (first->trace) {
+        table_append(options->trace, first->trace);
+    }
+    if (options->explained) {
+        exp_explained_add(options->explained, plan->description,
+                          plan->points->pdata[point],
+                          g_steal_pointer(&first->explain));
     }
 }
 
@@ -394,27 +359,22 @@ static void add_gaps(Plan *plan, const ExpPlanOptions *options, Table *table)
 static Table *plan_collect(Plan *plan, const ExpPlanOptions *options,
                            ExpCost *cost)
 {
-    Table *table = points_table_new(plan->description);
+    Table *table = exp_plan_table_new(plan->description);
 
     add_gaps(plan, options, table);
     for (unsigned i = 0; i < plan->points->len; i++) {
-        ExpPoint *result = plan->results[i];
+        ExpPoint **runs = plan->results + i * plan->seeds;
 
-        if (!result) {
+        if (!is_complete(plan, i)) {
             continue;
         }
-        points_table_add(table, result);
-        tell_note(options, plan->points->pdata[i], result);
-        cost->hops += result->hops;
-        cost->events += result->events;
-        if (result->trace) {
-            table_append(options->trace, result->trace);
+        exp_plan_table_add(table, plan->description,
+                           (const ExpPoint *const *)runs, plan->seeds);
+        for (unsigned j = 0; j < plan->seeds; j++) {
+            cost->hops += runs[j]->hops;
+            cost->events += runs[j]->events;
         }
-        if (options->explained) {
-            exp_explained_add(options->explained, plan->description,
-                              plan->points->pdata[i],
-                              g_steal_pointer(&result->explain));
-        }
+        collect_asked(plan, options, i);
     }
     return table;
 }
@@ -487,7 +447,7 @@ Table *exp_plan_outline(const TopoDescription *description,
     if (!plan_init(&plan, options, error)) {
         return NULL;
     }
-    table = points_table_new(description);
+    table = exp_plan_table_new(description);
     for (unsigned i = 0; i < plan.points->len; i++) {
         ExpPoint *outline = g_new0(ExpPoint, 1);
 
@@ -497,7 +457,8 @@ Table *exp_plan_outline(const TopoDescription *description,
             outline->cells[j] = exp_point_known_cell(
                 plan.points->pdata[i], description->columns->pdata[j]);
         }
-        points_table_add(table, outline);
+        exp_plan_table_add(table, description,
+                           (const ExpPoint *const *)&outline, 1);
         exp_point_free(outline);
     }
     return table;

@@ -394,10 +394,28 @@ static char *run_note(const Run *run)
     return note->len > 0 ? g_string_free(g_steal_pointer(&note), FALSE) : NULL;
 }
 
+/* Sets the seed for the given turn. A point has as many turns as its plan: if a
+ * variant or an axis asks for another number, that is an error. */
+static void run_set_seed(Run *run, const TopoDescription *plan, unsigned turn,
+                         TopoErrors *errors)
+{
+    TopoWorkload *workload = run->description->workload;
+
+    if (workload && plan->workload &&
+        workload->seeds != plan->workload->seeds) {
+        topo_errors_add(errors, workload->place,
+                        "seeds: a variant or an axis changes it to %u; set it "
+                        "in workload, for all points",
+                        workload->seeds);
+    } else if (workload) {
+        workload->seed += turn;
+    }
+}
+
 /* Loads the description of @point and makes all flows. Fails if the
  * description has errors, or if something cannot be made. */
 static bool run_begin(Run *run, const TopoDescription *plan,
-                      const TopoPoint *point, GError **error)
+                      const TopoPoint *point, unsigned turn, GError **error)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
 
@@ -407,6 +425,7 @@ static bool run_begin(Run *run, const TopoDescription *plan,
     run->description = topo_load(plan->file, point->changes, errors);
     if (run->description) {
         exp_point_check_columns(run->description, errors);
+        run_set_seed(run, plan, turn, errors);
     }
     if (topo_errors_count(errors) > 0) {
         g_propagate_error(error, topo_errors_to_gerror(errors));
@@ -420,7 +439,7 @@ bool exp_point_check(const TopoDescription *plan, const TopoPoint *point,
 {
     g_auto(Run) run = {0};
 
-    if (!run_begin(&run, plan, point, error)) {
+    if (!run_begin(&run, plan, point, 0, error)) {
         return false;
     }
     if (!run.fabric) {
@@ -431,13 +450,13 @@ bool exp_point_check(const TopoDescription *plan, const TopoPoint *point,
 }
 
 ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
-                        const ExpAsked *asked, GError **error)
+                        unsigned turn, const ExpAsked *asked, GError **error)
 {
     g_auto(Run) run = {0};
     g_autoptr(ExpPoint) result = NULL;
     g_autoptr(ExpTrace) trace = NULL;
 
-    if (!run_begin(&run, plan, point, error)) {
+    if (!run_begin(&run, plan, point, turn, error)) {
         return NULL;
     }
     if (asked->trace_records > 0 && run.fabric) {

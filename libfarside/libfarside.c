@@ -39,8 +39,8 @@ void farside_error_free(FarsideError *error)
 static void find_place(FarsideError *error)
 {
     g_autoptr(GRegex) regex = g_regex_new(
-        "^(?:at point \"[^\\n]*?\": )?([^\\n]+?):(\\d+)(?::(\\d+))?: ", 0, 0,
-        NULL);
+        "^(?:at point \"[^\\n]*?\": )?(?:seed \\d+ of \\d+: )?([^\\n]+?):(\\d+)(?::(\\d+))?: ",
+        0, 0, NULL);
     g_autoptr(GMatchInfo) match = NULL;
 
     if (g_regex_match(regex, error->message, 0, &match)) {
@@ -186,62 +186,35 @@ static FarsideTable *give_table(Table *table)
     return given;
 }
 
-/* Returns a table of the columns of @description with one row: @point. */
-static Table *table_of_point(const TopoDescription *description,
-                             const ExpPoint *point)
+static FarsideTable *run(const FarsideScenario *scenario,
+                         const ExpPlanOptions *options, FarsideError **error)
 {
-    Table *table = table_new();
-    unsigned row;
-
-    for (unsigned i = 0; i < description->columns->len; i++) {
-        const TopoColumn *column = description->columns->pdata[i];
-        TableType type = exp_column_is_text(description, column) ? TABLE_TEXT
-                         : column->digits > 0                    ? TABLE_DECIMAL
-                                              : TABLE_INTEGER;
-
-        table_add_column(table, column->name, type,
-                         type == TABLE_DECIMAL ? column->digits : 0);
-    }
-    row = table_add_row(table);
-    for (unsigned i = 0; i < table_n_columns(table); i++) {
-        if (table_column_type(table, i) == TABLE_TEXT) {
-            const char *text = point->cells[i].text;
-
-            table_set_text(table, row, i, text ? text : "");
-        } else {
-            table_set_number(table, row, i, point->cells[i].number);
-        }
-    }
-    return table;
-}
-
-FarsideTable *farside_run_point(const FarsideScenario *scenario, unsigned point,
-                                FarsideError **error)
-{
-    const ExpAsked asked = {.explain = false};
     GError *cause = NULL;
-    g_autoptr(ExpPoint) result = exp_point_new(
-        scenario->description, get_point(scenario, point), &asked, &cause);
-
-    if (!result) {
-        give_error(error, cause);
-        return NULL;
-    }
-    return give_table(table_of_point(scenario->description, result));
-}
-
-FarsideTable *farside_run(const FarsideScenario *scenario, unsigned threads,
-                          FarsideError **error)
-{
-    const ExpPlanOptions options = {.threads = CLAMP(threads, 1, THREADS_MAX)};
-    GError *cause = NULL;
-    Table *table = exp_plan_run(scenario->description, &options, NULL, &cause);
+    Table *table = exp_plan_run(scenario->description, options, NULL, &cause);
 
     if (!table) {
         give_error(error, cause);
         return NULL;
     }
     return give_table(table);
+}
+
+FarsideTable *farside_run_point(const FarsideScenario *scenario, unsigned point,
+                                FarsideError **error)
+{
+    g_autofree bool *only = g_new0(bool, scenario->points->len);
+    const ExpPlanOptions options = {.threads = 1, .only = only};
+
+    only[get_point(scenario, point)->index] = true;
+    return run(scenario, &options, error);
+}
+
+FarsideTable *farside_run(const FarsideScenario *scenario, unsigned threads,
+                          FarsideError **error)
+{
+    const ExpPlanOptions options = {.threads = CLAMP(threads, 1, THREADS_MAX)};
+
+    return run(scenario, &options, error);
 }
 
 /* ---- Tables ---------------------------------------------------------------

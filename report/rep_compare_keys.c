@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "rep_series.h"
+
 #include "table_file.h"
 
 char *rep_compare_dup_key(const Table *table, unsigned row, const char *name)
@@ -188,7 +190,8 @@ static bool set_curves_and_values(RepCompareWork *work, GError **error)
     for (i = 0; i < table_n_columns(work->baseline); i++) {
         const char *name = table_column_name(work->baseline, i);
 
-        if (!is_in(result->keys, name)) {
+        if (!is_in(result->keys, name) &&
+            !rep_is_spread(work->baseline, name)) {
             g_ptr_array_add(result->values, g_strdup(name));
         }
     }

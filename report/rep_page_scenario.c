@@ -189,7 +189,7 @@ static void add_results(GString *out, const RepScenario *scenario)
         g_autoptr(Table) pivot =
             table_pivot(scenario->table, plot->x, curves, count, plot->y);
 
-        rep_html_add_table(out, pivot);
+        rep_html_add_table(out, pivot != NULL ? pivot : scenario->table);
     }
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rep_plot.h"
 
-#include "rep_plot.h"
-
 #include "rep_gnuplot_priv.h"
 #include "rep_plot_sheet_priv.h"
 #include "table_file.h"
@@ -80,15 +78,19 @@ static unsigned emit_block(PlotSheet *sheet, unsigned panel, unsigned curve,
             rep_plot_emit(sheet, "%s << END\n", name);
         }
         if (sheet->plot->kind == REP_PLOT_LINES) {
-            rep_plot_emit(sheet, "%s %s\n", point->x_text, point->y_text);
+            rep_plot_emit(sheet, "%s %s", point->x_text, point->y_text);
         } else {
             double width;
             g_autofree char *place =
                 rep_gnuplot_number(bar_place(sheet, point, &width));
             g_autofree char *wide = rep_gnuplot_number(width * 0.92);
 
-            rep_plot_emit(sheet, "%s %s %s\n", place, point->y_text, wide);
+            rep_plot_emit(sheet, "%s %s %s", place, point->y_text, wide);
         }
+        if (point->half_text != NULL) {
+            rep_plot_emit(sheet, " %s", point->half_text);
+        }
+        rep_plot_emit(sheet, "\n");
     }
     if (n_points > 0) {
         rep_plot_emit(sheet, "END\n");
@@ -179,6 +181,21 @@ static char *style_of(const PlotSheet *sheet, unsigned curve, PlotSource source)
                            rep_plot_dash(sheet, curve));
 }
 
+/* Returns true if a point of the block has an interval around its y. */
+static bool has_half(const PlotSheet *sheet, unsigned panel, unsigned curve,
+                     PlotSource source)
+{
+    for (unsigned i = 0; i < sheet->data->points->len; i++) {
+        const PlotPoint *point = sheet->data->points->pdata[i];
+
+        if (point->panel == panel && point->curve == curve &&
+            point->source == source && point->half_text != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool has_value_labels(const PlotSheet *sheet)
 {
     return sheet->plot->kind == REP_PLOT_BARS &&
@@ -188,6 +205,7 @@ static bool has_value_labels(const PlotSheet *sheet)
 static void emit_panel(PlotSheet *sheet, unsigned panel)
 {
     unsigned n_curves = sheet->data->curves->len;
+    bool is_bars = sheet->plot->kind == REP_PLOT_BARS;
     g_autoptr(GString) plots = g_string_new(NULL);
     unsigned i;
 
@@ -197,18 +215,27 @@ static void emit_panel(PlotSheet *sheet, unsigned panel)
         PlotSource source = (PlotSource)(i / n_curves);
         g_autofree char *name = block_name(panel, curve, source);
         g_autofree char *style = style_of(sheet, curve, source);
+        bool is_spread;
 
         if (emit_block(sheet, panel, curve, source) == 0) {
             continue;
         }
         g_string_append_printf(plots, "%s%s %s", plots->len > 0 ? ", \\\n" : "",
                                name, style);
+        is_spread = has_half(sheet, panel, curve, source);
+        if (is_spread) {
+            g_string_append_printf(
+                plots,
+                ", \\\n%s using 1:2:%d with yerrorbars pt -1 lw 1.2 lc rgb '%s'",
+                name, is_bars ? 4 : 3,
+                is_bars ? REP_GNUPLOT_INK : rep_plot_color(sheet, curve));
+        }
         if (has_value_labels(sheet)) {
             g_string_append_printf(
                 plots,
-                ", \\\n%s using 1:2:2 with labels "
+                ", \\\n%s using 1:%s:2 with labels "
                 "offset 0,0.5 font ',7' textcolor rgb '" REP_GNUPLOT_INK "'",
-                name);
+                name, is_spread ? "($2+$4)" : "2");
         }
     }
     if (has_own_scales(sheet)) {

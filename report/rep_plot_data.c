@@ -9,10 +9,12 @@
 typedef struct Columns {
     unsigned x;
     unsigned y;
+    unsigned half;
     unsigned panel;
     unsigned curves[8];
     unsigned n_curves;
     bool has_panel;
+    bool has_half;
 } Columns;
 
 static void point_free(gpointer data)
@@ -21,6 +23,7 @@ static void point_free(gpointer data)
 
     g_free(point->x_text);
     g_free(point->y_text);
+    g_free(point->half_text);
     g_free(point);
 }
 
@@ -74,6 +77,9 @@ static bool find_columns(const RepPlot *plot, const Table *table,
         !find_number_column(table, which, plot->y_column, &columns->y, error)) {
         return false;
     }
+    columns->has_half =
+        plot->half_column != NULL &&
+        table_find_column(table, plot->half_column, &columns->half);
     columns->has_panel = plot->panel_column != NULL;
     if (columns->has_panel && !find_column(table, which, plot->panel_column,
                                            &columns->panel, error)) {
@@ -154,6 +160,11 @@ static bool add_point(PlotData *data, const RepPlot *plot, const Table *table,
     point->x_text = table_dup_cell(table, row, columns->x);
     point->y_text = table_dup_cell(table, row, columns->y);
     point->y = cell_value(table, row, columns->y);
+    if (columns->has_half &&
+        table_number(table, row, columns->half) != TABLE_NONE) {
+        point->half = cell_value(table, row, columns->half);
+        point->half_text = table_dup_cell(table, row, columns->half);
+    }
     if (!intern(data->panels, panel, REP_PLOT_PANELS_MAX, "panels",
                 &point->panel, error) ||
         !intern(data->curves, curve, REP_PLOT_CURVES_MAX, "curves",
@@ -220,7 +231,7 @@ static void set_ranges(PlotData *data)
         data->x_min = i == 0 ? point->x : MIN(data->x_min, point->x);
         data->x_max = i == 0 ? point->x : MAX(data->x_max, point->x);
         data->y_min = MIN(data->y_min, point->y);
-        data->y_max = MAX(data->y_max, point->y);
+        data->y_max = MAX(data->y_max, point->y + point->half);
         data->y_least = i == 0 ? point->y : MIN(data->y_least, point->y);
     }
 }

@@ -21,8 +21,10 @@ typedef struct PlotPoint {
     PlotSource source;
     double x;
     double y;
+    double half;
     char *x_text;
     char *y_text;
+    char *half_text; /* half the width of an interval around y; NULL: none */
 } PlotPoint;
 
 /* All values of a plot. They are sorted by x if x is a number. */

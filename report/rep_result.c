@@ -47,13 +47,14 @@ static void add_table(GString *out, const Table *table)
     g_string_append_printf(out, "%s\n", text);
 }
 
-/* Adds a table with a row for each x and a column for each curve. */
+/* Adds a table with a row for each x and a column for each curve; all rows if
+ * some have the same x and curve. */
 static void add_pivot(GString *out, const TopoPlot *plot, const Table *table)
 {
     unsigned curve = (unsigned)plot->curves;
     g_autoptr(Table) pivot = table_pivot(table, plot->x, &curve, 1, plot->y);
 
-    add_table(out, pivot);
+    add_table(out, pivot ? pivot : table);
 }
 
 /* Adds a heading and a table for each value of the panel column. */
@@ -84,8 +85,12 @@ char *rep_result_text(const RepResult *result)
     const TopoPlot *plot = description->plot;
     GString *out = g_string_new(NULL);
 
-    g_string_append_printf(out, "%s\n\n",
-                           plot ? plot->title : description->name);
+    g_string_append(out, plot ? plot->title : description->name);
+    if (description->workload && description->workload->seeds > 1) {
+        g_string_append_printf(out, " (means of %u seeds)",
+                               description->workload->seeds);
+    }
+    g_string_append(out, "\n\n");
     if (!plot || plot->curves < 0) {
         add_table(out, result->model);
     } else if (plot->panels < 0) {
@@ -213,6 +218,8 @@ bool rep_result_draw(const RepResult *result, const char *prefix,
     const TopoPlot *plot = description->plot;
     const char *curves[2] = {NULL};
     const TopoColumn *x = column_at(description, plot->x);
+    g_autofree char *half =
+        g_strdup_printf("%s_ci95", column_at(description, plot->y)->name);
     RepPlot drawing = {
         .kind = table_column_type(result->model, plot->x) == TABLE_TEXT
                     ? REP_PLOT_BARS
@@ -225,6 +232,9 @@ bool rep_result_draw(const RepResult *result, const char *prefix,
         .measured = result->measured,
     };
 
+    if (table_find_column(result->model, half, NULL)) {
+        drawing.half_column = half;
+    }
     if (look) {
         drawing.width_mm = look->width_mm;
         drawing.font_pt = look->font_pt > 0 ? look->font_pt : FONT_PT;

@@ -69,6 +69,17 @@ static const struct {
     {"_percent", "%", REP_BETTER_NONE},
 };
 
+bool rep_is_spread(const Table *table, const char *column)
+{
+    for (unsigned i = 0; i < table_n_heads(table); i++) {
+        if (strcmp(table_head_key(table, i), "spread") == 0 &&
+            strcmp(table_head_value(table, i), column) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void number_free(void *data)
 {
     RepNumber *number = data;
@@ -152,6 +163,7 @@ GPtrArray *rep_series_read(const Table *table, const char *name)
             RepNumber *number;
 
             if (is_key[i] || table_column_type(table, i) == TABLE_TEXT ||
+                rep_is_spread(table, table_column_name(table, i)) ||
                 table_number(table, row, i) == TABLE_NONE) {
                 continue;
             }

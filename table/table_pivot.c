@@ -40,7 +40,9 @@ Table *table_pivot(const Table *table, unsigned row_column,
                    const unsigned *curves, unsigned n_curves,
                    unsigned value_column)
 {
-    Table *pivot = table_new();
+    g_autoptr(Table) pivot = table_new();
+    g_autoptr(GHashTable) taken_cells =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     g_autoptr(GHashTable) rows =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     const char *taken = table_column_name(table, row_column);
@@ -69,7 +71,11 @@ Table *table_pivot(const Table *table, unsigned row_column,
         }
         g_hash_table_insert(rows, key, GUINT_TO_POINTER(to));
         table_find_column(pivot, name, &column);
+        if (!g_hash_table_add(taken_cells,
+                              g_strdup_printf("%u %u", to, column))) {
+            return NULL;
+        }
         copy_cell(table, row, value_column, pivot, to - 1, column);
     }
-    return pivot;
+    return g_steal_pointer(&pivot);
 }

@@ -152,6 +152,9 @@ SECTION(fault, "fault", "A member of `faults`. Clusters ignore it.");
 
 static const TopoKey workload_keys[] = {
     RANGE("seed", INT, "1", "0", NULL, 0, "seed of all random numbers"),
+    RANGE("seeds", INT, "1", "1", "1000", 0,
+          "number of seeds, from `seed` on: each point is simulated with each "
+          "of them, and its results are means"),
     RANGE("warmup", TIME, "0ps", NULL, "1000s", 0,
           "statistics begin after this time"),
     RANGE("stop", TIME, NULL, "1ps", "1000s", 0,

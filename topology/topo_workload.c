@@ -37,6 +37,7 @@ void topo_load_workload(TopoLoader *loader, const TopoValues *file)
     loader->loaded->pub.workload = workload;
     workload->place = node->place;
     workload->seed = (uint64_t)topo_values_number(values, "seed");
+    workload->seeds = (unsigned)topo_values_number(values, "seeds");
     workload->warmup_ps = topo_values_number(values, "warmup");
     workload->stop_ps = topo_values_number(values, "stop");
     workload->flows = g_ptr_array_new_with_free_func(topo_flow_free);

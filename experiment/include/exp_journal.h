@@ -8,8 +8,8 @@
  * The journal of a run: a file that gets each finished point at once, so that
  * the points survive whatever ends the program. A line holds a point and its
  * checksum; a line that is not whole is dropped when the journal is read.
- * Points are found by their index in the whole plan, so a run may leave out
- * others than the run that made the journal.
+ * Points are found by their number in the whole plan, in which every seed
+ * counts, so a run may leave out others than the run that made the journal.
  */
 typedef struct ExpJournal ExpJournal;
 
@@ -24,8 +24,8 @@ ExpJournal *exp_journal_open(const char *path,
 void exp_journal_free(ExpJournal *journal);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpJournal, exp_journal_free)
 
-/* Returns the point with @index in the plan, which the caller owns; NULL if the
- * journal does not have it, or if it was taken before. */
+/* Returns the point with number @index in the plan, which the caller owns; NULL
+ * if the journal does not have it, or if it was taken before. */
 ExpPoint *exp_journal_take(ExpJournal *journal, unsigned index);
 
 /* Writes a finished point. Several threads may call this. */

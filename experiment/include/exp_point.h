@@ -34,12 +34,12 @@ typedef struct ExpAsked {
     uint64_t trace_records; /* most TLPs to keep; 0: no trace */
 } ExpAsked;
 
-/* Simulates @point. @plan is the description that the plan was made from.
- * Several threads may call this at the same time. Fails if the description with
- * the point's changes has errors, if its fabric cannot be built, or if a flow
- * gets stuck. */
+/* Simulates @point. @plan is the description that the plan was made from. @turn
+ * is added to the seed of the point. Several threads may call this at the same
+ * time. Fails if the description with the point's changes has errors, if its
+ * fabric cannot be built, or if a flow gets stuck. */
 ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
-                        const ExpAsked *asked, GError **error);
+                        unsigned turn, const ExpAsked *asked, GError **error);
 /* Does all that exp_point_new() does before it simulates: loads the description
  * with the changes of @point, builds the fabric, makes the loans and the flows.
  * Returns false if exp_point_new() could not begin to simulate. The workload

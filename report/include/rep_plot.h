@@ -37,6 +37,8 @@ typedef struct RepPlot {
     const char *title;         /* nullable */
     const char *x_column;      /* a column of numbers; for bars any column */
     const char *y_column;      /* a column of numbers */
+    const char *half_column;   /* nullable: a column of the model's table with
+                                  half the width of an interval around y */
     const char *const *curves; /* nullable, NULL-terminated: columns whose texts
                                   together name a curve */
     const char *panel_column;  /* nullable: one panel for each of its values */

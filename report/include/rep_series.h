@@ -27,14 +27,20 @@ typedef struct RepNumber {
  * "# better: COLUMN higher"; REP_BETTER_NONE if there is none. */
 RepBetter rep_better_of(const Table *table, const char *column);
 
+/* Returns true if @column tells how another column differs from seed to seed:
+ * the head has a line "# spread: COLUMN". Such a column is no result of its
+ * own. */
+bool rep_is_spread(const Table *table, const char *column);
+
 /* Returns "none", "higher", "lower" or "same"; and the direction of such a
  * word, REP_BETTER_NONE for any other. */
 const char *rep_better_word(RepBetter better);
 RepBetter rep_better_parse(const char *word);
 
 /* Returns the numbers (of RepNumber) of the result @table, row by row. Cells of
- * the key and empty cells are left out. A unit and a direction that the head
- * does not give follow from the end of the column's name, such as _GBps or _ns.
+ * the key, spreads and empty cells are left out. A unit and a direction that
+ * the head does not give follow from the end of the column's name, such as
+ * _GBps or _ns.
  * @name stands for the scenario if the head does not name it. The caller frees
  * the array. */
 GPtrArray *rep_series_read(const Table *table, const char *name);

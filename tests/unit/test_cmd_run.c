@@ -6,6 +6,8 @@
  * is written.
  */
 #define _GNU_SOURCE
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +45,8 @@ static const char scenario[] =
 
 static void setup(void)
 {
-    static const char *const parts[] = {"generic-host", "generic-device"};
+    static const char *const parts[] = {"generic-host", "generic-device",
+                                        "quadro-k420"};
     const char *source = g_getenv("FARSIDE_PARTS");
 
     program_setup();
@@ -332,6 +335,131 @@ START_TEST(check_finds_what_run_refuses)
 }
 END_TEST
 
+/* The GPU polls with a random phase, so the seed changes the latency. Column
+ * one: the latency of each of four seeds, alone. */
+static const char polled[] =
+    "name: s\n"
+    "hosts:\n"
+    "  - name: a\n"
+    "    cpu: generic-host\n"
+    "    devices:\n"
+    "      - {name: g0, part: quadro-k420, at: rp0}\n"
+    "      - {name: g1, part: quadro-k420, at: rp1}\n"
+    "workload:\n"
+    "  seed: 5\n"
+    "  seeds: %u\n"
+    "  flows:\n"
+    "    - {name: f, kind: pingpong, from: a.g0, to: a.g1, count: 3}\n"
+    "sweep:\n"
+    "  - {name: rounds, set: workload.flows.f.count, values: [3, 5]}\n"
+    "measure:\n"
+    "  columns:\n"
+    "    - {name: rounds, from: axis.rounds}\n"
+    "    - {name: latency_ps, from: flow.f.latency.mean}\n"
+    "    - {name: mode, from: flow.f.mode}\n"
+    "plot: {x: rounds, y: latency_ps}\n";
+
+#define SEEDS 4
+
+/* Reads the latency and, with @spread, the three numbers after it. */
+static void read_latency(const char *csv, const char *start, bool spread,
+                         int64_t *numbers)
+{
+    const char *line = strstr(csv, start);
+
+    ck_assert_msg(line != NULL, "%s", csv);
+    ck_assert_int_eq(sscanf(line + strlen(start),
+                            "%" G_GINT64_FORMAT ",%*[A-Z0-9],%" G_GINT64_FORMAT
+                            ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT,
+                            &numbers[0], &numbers[1], &numbers[2], &numbers[3]),
+                     spread ? 4 : 1);
+}
+
+/* The mean, the least and the most of the runs with one seed each, and the half
+ * width 3.182 s / sqrt(n) of Student's distribution with 3 degrees of
+ * freedom. */
+START_TEST(seeds_are_joined_to_means)
+{
+    g_autofree char *four = g_strdup_printf(polled, SEEDS);
+    g_autofree char *one = g_strdup_printf(polled, 1);
+    g_autofree char *csv = NULL, *svg = NULL, *plain = NULL;
+    double sum = 0, squares = 0, mean, half;
+    int64_t least = G_MAXINT64, most = 0, joined[4], alone[4];
+
+    program_put("s.yaml", four);
+    ck_assert_int_eq(program_run("run @/s.yaml -o @ -j 2"), 0);
+    ck_assert_ptr_nonnull(strstr(program_out, "(means of 4 seeds)"));
+    csv = read_file("s.csv");
+    svg = read_file("s.svg");
+    ck_assert_ptr_nonnull(strstr(csv, "# seed: 5\n"));
+    ck_assert_ptr_nonnull(
+        strstr(csv, "# seeds: 4\n# spread: latency_ps_least\n"
+                    "# spread: latency_ps_most\n# spread: latency_ps_ci95\n"
+                    "rounds,latency_ps,mode,latency_ps_least,"
+                    "latency_ps_most,latency_ps_ci95\n"));
+    read_latency(csv, "\n3,", true, joined);
+    program_put("s.yaml", one);
+    for (unsigned i = 0; i < SEEDS; i++) {
+        g_autofree char *words =
+            g_strdup_printf("run @/s.yaml -o @ --set workload.seed=%u", 5 + i);
+        g_autofree char *single = NULL;
+
+        ck_assert_int_eq(program_run(words), 0);
+        single = read_file("s.csv");
+        read_latency(single, "\n3,", false, alone);
+        sum += (double)alone[0];
+        squares += (double)alone[0] * (double)alone[0];
+        least = MIN(least, alone[0]);
+        most = MAX(most, alone[0]);
+    }
+    mean = sum / SEEDS;
+    half = 3.182446 * sqrt((squares - sum * mean) / (SEEDS - 1) / SEEDS);
+    ck_assert_int_lt(least, most);
+    ck_assert_double_le(fabs((double)joined[0] - mean), 0.5);
+    ck_assert_int_eq(joined[1], least);
+    ck_assert_int_eq(joined[2], most);
+    ck_assert_double_le(fabs((double)joined[3] - half), 1 + half * 1e-4);
+    /* The drawing has the interval, too. */
+    plain = read_file("s.svg");
+    ck_assert_str_ne(plain, svg);
+}
+END_TEST
+
+/* A seed more or less changes the spread, but no result. */
+START_TEST(spreads_are_not_compared)
+{
+    g_autofree char *csv = NULL;
+    g_autofree char *four = g_strdup_printf(polled, SEEDS);
+    g_autoptr(GString) changed = NULL;
+
+    program_put("s.yaml", four);
+    ck_assert_int_eq(program_run("run @/s.yaml -o @ --no-plot"), 0);
+    csv = read_file("s.csv");
+    changed = g_string_new(csv);
+    g_string_insert(changed, (gssize)changed->len - 1, "1");
+    program_put("t.csv", changed->str);
+    ck_assert_int_eq(program_run("compare @/s.csv @/t.csv"), 0);
+}
+END_TEST
+
+/* Shards and the journal know every seed. */
+START_TEST(parts_of_seeds_are_the_whole)
+{
+    g_autofree char *four = g_strdup_printf(polled, SEEDS);
+    g_autofree char *whole = NULL, *merged = NULL;
+
+    program_put("s.yaml", four);
+    ck_assert_int_eq(program_run("run @/s.yaml -o @ --no-plot"), 0);
+    whole = read_file("s.csv");
+    ck_assert_int_eq(program_run("run @/s.yaml -o @ --shard 1/2"), 0);
+    ck_assert_int_eq(program_run("run @/s.yaml -o @ --shard 2/2"), 0);
+    ck_assert_int_eq(
+        program_run("merge @/s.1-of-2.csv @/s.2-of-2.csv -o @/m.csv"), 0);
+    merged = read_file("m.csv");
+    ck_assert_str_eq(merged, whole);
+}
+END_TEST
+
 static const struct {
     const char *words, *says;
 } wrong[] = {
@@ -345,6 +473,9 @@ static const struct {
     {"run @/s.yaml --set nowhere -o @/new", "--set"},
     {"run @/s.yaml --set hosts.b.cpu=p -o @/new", "hosts have no 'b'"},
     {"run @/s.yaml --set workload.seed=x -o @/new", "--set: seed"},
+    {"run @/s.yaml --set workload.seeds=0 -o @/new", "--set: seeds"},
+    {"check @/s.yaml --set variants.two.set.workload.seeds=3",
+     "seeds: a variant or an axis changes it to 3"},
     {"run @/s.yaml @/s.yaml -o @/new", "are both called \"s\""},
     {"run @/s.yaml --nonsense", "--nonsense"},
     {"run @/s.yaml --shard 4/3 -o @/new", "--shard takes I/N"},
@@ -383,6 +514,9 @@ int main(void)
     tcase_add_test(tcase, a_result_is_drawn_again_without_a_run);
     tcase_add_test(tcase, a_drawing_without_room_is_refused_first);
     tcase_add_test(tcase, check_finds_what_run_refuses);
+    tcase_add_test(tcase, seeds_are_joined_to_means);
+    tcase_add_test(tcase, spreads_are_not_compared);
+    tcase_add_test(tcase, parts_of_seeds_are_the_whole);
     tcase_add_loop_test(tcase, wrong_use_is_told, 0, G_N_ELEMENTS(wrong));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -417,6 +417,18 @@ START_TEST(pivot_keeps_a_curve_named_like_the_first_column)
 }
 END_TEST
 
+START_TEST(pivot_hides_no_row)
+{
+    g_autoptr(Table) table = parse("curve,seed,x,y\n"
+                                   "a,1,1,5\n"
+                                   "a,2,1,6\n",
+                                   NULL);
+    const unsigned curves[] = {0};
+
+    ck_assert_ptr_null(table_pivot(table, 2, curves, 1, 3));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("table");
@@ -439,6 +451,7 @@ int main(void)
     tcase_add_test(tcase, terminal_columns_are_aligned);
     tcase_add_test(tcase, terminal_gets_no_control_characters);
     tcase_add_test(tcase, pivot_makes_a_column_of_each_curve);
+    tcase_add_test(tcase, pivot_hides_no_row);
     tcase_add_test(tcase, pivot_keeps_a_curve_named_like_the_first_column);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -190,6 +190,7 @@ typedef struct TopoTarget {
 typedef struct TopoWorkload {
     TopoPlace place;
     uint64_t seed;
+    unsigned seeds; /* number of seeds, from `seed` on; at least 1 */
     int64_t warmup_ps;
     int64_t stop_ps;  /* 0: the run ends when all flows are done */
     GPtrArray *flows; /* of TopoFlow */
