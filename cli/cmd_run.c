@@ -7,12 +7,15 @@
 
 #include "cmd_guard.h"
 #include "cmd_load.h"
+#include "exp_latency.h"
 #include "exp_metric.h"
 #include "exp_plan.h"
 #include "exp_trace.h"
 #include "rep_bounds.h"
 #include "rep_fidelity.h"
+#include "rep_latency.h"
 #include "rep_measured.h"
+#include "rep_plot.h"
 #include "rep_result.h"
 #include "rep_waterfall.h"
 #include "table_csv.h"
@@ -30,6 +33,7 @@ typedef struct Options {
     gboolean is_quiet;
     gboolean no_plot;
     gboolean explain;
+    gboolean latencies;
     gboolean bounds;
     char *point;
     char *shard_text;
@@ -102,6 +106,7 @@ typedef struct Run {
     Table *published;     /* nullable */
     Table *measured;      /* nullable */
     Table *trace;         /* nullable */
+    Table *latencies;     /* nullable */
     GPtrArray *explained; /* nullable: of ExpExplained */
     char *journal_path;
     ExpJournal *journal; /* nullable */
@@ -116,6 +121,7 @@ static void run_done(Run *run)
     table_free(run->published);
     table_free(run->measured);
     table_free(run->trace);
+    table_free(run->latencies);
     g_clear_pointer(&run->explained, g_ptr_array_unref);
     g_clear_pointer(&run->failed, g_ptr_array_unref);
     exp_journal_free(run->journal);
@@ -182,13 +188,19 @@ static void on_end(void *data)
     }
 }
 
-/* Opens the journal. Explanations and traces are not in it, so a run with one
- * of them keeps no journal. */
+/* Returns true if the run is asked for more than its results. */
+static bool wants_more(const Options *options)
+{
+    return options->explain || options->latencies || options->trace_records > 0;
+}
+
+/* Opens the journal. Only results are in it, so a run that is asked for more
+ * keeps no journal. */
 static bool open_journal(Run *run, GError **error)
 {
     const Options *options = run->options;
 
-    if (options->explain || options->trace_records > 0) {
+    if (wants_more(options)) {
         return true;
     }
     run->journal_path = g_strconcat(run->prefix, ".journal", NULL);
@@ -227,6 +239,10 @@ static bool simulate(Run *run, GError **error)
     if (options->explain) {
         run->explained = exp_explained_new();
         plan.explained = run->explained;
+    }
+    if (options->latencies && run->description->workload) {
+        run->latencies = exp_latency_table_new(run->description);
+        plan.latencies = run->latencies;
     }
     if (options->trace_records > 0) {
         run->trace = exp_trace_table_new();
@@ -315,6 +331,30 @@ static bool write_explained(const Run *run, GError **error)
            (options->no_plot || !bars ||
             rep_waterfall_write(title, bars, exp_explained_segments(), base,
                                 error));
+}
+
+/* Writes DIR/NAME.latencies.csv, and draws it if there is room. */
+static bool write_latencies(const Run *run, GError **error)
+{
+    const char *name = run->description->name;
+    g_autofree char *base = g_strconcat(run->prefix, ".latencies", NULL);
+
+    if (!write_table(run, run->latencies, ".latencies.csv", error)) {
+        return false;
+    }
+    if (run->options->no_plot || table_n_rows(run->latencies) == 0) {
+        return true;
+    }
+    if (!rep_latency_fits(run->latencies)) {
+        fprintf(stderr,
+                "farside run: %s: the latencies are not drawn: a drawing has "
+                "room for %d points and %d flows; select points with --point\n",
+                name, REP_PLOT_CURVES_MAX, REP_PLOT_PANELS_MAX);
+        return true;
+    }
+    return rep_latency_write(
+        run->description->plot ? run->description->plot->title : name,
+        run->latencies, base, error);
 }
 
 static RepResult result_of(const Run *run)
@@ -413,7 +453,8 @@ static bool show(const Run *run, GError **error)
     return (options->is_quiet || print_result(&result, error)) &&
            (!run->description->plot || options->no_plot ||
             rep_result_draw(&result, run->prefix, NULL, error)) &&
-           (!run->explained || write_explained(run, error));
+           (!run->explained || write_explained(run, error)) &&
+           (!run->latencies || write_latencies(run, error));
 }
 
 /* Lists the points that failed. */
@@ -608,6 +649,11 @@ static char *make_details(void)
         "DIR/NAME.explain.svg and .png show the time. A run takes longer with it;\n"
         "its results are the same.\n"
         "\n"
+        "--latencies writes how many operations took which time to\n"
+        "DIR/NAME.latencies.csv, for each point and flow, and draws it:\n"
+        "DIR/NAME.latencies.cdf.svg has the share of operations that took no\n"
+        "longer, DIR/NAME.latencies.histogram.svg the share of each class.\n"
+        "\n"
         "--trace writes for each TLP and link when the TLP began to cross it, how\n"
         "long it was on the wire, when the far end acted on it, and the fields of\n"
         "its header. It also has the requests that no component claimed.\n"
@@ -653,6 +699,8 @@ int cmd_run(int argc, char **argv)
          "Fail if a published value is missed by more than its bound", NULL},
         {"explain", 'e', 0, G_OPTION_ARG_NONE, &options.explain,
          "Explain what limits each curve, and where the time goes", NULL},
+        {"latencies", 0, 0, G_OPTION_ARG_NONE, &options.latencies,
+         "Write and draw the distribution of latencies", NULL},
         {"point", 'p', 0, G_OPTION_ARG_STRING, &options.point,
          "Only points with TEXT in their label, such as \"Loc, transfer=4KiB\"",
          "TEXT"},
@@ -685,10 +733,10 @@ int cmd_run(int argc, char **argv)
         return cmd_usage("run", "--shard takes I/N, such as 2/5, with I from 1 "
                                 "to N");
     }
-    if ((options.resume || options.n_shards > 0) &&
-        (options.explain || options.trace_records > 0)) {
-        return cmd_usage("run", "--explain and --trace need all points in one "
-                                "run; leave out --resume and --shard");
+    if ((options.resume || options.n_shards > 0) && wants_more(&options)) {
+        return cmd_usage("run",
+                         "--explain, --latencies and --trace need all points "
+                         "in one run; leave out --resume and --shard");
     }
     if (!options.folder) {
         options.folder = g_strdup("results");

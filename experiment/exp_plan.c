@@ -5,6 +5,7 @@
 
 #include "topo_units.h"
 
+#include "exp_latency.h"
 #include "exp_plan_priv.h"
 #include "table_file.h"
 
@@ -18,6 +19,7 @@ typedef struct Plan {
     unsigned seeds;     /* runs of each point */
     unsigned n_runs;    /* of all points */
     ExpAsked asked;     /* of the first run of each point */
+    ExpAsked again;     /* of its other runs */
     ExpPoint **results; /* by run */
     GError **errors;    /* by run */
     unsigned next;      /* atomic: the next run to simulate */
@@ -63,7 +65,6 @@ static void plan_keep(Plan *plan, unsigned run)
 
 static void *plan_work(void *data)
 {
-    static const ExpAsked nothing = {0};
     Plan *plan = data;
 
     for (;;) {
@@ -75,9 +76,10 @@ static void *plan_work(void *data)
         if (plan->results[i]) {
             continue; /* the journal had it */
         }
-        plan->results[i] = exp_point_new(
-            plan->description, point_of(plan, i), i % plan->seeds,
-            i % plan->seeds == 0 ? &plan->asked : &nothing, &plan->errors[i]);
+        plan->results[i] =
+            exp_point_new(plan->description, point_of(plan, i), i % plan->seeds,
+                          i % plan->seeds == 0 ? &plan->asked : &plan->again,
+                          &plan->errors[i]);
         if (plan->results[i]) {
             plan_keep(plan, i);
         } else if (!plan->keep_going) {
@@ -374,6 +376,11 @@ static Table *plan_collect(Plan *plan, const ExpPlanOptions *options,
             cost->hops += runs[j]->hops;
             cost->events += runs[j]->events;
         }
+        if (options->latencies) {
+            exp_latency_table_add(options->latencies, plan->description,
+                                  ((TopoPoint *)plan->points->pdata[i])->label,
+                                  (const ExpPoint *const *)runs, plan->seeds);
+        }
         collect_asked(plan, options, i);
     }
     return table;
@@ -387,7 +394,9 @@ Table *exp_plan_run(const TopoDescription *description,
         .description = description,
         .keep_going = options->failed != NULL,
         .journal = options->journal,
+        .again = {.latencies = options->latencies != NULL},
         .asked = {.explain = options->explained != NULL,
+                  .latencies = options->latencies != NULL,
                   .trace_records = options->trace ? options->trace_records : 0},
     };
     gint64 begin = g_get_monotonic_time();

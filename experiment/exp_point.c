@@ -4,6 +4,7 @@
 #include "exp_build.h"
 #include "exp_fabric.h"
 #include "exp_flow.h"
+#include "exp_latency.h"
 #include "exp_metric.h"
 #include "exp_path.h"
 #include "exp_trace.h"
@@ -484,6 +485,9 @@ ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
         result->trace = exp_trace_table_new();
         exp_trace_add_rows(trace, point->label, result->trace);
     }
+    if (asked->latencies) {
+        result->latencies = exp_latency_new(run.flows);
+    }
     if (asked->explain) {
         result->explain = run_explain(&run);
     }
@@ -498,6 +502,7 @@ void exp_point_free(ExpPoint *point)
         }
         g_free(point->cells);
         g_free(point->note);
+        g_clear_pointer(&point->latencies, g_array_unref);
         table_free(point->trace);
         exp_explain_free(point->explain);
         g_free(point);

@@ -171,9 +171,10 @@ static char *style_of(const PlotSheet *sheet, unsigned curve, PlotSource source)
     if (sheet->plot->kind == REP_PLOT_BARS) {
         return g_strdup_printf("using 1:2:3 with boxes lc rgb '%s'", color);
     }
-    if (rep_plot_is_mixed(sheet->data)) {
-        return g_strdup_printf("using 1:2 with lines lw 2 lc rgb '%s' dt %u",
-                               color, rep_plot_dash(sheet, curve));
+    if (rep_plot_is_mixed(sheet->data) || sheet->plot->steps) {
+        return g_strdup_printf("using 1:2 with %s lw 2 lc rgb '%s' dt %u",
+                               sheet->plot->steps ? "steps" : "lines", color,
+                               rep_plot_dash(sheet, curve));
     }
     return g_strdup_printf("using 1:2 with linespoints pt %d ps 0.7 lw 2 "
                            "lc rgb '%s' dt %u",

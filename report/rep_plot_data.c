@@ -262,6 +262,61 @@ static void choose_styles(PlotData *data, const RepPlot *plot)
     }
 }
 
+/* Two lines closer than this part of the y range look like one. */
+#define LOOKS_EQUAL 0.004
+
+/* Returns the model's points of each curve, in the order of their x. */
+static GPtrArray *sort_by_curve(const PlotData *data)
+{
+    GPtrArray *lines =
+        g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref);
+    unsigned i;
+
+    for (i = 0; i < data->curves->len; i++) {
+        g_ptr_array_add(lines, g_ptr_array_new());
+    }
+    for (i = 0; i < data->points->len; i++) {
+        PlotPoint *point = data->points->pdata[i];
+
+        if (point->source == PLOT_MODEL) {
+            g_ptr_array_add(lines->pdata[point->curve], point);
+        }
+    }
+    return lines;
+}
+
+static bool looks_equal(const GPtrArray *a, const GPtrArray *b, double least)
+{
+    unsigned i;
+
+    for (i = 0; i < a->len && a->len == b->len; i++) {
+        const PlotPoint *p = a->pdata[i], *q = b->pdata[i];
+        double distance = p->y > q->y ? p->y - q->y : q->y - p->y;
+
+        if (p->panel != q->panel || p->x != q->x || distance > least) {
+            return false;
+        }
+    }
+    return i > 0 && a->len == b->len;
+}
+
+/* A curve that lies on others is dashed, so that they are seen through its
+ * gaps. */
+static void find_depths(PlotData *data)
+{
+    g_autoptr(GPtrArray) lines = sort_by_curve(data);
+    double least = (data->y_max - data->y_min) * LOOKS_EQUAL;
+    unsigned i, j;
+
+    for (i = 0; i < lines->len; i++) {
+        for (j = 0; j < i; j++) {
+            if (looks_equal(lines->pdata[j], lines->pdata[i], least)) {
+                data->depths[i] = data->depths[j] + 1;
+            }
+        }
+    }
+}
+
 PlotData *rep_plot_data_new(const RepPlot *plot, const Table *model,
                             const Table *published, GError **error)
 {
@@ -287,5 +342,8 @@ PlotData *rep_plot_data_new(const RepPlot *plot, const Table *model,
     /* The sort is stable: points with equal x stay in the order of their
      * rows. */
     g_ptr_array_sort(data->points, compare_x);
+    if (plot->kind == REP_PLOT_LINES) {
+        find_depths(data);
+    }
     return g_steal_pointer(&data);
 }

@@ -39,6 +39,8 @@ typedef struct PlotData {
     unsigned homes[REP_PLOT_CURVES_MAX];  /* by curve: a panel that has it */
     unsigned styles[REP_PLOT_CURVES_MAX]; /* by curve: the index of its colour
                                          and shape */
+    unsigned depths[REP_PLOT_CURVES_MAX]; /* by curve: number of curves below
+                                             it that it lies on */
     double x_min;
     double x_max;
     double y_min; /* at most 0 */

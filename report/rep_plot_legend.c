@@ -65,6 +65,10 @@ static void emit_one_legend(PlotSheet *sheet, unsigned panel, unsigned left,
             sheet->plot->kind == REP_PLOT_BARS
                 ? g_strdup_printf("with boxes lc rgb '%s'",
                                   rep_plot_color(sheet, i))
+            : sheet->plot->steps
+                ? g_strdup_printf("with lines lw 2 lc rgb '%s' dt %u",
+                                  rep_plot_color(sheet, i),
+                                  rep_plot_dash(sheet, i))
                 : g_strdup_printf("with linespoints pt %d ps 0.9 lw 2 "
                                   "lc rgb '%s' dt %u",
                                   rep_plot_shape(sheet, i),

@@ -46,7 +46,8 @@ int rep_plot_shape(const PlotSheet *sheet, unsigned curve)
 
 unsigned rep_plot_dash(const PlotSheet *sheet, unsigned curve)
 {
-    return 1 + sheet->data->styles[curve] / G_N_ELEMENTS(palette);
+    return 1 + sheet->data->styles[curve] / G_N_ELEMENTS(palette) +
+           sheet->data->depths[curve];
 }
 
 char *rep_plot_other_style(const PlotSheet *sheet, int shape, const char *color,

@@ -360,10 +360,11 @@ static int compare_texts(gconstpointer a, gconstpointer b)
 }
 
 /* Returns true if the file of this name is no result of a whole scenario: an
- * explanation, single points, or a shard. */
+ * explanation, latencies, single points, or a shard. */
 static bool is_part(const char *name)
 {
     return g_str_has_suffix(name, ".explain.csv") ||
+           g_str_has_suffix(name, ".latencies.csv") ||
            g_str_has_suffix(name, ".point.csv") ||
            g_regex_match_simple("\\.[0-9]+-of-[0-9]+\\.csv$", name, 0, 0);
 }

@@ -144,6 +144,22 @@ uint64_t sim_histogram_quantile(const SimHistogram *histogram,
     return CLAMP(bucket_middle(i), histogram->min, histogram->max);
 }
 
+bool sim_histogram_next(const SimHistogram *histogram, unsigned int *bucket,
+                        uint64_t *ret_value, uint64_t *ret_count)
+{
+    while (*bucket < BUCKETS) {
+        unsigned int i = (*bucket)++;
+
+        if (histogram->buckets[i]) {
+            *ret_value =
+                CLAMP(bucket_middle(i), histogram->min, histogram->max);
+            *ret_count = histogram->buckets[i];
+            return true;
+        }
+    }
+    return false;
+}
+
 void sim_tally_init(SimTally *tally)
 {
     memset(tally, 0, sizeof(*tally));

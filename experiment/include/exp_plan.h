@@ -46,6 +46,8 @@ typedef struct ExpPlanOptions {
                             fail, and it gets a message (char *) for each */
     const bool
         *only; /* nullable: by index in the plan, the points to simulate */
+    Table *latencies;       /* nullable: rows are added to this
+                               exp_latency_table_new() */
     uint64_t trace_records; /* most TLPs that the trace keeps of each point */
     Table *trace; /* nullable: rows are added to this exp_trace_table_new() */
 } ExpPlanOptions;

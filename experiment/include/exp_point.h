@@ -25,12 +25,15 @@ typedef struct ExpPoint {
     uint64_t events;     /* events simulated */
     ExpExplain *explain; /* NULL unless it was asked for */
     Table *trace; /* an exp_trace_table_new(); NULL unless it was asked for */
-    char *note;   /* one line that the user should read; NULL: none */
+    GArray *latencies; /* of exp_latency_new(); NULL unless they were asked for
+                        */
+    char *note;        /* one line that the user should read; NULL: none */
 } ExpPoint;
 
 /* Optional results of a point. They do not change its cells. */
 typedef struct ExpAsked {
     bool explain;           /* explain the limits of the point */
+    bool latencies;         /* keep the latency of each operation */
     uint64_t trace_records; /* most TLPs to keep; 0: no trace */
 } ExpAsked;
 

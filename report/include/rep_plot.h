@@ -49,6 +49,7 @@ typedef struct RepPlot {
     double width_mm;           /* 0: chosen by the contents */
     double font_pt;            /* size of the text on a sheet of that width */
     bool pdf;                  /* rep_plot_write() draws PREFIX.pdf, too */
+    bool steps;   /* lines go level from each point to the next one's x */
     bool stacked; /* panels stand one above the other, not side by side */
     const char *model_label;     /* nullable: default "model" */
     const char *published_label; /* nullable: default "published" */

@@ -2,6 +2,7 @@
 #ifndef SIM_STATS_H
 #define SIM_STATS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <glib.h>
@@ -46,6 +47,15 @@ double sim_histogram_mean(const SimHistogram *histogram);
  */
 uint64_t sim_histogram_quantile(const SimHistogram *histogram,
                                 uint32_t per_million);
+
+/*
+ * Gives the values in ascending order, those of one bucket together: what
+ * sim_histogram_quantile() would return for them, and their number. *@bucket is
+ * 0 for the first call and belongs to this function then. Returns false if
+ * there are no more.
+ */
+bool sim_histogram_next(const SimHistogram *histogram, unsigned int *bucket,
+                        uint64_t *ret_value, uint64_t *ret_count);
 
 /* Mean and variance of any values, in one pass (Welford). A value type. */
 typedef struct SimTally {

@@ -460,6 +460,41 @@ START_TEST(parts_of_seeds_are_the_whole)
 }
 END_TEST
 
+/* 4 seeds of 3 round trips. Their mean is that of the result, but for the width
+ * of a class. */
+START_TEST(latencies_of_all_operations_are_written)
+{
+    g_autofree char *four = g_strdup_printf(polled, SEEDS);
+    g_autofree char *csv = NULL, *all = NULL, *cdf = NULL, *histogram = NULL;
+    double sum = 0, share = 0;
+    unsigned operations = 0;
+    int64_t joined[4];
+
+    program_put("s.yaml", four);
+    ck_assert_int_eq(program_run("run @/s.yaml -o @ --latencies"), 0);
+    csv = read_file("s.csv");
+    read_latency(csv, "\n3,", true, joined);
+    all = read_file("s.latencies.csv");
+    for (const char *line = all; (line = strstr(line, "\nrounds=3,f,"));) {
+        unsigned count;
+        double ns;
+
+        line += strlen("\nrounds=3,f,");
+        ck_assert_int_eq(sscanf(line, "%lf,%u,%lf", &ns, &count, &share), 3);
+        operations += count;
+        sum += ns * count;
+    }
+    ck_assert_uint_eq(operations, SEEDS * 3);
+    ck_assert_double_eq(share, 100);
+    ck_assert_double_le(fabs(sum / operations * 1000 - (double)joined[0]),
+                        (double)joined[0] / 128);
+    cdf = read_file("s.latencies.cdf.svg");
+    histogram = read_file("s.latencies.histogram.svg");
+    ck_assert_ptr_nonnull(strstr(cdf, "rounds=3"));
+    ck_assert_str_ne(cdf, histogram);
+}
+END_TEST
+
 static const struct {
     const char *words, *says;
 } wrong[] = {
@@ -481,6 +516,7 @@ static const struct {
     {"run @/s.yaml --shard 4/3 -o @/new", "--shard takes I/N"},
     {"run @/s.yaml --shard 0/3 -o @/new", "--shard takes I/N"},
     {"run @/s.yaml --shard 1/3 --explain -o @/new", "need all points"},
+    {"run @/s.yaml --resume --latencies -o @/new", "need all points"},
     {"merge", "it takes SHARD..."},
     {"merge @/s.yaml", "give the file to write"},
     {"check @/s.yaml --set parts.p.buffers.pd=1",
@@ -517,6 +553,7 @@ int main(void)
     tcase_add_test(tcase, seeds_are_joined_to_means);
     tcase_add_test(tcase, spreads_are_not_compared);
     tcase_add_test(tcase, parts_of_seeds_are_the_whole);
+    tcase_add_test(tcase, latencies_of_all_operations_are_written);
     tcase_add_loop_test(tcase, wrong_use_is_told, 0, G_N_ELEMENTS(wrong));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -131,6 +131,25 @@ START_TEST(points_are_joined_in_the_order_of_x)
 }
 END_TEST
 
+/* The second curve is dashed where it lies on the first, and solid where it
+ * does not. */
+START_TEST(curves_that_lie_on_each_other_are_seen)
+{
+    const RepPlot plot = {.kind = REP_PLOT_LINES,
+                          .x_column = "x",
+                          .y_column = "y",
+                          .curves = curves};
+    g_autofree char *equal = script_of(
+        &plot, "scenario,x,y\na,1,5\na,2,9\nb,1,5\nb,2,9\n", NULL, NULL);
+    g_autofree char *other = script_of(
+        &plot, "scenario,x,y\na,1,5\na,2,9\nb,1,5\nb,2,8\n", NULL, NULL);
+
+    ck_assert_ptr_nonnull(strstr(equal, "lc rgb '#0072B2' dt 1"));
+    ck_assert_ptr_nonnull(strstr(equal, "lc rgb '#D55E00' dt 2"));
+    ck_assert_ptr_nonnull(strstr(other, "lc rgb '#D55E00' dt 1"));
+}
+END_TEST
+
 START_TEST(panels_without_a_common_curve_share_the_colours)
 {
     static const char *const first_color = "#0072B2";
@@ -377,6 +396,7 @@ int main(void)
     tcase_add_test(tcase, script_has_the_points_by_panel_and_curve);
     tcase_add_test(tcase, measured_values_are_drawn_too);
     tcase_add_test(tcase, points_are_joined_in_the_order_of_x);
+    tcase_add_test(tcase, curves_that_lie_on_each_other_are_seen);
     tcase_add_test(tcase, panels_without_a_common_curve_share_the_colours);
     tcase_add_loop_test(tcase, data_that_cannot_be_drawn_is_an_error, 0,
                         G_N_ELEMENTS(refused));

@@ -28,6 +28,25 @@ static int compare_values(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* The histogram gives as many values as were added, each near the one of its
+ * rank. @values are sorted. */
+static void check_values(SimHistogram *histogram, const uint64_t *values,
+                         uint64_t count)
+{
+    uint64_t seen = 0, value, times;
+    unsigned int bucket = 0;
+
+    while (sim_histogram_next(histogram, &bucket, &value, &times)) {
+        for (; times > 0; times--, seen++) {
+            double expected = (double)values[seen];
+
+            ck_assert_double_eq_tol((double)value, expected,
+                                    expected * RESOLUTION + 1e-9);
+        }
+    }
+    ck_assert_uint_eq(seen, count);
+}
+
 static void check_quantiles(SimHistogram *histogram, uint64_t *values,
                             uint64_t count)
 {
@@ -52,6 +71,7 @@ static void check_quantiles(SimHistogram *histogram, uint64_t *values,
     ck_assert_uint_eq(sim_histogram_quantile(histogram, 1000000),
                       values[count - 1]);
     ck_assert_uint_eq(sim_histogram_count(histogram), count);
+    check_values(histogram, values, count);
 }
 
 /* Distribution 0 is flat, 1 exponential, 2 flat in the exponent. */
