@@ -7,6 +7,7 @@
 #include "rep_measured.h"
 #include "rep_result.h"
 #include "table_csv.h"
+#include "topo_units.h"
 
 #define WIDTH_LEAST 40 /* mm */
 #define WIDTH_MOST  1000
@@ -22,6 +23,9 @@ static const char details[] =
     "column of a paper is about 85 mm wide:\n"
     "  farside plot results/fig12.csv -o fig12 --pdf --width 85 --title none\n"
     "\n"
+    "--tex draws for LaTeX: \\usepackage{gnuplot-lua-tikz}, then\n"
+    "\\input{PREFIX}. The document chooses the font.\n"
+    "\n"
     "Exit status: 0 drawn, 1 it could not be drawn, 2 bad usage or input.";
 
 typedef struct Options {
@@ -29,12 +33,18 @@ typedef struct Options {
     char *title;
     double width, font;
     gboolean pdf;
+    gboolean tex;
+    gboolean no_legend;
+    char *range_texts[2]; /* of x and of y */
+    RepRange ranges[2];
 } Options;
 
 static void options_done(Options *options)
 {
     g_free(options->prefix);
     g_free(options->title);
+    g_free(options->range_texts[0]);
+    g_free(options->range_texts[1]);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
 
@@ -108,7 +118,11 @@ static bool draw(const Options *options, const char *file, GError **error)
     RepLook look = {.width_mm = options->width,
                     .font_pt = options->font,
                     .title = options->title,
-                    .pdf = options->pdf};
+                    .pdf = options->pdf,
+                    .tex = options->tex,
+                    .no_legend = options->no_legend,
+                    .x_range = options->ranges[0],
+                    .y_range = options->ranges[1]};
     RepResult result = {description, table, NULL, NULL};
     GError *cause = NULL;
 
@@ -140,6 +154,14 @@ int cmd_plot(int argc, char **argv)
          "PREFIX"},
         {"pdf", 0, 0, G_OPTION_ARG_NONE, &options.pdf, "Draw PREFIX.pdf, too",
          NULL},
+        {"tex", 0, 0, G_OPTION_ARG_NONE, &options.tex,
+         "Draw PREFIX.tex for TikZ, too", NULL},
+        {"x-range", 0, 0, G_OPTION_ARG_STRING, &options.range_texts[0],
+         "Ends of the x axis, in units of its column", "LEAST:MOST"},
+        {"y-range", 0, 0, G_OPTION_ARG_STRING, &options.range_texts[1],
+         "The same for the y axis", "LEAST:MOST"},
+        {"no-legend", 0, 0, G_OPTION_ARG_NONE, &options.no_legend,
+         "Draw no legend", NULL},
         {"width", 'w', 0, G_OPTION_ARG_DOUBLE, &options.width,
          "Width of the drawing in millimetres", "MM"},
         {"font-size", 0, 0, G_OPTION_ARG_DOUBLE, &options.font,
@@ -166,6 +188,18 @@ int cmd_plot(int argc, char **argv)
         return cmd_usage("plot", "--font-size takes %d to %d points",
                          FONT_LEAST, FONT_MOST);
     }
+    for (unsigned i = 0; i < G_N_ELEMENTS(options.ranges); i++) {
+        RepRange *range = &options.ranges[i];
+
+        if (options.range_texts[i] &&
+            !topo_units_parse_range(options.range_texts[i], &range->least,
+                                    &range->most)) {
+            return cmd_usage("plot",
+                             "--%c-range takes LEAST:MOST, such as "
+                             "0:64",
+                             "xy"[i]);
+        }
+    }
     if (!options.prefix) {
         const char *end = g_str_has_suffix(args[0], ".csv")
                               ? strrchr(args[0], '.')
@@ -180,8 +214,13 @@ int cmd_plot(int argc, char **argv)
         cmd_complain("plot", error);
         return is_program ? CMD_DIFFERENT : CMD_USAGE;
     }
-    printf("%s.svg, %s.png%s%s%s\n", options.prefix, options.prefix,
-           options.pdf ? ", " : "", options.pdf ? options.prefix : "",
-           options.pdf ? ".pdf" : "");
+    printf("%s.svg, %s.png", options.prefix, options.prefix);
+    if (options.pdf) {
+        printf(", %s.pdf", options.prefix);
+    }
+    if (options.tex) {
+        printf(", %s.tex", options.prefix);
+    }
+    putchar('\n');
     return CMD_OK;
 }

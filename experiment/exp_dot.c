@@ -175,6 +175,61 @@ static void write_lends(Drawing *drawing)
     }
 }
 
+/* ---- Rings ------------------------------------------------------------- */
+
+/* Returns the host to which a link leads from @host, other than by @last. Sets
+ * *ret_link to that link, and *ret_count to the number of links of @host. */
+static const TopoHost *next_host(const TopoDescription *description,
+                                 const TopoHost *host, const TopoLink *last,
+                                 const TopoLink **ret_link, unsigned *ret_count)
+{
+    const TopoHost *next = NULL;
+
+    *ret_count = 0;
+    for (unsigned i = 0; i < description->links->len; i++) {
+        const TopoLink *link = description->links->pdata[i];
+
+        for (unsigned j = 0; j < 2; j++) {
+            if (link->end[j]->host != host) {
+                continue;
+            }
+            (*ret_count)++;
+            if (link != last) {
+                next = link->end[1 - j]->host;
+                *ret_link = link;
+            }
+        }
+    }
+    return next;
+}
+
+/* Returns true if the links join all hosts, three or more, to one ring. */
+static bool is_ring(const TopoDescription *description)
+{
+    const TopoHost *host, *first;
+    const TopoLink *link = NULL;
+    unsigned n = description->hosts->len, links;
+
+    if (n < 3 || description->links->len != n) {
+        return false;
+    }
+    host = first = description->hosts->pdata[0];
+    for (unsigned i = 0; i < n; i++) {
+        host = next_host(description, host, link, &link, &links);
+        if (links != 2 || (host == first) != (i + 1 == n)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Returns the attributes of a graph that has the form of @description. Layers
+ * show a tree best; springs between the nodes make a ring round. */
+static const char *form_of(const TopoDescription *description)
+{
+    return is_ring(description) ? "layout=fdp, K=1.6" : "ranksep=0.6";
+}
+
 void exp_dot(const TopoDescription *description, const ExpFabric *fabric,
              GString *out)
 {
@@ -183,11 +238,11 @@ void exp_dot(const TopoDescription *description, const ExpFabric *fabric,
     g_string_append_printf(
         out,
         "graph \"%s\" {\n"
-        "    graph [fontname=\"sans-serif\", fontsize=13, ranksep=0.6];\n"
+        "    graph [fontname=\"sans-serif\", fontsize=13, %s];\n"
         "    node [shape=box, style=\"rounded,filled\", fontsize=11, "
         "fontname=\"sans-serif\"];\n"
         "    edge [fontsize=9, fontname=\"sans-serif\"];\n",
-        description->name);
+        description->name, form_of(description));
     for (unsigned i = 0; i < description->hosts->len; i++) {
         write_host(&drawing, description->hosts->pdata[i]);
     }

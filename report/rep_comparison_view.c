@@ -184,6 +184,7 @@ bool rep_comparison_plot(const RepComparison *comparison, const Table *baseline,
         .title = rep_comparison_name(comparison),
         .x_column = x,
         .curves = curves,
+        .fits_y = true,
         .model_label = "new",
         .published_label = "baseline",
     };

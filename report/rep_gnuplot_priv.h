@@ -16,13 +16,21 @@
  * single quote is written twice. The caller frees the result. */
 char *rep_gnuplot_quote(const char *text);
 
+/* Does the same for @terminal: for TeX, its special characters are escaped. */
+char *rep_gnuplot_quote_for(const char *terminal, const char *text);
+
+/* Returns the option "font ..." for a text of @size, in pixels of the SVG; for
+ * TeX an empty text, because the document chooses the font. The caller frees
+ * it. */
+char *rep_gnuplot_font(const char *terminal, int size);
+
 /* Formats a number for the script, independent of the locale. The caller frees
  * it. */
 char *rep_gnuplot_number(double value);
 
-/* Begins a script for the terminal "svg", "pngcairo" or "pdfcairo". @width and
- * @height are in pixels of the SVG. The PNG has twice as many. In the PDF the
- * text has @font_pt points; 0: as in the SVG. */
+/* Begins a script for the terminal "svg", "pngcairo", "pdfcairo" or "tikz".
+ * @width and @height are in pixels of the SVG. The PNG has twice as many. On
+ * paper the text has @font_pt points; 0: as in the SVG. */
 void rep_gnuplot_begin(GString *script, const char *terminal, unsigned width,
                        unsigned height, double font_pt);
 
@@ -41,8 +49,10 @@ typedef char *(*RepGnuplotScriptFn)(const void *drawing, const char *terminal,
 bool rep_gnuplot_write(const char *prefix, RepGnuplotScriptFn script,
                        const void *drawing, GError **error);
 
-/* Draws PREFIX.pdf. */
+/* Draws PREFIX.pdf, and PREFIX.tex for TikZ. */
 bool rep_gnuplot_write_pdf(const char *prefix, RepGnuplotScriptFn script,
+                           const void *drawing, GError **error);
+bool rep_gnuplot_write_tex(const char *prefix, RepGnuplotScriptFn script,
                            const void *drawing, GError **error);
 
 #endif

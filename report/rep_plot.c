@@ -5,6 +5,7 @@
 #include "rep_plot_sheet_priv.h"
 #include "table_file.h"
 
+#define VALUE_FONT 7 /* size of the numbers above bars */
 #define VALUE_LABELS                                                           \
     24 /* A panel with more bars than this has no values above them. */
 
@@ -23,7 +24,8 @@ static void emit_head(PlotSheet *sheet, const char *terminal)
         "set key off\n"
         "set multiplot\n");
     if (sheet->plot->title != NULL) {
-        g_autofree char *title = rep_gnuplot_quote(sheet->plot->title);
+        g_autofree char *title =
+            rep_gnuplot_quote_for(terminal, sheet->plot->title);
 
         rep_gnuplot_add_title(
             sheet->script, terminal, title,
@@ -112,23 +114,24 @@ static void emit_panel_frame(PlotSheet *sheet, unsigned panel)
 {
     const PlotLayout *layout = &sheet->layout;
     const RepPlot *plot = sheet->plot;
-    unsigned row = plot->stacked ? panel : 0;
-    unsigned column = plot->stacked ? 0 : panel;
-    unsigned rows = plot->stacked ? sheet->data->panels->len : 1;
+    unsigned row = panel / layout->columns;
+    unsigned column = panel % layout->columns;
+    unsigned rows =
+        (sheet->data->panels->len + layout->columns - 1) / layout->columns;
     unsigned left =
         PLOT_MARGIN_LEFT + column * (layout->panel_width + PLOT_GAP);
     unsigned bottom =
         layout->legend_height + layout->margin_bottom +
         (rows - 1 - row) * (layout->panel_title + layout->panel_height +
                             layout->margin_bottom);
-    g_autofree char *title =
-        rep_gnuplot_quote(sheet->data->panels->pdata[panel]);
+    g_autofree char *title = rep_gnuplot_quote_for(
+        sheet->terminal, sheet->data->panels->pdata[panel]);
     g_autofree char *x_text = rep_plot_axis_label(
         plot->x_label, plot->x_column, sheet->x_axis == REP_AXIS_BYTES);
     g_autofree char *y_text =
         rep_plot_axis_label(plot->y_label, plot->y_column, false);
-    g_autofree char *x_label = rep_gnuplot_quote(x_text);
-    g_autofree char *y_label = rep_gnuplot_quote(y_text);
+    g_autofree char *x_label = rep_gnuplot_quote_for(sheet->terminal, x_text);
+    g_autofree char *y_label = rep_gnuplot_quote_for(sheet->terminal, y_text);
 
     rep_plot_emit(sheet,
                   "set lmargin at screen %.6f\nset rmargin at screen %.6f\n"
@@ -208,6 +211,7 @@ static void emit_panel(PlotSheet *sheet, unsigned panel)
     unsigned n_curves = sheet->data->curves->len;
     bool is_bars = sheet->plot->kind == REP_PLOT_BARS;
     g_autoptr(GString) plots = g_string_new(NULL);
+    g_autofree char *font = rep_gnuplot_font(sheet->terminal, VALUE_FONT);
     unsigned i;
 
     /* Lines come first, so that the points are drawn over them. */
@@ -235,8 +239,8 @@ static void emit_panel(PlotSheet *sheet, unsigned panel)
             g_string_append_printf(
                 plots,
                 ", \\\n%s using 1:%s:2 with labels "
-                "offset 0,0.5 font ',7' textcolor rgb '" REP_GNUPLOT_INK "'",
-                name, is_spread ? "($2+$4)" : "2");
+                "offset 0,0.5 %stextcolor rgb '" REP_GNUPLOT_INK "'",
+                name, is_spread ? "($2+$4)" : "2", font);
         }
     }
     if (has_own_scales(sheet)) {
@@ -284,7 +288,7 @@ char *rep_plot_script(const RepPlot *plot, const Table *model,
                       GError **error)
 {
     g_autoptr(PlotData) data = rep_plot_data_new(plot, model, published, error);
-    PlotSheet sheet = {.plot = plot, .data = data};
+    PlotSheet sheet = {.plot = plot, .data = data, .terminal = terminal};
     unsigned i;
 
     if (data == NULL || !check_axis(&sheet, error)) {
@@ -327,5 +331,7 @@ bool rep_plot_write(const RepPlot *plot, const Table *model,
 
     return rep_gnuplot_write(prefix, make_script, &drawing, error) &&
            (!plot->pdf ||
-            rep_gnuplot_write_pdf(prefix, make_script, &drawing, error));
+            rep_gnuplot_write_pdf(prefix, make_script, &drawing, error)) &&
+           (!plot->tex ||
+            rep_gnuplot_write_tex(prefix, make_script, &drawing, error));
 }

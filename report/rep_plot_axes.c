@@ -65,11 +65,11 @@ static char *byte_label(double bytes)
     return g_strdup_printf("%s %s", text, units[i]);
 }
 
-static void emit_power_tics(PlotSheet *sheet, double base)
+static void emit_power_tics(PlotSheet *sheet, double base, double low,
+                            double high)
 {
-    const PlotData *data = sheet->data;
-    int first = (int)ceil(log(data->x_min) / log(base) - 1e-9);
-    int last = (int)floor(log(data->x_max) / log(base) + 1e-9);
+    int first = (int)ceil(log(low) / log(base) - 1e-9);
+    int last = (int)floor(log(high) / log(base) + 1e-9);
     int labels = sheet->plot->width_mm > 0
                      ? CLAMP((int)sheet->layout.panel_width / X_LABEL_PIXELS, 2,
                              X_LABELS)
@@ -96,19 +96,23 @@ static void emit_power_tics(PlotSheet *sheet, double base)
 
 static void emit_x_axis(PlotSheet *sheet)
 {
-    const PlotData *data = sheet->data;
-    double low = data->x_min;
-    double high = data->x_max;
+    const RepRange *given = &sheet->plot->x_range;
+    bool is_given = given->most > given->least;
+    double low = is_given ? given->least : sheet->data->x_min;
+    double high = is_given ? given->most : sheet->data->x_max;
     g_autofree char *low_text = NULL;
     g_autofree char *high_text = NULL;
 
     if (sheet->x_axis == REP_AXIS_LINEAR) {
         double margin = high > low ? (high - low) * 0.03 : 1;
 
-        low = low >= 0 && low < (high - low) / 2 ? 0 : low - margin;
-        high += margin;
+        if (!is_given) {
+            low = low >= 0 && low < (high - low) / 2 ? 0 : low - margin;
+            high += margin;
+        }
     } else {
-        emit_power_tics(sheet, sheet->x_axis == REP_AXIS_LOG10 ? 10 : 2);
+        emit_power_tics(sheet, sheet->x_axis == REP_AXIS_LOG10 ? 10 : 2, low,
+                        high);
         low /= sheet->x_axis == REP_AXIS_LOG10 ? 1.5 : 1.35;
         high *= sheet->x_axis == REP_AXIS_LOG10 ? 1.5 : 1.35;
     }
@@ -127,7 +131,8 @@ static void emit_categories(PlotSheet *sheet)
     rep_plot_emit(sheet, "unset xtics\nset xtics %s scale 0 (",
                   slanted ? "rotate by 35 right" : "norotate");
     for (i = 0; i < data->categories->len; i++) {
-        g_autofree char *name = rep_gnuplot_quote(data->categories->pdata[i]);
+        g_autofree char *name =
+            rep_gnuplot_quote_for(sheet->terminal, data->categories->pdata[i]);
 
         rep_plot_emit(sheet, "%s%s %u", i > 0 ? ", " : "", name, i);
     }

@@ -5,6 +5,9 @@
 
 #include "table_file.h"
 
+#define ROW_MOST       4  /* most panels with lines side by side */
+#define PANEL_LEAST_MM 55 /* least width of a panel on paper */
+
 /* The columns of one table that the plot uses. */
 typedef struct Columns {
     unsigned x;
@@ -236,6 +239,20 @@ static void set_ranges(PlotData *data)
     }
 }
 
+unsigned rep_plot_columns(const RepPlot *plot, unsigned n_panels)
+{
+    if (plot->stacked) {
+        return 1;
+    }
+    if (plot->width_mm > 0) {
+        return CLAMP((unsigned)(plot->width_mm / PANEL_LEAST_MM), 1, n_panels);
+    }
+    if (plot->kind == REP_PLOT_BARS || n_panels <= ROW_MOST) {
+        return n_panels;
+    }
+    return MIN((n_panels + 1) / 2, ROW_MOST);
+}
+
 /* Panels side by side without a common curve each have their own legend, and
  * each begins with the first colour. Bars are different: they share one row of
  * places. */
@@ -246,7 +263,8 @@ static void choose_styles(PlotData *data, const RepPlot *plot)
     unsigned i;
 
     data->is_split =
-        data->panels->len > 1 && !plot->stacked && plot->kind == REP_PLOT_LINES;
+        data->panels->len > 1 && plot->kind == REP_PLOT_LINES &&
+        rep_plot_columns(plot, data->panels->len) == data->panels->len;
     for (i = 0; i < data->points->len; i++) {
         const PlotPoint *point = data->points->pdata[i];
 

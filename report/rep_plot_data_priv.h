@@ -48,6 +48,9 @@ typedef struct PlotData {
     double y_least; /* the smallest y */
 } PlotData;
 
+/* Returns how many of @n_panels stand side by side; the others are below. */
+unsigned rep_plot_columns(const RepPlot *plot, unsigned n_panels);
+
 PlotData *rep_plot_data_new(const RepPlot *plot, const Table *model,
                             const Table *published, GError **error);
 void rep_plot_data_free(PlotData *data);

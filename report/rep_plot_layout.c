@@ -17,24 +17,28 @@
 #define MM_PER_INCH   25.4
 #define PT_PER_INCH   72
 
-/* Chooses the range of y and the step between lines. The step is 1, 2, 2.5 or 5
- * times a power of ten and gives at most eight lines. The range includes 0 and
- * all points and is a whole number of steps. */
-static void choose_y_range(double y_min, double y_max, PlotLayout *layout)
+/* Returns a step of 1, 2, 2.5 or 5 times a power of ten that gives at most
+ * eight lines. */
+static double choose_step(double span)
 {
     static const double steps[] = {1, 2, 2.5, 5, 10};
-    double span = y_max - y_min;
     double power;
     unsigned i = 0;
 
-    if (span <= 0) {
-        span = 1;
-    }
     power = pow(10, floor(log10(span / 8)));
     while (i + 1 < G_N_ELEMENTS(steps) && steps[i] * power * 8 < span) {
         i++;
     }
-    layout->y_step = steps[i] * power;
+    return steps[i] * power;
+}
+
+/* Chooses the range of y and the step between lines. The range includes all
+ * points and is a whole number of steps. */
+static void choose_y_range(double y_min, double y_max, PlotLayout *layout)
+{
+    double span = y_max > y_min ? y_max - y_min : 1;
+
+    layout->y_step = choose_step(span);
     layout->y_low = floor(y_min / layout->y_step) * layout->y_step;
     layout->y_high =
         ceil((y_max + span * 0.04) / layout->y_step) * layout->y_step;
@@ -64,10 +68,39 @@ static void choose_y_powers(double least, double most, double base,
     layout->y_high = pow(base, MAX(high, low + 1));
 }
 
+/* Returns the least y that the axis must show: 0 or less, unless all points are
+ * far from 0 and the plot may leave it out. */
+static double floor_of(const RepPlot *plot, double y_min, double y_least,
+                       double y_max)
+{
+    return plot->fits_y && y_least > 0 && y_least > y_max / 2
+               ? y_least - (y_max - y_least) * 0.1
+               : y_min;
+}
+
+/* Chooses the range of y for points from @y_least to @y_max. @y_min is at most
+ * 0. */
+static void choose_range(PlotSheet *sheet, double y_min, double y_least,
+                         double y_max)
+{
+    const RepPlot *plot = sheet->plot;
+    PlotLayout *layout = &sheet->layout;
+    double base = rep_plot_y_base(plot);
+
+    if (plot->y_range.most > plot->y_range.least) {
+        layout->y_low = plot->y_range.least;
+        layout->y_high = plot->y_range.most;
+        layout->y_step = choose_step(layout->y_high - layout->y_low);
+    } else if (base > 0 && y_max > 0) {
+        choose_y_powers(y_least, y_max, base, layout);
+    } else {
+        choose_y_range(floor_of(plot, y_min, y_least, y_max), y_max, layout);
+    }
+}
+
 void rep_plot_choose_panel_range(PlotSheet *sheet, unsigned panel)
 {
     double y_min = 0, y_max = 0, y_least = G_MAXDOUBLE;
-    double base = rep_plot_y_base(sheet->plot);
     unsigned i;
 
     for (i = 0; i < sheet->data->points->len; i++) {
@@ -79,11 +112,7 @@ void rep_plot_choose_panel_range(PlotSheet *sheet, unsigned panel)
             y_least = MIN(y_least, point->y);
         }
     }
-    if (base > 0 && y_max > 0) {
-        choose_y_powers(y_least, y_max, base, &sheet->layout);
-    } else {
-        choose_y_range(y_min, y_max, &sheet->layout);
-    }
+    choose_range(sheet, y_min, y_least, y_max);
 }
 
 /* Returns the number of legend lines: one for the sheet, or one for each
@@ -146,9 +175,11 @@ void rep_plot_lay_out(PlotSheet *sheet)
 {
     const PlotData *data = sheet->data;
     PlotLayout *layout = &sheet->layout;
-    unsigned columns = sheet->plot->stacked ? 1 : data->panels->len;
-    unsigned rows = sheet->plot->stacked ? data->panels->len : 1;
+    unsigned columns = rep_plot_columns(sheet->plot, data->panels->len);
+    unsigned rows = (data->panels->len + columns - 1) / columns;
     glong longest;
+
+    layout->columns = columns;
 
     layout->panel_width = PANEL_WIDTH;
     if (data->panels->len == 1) {
@@ -180,17 +211,12 @@ void rep_plot_lay_out(PlotSheet *sheet)
     }
     layout->width = PLOT_MARGIN_LEFT + columns * layout->panel_width +
                     (columns - 1) * PLOT_GAP + PLOT_MARGIN_RIGHT;
-    layout->n_legend = count_legend_lines(sheet);
+    layout->n_legend = sheet->plot->no_legend ? 0 : count_legend_lines(sheet);
     layout->legend_height =
         layout->n_legend > 0 ? layout->n_legend * LEGEND_LINE + 10 : 0;
     layout->height = (sheet->plot->title != NULL ? PLOT_TITLE_HEIGHT : 8) +
                      layout->legend_height +
                      rows * (layout->panel_title + layout->panel_height +
                              layout->margin_bottom);
-    if (rep_plot_y_base(sheet->plot) > 0) {
-        choose_y_powers(data->y_least, data->y_max,
-                        rep_plot_y_base(sheet->plot), layout);
-    } else {
-        choose_y_range(data->y_min, data->y_max, layout);
-    }
+    choose_range(sheet, data->y_min, data->y_least, data->y_max);
 }

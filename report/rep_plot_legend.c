@@ -16,9 +16,10 @@ bool rep_plot_is_in_legend(const PlotData *data, unsigned curve, unsigned panel)
     return is_named(data) && (!data->is_split || data->homes[curve] == panel);
 }
 
-static void append_entry(GString *plots, const char *style, const char *label)
+static void append_entry(const PlotSheet *sheet, GString *plots,
+                         const char *style, const char *label)
 {
-    g_autofree char *title = rep_gnuplot_quote(label);
+    g_autofree char *title = rep_gnuplot_quote_for(sheet->terminal, label);
 
     g_string_append_printf(plots, "%sNaN %s title %s",
                            plots->len > 0 ? ", \\\n" : "", style, title);
@@ -46,7 +47,8 @@ static void append_kinds(const PlotSheet *sheet, GString *plots)
         } else {
             style = g_strdup_printf("with lines lw 2 lc rgb '%s'", color);
         }
-        append_entry(plots, style, rep_plot_source_label(sheet->plot, source));
+        append_entry(sheet, plots, style,
+                     rep_plot_source_label(sheet->plot, source));
     }
 }
 
@@ -76,7 +78,7 @@ static void emit_one_legend(PlotSheet *sheet, unsigned panel, unsigned left,
                                   rep_plot_dash(sheet, i));
 
         if (rep_plot_is_in_legend(data, i, panel)) {
-            append_entry(plots, style, data->curves->pdata[i]);
+            append_entry(sheet, plots, style, data->curves->pdata[i]);
         }
     }
     if (rep_plot_is_mixed(data)) {

@@ -24,6 +24,7 @@
 typedef struct PlotLayout {
     unsigned width;
     unsigned height;
+    unsigned columns; /* panels side by side */
     unsigned panel_width;
     unsigned panel_height;
     unsigned panel_title;
@@ -39,6 +40,7 @@ typedef struct PlotLayout {
 typedef struct PlotSheet {
     const RepPlot *plot;
     const PlotData *data;
+    const char *terminal; /* of gnuplot */
     PlotLayout layout;
     RepAxis x_axis;
     GString *script;

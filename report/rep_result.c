@@ -229,6 +229,8 @@ bool rep_result_draw(const RepResult *result, const char *prefix,
         .y_column = column_at(description, plot->y)->name,
         .x_label = plot->x_label,
         .y_label = plot->y_label,
+        .x_range = {plot->x_least, plot->x_most},
+        .y_range = {plot->y_least, plot->y_most},
         .measured = result->measured,
     };
 
@@ -239,6 +241,14 @@ bool rep_result_draw(const RepResult *result, const char *prefix,
         drawing.width_mm = look->width_mm;
         drawing.font_pt = look->font_pt > 0 ? look->font_pt : FONT_PT;
         drawing.pdf = look->pdf;
+        drawing.tex = look->tex;
+        drawing.no_legend = look->no_legend;
+        if (look->x_range.most > look->x_range.least) {
+            drawing.x_range = look->x_range;
+        }
+        if (look->y_range.most > look->y_range.least) {
+            drawing.y_range = look->y_range;
+        }
         drawing.stacked = look->width_mm > 0 && look->width_mm < STACK_MM;
         if (look->title) {
             drawing.title =

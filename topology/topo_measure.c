@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "topo_load_priv.h"
+#include "topo_units.h"
 
 static const struct {
     const char *name;
@@ -299,6 +300,28 @@ static char *label_of(TopoLoader *loader, const TopoValues *values,
     return topo_load_text(loader, label);
 }
 
+static void load_range(TopoLoader *loader, const TopoValues *values,
+                       const char *key, TopoScale scale, double *ret_least,
+                       double *ret_most)
+{
+    const TopoValue *value = topo_values_get(values, key);
+
+    if (!topo_values_given(values, key) || value->text == NULL) {
+        return;
+    }
+    if (!topo_units_parse_range(value->text, ret_least, ret_most)) {
+        topo_errors_add(loader->errors, value->place,
+                        "%s: '%s' is not LEAST:MOST; write for example 0:64",
+                        key, value->text);
+    } else if (scale != TOPO_SCALE_LINEAR && *ret_least <= 0) {
+        topo_errors_add(
+            loader->errors, value->place,
+            "%s: a logarithmic axis cannot begin at %s; begin above "
+            "0",
+            key, value->text);
+    }
+}
+
 static void load_plot(TopoLoader *loader, const TopoNode *node,
                       GHashTable *names)
 {
@@ -321,6 +344,10 @@ static void load_plot(TopoLoader *loader, const TopoNode *node,
     plot->panels = column_at(loader, values, "panels", names);
     plot->x_scale = (TopoScale)topo_values_number(values, "x_scale");
     plot->y_scale = (TopoScale)topo_values_number(values, "y_scale");
+    load_range(loader, values, "x_range", plot->x_scale, &plot->x_least,
+               &plot->x_most);
+    load_range(loader, values, "y_range", plot->y_scale, &plot->y_least,
+               &plot->y_most);
     plot->x_label = label_of(loader, values, "x_label", x);
     plot->y_label = label_of(loader, values, "y_label", y);
     topo_load_points(loader, plot, values, names);

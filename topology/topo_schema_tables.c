@@ -227,6 +227,10 @@ static const TopoKey plot_keys[] = {
     MAY("panels", REF, NULL, "a column: a panel for each of its values"),
     WORD("x_scale", "linear", "linear|log2|log10", 0, "of the x axis"),
     WORD("y_scale", "linear", "linear|log2|log10", 0, "of the y axis"),
+    MAY("x_range", TEXT, NULL,
+        "ends of the x axis, such as 0:64, in units of the column; without it "
+        "all points are shown"),
+    MAY("y_range", TEXT, NULL, "the same for the y axis"),
     MAY("x_label", TEXT, NULL, "without it the column's name"),
     MAY("y_label", TEXT, NULL, "without it the column's name"),
     MAY("published", TEXT, NULL,

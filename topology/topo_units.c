@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "topo_units.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "topo_error.h"
@@ -438,4 +439,19 @@ bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
     *ret_num = (int64_t)(num / divisor);
     *ret_den = (int64_t)(den / divisor);
     return true;
+}
+
+bool topo_units_parse_range(const char *text, double *ret_least,
+                            double *ret_most)
+{
+    char *end;
+
+    *ret_least = g_ascii_strtod(text, &end);
+    if (end == text || *end != ':') {
+        return false;
+    }
+    text = end + 1;
+    *ret_most = g_ascii_strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*ret_least) &&
+           isfinite(*ret_most) && *ret_least < *ret_most;
 }

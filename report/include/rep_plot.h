@@ -31,6 +31,12 @@ typedef enum RepAxis {
     REP_AXIS_BYTES, /* powers of two, with labels such as "4 KiB" */
 } RepAxis;
 
+/* The ends of an axis. If they are equal, the points choose them. */
+typedef struct RepRange {
+    double least;
+    double most;
+} RepRange;
+
 /* A plot to draw. Strings are borrowed UTF-8 and may hold any character. */
 typedef struct RepPlot {
     RepPlotKind kind;
@@ -44,11 +50,17 @@ typedef struct RepPlot {
     const char *panel_column;  /* nullable: one panel for each of its values */
     RepAxis x_axis;            /* only for lines */
     RepAxis y_axis;            /* linear unless it is one of the powers */
-    const char *x_label;       /* nullable: made from the column's name */
-    const char *y_label;       /* nullable: made from the column's name */
-    double width_mm;           /* 0: chosen by the contents */
-    double font_pt;            /* size of the text on a sheet of that width */
-    bool pdf;                  /* rep_plot_write() draws PREFIX.pdf, too */
+    RepRange x_range;          /* not for bars */
+    RepRange y_range;          /* of all panels */
+    bool fits_y; /* the y axis need not begin at 0 if all points are far from it
+                  */
+    bool tex;    /* rep_plot_write() draws PREFIX.tex, too, for TikZ */
+    bool no_legend;
+    const char *x_label; /* nullable: made from the column's name */
+    const char *y_label; /* nullable: made from the column's name */
+    double width_mm;     /* 0: chosen by the contents */
+    double font_pt;      /* size of the text on a sheet of that width */
+    bool pdf;            /* rep_plot_write() draws PREFIX.pdf, too */
     bool steps;   /* lines go level from each point to the next one's x */
     bool stacked; /* panels stand one above the other, not side by side */
     const char *model_label;     /* nullable: default "model" */
@@ -57,7 +69,8 @@ typedef struct RepPlot {
     const char *measured_label;  /* nullable: default "measured" */
 } RepPlot;
 
-/* Returns the gnuplot script of the plot for the terminal "svg" or "pngcairo".
+/* Returns the gnuplot script of the plot for the terminal "svg", "pngcairo",
+ * "pdfcairo" or "tikz".
  * @model is drawn as lines or bars. @published (nullable) has the same columns
  * and is drawn as points or as paler bars of the same colours. Measured values
  * are drawn as crosses or as the palest bars. Returns NULL if a column is

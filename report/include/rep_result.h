@@ -4,6 +4,7 @@
 
 #include "topo_description.h"
 
+#include "rep_plot.h"
 #include "table.h"
 
 /* The results of one scenario with the values that its `plot:` compares them
@@ -42,6 +43,10 @@ typedef struct RepLook {
     double font_pt;    /* on paper, with a width; 0: 7 points */
     const char *title; /* nullable: the plot's; "none": no title */
     bool pdf;          /* PREFIX.pdf, too */
+    bool tex;          /* PREFIX.tex, too */
+    bool no_legend;
+    RepRange x_range,
+        y_range; /* instead of the plot's, if they are not empty */
 } RepLook;
 
 /* Draws PREFIX.svg and PREFIX.png. The description must have a plot. @look is

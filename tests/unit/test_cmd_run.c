@@ -201,6 +201,8 @@ static const char *const plots[] = {
     "title: t, x: size_bytes, y: bytes, curves: scenario, x_scale: log10",
     "title: t, x: size_bytes, y: bytes, curves: scenario, y_scale: log2",
     "title: t, x: size_bytes, y: bytes, curves: scenario, y_scale: log10",
+    "title: t, x: size_bytes, y: bytes, curves: scenario, x_range: 0:2048",
+    "title: t, x: size_bytes, y: bytes, curves: scenario, y_range: 0:4000",
     "title: t, x: size_bytes, y: bytes, curves: scenario, x_label: l",
     "title: t, x: size_bytes, y: bytes, curves: scenario, y_label: l",
     "title: t, x: size_bytes, y: bytes, curves: scenario, published: p.csv",
@@ -266,9 +268,39 @@ START_TEST(a_result_is_drawn_again_without_a_run)
                                  strlen("MediaBox [ 0 0 240 ")));
     ck_assert_int_eq(program_run("plot @/s.csv --width 3"), 2);
     ck_assert_ptr_nonnull(strstr(program_err, "--width takes 40 to 1000"));
+    ck_assert_int_eq(program_run("plot @/s.csv --y-range 6:0"), 2);
+    ck_assert_ptr_nonnull(strstr(program_err, "--y-range takes LEAST:MOST"));
     program_put("other.csv", "a,b\n1,2\n");
     ck_assert_int_eq(program_run("plot @/other.csv"), 2);
     ck_assert_ptr_nonnull(strstr(program_err, "does not name its scenario"));
+}
+END_TEST
+
+/* TeX gets its special characters escaped, and the same bytes each time. */
+START_TEST(a_result_is_drawn_for_tex)
+{
+    g_autofree char *text =
+        g_strdup_printf(plotted, 2,
+                        "title: \"5 % of a_b\", x: size_bytes, y: bytes, "
+                        "curves: scenario");
+    g_autofree char *once = NULL, *twice = NULL, *svg = NULL, *bare = NULL;
+
+    program_put("s.yaml", text);
+    ck_assert_int_eq(program_run("run @/s.yaml -q -o @"), 0);
+    ck_assert_int_eq(program_run("plot @/s.csv -o @/a --tex --width 85"), 0);
+    ck_assert_ptr_nonnull(strstr(program_out, "/a.tex\n"));
+    once = read_file("a.tex");
+    svg = read_file("a.svg");
+    g_usleep(1100000); /* gnuplot would write another time of day */
+    ck_assert_int_eq(program_run("plot @/s.csv -o @/a --tex --width 85"), 0);
+    twice = read_file("a.tex");
+    ck_assert_str_eq(once, twice);
+    ck_assert(g_str_has_prefix(once, "\\begin{tikzpicture}"));
+    ck_assert_ptr_nonnull(strstr(once, "5 \\% of a\\_b"));
+    ck_assert_ptr_nonnull(strstr(svg, "two"));
+    ck_assert_int_eq(program_run("plot @/s.csv -o @/b --no-legend"), 0);
+    bare = read_file("b.svg");
+    ck_assert_ptr_null(strstr(bare, "two"));
 }
 END_TEST
 
@@ -548,6 +580,7 @@ int main(void)
     tcase_add_test(tcase, each_key_of_a_plot_changes_the_drawing);
     tcase_add_test(tcase, the_head_says_what_numbers_mean);
     tcase_add_test(tcase, a_result_is_drawn_again_without_a_run);
+    tcase_add_test(tcase, a_result_is_drawn_for_tex);
     tcase_add_test(tcase, a_drawing_without_room_is_refused_first);
     tcase_add_test(tcase, check_finds_what_run_refuses);
     tcase_add_test(tcase, seeds_are_joined_to_means);

@@ -63,12 +63,39 @@ START_TEST(a_fabric_shows_addresses)
 }
 END_TEST
 
+#define RING_HOST(NAME)                                                        \
+    "  - {name: " NAME                                                         \
+    ", cpu: cpu, devices: [{name: n0, part: ntb, at: rp0}, "                   \
+    "{name: n1, part: ntb, at: rp1}]}\n"
+
+/* Three hosts in a ring, and then in a line. */
+START_TEST(a_ring_is_drawn_round)
+{
+    static const char ring[] = "name: ring\nhosts:\n" RING_HOST("a")
+        RING_HOST("b") RING_HOST("c") "links:\n"
+                                      "  - {name: l0, ends: [a.n0, b.n0]}\n"
+                                      "  - {name: l1, ends: [b.n1, c.n0]}\n";
+    g_autofree char *closed =
+        g_strconcat(ring, "  - {name: l2, ends: [c.n1, a.n1]}\n", NULL);
+    g_autoptr(TopoDescription) round = load_good(closed, NULL);
+    g_autoptr(TopoDescription) line = load_good(ring, NULL);
+    g_autoptr(GString) out = g_string_new(NULL);
+
+    exp_dot(round, NULL, out);
+    ck_assert_ptr_nonnull(strstr(out->str, "layout=fdp"));
+    g_string_truncate(out, 0);
+    exp_dot(line, NULL, out);
+    ck_assert_ptr_null(strstr(out->str, "layout="));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("exp_dot");
     TCase *tcase = tcase_create("dot");
 
     tcase_add_test(tcase, a_description_shows_parts_and_ports);
+    tcase_add_test(tcase, a_ring_is_drawn_round);
     tcase_add_test(tcase, a_fabric_shows_addresses);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -150,6 +150,33 @@ START_TEST(curves_that_lie_on_each_other_are_seen)
 }
 END_TEST
 
+/* Six panels of 430 pixels stand in two rows of three. An axis that need not
+ * begin at 0 begins below the least point, unless that is near 0. */
+START_TEST(many_panels_wrap_and_axes_fit)
+{
+    RepPlot plot = {.kind = REP_PLOT_LINES,
+                    .x_column = "x",
+                    .y_column = "y",
+                    .panel_column = "scenario",
+                    .fits_y = true};
+    g_autofree char *six = script_of(&plot,
+                                     "scenario,x,y\na,1,90\nb,1,91\nc,1,92\n"
+                                     "d,1,93\ne,1,94\nf,1,100\n",
+                                     NULL, NULL);
+    g_autofree char *zero =
+        script_of(&plot, "scenario,x,y\na,1,40\nb,1,100\n", NULL, NULL);
+
+    /* 78 + 3 * 430 + 2 * 34 + 24 */
+    ck_assert_ptr_nonnull(strstr(six, "set terminal svg size 1460,"));
+    ck_assert_ptr_nonnull(strstr(six, "set yrange [88:102]"));
+    ck_assert_ptr_nonnull(strstr(zero, "set yrange [0:"));
+    plot.y_range = (RepRange){20, 60};
+    g_free(six);
+    six = script_of(&plot, "scenario,x,y\na,1,90\n", NULL, NULL);
+    ck_assert_ptr_nonnull(strstr(six, "set yrange [20:60]"));
+}
+END_TEST
+
 START_TEST(panels_without_a_common_curve_share_the_colours)
 {
     static const char *const first_color = "#0072B2";
@@ -397,6 +424,7 @@ int main(void)
     tcase_add_test(tcase, measured_values_are_drawn_too);
     tcase_add_test(tcase, points_are_joined_in_the_order_of_x);
     tcase_add_test(tcase, curves_that_lie_on_each_other_are_seen);
+    tcase_add_test(tcase, many_panels_wrap_and_axes_fit);
     tcase_add_test(tcase, panels_without_a_common_curve_share_the_colours);
     tcase_add_loop_test(tcase, data_that_cannot_be_drawn_is_an_error, 0,
                         G_N_ELEMENTS(refused));

@@ -268,7 +268,10 @@ typedef struct TopoPlot {
     TopoScale x_scale, y_scale;
     char *x_label;
     char *y_label;
-    char *published;     /* path of a CSV; NULL: none */
+    double x_least,
+        x_most; /* ends of the axes, in units of the columns; equal: */
+    double y_least, y_most; /* chosen by the points */
+    char *published;        /* path of a CSV; NULL: none */
     GPtrArray *measured; /* of char *: paths of CSVs with the user's own values;
                             may be empty */
     bool calibrated_all; /* every published value was used */

@@ -42,4 +42,9 @@ char *topo_units_format(TopoUnit unit, int64_t value);
 bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
                               int64_t *ret_den, GError **error);
 
+/* Parses "LEAST:MOST", two numbers without units, such as "0.5:6". LEAST is
+ * less than MOST. */
+bool topo_units_parse_range(const char *text, double *ret_least,
+                            double *ret_most);
+
 #endif
