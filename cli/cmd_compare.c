@@ -390,7 +390,9 @@ static int compare_main(Compare *compare, int argc, char **argv)
         {"worst", 0, 0, G_OPTION_ARG_INT, &compare->n_worst,
          "Show the N worst points of a file (default: 10)", "N"},
         {"plot", 0, 0, G_OPTION_ARG_FILENAME, &compare->plot,
-         "Draw NEW over BASELINE to PREFIX.svg and PREFIX.png", "PREFIX"},
+         "Draw NEW over BASELINE to PREFIX.svg and PREFIX.png, and the "
+         "differences to PREFIX.delta.svg and .png",
+         "PREFIX"},
         {"only-failures", 'f', 0, G_OPTION_ARG_NONE, &compare->only_failures,
          "Print only files and points that differ, and the total", NULL},
         {"markdown", 'm', 0, G_OPTION_ARG_NONE, &compare->markdown,

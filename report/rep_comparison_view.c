@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rep_plot.h"
+#include "table_csv.h"
 
 #define PANELS_MAX 6 /* most panels; a column with more values makes none */
 
@@ -173,6 +174,100 @@ static bool has_numbers(const Table *table, const char *name)
            table_column_type(table, column) != TABLE_TEXT;
 }
 
+/* Returns the least error, in thousandths of a percent, that the curves of
+ * @column must have so that not more of them remain than a drawing has room
+ * for. */
+static int64_t least_error(const RepComparison *comparison, const char *column)
+{
+    g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(int64_t));
+
+    for (unsigned i = 0; i < rep_comparison_n_curves(comparison); i++) {
+        const RepCurve *curve = rep_comparison_curve(comparison, i);
+        int64_t error = ABS(curve->errors.max_mpct);
+
+        if (strcmp(curve->column, column) == 0) {
+            unsigned at = 0;
+
+            while (at < errors->len &&
+                   g_array_index(errors, int64_t, at) > error) {
+                at++;
+            }
+            g_array_insert_val(errors, at, error);
+        }
+    }
+    return errors->len > REP_PLOT_CURVES_MAX
+               ? g_array_index(errors, int64_t, REP_PLOT_CURVES_MAX - 1)
+               : 0;
+}
+
+/* Returns a table of the differences of @column: curve, x, and the difference
+ * in percent of the baseline. Values of x become numbers if all of them are. */
+static Table *make_deltas(const RepComparison *comparison, const char *column)
+{
+    static const char *const names[] = {"curve", "x", "difference_percent"};
+    int64_t least = least_error(comparison, column);
+    g_autoptr(Table) texts = table_new();
+    g_autoptr(GHashTable) curves = g_hash_table_new(NULL, NULL);
+    g_autofree char *csv = NULL;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+        table_add_column(texts, names[i], TABLE_TEXT, 0);
+    }
+    for (unsigned i = 0; i < rep_comparison_n_points(comparison); i++) {
+        const RepPoint *point = rep_comparison_point(comparison, i);
+        const RepCurve *curve = rep_comparison_curve(comparison, point->curve);
+        g_autofree char *error = NULL;
+        unsigned row;
+
+        if (strcmp(curve->column, column) != 0 ||
+            point->error_mpct == TABLE_NONE ||
+            ABS(curve->errors.max_mpct) < least ||
+            (!g_hash_table_contains(curves, curve) &&
+             g_hash_table_size(curves) == REP_PLOT_CURVES_MAX)) {
+            continue;
+        }
+        g_hash_table_add(curves, (void *)curve);
+        error = rep_mpct_print(point->error_mpct);
+        row = table_add_row(texts);
+        table_set_text(texts, row, 0, curve->name);
+        table_set_text(texts, row, 1, point->x);
+        table_set_text(texts, row, 2, error);
+    }
+    csv = table_to_csv(texts);
+    return table_parse(csv, strlen(csv), rep_comparison_name(comparison), NULL);
+}
+
+/* Draws PREFIX.delta.svg and .png: how far @column is from the baseline. If
+ * there are too many curves, those that differ most. */
+static bool plot_delta(const RepComparison *comparison, const char *column,
+                       const char *prefix, GError **error)
+{
+    static const char *const curves[] = {"curve", NULL};
+    g_autofree char *path = g_strconcat(prefix, ".delta", NULL);
+    g_autofree char *y_label =
+        g_strdup_printf("%s, difference from the baseline, %%", column);
+    g_autoptr(Table) deltas = make_deltas(comparison, column);
+    RepPlot plot = {
+        .kind = REP_PLOT_LINES,
+        .title = rep_comparison_name(comparison),
+        .x_column = "x",
+        .x_label = rep_comparison_x(comparison),
+        .y_column = "difference_percent",
+        .y_label = y_label,
+        .curves = curves,
+    };
+
+    if (deltas == NULL || table_n_rows(deltas) == 0) {
+        return true; /* no point is in both, or the baseline has only zeros */
+    }
+    plot.kind = has_numbers(deltas, "x") ? REP_PLOT_LINES : REP_PLOT_BARS;
+    if (plot.kind == REP_PLOT_LINES &&
+        g_str_has_suffix(rep_comparison_x(comparison), "_bytes")) {
+        plot.x_axis = REP_AXIS_BYTES;
+    }
+    return rep_plot_write(&plot, deltas, NULL, path, error);
+}
+
 bool rep_comparison_plot(const RepComparison *comparison, const Table *baseline,
                          const Table *fresh, const char *prefix, GError **error)
 {
@@ -203,7 +298,8 @@ bool rep_comparison_plot(const RepComparison *comparison, const Table *baseline,
         plot.y_column = values[i];
         g_strdelimit(path + strlen(prefix), "/", '_');
         if (has_numbers(baseline, values[i]) && has_numbers(fresh, values[i]) &&
-            !rep_plot_write(&plot, fresh, baseline, path, error)) {
+            (!rep_plot_write(&plot, fresh, baseline, path, error) ||
+             !plot_delta(comparison, values[i], path, error))) {
             return false;
         }
     }

@@ -21,9 +21,9 @@ Table *rep_comparison_errors_table(const RepComparison *comparison);
 /* Returns one line about all points together, without a line end. */
 char *rep_comparison_verdict(const RepComparison *comparison);
 
-/* Draws a plot for each column of numbers, with the baseline as points. If
- * there are several columns, the name of each is appended to @prefix after
- * "-". */
+/* Draws a plot for each column of numbers, with the baseline as points, and
+ * beside it PREFIX.delta with the differences in percent. If there are several
+ * columns, the name of each is appended to @prefix after "-". */
 bool rep_comparison_plot(const RepComparison *comparison, const Table *baseline,
                          const Table *fresh, const char *prefix,
                          GError **error);

@@ -157,6 +157,8 @@ END_TEST
 
 START_TEST(plots_are_drawn_for_each_column_of_numbers)
 {
+    g_autofree char *path = NULL, *svg = NULL;
+
     program_put("a.csv", "p,s,x,y\nq,a,1,1.0\nq,a,2,2.0\n");
     program_put("b.csv", "s,t_us,note,u_us\na,1.0,n,2.0\n");
     ck_assert_int_eq(program_run("compare a.csv a.csv --plot out/a"), 0);
@@ -166,6 +168,14 @@ START_TEST(plots_are_drawn_for_each_column_of_numbers)
     ck_assert(has_file("out/b-t_us.svg"));
     ck_assert(has_file("out/b-u_us.png"));
     ck_assert(!has_file("out/b-note.svg"));
+    /* One point 10 % above the baseline: the axis needs that much. */
+    program_put("c.csv", "p,s,x,y\nq,a,1,1.0\nq,a,2,2.2\n");
+    ck_assert_int_eq(program_run("compare a.csv c.csv --plot out/c"), 1);
+    ck_assert(has_file("out/c.delta.svg"));
+    ck_assert(has_file("out/c.delta.png"));
+    path = program_place("out/c.delta.svg");
+    ck_assert(g_file_get_contents(path, &svg, NULL, NULL));
+    ck_assert_ptr_nonnull(strstr(svg, ">10<"));
 }
 END_TEST
 
