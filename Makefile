@@ -221,12 +221,13 @@ bench: all
 	mkdir -p results/bench
 	$(BUILD)/cli/farside bench -o results/bench/simulated.csv \
 	    --only 'engine/*' --only 'model/*' --only 'run/*'
-	tests/cluster/bench/run $(BUILD) -o results/bench/emulated.csv
+	REQUIRE=$(REQUIRE) tests/cluster/bench/run $(BUILD) -o results/bench/emulated.csv
 
-# The benchmarks of virtual machines alone.
+# The benchmarks of virtual machines alone. With REQUIRE=1, missing QEMU or
+# missing devices are a failure.
 bench-vm: all
 	mkdir -p results/bench
-	tests/cluster/bench/run $(BUILD) -o results/bench/emulated.csv
+	REQUIRE=$(REQUIRE) tests/cluster/bench/run $(BUILD) -o results/bench/emulated.csv
 
 # A quick one, with gcc alone: make regress QUICK=1
 regress: all

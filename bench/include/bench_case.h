@@ -90,7 +90,7 @@ typedef struct BenchResult {
 } BenchResult;
 
 /*
- * Runs @bench @runs times, or fewer if it is slow: no run begins later than
+ * Warms up a benchmark of a cluster. Then runs @bench @runs times, or fewer if it is slow: no run begins later than
  * BENCH_SECONDS after the first one, or BENCH_CLUSTER_SECONDS on a cluster.
  * If a run fails, this fails with its error.
  */
