@@ -40,6 +40,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
+#include "compat.h"
 #include "dl_borrower.h"
 #include "dl_fabric.h"
 #include "dl_proto.h"

@@ -8,7 +8,6 @@
 #include <linux/bitmap.h>
 #include <linux/log2.h>
 #include <linux/sizes.h>
-#include <asm/unaligned.h>
 
 #include "borrower.h"
 #include "dl_caps.h"

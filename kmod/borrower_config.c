@@ -19,7 +19,6 @@
 #include <linux/pci.h>
 #include <linux/preempt.h>
 #include <linux/timekeeping.h>
-#include <asm/unaligned.h>
 
 #include "borrower.h"
 

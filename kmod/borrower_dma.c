@@ -236,8 +236,8 @@ static dma_addr_t map(struct borrower_loan *loan, phys_addr_t phys,
 	iova = (u64)pfn << PAGE_SHIFT;
 	spin_lock_irqsave(&loan->dma_lock, flags);
 	if (!loan->dead)
-		err = iommu_map_atomic(loan->domain, iova, phys - offset,
-				       length, prot_of(dir));
+		err = dlend_iommu_map(loan->domain, iova, phys - offset, length,
+				      prot_of(dir), GFP_ATOMIC);
 	spin_unlock_irqrestore(&loan->dma_lock, flags);
 	if (err) {
 		free_iova_fast(&loan->iova, pfn, length >> PAGE_SHIFT);
@@ -410,7 +410,7 @@ static size_t dlend_max_mapping_size(struct device *dev)
 static const struct dma_map_ops borrower_dma_ops = {
 	.alloc = dlend_alloc,
 	.free = dlend_free,
-	.alloc_pages = dlend_alloc_pages,
+	.DLEND_ALLOC_PAGES_OP = dlend_alloc_pages,
 	.free_pages = dlend_free_pages,
 	.mmap = dlend_mmap,
 	.get_sgtable = dlend_get_sgtable,

@@ -21,14 +21,6 @@
 
 #define INTERRUPTS_START 0xfee00000ULL
 
-/* Return: the domain above the requester's MSI domain: the vectors, or the remapping. */
-static struct irq_domain *parent_domain(struct borrower_loan *loan)
-{
-	struct irq_domain *domain = dev_get_msi_domain(loan->requester);
-
-	return domain ? domain->parent : NULL;
-}
-
 /*
  * With remapping, bits 19:5 of the address have the number of an entry (Intel VT-d
  * 5.1.3), so the window has all of them. Without remapping, bits 19:12 have the APIC ID
@@ -38,7 +30,7 @@ static u64 window_size(struct borrower_loan *loan)
 {
 	unsigned int cpu, last = 0;
 
-	if (parent_domain(loan) != x86_vector_domain)
+	if (dlend_msi_parent(loan->requester) != x86_vector_domain)
 		return SZ_1M;
 	for_each_possible_cpu(cpu)
 		last = max_t(unsigned int, last, cpu_physical_id(cpu));
@@ -112,7 +104,7 @@ static struct msi_domain_ops msi_ops = {
 
 int borrower_msi_start(struct borrower_loan *loan)
 {
-	struct irq_domain *parent = parent_domain(loan);
+	struct irq_domain *parent = dlend_msi_parent(loan->requester);
 
 	if (!parent)
 		return -ENODEV;

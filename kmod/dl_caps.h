@@ -5,7 +5,8 @@
 
 #include <linux/minmax.h>
 #include <linux/pci_regs.h>
-#include <asm/unaligned.h>
+
+#include "compat.h"
 
 /**
  * dlend_capability_size() - size of a capability of the first 256 bytes

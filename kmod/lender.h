@@ -34,6 +34,7 @@
 #include <linux/pci.h>
 #include <linux/spinlock.h>
 
+#include "compat.h"
 #include "dl_fabric.h"
 #include "dl_lender.h"
 #include "dl_proto.h"

@@ -11,7 +11,6 @@
  */
 #include <linux/bitops.h>
 #include <linux/pci.h>
-#include <asm/unaligned.h>
 
 #include "dl_caps.h"
 #include "lender.h"

@@ -40,7 +40,7 @@ bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why)
 			      pci_name(d->pdev));
 		return false;
 	}
-	if (!device_iommu_capable(dev, IOMMU_CAP_INTR_REMAP)) {
+	if (!dlend_interrupts_remapped(dev)) {
 		dlend_why_set(why, -EPERM,
 			      "%s could raise any interrupt of this node, because its IOMMU does not remap interrupts; enable that, or load dl_lender with allow_no_iommu=1",
 			      pci_name(d->pdev));
@@ -84,8 +84,8 @@ static int map(struct iommu_domain *domain, u64 iova, struct dlend_import *impor
 	phys_addr_t phys = import->phys & PAGE_MASK;
 	u64 end = PAGE_ALIGN(import->phys + import->size);
 
-	return iommu_map(domain, iova & PAGE_MASK, phys, end - phys,
-			 IOMMU_READ | IOMMU_WRITE | IOMMU_MMIO);
+	return dlend_iommu_map(domain, iova & PAGE_MASK, phys, end - phys,
+			       IOMMU_READ | IOMMU_WRITE | IOMMU_MMIO, GFP_KERNEL);
 }
 
 /* Addresses, of which @last is the last. */

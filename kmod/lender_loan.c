@@ -9,7 +9,6 @@
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <asm/unaligned.h>
 
 #include "lender.h"
 

@@ -142,20 +142,12 @@ static struct pci_driver lender_driver = {
 	.driver_managed_dma = true,
 };
 
-static int override(struct pci_dev *pdev, const char *name)
-{
-	const char *text = name ?: "";
-
-	return driver_set_override(&pdev->dev, &pdev->driver_override, text,
-				   strlen(text));
-}
-
 /* Gives the device to its old driver, or to the one that the kernel finds. */
 static void give_back(struct lender_device *d)
 {
 	struct device *dev = &d->pdev->dev;
 
-	override(d->pdev, d->old_override);
+	dlend_override_set(d->pdev, d->old_override);
 	kfree(d->old_override);
 	d->old_override = NULL;
 	d->taken = false;
@@ -177,11 +169,9 @@ static int take(struct lender_device *d, struct dlend_why *why)
 	if (err)
 		return err;
 
-	device_lock(&pdev->dev);
-	if (!d->taken && pdev->driver_override)
-		d->old_override = kstrdup(pdev->driver_override, GFP_KERNEL);
-	device_unlock(&pdev->dev);
-	err = override(pdev, DRIVER_NAME);
+	if (!d->taken)
+		d->old_override = dlend_override_copy(pdev);
+	err = dlend_override_set(pdev, DRIVER_NAME);
 	if (err) {
 		kfree(d->old_override);
 		d->old_override = NULL;

@@ -16,8 +16,8 @@
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
-#include <asm/unaligned.h>
 
+#include "compat.h"
 #include "dl_borrower.h"
 #include "dl_fabric.h"
 #include "dl_proto.h"

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Differences between the kernels that these modules are built for, 6.1 and 6.12. All
+ * of them are here: no other file asks for a version.
+ */
+#ifndef COMPAT_H
+#define COMPAT_H
+
+#include <linux/dma-map-ops.h>
+#include <linux/iommu.h>
+#include <linux/irqdomain.h>
+#include <linux/msi.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
+/*
+ * Without one of these options set_dma_ops() does nothing, and the drivers of borrowed
+ * functions would hand out addresses of this node.
+ */
+#if !IS_ENABLED(CONFIG_DMA_OPS) && !IS_ENABLED(CONFIG_ARCH_HAS_DMA_OPS)
+#error "the kernel needs CONFIG_DMA_OPS or CONFIG_ARCH_HAS_DMA_OPS; set CONFIG_GART_IOMMU=y"
+#endif
+
+/* Name of the member of struct dma_map_ops: alloc_pages() became a macro in 6.10. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define DLEND_ALLOC_PAGES_OP alloc_pages_op
+#else
+#define DLEND_ALLOC_PAGES_OP alloc_pages
+#endif
+
+/**
+ * dlend_iommu_map() - iommu_map() in any context
+ * @domain: of the device
+ * @iova: first address of the device
+ * @phys: where it leads
+ * @size: bytes
+ * @prot: IOMMU_READ and others
+ * @gfp: GFP_KERNEL, or GFP_ATOMIC where the caller must not sleep
+ *
+ * Return: 0 or a negative error.
+ */
+static inline int dlend_iommu_map(struct iommu_domain *domain, unsigned long iova,
+				  phys_addr_t phys, size_t size, int prot, gfp_t gfp)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	return iommu_map(domain, iova, phys, size, prot, gfp);
+#else
+	if (gfpflags_allow_blocking(gfp))
+		return iommu_map(domain, iova, phys, size, prot);
+	return iommu_map_atomic(domain, iova, phys, size, prot);
+#endif
+}
+
+/**
+ * dlend_interrupts_remapped() - does the IOMMU check the messages of a device?
+ * @dev: a PCI function
+ *
+ * Return: true if @dev can only raise interrupts that were given to it.
+ */
+static inline bool dlend_interrupts_remapped(struct device *dev)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	return msi_device_has_isolated_msi(dev);
+#else
+	return device_iommu_capable(dev, IOMMU_CAP_INTR_REMAP);
+#endif
+}
+
+/**
+ * dlend_msi_parent() - the domain that gives the interrupts of a device their vectors
+ * @dev: a PCI function
+ *
+ * Since 6.2 each device has an MSI domain of its own, and dev_get_msi_domain() returns
+ * the parent of all. Before, it returns a domain that has this parent.
+ *
+ * Return: the domain of the vectors or of the remapping, or NULL.
+ */
+static inline struct irq_domain *dlend_msi_parent(struct device *dev)
+{
+	struct irq_domain *domain = dev_get_msi_domain(dev);
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	if (domain && irq_domain_is_msi_parent(domain))
+		return domain;
+#endif
+	return domain ? domain->parent : NULL;
+}
+
+/*
+ * Some 6.12 have the driver_override of a function in struct device and others in
+ * struct pci_dev, because a stable update moved it. Kbuild finds out.
+ */
+
+/**
+ * dlend_override_set() - names the only driver that a function may have
+ * @pdev: the function
+ * @name: name of a driver, or NULL for any
+ *
+ * Return: 0 or -ENOMEM.
+ */
+static inline int dlend_override_set(struct pci_dev *pdev, const char *name)
+{
+	const char *text = name ?: "";
+
+#ifdef DLEND_OVERRIDE_IN_PCI_DEV
+	return driver_set_override(&pdev->dev, &pdev->driver_override, text,
+				   strlen(text));
+#else
+	return device_set_driver_override(&pdev->dev, text);
+#endif
+}
+
+/**
+ * dlend_override_copy() - the name that dlend_override_set() or sysfs has set
+ * @pdev: the function
+ *
+ * Return: a copy for kfree(), or NULL if any driver may have @pdev.
+ */
+static inline char *dlend_override_copy(struct pci_dev *pdev)
+{
+	char *name;
+
+#ifdef DLEND_OVERRIDE_IN_PCI_DEV
+	device_lock(&pdev->dev);
+	name = kstrdup(pdev->driver_override, GFP_KERNEL);
+	device_unlock(&pdev->dev);
+#else
+	spin_lock(&pdev->dev.driver_override.lock);
+	name = kstrdup(pdev->dev.driver_override.name, GFP_ATOMIC);
+	spin_unlock(&pdev->dev.driver_override.lock);
+#endif
+	return name;
+}
+
+#endif
