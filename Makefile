@@ -67,7 +67,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
     results/baseline/$(notdir $(s:.yaml=.csv))),$(s)))
 
 .PHONY: all deps need-deps paper report fidelity oracles cluster \
-        devices guest kmod \
+        devices guest guest-6.12 kmod \
         gate test test-sim test-sweep test-device test-cluster test-lending test-kdebug \
         test-hostile test-timed bench bench-vm regress regress-clang baseline asan build-asan fuzz \
         fuzz-run check-style install deb test-deb clean
@@ -161,8 +161,9 @@ test-device: devices
 test-cluster: cluster
 	CROSS_SECONDS=60 tests/run $(BUILD) --suite vms
 
-# Device Lending on virtual machines.
-test-lending: cluster
+# Device Lending on virtual machines, also with Linux 6.12 and with both kernels in
+# one cluster.
+test-lending: cluster guest-6.12
 	tests/run $(BUILD) --suite lending --suite long
 
 # Device Lending on a kernel that looks for faults; builds that kernel first.
@@ -188,11 +189,21 @@ devices: all
 # Lending, their tool, and the programs that tests run in them.
 GUEST_FILES = kmod/fgpu/fgpu kmod/lendctl/lendctl tests/lending/fuzz_ctl \
               tests/lending/seqread tests/lending/vfonline
+GUEST_PARTS = --module-dir kmod $(GUEST_FILES:%=--add $(BUILD)/%) \
+              $(foreach f,$(wildcard /usr/share/misc/pci.ids),--add $(f):$(f))
 guest: all
 	$(call need,$(HAVE_GUEST),$(PACKAGES_GUEST))
-	cluster/guest/build build-guest --module-dir kmod \
-	    $(GUEST_FILES:%=--add $(BUILD)/%) \
-	    $(foreach f,$(wildcard /usr/share/misc/pci.ids),--add $(f):$(f))
+	cluster/guest/build build-guest $(GUEST_PARTS)
+
+# The same with Debian's Linux 6.12: make guest-6.12
+HAVE_612 = $(HAVE_GUEST) && ls /boot/vmlinuz-6.12.*-amd64 \
+               /usr/src/linux-source-6.12.tar.xz \
+               /usr/src/linux-headers-6.12.*-amd64 >/dev/null 2>&1
+PACKAGES_612 = $(PACKAGES_GUEST) linux-image-6.12-amd64 \
+               linux-headers-6.12-amd64 linux-source-6.12
+guest-6.12: all
+	$(call need,$(HAVE_612),$(PACKAGES_612))
+	cluster/guest/build build-$@ --kernel 6.12 $(GUEST_PARTS)
 
 # The modules of Device Lending in build-kmod/, for the kernel of the guests.
 kmod: guest
@@ -307,5 +318,6 @@ test-deb: deb
 	install/test-deb build-deb
 
 clean:
-	rm -rf $(BUILD) build-asan build-clang build-deb build-fuzz build-guest build-kdebug \
+	rm -rf $(BUILD) build-asan build-clang build-deb build-fuzz build-guest build-guest-6.12 \
+	    build-kdebug \
 	    build-kmod build-qemu
