@@ -67,7 +67,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
     results/baseline/$(notdir $(s:.yaml=.csv))),$(s)))
 
 .PHONY: all deps need-deps paper report fidelity oracles cluster \
-        devices guest guest-6.12 kmod \
+        devices guest guest-6.12 guest-debug kmod \
         gate test test-sim test-sweep test-device test-cluster test-lending test-kdebug \
         test-hostile test-timed bench bench-vm regress regress-clang baseline asan build-asan fuzz \
         fuzz-run check-style install deb test-deb clean
@@ -204,6 +204,13 @@ PACKAGES_612 = $(PACKAGES_GUEST) linux-image-6.12-amd64 \
 guest-6.12: all
 	$(call need,$(HAVE_612),$(PACKAGES_612))
 	cluster/guest/build build-$@ --kernel 6.12 $(GUEST_PARTS)
+
+# The same with a kernel that looks for faults: "kernel: debug" of a host.
+guest-debug: all
+	$(call need,$(HAVE_KDEBUG),$(PACKAGES_KDEBUG))
+	tests/kdebug/build build-kdebug
+	cluster/guest/build build-kdebug/guest --kernel build-kdebug/vmlinuz \
+	    --modules build-kdebug/linux $(GUEST_PARTS)
 
 # The modules of Device Lending in build-kmod/, for the kernel of the guests.
 kmod: guest

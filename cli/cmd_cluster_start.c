@@ -48,16 +48,65 @@ static bool check_file(const char *path, const char *what, const TopoHome *home,
     return true;
 }
 
-/* An installation has no image, because it depends on the kernels of the
- * machine. Adds the arguments for an image with Device Lending to @argv, which
- * owns its texts. */
+/* Adds the option @name with @value, which it copies. Returns false and sets
+ * @error if there is no file that @value names up to its first colon. */
+static bool add_option(GPtrArray *argv, const char *name, const char *value,
+                       GError **error)
+{
+    g_auto(GStrv) parts = g_strsplit(value, ":", 2);
+    g_autofree char *full = realpath(parts[0], NULL);
+
+    if (!full) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE, "%s does not exist",
+                    parts[0]);
+        return false;
+    }
+    g_ptr_array_add(argv, g_strdup(name));
+    g_ptr_array_add(argv, parts[1] ? g_strconcat(full, ":", parts[1], NULL)
+                                   : g_strdup(full));
+    return true;
+}
+
+/* Adds the modules of Device Lending, if this kernel can have them, and their
+ * tool, to the arguments for an image. */
 static void add_lending(const TopoHome *home, GPtrArray *argv)
 {
-    g_ptr_array_add(argv, g_strdup("--module-dir"));
-    g_ptr_array_add(argv, g_build_filename(home->data, "kmod", NULL));
-    g_ptr_array_add(argv, g_strdup("--add"));
-    g_ptr_array_add(
-        argv, g_build_filename(home->prefix, FARSIDE_BINDIR, "lendctl", NULL));
+    g_autofree char *modules = g_build_filename(home->data, "kmod", NULL);
+    g_autofree char *tool =
+        home->is_installed
+            ? g_build_filename(home->prefix, FARSIDE_BINDIR, "lendctl", NULL)
+            : g_build_filename(home->prefix, "kmod", "lendctl", "lendctl",
+                               NULL);
+
+    add_option(argv, "--try-module-dir", modules, NULL);
+    add_option(argv, "--add", tool, NULL);
+}
+
+/* Adds what the description says of the image to @argv. Returns false and sets
+ * @error if a file does not exist. */
+static bool add_wishes(const TopoVm *vm, GPtrArray *argv, GError **error)
+{
+    if (vm->series) {
+        g_ptr_array_add(argv, g_strdup("--kernel"));
+        g_ptr_array_add(argv, g_strdup(vm->series));
+    }
+    if ((vm->kernel && !add_option(argv, "--kernel", vm->kernel, error)) ||
+        (vm->modules && !add_option(argv, "--modules", vm->modules, error)) ||
+        (vm->source && !add_option(argv, "--source", vm->source, error))) {
+        return false;
+    }
+    for (unsigned i = 0; i < vm->module_dirs->len; i++) {
+        if (!add_option(argv, "--module-dir", vm->module_dirs->pdata[i],
+                        error)) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < vm->files->len; i++) {
+        if (!add_option(argv, "--add", vm->files->pdata[i], error)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Says that making an image takes time, if @dir has none. */
@@ -73,58 +122,90 @@ static void tell_of_image(const char *dir)
     }
 }
 
-/* Makes a guest image with the kernel and modules that @vm names, in the user's
- * cache, or updates it. Returns the directory of the image, to be freed. */
+/* Makes a guest image with all that @vm names, in the user's cache, or updates
+ * it. Returns the directory of the image, to be freed. */
 static char *make_image(const TopoVm *vm, const TopoHome *home, GError **error)
 {
-    g_autofree char *kernel = vm->kernel ? realpath(vm->kernel, NULL) : NULL;
-    g_autofree char *modules = vm->modules ? realpath(vm->modules, NULL) : NULL;
     g_autofree char *key = NULL;
     g_autofree char *hash = NULL;
     g_autofree char *dir = NULL;
     g_autoptr(GPtrArray) argv = g_ptr_array_new_with_free_func(g_free);
     int status;
 
-    if ((vm->kernel && !kernel) || (vm->modules && !modules)) {
-        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE, "%s does not exist",
-                    vm->kernel && !kernel ? vm->kernel : vm->modules);
+    g_ptr_array_add(
+        argv, g_build_filename(home->data, "cluster", "guest", "build", NULL));
+    add_lending(home, argv);
+    if (!add_wishes(vm, argv, error)) {
         return NULL;
     }
-    key = g_strdup_printf("%s\n%s\n%s", kernel ? kernel : "",
-                          modules ? modules : "", home->data);
+    g_ptr_array_add(argv, NULL);
+    key = g_strjoinv("\n", (char **)argv->pdata);
     hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, key, -1);
     hash[16] = '\0';
     dir = g_build_filename(g_get_user_cache_dir(), "farside", hash, NULL);
     g_mkdir_with_parents(dir, 0700);
-    g_ptr_array_add(
-        argv, g_build_filename(home->data, "cluster", "guest", "build", NULL));
-    g_ptr_array_add(argv, g_strdup(dir));
-    if (kernel) {
-        g_ptr_array_add(argv, g_strdup("--kernel"));
-        g_ptr_array_add(argv, g_strdup(kernel));
-    }
-    if (modules) {
-        g_ptr_array_add(argv, g_strdup("--modules"));
-        g_ptr_array_add(argv, g_strdup(modules));
-    }
-    if (home->is_installed) {
-        add_lending(home, argv);
-        tell_of_image(dir);
-    }
-    g_ptr_array_add(argv, NULL);
+    g_ptr_array_insert(argv, 1, g_strdup(dir));
+    tell_of_image(dir);
     if (!g_spawn_sync(NULL, (char **)argv->pdata, NULL,
                       G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, NULL,
                       &status, error)) {
         return NULL;
     }
     if (!g_spawn_check_wait_status(status, NULL)) {
-        g_set_error(
-            error, CLU_ERROR, CLU_ERROR_USAGE,
-            "cannot make a guest image of the kernel %s and the modules %s",
-            kernel ? kernel : "of Debian", modules ? modules : "of Debian");
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    "the guest's image cannot be made, for the reason above");
         return NULL;
     }
     return g_steal_pointer(&dir);
+}
+
+/* Returns whether @vm asks for an image of its own. */
+static bool has_wishes(const TopoVm *vm)
+{
+    return vm->series || vm->kernel || vm->modules || vm->source ||
+           vm->module_dirs->len > 0 || vm->files->len > 0;
+}
+
+/* Returns the directory of the image for the host of @vm, to be freed. If the
+ * description names the image or its parts, it is to blame for an @error: then
+ * *ret_is_named is true. */
+static char *find_image(const TopoVm *vm, const TopoHome *home,
+                        bool *ret_is_named, GError **error)
+{
+    const char *guest = g_getenv("FARSIDE_GUEST");
+
+    *ret_is_named = vm->image || has_wishes(vm);
+    if (vm->image) {
+        g_autofree char *initrd =
+            g_build_filename(vm->image, "initramfs", NULL);
+
+        if (!g_file_test(initrd, G_FILE_TEST_EXISTS)) {
+            g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                        "image: %s has no initramfs; name a folder that "
+                        "cluster/guest/build has made",
+                        vm->image);
+            return NULL;
+        }
+        return g_strdup(vm->image);
+    }
+    if (g_strcmp0(vm->series, "debug") == 0) {
+        g_autofree char *dir =
+            g_build_filename(home->data, "build-kdebug", "guest", NULL);
+
+        if (!g_file_test(dir, G_FILE_TEST_IS_DIR)) {
+            g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                        "kernel: there is no %s; `make guest-debug` makes it "
+                        "in ten minutes",
+                        dir);
+            return NULL;
+        }
+        return g_steal_pointer(&dir);
+    }
+    if (has_wishes(vm) || (!guest && home->is_installed)) {
+        return make_image(vm, home, error);
+    }
+    return guest ? g_strdup(guest)
+                 : g_build_filename(home->data, "build-guest", NULL);
 }
 
 /* Returns the path of the NTB device that came with Farside, to be freed. */
@@ -144,8 +225,9 @@ static bool find_files(const TopoVm *vm, const TopoHome *home, Files *files,
                        TopoErrors *errors, GError **error)
 {
     const char *plugin = g_getenv("FARSIDE_QEMU_PLUGIN");
-    const char *guest = g_getenv("FARSIDE_GUEST");
     g_autofree char *image = NULL;
+    g_autoptr(GError) why = NULL;
+    bool is_named;
 
     files->qemu = g_find_program_in_path("qemu-system-x86_64");
     if (!files->qemu) {
@@ -158,22 +240,13 @@ static bool find_files(const TopoVm *vm, const TopoHome *home, Files *files,
     if (!check_file(files->plugin, "the NTB device for QEMU", home, error)) {
         return false;
     }
-    if (vm->kernel || vm->modules) {
-        g_autoptr(GError) why = NULL;
-
-        image = make_image(vm, home, &why);
-        if (!image) {
-            topo_errors_add(errors, vm->place, "%s", why->message);
-            return false;
-        }
-    } else if (guest) {
-        image = g_strdup(guest);
-    } else {
-        image = home->is_installed
-                    ? make_image(vm, home, error)
-                    : g_build_filename(home->data, "build-guest", NULL);
-    }
+    image = find_image(vm, home, &is_named, &why);
     if (!image) {
+        if (is_named) {
+            topo_errors_add(errors, vm->place, "%s", why->message);
+        } else {
+            g_propagate_error(error, g_steal_pointer(&why));
+        }
         return false;
     }
     files->kernel = g_build_filename(image, "vmlinuz", NULL);

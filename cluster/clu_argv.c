@@ -8,6 +8,8 @@
 
 /* The PCI device number of the virtio-serial device of the agent. */
 #define AGENT_SLOT 1
+/* That of the shared folder. The description's devices start at slot 3. */
+#define SHARE_SLOT 2
 
 #define TB_SIZE_MIB       32 /* cache of translated code; a guest needs no more */
 /* In virtual time each run of the CPU ends at an exact instruction, so much
@@ -21,6 +23,7 @@
     "console=ttyS0 panic=0 iomem=relaxed mitigations=off cryptomgr.notests "   \
     "no_timer_check"
 #define IOMMU_ARGUMENTS " intel_iommu=on"
+#define SHARE_ARGUMENTS " farside.share"
 
 static void add(GPtrArray *argv, const char *option, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
@@ -116,9 +119,24 @@ static void add_kernel(GPtrArray *argv, const CluPlanHost *host,
     add(argv, "-kernel", "%s", paths->kernel);
     add(argv, "-initrd", "%s", paths->initrd);
     add(argv, "-append",
-        KERNEL_ARGUMENTS "%s farside.host=%s farside.client=%s%s%s",
-        host->host->iommu ? IOMMU_ARGUMENTS : "", host->host->name, vm->client,
+        KERNEL_ARGUMENTS "%s%s farside.host=%s farside.client=%s%s%s",
+        host->host->iommu ? IOMMU_ARGUMENTS : "",
+        vm->share ? SHARE_ARGUMENTS : "", host->host->name, vm->client,
         vm->append ? " " : "", vm->append ? vm->append : "");
+}
+
+/* Adds the folder that `share:` names. Files keep the owner that QEMU has. */
+static void add_share(GPtrArray *argv, const TopoVm *vm)
+{
+    g_autofree char *escaped = NULL;
+
+    if (vm->share) {
+        escaped = clu_property_escape(vm->share);
+        add(argv, "-fsdev", "local,id=share,security_model=none,path=%s",
+            escaped);
+        add(argv, "-device",
+            "virtio-9p-pci,fsdev=share,mount_tag=share,addr=%x", SHARE_SLOT);
+    }
 }
 
 /* Adds the options for the backend of @device. Returns the device properties
@@ -206,6 +224,7 @@ char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
     add_machine(argv, plan, host, is_kvm, timed);
     add_channels(argv, host, paths, timed);
     add_kernel(argv, host, paths);
+    add_share(argv, host->host->vm);
     for (i = 0; i < host->devices->len; i++) {
         const CluPlanDevice *device = host->devices->pdata[i];
         g_autofree char *backend =

@@ -6,6 +6,56 @@
 
 #define SWITCHES_MAX 127 /* each takes two of a host's 256 bus numbers */
 
+/* Returns whether @text names a kernel that Debian has, or the debug kernel. A
+ * path with such a name is written "./6.1". */
+static bool is_series(const char *text)
+{
+    return text && (strcmp(text, "debug") == 0 ||
+                    g_regex_match_simple("^[0-9]+\\.[0-9]+$", text, 0, 0));
+}
+
+/* Copies the paths of the list @key to @array. */
+static void load_paths(TopoLoader *loader, const TopoValues *values,
+                       const char *key, GPtrArray *array)
+{
+    g_autoptr(GPtrArray) items = topo_values_items(values, key);
+
+    for (unsigned i = 0; i < items->len; i++) {
+        const TopoNode *node = items->pdata[i];
+
+        g_ptr_array_add(array, topo_load_path(loader, node->text));
+    }
+}
+
+/* Reads the keys that say of what the image of the guest is made. */
+static void load_guest(TopoLoader *loader, TopoVm *vm, const TopoValues *values)
+{
+    static const char *const others[] = {"kernel", "modules", "source",
+                                         "module-dirs", "files"};
+    const char *kernel = topo_values_text(values, "kernel");
+
+    if (is_series(kernel)) {
+        vm->series = topo_load_text(loader, kernel);
+    } else {
+        vm->kernel = topo_load_path(loader, kernel);
+    }
+    vm->modules = topo_load_path(loader, topo_values_text(values, "modules"));
+    vm->source = topo_load_path(loader, topo_values_text(values, "source"));
+    load_paths(loader, values, "module-dirs", vm->module_dirs);
+    load_paths(loader, values, "files", vm->files);
+    vm->image = topo_load_path(loader, topo_values_text(values, "image"));
+    vm->share = topo_load_path(loader, topo_values_text(values, "share"));
+    for (unsigned i = 0; vm->image && i < G_N_ELEMENTS(others); i++) {
+        if (topo_values_given(values, others[i])) {
+            topo_errors_add(loader->errors,
+                            topo_values_get(values, others[i])->place,
+                            "%s is of no use beside image, an image that is "
+                            "made already; leave one of them out",
+                            others[i]);
+        }
+    }
+}
+
 /* Reads `vm:` from @node, or sets the defaults if @node is NULL. */
 static void load_vm(TopoLoader *loader, TopoHost *host, const TopoNode *node)
 {
@@ -15,6 +65,8 @@ static void load_vm(TopoLoader *loader, TopoHost *host, const TopoNode *node)
     TopoVm *vm = g_new0(TopoVm, 1);
 
     host->vm = vm;
+    vm->module_dirs = g_ptr_array_new();
+    vm->files = g_ptr_array_new();
     vm->place = node ? node->place : host->place;
     if (!values) {
         return;
@@ -22,8 +74,7 @@ static void load_vm(TopoLoader *loader, TopoHost *host, const TopoNode *node)
     vm->memory_bytes = topo_values_number(values, "memory");
     vm->cpus = (unsigned)topo_values_number(values, "cpus");
     vm->accel = (TopoAccel)topo_values_number(values, "accel");
-    vm->kernel = topo_load_path(loader, topo_values_text(values, "kernel"));
-    vm->modules = topo_load_path(loader, topo_values_text(values, "modules"));
+    load_guest(loader, vm, values);
     vm->append = topo_load_text(loader, topo_values_text(values, "append"));
     vm->client = topo_load_text(loader, topo_values_text(values, "client"));
     vm->client_place = topo_values_get(values, "client")->place;

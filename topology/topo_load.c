@@ -129,6 +129,13 @@ static void device_free(TopoDevice *device)
     g_free(device);
 }
 
+static void vm_free(TopoVm *vm)
+{
+    g_ptr_array_unref(vm->module_dirs);
+    g_ptr_array_unref(vm->files);
+    g_free(vm);
+}
+
 static void host_free(void *data)
 {
     TopoHost *host = data;
@@ -140,7 +147,7 @@ static void host_free(void *data)
     g_ptr_array_unref(host->devices);
     g_ptr_array_unref(host->functions);
     g_ptr_array_unref(host->switches);
-    g_free(host->vm);
+    vm_free(host->vm);
     g_free(host);
 }
 

@@ -72,10 +72,16 @@ typedef struct TopoVm {
     int64_t memory_bytes;
     unsigned cpus;
     TopoAccel accel;
-    char *kernel;  /* path or NULL */
-    char *modules; /* path or NULL */
-    char *append;  /* additions to the kernel's command line, or NULL */
-    char *client;  /* kernel module that uses its NTBs, or "none" */
+    char *kernel;           /* path or NULL; NULL also for a series */
+    char *series;           /* "6.1", "6.12" or "debug"; NULL: not given */
+    char *modules;          /* path or NULL */
+    char *source;           /* path or NULL */
+    GPtrArray *module_dirs; /* of char *: paths */
+    GPtrArray *files;       /* of char *: "PATH" or "PATH:PATH in the guest" */
+    char *image;            /* path of a folder, or NULL */
+    char *share;            /* path of a folder, or NULL */
+    char *append; /* additions to the kernel's command line, or NULL */
+    char *client; /* kernel module that uses its NTBs, or "none" */
     TopoPlace client_place;
     unsigned gdb_port; /* 0: none */
     bool qmp;
