@@ -136,6 +136,23 @@ void exp_params_bars(const TopoPart *part, FabBar *bars)
     }
 }
 
+/* The data mover of a DMA engine for @direction; all 0 if the part has none. */
+static FabService move_of(const TopoPart *part, const char *direction)
+{
+    g_autofree char *beat = g_strdup_printf("dma.%s_move.beat", direction);
+    g_autofree char *clock = g_strdup_printf("dma.%s_move.clock", direction);
+    g_autofree char *gap = g_strdup_printf("dma.%s_move.gap", direction);
+
+    if (!topo_part_has(part, beat)) {
+        return (FabService){0};
+    }
+    return (FabService){
+        .beat_bytes = topo_part_bytes(part, beat),
+        .beat_ps = topo_part_time(part, clock),
+        .gap_beats = topo_part_int(part, gap),
+    };
+}
+
 FabEndpointParams exp_params_endpoint(const TopoPart *part)
 {
     FabEndpointParams params = {
@@ -146,6 +163,10 @@ FabEndpointParams exp_params_endpoint(const TopoPart *part)
         .tags = topo_part_int(part, "tags"),
         .read_latency = topo_part_time(part, "dma.read_latency"),
         .write_latency = topo_part_time(part, "dma.write_latency"),
+        .writes = topo_part_int(part, "dma.writes"),
+        .flight_bytes = topo_part_bytes(part, "dma.in_flight"),
+        .read_move = move_of(part, "read"),
+        .write_move = move_of(part, "write"),
         .relaxed_ordering = topo_part_bool(part, "relaxed_ordering"),
         .id_ordering = topo_part_bool(part, "id_ordering"),
         .ecrc = topo_part_bool(part, "ecrc"),

@@ -138,7 +138,9 @@ static void check_copy(TopoLoader *loader, TopoFlow *flow)
 static const TopoKey dma_keys[] = {
     FLOW("dma"),
     NEEDS("device", DEVICE, "`host.device` whose engine works"),
-    DIRECTION("the device's operation"),
+    WORD("direction", NULL, "read|write|write-read", REQUIRED,
+         "the device's operation; write-read: it writes and then reads the "
+         "same bytes, and both count"),
     NEEDS_TARGET("target", MEMORY,
                  "`host.ram`, `host.device` or `host.device.bar1`"),
     RANGE("size", BYTES, NULL, "1B", "1GiB", REQUIRED,

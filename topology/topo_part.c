@@ -304,24 +304,30 @@ static void check_at_most(Maker *maker, const char *key, const char *limit)
     }
 }
 
-static void check_service(Maker *maker)
+/* Reports a part that has only some of the three keys of @section, such as
+ * "service". */
+static void check_beats(Maker *maker, const char *section)
 {
-    static const char *const keys[] = {"service.beat", "service.clock",
-                                       "service.gap"};
+    static const char *const names[] = {"beat", "clock", "gap"};
+    g_autofree char *missing = NULL;
     unsigned given = 0;
     unsigned i;
 
-    for (i = 0; i < G_N_ELEMENTS(keys); i++) {
-        given += topo_part_has(maker->part, keys[i]);
-    }
-    for (i = 0; i < G_N_ELEMENTS(keys) && given > 0; i++) {
-        if (!topo_values_get(maker->part->values, keys[i])->given) {
-            topo_errors_add(maker->errors, maker->place,
-                            "%s: part '%s' has a `service:` without %s; give "
-                            "service.beat, service.clock and service.gap",
-                            maker->user, maker->part->name, keys[i]);
-            return;
+    for (i = 0; i < G_N_ELEMENTS(names); i++) {
+        g_autofree char *key = g_strdup_printf("%s.%s", section, names[i]);
+
+        if (topo_values_get(maker->part->values, key)->given) {
+            given++;
+        } else if (missing == NULL) {
+            missing = g_steal_pointer(&key);
         }
+    }
+    if (given > 0 && missing != NULL) {
+        topo_errors_add(maker->errors, maker->place,
+                        "%s: part '%s' has a `%s:` without %s; give %s.beat, "
+                        "%s.clock and %s.gap",
+                        maker->user, maker->part->name, section, missing,
+                        section, section, section);
     }
 }
 
@@ -392,7 +398,7 @@ static void check_ntb(Maker *maker)
     int64_t entries = topo_values_number(values, "window.entries");
 
     read_bars(maker);
-    check_service(maker);
+    check_beats(maker, "service");
     check_at_most(maker, "window.reserved", "window.entries");
     if (entries > 0 && topo_values_given(values, "window.size") &&
         topo_values_number(values, "window.size") / entries < 4096) {
@@ -430,7 +436,7 @@ TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,
         check_cpu(&maker);
         break;
     case TOPO_PART_SWITCH:
-        check_service(&maker);
+        check_beats(&maker, "service");
         break;
     case TOPO_PART_NTB:
         check_ntb(&maker);
@@ -438,6 +444,9 @@ TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,
     case TOPO_PART_GPU:
     case TOPO_PART_ENDPOINT:
         read_bars(&maker);
+        check_beats(&maker, "service");
+        check_beats(&maker, "dma.read_move");
+        check_beats(&maker, "dma.write_move");
         check_at_most(&maker, "dma.write_size", "mps");
         check_at_most(&maker, "dma.read_size", "mrrs");
         if (kind == TOPO_PART_ENDPOINT) {

@@ -179,38 +179,58 @@ static const TopoKey ntb_keys[] = {
     BUFFERS,
 };
 
-#define DEVICE                                                                 \
-    LINK,                                                                      \
-        {.key = "bars",                                                        \
-         .type = TOPO_TYPE_LIST,                                               \
-         .section = &topo_section_bar,                                         \
-         .flags = REQUIRED,                                                    \
-         .help = "its BARs, in order"},                                        \
-        MPS,                                                                   \
-        NEEDS("mrrs", BYTES, "128B", "4096B", POWER,                           \
-              "largest read request (Max_Read_Request_Size)"),                 \
-        {.key = "tags",                                                        \
-         .type = TOPO_TYPE_INT,                                                \
-         .choices = "32|256|768",                                              \
-         .flags = REQUIRED,                                                    \
-         .help = "tags: 5, 8 or 10 bits"},                                     \
-        NEEDS("dma.write_size", BYTES, "4B", "4096B", POWER,                   \
-              "payload of a write of its DMA engine; at most `mps`"),          \
-        NEEDS("dma.read_size", BYTES, "4B", "4096B", POWER,                    \
-              "size of a read of its DMA engine; at most `mrrs`"),             \
-        NEEDS("dma.reads", INT, "1", "65536", 0,                               \
-              "outstanding reads of its DMA engine"),                          \
-        NEEDS("dma.read_latency", TIME, "0ps", "1s", 0,                        \
-              "time inside the device per read"),                              \
-        NEEDS("dma.write_latency", TIME, "0ps", "1s", 0,                       \
-              "time inside the device before a write leaves"),                 \
-        NEEDS("completer.latency", TIME, "0ps", "1s", 0,                       \
-              "time from a read of its BAR to the completion"),                \
-        MAY("completer.bandwidth", RATE, NULL, "1MB/s", NULL, 0,               \
-            "bandwidth of reads of its BARs; without it only the link "        \
-            "limits"),                                                         \
-        SWITCH("ecrc", "on: its TLPs carry an ECRC"),                          \
-        SWITCH("relaxed_ordering", "on: its TLPs set RO"),                     \
+/* The three keys of the data mover for one direction. */
+#define MOVE(DIRECTION, HELP)                                                  \
+    MAY("dma." DIRECTION "_move.beat", BYTES, NULL, "1B", "4096B", POWER,      \
+        "its DMA engine " HELP                                                 \
+        ", one operation after the other; with `clock` and `gap`, or none "    \
+        "of them"),                                                            \
+        MAY("dma." DIRECTION "_move.clock", TIME, NULL, "1ps", "1us", 0,       \
+            "time of such a beat"),                                            \
+        MAY("dma." DIRECTION "_move.gap", INT, NULL, "0", "64", 0,             \
+            "beats added for each request of a read, or for each write")
+
+#define DEVICE                                                                  \
+    LINK,                                                                       \
+        {.key = "bars",                                                         \
+         .type = TOPO_TYPE_LIST,                                                \
+         .section = &topo_section_bar,                                          \
+         .flags = REQUIRED,                                                     \
+         .help = "its BARs, in order"},                                         \
+        MPS,                                                                    \
+        NEEDS("mrrs", BYTES, "128B", "4096B", POWER,                            \
+              "largest read request (Max_Read_Request_Size)"),                  \
+        {.key = "tags",                                                         \
+         .type = TOPO_TYPE_INT,                                                 \
+         .choices = "32|256|768",                                               \
+         .flags = REQUIRED,                                                     \
+         .help = "tags: 5, 8 or 10 bits"},                                      \
+        NEEDS("dma.write_size", BYTES, "4B", "4096B", POWER,                    \
+              "payload of a write of its DMA engine; at most `mps`"),           \
+        NEEDS("dma.read_size", BYTES, "4B", "4096B", POWER,                     \
+              "size of a read of its DMA engine; at most `mrrs`"),              \
+        NEEDS("dma.reads", INT, "1", "65536", 0,                                \
+              "outstanding reads of its DMA engine"),                           \
+        NEEDS("dma.read_latency", TIME, "0ps", "1s", 0,                         \
+              "time inside the device per read"),                               \
+        NEEDS("dma.write_latency", TIME, "0ps", "1s", 0,                        \
+              "time inside the device before a write leaves"),                  \
+        MAY("dma.writes", INT, "0", "0", "65536", 0,                            \
+            "writes (operations) its DMA engine works on at a time; 0: no "     \
+            "limit"),                                                           \
+        MAY("dma.in_flight", BYTES, "0B", "0B", "1GiB", 0,                      \
+            "bytes of reads under way at a time; 0B: only `dma.reads` limits"), \
+        MOVE("read", "moves the data of a read inside the device, when all "    \
+                     "are in, in beats of this size"),                          \
+        MOVE("write", "moves the data of a write inside the device, before "    \
+                      "its first TLP, in beats of this size"),                  \
+        NEEDS("completer.latency", TIME, "0ps", "1s", 0,                        \
+              "time from a read of its BAR to the completion"),                 \
+        MAY("completer.bandwidth", RATE, NULL, "1MB/s", NULL, 0,                \
+            "bandwidth of reads of its BARs; without it only the link "         \
+            "limits"),                                                          \
+        SWITCH("ecrc", "on: its TLPs carry an ECRC"),                           \
+        SWITCH("relaxed_ordering", "on: its TLPs set RO"),                      \
         SWITCH("id_ordering", "on: its TLPs set IDO"), SERVICE, BUFFERS
 
 /* The card as a user orders and selects it; a simulation ignores these keys. */

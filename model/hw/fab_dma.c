@@ -62,6 +62,87 @@ static void queue_pop(DmaQueue *queue)
     }
 }
 
+/* ---- Moving data inside the device ------------------------------------ */
+
+static inline SimTime beats_time(const FabService *move, uint64_t beats)
+{
+    return (SimTime)beats * move->beat_ps;
+}
+
+/* Time to move the data of the read @dma. */
+static SimTime read_move_time(const FabEndpointParams *params,
+                              const FabDma *dma)
+{
+    const FabService *move = &params->read_move;
+    FabBusAddr last = dma->addr + dma->size_bytes - 1;
+    uint64_t beats = last / move->beat_bytes - dma->addr / move->beat_bytes + 1;
+    uint64_t requests =
+        last / params->read_bytes - dma->addr / params->read_bytes + 1;
+
+    return beats_time(move, beats + requests * move->gap_beats);
+}
+
+static SimTime write_move_time(const FabService *move, const FabDma *dma)
+{
+    uint64_t beats =
+        (dma->size_bytes + move->beat_bytes - 1) / move->beat_bytes;
+
+    return beats_time(move, beats + move->gap_beats);
+}
+
+/* Begins the write @dma: the engine moves its data, then waits
+ * params.write_latency. */
+static void write_start(FabEndpoint *endpoint, FabDma *dma)
+{
+    DmaEngine *engine = &endpoint->dma;
+    SimTime now = sim_engine_now(endpoint->component.engine);
+
+    engine->writes_started++;
+    dma->not_before = now + endpoint->params.write_latency;
+    if (endpoint->params.write_move.beat_bytes) {
+        engine->write_moved_at =
+            MAX(engine->write_moved_at, now) +
+            write_move_time(&endpoint->params.write_move, dma);
+        dma->not_before =
+            engine->write_moved_at + endpoint->params.write_latency;
+    }
+}
+
+/* The data of the read @dma are in. */
+static void read_in(FabEndpoint *endpoint, FabDma *dma)
+{
+    DmaEngine *engine = &endpoint->dma;
+    SimTime now = sim_engine_now(endpoint->component.engine);
+
+    if (!endpoint->params.read_move.beat_bytes) {
+        dma->done(dma);
+        return;
+    }
+    engine->read_moved_at = MAX(engine->read_moved_at, now) +
+                            read_move_time(&endpoint->params, dma);
+    dma->not_before = engine->read_moved_at;
+    queue_push(&engine->moving, dma);
+    if (engine->moving.head == dma) {
+        sim_event_schedule(&engine->move_event, dma->not_before);
+    }
+}
+
+static void move_event(SimEvent *event)
+{
+    FabEndpoint *endpoint =
+        SIM_CONTAINER_OF(event, FabEndpoint, dma.move_event);
+    DmaQueue *queue = &endpoint->dma.moving;
+    FabDma *dma = queue->head;
+
+    queue_pop(queue);
+    if (queue->head) {
+        sim_event_schedule(event, queue->head->not_before);
+    }
+    dma->done(dma);
+}
+
+/* ---- Requests --------------------------------------------------------- */
+
 /* Issues writes until the egress takes no more. */
 static void writes_issue(FabEndpoint *endpoint)
 {
@@ -76,6 +157,9 @@ static void writes_issue(FabEndpoint *endpoint)
         FabDma *dma = engine->writes.head;
         FabTlp *tlp;
 
+        if (dma == engine->unstarted) {
+            return; /* write_left() begins it */
+        }
         if (dma->not_before > now) {
             sim_event_reschedule(&engine->start_event, dma->not_before);
             return;
@@ -108,6 +192,15 @@ static void note_tag_wait(FabEndpoint *endpoint, bool waits)
     engine->tag_wait = waits;
 }
 
+/* Returns whether another read may be under way. One always may. */
+static inline bool has_flight_room(const FabEndpoint *endpoint)
+{
+    uint32_t most = endpoint->params.flight_bytes;
+
+    return !most || endpoint->dma.tags_used == 0 ||
+           endpoint->dma.flight_bytes + endpoint->params.read_bytes <= most;
+}
+
 /* Issues reads until there is no free tag or the egress takes no more. */
 static void reads_issue(FabEndpoint *endpoint)
 {
@@ -115,6 +208,7 @@ static void reads_issue(FabEndpoint *endpoint)
     FabPort *port = endpoint->component.ports[0];
 
     while (engine->reads.head && engine->tags_used < engine->tags_usable &&
+           has_flight_room(endpoint) &&
            fab_port_queued(port, ENDPOINT_SOURCE, FAB_CLASS_NP) <
                DMA_QUEUE_TLPS) {
         FabDma *dma = engine->reads.head;
@@ -128,6 +222,8 @@ static void reads_issue(FabEndpoint *endpoint)
         engine->tags_used++;
         read->dma = dma;
         read->left_bytes = tlp->request_bytes;
+        read->bytes = tlp->request_bytes;
+        engine->flight_bytes += tlp->request_bytes;
         dma->issued_bytes += tlp->request_bytes;
         endpoint->counters.read_bytes += tlp->request_bytes;
         if (dma->issued_bytes == dma->size_bytes) {
@@ -136,7 +232,8 @@ static void reads_issue(FabEndpoint *endpoint)
         fab_port_send(port, ENDPOINT_SOURCE, tlp);
     }
     note_tag_wait(endpoint, engine->reads.head &&
-                                engine->tags_used == engine->tags_usable);
+                                (engine->tags_used == engine->tags_usable ||
+                                 !has_flight_room(endpoint)));
 }
 
 static void start_event(SimEvent *event)
@@ -168,6 +265,13 @@ static void write_left(FabEndpoint *endpoint, const FabTlp *tlp)
             queue->tail = before;
         }
     }
+    endpoint->dma.writes_started--;
+    if (endpoint->dma.unstarted) {
+        FabDma *next = endpoint->dma.unstarted;
+
+        endpoint->dma.unstarted = next->next;
+        write_start(endpoint, next);
+    }
     dma->done(dma);
 }
 
@@ -196,11 +300,12 @@ static void read_finish(FabEndpoint *endpoint, uint16_t tag)
     read->next = engine->free_tag;
     engine->free_tag = tag;
     engine->tags_used--;
+    engine->flight_bytes -= read->bytes;
     if (engine->reads.head) {
         reads_issue(endpoint);
     }
     if (dma->finished_bytes == dma->size_bytes) {
-        dma->done(dma);
+        read_in(endpoint, dma);
     }
 }
 
@@ -297,11 +402,16 @@ void fab_endpoint_dma(FabEndpoint *endpoint, FabDma *dma)
     dma->issued_bytes = 0;
     dma->finished_bytes = 0;
     dma->not_before = 0;
-    if (dma->type == FAB_TLP_MWR) {
-        dma->not_before = sim_engine_now(endpoint->component.engine) +
-                          endpoint->params.write_latency;
-    }
     queue_push(queue, dma);
+    if (dma->type == FAB_TLP_MWR) {
+        if (endpoint->params.writes &&
+            endpoint->dma.writes_started >= endpoint->params.writes) {
+            endpoint->dma.unstarted =
+                endpoint->dma.unstarted ? endpoint->dma.unstarted : dma;
+        } else {
+            write_start(endpoint, dma);
+        }
+    }
     if (queue->head != dma) {
         return;
     }
@@ -329,12 +439,15 @@ void fab_dma_init(FabEndpoint *endpoint)
     sim_event_init(&engine->drain_event, endpoint->component.engine,
                    drain_event, SIM_PRIORITY_NORMAL,
                    endpoint->component.rank + 1);
+    sim_event_init(&engine->move_event, endpoint->component.engine, move_event,
+                   SIM_PRIORITY_NORMAL, endpoint->component.rank + 1);
 }
 
 void fab_dma_free(FabEndpoint *endpoint)
 {
     sim_event_cancel(&endpoint->dma.start_event);
     sim_event_cancel(&endpoint->dma.drain_event);
+    sim_event_cancel(&endpoint->dma.move_event);
     g_free(endpoint->dma.tags);
 }
 
@@ -386,6 +499,14 @@ static void read_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
                      .place = FAB_PLACE_DEVICE,
                  });
     }
+    for (const FabDma *dma = engine->moving.head; dma; dma = dma->next) {
+        fn(data, &(FabDmaWaiter){
+                     .flow = dma->flow,
+                     .phase = FAB_DMA_DRAINING,
+                     .bytes = dma->size_bytes,
+                     .place = FAB_PLACE_DEVICE,
+                 });
+    }
 }
 
 static void write_waiters(const FabEndpoint *endpoint, const DmaQueue *queue,
@@ -394,6 +515,7 @@ static void write_waiters(const FabEndpoint *endpoint, const DmaQueue *queue,
     const FabPort *port = endpoint->component.ports[0];
     SimTime now = sim_engine_now(endpoint->component.engine);
     FabLinkState link;
+    bool held = false;
 
     if (!queue->head) {
         return;
@@ -407,7 +529,8 @@ static void write_waiters(const FabEndpoint *endpoint, const DmaQueue *queue,
             .port = port,
         };
 
-        if (dma->issued_bytes == 0 && dma->not_before > now) {
+        held |= dma == endpoint->dma.unstarted;
+        if (held || (dma->issued_bytes == 0 && dma->not_before > now)) {
             waiter.place = FAB_PLACE_DEVICE;
             waiter.port = NULL;
         } else if (fab_credits_lack_class(link.lacks, FAB_CLASS_P)) {

@@ -11,6 +11,7 @@
 typedef struct DmaRead {
     FabDma *dma; /* NULL: the tag is free */
     uint32_t left_bytes;
+    uint32_t bytes;  /* of the request */
     SimTime free_at; /* when the tag gets free, once all data are in */
     uint16_t next;   /* next free tag, or next draining read by free_at */
 } DmaRead;
@@ -23,7 +24,15 @@ typedef struct DmaQueue {
 typedef struct DmaEngine {
     DmaQueue writes, reads; /* orders that are not wholly issued */
     DmaQueue leaving;       /* writes whose last TLP waits at the egress */
+    FabDma *unstarted;      /* first of `writes` that params.writes holds back;
+                               NULL: none */
+    uint32_t writes_started;
+    SimTime write_moved_at; /* when the data of the last write are moved */
     SimEvent start_event;   /* the first write's latency is over */
+    DmaQueue moving;        /* reads whose data are moved, by not_before */
+    SimTime read_moved_at;
+    SimEvent move_event;
+    uint64_t flight_bytes; /* of reads under way */
     DmaRead *tags;
     uint16_t free_tag;
     uint32_t tags_used, tags_usable;

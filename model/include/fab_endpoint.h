@@ -21,6 +21,15 @@ typedef struct FabEndpointParams {
     uint32_t tags;         /* number of tags: 32, 256 or 768 */
     SimTime read_latency;  /* from the last completion until the tag is free */
     SimTime write_latency; /* from the order to write until the first TLP */
+    uint32_t writes;       /* orders to write under way at a time, from their
+                              begin until the last TLP leaves; 0: no limit */
+    uint32_t flight_bytes; /* bytes of reads under way; 0: only tags limit */
+    /* The engine moves the data of an order a second time inside the device,
+     * one order of each direction after the other; beat_bytes = 0: no time. A
+     * read takes its beats after all its data are in: those that its addresses
+     * touch, and gap_beats for each request. A write takes its beats before
+     * its first TLP, counted from its first byte, and gap_beats. */
+    FabService read_move, write_move;
     bool relaxed_ordering; /* sets RO in its requests */
     bool id_ordering;      /* sets IDO in its requests */
     bool ecrc;             /* adds a TLP digest to every TLP */

@@ -19,6 +19,9 @@ typedef enum FabArrivals {
 typedef struct FabDmaFlowParams {
     FabEndpoint *device;
     FabTlpType direction; /* FAB_TLP_MWR or FAB_TLP_MRD */
+    bool then_read; /* an operation is a write and then, when its last TLP has
+                       left, a read of the same bytes; it is over when the data
+                       of the read are in, and both count as bytes */
     FabTarget target;
     uint64_t size_bytes;  /* size of an operation */
     uint64_t count;       /* number of operations */

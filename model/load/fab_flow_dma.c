@@ -87,6 +87,14 @@ static void op_done(FabDma *dma)
     DmaOp *op = SIM_CONTAINER_OF(dma, DmaOp, dma);
     DmaFlow *self = dma->owner;
 
+    if (self->params.then_read && dma->type == FAB_TLP_MWR &&
+        dma->status == FAB_STATUS_SC) {
+        /* The read may not overtake the write, which leaves first. */
+        dma->type = FAB_TLP_MRD;
+        fab_endpoint_dma(self->params.device, dma);
+        return;
+    }
+    dma->type = self->params.direction;
     if (fab_flow_count(&self->flow, op->begin, 0, dma->status)) {
         sim_histogram_add(self->flow.latency,
                           self->flow.result.end - op->begin);
@@ -139,19 +147,19 @@ static const FabFlowOps dma_ops = {
 /*
  * The number of outstanding operations that keeps the engine busy. Reads:
  * enough to use all tags, even when the oldest operation needs only few of
- * them. Writes: enough to send without a gap during the latency of the next
- * write.
+ * them. Writes: enough to send without a gap while the next write is prepared.
  */
 static uint32_t enough_outstanding(const FabDmaFlowParams *params)
 {
     const FabEndpointParams *device = fab_endpoint_params(params->device);
-    uint64_t count;
+    uint64_t count = 0;
 
-    if (params->direction == FAB_TLP_MRD) {
+    if (params->direction == FAB_TLP_MRD || params->then_read) {
         uint64_t requests = (params->size_bytes - 1) / device->read_bytes + 1;
 
         count = (device->reads + requests - 1) / requests + 1;
-    } else {
+    }
+    if (params->direction == FAB_TLP_MWR) {
         const FabPort *port =
             fab_component_port(fab_endpoint_component(params->device), 0);
         /* Ignores encoding and overhead, so the result is too large rather than
@@ -160,7 +168,13 @@ static uint32_t enough_outstanding(const FabDmaFlowParams *params)
             (4000 >> (port->speed - FAB_SPEED_2_5GT)) / MAX(port->width, 1);
         uint64_t send_ps = params->size_bytes * MAX(byte_ps, 1);
 
-        count = 2 + device->write_latency / send_ps;
+        SimTime move_ps =
+            device->write_move.beat_bytes
+                ? (params->size_bytes / device->write_move.beat_bytes + 1) *
+                      device->write_move.beat_ps
+                : 0;
+
+        count += 2 + (device->write_latency + move_ps) / send_ps;
     }
     return CLAMP(count, 2, OUTSTANDING_MAX);
 }
@@ -198,6 +212,8 @@ static bool check_params(const char *name, const FabDmaFlowParams *params,
 
     if (params->direction != FAB_TLP_MWR && params->direction != FAB_TLP_MRD) {
         wrong = "the direction must be a write or a read";
+    } else if (params->then_read && params->direction != FAB_TLP_MWR) {
+        wrong = "only a write can be followed by a read";
     } else if (params->size_bytes == 0) {
         wrong = "an operation must have at least 1 byte";
     } else if (params->count == 0) {

@@ -294,6 +294,169 @@ START_TEST(orders_keep_their_order)
 }
 END_TEST
 
+/* The data of writes are moved one after the other, before each write's
+ * latency; so the last one of n leaves n moves and one latency after the first
+ * was given. */
+START_TEST(writes_are_moved_first)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabEndpointParams params = fixture_device();
+    FabPortParams port = fixture_port(FAB_SPEED_8_0GT, 16);
+    Done orders[10];
+    unsigned count = 0;
+    Face face;
+
+    params.write_latency = 100 * SIM_NS;
+    params.write_move = (FabService){128, 2, 20 * SIM_NS, 0};
+    face_init(&face, fixture, &params, &port);
+    for (unsigned i = 0; i < 10; i++) {
+        orders[i] = (Done){.count = &count, .fixture = fixture};
+        /* 129 bytes are two beats from their first byte, wherever that is. */
+        orders[i].dma = (FabDma){.type = FAB_TLP_MWR,
+                                 .addr = MIB(i) + 64,
+                                 .size_bytes = 129,
+                                 .done = note_done,
+                                 .owner = &orders[i]};
+        fab_endpoint_dma(face.device, &orders[i].dma);
+    }
+    fixture_run(fixture);
+    for (unsigned i = 0; i < 10; i++) {
+        fixture_assert_time_eq(orders[i].time,
+                               (i + 1) * 4 * 20 * SIM_NS + 100 * SIM_NS);
+    }
+}
+END_TEST
+
+/* With a limit of n, the write that comes n later begins when a write leaves:
+ * Little's law. */
+START_TEST(writes_under_way_are_limited)
+{
+    for (unsigned limit = 1; limit <= 4; limit++) {
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabEndpointParams params = fixture_device();
+        FabPortParams port = fixture_port(FAB_SPEED_8_0GT, 16);
+        Done orders[12];
+        unsigned count = 0;
+        Face face;
+
+        params.write_latency = 1 * SIM_US;
+        params.writes = limit;
+        face_init(&face, fixture, &params, &port);
+        for (unsigned i = 0; i < 12; i++) {
+            orders[i] = (Done){.count = &count, .fixture = fixture};
+            orders[i].dma = (FabDma){.type = FAB_TLP_MWR,
+                                     .addr = MIB(i),
+                                     .size_bytes = 4,
+                                     .done = note_done,
+                                     .owner = &orders[i]};
+            fab_endpoint_dma(face.device, &orders[i].dma);
+        }
+        fixture_run(fixture);
+        ck_assert_uint_eq(count, 12);
+        fixture_assert_near((double)orders[11].time,
+                            12.0 / limit * (double)SIM_US, 0.01);
+    }
+}
+END_TEST
+
+static void answer_all(FixtureEnd *end, const FabTlp *tlp)
+{
+    fixture_reply(end, tlp, FAB_STATUS_SC, 256);
+}
+
+/* The data of a read are moved after the last of them has come: one beat for
+ * each line of 64 B that its addresses touch, and a gap for each request. Reads
+ * take turns. */
+START_TEST(reads_are_moved_at_the_end)
+{
+    static const struct {
+        FabBusAddr addr;
+        uint64_t size;
+        unsigned beats;
+    } cases[] = {
+        {0, 64, 1 + 3},      {1, 64, 2 + 3},       {0, 63, 1 + 3},
+        {0, 512, 8 + 2 * 3}, {64, 512, 8 + 3 * 3}, {32, 512, 9 + 3 * 3},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        SimTime times[2][2];
+
+        for (unsigned moves = 0; moves < 2; moves++) {
+            g_autoptr(Fixture) fixture = fixture_new();
+            FabEndpointParams params = fixture_device();
+            FabPortParams port = fixture_port(FAB_SPEED_8_0GT, 16);
+            Done orders[2];
+            unsigned count = 0;
+            Face face;
+
+            params.read_bytes = 256;
+            if (moves) {
+                params.read_move = (FabService){64, 3, 1 * SIM_US, 0};
+            }
+            face_init(&face, fixture, &params, &port);
+            face.end->got = answer_all;
+            for (unsigned n = 0; n < 2; n++) {
+                orders[n] = (Done){.count = &count, .fixture = fixture};
+                orders[n].dma = (FabDma){.type = FAB_TLP_MRD,
+                                         .addr = cases[i].addr + n * KIB(64),
+                                         .size_bytes = cases[i].size,
+                                         .done = note_done,
+                                         .owner = &orders[n]};
+                fab_endpoint_dma(face.device, &orders[n].dma);
+            }
+            fixture_run(fixture);
+            ck_assert_uint_eq(count, 2);
+            times[moves][0] = orders[0].time;
+            times[moves][1] = orders[1].time;
+        }
+        fixture_assert_time_eq(times[1][0] - times[0][0],
+                               cases[i].beats * SIM_US);
+        fixture_assert_time_eq(times[1][1] - times[1][0],
+                               cases[i].beats * SIM_US);
+    }
+}
+END_TEST
+
+/* Reads have at most so many bytes under way; one always may. */
+START_TEST(bytes_in_flight_limit)
+{
+    static const struct {
+        uint32_t bytes;
+        unsigned limit;
+    } cases[] = {{1, 1}, {256, 1}, {1000, 3}, {1024, 4}};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabEndpointParams params = fixture_device();
+        FabPortParams port = fixture_port(FAB_SPEED_8_0GT, 16);
+        double byte = 8e12 / (7.877e9 * 16);
+        unsigned done = 0;
+        FabDma dma = {.type = FAB_TLP_MRD,
+                      .size_bytes = MIB(1),
+                      .done = count_done,
+                      .owner = &done};
+        Tags tags = {.used = 0};
+        Face face;
+
+        params.reads = 32;
+        params.tags = 32;
+        params.flight_bytes = cases[i].bytes;
+        face_init(&face, fixture, &params, &port);
+        face.end->logs = false;
+        face.end->user = &tags;
+        face.end->got = answer_late;
+        fab_endpoint_dma(face.device, &dma);
+        fixture_run(fixture);
+        ck_assert_uint_eq(done, 1);
+        ck_assert_uint_eq(tags.most, cases[i].limit);
+        fixture_assert_near((double)fixture_now(fixture),
+                            MIB(1) / 256.0 / cases[i].limit *
+                                (DELAY + (20 + 276) * byte),
+                            0.01);
+    }
+}
+END_TEST
+
 /* Every TLP of the endpoint has the configured attributes and ECRC. */
 START_TEST(attributes_are_sent)
 {
@@ -455,6 +618,10 @@ int main(void)
     tcase_add_test(tcase, outstanding_reads_limit);
     tcase_add_test(tcase, failed_reads_are_reported);
     tcase_add_test(tcase, orders_keep_their_order);
+    tcase_add_test(tcase, writes_are_moved_first);
+    tcase_add_test(tcase, writes_under_way_are_limited);
+    tcase_add_test(tcase, reads_are_moved_at_the_end);
+    tcase_add_test(tcase, bytes_in_flight_limit);
     tcase_add_test(tcase, attributes_are_sent);
     tcase_add_test(tcase, bar_reads_are_completed_on_boundaries);
     tcase_add_test(tcase, completer_takes_its_time);

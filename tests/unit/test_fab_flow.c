@@ -245,6 +245,39 @@ START_TEST(dma_latency_is_the_sum_of_the_parts)
 }
 END_TEST
 
+/* A write-read waits for its own write: its latency is that of the write until
+ * its TLP leaves, and that of the read behind it. Both move bytes. */
+START_TEST(write_read_is_a_write_and_a_read)
+{
+    FabRootParams root_params = lab_root_params(false);
+    FabEndpointParams device_params = lab_device_params();
+    FabDmaFlowParams params;
+    FabFlowResult result;
+    SimTime expected;
+
+    device_params.write_latency = 2 * SIM_US;
+    host_new_with(&root_params, &device_params);
+    params = dma_params(FAB_TLP_MWR, 64, 1);
+    params.then_read = true;
+    result = run(dma_flow("both", 0, &params));
+    expected = 2 * SIM_US + WIRE(MWR(64)) + LINK(MRD) + MEMORY_LATENCY +
+               LINK(CPLD(64));
+    /* The memory is also busy with the write. */
+    ck_assert_int_ge(result.end - result.begin, expected - 2);
+    ck_assert_int_le(result.end - result.begin, expected + 64 * SIM_NS);
+    ck_assert_uint_eq(result.operations, 1);
+    ck_assert_uint_eq(result.bytes, 128);
+    ck_assert_uint_eq(fab_root_counters(root)->memory_read_bytes, 64);
+    ck_assert_uint_eq(fab_root_counters(root)->memory_written_bytes, 64);
+
+    params.count = 500;
+    params.outstanding = 7;
+    result = run(dma_flow("many", 0, &params));
+    ck_assert_uint_eq(result.operations, 500);
+    ck_assert_uint_eq(result.bytes, 500 * 128);
+}
+END_TEST
+
 START_TEST(warmup_is_not_measured)
 {
     FabDmaFlowParams params;
@@ -802,6 +835,7 @@ int main(void)
     tcase_add_loop_test(dma, dma_read_fills_the_link, 0, 3);
     tcase_add_test(dma, dma_read_limited_by_outstanding);
     tcase_add_test(dma, dma_latency_is_the_sum_of_the_parts);
+    tcase_add_test(dma, write_read_is_a_write_and_a_read);
     tcase_add_test(dma, warmup_is_not_measured);
     tcase_add_loop_test(dma, bytes_count_while_operations_last, 0, 6);
     tcase_add_loop_test(dma, poisson_writes_wait_as_in_md1, 0, 3);
