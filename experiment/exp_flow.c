@@ -10,6 +10,7 @@
 #include "fab_flow_copy.h"
 #include "fab_flow_dma.h"
 #include "fab_flow_mmio.h"
+#include "fab_flow_move.h"
 #include "fab_flow_nvme.h"
 #include "fab_flow_pingpong.h"
 #include "fab_flow_transfer.h"
@@ -155,6 +156,27 @@ static FabFlow *mmio_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                              &params, error);
 }
 
+static FabFlow *move_flow_new(ExpFabric *fabric, const TopoFlow *flow,
+                              SimTime warmup, GError **error)
+{
+    const TopoPart *part = topo_flow_device(flow, "device")->part;
+    FabMoveFlowParams params = {
+        .device = device_of(fabric, flow),
+        .from = target_of(fabric, flow, "from"),
+        .to = target_of(fabric, flow, "to"),
+        .size_bytes = topo_flow_bytes(flow, "size"),
+        .count = topo_flow_int(flow, "count"),
+        .queued = topo_flow_bool(flow, "queued"),
+        .setup = topo_part_time(part, "move.setup"),
+        .chunk_bytes = topo_part_bytes(part, "move.chunk"),
+        .buffer_bytes = topo_part_bytes(part, "move.buffer"),
+        .start = topo_flow_time(flow, "start"),
+    };
+
+    return fab_move_flow_new(exp_fabric(fabric), topo_flow_name(flow), warmup,
+                             &params, error);
+}
+
 static FabNvmeParams drive_params(const TopoPart *part)
 {
     return (FabNvmeParams){
@@ -250,8 +272,8 @@ static const struct {
 } makers[] = {
     {"compute", compute_flow_new},   {"copy", copy_flow_new},
     {"dma", dma_flow_new},           {"mmio", mmio_flow_new},
-    {"nvme", nvme_flow_new},         {"pingpong", pingpong_flow_new},
-    {"transfer", transfer_flow_new},
+    {"move", move_flow_new},         {"nvme", nvme_flow_new},
+    {"pingpong", pingpong_flow_new}, {"transfer", transfer_flow_new},
 };
 
 FabFlow *exp_flow_new(ExpFabric *fabric, const TopoFlow *flow, SimTime warmup,

@@ -244,6 +244,49 @@ static void check_mmio(TopoLoader *loader, TopoFlow *flow)
     check_total(loader, flow, "count");
 }
 
+/* ---- move -------------------------------------------------------------- */
+
+static const TopoKey move_keys[] = {
+    FLOW("move"),
+    NEEDS("device", DEVICE,
+          "`host.device` whose engine works; its part has `move:`"),
+    NEEDS_TARGET("from", MEMORY,
+                 "`host.ram`, `host.device` or `host.device.bar1` that it "
+                 "reads, not its own"),
+    NEEDS_TARGET("to", MEMORY, "the same, that it writes"),
+    RANGE("size", BYTES, NULL, "1B", "1TiB", REQUIRED,
+          "bytes of one operation"),
+    RANGE("count", INT, "1", "1", "1000000000", 0,
+          "number of operations, one after the other"),
+    MAY("queued", BOOL, "off",
+        "on: the engine sets up the next operation during the one before"),
+};
+
+static void check_move(TopoLoader *loader, TopoFlow *flow)
+{
+    static const char *const ends[] = {"from", "to"};
+    TopoDevice *device = topo_flow_device(flow, "device");
+    unsigned i;
+
+    if (device != NULL && device->part != NULL &&
+        (topo_part_kind(device->part) != TOPO_PART_ENDPOINT ||
+         !topo_part_has(device->part, "move.setup"))) {
+        topo_flow_report(loader, flow, "device",
+                         "%s has no engine that moves memory; name an "
+                         "endpoint whose part has `move:`",
+                         device->path);
+    }
+    for (i = 0; device != NULL && i < G_N_ELEMENTS(ends); i++) {
+        if (topo_flow_target(flow, ends[i]).device == device) {
+            topo_flow_report(loader, flow, ends[i],
+                             "%s moves its own memory by a dma flow; name "
+                             "other memory",
+                             device->path);
+        }
+    }
+    check_total(loader, flow, "count");
+}
+
 /* ---- nvme -------------------------------------------------------------- */
 
 static const TopoKey nvme_keys[] = {
@@ -381,6 +424,8 @@ const TopoFlowKind topo_flow_kinds[] = {
      .check = check_copy},
     {KIND(dma, "A device reads or writes by itself."), .check = check_dma},
     {KIND(mmio, "A CPU reads or writes."), .check = check_mmio},
+    {KIND(move, "A device moves memory that is not its own."),
+     .check = check_move},
     {KIND(nvme, "A driver has a drive read or write."), .check = check_nvme},
     {KIND(path, "One TLP through an idle fabric."), .has_own_fabric = true},
     {KIND(pingpong, "Two GPUs pass a counter to and fro."),

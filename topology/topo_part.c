@@ -331,6 +331,33 @@ static void check_beats(Maker *maker, const char *section)
     }
 }
 
+/* Reports a part that has only some of the keys of `move:`, or a buffer that is
+ * too small. */
+static void check_mover(Maker *maker)
+{
+    static const char *const keys[] = {"move.setup", "move.chunk",
+                                       "move.buffer"};
+    const TopoValues *values = maker->part->values;
+    const char *missing = NULL;
+    unsigned given = 0;
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (topo_values_get(values, keys[i])->given) {
+            given++;
+        } else {
+            missing = missing != NULL ? missing : keys[i];
+        }
+    }
+    if (given > 0 && missing != NULL) {
+        topo_errors_add(maker->errors, maker->place,
+                        "%s: part '%s' has a `move:` without %s; give "
+                        "move.setup, move.chunk and move.buffer",
+                        maker->user, maker->part->name, missing);
+    }
+    check_at_most(maker, "move.chunk", "move.buffer");
+}
+
 /* Reports a part that has only some of the keys of a drive. */
 static void check_drive(Maker *maker)
 {
@@ -451,6 +478,7 @@ TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,
         check_at_most(&maker, "dma.read_size", "mrrs");
         if (kind == TOPO_PART_ENDPOINT) {
             check_drive(&maker);
+            check_mover(&maker);
         }
         break;
     case TOPO_PART_N_KINDS:

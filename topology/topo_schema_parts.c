@@ -291,6 +291,14 @@ static const TopoKey gpu_keys[] = {
 static const TopoKey endpoint_keys[] = {
     DEVICE,
     CARD,
+    MAY("move.setup", TIME, NULL, "0ps", "1s", 0,
+        "an engine that moves memory of others: time of driver and engine for "
+        "each operation; with `move.chunk` and `move.buffer`, or none of them"),
+    MAY("move.chunk", BYTES, NULL, "64B", "1MiB", POWER,
+        "bytes that it reads before it writes them"),
+    MAY("move.buffer", BYTES, NULL, "64B", "64MiB", 0,
+        "bytes that it has read, or begun to read, and not written; at least "
+        "`move.chunk`"),
     MAY("nvme.overhead", TIME, NULL, "0ps", "1s", 0,
         "a drive: time of its controller for a command, one after the other; "
         "with it all keys of `nvme:` without a default, or none"),

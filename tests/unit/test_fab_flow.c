@@ -14,6 +14,7 @@
 #include "fab_flow_copy.h"
 #include "fab_flow_dma.h"
 #include "fab_flow_mmio.h"
+#include "fab_flow_move.h"
 #include "fab_lab.h"
 #include "../suite.h"
 
@@ -275,6 +276,78 @@ START_TEST(write_read_is_a_write_and_a_read)
     result = run(dma_flow("many", 0, &params));
     ck_assert_uint_eq(result.operations, 500);
     ck_assert_uint_eq(result.bytes, 500 * 128);
+}
+END_TEST
+
+/* ---- Moves ----------------------------------------------------------- */
+
+static FabFlow *move_flow(const char *name, const FabMoveFlowParams *params)
+{
+    g_autoptr(GError) error = NULL;
+    FabFlow *flow = fab_move_flow_new(fabric, name, 0, params, &error);
+
+    ck_assert_msg(flow != NULL, "%s", error ? error->message : "no error set");
+    return flow;
+}
+
+static FabMoveFlowParams move_params(uint64_t size_bytes, uint32_t buffer_bytes)
+{
+    return (FabMoveFlowParams){
+        .device = fab_component_as_endpoint(device),
+        .from = {.component = fab_root_component(root)},
+        .to = {.component = fab_root_component(root)},
+        .size_bytes = size_bytes,
+        .count = 1,
+        .chunk_bytes = 256,
+        .buffer_bytes = buffer_bytes,
+    };
+}
+
+/* A chunk is read before it is written, and a buffer of n chunks has n of them
+ * between the request of their read and the end of their write, behind which the
+ * next request leaves: Little's law, while links and tags do not limit. */
+START_TEST(moves_are_limited_by_the_buffer)
+{
+    unsigned chunks = 1u << _i;
+    FabMoveFlowParams params;
+    FabFlowResult result;
+    SimTime trip;
+
+    host_new();
+    trip = LINK(MRD) + MEMORY_LATENCY + LINK(CPLD(256)) + WIRE(MWR(256));
+    params = move_params(1 << 20, chunks * 256);
+    result = run(move_flow("m", &params));
+    ck_assert_uint_eq(result.bytes, 1 << 20);
+    ck_assert_uint_eq(result.failed, 0);
+    lab_check_near(rate(&result), chunks * 256.0 / trip, 0.01);
+    sim_engine_run(engine);
+    ck_assert_uint_eq(fab_root_counters(root)->memory_read_bytes, 1 << 20);
+    ck_assert_uint_eq(fab_root_counters(root)->memory_written_bytes, 1 << 20);
+}
+END_TEST
+
+/* Each operation has its setup; of queued ones only the first has. */
+START_TEST(moves_have_a_setup)
+{
+    FabMoveFlowParams params;
+    FabFlowResult single, all;
+
+    host_new();
+    params = move_params(4096, 4096);
+    params.setup = 10 * SIM_US;
+    single = run(move_flow("one", &params));
+    ck_assert_int_ge(single.end - single.begin, 10 * SIM_US);
+    ck_assert_int_le(single.end - single.begin, 13 * SIM_US);
+    params.count = 20;
+    all = run(move_flow("each", &params));
+    lab_check_near(all.end - all.begin, 20.0 * (single.end - single.begin),
+                   0.02);
+    params.queued = true;
+    all = run(move_flow("first", &params));
+    lab_check_near(all.end - all.begin,
+                   20.0 * (single.end - single.begin) - 19.0 * params.setup,
+                   0.05);
+    ck_assert_uint_eq(all.operations, 20);
 }
 END_TEST
 
@@ -836,6 +909,8 @@ int main(void)
     tcase_add_test(dma, dma_read_limited_by_outstanding);
     tcase_add_test(dma, dma_latency_is_the_sum_of_the_parts);
     tcase_add_test(dma, write_read_is_a_write_and_a_read);
+    tcase_add_loop_test(dma, moves_are_limited_by_the_buffer, 0, 4);
+    tcase_add_test(dma, moves_have_a_setup);
     tcase_add_test(dma, warmup_is_not_measured);
     tcase_add_loop_test(dma, bytes_count_while_operations_last, 0, 6);
     tcase_add_loop_test(dma, poisson_writes_wait_as_in_md1, 0, 3);
