@@ -28,7 +28,25 @@ static void build_root(ExpFabric *self, const TopoHost *host)
         FabPortParams port =
             exp_params_port(host->cpu, ports[i].speed_mtps, ports[i].width);
 
-        fab_root_add_port(root, ports[i].name, &port);
+        fab_root_set_node(root, fab_root_add_port(root, ports[i].name, &port),
+                          ports[i].node);
+    }
+}
+
+/* Joins @sw to the first partition of its chip, unless it is that one. */
+static void join_chip(ExpFabric *self, const TopoSwitch *sw)
+{
+    for (unsigned i = 0; sw->chip && i < sw->host->switches->len; i++) {
+        const TopoSwitch *other = sw->host->switches->pdata[i];
+
+        if (other == sw) {
+            return;
+        }
+        if (other->chip && strcmp(other->chip, sw->chip) == 0) {
+            fab_switch_join(fab_fabric_find(self->fabric, other->path),
+                            fab_fabric_find(self->fabric, sw->path));
+            return;
+        }
     }
 }
 
@@ -52,6 +70,7 @@ static void build_switch(ExpFabric *self, const TopoSwitch *sw)
     downstream.forwarding = upstream.forwarding;
     fab_switch_new(self->fabric, sw->path, topo_part_int(part, "ports"),
                    &upstream, &downstream, sw->acs_redirect);
+    join_chip(self, sw);
 }
 
 static void build_ntb(ExpFabric *self, const TopoDevice *device)

@@ -80,6 +80,8 @@ FabPortParams exp_params_port(const TopoPart *part, unsigned speed_mtps,
 
 FabRootParams exp_params_root(const TopoPart *part, bool iommu)
 {
+    bool has_rate = topo_part_has(part, "nodes.bandwidth");
+
     return (FabRootParams){
         .transit = topo_part_time(part, "transit"),
         .read_split_bytes = topo_part_bytes(part, "read_split"),
@@ -118,6 +120,14 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
                 .mmio_reads = topo_part_int(part, "core.mmio_reads"),
                 .interrupt = topo_part_time(part, "core.interrupt"),
                 .poll = topo_part_time(part, "core.poll"),
+            },
+        .nodes =
+            {
+                .latency = topo_part_time(part, "nodes.latency"),
+                .bandwidth_bytes_s =
+                    has_rate ? topo_part_rate(part, "nodes.bandwidth") : 0,
+                .write_bytes = topo_part_bytes(part, "nodes.writes"),
+                .acknowledge = topo_part_time(part, "nodes.acknowledge"),
             },
     };
 }

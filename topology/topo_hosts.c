@@ -230,6 +230,27 @@ static const char *user_name(const char *path)
     return path != NULL ? path : "a nameless element";
 }
 
+/* Reports if another partition of the chip of @sw is of another part. */
+static void check_chip(TopoLoader *loader, const TopoHost *host,
+                       const TopoSwitch *sw, TopoPlace place)
+{
+    for (unsigned i = 0; sw->chip && sw->part && i < host->switches->len; i++) {
+        const TopoSwitch *other = host->switches->pdata[i];
+
+        if (other->chip && strcmp(other->chip, sw->chip) == 0 && other->part &&
+            strcmp(topo_part_name(other->part), topo_part_name(sw->part)) !=
+                0) {
+            topo_errors_add(loader->errors, place,
+                            "%s: chip '%s' is a %s in %s and a %s here; write "
+                            "the same part",
+                            user_name(sw->path), sw->chip,
+                            topo_part_name(other->part), user_name(other->path),
+                            topo_part_name(sw->part));
+            return;
+        }
+    }
+}
+
 static void load_switch(TopoLoader *loader, TopoHost *host,
                         const TopoNode *node)
 {
@@ -253,6 +274,8 @@ static void load_switch(TopoLoader *loader, TopoHost *host,
                         "choose another part",
                         user_name(sw->path), topo_part_name(sw->part));
     }
+    sw->chip = topo_load_text(loader, topo_values_text(values, "chip"));
+    check_chip(loader, host, sw, topo_values_get(values, "chip")->place);
     keep_plug(loader, host, values, &sw->at, sw, sw->part, user_name(sw->path));
     g_ptr_array_add(host->switches, sw);
     if (sw->path != NULL) {

@@ -276,6 +276,7 @@ static void read_root_ports(Maker *maker)
             .name = topo_values_text(values, "name"),
             .speed_mtps = (unsigned)topo_values_number(values, "speed"),
             .width = (unsigned)topo_values_number(values, "width"),
+            .node = (unsigned)topo_values_number(values, "node"),
         };
 
         if (port.name == NULL) {

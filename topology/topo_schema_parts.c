@@ -96,6 +96,17 @@ static const TopoKey cpu_keys[] = {
     NEEDS("completion_size", BYTES, "64B", "4096B", POWER,
           "payload of a completion it sends; at most `mps`"),
     MPS,
+    MAY("nodes.latency", TIME, "0ps", "0ps", "1ms", 0,
+        "latency between two nodes, added to `transit`"),
+    MAY("nodes.bandwidth", RATE, NULL, "1MB/s", NULL, 0,
+        "bandwidth of the way of a node to memory and to the other nodes, and "
+        "of the way back, each counted in payload; without it no limit"),
+    MAY("nodes.writes", BYTES, "0B", "0B", "16MiB", 0,
+        "bytes of posted writes of one root port on their way to another node; "
+        "0B: no limit; one write always may"),
+    MAY("nodes.acknowledge", TIME, "0ps", "0ps", "1ms", 0,
+        "time for which such a write stays on its way; meanwhile its root port "
+        "sends no write elsewhere"),
     NEEDS("memory.size", BYTES, "1MiB", "1TiB", 0, "RAM of the host"),
     NEEDS("memory.latency", TIME, "0ps", "1ms", 0,
           "time from a read at the root port to its data there"),
@@ -329,8 +340,11 @@ const TopoSection topo_section_root_port = {
     (const TopoKey[]){
         NEEDS("name", NAME, NULL, NULL, 0, "its name, for `at:`"),
         LINK,
+        MAY("node", INT, "0", "0", "15", 0,
+            "the socket, or the quadrant of an I/O die, to which it belongs; "
+            "`nodes:` has what lies between two of them"),
     },
-    3};
+    4};
 
 const TopoSection topo_section_bar = {
     "BAR", "A member of `bars`. A 64-bit BAR takes two numbers of the six.",

@@ -56,6 +56,9 @@ static const TopoKey switch_keys[] = {
         "acs", "auto", "auto|on|off", 0,
         "on: its ports redirect peer-to-peer requests to the root; auto: on if "
         "the part can and the host's IOMMU is on"),
+    MAY("chip", NAME, NULL,
+        "switches of a host with the same `chip` are partitions of one chip: "
+        "what goes from one to another stays inside the chip"),
 };
 SECTION(switch, "switch", "A member of a host's `switches`.");
 

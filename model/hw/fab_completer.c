@@ -42,20 +42,24 @@ void fab_completer_read(FabCompleter *completer, FabTlp *tlp)
     }
 }
 
-SimTime fab_completer_write(FabCompleter *completer, FabTlp *tlp)
+SimTime fab_completer_write(FabCompleter *completer, FabTlp *tlp,
+                            SimTime earliest)
 {
     SimTime now = sim_engine_now(completer->owner->engine);
     SimTime time = fab_memory_write(completer->memory, now, tlp->payload_bytes);
+    const FabTlp *last = completer->visible.tail;
 
+    time = MAX(time, earliest);
     if (!fab_memory_watched_at(completer->memory, tlp->addr,
                                tlp->payload_bytes)) {
         fab_port_consume(tlp, time);
         return time;
     }
-    tlp->due_at = time;
+    /* Watchers see writes in one order, also those of several nodes. */
+    tlp->due_at = last ? MAX(time, last->due_at) : time;
     fab_fifo_push(&completer->visible, tlp);
     if (completer->visible.head == tlp) {
-        sim_event_schedule(&completer->visible_event, time);
+        sim_event_schedule(&completer->visible_event, tlp->due_at);
     }
     return time;
 }

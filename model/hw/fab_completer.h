@@ -42,9 +42,11 @@ void fab_completer_done(FabCompleter *completer);
 /* Begins the read @tlp, whose ownership it takes until it is answered. */
 void fab_completer_read(FabCompleter *completer, FabTlp *tlp);
 
-/* Takes the write @tlp. Returns when it is visible; the place of the TLP in the
- * receive buffer is free then. */
-SimTime fab_completer_write(FabCompleter *completer, FabTlp *tlp);
+/* Takes the write @tlp, which reaches the memory at @earliest (0: now). Returns
+ * when it is visible; the place of the TLP in the receive buffer is free then.
+ */
+SimTime fab_completer_write(FabCompleter *completer, FabTlp *tlp,
+                            SimTime earliest);
 
 /* True while the memory's channel is taken. */
 bool fab_completer_is_busy(const FabCompleter *completer);

@@ -35,7 +35,7 @@ static void request_receive(FabEndpoint *endpoint, FabPort *ingress,
         fab_completer_read(&endpoint->completer, tlp);
     } else {
         endpoint->counters.served_bytes += tlp->payload_bytes;
-        (void)fab_completer_write(&endpoint->completer, tlp);
+        (void)fab_completer_write(&endpoint->completer, tlp, 0);
     }
 }
 

@@ -48,7 +48,8 @@ void fab_fifo_clear(FabFabric *fabric, FabFifo *fifo);
 
 /*
  * Answers the read @request, and consumes it. The completions leave through the
- * port at which the request came in, from @source. Each has at most @most bytes
+ * port at which the request came in, from @source, not before
+ * @request->ready_at. Each has at most @most bytes
  * (and at most MPS), and all but the last end on a multiple of @rcb_bytes (PCIe
  * 5.0 s2.3.1.1). @most is at least @rcb_bytes.
  */

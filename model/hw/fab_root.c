@@ -36,6 +36,10 @@ static void read_answer(FabComponent *owner, FabTlp *tlp)
     FabRoot *root = (FabRoot *)owner;
 
     root->counters.memory_read_bytes += tlp->request_bytes;
+    if (G_UNLIKELY(root->nodes != NULL)) {
+        tlp->ready_at = fab_root_nodes_from_memory(root, tlp->ingress->index,
+                                                   tlp->request_bytes);
+    }
     fab_tlp_answer(tlp, fab_root_host_source(root), ROOT_BDF,
                    root->params.completion_bytes, root->params.rcb_bytes,
                    tlp->ecrc);
@@ -47,7 +51,12 @@ static void memory_write(FabRoot *root, FabTlp *tlp)
     RootIngress *ingress = &root->ingress[tlp->ingress->index];
 
     root->counters.memory_written_bytes += tlp->payload_bytes;
-    ingress->visible_at = fab_completer_write(&root->completer, tlp);
+    ingress->visible_at = fab_completer_write(
+        &root->completer, tlp,
+        G_UNLIKELY(root->nodes != NULL)
+            ? fab_root_nodes_to_memory(root, tlp->ingress->index,
+                                       tlp->payload_bytes)
+            : 0);
 }
 
 /* ---- Requests -------------------------------------------------------- */
@@ -99,7 +108,8 @@ static void completion_dispatch(FabRoot *root, FabTlp *tlp)
 
         if (port->peer && bus >= port->bridge.secondary &&
             bus <= port->bridge.subordinate) {
-            tlp->ready_at = tlp->tail_at + root->params.transit;
+            tlp->ready_at = fab_root_ready_at(root, ingress->index, i,
+                                              tlp->tail_at, tlp->payload_bytes);
             fab_root_p2p_return(root, ingress->index, i, tlp);
             return;
         }
@@ -140,16 +150,24 @@ static void dispatch(FabRoot *root, FabTlp *tlp)
     }
 }
 
-/* Dispatches the TLPs that the last dispatched posted request held back. */
-static void dispatch_more(FabRoot *root, RootIngress *ingress)
+/* True if the posted request @tlp must wait although it is its turn. */
+static inline bool is_held(FabRoot *root, const FabTlp *tlp)
 {
+    return G_UNLIKELY(root->nodes != NULL) && fab_root_nodes_hold(root, tlp);
+}
+
+void fab_root_dispatch_more(FabRoot *root, unsigned from)
+{
+    RootIngress *ingress = &root->ingress[from];
+
     for (;;) {
         FabTlp *posted = ingress->posted.head, *other = ingress->others.head;
 
         if (other && other->posted_before <= ingress->posted_dispatched) {
             dispatch(root, fab_fifo_pop(&ingress->others));
         } else if (posted &&
-                   posted->posted_before == ingress->posted_dispatched) {
+                   posted->posted_before == ingress->posted_dispatched &&
+                   !is_held(root, posted)) {
             ingress->posted_dispatched++;
             dispatch(root, fab_fifo_pop(&ingress->posted));
         } else {
@@ -183,10 +201,12 @@ static void posted_insert(RootIngress *ingress, FabTlp *tlp)
 
 static void translated(FabRoot *root, FabTlp *tlp)
 {
-    RootIngress *ingress = &root->ingress[tlp->ingress->index];
+    unsigned from = tlp->ingress->index;
+    RootIngress *ingress = &root->ingress[from];
 
     if (tlp->cls == FAB_CLASS_P) {
-        if (tlp->posted_before != ingress->posted_dispatched) {
+        if (tlp->posted_before != ingress->posted_dispatched ||
+            is_held(root, tlp)) {
             posted_insert(ingress, tlp);
             return;
         }
@@ -200,7 +220,7 @@ static void translated(FabRoot *root, FabTlp *tlp)
         return;
     }
     if (ingress->posted.head || ingress->others.head) {
-        dispatch_more(root, ingress);
+        fab_root_dispatch_more(root, from);
     }
 }
 
@@ -371,6 +391,7 @@ static bool root_realize(FabComponent *component, GError **error)
                              root);
     }
     fab_completer_realize(&root->completer, component->rank + 1, read_answer);
+    fab_root_nodes_init(root);
     fab_root_p2p_init(root);
     fab_root_cpu_init(root);
     return true;
@@ -386,6 +407,7 @@ static void root_free(FabComponent *component)
         fab_fifo_clear(fabric, &root->ingress[i].others);
         fab_fifo_clear(fabric, &root->ingress[i].reads);
     }
+    fab_root_nodes_free(root);
     fab_root_p2p_free(root);
     fab_root_cpu_free(root);
     fab_iommu_free(root->iommu);

@@ -173,7 +173,11 @@ static void root_waits(const FabComponent *component, FabWaits *waits)
     const FabRoot *root = (const FabRoot *)component;
 
     for (unsigned i = 0; i < root->ports; i++) {
-        fab_waits_moves_all(waits, &root->ingress[i].posted);
+        if (root->nodes) {
+            fab_root_nodes_waits(root, i, waits);
+        } else {
+            fab_waits_moves_all(waits, &root->ingress[i].posted);
+        }
         fab_waits_moves_all(waits, &root->ingress[i].others);
         if (component->ports[i]->peer) {
             reads_wait(root, component->ports[i], waits);

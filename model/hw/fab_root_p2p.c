@@ -69,7 +69,7 @@ void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to)
             fab_port_send(port, from, fab_root_split_read(root, path, read));
         } else if (posted && fab_port_queued(port, from, FAB_CLASS_P) <
                                  root->path_queue[to]) {
-            fab_port_send(port, from, fab_root_split_write(root, path));
+            fab_port_send(port, from, fab_root_split_write(root, from, to));
         } else {
             return;
         }
@@ -95,6 +95,9 @@ void fab_root_p2p_request(FabRoot *root, FabPort *from, FabPort *to,
 
     tlp->path_order = path->order++;
     if (tlp->cls == FAB_CLASS_P) {
+        if (G_UNLIKELY(root->nodes != NULL)) {
+            fab_root_nodes_begin(root, from->index, to->index, tlp);
+        }
         fab_fifo_push(&path->posted, tlp);
     } else {
         fab_root_split_add(root, from->index, to->index, tlp);
@@ -154,7 +157,9 @@ void fab_root_p2p_init(FabRoot *root)
         uint64_t piece = LEAST_PIECE_BYTES * port->byte_time / FAB_PS_FRACTION;
 
         root->path_queue[i] =
-            ROOT_QUEUE_TLPS + (piece ? root->params.transit / piece : 0);
+            ROOT_QUEUE_TLPS +
+            (piece ? (root->params.transit + root->params.nodes.latency) / piece
+                   : 0);
     }
 }
 

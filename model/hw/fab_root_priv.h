@@ -118,6 +118,8 @@ typedef struct CpuRead {
     bool in_use;
 } CpuRead;
 
+typedef struct RootNodes RootNodes;
+
 struct FabRoot {
     FabComponent component;
     FabRootParams params;
@@ -126,6 +128,8 @@ struct FabRoot {
     RootIngress *ingress;
     RootPath *paths; /* [from * ports + to] */
     unsigned ports;
+    RootNodes *nodes; /* NULL: all root ports are in one node */
+    unsigned node_of[FAB_SOURCES_MAX]; /* by root port */
     uint32_t *path_queue; /* by port: limit of TLPs of one class queued there
                              from another port */
     uint32_t cpu_queue; /* limit of CPU writes queued at a port or on the way */
@@ -190,6 +194,45 @@ static inline FabBusAddr fab_root_domain_base(unsigned domain)
     return (FabBusAddr)domain << FAB_DEVICE_ADDR_BITS;
 }
 
+/* Dispatches the TLPs at root port @from whose turn it is. */
+void fab_root_dispatch_more(FabRoot *root, unsigned from);
+
+/* fab_root_nodes.c. To be called if root->nodes is not NULL, but for _init and
+ * _free. */
+void fab_root_nodes_init(FabRoot *root);
+void fab_root_nodes_free(FabRoot *root);
+/* True if the posted request @tlp, whose turn it is, must wait for others that
+ * are under way to another node. */
+bool fab_root_nodes_hold(FabRoot *root, const FabTlp *tlp);
+/* A posted request enters, and leaves, the path between two root ports. */
+void fab_root_nodes_begin(FabRoot *root, unsigned from, unsigned to,
+                          FabTlp *tlp);
+void fab_root_nodes_left(FabRoot *root, unsigned from, unsigned to,
+                         const FabTlp *tlp);
+/* The time at which @bytes that set out at @time have crossed to the node of
+ * root port @to; @time if it is the same node. */
+SimTime fab_root_nodes_arrive(FabRoot *root, unsigned from, unsigned to,
+                              SimTime time, uint32_t bytes);
+/* Take the way between memory and the node of a root port for @bytes. Return
+ * the time at which they are over. */
+SimTime fab_root_nodes_to_memory(FabRoot *root, unsigned from, uint32_t bytes);
+SimTime fab_root_nodes_from_memory(FabRoot *root, unsigned to, uint32_t bytes);
+/* Tells @waits of the posted requests that are held back at root port @from. */
+void fab_root_nodes_waits(const FabRoot *root, unsigned from, FabWaits *waits);
+
+/* The time at which a TLP of root port @from, with @bytes of payload and whose
+ * end came in at @tail_at, may leave through root port @to. */
+static inline SimTime fab_root_ready_at(FabRoot *root, unsigned from,
+                                        unsigned to, SimTime tail_at,
+                                        uint32_t bytes)
+{
+    SimTime time = tail_at + root->params.transit;
+
+    return G_UNLIKELY(root->nodes != NULL)
+               ? fab_root_nodes_arrive(root, from, to, time, bytes)
+               : time;
+}
+
 /* fab_root_split.c */
 void fab_root_split_init(FabRoot *root);
 void fab_root_split_free(FabRoot *root);
@@ -216,10 +259,10 @@ static inline unsigned fab_root_split_first_tag(const FabRoot *root)
     return root->params.cpu.mmio_reads;
 }
 
-/* Make the next piece of the first write of @path, or of @read. A piece of a
- * read takes a tag, which fab_root_split_pick() has found. The last piece
- * removes the request from the path. */
-FabTlp *fab_root_split_write(FabRoot *root, RootPath *path);
+/* Make the next piece of the first write from port @from to port @to, or of
+ * @read. A piece of a read takes a tag, which fab_root_split_pick() has found.
+ * The last piece removes the request from the path. */
+FabTlp *fab_root_split_write(FabRoot *root, unsigned from, unsigned to);
 FabTlp *fab_root_split_read(FabRoot *root, RootPath *path, SplitRead *read);
 
 /* Notes the completion @tlp of a piece. Returns the read of the piece; NULL if

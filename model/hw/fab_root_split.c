@@ -202,6 +202,8 @@ static uint32_t piece_bytes(FabBusAddr addr, uint32_t left, uint32_t split)
     return split ? MIN(left, split - (uint32_t)(addr & (split - 1))) : left;
 }
 
+/* Makes a piece of @tlp that begins at @offset. The caller sets its size and
+ * ready_at. */
 static FabTlp *piece_new(FabRoot *root, const FabTlp *tlp, uint32_t offset)
 {
     FabTlp *piece = fab_tlp_new(root->component.fabric, tlp->type);
@@ -212,12 +214,12 @@ static FabTlp *piece_new(FabRoot *root, const FabTlp *tlp, uint32_t offset)
     piece->ecrc = tlp->ecrc;
     piece->flow = tlp->flow;
     piece->hops = tlp->hops;
-    piece->ready_at = tlp->tail_at + root->params.transit;
     return piece;
 }
 
-FabTlp *fab_root_split_write(FabRoot *root, RootPath *path)
+FabTlp *fab_root_split_write(FabRoot *root, unsigned from, unsigned to)
 {
+    RootPath *path = &root->paths[from * root->ports + to];
     FabTlp *tlp = path->posted.head;
     uint32_t left = tlp->payload_bytes - path->posted_sent;
     FabTlp *piece = piece_new(root, tlp, path->posted_sent);
@@ -225,11 +227,16 @@ FabTlp *fab_root_split_write(FabRoot *root, RootPath *path)
     piece->payload_bytes =
         piece_bytes(piece->addr, left, root->params.write_split_bytes);
     piece->data = tlp->data;
+    piece->ready_at =
+        fab_root_ready_at(root, from, to, tlp->tail_at, piece->payload_bytes);
     root->counters.forwarded_writes++;
     path->posted_sent += piece->payload_bytes;
     if (piece->payload_bytes == left) {
         path->posted_sent = 0;
         fab_fifo_pop(&path->posted);
+        if (G_UNLIKELY(root->nodes != NULL)) {
+            fab_root_nodes_left(root, from, to, tlp);
+        }
         fab_port_consume(tlp, sim_engine_now(root->component.engine));
     }
     return piece;
@@ -247,6 +254,8 @@ FabTlp *fab_root_split_read(FabRoot *root, RootPath *path, SplitRead *read)
             ? piece_bytes(piece->addr, left, root->params.read_split_bytes)
             : left;
     piece->payload_bytes = tlp->payload_bytes;
+    piece->ready_at = fab_root_ready_at(root, read->ingress, read->egress,
+                                        tlp->tail_at, tlp->payload_bytes);
     number = tag_take(root, read, piece->request_bytes);
     piece->tag = fab_root_split_first_tag(root) + number;
     piece->transaction = fab_transaction_new(root->component.fabric);
@@ -278,6 +287,7 @@ SplitRead *fab_root_split_take(FabRoot *root, const FabTlp *tlp)
     return read;
 }
 
+/* The caller sets its ready_at. */
 static FabTlp *completion_new(FabRoot *root, const SplitRead *read,
                               const FabTlp *last, FabStatus status)
 {
@@ -297,7 +307,6 @@ static FabTlp *completion_new(FabRoot *root, const SplitRead *read,
     cpl->status = status;
     cpl->data = last->data; /* meaningful for a read in one piece only */
     cpl->request_bytes = read->request_bytes - read->returned_bytes;
-    cpl->ready_at = last->tail_at + root->params.transit;
     return cpl;
 }
 
@@ -331,7 +340,10 @@ FabTlp *fab_root_split_next(FabRoot *root, SplitRead *read, const FabTlp *last)
         }
         if (!read->failed && status != FAB_STATUS_SC) {
             read->failed = true;
-            return completion_new(root, read, last, status);
+            cpl = completion_new(root, read, last, status);
+            cpl->ready_at = fab_root_ready_at(root, read->egress, read->ingress,
+                                              last->tail_at, 0);
+            return cpl;
         }
     }
     /* If the piece exceeds Max_Payload_Size, the completion ends at the last
@@ -343,6 +355,8 @@ FabTlp *fab_root_split_next(FabRoot *root, SplitRead *read, const FabTlp *last)
             (cpl->addr + mps_bytes) & ~(FabBusAddr)(root->params.rcb_bytes - 1);
     }
     cpl->payload_bytes = end - cpl->addr;
+    cpl->ready_at = fab_root_ready_at(root, read->egress, read->ingress,
+                                      last->tail_at, cpl->payload_bytes);
     read->returned_bytes += cpl->payload_bytes;
     read->piece_left_bytes -= cpl->payload_bytes;
     return cpl;

@@ -2,10 +2,12 @@
 #include "fab_switch.h"
 
 #include "fab_fabric_priv.h"
+#include "fab_observe_priv.h"
 
 #define UPSTREAM 0
 
-/* A range of addresses, and the port that claims it. */
+/* A range of addresses, and the index in `egress` of the port that claims it.
+ */
 typedef struct Route {
     uint64_t base;
     uint64_t limit;
@@ -15,10 +17,16 @@ typedef struct Route {
 typedef struct FabSwitch {
     FabComponent component;
     bool acs_redirect;
-    Route *routes; /* by address, of the Downstream Ports; sorted */
+    GPtrArray *chip; /* of FabSwitch: the partitions of its chip, itself
+                        included; NULL: it is the only one */
+    unsigned
+        first_source;  /* number of its port 0 as a source at egress ports */
+    GPtrArray *egress; /* of FabPort: its own ports, then the connected
+                          Downstream Ports of the other partitions */
+    Route *routes;     /* by address, of the Downstream Ports; sorted */
     unsigned route_count;
     unsigned *last_route;  /* by ingress: index of the route it used last */
-    uint8_t bus_port[256]; /* by bus: Downstream Port; UPSTREAM: none */
+    uint8_t bus_port[256]; /* by bus: index in `egress`; UPSTREAM: none */
 } FabSwitch;
 
 /* The Downstream Port whose ranges hold @addr; UPSTREAM if there is none. */
@@ -60,6 +68,10 @@ static void switch_receive(FabComponent *component, FabPort *ingress,
     if (ingress->index != UPSTREAM && egress != UPSTREAM && sw->acs_redirect) {
         egress = UPSTREAM;
     }
+    if (G_UNLIKELY(egress >= component->port_count) &&
+        ingress->index == UPSTREAM) {
+        egress = UPSTREAM; /* the root sends nothing to another partition */
+    }
     if (G_UNLIKELY(egress == ingress->index)) {
         /* A TLP from above that no Downstream Port claims, or a TLP that would
          * leave through its ingress: a request is Unsupported, a completion
@@ -68,11 +80,12 @@ static void switch_receive(FabComponent *component, FabPort *ingress,
                                      ingress->bridge.bdf);
 
         if (cpl) {
-            fab_port_send(ingress, ingress->index, cpl);
+            fab_port_send(ingress, sw->first_source + ingress->index, cpl);
         }
         return;
     }
-    fab_port_send(component->ports[egress], ingress->index, tlp);
+    fab_port_send(sw->egress->pdata[egress], sw->first_source + ingress->index,
+                  tlp);
 }
 
 static int compare_routes(const void *a, const void *b)
@@ -91,14 +104,85 @@ static void routes_add(FabSwitch *sw, const FabBridgeRange *range,
     }
 }
 
+/* Ports of @sw up to the last one that is connected. */
+static unsigned ports_used(const FabSwitch *sw)
+{
+    unsigned count = sw->component.port_count;
+
+    while (count > 1 && !sw->component.ports[count - 1]->peer) {
+        count--;
+    }
+    return count;
+}
+
+/* Enters the ports of the other partitions. Each egress port of the chip gets a
+ * source for each ingress port of the chip. */
+static bool chip_realize(FabSwitch *sw, GError **error)
+{
+    unsigned sources = 0;
+
+    for (unsigned i = 0; i < sw->chip->len; i++) {
+        const FabSwitch *part = sw->chip->pdata[i];
+
+        if (part == sw) {
+            sw->first_source = sources;
+        }
+        sources += ports_used(part);
+        for (unsigned j = 1; part != sw && j < part->component.port_count;
+             j++) {
+            if (part->component.ports[j]->peer) {
+                g_ptr_array_add(sw->egress, part->component.ports[j]);
+            }
+        }
+    }
+    if (sources > FAB_SOURCES_MAX) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "%s: the partitions of its chip use %u ports; connect at "
+                    "most %d",
+                    sw->component.name, sources, FAB_SOURCES_MAX);
+        return false;
+    }
+    for (unsigned i = 0; i < sw->component.port_count; i++) {
+        fab_port_set_sources(sw->component.ports[i], sources);
+    }
+    return true;
+}
+
+/* Sets the weights of the sources at @port. */
+static void weights_set(const FabSwitch *sw, FabPort *port)
+{
+    unsigned source = 0;
+
+    if (!sw->chip) {
+        for (unsigned i = 0; i < sw->component.port_count; i++) {
+            fab_port_set_weight(port, i, sw->component.ports[i]);
+        }
+        return;
+    }
+    for (unsigned i = 0; i < sw->chip->len; i++) {
+        const FabSwitch *part = sw->chip->pdata[i];
+
+        for (unsigned j = 0; j < ports_used(part); j++) {
+            fab_port_set_weight(port, source++, part->component.ports[j]);
+        }
+    }
+}
+
 static bool switch_realize(FabComponent *component, GError **error)
 {
     FabSwitch *sw = (FabSwitch *)component;
 
-    sw->routes = g_new0(Route, 2 * component->port_count);
+    sw->egress = g_ptr_array_new();
+    for (unsigned i = 0; i < component->port_count; i++) {
+        g_ptr_array_add(sw->egress, component->ports[i]);
+    }
+    if (sw->chip && !chip_realize(sw, error)) {
+        return false;
+    }
+    sw->routes = g_new0(Route, 2 * sw->egress->len);
     sw->last_route = g_new0(unsigned, component->port_count);
-    for (unsigned i = 1; i < component->port_count; i++) {
-        const FabPort *port = component->ports[i];
+    for (unsigned i = 1; i < sw->egress->len; i++) {
+        const FabPort *port = sw->egress->pdata[i];
 
         if (!port->peer) {
             continue;
@@ -116,12 +200,37 @@ static bool switch_realize(FabComponent *component, GError **error)
 
         fab_port_set_latency(port, port->params.forwarding,
                              port->params.latency);
-        for (unsigned j = 0; j < component->port_count; j++) {
-            fab_port_set_weight(port, j, component->ports[j]);
-        }
+        weights_set(sw, port);
     }
     return true;
 }
+
+/* ---- For observers --------------------------------------------------- */
+
+static bool switch_blockers(const FabComponent *component,
+                            const FabPort *ingress, FabClass cls,
+                            FabBlockerFn fn, void *data)
+{
+    const FabSwitch *sw = (const FabSwitch *)component;
+    unsigned source = sw->first_source + ingress->index;
+
+    for (unsigned i = 0; i < sw->egress->len; i++) {
+        const FabPort *egress = sw->egress->pdata[i];
+
+        if (egress->peer && source < egress->source_count &&
+            egress->sources[source].queue[cls].head &&
+            fn(data, &(FabBlocker){.egress = egress})) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const FabObserveOps switch_observe_ops = {
+    .blockers = switch_blockers,
+};
+
+/* ---- Life ------------------------------------------------------------ */
 
 static void switch_free(FabComponent *component)
 {
@@ -129,6 +238,8 @@ static void switch_free(FabComponent *component)
 
     g_free(sw->routes);
     g_free(sw->last_route);
+    g_clear_pointer(&sw->egress, g_ptr_array_unref);
+    g_clear_pointer(&sw->chip, g_ptr_array_unref);
     g_free(sw);
 }
 
@@ -136,6 +247,7 @@ static const FabComponentOps switch_ops = {
     .receive = switch_receive,
     .realize = switch_realize,
     .free = switch_free,
+    .observe = &switch_observe_ops,
 };
 
 FabComponent *fab_switch_new(FabFabric *fabric, const char *name,
@@ -158,4 +270,18 @@ FabComponent *fab_switch_new(FabFabric *fabric, const char *name,
         fab_port_set_sources(sw->component.ports[i], downstream + 1);
     }
     return &sw->component;
+}
+
+void fab_switch_join(FabComponent *a, FabComponent *b)
+{
+    FabSwitch *first = (FabSwitch *)a, *second = (FabSwitch *)b;
+
+    g_assert(a->ops == &switch_ops && b->ops == &switch_ops && a != b);
+    g_assert(!second->chip);
+    if (!first->chip) {
+        first->chip = g_ptr_array_new();
+        g_ptr_array_add(first->chip, first);
+    }
+    g_ptr_array_add(first->chip, second);
+    second->chip = g_ptr_array_ref(first->chip);
 }

@@ -62,6 +62,7 @@ void fab_tlp_answer(FabTlp *request, unsigned source, FabBdf completer_id,
         cpl->payload_bytes = MIN(left, end - addr);
         cpl->request_bytes = left;
         cpl->data = request->data;
+        cpl->ready_at = request->ready_at;
         addr += cpl->payload_bytes;
         left -= cpl->payload_bytes;
         fab_port_send(port, source, cpl);

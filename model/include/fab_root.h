@@ -43,6 +43,23 @@ typedef struct FabCpuParams {
     SimTime poll;        /* mean time to notice a change in memory */
 } FabCpuParams;
 
+/* Nodes are sockets, or parts of an I/O die; fab_root_set_node() gives each
+ * root port one. With all root ports in one node, none of this has an effect.
+ */
+typedef struct FabNodeParams {
+    SimTime latency;            /* between nodes, added to
+                                   FabRootParams.transit */
+    uint64_t bandwidth_bytes_s; /* of the way of a node to memory and to the
+                                   other nodes, and of the way back, counted in
+                                   payload; 0: no limit */
+    uint32_t write_bytes; /* of posted requests from one root port on their way
+                             to another node; 0: no limit */
+    SimTime acknowledge;  /* time for which a posted request stays on its way;
+                             meanwhile its root port sends none elsewhere */
+} FabNodeParams;
+
+#define FAB_NODES 16u
+
 typedef struct FabRootParams {
     SimTime transit;            /* root port to root port, last byte in to first
                                    byte out */
@@ -59,6 +76,7 @@ typedef struct FabRootParams {
     FabIommuParams iommu;
     FabMmioParams mmio;
     FabCpuParams cpu;
+    FabNodeParams nodes;
 } FabRootParams;
 
 typedef struct FabRootCounters {
@@ -83,6 +101,8 @@ FabRoot *fab_component_as_root(FabComponent *component);
 const FabRootParams *fab_root_params(const FabRoot *root);
 FabPort *fab_root_add_port(FabRoot *root, const char *name,
                            const FabPortParams *params);
+/* Puts @port into @node, below FAB_NODES; without it node 0. Before realize. */
+void fab_root_set_node(FabRoot *root, FabPort *port, unsigned node);
 
 /*
  * Reserves @size_bytes of the host's memory, aligned to @align_bytes (a power

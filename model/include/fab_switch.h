@@ -20,4 +20,13 @@ FabComponent *fab_switch_new(FabFabric *fabric, const char *name,
                              unsigned downstream, const FabPortParams *upstream,
                              const FabPortParams *params, bool acs_redirect);
 
+/*
+ * Makes the switch @b a partition of the chip of the switch @a, before realize.
+ * @b is in no other chip yet. Enumeration sees two switches. But requests and
+ * completions from a Downstream Port of one partition to a device below another
+ * go through the chip instead of the root, as through a single switch, unless
+ * ACS redirects them. All partitions are in one host.
+ */
+void fab_switch_join(FabComponent *a, FabComponent *b);
+
 #endif

@@ -125,6 +125,8 @@ struct TopoSwitch {
     const TopoPart *part;
     TopoAttach at;
     TopoAcs acs;
+    char *chip; /* name of the chip that it is a partition of, unique in the
+                   host; NULL: a chip of its own */
     bool acs_redirect; /* `acs:`, with auto replaced by on or off */
 };
 

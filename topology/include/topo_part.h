@@ -43,6 +43,7 @@ typedef struct TopoRootPort {
     const char *name;
     unsigned speed_mtps;
     unsigned width;
+    unsigned node;
 } TopoRootPort;
 
 const char *topo_part_name(const TopoPart *part);

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_root_priv.h"
+
+/*
+ * The nodes of a root complex: sockets, or the quadrants of an I/O die. Each
+ * root port belongs to one.
+ *
+ * A node hands posted requests to another node and learns later that they are
+ * there. Until then each keeps its place at its root port, which has room for
+ * params.nodes.write_bytes of them. Different destinations are different ways,
+ * on which later requests could be faster. So a root port sends a posted
+ * request nowhere else while posted requests are under way to another node: it
+ * would break the order of posted requests (PCIe 5.0 table 2-40, A2a).
+ *
+ * A node has a way out, to memory and to the other nodes, and a way in. Memory
+ * is interleaved over all nodes.
+ *
+ * A root whose ports are all in one node has none of this.
+ */
+
+/* The posted requests of a root port under way to other nodes. */
+typedef struct NodeWrites {
+    unsigned to; /* root port of all of them; meaningful if bytes > 0 */
+    uint32_t bytes;
+} NodeWrites;
+
+/* A posted request that has left for the other node. */
+typedef struct NodeAck {
+    SimTime time;
+    uint32_t bytes;
+    unsigned from; /* root port */
+} NodeAck;
+
+struct RootNodes {
+    FabRoot *root;
+    const unsigned *node_of;     /* by root port */
+    NodeWrites *writes;          /* by root port */
+    SimTime *out_free, *in_free; /* by node: when its way is free again */
+    NodeAck *acks;               /* ring, by time */
+    uint32_t acks_mask, acks_head, acks_tail;
+    SimEvent ack_event;
+};
+
+static inline bool crosses(const RootNodes *nodes, unsigned from, unsigned to)
+{
+    return nodes->node_of[from] != nodes->node_of[to];
+}
+
+static void acks_grow(RootNodes *nodes)
+{
+    uint32_t old = nodes->acks_mask + 1, size = 2 * old;
+    NodeAck *ring = g_new(NodeAck, size);
+
+    for (uint32_t i = 0; i < old; i++) {
+        ring[i] = nodes->acks[(nodes->acks_head + i) & nodes->acks_mask];
+    }
+    g_free(nodes->acks);
+    nodes->acks = ring;
+    nodes->acks_mask = size - 1;
+    nodes->acks_head = 0;
+    nodes->acks_tail = old;
+}
+
+static void ack_event(SimEvent *event)
+{
+    RootNodes *nodes = SIM_CONTAINER_OF(event, RootNodes, ack_event);
+    NodeAck ack = nodes->acks[nodes->acks_head++ & nodes->acks_mask];
+
+    if (nodes->acks_head != nodes->acks_tail) {
+        sim_event_schedule(
+            event, nodes->acks[nodes->acks_head & nodes->acks_mask].time);
+    }
+    nodes->writes[ack.from].bytes -= ack.bytes;
+    fab_root_dispatch_more(nodes->root, ack.from);
+}
+
+bool fab_root_nodes_hold(FabRoot *root, const FabTlp *tlp)
+{
+    const RootNodes *nodes = root->nodes;
+    const NodeWrites *writes = &nodes->writes[tlp->ingress->index];
+    const FabPort *to;
+
+    if (writes->bytes == 0) {
+        return false;
+    }
+    to = fab_root_route(root, tlp->addr);
+    return !to || to->index != writes->to ||
+           (root->params.nodes.write_bytes &&
+            writes->bytes + tlp->payload_bytes >
+                root->params.nodes.write_bytes);
+}
+
+void fab_root_nodes_begin(FabRoot *root, unsigned from, unsigned to,
+                          FabTlp *tlp)
+{
+    RootNodes *nodes = root->nodes;
+
+    /* If it was held back, it sets out only now. */
+    tlp->tail_at = MAX(tlp->tail_at, sim_engine_now(root->component.engine));
+    if (crosses(nodes, from, to)) {
+        nodes->writes[from].to = to;
+        nodes->writes[from].bytes += tlp->payload_bytes;
+    }
+}
+
+void fab_root_nodes_left(FabRoot *root, unsigned from, unsigned to,
+                         const FabTlp *tlp)
+{
+    RootNodes *nodes = root->nodes;
+    SimTime time;
+
+    if (!crosses(nodes, from, to)) {
+        return;
+    }
+    if (nodes->acks_tail - nodes->acks_head == nodes->acks_mask + 1) {
+        acks_grow(nodes);
+    }
+    time =
+        sim_engine_now(root->component.engine) + root->params.nodes.acknowledge;
+    nodes->acks[nodes->acks_tail & nodes->acks_mask] =
+        (NodeAck){time, tlp->payload_bytes, from};
+    if (nodes->acks_tail++ == nodes->acks_head) {
+        sim_event_schedule(&nodes->ack_event, time);
+    }
+}
+
+/* Takes the way *@free for @bytes, from @time on at the earliest. Returns when
+ * they are over. */
+static SimTime way_take(const FabRoot *root, SimTime *free, SimTime time,
+                        uint32_t bytes)
+{
+    uint64_t rate = root->params.nodes.bandwidth_bytes_s;
+
+    if (!rate) {
+        return time;
+    }
+    *free = MAX(*free, time) + (SimTime)((uint64_t)bytes * SIM_S / rate);
+    return *free;
+}
+
+SimTime fab_root_nodes_to_memory(FabRoot *root, unsigned from, uint32_t bytes)
+{
+    return way_take(root, &root->nodes->out_free[root->node_of[from]],
+                    sim_engine_now(root->component.engine), bytes);
+}
+
+SimTime fab_root_nodes_from_memory(FabRoot *root, unsigned to, uint32_t bytes)
+{
+    return way_take(root, &root->nodes->in_free[root->node_of[to]],
+                    sim_engine_now(root->component.engine), bytes);
+}
+
+SimTime fab_root_nodes_arrive(FabRoot *root, unsigned from, unsigned to,
+                              SimTime time, uint32_t bytes)
+{
+    RootNodes *nodes = root->nodes;
+    SimTime out, in;
+
+    if (!crosses(nodes, from, to)) {
+        return time;
+    }
+    /* The bytes come in while they go out. */
+    out = way_take(root, &nodes->out_free[nodes->node_of[from]], time, bytes);
+    in = way_take(root, &nodes->in_free[nodes->node_of[to]], time, bytes);
+    time = MAX(out, in);
+    return time + root->params.nodes.latency;
+}
+
+void fab_root_nodes_waits(const FabRoot *root, unsigned from, FabWaits *waits)
+{
+    const NodeWrites *writes = &root->nodes->writes[from];
+    const RootPath *path = &root->paths[from * root->ports + writes->to];
+
+    for (const FabTlp *tlp = root->ingress[from].posted.head; tlp;
+         tlp = tlp->next) {
+        if (writes->bytes == 0 || !path->posted.head) {
+            fab_waits_moves(waits, tlp);
+            continue;
+        }
+        fab_waits_add(waits, tlp,
+                      (FabWaitStep){.kind = FAB_WAIT_ORDER,
+                                    .component = &root->component,
+                                    .port = root->component.ports[from]});
+        fab_waits_for_tlp(waits, path->posted.head);
+    }
+}
+
+/* ---- Life ------------------------------------------------------------ */
+
+void fab_root_set_node(FabRoot *root, FabPort *port, unsigned node)
+{
+    g_assert(port->owner == &root->component && node < FAB_NODES);
+    root->node_of[port->index] = node;
+}
+
+void fab_root_nodes_init(FabRoot *root)
+{
+    RootNodes *nodes;
+    unsigned most = 0, least = FAB_NODES;
+
+    for (unsigned i = 0; i < root->ports; i++) {
+        most = MAX(most, root->node_of[i]);
+        least = MIN(least, root->node_of[i]);
+    }
+    if (least >= most) {
+        return;
+    }
+    nodes = g_new0(RootNodes, 1);
+    nodes->root = root;
+    nodes->node_of = root->node_of;
+    nodes->writes = g_new0(NodeWrites, root->ports);
+    nodes->out_free = g_new0(SimTime, most + 1);
+    nodes->in_free = g_new0(SimTime, most + 1);
+    nodes->acks_mask = 63;
+    nodes->acks = g_new(NodeAck, nodes->acks_mask + 1);
+    sim_event_init(&nodes->ack_event, root->component.engine, ack_event,
+                   SIM_PRIORITY_NORMAL, root->component.rank + 3);
+    root->nodes = nodes;
+}
+
+void fab_root_nodes_free(FabRoot *root)
+{
+    RootNodes *nodes = root->nodes;
+
+    if (!nodes) {
+        return;
+    }
+    sim_event_cancel(&nodes->ack_event);
+    g_free(nodes->writes);
+    g_free(nodes->out_free);
+    g_free(nodes->in_free);
+    g_free(nodes->acks);
+    g_free(nodes);
+}

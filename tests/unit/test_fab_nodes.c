@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariants of the nodes of a root, and of the partitions of a switch chip:
+ *
+ * - A root port has at most so many bytes of posted writes under way to other
+ *   nodes, each for the time of its acknowledgement. It sends a write elsewhere
+ *   only when all of them have been acknowledged, so posted writes never pass
+ *   each other.
+ * - The way of a node limits what goes to and comes from memory and other
+ * nodes.
+ * - What goes from one partition of a chip to another does not pass the root,
+ *   and several such streams do not share a link.
+ */
+#include "fab_fixture.h"
+
+#include "sim_random.h"
+
+/* One host: two ends in node 0, two in node 1. */
+typedef struct Host {
+    FabRoot *root;
+    FixtureEnd *end[4];
+} Host;
+
+static void host_init(Host *host, Fixture *fixture, const FabRootParams *params)
+{
+    static const char *const names[] = {"h.a", "h.b", "h.c", "h.d"};
+    FabPortParams port = fixture_port_credits(FAB_SPEED_32_0GT, 16, 64, 1024);
+
+    host->root = fab_root_new(fixture_fabric(fixture), "h", params);
+    for (unsigned i = 0; i < 4; i++) {
+        fab_root_set_node(host->root,
+                          fab_root_add_port(host->root, names[i] + 2, &port),
+                          i / 2);
+        host->end[i] = fixture_end_new(fixture, names[i], &port, 0, MIB(16));
+        host->end[i]->logs = true;
+        host->end[i]->user = host;
+        fixture_connect(fixture, fab_root_component(host->root), i,
+                        &host->end[i]->component, 0, 0, 0, 0);
+    }
+    fixture_realize(fixture);
+}
+
+/* Sends @count writes of 256 bytes from end 0: to end 2, or in turn to ends 2
+ * and 3. Returns the time between the first and the last arrival. */
+static SimTime writes_send(const FabRootParams *params, unsigned count,
+                           bool alternate)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    SimTime last = 0, first = SIM_TIME_NONE;
+    unsigned seen = 0;
+    Host host;
+
+    host_init(&host, fixture, params);
+    for (unsigned i = 0; i < count; i++) {
+        FixtureEnd *to = host.end[2 + (alternate && i % 2)];
+        FabTlp *tlp = fixture_tlp(host.end[0], FAB_TLP_MWR,
+                                  fixture_bar(to, 2) + 256 * i, 256);
+
+        tlp->data = i;
+        fixture_send(host.end[0], tlp);
+    }
+    fixture_run(fixture);
+    for (unsigned n = 2; n < 4; n++) {
+        for (unsigned i = 0; i < host.end[n]->log->len; i++) {
+            const FixtureLog *log = fixture_log(host.end[n], i);
+
+            ck_assert_uint_eq(log->tlp.data, alternate ? 2 * i + n - 2 : i);
+            first = MIN(first, log->time);
+            last = MAX(last, log->time);
+            seen++;
+        }
+    }
+    ck_assert_uint_eq(seen, count);
+    fixture_assert_drained(fixture);
+    return last - first;
+}
+
+/* Little's law: the bytes under way over the time until they are acknowledged.
+ */
+START_TEST(writes_under_way_limit)
+{
+    FabRootParams params = fixture_root();
+    unsigned fit = 1u << _i;
+
+    params.nodes.acknowledge = 500 * SIM_NS;
+    /* Half a write more does not fit. */
+    params.nodes.write_bytes = fit * 256 + 128;
+    fixture_assert_near((double)writes_send(&params, 257, false),
+                        256.0 / fit * 500 * SIM_NS, 0.02);
+}
+END_TEST
+
+/* Each change of the destination waits for an acknowledgement. */
+START_TEST(other_destinations_wait)
+{
+    FabRootParams params = fixture_root();
+
+    params.nodes.acknowledge = 500 * SIM_NS;
+    fixture_assert_near((double)writes_send(&params, 201, true),
+                        200.0 * 500 * SIM_NS, 0.01);
+}
+END_TEST
+
+/* The way from a node to the others limits, and the link does not. */
+START_TEST(the_way_of_a_node_limits)
+{
+    FabRootParams params = fixture_root();
+
+    params.nodes.bandwidth_bytes_s = 10000000000;
+    fixture_assert_near((double)writes_send(&params, 2001, false),
+                        2000 * 256.0 * SIM_S / 10e9, 0.005);
+}
+END_TEST
+
+/* Posted writes from one root port arrive in the order in which they were sent,
+ * whatever their destinations and their nodes. */
+START_TEST(writes_stay_in_order)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabRootParams params = fixture_root();
+    SimTime times[400];
+    SimRandom random;
+    Host host;
+
+    sim_random_init(&random, _i, "nodes");
+    params.transit = 50 * SIM_NS;
+    params.nodes.latency = 300 * SIM_NS;
+    params.nodes.acknowledge = 700 * SIM_NS;
+    params.nodes.write_bytes = 1024;
+    host_init(&host, fixture, &params);
+    for (unsigned i = 0; i < G_N_ELEMENTS(times); i++) {
+        FixtureEnd *to = host.end[1 + sim_random_below(&random, 3)];
+        FabTlp *tlp = fixture_tlp(host.end[0], FAB_TLP_MWR, fixture_bar(to, 2),
+                                  4 + 4 * sim_random_below(&random, 60));
+
+        tlp->data = i;
+        times[i] = 0;
+        fixture_send(host.end[0], tlp);
+    }
+    fixture_run(fixture);
+    for (unsigned n = 1; n < 4; n++) {
+        for (unsigned i = 0; i < host.end[n]->log->len; i++) {
+            const FixtureLog *log = fixture_log(host.end[n], i);
+
+            ck_assert_uint_eq(times[log->tlp.data], 0);
+            times[log->tlp.data] = log->time;
+        }
+    }
+    for (unsigned i = 1; i < G_N_ELEMENTS(times); i++) {
+        ck_assert_int_gt(times[i - 1], 0);
+        ck_assert_int_ge(times[i], times[i - 1]);
+    }
+    fixture_assert_drained(fixture);
+}
+END_TEST
+
+static void reply(FixtureEnd *end, const FabTlp *tlp)
+{
+    if (tlp->type == FAB_TLP_MRD) {
+        fixture_reply(end, tlp, FAB_STATUS_SC, 256);
+    }
+}
+
+/* A read between nodes takes twice the latency more than one within a node. */
+START_TEST(latency_counts_both_ways)
+{
+    SimTime time[2];
+
+    for (unsigned far = 0; far < 2; far++) {
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabRootParams params = fixture_root();
+        Host host;
+
+        params.nodes.latency = 111 * SIM_NS;
+        host_init(&host, fixture, &params);
+        host.end[1 + far]->got = reply;
+        fixture_send_read(host.end[0], fixture_bar(host.end[1 + far], 2), 64,
+                          5);
+        fixture_run(fixture);
+        ck_assert_uint_eq(host.end[0]->log->len, 1);
+        time[far] = fixture_log(host.end[0], 0)->time;
+    }
+    fixture_assert_time_eq(time[1] - time[0], 222 * SIM_NS);
+}
+END_TEST
+
+static void count_done(FabDma *dma)
+{
+    (*(unsigned *)dma->owner)++;
+}
+
+/* Two devices of one node share its way to and from memory; two devices of two
+ * nodes do not. */
+START_TEST(nodes_share_their_way_to_memory)
+{
+    FabTlpType type = _i ? FAB_TLP_MRD : FAB_TLP_MWR;
+    SimTime time[2];
+
+    for (unsigned far = 0; far < 2; far++) {
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabPortParams port =
+            fixture_port_credits(FAB_SPEED_32_0GT, 16, 64, 1024);
+        FabEndpointParams device = fixture_device();
+        FabRootParams params = fixture_root();
+        FabEndpoint *devices[2];
+        FabDma dma[2];
+        unsigned done = 0;
+        FabRoot *root;
+
+        device.reads = device.tags = 256;
+        params.nodes.bandwidth_bytes_s = 20000000000;
+        root = fab_root_new(fixture_fabric(fixture), "h", &params);
+        for (unsigned i = 0; i < 3; i++) {
+            g_autofree char *name = g_strdup_printf("h.d%u", i);
+
+            /* The third port makes a second node if the others share one. */
+            fab_root_set_node(root, fab_root_add_port(root, name + 2, &port),
+                              i == 2 || (far && i));
+            if (i < 2) {
+                devices[i] = fab_endpoint_new(fixture_fabric(fixture), name,
+                                              &port, &device);
+                fixture_connect(fixture, fab_root_component(root), i,
+                                fab_endpoint_component(devices[i]), 0, 0, 0, 0);
+            }
+        }
+        fixture_realize(fixture);
+        for (unsigned i = 0; i < 2; i++) {
+            dma[i] = (FabDma){.type = type,
+                              .addr = GIB(4) + MIB(i),
+                              .size_bytes = MIB(1),
+                              .done = count_done,
+                              .owner = &done};
+            fab_endpoint_dma(devices[i], &dma[i]);
+        }
+        fixture_run(fixture);
+        ck_assert_uint_eq(done, 2);
+        time[far] = fixture_now(fixture);
+    }
+    fixture_assert_near((double)time[0], 2.0 * MIB(1) * SIM_S / 20e9, 0.02);
+    fixture_assert_near((double)time[1], 1.0 * MIB(1) * SIM_S / 20e9, 0.02);
+}
+END_TEST
+
+/* ---- Partitions of a chip -------------------------------------------- */
+
+/* A chip of two partitions with two ends each, below two root ports. */
+typedef struct Chip {
+    FabRoot *root;
+    FabComponent *part[2];
+    FixtureEnd *end[4];
+} Chip;
+
+static void chip_init(Chip *chip, Fixture *fixture, bool joined, bool acs)
+{
+    static const char *const names[] = {"h.a", "h.b", "h.c", "h.d"};
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 64, 512);
+    FabRootParams params = fixture_root();
+
+    chip->root = fab_root_new(fixture_fabric(fixture), "h", &params);
+    for (unsigned i = 0; i < 2; i++) {
+        fab_root_add_port(chip->root, i ? "rp1" : "rp0", &port);
+        chip->part[i] =
+            fab_switch_new(fixture_fabric(fixture), i ? "h.sw1" : "h.sw0", 3,
+                           &port, &port, acs);
+        fixture_connect(fixture, fab_root_component(chip->root), i,
+                        chip->part[i], 0, 0, 0, 0);
+    }
+    if (joined) {
+        fab_switch_join(chip->part[0], chip->part[1]);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        chip->end[i] = fixture_end_new(fixture, names[i], &port, 0, MIB(16));
+        chip->end[i]->logs = true;
+        fixture_connect(fixture, chip->part[i / 2], 1 + i % 2,
+                        &chip->end[i]->component, 0, 0, 0, 0);
+    }
+    fixture_realize(fixture);
+}
+
+/* Within the chip a write takes two hops; through the root it takes four. */
+START_TEST(partitions_reach_each_other_inside)
+{
+    static const unsigned hops[] = {4, 4, 2, 4};
+    g_autoptr(Fixture) fixture = fixture_new();
+    bool joined = _i & 2, acs = _i & 1;
+    Chip chip;
+
+    chip_init(&chip, fixture, joined, acs);
+    for (unsigned i = 0; i < 4; i++) {
+        chip.end[i]->got = reply;
+    }
+    for (unsigned n = 0; n < 16; n++) {
+        unsigned from = n / 4, to = n % 4;
+        unsigned want = from / 2 == to / 2 ? (acs ? 4 : 2) : hops[_i];
+
+        if (from == to) {
+            continue;
+        }
+        fixture_send(chip.end[from],
+                     fixture_tlp(chip.end[from], FAB_TLP_MWR,
+                                 fixture_bar(chip.end[to], 2), 64));
+        fixture_run(fixture);
+        ck_assert_uint_eq(chip.end[to]->log->len, 1);
+        ck_assert_uint_eq(fixture_log(chip.end[to], 0)->tlp.hops, want);
+        fixture_send_read(chip.end[from], fixture_bar(chip.end[to], 2), 64, n);
+        fixture_run(fixture);
+        ck_assert_uint_eq(chip.end[from]->log->len, 1);
+        ck_assert_uint_eq(fixture_log(chip.end[from], 0)->tlp.tag, n);
+        g_array_set_size(chip.end[from]->log, 0);
+        g_array_set_size(chip.end[to]->log, 0);
+    }
+    /* Memory is above as before, and so is what nobody claims. */
+    fixture_send(chip.end[3],
+                 fixture_tlp(chip.end[3], FAB_TLP_MWR, GIB(4), 64));
+    fixture_send_read(chip.end[3], GIB(900), 64, 99);
+    fixture_run(fixture);
+    ck_assert_uint_eq(fab_root_counters(chip.root)->memory_written_bytes, 64);
+    ck_assert_uint_eq(fixture_log(chip.end[3], 0)->tlp.status, FAB_STATUS_UR);
+    fixture_assert_drained(fixture);
+}
+END_TEST
+
+/* Two streams between partitions have two links' worth; through the root they
+ * share one. */
+START_TEST(partitions_have_no_link_between_them)
+{
+    SimTime time[2];
+
+    for (unsigned joined = 0; joined < 2; joined++) {
+        g_autoptr(Fixture) fixture = fixture_new();
+        Chip chip;
+
+        chip_init(&chip, fixture, joined, false);
+        for (unsigned i = 0; i < 2000; i++) {
+            fixture_send(chip.end[i % 2],
+                         fixture_tlp(chip.end[i % 2], FAB_TLP_MWR,
+                                     fixture_bar(chip.end[2 + i % 2], 2), 256));
+        }
+        fixture_run(fixture);
+        ck_assert_uint_eq(chip.end[2]->received_bytes, 256000);
+        ck_assert_uint_eq(chip.end[3]->received_bytes, 256000);
+        time[joined] = fixture_now(fixture);
+        fixture_assert_drained(fixture);
+    }
+    fixture_assert_near((double)time[0] / time[1], 2.0, 0.01);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("nodes");
+    TCase *nodes = tcase_create("nodes"), *chips = tcase_create("chips");
+
+    tcase_add_loop_test(nodes, writes_under_way_limit, 0, 4);
+    tcase_add_test(nodes, other_destinations_wait);
+    tcase_add_test(nodes, the_way_of_a_node_limits);
+    tcase_add_loop_test(nodes, writes_stay_in_order, 0, 5);
+    tcase_add_test(nodes, latency_counts_both_ways);
+    tcase_add_loop_test(nodes, nodes_share_their_way_to_memory, 0, 2);
+    suite_add_tcase(suite, nodes);
+    tcase_add_loop_test(chips, partitions_reach_each_other_inside, 0, 4);
+    tcase_add_test(chips, partitions_have_no_link_between_them);
+    suite_add_tcase(suite, chips);
+    return fixture_main(suite);
+}
