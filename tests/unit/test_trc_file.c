@@ -685,6 +685,74 @@ START_TEST(made_files_are_read)
 }
 END_TEST
 
+/* Two devices append the same packets, and one is quicker. */
+static GBytes *sorted_file(const char *path, bool is_b_quicker)
+{
+    static const char tlp[] = "40000001"
+                              "0028000f"
+                              "10000000"
+                              "01020304";
+    g_auto(TrcBytes) source = begin(false);
+    char *text;
+    size_t size;
+
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned end = i ^ (unsigned)is_b_quicker;
+
+        add_tlp(&source, end, 0, tlp);
+        add_tlp(&source, end, 1, tlp);
+        /* The last packet of a is later than all of b. */
+        add_tlp(&source, end, end == 0 ? 3 : 2, tlp);
+    }
+    ck_assert(g_file_set_contents(path, (char *)source.bytes->data,
+                                  source.bytes->len, NULL));
+    ck_assert(trc_file_sort(path, NULL));
+    ck_assert(g_file_get_contents(path, &text, &size, NULL));
+    ck_assert_uint_eq(size, source.bytes->len);
+    return g_bytes_new_take(text, size);
+}
+
+START_TEST(sorting_forgets_who_was_quicker)
+{
+    static const unsigned interfaces[] = {0, 1, 0, 1, 1, 0};
+    g_autofree char *folder = g_dir_make_tmp("farside-trc-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(folder, "f", NULL);
+    g_autoptr(GBytes) one = sorted_file(path, false);
+    g_autoptr(GBytes) two = sorted_file(path, true);
+    g_autoptr(TrcFile) file = trc_file_read(path, NULL);
+
+    ck_assert(g_bytes_equal(one, two));
+    ck_assert_uint_eq(trc_file_n_records(file), G_N_ELEMENTS(interfaces));
+    for (unsigned i = 0; i < G_N_ELEMENTS(interfaces); i++) {
+        TrcRecord record;
+
+        trc_file_record(file, i, &record);
+        ck_assert_uint_eq(record.interface, interfaces[i]);
+    }
+    g_unlink(path);
+    g_rmdir(folder);
+}
+END_TEST
+
+START_TEST(only_a_plain_trace_is_sorted)
+{
+    g_autofree char *folder = g_dir_make_tmp("farside-trc-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(folder, "f", NULL);
+    g_auto(TrcBytes) big = begin(true);
+    g_autoptr(GError) error = NULL;
+
+    ck_assert(g_file_set_contents(path, (char *)big.bytes->data, big.bytes->len,
+                                  NULL));
+    ck_assert(!trc_file_sort(path, &error));
+    ck_assert_ptr_nonnull(strstr(error->message, "it is not sorted"));
+    g_unlink(path);
+    g_clear_error(&error);
+    ck_assert(!trc_file_sort(path, &error));
+    ck_assert(g_str_has_prefix(error->message, path));
+    g_rmdir(folder);
+}
+END_TEST
+
 /* Appends a packet in two pieces, under the lock that writers take. */
 typedef struct Writer {
     int fd;
@@ -763,6 +831,8 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, requests_are_joined_by_time_not_by_place);
     tcase_add_test(tcase, reads_of_links_are_kept_apart);
     tcase_add_test(tcase, made_files_are_read);
+    tcase_add_test(tcase, sorting_forgets_who_was_quicker);
+    tcase_add_test(tcase, only_a_plain_trace_is_sorted);
     tcase_add_test(tcase, a_file_is_read_between_appends);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -131,4 +131,12 @@ void trc_file_record(const TrcFile *file, size_t index, TrcRecord *ret_record);
 bool trc_file_create(const char *path, const char *const names[TRC_ENDS],
                      uint32_t snaplen, GError **error);
 
+/*
+ * Sorts the packets of a file that both devices have closed by time, interface
+ * and the order in which its device wrote them. So two runs that do the same in
+ * virtual time leave the same bytes. False and @error if the file cannot be
+ * read or written, or is not of the form that trc_file_create() begins.
+ */
+bool trc_file_sort(const char *path, GError **error);
+
 #endif
