@@ -9,7 +9,9 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
         {"follow", 'f', 0, G_OPTION_ARG_NONE, &is_following,
          "Keep printing as the log grows", NULL},
         {"times", 't', 0, G_OPTION_ARG_NONE, &has_times,
-         "Print the time of day before each line", NULL},
+         "Print the time of day before each line; in a timed cluster the "
+         "virtual time",
+         NULL},
         G_OPTION_ENTRY_NULL,
     };
     g_auto(CmdClusterArgs) args = {.cluster = NULL};

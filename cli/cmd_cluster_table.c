@@ -13,18 +13,19 @@ static const char *get_text(JsonObject *object, const char *name)
 }
 
 /* The virtual time of a host in a timed cluster, and by how much it is slower
- * than real time. */
+ * than real time while it does not stand still. */
 static void print_time(JsonObject *host)
 {
     int64_t ns =
         json_object_get_int_member_with_default(host, "virtual_ns", -1);
-    int64_t real_ms = json_object_get_int_member(host, "age_ms");
+    int64_t real_us =
+        json_object_get_int_member_with_default(host, "moving_us", 0);
 
     if (ns >= 0) {
         printf("    virtual time  %" G_GINT64_FORMAT ".%09" G_GINT64_FORMAT
                " s, %.1f times slower than real time\n",
                ns / 1000000000, ns % 1000000000,
-               ns > 0 ? (double)real_ms * 1e6 / (double)ns : 0.0);
+               ns > 0 ? (double)real_us * 1e3 / (double)ns : 0.0);
     }
 }
 

@@ -22,6 +22,7 @@ struct CmdClusterVerb {
     "\n\nExit status: 0 success, 1 failure, 2 wrong usage or bad input."
 
 extern const CmdClusterVerb cmd_cluster_up;
+extern const CmdClusterVerb cmd_cluster_advance;
 extern const CmdClusterVerb cmd_cluster_down;
 extern const CmdClusterVerb cmd_cluster_status;
 extern const CmdClusterVerb cmd_cluster_list;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -384,6 +385,21 @@ static void work_on(Request *request)
     }
 }
 
+/* True if reading @fd never waits: a file, /dev/null, or a pipe whose writer
+ * has ended. */
+static bool is_whole(int fd)
+{
+    struct pollfd poll_in = {.fd = fd, .events = POLLIN};
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || S_ISREG(st.st_mode) ||
+        (S_ISCHR(st.st_mode) && !isatty(fd))) {
+        return true;
+    }
+    return S_ISFIFO(st.st_mode) && poll(&poll_in, 1, 0) > 0 &&
+           (poll_in.revents & POLLHUP);
+}
+
 int clu_client_run(CluClient *client, const char *const *words,
                    const CluClientMode *mode, GError **error)
 {
@@ -399,6 +415,11 @@ int clu_client_run(CluClient *client, const char *const *words,
     bool is_raw =
         mode->input == CLU_CLIENT_CONSOLE && tcgetattr(STDIN_FILENO, &old) == 0;
 
+    if (mode->input == CLU_CLIENT_COMMAND && is_whole(STDIN_FILENO) &&
+        strcmp(*words, "exec") == 0) {
+        g_string_append_len(text, "exec-whole", sizeof("exec-whole"));
+        words++;
+    }
     for (; *words; words++) {
         g_string_append_len(text, *words, (gssize)strlen(*words) + 1);
     }

@@ -172,11 +172,77 @@ static void on_host_logged(void *owner, CluHost *host)
 
 /* Time */
 
-static bool wants_time(void *owner)
+static int64_t wants_time(void *owner)
 {
     CluCluster *cluster = owner;
 
     return cluster->ops->wants_time(cluster->owner);
+}
+
+static bool is_held(void *owner)
+{
+    CluCluster *cluster = owner;
+    bool held = cluster->ops->holds_time(cluster->owner);
+    unsigned i;
+
+    for (i = 0; i < cluster->hosts->len; i++) {
+        held |= clu_host_is_ending(cluster->hosts->pdata[i]);
+    }
+    return held;
+}
+
+static unsigned asked(void *owner)
+{
+    const CluCluster *cluster = owner;
+    unsigned count = 0, i;
+
+    for (i = 0; i < cluster->hosts->len; i++) {
+        count += clu_host_asked(cluster->hosts->pdata[i]);
+    }
+    return count;
+}
+
+static void stood(void *owner)
+{
+    CluCluster *cluster = owner;
+
+    cluster->ops->stood(cluster->owner);
+}
+
+static bool act(void *owner)
+{
+    const CluCluster *cluster = owner;
+    bool any = false;
+    unsigned i;
+
+    for (i = 0; i < cluster->hosts->len; i++) {
+        any |= clu_host_act(cluster->hosts->pdata[i]);
+    }
+    return any;
+}
+
+static bool give_all(const CluCluster *cluster, CluInputKind kind)
+{
+    bool any = false;
+    unsigned i;
+
+    for (i = 0; i < cluster->hosts->len; i++) {
+        any |= clu_host_give(cluster->hosts->pdata[i], kind);
+    }
+    return any;
+}
+
+/* What the monitors do comes before what the guests get. */
+static bool give(void *owner)
+{
+    const CluCluster *cluster = owner;
+    bool any;
+
+    if (give_all(cluster, CLU_INPUT_QMP)) {
+        return true;
+    }
+    any = give_all(cluster, CLU_INPUT_AGENT);
+    return give_all(cluster, CLU_INPUT_CONSOLE) || any;
 }
 
 static size_t unread(void *owner)
@@ -289,7 +355,12 @@ CluCluster *clu_cluster_start(GMainContext *context,
                               GError **error)
 {
     static const CluTimedOps timed_ops = {.wanted = wants_time,
-                                          .unread = unread};
+                                          .held = is_held,
+                                          .unread = unread,
+                                          .asked = asked,
+                                          .stood = stood,
+                                          .act = act,
+                                          .give = give};
     const char *dir = clu_dir_path(setup->dir);
     CluCluster *cluster = g_new0(CluCluster, 1);
 

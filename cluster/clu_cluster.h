@@ -33,8 +33,12 @@ typedef struct CluClusterOps {
                     size_t length);
     /* The log of the console of @host has grown. */
     void (*logged)(void *owner, CluHost *host);
-    /* True if a request waits for the machines; only for a timed cluster. */
-    bool (*wants_time)(void *owner);
+    /* Only for timed clusters: the virtual time up to which a request waits for
+     * the machines, or 0; true if they must wait for the client of a request;
+     * the machines have come to stand. */
+    int64_t (*wants_time)(void *owner);
+    bool (*holds_time)(void *owner);
+    void (*stood)(void *owner);
 } CluClusterOps;
 
 /* Starts all hosts. Their processes inherit @alive as CLU_FD_ALIVE. Returns

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clu_stream.h"
-
 #define LINE_MAX_BYTES  4096
 #define TAIL_LINES      24
 /* Limit of the typed bytes that wait for a guest to read its console. */
@@ -117,12 +115,26 @@ static void add_to_tail(CluConsole *console, const char *line)
     }
 }
 
-static void log_line(CluConsole *console, const char *line)
+/* CLU_CONSOLE_TIME_BYTES without the last blank; to be freed. */
+static char *time_text(const CluConsole *console)
 {
+    if (console->ops->virtual_ns) {
+        int64_t ms = console->ops->virtual_ns(console->owner) / 1000000;
+
+        return g_strdup_printf("%8" G_GINT64_FORMAT ".%03" G_GINT64_FORMAT,
+                               ms / 1000 % 100000000, ms % 1000);
+    }
     g_autoptr(GDateTime) now = g_date_time_new_now_local();
     g_autofree char *clock = g_date_time_format(now, "%H:%M:%S");
-    g_autofree char *text = g_strdup_printf(
-        "%s.%03d %s\n", clock, g_date_time_get_microsecond(now) / 1000, line);
+
+    return g_strdup_printf("%s.%03d", clock,
+                           g_date_time_get_microsecond(now) / 1000);
+}
+
+static void log_line(CluConsole *console, const char *line)
+{
+    g_autofree char *clock = time_text(console);
+    g_autofree char *text = g_strdup_printf("%s %s\n", clock, line);
 
     add_to_tail(console, line);
     if (console->logged < CLU_CONSOLE_LOG_MAX) {
@@ -222,6 +234,9 @@ void clu_console_connect(CluConsole *console, int fd)
     console->tail_lines = 0;
     console->stream =
         clu_stream_new(console->context, fd, &stream_ops, console);
+    if (console->ops->virtual_ns) {
+        clu_stream_hold(console->stream);
+    }
 }
 
 void clu_console_write(CluConsole *console, const uint8_t *data, size_t length)
@@ -253,7 +268,7 @@ const char *clu_console_tail(const CluConsole *console)
     return console->tail->str;
 }
 
-size_t clu_console_unread(const CluConsole *console)
+CluStream *clu_console_stream(const CluConsole *console)
 {
-    return console->stream ? clu_stream_unread(console->stream) : 0;
+    return console->stream;
 }

@@ -8,6 +8,8 @@
 
 #include <glib.h>
 
+#include "clu_stream.h"
+
 /*
  * The serial console of one host. Its lines go to a log file, each with the
  * time of day at which it ended, until the log has CLU_CONSOLE_LOG_MAX bytes.
@@ -30,10 +32,15 @@ typedef struct CluConsoleOps {
     void (*grown)(void *owner);
     /* The kernel has reported trouble in the line @text. */
     void (*alarm)(void *owner, CluConsoleAlarm alarm, const char *text);
+    /* The virtual time in ns, which the log has in place of the time of day;
+     * nullable. */
+    int64_t (*virtual_ns)(void *owner);
 } CluConsoleOps;
 
-#define CLU_CONSOLE_TIME_BYTES 13u /* "HH:MM:SS.mmm " before each line */
-#define CLU_CONSOLE_LOG_MAX    (64u << 20)
+#define CLU_CONSOLE_TIME_BYTES                                                 \
+    13u /* "HH:MM:SS.mmm " before each line, or                                \
+           the seconds of virtual time */
+#define CLU_CONSOLE_LOG_MAX (64u << 20)
 
 /* Makes a console with its log at @path. NULL and @error if that fails. */
 CluConsole *clu_console_new(GMainContext *context, const char *path,
@@ -48,7 +55,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluConsole, clu_console_free)
  * old one. */
 void clu_console_connect(CluConsole *console, int fd);
 
-/* Sends @data to the guest as if it were typed. */
+/* Sends @data to the guest as if it were typed. With CluConsoleOps.virtual_ns
+ * it waits in clu_console_stream(). */
 void clu_console_write(CluConsole *console, const uint8_t *data, size_t length);
 
 /* Adds a line of the supervisor to the log, "-- " and the text. */
@@ -62,8 +70,8 @@ const char *clu_console_tail(const CluConsole *console);
 /* Judges the kernel that wrote @line, which has no end of line. */
 CluConsoleAlarm clu_console_judge(const char *line);
 
-/* Number of typed bytes that QEMU has not read, as clu_stream_unread() counts
- * them. */
-size_t clu_console_unread(const CluConsole *console);
+/* The serial line of the present process, or of the last one; NULL if there was
+ * none. Borrowed. */
+CluStream *clu_console_stream(const CluConsole *console);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "clu_source.h"
-#include "clu_stream.h"
 
 #define PING_MS           1000
 /* Limit of the bytes that wait for a guest to read them, more than the credit
@@ -30,6 +29,7 @@ struct CluGuest {
     uint64_t epoch;
     bool is_ready;
     bool is_silent;
+    bool is_timed;      /* what is sent waits until it may be given */
     int64_t heard_us;   /* monotonic time of the agent's last frame */
     int64_t silence_us; /* longest time without a frame */
     GSource *timer;
@@ -42,9 +42,14 @@ static void send_frame(CluGuest *guest, CluAgentType type, uint32_t session,
                        const void *body, uint32_t length)
 {
     size_t coded = clu_agent_encode(guest->coded, type, session, body, length);
+    bool is_full = clu_stream_pending(guest->stream) > WAITING_MAX_BYTES;
 
-    clu_stream_write(guest->stream, guest->coded, coded);
-    if (clu_stream_pending(guest->stream) > WAITING_MAX_BYTES) {
+    /* A guest in virtual time must always be read, because it waits for that
+     * with the CPU. It loses what it does not take. */
+    if (!is_full || !guest->is_timed) {
+        clu_stream_write(guest->stream, guest->coded, coded);
+    }
+    if (is_full && !guest->is_timed) {
         clu_stream_set_reading(guest->stream, false);
     }
 }
@@ -105,9 +110,9 @@ void clu_guest_reset(CluGuest *guest)
     begin_epoch(guest);
 }
 
-size_t clu_guest_unread(const CluGuest *guest)
+CluStream *clu_guest_stream(const CluGuest *guest)
 {
-    return clu_stream_unread(guest->stream);
+    return guest->stream;
 }
 
 bool clu_guest_is_ready(const CluGuest *guest)
@@ -293,7 +298,10 @@ CluGuest *clu_guest_new(GMainContext *context, int fd, unsigned silence_ms,
     guest->silence_us = (int64_t)silence_ms * 1000;
     guest->sessions = g_hash_table_new(NULL, NULL);
     guest->stream = clu_stream_new(context, fd, &stream_ops, guest);
-    if (silence_ms > 0) {
+    guest->is_timed = silence_ms == 0;
+    if (guest->is_timed) {
+        clu_stream_hold(guest->stream);
+    } else {
         guest->timer = clu_source_new_timer(
             context, MIN(PING_MS, silence_ms / 4 + 1), on_timer, guest);
     }

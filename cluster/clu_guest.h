@@ -7,6 +7,7 @@
 #include <glib.h>
 
 #include "clu_agent.h"
+#include "clu_stream.h"
 
 /*
  * The supervisor's end of the line to the agent in one guest (clu_agent.h):
@@ -26,8 +27,9 @@ typedef struct CluGuestOps {
     void (*silent)(void *owner, bool is_silent);
 } CluGuestOps;
 
-/* Takes over @fd. The agent is called silent after @silence_ms; with 0 it never
- * is, and it is not asked. */
+/* Takes over @fd. The agent is called silent after @silence_ms. With 0 the
+ * guest runs in virtual time: it never is silent, it is not asked, and all that
+ * is sent to it waits in clu_guest_stream(). */
 CluGuest *clu_guest_new(GMainContext *context, int fd, unsigned silence_ms,
                         const CluGuestOps *ops, void *owner);
 
@@ -35,9 +37,8 @@ CluGuest *clu_guest_new(GMainContext *context, int fd, unsigned silence_ms,
 void clu_guest_free(CluGuest *guest);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluGuest, clu_guest_free)
 
-/* Number of bytes for the agent that QEMU has not read, as clu_stream_unread()
- * counts them. */
-size_t clu_guest_unread(const CluGuest *guest);
+/* The line to the agent; borrowed. */
+CluStream *clu_guest_stream(const CluGuest *guest);
 
 /* Begins a new epoch after a reset of the machine or a panic of its kernel. All
  * sessions are lost. */

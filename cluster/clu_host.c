@@ -20,6 +20,10 @@
 
 #define OUTPUT_MAX_BYTES 16384
 
+/* The most that a machine in virtual time is given at once. It fits into a
+ * socket, and into whole reads of QEMU, which have 4 KiB. */
+#define GIVEN_BYTES 32768
+
 struct CluHost {
     const CluHostShared *shared;
     const CluPlanHost *plan;
@@ -27,6 +31,7 @@ struct CluHost {
     void *owner;
     CluHostState state;
     char *cause;
+    char *fate;  /* timed: it is killed with this cause between two steps */
     char *alarm; /* message of an oops or panic since the last boot; nullable */
     unsigned boots;   /* number of boots */
     unsigned watches; /* number of times that the agent has answered */
@@ -219,6 +224,15 @@ static void on_alarm(void *owner, CluConsoleAlarm alarm, const char *text)
     if (alarm == CLU_CONSOLE_PANIC && host->guest) {
         clu_guest_reset(host->guest);
     }
+}
+
+/* The end of the step in which the guest wrote: all that it has written is read
+ * before the next step begins. */
+static int64_t virtual_ns(void *owner)
+{
+    const CluHost *host = owner;
+
+    return clu_timed_limit(host->shared->timed);
 }
 
 /* The monitor */
@@ -500,7 +514,8 @@ bool clu_host_start(CluHost *host, GError **error)
     clu_console_connect(host->console, console);
     clu_console_note(host->console, "the machine begins, process %d",
                      (int)host->pid);
-    host->qmp = clu_qmp_new(shared->context, qmp, &qmp_ops, host);
+    host->qmp = clu_qmp_new(shared->context, qmp, shared->timed != NULL,
+                            &qmp_ops, host);
     /* A ping would reach a timed guest at a random virtual time. */
     host->guest =
         clu_guest_new(shared->context, agent,
@@ -509,17 +524,27 @@ bool clu_host_start(CluHost *host, GError **error)
     return true;
 }
 
-void clu_host_kill(CluHost *host, const char *cause)
+static void end_process(CluHost *host, const char *cause)
 {
-    if (!host->process || host->state == CLU_HOST_DEAD) {
-        return;
-    }
     g_subprocess_send_signal(host->process, SIGKILL);
     set_state(host, CLU_HOST_DEAD, cause);
     /* Its sockets may still hold messages, which no longer matter. */
     g_clear_pointer(&host->watch, clu_watch_free);
     g_clear_pointer(&host->guest, clu_guest_free);
     g_clear_pointer(&host->qmp, clu_qmp_free);
+}
+
+void clu_host_kill(CluHost *host, const char *cause)
+{
+    if (!host->process || host->state == CLU_HOST_DEAD) {
+        return;
+    }
+    if (host->shared->timed) {
+        g_free(host->fate);
+        host->fate = g_strdup(cause);
+    } else {
+        end_process(host, cause);
+    }
 }
 
 bool clu_host_has_process(const CluHost *host)
@@ -549,8 +574,12 @@ static int make_disk(int64_t bytes, GError **error)
 CluHost *clu_host_new(const CluHostShared *shared, const CluPlanHost *plan,
                       const CluHostOps *ops, void *owner, GError **error)
 {
-    static const CluConsoleOps console_ops = {
+    static const CluConsoleOps free_ops = {
         .bytes = on_console, .grown = on_logged, .alarm = on_alarm};
+    static const CluConsoleOps timed_ops = {.bytes = on_console,
+                                            .grown = on_logged,
+                                            .alarm = on_alarm,
+                                            .virtual_ns = virtual_ns};
     g_autoptr(CluHost) host = g_new0(CluHost, 1);
     const CluPaths *paths = &shared->paths[plan->index];
     g_autofree char *log = clu_dir_log_path(paths->dir, plan->host->name);
@@ -580,7 +609,8 @@ CluHost *clu_host_new(const CluHostShared *shared, const CluPlanHost *plan,
         }
     }
     host->console =
-        clu_console_new(shared->context, log, &console_ops, host, error);
+        clu_console_new(shared->context, log,
+                        shared->timed ? &timed_ops : &free_ops, host, error);
     return host->console ? g_steal_pointer(&host) : NULL;
 }
 
@@ -603,6 +633,7 @@ void clu_host_free(CluHost *host)
     }
     g_free(host->disks);
     g_string_free(host->said, TRUE);
+    g_free(host->fate);
     g_free(host->alarm);
     g_free(host->cause);
     g_free(host);
@@ -648,11 +679,75 @@ bool clu_host_link_up(const CluHost *host, const CluPlanDevice *device)
     return host->watch && clu_watch_link_up(host->watch, device);
 }
 
+/* Timed clusters */
+
+/* The lines to a machine, in the order in which they are given something. */
+static const CluInputKind kinds[] = {CLU_INPUT_QMP, CLU_INPUT_AGENT,
+                                     CLU_INPUT_CONSOLE};
+
+static CluStream *line_of(const CluHost *host, CluInputKind kind)
+{
+    return kind == CLU_INPUT_QMP     ? clu_qmp_stream(host->qmp)
+           : kind == CLU_INPUT_AGENT ? clu_guest_stream(host->guest)
+                                     : clu_console_stream(host->console);
+}
+
 size_t clu_host_unread(const CluHost *host)
 {
-    return host->guest ? clu_guest_unread(host->guest) +
-                             clu_console_unread(host->console)
-                       : 0;
+    size_t bytes = 0;
+
+    for (unsigned i = 0; host->guest && i < G_N_ELEMENTS(kinds); i++) {
+        const CluStream *line = line_of(host, kinds[i]);
+
+        bytes += clu_stream_unread(line) - clu_stream_pending(line);
+    }
+    return bytes;
+}
+
+unsigned clu_host_asked(const CluHost *host)
+{
+    return host->qmp ? clu_qmp_pending(host->qmp) : 0;
+}
+
+bool clu_host_give(CluHost *host, CluInputKind kind)
+{
+    CluStream *line = host->guest ? line_of(host, kind) : NULL;
+    g_autofree uint8_t *copy = NULL;
+    const uint8_t *waiting;
+    size_t length;
+
+    if (!line) {
+        return false;
+    }
+    waiting = clu_stream_waiting(line, &length);
+    if (length == 0) {
+        return false;
+    }
+    copy = g_memdup2(waiting, MIN(length, GIVEN_BYTES));
+    length = clu_stream_let(line, GIVEN_BYTES);
+    if (length > 0) {
+        clu_timed_note(host->shared->timed, kind, host->plan->host->name, copy,
+                       length);
+    }
+    return length > 0;
+}
+
+bool clu_host_is_ending(const CluHost *host)
+{
+    return host->process && host->state == CLU_HOST_DEAD;
+}
+
+bool clu_host_act(CluHost *host)
+{
+    g_autofree char *cause = g_steal_pointer(&host->fate);
+
+    if (!cause || !host->process) {
+        return false;
+    }
+    clu_timed_note(host->shared->timed, CLU_INPUT_KILL, host->plan->host->name,
+                   NULL, 0);
+    end_process(host, cause);
+    return true;
 }
 
 CluConsole *clu_host_console(CluHost *host)

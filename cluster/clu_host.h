@@ -68,7 +68,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluHost, clu_host_free)
 bool clu_host_start(CluHost *host, GError **error);
 
 /* Kills the process, if there is one. The host is dead at once, with @cause;
- * the process ends soon after. */
+ * the process ends soon after. In a timed cluster that happens between two
+ * steps. */
 void clu_host_kill(CluHost *host, const char *cause);
 
 /* True while there is a process. A killed process counts until it has ended. */
@@ -96,9 +97,20 @@ const char *clu_host_release(const CluHost *host);
 /* True if the NTB driver of @host reports the link of @device as up. */
 bool clu_host_link_up(const CluHost *host, const CluPlanDevice *device);
 
-/* Number of bytes for the guest that QEMU has not read, as clu_stream_unread()
- * counts them. */
+/* The following are for timed clusters, between two steps. */
+
+/* A number that changes when QEMU reads what it was given; 0 if it has read
+ * all. */
 size_t clu_host_unread(const CluHost *host);
+/* The number of commands that the monitor has not answered. */
+unsigned clu_host_asked(const CluHost *host);
+/* Gives the machine what waits for the line @kind. False if nothing does, or if
+ * the machine has not read all that it was given before. */
+bool clu_host_give(CluHost *host, CluInputKind kind);
+/* True if the process was killed and has not ended yet. */
+bool clu_host_is_ending(const CluHost *host);
+/* Does what clu_host_kill() was asked for. True if that was anything. */
+bool clu_host_act(CluHost *host);
 
 CluConsole *clu_host_console(CluHost *host);
 

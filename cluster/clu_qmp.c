@@ -4,8 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "clu_stream.h"
-
 #define LINE_MAX_BYTES (1u << 20)
 
 typedef struct Pending {
@@ -118,8 +116,8 @@ static void on_data(void *owner, const uint8_t *data, size_t length)
     }
 }
 
-CluQmp *clu_qmp_new(GMainContext *context, int fd, const CluQmpOps *ops,
-                    void *owner)
+CluQmp *clu_qmp_new(GMainContext *context, int fd, bool is_held,
+                    const CluQmpOps *ops, void *owner)
 {
     static const CluStreamOps stream_ops = {.data = on_data,
                                             .closed = on_closed};
@@ -130,8 +128,21 @@ CluQmp *clu_qmp_new(GMainContext *context, int fd, const CluQmpOps *ops,
     qmp->line = g_string_new(NULL);
     g_queue_init(&qmp->pending);
     qmp->stream = clu_stream_new(context, fd, &stream_ops, qmp);
+    if (is_held) {
+        clu_stream_hold(qmp->stream);
+    }
     clu_qmp_command(qmp, "{\"execute\": \"qmp_capabilities\"}", NULL, NULL);
     return qmp;
+}
+
+CluStream *clu_qmp_stream(const CluQmp *qmp)
+{
+    return qmp->stream;
+}
+
+unsigned clu_qmp_pending(const CluQmp *qmp)
+{
+    return g_queue_get_length((GQueue *)&qmp->pending);
 }
 
 void clu_qmp_free(CluQmp *qmp)

@@ -5,6 +5,8 @@
 #include <glib.h>
 #include <json-glib/json-glib.h>
 
+#include "clu_stream.h"
+
 /* A connection to the monitor of a QEMU process, by the QEMU Machine Protocol.
  * Answers and events are reported in the order in which QEMU sends them. */
 typedef struct CluQmp CluQmp;
@@ -16,13 +18,20 @@ typedef struct CluQmpOps {
     void (*closed)(void *owner);
 } CluQmpOps;
 
-/* Takes over @fd, the socket of the monitor, and negotiates capabilities. */
-CluQmp *clu_qmp_new(GMainContext *context, int fd, const CluQmpOps *ops,
-                    void *owner);
+/* Takes over @fd, the socket of the monitor, and negotiates capabilities. With
+ * @is_held all commands wait in clu_qmp_stream(). */
+CluQmp *clu_qmp_new(GMainContext *context, int fd, bool is_held,
+                    const CluQmpOps *ops, void *owner);
 
 /* Frees @qmp (nullable); pending commands are answered with an error. */
 void clu_qmp_free(CluQmp *qmp);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluQmp, clu_qmp_free)
+
+/* The line to QEMU; borrowed. */
+CluStream *clu_qmp_stream(const CluQmp *qmp);
+
+/* The number of commands that QEMU has not answered yet. */
+unsigned clu_qmp_pending(const CluQmp *qmp);
 
 /* Called once for each command. @complaint is NULL if it succeeded. */
 typedef void (*CluQmpReply)(void *data, const char *complaint);

@@ -6,6 +6,9 @@
 #include "clu_error.h"
 #include "clu_source.h"
 
+/* A client that is so far behind is waited for in virtual time. */
+#define AHEAD_BYTES (1u << 20)
+
 void clu_request_init(CluRequest *request, CluCluster *cluster,
                       GMainContext *context, CluStream *stream,
                       const CluRequestOps *ops, void *owner)
@@ -73,6 +76,21 @@ void clu_request_drained(CluRequest *request)
     if (request->type && request->type->drained) {
         request->type->drained(request);
     }
+}
+
+int64_t clu_request_until(const CluRequest *request)
+{
+    if (!request->type || !request->type->needs_time) {
+        return 0;
+    }
+    return request->type->until ? request->type->until(request) : G_MAXINT64;
+}
+
+bool clu_request_holds(const CluRequest *request)
+{
+    return request->type && request->type->needs_time &&
+           ((request->type->holds && request->type->holds(request)) ||
+            clu_stream_pending(request->stream) > AHEAD_BYTES);
 }
 
 static gboolean on_deadline(gpointer data)

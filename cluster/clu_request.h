@@ -21,6 +21,12 @@ typedef struct CluRequestType {
     unsigned min_words, max_words; /* number of words after the name */
     size_t state_bytes;            /* size of CluRequest.state, zero at first */
     bool needs_time; /* it waits for guests: virtual time must go on */
+    /* The virtual time up to which it must go on; without this function: until
+     * the request is answered. */
+    int64_t (*until)(const CluRequest *request);
+    /* True if the client has not sent all that the machines shall get now:
+     * virtual time must stand still. */
+    bool (*holds)(const CluRequest *request);
     /* Begins the request; words[0] is the name. */
     void (*start)(CluRequest *request, const GPtrArray *words);
     /* Answers the request if it can be answered now. Called after `start`,
@@ -78,6 +84,11 @@ void clu_request_console(CluRequest *request, const CluHost *host,
                          const uint8_t *data, size_t length);
 void clu_request_logged(CluRequest *request, const CluHost *host);
 void clu_request_drained(CluRequest *request);
+
+/* Only in a timed cluster: the virtual time up to which @request needs the
+ * machines, 0 if it does not; and true if they must wait for its client. */
+int64_t clu_request_until(const CluRequest *request);
+bool clu_request_holds(const CluRequest *request);
 
 /* The following are for types of requests. */
 

@@ -11,10 +11,20 @@
 #define START_MS 5000
 #define TURN_MS  250
 
+/* The same for a timed cluster, in ns of virtual time. */
+#define START_NS INT64_C(5000000000)
+
 typedef struct Exec {
     CluHost *host;
     CluSession *session;
-    bool is_started; /* the agent has answered */
+    const CluTimed *timed; /* NULL unless the cluster is timed */
+    bool is_started;       /* the agent has answered */
+    /* The following are for a timed cluster. */
+    bool is_whole; /* the input ends without waiting for the command */
+    bool is_input_over;
+    uint64_t allowed;  /* bytes of input that the client may still send */
+    GByteArray *input; /* that has come, and is not sent to the agent yet */
+    int64_t begun_ns;
 } Exec;
 
 /* Fails with the state of the host, and with its cause. */
@@ -55,9 +65,20 @@ static void on_session_frame(void *owner, const CluAgentFrame *frame)
         clu_request_exit(request, clu_agent_get32(frame->body),
                          clu_agent_get32(frame->body + 4));
         break;
+    case CLU_AGENT_CREDIT:
+        if (clu_agent_get32(frame->body) == CLU_AGENT_STDIN) {
+            exec->allowed += clu_agent_get32(frame->body + 4);
+        }
+        clu_request_send(request, frame->type, frame->body, frame->length);
+        break;
     case CLU_AGENT_STDOUT:
     case CLU_AGENT_STDERR:
-    case CLU_AGENT_CREDIT:
+        if (exec->timed) {
+            /* The client would give credit at a random time. The machines
+             * wait for it if it is slow. */
+            clu_session_credit(exec->session, (CluAgentType)frame->type,
+                               frame->length);
+        }
         clu_request_send(request, frame->type, frame->body, frame->length);
         break;
     default:
@@ -83,6 +104,30 @@ static void on_session_lost(void *owner, const char *reason)
                      clu_host_plan(exec->host)->host->name, reason);
 }
 
+/* In a timed cluster: sends what has come of the input. If all of it comes
+ * without waiting, it is sent in pieces that do not depend on the client. */
+static void send_input(Exec *exec)
+{
+    if (exec->is_whole && !exec->is_input_over && exec->allowed > 0) {
+        return;
+    }
+    for (unsigned at = 0; at < exec->input->len; at += CLU_AGENT_BODY_MAX) {
+        clu_session_send(exec->session, CLU_AGENT_STDIN, exec->input->data + at,
+                         MIN(exec->input->len - at, CLU_AGENT_BODY_MAX));
+    }
+    g_byte_array_set_size(exec->input, 0);
+    if (exec->is_input_over) {
+        clu_session_send(exec->session, CLU_AGENT_STDIN_EOF, NULL, 0);
+    }
+}
+
+static bool exec_holds(const CluRequest *request)
+{
+    const Exec *exec = request->state;
+
+    return exec->is_whole && !exec->is_input_over && exec->allowed > 0;
+}
+
 static void exec_start(CluRequest *request, const GPtrArray *words)
 {
     static const CluSessionOps ops = {.frame = on_session_frame,
@@ -99,6 +144,11 @@ static void exec_start(CluRequest *request, const GPtrArray *words)
         clu_request_fail_by(request, error);
         return;
     }
+    exec->timed = clu_cluster_setup(request->cluster)->timed;
+    exec->is_whole = exec->timed && request->type == &clu_request_whole_type;
+    exec->allowed = CLU_AGENT_WINDOW;
+    exec->input = g_byte_array_new();
+    exec->begun_ns = exec->timed ? clu_timed_limit(exec->timed) : 0;
     guest = clu_host_guest(exec->host);
     if (!guest || !clu_guest_is_ready(guest) || is_lost(exec->host)) {
         fail_by_state(request, exec->host,
@@ -112,7 +162,20 @@ static void exec_start(CluRequest *request, const GPtrArray *words)
     }
     exec->session =
         clu_session_new(guest, command->str, command->len, &ops, request);
-    clu_request_set_deadline(request, TURN_MS);
+    if (!exec->timed) {
+        clu_request_set_deadline(request, TURN_MS);
+    }
+}
+
+static void fail_to_begin(CluRequest *request)
+{
+    const Exec *exec = request->state;
+
+    clu_request_fail(request, CLU_CONTROL_LOST,
+                     "the command has not begun: the agent of %s has not "
+                     "answered for %d s%s",
+                     clu_host_plan(exec->host)->host->name, START_MS / 1000,
+                     exec->timed ? " of virtual time" : "");
 }
 
 /* Ends the request if the host is lost, or does not begin the command. */
@@ -129,32 +192,58 @@ static void exec_check(CluRequest *request)
     if (exec->is_started || request->deadline || !guest) {
         return;
     }
+    if (exec->timed) {
+        if (clu_timed_limit(exec->timed) - exec->begun_ns > START_NS) {
+            fail_to_begin(request);
+        }
+        return;
+    }
     if (clu_guest_quiet_us(guest) > START_MS * G_TIME_SPAN_MILLISECOND) {
-        clu_request_fail(request, CLU_CONTROL_LOST,
-                         "the command has not begun: the agent of %s has not "
-                         "answered for %d s",
-                         clu_host_plan(exec->host)->host->name,
-                         START_MS / 1000);
+        fail_to_begin(request);
         return;
     }
     clu_request_set_deadline(request, TURN_MS);
 }
 
+static void on_credit(const Exec *exec, const CluAgentFrame *frame)
+{
+    uint32_t stream = frame->length == 8 ? clu_agent_get32(frame->body) : 0;
+
+    if (!exec->timed &&
+        (stream == CLU_AGENT_STDOUT || stream == CLU_AGENT_STDERR)) {
+        clu_session_credit(exec->session, (CluAgentType)stream,
+                           clu_agent_get32(frame->body + 4));
+    }
+}
+
+static void on_timed_input(Exec *exec, const CluAgentFrame *frame)
+{
+    if (frame->length > exec->allowed || exec->is_input_over) {
+        return; /* the client breaks the rules */
+    }
+    exec->allowed -= frame->length;
+    exec->is_input_over = frame->type == CLU_AGENT_STDIN_EOF;
+    if (frame->length > 0) {
+        g_byte_array_append(exec->input, frame->body, frame->length);
+    }
+    send_input(exec);
+}
+
 static void exec_frame(CluRequest *request, const CluAgentFrame *frame)
 {
-    const Exec *exec = request->state;
-    uint32_t stream;
+    Exec *exec = request->state;
 
     switch (frame->type) {
     case CLU_AGENT_CREDIT:
-        stream = frame->length == 8 ? clu_agent_get32(frame->body) : 0;
-        if (stream == CLU_AGENT_STDOUT || stream == CLU_AGENT_STDERR) {
-            clu_session_credit(exec->session, (CluAgentType)stream,
-                               clu_agent_get32(frame->body + 4));
-        }
+        on_credit(exec, frame);
         break;
     case CLU_AGENT_STDIN:
     case CLU_AGENT_STDIN_EOF:
+        if (exec->timed) {
+            on_timed_input(exec, frame);
+            break;
+        }
+        /* fall through */
     case CLU_AGENT_SIGNAL:
         clu_session_send(exec->session, (CluAgentType)frame->type, frame->body,
                          frame->length);
@@ -169,11 +258,27 @@ static void exec_clear(void *data)
     Exec *exec = data;
 
     clu_session_free(exec->session);
+    if (exec->input) {
+        g_byte_array_unref(exec->input);
+    }
 }
 
 const CluRequestType clu_request_exec_type = {
     .name = "exec",
     .needs_time = true,
+    .min_words = 2,
+    .max_words = 4096,
+    .state_bytes = sizeof(Exec),
+    .start = exec_start,
+    .check = exec_check,
+    .frame = exec_frame,
+    .clear = exec_clear,
+};
+
+const CluRequestType clu_request_whole_type = {
+    .name = "exec-whole",
+    .needs_time = true,
+    .holds = exec_holds,
     .min_words = 2,
     .max_words = 4096,
     .state_bytes = sizeof(Exec),

@@ -16,6 +16,7 @@ typedef struct Change {
     const CluPlanLink *link;
     CluAsk *ask;
     bool is_enabled; /* `link`: the new state of the link */
+    char *closed;    /* `trace`: the file that is closed; nullable */
 } Change;
 
 static void on_answered(void *owner)
@@ -29,6 +30,7 @@ static void change_clear(void *data)
 {
     Change *change = data;
 
+    g_free(change->closed);
     clu_ask_free(change->ask);
 }
 
@@ -154,6 +156,7 @@ static void link_check(CluRequest *request)
 
 const CluRequestType clu_request_link_type = {
     .name = "link",
+    .needs_time = true,
     .min_words = 2,
     .max_words = 2,
     .state_bytes = sizeof(Change),
@@ -184,15 +187,30 @@ static bool make_trace(CluRequest *request, const char *path)
     return true;
 }
 
-static void trace_start(CluRequest *request, const GPtrArray *words)
+/* Both ends append as quickly as this machine lets them. In virtual time only
+ * the times of packets count. */
+static void sort_closed(CluRequest *request)
 {
     const Change *change = request->state;
+    g_autoptr(GError) error = NULL;
+
+    if (change->closed && clu_cluster_setup(request->cluster)->timed &&
+        !trc_file_sort(change->closed, &error)) {
+        clu_request_note(request, "%s", error->message);
+    }
+}
+
+static void trace_start(CluRequest *request, const GPtrArray *words)
+{
+    Change *change = request->state;
     const char *path = strcmp(words->pdata[2], "off") ? words->pdata[2] : "";
     g_autoptr(JsonNode) value = json_node_init_string(json_node_alloc(), path);
     g_autofree char *json = json_to_string(value, FALSE);
 
     if (find_link(request, words->pdata[1]) &&
         (*path == '\0' || make_trace(request, path))) {
+        change->closed =
+            g_strdup(clu_cluster_link_trace(request->cluster, change->link));
         clu_cluster_set_trace(request->cluster, change->link,
                               *path ? path : NULL);
         set_property(request, "trace", json);
@@ -207,12 +225,14 @@ static void trace_check(CluRequest *request)
         clu_cluster_set_trace(request->cluster, change->link, NULL);
     }
     if (check_answers(request)) {
+        sort_closed(request);
         clu_request_exit(request, 0, 0);
     }
 }
 
 const CluRequestType clu_request_trace_type = {
     .name = "trace",
+    .needs_time = true, /* a machine that waits in an access answers later */
     .min_words = 2,
     .max_words = 2,
     .state_bytes = sizeof(Change),

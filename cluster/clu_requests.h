@@ -13,7 +13,11 @@ extern const CluRequestType clu_request_kill_type;    /* HOST */
 extern const CluRequestType clu_request_release_type;
 extern const CluRequestType clu_request_down_type;
 extern const CluRequestType clu_request_status_type;
-extern const CluRequestType clu_request_exec_type;    /* HOST COMMAND... */
+extern const CluRequestType clu_request_exec_type; /* HOST COMMAND... */
+/* The same; all of the input comes without waiting for the command's output. A
+ * timed cluster stands still until it has come. */
+extern const CluRequestType clu_request_whole_type;   /* HOST COMMAND... */
+extern const CluRequestType clu_request_advance_type; /* NS */
 extern const CluRequestType clu_request_console_type; /* HOST */
 extern const CluRequestType clu_request_logs_type;    /* HOST follow|once */
 extern const CluRequestType clu_request_link_type;    /* LINK up|down */

@@ -74,6 +74,7 @@ static void add_host(JsonBuilder *builder, const CluCluster *cluster,
     add_text(builder, "accel", setup->is_kvm[index] ? "kvm" : "tcg");
     if (setup->timed) {
         add_number(builder, "virtual_ns", clu_timed_now(setup->timed, plan));
+        add_number(builder, "moving_us", clu_timed_moving_us(setup->timed));
     }
     add_text(builder, "client", vm->client);
     add_bool(builder, "iommu", plan->host->iommu);

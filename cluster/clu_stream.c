@@ -25,6 +25,7 @@ struct CluStream {
     GByteArray *waiting; /* bytes to write, from index `done` on */
     size_t done;         /* bytes at the start of `waiting` already written */
     bool is_closed;
+    bool is_held;   /* only clu_stream_let() writes */
     bool *is_freed; /* set when a running callback frees the stream; NULL while
                        none runs */
 };
@@ -171,12 +172,51 @@ void clu_stream_write(CluStream *stream, const void *data, size_t length)
         return;
     }
     g_byte_array_append(stream->waiting, data, (guint)length);
-    if (!stream->out && !flush(stream)) {
+    if (!stream->is_held && !stream->out && !flush(stream)) {
         /* The caller does not expect a callback here: on_readable() reports the
          * end later. */
         g_byte_array_set_size(stream->waiting, 0);
         stream->done = 0;
     }
+}
+
+void clu_stream_hold(CluStream *stream)
+{
+    stream->is_held = true;
+}
+
+const uint8_t *clu_stream_waiting(const CluStream *stream, size_t *ret_length)
+{
+    *ret_length = stream->waiting->len - stream->done;
+    return stream->waiting->data + stream->done;
+}
+
+size_t clu_stream_let(CluStream *stream, size_t most)
+{
+    size_t length = MIN(clu_stream_pending(stream), most);
+    ssize_t n;
+
+    g_assert(stream->is_held);
+    if (length == 0 || stream->is_closed ||
+        clu_stream_unread(stream) != clu_stream_pending(stream)) {
+        return 0;
+    }
+    do {
+        n = send(stream->fd, stream->waiting->data + stream->done, length,
+                 MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0 && errno != EAGAIN && errno != ENOBUFS) {
+        /* on_readable() reports the end. */
+        g_byte_array_set_size(stream->waiting, 0);
+        stream->done = 0;
+        return 0;
+    }
+    if (n > 0) {
+        g_byte_array_remove_range(stream->waiting, 0,
+                                  (guint)(stream->done + (size_t)n));
+        stream->done = 0;
+    }
+    return (size_t)MAX(n, 0);
 }
 
 size_t clu_stream_pending(const CluStream *stream)

@@ -37,6 +37,18 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluStream, clu_stream_free)
 /* Writes @data at once if the socket takes it, and later otherwise. */
 void clu_stream_write(CluStream *stream, const void *data, size_t length);
 
+/* From now on what is written waits until clu_stream_let(). */
+void clu_stream_hold(CluStream *stream);
+
+/* The bytes that wait; borrowed until the next call. */
+const uint8_t *clu_stream_waiting(const CluStream *stream, size_t *ret_length);
+
+/*
+ * Writes up to @most of the bytes that wait in a held stream, in one piece, if
+ * the other end has read all that was written before. Returns their number.
+ */
+size_t clu_stream_let(CluStream *stream, size_t most);
+
 /* Number of bytes that wait to be written. */
 size_t clu_stream_pending(const CluStream *stream);
 

@@ -142,20 +142,42 @@ static void on_logged(void *owner, CluHost *host)
     }
 }
 
-static bool on_wants_time(void *owner)
+/* Timed clusters */
+
+static int64_t on_wants_time(void *owner)
+{
+    const Supervisor *supervisor = owner;
+    int64_t until = 0;
+    unsigned i;
+
+    for (i = 0; i < supervisor->conns->len; i++) {
+        int64_t its =
+            clu_request_until(clu_conn_request(supervisor->conns->pdata[i]));
+
+        /* The next step ends where the first of them is content. */
+        if (its > 0 && (until == 0 || its < until)) {
+            until = its;
+        }
+    }
+    return until;
+}
+
+static bool on_holds_time(void *owner)
 {
     const Supervisor *supervisor = owner;
     unsigned i;
 
     for (i = 0; i < supervisor->conns->len; i++) {
-        const CluRequest *request =
-            clu_conn_request(supervisor->conns->pdata[i]);
-
-        if (request->type && request->type->needs_time) {
+        if (clu_request_holds(clu_conn_request(supervisor->conns->pdata[i]))) {
             return true;
         }
     }
     return false;
+}
+
+static void on_stood(void *owner)
+{
+    on_check(owner);
 }
 
 /* Life */
@@ -177,7 +199,9 @@ static bool run(Supervisor *supervisor, const CluClusterSetup *setup, int alive,
     static const CluClusterOps ops = {.changed = on_changed,
                                       .console = on_console,
                                       .logged = on_logged,
-                                      .wants_time = on_wants_time};
+                                      .wants_time = on_wants_time,
+                                      .holds_time = on_holds_time,
+                                      .stood = on_stood};
     const char *dir = clu_dir_path(setup->dir);
     g_autofree char *control = g_build_filename(dir, CLU_DIR_CONTROL, NULL);
     g_autofree char *file = g_build_filename(dir, CLU_DIR_FILE, NULL);

@@ -2,6 +2,7 @@
 #include "clu_timed.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "clu_dir.h"
@@ -13,14 +14,27 @@
 /* How often the supervisor looks if all machines stand, in ms */
 #define TICK_MS 1
 
+/* Rounds after which a monitor that has not answered is left alone until the
+ * next step */
+#define VAIN_ROUNDS 16
+
+/* While nothing happens the machines' main loops come round this often. */
+#define IDLE_US 50000
+
 struct CluTimed {
     GMainContext *context;
     const CluTimedOps *ops;
     void *owner;
-    size_t unread; /* what the machines had not read before the last round */
     GSource *tick;
-    GSource *calm; /* pending while nothing else is to be done */
-    bool is_told;  /* the machines have seen what was written to them */
+    GSource *calm;    /* pending while nothing else is to be done */
+    size_t unread;    /* what the machines had not read before the last round */
+    unsigned asked;   /* the commands that they had not answered */
+    unsigned vain;    /* rounds since one of both changed */
+    int64_t round_us; /* monotonic time of the last round */
+    bool is_moving; /* the machines were given time, and did not stand since */
+    int64_t moved_us;  /* monotonic time at which they were given it */
+    int64_t moving_us; /* the sum of real time for which they had some */
+    CluTimedLog *log;  /* NULL: none is written */
     int fd;
     TimedBoard *board; /* only to look on, and to say who is gone */
     char *plugin;
@@ -38,6 +52,19 @@ static const char *bypass(CluBackend backend)
     default:
         return NULL;
     }
+}
+
+static bool is_drive(const CluPlanDevice *device)
+{
+    return device->backend == CLU_BACKEND_DISK ||
+           device->backend == CLU_BACKEND_FILE ||
+           device->backend == CLU_BACKEND_NULL;
+}
+
+static bool has_times(const TopoPart *part)
+{
+    return topo_part_kind(part) == TOPO_PART_ENDPOINT &&
+           topo_part_has(part, "nvme.overhead");
 }
 
 /* Adds an entry for everything that has no place in virtual time. */
@@ -66,6 +93,14 @@ static void check(const CluPlan *plan, TopoErrors *errors)
                                 "%s uses %s, which has no virtual time; leave "
                                 "it out of a timed cluster",
                                 device->device->path, bypass(device->backend));
+            }
+            if (is_drive(device) && !has_times(device->device->part)) {
+                topo_errors_add(errors, device->device->place,
+                                "%s is a drive, but its part '%s' does not say "
+                                "how long it takes; choose one with `nvme:`, "
+                                "such as optane-900p",
+                                device->device->path,
+                                topo_part_name(device->device->part));
             }
         }
     }
@@ -137,29 +172,84 @@ CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
     return g_steal_pointer(&timed);
 }
 
-/* All sources of higher priority are done: everything that the machines wrote
- * was read. */
+/* Steps. All machines stand, and all that they have written was read. */
+
+static void next_round(CluTimed *timed)
+{
+    timed->round_us = g_get_monotonic_time();
+    timed_board_next_round(timed->board);
+}
+
+/* The machines' main loops come round until they have read what the guests
+ * take, and have answered. False if they have. */
+static bool is_settling(CluTimed *timed)
+{
+    size_t unread = timed->ops->unread(timed->owner);
+    unsigned asked = timed->ops->asked(timed->owner);
+
+    if (unread != timed->unread || asked != timed->asked) {
+        timed->unread = unread;
+        timed->asked = asked;
+        timed->vain = 0;
+        return unread > 0 || asked > 0;
+    }
+    /* A machine that waits in an access does not answer its monitor. */
+    return asked > 0 && timed->vain++ < VAIN_ROUNDS;
+}
+
+static void go_to(CluTimed *timed, int64_t limit)
+{
+    int64_t now = timed_board_limit(timed->board);
+
+    if (limit != now + CLU_TIMED_STEP_NS) {
+        g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, limit);
+
+        clu_timed_note(timed, CLU_INPUT_TO, NULL, text, strlen(text));
+    }
+    timed->unread = 0;
+    timed->asked = 0;
+    timed->vain = 0;
+    timed->is_moving = true;
+    timed->moved_us = g_get_monotonic_time();
+    timed_board_set_limit(timed->board, limit);
+}
+
+/* The next limit; the present one if nobody wants time. */
+static int64_t next_limit(CluTimed *timed)
+{
+    int64_t now = timed_board_limit(timed->board);
+    int64_t until = timed->ops->wanted(timed->owner);
+
+    return MAX(now, MIN(until, now + CLU_TIMED_STEP_NS));
+}
+
 static gboolean on_calm(gpointer data)
 {
     CluTimed *timed = data;
-    size_t unread;
+    int64_t limit;
 
     clu_source_clear(&timed->calm);
     if (!timed_board_all_stand(timed->board)) {
         return G_SOURCE_REMOVE;
     }
-    unread = timed->ops->unread(timed->owner);
-    if (!timed->is_told || unread != timed->unread) {
-        /* The machines' main loops come round, and read. */
-        timed->unread = unread;
-        timed->is_told = true;
-        timed_board_next_round(timed->board);
-    } else if (timed->ops->wanted(timed->owner)) {
-        timed->is_told = false;
-        timed_board_set_limit(timed->board, timed_board_limit(timed->board) +
-                                                CLU_TIMED_STEP_NS);
-    } else {
-        timed->is_told = false; /* a command may come, and must be seen */
+    if (timed->is_moving) {
+        timed->is_moving = false;
+        timed->moving_us += g_get_monotonic_time() - timed->moved_us;
+        timed->ops->stood(timed->owner);
+    }
+    if (timed->ops->held(timed->owner) || timed->ops->act(timed->owner)) {
+        return G_SOURCE_REMOVE;
+    }
+    if (is_settling(timed) || timed->ops->give(timed->owner)) {
+        next_round(timed);
+        return G_SOURCE_REMOVE;
+    }
+    limit = next_limit(timed);
+    if (limit > timed_board_limit(timed->board)) {
+        go_to(timed, limit);
+    } else if (g_get_monotonic_time() - timed->round_us > IDLE_US) {
+        /* A debugger may have come, or a user of a monitor's socket. */
+        next_round(timed);
     }
     return G_SOURCE_REMOVE;
 }
@@ -168,8 +258,7 @@ static gboolean on_tick(gpointer data)
 {
     CluTimed *timed = data;
 
-    if (!timed->calm && timed_board_all_stand(timed->board) &&
-        (timed->is_told || timed->ops->wanted(timed->owner))) {
+    if (!timed->calm && timed_board_all_stand(timed->board)) {
         timed->calm =
             clu_source_new_idle(timed->context, G_PRIORITY_LOW, on_calm, timed);
     }
@@ -190,6 +279,41 @@ int64_t clu_timed_limit(const CluTimed *timed)
     return timed_board_limit(timed->board);
 }
 
+bool clu_timed_stands_at(const CluTimed *timed, int64_t ns)
+{
+    return !timed->is_moving && timed_board_limit(timed->board) >= ns;
+}
+
+int64_t clu_timed_moving_us(const CluTimed *timed)
+{
+    return timed->moving_us +
+           (timed->is_moving ? g_get_monotonic_time() - timed->moved_us : 0);
+}
+
+/* The log */
+
+void clu_timed_set_log(CluTimed *timed, CluTimedLog *log)
+{
+    timed->log = log;
+}
+
+void clu_timed_note(CluTimed *timed, CluInputKind kind, const char *host,
+                    const void *data, size_t length)
+{
+    if (timed->log) {
+        clu_timed_log_add(timed->log, timed_board_limit(timed->board), kind,
+                          host, data, length);
+    }
+}
+
+void clu_timed_end(CluTimed *timed)
+{
+    g_autofree char *text =
+        g_strdup_printf("%" G_GINT64_FORMAT, timed_board_limit(timed->board));
+
+    clu_timed_note(timed, CLU_INPUT_TO, NULL, text, strlen(text));
+}
+
 void clu_timed_free(CluTimed *timed)
 {
     if (!timed) {
@@ -206,12 +330,39 @@ void clu_timed_free(CluTimed *timed)
     g_free(timed);
 }
 
+/* The times of the drive's part, for the filter. */
+static void add_drive(GString *value, const CluPlanDevice *device)
+{
+    static const char *const times[] = {"nvme.overhead", "nvme.read_latency",
+                                        "nvme.write_latency", "nvme.jitter"};
+    static const char *const rates[] = {"nvme.read_bandwidth",
+                                        "nvme.write_bandwidth"};
+    const TopoPart *part = device->device->part;
+
+    g_string_append_printf(value, ",drive=%s-disk", device->id);
+    for (unsigned i = 0; i < G_N_ELEMENTS(times); i++) {
+        g_string_append_printf(value, ":%" G_GINT64_FORMAT,
+                               topo_part_time(part, times[i]));
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(rates); i++) {
+        g_string_append_printf(value, ":%" G_GINT64_FORMAT,
+                               (int64_t)topo_part_rate(part, rates[i]));
+    }
+}
+
 char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host)
 {
     g_autofree char *plugin = clu_property_escape(timed->plugin);
+    GString *value = g_string_new(NULL);
 
-    return g_strdup_printf("%s,board=%d,machine=%u,console=%d", plugin,
-                           CLU_FD_BOARD, host->index, CLU_FD_CONSOLE);
+    g_string_printf(value, "%s,board=%d,machine=%u,block=%d,block=%d", plugin,
+                    CLU_FD_BOARD, host->index, CLU_FD_CONSOLE, CLU_FD_AGENT);
+    for (unsigned i = 0; i < host->devices->len; i++) {
+        if (is_drive(host->devices->pdata[i])) {
+            add_drive(value, host->devices->pdata[i]);
+        }
+    }
+    return g_string_free(value, FALSE);
 }
 
 int clu_timed_board(const CluTimed *timed)

@@ -3,6 +3,7 @@
 #define CLU_TIMED_H
 
 #include "clu_plan_types.h"
+#include "clu_timed_log.h"
 
 /*
  * The part of a timed cluster that its machines share: the board on which they
@@ -31,24 +32,53 @@ char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host);
 int clu_timed_board(const CluTimed *timed);
 
 typedef struct CluTimedOps {
-    /* True if somebody waits for the machines. */
-    bool (*wanted)(void *owner);
-    /* A number that changes when a machine reads what was written to it. */
+    /* The virtual time up to which somebody waits for the machines; 0: nobody
+     * does. */
+    int64_t (*wanted)(void *owner);
+    /* True if something that belongs to an input has not come yet: nothing is
+     * given to the machines, and time stands still. */
+    bool (*held)(void *owner);
+    /* A number that changes when a machine reads what was given to it. */
     size_t (*unread)(void *owner);
+    /* The number of commands that monitors have not answered. */
+    unsigned (*asked)(void *owner);
+    /* The machines have come to stand. */
+    void (*stood)(void *owner);
+    /* Ends and begins processes. True if it did. */
+    bool (*act)(void *owner);
+    /* Gives the machines what waits for them. False if nothing did, or if
+     * they have not read what they were given before. */
+    bool (*give)(void *owner);
 } CluTimedOps;
 
 /*
- * Virtual time goes on in steps of CLU_TIMED_STEP_NS while it is wanted, and
- * otherwise stands still. Between two steps all machines stand, all that they
- * have written was read, and they have read what they can of the answers. So an
- * answer reaches a machine at a time that does not depend on the speed of this
- * program. @owner is borrowed.
+ * Virtual time goes on in steps of at most CLU_TIMED_STEP_NS while it is
+ * wanted, and otherwise stands still. Only between two steps, when all machines
+ * stand and all that they have written was read, something is given to them, in
+ * one piece, before their main loops come round. So an input reaches a machine
+ * at a time, and in pieces, that do not depend on the speed of this program.
+ * @owner is borrowed.
  */
-#define CLU_TIMED_STEP_NS 10000000
+#define CLU_TIMED_STEP_NS        10000000
+/* Machines can stand only at multiples of this time. */
+#define CLU_TIMED_BARRIER_NS     1000000
+#define CLU_TIMED_ADVANCE_MAX_NS (INT64_C(86400) * 1000000000)
 void clu_timed_start(CluTimed *timed, GMainContext *context,
                      const CluTimedOps *ops, void *owner);
 /* The virtual time at which all machines stand, or up to which they run. */
 int64_t clu_timed_limit(const CluTimed *timed);
+/* True if all machines stand at @ns or later. */
+bool clu_timed_stands_at(const CluTimed *timed, int64_t ns);
+/* The real time that the machines took for it, in us: they did not stand. */
+int64_t clu_timed_moving_us(const CluTimed *timed);
+
+/* Inputs are written to @log (nullable; borrowed) from now on. */
+void clu_timed_set_log(CluTimed *timed, CluTimedLog *log);
+/* Logs an input of now; @host and @data are nullable. */
+void clu_timed_note(CluTimed *timed, CluInputKind kind, const char *host,
+                    const void *data, size_t length);
+/* Logs the end of the run. */
+void clu_timed_end(CluTimed *timed);
 
 /* The process of @host has ended: the others do not wait for it any more. */
 void clu_timed_leave(CluTimed *timed, const CluPlanHost *host);

@@ -47,6 +47,8 @@ struct FarsideLink {
     QEMUTimer *connect_timer;
     GQueue out; /* the queue of messages to the peer, of Packet */
     size_t out_bytes;
+    GQueue kept; /* of Packet: came to the port while the link was held */
+    QEMUBH *kept_bh;
     QLIST_ENTRY(FarsideLink) next;
 };
 
@@ -79,6 +81,9 @@ void farside_link_hold(FarsideLink *link, bool hold)
     if (link->held != hold) {
         link->held = hold;
         set_handlers(link);
+        if (!hold && !g_queue_is_empty(&link->kept)) {
+            qemu_bh_schedule(link->kept_bh);
+        }
     }
 }
 
@@ -161,6 +166,9 @@ static void connection_close(FarsideLink *link)
         packet_free(p);
     }
     link->out_bytes = 0;
+    while ((p = g_queue_pop_head(&link->kept))) {
+        packet_free(p);
+    }
 }
 
 static void retry_after(FarsideLink *link, int ms)
@@ -588,14 +596,41 @@ static void link_connect(void *opaque)
 
 /* Timed clusters */
 
-static void port_receive(void *opaque, const void *packet, size_t size)
+static void port_take(FarsideLink *link, const void *packet, size_t size)
 {
-    FarsideLink *link = opaque;
     FarsideLinkMessage m = {0};
 
     if (link->fd >= 0) {
         take_packet(link, packet, size, true, &m);
     }
+}
+
+/* The user has let go of the link: the same time, in the CPU's thread. */
+static void port_go_on(void *opaque)
+{
+    FarsideLink *link = opaque;
+    Packet *p;
+
+    while (!link->held && (p = g_queue_pop_head(&link->kept))) {
+        port_take(link, p->bytes, p->size);
+        packet_free(p);
+    }
+}
+
+static void port_receive(void *opaque, const void *packet, size_t size)
+{
+    FarsideLink *link = opaque;
+    Packet *p;
+
+    if (!link->held && g_queue_is_empty(&link->kept)) {
+        port_take(link, packet, size);
+        return;
+    }
+    p = g_malloc(sizeof(*p) + size);
+    p->size = size;
+    p->file_count = 0;
+    memcpy(p->bytes, packet, size);
+    g_queue_push_tail(&link->kept, p);
 }
 
 /* Both ends begin with HELLO at once: it arrives when the link is trained. */
@@ -614,6 +649,7 @@ static bool join_timed(FarsideLink *link, Error **errp)
         return false;
     }
     link->connect_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, port_open, link);
+    link->kept_bh = qemu_bh_new(port_go_on, link);
     timer_mod(link->connect_timer, 0);
     return true;
 }
@@ -653,6 +689,7 @@ FarsideLink *farside_link_new(const char *path, bool listen,
     link->listen_fd = listen_fd;
     link->fd = -1;
     g_queue_init(&link->out);
+    g_queue_init(&link->kept);
     if (farside_time()) {
         if (!join_timed(link, errp)) {
             g_free(link->path);
@@ -698,6 +735,9 @@ void farside_link_free(FarsideLink *link)
     }
     timer_free(link->connect_timer);
     qemu_bh_delete(link->lost_bh);
+    if (link->kept_bh) {
+        qemu_bh_delete(link->kept_bh);
+    }
     g_free(link->path);
     g_free(link);
 }

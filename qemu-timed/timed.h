@@ -12,12 +12,13 @@
 
 /* Others may act on this machine only at multiples of this time. */
 #define TIMED_BARRIER_NS 1000000
+#define TIMED_BLOCKING   4
 
 typedef struct TimedOptions {
-    TimedBoard *board; /* NULL: a machine without links */
-    int64_t slice_ns;  /* the CPU runs no longer in one piece */
-    unsigned spins;    /* looks at the board before sleeping */
-    int console;       /* descriptor that must block; 0: none */
+    TimedBoard *board;            /* NULL: a machine without links */
+    int64_t slice_ns;             /* the CPU runs no longer in one piece */
+    unsigned spins;               /* looks at the board before sleeping */
+    int blocking[TIMED_BLOCKING]; /* descriptors that must block; 0: none */
 } TimedOptions;
 
 /* timed_main.c: called by the loader, in this order */
@@ -37,6 +38,8 @@ int64_t timed_clock_next(void);
  * access of the CPU, where the bottom halves of the main loop must not run.
  */
 void timed_clock_run(bool nested);
+/* True inside timed_clock_run(). */
+bool timed_clock_is_running(void);
 
 /* timed_gate.c: the big lock between slices. */
 
@@ -52,10 +55,10 @@ void timed_gate_pass(void);
 /* Leaves the gate open, until timed_gate_pass(), while the CPU is stopped. */
 void timed_gate_open(void);
 /*
- * The gate is open, and the caller does not hold the lock: waits until the main
- * loop has acted on all that had come in for it.
+ * Opens the gate until the main loop has acted on all that had come in for it.
+ * The caller holds the lock, and holds it again afterwards.
  */
-void timed_gate_settle(void);
+void timed_gate_turn(void);
 
 /* timed_link.c: messages of other machines. The caller holds the big lock. */
 
@@ -81,6 +84,16 @@ bool timed_link_stand(int64_t now);
 int64_t timed_link_limit(int64_t now);
 /* Delivers the messages that have arrived by @now. False if there was none. */
 bool timed_link_deliver(int64_t now);
+
+/* timed_drive.c: the time of drives. */
+
+/*
+ * NAME:OVERHEAD:READ-LATENCY:WRITE-LATENCY:JITTER:READ-RATE:WRITE-RATE, times
+ * in ps and rates in bytes/s, of the drive or block node NAME. False if @value
+ * is malformed.
+ */
+bool timed_drive_option(const char *value);
+void timed_drive_init(void);
 
 /* timed_vcpu.c: the CPU's thread. */
 

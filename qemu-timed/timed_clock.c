@@ -29,10 +29,18 @@ int64_t timed_clock_next(void)
     return deadline < 0 ? TIMED_BOARD_NEVER : timed_clock_now() + deadline;
 }
 
+static unsigned running;
+
+bool timed_clock_is_running(void)
+{
+    return running > 0;
+}
+
 void timed_clock_run(bool nested)
 {
     bool progress;
 
+    running++;
     do {
         progress = qemu_clock_run_timers(QEMU_CLOCK_VIRTUAL);
         progress |= aio_bh_poll(qemu_get_aio_context()) > 0;
@@ -40,4 +48,5 @@ void timed_clock_run(bool nested)
             progress |= aio_bh_poll(iohandler_get_aio_context()) > 0;
         }
     } while (progress);
+    running--;
 }

@@ -11,6 +11,9 @@
 #include "qemu/thread.h"
 #include "block/aio.h"
 
+/* Turns of the main loop in which it acts on all that had come in before. */
+#define TURNS 3
+
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t opened;
@@ -94,16 +97,17 @@ static void main_loop_ran(void *opaque)
     pthread_mutex_unlock(&gate.lock);
 }
 
-void timed_gate_settle(void)
+static void settle(void)
 {
     AioContext *context = iohandler_get_aio_context();
     unsigned target, i;
 
     /*
-     * The first turn may be one that had begun before the input came. Only the
-     * main loop polls this context now, because the CPU's thread waits here.
+     * The first turn may be one that had begun before the input came, and the
+     * second may reach this bottom half before the input. Only the main loop
+     * polls this context now, because the CPU's thread waits here.
      */
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < TURNS; i++) {
         pthread_mutex_lock(&gate.lock);
         target = gate.turns + 1;
         pthread_mutex_unlock(&gate.lock);
@@ -118,6 +122,15 @@ void timed_gate_settle(void)
         }
         pthread_mutex_unlock(&gate.lock);
     }
+}
+
+void timed_gate_turn(void)
+{
+    timed_gate_open();
+    qemu_mutex_unlock_iothread();
+    settle();
+    qemu_mutex_lock_iothread();
+    timed_gate_pass();
 }
 
 void timed_gate_pass(void)

@@ -194,15 +194,18 @@ bool timed_link_stand(int64_t now)
         return limit != TIMED_BOARD_NEVER;
     }
     report(now, now);
-    timed_gate_open();
-    qemu_mutex_unlock_iothread();
     do {
         round = timed_board_round(links.board);
-        timed_gate_settle();
-    } while (timed_board_stand(links.board, now, round, WAIT_MS) <= now &&
-             !is_stopping());
-    qemu_mutex_lock_iothread();
-    timed_gate_pass();
+        /*
+         * Others act only in here. Between two rounds the supervisor writes
+         * what it has for this machine; QEMU then finds all of it at once.
+         */
+        timed_gate_turn();
+        do {
+            limit = timed_board_stand(links.board, now, round, WAIT_MS);
+        } while (limit <= now && timed_board_round(links.board) == round &&
+                 !is_stopping());
+    } while (limit <= now && !is_stopping());
     return true;
 }
 

@@ -6,7 +6,9 @@
  *   machine=N   number of this machine on it
  *   slice=NS    longest run of the CPU; changes no result
  *   spins=N     looks at the board before sleeping; changes no result
- *   console=FD  socket of the console: a write to it waits for the reader
+ *   block=FD    socket of a console or port: a write to it waits for the
+ *               reader; up to TIMED_BLOCKING times
+ *   drive=...   the times of a drive, see timed_drive_option()
  */
 #include "timed.h"
 #include "qemu/cutils.h"
@@ -22,18 +24,34 @@ static TimedOptions options = {
 };
 
 /*
- * QEMU gives up a character if the console's reader is slow, and tries again
- * when it likes. The guest sees that. So a write blocks, in real time.
+ * QEMU gives up a character if the reader is slow, and tries again when it
+ * likes. The guest sees that. So a write blocks, in real time.
  */
-static void block_console(Notifier *notifier, void *data)
+static void block_all(Notifier *notifier, void *data)
 {
-    int flags = fcntl(options.console, F_GETFL);
+    int i, fd, flags;
 
-    if (flags < 0 || fcntl(options.console, F_SETFL, flags & ~O_NONBLOCK) < 0) {
-        error_report("virtual time: console=%d: %s", options.console,
-                     strerror(errno));
-        exit(1);
+    for (i = 0; i < TIMED_BLOCKING && options.blocking[i]; i++) {
+        fd = options.blocking[i];
+        flags = fcntl(fd, F_GETFL);
+        if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0) {
+            error_report("virtual time: block=%d: %s", fd, strerror(errno));
+            exit(1);
+        }
     }
+}
+
+static bool add_blocking(int64_t fd)
+{
+    int i;
+
+    for (i = 0; i < TIMED_BLOCKING; i++) {
+        if (!options.blocking[i]) {
+            options.blocking[i] = fd;
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool parse(const char *option, int64_t *ret_board, int64_t *ret_machine)
@@ -41,6 +59,9 @@ static bool parse(const char *option, int64_t *ret_board, int64_t *ret_machine)
     const char *value = strchr(option, '=');
     int64_t number;
 
+    if (g_str_has_prefix(option, "drive=")) {
+        return timed_drive_option(value + 1);
+    }
     if (!value || qemu_strtoi64(value + 1, NULL, 10, &number) || number < 0) {
         return false;
     }
@@ -52,10 +73,9 @@ static bool parse(const char *option, int64_t *ret_board, int64_t *ret_machine)
         options.slice_ns = number;
     } else if (g_str_has_prefix(option, "spins=") && number <= 1000000) {
         options.spins = number;
-    } else if (g_str_has_prefix(option, "console=") && number > 2) {
-        options.console = number;
     } else {
-        return false;
+        return g_str_has_prefix(option, "block=") && number > 2 &&
+               add_blocking(number);
     }
     return true;
 }
@@ -69,7 +89,7 @@ bool farside_module_options(int argc, char **argv)
     for (i = 0; i < argc; i++) {
         if (!parse(argv[i], &board, &machine)) {
             error_report("virtual time: '%s' is none of board=FD, machine=N, "
-                         "slice=NS, spins=N and console=FD",
+                         "slice=NS, spins=N, block=FD and drive=...",
                          argv[i]);
             return false;
         }
@@ -89,11 +109,12 @@ bool farside_module_options(int argc, char **argv)
 
 void farside_timed_register(void)
 {
-    static Notifier ready = {.notify = block_console};
+    static Notifier ready = {.notify = block_all};
 
-    if (options.console > 0) {
+    if (options.blocking[0]) {
         qemu_add_machine_init_done_notifier(&ready);
     }
     timed_link_init(&options);
+    timed_drive_init();
     timed_vcpu_init(&options);
 }

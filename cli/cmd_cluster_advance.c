@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd.h"
+#include "cmd_cluster_common.h"
+#include "topo_units.h"
+
+#define PS_PER_NS 1000
+
+static int run(const CmdClusterVerb *verb, int argc, char **argv)
+{
+    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_autofree char *ns = NULL;
+    g_autoptr(GError) error = NULL;
+    int64_t ps;
+    int status;
+
+    if (!cmd_cluster_parse(verb, argc, argv, NULL, &args, &status)) {
+        return status;
+    }
+    if (!topo_units_parse(TOPO_UNIT_TIME, args.words[0], &ps, &error)) {
+        return cmd_usage(argv[0], "%s", error->message);
+    }
+    if (ps % PS_PER_NS != 0) {
+        return cmd_usage(argv[0], "'%s' is no whole number of ms, such as 10ms",
+                         args.words[0]);
+    }
+    ns = g_strdup_printf("%" G_GINT64_FORMAT, ps / PS_PER_NS);
+    return cmd_cluster_ask(argv[0], &args,
+                           (const char *const[]){"advance", ns, NULL},
+                           &cmd_cluster_no_input);
+}
+
+const CmdClusterVerb cmd_cluster_advance = {
+    .name = "advance",
+    .summary = "let virtual time pass in a timed cluster",
+    .synopsis = "TIME",
+    .min_words = 1,
+    .max_words = 1,
+    .has_cluster = true,
+    .details =
+        "Lets virtual time pass in a timed cluster, by a whole number of ms "
+        "such as 10ms or\n2s. Otherwise it passes only while a command "
+        "runs." CMD_CLUSTER_EXIT_STATUS,
+    .run = run,
+};

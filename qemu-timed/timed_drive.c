@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The time of drives. Above the image of each drive stands a filter. It starts
+ * a request on the image at once, and completes it at the virtual time that the
+ * drive of the description needs for it: if the image's file is quicker, the
+ * result waits, and if it is slower, virtual time waits. So the guest sees
+ * nothing of the disk of this machine.
+ *
+ * The drive is that of model/load/fab_nvme.c, without the way of the data: a
+ * controller that takes one command after the other, a latency of the media
+ * with a random part, and media that serve one command after the other.
+ */
+#include "timed.h"
+#include "qapi/error.h"
+#include "qapi/qmp/qdict.h"
+#include "qemu/error-report.h"
+#include "qemu/main-loop.h"
+#include "qemu/timer.h"
+#include "block/aio.h"
+#include "block/block_int.h"
+#include "sysemu/sysemu.h"
+
+#define FILTER    "farside-timed"
+#define PS_PER_NS 1000
+
+typedef struct Drive {
+    char *name;
+    int64_t overhead_ps, read_latency_ps, write_latency_ps, jitter_ps;
+    int64_t read_bytes_s, write_bytes_s;
+} Drive;
+
+static GPtrArray *drives;
+
+typedef enum Kind {
+    KIND_READ,
+    KIND_WRITE,
+    KIND_ZEROES,
+    KIND_DISCARD,
+    KIND_FLUSH,
+} Kind;
+
+typedef struct Request Request;
+
+/* The state of a filter */
+typedef struct Filter {
+    const Drive *drive;
+    uint64_t random;
+    int64_t accept_free_ps; /* the controller has taken the last command */
+    int64_t media_free_ps;  /* the media have served the last command */
+    unsigned drains;        /* of others who wait for all requests */
+    QLIST_HEAD(, Request) requests;
+} Filter;
+
+struct Request {
+    BlockDriverState *bs;
+    Kind kind;
+    int64_t offset, bytes;
+    QEMUIOVector *qiov; /* of a copy: the guest's memory is not touched before
+                           the time */
+    BdrvRequestFlags flags;
+    Coroutine *co;
+    QEMUTimer *timer;
+    bool is_done; /* on the image */
+    bool is_due;  /* its time has come, or does not count */
+    bool is_woken;
+    int result;
+    QLIST_ENTRY(Request) next;
+};
+
+/* The time of a request */
+
+/* xorshift64* by Marsaglia and Vigna: the same numbers in each run. */
+static int64_t random_below(Filter *f, int64_t limit)
+{
+    f->random ^= f->random >> 12;
+    f->random ^= f->random << 25;
+    f->random ^= f->random >> 27;
+    return (f->random * 0x2545f4914f6cdd1dull >> 1) % limit;
+}
+
+static int64_t transfer_ps(int64_t bytes, int64_t bytes_s)
+{
+    return (__int128)bytes * 1000000000000ll / bytes_s;
+}
+
+/* The virtual time at which the request is complete, in ns. */
+static int64_t completion_ns(Filter *f, Kind kind, int64_t bytes)
+{
+    const Drive *d = f->drive;
+    int64_t jitter = random_below(f, d->jitter_ps + 1);
+    int64_t time = MAX(timed_clock_now() * PS_PER_NS, f->accept_free_ps);
+
+    time += d->overhead_ps;
+    f->accept_free_ps = time;
+    switch (kind) {
+    case KIND_READ:
+        time = MAX(time + d->read_latency_ps + jitter, f->media_free_ps) +
+               transfer_ps(bytes, d->read_bytes_s);
+        f->media_free_ps = time;
+        break;
+    case KIND_WRITE:
+        time =
+            MAX(time, f->media_free_ps) + transfer_ps(bytes, d->write_bytes_s);
+        f->media_free_ps = time;
+        time += d->write_latency_ps + jitter;
+        break;
+    case KIND_ZEROES:
+    case KIND_DISCARD:
+        time = MAX(time, f->media_free_ps) + d->write_latency_ps + jitter;
+        break;
+    case KIND_FLUSH:
+        /* What was written before is complete. */
+        time = MAX(time, f->media_free_ps);
+        break;
+    }
+    return DIV_ROUND_UP(time, PS_PER_NS);
+}
+
+/* Requests */
+
+static void wake(Request *r)
+{
+    if (r->is_done && r->is_due && !r->is_woken) {
+        r->is_woken = true;
+        aio_co_wake(r->co);
+    }
+}
+
+static void due(void *opaque)
+{
+    Request *r = opaque;
+    AioContext *ctx = qemu_get_aio_context();
+
+    /*
+     * Bottom halves that were scheduled before this time run first, in any
+     * case: the wait below would run them, too.
+     */
+    while (aio_bh_poll(ctx) > 0) {
+        ;
+    }
+    while (!r->is_done) {
+        aio_poll(ctx, true);
+    }
+    r->is_due = true;
+    wake(r);
+}
+
+static int coroutine_fn perform(const Request *r)
+{
+    BdrvChild *file = r->bs->file;
+
+    switch (r->kind) {
+    case KIND_READ:
+        return bdrv_co_preadv(file, r->offset, r->bytes, r->qiov, r->flags);
+    case KIND_WRITE:
+        return bdrv_co_pwritev(file, r->offset, r->bytes, r->qiov, r->flags);
+    case KIND_ZEROES:
+        return bdrv_co_pwrite_zeroes(file, r->offset, r->bytes, r->flags);
+    case KIND_DISCARD:
+        return bdrv_co_pdiscard(file, r->offset, r->bytes);
+    default:
+        return bdrv_co_flush(file->bs);
+    }
+}
+
+static void coroutine_fn image_entry(void *opaque)
+{
+    Request *r = opaque;
+
+    r->result = perform(r);
+    r->is_done = true;
+    wake(r);
+}
+
+/*
+ * A flush that begins inside an access of the CPU comes from a device that
+ * waits for it in real time. No timer would fire meanwhile.
+ */
+static bool is_untimed(const Filter *f, Kind kind)
+{
+    return f->drains > 0 || (kind == KIND_FLUSH && !timed_clock_is_running());
+}
+
+static int coroutine_fn serve(BlockDriverState *bs, Kind kind, int64_t offset,
+                              int64_t bytes, QEMUIOVector *qiov,
+                              BdrvRequestFlags flags)
+{
+    Filter *f = bs->opaque;
+    Request r = {
+        .bs = bs,
+        .kind = kind,
+        .offset = offset,
+        .bytes = bytes,
+        .qiov = qiov,
+        .flags = flags,
+        .co = qemu_coroutine_self(),
+        .is_due = is_untimed(f, kind),
+    };
+
+    QLIST_INSERT_HEAD(&f->requests, &r, next);
+    if (!r.is_due) {
+        r.timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, due, &r);
+        timer_mod_ns(r.timer, completion_ns(f, kind, bytes));
+    }
+    r.is_woken = true; /* not before this coroutine has yielded */
+    qemu_coroutine_enter(qemu_coroutine_create(image_entry, &r));
+    r.is_woken = false;
+    if (!r.is_done || !r.is_due) {
+        qemu_coroutine_yield();
+    }
+    QLIST_REMOVE(&r, next);
+    if (r.timer) {
+        timer_free(r.timer);
+    }
+    return r.result;
+}
+
+static int coroutine_fn filter_preadv(BlockDriverState *bs, int64_t offset,
+                                      int64_t bytes, QEMUIOVector *qiov,
+                                      BdrvRequestFlags flags)
+{
+    g_autofree void *copy = g_malloc(bytes);
+    QEMUIOVector own = QEMU_IOVEC_INIT_BUF(own, copy, bytes);
+    int r = serve(bs, KIND_READ, offset, bytes, &own, flags);
+
+    qemu_iovec_from_buf(qiov, 0, copy, bytes);
+    return r;
+}
+
+static int coroutine_fn filter_pwritev(BlockDriverState *bs, int64_t offset,
+                                       int64_t bytes, QEMUIOVector *qiov,
+                                       BdrvRequestFlags flags)
+{
+    g_autofree void *copy = g_malloc(bytes);
+    QEMUIOVector own = QEMU_IOVEC_INIT_BUF(own, copy, bytes);
+
+    qemu_iovec_to_buf(qiov, 0, copy, bytes);
+    return serve(bs, KIND_WRITE, offset, bytes, &own, flags);
+}
+
+static int coroutine_fn filter_pwrite_zeroes(BlockDriverState *bs,
+                                             int64_t offset, int64_t bytes,
+                                             BdrvRequestFlags flags)
+{
+    return serve(bs, KIND_ZEROES, offset, bytes, NULL, flags);
+}
+
+static int coroutine_fn filter_pdiscard(BlockDriverState *bs, int64_t offset,
+                                        int64_t bytes)
+{
+    return serve(bs, KIND_DISCARD, offset, bytes, NULL, 0);
+}
+
+static int coroutine_fn filter_flush(BlockDriverState *bs)
+{
+    return serve(bs, KIND_FLUSH, 0, 0, NULL, 0);
+}
+
+/* Others wait until no request is left, in real time: time does not count. */
+static void coroutine_fn filter_drain_begin(BlockDriverState *bs)
+{
+    Filter *f = bs->opaque;
+    Request *r, *following;
+
+    f->drains++;
+    QLIST_FOREACH_SAFE(r, &f->requests, next, following)
+    {
+        if (r->timer) {
+            timer_del(r->timer);
+        }
+        r->is_due = true;
+        wake(r);
+    }
+}
+
+static void coroutine_fn filter_drain_end(BlockDriverState *bs)
+{
+    Filter *f = bs->opaque;
+
+    f->drains--;
+}
+
+/* Life */
+
+static int filter_open(BlockDriverState *bs, QDict *options, int flags,
+                       Error **errp)
+{
+    const char *name = qdict_get_try_str(options, "drive");
+    Filter *f = bs->opaque;
+    unsigned i;
+    int r;
+
+    for (i = 0; name && i < drives->len; i++) {
+        const Drive *drive = drives->pdata[i];
+
+        if (strcmp(drive->name, name) == 0) {
+            f->drive = drive;
+            f->random = g_str_hash(name) | 1ull << 32;
+        }
+    }
+    if (!f->drive) {
+        error_setg(errp, "there is no drive '%s' in virtual time", name ?: "");
+        return -EINVAL;
+    }
+    qdict_del(options, "drive");
+    r = bdrv_open_file_child(NULL, options, "file", bs, errp);
+    if (r < 0) {
+        return r;
+    }
+    QLIST_INIT(&f->requests);
+    bs->supported_write_flags =
+        BDRV_REQ_WRITE_UNCHANGED |
+        (BDRV_REQ_FUA & bs->file->bs->supported_write_flags);
+    bs->supported_zero_flags =
+        BDRV_REQ_WRITE_UNCHANGED |
+        ((BDRV_REQ_FUA | BDRV_REQ_MAY_UNMAP | BDRV_REQ_NO_FALLBACK) &
+         bs->file->bs->supported_zero_flags);
+    return 0;
+}
+
+static int64_t filter_getlength(BlockDriverState *bs)
+{
+    return bdrv_getlength(bs->file->bs);
+}
+
+static BlockDriver filter_driver = {
+    .format_name = FILTER,
+    .instance_size = sizeof(Filter),
+    .is_filter = true,
+    .bdrv_open = filter_open,
+    .bdrv_child_perm = bdrv_default_perms,
+    .bdrv_getlength = filter_getlength,
+    .bdrv_co_preadv = filter_preadv,
+    .bdrv_co_pwritev = filter_pwritev,
+    .bdrv_co_pwrite_zeroes = filter_pwrite_zeroes,
+    .bdrv_co_pdiscard = filter_pdiscard,
+    .bdrv_co_flush = filter_flush,
+    .bdrv_co_drain_begin = filter_drain_begin,
+    .bdrv_co_drain_end = filter_drain_end,
+};
+
+/* QEMU opens images before it loads this object: the filter comes later. */
+static void insert(const Drive *drive)
+{
+    BlockDriverState *bs, *filter;
+    QDict *options = qdict_new();
+
+    bs = bdrv_lookup_bs(drive->name, drive->name, &error_fatal);
+    qdict_put_str(options, "driver", FILTER);
+    qdict_put_str(options, "drive", drive->name);
+    qdict_put_str(options, "file", bdrv_get_node_name(bs));
+    filter = bdrv_insert_node(bs, options, BDRV_O_RDWR, &error_fatal);
+    /* The parents keep it. */
+    bdrv_unref(filter);
+}
+
+static void insert_all(Notifier *notifier, void *data)
+{
+    unsigned i;
+
+    for (i = 0; i < drives->len; i++) {
+        insert(drives->pdata[i]);
+    }
+}
+
+bool timed_drive_option(const char *value)
+{
+    g_auto(GStrv) words = g_strsplit(value, ":", -1);
+    Drive *drive = g_new0(Drive, 1);
+    int64_t *const numbers[] = {
+        &drive->overhead_ps, &drive->read_latency_ps, &drive->write_latency_ps,
+        &drive->jitter_ps,   &drive->read_bytes_s,    &drive->write_bytes_s,
+    };
+    unsigned i;
+
+    if (g_strv_length(words) != 1 + ARRAY_SIZE(numbers)) {
+        g_free(drive);
+        return false;
+    }
+    for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+        if (!g_ascii_string_to_signed(words[1 + i], 10, i < 4 ? 0 : 1,
+                                      INT64_MAX / 2, numbers[i], NULL)) {
+            g_free(drive);
+            return false;
+        }
+    }
+    drive->name = g_strdup(words[0]);
+    if (!drives) {
+        drives = g_ptr_array_new();
+    }
+    g_ptr_array_add(drives, drive);
+    return true;
+}
+
+void timed_drive_init(void)
+{
+    static Notifier ready = {.notify = insert_all};
+
+    if (drives) {
+        bdrv_register(&filter_driver);
+        qemu_add_machine_init_done_notifier(&ready);
+    }
+}
