@@ -224,5 +224,16 @@ void borrower_config_stop(struct borrower_loan *loan);
 int borrower_bridge_add(struct borrower_loan *loan);
 /* Removes the function. With @surprise the device is gone, and its driver is told first. */
 void borrower_bridge_remove(struct borrower_loan *loan, bool surprise);
+/*
+ * Called when @gone, any device, has left its bus but still has its resources.
+ *
+ * The BARs of a borrowed function lie below a BAR of the NTB, or in the loopback below
+ * the lent device's. If that device leaves first, the PCI core would take its BARs out of
+ * the tree of resources with all that is below them: the function's driver could not
+ * release its regions, and another device could get their addresses. So what is below a
+ * resource for which @is_ours returns true moves up, and stays until the function leaves.
+ */
+void borrower_bridge_keep_bars(struct pci_dev *gone,
+			       bool (*is_ours)(const struct resource *res));
 
 #endif

@@ -65,6 +65,56 @@ static int claim_bars(struct borrower_loan *loan)
 }
 
 /*
+ * A virtual function (SR-IOV) that was lent in the loopback has left, and its BARs have
+ * left the tree of resources with all that is below them: ours, and the regions of the
+ * driver, which could not release them now. So ours come back. Other devices need no
+ * such care, see borrower_bridge_keep_bars().
+ */
+static void restore_bars(struct borrower_loan *loan)
+{
+	unsigned int i;
+
+	for (i = 0; i < DLEND_BARS; i++) {
+		struct resource *res = &loan->pdev->resource[i];
+
+		if (!res->parent || res->parent == &iomem_resource || res->parent->parent)
+			continue;
+		release_resource(res);
+		if (insert_resource(&iomem_resource, res))
+			pci_err(loan->pdev, "BAR %u: another device has taken %pR\n", i, res);
+	}
+}
+
+/* The function has no driver any more. What others have in its BARs stays in the tree. */
+static void release_bars(struct borrower_loan *loan)
+{
+	unsigned int i;
+
+	for (i = 0; i < DLEND_BARS; i++)
+		if (loan->pdev->resource[i].parent)
+			remove_resource(&loan->pdev->resource[i]);
+}
+
+void borrower_bridge_keep_bars(struct pci_dev *gone,
+			       bool (*is_ours)(const struct resource *res))
+{
+	unsigned int i;
+
+	/*
+	 * Linux 6.1 stops with a BUG if the place of a virtual function is taken when the
+	 * function is made again, so that place is left free.
+	 */
+	if (gone->is_virtfn)
+		return;
+	for (i = 0; i < DEVICE_COUNT_RESOURCE; i++) {
+		struct resource *res = &gone->resource[i];
+
+		if (res->parent && res->child && is_ours(res))
+			remove_resource(res);
+	}
+}
+
+/*
  * A driver may hold the removed function for as long as one of its files is open, even
  * after this module is gone. So the function is marked as disconnected, which ends
  * accesses to its configuration space, and dl_fabric frees its DMA memory.
@@ -87,7 +137,11 @@ static void detach(struct borrower_loan *loan)
 /* pci_lock_rescan_remove() was called. */
 static void remove_bus(struct borrower_loan *loan)
 {
+	if (loan->pdev)
+		restore_bars(loan);
 	pci_stop_root_bus(loan->bridge->bus);
+	if (loan->pdev)
+		release_bars(loan);
 	pci_remove_root_bus(loan->bridge->bus);
 	detach(loan);
 	/* pci_remove_root_bus() only unregisters the bridge. */

@@ -579,9 +579,26 @@ static struct dlend_client borrower_client = {
 	.peer_down = borrower_peer_down,
 };
 
+/* Return: whether BARs of borrowed functions have addresses in this resource. */
+static bool holds_bars(const struct resource *res)
+{
+	struct borrower_loan *loan;
+	bool found = false;
+	unsigned int i;
+
+	spin_lock_irq(&borrower_lock);
+	list_for_each_entry(loan, &loans, node)
+		for (i = 0; i < DLEND_BARS; i++)
+			if (loan->bars[i].parent && loan->bars[i].phys >= res->start &&
+			    loan->bars[i].phys <= res->end)
+				found = true;
+	spin_unlock_irq(&borrower_lock);
+	return found;
+}
+
 /*
  * Returns a device whose function somebody has removed from its bus. The PCI core's lock
- * of removals is held.
+ * of removals is held, except for a virtual function.
  */
 static int borrower_notify(struct notifier_block *nb, unsigned long event,
 			   void *data)
@@ -591,6 +608,7 @@ static int borrower_notify(struct notifier_block *nb, unsigned long event,
 
 	if (event != BUS_NOTIFY_REMOVED_DEVICE)
 		return NOTIFY_DONE;
+	borrower_bridge_keep_bars(to_pci_dev(data), holds_bars);
 	spin_lock_irq(&borrower_lock);
 	list_for_each_entry(loan, &loans, node) {
 		struct pci_dev *pdev = READ_ONCE(loan->pdev);
