@@ -12,6 +12,7 @@
  *	borrower_config.c	configuration space
  *	borrower_dma.c  borrower_msi.c  borrower_check.c
  *				DMA, interrupts, lenders that lie
+ *	borrower_p2p.c		peer-to-peer
  *	borrower_window.c	windows onto this node
  *	borrower_stats.c	counters
  *
@@ -20,6 +21,7 @@
  *	borrower_admin	held while a loan begins or ends.
  *	locks of the PCI core and of drivers
  *	windows_mutex	of a loan. Guards its windows.
+ *	p2p_mutex	guards the windows of peer-to-peer.
  *	borrower_lock	guards the list of loans; taken in any context.
  *
  * The fabric tells of a loss while an adapter is removed, and then the PCI core's lock
@@ -63,6 +65,7 @@ struct borrower_write {
 struct borrower_loan {
 	struct kref ref;
 	struct list_head node;
+	struct list_head p2p_node;		/* borrower_p2p.c */
 	u32 fdid;
 	u32 number;				/* names the loan in requests */
 	struct dlend_peer *peer;		/* counted */
@@ -196,6 +199,41 @@ void borrower_dma_kill(struct borrower_loan *loan);
 void borrower_dma_stop(struct borrower_loan *loan);
 /* Return: bytes of the window that are not mapped. */
 u64 borrower_dma_free(struct borrower_loan *loan);
+
+/* borrower_p2p.c. Where borrower_admin is needed, the caller holds it. */
+
+/* DMA operations of borrowed functions. Any context. */
+dma_addr_t borrower_p2p_map(struct device *dev, phys_addr_t phys, size_t size,
+			    enum dma_data_direction dir, unsigned long attrs);
+void borrower_p2p_unmap(struct device *dev, dma_addr_t addr, size_t size,
+			enum dma_data_direction dir, unsigned long attrs);
+/* The BARs of the loan have addresses here. */
+void borrower_p2p_add(struct borrower_loan *loan);
+/*
+ * Closes the windows from and to the device. It has no driver any more, and its BARs are
+ * still there. borrower_admin.
+ */
+void borrower_p2p_end(struct borrower_loan *loan);
+/*
+ * Lets one device reach another one; a device without a loan is this node's own, with the
+ * function @local. borrower_admin. Return: 0, or an error with @why set.
+ */
+int borrower_p2p_enable(u32 source, struct borrower_loan *source_loan, u32 target,
+			struct borrower_loan *target_loan, struct pci_dev *local,
+			struct dlend_why *why);
+int borrower_p2p_disable(u32 source, u32 target, struct dlend_why *why);
+unsigned int borrower_p2p_list(struct dlend_p2p_info *infos, unsigned int max);
+/*
+ * Note that windows are gone: a lender has said so, or a function of this node was
+ * unplugged. Any context that has interrupts on. Return: whether there are such windows,
+ * which borrower_p2p_reap() shall end.
+ */
+bool borrower_p2p_lose(struct dlend_peer *peer, const struct dlend_msg_p2p *msg);
+bool borrower_p2p_unplugged(struct device *dev);
+/* borrower_admin. */
+void borrower_p2p_reap(void);
+/* Closes the windows through which a lost node reaches this one. */
+void borrower_p2p_peer_down(struct dlend_peer *peer);
 
 /* borrower_msi.c, in the order of use */
 

@@ -233,6 +233,8 @@ static void close_windows(struct borrower_loan *loan)
 static void dismantle(struct borrower_loan *loan, bool surprise)
 {
 	borrower_bridge_remove(loan, surprise);
+	/* No other device may reach this one when its lender resets it. */
+	borrower_p2p_end(loan);
 	mutex_lock(&loan->windows_mutex);
 	close_bars(loan);
 	mutex_unlock(&loan->windows_mutex);
@@ -299,6 +301,7 @@ static int attach(struct borrower_loan *loan, u64 window, struct dlend_why *why)
 	err = open_bars(loan, &answer, why);
 	if (err)
 		return err;
+	borrower_p2p_add(loan);
 	err = borrower_dma_start(loan);
 	if (!err)
 		err = borrower_msi_start(loan);
@@ -320,6 +323,7 @@ static struct borrower_loan *new_loan(u32 fdid, struct dlend_peer *peer)
 	kref_init(&loan->ref);
 	loan->fdid = fdid;
 	loan->peer = dlend_peer_get(peer);
+	INIT_LIST_HEAD(&loan->p2p_node);
 	mutex_init(&loan->windows_mutex);
 	spin_lock_init(&loan->config_lock);
 	spin_lock_init(&loan->dma_lock);
@@ -433,6 +437,64 @@ unsigned int dlend_borrower_loans(struct dlend_loan_info *infos, unsigned int ma
 }
 EXPORT_SYMBOL_GPL(dlend_borrower_loans);
 
+static bool is_own(struct pci_dev *local, struct borrower_loan *loan, u32 fdid,
+		   struct dlend_why *why)
+{
+	if (loan || local)
+		return true;
+	dlend_why_set(why, -ENOENT,
+		      "device %x is neither borrowed by this node nor used by it as its own; borrow it, or add it here",
+		      fdid);
+	return false;
+}
+
+int dlend_borrower_p2p_enable(u32 source, u32 target, struct pci_dev *local,
+			      struct dlend_why *why)
+{
+	struct borrower_loan *from, *to;
+	int err;
+
+	if (source == target)
+		return dlend_why_set(why, -EINVAL, "a device reaches itself anyway");
+	mutex_lock(&borrower_admin);
+	from = find(source);
+	to = find(target);
+	if (!is_own(local, from, source, why) || !is_own(local, to, target, why))
+		err = -ENOENT;
+	else if (!from && !to)
+		err = dlend_why_set(why, -ENOENT,
+				    "this node has borrowed neither device %x nor device %x",
+				    source, target);
+	else
+		err = borrower_p2p_enable(source, from, target, to,
+					  from && to ? NULL : local, why);
+	mutex_unlock(&borrower_admin);
+	return err;
+}
+EXPORT_SYMBOL_GPL(dlend_borrower_p2p_enable);
+
+int dlend_borrower_p2p_disable(u32 source, u32 target, struct dlend_why *why)
+{
+	int err;
+
+	mutex_lock(&borrower_admin);
+	err = borrower_p2p_disable(source, target, why);
+	mutex_unlock(&borrower_admin);
+	return err;
+}
+EXPORT_SYMBOL_GPL(dlend_borrower_p2p_disable);
+
+unsigned int dlend_borrower_p2p_list(struct dlend_p2p_info *infos, unsigned int max)
+{
+	unsigned int n;
+
+	mutex_lock(&borrower_admin);
+	n = borrower_p2p_list(infos, max);
+	mutex_unlock(&borrower_admin);
+	return n;
+}
+EXPORT_SYMBOL_GPL(dlend_borrower_p2p_list);
+
 /* The list of a hostile peer must end as well: IDs must grow, and @max bounds them. */
 static unsigned int ask_for_devices(struct dlend_peer *peer,
 				    struct dlend_msg_list_answer *answer,
@@ -494,7 +556,18 @@ static void reap_work(struct work_struct *work)
 	list_for_each_entry_safe(loan, next, &loans, node)
 		if (READ_ONCE(loan->revoked) || READ_ONCE(loan->dead))
 			end_loan(loan, READ_ONCE(loan->dead));
+	borrower_p2p_reap();
 	mutex_unlock(&borrower_admin);
+}
+
+/* The lenders of two devices have lost each other. */
+static int op_p2p_lost(struct dlend_peer *peer, const void *data, size_t len, void *resp,
+		       size_t room)
+{
+	if (!borrower_p2p_lose(peer, data))
+		return -ENODEV;
+	queue_work(system_long_wq, &reap);
+	return 0;
 }
 
 static int op_revoke(struct dlend_peer *peer, const void *data, size_t len,
@@ -524,6 +597,8 @@ static int op_revoke(struct dlend_peer *peer, const void *data, size_t len,
 static const struct dlend_op borrower_ops[] = {
 	{ DLEND_OP_REVOKE, 0, sizeof(struct dlend_msg_revoke),
 	  sizeof(struct dlend_msg_revoke), op_revoke },
+	{ DLEND_OP_P2P_LOST, 0, sizeof(struct dlend_msg_p2p),
+	  sizeof(struct dlend_msg_p2p), op_p2p_lost },
 };
 
 static void borrower_peer_up(struct dlend_peer *peer)
@@ -570,6 +645,7 @@ static void borrower_peer_down(struct dlend_peer *peer)
 		close_windows(loan);
 		kref_put(&loan->ref, free_loan);
 	}
+	borrower_p2p_peer_down(peer);
 	queue_work(system_long_wq, &reap);
 }
 
@@ -604,11 +680,12 @@ static int borrower_notify(struct notifier_block *nb, unsigned long event,
 			   void *data)
 {
 	struct borrower_loan *loan;
-	bool found = false;
+	bool found;
 
 	if (event != BUS_NOTIFY_REMOVED_DEVICE)
 		return NOTIFY_DONE;
 	borrower_bridge_keep_bars(to_pci_dev(data), holds_bars);
+	found = borrower_p2p_unplugged(data);
 	spin_lock_irq(&borrower_lock);
 	list_for_each_entry(loan, &loans, node) {
 		struct pci_dev *pdev = READ_ONCE(loan->pdev);

@@ -14,6 +14,7 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
+#include <linux/pci.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -30,6 +31,9 @@ static_assert((int)DL_CTL_NODE_DISCONNECTED == (int)DLEND_PEER_DISCONNECTED &&
 	      (int)DL_CTL_NODE_HELLO == (int)DLEND_PEER_HELLO &&
 	      (int)DL_CTL_NODE_UP == (int)DLEND_PEER_UP &&
 	      (int)DL_CTL_NODE_LOST == (int)DLEND_PEER_LOST);
+static_assert((int)DL_CTL_P2P_ONE_LENDER == (int)DLEND_P2P_ONE_LENDER &&
+	      (int)DL_CTL_P2P_TWO_LENDERS == (int)DLEND_P2P_TWO_LENDERS &&
+	      (int)DL_CTL_P2P_BORROWER == (int)DLEND_P2P_BORROWER);
 static_assert(sizeof_field(struct dl_ctl_request, message) >=
 	      sizeof_field(struct dlend_why, text));
 static_assert(sizeof_field(struct dl_ctl_device, driver) ==
@@ -42,6 +46,10 @@ static_assert(sizeof_field(struct dl_ctl_device, driver) ==
 #define CTL_LIST_MIN 296
 #define CTL_DEVICE_MIN 112
 #define CTL_NODE_MIN 88
+#define CTL_P2P_MIN 32
+
+/* Pairs of devices that a list shows. */
+#define CTL_P2P_MAX 256
 
 /* All devices that the peers together can have. */
 #define CTL_REMOTE_MAX (DLEND_DEVICES_MAX * DLEND_PEERS_MAX)
@@ -51,6 +59,7 @@ static_assert(sizeof_field(struct dl_ctl_device, driver) ==
 #define CTL_USES_NODE 2
 #define CTL_USES_FUNCTION 4
 #define CTL_USES_WINDOW 8
+#define CTL_USES_TARGET 16
 
 static u32 function_bdf(const struct dl_ctl_function *function)
 {
@@ -85,14 +94,56 @@ static int ctl_add(struct dl_ctl_request *request, struct dlend_why *why)
 				why);
 }
 
+/* Return: -EBUSY if another device may reach @id, or @id another one; -ENOMEM; else 0. */
+static int ctl_p2p_busy(u32 id, struct dlend_why *why)
+{
+	struct dlend_p2p_info *infos;
+	unsigned int n, i;
+	int err = 0;
+
+	infos = kvcalloc(CTL_P2P_MAX, sizeof(*infos), GFP_KERNEL);
+	if (!infos)
+		return -ENOMEM;
+	n = dlend_borrower_p2p_list(infos, CTL_P2P_MAX);
+	for (i = 0; i < n && !err; i++)
+		if (infos[i].source == id || infos[i].target == id)
+			err = dlend_why_set(why, -EBUSY,
+					    "device %x may reach device %x; first: lendctl disable-p2p %x %x",
+					    infos[i].source, infos[i].target,
+					    infos[i].source, infos[i].target);
+	kvfree(infos);
+	return err;
+}
+
+static int ctl_enable_p2p(struct dl_ctl_request *request, struct dlend_why *why)
+{
+	struct pci_dev *local = dlend_lender_function(request->id);
+	int err;
+
+	if (!local)
+		local = dlend_lender_function(request->target);
+	err = dlend_borrower_p2p_enable(request->id, request->target, local, why);
+	pci_dev_put(local);
+	return err;
+}
+
+static int ctl_disable_p2p(struct dl_ctl_request *request, struct dlend_why *why)
+{
+	return dlend_borrower_p2p_disable(request->id, request->target, why);
+}
+
 static int ctl_remove(struct dl_ctl_request *request, struct dlend_why *why)
 {
-	return dlend_lender_remove(request->id, why);
+	int err = ctl_p2p_busy(request->id, why);
+
+	return err ?: dlend_lender_remove(request->id, why);
 }
 
 static int ctl_available(struct dl_ctl_request *request, struct dlend_why *why)
 {
-	return dlend_lender_available(request->id, why);
+	int err = ctl_p2p_busy(request->id, why);
+
+	return err ?: dlend_lender_available(request->id, why);
 }
 
 static int ctl_unavailable(struct dl_ctl_request *request, struct dlend_why *why)
@@ -218,6 +269,8 @@ static const struct ctl_order {
 	[_IOC_NR(DL_CTL_RETURN)] = { CTL_USES_ID, ctl_return },
 	[_IOC_NR(DL_CTL_CONNECT)] = { CTL_USES_NODE, ctl_connect },
 	[_IOC_NR(DL_CTL_DISCONNECT)] = { CTL_USES_NODE, ctl_disconnect },
+	[_IOC_NR(DL_CTL_ENABLE_P2P)] = { CTL_USES_ID | CTL_USES_TARGET, ctl_enable_p2p },
+	[_IOC_NR(DL_CTL_DISABLE_P2P)] = { CTL_USES_ID | CTL_USES_TARGET, ctl_disable_p2p },
 };
 
 /* Return: the first field that is not zero although the order does not use it, or NULL. */
@@ -234,7 +287,9 @@ static const char *ctl_stray(const struct dl_ctl_request *request, u32 uses)
 		return "function";
 	if (!(uses & CTL_USES_WINDOW) && request->window)
 		return "window";
-	if (function->reserved ||
+	if (!(uses & CTL_USES_TARGET) && request->target)
+		return "target";
+	if (function->reserved || request->reserved0 ||
 	    memchr_inv(request->reserved, 0, sizeof(request->reserved)))
 		return "reserved";
 	return NULL;
@@ -403,6 +458,29 @@ static int ctl_nodes(struct ctl_out *out)
 	return out->err;
 }
 
+static int ctl_pairs(struct ctl_out *out)
+{
+	struct dlend_p2p_info *infos;
+	unsigned int n, i;
+
+	infos = kvcalloc(CTL_P2P_MAX, sizeof(*infos), GFP_KERNEL);
+	if (!infos)
+		return -ENOMEM;
+	n = dlend_borrower_p2p_list(infos, CTL_P2P_MAX);
+	for (i = 0; i < n; i++) {
+		struct dl_ctl_p2p p2p = {
+			.source = infos[i].source,
+			.target = infos[i].target,
+			.path = infos[i].path,
+			.mappings = infos[i].mapped,
+		};
+
+		ctl_put(out, &p2p, sizeof(p2p));
+	}
+	kvfree(infos);
+	return out->err;
+}
+
 static long ctl_list(int (*put)(struct ctl_out *out), size_t entry_min,
 		     void __user *user, size_t size)
 {
@@ -455,6 +533,8 @@ static long ctl_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 				_IOC_SIZE(cmd));
 	case _IOC_NR(DL_CTL_NODES):
 		return ctl_list(ctl_nodes, CTL_NODE_MIN, user, _IOC_SIZE(cmd));
+	case _IOC_NR(DL_CTL_P2P):
+		return ctl_list(ctl_pairs, CTL_P2P_MIN, user, _IOC_SIZE(cmd));
 	default:
 		if (nr >= ARRAY_SIZE(ctl_orders))
 			return -ENOTTY;

@@ -87,4 +87,70 @@ unsigned int dlend_borrower_loans(struct dlend_loan_info *infos,
  */
 int dlend_borrower_remote(struct dlend_device_info *infos, unsigned int max);
 
+/**
+ * enum dlend_p2p_path - the way of the data between two devices
+ * @DLEND_P2P_ONE_LENDER: within their lender
+ * @DLEND_P2P_TWO_LENDERS: from one lender to the other
+ * @DLEND_P2P_BORROWER: between a lender and this node, whose own device is one of them
+ */
+enum dlend_p2p_path {
+	DLEND_P2P_ONE_LENDER,
+	DLEND_P2P_TWO_LENDERS,
+	DLEND_P2P_BORROWER,
+};
+
+/**
+ * struct dlend_p2p_info - describes that a device may reach another one
+ * @source: ID of the device that reads and writes
+ * @target: ID of the device whose BARs it reaches
+ * @path: enum dlend_p2p_path
+ * @mapped: number of mappings that the source's driver has; 0 if the source is this
+ *	node's own
+ */
+struct dlend_p2p_info {
+	u32 source, target;
+	u32 path;
+	u32 mapped;
+};
+
+/**
+ * dlend_borrower_p2p_enable() - let a device read and write the BARs of another one
+ * @source: the device that reads and writes
+ * @target: the other device
+ * @local: the function of the one that this node has not borrowed; NULL if it has
+ *	borrowed both, or knows neither
+ * @why: set to the reason of an error
+ *
+ * This is one direction only. It ends when either device is returned.
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0; -EINVAL if both are the same; -ENOENT if this node uses one of them not, or
+ * has borrowed neither; -EEXIST if it is enabled already; -ENETUNREACH if the lenders are
+ * not connected with each other; -EDQUOT, -ENOSPC if a quota or the windows are used up;
+ * -EPERM if other devices would be opened as well; or another error of a lender.
+ */
+int dlend_borrower_p2p_enable(u32 source, u32 target, struct pci_dev *local,
+			      struct dlend_why *why);
+
+/**
+ * dlend_borrower_p2p_disable() - undo dlend_borrower_p2p_enable()
+ * @source: as there
+ * @target: as there
+ * @why: set to the reason of an error
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0; -ENOENT if it is not enabled; -EBUSY if the source's driver has mappings.
+ */
+int dlend_borrower_p2p_disable(u32 source, u32 target, struct dlend_why *why);
+
+/**
+ * dlend_borrower_p2p_list() - describe which devices may reach which others
+ * @infos: filled in
+ * @max: entries of @infos
+ *
+ * Context: Process context. Sleeps.
+ * Return: how many entries were filled in.
+ */
+unsigned int dlend_borrower_p2p_list(struct dlend_p2p_info *infos, unsigned int max);
+
 #endif

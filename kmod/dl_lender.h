@@ -13,6 +13,8 @@
 
 #include "dl_why.h"
 
+struct pci_dev;
+
 /* Largest number of devices that have an ID on one node. */
 #define DLEND_DEVICES_MAX 64
 
@@ -104,6 +106,16 @@ int dlend_lender_available(u32 fdid, struct dlend_why *why);
  * Return: 0; -ENOENT if this node has no such device; -EBUSY if it is borrowed.
  */
 int dlend_lender_unavailable(u32 fdid, struct dlend_why *why);
+
+/**
+ * dlend_lender_function() - find a device that this node uses itself
+ * @fdid: the device
+ *
+ * Context: Process context. Sleeps.
+ * Return: a reference to the function, which the caller gives back by pci_dev_put(); NULL
+ * if this node has no such device, or offers it to others.
+ */
+struct pci_dev *dlend_lender_function(u32 fdid);
 
 /**
  * dlend_lender_list() - describe the devices that have an ID, in the order of their IDs

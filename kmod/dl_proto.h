@@ -6,6 +6,12 @@
  * A loan: BORROW grants the device to one borrower, before any window is opened. With
  * ATTACH the borrower names its windows, and the lender opens windows onto the
  * device's BARs. RETURN or the loss of the peer ends the loan.
+ *
+ * Peer-to-peer from a source device to a target device, both lent to one borrower: with
+ * P2P_GRANT the borrower tells the target's lender which source may reach the target, and
+ * with P2P_OPEN the source's lender which target is meant. If the lenders differ, the
+ * source's lender asks the target's lender for the windows by P2P_FETCH, and the
+ * descriptors never pass through the borrower, which could name any window.
  */
 #ifndef DL_PROTO_H
 #define DL_PROTO_H
@@ -23,8 +29,16 @@ enum dlend_op_number {
 	DLEND_OP_RETURN,
 	DLEND_OP_CFG_READ,		/* DLEND_ATOMIC */
 	DLEND_OP_CFG_WRITE,	/* DLEND_ATOMIC */
+	DLEND_OP_P2P_GRANT,	/* to the target's lender */
+	DLEND_OP_P2P_OPEN,	/* to the source's lender */
+	DLEND_OP_P2P_CLOSE,	/* to both lenders */
+	/* From the source's lender to the target's. */
+	DLEND_OP_P2P_FETCH,
+	/* From the target's lender to the source's. */
+	DLEND_OP_P2P_REVOKE,
 	/* To the borrower. */
 	DLEND_OP_REVOKE = 32,
+	DLEND_OP_P2P_LOST,
 };
 
 #define DLEND_BARS 6
@@ -132,6 +146,49 @@ struct dlend_msg_revoke {
 	__le32 reserved;
 };
 
+/* Version of the P2P_* messages. A node refuses others with -EPROTONOSUPPORT. */
+#define DLEND_P2P_VERSION 1
+
+/* Largest number of targets of a source, and of sources of a target. */
+#define DLEND_P2P_MAX 8
+
+/* The target is a device of the borrower, which has exported its BARs itself. */
+#define DLEND_P2P_BORROWERS 1
+
+/*
+ * The request of GRANT, CLOSE, FETCH, REVOKE and LOST. A loan is named by its number at the
+ * lender of its device; a target that is the borrower's own has loan 0.
+ */
+struct dlend_msg_p2p {
+	__le32 version;		/* DLEND_P2P_VERSION */
+	__le32 flags;		/* DLEND_P2P_BORROWERS: OPEN and CLOSE only */
+	__le32 source, source_loan;
+	__le32 target, target_loan;
+};
+
+struct dlend_msg_p2p_open {
+	struct dlend_msg_p2p p2p;
+	/* With DLEND_P2P_BORROWERS the BARs of the target, otherwise 0. */
+	struct dlend_window_desc bars[DLEND_BARS];
+};
+
+/* The answer of FETCH: the BARs of the target; @size is 0 if there is none. */
+struct dlend_msg_p2p_windows {
+	struct dlend_window_desc bars[DLEND_BARS];
+};
+
+/* The answer of OPEN. */
+struct dlend_msg_p2p_open_answer {
+	struct {
+		__le64 bus;	/* address at which the source reaches the BAR */
+		__le64 size;	/* of the BAR; 0 if there is none */
+	} bars[DLEND_BARS];
+};
+
+static_assert(sizeof(struct dlend_msg_p2p) == 24);
+static_assert(sizeof(struct dlend_msg_p2p_open) == 216);
+static_assert(sizeof(struct dlend_msg_p2p_windows) == 192);
+static_assert(sizeof(struct dlend_msg_p2p_open_answer) == 96);
 static_assert(sizeof(struct dlend_msg_device) == 72);
 static_assert(sizeof(struct dlend_msg_borrow_answer) == 184);
 static_assert(sizeof(struct dlend_msg_attach) == 80);

@@ -6,6 +6,7 @@
  *
  *	lender_main.c		orders of the administrator, our driver
  *	lender_loan.c		requests of borrowers: begin and end of a loan
+ *	lender_p2p.c		windows between devices
  *	lender_config.c  lender_iommu.c  lender_check.c
  *				configuration space, IOMMU, devices that cannot be lent
  *	lender_table.c		the devices
@@ -20,6 +21,8 @@
  *	device lock	of a function; the driver core holds it in probe and
  *			remove. Guards the loan of the device, the windows of the
  *			loan, and the reset.
+ *	p2p_mutex	guards the windows between devices. Nobody calls a peer while
+ *			holding it.
  *	lender_lock	taken with interrupts off. Guards the table, and the data
  *			for accesses to configuration space, which come in any
  *			context.
@@ -59,6 +62,7 @@ struct lender_loan {
 	u32 number;			/* names the loan in requests */
 	bool attached;			/* the windows are open */
 	u64 dma_size;			/* bytes of the DMA window */
+	u64 dma_bus;			/* its address for the device */
 	struct iommu_domain *domain;	/* NULL without an IOMMU */
 	struct dlend_import *dma, *msi;
 	struct {
@@ -98,6 +102,8 @@ extern struct lender_counts {
 	atomic64_t config_reads, config_writes;
 	atomic64_t config_refused;	/* bits that a borrower tried to write but may not */
 	atomic64_t requests_refused;	/* malformed, or for a loan of another borrower */
+	atomic64_t p2p_routes;	/* windows to other devices, opened for devices of this node */
+	atomic64_t p2p_grants;	/* devices of this node opened to other lenders */
 } lender_counts;
 
 void lender_stats_init(void);
@@ -158,6 +164,18 @@ void lender_end_loan(struct lender_device *d);
  */
 bool lender_revoke(struct lender_device *d, bool gone);
 
+/* lender_p2p.c */
+
+int lender_p2p_init(void);
+void lender_p2p_exit(void);
+/*
+ * Closes all windows to the device, and from it to others. The loan of the device is over
+ * for requests, but its domain is still there. The device lock is held. Sleeps.
+ */
+void lender_p2p_end(struct lender_device *d);
+/* Closes the windows that lead to or from a node that is lost. */
+void lender_p2p_peer_down(struct dlend_peer *peer);
+
 /* lender_config.c */
 
 /* Makes the image of the device as it is now. config_open is false. */
@@ -191,5 +209,22 @@ int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 		      const struct dlend_msg_attach *req, u64 *dma_bus,
 		      u64 *msi_bus);
 void lender_iommu_close(struct lender_device *d, struct lender_loan *loan);
+
+/* Addresses of a device, of which @last is the last. */
+struct lender_span {
+	u64 first, last;
+};
+
+/*
+ * Lets the device of a loan reach more physical addresses, at the lowest addresses that
+ * overlap none of @busy.
+ * @n: number of entries of @busy
+ * @ret: set to whole pages; @ret_bus: set to the address of @phys for the device
+ * Return: 0 or a negative errno.
+ */
+int lender_iommu_map(struct lender_device *d, struct lender_loan *loan, phys_addr_t phys,
+		     u64 size, const struct lender_span *busy, unsigned int n,
+		     struct lender_span *ret, u64 *ret_bus);
+void lender_iommu_unmap(struct iommu_domain *domain, const struct lender_span *span);
 
 #endif

@@ -222,3 +222,37 @@ void lender_iommu_close(struct lender_device *d, struct lender_loan *loan)
 	iommu_domain_free(loan->domain);
 	loan->domain = NULL;
 }
+
+int lender_iommu_map(struct lender_device *d, struct lender_loan *loan, phys_addr_t phys,
+		     u64 size, const struct lender_span *busy, unsigned int n,
+		     struct lender_span *ret, u64 *ret_bus)
+{
+	struct dlend_import range = { .phys = phys, .size = size };
+	struct span below = { .first = 1, .last = 0 };
+	unsigned int i;
+	u64 iova;
+	int err;
+
+	/* Each round begins behind a span that was in the way, so the rounds end. */
+	do {
+		err = choose_iova(d, loan->domain, &range, &below, &iova);
+		if (err)
+			return err;
+		ret->first = iova;
+		ret->last = PAGE_ALIGN(iova + (phys & ~PAGE_MASK) + size) - 1;
+		for (i = 0; i < n; i++)
+			if (busy[i].first <= ret->last && busy[i].last >= ret->first)
+				break;
+		if (i < n)
+			below = (struct span){ 0, busy[i].last };
+	} while (i < n);
+	err = map(loan->domain, iova, &range);
+	if (!err)
+		*ret_bus = iova + (phys & ~PAGE_MASK);
+	return err;
+}
+
+void lender_iommu_unmap(struct iommu_domain *domain, const struct lender_span *span)
+{
+	iommu_unmap(domain, span->first, span->last + 1 - span->first);
+}

@@ -95,6 +95,7 @@ void lender_end_loan(struct lender_device *d)
 	set_loan(d, NULL);
 	if (loan->attached) {
 		pci_clear_master(d->pdev);
+		lender_p2p_end(d);
 		/*
 		 * Close the windows onto the BARs before the reset: otherwise the
 		 * borrower could change the device after the reset. Close the
@@ -379,6 +380,7 @@ static int attach(struct lender_device *d, struct lender_loan *loan,
 	pci_write_config_word(d->pdev, PCI_COMMAND,
 			      command | PCI_COMMAND_INTX_DISABLE);
 	loan->dma_size = loan->dma->size;
+	loan->dma_bus = le64_to_cpu(answer->dma_bus);
 	open_config(d, loan, answer);
 	loan->attached = true;
 	atomic64_inc(&lender_counts.loans);
@@ -527,6 +529,7 @@ static void lender_peer_down(struct dlend_peer *peer)
 	struct lender_device *list[DLEND_DEVICES_MAX];
 	unsigned int i, n = lender_collect(list, DLEND_DEVICES_MAX);
 
+	lender_p2p_peer_down(peer);
 	for (i = 0; i < n; i++) {
 		device_lock(&list[i]->pdev->dev);
 		if (list[i]->loan && list[i]->loan->peer == peer)

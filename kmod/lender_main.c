@@ -326,6 +326,22 @@ int dlend_lender_remove(u32 fdid, struct dlend_why *why)
 }
 EXPORT_SYMBOL_GPL(dlend_lender_remove);
 
+struct pci_dev *dlend_lender_function(u32 fdid)
+{
+	struct lender_device *d = lender_get(fdid);
+	struct pci_dev *pdev = NULL;
+
+	if (!d)
+		return NULL;
+	mutex_lock(&d->order_mutex);
+	if (!d->taken)
+		pdev = pci_dev_get(d->pdev);
+	mutex_unlock(&d->order_mutex);
+	lender_put(d);
+	return pdev;
+}
+EXPORT_SYMBOL_GPL(dlend_lender_function);
+
 /*
  * Takes the ID from a device that was unplugged. The locks of the PCI core are held, and
  * maybe the order_mutex of another device, whose driver removes its virtual functions.
@@ -395,9 +411,14 @@ static int __init lender_init(void)
 	err = lender_loan_init();
 	if (err)
 		goto sleep;
+	err = lender_p2p_init();
+	if (err)
+		goto loan;
 	lender_stats_init();
 	return 0;
 
+loan:
+	lender_loan_exit();
 sleep:
 	unregister_pm_notifier(&lender_sleep_notifier);
 notifier:
@@ -432,6 +453,7 @@ static void __exit lender_exit(void)
 				 "the borrower has not returned the device within %u s; it is taken back\n",
 				 REVOKE_TIMEOUT_MS / 1000);
 	}
+	lender_p2p_exit();
 	lender_loan_exit();
 	unregister_pm_notifier(&lender_sleep_notifier);
 	bus_unregister_notifier(&pci_bus_type, &lender_notifier);

@@ -22,6 +22,8 @@ static int stats_show(struct seq_file *file, void *unused)
 	SHOW(config_writes);
 	SHOW(config_refused);
 	SHOW(requests_refused);
+	SHOW(p2p_routes);
+	SHOW(p2p_grants);
 #undef SHOW
 	return 0;
 }

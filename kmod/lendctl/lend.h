@@ -92,6 +92,8 @@ void lend_print_list(FILE *out, const struct dl_ctl_device *devices,
 void lend_json_list(FILE *out, const struct dl_ctl_device *devices,
 		    unsigned int n_devices, const struct dl_ctl_node *nodes,
 		    unsigned int n_nodes, const char *ids);
+void lend_print_p2p(FILE *out, const struct dl_ctl_p2p *pairs, unsigned int n);
+void lend_json_p2p(FILE *out, const struct dl_ctl_p2p *pairs, unsigned int n);
 /* Writes a JSON string with its quotes. Bytes that are no UTF-8 become U+FFFD. */
 void lend_json_string(FILE *out, const char *text);
 /* Writes a JSON object. */

@@ -36,7 +36,7 @@ static bool arg_force;
 static int arg_wait_ms = WAIT_DEFAULT * 1000;
 
 /* The first argument of a verb. */
-enum argument { ARG_NONE, ARG_DEVICE, ARG_ID, ARG_NODE };
+enum argument { ARG_NONE, ARG_DEVICE, ARG_ID, ARG_NODE, ARG_PAIR };
 
 struct verb {
 	const char *name;
@@ -214,6 +214,14 @@ static int parse_arguments(const struct verb *verb, char **args,
 		if (args[1] && !lend_parse_window(args[1], &request->window))
 			return bad_argument("window size", args[1],
 					    "write a whole number of MiB");
+		break;
+	case ARG_PAIR:
+		if (!lend_parse_id(args[0], &request->id))
+			return bad_argument("ID", args[0],
+					    "write the hexadecimal number that \"lendctl list\" shows");
+		if (!lend_parse_id(args[1], &request->target))
+			return bad_argument("ID", args[1],
+					    "write the hexadecimal number that \"lendctl list\" shows");
 		break;
 	case ARG_NODE:
 		if (!lend_parse_node(args[0], &request->node))
@@ -553,6 +561,40 @@ static int run_session(const struct verb *verb, struct dl_ctl_request *request)
 	return OK;
 }
 
+/* Enables or disables peer-to-peer. */
+static int run_p2p(const struct verb *verb, struct dl_ctl_request *request)
+{
+	char what[LEND_TEXT];
+
+	snprintf(what, sizeof(what), "peer-to-peer from device %x to device %x cannot be %s",
+		 request->id, request->target, verb->done);
+	if (order(verb->number, request, what) < 0)
+		return REFUSED;
+	if (arg_json)
+		printf("{\"source\": \"%x\", \"target\": \"%x\", \"enabled\": %s}\n",
+		       request->id, request->target,
+		       verb->number == DL_CTL_ENABLE_P2P ? "true" : "false");
+	return OK;
+}
+
+static int run_list_p2p(const struct verb *verb, struct dl_ctl_request *request)
+{
+	struct dl_ctl_p2p *pairs;
+	unsigned int n;
+
+	(void)verb;
+	(void)request;
+	pairs = fetch(DL_CTL_P2P, sizeof(*pairs), &n);
+	if (!pairs)
+		return REFUSED;
+	if (arg_json)
+		lend_json_p2p(stdout, pairs, n);
+	else
+		lend_print_p2p(stdout, pairs, n);
+	free(pairs);
+	return OK;
+}
+
 static const struct verb verbs[] = {
 	{ "list", "", "show the devices and nodes that this node knows",
 	  "Shows the devices that have an ID, with their node and state. Then the nodes,\n"
@@ -585,6 +627,21 @@ static const struct verb verbs[] = {
 	  "Refused while the device is in use. --force returns it nevertheless; its users\n"
 	  "see a device that was unplugged.\n",
 	  ARG_ID, 1, 1, OPT_FORCE, DL_CTL_RETURN, "returned", run_return },
+	{ "enable-p2p", "A B", "let device A read and write the memory of device B",
+	  "A is the ID of the device that reads and writes, B that of the other one, whose\n"
+	  "BARs it reaches. This node has borrowed one of them or both; one that it has not\n"
+	  "borrowed is its own, and has an ID by \"lendctl add\". For the other direction,\n"
+	  "enable B A as well. If A and B belong to different nodes, these must be connected\n"
+	  "with each other: the data do not pass through this node. Returning either device\n"
+	  "disables it.\n",
+	  ARG_PAIR, 2, 2, 0, DL_CTL_ENABLE_P2P, "enabled", run_p2p },
+	{ "disable-p2p", "A B", "undo enable-p2p",
+	  "Refused while the driver of A uses the memory of B.\n",
+	  ARG_PAIR, 2, 2, 0, DL_CTL_DISABLE_P2P, "disabled", run_p2p },
+	{ "list-p2p", "", "show which devices reach which others",
+	  "Shows the pairs that were enabled on this node, the way of their data, and how\n"
+	  "many mappings of B the driver of A has.\n",
+	  ARG_NONE, 0, 0, 0, 0, "", run_list_p2p },
 	{ "connect", "NODE", "begin a session with another node",
 	  "Nodes connect by themselves when the link comes up. This verb is for nodes\n"
 	  "that were disconnected.\n",

@@ -69,6 +69,41 @@ void lend_print_list(FILE *out, const struct dl_ctl_device *devices,
 		print_node(out, &nodes[i]);
 }
 
+static const struct {
+	const char *text, *json;
+} p2p_paths[] = {
+	[DL_CTL_P2P_ONE_LENDER] = { "within the lender", "one-lender" },
+	[DL_CTL_P2P_TWO_LENDERS] = { "lender to lender", "two-lenders" },
+	[DL_CTL_P2P_BORROWER] = { "lender and this node", "borrower" },
+};
+
+void lend_print_p2p(FILE *out, const struct dl_ctl_p2p *pairs, unsigned int n)
+{
+	unsigned int i;
+
+	fputs("From     To       Way                   Mappings\n", out);
+	for (i = 0; i < n; i++)
+		fprintf(out, "%-8x %-8x %-21s %u\n", pairs[i].source, pairs[i].target,
+			pairs[i].path < ARRAY_SIZE(p2p_paths) ?
+			p2p_paths[pairs[i].path].text : "unknown",
+			pairs[i].mappings);
+}
+
+void lend_json_p2p(FILE *out, const struct dl_ctl_p2p *pairs, unsigned int n)
+{
+	unsigned int i;
+
+	fputs("{\"p2p\": [", out);
+	for (i = 0; i < n; i++)
+		fprintf(out,
+			"%s{\"source\": \"%x\", \"target\": \"%x\", \"path\": \"%s\", \"mappings\": %u}",
+			i ? ",\n  " : "\n  ", pairs[i].source, pairs[i].target,
+			pairs[i].path < ARRAY_SIZE(p2p_paths) ?
+			p2p_paths[pairs[i].path].json : "unknown",
+			pairs[i].mappings);
+	fputs("]}\n", out);
+}
+
 /* Return: bytes of the UTF-8 sequence that @text begins with; 0 if there is none. */
 static unsigned int utf8_length(const unsigned char *text)
 {

@@ -39,6 +39,7 @@ struct dl_ctl_function {
  * @node: number of the far node
  * @function: a function of this node
  * @window: bytes of DMA window; 0 lets the kernel choose
+ * @target: another device
  * @reserved: 0
  * @message: written by the kernel: the reason of an error, or empty
  */
@@ -47,7 +48,9 @@ struct dl_ctl_request {
 	__u32 node;
 	struct dl_ctl_function function;
 	__u64 window;
-	__u64 reserved[4];
+	__u32 target;
+	__u32 reserved0;
+	__u64 reserved[3];
 	char message[DL_CTL_MESSAGE];
 };
 
@@ -128,9 +131,30 @@ struct dl_ctl_node {
 	__u64 reserved[2];
 };
 
+enum dl_ctl_p2p_path {
+	DL_CTL_P2P_ONE_LENDER,	/* the data stay within the lender of both */
+	DL_CTL_P2P_TWO_LENDERS,	/* they pass from one lender to the other */
+	DL_CTL_P2P_BORROWER,	/* one of the devices is this node's own */
+};
+
 /*
- * struct dl_ctl_list - a request for all devices, or all nodes
- * @entries: address of an array of struct dl_ctl_device or struct dl_ctl_node
+ * struct dl_ctl_p2p - a device that may read and write the BARs of another one
+ * @source: ID of the device that reads and writes
+ * @target: ID of the other one
+ * @path: enum dl_ctl_p2p_path
+ * @mappings: how many mappings of @target the driver of @source has
+ */
+struct dl_ctl_p2p {
+	__u32 source;
+	__u32 target;
+	__u32 path;
+	__u32 mappings;
+	__u64 reserved[2];
+};
+
+/*
+ * struct dl_ctl_list - a request for all devices, all nodes, or all pairs of devices
+ * @entries: address of an array of struct dl_ctl_device, dl_ctl_node or dl_ctl_p2p
  * @entry_size: bytes of one entry of the array; if the kernel's struct is smaller,
  *              the rest of each entry is zeroed
  * @room: number of entries of the array
@@ -166,10 +190,15 @@ struct dl_ctl_list {
 #define DL_CTL_DISCONNECT DL_CTL_IOWR(8, struct dl_ctl_request)
 #define DL_CTL_DEVICES DL_CTL_IOWR(9, struct dl_ctl_list)
 #define DL_CTL_NODES DL_CTL_IOWR(10, struct dl_ctl_list)
+/* These use @id, the source, and @target. */
+#define DL_CTL_ENABLE_P2P DL_CTL_IOWR(11, struct dl_ctl_request)
+#define DL_CTL_DISABLE_P2P DL_CTL_IOWR(12, struct dl_ctl_request)
+#define DL_CTL_P2P DL_CTL_IOWR(13, struct dl_ctl_list)
 
 static_assert(sizeof(struct dl_ctl_request) == 56 + DL_CTL_MESSAGE, "fixed interface");
 static_assert(sizeof(struct dl_ctl_device) == 112, "fixed interface");
 static_assert(sizeof(struct dl_ctl_node) == 88, "fixed interface");
+static_assert(sizeof(struct dl_ctl_p2p) == 32, "fixed interface");
 static_assert(sizeof(struct dl_ctl_list) == 40 + DL_CTL_MESSAGE, "fixed interface");
 
 #endif

@@ -25,7 +25,7 @@
 
 #include "../../kmod/uapi/dl_ctl.h"
 
-#define REQUESTS_END 11
+#define REQUESTS_END 14
 #define BIG          8192
 
 static uint64_t state;
@@ -56,15 +56,17 @@ static size_t page_size;
 static const char *order_name(unsigned nr)
 {
     static const char *const names[] = {
-        "?",      "add",     "remove",     "available", "unavailable", "borrow",
-        "return", "connect", "disconnect", "devices",   "nodes"};
+        "?",      "add",        "remove",      "available",  "unavailable",
+        "borrow", "return",     "connect",     "disconnect", "devices",
+        "nodes",  "enable-p2p", "disable-p2p", "p2p"};
 
     return nr < REQUESTS_END ? names[nr] : "?";
 }
 
 static bool is_list(unsigned nr)
 {
-    return nr == _IOC_NR(DL_CTL_DEVICES) || nr == _IOC_NR(DL_CTL_NODES);
+    return nr == _IOC_NR(DL_CTL_DEVICES) || nr == _IOC_NR(DL_CTL_NODES) ||
+           nr == _IOC_NR(DL_CTL_P2P);
 }
 
 static void fail(const char *what, unsigned long cmd, int wanted, int got)
@@ -82,8 +84,12 @@ static uint32_t last_id = 0x10002;
 /* Fills in a request. Often its device or node exists. */
 static void fill_request(struct dl_ctl_request *request, unsigned nr)
 {
-    if (nr >= 2 && nr <= 6) {
+    if ((nr >= 2 && nr <= 6) || nr == _IOC_NR(DL_CTL_ENABLE_P2P) ||
+        nr == _IOC_NR(DL_CTL_DISABLE_P2P)) {
         request->id = one_in(4) ? random32() : last_id - below(3);
+    }
+    if (nr == _IOC_NR(DL_CTL_ENABLE_P2P) || nr == _IOC_NR(DL_CTL_DISABLE_P2P)) {
+        request->target = one_in(4) ? random32() : last_id - below(3);
     }
     if (nr == _IOC_NR(DL_CTL_ADD)) {
         /* The two devices of the test, or one from 00:10.0 on. */
@@ -104,7 +110,7 @@ static void fill_request(struct dl_ctl_request *request, unsigned nr)
 static void stray(struct dl_ctl_request *request, unsigned nr)
 {
     if (one_in(3)) {
-        request->reserved[below(4)] = 1 + random32();
+        request->reserved[below(3)] = 1 + random32();
     } else if (one_in(2)) {
         request->function.reserved = 1 + below(0xffff);
     } else if (nr == _IOC_NR(DL_CTL_CONNECT) ||
@@ -145,6 +151,7 @@ static int make_list(unsigned nr, size_t size, uint8_t *arg, uint8_t *entries)
 {
     struct dl_ctl_list list = {0};
     size_t entry = nr == _IOC_NR(DL_CTL_NODES) ? sizeof(struct dl_ctl_node)
+                   : nr == _IOC_NR(DL_CTL_P2P) ? sizeof(struct dl_ctl_p2p)
                                                : sizeof(struct dl_ctl_device);
     int wanted = 0;
 

@@ -562,11 +562,50 @@ START_TEST(wrong_usage_is_told)
 }
 END_TEST
 
+START_TEST(pairs_are_listed)
+{
+    static const struct dl_ctl_p2p pairs[] = {
+        {0x10000, 0x20001, DL_CTL_P2P_TWO_LENDERS, 3, {0}},
+        {0x20001, 0x30000, DL_CTL_P2P_BORROWER, 0, {0}},
+        {1, 2, 77, 0, {0}},
+    };
+    g_autoptr(JsonParser) parser = json_parser_new();
+    JsonArray *list;
+    JsonObject *pair;
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    lend_print_p2p(out, pairs, G_N_ELEMENTS(pairs));
+    fclose(out);
+    ck_assert_str_eq(text, "From     To       Way                   Mappings\n"
+                           "10000    20001    lender to lender      3\n"
+                           "20001    30000    lender and this node  0\n"
+                           "1        2        unknown               0\n");
+    free(text);
+    out = open_memstream(&text, &size);
+    lend_json_p2p(out, pairs, G_N_ELEMENTS(pairs));
+    fclose(out);
+    ck_assert(json_parser_load_from_data(parser, text, -1, NULL));
+    free(text);
+    list = json_object_get_array_member(
+        json_node_get_object(json_parser_get_root(parser)), "p2p");
+    ck_assert_uint_eq(json_array_get_length(list), 3);
+    pair = json_array_get_object_element(list, 0);
+    ck_assert_str_eq(json_object_get_string_member(pair, "source"), "10000");
+    ck_assert_str_eq(json_object_get_string_member(pair, "target"), "20001");
+    ck_assert_str_eq(json_object_get_string_member(pair, "path"),
+                     "two-lenders");
+    ck_assert_int_eq(json_object_get_int_member(pair, "mappings"), 3);
+}
+END_TEST
+
 START_TEST(help_names_every_verb)
 {
     static const char *const verbs[] = {
-        "list",   "add",    "remove",  "available", "unavailable",
-        "borrow", "return", "connect", "disconnect"};
+        "list",        "add",        "remove",      "available",
+        "unavailable", "borrow",     "return",      "connect",
+        "disconnect",  "enable-p2p", "disable-p2p", "list-p2p"};
 
     ck_assert_int_eq(program_run("--help"), 0);
     for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
@@ -636,6 +675,7 @@ int main(void)
     tcase_add_checked_fixture(program, program_setup, program_teardown);
     tcase_add_loop_test(program, wrong_usage_is_told, 0, G_N_ELEMENTS(wrong));
     tcase_add_test(program, help_names_every_verb);
+    tcase_add_test(program, pairs_are_listed);
     tcase_add_test(program, without_the_module_it_says_so);
     suite_add_tcase(suite, program);
 

@@ -1,0 +1,698 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Windows between devices (peer-to-peer): a lent device, the source, reaches the BARs of
+ * another device of its borrower, the target.
+ *
+ * The source's lender has a route for each target: the addresses at which the source
+ * reaches the target's BARs. If the target is lent by another node, that node has a grant,
+ * which its borrower has made, and opens its windows to the source's lender alone. The
+ * lenders exchange the descriptors of these windows themselves.
+ *
+ * A window is closed at the source's end before it is closed at the target's. Otherwise it
+ * could be opened onto another device while the source still reaches it.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "lender.h"
+
+/* Opening windows takes up to 100 ms for each LUT entry. */
+#define FETCH_TIMEOUT_MS 20000
+/* A node that does not answer for so long is about to be lost. */
+#define REVOKE_TIMEOUT_MS 3000
+
+/* Names of a source and a target, as in struct dlend_msg_p2p. */
+struct pair {
+	u32 source, source_loan;
+	u32 target, target_loan;
+};
+
+/* At the source's lender. */
+struct route {
+	struct list_head node;
+	struct pair pair;
+	struct lender_device *source;	/* counted */
+	struct dlend_peer *borrower;	/* counted */
+	struct dlend_peer *peer;	/* counted: node of the target; NULL: this node */
+	bool pending;		/* op_open() is at work on it, and frees it if it is dead */
+	bool dead;
+	struct iommu_domain *domain;	/* of the source's loan; NULL without an IOMMU */
+	struct {
+		struct dlend_import *import;
+		struct lender_span span;	/* mapped in @domain, if not empty */
+	} bars[DLEND_BARS];
+};
+
+/* At the target's lender, if it is not the source's. */
+struct grant {
+	struct list_head node;
+	struct pair pair;
+	struct lender_device *target;	/* counted */
+	struct dlend_peer *peer;	/* counted: the source's lender; NULL: not fetched */
+	bool closing;		/* somebody ends it, and frees it */
+	struct {
+		struct dlend_export *export;
+		dma_addr_t addr;
+		u64 size;	/* 0 if there is nothing to undo */
+	} bars[DLEND_BARS];
+};
+
+static DEFINE_MUTEX(p2p_mutex);
+static LIST_HEAD(routes);
+static LIST_HEAD(grants);
+
+static int refuse(int err)
+{
+	atomic64_inc(&lender_counts.requests_refused);
+	return err;
+}
+
+/* Return: 0, or an error if the message is of another version or malformed. */
+static int get_pair(const struct dlend_msg_p2p *msg, u32 flags, struct pair *ret)
+{
+	ret->source = le32_to_cpu(msg->source);
+	ret->source_loan = le32_to_cpu(msg->source_loan);
+	ret->target = le32_to_cpu(msg->target);
+	ret->target_loan = le32_to_cpu(msg->target_loan);
+	if (le32_to_cpu(msg->version) != DLEND_P2P_VERSION)
+		return refuse(-EPROTONOSUPPORT);
+	if (le32_to_cpu(msg->flags) & ~flags || ret->source == ret->target)
+		return refuse(-EINVAL);
+	return 0;
+}
+
+static void put_pair(struct dlend_msg_p2p *msg, const struct pair *pair)
+{
+	*msg = (struct dlend_msg_p2p){
+		.version = cpu_to_le32(DLEND_P2P_VERSION),
+		.source = cpu_to_le32(pair->source),
+		.source_loan = cpu_to_le32(pair->source_loan),
+		.target = cpu_to_le32(pair->target),
+		.target_loan = cpu_to_le32(pair->target_loan),
+	};
+}
+
+static bool is_pair(const struct pair *a, const struct pair *b)
+{
+	return a->source == b->source && a->source_loan == b->source_loan &&
+	       a->target == b->target && a->target_loan == b->target_loan;
+}
+
+/* Return: a reference to a device that is lent to @peer, in use and not lost; or NULL. */
+static struct lender_device *get_lent(struct dlend_peer *peer, u32 fdid, u32 loan)
+{
+	struct lender_device *d;
+	unsigned long flags;
+
+	spin_lock_irqsave(&lender_lock, flags);
+	d = lender_of_loan(peer, fdid, loan);
+	if (d && d->config_open)
+		kref_get(&d->ref);
+	else
+		d = NULL;
+	spin_unlock_irqrestore(&lender_lock, flags);
+	return d;
+}
+
+static bool is_memory_bar(struct pci_dev *pdev, unsigned int i)
+{
+	return pci_resource_len(pdev, i) &&
+	       pci_resource_flags(pdev, i) & IORESOURCE_MEM;
+}
+
+/* Routes. */
+
+static void route_free(struct route *route)
+{
+	dlend_peer_put(route->peer);
+	dlend_peer_put(route->borrower);
+	lender_put(route->source);
+	kfree(route);
+}
+
+/* p2p_mutex is held. */
+static void route_close(struct route *route)
+{
+	unsigned int i;
+
+	for (i = 0; i < DLEND_BARS; i++) {
+		struct lender_span *span = &route->bars[i].span;
+
+		if (span->first <= span->last)
+			lender_iommu_unmap(route->domain, span);
+		*span = (struct lender_span){ 1, 0 };
+		dlend_unimport(route->bars[i].import);
+		route->bars[i].import = NULL;
+	}
+}
+
+/* Ends a route, or leaves its end to op_open(). p2p_mutex is held. */
+static void route_end(struct route *route)
+{
+	route->dead = true;
+	if (route->pending)
+		return;
+	route_close(route);
+	list_del(&route->node);
+	atomic64_dec(&lender_counts.p2p_routes);
+	route_free(route);
+}
+
+/*
+ * Finds the node of the target. Return: 0 with a reference in @ret, or with NULL for this
+ * node; or an error.
+ */
+static int find_target_node(struct dlend_peer *borrower, const struct pair *pair,
+			    bool is_borrowers, struct dlend_peer **ret)
+{
+	struct dlend_peer *peer;
+
+	*ret = NULL;
+	if (is_borrowers) {
+		*ret = dlend_peer_get(borrower);
+		return 0;
+	}
+	if (pair->target >> 16 == dlend_peer_self(borrower))
+		return 0;
+	peer = dlend_peer_find(pair->target >> 16);
+	if (peer == borrower || !peer || !dlend_peer_is_up(peer)) {
+		dlend_peer_put(peer);
+		return peer && peer == borrower ? refuse(-EINVAL) : -ENETUNREACH;
+	}
+	*ret = peer;
+	return 0;
+}
+
+/* p2p_mutex is held. Return: 0, or why the source gets no further route. */
+static int check_routes(const struct pair *pair)
+{
+	unsigned int n = 0;
+	struct route *route;
+
+	list_for_each_entry(route, &routes, node) {
+		if (route->pair.source != pair->source)
+			continue;
+		if (route->pair.target == pair->target)
+			return -EEXIST;
+		n++;
+	}
+	return n < DLEND_P2P_MAX ? 0 : -EDQUOT;
+}
+
+/* Enters a route without windows, so that REVOKE and the end of the loan find it. */
+static struct route *route_new(struct dlend_peer *borrower, const struct pair *pair,
+			       bool is_borrowers)
+{
+	struct route *route = kzalloc(sizeof(*route), GFP_KERNEL);
+	unsigned int i;
+	int err;
+
+	if (!route)
+		return ERR_PTR(-ENOMEM);
+	route->pair = *pair;
+	route->borrower = dlend_peer_get(borrower);
+	route->pending = true;
+	for (i = 0; i < DLEND_BARS; i++)
+		route->bars[i].span = (struct lender_span){ 1, 0 };
+	err = find_target_node(borrower, pair, is_borrowers, &route->peer);
+	if (err)
+		goto free;
+	mutex_lock(&p2p_mutex);
+	route->source = get_lent(borrower, pair->source, pair->source_loan);
+	err = route->source ? check_routes(pair) : refuse(-ENODEV);
+	if (!err)
+		list_add_tail(&route->node, &routes);
+	mutex_unlock(&p2p_mutex);
+	if (!err)
+		return route;
+free:
+	route_free(route);
+	return ERR_PTR(err);
+}
+
+/* Asks the target's lender to open its windows. */
+static int fetch(struct route *route, struct dlend_msg_p2p_windows *windows)
+{
+	struct dlend_msg_p2p req;
+	int ret;
+
+	put_pair(&req, &route->pair);
+	ret = dlend_call(route->peer, DLEND_OP_P2P_FETCH, &req, sizeof(req), windows,
+			 sizeof(*windows), FETCH_TIMEOUT_MS);
+	if (ret >= 0 && ret != sizeof(*windows))
+		ret = -EPROTO;
+	return ret < 0 ? ret : 0;
+}
+
+/* Collects the addresses that the source uses already. p2p_mutex is held. */
+static unsigned int collect_busy(struct route *route, struct lender_span *busy)
+{
+	struct lender_device *d = route->source;
+	struct lender_loan *loan = d->loan;
+	unsigned int i, n = 0;
+	struct route *other;
+
+	busy[n++] = (struct lender_span){
+		loan->dma_bus, loan->dma_bus + loan->dma_size - 1
+	};
+	busy[n++] = (struct lender_span){
+		d->config.msi_bus, d->config.msi_bus + d->config.msi_size - 1
+	};
+	list_for_each_entry(other, &routes, node) {
+		if (other->source != d)
+			continue;
+		for (i = 0; i < DLEND_BARS; i++)
+			if (other->bars[i].span.first <= other->bars[i].span.last)
+				busy[n++] = other->bars[i].span;
+	}
+	return n;
+}
+
+/* Lets the source reach a BAR. Device lock of the source and p2p_mutex are held. */
+static int route_map(struct route *route, unsigned int i, phys_addr_t phys, u64 size,
+		     u64 *ret_bus)
+{
+	/* Two windows of the loan, and the BARs of all targets. Guarded by p2p_mutex. */
+	static struct lender_span busy[2 + DLEND_P2P_MAX * DLEND_BARS];
+	unsigned int n = collect_busy(route, busy);
+
+	return lender_iommu_map(route->source, route->source->loan, phys, size, busy, n,
+				&route->bars[i].span, ret_bus);
+}
+
+/* The target is a device of this node, lent to the same borrower. */
+static int open_local(struct route *route, struct dlend_msg_p2p_open_answer *answer)
+{
+	struct lender_device *target = get_lent(route->borrower, route->pair.target,
+						route->pair.target_loan);
+	unsigned int i;
+	int err = 0;
+
+	if (!target)
+		return refuse(-ENODEV);
+	for (i = 0; i < DLEND_BARS && !err; i++) {
+		u64 start = pci_resource_start(target->pdev, i);
+		u64 size = pci_resource_len(target->pdev, i);
+		u64 bus = pci_bus_address(target->pdev, i);
+
+		if (!is_memory_bar(target->pdev, i))
+			continue;
+		if (route->domain) {
+			/* The IOMMU opens whole pages. */
+			if (!PAGE_ALIGNED(start | size))
+				err = lender_check_neighbours(target->pdev, i,
+							      start & PAGE_MASK,
+							      PAGE_ALIGN(size));
+			if (!err)
+				err = route_map(route, i, start, size, &bus);
+		}
+		answer->bars[i].bus = cpu_to_le64(bus);
+		answer->bars[i].size = cpu_to_le64(size);
+	}
+	lender_put(target);
+	return err;
+}
+
+/* The target is on another node, which has opened @windows. */
+static int open_remote(struct route *route, const struct dlend_window_desc *windows,
+		       struct dlend_msg_p2p_open_answer *answer)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < DLEND_BARS; i++) {
+		struct dlend_import *import;
+		u64 bus;
+
+		if (!windows[i].size)
+			continue;
+		import = dlend_import(route->peer, &windows[i]);
+		if (IS_ERR(import))
+			return PTR_ERR(import);
+		route->bars[i].import = import;
+		bus = dlend_import_bus(import);
+		if (route->domain) {
+			err = route_map(route, i, import->phys, import->size, &bus);
+			if (err)
+				return err;
+		}
+		answer->bars[i].bus = cpu_to_le64(bus);
+		answer->bars[i].size = cpu_to_le64(import->size);
+	}
+	return 0;
+}
+
+static int route_open(struct route *route, const struct dlend_window_desc *windows,
+		      struct dlend_msg_p2p_open_answer *answer)
+{
+	struct lender_device *d = route->source;
+	int err = -ENODEV;
+
+	device_lock(&d->pdev->dev);
+	mutex_lock(&p2p_mutex);
+	/* The loan may have ended while the other lender was asked. */
+	if (!route->dead && d->loan && d->loan->number == route->pair.source_loan) {
+		route->domain = d->loan->domain;
+		err = route->peer ? open_remote(route, windows, answer) :
+				    open_local(route, answer);
+	}
+	route->pending = false;
+	atomic64_inc(&lender_counts.p2p_routes);
+	if (err)
+		route_end(route);
+	mutex_unlock(&p2p_mutex);
+	device_unlock(&d->pdev->dev);
+	return err;
+}
+
+static int op_open(struct dlend_peer *peer, const void *data, size_t len, void *resp,
+		   size_t room)
+{
+	const struct dlend_msg_p2p_open *req = data;
+	bool is_borrowers = le32_to_cpu(req->p2p.flags) & DLEND_P2P_BORROWERS;
+	struct dlend_msg_p2p_open_answer *answer = resp;
+	struct dlend_msg_p2p_windows windows = {};
+	struct lender_device *source;
+	struct route *route;
+	struct pair pair;
+	int err;
+
+	memset(answer, 0, sizeof(*answer));
+	err = get_pair(&req->p2p, DLEND_P2P_BORROWERS, &pair);
+	if (err)
+		return err;
+	route = route_new(peer, &pair, is_borrowers);
+	if (IS_ERR(route))
+		return PTR_ERR(route);
+	source = route->source;
+	kref_get(&source->ref);
+	if (is_borrowers)
+		memcpy(windows.bars, req->bars, sizeof(windows.bars));
+	else if (route->peer)
+		err = fetch(route, &windows);
+	if (err) {
+		mutex_lock(&p2p_mutex);
+		route->pending = false;
+		atomic64_inc(&lender_counts.p2p_routes);
+		route_end(route);
+		mutex_unlock(&p2p_mutex);
+	} else {
+		err = route_open(route, windows.bars, answer);
+	}
+	if (!err)
+		pci_info(source->pdev, "device %x may reach device %x\n", pair.source,
+			 pair.target);
+	lender_put(source);
+	return err ?: sizeof(*answer);
+}
+
+/* Grants. */
+
+/* p2p_mutex is held. */
+static void grant_close(struct grant *grant)
+{
+	unsigned int i;
+
+	for (i = 0; i < DLEND_BARS; i++) {
+		if (!grant->bars[i].size)
+			continue;
+		dlend_unexport(grant->bars[i].export);
+		dma_unmap_resource(dlend_peer_dev(grant->peer), grant->bars[i].addr,
+				   grant->bars[i].size, DMA_BIDIRECTIONAL, 0);
+		grant->bars[i].size = 0;
+	}
+}
+
+/*
+ * Ends a grant that the caller has marked as closing. First the source's lender is told
+ * that the windows go. If it does not answer, they are closed all the same.
+ */
+static void grant_end(struct grant *grant)
+{
+	struct dlend_msg_p2p req;
+
+	if (grant->peer) {
+		put_pair(&req, &grant->pair);
+		dlend_call(grant->peer, DLEND_OP_P2P_REVOKE, &req, sizeof(req), NULL, 0,
+			   REVOKE_TIMEOUT_MS);
+	}
+	mutex_lock(&p2p_mutex);
+	grant_close(grant);
+	list_del(&grant->node);
+	mutex_unlock(&p2p_mutex);
+	atomic64_dec(&lender_counts.p2p_grants);
+	dlend_peer_put(grant->peer);
+	lender_put(grant->target);
+	kfree(grant);
+}
+
+/*
+ * Marks a grant as closing. @target: of this device; @pair: (nullable) this one.
+ * Return: the grant, or NULL if there is none.
+ */
+static struct grant *take_grant(struct lender_device *target, const struct pair *pair)
+{
+	struct grant *grant, *found = NULL;
+
+	mutex_lock(&p2p_mutex);
+	list_for_each_entry(grant, &grants, node) {
+		if (grant->closing || grant->target != target ||
+		    (pair && !is_pair(&grant->pair, pair)))
+			continue;
+		grant->closing = true;
+		found = grant;
+		break;
+	}
+	mutex_unlock(&p2p_mutex);
+	return found;
+}
+
+static int op_grant(struct dlend_peer *peer, const void *data, size_t len, void *resp,
+		    size_t room)
+{
+	struct grant *grant, *other;
+	unsigned int n = 0;
+	struct pair pair;
+	int err;
+
+	err = get_pair(data, 0, &pair);
+	if (err)
+		return err;
+	grant = kzalloc(sizeof(*grant), GFP_KERNEL);
+	if (!grant)
+		return -ENOMEM;
+	grant->pair = pair;
+	mutex_lock(&p2p_mutex);
+	grant->target = get_lent(peer, pair.target, pair.target_loan);
+	if (!grant->target)
+		err = refuse(-ENODEV);
+	list_for_each_entry(other, &grants, node) {
+		if (other->target != grant->target)
+			continue;
+		if (other->pair.source == pair.source)
+			err = -EEXIST;
+		n++;
+	}
+	if (!err && n >= DLEND_P2P_MAX)
+		err = -EDQUOT;
+	if (!err) {
+		list_add_tail(&grant->node, &grants);
+		atomic64_inc(&lender_counts.p2p_grants);
+	}
+	mutex_unlock(&p2p_mutex);
+	if (err) {
+		lender_put(grant->target);
+		kfree(grant);
+	}
+	return err;
+}
+
+/* p2p_mutex is held. The caller undoes this by grant_close(), also on error. */
+static int open_bar(struct grant *grant, unsigned int i, struct dlend_window_desc *desc)
+{
+	struct device *ntb = dlend_peer_dev(grant->peer);
+	struct pci_dev *pdev = grant->target->pdev;
+	u64 start = pci_resource_start(pdev, i), reach, reach_size;
+	u64 size = pci_resource_len(pdev, i);
+	struct dlend_export *export;
+	dma_addr_t addr;
+
+	addr = dma_map_resource(ntb, start, size, DMA_BIDIRECTIONAL, 0);
+	if (dma_mapping_error(ntb, addr))
+		return -ENOMEM;
+	export = dlend_export(grant->peer, addr, size, 0, desc);
+	if (IS_ERR(export)) {
+		dma_unmap_resource(ntb, addr, size, DMA_BIDIRECTIONAL, 0);
+		return PTR_ERR(export);
+	}
+	grant->bars[i].export = export;
+	grant->bars[i].addr = addr;
+	grant->bars[i].size = size;
+	/* Behind an IOMMU the NTB reaches only what was mapped for it. */
+	if (addr != start)
+		return 0;
+	dlend_export_reach(export, &reach, &reach_size);
+	return lender_check_neighbours(pdev, i, reach, reach_size);
+}
+
+/* Only the lender of the source may ask, and only for what the borrower has granted. */
+static int op_fetch(struct dlend_peer *peer, const void *data, size_t len, void *resp,
+		    size_t room)
+{
+	struct dlend_msg_p2p_windows *windows = resp;
+	struct grant *grant, *found = NULL;
+	struct pair pair;
+	unsigned int i;
+	int err;
+
+	memset(windows, 0, sizeof(*windows));
+	err = get_pair(data, 0, &pair);
+	if (err)
+		return err;
+	if (pair.source >> 16 != dlend_peer_node(peer))
+		return refuse(-EPERM);
+	mutex_lock(&p2p_mutex);
+	list_for_each_entry(grant, &grants, node)
+		if (!grant->closing && !grant->peer && is_pair(&grant->pair, &pair))
+			found = grant;
+	if (!found) {
+		mutex_unlock(&p2p_mutex);
+		return refuse(-ENODEV);
+	}
+	found->peer = dlend_peer_get(peer);
+	for (i = 0; i < DLEND_BARS && !err; i++)
+		if (is_memory_bar(found->target->pdev, i))
+			err = open_bar(found, i, &windows->bars[i]);
+	if (err) {
+		grant_close(found);
+		dlend_peer_put(found->peer);
+		found->peer = NULL;
+	}
+	mutex_unlock(&p2p_mutex);
+	if (err)
+		return err;
+	return sizeof(*windows);
+}
+
+/* The end. */
+
+/* The target's lender closes its windows. */
+static int op_revoke(struct dlend_peer *peer, const void *data, size_t len, void *resp,
+		     size_t room)
+{
+	struct route *route, *next;
+	struct pair pair;
+	int err = get_pair(data, 0, &pair);
+
+	if (err)
+		return err;
+	mutex_lock(&p2p_mutex);
+	list_for_each_entry_safe(route, next, &routes, node)
+		if (route->peer == peer && is_pair(&route->pair, &pair))
+			route_end(route);
+	mutex_unlock(&p2p_mutex);
+	return 0;
+}
+
+/* The borrower of the source, of the target, or of both ends peer-to-peer. */
+static int op_close(struct dlend_peer *peer, const void *data, size_t len, void *resp,
+		    size_t room)
+{
+	struct route *route, *next;
+	struct lender_device *target;
+	struct grant *grant;
+	struct pair pair;
+	int err = get_pair(data, DLEND_P2P_BORROWERS, &pair);
+
+	if (err)
+		return err;
+	mutex_lock(&p2p_mutex);
+	list_for_each_entry_safe(route, next, &routes, node)
+		if (route->borrower == peer && is_pair(&route->pair, &pair))
+			route_end(route);
+	mutex_unlock(&p2p_mutex);
+
+	target = get_lent(peer, pair.target, pair.target_loan);
+	grant = target ? take_grant(target, &pair) : NULL;
+	if (grant)
+		grant_end(grant);
+	lender_put(target);
+	return 0;
+}
+
+void lender_p2p_end(struct lender_device *d)
+{
+	struct route *route, *next;
+	struct grant *grant;
+
+	mutex_lock(&p2p_mutex);
+	list_for_each_entry_safe(route, next, &routes, node)
+		if (route->source == d || (!route->peer && route->pair.target == d->fdid))
+			route_end(route);
+	mutex_unlock(&p2p_mutex);
+	while ((grant = take_grant(d, NULL)))
+		grant_end(grant);
+}
+
+/* Return: a reference to the borrower of a route to @peer, which is ended; or NULL. */
+static struct dlend_peer *lose_route(struct dlend_peer *peer, struct pair *pair)
+{
+	struct dlend_peer *borrower = NULL;
+	struct route *route;
+
+	mutex_lock(&p2p_mutex);
+	list_for_each_entry(route, &routes, node) {
+		if (route->peer != peer || route->dead)
+			continue;
+		*pair = route->pair;
+		borrower = dlend_peer_get(route->borrower);
+		route_end(route);
+		break;
+	}
+	mutex_unlock(&p2p_mutex);
+	return borrower;
+}
+
+void lender_p2p_peer_down(struct dlend_peer *peer)
+{
+	struct dlend_peer *borrower;
+	struct dlend_msg_p2p msg;
+	struct grant *grant;
+	struct pair pair;
+
+	mutex_lock(&p2p_mutex);
+	list_for_each_entry(grant, &grants, node)
+		if (grant->peer == peer)
+			grant_close(grant);
+	mutex_unlock(&p2p_mutex);
+	while ((borrower = lose_route(peer, &pair))) {
+		/* The borrower must not use addresses that may soon lead elsewhere. */
+		put_pair(&msg, &pair);
+		if (borrower != peer)
+			dlend_call(borrower, DLEND_OP_P2P_LOST, &msg, sizeof(msg), NULL,
+				   0, REVOKE_TIMEOUT_MS);
+		dlend_peer_put(borrower);
+	}
+}
+
+#define OP(op, type, handler) \
+	{ op, 0, sizeof(struct type), sizeof(struct type), handler }
+
+static const struct dlend_op p2p_ops[] = {
+	OP(DLEND_OP_P2P_GRANT, dlend_msg_p2p, op_grant),
+	OP(DLEND_OP_P2P_OPEN, dlend_msg_p2p_open, op_open),
+	OP(DLEND_OP_P2P_CLOSE, dlend_msg_p2p, op_close),
+	OP(DLEND_OP_P2P_FETCH, dlend_msg_p2p, op_fetch),
+	OP(DLEND_OP_P2P_REVOKE, dlend_msg_p2p, op_revoke),
+};
+
+int lender_p2p_init(void)
+{
+	return dlend_ops_register(p2p_ops, ARRAY_SIZE(p2p_ops));
+}
+
+void lender_p2p_exit(void)
+{
+	dlend_ops_unregister(p2p_ops, ARRAY_SIZE(p2p_ops));
+}
