@@ -140,9 +140,13 @@ static const struct {
     {"parts.pex87", "parts.pex8733. parts.pex8747. parts.pex8796."},
     {"parts.mine.dma.reads", "parts.mine.dma.reads="},
     {"workload.flows.read.direction", "workload.flows.read.direction="},
-    {"workload.flows.read.direction=", "workload.flows.read.direction=read "
-                                       "workload.flows.read.direction=write"},
-    {"workload.flows.read.direction=w", "workload.flows.read.direction=write"},
+    {"workload.flows.read.direction=",
+     "workload.flows.read.direction=read "
+     "workload.flows.read.direction=write "
+     "workload.flows.read.direction=write-read"},
+    {"workload.flows.read.direction=w",
+     "workload.flows.read.direction=write "
+     "workload.flows.read.direction=write-read"},
     {"hosts.three.", ""},
     {"hosts.one.none", ""},
     {"nothing", ""},
