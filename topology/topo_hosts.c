@@ -240,12 +240,12 @@ static void check_chip(TopoLoader *loader, const TopoHost *host,
         if (other->chip && strcmp(other->chip, sw->chip) == 0 && other->part &&
             strcmp(topo_part_name(other->part), topo_part_name(sw->part)) !=
                 0) {
-            topo_errors_add(loader->errors, place,
-                            "%s: chip '%s' is a %s in %s and a %s here; write "
-                            "the same part",
-                            user_name(sw->path), sw->chip,
-                            topo_part_name(other->part), user_name(other->path),
-                            topo_part_name(sw->part));
+            topo_errors_add(
+                loader->errors, place,
+                "%s: chip '%s' is of part %s in %s and of part %s here; write "
+                "the same part",
+                user_name(sw->path), sw->chip, topo_part_name(other->part),
+                user_name(other->path), topo_part_name(sw->part));
             return;
         }
     }

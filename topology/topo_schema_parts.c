@@ -216,8 +216,9 @@ static const TopoKey ntb_keys[] = {
          .choices = "32|256|768",                                               \
          .flags = REQUIRED,                                                     \
          .help = "tags: 5, 8 or 10 bits"},                                      \
-        NEEDS("dma.write_size", BYTES, "4B", "4096B", POWER,                    \
-              "payload of a write of its DMA engine; at most `mps`"),           \
+        NEEDS("dma.write_size", BYTES, "4B", "4096B", 0,                        \
+              "payload of a write of its DMA engine, at most `mps`; the "       \
+              "mean, if it mixes sizes"),                                       \
         NEEDS("dma.read_size", BYTES, "4B", "4096B", POWER,                     \
               "size of a read of its DMA engine; at most `mrrs`"),              \
         NEEDS("dma.reads", INT, "1", "65536", 0,                                \

@@ -97,7 +97,7 @@ void fab_root_nodes_begin(FabRoot *root, unsigned from, unsigned to,
 
     /* If it was held back, it sets out only now. */
     tlp->tail_at = MAX(tlp->tail_at, sim_engine_now(root->component.engine));
-    if (crosses(nodes, from, to)) {
+    if (root->params.nodes.acknowledge && crosses(nodes, from, to)) {
         nodes->writes[from].to = to;
         nodes->writes[from].bytes += tlp->payload_bytes;
     }
@@ -109,7 +109,7 @@ void fab_root_nodes_left(FabRoot *root, unsigned from, unsigned to,
     RootNodes *nodes = root->nodes;
     SimTime time;
 
-    if (!crosses(nodes, from, to)) {
+    if (!root->params.nodes.acknowledge || !crosses(nodes, from, to)) {
         return;
     }
     if (nodes->acks_tail - nodes->acks_head == nodes->acks_mask + 1) {

@@ -304,8 +304,8 @@ static FabMoveFlowParams move_params(uint64_t size_bytes, uint32_t buffer_bytes)
 }
 
 /* A chunk is read before it is written, and a buffer of n chunks has n of them
- * between the request of their read and the end of their write, behind which the
- * next request leaves: Little's law, while links and tags do not limit. */
+ * between the request of their read and the end of their write, behind which
+ * the next request leaves: Little's law, while links and tags do not limit. */
 START_TEST(moves_are_limited_by_the_buffer)
 {
     unsigned chunks = 1u << _i;
