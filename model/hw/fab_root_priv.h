@@ -53,6 +53,7 @@ typedef struct RootEgress {
     GArray *requesters;   /* of RootRequester */
     uint32_t shared_used; /* of the params.forwarded_reads for all requesters */
     uint32_t starving;    /* requesters that wait and hold no tag */
+    uint32_t waiting;     /* requesters that wait */
     unsigned turn;        /* root port whose path gets the next tag */
 } RootEgress;
 
@@ -240,9 +241,9 @@ void fab_root_split_free(FabRoot *root);
 /* Takes the read or AtomicOp @tlp into the path from port @from to port @to. */
 void fab_root_split_add(FabRoot *root, unsigned from, unsigned to, FabTlp *tlp);
 
-/* The read of @path that may take a tag of port @to: the oldest one if tags
- * are free, otherwise the oldest one of a requester that holds none. NULL: no
- * read of the path may. */
+/* The read of @path that may take a tag of port @to. If tags are free, this is
+ * the oldest one of the requester that holds the fewest; otherwise the oldest
+ * one of a requester that holds none. NULL: no read of the path may. */
 SplitRead *fab_root_split_pick(const FabRoot *root, const RootPath *path,
                                unsigned to);
 

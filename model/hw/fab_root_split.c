@@ -12,6 +12,10 @@
  * more for each requester that holds none. With one pool for the whole root,
  * reads that cross in two roots would wait for each other for ever: the reads
  * that leave each root would hold all tags that the reads coming in need.
+ *
+ * Requesters that wait get tags in equal numbers. If the oldest read always got
+ * the next tag, and reads that leave and reads that come in used one root port,
+ * those that leave would hold all tags but one.
  */
 
 #define READS_SLAB 64
@@ -62,9 +66,11 @@ static void requester_count(FabRoot *root, const SplitRead *read, int waiting,
     RootEgress *egress = &root->egress[read->egress];
 
     egress->starving -= is_starving(requester);
+    egress->waiting -= requester->waiting > 0;
     requester->waiting += waiting;
     requester->pieces += pieces;
     egress->starving += is_starving(requester);
+    egress->waiting += requester->waiting > 0;
 }
 
 static void tags_grow(FabRoot *root)
@@ -162,13 +168,28 @@ void fab_root_split_add(FabRoot *root, unsigned from, unsigned to, FabTlp *tlp)
     path->reads_tail = read;
 }
 
+/* The oldest read of the requester that holds the fewest tags. */
+static SplitRead *pick_fair(const FabRoot *root, SplitRead *read)
+{
+    SplitRead *best = read;
+
+    /* Reads may pass each other (PCIe 5.0 table 2-40, B3). */
+    for (; read && requester_of(root, best)->pieces > 0; read = read->next) {
+        if (requester_of(root, read)->pieces <
+            requester_of(root, best)->pieces) {
+            best = read;
+        }
+    }
+    return best;
+}
+
 SplitRead *fab_root_split_pick(const FabRoot *root, const RootPath *path,
                                unsigned to)
 {
     SplitRead *read = path->reads;
 
     if (root->egress[to].shared_used < root->params.forwarded_reads) {
-        return read;
+        return root->egress[to].waiting > 1 ? pick_fair(root, read) : read;
     }
     if (root->egress[to].starving == 0) {
         return NULL;

@@ -4,7 +4,7 @@
  * into pieces that end at multiples of the split size. It never has more pieces
  * of reads outstanding than configured. The requester gets all data, in order
  * of address and in completions that fit Max_Payload_Size, or an error. The
- * ordering rules hold.
+ * ordering rules hold. Requesters share the tags.
  */
 #include "fab_fixture.h"
 
@@ -459,6 +459,46 @@ START_TEST(reads_and_completions_do_not_pass_writes)
 }
 END_TEST
 
+/* Requesters that wait share the tags equally: 5 reads of one, behind 20 of
+ * another, take about 20 pieces / 4 tags round trips, and not the 80 / 8 that
+ * the older reads need first. Both have one tag besides the 8. */
+START_TEST(requesters_share_the_tags)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabRootParams params = split_params();
+    SimTime last[2] = {0};
+    FixtureEnd *dev;
+    Side side;
+
+    params.forwarded_reads = 8;
+    side_init(&side, fixture, &params);
+    side.delay = SIM_US;
+    dev = side.host.dev;
+    for (unsigned i = 0; i < 25; i++) {
+        FabTlp *tlp = fixture_tlp(dev, FAB_TLP_MRD,
+                                  fixture_bar(side.host.far, 2) + 256 * i, 256);
+
+        tlp->tag = i;
+        tlp->requester_id = dev->component.bdf + (i >= 20);
+        fixture_send(dev, tlp);
+    }
+    fixture_run(fixture);
+    for (unsigned i = 0; i < dev->log->len; i++) {
+        const FixtureLog *log = fixture_log(dev, i);
+        unsigned second = log->tlp.requester_id != dev->component.bdf;
+
+        last[second] = MAX(last[second], log->time);
+    }
+    ck_assert_uint_eq(dev->received_bytes, 25 * 256);
+    ck_assert_uint_le(side.most, 8 + 2);
+    ck_assert_int_ge(last[1], 20 / 5 * SIM_US);
+    ck_assert_int_le(last[1], 7 * SIM_US);
+    ck_assert_int_ge(last[0], 10 * SIM_US);
+    ck_assert_int_le(last[0], 14 * SIM_US);
+    fixture_assert_drained(fixture);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fab_forward");
@@ -466,6 +506,7 @@ int main(void)
 
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, reads_leave_in_pieces);
+    tcase_add_test(tcase, requesters_share_the_tags);
     tcase_add_test(tcase, unsplit_reads_leave_as_they_came);
     tcase_add_test(tcase, writes_leave_in_pieces);
     tcase_add_test(tcase, answers_return_in_order);
