@@ -78,6 +78,19 @@ FabPortParams exp_params_port(const TopoPart *part, unsigned speed_mtps,
     return params;
 }
 
+static FabCacheParams cache_of(const TopoPart *part)
+{
+    if (!topo_part_has(part, "memory.cache.size")) {
+        return (FabCacheParams){0};
+    }
+    return (FabCacheParams){
+        .size_bytes = topo_part_bytes(part, "memory.cache.size"),
+        .latency = topo_part_time(part, "memory.cache.latency"),
+        .ways = topo_part_int(part, "memory.cache.ways"),
+        .io_ways = topo_part_int(part, "memory.cache.io_ways"),
+    };
+}
+
 FabRootParams exp_params_root(const TopoPart *part, bool iommu)
 {
     bool has_rate = topo_part_has(part, "nodes.bandwidth");
@@ -95,6 +108,7 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
                 .latency = topo_part_time(part, "memory.latency"),
                 .bandwidth_bytes_s = topo_part_rate(part, "memory.bandwidth"),
                 .reads = topo_part_int(part, "memory.reads"),
+                .cache = cache_of(part),
             },
         .iommu =
             {

@@ -155,6 +155,9 @@ static const TopoKey dma_keys[] = {
     WORD("pattern", "sequential", "sequential|random", 0, "order of addresses"),
     RANGE("working_set", BYTES, NULL, "1B", "1024TiB", 0,
           "addresses wrap within this size; without it the whole target"),
+    MAY("warm", BOOL, "off",
+        "on: the CPU of the host whose RAM is the target has used the working "
+        "set before, so its cache holds as much of it as fits"),
     WORD("arrivals", "closed", "closed|periodic|poisson", 0,
          "closed: the next operation begins when one is done"),
     RANGE("interval", TIME, NULL, "1ps", "1000s", 0,
@@ -190,6 +193,13 @@ static void check_dma_count(TopoLoader *loader, TopoFlow *flow)
 static void check_dma(TopoLoader *loader, TopoFlow *flow)
 {
     const TopoValues *values = flow->values;
+
+    if (topo_values_number(values, "warm") != 0 &&
+        topo_flow_target(flow, "target").kind == TOPO_TARGET_DEVICE) {
+        topo_flow_report(loader, flow, "warm",
+                         "only the RAM of a host has a cache; write target: "
+                         "host.ram, or leave `warm` out");
+    }
 
     check_dma_count(loader, flow);
     if (topo_flow_has(flow, "working_set") &&

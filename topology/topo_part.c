@@ -332,6 +332,44 @@ static void check_beats(Maker *maker, const char *section)
     }
 }
 
+/* Reports a part that has only some of the keys of `memory.cache:`, or a size
+ * that its sets do not fill. */
+static void check_cache(Maker *maker)
+{
+    static const char *const keys[] = {
+        "memory.cache.size", "memory.cache.latency", "memory.cache.ways",
+        "memory.cache.io_ways"};
+    const TopoValues *values = maker->part->values;
+    const char *missing = NULL;
+    unsigned given = 0;
+    int64_t ways = topo_values_number(values, "memory.cache.ways");
+    int64_t size = topo_values_number(values, "memory.cache.size");
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (topo_values_get(values, keys[i])->given) {
+            given++;
+        } else {
+            missing = missing != NULL ? missing : keys[i];
+        }
+    }
+    if (given > 0 && missing != NULL) {
+        topo_errors_add(maker->errors, maker->place,
+                        "%s: part '%s' has a `memory.cache:` without %s; give "
+                        "its size, latency, ways and io_ways",
+                        maker->user, maker->part->name, missing);
+    } else if (ways > 0 && size % (64 * ways) != 0) {
+        topo_errors_add(maker->errors,
+                        topo_values_get(values, "memory.cache.size")->place,
+                        "memory.cache.size: %s is not a multiple of 64 B times "
+                        "%s ways; write one",
+                        topo_values_text(values, "memory.cache.size"),
+                        topo_values_text(values, "memory.cache.ways"));
+    }
+    check_at_most(maker, "memory.cache.latency", "memory.latency");
+    check_at_most(maker, "memory.cache.io_ways", "memory.cache.ways");
+}
+
 /* Reports a part that has only some of the keys of `move:`, or a buffer that is
  * too small. */
 static void check_mover(Maker *maker)
@@ -396,6 +434,7 @@ static void check_cpu(Maker *maker)
     const TopoValue *entries = topo_values_get(values, "iommu.iotlb_entries");
 
     read_root_ports(maker);
+    check_cache(maker);
     check_at_most(maker, "completion_size", "mps");
     if (low > INT64_C(1) << 32) {
         topo_errors_add(maker->errors,

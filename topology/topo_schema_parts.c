@@ -112,6 +112,16 @@ static const TopoKey cpu_keys[] = {
           "time from a read at the root port to its data there"),
     NEEDS("memory.bandwidth", RATE, "1MB/s", NULL, 0,
           "bandwidth of all memory accesses together"),
+    MAY("memory.cache.size", BYTES, NULL, "4KiB", "64GiB", 0,
+        "last-level cache in front of the RAM, a multiple of 64 B times its "
+        "ways; with `latency`, `ways` and `io_ways`, or none of them"),
+    MAY("memory.cache.latency", TIME, NULL, "0ps", "1ms", 0,
+        "time from a read at the root port to data that are in the cache; at "
+        "most `memory.latency`"),
+    MAY("memory.cache.ways", INT, NULL, "1", "64", 0, "ways of a set"),
+    MAY("memory.cache.io_ways", INT, NULL, "0", "64", 0,
+        "ways of a set into which devices write what is not in the cache "
+        "(DDIO); at most `memory.cache.ways`"),
     NEEDS("memory.reads", INT, "1", "65536", 0, "reads served at a time"),
     NEEDS("iommu.iotlb_entries", INT, "1", "1048576", 0,
           "translations the IOTLB holds"),

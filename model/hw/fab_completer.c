@@ -35,6 +35,14 @@ void fab_completer_read(FabCompleter *completer, FabTlp *tlp)
     SimTime now = sim_engine_now(completer->owner->engine);
 
     tlp->due_at = fab_memory_read(completer->memory, now, tlp->request_bytes);
+    if (G_UNLIKELY(completer->cache != NULL) &&
+        fab_cache_read(completer->cache, tlp->addr, tlp->request_bytes)) {
+        const FabTlp *last = completer->reading.tail;
+        SimTime due = tlp->due_at - completer->hit_saves;
+
+        /* Reads become ready in the order in which they came. */
+        tlp->due_at = last ? MAX(due, last->due_at) : due;
+    }
     tlp->data = fab_memory_peek(completer->memory, tlp->addr);
     fab_fifo_push(&completer->reading, tlp);
     if (completer->reading.head == tlp) {
@@ -50,6 +58,9 @@ SimTime fab_completer_write(FabCompleter *completer, FabTlp *tlp,
     const FabTlp *last = completer->visible.tail;
 
     time = MAX(time, earliest);
+    if (G_UNLIKELY(completer->cache != NULL)) {
+        fab_cache_write(completer->cache, tlp->addr, tlp->payload_bytes);
+    }
     if (!fab_memory_watched_at(completer->memory, tlp->addr,
                                tlp->payload_bytes)) {
         fab_port_consume(tlp, time);
@@ -111,4 +122,5 @@ void fab_completer_done(FabCompleter *completer)
     sim_event_cancel(&completer->read_event);
     sim_event_cancel(&completer->visible_event);
     fab_memory_free(completer->memory);
+    fab_cache_free(completer->cache);
 }

@@ -2,6 +2,7 @@
 #ifndef FAB_COMPLETER_H
 #define FAB_COMPLETER_H
 
+#include "fab_cache.h"
 #include "fab_memory.h"
 #include "fab_observe_priv.h"
 #include "fab_waits.h"
@@ -18,6 +19,8 @@ typedef void (*FabCompleterFn)(FabComponent *owner, FabTlp *read);
 
 typedef struct FabCompleter {
     FabMemory *memory; /* owned */
+    FabCache *cache;   /* owned; NULL: none */
+    SimTime hit_saves; /* time that a read from the cache takes less */
     FabFifo reading;   /* reads, by due_at */
     FabFifo visible;   /* writes to watched addresses, by due_at */
     SimEvent read_event, visible_event;

@@ -360,6 +360,22 @@ static bool check_addresses(const FabRoot *root, GError **error)
     return true;
 }
 
+static void cache_make(FabRoot *root)
+{
+    FabCompleter *completer = &root->completer;
+    const FabMemoryParams *memory = &root->params.memory;
+
+    completer->cache = fab_cache_new(&memory->cache);
+    completer->hit_saves = memory->latency - memory->cache.latency;
+}
+
+void fab_root_warm(FabRoot *root, FabBusAddr addr, uint64_t size_bytes)
+{
+    if (root->completer.cache && size_bytes) {
+        fab_cache_touch(root->completer.cache, addr, size_bytes);
+    }
+}
+
 static bool root_realize(FabComponent *component, GError **error)
 {
     FabRoot *root = (FabRoot *)component;
@@ -367,10 +383,14 @@ static bool root_realize(FabComponent *component, GError **error)
     if (!check_params(&root->params, component->port_count, error) ||
         !check_addresses(root, error) ||
         !fab_memory_check(root->completer.memory, error) ||
+        !fab_cache_check(&root->params.memory, error) ||
         (root->iommu &&
          !fab_iommu_realize(root->iommu, component->rank, error))) {
         g_prefix_error(error, "%s: ", component->name);
         return false;
+    }
+    if (root->params.memory.cache.size_bytes) {
+        cache_make(root);
     }
     root->ports = component->port_count;
     root->ingress = g_new0(RootIngress, root->ports);

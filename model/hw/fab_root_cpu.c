@@ -67,6 +67,7 @@ static void write_send(FabRoot *root, FabPort *port, const CpuWrite *write)
         /* The write takes a slot of the memory, but it is visible at once,
          * because caches are coherent. */
         (void)fab_memory_write(root->completer.memory, now, write->size_bytes);
+        fab_root_warm(root, write->addr, write->size_bytes);
         fab_memory_notify(root->completer.memory, write->addr,
                           write->size_bytes, write->data);
         return;

@@ -23,6 +23,8 @@ typedef struct FabDmaFlowParams {
                        left, a read of the same bytes; it is over when the data
                        of the read are in, and both count as bytes */
     FabTarget target;
+    bool warm; /* the host's CPU has used the working set before; @target is
+                  memory */
     uint64_t size_bytes;  /* size of an operation */
     uint64_t count;       /* number of operations */
     uint32_t outstanding; /* largest number of outstanding operations, at most

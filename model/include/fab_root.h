@@ -10,11 +10,21 @@
  */
 typedef struct FabRoot FabRoot;
 
+/* The last-level cache. */
+typedef struct FabCacheParams {
+    uint64_t size_bytes; /* 0: none */
+    SimTime latency;     /* of a read by a device whose lines are all in it */
+    uint32_t ways;       /* of a set */
+    uint32_t io_ways; /* of them those into which devices write lines that are
+                         not in the cache; 0: such writes go to memory */
+} FabCacheParams;
+
 typedef struct FabMemoryParams {
     uint64_t size_bytes;
     SimTime latency;            /* of a read, from its arrival to data ready */
     uint64_t bandwidth_bytes_s; /* shared by reads and writes */
     uint32_t reads;             /* largest number served at the same time */
+    FabCacheParams cache;
 } FabMemoryParams;
 
 typedef struct FabIommuParams {
@@ -165,6 +175,10 @@ uint64_t fab_root_iommu_mapped(const FabRoot *root);
 
 /* Puts the device with Requester ID @device into @domain. */
 void fab_root_attach(FabRoot *root, FabBdf device, unsigned domain);
+
+/* The CPU uses [@addr, +@size_bytes) of memory beforehand, which takes no time:
+ * the cache holds as much of it as fits. */
+void fab_root_warm(FabRoot *root, FabBusAddr addr, uint64_t size_bytes);
 
 /* Called when a write to a watched address has become visible in memory. */
 typedef void (*FabWatchFn)(void *owner, FabBusAddr addr, uint64_t data);

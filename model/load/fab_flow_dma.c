@@ -212,6 +212,9 @@ static bool check_params(const char *name, const FabDmaFlowParams *params,
 
     if (params->direction != FAB_TLP_MWR && params->direction != FAB_TLP_MRD) {
         wrong = "the direction must be a write or a read";
+    } else if (params->warm &&
+               !fab_component_as_root(params->target.component)) {
+        wrong = "only the memory of a host can be warm";
     } else if (params->then_read && params->direction != FAB_TLP_MWR) {
         wrong = "only a write can be followed by a read";
     } else if (params->size_bytes == 0) {
@@ -255,7 +258,7 @@ FabFlow *fab_dma_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     FabComponent *device = fab_endpoint_component(params->device);
     FabComponent *target = params->target.component;
     uint64_t bytes;
-    FabBusAddr addr;
+    FabBusAddr addr, host;
     DmaFlow *self;
 
     if (!fab_flow_check(fabric, name, params->start, error) ||
@@ -263,9 +266,12 @@ FabFlow *fab_dma_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
         return NULL;
     }
     bytes = working_set(name, params, error);
-    if (bytes == 0 || !fab_target_take(&params->target, bytes, &addr, error) ||
-        !fab_route_map_buffer(device, target, addr, bytes, &addr, error)) {
+    if (bytes == 0 || !fab_target_take(&params->target, bytes, &host, error) ||
+        !fab_route_map_buffer(device, target, host, bytes, &addr, error)) {
         return NULL;
+    }
+    if (params->warm) {
+        fab_root_warm(fab_component_as_root(target), host, bytes);
     }
     self = g_new0(DmaFlow, 1);
     self->params = *params;
