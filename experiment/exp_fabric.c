@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "exp_net.h"
 #include "exp_params_priv.h"
 #include "fab_endpoint.h"
 #include "fab_ntb.h"
@@ -276,6 +277,7 @@ ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error)
         }
     }
     build_faults(self);
+    exp_net_build(self, description);
     return g_steal_pointer(&self);
 }
 

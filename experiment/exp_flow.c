@@ -13,6 +13,7 @@
 #include "fab_flow_move.h"
 #include "fab_flow_nvme.h"
 #include "fab_flow_pingpong.h"
+#include "fab_flow_tcp.h"
 #include "fab_flow_transfer.h"
 
 /* ---- What kinds have in common ----------------------------------------- */
@@ -239,6 +240,74 @@ static FabFlow *pingpong_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                                  warmup, &params, error);
 }
 
+static FabNic *nic_of(const ExpFabric *fabric, const TopoFlow *flow,
+                      const char *key)
+{
+    return fab_nic_of(fab_component_as_endpoint(
+        exp_device(fabric, topo_flow_device(flow, key))));
+}
+
+static FabTcpCosts tcp_costs(const TopoFlow *flow, const char *key)
+{
+    const TopoPart *cpu = topo_flow_device(flow, key)->host->cpu;
+
+    return (FabTcpCosts){
+        .packet = topo_part_time(cpu, "tcp.packet"),
+        .ack = topo_part_time(cpu, "tcp.ack"),
+        .send = topo_part_time(cpu, "tcp.send"),
+        .call = topo_part_time(cpu, "tcp.call"),
+        .copy_bytes_s = topo_part_rate(cpu, "tcp.copy"),
+    };
+}
+
+static FabFlow *tcp_flow_new(ExpFabric *fabric, const TopoFlow *flow,
+                             SimTime warmup, GError **error)
+{
+    const TopoPart *part = topo_flow_target(flow, "device").device->part;
+    FabTcpFlowParams params = {
+        .from = nic_of(fabric, flow, "from"),
+        .to = nic_of(fabric, flow, "to"),
+        .from_port = topo_flow_int(flow, "from_port"),
+        .to_port = topo_flow_int(flow, "to_port"),
+        .device = target_of(fabric, flow, "device"),
+        .devmem = g_str_equal(topo_flow_kind(flow), "tcp-devmem"),
+        .size_bytes = topo_flow_bytes(flow, "size"),
+        .count = topo_flow_has(flow, "count")
+                     ? (uint64_t)topo_flow_int(flow, "count")
+                     : UINT64_MAX,
+        .connections = topo_flow_int(flow, "connections"),
+        .mtu_bytes = topo_flow_bytes(flow, "mtu"),
+        .header_bytes = topo_flow_bytes(flow, "headers"),
+        .window_bytes = topo_flow_bytes(flow, "window"),
+        .entries = topo_flow_int(flow, "entries"),
+        .polling = topo_flow_is(flow, "completion", "polling"),
+        .steered = topo_flow_bool(flow, "steered"),
+        .ack_every = topo_flow_int(flow, "ack_every"),
+        .rto = topo_flow_time(flow, "rto"),
+        .chunk_bytes = topo_flow_bytes(flow, "chunk"),
+        .setup = topo_part_kind(part) == TOPO_PART_GPU
+                     ? topo_part_time(part, "copy.setup")
+                     : 0,
+        .page_bytes = topo_flow_bytes(flow, "page"),
+        .send = tcp_costs(flow, "from"),
+        .receive = tcp_costs(flow, "to"),
+        .owner_ends = SIM_TIME_NONE,
+        .start = topo_flow_time(flow, "start"),
+    };
+
+    if (params.devmem) {
+        params.buffer_bytes = topo_flow_bytes(flow, "buffer");
+        params.hold = topo_flow_time(flow, "hold");
+        params.tokens = topo_flow_int(flow, "tokens");
+        params.unsplit = topo_flow_share(flow, "unsplit");
+        if (topo_flow_has(flow, "owner_ends")) {
+            params.owner_ends = topo_flow_time(flow, "owner_ends");
+        }
+    }
+    return fab_tcp_flow_new(exp_fabric(fabric), topo_flow_name(flow), warmup,
+                            &params, error);
+}
+
 static FabFlow *transfer_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                                   SimTime warmup, GError **error)
 {
@@ -274,7 +343,8 @@ static const struct {
     {"compute", compute_flow_new},   {"copy", copy_flow_new},
     {"dma", dma_flow_new},           {"mmio", mmio_flow_new},
     {"move", move_flow_new},         {"nvme", nvme_flow_new},
-    {"pingpong", pingpong_flow_new}, {"transfer", transfer_flow_new},
+    {"pingpong", pingpong_flow_new}, {"tcp-devmem", tcp_flow_new},
+    {"tcp-host", tcp_flow_new},      {"transfer", transfer_flow_new},
 };
 
 FabFlow *exp_flow_new(ExpFabric *fabric, const TopoFlow *flow, SimTime warmup,

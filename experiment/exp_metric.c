@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "fab_flow_nvme.h"
+#include "fab_flow_tcp.h"
 #include "fab_lend.h"
+#include "fab_nic.h"
 
 #define ELEMENT                                                                \
     (EXP_SCOPE_ROOT | EXP_SCOPE_SWITCH | EXP_SCOPE_NTB | EXP_SCOPE_DEVICE)
@@ -151,6 +153,29 @@ STAGE(media, MEDIA)
 STAGE(data, DATA)
 STAGE(completion, COMPLETION)
 STAGE(notice, NOTICE)
+
+/* Values of TCP flows; flows of other kinds have none. */
+#define TCP(NAME, NUMERATOR, DENOMINATOR)                                      \
+    static ExpValue tcp_##NAME(const ExpSubject *subject)                      \
+    {                                                                          \
+        FabTcpFlowStats stats;                                                 \
+                                                                               \
+        if (!fab_tcp_flow_stats(subject->flow, &stats)) {                      \
+            return (ExpValue){0, 0, NULL};                                     \
+        }                                                                      \
+        return (ExpValue){stats.NUMERATOR, DENOMINATOR, NULL};                 \
+    }
+
+TCP(send_cores, send_busy, stats.time)
+TCP(receive_cores, receive_busy, stats.time)
+TCP(retransmits, retransmits, 1)
+TCP(timeouts, timeouts, 1)
+TCP(accepted_bytes, accepted_bytes, 1)
+TCP(duplicate_bytes, duplicate_bytes, 1)
+TCP(direct_bytes, direct_bytes, 1)
+TCP(linear_bytes, linear_bytes, 1)
+TCP(host_bytes, host_bytes, 1)
+TCP(held_tokens, devmem.most_held, 1)
 
 static ExpValue flow_operations(const ExpSubject *subject)
 {
@@ -370,6 +395,31 @@ COUNTER(device, served_bytes, DEVICE)
 COUNTER(device, failed_reads, DEVICE)
 COUNTER(device, tag_wait_ps, DEVICE)
 
+/* Values of NICs; other devices have none. */
+#define NIC(FIELD)                                                             \
+    static ExpValue nic_##FIELD(const ExpSubject *subject)                     \
+    {                                                                          \
+        const FabNic *nic =                                                    \
+            fab_nic_of(fab_component_as_endpoint(subject->component));         \
+                                                                               \
+        return (ExpValue){nic ? fab_nic_counters(nic)->FIELD : 0, nic != NULL, \
+                          NULL};                                               \
+    }
+
+NIC(rx_packets)
+NIC(tx_packets)
+NIC(rx_header_bytes)
+NIC(rx_payload_bytes)
+NIC(rx_linear_bytes)
+NIC(rx_descriptors)
+NIC(tx_descriptors)
+NIC(rx_completions)
+NIC(tx_completions)
+NIC(interrupts)
+NIC(doorbells)
+NIC(no_space)
+NIC(no_descriptor)
+
 static const ExpMetric metrics[] = {
     {"bandwidth", EXP_SCOPE_FLOW, NUMBER, flow_bandwidth,
      "bytes moved per second, from warmup:, or the start of the first "
@@ -401,6 +451,27 @@ static const ExpMetric metrics[] = {
      "crossing"},
     {"stage_notice", EXP_SCOPE_FLOW, NUMBER, stage_notice,
      "mean time in ps until the driver notices, by polling or an interrupt"},
+    {"send_cores", EXP_SCOPE_FLOW, NUMBER, tcp_send_cores,
+     "kinds tcp-host and tcp-devmem only, as the next ones: mean number of the "
+     "sender's cores at work; scale it by 0.01 for percent of a core"},
+    {"receive_cores", EXP_SCOPE_FLOW, NUMBER, tcp_receive_cores,
+     "the same of the receiver"},
+    {"retransmits", EXP_SCOPE_FLOW, NUMBER, tcp_retransmits,
+     "segments that were sent again, from the start on, as the next ones"},
+    {"timeouts", EXP_SCOPE_FLOW, NUMBER, tcp_timeouts,
+     "retransmission time-outs"},
+    {"accepted_bytes", EXP_SCOPE_FLOW, NUMBER, tcp_accepted_bytes,
+     "payload that TCP has accepted, each byte once"},
+    {"duplicate_bytes", EXP_SCOPE_FLOW, NUMBER, tcp_duplicate_bytes,
+     "payload that came in again, and was discarded"},
+    {"direct_bytes", EXP_SCOPE_FLOW, NUMBER, tcp_direct_bytes,
+     "payload that the user got in the dmabuf"},
+    {"linear_bytes", EXP_SCOPE_FLOW, NUMBER, tcp_linear_bytes,
+     "payload of packets that the NIC did not split"},
+    {"host_bytes", EXP_SCOPE_FLOW, NUMBER, tcp_host_bytes,
+     "payload that came by way of RAM"},
+    {"held_tokens", EXP_SCOPE_FLOW, NUMBER, tcp_held_tokens,
+     "most tokens that the user had at the same time"},
     {"operations", EXP_SCOPE_FLOW, NUMBER, flow_operations,
      "operations that have ended since warmup:, failed ones included"},
     {"failed", EXP_SCOPE_FLOW, NUMBER, flow_failed,
@@ -502,6 +573,31 @@ static const ExpMetric metrics[] = {
      "read requests of its DMA engine that ended with UR or CA"},
     {"tag_wait_ps", EXP_SCOPE_DEVICE, COUNT, device_tag_wait_ps,
      "time that reads of its DMA engine waited for a tag, in ps"},
+    {"rx_packets", EXP_SCOPE_DEVICE, COUNT, nic_rx_packets,
+     "NICs only, as the next ones: packets written to memory"},
+    {"tx_packets", EXP_SCOPE_DEVICE, COUNT, nic_tx_packets, "packets sent"},
+    {"rx_header_bytes", EXP_SCOPE_DEVICE, COUNT, nic_rx_header_bytes,
+     "headers that it split off and wrote, in bytes"},
+    {"rx_payload_bytes", EXP_SCOPE_DEVICE, COUNT, nic_rx_payload_bytes,
+     "payload that it split off and wrote, in bytes"},
+    {"rx_linear_bytes", EXP_SCOPE_DEVICE, COUNT, nic_rx_linear_bytes,
+     "bytes of packets that it wrote as a whole"},
+    {"rx_descriptors", EXP_SCOPE_DEVICE, COUNT, nic_rx_descriptors,
+     "receive descriptors fetched"},
+    {"tx_descriptors", EXP_SCOPE_DEVICE, COUNT, nic_tx_descriptors,
+     "transmit descriptors fetched"},
+    {"rx_completions", EXP_SCOPE_DEVICE, COUNT, nic_rx_completions,
+     "completion entries written for packets that came in"},
+    {"tx_completions", EXP_SCOPE_DEVICE, COUNT, nic_tx_completions,
+     "completion entries written for packets sent"},
+    {"interrupts", EXP_SCOPE_DEVICE, COUNT, nic_interrupts,
+     "MSI-X messages sent"},
+    {"doorbells", EXP_SCOPE_DEVICE, COUNT, nic_doorbells,
+     "writes of its doorbells by the CPU"},
+    {"no_space", EXP_SCOPE_DEVICE, COUNT, nic_no_space,
+     "packets dropped for lack of space on the chip"},
+    {"no_descriptor", EXP_SCOPE_DEVICE, COUNT, nic_no_descriptor,
+     "packets dropped because no receive descriptor was posted"},
 };
 
 const ExpMetric *exp_metric_find(ExpScope scope, const char *name)

@@ -63,7 +63,9 @@ bool topo_flow_get_devices(const TopoFlow *flow, TopoDevice *ret_devices[2])
 
     for (i = 0; i < flow->kind->section.n_keys; i++) {
         if (flow->targets[i].kind == TOPO_TARGET_DEVICE) {
-            g_assert(n < G_N_ELEMENTS(found));
+            if (n == G_N_ELEMENTS(found)) {
+                return false; /* a flow of packets has three */
+            }
             found[n++] = flow->targets[i].device;
         }
     }
@@ -88,6 +90,14 @@ bool topo_flow_bool(const TopoFlow *flow, const char *key)
 int64_t topo_flow_int(const TopoFlow *flow, const char *key)
 {
     return topo_values_typed(flow->values, key, 1u << TOPO_TYPE_INT)->number;
+}
+
+double topo_flow_share(const TopoFlow *flow, const char *key)
+{
+    const TopoValue *value =
+        topo_values_typed(flow->values, key, 1u << TOPO_TYPE_PERCENT);
+
+    return (double)value->number / value->den;
 }
 
 int64_t topo_flow_bytes(const TopoFlow *flow, const char *key)

@@ -11,6 +11,7 @@
 
 #include "topo_schema_keys_priv.h"
 
+#define POWER  TOPO_KEY_POWER_OF_TWO
 #define MEMORY (TOPO_MAY_BE_RAM | TOPO_MAY_BE_BAR)
 
 /* Keys of every kind. */
@@ -395,6 +396,203 @@ static void check_pingpong(TopoLoader *loader, TopoFlow *flow)
     check_two_devices(loader, flow);
 }
 
+/* ---- tcp --------------------------------------------------------------- */
+
+/* Keys of both kinds of TCP flows. */
+#define TCP(KIND, DEVICE_HELP)                                                 \
+    FLOW(KIND), NEEDS("from", DEVICE, "`host.device` that sends, a NIC"),      \
+        NEEDS("to", DEVICE,                                                    \
+              "`host.device` that receives, a NIC of the same network"),       \
+        RANGE("from_port", INT, "0", "0", "7", 0, "port of the sending NIC"),  \
+        RANGE("to_port", INT, "0", "0", "7", 0, "port of the other"),          \
+        NEEDS_TARGET("device", TOPO_MAY_BE_BAR, DEVICE_HELP),                  \
+        RANGE("size", BYTES, NULL, "1B", "1GiB", REQUIRED, "of a message"),    \
+        RANGE("count", INT, NULL, "1", "1000000000000", 0,                     \
+              "messages of each connection; without it until the `stop` of "   \
+              "the workload"),                                                 \
+        RANGE("connections", INT, "1", "1", "64", 0,                           \
+              "connections; each has queues and cores of its own"),            \
+        RANGE("mtu", BYTES, "1500B", "576B", "16384B", 0,                      \
+              "largest IP packet (MTU)"),                                      \
+        RANGE("headers", BYTES, "52B", "40B", "128B", 0,                       \
+              "headers of IP and TCP; 52B: IPv4 and TCP with time stamps"),    \
+        RANGE("window", BYTES, "4MiB", "4KiB", "1GiB", 0,                      \
+              "receive buffer and send buffer of a connection"),               \
+        RANGE("entries", INT, "1024", "64", "65536", POWER,                    \
+              "entries of each ring"),                                         \
+        WORD("completion", "interrupt", "interrupt|polling", 0,                \
+             "the way in which the drivers learn of packets"),                 \
+        MAY("steered", BOOL, "on",                                             \
+            "on: flow steering brings each connection to its own queue; off: " \
+            "to an ordinary queue, by receive side scaling"),                  \
+        RANGE("ack_every", INT, "2", "1", "1000", 0,                           \
+              "packets after which the receiver acknowledges (RFC 5681)"),     \
+        RANGE("rto", TIME, "200ms", "1us", "60s", 0,                           \
+              "retransmission time-out; it doubles each time"),                \
+        RANGE("chunk", BYTES, "256KiB", "1B", "1GiB", 0,                       \
+              "most bytes that the device copies from RAM at a time"),         \
+        RANGE("page", BYTES, "4KiB", "256B", "64KiB", POWER,                   \
+              "size of a receive buffer")
+
+static const TopoKey tcp_devmem_keys[] = {
+    TCP("tcp-devmem", "`host.device` or `host.device.bar1` whose memory the "
+                      "payloads go to"),
+    RANGE("buffer", BYTES, "64MiB", "4KiB", "1TiB", 0,
+          "size of the dmabuf, which the queues of all connections share"),
+    RANGE("hold", TIME, "0ps", "0ps", "1000s", 0,
+          "time for which the user keeps a fragment before it returns its "
+          "token"),
+    RANGE("tokens", INT, "128", "1", "128", 0,
+          "tokens that one system call returns, at most"),
+    MAY("unsplit", PERCENT, "0%",
+        "share of packets that the NIC cannot split, whose payloads land in "
+        "RAM"),
+    RANGE("owner_ends", TIME, NULL, "0ps", "1000s", 0,
+          "time at which the receiver's process dies, and with it its "
+          "binding"),
+};
+
+static const TopoKey tcp_host_keys[] = {
+    TCP("tcp-host",
+        "`host.device` that copies the payloads from RAM to its memory"),
+};
+
+static void check_cpu_has_tcp(TopoLoader *loader, const TopoFlow *flow,
+                              const char *key, const TopoDevice *nic)
+{
+    if (nic->host->cpu != NULL &&
+        !topo_part_has(nic->host->cpu, "tcp.packet")) {
+        topo_flow_report(loader, flow, key,
+                         "the CPU of host %s has no `tcp:`; give its part the "
+                         "costs of TCP, or take another",
+                         nic->host->name);
+    }
+}
+
+/* Returns the network of the port; NULL if there is none, which is reported. */
+static const char *check_nic_port(TopoLoader *loader, const TopoFlow *flow,
+                                  const char *key, const char *port_key)
+{
+    const TopoDevice *nic = topo_flow_device(flow, key);
+    int64_t port = topo_values_number(flow->values, port_key);
+    const GPtrArray *networks = loader->loaded->pub.networks;
+    const char *name;
+    unsigned i;
+
+    if (nic == NULL || nic->part == NULL) {
+        return NULL;
+    }
+    if (!topo_device_is_nic(nic)) {
+        topo_flow_report(loader, flow, key,
+                         "%s is not a NIC; name an endpoint whose part has "
+                         "`nic:`",
+                         nic->path);
+        return NULL;
+    }
+    check_cpu_has_tcp(loader, flow, key, nic);
+    if (port >= topo_nic_ports(nic)) {
+        topo_flow_report(loader, flow, port_key,
+                         "%s has %u ports, counted from 0; write a lower "
+                         "number",
+                         nic->path, topo_nic_ports(nic));
+        return NULL;
+    }
+    name = topo_nic_network(nic, (unsigned)port);
+    for (i = 0; name != NULL && i < networks->len; i++) {
+        const TopoNetwork *network = g_ptr_array_index(networks, i);
+
+        if (g_strcmp0(network->name, name) == 0) {
+            return network->name;
+        }
+    }
+    topo_flow_report(loader, flow, key,
+                     "port %d of %s is in no network; name one of `networks` "
+                     "in its `fabrics`",
+                     (int)port, nic->path);
+    return NULL;
+}
+
+static void check_packet(TopoLoader *loader, const TopoFlow *flow)
+{
+    const TopoValues *values = flow->values;
+    int64_t mtu = topo_values_number(values, "mtu");
+    int64_t page = topo_values_number(values, "page");
+    const TopoDevice *from = topo_flow_device(flow, "from");
+
+    if (page > 0 && mtu > 8 * page) {
+        topo_flow_report(loader, flow, "page",
+                         "a packet of %s would need more than 8 pages; write "
+                         "a larger page",
+                         topo_values_text(values, "mtu"));
+    }
+    if (topo_values_number(values, "window") < 2 * mtu) {
+        topo_flow_report(loader, flow, "window",
+                         "it must hold two packets of %s; write more",
+                         topo_values_text(values, "mtu"));
+    }
+    if (from != NULL && from->part != NULL && topo_device_is_nic(from) &&
+        mtu - topo_values_number(values, "headers") >
+            topo_part_bytes(from->part, "nic.segment")) {
+        topo_flow_report(loader, flow, "mtu",
+                         "a packet has more payload than nic.segment of %s; "
+                         "write less",
+                         from->path);
+    }
+}
+
+static void check_tcp(TopoLoader *loader, TopoFlow *flow)
+{
+    const TopoDevice *to = topo_flow_device(flow, "to");
+    const char *from_network =
+        check_nic_port(loader, flow, "from", "from_port");
+    const char *to_network = check_nic_port(loader, flow, "to", "to_port");
+
+    if (to != NULL && to == topo_flow_device(flow, "from")) {
+        topo_flow_report(loader, flow, "to",
+                         "%s is the same NIC as from; name another", to->path);
+    } else if (from_network != NULL && to_network != NULL &&
+               g_strcmp0(from_network, to_network) != 0) {
+        topo_flow_report(loader, flow, "to",
+                         "%s is in the network %s, and the sender in %s; name "
+                         "two NICs of one network",
+                         to->path, to_network, from_network);
+    }
+    if (!topo_flow_has(flow, "count") &&
+        loader->loaded->pub.workload->stop_ps == 0) {
+        topo_flow_report(loader, flow, "size",
+                         "the flow has no end; write count: here, or stop: in "
+                         "the workload");
+    }
+    check_packet(loader, flow);
+}
+
+static void check_tcp_devmem(TopoLoader *loader, TopoFlow *flow)
+{
+    const TopoValues *values = flow->values;
+    const TopoDevice *to = topo_flow_device(flow, "to");
+    const TopoValue *unsplit = topo_values_get(values, "unsplit");
+
+    check_tcp(loader, flow);
+    if (to != NULL && to->part != NULL && topo_device_is_nic(to) &&
+        !topo_part_bool(to->part, "nic.header_split")) {
+        topo_flow_report(loader, flow, "to",
+                         "%s cannot split headers, which device memory TCP "
+                         "needs; write kind: tcp-host, or give its part "
+                         "nic.header_split: on",
+                         to->path);
+    }
+    if (topo_values_number(values, "buffer") <
+        8 * topo_values_number(values, "page")) {
+        topo_flow_report(loader, flow, "buffer",
+                         "it must have at least 8 pages of %s; write more",
+                         topo_values_text(values, "page"));
+    }
+    if (unsplit->valid && unsplit->number > unsplit->den) {
+        topo_flow_report(loader, flow, "unsplit",
+                         "a share is at most 100%%; write less");
+    }
+}
+
 /* ---- transfer ---------------------------------------------------------- */
 
 static const TopoKey transfer_keys[] = {
@@ -424,6 +622,11 @@ static void check_transfer(TopoLoader *loader, TopoFlow *flow)
 
 /* ---- The table --------------------------------------------------------- */
 
+/* A kind whose name is no word of C. */
+#define TCP_KIND(NAME, ID, HELP)                                               \
+    .name = NAME,                                                              \
+    .section = {NAME " flow", HELP, ID##_keys, G_N_ELEMENTS(ID##_keys)}
+
 #define KIND(NAME, HELP)                                                       \
     .name = #NAME,                                                             \
     .section = {#NAME " flow", HELP, NAME##_keys, G_N_ELEMENTS(NAME##_keys)}
@@ -440,6 +643,12 @@ const TopoFlowKind topo_flow_kinds[] = {
     {KIND(path, "One TLP through an idle fabric."), .has_own_fabric = true},
     {KIND(pingpong, "Two GPUs pass a counter to and fro."),
      .check = check_pingpong},
+    {TCP_KIND("tcp-devmem", tcp_devmem,
+              "TCP over a network, into the memory of a device (devmem TCP)."),
+     .check = check_tcp_devmem},
+    {TCP_KIND("tcp-host", tcp_host,
+              "TCP over a network, through RAM to a device."),
+     .check = check_tcp},
     {KIND(transfer, "A driver has the memory of one GPU copied to another."),
      .check = check_transfer},
 };

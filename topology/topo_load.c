@@ -168,6 +168,7 @@ static TopoLoaded *loaded_new(const char *file)
     pub->file = file;
     pub->hosts = g_ptr_array_new_with_free_func(host_free);
     pub->links = g_ptr_array_new_with_free_func(g_free);
+    pub->networks = g_ptr_array_new_with_free_func(g_free);
     pub->lends = g_ptr_array_new_with_free_func(g_free);
     pub->faults = g_ptr_array_new_with_free_func(g_free);
     pub->variants = g_ptr_array_new_with_free_func(variant_free);
@@ -195,6 +196,7 @@ void topo_description_free(TopoDescription *description)
     }
     g_ptr_array_unref(description->hosts);
     g_ptr_array_unref(description->links);
+    g_ptr_array_unref(description->networks);
     g_ptr_array_unref(description->lends);
     g_ptr_array_unref(description->faults);
     g_ptr_array_unref(description->variants);
@@ -269,8 +271,8 @@ static TopoNode *read_cluster(TopoLoader *loader, const TopoNode *name)
 static void join_section(TopoLoader *loader, TopoNode *tree,
                          const TopoEntry *entry)
 {
-    static const char *const sections[] = {"parts", "hosts", "links", "lend",
-                                           NULL};
+    static const char *const sections[] = {"parts", "hosts",    "links",
+                                           "lend",  "networks", NULL};
     static const char *const own[] = {"name", "description", NULL};
     const TopoEntry *there = topo_node_entry(tree, entry->key);
 
@@ -281,7 +283,7 @@ static void join_section(TopoLoader *loader, TopoNode *tree,
     if (!g_strv_contains(sections, entry->key)) {
         topo_errors_add(loader->errors, entry->place,
                         "the file of a cluster cannot have the section '%s'; "
-                        "it can have hosts, lend, links, parts",
+                        "it can have hosts, lend, links, networks, parts",
                         entry->key);
     } else if (there != NULL) {
         topo_errors_add(loader->errors, there->place,
@@ -311,7 +313,7 @@ static bool join_cluster(TopoLoader *loader, TopoNode *tree)
     if (cluster->kind != TOPO_NODE_MAP) {
         topo_errors_add(loader->errors, cluster->place,
                         "the file of a cluster is a map with hosts, lend, "
-                        "links, parts");
+                        "links, networks, parts");
         return false;
     }
     for (i = 0; i < cluster->items->len; i++) {
@@ -449,6 +451,7 @@ static void read_sections(TopoLoader *loader)
     topo_load_hosts(loader, values);
     topo_load_attach(loader);
     topo_load_links(loader, values);
+    topo_load_networks(loader, values);
     topo_load_lends(loader, values);
     topo_load_faults(loader, values);
     topo_load_workload(loader, values);

@@ -397,19 +397,20 @@ static void check_mover(Maker *maker)
     check_at_most(maker, "move.chunk", "move.buffer");
 }
 
-/* Reports a part that has only some of the keys of a drive. */
-static void check_drive(Maker *maker)
+/* The registers of a NIC in its first BAR: 4 KiB for all, and 16 B a queue, as
+ * the model has them. */
+#define TOPO_NIC_REGS     4096
+#define TOPO_NIC_REG_STEP 16
+
+/* Reports a part that has only some of @keys, which belong together. */
+static void check_group(Maker *maker, const char *group,
+                        const char *const *keys)
 {
-    static const char *const keys[] = {
-        "nvme.overhead",       "nvme.read_latency",    "nvme.write_latency",
-        "nvme.read_bandwidth", "nvme.write_bandwidth", "nvme.commands",
-        "nvme.max_transfer",
-    };
     const TopoValues *values = maker->part->values;
     const char *given = NULL, *missing = NULL;
     unsigned i;
 
-    for (i = 0; i < G_N_ELEMENTS(keys); i++) {
+    for (i = 0; keys[i] != NULL; i++) {
         if (topo_values_given(values, keys[i])) {
             given = keys[i];
         } else {
@@ -419,13 +420,64 @@ static void check_drive(Maker *maker)
     if (given != NULL && missing != NULL) {
         topo_errors_add(maker->errors, topo_values_get(values, given)->place,
                         "%s: part '%s' has %s but not %s; give both, or leave "
-                        "`nvme:` out",
-                        maker->user, maker->part->name, given, missing);
+                        "`%s:` out",
+                        maker->user, maker->part->name, given, missing, group);
+    }
+}
+
+static void check_drive(Maker *maker)
+{
+    static const char *const keys[] = {
+        "nvme.overhead",        "nvme.read_latency",
+        "nvme.write_latency",   "nvme.read_bandwidth",
+        "nvme.write_bandwidth", "nvme.commands",
+        "nvme.max_transfer",    NULL,
+    };
+
+    check_group(maker, "nvme", keys);
+}
+
+static void check_nic(Maker *maker)
+{
+    static const char *const keys[] = {
+        "nic.rate",       "nic.queues",      "nic.descriptor",
+        "nic.completion", "nic.rx_prefetch", "nic.tx_prefetch",
+        "nic.cache",      "nic.tx_batch",    "nic.rx_buffer",
+        "nic.tx_buffer",  "nic.latency",     NULL,
+    };
+    static const char *const prefetches[] = {"nic.rx_prefetch",
+                                             "nic.tx_prefetch"};
+    const TopoValues *values = maker->part->values;
+    int64_t bar;
+    unsigned i;
+
+    check_group(maker, "nic", keys);
+    if (!topo_values_given(values, "nic.rate")) {
+        return;
+    }
+    for (i = 0; i < G_N_ELEMENTS(prefetches); i++) {
+        check_at_most(maker, prefetches[i], "nic.cache");
+    }
+    check_at_most(maker, "nic.completion", "dma.write_size");
+    bar = TOPO_NIC_REGS +
+          topo_values_number(values, "nic.queues") * TOPO_NIC_REG_STEP;
+    if (topo_values_given(values, "nic.queues") &&
+        (maker->part->bars->len == 0 ||
+         (int64_t)g_array_index(maker->part->bars, TopoBar, 0).size_bytes <
+             bar)) {
+        topo_errors_add(maker->errors,
+                        topo_values_get(values, "nic.queues")->place,
+                        "nic.queues: the registers of %s queues need the first "
+                        "BAR to have %" G_GINT64_FORMAT
+                        " bytes; write fewer, or a larger BAR",
+                        topo_values_text(values, "nic.queues"), bar);
     }
 }
 
 static void check_cpu(Maker *maker)
 {
+    static const char *const tcp_keys[] = {"tcp.packet", "tcp.ack",  "tcp.send",
+                                           "tcp.call",   "tcp.copy", NULL};
     const TopoValues *values = maker->part->values;
     int64_t low = topo_values_number(values, "mmio.low_base") +
                   topo_values_number(values, "mmio.low_size");
@@ -436,6 +488,7 @@ static void check_cpu(Maker *maker)
     read_root_ports(maker);
     check_cache(maker);
     check_at_most(maker, "completion_size", "mps");
+    check_group(maker, "tcp", tcp_keys);
     if (low > INT64_C(1) << 32) {
         topo_errors_add(maker->errors,
                         topo_values_get(values, "mmio.low_size")->place,
@@ -519,6 +572,7 @@ TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,
         if (kind == TOPO_PART_ENDPOINT) {
             check_drive(&maker);
             check_mover(&maker);
+            check_nic(&maker);
         }
         break;
     case TOPO_PART_N_KINDS:

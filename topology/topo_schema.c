@@ -226,6 +226,7 @@ void topo_schema_write_markdown(GString *out)
         {&topo_section_vm, "vm of a host"},
         {&topo_section_vm_device, "vm of a device"},
         {&topo_section_link, "links"},
+        {&topo_section_network, "networks"},
         {&topo_section_lend, "lend"},
         {&topo_section_workload, "workload"},
         {NULL, NULL}, /* followed by the kinds of flows */

@@ -91,6 +91,7 @@ extern const TopoSection topo_section_vm_device;
 extern const TopoSection topo_section_link;
 extern const TopoSection topo_section_lend;
 extern const TopoSection topo_section_fault;
+extern const TopoSection topo_section_network;
 extern const TopoSection topo_section_workload;
 extern const TopoSection topo_section_variant;
 extern const TopoSection topo_section_axis;

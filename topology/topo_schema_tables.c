@@ -7,10 +7,12 @@ static const TopoKey scenario_keys[] = {
     MAY("description", TEXT, NULL, "a sentence for readers"),
     MAY("cluster", TEXT, NULL,
         "path, from the file's directory, of a file with the sections hosts, "
-        "lend, links and parts, for several experiments on one cluster"),
+        "lend, links, networks and parts, for several experiments on one "
+        "cluster"),
     MAY("parts", PARTS, NULL, "profiles of this file: see Parts"),
     LIST("hosts", host, REQUIRED, "the hosts"),
     LIST("links", link, 0, "the cables between NTB adapters"),
+    LIST("networks", network, 0, "the networks between ports of NICs"),
     LIST("lend", lend, 0, "the loans: a device and the host that borrows it"),
     LIST("faults", fault, 0, "what goes wrong, and when"),
     MAP("workload", workload, "the flows of data"),
@@ -68,7 +70,8 @@ static const TopoKey device_keys[] = {
     ATTACH,
     MAY("fabrics", REFS, NULL,
         "names of the networks that its ports are connected to: one for each "
-        "port, or one for all; inventories show them"),
+        "port, or one for all; inventories show them, and those in `networks` "
+        "carry packets"),
     MAY("address", TEXT, NULL,
         "its PCI address in the real host, such as `0000:ca:00.0`, for "
         "inventories; without it the address that enumeration gives"),
@@ -138,6 +141,24 @@ static const TopoKey link_keys[] = {
           "time through the cable, one way; instead of a length"),
 };
 SECTION(link, "link", "A member of `links`.");
+
+static const TopoKey network_keys[] = {
+    NEEDS("name", NAME, "its name, which `fabrics:` of a NIC may name"),
+    RANGE("latency", TIME, NULL, "0ps", "1s", REQUIRED,
+          "time of an idle packet from the end of its sending to its arrival, "
+          "beside the time in which the switch sends it on"),
+    MAY("switch", BOOL, "on",
+        "on: a switch that stores and forwards; off: a cable between two "
+        "ports"),
+    RANGE("buffer", BYTES, "0B", "0B", "1TiB", 0,
+          "space of the switch for the packets to one port; 0B: no limit"),
+    MAY("loss", PERCENT, "0%", "share of packets that are lost"),
+    RANGE("overhead", BYTES, "0B", "0B", "1024B", 0,
+          "bytes of an encapsulation that each packet carries on the wire"),
+};
+SECTION(network, "network",
+        "A member of `networks`. A network is not PCIe; it joins the ports of "
+        "NICs that name it in `fabrics:`. Clusters ignore it.");
 
 static const TopoKey lend_keys[] = {
     NEEDS("device", REF, "`host.device`"),

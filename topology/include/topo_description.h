@@ -306,6 +306,17 @@ typedef struct TopoAxis {
     GPtrArray *values; /* of TopoAxisValue */
 } TopoAxis;
 
+/* A network between ports of NICs; see `networks` of the schema. */
+typedef struct TopoNetwork {
+    TopoPlace place;
+    char *name;
+    int64_t latency_ps;
+    bool has_switch;
+    int64_t buffer_bytes;
+    int64_t loss_num, loss_den;
+    int64_t overhead_bytes;
+} TopoNetwork;
+
 struct TopoDescription {
     char *name;
     char *text;       /* `description:`, or NULL */
@@ -314,6 +325,7 @@ struct TopoDescription {
                  */
     GPtrArray *hosts;       /* of TopoHost */
     GPtrArray *links;       /* of TopoLink */
+    GPtrArray *networks;    /* of TopoNetwork */
     GPtrArray *lends;       /* of TopoLend */
     GPtrArray *faults;      /* of TopoFault */
     TopoWorkload *workload; /* NULL if there is none */
@@ -350,6 +362,13 @@ TopoDescription *topo_load_buffer(const char *name, const char *data,
 /* Frees @description (nullable) and all it owns. */
 void topo_description_free(TopoDescription *description);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TopoDescription, topo_description_free)
+
+/* True if packets can go to and from @device: its part has `nic:`. */
+bool topo_device_is_nic(const TopoDevice *device);
+/* Of a NIC: the number of its ports, and the name of the network of one; NULL
+ * if it has none. */
+unsigned topo_nic_ports(const TopoDevice *device);
+const char *topo_nic_network(const TopoDevice *device, unsigned port);
 
 /* Find the host "lender", the switch or device "lender.gpu0", or a flow. They
  * return NULL if there is none. */

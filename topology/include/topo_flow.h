@@ -40,6 +40,7 @@ bool topo_flow_has(const TopoFlow *flow, const char *key);
 
 bool topo_flow_bool(const TopoFlow *flow, const char *key);
 int64_t topo_flow_int(const TopoFlow *flow, const char *key);
+double topo_flow_share(const TopoFlow *flow, const char *key);
 int64_t topo_flow_bytes(const TopoFlow *flow, const char *key);
 int64_t topo_flow_time(const TopoFlow *flow, const char *key); /* ps */
 
