@@ -60,7 +60,8 @@ PAPER = $(wildcard scenarios/paper/*/*.yaml)
 RUN_FLAGS = -j $(JOBS) $(if $(QUICK),--limit transfer=1MiB)
 
 # The scenarios that make baseline runs.
-BASELINE = $(PAPER) $(wildcard scenarios/teaching/*.yaml)
+BASELINE = $(PAPER) $(wildcard scenarios/teaching/*.yaml \
+    scenarios/devmem/*.yaml)
 
 # Experiments of the paper that have a result in results/baseline/.
 PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \

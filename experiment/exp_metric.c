@@ -300,6 +300,20 @@ PORT_SUM(unsupported_requests)
 PORT_SUM(completer_aborts)
 PORT_SUM(unexpected_completions)
 
+/* What comes in at a port is what its peer has sent. */
+static ExpValue port_wire_received_bytes(const ExpSubject *subject)
+{
+    const FabComponent *component = subject->component;
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < fab_component_port_count(component); i++) {
+        const FabPort *peer = fab_port_peer(fab_component_port(component, i));
+
+        sum += peer ? fab_port_counters(peer)->wire_sent_bytes : 0;
+    }
+    return number(sum);
+}
+
 static ExpValue port_tlps_sent(const ExpSubject *subject)
 {
     const FabComponent *component = subject->component;
@@ -506,6 +520,8 @@ static const ExpMetric metrics[] = {
      "payload of the TLPs that it sent, in bytes"},
     {"wire_sent_bytes", ELEMENT, COUNT, port_wire_sent_bytes,
      "all bytes of the TLPs that it sent, as they are on the wire"},
+    {"wire_received_bytes", ELEMENT, COUNT, port_wire_received_bytes,
+     "the same of the TLPs sent to it"},
     {"dllps_sent", ELEMENT, COUNT, port_dllps_sent,
      "Ack and UpdateFC DLLPs sent by all its ports"},
     {"credit_wait_ps", ELEMENT, COUNT, port_credit_wait_ps,

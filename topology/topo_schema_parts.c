@@ -351,6 +351,10 @@ static const TopoKey endpoint_keys[] = {
         "largest transfer of one command (MDTS)"),
     MAY("nvme.block", BYTES, "512B", "512B", "4KiB", POWER,
         "size of a logical block"),
+    SWITCH(
+        "nvme.read_ahead",
+        "on: a read that begins where the last one ended does not wait for the "
+        "media"),
     MAY("nic.rate", RATE, NULL, "1MB/s", NULL, 0,
         "a NIC: rate of each of its `card.ports` (200 Gb/s are 25GB/s); with "
         "it all keys of `nic:` without a default, or none"),
@@ -382,10 +386,6 @@ static const TopoKey endpoint_keys[] = {
         "most payload of a transmit descriptor, which it cuts into packets"),
     SWITCH("nic.header_split",
            "on: it can write headers and payload to different places"),
-    SWITCH(
-        "nvme.read_ahead",
-        "on: a read that begins where the last one ended does not wait for the "
-        "media"),
 };
 
 const TopoSection topo_section_root_port = {

@@ -20,10 +20,15 @@
 #define N_BASE_MIN   8
 #define SECONDS_MOST 300
 
-/* Scenarios that take long: the test runs only their small transfers. */
-static const char *const long_files[] = {"fig10.csv", "fig12.csv", "fig16.csv",
-                                         NULL};
-#define LONG_LIMIT "transfer=1MiB"
+/* Scenarios that take long: the test runs only their first points. */
+static const struct {
+    const char *name, *limit;
+} long_files[] = {
+    {"fig10.csv", "transfer=1MiB"},
+    {"fig12.csv", "transfer=1MiB"},
+    {"fig16.csv", "transfer=1MiB"},
+    {"devmem-pairs.csv", "pairs=1"},
+};
 
 static const char *source_root(void)
 {
@@ -122,16 +127,28 @@ static char *scenario_of(const char *text)
     return g_strndup(begin, strcspn(begin, "\n"));
 }
 
-/* Returns the CSV that running @scenario with @jobs threads writes. */
+/* NULL: the test runs all points of the scenario of the baseline @name. */
+static const char *limit_of(const char *name)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(long_files); i++) {
+        if (strcmp(long_files[i].name, name) == 0) {
+            return long_files[i].limit;
+        }
+    }
+    return NULL;
+}
+
+/* Returns the CSV that running @scenario with @jobs threads writes; @limit is
+ * nullable. */
 static char *run_scenario(const char *scenario, const char *name,
-                          const char *jobs, bool is_long)
+                          const char *jobs, const char *limit)
 {
     g_autofree char *folder = g_dir_make_tmp("farside-XXXXXX", NULL);
     g_autofree char *path = g_build_filename(folder, name, NULL);
-    const char *words[] = {"run",      scenario,    "-o",
-                           folder,     "-j",        jobs,
-                           "--quiet",  "--no-plot", is_long ? "--limit" : NULL,
-                           LONG_LIMIT, NULL};
+    const char *words[] = {"run",     scenario,    "-o",
+                           folder,    "-j",        jobs,
+                           "--quiet", "--no-plot", limit ? "--limit" : NULL,
+                           limit,     NULL};
     char *text;
 
     ck_assert_ptr_nonnull(folder);
@@ -170,17 +187,17 @@ START_TEST(same_bytes_with_one_thread_and_two_as_the_baseline)
 {
     g_autoptr(GPtrArray) names = find_files(BASELINE, ".csv");
     g_autofree char *name = g_path_get_basename(names->pdata[_i]);
-    bool is_long = g_strv_contains(long_files, name);
+    const char *limit = limit_of(name);
     g_autofree char *baseline = read_file(source_root(), names->pdata[_i]);
     g_autofree char *scenario = scenario_of(baseline);
-    g_autofree char *one = run_scenario(scenario, name, "1", is_long);
-    g_autofree char *two = run_scenario(scenario, name, "2", is_long);
+    g_autofree char *one = run_scenario(scenario, name, "1", limit);
+    g_autofree char *two = run_scenario(scenario, name, "2", limit);
     g_autoptr(GPtrArray) all = NULL, few = NULL;
 
     ck_assert_str_eq(one, two);
     all = rows_of(baseline);
     few = rows_of(one);
-    check_rows(few, all, is_long);
+    check_rows(few, all, limit != NULL);
 }
 END_TEST
 
