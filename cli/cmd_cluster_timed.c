@@ -4,46 +4,17 @@
 #include <stdio.h>
 
 #include "clu_error.h"
-#include "exp_path.h"
+#include "cmd_cluster_model.h"
+#include "exp_crossing.h"
 
-#define PS_PER_NS 1000
-
-/*
- * The time of the smallest posted write from one host's CPU to the other's RAM.
- * No path of messages between these hosts is shorter in the model, and until
- * the model itself times each of them, all take this time.
- */
-static int64_t one_way_ns(const TopoDescription *description, TopoHost *from,
-                          TopoHost *to, GError **error)
+/* In the process of the model */
+static void run_model(const CluPlan *plan, int board)
 {
-    ExpPathRequest request = {
-        .from = {.kind = TOPO_TARGET_CPU, .host = from, .bar = -1},
-        .to = {.kind = TOPO_TARGET_RAM, .host = to, .bar = -1},
-        .size_bytes = 4,
-    };
-    g_autoptr(ExpPath) path = exp_path_new(description, &request, error);
+    g_autoptr(GError) error = NULL;
 
-    return path ? path->time_ps / PS_PER_NS : -1;
-}
-
-/* The least latency of the two directions; -1 and @error if there is none. */
-static int64_t link_ns(const CluPlan *plan, const CluPlanLink *link,
-                       GError **error)
-{
-    int64_t least = INT64_MAX;
-
-    for (unsigned end = 0; end < 2; end++) {
-        int64_t ns =
-            one_way_ns(plan->description, (TopoHost *)link->host[end]->host,
-                       (TopoHost *)link->host[1 - end]->host, error);
-
-        if (ns < 0) {
-            g_prefix_error(error, "link '%s': ", link->link->name);
-            return -1;
-        }
-        least = MIN(least, ns);
-    }
-    return least;
+    cmd_cluster_model_run(plan, board, &error);
+    fprintf(stderr, "farside cluster up: the model has ended: %s\n",
+            error ? error->message : "without a reason");
 }
 
 static char *find_plugin(GError **error)
@@ -69,17 +40,21 @@ static char *find_plugin(GError **error)
 CluTimed *cmd_cluster_timed(const CluPlan *plan, const char *dir,
                             TopoErrors *errors, GError **error)
 {
+    g_autofree int64_t *least =
+        g_new0(int64_t, plan->description->links->len + 1);
     g_autofree int64_t *latencies = g_new0(int64_t, plan->links->len + 1);
     g_autofree char *plugin = find_plugin(error);
 
-    if (!plugin) {
+    if (!plugin || !exp_crossings_least(plan->description, least, error)) {
         return NULL;
     }
     for (unsigned i = 0; i < plan->links->len; i++) {
-        latencies[i] = link_ns(plan, plan->links->pdata[i], error);
-        if (latencies[i] < 0) {
-            return NULL;
-        }
+        const CluPlanLink *link = plan->links->pdata[i];
+        guint index = 0;
+
+        g_ptr_array_find(plan->description->links, link->link, &index);
+        latencies[i] = least[index];
     }
-    return clu_timed_new(plan, dir, plugin, latencies, errors, error);
+    return clu_timed_new(plan, dir, plugin, latencies, run_model, errors,
+                         error);
 }

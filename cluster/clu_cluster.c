@@ -376,6 +376,10 @@ CluCluster *clu_cluster_start(GMainContext *context,
     cluster->shared.alive = alive;
     cluster->shared.boot_ms = setup->boot_ms;
     cluster->shared.silence_ms = setup->silence_ms;
+    if (setup->timed &&
+        !clu_timed_start_model(setup->timed, setup->plan, error)) {
+        return NULL;
+    }
     if (!add_links(cluster, dir, error) || !add_regions(cluster, dir, error)) {
         return NULL;
     }

@@ -2,7 +2,10 @@
 #include "clu_timed.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clu_dir.h"
@@ -39,6 +42,8 @@ struct CluTimed {
     TimedBoard *board; /* only to look on, and to say who is gone */
     char *plugin;
     bool *is_gone; /* indexed by host */
+    CluTimedModel *model;
+    pid_t model_pid; /* 0: it does not run */
 };
 
 static const char *bypass(CluBackend backend)
@@ -145,7 +150,8 @@ static int make_board(const CluPlan *plan, const char *dir,
 
 CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
                         const char *plugin, const int64_t *latencies_ns,
-                        TopoErrors *errors, GError **error)
+                        CluTimedModel *model, TopoErrors *errors,
+                        GError **error)
 {
     g_autoptr(CluTimed) timed = g_new0(CluTimed, 1);
     unsigned before = topo_errors_count(errors);
@@ -169,6 +175,8 @@ CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
         return NULL;
     }
     timed_board_set_limit(timed->board, 0);
+    timed_board_add_model(timed->board);
+    timed->model = model;
     return g_steal_pointer(&timed);
 }
 
@@ -254,15 +262,61 @@ static gboolean on_calm(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
+/* Without the model, machines wait for ever. */
+static void check_model(CluTimed *timed)
+{
+    if (timed->model_pid > 0 &&
+        waitpid(timed->model_pid, NULL, WNOHANG) == timed->model_pid) {
+        timed->model_pid = 0;
+        raise(SIGTERM);
+    }
+}
+
 static gboolean on_tick(gpointer data)
 {
     CluTimed *timed = data;
 
+    check_model(timed);
     if (!timed->calm && timed_board_all_stand(timed->board)) {
         timed->calm =
             clu_source_new_idle(timed->context, G_PRIORITY_LOW, on_calm, timed);
     }
     return G_SOURCE_CONTINUE;
+}
+
+static void model_main(const CluTimed *timed, const CluPlan *plan, pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(1);
+    }
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    /* Connections of the supervisor must end with it. */
+    for (int fd = 3; fd < 1024; fd++) {
+        if (fd != timed->fd) {
+            close(fd);
+        }
+    }
+    timed->model(plan, timed->fd);
+    _exit(1);
+}
+
+bool clu_timed_start_model(CluTimed *timed, const CluPlan *plan, GError **error)
+{
+    pid_t parent = getpid();
+
+    timed->model_pid = fork();
+    if (timed->model_pid == 0) {
+        model_main(timed, plan, parent);
+    }
+    if (timed->model_pid < 0) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
+                    "cannot make a process for the model: %s",
+                    g_strerror(errno));
+        return false;
+    }
+    return true;
 }
 
 void clu_timed_start(CluTimed *timed, GMainContext *context,

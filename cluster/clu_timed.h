@@ -14,6 +14,10 @@ typedef struct CluTimed CluTimed;
 /* The time from the moment a link is plugged in until messages pass, in ns. */
 #define CLU_TIMED_TRAINING_NS 10000000
 
+/* The model of the fabric, in a process of its own. @board is the descriptor of
+ * the board. Returns only if it fails. */
+typedef void CluTimedModel(const CluPlan *plan, int board);
+
 /*
  * Makes the board for @plan in the directory @dir. @plugin is the file that
  * QEMU loads. @latencies_ns has the least time of a message for each link of
@@ -22,9 +26,18 @@ typedef struct CluTimed CluTimed;
  */
 CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
                         const char *plugin, const int64_t *latencies_ns,
-                        TopoErrors *errors, GError **error);
+                        CluTimedModel *model, TopoErrors *errors,
+                        GError **error);
 void clu_timed_free(CluTimed *timed); /* (nullable) */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluTimed, clu_timed_free)
+
+/*
+ * Starts the process of the model, which ends with this process. If it ends
+ * before, this process gets SIGTERM. To be called before other threads exist.
+ * False and @error if there can be no process.
+ */
+bool clu_timed_start_model(CluTimed *timed, const CluPlan *plan,
+                           GError **error);
 
 /* The value of QEMU's option -plugin for @host, to be freed. The host inherits
  * clu_timed_board() as CLU_FD_BOARD. */

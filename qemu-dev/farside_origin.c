@@ -7,6 +7,7 @@
 #include "hw/pci/pci_bus.h"
 #include "farside_config.h"
 #include "farside_origin.h"
+#include "farside_time.h"
 #include "farside_windows.h"
 
 #define TYPE_FARSIDE_ORIGIN "farside-origin"
@@ -98,6 +99,9 @@ static IOMMUTLBEntry origin_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         if (!inner || farside_windows_own(found.mr)) {
             if (inner && !farside_windows_admit(found.mr, id)) {
                 entry.perm = IOMMU_NONE;
+            }
+            if (inner && farside_time() && f->bus->devices[f->devfn]) {
+                farside_time()->from(DEVICE(f->bus->devices[f->devfn])->id);
             }
             if (found.mr) {
                 memory_region_unref(found.mr);

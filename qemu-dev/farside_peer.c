@@ -2,7 +2,14 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/main-loop.h"
+#include "qemu/timer.h"
 #include "farside_peer.h"
+#include "farside_time.h"
+
+/* In a timed cluster the CPU's stores gather in a buffer of this size. It is
+ * flushed when it is full, before any other access, and after a pause. */
+#define LINE_BYTES 64
+#define LINE_HOLD_NS 50
 
 /* From this many adjacent writes in a row on, writes gather in a burst. */
 #define BURST_START 3
@@ -30,6 +37,7 @@ struct FarsidePeer {
     uint64_t bells; /* doorbells held back because the queue was full */
     Burst burst;
     QEMUBH *burst_bh;
+    QEMUTimer *burst_timer; /* NULL unless the cluster is timed */
 };
 
 /* Bursts */
@@ -67,8 +75,11 @@ void farside_peer_send_write(FarsidePeer *s, const FarsideNear *near,
 {
     Burst *b = &s->burst;
     bool adjacent = address == b->end && hops == b->hops;
+    bool is_line = s->burst_timer && farside_time()->is_cpu();
+    uint32_t most = is_line ? MIN(LINE_BYTES, s->config->max_payload)
+                            : s->config->max_payload;
 
-    if (!adjacent || b->length + size > s->config->max_payload) {
+    if (!adjacent || b->length + size > most) {
         burst_send(s);
     }
     if (b->length == 0) {
@@ -86,8 +97,10 @@ void farside_peer_send_write(FarsidePeer *s, const FarsideNear *near,
      * Max_Payload_Size, so a burst of aligned writes never crosses a boundary
      * of 4 KiB (PCIe 5.0 s2.2.7).
      */
-    if (b->run < BURST_START || b->end % s->config->max_payload == 0) {
+    if (b->run < BURST_START || b->end % most == 0) {
         burst_send(s);
+    } else if (is_line) {
+        timer_mod(s->burst_timer, farside_time_now() + LINE_HOLD_NS);
     } else {
         qemu_bh_schedule(s->burst_bh);
     }
@@ -102,6 +115,9 @@ void farside_peer_send_read(FarsidePeer *s, const FarsideNear *near,
 
     if (s->here) {
         burst_send(s);
+        if (s->burst_timer) {
+            farside_time()->is_cpu();
+        }
         farside_recorder_read(s->recorder, near, m);
         farside_link_send(s->link, FARSIDE_WIRE_READ, &piece, 1, NULL, 0);
     }
@@ -277,6 +293,9 @@ FarsidePeer *farside_peer_new(const FarsideConfig *config, PCIDevice *pci,
     s->pci = pci;
     s->recorder = recorder;
     s->burst_bh = qemu_bh_new(burst_run, s);
+    if (farside_time()) {
+        s->burst_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, burst_run, s);
+    }
     return s;
 }
 
@@ -284,6 +303,7 @@ void farside_peer_free(FarsidePeer *s)
 {
     if (s) {
         qemu_bh_delete(s->burst_bh);
+        timer_free(s->burst_timer);
         g_free(s);
     }
 }

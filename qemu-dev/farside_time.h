@@ -31,6 +31,10 @@ typedef struct FarsideTimeClass {
     void (*wait)(int64_t deadline);
     /* True if this thread may wait: time does not pass in the main loop. */
     bool (*may_wait)(void);
+    /* The DMA of @device has reached a window. Called without the big lock. */
+    void (*from)(const char *device);
+    /* True if the access through a window that begins now is the CPU's own. */
+    bool (*is_cpu)(void);
 } FarsideTimeClass;
 
 /* NULL if this machine runs freely. */

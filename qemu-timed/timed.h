@@ -68,9 +68,11 @@ void timed_link_init(const TimedOptions *options);
  * CPU shall stop first.
  */
 bool timed_link_sync(int64_t now);
+/* True if the CPU must not run: a store has not left it. */
+bool timed_link_is_stalled(int64_t now);
 /*
  * Waits until nothing unknown can come in up to the returned time, which is
- * @want or the arrival of a message before it. The machine does nothing until
+ * @want, or before it the arrival of a message or the end of a stall. The machine does nothing until
  * then. Returns @now if the CPU shall stop first.
  */
 int64_t timed_link_idle(int64_t now, int64_t want);

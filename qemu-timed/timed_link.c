@@ -7,11 +7,16 @@
  */
 #include "timed.h"
 #include "qapi/error.h"
+#include "qemu/cutils.h"
 #include "qemu/error-report.h"
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
+#include "exec/address-spaces.h"
+#include "exec/memory.h"
 #include "hw/core/cpu.h"
+#include "hw/pci/pci.h"
 #include "farside_time.h"
+#include "wire/farside_wire.h"
 
 /*
  * One wait for the other machines. After PATIENCE of them without any progress
@@ -33,7 +38,22 @@ static struct {
     unsigned channels;
     GQueue *inbound; /* of TimedBoardMessage; indexed by channel */
     Port **ports;    /* indexed by the channel on which they send */
+    const char *device; /* whose DMA has just reached a window, or NULL */
+    const char *origin; /* the device that made the last access through a
+                           window; NULL: the CPU */
+    GHashTable *places; /* pages that the model knows to be in a BAR */
 } links = {.horizon = TIMED_BOARD_NEVER};
+
+/* What the model delivers may arrive before what was sent directly earlier. */
+static gint compare_messages(gconstpointer a, gconstpointer b, gpointer data)
+{
+    const TimedBoardMessage *x = a, *y = b;
+
+    if (x->arrival != y->arrival) {
+        return x->arrival < y->arrival ? -1 : 1;
+    }
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
 
 /* Takes what is on the board, to make room for others. */
 static void pull(void)
@@ -50,10 +70,11 @@ static void pull(void)
             if (!timed_board_take(links.board, i, m)) {
                 break;
             }
-            g_queue_push_tail(
+            g_queue_insert_sorted(
                 &links.inbound[i],
                 g_realloc(g_steal_pointer(&m),
-                          offsetof(TimedBoardMessage, bytes) + m->size));
+                          offsetof(TimedBoardMessage, bytes) + m->size),
+                compare_messages, NULL);
         }
     }
     g_free(m);
@@ -91,6 +112,144 @@ static int64_t next_arrival(void)
     return m->arrival;
 }
 
+/* Crossings */
+
+/* A page of this machine, as the model must know it */
+static const PCIDevice *find_device(uint64_t address, unsigned *ret_bar,
+                                    uint64_t *ret_offset)
+{
+    MemoryRegionSection found =
+        memory_region_find(get_system_memory(), address, 1);
+    PCIDevice *pci;
+    unsigned i;
+
+    if (!found.mr) {
+        return NULL;
+    }
+    pci = (PCIDevice *)object_dynamic_cast(memory_region_owner(found.mr),
+                                           TYPE_PCI_DEVICE);
+    memory_region_unref(found.mr);
+    for (i = 0; pci && i < PCI_NUM_REGIONS; i++) {
+        const PCIIORegion *region = &pci->io_regions[i];
+
+        if (region->size && region->addr != PCI_BAR_UNMAPPED &&
+            address >= region->addr && address - region->addr < region->size) {
+            *ret_bar = i;
+            *ret_offset = address - region->addr;
+            return pci;
+        }
+    }
+    return NULL;
+}
+
+/*
+ * Tells the model where a request went to that has just come in: its sender
+ * cannot know. The model uses it from then on, so it takes the first request to
+ * a page of a BAR for one to memory.
+ */
+static void tell_place(const Port *port, const void *packet)
+{
+    const struct farside_wire_head *head = packet;
+    const struct farside_wire_read *request = (const void *)(head + 1);
+    TimedCrossing place = {.kind = TIMED_CROSSING_PLACE};
+    const PCIDevice *pci;
+    uint64_t page, offset = 0;
+    const char *id = NULL;
+    unsigned bar = 0;
+
+    if ((head->type != FARSIDE_WIRE_READ && head->type != FARSIDE_WIRE_WRITE) ||
+        !timed_board_is_crossing(links.board, port->channel)) {
+        return;
+    }
+    page = request->address & ~(uint64_t)0xfff;
+    pci = find_device(page, &bar, &offset);
+    if (pci) {
+        id = DEVICE(pci)->id;
+    }
+    if (g_hash_table_lookup(links.places, GSIZE_TO_POINTER(page >> 12)) == id) {
+        return;
+    }
+    g_hash_table_insert(links.places, GSIZE_TO_POINTER(page >> 12),
+                        (char *)id);
+    place.address = page;
+    place.bar = bar;
+    place.tag = offset;
+    pstrcpy(place.device, sizeof(place.device), id ?: "");
+    while (!timed_board_cross(links.board, port->channel, timed_clock_now(),
+                              &place, NULL, 0)) {
+        g_usleep(10);
+    }
+}
+
+static bool is_cpu_access(void)
+{
+    return qemu_cpu_is_self(qemu_get_cpu(0)) && current_cpu &&
+           current_cpu->running;
+}
+
+/* The crossing that @packet makes. */
+static TimedCrossing describe(const void *packet)
+{
+    const struct farside_wire_head *head = packet;
+    const struct farside_wire_read *read = (const void *)(head + 1);
+    const struct farside_wire_write *write = (const void *)(head + 1);
+    const struct farside_wire_completion *completion = (const void *)(head + 1);
+    TimedCrossing crossing = {.kind = TIMED_CROSSING_WRITE, .bytes = 4};
+    const char *device = links.origin;
+
+    switch (head->type) {
+    case FARSIDE_WIRE_READ:
+        crossing.kind = TIMED_CROSSING_READ;
+        crossing.address = read->address;
+        crossing.bytes = read->length;
+        crossing.tag = read->tag;
+        break;
+    case FARSIDE_WIRE_WRITE:
+        crossing.address = write->address;
+        crossing.bytes = write->length;
+        crossing.wants_accept = !device && is_cpu_access();
+        break;
+    case FARSIDE_WIRE_COMPLETION:
+        crossing.kind = TIMED_CROSSING_COMPLETION;
+        crossing.bytes = completion->length;
+        crossing.tag = completion->tag;
+        device = NULL;
+        break;
+    case FARSIDE_WIRE_DOORBELL:
+    case FARSIDE_WIRE_MESSAGE:
+        crossing.wants_accept = is_cpu_access();
+        device = NULL;
+        break;
+    default:
+        device = NULL;
+        break;
+    }
+    pstrcpy(crossing.device, sizeof(crossing.device), device ?: "");
+    return crossing;
+}
+
+bool timed_link_is_stalled(int64_t now)
+{
+    int64_t accepted = TIMED_BOARD_NEVER;
+
+    if (links.board) {
+        accepted = timed_board_accepted(links.board);
+    }
+    if (accepted >= 0 && accepted <= now) {
+        timed_board_go_on(links.board);
+        return false;
+    }
+    return accepted != TIMED_BOARD_NEVER;
+}
+
+/* The time at which the CPU's stall ends, if that is known */
+static int64_t stall_end(void)
+{
+    int64_t accepted = timed_board_accepted(links.board);
+
+    return accepted < 0 ? TIMED_BOARD_NEVER : accepted;
+}
+
 bool timed_link_deliver(int64_t now)
 {
     TimedBoardMessage *m;
@@ -109,6 +268,7 @@ bool timed_link_deliver(int64_t now)
         g_queue_pop_head(&links.inbound[channel]);
         port = links.ports[channel ^ 1];
         if (port) {
+            tell_place(port, m->bytes);
             port->receive(port->opaque, m->bytes, m->size);
         }
         g_free(m);
@@ -173,9 +333,11 @@ int64_t timed_link_idle(int64_t now, int64_t want)
     if (!links.board) {
         return want;
     }
+    timed_link_is_stalled(now);
     do {
         report(now, want);
         until = MIN(want, next_arrival());
+        until = MIN(until, stall_end());
         if (links.horizon > until) {
             return until;
         }
@@ -242,14 +404,42 @@ static void *time_join(const char *path, FarsideTimeReceive *receive,
 
 static void time_send(void *opaque, const void *packet, size_t size)
 {
+    bool crosses;
     Port *port = opaque;
+    TimedCrossing crossing;
 
-    /* The peer makes room at the end of its slice. */
-    while (!timed_board_send(links.board, port->channel, timed_clock_now(),
-                             packet, size)) {
+    crosses = timed_board_is_crossing(links.board, port->channel);
+    if (crosses) {
+        crossing = describe(packet);
+    }
+    /* The peer makes room at the end of its slice, and the model at once. */
+    while (crosses ? !timed_board_cross(links.board, port->channel,
+                                        timed_clock_now(), &crossing, packet,
+                                        size)
+                   : !timed_board_send(links.board, port->channel,
+                                       timed_clock_now(), packet, size)) {
         pull();
         g_usleep(10);
     }
+}
+
+static void time_from(const char *device)
+{
+    links.device = device;
+}
+
+static bool time_is_cpu(void)
+{
+    if (links.device) {
+        links.origin = links.device;
+        links.device = NULL;
+        return false;
+    }
+    if (is_cpu_access()) {
+        links.origin = NULL;
+        return true;
+    }
+    return false;
 }
 
 static void time_set_up(void *opaque, bool up)
@@ -308,6 +498,8 @@ static void time_class_init(ObjectClass *class, void *data)
     time->set_up = time_set_up;
     time->wait = time_wait;
     time->may_wait = time_may_wait;
+    time->from = time_from;
+    time->is_cpu = time_is_cpu;
 }
 
 static const TypeInfo time_info = {
@@ -327,5 +519,6 @@ void timed_link_init(const TimedOptions *options)
         links.channels = timed_board_channels(links.board);
         links.inbound = g_new0(GQueue, links.channels);
         links.ports = g_new0(Port *, links.channels);
+        links.places = g_hash_table_new(NULL, NULL);
     }
 }

@@ -92,7 +92,7 @@ static void step(CPUState *cpu)
      * this machine send.
      */
     until = MIN(timed_clock_next(), QEMU_ALIGN_UP(now + 1, TIMED_BARRIER_NS));
-    if (is_idle(cpu)) {
+    if (timed_link_is_stalled(now) || is_idle(cpu)) {
         until = timed_link_idle(now, until);
         if (!timed_link_deliver(now) && until > now) {
             timed_clock_advance(until - now);

@@ -339,6 +339,27 @@ void sim_engine_stop(SimEngine *engine)
     engine->stopped = true;
 }
 
+SimTime sim_engine_next(const SimEngine *engine)
+{
+    const SimRun *run = &engine->run;
+    uint64_t next = UINT64_MAX;
+
+    if (sim_heap_count(&engine->heap)) {
+        next = engine->heap.keys[SIM_HEAP_ROOT].time;
+    }
+    for (uint32_t i = run->head; run->count && i < run->end; i++) {
+        if (run->entries[i].event) {
+            next = MIN(next, run->entries[i].time);
+            break;
+        }
+    }
+    /* All events of the wheel are due at near_end or later. */
+    if (engine->wheel && engine->wheel->count) {
+        next = MIN(next, MAX(engine->near_end, engine->now));
+    }
+    return next == UINT64_MAX ? SIM_TIME_NONE : (SimTime)next;
+}
+
 uint64_t sim_engine_pending(const SimEngine *engine)
 {
     uint64_t count = sim_heap_count(&engine->heap) + engine->run.count;

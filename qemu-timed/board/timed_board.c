@@ -17,7 +17,10 @@
 #include <unistd.h>
 
 #define MAGIC   0x44425446u /* "FTBD" */
-#define VERSION 1
+#define VERSION 2
+
+/* Messages that the model delivers come after others of the same time. */
+#define MODELLED (UINT64_C(1) << 63)
 
 /*
  * Bytes of messages that wait in one channel. A machine takes them at the end
@@ -56,7 +59,11 @@ typedef struct {
     uint32_t round; /* the last one that it has done */
     uint64_t reports;
     uint64_t sleeps;
-    uint8_t pad[64]; /* the next machine begins on another cache line */
+    uint64_t crossings;
+    int64_t accepted;     /* see timed_board_accepted() */
+    int64_t accept_bound; /* it is not before; NEVER: nothing is to be accepted,
+                             or the time is known */
+    uint8_t pad[64];      /* the next machine begins on another cache line */
 } Machine;
 
 typedef struct {
@@ -68,6 +75,11 @@ typedef struct {
     uint64_t sequence; /* number of messages */
     uint64_t written;  /* bytes, since the beginning */
     uint64_t taken;
+    /* To the model, in a ring of their own */
+    uint64_t crossed;
+    uint64_t seen;
+    uint64_t delivered; /* number of messages that came back from it */
+    int64_t bound;      /* nothing of what it was given arrives earlier */
 } Channel;
 
 typedef struct {
@@ -76,10 +88,12 @@ typedef struct {
     uint64_t size;
     int64_t limit;
     uint32_t round;
+    uint32_t has_model;
     pthread_mutex_t lock;
-    Machine machine[TIMED_BOARD_MACHINES];
+    Machine
+        machine[TIMED_BOARD_MACHINES + 1]; /* the last one used: the model */
     Channel channel[2 * TIMED_BOARD_LINKS];
-    uint8_t rings[][RING];
+    uint8_t rings[][RING]; /* of channels; then those to the model */
 } Shared;
 
 struct TimedBoard {
@@ -90,7 +104,7 @@ struct TimedBoard {
 
 static size_t shared_size(unsigned channels)
 {
-    return sizeof(Shared) + (size_t)channels * RING;
+    return sizeof(Shared) + (size_t)channels * 2 * RING;
 }
 
 /* A machine that was killed may have held the lock: all that it protects is
@@ -121,8 +135,10 @@ static bool fill(Shared *s, unsigned machines, const TimedBoardLink *links,
     s->channels = 2 * count;
     s->size = shared_size(2 * count);
     s->limit = TIMED_BOARD_NEVER;
-    for (i = 0; i < machines; i++) {
+    for (i = 0; i <= machines; i++) {
         s->machine[i].stands = -1;
+        s->machine[i].accepted = TIMED_BOARD_NEVER;
+        s->machine[i].accept_bound = TIMED_BOARD_NEVER;
     }
     for (i = 0; i < count; i++) {
         const TimedBoardLink *link = &links[i];
@@ -141,6 +157,7 @@ static bool fill(Shared *s, unsigned machines, const TimedBoardLink *links,
             c->to = link->machine[1 - end];
             c->latency_ns = link->latency_ns;
             c->training_ns = link->training_ns;
+            c->bound = TIMED_BOARD_NEVER;
         }
     }
     pthread_mutexattr_init(&attr);
@@ -183,7 +200,7 @@ int timed_board_new(unsigned machines, const TimedBoardLink *links,
     return -1;
 }
 
-TimedBoard *timed_board_open(int fd, unsigned machine)
+static TimedBoard *board_open(int fd, int machine)
 {
     TimedBoard *board;
     struct stat st;
@@ -202,7 +219,7 @@ TimedBoard *timed_board_open(int fd, unsigned machine)
         return NULL;
     }
     if (s->magic != MAGIC || s->version != VERSION ||
-        s->size != (size_t)st.st_size || machine >= s->machines) {
+        s->size != (size_t)st.st_size || machine >= (int)s->machines) {
         munmap(s, (size_t)st.st_size);
         errno = EINVAL;
         return NULL;
@@ -213,8 +230,23 @@ TimedBoard *timed_board_open(int fd, unsigned machine)
         return NULL;
     }
     board->shared = s;
-    board->self = machine;
+    /* The model sits behind the last machine. */
+    board->self = machine < 0 ? s->machines : (unsigned)machine;
     return board;
+}
+
+TimedBoard *timed_board_open(int fd, unsigned machine)
+{
+    if (machine >= TIMED_BOARD_MACHINES) {
+        errno = EINVAL;
+        return NULL;
+    }
+    return board_open(fd, (int)machine);
+}
+
+TimedBoard *timed_board_open_model(int fd)
+{
+    return board_open(fd, -1);
 }
 
 void timed_board_close(TimedBoard *board)
@@ -273,6 +305,39 @@ static int64_t next_arrival(const Channel *c, int64_t active)
     return arrival > c->floor ? arrival : c->floor;
 }
 
+/* The time before which no machine gives the model anything. */
+static int64_t least_promise(const Shared *s)
+{
+    int64_t least = TIMED_BOARD_NEVER;
+    unsigned i;
+
+    for (i = 0; i < s->machines; i++) {
+        if (!s->machine[i].is_gone && s->machine[i].promise < least) {
+            least = s->machine[i].promise;
+        }
+    }
+    return least;
+}
+
+/* The earliest time at which @machine does anything: of its own accord, when
+ * its CPU goes on, or when a crossing arrives there. */
+static int64_t active_of(const Shared *s, unsigned machine)
+{
+    const Machine *m = &s->machine[machine];
+    int64_t active =
+        m->promise < m->accept_bound ? m->promise : m->accept_bound;
+    unsigned i;
+
+    for (i = 0; i < s->channels; i++) {
+        const Channel *c = &s->channel[i];
+
+        if (c->to == machine && c->bound < active) {
+            active = c->bound;
+        }
+    }
+    return active;
+}
+
 /*
  * A message that comes to @self begins at some machine of its own accord, and
  * may then make others send. What @self itself has not sent yet does not count:
@@ -286,9 +351,20 @@ static int64_t horizon_of(const Shared *s, unsigned self)
     bool changed = true;
     unsigned i;
 
+    if (self == s->machines) {
+        return least_promise(s);
+    }
     for (i = 0; i < s->machines; i++) {
         active[i] = i == self || s->machine[i].is_gone ? TIMED_BOARD_NEVER
-                                                       : s->machine[i].promise;
+                                                       : active_of(s, i);
+    }
+    horizon = s->machine[self].accept_bound;
+    for (i = 0; i < s->channels; i++) {
+        const Channel *c = &s->channel[i];
+
+        if (c->to == self) {
+            horizon = c->bound < horizon ? c->bound : horizon;
+        }
     }
     while (changed) {
         changed = false;
@@ -324,7 +400,7 @@ static void update(Shared *s)
 {
     unsigned i;
 
-    for (i = 0; i < s->machines; i++) {
+    for (i = 0; i < s->machines + s->has_model; i++) {
         Machine *m = &s->machine[i];
         int64_t horizon = horizon_of(s, i);
 
@@ -347,13 +423,19 @@ int64_t timed_board_report(TimedBoard *board, int64_t now, int64_t promise)
     lock(s);
     for (i = 0; i < s->channels; i++) {
         const Channel *c = &s->channel[i];
+        uint64_t at = c->taken;
         Head head;
 
-        /* Messages of one channel arrive in order: the first is the next. */
-        if (c->to == board->self && c->written != c->taken) {
-            memcpy(&head, &s->rings[i][c->taken % RING_USED], sizeof(head));
+        /* One that the model delivered may arrive before one that was sent
+         * directly, when the link was down, and lies before it. */
+        while (c->to == board->self && at != c->written) {
+            memcpy(&head, &s->rings[i][at % RING_USED], sizeof(head));
             promise = head.arrival < promise ? head.arrival : promise;
+            at += room(head.size);
         }
+    }
+    if (m->accepted >= 0 && m->accepted < promise) {
+        promise = m->accepted;
     }
     m->reports++;
     __atomic_store_n(&m->now, now, __ATOMIC_RELAXED);
@@ -446,6 +528,185 @@ bool timed_board_take(TimedBoard *board, unsigned channel,
     return found;
 }
 
+/* Crossings */
+
+void timed_board_add_model(TimedBoard *board)
+{
+    board->shared->has_model = 1;
+}
+
+bool timed_board_has_model(const TimedBoard *board)
+{
+    return board->shared->has_model;
+}
+
+bool timed_board_is_crossing(const TimedBoard *board, unsigned channel)
+{
+    return board->shared->has_model && board->shared->channel[channel].is_up;
+}
+
+unsigned timed_board_machines(const TimedBoard *board)
+{
+    return board->shared->machines;
+}
+
+const char *timed_board_name(const TimedBoard *board, unsigned channel)
+{
+    return board->shared->channel[channel].name;
+}
+
+bool timed_board_cross(TimedBoard *board, unsigned channel, int64_t now,
+                       const TimedCrossing *crossing, const void *bytes,
+                       size_t size)
+{
+    Shared *s = board->shared;
+    Machine *m = &s->machine[board->self];
+    Channel *c = &s->channel[channel];
+    uint8_t *ring = s->rings[s->channels + channel];
+    TimedCrossing head = *crossing;
+    size_t whole = sizeof(head) + size;
+    bool fits;
+
+    lock(s);
+    fits = size <= TIMED_BOARD_MESSAGE &&
+           c->crossed - c->seen + room(whole) <= RING_USED;
+    if (fits) {
+        head.channel = channel;
+        head.machine = board->self;
+        head.size = (uint32_t)size;
+        head.sequence = m->crossings++;
+        head.time = now;
+        head.least = next_arrival(c, now);
+        ring_put(ring, c->crossed, &head, sizeof(head));
+        ring_put(ring, c->crossed + sizeof(head), bytes, size);
+        c->crossed += room(whole);
+        if (head.kind != TIMED_CROSSING_PLACE && head.least < c->bound) {
+            c->bound = head.least;
+        }
+        if (head.wants_accept) {
+            m->accepted = -1;
+            m->accept_bound = now;
+        }
+        update(s);
+    }
+    futex_wake(&s->machine[s->machines]);
+    unlock(s);
+    return fits;
+}
+
+int64_t timed_board_accepted(const TimedBoard *board)
+{
+    return __atomic_load_n(&board->shared->machine[board->self].accepted,
+                           __ATOMIC_SEQ_CST);
+}
+
+void timed_board_go_on(TimedBoard *board)
+{
+    Machine *m = &board->shared->machine[board->self];
+
+    lock(board->shared);
+    m->accepted = TIMED_BOARD_NEVER;
+    m->accept_bound = TIMED_BOARD_NEVER;
+    unlock(board->shared);
+}
+
+bool timed_board_take_crossing(TimedBoard *board, TimedCrossing *ret_crossing,
+                               uint8_t ret_bytes[TIMED_BOARD_MESSAGE])
+{
+    Shared *s = board->shared;
+    bool found = false;
+    unsigned i;
+
+    lock(s);
+    for (i = 0; i < s->channels && !found; i++) {
+        const uint8_t *ring = s->rings[s->channels + i];
+        Channel *c = &s->channel[i];
+
+        if (c->crossed != c->seen) {
+            ring_get(ring, c->seen, ret_crossing, sizeof(*ret_crossing));
+            ring_get(ring, c->seen + sizeof(*ret_crossing), ret_bytes,
+                     ret_crossing->size);
+            c->seen += room(sizeof(*ret_crossing) + ret_crossing->size);
+            found = true;
+        }
+    }
+    unlock(s);
+    return found;
+}
+
+void timed_board_deliver(TimedBoard *board, unsigned channel, int64_t arrival,
+                         const void *bytes, size_t size)
+{
+    Shared *s = board->shared;
+    Channel *c = &s->channel[channel];
+    Machine *to = &s->machine[c->to];
+    Head head = {.arrival = arrival, .size = size};
+
+    lock(s);
+    while (!to->is_gone && c->written - c->taken + room(size) > RING_USED) {
+        unlock(s);
+        usleep(10);
+        lock(s);
+    }
+    if (!to->is_gone) {
+        head.sequence = MODELLED | c->delivered++;
+        ring_put(s->rings[channel], c->written, &head, sizeof(head));
+        ring_put(s->rings[channel], c->written + sizeof(head), bytes, size);
+        c->written += room(size);
+        if (arrival < to->promise) {
+            to->promise = arrival;
+        }
+        update(s);
+        futex_wake(to);
+    }
+    unlock(s);
+}
+
+void timed_board_accept(TimedBoard *board, unsigned machine, int64_t time)
+{
+    Shared *s = board->shared;
+    Machine *m = &s->machine[machine];
+
+    lock(s);
+    __atomic_store_n(&m->accepted, time, __ATOMIC_SEQ_CST);
+    m->accept_bound = TIMED_BOARD_NEVER;
+    if (time < m->promise) {
+        m->promise = time;
+    }
+    update(s);
+    futex_wake(m);
+    unlock(s);
+}
+
+int64_t timed_board_report_model(TimedBoard *board, const int64_t *bounds,
+                                 const int64_t *accept_bounds)
+{
+    Shared *s = board->shared;
+    int64_t promise;
+    unsigned i;
+
+    lock(s);
+    for (i = 0; i < s->channels; i++) {
+        Channel *c = &s->channel[i];
+
+        if (c->crossed == c->seen || bounds[i] < c->bound) {
+            c->bound = bounds[i];
+        }
+    }
+    for (i = 0; i < s->machines; i++) {
+        Machine *m = &s->machine[i];
+
+        if (accept_bounds[i] >= 0 && m->accepted == -1) {
+            m->accept_bound = accept_bounds[i];
+        }
+    }
+    update(s);
+    promise = least_promise(s);
+    s->machine[s->machines].horizon = promise;
+    unlock(s);
+    return promise;
+}
+
 void timed_board_set_up(TimedBoard *board, unsigned channel, int64_t now,
                         bool up)
 {
@@ -468,13 +729,16 @@ void timed_board_set_up(TimedBoard *board, unsigned channel, int64_t now,
 static bool has_message(const TimedBoard *board)
 {
     const Shared *s = board->shared;
+    bool is_model = board->self == s->machines;
     unsigned i;
 
     for (i = 0; i < s->channels; i++) {
         const Channel *c = &s->channel[i];
 
-        if (c->to == board->self &&
-            __atomic_load_n(&c->written, __ATOMIC_SEQ_CST) != c->taken) {
+        if (is_model ? __atomic_load_n(&c->crossed, __ATOMIC_SEQ_CST) != c->seen
+                     : c->to == board->self &&
+                           __atomic_load_n(&c->written, __ATOMIC_SEQ_CST) !=
+                               c->taken) {
             return true;
         }
     }

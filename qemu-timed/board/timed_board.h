@@ -26,6 +26,7 @@
 #define TIMED_BOARD_NAME     128  /* bytes of a link's name, with its 0 */
 #define TIMED_BOARD_MESSAGE  8192 /* bytes of the longest message */
 #define TIMED_BOARD_NEVER    INT64_MAX
+#define TIMED_BOARD_DEVICE   64 /* bytes of a device's name, with its 0 */
 
 typedef struct TimedBoard TimedBoard;
 
@@ -83,6 +84,82 @@ bool timed_board_take(TimedBoard *board, unsigned channel,
  */
 void timed_board_set_up(TimedBoard *board, unsigned channel, int64_t now,
                         bool up);
+
+/*
+ * Crossings. If the board has a model, messages on a channel that is up take
+ * the time that the model computes. Their sender gives them to the model, and
+ * the model gives them to the receiver at their arrival. The model is asked for
+ * nothing else: promises and horizons need no third process.
+ *
+ * The model may compute up to a time when all machines have promised to send
+ * nothing before it. For each channel it writes a bound on the board, the
+ * earliest time at which anything arrives that is under way.
+ */
+typedef enum TimedCrossingKind {
+    TIMED_CROSSING_WRITE, /* also all other posted messages */
+    TIMED_CROSSING_READ,
+    TIMED_CROSSING_COMPLETION,
+    TIMED_CROSSING_PLACE, /* tells where the page `address` of this machine is:
+                             at offset `tag` in `bar` of `device`, or in memory
+                             if `device` is empty. Has no message. */
+} TimedCrossingKind;
+
+typedef struct TimedCrossing {
+    uint32_t kind;
+    uint32_t bytes; /* of data */
+    uint64_t address;
+    uint32_t tag; /* of a read and its completion */
+    uint32_t bar;
+    char device[TIMED_BOARD_DEVICE]; /* that makes the access; empty: the CPU */
+    uint32_t wants_accept; /* the machine's CPU waits until it is accepted */
+    /* The board sets these. */
+    uint32_t channel;
+    uint32_t machine;
+    uint32_t size;     /* of the message */
+    uint64_t sequence; /* of the machine's crossings */
+    int64_t time;
+    int64_t least; /* it arrives no earlier */
+} TimedCrossing;
+
+/* Gives the board a model. To be called before any machine opens it. */
+void timed_board_add_model(TimedBoard *board);
+bool timed_board_has_model(const TimedBoard *board);
+/* True if a message that is sent on @channel now is a crossing. */
+bool timed_board_is_crossing(const TimedBoard *board, unsigned channel);
+/* Like timed_board_send(), by way of the model. */
+bool timed_board_cross(TimedBoard *board, unsigned channel, int64_t now,
+                       const TimedCrossing *crossing, const void *bytes,
+                       size_t size);
+/*
+ * The time at which the machine's last crossing with wants_accept has left its
+ * CPU: -1 while that is not known, TIMED_BOARD_NEVER if there is none.
+ */
+int64_t timed_board_accepted(const TimedBoard *board);
+/* That time has come. */
+void timed_board_go_on(TimedBoard *board);
+
+/* The model's functions */
+
+TimedBoard *timed_board_open_model(int fd);
+unsigned timed_board_machines(const TimedBoard *board);
+/* The name of a channel's link. */
+const char *timed_board_name(const TimedBoard *board, unsigned channel);
+/* Takes a crossing and its message, from any machine. False if there is none.
+ */
+bool timed_board_take_crossing(TimedBoard *board, TimedCrossing *ret_crossing,
+                               uint8_t ret_bytes[TIMED_BOARD_MESSAGE]);
+/* Gives a crossing's message to the receiver. @arrival never decreases. */
+void timed_board_deliver(TimedBoard *board, unsigned channel, int64_t arrival,
+                         const void *bytes, size_t size);
+void timed_board_accept(TimedBoard *board, unsigned machine, int64_t time);
+/*
+ * Writes a bound for each channel, and for each machine the earliest time at
+ * which its crossing can be accepted (-1: none of its crossings was taken).
+ * Crossings that were not taken yet keep their own bounds. Returns the time
+ * before which no machine sends.
+ */
+int64_t timed_board_report_model(TimedBoard *board, const int64_t *bounds,
+                                 const int64_t *accept_bounds);
 
 /*
  * Writes this machine's time and promise, and returns its horizon. The promise

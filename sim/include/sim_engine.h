@@ -97,6 +97,10 @@ uint64_t sim_engine_run_until(SimEngine *engine, SimTime time);
 /* Makes the current run return after the current event. */
 void sim_engine_stop(SimEngine *engine);
 
+/* A time that is not after the earliest event, and mostly equal to it;
+ * SIM_TIME_NONE if no event is pending. */
+SimTime sim_engine_next(const SimEngine *engine);
+
 /* Number of pending events, and of events run since the start. */
 uint64_t sim_engine_pending(const SimEngine *engine);
 uint64_t sim_engine_executed(const SimEngine *engine);

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd_cluster_model.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "clu_error.h"
+#include "exp_crossing.h"
+#include "timed_board.h"
+
+/* Looks at the board before sleeping; changes no result */
+#define SPINS   2000
+/* The longest sleep */
+#define WAIT_MS 1000
+
+/* A crossing that is on its way, and its message */
+typedef struct Parcel {
+    TimedCrossing crossing;
+    uint64_t id;
+    uint8_t bytes[];
+} Parcel;
+
+typedef struct Model {
+    const CluPlan *plan;
+    TimedBoard *board;
+    ExpCrossings *crossings;
+    unsigned *plan_link; /* of each link of the description */
+    unsigned *topo_link; /* of each link of the plan */
+    unsigned *machine;   /* of each host of the description */
+    GQueue waiting;      /* of Parcel, in their order: not entered yet */
+    GHashTable *entered; /* of Parcel by id */
+    int64_t *bounds;     /* of each channel */
+    int64_t *accepts;    /* of each machine */
+    uint64_t ids;
+    int64_t called; /* the time of the last call of the model */
+} Model;
+
+static void on_arrived(void *owner, unsigned link, unsigned end, uint64_t id,
+                       int64_t time)
+{
+    Model *model = owner;
+    const Parcel *parcel = g_hash_table_lookup(model->entered, &id);
+
+    model->called = time;
+    timed_board_deliver(model->board, 2 * model->plan_link[link] + end, time,
+                        parcel->bytes, parcel->crossing.size);
+    g_hash_table_remove(model->entered, &id);
+}
+
+static void on_accepted(void *owner, unsigned host, uint64_t id, int64_t time)
+{
+    Model *model = owner;
+
+    model->called = time;
+    timed_board_accept(model->board, model->machine[host], time);
+}
+
+static gint compare(gconstpointer a, gconstpointer b, gpointer data)
+{
+    const TimedCrossing *x = &((const Parcel *)a)->crossing;
+    const TimedCrossing *y = &((const Parcel *)b)->crossing;
+
+    if (x->time != y->time) {
+        return x->time < y->time ? -1 : 1;
+    }
+    if (x->machine != y->machine) {
+        return x->machine < y->machine ? -1 : 1;
+    }
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+static void take_all(Model *model)
+{
+    uint8_t bytes[TIMED_BOARD_MESSAGE];
+    TimedCrossing crossing;
+
+    while (timed_board_take_crossing(model->board, &crossing, bytes)) {
+        Parcel *parcel = g_malloc(sizeof(*parcel) + crossing.size);
+
+        parcel->crossing = crossing;
+        parcel->id = ++model->ids;
+        memcpy(parcel->bytes, bytes, crossing.size);
+        g_queue_insert_sorted(&model->waiting, parcel, compare, NULL);
+    }
+}
+
+static void enter(Model *model, Parcel *parcel)
+{
+    static const ExpCrossingKind kinds[] = {
+        [TIMED_CROSSING_WRITE] = EXP_CROSSING_WRITE,
+        [TIMED_CROSSING_READ] = EXP_CROSSING_READ,
+        [TIMED_CROSSING_COMPLETION] = EXP_CROSSING_COMPLETION,
+    };
+    const TimedCrossing *crossing = &parcel->crossing;
+    const char *device = *crossing->device ? crossing->device : NULL;
+    const CluPlanHost *host = model->plan->hosts->pdata[crossing->machine];
+
+    if (crossing->kind == TIMED_CROSSING_PLACE) {
+        exp_crossings_place(model->crossings, host->host->index,
+                            crossing->address, device, crossing->bar,
+                            crossing->tag);
+        g_free(parcel);
+        return;
+    }
+    g_hash_table_insert(model->entered, &parcel->id, parcel);
+    exp_crossings_enter(model->crossings,
+                        &(ExpCrossing){
+                            .kind = kinds[crossing->kind],
+                            .link = model->topo_link[crossing->channel / 2],
+                            .end = crossing->channel % 2,
+                            .time = crossing->time,
+                            .least = crossing->least,
+                            .address = crossing->address,
+                            .bytes = crossing->bytes,
+                            .tag = crossing->tag,
+                            .device = device,
+                            .wants_accept = crossing->wants_accept,
+                            .id = parcel->id,
+                        });
+}
+
+/* Computes as far as no machine sends anything before @promise. */
+static bool compute(Model *model, int64_t promise)
+{
+    bool any = false;
+
+    for (;;) {
+        Parcel *first = g_queue_peek_head(&model->waiting);
+        bool enters = first && first->crossing.time < promise;
+
+        if (exp_crossings_run(model->crossings,
+                              enters ? first->crossing.time : promise)) {
+            /* The machine that was called may send from that time on. */
+            promise = MIN(promise, model->called);
+        } else if (enters) {
+            enter(model, g_queue_pop_head(&model->waiting));
+        } else {
+            return any;
+        }
+        any = true;
+    }
+}
+
+/* What the machines need to know for their horizons. */
+static void set_bounds(Model *model)
+{
+    int64_t next = exp_crossings_next(model->crossings);
+
+    for (unsigned i = 0; i < 2 * model->plan->links->len; i++) {
+        model->bounds[i] = exp_crossings_bound(model->crossings,
+                                               model->topo_link[i / 2], i % 2);
+    }
+    for (unsigned i = 0; i < model->plan->hosts->len; i++) {
+        const CluPlanHost *host = model->plan->hosts->pdata[i];
+
+        model->accepts[i] =
+            exp_crossings_is_stalled(model->crossings, host->host->index) ? next
+                                                                          : -1;
+    }
+    for (const GList *l = model->waiting.head; l; l = l->next) {
+        const TimedCrossing *crossing = &((const Parcel *)l->data)->crossing;
+        int64_t *bound = &model->bounds[crossing->channel];
+
+        if (crossing->kind != TIMED_CROSSING_PLACE) {
+            *bound = MIN(*bound, crossing->least);
+        }
+        if (crossing->wants_accept) {
+            model->accepts[crossing->machine] = crossing->time;
+        }
+    }
+}
+
+/* The promise that is needed to go on. */
+static int64_t wanted(Model *model)
+{
+    const Parcel *first = g_queue_peek_head(&model->waiting);
+    int64_t next = exp_crossings_next(model->crossings);
+
+    return first ? MIN(next, first->crossing.time + 1) : next;
+}
+
+static void go(Model *model)
+{
+    int64_t promise;
+
+    for (;;) {
+        take_all(model);
+        set_bounds(model);
+        promise = timed_board_report_model(model->board, model->bounds,
+                                           model->accepts);
+        if (!compute(model, promise)) {
+            timed_board_wait(model->board, wanted(model) - 1, SPINS, WAIT_MS);
+        }
+    }
+}
+
+/* The plan's numbers of links and hosts, and the description's */
+static void number(Model *model)
+{
+    const CluPlan *plan = model->plan;
+    const GPtrArray *links = plan->description->links;
+
+    for (unsigned i = 0; i < plan->links->len; i++) {
+        const CluPlanLink *link = plan->links->pdata[i];
+        guint index = 0;
+
+        g_ptr_array_find((GPtrArray *)links, link->link, &index);
+        model->topo_link[i] = index;
+        model->plan_link[index] = i;
+    }
+    for (unsigned i = 0; i < plan->hosts->len; i++) {
+        const CluPlanHost *host = plan->hosts->pdata[i];
+
+        model->machine[host->host->index] = i;
+    }
+}
+
+void cmd_cluster_model_run(const CluPlan *plan, int fd, GError **error)
+{
+    static const ExpCrossingsOps ops = {.arrived = on_arrived,
+                                        .accepted = on_accepted};
+    const TopoDescription *description = plan->description;
+    Model model = {.plan = plan};
+
+    model.board = timed_board_open_model(fd);
+    if (!model.board) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
+                    "cannot open the memory that the machines share: %s",
+                    g_strerror(errno));
+        return;
+    }
+    model.crossings = exp_crossings_new(description, &ops, &model, error);
+    if (!model.crossings) {
+        return;
+    }
+    model.topo_link = g_new0(unsigned, plan->links->len + 1);
+    model.plan_link = g_new0(unsigned, description->links->len + 1);
+    model.machine = g_new0(unsigned, description->hosts->len);
+    model.bounds = g_new0(int64_t, 2 * plan->links->len + 1);
+    model.accepts = g_new0(int64_t, plan->hosts->len);
+    model.entered =
+        g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
+    number(&model);
+    go(&model);
+}

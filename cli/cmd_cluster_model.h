@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_CLUSTER_MODEL_H
+#define CMD_CLUSTER_MODEL_H
+
+#include "clu_plan_types.h"
+
+/*
+ * The model's process of a timed cluster: takes the crossings of all machines
+ * from the board @fd, moves them through the fabric of the plan's description,
+ * and gives them to their receivers. Returns only if it cannot begin, with the
+ * reason in @error.
+ */
+void cmd_cluster_model_run(const CluPlan *plan, int fd, GError **error);
+
+#endif

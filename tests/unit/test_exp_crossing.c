@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The model of a timed cluster. Invariants: an access on an idle fabric takes
+ * the time that `farside path` finds with one TLP of its own; a late answer
+ * delays a completion by as much; reads and completions do not pass writes;
+ * nothing arrives before the bounds that were told; stores of two CPUs share a
+ * narrow link; and what was computed in one step or in many is the same.
+ */
+#include "exp_crossing.h"
+#include "exp_path.h"
+#include "topo_test.h"
+#include "../suite.h"
+
+#define PAIR    TEST_FILE("tests/timed/pair.yaml")
+#define THREE   TEST_FILE("tests/timed/three.yaml")
+/* Of RAM that is at work, in a host of either file */
+#define ADDRESS 0x8000000
+#define IDS     4096
+#define LATER   100000 /* ns until the fabric is idle again */
+
+typedef struct Rig {
+    TopoDescription *description;
+    ExpCrossings *crossings;
+    int64_t arrived[IDS], accepted[IDS]; /* by id; -1: not yet */
+    unsigned order[IDS], count;          /* ids in the order of arrival */
+    int64_t bound; /* what was told before the present step */
+} Rig;
+
+static void on_arrived(void *owner, unsigned link, unsigned end, uint64_t id,
+                       int64_t time)
+{
+    Rig *rig = owner;
+
+    ck_assert_int_ge(time, rig->bound);
+    ck_assert_int_eq(rig->arrived[id], -1);
+    rig->arrived[id] = time;
+    rig->order[rig->count++] = (unsigned)id;
+}
+
+static void on_accepted(void *owner, unsigned host, uint64_t id, int64_t time)
+{
+    Rig *rig = owner;
+
+    rig->accepted[id] = time;
+}
+
+static Rig *rig_new(const char *file)
+{
+    static const ExpCrossingsOps ops = {.arrived = on_arrived,
+                                        .accepted = on_accepted};
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    Rig *rig = g_new0(Rig, 1);
+    GError *error = NULL;
+
+    rig->description = topo_load(file, NULL, errors);
+    ck_assert_ptr_nonnull(rig->description);
+    rig->crossings = exp_crossings_new(rig->description, &ops, rig, &error);
+    ck_assert_msg(rig->crossings != NULL, "%s", error ? error->message : "");
+    for (unsigned i = 0; i < IDS; i++) {
+        rig->arrived[i] = rig->accepted[i] = -1;
+    }
+    return rig;
+}
+
+static void rig_free(Rig *rig)
+{
+    exp_crossings_free(rig->crossings);
+    topo_description_free(rig->description);
+    g_free(rig);
+}
+
+static void run_to(Rig *rig, int64_t until)
+{
+    do {
+        rig->bound = exp_crossings_next(rig->crossings);
+    } while (exp_crossings_run(rig->crossings, until));
+}
+
+static void enter(Rig *rig, ExpCrossing crossing)
+{
+    run_to(rig, crossing.time);
+    crossing.address = crossing.address ? crossing.address : ADDRESS;
+    crossing.bytes = crossing.bytes ? crossing.bytes : 4;
+    exp_crossings_enter(rig->crossings, &crossing);
+}
+
+/* The time of one TLP by `farside path`, rounded up. */
+static int64_t path_ns(const Rig *rig, const char *from, const char *to,
+                       bool is_read)
+{
+    const TopoHost *b = rig->description->hosts->pdata[1];
+    ExpPathRequest request = {
+        .from = {.kind = TOPO_TARGET_CPU,
+                 .host = rig->description->hosts->pdata[0],
+                 .bar = -1},
+        .to = {.kind = TOPO_TARGET_RAM, .host = (TopoHost *)b, .bar = -1},
+        .is_read = is_read,
+        .size_bytes = 4,
+    };
+    GError *error = NULL;
+    g_autoptr(ExpPath) path = NULL;
+
+    if (from) {
+        request.from.kind = TOPO_TARGET_DEVICE;
+        request.from.device = topo_find_device(rig->description, from);
+    }
+    if (to) {
+        request.to.kind = TOPO_TARGET_DEVICE;
+        request.to.device = topo_find_device(rig->description, to);
+    }
+    path = exp_path_new(rig->description, &request, &error);
+    ck_assert_msg(path != NULL, "%s", error ? error->message : "");
+    return (path->time_ps + 999) / 1000;
+}
+
+/* Times are rounded up to ns, and links carry remainders of less. */
+static void assert_near(int64_t got, int64_t wanted)
+{
+    ck_assert_int_ge(got, wanted - 1);
+    ck_assert_int_le(got, wanted + 1);
+}
+
+/* A write; then a read that is answered @late ns after its arrival. */
+static void check_access(const char *from, const char *to, int64_t late)
+{
+    Rig *rig = rig_new(PAIR);
+    ExpCrossing access = {.device = from ? "edu" : NULL, .time = 1000};
+    int64_t written = path_ns(rig, from, to, false);
+    int64_t read = path_ns(rig, from, to, true);
+
+    if (to) {
+        exp_crossings_place(rig->crossings, 1, ADDRESS, "edu", 0, 0);
+    }
+    enter(rig, access);
+    run_to(rig, access.time + LATER);
+    assert_near(rig->arrived[0], access.time + written);
+
+    access = (ExpCrossing){.kind = EXP_CROSSING_READ,
+                           .device = access.device,
+                           .time = access.time + LATER,
+                           .tag = 7,
+                           .id = 1};
+    enter(rig, access);
+    rig->bound = 0;
+    while (rig->arrived[1] < 0) {
+        exp_crossings_run(rig->crossings, INT64_MAX);
+    }
+    ck_assert_int_gt(rig->arrived[1], access.time);
+    ck_assert_int_lt(rig->arrived[1], access.time + read);
+    enter(rig, (ExpCrossing){.kind = EXP_CROSSING_COMPLETION,
+                             .end = 1,
+                             .time = rig->arrived[1] + late,
+                             .tag = 7,
+                             .id = 2});
+    run_to(rig, access.time + LATER + late);
+    assert_near(rig->arrived[2], access.time + read + late);
+    rig_free(rig);
+}
+
+START_TEST(an_access_takes_the_time_of_its_path)
+{
+    check_access(NULL, NULL, 0);
+    check_access(NULL, "b.edu", 0);
+    check_access("a.edu", NULL, 0);
+    check_access("a.edu", "b.edu", 0);
+}
+END_TEST
+
+START_TEST(a_late_answer_delays_the_completion)
+{
+    check_access(NULL, NULL, 30);
+    check_access(NULL, NULL, 5000);
+    check_access("a.edu", "b.edu", 5000);
+}
+END_TEST
+
+/* The link is busy with a burst of writes when a read follows them. */
+START_TEST(a_read_does_not_pass_writes)
+{
+    Rig *rig = rig_new(THREE);
+    unsigned i;
+
+    for (i = 0; i < 20; i++) {
+        enter(rig, (ExpCrossing){.time = 1000 + 10 * i, .bytes = 64, .id = i});
+    }
+    enter(rig, (ExpCrossing){.kind = EXP_CROSSING_READ, .time = 1300, .id = i});
+    run_to(rig, LATER);
+    ck_assert_uint_eq(rig->count, 21);
+    for (i = 0; i < 21; i++) {
+        ck_assert_uint_eq(rig->order[i], i);
+    }
+    rig_free(rig);
+}
+END_TEST
+
+/* One CPU that issues its next store when the last one has left it. Returns the
+ * time at which that was so of the last one. */
+static int64_t store_lines(Rig *rig, const unsigned *links, unsigned cpus,
+                           unsigned count)
+{
+    unsigned issued[2] = {0}, last[2];
+    int64_t now = 1000;
+
+    for (unsigned i = 0; i < cpus; i++) {
+        last[i] = i * count;
+        enter(rig, (ExpCrossing){.link = links[i],
+                                 .time = now,
+                                 .bytes = 64,
+                                 .wants_accept = true,
+                                 .id = last[i]});
+    }
+    rig->bound = 0;
+    while (issued[0] + 1 < count || (cpus > 1 && issued[1] + 1 < count)) {
+        exp_crossings_run(rig->crossings, INT64_MAX);
+        for (unsigned i = 0; i < cpus; i++) {
+            if (rig->accepted[last[i]] < 0 || issued[i] + 1 == count) {
+                continue;
+            }
+            now = rig->accepted[last[i]];
+            issued[i]++;
+            last[i]++;
+            enter(rig, (ExpCrossing){.link = links[i],
+                                     .time = now,
+                                     .bytes = 64,
+                                     .wants_accept = true,
+                                     .address = ADDRESS + issued[i] % 64 * 64,
+                                     .id = last[i]});
+        }
+    }
+    run_to(rig, now + LATER);
+    for (unsigned i = 0; i < cpus; i++) {
+        now = MAX(now, rig->accepted[last[i]]);
+    }
+    return now - 1000;
+}
+
+/* A TLP with 64 bytes has 12 of header (the address is below 4 GiB) or 16, 2 of
+ * sequence number, 4 of LCRC and 2 of framing, and each byte takes 4 ns on a
+ * lane at 2.5 GT/s with 8b/10b. */
+START_TEST(stores_share_a_narrow_link)
+{
+    static const unsigned both[] = {0, 1};
+    const unsigned count = 1000;
+    const int64_t line = 4 * (64 + 16 + 2 + 4 + 2);
+
+    for (unsigned cpus = 1; cpus <= 2; cpus++) {
+        int64_t ns[2];
+
+        for (unsigned i = 0; i < 2; i++) {
+            Rig *rig = rig_new(THREE);
+
+            ns[i] = store_lines(rig, both, cpus, (i + 1) * count);
+            rig_free(rig);
+        }
+        /* Buffers on the way take the first lines. What follows goes at the
+         * rate of the link, of which DLLPs need some. */
+        ck_assert_int_ge(ns[1] - ns[0], cpus * line * count * 98 / 100);
+        ck_assert_int_le(ns[1] - ns[0], cpus * line * count * 105 / 100);
+    }
+}
+END_TEST
+
+START_TEST(a_store_on_an_idle_link_takes_the_cost_of_the_core)
+{
+    static const unsigned link = 0;
+    Rig *rig = rig_new(PAIR);
+
+    ck_assert_int_eq(store_lines(rig, &link, 1, 100), 100 * 50);
+    rig_free(rig);
+}
+END_TEST
+
+START_TEST(steps_do_not_matter)
+{
+    Rig *one = rig_new(THREE), *many = rig_new(THREE);
+
+    for (unsigned i = 0; i < 200; i++) {
+        ExpCrossing crossing = {
+            .kind = i % 7 == 3 ? EXP_CROSSING_READ : EXP_CROSSING_WRITE,
+            .link = i * 5 % 2,
+            .time = 1000 + 61 * (int64_t)i,
+            .bytes = i % 3 ? 64 : 4,
+            .tag = i,
+            .id = i,
+        };
+
+        for (int64_t t = crossing.time - 60; t < crossing.time; t += 3) {
+            run_to(many, t);
+        }
+        enter(one, crossing);
+        enter(many, crossing);
+    }
+    run_to(one, LATER * 10);
+    run_to(many, LATER * 10);
+    ck_assert_uint_eq(one->count, 200);
+    ck_assert_mem_eq(one->arrived, many->arrived, sizeof(one->arrived));
+    ck_assert_mem_eq(one->order, many->order, sizeof(one->order));
+    rig_free(one);
+    rig_free(many);
+}
+END_TEST
+
+/* No pair of elements is nearer than the least time of the link. */
+START_TEST(the_least_time_is_that_of_the_shortest_way)
+{
+    Rig *rig = rig_new(PAIR);
+    GError *error = NULL;
+    int64_t least;
+
+    ck_assert(exp_crossings_least(rig->description, &least, &error));
+    ck_assert_int_le(least, path_ns(rig, NULL, NULL, false));
+    ck_assert_int_le(least, path_ns(rig, "a.edu", NULL, false));
+    ck_assert_int_le(2 * least, path_ns(rig, "a.edu", NULL, true));
+    /* The links alone: two NTBs of 125 ns each, and 5 ns of cable */
+    ck_assert_int_gt(least, 2 * 125 + 5);
+    rig_free(rig);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("crossing");
+    TCase *tcase = tcase_create("crossing");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, an_access_takes_the_time_of_its_path);
+    tcase_add_test(tcase, a_late_answer_delays_the_completion);
+    tcase_add_test(tcase, a_read_does_not_pass_writes);
+    tcase_add_test(tcase, stores_share_a_narrow_link);
+    tcase_add_test(tcase, a_store_on_an_idle_link_takes_the_cost_of_the_core);
+    tcase_add_test(tcase, steps_do_not_matter);
+    tcase_add_test(tcase, the_least_time_is_that_of_the_shortest_way);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
