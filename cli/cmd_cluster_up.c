@@ -70,26 +70,37 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
     return true;
 }
 
-/* Waits until all hosts and links are up, and then prints the table. */
-static int bring_up(CluClient *client, unsigned timeout_s, bool is_quiet,
-                    GError **error)
+/* What the figures of a timed cluster do not contain. */
+static void print_limits(void)
 {
-    g_autofree char *seconds = g_strdup_printf("%u", timeout_s);
+    puts("\nvirtual time: an instruction takes 1 ns, and what crosses a cable "
+         "takes the time\nthat the model computes. Not modelled: caches, the "
+         "speed of CPUs, accesses inside a\nmachine. docs/developer/timed.md "
+         "tells what to believe.");
+}
+
+/* Waits until all hosts and links are up, and then prints the table. */
+static int bring_up(CluClient *client, const Up *up, GError **error)
+{
+    g_autofree char *seconds = g_strdup_printf("%d", up->timeout_s);
     const char *const wait[] = {"wait", seconds, NULL};
     static const char *const status_words[] = {"status", NULL};
     g_autoptr(GString) text = g_string_new(NULL);
     CluClientMode mode = cmd_cluster_no_input;
     int status;
 
-    mode.note = is_quiet ? NULL : cmd_cluster_print_note;
+    mode.note = up->is_quiet ? NULL : cmd_cluster_print_note;
     status = clu_client_run(client, wait, &mode, error);
     if (status != 0) {
         return status;
     }
     mode.output = text;
     status = clu_client_run(client, status_words, &mode, error);
-    if (status == 0 && !is_quiet) {
+    if (status == 0 && !up->is_quiet) {
         cmd_cluster_print_table(text->str);
+        if (up->is_timed) {
+            print_limits();
+        }
         fflush(stdout);
     }
     return status;
@@ -113,8 +124,7 @@ static int run_started(const char *verb, CluClient *client, const char *dir,
 {
     static const char *const release[] = {"release", NULL};
     GError *error = NULL;
-    int status =
-        bring_up(client, (unsigned)up->timeout_s, up->is_quiet, &error);
+    int status = bring_up(client, up, &error);
 
     if (status == 0 && up->is_foreground) {
         status = stay(client);

@@ -32,6 +32,8 @@
 #define LINE        64
 /* Between two messages; much longer than one takes */
 #define PAUSE_NS    20000
+/* Before the first message: until the other machine watches */
+#define START_NS    30000000
 /* `watch` gives up after this time. */
 #define PATIENCE_NS 5000000000u
 
@@ -121,7 +123,7 @@ static void do_lines(volatile uint8_t *page, long count)
 static void do_send(volatile uint64_t *at, long count)
 {
     *at = 0;
-    pass(PAUSE_NS);
+    pass(START_NS);
     for (long i = 0; i < count; i++) {
         *at = __rdtsc();
         pass(PAUSE_NS);
