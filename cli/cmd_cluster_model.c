@@ -119,9 +119,11 @@ static void enter(Model *model, Parcel *parcel)
                         });
 }
 
-/* Computes as far as no machine sends anything before @promise. */
+/* Computes as far as no machine sends anything before @promise. False if that
+ * changed nothing: otherwise the machines must get new bounds. */
 static bool compute(Model *model, int64_t promise)
 {
+    int64_t next = exp_crossings_next(model->crossings);
     bool any = false;
 
     for (;;) {
@@ -135,7 +137,7 @@ static bool compute(Model *model, int64_t promise)
         } else if (enters) {
             enter(model, g_queue_pop_head(&model->waiting));
         } else {
-            return any;
+            return any || exp_crossings_next(model->crossings) != next;
         }
         any = true;
     }

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Board and model together, with programs in place of machines. Invariants: no
+ * message arrives before its receiver's time; what each machine sees, and when,
+ * depends on virtual time alone, however quick the processes are; an access on
+ * an idle fabric takes the time of its path.
+ *
+ *   test_timed_model [FARSIDE-SOURCE]
+ */
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clu_plan.h"
+#include "cmd_cluster_model.h"
+#include "exp_crossing.h"
+#include "timed_board.h"
+#include "../suite.h"
+
+#define THREE   TOPO_SOURCE_ROOT "/tests/timed/three.yaml"
+/* Machines act until then, and stop when all has settled. */
+#define LAST_NS 200000
+#define END_NS  1000000
+#define SEEN    4096
+#define WAIT_MS 100
+
+enum {
+    STORE,
+    READ,
+    ANSWER
+};
+
+/* What a machine has seen; shared with the test's process. */
+typedef struct Seen {
+    unsigned count, reads, stores;
+    int64_t arrival[SEEN];
+    uint64_t words[SEEN]; /* source, kind and number */
+} Seen;
+
+typedef struct Body {
+    uint32_t kind, number;
+} Body;
+
+/* How quick the processes are */
+typedef struct Pace {
+    unsigned spins;
+    unsigned nap_us; /* longest pause of a machine between two steps */
+} Pace;
+
+typedef struct Peer {
+    TimedBoard *board;
+    Seen *seen;
+    unsigned self, out[4], outs;
+    GQueue inbound; /* of Arrived */
+    uint32_t random, number;
+    int64_t now, act;
+    bool reads; /* waits for a completion */
+} Peer;
+
+typedef struct Arrived {
+    TimedBoardMessage message;
+    unsigned channel;
+} Arrived;
+
+static uint32_t draw(uint32_t *state, uint32_t below)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (*state >> 8) % below;
+}
+
+static gint compare(gconstpointer a, gconstpointer b, gpointer data)
+{
+    const Arrived *x = a, *y = b;
+
+    if (x->message.arrival != y->message.arrival) {
+        return x->message.arrival < y->message.arrival ? -1 : 1;
+    }
+    if (x->channel != y->channel) {
+        return x->channel < y->channel ? -1 : 1;
+    }
+    return x->message.sequence < y->message.sequence ? -1 : 1;
+}
+
+static void pull(Peer *peer)
+{
+    for (unsigned i = 0; i < timed_board_channels(peer->board); i++) {
+        TimedBoardMessage m;
+
+        while (timed_board_is_inbound(peer->board, i) &&
+               timed_board_take(peer->board, i, &m)) {
+            Arrived *arrived = g_new(Arrived, 1);
+
+            *arrived = (Arrived){m, i};
+            g_queue_insert_sorted(&peer->inbound, arrived, compare, NULL);
+        }
+    }
+}
+
+static void cross(Peer *peer, unsigned channel, uint32_t kind, uint32_t number)
+{
+    TimedCrossing crossing = {
+        .kind = kind == READ     ? TIMED_CROSSING_READ
+                : kind == ANSWER ? TIMED_CROSSING_COMPLETION
+                                 : TIMED_CROSSING_WRITE,
+        .bytes = kind == STORE ? 64 : 4,
+        .address = 0x8000000 + number % 16 * 64,
+        .tag = number,
+        .wants_accept = kind == STORE,
+    };
+    Body body = {kind, number};
+
+    ck_assert(timed_board_is_crossing(peer->board, channel));
+    while (!timed_board_cross(peer->board, channel, peer->now, &crossing, &body,
+                              sizeof(body))) {
+        usleep(10);
+    }
+}
+
+/* Stores in bursts, and now and then a read */
+static void act(Peer *peer)
+{
+    unsigned channel = peer->out[draw(&peer->random, peer->outs)];
+
+    if (draw(&peer->random, 4) == 0) {
+        peer->reads = true;
+        peer->seen->reads++;
+        cross(peer, channel, READ, peer->number++);
+    } else {
+        peer->seen->stores++;
+        cross(peer, channel, STORE, peer->number++);
+    }
+    peer->act = peer->now + 1 + draw(&peer->random, 100);
+    if (peer->act > LAST_NS) {
+        peer->act = TIMED_BOARD_NEVER;
+    }
+}
+
+static void receive(Peer *peer, const Arrived *arrived)
+{
+    Seen *seen = peer->seen;
+    Body body;
+
+    memcpy(&body, arrived->message.bytes, sizeof(body));
+    ck_assert_uint_lt(seen->count, SEEN);
+    seen->arrival[seen->count] = arrived->message.arrival;
+    seen->words[seen->count++] = (uint64_t)arrived->channel << 40 |
+                                 (uint64_t)body.kind << 32 | body.number;
+    if (body.kind == READ) {
+        cross(peer, arrived->channel ^ 1, ANSWER, body.number);
+    } else if (body.kind == ANSWER) {
+        peer->reads = false;
+        peer->act = peer->act == TIMED_BOARD_NEVER
+                        ? peer->act
+                        : MAX(peer->act, peer->now + 1);
+    }
+}
+
+/* A machine: its own acts first, then messages, as in timed_link.c. */
+static void run_peer(Peer *peer, const Pace *pace)
+{
+    uint32_t naps = peer->random;
+
+    while (peer->now < END_NS) {
+        int64_t accepted = timed_board_accepted(peer->board);
+        int64_t own = TIMED_BOARD_NEVER, until, horizon;
+        Arrived *first;
+
+        if (accepted >= 0 && accepted <= peer->now) {
+            timed_board_go_on(peer->board);
+            accepted = TIMED_BOARD_NEVER;
+        }
+        pull(peer);
+        if (accepted == TIMED_BOARD_NEVER && !peer->reads) {
+            own = MAX(peer->act, peer->now);
+        }
+        first = g_queue_peek_head(&peer->inbound);
+        until = MIN(own, END_NS);
+        until = MIN(until, first ? first->message.arrival : END_NS);
+        horizon = timed_board_report(peer->board, peer->now, until);
+        pull(peer);
+        first = g_queue_peek_head(&peer->inbound);
+        until = MIN(until, first ? first->message.arrival : END_NS);
+        accepted = timed_board_accepted(peer->board);
+        until = accepted >= 0 ? MIN(until, accepted) : until;
+        ck_assert_int_ge(until, peer->now);
+        if (pace->nap_us && draw(&naps, 8) == 0) {
+            usleep(draw(&naps, pace->nap_us));
+        }
+        if (horizon <= until) {
+            timed_board_wait(peer->board, until, pace->spins, WAIT_MS);
+            continue;
+        }
+        peer->now = until;
+        if (until == own && !peer->reads && accepted == TIMED_BOARD_NEVER) {
+            act(peer);
+        } else if (first && first->message.arrival == until) {
+            receive(peer, g_queue_pop_head(&peer->inbound));
+            g_free(first);
+        }
+    }
+}
+
+static void peer_main(int fd, unsigned self, Seen *seen, const Pace *pace)
+{
+    Peer peer = {.board = timed_board_open(fd, self),
+                 .seen = &seen[self],
+                 .self = self,
+                 .random = 77 + self};
+
+    for (unsigned i = 0; i < timed_board_channels(peer.board); i++) {
+        if (timed_board_source(peer.board, i) == self) {
+            peer.out[peer.outs++] = i;
+        }
+    }
+    peer.act = 100 * self + 20001;
+    run_peer(&peer, pace);
+    timed_board_leave(peer.board, self);
+    _exit(0);
+}
+
+static Seen *run(const Pace *pace)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    TopoDescription *description = topo_load(THREE, NULL, errors);
+    CluPlan *plan = clu_plan_new(description, errors);
+    unsigned hosts = plan->hosts->len, links = plan->links->len;
+    g_autofree int64_t *least = g_new0(int64_t, links);
+    g_autofree TimedBoardLink *board_links = g_new0(TimedBoardLink, links);
+    Seen *seen = mmap(NULL, hosts * sizeof(*seen), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    GError *error = NULL;
+    TimedBoard *board;
+    pid_t model, pid;
+    int fd, status;
+
+    ck_assert(exp_crossings_least(description, least, &error));
+    for (unsigned i = 0; i < links; i++) {
+        const CluPlanLink *link = plan->links->pdata[i];
+
+        board_links[i] =
+            (TimedBoardLink){link->link->name,
+                             {link->host[0]->index, link->host[1]->index},
+                             least[i],
+                             20000};
+    }
+    fd = timed_board_new(hosts, board_links, links);
+    board = timed_board_open(fd, 0);
+    timed_board_add_model(board);
+    for (unsigned i = 0; i < 2 * links; i++) {
+        timed_board_set_up(board, i, 0, true);
+    }
+    model = fork();
+    if (model == 0) {
+        cmd_cluster_model_run(plan, fd, &error);
+        _exit(1);
+    }
+    for (unsigned i = 0; i < hosts; i++) {
+        pid = fork();
+        if (pid == 0) {
+            peer_main(fd, i, seen, pace);
+        }
+    }
+    for (unsigned i = 0; i < hosts; i++) {
+        pid = wait(&status);
+        ck_assert_int_ne(pid, model);
+        ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    kill(model, SIGKILL);
+    waitpid(model, NULL, 0);
+    timed_board_close(board);
+    close(fd);
+    clu_plan_free(plan);
+    topo_description_free(description);
+    return seen;
+}
+
+START_TEST(a_run_does_not_depend_on_the_pace)
+{
+    static const Pace paces[] = {{2000, 0}, {0, 0}, {50, 200}};
+    Seen *first = run(&paces[0]);
+    unsigned sum = 0;
+
+    for (unsigned i = 0; i < 3; i++) {
+        /* Everything was sent, and everything has arrived. */
+        ck_assert_uint_gt(first[i].reads, 10);
+        ck_assert_uint_gt(first[i].stores, 40);
+        sum += 2 * first[i].reads + first[i].stores - first[i].count;
+    }
+    ck_assert_uint_eq(sum, 0);
+    for (unsigned i = 1; i < G_N_ELEMENTS(paces); i++) {
+        Seen *again = run(&paces[i]);
+
+        ck_assert_mem_eq(first, again, 3 * sizeof(*again));
+        munmap(again, 3 * sizeof(*again));
+    }
+    munmap(first, 3 * sizeof(*first));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("model");
+    TCase *tcase = tcase_create("model");
+
+    tcase_set_timeout(tcase, 110);
+    tcase_add_test(tcase, a_run_does_not_depend_on_the_pace);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
