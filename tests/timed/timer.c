@@ -6,7 +6,7 @@
  *
  *   timer read FILE OFFSET COUNT
  *   timer write FILE OFFSET COUNT
- *   timer lines FILE OFFSET COUNT
+ *   timer lines FILE OFFSET COUNT START
  *   timer watch FILE OFFSET COUNT
  *   timer send FILE OFFSET COUNT
  *   timer drive FILE SIZE COUNT
@@ -14,10 +14,11 @@
  * `read` prints the least and the greatest time of COUNT reads of 32 bits, and
  * the value that was read last; `write` the same of writes. `lines` prints the
  * time of COUNT writes of 64 bytes to ascending addresses of one page, and the
- * time at which they began. `send` writes the time to OFFSET, COUNT times;
- * `watch` polls OFFSET until it has seen COUNT such times, and prints the least
- * and the greatest age. `drive` reads SIZE bytes of a drive, COUNT times, and
- * prints the least and the greatest time, and a checksum of all data.
+ * time at which they began, which is START. `send` writes the time to OFFSET,
+ * COUNT times; `watch` polls OFFSET until it has seen COUNT such times, and
+ * prints the least and the greatest age. `drive` reads SIZE
+ * bytes of a drive, COUNT times, and prints the least and the greatest time, and
+ * a checksum of all data.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -103,13 +104,16 @@ static void do_writes(volatile uint32_t *at, long count)
     printf("%" PRIu64 " %" PRIu64 "\n", range.least, range.greatest);
 }
 
-static void do_lines(volatile uint8_t *page, long count)
+static void do_lines(volatile uint8_t *page, long count, uint64_t start)
 {
     volatile uint64_t *at = (volatile uint64_t *)page;
     size_t words = sysconf(_SC_PAGESIZE) / sizeof(*at), next = 0;
     uint64_t begin, end;
 
     *at = 0;
+    while (__rdtsc() < start) {
+        continue;
+    }
     begin = __rdtsc();
     for (long i = 0; i < count; i++) {
         for (size_t j = 0; j < LINE / sizeof(*at); j++) {
@@ -193,7 +197,7 @@ int main(int argc, char **argv)
     if (argc == 5 && strcmp(argv[1], "drive") == 0) {
         return do_drive(argv[2], strtoul(argv[3], NULL, 0), atol(argv[4]));
     }
-    if (argc == 5) {
+    if (argc == 5 || (argc == 6 && strcmp(argv[1], "lines") == 0)) {
         at = map(argv[2], argv[3]);
         count = atol(argv[4]);
         if (strcmp(argv[1], "read") == 0) {
@@ -205,7 +209,7 @@ int main(int argc, char **argv)
             return EXIT_SUCCESS;
         }
         if (strcmp(argv[1], "lines") == 0) {
-            do_lines(at, count);
+            do_lines(at, count, argc == 6 ? strtoull(argv[5], NULL, 0) : 0);
             return EXIT_SUCCESS;
         }
         if (strcmp(argv[1], "send") == 0) {
@@ -216,7 +220,8 @@ int main(int argc, char **argv)
             return do_watch((volatile uint64_t *)at, count);
         }
     }
-    fputs("usage: timer read|write|lines|send|watch FILE OFFSET COUNT\n"
+    fputs("usage: timer read|write|lines|send|watch FILE OFFSET COUNT "
+          "[START]\n"
           "       timer drive FILE SIZE COUNT\n",
           stderr);
     return 2;
