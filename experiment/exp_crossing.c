@@ -131,6 +131,12 @@ static void arrive(Item *item)
     bool is_write = item->crossing.kind == EXP_CROSSING_WRITE;
 
     item->arrived = now_ns(self);
+    if (self->stalls[direction->from->index] == item) {
+        /* It never was in the fabric. */
+        self->stalls[direction->from->index] = NULL;
+        self->ops->accepted(self->data, direction->from->index,
+                            item->crossing.id, item->arrived);
+    }
     self->has_called = true;
     sim_engine_stop(self->engine);
     self->ops->arrived(self->data, item->crossing.link, item->crossing.end,
@@ -378,12 +384,18 @@ static void send(ExpCrossings *self, Item *item)
 {
     const Place *place = find_place(self, item);
     uint32_t bytes = MAX(item->crossing.bytes, DW_BYTES);
-    uint64_t offset = item->crossing.address & (place->size_bytes - 1);
     FabBusAddr addr = 0;
     FabComponent *source = find_source(self, item, place, &addr);
     FabEndpoint *device;
+    uint64_t offset;
     uint32_t most;
 
+    if (!source) {
+        /* For example, the device is lent to another host. */
+        place = &self->memory[item->direction->to->index];
+        source = find_source(self, item, place, &addr);
+    }
+    offset = item->crossing.address & (place->size_bytes - 1);
     /* What would leave the range begins at its start. */
     offset = offset + bytes <= place->size_bytes ? offset : 0;
     device = source ? fab_component_as_endpoint(source) : NULL;
@@ -395,6 +407,7 @@ static void send(ExpCrossings *self, Item *item)
             (addr + offset + bytes - 1) / most * most - (addr + offset);
     }
     if (!source || bytes > place->size_bytes) {
+        item->done = sim_engine_now(self->engine);
         arrival_known(item, sim_engine_now(self->engine));
         return;
     }

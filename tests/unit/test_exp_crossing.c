@@ -317,6 +317,34 @@ START_TEST(the_least_time_is_that_of_the_shortest_way)
 }
 END_TEST
 
+/* A device that is lent serves its borrower: what cannot reach it must not stop
+ * the others. */
+START_TEST(lent_devices_do_not_shorten_the_least_time)
+{
+    static const char *const files[] = {
+        TEST_FILE("scenarios/cluster/lending-three.yaml"),
+        TEST_FILE("scenarios/cluster/lending.yaml"),
+        TEST_FILE("scenarios/cluster/four-hosts-mesh.yaml"),
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(files); i++) {
+        g_autoptr(TopoErrors) errors = topo_errors_new();
+        TopoDescription *description = topo_load(files[i], NULL, errors);
+        g_autofree int64_t *least = NULL;
+        GError *error = NULL;
+
+        ck_assert_ptr_nonnull(description);
+        least = g_new0(int64_t, description->links->len);
+        ck_assert_msg(exp_crossings_least(description, least, &error), "%s",
+                      error ? error->message : "");
+        for (unsigned j = 0; j < description->links->len; j++) {
+            ck_assert_int_gt(least[j], 2 * 125);
+        }
+        topo_description_free(description);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("crossing");
@@ -330,6 +358,7 @@ int main(void)
     tcase_add_test(tcase, a_store_on_an_idle_link_takes_the_cost_of_the_core);
     tcase_add_test(tcase, steps_do_not_matter);
     tcase_add_test(tcase, the_least_time_is_that_of_the_shortest_way);
+    tcase_add_test(tcase, lent_devices_do_not_shorten_the_least_time);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
