@@ -10,7 +10,6 @@
 #include "clu_dir.h"
 #include "clu_error.h"
 #include "clu_supervisor.h"
-#include "cmd_cluster_timed.h"
 #include "topo_home.h"
 
 /* The files that the QEMU process of a host uses. */
@@ -325,8 +324,8 @@ static void free_files(Files *files, unsigned count)
 /* Starts the supervisor. Returns its connection; -1 and @errors or @error if
  * that fails. */
 static int start_supervisor(const CluPlan *plan, const char *name,
-                            CluClusterSetup *setup, bool is_timed, Files *files,
-                            TopoErrors *errors, GError **error)
+                            CluClusterSetup *setup, const CmdClusterTimed *logs,
+                            Files *files, TopoErrors *errors, GError **error)
 {
     g_autofree CluPaths *paths = g_new0(CluPaths, plan->hosts->len);
     g_autofree bool *is_kvm = g_new0(bool, plan->hosts->len);
@@ -341,7 +340,7 @@ static int start_supervisor(const CluPlan *plan, const char *name,
                     "share/farside above this program; install it again");
         return -1;
     }
-    if (!choose_accel(plan, is_timed, is_kvm, errors) ||
+    if (!choose_accel(plan, logs != NULL, is_kvm, errors) ||
         !check_paths(plan, path, error)) {
         return -1;
     }
@@ -357,8 +356,8 @@ static int start_supervisor(const CluPlan *plan, const char *name,
                               .initrd = files[i].initrd,
                               .dir = path};
     }
-    if (is_timed) {
-        timed = cmd_cluster_timed(plan, path, errors, error);
+    if (logs) {
+        timed = cmd_cluster_timed(plan, path, paths, logs, errors, error);
         if (!timed) {
             return -1;
         }
@@ -379,12 +378,12 @@ static int start_supervisor(const CluPlan *plan, const char *name,
 }
 
 CluClient *cmd_cluster_start(const CluPlan *plan, const char *name,
-                             CluClusterSetup *setup, bool is_timed,
-                             TopoErrors *errors, GError **error)
+                             CluClusterSetup *setup,
+                             const CmdClusterTimed *logs, TopoErrors *errors,
+                             GError **error)
 {
     Files *files = g_new0(Files, plan->hosts->len);
-    int fd =
-        start_supervisor(plan, name, setup, is_timed, files, errors, error);
+    int fd = start_supervisor(plan, name, setup, logs, files, errors, error);
 
     free_files(files, plan->hosts->len);
     return fd < 0 ? NULL : clu_client_new(fd);

@@ -4,17 +4,19 @@
 
 #include "clu_client.h"
 #include "clu_cluster.h"
+#include "cmd_cluster_timed.h"
 
 /*
  * Starts the supervisor of the cluster @name. Finds QEMU, its plugin and the
  * guests' images, and makes the images with kernels that the description names.
  * Fills in @setup; the caller has set its times. Returns a connection that owns
  * the cluster. On failure returns NULL, and adds entries to @errors if the
- * description is wrong, or sets @error otherwise. With @is_timed the machines
- * run in virtual time.
+ * description is wrong, or sets @error otherwise. With @logs the
+ * machines run in virtual time.
  */
 CluClient *cmd_cluster_start(const CluPlan *plan, const char *name,
-                             CluClusterSetup *setup, bool is_timed,
-                             TopoErrors *errors, GError **error);
+                             CluClusterSetup *setup,
+                             const CmdClusterTimed *logs, TopoErrors *errors,
+                             GError **error);
 
 #endif

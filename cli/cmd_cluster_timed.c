@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "clu_error.h"
+#include "cmd_cluster_log.h"
 #include "cmd_cluster_model.h"
 #include "exp_crossing.h"
 
@@ -37,13 +38,45 @@ static char *find_plugin(GError **error)
     return g_steal_pointer(&plugin);
 }
 
+/* The head of the log lives as long as this process and the supervisor. */
+static bool prepare_logs(CluTimed *timed, const CluPlan *plan,
+                         const CluPaths *paths, const char *plugin,
+                         const CmdClusterTimed *logs, GError **error)
+{
+    CluTimedScript *head;
+
+    if (!logs->log && !logs->script) {
+        return true;
+    }
+    head = cmd_cluster_log_head(plan, paths, plugin, logs->sets, error);
+    if (!head) {
+        return false;
+    }
+    if (logs->script) {
+        clu_timed_set_script(timed, logs->script);
+        if (!cmd_cluster_log_fits(logs->script_file, logs->script, head,
+                                  error)) {
+            clu_timed_script_free(head);
+            return false;
+        }
+    }
+    if (logs->log) {
+        clu_timed_set_log(timed, logs->log, head);
+    } else {
+        clu_timed_script_free(head);
+    }
+    return true;
+}
+
 CluTimed *cmd_cluster_timed(const CluPlan *plan, const char *dir,
+                            const CluPaths *paths, const CmdClusterTimed *logs,
                             TopoErrors *errors, GError **error)
 {
     g_autofree int64_t *least =
         g_new0(int64_t, plan->description->links->len + 1);
     g_autofree int64_t *latencies = g_new0(int64_t, plan->links->len + 1);
     g_autofree char *plugin = find_plugin(error);
+    g_autoptr(CluTimed) timed = NULL;
 
     if (!plugin || !exp_crossings_least(plan->description, least, error)) {
         return NULL;
@@ -55,6 +88,10 @@ CluTimed *cmd_cluster_timed(const CluPlan *plan, const char *dir,
         g_ptr_array_find(plan->description->links, link->link, &index);
         latencies[i] = least[index];
     }
-    return clu_timed_new(plan, dir, plugin, latencies, run_model, errors,
-                         error);
+    timed =
+        clu_timed_new(plan, dir, plugin, latencies, run_model, errors, error);
+    if (!timed || !prepare_logs(timed, plan, paths, plugin, logs, error)) {
+        return NULL;
+    }
+    return g_steal_pointer(&timed);
 }

@@ -17,12 +17,17 @@ typedef struct Up {
     char *name;
     int timeout_s, silence_s;
     gboolean is_foreground, is_quiet, is_timed;
+    char *log;            /* nullable */
+    char *log_path;       /* the same, absolute */
+    CmdClusterTimed logs; /* of a timed cluster */
 } Up;
 
 static void up_clear(Up *up)
 {
     g_strfreev(up->sets);
     g_free(up->name);
+    g_free(up->log);
+    g_free(up->log_path);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Up, up_clear)
 
@@ -48,6 +53,10 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
          "Print nothing unless it fails", NULL},
         {"timed", 0, 0, G_OPTION_ARG_NONE, &up->is_timed,
          "Run the machines in virtual time (experimental)", NULL},
+        {"log", 0, 0, G_OPTION_ARG_FILENAME, &up->log,
+         "With --timed: log all that is given to the machines; `farside "
+         "cluster replay` repeats the run",
+         "FILE"},
         G_OPTION_ENTRY_NULL,
     };
 
@@ -59,6 +68,11 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
     }
     if (up->silence_s == 0) {
         up->silence_s = up->is_timed ? 120 : 20;
+    }
+    if (up->log && !up->is_timed) {
+        *ret_status = cmd_usage(argv[0], "--log needs --timed: machines in "
+                                         "real time do not repeat");
+        return false;
     }
     if (up->timeout_s < 1 || up->timeout_s > SECONDS_MAX || up->silence_s < 1 ||
         up->silence_s > SECONDS_MAX) {
@@ -172,8 +186,10 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     if (plan) {
         setup.boot_ms = (unsigned)up.timeout_s * 1000;
         setup.silence_ms = (unsigned)up.silence_s * 1000;
-        client =
-            cmd_cluster_start(plan, name, &setup, up.is_timed, errors, &error);
+        up.log_path = up.log ? g_canonicalize_filename(up.log, NULL) : NULL;
+        up.logs = (CmdClusterTimed){.log = up.log_path, .sets = up.sets};
+        client = cmd_cluster_start(
+            plan, name, &setup, up.is_timed ? &up.logs : NULL, errors, &error);
     }
     if (topo_errors_count(errors) > 0) {
         g_autofree char *text = topo_errors_to_string(errors);

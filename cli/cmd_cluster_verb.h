@@ -23,6 +23,7 @@ struct CmdClusterVerb {
 
 extern const CmdClusterVerb cmd_cluster_up;
 extern const CmdClusterVerb cmd_cluster_advance;
+extern const CmdClusterVerb cmd_cluster_replay;
 extern const CmdClusterVerb cmd_cluster_down;
 extern const CmdClusterVerb cmd_cluster_status;
 extern const CmdClusterVerb cmd_cluster_list;

@@ -257,6 +257,14 @@ static size_t unread(void *owner)
     return bytes;
 }
 
+static bool replay(void *owner, const CluInput *input)
+{
+    const CluCluster *cluster = owner;
+    CluHost *host = clu_cluster_find_host(cluster, input->host, NULL);
+
+    return !host || clu_host_replay(host, input);
+}
+
 /* Start */
 
 static bool add_links(CluCluster *cluster, const char *dir, GError **error)
@@ -360,7 +368,8 @@ CluCluster *clu_cluster_start(GMainContext *context,
                                           .asked = asked,
                                           .stood = stood,
                                           .act = act,
-                                          .give = give};
+                                          .give = give,
+                                          .replay = replay};
     const char *dir = clu_dir_path(setup->dir);
     CluCluster *cluster = g_new0(CluCluster, 1);
 
@@ -387,8 +396,9 @@ CluCluster *clu_cluster_start(GMainContext *context,
     if (!start_hosts(cluster, error)) {
         return NULL;
     }
-    if (setup->timed) {
-        clu_timed_start(setup->timed, context, &timed_ops, cluster);
+    if (setup->timed &&
+        !clu_timed_start(setup->timed, context, &timed_ops, cluster, error)) {
+        return NULL;
     }
     return cluster;
 }

@@ -21,7 +21,7 @@ static const CluRequestType *const types[] = {
     &clu_request_exec_type,    &clu_request_console_type,
     &clu_request_logs_type,    &clu_request_link_type,
     &clu_request_trace_type,   &clu_request_whole_type,
-    &clu_request_advance_type,
+    &clu_request_advance_type, &clu_request_replay_type,
 };
 
 static const CluRequestType *find_type(const char *name, unsigned n_words)
@@ -37,6 +37,21 @@ static const CluRequestType *find_type(const char *name, unsigned n_words)
         }
     }
     return NULL;
+}
+
+static bool is_replaying(const CluCluster *cluster)
+{
+    const CluTimed *timed = clu_cluster_setup(cluster)->timed;
+
+    return timed && clu_timed_is_replay(timed);
+}
+
+/* True if requests of @type do something to the machines. */
+static bool is_input(const CluRequestType *type)
+{
+    return type == &clu_request_kill_type ||
+           type == &clu_request_restart_type ||
+           (type->needs_time && type != &clu_request_wait_type);
 }
 
 static void begin_request(CluConn *conn, const CluAgentFrame *frame)
@@ -55,7 +70,11 @@ static void begin_request(CluConn *conn, const CluAgentFrame *frame)
         g_ptr_array_add(words, (void *)word);
     }
     type = find_type(words->pdata[0], words->len - 1);
-    if (type) {
+    if (type && is_replaying(conn->request.cluster) && is_input(type)) {
+        clu_request_fail(&conn->request, CLU_CONTROL_USAGE,
+                         "this cluster replays a log, and gets nothing else; "
+                         "look at it with `farside cluster status` and `logs`");
+    } else if (type) {
         clu_request_begin(&conn->request, type, words);
     } else {
         clu_request_fail(&conn->request, CLU_CONTROL_USAGE,

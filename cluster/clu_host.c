@@ -732,6 +732,71 @@ bool clu_host_give(CluHost *host, CluInputKind kind)
     return length > 0;
 }
 
+/* A replay must not write into the trace of the run. The monitor gets a command
+ * that does nothing in place of each that sets its name. */
+static GBytes *without_traces(GBytes *bytes)
+{
+    static const char nothing[] = "{\"execute\": \"query-status\"}";
+    size_t length;
+    const char *data = g_bytes_get_data(bytes, &length);
+    g_autofree char *text = g_strndup(data, length);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+    for (char **line = lines; *line; line++) {
+        if (strstr(*line, "\"property\": \"trace\"")) {
+            g_free(*line);
+            *line = g_strdup(nothing);
+        }
+    }
+    g_free(text);
+    text = g_strjoinv("\n", lines);
+    return g_bytes_new(text, strlen(text));
+}
+
+static unsigned count_lines(GBytes *bytes)
+{
+    size_t length;
+    const char *data = g_bytes_get_data(bytes, &length);
+    unsigned count = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        count += data[i] == '\n';
+    }
+    return count;
+}
+
+bool clu_host_replay(CluHost *host, const CluInput *input)
+{
+    g_autoptr(GBytes) bytes = input->kind == CLU_INPUT_QMP
+                                  ? without_traces(input->bytes)
+                                  : g_bytes_ref(input->bytes);
+    CluStream *line;
+    const void *data;
+    size_t length;
+
+    if (!host->guest) {
+        return true; /* its process has ended in this run, too */
+    }
+    if (input->kind == CLU_INPUT_KILL) {
+        clu_host_kill(host, "it was killed in the run that is replayed");
+        clu_host_act(host);
+        return true;
+    }
+    line = line_of(host, input->kind);
+    if (clu_stream_unread(line) != clu_stream_pending(line)) {
+        return false;
+    }
+    data = g_bytes_get_data(bytes, &length);
+    clu_stream_discard(line);
+    clu_stream_write(line, data, length);
+    clu_stream_let(line, length);
+    clu_stream_discard(line);
+    if (input->kind == CLU_INPUT_QMP) {
+        clu_qmp_expect(host->qmp, count_lines(bytes));
+    }
+    return true;
+}
+
 bool clu_host_is_ending(const CluHost *host)
 {
     return host->process && host->state == CLU_HOST_DEAD;

@@ -107,6 +107,9 @@ unsigned clu_host_asked(const CluHost *host);
 /* Gives the machine what waits for the line @kind. False if nothing does, or if
  * the machine has not read all that it was given before. */
 bool clu_host_give(CluHost *host, CluInputKind kind);
+/* Does what a log of this machine says. All else that waits for the machine is
+ * dropped. False if it has not read all that it was given before. */
+bool clu_host_replay(CluHost *host, const CluInput *input);
 /* True if the process was killed and has not ended yet. */
 bool clu_host_is_ending(const CluHost *host);
 /* Does what clu_host_kill() was asked for. True if that was anything. */

@@ -145,6 +145,13 @@ unsigned clu_qmp_pending(const CluQmp *qmp)
     return g_queue_get_length((GQueue *)&qmp->pending);
 }
 
+void clu_qmp_expect(CluQmp *qmp, unsigned count)
+{
+    while (clu_qmp_pending(qmp) < count) {
+        g_queue_push_tail(&qmp->pending, g_new0(Pending, 1));
+    }
+}
+
 void clu_qmp_free(CluQmp *qmp)
 {
     if (!qmp) {

@@ -33,6 +33,10 @@ CluStream *clu_qmp_stream(const CluQmp *qmp);
 /* The number of commands that QEMU has not answered yet. */
 unsigned clu_qmp_pending(const CluQmp *qmp);
 
+/* Answers to @count commands are expected, at least: they were written past
+ * clu_qmp_command(). */
+void clu_qmp_expect(CluQmp *qmp, unsigned count);
+
 /* Called once for each command. @complaint is NULL if it succeeded. */
 typedef void (*CluQmpReply)(void *data, const char *complaint);
 

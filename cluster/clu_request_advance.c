@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `advance`: lets virtual time pass in a timed cluster. */
+/* `advance` and `replay`: virtual time passes in a timed cluster. */
 #include "clu_requests.h"
 
 typedef struct Advance {
@@ -58,4 +58,29 @@ const CluRequestType clu_request_advance_type = {
     .state_bytes = sizeof(Advance),
     .start = advance_start,
     .check = advance_check,
+};
+
+/* replay */
+
+static void replay_start(CluRequest *request, const GPtrArray *words)
+{
+    const CluTimed *timed = clu_cluster_setup(request->cluster)->timed;
+
+    if (!timed || !clu_timed_is_replay(timed)) {
+        clu_request_fail(request, CLU_CONTROL_USAGE,
+                         "this cluster does not replay a log");
+    }
+}
+
+static void replay_check(CluRequest *request)
+{
+    if (clu_timed_is_replayed(clu_cluster_setup(request->cluster)->timed)) {
+        clu_request_exit(request, 0, 0);
+    }
+}
+
+const CluRequestType clu_request_replay_type = {
+    .name = "replay",
+    .start = replay_start,
+    .check = replay_check,
 };

@@ -191,6 +191,12 @@ const uint8_t *clu_stream_waiting(const CluStream *stream, size_t *ret_length)
     return stream->waiting->data + stream->done;
 }
 
+void clu_stream_discard(CluStream *stream)
+{
+    g_byte_array_set_size(stream->waiting, 0);
+    stream->done = 0;
+}
+
 size_t clu_stream_let(CluStream *stream, size_t most)
 {
     size_t length = MIN(clu_stream_pending(stream), most);
@@ -206,9 +212,7 @@ size_t clu_stream_let(CluStream *stream, size_t most)
                  MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (n < 0 && errno == EINTR);
     if (n < 0 && errno != EAGAIN && errno != ENOBUFS) {
-        /* on_readable() reports the end. */
-        g_byte_array_set_size(stream->waiting, 0);
-        stream->done = 0;
+        clu_stream_discard(stream); /* on_readable() reports the end */
         return 0;
     }
     if (n > 0) {

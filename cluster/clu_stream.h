@@ -49,6 +49,9 @@ const uint8_t *clu_stream_waiting(const CluStream *stream, size_t *ret_length);
  */
 size_t clu_stream_let(CluStream *stream, size_t most);
 
+/* Drops the bytes that wait in a held stream. */
+void clu_stream_discard(CluStream *stream);
+
 /* Number of bytes that wait to be written. */
 size_t clu_stream_pending(const CluStream *stream);
 

@@ -278,6 +278,9 @@ static void supervisor_main(const CluClusterSetup *setup, int conn)
         !run(&supervisor, setup, alive, conn, &error)) {
         tell_owner(conn, error);
     }
+    if (setup->timed && supervisor.cluster) {
+        clu_timed_end(setup->timed);
+    }
     /* The QEMU processes end with this one. Then the keeper removes the
      * directory. */
     _exit(0);

@@ -37,7 +37,11 @@ struct CluTimed {
     bool is_moving; /* the machines were given time, and did not stand since */
     int64_t moved_us;  /* monotonic time at which they were given it */
     int64_t moving_us; /* the sum of real time for which they had some */
-    CluTimedLog *log;  /* NULL: none is written */
+    const char *path;  /* of the log to write; NULL: none */
+    const CluTimedScript *head; /* of that log */
+    CluTimedLog *log;
+    const CluTimedScript *script; /* that is replayed; NULL: none */
+    unsigned at;                  /* index of its next input */
     int fd;
     TimedBoard *board; /* only to look on, and to say who is gone */
     char *plugin;
@@ -180,6 +184,60 @@ CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
     return g_steal_pointer(&timed);
 }
 
+/* The log */
+
+void clu_timed_set_log(CluTimed *timed, const char *path,
+                       const CluTimedScript *head)
+{
+    timed->path = path;
+    timed->head = head;
+}
+
+static bool open_log(CluTimed *timed, GError **error)
+{
+    if (!timed->path) {
+        return true;
+    }
+    timed->log = clu_timed_log_new(timed->path, error);
+    for (unsigned i = 0; timed->log && i < timed->head->names->len; i++) {
+        clu_timed_log_head(timed->log, timed->head->names->pdata[i],
+                           timed->head->values->pdata[i]);
+    }
+    return timed->log != NULL;
+}
+
+void clu_timed_set_script(CluTimed *timed, const CluTimedScript *script)
+{
+    timed->script = script;
+}
+
+bool clu_timed_is_replay(const CluTimed *timed)
+{
+    return timed->script != NULL;
+}
+
+bool clu_timed_is_replayed(const CluTimed *timed)
+{
+    return timed->script && timed->at == timed->script->inputs->len;
+}
+
+void clu_timed_note(CluTimed *timed, CluInputKind kind, const char *host,
+                    const void *data, size_t length)
+{
+    if (timed->log) {
+        clu_timed_log_add(timed->log, timed_board_limit(timed->board), kind,
+                          host, data, length);
+    }
+}
+
+void clu_timed_end(CluTimed *timed)
+{
+    g_autofree char *text =
+        g_strdup_printf("%" G_GINT64_FORMAT, timed_board_limit(timed->board));
+
+    clu_timed_note(timed, CLU_INPUT_TO, NULL, text, strlen(text));
+}
+
 /* Steps. All machines stand, and all that they have written was read. */
 
 static void next_round(CluTimed *timed)
@@ -222,12 +280,60 @@ static void go_to(CluTimed *timed, int64_t limit)
     timed_board_set_limit(timed->board, limit);
 }
 
+/* Replay */
+
+/* The next input of the log if it is one of now; NULL otherwise. */
+static const CluInput *input_of_now(const CluTimed *timed)
+{
+    const CluInput *input = clu_timed_is_replayed(timed)
+                                ? NULL
+                                : timed->script->inputs->pdata[timed->at];
+
+    return input && input->at_ns <= timed_board_limit(timed->board) ? input
+                                                                    : NULL;
+}
+
+/* Does the next input of now. False if there is none. */
+static bool replay(CluTimed *timed)
+{
+    const CluInput *input = input_of_now(timed);
+
+    if (!input || input->kind == CLU_INPUT_TO) {
+        return false;
+    }
+    if (timed->ops->replay(timed->owner, input)) {
+        timed->at++;
+    }
+    return true;
+}
+
+/* The next limit of the run that is replayed. */
+static int64_t replayed_limit(CluTimed *timed)
+{
+    int64_t now = timed_board_limit(timed->board), limit;
+    const CluInput *input = input_of_now(timed);
+
+    if (!input) {
+        return clu_timed_is_replayed(timed) ? now : now + CLU_TIMED_STEP_NS;
+    }
+    timed->at++;
+    limit = g_ascii_strtoll(g_bytes_get_data(input->bytes, NULL), NULL, 10);
+    if (clu_timed_is_replayed(timed)) {
+        timed->ops->stood(timed->owner);
+    }
+    return MAX(now, limit);
+}
+
 /* The next limit; the present one if nobody wants time. */
 static int64_t next_limit(CluTimed *timed)
 {
     int64_t now = timed_board_limit(timed->board);
-    int64_t until = timed->ops->wanted(timed->owner);
+    int64_t until;
 
+    if (timed->script) {
+        return replayed_limit(timed);
+    }
+    until = timed->ops->wanted(timed->owner);
     return MAX(now, MIN(until, now + CLU_TIMED_STEP_NS));
 }
 
@@ -245,10 +351,12 @@ static gboolean on_calm(gpointer data)
         timed->moving_us += g_get_monotonic_time() - timed->moved_us;
         timed->ops->stood(timed->owner);
     }
-    if (timed->ops->held(timed->owner) || timed->ops->act(timed->owner)) {
+    if (timed->ops->held(timed->owner) ||
+        (!timed->script && timed->ops->act(timed->owner))) {
         return G_SOURCE_REMOVE;
     }
-    if (is_settling(timed) || timed->ops->give(timed->owner)) {
+    if (is_settling(timed) ||
+        (timed->script ? replay(timed) : timed->ops->give(timed->owner))) {
         next_round(timed);
         return G_SOURCE_REMOVE;
     }
@@ -319,13 +427,17 @@ bool clu_timed_start_model(CluTimed *timed, const CluPlan *plan, GError **error)
     return true;
 }
 
-void clu_timed_start(CluTimed *timed, GMainContext *context,
-                     const CluTimedOps *ops, void *owner)
+bool clu_timed_start(CluTimed *timed, GMainContext *context,
+                     const CluTimedOps *ops, void *owner, GError **error)
 {
+    if (!open_log(timed, error)) {
+        return false;
+    }
     timed->context = context;
     timed->ops = ops;
     timed->owner = owner;
     timed->tick = clu_source_new_timer(context, TICK_MS, on_tick, timed);
+    return true;
 }
 
 int64_t clu_timed_limit(const CluTimed *timed)
@@ -344,30 +456,6 @@ int64_t clu_timed_moving_us(const CluTimed *timed)
            (timed->is_moving ? g_get_monotonic_time() - timed->moved_us : 0);
 }
 
-/* The log */
-
-void clu_timed_set_log(CluTimed *timed, CluTimedLog *log)
-{
-    timed->log = log;
-}
-
-void clu_timed_note(CluTimed *timed, CluInputKind kind, const char *host,
-                    const void *data, size_t length)
-{
-    if (timed->log) {
-        clu_timed_log_add(timed->log, timed_board_limit(timed->board), kind,
-                          host, data, length);
-    }
-}
-
-void clu_timed_end(CluTimed *timed)
-{
-    g_autofree char *text =
-        g_strdup_printf("%" G_GINT64_FORMAT, timed_board_limit(timed->board));
-
-    clu_timed_note(timed, CLU_INPUT_TO, NULL, text, strlen(text));
-}
-
 void clu_timed_free(CluTimed *timed)
 {
     if (!timed) {
@@ -375,6 +463,7 @@ void clu_timed_free(CluTimed *timed)
     }
     clu_source_clear(&timed->tick);
     clu_source_clear(&timed->calm);
+    clu_timed_log_free(timed->log);
     timed_board_close(timed->board);
     if (timed->fd >= 0) {
         close(timed->fd);

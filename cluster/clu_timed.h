@@ -62,6 +62,9 @@ typedef struct CluTimedOps {
     /* Gives the machines what waits for them. False if nothing did, or if
      * they have not read what they were given before. */
     bool (*give)(void *owner);
+    /* Does what the log of another run says, in place of `act` and `give`.
+     * False if the machine has not read what it was given before. */
+    bool (*replay)(void *owner, const CluInput *input);
 } CluTimedOps;
 
 /*
@@ -70,14 +73,15 @@ typedef struct CluTimedOps {
  * stand and all that they have written was read, something is given to them, in
  * one piece, before their main loops come round. So an input reaches a machine
  * at a time, and in pieces, that do not depend on the speed of this program.
- * @owner is borrowed.
+ * @owner is borrowed. False and @error if the log
+ * cannot be written.
  */
 #define CLU_TIMED_STEP_NS        10000000
 /* Machines can stand only at multiples of this time. */
 #define CLU_TIMED_BARRIER_NS     1000000
 #define CLU_TIMED_ADVANCE_MAX_NS (INT64_C(86400) * 1000000000)
-void clu_timed_start(CluTimed *timed, GMainContext *context,
-                     const CluTimedOps *ops, void *owner);
+bool clu_timed_start(CluTimed *timed, GMainContext *context,
+                     const CluTimedOps *ops, void *owner, GError **error);
 /* The virtual time at which all machines stand, or up to which they run. */
 int64_t clu_timed_limit(const CluTimed *timed);
 /* True if all machines stand at @ns or later. */
@@ -85,8 +89,15 @@ bool clu_timed_stands_at(const CluTimed *timed, int64_t ns);
 /* The real time that the machines took for it, in us: they did not stand. */
 int64_t clu_timed_moving_us(const CluTimed *timed);
 
-/* Inputs are written to @log (nullable; borrowed) from now on. */
-void clu_timed_set_log(CluTimed *timed, CluTimedLog *log);
+/* Before clu_timed_start(): all inputs are to be written to the file @path,
+ * below the head of @head; borrowed. */
+void clu_timed_set_log(CluTimed *timed, const char *path,
+                       const CluTimedScript *head);
+/* Before clu_timed_start(): the run is to repeat @script; borrowed. */
+void clu_timed_set_script(CluTimed *timed, const CluTimedScript *script);
+/* True if a log is replayed; and if all of it was. */
+bool clu_timed_is_replay(const CluTimed *timed);
+bool clu_timed_is_replayed(const CluTimed *timed);
 /* Logs an input of now; @host and @data are nullable. */
 void clu_timed_note(CluTimed *timed, CluInputKind kind, const char *host,
                     const void *data, size_t length);

@@ -99,6 +99,23 @@ void clu_timed_script_free(CluTimedScript *script)
     }
 }
 
+CluTimedScript *clu_timed_script_new(void)
+{
+    CluTimedScript *script = g_new0(CluTimedScript, 1);
+
+    script->names = g_ptr_array_new_with_free_func(g_free);
+    script->values = g_ptr_array_new_with_free_func(g_free);
+    script->inputs = g_ptr_array_new_with_free_func(input_free);
+    return script;
+}
+
+void clu_timed_script_add(CluTimedScript *script, const char *name,
+                          const char *value)
+{
+    g_ptr_array_add(script->names, g_strdup(name));
+    g_ptr_array_add(script->values, g_strdup(value));
+}
+
 /* The bytes that @text stands for; NULL if it is malformed. */
 static GBytes *unescape(const char *text)
 {
@@ -118,6 +135,9 @@ static GBytes *unescape(const char *text)
         }
         g_byte_array_append(bytes, &byte, 1);
     }
+    /* A 0 that does not count follows, so that a number can be parsed. */
+    g_byte_array_append(bytes, (const uint8_t *)"", 1);
+    g_byte_array_set_size(bytes, bytes->len - 1);
     return g_byte_array_free_to_bytes(bytes);
 }
 
@@ -177,14 +197,11 @@ static bool read_head(CluTimedScript *script, char **words)
 
 CluTimedScript *clu_timed_script_read(const char *path, GError **error)
 {
-    g_autoptr(CluTimedScript) script = g_new0(CluTimedScript, 1);
+    g_autoptr(CluTimedScript) script = clu_timed_script_new();
     g_autofree char *text = NULL;
     g_auto(GStrv) lines = NULL;
     unsigned i;
 
-    script->names = g_ptr_array_new_with_free_func(g_free);
-    script->values = g_ptr_array_new_with_free_func(g_free);
-    script->inputs = g_ptr_array_new_with_free_func(input_free);
     if (!g_file_get_contents(path, &text, NULL, error)) {
         return NULL;
     }

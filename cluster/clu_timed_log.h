@@ -28,8 +28,8 @@ typedef enum CluInputKind {
 typedef struct CluInput {
     int64_t at_ns;
     CluInputKind kind;
-    char *host; /* NULL for CLU_INPUT_TO */
-    GBytes *bytes;
+    char *host;    /* NULL for CLU_INPUT_TO */
+    GBytes *bytes; /* a 0 follows, which does not count */
 } CluInput;
 
 /* Makes the log @path for writing. NULL and @error if that fails. */
@@ -49,6 +49,11 @@ typedef struct CluTimedScript {
     GPtrArray *values; /* as many */
     GPtrArray *inputs; /* of CluInput, in the order of time */
 } CluTimedScript;
+
+/* A log without inputs, to add lines to its head. */
+CluTimedScript *clu_timed_script_new(void);
+void clu_timed_script_add(CluTimedScript *script, const char *name,
+                          const char *value);
 
 /* Reads @path. NULL and @error, with the line's number, if it is no log. */
 CluTimedScript *clu_timed_script_read(const char *path, GError **error);

@@ -55,8 +55,7 @@ struct Request {
     BlockDriverState *bs;
     Kind kind;
     int64_t offset, bytes;
-    QEMUIOVector *qiov; /* of a copy: the guest's memory is not touched before
-                           the time */
+    QEMUIOVector *qiov; /* of a copy, which reaches the guest at its time */
     BdrvRequestFlags flags;
     Coroutine *co;
     QEMUTimer *timer;

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd_cluster_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clu_error.h"
+
+/* Adds the SHA-256 of @file as "NAME HASH". */
+static bool add_hash(CluTimedScript *head, const char *name, const char *file,
+                     GError **error)
+{
+    g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+    g_autofree uint8_t *buffer = g_malloc(1 << 20);
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    ssize_t n = -1;
+
+    while (fd >= 0 && (n = read(fd, buffer, 1 << 20)) > 0) {
+        g_checksum_update(sum, buffer, n);
+    }
+    if (n < 0) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED, "%s: %s", file,
+                    g_strerror(errno));
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    clu_timed_script_add(head, name, g_checksum_get_string(sum));
+    return n == 0;
+}
+
+/* The object that the loader @plugin loads lies beside it. */
+static bool add_objects(CluTimedScript *head, const char *plugin,
+                        const char *object, GError **error)
+{
+    g_autofree char *dir = g_path_get_dirname(plugin);
+    g_autofree char *file = g_build_filename(dir, object, NULL);
+    g_autofree char *loader = g_strconcat("loader-", object, NULL);
+
+    return add_hash(head, loader, plugin, error) &&
+           add_hash(head, object, file, error);
+}
+
+static bool add_host(CluTimedScript *head, const CluPlanHost *host,
+                     const CluPaths *paths, GError **error)
+{
+    g_autofree char *kernel = g_strconcat("kernel-of-", host->host->name, NULL);
+    g_autofree char *initrd =
+        g_strconcat("initramfs-of-", host->host->name, NULL);
+
+    if (!add_hash(head, kernel, paths->kernel, error) ||
+        !add_hash(head, initrd, paths->initrd, error)) {
+        return false;
+    }
+    for (unsigned i = 0; i < host->devices->len; i++) {
+        const CluPlanDevice *device = host->devices->pdata[i];
+        g_autofree char *name =
+            g_strconcat("disk-", device->device->path, NULL);
+
+        if (device->backend == CLU_BACKEND_FILE &&
+            !add_hash(head, name, device->name, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+CluTimedScript *cmd_cluster_log_head(const CluPlan *plan, const CluPaths *paths,
+                                     const char *timed, char *const *sets,
+                                     GError **error)
+{
+    g_autoptr(CluTimedScript) head = clu_timed_script_new();
+    g_autofree char *file = realpath(plan->description->file, NULL);
+
+    clu_timed_script_add(head, CMD_CLUSTER_LOG_FILE, file ? file : "");
+    for (; sets && *sets; sets++) {
+        clu_timed_script_add(head, CMD_CLUSTER_LOG_SET, *sets);
+    }
+    clu_timed_script_add(head, "hash-of-description", plan->description->hash);
+    if (!add_hash(head, "farside", "/proc/self/exe", error) ||
+        !add_hash(head, "qemu", paths[0].qemu, error) ||
+        !add_objects(head, paths[0].plugin, "farside-devices.so", error) ||
+        !add_objects(head, timed, "farside-timed.so", error)) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < plan->hosts->len; i++) {
+        if (!add_host(head, plan->hosts->pdata[i], &paths[i], error)) {
+            return NULL;
+        }
+    }
+    return g_steal_pointer(&head);
+}
+
+bool cmd_cluster_log_fits(const char *path, const CluTimedScript *its,
+                          const CluTimedScript *mine, GError **error)
+{
+    for (unsigned i = 0; i < mine->names->len; i++) {
+        const char *name = mine->names->pdata[i];
+        const char *value = clu_timed_script_get(its, name);
+
+        /* The changes belong to the hash of the description. */
+        if (strcmp(name, CMD_CLUSTER_LOG_SET) == 0 ||
+            strcmp(name, CMD_CLUSTER_LOG_FILE) == 0) {
+            continue;
+        }
+        if (!value || strcmp(value, mine->values->pdata[i]) != 0) {
+            g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                        "%s was recorded with another '%s' (SHA-256 %s) than "
+                        "this one (%s), and would take another course; use "
+                        "what it was recorded with",
+                        path, name, value ? value : "missing",
+                        (const char *)mine->values->pdata[i]);
+            return false;
+        }
+    }
+    return true;
+}
