@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-# Functions for the tests of timed clusters; bash. See tests/cluster/vms/lib.sh.
-. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../cluster/vms/lib.sh"
-up_options="--timed --quiet --timeout 280"
-PATIENCE=240
+# Functions for tests with timed clusters; bash. The test has set `timer`, and the
+# arguments of tests/cluster/vms/lib.sh.
+. "$(dirname "$0")/../cluster/vms/lib.sh"
+up_options="--timed --timeout 280"
+PATIENCE=120
 # RAM that the guests' kernels leave alone
 free=0x8000000
 
@@ -12,7 +13,6 @@ virtual_ns() { # HOST
             $1 == "virtual_ns" && name == host { print $2 }'
 }
 
-# The test has set `timer`, the path of the program.
 copy_timer() { # HOST
     "$farside" cluster exec -c "$cluster" "$1" -- \
         sh -c 'cat >/tmp/timer && chmod +x /tmp/timer' <"$timer"
@@ -20,41 +20,4 @@ copy_timer() { # HOST
 
 timer() { # HOST MODE FILE OFFSET COUNT [START]
     on "$1" "/tmp/timer $2 $3 $(($4)) $5 ${6:-}"
-}
-
-# The consoles with their virtual times, without the lines of the supervisor,
-# which has process numbers.
-keep_consoles() { # DIR HOST...
-    local host out=$1
-    shift
-    for host in "$@"; do
-        "$farside" cluster logs -t -c "$cluster" "$host" | grep -v '^.\{13\}-- ' \
-            >"$out/console.$host" || return 1
-    done
-}
-
-# while_busy COMMAND...: with two processes for each processor that only compute
-while_busy() {
-    local i status busy=
-    for ((i = 0; i < 2 * $(nproc); i++)); do
-        sh -c 'while :; do :; done' &
-        busy="$busy $!"
-    done
-    "$@"
-    status=$?
-    # shellcheck disable=SC2086 # numbers are words
-    kill $busy
-    return $status
-}
-
-# The file of the two runs has the same bytes, and at least that many.
-same() { # FILE LEAST
-    echo "$(wc -c <"$dir/idle/$1") and $(wc -c <"$dir/busy/$1") bytes"
-    [ "$(wc -c <"$dir/idle/$1")" -ge "$2" ] && cmp "$dir/idle/$1" "$dir/busy/$1"
-}
-
-# True if no kernel reports a fault on the consoles in DIR.
-are_content() { # DIR
-    ! grep -E 'BUG:|Oops|Call Trace|nobody cared|soft lockup|blocked for more' \
-        "$1"/console.*
 }

@@ -9,18 +9,14 @@
  *   timer lines FILE OFFSET COUNT START
  *   timer watch FILE OFFSET COUNT
  *   timer send FILE OFFSET COUNT
- *   timer drive FILE SIZE COUNT
  *
  * `read` prints the least and the greatest time of COUNT reads of 32 bits, and
  * the value that was read last; `write` the same of writes. `lines` prints the
  * time of COUNT writes of 64 bytes to ascending addresses of one page, and the
  * time at which they began, which is START. `send` writes the time to OFFSET,
  * COUNT times; `watch` polls OFFSET until it has seen COUNT such times, and
- * prints the least and the greatest age. `drive` reads SIZE
- * bytes of a drive, COUNT times, and prints the least and the greatest time, and
- * a checksum of all data.
+ * prints the least and the greatest age.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -157,46 +153,11 @@ static int do_watch(volatile uint64_t *at, long count)
     return EXIT_SUCCESS;
 }
 
-/* Places jump, so that no read continues the one before. */
-static int do_drive(const char *file, size_t size, long count)
-{
-    Range range = {UINT64_MAX, 0};
-    int fd = open(file, O_RDONLY | O_DIRECT);
-    off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
-    uint32_t sum = 0;
-    uint8_t *buffer;
-
-    if (end < 0 || size < 512 || size % 512 != 0 || (size_t)end < size ||
-        posix_memalign((void **)&buffer, 4096, size) != 0) {
-        perror(file);
-        return EXIT_FAILURE;
-    }
-    for (long i = 0; i < count; i++) {
-        off_t place = (off_t)((uint64_t)i * 7919 % ((uint64_t)end / size));
-        uint64_t begin = __rdtsc();
-
-        if (pread(fd, buffer, size, place * (off_t)size) != (ssize_t)size) {
-            perror(file);
-            return EXIT_FAILURE;
-        }
-        range_add(&range, __rdtsc() - begin);
-        for (size_t j = 0; j < size; j++) {
-            sum = sum * 31 + buffer[j];
-        }
-    }
-    printf("%" PRIu64 " %" PRIu64 " 0x%08" PRIx32 "\n", range.least,
-           range.greatest, sum);
-    return EXIT_SUCCESS;
-}
-
 int main(int argc, char **argv)
 {
     volatile uint8_t *at;
     long count;
 
-    if (argc == 5 && strcmp(argv[1], "drive") == 0) {
-        return do_drive(argv[2], strtoul(argv[3], NULL, 0), atol(argv[4]));
-    }
     if (argc == 5 || (argc == 6 && strcmp(argv[1], "lines") == 0)) {
         at = map(argv[2], argv[3]);
         count = atol(argv[4]);
@@ -221,8 +182,7 @@ int main(int argc, char **argv)
         }
     }
     fputs("usage: timer read|write|lines|send|watch FILE OFFSET COUNT "
-          "[START]\n"
-          "       timer drive FILE SIZE COUNT\n",
+          "[START]\n",
           stderr);
     return 2;
 }

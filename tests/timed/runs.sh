@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+# Functions for the tests of timed clusters; bash. See tests/cluster/vms/lib.sh.
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../cluster/vms/lib.sh"
+up_options="--timed --quiet --timeout 240"
+PATIENCE=240
+
+virtual_ns() { # HOST
+    "$farside" cluster status -c "$cluster" --json | tr -d ' ,"' |
+        awk -F: -v host="$1" '$1 == "name" { name = $2 }
+            $1 == "virtual_ns" && name == host { print $2 }'
+}
+
+# The consoles with their virtual times, without the lines of the supervisor,
+# which has process numbers.
+keep_consoles() { # DIR HOST...
+    local host out=$1
+    shift
+    for host in "$@"; do
+        "$farside" cluster logs -t -c "$cluster" "$host" | grep -v '^.\{13\}-- ' \
+            >"$out/console.$host" || return 1
+    done
+}
+
+# while_busy COMMAND...: with two processes for each processor that only compute
+while_busy() {
+    local i status busy=
+    for ((i = 0; i < 2 * $(nproc); i++)); do
+        sh -c 'while :; do :; done' &
+        busy="$busy $!"
+    done
+    "$@"
+    status=$?
+    # shellcheck disable=SC2086 # numbers are words
+    kill $busy
+    return $status
+}
+
+# The file of the two runs has the same bytes, and at least that many.
+same() { # FILE LEAST
+    echo "$(wc -c <"$dir/idle/$1") and $(wc -c <"$dir/busy/$1") bytes"
+    [ "$(wc -c <"$dir/idle/$1")" -ge "$2" ] && cmp "$dir/idle/$1" "$dir/busy/$1"
+}
+
+# True if no kernel reports a fault on the consoles in DIR.
+are_content() { # DIR
+    ! grep -E 'BUG:|Oops|Call Trace|nobody cared|soft lockup|blocked for more' \
+        "$1"/console.*
+}
