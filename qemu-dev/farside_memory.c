@@ -3,10 +3,15 @@
 #include "qemu/error-report.h"
 #include "qemu/main-loop.h"
 #include "qemu/units.h"
+#include "qemu/log.h"
+#include "qapi/error.h"
 #include "exec/memory.h"
+#include "exec/address-spaces.h"
 #include "exec/cpu-common.h"
+#include "hw/core/cpu.h"
 #include "farside_memory.h"
 #include "farside_time.h"
+#include "farside_windows.h"
 
 /* Below this address, firmware switches RAM on and off while it boots. */
 #define OWN_RAM_START (1 * MiB)
@@ -19,12 +24,35 @@ typedef struct {
     MemoryRegion *mr;
 } Ram;
 
-struct FarsideMemory {
-    PCIDevice *pci;
-    FarsidePeer *peer;
-    AddressSpace *as; /* the memory that the peer's requests reach */
+/* RAM that an address space has, and its changes */
+typedef struct {
+    FarsideMemory *memory;
+    AddressSpace *as;
     MemoryListener listener;
     GArray *ram; /* of Ram */
+} View;
+
+/* A part of the bus that an IOMMU translates, and the notices of that IOMMU */
+typedef struct Watch {
+    IOMMUNotifier notifier;
+    FarsideMemory *memory;
+    IOMMUMemoryRegion *iommu;
+    uint64_t address; /* on the bus, of the region's address 0 */
+    bool works;       /* this kind of IOMMU gives notices */
+    QLIST_ENTRY(Watch) next;
+} Watch;
+
+struct FarsideMemory {
+    const FarsideConfig *config;
+    PCIDevice *pci;
+    FarsidePeer *peer;
+    View bus;      /* the memory that the peer's requests reach */
+    View physical; /* the memory behind an IOMMU */
+    QLIST_HEAD(, Watch) watches;
+    bool mirrored; /* the peer gets notices */
+    uint32_t noted; /* the last number that the peer has answered */
+    bool stalled;  /* the peer has not answered in time */
+    CPUState *waiter; /* the CPU that waits before it goes on; NULL: none */
     QEMUBH *bh;
     struct farside_wire_ram announced; /* last message to this peer */
 };
@@ -62,31 +90,179 @@ static bool ram_of(MemoryRegionSection *section, Ram *ret_ram)
     return true;
 }
 
+/* Notices */
+
+/*
+ * Sends what waits, and waits until the peer has acknowledged what was
+ * unmapped. A CPU runs this before its guest's next
+ * block of code, so the guest does not see that a page is unmapped before the
+ * peer's devices have lost it. Many pages take one wait.
+ */
+static void wait_noted(CPUState *cpu, run_on_cpu_data data)
+{
+    FarsideMemory *s = data.host_ptr;
+    int64_t deadline =
+        farside_time_now() + (int64_t)s->config->timeout_ms * 1000000;
+    uint32_t sent = farside_peer_flush_notices(s->peer);
+
+    if (s->waiter == cpu) {
+        s->waiter = NULL;
+    }
+    while (!s->stalled && farside_peer_is_here(s->peer) &&
+           (int32_t)(sent - s->noted) > 0) {
+        farside_link_serve(deadline);
+        s->stalled = farside_time_now() >= deadline;
+        if (s->stalled) {
+            qemu_log_mask(LOG_UNIMP,
+                          "%s: the peer does not acknowledge that pages are "
+                          "unmapped\n",
+                          TYPE_FARSIDE_NTB);
+        }
+    }
+    object_unref(OBJECT(s->pci));
+}
+
+static void iommu_changed(IOMMUNotifier *notifier, IOMMUTLBEntry *entry)
+{
+    Watch *w = container_of(notifier, Watch, notifier);
+    FarsideMemory *s = w->memory;
+    struct farside_wire_notice m = {
+        .address = w->address + entry->iova,
+        .size = entry->addr_mask + 1,
+        .perm = entry->perm & IOMMU_RW,
+    };
+
+    if (!s->mirrored) {
+        return;
+    }
+    if (m.perm && entry->target_as == &address_space_memory) {
+        m.target = entry->translated_addr & ~entry->addr_mask;
+        for (; m.size > FARSIDE_WIRE_NOTICE_MAP_MAX;
+             m.size -= FARSIDE_WIRE_NOTICE_MAP_MAX) {
+            struct farside_wire_notice part = m;
+
+            part.size = FARSIDE_WIRE_NOTICE_MAP_MAX;
+            farside_peer_send_notice(s->peer, &part);
+            m.address += part.size;
+            m.target += part.size;
+        }
+    } else {
+        m.perm = 0;
+    }
+    farside_peer_send_notice(s->peer, &m);
+    if (current_cpu && s->waiter != current_cpu) {
+        s->waiter = current_cpu;
+        object_ref(OBJECT(s->pci));
+        async_run_on_cpu(current_cpu, wait_noted, RUN_ON_CPU_HOST_PTR(s));
+    }
+}
+
+void farside_memory_on_noted(FarsideMemory *s,
+                             const struct farside_wire_noted *m)
+{
+    s->noted = m->number;
+    s->stalled = false;
+}
+
+static void watch_add(FarsideMemory *s, MemoryRegionSection *section)
+{
+    Watch *w = g_new0(Watch, 1);
+    hwaddr start = section->offset_within_region;
+    Int128 last = int128_sub(int128_add(int128_make64(start), section->size),
+                             int128_one());
+    int index;
+
+    w->memory = s;
+    w->iommu = IOMMU_MEMORY_REGION(section->mr);
+    w->address = section->offset_within_address_space - start;
+    index =
+        memory_region_iommu_attrs_to_index(w->iommu, MEMTXATTRS_UNSPECIFIED);
+    iommu_notifier_init(&w->notifier, iommu_changed,
+                        IOMMU_NOTIFIER_IOTLB_EVENTS, start, int128_getlo(last),
+                        index);
+    /* Other IOMMUs, or an intel-iommu without caching-mode, tell nothing. */
+    w->works = memory_region_register_iommu_notifier(section->mr, &w->notifier,
+                                                     NULL) == 0;
+    QLIST_INSERT_HEAD(&s->watches, w, next);
+    qemu_bh_schedule(s->bh);
+}
+
+static void watch_free(Watch *w)
+{
+    if (w->works) {
+        memory_region_unregister_iommu_notifier(MEMORY_REGION(w->iommu),
+                                                &w->notifier);
+    }
+    QLIST_REMOVE(w, next);
+    g_free(w);
+}
+
+static void watch_del(FarsideMemory *s, MemoryRegionSection *section)
+{
+    Watch *w;
+
+    QLIST_FOREACH(w, &s->watches, next) {
+        if (MEMORY_REGION(w->iommu) == section->mr &&
+            w->notifier.start == section->offset_within_region) {
+            watch_free(w);
+            qemu_bh_schedule(s->bh);
+            return;
+        }
+    }
+}
+
+/* True if the peer can know all translations: each IOMMU gives notices. */
+static bool can_mirror(const FarsideMemory *s)
+{
+    Watch *w;
+
+    QLIST_FOREACH(w, &s->watches, next) {
+        if (!w->works) {
+            return false;
+        }
+    }
+    return !QLIST_EMPTY(&s->watches);
+}
+
+/* RAM */
+
+/* True if an IOMMU translates the section. The windows of NTBs are no IOMMUs. */
+static bool is_translated(const View *v, MemoryRegionSection *section)
+{
+    return v == &v->memory->bus && memory_region_is_iommu(section->mr) &&
+           !farside_windows_own(section->mr);
+}
+
 static void ram_add(MemoryListener *listener, MemoryRegionSection *section)
 {
-    FarsideMemory *s = container_of(listener, FarsideMemory, listener);
+    View *v = container_of(listener, View, listener);
     Ram ram;
 
     if (ram_of(section, &ram)) {
-        g_array_append_val(s->ram, ram);
-        qemu_bh_schedule(s->bh);
+        g_array_append_val(v->ram, ram);
+        qemu_bh_schedule(v->memory->bh);
+    } else if (is_translated(v, section)) {
+        watch_add(v->memory, section);
     }
 }
 
 static void ram_del(MemoryListener *listener, MemoryRegionSection *section)
 {
-    FarsideMemory *s = container_of(listener, FarsideMemory, listener);
+    View *v = container_of(listener, View, listener);
     Ram ram, *found;
     unsigned i;
 
+    if (is_translated(v, section)) {
+        watch_del(v->memory, section);
+    }
     if (!ram_of(section, &ram)) {
         return;
     }
-    for (i = 0; i < s->ram->len; i++) {
-        found = &g_array_index(s->ram, Ram, i);
+    for (i = 0; i < v->ram->len; i++) {
+        found = &g_array_index(v->ram, Ram, i);
         if (found->mr == ram.mr && found->address == ram.address) {
-            g_array_remove_index(s->ram, i);
-            qemu_bh_schedule(s->bh);
+            g_array_remove_index(v->ram, i);
+            qemu_bh_schedule(v->memory->bh);
             return;
         }
     }
@@ -104,11 +280,38 @@ static gint ram_compare(gconstpointer a, gconstpointer b)
     return ra->address < rb->address ? -1 : ra->address > rb->address;
 }
 
+static void add_regions(struct farside_wire_ram *m, int *fds, GArray *ram)
+{
+    unsigned i;
+
+    g_array_sort(ram, ram_compare);
+    for (i = 0; i < ram->len && m->count < FARSIDE_WIRE_FDS; i++) {
+        Ram *r = &g_array_index(ram, Ram, i);
+
+        m->region[m->count].address = r->address;
+        m->region[m->count].size = r->size;
+        m->region[m->count].offset = r->offset;
+        fds[m->count] = memory_region_get_fd(r->mr);
+        m->count++;
+    }
+}
+
+/* Sends all translations to a peer that knows none. */
+static void replay(FarsideMemory *s)
+{
+    Watch *w;
+
+    s->stalled = false;
+    s->mirrored = true;
+    QLIST_FOREACH(w, &s->watches, next) {
+        memory_region_iommu_replay(w->iommu, &w->notifier);
+    }
+}
+
 static void announce(FarsideMemory *s)
 {
     struct farside_wire_ram m = {0};
     int fds[FARSIDE_WIRE_FDS];
-    unsigned i;
 
     /* In a timed cluster every access of the peer takes its time. */
     if (!farside_peer_is_here(s->peer) || farside_time()) {
@@ -118,30 +321,27 @@ static void announce(FarsideMemory *s)
      * If an IOMMU was added after this device, the listener watches the wrong
      * address space. Then the peer may map nothing.
      */
-    if (pci_device_iommu_address_space(s->pci) == s->as) {
-        g_array_sort(s->ram, ram_compare);
-        for (i = 0; i < s->ram->len && m.count < FARSIDE_WIRE_FDS; i++) {
-            Ram *ram = &g_array_index(s->ram, Ram, i);
-
-            m.region[m.count].address = ram->address;
-            m.region[m.count].size = ram->size;
-            m.region[m.count].offset = ram->offset;
-            fds[m.count] = memory_region_get_fd(ram->mr);
-            m.count++;
-        }
+    if (pci_device_iommu_address_space(s->pci) == s->bus.as) {
+        m.translated = can_mirror(s);
+        add_regions(&m, fds, m.translated ? s->physical.ram : s->bus.ram);
     }
     if (memcmp(&m, &s->announced, sizeof(m)) == 0) {
         return;
     }
     s->announced = m;
+    s->mirrored = false;
     if (m.count == 0) {
         warn_report_once("%s: the peer can map none of this machine's memory, "
                          "so every access of the peer to it is a message, "
                          "which is slow; use -object "
-                         "memory-backend-memfd,share=on",
+                         "memory-backend-memfd,share=on, and an intel-iommu "
+                         "with caching-mode=on",
                          TYPE_FARSIDE_NTB);
     }
     farside_peer_send_ram(s->peer, &m, fds);
+    if (m.translated) {
+        replay(s);
+    }
 }
 
 static void ram_changed(void *opaque)
@@ -153,45 +353,67 @@ void farside_memory_announce(FarsideMemory *s)
 {
     /* No message is equal to this value, so announce() sends one. */
     memset(&s->announced, 0xff, sizeof(s->announced));
+    s->mirrored = false;
+    s->noted = 0;
     announce(s);
 }
 
-FarsideMemory *farside_memory_new(PCIDevice *pci, FarsidePeer *peer)
+FarsideMemory *farside_memory_new(const FarsideConfig *config, PCIDevice *pci,
+                                  FarsidePeer *peer)
 {
     FarsideMemory *s = g_new0(FarsideMemory, 1);
 
+    s->config = config;
     s->pci = pci;
     s->peer = peer;
-    s->ram = g_array_new(false, false, sizeof(Ram));
+    s->bus.memory = s;
+    s->bus.ram = g_array_new(false, false, sizeof(Ram));
+    s->physical.memory = s;
+    s->physical.ram = g_array_new(false, false, sizeof(Ram));
+    QLIST_INIT(&s->watches);
     s->bh = qemu_bh_new(ram_changed, s);
     return s;
 }
 
-void farside_memory_start(FarsideMemory *s)
+static void view_start(View *v, AddressSpace *as)
 {
-    s->listener = (MemoryListener) {
+    v->as = as;
+    v->listener = (MemoryListener) {
         .name = TYPE_FARSIDE_NTB,
         .region_add = ram_add,
         .region_del = ram_del,
     };
+    memory_listener_register(&v->listener, as);
+}
+
+void farside_memory_start(FarsideMemory *s)
+{
+    view_start(&s->physical, &address_space_memory);
     /*
      * The memory that this device sees. Behind an IOMMU, the RAM is part of it
      * only while the IOMMU passes addresses through.
      */
-    s->as = pci_device_iommu_address_space(s->pci);
-    memory_listener_register(&s->listener, s->as);
+    view_start(&s->bus, pci_device_iommu_address_space(s->pci));
 }
 
 void farside_memory_stop(FarsideMemory *s)
 {
-    memory_listener_unregister(&s->listener);
+    Watch *w, *next;
+
+    s->mirrored = false;
+    memory_listener_unregister(&s->bus.listener);
+    memory_listener_unregister(&s->physical.listener);
+    QLIST_FOREACH_SAFE(w, &s->watches, next, next) {
+        watch_free(w);
+    }
 }
 
 void farside_memory_free(FarsideMemory *s)
 {
     if (s) {
         qemu_bh_delete(s->bh);
-        g_array_free(s->ram, true);
+        g_array_free(s->bus.ram, true);
+        g_array_free(s->physical.ram, true);
         g_free(s);
     }
 }

@@ -142,7 +142,7 @@ static void farside_ntb_make_parts(FarsideNtb *s)
     FarsideParts *p = &s->parts;
 
     p->peer = farside_peer_new(config, pci, s->recorder);
-    p->memory = farside_memory_new(pci, p->peer);
+    p->memory = farside_memory_new(config, pci, p->peer);
     p->requester = farside_requester_new(config, pci, p->peer);
     p->windows = farside_windows_new(config, pci, s->recorder, p->peer,
                                      p->requester);

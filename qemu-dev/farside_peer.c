@@ -25,6 +25,13 @@ typedef struct {
     uint8_t data[FARSIDE_WIRE_PAYLOAD];
 } Burst;
 
+/* Notices that are sent as one message */
+typedef struct {
+    uint32_t unmaps; /* number of the last message that unmaps something */
+    struct farside_wire_notices head;
+    struct farside_wire_notice notice[FARSIDE_WIRE_NOTICES_MAX];
+} Notices;
+
 struct FarsidePeer {
     const FarsideConfig *config;
     PCIDevice *pci;
@@ -36,6 +43,7 @@ struct FarsidePeer {
     uint16_t requester_id;
     uint64_t bells; /* doorbells held back because the queue was full */
     Burst burst;
+    Notices notices;
     QEMUBH *burst_bh;
     QEMUTimer *burst_timer; /* NULL unless the cluster is timed */
 };
@@ -64,9 +72,76 @@ static void burst_send(FarsidePeer *s)
                       NULL, 0);
 }
 
+/* Notices. No write waits in a burst while notices wait. */
+
+static void notices_send(FarsidePeer *s)
+{
+    Notices *n = &s->notices;
+    struct iovec pieces[] = {
+        {.iov_base = &n->head, .iov_len = sizeof(n->head)},
+        {.iov_base = n->notice, .iov_len = n->head.count * sizeof(*n->notice)},
+    };
+
+    if (n->head.count == 0) {
+        return;
+    }
+    n->head.number++;
+    farside_link_send(s->link, FARSIDE_WIRE_NOTICES, pieces, ARRAY_SIZE(pieces),
+                      NULL, 0);
+    n->head.count = 0;
+}
+
+/* True if @last now says what @m says, too. */
+static bool notice_joins(struct farside_wire_notice *last,
+                         const struct farside_wire_notice *m)
+{
+    if (last->perm != m->perm || last->address + last->size != m->address ||
+        (m->perm && (last->target + last->size != m->target ||
+                     last->size + m->size > FARSIDE_WIRE_NOTICE_MAP_MAX))) {
+        return false;
+    }
+    last->size += m->size;
+    return true;
+}
+
+void farside_peer_send_notice(FarsidePeer *s,
+                              const struct farside_wire_notice *m)
+{
+    Notices *n = &s->notices;
+
+    if (!s->here) {
+        return;
+    }
+    burst_send(s);
+    if (n->head.count && notice_joins(&n->notice[n->head.count - 1], m)) {
+        return;
+    }
+    if (n->head.count == FARSIDE_WIRE_NOTICES_MAX) {
+        notices_send(s);
+    }
+    n->notice[n->head.count++] = *m;
+    if (!m->perm) {
+        n->unmaps = n->head.number + 1;
+    }
+    qemu_bh_schedule(s->burst_bh);
+}
+
+uint32_t farside_peer_flush_notices(FarsidePeer *s)
+{
+    notices_send(s);
+    return s->notices.unmaps;
+}
+
+/* Sends all that waits for more of its kind. */
+static void send_waiting(FarsidePeer *s)
+{
+    burst_send(s);
+    notices_send(s);
+}
+
 static void burst_run(void *opaque)
 {
-    burst_send(opaque);
+    send_waiting(opaque);
 }
 
 void farside_peer_send_write(FarsidePeer *s, const FarsideNear *near,
@@ -79,6 +154,7 @@ void farside_peer_send_write(FarsidePeer *s, const FarsideNear *near,
     uint32_t most = is_line ? MIN(LINE_BYTES, s->config->max_payload)
                             : s->config->max_payload;
 
+    notices_send(s);
     if (!adjacent || b->length + size > most) {
         burst_send(s);
     }
@@ -114,7 +190,7 @@ void farside_peer_send_read(FarsidePeer *s, const FarsideNear *near,
     struct iovec piece = {.iov_base = (void *)m, .iov_len = sizeof(*m)};
 
     if (s->here) {
-        burst_send(s);
+        send_waiting(s);
         if (s->burst_timer) {
             farside_time()->is_cpu();
         }
@@ -134,7 +210,7 @@ void farside_peer_send_completion(FarsidePeer *s,
     };
 
     if (s->here) {
-        burst_send(s);
+        send_waiting(s);
         farside_recorder_completion(s->recorder, read, c, data);
         farside_link_send(s->link, FARSIDE_WIRE_COMPLETION, pieces,
                           ARRAY_SIZE(pieces), NULL, 0);
@@ -177,7 +253,7 @@ static void send_with_files(FarsidePeer *s, unsigned type, const void *body,
     if (!s->here) {
         return;
     }
-    burst_send(s);
+    send_waiting(s);
     farside_recorder_message(s->recorder, type, body);
     if (!merge(s, type, body)) {
         farside_link_send(s->link, type, &piece, size ? 1 : 0, files,
@@ -239,6 +315,9 @@ void farside_peer_vanish(FarsidePeer *s)
     s->requester_id = 0;
     s->bells = 0;
     s->burst.length = 0;
+    s->notices.head.count = 0;
+    s->notices.head.number = 0;
+    s->notices.unmaps = 0;
 }
 
 void farside_peer_set_enabled(FarsidePeer *s, bool enabled)

@@ -70,6 +70,17 @@ void farside_peer_send(FarsidePeer *s, unsigned type, const void *body,
 /* The peer gets copies of the files. */
 void farside_peer_send_ram(FarsidePeer *s, const struct farside_wire_ram *m,
                            const int *files);
+/*
+ * Adds a notice to those that wait. They are sent before any other message, or
+ * else from the main loop.
+ */
+void farside_peer_send_notice(FarsidePeer *s,
+                              const struct farside_wire_notice *m);
+/*
+ * Sends the notices that wait. Returns the number of the last message that
+ * unmaps something, or 0.
+ */
+uint32_t farside_peer_flush_notices(FarsidePeer *s);
 /* @near is NULL for a read that did not come through a window. */
 void farside_peer_send_read(FarsidePeer *s, const FarsideNear *near,
                             const struct farside_wire_read *m);

@@ -26,6 +26,21 @@ static bool on_ram(void *opaque, const FarsideLinkMessage *m)
     return farside_windows_on_ram(s->parts->windows, m);
 }
 
+static bool on_notices(void *opaque, const FarsideLinkMessage *m)
+{
+    FarsideSession *s = opaque;
+
+    return farside_windows_on_notices(s->parts->windows, m);
+}
+
+static bool on_noted(void *opaque, const FarsideLinkMessage *m)
+{
+    FarsideSession *s = opaque;
+
+    farside_memory_on_noted(s->parts->memory, m->body);
+    return true;
+}
+
 static bool on_link(void *opaque, const FarsideLinkMessage *m)
 {
     const struct farside_wire_link *link = m->body;
@@ -168,6 +183,18 @@ static const FarsideLinkType types[] = {
     [FARSIDE_WIRE_BLOCK] = {
         EXACTLY(farside_wire_ctrl),
         .receive = on_block,
+    },
+    [FARSIDE_WIRE_NOTICES] = {
+        .size_min = sizeof(struct farside_wire_notices) +
+                    sizeof(struct farside_wire_notice),
+        .size_max = sizeof(struct farside_wire_notices) +
+                    FARSIDE_WIRE_NOTICES_MAX *
+                        sizeof(struct farside_wire_notice),
+        .receive = on_notices,
+    },
+    [FARSIDE_WIRE_NOTED] = {
+        EXACTLY(farside_wire_noted),
+        .receive = on_noted,
     },
 };
 

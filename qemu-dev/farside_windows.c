@@ -11,6 +11,7 @@
 #include "exec/cpu-common.h"
 #include "hw/core/cpu.h"
 #include "sysemu/tcg.h"
+#include "farside_mirror.h"
 #include "farside_windows.h"
 
 #define TYPE_FARSIDE_NTB_WINDOW "farside-switchtec-window"
@@ -54,6 +55,7 @@ typedef struct {
     struct rcu_head rcu;
     bool link_up;
     bool traced; /* a trace is on, so everything is forwarded */
+    bool translated; /* the peer's bus addresses go through its IOMMU */
     unsigned ram_count;
     struct {
         uint64_t address;
@@ -97,6 +99,8 @@ struct FarsideWindows {
     AddressSpace peer_as;
     FarsideNtbPeerRam *peer_ram[FARSIDE_WIRE_FDS];
     unsigned peer_ram_count;
+    bool peer_translates;
+    FarsideMirror *mirror;
 };
 
 /* Translation: may run without the big lock, under RCU */
@@ -146,6 +150,39 @@ static bool map_is_ram(const Map *map, uint64_t target, uint64_t size)
     return false;
 }
 
+/*
+ * Translates a page that lies behind the peer's IOMMU. Only a device's access
+ * goes to the RAM directly. A CPU would keep the translation in its TLB, so
+ * the peer would have to wait for all CPUs when its guest unmaps a page.
+ *
+ * A device may learn of a page from memory that it reads directly (an NVMe
+ * controller reads commands and doorbells there) before the notice of the page
+ * has arrived. If it forwarded its write, it could tell of the end of the
+ * command before the write arrives. So before an access is forwarded, it waits
+ * for the notices that are on their way.
+ */
+static void translate_mirrored(Window *w, const Map *map, uint64_t target,
+                               IOMMUAccessFlags flag, IOMMUTLBEntry *entry)
+{
+    IOMMUAccessFlags perm;
+    uint64_t page;
+
+    if (flag == IOMMU_NONE) {
+        return;
+    }
+    perm = farside_mirror_find(w->windows->mirror, target, &page);
+    if ((perm & flag) != flag && qemu_mutex_iothread_locked()) {
+        farside_requester_flush(w->windows->requester);
+        perm = farside_mirror_find(w->windows->mirror, target, &page);
+    }
+    if ((perm & flag) != flag || !map_is_ram(map, page, PAGE_MASK_4K + 1)) {
+        return;
+    }
+    entry->target_as = &w->windows->peer_as;
+    entry->translated_addr = page;
+    entry->perm = perm;
+}
+
 static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
                                       IOMMUAccessFlags flag, int iommu_idx)
 {
@@ -161,8 +198,14 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         .perm = IOMMU_RW,
     };
 
-    if (map->traced || !map_resolve(map, w->index, page, &target, &size) ||
-        !map_is_ram(map, target, PAGE_MASK_4K + 1)) {
+    if (map->traced || !map_resolve(map, w->index, page, &target, &size)) {
+        return entry;
+    }
+    if (map->translated) {
+        translate_mirrored(w, map, target, flag, &entry);
+        return entry;
+    }
+    if (!map_is_ram(map, target, PAGE_MASK_4K + 1)) {
         return entry;
     }
     /*
@@ -316,6 +359,7 @@ void farside_windows_update(FarsideWindows *s)
 
     map->link_up = farside_peer_link_is_up(s->peer);
     map->traced = farside_recorder_is_on(s->recorder);
+    map->translated = s->peer_translates;
     map->peer = farside_config_peer(s->config);
     memcpy(map->lut, block->lut, sizeof(map->lut));
     memcpy(map->req_id, block->req_id, sizeof(map->req_id));
@@ -449,7 +493,9 @@ void farside_windows_forget_ram(FarsideWindows *s)
     unsigned i, count = s->peer_ram_count;
 
     s->peer_ram_count = 0;
+    s->peer_translates = false;
     farside_windows_update(s);
+    farside_mirror_clear(s->mirror);
     for (i = 0; i < count; i++) {
         memory_region_del_subregion(&s->peer_memory, &s->peer_ram[i]->mr);
         object_unref(OBJECT(s->peer_ram[i]));
@@ -558,7 +604,32 @@ bool farside_windows_on_ram(FarsideWindows *s, const FarsideLinkMessage *m)
         peer_ram_add(s, &ram->region[i], m->files[i]);
         m->files[i] = -1;
     }
+    s->peer_translates = ram->translated;
     farside_windows_update(s);
+    return true;
+}
+
+bool farside_windows_on_notices(FarsideWindows *s, const FarsideLinkMessage *m)
+{
+    const struct farside_wire_notices *notices = m->body;
+    struct farside_wire_noted noted = {.number = notices->number};
+    bool unmaps = false;
+    unsigned i;
+
+    if (m->size !=
+        sizeof(*notices) + notices->count * sizeof(notices->notice[0])) {
+        return false;
+    }
+    for (i = 0; i < notices->count; i++) {
+        if (!farside_mirror_apply(s->mirror, &notices->notice[i])) {
+            return false;
+        }
+        unmaps |= notices->notice[i].perm == 0;
+    }
+    /* A device looks up each access anew, so what follows is translated anew. */
+    if (unmaps) {
+        farside_peer_send(s->peer, FARSIDE_WIRE_NOTED, &noted, sizeof(noted));
+    }
     return true;
 }
 
@@ -591,6 +662,7 @@ FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
     s->recorder = recorder;
     s->peer = peer;
     s->requester = requester;
+    s->mirror = farside_mirror_new();
     memory_region_init(&s->peer_memory, OBJECT(pci), "farside-peer-memory",
                        UINT64_MAX);
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
@@ -643,6 +715,9 @@ void farside_windows_stop(FarsideWindows *s)
 
 void farside_windows_free(FarsideWindows *s)
 {
+    if (s) {
+        farside_mirror_free(s->mirror);
+    }
     g_free(s);
 }
 

@@ -95,6 +95,11 @@ void farside_windows_trace_changed(FarsideWindows *s);
  * the peer must not send @m.
  */
 bool farside_windows_on_ram(FarsideWindows *s, const FarsideLinkMessage *m);
+/*
+ * Learns what the peer's IOMMU has mapped and unmapped. Returns false if the
+ * peer must not send @m.
+ */
+bool farside_windows_on_notices(FarsideWindows *s, const FarsideLinkMessage *m);
 /* Unmaps the peer's RAM. */
 void farside_windows_forget_ram(FarsideWindows *s);
 

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define FARSIDE_WIRE_MAGIC 0x57445346u /* "FSDW" */
-#define FARSIDE_WIRE_VERSION 2
+#define FARSIDE_WIRE_VERSION 3
 
 /* Bytes of the longest packet */
 #define FARSIDE_WIRE_MAX 8192
@@ -48,6 +48,8 @@ enum {
     FARSIDE_WIRE_COMPLETION = 14,
     FARSIDE_WIRE_PEER = 15,
     FARSIDE_WIRE_BLOCK = 16,
+    FARSIDE_WIRE_NOTICES = 20,
+    FARSIDE_WIRE_NOTED = 21,
 };
 
 /* The head of every message. length is the number of bytes that follow it. */
@@ -90,9 +92,14 @@ struct farside_wire_ram_region {
     uint64_t offset;  /* in the file */
 };
 
+/*
+ * If @translated is 1, the sender's bus addresses go through its IOMMU. Then
+ * the regions have addresses of its memory, and the NOTICES that follow say
+ * which bus address leads to which address of its memory.
+ */
 struct farside_wire_ram {
     uint32_t count;
-    uint32_t reserved;
+    uint32_t translated;
     struct farside_wire_ram_region region[FARSIDE_WIRE_FDS];
 };
 
@@ -212,6 +219,39 @@ struct farside_wire_completion {
     uint16_t status;
 };
 
+/*
+ * NOTICES: changes of the translation by the sender's IOMMU, in their order.
+ * The translations that the receiver knows allow its devices to access the RAM
+ * behind them; every other access is a READ or a WRITE. A RAM message forgets
+ * all translations.
+ */
+struct farside_wire_notice {
+    uint64_t address; /* on the sender's bus */
+    uint64_t target;  /* in the sender's memory; 0 if perm is 0 */
+    uint64_t size;    /* bytes; whole pages of 4 KiB; at most 1 GiB if perm is
+                         not 0 */
+    uint32_t perm;    /* bit 0: may be read, bit 1: written; 0: unmapped */
+    uint32_t reserved;
+};
+
+#define FARSIDE_WIRE_NOTICES_MAX 128
+#define FARSIDE_WIRE_NOTICE_MAP_MAX (1ull << 30)
+
+struct farside_wire_notices {
+    uint32_t number; /* 1 for the first message, one more for each */
+    uint32_t count;  /* of notices that follow, 1 to 128 */
+    struct farside_wire_notice notice[];
+};
+
+/*
+ * NOTED: the receiver of NOTICES accesses nothing any more that these, or
+ * earlier ones, have unmapped. It answers all NOTICES that unmap something.
+ */
+struct farside_wire_noted {
+    uint32_t number; /* of the NOTICES */
+    uint32_t reserved;
+};
+
 /* PEER: carries one file, the socket to the peer. No body. */
 
 _Static_assert(sizeof(struct farside_wire_head) == 16, "wire format");
@@ -228,6 +268,9 @@ _Static_assert(sizeof(struct farside_wire_configured) == 16, "wire format");
 _Static_assert(sizeof(struct farside_wire_read) == 16, "wire format");
 _Static_assert(sizeof(struct farside_wire_write) == 16, "wire format");
 _Static_assert(sizeof(struct farside_wire_completion) == 8, "wire format");
+_Static_assert(sizeof(struct farside_wire_notice) == 32, "wire format");
+_Static_assert(sizeof(struct farside_wire_notices) == 8, "wire format");
+_Static_assert(sizeof(struct farside_wire_noted) == 8, "wire format");
 _Static_assert(sizeof(struct farside_wire_head) +
                        sizeof(struct farside_wire_ctrl) <=
                    FARSIDE_WIRE_MAX,

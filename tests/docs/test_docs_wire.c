@@ -30,7 +30,7 @@
     FIELD(hello, bar_size[0], 16, 8)                                           \
     FIELD(hello, bar_size[1], 24, 8)                                           \
     FIELD(ram, count, 0, 4)                                                    \
-    FIELD(ram, reserved, 4, 4)                                                 \
+    FIELD(ram, translated, 4, 4)                                               \
     FIELD(link, up, 0, 4)                                                      \
     FIELD(link, reserved, 4, 4)                                                \
     FIELD(doorbell, bits, 0, 8)                                                \
@@ -54,6 +54,10 @@
     FIELD(write, hops, 10, 2)                                                  \
     FIELD(write, reserved, 12, 2)                                              \
     FIELD(write, requester_id, 14, 2)                                          \
+    FIELD(notices, number, 0, 4)                                               \
+    FIELD(notices, count, 4, 4)                                                \
+    FIELD(noted, number, 0, 4)                                                 \
+    FIELD(noted, reserved, 4, 4)                                               \
     FIELD(completion, length, 0, 4)                                            \
     FIELD(completion, tag, 4, 2)                                               \
     FIELD(completion, status, 6, 2)
@@ -63,6 +67,11 @@
     REPEATED(ram, region, address, 8, 24, 8)                                   \
     REPEATED(ram, region, size, 16, 24, 8)                                     \
     REPEATED(ram, region, offset, 24, 24, 8)                                   \
+    REPEATED(notices, notice, address, 8, 32, 8)                               \
+    REPEATED(notices, notice, target, 16, 32, 8)                               \
+    REPEATED(notices, notice, size, 24, 32, 8)                                 \
+    REPEATED(notices, notice, perm, 32, 32, 4)                                 \
+    REPEATED(notices, notice, reserved, 36, 32, 4)                             \
     REPEATED(ctrl, bar, ctl, 8, 24, 4)                                         \
     REPEATED(ctrl, bar, win_size, 12, 24, 4)                                   \
     REPEATED(ctrl, bar, xlate, 16, 24, 8)                                      \
