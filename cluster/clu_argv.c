@@ -22,7 +22,7 @@
 #define KERNEL_ARGUMENTS                                                       \
     "console=ttyS0 panic=0 iomem=relaxed mitigations=off cryptomgr.notests "   \
     "no_timer_check"
-#define IOMMU_ARGUMENTS " intel_iommu=on"
+#define IOMMU_ARGUMENTS " intel_iommu=on" /* AMD's is on by itself */
 #define SHARE_ARGUMENTS " farside.share"
 
 static void add(GPtrArray *argv, const char *option, const char *format, ...)
@@ -77,11 +77,18 @@ static void add_machine(GPtrArray *argv, const CluPlan *plan,
     } else {
         add(argv, "-accel", "tcg,tb-size=%d", TB_SIZE_MIB);
     }
-    if (host->host->iommu) {
-        /* With caching-mode the guest reports each page that it maps or unmaps.
-         * NTB windows onto the guest's memory need these reports. */
-        add(argv, "-device", "intel-iommu,intremap=on,caching-mode=on");
+    if (!host->host->iommu) {
+        return;
     }
+    if (vm->iommu == TOPO_VM_IOMMU_AMD) {
+        add(argv, "-device", "amd-iommu,intremap=%s",
+            vm->remapping ? "on" : "off");
+        return;
+    }
+    /* With caching-mode the guest reports each page that it maps or unmaps.
+     * NTB windows onto the guest's memory need these reports. */
+    add(argv, "-device", "intel-iommu,intremap=%s,caching-mode=on",
+        vm->remapping ? "on" : "off");
 }
 
 static void add_channels(GPtrArray *argv, const CluPlanHost *host,
@@ -120,7 +127,8 @@ static void add_kernel(GPtrArray *argv, const CluPlanHost *host,
     add(argv, "-initrd", "%s", paths->initrd);
     add(argv, "-append",
         KERNEL_ARGUMENTS "%s%s farside.host=%s farside.client=%s%s%s",
-        host->host->iommu ? IOMMU_ARGUMENTS : "",
+        host->host->iommu && vm->iommu == TOPO_VM_IOMMU_INTEL ? IOMMU_ARGUMENTS
+                                                              : "",
         vm->share ? SHARE_ARGUMENTS : "", host->host->name, vm->client,
         vm->append ? " " : "", vm->append ? vm->append : "");
 }

@@ -80,6 +80,8 @@ static void load_vm(TopoLoader *loader, TopoHost *host, const TopoNode *node)
     vm->client_place = topo_values_get(values, "client")->place;
     vm->gdb_port = (unsigned)topo_values_number(values, "gdb");
     vm->qmp = topo_values_number(values, "qmp") != 0;
+    vm->iommu = (TopoVmIommu)topo_values_number(values, "iommu");
+    vm->remapping = topo_values_number(values, "remapping") != 0;
 }
 
 static void load_options(TopoLoader *loader, TopoVmDevice *vm,

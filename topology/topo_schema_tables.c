@@ -104,6 +104,11 @@ static const TopoKey vm_keys[] = {
         "kernel module that uses its NTBs and enables the link; or none"),
     RANGE("gdb", INT, NULL, "1", "65535", 0, "TCP port to debug the kernel at"),
     MAY("qmp", BOOL, "off", "on: QEMU gets a monitor socket"),
+    WORD("iommu", "intel", "intel|amd", 0,
+         "the kind of IOMMU, if the host's `iommu` is on"),
+    MAY("remapping", BOOL, "on",
+        "on: that IOMMU remaps interrupts; off: any device can raise any "
+        "interrupt"),
 };
 SECTION(vm, "vm", "`vm:` of a host; a simulation ignores it.");
 

@@ -66,6 +66,11 @@ typedef struct TopoFunction {
     int numa_node;       /* -1: not known */
 } TopoFunction;
 
+typedef enum {
+    TOPO_VM_IOMMU_INTEL,
+    TOPO_VM_IOMMU_AMD
+} TopoVmIommu;
+
 /* Settings of a host for emulation. A simulation ignores them. */
 typedef struct TopoVm {
     TopoPlace place;
@@ -85,6 +90,8 @@ typedef struct TopoVm {
     TopoPlace client_place;
     unsigned gdb_port; /* 0: none */
     bool qmp;
+    TopoVmIommu iommu; /* its kind, if the host has one */
+    bool remapping;    /* that IOMMU remaps interrupts */
 } TopoVm;
 
 /* Settings of a device for emulation. */
