@@ -13,7 +13,8 @@
  *	borrower_dma.c  borrower_msi.c  borrower_check.c
  *				DMA, interrupts, lenders that lie
  *	borrower_p2p.c		peer-to-peer
- *	borrower_window.c	windows onto this node
+ *	borrower_window.c  borrower_space.c
+ *				windows onto this node, addresses of an IOMMU
  *	borrower_stats.c	counters
  *
  * Locks, outermost first:
@@ -21,6 +22,7 @@
  *	borrower_admin	held while a loan begins or ends.
  *	locks of the PCI core and of drivers
  *	windows_mutex	of a loan. Guards its windows.
+ *	slices_mutex	guards the addresses of translated windows.
  *	p2p_mutex	guards the windows of peer-to-peer.
  *	borrower_lock	guards the list of loans; taken in any context.
  *
@@ -62,6 +64,15 @@ struct borrower_write {
 	u32 value;
 };
 
+/* Addresses of an IOMMU domain that a loan has. See borrower_space.c. */
+struct borrower_slice {
+	struct list_head node;
+	struct dlend_peer *peer;	/* NULL if the loan has no slice */
+	struct iommu_domain *domain;
+	u64 space;			/* bytes of the window that it is part of */
+	u64 start, size;
+};
+
 struct borrower_loan {
 	struct kref ref;
 	struct list_head node;
@@ -101,11 +112,14 @@ struct borrower_loan {
 
 	/* DMA. */
 	struct dlend_export *dma_export;
-	u64 dma_start, dma_size;	/* range of this node's bus that is exported */
+	u64 dma_start, dma_size;	/* range of this node's bus that the device reaches */
 	u64 dma_bus;			/* address of dma_start for the device */
 	bool translated;		/* an IOMMU here translates the window */
+	struct borrower_slice slice;	/* of a translated window that is not the loopback's */
 	spinlock_t dma_lock;		/* guards @dead, and changes to the domain */
-	struct iommu_domain *domain;
+	struct iommu_domain *domain;	/* NULL while nothing is mapped or undone */
+	u64 dma_mapped;		/* bytes that are mapped in it */
+	bool iova_ready;
 	struct iova_domain iova;
 	atomic64_t dma_used;		/* bytes of the window that are mapped */
 
@@ -140,6 +154,7 @@ extern struct borrower_counts {
 	atomic64_t loans, lost, returned;
 	atomic64_t config_reads, config_writes, config_failed;
 	atomic64_t no_room;	/* mappings that did not fit into the window */
+	atomic64_t mapped;	/* bytes that IOMMUs translate for loans now */
 } borrower_counts;
 
 void borrower_stats_init(void);
@@ -168,6 +183,19 @@ int borrower_window_open(struct borrower_loan *loan,
 /* Ends an export, if there is one. windows_mutex is held. */
 void borrower_window_close(struct dlend_export **export);
 
+/* borrower_space.c */
+
+/*
+ * Takes addresses for a window of @size bytes in the domain of the requester, or of a
+ * default size if @size is 0. Sets @slice of the loan. Return: 0, or an error with @why
+ * set.
+ */
+int borrower_space_take(struct borrower_loan *loan, u64 size, struct dlend_why *why);
+/* Gives the addresses back, if there are any. Nothing is mapped at them. */
+void borrower_space_give(struct borrower_loan *loan);
+/* Return: the first address of every translated window. */
+u64 borrower_space_start(void);
+
 /* borrower_check.c. Return: 0, or -EPROTO with @why set. */
 
 /* Checks the response to BORROW, and stores what it says of the BARs. */
@@ -190,8 +218,13 @@ int borrower_dma_start(struct borrower_loan *loan);
 void borrower_dma_attach(struct borrower_loan *loan);
 /* Hands the function over to dl_fabric after the function was removed. */
 void borrower_dma_detach(struct borrower_loan *loan);
-/* Sets @dead: from now on no mapping is made or undone. Any context. */
+/* Sets @dead: from now on no mapping is made. Any context. */
 void borrower_dma_kill(struct borrower_loan *loan);
+/*
+ * Undoes all mappings that are left. The device's writes do not arrive any more. After
+ * this no mapping is made or undone, so the domain may go.
+ */
+void borrower_dma_purge(struct borrower_loan *loan);
 /*
  * Undoes prepare and start, also if one of them has failed or was not called. The window
  * is closed already.

@@ -25,12 +25,7 @@
 
 #include "borrower.h"
 
-/*
- * Start of the translated window, in the addresses of this node's IOMMU. It lies
- * beyond the addresses that the kernel gives to other devices, and within 39 bits,
- * which every IOMMU translates.
- */
-#define WINDOW_IOVA BIT_ULL(38)
+/* Sizes of a translated window of the loopback, which has no adapter that limits it. */
 #define WINDOW_MAX BIT_ULL(38)
 #define WINDOW_MIN SZ_1M
 
@@ -53,44 +48,64 @@ static u64 memory_size(struct borrower_loan *loan)
 	return dma_get_required_mask(loan->requester) + 1;
 }
 
-static u64 default_window(struct borrower_loan *loan)
+static int choose_linear(struct borrower_loan *loan, u64 window,
+			 struct dlend_why *why)
+{
+	loan->dma_start = 0;
+	loan->dma_size = memory_size(loan);
+	if (!loan->dma_size)
+		return dlend_why_set(why, -EOPNOTSUPP,
+				     "this node's memory ends beyond 2^63, which no window reaches");
+	if (window && window != loan->dma_size)
+		return dlend_why_set(why, -EINVAL,
+				     "without an IOMMU the window is all of this node's memory, %llu MiB; leave the size out",
+				     loan->dma_size / SZ_1M);
+	return 0;
+}
+
+/* In the loopback each device has a domain of its own, so its addresses are its own. */
+static int choose_loopback(struct borrower_loan *loan, u64 window,
+			   struct dlend_why *why)
 {
 	struct dlend_free_windows free;
 	u64 size = roundup_pow_of_two(totalram_pages() << PAGE_SHIFT);
 
 	if (!dlend_windows_free(loan->peer, &free) && free.direct_max)
 		size = min(size, rounddown_pow_of_two(free.direct_max));
-	return size;
-}
-
-static int choose_window(struct borrower_loan *loan, u64 window,
-			 struct dlend_why *why)
-{
-	loan->translated = is_translated(loan->requester);
-	if (loan->translated && !dlend_peer_is_loopback(loan->peer))
-		return dlend_why_set(why, -EOPNOTSUPP,
-				     "this node's IOMMU translates the addresses of %s, which a borrower does not support; boot with iommu=pt",
-				     dlend_peer_name(loan->peer));
-	if (!loan->translated) {
-		loan->dma_start = 0;
-		loan->dma_size = memory_size(loan);
-		if (!loan->dma_size)
-			return dlend_why_set(why, -EOPNOTSUPP,
-					     "this node's memory ends beyond 2^63, which no window reaches");
-		if (window && window != loan->dma_size)
-			return dlend_why_set(why, -EINVAL,
-					     "without an IOMMU the window is all of this node's memory, %llu MiB; leave the size out",
-					     loan->dma_size / SZ_1M);
-		return 0;
-	}
-	loan->dma_start = WINDOW_IOVA;
-	loan->dma_size = window ?: default_window(loan);
+	loan->dma_start = borrower_space_start();
+	loan->dma_size = window ?: size;
 	if (loan->dma_size < WINDOW_MIN || loan->dma_size > WINDOW_MAX ||
 	    !IS_ALIGNED(loan->dma_size, PAGE_SIZE))
 		return dlend_why_set(why, -EINVAL,
 				     "a window has 1 to %llu MiB",
 				     WINDOW_MAX / SZ_1M);
 	return 0;
+}
+
+static int choose_window(struct borrower_loan *loan, u64 window,
+			 struct dlend_why *why)
+{
+	int err;
+
+	loan->translated = is_translated(loan->requester);
+	if (!loan->translated)
+		return choose_linear(loan, window, why);
+	if (dlend_peer_is_loopback(loan->peer))
+		return choose_loopback(loan, window, why);
+	err = borrower_space_take(loan, window, why);
+	loan->dma_start = loan->slice.start;
+	loan->dma_size = loan->slice.size;
+	return err;
+}
+
+/* Narrows the description of a window to the slice of a loan. */
+static void narrow(struct dlend_window_desc *desc, u64 start, u64 size)
+{
+	u64 at = start - le64_to_cpu(desc->addr);
+
+	desc->offset = cpu_to_le64(le64_to_cpu(desc->offset) + at);
+	desc->addr = cpu_to_le64(start);
+	desc->size = cpu_to_le64(size);
 }
 
 int borrower_dma_prepare(struct borrower_loan *loan, u64 window,
@@ -106,10 +121,16 @@ int borrower_dma_prepare(struct borrower_loan *loan, u64 window,
 		return err;
 	range.start = loan->dma_start;
 	range.size = loan->dma_size;
+	/* Loans with slices share one export of the whole window. */
+	if (loan->slice.peer) {
+		range.start = borrower_space_start();
+		range.size = loan->slice.space;
+	}
 	err = borrower_window_open(loan, &range, &loan->dma_export, &req->dma,
 				   why);
 	if (err)
 		return err;
+	narrow(&req->dma, loan->dma_start, loan->dma_size);
 	if (loan->translated)
 		req->flags |= cpu_to_le32(DLEND_ATTACH_TRANSLATED);
 	return 0;
@@ -117,6 +138,7 @@ int borrower_dma_prepare(struct borrower_loan *loan, u64 window,
 
 int borrower_dma_start(struct borrower_loan *loan)
 {
+	unsigned long flags;
 	int err;
 
 	if (!loan->translated)
@@ -132,32 +154,78 @@ int borrower_dma_start(struct borrower_loan *loan)
 		iova_cache_put();
 		return err;
 	}
-	loan->domain = iommu_get_domain_for_dev(loan->requester);
+	loan->iova_ready = true;
+	spin_lock_irqsave(&loan->dma_lock, flags);
+	/* A loan of the loopback uses the domain that its lender made for it. */
+	if (!loan->dead)
+		loan->domain = loan->slice.peer ? loan->slice.domain :
+			       iommu_get_domain_for_dev(loan->requester);
+	spin_unlock_irqrestore(&loan->dma_lock, flags);
 	return 0;
 }
 
-/* No mapping is made or undone after this, so the domain may go. */
+/* No mapping is made or undone after this. dma_lock is held. */
+static void leave_domain(struct borrower_loan *loan)
+{
+	loan->domain = NULL;
+	atomic64_sub(loan->dma_mapped, &borrower_counts.mapped);
+	loan->dma_mapped = 0;
+}
+
 void borrower_dma_kill(struct borrower_loan *loan)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&loan->dma_lock, flags);
 	WRITE_ONCE(loan->dead, true);
+	/* The lender of the loopback ends its domain after a loss. */
+	if (!loan->slice.peer)
+		leave_domain(loan);
 	spin_unlock_irqrestore(&loan->dma_lock, flags);
+}
+
+/*
+ * The domain of an adapter stays when a loan ends. A mapping that stays in it would open
+ * memory that has another use by then to the next device at the same address.
+ */
+void borrower_dma_purge(struct borrower_loan *loan)
+{
+	struct iommu_domain *domain;
+	struct rb_node *node;
+	unsigned long flags;
+
+	spin_lock_irqsave(&loan->dma_lock, flags);
+	domain = loan->domain;
+	leave_domain(loan);
+	spin_unlock_irqrestore(&loan->dma_lock, flags);
+	if (!domain || !loan->slice.peer)
+		return;
+	spin_lock_irqsave(&loan->iova.iova_rbtree_lock, flags);
+	for (node = rb_first(&loan->iova.rbroot); node; node = rb_next(node)) {
+		struct iova *iova = rb_entry(node, struct iova, node);
+		u64 addr = (u64)iova->pfn_lo << PAGE_SHIFT;
+
+		/* The tree ends with an anchor, which is no address. */
+		if (iova != &loan->iova.anchor &&
+		    iommu_iova_to_phys(domain, addr))
+			iommu_unmap(domain, addr, iova_size(iova) << PAGE_SHIFT);
+	}
+	spin_unlock_irqrestore(&loan->iova.iova_rbtree_lock, flags);
 }
 
 void borrower_dma_stop(struct borrower_loan *loan)
 {
-	if (loan->domain) {
+	if (loan->iova_ready) {
 		u64 used = atomic64_read(&loan->dma_used);
 
 		if (used)
 			pr_info("dl_borrower: device %x: its driver still has %llu bytes of DMA memory, for open files\n",
 				loan->fdid, used);
-		loan->domain = NULL;
+		loan->iova_ready = false;
 		put_iova_domain(&loan->iova);
 		iova_cache_put();
 	}
+	borrower_space_give(loan);
 }
 
 u64 borrower_dma_free(struct borrower_loan *loan)
@@ -198,6 +266,127 @@ static u64 last_bus(struct borrower_loan *loan)
 	return loan->dma_bus + loan->dma_size - 1;
 }
 
+/* Return: whether the device reaches all of the window; if not, there is a message. */
+static bool mask_suffices(struct borrower_loan *loan, u64 mask)
+{
+	/* A driver that has set no mask has the default mask of 32 bits. */
+	if (last_bus(loan) <= mask)
+		return true;
+	dev_warn_ratelimited(&loan->pdev->dev,
+			     "its DMA window ends at %#llx, but its driver has asked for addresses up to %#llx\n",
+			     last_bus(loan), mask);
+	return false;
+}
+
+/* Return: free addresses of the window, or 0 after a message. */
+static u64 take_iova(struct borrower_loan *loan, size_t length)
+{
+	u64 last = loan->dma_start + loan->dma_size - 1;
+	unsigned long pfn = alloc_iova_fast(&loan->iova, length >> PAGE_SHIFT,
+					    last >> PAGE_SHIFT, true);
+
+	if (pfn)
+		return (u64)pfn << PAGE_SHIFT;
+	atomic64_inc(&borrower_counts.no_room);
+	dev_warn_ratelimited(&loan->pdev->dev,
+			     "No room in IOMMU range: %zu bytes asked for, %llu of %llu free\n",
+			     length, borrower_dma_free(loan), loan->dma_size);
+	return 0;
+}
+
+/*
+ * As iommu_map_atomic(), but without the flush, which is made once for all parts of a
+ * list. An IOMMU in caching mode, as emulated ones are, has to be told of each flush.
+ */
+static int map_part(struct iommu_domain *domain, u64 iova, phys_addr_t phys,
+		    size_t length, int prot, size_t *done)
+{
+	size_t left = length;
+
+	while (left) {
+		size_t mapped = 0;
+		int err = domain->ops->map_pages(domain, iova, phys, PAGE_SIZE,
+						 left >> PAGE_SHIFT, prot,
+						 GFP_ATOMIC, &mapped);
+
+		*done += mapped;
+		if (err || !mapped)
+			return err ?: -EIO;
+		iova += mapped;
+		phys += mapped;
+		left -= mapped;
+	}
+	return 0;
+}
+
+/* A scatterlist, or one range of memory */
+struct memory {
+	struct scatterlist *list;	/* NULL: one range */
+	int n;
+	phys_addr_t phys;
+	size_t size;
+};
+
+/* Return: the bytes of the pages that hold a range. */
+static size_t pages_of(phys_addr_t phys, size_t size)
+{
+	return PAGE_ALIGN(offset_in_page(phys) + size);
+}
+
+/* Maps all of the memory, part by part, from @iova on. dma_lock is held. */
+static int map_parts(struct iommu_domain *domain, u64 iova,
+		     const struct memory *memory, int prot, size_t *done)
+{
+	struct scatterlist *sg;
+	int i, err;
+
+	if (!memory->list)
+		return map_part(domain, iova, memory->phys & PAGE_MASK,
+				pages_of(memory->phys, memory->size), prot,
+				done);
+	for_each_sg(memory->list, sg, memory->n, i) {
+		err = map_part(domain, iova + *done, sg_phys(sg) & PAGE_MASK,
+			       pages_of(sg_phys(sg), sg->length), prot, done);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Return: the first address of the IOMMU at which the memory is mapped, or 0. */
+static u64 map_translated(struct borrower_loan *loan, const struct memory *memory,
+			  size_t length, enum dma_data_direction dir)
+{
+	u64 iova = take_iova(loan, length);
+	unsigned long flags;
+	int err = -ENODEV;
+	size_t done = 0;
+
+	if (!iova)
+		return 0;
+	spin_lock_irqsave(&loan->dma_lock, flags);
+	if (!loan->dead && loan->domain) {
+		err = map_parts(loan->domain, iova, memory, prot_of(dir), &done);
+		if (!err && loan->domain->ops->iotlb_sync_map)
+			loan->domain->ops->iotlb_sync_map(loan->domain, iova,
+							  length);
+		else if (err && done)
+			iommu_unmap(loan->domain, iova, done);
+	}
+	if (!err) {
+		loan->dma_mapped += length;
+		atomic64_add(length, &borrower_counts.mapped);
+	}
+	spin_unlock_irqrestore(&loan->dma_lock, flags);
+	if (err) {
+		free_iova_fast(&loan->iova, iova >> PAGE_SHIFT,
+			       length >> PAGE_SHIFT);
+		return 0;
+	}
+	atomic64_add(length, &loan->dma_used);
+	return iova;
+}
+
 /*
  * Maps memory for the device.
  * @mask: DMA mask of the device
@@ -207,58 +396,34 @@ static u64 last_bus(struct borrower_loan *loan)
 static dma_addr_t map(struct borrower_loan *loan, phys_addr_t phys,
 		      size_t size, enum dma_data_direction dir, u64 mask)
 {
-	size_t offset = offset_in_page(phys);
-	size_t length = PAGE_ALIGN(offset + size);
-	u64 last = loan->dma_start + loan->dma_size - 1;
-	unsigned long flags, pfn;
-	int err = -ENODEV;
+	const struct memory memory = { .phys = phys, .size = size };
 	u64 iova;
 
-	/* A driver that has set no mask has the default mask of 32 bits. */
-	if (last_bus(loan) > mask) {
-		dev_warn_ratelimited(&loan->pdev->dev,
-				     "its DMA window ends at %#llx, but its driver has asked for addresses up to %#llx\n",
-				     last_bus(loan), mask);
+	if (!mask_suffices(loan, mask))
 		return DMA_MAPPING_ERROR;
-	}
 	if (!loan->translated)
 		return map_linear(loan, phys, size);
-	pfn = alloc_iova_fast(&loan->iova, length >> PAGE_SHIFT,
-			      last >> PAGE_SHIFT, true);
-	if (!pfn) {
-		atomic64_inc(&borrower_counts.no_room);
-		dev_warn_ratelimited(&loan->pdev->dev,
-				     "No room in IOMMU range: %zu bytes asked for, %llu of %llu free\n",
-				     length, borrower_dma_free(loan),
-				     loan->dma_size);
+	iova = map_translated(loan, &memory, pages_of(phys, size), dir);
+	if (!iova)
 		return DMA_MAPPING_ERROR;
-	}
-	iova = (u64)pfn << PAGE_SHIFT;
-	spin_lock_irqsave(&loan->dma_lock, flags);
-	if (!loan->dead)
-		err = dlend_iommu_map(loan->domain, iova, phys - offset, length,
-				      prot_of(dir), GFP_ATOMIC);
-	spin_unlock_irqrestore(&loan->dma_lock, flags);
-	if (err) {
-		free_iova_fast(&loan->iova, pfn, length >> PAGE_SHIFT);
-		return DMA_MAPPING_ERROR;
-	}
-	atomic64_add(length, &loan->dma_used);
-	return iova - loan->dma_start + loan->dma_bus + offset;
+	return iova - loan->dma_start + loan->dma_bus + offset_in_page(phys);
 }
 
+/* Undoes the mapping of the pages that hold @size bytes at @addr of the device. */
 static void unmap(struct borrower_loan *loan, dma_addr_t addr, size_t size)
 {
-	size_t offset = offset_in_page(addr);
-	size_t length = PAGE_ALIGN(offset + size);
-	u64 iova = addr - offset - loan->dma_bus + loan->dma_start;
+	size_t length = pages_of(addr, size);
+	u64 iova = addr - offset_in_page(addr) - loan->dma_bus + loan->dma_start;
 	unsigned long flags;
 
 	if (!loan->translated)
 		return;
 	spin_lock_irqsave(&loan->dma_lock, flags);
-	if (!loan->dead)
+	if (loan->domain) {
 		iommu_unmap(loan->domain, iova, length);
+		loan->dma_mapped -= length;
+		atomic64_sub(length, &borrower_counts.mapped);
+	}
 	spin_unlock_irqrestore(&loan->dma_lock, flags);
 	free_iova_fast(&loan->iova, iova >> PAGE_SHIFT, length >> PAGE_SHIFT);
 	atomic64_sub(length, &loan->dma_used);
@@ -346,15 +511,40 @@ static void dlend_unmap_page(struct device *dev, dma_addr_t addr, size_t size,
 	unmap(borrower_loan_of(dev), addr, size);
 }
 
-static void dlend_unmap_sg(struct device *dev, struct scatterlist *list, int n,
-			   enum dma_data_direction dir, unsigned long attrs)
+/* The parts of a list are adjacent in the window, so one flush takes them all. */
+static int map_list(struct borrower_loan *loan, struct scatterlist *list, int n,
+		    enum dma_data_direction dir)
 {
-	struct borrower_loan *loan = borrower_loan_of(dev);
+	const struct memory memory = { .list = list, .n = n };
 	struct scatterlist *sg;
+	size_t length = 0;
+	u64 iova;
 	int i;
 
 	for_each_sg(list, sg, n, i)
-		unmap(loan, sg_dma_address(sg), sg_dma_len(sg));
+		length += pages_of(sg_phys(sg), sg->length);
+	iova = map_translated(loan, &memory, length, dir);
+	if (!iova)
+		return -ENOMEM;
+	for_each_sg(list, sg, n, i) {
+		sg_dma_address(sg) = iova - loan->dma_start + loan->dma_bus +
+				     offset_in_page(sg_phys(sg));
+		sg_dma_len(sg) = sg->length;
+		iova += pages_of(sg_phys(sg), sg->length);
+	}
+	return n;
+}
+
+static void dlend_unmap_sg(struct device *dev, struct scatterlist *list, int n,
+			   enum dma_data_direction dir, unsigned long attrs)
+{
+	struct scatterlist *last = list;
+	int i;
+
+	for (i = 1; i < n; i++)
+		last = sg_next(last);
+	unmap(borrower_loan_of(dev), sg_dma_address(list),
+	      sg_dma_address(last) + sg_dma_len(last) - sg_dma_address(list));
 }
 
 static int dlend_map_sg(struct device *dev, struct scatterlist *list, int n,
@@ -364,13 +554,14 @@ static int dlend_map_sg(struct device *dev, struct scatterlist *list, int n,
 	struct scatterlist *sg;
 	int i;
 
+	if (!mask_suffices(loan, dma_get_mask(dev)))
+		return -EIO;
+	if (loan->translated)
+		return map_list(loan, list, n, dir);
 	for_each_sg(list, sg, n, i) {
-		sg_dma_address(sg) = map(loan, sg_phys(sg), sg->length, dir,
-					 dma_get_mask(dev));
-		if (sg_dma_address(sg) == DMA_MAPPING_ERROR) {
-			dlend_unmap_sg(dev, list, i, dir, attrs);
-			return -ENOMEM;
-		}
+		sg_dma_address(sg) = map_linear(loan, sg_phys(sg), sg->length);
+		if (sg_dma_address(sg) == DMA_MAPPING_ERROR)
+			return -EIO;
 		sg_dma_len(sg) = sg->length;
 	}
 	return n;

@@ -226,6 +226,7 @@ static void close_windows(struct borrower_loan *loan)
 	close_bars(loan);
 	borrower_window_close(&loan->msi_export);
 	borrower_window_close(&loan->dma_export);
+	borrower_dma_purge(loan);
 	mutex_unlock(&loan->windows_mutex);
 }
 

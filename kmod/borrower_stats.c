@@ -22,6 +22,7 @@ static int stats_show(struct seq_file *file, void *unused)
 	SHOW(config_writes);
 	SHOW(config_failed);
 	SHOW(no_room);
+	SHOW(mapped);
 #undef SHOW
 	return 0;
 }
