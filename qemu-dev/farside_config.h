@@ -26,6 +26,7 @@ typedef struct FarsideConfig {
     char *trace_path; /* nullable; changes at run time */
     bool listen;
     bool check_requester;
+    bool check_interrupts;
     bool enabled; /* this side of the link; changes at run time */
     uint8_t partition;
     uint8_t generation;

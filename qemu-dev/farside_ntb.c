@@ -225,7 +225,10 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     if (!s->session) {
         goto fail_windows;
     }
-    if (s->config.check_requester) {
+    if (s->config.check_interrupts) {
+        farside_origin_check_interrupts();
+    }
+    if (s->config.check_requester || s->config.check_interrupts) {
         farside_origin_watch(pci);
     }
     return;
@@ -330,6 +333,8 @@ static Property farside_ntb_properties[] = {
     DEFINE_PROP_STRING("link", FarsideNtb, config.link_path),
     DEFINE_PROP_BOOL("listen", FarsideNtb, config.listen, false),
     DEFINE_PROP_BOOL("check-requester", FarsideNtb, config.check_requester,
+                     false),
+    DEFINE_PROP_BOOL("check-interrupts", FarsideNtb, config.check_interrupts,
                      false),
     DEFINE_PROP_UINT8("partition", FarsideNtb, config.partition, 0),
     DEFINE_PROP_UINT8("generation", FarsideNtb, config.generation, 3),

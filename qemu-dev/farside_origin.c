@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "qemu/osdep.h"
+#include "qemu/log.h"
 #include "qemu/queue.h"
 #include "qemu/rcu.h"
 #include "exec/address-spaces.h"
 #include "exec/memory.h"
+#include "hw/i386/intel_iommu.h"
+#include "hw/i386/x86-iommu.h"
 #include "hw/pci/pci_bus.h"
 #include "farside_config.h"
 #include "farside_origin.h"
@@ -11,6 +14,12 @@
 #include "farside_windows.h"
 
 #define TYPE_FARSIDE_ORIGIN "farside-origin"
+
+/* Addresses of interrupt messages */
+#define INTERRUPTS ((uint64_t)0xfee00000)
+#define INTERRUPTS_SIZE ((uint64_t)0x100000)
+/* VT-d 5.1.2: the interrupt format; 0 is the compatibility format */
+#define INTERRUPT_REMAPPABLE 0x10
 
 /* The most translations on the way of an access, the NTB's not included */
 #define STEPS_MAX 4
@@ -30,11 +39,81 @@ typedef struct Function {
     AddressSpace *below; /* the function's address space without the check */
     IOMMUMemoryRegion iommu;
     AddressSpace as;
+    MemoryRegion messages; /* the function's messages */
+    MemoryRegion messages_root;
+    AddressSpace messages_as;
     QLIST_ENTRY(Function) next;
 } Function;
 
+static bool checks_interrupts;
+
 static QLIST_HEAD(, Root) roots = QLIST_HEAD_INITIALIZER(roots);
 static QLIST_HEAD(, Function) functions = QLIST_HEAD_INITIALIZER(functions);
+
+static uint16_t id_of(const Function *f)
+{
+    return PCI_BUILD_BDF(pci_bus_num(f->bus), f->devfn);
+}
+
+/* Interrupt messages */
+
+static bool compatibility_is_blocked(void)
+{
+    X86IOMMUState *iommu = x86_iommu_get_default();
+
+    return iommu && object_dynamic_cast(OBJECT(iommu), TYPE_INTEL_IOMMU_DEVICE) &&
+           INTEL_IOMMU_DEVICE(iommu)->intr_enabled;
+}
+
+static MemTxResult message_read(void *opaque, hwaddr offset, uint64_t *value,
+                                unsigned size, MemTxAttrs attrs)
+{
+    return MEMTX_ERROR;
+}
+
+/*
+ * QEMU knows the Requester ID of a message that a function's MSI capability
+ * makes, but not that of a DMA write. Its intel-iommu lets a message without an
+ * ID pass, and one in compatibility format, which Linux forbids (VT-d 5.1.4,
+ * Compatibility Format Interrupts).
+ */
+static MemTxResult message_write(void *opaque, hwaddr offset, uint64_t value,
+                                 unsigned size, MemTxAttrs attrs)
+{
+    Function *f = opaque;
+
+    if (attrs.unspecified) {
+        attrs = (MemTxAttrs){.requester_id = id_of(f)};
+    }
+    if (size != 4 || (!(offset & INTERRUPT_REMAPPABLE) &&
+                      compatibility_is_blocked())) {
+        qemu_log_mask(LOG_GUEST_ERROR,
+                      "%s: %02x:%02x.%x: an interrupt message that is not "
+                      "remapped, to 0x%" PRIx64 ", is blocked\n",
+                      TYPE_FARSIDE_ORIGIN, id_of(f) >> 8, PCI_SLOT(f->devfn),
+                      PCI_FUNC(f->devfn), INTERRUPTS + offset);
+        return MEMTX_ERROR;
+    }
+    return address_space_write(f->below, INTERRUPTS + offset, attrs, &value,
+                               size);
+}
+
+static const MemoryRegionOps message_ops = {
+    .read_with_attrs = message_read,
+    .write_with_attrs = message_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+    .impl = {.min_access_size = 4, .max_access_size = 4, .unaligned = true},
+};
+
+static void messages_init(Function *f, const char *name)
+{
+    memory_region_init(&f->messages_root, OBJECT(f->bus), name, UINT64_MAX);
+    memory_region_init_io(&f->messages, OBJECT(f->bus), &message_ops, f, name,
+                          INTERRUPTS_SIZE);
+    memory_region_add_subregion(&f->messages_root, INTERRUPTS, &f->messages);
+    address_space_init(&f->messages_as, &f->messages_root, name);
+}
 
 /*
  * The largest of a few aligned blocks around @addr that one region fills, less
@@ -78,7 +157,7 @@ static IOMMUTLBEntry origin_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
                                       IOMMUAccessFlags flag, int iommu_idx)
 {
     Function *f = container_of(iommu, Function, iommu);
-    uint16_t id = PCI_BUILD_BDF(pci_bus_num(f->bus), f->devfn);
+    uint16_t id = id_of(f);
     IOMMUTLBEntry entry = {
         .target_as = f->below,
         .translated_addr = addr,
@@ -91,6 +170,18 @@ static IOMMUTLBEntry origin_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
     IOMMUTLBEntry step;
     unsigned i;
 
+    if (checks_interrupts && addr >= INTERRUPTS &&
+        addr < INTERRUPTS + INTERRUPTS_SIZE) {
+        entry.target_as = &f->messages_as;
+        entry.addr_mask = INTERRUPTS_SIZE - 1;
+        entry.iova = INTERRUPTS;
+        entry.translated_addr = INTERRUPTS;
+        return entry;
+    }
+    /* A larger block might hide these addresses. */
+    if (checks_interrupts && addr >> 30 == INTERRUPTS >> 30) {
+        entry.addr_mask = INTERRUPTS_SIZE - 1;
+    }
     for (i = 0; i < STEPS_MAX; i++) {
         MemoryRegion *root = entry.target_as->root;
 
@@ -157,8 +248,14 @@ static AddressSpace *origin_address_space(PCIBus *bus, void *opaque, int devfn)
     memory_region_init_iommu(&f->iommu, sizeof(f->iommu), TYPE_FARSIDE_ORIGIN,
                              OBJECT(bus), name, UINT64_MAX);
     address_space_init(&f->as, MEMORY_REGION(&f->iommu), name);
+    messages_init(f, name);
     QLIST_INSERT_HEAD(&functions, f, next);
     return &f->as;
+}
+
+void farside_origin_check_interrupts(void)
+{
+    checks_interrupts = true;
 }
 
 void farside_origin_watch(PCIDevice *pci)

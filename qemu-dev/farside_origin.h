@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The origin of DMA: the check of Requester IDs (property "check-requester").
+ * The origin of DMA: the check of Requester IDs (property "check-requester"),
+ * and interrupt messages by DMA (property "check-interrupts").
  *
  * QEMU 7.2 gives the DMA of emulated devices no Requester ID. So each function
  * below the root gets an address space of its own, whose translation knows the
@@ -19,6 +20,12 @@
 
 void farside_origin_register_types(void);
 
+/*
+ * From now on a function that is watched sends its interrupt messages with its
+ * own Requester ID, also those that it sends by DMA, and messages that are not
+ * remapped are blocked while an intel-iommu remaps interrupts.
+ */
+void farside_origin_check_interrupts(void);
 /*
  * Gives the functions below the root of @pci their own address spaces. Called
  * while the machine is built, after its IOMMU, and any number of times.
