@@ -226,7 +226,7 @@ static bool can_mirror(const FarsideMemory *s)
 
 /* RAM */
 
-/* True if an IOMMU translates the section. The windows of NTBs are no IOMMUs. */
+/* True if an IOMMU translates the section. Windows of NTBs are no IOMMUs. */
 static bool is_translated(const View *v, MemoryRegionSection *section)
 {
     return v == &v->memory->bus && memory_region_is_iommu(section->mr) &&

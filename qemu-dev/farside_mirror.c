@@ -17,7 +17,7 @@
 #define ADDRESS_BITS (PAGE_BITS + 3 * LEVEL_BITS)
 #define PERM_MASK 3ull
 
-/* Leaves of one peer, 32 KiB each: a peer must not use up this host's memory. */
+/* Leaves of one peer, 32 KiB each: a peer must not use up all memory. */
 #define LEAVES_MAX 2048
 
 typedef struct {

@@ -61,7 +61,8 @@ static bool compatibility_is_blocked(void)
 {
     X86IOMMUState *iommu = x86_iommu_get_default();
 
-    return iommu && object_dynamic_cast(OBJECT(iommu), TYPE_INTEL_IOMMU_DEVICE) &&
+    return iommu &&
+           object_dynamic_cast(OBJECT(iommu), TYPE_INTEL_IOMMU_DEVICE) &&
            INTEL_IOMMU_DEVICE(iommu)->intr_enabled;
 }
 

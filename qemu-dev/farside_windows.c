@@ -626,7 +626,7 @@ bool farside_windows_on_notices(FarsideWindows *s, const FarsideLinkMessage *m)
         }
         unmaps |= notices->notice[i].perm == 0;
     }
-    /* A device looks up each access anew, so what follows is translated anew. */
+    /* A device looks up each access, so a later one finds the change. */
     if (unmaps) {
         farside_peer_send(s->peer, FARSIDE_WIRE_NOTED, &noted, sizeof(noted));
     }

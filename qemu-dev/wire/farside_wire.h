@@ -228,13 +228,13 @@ struct farside_wire_completion {
 struct farside_wire_notice {
     uint64_t address; /* on the sender's bus */
     uint64_t target;  /* in the sender's memory; 0 if perm is 0 */
-    uint64_t size;    /* bytes; whole pages of 4 KiB; at most 1 GiB if perm is
-                         not 0 */
+    uint64_t size;    /* bytes, whole pages of 4 KiB; see below */
     uint32_t perm;    /* bit 0: may be read, bit 1: written; 0: unmapped */
     uint32_t reserved;
 };
 
 #define FARSIDE_WIRE_NOTICES_MAX 128
+/* The most bytes of a notice whose perm is not 0 */
 #define FARSIDE_WIRE_NOTICE_MAP_MAX (1ull << 30)
 
 struct farside_wire_notices {

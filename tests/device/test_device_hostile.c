@@ -492,15 +492,29 @@ static unsigned fill(Any *m, GRand *random, uint32_t lock_id)
 {
     static const uint16_t statuses[] = {FARSIDE_WIRE_SC, FARSIDE_WIRE_UR,
                                         FARSIDE_WIRE_CA, 7};
+    struct farside_wire_notices notices = {0};
+    struct farside_wire_notice notice = {0};
     unsigned size;
 
     switch (m->head.type) {
     case FARSIDE_WIRE_RAM:
         m->u.ram.count = 1;
+        m->u.ram.translated = g_rand_int_range(random, 0, 2);
         m->u.ram.region[0].address = 0;
         m->u.ram.region[0].size = RAM_SIZE;
         m->u.ram.region[0].offset = RAM_AT;
         return sizeof(m->u.ram);
+    case FARSIDE_WIRE_NOTICES:
+        memset(m->u.bytes, 0, sizeof(notices) + sizeof(notice));
+        notices.count = 1;
+        notice.address =
+            random_target(random) & ~0xfffull & (((uint64_t)1 << 47) - 1);
+        notice.size = (uint64_t)4096 << g_rand_int_range(random, 0, 19);
+        notice.perm = g_rand_int_range(random, 0, 4);
+        notice.target = notice.perm ? RAM_SIZE / 2 : 0;
+        memcpy(m->u.bytes, &notices, sizeof(notices));
+        memcpy(m->u.bytes + sizeof(notices), &notice, sizeof(notice));
+        return sizeof(notices) + sizeof(notice);
     case FARSIDE_WIRE_LINK:
         m->u.link.up = g_rand_int_range(random, 0, 8) != 0;
         return sizeof(m->u.link);
@@ -627,12 +641,15 @@ START_TEST(any_message_is_survived)
         memset(&m->head, 0, sizeof(m->head));
         m->head.magic = FARSIDE_WIRE_MAGIC;
         m->head.version = FARSIDE_WIRE_VERSION;
-        m->head.type = g_rand_int_range(random, 2, 16);
-        if (m->head.type == FARSIDE_WIRE_PEER) {
-            m->head.type = FARSIDE_WIRE_BLOCK;
+        m->head.type = g_rand_int_range(random, 2, 18);
+        if (m->head.type >= FARSIDE_WIRE_PEER) {
+            static const uint16_t types[] = {
+                FARSIDE_WIRE_BLOCK, FARSIDE_WIRE_NOTICES, FARSIDE_WIRE_NOTED};
+
+            m->head.type = types[m->head.type - FARSIDE_WIRE_PEER];
         }
         if (g_rand_int_range(random, 0, 500) == 0) {
-            m->head.type = g_rand_int_range(random, 0, 20);
+            m->head.type = g_rand_int_range(random, 0, 24);
         }
         size = fill(m, random, lives + done / 16);
         m->head.length = size;

@@ -150,11 +150,10 @@ START_TEST(own_ram_is_announced)
 }
 END_TEST
 
-/* The IOMMU's region has 2^64 bytes, which fit no 64-bit number. */
-START_TEST(translated_memory_is_not_announced)
+/* Starts a machine with an IOMMU. Returns its RAM message. */
+static struct farside_wire_ram ram_behind(const char *iommu)
 {
-    static const char *const arguments[] = {
-        "-device", "virtio-iommu-pci,addr=04.0,boot-bypass=off", NULL};
+    const char *const arguments[] = {"-device", iommu, NULL};
     struct farside_wire_ram ram;
 
     teardown();
@@ -162,7 +161,54 @@ START_TEST(translated_memory_is_not_announced)
     peer = rig_peer_new(rig);
     connect_up();
     memcpy(&ram, rig_peer_receive(peer, FARSIDE_WIRE_RAM)->body, sizeof(ram));
+    return ram;
+}
+
+/* The IOMMU's region has 2^64 bytes, which fit no 64-bit number. */
+START_TEST(translated_memory_is_said_to_be)
+{
+    struct farside_wire_ram ram =
+        ram_behind("virtio-iommu-pci,addr=04.0,boot-bypass=off");
+
+    ck_assert_uint_eq(ram.translated, 1);
+    ck_assert_uint_ge(ram.count, 1);
+}
+END_TEST
+
+/* This IOMMU gives no notices, so the peer may map nothing. */
+START_TEST(memory_without_notices_is_not_announced)
+{
+    struct farside_wire_ram ram = ram_behind("amd-iommu");
+
+    ck_assert_uint_eq(ram.translated, 0);
     ck_assert_uint_eq(ram.count, 0);
+}
+END_TEST
+
+/* Those that unmap something, and those alone */
+START_TEST(notices_are_acknowledged)
+{
+    struct {
+        struct farside_wire_notices head;
+        struct farside_wire_notice notice;
+    } m = {
+        .head = {.number = 1, .count = 1},
+        .notice = {.address = 0x4000, .target = 0x8000, .size = 0x1000},
+    };
+    struct farside_wire_noted noted;
+
+    connect_up();
+    m.notice.perm = 3;
+    rig_peer_send(peer, FARSIDE_WIRE_NOTICES, &m, sizeof(m));
+    m.head.number = 2;
+    m.notice.perm = 0;
+    m.notice.address = 0;
+    m.notice.target = 0;
+    m.notice.size = (uint64_t)1 << 39;
+    rig_peer_send(peer, FARSIDE_WIRE_NOTICES, &m, sizeof(m));
+    memcpy(&noted, rig_peer_receive(peer, FARSIDE_WIRE_NOTED)->body,
+           sizeof(noted));
+    ck_assert_uint_eq(noted.number, 2);
 }
 END_TEST
 
@@ -798,6 +844,33 @@ static const Bad bad_messages[] = {
      .size = 64,
      .body = {1}},
     {.what = "peer socket without file", .type = FARSIDE_WIRE_PEER},
+    {.what = "notices without a notice",
+     .type = FARSIDE_WIRE_NOTICES,
+     .size = 8},
+    {.what = "two notices in one",
+     .type = FARSIDE_WIRE_NOTICES,
+     .size = 40,
+     .body = {1, 0, 0, 0, 2}},
+    {.what = "notice of no bytes",
+     .type = FARSIDE_WIRE_NOTICES,
+     .size = 40,
+     .body = {1, 0, 0, 0, 1}},
+    {.what = "notice of half a page",
+     .type = FARSIDE_WIRE_NOTICES,
+     .size = 40,
+     .body = {[0] = 1, [4] = 1, [24] = 0, [25] = 8}},
+    {.what = "notice beyond 48 bits",
+     .type = FARSIDE_WIRE_NOTICES,
+     .size = 40,
+     .body = {[0] = 1, [4] = 1, [14] = 1, [25] = 16}},
+    {.what = "notice that maps 2 GiB",
+     .type = FARSIDE_WIRE_NOTICES,
+     .size = 40,
+     .body = {[0] = 1, [4] = 1, [27] = 0x80, [32] = 3}},
+    {.what = "notice of an access that does not exist",
+     .type = FARSIDE_WIRE_NOTICES,
+     .size = 40,
+     .body = {[0] = 1, [4] = 1, [25] = 16, [32] = 4}},
 };
 
 START_TEST(forbidden_message_ends_the_connection)
@@ -1034,7 +1107,7 @@ START_TEST(noise_does_no_harm)
             bytes[j] = g_rand_int(random);
         }
         if (size > sizeof(head) && i % 5) {
-            head.type = g_rand_int_range(random, 0, 17);
+            head.type = g_rand_int_range(random, 0, 22);
             head.length = size - sizeof(head);
             memcpy(bytes, &head, sizeof(head));
         }
@@ -1161,7 +1234,9 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, hello_tells_the_geometry);
     tcase_add_test(tcase, link_events_count);
     tcase_add_test(tcase, own_ram_is_announced);
-    tcase_add_test(tcase, translated_memory_is_not_announced);
+    tcase_add_test(tcase, translated_memory_is_said_to_be);
+    tcase_add_test(tcase, memory_without_notices_is_not_announced);
+    tcase_add_test(tcase, notices_are_acknowledged);
     tcase_add_test(tcase, doorbells_cross_both_ways);
     tcase_add_test(tcase, messages_follow_the_map);
     tcase_add_test(tcase, window_is_the_memory_of_the_peer);
