@@ -77,6 +77,15 @@ static void add_machine(GPtrArray *argv, const CluPlan *plan,
     } else {
         add(argv, "-accel", "tcg,tb-size=%d", TB_SIZE_MIB);
     }
+}
+
+/* Adds the IOMMU, which stands before the devices. AMD's is a PCI function,
+ * too: it takes the first slot that is free, which is the one behind the
+ * agent's. */
+static void add_iommu(GPtrArray *argv, const CluPlanHost *host)
+{
+    const TopoVm *vm = host->host->vm;
+
     if (!host->host->iommu) {
         return;
     }
@@ -231,6 +240,7 @@ char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
     }
     add_machine(argv, plan, host, is_kvm, timed);
     add_channels(argv, host, paths, timed);
+    add_iommu(argv, host);
     add_kernel(argv, host, paths);
     add_share(argv, host->host->vm);
     for (i = 0; i < host->devices->len; i++) {

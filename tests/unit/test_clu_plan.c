@@ -291,6 +291,26 @@ START_TEST(networks_and_regions)
 }
 END_TEST
 
+START_TEST(kinds_of_iommus)
+{
+    Case c =
+        load("name: t\nhosts:\n"
+             "  - {name: a, cpu: generic-host, iommu: on, vm: {iommu: amd}}\n"
+             "  - {name: b, cpu: generic-host, iommu: on, vm: {remapping: "
+             "off}}\n"
+             "  - {name: c, cpu: generic-host, vm: {iommu: amd}}\n");
+    g_autofree char *a = argv_of(&c, 0, false, NULL);
+    g_autofree char *b = argv_of(&c, 1, false, NULL);
+    g_autofree char *none = argv_of(&c, 2, false, NULL);
+
+    assert_has(a, "-device\namd-iommu,intremap=on");
+    ck_assert_ptr_null(strstr(a, "intel"));
+    assert_has(b, "-device\nintel-iommu,intremap=off,caching-mode=on");
+    ck_assert_ptr_null(strstr(none, "iommu,"));
+    done(&c);
+}
+END_TEST
+
 START_TEST(devices_without_emulation_are_named)
 {
     Case c = load(TWO("{name: d, part: generic-device, at: rp1}, " NTB(""), "",
@@ -425,6 +445,7 @@ int main(void)
     tcase_add_test(tcase, an_adapter_with_two_cables_is_two_devices);
     tcase_add_test(tcase, drives);
     tcase_add_test(tcase, networks_and_regions);
+    tcase_add_test(tcase, kinds_of_iommus);
     tcase_add_test(tcase, devices_without_emulation_are_named);
     tcase_add_loop_test(tcase, errors_name_the_place, 0, G_N_ELEMENTS(bad));
     tcase_add_test(tcase, too_many_devices_are_refused);
