@@ -32,8 +32,10 @@ static u64 window_size(struct borrower_loan *loan)
 
 	if (dlend_msi_parent(loan->requester) != x86_vector_domain)
 		return SZ_1M;
+	/* A CPU that could be plugged in later has no APIC ID yet. */
 	for_each_possible_cpu(cpu)
-		last = max_t(unsigned int, last, cpu_physical_id(cpu));
+		if (cpu_physical_id(cpu) != BAD_APICID)
+			last = max_t(unsigned int, last, cpu_physical_id(cpu));
 	return clamp_t(u64, roundup_pow_of_two((u64)(last + 1) << 12), SZ_64K,
 		       SZ_1M);
 }
