@@ -189,8 +189,8 @@ devices: all
 # The image that the machines of a cluster boot, with the modules of Device
 # Lending, their tool, and the programs that tests run in them.
 GUEST_FILES = kmod/fgpu/fgpu kmod/lendctl/lendctl tests/lending/fuzz_ctl \
-              tests/lending/attack tests/lending/seqread \
-              tests/lending/vfonline
+              tests/lending/attack tests/lending/p2pspeed \
+              tests/lending/seqread tests/lending/vfonline
 GUEST_PARTS = --module-dir kmod $(GUEST_FILES:%=--add $(BUILD)/%) \
               $(foreach f,$(wildcard /usr/share/misc/pci.ids),--add $(f):$(f))
 guest: all
