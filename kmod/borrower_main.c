@@ -131,6 +131,10 @@ static int send_attach(struct borrower_loan *loan, struct dlend_msg_attach *req,
 		return dlend_why_set(why, ret,
 				     "node %u has no window left for the device's BARs, or its IOMMU has no addresses left for this node's memory",
 				     node);
+	if (ret == -EUSERS)
+		return dlend_why_set(why, ret,
+				     "the NTB of node %u has no entry left for the Requester ID of this device; a device that is lent over it must be returned first",
+				     node);
 	if (ret == -EPERM)
 		return dlend_why_set(why, ret,
 				     "a BAR of the device shares a window with other devices of node %u, whose log names them; this needs permission there (allow_neighbours)",

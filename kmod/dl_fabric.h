@@ -178,6 +178,32 @@ bool dlend_peer_is_loopback(struct dlend_peer *peer);
 struct device *dlend_peer_requester(struct dlend_peer *peer, u32 bdf);
 
 /**
+ * dlend_admit() - let a function of this node write through the adapter to a peer
+ * @peer: the peer
+ * @id: Requester ID of the function: bus << 8 | devfn
+ *
+ * An adapter may forward requests of known functions only. A Switchtec has a table of
+ * them. Each call is undone by one call of dlend_expel(). An adapter without such a
+ * table forwards the requests of all functions, and then the function does nothing.
+ *
+ * Context: Process context. Sleeps, up to some seconds if the peer sets up windows.
+ * Return: 0; -ENOSPC after a message if the table is full; -ENOTCONN; -ENODEV if the
+ * adapter is gone; -EIO or -ETIMEDOUT after a message.
+ */
+int dlend_admit(struct dlend_peer *peer, u16 id);
+
+/**
+ * dlend_expel() - undo dlend_admit()
+ * @peer: the peer
+ * @id: the Requester ID
+ *
+ * A client does this at the latest in peer_down, also if the peer was lost.
+ *
+ * Context: Process context. Sleeps, as dlend_admit().
+ */
+void dlend_expel(struct dlend_peer *peer, u16 id);
+
+/**
  * dlend_peer_connect() - order this end to come up
  * @peer: the peer
  *

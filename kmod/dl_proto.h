@@ -110,6 +110,7 @@ struct dlend_msg_attach {
 	struct dlend_window_desc msi;	/* addresses of interrupt messages */
 };
 
+/* ATTACH fails with EUSERS if the lender's NTB has no entry left for the Requester ID. */
 struct dlend_msg_attach_answer {
 	__le64 dma_bus;		/* address at which the device reaches dma.addr */
 	__le64 msi_bus;		/* address at which the device reaches msi.addr */

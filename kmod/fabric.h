@@ -15,7 +15,7 @@
  *
  * fabric_mailbox.c and fabric_window.c do not call each other. The session, the
  * mailbox and the windows reach the adapter only through struct dlend_backend.
- * fabric_orphan.c stands alone.
+ * fabric_orphan.c stands alone. fabric_switchtec.c serves fabric_ntb.c.
  *
  * Locks, outermost first: life_mutex, the mutex of struct dlend_windows, dlend_lock.
  * peer_up and peer_down of a client are called with life_mutex held, peer_lost with
@@ -34,6 +34,8 @@
 #include "fabric_wire.h"
 
 struct dentry;
+struct dlend_switchtec;
+struct pci_dev;
 struct seq_file;
 
 /*
@@ -77,6 +79,10 @@ struct dlend_backend {
 			 u64 size);
 	/* See dlend_peer_requester(). */
 	struct device *(*requester)(struct dlend_peer *peer, u32 bdf);
+	/* (nullable, all three) See dlend_admit(). */
+	int (*admit)(struct dlend_peer *peer, u16 id);
+	void (*expel)(struct dlend_peer *peer, u16 id);
+	void (*admitted_show)(struct dlend_peer *peer, struct seq_file *file);
 	/* Frees the struct that embeds the peer. */
 	void (*release)(struct dlend_peer *peer);
 	bool is_loopback;
@@ -316,6 +322,22 @@ int dlend_peer_init(struct dlend_peer *peer,
 void dlend_peer_start(struct dlend_peer *peer);
 /* Ends the session. Afterwards only the backend's release is called. */
 void dlend_peer_stop(struct dlend_peer *peer);
+
+/* fabric_switchtec.c */
+
+/*
+ * @pdev: function of an NTB; borrowed until dlend_switchtec_free()
+ *
+ * Return: NULL if it is no Switchtec; ERR_PTR(-ENOMEM).
+ */
+struct dlend_switchtec *dlend_switchtec_new(struct pci_dev *pdev);
+/* NULL does nothing. */
+void dlend_switchtec_free(struct dlend_switchtec *st);
+/* Sleep. See dlend_admit() and dlend_expel(). */
+int dlend_switchtec_admit(struct dlend_switchtec *st, u16 id);
+void dlend_switchtec_expel(struct dlend_switchtec *st, u16 id);
+/* Writes the table, as the NTB has it. */
+void dlend_switchtec_show(struct dlend_switchtec *st, struct seq_file *file);
 
 /* fabric_loop.c, fabric_ntb.c */
 

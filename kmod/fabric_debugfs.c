@@ -57,6 +57,16 @@ static int windows_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(windows);
 
+static int requesters_show(struct seq_file *file, void *unused)
+{
+	struct dlend_peer *peer = file->private;
+
+	if (peer->backend->admitted_show)
+		peer->backend->admitted_show(peer, file);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(requesters);
+
 static int connect_get(void *data, u64 *value)
 {
 	*value = READ_ONCE(((struct dlend_peer *)data)->wanted);
@@ -78,6 +88,7 @@ void dlend_debugfs_add(struct dlend_peer *peer)
 	peer->debugfs = debugfs_create_dir(peer->name, debugfs_root);
 	debugfs_create_file("stats", 0444, peer->debugfs, peer, &stats_fops);
 	debugfs_create_file("windows", 0444, peer->debugfs, peer, &windows_fops);
+	debugfs_create_file("requesters", 0444, peer->debugfs, peer, &requesters_fops);
 	debugfs_create_file("connect", 0600, peer->debugfs, peer, &connect_fops);
 }
 

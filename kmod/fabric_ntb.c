@@ -28,6 +28,7 @@ struct ntb_end {
 	bool exposed;		/* a window that cannot be closed leads to @area */
 	void __iomem *far;	/* the peer's area, or NULL */
 	u32 far_window;		/* window of this node that leads to the peer's area */
+	struct dlend_switchtec *st;	/* NULL if the NTB is no Switchtec */
 };
 
 /* Only the first peer of an NTB is used. See ntb_is_fit(). */
@@ -306,10 +307,34 @@ static struct device *end_requester(struct dlend_peer *peer, u32 bdf)
 	return get_device(&ntb_end(peer)->ntb->pdev->dev);
 }
 
+static int end_admit(struct dlend_peer *peer, u16 id)
+{
+	struct ntb_end *end = ntb_end(peer);
+
+	return end->st ? dlend_switchtec_admit(end->st, id) : 0;
+}
+
+static void end_expel(struct dlend_peer *peer, u16 id)
+{
+	struct ntb_end *end = ntb_end(peer);
+
+	if (end->st)
+		dlend_switchtec_expel(end->st, id);
+}
+
+static void end_admitted_show(struct dlend_peer *peer, struct seq_file *file)
+{
+	struct ntb_end *end = ntb_end(peer);
+
+	if (end->st)
+		dlend_switchtec_show(end->st, file);
+}
+
 static void end_release(struct dlend_peer *peer)
 {
 	struct ntb_end *end = ntb_end(peer);
 
+	dlend_switchtec_free(end->st);
 	put_device(peer->dev);
 	kfree(end);
 }
@@ -326,6 +351,9 @@ static const struct dlend_backend end_backend = {
 	.import = end_import,
 	.unimport = end_unimport,
 	.requester = end_requester,
+	.admit = end_admit,
+	.expel = end_expel,
+	.admitted_show = end_admitted_show,
 	.release = end_release,
 };
 
@@ -410,13 +438,20 @@ static struct ntb_end *end_new(struct ntb_dev *ntb)
 			DLEND_AREA_SIZE / SZ_1K);
 		goto free_area;
 	}
+	end->st = dlend_switchtec_new(ntb->pdev);
+	if (IS_ERR(end->st)) {
+		err = PTR_ERR(end->st);
+		goto free_area;
+	}
 	err = dlend_peer_init(&end->peer, &end_backend, dev, pci_name(ntb->pdev),
 			      dlend_node_id, end->area);
 	if (err)
-		goto free_area;
+		goto free_st;
 	get_device(dev);
 	return end;
 
+free_st:
+	dlend_switchtec_free(end->st);
 free_area:
 	dma_free_coherent(dev, DLEND_AREA_SIZE, end->area, end->area_dma);
 free_end:

@@ -140,6 +140,28 @@ struct device *dlend_peer_requester(struct dlend_peer *peer, u32 bdf)
 }
 EXPORT_SYMBOL_GPL(dlend_peer_requester);
 
+int dlend_admit(struct dlend_peer *peer, u16 id)
+{
+	int err = 0;
+
+	might_sleep();
+	if (!dlend_peer_enter(peer))
+		return -ENOTCONN;
+	if (peer->backend->admit)
+		err = peer->backend->admit(peer, id);
+	dlend_peer_exit(peer);
+	return err;
+}
+EXPORT_SYMBOL_GPL(dlend_admit);
+
+void dlend_expel(struct dlend_peer *peer, u16 id)
+{
+	might_sleep();
+	if (peer->backend->expel)
+		peer->backend->expel(peer, id);
+}
+EXPORT_SYMBOL_GPL(dlend_expel);
+
 u32 dlend_node(void)
 {
 	return dlend_node_id;

@@ -65,6 +65,7 @@ struct lender_loan {
 	u64 dma_bus;			/* its address for the device */
 	struct iommu_domain *domain;	/* NULL without an IOMMU */
 	struct dlend_import *dma, *msi;
+	bool admitted;			/* the NTB forwards the device's requests */
 	struct {
 		struct dlend_export *export;
 		dma_addr_t addr;	/* bus address of the BAR, for the peer */

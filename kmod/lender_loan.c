@@ -74,8 +74,20 @@ static void close_bars(struct lender_loan *loan)
 	}
 }
 
+/* Lets the NTB forward the requests of the device. close_windows() undoes this. */
+static int admit(struct lender_device *d, struct lender_loan *loan)
+{
+	int err = dlend_admit(loan->peer, pci_dev_id(d->pdev));
+
+	loan->admitted = !err;
+	return err == -ENOSPC ? -EUSERS : err;
+}
+
 static void close_windows(struct lender_device *d, struct lender_loan *loan)
 {
+	if (loan->admitted)
+		dlend_expel(loan->peer, pci_dev_id(d->pdev));
+	loan->admitted = false;
 	close_bars(loan);
 	lender_iommu_close(d, loan);
 	if (loan->msi)
@@ -332,6 +344,9 @@ static int open_windows(struct lender_device *d, struct lender_loan *loan,
 		loan->msi = NULL;
 		return err;
 	}
+	err = admit(d, loan);
+	if (err)
+		return err;
 	err = lender_iommu_open(d, loan, req, &dma_bus, &msi_bus);
 	if (err)
 		return err;

@@ -8,6 +8,8 @@
  *					all peers until the module is removed;
  *					debugfs shows the counts in dl/traffic
  *	insmod dl_test.ko imports=1	imports from the first NTB peer that is up
+ *	insmod dl_test.ko requesters=1	fills the table of Requester IDs of that peer's
+ *					adapter until the module is removed
  *
  * Invariants: a response belongs to its request, even with many callers; every wait
  * ends; the importer gets the range that was exported; nothing is left open.
@@ -29,6 +31,10 @@ MODULE_PARM_DESC(traffic, "make calls on all peers until the module is removed")
 static bool imports;
 module_param(imports, bool, 0444);
 MODULE_PARM_DESC(imports, "import what the window of the control area would reach");
+
+static bool requesters;
+module_param(requesters, bool, 0444);
+MODULE_PARM_DESC(requesters, "fill the table of Requester IDs until the module is removed");
 
 unsigned int dlend_test_seed = 1;
 module_param_named(seed, dlend_test_seed, uint, 0444);
@@ -563,10 +569,10 @@ out:
 	return failed ? -EIO : 0;
 }
 
-static int run_imports(void)
+/* Return: a reference to the first peer behind an NTB that is up, or NULL after a message. */
+static struct dlend_peer *first_ntb(void)
 {
 	struct dlend_peer *peer = NULL;
-	bool good;
 	int i;
 
 	for (i = 0; i < DLEND_PEERS_MAX && !peer; i++) {
@@ -576,13 +582,54 @@ static int run_imports(void)
 		dlend_peer_put(peer);
 		peer = NULL;
 	}
-	if (!peer) {
+	if (!peer)
 		pr_err("dl_test: no NTB leads to a peer that is up\n");
+	return peer;
+}
+
+static int run_imports(void)
+{
+	struct dlend_peer *peer = first_ntb();
+	bool good;
+
+	if (!peer)
 		return -ENODEV;
-	}
 	good = dlend_test_far_imports(peer);
 	dlend_peer_put(peer);
 	return good ? 0 : -EIO;
+}
+
+/* Requester IDs that no function of the machine has: bus 254. */
+#define ID_FIRST 0xfe00
+#define IDS_MAX 512
+
+static struct dlend_peer *filled;
+static unsigned int ids;
+
+static void empty_requesters(void)
+{
+	while (ids)
+		dlend_expel(filled, ID_FIRST + --ids);
+	dlend_peer_put(filled);
+}
+
+static int fill_requesters(void)
+{
+	int err = 0;
+
+	filled = first_ntb();
+	if (!filled)
+		return -ENODEV;
+	while (!err && ids < IDS_MAX) {
+		err = dlend_admit(filled, ID_FIRST + ids);
+		if (!err)
+			ids++;
+	}
+	pr_info("dl_test: %u Requester IDs until error %d\n", ids, -err);
+	if (err == -ENOSPC && ids)
+		return 0;
+	empty_requesters();
+	return -EINVAL;
 }
 
 static int __init test_init(void)
@@ -594,6 +641,12 @@ static int __init test_init(void)
 		return err;
 	if (traffic) {
 		err = dlend_traffic_init();
+		if (err)
+			goto unregister_ops;
+		return 0;
+	}
+	if (requesters) {
+		err = fill_requesters();
 		if (err)
 			goto unregister_ops;
 		return 0;
@@ -614,6 +667,8 @@ static void __exit test_exit(void)
 {
 	if (traffic)
 		dlend_traffic_done();
+	else if (requesters)
+		empty_requesters();
 	else
 		dlend_client_unregister(&notes);
 	dlend_ops_unregister(ops, ARRAY_SIZE(ops));
