@@ -249,9 +249,17 @@ char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
             add_backend(argv, plan, device, paths, enabled, traces);
         g_autofree char *type = clu_property_escape(device->type);
 
+        /* All functions of a drive with virtual functions have its disk, which
+         * is therefore a namespace of the drive's subsystem. */
+        if (device->subsys) {
+            add(argv, "-device", "nvme-subsys,id=%s-subsystem", device->id);
+        }
         add(argv, "-device", "%s,id=%s,addr=%x%s%s", type, device->id,
-            device->slot, backend,
+            device->slot, device->subsys ? "" : backend,
             device->properties ? device->properties : "");
+        if (device->subsys) {
+            add(argv, "-device", "nvme-ns,bus=%s%s", device->id, backend);
+        }
     }
     g_ptr_array_add(argv, NULL);
     return (char **)g_ptr_array_free(argv, FALSE);

@@ -128,6 +128,42 @@ static void plan_network(CluPlan *plan, CluPlanDevice *device,
     device->name = vm->network;
 }
 
+/* Queues and interrupts that a virtual function gets if the drive shares its
+ * own out equally: one queue for administration, two for data. */
+#define VF_QUEUES     3
+#define VF_INTERRUPTS 2
+
+/* Makes the drive a controller of a subsystem, with virtual functions. */
+static void plan_virtual(TopoErrors *errors, CluPlanDevice *device,
+                         const TopoVmDevice *vm, GString *properties)
+{
+    const struct {
+        const char *name;
+        unsigned value;
+    } own[] = {
+        {"sriov_max_vfs", vm->virtual_functions},
+        {"sriov_vq_flexible", vm->virtual_functions * VF_QUEUES},
+        {"sriov_vi_flexible", vm->virtual_functions * VF_INTERRUPTS},
+        {"max_ioqpairs", vm->virtual_functions * VF_QUEUES + 2},
+    };
+    unsigned i;
+
+    if (strcmp(vm->device, "nvme") != 0 || !vm->image) {
+        topo_errors_add(errors, vm->virtual_place,
+                        "virtual_functions: only a device 'nvme' with an image "
+                        "has some; leave the key out");
+        return;
+    }
+    device->subsys = true;
+    g_string_append_printf(properties, ",subsys=%s-subsystem", device->id);
+    for (i = 0; i < G_N_ELEMENTS(own); i++) {
+        if (!clu_plan_has_option(vm, own[i].name)) {
+            g_string_append_printf(properties, ",%s=%u", own[i].name,
+                                   own[i].value);
+        }
+    }
+}
+
 CluPlanDevice *clu_plan_add_device(CluPlanHost *host, const TopoDevice *topo,
                                    const char *type)
 {
@@ -193,6 +229,9 @@ void clu_plan_add_endpoint(CluPlan *plan, CluPlanHost *host,
         g_autofree char *serial = g_strndup(topo->path, 20);
 
         clu_property_append(own, "serial", serial);
+    }
+    if (vm->virtual_functions > 0) {
+        plan_virtual(errors, device, vm, own);
     }
     if (vm->network && !clu_plan_has_option(vm, "mac")) {
         unsigned index = 0;

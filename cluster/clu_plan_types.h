@@ -42,6 +42,7 @@ typedef struct CluPlanDevice {
     int64_t bytes;     /* size of a disk */
     const char *name;  /* file or network of the backend; borrowed */
     unsigned region;   /* index into CluPlan.regions */
+    bool subsys;       /* an NVMe drive with a subsystem of its own */
 } CluPlanDevice;
 
 typedef struct CluPlanHost {

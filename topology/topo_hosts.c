@@ -151,6 +151,9 @@ static void load_vm_device(TopoLoader *loader, TopoDevice *device,
     vm->region = topo_load_text(loader, topo_values_text(values, "region"));
     vm->region_place = topo_values_get(values, "region")->place;
     vm->size_bytes = topo_values_number(values, "size");
+    vm->virtual_functions =
+        (unsigned)topo_values_number(values, "virtual_functions");
+    vm->virtual_place = topo_values_get(values, "virtual_functions")->place;
     if (topo_values_given(values, "options")) {
         load_options(loader, vm, topo_values_get(values, "options")->node);
     }

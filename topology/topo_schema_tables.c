@@ -126,6 +126,9 @@ static const TopoKey vm_device_keys[] = {
         "size", BYTES, NULL, "4KiB", "64GiB", TOPO_KEY_POWER_OF_TWO,
         "size of that memory; without it 4MiB, or the size that another device "
         "gives"),
+    RANGE("virtual_functions", INT, "0", "0", "7", 0,
+          "an nvme with an image gets a subsystem, and this many virtual "
+          "functions (SR-IOV) that the guest can make"),
     MAY("options", TREE, NULL, "a map of properties of the device to values"),
 };
 SECTION(vm_device, "device's vm",

@@ -251,6 +251,25 @@ START_TEST(drives)
 }
 END_TEST
 
+/* The numbers: NVMe 1.4 wants an admin queue for each controller, and QEMU two
+ * queues beside those it shares out. An option of the user wins. */
+START_TEST(a_drive_with_virtual_functions)
+{
+    Case c = load(TWO(DEVICE("d", "device: nvme, image: 1GiB, "
+                                  "virtual_functions: 2, options: "
+                                  "{sriov_vi_flexible: 6}"),
+                      "", "", ""));
+    g_autofree char *a = argv_of(&c, 0, false, NULL);
+
+    assert_has(a, "-device\nnvme-subsys,id=d-subsystem");
+    assert_has(a, "-device\nnvme,id=d,addr=3,serial=a.d,subsys=d-subsystem,"
+                  "sriov_max_vfs=2,sriov_vq_flexible=6,max_ioqpairs=8,"
+                  "sriov_vi_flexible=6");
+    assert_has(a, "-device\nnvme-ns,bus=d,drive=d-disk");
+    done(&c);
+}
+END_TEST
+
 START_TEST(networks_and_regions)
 {
     Case c = load(
@@ -367,6 +386,9 @@ static const struct {
      "t.yaml:5:108: vectors is '65'; write a number from 1 to 64\n"},
     {TWO(DEVICE("x", "device: nvme, image: 1000B"), "", "", ""),
      "t.yaml:5:82: image: a disk cannot have 1000B; write a multiple of 512B\n"},
+    {TWO(DEVICE("x", "device: edu, virtual_functions: 2"), "", "", ""),
+     "t.yaml:5:93: virtual_functions: only a device 'nvme' with an image has "
+     "some; leave the key out\n"},
     {TWO(DEVICE("x", "device: edu, options: {addr: 2}"), "", "", ""),
      "t.yaml:5:84: addr is '2'; write a slot from 3 to 1e, in hexadecimal\n"},
     {TWO("{name: x, part: generic-device, at: rp1, vm: {device: edu, options: "
@@ -444,6 +466,7 @@ int main(void)
     tcase_add_test(tcase, one_end_inherits_from_the_other);
     tcase_add_test(tcase, an_adapter_with_two_cables_is_two_devices);
     tcase_add_test(tcase, drives);
+    tcase_add_test(tcase, a_drive_with_virtual_functions);
     tcase_add_test(tcase, networks_and_regions);
     tcase_add_test(tcase, kinds_of_iommus);
     tcase_add_test(tcase, devices_without_emulation_are_named);

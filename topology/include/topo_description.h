@@ -104,6 +104,8 @@ typedef struct TopoVmDevice {
     char *network; /* name of the network, or NULL */
     char *region;  /* name of the shared memory, or NULL */
     TopoPlace region_place;
+    unsigned virtual_functions; /* the most that an NVMe drive can have */
+    TopoPlace virtual_place;
     int64_t size_bytes;       /* size of the shared memory; 0: not given */
     GPtrArray *option_names;  /* of char *: names of properties */
     GPtrArray *option_values; /* of char *: their values, in the same order */
