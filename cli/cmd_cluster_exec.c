@@ -1,23 +1,66 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "cmd_cluster_common.h"
 
 #define TIMEOUT_MOST 1000000
 
+/* Adds the words before a command that give it a terminal as large as ours. */
+static void add_terminal(GPtrArray *words, GPtrArray *texts)
+{
+    const char *term = g_getenv("TERM");
+    struct winsize size = {0};
+
+    ioctl(STDIN_FILENO, TIOCGWINSZ, &size);
+    g_ptr_array_add(texts, g_strdup_printf("%u", size.ws_row));
+    g_ptr_array_add(texts, g_strdup_printf("%u", size.ws_col));
+    g_ptr_array_add(words, (char *)"/sbin/pty");
+    g_ptr_array_add(words, texts->pdata[0]);
+    g_ptr_array_add(words, texts->pdata[1]);
+    g_ptr_array_add(words, (char *)(term && *term ? term : "linux"));
+}
+
+/* Asks with a terminal that passes each key on at once, Ctrl-C included. */
+static int ask_raw(const char *verb, const CmdClusterArgs *args,
+                   const char *const *words, const CluClientMode *mode)
+{
+    struct termios old, raw;
+    bool is_terminal = tcgetattr(STDIN_FILENO, &old) == 0;
+    int status;
+
+    if (is_terminal) {
+        raw = old;
+        cfmakeraw(&raw);
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+    }
+    status = cmd_cluster_ask(verb, args, words, mode);
+    if (is_terminal) {
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &old);
+    }
+    return status;
+}
+
 static int run(const CmdClusterVerb *verb, int argc, char **argv)
 {
     CluClientMode mode = {.input = CLU_CLIENT_COMMAND};
     double timeout = 0;
+    gboolean has_terminal = FALSE;
     const GOptionEntry options[] = {
         {"timeout", 0, 0, G_OPTION_ARG_DOUBLE, &timeout,
          "Kill the command if it takes longer; the exit status is then 124",
          "SECONDS"},
+        {"terminal", 't', 0, G_OPTION_ARG_NONE, &has_terminal,
+         "Give the command a terminal", NULL},
         G_OPTION_ENTRY_NULL,
     };
     g_auto(CmdClusterArgs) args = {.cluster = NULL};
     g_autoptr(GPtrArray) words = g_ptr_array_new();
+    g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
     CmdClusterVerb front = *verb;
     int own = 1;
     int status;
@@ -40,18 +83,22 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     }
     mode.timeout_ms = (unsigned)(timeout * 1000);
     g_ptr_array_add(words, (char *)"exec");
-    for (char **word = args.words; *word; word++) {
+    g_ptr_array_add(words, args.words[0]);
+    if (has_terminal) {
+        add_terminal(words, texts);
+    }
+    for (char **word = args.words + 1; *word; word++) {
         g_ptr_array_add(words, *word);
     }
     for (int i = own + 1; i < argc; i++) {
         g_ptr_array_add(words, argv[i]);
     }
-    if (words->len < 3) {
+    if (words->len < (has_terminal ? 7 : 3)) {
         return cmd_usage(argv[0], "a command is missing");
     }
     g_ptr_array_add(words, NULL);
-    return cmd_cluster_ask(argv[0], &args, (const char *const *)words->pdata,
-                           &mode);
+    return (has_terminal ? ask_raw : cmd_cluster_ask)(
+        argv[0], &args, (const char *const *)words->pdata, &mode);
 }
 
 const CmdClusterVerb cmd_cluster_exec = {
@@ -65,7 +112,8 @@ const CmdClusterVerb cmd_cluster_exec = {
         "Runs a command on a host. The command gets standard input and "
         "signals such as\nCtrl-C, and its output is printed. A second Ctrl-C "
         "ends this program at once;\nSIGTERM ends it after two seconds at "
-        "most.\n\n"
+        "most. With -t the command has a terminal of its\nown, and gets "
+        "Ctrl-C and the like as keys.\n\n"
         "Exit status: the command's; 128 plus the number of the signal that "
         "ended it; 124\nif it took longer than --timeout; 255 if it could not "
         "be run, or its host was\nlost: it panicked, hangs or is off.",

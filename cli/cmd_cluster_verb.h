@@ -30,6 +30,8 @@ extern const CmdClusterVerb cmd_cluster_list;
 extern const CmdClusterVerb cmd_cluster_exec;
 extern const CmdClusterVerb cmd_cluster_console;
 extern const CmdClusterVerb cmd_cluster_logs;
+extern const CmdClusterVerb cmd_cluster_cp;
+extern const CmdClusterVerb cmd_cluster_reload;
 extern const CmdClusterVerb cmd_cluster_link;
 extern const CmdClusterVerb cmd_cluster_trace;
 extern const CmdClusterVerb cmd_cluster_kill;

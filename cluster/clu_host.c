@@ -138,9 +138,18 @@ static void on_watched(void *owner)
     }
 }
 
+static void on_failed(void *owner, const char *text)
+{
+    CluHost *host = owner;
+
+    if (host->state == CLU_HOST_BOOTING) {
+        set_state(host, CLU_HOST_HUNG, text);
+    }
+}
+
 static void on_ready(void *owner, const char *boot_id, const char *release)
 {
-    static const CluWatchOps ops = {.changed = on_watched};
+    static const CluWatchOps ops = {.changed = on_watched, .failed = on_failed};
     CluHost *host = owner;
 
     if (host->boot_id && strcmp(host->boot_id, boot_id) != 0) {

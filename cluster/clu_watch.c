@@ -13,9 +13,10 @@
  * This script runs in the guest. Its arguments are what must be bound to each
  * NTB ("client" or "driver"), a mark, and the addresses of the NTBs; with "map"
  * it only prints the names of the devices. Lines that begin with @ are the
- * script's own, the others are records of the kernel log. The script writes the
- * mark to the log: the records before it show the past, so the state of a link
- * is known only when the mark has been read.
+ * script's own, the others are records of the kernel log. /etc/drivers of the
+ * guest leaves in /run/failed why a module could not be loaded. The script
+ * writes the mark to the log: the records before it show the past, so the state
+ * of a link is known only when the mark has been read.
  */
 static const char script[] =
     "map() {\n"
@@ -23,15 +24,21 @@ static const char script[] =
     "        d=$(readlink -f $f/device) && echo \"@map ${f##*/} ${d##*/}\"\n"
     "    done\n"
     "}\n"
+    "failed() {\n"
+    "    [ -s /run/failed ] || return 0\n"
+    "    sed 's/^/@failed /' /run/failed\n"
+    "    while [ -e /run/failed ]; do sleep 0.5; done\n"
+    "}\n"
     "what=$1; mark=$2; shift 2\n"
     "[ $what != map ] || { map; exit; }\n"
     "echo \"<7>$mark\" >/dev/kmsg\n"
     "(\n"
     "for d in \"$@\"; do\n"
     "    f=/sys/bus/ntb/devices/$d; [ $what = driver ] || f=$f/driver\n"
-    "    until [ -e $f ]; do sleep 0.1; done\n"
+    "    until [ -e $f ]; do failed; sleep 0.1; done\n"
     "done\n"
-    "until [ -e /run/drivers ]; do sleep 0.1; done\n"
+    "until [ -e /run/drivers ]; do failed; sleep 0.1; done\n"
+    "failed\n"
     "map; echo @ready\n"
     ") &\n"
     "exec cat /dev/kmsg\n";
@@ -109,9 +116,14 @@ static void handle_record(CluWatch *watch, const char *text)
 
 static void handle_own(CluWatch *watch, const char *line)
 {
+    static const char failed[] = "@failed ";
     g_auto(GStrv) words = g_strsplit(line, " ", 0);
 
-    if (strcmp(words[0], "@ready") == 0) {
+    if (g_str_has_prefix(line, failed)) {
+        g_autofree char *text = g_utf8_make_valid(line + strlen(failed), -1);
+
+        watch->ops->failed(watch->owner, g_strstrip(text));
+    } else if (strcmp(words[0], "@ready") == 0) {
         watch->is_ready = true;
         watch->ops->changed(watch->owner);
     } else if (strcmp(words[0], "@map") == 0 && g_strv_length(words) == 3 &&

@@ -18,6 +18,9 @@ typedef struct CluWatch CluWatch;
 
 typedef struct CluWatchOps {
     void (*changed)(void *owner);
+    /* A module cannot be loaded, for the reason @text. The guest is not ready
+     * until somebody has mended that. */
+    void (*failed)(void *owner, const char *text);
 } CluWatchOps;
 
 /* Watches @guest, the guest of @host. It must be ready. @number must differ

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* `cp`, and what `reload` shares with it: files and scripts for hosts. */
+#include "cmd_cluster_cp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <json-glib/json-glib.h>
+
+#include "cmd.h"
+
+/* Stores its input in the file $1, or under the name $3 if $1 is a folder, with
+ * the mode $2. A reader never finds half a file. */
+static const char put_script[] =
+    "[ ! -d \"$1\" ] || set -- \"$1/$3\" \"$2\"\n"
+    "cat >\"$1.part\" && chmod \"$2\" \"$1.part\" && mv -f \"$1.part\" \"$1\"\n";
+
+static int complain(const char *verb, const char *path, int number)
+{
+    fprintf(stderr, "farside %s: %s: %s\n", verb, path, g_strerror(number));
+    return CMD_USAGE;
+}
+
+/* Runs @script on @host. Its input and output are this process's. */
+static int ask(const char *verb, const CmdClusterArgs *args, const char *host,
+               const char *script, const char *const *words)
+{
+    const CluClientMode mode = {.input = CLU_CLIENT_COMMAND};
+    g_autoptr(GPtrArray) all = g_ptr_array_new();
+
+    g_ptr_array_add(all, (char *)"exec");
+    g_ptr_array_add(all, (char *)host);
+    g_ptr_array_add(all, (char *)"sh");
+    g_ptr_array_add(all, (char *)"-c");
+    g_ptr_array_add(all, (char *)script);
+    g_ptr_array_add(all, (char *)"farside");
+    for (; *words; words++) {
+        g_ptr_array_add(all, (char *)*words);
+    }
+    g_ptr_array_add(all, NULL);
+    return cmd_cluster_ask(verb, args, (const char *const *)all->pdata, &mode);
+}
+
+/* Runs @script with @fd in place of the descriptor @which of this process. */
+static int ask_with(int fd, int which, const char *verb,
+                    const CmdClusterArgs *args, const char *host,
+                    const char *script, const char *const *words)
+{
+    int old = dup(which);
+    int status;
+
+    dup2(fd, which);
+    status = ask(verb, args, host, script, words);
+    dup2(old, which);
+    close(old);
+    return status;
+}
+
+int cmd_cluster_send(const char *verb, const CmdClusterArgs *args,
+                     const char *host, const char *path, const char *script,
+                     const char *const *words)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int status;
+
+    if (fd < 0) {
+        return complain(verb, path, errno);
+    }
+    if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+        close(fd);
+        return complain(verb, path, EISDIR);
+    }
+    status = ask_with(fd, STDIN_FILENO, verb, args, host, script, words);
+    close(fd);
+    return status;
+}
+
+int cmd_cluster_sh(const char *verb, const CmdClusterArgs *args,
+                   const char *host, const char *script,
+                   const char *const *words)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int status = ask_with(fd, STDIN_FILENO, verb, args, host, script, words);
+
+    close(fd);
+    return status;
+}
+
+char **cmd_cluster_hosts(const char *verb, const CmdClusterArgs *args)
+{
+    static const char *const words[] = {"status", NULL};
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_autoptr(JsonParser) parser = json_parser_new();
+    GPtrArray *names;
+    CluClientMode mode = cmd_cluster_no_input;
+    JsonArray *hosts;
+
+    mode.output = text;
+    if (cmd_cluster_ask(verb, args, words, &mode) != 0 ||
+        !json_parser_load_from_data(parser, text->str, -1, NULL)) {
+        return NULL;
+    }
+    hosts = json_object_get_array_member(
+        json_node_get_object(json_parser_get_root(parser)), "hosts");
+    names = g_ptr_array_new();
+    for (unsigned i = 0; i < json_array_get_length(hosts); i++) {
+        JsonObject *host = json_array_get_object_element(hosts, i);
+
+        g_ptr_array_add(names,
+                        g_strdup(json_object_get_string_member(host, "name")));
+    }
+    g_ptr_array_add(names, NULL);
+    return (char **)g_ptr_array_free(names, FALSE);
+}
+
+/* Copies the file @from to the path @to on @host. */
+static int copy_to(const char *verb, const CmdClusterArgs *args,
+                   const char *host, const char *from, const char *to)
+{
+    g_autofree char *name = g_path_get_basename(from);
+    struct stat info;
+    char mode[8] = "644";
+
+    if (stat(from, &info) == 0) {
+        g_snprintf(mode, sizeof(mode), "%o", info.st_mode & 0777);
+    }
+    return cmd_cluster_send(verb, args, host, from, put_script,
+                            (const char *const[]){to, mode, name, NULL});
+}
+
+/* Copies the file @from on @host to the path @to. A file @to is replaced only
+ * if all of @from has come. */
+static int copy_from(const char *verb, const CmdClusterArgs *args,
+                     const char *host, const char *from, const char *to)
+{
+    g_autofree char *name = g_path_get_basename(from);
+    g_autofree char *path = g_file_test(to, G_FILE_TEST_IS_DIR)
+                                ? g_build_filename(to, name, NULL)
+                                : g_strdup(to);
+    g_autofree char *part = g_strconcat(path, ".part", NULL);
+    int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int status;
+
+    if (fd < 0) {
+        return complain(verb, part, errno);
+    }
+    status = ask_with(fd, STDOUT_FILENO, verb, args, host,
+                      "exec cat -- \"$1\" </dev/null",
+                      (const char *const[]){from, NULL});
+    if (close(fd) < 0 && status == 0) {
+        status = complain(verb, part, errno);
+    }
+    if (status == 0 && rename(part, path) < 0) {
+        status = complain(verb, path, errno);
+    }
+    if (status != 0) {
+        unlink(part);
+    }
+    return status;
+}
+
+/* Splits "HOST,HOST:PATH". Returns the names, to be freed with g_strfreev(),
+ * and the path; NULL if @word is a path of this machine. */
+static char **split(const char *word, const char **ret_path)
+{
+    const char *colon = strchr(word, ':');
+    g_autofree char *names = NULL;
+
+    if (!colon || colon == word || memchr(word, '/', (size_t)(colon - word))) {
+        return NULL;
+    }
+    names = g_strndup(word, (size_t)(colon - word));
+    *ret_path = colon[1] ? colon + 1 : "/root";
+    return g_strsplit(names, ",", 0);
+}
+
+static int run(const CmdClusterVerb *verb, int argc, char **argv)
+{
+    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(GStrv) to_hosts = NULL;
+    const char *to;
+    unsigned count;
+    int status;
+
+    if (!cmd_cluster_parse(verb, argc, argv, NULL, &args, &status)) {
+        return status;
+    }
+    status = 0;
+    count = g_strv_length(args.words) - 1;
+    to = args.words[count];
+    to_hosts = split(to, &to);
+    for (unsigned i = 0; i < count && status == 0; i++) {
+        const char *from = args.words[i];
+        g_auto(GStrv) from_hosts = split(from, &from);
+
+        if (!from_hosts == !to_hosts) {
+            return cmd_usage(argv[0], "write one side as HOST:PATH; %s",
+                             to_hosts ? "both are" : "neither is");
+        }
+        if (from_hosts && from_hosts[1]) {
+            return cmd_usage(argv[0], "files come from one host at a time");
+        }
+        if (from_hosts) {
+            status = copy_from(argv[0], &args, from_hosts[0], from, to);
+        }
+        for (char **host = to_hosts; host && *host && status == 0; host++) {
+            status = copy_to(argv[0], &args, *host, from, to);
+        }
+    }
+    return status;
+}
+
+const CmdClusterVerb cmd_cluster_cp = {
+    .name = "cp",
+    .summary = "copy files to or from hosts",
+    .synopsis = "FILE... HOST[,HOST...]:[PATH] | HOST:FILE... PATH",
+    .min_words = 2,
+    .max_words = G_MAXUINT,
+    .has_cluster = true,
+    .details =
+        "Copies files to one or several hosts, or from one host. PATH is a "
+        "file or a folder;\non a host it is /root if it is left out. The mode "
+        "of a file is kept." CMD_CLUSTER_EXIT_STATUS,
+    .run = run,
+};

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "cmd_cluster_cp.h"
+
+/* Stores its input as the module $1. The guest's /etc/reload does the rest. */
+static const char put_script[] =
+    "cat >/run/module.ko && exec /etc/reload put /run/module.ko \"$1\"";
+static const char out_script[] = "exec /etc/reload out \"$@\"";
+static const char in_script[] = "exec /etc/reload in";
+
+/* Returns the name of the module in the file @word, or of the module @word; to
+ * be freed. */
+static char *module_name(const char *word)
+{
+    char *name = g_path_get_basename(word);
+
+    if (g_str_has_suffix(name, ".ko")) {
+        name[strlen(name) - strlen(".ko")] = '\0';
+    }
+    return g_strdelimit(name, "-", '_');
+}
+
+static bool is_file(const char *word)
+{
+    return strchr(word, '/') || g_str_has_suffix(word, ".ko");
+}
+
+/* Runs @script on each host. Stops at the first that fails. */
+static int on_each(const char *verb, const CmdClusterArgs *args,
+                   char *const *hosts, const char *script,
+                   const char *const *words)
+{
+    int status = 0;
+
+    for (; *hosts && status == 0; hosts++) {
+        status = cmd_cluster_sh(verb, args, *hosts, script, words);
+        if (status != 0) {
+            fprintf(stderr, "farside %s: this was host %s\n", verb, *hosts);
+        }
+    }
+    return status;
+}
+
+/* Sends the files among @args to each host. */
+static int send_all(const char *verb, const CmdClusterArgs *args,
+                    char *const *hosts)
+{
+    int status = 0;
+
+    for (; *hosts; hosts++) {
+        for (char **word = args->words; *word && status == 0; word++) {
+            g_autofree char *name = module_name(*word);
+
+            if (is_file(*word)) {
+                status = cmd_cluster_send(verb, args, *hosts, *word, put_script,
+                                          (const char *const[]){name, NULL});
+            }
+        }
+    }
+    return status;
+}
+
+static int run(const CmdClusterVerb *verb, int argc, char **argv)
+{
+    static const char *const wait[] = {"wait", "60", NULL};
+    static const char *const none[] = {NULL};
+    g_autofree char *only = NULL;
+    const GOptionEntry options[] = {
+        {"host", 'H', 0, G_OPTION_ARG_STRING, &only,
+         "Only on these hosts, by their names; without it on all",
+         "HOST[,HOST...]"},
+        G_OPTION_ENTRY_NULL,
+    };
+    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    g_auto(GStrv) hosts = NULL;
+    int status;
+
+    if (!cmd_cluster_parse(verb, argc, argv, options, &args, &status)) {
+        return status;
+    }
+    hosts = only ? g_strsplit(only, ",", 0) : cmd_cluster_hosts(argv[0], &args);
+    if (!hosts) {
+        return CMD_USAGE;
+    }
+    for (char **word = args.words; *word; word++) {
+        g_ptr_array_add(names, module_name(*word));
+    }
+    g_ptr_array_add(names, NULL);
+    status = send_all(argv[0], &args, hosts);
+    if (status == 0) {
+        status = on_each(argv[0], &args, hosts, out_script,
+                         (const char *const *)names->pdata);
+    }
+    if (status == 0) {
+        status = on_each(argv[0], &args, hosts, in_script, none);
+    }
+    if (status == 0) {
+        status = cmd_cluster_ask(argv[0], &args, wait, &cmd_cluster_no_input);
+    }
+    return status;
+}
+
+const CmdClusterVerb cmd_cluster_reload = {
+    .name = "reload",
+    .summary = "load modules again",
+    .synopsis = "FILE.ko|MODULE...",
+    .min_words = 1,
+    .max_words = G_MAXUINT,
+    .has_cluster = true,
+    .details =
+        "Loads modules again on all hosts, new ones from files of this "
+        "machine. First it\nunloads on each host the modules and those that "
+        "need them: clients, then drivers\nof NTBs, then the bus. Then it "
+        "loads all in reverse order, and waits until hosts\nand links are up. "
+        "A new client takes the place of the present one.\n\n"
+        "If a module cannot be loaded, the reason is printed with the "
+        "kernel's lines." CMD_CLUSTER_EXIT_STATUS,
+    .run = run,
+};
