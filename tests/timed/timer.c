@@ -9,13 +9,15 @@
  *   timer lines FILE OFFSET COUNT START
  *   timer watch FILE OFFSET COUNT
  *   timer send FILE OFFSET COUNT
+ *   timer change FILE OFFSET COUNT
+ *   timer dma FILE OFFSET ADDRESS
  *
- * `read` prints the least and the greatest time of COUNT reads of 32 bits, and
- * the value that was read last; `write` the same of writes. `lines` prints the
- * time of COUNT writes of 64 bytes to ascending addresses of one page, and the
- * time at which they began, which is START. `send` writes the time to OFFSET,
- * COUNT times; `watch` polls OFFSET until it has seen COUNT such times, and
- * prints the least and the greatest age.
+ * `read` prints the least, the greatest and the mean time of COUNT reads of 32
+ * bits, and the value that was read last; `write` the same of writes. `lines`
+ * prints the time of COUNT writes of 64 bytes to ascending addresses of 64 KiB,
+ * and the time at which they began, which is START. `send` writes the time to
+ * OFFSET, COUNT times; `watch` polls OFFSET until it has seen COUNT such times,
+ * and prints the least and the greatest age.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,6 +29,7 @@
 #include <x86intrin.h>
 
 #define LINE        64
+#define WINDOW      (64u << 10) /* one entry of a LUT */
 /* Between two messages; much longer than one takes */
 #define PAUSE_NS    20000
 /* Before the first message: until the other machine watches */
@@ -35,22 +38,23 @@
 #define PATIENCE_NS 5000000000u
 
 typedef struct Range {
-    uint64_t least, greatest;
+    uint64_t least, greatest, sum;
 } Range;
 
 static void range_add(Range *range, uint64_t ns)
 {
     range->least = ns < range->least ? ns : range->least;
     range->greatest = ns > range->greatest ? ns : range->greatest;
+    range->sum += ns;
 }
 
-static volatile uint8_t *map(const char *file, const char *text)
+static volatile uint8_t *map(const char *file, const char *text, size_t size)
 {
     long page = sysconf(_SC_PAGESIZE);
     off_t offset = strtoll(text, NULL, 0);
     int fd = open(file, O_RDWR | O_SYNC);
     uint8_t *at = fd < 0 ? MAP_FAILED
-                         : mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED,
+                         : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
                                 fd, offset & -page);
 
     if (at == MAP_FAILED) {
@@ -71,7 +75,7 @@ static void pass(uint64_t ns)
 
 static void do_reads(volatile uint32_t *at, long count)
 {
-    Range range = {UINT64_MAX, 0};
+    Range range = {UINT64_MAX, 0, 0};
     uint32_t value = *at; /* the first access also fills the TLB */
 
     for (long i = 0; i < count; i++) {
@@ -80,13 +84,13 @@ static void do_reads(volatile uint32_t *at, long count)
         value = *at;
         range_add(&range, __rdtsc() - begin);
     }
-    printf("%" PRIu64 " %" PRIu64 " 0x%08" PRIx32 "\n", range.least,
-           range.greatest, value);
+    printf("%" PRIu64 " %" PRIu64 " %.1f 0x%08" PRIx32 "\n", range.least,
+           range.greatest, (double)range.sum / count, value);
 }
 
 static void do_writes(volatile uint32_t *at, long count)
 {
-    Range range = {UINT64_MAX, 0};
+    Range range = {UINT64_MAX, 0, 0};
 
     *at = 0;
     pass(PAUSE_NS);
@@ -97,13 +101,14 @@ static void do_writes(volatile uint32_t *at, long count)
         range_add(&range, __rdtsc() - begin);
         pass(PAUSE_NS);
     }
-    printf("%" PRIu64 " %" PRIu64 "\n", range.least, range.greatest);
+    printf("%" PRIu64 " %" PRIu64 " %.1f\n", range.least, range.greatest,
+           (double)range.sum / count);
 }
 
 static void do_lines(volatile uint8_t *page, long count, uint64_t start)
 {
     volatile uint64_t *at = (volatile uint64_t *)page;
-    size_t words = sysconf(_SC_PAGESIZE) / sizeof(*at), next = 0;
+    size_t words = WINDOW / sizeof(*at), next = 0;
     uint64_t begin, end;
 
     *at = 0;
@@ -132,25 +137,55 @@ static void do_send(volatile uint64_t *at, long count)
 
 static int do_watch(volatile uint64_t *at, long count)
 {
-    Range range = {UINT64_MAX, 0};
+    Range range = {UINT64_MAX, 0, 0};
     uint64_t seen = *at, begin = __rdtsc();
+    long left = count;
 
-    while (count > 0) {
+    while (left > 0) {
         uint64_t value = *at, now = __rdtsc();
 
         if (value != seen) {
             seen = value;
             if (value) {
                 range_add(&range, now - value);
-                count--;
+                left--;
             }
         } else if (now - begin > PATIENCE_NS) {
-            fprintf(stderr, "%ld times have not come\n", count);
+            fprintf(stderr, "%ld times have not come\n", left);
             return EXIT_FAILURE;
         }
     }
-    printf("%" PRIu64 " %" PRIu64 "\n", range.least, range.greatest);
+    printf("%" PRIu64 " %" PRIu64 " %.1f\n", range.least, range.greatest,
+           (double)range.sum / count);
     return EXIT_SUCCESS;
+}
+
+static int do_change(volatile uint64_t *at)
+{
+    uint64_t seen = *at, begin = __rdtsc();
+
+    while (*at == seen) {
+        if (__rdtsc() - begin > PATIENCE_NS) {
+            fputs("the word does not change\n", stderr);
+            return EXIT_FAILURE;
+        }
+    }
+    printf("%llu\n", __rdtsc());
+    return EXIT_SUCCESS;
+}
+
+/* QEMU's docs/specs/edu.txt */
+static void do_dma(volatile uint64_t *registers, uint64_t address)
+{
+    const uint64_t buffer = 0x40000, ms = 1000000;
+    uint64_t now;
+
+    registers[0x80 / 8] = buffer;
+    registers[0x88 / 8] = address;
+    registers[0x90 / 8] = 8;
+    now = __rdtsc();
+    registers[0x98 / 8] = 0x3; /* begin; to the bus */
+    printf("%" PRIu64 "\n", (now / ms + 100) * ms);
 }
 
 int main(int argc, char **argv)
@@ -159,7 +194,9 @@ int main(int argc, char **argv)
     long count;
 
     if (argc == 5 || (argc == 6 && strcmp(argv[1], "lines") == 0)) {
-        at = map(argv[2], argv[3]);
+        at =
+            map(argv[2], argv[3],
+                strcmp(argv[1], "lines") == 0 ? WINDOW : sysconf(_SC_PAGESIZE));
         count = atol(argv[4]);
         if (strcmp(argv[1], "read") == 0) {
             do_reads((volatile uint32_t *)at, count);
@@ -177,12 +214,19 @@ int main(int argc, char **argv)
             do_send((volatile uint64_t *)at, count);
             return EXIT_SUCCESS;
         }
+        if (strcmp(argv[1], "change") == 0) {
+            return do_change((volatile uint64_t *)at);
+        }
+        if (strcmp(argv[1], "dma") == 0) {
+            do_dma((volatile uint64_t *)at, strtoull(argv[4], NULL, 0));
+            return EXIT_SUCCESS;
+        }
         if (strcmp(argv[1], "watch") == 0) {
             return do_watch((volatile uint64_t *)at, count);
         }
     }
-    fputs("usage: timer read|write|lines|send|watch FILE OFFSET COUNT "
-          "[START]\n",
+    fputs("usage: timer read|write|lines|send|watch|change|dma FILE OFFSET "
+          "COUNT|ADDRESS [START]\n",
           stderr);
     return 2;
 }
