@@ -25,6 +25,7 @@
 #include "farside_origin.h"
 #include "farside_recorder.h"
 #include "farside_session.h"
+#include "farside_time.h"
 
 #define BAR_GAS 0
 
@@ -228,7 +229,8 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     if (s->config.check_interrupts) {
         farside_origin_check_interrupts();
     }
-    if (s->config.check_requester || s->config.check_interrupts) {
+    if (s->config.check_requester || s->config.check_interrupts ||
+        farside_time()) {
         farside_origin_watch(pci);
     }
     return;

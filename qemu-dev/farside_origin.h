@@ -5,7 +5,9 @@
  *
  * QEMU 7.2 gives the DMA of emulated devices no Requester ID. So each function
  * below the root gets an address space of its own, whose translation knows the
- * function. An address that is in a window of a checking NTB device is passed
+ * function. A timed cluster is told of each access to a window, because the
+ * model lets it begin at that function. An address that is in a window of a
+ * checking NTB device is passed
  * on only if the function's Requester ID is in the NTB's table. All other
  * addresses pass unchanged, through the machine's IOMMU if it has one.
  *
