@@ -190,7 +190,7 @@ devices: all
 # Lending, their tool, and the programs that tests run in them.
 GUEST_FILES = kmod/fgpu/fgpu kmod/lendctl/lendctl tests/lending/fuzz_ctl \
               tests/lending/attack tests/lending/p2pspeed \
-              tests/lending/seqread tests/lending/vfonline
+              tests/lending/seqread
 GUEST_PARTS = --module-dir kmod $(GUEST_FILES:%=--add $(BUILD)/%) \
               $(foreach f,$(wildcard /usr/share/misc/pci.ids),--add $(f):$(f))
 guest: all

@@ -140,7 +140,7 @@ int lender_check_taken(struct pci_dev *pdev, struct dlend_why *why)
 		return err;
 	if (is_offline(pdev))
 		return dlend_why_set(why, -EINVAL,
-				     "%s is a virtual function that is offline: give it queues and interrupts and bring it online through its physical function (nvme virt-mgmt)",
+				     "%s is a virtual function that is offline: give it queues and interrupts and bring it online through its physical function (lendctl online)",
 				     pci_name(pdev));
 	if (is_virtio(pdev) && !(virtio_features_high(pdev) &
 				 BIT(VIRTIO_F_ACCESS_PLATFORM - 32)))

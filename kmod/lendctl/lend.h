@@ -24,6 +24,8 @@
  */
 bool lend_parse_id(const char *text, __u32 *ret_id);
 bool lend_parse_node(const char *text, __u32 *ret_node);
+/* @text: a number of queues or interrupts, 1 to 65535 */
+bool lend_parse_share(const char *text, unsigned int *ret_number);
 /* @text: a whole number of MiB; @ret_window: set to bytes */
 bool lend_parse_window(const char *text, __u64 *ret_window);
 /* @text: [SEGMENT:]BUS:DEVICE.FUNCTION, hexadecimal as lspci writes it */
@@ -84,6 +86,28 @@ struct lend_users {
  */
 void lend_users_find(struct lend_users *users, const char *root,
 		     const struct dl_ctl_function *function);
+
+/* A virtual function (SR-IOV) of an NVMe drive. */
+struct lend_virtual {
+	char physical[LEND_TEXT];	/* the physical function, as lspci writes it */
+	char controller[32];		/* its NVMe controller, such as nvme0 */
+	unsigned int number;		/* of the virtual function, from 1 on */
+	unsigned int queues, interrupts;	/* it gets this many; 0: an equal share */
+};
+
+/*
+ * Finds the drive of a virtual function, which must have no driver. Return: whether it is
+ * found; if not, @why has the reason.
+ */
+bool lend_virtual_find(const char *root, const struct dl_ctl_function *function,
+		       struct lend_virtual *ret, char why[LEND_TEXT]);
+/*
+ * Takes a virtual function offline. With @online, gives it queues and interrupts then,
+ * whose numbers are set in @what, and brings it online. Return: whether the drive did
+ * that; if not, @why has the reason.
+ */
+bool lend_virtual_set(const char *root, struct lend_virtual *what, bool online,
+		      char why[LEND_TEXT]);
 
 /* Output: text for people, and JSON for programs. @ids as for lend_name(). */
 void lend_print_list(FILE *out, const struct dl_ctl_device *devices,

@@ -28,11 +28,12 @@ enum { OK = 0, REFUSED = 1, USAGE = 2 };
 #define STRING_OF(macro) STRING(macro)
 
 /* Options that only some verbs take. */
-enum { OPT_FORCE = 1, OPT_WAIT = 2 };
+enum { OPT_FORCE = 1, OPT_WAIT = 2, OPT_SHARE = 4 };
 
 static bool arg_json;
 static bool arg_help;
 static bool arg_force;
+static unsigned int arg_queues, arg_interrupts;	/* 0: an equal share */
 static int arg_wait_ms = WAIT_DEFAULT * 1000;
 
 /* The first argument of a verb. */
@@ -595,6 +596,33 @@ static int run_list_p2p(const struct verb *verb, struct dl_ctl_request *request)
 	return OK;
 }
 
+/* Needs no module: the order goes to the drive. */
+static int run_online(const struct verb *verb, struct dl_ctl_request *request)
+{
+	struct lend_virtual what;
+	bool online = strcmp(verb->name, "online") == 0;
+	char why[LEND_TEXT], text[LEND_TEXT];
+
+	lend_function_text(&request->function, text);
+	if (!lend_virtual_find("", &request->function, &what, why))
+		return complain(REFUSED, 0, "%s cannot be %s: %s", text, verb->done, why);
+	what.queues = arg_queues;
+	what.interrupts = arg_interrupts;
+	if (!lend_virtual_set("", &what, online, why))
+		return complain(REFUSED, 0, "%s cannot be %s: %s", text, verb->done, why);
+	if (arg_json) {
+		printf("{\"function\": \"%s\", \"online\": %s", text,
+		       online ? "true" : "false");
+		if (online)
+			printf(", \"queues\": %u, \"interrupts\": %u", what.queues,
+			       what.interrupts);
+		puts("}");
+	} else if (online) {
+		printf("Queues: %u\nInterrupts: %u\n", what.queues, what.interrupts);
+	}
+	return OK;
+}
+
 static const struct verb verbs[] = {
 	{ "list", "", "show the devices and nodes that this node knows",
 	  "Shows the devices that have an ID, with their node and state. Then the nodes,\n"
@@ -642,6 +670,14 @@ static const struct verb verbs[] = {
 	  "Shows the pairs that were enabled on this node, the way of their data, and how\n"
 	  "many mappings of B the driver of A has.\n",
 	  ARG_NONE, 0, 0, 0, 0, "", run_list_p2p },
+	{ "online", "DEVICE", "bring a virtual function of an NVMe drive online",
+	  "DEVICE is a virtual function (SR-IOV) of a drive of this node, 0000:03:00.1. It\n"
+	  "has no queues until it is brought online, and cannot be lent before. The drive\n"
+	  "shares out its queues and interrupts; one queue is for administration.\n",
+	  ARG_DEVICE, 1, 1, OPT_SHARE, 0, "brought online", run_online },
+	{ "offline", "DEVICE", "take a virtual function of an NVMe drive offline",
+	  "Its queues and interrupts are free for other virtual functions then.\n",
+	  ARG_DEVICE, 1, 1, 0, 0, "taken offline", run_online },
 	{ "connect", "NODE", "begin a session with another node",
 	  "Nodes connect by themselves when the link comes up. This verb is for nodes\n"
 	  "that were disconnected.\n",
@@ -674,6 +710,24 @@ static bool set_wait(const char *value)
 	return false;
 }
 
+static bool set_share(const char *value, const char *what, unsigned int *ret)
+{
+	if (lend_parse_share(value, ret))
+		return true;
+	bad_argument(what, value, "write a number from 1 to 65535");
+	return false;
+}
+
+static bool set_queues(const char *value)
+{
+	return set_share(value, "number of queues", &arg_queues);
+}
+
+static bool set_interrupts(const char *value)
+{
+	return set_share(value, "number of interrupts", &arg_interrupts);
+}
+
 static bool set_help(const char *value)
 {
 	(void)value;
@@ -694,6 +748,9 @@ static const struct flag {
 	{ "wait", "SECONDS",
 	  "wait no longer than this; " STRING_OF(WAIT_DEFAULT) " by default",
 	  OPT_WAIT, set_wait },
+	{ "queues", "N", "give the function this many; an equal share by default",
+	  OPT_SHARE, set_queues },
+	{ "interrupts", "N", "the same for interrupts", OPT_SHARE, set_interrupts },
 	{ "help", NULL, "print this help", 0, set_help },
 };
 
@@ -731,7 +788,7 @@ static void print_help(void)
 	for (i = 0; i < ARRAY_SIZE(verbs); i++)
 		printf("  %-11s %-16s  %s\n", verbs[i].name, verbs[i].arguments,
 		       verbs[i].summary);
-	print_flags(OPT_FORCE | OPT_WAIT);
+	print_flags(OPT_FORCE | OPT_WAIT | OPT_SHARE);
 	print_flag("version", NULL, "print the version");
 	fputs("\n"
 	      "\"lendctl VERB --help\" explains a verb.\n"

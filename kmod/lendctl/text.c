@@ -53,6 +53,16 @@ bool lend_parse_node(const char *text, __u32 *ret_node)
 	return true;
 }
 
+bool lend_parse_share(const char *text, unsigned int *ret_number)
+{
+	__u64 value;
+
+	if (!parse(text, 10, 5, 0xffff, &value) || value == 0)
+		return false;
+	*ret_number = value;
+	return true;
+}
+
 bool lend_parse_window(const char *text, __u64 *ret_window)
 {
 	__u64 value;

@@ -295,6 +295,54 @@ START_TEST(a_device_that_nobody_uses_is_free)
 }
 END_TEST
 
+/* Files of a drive with two virtual functions, 06.1 and 06.2, as Linux has
+ * them. */
+static void put_virtual(void)
+{
+    put_system();
+    put_link("sys/bus/pci/devices/0000:00:06.1",
+             "../../../devices/pci0000:00/0000:00:06.1");
+    put_link("sys/bus/pci/devices/0000:00:06.2",
+             "../../../devices/pci0000:00/0000:00:06.2");
+    put_link("sys/devices/pci0000:00/0000:00:06.1/physfn", "../0000:00:06.0");
+    put_link("sys/devices/pci0000:00/0000:00:06.2/physfn", "../0000:00:06.0");
+    put_link(NVME "/virtfn0", "../0000:00:06.1");
+    put_link(NVME "/virtfn1", "../0000:00:06.2");
+}
+
+START_TEST(a_virtual_function_is_found)
+{
+    static const struct dl_ctl_function second = {.devfn = 0x32};
+    static const struct dl_ctl_function none = {.devfn = 0x33};
+    struct lend_virtual found;
+    char why[LEND_TEXT] = "";
+    unsigned number = 77;
+
+    put_virtual();
+    ck_assert_msg(lend_virtual_find(program_folder, &second, &found, why), "%s",
+                  why);
+    ck_assert_str_eq(found.physical, "0000:00:06.0");
+    ck_assert_str_eq(found.controller, "nvme0");
+    ck_assert_uint_eq(found.number, 2);
+    ck_assert_uint_eq(found.queues, 0);
+
+    ck_assert(!lend_virtual_find(program_folder, &none, &found, why));
+    ck_assert_str_eq(why, "there is no such function");
+    ck_assert(!lend_virtual_find(program_folder, &nvme, &found, why));
+    ck_assert_ptr_nonnull(strstr(why, "no virtual function"));
+    put_link("sys/devices/pci0000:00/0000:00:06.2/driver",
+             "../../../bus/pci/drivers/dl_lender");
+    ck_assert(!lend_virtual_find(program_folder, &second, &found, why));
+    ck_assert_ptr_nonnull(strstr(why, "its driver dl_lender uses it"));
+
+    ck_assert(!lend_parse_share("0", &number));
+    ck_assert(!lend_parse_share("65536", &number));
+    ck_assert_uint_eq(number, 77);
+    ck_assert(lend_parse_share("65535", &number));
+    ck_assert_uint_eq(number, 65535);
+}
+END_TEST
+
 START_TEST(a_mount_is_found)
 {
     put_system();
@@ -662,6 +710,7 @@ int main(void)
 
     tcase_add_checked_fixture(use, program_setup, program_teardown);
     tcase_add_test(use, a_device_that_nobody_uses_is_free);
+    tcase_add_test(use, a_virtual_function_is_found);
     tcase_add_test(use, a_mount_is_found);
     tcase_add_test(use, a_mount_is_found_by_its_source);
     tcase_add_test(use, swap_is_found);
