@@ -166,7 +166,9 @@ static uint32_t descriptors_needed(const FabNicRxQueue *queue,
     const FabNicBuffer *next =
         &queue->ring[queue->taken & (queue->params.ring.entries - 1)];
 
-    if (!is_split(queue, packet) || packet->payload_bytes == 0) {
+    /* Without a descriptor, there is no size to know: the packet is dropped. */
+    if (!is_split(queue, packet) || packet->payload_bytes == 0 ||
+        queue->posted == queue->taken) {
         return 1;
     }
     return (packet->payload_bytes + next->payload_bytes - 1) /

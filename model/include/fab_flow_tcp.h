@@ -32,7 +32,8 @@ typedef struct FabTcpCosts {
  *
  * A message is over when its last byte is in the device's memory, and the
  * application knows. Its latency runs from the time at which the sender's
- * application handed it to its socket, which takes a window of data.
+ * application handed it to its socket, which takes a window of data. After 15
+ * time-outs in sequence the flow ends, and the messages under way fail.
  */
 typedef struct FabTcpFlowParams {
     FabNic *from, *to;

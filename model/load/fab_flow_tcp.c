@@ -45,9 +45,10 @@ static void messages_count(TcpConnection *connection)
 
         g_array_remove_index(connection->begins, 0);
         connection->over++;
-        if (fab_flow_count(&self->flow, begin, 0, FAB_STATUS_SC)) {
+        if (fab_flow_count(&self->flow, begin, 0, connection->status)) {
             sim_histogram_add(self->flow.latency, tcp_now(self) - begin);
         }
+        connection->status = FAB_STATUS_SC;
     }
     if (connection->over == self->params.count &&
         ++self->over == self->params.connections) {
@@ -96,25 +97,28 @@ static void warm_event(SimEvent *event)
     self->receive_busy_before = busy_sum(self, false);
 }
 
-/* The process of the receiver ends, and with it its binding and its sockets:
- * the messages under way fail. */
-static void end_event(SimEvent *event)
+void tcp_abort(TcpFlow *self)
 {
-    TcpFlow *self = SIM_CONTAINER_OF(event, TcpFlow, end_event);
-
-    fab_devmem_unbind(self->dmabuf);
+    if (self->dmabuf) {
+        fab_devmem_unbind(self->dmabuf);
+    }
     for (uint32_t i = 0; i < self->params.connections; i++) {
         TcpConnection *connection = &self->connections[i];
 
-        for (uint64_t k = connection->over; k < connection->submitted; k++) {
+        for (unsigned k = 0; k < connection->begins->len; k++) {
             fab_flow_count(&self->flow,
-                           g_array_index(connection->begins, SimTime,
-                                         k - connection->over),
-                           0, FAB_STATUS_CA);
+                           g_array_index(connection->begins, SimTime, k), 0,
+                           FAB_STATUS_CA);
         }
         fab_nic_steer(self->params.to, connection->tuple, NULL);
     }
     flow_over(self);
+}
+
+/* The process of the receiver ends, and with it its binding and its sockets. */
+static void end_event(SimEvent *event)
+{
+    tcp_abort(SIM_CONTAINER_OF(event, TcpFlow, end_event));
 }
 
 static void tcp_event(SimEvent *event)
@@ -533,6 +537,7 @@ FabFlow *fab_tcp_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
         connection->begins = g_array_new(FALSE, FALSE, sizeof(SimTime));
         connection->held = g_array_new(FALSE, FALSE, sizeof(TcpHeld));
         connection->advertised = params->window_bytes;
+        connection->status = FAB_STATUS_SC;
         fab_tcp_sender_init(&connection->sender, self->mss_bytes,
                             params->window_bytes);
         fab_tcp_receiver_init(&connection->receiver);

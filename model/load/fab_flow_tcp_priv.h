@@ -115,7 +115,8 @@ struct TcpConnection {
     uint64_t copied_bytes;  /* ... that it has copied */
     TcpCopy copies[TCP_COPIES];
     uint64_t delivered_bytes;
-    uint64_t over; /* messages */
+    uint64_t over;    /* messages */
+    FabStatus status; /* of the message under way */
 };
 
 struct TcpFlow {
@@ -174,5 +175,7 @@ void tcp_receive_acks_completed(void *owner);
 
 /* fab_flow_tcp.c: @bytes from @seq are in the device's memory. */
 void tcp_delivered(TcpConnection *connection, uint64_t seq, uint32_t bytes);
+/* Ends the flow: the messages under way fail, and a binding ends. */
+void tcp_abort(TcpFlow *self);
 
 #endif

@@ -266,6 +266,9 @@ static void copy_done(FabDma *dma)
     TcpConnection *connection = copy->connection;
 
     copy->is_busy = false;
+    if (dma->status != FAB_STATUS_SC) {
+        connection->status = dma->status;
+    }
     connection->copied_bytes += dma->size_bytes;
     tcp_delivered(connection, copy->seq, dma->size_bytes);
     if (!connection->flow->flow.done) {

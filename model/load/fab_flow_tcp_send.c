@@ -2,7 +2,9 @@
 #include "fab_flow_tcp_priv.h"
 
 /* The time-out doubles each time, at most so often. */
-#define BACKOFF_MAX 6u
+#define BACKOFF_MAX  6u
+/* The connection ends after so many in sequence, like Linux' tcp_retries2. */
+#define TIMEOUTS_MAX 15u
 
 /* Starts the timer, which runs while data are not acknowledged. */
 static void rto_restart(TcpConnection *connection)
@@ -12,9 +14,10 @@ static void rto_restart(TcpConnection *connection)
     if (connection->sender.una == connection->sender.end) {
         sim_event_cancel(&connection->rto_event);
     } else {
+        unsigned doublings = MIN(connection->backoff, BACKOFF_MAX);
+
         sim_event_reschedule(&connection->rto_event,
-                             tcp_now(self) +
-                                 (self->params.rto << connection->backoff));
+                             tcp_now(self) + (self->params.rto << doublings));
     }
 }
 
@@ -115,7 +118,10 @@ static void rto_event(SimEvent *event)
     } else {
         fab_tcp_sender_timeout(sender);
     }
-    connection->backoff = MIN(connection->backoff + 1, BACKOFF_MAX);
+    if (connection->backoff++ == TIMEOUTS_MAX) {
+        tcp_abort(connection->flow);
+        return;
+    }
     rto_restart(connection);
     tcp_send_pump(connection);
 }

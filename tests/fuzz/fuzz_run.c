@@ -5,10 +5,10 @@
  * Both never crash, and no point runs for ever.
  *
  * The program writes random descriptions with hosts, switches, NTBs, cables,
- * loans, every part of scenarios/parts, and flows of every kind, which begin
- * together, at a `start:`, or `after:` others. The seed of a description is
- * its number, so each can be repeated alone. As a test it takes a fixed number
- * of seeds from 1 on. `make fuzz-run` takes a million:
+ * loans, networks, every part of scenarios/parts, and flows of every kind,
+ * which begin together, at a `start:`, or `after:` others. The seed of a
+ * description is its number, so each can be repeated alone. As a test it takes
+ * a fixed number of seeds from 1 on. `make fuzz-run` takes a million:
  *
  *   fuzz_run [--from SEED] [--count N] [--state FILE] [--print]
  *
@@ -38,17 +38,21 @@ typedef struct Gen {
     GPtrArray *devices; /* of char *: "host.name" of GPUs and endpoints */
     GPtrArray *gpus;
     GPtrArray *drives;
+    GPtrArray *nics; /* those that can be used by flows of TCP */
+    bool has_tcp;    /* the CPU of the present host */
     GPtrArray *ntbs; /* of char *: one or none of each host; nullable */
     unsigned n_hosts;
 } Gen;
 
-static const char *const cpus[] = {"generic-host", "xeon-e5-2603-v4",
+static const char *const cpus[] = {"generic-host", "generic-host",
+                                   "generic-host", "xeon-e5-2603-v4",
                                    "xeon-e5-1650-v4"};
 static const char *const switches[] = {"generic-switch", "pex8747", "pex8733",
                                        "pex8796"};
 static const char *const ntbs[] = {"generic-ntb", "pxh830"};
 static const char *const gpus[] = {"quadro-k420", "tesla-k40c"};
 static const char *const drives[] = {"optane-900p", "p4800x"};
+static const char *const nics[] = {"connectx-5", "connectx-6", "connectx-7"};
 
 #define PICK(gen, LIST) LIST[below(gen, G_N_ELEMENTS(LIST))]
 
@@ -152,6 +156,34 @@ static void add_gpu_changes(Gen *gen)
     }
 }
 
+static void add_nic_changes(Gen *gen)
+{
+    static const char *const changes[] = {
+        "nic.queues: 1",
+        "nic.queues: 65536",
+        "nic.descriptor: 64B",
+        "nic.completion: 8B",
+        "nic.rx_prefetch: 1, nic.tx_prefetch: 1",
+        "nic.cache: 8, nic.rx_prefetch: 4",
+        "nic.tx_batch: 64",
+        "nic.rx_buffer: 16KiB",
+        "nic.tx_buffer: 16KiB",
+        "nic.latency: 0ps",
+        "nic.moderation: 0ps",
+        "nic.moderation_packets: 1",
+        "nic.segment: 1448B",
+        "nic.header_split: off",
+        "nic.rate: 1MB/s",
+        "dma.reads: 1",
+        "dma.write_size: 64B",
+        "card.ports: 2",
+    };
+
+    if (one_in(gen, 3)) {
+        add(gen, ", set: {%s}", PICK(gen, changes));
+    }
+}
+
 static void add_cpu_changes(Gen *gen)
 {
     static const char *const changes[] = {
@@ -216,10 +248,11 @@ static void add_devices(Gen *gen, unsigned host, unsigned n_switches,
     add(gen, "    devices:\n");
     for (unsigned i = 0; i < count; i++) {
         g_autofree char *at = make_place(gen, n_switches, root_port);
-        unsigned kind = below(gen, 4);
+        unsigned kind = below(gen, 6);
         const char *part = kind < 2    ? PICK(gen, gpus)
                            : kind == 2 ? PICK(gen, drives)
-                                       : "generic-device";
+                           : kind == 3 ? "generic-device"
+                                       : PICK(gen, nics);
         char *path = g_strdup_printf("h%u.d%u", host, i);
 
         add(gen, "      - {name: d%u, part: %s, at: %s", i, part, at);
@@ -227,6 +260,14 @@ static void add_devices(Gen *gen, unsigned host, unsigned n_switches,
         if (kind < 2) {
             add_gpu_changes(gen);
             g_ptr_array_add(gen->gpus, path);
+        } else if (kind > 3) {
+            unsigned net = one_in(gen, 8);
+
+            add(gen, ", fabrics: [net%u]", net);
+            add_nic_changes(gen);
+            if ((net == 0 && gen->has_tcp) || one_in(gen, 10)) {
+                g_ptr_array_add(gen->nics, path);
+            }
         } else {
             add_device_changes(gen);
         }
@@ -264,14 +305,32 @@ static void add_hosts(Gen *gen)
     add(gen, "hosts:\n");
     for (unsigned i = 0; i < gen->n_hosts; i++) {
         unsigned n_switches = below(gen, 3), root_port = 0;
+        const char *cpu = PICK(gen, cpus);
 
-        add(gen, "  - name: h%u\n    cpu: %s\n    iommu: %s\n", i,
-            PICK(gen, cpus), one_in(gen, 2) ? "on" : "off");
+        add(gen, "  - name: h%u\n    cpu: %s\n    iommu: %s\n", i, cpu,
+            one_in(gen, 2) ? "on" : "off");
+        gen->has_tcp = strcmp(cpu, "generic-host") == 0;
         add_cpu_changes(gen);
         if (n_switches > 0) {
             add_switches(gen, n_switches, &root_port);
         }
         add_devices(gen, i, n_switches, &root_port, gen->n_hosts > 1);
+    }
+}
+
+static void add_networks(Gen *gen)
+{
+    static const char *const more[] = {"",
+                                       "",
+                                       ", loss: 2%",
+                                       ", buffer: 30kB",
+                                       ", overhead: 104B",
+                                       ", switch: off"};
+
+    add(gen, "networks:\n");
+    for (unsigned i = 0; i < 2; i++) {
+        add(gen, "  - {name: net%u, latency: %uns%s}\n", i, below(gen, 9000),
+            PICK(gen, more));
     }
 }
 
@@ -433,6 +492,43 @@ static void add_nvme(Gen *gen)
     add_driver(gen);
 }
 
+static void add_tcp(Gen *gen)
+{
+    static const char *const mtus[] = {"576B", "1500B", "8244B", "9000B"};
+    static const char *const more[] = {"",
+                                       "",
+                                       ", connections: 3",
+                                       ", window: 32KiB",
+                                       ", entries: 64",
+                                       ", steered: off",
+                                       ", ack_every: 1",
+                                       ", page: 2KiB",
+                                       ", chunk: 1000B"};
+    static const char *const devmem[] = {", buffer: 8MiB",
+                                         ", buffer: 64KiB",
+                                         ", buffer: 1MiB, hold: 50us",
+                                         ", buffer: 512KiB, tokens: 1",
+                                         ", buffer: 1MiB, unsplit: 10%",
+                                         ", buffer: 1MiB, owner_ends: 100us"};
+    g_autofree char *device = make_target(gen);
+    unsigned first = below(gen, gen->nics->len);
+    unsigned second =
+        (first + 1 + below(gen, gen->nics->len - 1)) % gen->nics->len;
+    const char *from = gen->nics->pdata[first];
+    const char *to = gen->nics->pdata[second];
+    bool is_devmem = one_in(gen, 2);
+
+    add(gen,
+        "%s, from: %s, to: %s, device: %s, size: %s, count: %u, mtu: %s, "
+        "completion: %s, rto: %uus%s%s",
+        is_devmem ? "tcp-devmem" : "tcp-host", from, to,
+        g_str_has_suffix(device, ".ram") ? pick_name(gen, gen->devices)
+                                         : device,
+        pick_size(gen), 1 + below(gen, 6), PICK(gen, mtus),
+        one_in(gen, 2) ? "polling" : "interrupt", 100 + below(gen, 3000),
+        PICK(gen, more), is_devmem ? PICK(gen, devmem) : "");
+}
+
 static void add_path(Gen *gen)
 {
     g_autofree char *to = make_target(gen);
@@ -470,10 +566,12 @@ static void add_pair(Gen *gen, const char *kind)
  * run alone, so they neither wait nor are waited for. */
 static void add_flow(Gen *gen, unsigned number, bool *is_path)
 {
-    unsigned kind = below(gen, 8);
+    unsigned kind = below(gen, 12);
 
     add(gen, "    - {name: f%u, kind: ", number);
-    if (kind == 0 && gen->drives->len > 0) {
+    if (kind > 7 && gen->nics->len > 1) {
+        add_tcp(gen);
+    } else if (kind == 0 && gen->drives->len > 0) {
         add_nvme(gen);
     } else if (kind == 1) {
         is_path[number] = true;
@@ -539,16 +637,19 @@ static char *generate(guint32 seed)
         .devices = g_ptr_array_new_with_free_func(g_free),
         .gpus = g_ptr_array_new(),
         .drives = g_ptr_array_new(),
+        .nics = g_ptr_array_new(),
     };
 
     add(&gen, "# seed %u\nname: random\n", seed);
     add_hosts(&gen);
+    add_networks(&gen);
     add_links(&gen);
     add_lends(&gen);
     add_workload(&gen);
     g_rand_free(gen.rand);
     g_ptr_array_unref(gen.gpus);
     g_ptr_array_unref(gen.drives);
+    g_ptr_array_unref(gen.nics);
     g_ptr_array_unref(gen.devices);
     return g_string_free(gen.text, FALSE);
 }

@@ -439,6 +439,29 @@ START_TEST(binding_ends_with_its_owner)
 }
 END_TEST
 
+/* Nothing arrives. The sender gives up after its first time-out and 15 more,
+ * which double six times. */
+START_TEST(sender_gives_up)
+{
+    FabTcpFlowParams params;
+    FabTcpFlowStats stats;
+    FabFlowResult result;
+    FabFlow *flow;
+
+    fabric_new(1);
+    params = tcp_params(true);
+    flow = tcp_flow(&params);
+    stats = run(flow);
+    fab_flow_result(flow, &result);
+    ck_assert_uint_eq(stats.timeouts, 16);
+    ck_assert_uint_eq(result.bytes, 0);
+    ck_assert_uint_gt(result.failed, 0);
+    ck_assert_uint_eq(result.failed, result.operations);
+    ck_assert_int_ge(result.end, (63 + 10 * 64) * SIM_MS);
+    ck_assert_int_le(result.end, (63 + 10 * 64) * SIM_MS + SIM_MS);
+}
+END_TEST
+
 /* ---- Rates ----------------------------------------------------------- */
 
 /* The port of 5 GB/s sends 8,192 of 8,282 bytes. */
@@ -515,6 +538,7 @@ int main(void)
     tcase_add_test(tcase, packets_that_are_not_split_land_in_ram);
     tcase_add_test(tcase, flow_that_is_not_steered_lands_in_an_ordinary_queue);
     tcase_add_test(tcase, binding_ends_with_its_owner);
+    tcase_add_test(tcase, sender_gives_up);
     tcase_add_test(tcase, payload_rate_is_that_of_the_frames);
     tcase_add_test(tcase, errors);
     suite_add_tcase(suite, tcase);

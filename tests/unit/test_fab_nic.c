@@ -502,6 +502,20 @@ START_TEST(packets_are_conserved)
 }
 END_TEST
 
+/* A driver that has posted nothing loses what comes, split or not. */
+START_TEST(packets_without_descriptors_are_dropped)
+{
+    FabNicParams params = nic_params();
+
+    pair_new(&cable, &params, &params, _i == 0, false);
+    send(10, 66, 1000, 1000, 1);
+    sim_engine_run(engine);
+    ck_assert_uint_eq(at[1].received, 0);
+    ck_assert_uint_eq(fab_nic_counters(at[1].nic)->no_descriptor, 10);
+    ck_assert_uint_eq(fab_net_packets_alive(net), 0);
+}
+END_TEST
+
 START_TEST(steering_comes_before_rss)
 {
     FabNicParams params = nic_params();
@@ -615,6 +629,7 @@ int main(void)
     tcase_add_loop_test(tcase, frames_limit_packets_a_second, 0, 4);
     tcase_add_test(tcase, segments_and_fragments);
     tcase_add_loop_test(tcase, packets_are_conserved, 0, 3);
+    tcase_add_loop_test(tcase, packets_without_descriptors_are_dropped, 0, 2);
     tcase_add_test(tcase, steering_comes_before_rss);
     tcase_add_loop_test(tcase, interrupts_wait_for_packets_or_time, 0, 2);
     tcase_add_test(tcase, core_works_through_jobs);
