@@ -29,6 +29,7 @@ struct p2p {
 	struct borrower_loan *target_loan;	/* NULL: the target is this node's own */
 	struct pci_dev *local;	/* counted: the function that is this node's own, or NULL */
 	struct dlend_msg_p2p msg;
+	bool admitted;	/* guarded by p2p_mutex: the adapter forwards the requests of @local */
 
 	/* Guarded by p2p_lock. */
 	bool ready;		/* the source reaches the target */
@@ -243,6 +244,9 @@ static void close_exports(struct p2p *p2p)
 {
 	unsigned int i;
 
+	if (p2p->admitted)
+		dlend_expel(p2p->target_loan->peer, pci_dev_id(p2p->local));
+	p2p->admitted = false;
 	for (i = 0; i < DLEND_BARS; i++) {
 		if (!p2p->bars[i].export)
 			continue;
@@ -295,6 +299,10 @@ static int explain(struct p2p *p2p, struct dlend_peer *peer, int err,
 		return dlend_why_set(why, err,
 				     "node %u's adapter has no window left for the BARs of device %x, or its IOMMU no addresses",
 				     p2p->source >> 16, p2p->target);
+	case -EUSERS:
+		return dlend_why_set(why, err,
+				     "the adapter of node %u has no entry left for the Requester ID of device %x",
+				     p2p->source >> 16, p2p->source);
 	case -EPERM:
 		return dlend_why_set(why, err,
 				     "a BAR of device %x shares a window with other devices of node %u, whose log names them; this needs permission there (allow_neighbours)",
@@ -401,14 +409,34 @@ static void take_bars(struct p2p *p2p)
 	}
 }
 
+/*
+ * A device of this node reaches the target's windows by this node's bus, if the adapter
+ * knows the device.
+ */
+static int admit(struct p2p *p2p, struct dlend_why *why)
+{
+	struct dlend_peer *peer = p2p->target_loan->peer;
+	int err;
+
+	mutex_lock(&p2p_mutex);
+	err = is_gone(p2p->target_loan) ? -ENOTCONN :
+	      dlend_admit(peer, pci_dev_id(p2p->local));
+	p2p->admitted = !err;
+	mutex_unlock(&p2p_mutex);
+	if (err)
+		dlend_why_set(why, err,
+			      "the adapter %s does not forward requests of %s: error %d",
+			      dlend_peer_name(peer), pci_name(p2p->local), -err);
+	return err;
+}
+
 static int begin(struct p2p *p2p, struct dlend_why *why)
 {
 	struct dlend_msg_p2p_open req = {};
 	int err = 0;
 
-	/* A device of this node reaches the target's windows by this node's bus. */
 	if (!p2p->source_loan)
-		return 0;
+		return admit(p2p, why);
 	take_bars(p2p);
 	p2p->msg = (struct dlend_msg_p2p){
 		.version = cpu_to_le32(DLEND_P2P_VERSION),
@@ -589,7 +617,7 @@ void borrower_p2p_peer_down(struct dlend_peer *peer)
 
 	mutex_lock(&p2p_mutex);
 	list_for_each_entry(p2p, &pairs, node)
-		if (p2p->source_loan && p2p->source_loan->peer == peer)
+		if ((p2p->source_loan ?: p2p->target_loan)->peer == peer)
 			close_exports(p2p);
 	mutex_unlock(&p2p_mutex);
 }

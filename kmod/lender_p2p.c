@@ -37,6 +37,7 @@ struct route {
 	struct dlend_peer *peer;	/* counted: node of the target; NULL: this node */
 	bool pending;		/* op_open() is at work on it, and frees it if it is dead */
 	bool dead;
+	bool admitted;		/* the adapter to @peer forwards the source's requests */
 	struct iommu_domain *domain;	/* of the source's loan; NULL without an IOMMU */
 	struct {
 		struct dlend_import *import;
@@ -136,6 +137,9 @@ static void route_close(struct route *route)
 {
 	unsigned int i;
 
+	if (route->admitted)
+		dlend_expel(route->peer, pci_dev_id(route->source->pdev));
+	route->admitted = false;
 	for (i = 0; i < DLEND_BARS; i++) {
 		struct lender_span *span = &route->bars[i].span;
 
@@ -321,6 +325,10 @@ static int open_remote(struct route *route, const struct dlend_window_desc *wind
 	unsigned int i;
 	int err;
 
+	err = dlend_admit(route->peer, pci_dev_id(route->source->pdev));
+	if (err)
+		return err == -ENOSPC ? -EUSERS : err;
+	route->admitted = true;
 	for (i = 0; i < DLEND_BARS; i++) {
 		struct dlend_import *import;
 		u64 bus;
