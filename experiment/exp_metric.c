@@ -702,8 +702,8 @@ void exp_metric_write_markdown(GString *out)
 
             if (metric->scopes == groups[i].scopes) {
                 g_string_append_printf(
-                    out, "| `%s` | `{name: c%u, from: %s.%s%s}` | %s |\n",
-                    metric->name, j, groups[i].example, metric->name,
+                    out, "| `%s` | `{name: %s, from: %s.%s%s}` | %s |\n",
+                    metric->name, metric->name, groups[i].example, metric->name,
                     metric->kind == DISTRIBUTION ? ".p99" : "", metric->help);
             }
         }

@@ -47,8 +47,10 @@ START_TEST(examples_are_columns)
     exp_metric_write_markdown(tables);
     pieces = g_strsplit(tables->str, "`", -1);
     for (unsigned i = 0; pieces[i]; i++) {
+        /* Metrics of different elements have equal names. */
         if (g_str_has_prefix(pieces[i], "{name: ")) {
-            g_string_append_printf(text, "    - %s\n", pieces[i]);
+            g_string_append_printf(text, "    - {name: c%u_%s\n", i,
+                                   pieces[i] + strlen("{name: "));
         }
     }
     description = load_good(text->str, NULL);
