@@ -305,103 +305,6 @@ static void check_at_most(Maker *maker, const char *key, const char *limit)
     }
 }
 
-/* Reports a part that has only some of the three keys of @section, such as
- * "service". */
-static void check_beats(Maker *maker, const char *section)
-{
-    static const char *const names[] = {"beat", "clock", "gap"};
-    g_autofree char *missing = NULL;
-    unsigned given = 0;
-    unsigned i;
-
-    for (i = 0; i < G_N_ELEMENTS(names); i++) {
-        g_autofree char *key = g_strdup_printf("%s.%s", section, names[i]);
-
-        if (topo_values_get(maker->part->values, key)->given) {
-            given++;
-        } else if (missing == NULL) {
-            missing = g_steal_pointer(&key);
-        }
-    }
-    if (given > 0 && missing != NULL) {
-        topo_errors_add(maker->errors, maker->place,
-                        "%s: part '%s' has a `%s:` without %s; give %s.beat, "
-                        "%s.clock and %s.gap",
-                        maker->user, maker->part->name, section, missing,
-                        section, section, section);
-    }
-}
-
-/* Reports a part that has only some of the keys of `memory.cache:`, or a size
- * that its sets do not fill. */
-static void check_cache(Maker *maker)
-{
-    static const char *const keys[] = {
-        "memory.cache.size", "memory.cache.latency", "memory.cache.ways",
-        "memory.cache.io_ways"};
-    const TopoValues *values = maker->part->values;
-    const char *missing = NULL;
-    unsigned given = 0;
-    int64_t ways = topo_values_number(values, "memory.cache.ways");
-    int64_t size = topo_values_number(values, "memory.cache.size");
-    unsigned i;
-
-    for (i = 0; i < G_N_ELEMENTS(keys); i++) {
-        if (topo_values_get(values, keys[i])->given) {
-            given++;
-        } else {
-            missing = missing != NULL ? missing : keys[i];
-        }
-    }
-    if (given > 0 && missing != NULL) {
-        topo_errors_add(maker->errors, maker->place,
-                        "%s: part '%s' has a `memory.cache:` without %s; give "
-                        "its size, latency, ways and io_ways",
-                        maker->user, maker->part->name, missing);
-    } else if (ways > 0 && size % (64 * ways) != 0) {
-        topo_errors_add(maker->errors,
-                        topo_values_get(values, "memory.cache.size")->place,
-                        "memory.cache.size: %s is not a multiple of 64 B times "
-                        "%s ways; write one",
-                        topo_values_text(values, "memory.cache.size"),
-                        topo_values_text(values, "memory.cache.ways"));
-    }
-    check_at_most(maker, "memory.cache.latency", "memory.latency");
-    check_at_most(maker, "memory.cache.io_ways", "memory.cache.ways");
-}
-
-/* Reports a part that has only some of the keys of `move:`, or a buffer that is
- * too small. */
-static void check_mover(Maker *maker)
-{
-    static const char *const keys[] = {"move.setup", "move.chunk",
-                                       "move.buffer"};
-    const TopoValues *values = maker->part->values;
-    const char *missing = NULL;
-    unsigned given = 0;
-    unsigned i;
-
-    for (i = 0; i < G_N_ELEMENTS(keys); i++) {
-        if (topo_values_get(values, keys[i])->given) {
-            given++;
-        } else {
-            missing = missing != NULL ? missing : keys[i];
-        }
-    }
-    if (given > 0 && missing != NULL) {
-        topo_errors_add(maker->errors, maker->place,
-                        "%s: part '%s' has a `move:` without %s; give "
-                        "move.setup, move.chunk and move.buffer",
-                        maker->user, maker->part->name, missing);
-    }
-    check_at_most(maker, "move.chunk", "move.buffer");
-}
-
-/* The registers of a NIC in its first BAR: 4 KiB for all, and 16 B a queue, as
- * the model has them. */
-#define TOPO_NIC_REGS     4096
-#define TOPO_NIC_REG_STEP 16
-
 /* Reports a part that has only some of @keys, which belong together. */
 static void check_group(Maker *maker, const char *group,
                         const char *const *keys)
@@ -424,6 +327,63 @@ static void check_group(Maker *maker, const char *group,
                         maker->user, maker->part->name, given, missing, group);
     }
 }
+
+/* The same for the keys of a stage that takes a time for each beat, such as
+ * "service". */
+static void check_beats(Maker *maker, const char *section)
+{
+    static const char *const names[] = {"beat", "clock", "gap"};
+    char *keys[G_N_ELEMENTS(names) + 1] = {NULL};
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(names); i++) {
+        keys[i] = g_strdup_printf("%s.%s", section, names[i]);
+    }
+    check_group(maker, section, (const char *const *)keys);
+    for (i = 0; i < G_N_ELEMENTS(names); i++) {
+        g_free(keys[i]);
+    }
+}
+
+/* Reports a part that has only some of the keys of `memory.cache:`, or a size
+ * that its sets do not fill. */
+static void check_cache(Maker *maker)
+{
+    static const char *const keys[] = {
+        "memory.cache.size", "memory.cache.latency", "memory.cache.ways",
+        "memory.cache.io_ways", NULL};
+    const TopoValues *values = maker->part->values;
+    int64_t ways = topo_values_number(values, "memory.cache.ways");
+    int64_t size = topo_values_number(values, "memory.cache.size");
+
+    check_group(maker, "memory.cache", keys);
+    if (ways > 0 && size % (64 * ways) != 0) {
+        topo_errors_add(maker->errors,
+                        topo_values_get(values, "memory.cache.size")->place,
+                        "memory.cache.size: %s is not a multiple of 64 B times "
+                        "%s ways; write one",
+                        topo_values_text(values, "memory.cache.size"),
+                        topo_values_text(values, "memory.cache.ways"));
+    }
+    check_at_most(maker, "memory.cache.latency", "memory.latency");
+    check_at_most(maker, "memory.cache.io_ways", "memory.cache.ways");
+}
+
+/* Reports a part that has only some of the keys of `move:`, or a buffer that is
+ * too small. */
+static void check_mover(Maker *maker)
+{
+    static const char *const keys[] = {"move.setup", "move.chunk",
+                                       "move.buffer", NULL};
+
+    check_group(maker, "move", keys);
+    check_at_most(maker, "move.chunk", "move.buffer");
+}
+
+/* The registers of a NIC in its first BAR: 4 KiB for all, and 16 B a queue, as
+ * the model has them. */
+#define TOPO_NIC_REGS     4096
+#define TOPO_NIC_REG_STEP 16
 
 static void check_drive(Maker *maker)
 {
