@@ -396,7 +396,7 @@ static void send(ExpCrossings *self, Item *item)
         source = find_source(self, item, place, &addr);
     }
     offset = item->crossing.address & (place->size_bytes - 1);
-    /* What would leave the range begins at its start. */
+    /* Bytes that would leave the range begin at its start. */
     offset = offset + bytes <= place->size_bytes ? offset : 0;
     device = source ? fab_component_as_endpoint(source) : NULL;
     most = device ? dma_bytes(device) : LINE_BYTES;

@@ -300,7 +300,7 @@ PORT_SUM(unsupported_requests)
 PORT_SUM(completer_aborts)
 PORT_SUM(unexpected_completions)
 
-/* What comes in at a port is what its peer has sent. */
+/* A port receives all that its peer has sent. */
 static ExpValue port_wire_received_bytes(const ExpSubject *subject)
 {
     const FabComponent *component = subject->component;

@@ -4,7 +4,8 @@
  * peer sends a notice for each page that its guest maps or unmaps, so a device
  * of this machine can access a page of the peer's RAM without asking the peer.
  *
- * What the copy does not have is forwarded, and the peer's IOMMU decides.
+ * An access that the copy does not have is forwarded, and the IOMMU of the
+ * peer decides.
  *
  * The big lock is held in all functions but farside_mirror_find().
  */

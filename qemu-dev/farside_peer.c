@@ -6,8 +6,10 @@
 #include "farside_peer.h"
 #include "farside_time.h"
 
-/* In a timed cluster the CPU's stores gather in a buffer of this size. It is
- * flushed when it is full, before any other access, and after a pause. */
+/*
+ * In a timed cluster the CPU's stores gather in a buffer of this size. It is
+ * flushed when it is full, before any other access, and after a pause.
+ */
 #define LINE_BYTES 64
 #define LINE_HOLD_NS 50
 
@@ -28,7 +30,8 @@ typedef struct {
 /* Notices that are sent as one message */
 typedef struct {
     uint32_t unmaps; /* number of the last message that unmaps something */
-    struct farside_wire_notices head;
+    uint32_t number; /* of the last message that was sent */
+    uint32_t count;  /* of notices that wait */
     struct farside_wire_notice notice[FARSIDE_WIRE_NOTICES_MAX];
 } Notices;
 
@@ -77,18 +80,22 @@ static void burst_send(FarsidePeer *s)
 static void notices_send(FarsidePeer *s)
 {
     Notices *n = &s->notices;
+    struct farside_wire_notices m = {
+        .number = n->number + 1,
+        .count = n->count,
+    };
     struct iovec pieces[] = {
-        {.iov_base = &n->head, .iov_len = sizeof(n->head)},
-        {.iov_base = n->notice, .iov_len = n->head.count * sizeof(*n->notice)},
+        {.iov_base = &m, .iov_len = sizeof(m)},
+        {.iov_base = n->notice, .iov_len = n->count * sizeof(*n->notice)},
     };
 
-    if (n->head.count == 0) {
+    if (n->count == 0) {
         return;
     }
-    n->head.number++;
+    n->number++;
     farside_link_send(s->link, FARSIDE_WIRE_NOTICES, pieces, ARRAY_SIZE(pieces),
                       NULL, 0);
-    n->head.count = 0;
+    n->count = 0;
 }
 
 /* True if @last now says what @m says, too. */
@@ -113,15 +120,15 @@ void farside_peer_send_notice(FarsidePeer *s,
         return;
     }
     burst_send(s);
-    if (n->head.count && notice_joins(&n->notice[n->head.count - 1], m)) {
+    if (n->count && notice_joins(&n->notice[n->count - 1], m)) {
         return;
     }
-    if (n->head.count == FARSIDE_WIRE_NOTICES_MAX) {
+    if (n->count == FARSIDE_WIRE_NOTICES_MAX) {
         notices_send(s);
     }
-    n->notice[n->head.count++] = *m;
+    n->notice[n->count++] = *m;
     if (!m->perm) {
-        n->unmaps = n->head.number + 1;
+        n->unmaps = n->number + 1;
     }
     qemu_bh_schedule(s->burst_bh);
 }
@@ -315,8 +322,8 @@ void farside_peer_vanish(FarsidePeer *s)
     s->requester_id = 0;
     s->bells = 0;
     s->burst.length = 0;
-    s->notices.head.count = 0;
-    s->notices.head.number = 0;
+    s->notices.count = 0;
+    s->notices.number = 0;
     s->notices.unmaps = 0;
 }
 

@@ -90,9 +90,10 @@ typedef struct BenchResult {
 } BenchResult;
 
 /*
- * Warms up a benchmark of a cluster. Then runs @bench @runs times, or fewer if it is slow: no run begins later than
- * BENCH_SECONDS after the first one, or BENCH_CLUSTER_SECONDS on a cluster.
- * If a run fails, this fails with its error.
+ * Warms up a benchmark of a cluster. Then runs @bench @runs times, or fewer if
+ * it is slow: no run begins later than BENCH_SECONDS after the first one, or
+ * BENCH_CLUSTER_SECONDS on a cluster. If a run fails, this fails with its
+ * error.
  */
 bool bench_measure(const BenchCase *bench, const BenchSetup *setup,
                    unsigned runs, BenchResult *ret_result, GError **error);

@@ -87,7 +87,8 @@ FabNetPort *fab_nic_port(const FabNic *nic, unsigned port);
 
 /* ---- Queues ---------------------------------------------------------- */
 
-/* What queues of both kinds need. Addresses are as the NIC sees them, but for
+/* The needs of queues of both kinds. Addresses are as the NIC sees them, but
+ * for
  * @cpu_completions, which is the address in the driver's host. */
 typedef struct FabNicRing {
     FabRoot *driver;

@@ -189,10 +189,11 @@ END_TEST
 START_TEST(notices_are_acknowledged)
 {
     struct {
-        struct farside_wire_notices head;
+        uint32_t number, count; /* struct farside_wire_notices */
         struct farside_wire_notice notice;
     } m = {
-        .head = {.number = 1, .count = 1},
+        .number = 1,
+        .count = 1,
         .notice = {.address = 0x4000, .target = 0x8000, .size = 0x1000},
     };
     struct farside_wire_noted noted;
@@ -200,7 +201,7 @@ START_TEST(notices_are_acknowledged)
     connect_up();
     m.notice.perm = 3;
     rig_peer_send(peer, FARSIDE_WIRE_NOTICES, &m, sizeof(m));
-    m.head.number = 2;
+    m.number = 2;
     m.notice.perm = 0;
     m.notice.address = 0;
     m.notice.target = 0;
