@@ -28,6 +28,8 @@ static const struct {
     {"fig12.csv", "transfer=1MiB"},
     {"fig16.csv", "transfer=1MiB"},
     {"devmem-pairs.csv", "pairs=1"},
+    {"compared-move.csv", "reads=32"},
+    {"compared-api-bulk.csv", "connections=1"},
 };
 
 static const char *source_root(void)
