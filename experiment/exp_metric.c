@@ -299,6 +299,8 @@ PORT_SUM(retrains)
 PORT_SUM(unsupported_requests)
 PORT_SUM(completer_aborts)
 PORT_SUM(unexpected_completions)
+PORT_SUM(completion_timeouts)
+PORT_SUM(lost_tlps)
 
 /* A port receives all that its peer has sent. */
 static ExpValue port_wire_received_bytes(const ExpSubject *subject)
@@ -489,7 +491,7 @@ static const ExpMetric metrics[] = {
     {"operations", EXP_SCOPE_FLOW, NUMBER, flow_operations,
      "operations that have ended since warmup:, failed ones included"},
     {"failed", EXP_SCOPE_FLOW, NUMBER, flow_failed,
-     "operations that ended with UR or CA"},
+     "operations that ended with UR, CA or a completion time-out"},
     {"bytes", EXP_SCOPE_FLOW, NUMBER, flow_bytes, "bytes moved"},
     {"time", EXP_SCOPE_FLOW, NUMBER, flow_time,
      "from warmup:, or the start of the first operation, to stop:, or the end "
@@ -541,6 +543,10 @@ static const ExpMetric metrics[] = {
      "requests that it answered with CA"},
     {"unexpected_completions", ELEMENT, COUNT, port_unexpected_completions,
      "completions for which it had no request"},
+    {"completion_timeouts", ELEMENT, COUNT, port_completion_timeouts,
+     "its requests whose completions did not all come in time"},
+    {"lost_tlps", ELEMENT, COUNT, port_lost_tlps,
+     "TLPs lost on the way from it because a link was or went down"},
     {"memory_read_bytes", EXP_SCOPE_ROOT, COUNT, root_memory_read_bytes,
      "bytes read from its RAM"},
     {"memory_written_bytes", EXP_SCOPE_ROOT, COUNT, root_memory_written_bytes,

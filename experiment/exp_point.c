@@ -303,10 +303,19 @@ static void set_stuck(const Run *run, const FabFlow *stuck, const GArray *cycle,
                          "every receive buffer holds the largest TLP that it "
                          "gets");
 
-    g_set_error(
-        error, FAB_ERROR, FAB_ERROR_STUCK,
-        "%s%s is stuck at %" G_GINT64_FORMAT " ps: %s", stuck ? "flow " : "",
-        stuck ? fab_flow_name(stuck) : "a part of the fabric", now, steps);
+    uint64_t lost = fab_fabric_lost(exp_fabric(run->fabric));
+    g_autofree char *losses =
+        lost ? g_strdup_printf("; %" G_GUINT64_FORMAT
+                               " TLPs were lost while links were down, and "
+                               "nothing sends them again",
+                               lost)
+             : g_strdup("");
+
+    g_set_error(error, FAB_ERROR, FAB_ERROR_STUCK,
+                "%s%s is stuck at %" G_GINT64_FORMAT " ps: %s%s",
+                stuck ? "flow " : "",
+                stuck ? fab_flow_name(stuck) : "a part of the fabric", now,
+                steps, losses);
 }
 
 /* Notes the present values of columns that count from the start on. */

@@ -4,6 +4,9 @@
 
 #include "topo_load_priv.h"
 
+/* Time in which a link trains that was down. No source: it is an assumption. */
+#define TRAINING_PS INT64_C(10000000000)
+
 /* Finds the link that @value names: a cable by its name, or the link of a
  * switch or device to the port above it by "host.name". */
 static void find_target(TopoLoader *loader, TopoFault *fault,
@@ -42,7 +45,8 @@ static void find_target(TopoLoader *loader, TopoFault *fault,
                     hint);
 }
 
-/* A link has one fault: two rates at a time would have no meaning. */
+/* A link has one fault of each action: two rates at a time would have no
+ * meaning. */
 static void check_target(TopoLoader *loader, const TopoFault *fault,
                          TopoPlace place)
 {
@@ -51,15 +55,60 @@ static void check_target(TopoLoader *loader, const TopoFault *fault,
     for (unsigned i = 0; i < faults->len; i++) {
         const TopoFault *other = faults->pdata[i];
 
-        if ((fault->link != NULL && other->link == fault->link) ||
-            (fault->element != NULL &&
-             g_strcmp0(other->element, fault->element) == 0)) {
+        if (other->action == fault->action &&
+            ((fault->link != NULL && other->link == fault->link) ||
+             (fault->element != NULL &&
+              g_strcmp0(other->element, fault->element) == 0))) {
             topo_errors_add(loader->errors, place,
-                            "fault %s has this link already; give one of the "
-                            "two another target",
+                            "fault %s does the same to this link already; give "
+                            "one of the two another target",
                             other->name);
             return;
         }
+    }
+}
+
+/* Reads the keys that one action alone has. */
+static void load_action(TopoLoader *loader, TopoFault *fault,
+                        const TopoValues *values)
+{
+    const TopoValue *rate = topo_values_get(values, "rate");
+    const TopoValue *training = topo_values_get(values, "training");
+    const char *action = topo_values_text(values, "action");
+
+    fault->rate_den = 1;
+    if (g_strcmp0(action, "link-down") == 0) {
+        fault->action = TOPO_FAULT_LINK_DOWN;
+        fault->training_ps = topo_values_given(values, "training")
+                                 ? topo_values_number(values, "training")
+                                 : TRAINING_PS;
+        if (topo_values_given(values, "rate")) {
+            topo_errors_add(loader->errors, rate->place,
+                            "link-down has no `rate`; remove it");
+        }
+        if (topo_values_given(values, "training") &&
+            !topo_values_given(values, "for")) {
+            topo_errors_add(loader->errors, training->place,
+                            "a link that stays down is not trained; add `for` "
+                            "or remove `training`");
+        }
+        return;
+    }
+    if (topo_values_given(values, "training")) {
+        topo_errors_add(loader->errors, training->place,
+                        "only link-down has `training`; remove it");
+    }
+    if (!topo_values_given(values, "rate")) {
+        topo_errors_add(loader->errors, fault->place,
+                        "bit-errors needs `rate`, the probability of an error "
+                        "for each bit");
+        return;
+    }
+    fault->rate_num = rate->valid ? rate->number : 0;
+    fault->rate_den = rate->valid ? rate->den : 1;
+    if (fault->rate_num > fault->rate_den) {
+        topo_errors_add(loader->errors, rate->place,
+                        "a rate is a probability; write at most 1");
     }
 }
 
@@ -70,7 +119,6 @@ static void load_fault(TopoLoader *loader, const TopoNode *node,
         topo_values_read(&topo_section_fault, node, loader->errors);
     const TopoValue *name = topo_values_get(values, "name");
     const TopoValue *target = topo_values_get(values, "target");
-    const TopoValue *rate = topo_values_get(values, "rate");
     TopoFault *fault = g_new0(TopoFault, 1);
 
     fault->place = node->place;
@@ -79,14 +127,9 @@ static void load_fault(TopoLoader *loader, const TopoNode *node,
                                name->place)) {
         g_hash_table_add(names, fault->name);
     }
+    load_action(loader, fault, values);
     find_target(loader, fault, target);
     check_target(loader, fault, target->place);
-    fault->rate_num = rate->valid ? rate->number : 0;
-    fault->rate_den = rate->valid ? rate->den : 1;
-    if (fault->rate_num > fault->rate_den) {
-        topo_errors_add(loader->errors, rate->place,
-                        "a rate is a probability; write at most 1");
-    }
     fault->at_ps = topo_values_number(values, "at");
     fault->for_ps = topo_values_given(values, "for")
                         ? topo_values_number(values, "for")

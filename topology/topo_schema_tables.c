@@ -185,13 +185,18 @@ static const TopoKey fault_keys[] = {
     NEEDS("target", REF,
           "a link: the name of a cable, or `host.name` of a switch or device "
           "for its link to the port above it"),
-    WORD("action", NULL, "bit-errors", REQUIRED,
+    WORD("action", NULL, "bit-errors|link-down", REQUIRED,
          "bit-errors: packets are destroyed in both directions, and sent "
-         "again"),
-    NEEDS("rate", DECIMAL, "probability of an error for each bit on the wire"),
+         "again; link-down: the link is down, and TLPs are lost"),
+    MAY("rate", DECIMAL, NULL,
+        "bit-errors: probability of an error for each bit on the wire"),
     RANGE("at", TIME, "0ps", NULL, "1000s", 0, "when it begins"),
     RANGE("for", TIME, NULL, "1ps", "1000s", 0,
-          "how long it lasts; without it until the end"),
+          "how long it lasts; without it until the end, as if the device had "
+          "been removed"),
+    RANGE("training", TIME, NULL, "1ps", "10s", 0,
+          "link-down: from the end of `for` until the link carries TLPs again; "
+          "without it 10 ms"),
 };
 SECTION(fault, "fault", "A member of `faults`. Clusters ignore it.");
 
@@ -204,6 +209,10 @@ static const TopoKey workload_keys[] = {
           "statistics begin after this time"),
     RANGE("stop", TIME, NULL, "1ps", "1000s", 0,
           "end of the run; without it when all flows are done"),
+    RANGE("completion_timeout", TIME, NULL, "50us", "64s", 0,
+          "time after which a requester gives up a request without a "
+          "completion; without it 10 ms if `faults` can lose TLPs, and never "
+          "otherwise"),
     MAY("flows", LIST, NULL, "the flows; keys depend on `kind`"),
 };
 SECTION(workload, "workload", "`workload:`.");

@@ -40,6 +40,10 @@ void topo_load_workload(TopoLoader *loader, const TopoValues *file)
     workload->seeds = (unsigned)topo_values_number(values, "seeds");
     workload->warmup_ps = topo_values_number(values, "warmup");
     workload->stop_ps = topo_values_number(values, "stop");
+    workload->completion_timeout_ps =
+        topo_values_given(values, "completion_timeout")
+            ? topo_values_number(values, "completion_timeout")
+            : 0;
     workload->flows = g_ptr_array_new_with_free_func(topo_flow_free);
     if (workload->stop_ps > 0 && workload->warmup_ps >= workload->stop_ps) {
         topo_errors_add(loader->errors, topo_values_get(values, "stop")->place,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_fabric_priv.h"
+#include "fab_outage.h"
 #include "fab_replay.h"
 #include "fab_waits.h"
 
@@ -161,6 +162,9 @@ static void port_add(FabWaits *waits, const FabPort *port)
     fab_waits_moves_all(waits, &port->flight);
     if (port->replay) {
         fab_replay_waits(port, waits);
+    }
+    if (port->outage) {
+        fab_outage_waits(port, waits);
     }
     for (uint64_t left = port->active; left; left &= left - 1) {
         const FabSource *source = &port->sources[__builtin_ctzll(left)];

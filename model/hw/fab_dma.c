@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_endpoint_priv.h"
+#include "fab_outage.h"
 
 #define NO_TAG     UINT16_MAX
 #define PAGE_BYTES 4096
@@ -223,6 +224,9 @@ static void reads_issue(FabEndpoint *endpoint)
         read->dma = dma;
         read->left_bytes = tlp->request_bytes;
         read->bytes = tlp->request_bytes;
+        read->transaction = tlp->transaction;
+        read->deadline = fab_timeout_begin(endpoint->component.fabric,
+                                           &engine->timeout_event);
         engine->flight_bytes += tlp->request_bytes;
         dma->issued_bytes += tlp->request_bytes;
         endpoint->counters.read_bytes += tlp->request_bytes;
@@ -275,10 +279,34 @@ static void write_left(FabEndpoint *endpoint, const FabTlp *tlp)
     dma->done(dma);
 }
 
+/* The link is down, so @tlp of a write is discarded. The device knows, and the
+ * write fails. */
+static void write_lost(FabEndpoint *endpoint, const FabTlp *tlp)
+{
+    FabDma *dma = endpoint->dma.leaving.head;
+
+    while (dma && dma->last_order < tlp->egress_order) {
+        dma = dma->next;
+    }
+    dma = dma ? dma : endpoint->dma.writes.head;
+    if (!dma) {
+        return;
+    }
+    dma->status = FAB_STATUS_UR;
+    endpoint->counters.written_bytes -= tlp->payload_bytes;
+    if (dma->meter) {
+        dma->meter->bytes -= MIN(dma->meter->bytes, tlp->payload_bytes);
+    }
+}
+
 void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabEndpoint *endpoint = owner;
 
+    if (G_UNLIKELY(port->special) && tlp->type == FAB_TLP_MWR &&
+        fab_port_is_down(port)) {
+        write_lost(endpoint, tlp);
+    }
     if (tlp->type == FAB_TLP_MWR && endpoint->dma.leaving.head) {
         write_left(endpoint, tlp);
     }
@@ -334,6 +362,7 @@ static void read_drain(FabEndpoint *endpoint, uint16_t tag, SimTime now)
 
     read->free_at = now + endpoint->params.read_latency;
     read->next = NO_TAG;
+    read->deadline = SIM_TIME_NONE;
     if (engine->draining_tail == NO_TAG) {
         engine->draining_head = tag;
         sim_event_schedule(&engine->drain_event, read->free_at);
@@ -341,6 +370,39 @@ static void read_drain(FabEndpoint *endpoint, uint16_t tag, SimTime now)
         engine->tags[engine->draining_tail].next = tag;
     }
     engine->draining_tail = tag;
+}
+
+/* Gives up the read with @tag, whose completions have not all come. */
+static void read_expire(FabEndpoint *endpoint, uint16_t tag)
+{
+    DmaRead *read = &endpoint->dma.tags[tag];
+
+    endpoint->counters.failed_reads++;
+    endpoint->component.ports[0]->counters.completion_timeouts++;
+    if (read->dma->status == FAB_STATUS_SC) {
+        read->dma->status = FAB_STATUS_TIMED_OUT;
+    }
+    read->dma->finished_bytes += read->left_bytes;
+    read_finish(endpoint, tag);
+}
+
+static void timeout_event(SimEvent *event)
+{
+    FabEndpoint *endpoint =
+        SIM_CONTAINER_OF(event, FabEndpoint, dma.timeout_event);
+    SimTime next = SIM_TIME_NONE;
+
+    for (uint32_t i = 0; i < endpoint->params.tags; i++) {
+        const DmaRead *read = &endpoint->dma.tags[i];
+
+        if (read->dma && read->deadline <= event->time) {
+            read_expire(endpoint, i);
+        }
+        if (read->dma) {
+            next = MIN(next, read->deadline);
+        }
+    }
+    fab_timeout_next(event, next);
 }
 
 void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
@@ -352,7 +414,9 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
     uint32_t bytes;
 
     if (tlp->requester_id != endpoint->component.bdf ||
-        tag >= endpoint->params.tags || !engine->tags[tag].dma) {
+        tag >= endpoint->params.tags || !engine->tags[tag].dma ||
+        fab_timeout_is_late(endpoint->component.fabric, tlp->transaction,
+                            engine->tags[tag].transaction)) {
         fab_tlp_refuse(endpoint->component.fabric, tlp, FAB_STATUS_UR,
                        endpoint->component.bdf);
         return;
@@ -439,6 +503,9 @@ void fab_dma_init(FabEndpoint *endpoint)
     sim_event_init(&engine->drain_event, endpoint->component.engine,
                    drain_event, SIM_PRIORITY_NORMAL,
                    endpoint->component.rank + 1);
+    sim_event_init(&engine->timeout_event, endpoint->component.engine,
+                   timeout_event, SIM_PRIORITY_NORMAL,
+                   endpoint->component.rank + 1);
     sim_event_init(&engine->move_event, endpoint->component.engine, move_event,
                    SIM_PRIORITY_NORMAL, endpoint->component.rank + 1);
 }
@@ -448,6 +515,7 @@ void fab_dma_free(FabEndpoint *endpoint)
     sim_event_cancel(&endpoint->dma.start_event);
     sim_event_cancel(&endpoint->dma.drain_event);
     sim_event_cancel(&endpoint->dma.move_event);
+    sim_event_cancel(&endpoint->dma.timeout_event);
     g_free(endpoint->dma.tags);
 }
 

@@ -11,9 +11,11 @@
 typedef struct DmaRead {
     FabDma *dma; /* NULL: the tag is free */
     uint32_t left_bytes;
-    uint32_t bytes;  /* of the request */
-    SimTime free_at; /* when the tag gets free, once all data are in */
-    uint16_t next;   /* next free tag, or next draining read by free_at */
+    uint32_t bytes;   /* of the request */
+    SimTime free_at;  /* when the tag gets free, once all data are in */
+    SimTime deadline; /* of the completion time-out */
+    uint32_t transaction;
+    uint16_t next; /* next free tag, or next draining read by free_at */
 } DmaRead;
 
 typedef struct DmaQueue {
@@ -38,6 +40,7 @@ typedef struct DmaEngine {
     uint32_t tags_used, tags_usable;
     uint16_t draining_head, draining_tail; /* reads whose data are in */
     SimEvent drain_event;
+    SimEvent timeout_event;
     bool tag_wait;
     SimTime tag_wait_since;
 } DmaEngine;

@@ -194,6 +194,48 @@ uint64_t fab_fabric_unsupported(const FabFabric *fabric)
     return fabric->unsupported;
 }
 
+uint64_t fab_fabric_lost(const FabFabric *fabric)
+{
+    uint64_t lost = 0;
+
+    for (unsigned i = 0; i < fabric->components->len; i++) {
+        const FabComponent *component = fabric->components->pdata[i];
+
+        for (unsigned j = 0; j < component->port_count; j++) {
+            lost += component->ports[j]->counters.lost_tlps;
+        }
+    }
+    return lost;
+}
+
+void fab_fabric_set_completion_timeout(FabFabric *fabric, SimTime timeout)
+{
+    g_assert(timeout >= 0);
+    fabric->completion_timeout = timeout;
+}
+
+SimTime fab_timeout_begin(const FabFabric *fabric, SimEvent *event)
+{
+    SimTime deadline;
+
+    if (G_LIKELY(!fabric->completion_timeout)) {
+        return SIM_TIME_NONE;
+    }
+    deadline = sim_engine_now(fabric->engine) + fabric->completion_timeout;
+    if (!sim_event_is_pending(event)) {
+        sim_event_schedule(event, deadline);
+    }
+    return deadline;
+}
+
+void fab_timeout_next(SimEvent *event, SimTime next)
+{
+    if (next != SIM_TIME_NONE &&
+        (!sim_event_is_pending(event) || event->time > next)) {
+        sim_event_reschedule(event, next);
+    }
+}
+
 void fab_fabric_set_trace(FabFabric *fabric, uint32_t categories, FabTraceFn fn,
                           void *data)
 {

@@ -17,7 +17,8 @@ struct FabFabric {
     uint64_t alive;
     uint64_t hops;
     uint64_t unsupported;
-    uint32_t transactions; /* number of the latest; FabTlp.transaction */
+    uint32_t transactions;      /* number of the latest; FabTlp.transaction */
+    SimTime completion_timeout; /* 0: none */
     uint32_t trace_categories;
     FabTraceFn trace_fn;
     void *trace_data;
@@ -41,6 +42,22 @@ static inline uint32_t fab_transaction_new(FabFabric *fabric)
         fabric->transactions = 1;
     }
     return fabric->transactions;
+}
+
+/* Returns when the requester of a new non-posted request gives up
+ * (SIM_TIME_NONE: never). @event of the requester comes at this time or before,
+ * if it has a request whose time has not come. */
+SimTime fab_timeout_begin(const FabFabric *fabric, SimEvent *event);
+/* Ends the function of such an event: @next is the least of the times that are
+ * left, SIM_TIME_NONE if there is none. */
+void fab_timeout_next(SimEvent *event, SimTime next);
+
+/* True if a completion of @transaction comes too late for a request that
+ * belongs to @expected. */
+static inline bool fab_timeout_is_late(const FabFabric *fabric,
+                                       uint32_t transaction, uint32_t expected)
+{
+    return fabric->completion_timeout && transaction != expected;
 }
 
 /* Gives all TLPs of @fifo back to the pool. */

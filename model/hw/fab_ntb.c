@@ -44,6 +44,7 @@ typedef struct Proxy {
     uint16_t cable; /* cable port that it came through; 0: the tag is free */
     uint16_t next_free;
     uint32_t transaction;
+    SimTime deadline; /* of the completion time-out */
 } Proxy;
 
 #define NO_TAG UINT16_MAX
@@ -62,6 +63,7 @@ struct FabNtb {
     Proxy *proxies; /* NULL: tags stay as they are */
     uint16_t free_tag;
     uint16_t tags_used;
+    SimEvent timeout_event;
     FabFifo tag_wait; /* non-posted requests from cables that lack a tag */
     FabNtbCounters counters;
 };
@@ -211,6 +213,8 @@ static void proxy_send(FabNtb *ntb, FabTlp *tlp)
     proxy->tag = tlp->tag;
     proxy->cable = cable;
     proxy->transaction = tlp->transaction;
+    proxy->deadline =
+        fab_timeout_begin(ntb->component.fabric, &ntb->timeout_event);
     tlp->requester_id = ntb->component.bdf;
     tlp->tag = tag;
     fab_port_send(ntb->component.ports[egress], cable, tlp);
@@ -223,6 +227,14 @@ static void completion_drop(FabNtb *ntb, FabTlp *tlp)
                    ntb->component.bdf);
 }
 
+static void proxy_free(FabNtb *ntb, uint16_t tag)
+{
+    ntb->proxies[tag].cable = 0;
+    ntb->proxies[tag].next_free = ntb->free_tag;
+    ntb->free_tag = tag;
+    ntb->tags_used--;
+}
+
 /* Takes a completion for a request that the adapter issued under a tag of its
  * own. Restores the requester's ID and tag, and sends the completion back
  * through the cable. */
@@ -232,7 +244,9 @@ static void proxy_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
     uint16_t tag = tlp->tag;
     unsigned cable;
 
-    if (!proxy || !proxy->cable) {
+    if (!proxy || !proxy->cable ||
+        fab_timeout_is_late(ntb->component.fabric, tlp->transaction,
+                            proxy->transaction)) {
         completion_drop(ntb, tlp);
         return;
     }
@@ -240,15 +254,36 @@ static void proxy_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
     tlp->requester_id = proxy->requester_id;
     tlp->tag = proxy->tag;
     if (fab_tlp_is_last_completion(tlp)) {
-        proxy->cable = 0;
-        proxy->next_free = ntb->free_tag;
-        ntb->free_tag = tag;
-        ntb->tags_used--;
+        proxy_free(ntb, tag);
     }
     fab_port_send(ntb->component.ports[cable], ingress->index, tlp);
     while (ntb->tag_wait.head && ntb->free_tag != NO_TAG) {
         proxy_send(ntb, fab_fifo_pop(&ntb->tag_wait));
     }
+}
+
+/* Gives up the requests whose completions have not all come in time. Their
+ * requesters give up themselves. */
+static void timeout_event(SimEvent *event)
+{
+    FabNtb *ntb = SIM_CONTAINER_OF(event, FabNtb, timeout_event);
+    SimTime next = SIM_TIME_NONE;
+
+    for (unsigned i = 0; i < ntb->params.tags; i++) {
+        if (!ntb->proxies[i].cable) {
+            continue;
+        }
+        if (ntb->proxies[i].deadline > event->time) {
+            next = MIN(next, ntb->proxies[i].deadline);
+            continue;
+        }
+        ntb->component.ports[HOST]->counters.completion_timeouts++;
+        proxy_free(ntb, i);
+    }
+    while (ntb->tag_wait.head && ntb->free_tag != NO_TAG) {
+        proxy_send(ntb, fab_fifo_pop(&ntb->tag_wait));
+    }
+    fab_timeout_next(event, next);
 }
 
 /* Takes a completion for a request that the adapter issued. */
@@ -321,6 +356,8 @@ static bool ntb_realize(FabComponent *component, GError **error)
     ntb->entry_shift =
         __builtin_ctzll(params->window_bytes) - __builtin_ctz(params->entries);
     ntb->entries = g_new0(Entry, params->entries);
+    sim_event_init(&ntb->timeout_event, component->engine, timeout_event,
+                   SIM_PRIORITY_NORMAL, component->rank);
     ntb->proxies = params->tags > 0 ? g_new0(Proxy, params->tags) : NULL;
     for (unsigned i = 0; i < params->tags; i++) {
         ntb->proxies[i].next_free = i + 1 < params->tags ? i + 1 : NO_TAG;
@@ -342,6 +379,7 @@ static void ntb_free(FabComponent *component)
     FabNtb *ntb = (FabNtb *)component;
 
     fab_fifo_clear(component->fabric, &ntb->tag_wait);
+    sim_event_cancel(&ntb->timeout_event);
     g_array_unref(ntb->requesters);
     g_free(ntb->entries);
     g_free(ntb->proxies);

@@ -2,6 +2,7 @@
 #include "fab_port_priv.h"
 
 #include "fab_fabric_priv.h"
+#include "fab_outage.h"
 #include "fab_replay.h"
 
 /* Rounding of the times of the TLPs between two DLLPs. */
@@ -269,7 +270,8 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
     bool counts_data = !(unlimited & FAB_UNLIMITED_DATA(cls));
     uint32_t most;
 
-    if (!counts_header && !counts_data) {
+    if ((!counts_header && !counts_data) ||
+        tlp->link_epoch != ingress->link_epoch) {
         return;
     }
     /* A TLP that leaves through a slow egress can free its place later than a
@@ -387,6 +389,17 @@ void fab_port_deliver(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
     }
 }
 
+/* The rest of transmit() for a link that is down or has a replay buffer. */
+static void transmit_special(FabPort *port, FabTlp *tlp, SimTime start,
+                             SimTime end)
+{
+    if (fab_port_is_down(port)) {
+        fab_outage_drop(port, tlp, start, end);
+    } else {
+        fab_replay_send(port, tlp, start, end);
+    }
+}
+
 static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
 {
     FabPort *peer = port->peer;
@@ -412,6 +425,7 @@ static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
         fab_port_release(tlp->ingress, tlp, end);
     }
     tlp->ingress = peer;
+    tlp->link_epoch = peer->link_epoch;
     tlp->ready_at = 0;
     tlp->hops++;
     fabric->hops++;
@@ -423,8 +437,8 @@ static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
         port->waiting = false;
         port->counters.credit_wait_ps += now - port->waiting_since;
     }
-    if (G_UNLIKELY(port->replay)) {
-        fab_replay_send(port, tlp, start, end);
+    if (G_UNLIKELY(port->special)) {
+        transmit_special(port, tlp, start, end);
     } else {
         ack_owe(peer, start, end);
         fab_port_deliver(port, tlp, start, end);
@@ -572,6 +586,9 @@ void fab_port_free(FabPort *port)
     if (port->replay) {
         fab_replay_free(port);
     }
+    if (port->outage) {
+        fab_outage_free(port);
+    }
     sim_event_cancel(&port->send_event);
     sim_event_cancel(&port->arrive_event);
     g_free(port->returns);
@@ -666,12 +683,10 @@ bool fab_port_connect(FabPort *a, FabPort *b, FabSpeed speed, uint32_t width,
     return true;
 }
 
-/* Takes the initial credits of the peer's receive buffer. */
-static void credits_init(FabPort *port)
+void fab_port_init_fc(FabPort *port)
 {
     FabPort *peer = port->peer;
     const FabCredits *credits = &peer->params.credits;
-    uint32_t finite = 1;
 
     port->unlimited = 0;
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
@@ -681,11 +696,22 @@ static void credits_init(FabPort *port)
         peer->granted_data[cls] = credits->data[cls];
         if (credits->header[cls] == FAB_CREDITS_INFINITE) {
             port->unlimited |= FAB_UNLIMITED_HEADER(cls);
-        } else {
-            finite += credits->header[cls];
         }
         if (credits->data[cls] == FAB_CREDITS_INFINITE) {
             port->unlimited |= FAB_UNLIMITED_DATA(cls);
+        }
+    }
+}
+
+/* Makes the ring of credits on their way back to @port. */
+static void returns_init(FabPort *port)
+{
+    const FabCredits *credits = &port->peer->params.credits;
+    uint32_t finite = 1;
+
+    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+        if (credits->header[cls] != FAB_CREDITS_INFINITE) {
+            finite += credits->header[cls];
         }
     }
     port->returns_mask = 15;
@@ -705,6 +731,7 @@ static void replay_make(FabPort *port)
             ends[i]->replay = fab_replay_new(
                 ends[i],
                 dllp_limit(ends[i]->speed, ends[i]->width, port->mps_bytes));
+            ends[i]->special = true;
         }
     }
 }
@@ -722,7 +749,8 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
         return;
     }
     port->dllp_limit = dllp_limit(port->speed, port->width, mps_bytes);
-    credits_init(port);
+    fab_port_init_fc(port);
+    returns_init(port);
     if (port->params.replay_bytes) {
         replay_make(port);
     }

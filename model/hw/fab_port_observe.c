@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_observe_priv.h"
+#include "fab_outage.h"
 #include "fab_replay.h"
 
 /* The credits of a kind that @port has, including credits that have come back
@@ -143,6 +144,9 @@ void fab_port_waiters(const FabPort *port, const FabObserver *observer)
     flight_waiters(port, observer);
     if (port->replay) {
         fab_replay_waiters(port, observer);
+    }
+    if (port->outage) {
+        fab_outage_waiters(port, observer);
     }
 }
 

@@ -84,7 +84,9 @@ struct FabPort {
     SimTime wake; /* earliest time at which a TLP may leave */
     bool starved; /* a TLP lacked credits */
     SimEvent send_event;
+    bool special;             /* the link has `replay`, or is down */
     struct FabReplay *replay; /* NULL: the link has no errors */
+    struct FabOutage *outage; /* NULL: the link is never down */
     FabFifo flight;           /* on the wire to the peer */
     SimEvent arrive_event;
 
@@ -106,6 +108,8 @@ struct FabPort {
                            returned, under FAB_DLLP_SPEC */
     SimTime ack_since;  /* begin of the first TLP that lacks an Ack */
     bool owes_ack;      /* a TLP lacks an Ack */
+    uint8_t link_epoch; /* number of times that the link has gone down; TLPs
+                           with another one hold no credits of the link */
     uint32_t mps_bytes; /* Max_Payload_Size */
 
     /* Set up. */
@@ -143,6 +147,9 @@ bool fab_port_connect(FabPort *a, FabPort *b, FabSpeed speed, uint32_t width,
 
 /* Sets the MPS, credits and events of @port. To be called after enumeration. */
 void fab_port_realize(FabPort *port, uint32_t mps_bytes);
+
+/* Takes the initial credits of the peer's receive buffer: the link is up. */
+void fab_port_init_fc(FabPort *port);
 
 /* For fab_replay.c. Takes the wire for @bytes from @now on, behind DLLPs that
  * are due; busy_until becomes the end. Returns when they start. */

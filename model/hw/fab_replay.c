@@ -455,12 +455,13 @@ FabReplay *fab_replay_new(FabPort *port, SimTime ack_limit)
     return replay;
 }
 
-void fab_replay_free(FabPort *port)
+void fab_replay_reset(FabPort *port)
 {
     FabReplay *replay = replay_of(port);
 
     for (uint64_t i = replay->oldest; i < replay->newest; i++) {
         if (packet_at(replay, i)->tlp) {
+            port->counters.lost_tlps++;
             fab_tlp_free(port->owner->fabric, packet_at(replay, i)->tlp);
         }
     }
@@ -469,6 +470,28 @@ void fab_replay_free(FabPort *port)
     sim_event_cancel(&replay->ack_event);
     sim_event_cancel(&replay->dllp_event);
     sim_event_cancel(&replay->refresh_event);
+    g_array_set_size(replay->dllps, 0);
+    replay->oldest = replay->newest;
+    replay->next = replay->newest;
+    replay->expected = replay->newest;
+    replay->acked = replay->newest;
+    replay->bytes = 0;
+    replay->replays = 0;
+    replay->deadline = SIM_TIME_NONE;
+    replay->blocked_until = 0;
+    replay->nak_scheduled = false;
+    replay->ack_wanted = false;
+    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+        replay->lost_header[cls] = 0;
+        replay->lost_data[cls] = 0;
+    }
+}
+
+void fab_replay_free(FabPort *port)
+{
+    FabReplay *replay = replay_of(port);
+
+    fab_replay_reset(port);
     g_array_unref(replay->dllps);
     g_free(replay->packets);
     g_free(replay);

@@ -23,6 +23,9 @@ typedef struct FabReplay FabReplay;
 FabReplay *fab_replay_new(FabPort *port, SimTime ack_limit);
 void fab_replay_free(FabPort *port);
 
+/* Forgets all packets, for the link goes down. */
+void fab_replay_reset(FabPort *port);
+
 /* Sets the rate of bit errors on the wire from @port, from @begin to @end. */
 void fab_replay_set_errors(FabPort *port, double rate, SimTime begin,
                            SimTime end);

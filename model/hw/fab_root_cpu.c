@@ -207,6 +207,9 @@ static void read_send(FabRoot *root, uint16_t number)
         tlp->transaction = fab_transaction_new(root->component.fabric);
         tlp->flow = read->flow;
         read->due = SIM_TIME_NONE;
+        read->transaction = tlp->transaction;
+        read->deadline =
+            fab_timeout_begin(root->component.fabric, &root->cpu_timeout_event);
         transit_begin(root, tlp);
         return;
     } else {
@@ -273,6 +276,30 @@ static void cpu_read_event(SimEvent *event)
     }
 }
 
+/* Gives up the reads whose completions have not come in time. */
+static void cpu_timeout_event(SimEvent *event)
+{
+    FabRoot *root = SIM_CONTAINER_OF(event, FabRoot, cpu_timeout_event);
+    SimTime next = SIM_TIME_NONE;
+
+    for (unsigned i = 0; i < root->params.cpu.mmio_reads; i++) {
+        CpuRead *read = &root->cpu_reads[i];
+
+        if (!read->in_use || read->due != SIM_TIME_NONE) {
+            continue;
+        }
+        if (read->deadline > event->time) {
+            next = MIN(next, read->deadline);
+            continue;
+        }
+        fab_root_route(root, read->addr)->counters.completion_timeouts++;
+        read->status = FAB_STATUS_TIMED_OUT;
+        read->due = event->time;
+        read_schedule(root, read);
+    }
+    fab_timeout_next(event, next);
+}
+
 void fab_root_read(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                    FabReadFn fn, void *owner, uint32_t flow)
 {
@@ -297,7 +324,9 @@ void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp)
     CpuRead *read =
         number < root->params.cpu.mmio_reads ? &root->cpu_reads[number] : NULL;
 
-    if (!read || !read->in_use || read->due != SIM_TIME_NONE) {
+    if (!read || !read->in_use || read->due != SIM_TIME_NONE ||
+        fab_timeout_is_late(root->component.fabric, tlp->transaction,
+                            read->transaction)) {
         fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR,
                        root->component.bdf);
         return;
@@ -331,6 +360,8 @@ void fab_root_cpu_init(FabRoot *root)
                    root->component.rank + 3);
     sim_event_init(&root->transit_event, engine, transit_event,
                    SIM_PRIORITY_NORMAL, root->component.rank + 3);
+    sim_event_init(&root->cpu_timeout_event, engine, cpu_timeout_event,
+                   SIM_PRIORITY_NORMAL, root->component.rank + 3);
     sim_event_init(&root->cpu_read_event, engine, cpu_read_event,
                    SIM_PRIORITY_NORMAL, root->component.rank + 3);
 }
@@ -341,6 +372,7 @@ void fab_root_cpu_free(FabRoot *root)
     sim_event_cancel(&root->transit_event);
     sim_event_cancel(&root->write_event);
     sim_event_cancel(&root->cpu_read_event);
+    sim_event_cancel(&root->cpu_timeout_event);
     if (root->cpu_read_wait) {
         g_array_unref(root->cpu_read_wait);
     }

@@ -88,7 +88,8 @@ typedef struct SplitRead {
 
 /* A tag of the root, used by a piece of a read. */
 typedef struct SplitTag {
-    SplitRead *read; /* NULL: free */
+    SplitRead *read;  /* NULL: free */
+    SimTime deadline; /* of the completion time-out */
     uint32_t transaction;
     uint16_t piece;
     uint16_t next_free;
@@ -113,7 +114,9 @@ typedef struct CpuRead {
     FabBusAddr addr;
     uint32_t size_bytes;
     uint32_t flow;
-    SimTime due; /* when it is over; SIM_TIME_NONE: not known yet */
+    SimTime due;      /* when it is over; SIM_TIME_NONE: not known yet */
+    SimTime deadline; /* of the completion time-out, while due is not known */
+    uint32_t transaction;
     FabStatus status;
     uint16_t next_free;
     bool in_use;
@@ -144,6 +147,7 @@ struct FabRoot {
     uint16_t free_tag;
     SplitRead *free_reads;
     GPtrArray *read_slabs;
+    SimEvent split_timeout_event;
     uint32_t tag_waits; /* paths whose reads lack a tag */
     SimTime tag_wait_since;
 
@@ -161,6 +165,7 @@ struct FabRoot {
     GArray *cpu_read_wait;  /* of CpuRead: reads without a slot */
     unsigned cpu_read_next; /* index of the first that waits */
     SimEvent cpu_read_event;
+    SimEvent cpu_timeout_event;
 
     /* Device addresses. */
     FabRanges *iova;

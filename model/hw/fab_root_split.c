@@ -281,6 +281,8 @@ FabTlp *fab_root_split_read(FabRoot *root, RootPath *path, SplitRead *read)
     piece->tag = fab_root_split_first_tag(root) + number;
     piece->transaction = fab_transaction_new(root->component.fabric);
     root->tags[number].transaction = piece->transaction;
+    root->tags[number].deadline =
+        fab_timeout_begin(root->component.fabric, &root->split_timeout_event);
     root->counters.forwarded_reads++;
     read->sent_bytes += piece->request_bytes;
     if (piece->request_bytes == left) {
@@ -300,6 +302,10 @@ SplitRead *fab_root_split_take(FabRoot *root, const FabTlp *tlp)
     SplitTag *tag = &root->tags[number];
     SplitRead *read = number < root->tag_count ? tag->read : NULL;
 
+    if (read && fab_timeout_is_late(root->component.fabric, tlp->transaction,
+                                    tag->transaction)) {
+        return NULL;
+    }
     if (read && fab_tlp_is_last_completion(tlp)) {
         read->piece[tag->piece].back = true;
         read->piece[tag->piece].status = tlp->status;
@@ -383,6 +389,40 @@ FabTlp *fab_root_split_next(FabRoot *root, SplitRead *read, const FabTlp *last)
     return cpl;
 }
 
+/* Gives up the piece with tag @number: it counts as completed with CA, for the
+ * specification leaves open what a root does. */
+static void piece_expire(FabRoot *root, unsigned number)
+{
+    FabPort *port = root->component.ports[root->tags[number].read->egress];
+    FabTlp *cpl = fab_tlp_new(root->component.fabric, FAB_TLP_CPL);
+
+    port->counters.completion_timeouts++;
+    cpl->status = FAB_STATUS_CA;
+    cpl->requester_id = root->component.bdf;
+    cpl->tag = fab_root_split_first_tag(root) + number;
+    cpl->transaction = root->tags[number].transaction;
+    cpl->tail_at = sim_engine_now(root->component.engine);
+    cpl->ingress = port;
+    cpl->link_epoch = port->link_epoch - 1; /* it holds no credits */
+    fab_root_p2p_completion(root, port, cpl);
+}
+
+static void split_timeout_event(SimEvent *event)
+{
+    FabRoot *root = SIM_CONTAINER_OF(event, FabRoot, split_timeout_event);
+    SimTime next = SIM_TIME_NONE;
+
+    for (unsigned i = 0; i < root->tag_count; i++) {
+        if (root->tags[i].read && root->tags[i].deadline <= event->time) {
+            piece_expire(root, i);
+        }
+        if (root->tags[i].read) {
+            next = MIN(next, root->tags[i].deadline);
+        }
+    }
+    fab_timeout_next(event, next);
+}
+
 void fab_root_split_end(FabRoot *root, uint16_t number)
 {
     uint16_t index = number - fab_root_split_first_tag(root);
@@ -432,6 +472,9 @@ void fab_root_split_init(FabRoot *root)
 {
     root->free_tag = NO_TAG;
     tags_grow(root);
+    sim_event_init(&root->split_timeout_event, root->component.engine,
+                   split_timeout_event, SIM_PRIORITY_NORMAL,
+                   root->component.rank + 3);
     root->read_slabs = g_ptr_array_new_with_free_func(g_free);
     root->egress = g_new0(RootEgress, root->ports);
     for (unsigned i = 0; i < root->ports; i++) {
@@ -442,6 +485,7 @@ void fab_root_split_init(FabRoot *root)
 
 void fab_root_split_free(FabRoot *root)
 {
+    sim_event_cancel(&root->split_timeout_event);
     for (unsigned i = 0; root->egress && i < root->ports; i++) {
         g_array_unref(root->egress[i].requesters);
     }

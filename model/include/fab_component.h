@@ -59,6 +59,8 @@ typedef struct FabPortCounters {
     uint64_t unsupported_requests;
     uint64_t completer_aborts;
     uint64_t unexpected_completions;
+    uint64_t completion_timeouts; /* of requests that it sent (s2.8) */
+    uint64_t lost_tlps;     /* sent or queued when the link was or went down */
     SimTime busy_ps;        /* sending TLPs and DLLPs */
     SimTime dllp_ps;        /* part of busy_ps that sends DLLPs */
     SimTime credit_wait_ps; /* a TLP was queued, and lacked credits */
@@ -101,6 +103,13 @@ const FabBridge *fab_port_bridge(const FabPort *port);
  */
 void fab_port_set_errors(FabPort *port, double rate, SimTime begin,
                          SimTime end);
+/*
+ * Takes the link of @port down at @begin, and up again at @end (SIM_TIME_NONE:
+ * never), when it has been trained. The links below a switch whose Upstream
+ * Port loses its link go down with it, because it is reset (PCIe 5.0 s6.6.1).
+ * To be called after realize, before anything is sent.
+ */
+void fab_port_set_outage(FabPort *port, SimTime begin, SimTime end);
 const FabPortCounters *fab_port_counters(const FabPort *port);
 
 #endif

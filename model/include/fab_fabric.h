@@ -71,6 +71,18 @@ uint64_t fab_fabric_tlps_alive(const FabFabric *fabric);
  * dropped Unexpected Completions. */
 uint64_t fab_fabric_unsupported(const FabFabric *fabric);
 
+/* TLPs lost so far because links were down, summed over all ports. */
+uint64_t fab_fabric_lost(const FabFabric *fabric);
+
+/*
+ * Sets the time after which every requester gives up a non-posted request whose
+ * completions have not all come (PCIe 5.0 s2.8): the CPU and the root for
+ * requests between its ports, DMA engines, and NTBs with tags of their own. It
+ * runs from the making of the request. 0, the default: they wait for ever. To
+ * be called before anything is sent.
+ */
+void fab_fabric_set_completion_timeout(FabFabric *fabric, SimTime timeout);
+
 /* Trace categories of the model. */
 #define FAB_TRACE_LINK 0x1u /* a TLP crosses a link */
 #define FAB_TRACE_UR   0x2u /* a TLP is unsupported or unexpected */

@@ -52,6 +52,8 @@ typedef enum FabStatus {
     FAB_STATUS_SC = 0,
     FAB_STATUS_UR = 1,
     FAB_STATUS_CA = 4,
+    FAB_STATUS_TIMED_OUT = 8, /* of an operation, never in a TLP: the requester
+                                 got no completion (s2.8) */
 } FabStatus;
 
 /* Attr bits (PCIe 5.0 s2.2.6.3). */
@@ -97,18 +99,21 @@ struct FabTlp {
     FabBdf requester_id;
     FabBdf completer_id;
     uint16_t tag;
-    uint8_t type;   /* FabTlpType */
-    uint8_t cls;    /* FabClass, follows from type */
-    uint8_t attr;   /* FAB_ATTR_ */
-    uint8_t status; /* FabStatus of a completion */
-    bool ecrc;      /* carries a TLP digest */
+    uint8_t type;       /* FabTlpType */
+    uint8_t cls;        /* FabClass, follows from type */
+    uint8_t attr;       /* FAB_ATTR_ */
+    uint8_t status;     /* FabStatus of a completion */
+    bool ecrc;          /* carries a TLP digest */
+    uint8_t link_epoch; /* link_epoch of @ingress when it was sent */
 
-    /* For observers: no component acts on these. */
+    /* For observers: only `transaction` has another use. */
     uint32_t flow;        /* number of the flow it belongs to; 0: none */
     uint32_t hops;        /* links crossed so far */
     uint32_t transaction; /* the same in a non-posted request and its
                              completions; a root that forwards a request in
-                             pieces gives each piece its own */
+                             pieces gives each piece its own. A requester that
+                             gives up tells late completions by it, as hardware
+                             does that does not use their tag again too early */
 };
 
 static inline FabClass fab_tlp_type_class(FabTlpType type)

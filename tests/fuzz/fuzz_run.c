@@ -5,8 +5,8 @@
  * Both never crash, and no point runs for ever.
  *
  * The program writes random descriptions with hosts, switches, NTBs, cables,
- * loans, networks, every part of scenarios/parts, and flows of every kind,
- * which begin together, at a `start:`, or `after:` others. The seed of a
+ * loans, networks, faults, every part of scenarios/parts, and flows of every
+ * kind, which begin together, at a `start:`, or `after:` others. The seed of a
  * description is its number, so each can be repeated alone. As a test it takes
  * a fixed number of seeds from 1 on. `make fuzz-run` takes a million:
  *
@@ -379,6 +379,32 @@ static void add_lends(Gen *gen)
     }
 }
 
+/* ---- Faults ----------------------------------------------------------- */
+
+/* A link of a device has bit errors, or is down for a while or for ever, at a
+ * time when flows run. */
+static void add_faults(Gen *gen)
+{
+    unsigned count = one_in(gen, 3) ? 1 + below(gen, 2) : 0;
+
+    if (count > 0) {
+        add(gen, "faults:\n");
+    }
+    for (unsigned i = 0; i < count; i++) {
+        add(gen, "  - {name: fault%u, target: %s, at: %uns, action: ", i,
+            (const char *)gen->devices->pdata[below(gen, gen->devices->len)],
+            below(gen, 30000));
+        if (one_in(gen, 3)) {
+            add(gen, "bit-errors, rate: 1e-%u}\n", 4 + below(gen, 4));
+        } else if (one_in(gen, 4)) {
+            add(gen, "link-down}\n");
+        } else {
+            add(gen, "link-down, for: %uns, training: %uns}\n",
+                1 + below(gen, 20000), 1 + below(gen, 100000));
+        }
+    }
+}
+
 /* ---- Flows ------------------------------------------------------------ */
 
 static const char *pick_name(Gen *gen, const GPtrArray *names)
@@ -618,6 +644,9 @@ static void add_workload(Gen *gen)
     if (one_in(gen, 4)) {
         add(gen, "  stop: %uus\n", 6 + below(gen, 500));
     }
+    if (one_in(gen, 8)) {
+        add(gen, "  completion_timeout: %uus\n", 50 + below(gen, 1000));
+    }
     add(gen, "  flows:\n");
     for (unsigned i = 0; i < count; i++) {
         add_flow(gen, i, is_path);
@@ -645,6 +674,7 @@ static char *generate(guint32 seed)
     add_networks(&gen);
     add_links(&gen);
     add_lends(&gen);
+    add_faults(&gen);
     add_workload(&gen);
     g_rand_free(gen.rand);
     g_ptr_array_unref(gen.gpus);

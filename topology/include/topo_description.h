@@ -176,17 +176,25 @@ typedef struct TopoLend {
     bool vm;              /* a VM on host `to` borrows the device */
 } TopoLend;
 
-/* Bit errors of a link, in both directions. */
+typedef enum TopoFaultAction {
+    TOPO_FAULT_BIT_ERRORS, /* in both directions */
+    TOPO_FAULT_LINK_DOWN,
+} TopoFaultAction;
+
+/* A fault of a link. */
 typedef struct TopoFault {
     TopoPlace place;
     char *name;
+    TopoFaultAction action;
     TopoLink *link;   /* a cable; or NULL */
     char *element;    /* "host.name" of a switch or device: its link to the port
                          above it; or NULL */
-    int64_t rate_num; /* probability for each bit: num / den, at most 1 */
+    int64_t rate_num; /* bit errors: probability for each bit: num / den, at
+                         most 1 */
     int64_t rate_den;
     int64_t at_ps;
-    int64_t for_ps; /* 0: until the end */
+    int64_t for_ps;      /* 0: until the end */
+    int64_t training_ps; /* link down: until the link is up again */
 } TopoFault;
 
 /* An end of a transfer. */
@@ -209,8 +217,9 @@ typedef struct TopoWorkload {
     uint64_t seed;
     unsigned seeds; /* number of seeds, from `seed` on; at least 1 */
     int64_t warmup_ps;
-    int64_t stop_ps;  /* 0: the run ends when all flows are done */
-    GPtrArray *flows; /* of TopoFlow */
+    int64_t stop_ps;               /* 0: the run ends when all flows are done */
+    int64_t completion_timeout_ps; /* 0: not given */
+    GPtrArray *flows;              /* of TopoFlow */
 } TopoWorkload;
 
 typedef enum TopoSourceKind {

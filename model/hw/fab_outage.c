@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_outage.h"
+
+#include "fab_fabric_priv.h"
+#include "fab_observe_priv.h"
+#include "fab_replay.h"
+
+/* A time in which a link is down. It belongs to one end. */
+typedef struct Interval {
+    struct Interval *next;
+    FabPort *port;
+    SimTime end;
+    SimEvent event;
+    bool begun;
+} Interval;
+
+struct FabOutage {
+    FabPort *port;
+    unsigned down; /* intervals that hold now */
+    Interval *intervals;
+    FabFifo dropped; /* taken, and not yet discarded; by arrive_at */
+    SimEvent drop_event;
+};
+
+bool fab_outage_is_down(const FabPort *port)
+{
+    return port->outage->down > 0;
+}
+
+/* True if @port has the other component below it. An Upstream Port has its
+ * owner reset when the link goes down. */
+static bool is_downstream(const FabPort *port)
+{
+    return port->owner->kind == FAB_KIND_ROOT || port->index > 0;
+}
+
+/* ---- Discarding ------------------------------------------------------- */
+
+void fab_outage_drop(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
+{
+    FabFifo *dropped = &port->outage->dropped;
+    FabPortCounters *counters = &port->counters;
+
+    /* It does not go on the wire. */
+    counters->tlps_sent[tlp->cls]--;
+    counters->payload_sent_bytes -= tlp->payload_bytes;
+    counters->wire_sent_bytes -= FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
+    counters->busy_ps -= end - start;
+    tlp->hops--;
+    port->owner->fabric->hops--;
+    tlp->ingress = port;
+    tlp->link_epoch = port->link_epoch - 1;
+    tlp->tail_at = end;
+    tlp->arrive_at = end;
+    fab_fifo_push(dropped, tlp);
+    if (dropped->head == tlp) {
+        sim_event_schedule(&port->outage->drop_event, end);
+    }
+}
+
+/* Answers the non-posted request @tlp as if the far component did. */
+static void complete(FabPort *port, FabTlp *tlp, SimTime now)
+{
+    FabComponent *owner = port->owner;
+    FabTlp *cpl =
+        fab_tlp_refuse(owner->fabric, tlp, FAB_STATUS_UR,
+                       port->has_bridge ? port->bridge.bdf : owner->bdf);
+
+    cpl->ingress = port;
+    cpl->link_epoch = port->link_epoch - 1;
+    cpl->tail_at = now;
+    owner->ops->receive(owner, port, cpl);
+}
+
+static void drop_event(SimEvent *event)
+{
+    FabOutage *outage = SIM_CONTAINER_OF(event, FabOutage, drop_event);
+    FabPort *port = outage->port;
+    FabTlp *tlp = fab_fifo_pop(&outage->dropped);
+
+    if (outage->dropped.head) {
+        sim_event_schedule(event, outage->dropped.head->arrive_at);
+    }
+    if (tlp->cls == FAB_CLASS_NP && is_downstream(port)) {
+        complete(port, tlp, event->time);
+        return;
+    }
+    port->counters.lost_tlps++;
+    fab_tlp_free(port->owner->fabric, tlp);
+}
+
+/* ---- Down and up ------------------------------------------------------ */
+
+/* Loses the TLPs on the wire from @port. Those that have come in wholly go on,
+ * if the far component is not reset. */
+static void flight_lose(FabPort *port, SimTime now)
+{
+    FabFifo flight = port->flight;
+
+    port->flight = (FabFifo){0};
+    while (flight.head) {
+        FabTlp *tlp = fab_fifo_pop(&flight);
+
+        if (is_downstream(port->peer) &&
+            tlp->tail_at - port->peer->latency <= now) {
+            fab_fifo_push(&port->flight, tlp);
+        } else {
+            port->counters.lost_tlps++;
+            fab_tlp_free(port->owner->fabric, tlp);
+        }
+    }
+    sim_event_cancel(&port->arrive_event);
+    if (port->flight.head) {
+        sim_event_schedule(&port->arrive_event, port->flight.head->arrive_at);
+    }
+}
+
+static void end_down(FabPort *port, SimTime now)
+{
+    flight_lose(port, now);
+    if (port->replay) {
+        fab_replay_reset(port);
+    }
+    port->special = true;
+    port->link_epoch++;
+    port->owes_ack = false;
+    port->dllp_owed = 0;
+    port->returns_head = port->returns_tail;
+    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+        port->freed_header[cls] = 0;
+        port->freed_data[cls] = 0;
+        port->freed_bytes[cls] = 0;
+        /* What is discarded needs no credits. */
+        port->header[cls] = FAB_CREDITS_INFINITE;
+        port->data[cls] = FAB_CREDITS_INFINITE;
+        port->unlimited |= FAB_UNLIMITED_HEADER(cls) | FAB_UNLIMITED_DATA(cls);
+    }
+    if (port->active) {
+        fab_port_wake_at(port, MAX(now, port->busy_until));
+    }
+}
+
+static void end_up(FabPort *port, SimTime now)
+{
+    port->special = port->replay;
+    fab_port_init_fc(port);
+    if (port->active) {
+        fab_port_wake_at(port, MAX(now, port->busy_until));
+    }
+}
+
+static void interval_event(SimEvent *event)
+{
+    Interval *interval = SIM_CONTAINER_OF(event, Interval, event);
+    FabPort *const ends[] = {interval->port, interval->port->peer};
+
+    for (unsigned i = 0; i < 2; i++) {
+        FabOutage *outage = ends[i]->outage;
+
+        if (interval->begun) {
+            if (--outage->down == 0) {
+                end_up(ends[i], event->time);
+            }
+        } else if (outage->down++ == 0) {
+            end_down(ends[i], event->time);
+        }
+    }
+    if (!interval->begun && interval->end != SIM_TIME_NONE) {
+        sim_event_schedule(event, interval->end);
+    }
+    interval->begun = true;
+}
+
+/* ---- For observers ---------------------------------------------------- */
+
+void fab_outage_waits(const FabPort *port, FabWaits *waits)
+{
+    for (const FabTlp *tlp = port->outage->dropped.head; tlp; tlp = tlp->next) {
+        fab_waits_moves(waits, tlp);
+    }
+}
+
+void fab_outage_waiters(const FabPort *port, const FabObserver *observer)
+{
+    fab_observer_fifo(observer, &port->outage->dropped, FAB_PLACE_TRANSIT);
+}
+
+/* ---- Life ------------------------------------------------------------- */
+
+static void outage_make(FabPort *port)
+{
+    FabOutage *outage;
+
+    if (port->outage) {
+        return;
+    }
+    outage = g_new0(FabOutage, 1);
+    outage->port = port;
+    sim_event_init(&outage->drop_event, port->owner->engine, drop_event,
+                   SIM_PRIORITY_NORMAL, port->rank);
+    port->outage = outage;
+}
+
+void fab_outage_free(FabPort *port)
+{
+    FabOutage *outage = port->outage;
+
+    while (outage->intervals) {
+        Interval *interval = outage->intervals;
+
+        outage->intervals = interval->next;
+        sim_event_cancel(&interval->event);
+        g_free(interval);
+    }
+    fab_fifo_clear(port->owner->fabric, &outage->dropped);
+    sim_event_cancel(&outage->drop_event);
+    g_free(outage);
+}
+
+static void interval_add(FabPort *port, SimTime begin, SimTime end)
+{
+    Interval *interval = g_new0(Interval, 1);
+
+    outage_make(port);
+    outage_make(port->peer);
+    interval->port = port;
+    interval->end = end;
+    interval->next = port->outage->intervals;
+    port->outage->intervals = interval;
+    sim_event_init(&interval->event, port->owner->engine, interval_event,
+                   SIM_PRIORITY_NORMAL, port->rank);
+    sim_event_schedule(&interval->event, begin);
+}
+
+void fab_port_set_outage(FabPort *port, SimTime begin, SimTime end)
+{
+    FabPort *const ends[] = {port, port->peer};
+
+    g_assert(port->peer && begin >= 0 && begin < end);
+    interval_add(port, begin, end);
+    for (unsigned i = 0; i < 2; i++) {
+        const FabComponent *owner = ends[i]->owner;
+
+        if (owner->kind != FAB_KIND_SWITCH || is_downstream(ends[i])) {
+            continue;
+        }
+        for (unsigned j = 1; j < owner->port_count; j++) {
+            if (owner->ports[j]->peer) {
+                fab_port_set_outage(owner->ports[j], begin, end);
+            }
+        }
+    }
+}
