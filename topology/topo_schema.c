@@ -228,6 +228,7 @@ void topo_schema_write_markdown(GString *out)
         {&topo_section_link, "links"},
         {&topo_section_network, "networks"},
         {&topo_section_lend, "lend"},
+        {&topo_section_fault, "faults"},
         {&topo_section_workload, "workload"},
         {NULL, NULL}, /* followed by the kinds of flows */
         {&topo_section_variant, "variants"},
