@@ -101,9 +101,10 @@ struct borrower_loan {
 	struct pci_dev *pdev;		/* counted */
 	unsigned int devfn;
 	spinlock_t config_lock;		/* guards @config, and the writes */
-	u8 config[DLEND_CFG_SIZE];	/* image of the configuration space */
+	u8 config[DLEND_CFG_SPACE];	/* image of the configuration space */
 	u64 live;			/* bit n: the lender is asked for dword n */
 	u32 lenders[DLEND_CFG_SIZE / 4];	/* bits that the lender may change */
+	unsigned int aer;		/* offset of Advanced Error Reporting; 0 if none */
 	struct borrower_bar bars[DLEND_BARS];
 	struct borrower_write writes[64];	/* write n is at n modulo 64 */
 	u32 written, sent;		/* number of writes so far, and of those sent */
@@ -204,6 +205,8 @@ int borrower_check_borrow(struct borrower_loan *loan,
 			  struct dlend_why *why);
 /* Checks the response to ATTACH, as it is in @config, @dma_bus and @msi_bus. */
 int borrower_check_attach(struct borrower_loan *loan, struct dlend_why *why);
+/* Checks the extended capabilities in @config. */
+int borrower_check_extended(struct borrower_loan *loan, struct dlend_why *why);
 /* Checks the addresses at which the BARs can be reached here. */
 int borrower_check_windows(struct borrower_loan *loan, struct dlend_why *why);
 

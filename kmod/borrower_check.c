@@ -248,6 +248,65 @@ int borrower_check_attach(struct borrower_loan *loan, struct dlend_why *why)
 	return check_ids(loan, why) ?: check_capabilities(loan, why);
 }
 
+static int check_extended(struct borrower_loan *loan, unsigned int at, u32 header,
+			  unsigned long *used, struct dlend_why *why)
+{
+	u32 second = at + 8 <= DLEND_CFG_SPACE ?
+		get_unaligned_le32(loan->config + at + 4) : 0;
+	unsigned int id = PCI_EXT_CAP_ID(header);
+	unsigned int size = dlend_extended_size(header, second);
+
+	/* The list may begin with a Null Capability. */
+	if (at == DLEND_CFG_SIZE && header >> 20 && !(header & 0xfffff))
+		size = 4;
+	if (!size)
+		return dlend_why_set(why, -EPROTO,
+				     "node %u shows the extended capability %#x, version %u, which a borrowed device cannot have",
+				     lender(loan), id, PCI_EXT_CAP_VER(header));
+	if (at + size > DLEND_CFG_SPACE)
+		return dlend_why_set(why, -EPROTO,
+				     "node %u shows an extended capability %#x at %#x that ends beyond the configuration space",
+				     lender(loan), id, at);
+	if (find_next_bit(used, at + size, at) < at + size)
+		return dlend_why_set(why, -EPROTO,
+				     "node %u shows an extended capability %#x at %#x that overlaps another one, or a list that is a loop",
+				     lender(loan), id, at);
+	bitmap_set(used, at, size);
+	if (id == PCI_EXT_CAP_ID_ERR) {
+		if (loan->aer)
+			return dlend_why_set(why, -EPROTO,
+					     "node %u shows the extended capability %#x twice",
+					     lender(loan), id);
+		loan->aer = at;
+	}
+	return 0;
+}
+
+int borrower_check_extended(struct borrower_loan *loan, struct dlend_why *why)
+{
+	unsigned long *used = bitmap_zalloc(DLEND_CFG_SPACE, GFP_KERNEL);
+	unsigned int at = DLEND_CFG_SIZE;
+	int err = 0;
+
+	if (!used)
+		return dlend_why_set(why, -ENOMEM, "no memory");
+	loan->aer = 0;
+	do {
+		u32 header = get_unaligned_le32(loan->config + at);
+
+		if (!header && at == DLEND_CFG_SIZE)
+			break;
+		err = check_extended(loan, at, header, used, why);
+		at = header >> 20;
+		if (!err && at && (at < DLEND_CFG_SIZE || at & 3))
+			err = dlend_why_set(why, -EPROTO,
+					    "node %u shows an extended capability at %#x; they begin at multiples of 4, from 0x100 on",
+					    lender(loan), at);
+	} while (at && !err);
+	bitmap_free(used);
+	return err;
+}
+
 int borrower_check_windows(struct borrower_loan *loan, struct dlend_why *why)
 {
 	unsigned int i;

@@ -21,6 +21,7 @@
 #include <linux/timekeeping.h>
 
 #include "borrower.h"
+#include "dl_caps.h"
 
 /* Longest wait of a read with interrupts off. */
 #define READ_OFF_US 2000
@@ -79,6 +80,15 @@ static u32 ask(struct borrower_loan *loan, u16 op, int at, int size, u32 value,
 	return le32_to_cpu(answer.value);
 }
 
+/* Return: the bits of the dword @at that the lender may change. */
+static u32 lenders_bits(const struct borrower_loan *loan, unsigned int at)
+{
+	if (at < DLEND_CFG_SIZE)
+		return loan->lenders[at / 4];
+	/* Of the extended capabilities only this one has registers that can be written. */
+	return loan->aer && at > loan->aer && at < loan->aer + DLEND_AER_SIZE ? ~0 : 0;
+}
+
 /*
  * Return: the lender's @dword where the lender may change bits, else the image.
  * config_lock is held.
@@ -86,7 +96,7 @@ static u32 ask(struct borrower_loan *loan, u16 op, int at, int size, u32 value,
 static u32 merge(struct borrower_loan *loan, int at, u32 dword)
 {
 	u32 image = get_unaligned_le32(loan->config + at);
-	u32 lenders = loan->lenders[at / 4];
+	u32 lenders = lenders_bits(loan, at);
 
 	return (dword & lenders) | (image & ~lenders);
 }
@@ -216,9 +226,9 @@ static int config_read(struct pci_bus *bus, unsigned int devfn, int where,
 	*value = ~0;
 	if (!loan || devfn != loan->devfn)
 		return PCIBIOS_DEVICE_NOT_FOUND;
-	if (where + size > DLEND_CFG_SIZE || READ_ONCE(loan->dead))
+	if (where + size > DLEND_CFG_SPACE || READ_ONCE(loan->dead))
 		return PCIBIOS_SUCCESSFUL;
-	if (loan->live & BIT_ULL(where / 4)) {
+	if (where < DLEND_CFG_SIZE && loan->live & BIT_ULL(where / 4)) {
 		if (!read_live(loan, at, &dword))
 			return PCIBIOS_SUCCESSFUL;
 	} else {
@@ -257,7 +267,7 @@ static int config_write(struct pci_bus *bus, unsigned int devfn, int where,
 
 	if (!loan || devfn != loan->devfn)
 		return PCIBIOS_DEVICE_NOT_FOUND;
-	if (where + size > DLEND_CFG_SIZE || READ_ONCE(loan->dead))
+	if (where + size > DLEND_CFG_SPACE || READ_ONCE(loan->dead))
 		return PCIBIOS_SUCCESSFUL;
 	if (is_bar(where)) {
 		spin_lock_irqsave(&loan->config_lock, flags);

@@ -148,8 +148,31 @@ static int send_attach(struct borrower_loan *loan, struct dlend_msg_attach *req,
 	loan->dma_bus = le64_to_cpu(answer->dma_bus);
 	loan->msi_bus = le64_to_cpu(answer->msi_bus);
 	loan->live = le64_to_cpu(answer->live);
-	memcpy(loan->config, answer->config, sizeof(loan->config));
+	memcpy(loan->config, answer->config, sizeof(answer->config));
 	return borrower_check_attach(loan, why);
+}
+
+static int fetch_extended(struct borrower_loan *loan, struct dlend_why *why)
+{
+	struct dlend_msg_extended req = {
+		.fdid = cpu_to_le32(loan->fdid),
+		.loan = cpu_to_le32(loan->number),
+	};
+	unsigned int at;
+	int ret;
+
+	for (at = DLEND_CFG_SIZE; at < DLEND_CFG_SPACE; at += DLEND_CFG_PIECE) {
+		req.offset = cpu_to_le32(at);
+		ret = dlend_call(loan->peer, DLEND_OP_CFG_EXTENDED, &req, sizeof(req),
+				 loan->config + at, DLEND_CFG_PIECE, 0);
+		if (ret >= 0 && ret != sizeof(struct dlend_msg_extended_answer))
+			ret = -EPROTO;
+		if (ret < 0)
+			return dlend_why_set(why, ret,
+					     "node %u does not show the configuration space of the device from %#x on: error %d",
+					     loan->fdid >> 16, at, -ret);
+	}
+	return borrower_check_extended(loan, why);
 }
 
 static void send_return(struct borrower_loan *loan)
@@ -301,6 +324,8 @@ static int attach(struct borrower_loan *loan, u64 window, struct dlend_why *why)
 	if (err)
 		return err;
 	err = send_attach(loan, &req, &answer, why);
+	if (!err)
+		err = fetch_extended(loan, why);
 	if (err)
 		return err;
 	err = open_bars(loan, &answer, why);

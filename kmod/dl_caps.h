@@ -41,4 +41,32 @@ static inline unsigned int dlend_capability_size(const u8 *config, unsigned int 
 	}
 }
 
+/* Bytes of Advanced Error Reporting of an endpoint without a log of TLP prefixes. */
+#define DLEND_AER_SIZE PCI_ERR_ROOT_COMMAND
+
+/**
+ * dlend_extended_size() - size of an extended capability
+ * @header: its first dword
+ * @second: its second dword
+ *
+ * Return: bytes of the capability, or 0 if a borrowed function must not have it, or not
+ * in this version.
+ */
+static inline unsigned int dlend_extended_size(u32 header, u32 second)
+{
+	unsigned int version = PCI_EXT_CAP_VER(header);
+
+	switch (PCI_EXT_CAP_ID(header)) {
+	case PCI_EXT_CAP_ID_ERR:
+		return version >= 1 && version <= 3 ? DLEND_AER_SIZE : 0;
+	case PCI_EXT_CAP_ID_DSN:
+		return version == 1 ? PCI_EXT_CAP_DSN_SIZEOF : 0;
+	case PCI_EXT_CAP_ID_VNDR:
+		/* Length, which includes both dwords (PCI Express Base, 7.9.5.2). */
+		return version == 1 && second >> 20 >= 8 ? second >> 20 : 0;
+	default:
+		return 0;
+	}
+}
+
 #endif /* DL_CAPS_H */

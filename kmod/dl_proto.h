@@ -6,6 +6,8 @@
  * A loan: BORROW grants the device to one borrower, before any window is opened. With
  * ATTACH the borrower names its windows, and the lender opens windows onto the
  * device's BARs. RETURN or the loss of the peer ends the loan.
+ * Before the function is added, the borrower fetches the rest of the configuration space
+ * in pieces by CFG_EXTENDED.
  *
  * Peer-to-peer from a source device to a target device, both lent to one borrower: with
  * P2P_GRANT the borrower tells the target's lender which source may reach the target, and
@@ -36,6 +38,7 @@ enum dlend_op_number {
 	DLEND_OP_P2P_FETCH,
 	/* From the target's lender to the source's. */
 	DLEND_OP_P2P_REVOKE,
+	DLEND_OP_CFG_EXTENDED,	/* to the lender */
 	/* To the borrower. */
 	DLEND_OP_REVOKE = 32,
 	DLEND_OP_P2P_LOST,
@@ -43,8 +46,9 @@ enum dlend_op_number {
 
 #define DLEND_BARS 6
 
-/* Bytes of configuration space that a borrower sees. */
+/* Bytes of configuration space without the extended capabilities, and of all. */
 #define DLEND_CFG_SIZE 256
+#define DLEND_CFG_SPACE 4096
 
 /* The fields are those of struct dlend_device_info. */
 struct dlend_msg_device {
@@ -136,6 +140,21 @@ struct dlend_msg_cfg_answer {
 	__le32 value;	/* of a read; for a write, the whole dword after it */
 };
 
+/* Bytes of an answer to CFG_EXTENDED. */
+#define DLEND_CFG_PIECE 768
+
+/* CFG_EXTENDED asks for a piece of the configuration space. None of it changes by itself. */
+struct dlend_msg_extended {
+	__le32 fdid;
+	__le32 loan;
+	__le32 offset;		/* DLEND_CFG_SIZE + n * DLEND_CFG_PIECE */
+	__le32 reserved;
+};
+
+struct dlend_msg_extended_answer {
+	u8 config[DLEND_CFG_PIECE];
+};
+
 /*
  * REVOKE asks the borrower to return the device. If the borrower does not, the lender
  * takes the device back later.
@@ -195,6 +214,9 @@ static_assert(sizeof(struct dlend_msg_borrow_answer) == 184);
 static_assert(sizeof(struct dlend_msg_attach) == 80);
 static_assert(sizeof(struct dlend_msg_attach_answer) == 472);
 static_assert(sizeof(struct dlend_msg_cfg) == 16);
+static_assert(sizeof(struct dlend_msg_extended) == 16);
+static_assert((DLEND_CFG_SPACE - DLEND_CFG_SIZE) % DLEND_CFG_PIECE == 0);
+static_assert(DLEND_CFG_PIECE <= DLEND_MSG_MAX);
 static_assert(sizeof(struct dlend_msg_attach_answer) <= DLEND_MSG_MAX);
 
 #define DLEND_LIST_MAX ((DLEND_MSG_MAX - sizeof(struct dlend_msg_list_answer)) / \

@@ -47,12 +47,13 @@
  * The other arrays are masks: a bit that is set has that property.
  */
 struct lender_config {
-	u8 shown[DLEND_CFG_SIZE];	/* values of the bits that are not live */
+	u8 shown[DLEND_CFG_SPACE];	/* values of the bits that are not live */
+	u8 keep[DLEND_CFG_SPACE];	/* written to @shown only, without effect */
+	/* No bit of an extended capability has these properties. */
 	u8 live[DLEND_CFG_SIZE];	/* read from the device */
 	u8 pass[DLEND_CFG_SIZE];	/* written to the device */
 	u8 clear[DLEND_CFG_SIZE];	/* written to the device; a 1 clears the bit */
 	u8 zero[DLEND_CFG_SIZE];	/* always written to the device as 0 */
-	u8 keep[DLEND_CFG_SIZE];	/* written to @shown only, without effect */
 	u8 msi, msi_end;	/* start and end of the MSI registers; 0 if none */
 	u64 msi_bus, msi_size;	/* address and size of the MSI window, for the device */
 };

@@ -2,10 +2,10 @@
 /*
  * The configuration space of a lent device. When the device is lent, this file makes an
  * image of its configuration space for the borrower: the header, and the capabilities
- * that make sense on another node. The borrower can change bus mastering and the enable
- * bits of MSI and MSI-X. Other bits that drivers usually set are remembered and have no
- * effect. Writes to all other bits are refused and counted. The borrower cannot change
- * the device's addresses and power state.
+ * that make sense on another node, extended ones too. The borrower can change bus
+ * mastering and the enable bits of MSI and MSI-X. Other bits that drivers usually set are
+ * remembered and have no effect. Writes to all other bits are refused and counted. The
+ * borrower cannot change the device's addresses and power state.
  *
  * Accesses come with interrupts off, some of them in an interrupt.
  */
@@ -22,6 +22,11 @@ static void set16(u8 *mask, unsigned int at, u16 bits)
 {
 	mask[at] |= bits & 0xff;
 	mask[at + 1] |= bits >> 8;
+}
+
+static void set32(u8 *mask, unsigned int at, u32 bits)
+{
+	put_unaligned_le32(get_unaligned_le32(mask + at) | bits, mask + at);
 }
 
 static u16 get16(const u8 *bytes, unsigned int at)
@@ -161,6 +166,77 @@ static void make_header(struct lender_config *c, struct pci_dev *pdev,
 	c->keep[PCI_INTERRUPT_LINE] = 0xff;
 }
 
+static u32 read_device(struct pci_dev *pdev, unsigned int at,
+		       unsigned int size)
+{
+	u32 value = ~0;
+	u16 word;
+	u8 byte;
+
+	switch (size) {
+	case 1:
+		return pci_read_config_byte(pdev, at, &byte) ? 0xff : byte;
+	case 2:
+		return pci_read_config_word(pdev, at, &word) ? 0xffff : word;
+	default:
+		pci_read_config_dword(pdev, at, &value);
+		return value;
+	}
+}
+
+/*
+ * The errors of the device are reported to this node's Root Complex, whose driver reads
+ * and clears them. So the borrower sees no error. It may write masks and severities, as
+ * drivers do, but the device keeps ours.
+ */
+static void make_aer(struct lender_config *c, unsigned int at)
+{
+	put_unaligned_le32(0, c->shown + at + PCI_ERR_UNCOR_STATUS);
+	put_unaligned_le32(0, c->shown + at + PCI_ERR_COR_STATUS);
+	/* ECRC has to be enabled in all of a hierarchy, so hide that the device has it. */
+	put_unaligned_le32(0, c->shown + at + PCI_ERR_CAP);
+	memset(c->shown + at + PCI_ERR_HEADER_LOG, 0,
+	       DLEND_AER_SIZE - PCI_ERR_HEADER_LOG);
+	/* The bits that are defined (PCI Express Base, 7.8.4.3, 7.8.4.4 and 7.8.4.6). */
+	set32(c->keep, at + PCI_ERR_UNCOR_MASK, 0x07fff030);
+	set32(c->keep, at + PCI_ERR_UNCOR_SEVER, 0x07fff030);
+	set32(c->keep, at + PCI_ERR_COR_MASK, 0x0000f1c1);
+}
+
+/*
+ * The list begins at 0x100. If the capability there is hidden, the first dword has only
+ * the offset of the next one, which makes it a Null Capability.
+ */
+static void make_extended(struct lender_config *c, struct pci_dev *pdev)
+{
+	DECLARE_BITMAP(seen, DLEND_CFG_SPACE / 4) = {};
+	unsigned int at = DLEND_CFG_SIZE, last = at;
+
+	if (pdev->cfg_size < DLEND_CFG_SPACE)
+		return;
+	while (at >= DLEND_CFG_SIZE && at + 8 <= DLEND_CFG_SPACE &&
+	       !test_and_set_bit(at / 4, seen)) {
+		u32 header = read_device(pdev, at, 4);
+		unsigned int size =
+			dlend_extended_size(header, read_device(pdev, at + 4, 4));
+		unsigned int i;
+
+		if (header == 0 || header == ~0u)
+			return;
+		if (size && at + size <= DLEND_CFG_SPACE) {
+			for (i = 0; i < size; i++)
+				c->shown[at + i] = read_device(pdev, at + i, 1);
+			put_unaligned_le32(header & 0xfffff, c->shown + at);
+			if (PCI_EXT_CAP_ID(header) == PCI_EXT_CAP_ID_ERR)
+				make_aer(c, at);
+			if (at != last)
+				set32(c->shown, last, at << 20);
+			last = at;
+		}
+		at = PCI_EXT_CAP_NEXT(header);
+	}
+}
+
 void lender_config_make(struct lender_device *d)
 {
 	struct lender_config *c = &d->config;
@@ -175,6 +251,7 @@ void lender_config_make(struct lender_device *d)
 	}
 	memset(c, 0, sizeof(*c));
 	make_header(c, d->pdev, real);
+	make_extended(c, d->pdev);
 	c->shown[last] = 0;
 	if (!(get16(real, PCI_STATUS) & PCI_STATUS_CAP_LIST))
 		return;
@@ -213,24 +290,6 @@ static u32 gather(const u8 *bytes, unsigned int at, unsigned int size)
 	return value;
 }
 
-static u32 read_device(struct pci_dev *pdev, unsigned int at,
-		       unsigned int size)
-{
-	u32 value = ~0;
-	u16 word;
-	u8 byte;
-
-	switch (size) {
-	case 1:
-		return pci_read_config_byte(pdev, at, &byte) ? 0xff : byte;
-	case 2:
-		return pci_read_config_word(pdev, at, &word) ? 0xffff : word;
-	default:
-		pci_read_config_dword(pdev, at, &value);
-		return value;
-	}
-}
-
 static void write_device(struct pci_dev *pdev, unsigned int at,
 			 unsigned int size, u32 value)
 {
@@ -250,8 +309,8 @@ u32 lender_config_read(struct lender_device *d, unsigned int at,
 		       unsigned int size)
 {
 	struct lender_config *c = &d->config;
-	u32 live = gather(c->live, at, size);
 	u32 value = gather(c->shown, at, size);
+	u32 live = at < DLEND_CFG_SIZE ? gather(c->live, at, size) : 0;
 
 	if (live)
 		value = (value & ~live) | (read_device(d->pdev, at, size) & live);
@@ -299,8 +358,8 @@ void lender_config_write(struct lender_device *d, unsigned int at,
 			 unsigned int size, u32 value)
 {
 	struct lender_config *c = &d->config;
-	u32 pass = gather(c->pass, at, size);
-	u32 clear = gather(c->clear, at, size);
+	u32 pass = at < DLEND_CFG_SIZE ? gather(c->pass, at, size) : 0;
+	u32 clear = at < DLEND_CFG_SIZE ? gather(c->clear, at, size) : 0;
 	u32 keep = gather(c->keep, at, size);
 	u32 changes = value ^ lender_config_read(d, at, size);
 	u32 refused = changes & ~(pass | clear | keep);

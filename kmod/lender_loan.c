@@ -466,7 +466,7 @@ static int access_config(struct dlend_peer *peer, const struct dlend_msg_cfg *re
 	u32 value;
 
 	if ((size != 1 && size != 2 && size != 4) || at % size ||
-	    at + size > DLEND_CFG_SIZE)
+	    at + size > DLEND_CFG_SPACE)
 		return refuse(-EINVAL);
 
 	spin_lock_irqsave(&lender_lock, flags);
@@ -501,6 +501,30 @@ static int op_cfg_write(struct dlend_peer *peer, const void *data, size_t len,
 	return access_config(peer, data, resp, true);
 }
 
+static int op_cfg_extended(struct dlend_peer *peer, const void *data, size_t len,
+			   void *resp, size_t room)
+{
+	const struct dlend_msg_extended *req = data;
+	struct dlend_msg_extended_answer *answer = resp;
+	u32 at = le32_to_cpu(req->offset);
+	struct lender_device *d;
+	int ret = sizeof(*answer);
+
+	if (at < DLEND_CFG_SIZE || at > DLEND_CFG_SPACE - DLEND_CFG_PIECE)
+		return refuse(-EINVAL);
+	d = lock_loan(peer, req->fdid, req->loan);
+	if (!d)
+		return refuse(-ENODEV);
+	spin_lock_irq(&lender_lock);
+	if (d->config_open)
+		memcpy(answer->config, d->config.shown + at, DLEND_CFG_PIECE);
+	else
+		ret = refuse(-ENODEV);
+	spin_unlock_irq(&lender_lock);
+	unlock_loan(d);
+	return ret;
+}
+
 #define OP(op, flags, type, handler) \
 	{ op, flags, sizeof(struct type), sizeof(struct type), handler }
 
@@ -511,6 +535,7 @@ static const struct dlend_op lender_ops[] = {
 	OP(DLEND_OP_RETURN, 0, dlend_msg_return, op_return),
 	OP(DLEND_OP_CFG_READ, DLEND_ATOMIC, dlend_msg_cfg, op_cfg_read),
 	OP(DLEND_OP_CFG_WRITE, DLEND_ATOMIC, dlend_msg_cfg, op_cfg_write),
+	OP(DLEND_OP_CFG_EXTENDED, 0, dlend_msg_extended, op_cfg_extended),
 };
 
 static void lender_peer_up(struct dlend_peer *peer)

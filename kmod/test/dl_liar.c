@@ -34,6 +34,9 @@ MODULE_PARM_DESC(bdf, "domain << 16 | bus << 8 | devfn of the function whose BAR
 #define MSIX 0x50
 #define EXPRESS 0x60
 #define VENDOR 0xa0
+#define SERIAL 0x100
+#define AER 0x110
+#define VENDOR_EXTENDED 0x140
 
 enum lie {
 	TRUTH,
@@ -63,6 +66,17 @@ enum lie {
 	ROOT_PORT,
 	DMA_WRAPS,
 	DMA_OVER_MSI,
+	EXTENDED_LOOP,
+	EXTENDED_BELOW,
+	EXTENDED_ODD,
+	EXTENDED_VERSION,
+	EXTENDED_VIRTUAL,
+	EXTENDED_SHORT,
+	EXTENDED_END,
+	EXTENDED_LONG,
+	EXTENDED_OVERLAP,
+	EXTENDED_TWICE,
+	EXTENDED_NOTHING,
 	LIES,
 };
 
@@ -94,6 +108,17 @@ static const char *const names[LIES] = {
 	[ROOT_PORT] = "root-port",
 	[DMA_WRAPS] = "dma-wraps",
 	[DMA_OVER_MSI] = "dma-over-msi",
+	[EXTENDED_LOOP] = "extended-loop",
+	[EXTENDED_BELOW] = "extended-below",
+	[EXTENDED_ODD] = "extended-odd",
+	[EXTENDED_VERSION] = "extended-version",
+	[EXTENDED_VIRTUAL] = "extended-virtual",
+	[EXTENDED_SHORT] = "extended-short",
+	[EXTENDED_END] = "extended-end",
+	[EXTENDED_LONG] = "extended-long",
+	[EXTENDED_OVERLAP] = "extended-overlap",
+	[EXTENDED_TWICE] = "extended-twice",
+	[EXTENDED_NOTHING] = "extended-nothing",
 };
 
 /* Serializes the lies, and guards all below. */
@@ -101,7 +126,7 @@ static DEFINE_MUTEX(mutex);
 static enum lie lie;
 static struct dlend_why why;
 static int result;
-static u8 config[DLEND_CFG_SIZE];
+static u8 config[DLEND_CFG_SPACE];
 static struct pci_dev *pdev;
 static void *memory;
 static struct dlend_export *export;
@@ -121,6 +146,11 @@ static void capability(unsigned int at, u8 id, u8 next)
 {
 	config[at] = id;
 	config[at + PCI_CAP_LIST_NEXT] = next;
+}
+
+static void extended(unsigned int at, u16 id, u8 version, u16 next)
+{
+	put32(at, id | version << 16 | (u32)next << 20);
 }
 
 static u32 class(void)
@@ -155,6 +185,10 @@ static void tell_truth(void)
 	put16(EXPRESS + PCI_EXP_FLAGS, PCI_EXP_TYPE_RC_END << 4 | 2);
 	capability(VENDOR, PCI_CAP_ID_VNDR, 0);
 	config[VENDOR + PCI_CAP_FLAGS] = 16;
+	extended(SERIAL, PCI_EXT_CAP_ID_DSN, 1, AER);
+	extended(AER, PCI_EXT_CAP_ID_ERR, 2, VENDOR_EXTENDED);
+	extended(VENDOR_EXTENDED, PCI_EXT_CAP_ID_VNDR, 1, 0);
+	put32(VENDOR_EXTENDED + 4, 16 << 20);
 }
 
 /* Changes the configuration space. */
@@ -214,6 +248,43 @@ static void tell_lie(void)
 	case ROOT_PORT:
 		put16(EXPRESS + PCI_EXP_FLAGS, PCI_EXP_TYPE_ROOT_PORT << 4 | 2);
 		break;
+	case EXTENDED_LOOP:
+		extended(VENDOR_EXTENDED, PCI_EXT_CAP_ID_VNDR, 1, AER);
+		break;
+	case EXTENDED_BELOW:
+		extended(VENDOR_EXTENDED, PCI_EXT_CAP_ID_VNDR, 1, MSIX);
+		break;
+	case EXTENDED_ODD:
+		extended(VENDOR_EXTENDED, PCI_EXT_CAP_ID_VNDR, 1, 0x202);
+		break;
+	case EXTENDED_VERSION:
+		extended(AER, PCI_EXT_CAP_ID_ERR, 9, VENDOR_EXTENDED);
+		break;
+	case EXTENDED_VIRTUAL:
+		extended(AER, PCI_EXT_CAP_ID_SRIOV, 1, VENDOR_EXTENDED);
+		break;
+	case EXTENDED_SHORT:
+		put32(VENDOR_EXTENDED + 4, 4 << 20);
+		break;
+	case EXTENDED_END:
+		extended(VENDOR_EXTENDED, PCI_EXT_CAP_ID_VNDR, 1, 0xff8);
+		extended(0xff8, PCI_EXT_CAP_ID_DSN, 1, 0);
+		break;
+	case EXTENDED_LONG:
+		put32(VENDOR_EXTENDED + 4, 0xfffu << 20);
+		break;
+	case EXTENDED_OVERLAP:
+		extended(SERIAL, PCI_EXT_CAP_ID_DSN, 1, SERIAL + 8);
+		extended(SERIAL + 8, PCI_EXT_CAP_ID_DSN, 1, 0);
+		break;
+	case EXTENDED_TWICE:
+		extended(VENDOR_EXTENDED, PCI_EXT_CAP_ID_VNDR, 1, 0x200);
+		extended(0x200, PCI_EXT_CAP_ID_ERR, 2, 0);
+		break;
+	case EXTENDED_NOTHING:
+		/* A Null Capability that is not the first one. */
+		extended(VENDOR_EXTENDED, 0, 0, 0x200);
+		break;
 	default:
 		break;
 	}
@@ -270,7 +341,7 @@ static int op_attach(struct dlend_peer *peer, const void *data, size_t len, void
 
 	tell_lie();
 	memset(answer, 0, sizeof(*answer));
-	memcpy(answer->config, config, sizeof(config));
+	memcpy(answer->config, config, sizeof(answer->config));
 	if (lie == WINDOW_SMALL) {
 		size = SZ_8K;
 	} else if (lie == WINDOW_ASKEW) {
@@ -309,9 +380,22 @@ static int op_config(struct dlend_peer *peer, const void *data, size_t len, void
 {
 	const struct dlend_msg_cfg *req = data;
 	struct dlend_msg_cfg_answer *answer = resp;
-	unsigned int at = le16_to_cpu(req->offset) & 0xfc;
+	unsigned int at = le16_to_cpu(req->offset) & (DLEND_CFG_SPACE - 4);
 
 	answer->value = cpu_to_le32(get_unaligned_le32(config + at));
+	return sizeof(*answer);
+}
+
+static int op_extended(struct dlend_peer *peer, const void *data, size_t len, void *resp,
+		       size_t room)
+{
+	const struct dlend_msg_extended *req = data;
+	struct dlend_msg_extended_answer *answer = resp;
+	u32 at = le32_to_cpu(req->offset);
+
+	if (at > DLEND_CFG_SPACE - DLEND_CFG_PIECE)
+		return -EINVAL;
+	memcpy(answer->config, config + at, sizeof(answer->config));
 	return sizeof(*answer);
 }
 
@@ -324,6 +408,7 @@ static const struct dlend_op ops[] = {
 	OP(DLEND_OP_RETURN, 0, dlend_msg_return, op_return),
 	OP(DLEND_OP_CFG_READ, DLEND_ATOMIC, dlend_msg_cfg, op_config),
 	OP(DLEND_OP_CFG_WRITE, DLEND_ATOMIC, dlend_msg_cfg, op_config),
+	OP(DLEND_OP_CFG_EXTENDED, 0, dlend_msg_extended, op_extended),
 };
 
 static void tell(void)
