@@ -37,8 +37,10 @@ const CmdClusterVerb cmd_cluster_status = {
     .has_cluster = true,
     .details = "Shows the state of each host and each link.\n\n"
                "Hosts are booting, up, oops (part of the kernel has failed), "
-               "hung, panicked,\noff (by themselves), or dead. A link is up "
-               "when both hosts are up and the\ndrivers on both report it as "
-               "up." CMD_CLUSTER_EXIT_STATUS,
+               "hung, stopped (by\ngdb or the monitor), panicked, off (by "
+               "themselves), or dead. A link is up when\nboth hosts are up "
+               "and the drivers of the NTBs on both report it as up.\n"
+               "ntb_netdev has a carrier only later, when its interfaces on "
+               "both are up." CMD_CLUSTER_EXIT_STATUS,
     .run = run,
 };

@@ -29,6 +29,7 @@ struct CluGuest {
     uint64_t epoch;
     bool is_ready;
     bool is_silent;
+    bool is_stopped;    /* its machine is stopped, so it cannot answer */
     bool is_timed;      /* what is sent waits until it may be given */
     int64_t heard_us;   /* monotonic time of the agent's last frame */
     int64_t silence_us; /* longest time without a frame */
@@ -120,9 +121,15 @@ bool clu_guest_is_ready(const CluGuest *guest)
     return guest->is_ready;
 }
 
+void clu_guest_set_stopped(CluGuest *guest, bool is_stopped)
+{
+    guest->is_stopped = is_stopped;
+    guest->heard_us = g_get_monotonic_time();
+}
+
 int64_t clu_guest_quiet_us(const CluGuest *guest)
 {
-    return g_get_monotonic_time() - guest->heard_us;
+    return guest->is_stopped ? 0 : g_get_monotonic_time() - guest->heard_us;
 }
 
 /* Returns the text at *@from, which a 0 before @end must end, and moves *@from
@@ -268,7 +275,7 @@ static gboolean on_timer(gpointer data)
 {
     CluGuest *guest = data;
 
-    if (!guest->is_ready) {
+    if (!guest->is_ready || guest->is_stopped) {
         return G_SOURCE_CONTINUE;
     }
     /* Pings must not pile up for a guest that does not read. */

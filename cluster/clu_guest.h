@@ -46,8 +46,13 @@ void clu_guest_reset(CluGuest *guest);
 
 bool clu_guest_is_ready(const CluGuest *guest);
 
-/* Returns how long the agent has not been heard, in microseconds. An agent that
- * works is heard each second, because it answers pings. */
+/* Tells that the machine's CPUs are stopped, or run again. The silence of a
+ * stopped machine does not count. */
+void clu_guest_set_stopped(CluGuest *guest, bool is_stopped);
+
+/* Returns how long the agent has not been heard, in microseconds; 0 while its
+ * machine is stopped. An agent that works is heard each second, because it
+ * answers pings. */
 int64_t clu_guest_quiet_us(const CluGuest *guest);
 
 typedef struct CluSessionOps {

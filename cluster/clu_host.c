@@ -29,9 +29,10 @@ struct CluHost {
     const CluPlanHost *plan;
     const CluHostOps *ops;
     void *owner;
-    CluHostState state;
+    CluHostState state; /* apart from a stop */
     char *cause;
-    char *fate;  /* timed: it is killed with this cause between two steps */
+    bool is_stopped; /* its CPUs do not run, but may go on */
+    char *fate;      /* timed: it is killed with this cause between two steps */
     char *alarm; /* message of an oops or panic since the last boot; nullable */
     unsigned boots;   /* number of boots */
     unsigned watches; /* number of times that the agent has answered */
@@ -56,10 +57,10 @@ struct CluHost {
 };
 
 static const char *const state_names[] = {
-    [CLU_HOST_BOOTING] = "booting",   [CLU_HOST_UP] = "up",
-    [CLU_HOST_OOPS] = "oops",         [CLU_HOST_HUNG] = "hung",
-    [CLU_HOST_PANICKED] = "panicked", [CLU_HOST_OFF] = "off",
-    [CLU_HOST_DEAD] = "dead",
+    [CLU_HOST_BOOTING] = "booting", [CLU_HOST_UP] = "up",
+    [CLU_HOST_OOPS] = "oops",       [CLU_HOST_HUNG] = "hung",
+    [CLU_HOST_STOPPED] = "stopped", [CLU_HOST_PANICKED] = "panicked",
+    [CLU_HOST_OFF] = "off",         [CLU_HOST_DEAD] = "dead",
 };
 
 const char *clu_host_state_name(CluHostState state)
@@ -104,9 +105,13 @@ static gboolean on_deadline(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
+/* While the machine is stopped no time passes for its guest. */
 static void start_deadline(CluHost *host)
 {
     clu_source_clear(&host->deadline);
+    if (host->is_stopped) {
+        return;
+    }
     host->deadline = clu_source_new_timer(
         host->shared->context, host->shared->boot_ms, on_deadline, host);
 }
@@ -246,10 +251,30 @@ static int64_t virtual_ns(void *owner)
 
 /* The monitor */
 
+/* QEMU has stopped or resumed the CPUs. A stopped guest cannot answer, so
+ * neither its silence nor the length of its boot says anything. */
+static void set_stopped(CluHost *host, bool is_stopped)
+{
+    if (host->is_stopped == is_stopped) {
+        return;
+    }
+    host->is_stopped = is_stopped;
+    clu_guest_set_stopped(host->guest, is_stopped);
+    if (is_stopped) {
+        clu_source_clear(&host->deadline);
+    } else if (host->state == CLU_HOST_BOOTING) {
+        start_deadline(host);
+    }
+    host->ops->changed(host->owner, host);
+}
+
 static void on_qmp_event(void *owner, const char *name, JsonObject *data)
 {
     CluHost *host = owner;
 
+    if (strcmp(name, "STOP") == 0 || strcmp(name, "RESUME") == 0) {
+        set_stopped(host, strcmp(name, "STOP") == 0);
+    }
     if (strcmp(name, "RESET") == 0) {
         clu_console_note(host->console, "the machine was reset");
         begin_boot(host);
@@ -318,6 +343,7 @@ static void forget_process(CluHost *host)
     }
     g_clear_object(&host->process);
     host->pid = 0;
+    host->is_stopped = false;
 }
 
 /* Why the process has ended: QEMU's message, with the place of the entry in the
@@ -653,14 +679,21 @@ const CluPlanHost *clu_host_plan(const CluHost *host)
     return host->plan;
 }
 
+/* A kernel that has panicked does not go on with its CPUs. */
+static bool shows_stop(const CluHost *host)
+{
+    return host->is_stopped && host->state < CLU_HOST_STOPPED;
+}
+
 CluHostState clu_host_state(const CluHost *host)
 {
-    return host->state;
+    return shows_stop(host) ? CLU_HOST_STOPPED : host->state;
 }
 
 const char *clu_host_cause(const CluHost *host)
 {
-    return host->cause;
+    return shows_stop(host) ? "its CPUs are stopped, by gdb or the monitor"
+                            : host->cause;
 }
 
 pid_t clu_host_pid(const CluHost *host)

@@ -25,6 +25,7 @@ typedef enum CluHostState {
     CLU_HOST_UP,       /* its drivers are loaded, and the agent answers */
     CLU_HOST_OOPS,     /* a part of its kernel has failed or is stuck */
     CLU_HOST_HUNG,     /* the agent is silent, or the boot took too long */
+    CLU_HOST_STOPPED,  /* gdb or the monitor has stopped its CPUs */
     CLU_HOST_PANICKED, /* its kernel has stopped */
     CLU_HOST_OFF,      /* the guest has powered its machine off */
     CLU_HOST_DEAD,     /* its process was killed or failed, or never started */

@@ -39,13 +39,19 @@ static void fail_by_state(CluRequest *request, const CluHost *host,
                      cause ? ": " : "", cause ? cause : "");
 }
 
-/* Returns true if @host is in a state in which no command ends by itself. */
+static bool is_stopped(const CluHost *host)
+{
+    return clu_host_state(host) == CLU_HOST_STOPPED;
+}
+
+/* Returns true if @host is in a state in which no command ends by itself. A
+ * stopped host may go on. */
 static bool is_lost(const CluHost *host)
 {
     CluHostState state = clu_host_state(host);
 
     return state != CLU_HOST_BOOTING && state != CLU_HOST_UP &&
-           state != CLU_HOST_OOPS;
+           state != CLU_HOST_OOPS && state != CLU_HOST_STOPPED;
 }
 
 static void on_session_frame(void *owner, const CluAgentFrame *frame)
@@ -150,7 +156,8 @@ static void exec_start(CluRequest *request, const GPtrArray *words)
     exec->input = g_byte_array_new();
     exec->begun_ns = exec->timed ? clu_timed_limit(exec->timed) : 0;
     guest = clu_host_guest(exec->host);
-    if (!guest || !clu_guest_is_ready(guest) || is_lost(exec->host)) {
+    if (!guest || !clu_guest_is_ready(guest) || is_lost(exec->host) ||
+        is_stopped(exec->host)) {
         fail_by_state(request, exec->host,
                       "there is no agent to run the command");
         return;

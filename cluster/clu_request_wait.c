@@ -96,7 +96,8 @@ static void append_tail(GString *out, CluHost *host)
 /* True if a host in @state will not come up by itself. */
 static bool is_bad(CluHostState state)
 {
-    return state != CLU_HOST_UP && state != CLU_HOST_BOOTING;
+    return state != CLU_HOST_UP && state != CLU_HOST_BOOTING &&
+           state != CLU_HOST_STOPPED;
 }
 
 static void check_up(CluRequest *request)

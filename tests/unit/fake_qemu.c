@@ -10,7 +10,8 @@
  *   garbage  monitor and agent send random bytes
  *
  * SIGUSR1 resets the machine: the monitor reports it, and more bytes of the old
- * agent arrive. SIGUSR2 lets the machine boot again. The agent can run these
+ * agent arrive. SIGUSR2 lets the machine boot again. SIGTSTP stops its CPUs and
+ * SIGCONT resumes them; the monitor reports both. The agent can run these
  * programs: echo, flood (writes more than its credit), hold (does not end),
  * cat, freeze (from then on the agent does not answer anything).
  */
@@ -44,6 +45,7 @@ typedef struct Fake {
     bool is_booted;
     bool is_hello_due;
     bool is_frozen;
+    bool is_stopped; /* its agent does not run */
 } Fake;
 
 static void put(int fd, const void *data, size_t length)
@@ -254,7 +256,11 @@ static void on_signal(Fake *fake, int signals)
     if (read(signals, &info, sizeof(info)) != sizeof(info)) {
         return;
     }
-    if (info.ssi_signo == SIGHUP) {
+    if (info.ssi_signo == SIGTSTP || info.ssi_signo == SIGCONT) {
+        fake->is_stopped = info.ssi_signo == SIGTSTP;
+        put_text(MONITOR, fake->is_stopped ? "{\"event\": \"STOP\"}\r\n"
+                                           : "{\"event\": \"RESUME\"}\r\n");
+    } else if (info.ssi_signo == SIGHUP) {
         put_text(CONSOLE, "[    9.000000] Kernel panic - not syncing: fake\n");
     } else if (info.ssi_signo == SIGUSR1) {
         put_text(MONITOR, "{\"event\": \"RESET\", \"data\": {\"guest\": "
@@ -316,6 +322,8 @@ int main(int argc, char **argv)
     sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGUSR1);
     sigaddset(&set, SIGUSR2);
+    sigaddset(&set, SIGTSTP);
+    sigaddset(&set, SIGCONT);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signals = signalfd(-1, &set, SFD_CLOEXEC);
     if (strcmp(fake.mode, "exits") == 0) {
@@ -333,9 +341,10 @@ int main(int argc, char **argv)
     put_text(MONITOR, "{\"QMP\": {\"version\": {}, \"capabilities\": []}}\r\n");
     say_hello(&fake, 0);
     for (;;) {
-        struct pollfd fds[] = {{.fd = MONITOR, .events = POLLIN},
-                               {.fd = AGENT, .events = POLLIN},
-                               {.fd = signals, .events = POLLIN}};
+        struct pollfd fds[] = {
+            {.fd = MONITOR, .events = POLLIN},
+            {.fd = fake.is_stopped ? -1 : AGENT, .events = POLLIN},
+            {.fd = signals, .events = POLLIN}};
 
         if (poll(fds, 3, -1) < 0) {
             continue;

@@ -411,6 +411,69 @@ START_TEST(a_command_ends_when_its_host_is_hung)
 }
 END_TEST
 
+/* The silence of the agent while the CPUs are stopped does not count. */
+START_TEST(a_stopped_host_is_not_hung)
+{
+    g_autoptr(GError) error = NULL;
+    pid_t pid;
+    int64_t ms;
+    Rig rig;
+
+    rig_start(&rig, "", "", 300);
+    assert_up(&rig);
+    pid = (pid_t)number_of(&rig, "b", "pid");
+    kill(pid, SIGTSTP);
+    await_state(&rig, "stopped");
+    g_usleep(1000000);
+    assert_state(&rig, "hosts", "b", "stopped");
+    assert_state(&rig, "hosts", "a", "up");
+    assert_state(&rig, "links", "cable", "down");
+    ck_assert_int_eq(run_on_b(&rig, 0, &error, "echo", &ms), CLU_CONTROL_LOST);
+    ck_assert_msg(strstr(error->message, "b is stopped: its CPUs are stopped, "
+                                         "by gdb or the monitor") != NULL,
+                  "%s", error->message);
+    ck_assert_int_lt(ms, 2000);
+    kill(pid, SIGCONT);
+    await_state(&rig, "up");
+    assert_up(&rig);
+    ck_assert_int_eq(run_on_b(&rig, 0, NULL, "echo", &ms), 3);
+    /* A panic while it is stopped is told as such. */
+    kill(pid, SIGTSTP);
+    await_state(&rig, "stopped");
+    kill(pid, SIGHUP);
+    await_state(&rig, "panicked");
+    rig_end(&rig);
+}
+END_TEST
+
+/* A breakpoint stops the host of a command that runs. */
+static void *stop_b(void *pid)
+{
+    g_usleep(200000);
+    kill((pid_t)GPOINTER_TO_INT(pid), SIGTSTP);
+    return NULL;
+}
+
+START_TEST(a_command_waits_for_its_stopped_host)
+{
+    g_autoptr(GError) error = NULL;
+    GThread *thread;
+    int64_t ms;
+    Rig rig;
+
+    rig_start(&rig, "", "", 300);
+    assert_up(&rig);
+    thread = g_thread_new("stop", stop_b,
+                          GINT_TO_POINTER((int)number_of(&rig, "b", "pid")));
+    ck_assert_int_eq(run_on_b(&rig, 1500, &error, "hold", &ms),
+                     CLU_CLIENT_TIMED_OUT);
+    ck_assert_int_ge(ms, 1500);
+    g_thread_join(thread);
+    assert_state(&rig, "hosts", "b", "stopped");
+    rig_end(&rig);
+}
+END_TEST
+
 START_TEST(a_command_ends_at_its_timeout)
 {
     g_autoptr(GError) error = NULL;
@@ -775,6 +838,8 @@ int main(void)
     tcase_add_test(tcase, a_command_for_a_dead_guest_ends_at_once);
     tcase_add_test(tcase, a_command_for_a_silent_guest_ends_before_it_is_hung);
     tcase_add_test(tcase, a_command_ends_when_its_host_is_hung);
+    tcase_add_test(tcase, a_stopped_host_is_not_hung);
+    tcase_add_test(tcase, a_command_waits_for_its_stopped_host);
     tcase_add_test(tcase, a_command_ends_at_its_timeout);
     tcase_add_loop_test(tcase, signals_end_a_call_that_hears_nothing, 0,
                         G_N_ELEMENTS(ends));
