@@ -143,7 +143,7 @@ static bool compute(Model *model, int64_t promise)
     }
 }
 
-/* What the machines need to know for their horizons. */
+/* Tells the machines the bounds that their horizons need. */
 static void set_bounds(Model *model)
 {
     int64_t next = exp_crossings_next(model->crossings);

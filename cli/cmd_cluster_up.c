@@ -84,7 +84,7 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
     return true;
 }
 
-/* What the figures of a timed cluster do not contain. */
+/* Tells which costs the figures of a timed cluster leave out. */
 static void print_limits(void)
 {
     puts("\nvirtual time: an instruction takes 1 ns, and what crosses a cable "

@@ -232,7 +232,7 @@ static bool give_all(const CluCluster *cluster, CluInputKind kind)
     return any;
 }
 
-/* What the monitors do comes before what the guests get. */
+/* Monitors act before guests get their input. */
 static bool give(void *owner)
 {
     const CluCluster *cluster = owner;

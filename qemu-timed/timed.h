@@ -72,8 +72,8 @@ bool timed_link_sync(int64_t now);
 bool timed_link_is_stalled(int64_t now);
 /*
  * Waits until nothing unknown can come in up to the returned time, which is
- * @want, or before it the arrival of a message or the end of a stall. The machine does nothing until
- * then. Returns @now if the CPU shall stop first.
+ * @want, or before it the arrival of a message or the end of a stall. The
+ * machine does nothing until then. Returns @now if the CPU shall stop first.
  */
 int64_t timed_link_idle(int64_t now, int64_t want);
 /*

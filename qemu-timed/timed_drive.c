@@ -108,7 +108,7 @@ static int64_t completion_ns(Filter *f, Kind kind, int64_t bytes)
         time = MAX(time, f->media_free_ps) + d->write_latency_ps + jitter;
         break;
     case KIND_FLUSH:
-        /* What was written before is complete. */
+        /* Earlier writes are complete. */
         time = MAX(time, f->media_free_ps);
         break;
     }

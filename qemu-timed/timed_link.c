@@ -39,12 +39,12 @@ static struct {
     GQueue *inbound; /* of TimedBoardMessage; indexed by channel */
     Port **ports;    /* indexed by the channel on which they send */
     const char *device; /* whose DMA has just reached a window, or NULL */
-    const char *origin; /* the device that made the last access through a
-                           window; NULL: the CPU */
+    /* The device that made the last access through a window; NULL: the CPU */
+    const char *origin;
     GHashTable *places; /* pages that the model knows to be in a BAR */
 } links = {.horizon = TIMED_BOARD_NEVER};
 
-/* What the model delivers may arrive before what was sent directly earlier. */
+/* A delivery of the model may overtake messages that were sent directly. */
 static gint compare_messages(gconstpointer a, gconstpointer b, gpointer data)
 {
     const TimedBoardMessage *x = a, *y = b;

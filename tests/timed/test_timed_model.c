@@ -35,7 +35,7 @@ enum {
     ANSWER
 };
 
-/* What a machine has seen; shared with the test's process. */
+/* The messages that a machine has seen; shared with the test's process. */
 typedef struct Seen {
     unsigned count, reads, stores;
     int64_t arrival[SEEN];
