@@ -592,7 +592,8 @@ static const ExpMetric metrics[] = {
     {"served_bytes", EXP_SCOPE_DEVICE, COUNT, device_served_bytes,
      "bytes that others read and wrote through its BARs"},
     {"failed_reads", EXP_SCOPE_DEVICE, COUNT, device_failed_reads,
-     "read requests of its DMA engine that ended with UR or CA"},
+     "read requests of its DMA engine that ended with UR, CA or a "
+     "completion time-out"},
     {"tag_wait_ps", EXP_SCOPE_DEVICE, COUNT, device_tag_wait_ps,
      "time that reads of its DMA engine waited for a tag, in ps"},
     {"rx_packets", EXP_SCOPE_DEVICE, COUNT, nic_rx_packets,

@@ -229,10 +229,14 @@ static void emit_panel(PlotSheet *sheet, unsigned panel)
                                name, style);
         is_spread = has_half(sheet, panel, curve, source);
         if (is_spread) {
+            int half = is_bars ? 4 : 3;
+
+            /* Not yerrorbars: gnuplot clears a box in the middle of these. */
             g_string_append_printf(
                 plots,
-                ", \\\n%s using 1:2:%d with yerrorbars pt -1 lw 1.2 lc rgb '%s'",
-                name, is_bars ? 4 : 3,
+                ", \\\n%s using 1:($2-$%d):(0):(2*$%d) with vectors heads size "
+                "screen 0.004,90 lw 1.2 lc rgb '%s'",
+                name, half, half,
                 is_bars ? REP_GNUPLOT_INK : rep_plot_color(sheet, curve));
         }
         if (has_value_labels(sheet)) {

@@ -130,7 +130,7 @@ static void end_down(FabPort *port, SimTime now)
         port->freed_header[cls] = 0;
         port->freed_data[cls] = 0;
         port->freed_bytes[cls] = 0;
-        /* What is discarded needs no credits. */
+        /* A TLP that is discarded needs no credits. */
         port->header[cls] = FAB_CREDITS_INFINITE;
         port->data[cls] = FAB_CREDITS_INFINITE;
         port->unlimited |= FAB_UNLIMITED_HEADER(cls) | FAB_UNLIMITED_DATA(cls);

@@ -247,7 +247,8 @@ START_TEST(the_rate_is_the_same_afterwards)
     fixture_assert_near(good, sent, 0.01);
     fixture_run(fixture);
     ck_assert_uint_eq(writer.ends.count, WRITES);
-    /* What did not fail was sent; TLPs on the wire were lost unnoticed. */
+    /* Writes that did not fail were sent; those on the wire are lost unnoticed.
+     */
     ck_assert_uint_eq(fab_port_counters(bed->up)->payload_sent_bytes,
                       (uint64_t)(WRITES - writer.ends.failed) * BYTES);
     ck_assert_uint_ge(fab_port_counters(bed->up)->lost_tlps,
