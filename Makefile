@@ -69,7 +69,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
 
 .PHONY: all deps need-deps paper report fidelity oracles cluster \
         devices guest guest-6.12 guest-debug kmod \
-        gate test test-sim test-sweep test-device test-cluster test-lending test-kdebug \
+        gate test test-ci test-sim test-sweep test-device test-cluster test-lending test-kdebug \
         test-hostile test-timed bench bench-vm regress regress-clang baseline asan build-asan fuzz \
         fuzz-run check-style install deb test-deb clean
 
@@ -146,6 +146,14 @@ test: gate
 test-sim: all
 	tests/run $(BUILD) --no-suite device --no-suite vms --no-suite lending \
 	    --no-suite long
+
+# The workflows of docs/user/ci.md, step by step, each job on a clean Debian. Needs
+# root.
+PACKAGES_CI = debootstrap git python3-yaml
+test-ci: all
+	$(call need,$(call programs,debootstrap git) && \
+	    python3 -c 'import yaml' 2>/dev/null,$(PACKAGES_CI))
+	tests/ci/run $(BUILD) build-ci
 
 # Sweeps that are killed ten times, and divided among the jobs of Slurm and of
 # GNU parallel.
@@ -327,6 +335,6 @@ test-deb: deb
 	install/test-deb build-deb
 
 clean:
-	rm -rf $(BUILD) build-asan build-clang build-deb build-fuzz build-guest build-guest-6.12 \
+	rm -rf $(BUILD) build-asan build-ci build-clang build-deb build-fuzz build-guest build-guest-6.12 \
 	    build-kdebug \
 	    build-kmod build-qemu
