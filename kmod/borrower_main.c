@@ -37,6 +37,11 @@ static void get_device_info(struct dlend_device_info *info,
 	info->subsystem_vendor = le16_to_cpu(msg->subsystem_vendor);
 	info->subsystem_device = le16_to_cpu(msg->subsystem_device);
 	info->class = le32_to_cpu(msg->class) & 0xffffff;
+	info->physical = le16_to_cpu(msg->physical);
+	info->physical_device = le16_to_cpu(msg->physical_device);
+	info->virtual_number = le16_to_cpu(msg->virtual_number);
+	info->is_virtual = msg->is_virtual != 0;
+	info->fabric = le64_to_cpu(msg->fabric);
 	info->dma_window = le64_to_cpu(msg->dma_window);
 	/* The text comes from a peer. Terminate it, and replace control characters. */
 	strscpy(info->driver, msg->driver, sizeof(info->driver));

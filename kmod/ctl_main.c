@@ -60,6 +60,7 @@ static_assert(sizeof_field(struct dl_ctl_device, driver) ==
 #define CTL_USES_FUNCTION 4
 #define CTL_USES_WINDOW 8
 #define CTL_USES_TARGET 16
+#define CTL_USES_FABRIC 32
 
 static u32 function_bdf(const struct dl_ctl_function *function)
 {
@@ -90,8 +91,8 @@ static int ctl_add(struct dl_ctl_request *request, struct dlend_why *why)
 		return dlend_why_set(why, -EINVAL,
 				     "segment %x has borrowed devices; this node's own segments end at ffff",
 				     request->function.segment);
-	return dlend_lender_add(function_bdf(&request->function), &request->id,
-				why);
+	return dlend_lender_add(function_bdf(&request->function), request->fabric,
+				&request->id, why);
 }
 
 /* Return: -EBUSY if another device may reach @id, or @id another one; -ENOMEM; else 0. */
@@ -261,7 +262,7 @@ static const struct ctl_order {
 	u32 uses;
 	int (*run)(struct dl_ctl_request *request, struct dlend_why *why);
 } ctl_orders[] = {
-	[_IOC_NR(DL_CTL_ADD)] = { CTL_USES_FUNCTION, ctl_add },
+	[_IOC_NR(DL_CTL_ADD)] = { CTL_USES_FUNCTION | CTL_USES_FABRIC, ctl_add },
 	[_IOC_NR(DL_CTL_REMOVE)] = { CTL_USES_ID, ctl_remove },
 	[_IOC_NR(DL_CTL_MAKE_AVAILABLE)] = { CTL_USES_ID, ctl_available },
 	[_IOC_NR(DL_CTL_MAKE_UNAVAILABLE)] = { CTL_USES_ID, ctl_unavailable },
@@ -289,6 +290,8 @@ static const char *ctl_stray(const struct dl_ctl_request *request, u32 uses)
 		return "window";
 	if (!(uses & CTL_USES_TARGET) && request->target)
 		return "target";
+	if (!(uses & CTL_USES_FABRIC) && request->fabric)
+		return "fabric";
 	if (function->reserved || request->reserved0 ||
 	    memchr_inv(request->reserved, 0, sizeof(request->reserved)))
 		return "reserved";
@@ -361,6 +364,10 @@ static struct dl_ctl_device ctl_device(const struct dlend_device_info *info)
 		.subsystem_device = info->subsystem_device,
 		.function = bdf_function(info->bdf),
 		.window = info->dma_window,
+		.fabric = info->fabric,
+		.physical = info->physical,
+		.physical_device = info->physical_device,
+		.virtual_number = info->virtual_number,
 	};
 
 	strscpy(device.driver, info->driver, sizeof(device.driver));
@@ -374,7 +381,7 @@ static void ctl_put_device(struct ctl_out *out,
 	struct dl_ctl_device device = ctl_device(info);
 	unsigned int i;
 
-	device.flags = flags;
+	device.flags = flags | (info->is_virtual ? DL_CTL_VIRTUAL : 0);
 	for (i = 0; i < n_loans; i++) {
 		if (loans[i].fdid != info->fdid)
 			continue;

@@ -41,6 +41,11 @@ enum dlend_device_state {
  * @subsystem_vendor: as in its configuration space
  * @subsystem_device: as in its configuration space
  * @class: class code, 24 bits
+ * @physical: bus << 8 | devfn of its physical function; its own unless it is virtual
+ * @physical_device: the physical function's device ID
+ * @virtual_number: number of a virtual function, from 0 on
+ * @is_virtual: it is a virtual function (SR-IOV)
+ * @fabric: number of the network behind its port, as for dlend_lender_add()
  * @dma_window: bytes of the borrower's memory that it can reach; 0 if not borrowed
  * @driver: name of its driver on its own node; "" if it has none, "dl_lender" if it is
  *	available or borrowed
@@ -52,6 +57,9 @@ struct dlend_device_info {
 	u32 bdf;
 	u16 vendor, device, subsystem_vendor, subsystem_device;
 	u32 class;
+	u16 physical, physical_device, virtual_number;
+	bool is_virtual;
+	u64 fabric;
 	u64 dma_window;
 	char driver[32];
 };
@@ -59,6 +67,8 @@ struct dlend_device_info {
 /**
  * dlend_lender_add() - give a device an ID
  * @bdf: domain << 16 | bus << 8 | devfn
+ * @fabric: number of the network behind its port, for InfiniBand the subnet prefix; 0 if
+ *	it is not known. Other nodes see it; nothing else depends on it.
  * @fdid: set to the ID
  * @why: set to the reason of an error
  *
@@ -67,7 +77,7 @@ struct dlend_device_info {
  * -EINVAL if it cannot be lent, such as a bridge or the NTB adapter; -ENOSPC if
  * DLEND_DEVICES_MAX devices have an ID; -ENOMEM.
  */
-int dlend_lender_add(u32 bdf, u32 *fdid, struct dlend_why *why);
+int dlend_lender_add(u32 bdf, u64 fabric, u32 *fdid, struct dlend_why *why);
 
 /**
  * dlend_lender_remove() - take the ID from a device

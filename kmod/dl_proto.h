@@ -58,7 +58,10 @@ struct dlend_msg_device {
 	__le32 bdf;
 	__le16 vendor, device, subsystem_vendor, subsystem_device;
 	__le32 class;
+	__le16 physical, physical_device, virtual_number;
+	__le16 is_virtual;	/* 0 or 1 */
 	__le32 reserved;
+	__le64 fabric;
 	__le64 dma_window;
 	u8 driver[32];		/* text, ends with 0 */
 };
@@ -209,8 +212,8 @@ static_assert(sizeof(struct dlend_msg_p2p) == 24);
 static_assert(sizeof(struct dlend_msg_p2p_open) == 216);
 static_assert(sizeof(struct dlend_msg_p2p_windows) == 192);
 static_assert(sizeof(struct dlend_msg_p2p_open_answer) == 96);
-static_assert(sizeof(struct dlend_msg_device) == 72);
-static_assert(sizeof(struct dlend_msg_borrow_answer) == 184);
+static_assert(sizeof(struct dlend_msg_device) == 88);
+static_assert(sizeof(struct dlend_msg_borrow_answer) == 200);
 static_assert(sizeof(struct dlend_msg_attach) == 80);
 static_assert(sizeof(struct dlend_msg_attach_answer) == 472);
 static_assert(sizeof(struct dlend_msg_cfg) == 16);

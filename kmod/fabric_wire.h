@@ -42,7 +42,7 @@ enum {
 
 #define DLEND_MAGIC 0x444c0000	/* "DL" */
 /* Version of this protocol. Every incompatible change raises it. */
-#define DLEND_VERSION 1
+#define DLEND_VERSION 2
 
 #define DLEND_NODE_MAX 0xfffe
 

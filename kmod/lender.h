@@ -78,6 +78,7 @@ struct lender_device {
 	struct kref ref;
 	u32 fdid;
 	struct pci_dev *pdev;		/* counted */
+	u64 fabric;			/* network behind its port; 0: not known */
 
 	struct mutex order_mutex;	/* guards the two below */
 	bool taken;			/* taken from its old driver, or being taken */

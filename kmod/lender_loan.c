@@ -158,6 +158,11 @@ static void put_device_info(struct dlend_msg_device *msg,
 	msg->subsystem_vendor = cpu_to_le16(info->subsystem_vendor);
 	msg->subsystem_device = cpu_to_le16(info->subsystem_device);
 	msg->class = cpu_to_le32(info->class);
+	msg->physical = cpu_to_le16(info->physical);
+	msg->physical_device = cpu_to_le16(info->physical_device);
+	msg->virtual_number = cpu_to_le16(info->virtual_number);
+	msg->is_virtual = cpu_to_le16(info->is_virtual);
+	msg->fabric = cpu_to_le64(info->fabric);
 	msg->dma_window = cpu_to_le64(info->dma_window);
 	strscpy(msg->driver, info->driver, sizeof(msg->driver));
 }

@@ -265,7 +265,7 @@ static struct pci_dev *function_at(u32 bdf)
 	return pci_get_domain_bus_and_slot(bdf >> 16, bdf >> 8 & 0xff, bdf & 0xff);
 }
 
-int dlend_lender_add(u32 bdf, u32 *fdid, struct dlend_why *why)
+int dlend_lender_add(u32 bdf, u64 fabric, u32 *fdid, struct dlend_why *why)
 {
 	struct lender_device *d;
 	struct pci_dev *again;
@@ -277,6 +277,7 @@ int dlend_lender_add(u32 bdf, u32 *fdid, struct dlend_why *why)
 	kref_init(&d->ref);
 	mutex_init(&d->order_mutex);
 	init_completion(&d->idle);
+	d->fabric = fabric;
 	d->pdev = function_at(bdf);
 	if (!d->pdev) {
 		err = dlend_why_set(why, -ENODEV,

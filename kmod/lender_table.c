@@ -152,7 +152,7 @@ static u32 bdf_of(struct pci_dev *pdev)
 
 void lender_describe(struct lender_device *d, struct dlend_device_info *info)
 {
-	struct pci_dev *pdev = d->pdev;
+	struct pci_dev *pdev = d->pdev, *physical = pci_physfn(pdev);
 	unsigned long flags;
 
 	memset(info, 0, sizeof(*info));
@@ -163,6 +163,12 @@ void lender_describe(struct lender_device *d, struct dlend_device_info *info)
 	info->subsystem_vendor = pdev->subsystem_vendor;
 	info->subsystem_device = pdev->subsystem_device;
 	info->class = pdev->class;
+	info->physical = pci_dev_id(physical);
+	info->physical_device = physical->device;
+	info->is_virtual = pdev->is_virtfn;
+	if (pdev->is_virtfn)
+		info->virtual_number = pci_iov_vf_id(pdev);
+	info->fabric = d->fabric;
 
 	spin_lock_irqsave(&lender_lock, flags);
 	if (d->loan) {

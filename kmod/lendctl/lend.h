@@ -53,6 +53,61 @@ const char *lend_name(const struct dl_ctl_device *device, const char *ids,
 		      char text[LEND_TEXT]);
 
 /*
+ * lend_names() - writes vendor and device as "farside inventory" does: without an entry in
+ * the file, as 0x and four digits. @ids as for lend_name().
+ */
+void lend_names(__u16 vendor, __u16 device, const char *ids, char vendor_name[LEND_TEXT],
+		char device_name[LEND_TEXT]);
+
+/* A function that can be added or borrowed. */
+struct lend_choice {
+	__u32 id, node;		/* 0 for a device that has no ID */
+	__u32 class;
+	struct dl_ctl_function function;
+	__u64 physical;		/* orders the physical functions of a node by address */
+	bool is_virtual;
+	unsigned int virtual_number;	/* from 0 on */
+	__u64 fabric;		/* subnet prefix; 0: not known */
+	char fabric_text[20];	/* "" if not known */
+	char vendor[LEND_TEXT], name[LEND_TEXT];	/* of the physical function */
+	bool dropped;		/* lend_choose() has excluded it */
+};
+
+struct lend_choices {
+	struct lend_choice *list;	/* by node and slot */
+	unsigned int n;
+};
+
+/* The words by which a user chooses. NULL and 0: not given. */
+struct lend_request {
+	const char *device, *vendor, *fabric;
+	__u32 node;
+	unsigned int instance, virtual_number;
+	bool is_virtual;
+};
+
+/* Bytes for the reason why nothing is chosen, with its NUL. */
+#define LEND_WHY 1024
+
+/* Return: the InfiniBand subnet prefix of a function's port; 0 if it is not known. */
+__u64 lend_fabric(const char *root, const struct dl_ctl_function *function);
+/* Return: the type of a device as "farside inventory" shows it; NULL for others. */
+const char *lend_type(__u32 class);
+/* Adds the devices of this node, and their virtual functions, from sysfs. Return: false
+ * if there is no memory. */
+bool lend_choices_read(struct lend_choices *choices, const char *root, const char *ids);
+/* Adds devices that have an ID. Return: false if there is no memory. */
+bool lend_choices_take(struct lend_choices *choices, const struct dl_ctl_device *devices,
+		       unsigned int n, const char *ids);
+void lend_choices_free(struct lend_choices *choices);
+/* Return: the function that @request means, or NULL with the reason in @why, which has
+ * LEND_WHY bytes. */
+const struct lend_choice *lend_choose(struct lend_choices *choices,
+				      const struct lend_request *request, char *why);
+/* Prints the physical functions by type, as "farside inventory" does. */
+void lend_print_inventory(FILE *out, const struct lend_choices *choices, bool json);
+
+/*
  * Facts about a function from the system's files. @root is put before /sys, /proc and
  * /dev. It is "" except in tests.
  */

@@ -28,13 +28,14 @@ enum { OK = 0, REFUSED = 1, USAGE = 2 };
 #define STRING_OF(macro) STRING(macro)
 
 /* Options that only some verbs take. */
-enum { OPT_FORCE = 1, OPT_WAIT = 2, OPT_SHARE = 4 };
+enum { OPT_FORCE = 1, OPT_WAIT = 2, OPT_SHARE = 4, OPT_CHOOSE = 8, OPT_NODE = 16 };
 
 static bool arg_json;
 static bool arg_help;
 static bool arg_force;
 static unsigned int arg_queues, arg_interrupts;	/* 0: an equal share */
 static int arg_wait_ms = WAIT_DEFAULT * 1000;
+static struct lend_request arg_request;	/* the words that choose a device */
 
 /* The first argument of a verb. */
 enum argument { ARG_NONE, ARG_DEVICE, ARG_ID, ARG_NODE, ARG_PAIR };
@@ -204,16 +205,18 @@ static int parse_arguments(const struct verb *verb, char **args,
 	case ARG_NONE:
 		break;
 	case ARG_DEVICE:
+		if (arg_request.device)
+			break;
 		if (!lend_parse_function(args[0], &request->function))
 			return bad_argument("device", args[0],
 					    "write it as lspci does, 0000:03:00.0");
 		break;
 	case ARG_ID:
-		if (!lend_parse_id(args[0], &request->id))
-			return bad_argument("ID", args[0],
+		if (!arg_request.device && !lend_parse_id(*args++, &request->id))
+			return bad_argument("ID", args[-1],
 					    "write the hexadecimal number that \"lendctl list\" shows");
-		if (args[1] && !lend_parse_window(args[1], &request->window))
-			return bad_argument("window size", args[1],
+		if (*args && !lend_parse_window(*args, &request->window))
+			return bad_argument("window size", *args,
 					    "write a whole number of MiB");
 		break;
 	case ARG_PAIR:
@@ -285,10 +288,65 @@ static int run_list(const struct verb *verb, struct dl_ctl_request *request)
 	return OK;
 }
 
+static int run_inventory(const struct verb *verb, struct dl_ctl_request *request)
+{
+	struct lend_choices choices = {};
+
+	(void)verb;
+	(void)request;
+	if (!lend_choices_read(&choices, "", NULL))
+		return complain(REFUSED, ENOMEM, "no memory");
+	lend_print_inventory(stdout, &choices, arg_json);
+	lend_choices_free(&choices);
+	return OK;
+}
+
+/*
+ * Finds the device that the user's words mean: a function of this node, or with @own
+ * false a device of another node. Return: OK with the function or the ID in @request, or
+ * REFUSED after a complaint.
+ */
+static int choose(bool own, struct dl_ctl_request *request)
+{
+	const struct lend_choice *choice = NULL;
+	struct lend_choices choices = {};
+	struct dl_ctl_device *devices = NULL;
+	char why[LEND_WHY] = "no memory";
+	unsigned int n, i, others = 0;
+	bool ok, own_too;
+
+	if (own) {
+		ok = lend_choices_read(&choices, "", NULL);
+	} else {
+		devices = fetch(DL_CTL_DEVICES, sizeof(*devices), &n);
+		if (!devices)
+			return REFUSED;
+		for (i = 0; i < n; i++)
+			others += !(devices[i].flags & DL_CTL_OWN);
+		/* Without a device of another node, this node may lend to itself (loopback). */
+		for (i = 0, own_too = !others, others = 0; i < n; i++)
+			if (own_too || !(devices[i].flags & DL_CTL_OWN))
+				devices[others++] = devices[i];
+		ok = lend_choices_take(&choices, devices, others, NULL);
+	}
+	if (ok)
+		choice = lend_choose(&choices, &arg_request, why);
+	if (choice && own)
+		request->function = choice->function;
+	else if (choice)
+		request->id = choice->id;
+	free(devices);
+	lend_choices_free(&choices);
+	return choice ? OK : complain(REFUSED, ENODEV, "%s", why);
+}
+
 static int run_add(const struct verb *verb, struct dl_ctl_request *request)
 {
 	char what[LEND_TEXT], text[LEND_TEXT];
 
+	if (arg_request.device && choose(true, request) != OK)
+		return REFUSED;
+	request->fabric = lend_fabric("", &request->function);
 	snprintf(what, sizeof(what), "%s cannot be %s",
 		 lend_function_text(&request->function, text), verb->done);
 	if (order(verb->number, request, what) < 0)
@@ -296,6 +354,8 @@ static int run_add(const struct verb *verb, struct dl_ctl_request *request)
 	if (arg_json)
 		return print_json(request->id);
 	printf("ID: %x\n", request->id);
+	if (arg_request.device)
+		printf("Function: %s\n", lend_function_text(&request->function, text));
 	return OK;
 }
 
@@ -438,6 +498,8 @@ static void print_borrowed(const struct dl_ctl_device *device,
 		fputs("}\n", stdout);
 		return;
 	}
+	if (arg_request.device)
+		printf("ID: %x\n", device->id);
 	printf("Name: %s\n", lend_name(device, NULL, text));
 	printf("Local users: %u\n", bound->driver[0] ? 1 : 0);
 	printf("Local virtual device: %s\n",
@@ -461,6 +523,8 @@ static int run_borrow(const struct verb *verb, struct dl_ctl_request *request)
 	bool done;
 	int events;
 
+	if (arg_request.device && choose(false, request) != OK)
+		return REFUSED;
 	snprintf(what, sizeof(what), "device %x cannot be %s", request->id,
 		 verb->done);
 	/* Open the socket before the order, so that no event is missed. */
@@ -629,10 +693,15 @@ static const struct verb verbs[] = {
 	  "and which windows their adapters have free: a device that they lend to this\n"
 	  "node needs windows onto the memory and interrupts here.\n",
 	  ARG_NONE, 0, 0, 0, 0, "", run_list },
+	{ "inventory", "", "show the devices of this node by type",
+	  "Shows how many devices of each type, name, vendor and fabric this node has. With\n"
+	  "these words --device, --vendor and --fabric choose a device.\n",
+	  ARG_NONE, 0, 0, 0, 0, "", run_inventory },
 	{ "add", "DEVICE", "give a device of this node an ID",
-	  "DEVICE is a function as lspci shows it, 0000:03:00.0. Its driver keeps it\n"
-	  "until it is made available.\n",
-	  ARG_DEVICE, 1, 1, 0, DL_CTL_ADD, "added", run_add },
+	  "DEVICE is a function as lspci shows it, 0000:03:00.0. Instead, --device and the\n"
+	  "options below it choose one by the words of \"lendctl inventory\". Its driver keeps\n"
+	  "it until it is made available.\n",
+	  ARG_DEVICE, 1, 1, OPT_CHOOSE, DL_CTL_ADD, "added", run_add },
 	{ "remove", "ID", "take the ID from a device of this node",
 	  "A device that is available goes back to its driver. Refused while the device\n"
 	  "is borrowed.\n",
@@ -649,8 +718,10 @@ static const struct verb verbs[] = {
 	{ "borrow", "ID [WINDOW-SIZE]", "put a device of another node into this one",
 	  "Waits until a driver of this node has taken the device, and prints what it is\n"
 	  "here. WINDOW-SIZE, in MiB, is how much memory of this node the device can\n"
-	  "reach at a time; without an IOMMU here it must be all memory.\n",
-	  ARG_ID, 1, 2, OPT_WAIT, DL_CTL_BORROW, "borrowed", run_borrow },
+	  "reach at a time; without an IOMMU here it must be all memory.\n"
+	  "Instead of the ID, --device and the options below it choose one of the devices that\n"
+	  "other nodes have given an ID.\n",
+	  ARG_ID, 1, 2, OPT_WAIT | OPT_CHOOSE | OPT_NODE, DL_CTL_BORROW, "borrowed", run_borrow },
 	{ "return", "ID", "give a borrowed device back",
 	  "Refused while the device is in use. --force returns it nevertheless; its users\n"
 	  "see a device that was unplugged.\n",
@@ -728,6 +799,56 @@ static bool set_interrupts(const char *value)
 	return set_share(value, "number of interrupts", &arg_interrupts);
 }
 
+static bool set_device(const char *value)
+{
+	arg_request.device = value;
+	return true;
+}
+
+static bool set_vendor(const char *value)
+{
+	arg_request.vendor = value;
+	return true;
+}
+
+static bool set_fabric(const char *value)
+{
+	arg_request.fabric = value;
+	return true;
+}
+
+/* Reads a number from 0 to 65535. */
+static bool set_count(const char *value, const char *what, unsigned int *ret)
+{
+	if (strcmp(value, "0") == 0) {
+		*ret = 0;
+		return true;
+	}
+	if (lend_parse_share(value, ret))
+		return true;
+	bad_argument(what, value, "write a number from 0 to 65535");
+	return false;
+}
+
+static bool set_instance(const char *value)
+{
+	return set_count(value, "instance", &arg_request.instance);
+}
+
+static bool set_virtual(const char *value)
+{
+	arg_request.is_virtual = true;
+	return set_count(value, "virtual function", &arg_request.virtual_number);
+}
+
+static bool set_node(const char *value)
+{
+	if (lend_parse_node(value, &arg_request.node))
+		return true;
+	bad_argument("node", value, "write a number from 1 on");
+	return false;
+}
+
 static bool set_help(const char *value)
 {
 	(void)value;
@@ -751,6 +872,16 @@ static const struct flag {
 	{ "queues", "N", "give the function this many; an equal share by default",
 	  OPT_SHARE, set_queues },
 	{ "interrupts", "N", "the same for interrupts", OPT_SHARE, set_interrupts },
+	{ "device", "NAME", "choose a device by its name in the inventory", OPT_CHOOSE,
+	  set_device },
+	{ "vendor", "NAME", "if two vendors have a device of that name", OPT_CHOOSE, set_vendor },
+	{ "fabric", "NAME", "the network of its port; by default none, or the only one",
+	  OPT_CHOOSE, set_fabric },
+	{ "instance", "N", "number among those in the order of slots; 0 by default", OPT_CHOOSE,
+	  set_instance },
+	{ "virtual-function", "N", "this virtual function of it, from 0 on", OPT_CHOOSE,
+	  set_virtual },
+	{ "node", "NODE", "the node that the device is plugged into", OPT_NODE, set_node },
 	{ "help", NULL, "print this help", 0, set_help },
 };
 
@@ -760,7 +891,7 @@ static void print_flag(const char *name, const char *value, const char *help)
 
 	snprintf(text, sizeof(text), "--%s%s%s", name, value ? " " : "",
 		 value ? value : "");
-	printf("  %-17s  %s\n", text, help);
+	printf("  %-20s  %s\n", text, help);
 }
 
 /* @options: OPT_* that the verb takes */
@@ -788,7 +919,7 @@ static void print_help(void)
 	for (i = 0; i < ARRAY_SIZE(verbs); i++)
 		printf("  %-11s %-16s  %s\n", verbs[i].name, verbs[i].arguments,
 		       verbs[i].summary);
-	print_flags(OPT_FORCE | OPT_WAIT | OPT_SHARE);
+	print_flags(OPT_FORCE | OPT_WAIT | OPT_SHARE | OPT_CHOOSE | OPT_NODE);
 	print_flag("version", NULL, "print the version");
 	fputs("\n"
 	      "\"lendctl VERB --help\" explains a verb.\n"
@@ -868,7 +999,7 @@ int main(int argc, char **argv)
 {
 	struct dl_ctl_request request = {};
 	const struct verb *verb;
-	int count, given, status;
+	int count, given, status, replaced;
 
 	given = parse_options(argc, argv);
 	if (given < 0)
@@ -887,12 +1018,17 @@ int main(int argc, char **argv)
 		return OK;
 	}
 	count = argc - optind - 1;
-	if (count < verb->least || count > verb->most)
+	/* A device that is chosen by words takes the place of the first argument. */
+	replaced = given & OPT_CHOOSE & verb->options ? 1 : 0;
+	if (count < verb->least - replaced || count > verb->most - replaced)
 		return complain(USAGE, 0, "too %s arguments; usage: lendctl %s %s",
-				count < verb->least ? "few" : "many",
+				count < verb->least - replaced ? "few" : "many",
 				verb->name, verb->arguments);
 	if (given & ~verb->options)
 		return usage("\"%s\" does not take this option", verb->name);
+	if (given & (OPT_CHOOSE | OPT_NODE) && !arg_request.device)
+		return usage("to choose a device, give its name: lendctl %s --device NAME",
+			     verb->name);
 	status = parse_arguments(verb, argv + optind + 1, &request);
 	if (status == OK)
 		status = verb->run(verb, &request);

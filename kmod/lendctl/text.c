@@ -214,6 +214,21 @@ static void look_up(FILE *file, const struct dl_ctl_device *device, char *class,
 	}
 }
 
+void lend_names(__u16 vendor, __u16 device, const char *ids, char vendor_name[LEND_TEXT],
+		char device_name[LEND_TEXT])
+{
+	struct dl_ctl_device numbers = { .vendor = vendor, .device = device };
+	FILE *file = fopen(ids ? ids : PCI_IDS, "re");
+	char class[LEND_TEXT];
+
+	snprintf(vendor_name, LEND_TEXT, "0x%04x", vendor);
+	snprintf(device_name, LEND_TEXT, "0x%04x", device);
+	if (file) {
+		look_up(file, &numbers, class, vendor_name, device_name);
+		fclose(file);
+	}
+}
+
 const char *lend_name(const struct dl_ctl_device *device, const char *ids,
 		      char text[LEND_TEXT])
 {

@@ -40,6 +40,8 @@ struct dl_ctl_function {
  * @function: a function of this node
  * @window: bytes of DMA window; 0 lets the kernel choose
  * @target: another device
+ * @fabric: number of the network behind a device's port, for InfiniBand the subnet
+ *          prefix; 0 if it is not known
  * @reserved: 0
  * @message: written by the kernel: the reason of an error, or empty
  */
@@ -50,7 +52,8 @@ struct dl_ctl_request {
 	__u64 window;
 	__u32 target;
 	__u32 reserved0;
-	__u64 reserved[3];
+	__u64 fabric;
+	__u64 reserved[2];
 	char message[DL_CTL_MESSAGE];
 };
 
@@ -64,12 +67,14 @@ enum dl_ctl_state {
 #define DL_CTL_OWN 1
 /* This node has borrowed it: @local and @window_free are set. */
 #define DL_CTL_HERE 2
+/* It is a virtual function (SR-IOV): @virtual_number is set. */
+#define DL_CTL_VIRTUAL 4
 
 /*
  * struct dl_ctl_device - a device of this node or of a node that is connected
  * @id: ID of the device, the same on all nodes until its own node removes it
  * @state: enum dl_ctl_state
- * @flags: DL_CTL_OWN, DL_CTL_HERE
+ * @flags: DL_CTL_OWN, DL_CTL_HERE, DL_CTL_VIRTUAL
  * @node: number of its own node, which it is plugged into
  * @borrower: node that has borrowed it, or 0
  * @class: class code, 24 bits
@@ -78,6 +83,11 @@ enum dl_ctl_state {
  * @window: bytes of the borrower's memory that it can reach
  * @window_free: bytes of the window that are not mapped
  * @driver: its driver on this node if it is borrowed here, else on its own node
+ * @fabric: as it was added; 0 if it is not known
+ * @physical: bus << 8 | devfn of its physical function on its own node; its own unless
+ *            it is virtual
+ * @physical_device: the physical function's device ID
+ * @virtual_number: number of a virtual function, from 0 on
  */
 struct dl_ctl_device {
 	__u32 id;
@@ -95,7 +105,11 @@ struct dl_ctl_device {
 	__u64 window;
 	__u64 window_free;
 	char driver[32];
-	__u64 reserved[2];
+	__u64 fabric;
+	__u16 physical;
+	__u16 physical_device;
+	__u16 virtual_number;
+	__u16 reserved;
 };
 
 enum dl_ctl_node_state {
@@ -175,7 +189,7 @@ struct dl_ctl_list {
 #define DL_CTL_IOC 0xdc
 #define DL_CTL_IOWR(nr, type) _IOWR(DL_CTL_IOC, nr, type)
 
-/* Uses @function, writes @id. */
+/* Uses @function and @fabric, writes @id. */
 #define DL_CTL_ADD DL_CTL_IOWR(1, struct dl_ctl_request)
 /* These use @id. */
 #define DL_CTL_REMOVE DL_CTL_IOWR(2, struct dl_ctl_request)

@@ -110,7 +110,7 @@ static void fill_request(struct dl_ctl_request *request, unsigned nr)
 static void stray(struct dl_ctl_request *request, unsigned nr)
 {
     if (one_in(3)) {
-        request->reserved[below(3)] = 1 + random32();
+        request->reserved[below(2)] = 1 + random32();
     } else if (one_in(2)) {
         request->function.reserved = 1 + below(0xffff);
     } else if (nr == _IOC_NR(DL_CTL_CONNECT) ||

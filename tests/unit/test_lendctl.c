@@ -343,6 +343,244 @@ START_TEST(a_virtual_function_is_found)
 }
 END_TEST
 
+/* The functions of a node like that of test_inv_sysfs.c, and another card. */
+static const struct {
+    const char *address, *class_code, *vendor, *device, *gid, *physical;
+} functions[] = {
+    {"0000:c9:02.0", "0x060400", "0x8086", "0x347a", NULL, NULL},
+    {"0000:ca:00.0", "0x020700", "0x15b3", "0x101b",
+     "fe80:0000:0000:0001:0002:c903:0012:3456", NULL},
+    {"0000:ca:00.1", "0x020700", "0x15b3", "0x101b",
+     "fe80:0000:0000:0002:0002:c903:0012:3457", NULL},
+    {"0000:ca:00.2", "0x020700", "0x15b3", "0x101c", NULL, "0000:ca:00.0"},
+    {"0000:ca:00.3", "0x020700", "0x15b3", "0x101c", NULL, "0000:ca:00.0"},
+    {"0000:65:00.0", "0x010802", "0x1b36", "0x0010", NULL, NULL},
+    {"0000:17:00.0", "0x010802", "0x1b36", "0x0010", NULL, NULL},
+    {"0001:01:00.0", "0x020000", "0x8086", "0x10d3",
+     "fe80:0000:0000:0000:0002:c903:0012:3456", NULL},
+    {"0001:02:00.0", "0x120000", "0x9999", "0x10d3", NULL, NULL},
+    {"1f000:00:06.0", "0x010802", "0x1b36", "0x0010", NULL, NULL},
+};
+
+static void put_file(const char *address, const char *name, const char *text)
+{
+    g_autofree char *path =
+        g_strdup_printf("sys/bus/pci/devices/%s/%s", address, name);
+
+    program_put(path, text);
+}
+
+/* Makes sysfs with these functions, the last one first. */
+static void put_functions(void)
+{
+    unsigned virtuals = 0;
+
+    for (size_t i = G_N_ELEMENTS(functions); i-- > 0;) {
+        const char *address = functions[i].address;
+
+        put_file(address, "class", functions[i].class_code);
+        put_file(address, "vendor", functions[i].vendor);
+        put_file(address, "device", functions[i].device);
+        if (functions[i].gid) {
+            put_file(address, "infiniband/mlx5_0/ports/1/gids/0",
+                     functions[i].gid);
+        }
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(functions); i++) {
+        g_autofree char *link = NULL, *back = NULL, *there = NULL, *name = NULL;
+
+        if (functions[i].physical) {
+            link = g_strdup_printf("sys/bus/pci/devices/%s/physfn",
+                                   functions[i].address);
+            there = g_strdup_printf("../%s", functions[i].physical);
+            put_link(link, there);
+            back = g_strdup_printf("../%s", functions[i].address);
+            name = g_strdup_printf("sys/bus/pci/devices/%s/virtfn%u",
+                                   functions[i].physical, virtuals++);
+            put_link(name, back);
+        }
+    }
+}
+
+static const struct {
+    const char *words; /* device|vendor|fabric|instance|virtual function */
+    const char *slot;  /* NULL: refused */
+    const char *why;   /* part of the reason */
+} chosen[] = {
+    {"QEMU NVM Express Controller||||", "0000:17:00.0", NULL},
+    {"QEMU NVM Express Controller|||1|", "0000:65:00.0", NULL},
+    {"QEMU NVM Express Controller|||2|", NULL,
+     "there are 2 devices \"QEMU NVM Express Controller\"; write --instance "
+     "with a number from 0 to 1"},
+    {"0x101b||fe80:0000:0000:0002||", "0000:ca:00.1", NULL},
+    {"0x101b||||", NULL,
+     "of more than one fabric; add --fabric; there are fe80:0000:0000:0001, "
+     "fe80:0000:0000:0002"},
+    {"0x101b||fe80:0000:0000:0003||", NULL,
+     "there is no device \"0x101b\" of fabric \"fe80:0000:0000:0003\"; there "
+     "are fe80:0000:0000:0001, fe80:0000:0000:0002"},
+    {"0x101b||fe80:0000:0000:0001||1", "0000:ca:00.3", NULL},
+    {"0x101b||fe80:0000:0000:0001||2", NULL,
+     "has no virtual function 2; there are 2, counted from 0"},
+    {"0x101b||fe80:0000:0000:0002||0", NULL, "has no virtual functions"},
+    {"82574L Gigabit Network Connection||||", "0001:01:00.0", NULL},
+    {"82574L Gigabit Network Connection||here||", NULL, "leave --fabric out"},
+    {"0x10d3|0x9999|||", "0001:02:00.0", NULL},
+    {"0x10d3|Intel Corporation|||", NULL, "there is only 0x9999"},
+    {"0x101c||||", NULL,
+     "there is no device \"0x101c\"; there are QEMU NVM Express Controller, "
+     "0x101b, 82574L Gigabit Network Connection, 0x10d3"},
+    /* A serial number, a GUID and an address are no words. */
+    {"0000:ca:00.0||||", NULL, "there is no device \"0000:ca:00.0\""},
+    {"0002:c903:0012:3456||||", NULL, "there is no device"},
+};
+
+/* Returns the request that the @words of a row of chosen[] stand for. */
+static struct lend_request request_of(char **words)
+{
+    return (struct lend_request){
+        .device = words[0],
+        .vendor = *words[1] ? words[1] : NULL,
+        .fabric = *words[2] ? words[2] : NULL,
+        .instance = (unsigned)atoi(words[3]),
+        .is_virtual = *words[4] != '\0',
+        .virtual_number = (unsigned)atoi(words[4]),
+    };
+}
+
+static void check_choice(struct lend_choices *choices, int row)
+{
+    g_auto(GStrv) words = g_strsplit(chosen[row].words, "|", -1);
+    struct lend_request request = request_of(words);
+    char why[LEND_WHY] = "", text[LEND_TEXT];
+    const struct lend_choice *choice = lend_choose(choices, &request, why);
+
+    if (!chosen[row].slot) {
+        ck_assert_ptr_null(choice);
+        ck_assert_msg(strstr(why, chosen[row].why), "%s", why);
+        return;
+    }
+    ck_assert_msg(choice, "%s", why);
+    ck_assert_str_eq(lend_function_text(&choice->function, text),
+                     chosen[row].slot);
+}
+
+START_TEST(words_choose_a_device_of_this_node)
+{
+    g_autofree char *ids = write_ids();
+    struct lend_choices choices = {0};
+
+    put_functions();
+    ck_assert(lend_choices_read(&choices, program_folder, ids));
+    check_choice(&choices, _i);
+    lend_choices_free(&choices);
+}
+END_TEST
+
+static unsigned number_of(const char *text)
+{
+    return (unsigned)g_ascii_strtoull(text, NULL, 16);
+}
+
+/* Returns row @i of functions[] as the kernel lists a device of node 3. The
+ * kernel knows the fabric because the owner said it, and the physical
+ * function's ID and address. */
+static struct dl_ctl_device listed(unsigned i, unsigned *virtuals)
+{
+    const char *physical = functions[i].physical;
+    struct dl_ctl_function owner;
+    struct dl_ctl_device device = {
+        .id = 0x30000 + i,
+        .node = 3,
+        .class = number_of(functions[i].class_code),
+        .vendor = (__u16)number_of(functions[i].vendor),
+        .device = (__u16)number_of(functions[i].device),
+    };
+
+    ck_assert(lend_parse_function(functions[i].address, &device.function));
+    ck_assert(lend_parse_function(physical ? physical : functions[i].address,
+                                  &owner));
+    device.physical = (__u16)(owner.bus << 8 | owner.devfn);
+    device.physical_device = physical ? 0x101b : device.device;
+    if (physical) {
+        device.flags = DL_CTL_VIRTUAL;
+        device.virtual_number = (__u16)(*virtuals)++;
+    }
+    if (physical || functions[i].gid) {
+        device.fabric =
+            lend_fabric(program_folder, physical ? &owner : &device.function);
+    }
+    return device;
+}
+
+/* The same words mean the same device on the node that borrows it. */
+START_TEST(words_choose_a_device_of_another_node)
+{
+    g_autofree char *ids = write_ids();
+    struct dl_ctl_device devices[G_N_ELEMENTS(functions)];
+    struct lend_choices choices = {0};
+    struct lend_request request = {.device = "0x101b", .node = 4};
+    char why[LEND_WHY];
+    unsigned n = 0, virtuals = 0;
+
+    put_functions();
+    /* No bridge has an ID, nor has a borrowed device another one. */
+    for (unsigned i = 1; i + 1 < G_N_ELEMENTS(functions); i++) {
+        devices[n++] = listed(i, &virtuals);
+    }
+    ck_assert(lend_choices_take(&choices, devices, n, ids));
+    check_choice(&choices, _i);
+    ck_assert_ptr_null(lend_choose(&choices, &request, why));
+    ck_assert_str_eq(why,
+                     "node 4 has no device with an ID; nodes that have: 3");
+    lend_choices_free(&choices);
+    /* The same drive in two nodes: the node must be said. */
+    devices[0] = listed(5, &virtuals);
+    devices[1] = listed(6, &virtuals);
+    devices[1].node = 4;
+    ck_assert(lend_choices_take(&choices, devices, 2, ids));
+    request.device = "QEMU NVM Express Controller";
+    ck_assert(lend_choose(&choices, &request, why));
+    request.node = 0;
+    ck_assert_ptr_null(lend_choose(&choices, &request, why));
+    ck_assert(strstr(why, "of more than one node; add --node; there are 3, 4"));
+    lend_choices_free(&choices);
+}
+END_TEST
+
+/* As `farside inventory` shows the tree. */
+START_TEST(the_inventory_counts_equal_devices)
+{
+    g_autofree char *ids = write_ids();
+    g_autoptr(JsonParser) parser = json_parser_new();
+    struct lend_choices choices = {0};
+    JsonArray *rows;
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    put_functions();
+    ck_assert(lend_choices_read(&choices, program_folder, ids));
+    lend_print_inventory(out, &choices, true);
+    fclose(out);
+    ck_assert(json_parser_load_from_data(parser, text, -1, NULL));
+    free(text);
+    rows = json_node_get_array(json_parser_get_root(parser));
+    ck_assert_uint_eq(json_array_get_length(rows), 5);
+    for (unsigned i = 0; i < 5; i++) {
+        static const char *const types[] = {
+            "Storage", "Infiniband", "Infiniband", "Network", "Accelerator"};
+        JsonObject *row = json_array_get_object_element(rows, i);
+
+        ck_assert_str_eq(json_object_get_string_member(row, "type"), types[i]);
+        ck_assert_int_eq(json_object_get_int_member(row, "count"),
+                         i == 0 ? 2 : 1);
+        ck_assert(json_object_has_member(row, "fabric") == (i == 1 || i == 2));
+    }
+    lend_choices_free(&choices);
+}
+END_TEST
+
 START_TEST(a_mount_is_found)
 {
     put_system();
@@ -595,6 +833,14 @@ static const struct {
     {"connect 0", "number from 1 on"},
     {"connect me", "\"me\" is no node"},
     {"list --nonsense", "nonsense"},
+    {"add --vendor Intel", "lendctl add --device NAME"},
+    {"borrow --node 1 10000", "lendctl borrow --device NAME"},
+    {"add --device x 0000:03:00.0", "too many arguments"},
+    {"borrow --device x 1 2", "too many arguments"},
+    {"borrow --device x 0", "whole number of MiB"},
+    {"return --device x", "too few arguments"},
+    {"add --device x --instance -1", "number from 0 to 65535"},
+    {"add --device x --node 2", "does not take this option"},
 };
 
 START_TEST(wrong_usage_is_told)
@@ -651,9 +897,9 @@ END_TEST
 START_TEST(help_names_every_verb)
 {
     static const char *const verbs[] = {
-        "list",        "add",        "remove",      "available",
-        "unavailable", "borrow",     "return",      "connect",
-        "disconnect",  "enable-p2p", "disable-p2p", "list-p2p"};
+        "list",        "inventory",   "add",     "remove",  "available",
+        "unavailable", "borrow",      "return",  "connect", "disconnect",
+        "enable-p2p",  "disable-p2p", "list-p2p"};
 
     ck_assert_int_eq(program_run("--help"), 0);
     for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
@@ -711,6 +957,11 @@ int main(void)
     tcase_add_checked_fixture(use, program_setup, program_teardown);
     tcase_add_test(use, a_device_that_nobody_uses_is_free);
     tcase_add_test(use, a_virtual_function_is_found);
+    tcase_add_loop_test(use, words_choose_a_device_of_this_node, 0,
+                        G_N_ELEMENTS(chosen));
+    tcase_add_loop_test(use, words_choose_a_device_of_another_node, 0,
+                        G_N_ELEMENTS(chosen));
+    tcase_add_test(use, the_inventory_counts_equal_devices);
     tcase_add_test(use, a_mount_is_found);
     tcase_add_test(use, a_mount_is_found_by_its_source);
     tcase_add_test(use, swap_is_found);
