@@ -10,6 +10,7 @@
 #define SWITCH_COLOUR   "#dce9f7"
 #define NTB_COLOUR      "#f9d9d6"
 #define ENDPOINT_COLOUR "#ddf0d8"
+#define NETWORK_COLOUR  "#eee3f3"
 
 typedef struct Drawing {
     const TopoDescription *description;
@@ -175,6 +176,55 @@ static void write_lends(Drawing *drawing)
     }
 }
 
+/* ---- Networks ---------------------------------------------------------- */
+
+static void write_port(Drawing *drawing, const TopoDevice *device,
+                       unsigned port, const char *network)
+{
+    g_autofree char *rate = topo_units_format(
+        TOPO_UNIT_RATE, topo_part_rate(device->part, "nic.rate"));
+    g_autofree char *number = topo_nic_ports(device) > 1
+                                  ? g_strdup_printf("port %u, ", port)
+                                  : g_strdup("");
+
+    g_string_append_printf(
+        drawing->out,
+        "    \"%s\" -- \"network %s\" [label=\" %s%s\", style=bold];\n",
+        device->path, network, number, rate);
+}
+
+/* Draws the ports of NICs that are in @network. It leads no TLPs, so it has
+ * another form than a link. */
+static void write_network(Drawing *drawing, const TopoNetwork *network)
+{
+    g_autofree char *latency =
+        topo_units_format(TOPO_UNIT_TIME, network->latency_ps);
+
+    g_string_append_printf(
+        drawing->out,
+        "    \"network %s\" [shape=ellipse, fillcolor=\"%s\", "
+        "label=<<b>%s</b><br/>%s, %s>];\n",
+        network->name, NETWORK_COLOUR, network->name,
+        network->has_switch ? "switch" : "cable", latency);
+    for (unsigned i = 0; i < drawing->description->hosts->len; i++) {
+        const TopoHost *host = drawing->description->hosts->pdata[i];
+
+        for (unsigned j = 0; j < host->devices->len; j++) {
+            const TopoDevice *device = host->devices->pdata[j];
+
+            for (unsigned k = 0;
+                 topo_device_is_nic(device) && k < topo_nic_ports(device);
+                 k++) {
+                const char *name = topo_nic_network(device, k);
+
+                if (g_strcmp0(name, network->name) == 0) {
+                    write_port(drawing, device, k, name);
+                }
+            }
+        }
+    }
+}
+
 /* ---- Rings ------------------------------------------------------------- */
 
 /* Returns the host to which a link leads from @host, other than by @last. Sets
@@ -254,6 +304,9 @@ void exp_dot(const TopoDescription *description, const ExpFabric *fabric,
 
         write_link(&drawing, link->end[0]->path, link->end[1]->path,
                    link->speed_mtps, link->width, ", style=dashed");
+    }
+    for (unsigned i = 0; i < description->networks->len; i++) {
+        write_network(&drawing, description->networks->pdata[i]);
     }
     if (!fabric) {
         write_lends(&drawing);

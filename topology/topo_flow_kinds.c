@@ -469,11 +469,26 @@ static void check_cpu_has_tcp(TopoLoader *loader, const TopoFlow *flow,
     }
 }
 
+static void check_nic_is_own(TopoLoader *loader, const TopoFlow *flow,
+                             const char *key, TopoDevice *nic)
+{
+    const TopoHost *borrower =
+        g_hash_table_lookup(loader->loaded->borrowers, nic);
+
+    if (borrower != NULL) {
+        topo_flow_report(loader, flow, key,
+                         "%s is lent to host %s, and a flow of TCP runs in the "
+                         "NIC's own host; leave it out of `lend`, or name "
+                         "another NIC",
+                         nic->path, borrower->name);
+    }
+}
+
 /* Returns the network of the port; NULL if there is none, which is reported. */
 static const char *check_nic_port(TopoLoader *loader, const TopoFlow *flow,
                                   const char *key, const char *port_key)
 {
-    const TopoDevice *nic = topo_flow_device(flow, key);
+    TopoDevice *nic = topo_flow_device(flow, key);
     int64_t port = topo_values_number(flow->values, port_key);
     const GPtrArray *networks = loader->loaded->pub.networks;
     const char *name;
@@ -490,6 +505,7 @@ static const char *check_nic_port(TopoLoader *loader, const TopoFlow *flow,
         return NULL;
     }
     check_cpu_has_tcp(loader, flow, key, nic);
+    check_nic_is_own(loader, flow, key, nic);
     if (port >= topo_nic_ports(nic)) {
         topo_flow_report(loader, flow, port_key,
                          "%s has %u ports, counted from 0; write a lower "

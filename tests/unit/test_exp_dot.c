@@ -63,6 +63,48 @@ START_TEST(a_fabric_shows_addresses)
 }
 END_TEST
 
+/* Two hosts, whose NICs are in a network each and both. */
+START_TEST(networks_are_drawn)
+{
+    static const char text[] =
+        "name: nets\n"
+        "networks:\n"
+        "  - {name: net, latency: 1us}\n"
+        "  - {name: other, latency: 20ns, switch: off}\n"
+        "hosts:\n"
+        "  - name: a\n"
+        "    cpu: cpu\n"
+        "    devices:\n"
+        "      - {name: n0, part: nic, at: rp0, fabrics: [net]}\n"
+        "      - {name: n1, part: nic, at: rp1, fabrics: [other]}\n"
+        "  - name: b\n"
+        "    cpu: cpu\n"
+        "    devices:\n"
+        "      - {name: n0, part: nic, at: rp0, fabrics: [net]}\n"
+        "      - {name: n1, part: nic, at: rp1}\n";
+    static const char *const pieces[] = {
+        "\"network net\" [shape=ellipse, fillcolor=\"#eee3f3\", "
+        "label=<<b>net</b><br/>switch, 1us>];\n",
+        "\"network other\" [shape=ellipse, fillcolor=\"#eee3f3\", "
+        "label=<<b>other</b><br/>cable, 20ns>];\n",
+        "\"a.n0\" -- \"network net\"",
+        "\"b.n0\" -- \"network net\"",
+        "\"a.n1\" -- \"network other\"",
+    };
+    g_autoptr(TopoDescription) d = load_good(text, NULL);
+    g_autoptr(GString) out = g_string_new(NULL);
+    g_autoptr(ExpFabric) fabric = exp_build(d, NULL);
+
+    ck_assert_ptr_nonnull(fabric);
+    exp_dot(d, NULL, out);
+    check_pieces(out->str, pieces, G_N_ELEMENTS(pieces));
+    ck_assert_ptr_null(strstr(out->str, "\"b.n1\" -- \"network"));
+    g_string_truncate(out, 0);
+    exp_dot(d, fabric, out);
+    check_pieces(out->str, pieces, G_N_ELEMENTS(pieces));
+}
+END_TEST
+
 #define RING_HOST(NAME)                                                        \
     "  - {name: " NAME                                                         \
     ", cpu: cpu, devices: [{name: n0, part: ntb, at: rp0}, "                   \
@@ -95,6 +137,7 @@ int main(void)
     TCase *tcase = tcase_create("dot");
 
     tcase_add_test(tcase, a_description_shows_parts_and_ports);
+    tcase_add_test(tcase, networks_are_drawn);
     tcase_add_test(tcase, a_ring_is_drawn_round);
     tcase_add_test(tcase, a_fabric_shows_addresses);
     suite_add_tcase(suite, tcase);
