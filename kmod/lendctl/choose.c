@@ -491,13 +491,26 @@ static unsigned int count_of(const struct lend_choices *choices, unsigned int in
 	return n;
 }
 
+/* Return: the larger one of @width and the length of @text. */
+static int widest(int width, const char *text)
+{
+	int length = strlen(text);
+
+	return length > width ? length : width;
+}
+
 void lend_print_inventory(FILE *out, const struct lend_choices *choices, bool json)
 {
+	int name = strlen("Device"), vendor = strlen("Vendor");
 	unsigned int i, rows = 0;
 
+	for (i = 0; i < choices->n; i++) {
+		name = widest(name, choices->list[i].name);
+		vendor = widest(vendor, choices->list[i].vendor);
+	}
 	if (!json)
-		fprintf(out, "%-12s %5s  %-32s %-32s %s\n", "Type", "Count", "Device",
-			"Vendor", "Fabric");
+		fprintf(out, "%-12s %5s  %-*s  %-*s  %s\n", "Type", "Count", name, "Device",
+			vendor, "Vendor", "Fabric");
 	for (i = 0; i < choices->n; i++) {
 		const struct lend_choice *choice = &choices->list[i];
 		unsigned int count = count_of(choices, i);
@@ -505,8 +518,8 @@ void lend_print_inventory(FILE *out, const struct lend_choices *choices, bool js
 		if (choice->is_virtual || !count)
 			continue;
 		if (!json) {
-			fprintf(out, "%-12s %5u  %-32s %-32s %s\n", lend_type(choice->class),
-				count, choice->name, choice->vendor,
+			fprintf(out, "%-12s %5u  %-*s  %-*s  %s\n", lend_type(choice->class),
+				count, name, choice->name, vendor, choice->vendor,
 				choice->fabric ? choice->fabric_text : "-");
 			continue;
 		}
