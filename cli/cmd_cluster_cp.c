@@ -91,6 +91,13 @@ int cmd_cluster_sh(const char *verb, const CmdClusterArgs *args,
     return status;
 }
 
+int cmd_cluster_fetch(const char *verb, const CmdClusterArgs *args,
+                      const char *host, const char *script, int fd)
+{
+    return ask_with(fd, STDOUT_FILENO, verb, args, host, script,
+                    (const char *const[]){NULL});
+}
+
 char **cmd_cluster_hosts(const char *verb, const CmdClusterArgs *args)
 {
     static const char *const words[] = {"status", NULL};

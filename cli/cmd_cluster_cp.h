@@ -23,6 +23,11 @@ int cmd_cluster_sh(const char *verb, const CmdClusterArgs *args,
                    const char *host, const char *script,
                    const char *const *words);
 
+/* Runs @script by sh on @host as above, without input, and writes its output to
+ * the file descriptor @fd. */
+int cmd_cluster_fetch(const char *verb, const CmdClusterArgs *args,
+                      const char *host, const char *script, int fd);
+
 /* Returns the names of the hosts of the cluster of @args, to be freed with
  * g_strfreev(); NULL, after a message, if there is no cluster. */
 char **cmd_cluster_hosts(const char *verb, const CmdClusterArgs *args);

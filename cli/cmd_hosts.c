@@ -3,8 +3,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <glib/gstdio.h>
 
 #include "cmd.h"
+#include "cmd_cluster_cp.h"
 #include "cmd_load.h"
 #include "exp_fabric.h"
 #include "fab_component.h"
@@ -14,6 +18,7 @@ void cmd_hosts_clear(CmdHosts *options)
 {
     g_strfreev(options->sets);
     g_free(options->sysfs);
+    g_free(options->cluster);
     g_free(options->ids);
     g_free(options->host);
 }
@@ -61,22 +66,149 @@ static Inventory *load_description(const char *verb, const CmdHosts *options,
     return inventory;
 }
 
+/* The path of the names of devices; NULL if there is no such file. */
+static const char *ids_of(const CmdHosts *options)
+{
+    if (options->ids) {
+        return options->ids;
+    }
+    return g_file_test(CMD_HOSTS_IDS, G_FILE_TEST_EXISTS) ? CMD_HOSTS_IDS
+                                                          : NULL;
+}
+
 static Inventory *load_sysfs(const char *verb, const CmdHosts *options)
 {
     g_autoptr(Inventory) inventory = inv_new();
     const char *name = options->host ? options->host : g_get_host_name();
-    const char *ids = options->ids;
     GError *error = NULL;
 
-    if (!ids && g_file_test(CMD_HOSTS_IDS, G_FILE_TEST_EXISTS)) {
-        ids = CMD_HOSTS_IDS;
-    }
     if (!options->host && strcmp(options->sysfs, "/sys") != 0) {
         name = options->sysfs;
     }
-    if (!inv_add_sysfs(inventory, name, options->sysfs, ids, &error)) {
+    if (!inv_add_sysfs(inventory, name, options->sysfs, ids_of(options),
+                       &error)) {
         cmd_complain(verb, error);
         return NULL;
+    }
+    return g_steal_pointer(&inventory);
+}
+
+/*
+ * Writes what inv_add_sysfs() reads of /sys as a tar archive. The files are
+ * copied first, because sysfs does not tell their sizes.
+ */
+static const char sysfs_script[] =
+    "to=$(mktemp -d) && cd /sys/bus/pci/devices || exit 1\n"
+    "trap 'rm -rf \"$to\"' EXIT\n"
+    "exec </dev/null\n"
+    "for at in *; do\n"
+    "    copy=$to/bus/pci/devices/$at\n"
+    "    mkdir -p \"$copy\"\n"
+    "    for file in class vendor device numa_node config sriov_totalvfs \\\n"
+    "        sriov_offset sriov_stride; do\n"
+    "        [ ! -e \"$at/$file\" ] || cat \"$at/$file\" >\"$copy/$file\"\n"
+    "    done\n"
+    "    [ ! -e \"$at/physfn\" ] || mkdir \"$copy/physfn\"\n"
+    "    for port in \"$at\"/net/*; do\n"
+    "        [ ! -e \"$port\" ] || mkdir -p \"$copy/net/${port##*/}\"\n"
+    "    done\n"
+    "    for port in \"$at\"/infiniband/*/ports/1/gids; do\n"
+    "        [ ! -e \"$port\" ] || { mkdir -p \"$copy/${port#*/}\" &&\n"
+    "            cat \"$port/0\" >\"$copy/${port#*/}/0\"; }\n"
+    "    done\n"
+    "done\n"
+    "tar -C \"$to\" -cf - .\n";
+
+/* Copies the part of /sys of @host that an inventory needs to the folder @dir.
+ * Returns false after a message. */
+static bool fetch_sysfs(const char *verb, const CmdClusterArgs *args,
+                        const char *host, const char *dir)
+{
+    g_autofree char *archive = g_build_filename(dir, "tar", NULL);
+    const char *const words[] = {"tar", "-C", dir, "-xf", archive, NULL};
+    FILE *file = fopen(archive, "we");
+    GError *error = NULL;
+    int status;
+
+    if (!file) {
+        return cmd_usage(verb, "%s cannot be written", archive) == CMD_OK;
+    }
+    status = cmd_cluster_fetch(verb, args, host, sysfs_script, fileno(file));
+    if (fclose(file) != 0 || status != 0) {
+        cmd_usage(verb, "/sys of host %s cannot be read", host);
+        return false;
+    }
+    if (!g_spawn_sync(NULL, (char **)words, NULL, G_SPAWN_SEARCH_PATH, NULL,
+                      NULL, NULL, NULL, &status, &error) ||
+        !g_spawn_check_wait_status(status, &error)) {
+        cmd_complain(verb, error);
+        return false;
+    }
+    return true;
+}
+
+static void remove_folder(const char *dir)
+{
+    const char *const words[] = {"rm", "-rf", "--", dir, NULL};
+
+    g_spawn_sync(NULL, (char **)words, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL,
+                 NULL, NULL, NULL, NULL);
+}
+
+/* Adds @host of the cluster. Returns false after a message. */
+static bool add_live_host(const char *verb, const CmdHosts *options,
+                          const CmdClusterArgs *args, const char *host,
+                          Inventory *inventory)
+{
+    GError *error = NULL;
+    g_autofree char *dir = g_dir_make_tmp("farside-XXXXXX", &error);
+    bool good;
+
+    if (!dir) {
+        cmd_complain(verb, error);
+        return false;
+    }
+    good = fetch_sysfs(verb, args, host, dir);
+    if (good && !inv_add_sysfs(inventory, host, dir, ids_of(options), &error)) {
+        cmd_complain(verb, error);
+        good = false;
+    }
+    remove_folder(dir);
+    return good;
+}
+
+/* Reports that @name is none of @hosts. */
+static void no_such_host(const char *verb, const char *name, char **hosts)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    g_autofree char *hint = NULL;
+
+    for (; *hosts; hosts++) {
+        g_ptr_array_add(names, *hosts);
+    }
+    hint = topo_suggest(name, names);
+    cmd_usage(verb, "there is no host '%s'%s", name, hint);
+}
+
+static Inventory *load_cluster(const char *verb, const CmdHosts *options)
+{
+    g_auto(CmdClusterArgs) args = {.cluster = g_strdup(options->cluster)};
+    g_auto(GStrv) hosts = cmd_cluster_hosts(verb, &args);
+    g_autoptr(Inventory) inventory = inv_new();
+
+    if (!hosts) {
+        return NULL;
+    }
+    if (options->host &&
+        !g_strv_contains((const char *const *)hosts, options->host)) {
+        no_such_host(verb, options->host, hosts);
+        return NULL;
+    }
+    for (char **host = hosts; *host; host++) {
+        if ((!options->host || strcmp(*host, options->host) == 0) &&
+            !add_live_host(verb, options, &args, *host, inventory)) {
+            return NULL;
+        }
     }
     return g_steal_pointer(&inventory);
 }
@@ -85,27 +217,23 @@ static Inventory *load_sysfs(const char *verb, const CmdHosts *options)
  * such host. */
 static bool keep_host(const char *verb, Inventory *inventory, const char *name)
 {
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
-    g_autofree char *hint = NULL;
+    g_auto(GStrv) names = g_new0(char *, inventory->hosts->len + 1);
 
-    if (inv_find_host(inventory, name)) {
-        for (unsigned i = inventory->hosts->len; i > 0; i--) {
-            const InvHost *host = inventory->hosts->pdata[i - 1];
-
-            if (strcmp(host->name, name) != 0) {
-                g_ptr_array_remove_index(inventory->hosts, i - 1);
-            }
-        }
-        return true;
-    }
     for (unsigned i = 0; i < inventory->hosts->len; i++) {
         const InvHost *host = inventory->hosts->pdata[i];
 
-        g_ptr_array_add(names, host->name);
+        names[i] = g_strdup(host->name);
     }
-    hint = topo_suggest(name, names);
-    cmd_usage(verb, "there is no host '%s'%s", name, hint);
-    return false;
+    if (!inv_find_host(inventory, name)) {
+        no_such_host(verb, name, names);
+        return false;
+    }
+    for (unsigned i = inventory->hosts->len; i > 0; i--) {
+        if (strcmp(names[i - 1], name) != 0) {
+            g_ptr_array_remove_index(inventory->hosts, i - 1);
+        }
+    }
+    return true;
 }
 
 Inventory *cmd_hosts_load(const char *verb, const CmdHosts *options,
@@ -113,14 +241,18 @@ Inventory *cmd_hosts_load(const char *verb, const CmdHosts *options,
 {
     g_autoptr(Inventory) inventory = NULL;
 
-    if ((file != NULL) == (options->sysfs != NULL)) {
-        cmd_usage(verb, "give a description or --sysfs, and not both");
+    if ((file != NULL) + (options->sysfs != NULL) +
+            (options->cluster != NULL) !=
+        1) {
+        cmd_usage(verb, "give a description, --sysfs or --cluster, and only "
+                        "one of them");
         return NULL;
     }
-    inventory = file ? load_description(verb, options, file)
-                     : load_sysfs(verb, options);
-    if (!inventory ||
-        (file && options->host && !keep_host(verb, inventory, options->host))) {
+    inventory = file               ? load_description(verb, options, file)
+                : options->cluster ? load_cluster(verb, options)
+                                   : load_sysfs(verb, options);
+    if (!inventory || (!options->sysfs && options->host &&
+                       !keep_host(verb, inventory, options->host))) {
         return NULL;
     }
     return g_steal_pointer(&inventory);

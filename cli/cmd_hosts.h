@@ -8,6 +8,7 @@
 typedef struct CmdHosts {
     char **sets;
     char *sysfs;
+    char *cluster;
     char *ids;
     char *host;
 } CmdHosts;
@@ -23,12 +24,19 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CmdHosts, cmd_hosts_clear)
      &(options)->sysfs,                                                        \
      "Read a live host from this tree instead of FILE; /sys for this one",     \
      "DIR"},                                                                   \
+        {"cluster",                                                            \
+         0,                                                                    \
+         0,                                                                    \
+         G_OPTION_ARG_STRING,                                                  \
+         &(options)->cluster,                                                  \
+         "Read the hosts of this running cluster instead of FILE",             \
+         "NAME"},                                                              \
         {"ids",                                                                \
          0,                                                                    \
          0,                                                                    \
          G_OPTION_ARG_FILENAME,                                                \
          &(options)->ids,                                                      \
-         "Names of PCI devices for --sysfs (default: " CMD_HOSTS_IDS           \
+         "Names of PCI devices of live hosts (default: " CMD_HOSTS_IDS         \
          ", if there)",                                                        \
          "FILE"},                                                              \
         {"host",                                                               \
@@ -43,8 +51,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CmdHosts, cmd_hosts_clear)
 #define CMD_HOSTS_IDS "/usr/share/misc/pci.ids"
 
 /* Loads the hosts of the description @file, or, if @file is NULL, that of
- * --sysfs. With --host the others are left out. On errors prints them for @verb
- * and returns NULL. */
+ * --sysfs, or those of --cluster. With --host the others are left out. On
+ * errors prints them for @verb and returns NULL. */
 Inventory *cmd_hosts_load(const char *verb, const CmdHosts *options,
                           const char *file);
 

@@ -18,6 +18,7 @@ static const char details[] =
     "  farside inventory CLUSTER.yaml --host a --json\n"
     "                                             capabilities of host a\n"
     "  farside inventory --sysfs /sys             the devices of this machine\n"
+    "  farside inventory --cluster lab            those of a running cluster\n"
     "\n"
     "Virtual functions and NTB adapters are not listed.\n"
     "\n"
