@@ -69,8 +69,12 @@ static void build_switch(ExpFabric *self, const TopoSwitch *sw)
     }
     downstream.arbitration = upstream.arbitration;
     downstream.forwarding = upstream.forwarding;
-    fab_switch_new(self->fabric, sw->path, topo_part_int(part, "ports"),
-                   &upstream, &downstream, sw->acs_redirect);
+    upstream.phases = topo_part_int(part, "phases");
+    downstream.phases = upstream.phases;
+    fab_switch_set_share(
+        fab_switch_new(self->fabric, sw->path, topo_part_int(part, "ports"),
+                       &upstream, &downstream, sw->acs_redirect),
+        0, sw->uplink_share);
     join_chip(self, sw);
 }
 
@@ -134,6 +138,9 @@ static bool plug(ExpFabric *self, const TopoHost *host, const char *path,
                             error)) {
         prefix_place(error, at->place);
         return false;
+    }
+    if (at->parent) {
+        fab_switch_set_share(above, port, at->share);
     }
     return true;
 }

@@ -28,6 +28,9 @@ FabArbitration exp_params_arbitration(const char *word)
     if (strcmp(word, "weighted-round-robin") == 0) {
         return FAB_ARBITRATION_WEIGHTED;
     }
+    if (strcmp(word, "port-table") == 0) {
+        return FAB_ARBITRATION_TABLE;
+    }
     return strcmp(word, "oldest-first") == 0 ? FAB_ARBITRATION_OLDEST
                                              : FAB_ARBITRATION_ROUND_ROBIN;
 }

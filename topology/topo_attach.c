@@ -199,6 +199,27 @@ static void check_limit(const Attacher *attacher, const TopoPlug *plug,
     }
 }
 
+/* Reports a share that no arbiter reads. */
+static void check_share(const Attacher *attacher, const TopoPlug *plug)
+{
+    const TopoSwitch *parent = plug->at->parent;
+
+    if (!plug->has_share || plug->text == NULL ||
+        (parent != NULL && parent->part == NULL)) {
+        return;
+    }
+    if (parent == NULL ||
+        strcmp(topo_part_text(parent->part, "arbitration"), "port-table") !=
+            0) {
+        topo_errors_add(attacher->loader->errors, plug->share_place,
+                        "%s: share: %s has no Port Arbitration Table; give "
+                        "the switch set: {arbitration: port-table}, or leave "
+                        "share out",
+                        plug->path,
+                        parent != NULL ? parent->name : "a root port");
+    }
+}
+
 /* Sets the speed and the width of the link. A given value is checked against
  * both ends; without one the link gets the best that both support. */
 static void train(const Attacher *attacher, const TopoPlug *plug)
@@ -275,5 +296,6 @@ void topo_load_attach(TopoLoader *loader)
             check_loop(&attacher, plug, reported);
         }
         train(&attacher, plug);
+        check_share(&attacher, plug);
     }
 }

@@ -191,11 +191,14 @@ static void keep_plug(TopoLoader *loader, TopoHost *host,
         .text = topo_values_text(values, "at"),
         .speed_place = topo_values_get(values, "speed")->place,
         .width_place = topo_values_get(values, "width")->place,
+        .share_place = topo_values_get(values, "share")->place,
+        .has_share = topo_values_given(values, "share"),
     };
 
     at->place = topo_values_get(values, "at")->place;
     at->speed_mtps = (unsigned)topo_values_number(values, "speed");
     at->width = (unsigned)topo_values_number(values, "width");
+    at->share = (unsigned)topo_values_number(values, "share");
     g_array_append_val(loader->plugs, plug);
 }
 
@@ -277,6 +280,16 @@ static void load_switch(TopoLoader *loader, TopoHost *host,
         topo_errors_add(loader->errors, topo_values_get(values, "acs")->place,
                         "%s: part '%s' has no ACS; leave acs: on out, or "
                         "choose another part",
+                        user_name(sw->path), topo_part_name(sw->part));
+    }
+    sw->uplink_share = (unsigned)topo_values_number(values, "uplink_share");
+    if (sw->part != NULL && topo_values_given(values, "uplink_share") &&
+        strcmp(topo_part_text(sw->part, "arbitration"), "port-table") != 0) {
+        topo_errors_add(loader->errors,
+                        topo_values_get(values, "uplink_share")->place,
+                        "%s: part '%s' has no Port Arbitration Table; write "
+                        "set: {arbitration: port-table}, or leave uplink_share "
+                        "out",
                         user_name(sw->path), topo_part_name(sw->part));
     }
     sw->chip = topo_load_text(loader, topo_values_text(values, "chip"));

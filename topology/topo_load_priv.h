@@ -32,6 +32,8 @@ typedef struct TopoPlug {
     const char *text; /* the value of `at:`; NULL: it has errors */
     TopoPlace speed_place;
     TopoPlace width_place;
+    TopoPlace share_place;
+    bool has_share; /* `share:` is given */
 } TopoPlug;
 
 /* The state while one description is loaded. */

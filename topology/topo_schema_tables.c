@@ -48,6 +48,9 @@ SECTION(host, "host", "A member of `hosts`.");
         MAY("speed", SPEED, NULL,                                              \
             "speed of the link to it; without it the best that both support"), \
         MAY("width", WIDTH, NULL, "the same for the width"),                   \
+        RANGE("share", INT, "1", "1", "256", 0,                                \
+              "share of what it sends, at the egress ports of a switch with "  \
+              "`arbitration: port-table`"),                                    \
         MAY("set", SET, NULL, "keys of the part that differ in this one")
 
 static const TopoKey switch_keys[] = {
@@ -58,6 +61,8 @@ static const TopoKey switch_keys[] = {
         "acs", "auto", "auto|on|off", 0,
         "on: its ports redirect peer-to-peer requests to the root; auto: on if "
         "the part can and the host's IOMMU is on"),
+    RANGE("uplink_share", INT, "1", "1", "256", 0,
+          "the same for what comes from its upstream port"),
     MAY("chip", NAME, NULL,
         "switches of a host with the same `chip` are partitions of one chip: "
         "what goes from one to another stays inside the chip"),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_port_priv.h"
 
+#include <float.h>
+
 /*
  * Selects the TLP that an egress sends next: by the ordering rules within a
  * source, and by arbitration between sources.
@@ -216,6 +218,49 @@ static FabTlp *arbitrate_oldest(FabPort *port, SimTime now,
     return oldest;
 }
 
+/* The first of the sources @left, a bit mask, that can send. */
+static FabTlp *pick_any(FabPort *port, uint64_t left, SimTime now,
+                        unsigned *ret_source)
+{
+    for (; left; left &= left - 1) {
+        unsigned index = __builtin_ctzll(left);
+        FabTlp *tlp = source_pick(port, &port->sources[index], now);
+
+        if (tlp) {
+            *ret_source = index;
+            return tlp;
+        }
+    }
+    return NULL;
+}
+
+/* A phase of the table serves one TLP of its source. The arbiter skips the
+ * phases of sources that have none, or none that can go (PCIe 5.0 s6.3.3.3). */
+static FabTlp *arbitrate_table(FabPort *port, SimTime now, unsigned *ret_source)
+{
+    uint64_t left = port->active & port->tabled;
+    FabTlp *own =
+        pick_any(port, port->active & ~port->tabled, now, ret_source);
+
+    for (uint32_t i = 0; !own && left; i++) {
+        uint32_t phase = (port->phase + i) % port->params.phases;
+        unsigned index = port->phases[phase];
+        FabTlp *tlp;
+
+        if (!(left >> index & 1)) {
+            continue;
+        }
+        tlp = source_pick(port, &port->sources[index], now);
+        if (tlp) {
+            port->phase = (phase + 1) % port->params.phases;
+            *ret_source = index;
+            return tlp;
+        }
+        left &= ~(1ull << index);
+    }
+    return own;
+}
+
 static FabTlp *arbitrate(FabPort *port, SimTime now, unsigned *ret_source)
 {
     switch (port->params.arbitration) {
@@ -223,9 +268,68 @@ static FabTlp *arbitrate(FabPort *port, SimTime now, unsigned *ret_source)
         return arbitrate_weighted(port, now, ret_source);
     case FAB_ARBITRATION_OLDEST:
         return arbitrate_oldest(port, now, ret_source);
+    case FAB_ARBITRATION_TABLE:
+        return arbitrate_table(port, now, ret_source);
     default:
         return arbitrate_round_robin(port, now, ret_source);
     }
+}
+
+/* Gives the phases of the table to sources: to the one that is most behind its
+ * share of the phases so far. */
+static void table_fill(FabPort *port, const uint32_t *counts)
+{
+    g_autofree int64_t *behind = g_new0(int64_t, port->source_count);
+
+    for (uint32_t phase = 0; phase < port->params.phases; phase++) {
+        unsigned best = 0;
+
+        for (unsigned i = 0; i < port->source_count; i++) {
+            behind[i] += counts[i];
+            if (behind[i] > behind[best]) {
+                best = i;
+            }
+        }
+        behind[best] -= port->params.phases;
+        port->phases[phase] = best;
+    }
+}
+
+void fab_port_set_table(FabPort *port, const uint32_t *shares)
+{
+    g_autofree uint32_t *counts = g_new0(uint32_t, port->source_count);
+    int64_t phases = port->params.phases, left = phases;
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < port->source_count; i++) {
+        sum += shares[i];
+        port->tabled |= (uint64_t)(shares[i] > 0) << i;
+    }
+    for (unsigned i = 0; i < port->source_count; i++) {
+        counts[i] = shares[i] ? MAX(1, shares[i] * (uint64_t)phases / sum) : 0;
+        left -= counts[i];
+    }
+    /* What rounding has left goes to those that lack most; what the phases of
+     * small shares took too much comes from those that have most. */
+    while (sum > 0 && left != 0) {
+        int sign = left > 0 ? 1 : -1;
+        unsigned best = 0;
+        double most = -DBL_MAX;
+
+        for (unsigned i = 0; i < port->source_count; i++) {
+            double lack = (double)shares[i] * phases / sum - counts[i];
+
+            if (shares[i] && sign * lack > most &&
+                (sign > 0 || counts[i] > 1)) {
+                most = sign * lack;
+                best = i;
+            }
+        }
+        counts[best] += sign;
+        left -= sign;
+    }
+    port->phases = g_new0(uint8_t, phases);
+    table_fill(port, counts);
 }
 
 FabTlp *fab_port_take(FabPort *port, SimTime now, unsigned *ret_source)

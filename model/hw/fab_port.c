@@ -583,6 +583,7 @@ void fab_port_free(FabPort *port)
         }
     }
     fab_fifo_clear(fabric, &port->flight);
+    g_free(port->phases);
     if (port->replay) {
         fab_replay_free(port);
     }

@@ -73,6 +73,10 @@ struct FabPort {
     uint32_t round_robin; /* first source of the next arbitration */
     uint64_t shared;      /* active sources at the last weighted arbitration */
     uint64_t served;      /* FabSource.served of the source it chose */
+    uint8_t *phases;      /* sources by phase of the Port Arbitration Table;
+                             NULL: there is none */
+    uint32_t phase;       /* the next one */
+    uint64_t tabled;      /* bit mask of the sources in the table */
     uint32_t unlimited;   /* FAB_UNLIMITED_ bits: infinite credits */
     uint32_t header[FAB_CLASSES]; /* credits received and not used */
     uint32_t data[FAB_CLASSES];
@@ -173,6 +177,15 @@ void fab_port_set_latency(FabPort *port, FabForwarding forwarding,
 /* Sets the weight of @source to the rate of the link at @from, for weighted
  * arbitration. */
 void fab_port_set_weight(FabPort *port, unsigned source, const FabPort *from);
+
+/*
+ * Makes the Port Arbitration Table of @port, with params.phases phases. @shares
+ * has a number for each source: its phases are in proportion to that, at least
+ * one, and spread over the table. A source with 0 is not in the table; its TLPs
+ * are the component's own and go first. There must be as many phases as sources
+ * in the table.
+ */
+void fab_port_set_table(FabPort *port, const uint32_t *shares);
 
 /* Sets the function that is called with @owner when a TLP of @source leaves. */
 void fab_port_set_drained(FabPort *port, unsigned source, FabDrainedFn drained,

@@ -17,6 +17,7 @@ typedef struct Route {
 typedef struct FabSwitch {
     FabComponent component;
     bool acs_redirect;
+    uint32_t *shares; /* by port, in Port Arbitration Tables */
     GPtrArray *chip; /* of FabSwitch: the partitions of its chip, itself
                         included; NULL: it is the only one */
     unsigned
@@ -148,24 +149,51 @@ static bool chip_realize(FabSwitch *sw, GError **error)
     return true;
 }
 
-/* Sets the weights of the sources at @port. */
-static void weights_set(const FabSwitch *sw, FabPort *port)
+typedef struct Shares {
+    FabPort *egress;
+    unsigned source; /* the next one */
+    unsigned used;   /* sources with a share */
+    uint32_t share[FAB_SOURCES_MAX];
+} Shares;
+
+/* Sets the weights and shares of the first @count ports of @part. */
+static void shares_add(Shares *shares, const FabSwitch *part, unsigned count)
 {
-    unsigned source = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const FabPort *from = part->component.ports[i];
+        bool is_source = from->peer && from != shares->egress;
+
+        fab_port_set_weight(shares->egress, shares->source, from);
+        shares->share[shares->source++] = is_source ? part->shares[i] : 0;
+        shares->used += is_source;
+    }
+}
+
+/* Sets the rule by which @port serves its sources. */
+static bool arbitration_set(const FabSwitch *sw, FabPort *port, GError **error)
+{
+    Shares shares = {.egress = port};
 
     if (!sw->chip) {
-        for (unsigned i = 0; i < sw->component.port_count; i++) {
-            fab_port_set_weight(port, i, sw->component.ports[i]);
-        }
-        return;
+        shares_add(&shares, sw, sw->component.port_count);
     }
-    for (unsigned i = 0; i < sw->chip->len; i++) {
+    for (unsigned i = 0; sw->chip && i < sw->chip->len; i++) {
         const FabSwitch *part = sw->chip->pdata[i];
 
-        for (unsigned j = 0; j < ports_used(part); j++) {
-            fab_port_set_weight(port, source++, part->component.ports[j]);
-        }
+        shares_add(&shares, part, ports_used(part));
     }
+    if (port->params.arbitration != FAB_ARBITRATION_TABLE) {
+        return true;
+    }
+    if (shares.used > port->params.phases) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "%s: a table of %u phases cannot serve %u ports; connect "
+                    "fewer, or take more phases",
+                    sw->component.name, port->params.phases, shares.used);
+        return false;
+    }
+    fab_port_set_table(port, shares.share);
+    return true;
 }
 
 static bool switch_realize(FabComponent *component, GError **error)
@@ -200,7 +228,9 @@ static bool switch_realize(FabComponent *component, GError **error)
 
         fab_port_set_latency(port, port->params.forwarding,
                              port->params.latency);
-        weights_set(sw, port);
+        if (!arbitration_set(sw, port, error)) {
+            return false;
+        }
     }
     return true;
 }
@@ -238,6 +268,7 @@ static void switch_free(FabComponent *component)
 
     g_free(sw->routes);
     g_free(sw->last_route);
+    g_free(sw->shares);
     g_clear_pointer(&sw->egress, g_ptr_array_unref);
     g_clear_pointer(&sw->chip, g_ptr_array_unref);
     g_free(sw);
@@ -266,10 +297,18 @@ FabComponent *fab_switch_new(FabFabric *fabric, const char *name,
 
         fab_component_add_port(&sw->component, port, params);
     }
+    sw->shares = g_new(uint32_t, downstream + 1);
     for (unsigned i = 0; i <= downstream; i++) {
         fab_port_set_sources(sw->component.ports[i], downstream + 1);
+        sw->shares[i] = 1;
     }
     return &sw->component;
+}
+
+void fab_switch_set_share(FabComponent *sw, unsigned index, uint32_t share)
+{
+    g_assert(sw->ops == &switch_ops && index < sw->port_count && share > 0);
+    ((FabSwitch *)sw)->shares[index] = share;
 }
 
 void fab_switch_join(FabComponent *a, FabComponent *b)

@@ -54,6 +54,8 @@ typedef enum FabArbitration {
     FAB_ARBITRATION_ROUND_ROBIN,
     FAB_ARBITRATION_WEIGHTED, /* bytes in proportion to ingress link rates */
     FAB_ARBITRATION_OLDEST,   /* by arrival at the component */
+    FAB_ARBITRATION_TABLE,    /* TLPs in the order of a Port Arbitration Table
+                                 (PCIe 5.0 s6.3.3.3) */
 } FabArbitration;
 
 typedef enum FabForwarding {
@@ -76,6 +78,8 @@ typedef struct FabPortParams {
     FabDllpPolicy dllp;
     FabForwarding forwarding;
     FabArbitration arbitration;
+    uint32_t phases; /* of the table, for FAB_ARBITRATION_TABLE: 32, 64, 128 or
+                        256 */
     SimTime latency; /* from the arrival of the first byte (cut-through) or last
                         byte (store) until the component acts on the TLP */
 } FabPortParams;

@@ -29,4 +29,13 @@ FabComponent *fab_switch_new(FabFabric *fabric, const char *name,
  */
 void fab_switch_join(FabComponent *a, FabComponent *b);
 
+/*
+ * Sets the share of what comes in through port @index of @sw, at every egress
+ * that has FAB_ARBITRATION_TABLE. Without it the share is 1. The phases of a
+ * Port Arbitration Table are in proportion to the shares of the connected
+ * ports; the egress itself has none. Realize fails if a table has fewer phases
+ * than connected ports.
+ */
+void fab_switch_set_share(FabComponent *sw, unsigned index, uint32_t share);
+
 #endif

@@ -290,6 +290,58 @@ START_TEST(weighted_gives_shares_by_ingress_rate)
 }
 END_TEST
 
+/* Runs three senders with @shares through a table of @phases. Gives the numbers
+ * of TLPs that arrive. Sender 3 sends only if @all. */
+static void run_table(uint32_t phases, const uint32_t *shares, bool all,
+                      uint64_t *ret_tlps)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 512);
+    uint64_t bytes[4] = {0};
+    Tree tree;
+
+    port.arbitration = FAB_ARBITRATION_TABLE;
+    port.phases = phases;
+    tree_init(&tree, fixture, 4, &port, false);
+    for (unsigned i = 0; i <= 3; i++) {
+        tree_connect(&tree, i, 8, LINK1);
+        if (i > 0) {
+            fab_switch_set_share(tree.sw, 1 + i, shares[i - 1]);
+        }
+    }
+    fixture_realize(fixture);
+    for (unsigned i = 1; i <= 2u + all; i++) {
+        tree.end[i]->make = mixed_to_first;
+        fixture_end_start(tree.end[i], 2);
+    }
+    fixture_run_until(fixture, 400 * SIM_US);
+    count_by_sender(&tree, 50 * SIM_US, ret_tlps, bytes);
+}
+
+/* A phase serves one TLP, whatever its size, so saturated senders get TLPs in
+ * the proportion of their phases. The Upstream Port is connected and has a
+ * share of 1, but sends nothing: its phases are skipped. With the shares
+ * 4:2:1:1 of 32 phases each has a whole number of them; 5:2:1:1 are 17.8, 7.1,
+ * 3.6 and 3.6, and what rounding down leaves goes to the largest fractions, the
+ * lower port first. _i: 0: exact shares, 1: rounded ones, 2: the third sender
+ * is idle too. */
+START_TEST(table_gives_tlps_in_proportion_to_its_phases)
+{
+    static const uint32_t shares[][3] = {{4, 2, 1}, {5, 2, 1}, {4, 2, 1}};
+    static const double phases[][3] = {{16, 8, 4}, {18, 7, 3}, {16, 8, 0}};
+    double sum = phases[_i][0] + phases[_i][1] + phases[_i][2];
+    uint64_t tlps[4] = {0}, all;
+
+    run_table(32, shares[_i], _i != 2, tlps);
+    all = tlps[1] + tlps[2] + tlps[3];
+    ck_assert_uint_gt(all, 3000);
+    for (unsigned i = 1; i <= 3; i++) {
+        fixture_assert_near(tlps[i] / (double)all, phases[_i][i - 1] / sum,
+                            0.01);
+    }
+}
+END_TEST
+
 /* An ingress that needs less than its share loses nothing, and the others share
  * the rest. */
 START_TEST(weighted_gives_what_is_left_to_others)
@@ -452,6 +504,8 @@ int main(void)
     tcase_add_test(tcase, round_robin_gives_equal_numbers_of_tlps);
     tcase_add_loop_test(tcase, weighted_gives_shares_by_ingress_rate, 0, 2);
     tcase_add_test(tcase, weighted_gives_what_is_left_to_others);
+    tcase_add_loop_test(tcase, table_gives_tlps_in_proportion_to_its_phases, 0,
+                        3);
     tcase_add_test(tcase, weighted_does_not_make_up_for_blocked_time);
     tcase_add_test(tcase, oldest_first_keeps_the_order_of_arrival);
     suite_add_tcase(suite, tcase);

@@ -35,6 +35,7 @@ typedef struct TopoAttach {
     unsigned speed_mtps; /* speed of the link: as given, or the best that both
                             ends support */
     unsigned width;
+    unsigned share; /* in the tables of a switch that has port-table */
 } TopoAttach;
 
 typedef enum TopoAcs {
@@ -136,6 +137,7 @@ struct TopoSwitch {
     TopoAcs acs;
     char *chip; /* name of the chip that it is a partition of, unique in the
                    host; NULL: a chip of its own */
+    unsigned uplink_share;
     bool acs_redirect; /* `acs:`, with auto replaced by on or off */
 };
 
