@@ -182,6 +182,15 @@ static bool check_target(TopoLoader *loader, const TopoFlow *flow,
                          topo_values_text(flow->values, key->key), key->help);
         return false;
     }
+    if (target->kind == TOPO_TARGET_RAM && target->bar >= 0 &&
+        (key->targets & TOPO_MAY_BE_NODE) == 0) {
+        topo_flow_report(loader, flow, key->key,
+                         "%s names a node, which cannot be chosen here; write "
+                         "%s.ram",
+                         topo_values_text(flow->values, key->key),
+                         target->host->name);
+        return false;
+    }
     if (device == NULL || device->part == NULL) {
         return true;
     }

@@ -12,7 +12,7 @@
 #include "topo_schema_keys_priv.h"
 
 #define POWER  TOPO_KEY_POWER_OF_TWO
-#define MEMORY (TOPO_MAY_BE_RAM | TOPO_MAY_BE_BAR)
+#define MEMORY (TOPO_MAY_BE_RAM | TOPO_MAY_BE_BAR | TOPO_MAY_BE_NODE)
 
 /* Keys of every kind. */
 #define FLOW(KIND)                                                             \
@@ -108,7 +108,7 @@ static const TopoKey copy_keys[] = {
         "read: from the buffer to the device; write: from the device to the "
         "buffer"),
     NEEDS_TARGET("buffer", MEMORY,
-                 "`host.ram`, `host.device` or `host.device.bar1`"),
+                 "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`"),
     MAY("driver", HOST, NULL,
         "host whose CPU runs the driver; without it the borrower, or the "
         "device's own"),
@@ -143,7 +143,7 @@ static const TopoKey dma_keys[] = {
          "the device's operation; write-read: it writes and then reads the "
          "same bytes, and both count"),
     NEEDS_TARGET("target", MEMORY,
-                 "`host.ram`, `host.device` or `host.device.bar1`"),
+                 "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`"),
     RANGE("size", BYTES, NULL, "1B", "1GiB", REQUIRED,
           "bytes of one operation"),
     RANGE(
@@ -234,7 +234,7 @@ static const TopoKey mmio_keys[] = {
     NEEDS("host", HOST, "the host of the CPU"),
     DIRECTION("the CPU's operation"),
     NEEDS_TARGET("target", MEMORY,
-                 "`host.ram`, `host.device` or `host.device.bar1`"),
+                 "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`"),
     RANGE("size", BYTES, "8B", "1B", "64B", 0, "bytes of one access"),
     RANGE("count", INT, "1", "1", "1000000000000", 0, "number of accesses"),
     MAY("seen", BOOL, "off",
@@ -262,7 +262,7 @@ static const TopoKey move_keys[] = {
     NEEDS("device", DEVICE,
           "`host.device` whose engine works; its part has `move:`"),
     NEEDS_TARGET("from", MEMORY,
-                 "`host.ram`, `host.device` or `host.device.bar1` that it "
+                 "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1` that it "
                  "reads, not its own"),
     NEEDS_TARGET("to", MEMORY, "the same, that it writes"),
     RANGE("size", BYTES, NULL, "1B", "1TiB", REQUIRED,
@@ -308,7 +308,7 @@ static const TopoKey nvme_keys[] = {
         "read: from the drive to the buffer; write: from the buffer to the "
         "drive"),
     MAY_TARGET("buffer", MEMORY,
-               "`host.ram`, `host.device` or `host.device.bar1`; without it "
+               "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`; without it "
                "the driver's RAM"),
     MAY("driver", HOST, NULL,
         "host whose CPU runs the driver; without it the borrower, or the "
@@ -368,7 +368,7 @@ static const TopoKey path_keys[] = {
     FLOW("path"),
     NEEDS_TARGET("from", TOPO_MAY_BE_DEVICE | TOPO_MAY_BE_CPU,
                  "`host.device` or `host.cpu`"),
-    NEEDS_TARGET("to", MEMORY,
+    NEEDS_TARGET("to", TOPO_MAY_BE_RAM | TOPO_MAY_BE_BAR,
                  "`host.ram`, `host.device` or `host.device.bar1`"),
     MAY_TARGET("via", TOPO_MAY_BE_RAM,
                "`host.ram` in which the data rests on the way"),

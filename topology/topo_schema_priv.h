@@ -57,6 +57,7 @@ typedef enum TopoMayBe {
     TOPO_MAY_BE_DEVICE = 1 << 2, /* any device */
     TOPO_MAY_BE_BAR = 1 << 3,    /* a device that has a BAR */
     TOPO_MAY_BE_GPU = 1 << 4,
+    TOPO_MAY_BE_NODE = 1 << 5, /* RAM of one node */
 } TopoMayBe;
 
 typedef struct TopoSection TopoSection;

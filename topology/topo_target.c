@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ends of transfers: "host.ram", "host.cpu", "host.device.bar0". */
+/* Ends of transfers: "host.ram", "host.ram.node0", "host.cpu",
+ * "host.device.bar0". */
 #include <string.h>
 
 #include "topo_load_priv.h"
@@ -44,6 +45,30 @@ static bool parse_bar(const TopoDevice *device, const char *text, int *ret_bar,
                 bars[0].number);
 }
 
+static bool parse_node(const TopoHost *host, const char *text, int *ret_node,
+                       GError **error)
+{
+    const TopoRootPort *ports;
+    unsigned i, n, most = 0;
+
+    if (host->cpu == NULL) {
+        return fail(error, "host %s has no CPU", host->name);
+    }
+    ports = topo_part_root_ports(host->cpu, &n);
+    for (i = 0; i < n; i++) {
+        g_autofree char *name = g_strdup_printf("node%u", ports[i].node);
+
+        if (strcmp(text, name) == 0) {
+            *ret_node = (int)ports[i].node;
+            return true;
+        }
+        most = MAX(most, ports[i].node);
+    }
+    return fail(error,
+                "no root port of %s is in '%s'; the last node is node%u",
+                host->name, text, most);
+}
+
 static bool find_in_host(const TopoLoaded *loaded, TopoHost *host,
                          const char *name, const char *bar,
                          TopoTarget *ret_target, GError **error)
@@ -54,8 +79,11 @@ static bool find_in_host(const TopoLoaded *loaded, TopoHost *host,
     g_autofree char *hint = NULL;
     unsigned i;
 
-    if (bar == NULL && strcmp(name, "ram") == 0) {
+    if (strcmp(name, "ram") == 0) {
         target.kind = TOPO_TARGET_RAM;
+        if (bar != NULL && !parse_node(host, bar, &target.bar, error)) {
+            return false;
+        }
         *ret_target = target;
         return true;
     }

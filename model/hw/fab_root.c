@@ -37,8 +37,8 @@ static void read_answer(FabComponent *owner, FabTlp *tlp)
 
     root->counters.memory_read_bytes += tlp->request_bytes;
     if (G_UNLIKELY(root->nodes != NULL)) {
-        tlp->ready_at = fab_root_nodes_from_memory(root, tlp->ingress->index,
-                                                   tlp->request_bytes);
+        tlp->ready_at = fab_root_nodes_from_memory(
+            root, tlp->ingress->index, tlp->addr, tlp->request_bytes);
     }
     fab_tlp_answer(tlp, fab_root_host_source(root), ROOT_BDF,
                    root->params.completion_bytes, root->params.rcb_bytes,
@@ -54,7 +54,7 @@ static void memory_write(FabRoot *root, FabTlp *tlp)
     ingress->visible_at = fab_completer_write(
         &root->completer, tlp,
         G_UNLIKELY(root->nodes != NULL)
-            ? fab_root_nodes_to_memory(root, tlp->ingress->index,
+            ? fab_root_nodes_to_memory(root, tlp->ingress->index, tlp->addr,
                                        tlp->payload_bytes)
             : 0);
 }

@@ -13,7 +13,7 @@
  * would break the order of posted requests (PCIe 5.0 table 2-40, A2a).
  *
  * A node has a way out, to memory and to the other nodes, and a way in. Memory
- * is interleaved over all nodes.
+ * is interleaved over all nodes, but for ranges that are allocated in one node.
  *
  * A root whose ports are all in one node has none of this.
  */
@@ -31,8 +31,15 @@ typedef struct NodeAck {
     unsigned from; /* root port */
 } NodeAck;
 
+/* Memory in one node. */
+typedef struct NodeRange {
+    FabBusAddr begin, end;
+    unsigned node;
+} NodeRange;
+
 struct RootNodes {
     FabRoot *root;
+    GArray *ranges; /* of NodeRange */
     const unsigned *node_of;     /* by root port */
     NodeWrites *writes;          /* by root port */
     SimTime *out_free, *in_free; /* by node: when its way is free again */
@@ -138,32 +145,89 @@ static SimTime way_take(const FabRoot *root, SimTime *free, SimTime time,
     return *free;
 }
 
-SimTime fab_root_nodes_to_memory(FabRoot *root, unsigned from, uint32_t bytes)
+/* The time at which @bytes that set out at @time from node @from have crossed
+ * to node @to. They come in while they go out. */
+static SimTime nodes_cross(const FabRoot *root, unsigned from, unsigned to,
+                           SimTime time, uint32_t bytes)
 {
-    return way_take(root, &root->nodes->out_free[root->node_of[from]],
-                    sim_engine_now(root->component.engine), bytes);
+    RootNodes *nodes = root->nodes;
+    SimTime out = way_take(root, &nodes->out_free[from], time, bytes);
+    SimTime in = way_take(root, &nodes->in_free[to], time, bytes);
+
+    return MAX(out, in) + root->params.nodes.latency;
 }
 
-SimTime fab_root_nodes_from_memory(FabRoot *root, unsigned to, uint32_t bytes)
+/* The range of memory in one node that holds @addr; NULL: it is interleaved. */
+static const NodeRange *node_range(const RootNodes *nodes, FabBusAddr addr)
 {
-    return way_take(root, &root->nodes->in_free[root->node_of[to]],
-                    sim_engine_now(root->component.engine), bytes);
+    for (unsigned i = 0; i < nodes->ranges->len; i++) {
+        const NodeRange *range = &g_array_index(nodes->ranges, NodeRange, i);
+
+        if (addr >= range->begin && addr < range->end) {
+            return range;
+        }
+    }
+    return NULL;
+}
+
+SimTime fab_root_nodes_to_memory(FabRoot *root, unsigned from, FabBusAddr addr,
+                                 uint32_t bytes)
+{
+    RootNodes *nodes = root->nodes;
+    const NodeRange *range = node_range(nodes, addr);
+    unsigned node = root->node_of[from];
+    SimTime now = sim_engine_now(root->component.engine);
+
+    if (!range) {
+        return way_take(root, &nodes->out_free[node], now, bytes);
+    }
+    return range->node == node ? now
+                               : nodes_cross(root, node, range->node, now, bytes);
+}
+
+SimTime fab_root_nodes_from_memory(FabRoot *root, unsigned to, FabBusAddr addr,
+                                   uint32_t bytes)
+{
+    RootNodes *nodes = root->nodes;
+    const NodeRange *range = node_range(nodes, addr);
+    unsigned node = root->node_of[to];
+    SimTime now = sim_engine_now(root->component.engine);
+
+    if (!range) {
+        return way_take(root, &nodes->in_free[node], now, bytes);
+    }
+    if (range->node == node) {
+        return now;
+    }
+    /* The request has crossed, too. */
+    return nodes_cross(root, range->node, node, now, bytes) +
+           root->params.nodes.latency;
 }
 
 SimTime fab_root_nodes_arrive(FabRoot *root, unsigned from, unsigned to,
                               SimTime time, uint32_t bytes)
 {
-    RootNodes *nodes = root->nodes;
-    SimTime out, in;
+    return crosses(root->nodes, from, to)
+               ? nodes_cross(root, root->node_of[from], root->node_of[to], time,
+                             bytes)
+               : time;
+}
 
-    if (!crosses(nodes, from, to)) {
-        return time;
+bool fab_root_alloc_in_node(FabRoot *root, unsigned node, uint64_t size_bytes,
+                            uint64_t align_bytes, FabBusAddr *ret_addr)
+{
+    NodeRange range = {.node = node};
+
+    g_assert(node < FAB_NODES);
+    if (!fab_root_alloc(root, size_bytes, align_bytes, ret_addr)) {
+        return false;
     }
-    /* The bytes come in while they go out. */
-    out = way_take(root, &nodes->out_free[nodes->node_of[from]], time, bytes);
-    in = way_take(root, &nodes->in_free[nodes->node_of[to]], time, bytes);
-    time = MAX(out, in);
-    return time + root->params.nodes.latency;
+    range.begin = *ret_addr;
+    range.end = *ret_addr + size_bytes;
+    if (root->nodes) {
+        g_array_append_val(root->nodes->ranges, range);
+    }
+    return true;
 }
 
 void fab_root_nodes_waits(const FabRoot *root, unsigned from, FabWaits *waits)
@@ -207,6 +271,7 @@ void fab_root_nodes_init(FabRoot *root)
     }
     nodes = g_new0(RootNodes, 1);
     nodes->root = root;
+    nodes->ranges = g_array_new(FALSE, FALSE, sizeof(NodeRange));
     nodes->node_of = root->node_of;
     nodes->writes = g_new0(NodeWrites, root->ports);
     nodes->out_free = g_new0(SimTime, most + 1);
@@ -226,6 +291,7 @@ void fab_root_nodes_free(FabRoot *root)
         return;
     }
     sim_event_cancel(&nodes->ack_event);
+    g_array_unref(nodes->ranges);
     g_free(nodes->writes);
     g_free(nodes->out_free);
     g_free(nodes->in_free);

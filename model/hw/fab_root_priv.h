@@ -219,10 +219,12 @@ void fab_root_nodes_left(FabRoot *root, unsigned from, unsigned to,
  * root port @to; @time if it is the same node. */
 SimTime fab_root_nodes_arrive(FabRoot *root, unsigned from, unsigned to,
                               SimTime time, uint32_t bytes);
-/* Take the way between memory and the node of a root port for @bytes. Return
- * the time at which they are over. */
-SimTime fab_root_nodes_to_memory(FabRoot *root, unsigned from, uint32_t bytes);
-SimTime fab_root_nodes_from_memory(FabRoot *root, unsigned to, uint32_t bytes);
+/* Take the ways between the memory at @addr and the node of a root port for
+ * @bytes. Return the time at which they are over. */
+SimTime fab_root_nodes_to_memory(FabRoot *root, unsigned from, FabBusAddr addr,
+                                 uint32_t bytes);
+SimTime fab_root_nodes_from_memory(FabRoot *root, unsigned to, FabBusAddr addr,
+                                   uint32_t bytes);
 /* Tells @waits of the posted requests that are held back at root port @from. */
 void fab_root_nodes_waits(const FabRoot *root, unsigned from, FabWaits *waits);
 

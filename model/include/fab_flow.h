@@ -29,7 +29,8 @@ typedef struct FabFlow FabFlow;
  * other component that has BARs. */
 typedef struct FabTarget {
     FabComponent *component;
-    int bar; /* number of the BAR; -1: the largest; not used for a root */
+    int bar; /* number of the BAR; -1: the largest. For a root: the node whose
+                memory it is; -1: interleaved over all nodes */
 } FabTarget;
 
 /*

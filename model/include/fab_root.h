@@ -122,6 +122,13 @@ void fab_root_set_node(FabRoot *root, FabPort *port, unsigned node);
 bool fab_root_alloc(FabRoot *root, uint64_t size_bytes, uint64_t align_bytes,
                     FabBusAddr *ret_addr);
 
+/* The same in @node, below FAB_NODES, after realize. Root ports of the node
+ * reach the range without a way between nodes; others pay for the ways of both
+ * nodes, and for params.nodes.latency in each direction. All other memory is
+ * interleaved over the nodes. */
+bool fab_root_alloc_in_node(FabRoot *root, unsigned node, uint64_t size_bytes,
+                            uint64_t align_bytes, FabBusAddr *ret_addr);
+
 /*
  * Maps [@addr, +@size_bytes) of the host's address space for its devices, and
  * returns the address that a device must use. With the IOMMU off this is @addr.

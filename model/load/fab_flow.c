@@ -178,7 +178,8 @@ bool fab_target_take(const FabTarget *target, uint64_t size_bytes,
                      FabBusAddr *ret_addr, GError **error)
 {
     FabComponent *component = target->component;
-    uint64_t space;
+    FabRoot *root = fab_component_as_root(component);
+    uint64_t space, align = buffer_align(size_bytes);
 
     if (!fab_target_size(target, &space, error)) {
         return false;
@@ -192,12 +193,14 @@ bool fab_target_take(const FabTarget *target, uint64_t size_bytes,
                     component->name, bar, space, size_bytes);
         return false;
     }
-    if (component->kind != FAB_KIND_ROOT) {
+    if (!root) {
         *ret_addr = component->bars[target_bar(target)].addr;
         return true;
     }
-    if (!fab_root_alloc(fab_component_as_root(component), size_bytes,
-                        buffer_align(size_bytes), ret_addr)) {
+    if (!(target->bar < 0
+              ? fab_root_alloc(root, size_bytes, align, ret_addr)
+              : fab_root_alloc_in_node(root, target->bar, size_bytes, align,
+                                       ret_addr))) {
         g_set_error(
             error, FAB_ERROR, FAB_ERROR_CONFIG,
             "%s: the memory has no space for a buffer of %" G_GUINT64_FORMAT

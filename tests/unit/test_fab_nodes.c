@@ -241,6 +241,95 @@ START_TEST(nodes_share_their_way_to_memory)
 }
 END_TEST
 
+/* A host with a device in each of two nodes. */
+typedef struct Numa {
+    FabRoot *root;
+    FabEndpoint *device[2];
+} Numa;
+
+static void numa_init(Numa *numa, Fixture *fixture, const FabRootParams *params)
+{
+    static const char *const names[] = {"h.d0", "h.d1"};
+    FabPortParams port = fixture_port_credits(FAB_SPEED_32_0GT, 16, 64, 1024);
+    FabEndpointParams device = fixture_device();
+
+    device.reads = device.tags = 256;
+    numa->root = fab_root_new(fixture_fabric(fixture), "h", params);
+    for (unsigned i = 0; i < 2; i++) {
+        fab_root_set_node(
+            numa->root, fab_root_add_port(numa->root, names[i] + 2, &port), i);
+        numa->device[i] =
+            fab_endpoint_new(fixture_fabric(fixture), names[i], &port, &device);
+        fixture_connect(fixture, fab_root_component(numa->root), i,
+                        fab_endpoint_component(numa->device[i]), 0, 0, 0, 0);
+    }
+    fixture_realize(fixture);
+}
+
+/* The time in which the device of node @from moves @bytes of memory: in node
+ * @node, or interleaved if that is -1. */
+static SimTime numa_time(const FabRootParams *params, FabTlpType type,
+                         unsigned from, int node, uint64_t bytes)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    unsigned done = 0;
+    FabBusAddr addr;
+    FabDma dma;
+    Numa numa;
+
+    numa_init(&numa, fixture, params);
+    ck_assert(node < 0 ? fab_root_alloc(numa.root, bytes, 4096, &addr)
+                       : fab_root_alloc_in_node(numa.root, node, bytes, 4096,
+                                                &addr));
+    dma = (FabDma){.type = type,
+                   .addr = addr,
+                   .size_bytes = bytes,
+                   .done = count_done,
+                   .owner = &done};
+    fab_endpoint_dma(numa.device[from], &dma);
+    fixture_run(fixture);
+    ck_assert_uint_eq(done, 1);
+    fixture_assert_drained(fixture);
+    return fixture_now(fixture);
+}
+
+/* A read of memory in another node takes twice the latency between nodes more,
+ * and the time of its bytes on the way; one of the own node takes nothing more.
+ */
+START_TEST(memory_of_another_node_is_further_away)
+{
+    FabRootParams params = fixture_root();
+    SimTime plain, own, other;
+
+    params.nodes.latency = 77 * SIM_NS;
+    plain = numa_time(&params, FAB_TLP_MRD, 0, -1, 64);
+    params.nodes.bandwidth_bytes_s = 8000000000;
+    own = numa_time(&params, FAB_TLP_MRD, _i, _i, 64);
+    other = numa_time(&params, FAB_TLP_MRD, _i, !_i, 64);
+    fixture_assert_time_eq(own, plain);
+    fixture_assert_time_eq(other - own, (2 * 77 + 64 / 8) * SIM_NS);
+    fixture_assert_time_eq(numa_time(&params, FAB_TLP_MRD, _i, -1, 64) - own,
+                           64 / 8 * SIM_NS);
+}
+END_TEST
+
+/* The ways limit what goes to the memory of another node, and nothing else.
+ * _i: 0: reads, 1: writes. */
+START_TEST(ways_limit_memory_of_another_node)
+{
+    FabTlpType type = _i ? FAB_TLP_MWR : FAB_TLP_MRD;
+    FabRootParams params = fixture_root();
+    SimTime link = numa_time(&params, type, 0, -1, MIB(1));
+
+    params.nodes.bandwidth_bytes_s = 10000000000;
+    fixture_assert_time_eq(numa_time(&params, type, 1, 1, MIB(1)), link);
+    fixture_assert_near((double)numa_time(&params, type, 1, 0, MIB(1)),
+                        (double)MIB(1) * SIM_S / 10e9, 0.02);
+    fixture_assert_near((double)numa_time(&params, type, 1, -1, MIB(1)),
+                        (double)MIB(1) * SIM_S / 10e9, 0.02);
+}
+END_TEST
+
 /* ---- Partitions of a chip -------------------------------------------- */
 
 /* A chip of two partitions with two ends each, below two root ports. */
@@ -357,6 +446,8 @@ int main(void)
     tcase_add_loop_test(nodes, writes_stay_in_order, 0, 5);
     tcase_add_test(nodes, latency_counts_both_ways);
     tcase_add_loop_test(nodes, nodes_share_their_way_to_memory, 0, 2);
+    tcase_add_loop_test(nodes, memory_of_another_node_is_further_away, 0, 2);
+    tcase_add_loop_test(nodes, ways_limit_memory_of_another_node, 0, 2);
     suite_add_tcase(suite, nodes);
     tcase_add_loop_test(chips, partitions_reach_each_other_inside, 0, 4);
     tcase_add_test(chips, partitions_have_no_link_between_them);

@@ -211,7 +211,8 @@ typedef struct TopoTarget {
     TopoTargetKind kind;
     TopoHost *host;
     TopoDevice *device; /* only for TOPO_TARGET_DEVICE */
-    int bar;            /* number as in TopoBar; -1: no BAR was named */
+    int bar;            /* number as in TopoBar; -1: no BAR was named. For
+                           TOPO_TARGET_RAM: the node; -1: none was named */
 } TopoTarget;
 
 typedef struct TopoWorkload {
