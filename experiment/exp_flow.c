@@ -14,6 +14,7 @@
 #include "fab_flow_nvme.h"
 #include "fab_flow_pingpong.h"
 #include "fab_flow_tcp.h"
+#include "fab_flow_threads.h"
 #include "fab_flow_transfer.h"
 
 /* ---- What kinds have in common ----------------------------------------- */
@@ -308,6 +309,42 @@ static FabFlow *tcp_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                             &params, error);
 }
 
+static FabFlow *threads_flow_new(ExpFabric *fabric, const TopoFlow *flow,
+                                 SimTime warmup, GError **error)
+{
+    TopoTarget by = topo_flow_target(flow, "by");
+    FabThreadsFlowParams params = {
+        .direction = direction_of(flow),
+        .target = target_of(fabric, flow, "target"),
+        .threads = topo_flow_int(flow, "threads"),
+        .outstanding = topo_flow_int(flow, "outstanding"),
+        .access_bytes = topo_flow_bytes(flow, "access"),
+        .stride_bytes = topo_flow_bytes(flow, "stride"),
+        .count = topo_flow_has(flow, "count")
+                     ? (uint64_t)topo_flow_int(flow, "count")
+                     : UINT64_MAX,
+        .random = topo_flow_is(flow, "pattern", "random"),
+        .start = topo_flow_time(flow, "start"),
+    };
+
+    if (topo_flow_has(flow, "working_set")) {
+        params.working_set_bytes = topo_flow_bytes(flow, "working_set");
+    }
+    if (by.kind == TOPO_TARGET_DEVICE) {
+        const TopoPart *part = by.device->part;
+
+        params.device = gpu_of(fabric, flow, "by");
+        params.warp = topo_part_int(part, "threads.warp");
+        params.line_bytes = topo_part_bytes(part, "threads.line");
+        params.sector_bytes = topo_part_bytes(part, "threads.sector");
+        params.latency = topo_part_time(part, "threads.latency");
+    } else {
+        params.host = fab_component_as_root(exp_host(fabric, by.host));
+    }
+    return fab_threads_flow_new(exp_fabric(fabric), topo_flow_name(flow),
+                                warmup, &params, error);
+}
+
 static FabFlow *transfer_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                                   SimTime warmup, GError **error)
 {
@@ -344,7 +381,8 @@ static const struct {
     {"dma", dma_flow_new},           {"mmio", mmio_flow_new},
     {"move", move_flow_new},         {"nvme", nvme_flow_new},
     {"pingpong", pingpong_flow_new}, {"tcp-devmem", tcp_flow_new},
-    {"tcp-host", tcp_flow_new},      {"transfer", transfer_flow_new},
+    {"tcp-host", tcp_flow_new},      {"threads", threads_flow_new},
+    {"transfer", transfer_flow_new},
 };
 
 FabFlow *exp_flow_new(ExpFabric *fabric, const TopoFlow *flow, SimTime warmup,

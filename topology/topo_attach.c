@@ -208,9 +208,8 @@ static void check_share(const Attacher *attacher, const TopoPlug *plug)
         (parent != NULL && parent->part == NULL)) {
         return;
     }
-    if (parent == NULL ||
-        strcmp(topo_part_text(parent->part, "arbitration"), "port-table") !=
-            0) {
+    if (parent == NULL || strcmp(topo_part_text(parent->part, "arbitration"),
+                                 "port-table") != 0) {
         topo_errors_add(attacher->loader->errors, plug->share_place,
                         "%s: share: %s has no Port Arbitration Table; give "
                         "the switch set: {arbitration: port-table}, or leave "

@@ -107,8 +107,9 @@ static const TopoKey copy_keys[] = {
     DIRECTION(
         "read: from the buffer to the device; write: from the device to the "
         "buffer"),
-    NEEDS_TARGET("buffer", MEMORY,
-                 "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`"),
+    NEEDS_TARGET(
+        "buffer", MEMORY,
+        "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`"),
     MAY("driver", HOST, NULL,
         "host whose CPU runs the driver; without it the borrower, or the "
         "device's own"),
@@ -142,8 +143,9 @@ static const TopoKey dma_keys[] = {
     WORD("direction", NULL, "read|write|write-read", REQUIRED,
          "the device's operation; write-read: it writes and then reads the "
          "same bytes, and both count"),
-    NEEDS_TARGET("target", MEMORY,
-                 "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`"),
+    NEEDS_TARGET(
+        "target", MEMORY,
+        "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`"),
     RANGE("size", BYTES, NULL, "1B", "1GiB", REQUIRED,
           "bytes of one operation"),
     RANGE(
@@ -233,8 +235,9 @@ static const TopoKey mmio_keys[] = {
     FLOW("mmio"),
     NEEDS("host", HOST, "the host of the CPU"),
     DIRECTION("the CPU's operation"),
-    NEEDS_TARGET("target", MEMORY,
-                 "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`"),
+    NEEDS_TARGET(
+        "target", MEMORY,
+        "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`"),
     RANGE("size", BYTES, "8B", "1B", "64B", 0, "bytes of one access"),
     RANGE("count", INT, "1", "1", "1000000000000", 0, "number of accesses"),
     MAY("seen", BOOL, "off",
@@ -261,9 +264,10 @@ static const TopoKey move_keys[] = {
     FLOW("move"),
     NEEDS("device", DEVICE,
           "`host.device` whose engine works; its part has `move:`"),
-    NEEDS_TARGET("from", MEMORY,
-                 "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1` that it "
-                 "reads, not its own"),
+    NEEDS_TARGET(
+        "from", MEMORY,
+        "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1` that it "
+        "reads, not its own"),
     NEEDS_TARGET("to", MEMORY, "the same, that it writes"),
     RANGE("size", BYTES, NULL, "1B", "1TiB", REQUIRED,
           "bytes of one operation"),
@@ -307,9 +311,10 @@ static const TopoKey nvme_keys[] = {
     DIRECTION(
         "read: from the drive to the buffer; write: from the buffer to the "
         "drive"),
-    MAY_TARGET("buffer", MEMORY,
-               "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`; without it "
-               "the driver's RAM"),
+    MAY_TARGET(
+        "buffer", MEMORY,
+        "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`; without it "
+        "the driver's RAM"),
     MAY("driver", HOST, NULL,
         "host whose CPU runs the driver; without it the borrower, or the "
         "device's own"),
@@ -609,6 +614,72 @@ static void check_tcp_devmem(TopoLoader *loader, TopoFlow *flow)
     }
 }
 
+/* ---- threads ----------------------------------------------------------- */
+
+static const TopoKey threads_keys[] = {
+    FLOW("threads"),
+    NEEDS_TARGET("by", TOPO_MAY_BE_GPU | TOPO_MAY_BE_CPU,
+                 "`host.device`, a GPU, or `host.cpu`: whose threads work"),
+    DIRECTION("the threads' operation"),
+    NEEDS_TARGET("target", MEMORY,
+                 "`host.ram`, `host.ram.node0`, `host.device` or "
+                 "`host.device.bar1`"),
+    RANGE("threads", INT, NULL, "1", "1048576", REQUIRED, "number of threads"),
+    RANGE("outstanding", INT, "1", "1", "1024", 0,
+          "instructions of a warp, or reads of a core, under way at a time"),
+    RANGE("access", BYTES, "4B", "1B", "64B", POWER,
+          "bytes of an access of a thread; at most 16 for a GPU"),
+    RANGE("stride", BYTES, NULL, "1B", "1MiB", 0,
+          "from the access of a thread to that of the next; a multiple of "
+          "`access`; without it `access`"),
+    RANGE("count", INT, NULL, "1", "1000000000", 0,
+          "instructions of each warp, or accesses of each core; without it the "
+          "workload has a `stop`"),
+    WORD("pattern", "sequential", "sequential|random", 0,
+         "order of the places of instructions and accesses"),
+    RANGE("working_set", BYTES, NULL, "1B", "1024TiB", 0,
+          "addresses wrap within this size; without it 64MiB, or the target"),
+};
+
+static void check_threads(TopoLoader *loader, TopoFlow *flow)
+{
+    const TopoValues *values = flow->values;
+    bool is_gpu = topo_flow_target(flow, "by").kind == TOPO_TARGET_DEVICE;
+    int64_t access = topo_values_number(values, "access");
+
+    if (is_gpu && access > 16) {
+        topo_flow_report(loader, flow, "access",
+                         "a thread of a GPU accesses at most 16B; write less");
+    }
+    if (!topo_flow_has(flow, "stride")) {
+        topo_flow_set_number(flow, "stride", access);
+    } else if (access > 0 &&
+               topo_values_number(values, "stride") % access != 0) {
+        topo_flow_report(loader, flow, "stride",
+                         "%s is not a multiple of access, %s; write one",
+                         topo_values_text(values, "stride"),
+                         topo_values_text(values, "access"));
+    }
+    if (topo_values_number(values, "threads") *
+            topo_values_number(values, "outstanding") >
+        1048576) {
+        topo_flow_report(loader, flow, "threads",
+                         "more than 1048576 times outstanding; write less");
+    }
+    if (!is_gpu && is_word(flow, "direction", "write") &&
+        topo_values_number(values, "outstanding") > 1) {
+        topo_flow_report(loader, flow, "outstanding",
+                         "a core writes one access after the other; leave it "
+                         "out");
+    }
+    if (!topo_flow_has(flow, "count") &&
+        loader->loaded->pub.workload->stop_ps == 0) {
+        topo_flow_report(loader, flow, "threads",
+                         "the flow has no end; write count: here, or stop: in "
+                         "the workload");
+    }
+}
+
 /* ---- transfer ---------------------------------------------------------- */
 
 static const TopoKey transfer_keys[] = {
@@ -665,6 +736,8 @@ const TopoFlowKind topo_flow_kinds[] = {
     {TCP_KIND("tcp-host", tcp_host,
               "TCP over a network, through RAM to a device."),
      .check = check_tcp},
+    {KIND(threads, "Threads of a GPU or a CPU read or write."),
+     .check = check_threads},
     {KIND(transfer, "A driver has the memory of one GPU copied to another."),
      .check = check_transfer},
 };

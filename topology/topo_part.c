@@ -529,6 +529,9 @@ TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,
         check_beats(&maker, "dma.write_move");
         check_at_most(&maker, "dma.write_size", "mps");
         check_at_most(&maker, "dma.read_size", "mrrs");
+        if (kind == TOPO_PART_GPU) {
+            check_at_most(&maker, "threads.sector", "threads.line");
+        }
         if (kind == TOPO_PART_ENDPOINT) {
             check_drive(&maker);
             check_mover(&maker);

@@ -64,8 +64,7 @@ static bool parse_node(const TopoHost *host, const char *text, int *ret_node,
         }
         most = MAX(most, ports[i].node);
     }
-    return fail(error,
-                "no root port of %s is in '%s'; the last node is node%u",
+    return fail(error, "no root port of %s is in '%s'; the last node is node%u",
                 host->name, text, most);
 }
 

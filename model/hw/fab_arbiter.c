@@ -239,8 +239,7 @@ static FabTlp *pick_any(FabPort *port, uint64_t left, SimTime now,
 static FabTlp *arbitrate_table(FabPort *port, SimTime now, unsigned *ret_source)
 {
     uint64_t left = port->active & port->tabled;
-    FabTlp *own =
-        pick_any(port, port->active & ~port->tabled, now, ret_source);
+    FabTlp *own = pick_any(port, port->active & ~port->tabled, now, ret_source);
 
     for (uint32_t i = 0; !own && left; i++) {
         uint32_t phase = (port->phase + i) % port->params.phases;

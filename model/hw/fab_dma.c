@@ -99,6 +99,10 @@ static void write_start(FabEndpoint *endpoint, FabDma *dma)
     SimTime now = sim_engine_now(endpoint->component.engine);
 
     engine->writes_started++;
+    if (dma->is_direct) {
+        dma->not_before = now;
+        return;
+    }
     dma->not_before = now + endpoint->params.write_latency;
     if (endpoint->params.write_move.beat_bytes) {
         engine->write_moved_at =
@@ -115,7 +119,7 @@ static void read_in(FabEndpoint *endpoint, FabDma *dma)
     DmaEngine *engine = &endpoint->dma;
     SimTime now = sim_engine_now(endpoint->component.engine);
 
-    if (!endpoint->params.read_move.beat_bytes) {
+    if (!endpoint->params.read_move.beat_bytes || dma->is_direct) {
         dma->done(dma);
         return;
     }
@@ -435,7 +439,8 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
     read->dma->data = tlp->data;
     fab_port_consume(tlp, now);
     read->left_bytes -= bytes;
-    if (read->left_bytes > 0 || !endpoint->params.read_latency) {
+    if (read->left_bytes > 0 || !endpoint->params.read_latency ||
+        read->dma->is_direct) {
         read->dma->finished_bytes += bytes;
         if (read->left_bytes == 0) {
             read_finish(endpoint, tag);

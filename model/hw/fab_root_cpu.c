@@ -90,12 +90,13 @@ static inline CpuWrite *write_first(FabRoot *root)
     return &root->cpu_writes[root->cpu_writes_head & root->cpu_writes_mask];
 }
 
-/* Schedules the end of the first write, cpu.mmio_write after it could begin. */
+/* Schedules the end of the first write, its time after it could begin. */
 static void write_schedule(FabRoot *root)
 {
-    SimTime begin = MAX(write_first(root)->given_at, root->cpu_sent_at);
+    const CpuWrite *first = write_first(root);
 
-    sim_event_schedule(&root->write_event, begin + root->params.cpu.mmio_write);
+    sim_event_schedule(&root->write_event,
+                       MAX(first->given_at, root->cpu_sent_at) + first->time);
 }
 
 static void write_event(SimEvent *event)
@@ -145,31 +146,54 @@ static void writes_grow(FabRoot *root)
     root->cpu_writes_tail = old;
 }
 
-void fab_root_write_then(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
-                         uint64_t data, uint32_t flow, FabSentFn fn,
-                         void *owner)
+/* Gives @wanted to the CPU. */
+static void write_give(FabRoot *root, const CpuWrite *wanted)
 {
     bool idle = root->cpu_writes_head == root->cpu_writes_tail;
     CpuWrite *write;
 
-    g_assert(size_bytes >= 1 && size_bytes <= 64);
+    g_assert(wanted->size_bytes >= 1 && wanted->size_bytes <= 64);
     if (root->cpu_writes_tail - root->cpu_writes_head ==
         root->cpu_writes_mask + 1) {
         writes_grow(root);
     }
     write = &root->cpu_writes[root->cpu_writes_tail++ & root->cpu_writes_mask];
-    *write = (CpuWrite){
+    *write = *wanted;
+    write->given_at = sim_engine_now(root->component.engine);
+    if (idle) {
+        write_schedule(root);
+    }
+}
+
+void fab_root_write_then(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
+                         uint64_t data, uint32_t flow, FabSentFn fn,
+                         void *owner)
+{
+    CpuWrite write = {
         .fn = fn,
         .owner = owner,
         .addr = addr,
         .data = data,
-        .given_at = sim_engine_now(root->component.engine),
+        .time = root->params.cpu.mmio_write,
         .size_bytes = size_bytes,
         .flow = flow,
     };
-    if (idle) {
-        write_schedule(root);
-    }
+
+    write_give(root, &write);
+}
+
+void fab_root_store(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
+                    uint32_t flow, FabSentFn fn, void *owner)
+{
+    CpuWrite write = {
+        .fn = fn,
+        .owner = owner,
+        .addr = addr,
+        .size_bytes = size_bytes,
+        .flow = flow,
+    };
+
+    write_give(root, &write);
 }
 
 void fab_root_write(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
@@ -341,14 +365,20 @@ void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp)
     fab_port_consume(tlp, now);
 }
 
+void fab_root_use_cores(FabRoot *root, uint32_t cores)
+{
+    root->cores += cores;
+    root->cpu_queue =
+        ROOT_QUEUE_TLPS + root->cores * root->params.transit /
+                              MAX(root->params.cpu.mmio_write, SIM_NS);
+}
+
 void fab_root_cpu_init(FabRoot *root)
 {
     unsigned count = root->params.cpu.mmio_reads;
     SimEngine *engine = root->component.engine;
 
-    root->cpu_queue =
-        ROOT_QUEUE_TLPS +
-        root->params.transit / MAX(root->params.cpu.mmio_write, SIM_NS);
+    fab_root_use_cores(root, 1);
     root->cpu_reads = g_new0(CpuRead, count);
     for (unsigned i = 0; i < count; i++) {
         root->cpu_reads[i].next_free = i + 1 < count ? i + 1 : NO_TAG;

@@ -39,7 +39,7 @@ typedef struct NodeRange {
 
 struct RootNodes {
     FabRoot *root;
-    GArray *ranges; /* of NodeRange */
+    GArray *ranges;              /* of NodeRange */
     const unsigned *node_of;     /* by root port */
     NodeWrites *writes;          /* by root port */
     SimTime *out_free, *in_free; /* by node: when its way is free again */
@@ -181,8 +181,9 @@ SimTime fab_root_nodes_to_memory(FabRoot *root, unsigned from, FabBusAddr addr,
     if (!range) {
         return way_take(root, &nodes->out_free[node], now, bytes);
     }
-    return range->node == node ? now
-                               : nodes_cross(root, node, range->node, now, bytes);
+    return range->node == node
+               ? now
+               : nodes_cross(root, node, range->node, now, bytes);
 }
 
 SimTime fab_root_nodes_from_memory(FabRoot *root, unsigned to, FabBusAddr addr,

@@ -18,8 +18,8 @@ typedef struct FabSwitch {
     FabComponent component;
     bool acs_redirect;
     uint32_t *shares; /* by port, in Port Arbitration Tables */
-    GPtrArray *chip; /* of FabSwitch: the partitions of its chip, itself
-                        included; NULL: it is the only one */
+    GPtrArray *chip;  /* of FabSwitch: the partitions of its chip, itself
+                         included; NULL: it is the only one */
     unsigned
         first_source;  /* number of its port 0 as a source at egress ports */
     GPtrArray *egress; /* of FabPort: its own ports, then the connected

@@ -82,6 +82,8 @@ struct FabDma {
                       data of a read are in */
     void *owner;
     FabMeter *meter; /* nullable */
+    bool is_direct;  /* it comes from the device's own threads: the engine's
+                        latencies and its data mover take no part */
     /* Result. */
     FabStatus status; /* SC, or the first other status of a completion */
     /* For the engine alone. */

@@ -214,6 +214,15 @@ void fab_root_write_then(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                          uint64_t data, uint32_t flow, FabSentFn fn,
                          void *owner);
 
+/* Up to @cores further cores use fab_root_store() at a time. After realize. */
+void fab_root_use_cores(FabRoot *root, uint32_t cores);
+
+/* A core writes, in BARs or memory: as fab_root_write_then(), without data. But
+ * other cores do not take cpu.mmio_write of this one's time: the caller waits
+ * for its own. */
+void fab_root_store(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
+                    uint32_t flow, FabSentFn fn, void *owner);
+
 /* Called with the completion's status. */
 typedef void (*FabReadFn)(void *owner, FabStatus status);
 

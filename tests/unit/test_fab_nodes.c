@@ -278,9 +278,9 @@ static SimTime numa_time(const FabRootParams *params, FabTlpType type,
     Numa numa;
 
     numa_init(&numa, fixture, params);
-    ck_assert(node < 0 ? fab_root_alloc(numa.root, bytes, 4096, &addr)
-                       : fab_root_alloc_in_node(numa.root, node, bytes, 4096,
-                                                &addr));
+    ck_assert(
+        node < 0 ? fab_root_alloc(numa.root, bytes, 4096, &addr)
+                 : fab_root_alloc_in_node(numa.root, node, bytes, 4096, &addr));
     dma = (FabDma){.type = type,
                    .addr = addr,
                    .size_bytes = bytes,
