@@ -51,7 +51,7 @@ static FabTarget target_of(const ExpFabric *fabric, const TopoFlow *flow,
     if (target.kind == TOPO_TARGET_DEVICE) {
         return (FabTarget){exp_device(fabric, target.device), target.bar};
     }
-    return (FabTarget){exp_host(fabric, target.host), -1};
+    return (FabTarget){exp_host(fabric, target.host), target.bar};
 }
 
 /* Returns the host whose RAM the data go through; NULL if `via` is not
@@ -196,6 +196,15 @@ static FabNvmeParams drive_params(const TopoPart *part)
     };
 }
 
+/* Like target_of(), but its component is NULL if @key is not given. */
+static FabTarget optional_target_of(const ExpFabric *fabric,
+                                    const TopoFlow *flow, const char *key)
+{
+    return topo_flow_target(flow, key).kind == TOPO_TARGET_NONE
+               ? (FabTarget){NULL, -1}
+               : target_of(fabric, flow, key);
+}
+
 static FabFlow *nvme_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                               SimTime warmup, GError **error)
 {
@@ -204,6 +213,9 @@ static FabFlow *nvme_flow_new(ExpFabric *fabric, const TopoFlow *flow,
         .drive = drive_params(topo_flow_device(flow, "device")->part),
         .driver = host_of(fabric, flow, "driver"),
         .buffer = target_of(fabric, flow, "buffer"),
+        .sq = optional_target_of(fabric, flow, "sq"),
+        .cq = optional_target_of(fabric, flow, "cq"),
+        .lists = optional_target_of(fabric, flow, "prp_lists"),
         .write = topo_flow_is(flow, "direction", "write"),
         .size_bytes = topo_flow_bytes(flow, "size"),
         .count = topo_flow_int(flow, "count"),

@@ -43,12 +43,20 @@ bool topo_flow_has_own_fabric(const TopoFlow *flow)
     return flow->kind->has_own_fabric;
 }
 
+/* Queues are no end of the data. */
+static bool is_end(const TopoKey *key)
+{
+    return strcmp(key->key, "sq") != 0 && strcmp(key->key, "cq") != 0 &&
+           strcmp(key->key, "prp_lists") != 0;
+}
+
 bool topo_flow_uses_ram(const TopoFlow *flow)
 {
     unsigned i;
 
     for (i = 0; i < flow->kind->section.n_keys; i++) {
-        if (flow->targets[i].kind == TOPO_TARGET_RAM) {
+        if (flow->targets[i].kind == TOPO_TARGET_RAM &&
+            is_end(&flow->kind->section.keys[i])) {
             return true;
         }
     }
@@ -62,7 +70,8 @@ bool topo_flow_get_devices(const TopoFlow *flow, TopoDevice *ret_devices[2])
     unsigned i;
 
     for (i = 0; i < flow->kind->section.n_keys; i++) {
-        if (flow->targets[i].kind == TOPO_TARGET_DEVICE) {
+        if (flow->targets[i].kind == TOPO_TARGET_DEVICE &&
+            is_end(&flow->kind->section.keys[i])) {
             if (n == G_N_ELEMENTS(found)) {
                 return false; /* a flow of packets has three */
             }

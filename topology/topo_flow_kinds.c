@@ -315,6 +315,12 @@ static const TopoKey nvme_keys[] = {
         "buffer", MEMORY,
         "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`; without it "
         "the driver's RAM"),
+    MAY_TARGET("sq", MEMORY,
+               "where the submission queue is: `host.ram`, `host.ram.node0`, "
+               "`host.device` or `host.device.bar1`; without it the driver's "
+               "RAM. A BAR of the drive itself is a Controller Memory Buffer"),
+    MAY_TARGET("cq", MEMORY, "the same for the completion queue"),
+    MAY_TARGET("prp_lists", MEMORY, "the same for the PRP lists"),
     MAY("driver", HOST, NULL,
         "host whose CPU runs the driver; without it the borrower, or the "
         "device's own"),

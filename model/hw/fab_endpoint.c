@@ -188,6 +188,23 @@ void fab_endpoint_unwatch(FabEndpoint *endpoint, unsigned handle)
     fab_memory_unwatch(endpoint->completer.memory, handle);
 }
 
+SimTime fab_endpoint_load(FabEndpoint *endpoint, uint32_t size_bytes)
+{
+    return fab_memory_read(endpoint->completer.memory,
+                           sim_engine_now(endpoint->component.engine),
+                           size_bytes);
+}
+
+void fab_endpoint_store(FabEndpoint *endpoint, FabBusAddr addr,
+                        uint32_t size_bytes, uint64_t data)
+{
+    FabMemory *memory = endpoint->completer.memory;
+
+    (void)fab_memory_write(memory, sim_engine_now(endpoint->component.engine),
+                           size_bytes);
+    fab_memory_notify(memory, addr, size_bytes, data);
+}
+
 const FabEndpointCounters *fab_endpoint_counters(const FabEndpoint *endpoint)
 {
     return &endpoint->counters;

@@ -221,6 +221,7 @@ static void read_send(FabRoot *root, uint16_t number)
                             read->size_bytes)) {
         read->due =
             fab_memory_read(root->completer.memory, now, read->size_bytes);
+        read->data = fab_memory_peek(root->completer.memory, read->addr);
         read->status = FAB_STATUS_SC;
     } else if (fab_root_route(root, read->addr)) {
         tlp = fab_tlp_new(root->component.fabric, FAB_TLP_MRD);
@@ -273,7 +274,11 @@ static void read_done(FabRoot *root, uint16_t number, FabStatus status)
         }
         read_start(root, &next);
     }
-    done.fn(done.owner, status);
+    if (done.fn) {
+        done.fn(done.owner, status);
+    } else {
+        done.word_fn(done.owner, status, done.data);
+    }
 }
 
 static void cpu_read_event(SimEvent *event)
@@ -324,6 +329,17 @@ static void cpu_timeout_event(SimEvent *event)
     fab_timeout_next(event, next);
 }
 
+/* Gives @read to the CPU. */
+static void read_give(FabRoot *root, const CpuRead *read)
+{
+    g_assert(read->size_bytes >= 1 && read->size_bytes <= 64);
+    if (root->free_cpu_read == NO_TAG) {
+        g_array_append_vals(root->cpu_read_wait, read, 1);
+    } else {
+        read_start(root, read);
+    }
+}
+
 void fab_root_read(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                    FabReadFn fn, void *owner, uint32_t flow)
 {
@@ -333,12 +349,19 @@ void fab_root_read(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                     .size_bytes = size_bytes,
                     .flow = flow};
 
-    g_assert(size_bytes >= 1 && size_bytes <= 64);
-    if (root->free_cpu_read == NO_TAG) {
-        g_array_append_val(root->cpu_read_wait, read);
-    } else {
-        read_start(root, &read);
-    }
+    read_give(root, &read);
+}
+
+void fab_root_read_word(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
+                        FabWordFn fn, void *owner, uint32_t flow)
+{
+    CpuRead read = {.word_fn = fn,
+                    .owner = owner,
+                    .addr = addr,
+                    .size_bytes = size_bytes,
+                    .flow = flow};
+
+    read_give(root, &read);
 }
 
 void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp)
@@ -357,6 +380,7 @@ void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp)
     }
     if (fab_tlp_is_last_completion(tlp)) {
         read->status = tlp->status;
+        read->data = tlp->data;
         /* Earlier writes of the device must be visible first (D2). */
         read->due = MAX(now + root->params.transit,
                         root->ingress[tlp->ingress->index].visible_at);

@@ -110,7 +110,9 @@ typedef struct CpuWrite {
 
 /* A read by the CPU. */
 typedef struct CpuRead {
-    FabReadFn fn;
+    FabReadFn fn;      /* NULL: word_fn */
+    FabWordFn word_fn; /* nullable */
+    uint64_t data;
     void *owner;
     FabBusAddr addr;
     uint32_t size_bytes;

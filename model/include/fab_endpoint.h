@@ -103,6 +103,14 @@ unsigned fab_endpoint_watch(FabEndpoint *endpoint, FabBusAddr addr,
                             uint64_t size_bytes, FabWatchFn fn, void *owner);
 void fab_endpoint_unwatch(FabEndpoint *endpoint, unsigned handle);
 
+/* The device reads @size_bytes of its own memory, behind its BARs, and has them
+ * at the time that is returned. */
+SimTime fab_endpoint_load(FabEndpoint *endpoint, uint32_t size_bytes);
+/* The device writes @data to its own memory at @addr, as others would. Watchers
+ * see it at once. */
+void fab_endpoint_store(FabEndpoint *endpoint, FabBusAddr addr,
+                        uint32_t size_bytes, uint64_t data);
+
 const FabEndpointCounters *fab_endpoint_counters(const FabEndpoint *endpoint);
 
 #endif

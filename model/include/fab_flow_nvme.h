@@ -32,6 +32,13 @@ typedef struct FabNvmeParams {
  * for the MSI that follows (cpu.interrupt). The driver then rings the
  * completion queue's head doorbell.
  *
+ * The queues and lists may be elsewhere: in the memory of another host, behind
+ * a BAR of another device, or behind one of the drive (a Controller Memory
+ * Buffer, NVMe 1.3 s4.7). The driver then stores to them across the fabric; the
+ * drive reads and writes its own without a TLP. A driver whose completion queue
+ * is not in its own memory reads the entry at its head, again and again if it
+ * polls, or after an interrupt as long as it finds one.
+ *
  * All flows of one device share its media, but have their own queues. Their
  * @drive must be equal. The latency of an operation runs from the driver's
  * first store until the driver knows that the last command is completed. When
@@ -43,6 +50,8 @@ typedef struct FabNvmeFlowParams {
     FabNvmeParams drive;
     FabRoot *driver;
     FabTarget buffer;
+    FabTarget sq, cq, lists; /* where the queues and PRP lists are; component
+                                NULL: in the driver's memory */
     bool write;          /* true: from the buffer to the drive */
     uint64_t size_bytes; /* size of an operation, a multiple of the block */
     uint64_t count;      /* number of operations */

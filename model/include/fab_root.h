@@ -232,6 +232,14 @@ typedef void (*FabReadFn)(void *owner, FabStatus status);
 void fab_root_read(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                    FabReadFn fn, void *owner, uint32_t flow);
 
+/* Called with the completion's status, and the value of the last write to the
+ * watched range that was read; 0 if there is none. */
+typedef void (*FabWordFn)(void *owner, FabStatus status, uint64_t data);
+
+/* Does the same as fab_root_read(), and gets the value of a watched word. */
+void fab_root_read_word(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
+                        FabWordFn fn, void *owner, uint32_t flow);
+
 const FabRootCounters *fab_root_counters(const FabRoot *root);
 const FabIommuCounters *fab_root_iommu_counters(const FabRoot *root);
 

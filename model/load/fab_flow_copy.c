@@ -259,7 +259,7 @@ static bool find_places(const FabCopyFlowParams *params, CopyPlaces *places,
 {
     FabComponent *device = fab_endpoint_component(params->device);
     FabComponent *driver = fab_root_component(params->driver);
-    FabTarget own = {.component = driver};
+    FabTarget own = {driver, -1};
     uint64_t own_bytes;
 
     places->ring_slots = MAX(PAGE_BYTES / params->command_bytes, 1);

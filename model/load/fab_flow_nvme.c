@@ -6,18 +6,13 @@
 #include <string.h>
 
 #include "fab_lend.h"
-#include "fab_nvme_priv.h"
+#include "fab_nvme_places.h"
 
 /* A command identifier has the number of the command in its low bits and the
  * number of resets of the queue above them. The latter distinguishes valid
  * completion entries from those that arrive after a reset. */
-#define CID_BITS     12u
-#define CID_MASK     ((1u << CID_BITS) - 1)
-#define ENTRIES_MAX  (1u << CID_BITS)
-#define DEPTH_MAX    (ENTRIES_MAX - 1)
-#define TRANSFER_MAX (2u << 20)   /* a PRP list then fits into one page */
-#define STORE_BYTES  64u          /* size of a store of the CPU */
-#define BLOCKS       (1ull << 31) /* number of blocks of the drive */
+#define CID_MASK    ((1u << FAB_NVME_CID_BITS) - 1)
+#define STORE_BYTES 64u /* size of a store of the CPU */
 
 typedef struct NvmeFlow NvmeFlow;
 
@@ -53,7 +48,12 @@ struct NvmeFlow {
     uint64_t stride_bytes; /* from the buffer of an operation to the next */
     FabNvmeSqe *sqes;
     uint64_t *cqes;
-    SimTime *visible_at; /* by completion entry: when it became visible */
+    SimTime *visible_at;   /* by completion entry: when it became visible */
+    FabNvmeArea placed[3]; /* SQ, CQ and lists that are not in the driver's
+                              memory; home NULL: they are */
+    bool reads_cq;         /* the CQ is not in the driver's memory */
+    bool is_reading;       /* a read of its head is under way */
+    bool must_read;        /* an interrupt came meanwhile */
     unsigned cq_watch, msi_watch;
 
     /* The driver. */
@@ -138,7 +138,7 @@ static void command_submit(NvmeFlow *self, Operation *op, Command *command)
     command->stamps = (FabNvmeStamps){{0}};
     self->sqes[self->sq_tail] = (FabNvmeSqe){
         .write = self->params.write,
-        .cid = index | (self->resets << CID_BITS & UINT16_MAX),
+        .cid = index | (self->resets << FAB_NVME_CID_BITS & UINT16_MAX),
         .block = op->block + op->submitted_bytes / drive->block_bytes,
         .size_bytes = bytes,
         .prp = self->device_buffer + (op - self->ops) * self->stride_bytes +
@@ -181,9 +181,10 @@ static uint64_t operation_block(NvmeFlow *self)
     uint64_t block = self->next_block;
 
     if (self->params.random) {
-        return sim_random_below(&self->flow.random, BLOCKS - blocks + 1);
+        return sim_random_below(&self->flow.random,
+                                FAB_NVME_BLOCKS - blocks + 1);
     }
-    if (block + blocks > BLOCKS) {
+    if (block + blocks > FAB_NVME_BLOCKS) {
         block = 0;
     }
     self->next_block = block + blocks;
@@ -318,31 +319,110 @@ static void entries_take(NvmeFlow *self)
     }
 }
 
+static void head_seen(void *owner, FabStatus status, uint64_t data);
+
+/* Reads the entry at the head of a queue that is not in the driver's memory. */
+static void head_read(NvmeFlow *self)
+{
+    if (self->is_reading) {
+        self->must_read = true;
+        return;
+    }
+    self->is_reading = true;
+    self->must_read = false;
+    fab_root_read_word(self->params.driver,
+                       self->cq + self->cq_head * FAB_NVME_CQE_BYTES,
+                       FAB_NVME_CQE_BYTES, head_seen, self, self->flow.number);
+}
+
+/* @data is the last entry that was in the queue when the head was read. The
+ * head was new if this entry is one of those that are not taken. */
+static bool head_is_new(const NvmeFlow *self, uint64_t data)
+{
+    bool phase = self->phase;
+
+    for (uint32_t n = 0, i = self->cq_head; n < self->params.entries; n++) {
+        if (FAB_NVME_CQE_PHASE(self->cqes[i]) != phase) {
+            return false;
+        }
+        if (self->cqes[i] == data) {
+            return true;
+        }
+        i = (i + 1) % self->params.entries;
+        phase = i == 0 ? !phase : phase;
+    }
+    return false;
+}
+
+static void head_taken(NvmeFlow *self)
+{
+    entry_take(self);
+    head_ring(self);
+    if (self->finished == self->params.count) {
+        flow_over(self);
+        return;
+    }
+    operations_begin(self);
+    head_read(self);
+}
+
+static void head_seen(void *owner, FabStatus status, uint64_t data)
+{
+    NvmeFlow *self = owner;
+
+    self->is_reading = false;
+    if (self->flow.done) {
+        return;
+    }
+    if (status == FAB_STATUS_SC && head_is_new(self, data)) {
+        head_taken(self);
+    } else if (self->must_read ||
+               (self->params.polling && status == FAB_STATUS_SC)) {
+        head_read(self);
+    }
+    /* After a failed read the driver waits for the time-out. */
+}
+
+/* The driver looks at its completion queue. */
+static void queue_look(NvmeFlow *self)
+{
+    if (self->reads_cq) {
+        head_read(self);
+    } else {
+        entries_take(self);
+    }
+}
+
 /* The interrupt handler of a lent drive. */
 static void interrupt_handle(void *owner)
 {
-    entries_take(owner);
+    queue_look(owner);
 }
 
 static void notice_event(SimEvent *event)
 {
-    entries_take(SIM_CONTAINER_OF(event, NvmeFlow, notice_event));
+    queue_look(SIM_CONTAINER_OF(event, NvmeFlow, notice_event));
 }
 
 /* A completion entry is in memory. */
 static void entry_visible(void *owner, FabBusAddr addr, uint64_t data)
 {
     NvmeFlow *self = owner;
-    uint32_t index = (addr - self->cq) / FAB_NVME_CQE_BYTES;
+    FabBusAddr begin = self->reads_cq ? self->placed[1].addr : self->cq;
+    uint32_t index = (addr - begin) / FAB_NVME_CQE_BYTES;
     SimTime poll = fab_root_params(self->params.driver)->cpu.poll;
 
-    if (FAB_NVME_CQE_CID(data) >> CID_BITS !=
-        (self->resets & UINT16_MAX >> CID_BITS)) {
+    if (FAB_NVME_CQE_SQ(data) != fab_nvme_queue_number(self->queue)) {
+        return; /* other data, behind a BAR that flows share */
+    }
+    if (FAB_NVME_CQE_CID(data) >> FAB_NVME_CID_BITS !=
+        (self->resets & UINT16_MAX >> FAB_NVME_CID_BITS)) {
         return; /* an entry from before the reset */
     }
     self->cqes[index] = data;
     self->visible_at[index] = nvme_now(self);
-    if (self->params.polling && !sim_event_is_pending(&self->notice_event)) {
+    if (self->params.polling && !self->reads_cq &&
+        !sim_event_is_pending(&self->notice_event)) {
         sim_event_schedule(&self->notice_event,
                            nvme_now(self) + sim_random_below(&self->flow.random,
                                                              2 * poll + 1));
@@ -418,8 +498,11 @@ static void timeout_event(SimEvent *event)
     queue_reset(self);
     if (self->finished == self->params.count) {
         flow_over(self);
-    } else {
-        operations_begin(self);
+        return;
+    }
+    operations_begin(self);
+    if (self->reads_cq && self->params.polling) {
+        head_read(self);
     }
 }
 
@@ -435,6 +518,9 @@ static void nvme_event(SimEvent *event)
     sim_event_init(&self->timeout_event, engine, timeout_event,
                    SIM_PRIORITY_NORMAL, self->flow.rank);
     operations_begin(self);
+    if (self->reads_cq && self->params.polling) {
+        head_read(self);
+    }
 }
 
 static void nvme_free(FabFlow *flow)
@@ -443,7 +529,11 @@ static void nvme_free(FabFlow *flow)
 
     sim_event_cancel(&self->notice_event);
     sim_event_cancel(&self->timeout_event);
-    fab_root_unwatch(self->params.driver, self->cq_watch);
+    if (self->reads_cq) {
+        fab_nvme_area_unwatch(&self->placed[1], self->cq_watch);
+    } else {
+        fab_root_unwatch(self->params.driver, self->cq_watch);
+    }
     if (!self->params.polling) {
         fab_root_unwatch(self->params.driver, self->msi_watch);
     }
@@ -519,93 +609,17 @@ static const FabFlowOps nvme_ops = {
     .wait = nvme_wait,
 };
 
+const FabNvmeArea *fab_nvme_flow_areas(const FabFlow *flow)
+{
+    return flow->ops == &nvme_ops ? ((const NvmeFlow *)flow)->placed : NULL;
+}
+
 const SimTime *fab_nvme_flow_stages(const FabFlow *flow)
 {
     return flow->ops == &nvme_ops ? ((const NvmeFlow *)flow)->stages : NULL;
 }
 
 /* ---- Set-up ---------------------------------------------------------- */
-
-static bool is_power(uint64_t value, uint64_t min, uint64_t max)
-{
-    return value >= min && value <= max && (value & (value - 1)) == 0;
-}
-
-/* drive_wrong() and flow_wrong() return a message, or NULL if nothing is
- * wrong. */
-static const char *drive_wrong(const FabNvmeParams *drive)
-{
-    if (drive->overhead < 0 || drive->read_latency < 0 ||
-        drive->write_latency < 0 || drive->jitter < 0) {
-        return "the times of the drive must not be negative";
-    } else if (drive->read_bandwidth_bytes_s < 1000000 ||
-               drive->write_bandwidth_bytes_s < 1000000) {
-        return "the media must move at least 1000000 bytes a second";
-    } else if (drive->commands < 1 || drive->commands > 65535) {
-        return "the drive must work on 1 to 65535 commands at a time";
-    } else if (!is_power(drive->block_bytes, 512, FAB_NVME_PAGE_BYTES)) {
-        return "a block must have 512 to 4096 bytes, a power of two";
-    } else if (!is_power(drive->max_transfer_bytes, FAB_NVME_PAGE_BYTES,
-                         TRANSFER_MAX)) {
-        return "a command must move 4 KiB to 2 MiB, a power of two";
-    }
-    return NULL;
-}
-
-static const char *flow_wrong(const FabNvmeFlowParams *params)
-{
-    uint64_t block = params->drive.block_bytes;
-
-    if (params->size_bytes == 0 || params->size_bytes % block != 0 ||
-        params->size_bytes / block > BLOCKS) {
-        return "an operation must move whole blocks, no more than the drive "
-               "has";
-    } else if (params->count == 0) {
-        return "there must be at least 1 operation";
-    } else if (params->depth < 1 || params->depth > DEPTH_MAX) {
-        return "there must be 1 to 4095 operations at a time";
-    } else if (params->entries < 2 || params->entries > ENTRIES_MAX) {
-        return "a queue must have 2 to 4096 entries";
-    } else if (params->timeout <= 0 || params->timeout > SIM_TIME_NONE / 4) {
-        return "the time-out must be above 0 and below 26 days";
-    } else if (params->start > SIM_TIME_NONE / 4) {
-        return "the start must be below 26 days";
-    } else if (fab_endpoint_params(params->device)->write_bytes <
-               FAB_NVME_CQE_BYTES) {
-        return "the device must be able to write a completion entry in one TLP";
-    }
-    return NULL;
-}
-
-static bool is_same_drive(const FabNvmeParams *a, const FabNvmeParams *b)
-{
-    return a->overhead == b->overhead && a->read_latency == b->read_latency &&
-           a->write_latency == b->write_latency && a->jitter == b->jitter &&
-           a->read_bandwidth_bytes_s == b->read_bandwidth_bytes_s &&
-           a->write_bandwidth_bytes_s == b->write_bandwidth_bytes_s &&
-           a->commands == b->commands &&
-           a->max_transfer_bytes == b->max_transfer_bytes &&
-           a->block_bytes == b->block_bytes && a->read_ahead == b->read_ahead;
-}
-
-static bool check_params(const char *name, const FabNvmeFlowParams *params,
-                         const FabNvme *peer, GError **error)
-{
-    const char *wrong = drive_wrong(&params->drive);
-
-    if (!wrong) {
-        wrong = flow_wrong(params);
-    }
-    if (!wrong && peer &&
-        !is_same_drive(fab_nvme_params(peer), &params->drive)) {
-        wrong = "another flow gives this drive other numbers";
-    }
-    if (!wrong && fab_endpoint_component(params->device)->bars[0].size_bytes <
-                      fab_nvme_next_bells(peer) + 2 * FAB_NVME_BELL_BYTES) {
-        wrong = "BAR 0 of the device is too small for its doorbells";
-    }
-    return fab_flow_accept(name, wrong, error);
-}
 
 /* The controller of @device that another flow has made; NULL if there is none.
  */
@@ -623,71 +637,18 @@ static FabNvme *find_peer(FabFabric *fabric, const FabEndpoint *device)
     return NULL;
 }
 
-/* The layout and addresses of everything that the driver and the drive share.
- */
-typedef struct Places {
-    uint32_t commands;     /* largest number of outstanding commands */
-    uint64_t stride_bytes; /* of an operation's buffer */
-    FabBusAddr own;        /* SQ, CQ and PRP lists, address for the CPU */
-    FabBusAddr cq_offset, lists_offset;
-    FabBusAddr device_own; /* the same, address for the drive */
-    FabBusAddr device_buffer;
-    FabBusAddr bells;
-    FabBusAddr msi;
-} Places;
-
-static uint64_t whole_pages(uint64_t bytes)
-{
-    return (bytes + FAB_NVME_PAGE_BYTES - 1) &
-           ~(uint64_t)(FAB_NVME_PAGE_BYTES - 1);
-}
-
-static bool find_places(const FabNvmeFlowParams *params, const FabNvme *peer,
-                        Places *places, GError **error)
-{
-    FabComponent *device = fab_endpoint_component(params->device);
-    FabComponent *driver = fab_root_component(params->driver);
-    FabTarget own = {.component = driver};
-    uint64_t transfer = params->drive.max_transfer_bytes;
-    uint64_t commands = (params->size_bytes + transfer - 1) / transfer;
-    uint64_t own_bytes, buffer_bytes;
-
-    places->commands =
-        MIN(commands * params->depth, (uint64_t)params->entries - 1);
-    places->stride_bytes = whole_pages(params->size_bytes);
-    buffer_bytes = places->stride_bytes * params->depth;
-    places->cq_offset = whole_pages(params->entries * FAB_NVME_SQE_BYTES);
-    places->lists_offset =
-        places->cq_offset + whole_pages(params->entries * FAB_NVME_CQE_BYTES);
-    own_bytes = places->lists_offset;
-    if (fab_nvme_list_bytes(MIN(params->size_bytes, transfer)) > 0) {
-        own_bytes += (uint64_t)places->commands * FAB_NVME_PAGE_BYTES;
-    }
-    return fab_target_take(&own, own_bytes, &places->own, error) &&
-           fab_target_take(&params->buffer, buffer_bytes,
-                           &places->device_buffer, error) &&
-           fab_route_map(driver, device,
-                         device->bars[0].addr + fab_nvme_next_bells(peer),
-                         2 * FAB_NVME_BELL_BYTES, &places->bells, error) &&
-           fab_route_map(device, driver, places->own, own_bytes,
-                         &places->device_own, error) &&
-           fab_route_map(device, params->buffer.component,
-                         places->device_buffer, buffer_bytes,
-                         &places->device_buffer, error) &&
-           (params->polling || device->root == driver ||
-            fab_lend_of(params->device) ||
-            fab_route_map(device, driver, FAB_MSI_BASE, FAB_NVME_BELL_BYTES,
-                          &places->msi, error));
-}
-
-static void memory_init(NvmeFlow *self, const Places *places)
+static void memory_init(NvmeFlow *self, const FabNvmePlaces *places)
 {
     uint32_t entries = self->params.entries;
 
-    self->sq = places->own;
-    self->cq = places->own + places->cq_offset;
-    self->lists = places->own + places->lists_offset;
-    self->device_lists = places->device_own + places->lists_offset;
+    self->sq = places->cpu[0];
+    self->cq = places->cpu[1];
+    self->lists = places->cpu[2];
+    self->device_lists = places->device[2];
+    memcpy(self->placed, places->placed, sizeof(self->placed));
+    self->reads_cq =
+        places->placed[1].home &&
+        places->placed[1].home != fab_root_component(self->params.driver);
     self->device_buffer = places->device_buffer;
     self->bells = places->bells;
     self->stride_bytes = places->stride_bytes;
@@ -706,12 +667,15 @@ static void memory_init(NvmeFlow *self, const Places *places)
     }
 }
 
-static void queue_init(NvmeFlow *self, const Places *places)
+static void queue_init(NvmeFlow *self, const FabNvmePlaces *places)
 {
     FabNvmeQueueParams queue = {
         .entries = self->params.entries,
-        .sq = places->device_own,
-        .cq = places->device_own + places->cq_offset,
+        .sq = places->device[0],
+        .cq = places->device[1],
+        .sq_in_drive = places->placed[0].in_drive,
+        .cq_in_drive = places->placed[1].in_drive,
+        .lists_in_drive = places->placed[2].in_drive,
         .sqes = self->sqes,
         .interrupt = !self->params.polling,
         .msi_addr = places->msi,
@@ -723,9 +687,14 @@ static void queue_init(NvmeFlow *self, const Places *places)
     };
 
     self->queue = fab_nvme_queue_new(self->nvme, &queue);
-    self->cq_watch = fab_root_watch(
-        self->params.driver, self->cq,
-        (uint64_t)queue.entries * FAB_NVME_CQE_BYTES, entry_visible, self);
+    if (self->reads_cq) {
+        self->cq_watch =
+            fab_nvme_area_watch(&self->placed[1], entry_visible, self);
+    } else {
+        self->cq_watch = fab_root_watch(
+            self->params.driver, self->cq,
+            (uint64_t)queue.entries * FAB_NVME_CQE_BYTES, entry_visible, self);
+    }
     if (queue.interrupt) {
         self->msi_watch =
             fab_root_watch(self->params.driver, FAB_MSI_BASE,
@@ -737,12 +706,12 @@ FabFlow *fab_nvme_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
                            const FabNvmeFlowParams *params, GError **error)
 {
     FabNvme *peer = find_peer(fabric, params->device);
-    Places places = {.msi = FAB_MSI_BASE};
+    FabNvmePlaces places = {.msi = FAB_MSI_BASE};
     NvmeFlow *self;
 
     if (!fab_flow_check(fabric, name, params->start, error) ||
-        !check_params(name, params, peer, error) ||
-        !find_places(params, peer, &places, error)) {
+        !fab_nvme_check(name, params, peer, error) ||
+        !fab_nvme_find_places(params, peer, &places, error)) {
         return NULL;
     }
     self = g_new0(NvmeFlow, 1);

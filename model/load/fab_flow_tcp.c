@@ -348,7 +348,7 @@ static bool check_params(const char *name, const FabTcpFlowParams *params,
 static bool area_take(FabRoot *host, FabComponent *user, uint64_t bytes,
                       TcpArea *area, GError **error)
 {
-    FabTarget own = {.component = fab_root_component(host)};
+    FabTarget own = {fab_root_component(host), -1};
 
     return fab_target_take(&own, bytes, &area->cpu, error) &&
            fab_route_map(user, own.component, area->cpu, bytes, &area->device,

@@ -163,7 +163,13 @@ static void entries_fetch(FabNvme *nvme)
         slot->fetch.addr =
             queue->params.sq + (FabBusAddr)slot->index * FAB_NVME_SQE_BYTES;
         slot->fetch.flow = queue->params.flow;
-        fab_endpoint_dma(nvme->device, &slot->fetch);
+        if (queue->params.sq_in_drive) {
+            slot->fetch.status = FAB_STATUS_SC;
+            slot_step(slot, SLOT_FETCHED,
+                      fab_endpoint_load(nvme->device, FAB_NVME_SQE_BYTES));
+        } else {
+            fab_endpoint_dma(nvme->device, &slot->fetch);
+        }
     }
 }
 
@@ -221,7 +227,7 @@ static void slot_post(Slot *slot)
     const FabNvmeQueueParams *params = &queue->params;
 
     slot->is_posted = true;
-    slot->orders += params->interrupt ? 2 : 1;
+    slot->orders += params->interrupt + !params->cq_in_drive;
     slot->cqe.addr =
         params->cq + (FabBusAddr)queue->cq_tail * FAB_NVME_CQE_BYTES;
     slot->cqe.data = queue->sq_fetched | (uint64_t)queue->number << 16 |
@@ -236,9 +242,17 @@ static void slot_post(Slot *slot)
     slot->msi.addr = params->msi_addr;
     slot->msi.data = params->msi_data;
     slot->msi.flow = params->flow;
-    fab_endpoint_dma(slot->nvme->device, &slot->cqe);
+    if (params->cq_in_drive) {
+        /* The driver sees it in the next event at the earliest. */
+        fab_endpoint_store(slot->nvme->device, slot->cqe.addr,
+                           FAB_NVME_CQE_BYTES, slot->cqe.data);
+    } else {
+        fab_endpoint_dma(slot->nvme->device, &slot->cqe);
+    }
     if (params->interrupt) {
         fab_endpoint_dma(slot->nvme->device, &slot->msi);
+    } else if (params->cq_in_drive) {
+        slot_release(slot);
     }
 }
 
@@ -430,7 +444,13 @@ static void slot_fetched(Slot *slot)
     slot->list.addr = slot->sqe.list;
     slot->list.size_bytes = list_bytes;
     slot->list.flow = queue->params.flow;
-    fab_endpoint_dma(slot->nvme->device, &slot->list);
+    if (queue->params.lists_in_drive) {
+        slot->list.status = FAB_STATUS_SC;
+        slot_step(slot, SLOT_LISTED,
+                  fab_endpoint_load(slot->nvme->device, list_bytes));
+    } else {
+        fab_endpoint_dma(slot->nvme->device, &slot->list);
+    }
 }
 
 static void slot_accepted(Slot *slot)
@@ -573,6 +593,11 @@ void fab_nvme_queue_reset(FabNvmeQueue *queue)
     while (unposted.head) {
         slot_complete(list_pop(&unposted));
     }
+}
+
+uint32_t fab_nvme_queue_number(const FabNvmeQueue *queue)
+{
+    return queue->number;
 }
 
 static void queue_free(void *data)

@@ -40,6 +40,7 @@ typedef struct FabNvmeSqe {
 /* The two upper dwords of a completion queue entry (NVMe 1.3 s4.6.1): SQ head,
  * SQ identifier, command identifier, phase tag, status. */
 #define FAB_NVME_CQE_HEAD(cqe)   ((uint16_t)(cqe))
+#define FAB_NVME_CQE_SQ(cqe)     ((uint16_t)((cqe) >> 16))
 #define FAB_NVME_CQE_CID(cqe)    ((uint16_t)((cqe) >> 32))
 #define FAB_NVME_CQE_PHASE(cqe)  ((cqe) >> 48 & 1)
 #define FAB_NVME_CQE_STATUS(cqe) ((uint16_t)((cqe) >> 49))
@@ -50,6 +51,9 @@ typedef struct FabNvmeSqe {
 typedef struct FabNvmeQueueParams {
     uint32_t entries;
     FabBusAddr sq, cq;
+    bool sq_in_drive, cq_in_drive; /* they, and the PRP lists, are behind a BAR
+                                      of the drive itself */
+    bool lists_in_drive;
     const FabNvmeSqe *sqes; /* contents of the SQ; owned by the driver */
     bool interrupt;         /* an MSI follows each completion entry */
     FabBusAddr msi_addr;    /* not used if the drive is lent: the lend has its
@@ -79,6 +83,8 @@ FabNvmeQueue *fab_nvme_queue_new(FabNvme *nvme,
 /* Empties both queues. The commands that the drive works on for them get no
  * completion entry, but their transfers may still run. */
 void fab_nvme_queue_reset(FabNvmeQueue *queue);
+/* The SQ identifier in its completion entries. */
+uint32_t fab_nvme_queue_number(const FabNvmeQueue *queue);
 
 /* The value written to a doorbell of a queue that has had @resets resets. The
  * upper half exists in the model only. It distinguishes valid doorbells from
