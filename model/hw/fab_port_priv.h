@@ -118,6 +118,7 @@ struct FabPort {
 
     /* Set up. */
     FabPortParams params;
+    uint32_t service_bytes; /* params.service.beat_bytes as the part has it */
     FabSpeed speed;
     uint32_t width;
     unsigned index; /* in its owner */
@@ -154,6 +155,13 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes);
 
 /* Takes the initial credits of the peer's receive buffer: the link is up. */
 void fab_port_init_fc(FabPort *port);
+
+/* fab_rate.c: gives the link of @port, which is one of its ends, @speed and
+ * @width from @now on. */
+void fab_port_set_rate(FabPort *port, FabSpeed speed, uint32_t width,
+                       SimTime now);
+/* The Ack latency limit of @port, a little shorter than the specification's. */
+SimTime fab_port_ack_limit(const FabPort *port);
 
 /* For fab_replay.c. Takes the wire for @bytes from @now on, behind DLLPs that
  * are due; busy_until becomes the end. Returns when they start. */
