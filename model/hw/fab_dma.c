@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "fab_dpc.h"
 #include "fab_endpoint_priv.h"
 #include "fab_outage.h"
 
@@ -381,8 +382,8 @@ static void read_expire(FabEndpoint *endpoint, uint16_t tag)
 {
     DmaRead *read = &endpoint->dma.tags[tag];
 
-    endpoint->counters.failed_reads++;
-    endpoint->component.ports[0]->counters.completion_timeouts++;
+    endpoint->counters.failed_reads += read->failed != read->transaction;
+    fab_timeout_count(endpoint->component.ports[0]);
     if (read->dma->status == FAB_STATUS_SC) {
         read->dma->status = FAB_STATUS_TIMED_OUT;
     }
@@ -409,6 +410,27 @@ static void timeout_event(SimEvent *event)
     fab_timeout_next(event, next);
 }
 
+/* The completion @tlp of @read has an error. Returns the bytes that will not
+ * come any more, or the payload if it is only poisoned. */
+static uint32_t read_fail(FabEndpoint *endpoint, DmaRead *read,
+                          const FabTlp *tlp)
+{
+    FabStatus status = tlp->poisoned ? FAB_STATUS_POISONED : tlp->status;
+
+    if (tlp->poisoned) {
+        fab_error_report(tlp->ingress, FAB_SEVERITY_NONFATAL);
+    }
+    if (read->failed != read->transaction) {
+        read->failed = read->transaction;
+        endpoint->counters.failed_reads++;
+    }
+    if (read->dma->status == FAB_STATUS_SC) {
+        read->dma->status = status;
+    }
+    return tlp->poisoned ? MIN(read->left_bytes, tlp->payload_bytes)
+                         : read->left_bytes;
+}
+
 void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
 {
     DmaEngine *engine = &endpoint->dma;
@@ -427,12 +449,8 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
     }
     read = &engine->tags[tag];
     bytes = MIN(read->left_bytes, tlp->payload_bytes);
-    if (tlp->status != FAB_STATUS_SC) {
-        endpoint->counters.failed_reads++;
-        if (read->dma->status == FAB_STATUS_SC) {
-            read->dma->status = tlp->status;
-        }
-        bytes = read->left_bytes;
+    if (G_UNLIKELY(tlp->status != FAB_STATUS_SC || tlp->poisoned)) {
+        bytes = read_fail(endpoint, read, tlp);
     } else {
         meter_add(read->dma, now, bytes);
     }

@@ -24,7 +24,8 @@ static void request_receive(FabEndpoint *endpoint, FabPort *ingress,
 {
     FabComponent *component = &endpoint->component;
 
-    if (fab_component_find_bar(component, tlp->addr) < 0) {
+    /* Bad data must not change a register (PCIe 5.0 s2.7.2.2). */
+    if (fab_component_find_bar(component, tlp->addr) < 0 || tlp->poisoned) {
         FabTlp *cpl = fab_tlp_refuse(component->fabric, tlp, FAB_STATUS_UR,
                                      component->bdf);
 

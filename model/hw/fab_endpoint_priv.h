@@ -15,6 +15,8 @@ typedef struct DmaRead {
     SimTime free_at;  /* when the tag gets free, once all data are in */
     SimTime deadline; /* of the completion time-out */
     uint32_t transaction;
+    uint32_t
+        failed; /* `transaction` of the last read with this tag that failed */
     uint16_t next; /* next free tag, or next draining read by free_at */
 } DmaRead;
 

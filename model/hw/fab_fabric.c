@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "fab_dpc.h"
 #include "fab_fabric_priv.h"
 
 #include <string.h>
@@ -196,7 +197,7 @@ uint64_t fab_fabric_unsupported(const FabFabric *fabric)
 
 uint64_t fab_fabric_lost(const FabFabric *fabric)
 {
-    uint64_t lost = 0;
+    uint64_t lost = fabric->dropped;
 
     for (unsigned i = 0; i < fabric->components->len; i++) {
         const FabComponent *component = fabric->components->pdata[i];
@@ -234,6 +235,12 @@ void fab_timeout_next(SimEvent *event, SimTime next)
         (!sim_event_is_pending(event) || event->time > next)) {
         sim_event_reschedule(event, next);
     }
+}
+
+void fab_timeout_count(FabPort *port)
+{
+    port->counters.completion_timeouts++;
+    fab_error_report(port, FAB_SEVERITY_NONFATAL);
 }
 
 void fab_fabric_set_trace(FabFabric *fabric, uint32_t categories, FabTraceFn fn,

@@ -17,7 +17,8 @@ struct FabFabric {
     uint64_t alive;
     uint64_t hops;
     uint64_t unsupported;
-    uint32_t transactions;      /* number of the latest; FabTlp.transaction */
+    uint64_t dropped;      /* TLPs that overran a buffer, and poisoned writes */
+    uint32_t transactions; /* number of the latest; FabTlp.transaction */
     SimTime completion_timeout; /* 0: none */
     uint32_t trace_categories;
     FabTraceFn trace_fn;
@@ -51,6 +52,9 @@ SimTime fab_timeout_begin(const FabFabric *fabric, SimEvent *event);
 /* Ends the function of such an event: @next is the least of the times that are
  * left, SIM_TIME_NONE if there is none. */
 void fab_timeout_next(SimEvent *event, SimTime next);
+
+/* Counts a request through @port that was given up, and reports the error. */
+void fab_timeout_count(FabPort *port);
 
 /* True if a completion of @transaction comes too late for a request that
  * belongs to @expected. */

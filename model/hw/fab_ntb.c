@@ -277,7 +277,7 @@ static void timeout_event(SimEvent *event)
             next = MIN(next, ntb->proxies[i].deadline);
             continue;
         }
-        ntb->component.ports[HOST]->counters.completion_timeouts++;
+        fab_timeout_count(ntb->component.ports[HOST]);
         proxy_free(ntb, i);
     }
     while (ntb->tag_wait.head && ntb->free_tag != NO_TAG) {

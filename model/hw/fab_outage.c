@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_outage.h"
 
+#include "fab_dpc.h"
 #include "fab_fabric_priv.h"
+#include "fab_fault_priv.h"
 #include "fab_observe_priv.h"
 #include "fab_replay.h"
 
-/* A time in which a link is down. It belongs to one end. */
-typedef struct Interval {
-    struct Interval *next;
-    FabPort *port;
-    SimTime end;
-    SimEvent event;
-    bool begun;
-} Interval;
-
 struct FabOutage {
     FabPort *port;
-    unsigned down; /* intervals that hold now */
-    Interval *intervals;
+    unsigned down;   /* number of reasons for which it is down now */
     FabFifo dropped; /* taken, and not yet discarded; by arrive_at */
     SimEvent drop_event;
 };
@@ -25,13 +17,6 @@ struct FabOutage {
 bool fab_outage_is_down(const FabPort *port)
 {
     return port->outage->down > 0;
-}
-
-/* True if @port has the other component below it. An Upstream Port has its
- * owner reset when the link goes down. */
-static bool is_downstream(const FabPort *port)
-{
-    return port->owner->kind == FAB_KIND_ROOT || port->index > 0;
 }
 
 /* ---- Discarding ------------------------------------------------------- */
@@ -63,7 +48,7 @@ static void complete(FabPort *port, FabTlp *tlp, SimTime now)
 {
     FabComponent *owner = port->owner;
     FabTlp *cpl =
-        fab_tlp_refuse(owner->fabric, tlp, FAB_STATUS_UR,
+        fab_tlp_refuse(owner->fabric, tlp, fab_dpc_status(port),
                        port->has_bridge ? port->bridge.bdf : owner->bdf);
 
     cpl->ingress = port;
@@ -81,7 +66,7 @@ static void drop_event(SimEvent *event)
     if (outage->dropped.head) {
         sim_event_schedule(event, outage->dropped.head->arrive_at);
     }
-    if (tlp->cls == FAB_CLASS_NP && is_downstream(port)) {
+    if (tlp->cls == FAB_CLASS_NP && fab_port_is_downstream(port)) {
         complete(port, tlp, event->time);
         return;
     }
@@ -101,7 +86,7 @@ static void flight_lose(FabPort *port, SimTime now)
     while (flight.head) {
         FabTlp *tlp = fab_fifo_pop(&flight);
 
-        if (is_downstream(port->peer) &&
+        if (fab_port_is_downstream(port->peer) &&
             tlp->tail_at - port->peer->latency <= now) {
             fab_fifo_push(&port->flight, tlp);
         } else {
@@ -120,6 +105,9 @@ static void end_down(FabPort *port, SimTime now)
     flight_lose(port, now);
     if (port->replay) {
         fab_replay_reset(port);
+    }
+    if (port->faults) {
+        fab_fault_forget(port);
     }
     port->special = true;
     port->link_epoch++;
@@ -142,33 +130,72 @@ static void end_down(FabPort *port, SimTime now)
 
 static void end_up(FabPort *port, SimTime now)
 {
-    port->special = port->replay;
+    fab_port_set_special(port);
     fab_port_init_fc(port);
     if (port->active) {
         fab_port_wake_at(port, MAX(now, port->busy_until));
     }
 }
 
-static void interval_event(SimEvent *event)
+static void outage_make(FabPort *port)
 {
-    Interval *interval = SIM_CONTAINER_OF(event, Interval, event);
-    FabPort *const ends[] = {interval->port, interval->port->peer};
+    FabOutage *outage;
 
-    for (unsigned i = 0; i < 2; i++) {
-        FabOutage *outage = ends[i]->outage;
+    if (port->outage) {
+        return;
+    }
+    outage = g_new0(FabOutage, 1);
+    outage->port = port;
+    sim_event_init(&outage->drop_event, port->owner->engine, drop_event,
+                   SIM_PRIORITY_NORMAL, port->rank);
+    port->outage = outage;
+}
 
-        if (interval->begun) {
-            if (--outage->down == 0) {
-                end_up(ends[i], event->time);
-            }
-        } else if (outage->down++ == 0) {
-            end_down(ends[i], event->time);
+/* Calls @change for the links below the switch at @port, whose Upstream Port
+ * loses or gets back its link. */
+static void below(FabPort *port, void (*change)(FabPort *port))
+{
+    const FabComponent *owner = port->owner;
+
+    if (owner->kind != FAB_KIND_SWITCH || fab_port_is_downstream(port)) {
+        return;
+    }
+    for (unsigned i = 1; i < owner->port_count; i++) {
+        if (owner->ports[i]->peer) {
+            change(owner->ports[i]);
         }
     }
-    if (!interval->begun && interval->end != SIM_TIME_NONE) {
-        sim_event_schedule(event, interval->end);
+}
+
+void fab_outage_begin(FabPort *port)
+{
+    FabPort *const ends[] = {port, port->peer};
+    SimTime now = sim_engine_now(port->owner->engine);
+
+    for (unsigned i = 0; i < 2; i++) {
+        outage_make(ends[i]);
+        if (ends[i]->outage->down++ == 0) {
+            end_down(ends[i], now);
+        }
     }
-    interval->begun = true;
+    for (unsigned i = 0; i < 2; i++) {
+        below(ends[i], fab_outage_begin);
+    }
+}
+
+void fab_outage_end(FabPort *port)
+{
+    FabPort *const ends[] = {port, port->peer};
+    SimTime now = sim_engine_now(port->owner->engine);
+
+    for (unsigned i = 0; i < 2; i++) {
+        if (--ends[i]->outage->down == 0) {
+            end_up(ends[i], now);
+        }
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        below(ends[i], fab_outage_end);
+    }
 }
 
 /* ---- For observers ---------------------------------------------------- */
@@ -187,67 +214,11 @@ void fab_outage_waiters(const FabPort *port, const FabObserver *observer)
 
 /* ---- Life ------------------------------------------------------------- */
 
-static void outage_make(FabPort *port)
-{
-    FabOutage *outage;
-
-    if (port->outage) {
-        return;
-    }
-    outage = g_new0(FabOutage, 1);
-    outage->port = port;
-    sim_event_init(&outage->drop_event, port->owner->engine, drop_event,
-                   SIM_PRIORITY_NORMAL, port->rank);
-    port->outage = outage;
-}
-
 void fab_outage_free(FabPort *port)
 {
     FabOutage *outage = port->outage;
 
-    while (outage->intervals) {
-        Interval *interval = outage->intervals;
-
-        outage->intervals = interval->next;
-        sim_event_cancel(&interval->event);
-        g_free(interval);
-    }
     fab_fifo_clear(port->owner->fabric, &outage->dropped);
     sim_event_cancel(&outage->drop_event);
     g_free(outage);
-}
-
-static void interval_add(FabPort *port, SimTime begin, SimTime end)
-{
-    Interval *interval = g_new0(Interval, 1);
-
-    outage_make(port);
-    outage_make(port->peer);
-    interval->port = port;
-    interval->end = end;
-    interval->next = port->outage->intervals;
-    port->outage->intervals = interval;
-    sim_event_init(&interval->event, port->owner->engine, interval_event,
-                   SIM_PRIORITY_NORMAL, port->rank);
-    sim_event_schedule(&interval->event, begin);
-}
-
-void fab_port_set_outage(FabPort *port, SimTime begin, SimTime end)
-{
-    FabPort *const ends[] = {port, port->peer};
-
-    g_assert(port->peer && begin >= 0 && begin < end);
-    interval_add(port, begin, end);
-    for (unsigned i = 0; i < 2; i++) {
-        const FabComponent *owner = ends[i]->owner;
-
-        if (owner->kind != FAB_KIND_SWITCH || is_downstream(ends[i])) {
-            continue;
-        }
-        for (unsigned j = 1; j < owner->port_count; j++) {
-            if (owner->ports[j]->peer) {
-                fab_port_set_outage(owner->ports[j], begin, end);
-            }
-        }
-    }
 }

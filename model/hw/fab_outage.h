@@ -16,6 +16,14 @@
  */
 typedef struct FabOutage FabOutage;
 
+/*
+ * Takes the link of @port down, and the links below a switch whose Upstream
+ * Port loses its link, because it is reset (s6.6.1). A link may be down for
+ * several reasons at a time; each fab_outage_end() ends one.
+ */
+void fab_outage_begin(FabPort *port);
+void fab_outage_end(FabPort *port);
+
 void fab_outage_free(FabPort *port);
 
 bool fab_outage_is_down(const FabPort *port);

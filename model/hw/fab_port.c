@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_port_priv.h"
 
+#include "fab_dpc.h"
 #include "fab_fabric_priv.h"
+#include "fab_fault_priv.h"
 #include "fab_outage.h"
 #include "fab_replay.h"
 
@@ -309,14 +311,23 @@ void fab_port_deliver(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
     }
 }
 
-/* The rest of transmit() for a link that is down or has a replay buffer. */
+/* The rest of transmit() for a link that is down, has faults or a replay
+ * buffer. */
 static void transmit_special(FabPort *port, FabTlp *tlp, SimTime start,
                              SimTime end)
 {
     if (fab_port_is_down(port)) {
         fab_outage_drop(port, tlp, start, end);
-    } else {
+        return;
+    }
+    if (port->faults) {
+        fab_fault_sent(port, tlp);
+    }
+    if (port->replay) {
         fab_replay_send(port, tlp, start, end);
+    } else {
+        ack_owe(port->peer, start, end);
+        fab_port_deliver(port, tlp, start, end);
     }
 }
 
@@ -474,6 +485,21 @@ static void port_arrive_event(SimEvent *event)
     peer->owner->ops->receive(peer->owner, peer, tlp);
 }
 
+/* The same for a port whose peer checks what comes in. */
+static void port_arrive_checked_event(SimEvent *event)
+{
+    FabPort *port = SIM_CONTAINER_OF(event, FabPort, arrive_event);
+    FabPort *peer = port->peer;
+    FabTlp *tlp = fab_fifo_pop(&port->flight);
+
+    if (port->flight.head) {
+        sim_event_schedule(event, port->flight.head->arrive_at);
+    }
+    if (!fab_fault_drops(peer, tlp)) {
+        peer->owner->ops->receive(peer->owner, peer, tlp);
+    }
+}
+
 /* ---- Life ------------------------------------------------------------ */
 
 FabPort *fab_port_new(FabComponent *owner, const char *name, unsigned index,
@@ -506,6 +532,12 @@ void fab_port_free(FabPort *port)
     g_free(port->phases);
     if (port->replay) {
         fab_replay_free(port);
+    }
+    if (port->faults) {
+        fab_faults_free(port);
+    }
+    if (port->dpc) {
+        fab_dpc_free(port);
     }
     if (port->outage) {
         fab_outage_free(port);
@@ -635,8 +667,7 @@ static void returns_init(FabPort *port)
     port->returns = g_new0(FabCreditReturn, port->returns_mask + 1);
 }
 
-/* Makes the Data Link Layer of the link of @port, if it has none. */
-static void replay_make(FabPort *port)
+void fab_port_make_replay(FabPort *port)
 {
     FabPort *const ends[] = {port, port->peer};
 
@@ -644,6 +675,41 @@ static void replay_make(FabPort *port)
         if (!ends[i]->replay) {
             ends[i]->replay = fab_replay_new(ends[i], ends[i]->dllp_limit);
             ends[i]->special = true;
+        }
+    }
+}
+
+void fab_port_set_special(FabPort *port)
+{
+    port->special = port->replay || port->faults || fab_port_is_down(port);
+}
+
+void fab_port_check_arrivals(FabPort *ingress)
+{
+    FabPort *sender = ingress->peer;
+
+    g_assert(!sim_event_is_pending(&sender->arrive_event));
+    sim_event_init(&sender->arrive_event, sender->owner->engine,
+                   port_arrive_checked_event, SIM_PRIORITY_NORMAL,
+                   sender->rank + 1);
+}
+
+void fab_port_retrain(FabPort *port, FabSpeed speed, uint32_t width,
+                      SimTime recovery)
+{
+    FabPort *const ends[] = {port, port->peer};
+    SimTime now = sim_engine_now(port->owner->engine);
+    SimTime begin = MAX(now, MAX(port->busy_until, port->peer->busy_until));
+
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t owed = ends[i]->dllp_owed / ends[i]->byte_time;
+
+        fab_port_set_rate(ends[i], speed, width, begin + recovery);
+        ends[i]->busy_until = begin + recovery;
+        ends[i]->dllp_owed = owed * ends[i]->byte_time;
+        ends[i]->dllp_limit = fab_port_ack_limit(ends[i]);
+        if (ends[i]->replay) {
+            fab_replay_pause(ends[i], begin + recovery);
         }
     }
 }
@@ -664,14 +730,15 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
     fab_port_init_fc(port);
     returns_init(port);
     if (port->params.replay_bytes) {
-        replay_make(port);
+        fab_port_make_replay(port);
     }
+    fab_dpc_init(port);
 }
 
 void fab_port_set_errors(FabPort *port, double rate, SimTime begin, SimTime end)
 {
     g_assert(port->peer && rate >= 0 && rate <= 1);
-    replay_make(port);
+    fab_port_make_replay(port);
     fab_replay_set_errors(port, rate, begin, end);
     fab_replay_set_errors(port->peer, rate, begin, end);
 }

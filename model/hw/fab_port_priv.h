@@ -88,7 +88,7 @@ struct FabPort {
     SimTime wake; /* earliest time at which a TLP may leave */
     bool starved; /* a TLP lacked credits */
     SimEvent send_event;
-    bool special;             /* the link has `replay`, or is down */
+    bool special; /* the link has `replay` or `faults`, or is down */
     struct FabReplay *replay; /* NULL: the link has no errors */
     struct FabOutage *outage; /* NULL: the link is never down */
     FabFifo flight;           /* on the wire to the peer */
@@ -127,6 +127,8 @@ struct FabPort {
     bool has_bridge;
     FabBridge bridge;
     FabPortCounters counters;
+    struct FabFaults *faults; /* of the link; NULL: it has none */
+    struct FabDpc *dpc;       /* NULL: params.dpc.trigger is off */
 };
 
 #define FAB_PORT_RANKS 2
@@ -152,6 +154,27 @@ bool fab_port_connect(FabPort *a, FabPort *b, FabSpeed speed, uint32_t width,
 
 /* Sets the MPS, credits and events of @port. To be called after enumeration. */
 void fab_port_realize(FabPort *port, uint32_t mps_bytes);
+
+/* True if @port is a Root Port, a Downstream Port or a cable port of an NTB. An
+ * Upstream Port or endpoint is reset when its link goes down. */
+static inline bool fab_port_is_downstream(const FabPort *port)
+{
+    return port->owner->kind == FAB_KIND_ROOT || port->index > 0;
+}
+
+/* Lets fab_fault_drops() look at all TLPs that come in at @ingress. */
+void fab_port_check_arrivals(FabPort *ingress);
+
+/* Makes the Data Link Layer of the link of @port, if it has none. */
+void fab_port_make_replay(FabPort *port);
+
+/* Sets `special` of @port. */
+void fab_port_set_special(FabPort *port);
+
+/* The link of @port goes to Recovery for @recovery, when the TLPs on the wire
+ * have left, and comes back with @speed and @width. TLPs and credits wait. */
+void fab_port_retrain(FabPort *port, FabSpeed speed, uint32_t width,
+                      SimTime recovery);
 
 /* Takes the initial credits of the peer's receive buffer: the link is up. */
 void fab_port_init_fc(FabPort *port);

@@ -2,6 +2,7 @@
 #include "fab_replay.h"
 
 #include "fab_fabric_priv.h"
+#include "fab_fault_priv.h"
 #include "sim_random.h"
 
 /* No more packets may lack an Ack, so that 12-bit sequence numbers tell old
@@ -66,7 +67,8 @@ struct FabReplay {
     double rate;
     SimTime begin, end;
     SimRandom random;
-    uint64_t error_in; /* parts of bits until the next error */
+    uint64_t error_in;            /* parts of bits until the next error */
+    uint64_t hit_tlps, hit_dllps; /* the next ones get an error */
     FabPort *port;
 };
 
@@ -114,6 +116,22 @@ static bool is_hit(FabPort *port, uint32_t bytes, SimTime time)
     return true;
 }
 
+/* Returns whether the next packet is one of *@left that get an error. */
+static bool is_chosen(uint64_t *left)
+{
+    return *left > 0 && (*left)-- > 0;
+}
+
+/* The same for a DLLP that @port sends at @time. */
+static bool is_dllp_hit(FabPort *port, SimTime time)
+{
+    if (port->faults) {
+        fab_fault_dllp(port);
+    }
+    return is_chosen(&replay_of(port)->hit_dllps) ||
+           is_hit(port, FAB_DLLP_BYTES, time);
+}
+
 /* ---- The way back: Ack and Nak ---------------------------------------- */
 
 /* The receiver of @port's packets sends a DLLP. */
@@ -132,7 +150,7 @@ static void dllp_send(FabPort *port, bool nak, uint64_t expected)
         back->counters.dllps_sent++;
     }
     back->counters.naks_sent += nak;
-    if (is_hit(back, FAB_DLLP_BYTES, dllp.time)) {
+    if (is_dllp_hit(back, dllp.time)) {
         return;
     }
     dllp.time += wire / FAB_PS_FRACTION + back->propagation;
@@ -292,7 +310,7 @@ static void packet_sent(FabPort *port, uint64_t number, SimTime start,
     if (replay->deadline == SIM_TIME_NONE) {
         timer_set(replay, end + replay->timer_limit);
     }
-    if (is_hit(port, packet->bytes, start)) {
+    if (is_chosen(&replay->hit_tlps) || is_hit(port, packet->bytes, start)) {
         port->peer->counters.bad_tlps++;
         nak_schedule(port, in);
     } else if (number > replay->expected) {
@@ -378,7 +396,7 @@ bool fab_replay_loses_update(FabPort *ingress, FabCreditReturn *ret,
     ret->data += replay->lost_data[cls];
     replay->lost_header[cls] = 0;
     replay->lost_data[cls] = 0;
-    if (!is_hit(ingress, FAB_DLLP_BYTES, time)) {
+    if (!is_dllp_hit(ingress, time)) {
         return false;
     }
     replay->lost_header[cls] = ret->header;
@@ -427,6 +445,14 @@ void fab_replay_waiters(const FabPort *port, const FabObserver *observer)
 
 /* ---- Life ------------------------------------------------------------ */
 
+static void limits_set(FabReplay *replay, SimTime ack_limit)
+{
+    replay->ack_limit = ack_limit;
+    /* The tables hold for a link of no length. */
+    replay->timer_limit =
+        TIMER_LIMITS * ack_limit + 2 * replay->port->propagation;
+}
+
 FabReplay *fab_replay_new(FabPort *port, SimTime ack_limit)
 {
     SimEngine *engine = port->owner->engine;
@@ -437,9 +463,7 @@ FabReplay *fab_replay_new(FabPort *port, SimTime ack_limit)
     replay->port = port;
     replay->packets = g_new0(Packet, PACKETS_MOST);
     replay->dllps = g_array_new(FALSE, FALSE, sizeof(Dllp));
-    replay->ack_limit = ack_limit;
-    /* The tables hold for a link of no length. */
-    replay->timer_limit = TIMER_LIMITS * ack_limit + 2 * port->propagation;
+    limits_set(replay, ack_limit);
     replay->deadline = SIM_TIME_NONE;
     sim_random_init(&replay->random, port->owner->fabric->seed, name);
     sim_event_init(&replay->timer_event, engine, timer_event,
@@ -507,5 +531,23 @@ void fab_replay_set_errors(FabPort *port, double rate, SimTime begin,
     replay->end = end;
     if (rate > 0 && rate < 1) {
         error_draw(replay);
+    }
+}
+
+void fab_replay_destroy(FabPort *port, bool dllps, uint64_t count)
+{
+    FabReplay *replay = replay_of(port);
+
+    *(dllps ? &replay->hit_dllps : &replay->hit_tlps) += count;
+}
+
+void fab_replay_pause(FabPort *port, SimTime end)
+{
+    FabReplay *replay = replay_of(port);
+
+    replay->blocked_until = MAX(replay->blocked_until, end);
+    limits_set(replay, port->dllp_limit);
+    if (replay->deadline != SIM_TIME_NONE) {
+        replay->deadline = end + replay->timer_limit;
     }
 }

@@ -30,6 +30,13 @@ void fab_replay_reset(FabPort *port);
 void fab_replay_set_errors(FabPort *port, double rate, SimTime begin,
                            SimTime end);
 
+/* Destroys the next @count TLPs, or DLLPs, from @port. */
+void fab_replay_destroy(FabPort *port, bool dllps, uint64_t count);
+
+/* The link of @port is in Recovery until @end; timers stand still until then.
+ * Afterwards it has the speed and width that @port has now. */
+void fab_replay_pause(FabPort *port, SimTime end);
+
 /* Sends an old packet again, if one is due. Returns true if no new TLP may be
  * sent now. */
 bool fab_replay_takes_wire(FabPort *port, SimTime now);

@@ -129,7 +129,9 @@ static void dispatch(FabRoot *root, FabTlp *tlp)
         return;
     }
     if (fab_memory_contains(root->completer.memory, tlp->addr, bytes)) {
-        if (tlp->cls == FAB_CLASS_P) {
+        if (G_UNLIKELY(tlp->poisoned)) {
+            refuse(root, tlp); /* bad data change nothing (s2.7.2.2) */
+        } else if (tlp->cls == FAB_CLASS_P) {
             memory_write(root, tlp);
         } else {
             fab_fifo_push(&root->ingress[from->index].reads, tlp);
@@ -143,7 +145,7 @@ static void dispatch(FabRoot *root, FabTlp *tlp)
          * port leaves through the port it came in. */
         fab_root_p2p_request(root, from, to, tlp);
     } else if (tlp->addr - FAB_MSI_BASE < FAB_MSI_BYTES &&
-               tlp->cls == FAB_CLASS_P) {
+               tlp->cls == FAB_CLASS_P && !tlp->poisoned) {
         memory_write(root, tlp);
     } else {
         refuse(root, tlp);

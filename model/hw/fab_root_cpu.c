@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "fab_dpc.h"
 #include "fab_root_priv.h"
 
 /*
@@ -321,7 +322,7 @@ static void cpu_timeout_event(SimEvent *event)
             next = MIN(next, read->deadline);
             continue;
         }
-        fab_root_route(root, read->addr)->counters.completion_timeouts++;
+        fab_timeout_count(fab_root_route(root, read->addr));
         read->status = FAB_STATUS_TIMED_OUT;
         read->due = event->time;
         read_schedule(root, read);
@@ -378,8 +379,14 @@ void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp)
                        root->component.bdf);
         return;
     }
+    if (G_UNLIKELY(tlp->poisoned)) {
+        read->status = FAB_STATUS_POISONED;
+        fab_error_report(tlp->ingress, FAB_SEVERITY_NONFATAL);
+    }
     if (fab_tlp_is_last_completion(tlp)) {
-        read->status = tlp->status;
+        if (read->status == FAB_STATUS_SC) {
+            read->status = tlp->status;
+        }
         read->data = tlp->data;
         /* Earlier writes of the device must be visible first (D2). */
         read->due = MAX(now + root->params.transit,

@@ -82,7 +82,8 @@ typedef struct SplitRead {
     struct {
         uint16_t bytes;
         uint8_t status;
-        bool back;
+        bool back : 1;
+        bool poisoned : 1;
     } piece[64]; /* 4096 bytes in 64 */
 } SplitRead;
 

@@ -107,6 +107,7 @@ static uint16_t tag_take(FabRoot *root, SplitRead *read, uint32_t bytes)
     egress->shared_used += !tag->reserved;
     read->piece[read->pieces].bytes = bytes;
     read->piece[read->pieces].status = FAB_STATUS_SC;
+    read->piece[read->pieces].poisoned = false;
     read->piece[read->pieces].back = false;
     read->pieces++;
     requester_count(root, read, 0, 1);
@@ -235,6 +236,7 @@ static FabTlp *piece_new(FabRoot *root, const FabTlp *tlp, uint32_t offset)
     piece->ecrc = tlp->ecrc;
     piece->flow = tlp->flow;
     piece->hops = tlp->hops;
+    piece->poisoned = tlp->poisoned;
     return piece;
 }
 
@@ -306,6 +308,9 @@ SplitRead *fab_root_split_take(FabRoot *root, const FabTlp *tlp)
                                     tag->transaction)) {
         return NULL;
     }
+    if (read && G_UNLIKELY(tlp->poisoned)) {
+        read->piece[tag->piece].poisoned = true;
+    }
     if (read && fab_tlp_is_last_completion(tlp)) {
         read->piece[tag->piece].back = true;
         read->piece[tag->piece].status = tlp->status;
@@ -376,6 +381,7 @@ FabTlp *fab_root_split_next(FabRoot *root, SplitRead *read, const FabTlp *last)
     /* If the piece exceeds Max_Payload_Size, the completion ends at the last
      * Read Completion Boundary within that size. */
     cpl = completion_new(root, read, last, FAB_STATUS_SC);
+    cpl->poisoned = read->piece[read->pieces_returned - 1].poisoned;
     end = cpl->addr + read->piece_left_bytes;
     if (read->piece_left_bytes > mps_bytes) {
         end =
@@ -396,7 +402,7 @@ static void piece_expire(FabRoot *root, unsigned number)
     FabPort *port = root->component.ports[root->tags[number].read->egress];
     FabTlp *cpl = fab_tlp_new(root->component.fabric, FAB_TLP_CPL);
 
-    port->counters.completion_timeouts++;
+    fab_timeout_count(port);
     cpl->status = FAB_STATUS_CA;
     cpl->requester_id = root->component.bdf;
     cpl->tag = fab_root_split_first_tag(root) + number;

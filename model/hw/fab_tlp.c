@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "fab_dpc.h"
 #include "fab_fabric_priv.h"
 
 #define SLAB_TLPS 256
@@ -70,8 +71,18 @@ void fab_tlp_answer(FabTlp *request, unsigned source, FabBdf completer_id,
     fab_port_consume(request, sim_engine_now(fabric->engine));
 }
 
+/* Errors with a completion, and Unexpected Completions, are Advisory Non-Fatal
+ * (s6.2.3.2.4), so they are only counted. */
 static void count_error(FabPort *port, const FabTlp *tlp, FabStatus status)
 {
+    if (tlp->poisoned) { /* counted when it came in */
+        port->owner->fabric->dropped += tlp->cls == FAB_CLASS_P;
+        fab_error_report(port, FAB_SEVERITY_NONFATAL);
+        return;
+    }
+    if (tlp->cls == FAB_CLASS_P) {
+        fab_error_report(port, FAB_SEVERITY_NONFATAL);
+    }
     if (fab_tlp_is_completion(tlp)) {
         port->counters.unexpected_completions++;
     } else if (status == FAB_STATUS_CA) {

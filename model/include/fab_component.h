@@ -60,6 +60,10 @@ typedef struct FabPortCounters {
     uint64_t completer_aborts;
     uint64_t unexpected_completions;
     uint64_t completion_timeouts; /* of requests that it sent (s2.8) */
+    uint64_t poisoned_tlps;       /* came in with the EP bit (s2.7.2) */
+    uint64_t receiver_overflows;  /* TLPs dropped for lack of space */
+    uint64_t surprise_downs;      /* of a Root Port or Downstream Port */
+    uint64_t dpc_triggers;        /* times that it contained what is below */
     uint64_t lost_tlps;     /* sent or queued when the link was or went down */
     SimTime busy_ps;        /* sending TLPs and DLLPs */
     SimTime dllp_ps;        /* part of busy_ps that sends DLLPs */

@@ -71,7 +71,8 @@ uint64_t fab_fabric_tlps_alive(const FabFabric *fabric);
  * dropped Unexpected Completions. */
 uint64_t fab_fabric_unsupported(const FabFabric *fabric);
 
-/* TLPs lost so far because links were down, summed over all ports. */
+/* TLPs that were lost because links were down, found no space in a receive
+ * buffer, or came in poisoned, summed over all ports. */
 uint64_t fab_fabric_lost(const FabFabric *fabric);
 
 /*

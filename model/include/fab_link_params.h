@@ -63,6 +63,22 @@ typedef enum FabForwarding {
     FAB_FORWARDING_STORE,
 } FabForwarding;
 
+/* The errors for which a Downstream Port contains what is below it (Downstream
+ * Port Containment, PCIe 5.0 s6.2.10), besides those that it finds itself. */
+typedef enum FabDpcTrigger {
+    FAB_DPC_OFF,      /* it contains nothing */
+    FAB_DPC_FATAL,    /* ERR_FATAL Messages */
+    FAB_DPC_NONFATAL, /* ERR_FATAL and ERR_NONFATAL Messages */
+} FabDpcTrigger;
+
+typedef struct FabDpcParams {
+    FabDpcTrigger trigger;
+    bool completer_abort; /* it completes requests with CA instead of UR */
+    SimTime release;      /* from the trigger until software releases the link;
+                             0: never */
+    SimTime training;     /* from the release until the link carries TLPs */
+} FabDpcParams;
+
 /* The abilities of a port, and the behaviour of its receive side. */
 typedef struct FabPortParams {
     FabSpeed max_speed;
@@ -82,6 +98,7 @@ typedef struct FabPortParams {
                         256 */
     SimTime latency; /* from the arrival of the first byte (cut-through) or last
                         byte (store) until the component acts on the TLP */
+    FabDpcParams dpc; /* of Root Ports and Downstream Ports */
 } FabPortParams;
 
 #endif

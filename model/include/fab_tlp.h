@@ -54,6 +54,7 @@ typedef enum FabStatus {
     FAB_STATUS_CA = 4,
     FAB_STATUS_TIMED_OUT = 8, /* of an operation, never in a TLP: the requester
                                  got no completion (s2.8) */
+    FAB_STATUS_POISONED = 9,  /* the same: a completion was poisoned (s2.7.2) */
 } FabStatus;
 
 /* Attr bits (PCIe 5.0 s2.2.6.3). */
@@ -99,12 +100,13 @@ struct FabTlp {
     FabBdf requester_id;
     FabBdf completer_id;
     uint16_t tag;
-    uint8_t type;       /* FabTlpType */
-    uint8_t cls;        /* FabClass, follows from type */
-    uint8_t attr;       /* FAB_ATTR_ */
-    uint8_t status;     /* FabStatus of a completion */
-    bool ecrc;          /* carries a TLP digest */
-    uint8_t link_epoch; /* link_epoch of @ingress when it was sent */
+    uint8_t type;         /* FabTlpType */
+    uint8_t cls;          /* FabClass, follows from type */
+    uint8_t attr;         /* FAB_ATTR_ */
+    uint8_t status : 7;   /* FabStatus of a completion */
+    uint8_t poisoned : 1; /* the EP bit: its data are bad (s2.7.2) */
+    bool ecrc;            /* carries a TLP digest */
+    uint8_t link_epoch;   /* link_epoch of @ingress when it was sent */
 
     /* For observers: only `transaction` has another use. */
     uint32_t flow;        /* number of the flow it belongs to; 0: none */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_dpc.h"
+
+#include "fab_fabric_priv.h"
+#include "fab_outage.h"
+
+typedef enum DpcState {
+    DPC_IDLE,
+    DPC_TRIGGERED, /* the link goes down in this moment */
+    DPC_HELD,      /* until software clears DPC Trigger Status */
+    DPC_TRAINING,
+} DpcState;
+
+struct FabDpc {
+    FabPort *port;
+    DpcState state;
+    SimEvent event;
+};
+
+static void dpc_event(SimEvent *event)
+{
+    FabDpc *dpc = SIM_CONTAINER_OF(event, FabDpc, event);
+    FabPort *port = dpc->port;
+
+    switch (dpc->state) {
+    case DPC_TRIGGERED:
+        dpc->state = DPC_HELD;
+        port->counters.dpc_triggers++;
+        fab_outage_begin(port);
+        if (port->params.dpc.release) {
+            sim_event_schedule(event, event->time + port->params.dpc.release);
+        }
+        return;
+    case DPC_HELD:
+        dpc->state = DPC_TRAINING;
+        sim_event_schedule(event, event->time + port->params.dpc.training);
+        return;
+    default:
+        dpc->state = DPC_IDLE;
+        fab_outage_end(port);
+        return;
+    }
+}
+
+/* Returns whether an error of @severity triggers @port. An uncorrectable error
+ * that it has found itself always does (DPC Trigger Enable, s7.9.15.3). */
+static bool is_trigger(const FabPort *port, FabSeverity severity, bool is_own)
+{
+    return port->dpc && (is_own || severity == FAB_SEVERITY_FATAL ||
+                         port->params.dpc.trigger == FAB_DPC_NONFATAL);
+}
+
+void fab_error_report(FabPort *port, FabSeverity severity)
+{
+    bool is_own = true;
+
+    if (port->owner->kind == FAB_KIND_NTB) {
+        port = port->owner->ports[0]; /* its function is below this one */
+    }
+    for (;;) {
+        if (fab_port_is_downstream(port)) {
+            FabDpc *dpc = port->dpc;
+
+            if (is_trigger(port, severity, is_own)) {
+                if (dpc->state == DPC_IDLE) {
+                    /* Not now, for the caller handles a TLP. */
+                    dpc->state = DPC_TRIGGERED;
+                    sim_event_schedule(&dpc->event,
+                                       sim_engine_now(port->owner->engine));
+                }
+                return;
+            }
+            if (port->owner->kind == FAB_KIND_ROOT) {
+                return;
+            }
+            port = port->owner->ports[0];
+        }
+        if (!port->peer || fab_port_is_down(port)) {
+            return; /* the message is lost */
+        }
+        port = port->peer;
+        is_own = false;
+    }
+}
+
+FabStatus fab_dpc_status(const FabPort *port)
+{
+    return port->dpc && port->dpc->state != DPC_IDLE &&
+                   port->params.dpc.completer_abort
+               ? FAB_STATUS_CA
+               : FAB_STATUS_UR;
+}
+
+void fab_dpc_init(FabPort *port)
+{
+    FabDpc *dpc;
+
+    if (port->params.dpc.trigger == FAB_DPC_OFF ||
+        !fab_port_is_downstream(port)) {
+        return;
+    }
+    dpc = g_new0(FabDpc, 1);
+    dpc->port = port;
+    sim_event_init(&dpc->event, port->owner->engine, dpc_event,
+                   SIM_PRIORITY_NORMAL, port->rank);
+    port->dpc = dpc;
+}
+
+void fab_dpc_free(FabPort *port)
+{
+    sim_event_cancel(&port->dpc->event);
+    g_free(port->dpc);
+}
