@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "exp_faults_priv.h"
 #include "exp_net.h"
 #include "exp_params_priv.h"
 #include "fab_endpoint.h"
@@ -226,53 +227,6 @@ static bool check_host(const ExpFabric *self, const TopoHost *host,
     return check_buffers(self, host->cpu, host->name, error);
 }
 
-/* ---- Faults ------------------------------------------------------------ */
-
-/* Without losses a completion time-out would only cost events, so requesters
- * have it only if it is given or TLPs can be lost. The specification asks for
- * 50 us to 50 ms, and recommends no less than 10 ms (PCIe 5.0 s2.8, s7.5.3.16).
- */
-#define COMPLETION_TIMEOUT (10 * SIM_MS)
-
-static void build_timeout(ExpFabric *self)
-{
-    const TopoWorkload *workload = self->description->workload;
-    SimTime timeout = workload ? workload->completion_timeout_ps : 0;
-
-    for (unsigned i = 0; !timeout && i < self->description->faults->len; i++) {
-        const TopoFault *fault = self->description->faults->pdata[i];
-
-        if (fault->action == TOPO_FAULT_LINK_DOWN) {
-            timeout = COMPLETION_TIMEOUT;
-        }
-    }
-    fab_fabric_set_completion_timeout(self->fabric, timeout);
-}
-
-static void build_faults(ExpFabric *self)
-{
-    build_timeout(self);
-    for (unsigned i = 0; i < self->description->faults->len; i++) {
-        const TopoFault *fault = self->description->faults->pdata[i];
-        const TopoLink *link = fault->link;
-        const FabComponent *component =
-            link ? exp_device(self, link->end[0])
-                 : fab_fabric_find(self->fabric, fault->element);
-        FabPort *port =
-            fab_component_port(component, link ? link->port[0] + 1 : 0);
-        SimTime end = fault->for_ps
-                          ? fault->at_ps + fault->for_ps + fault->training_ps
-                          : SIM_TIME_NONE;
-
-        if (fault->action == TOPO_FAULT_LINK_DOWN) {
-            fab_port_set_outage(port, fault->at_ps, end);
-        } else {
-            fab_port_set_errors(port, (double)fault->rate_num / fault->rate_den,
-                                fault->at_ps, end);
-        }
-    }
-}
-
 /* ---- Making and freeing ----------------------------------------------- */
 
 ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error)
@@ -312,7 +266,9 @@ ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error)
             return NULL;
         }
     }
-    build_faults(self);
+    if (!exp_faults_build(self, description, error)) {
+        return NULL;
+    }
     exp_net_build(self, description);
     return g_steal_pointer(&self);
 }

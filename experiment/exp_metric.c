@@ -300,6 +300,10 @@ PORT_SUM(unsupported_requests)
 PORT_SUM(completer_aborts)
 PORT_SUM(unexpected_completions)
 PORT_SUM(completion_timeouts)
+PORT_SUM(poisoned_tlps)
+PORT_SUM(receiver_overflows)
+PORT_SUM(surprise_downs)
+PORT_SUM(dpc_triggers)
 PORT_SUM(lost_tlps)
 
 /* A port receives all that its peer has sent. */
@@ -545,6 +549,14 @@ static const ExpMetric metrics[] = {
      "completions for which it had no request"},
     {"completion_timeouts", ELEMENT, COUNT, port_completion_timeouts,
      "its requests whose completions did not all come in time"},
+    {"poisoned_tlps", ELEMENT, COUNT, port_poisoned_tlps,
+     "TLPs that came in poisoned"},
+    {"receiver_overflows", ELEMENT, COUNT, port_receiver_overflows,
+     "TLPs that came in and found no space in the buffer"},
+    {"surprise_downs", ELEMENT, COUNT, port_surprise_downs,
+     "times that a link below it went down without warning"},
+    {"dpc_triggers", ELEMENT, COUNT, port_dpc_triggers,
+     "times that one of its ports contained what is below it (DPC)"},
     {"lost_tlps", ELEMENT, COUNT, port_lost_tlps,
      "TLPs lost on the way from it because a link was or went down"},
     {"memory_read_bytes", EXP_SCOPE_ROOT, COUNT, root_memory_read_bytes,

@@ -43,6 +43,23 @@ static FabDllpPolicy dllp_of(const char *word)
     return strcmp(word, "free") == 0 ? FAB_DLLP_FREE : FAB_DLLP_SPEC;
 }
 
+static FabDpcParams dpc_of(const TopoPart *part)
+{
+    const char *trigger = topo_part_text(part, "dpc.trigger");
+
+    return (FabDpcParams){
+        .trigger = strcmp(trigger, "fatal") == 0      ? FAB_DPC_FATAL
+                   : strcmp(trigger, "nonfatal") == 0 ? FAB_DPC_NONFATAL
+                                                      : FAB_DPC_OFF,
+        .completer_abort =
+            strcmp(topo_part_text(part, "dpc.completion"), "ca") == 0,
+        .release = topo_part_has(part, "dpc.release")
+                       ? topo_part_time(part, "dpc.release")
+                       : 0,
+        .training = topo_part_time(part, "dpc.training"),
+    };
+}
+
 FabPortParams exp_params_port(const TopoPart *part, unsigned speed_mtps,
                               unsigned width)
 {
@@ -67,6 +84,9 @@ FabPortParams exp_params_port(const TopoPart *part, unsigned speed_mtps,
     };
     TopoPartKind kind = topo_part_kind(part);
 
+    if (kind == TOPO_PART_CPU || kind == TOPO_PART_SWITCH) {
+        params.dpc = dpc_of(part);
+    }
     if (kind == TOPO_PART_SWITCH || kind == TOPO_PART_NTB) {
         params.latency = topo_part_time(part, "latency");
     }

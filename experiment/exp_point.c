@@ -306,8 +306,9 @@ static void set_stuck(const Run *run, const FabFlow *stuck, const GArray *cycle,
     uint64_t lost = fab_fabric_lost(exp_fabric(run->fabric));
     g_autofree char *losses =
         lost ? g_strdup_printf("; %" G_GUINT64_FORMAT
-                               " TLPs were lost while links were down, and "
-                               "nothing sends them again",
+                               " TLPs were lost while links were down, found "
+                               "no space or were poisoned, and nothing sends "
+                               "them again",
                                lost)
              : g_strdup("");
 

@@ -71,6 +71,17 @@
             "width of a link with this beat; on others it is in proportion; "  \
             "without it the same on all")
 
+#define DPC                                                                    \
+    WORD("dpc.trigger", "off", "off|fatal|nonfatal",                           \
+         "Downstream Port Containment: errors below a downstream port that "   \
+         "take its link down, besides errors that the port finds itself"),     \
+        WORD("dpc.completion", "ur", "ur|ca",                                  \
+             "status with which it then completes requests to the link"),      \
+        MAY("dpc.release", TIME, NULL, "1ps", "1000s", 0,                      \
+            "time until software releases the link; without it never"),        \
+        MAY("dpc.training", TIME, "10ms", "1ps", "10s", 0,                     \
+            "from then until the link carries TLPs")
+
 static const TopoKey cpu_keys[] = {
     {.key = "root_ports",
      .type = TOPO_TYPE_LIST,
@@ -164,6 +175,7 @@ static const TopoKey cpu_keys[] = {
         "time of a core for a system call"),
     MAY("tcp.copy", RATE, NULL, "1MB/s", NULL, 0,
         "rate at which a core copies from the kernel to the user"),
+    DPC,
     BUFFERS,
 };
 
@@ -185,6 +197,7 @@ static const TopoKey switch_keys[] = {
      .choices = "32|64|128|256",
      .help = "phases of that table"},
     SWITCH("acs", "on: its ports can redirect requests to the root"),
+    DPC,
     MPS,
     SERVICE,
     BUFFERS,

@@ -190,18 +190,39 @@ static const TopoKey fault_keys[] = {
     NEEDS("target", REF,
           "a link: the name of a cable, or `host.name` of a switch or device "
           "for its link to the port above it"),
-    WORD("action", NULL, "bit-errors|link-down", REQUIRED,
-         "bit-errors: packets are destroyed in both directions, and sent "
-         "again; link-down: the link is down, and TLPs are lost"),
+    WORD("action", NULL, "bit-errors|link-down|degrade|poison|overflow",
+         REQUIRED,
+         "bit-errors: packets are destroyed, and sent again; link-down: the "
+         "link is down, and TLPs are lost; degrade: the link trains to another "
+         "speed or width; poison: TLPs with data are poisoned; overflow: a "
+         "receiver advertises more credits than its buffer has"),
     MAY("rate", DECIMAL, NULL,
-        "bit-errors: probability of an error for each bit on the wire"),
+        "bit-errors: probability of an error for each bit on the wire; "
+        "poison: for each TLP with data"),
+    RANGE("count", INT, NULL, "1", "1000000000", 0,
+          "bit-errors, poison: instead of `rate`: so many packets in a row, "
+          "from the begin on"),
+    WORD("end", NULL, "lower|upper", 0,
+         "the end of the link whose packets are meant, or with overflow the "
+         "receiver: lower is the element that `target` names, or the first of "
+         "`ends` of a cable; without it both, with overflow lower"),
+    MAY("speed", SPEED, NULL, "degrade: speed afterwards"),
+    MAY("width", WIDTH, NULL, "degrade: width afterwards"),
+    RANGE("surplus", INT, NULL, "1", "1000", 0,
+          "overflow: header credits of each class, each with data credits for "
+          "a largest payload, for which the buffer has no place"),
     RANGE("at", TIME, "0ps", NULL, "1000s", 0, "when it begins"),
+    MAY("when", TEXT, NULL,
+        "instead of `at`: it begins with this packet on the link, such as "
+        "`tlp 100`: the first word is tlp, write, read, completion, doorbell "
+        "(a write of at most 8 B to the device) or, with bit-errors, dllp"),
     RANGE("for", TIME, NULL, "1ps", "1000s", 0,
-          "how long it lasts; without it until the end, as if the device had "
-          "been removed"),
+          "how long it lasts; without it until the end; a link that is down "
+          "for ever is a device that was removed"),
     RANGE("training", TIME, NULL, "1ps", "10s", 0,
           "link-down: from the end of `for` until the link carries TLPs again; "
-          "without it 10 ms"),
+          "without it 10 ms; degrade: time in Recovery, at the begin and at "
+          "the end; without it 10 us"),
 };
 SECTION(fault, "fault", "A member of `faults`. Clusters ignore it.");
 

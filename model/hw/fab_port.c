@@ -780,6 +780,11 @@ uint32_t fab_port_mps_bytes(const FabPort *port)
     return port->mps_bytes;
 }
 
+const FabCredits *fab_port_credits(const FabPort *port)
+{
+    return &port->params.credits;
+}
+
 SimTime fab_port_propagation(const FabPort *port)
 {
     return port->propagation;

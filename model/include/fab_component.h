@@ -95,6 +95,8 @@ FabPort *fab_port_peer(const FabPort *port);
 FabSpeed fab_port_speed(const FabPort *port);
 uint32_t fab_port_width(const FabPort *port);
 uint32_t fab_port_mps_bytes(const FabPort *port);
+/* The credits that its receive buffer advertises. */
+const FabCredits *fab_port_credits(const FabPort *port);
 /* One-way delay of the link. */
 SimTime fab_port_propagation(const FabPort *port);
 /* The type 1 header of the port; NULL for ports of endpoints and NTBs. */

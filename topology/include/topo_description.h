@@ -179,24 +179,52 @@ typedef struct TopoLend {
 } TopoLend;
 
 typedef enum TopoFaultAction {
-    TOPO_FAULT_BIT_ERRORS, /* in both directions */
+    TOPO_FAULT_BIT_ERRORS,
     TOPO_FAULT_LINK_DOWN,
+    TOPO_FAULT_DEGRADE,
+    TOPO_FAULT_POISON,
+    TOPO_FAULT_OVERFLOW,
 } TopoFaultAction;
+
+/* The event with which a fault begins. */
+typedef enum TopoFaultEvent {
+    TOPO_FAULT_AT_TIME,
+    TOPO_FAULT_ON_TLP,
+    TOPO_FAULT_ON_WRITE,
+    TOPO_FAULT_ON_READ,
+    TOPO_FAULT_ON_COMPLETION,
+    TOPO_FAULT_ON_DOORBELL,
+    TOPO_FAULT_ON_DLLP,
+} TopoFaultEvent;
+
+typedef enum TopoFaultEnd {
+    TOPO_FAULT_BOTH_ENDS,
+    TOPO_FAULT_LOWER_END, /* the element; of a cable the first of `ends` */
+    TOPO_FAULT_UPPER_END,
+} TopoFaultEnd;
 
 /* A fault of a link. */
 typedef struct TopoFault {
     TopoPlace place;
     char *name;
     TopoFaultAction action;
-    TopoLink *link;   /* a cable; or NULL */
-    char *element;    /* "host.name" of a switch or device: its link to the port
-                         above it; or NULL */
-    int64_t rate_num; /* bit errors: probability for each bit: num / den, at
-                         most 1 */
+    TopoLink *link; /* a cable; or NULL */
+    char *element;  /* "host.name" of a switch or device: its link to the port
+                       above it; or NULL */
+    int64_t
+        rate_num; /* bit errors: probability for each bit; poison: for each
+                     TLP with data: num / den, at most 1; 0: `count` holds */
     int64_t rate_den;
-    int64_t at_ps;
-    int64_t for_ps;      /* 0: until the end */
-    int64_t training_ps; /* link down: until the link is up again */
+    int64_t count;        /* bit errors, poison: packets in a row */
+    TopoFaultEnd end;     /* whose packets are meant; overflow: the receiver */
+    TopoFaultEvent event; /* with which it begins */
+    int64_t number;       /* of the event, from 1 */
+    int64_t at_ps;        /* if it begins at a time */
+    int64_t for_ps;       /* 0: until the end */
+    int64_t training_ps;  /* link down, degrade */
+    unsigned speed_mtps;  /* degrade; 0: as it is */
+    unsigned width;       /* degrade; 0: as it is */
+    int64_t surplus;      /* overflow: header credits without a place */
 } TopoFault;
 
 /* An end of a transfer. */

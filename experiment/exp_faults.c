@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "exp_faults_priv.h"
+
+#include "exp_params_priv.h"
+#include "fab_fault.h"
+
+/* Without losses a completion time-out would only cost events, so requesters
+ * have it only if it is given or TLPs can be lost. The specification asks for
+ * 50 us to 50 ms, and recommends no less than 10 ms (PCIe 5.0 s2.8, s7.5.3.16).
+ */
+#define COMPLETION_TIMEOUT (10 * SIM_MS)
+
+static void build_timeout(const ExpFabric *fabric,
+                          const TopoDescription *description)
+{
+    const TopoWorkload *workload = description->workload;
+    SimTime timeout = workload ? workload->completion_timeout_ps : 0;
+
+    for (unsigned i = 0; !timeout && i < description->faults->len; i++) {
+        const TopoFault *fault = description->faults->pdata[i];
+
+        /* A poisoned TLP can trigger containment. */
+        if (fault->action != TOPO_FAULT_BIT_ERRORS &&
+            fault->action != TOPO_FAULT_DEGRADE) {
+            timeout = COMPLETION_TIMEOUT;
+        }
+    }
+    fab_fabric_set_completion_timeout(exp_fabric(fabric), timeout);
+}
+
+static bool fail(const TopoFault *fault, GError **error, char *text)
+{
+    g_autofree char *place = topo_place_to_string(fault->place);
+    g_autofree char *owned = text;
+
+    g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: fault %s: %s", place,
+                fault->name, owned);
+    return false;
+}
+
+static bool has_finite(const FabCredits *credits)
+{
+    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+        if (credits->header[cls] != FAB_CREDITS_INFINITE ||
+            credits->data[cls] != FAB_CREDITS_INFINITE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* @port is the lower end. */
+static bool build_overflow(const TopoFault *fault, FabPort *port,
+                           GError **error)
+{
+    if (fault->end == TOPO_FAULT_UPPER_END) {
+        port = fab_port_peer(port);
+    }
+    if (!has_finite(fab_port_credits(port))) {
+        return fail(fault, error,
+                    g_strdup_printf("all credits of %s.%s are infinite, so it "
+                                    "cannot overflow; give its part finite "
+                                    "`buffers`",
+                                    fab_component_name(fab_port_owner(port)),
+                                    fab_port_name(port)));
+    }
+    fab_port_set_overflow(port, (uint32_t)fault->surplus);
+    return true;
+}
+
+/* Checks that the link of @port can do what @fault leaves of it. */
+static bool check_degrade(const TopoFault *fault, const FabPort *port,
+                          GError **error)
+{
+    FabSpeed speed = fault->speed_mtps ? exp_params_speed(fault->speed_mtps)
+                                       : fab_port_speed(port);
+    uint32_t width = fault->width ? fault->width : fab_port_width(port);
+
+    if (speed > fab_port_speed(port) || width > fab_port_width(port)) {
+        return fail(fault, error,
+                    g_strdup_printf("the link is x%u at %s, and cannot degrade "
+                                    "to x%u at %s; write less",
+                                    fab_port_width(port),
+                                    fab_speed_name(fab_port_speed(port)), width,
+                                    fab_speed_name(speed)));
+    }
+    return true;
+}
+
+static FabFaultAction action_of(const TopoFault *fault)
+{
+    switch (fault->action) {
+    case TOPO_FAULT_LINK_DOWN:
+        return FAB_FAULT_LINK_DOWN;
+    case TOPO_FAULT_DEGRADE:
+        return FAB_FAULT_DEGRADE;
+    case TOPO_FAULT_POISON:
+        return FAB_FAULT_POISON;
+    default:
+        return FAB_FAULT_BIT_ERRORS;
+    }
+}
+
+static FabFaultEvent event_of(const TopoFault *fault)
+{
+    switch (fault->event) {
+    case TOPO_FAULT_ON_TLP:
+        return FAB_FAULT_ON_TLP;
+    case TOPO_FAULT_ON_WRITE:
+        return FAB_FAULT_ON_WRITE;
+    case TOPO_FAULT_ON_READ:
+        return FAB_FAULT_ON_READ;
+    case TOPO_FAULT_ON_COMPLETION:
+        return FAB_FAULT_ON_COMPLETION;
+    case TOPO_FAULT_ON_DOORBELL:
+        return FAB_FAULT_ON_DOORBELL;
+    case TOPO_FAULT_ON_DLLP:
+        return FAB_FAULT_ON_DLLP;
+    default:
+        return FAB_FAULT_AT_TIME;
+    }
+}
+
+static bool build_fault(const ExpFabric *fabric, const TopoFault *fault,
+                        GError **error)
+{
+    const TopoLink *link = fault->link;
+    const FabComponent *component =
+        link ? exp_device(fabric, link->end[0])
+             : fab_fabric_find(exp_fabric(fabric), fault->element);
+    FabPort *port = fab_component_port(component, link ? link->port[0] + 1 : 0);
+    FabFault params = {
+        .action = action_of(fault),
+        .event = event_of(fault),
+        .at = fault->at_ps,
+        .number = (uint64_t)fault->number,
+        .duration = fault->for_ps,
+        .training = fault->training_ps,
+        .rate = (double)fault->rate_num / (double)fault->rate_den,
+        .count = (uint64_t)fault->count,
+        .width = fault->width,
+        .from_port = fault->end != TOPO_FAULT_UPPER_END,
+        .from_peer = fault->end != TOPO_FAULT_LOWER_END,
+    };
+
+    if (fault->action == TOPO_FAULT_OVERFLOW) {
+        return build_overflow(fault, port, error);
+    }
+    if (fault->action == TOPO_FAULT_DEGRADE &&
+        !check_degrade(fault, port, error)) {
+        return false;
+    }
+    if (fault->speed_mtps) {
+        params.speed = exp_params_speed(fault->speed_mtps);
+    }
+    fab_port_add_fault(port, &params);
+    return true;
+}
+
+bool exp_faults_build(const ExpFabric *fabric,
+                      const TopoDescription *description, GError **error)
+{
+    build_timeout(fabric, description);
+    for (unsigned i = 0; i < description->faults->len; i++) {
+        if (!build_fault(fabric, description->faults->pdata[i], error)) {
+            return false;
+        }
+    }
+    return true;
+}
