@@ -50,6 +50,32 @@ static bool is_trigger(const FabPort *port, FabSeverity severity, bool is_own)
                          port->params.dpc.trigger == FAB_DPC_NONFATAL);
 }
 
+/* Tells @port of an error. Returns true if the message goes no further. */
+static bool dpc_take(FabPort *port, FabSeverity severity, bool is_own)
+{
+    FabDpc *dpc = port->dpc;
+
+    if (!is_trigger(port, severity, is_own)) {
+        return false;
+    }
+    if (dpc->state == DPC_IDLE) {
+        /* Not now, for the caller handles a TLP. */
+        dpc->state = DPC_TRIGGERED;
+        sim_event_schedule(&dpc->event, sim_engine_now(port->owner->engine));
+    }
+    return true;
+}
+
+/* The Root or Downstream Port that a message of @port, an Upstream Port or
+ * endpoint, comes to; NULL if it is lost. */
+static FabPort *port_above(const FabPort *port)
+{
+    return port->peer && !fab_port_is_down(port) &&
+                   fab_port_is_downstream(port->peer)
+               ? port->peer
+               : NULL;
+}
+
 void fab_error_report(FabPort *port, FabSeverity severity)
 {
     bool is_own = true;
@@ -57,28 +83,14 @@ void fab_error_report(FabPort *port, FabSeverity severity)
     if (port->owner->kind == FAB_KIND_NTB) {
         port = port->owner->ports[0]; /* its function is below this one */
     }
-    for (;;) {
-        if (fab_port_is_downstream(port)) {
-            FabDpc *dpc = port->dpc;
-
-            if (is_trigger(port, severity, is_own)) {
-                if (dpc->state == DPC_IDLE) {
-                    /* Not now, for the caller handles a TLP. */
-                    dpc->state = DPC_TRIGGERED;
-                    sim_event_schedule(&dpc->event,
-                                       sim_engine_now(port->owner->engine));
-                }
-                return;
-            }
-            if (port->owner->kind == FAB_KIND_ROOT) {
-                return;
-            }
-            port = port->owner->ports[0];
-        }
-        if (!port->peer || fab_port_is_down(port)) {
-            return; /* the message is lost */
-        }
-        port = port->peer;
+    if (!fab_port_is_downstream(port)) {
+        port = port_above(port);
+        is_own = false;
+    }
+    while (port && !dpc_take(port, severity, is_own)) {
+        port = port->owner->kind == FAB_KIND_SWITCH
+                   ? port_above(port->owner->ports[0])
+                   : NULL;
         is_own = false;
     }
 }
