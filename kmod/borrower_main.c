@@ -5,6 +5,7 @@
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/reboot.h>
 #include <linux/suspend.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -436,6 +437,8 @@ int dlend_borrower_borrow(u32 fdid, u64 window, struct dlend_loan_info *info,
 		err = dlend_why_set(why, -ENOTCONN, "node %u is not connected",
 				    fdid >> 16);
 	mutex_unlock(&borrower_admin);
+	if (err)
+		pr_info("dl_borrower: device %x is not borrowed: %s\n", fdid, why->text);
 	dlend_peer_put(peer);
 	return err;
 }
@@ -764,6 +767,30 @@ static struct notifier_block borrower_sleep_notifier = {
 	.notifier_call = borrower_sleep,
 };
 
+static void return_all(void)
+{
+	struct borrower_loan *loan, *next;
+
+	mutex_lock(&borrower_admin);
+	list_for_each_entry_safe(loan, next, &loans, node)
+		end_loan(loan, READ_ONCE(loan->dead));
+	mutex_unlock(&borrower_admin);
+}
+
+/*
+ * The node goes down, or another kernel starts. Now the lenders can still be told, and the
+ * drivers of the devices can still bring these to rest.
+ */
+static int borrower_reboot(struct notifier_block *nb, unsigned long event, void *unused)
+{
+	return_all();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block borrower_reboot_notifier = {
+	.notifier_call = borrower_reboot,
+};
+
 static int __init borrower_init(void)
 {
 	int err = dlend_client_register(&borrower_client);
@@ -779,9 +806,14 @@ static int __init borrower_init(void)
 	err = register_pm_notifier(&borrower_sleep_notifier);
 	if (err)
 		goto notifier;
+	err = register_reboot_notifier(&borrower_reboot_notifier);
+	if (err)
+		goto sleep;
 	borrower_stats_init();
 	return 0;
 
+sleep:
+	unregister_pm_notifier(&borrower_sleep_notifier);
 notifier:
 	bus_unregister_notifier(&pci_bus_type, &borrower_notifier);
 ops:
@@ -793,14 +825,10 @@ client:
 
 static void __exit borrower_exit(void)
 {
-	struct borrower_loan *loan, *next;
-
 	borrower_stats_exit();
+	unregister_reboot_notifier(&borrower_reboot_notifier);
 	unregister_pm_notifier(&borrower_sleep_notifier);
-	mutex_lock(&borrower_admin);
-	list_for_each_entry_safe(loan, next, &loans, node)
-		end_loan(loan, READ_ONCE(loan->dead));
-	mutex_unlock(&borrower_admin);
+	return_all();
 	bus_unregister_notifier(&pci_bus_type, &borrower_notifier);
 	dlend_ops_unregister(borrower_ops, ARRAY_SIZE(borrower_ops));
 	dlend_client_unregister(&borrower_client);

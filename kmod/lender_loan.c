@@ -118,8 +118,12 @@ void lender_end_loan(struct lender_device *d)
 		lender_reset(d);
 		close_windows(d, loan);
 	}
-	pci_info(d->pdev, "device %x is back from node %u\n", d->fdid,
-		 dlend_peer_node(loan->peer));
+	if (loan->attached)
+		pci_info(d->pdev, "device %x is back from node %u\n", d->fdid,
+			 dlend_peer_node(loan->peer));
+	else
+		pci_info(d->pdev, "device %x stays here: node %u has not attached it\n",
+			 d->fdid, dlend_peer_node(loan->peer));
 	dlend_peer_put(loan->peer);
 	kfree(loan);
 	complete_all(&d->idle);
@@ -392,6 +396,8 @@ static int attach(struct lender_device *d, struct lender_loan *loan,
 		return refuse(-EINVAL);
 	err = open_windows(d, loan, req, answer);
 	if (err) {
+		pci_info(d->pdev, "device %x cannot be lent to node %u: its windows are refused with error %d\n",
+			 d->fdid, dlend_peer_node(loan->peer), -err);
 		close_windows(d, loan);
 		return err;
 	}

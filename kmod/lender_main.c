@@ -5,6 +5,7 @@
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/reboot.h>
 #include <linux/slab.h>
 #include <linux/suspend.h>
 
@@ -12,7 +13,7 @@
 
 #define DRIVER_NAME "dl_lender"
 
-/* Time that borrowers have to return their devices when this module is removed. */
+/* Time that borrowers have to return their devices when the module or the node goes. */
 #define REVOKE_TIMEOUT_MS 10000
 
 unsigned int dlend_lender_list(struct dlend_device_info *infos,
@@ -103,22 +104,44 @@ static void lender_shutdown(struct pci_dev *pdev)
 	pci_clear_master(pdev);
 }
 
+static const char *name_of(pci_channel_state_t state)
+{
+	switch (state) {
+	case pci_channel_io_normal:
+		return "a non-fatal error";
+	case pci_channel_io_frozen:
+		return "a fatal error";
+	default:
+		return "an error for which there is no recovery";
+	}
+}
+
 /*
- * The PCI core found an error of the device or of its link (AER, DPC). Unless the error
- * was corrected, the borrower's driver cannot go on, so the loan ends. The device lock is
+ * The PCI core found an error of the device or of its link (AER, DPC) that was not
+ * corrected. Also after a non-fatal error some request or its data is lost. Nothing tells
+ * the borrower's driver which, so to that driver the device goes away. The device lock is
  * held.
  */
 static pci_ers_result_t lender_error(struct pci_dev *pdev, pci_channel_state_t state)
 {
 	struct lender_device *d = pci_get_drvdata(pdev);
 
-	if (state == pci_channel_io_normal)
-		return PCI_ERS_RESULT_CAN_RECOVER;
-	pci_err(pdev, "device %x has failed; a loan of it ends\n", d->fdid);
+	if (d->loan)
+		pci_err(pdev, "device %x has %s; its loan to node %u ends\n", d->fdid,
+			name_of(state), dlend_peer_node(d->loan->peer));
+	else
+		pci_err(pdev, "device %x has %s; nobody has borrowed it\n", d->fdid,
+			name_of(state));
 	lender_revoke(d, true);
 	lender_end_loan(d);
-	return state == pci_channel_io_frozen ? PCI_ERS_RESULT_NEED_RESET :
-						PCI_ERS_RESULT_DISCONNECT;
+	switch (state) {
+	case pci_channel_io_normal:
+		return PCI_ERS_RESULT_CAN_RECOVER;
+	case pci_channel_io_frozen:
+		return PCI_ERS_RESULT_NEED_RESET;
+	default:
+		return PCI_ERS_RESULT_DISCONNECT;
+	}
 }
 
 /* The link was reset, so the device has lost its configuration. The device lock is held. */
@@ -396,48 +419,14 @@ static struct notifier_block lender_sleep_notifier = {
 	.notifier_call = lender_sleep,
 };
 
-static int __init lender_init(void)
-{
-	int err;
-
-	err = pci_register_driver(&lender_driver);
-	if (err)
-		return err;
-	err = bus_register_notifier(&pci_bus_type, &lender_notifier);
-	if (err)
-		goto driver;
-	err = register_pm_notifier(&lender_sleep_notifier);
-	if (err)
-		goto notifier;
-	err = lender_loan_init();
-	if (err)
-		goto sleep;
-	err = lender_p2p_init();
-	if (err)
-		goto loan;
-	lender_stats_init();
-	return 0;
-
-loan:
-	lender_loan_exit();
-sleep:
-	unregister_pm_notifier(&lender_sleep_notifier);
-notifier:
-	bus_unregister_notifier(&pci_bus_type, &lender_notifier);
-driver:
-	pci_unregister_driver(&lender_driver);
-	return err;
-}
-
-static void __exit lender_exit(void)
+/* Ends all loans in order, and begins no other one. */
+static void call_back(void)
 {
 	struct lender_device *list[DLEND_DEVICES_MAX];
 	bool lent[DLEND_DEVICES_MAX];
 	unsigned long end, now;
 	unsigned int i, n;
-	struct dlend_why why;
 
-	lender_stats_exit();
 	lender_loan_stop();
 	n = lender_collect(list, DLEND_DEVICES_MAX);
 	/* Ask all borrowers before waiting for any of them. */
@@ -453,7 +442,69 @@ static void __exit lender_exit(void)
 			pci_warn(list[i]->pdev,
 				 "the borrower has not returned the device within %u s; it is taken back\n",
 				 REVOKE_TIMEOUT_MS / 1000);
+		lender_put(list[i]);
 	}
+}
+
+/* This comes before lender_shutdown(), while the adapters and the borrowers still answer. */
+static int lender_reboot(struct notifier_block *nb, unsigned long event, void *unused)
+{
+	call_back();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block lender_reboot_notifier = {
+	.notifier_call = lender_reboot,
+};
+
+static int __init lender_init(void)
+{
+	int err;
+
+	err = pci_register_driver(&lender_driver);
+	if (err)
+		return err;
+	err = bus_register_notifier(&pci_bus_type, &lender_notifier);
+	if (err)
+		goto driver;
+	err = register_pm_notifier(&lender_sleep_notifier);
+	if (err)
+		goto notifier;
+	err = register_reboot_notifier(&lender_reboot_notifier);
+	if (err)
+		goto sleep;
+	err = lender_loan_init();
+	if (err)
+		goto reboot;
+	err = lender_p2p_init();
+	if (err)
+		goto loan;
+	lender_stats_init();
+	return 0;
+
+loan:
+	lender_loan_exit();
+reboot:
+	unregister_reboot_notifier(&lender_reboot_notifier);
+sleep:
+	unregister_pm_notifier(&lender_sleep_notifier);
+notifier:
+	bus_unregister_notifier(&pci_bus_type, &lender_notifier);
+driver:
+	pci_unregister_driver(&lender_driver);
+	return err;
+}
+
+static void __exit lender_exit(void)
+{
+	struct lender_device *list[DLEND_DEVICES_MAX];
+	struct dlend_why why;
+	unsigned int i, n;
+
+	lender_stats_exit();
+	unregister_reboot_notifier(&lender_reboot_notifier);
+	call_back();
+	n = lender_collect(list, DLEND_DEVICES_MAX);
 	lender_p2p_exit();
 	lender_loan_exit();
 	unregister_pm_notifier(&lender_sleep_notifier);

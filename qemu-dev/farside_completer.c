@@ -79,10 +79,13 @@ static void serve_read(FarsideCompleter *s, const struct farside_wire_read *m)
     struct farside_wire_completion c = {.tag = m->tag, .length = m->length};
     MemTxAttrs attrs = {.requester_id = pci_requester_id(s->pci)};
     uint8_t data[FARSIDE_WIRE_PAYLOAD];
+    bool may = !(m->flags & FARSIDE_WIRE_READ_AHEAD) ||
+               target_is_memory(s, m->address, m->length);
 
     if (m->length == 0 ||
-        address_space_read(pci_get_address_space(s->pci), m->address, attrs,
-                           data, m->length) == MEMTX_OK) {
+        (may &&
+         address_space_read(pci_get_address_space(s->pci), m->address, attrs,
+                            data, m->length) == MEMTX_OK)) {
         c.status = FARSIDE_WIRE_SC;
     } else {
         c.status = FARSIDE_WIRE_UR;
@@ -113,6 +116,7 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
     CPUState *cpu = current_cpu;
     unsigned hops;
 
+    farside_requester_forget();
     /*
      * This thread may be a CPU that waits for the peer. The request is not the
      * CPU's, so it must not reach what only that CPU sees, such as its
@@ -138,6 +142,7 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
         break;
     }
     current_cpu = cpu;
+    farside_requester_forget();
 }
 
 /* True if a deferred write and the read overlap. */

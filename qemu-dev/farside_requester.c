@@ -2,6 +2,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/log.h"
+#include "qemu/main-loop.h"
 #include "qemu/queue.h"
 #include "qemu/timer.h"
 #include "farside_requester.h"
@@ -14,12 +15,28 @@
  */
 #define DEPTH_MAX 4
 
+/*
+ * A device that has read so many adjacent bytes in one go reads a buffer, and
+ * is about to read more of it. No entry of a queue is longer.
+ */
+#define AHEAD_START 64
+/* What is read ahead ends with the page, because a request does so, too. */
+#define AHEAD_PAGE 4096
+
 /* The number of requests of all links that wait now */
 static unsigned depth;
 /* See farside_requester_set_hops(). */
 static unsigned hops;
 /* See farside_requester_hold_all(). */
 static bool held;
+/* Changes when nothing that was read ahead is valid any more. */
+static unsigned ahead_epoch;
+
+static void main_loop_turns(Notifier *notifier, void *data);
+
+/* The main loop lets other threads run between two turns. */
+static Notifier main_loop_notifier = {.notify = main_loop_turns};
+static unsigned requesters; /* that use it */
 
 /* A read, on the stack of the thread that waits for its completion. */
 typedef struct Read {
@@ -27,9 +44,20 @@ typedef struct Read {
     bool done;
     bool ok;
     uint32_t length;
-    uint8_t data[8];
+    uint8_t *data;
     QLIST_ENTRY(Read) next;
 } Read;
+
+/* Adjacent reads of a device */
+typedef struct {
+    unsigned epoch; /* the rest is valid only while ahead_epoch is the same */
+    uint64_t next;  /* address behind the last read */
+    unsigned run;   /* bytes that were read in a row up to there */
+    bool refused;   /* what follows is no memory */
+    bool filling;   /* a request fills data */
+    unsigned left;  /* bytes at the end of data that nobody has read yet */
+    uint8_t data[AHEAD_PAGE];
+} Ahead;
 
 struct FarsideRequester {
     const FarsideConfig *config;
@@ -37,6 +65,7 @@ struct FarsideRequester {
     FarsidePeer *peer;
     QLIST_HEAD(, Read) reads;
     uint16_t next_tag;
+    Ahead ahead;
     bool stalled; /* a wait has timed out, and the queue is full since then */
     uint64_t unsupported; /* requests that had crossed too many links */
 };
@@ -79,23 +108,35 @@ static bool may_cross(FarsideRequester *s, uint64_t address)
     return false;
 }
 
-uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
-                                uint64_t address, unsigned size)
+void farside_requester_forget(void)
 {
-    Read r = {.tag = s->next_tag++, .length = size};
+    ahead_epoch++;
+}
+
+static void main_loop_turns(Notifier *notifier, void *data)
+{
+    farside_requester_forget();
+}
+
+/* Reads @length bytes. False if there is no successful completion in time. */
+static bool request(FarsideRequester *s, const FarsideNear *near,
+                    uint64_t address, unsigned length, unsigned flags,
+                    uint8_t *data)
+{
+    Read r = {.tag = s->next_tag++, .length = length, .data = data};
     struct farside_wire_read m = {
         .address = address,
-        .length = size,
+        .length = length,
         .hops = hops,
+        .flags = flags,
         .tag = r.tag,
         .requester_id = pci_requester_id(s->pci),
     };
     int64_t deadline = deadline_from_now(s);
-    uint64_t value = UINT64_MAX;
 
     if (depth >= DEPTH_MAX || !farside_peer_link_is_up(s->peer) ||
-        !farside_time_may_wait() || (size && !may_cross(s, address))) {
-        return value;
+        !farside_time_may_wait() || (length && !may_cross(s, address))) {
+        return false;
     }
     depth++;
     QLIST_INSERT_HEAD(&s->reads, &r, next);
@@ -112,15 +153,71 @@ uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
                       " on the peer's bus: no completion\n",
                       TYPE_FARSIDE_NTB, address);
     }
-    if (r.ok && size) {
-        value = ldn_le_p(r.data, size);
+    return r.ok;
+}
+
+/* Begins a new row of adjacent reads unless the read continues the last one. */
+static void ahead_follow(Ahead *a, uint64_t address)
+{
+    if (a->epoch != ahead_epoch || a->next != address) {
+        /* A read of something else ends the rows of all links. */
+        farside_requester_forget();
+        a->epoch = ahead_epoch;
+        a->run = 0;
+        a->refused = false;
+        a->left = 0;
     }
-    return value;
+}
+
+/*
+ * Reads on to the end of the page, or of what may be read. What arrives is not
+ * kept if the peer's messages were served meanwhile.
+ */
+static void ahead_fill(FarsideRequester *s, const FarsideNear *near,
+                       uint64_t address, uint64_t most)
+{
+    Ahead *a = &s->ahead;
+    unsigned length = MIN(most, AHEAD_PAGE - address % AHEAD_PAGE);
+
+    a->filling = true;
+    a->refused = !request(s, near, address, length, FARSIDE_WIRE_READ_AHEAD,
+                          a->data + AHEAD_PAGE - length);
+    a->filling = false;
+    a->left = a->refused ? 0 : length;
+}
+
+uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
+                                uint64_t address, unsigned size,
+                                uint64_t ahead)
+{
+    Ahead *a = &s->ahead;
+    uint8_t data[8];
+
+    if (!ahead || farside_time()) {
+        return request(s, near, address, size, 0, data) ? ldn_le_p(data, size)
+                                                         : UINT64_MAX;
+    }
+    ahead_follow(a, address);
+    if (!a->left && a->run >= AHEAD_START && !a->refused && !a->filling &&
+        size <= AHEAD_PAGE - address % AHEAD_PAGE) {
+        ahead_fill(s, near, address, ahead);
+        /* The wait may have served what ends the validity. */
+        ahead_follow(a, address);
+    }
+    a->next = address + size;
+    a->run += size;
+    if (a->left >= size) {
+        a->left -= size;
+        return ldn_le_p(a->data + AHEAD_PAGE - a->left - size, size);
+    }
+    a->left = 0;
+    return request(s, near, address, size, 0, data) ? ldn_le_p(data, size)
+                                                     : UINT64_MAX;
 }
 
 void farside_requester_flush(FarsideRequester *s)
 {
-    farside_requester_read(s, NULL, 0, 0);
+    request(s, NULL, 0, 0, 0, NULL);
 }
 
 bool farside_requester_wait(FarsideRequester *s)
@@ -156,6 +253,7 @@ bool farside_requester_wait(FarsideRequester *s)
 void farside_requester_write(FarsideRequester *s, const FarsideNear *near,
                              uint64_t address, uint64_t value, unsigned size)
 {
+    farside_requester_forget();
     /* The link may go down during the wait. */
     if (farside_peer_link_is_up(s->peer) && may_cross(s, address) &&
         farside_requester_wait(s) && farside_peer_link_is_up(s->peer)) {
@@ -190,6 +288,7 @@ bool farside_requester_on_completion(FarsideRequester *s,
 
 void farside_requester_peer_gone(FarsideRequester *s)
 {
+    farside_requester_forget();
     s->stalled = false;
 }
 
@@ -207,10 +306,16 @@ FarsideRequester *farside_requester_new(const FarsideConfig *config,
     s->pci = pci;
     s->peer = peer;
     QLIST_INIT(&s->reads);
+    if (requesters++ == 0) {
+        main_loop_poll_add_notifier(&main_loop_notifier);
+    }
     return s;
 }
 
 void farside_requester_free(FarsideRequester *s)
 {
+    if (s && --requesters == 0) {
+        main_loop_poll_remove_notifier(&main_loop_notifier);
+    }
     g_free(s);
 }

@@ -283,17 +283,29 @@ uint64_t farside_windows_refused(FarsideWindows *s)
 
 /* Forwarding */
 
+/*
+ * How many bytes a read may take ahead of the one that needs them. A CPU takes
+ * none, because it may wait for a change. If some of the peer's memory is
+ * reached directly, a device could learn there of data that are newer than what
+ * was read ahead. A trace shows the requests that a device needs.
+ */
+static uint64_t read_ahead(const Map *map, uint64_t left)
+{
+    return current_cpu || map->traced || map->ram_count ? 0 : left;
+}
+
 static uint64_t forward_read(void *opaque, hwaddr offset, unsigned size)
 {
     Window *w = opaque;
+    const Map *map = w->windows->map;
     FarsideNear near = {.window = w->index, .offset = offset};
     uint64_t target, left;
 
-    if (!map_resolve(w->windows->map, w->index, offset, &target, &left) ||
-        left < size) {
+    if (!map_resolve(map, w->index, offset, &target, &left) || left < size) {
         return UINT64_MAX;
     }
-    return farside_requester_read(w->windows->requester, &near, target, size);
+    return farside_requester_read(w->windows->requester, &near, target, size,
+                                  read_ahead(map, left));
 }
 
 static void forward_write(void *opaque, hwaddr offset, uint64_t value,
@@ -388,6 +400,7 @@ void farside_windows_update(FarsideWindows *s)
     if (old) {
         g_free_rcu(old, rcu);
     }
+    farside_requester_forget();
 
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         event.entry.addr_mask = s->config->bar_size[i] - 1;

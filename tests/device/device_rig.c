@@ -115,6 +115,26 @@ uint64_t rig_read_end(DeviceRig *rig)
     return receive_answer(rig);
 }
 
+void rig_read_bytes_begin(DeviceRig *rig, uint64_t address, unsigned size)
+{
+    send_line(rig, "read 0x%" G_GINT64_MODIFIER "x %u\n", address, size);
+}
+
+void rig_read_bytes_end(DeviceRig *rig, uint8_t *ret_data, unsigned size)
+{
+    char *line = receive_line(rig);
+    unsigned i;
+
+    if (!g_str_has_prefix(line, "OK 0x") || strlen(line) != 5 + 2 * size) {
+        ck_abort_msg("QEMU says '%s'", line);
+    }
+    for (i = 0; i < size; i++) {
+        ret_data[i] = g_ascii_xdigit_value(line[5 + 2 * i]) << 4 |
+                      g_ascii_xdigit_value(line[6 + 2 * i]);
+    }
+    free(line);
+}
+
 uint64_t rig_read(DeviceRig *rig, uint64_t address, unsigned size)
 {
     rig_read_begin(rig, address, size);

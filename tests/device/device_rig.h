@@ -55,6 +55,9 @@ void rig_write(DeviceRig *rig, uint64_t address, unsigned size, uint64_t value);
 /* A read in two steps: QEMU may wait for the far end between them. */
 void rig_read_begin(DeviceRig *rig, uint64_t address, unsigned size);
 uint64_t rig_read_end(DeviceRig *rig);
+/* A read of any size in one access, as a device makes it */
+void rig_read_bytes_begin(DeviceRig *rig, uint64_t address, unsigned size);
+void rig_read_bytes_end(DeviceRig *rig, uint8_t *ret_data, unsigned size);
 void rig_write_begin(DeviceRig *rig, uint64_t address, unsigned size,
                      uint64_t value);
 void rig_write_end(DeviceRig *rig);
