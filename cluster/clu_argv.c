@@ -223,6 +223,18 @@ static char *add_backend(GPtrArray *argv, const CluPlan *plan,
     return g_strdup("");
 }
 
+/* Adds the root port of @device, if it has one. Returns the device properties
+ * for its place; to be freed. */
+static char *add_place(GPtrArray *argv, const CluPlanDevice *device)
+{
+    if (!device->bus) {
+        return g_strdup_printf("addr=%x", device->slot);
+    }
+    add(argv, "-device", "pcie-root-port,id=%s-port,addr=%x,chassis=%u,slot=%u",
+        device->id, device->slot, device->slot, device->slot);
+    return g_strdup_printf("bus=%s-port,addr=0", device->id);
+}
+
 char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
                     const CluPaths *paths, bool is_kvm, const bool *enabled,
                     char *const *traces, const CluTimed *timed)
@@ -248,14 +260,16 @@ char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
         g_autofree char *backend =
             add_backend(argv, plan, device, paths, enabled, traces);
         g_autofree char *type = clu_property_escape(device->type);
+        g_autofree char *place = NULL;
 
         /* All functions of a drive with virtual functions have its disk, which
          * is therefore a namespace of the drive's subsystem. */
         if (device->subsys) {
             add(argv, "-device", "nvme-subsys,id=%s-subsystem", device->id);
         }
-        add(argv, "-device", "%s,id=%s,addr=%x%s%s", type, device->id,
-            device->slot, device->subsys ? "" : backend,
+        place = add_place(argv, device);
+        add(argv, "-device", "%s,id=%s,%s%s%s", type, device->id, place,
+            device->subsys ? "" : backend,
             device->properties ? device->properties : "");
         if (device->subsys) {
             add(argv, "-device", "nvme-ns,bus=%s%s", device->id, backend);

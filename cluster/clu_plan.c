@@ -44,7 +44,8 @@ void clu_plan_free(CluPlan *plan)
 
 char *clu_plan_address(const CluPlanDevice *device)
 {
-    return g_strdup_printf("0000:00:%02x.0", device->slot);
+    return g_strdup_printf("0000:%02x:%02x.0", device->bus,
+                           device->bus ? 0 : device->slot);
 }
 
 /* Addresses */
@@ -111,6 +112,24 @@ static void plan_addresses(TopoErrors *errors, CluPlanHost *host)
     }
 }
 
+/* The firmware numbers the buses behind root ports in the order of slots. */
+static void plan_buses(CluPlanHost *host)
+{
+    unsigned bus = 1;
+    unsigned slot, i;
+
+    for (slot = SLOT_MIN; slot <= SLOT_MAX; slot++) {
+        for (i = 0; i < host->devices->len; i++) {
+            CluPlanDevice *device = host->devices->pdata[i];
+
+            if (device->slot == slot && device->device->vm &&
+                device->device->vm->hotplug) {
+                device->bus = bus++;
+            }
+        }
+    }
+}
+
 static void plan_host(CluPlan *plan, CluPlanHost *host, TopoErrors *errors)
 {
     unsigned i;
@@ -125,6 +144,7 @@ static void plan_host(CluPlan *plan, CluPlanHost *host, TopoErrors *errors)
         }
     }
     plan_addresses(errors, host);
+    plan_buses(host);
 }
 
 CluPlan *clu_plan_new(const TopoDescription *description, TopoErrors *errors)

@@ -35,7 +35,8 @@ typedef struct CluPlanDevice {
     char *id;          /* ID of the QEMU device, unique in the host */
     char *type;        /* type of the QEMU device */
     char *properties;  /* ",a=b,c=d": properties known before the start */
-    unsigned slot;     /* device number on PCI bus 0 */
+    unsigned slot;     /* device number on PCI bus 0: its own or its port's */
+    unsigned bus;      /* number of the bus behind its root port; 0: no port */
     int fd;            /* QEMU's descriptor of the backend; -1: none */
     CluPlanLink *link; /* link of a CLU_BACKEND_NTB, else NULL; borrowed */
     unsigned end;      /* end of `link`, which is its partition: 0 or 1 */

@@ -6,6 +6,7 @@
 #ifndef COMPAT_H
 #define COMPAT_H
 
+#include <linux/aer.h>
 #include <linux/dma-map-ops.h>
 #include <linux/iommu.h>
 #include <linux/irqdomain.h>
@@ -137,6 +138,23 @@ static inline char *dlend_override_copy(struct pci_dev *pdev)
 	spin_unlock(&pdev->dev.driver_override.lock);
 #endif
 	return name;
+}
+
+/**
+ * dlend_report_errors() - let a device report its errors to the root port (AER)
+ * @pdev: the device
+ * @report: or not
+ *
+ * Since 6.6 the PCI core does this for all devices.
+ */
+static inline void dlend_report_errors(struct pci_dev *pdev, bool report)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+	if (report)
+		pci_enable_pcie_error_reporting(pdev);
+	else
+		pci_disable_pcie_error_reporting(pdev);
+#endif
 }
 
 #endif

@@ -59,6 +59,7 @@ static int lender_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		pci_err(pdev, "dl_lender cannot own the device's IOMMU group: error %d\n", -err);
 		goto disable;
 	}
+	dlend_report_errors(pdev, true);
 	pci_save_state(pdev);
 	d->saved = pci_store_saved_state(pdev);
 	if (!d->saved) {
@@ -71,6 +72,7 @@ static int lender_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	return 0;
 
 release:
+	dlend_report_errors(pdev, false);
 	lender_iommu_release(d);
 disable:
 	pci_disable_device(pdev);
@@ -89,6 +91,7 @@ static void lender_unbind(struct pci_dev *pdev)
 	lender_end_loan(d);
 	kfree(d->saved);
 	d->saved = NULL;
+	dlend_report_errors(pdev, false);
 	lender_iommu_release(d);
 	pci_disable_device(pdev);
 	lender_put(d);

@@ -154,6 +154,7 @@ static void load_vm_device(TopoLoader *loader, TopoDevice *device,
     vm->virtual_functions =
         (unsigned)topo_values_number(values, "virtual_functions");
     vm->virtual_place = topo_values_get(values, "virtual_functions")->place;
+    vm->hotplug = topo_values_number(values, "hotplug") != 0;
     if (topo_values_given(values, "options")) {
         load_options(loader, vm, topo_values_get(values, "options")->node);
     }

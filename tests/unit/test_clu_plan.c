@@ -270,6 +270,28 @@ START_TEST(a_drive_with_virtual_functions)
 }
 END_TEST
 
+/* SeaBIOS and Linux number the buses behind root ports in the order of slots. */
+START_TEST(devices_that_can_be_unplugged)
+{
+    Case c = load(TWO("{name: x, part: generic-device, at: rp1, vm: {device: "
+                      "edu, hotplug: on, options: {addr: 9}}}, {name: y, part: "
+                      "generic-device, at: rp2, vm: {device: edu, hotplug: on}}",
+                      "", "", ""));
+    g_autofree char *a = argv_of(&c, 0, false, NULL);
+    CluPlanHost *host = c.plan->hosts->pdata[0];
+    g_autofree char *x = clu_plan_address(host->devices->pdata[0]);
+    g_autofree char *y = clu_plan_address(host->devices->pdata[1]);
+
+    assert_has(a, "-device\npcie-root-port,id=x-port,addr=9,chassis=9,slot=9\n"
+                  "-device\nedu,id=x,bus=x-port,addr=0");
+    assert_has(a, "-device\npcie-root-port,id=y-port,addr=3,chassis=3,slot=3\n"
+                  "-device\nedu,id=y,bus=y-port,addr=0");
+    ck_assert_str_eq(x, "0000:02:00.0");
+    ck_assert_str_eq(y, "0000:01:00.0");
+    done(&c);
+}
+END_TEST
+
 START_TEST(networks_and_regions)
 {
     Case c = load(
@@ -467,6 +489,7 @@ int main(void)
     tcase_add_test(tcase, an_adapter_with_two_cables_is_two_devices);
     tcase_add_test(tcase, drives);
     tcase_add_test(tcase, a_drive_with_virtual_functions);
+    tcase_add_test(tcase, devices_that_can_be_unplugged);
     tcase_add_test(tcase, networks_and_regions);
     tcase_add_test(tcase, kinds_of_iommus);
     tcase_add_test(tcase, devices_without_emulation_are_named);
