@@ -577,7 +577,8 @@ static int dlend_dma_supported(struct device *dev, u64 mask)
 	dev_warn_ratelimited(dev,
 			     "its driver offers %d address bits, but its DMA window is %#llx to %#llx; %s\n",
 			     fls64(mask), loan->dma_bus, last_bus(loan),
-			     loan->translated ? "borrow it with a smaller window" :
+			     loan->translated && loan->dma_bus <= mask ?
+			     "borrow it with a smaller window" :
 			     "an IOMMU on its own node puts the window at lower addresses");
 	return 0;
 }

@@ -51,6 +51,7 @@ struct FarsideGpu {
     uint64_t memory_size;
     uint64_t serial;
     uint8_t vfs;
+    uint8_t address_bits;
 
     MemoryRegion regs;
     MemoryRegion memory;
@@ -88,6 +89,8 @@ static uint64_t farside_gpu_read(void *opaque, hwaddr offset, unsigned size)
     case GPU_COMMANDS:
         return 1u << GPU_COPY | 1u << GPU_FILL | 1u << GPU_SUM_OF |
                1u << GPU_FENCE_OP;
+    case GPU_ADDRESS:
+        return s->address_bits;
     default:
         return 0;
     }
@@ -150,6 +153,12 @@ static bool farside_gpu_check(const FarsideGpu *s, Error **errp)
     }
     if (s->vfs > VFS_MAX) {
         error_setg(errp, "property 'vfs' must be 0 to %d", VFS_MAX);
+        return false;
+    }
+    if (s->address_bits < GPU_ADDRESS_MIN ||
+        s->address_bits > GPU_ADDRESS_MAX) {
+        error_setg(errp, "property 'address-bits' must be %u to %u",
+                   GPU_ADDRESS_MIN, GPU_ADDRESS_MAX);
         return false;
     }
     return true;
@@ -246,6 +255,7 @@ static void farside_gpu_realize(PCIDevice *pci, Error **errp)
     if (pci_is_vf(pci)) {
         s->memory_size = VF_MEMORY;
         s->vfs = 0;
+        s->address_bits = FARSIDE_GPU(pcie_sriov_get_pf(pci))->address_bits;
     }
     if (!farside_gpu_check(s, errp)) {
         return;
@@ -266,7 +276,8 @@ static void farside_gpu_realize(PCIDevice *pci, Error **errp)
     if (!pci_is_vf(pci) && !farside_gpu_init_extended(s, errp)) {
         goto fail_msix;
     }
-    s->queues = farside_gpu_queues_new(pci, &s->memory, s->memory_size);
+    s->queues = farside_gpu_queues_new(pci, &s->memory, s->memory_size,
+                                       s->address_bits);
     return;
 
 fail_msix:
@@ -300,6 +311,8 @@ static Property farside_gpu_properties[] = {
     DEFINE_PROP_SIZE("memory", FarsideGpu, memory_size, 16 * MiB),
     DEFINE_PROP_UINT64("serial", FarsideGpu, serial, 1),
     DEFINE_PROP_UINT8("vfs", FarsideGpu, vfs, VFS_MAX),
+    DEFINE_PROP_UINT8("address-bits", FarsideGpu, address_bits,
+                      GPU_ADDRESS_MAX),
     DEFINE_PROP_END_OF_LIST(),
 };
 

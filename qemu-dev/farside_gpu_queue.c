@@ -32,6 +32,7 @@ struct FarsideGpuQueues {
     PCIDevice *pci;
     MemoryRegion *memory;
     uint64_t size;
+    unsigned address_bits;
     Queue queue[GPU_QUEUE_COUNT];
     QEMUBH *bh;
     uint8_t piece[PIECE];
@@ -68,6 +69,13 @@ static bool is_inside(const FarsideGpuQueues *s, uint64_t address,
            (offset < s->size && length <= s->size - offset);
 }
 
+/* True if the device has lines for all bits of these addresses on the bus. */
+static bool is_reached(const FarsideGpuQueues *s, uint64_t address,
+                       uint32_t size)
+{
+    return (address + size - 1) >> s->address_bits == 0;
+}
+
 /* Both return false if the DMA failed. The bytes of a local address exist. */
 static bool get(FarsideGpuQueues *s, uint64_t address, void *bytes,
                 uint32_t size)
@@ -78,7 +86,8 @@ static bool get(FarsideGpuQueues *s, uint64_t address, void *bytes,
         memcpy(bytes, ram + (address & ~GPU_LOCAL), size);
         return true;
     }
-    return pci_dma_read(s->pci, address, bytes, size) == MEMTX_OK;
+    return is_reached(s, address, size) &&
+           pci_dma_read(s->pci, address, bytes, size) == MEMTX_OK;
 }
 
 static bool put(FarsideGpuQueues *s, uint64_t address, const void *bytes,
@@ -91,7 +100,8 @@ static bool put(FarsideGpuQueues *s, uint64_t address, const void *bytes,
         memory_region_set_dirty(s->memory, address & ~GPU_LOCAL, size);
         return true;
     }
-    return pci_dma_write(s->pci, address, bytes, size) == MEMTX_OK;
+    return is_reached(s, address, size) &&
+           pci_dma_write(s->pci, address, bytes, size) == MEMTX_OK;
 }
 
 /* Commands */
@@ -381,13 +391,14 @@ void farside_gpu_queues_reset(FarsideGpuQueues *s)
 }
 
 FarsideGpuQueues *farside_gpu_queues_new(PCIDevice *pci, MemoryRegion *memory,
-                                         uint64_t size)
+                                         uint64_t size, unsigned address_bits)
 {
     FarsideGpuQueues *s = g_new0(FarsideGpuQueues, 1);
 
     s->pci = pci;
     s->memory = memory;
     s->size = size;
+    s->address_bits = address_bits;
     /* DMA to the own registers is refused, as QEMU does for its devices. */
     s->bh = qemu_bh_new_guarded(run, s, &DEVICE(pci)->mem_reentrancy_guard);
     return s;

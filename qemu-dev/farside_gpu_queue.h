@@ -12,9 +12,12 @@
 
 typedef struct FarsideGpuQueues FarsideGpuQueues;
 
-/* @memory (borrowed) is the device's own RAM, of @size bytes. */
+/*
+ * @memory (borrowed) is the device's own RAM, of @size bytes. Addresses on the
+ * bus have @address_bits bits; DMA to any other address fails.
+ */
 FarsideGpuQueues *farside_gpu_queues_new(PCIDevice *pci, MemoryRegion *memory,
-                                         uint64_t size);
+                                         uint64_t size, unsigned address_bits);
 void farside_gpu_queues_free(FarsideGpuQueues *s); /* nullable */
 /* Stops all queues. Their registers get their reset values. */
 void farside_gpu_queues_reset(FarsideGpuQueues *s);

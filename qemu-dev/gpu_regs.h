@@ -20,11 +20,16 @@
 #define GPU_MEMORY   0x010u
 #define GPU_QUEUES   0x018u
 #define GPU_COMMANDS 0x01cu
+#define GPU_ADDRESS  0x020u
 
 #define GPU_ID_VALUE      0x55504746u /* "FGPU" */
 #define GPU_VERSION_VALUE 1u
 #define GPU_CONTROL_RESET 1u
 #define GPU_QUEUE_COUNT   4u
+
+/* Bits of an address on the bus. Bit 63 means GPU_LOCAL. */
+#define GPU_ADDRESS_MIN 24u
+#define GPU_ADDRESS_MAX 63u
 
 /* Of queue q: GPU_QUEUE + q * GPU_QUEUE_STRIDE */
 #define GPU_QUEUE        0x100u

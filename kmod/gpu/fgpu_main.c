@@ -88,11 +88,17 @@ static int fgpu_map(struct fgpu *gpu)
 static int fgpu_start(struct fgpu *gpu)
 {
 	struct pci_dev *pdev = gpu->pdev;
+	u32 bits = readl(gpu->regs + FGPU_REG_ADDRESS);
 	int ret;
 
-	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(63));
-	if (ret)
+	if (bits > 63)
+		return -ENODEV;
+	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(bits));
+	if (ret) {
+		pci_err(pdev, "no memory within its %u address bits can be given to it\n",
+			bits);
 		return ret;
+	}
 	gpu->host = dma_alloc_coherent(&pdev->dev, FGPU_HOST_SIZE, &gpu->host_dma,
 				       GFP_KERNEL);
 	if (!gpu->host)

@@ -18,6 +18,7 @@
 #define FGPU_REG_CONTROL	0x008
 #define FGPU_CONTROL_RESET	BIT(0)
 #define FGPU_REG_MEMORY		0x010
+#define FGPU_REG_ADDRESS	0x020
 
 #define FGPU_QUEUES		4
 #define FGPU_QUEUE_REGS(q)	(0x100 + (q) * 0x40)

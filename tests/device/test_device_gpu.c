@@ -86,7 +86,7 @@ static GArray *read_page(unsigned queue)
         r.reset = g_ascii_strtoull(reset, NULL, 0);
         g_array_append_val(registers, r);
     }
-    ck_assert_uint_eq(registers->len, 16);
+    ck_assert_uint_eq(registers->len, 17);
     return registers;
 }
 

@@ -286,6 +286,7 @@ START_TEST(devices_that_can_be_unplugged)
                   "-device\nedu,id=x,bus=x-port,addr=0");
     assert_has(a, "-device\npcie-root-port,id=y-port,addr=3,chassis=3,slot=3\n"
                   "-device\nedu,id=y,bus=y-port,addr=0");
+    assert_has(a, "-global\nICH9-LPC.acpi-pci-hotplug-with-bridge-support=off");
     ck_assert_str_eq(x, "0000:02:00.0");
     ck_assert_str_eq(y, "0000:01:00.0");
     done(&c);
