@@ -316,6 +316,7 @@ static void loan_requests(struct hostile *h)
 		{ DLEND_OP_CFG_WRITE, sizeof(struct dlend_msg_cfg) },
 		{ DLEND_OP_CFG_WRITE, sizeof(struct dlend_msg_cfg) },
 		{ DLEND_OP_CFG_READ, sizeof(struct dlend_msg_cfg) },
+		{ DLEND_OP_CFG_EXTENDED, sizeof(struct dlend_msg_extended) },
 		{ DLEND_OP_ATTACH, sizeof(struct dlend_msg_attach) },
 		{ DLEND_OP_LIST, sizeof(struct dlend_msg_list) },
 		{ DLEND_OP_REVOKE, sizeof(struct dlend_msg_revoke) },
@@ -326,6 +327,7 @@ static void loan_requests(struct hostile *h)
 		struct dlend_msg_return loan;	/* how all requests but LIST begin */
 		struct dlend_msg_attach attach;
 		struct dlend_msg_cfg cfg;
+		struct dlend_msg_extended extended;
 	} req;
 	unsigned int i, kind;
 
@@ -352,6 +354,11 @@ static void loan_requests(struct hostile *h)
 						   1 << any(h) % 3 : any(h));
 			req.cfg.offset = cpu_to_le16(any(h) % 8 ?
 						     any(h) % 64 * 4 : any(h));
+			break;
+		case DLEND_OP_CFG_EXTENDED:
+			/* Half of the pieces begin where there is one, or just before. */
+			req.extended.offset = cpu_to_le32(any(h) & 1 ? any(h) :
+							  any(h) % (DLEND_CFG_SPACE + 8));
 			break;
 		case DLEND_OP_RETURN:
 			h->loan = 0;
