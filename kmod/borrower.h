@@ -116,6 +116,7 @@ struct borrower_loan {
 	u64 dma_start, dma_size;	/* range of this node's bus that the device reaches */
 	u64 dma_bus;			/* address of dma_start for the device */
 	bool translated;		/* an IOMMU here translates the window */
+	bool guest;			/* for a virtual machine of this node */
 	struct borrower_slice slice;	/* of a translated window that is not the loopback's */
 	spinlock_t dma_lock;		/* guards @dead, and changes to the domain */
 	struct iommu_domain *domain;	/* NULL while nothing is mapped or undone */

@@ -197,6 +197,8 @@ int borrower_bridge_add(struct borrower_loan *loan)
 	loan->bridge = bridge;
 	loan->pdev = pci_get_slot(loan->bridge->bus, loan->devfn);
 	err = loan->pdev ? claim_bars(loan) : -ENODEV;
+	if (!err && loan->guest)
+		err = dlend_override_set(loan->pdev, "dl_mdev");
 	if (err) {
 		remove_bus(loan);
 		goto unlock;

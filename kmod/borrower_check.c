@@ -245,6 +245,10 @@ int borrower_check_attach(struct borrower_loan *loan, struct dlend_why *why)
 		return dlend_why_set(why, -EPROTO,
 				     "node %u puts the DMA window (%#llx) over the MSI window (%#llx)",
 				     lender(loan), loan->dma_bus, loan->msi_bus);
+	if (loan->guest && loan->dma_bus)
+		return dlend_why_set(why, -EPROTO,
+				     "node %u puts the DMA window of a virtual machine at %#llx, not at 0",
+				     lender(loan), loan->dma_bus);
 	return check_ids(loan, why) ?: check_capabilities(loan, why);
 }
 

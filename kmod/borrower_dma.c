@@ -88,6 +88,12 @@ static int choose_window(struct borrower_loan *loan, u64 window,
 	int err;
 
 	loan->translated = is_translated(loan->requester);
+	if (loan->guest && dlend_peer_is_loopback(loan->peer))
+		return dlend_why_set(why, -EOPNOTSUPP,
+				     "a device of this node itself cannot be borrowed for a virtual machine; use vfio-pci");
+	if (loan->guest && !loan->translated)
+		return dlend_why_set(why, -EOPNOTSUPP,
+				     "a device for a virtual machine needs an IOMMU that translates, on this node too; boot with intel_iommu=on");
 	if (!loan->translated)
 		return choose_linear(loan, window, why);
 	if (dlend_peer_is_loopback(loan->peer))
@@ -133,6 +139,8 @@ int borrower_dma_prepare(struct borrower_loan *loan, u64 window,
 	narrow(&req->dma, loan->dma_start, loan->dma_size);
 	if (loan->translated)
 		req->flags |= cpu_to_le32(DLEND_ATTACH_TRANSLATED);
+	if (loan->guest)
+		req->flags |= cpu_to_le32(DLEND_ATTACH_GUEST);
 	return 0;
 }
 
@@ -353,20 +361,17 @@ static int map_parts(struct iommu_domain *domain, u64 iova,
 	return 0;
 }
 
-/* Return: the first address of the IOMMU at which the memory is mapped, or 0. */
-static u64 map_translated(struct borrower_loan *loan, const struct memory *memory,
-			  size_t length, enum dma_data_direction dir)
+/* Maps the memory, @length bytes in whole pages, at @iova, which the caller has taken. */
+static int map_at(struct borrower_loan *loan, u64 iova, const struct memory *memory,
+		  size_t length, int prot)
 {
-	u64 iova = take_iova(loan, length);
 	unsigned long flags;
 	int err = -ENODEV;
 	size_t done = 0;
 
-	if (!iova)
-		return 0;
 	spin_lock_irqsave(&loan->dma_lock, flags);
 	if (!loan->dead && loan->domain) {
-		err = map_parts(loan->domain, iova, memory, prot_of(dir), &done);
+		err = map_parts(loan->domain, iova, memory, prot, &done);
 		if (!err && loan->domain->ops->iotlb_sync_map)
 			loan->domain->ops->iotlb_sync_map(loan->domain, iova,
 							  length);
@@ -378,13 +383,23 @@ static u64 map_translated(struct borrower_loan *loan, const struct memory *memor
 		atomic64_add(length, &borrower_counts.mapped);
 	}
 	spin_unlock_irqrestore(&loan->dma_lock, flags);
-	if (err) {
-		free_iova_fast(&loan->iova, iova >> PAGE_SHIFT,
-			       length >> PAGE_SHIFT);
+	if (!err)
+		atomic64_add(length, &loan->dma_used);
+	return err;
+}
+
+/* Return: the first address of the IOMMU at which the memory is mapped, or 0. */
+static u64 map_translated(struct borrower_loan *loan, const struct memory *memory,
+			  size_t length, enum dma_data_direction dir)
+{
+	u64 iova = take_iova(loan, length);
+
+	if (!iova)
 		return 0;
-	}
-	atomic64_add(length, &loan->dma_used);
-	return iova;
+	if (!map_at(loan, iova, memory, length, prot_of(dir)))
+		return iova;
+	free_iova_fast(&loan->iova, iova >> PAGE_SHIFT, length >> PAGE_SHIFT);
+	return 0;
 }
 
 /*
@@ -626,3 +641,78 @@ void borrower_dma_detach(struct borrower_loan *loan)
 {
 	dlend_orphan(loan->bridge, &loan->pdev->dev);
 }
+
+/* Return: the loan if @pdev was borrowed for a virtual machine and is not removed. */
+static struct borrower_loan *guest_loan(struct pci_dev *pdev)
+{
+	struct borrower_loan *loan;
+
+	if (pdev->dev.dma_ops != &borrower_dma_ops)
+		return NULL;
+	loan = borrower_loan_of(&pdev->dev);
+	return loan && loan->guest ? loan : NULL;
+}
+
+u64 dlend_guest_window(struct pci_dev *pdev)
+{
+	struct borrower_loan *loan = guest_loan(pdev);
+
+	return loan ? loan->dma_size : 0;
+}
+EXPORT_SYMBOL_GPL(dlend_guest_window);
+
+int dlend_guest_map(struct pci_dev *pdev, u64 addr, struct page **pages, unsigned int n)
+{
+	struct borrower_loan *loan = guest_loan(pdev);
+	size_t length = (size_t)n << PAGE_SHIFT;
+	struct memory memory = {};
+	struct sg_table table;
+	struct iova *iova;
+	u64 start;
+	int err;
+
+	if (!loan || !loan->iova_ready)
+		return -ENODEV;
+	if (!PAGE_ALIGNED(addr) || addr >= loan->dma_size || length > loan->dma_size - addr)
+		return -ERANGE;
+	err = sg_alloc_table_from_pages(&table, pages, n, 0, length, GFP_KERNEL);
+	if (err)
+		return err;
+	memory.list = table.sgl;
+	memory.n = table.orig_nents;
+	start = loan->dma_start + addr;
+	/* The purge finds what is mapped by these entries. */
+	iova = reserve_iova(&loan->iova, start >> PAGE_SHIFT, (start >> PAGE_SHIFT) + n - 1);
+	err = iova ? map_at(loan, start, &memory, length, IOMMU_READ | IOMMU_WRITE) : -ENOMEM;
+	if (err && iova)
+		__free_iova(&loan->iova, iova);
+	sg_free_table(&table);
+	return err;
+}
+EXPORT_SYMBOL_GPL(dlend_guest_map);
+
+void dlend_guest_unmap(struct pci_dev *pdev, u64 addr, unsigned int n)
+{
+	struct borrower_loan *loan = guest_loan(pdev);
+	size_t length = (size_t)n << PAGE_SHIFT;
+	unsigned long flags;
+	bool mapped;
+	u64 start;
+
+	if (!loan)
+		return;
+	start = loan->dma_start + addr;
+	spin_lock_irqsave(&loan->dma_lock, flags);
+	mapped = loan->domain;
+	if (mapped) {
+		iommu_unmap(loan->domain, start, length);
+		loan->dma_mapped -= length;
+		atomic64_sub(length, &borrower_counts.mapped);
+	}
+	spin_unlock_irqrestore(&loan->dma_lock, flags);
+	/* Without a domain the entry stays for the purge, which goes through all. */
+	if (mapped)
+		free_iova(&loan->iova, start >> PAGE_SHIFT);
+	atomic64_sub(length, &loan->dma_used);
+}
+EXPORT_SYMBOL_GPL(dlend_guest_unmap);

@@ -141,6 +141,10 @@ static int send_attach(struct borrower_loan *loan, struct dlend_msg_attach *req,
 		return dlend_why_set(why, ret,
 				     "the NTB of node %u has no entry left for the Requester ID of this device; a device that is lent over it must be returned first",
 				     node);
+	if (ret == -EOPNOTSUPP && loan->guest)
+		return dlend_why_set(why, ret,
+				     "a device for a virtual machine needs an IOMMU on its own node, too, and node %u has none",
+				     node);
 	if (ret == -EPERM)
 		return dlend_why_set(why, ret,
 				     "a BAR of the device shares a window with other devices of node %u, whose log names them; this needs permission there (allow_neighbours)",
@@ -199,6 +203,24 @@ static void send_return(struct borrower_loan *loan)
 		pr_warn("dl_borrower: device %x: node %u has not taken it back: error %d\n",
 			loan->fdid, dlend_peer_node(loan->peer), -ret);
 }
+
+int dlend_guest_reset(struct pci_dev *pdev)
+{
+	struct borrower_loan *loan = borrower_loan_of(&pdev->dev);
+	struct dlend_msg_return req;
+	int ret;
+
+	if (!loan || READ_ONCE(loan->dead))
+		return -ENODEV;
+	req.fdid = cpu_to_le32(loan->fdid);
+	req.loan = cpu_to_le32(loan->number);
+	/* All earlier writes to the configuration space must have reached the lender. */
+	flush_work(&loan->send);
+	ret = dlend_call(loan->peer, DLEND_OP_RESET, &req, sizeof(req), NULL, 0,
+			 ATTACH_TIMEOUT_MS);
+	return min(ret, 0);
+}
+EXPORT_SYMBOL_GPL(dlend_guest_reset);
 
 /* windows_mutex is held. */
 static void close_bars(struct borrower_loan *loan)
@@ -367,7 +389,7 @@ static struct borrower_loan *new_loan(u32 fdid, struct dlend_peer *peer)
 }
 
 /* borrower_admin is held. */
-static int borrow(struct dlend_peer *peer, u32 fdid, u64 window,
+static int borrow(struct dlend_peer *peer, u32 fdid, u64 window, unsigned int flags,
 		  struct dlend_loan_info *info, struct dlend_why *why)
 {
 	struct borrower_loan *loan;
@@ -380,6 +402,7 @@ static int borrow(struct dlend_peer *peer, u32 fdid, u64 window,
 	loan = new_loan(fdid, peer);
 	if (!loan)
 		return dlend_why_set(why, -ENOMEM, "no memory");
+	loan->guest = flags & DLEND_BORROW_GUEST;
 	/* Enter the loan into the list first, so that a loss or a REVOKE finds it. */
 	spin_lock_irq(&borrower_lock);
 	list_add_tail(&loan->node, &loans);
@@ -412,8 +435,8 @@ static bool has_dead_loan(struct dlend_peer *peer)
 	return false;
 }
 
-int dlend_borrower_borrow(u32 fdid, u64 window, struct dlend_loan_info *info,
-			  struct dlend_why *why)
+int dlend_borrower_borrow(u32 fdid, u64 window, unsigned int flags,
+			  struct dlend_loan_info *info, struct dlend_why *why)
 {
 	struct dlend_peer *peer = dlend_peer_find(fdid >> 16);
 	int err;
@@ -432,7 +455,7 @@ int dlend_borrower_borrow(u32 fdid, u64 window, struct dlend_loan_info *info,
 				    "a device of node %u that was lost is being removed; try again",
 				    fdid >> 16);
 	else if (dlend_peer_is_up(peer))
-		err = borrow(peer, fdid, window, info, why);
+		err = borrow(peer, fdid, window, flags, info, why);
 	else
 		err = dlend_why_set(why, -ENOTCONN, "node %u is not connected",
 				    fdid >> 16);

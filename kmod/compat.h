@@ -14,6 +14,9 @@
 #include <linux/pci.h>
 #include <linux/slab.h>
 #include <linux/version.h>
+#include <linux/eventfd.h>
+#include <linux/mm.h>
+#include <linux/vfio.h>
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #include <linux/unaligned.h>
@@ -154,6 +157,57 @@ static inline void dlend_report_errors(struct pci_dev *pdev, bool report)
 		pci_enable_pcie_error_reporting(pdev);
 	else
 		pci_disable_pcie_error_reporting(pdev);
+#endif
+}
+
+/* Since 6.2 a device of VFIO needs these, for users of iommufd in place of containers. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#define DLEND_VFIO_IOMMUFD_OPS \
+	.bind_iommufd = vfio_iommufd_emulated_bind, \
+	.unbind_iommufd = vfio_iommufd_emulated_unbind, \
+	.attach_ioas = vfio_iommufd_emulated_attach_ioas, \
+	.detach_ioas = vfio_iommufd_emulated_detach_ioas,
+#else
+#define DLEND_VFIO_IOMMUFD_OPS
+#endif
+
+/**
+ * dlend_vfio_free() - the end of the release operation of a device of VFIO
+ * @vdev: the device
+ *
+ * Since 6.3 VFIO itself frees it.
+ */
+static inline void dlend_vfio_free(struct vfio_device *vdev)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+	vfio_free_device(vdev);
+#endif
+}
+
+/**
+ * dlend_eventfd_signal() - adds 1 to an eventfd
+ * @ctx: of the eventfd
+ */
+static inline void dlend_eventfd_signal(struct eventfd_ctx *ctx)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+	eventfd_signal(ctx);
+#else
+	eventfd_signal(ctx, 1);
+#endif
+}
+
+/**
+ * dlend_vm_flags_set() - sets flags of a mapping that mmap() is making
+ * @vma: the mapping
+ * @flags: VM_*
+ */
+static inline void dlend_vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_set(vma, flags);
+#else
+	vma->vm_flags |= flags;
 #endif
 }
 

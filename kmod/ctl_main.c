@@ -61,6 +61,7 @@ static_assert(sizeof_field(struct dl_ctl_device, driver) ==
 #define CTL_USES_WINDOW 8
 #define CTL_USES_TARGET 16
 #define CTL_USES_FABRIC 32
+#define CTL_USES_FLAGS 64
 
 static u32 function_bdf(const struct dl_ctl_function *function)
 {
@@ -157,7 +158,12 @@ static int ctl_borrow(struct dl_ctl_request *request, struct dlend_why *why)
 	struct dlend_loan_info loan = {};
 	int err;
 
-	err = dlend_borrower_borrow(request->id, request->window, &loan, why);
+	if (request->flags & ~DL_CTL_GUEST)
+		return dlend_why_set(why, -EINVAL, "\"flags\" has a bit that is not known: %#x",
+				     request->flags);
+	err = dlend_borrower_borrow(request->id, request->window,
+				    request->flags & DL_CTL_GUEST ? DLEND_BORROW_GUEST : 0,
+				    &loan, why);
 	if (err)
 		return err;
 	request->function = loan_function(&loan);
@@ -266,7 +272,7 @@ static const struct ctl_order {
 	[_IOC_NR(DL_CTL_REMOVE)] = { CTL_USES_ID, ctl_remove },
 	[_IOC_NR(DL_CTL_MAKE_AVAILABLE)] = { CTL_USES_ID, ctl_available },
 	[_IOC_NR(DL_CTL_MAKE_UNAVAILABLE)] = { CTL_USES_ID, ctl_unavailable },
-	[_IOC_NR(DL_CTL_BORROW)] = { CTL_USES_ID | CTL_USES_WINDOW, ctl_borrow },
+	[_IOC_NR(DL_CTL_BORROW)] = { CTL_USES_ID | CTL_USES_WINDOW | CTL_USES_FLAGS, ctl_borrow },
 	[_IOC_NR(DL_CTL_RETURN)] = { CTL_USES_ID, ctl_return },
 	[_IOC_NR(DL_CTL_CONNECT)] = { CTL_USES_NODE, ctl_connect },
 	[_IOC_NR(DL_CTL_DISCONNECT)] = { CTL_USES_NODE, ctl_disconnect },
@@ -292,7 +298,9 @@ static const char *ctl_stray(const struct dl_ctl_request *request, u32 uses)
 		return "target";
 	if (!(uses & CTL_USES_FABRIC) && request->fabric)
 		return "fabric";
-	if (function->reserved || request->reserved0 ||
+	if (!(uses & CTL_USES_FLAGS) && request->flags)
+		return "flags";
+	if (function->reserved ||
 	    memchr_inv(request->reserved, 0, sizeof(request->reserved)))
 		return "reserved";
 	return NULL;

@@ -6,6 +6,7 @@
 #ifndef DL_BORROWER_H
 #define DL_BORROWER_H
 
+#include <linux/pci.h>
 #include <linux/types.h>
 
 #include "dl_lender.h"
@@ -37,10 +38,17 @@ struct dlend_loan_info {
 	char driver[32];
 };
 
+/*
+ * For dlend_borrower_borrow(): a virtual machine of this node shall have the device. The
+ * function gets the driver dl_mdev and no other.
+ */
+#define DLEND_BORROW_GUEST 1
+
 /**
  * dlend_borrower_borrow() - borrow a device of another node, and add it to this node
  * @fdid: the device
  * @window: bytes of the DMA window; 0 for the default
+ * @flags: 0 or DLEND_BORROW_GUEST
  * @info: (nullable) set to a description of the loan; a driver may bind later
  * @why: set to the reason of an error
  *
@@ -51,8 +59,8 @@ struct dlend_loan_info {
  * -EINVAL if the size of the window is wrong; or another error of this node or of the
  * lender.
  */
-int dlend_borrower_borrow(u32 fdid, u64 window, struct dlend_loan_info *info,
-			  struct dlend_why *why);
+int dlend_borrower_borrow(u32 fdid, u64 window, unsigned int flags,
+			  struct dlend_loan_info *info, struct dlend_why *why);
 
 /**
  * dlend_borrower_return() - take a device from its driver here and give it back
@@ -152,5 +160,47 @@ int dlend_borrower_p2p_disable(u32 source, u32 target, struct dlend_why *why);
  * Return: how many entries were filled in.
  */
 unsigned int dlend_borrower_p2p_list(struct dlend_p2p_info *infos, unsigned int max);
+
+/**
+ * dlend_guest_window() - the DMA window of a function that a virtual machine shall have
+ * @pdev: a function; its driver calls this and the functions below
+ *
+ * Return: bytes of guest memory, from address 0 on, that the device can reach; 0 if
+ * @pdev was not borrowed with DLEND_BORROW_GUEST.
+ */
+u64 dlend_guest_window(struct pci_dev *pdev);
+
+/**
+ * dlend_guest_map() - let the device reach pages of this node
+ * @pdev: the function
+ * @addr: at which the device shall reach the first page: its address in the guest
+ * @pages: they stay where they are until dlend_guest_unmap()
+ * @n: number of pages
+ *
+ * Nothing is mapped at these addresses yet.
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0; -ERANGE beyond the window; -ENODEV if the device is lost; or -ENOMEM.
+ */
+int dlend_guest_map(struct pci_dev *pdev, u64 addr, struct page **pages, unsigned int n);
+
+/**
+ * dlend_guest_unmap() - undo one call of dlend_guest_map()
+ * @pdev: the function
+ * @addr: as it was given
+ * @n: as it was given
+ *
+ * The device does not reach the pages any more, also if it is lost.
+ */
+void dlend_guest_unmap(struct pci_dev *pdev, u64 addr, unsigned int n);
+
+/**
+ * dlend_guest_reset() - have the lender reset the device
+ * @pdev: the function
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0 or a negative error.
+ */
+int dlend_guest_reset(struct pci_dev *pdev);
 
 #endif

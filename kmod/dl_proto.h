@@ -39,6 +39,7 @@ enum dlend_op_number {
 	/* From the target's lender to the source's. */
 	DLEND_OP_P2P_REVOKE,
 	DLEND_OP_CFG_EXTENDED,	/* to the lender */
+	DLEND_OP_RESET,		/* to the lender */
 	/* To the borrower. */
 	DLEND_OP_REVOKE = 32,
 	DLEND_OP_P2P_LOST,
@@ -107,6 +108,11 @@ struct dlend_msg_borrow_answer {
 
 /* The borrower's IOMMU translates the addresses of the DMA window. */
 #define DLEND_ATTACH_TRANSLATED 1
+/*
+ * The device gets its addresses from the driver of a virtual machine, so its lender's
+ * IOMMU puts the DMA window at address 0. With DLEND_ATTACH_TRANSLATED only.
+ */
+#define DLEND_ATTACH_GUEST 2
 
 struct dlend_msg_attach {
 	__le32 fdid;
@@ -126,6 +132,10 @@ struct dlend_msg_attach_answer {
 	u8 config[DLEND_CFG_SIZE];	/* the configuration space as it is now */
 };
 
+/*
+ * Of RETURN and RESET. RESET resets the device, whose bus mastering and interrupts are
+ * off after it.
+ */
 struct dlend_msg_return {
 	__le32 fdid;
 	__le32 loan;

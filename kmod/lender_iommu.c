@@ -173,6 +173,45 @@ static int map_import(struct lender_device *d, struct lender_loan *loan,
 	return 0;
 }
 
+/*
+ * Maps the DMA window of a virtual machine at address 0, and the MSI window behind it.
+ * Interrupt messages have no place in the DMA window.
+ */
+static int map_guest(struct lender_device *d, struct lender_loan *loan, u64 *msi_bus)
+{
+	struct span window = { 0, loan->dma->size - 1 };
+	struct iommu_resv_region *region, *next;
+	phys_addr_t phys = loan->dma->phys;
+	u64 size = loan->dma->size;
+	LIST_HEAD(regions);
+	int err;
+
+	if (!PAGE_ALIGNED(phys | size) || size < SZ_1M)
+		return -EINVAL;
+	if (window.last > loan->domain->geometry.aperture_end)
+		return -ENOSPC;
+	err = iommu_get_group_resv_regions(d->group, &regions);
+	if (err)
+		return err;
+	list_for_each_entry_safe(region, next, &regions, list) {
+		/* Memory that the firmware shares with the device cannot be the guest's. */
+		if (region->type != IOMMU_RESV_MSI && region->start <= window.last)
+			err = -ENOSPC;
+		kfree(region);
+	}
+	if (!err)
+		err = dlend_iommu_map(loan->domain, 0, phys,
+				      min_t(u64, size, INTERRUPTS_START),
+				      IOMMU_READ | IOMMU_WRITE | IOMMU_MMIO, GFP_KERNEL);
+	if (!err && size > INTERRUPTS_END)
+		err = dlend_iommu_map(loan->domain, INTERRUPTS_END, phys + INTERRUPTS_END,
+				      size - INTERRUPTS_END,
+				      IOMMU_READ | IOMMU_WRITE | IOMMU_MMIO, GFP_KERNEL);
+	if (!err && !is_interrupt_range(loan->msi->phys))
+		err = map_import(d, loan, loan->msi, &window, msi_bus);
+	return err;
+}
+
 int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 		      const struct dlend_msg_attach *req, u64 *dma_bus,
 		      u64 *msi_bus)
@@ -196,6 +235,13 @@ int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 		return err;
 	}
 
+	if (le32_to_cpu(req->flags) & DLEND_ATTACH_GUEST) {
+		err = map_guest(d, loan, msi_bus);
+		*dma_bus = 0;
+		if (err)
+			lender_iommu_close(d, loan);
+		return err;
+	}
 	/* The MSI window comes first: some devices have 32 bits for its address only. */
 	if (!is_interrupt_range(loan->msi->phys))
 		err = map_import(d, loan, loan->msi, &other, msi_bus);

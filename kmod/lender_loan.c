@@ -392,8 +392,11 @@ static int attach(struct lender_device *d, struct lender_loan *loan,
 
 	if (loan->attached)
 		return refuse(-EBUSY);
-	if (le32_to_cpu(req->flags) & ~DLEND_ATTACH_TRANSLATED)
+	if (le32_to_cpu(req->flags) & ~(DLEND_ATTACH_TRANSLATED | DLEND_ATTACH_GUEST))
 		return refuse(-EINVAL);
+	if (le32_to_cpu(req->flags) & DLEND_ATTACH_GUEST &&
+	    (!d->group || !(le32_to_cpu(req->flags) & DLEND_ATTACH_TRANSLATED)))
+		return refuse(-EOPNOTSUPP);
 	err = open_windows(d, loan, req, answer);
 	if (err) {
 		pci_info(d->pdev, "device %x cannot be lent to node %u: its windows are refused with error %d\n",
@@ -464,6 +467,27 @@ static int op_return(struct dlend_peer *peer, const void *data, size_t len,
 	lender_end_loan(d);
 	unlock_loan(d);
 	return 0;
+}
+
+/* The windows stay. */
+static int op_reset(struct dlend_peer *peer, const void *data, size_t len,
+		    void *resp, size_t room)
+{
+	const struct dlend_msg_return *req = data;
+	struct lender_device *d = lock_loan(peer, req->fdid, req->loan);
+	int ret = 0;
+
+	if (!d)
+		return refuse(-ENODEV);
+	if (d->loan->attached) {
+		lender_reset(d);
+		pci_write_config_word(d->pdev, PCI_COMMAND,
+				      PCI_COMMAND_MEMORY | PCI_COMMAND_INTX_DISABLE);
+	} else {
+		ret = refuse(-EINVAL);
+	}
+	unlock_loan(d);
+	return ret;
 }
 
 /* Interrupts are off, as in all atomic handlers. */
@@ -547,6 +571,7 @@ static const struct dlend_op lender_ops[] = {
 	OP(DLEND_OP_CFG_READ, DLEND_ATOMIC, dlend_msg_cfg, op_cfg_read),
 	OP(DLEND_OP_CFG_WRITE, DLEND_ATOMIC, dlend_msg_cfg, op_cfg_write),
 	OP(DLEND_OP_CFG_EXTENDED, 0, dlend_msg_extended, op_cfg_extended),
+	OP(DLEND_OP_RESET, 0, dlend_msg_return, op_reset),
 };
 
 static void lender_peer_up(struct dlend_peer *peer)

@@ -28,11 +28,15 @@ enum { OK = 0, REFUSED = 1, USAGE = 2 };
 #define STRING_OF(macro) STRING(macro)
 
 /* Options that only some verbs take. */
-enum { OPT_FORCE = 1, OPT_WAIT = 2, OPT_SHARE = 4, OPT_CHOOSE = 8, OPT_NODE = 16 };
+enum {
+	OPT_FORCE = 1, OPT_WAIT = 2, OPT_SHARE = 4, OPT_CHOOSE = 8, OPT_NODE = 16,
+	OPT_GUEST = 32
+};
 
 static bool arg_json;
 static bool arg_help;
 static bool arg_force;
+static bool arg_guest;		/* borrow for a virtual machine */
 static unsigned int arg_queues, arg_interrupts;	/* 0: an equal share */
 static int arg_wait_ms = WAIT_DEFAULT * 1000;
 static struct lend_request arg_request;	/* the words that choose a device */
@@ -451,6 +455,9 @@ static bool is_bound(const struct dl_ctl_device *device, struct bound *bound)
 				     bound->interfaces);
 	if (!bound->driver[0])
 		return false;
+	/* The virtual machine has the disk or the interface, not this node. */
+	if (arg_guest)
+		return true;
 	switch (device->class >> 8) {
 	case 0x0108:
 		return disks > 0;
@@ -527,6 +534,8 @@ static int run_borrow(const struct verb *verb, struct dl_ctl_request *request)
 		return REFUSED;
 	snprintf(what, sizeof(what), "device %x cannot be %s", request->id,
 		 verb->done);
+	if (arg_guest)
+		request->flags |= DL_CTL_GUEST;
 	/* Open the socket before the order, so that no event is missed. */
 	events = uevents_open();
 	if (order(verb->number, request, what) < 0 ||
@@ -720,8 +729,11 @@ static const struct verb verbs[] = {
 	  "here. WINDOW-SIZE, in MiB, is how much memory of this node the device can\n"
 	  "reach at a time; without an IOMMU here it must be all memory.\n"
 	  "Instead of the ID, --device and the options below it choose one of the devices that\n"
-	  "other nodes have given an ID.\n",
-	  ARG_ID, 1, 2, OPT_WAIT | OPT_CHOOSE | OPT_NODE, DL_CTL_BORROW, "borrowed", run_borrow },
+	  "other nodes have given an ID.\n"
+	  "--guest borrows the device for a virtual machine of this node, by the driver\n"
+	  "dl_mdev. WINDOW-SIZE is then the end of the memory that the machine can have.\n",
+	  ARG_ID, 1, 2, OPT_WAIT | OPT_CHOOSE | OPT_NODE | OPT_GUEST, DL_CTL_BORROW, "borrowed",
+	  run_borrow },
 	{ "return", "ID", "give a borrowed device back",
 	  "Refused while the device is in use. --force returns it nevertheless; its users\n"
 	  "see a device that was unplugged.\n",
@@ -770,6 +782,13 @@ static bool set_force(const char *value)
 {
 	(void)value;
 	arg_force = true;
+	return true;
+}
+
+static bool set_guest(const char *value)
+{
+	(void)value;
+	arg_guest = true;
 	return true;
 }
 
@@ -866,6 +885,7 @@ static const struct flag {
 } flags[] = {
 	{ "json", NULL, "print the result, or the error, as JSON", 0, set_json },
 	{ "force", NULL, "return a device that is in use", OPT_FORCE, set_force },
+	{ "guest", NULL, "borrow the device for a virtual machine", OPT_GUEST, set_guest },
 	{ "wait", "SECONDS",
 	  "wait no longer than this; " STRING_OF(WAIT_DEFAULT) " by default",
 	  OPT_WAIT, set_wait },
@@ -919,7 +939,7 @@ static void print_help(void)
 	for (i = 0; i < ARRAY_SIZE(verbs); i++)
 		printf("  %-11s %-16s  %s\n", verbs[i].name, verbs[i].arguments,
 		       verbs[i].summary);
-	print_flags(OPT_FORCE | OPT_WAIT | OPT_SHARE | OPT_CHOOSE | OPT_NODE);
+	print_flags(OPT_FORCE | OPT_WAIT | OPT_SHARE | OPT_CHOOSE | OPT_NODE | OPT_GUEST);
 	print_flag("version", NULL, "print the version");
 	fputs("\n"
 	      "\"lendctl VERB --help\" explains a verb.\n"

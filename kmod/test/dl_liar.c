@@ -416,7 +416,7 @@ static void tell(void)
 	u32 fdid = dlend_node() << 16;
 
 	memset(&why, 0, sizeof(why));
-	result = dlend_borrower_borrow(fdid, 0, NULL, &why);
+	result = dlend_borrower_borrow(fdid, 0, 0, NULL, &why);
 	if (!result)
 		dlend_borrower_return(fdid, &why);
 }

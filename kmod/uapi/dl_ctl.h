@@ -33,6 +33,9 @@ struct dl_ctl_function {
 	__u16 reserved;
 };
 
+/* The device is for a virtual machine of this node, by the driver dl_mdev. */
+#define DL_CTL_GUEST 1
+
 /*
  * struct dl_ctl_request - an order
  * @id: device, as in struct dl_ctl_device
@@ -40,6 +43,7 @@ struct dl_ctl_function {
  * @function: a function of this node
  * @window: bytes of DMA window; 0 lets the kernel choose
  * @target: another device
+ * @flags: DL_CTL_GUEST
  * @fabric: number of the network behind a device's port, for InfiniBand the subnet
  *          prefix; 0 if it is not known
  * @reserved: 0
@@ -51,7 +55,7 @@ struct dl_ctl_request {
 	struct dl_ctl_function function;
 	__u64 window;
 	__u32 target;
-	__u32 reserved0;
+	__u32 flags;
 	__u64 fabric;
 	__u64 reserved[2];
 	char message[DL_CTL_MESSAGE];
@@ -195,7 +199,7 @@ struct dl_ctl_list {
 #define DL_CTL_REMOVE DL_CTL_IOWR(2, struct dl_ctl_request)
 #define DL_CTL_MAKE_AVAILABLE DL_CTL_IOWR(3, struct dl_ctl_request)
 #define DL_CTL_MAKE_UNAVAILABLE DL_CTL_IOWR(4, struct dl_ctl_request)
-/* Uses @id and @window; writes @window, and the function here to @function. */
+/* Uses @id, @window and @flags; writes @window, and the function here to @function. */
 #define DL_CTL_BORROW DL_CTL_IOWR(5, struct dl_ctl_request)
 /* Uses @id. */
 #define DL_CTL_RETURN DL_CTL_IOWR(6, struct dl_ctl_request)

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Configuration space of a device in a virtual machine: an image, made when the device is
+ * opened. Of the guest's writes only bus mastering reaches the device. The kernel itself
+ * sets interrupts, and the addresses of the BARs are known to nobody but the user.
+ */
+#include <linux/pci.h>
+
+#include "mdev.h"
+
+static void allow(struct mdev_guest *guest, unsigned int at, unsigned int size, u32 bits)
+{
+	while (size--) {
+		guest->writable[at++] = bits;
+		bits >>= 8;
+	}
+}
+
+static void allow_bars(struct mdev_guest *guest)
+{
+	unsigned int i;
+
+	for (i = 0; i < PCI_STD_NUM_BARS; i++) {
+		unsigned int at = PCI_BASE_ADDRESS_0 + 4 * i;
+		u64 size = guest->bar_size[i];
+		bool wide;
+
+		if (!size)
+			continue;
+		wide = guest->config[at] & PCI_BASE_ADDRESS_MEM_TYPE_64;
+		put_unaligned_le32(get_unaligned_le32(guest->config + at) &
+				   ~(u32)PCI_BASE_ADDRESS_MEM_MASK, guest->config + at);
+		allow(guest, at, 4, ~(u32)(size - 1) & (u32)PCI_BASE_ADDRESS_MEM_MASK);
+		if (wide) {
+			put_unaligned_le32(0, guest->config + at + 4);
+			allow(guest, at + 4, 4, ~(u32)((size - 1) >> 32));
+		}
+	}
+}
+
+void mdev_config_open(struct mdev_guest *guest)
+{
+	struct pci_dev *pdev = guest->slot->pdev;
+	unsigned int at;
+	u32 value;
+
+	memset(guest->config, 0, sizeof(guest->config));
+	memset(guest->writable, 0, sizeof(guest->writable));
+	for (at = 0; at < pdev->cfg_size; at += 4) {
+		pci_read_config_dword(pdev, at, &value);
+		put_unaligned_le32(value, guest->config + at);
+	}
+	allow(guest, PCI_COMMAND, 2, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER |
+	      PCI_COMMAND_PARITY | PCI_COMMAND_SERR | PCI_COMMAND_INTX_DISABLE);
+	allow(guest, PCI_CACHE_LINE_SIZE, 2, 0xffff);
+	allow(guest, PCI_INTERRUPT_LINE, 1, 0xff);
+	allow_bars(guest);
+	if (pdev->msix_cap)
+		allow(guest, pdev->msix_cap + PCI_MSIX_FLAGS, 2,
+		      PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL);
+	/* The user emulates the rest of the capability. */
+	if (pdev->msi_cap) {
+		guest->config[pdev->msi_cap + PCI_MSI_FLAGS] &= ~PCI_MSI_FLAGS_QMASK;
+		allow(guest, pdev->msi_cap + PCI_MSI_FLAGS, 2, PCI_MSI_FLAGS_ENABLE);
+	}
+	if (pdev->pm_cap)
+		allow(guest, pdev->pm_cap + PCI_PM_CTRL, 2, PCI_PM_CTRL_STATE_MASK);
+	if (pdev->pcie_cap) {
+		allow(guest, pdev->pcie_cap + PCI_EXP_DEVCTL, 2,
+		      0xffff & ~PCI_EXP_DEVCTL_BCR_FLR);
+		allow(guest, pdev->pcie_cap + PCI_EXP_LNKCTL, 2, 0x1fb);
+	}
+	mdev_config_reset(guest);
+}
+
+void mdev_config_reset(struct mdev_guest *guest)
+{
+	struct pci_dev *pdev = guest->slot->pdev;
+	u16 command = get_unaligned_le16(guest->config + PCI_COMMAND);
+
+	command &= ~(PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER | PCI_COMMAND_INTX_DISABLE);
+	put_unaligned_le16(command, guest->config + PCI_COMMAND);
+	if (pdev && pdev->msix_cap)
+		put_unaligned_le16(get_unaligned_le16(guest->config + pdev->msix_cap + PCI_MSIX_FLAGS) &
+				   PCI_MSIX_FLAGS_QSIZE,
+				   guest->config + pdev->msix_cap + PCI_MSIX_FLAGS);
+}
+
+void mdev_config_read(struct mdev_guest *guest, unsigned int at, u8 *data, size_t size)
+{
+	if (mdev_is_lost(guest))
+		memset(data, 0xff, size);
+	else
+		memcpy(data, guest->config + at, size);
+}
+
+static bool masters(struct mdev_guest *guest)
+{
+	return get_unaligned_le16(guest->config + PCI_COMMAND) & PCI_COMMAND_MASTER;
+}
+
+void mdev_config_write(struct mdev_guest *guest, unsigned int at, const u8 *data,
+		       size_t size)
+{
+	bool before = masters(guest);
+	size_t i;
+
+	if (mdev_is_lost(guest))
+		return;
+	for (i = 0; i < size; i++) {
+		u8 bits = guest->writable[at + i];
+
+		guest->config[at + i] = (guest->config[at + i] & ~bits) | (data[i] & bits);
+	}
+	if (masters(guest) == before)
+		return;
+	if (before) {
+		pci_clear_master(guest->slot->pdev);
+		mdev_memory_off(guest);
+	} else {
+		mdev_memory_on(guest);
+		pci_set_master(guest->slot->pdev);
+	}
+}
