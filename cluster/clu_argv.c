@@ -12,6 +12,8 @@
 #define SHARE_SLOT 2
 
 #define TB_SIZE_MIB       32 /* cache of translated code; a guest needs no more */
+/* Unless it runs guests of its own. */
+#define TB_SIZE_INNER_MIB 256
 /* In virtual time each run of the CPU ends at an exact instruction, so much
  * code is translated in several lengths. */
 #define TB_SIZE_TIMED_MIB 512
@@ -75,7 +77,12 @@ static void add_machine(GPtrArray *argv, const CluPlan *plan,
         /* The same date in each run, and a clock that counts virtual time. */
         add(argv, "-rtc", "base=2026-01-01T00:00:00,clock=vm");
     } else {
-        add(argv, "-accel", "tcg,tb-size=%d", TB_SIZE_MIB);
+        add(argv, "-accel", "tcg,tb-size=%d",
+            vm->inner->len > 0 ? TB_SIZE_INNER_MIB : TB_SIZE_MIB);
+        /* TCG emulates AMD's SVM, so the guest has KVM. */
+        if (vm->inner->len > 0) {
+            add(argv, "-cpu", "max");
+        }
     }
 }
 
@@ -127,19 +134,38 @@ static void add_channels(GPtrArray *argv, const CluPlanHost *host,
     }
 }
 
+/* The words that tell the guest of the machines inside it. */
+static char *inner_words(const TopoVm *vm)
+{
+    GString *words = g_string_new(NULL);
+
+    for (unsigned i = 0; i < vm->inner->len; i++) {
+        const TopoInner *inner = vm->inner->pdata[i];
+        g_autofree char *append = g_strdup(inner->append ? inner->append : "");
+
+        /* A word of the kernel's command line has no blank. */
+        g_strdelimit(append, " ", '|');
+        g_string_append_printf(
+            words, " farside.vm=%s,%" G_GINT64_FORMAT ",%u,%s,%s", inner->name,
+            inner->memory_bytes >> 20, inner->cpus, inner->borrow, append);
+    }
+    return g_string_free(words, FALSE);
+}
+
 static void add_kernel(GPtrArray *argv, const CluPlanHost *host,
                        const CluPaths *paths)
 {
     const TopoVm *vm = host->host->vm;
+    g_autofree char *inner = inner_words(vm);
 
     add(argv, "-kernel", "%s", paths->kernel);
     add(argv, "-initrd", "%s", paths->initrd);
     add(argv, "-append",
-        KERNEL_ARGUMENTS "%s%s farside.host=%s farside.client=%s%s%s",
+        KERNEL_ARGUMENTS "%s%s farside.host=%s farside.client=%s%s%s%s",
         host->host->iommu && vm->iommu == TOPO_VM_IOMMU_INTEL ? IOMMU_ARGUMENTS
                                                               : "",
         vm->share ? SHARE_ARGUMENTS : "", host->host->name, vm->client,
-        vm->append ? " " : "", vm->append ? vm->append : "");
+        vm->append ? " " : "", vm->append ? vm->append : "", inner);
 }
 
 /* Adds the folder that `share:` names. Files keep the owner that QEMU has. */
@@ -154,6 +180,28 @@ static void add_share(GPtrArray *argv, const TopoVm *vm)
         add(argv, "-device",
             "virtio-9p-pci,fsdev=share,mount_tag=share,addr=%x", SHARE_SLOT);
     }
+}
+
+/* Adds what the machines inside of this one are started from: the QEMU of this
+ * computer with its libraries, and the image of this guest. */
+static void add_inner(GPtrArray *argv, const TopoVm *vm, const CluPaths *paths)
+{
+    g_autofree char *folder = g_path_get_dirname(paths->initrd);
+    g_autofree char *escaped = clu_property_escape(folder);
+
+    if (vm->inner->len == 0) {
+        return;
+    }
+    add(argv, "-fsdev",
+        "local,id=usr,security_model=none,readonly=on,multidevs=remap,"
+        "path=/usr");
+    add(argv, "-device",
+        "virtio-9p-pci,fsdev=usr,mount_tag=usr,addr=%x.0,multifunction=on",
+        CLU_PLAN_INNER_SLOT);
+    add(argv, "-fsdev",
+        "local,id=image,security_model=none,readonly=on,path=%s", escaped);
+    add(argv, "-device", "virtio-9p-pci,fsdev=image,mount_tag=image,addr=%x.1",
+        CLU_PLAN_INNER_SLOT);
 }
 
 /* Adds the options for the backend of @device. Returns the device properties
@@ -259,6 +307,7 @@ char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
     add_iommu(argv, host);
     add_kernel(argv, host, paths);
     add_share(argv, host->host->vm);
+    add_inner(argv, host->host->vm, paths);
     for (i = 0; i < host->devices->len; i++) {
         const CluPlanDevice *device = host->devices->pdata[i];
         g_autofree char *backend =

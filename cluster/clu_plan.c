@@ -81,18 +81,20 @@ static void take_slot(TopoErrors *errors, CluPlanDevice *device, bool *taken)
 static void plan_addresses(TopoErrors *errors, CluPlanHost *host)
 {
     bool taken[SLOT_MAX + 1] = {false};
+    bool has_inner = host->host->vm->inner->len > 0;
+    unsigned slots = SLOT_MAX - SLOT_MIN + 1 - (has_inner ? 1 : 0);
     unsigned slot = SLOT_MIN;
     int fd = CLU_FD_DEVICE;
     unsigned i;
 
-    if (host->devices->len > SLOT_MAX - SLOT_MIN + 1) {
+    if (host->devices->len > slots) {
         topo_errors_add(errors, host->host->place,
-                        "host '%s' has %u devices and cables; it can have %d "
+                        "host '%s' has %u devices and cables; it can have %u "
                         "at most",
-                        host->host->name, host->devices->len,
-                        SLOT_MAX - SLOT_MIN + 1);
+                        host->host->name, host->devices->len, slots);
         return;
     }
+    taken[CLU_PLAN_INNER_SLOT] = has_inner;
     for (i = 0; i < host->devices->len; i++) {
         take_slot(errors, host->devices->pdata[i], taken);
     }

@@ -17,6 +17,10 @@ typedef struct CluPlanLink CluPlanLink;
 /* The type of QEMU device that emulates an NTB adapter. */
 #define CLU_PLAN_NTB_TYPE "farside-switchtec"
 
+/* The PCI device number of the files for the machines inside a host, if it has
+ * any. */
+#define CLU_PLAN_INNER_SLOT 30
+
 /* The backend of an emulated device. */
 typedef enum CluBackend {
     CLU_BACKEND_NONE,

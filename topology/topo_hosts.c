@@ -56,6 +56,63 @@ static void load_guest(TopoLoader *loader, TopoVm *vm, const TopoValues *values)
     }
 }
 
+static void inner_free(void *data)
+{
+    TopoInner *inner = data;
+
+    g_free(inner->borrow);
+    g_free(inner);
+}
+
+/* Reads the IDs of `borrow:`, as `lendctl list` shows them. */
+static char *load_ids(TopoLoader *loader, const TopoValues *values)
+{
+    g_autoptr(GPtrArray) items = topo_values_items(values, "borrow");
+    GString *ids = g_string_new(NULL);
+
+    for (unsigned i = 0; i < items->len; i++) {
+        const TopoNode *node = items->pdata[i];
+        size_t length = strlen(node->text);
+
+        if (length < 5 || length > 8 ||
+            strspn(node->text, "0123456789abcdef") != length) {
+            topo_errors_add(loader->errors, node->place,
+                            "'%s' is no ID of a device; write one as lendctl "
+                            "does, such as 10000 for the first device of "
+                            "node 1",
+                            node->text);
+        }
+        g_string_append_printf(ids, "%s%s", i > 0 ? "+" : "", node->text);
+    }
+    return g_string_free(ids, FALSE);
+}
+
+static void load_inner(TopoLoader *loader, TopoVm *vm, const TopoNode *node)
+{
+    g_autoptr(TopoValues) values =
+        topo_values_read(&topo_section_inner, node, loader->errors);
+    TopoInner *inner = g_new0(TopoInner, 1);
+
+    g_ptr_array_add(vm->inner, inner);
+    inner->place = node->place;
+    inner->name = topo_load_text(loader, topo_values_text(values, "name"));
+    inner->memory_bytes = topo_values_number(values, "memory");
+    inner->cpus = (unsigned)topo_values_number(values, "cpus");
+    inner->append = topo_load_text(loader, topo_values_text(values, "append"));
+    inner->borrow = load_ids(loader, values);
+    for (unsigned i = 0; inner->name && i + 1 < vm->inner->len; i++) {
+        const TopoInner *other = vm->inner->pdata[i];
+
+        if (g_strcmp0(other->name, inner->name) == 0) {
+            topo_errors_add(loader->errors,
+                            topo_values_get(values, "name")->place,
+                            "the host has another virtual machine '%s'; "
+                            "choose another name",
+                            inner->name);
+        }
+    }
+}
+
 /* Reads `vm:` from @node, or sets the defaults if @node is NULL. */
 static void load_vm(TopoLoader *loader, TopoHost *host, const TopoNode *node)
 {
@@ -67,6 +124,7 @@ static void load_vm(TopoLoader *loader, TopoHost *host, const TopoNode *node)
     host->vm = vm;
     vm->module_dirs = g_ptr_array_new();
     vm->files = g_ptr_array_new();
+    vm->inner = g_ptr_array_new_with_free_func(inner_free);
     vm->place = node ? node->place : host->place;
     if (!values) {
         return;
@@ -394,6 +452,7 @@ static void load_host(TopoLoader *loader, const TopoNode *node)
         topo_values_read(&topo_section_host, node, loader->errors);
     g_autoptr(GPtrArray) switches = topo_values_items(values, "switches");
     g_autoptr(GPtrArray) devices = topo_values_items(values, "devices");
+    g_autoptr(GPtrArray) vms = topo_values_items(values, "vms");
     const TopoValue *name = topo_values_get(values, "name");
     GPtrArray *hosts = loader->loaded->pub.hosts;
     TopoHost *host = g_new0(TopoHost, 1);
@@ -432,6 +491,9 @@ static void load_host(TopoLoader *loader, const TopoNode *node)
             topo_values_given(values, "vm")
                 ? topo_values_get(values, "vm")->node
                 : NULL);
+    for (i = 0; i < vms->len; i++) {
+        load_inner(loader, host->vm, g_ptr_array_index(vms, i));
+    }
 }
 
 void topo_load_hosts(TopoLoader *loader, const TopoValues *file)

@@ -133,6 +133,7 @@ static void vm_free(TopoVm *vm)
 {
     g_ptr_array_unref(vm->module_dirs);
     g_ptr_array_unref(vm->files);
+    g_ptr_array_unref(vm->inner);
     g_free(vm);
 }
 

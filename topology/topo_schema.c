@@ -224,6 +224,7 @@ void topo_schema_write_markdown(GString *out)
         {&topo_section_switch, "switches"},
         {&topo_section_device, "devices"},
         {&topo_section_vm, "vm of a host"},
+        {&topo_section_inner, "vms of a host"},
         {&topo_section_vm_device, "vm of a device"},
         {&topo_section_link, "links"},
         {&topo_section_network, "networks"},

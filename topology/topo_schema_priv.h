@@ -88,6 +88,7 @@ extern const TopoSection topo_section_host;
 extern const TopoSection topo_section_switch;
 extern const TopoSection topo_section_device;
 extern const TopoSection topo_section_vm;
+extern const TopoSection topo_section_inner;
 extern const TopoSection topo_section_vm_device;
 extern const TopoSection topo_section_link;
 extern const TopoSection topo_section_lend;

@@ -38,6 +38,7 @@ static const TopoKey host_keys[] = {
          "the PCI functions of the real host, for `farside topo`; an import "
          "writes them"),
     MAP("vm", vm, "the virtual machine that emulates it"),
+    LIST("vms", inner, 0, "virtual machines inside that one"),
 };
 SECTION(host, "host", "A member of `hosts`.");
 
@@ -116,6 +117,17 @@ static const TopoKey vm_keys[] = {
         "interrupt"),
 };
 SECTION(vm, "vm", "`vm:` of a host; a simulation ignores it.");
+
+static const TopoKey inner_keys[] = {
+    NEEDS("name", NAME, "its name, unique in the host"),
+    RANGE("memory", BYTES, "192MiB", "128MiB", "1TiB", 0, "its memory"),
+    RANGE("cpus", INT, "1", "1", "255", 0, "its CPUs"),
+    MAY("borrow", REFS, NULL,
+        "IDs of devices that it gets; its host borrows them when it starts"),
+    MAY("append", TEXT, NULL, "more words for its kernel's command line"),
+};
+SECTION(inner, "member of vms", "A member of a host's `vms`: a virtual machine inside the "
+        "host's; a simulation ignores it.");
 
 static const TopoKey vm_device_keys[] = {
     MAY("device", TEXT, NULL, "name of the QEMU device"),

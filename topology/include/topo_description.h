@@ -72,6 +72,16 @@ typedef enum {
     TOPO_VM_IOMMU_AMD
 } TopoVmIommu;
 
+/* A virtual machine inside a host that is emulated. */
+typedef struct TopoInner {
+    TopoPlace place;
+    char *name;
+    int64_t memory_bytes;
+    unsigned cpus;
+    char *borrow; /* IDs of devices, separated by '+'; "" for none */
+    char *append; /* words of the kernel's command line, or NULL */
+} TopoInner;
+
 /* Settings of a host for emulation. A simulation ignores them. */
 typedef struct TopoVm {
     TopoPlace place;
@@ -93,6 +103,7 @@ typedef struct TopoVm {
     bool qmp;
     TopoVmIommu iommu; /* its kind, if the host has one */
     bool remapping;    /* that IOMMU remaps interrupts */
+    GPtrArray *inner;  /* of TopoInner */
 } TopoVm;
 
 /* Settings of a device for emulation. */
