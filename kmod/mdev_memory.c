@@ -169,7 +169,7 @@ int mdev_memory_open(struct mdev_guest *guest)
 {
 	u64 pages;
 
-	guest->window = dlend_guest_window(guest->slot->pdev);
+	guest->window = round_down(dlend_guest_window(guest->slot->pdev), SZ_2M);
 	if (!guest->window)
 		return -ENODEV;
 	pages = guest->window >> PAGE_SHIFT;

@@ -439,8 +439,9 @@ static void find_interface(void *data, const char *dir)
 }
 
 /* A virtual machine holds a function through the file of its IOMMU group. */
-static void add_vfio(struct search *search, const char *dir)
+static void add_vfio(void *data, const char *dir)
 {
+	struct search *search = data;
 	struct node *node = &search->nodes[search->n];
 	char group[LEND_TEXT], path[PATH_MAX];
 	struct stat status;
@@ -457,6 +458,16 @@ static void add_vfio(struct search *search, const char *dir)
 	node->dir = strdup(dir);
 	if (node->dir)
 		search->n++;
+}
+
+/* A mediated device of dl_mdev is no child of the function. It has a group of its own. */
+static void add_mediated(struct search *search, const char *function)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/sys/class/dl_mdev/%s", search->root,
+		     strrchr(function, '/') + 1) < (int)sizeof(path))
+		walk(path, 1, add_vfio, search);
 }
 
 void lend_users_find(struct lend_users *users, const char *root,
@@ -478,6 +489,7 @@ void lend_users_find(struct lend_users *users, const char *root,
 	search->users = users;
 	walk(dir, DEPTH, add_node, search);
 	add_vfio(search, dir);
+	add_mediated(search, dir);
 	walk(dir, DEPTH, find_interface, search);
 	for (i = 0; i < search->n; i++) {
 		if (!search->nodes[i].block)
