@@ -5,6 +5,7 @@
 #include "block/aio.h"
 #include "hw/core/cpu.h"
 #include "farside_completer.h"
+#include "farside_fetch.h"
 #include "farside_requester.h"
 
 /*
@@ -15,6 +16,9 @@
  * each.
  */
 #define DEFERRED_MAX (16u << 20)
+
+/* The longest read of registers: a device that wants more fetches a block. */
+#define REGISTER_BYTES 8
 
 typedef struct {
     unsigned type;
@@ -79,13 +83,15 @@ static void serve_read(FarsideCompleter *s, const struct farside_wire_read *m)
     struct farside_wire_completion c = {.tag = m->tag, .length = m->length};
     MemTxAttrs attrs = {.requester_id = pci_requester_id(s->pci)};
     uint8_t data[FARSIDE_WIRE_PAYLOAD];
-    bool may = !(m->flags & FARSIDE_WIRE_READ_AHEAD) ||
-               target_is_memory(s, m->address, m->length);
 
-    if (m->length == 0 ||
-        (may &&
-         address_space_read(pci_get_address_space(s->pci), m->address, attrs,
-                            data, m->length) == MEMTX_OK)) {
+    if (m->length > REGISTER_BYTES &&
+        !target_is_memory(s, m->address, m->length)) {
+        /* A block: a read of registers that nobody wants might change them. */
+        c.status = FARSIDE_WIRE_CA;
+        c.length = 0;
+    } else if (m->length == 0 ||
+               address_space_read(pci_get_address_space(s->pci), m->address,
+                                  attrs, data, m->length) == MEMTX_OK) {
         c.status = FARSIDE_WIRE_SC;
     } else {
         c.status = FARSIDE_WIRE_UR;
@@ -116,7 +122,7 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
     CPUState *cpu = current_cpu;
     unsigned hops;
 
-    farside_requester_forget();
+    farside_fetch_expire();
     /*
      * This thread may be a CPU that waits for the peer. The request is not the
      * CPU's, so it must not reach what only that CPU sees, such as its
@@ -142,7 +148,7 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
         break;
     }
     current_cpu = cpu;
-    farside_requester_forget();
+    farside_fetch_expire();
 }
 
 /* True if a deferred write and the read overlap. */

@@ -157,12 +157,19 @@ void farside_peer_send_write(FarsidePeer *s, const FarsideNear *near,
 {
     Burst *b = &s->burst;
     bool adjacent = address == b->end && hops == b->hops;
-    bool is_line = s->burst_timer && farside_time()->is_cpu();
-    uint32_t most = is_line ? MIN(LINE_BYTES, s->config->max_payload)
-                            : s->config->max_payload;
+    uint32_t most = s->config->max_payload;
+    bool is_line;
 
     notices_send(s);
-    if (!adjacent || b->length + size > most) {
+    /* Before is_cpu(): what waits may be another's. */
+    if (!adjacent) {
+        burst_send(s);
+    }
+    is_line = s->burst_timer && farside_time()->is_cpu();
+    if (is_line) {
+        most = MIN(LINE_BYTES, most);
+    }
+    if (b->length + size > most) {
         burst_send(s);
     }
     if (b->length == 0) {
@@ -198,9 +205,6 @@ void farside_peer_send_read(FarsidePeer *s, const FarsideNear *near,
 
     if (s->here) {
         send_waiting(s);
-        if (s->burst_timer) {
-            farside_time()->is_cpu();
-        }
         farside_recorder_read(s->recorder, near, m);
         farside_link_send(s->link, FARSIDE_WIRE_READ, &piece, 1, NULL, 0);
     }

@@ -2,7 +2,6 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/log.h"
-#include "qemu/main-loop.h"
 #include "qemu/queue.h"
 #include "qemu/timer.h"
 #include "farside_requester.h"
@@ -16,12 +15,11 @@
 #define DEPTH_MAX 4
 
 /*
- * A device that has read so many adjacent bytes in one go reads a buffer, and
- * is about to read more of it. No entry of a queue is longer.
+ * The parts of a block: one request each, and Max_Read_Request_Size of a device
+ * after its reset (PCIe 5.0 s7.5.3.4).
  */
-#define AHEAD_START 64
-/* What is read ahead ends with the page, because a request does so, too. */
-#define AHEAD_PAGE 4096
+#define REQUEST_BYTES 512u
+#define REQUESTS_MAX (FARSIDE_WIRE_PAYLOAD / REQUEST_BYTES + 1)
 
 /* The number of requests of all links that wait now */
 static unsigned depth;
@@ -29,14 +27,6 @@ static unsigned depth;
 static unsigned hops;
 /* See farside_requester_hold_all(). */
 static bool held;
-/* Changes when nothing that was read ahead is valid any more. */
-static unsigned ahead_epoch;
-
-static void main_loop_turns(Notifier *notifier, void *data);
-
-/* The main loop lets other threads run between two turns. */
-static Notifier main_loop_notifier = {.notify = main_loop_turns};
-static unsigned requesters; /* that use it */
 
 /* A read, on the stack of the thread that waits for its completion. */
 typedef struct Read {
@@ -48,24 +38,12 @@ typedef struct Read {
     QLIST_ENTRY(Read) next;
 } Read;
 
-/* Adjacent reads of a device */
-typedef struct {
-    unsigned epoch; /* the rest is valid only while ahead_epoch is the same */
-    uint64_t next;  /* address behind the last read */
-    unsigned run;   /* bytes that were read in a row up to there */
-    bool refused;   /* what follows is no memory */
-    bool filling;   /* a request fills data */
-    unsigned left;  /* bytes at the end of data that nobody has read yet */
-    uint8_t data[AHEAD_PAGE];
-} Ahead;
-
 struct FarsideRequester {
     const FarsideConfig *config;
     PCIDevice *pci;
     FarsidePeer *peer;
     QLIST_HEAD(, Read) reads;
     uint16_t next_tag;
-    Ahead ahead;
     bool stalled; /* a wait has timed out, and the queue is full since then */
     uint64_t unsupported; /* requests that had crossed too many links */
 };
@@ -108,116 +86,95 @@ static bool may_cross(FarsideRequester *s, uint64_t address)
     return false;
 }
 
-void farside_requester_forget(void)
+static bool may_read(FarsideRequester *s, uint64_t address, unsigned size)
 {
-    ahead_epoch++;
+    return depth < DEPTH_MAX && farside_peer_link_is_up(s->peer) &&
+           farside_time_may_wait() && (!size || may_cross(s, address));
 }
 
-static void main_loop_turns(Notifier *notifier, void *data)
+/* Sends @r. Its completion goes to @r->data. */
+static void begin_read(FarsideRequester *s, const FarsideNear *near,
+                       uint64_t address, Read *r)
 {
-    farside_requester_forget();
-}
-
-/* Reads @length bytes. False if there is no successful completion in time. */
-static bool request(FarsideRequester *s, const FarsideNear *near,
-                    uint64_t address, unsigned length, unsigned flags,
-                    uint8_t *data)
-{
-    Read r = {.tag = s->next_tag++, .length = length, .data = data};
     struct farside_wire_read m = {
         .address = address,
-        .length = length,
+        .length = r->length,
         .hops = hops,
-        .flags = flags,
-        .tag = r.tag,
+        .tag = s->next_tag++,
         .requester_id = pci_requester_id(s->pci),
     };
-    int64_t deadline = deadline_from_now(s);
 
-    if (depth >= DEPTH_MAX || !farside_peer_link_is_up(s->peer) ||
-        !farside_time_may_wait() || (length && !may_cross(s, address))) {
-        return false;
-    }
-    depth++;
-    QLIST_INSERT_HEAD(&s->reads, &r, next);
+    r->tag = m.tag;
+    QLIST_INSERT_HEAD(&s->reads, r, next);
     farside_peer_send_read(s->peer, near, &m);
-    while (!r.done && farside_peer_link_is_up(s->peer) &&
+}
+
+/* Waits for the completion of @r. False if the read has failed. */
+static bool end_read(FarsideRequester *s, uint64_t address, Read *r,
+                     int64_t deadline)
+{
+    depth++;
+    while (!r->done && farside_peer_link_is_up(s->peer) &&
            farside_time_now() < deadline) {
         farside_link_serve(deadline);
     }
-    QLIST_REMOVE(&r, next);
     depth--;
-    if (!r.done) {
+    QLIST_REMOVE(r, next);
+    if (!r->done) {
         qemu_log_mask(LOG_UNIMP,
                       "%s: read of 0x%" PRIx64
                       " on the peer's bus: no completion\n",
                       TYPE_FARSIDE_NTB, address);
     }
-    return r.ok;
-}
-
-/* Begins a new row of adjacent reads unless the read continues the last one. */
-static void ahead_follow(Ahead *a, uint64_t address)
-{
-    if (a->epoch != ahead_epoch || a->next != address) {
-        /* A read of something else ends the rows of all links. */
-        farside_requester_forget();
-        a->epoch = ahead_epoch;
-        a->run = 0;
-        a->refused = false;
-        a->left = 0;
-    }
-}
-
-/*
- * Reads on to the end of the page, or of what may be read. What arrives is not
- * kept if the peer's messages were served meanwhile.
- */
-static void ahead_fill(FarsideRequester *s, const FarsideNear *near,
-                       uint64_t address, uint64_t most)
-{
-    Ahead *a = &s->ahead;
-    unsigned length = MIN(most, AHEAD_PAGE - address % AHEAD_PAGE);
-
-    a->filling = true;
-    a->refused = !request(s, near, address, length, FARSIDE_WIRE_READ_AHEAD,
-                          a->data + AHEAD_PAGE - length);
-    a->filling = false;
-    a->left = a->refused ? 0 : length;
+    return r->ok;
 }
 
 uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
-                                uint64_t address, unsigned size,
-                                uint64_t ahead)
+                                uint64_t address, unsigned size)
 {
-    Ahead *a = &s->ahead;
     uint8_t data[8];
+    Read r = {.length = size, .data = data};
+    int64_t deadline = deadline_from_now(s);
 
-    if (!ahead || farside_time()) {
-        return request(s, near, address, size, 0, data) ? ldn_le_p(data, size)
-                                                         : UINT64_MAX;
+    if (!may_read(s, address, size)) {
+        return UINT64_MAX;
     }
-    ahead_follow(a, address);
-    if (!a->left && a->run >= AHEAD_START && !a->refused && !a->filling &&
-        size <= AHEAD_PAGE - address % AHEAD_PAGE) {
-        ahead_fill(s, near, address, ahead);
-        /* The wait may have served what ends the validity. */
-        ahead_follow(a, address);
+    begin_read(s, near, address, &r);
+    if (!end_read(s, address, &r, deadline) || size == 0) {
+        return UINT64_MAX;
     }
-    a->next = address + size;
-    a->run += size;
-    if (a->left >= size) {
-        a->left -= size;
-        return ldn_le_p(a->data + AHEAD_PAGE - a->left - size, size);
+    return ldn_le_p(data, size);
+}
+
+bool farside_requester_fetch(FarsideRequester *s, const FarsideNear *near,
+                             uint64_t address, void *data, unsigned size)
+{
+    Read reads[REQUESTS_MAX];
+    int64_t deadline = deadline_from_now(s);
+    unsigned i, count = 0, at = 0, length;
+    FarsideNear from = *near;
+    bool ok = true;
+
+    g_assert(size <= FARSIDE_WIRE_PAYLOAD);
+    if (!may_read(s, address, size)) {
+        return false;
     }
-    a->left = 0;
-    return request(s, near, address, size, 0, data) ? ldn_le_p(data, size)
-                                                     : UINT64_MAX;
+    for (; at < size; at += length) {
+        length = MIN(size - at, REQUEST_BYTES - (address + at) % REQUEST_BYTES);
+        reads[count] = (Read){.length = length, .data = (uint8_t *)data + at};
+        from.offset = near->offset + at;
+        begin_read(s, &from, address + at, &reads[count]);
+        count++;
+    }
+    for (i = 0; i < count; i++) {
+        ok &= end_read(s, address, &reads[i], deadline);
+    }
+    return ok;
 }
 
 void farside_requester_flush(FarsideRequester *s)
 {
-    request(s, NULL, 0, 0, 0, NULL);
+    farside_requester_read(s, NULL, 0, 0);
 }
 
 bool farside_requester_wait(FarsideRequester *s)
@@ -253,7 +210,6 @@ bool farside_requester_wait(FarsideRequester *s)
 void farside_requester_write(FarsideRequester *s, const FarsideNear *near,
                              uint64_t address, uint64_t value, unsigned size)
 {
-    farside_requester_forget();
     /* The link may go down during the wait. */
     if (farside_peer_link_is_up(s->peer) && may_cross(s, address) &&
         farside_requester_wait(s) && farside_peer_link_is_up(s->peer)) {
@@ -288,7 +244,6 @@ bool farside_requester_on_completion(FarsideRequester *s,
 
 void farside_requester_peer_gone(FarsideRequester *s)
 {
-    farside_requester_forget();
     s->stalled = false;
 }
 
@@ -306,16 +261,10 @@ FarsideRequester *farside_requester_new(const FarsideConfig *config,
     s->pci = pci;
     s->peer = peer;
     QLIST_INIT(&s->reads);
-    if (requesters++ == 0) {
-        main_loop_poll_add_notifier(&main_loop_notifier);
-    }
     return s;
 }
 
 void farside_requester_free(FarsideRequester *s)
 {
-    if (s && --requesters == 0) {
-        main_loop_poll_remove_notifier(&main_loop_notifier);
-    }
     g_free(s);
 }

@@ -30,25 +30,22 @@ unsigned farside_requester_set_hops(unsigned hops);
  */
 void farside_requester_hold_all(bool hold);
 /*
- * Forgets what all links have read ahead. Called whenever this machine or a
- * peer may have learnt that memory of a peer has changed.
- */
-void farside_requester_forget(void);
-/*
  * Requests to the peer, for an access of up to 8 bytes at @near. A read that
  * fails returns all ones; a write that fails is dropped. A request that has
  * crossed FARSIDE_WIRE_HOPS links is an Unsupported Request, so it fails.
- *
- * QEMU cuts a device's access into pieces of 8 bytes. If a device reads on and
- * on, the function reads up to @ahead bytes from @address by one request, and
- * the device's next reads take them. @ahead is at least @size; it is 0 if
- * nothing may be read ahead.
  */
 uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
-                                uint64_t address, unsigned size,
-                                uint64_t ahead);
+                                uint64_t address, unsigned size);
 void farside_requester_write(FarsideRequester *s, const FarsideNear *near,
                              uint64_t address, uint64_t value, unsigned size);
+/*
+ * Reads a block of up to FARSIDE_WIRE_PAYLOAD bytes for the device at @near, in
+ * requests that are under way at once. The block must be greater than 8 bytes.
+ * False if any of it could not be read: the peer answers such requests only if
+ * they lie in its RAM.
+ */
+bool farside_requester_fetch(FarsideRequester *s, const FarsideNear *near,
+                             uint64_t address, void *data, unsigned size);
 /* Waits until the peer has done all earlier writes, by a read of 0 bytes. */
 void farside_requester_flush(FarsideRequester *s);
 /*

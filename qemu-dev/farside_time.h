@@ -33,7 +33,10 @@ typedef struct FarsideTimeClass {
     bool (*may_wait)(void);
     /* The DMA of @device has reached a window. Called without the big lock. */
     void (*from)(const char *device);
-    /* True if the access through a window that begins now is the CPU's own. */
+    /*
+     * True if the access through a window that begins now is the CPU's own. To
+     * be asked once for each access: what it sends is its.
+     */
     bool (*is_cpu)(void);
 } FarsideTimeClass;
 

@@ -11,7 +11,9 @@
 #include "exec/cpu-common.h"
 #include "hw/core/cpu.h"
 #include "sysemu/tcg.h"
+#include "farside_fetch.h"
 #include "farside_mirror.h"
+#include "farside_time.h"
 #include "farside_windows.h"
 
 #define TYPE_FARSIDE_NTB_WINDOW "farside-switchtec-window"
@@ -87,6 +89,7 @@ struct FarsideWindows {
     FarsidePeer *peer;
     FarsideRequester *requester;
     const struct farside_wire_ctrl *block;
+    FarsideFetch *fetch;
     Window window[FARSIDE_NTB_WINDOWS];
     Map *map; /* NULL: no block was set yet */
     uint64_t refused; /* atomic: requests with a wrong Requester ID */
@@ -284,14 +287,17 @@ uint64_t farside_windows_refused(FarsideWindows *s)
 /* Forwarding */
 
 /*
- * How many bytes a read may take ahead of the one that needs them. A CPU takes
- * none, because it may wait for a change. If some of the peer's memory is
- * reached directly, a device could learn there of data that are newer than what
- * was read ahead. A trace shows the requests that a device needs.
+ * True if blocks may be fetched for the access that begins now. A CPU may wait
+ * for a change, so it reads what it needs. Outside of virtual time a device has
+ * no blocks if it reaches some of the peer's memory directly: it could learn
+ * there of data that are newer than a block. A trace shows what a device needs.
  */
-static uint64_t read_ahead(const Map *map, uint64_t left)
+static bool may_fetch(const Map *map)
 {
-    return current_cpu || map->traced || map->ram_count ? 0 : left;
+    if (farside_time()) {
+        return !farside_time()->is_cpu();
+    }
+    return !current_cpu && !map->traced && map->ram_count == 0;
 }
 
 static uint64_t forward_read(void *opaque, hwaddr offset, unsigned size)
@@ -304,8 +310,10 @@ static uint64_t forward_read(void *opaque, hwaddr offset, unsigned size)
     if (!map_resolve(map, w->index, offset, &target, &left) || left < size) {
         return UINT64_MAX;
     }
-    return farside_requester_read(w->windows->requester, &near, target, size,
-                                  read_ahead(map, left));
+    if (may_fetch(map)) {
+        return farside_fetch_read(w->windows->fetch, &near, target, size, left);
+    }
+    return farside_requester_read(w->windows->requester, &near, target, size);
 }
 
 static void forward_write(void *opaque, hwaddr offset, uint64_t value,
@@ -317,6 +325,7 @@ static void forward_write(void *opaque, hwaddr offset, uint64_t value,
 
     if (map_resolve(w->windows->map, w->index, offset, &target, &left) &&
         left >= size) {
+        farside_fetch_drop(w->windows->fetch);
         farside_requester_write(w->windows->requester, &near, target, value,
                                 size);
         if (w->windows->write_through) {
@@ -400,7 +409,7 @@ void farside_windows_update(FarsideWindows *s)
     if (old) {
         g_free_rcu(old, rcu);
     }
-    farside_requester_forget();
+    farside_fetch_expire();
 
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         event.entry.addr_mask = s->config->bar_size[i] - 1;
@@ -509,6 +518,7 @@ void farside_windows_forget_ram(FarsideWindows *s)
     s->peer_translates = false;
     farside_windows_update(s);
     farside_mirror_clear(s->mirror);
+    farside_fetch_forget(s->fetch);
     for (i = 0; i < count; i++) {
         memory_region_del_subregion(&s->peer_memory, &s->peer_ram[i]->mr);
         object_unref(OBJECT(s->peer_ram[i]));
@@ -676,6 +686,7 @@ FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
     s->peer = peer;
     s->requester = requester;
     s->mirror = farside_mirror_new();
+    s->fetch = farside_fetch_new(requester);
     memory_region_init(&s->peer_memory, OBJECT(pci), "farside-peer-memory",
                        UINT64_MAX);
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
@@ -730,6 +741,7 @@ void farside_windows_free(FarsideWindows *s)
 {
     if (s) {
         farside_mirror_free(s->mirror);
+        farside_fetch_free(s->fetch);
     }
     g_free(s);
 }

@@ -36,6 +36,10 @@ int64_t timed_clock_next(void);
 /*
  * Runs due timers and bottom halves until none is left. @nested: inside an
  * access of the CPU, where the bottom halves of the main loop must not run.
+ *
+ * Does nothing inside itself: there a device waits for its DMA in the middle of
+ * a timer or bottom half, and must not be entered again. What is due meanwhile
+ * runs after it.
  */
 void timed_clock_run(bool nested);
 /* True inside timed_clock_run(). */

@@ -29,18 +29,21 @@ int64_t timed_clock_next(void)
     return deadline < 0 ? TIMED_BOARD_NEVER : timed_clock_now() + deadline;
 }
 
-static unsigned running;
+static bool running;
 
 bool timed_clock_is_running(void)
 {
-    return running > 0;
+    return running;
 }
 
 void timed_clock_run(bool nested)
 {
     bool progress;
 
-    running++;
+    if (running) {
+        return;
+    }
+    running = true;
     do {
         progress = qemu_clock_run_timers(QEMU_CLOCK_VIRTUAL);
         progress |= aio_bh_poll(qemu_get_aio_context()) > 0;
@@ -48,5 +51,5 @@ void timed_clock_run(bool nested)
             progress |= aio_bh_poll(iohandler_get_aio_context()) > 0;
         }
     } while (progress);
-    running--;
+    running = false;
 }

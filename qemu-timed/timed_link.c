@@ -37,7 +37,7 @@ static struct {
     int64_t horizon;
     unsigned channels;
     GQueue *inbound; /* of TimedBoardMessage; indexed by channel */
-    Port **ports;    /* indexed by the channel on which they send */
+    Port **ports; /* indexed by the channel on which they send */
     const char *device; /* whose DMA has just reached a window, or NULL */
     /* The device that made the last access through a window; NULL: the CPU */
     const char *origin;
@@ -435,11 +435,9 @@ static bool time_is_cpu(void)
         links.device = NULL;
         return false;
     }
-    if (is_cpu_access()) {
-        links.origin = NULL;
-        return true;
-    }
-    return false;
+    /* If it is not the CPU's, it has come over another link. */
+    links.origin = NULL;
+    return is_cpu_access();
 }
 
 static void time_set_up(void *opaque, bool up)
@@ -475,8 +473,10 @@ static void time_wait(int64_t deadline)
         if (timed_board_limit(links.board) <= now) {
             stand_nested(now);
         }
-        until = MIN(deadline, timed_clock_next());
-        until = MIN(until, timed_board_limit(links.board));
+        until = MIN(deadline, timed_board_limit(links.board));
+        if (!timed_clock_is_running()) {
+            until = MIN(until, timed_clock_next());
+        }
         until = timed_link_idle(now, until);
         if (until > now) {
             timed_clock_advance(until - now);

@@ -182,21 +182,15 @@ struct farside_wire_configured {
 #define FARSIDE_WIRE_HOPS 16
 
 /*
- * Flag of a READ that asks for more than the sender needs yet: the receiver
- * completes it with the status UR unless all of it is memory, because a read of
- * a register may have an effect.
- */
-#define FARSIDE_WIRE_READ_AHEAD 1
-
-/*
  * READ: a memory read request. A COMPLETION with the same tag answers it. The
- * receiver completes a READ of 0 bytes when it has done all earlier WRITEs.
+ * receiver completes a READ of 0 bytes when it has done all earlier WRITEs. It
+ * completes a READ of more than 8 bytes with CA if that does not lie in its RAM,
+ * because the sender may have asked for more than it needs.
  */
 struct farside_wire_read {
     uint64_t address; /* on the receiver's bus */
     uint16_t length;  /* bytes */
-    uint8_t hops;     /* links that the request crossed before this one */
-    uint8_t flags;    /* FARSIDE_WIRE_READ_AHEAD or 0 */
+    uint16_t hops;    /* links that the request crossed before this one */
     uint16_t tag;
     uint16_t requester_id;
 };

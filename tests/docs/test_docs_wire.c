@@ -46,8 +46,7 @@
     FIELD(configured, req_id_error, 12, 4)                                     \
     FIELD(read, address, 0, 8)                                                 \
     FIELD(read, length, 8, 2)                                                  \
-    FIELD(read, hops, 10, 1)                                                   \
-    FIELD(read, flags, 11, 1)                                                  \
+    FIELD(read, hops, 10, 2)                                                   \
     FIELD(read, tag, 12, 2)                                                    \
     FIELD(read, requester_id, 14, 2)                                           \
     FIELD(write, address, 0, 8)                                                \

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: where a device reaches a peer's memory by requests alone, one
- * request takes the rest of a page once the device has read 64 adjacent bytes.
+ * Invariant: where a device reaches a peer's memory by requests alone, the rest
+ * of a page is fetched as a block once the device has read 64 adjacent bytes.
  * The device always gets the bytes that a read of 8 bytes at that moment would
- * bring; no register is read ahead; and nothing that was read ahead outlives
- * the device's access, or what a peer does meanwhile. The test plays the far
- * end.
+ * bring; no register is fetched; and no block outlives the device's access, or
+ * what a peer does meanwhile. The test plays the far end.
  */
 #include <check.h>
 #include <glib.h>
@@ -18,7 +17,8 @@
 #define MIB    (1ull << 20)
 #define TARGET 0xf0000000ull
 #define PAGE   4096u
-#define START  64u /* bytes that are read in pieces of 8 */
+#define START  64u  /* bytes that are read in pieces of 8 */
+#define PART   512u /* bytes of a block's request */
 
 static DeviceRig *rig;
 static RigPeer *peer;
@@ -84,7 +84,7 @@ static void answer(const struct farside_wire_read *read, unsigned state)
 static void refuse(const struct farside_wire_read *read)
 {
     struct farside_wire_completion c = {.tag = read->tag,
-                                        .status = FARSIDE_WIRE_UR};
+                                        .status = FARSIDE_WIRE_CA};
 
     rig_peer_send(peer, FARSIDE_WIRE_COMPLETION, &c, sizeof(c));
 }
@@ -98,20 +98,47 @@ static void answer_pieces(uint64_t from, uint64_t to, unsigned state)
         read = receive_read();
         ck_assert_uint_eq(read.address, from);
         ck_assert_uint_eq(read.length, 8);
-        ck_assert_uint_eq(read.flags, 0);
         answer(&read, state);
     }
 }
 
-/* Receives a request that reads ahead. */
-static struct farside_wire_read receive_ahead(uint64_t address, unsigned length)
-{
-    struct farside_wire_read read = receive_read();
+typedef struct {
+    unsigned count;
+    struct farside_wire_read reads[PAGE / PART];
+} Block;
 
-    ck_assert_uint_eq(read.address, address);
-    ck_assert_uint_eq(read.length, length);
-    ck_assert_uint_eq(read.flags, FARSIDE_WIRE_READ_AHEAD);
-    return read;
+/* Receives the requests of a block, which are under way at once. */
+static Block receive_block(uint64_t address, unsigned length)
+{
+    uint64_t end = address + length, next;
+    Block block = {.count = 0};
+
+    for (; address < end; address = next) {
+        next = MIN(end, (address / PART + 1) * PART);
+        block.reads[block.count] = receive_read();
+        ck_assert_uint_eq(block.reads[block.count].address, address);
+        ck_assert_uint_eq(block.reads[block.count].length, next - address);
+        block.count++;
+    }
+    return block;
+}
+
+static void answer_block(const Block *block, unsigned state)
+{
+    unsigned i;
+
+    for (i = 0; i < block->count; i++) {
+        answer(&block->reads[i], state);
+    }
+}
+
+static void refuse_block(const Block *block)
+{
+    unsigned i;
+
+    for (i = 0; i < block->count; i++) {
+        refuse(&block->reads[i]);
+    }
 }
 
 /* Ends a device's read that began at @address; bytes from @at on are newer. */
@@ -126,19 +153,19 @@ static void ends_with(uint64_t address, unsigned size, unsigned at)
     }
 }
 
-START_TEST(a_long_read_takes_few_requests)
+START_TEST(a_long_read_takes_blocks)
 {
     const unsigned size = 2 * PAGE + 100;
-    struct farside_wire_read read;
+    Block block;
 
     rig_read_bytes_begin(rig, RIG_BAR2, size);
     answer_pieces(TARGET, TARGET + START, 0);
-    read = receive_ahead(TARGET + START, PAGE - START);
-    answer(&read, 0);
-    read = receive_ahead(TARGET + PAGE, PAGE);
-    answer(&read, 0);
-    read = receive_ahead(TARGET + 2 * PAGE, PAGE);
-    answer(&read, 0);
+    block = receive_block(TARGET + START, PAGE - START);
+    answer_block(&block, 0);
+    block = receive_block(TARGET + PAGE, PAGE);
+    answer_block(&block, 0);
+    block = receive_block(TARGET + 2 * PAGE, PAGE);
+    answer_block(&block, 0);
     ends_with(TARGET, size, size);
 }
 END_TEST
@@ -155,26 +182,26 @@ END_TEST
 START_TEST(nothing_behind_the_window_is_asked_for)
 {
     const uint64_t at = 0x10000 - PAGE - 0x100;
-    struct farside_wire_read read;
+    Block block;
 
     rig_read_bytes_begin(rig, RIG_BAR2 + at, PAGE + 0x100);
     answer_pieces(TARGET + at, TARGET + at + START, 0);
-    read = receive_ahead(TARGET + at + START, 0x100 - START);
-    answer(&read, 0);
-    read = receive_ahead(TARGET + 0x10000 - PAGE, PAGE);
-    answer(&read, 0);
+    block = receive_block(TARGET + at + START, 0x100 - START);
+    answer_block(&block, 0);
+    block = receive_block(TARGET + 0x10000 - PAGE, PAGE);
+    answer_block(&block, 0);
     ends_with(TARGET + at, PAGE + 0x100, PAGE + 0x100);
 }
 END_TEST
 
 START_TEST(what_is_no_memory_is_read_in_pieces)
 {
-    struct farside_wire_read read;
+    Block block;
 
     rig_read_bytes_begin(rig, RIG_BAR2, 2 * START);
     answer_pieces(TARGET, TARGET + START, 0);
-    read = receive_ahead(TARGET + START, PAGE - START);
-    refuse(&read);
+    block = receive_block(TARGET + START, PAGE - START);
+    refuse_block(&block);
     answer_pieces(TARGET + START, TARGET + 2 * START, 0);
     ends_with(TARGET, 2 * START, 2 * START);
 }
@@ -183,12 +210,12 @@ END_TEST
 /* The peer's memory changes between two accesses, which follow each other. */
 START_TEST(the_next_access_reads_anew)
 {
-    struct farside_wire_read read;
+    Block block;
 
     rig_read_bytes_begin(rig, RIG_BAR2, 2 * START);
     answer_pieces(TARGET, TARGET + START, 0);
-    read = receive_ahead(TARGET + START, PAGE - START);
-    answer(&read, 0);
+    block = receive_block(TARGET + START, PAGE - START);
+    answer_block(&block, 0);
     ends_with(TARGET, 2 * START, 2 * START);
     rig_read_bytes_begin(rig, RIG_BAR2 + 2 * START, 16);
     answer_pieces(TARGET + 2 * START, TARGET + 2 * START + 16, 1);
@@ -203,19 +230,19 @@ END_TEST
 START_TEST(a_request_of_the_peer_ends_it)
 {
     struct farside_wire_doorbell bell = {.bits = 1};
-    struct farside_wire_read read;
+    Block block;
 
     rig_read_bytes_begin(rig, RIG_BAR2, 2 * START);
     answer_pieces(TARGET, TARGET + START, 0);
-    read = receive_ahead(TARGET + START, PAGE - START);
+    block = receive_block(TARGET + START, PAGE - START);
     rig_peer_send(peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
-    answer(&read, 0);
+    answer_block(&block, 0);
     answer_pieces(TARGET + START, TARGET + 2 * START, 1);
     ends_with(TARGET, 2 * START, START);
 }
 END_TEST
 
-/* Memory that can be mapped is reached directly; nothing else is read ahead. */
+/* Memory that can be mapped is reached directly; nothing else is fetched. */
 START_TEST(a_peer_that_gives_memory_is_read_in_pieces)
 {
     rig_peer_give_ram(peer, 2 * MIB, MIB, true);
@@ -229,12 +256,10 @@ START_TEST(a_peer_that_gives_memory_is_read_in_pieces)
 }
 END_TEST
 
-static Completion ask_ahead(uint64_t address, unsigned length)
+static Completion ask(uint64_t address, unsigned length)
 {
-    struct farside_wire_read m = {.address = address,
-                                  .length = length,
-                                  .flags = FARSIDE_WIRE_READ_AHEAD,
-                                  .tag = 77};
+    struct farside_wire_read m = {
+        .address = address, .length = length, .tag = 77};
     const RigMessage *message;
     Completion c;
 
@@ -247,19 +272,19 @@ static Completion ask_ahead(uint64_t address, unsigned length)
     return c;
 }
 
-START_TEST(a_peer_reads_memory_ahead_and_no_registers)
+START_TEST(a_peer_gets_blocks_of_memory_and_not_of_registers)
 {
     const uint64_t word = 0x1122334455667788ull;
     uint64_t refused = rig_refused(rig);
     Completion c;
 
     rig_write(rig, 2 * MIB + 0xff8, 8, word);
-    c = ask_ahead(2 * MIB, PAGE);
+    c = ask(2 * MIB, PAGE);
     ck_assert_uint_eq(c.head.status, FARSIDE_WIRE_SC);
     ck_assert_uint_eq(c.head.length, PAGE);
     ck_assert_mem_eq(c.data + 0xff8, &word, sizeof(word));
-    c = ask_ahead(RIG_NVME_BAR, 8);
-    ck_assert_uint_eq(c.head.status, FARSIDE_WIRE_UR);
+    c = ask(RIG_NVME_BAR, 16);
+    ck_assert_uint_eq(c.head.status, FARSIDE_WIRE_CA);
     ck_assert_uint_eq(c.head.length, 0);
     /* It is an answer to expect, and not an Unsupported Request that counts. */
     ck_assert_uint_eq(rig_refused(rig), refused);
@@ -268,19 +293,19 @@ END_TEST
 
 static Suite *make_suite(void)
 {
-    Suite *suite = suite_create("device_ahead");
-    TCase *tcase = tcase_create("ahead");
+    Suite *suite = suite_create("device_fetch");
+    TCase *tcase = tcase_create("fetch");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, a_long_read_takes_few_requests);
+    tcase_add_test(tcase, a_long_read_takes_blocks);
     tcase_add_test(tcase, a_short_read_takes_what_it_needs);
     tcase_add_test(tcase, nothing_behind_the_window_is_asked_for);
     tcase_add_test(tcase, what_is_no_memory_is_read_in_pieces);
     tcase_add_test(tcase, the_next_access_reads_anew);
     tcase_add_test(tcase, a_request_of_the_peer_ends_it);
     tcase_add_test(tcase, a_peer_that_gives_memory_is_read_in_pieces);
-    tcase_add_test(tcase, a_peer_reads_memory_ahead_and_no_registers);
+    tcase_add_test(tcase, a_peer_gets_blocks_of_memory_and_not_of_registers);
     suite_add_tcase(suite, tcase);
     return suite;
 }
