@@ -223,6 +223,7 @@ static FabFlow *nvme_flow_new(ExpFabric *fabric, const TopoFlow *flow,
         .entries = topo_flow_int(flow, "entries"),
         .random = topo_flow_is(flow, "pattern", "random"),
         .polling = topo_flow_is(flow, "completion", "polling"),
+        .shadow_doorbells = topo_flow_bool(flow, "shadow_doorbells"),
         .timeout = topo_flow_time(flow, "timeout"),
         .start = topo_flow_time(flow, "start"),
     };

@@ -333,6 +333,9 @@ static const TopoKey nvme_keys[] = {
     WORD("pattern", "sequential", "sequential|random", 0, "order of blocks"),
     WORD("completion", "interrupt", "interrupt|polling", 0,
          "the way in which the driver learns of completions"),
+    MAY("shadow_doorbells", BOOL, "off",
+        "on: doorbells are in the driver's memory as well, and the drive reads "
+        "them there (NVMe 1.3, Doorbell Buffer Config), as QEMU's does"),
     RANGE("timeout", TIME, "30s", "1us", "1000s", 0,
           "an operation that takes longer has failed"),
 };

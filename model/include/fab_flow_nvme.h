@@ -39,6 +39,11 @@ typedef struct FabNvmeParams {
  * is not in its own memory reads the entry at its head, again and again if it
  * polls, or after an interrupt as long as it finds one.
  *
+ * With shadow doorbells the driver stores tail and head to its memory as well,
+ * and the controller reads them there: the tail before it fetches entries, the
+ * head before it writes a completion entry. The driver still rings each time,
+ * as it has to while the queue is short.
+ *
  * All flows of one device share its media, but have their own queues. Their
  * @drive must be equal. The latency of an operation runs from the driver's
  * first store until the driver knows that the last command is completed. When
@@ -59,7 +64,8 @@ typedef struct FabNvmeFlowParams {
     uint32_t entries;    /* of each queue, 2 to 4096; one stays empty */
     bool random;         /* true: random blocks; false: consecutive blocks */
     bool polling;        /* true: the driver polls; false: it uses interrupts */
-    SimTime timeout;     /* an operation that takes longer fails */
+    bool shadow_doorbells; /* in the driver's memory (NVMe 1.3 s5.7) */
+    SimTime timeout;       /* an operation that takes longer fails */
     SimTime start;
 } FabNvmeFlowParams;
 
@@ -69,11 +75,14 @@ typedef struct FabNvmeFlowParams {
 typedef enum FabNvmeStage {
     FAB_NVME_SUBMIT,     /* the driver's stores, until the doorbell has left */
     FAB_NVME_DOORBELL,   /* the doorbell's way to the drive */
-    FAB_NVME_FETCH,      /* the round trip that reads the entry */
+    FAB_NVME_FETCH,      /* the round trip that reads the entry, and before it
+                            that of the shadow of the tail */
     FAB_NVME_LIST,       /* the round trip that reads the PRP list */
     FAB_NVME_MEDIA,      /* the controller and the media */
     FAB_NVME_DATA,       /* the data; of a read: the rest after MEDIA */
-    FAB_NVME_COMPLETION, /* the completion entry's way to the driver's memory */
+    FAB_NVME_COMPLETION, /* the completion entry's way to the driver's memory,
+                            and before it the round trip that reads the shadow
+                            of the head */
     FAB_NVME_NOTICE,     /* the driver's poll, or the interrupt */
     FAB_NVME_STAGES,
 } FabNvmeStage;

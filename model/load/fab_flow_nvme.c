@@ -42,6 +42,7 @@ struct NvmeFlow {
 
     /* The addresses and contents of the driver's memory. */
     FabBusAddr sq, cq, lists; /* addresses for the CPU */
+    FabBusAddr shadow;        /* of the doorbells, for the CPU */
     FabBusAddr device_lists;  /* addresses for the drive */
     FabBusAddr device_buffer;
     FabBusAddr bells;      /* address of the doorbells for the CPU */
@@ -99,8 +100,20 @@ static void bell_sent(void *owner)
     }
 }
 
+/* The CPU stores @bytes to its own memory. */
+static void memory_store(NvmeFlow *self, FabBusAddr addr, uint32_t bytes)
+{
+    for (uint32_t done = 0; done < bytes; done += STORE_BYTES) {
+        fab_root_write(self->params.driver, addr + done,
+                       MIN(bytes - done, STORE_BYTES), 0, self->flow.number);
+    }
+}
+
 static void tail_ring(NvmeFlow *self)
 {
+    if (self->params.shadow_doorbells) {
+        memory_store(self, self->shadow, FAB_NVME_BELL_BYTES);
+    }
     self->bell[self->bell_last] = self->sq_tail;
     self->bell_last = (self->bell_last + 1) % self->params.entries;
     fab_root_write_then(self->params.driver, self->bells, FAB_NVME_BELL_BYTES,
@@ -110,19 +123,14 @@ static void tail_ring(NvmeFlow *self)
 
 static void head_ring(NvmeFlow *self)
 {
+    if (self->params.shadow_doorbells) {
+        memory_store(self, self->shadow + FAB_NVME_BELL_BYTES,
+                     FAB_NVME_BELL_BYTES);
+    }
     fab_root_write(self->params.driver, self->bells + FAB_NVME_BELL_BYTES,
                    FAB_NVME_BELL_BYTES,
                    fab_nvme_bell(self->resets, self->cq_head),
                    self->flow.number);
-}
-
-/* The CPU stores @bytes to its own memory. */
-static void memory_store(NvmeFlow *self, FabBusAddr addr, uint32_t bytes)
-{
-    for (uint32_t done = 0; done < bytes; done += STORE_BYTES) {
-        fab_root_write(self->params.driver, addr + done,
-                       MIN(bytes - done, STORE_BYTES), 0, self->flow.number);
-    }
 }
 
 /* Writes the next command of @op to the queue. */
@@ -644,6 +652,7 @@ static void memory_init(NvmeFlow *self, const FabNvmePlaces *places)
     self->sq = places->cpu[0];
     self->cq = places->cpu[1];
     self->lists = places->cpu[2];
+    self->shadow = places->cpu[3];
     self->device_lists = places->device[2];
     memcpy(self->placed, places->placed, sizeof(self->placed));
     self->reads_cq =
@@ -676,6 +685,9 @@ static void queue_init(NvmeFlow *self, const FabNvmePlaces *places)
         .sq_in_drive = places->placed[0].in_drive,
         .cq_in_drive = places->placed[1].in_drive,
         .lists_in_drive = places->placed[2].in_drive,
+        .has_shadow = self->params.shadow_doorbells,
+        .shadow = places->device[3],
+        .event = places->device[3] + FAB_NVME_PAGE_BYTES,
         .sqes = self->sqes,
         .interrupt = !self->params.polling,
         .msi_addr = places->msi,

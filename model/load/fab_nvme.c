@@ -16,6 +16,11 @@
  * one by one, and the drive writes each page to the host at once. A write
  * fetches its data, the media take its pages one by one, and their latency
  * follows. The media serve the commands in turn, page by page.
+ *
+ * With shadow doorbells the controller reads the tail from memory before it
+ * fetches entries, and the head before it writes a completion entry. After each
+ * fetch it says in memory up to where it has seen the tail, and reads the tail
+ * again. So does the emulated drive of QEMU.
  */
 typedef struct Slot Slot;
 
@@ -43,6 +48,8 @@ struct Slot {
         SLOT_WRITTEN
     } step;
     FabDma fetch, list, cqe, msi;
+    FabDma tail_event, tail_look, head_event, head_look; /* shadow doorbells */
+    bool has_looked; /* it has read the head */
     uint32_t pages;
     uint32_t moved;      /* pages that the DMA engine has moved */
     uint32_t media_done; /* pages that the media have served */
@@ -63,6 +70,10 @@ struct FabNvmeQueue {
     unsigned watch;  /* handle of the watch on the doorbells */
     uint32_t resets; /* number of resets so far */
     uint32_t sq_tail, sq_head;
+    uint32_t sq_rung; /* the tail in the last doorbell */
+    FabDma look;      /* reads the shadow of the tail */
+    bool is_looking;
+    uint32_t looked, look_resets; /* the tail that it finds; resets before */
     uint32_t sq_fetched; /* the driver may write entries before this again */
     bool *is_fetching;   /* by entry: its fetch is under way */
     uint32_t cq_tail, cq_head;
@@ -158,6 +169,7 @@ static void entries_fetch(FabNvme *nvme)
         slot->media_todo = 0;
         slot->orders = 0;
         slot->is_posted = false;
+        slot->has_looked = false;
         queue->is_fetching[slot->index] = true;
         queue->sq_head = (queue->sq_head + 1) % queue->params.entries;
         slot->fetch.addr =
@@ -261,17 +273,44 @@ static bool cq_is_full(const FabNvmeQueue *queue)
     return (queue->cq_tail + 1) % queue->params.entries == queue->cq_head;
 }
 
+/* Writes @event to memory, and then reads @look from there. */
+static void shadow_access(Slot *slot, FabDma *event, FabDma *look,
+                          uint32_t offset)
+{
+    const FabNvmeQueueParams *params = &slot->queue->params;
+
+    event->addr = params->event + offset;
+    event->flow = params->flow;
+    look->addr = params->shadow + offset;
+    look->flow = params->flow;
+    slot->orders += 2;
+    fab_endpoint_dma(slot->nvme->device, event);
+    fab_endpoint_dma(slot->nvme->device, look);
+}
+
 static void slot_complete(Slot *slot)
 {
     if (is_stale(slot)) {
         slot->is_posted = true;
         slot->orders++;
         slot_order_done(slot);
+    } else if (slot->queue->params.has_shadow && !slot->has_looked) {
+        slot->has_looked = true;
+        shadow_access(slot, &slot->head_event, &slot->head_look,
+                      FAB_NVME_BELL_BYTES);
     } else if (cq_is_full(slot->queue)) {
         list_push(&slot->queue->unposted, slot);
     } else {
         slot_post(slot);
     }
+}
+
+static void head_looked(FabDma *dma)
+{
+    Slot *slot = dma->owner;
+
+    slot_complete(slot);
+    slot_order_done(slot);
 }
 
 /* ---- Media and data -------------------------------------------------- */
@@ -435,6 +474,9 @@ static void slot_fetched(Slot *slot)
     slot->pages = fab_nvme_pages(slot->sqe.size_bytes);
     entry_fetched(queue, slot->index);
     slot_stamp(slot, FAB_NVME_FETCH);
+    if (queue->params.has_shadow) {
+        shadow_access(slot, &slot->tail_event, &slot->tail_look, 0);
+    }
     list_bytes = fab_nvme_list_bytes(slot->sqe.size_bytes);
     if (list_bytes == 0) {
         slot->list.status = FAB_STATUS_SC;
@@ -501,6 +543,31 @@ static void slot_event(SimEvent *event)
 
 /* ---- Doorbells ------------------------------------------------------- */
 
+static void tail_look(FabNvmeQueue *queue)
+{
+    if (queue->is_looking) {
+        return;
+    }
+    queue->is_looking = true;
+    queue->looked = queue->sq_rung;
+    queue->look_resets = queue->resets;
+    fab_endpoint_dma(queue->nvme->device, &queue->look);
+}
+
+static void tail_looked(FabDma *dma)
+{
+    FabNvmeQueue *queue = dma->owner;
+
+    queue->is_looking = false;
+    if (queue->look_resets == queue->resets) {
+        queue->sq_tail = queue->looked;
+    }
+    if (queue->sq_tail != queue->sq_rung) {
+        tail_look(queue);
+    }
+    entries_fetch(queue->nvme);
+}
+
 static void bell_seen(void *owner, FabBusAddr addr, uint64_t data)
 {
     FabNvmeQueue *queue = owner;
@@ -514,13 +581,18 @@ static void bell_seen(void *owner, FabBusAddr addr, uint64_t data)
         return;
     }
     if (addr == bells) {
-        for (uint32_t i = queue->sq_tail; i != value;
+        for (uint32_t i = queue->sq_rung; i != value;
              i = (i + 1) % queue->params.entries) {
             queue->params.sqes[i].stamps->at[FAB_NVME_DOORBELL] =
                 nvme_now(queue->nvme);
         }
-        queue->sq_tail = value;
-        entries_fetch(queue->nvme);
+        queue->sq_rung = value;
+        if (queue->params.has_shadow) {
+            tail_look(queue);
+        } else {
+            queue->sq_tail = value;
+            entries_fetch(queue->nvme);
+        }
         return;
     }
     queue->cq_head = value;
@@ -563,6 +635,12 @@ FabNvmeQueue *fab_nvme_queue_new(FabNvme *nvme,
     queue->params = *params;
     queue->is_fetching = g_new0(bool, params->entries);
     queue->phase = true;
+    queue->look = (FabDma){.type = FAB_TLP_MRD,
+                           .addr = params->shadow,
+                           .size_bytes = FAB_NVME_BELL_BYTES,
+                           .flow = params->flow,
+                           .done = tail_looked,
+                           .owner = queue};
     queue->watch = fab_endpoint_watch(
         nvme->device, device->bars[0].addr + fab_nvme_next_bells(nvme),
         2 * FAB_NVME_BELL_BYTES, bell_seen, queue);
@@ -583,6 +661,7 @@ void fab_nvme_queue_reset(FabNvmeQueue *queue)
 
     queue->resets++;
     queue->sq_tail = 0;
+    queue->sq_rung = 0;
     queue->sq_head = 0;
     queue->sq_fetched = 0;
     queue->cq_tail = 0;
@@ -628,6 +707,12 @@ static void slot_init(FabNvme *nvme, Slot *slot)
                          .owner = slot};
     slot->msi = slot->cqe;
     slot->msi.size_bytes = FAB_NVME_BELL_BYTES;
+    slot->tail_event = slot->msi;
+    slot->head_event = slot->msi;
+    slot->tail_look = slot->msi;
+    slot->tail_look.type = FAB_TLP_MRD;
+    slot->head_look = slot->tail_look;
+    slot->head_look.done = head_looked;
     slot->next = nvme->free;
     nvme->free = slot;
 }

@@ -188,7 +188,7 @@ static uint64_t bar_used(FabFabric *fabric, const FabTarget *target,
     for (uint32_t i = 0; i == 0 || (flow = fab_flow_nth(fabric, i)); i++) {
         const FabNvmeArea *areas = i > 0 ? fab_nvme_flow_areas(flow) : placed;
 
-        for (unsigned n = 0; areas && n < 3; n++) {
+        for (unsigned n = 0; areas && n < FAB_NVME_AREAS; n++) {
             if (areas[n].home == target->component &&
                 areas[n].bar == target->bar) {
                 end = MAX(end, areas[n].offset + areas[n].size_bytes);
@@ -202,14 +202,16 @@ static uint64_t bar_used(FabFabric *fabric, const FabTarget *target,
 static bool find_areas(const FabNvmeFlowParams *params, const uint64_t *bytes,
                        FabNvmePlaces *places, GError **error)
 {
-    const FabTarget *targets[] = {&params->sq, &params->cq, &params->lists};
+    const FabTarget none = {NULL, -1};
+    const FabTarget *targets[FAB_NVME_AREAS] = {&params->sq, &params->cq,
+                                                &params->lists, &none};
     FabComponent *driver = fab_root_component(params->driver);
     FabComponent *device = fab_endpoint_component(params->device);
     FabTarget own = {driver, -1};
     FabBusAddr cpu = 0, drive = 0;
     uint64_t own_bytes = 0;
 
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < FAB_NVME_AREAS; i++) {
         own_bytes += targets[i]->component ? 0 : bytes[i];
     }
     if (own_bytes > 0 &&
@@ -217,7 +219,7 @@ static bool find_areas(const FabNvmeFlowParams *params, const uint64_t *bytes,
          !fab_route_map(device, driver, cpu, own_bytes, &drive, error))) {
         return false;
     }
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < FAB_NVME_AREAS; i++) {
         FabNvmeArea *area = &places->placed[i];
 
         if (!targets[i]->component) {
@@ -249,7 +251,7 @@ bool fab_nvme_find_places(const FabNvmeFlowParams *params, const FabNvme *peer,
     uint64_t transfer = params->drive.max_transfer_bytes;
     uint64_t commands = (params->size_bytes + transfer - 1) / transfer;
     uint64_t buffer_bytes;
-    uint64_t bytes[3] = {
+    uint64_t bytes[FAB_NVME_AREAS] = {
         whole_pages(params->entries * FAB_NVME_SQE_BYTES),
         whole_pages(params->entries * FAB_NVME_CQE_BYTES),
     };
@@ -260,6 +262,9 @@ bool fab_nvme_find_places(const FabNvmeFlowParams *params, const FabNvme *peer,
     buffer_bytes = places->stride_bytes * params->depth;
     if (fab_nvme_list_bytes(MIN(params->size_bytes, transfer)) > 0) {
         bytes[2] = (uint64_t)places->commands * FAB_NVME_PAGE_BYTES;
+    }
+    if (params->shadow_doorbells) {
+        bytes[3] = UINT64_C(2) * FAB_NVME_PAGE_BYTES;
     }
     return find_areas(params, bytes, places, error) &&
            fab_target_take(&params->buffer, buffer_bytes,

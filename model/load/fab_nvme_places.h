@@ -7,6 +7,9 @@
 #define FAB_NVME_CID_BITS 12u
 #define FAB_NVME_BLOCKS   (1ull << 31) /* number of blocks of the drive */
 
+/* SQ, CQ, PRP lists, and the pages of shadow doorbells and their events */
+#define FAB_NVME_AREAS 4
+
 /* Memory that a driver and a drive share: a queue, or PRP lists. */
 typedef struct FabNvmeArea {
     FabComponent *home; /* a root, or the device that has the BAR */
@@ -22,11 +25,12 @@ typedef struct FabNvmeArea {
 /* The layout and addresses of everything that the driver and the drive share.
  */
 typedef struct FabNvmePlaces {
-    uint32_t commands;     /* largest number of outstanding commands */
-    uint64_t stride_bytes; /* of an operation's buffer */
-    FabBusAddr cpu[3];     /* SQ, CQ, PRP lists: addresses for the CPU */
-    FabBusAddr device[3];  /* the same for the drive */
-    FabNvmeArea placed[3]; /* those that are not in the driver's memory */
+    uint32_t commands;              /* largest number of outstanding commands */
+    uint64_t stride_bytes;          /* of an operation's buffer */
+    FabBusAddr cpu[FAB_NVME_AREAS]; /* addresses for the CPU */
+    FabBusAddr device[FAB_NVME_AREAS]; /* the same for the drive */
+    /* Those that are not in the driver's memory; shadow doorbells always are */
+    FabNvmeArea placed[FAB_NVME_AREAS];
     FabBusAddr device_buffer;
     FabBusAddr bells;
     FabBusAddr msi;

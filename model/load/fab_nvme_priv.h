@@ -54,10 +54,13 @@ typedef struct FabNvmeQueueParams {
     bool sq_in_drive, cq_in_drive; /* they, and the PRP lists, are behind a BAR
                                       of the drive itself */
     bool lists_in_drive;
-    const FabNvmeSqe *sqes; /* contents of the SQ; owned by the driver */
-    bool interrupt;         /* an MSI follows each completion entry */
-    FabBusAddr msi_addr;    /* not used if the drive is lent: the lend has its
-                               own address and data */
+    bool has_shadow;          /* NVMe 1.3 s5.7, Doorbell Buffer Config */
+    FabBusAddr shadow, event; /* the queue's doorbells in memory, and the
+                                  values that want a doorbell register */
+    const FabNvmeSqe *sqes;   /* contents of the SQ; owned by the driver */
+    bool interrupt;           /* an MSI follows each completion entry */
+    FabBusAddr msi_addr;      /* not used if the drive is lent: the lend has its
+                                 own address and data */
     uint32_t msi_data;
     void (*handler)(void *owner); /* interrupt handler of a lent drive */
     void *handler_owner;

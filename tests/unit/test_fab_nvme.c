@@ -280,6 +280,34 @@ START_TEST(a_list_costs_its_fetch_and_its_stores)
 }
 END_TEST
 
+/* The reads of the shadows come before the fetch and before the completion
+ * entry, behind the data. The controller's note and its look after the fetch
+ * are hidden by the media. */
+START_TEST(shadow_doorbells_cost_a_read_each)
+{
+    double look = LINK(MRD) + MEMORY + LINK(CPLD(4));
+    double fetch = LINK(MRD) + MEMORY + LINK(CPLD(64));
+    uint64_t count = 500;
+    FabNvmeFlowParams params;
+    FabFlowResult result;
+
+    fabric_new();
+    params = nvme_params(false, 4096, count);
+    params.shadow_doorbells = true;
+    result = run_new(&params);
+    check_stages_add_up(&result);
+    check_stage(&result, FAB_NVME_SUBMIT, 3 * STORE);
+    check_stage(&result, FAB_NVME_DOORBELL, TRANSIT + LINK(MMIO));
+    check_stage(&result, FAB_NVME_FETCH, look + fetch);
+    check_stage(&result, FAB_NVME_MEDIA, OVERHEAD + READ + PAGE_PS);
+    check_stage(&result, FAB_NVME_DATA, 15 * WIRE(MWR(256)));
+    check_stage(&result, FAB_NVME_COMPLETION,
+                WIRE(MWR(256)) + WIRE(MMIO) + look + LINK(MWR(16)));
+    ck_assert_uint_eq(sent(drive, FAB_CLASS_NP), count * 4);
+    ck_assert_uint_eq(sent(drive, FAB_CLASS_P), count * (16 + 1 + 2));
+}
+END_TEST
+
 START_TEST(driver_takes_its_time_to_notice)
 {
     double polled, interrupted;
@@ -866,6 +894,7 @@ int main(void)
     tcase_add_test(protocol, read_latency_is_the_sum_of_the_parts);
     tcase_add_test(protocol, write_latency_is_the_sum_of_the_parts);
     tcase_add_test(protocol, a_list_costs_its_fetch_and_its_stores);
+    tcase_add_test(protocol, shadow_doorbells_cost_a_read_each);
     tcase_add_test(protocol, driver_takes_its_time_to_notice);
     tcase_add_test(protocol, four_crossings_are_on_the_way);
     tcase_add_loop_test(protocol, interrupts_of_a_lent_drive_reach_the_borrower,
