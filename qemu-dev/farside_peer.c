@@ -183,11 +183,13 @@ void farside_peer_send_write(FarsidePeer *s, const FarsideNear *near,
     b->run = adjacent ? b->run + 1 : 1;
     /*
      * A single write is sent at once, because most writes of a CPU are to
-     * registers. A burst is sent when it reaches a multiple of
+     * registers; but not that of a device in a timed cluster, where no time
+     * passes before more of it comes. A burst is sent when it reaches a multiple of
      * Max_Payload_Size, so a burst of aligned writes never crosses a boundary
      * of 4 KiB (PCIe 5.0 s2.2.7).
      */
-    if (b->run < BURST_START || b->end % most == 0) {
+    if ((b->run < BURST_START && (is_line || !s->burst_timer)) ||
+        b->end % most == 0) {
         burst_send(s);
     } else if (is_line) {
         timer_mod(s->burst_timer, farside_time_now() + LINE_HOLD_NS);

@@ -66,6 +66,17 @@ struct Request {
     QLIST_ENTRY(Request) next;
 };
 
+/*
+ * The request whose coroutine goes on now, by where it ends. A device that
+ * reaches another host's memory has one buffer of a page, so QEMU cuts its
+ * command into requests that follow each other in here.
+ */
+static struct {
+    const BlockDriverState *bs; /* NULL: none */
+    Kind kind;
+    int64_t end;
+} ending;
+
 /* The time of a request */
 
 /* xorshift64* by Marsaglia and Vigna: the same numbers in each run. */
@@ -80,6 +91,25 @@ static int64_t random_below(Filter *f, int64_t limit)
 static int64_t transfer_ps(int64_t bytes, int64_t bytes_s)
 {
     return (__int128)bytes * 1000000000000ll / bytes_s;
+}
+
+/* True if the request is the next part of a command that has begun. */
+static bool goes_on(const Request *r)
+{
+    return (r->kind == KIND_READ || r->kind == KIND_WRITE) &&
+           ending.bs == r->bs && ending.kind == r->kind &&
+           ending.end == r->offset;
+}
+
+/* The media take the next part of a command, after its first latency. */
+static int64_t part_ns(Filter *f, Kind kind, int64_t bytes)
+{
+    int64_t bytes_s =
+        kind == KIND_READ ? f->drive->read_bytes_s : f->drive->write_bytes_s;
+
+    f->media_free_ps = MAX(timed_clock_now() * PS_PER_NS, f->media_free_ps) +
+                       transfer_ps(bytes, bytes_s);
+    return DIV_ROUND_UP(f->media_free_ps, PS_PER_NS);
 }
 
 /* The virtual time at which the request is complete, in ns. */
@@ -119,9 +149,15 @@ static int64_t completion_ns(Filter *f, Kind kind, int64_t bytes)
 
 static void wake(Request *r)
 {
+    typeof(ending) before = ending;
+
     if (r->is_done && r->is_due && !r->is_woken) {
         r->is_woken = true;
+        ending.bs = r->bs;
+        ending.kind = r->kind;
+        ending.end = r->offset + r->bytes;
         aio_co_wake(r->co);
+        ending = before;
     }
 }
 
@@ -199,7 +235,8 @@ static int coroutine_fn serve(BlockDriverState *bs, Kind kind, int64_t offset,
     QLIST_INSERT_HEAD(&f->requests, &r, next);
     if (!r.is_due) {
         r.timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, due, &r);
-        timer_mod_ns(r.timer, completion_ns(f, kind, bytes));
+        timer_mod_ns(r.timer, goes_on(&r) ? part_ns(f, kind, bytes)
+                                          : completion_ns(f, kind, bytes));
     }
     r.is_woken = true; /* not before this coroutine has yielded */
     qemu_coroutine_enter(qemu_coroutine_create(image_entry, &r));
