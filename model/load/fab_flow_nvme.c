@@ -49,12 +49,12 @@ struct NvmeFlow {
     uint64_t stride_bytes; /* from the buffer of an operation to the next */
     FabNvmeSqe *sqes;
     uint64_t *cqes;
-    SimTime *visible_at;   /* by completion entry: when it became visible */
-    FabNvmeArea placed[3]; /* SQ, CQ and lists that are not in the driver's
-                              memory; home NULL: they are */
-    bool reads_cq;         /* the CQ is not in the driver's memory */
-    bool is_reading;       /* a read of its head is under way */
-    bool must_read;        /* an interrupt came meanwhile */
+    SimTime *visible_at; /* by completion entry: when it became visible */
+    FabNvmeArea placed[FAB_NVME_AREAS]; /* SQ, CQ and lists that are not in the
+                              driver's memory; home NULL: they are */
+    bool reads_cq;   /* the CQ is not in the driver's memory */
+    bool is_reading; /* a read of its head is under way */
+    bool must_read;  /* an interrupt came meanwhile */
     unsigned cq_watch, msi_watch;
 
     /* The driver. */
