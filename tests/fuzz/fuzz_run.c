@@ -187,6 +187,8 @@ static void add_nic_changes(Gen *gen)
 static void add_cpu_changes(Gen *gen)
 {
     static const char *const changes[] = {
+        "dpc.trigger: fatal, dpc.release: 20us, dpc.training: 5us",
+        "dpc.trigger: nonfatal, dpc.completion: ca",
         "read_split: 64B",
         "read_split: 0B",
         "write_split: 64B",
@@ -225,6 +227,10 @@ static char *make_place(Gen *gen, unsigned n_switches, unsigned *root_port)
 static void add_switches(Gen *gen, unsigned count, unsigned *root_port)
 {
     static const char *const acs[] = {"auto", "on", "off"};
+    static const char *const dpc[] = {
+        "dpc.trigger: fatal, dpc.release: 3us, dpc.training: 1us",
+        "dpc.trigger: nonfatal, dpc.release: 30us, dpc.completion: ca",
+        "dpc.trigger: nonfatal"};
 
     add(gen, "    switches:\n");
     for (unsigned i = 0; i < count; i++) {
@@ -235,6 +241,9 @@ static void add_switches(Gen *gen, unsigned count, unsigned *root_port)
         add_link_limits(gen);
         if (one_in(gen, 3)) {
             add(gen, ", acs: %s", PICK(gen, acs));
+        }
+        if (one_in(gen, 4)) {
+            add(gen, ", set: {%s}", PICK(gen, dpc));
         }
         add(gen, "}\n");
     }
@@ -381,27 +390,75 @@ static void add_lends(Gen *gen)
 
 /* ---- Faults ----------------------------------------------------------- */
 
-/* A link of a device has bit errors, or is down for a while or for ever, at a
- * time when flows run. */
+/* Begins a fault at a time when flows run, or with a packet. */
+static void add_begin(Gen *gen, bool dllps)
+{
+    static const char *const events[] = {"tlp",        "write",    "read",
+                                         "completion", "doorbell", "dllp"};
+
+    if (one_in(gen, 2)) {
+        add(gen, ", at: %uns", below(gen, 30000));
+    } else {
+        add(gen, ", when: %s %u", events[below(gen, dllps ? 6 : 5)],
+            1 + below(gen, 200));
+    }
+    if (one_in(gen, 4)) {
+        add(gen, ", end: %s", one_in(gen, 2) ? "lower" : "upper");
+    }
+}
+
+/* Lasts for a while or for ever, after which a link trains. */
+static void add_while(Gen *gen)
+{
+    if (!one_in(gen, 4)) {
+        add(gen, ", for: %uns, training: %uns", 1 + below(gen, 20000),
+            1 + below(gen, 100000));
+    }
+}
+
+static void add_fault(Gen *gen)
+{
+    unsigned kind = below(gen, 8);
+
+    if (kind < 3) {
+        add(gen, "link-down");
+        add_begin(gen, false);
+        add_while(gen);
+    } else if (kind == 3) {
+        add(gen, "degrade, %s",
+            one_in(gen, 2) ? "speed: 2.5GT/s" : "width: x1");
+        add_begin(gen, false);
+        add_while(gen);
+    } else if (kind == 4) {
+        add(gen, "overflow, surplus: %u", 1 + below(gen, 8));
+        if (one_in(gen, 2)) {
+            add(gen, ", end: upper");
+        }
+    } else if (kind == 5) {
+        add(gen, "bit-errors, rate: 1e-%u", 4 + below(gen, 4));
+        add_begin(gen, true);
+    } else if (kind == 6) {
+        add(gen, "bit-errors, count: %u", 1 + below(gen, 9));
+        add_begin(gen, true);
+    } else {
+        add(gen, "poison, %s", one_in(gen, 2) ? "count: 3" : "rate: 0.01");
+        add_begin(gen, false);
+    }
+    add(gen, "}\n");
+}
+
+/* Faults of the links of devices, of every kind. */
 static void add_faults(Gen *gen)
 {
-    unsigned count = one_in(gen, 3) ? 1 + below(gen, 2) : 0;
+    unsigned count = one_in(gen, 3) ? 1 + below(gen, 3) : 0;
 
     if (count > 0) {
         add(gen, "faults:\n");
     }
     for (unsigned i = 0; i < count; i++) {
-        add(gen, "  - {name: fault%u, target: %s, at: %uns, action: ", i,
-            (const char *)gen->devices->pdata[below(gen, gen->devices->len)],
-            below(gen, 30000));
-        if (one_in(gen, 3)) {
-            add(gen, "bit-errors, rate: 1e-%u}\n", 4 + below(gen, 4));
-        } else if (one_in(gen, 4)) {
-            add(gen, "link-down}\n");
-        } else {
-            add(gen, "link-down, for: %uns, training: %uns}\n",
-                1 + below(gen, 20000), 1 + below(gen, 100000));
-        }
+        add(gen, "  - {name: fault%u, target: %s, action: ", i,
+            (const char *)gen->devices->pdata[below(gen, gen->devices->len)]);
+        add_fault(gen);
     }
 }
 

@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "fab_fault.h"
 #include "fab_fixture.h"
 #include "fab_replay.h"
 #include "sim_random.h"
@@ -225,6 +226,90 @@ START_TEST(one_bad_tlp_is_sent_again)
 }
 END_TEST
 
+/*
+ * Each TLP in turn is destroyed, _i times in a row, and each DLLP. All TLPs
+ * arrive once and in order. A TLP that is destroyed is sent once more for each
+ * time. REPLAY_NUM has two bits, so after three replays without progress the
+ * fourth one comes after retraining.
+ */
+#define CHOSEN 12
+
+START_TEST(chosen_tlps_are_sent_again)
+{
+    for (unsigned number = 1; number <= CHOSEN; number++) {
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabPortParams port = fixture_port_credits(SPEED, WIDTH, 4, 40);
+        const FabFault fault = {.action = FAB_FAULT_BIT_ERRORS,
+                                .event = FAB_FAULT_ON_TLP,
+                                .number = number,
+                                .count = _i,
+                                .from_port = true};
+        Numbers numbers[2] = {0};
+        const FabPortCounters *sender, *receiver;
+        Pair pair;
+
+        pair_init(&pair, fixture, &port);
+        fab_port_add_fault(pair.port[0], &fault);
+        if (_i == 1) { /* among others, in both directions */
+            numbers_send(&pair, numbers, CHOSEN);
+            numbers_check(&pair, numbers);
+        } else { /* alone, so that no other TLP is hit */
+            pair.end[1]->got = number_got;
+            pair.end[1]->user = &numbers[1];
+            for (unsigned i = 0; i < CHOSEN; i++) {
+                FabTlp *tlp = fixture_tlp(pair.end[0], FAB_TLP_MWR, 0x1000, 64);
+
+                tlp->data = i + 1;
+                fixture_send(pair.end[0], tlp);
+                fixture_run(fixture);
+            }
+            ck_assert_uint_eq(numbers[1].total, CHOSEN);
+            fixture_assert_drained(fixture);
+        }
+        sender = fab_port_counters(pair.port[0]);
+        receiver = fab_port_counters(pair.port[1]);
+        ck_assert_uint_eq(receiver->bad_tlps, _i);
+        ck_assert_uint_eq(receiver->naks_sent, 1);
+        /* The receiver sends one Nak; then the timer ends. */
+        ck_assert_uint_eq(sender->replay_timeouts, _i - 1);
+        ck_assert_uint_eq(sender->retrains, _i / 4);
+        if (_i > 1) {
+            ck_assert_uint_eq(sender->replayed_tlps, _i);
+        }
+    }
+}
+END_TEST
+
+/* _i: the DLLP, of those that the receiver sends; each is destroyed alone, and
+ * with the two that follow. Nothing is bad, so no Nak is sent. */
+START_TEST(chosen_dllps_are_made_up_for)
+{
+    for (unsigned count = 1; count <= 3; count += 2) {
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabPortParams port = fixture_port_credits(SPEED, WIDTH, 4, 40);
+        const FabFault fault = {.action = FAB_FAULT_BIT_ERRORS,
+                                .event = FAB_FAULT_ON_DLLP,
+                                .number = _i,
+                                .count = count,
+                                .from_peer = true};
+        Numbers numbers[2] = {0};
+        Pair pair;
+
+        port.dllp = FAB_DLLP_EACH;
+        pair_init(&pair, fixture, &port);
+        fab_port_add_fault(pair.port[0], &fault);
+        numbers_send(&pair, numbers, 40);
+        numbers_check(&pair, numbers);
+        for (unsigned i = 0; i < 2; i++) {
+            const FabPortCounters *counters = fab_port_counters(pair.port[i]);
+
+            ck_assert_uint_eq(counters->bad_tlps + counters->naks_sent, 0);
+            ck_assert_uint_eq(counters->retrains, 0);
+        }
+    }
+}
+END_TEST
+
 /* All Acks are destroyed for a while. The TLP arrives once. The sender repeats
  * it whenever its timer ends, three Ack latency limits after the last byte. */
 START_TEST(lost_acks_end_the_timer)
@@ -308,6 +393,8 @@ int main(void)
     tcase_add_loop_test(tcase, goodput_is_that_of_the_formula, 5, 9);
     tcase_add_loop_test(tcase, errors_lose_and_double_nothing, 0, 48);
     tcase_add_test(tcase, one_bad_tlp_is_sent_again);
+    tcase_add_loop_test(tcase, chosen_tlps_are_sent_again, 1, 10);
+    tcase_add_loop_test(tcase, chosen_dllps_are_made_up_for, 1, 30);
     tcase_add_test(tcase, lost_acks_end_the_timer);
     tcase_add_loop_test(tcase, rollover_retrains_the_link, 0, 3);
     tcase_add_test(tcase, no_errors_change_nothing);
