@@ -179,8 +179,10 @@ static bool append_function(struct lend_choices *choices, const char *dir,
 	__u32 class, vendor, device;
 
 	/* Only a virtual function has a link to its physical function. */
-	if (!join(path, dir, "physfn") || access(path, F_OK) == 0 || !read_number(dir, "class", 16, &class) ||
-	    !lend_type(class) || !read_number(dir, "vendor", 16, &vendor) ||
+	if (!join(path, dir, "physfn") || access(path, F_OK) == 0)
+		return true;
+	if (!read_number(dir, "class", 16, &class) || !lend_type(class) ||
+	    !read_number(dir, "vendor", 16, &vendor) ||
 	    !read_number(dir, "device", 16, &device) ||
 	    !lend_parse_function(address, &choice.function))
 		return true;

@@ -93,15 +93,19 @@ struct lend_request {
 __u64 lend_fabric(const char *root, const struct dl_ctl_function *function);
 /* Return: the type of a device as "farside inventory" shows it; NULL for others. */
 const char *lend_type(__u32 class);
-/* Adds the devices of this node, and their virtual functions, from sysfs. Return: false
- * if there is no memory. */
+/*
+ * Adds the devices of this node, and their virtual functions, from sysfs. Return: false
+ * if there is no memory.
+ */
 bool lend_choices_read(struct lend_choices *choices, const char *root, const char *ids);
 /* Adds devices that have an ID. Return: false if there is no memory. */
 bool lend_choices_take(struct lend_choices *choices, const struct dl_ctl_device *devices,
 		       unsigned int n, const char *ids);
 void lend_choices_free(struct lend_choices *choices);
-/* Return: the function that @request means, or NULL with the reason in @why, which has
- * LEND_WHY bytes. */
+/*
+ * Return: the function that @request means, or NULL with the reason in @why, which has
+ * LEND_WHY bytes.
+ */
 const struct lend_choice *lend_choose(struct lend_choices *choices,
 				      const struct lend_request *request, char *why);
 /* Prints the physical functions by type, as "farside inventory" does. */
