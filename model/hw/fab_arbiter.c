@@ -60,11 +60,8 @@ static FabTlp *pick_relaxed(FabPort *port, FabSource *source, SimTime now)
     return NULL;
 }
 
-/*
- * The TLP that @source sends next: the oldest one, or, if the oldest one cannot
- * go, a younger TLP that may pass it.
- */
-static FabTlp *source_pick(FabPort *port, FabSource *source, SimTime now)
+/* source_pick() for a source with TLPs of several classes. */
+static FabTlp *pick_among_classes(FabPort *port, FabSource *source, SimTime now)
 {
     FabTlp *heads[FAB_CLASSES];
     unsigned count = 0;
@@ -96,7 +93,39 @@ static FabTlp *source_pick(FabPort *port, FabSource *source, SimTime now)
         }
         posted_waits |= tlp->cls == FAB_CLASS_P;
     }
-    return source->relaxed ? pick_relaxed(port, source, now) : NULL;
+    return NULL;
+}
+
+/* The first TLP of @source if it has TLPs of one class only; otherwise NULL. */
+static inline FabTlp *sole_head(const FabSource *source)
+{
+    FabTlp *posted = source->queue[FAB_CLASS_P].head;
+    FabTlp *non_posted = source->queue[FAB_CLASS_NP].head;
+    FabTlp *cpl = source->queue[FAB_CLASS_CPL].head;
+
+    if (posted) {
+        return non_posted || cpl ? NULL : posted;
+    }
+    if (non_posted) {
+        return cpl ? NULL : non_posted;
+    }
+    return cpl;
+}
+
+/*
+ * The TLP that @source sends next: the oldest one, or, if the oldest one cannot
+ * go, a younger TLP that may pass it.
+ */
+static inline FabTlp *source_pick(FabPort *port, FabSource *source, SimTime now)
+{
+    FabTlp *tlp = sole_head(source);
+
+    if (!tlp) {
+        tlp = pick_among_classes(port, source, now);
+    } else if (!can_go(port, tlp, now)) {
+        tlp = NULL;
+    }
+    return !tlp && source->relaxed ? pick_relaxed(port, source, now) : tlp;
 }
 
 static void source_remove(FabPort *port, unsigned index, FabTlp *tlp)
@@ -158,6 +187,17 @@ static FabTlp *arbitrate_round_robin(FabPort *port, SimTime now,
     return NULL;
 }
 
+/* What @tlp adds to source->served. A division takes as long as the rest of an
+ * arbitration, and nearly all weights are powers of two. */
+static inline uint64_t service_of(const FabSource *source, const FabTlp *tlp)
+{
+    uint64_t bytes = FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
+    uint32_t weight = source->weight;
+
+    return weight & (weight - 1) ? bytes * SERVED_UNIT / weight
+                                 : bytes * SERVED_UNIT >> __builtin_ctz(weight);
+}
+
 /*
  * Sources share the wire in proportion to their weights. The source that was
  * served least goes first (start-time fair queueing, Goyal, Vin and Chen,
@@ -193,9 +233,7 @@ static FabTlp *arbitrate_weighted(FabPort *port, SimTime now,
     port->shared = port->active;
     if (best) {
         port->served = best->served;
-        best->served +=
-            (uint64_t)(FAB_TLP_FRAME_BYTES + fab_tlp_bytes(best_tlp)) *
-            SERVED_UNIT / best->weight;
+        best->served += service_of(best, best_tlp);
     }
     return best_tlp;
 }
@@ -339,4 +377,29 @@ FabTlp *fab_port_take(FabPort *port, SimTime now, unsigned *ret_source)
         source_remove(port, *ret_source, tlp);
     }
     return tlp;
+}
+
+/*
+ * With cut-through a TLP may come in more slowly than it could leave, so the
+ * first one is often not ready when the wire becomes free. Several sources,
+ * TLPs that may pass others, and a source that is owed a turn are left to an
+ * arbitration at that time, because a vain one would change their state.
+ */
+SimTime fab_port_next_try(const FabPort *port)
+{
+    const FabSource *source = &port->sources[__builtin_ctzll(port->active)];
+    SimTime ready = SIM_TIME_NONE;
+
+    if ((port->active & (port->active - 1)) || source->relaxed ||
+        source->served < port->served || port->special) {
+        return port->busy_until;
+    }
+    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+        const FabTlp *tlp = source->queue[cls].head;
+
+        if (tlp) {
+            ready = MIN(ready, tlp->ready_at);
+        }
+    }
+    return MAX(ready, port->busy_until);
 }

@@ -423,7 +423,7 @@ static void port_try_send(FabPort *port)
     }
     transmit(port, tlp, now);
     if (port->active) {
-        fab_port_wake_at(port, port->busy_until);
+        fab_port_wake_at(port, fab_port_next_try(port));
     }
     source = &port->sources[index];
     if (source->drained) {
@@ -449,6 +449,7 @@ void fab_port_send(FabPort *port, unsigned source, FabTlp *tlp)
 {
     SimTime now = sim_engine_now(port->owner->engine);
     FabSource *queue = &port->sources[source];
+    SimTime earliest = port->busy_until;
 
     tlp->egress_order = port->order++;
     if (tlp->tail_at > now) {
@@ -461,15 +462,18 @@ void fab_port_send(FabPort *port, unsigned source, FabTlp *tlp)
 
         tlp->ready_at = MAX(tlp->ready_at, tlp->tail_at - time);
     }
+    if (!port->active && !port->special) { /* no other TLP can leave before */
+        earliest = MAX(earliest, tlp->ready_at);
+    }
     fab_fifo_push(&queue->queue[tlp->cls], tlp);
     if (tlp->attr & (FAB_ATTR_RO | FAB_ATTR_IDO)) {
         queue->relaxed++;
     }
     port->active |= 1ull << source;
-    if (now >= port->busy_until) {
+    if (now >= earliest) {
         port_try_send(port);
     } else {
-        fab_port_wake_at(port, port->busy_until);
+        fab_port_wake_at(port, earliest);
     }
 }
 

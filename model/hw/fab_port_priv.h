@@ -247,6 +247,10 @@ void fab_port_consume(FabTlp *tlp, SimTime time);
  * again, and port->starved says whether a TLP lacks credits. */
 FabTlp *fab_port_take(FabPort *port, SimTime now, unsigned *ret_source);
 
+/* fab_arbiter.c: no queued TLP, of which there must be one, can leave before
+ * this time. */
+SimTime fab_port_next_try(const FabPort *port);
+
 static inline bool fab_port_has_credits(const FabPort *port, const FabTlp *tlp)
 {
     FabClass cls = tlp->cls;

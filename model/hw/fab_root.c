@@ -311,7 +311,11 @@ static void path_drained(void *owner, FabPort *port, const FabTlp *tlp)
     FabRoot *root = owner;
 
     for (unsigned i = 0; i < root->ports; i++) {
-        fab_root_p2p_advance(root, i, port->index);
+        const RootPath *path = &root->paths[i * root->ports + port->index];
+
+        if (path->posted.head || path->reads || path->completions.head) {
+            fab_root_p2p_advance(root, i, port->index);
+        }
     }
 }
 
