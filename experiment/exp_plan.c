@@ -16,15 +16,17 @@
 typedef struct Plan {
     const TopoDescription *description;
     GPtrArray *points;
-    unsigned seeds;     /* runs of each point */
-    unsigned n_runs;    /* of all points */
-    ExpAsked asked;     /* of the first run of each point */
-    ExpAsked again;     /* of its other runs */
-    ExpPoint **results; /* by run */
-    GError **errors;    /* by run */
-    unsigned next;      /* atomic: the next run to simulate */
-    gint failed;     /* atomic: a run has failed, so no further run is begun */
-    bool keep_going; /* other runs are begun even so */
+    unsigned seeds;      /* runs of each point */
+    unsigned n_runs;     /* of all points */
+    ExpAsked asked;      /* of the first run of each point */
+    ExpAsked again;      /* of its other runs */
+    ExpPoint **results;  /* by run */
+    GError **errors;     /* by run */
+    unsigned *order;     /* the runs, those that may take long first */
+    unsigned next;       /* atomic: index in `order` of the next run */
+    gint first_failed;   /* atomic: the first run that has failed; G_MAXINT:
+                            none. No run after it is begun */
+    bool keep_going;     /* other runs are begun even so */
     ExpJournal *journal; /* nullable */
     unsigned whole;      /* points of all parts together */
     GMutex mutex;
@@ -52,7 +54,7 @@ static void plan_keep(Plan *plan, unsigned run)
 
     if (plan->journal && !exp_journal_put(plan->journal, number_of(plan, run),
                                           plan->results[run], &error)) {
-        g_atomic_int_set(&plan->failed, 1);
+        g_atomic_int_set(&plan->first_failed, -1);
         g_mutex_lock(&plan->mutex);
         if (plan->journal_error) {
             g_error_free(error);
@@ -63,18 +65,33 @@ static void plan_keep(Plan *plan, unsigned run)
     }
 }
 
+/* Notes that @run has failed. Runs before it still go on, so the error that is
+ * told in the end does not depend on the order in which runs are begun. */
+static void plan_fail(Plan *plan, int run)
+{
+    int first;
+
+    do {
+        first = g_atomic_int_get(&plan->first_failed);
+    } while (run < first && !g_atomic_int_compare_and_exchange(
+                                &plan->first_failed, first, run));
+}
+
 static void *plan_work(void *data)
 {
     Plan *plan = data;
 
     for (;;) {
-        unsigned i = g_atomic_int_add(&plan->next, 1);
+        unsigned next = g_atomic_int_add(&plan->next, 1);
+        unsigned i;
 
-        if (i >= plan->n_runs || g_atomic_int_get(&plan->failed)) {
+        if (next >= plan->n_runs) {
             break;
         }
-        if (plan->results[i]) {
-            continue; /* the journal had it */
+        i = plan->order[next];
+        if (plan->results[i] /* the journal had it */ ||
+            (int)i > g_atomic_int_get(&plan->first_failed)) {
+            continue;
         }
         plan->results[i] =
             exp_point_new(plan->description, point_of(plan, i), i % plan->seeds,
@@ -83,7 +100,7 @@ static void *plan_work(void *data)
         if (plan->results[i]) {
             plan_keep(plan, i);
         } else if (!plan->keep_going) {
-            g_atomic_int_set(&plan->failed, 1);
+            plan_fail(plan, (int)i);
         }
         g_mutex_lock(&plan->mutex);
         plan->done++;
@@ -248,6 +265,41 @@ static void tell_note(const ExpPlanOptions *options, const TopoPoint *point,
     }
 }
 
+/* A guess at how long @point takes: the largest number of its axes, which is
+ * mostly a number of bytes. */
+static int64_t point_weight(const TopoPoint *point)
+{
+    int64_t weight = 0;
+
+    for (unsigned i = 0; i < point->n_values; i++) {
+        if (point->values[i]->has_number) {
+            weight = MAX(weight, point->values[i]->number);
+        }
+    }
+    return weight;
+}
+
+static int compare_weights(const void *a, const void *b, void *data)
+{
+    const unsigned *x = a, *y = b;
+    int64_t first = point_weight(point_of(data, *x));
+    int64_t second = point_weight(point_of(data, *y));
+
+    return first != second ? (first < second ? 1 : -1) : (*x > *y) - (*x < *y);
+}
+
+/* Puts the runs that may take long first. A long run that begins last would
+ * keep one thread busy while the others have nothing to do. */
+static void plan_sort(Plan *plan)
+{
+    plan->order = g_new(unsigned, plan->n_runs);
+    for (unsigned i = 0; i < plan->n_runs; i++) {
+        plan->order[i] = i;
+    }
+    g_qsort_with_data(plan->order, (int)plan->n_runs, sizeof(*plan->order),
+                      compare_weights, plan);
+}
+
 /* Makes the points of the plan and drops those that the options exclude. */
 static bool plan_init(Plan *plan, const ExpPlanOptions *options, GError **error)
 {
@@ -286,6 +338,8 @@ static bool plan_init(Plan *plan, const ExpPlanOptions *options, GError **error)
     plan->n_runs = plan->points->len * plan->seeds;
     plan->results = g_new0(ExpPoint *, plan->n_runs);
     plan->errors = g_new0(GError *, plan->n_runs);
+    plan->first_failed = G_MAXINT;
+    plan_sort(plan);
     return true;
 }
 
@@ -310,6 +364,7 @@ static void plan_done(Plan *plan)
     g_cond_clear(&plan->changed);
     g_free(plan->results);
     g_free(plan->errors);
+    g_free(plan->order);
     g_clear_pointer(&plan->points, g_ptr_array_unref);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Plan, plan_done)
