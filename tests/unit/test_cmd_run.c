@@ -100,6 +100,26 @@ START_TEST(threads_change_no_byte)
 }
 END_TEST
 
+/* The memory holds neither 2 TiB nor 4 TiB. Large points begin first, but the
+ * error is that of the first point of the plan that fails. */
+START_TEST(the_first_failure_of_the_plan_is_told)
+{
+    g_auto(GStrv) parts = g_strsplit(scenario, "2KiB, 4KiB", 2);
+    g_autofree char *text = g_strjoinv("2TiB, 4TiB", parts);
+
+    program_put("fails.yaml", text);
+    for (unsigned threads = 1; threads <= 4; threads++) {
+        g_autofree char *words =
+            g_strdup_printf("run @/fails.yaml -o @ -j %u", threads);
+
+        ck_assert_int_eq(program_run(words), 1);
+        ck_assert_msg(strstr(program_err, "\"one, size=2TiB\"") &&
+                          !strstr(program_err, "4TiB"),
+                      "%s", program_err);
+    }
+}
+END_TEST
+
 /* 3 writes of 1 KiB in TLPs of 256 B cross one link: 12 TLPs. */
 START_TEST(trace_has_every_crossing)
 {
@@ -574,6 +594,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, setup, program_teardown);
     tcase_add_test(tcase, threads_change_no_byte);
+    tcase_add_test(tcase, the_first_failure_of_the_plan_is_told);
     tcase_add_test(tcase, trace_has_every_crossing);
     tcase_add_test(tcase, points_are_left_out);
     tcase_add_test(tcase, warmup_is_left_out_of_counters);
