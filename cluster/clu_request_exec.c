@@ -22,6 +22,7 @@ typedef struct Exec {
     /* The following are for a timed cluster. */
     bool is_whole; /* the input ends without waiting for the command */
     bool is_input_over;
+    bool is_end_sent;
     uint64_t allowed;  /* bytes of input that the client may still send */
     GByteArray *input; /* that has come, and is not sent to the agent yet */
     int64_t begun_ns;
@@ -110,28 +111,32 @@ static void on_session_lost(void *owner, const char *reason)
                      clu_host_plan(exec->host)->host->name, reason);
 }
 
-/* In a timed cluster: sends what has come of the input. If all of it comes
- * without waiting, it is sent in pieces that do not depend on the client. */
+/* In a timed cluster: sends what has come of the input. */
 static void send_input(Exec *exec)
 {
-    if (exec->is_whole && !exec->is_input_over && exec->allowed > 0) {
-        return;
-    }
     for (unsigned at = 0; at < exec->input->len; at += CLU_AGENT_BODY_MAX) {
         clu_session_send(exec->session, CLU_AGENT_STDIN, exec->input->data + at,
                          MIN(exec->input->len - at, CLU_AGENT_BODY_MAX));
     }
     g_byte_array_set_size(exec->input, 0);
-    if (exec->is_input_over) {
+    if (exec->is_input_over && !exec->is_end_sent) {
+        exec->is_end_sent = true;
         clu_session_send(exec->session, CLU_AGENT_STDIN_EOF, NULL, 0);
     }
 }
 
+/* The machines stand. Input that comes without waiting is sent only now, when
+ * all that they allow has come: during a step, the pieces would depend on how
+ * much they had allowed when the client wrote, and on what else was sent. */
 static bool exec_holds(const CluRequest *request)
 {
-    const Exec *exec = request->state;
+    Exec *exec = request->state;
 
-    return exec->is_whole && !exec->is_input_over && exec->allowed > 0;
+    if (!exec->is_input_over && exec->allowed > 0) {
+        return true;
+    }
+    send_input(exec);
+    return false;
 }
 
 static void exec_start(CluRequest *request, const GPtrArray *words)
@@ -233,7 +238,9 @@ static void on_timed_input(Exec *exec, const CluAgentFrame *frame)
     if (frame->length > 0) {
         g_byte_array_append(exec->input, frame->body, frame->length);
     }
-    send_input(exec);
+    if (!exec->is_whole) {
+        send_input(exec);
+    }
 }
 
 static void exec_frame(CluRequest *request, const CluAgentFrame *frame)

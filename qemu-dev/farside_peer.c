@@ -184,9 +184,9 @@ void farside_peer_send_write(FarsidePeer *s, const FarsideNear *near,
     /*
      * A single write is sent at once, because most writes of a CPU are to
      * registers; but not that of a device in a timed cluster, where no time
-     * passes before more of it comes. A burst is sent when it reaches a multiple of
-     * Max_Payload_Size, so a burst of aligned writes never crosses a boundary
-     * of 4 KiB (PCIe 5.0 s2.2.7).
+     * passes before more of it comes. A burst is sent when it reaches a
+     * multiple of Max_Payload_Size, so a burst of aligned writes never crosses
+     * a boundary of 4 KiB (PCIe 5.0 s2.2.7).
      */
     if ((b->run < BURST_START && (is_line || !s->burst_timer)) ||
         b->end % most == 0) {

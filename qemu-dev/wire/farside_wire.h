@@ -183,9 +183,9 @@ struct farside_wire_configured {
 
 /*
  * READ: a memory read request. A COMPLETION with the same tag answers it. The
- * receiver completes a READ of 0 bytes when it has done all earlier WRITEs. It
- * completes a READ of more than 8 bytes with CA if that does not lie in its RAM,
- * because the sender may have asked for more than it needs.
+ * receiver completes a READ of 0 bytes when it has done all earlier WRITEs.
+ * It completes a READ of more than 8 bytes with CA if that does not lie in its
+ * RAM, because the sender may have asked for more than it needs.
  */
 struct farside_wire_read {
     uint64_t address; /* on the receiver's bus */
