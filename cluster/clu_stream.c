@@ -26,6 +26,7 @@ struct CluStream {
     size_t done;         /* bytes at the start of `waiting` already written */
     bool is_closed;
     bool is_held;   /* only clu_stream_let() writes */
+    size_t cut;     /* clu_stream_let() ends before this index; 0: no cut */
     bool *is_freed; /* set when a running callback frees the stream; NULL while
                        none runs */
 };
@@ -191,15 +192,25 @@ const uint8_t *clu_stream_waiting(const CluStream *stream, size_t *ret_length)
     return stream->waiting->data + stream->done;
 }
 
+void clu_stream_cut(CluStream *stream)
+{
+    if (stream->is_held && stream->cut <= stream->done) {
+        stream->cut = stream->waiting->len;
+    }
+}
+
 void clu_stream_discard(CluStream *stream)
 {
     g_byte_array_set_size(stream->waiting, 0);
     stream->done = 0;
+    stream->cut = 0;
 }
 
 size_t clu_stream_let(CluStream *stream, size_t most)
 {
-    size_t length = MIN(clu_stream_pending(stream), most);
+    size_t end =
+        stream->cut > stream->done ? stream->cut : stream->waiting->len;
+    size_t length = MIN(end - stream->done, most);
     ssize_t n;
 
     g_assert(stream->is_held);
@@ -216,8 +227,9 @@ size_t clu_stream_let(CluStream *stream, size_t most)
         return 0;
     }
     if (n > 0) {
-        g_byte_array_remove_range(stream->waiting, 0,
-                                  (guint)(stream->done + (size_t)n));
+        stream->done += (size_t)n;
+        g_byte_array_remove_range(stream->waiting, 0, (guint)stream->done);
+        stream->cut -= MIN(stream->cut, stream->done);
         stream->done = 0;
     }
     return (size_t)MAX(n, 0);

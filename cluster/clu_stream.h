@@ -49,6 +49,11 @@ const uint8_t *clu_stream_waiting(const CluStream *stream, size_t *ret_length);
  */
 size_t clu_stream_let(CluStream *stream, size_t most);
 
+/* In a held stream: clu_stream_let() never gives what was written before this
+ * call together with what is written after it. Until the former is given, the
+ * next calls do nothing. */
+void clu_stream_cut(CluStream *stream);
+
 /* Drops the bytes that wait in a held stream. */
 void clu_stream_discard(CluStream *stream);
 
