@@ -140,7 +140,12 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
                 .iotlb_ways = topo_part_int(part, "iommu.iotlb_ways"),
                 .hit = topo_part_time(part, "iommu.hit"),
                 .walk = topo_part_time(part, "iommu.walk"),
+                .walk_read = topo_part_time(part, "iommu.walk_read"),
+                .walk_cache = {topo_part_int(part, "iommu.cache_4k"),
+                               topo_part_int(part, "iommu.cache_2m"),
+                               topo_part_int(part, "iommu.cache_1g")},
                 .walks = topo_part_int(part, "iommu.walks"),
+                .mixed = topo_part_bool(part, "iommu.mixed"),
                 .page_bytes = topo_part_bytes(part, "iommu.page"),
             },
         .mmio =

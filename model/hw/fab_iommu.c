@@ -2,6 +2,7 @@
 #include "fab_iommu.h"
 
 #include "fab_page_table.h"
+#include "fab_walk_cache.h"
 
 #define ADDR_END    (1ULL << FAB_IOMMU_ADDR_BITS)
 #define ENTRIES_MAX (1u << 24)
@@ -60,9 +61,9 @@ struct FabIommu {
     uint32_t cached[FAB_PAGE_SIZES]; /* number of entries by page size */
 
     /*
-     * A ring of walks in the order of their first misses. The first `active`
-     * walks have a walker. All walks take the same time, so they end in the
-     * order of the ring. walks_head and walks_tail run freely and are masked
+     * A ring of walks. The first `active` walks have a walker, and stand in the
+     * order in which they end. The others stand in the order of their first
+     * misses. walks_head and walks_tail run freely and are masked
      * when used.
      */
     Walk *walks;
@@ -79,6 +80,7 @@ struct FabIommu {
     void *owner;
 
     FabPageTable table;
+    FabWalkCaches caches; /* paging-structure caches */
 
     SimEngine *engine;
     FabIommuParams params;
@@ -217,6 +219,7 @@ static void invalidate(void *data, FabBusAddr iova, FabBusAddr end,
     bool by_page = pages < iommu->params.iotlb_entries;
     uint64_t tries = by_page ? pages : iommu->params.iotlb_entries;
 
+    fab_walk_caches_drop(&iommu->caches, iova, end);
     for (uint64_t i = 0; i < tries && iommu->cached[size]; i++) {
         Node *node;
 
@@ -275,8 +278,7 @@ static void walk_enter(FabIommu *iommu, uint32_t place)
     *bucket = (place & iommu->walks_mask) + 1;
 }
 
-/* Removes the first walk from the hash. It is the oldest walk, so it is the
- * last one of its chain. */
+/* Removes a walk from the hash. */
 static void walk_leave(FabIommu *iommu, const Walk *walk)
 {
     uint32_t at = (uint32_t)(walk - iommu->walks) + 1;
@@ -325,15 +327,45 @@ static void walks_grow(FabIommu *iommu)
     }
 }
 
+/* The time of a walk for the page of @key. */
+static SimTime walk_time(FabIommu *iommu, uint64_t key)
+{
+    return iommu->params.walk +
+           fab_walk_caches_reads(&iommu->caches, key_base(key), key_size(key)) *
+               iommu->params.walk_read;
+}
+
+/* Moves the walk at @place forward, before those that end later. */
+static void walk_sort(FabIommu *iommu, uint32_t place)
+{
+    Walk walk = *walk_at(iommu, place);
+
+    while (place != iommu->walks_head &&
+           walk_at(iommu, place - 1)->due > walk.due) {
+        Walk *before = walk_at(iommu, place - 1);
+
+        walk_leave(iommu, walk_at(iommu, place));
+        walk_leave(iommu, before);
+        *walk_at(iommu, place) = *before;
+        *before = walk;
+        walk_enter(iommu, place);
+        walk_enter(iommu, --place);
+    }
+}
+
 /* Gives a walker to the first walk that has none. */
 static void walk_begin(FabIommu *iommu, SimTime now)
 {
-    Walk *walk = walk_at(iommu, iommu->walks_head + iommu->active);
+    uint32_t place = iommu->walks_head + iommu->active;
+    Walk *walk = walk_at(iommu, place);
 
-    walk->due = now + iommu->params.walk;
+    walk->due = now + walk_time(iommu, walk->key);
     iommu->active++;
     iommu->counters.walks++;
     iommu->counters.wait_ps += (now - walk->asked) * walk->misses - walk->late;
+    if (iommu->params.walk_read) {
+        walk_sort(iommu, place);
+    }
 }
 
 static void walk_ask(FabIommu *iommu, FabTlp *tlp, uint64_t key, SimTime now)
@@ -354,8 +386,9 @@ static void walk_ask(FabIommu *iommu, FabTlp *tlp, uint64_t key, SimTime now)
     walk_enter(iommu, iommu->walks_tail++);
     if (iommu->active < iommu->params.walks) {
         walk_begin(iommu, now);
-        if (iommu->active == 1) {
-            sim_event_schedule(&iommu->walk_event, walk->due);
+        if (iommu->active == 1 || iommu->params.walk_read) {
+            sim_event_reschedule(&iommu->walk_event,
+                                 walk_at(iommu, iommu->walks_head)->due);
         }
     }
 }
@@ -391,6 +424,10 @@ static void walk_ended(SimEvent *event)
     FabTlp *tlp = first->head;
     const FabPageRange *range = fab_page_table_find(&iommu->table, tlp->addr);
 
+    if (range) {
+        node_fill(iommu, range, tlp->addr);
+        fab_walk_caches_fill(&iommu->caches, tlp->addr, range->size);
+    }
     walk_leave(iommu, first);
     iommu->walks_head++;
     iommu->active--;
@@ -399,9 +436,6 @@ static void walk_ended(SimEvent *event)
     }
     if (iommu->active) {
         sim_event_schedule(event, walk_at(iommu, iommu->walks_head)->due);
-    }
-    if (range) {
-        node_fill(iommu, range, tlp->addr);
     }
     while (tlp) {
         FabTlp *next = tlp->next;
@@ -510,6 +544,7 @@ void fab_iommu_free(FabIommu *iommu)
     sim_event_cancel(&iommu->walk_event);
     sim_event_cancel(&iommu->hit_event);
     fab_page_table_done(&iommu->table);
+    fab_walk_caches_done(&iommu->caches);
     g_free(iommu->nodes);
     g_free(iommu->buckets);
     g_free(iommu->walks);
@@ -552,6 +587,22 @@ static bool check_params(const FabIommuParams *params, GError **error)
                     (gint64)params->hit, (gint64)params->walk);
         return false;
     }
+    if (params->walk_read < 0 || params->walk_read > SIM_S) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "a read of a page table of %" G_GINT64_FORMAT
+                    " ps: must be 0 to 1 s",
+                    (gint64)params->walk_read);
+        return false;
+    }
+    for (uint32_t i = 0; i < G_N_ELEMENTS(params->walk_cache); i++) {
+        if (params->walk_cache[i] > FAB_WALK_CACHE_MOST) {
+            g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                        "a paging-structure cache of %u entries: must be at "
+                        "most %u",
+                        params->walk_cache[i], FAB_WALK_CACHE_MOST);
+            return false;
+        }
+    }
     if (!fab_page_size_find(params->page_bytes, &size)) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
                     "IOMMU pages of %" G_GUINT64_FORMAT
@@ -591,6 +642,7 @@ bool fab_iommu_realize(FabIommu *iommu, uint32_t rank, GError **error)
         return false;
     }
     iotlb_init(iommu);
+    fab_walk_caches_init(&iommu->caches, iommu->params.walk_cache);
     iommu->walks = g_new(Walk, FIRST_WALKS);
     iommu->walk_buckets = g_new0(uint32_t, FIRST_WALKS);
     iommu->walks_mask = FIRST_WALKS - 1;

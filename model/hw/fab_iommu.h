@@ -80,8 +80,8 @@ void fab_iommu_set_done(FabIommu *iommu, FabTranslateFn fn, void *owner);
 /*
  * Translates the address of @tlp (a request; must not cross a page). While the
  * result is pending the IOMMU links the TLP by its `next`, and the caller must
- * not touch it. The order of the results of pending translations: walks end in
- * the order of their first misses; TLPs of one page come back in the order of
+ * not touch it. The order of the results of pending translations: walks of the
+ * same time end in the order of their first misses; TLPs of one page come back in the order of
  * the calls; hits come back in the order of the calls. A hit can overtake a
  * miss on another page.
  */

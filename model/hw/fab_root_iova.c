@@ -16,15 +16,17 @@ typedef struct IovaMap {
     FabBusAddr addr;
     uint64_t size_bytes;
     FabBusAddr iova;
+    unsigned domain;
     uint32_t users;
 } IovaMap;
 
-/* ---- Domain 0: what drivers map -------------------------------------- */
+/* ---- What drivers map ------------------------------------------------- */
 
-bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
-                      FabBusAddr *ret_device_addr, GError **error)
+static bool map_dma(FabRoot *root, unsigned domain, FabBusAddr addr,
+                    uint64_t size_bytes, FabBusAddr *ret_device_addr,
+                    GError **error)
 {
-    uint64_t page = root->params.iommu.page_bytes, align = page;
+    uint64_t page = fab_root_page_bytes(root), align = page;
     FabBusAddr base, end;
     IovaMap map;
 
@@ -37,13 +39,15 @@ bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
     for (unsigned i = 0; i < root->iova_maps->len; i++) {
         IovaMap *known = &g_array_index(root->iova_maps, IovaMap, i);
 
-        if (base >= known->addr && end <= known->addr + known->size_bytes) {
+        if (domain == known->domain && base >= known->addr &&
+            end <= known->addr + known->size_bytes) {
             known->users++;
             *ret_device_addr = known->iova + (addr - known->addr);
             return true;
         }
     }
-    map = (IovaMap){.addr = base, .size_bytes = end - base, .users = 1};
+    map = (IovaMap){
+        .addr = base, .size_bytes = end - base, .domain = domain, .users = 1};
     /* Aligned to its size, as in Linux, so that the device addresses touch no
      * more entries of an NTB's window than the range itself. */
     while (align < map.size_bytes && align < IOVA_BASE) {
@@ -52,7 +56,7 @@ bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
     if (!fab_root_take_iova(root, map.size_bytes, align, &map.iova, error)) {
         return false;
     }
-    if (!fab_root_iommu_map(root, 0, map.iova, map.addr, map.size_bytes,
+    if (!fab_root_iommu_map(root, domain, map.iova, map.addr, map.size_bytes,
                             error)) {
         fab_root_give_iova(root, map.iova);
         return false;
@@ -60,6 +64,20 @@ bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
     g_array_append_val(root->iova_maps, map);
     *ret_device_addr = map.iova + (addr - base);
     return true;
+}
+
+bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
+                      FabBusAddr *ret_device_addr, GError **error)
+{
+    return map_dma(root, 0, addr, size_bytes, ret_device_addr, error);
+}
+
+bool fab_root_map_dma_for(FabRoot *root, FabBdf device, FabBusAddr addr,
+                          uint64_t size_bytes, FabBusAddr *ret_device_addr,
+                          GError **error)
+{
+    return map_dma(root, root->domain_of ? root->domain_of[device] : 0, addr,
+                   size_bytes, ret_device_addr, error);
 }
 
 void fab_root_unmap_dma(FabRoot *root, FabBusAddr device_addr)
@@ -71,7 +89,7 @@ void fab_root_unmap_dma(FabRoot *root, FabBusAddr device_addr)
             continue;
         }
         if (--map->users == 0) {
-            fab_root_iommu_unmap(root, 0, map->iova, map->size_bytes);
+            fab_root_iommu_unmap(root, map->domain, map->iova, map->size_bytes);
             fab_root_give_iova(root, map->iova);
             g_array_remove_index(root->iova_maps, i);
         }
@@ -83,7 +101,7 @@ bool fab_root_take_iova(FabRoot *root, uint64_t size_bytes,
                         uint64_t align_bytes, FabBusAddr *ret_iova,
                         GError **error)
 {
-    uint64_t page = root->params.iommu.page_bytes;
+    uint64_t page = fab_root_page_bytes(root);
 
     size_bytes = (size_bytes + page - 1) & ~(page - 1);
     if (!fab_ranges_take(root->iova, size_bytes, MAX(align_bytes, page),
@@ -102,23 +120,71 @@ void fab_root_give_iova(FabRoot *root, FabBusAddr iova)
     fab_ranges_give(root->iova, iova);
 }
 
-bool fab_root_iommu_map(FabRoot *root, unsigned domain, FabBusAddr iova,
-                        FabBusAddr addr, uint64_t size_bytes, GError **error)
+uint64_t fab_root_page_bytes(const FabRoot *root)
+{
+    return root->params.iommu.mixed ? 4096 : root->params.iommu.page_bytes;
+}
+
+/* The largest page that @where, the bits of addresses and perhaps sizes, and
+ * @left_bytes allow. */
+static uint64_t page_that_fits(const FabRoot *root, uint64_t where,
+                               uint64_t left_bytes)
 {
     static const uint64_t smaller[] = {2 << 20, 4 << 10};
     uint64_t page = root->params.iommu.page_bytes;
 
-    g_assert(root->iommu && domain < FAB_DOMAINS);
-    for (unsigned i = 0;
-         i < G_N_ELEMENTS(smaller) && ((iova | addr | size_bytes) & (page - 1));
+    for (unsigned i = 0; i < G_N_ELEMENTS(smaller) &&
+                         ((where & (page - 1)) || page > left_bytes);
          i++) {
         page = MIN(page, smaller[i]);
     }
-    if (!fab_iommu_map(root->iommu, fab_root_domain_base(domain) + iova, addr,
-                       size_bytes, page, error)) {
-        g_prefix_error(error, "%s: ", root->component.name);
-        return false;
+    return page;
+}
+
+/* The bytes of a mapping, @left_bytes from @iova and @addr on, that have pages
+ * of one size: *@ret_page. */
+static uint64_t run_bytes(const FabRoot *root, FabBusAddr iova, FabBusAddr addr,
+                          uint64_t left_bytes, uint64_t *ret_page)
+{
+    uint64_t bytes, limit;
+
+    if (!root->params.iommu.mixed) {
+        *ret_page = page_that_fits(root, iova | addr | left_bytes, left_bytes);
+        return left_bytes;
     }
+    *ret_page = page_that_fits(root, iova | addr, left_bytes);
+    bytes = left_bytes & ~(*ret_page - 1);
+    /* Up to where larger pages may begin. */
+    limit = *ret_page == 4 << 10 ? 2 << 20 : 1 << 30;
+    if (*ret_page < root->params.iommu.page_bytes &&
+        ((iova ^ addr) & (limit - 1)) == 0) {
+        bytes = MIN(bytes, MAX(limit - (iova & (limit - 1)), *ret_page));
+    }
+    return bytes;
+}
+
+bool fab_root_iommu_map(FabRoot *root, unsigned domain, FabBusAddr iova,
+                        FabBusAddr addr, uint64_t size_bytes, GError **error)
+{
+    FabBusAddr base = fab_root_domain_base(domain) + iova;
+    uint64_t done = 0;
+
+    g_assert(root->iommu && domain < FAB_DOMAINS);
+    do {
+        uint64_t page;
+        uint64_t bytes =
+            run_bytes(root, iova + done, addr + done, size_bytes - done, &page);
+
+        if (!fab_iommu_map(root->iommu, base + done, addr + done, bytes, page,
+                           error)) {
+            if (done > 0) {
+                fab_iommu_unmap(root->iommu, base, done);
+            }
+            g_prefix_error(error, "%s: ", root->component.name);
+            return false;
+        }
+        done += bytes;
+    } while (done < size_bytes);
     root->mapped_bytes += size_bytes;
     return true;
 }
@@ -151,7 +217,7 @@ void fab_root_iova_init(FabRoot *root)
     root->iova_maps = g_array_new(FALSE, FALSE, sizeof(IovaMap));
     /* An access beyond the end of a mapping hits the free page after it. */
     root->iova =
-        fab_ranges_new(IOVA_BASE, IOVA_BYTES, root->params.iommu.page_bytes);
+        fab_ranges_new(IOVA_BASE, IOVA_BYTES, fab_root_page_bytes(root));
 }
 
 void fab_root_iova_free(FabRoot *root)

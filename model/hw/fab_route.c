@@ -184,12 +184,14 @@ typedef struct Way {
     GArray *records; /* of Record */
 } Way;
 
-static bool map_root(const Way *way, FabRoot *root, FabBusAddr *addr,
-                     uint64_t size_bytes, GError **error)
+/* Maps a range of the host of @root for its device @device. */
+static bool map_root(const Way *way, FabRoot *root, FabBdf device,
+                     FabBusAddr *addr, uint64_t size_bytes, GError **error)
 {
     Record record = {.root = root};
 
-    if (!fab_root_map_dma(root, *addr, size_bytes, &record.addr, error)) {
+    if (!fab_root_map_dma_for(root, device, *addr, size_bytes, &record.addr,
+                              error)) {
         return false;
     }
     *addr = record.addr;
@@ -211,7 +213,8 @@ static bool map_window(const Way *way, const Crossing *crossing,
 
     /* Requests from cable to cable of one adapter do not enter the host. */
     if ((!after || crossing->far != after->near) && !is_device_addr &&
-        !map_root(way, far, addr, size_bytes, error)) {
+        !map_root(way, far, fab_ntb_component(crossing->far)->bdf, addr,
+                  size_bytes, error)) {
         return false;
     }
     if (!fab_ntb_map(crossing->near, crossing->cable, *addr, size_bytes,
@@ -319,8 +322,8 @@ static bool way_map(const Way *way, FabBusAddr *addr, uint64_t size_bytes,
     }
     if (way->from->kind != FAB_KIND_ROOT &&
         !(way->flags & FAB_MAP_FROM_HOST_ADDR)) {
-        return map_root(way, fab_component_as_root(host_of(way->from)), addr,
-                        size_bytes, error);
+        return map_root(way, fab_component_as_root(host_of(way->from)),
+                        way->from->bdf, addr, size_bytes, error);
     }
     return true;
 }

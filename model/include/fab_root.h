@@ -32,9 +32,15 @@ typedef struct FabIommuParams {
     uint32_t iotlb_entries;
     uint32_t iotlb_ways; /* 0: fully associative */
     SimTime hit;         /* latency of an IOTLB hit */
-    SimTime walk;        /* latency of a page walk */
+    SimTime walk;        /* latency of a page walk, without its reads */
+    SimTime walk_read;   /* latency of the read of a table; 0: in `walk` */
+    /* Entries of the paging-structure caches, by the level that they spare the
+     * way to: tables of 4 KiB pages, of 2 MiB pages, and of 1 GiB pages. */
+    uint32_t walk_cache[3];
     uint32_t walks;      /* largest number of concurrent page walks */
     uint64_t page_bytes; /* page size of new mappings: 4 KiB, 2 MiB, 1 GiB */
+    bool mixed;          /* page_bytes is the largest size: a mapping has each
+                            part of it in the largest pages that fit there */
 } FabIommuParams;
 
 typedef struct FabMmioParams {
@@ -138,6 +144,11 @@ bool fab_root_alloc_in_node(FabRoot *root, unsigned node, uint64_t size_bytes,
 bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
                       FabBusAddr *ret_device_addr, GError **error);
 
+/* The same in the domain of the device with Requester ID @device. */
+bool fab_root_map_dma_for(FabRoot *root, FabBdf device, FabBusAddr addr,
+                          uint64_t size_bytes, FabBusAddr *ret_device_addr,
+                          GError **error);
+
 /* Removes the mapping made by fab_root_map_dma() that contains @device_addr. A
  * range that was mapped several times stays until it is unmapped as often. */
 void fab_root_unmap_dma(FabRoot *root, FabBusAddr device_addr);
@@ -169,8 +180,11 @@ bool fab_root_take_iova(FabRoot *root, uint64_t size_bytes,
                         GError **error);
 void fab_root_give_iova(FabRoot *root, FabBusAddr iova);
 
-/* Maps [@iova, +@size_bytes) of @domain to @addr of the host. The pages have
- * iommu.page_bytes if @iova, @addr and @size_bytes are aligned to that,
+/* Mappings begin and end at multiples of this. */
+uint64_t fab_root_page_bytes(const FabRoot *root);
+
+/* Maps [@iova, +@size_bytes) of @domain to @addr of the host. Without
+ * iommu.mixed all pages have one size: iommu.page_bytes if @iova, @addr and @size_bytes are aligned to that,
  * otherwise 2 MiB or 4 KiB. Fails with FAB_ERROR_ADDRESS if a part of the range
  * is mapped already. */
 bool fab_root_iommu_map(FabRoot *root, unsigned domain, FabBusAddr iova,

@@ -258,6 +258,7 @@ static void lend_free(FabLend *lend)
     for (unsigned i = 0; i < FAB_BARS; i++) {
         fab_mapping_free(lend->bar[i]);
     }
+    fab_lend_own_domain_close(lend);
     g_array_unref(lend->maps);
     g_array_unref(lend->targets);
     g_free(lend);
@@ -286,7 +287,8 @@ FabLend *fab_lend_borrow(const FabLendParams *params, GError **error)
     lend->iommu = fab_root_params(params->borrower)->iommu.enabled;
     lend->maps = g_array_new(FALSE, FALSE, sizeof(LendMap));
     lend->targets = g_array_new(FALSE, FALSE, sizeof(LendTarget));
-    if (!open_bars(lend, error) || !fab_lend_msi_open(lend, error) ||
+    if (!fab_lend_own_domain_open(lend, error) || !open_bars(lend, error) ||
+        !fab_lend_msi_open(lend, error) ||
         !fab_lend_window_open(lend, params->window_bytes, error)) {
         lend_free(lend);
         g_prefix_error(error, "%s to %s: ", device->name, borrower->name);

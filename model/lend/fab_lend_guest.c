@@ -21,7 +21,7 @@
 
 static uint64_t page_bytes_of(const FabRoot *root)
 {
-    return fab_root_params(root)->iommu.page_bytes;
+    return fab_root_page_bytes(root);
 }
 
 static uint64_t round_up(uint64_t value, uint64_t unit)
@@ -253,6 +253,13 @@ static unsigned domain_number(const Lending *lending, const FabRoot *lender)
             taken[domain->number] = true;
         }
     }
+    for (unsigned i = 0; i < lending->lends->len; i++) {
+        const FabLend *lend = lending->lends->pdata[i];
+
+        if (lend->lender == lender) {
+            taken[lend->own_domain] = true;
+        }
+    }
     for (unsigned i = 1; i < FAB_DOMAINS; i++) {
         if (!taken[i]) {
             return i;
@@ -322,6 +329,34 @@ void fab_lend_domain_unref(Lending *lending, Domain *domain)
     }
 }
 
+static void no_domain(const FabLend *lend, GError **error)
+{
+    g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                "%s: all %u domains of the IOMMU are in use",
+                fab_root_component(lend->lender)->name, FAB_DOMAINS);
+}
+
+bool fab_lend_own_domain_open(FabLend *lend, GError **error)
+{
+    if (lend->vm || !fab_root_params(lend->lender)->iommu.enabled) {
+        return true;
+    }
+    lend->own_domain = domain_number(lend->lending, lend->lender);
+    if (!lend->own_domain) {
+        no_domain(lend, error);
+        return false;
+    }
+    fab_root_attach(lend->lender, lend_component(lend)->bdf, lend->own_domain);
+    return true;
+}
+
+void fab_lend_own_domain_close(FabLend *lend)
+{
+    if (lend->own_domain) {
+        fab_root_attach(lend->lender, lend_component(lend)->bdf, 0);
+    }
+}
+
 Domain *fab_lend_domain_ref(FabLend *lend, uint64_t window_bytes,
                             GError **error)
 {
@@ -341,9 +376,7 @@ Domain *fab_lend_domain_ref(FabLend *lend, uint64_t window_bytes,
     number = domain_number(lending, lend->lender);
     if (!number) {
         guest_unref(lending, guest);
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "%s: all %u domains of the IOMMU are in use",
-                    fab_root_component(lend->lender)->name, FAB_DOMAINS);
+        no_domain(lend, error);
         return NULL;
     }
     domain = g_new0(Domain, 1);

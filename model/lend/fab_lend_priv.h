@@ -122,13 +122,15 @@ struct FabLend {
 
     /* The DMA window. */
     uint64_t window_bytes;
-    FabBusAddr iova;    /* device address at the borrower; unused if `vm` */
-    FabRanges *space;   /* free parts; NULL if `vm` or the IOMMU is off */
-    FabMapping *dma[2]; /* the window; or RAM below and above 4 GiB */
-    FabRange memory[2]; /* the borrower's RAM */
-    Domain *domain;     /* domain of a guest; NULL unless `vm` */
-    GArray *maps;       /* of LendMap */
-    GArray *targets;    /* of LendTarget */
+    FabBusAddr iova;     /* device address at the borrower; unused if `vm` */
+    FabRanges *space;    /* free parts; NULL if `vm` or the IOMMU is off */
+    FabMapping *dma[2];  /* the window; or RAM below and above 4 GiB */
+    FabRange memory[2];  /* the borrower's RAM */
+    Domain *domain;      /* domain of a guest; NULL unless `vm` */
+    unsigned own_domain; /* number of its own domain in the lender's IOMMU; 0:
+                            the IOMMU is off, or `vm` */
+    GArray *maps;        /* of LendMap */
+    GArray *targets;     /* of LendTarget */
 
     FabInterruptFn interrupt;
     void *interrupt_owner;
@@ -157,6 +159,11 @@ void fab_lend_window_close(FabLend *lend);
 Domain *fab_lend_domain_ref(FabLend *lend, uint64_t window_bytes,
                             GError **error);
 void fab_lend_domain_unref(Lending *lending, Domain *domain);
+
+/* Gives the loan a domain of its own in the lender's IOMMU, and takes it back.
+ * The device is in that domain meanwhile. */
+bool fab_lend_own_domain_open(FabLend *lend, GError **error);
+void fab_lend_own_domain_close(FabLend *lend);
 
 /* Maps whole pages of the host's memory. Returns false without an error if the
  * guest's memory is full, and with @error set if the mapping failed. */

@@ -5,7 +5,7 @@
 
 static uint64_t page_bytes_of(const FabLend *lend)
 {
-    return fab_root_params(lend->borrower)->iommu.page_bytes;
+    return fab_root_page_bytes(lend->borrower);
 }
 
 /* ---- The borrower's IOMMU is off -------------------------------------- */

@@ -38,10 +38,13 @@ typedef struct Gen {
     GPtrArray *devices; /* of char *: "host.name" of GPUs and endpoints */
     GPtrArray *gpus;
     GPtrArray *drives;
-    GPtrArray *nics; /* those that can be used by flows of TCP */
-    bool has_tcp;    /* the CPU of the present host */
-    GPtrArray *ntbs; /* of char *: one or none of each host; nullable */
+    GPtrArray *movers; /* devices whose engine moves memory of others */
+    GPtrArray *nics;   /* those that can be used by flows of TCP */
+    bool has_tcp;      /* the CPU of the present host */
+    GPtrArray *ntbs;   /* of char *: one or none of each host; nullable */
     unsigned n_hosts;
+    unsigned table_switches; /* bit mask: of the present host */
+    unsigned node_hosts;     /* bit mask: hosts with two nodes */
 } Gen;
 
 static const char *const cpus[] = {"generic-host", "generic-host",
@@ -122,6 +125,13 @@ static void add_device_changes(Gen *gen)
         "buffers.latency: 1us",
         "bars: [{size: 4KiB, width: 32}]",
         "bars: []",
+        "dma.writes: 1",
+        "dma.in_flight: 1KiB",
+        "dma.read_move: {beat: 64B, clock: 5ns, gap: 3}",
+        "dma.write_move: {beat: 32B, clock: 5ns, gap: 0}",
+        "service: {beat: 16B, clock: 4ns, gap: 1}",
+        "buffers.collect: 4KiB",
+        "buffers.replay: 2KiB",
     };
 
     if (one_in(gen, 3)) {
@@ -147,6 +157,11 @@ static void add_gpu_changes(Gen *gen)
         "copy.setup: 0ps",
         "dma.write_latency: 30us",
         "transfer.cpu_direct: 100us",
+        "threads.warp: 64",
+        "threads.line: 64B, threads.sector: 64B",
+        "threads.sector: 1B",
+        "threads.latency: 700ns",
+        "poll.period: 100ns",
     };
 
     if (one_in(gen, 2)) {
@@ -184,7 +199,27 @@ static void add_nic_changes(Gen *gen)
     }
 }
 
-static void add_cpu_changes(Gen *gen)
+/* Divides the root ports of a CPU among nodes. */
+static void add_nodes(Gen *gen, unsigned host)
+{
+    static const char *const limits[] = {
+        "",
+        ", nodes.latency: 150ns",
+        ", nodes: {latency: 90ns, bandwidth: 5GB/s}",
+        ", nodes: {writes: 1KiB, acknowledge: 300ns}",
+        ", nodes: {bandwidth: 1GB/s, writes: 64B, acknowledge: 2us}",
+    };
+
+    gen->node_hosts |= 1u << host;
+    add(gen, "    set: {root_ports: [");
+    for (unsigned i = 0; i < 4; i++) {
+        add(gen, "%s{name: rp%u, speed: 8.0GT/s, width: x16, node: %u}",
+            i > 0 ? ", " : "", i, i % 2);
+    }
+    add(gen, "]%s}\n", PICK(gen, limits));
+}
+
+static void add_cpu_changes(Gen *gen, unsigned host)
 {
     static const char *const changes[] = {
         "dpc.trigger: fatal, dpc.release: 20us, dpc.training: 5us",
@@ -201,6 +236,10 @@ static void add_cpu_changes(Gen *gen)
         "iommu.page: 2MiB",
         "iommu.iotlb_entries: 1",
         "iommu.walks: 1",
+        "iommu.walks: 2, iommu.walk_read: 70ns, iommu.cache_4k: 2",
+        "iommu.walk_read: 1us, iommu.cache_2m: 1, iommu.cache_1g: 1",
+        "iommu.page: 1GiB, iommu.mixed: on",
+        "iommu.page: 2MiB, iommu.mixed: on, iommu.walk_read: 50ns",
         "core.mmio_reads: 1",
         "core.interrupt: 0ps",
         "core.poll: 100ns",
@@ -208,10 +247,14 @@ static void add_cpu_changes(Gen *gen)
         "buffers.cpld: 32",
         "completion_size: 64B",
         "mmio.low_size: 16MiB",
+        "memory.cache: {size: 64KiB, latency: 1ns, ways: 16, io_ways: 2}",
+        "memory.cache: {size: 4KiB, latency: 0ps, ways: 1, io_ways: 0}",
     };
 
     if (one_in(gen, 3)) {
         add(gen, "    set: {%s}\n", PICK(gen, changes));
+    } else if (one_in(gen, 3)) {
+        add_nodes(gen, host);
     }
 }
 
@@ -227,25 +270,53 @@ static char *make_place(Gen *gen, unsigned n_switches, unsigned *root_port)
 static void add_switches(Gen *gen, unsigned count, unsigned *root_port)
 {
     static const char *const acs[] = {"auto", "on", "off"};
-    static const char *const dpc[] = {
+    static const char *const changes[] = {
+        "arbitration: weighted-round-robin",
+        "arbitration: oldest-first",
+        "mode: store-and-forward",
+        "latency: 0ps",
+        "buffers.ph: 1",
+        "buffers.cpld: 32",
         "dpc.trigger: fatal, dpc.release: 3us, dpc.training: 1us",
         "dpc.trigger: nonfatal, dpc.release: 30us, dpc.completion: ca",
-        "dpc.trigger: nonfatal"};
+        "dpc.trigger: nonfatal",
+    };
+    bool has_chip = count > 1 && one_in(gen, 3);
+    const char *chip_part = PICK(gen, switches);
 
+    gen->table_switches = 0;
     add(gen, "    switches:\n");
     for (unsigned i = 0; i < count; i++) {
         g_autofree char *at = make_place(gen, i, root_port);
 
         add(gen, "      - {name: sw%u, part: %s, at: %s", i,
-            PICK(gen, switches), at);
+            has_chip ? chip_part : PICK(gen, switches), at);
         add_link_limits(gen);
         if (one_in(gen, 3)) {
             add(gen, ", acs: %s", PICK(gen, acs));
         }
+        if (has_chip) {
+            add(gen, ", chip: box");
+        }
         if (one_in(gen, 4)) {
-            add(gen, ", set: {%s}", PICK(gen, dpc));
+            gen->table_switches |= 1u << i;
+            add(gen,
+                ", uplink_share: %u, set: {arbitration: port-table, "
+                "phases: %u}",
+                1 + below(gen, 256), 32u << below(gen, 4));
+        } else if (one_in(gen, 4)) {
+            add(gen, ", set: {%s}", PICK(gen, changes));
         }
         add(gen, "}\n");
+    }
+}
+
+/* Gives a device below a switch with a table a share of it. */
+static void add_share(Gen *gen, const char *at)
+{
+    if (at[0] == 's' && gen->table_switches >> (at[2] - '0') & 1 &&
+        one_in(gen, 2)) {
+        add(gen, ", share: %u", 1 + below(gen, 256));
     }
 }
 
@@ -258,14 +329,20 @@ static void add_devices(Gen *gen, unsigned host, unsigned n_switches,
     for (unsigned i = 0; i < count; i++) {
         g_autofree char *at = make_place(gen, n_switches, root_port);
         unsigned kind = below(gen, 6);
+        bool moves = kind == 3 && one_in(gen, 2);
         const char *part = kind < 2    ? PICK(gen, gpus)
                            : kind == 2 ? PICK(gen, drives)
+                           : moves     ? "mxh930-dma"
                            : kind == 3 ? "generic-device"
                                        : PICK(gen, nics);
         char *path = g_strdup_printf("h%u.d%u", host, i);
 
         add(gen, "      - {name: d%u, part: %s, at: %s", i, part, at);
         add_link_limits(gen);
+        add_share(gen, at);
+        if (moves) {
+            g_ptr_array_add(gen->movers, path);
+        }
         if (kind < 2) {
             add_gpu_changes(gen);
             g_ptr_array_add(gen->gpus, path);
@@ -319,7 +396,7 @@ static void add_hosts(Gen *gen)
         add(gen, "  - name: h%u\n    cpu: %s\n    iommu: %s\n", i, cpu,
             one_in(gen, 2) ? "on" : "off");
         gen->has_tcp = strcmp(cpu, "generic-host") == 0;
-        add_cpu_changes(gen);
+        add_cpu_changes(gen, i);
         if (n_switches > 0) {
             add_switches(gen, n_switches, &root_port);
         }
@@ -480,6 +557,17 @@ static char *make_target(Gen *gen)
                            kind == 3 ? "" : ".bar0");
 }
 
+/* Like make_target(), but memory may be in one node. */
+static char *make_memory(Gen *gen)
+{
+    g_autofree char *target = make_target(gen);
+    bool has_nodes = gen->node_hosts >> (target[1] - '0') & 1;
+
+    return has_nodes && strstr(target, ".ram") && one_in(gen, 2)
+               ? g_strdup_printf("%s.node%u", target, below(gen, 2))
+               : g_steal_pointer(&target);
+}
+
 static const char *pick_direction(Gen *gen)
 {
     return one_in(gen, 2) ? "read" : "write";
@@ -509,16 +597,20 @@ static void add_driver(Gen *gen)
 
 static void add_dma(Gen *gen)
 {
-    g_autofree char *target = make_target(gen);
+    g_autofree char *target = make_memory(gen);
     const char *size = pick_size(gen);
 
     add(gen,
         "dma, device: %s, direction: %s, target: %s, size: %s, count: %u, "
         "outstanding: %u",
-        pick_name(gen, gen->devices), pick_direction(gen), target, size,
+        pick_name(gen, gen->devices),
+        one_in(gen, 6) ? "write-read" : pick_direction(gen), target, size,
         1 + below(gen, 8), below(gen, 3));
     if (one_in(gen, 3)) {
         add(gen, ", pattern: random, working_set: 512KiB");
+    }
+    if (strstr(target, ".ram") && one_in(gen, 4)) {
+        add(gen, ", warm: on");
     }
     if (one_in(gen, 4)) {
         add(gen, ", arrivals: %s, interval: %uns",
@@ -528,7 +620,7 @@ static void add_dma(Gen *gen)
 
 static void add_copy(Gen *gen)
 {
-    g_autofree char *buffer = make_target(gen);
+    g_autofree char *buffer = make_memory(gen);
 
     add(gen,
         "copy, device: %s, direction: %s, buffer: %s, size: %s, copies: %u, "
@@ -540,7 +632,7 @@ static void add_copy(Gen *gen)
 
 static void add_mmio(Gen *gen)
 {
-    g_autofree char *target = make_target(gen);
+    g_autofree char *target = make_memory(gen);
     unsigned host = below(gen, gen->n_hosts);
 
     add(gen, "mmio, host: h%u, ", host);
@@ -565,14 +657,65 @@ static void add_nvme(Gen *gen)
         one_in(gen, 2) ? "polling" : "interrupt",
         one_in(gen, 2) ? "random" : "sequential");
     if (one_in(gen, 2)) {
-        g_autofree char *buffer = make_target(gen);
+        g_autofree char *buffer = make_memory(gen);
 
         add(gen, ", buffer: %s", buffer);
     }
     if (one_in(gen, 3)) {
+        static const char *const keys[] = {"sq", "cq", "prp_lists"};
+
+        for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++) {
+            g_autofree char *place = make_memory(gen);
+
+            if (one_in(gen, 2)) {
+                add(gen, ", %s: %s", keys[i], place);
+            }
+        }
+        /* A driver that polls across the fabric does so until the time-out. */
+        add(gen, ", timeout: %uus", 1 + below(gen, 2000));
+    } else if (one_in(gen, 3)) {
         add(gen, ", timeout: %uus", 1 + below(gen, 100));
     }
     add_driver(gen);
+}
+
+static void add_move(Gen *gen)
+{
+    g_autofree char *from = make_memory(gen);
+    g_autofree char *to = make_memory(gen);
+
+    add(gen,
+        "move, device: %s, from: %s, to: %s, size: %s, count: %u, "
+        "queued: %s",
+        pick_name(gen, gen->movers), from, to, pick_size(gen),
+        1 + below(gen, 4), one_in(gen, 2) ? "on" : "off");
+}
+
+static void add_threads(Gen *gen)
+{
+    static const char *const strides[] = {"", "", ", stride: 64B",
+                                          ", stride: 192B", ", stride: 4KiB"};
+    g_autofree char *target = make_memory(gen);
+    bool is_gpu = gen->gpus->len > 0 && one_in(gen, 2);
+    const char *direction = pick_direction(gen);
+
+    if (is_gpu) {
+        add(gen, "threads, by: %s", pick_name(gen, gen->gpus));
+    } else {
+        add(gen, "threads, by: h%u.cpu", below(gen, gen->n_hosts));
+    }
+    add(gen,
+        ", target: %s, direction: %s, threads: %u, count: %u, "
+        "access: %uB, pattern: %s%s",
+        target, direction, 1 + below(gen, is_gpu ? 300 : 20),
+        1 + below(gen, 20), 1u << below(gen, is_gpu ? 5 : 7),
+        one_in(gen, 2) ? "random" : "sequential", PICK(gen, strides));
+    if (is_gpu || direction[0] == 'r') {
+        add(gen, ", outstanding: %u", 1 + below(gen, 6));
+    }
+    if (one_in(gen, 2)) {
+        add(gen, ", working_set: 512KiB");
+    }
 }
 
 static void add_tcp(Gen *gen)
@@ -667,6 +810,10 @@ static void add_flow(Gen *gen, unsigned number, bool *is_path)
         add_mmio(gen);
     } else if (kind == 6 && gen->gpus->len > 0) {
         add_copy(gen);
+    } else if (kind == 7 && gen->movers->len > 0) {
+        add_move(gen);
+    } else if (one_in(gen, 4)) {
+        add_threads(gen);
     } else if (one_in(gen, 6)) {
         add(gen, "compute, time: %uns", 1 + below(gen, 100000));
     } else {
@@ -724,6 +871,7 @@ static char *generate(guint32 seed)
         .gpus = g_ptr_array_new(),
         .drives = g_ptr_array_new(),
         .nics = g_ptr_array_new(),
+        .movers = g_ptr_array_new(),
     };
 
     add(&gen, "# seed %u\nname: random\n", seed);
@@ -737,6 +885,7 @@ static char *generate(guint32 seed)
     g_ptr_array_unref(gen.gpus);
     g_ptr_array_unref(gen.drives);
     g_ptr_array_unref(gen.nics);
+    g_ptr_array_unref(gen.movers);
     g_ptr_array_unref(gen.devices);
     return g_string_free(gen.text, FALSE);
 }

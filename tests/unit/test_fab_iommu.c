@@ -545,6 +545,47 @@ START_TEST(bad_parameters_are_refused)
 }
 END_TEST
 
+/* A walk reads four tables for a page of 4 KiB, three for 2 MiB, two for 1 GiB.
+ * With paging-structure caches, a neighbour costs the last table alone, one in
+ * the next table one more, and so on; after an unmapping its tables are gone.
+ */
+START_TEST(walks_read_the_tables_that_no_cache_has)
+{
+    static const struct {
+        FabBusAddr addr;
+        unsigned reads;
+    } steps[] = {
+        {0x10000000000, 4},        {0x10000001000, 1},
+        {0x10000000000 + MIB2, 2}, {0x10000000000 + GIB1, 3},
+        {0x18000000000, 4},        {0x20000000000, 3},
+        {0x20000000000 + MIB2, 1}, {0x20000000000 + GIB1, 2},
+        {0x30000000000, 2},        {0x30000000000 + GIB1, 1},
+    };
+    FabIommuParams params = rig_usual;
+    Rig *rig;
+
+    params.walk = 30 * SIM_NS;
+    params.walk_read = 100 * SIM_NS;
+    for (unsigned i = 0; i < 3; i++) {
+        params.walk_cache[i] = 16;
+    }
+    rig = rig_new(&params, 1);
+    for (unsigned i = 0; i < G_N_ELEMENTS(steps); i++) {
+        uint64_t page = i < 5 ? KIB4 : i < 8 ? MIB2 : GIB1;
+
+        rig_map(rig, steps[i].addr, (FabBusAddr)(i + 1) << 42, page, page);
+        ck_assert(!rig_touch(rig, steps[i].addr));
+        assert_time_eq(rig->accesses[0].done - rig->accesses[0].time,
+                       (30 + 100 * steps[i].reads) * SIM_NS);
+    }
+    fab_iommu_unmap(rig->iommu, steps[1].addr, KIB4);
+    rig_map(rig, steps[1].addr, 0, KIB4, KIB4);
+    ck_assert(!rig_touch(rig, steps[1].addr));
+    assert_time_eq(rig->accesses[0].done - rig->accesses[0].time, 430 * SIM_NS);
+    rig_free(rig);
+}
+END_TEST
+
 /* Makes no assertions, because ck_assert() allocates memory. */
 static void count_done(void *owner, FabTlp *tlp, FabBusAddr phys, bool fault)
 {
@@ -615,6 +656,7 @@ int main(void)
                         G_N_ELEMENTS(bad_maps));
     tcase_add_loop_test(tcase, bad_parameters_are_refused, 0,
                         G_N_ELEMENTS(bad_params));
+    tcase_add_test(tcase, walks_read_the_tables_that_no_cache_has);
     tcase_add_test(tcase, steady_state_allocates_nothing);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -2,9 +2,11 @@
 /*
  * Invariant: for any order of accesses, maps and unmaps, the IOMMU gives each
  * TLP the same address at the same time as a naive model. The model keeps a
- * list of pages with time stamps and a list of walks.
+ * list of pages with time stamps, one of walks, and one of tables in
+ * paging-structure caches.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "iommu_rig.h"
 #include "../suite.h"
@@ -25,7 +27,16 @@ typedef struct NaiveWalk {
     GArray *waiting;  /* of access numbers */
 } NaiveWalk;
 
+/* A table in a paging-structure cache. */
+typedef struct NaiveTable {
+    unsigned level;
+    uint64_t bytes; /* that the table covers */
+    FabBusAddr addr;
+    uint64_t stamp;
+} NaiveTable;
+
 typedef struct Naive {
+    GArray *tables; /* of NaiveTable */
     FabIommuParams params;
     NaivePage *pages;
     uint32_t page_count;
@@ -93,6 +104,98 @@ static uint32_t naive_active(const Naive *naive)
     return active;
 }
 
+/* The tables that a walk of pages of @bytes reads, from the smallest: each
+ * covers 512 entries. There are four levels. */
+static NaiveTable naive_table(FabBusAddr addr, uint64_t bytes, unsigned up)
+{
+    uint64_t covers = bytes * 512;
+    unsigned level = bytes == KIB4 ? 0 : bytes == MIB2 ? 1 : 2;
+
+    for (unsigned i = 0; i < up; i++) {
+        covers *= 512;
+    }
+    return (NaiveTable){level + up, covers, addr / covers * covers, 0};
+}
+
+static NaiveTable *naive_cached(const Naive *naive, const NaiveTable *wanted)
+{
+    for (uint32_t i = 0; i < naive->tables->len; i++) {
+        NaiveTable *table = &g_array_index(naive->tables, NaiveTable, i);
+
+        if (table->bytes == wanted->bytes && table->addr == wanted->addr) {
+            return table;
+        }
+    }
+    return NULL;
+}
+
+/* Walks from the smallest table that is cached. The root table never is. */
+static uint64_t naive_reads(Naive *naive, FabBusAddr addr, uint64_t bytes)
+{
+    unsigned up = 0;
+
+    for (;; up++) {
+        NaiveTable wanted = naive_table(addr, bytes, up);
+        NaiveTable *table;
+
+        if (wanted.level == 3) {
+            return up + 1;
+        }
+        table = naive_cached(naive, &wanted);
+        if (table) {
+            table->stamp = ++naive->stamps;
+            return up + 1;
+        }
+    }
+}
+
+static void naive_keep(Naive *naive, FabBusAddr addr, uint64_t bytes)
+{
+    for (unsigned up = 0;; up++) {
+        NaiveTable wanted = naive_table(addr, bytes, up);
+        NaiveTable *table = naive_cached(naive, &wanted);
+        uint32_t held = 0, oldest = 0;
+
+        if (wanted.level == 3) {
+            return;
+        }
+        if (table) {
+            table->stamp = ++naive->stamps;
+            continue;
+        }
+        wanted.stamp = ++naive->stamps;
+        for (uint32_t i = 0; i < naive->tables->len; i++) {
+            const NaiveTable *other =
+                &g_array_index(naive->tables, NaiveTable, i);
+
+            if (other->level == wanted.level &&
+                (held++ == 0 ||
+                 other->stamp <
+                     g_array_index(naive->tables, NaiveTable, oldest).stamp)) {
+                oldest = i;
+            }
+        }
+        if (naive->params.walk_cache[wanted.level] == 0) {
+            continue;
+        }
+        if (held == naive->params.walk_cache[wanted.level]) {
+            g_array_remove_index(naive->tables, oldest);
+        }
+        g_array_append_val(naive->tables, wanted);
+    }
+}
+
+static void naive_drop(const Naive *naive, FabBusAddr addr, uint64_t bytes)
+{
+    for (uint32_t i = naive->tables->len; i-- > 0;) {
+        const NaiveTable *table = &g_array_index(naive->tables, NaiveTable, i);
+
+        if (table->addr < addr + bytes && addr < table->addr + table->bytes) {
+            g_array_remove_index(naive->tables, i);
+        }
+    }
+}
+
 /* Starts queued walks while walkers are free. */
 static void naive_begin(Naive *naive, SimTime now)
 {
@@ -100,7 +203,9 @@ static void naive_begin(Naive *naive, SimTime now)
         NaiveWalk *walk = g_ptr_array_index(naive->walks, i);
 
         if (walk->due < 0 && naive_active(naive) < naive->params.walks) {
-            walk->due = now + naive->params.walk;
+            walk->due = now + naive->params.walk +
+                        (SimTime)naive_reads(naive, walk->addr, walk->bytes) *
+                            naive->params.walk_read;
             naive->begun++;
             for (uint32_t j = 0; j < walk->waiting->len; j++) {
                 naive->wait +=
@@ -118,6 +223,7 @@ static void naive_end(Naive *naive, NaiveWalk *walk, const Access *accesses)
 
     if (page) {
         naive_fill(naive, page);
+        naive_keep(naive, page->iova, page->bytes);
     }
     for (uint32_t j = 0; j < walk->waiting->len; j++) {
         uint32_t at = g_array_index(walk->waiting, uint32_t, j);
@@ -223,6 +329,7 @@ static void random_change(Naive *naive, Rig *rig, GRand *rand)
         ck_assert_uint_eq(fab_iommu_unmap(rig->iommu, page->iova, page->bytes),
                           page->bytes);
         page->stamp = 0;
+        naive_drop(naive, page->iova, page->bytes);
     } else {
         page->phys += page->bytes;
         rig_map(rig, page->iova, page->phys, page->bytes, page->bytes);
@@ -236,6 +343,7 @@ static void naive_init(Naive *naive, const FabIommuParams *params,
     *naive = (Naive){
         .params = *params,
         .walks = g_ptr_array_new(),
+        .tables = g_array_new(FALSE, FALSE, sizeof(NaiveTable)),
         .done = g_new0(SimTime, count),
         .phys = g_new0(FabBusAddr, count),
         .fault = g_new0(bool, count),
@@ -247,6 +355,7 @@ static void naive_done(Naive *naive)
 {
     ck_assert_uint_eq(naive->walks->len, 0);
     g_ptr_array_unref(naive->walks);
+    g_array_unref(naive->tables);
     g_free(naive->pages);
     g_free(naive->done);
     g_free(naive->phys);
@@ -338,6 +447,28 @@ START_TEST(random_accesses_match_naive_model)
 }
 END_TEST
 
+/* Walks take different times, so they do not end in the order of their misses.
+ */
+START_TEST(walks_with_caches_match_naive_model)
+{
+    static const uint32_t caches[][3] = {
+        {0, 0, 0}, {2, 1, 1}, {0, 3, 0}, {64, 64, 64}, {1, 0, 2}};
+    static const SimTime gaps[] = {20000, 2000, 200};
+    FabIommuParams params = rig_usual;
+
+    params.iotlb_entries = 8;
+    params.walk = 1001;
+    params.walk_read = 1700;
+    memcpy(params.walk_cache, caches[_i], sizeof(caches[_i]));
+    for (uint32_t gap = 0; gap < G_N_ELEMENTS(gaps); gap++) {
+        for (uint32_t walks = 1; walks <= 7; walks += 3) {
+            params.walks = walks;
+            compare_random(&params, gaps[gap], 10 * walks + gap);
+        }
+    }
+}
+END_TEST
+
 START_TEST(entries_need_not_be_a_power_of_two)
 {
     FabIommuParams params = rig_usual;
@@ -360,6 +491,7 @@ int main(void)
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, random_accesses_match_naive_model, 0, 4);
+    tcase_add_loop_test(tcase, walks_with_caches_match_naive_model, 0, 5);
     tcase_add_test(tcase, entries_need_not_be_a_power_of_two);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
