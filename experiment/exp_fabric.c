@@ -72,11 +72,35 @@ static void build_switch(ExpFabric *self, const TopoSwitch *sw)
     downstream.forwarding = upstream.forwarding;
     upstream.phases = topo_part_int(part, "phases");
     downstream.phases = upstream.phases;
-    fab_switch_set_share(
-        fab_switch_new(self->fabric, sw->path, topo_part_int(part, "ports"),
-                       &upstream, &downstream, sw->acs_redirect),
-        0, sw->uplink_share);
+    fab_switch_set_share(fab_switch_new(self->fabric, sw->path,
+                                        topo_part_int(part, "ports"), &upstream,
+                                        &downstream, sw->acs_redirect),
+                         0, sw->uplink_share);
     join_chip(self, sw);
+}
+
+/* Joins @device, an NTB adapter, to the first partition of its chip, unless it
+ * is that one. */
+static void join_ntb(ExpFabric *self, const TopoDevice *device)
+{
+    const GPtrArray *hosts = self->description->hosts;
+
+    for (unsigned i = 0; device->chip && i < hosts->len; i++) {
+        const TopoHost *host = hosts->pdata[i];
+
+        for (unsigned j = 0; j < host->devices->len; j++) {
+            const TopoDevice *other = host->devices->pdata[j];
+
+            if (other == device) {
+                return;
+            }
+            if (other->chip && strcmp(other->chip, device->chip) == 0) {
+                fab_ntb_join(fab_component_as_ntb(exp_device(self, other)),
+                             fab_component_as_ntb(exp_device(self, device)));
+                return;
+            }
+        }
+    }
 }
 
 static void build_ntb(ExpFabric *self, const TopoDevice *device)
@@ -98,6 +122,7 @@ static void build_ntb(ExpFabric *self, const TopoDevice *device)
     exp_params_bars(part, params.bars);
     fab_ntb_new(self->fabric, device->path, topo_part_int(part, "cable.ports"),
                 &host, &cable, &params);
+    join_ntb(self, device);
 }
 
 static void build_device(ExpFabric *self, const TopoDevice *device)

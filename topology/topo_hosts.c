@@ -413,6 +413,55 @@ static void load_card(TopoLoader *loader, TopoDevice *device,
     }
 }
 
+/* Reports if @device cannot be a partition of its chip. */
+static void check_device_chip(TopoLoader *loader, const TopoDevice *device,
+                              TopoPlace place)
+{
+    const GPtrArray *hosts = loader->loaded->pub.hosts;
+
+    if (device->chip == NULL || device->part == NULL) {
+        return;
+    }
+    if (topo_part_kind(device->part) != TOPO_PART_NTB) {
+        topo_errors_add(loader->errors, place,
+                        "%s: only an NTB adapter can be a partition of a chip; "
+                        "leave chip out",
+                        user_name(device->path));
+        return;
+    }
+    for (unsigned i = 0; i < hosts->len; i++) {
+        const TopoHost *host = hosts->pdata[i];
+
+        for (unsigned j = 0; j < host->devices->len; j++) {
+            const TopoDevice *other = host->devices->pdata[j];
+
+            if (other->chip == NULL || strcmp(other->chip, device->chip) != 0 ||
+                other->part == NULL) {
+                continue;
+            }
+            if (host == device->host) {
+                topo_errors_add(loader->errors, place,
+                                "%s: %s is a partition of chip '%s', too; a "
+                                "host has one at most",
+                                user_name(device->path), user_name(other->path),
+                                device->chip);
+            } else if (strcmp(topo_part_name(other->part),
+                              topo_part_name(device->part)) != 0) {
+                topo_errors_add(loader->errors, place,
+                                "%s: chip '%s' is of part %s in %s and of part "
+                                "%s here; write the same part",
+                                user_name(device->path), device->chip,
+                                topo_part_name(other->part),
+                                user_name(other->path),
+                                topo_part_name(device->part));
+            } else {
+                continue;
+            }
+            return;
+        }
+    }
+}
+
 static void load_device(TopoLoader *loader, TopoHost *host,
                         const TopoNode *node)
 {
@@ -434,6 +483,8 @@ static void load_device(TopoLoader *loader, TopoHost *host,
         g_ptr_array_set_size(device->links,
                              (int)topo_part_int(device->part, "cable.ports"));
     }
+    device->chip = topo_load_text(loader, topo_values_text(values, "chip"));
+    check_device_chip(loader, device, topo_values_get(values, "chip")->place);
     load_card(loader, device, values);
     keep_plug(loader, host, values, &device->at, NULL, device->part,
               user_name(device->path));

@@ -74,6 +74,10 @@ static const TopoKey device_keys[] = {
     NEEDS("name", NAME, "its name, unique in the host; not ram or cpu"),
     NEEDS("part", REF, "a part of kind gpu, endpoint or ntb"),
     ATTACH,
+    MAY("chip", NAME, NULL,
+        "of an NTB adapter: adapters of several hosts with the same `chip` are "
+        "partitions of one switch chip, which joins their hosts without "
+        "cables; a simulation only"),
     MAY("fabrics", REFS, NULL,
         "names of the networks that its ports are connected to: one for each "
         "port, or one for all; inventories show them, and those in `networks` "

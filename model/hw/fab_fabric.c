@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_dpc.h"
 #include "fab_fabric_priv.h"
+#include "fab_ntb.h"
 
 #include <string.h>
 
@@ -85,20 +86,29 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
+/* Adds @component to @island if it is in none yet. */
+static void island_add(GPtrArray *island, FabComponent *component)
+{
+    if (!component->ports_realized) {
+        component->ports_realized = true;
+        g_ptr_array_add(island, component);
+    }
+}
+
 /*
- * Realizes the ports of all components that links join to @component. They use
- * the smallest Max_Payload_Size of their connected ports, because an NTB
- * forwards payloads unchanged.
+ * Realizes the ports of all components that links and chips join to @component.
+ * They use the smallest Max_Payload_Size of their connected ports, because an
+ * NTB forwards payloads unchanged.
  */
 static void island_realize(FabComponent *component)
 {
     g_autoptr(GPtrArray) island = g_ptr_array_new();
     uint32_t mps = 4096;
 
-    component->ports_realized = true;
-    g_ptr_array_add(island, component);
+    island_add(island, component);
     for (unsigned i = 0; i < island->len; i++) {
-        const FabComponent *member = island->pdata[i];
+        FabComponent *member = island->pdata[i];
+        const FabNtb *ntb = fab_component_as_ntb(member);
 
         for (unsigned j = 0; j < member->port_count; j++) {
             const FabPort *port = member->ports[j];
@@ -107,9 +117,13 @@ static void island_realize(FabComponent *component)
                 continue;
             }
             mps = MIN(mps, port->params.mps_bytes);
-            if (!port->peer->owner->ports_realized) {
-                port->peer->owner->ports_realized = true;
-                g_ptr_array_add(island, port->peer->owner);
+            island_add(island, port->peer->owner);
+        }
+        for (unsigned j = 1; ntb && j < fab_ntb_ways(ntb); j++) {
+            FabComponent *far = fab_ntb_far_end(ntb, j);
+
+            if (far) {
+                island_add(island, far);
             }
         }
     }

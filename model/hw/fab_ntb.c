@@ -7,9 +7,16 @@
 
 #define HOST 0
 
+/*
+ * A way out of the adapter has a number: 0 is the port of its host, the numbers
+ * of the cable ports follow, and then those of the other partitions of its
+ * chip. A TLP that goes to another partition leaves through the port of that
+ * partition's host. Each port has a source for each way that TLPs come from.
+ */
+
 /* A mapping entry of the window. */
 typedef struct Entry {
-    unsigned cable; /* cable port; 0: the entry is free */
+    unsigned cable; /* way; 0: the entry is free */
     uint32_t users; /* number of mappings that use it */
     FabBusAddr target;
 } Entry;
@@ -31,7 +38,7 @@ typedef struct Requester {
  */
 typedef struct Alias {
     FabBdf requester_id;
-    uint16_t cable; /* cable port that it is behind; 0: the alias is free */
+    uint16_t cable; /* way that it is behind; 0: the alias is free */
 } Alias;
 
 #define ALIASES 256u
@@ -41,7 +48,7 @@ typedef struct Alias {
 typedef struct Proxy {
     FabBdf requester_id;
     uint16_t tag;
-    uint16_t cable; /* cable port that it came through; 0: the tag is free */
+    uint16_t cable; /* way that it came by; 0: the tag is free */
     uint16_t next_free;
     uint32_t transaction;
     SimTime deadline; /* of the completion time-out */
@@ -52,6 +59,9 @@ typedef struct Proxy {
 struct FabNtb {
     FabComponent component;
     FabNtbParams params;
+    GPtrArray *chip; /* of FabNtb: the partitions of its chip, itself included;
+                        NULL: it is the only one */
+    unsigned number; /* of this partition */
     unsigned entry_shift;
     Entry *entries;
     uint32_t used_entries;
@@ -67,6 +77,28 @@ struct FabNtb {
     FabFifo tag_wait; /* non-posted requests from cables that lack a tag */
     FabNtbCounters counters;
 };
+
+/* The way by which a TLP in the buffer of @port comes. */
+static inline unsigned way_of(const FabNtb *ntb, const FabPort *port)
+{
+    return G_LIKELY(port->owner == &ntb->component)
+               ? port->index
+               : ntb->component.port_count +
+                     ((const FabNtb *)port->owner)->number;
+}
+
+static void from_afar(FabNtb *ntb, FabTlp *tlp);
+
+/* Sends @tlp by @way. */
+static inline void way_send(FabNtb *ntb, unsigned way, FabTlp *tlp)
+{
+    if (G_LIKELY(way < ntb->component.port_count)) {
+        fab_port_send(ntb->component.ports[way], way_of(ntb, tlp->ingress),
+                      tlp);
+    } else {
+        from_afar(ntb->chip->pdata[way - ntb->component.port_count], tlp);
+    }
+}
 
 static inline bool is_known(const FabNtb *ntb, FabBdf requester)
 {
@@ -137,19 +169,24 @@ static void translate(FabNtb *ntb, const Entry *entry, FabTlp *tlp)
     tlp->addr = entry->target + (tlp->addr & mask);
 }
 
-static void refuse(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
+static void refuse(FabNtb *ntb, FabTlp *tlp)
 {
-    FabComponent *component = &ntb->component;
-    FabTlp *cpl =
-        fab_tlp_refuse(component->fabric, tlp, FAB_STATUS_UR, component->bdf);
+    FabPort *ingress = tlp->ingress;
+    FabTlp *cpl = fab_tlp_refuse(ntb->component.fabric, tlp, FAB_STATUS_UR,
+                                 ntb->component.bdf);
 
-    if (cpl) {
+    if (!cpl) {
+        return;
+    }
+    if (ingress->owner == &ntb->component) {
         fab_port_send(ingress, ingress->index, cpl);
+    } else { /* through the port of the other partition's host */
+        fab_port_send(ingress, ingress->owner->port_count + ntb->number, cpl);
     }
 }
 
 /* Takes a request from the host. It must hit a mapped entry of the window. */
-static void receive_request(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
+static void receive_request(FabNtb *ntb, FabTlp *tlp)
 {
     const Entry *entry = hits_window(ntb, tlp) ? find_entry(ntb, tlp) : NULL;
 
@@ -158,16 +195,17 @@ static void receive_request(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
         entry = NULL;
     }
     if (!entry) {
-        refuse(ntb, ingress, tlp);
+        refuse(ntb, tlp);
         return;
     }
     translate(ntb, entry, tlp);
-    fab_port_send(ntb->component.ports[entry->cable], HOST, tlp);
+    way_send(ntb, entry->cable, tlp);
 }
 
-/* Issues a request from a cable to the host or, if it hits the window, to
- * another cable. The latter connects a chain of hosts with one adapter each. */
-static void issue(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
+/* Issues a request from afar to the host or, if it hits the window, to another
+ * cable or partition. The latter connects a chain of hosts with one adapter
+ * each. */
+static void issue(FabNtb *ntb, FabTlp *tlp)
 {
     unsigned egress = HOST;
 
@@ -175,17 +213,17 @@ static void issue(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
         const Entry *entry = find_entry(ntb, tlp);
 
         if (!entry) {
-            refuse(ntb, ingress, tlp);
+            refuse(ntb, tlp);
             return;
         }
         translate(ntb, entry, tlp);
         egress = entry->cable;
     }
-    if (!alias_set(ntb, tlp, ingress->index)) {
-        refuse(ntb, ingress, tlp);
+    if (!alias_set(ntb, tlp, way_of(ntb, tlp->ingress))) {
+        refuse(ntb, tlp);
         return;
     }
-    fab_port_send(ntb->component.ports[egress], ingress->index, tlp);
+    way_send(ntb, egress, tlp);
 }
 
 /* Issues a non-posted request from a cable, under a tag of the adapter, to the
@@ -194,13 +232,13 @@ static void proxy_send(FabNtb *ntb, FabTlp *tlp)
 {
     uint16_t tag = ntb->free_tag;
     Proxy *proxy = &ntb->proxies[tag];
-    unsigned cable = tlp->ingress->index, egress = HOST;
+    unsigned cable = way_of(ntb, tlp->ingress), egress = HOST;
 
     if (hits_window(ntb, tlp)) {
         const Entry *entry = find_entry(ntb, tlp);
 
         if (!entry) {
-            refuse(ntb, tlp->ingress, tlp);
+            refuse(ntb, tlp);
             return;
         }
         translate(ntb, entry, tlp);
@@ -217,7 +255,7 @@ static void proxy_send(FabNtb *ntb, FabTlp *tlp)
         fab_timeout_begin(ntb->component.fabric, &ntb->timeout_event);
     tlp->requester_id = ntb->component.bdf;
     tlp->tag = tag;
-    fab_port_send(ntb->component.ports[egress], cable, tlp);
+    way_send(ntb, egress, tlp);
 }
 
 /* Unexpected Completion: dropped (PCIe 5.0 s2.3.2). */
@@ -238,7 +276,7 @@ static void proxy_free(FabNtb *ntb, uint16_t tag)
 /* Takes a completion for a request that the adapter issued under a tag of its
  * own. Restores the requester's ID and tag, and sends the completion back
  * through the cable. */
-static void proxy_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
+static void proxy_completion(FabNtb *ntb, FabTlp *tlp)
 {
     Proxy *proxy = tlp->tag < ntb->params.tags ? &ntb->proxies[tlp->tag] : NULL;
     uint16_t tag = tlp->tag;
@@ -256,7 +294,7 @@ static void proxy_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
     if (fab_tlp_is_last_completion(tlp)) {
         proxy_free(ntb, tag);
     }
-    fab_port_send(ntb->component.ports[cable], ingress->index, tlp);
+    way_send(ntb, cable, tlp);
     while (ntb->tag_wait.head && ntb->free_tag != NO_TAG) {
         proxy_send(ntb, fab_fifo_pop(&ntb->tag_wait));
     }
@@ -287,33 +325,26 @@ static void timeout_event(SimEvent *event)
 }
 
 /* Takes a completion for a request that the adapter issued. */
-static void receive_completion(FabNtb *ntb, FabPort *ingress, FabTlp *tlp)
+static void receive_completion(FabNtb *ntb, FabTlp *tlp)
 {
     const Alias *alias = &ntb->aliases[tlp->requester_id % ALIASES];
 
     if (!is_own(ntb, tlp->requester_id)) {
         completion_drop(ntb, tlp);
     } else if (ntb->proxies) {
-        proxy_completion(ntb, ingress, tlp);
+        proxy_completion(ntb, tlp);
     } else if (!alias->cable) {
         completion_drop(ntb, tlp);
     } else {
         tlp->requester_id = alias->requester_id;
-        fab_port_send(ntb->component.ports[alias->cable], ingress->index, tlp);
+        way_send(ntb, alias->cable, tlp);
     }
 }
 
-static void ntb_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
+/* Takes a TLP that comes by a cable or from another partition. */
+static void from_afar(FabNtb *ntb, FabTlp *tlp)
 {
-    FabNtb *ntb = (FabNtb *)component;
-
-    if (ingress->index == HOST) {
-        if (fab_tlp_is_completion(tlp)) {
-            receive_completion(ntb, ingress, tlp);
-        } else {
-            receive_request(ntb, ingress, tlp);
-        }
-    } else if (tlp->cls == FAB_CLASS_NP && ntb->proxies) {
+    if (tlp->cls == FAB_CLASS_NP && ntb->proxies) {
         if (ntb->free_tag == NO_TAG) {
             ntb->counters.tag_waits++;
             fab_fifo_push(&ntb->tag_wait, tlp);
@@ -321,18 +352,56 @@ static void ntb_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
             proxy_send(ntb, tlp);
         }
     } else if (!fab_tlp_is_completion(tlp)) {
-        issue(ntb, ingress, tlp);
+        issue(ntb, tlp);
     } else if (is_own(ntb, tlp->requester_id)) {
-        receive_completion(ntb, ingress, tlp);
+        receive_completion(ntb, tlp);
     } else {
-        tlp->completer_id = component->bdf;
-        fab_port_send(component->ports[HOST], ingress->index, tlp);
+        tlp->completer_id = ntb->component.bdf;
+        way_send(ntb, HOST, tlp);
+    }
+}
+
+static void ntb_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
+{
+    FabNtb *ntb = (FabNtb *)component;
+
+    if (ingress->index != HOST) {
+        from_afar(ntb, tlp);
+    } else if (fab_tlp_is_completion(tlp)) {
+        receive_completion(ntb, tlp);
+    } else {
+        receive_request(ntb, tlp);
     }
 }
 
 static inline bool is_power(uint64_t value)
 {
     return value && (value & (value - 1)) == 0;
+}
+
+/* Gives each port of the adapter a source for each partition of the chip. */
+static bool chip_realize(FabNtb *ntb, GError **error)
+{
+    FabComponent *component = &ntb->component;
+    unsigned sources = component->port_count + ntb->chip->len;
+
+    if (sources > FAB_SOURCES_MAX) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "%s: its chip has %u partitions; connect at most %u hosts",
+                    component->name, ntb->chip->len,
+                    FAB_SOURCES_MAX - component->port_count);
+        return false;
+    }
+    for (unsigned i = 0; i < component->port_count; i++) {
+        fab_port_set_sources(component->ports[i], sources);
+        for (unsigned j = 0; j < ntb->chip->len; j++) {
+            const FabNtb *other = ntb->chip->pdata[j];
+
+            fab_port_set_weight(component->ports[i], component->port_count + j,
+                                other->component.ports[HOST]);
+        }
+    }
+    return true;
 }
 
 static bool ntb_realize(FabComponent *component, GError **error)
@@ -351,6 +420,9 @@ static bool ntb_realize(FabComponent *component, GError **error)
     if (wrong) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: %s",
                     component->name, wrong);
+        return false;
+    }
+    if (ntb->chip && !chip_realize(ntb, error)) {
         return false;
     }
     ntb->entry_shift =
@@ -381,6 +453,7 @@ static void ntb_free(FabComponent *component)
     fab_fifo_clear(component->fabric, &ntb->tag_wait);
     sim_event_cancel(&ntb->timeout_event);
     g_array_unref(ntb->requesters);
+    g_clear_pointer(&ntb->chip, g_ptr_array_unref);
     g_free(ntb->entries);
     g_free(ntb->proxies);
     g_free(ntb);
@@ -413,6 +486,23 @@ static bool ntb_blockers(const FabComponent *component, const FabPort *ingress,
 
     if (cls == FAB_CLASS_NP && ingress->index != HOST && ntb->tag_wait.head) {
         return fn(data, &(FabBlocker){.resource = FAB_RESOURCE_NTB_TAGS});
+    }
+    for (unsigned i = 0; ntb->chip && i < ntb->chip->len; i++) {
+        const FabNtb *other = ntb->chip->pdata[i];
+        const FabPort *egress = other->component.ports[HOST];
+        unsigned source = way_of(other, ingress);
+
+        if (other == ntb) {
+            continue;
+        }
+        if (cls == FAB_CLASS_NP && other->tag_wait.head &&
+            fn(data, &(FabBlocker){.resource = FAB_RESOURCE_NTB_TAGS})) {
+            return true;
+        }
+        if (egress->sources[source].queue[cls].head &&
+            fn(data, &(FabBlocker){.egress = egress})) {
+            return true;
+        }
     }
     return fab_forwarding_blockers(component, ingress, cls, fn, data);
 }
@@ -508,9 +598,46 @@ uint32_t fab_ntb_used_entries(const FabNtb *ntb)
     return ntb->used_entries;
 }
 
+void fab_ntb_join(FabNtb *a, FabNtb *b)
+{
+    g_assert(a != b && !b->chip);
+    if (!a->chip) {
+        a->chip = g_ptr_array_new();
+        g_ptr_array_add(a->chip, a);
+    }
+    b->number = a->chip->len;
+    g_ptr_array_add(a->chip, b);
+    b->chip = g_ptr_array_ref(a->chip);
+}
+
+unsigned fab_ntb_ways(const FabNtb *ntb)
+{
+    return ntb->component.port_count + (ntb->chip ? ntb->chip->len : 0);
+}
+
+FabComponent *fab_ntb_far_end(const FabNtb *ntb, unsigned way)
+{
+    const FabComponent *own = &ntb->component;
+    FabComponent *far;
+
+    g_assert(way >= 1 && way < fab_ntb_ways(ntb));
+    if (way >= own->port_count) {
+        FabNtb *other = ntb->chip->pdata[way - own->port_count];
+
+        return other == ntb ? NULL : &other->component;
+    }
+    if (!own->ports[way]->peer) {
+        return NULL;
+    }
+    far = own->ports[way]->peer->owner;
+    return far->kind == FAB_KIND_NTB && own->ports[way]->peer->index != HOST
+               ? far
+               : NULL;
+}
+
 uint32_t fab_ntb_remote_nodes(const FabNtb *ntb)
 {
-    uint32_t nodes = 0;
+    uint32_t nodes = ntb->chip ? ntb->chip->len - 1 : 0;
 
     for (unsigned i = 1; i < ntb->component.port_count; i++) {
         nodes += ntb->component.ports[i]->peer != NULL;
@@ -562,7 +689,7 @@ bool fab_ntb_map(FabNtb *ntb, unsigned cable, FabBusAddr target,
     uint32_t best = 0, best_cost = UINT32_MAX;
     const FabNtbParams *params = &ntb->params;
 
-    g_assert(cable >= 1 && cable < ntb->component.port_count && size_bytes);
+    g_assert(cable >= 1 && cable < fab_ntb_ways(ntb) && size_bytes);
     for (uint32_t i = 0; count <= params->entries && best_cost > 0 &&
                          i + count <= params->entries;
          i++) {

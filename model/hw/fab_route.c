@@ -16,7 +16,7 @@
 typedef struct Crossing {
     FabNtb *near;
     FabNtb *far;
-    unsigned cable;    /* cable port of the near adapter */
+    unsigned cable;    /* way out of the near adapter */
     uint32_t from, to; /* indices of hosts */
 } Crossing;
 
@@ -65,14 +65,14 @@ static FabComponent *host_of(FabComponent *component)
 static void crossings_add(const FabRoutes *routes, FabComponent *near,
                           GArray *crossings)
 {
-    for (unsigned i = 1; i < near->port_count; i++) {
-        const FabPort *peer = near->ports[i]->peer;
-        FabComponent *far = peer ? peer->owner : NULL;
+    const FabNtb *ntb = fab_component_as_ntb(near);
+
+    for (unsigned i = 1; i < fab_ntb_ways(ntb); i++) {
+        FabComponent *far = fab_ntb_far_end(ntb, i);
         Crossing crossing;
 
-        /* A cable leads to a cable port of an adapter in another host. */
-        if (!far || far->kind != FAB_KIND_NTB || peer->index == 0 ||
-            !far->root || far->root == near->root) {
+        /* The adapter must be in another host. */
+        if (!far || !far->root || far->root == near->root) {
             continue;
         }
         crossing = (Crossing){

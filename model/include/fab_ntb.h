@@ -14,6 +14,11 @@
  * says otherwise. A request that
  * comes through a cable and hits the window goes on through another cable,
  * without entering the host.
+ *
+ * Adapters may be partitions of one chip (fab_ntb_join()): a switch with a
+ * non-transparent endpoint for each of several hosts. An entry then also leads
+ * to another partition: the request leaves through the port of that host, with
+ * the latency of one adapter in all and without a cable.
  */
 typedef struct FabNtb FabNtb;
 
@@ -44,6 +49,16 @@ FabNtb *fab_ntb_new(FabFabric *fabric, const char *name, unsigned cables,
                     const FabPortParams *host, const FabPortParams *cable,
                     const FabNtbParams *params);
 FabComponent *fab_ntb_component(FabNtb *ntb);
+/* Makes @b a partition of the chip of @a, before realize. @b is in no other
+ * chip yet. Partitions are in different hosts. */
+void fab_ntb_join(FabNtb *a, FabNtb *b);
+
+/* One past the last number of a way out of @ntb: cable ports count from 1, and
+ * the partitions of its chip follow. */
+unsigned fab_ntb_ways(const FabNtb *ntb);
+/* The adapter at the far end of @way, from 1 on; NULL if there is none. */
+FabComponent *fab_ntb_far_end(const FabNtb *ntb, unsigned way);
+
 /* Casts @component to its NTB; NULL if it is not an NTB. */
 FabNtb *fab_component_as_ntb(FabComponent *component);
 
@@ -53,14 +68,15 @@ uint64_t fab_ntb_entry_bytes(const FabNtb *ntb);
 uint32_t fab_ntb_free_entries(const FabNtb *ntb);
 /* Entries in use. */
 uint32_t fab_ntb_used_entries(const FabNtb *ntb);
-/* Connected cables. params.reserved entries are kept back for each. */
+/* Connected cables, and other partitions. params.reserved entries are kept back
+ * for each. */
 uint32_t fab_ntb_remote_nodes(const FabNtb *ntb);
 /* Entries of the Requester ID table in use. */
 uint32_t fab_ntb_used_requesters(const FabNtb *ntb);
 const FabNtbParams *fab_ntb_params(const FabNtb *ntb);
 
 /*
- * Maps [@target, +@size_bytes) of the host at the far end of @cable (1 and up)
+ * Maps [@target, +@size_bytes) of the host at the far end of the way @cable
  * into the window, and returns the address of the mapping in this host. It
  * takes as many consecutive entries as the range touches, and shares entries
  * that already lead there. To be called after realize. Fails with

@@ -43,6 +43,7 @@ typedef struct Gen {
     bool has_tcp;      /* the CPU of the present host */
     GPtrArray *ntbs;   /* of char *: one or none of each host; nullable */
     unsigned n_hosts;
+    bool has_box;            /* one chip joins the hosts */
     unsigned table_switches; /* bit mask: of the present host */
     unsigned node_hosts;     /* bit mask: hosts with two nodes */
 } Gen;
@@ -376,7 +377,9 @@ static void add_devices(Gen *gen, unsigned host, unsigned n_switches,
         };
         g_autofree char *at = make_place(gen, n_switches, root_port);
 
-        add(gen, "      - {name: ntb, part: %s, at: %s", PICK(gen, ntbs), at);
+        add(gen, "      - {name: ntb, part: %s, at: %s%s",
+            gen->has_box ? "pfx-ntb" : PICK(gen, ntbs), at,
+            gen->has_box ? ", chip: box" : "");
         add_link_limits(gen);
         if (one_in(gen, 4)) {
             add(gen, ", set: {%s}", PICK(gen, changes));
@@ -388,6 +391,7 @@ static void add_devices(Gen *gen, unsigned host, unsigned n_switches,
 static void add_hosts(Gen *gen)
 {
     gen->n_hosts = 1 + below(gen, 3);
+    gen->has_box = one_in(gen, 4);
     add(gen, "hosts:\n");
     for (unsigned i = 0; i < gen->n_hosts; i++) {
         unsigned n_switches = below(gen, 3), root_port = 0;
@@ -425,7 +429,7 @@ static void add_links(Gen *gen)
 {
     unsigned count = gen->n_hosts - 1;
 
-    if (gen->n_hosts == 1) {
+    if (gen->n_hosts == 1 || gen->has_box) {
         return;
     }
     if (gen->n_hosts > 2 && one_in(gen, 2)) {

@@ -160,6 +160,8 @@ struct TopoDevice {
     TopoHost *host;
     const TopoPart *part; /* of kind ntb, gpu or endpoint */
     TopoAttach at;
+    char *chip;         /* name of the chip that the NTB adapter is a partition
+                           of, unique in the description; NULL: none */
     GPtrArray *links;   /* of TopoLink, by cable port; NULL: the port is free.
                            Empty unless the kind is ntb */
     GPtrArray *fabrics; /* of char *, by port of the card; NULL: none given.
