@@ -150,7 +150,7 @@ START_TEST(all_hosts_reach_all_others)
 END_TEST
 
 /* Readers of four hosts share the link from the root of the fifth to the chip,
- * for completions of 64 B.
+ * for completions of 64 B, because the roots of the readers split their reads.
  */
 START_TEST(readers_share_the_link_of_a_host)
 {
