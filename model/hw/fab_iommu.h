@@ -81,9 +81,9 @@ void fab_iommu_set_done(FabIommu *iommu, FabTranslateFn fn, void *owner);
  * Translates the address of @tlp (a request; must not cross a page). While the
  * result is pending the IOMMU links the TLP by its `next`, and the caller must
  * not touch it. The order of the results of pending translations: walks of the
- * same time end in the order of their first misses; TLPs of one page come back in the order of
- * the calls; hits come back in the order of the calls. A hit can overtake a
- * miss on another page.
+ * same time end in the order of their first misses; TLPs of one page come back
+ * in the order of the calls; hits come back in the order of the calls. A hit
+ * can overtake a miss on another page.
  */
 FabTranslation fab_iommu_translate(FabIommu *iommu, FabTlp *tlp,
                                    FabBusAddr *ret_phys);

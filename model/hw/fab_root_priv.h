@@ -140,7 +140,7 @@ struct FabRoot {
     unsigned node_of[FAB_SOURCES_MAX]; /* by root port */
     uint32_t *path_queue; /* by port: limit of TLPs of one class queued there
                              from another port */
-    uint32_t cores;     /* that write at a time */
+    uint32_t cores;       /* that write at a time */
     uint32_t cpu_queue; /* limit of CPU writes queued at a port or on the way */
 
     unsigned read_turn; /* root port whose waiting read of memory is next */

@@ -184,9 +184,9 @@ void fab_root_give_iova(FabRoot *root, FabBusAddr iova);
 uint64_t fab_root_page_bytes(const FabRoot *root);
 
 /* Maps [@iova, +@size_bytes) of @domain to @addr of the host. Without
- * iommu.mixed all pages have one size: iommu.page_bytes if @iova, @addr and @size_bytes are aligned to that,
- * otherwise 2 MiB or 4 KiB. Fails with FAB_ERROR_ADDRESS if a part of the range
- * is mapped already. */
+ * iommu.mixed all pages have one size: iommu.page_bytes if @iova, @addr and
+ * @size_bytes are aligned to that, otherwise 2 MiB or 4 KiB. Fails with
+ * FAB_ERROR_ADDRESS if a part of the range is mapped already. */
 bool fab_root_iommu_map(FabRoot *root, unsigned domain, FabBusAddr iova,
                         FabBusAddr addr, uint64_t size_bytes, GError **error);
 void fab_root_iommu_unmap(FabRoot *root, unsigned domain, FabBusAddr iova,
