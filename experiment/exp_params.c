@@ -145,6 +145,7 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
                                topo_part_int(part, "iommu.cache_2m"),
                                topo_part_int(part, "iommu.cache_1g")},
                 .walks = topo_part_int(part, "iommu.walks"),
+                .loan_domains = topo_part_bool(part, "iommu.loan_domains"),
                 .mixed = topo_part_bool(part, "iommu.mixed"),
                 .page_bytes = topo_part_bytes(part, "iommu.page"),
             },

@@ -158,6 +158,9 @@ static const TopoKey cpu_keys[] = {
      .choices = "4KiB|2MiB|1GiB",
      .help = "page size of the mappings; mappings that it does not divide "
              "have the largest smaller size that does"},
+    SWITCH("iommu.loan_domains",
+           "on: each loan has a domain of its own; off: all loans that are not "
+           "to a guest are in the domain of the host's other devices"),
     SWITCH("iommu.mixed",
            "on: a mapping has pages of several sizes, up to `iommu.page`, each "
            "as large as its place allows"),

@@ -39,6 +39,7 @@ typedef struct FabIommuParams {
     uint32_t walk_cache[3];
     uint32_t walks;      /* largest number of concurrent page walks */
     uint64_t page_bytes; /* page size of new mappings: 4 KiB, 2 MiB, 1 GiB */
+    bool loan_domains;   /* each loan has a domain of its own */
     bool mixed;          /* page_bytes is the largest size: a mapping has each
                             part of it in the largest pages that fit there */
 } FabIommuParams;

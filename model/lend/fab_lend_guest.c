@@ -338,7 +338,9 @@ static void no_domain(const FabLend *lend, GError **error)
 
 bool fab_lend_own_domain_open(FabLend *lend, GError **error)
 {
-    if (lend->vm || !fab_root_params(lend->lender)->iommu.enabled) {
+    const FabIommuParams *iommu = &fab_root_params(lend->lender)->iommu;
+
+    if (lend->vm || !iommu->enabled || !iommu->loan_domains) {
         return true;
     }
     lend->own_domain = domain_number(lend->lending, lend->lender);

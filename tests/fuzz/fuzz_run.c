@@ -240,6 +240,7 @@ static void add_cpu_changes(Gen *gen, unsigned host)
         "iommu.walks: 2, iommu.walk_read: 70ns, iommu.cache_4k: 2",
         "iommu.walk_read: 1us, iommu.cache_2m: 1, iommu.cache_1g: 1",
         "iommu.page: 1GiB, iommu.mixed: on",
+        "iommu.loan_domains: on",
         "iommu.page: 2MiB, iommu.mixed: on, iommu.walk_read: 50ns",
         "core.mmio_reads: 1",
         "core.interrupt: 0ps",

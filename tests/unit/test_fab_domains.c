@@ -21,10 +21,18 @@ static FabComponent *device[2];
 /* A lender with two devices, and a borrower; both have IOMMUs. */
 static void setup(void)
 {
+    FabRootParams params = lab_root_params(true);
+    FabPortParams port = lab_port_params();
     FabComponent *ntb[2];
 
     fabric = lab_fabric_new(7);
-    lender = lab_root(fabric, "a", 3, true);
+    params.iommu.loan_domains = true;
+    lender = fab_root_new(fabric, "a", &params);
+    for (unsigned i = 0; i < 3; i++) {
+        g_autofree char *name = g_strdup_printf("rp%u", i);
+
+        fab_root_add_port(lender, name, &port);
+    }
     borrower = lab_root(fabric, "b", 1, true);
     device[0] = lab_device(fabric, "a.d0");
     device[1] = lab_device(fabric, "a.d1");

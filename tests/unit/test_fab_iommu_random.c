@@ -461,7 +461,7 @@ START_TEST(walks_with_caches_match_naive_model)
     params.walk_read = 1700;
     memcpy(params.walk_cache, caches[_i], sizeof(caches[_i]));
     for (uint32_t gap = 0; gap < G_N_ELEMENTS(gaps); gap++) {
-        for (uint32_t walks = 1; walks <= 7; walks += 3) {
+        for (uint32_t walks = 1; walks <= 6; walks += 5) {
             params.walks = walks;
             compare_random(&params, gaps[gap], 10 * walks + gap);
         }
