@@ -374,7 +374,6 @@ static void farside_ntb_class_init(ObjectClass *klass, void *data)
     dc->desc = "PCIe non-transparent bridge (Switchtec)";
     dc->reset = farside_ntb_reset;
     dc->vmsd = &farside_ntb_vmstate;
-    dc->hotpluggable = false;
     device_class_set_props(dc, farside_ntb_properties);
     set_bit(DEVICE_CATEGORY_BRIDGE, dc->categories);
     object_class_property_add_bool(klass, "enabled", farside_ntb_get_enabled,

@@ -220,6 +220,23 @@ static IOMMUTLBEntry origin_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
     return entry;
 }
 
+/*
+ * True if the function is an NTB. One that is plugged in now is not in the bus's
+ * table of functions yet.
+ */
+static bool is_ntb(PCIBus *bus, int devfn)
+{
+    BusChild *kid;
+
+    QTAILQ_FOREACH(kid, &BUS(bus)->children, sibling) {
+        if (PCI_DEVICE(kid->child)->devfn == devfn &&
+            object_dynamic_cast(OBJECT(kid->child), TYPE_FARSIDE_NTB)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static AddressSpace *origin_address_space(PCIBus *bus, void *opaque, int devfn)
 {
     Root *root = opaque;
@@ -230,8 +247,7 @@ static AddressSpace *origin_address_space(PCIBus *bus, void *opaque, int devfn)
     if (root->below) {
         below = root->below(bus, root->opaque, devfn);
     }
-    if (bus->devices[devfn] &&
-        object_dynamic_cast(OBJECT(bus->devices[devfn]), TYPE_FARSIDE_NTB)) {
+    if (is_ntb(bus, devfn)) {
         return below;
     }
     QLIST_FOREACH(f, &functions, next) {
