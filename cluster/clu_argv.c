@@ -280,7 +280,8 @@ static char *add_place(GPtrArray *argv, const CluPlanDevice *device)
     }
     /* Slots are the kernel's own (pciehp), and not those of the firmware. */
     if (device->bus == 1) {
-        add(argv, "-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off");
+        add(argv, "-global",
+            "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off");
     }
     add(argv, "-device", "pcie-root-port,id=%s-port,addr=%x,chassis=%u,slot=%u",
         device->id, device->slot, device->slot, device->slot);

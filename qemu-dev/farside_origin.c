@@ -221,8 +221,8 @@ static IOMMUTLBEntry origin_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
 }
 
 /*
- * True if the function is an NTB. One that is plugged in now is not in the bus's
- * table of functions yet.
+ * True if the function is an NTB. One that is plugged in now is not in the
+ * bus's table of functions yet.
  */
 static bool is_ntb(PCIBus *bus, int devfn)
 {

@@ -270,13 +270,15 @@ START_TEST(a_drive_with_virtual_functions)
 }
 END_TEST
 
-/* SeaBIOS and Linux number the buses behind root ports in the order of slots. */
+/* SeaBIOS and Linux number the buses behind root ports in the order of slots.
+ */
 START_TEST(devices_that_can_be_unplugged)
 {
-    Case c = load(TWO("{name: x, part: generic-device, at: rp1, vm: {device: "
-                      "edu, hotplug: on, options: {addr: 9}}}, {name: y, part: "
-                      "generic-device, at: rp2, vm: {device: edu, hotplug: on}}",
-                      "", "", ""));
+    Case c =
+        load(TWO("{name: x, part: generic-device, at: rp1, vm: {device: "
+                 "edu, hotplug: on, options: {addr: 9}}}, {name: y, part: "
+                 "generic-device, at: rp2, vm: {device: edu, hotplug: on}}",
+                 "", "", ""));
     g_autofree char *a = argv_of(&c, 0, false, NULL);
     CluPlanHost *host = c.plan->hosts->pdata[0];
     g_autofree char *x = clu_plan_address(host->devices->pdata[0]);
