@@ -590,11 +590,9 @@ static int dlend_dma_supported(struct device *dev, u64 mask)
 	if (last_bus(loan) <= mask)
 		return 1;
 	dev_warn_ratelimited(dev,
-			     "its driver offers %d address bits, but its DMA window is %#llx to %#llx; %s\n",
+			     "its driver offers %d address bits, but its DMA window is %#llx to %#llx; %san IOMMU on its own node puts the window at lower addresses\n",
 			     fls64(mask), loan->dma_bus, last_bus(loan),
-			     loan->translated && loan->dma_bus <= mask ?
-			     "borrow it with a smaller window" :
-			     "an IOMMU on its own node puts the window at lower addresses");
+			     loan->translated ? "a smaller window or " : "");
 	return 0;
 }
 
