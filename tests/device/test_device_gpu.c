@@ -108,7 +108,7 @@ START_TEST(registers_have_their_reset_values)
         g_array_free(registers, TRUE);
     }
     /* An offset in no table, and accesses of the wrong size */
-    ck_assert_uint_eq(rig_read(rig, gpu.bar + 0x20, 4), 0);
+    ck_assert_uint_eq(rig_read(rig, gpu.bar + 0x24, 4), 0);
     ck_assert_uint_eq(rig_read(rig, gpu.bar + 0x200, 8), 0);
     ck_assert_uint_eq(rig_read(rig, gpu.bar + 0x3ffc, 4), 0);
     ck_assert_uint_eq(rig_read(rig, gpu.bar, 2), 0);
