@@ -645,7 +645,7 @@ static struct borrower_loan *guest_loan(struct pci_dev *pdev)
 {
 	struct borrower_loan *loan;
 
-	if (pdev->dev.dma_ops != &borrower_dma_ops)
+	if (get_dma_ops(&pdev->dev) != &borrower_dma_ops)
 		return NULL;
 	loan = borrower_loan_of(&pdev->dev);
 	return loan && loan->guest ? loan : NULL;

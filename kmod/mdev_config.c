@@ -88,10 +88,14 @@ void mdev_config_reset(struct mdev_guest *guest)
 
 void mdev_config_read(struct mdev_guest *guest, unsigned int at, u8 *data, size_t size)
 {
-	if (mdev_is_lost(guest))
-		memset(data, 0xff, size);
-	else
+	if (!mdev_is_lost(guest)) {
 		memcpy(data, guest->config + at, size);
+		return;
+	}
+	memset(data, 0xff, size);
+	/* QEMU goes by this register of its own accord, and aborts if there is no such pin. */
+	if (at <= PCI_INTERRUPT_PIN && at + size > PCI_INTERRUPT_PIN)
+		data[PCI_INTERRUPT_PIN - at] = guest->config[PCI_INTERRUPT_PIN];
 }
 
 static bool masters(struct mdev_guest *guest)

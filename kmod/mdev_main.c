@@ -204,7 +204,7 @@ static int __init mdev_module_init(void)
 	int err;
 
 	/* An end may wait for a user, so no other end waits for it. */
-	ends = alloc_workqueue("dl_mdev", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
+	ends = alloc_workqueue("dl_mdev", WQ_UNBOUND, 0);
 	if (!ends)
 		return -ENOMEM;
 	err = class_register(&slot_class);

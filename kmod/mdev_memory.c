@@ -13,6 +13,8 @@
 #include <linux/iommu.h>
 #include <linux/mm.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "mdev.h"
 
