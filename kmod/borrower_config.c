@@ -348,3 +348,24 @@ void borrower_config_stop(struct borrower_loan *loan)
 {
 	cancel_work_sync(&loan->send);
 }
+
+/* Some devices need seconds for a reset. */
+#define RESET_TIMEOUT_MS 20000
+
+int dlend_guest_reset(struct pci_dev *pdev)
+{
+	struct borrower_loan *loan = borrower_loan_of(&pdev->dev);
+	struct dlend_msg_return req;
+	int ret;
+
+	if (!loan || READ_ONCE(loan->dead))
+		return -ENODEV;
+	req.fdid = cpu_to_le32(loan->fdid);
+	req.loan = cpu_to_le32(loan->number);
+	/* All earlier writes to the configuration space must have reached the lender. */
+	flush_work(&loan->send);
+	ret = dlend_call(loan->peer, DLEND_OP_RESET, &req, sizeof(req), NULL, 0,
+			 RESET_TIMEOUT_MS);
+	return min(ret, 0);
+}
+EXPORT_SYMBOL_GPL(dlend_guest_reset);

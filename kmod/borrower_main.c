@@ -204,24 +204,6 @@ static void send_return(struct borrower_loan *loan)
 			loan->fdid, dlend_peer_node(loan->peer), -ret);
 }
 
-int dlend_guest_reset(struct pci_dev *pdev)
-{
-	struct borrower_loan *loan = borrower_loan_of(&pdev->dev);
-	struct dlend_msg_return req;
-	int ret;
-
-	if (!loan || READ_ONCE(loan->dead))
-		return -ENODEV;
-	req.fdid = cpu_to_le32(loan->fdid);
-	req.loan = cpu_to_le32(loan->number);
-	/* All earlier writes to the configuration space must have reached the lender. */
-	flush_work(&loan->send);
-	ret = dlend_call(loan->peer, DLEND_OP_RESET, &req, sizeof(req), NULL, 0,
-			 ATTACH_TIMEOUT_MS);
-	return min(ret, 0);
-}
-EXPORT_SYMBOL_GPL(dlend_guest_reset);
-
 /* windows_mutex is held. */
 static void close_bars(struct borrower_loan *loan)
 {

@@ -130,7 +130,8 @@ static const TopoKey inner_keys[] = {
         "IDs of devices that it gets; its host borrows them when it starts"),
     MAY("append", TEXT, NULL, "more words for its kernel's command line"),
 };
-SECTION(inner, "member of vms", "A member of a host's `vms`: a virtual machine inside the "
+SECTION(inner, "member of vms",
+        "A member of a host's `vms`: a virtual machine inside the "
         "host's; a simulation ignores it.");
 
 static const TopoKey vm_device_keys[] = {
