@@ -18,7 +18,7 @@
  *
  *	slot->lock	guards all of a slot and of its mediated device. VFIO's and mm's locks
  *			are taken below it.
- *	dev->bar_lock	guards @dead of the BARs; the mm's lock is held.
+ *	guest->bar_lock	taken by a page fault, which holds the mm's lock.
  */
 /* <linux/mdev.h> has the guard MDEV_H. */
 #ifndef DL_MDEV_H
@@ -43,7 +43,7 @@ struct mdev_slot {
 	struct mdev_parent parent;
 	struct mdev_type type, *types[1];
 	struct work_struct end;
-	struct mutex lock;
+	struct mutex lock;		/* guards what is below */
 	struct pci_dev *pdev;		/* NULL after the function was removed */
 	struct mdev_guest *guest;	/* NULL while there is no mediated device */
 };
@@ -63,7 +63,7 @@ struct mdev_guest {
 	u8 writable[PCI_CFG_SPACE_EXP_SIZE];	/* bits that the guest may write */
 
 	/* BARs. */
-	struct mutex bar_lock;
+	struct mutex bar_lock;		/* guards bars_dead and bars_closed */
 	struct file *bar_file;		/* gives the mappings an address space */
 	struct page *ones;		/* shown in place of a lost BAR */
 	void __iomem *bars[PCI_STD_NUM_BARS];

@@ -77,13 +77,14 @@ void mdev_config_reset(struct mdev_guest *guest)
 {
 	struct pci_dev *pdev = guest->slot->pdev;
 	u16 command = get_unaligned_le16(guest->config + PCI_COMMAND);
+	u8 *msix;
 
 	command &= ~(PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER | PCI_COMMAND_INTX_DISABLE);
 	put_unaligned_le16(command, guest->config + PCI_COMMAND);
-	if (pdev && pdev->msix_cap)
-		put_unaligned_le16(get_unaligned_le16(guest->config + pdev->msix_cap + PCI_MSIX_FLAGS) &
-				   PCI_MSIX_FLAGS_QSIZE,
-				   guest->config + pdev->msix_cap + PCI_MSIX_FLAGS);
+	if (!pdev || !pdev->msix_cap)
+		return;
+	msix = guest->config + pdev->msix_cap + PCI_MSIX_FLAGS;
+	put_unaligned_le16(get_unaligned_le16(msix) & PCI_MSIX_FLAGS_QSIZE, msix);
 }
 
 void mdev_config_read(struct mdev_guest *guest, unsigned int at, u8 *data, size_t size)

@@ -32,7 +32,7 @@ static int reset(struct mdev_guest *guest)
 	mdev_config_reset(guest);
 	atomic64_inc(err ? &mdev_counts.reset_failures : &mdev_counts.resets);
 	if (err)
-		dev_warn(&guest->slot->dev, "its lender did not reset it: error %d\n", err);
+		dev_warn(&guest->slot->dev, "its lender left it as it was: error %d\n", err);
 	return err;
 }
 

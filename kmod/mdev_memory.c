@@ -155,13 +155,15 @@ static void again_work(struct work_struct *work)
 	struct mdev_guest *guest = container_of(to_delayed_work(work), struct mdev_guest,
 						again);
 
+	unsigned int ms;
+
 	mutex_lock(&guest->slot->lock);
 	if (guest->memory_on && !mdev_is_lost(guest)) {
 		fill(guest);
 		if (guest->tries) {
 			guest->tries--;
-			schedule_delayed_work(&guest->again,
-					      msecs_to_jiffies(AGAIN_MS << (AGAIN_TRIES - guest->tries)));
+			ms = AGAIN_MS << (AGAIN_TRIES - guest->tries);
+			schedule_delayed_work(&guest->again, msecs_to_jiffies(ms));
 		}
 	}
 	mutex_unlock(&guest->slot->lock);
