@@ -354,8 +354,8 @@ SimTime sim_engine_next(const SimEngine *engine)
         }
     }
     /* All events of the wheel are due at near_end or later. */
-    if (engine->wheel && engine->wheel->count) {
-        next = MIN(next, MAX(engine->near_end, engine->now));
+    if (next == UINT64_MAX && engine->wheel) {
+        next = sim_wheel_first(engine->wheel);
     }
     return next == UINT64_MAX ? SIM_TIME_NONE : (SimTime)next;
 }

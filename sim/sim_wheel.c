@@ -238,6 +238,27 @@ uint32_t sim_wheel_next(SimWheel *wheel, uint64_t limit, uint32_t *ret_bucket)
     return 0;
 }
 
+uint64_t sim_wheel_first(const SimWheel *wheel)
+{
+    uint64_t first = UINT64_MAX;
+    uint32_t level, bucket, index;
+
+    if (!wheel->levels) {
+        return first;
+    }
+    level = (uint32_t)__builtin_ctz(wheel->levels);
+    bucket = level * SIM_WHEEL_DIGITS + first_digit(wheel, level);
+    for (index = wheel->buckets[bucket].first; index;
+         index = wheel->chunks[index].next) {
+        const SimWheelChunk *chunk = &wheel->chunks[index];
+
+        for (uint32_t i = 0; i < chunk->count; i++) {
+            first = MIN(first, (uint64_t)chunk->events[i]->time);
+        }
+    }
+    return first;
+}
+
 void sim_wheel_take(SimWheel *wheel, uint32_t bucket, SimEvent **ret_events)
 {
     uint32_t index = wheel->buckets[bucket].first;

@@ -97,8 +97,7 @@ uint64_t sim_engine_run_until(SimEngine *engine, SimTime time);
 /* Makes the current run return after the current event. */
 void sim_engine_stop(SimEngine *engine);
 
-/* A time that is not after the earliest event, and mostly equal to it;
- * SIM_TIME_NONE if no event is pending. */
+/* The time of the earliest event; SIM_TIME_NONE if none is pending. */
 SimTime sim_engine_next(const SimEngine *engine);
 
 /* Number of pending events, and of events run since the start. */

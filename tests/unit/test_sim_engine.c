@@ -331,6 +331,9 @@ static void world_run(World *world, uint64_t events)
     }
     ck_assert_uint_eq(sim_engine_pending(engine), world->end - world->head);
     ck_assert_uint_eq(sim_engine_executed(engine), world->executed);
+    ck_assert_int_eq(sim_engine_next(engine),
+                     world->head < world->end ? world->items[world->head]->time
+                                              : SIM_TIME_NONE);
 }
 
 static void compare_with_model(Delays delays, size_t target, uint64_t events)
