@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clu_error.h"
+#include "clu_faults.h"
 #include "exp_crossing.h"
 #include "timed_board.h"
 
@@ -44,6 +45,20 @@ static void on_arrived(void *owner, unsigned link, unsigned end, uint64_t id,
     model->called = time;
     timed_board_deliver(model->board, 2 * model->plan_link[link] + end, time,
                         parcel->bytes, parcel->crossing.size);
+    g_hash_table_remove(model->entered, &id);
+}
+
+static void on_lost(void *owner, unsigned link, unsigned end, uint64_t id,
+                    int64_t time)
+{
+    Model *model = owner;
+    const Parcel *parcel = g_hash_table_lookup(model->entered, &id);
+
+    if (!clu_faults_may_lose(parcel->bytes)) {
+        on_arrived(owner, link, end, id, time);
+        return;
+    }
+    model->called = time;
     g_hash_table_remove(model->entered, &id);
 }
 
@@ -219,8 +234,8 @@ static void number(Model *model)
 
 void cmd_cluster_model_run(const CluPlan *plan, int fd, GError **error)
 {
-    static const ExpCrossingsOps ops = {.arrived = on_arrived,
-                                        .accepted = on_accepted};
+    static const ExpCrossingsOps ops = {
+        .arrived = on_arrived, .lost = on_lost, .accepted = on_accepted};
     const TopoDescription *description = plan->description;
     Model model = {.plan = plan};
 

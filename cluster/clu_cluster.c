@@ -209,6 +209,24 @@ static void stood(void *owner)
     cluster->ops->stood(cluster->owner);
 }
 
+static void fault(void *owner, const CluFaultStep *step)
+{
+    const CluCluster *cluster = owner;
+    CluHost *host =
+        step->host ? cluster->hosts->pdata[step->host->index] : NULL;
+    g_autofree char *cause =
+        g_strdup_printf("fault %s of the description", step->fault->name);
+
+    if (step->act == CLU_FAULT_KILL) {
+        clu_host_kill(host, cause);
+        if (step->returns) {
+            clu_host_expect(host);
+        }
+    } else if (step->act == CLU_FAULT_START) {
+        clu_host_return(host);
+    }
+}
+
 static bool act(void *owner)
 {
     const CluCluster *cluster = owner;
@@ -350,6 +368,12 @@ static bool start_hosts(CluCluster *cluster, GError **error)
         g_ptr_array_add(cluster->hosts, host);
     }
     for (i = 0; i < cluster->hosts->len; i++) {
+        if (cluster->setup->timed &&
+            clu_faults_is_late(cluster->setup->plan, hosts->pdata[i])) {
+            clu_timed_leave(cluster->setup->timed, hosts->pdata[i]);
+            clu_host_expect(cluster->hosts->pdata[i]);
+            continue;
+        }
         if (!clu_host_start(cluster->hosts->pdata[i], error)) {
             return false;
         }
@@ -367,6 +391,7 @@ CluCluster *clu_cluster_start(GMainContext *context,
                                           .unread = unread,
                                           .asked = asked,
                                           .stood = stood,
+                                          .fault = fault,
                                           .act = act,
                                           .give = give,
                                           .replay = replay};

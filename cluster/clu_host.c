@@ -32,6 +32,8 @@ struct CluHost {
     CluHostState state; /* apart from a stop */
     char *cause;
     bool is_stopped; /* its CPUs do not run, but may go on */
+    bool returns;    /* timed: it starts again, perhaps later */
+    bool is_due;     /* timed: it starts between two steps, when it has ended */
     char *fate;      /* timed: it is killed with this cause between two steps */
     char *alarm; /* message of an oops or panic since the last boot; nullable */
     unsigned boots;   /* number of boots */
@@ -488,14 +490,6 @@ bool clu_host_start(CluHost *host, GError **error)
     int output[2] = {-1, -1};
 
     g_assert(!host->process);
-    if (shared->timed && !clu_timed_is_here(shared->timed, host->plan)) {
-        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
-                    "host '%s' cannot return: the others of this timed cluster "
-                    "have gone on without it; begin anew with `farside cluster "
-                    "up --timed`",
-                    host->plan->host->name);
-        return false;
-    }
     if (pipe2(output, O_CLOEXEC) < 0) {
         return fail(error, "cannot make a pipe for QEMU") >= 0;
     }
@@ -816,6 +810,13 @@ bool clu_host_replay(CluHost *host, const CluInput *input)
     const void *data;
     size_t length;
 
+    if (input->kind == CLU_INPUT_FAULT) {
+        return true; /* a fault with the name of this host: it happens anyway */
+    }
+    if (input->kind == CLU_INPUT_START) {
+        clu_host_return(host);
+        return clu_host_act(host);
+    }
     if (!host->guest) {
         return true; /* its process has ended in this run, too */
     }
@@ -844,10 +845,45 @@ bool clu_host_is_ending(const CluHost *host)
     return host->process && host->state == CLU_HOST_DEAD;
 }
 
+static void start_again(CluHost *host)
+{
+    g_autoptr(GError) error = NULL;
+
+    host->is_due = false;
+    host->returns = false;
+    clu_timed_note(host->shared->timed, CLU_INPUT_START, host->plan->host->name,
+                   NULL, 0);
+    clu_timed_return(host->shared->timed, host->plan);
+    if (!clu_host_start(host, &error)) {
+        clu_timed_leave(host->shared->timed, host->plan);
+        set_state(host, CLU_HOST_DEAD, error->message);
+    }
+}
+
+void clu_host_expect(CluHost *host)
+{
+    host->returns = true;
+}
+
+void clu_host_return(CluHost *host)
+{
+    host->returns = true;
+    host->is_due = true;
+}
+
+bool clu_host_is_expected(const CluHost *host)
+{
+    return host->returns;
+}
+
 bool clu_host_act(CluHost *host)
 {
     g_autofree char *cause = g_steal_pointer(&host->fate);
 
+    if (host->is_due && !host->process) {
+        start_again(host);
+        return true;
+    }
     if (!cause || !host->process) {
         return false;
     }

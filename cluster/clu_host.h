@@ -113,7 +113,13 @@ bool clu_host_give(CluHost *host, CluInputKind kind);
 bool clu_host_replay(CluHost *host, const CluInput *input);
 /* True if the process was killed and has not ended yet. */
 bool clu_host_is_ending(const CluHost *host);
-/* Does what clu_host_kill() was asked for. True if that was anything. */
+/* The host starts again, perhaps later: that it is dead is no failure. */
+void clu_host_expect(CluHost *host);
+bool clu_host_is_expected(const CluHost *host);
+/* The host starts when its process has ended, between two steps. */
+void clu_host_return(CluHost *host);
+/* Does what clu_host_kill() and clu_host_return() were asked for. True if that
+ * was anything. */
 bool clu_host_act(CluHost *host);
 
 CluConsole *clu_host_console(CluHost *host);

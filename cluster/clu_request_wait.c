@@ -93,11 +93,13 @@ static void append_tail(GString *out, CluHost *host)
     g_string_truncate(out, out->len - g_str_has_suffix(out->str, "\n"));
 }
 
-/* True if a host in @state will not come up by itself. */
-static bool is_bad(CluHostState state)
+/* True if @host will not come up by itself. */
+static bool is_bad(const CluHost *host)
 {
+    CluHostState state = clu_host_state(host);
+
     return state != CLU_HOST_UP && state != CLU_HOST_BOOTING &&
-           state != CLU_HOST_STOPPED;
+           state != CLU_HOST_STOPPED && !clu_host_is_expected(host);
 }
 
 static void check_up(CluRequest *request)
@@ -118,10 +120,10 @@ static void check_up(CluRequest *request)
             continue;
         }
         are_hosts_up = false;
-        if (is_bad(state) || !request->deadline) {
+        if (is_bad(host) || !request->deadline) {
             const char *cause = clu_host_cause(host);
 
-            is_over = is_over || is_bad(state);
+            is_over = is_over || is_bad(host);
             g_string_append_printf(message, "; %s is %s%s%s", host_name(host),
                                    clu_host_state_name(state),
                                    cause ? ": " : "", cause ? cause : "");
@@ -191,6 +193,18 @@ static void restart_start(CluRequest *request, const GPtrArray *words)
     }
     wait->is_killing = true;
     clu_host_kill(wait->host, "it is being restarted");
+    if (clu_cluster_setup(request->cluster)->timed) {
+        clu_host_return(wait->host);
+    }
+}
+
+/* A timed cluster starts the process between two steps. */
+static bool begin_process(CluRequest *request, GError **error)
+{
+    const Wait *wait = request->state;
+
+    return clu_cluster_setup(request->cluster)->timed ||
+           clu_host_start(wait->host, error);
 }
 
 static void restart_check(CluRequest *request)
@@ -202,11 +216,13 @@ static void restart_check(CluRequest *request)
         check_up(request);
         return;
     }
-    if (clu_host_has_process(wait->host)) {
+    if (clu_cluster_setup(request->cluster)->timed
+            ? clu_host_is_expected(wait->host)
+            : clu_host_has_process(wait->host)) {
         return;
     }
     wait->is_killing = false;
-    if (clu_host_start(wait->host, &error)) {
+    if (begin_process(request, &error)) {
         begin_wait(request, clu_cluster_setup(request->cluster)->boot_ms);
     } else {
         clu_request_fail(request, CLU_CONTROL_FAILED, "%s: %s",

@@ -45,7 +45,9 @@ struct CluTimed {
     int fd;
     TimedBoard *board; /* only to look on, and to say who is gone */
     char *plugin;
-    bool *is_gone; /* indexed by host */
+    const CluPlan *plan;
+    GArray *steps; /* of CluFaultStep, in the order of time */
+    unsigned done; /* of them */
     CluTimedModel *model;
     pid_t model_pid; /* 0: it does not run */
 };
@@ -113,6 +115,7 @@ static void check(const CluPlan *plan, TopoErrors *errors)
             }
         }
     }
+    clu_faults_check(plan, errors);
     if (plan->hosts->len > TIMED_BOARD_MACHINES ||
         plan->links->len > TIMED_BOARD_LINKS) {
         topo_errors_add(errors,
@@ -140,7 +143,9 @@ static int make_board(const CluPlan *plan, const char *dir,
             .name = names->pdata[i],
             .machine = {link->host[0]->index, link->host[1]->index},
             .latency_ns = MAX(latencies_ns[i], 1),
-            .training_ns = MAX(latencies_ns[i], CLU_TIMED_TRAINING_NS),
+            .training_ns =
+                MAX(latencies_ns[i],
+                    clu_faults_training(plan, link, CLU_TIMED_TRAINING_NS)),
         };
     }
     fd = timed_board_new(plan->hosts->len, links, plan->links->len);
@@ -166,7 +171,8 @@ CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
         return NULL;
     }
     timed->plugin = g_strdup(plugin);
-    timed->is_gone = g_new0(bool, plan->hosts->len);
+    timed->plan = plan;
+    timed->steps = clu_faults_steps(plan);
     timed->fd = make_board(plan, dir, latencies_ns, error);
     if (timed->fd < 0) {
         return NULL;
@@ -236,6 +242,71 @@ void clu_timed_end(CluTimed *timed)
         g_strdup_printf("%" G_GINT64_FORMAT, timed_board_limit(timed->board));
 
     clu_timed_note(timed, CLU_INPUT_TO, NULL, text, strlen(text));
+}
+
+/* Faults. All machines stand. */
+
+static void add_start(CluTimed *timed, const CluFaultStep *kill)
+{
+    CluFaultStep step = *kill;
+    unsigned i = timed->done;
+
+    step.act = CLU_FAULT_START;
+    step.at_ns += (kill->fault->for_ps + 999) / 1000;
+    while (i < timed->steps->len &&
+           g_array_index(timed->steps, CluFaultStep, i).at_ns <= step.at_ns) {
+        i++;
+    }
+    g_array_insert_val(timed->steps, i, step);
+}
+
+static void do_step(CluTimed *timed, const CluFaultStep *step)
+{
+    if (step->act == CLU_FAULT_NOTE) {
+        clu_timed_note(timed, CLU_INPUT_FAULT, step->fault->name, NULL, 0);
+    }
+    timed->ops->fault(timed->owner, step);
+}
+
+/* Machines that have switched themselves off, at an event */
+static void do_fallen(CluTimed *timed)
+{
+    for (unsigned i = 0; i < timed->plan->hosts->len; i++) {
+        const CluPlanHost *host = timed->plan->hosts->pdata[i];
+        CluFaultStep step = {
+            .at_ns = timed_board_limit(timed->board),
+            .act = CLU_FAULT_KILL,
+            .host = host,
+        };
+
+        if (!timed_board_has_fallen(timed->board, i)) {
+            continue;
+        }
+        step.fault = clu_faults_fallen(timed->plan, host);
+        step.returns = step.fault->action == TOPO_FAULT_RESTART;
+        do_step(timed, &step);
+        timed_board_leave(timed->board, i);
+        if (step.returns) {
+            add_start(timed, &step);
+        }
+    }
+}
+
+static void do_faults(CluTimed *timed)
+{
+    int64_t now = timed_board_limit(timed->board);
+
+    do_fallen(timed);
+    while (timed->done < timed->steps->len) {
+        const CluFaultStep step =
+            g_array_index(timed->steps, CluFaultStep, timed->done);
+
+        if (step.at_ns > now) {
+            break;
+        }
+        timed->done++;
+        do_step(timed, &step);
+    }
 }
 
 /* Steps. All machines stand, and all that they have written was read. */
@@ -334,7 +405,13 @@ static int64_t next_limit(CluTimed *timed)
         return replayed_limit(timed);
     }
     until = timed->ops->wanted(timed->owner);
-    return MAX(now, MIN(until, now + CLU_TIMED_STEP_NS));
+    until = MIN(until, now + CLU_TIMED_STEP_NS);
+    if (timed->done < timed->steps->len) {
+        until =
+            MIN(until,
+                g_array_index(timed->steps, CluFaultStep, timed->done).at_ns);
+    }
+    return MAX(now, until);
 }
 
 static gboolean on_calm(gpointer data)
@@ -351,8 +428,13 @@ static gboolean on_calm(gpointer data)
         timed->moving_us += g_get_monotonic_time() - timed->moved_us;
         timed->ops->stood(timed->owner);
     }
-    if (timed->ops->held(timed->owner) ||
-        (!timed->script && timed->ops->act(timed->owner))) {
+    if (timed->ops->held(timed->owner)) {
+        return G_SOURCE_REMOVE;
+    }
+    if (!timed->script) {
+        do_faults(timed);
+    }
+    if (!timed->script && timed->ops->act(timed->owner)) {
         return G_SOURCE_REMOVE;
     }
     if (is_settling(timed) ||
@@ -469,7 +551,9 @@ void clu_timed_free(CluTimed *timed)
         close(timed->fd);
     }
     g_free(timed->plugin);
-    g_free(timed->is_gone);
+    if (timed->steps) {
+        g_array_unref(timed->steps);
+    }
     g_free(timed);
 }
 
@@ -505,6 +589,11 @@ char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host)
             add_drive(value, host->devices->pdata[i]);
         }
     }
+    clu_faults_options(timed->plan, host, CLU_TIMED_TRAINING_NS, value);
+    if (timed_board_limit(timed->board) > 0) {
+        g_string_append_printf(value, ",start=%" G_GINT64_FORMAT,
+                               timed_board_limit(timed->board));
+    }
     return g_string_free(value, FALSE);
 }
 
@@ -515,13 +604,12 @@ int clu_timed_board(const CluTimed *timed)
 
 void clu_timed_leave(CluTimed *timed, const CluPlanHost *host)
 {
-    timed->is_gone[host->index] = true;
     timed_board_leave(timed->board, host->index);
 }
 
-bool clu_timed_is_here(const CluTimed *timed, const CluPlanHost *host)
+void clu_timed_return(CluTimed *timed, const CluPlanHost *host)
 {
-    return !timed->is_gone[host->index];
+    timed_board_return(timed->board, host->index);
 }
 
 int64_t clu_timed_now(const CluTimed *timed, const CluPlanHost *host)

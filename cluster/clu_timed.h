@@ -2,6 +2,7 @@
 #ifndef CLU_TIMED_H
 #define CLU_TIMED_H
 
+#include "clu_faults.h"
 #include "clu_plan_types.h"
 #include "clu_timed_log.h"
 
@@ -57,6 +58,8 @@ typedef struct CluTimedOps {
     unsigned (*asked)(void *owner);
     /* The machines have come to stand. */
     void (*stood)(void *owner);
+    /* It is the time of @step. */
+    void (*fault)(void *owner, const CluFaultStep *step);
     /* Ends and begins processes. True if it did. */
     bool (*act)(void *owner);
     /* Gives the machines what waits for them. False if nothing did, or if
@@ -106,8 +109,8 @@ void clu_timed_end(CluTimed *timed);
 
 /* The process of @host has ended: the others do not wait for it any more. */
 void clu_timed_leave(CluTimed *timed, const CluPlanHost *host);
-/* False if the process of @host has ended: it cannot return. */
-bool clu_timed_is_here(const CluTimed *timed, const CluPlanHost *host);
+/* A process for @host is about to be started, where time stands still. */
+void clu_timed_return(CluTimed *timed, const CluPlanHost *host);
 
 /* The virtual time of @host, in ns. */
 int64_t clu_timed_now(const CluTimed *timed, const CluPlanHost *host);

@@ -16,7 +16,8 @@ struct CluTimedLog {
 static const char *const kinds[] = {
     [CLU_INPUT_QMP] = "qmp",         [CLU_INPUT_AGENT] = "agent",
     [CLU_INPUT_CONSOLE] = "console", [CLU_INPUT_KILL] = "kill",
-    [CLU_INPUT_START] = "start",     [CLU_INPUT_TO] = "to",
+    [CLU_INPUT_START] = "start",     [CLU_INPUT_FAULT] = "fault",
+    [CLU_INPUT_TO] = "to",
 };
 
 /* Writing. Errors are ignored: the cluster can run without its log. */

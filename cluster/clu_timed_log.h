@@ -22,13 +22,14 @@ typedef enum CluInputKind {
     CLU_INPUT_CONSOLE, /* bytes for its serial line */
     CLU_INPUT_KILL,    /* its process was killed */
     CLU_INPUT_START,   /* its process was started again */
+    CLU_INPUT_FAULT,   /* a fault of the description begins; says its name */
     CLU_INPUT_TO,      /* time goes on to the time in `bytes`, as text */
 } CluInputKind;
 
 typedef struct CluInput {
     int64_t at_ns;
     CluInputKind kind;
-    char *host;    /* NULL for CLU_INPUT_TO */
+    char *host;    /* NULL for CLU_INPUT_TO; a fault's name */
     GBytes *bytes; /* a 0 follows, which does not count */
 } CluInput;
 

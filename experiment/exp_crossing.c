@@ -18,6 +18,9 @@
 #define DW_BYTES    4u
 /* Between two probes of the idle fabric, in ns */
 #define PAUSE_NS    100000
+/* What a link that goes down has not lost has arrived within this time, unless
+ * it waits for the same link again. */
+#define LOSS_PS     (1 * SIM_MS)
 
 /* An element that requests go to. */
 typedef struct Place {
@@ -48,18 +51,27 @@ typedef struct Item {
     GList link;     /* in the direction's items */
     unsigned refs;  /* the queue, the fabric's callbacks, the table of reads */
     bool is_queued;
-    bool is_known;   /* its arrival is known or over */
-    bool is_ready;   /* it may arrive when all writes before it have */
-    int64_t arrived; /* the time of it */
-    unsigned unsent; /* pieces that have not left the CPU */
-    FabBusAddr last; /* first byte of the last piece, as the target sees it */
-    SimTime done;    /* READ: the fabric's completion; -1: not yet */
+    bool is_known;    /* its arrival is known or over */
+    bool is_ready;    /* it may arrive when all writes before it have */
+    int64_t arrived;  /* the time of it */
+    SimTime deadline; /* a link that was down has lost it if its arrival is not
+                         known then; 0: none was */
+    unsigned unsent;  /* pieces that have not left the CPU */
+    FabBusAddr last;  /* first byte of the last piece, as the target sees it */
+    SimTime done;     /* READ: the fabric's completion; -1: not yet */
     struct Item *answer; /* READ: its COMPLETION */
     FabComponent *target;
     FabDma dma; /* of a device */
 } Item;
 
+/* A link goes down at this event. */
+typedef struct Outage {
+    SimEvent event;
+    ExpCrossings *owner;
+} Outage;
+
 struct ExpCrossings {
+    TopoDescription view; /* with the faults that are the fabric's */
     const TopoDescription *description;
     const ExpCrossingsOps *ops;
     void *data;
@@ -71,6 +83,8 @@ struct ExpCrossings {
     GArray *ways;          /* of Way */
     GHashTable *items;     /* all that the fabric knows, by number */
     Item **stalls;         /* of each host: the write that its CPU waits for */
+    Outage *outages;       /* of each fault of the description */
+    SimEvent loss;         /* the first deadline of an item */
     uint32_t number;
     unsigned queued;
     bool has_called;
@@ -124,6 +138,25 @@ static bool is_behind_write(const Item *item)
     return false;
 }
 
+static void arrive(Item *item);
+
+/* Reads and completions that waited only for the write behind which @next
+ * stands arrive. */
+static void let_go(Direction *direction)
+{
+    for (GList *l = direction->items.head; l;) {
+        Item *next = l->data;
+
+        l = l->next;
+        if (next->crossing.kind == EXP_CROSSING_WRITE) {
+            break;
+        }
+        if (next->is_ready) {
+            arrive(next);
+        }
+    }
+}
+
 static void arrive(Item *item)
 {
     ExpCrossings *self = item->owner;
@@ -142,18 +175,131 @@ static void arrive(Item *item)
     self->ops->arrived(self->data, item->crossing.link, item->crossing.end,
                        item->crossing.id, item->arrived);
     queue_drop(item);
-    /* Reads and completions that waited only for this write */
-    for (GList *l = direction->items.head; is_write && l;) {
-        Item *next = l->data;
+    if (is_write) {
+        let_go(direction);
+    }
+}
 
-        l = l->next;
-        if (next->crossing.kind == EXP_CROSSING_WRITE) {
-            break;
-        }
-        if (next->is_ready) {
-            arrive(next);
+/* A link that went down has lost it: it never arrives. */
+static void lose(Item *item)
+{
+    ExpCrossings *self = item->owner;
+    Direction *direction = item->direction;
+    bool is_write = item->crossing.kind == EXP_CROSSING_WRITE;
+    int64_t now = now_ns(self);
+
+    if (item->is_known) {
+        return;
+    }
+    item->is_known = true;
+    self->has_called = true;
+    sim_engine_stop(self->engine);
+    if (self->stalls[direction->from->index] == item) {
+        self->stalls[direction->from->index] = NULL;
+        self->ops->accepted(self->data, direction->from->index,
+                            item->crossing.id, now);
+    }
+    if (self->ops->lost) {
+        self->ops->lost(self->data, item->crossing.link, item->crossing.end,
+                        item->crossing.id, now);
+    }
+    queue_drop(item);
+    if (is_write) {
+        let_go(direction);
+    }
+}
+
+/* The first item of @direction that a link may have lost. Their deadlines are
+ * in the order in which they entered. */
+static Item *first_doubtful(const Direction *direction)
+{
+    for (const GList *l = direction->items.head; l; l = l->next) {
+        Item *item = l->data;
+
+        if (item->deadline && !item->is_known) {
+            return item;
         }
     }
+    return NULL;
+}
+
+/* One event for all items: there may be many of them. */
+static void schedule_loss(ExpCrossings *self)
+{
+    SimTime first = SIM_TIME_NONE;
+
+    for (unsigned i = 0; i < 2 * self->description->links->len; i++) {
+        const Item *item = first_doubtful(&self->directions[i]);
+
+        if (item && (first == SIM_TIME_NONE || item->deadline < first)) {
+            first = item->deadline;
+        }
+    }
+    if (first != SIM_TIME_NONE) {
+        sim_event_reschedule(&self->loss, first);
+    }
+}
+
+static void loss_event(SimEvent *event)
+{
+    ExpCrossings *self = SIM_CONTAINER_OF(event, ExpCrossings, loss);
+    SimTime now = event->time;
+
+    for (unsigned i = 0; i < 2 * self->description->links->len; i++) {
+        Item *item;
+
+        while ((item = first_doubtful(&self->directions[i])) &&
+               item->deadline <= now) {
+            lose(item);
+        }
+    }
+    schedule_loss(self);
+}
+
+/* A link is down, or goes down now: @item may be lost. */
+static void doubt(Item *item)
+{
+    item->deadline = sim_engine_now(item->owner->engine) + LOSS_PS;
+}
+
+static bool may_lose(const TopoFault *fault)
+{
+    return fault->action == TOPO_FAULT_LINK_DOWN;
+}
+
+/* True if a link is down, which may lose what enters now. */
+static bool is_losing(const ExpCrossings *self)
+{
+    const GPtrArray *faults = self->description->faults;
+    SimTime now = sim_engine_now(self->engine);
+
+    for (unsigned i = 0; i < faults->len; i++) {
+        const TopoFault *fault = faults->pdata[i];
+
+        if (may_lose(fault) && now >= fault->at_ps &&
+            (fault->for_ps == 0 ||
+             now < fault->at_ps + fault->for_ps + fault->training_ps)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A link goes down: what is under way may be lost. */
+static void outage_event(SimEvent *event)
+{
+    ExpCrossings *self = SIM_CONTAINER_OF(event, Outage, event)->owner;
+
+    for (unsigned i = 0; i < 2 * self->description->links->len; i++) {
+        for (const GList *l = self->directions[i].items.head; l; l = l->next) {
+            Item *item = l->data;
+
+            if (!item->is_known) {
+                doubt(item);
+            }
+        }
+    }
+    schedule_loss(self);
 }
 
 static void arrival_event(SimEvent *event)
@@ -243,7 +389,9 @@ static void read_over(void *owner, FabStatus status)
     Item *item = owner;
 
     item->done = sim_engine_now(item->owner->engine);
-    if (!item->is_known) {
+    if (!item->is_known && item->deadline && status != FAB_STATUS_SC) {
+        lose(item);
+    } else if (!item->is_known) {
         /* The fabric refused the request on its way. */
         arrival_known(item, item->done);
     }
@@ -464,6 +612,10 @@ void exp_crossings_enter(ExpCrossings *self, const ExpCrossing *crossing)
                    SIM_RANK_MAX);
     g_queue_push_tail_link(&item->direction->items, &item->link);
     self->queued++;
+    if (is_losing(self)) {
+        doubt(item);
+        schedule_loss(self);
+    }
     switch (crossing->kind) {
     case EXP_CROSSING_WRITE:
         if (crossing->wants_accept) {
@@ -654,6 +806,41 @@ static bool make_direction(ExpCrossings *self, const TopoLink *link,
     return true;
 }
 
+static void watch_outages(ExpCrossings *self)
+{
+    const GPtrArray *faults = self->description->faults;
+
+    sim_event_init(&self->loss, self->engine, loss_event, SIM_PRIORITY_LAST,
+                   SIM_RANK_MAX);
+    self->outages = g_new0(Outage, faults->len + 1);
+    for (unsigned i = 0; i < faults->len; i++) {
+        const TopoFault *fault = faults->pdata[i];
+        Outage *outage = &self->outages[i];
+
+        outage->owner = self;
+        sim_event_init(&outage->event, self->engine, outage_event,
+                       SIM_PRIORITY_FIRST, 0);
+        if (may_lose(fault)) {
+            sim_event_schedule(&outage->event, fault->at_ps);
+        }
+    }
+}
+
+/* The machines take the link down that waits for an event. */
+static GPtrArray *faults_of_fabric(const TopoDescription *description)
+{
+    GPtrArray *faults = g_ptr_array_new();
+
+    for (unsigned i = 0; i < description->faults->len; i++) {
+        TopoFault *fault = description->faults->pdata[i];
+
+        if (fault->action != TOPO_FAULT_LINK_DOWN || !fault->event) {
+            g_ptr_array_add(faults, fault);
+        }
+    }
+    return faults;
+}
+
 ExpCrossings *exp_crossings_new(const TopoDescription *description,
                                 const ExpCrossingsOps *ops, void *owner,
                                 GError **error)
@@ -661,7 +848,9 @@ ExpCrossings *exp_crossings_new(const TopoDescription *description,
     g_autoptr(ExpCrossings) self = g_new0(ExpCrossings, 1);
     unsigned hosts = description->hosts->len;
 
-    self->description = description;
+    self->view = *description;
+    self->view.faults = faults_of_fabric(description);
+    self->description = &self->view;
     self->ops = ops;
     self->data = owner;
     self->directions = g_new0(Direction, 2 * description->links->len + 1);
@@ -673,7 +862,7 @@ ExpCrossings *exp_crossings_new(const TopoDescription *description,
     for (unsigned i = 0; i < hosts; i++) {
         self->pages[i] = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     }
-    self->fabric = exp_build(description, error);
+    self->fabric = exp_build(&self->view, error);
     if (!self->fabric) {
         return NULL;
     }
@@ -690,6 +879,7 @@ ExpCrossings *exp_crossings_new(const TopoDescription *description,
         }
     }
     fab_fabric_set_trace(exp_fabric(self->fabric), FAB_TRACE_LINK, seen, self);
+    watch_outages(self);
     return g_steal_pointer(&self);
 }
 
@@ -708,12 +898,21 @@ void exp_crossings_free(ExpCrossings *self)
             g_hash_table_unref(direction->reads);
         }
     }
+    for (unsigned i = 0; self->outages && i < self->description->faults->len;
+         i++) {
+        sim_event_cancel(&self->outages[i].event);
+    }
+    if (self->outages) {
+        sim_event_cancel(&self->loss);
+    }
+    g_free(self->outages);
     g_hash_table_unref(self->items);
     for (unsigned i = 0; i < self->description->hosts->len; i++) {
         g_hash_table_unref(self->pages[i]);
     }
     /* Items that the fabric still knows are lost with it. */
     exp_fabric_free(self->fabric);
+    g_ptr_array_unref(self->view.faults);
     g_array_unref(self->ways);
     g_free(self->directions);
     g_free(self->memory);
@@ -804,10 +1003,14 @@ bool exp_crossings_least(const TopoDescription *description, int64_t *ret_ns,
                          GError **error)
 {
     static const ExpCrossingsOps ops = {.arrived = probe_arrived};
+    g_autoptr(GPtrArray) none = g_ptr_array_new();
+    TopoDescription whole = *description;
     Probe probe = {.crossings = NULL};
     ExpCrossing crossing = {.bytes = DW_BYTES};
 
-    probe.crossings = exp_crossings_new(description, &ops, &probe, error);
+    /* Faults make nothing quicker. */
+    whole.faults = none;
+    probe.crossings = exp_crossings_new(&whole, &ops, &probe, error);
     if (!probe.crossings) {
         return false;
     }

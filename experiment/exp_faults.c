@@ -10,6 +10,14 @@
  */
 #define COMPLETION_TIMEOUT (10 * SIM_MS)
 
+/* Faults of machines, and those that wait for what only machines have, belong
+ * to timed clusters. */
+static bool is_simulated(const TopoFault *fault)
+{
+    return !topo_fault_is_of_machine(fault) &&
+           fault->event != TOPO_FAULT_ON_MESSAGE;
+}
+
 static void build_timeout(const ExpFabric *fabric,
                           const TopoDescription *description)
 {
@@ -20,7 +28,7 @@ static void build_timeout(const ExpFabric *fabric,
         const TopoFault *fault = description->faults->pdata[i];
 
         /* A poisoned TLP can trigger containment. */
-        if (fault->action != TOPO_FAULT_BIT_ERRORS &&
+        if (is_simulated(fault) && fault->action != TOPO_FAULT_BIT_ERRORS &&
             fault->action != TOPO_FAULT_DEGRADE) {
             timeout = COMPLETION_TIMEOUT;
         }
@@ -162,7 +170,9 @@ bool exp_faults_build(const ExpFabric *fabric,
 {
     build_timeout(fabric, description);
     for (unsigned i = 0; i < description->faults->len; i++) {
-        if (!build_fault(fabric, description->faults->pdata[i], error)) {
+        const TopoFault *fault = description->faults->pdata[i];
+
+        if (is_simulated(fault) && !build_fault(fabric, fault, error)) {
             return false;
         }
     }

@@ -28,6 +28,8 @@ typedef struct FarsideConfig {
     bool check_requester;
     bool check_interrupts;
     bool enabled; /* this side of the link; changes at run time */
+    bool cut;     /* a fault holds the link down; changes at run time */
+    bool trains;  /* it trains after the fault; changes at run time */
     uint8_t partition;
     uint8_t generation;
     uint8_t vectors;

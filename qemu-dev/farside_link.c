@@ -596,13 +596,33 @@ static void link_connect(void *opaque)
 
 /* Timed clusters */
 
+static void port_open(void *opaque);
+
+/* True if the peer's machine begins with this packet. */
+static bool is_hello(const struct farside_wire_head *head, size_t size)
+{
+    return size >= sizeof(*head) && head->type == FARSIDE_WIRE_HELLO;
+}
+
+/*
+ * No packet: the peer's machine is gone. When it returns, its HELLO comes
+ * first; what comes before that is from the machine that is gone.
+ */
 static void port_take(FarsideLink *link, const void *packet, size_t size)
 {
     FarsideLinkMessage m = {0};
 
-    if (link->fd >= 0) {
-        take_packet(link, packet, size, true, &m);
+    if (size == 0) {
+        drop(link, NULL);
+        return;
     }
+    if (!link->established && !is_hello(packet, size)) {
+        return;
+    }
+    if (link->fd < 0) {
+        port_open(link);
+    }
+    take_packet(link, packet, size, true, &m);
 }
 
 /* The user has let go of the link: the same time, in the CPU's thread. */
@@ -622,7 +642,7 @@ static void port_receive(void *opaque, const void *packet, size_t size)
     FarsideLink *link = opaque;
     Packet *p;
 
-    if (!link->held && g_queue_is_empty(&link->kept)) {
+    if (size == 0 || (!link->held && g_queue_is_empty(&link->kept))) {
         port_take(link, packet, size);
         return;
     }

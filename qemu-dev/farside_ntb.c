@@ -280,6 +280,35 @@ static void farside_ntb_set_enabled(Object *obj, bool value, Error **errp)
     }
 }
 
+/*
+ * A fault of the link, which both ends get at the same virtual time: "down",
+ * then "training", then "up". It does not change what the user has enabled.
+ */
+static char *farside_ntb_get_fault(Object *obj, Error **errp)
+{
+    const FarsideConfig *config = &FARSIDE_NTB(obj)->config;
+
+    return g_strdup(!config->cut      ? "up"
+                    : config->trains  ? "training"
+                                      : "down");
+}
+
+static void farside_ntb_set_fault(Object *obj, const char *value, Error **errp)
+{
+    FarsideNtb *s = FARSIDE_NTB(obj);
+
+    if (strcmp(value, "down") && strcmp(value, "training") &&
+        strcmp(value, "up")) {
+        error_setg(errp, "property 'fault' must be down, training or up");
+        return;
+    }
+    s->config.cut = strcmp(value, "up") != 0;
+    s->config.trains = strcmp(value, "training") == 0;
+    if (DEVICE(obj)->realized) {
+        farside_session_cut_changed(s->session);
+    }
+}
+
 static void farside_ntb_get_unsupported(Object *obj, Visitor *v,
                                         const char *name, void *opaque,
                                         Error **errp)
@@ -380,6 +409,10 @@ static void farside_ntb_class_init(ObjectClass *klass, void *data)
                                    farside_ntb_set_enabled);
     object_class_property_set_description(
         klass, "enabled", "whether this side of the link is enabled");
+    object_class_property_add_str(klass, "fault", farside_ntb_get_fault,
+                                  farside_ntb_set_fault);
+    object_class_property_set_description(
+        klass, "fault", "a fault of the link: up (none), down or training");
     object_class_property_add_str(klass, "trace", farside_ntb_get_trace,
                                   farside_ntb_set_trace);
     object_class_property_set_description(

@@ -343,14 +343,14 @@ void farside_peer_activity(FarsidePeer *s)
     uint16_t command = pci_get_word(s->pci->config + PCI_COMMAND);
 
     if (s->link) {
-        farside_link_set_up(s->link,
-                            s->link_up && (command & PCI_COMMAND_MASTER));
+        farside_link_set_up(s->link, (s->link_up || s->config->trains) &&
+                                         (command & PCI_COMMAND_MASTER));
     }
 }
 
 bool farside_peer_update(FarsidePeer *s)
 {
-    bool up = s->here && s->enabled && s->config->enabled;
+    bool up = s->here && s->enabled && s->config->enabled && !s->config->cut;
 
     if (up == s->link_up) {
         return false;

@@ -293,6 +293,12 @@ void farside_session_enabled_changed(FarsideSession *s)
     update_link(s);
 }
 
+void farside_session_cut_changed(FarsideSession *s)
+{
+    update_link(s);
+    farside_peer_activity(s->parts->peer);
+}
+
 FarsideSession *farside_session_new(const FarsideConfig *config, PCIDevice *pci,
                                     const FarsideParts *parts, Error **errp)
 {

@@ -40,6 +40,8 @@ void farside_session_stop(FarsideSession *s);
 void farside_session_free(FarsideSession *s);
 
 /* This side of the link was enabled or disabled. */
+/* A fault begins or ends, at both ends at the same time: the peer knows. */
+void farside_session_cut_changed(FarsideSession *s);
 void farside_session_enabled_changed(FarsideSession *s);
 
 #endif /* FARSIDE_SESSION_H */

@@ -13,6 +13,7 @@
 
 #define TYPE_FARSIDE_TIME "farside-time"
 
+/* @size is 0 if the peer's machine has been switched off. */
 typedef void FarsideTimeReceive(void *opaque, const void *packet, size_t size);
 
 typedef struct FarsideTimeClass {

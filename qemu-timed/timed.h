@@ -17,6 +17,7 @@
 typedef struct TimedOptions {
     TimedBoard *board;            /* NULL: a machine without links */
     int64_t slice_ns;             /* the CPU runs no longer in one piece */
+    int64_t start_ns; /* the virtual time at which the machine is switched on */
     unsigned spins;               /* looks at the board before sleeping */
     int blocking[TIMED_BLOCKING]; /* descriptors that must block; 0: none */
 } TimedOptions;
@@ -86,10 +87,31 @@ int64_t timed_link_idle(int64_t now, int64_t want);
  * only then.
  */
 bool timed_link_stand(int64_t now);
+/*
+ * The next barrier at @now or later: a multiple of TIMED_BARRIER_NS, or the
+ * limit, where time stands still, if that is earlier.
+ */
+int64_t timed_link_barrier(int64_t now);
 /* The time up to which the CPU may run from @now on; later than @now. */
 int64_t timed_link_limit(int64_t now);
 /* Delivers the messages that have arrived by @now. False if there was none. */
 bool timed_link_deliver(int64_t now);
+
+/* An access that waits for the peer looks again if its link is still up. */
+void timed_link_wake(void);
+
+/* timed_fault.c: faults of this machine, at exact times. */
+
+/*
+ * BEGIN:ACTION:FOR:TRAINING:LOOKAHEAD:DEVICE, times in ns. BEGIN is a time or
+ * EVENT:COUNT; see timed_fault.c. False if @value is malformed.
+ */
+bool timed_fault_option(const char *value);
+void timed_fault_init(const TimedOptions *options);
+/* The time up to which the CPU executes nothing; 0: it may run. */
+int64_t timed_fault_frozen_until(int64_t now);
+/* A message of another machine has arrived. */
+void timed_fault_see(const void *packet);
 
 /* timed_drive.c: the time of drives. */
 

@@ -27,6 +27,7 @@
 
 typedef struct Port {
     unsigned channel;
+    uint32_t departures; /* of the peer that the device knows of */
     FarsideTimeReceive *receive;
     void *opaque;
 } Port;
@@ -42,6 +43,7 @@ static struct {
     /* The device that made the last access through a window; NULL: the CPU */
     const char *origin;
     GHashTable *places; /* pages that the model knows to be in a BAR */
+    unsigned wakes;     /* calls of timed_link_wake() */
 } links = {.horizon = TIMED_BOARD_NEVER};
 
 /* A delivery of the model may overtake messages that were sent directly. */
@@ -268,6 +270,7 @@ bool timed_link_deliver(int64_t now)
         g_queue_pop_head(&links.inbound[channel]);
         port = links.ports[channel ^ 1];
         if (port) {
+            timed_fault_see(m->bytes);
             tell_place(port, m->bytes);
             port->receive(port->opaque, m->bytes, m->size);
         }
@@ -346,6 +349,36 @@ int64_t timed_link_idle(int64_t now, int64_t want)
     return now;
 }
 
+/* While time stood still, machines may have been switched off. */
+static void tell_departures(void)
+{
+    unsigned i;
+
+    for (i = 0; i < links.channels; i++) {
+        Port *port = links.ports[i];
+        uint32_t departures;
+
+        if (!port) {
+            continue;
+        }
+        departures = timed_board_departures(links.board, i ^ 1);
+        if (departures != port->departures) {
+            port->departures = departures;
+            port->receive(port->opaque, NULL, 0);
+            timed_link_wake();
+        }
+    }
+}
+
+int64_t timed_link_barrier(int64_t now)
+{
+    int64_t barrier = QEMU_ALIGN_UP(now, TIMED_BARRIER_NS);
+    int64_t limit =
+        links.board ? timed_board_limit(links.board) : TIMED_BOARD_NEVER;
+
+    return limit >= now ? MIN(barrier, limit) : barrier;
+}
+
 bool timed_link_stand(int64_t now)
 {
     int64_t limit =
@@ -368,6 +401,7 @@ bool timed_link_stand(int64_t now)
         } while (limit <= now && timed_board_round(links.board) == round &&
                  !is_stopping());
     } while (limit <= now && !is_stopping());
+    tell_departures();
     return true;
 }
 
@@ -398,6 +432,7 @@ static void *time_join(const char *path, FarsideTimeReceive *receive,
     port->channel = channel;
     port->receive = receive;
     port->opaque = opaque;
+    port->departures = timed_board_returns(links.board, channel ^ 1);
     links.ports[channel] = port;
     return port;
 }
@@ -458,16 +493,24 @@ static void stand_nested(int64_t now)
                              WAIT_MS) <= now) {
         continue;
     }
+    tell_departures();
+}
+
+void timed_link_wake(void)
+{
+    links.wakes++;
 }
 
 static void time_wait(int64_t deadline)
 {
+    unsigned wakes = links.wakes;
     int64_t now, until;
 
     for (;;) {
         timed_clock_run(true);
         now = timed_clock_now();
-        if (timed_link_deliver(now) || now >= deadline) {
+        if (timed_link_deliver(now) || now >= deadline ||
+            links.wakes != wakes) {
             return;
         }
         if (timed_board_limit(links.board) <= now) {

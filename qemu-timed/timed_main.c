@@ -9,6 +9,8 @@
  *   block=FD    socket of a console or port: a write to it waits for the
  *               reader; up to TIMED_BLOCKING times
  *   drive=...   the times of a drive, see timed_drive_option()
+ *   fault=...   a fault of this machine, see timed_fault_option()
+ *   start=NS    the virtual time at which the machine is switched on
  */
 #include "timed.h"
 #include "qemu/cutils.h"
@@ -62,6 +64,9 @@ static bool parse(const char *option, int64_t *ret_board, int64_t *ret_machine)
     if (g_str_has_prefix(option, "drive=")) {
         return timed_drive_option(value + 1);
     }
+    if (g_str_has_prefix(option, "fault=")) {
+        return timed_fault_option(value + 1);
+    }
     if (!value || qemu_strtoi64(value + 1, NULL, 10, &number) || number < 0) {
         return false;
     }
@@ -69,6 +74,8 @@ static bool parse(const char *option, int64_t *ret_board, int64_t *ret_machine)
         *ret_board = number;
     } else if (g_str_has_prefix(option, "machine=")) {
         *ret_machine = number;
+    } else if (g_str_has_prefix(option, "start=")) {
+        options.start_ns = number;
     } else if (g_str_has_prefix(option, "slice=") && number > 0) {
         options.slice_ns = number;
     } else if (g_str_has_prefix(option, "spins=") && number <= 1000000) {
@@ -89,7 +96,8 @@ bool farside_module_options(int argc, char **argv)
     for (i = 0; i < argc; i++) {
         if (!parse(argv[i], &board, &machine)) {
             error_report("virtual time: '%s' is none of board=FD, machine=N, "
-                         "slice=NS, spins=N, block=FD and drive=...",
+                         "slice=NS, spins=N, block=FD, start=NS, drive=... and "
+                         "fault=...",
                          argv[i]);
             return false;
         }
@@ -114,7 +122,9 @@ void farside_timed_register(void)
     if (options.blocking[0]) {
         qemu_add_machine_init_done_notifier(&ready);
     }
+    timed_clock_advance(options.start_ns);
     timed_link_init(&options);
+    timed_fault_init(&options);
     timed_drive_init();
     timed_vcpu_init(&options);
 }

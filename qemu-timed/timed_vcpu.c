@@ -76,11 +76,12 @@ static bool is_idle(CPUState *cpu)
 static void step(CPUState *cpu)
 {
     static int64_t barrier = -1; /* the last one that was passed */
-    int64_t now, until;
+    int64_t now, until, frozen, limit;
 
     timed_clock_run(false);
     now = timed_clock_now();
-    if (now % TIMED_BARRIER_NS == 0 && now != barrier) {
+    limit = timed_link_barrier(now);
+    if (limit == now && now != barrier) {
         barrier = now;
         if (!timed_link_stand(now) && timed_gate_has_waiters()) {
             timed_gate_pass();
@@ -91,8 +92,15 @@ static void step(CPUState *cpu)
      * No promise goes beyond the next barrier: what others do there may make
      * this machine send.
      */
-    until = MIN(timed_clock_next(), QEMU_ALIGN_UP(now + 1, TIMED_BARRIER_NS));
-    if (timed_link_is_stalled(now) || is_idle(cpu)) {
+    if (limit == now) {
+        limit = timed_link_barrier(now + 1);
+    }
+    until = MIN(timed_clock_next(), limit);
+    frozen = timed_fault_frozen_until(now);
+    if (frozen > now) {
+        until = MIN(until, frozen);
+    }
+    if (timed_link_is_stalled(now) || frozen > now || is_idle(cpu)) {
         until = timed_link_idle(now, until);
         if (!timed_link_deliver(now) && until > now) {
             timed_clock_advance(until - now);

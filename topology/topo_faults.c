@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Faults of links. */
+/* Faults of links and of machines. */
 #include <string.h>
 
 #include "topo_load_priv.h"
@@ -9,18 +9,123 @@
 #define TRAINING_PS INT64_C(10000000000)
 #define RECOVERY_PS INT64_C(10000000)
 
+#define BIT(KEY)  (1u << KEY_##KEY)
+#define EVENT(ON) (1u << TOPO_FAULT_ON_##ON)
+#define ANY_TLP                                                                \
+    (EVENT(TLP) | EVENT(WRITE) | EVENT(READ) | EVENT(COMPLETION) |             \
+     EVENT(DOORBELL))
+#define ANY_ARRIVAL                                                            \
+    (EVENT(WRITE) | EVENT(READ) | EVENT(DOORBELL) | EVENT(MESSAGE))
+
+enum {
+    KEY_RATE,
+    KEY_COUNT,
+    KEY_END,
+    KEY_SPEED,
+    KEY_WIDTH,
+    KEY_SURPLUS,
+    KEY_AT,
+    KEY_WHEN,
+    KEY_FOR,
+    KEY_TRAINING,
+};
+
+static const char *const key_names[] = {
+    [KEY_RATE] = "rate",   [KEY_COUNT] = "count",
+    [KEY_END] = "end",     [KEY_SPEED] = "speed",
+    [KEY_WIDTH] = "width", [KEY_SURPLUS] = "surplus",
+    [KEY_AT] = "at",       [KEY_WHEN] = "when",
+    [KEY_FOR] = "for",     [KEY_TRAINING] = "training",
+};
+
+/* Each action: the keys and the events that it may have. */
+static const struct Action {
+    const char *name;
+    unsigned keys, events;
+} actions[] = {
+    [TOPO_FAULT_BIT_ERRORS] = {"bit-errors",
+                               BIT(RATE) | BIT(COUNT) | BIT(END) | BIT(AT) |
+                                   BIT(WHEN) | BIT(FOR),
+                               ANY_TLP | EVENT(DLLP)},
+    [TOPO_FAULT_LINK_DOWN] = {"link-down",
+                              BIT(END) | BIT(AT) | BIT(WHEN) | BIT(FOR) |
+                                  BIT(TRAINING),
+                              ANY_TLP | EVENT(MESSAGE)},
+    [TOPO_FAULT_DEGRADE] = {"degrade",
+                            BIT(SPEED) | BIT(WIDTH) | BIT(END) | BIT(AT) |
+                                BIT(WHEN) | BIT(FOR) | BIT(TRAINING),
+                            ANY_TLP},
+    [TOPO_FAULT_POISON] = {"poison",
+                           BIT(RATE) | BIT(COUNT) | BIT(END) | BIT(AT) |
+                               BIT(WHEN) | BIT(FOR),
+                           ANY_TLP},
+    [TOPO_FAULT_OVERFLOW] = {"overflow", BIT(SURPLUS) | BIT(END), 0},
+    [TOPO_FAULT_KILL] = {"kill", BIT(AT) | BIT(WHEN), ANY_ARRIVAL},
+    [TOPO_FAULT_FREEZE] = {"freeze", BIT(AT) | BIT(WHEN) | BIT(FOR),
+                           ANY_ARRIVAL},
+    [TOPO_FAULT_RESTART] = {"restart", BIT(AT) | BIT(WHEN) | BIT(FOR),
+                            ANY_ARRIVAL},
+    [TOPO_FAULT_START_LATE] = {"start-late", BIT(AT), 0},
+    [TOPO_FAULT_REMOVE] = {"remove", BIT(AT) | BIT(WHEN) | BIT(FOR),
+                           ANY_ARRIVAL},
+};
+
+/* In the order of TopoFaultEvent */
+static const char *const event_names[] = {
+    [TOPO_FAULT_ON_TLP] = "tlp",
+    [TOPO_FAULT_ON_WRITE] = "write",
+    [TOPO_FAULT_ON_READ] = "read",
+    [TOPO_FAULT_ON_COMPLETION] = "completion",
+    [TOPO_FAULT_ON_DOORBELL] = "doorbell",
+    [TOPO_FAULT_ON_DLLP] = "dllp",
+    [TOPO_FAULT_ON_MESSAGE] = "message",
+};
+
+bool topo_fault_is_of_machine(const TopoFault *fault)
+{
+    return fault->action >= TOPO_FAULT_KILL;
+}
+
+const char *topo_fault_event_name(TopoFaultEvent event)
+{
+    return event_names[event];
+}
+
+/* ---- Targets ---------------------------------------------------------- */
+
+static void refuse_target(TopoLoader *loader, const TopoValue *value,
+                          const char *what, GPtrArray *names)
+{
+    g_autofree char *hint = topo_suggest(value->text, names);
+
+    topo_errors_add(loader->errors, value->place, "there is no %s '%s'%s", what,
+                    value->text, hint);
+}
+
+static TopoDevice *find_device(const TopoDescription *pub, const char *path)
+{
+    for (unsigned i = 0; i < pub->hosts->len; i++) {
+        const TopoHost *host = pub->hosts->pdata[i];
+
+        for (unsigned j = 0; j < host->devices->len; j++) {
+            TopoDevice *device = host->devices->pdata[j];
+
+            if (strcmp(device->path, path) == 0) {
+                return device;
+            }
+        }
+    }
+    return NULL;
+}
+
 /* Finds the link that @value names: a cable by its name, or the link of a
  * switch or device to the port above it by "host.name". */
-static void find_target(TopoLoader *loader, TopoFault *fault,
-                        const TopoValue *value)
+static void find_link(TopoLoader *loader, TopoFault *fault,
+                      const TopoValue *value)
 {
     const TopoDescription *pub = &loader->loaded->pub;
     g_autoptr(GPtrArray) names = NULL;
-    g_autofree char *hint = NULL;
 
-    if (!value->valid) {
-        return;
-    }
     for (unsigned i = 0; i < pub->links->len; i++) {
         TopoLink *link = pub->links->pdata[i];
 
@@ -31,6 +136,7 @@ static void find_target(TopoLoader *loader, TopoFault *fault,
     }
     if (g_hash_table_contains(loader->loaded->elements, value->text)) {
         fault->element = topo_load_text(loader, value->text);
+        fault->device = find_device(pub, value->text);
         return;
     }
     names = topo_load_names(loader->loaded->elements);
@@ -41,76 +147,137 @@ static void find_target(TopoLoader *loader, TopoFault *fault,
             g_ptr_array_add(names, link->name);
         }
     }
-    hint = topo_suggest(value->text, names);
-    topo_errors_add(loader->errors, value->place,
-                    "there is no cable, switch or device '%s'%s", value->text,
-                    hint);
+    refuse_target(loader, value, "cable, switch or device", names);
 }
 
-/* True if two faults of one link with the action and rate of @fault would
- * contradict each other. */
-static bool is_single(const TopoFault *fault)
+static void find_host(TopoLoader *loader, TopoFault *fault,
+                      const TopoValue *value)
 {
-    return fault->action == TOPO_FAULT_DEGRADE ||
-           fault->action == TOPO_FAULT_OVERFLOW ||
-           (fault->action != TOPO_FAULT_LINK_DOWN && fault->count == 0);
+    const GPtrArray *hosts = loader->loaded->pub.hosts;
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+    for (unsigned i = 0; i < hosts->len; i++) {
+        TopoHost *host = hosts->pdata[i];
+
+        if (g_strcmp0(host->name, value->text) == 0) {
+            fault->host = host;
+            return;
+        }
+        if (host->name) {
+            g_ptr_array_add(names, host->name);
+        }
+    }
+    refuse_target(loader, value, "host", names);
 }
 
-static void check_target(TopoLoader *loader, const TopoFault *fault,
-                         TopoPlace place)
+static void find_removed(TopoLoader *loader, TopoFault *fault,
+                         const TopoValue *value)
+{
+    const TopoDescription *pub = &loader->loaded->pub;
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+    fault->device = find_device(pub, value->text);
+    if (fault->device) {
+        return;
+    }
+    for (unsigned i = 0; i < pub->hosts->len; i++) {
+        const TopoHost *host = pub->hosts->pdata[i];
+
+        for (unsigned j = 0; j < host->devices->len; j++) {
+            g_ptr_array_add(names,
+                            ((TopoDevice *)host->devices->pdata[j])->path);
+        }
+    }
+    refuse_target(loader, value, "device", names);
+}
+
+static void find_target(TopoLoader *loader, TopoFault *fault,
+                        const TopoValue *value)
+{
+    fault->target_place = value->place;
+    if (!value->valid) {
+        return;
+    }
+    if (!topo_fault_is_of_machine(fault)) {
+        find_link(loader, fault, value);
+    } else if (fault->action == TOPO_FAULT_REMOVE) {
+        find_removed(loader, fault, value);
+    } else {
+        find_host(loader, fault, value);
+    }
+}
+
+static bool is_same_target(const TopoFault *a, const TopoFault *b)
+{
+    return (a->link && a->link == b->link) ||
+           (a->element && g_strcmp0(a->element, b->element) == 0) ||
+           (a->host && a->host == b->host) ||
+           (!a->element && !b->element && a->device && a->device == b->device);
+}
+
+static int64_t end_of(const TopoFault *fault)
+{
+    return fault->for_ps == 0
+               ? INT64_MAX
+               : fault->at_ps + fault->for_ps + fault->training_ps;
+}
+
+/* True if @a and @b, which have one action, would contradict each other at one
+ * target. */
+static bool contradict(const TopoFault *a, const TopoFault *b)
+{
+    switch (a->action) {
+    case TOPO_FAULT_BIT_ERRORS:
+    case TOPO_FAULT_POISON:
+        /* Two rates would have no meaning. */
+        return a->count == 0 && b->count == 0;
+    case TOPO_FAULT_DEGRADE:
+    case TOPO_FAULT_OVERFLOW:
+        return true;
+    default:
+        return !a->event && !b->event && a->at_ps < end_of(b) &&
+               b->at_ps < end_of(a);
+    }
+}
+
+static void check_target(TopoLoader *loader, const TopoFault *fault)
 {
     const GPtrArray *faults = loader->loaded->pub.faults;
 
-    for (unsigned i = 0; is_single(fault) && i < faults->len; i++) {
+    for (unsigned i = 0; i < faults->len; i++) {
         const TopoFault *other = faults->pdata[i];
 
-        if (other->action == fault->action && is_single(other) &&
-            ((fault->link != NULL && other->link == fault->link) ||
-             (fault->element != NULL &&
-              g_strcmp0(other->element, fault->element) == 0))) {
-            topo_errors_add(loader->errors, place,
-                            "fault %s does the same to this link already; give "
+        if (other->action == fault->action && is_same_target(fault, other) &&
+            contradict(fault, other)) {
+            topo_errors_add(loader->errors, fault->target_place,
+                            "fault %s does the same to this %s already; give "
                             "one of the two another target",
-                            other->name);
+                            other->name,
+                            fault->host                          ? "host"
+                            : fault->action == TOPO_FAULT_REMOVE ? "device"
+                                                                 : "link");
             return;
         }
     }
 }
 
-#define BIT(ACTION) (1u << TOPO_FAULT_##ACTION)
-#define ANY_ACTION  (~0u)
+/* ---- Keys ------------------------------------------------------------- */
 
-/* The actions that have a key. */
-static const struct {
-    const char *key;
-    unsigned actions;
-} uses[] = {
-    {"rate", BIT(BIT_ERRORS) | BIT(POISON)},
-    {"count", BIT(BIT_ERRORS) | BIT(POISON)},
-    {"end", ANY_ACTION},
-    {"speed", BIT(DEGRADE)},
-    {"width", BIT(DEGRADE)},
-    {"surplus", BIT(OVERFLOW)},
-    {"at", ANY_ACTION & ~BIT(OVERFLOW)},
-    {"when", ANY_ACTION & ~BIT(OVERFLOW)},
-    {"for", ANY_ACTION & ~BIT(OVERFLOW)},
-    {"training", BIT(LINK_DOWN) | BIT(DEGRADE)},
-};
+static bool has_key(const TopoFault *fault, unsigned key)
+{
+    return actions[fault->action].keys & 1u << key;
+}
 
-/* In the order of TopoFaultAction. */
-static const char *const action_names[] = {"bit-errors", "link-down", "degrade",
-                                           "poison", "overflow"};
-
+/* Refuses keys that the action does not have. */
 static void check_keys(TopoLoader *loader, const TopoFault *fault,
                        const TopoValues *values)
 {
-    for (unsigned i = 0; i < G_N_ELEMENTS(uses); i++) {
-        if (topo_values_given(values, uses[i].key) &&
-            !(uses[i].actions & 1u << fault->action)) {
+    for (unsigned i = 0; i < G_N_ELEMENTS(key_names); i++) {
+        if (topo_values_given(values, key_names[i]) && !has_key(fault, i)) {
             topo_errors_add(loader->errors,
-                            topo_values_get(values, uses[i].key)->place,
+                            topo_values_get(values, key_names[i])->place,
                             "%s has no `%s`; remove it",
-                            action_names[fault->action], uses[i].key);
+                            actions[fault->action].name, key_names[i]);
         }
     }
 }
@@ -132,7 +299,7 @@ static void load_share(TopoLoader *loader, TopoFault *fault,
     } else if (!has_rate && !has_count) {
         topo_errors_add(loader->errors, fault->place,
                         "%s needs `rate`, %s, or `count`",
-                        action_names[fault->action],
+                        actions[fault->action].name,
                         fault->action == TOPO_FAULT_POISON
                             ? "the probability for each TLP with data"
                             : "the probability of an error for each bit");
@@ -165,76 +332,78 @@ static void load_degrade(TopoLoader *loader, TopoFault *fault,
     }
 }
 
-/* Reads the keys that not all actions have. */
-static void load_action(TopoLoader *loader, TopoFault *fault,
-                        const TopoValues *values)
+static void load_overflow(TopoLoader *loader, TopoFault *fault,
+                          const TopoValues *values)
 {
-    const TopoValue *training = topo_values_get(values, "training");
-    const char *action = topo_values_text(values, "action");
-
-    fault->rate_den = 1;
-    for (unsigned i = 0; i < G_N_ELEMENTS(action_names); i++) {
-        if (g_strcmp0(action, action_names[i]) == 0) {
-            fault->action = i;
-        }
+    if (!topo_values_given(values, "surplus")) {
+        topo_errors_add(loader->errors, fault->place,
+                        "overflow needs `surplus`, the header credits without "
+                        "a place");
+        return;
     }
-    check_keys(loader, fault, values);
-    fault->training_ps =
-        topo_values_given(values, "training")
-            ? topo_values_number(values, "training")
-            : (fault->action == TOPO_FAULT_DEGRADE ? RECOVERY_PS : TRAINING_PS);
-    switch (fault->action) {
-    case TOPO_FAULT_LINK_DOWN:
-        if (topo_values_given(values, "training") &&
-            !topo_values_given(values, "for")) {
-            topo_errors_add(loader->errors, training->place,
-                            "a link that stays down is not trained; add `for` "
-                            "or remove `training`");
-        }
-        break;
-    case TOPO_FAULT_DEGRADE:
-        load_degrade(loader, fault, values);
-        break;
-    case TOPO_FAULT_OVERFLOW:
-        if (!topo_values_given(values, "surplus")) {
-            topo_errors_add(loader->errors, fault->place,
-                            "overflow needs `surplus`, the header credits "
-                            "without a place");
-        } else {
-            fault->surplus = topo_values_number(values, "surplus");
-        }
-        break;
-    default:
-        load_share(loader, fault, values);
-        break;
+    fault->surplus = topo_values_number(values, "surplus");
+}
+
+static void load_training(TopoLoader *loader, TopoFault *fault,
+                          const TopoValues *values)
+{
+    bool is_down = fault->action == TOPO_FAULT_LINK_DOWN;
+
+    fault->training_ps = topo_values_given(values, "training")
+                             ? topo_values_number(values, "training")
+                             : (is_down ? TRAINING_PS : RECOVERY_PS);
+    if (is_down && topo_values_given(values, "training") &&
+        !topo_values_given(values, "for")) {
+        topo_errors_add(loader->errors,
+                        topo_values_get(values, "training")->place,
+                        "a link that stays down is not trained; add `for` "
+                        "or remove `training`");
     }
 }
 
 /* ---- When it begins ---------------------------------------------------- */
 
-/* In the order of TopoFaultEvent, from TOPO_FAULT_ON_TLP on. */
-static const char *const event_names[] = {"tlp",        "write",    "read",
-                                          "completion", "doorbell", "dllp"};
-
-/* Parses "EVENT NUMBER". Returns false if @text is something else. */
+/* Parses "EVENT NUMBER", or "EVENT" for its first. Returns false if @text is
+ * something else, or if the action of @fault does not have that event. */
 static bool parse_when(const char *text, TopoFault *fault)
 {
     g_auto(GStrv) words = g_strsplit(text, " ", 0);
-    guint64 number;
+    unsigned count = g_strv_length(words);
+    guint64 number = 1;
 
-    if (g_strv_length(words) != 2 ||
-        !g_ascii_string_to_unsigned(words[1], 10, 1, G_MAXINT64, &number,
-                                    NULL)) {
+    if (count < 1 || count > 2 ||
+        (count == 2 && !g_ascii_string_to_unsigned(words[1], 10, 1, G_MAXINT64,
+                                                   &number, NULL))) {
         return false;
     }
-    for (unsigned i = 0; i < G_N_ELEMENTS(event_names); i++) {
-        if (strcmp(words[0], event_names[i]) == 0) {
-            fault->event = TOPO_FAULT_ON_TLP + i;
+    for (unsigned i = 1; i < G_N_ELEMENTS(event_names); i++) {
+        if (strcmp(words[0], event_names[i]) == 0 &&
+            actions[fault->action].events & 1u << i) {
+            fault->event = i;
             fault->number = (int64_t)number;
             return true;
         }
     }
     return false;
+}
+
+static void refuse_when(TopoLoader *loader, const TopoFault *fault,
+                        const TopoValue *when)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+    const char *first = NULL;
+
+    for (unsigned i = 1; i < G_N_ELEMENTS(event_names); i++) {
+        if (actions[fault->action].events & 1u << i) {
+            first = first ? first : event_names[i];
+            g_string_append_printf(names, "%s%s", names->len ? ", " : "",
+                                   event_names[i]);
+        }
+    }
+    topo_errors_add(loader->errors, when->place,
+                    "'%s' is no event of %s; write such as `%s 100`, with one "
+                    "of %s",
+                    when->text, actions[fault->action].name, first, names->str);
 }
 
 static void load_begin(TopoLoader *loader, TopoFault *fault,
@@ -250,7 +419,8 @@ static void load_begin(TopoLoader *loader, TopoFault *fault,
     fault->for_ps = topo_values_given(values, "for")
                         ? topo_values_number(values, "for")
                         : 0;
-    if (!when->valid) {
+    fault->when_place = when->place;
+    if (!when->valid || !has_key(fault, KEY_WHEN)) {
         return;
     }
     if (topo_values_given(values, "at")) {
@@ -258,15 +428,36 @@ static void load_begin(TopoLoader *loader, TopoFault *fault,
                         "`at` and `when` exclude each other; remove one");
     }
     if (!parse_when(when->text, fault)) {
-        topo_errors_add(loader->errors, when->place,
-                        "'%s' is no event; write such as `tlp 100`, with one "
-                        "of tlp, write, read, completion, doorbell, dllp",
-                        when->text);
-    } else if (fault->event == TOPO_FAULT_ON_DLLP &&
-               fault->action != TOPO_FAULT_BIT_ERRORS) {
-        topo_errors_add(loader->errors, when->place,
-                        "only bit-errors can begin with a DLLP; write another "
-                        "event");
+        refuse_when(loader, fault, when);
+        /* It has no time, which could be that of another fault. */
+        fault->event = TOPO_FAULT_ON_TLP;
+    }
+}
+
+/* Reads the keys that not all actions have. */
+static void load_action(TopoLoader *loader, TopoFault *fault,
+                        const TopoValues *values)
+{
+    const char *action = topo_values_text(values, "action");
+
+    fault->rate_den = 1;
+    for (unsigned i = 0; i < G_N_ELEMENTS(actions); i++) {
+        if (g_strcmp0(action, actions[i].name) == 0) {
+            fault->action = i;
+        }
+    }
+    check_keys(loader, fault, values);
+    if (has_key(fault, KEY_RATE)) {
+        load_share(loader, fault, values);
+    }
+    if (has_key(fault, KEY_SPEED)) {
+        load_degrade(loader, fault, values);
+    }
+    if (has_key(fault, KEY_SURPLUS)) {
+        load_overflow(loader, fault, values);
+    }
+    if (has_key(fault, KEY_TRAINING)) {
+        load_training(loader, fault, values);
     }
 }
 
@@ -276,7 +467,6 @@ static void load_fault(TopoLoader *loader, const TopoNode *node,
     g_autoptr(TopoValues) values =
         topo_values_read(&topo_section_fault, node, loader->errors);
     const TopoValue *name = topo_values_get(values, "name");
-    const TopoValue *target = topo_values_get(values, "target");
     TopoFault *fault = g_new0(TopoFault, 1);
 
     fault->place = node->place;
@@ -286,9 +476,9 @@ static void load_fault(TopoLoader *loader, const TopoNode *node,
         g_hash_table_add(names, fault->name);
     }
     load_action(loader, fault, values);
-    find_target(loader, fault, target);
-    check_target(loader, fault, target->place);
     load_begin(loader, fault, values);
+    find_target(loader, fault, topo_values_get(values, "target"));
+    check_target(loader, fault);
     g_ptr_array_add(loader->loaded->pub.faults, fault);
 }
 

@@ -209,13 +209,20 @@ static const TopoKey fault_keys[] = {
     NEEDS("name", NAME, "its name"),
     NEEDS("target", REF,
           "a link: the name of a cable, or `host.name` of a switch or device "
-          "for its link to the port above it"),
-    WORD("action", NULL, "bit-errors|link-down|degrade|poison|overflow",
+          "for its link to the port above it; a host; of remove, "
+          "`host.device`"),
+    WORD("action", NULL,
+         "bit-errors|link-down|degrade|poison|overflow|kill|freeze|restart|"
+         "start-late|remove",
          REQUIRED,
          "bit-errors: packets are destroyed, and sent again; link-down: the "
          "link is down, and TLPs are lost; degrade: the link trains to another "
          "speed or width; poison: TLPs with data are poisoned; overflow: a "
-         "receiver advertises more credits than its buffer has"),
+         "receiver advertises more credits than its buffer has; of machines, "
+         "which a simulation ignores: kill: it is switched off; freeze: its "
+         "CPU executes nothing; restart: it is switched off, and on again "
+         "after `for`; start-late: it is switched on at `at`; remove: a device "
+         "is pulled out, and put in again after `for`"),
     MAY("rate", DECIMAL, NULL,
         "bit-errors: probability of an error for each bit on the wire; "
         "poison: for each TLP with data"),
@@ -233,18 +240,24 @@ static const TopoKey fault_keys[] = {
           "a largest payload, for which the buffer has no place"),
     RANGE("at", TIME, "0ps", NULL, "1000s", 0, "when it begins"),
     MAY("when", TEXT, NULL,
-        "instead of `at`: it begins with this packet on the link, such as "
-        "`tlp 100`: the first word is tlp, write, read, completion, doorbell "
-        "(a write of at most 8 B to the device) or, with bit-errors, dllp"),
+        "instead of `at`: it begins with this event, such as `tlp 100`; "
+        "without a number with the first one. Of links the word is tlp, write, "
+        "read, completion, doorbell (a write of at most 8 B to the device) or, "
+        "with bit-errors, dllp: packets on the link. Of machines it is write, "
+        "read, doorbell or message (a message register), which come from "
+        "another host and arrive at the host of the target; link-down in a "
+        "timed cluster has the same, at the host of the cable's first end"),
     RANGE("for", TIME, NULL, "1ps", "1000s", 0,
           "how long it lasts; without it until the end; a link that is down "
-          "for ever is a device that was removed"),
+          "for ever is a device that was removed; of restart without it no "
+          "time"),
     RANGE("training", TIME, NULL, "1ps", "10s", 0,
           "link-down: from the end of `for` until the link carries TLPs again; "
           "without it 10 ms; degrade: time in Recovery, at the begin and at "
           "the end; without it 10 us"),
 };
-SECTION(fault, "fault", "A member of `faults`. Clusters ignore it.");
+SECTION(fault, "fault",
+        "A member of `faults`. Clusters ignore it, unless they are timed.");
 
 static const TopoKey workload_keys[] = {
     RANGE("seed", INT, "1", "0", NULL, 0, "seed of all random numbers"),

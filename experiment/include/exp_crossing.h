@@ -46,6 +46,9 @@ typedef struct ExpCrossing {
 typedef struct ExpCrossingsOps {
     void (*arrived)(void *owner, unsigned link, unsigned end, uint64_t id,
                     int64_t time);
+    /* It never arrives: a link went down on its way. Nullable. */
+    void (*lost)(void *owner, unsigned link, unsigned end, uint64_t id,
+                 int64_t time);
     /* The CPU of the host with this index may go on. */
     void (*accepted)(void *owner, unsigned host, uint64_t id, int64_t time);
 } ExpCrossingsOps;

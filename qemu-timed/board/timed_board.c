@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define MAGIC   0x44425446u /* "FTBD" */
-#define VERSION 2
+#define VERSION 3
 
 /* Messages that the model delivers come after others of the same time. */
 #define MODELLED (UINT64_C(1) << 63)
@@ -55,6 +55,8 @@ typedef struct {
     uint32_t word;  /* the futex: changes whenever the machine must look */
     bool is_asleep; /* or about to sleep */
     bool is_gone;
+    bool has_fallen;
+    uint32_t departures;
     int64_t stands; /* at this time; -1: it runs */
     uint32_t round; /* the last one that it has done */
     uint64_t reports;
@@ -668,13 +670,16 @@ void timed_board_accept(TimedBoard *board, unsigned machine, int64_t time)
     Machine *m = &s->machine[machine];
 
     lock(s);
-    __atomic_store_n(&m->accepted, time, __ATOMIC_SEQ_CST);
-    m->accept_bound = TIMED_BOARD_NEVER;
-    if (time < m->promise) {
-        m->promise = time;
+    /* The store may be one of a machine that is no more. */
+    if (!m->is_gone && m->accepted == -1) {
+        __atomic_store_n(&m->accepted, time, __ATOMIC_SEQ_CST);
+        m->accept_bound = TIMED_BOARD_NEVER;
+        if (time < m->promise) {
+            m->promise = time;
+        }
+        update(s);
+        futex_wake(m);
     }
-    update(s);
-    futex_wake(m);
     unlock(s);
 }
 
@@ -881,10 +886,75 @@ bool timed_board_all_stand(TimedBoard *board)
 
 void timed_board_leave(TimedBoard *board, unsigned machine)
 {
-    lock(board->shared);
-    board->shared->machine[machine].is_gone = true;
-    update(board->shared);
-    unlock(board->shared);
+    Shared *s = board->shared;
+    Machine *m = &s->machine[machine];
+    unsigned i;
+
+    lock(s);
+    if (!m->is_gone) {
+        m->is_gone = true;
+        m->accepted = TIMED_BOARD_NEVER;
+        m->accept_bound = TIMED_BOARD_NEVER;
+        __atomic_add_fetch(&m->departures, 1, __ATOMIC_SEQ_CST);
+    }
+    for (i = 0; i < s->channels; i++) {
+        if (s->channel[i].from == machine) {
+            s->channel[i].is_up = false;
+        }
+    }
+    update(s);
+    unlock(s);
+}
+
+void timed_board_return(TimedBoard *board, unsigned machine)
+{
+    Shared *s = board->shared;
+    Machine *m = &s->machine[machine];
+    unsigned i;
+
+    lock(s);
+    for (i = 0; i < s->channels; i++) {
+        if (s->channel[i].to == machine) {
+            s->channel[i].taken = s->channel[i].written;
+        }
+    }
+    m->is_gone = false;
+    m->has_fallen = false;
+    m->is_asleep = false;
+    m->now = s->limit;
+    m->promise = s->limit;
+    m->stands = -1;
+    update(s);
+    unlock(s);
+}
+
+uint32_t timed_board_departures(const TimedBoard *board, unsigned channel)
+{
+    const Shared *s = board->shared;
+
+    return __atomic_load_n(&s->machine[s->channel[channel].from].departures,
+                           __ATOMIC_SEQ_CST);
+}
+
+uint32_t timed_board_returns(const TimedBoard *board, unsigned channel)
+{
+    const Shared *s = board->shared;
+    const Machine *m = &s->machine[s->channel[channel].from];
+
+    return m->departures - m->is_gone;
+}
+
+void timed_board_fall(TimedBoard *board)
+{
+    __atomic_store_n(&board->shared->machine[board->self].has_fallen, true,
+                     __ATOMIC_SEQ_CST);
+}
+
+bool timed_board_has_fallen(const TimedBoard *board, unsigned machine)
+{
+    const Machine *m = &board->shared->machine[machine];
+
+    return !m->is_gone && __atomic_load_n(&m->has_fallen, __ATOMIC_SEQ_CST);
 }
 
 /* For those who look on */

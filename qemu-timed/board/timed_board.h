@@ -191,9 +191,19 @@ void timed_board_next_round(TimedBoard *board);
 /* True if all machines stand at the limit, and have done their round. */
 bool timed_board_all_stand(TimedBoard *board);
 
-/* The machine @machine is no more: nobody waits for it. Any process may call
- * this. */
+/* The machine @machine is no more: nobody waits for it, and what is sent to it
+ * is lost. Any process may call this, while time stands still. */
 void timed_board_leave(TimedBoard *board, unsigned machine);
+/* A new machine @machine begins where time stands still. All wait for it. Any
+ * process may call this, before it starts the machine. */
+void timed_board_return(TimedBoard *board, unsigned machine);
+/* How often the machine that sends on @channel has left, and has returned */
+uint32_t timed_board_departures(const TimedBoard *board, unsigned channel);
+uint32_t timed_board_returns(const TimedBoard *board, unsigned channel);
+/* This machine has switched itself off: the supervisor is to end it. */
+void timed_board_fall(TimedBoard *board);
+/* True if @machine has called timed_board_fall(). Any process may ask. */
+bool timed_board_has_fallen(const TimedBoard *board, unsigned machine);
 
 /* The time that @machine has last reported. Any process may ask. */
 int64_t timed_board_now(const TimedBoard *board, unsigned machine);

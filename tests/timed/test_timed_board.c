@@ -182,6 +182,67 @@ START_TEST(test_gone)
 }
 END_TEST
 
+/* A machine that returns is waited for again, and gets nothing of what was sent
+ * before. Its own last messages still come, after those of the link's training.
+ */
+START_TEST(test_return)
+{
+    TimedBoardLink link = {"ab", {0, 1}, 350, TRAINING};
+    Rig rig = rig_new(2, &link, 1);
+    TimedBoardMessage m;
+
+    timed_board_set_limit(rig.machine[0], 5000);
+    timed_board_report(rig.machine[0], 5000, 5000);
+    timed_board_report(rig.machine[1], 5000, 5000);
+    ck_assert(timed_board_send(rig.machine[0], 0, 5000, "old", 3));
+    ck_assert_uint_eq(timed_board_departures(rig.machine[0], 1), 0);
+    timed_board_leave(rig.machine[0], 1);
+    timed_board_leave(rig.machine[0], 1);
+    ck_assert_uint_eq(timed_board_departures(rig.machine[0], 1), 1);
+    ck_assert_uint_eq(timed_board_returns(rig.machine[0], 1), 0);
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 5000, 5000),
+                     TIMED_BOARD_NEVER);
+    ck_assert(timed_board_send(rig.machine[0], 0, 5000, "lost", 4));
+
+    timed_board_return(rig.machine[0], 1);
+    timed_board_close(rig.machine[1]);
+    rig.machine[1] = timed_board_open(rig.fd, 1);
+    ck_assert_ptr_nonnull(rig.machine[1]);
+    ck_assert_uint_eq(timed_board_returns(rig.machine[0], 1), 1);
+    ck_assert(!timed_board_all_stand(rig.machine[0]));
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 5000, 5000),
+                     5000 + TRAINING);
+    ck_assert(!timed_board_take(rig.machine[1], 0, &m));
+    ck_assert(timed_board_send(rig.machine[1], 1, 5000, "new", 3));
+    ck_assert(timed_board_take(rig.machine[0], 1, &m));
+    ck_assert_int_eq(m.arrival, 5000 + TRAINING);
+    rig_free(&rig);
+}
+END_TEST
+
+/* What the model accepts of a machine that is no more does not reach the one
+ * that has returned. */
+START_TEST(test_accept_after_return)
+{
+    Rig rig = pair_new(350);
+    TimedCrossing crossing = {.kind = TIMED_CROSSING_WRITE, .wants_accept = 1};
+
+    timed_board_add_model(rig.machine[0]);
+    timed_board_set_up(rig.machine[1], 1, 0, true);
+    ck_assert(timed_board_cross(rig.machine[1], 1, 10, &crossing, "x", 1));
+    ck_assert_int_eq(timed_board_accepted(rig.machine[1]), -1);
+    timed_board_fall(rig.machine[1]);
+    ck_assert(timed_board_has_fallen(rig.machine[0], 1));
+    timed_board_leave(rig.machine[0], 1);
+    ck_assert(!timed_board_has_fallen(rig.machine[0], 1));
+    timed_board_return(rig.machine[0], 1);
+    ck_assert(!timed_board_has_fallen(rig.machine[0], 1));
+    timed_board_accept(rig.machine[0], 1, 60);
+    ck_assert_int_eq(timed_board_accepted(rig.machine[1]), TIMED_BOARD_NEVER);
+    rig_free(&rig);
+}
+END_TEST
+
 START_TEST(test_stand)
 {
     Rig rig = pair_new(350);
@@ -431,6 +492,8 @@ int main(void)
     tcase_add_test(cases, test_training);
     tcase_add_test(cases, test_full);
     tcase_add_test(cases, test_gone);
+    tcase_add_test(cases, test_return);
+    tcase_add_test(cases, test_accept_after_return);
     tcase_add_test(cases, test_stand);
     tcase_add_test(cases, test_refused);
     tcase_add_test(cases, test_repeats);

@@ -4,7 +4,8 @@
  * the time that `farside path` finds with one TLP of its own; a late answer
  * delays a completion by as much; reads and completions do not pass writes;
  * nothing arrives before the bounds that were told; stores of two CPUs share a
- * narrow link; and what was computed in one step or in many is the same.
+ * narrow link; what was computed in one step or in many is the same; and a link
+ * that is down loses what is on it, and nothing else.
  */
 #include "exp_crossing.h"
 #include "exp_path.h"
@@ -13,6 +14,10 @@
 
 #define PAIR    TEST_FILE("tests/timed/pair.yaml")
 #define THREE   TEST_FILE("tests/timed/three.yaml")
+#define FAULTS  TEST_FILE("tests/timed/faults.yaml")
+/* The fault `cut` of that file: `at`, `for` and `training` */
+#define CUT_NS  INT64_C(4200000457)
+#define UP_NS   (CUT_NS + 30000 + 20000)
 /* Of RAM that is at work, in a host of either file */
 #define ADDRESS 0x8000000
 #define IDS     4096
@@ -22,8 +27,9 @@ typedef struct Rig {
     TopoDescription *description;
     ExpCrossings *crossings;
     int64_t arrived[IDS], accepted[IDS]; /* by id; -1: not yet */
-    unsigned order[IDS], count;          /* ids in the order of arrival */
-    int64_t bound; /* what was told before the present step */
+    int64_t lost[IDS];
+    unsigned order[IDS], count; /* ids in the order of arrival */
+    int64_t bound;              /* what was told before the present step */
 } Rig;
 
 static void on_arrived(void *owner, unsigned link, unsigned end, uint64_t id,
@@ -37,6 +43,16 @@ static void on_arrived(void *owner, unsigned link, unsigned end, uint64_t id,
     rig->order[rig->count++] = (unsigned)id;
 }
 
+static void on_lost(void *owner, unsigned link, unsigned end, uint64_t id,
+                    int64_t time)
+{
+    Rig *rig = owner;
+
+    ck_assert_int_eq(rig->arrived[id], -1);
+    ck_assert_int_eq(rig->lost[id], -1);
+    rig->lost[id] = time;
+}
+
 static void on_accepted(void *owner, unsigned host, uint64_t id, int64_t time)
 {
     Rig *rig = owner;
@@ -46,8 +62,8 @@ static void on_accepted(void *owner, unsigned host, uint64_t id, int64_t time)
 
 static Rig *rig_new(const char *file)
 {
-    static const ExpCrossingsOps ops = {.arrived = on_arrived,
-                                        .accepted = on_accepted};
+    static const ExpCrossingsOps ops = {
+        .arrived = on_arrived, .lost = on_lost, .accepted = on_accepted};
     g_autoptr(TopoErrors) errors = topo_errors_new();
     Rig *rig = g_new0(Rig, 1);
     GError *error = NULL;
@@ -57,7 +73,7 @@ static Rig *rig_new(const char *file)
     rig->crossings = exp_crossings_new(rig->description, &ops, rig, &error);
     ck_assert_msg(rig->crossings != NULL, "%s", error ? error->message : "");
     for (unsigned i = 0; i < IDS; i++) {
-        rig->arrived[i] = rig->accepted[i] = -1;
+        rig->arrived[i] = rig->accepted[i] = rig->lost[i] = -1;
     }
     return rig;
 }
@@ -300,6 +316,75 @@ START_TEST(steps_do_not_matter)
 }
 END_TEST
 
+/* A write that has passed the link when it goes down, or begins when it is up
+ * again, takes its usual time. One that begins while it is down is lost. */
+START_TEST(a_link_that_is_down_loses_what_is_on_it)
+{
+    Rig *rig = rig_new(FAULTS);
+    int64_t usual = path_ns(rig, NULL, NULL, false);
+    unsigned lost = 0, count = 0;
+    int64_t time;
+
+    for (time = CUT_NS - 2 * usual; time < UP_NS + 2 * usual; time += 97) {
+        enter(rig,
+              (ExpCrossing){.time = time, .wants_accept = true, .id = count++});
+        run_to(rig, time + 60);
+        /* The CPU goes on, link or not: the root has room. */
+        ck_assert_int_eq(rig->accepted[count - 1], time + 50);
+    }
+    run_to(rig, UP_NS + 10 * LATER);
+    for (unsigned i = 0; i < count; i++) {
+        time = CUT_NS - 2 * usual + 97 * (int64_t)i;
+        ck_assert((rig->arrived[i] < 0) != (rig->lost[i] < 0));
+        lost += rig->lost[i] >= 0;
+        if (time + usual <= CUT_NS || time >= UP_NS) {
+            assert_near(rig->arrived[i], time + usual);
+        } else if (time >= CUT_NS && time + usual < UP_NS) {
+            ck_assert_int_ge(rig->lost[i], 0);
+        }
+    }
+    ck_assert_uint_ge(lost, (UP_NS - CUT_NS - usual) / 97);
+    ck_assert_int_eq(exp_crossings_next(rig->crossings), INT64_MAX);
+    rig_free(rig);
+}
+END_TEST
+
+/* The request is lost; a read that waited behind a lost write is not. */
+START_TEST(a_read_is_lost_with_its_link)
+{
+    Rig *rig = rig_new(FAULTS);
+    int64_t usual = path_ns(rig, NULL, NULL, false);
+
+    enter(rig, (ExpCrossing){
+                   .kind = EXP_CROSSING_READ, .time = CUT_NS + 10, .tag = 1});
+    enter(rig, (ExpCrossing){.time = UP_NS - usual, .id = 1});
+    enter(rig, (ExpCrossing){.kind = EXP_CROSSING_READ,
+                             .time = UP_NS + 10,
+                             .tag = 2,
+                             .id = 2});
+    run_to(rig, UP_NS + 100 * LATER);
+    ck_assert_int_ge(rig->lost[0], CUT_NS + 10);
+    ck_assert_int_eq(rig->arrived[0], -1);
+    ck_assert_int_ge(rig->arrived[2], UP_NS + 10);
+    rig_free(rig);
+}
+END_TEST
+
+/* Faults of the description do not change the least times. */
+START_TEST(faults_do_not_change_the_least_time)
+{
+    Rig *pair = rig_new(PAIR), *faults = rig_new(FAULTS);
+    GError *error = NULL;
+    int64_t least[2];
+
+    ck_assert(exp_crossings_least(pair->description, &least[0], &error));
+    ck_assert(exp_crossings_least(faults->description, &least[1], &error));
+    ck_assert_int_eq(least[0], least[1]);
+    rig_free(pair);
+    rig_free(faults);
+}
+END_TEST
+
 /* No pair of elements is nearer than the least time of the link. */
 START_TEST(the_least_time_is_that_of_the_shortest_way)
 {
@@ -357,6 +442,9 @@ int main(void)
     tcase_add_test(tcase, stores_share_a_narrow_link);
     tcase_add_test(tcase, a_store_on_an_idle_link_takes_the_cost_of_the_core);
     tcase_add_test(tcase, steps_do_not_matter);
+    tcase_add_test(tcase, a_link_that_is_down_loses_what_is_on_it);
+    tcase_add_test(tcase, a_read_is_lost_with_its_link);
+    tcase_add_test(tcase, faults_do_not_change_the_least_time);
     tcase_add_test(tcase, the_least_time_is_that_of_the_shortest_way);
     tcase_add_test(tcase, lent_devices_do_not_shorten_the_least_time);
     suite_add_tcase(suite, tcase);

@@ -198,6 +198,12 @@ typedef enum TopoFaultAction {
     TOPO_FAULT_DEGRADE,
     TOPO_FAULT_POISON,
     TOPO_FAULT_OVERFLOW,
+    /* The following are faults of machines, which a simulation ignores. */
+    TOPO_FAULT_KILL,
+    TOPO_FAULT_FREEZE,
+    TOPO_FAULT_RESTART,
+    TOPO_FAULT_START_LATE,
+    TOPO_FAULT_REMOVE,
 } TopoFaultAction;
 
 /* The event with which a fault begins. */
@@ -209,6 +215,7 @@ typedef enum TopoFaultEvent {
     TOPO_FAULT_ON_COMPLETION,
     TOPO_FAULT_ON_DOORBELL,
     TOPO_FAULT_ON_DLLP,
+    TOPO_FAULT_ON_MESSAGE, /* only in timed clusters */
 } TopoFaultEvent;
 
 typedef enum TopoFaultEnd {
@@ -217,14 +224,19 @@ typedef enum TopoFaultEnd {
     TOPO_FAULT_UPPER_END,
 } TopoFaultEnd;
 
-/* A fault of a link. */
+/* A fault of a link or of a machine. Of `link`, `element`, `host` and `device`
+ * one or, for the link of a device, two are set. */
 typedef struct TopoFault {
     TopoPlace place;
+    TopoPlace target_place;
+    TopoPlace when_place;
     char *name;
     TopoFaultAction action;
-    TopoLink *link; /* a cable; or NULL */
-    char *element;  /* "host.name" of a switch or device: its link to the port
-                       above it; or NULL */
+    TopoLink *link;     /* a cable; or NULL */
+    char *element;      /* "host.name" of a switch or device: its link to the
+                           port above it; or NULL */
+    TopoHost *host;     /* kill, freeze, restart, start-late; or NULL */
+    TopoDevice *device; /* of `element`, or the one that is removed; or NULL */
     int64_t
         rate_num; /* bit errors: probability for each bit; poison: for each
                      TLP with data: num / den, at most 1; 0: `count` holds */
@@ -240,6 +252,12 @@ typedef struct TopoFault {
     unsigned width;       /* degrade; 0: as it is */
     int64_t surplus;      /* overflow: header credits without a place */
 } TopoFault;
+
+/* True if @fault is that of a host, or of a device itself; not of a link. */
+bool topo_fault_is_of_machine(const TopoFault *fault);
+
+/* The word for @event, which is not TOPO_FAULT_AT_TIME. */
+const char *topo_fault_event_name(TopoFaultEvent event);
 
 /* An end of a transfer. */
 typedef enum TopoTargetKind {
