@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* The flows of random descriptions. */
+#include <string.h>
+
+#include "fuzz_gen.h"
+
+#define FLOWS_MOST 5
+
+static const char *pick_name(Gen *gen, const GPtrArray *names)
+{
+    return names->pdata[gen_below(gen, names->len)];
+}
+
+static char *make_target(Gen *gen)
+{
+    unsigned kind = gen_below(gen, 5);
+
+    if (kind < 3) {
+        return g_strdup_printf("h%u.ram", gen_below(gen, gen->n_hosts));
+    }
+    return g_strdup_printf("%s%s", pick_name(gen, gen->devices),
+                           kind == 3 ? "" : ".bar0");
+}
+
+/* Like make_target(), but memory may be in one node. */
+static char *make_memory(Gen *gen)
+{
+    g_autofree char *target = make_target(gen);
+    bool has_nodes = gen->node_hosts >> (target[1] - '0') & 1;
+
+    return has_nodes && strstr(target, ".ram") && gen_one_in(gen, 2)
+               ? g_strdup_printf("%s.node%u", target, gen_below(gen, 2))
+               : g_steal_pointer(&target);
+}
+
+static const char *pick_direction(Gen *gen)
+{
+    return gen_one_in(gen, 2) ? "read" : "write";
+}
+
+static const char *pick_size(Gen *gen)
+{
+    static const char *const sizes[] = {"1B",   "4B",    "63B",   "256B",
+                                        "4KiB", "5000B", "64KiB", "300KiB"};
+
+    return PICK(gen, sizes);
+}
+
+static void add_via(Gen *gen)
+{
+    if (gen_one_in(gen, 2)) {
+        gen_add(gen, ", via: h%u.ram", gen_below(gen, gen->n_hosts));
+    }
+}
+
+static void add_driver(Gen *gen)
+{
+    if (gen_one_in(gen, 3)) {
+        gen_add(gen, ", driver: h%u", gen_below(gen, gen->n_hosts));
+    }
+}
+
+static void add_dma(Gen *gen)
+{
+    g_autofree char *target = make_memory(gen);
+    const char *size = pick_size(gen);
+
+    gen_add(gen,
+            "dma, device: %s, direction: %s, target: %s, size: %s, count: %u, "
+            "outstanding: %u",
+            pick_name(gen, gen->devices),
+            gen_one_in(gen, 6) ? "write-read" : pick_direction(gen), target,
+            size, 1 + gen_below(gen, 8), gen_below(gen, 3));
+    if (gen_one_in(gen, 3)) {
+        gen_add(gen, ", pattern: random, working_set: 512KiB");
+    }
+    if (strstr(target, ".ram") && gen_one_in(gen, 4)) {
+        gen_add(gen, ", warm: on");
+    }
+    if (gen_one_in(gen, 4)) {
+        gen_add(gen, ", arrivals: %s, interval: %uns",
+                gen_one_in(gen, 2) ? "periodic" : "poisson",
+                1 + gen_below(gen, 3000));
+    }
+}
+
+static void add_copy(Gen *gen)
+{
+    g_autofree char *buffer = make_memory(gen);
+
+    gen_add(
+        gen,
+        "copy, device: %s, direction: %s, buffer: %s, size: %s, copies: %u, "
+        "queued: %s",
+        pick_name(gen, gen->gpus), pick_direction(gen), buffer, pick_size(gen),
+        1 + gen_below(gen, 4), gen_one_in(gen, 2) ? "on" : "off");
+    add_driver(gen);
+}
+
+static void add_mmio(Gen *gen)
+{
+    g_autofree char *target = make_memory(gen);
+    unsigned host = gen_below(gen, gen->n_hosts);
+
+    gen_add(gen, "mmio, host: h%u, ", host);
+    if (gen_one_in(gen, 3)) {
+        gen_add(gen, "direction: write, target: h%u.ram, seen: on",
+                gen_below(gen, gen->n_hosts));
+    } else {
+        gen_add(gen, "direction: %s, target: %s", pick_direction(gen), target);
+    }
+    gen_add(gen, ", size: %uB, count: %u", 1u << gen_below(gen, 7),
+            1 + gen_below(gen, 20));
+}
+
+static void add_nvme(Gen *gen)
+{
+    static const char *const sizes[] = {"512B", "4KiB", "64KiB", "1MiB"};
+
+    gen_add(gen,
+            "nvme, device: %s, direction: %s, size: %s, count: %u, depth: %u, "
+            "entries: %u, completion: %s, pattern: %s",
+            pick_name(gen, gen->drives), pick_direction(gen), PICK(gen, sizes),
+            1 + gen_below(gen, 6), 1 + gen_below(gen, 6), 2 + gen_below(gen, 8),
+            gen_one_in(gen, 2) ? "polling" : "interrupt",
+            gen_one_in(gen, 2) ? "random" : "sequential");
+    if (gen_one_in(gen, 2)) {
+        g_autofree char *buffer = make_memory(gen);
+
+        gen_add(gen, ", buffer: %s", buffer);
+    }
+    if (gen_one_in(gen, 3)) {
+        static const char *const keys[] = {"sq", "cq", "prp_lists"};
+
+        for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++) {
+            g_autofree char *place = make_memory(gen);
+
+            if (gen_one_in(gen, 2)) {
+                gen_add(gen, ", %s: %s", keys[i], place);
+            }
+        }
+        /* A driver that polls across the fabric does so until the time-out. */
+        gen_add(gen, ", timeout: %uus", 1 + gen_below(gen, 2000));
+    } else if (gen_one_in(gen, 3)) {
+        gen_add(gen, ", timeout: %uus", 1 + gen_below(gen, 100));
+    }
+    add_driver(gen);
+}
+
+static void add_move(Gen *gen)
+{
+    g_autofree char *from = make_memory(gen);
+    g_autofree char *to = make_memory(gen);
+
+    gen_add(gen,
+            "move, device: %s, from: %s, to: %s, size: %s, count: %u, "
+            "queued: %s",
+            pick_name(gen, gen->movers), from, to, pick_size(gen),
+            1 + gen_below(gen, 4), gen_one_in(gen, 2) ? "on" : "off");
+}
+
+static void add_threads(Gen *gen)
+{
+    static const char *const strides[] = {"", "", ", stride: 64B",
+                                          ", stride: 192B", ", stride: 4KiB"};
+    g_autofree char *target = make_memory(gen);
+    bool is_gpu = gen->gpus->len > 0 && gen_one_in(gen, 2);
+    const char *direction = pick_direction(gen);
+
+    if (is_gpu) {
+        gen_add(gen, "threads, by: %s", pick_name(gen, gen->gpus));
+    } else {
+        gen_add(gen, "threads, by: h%u.cpu", gen_below(gen, gen->n_hosts));
+    }
+    gen_add(gen,
+            ", target: %s, direction: %s, threads: %u, count: %u, "
+            "access: %uB, pattern: %s%s",
+            target, direction, 1 + gen_below(gen, is_gpu ? 300 : 20),
+            1 + gen_below(gen, 20), 1u << gen_below(gen, is_gpu ? 5 : 7),
+            gen_one_in(gen, 2) ? "random" : "sequential", PICK(gen, strides));
+    if (is_gpu || direction[0] == 'r') {
+        gen_add(gen, ", outstanding: %u", 1 + gen_below(gen, 6));
+    }
+    if (gen_one_in(gen, 2)) {
+        gen_add(gen, ", working_set: 512KiB");
+    }
+}
+
+static void add_tcp(Gen *gen)
+{
+    static const char *const mtus[] = {"576B", "1500B", "8244B", "9000B"};
+    static const char *const more[] = {"",
+                                       "",
+                                       ", connections: 3",
+                                       ", window: 32KiB",
+                                       ", entries: 64",
+                                       ", steered: off",
+                                       ", ack_every: 1",
+                                       ", page: 2KiB",
+                                       ", chunk: 1000B"};
+    static const char *const devmem[] = {", buffer: 8MiB",
+                                         ", buffer: 64KiB",
+                                         ", buffer: 1MiB, hold: 50us",
+                                         ", buffer: 512KiB, tokens: 1",
+                                         ", buffer: 1MiB, unsplit: 10%",
+                                         ", buffer: 1MiB, owner_ends: 100us"};
+    g_autofree char *device = make_target(gen);
+    unsigned first = gen_below(gen, gen->nics->len);
+    unsigned second =
+        (first + 1 + gen_below(gen, gen->nics->len - 1)) % gen->nics->len;
+    const char *from = gen->nics->pdata[first];
+    const char *to = gen->nics->pdata[second];
+    bool is_devmem = gen_one_in(gen, 2);
+
+    gen_add(gen,
+            "%s, from: %s, to: %s, device: %s, size: %s, count: %u, mtu: %s, "
+            "completion: %s, rto: %uus%s%s",
+            is_devmem ? "tcp-devmem" : "tcp-host", from, to,
+            g_str_has_suffix(device, ".ram") ? pick_name(gen, gen->devices)
+                                             : device,
+            pick_size(gen), 1 + gen_below(gen, 6), PICK(gen, mtus),
+            gen_one_in(gen, 2) ? "polling" : "interrupt",
+            100 + gen_below(gen, 3000), PICK(gen, more),
+            is_devmem ? PICK(gen, devmem) : "");
+}
+
+static void add_path(Gen *gen)
+{
+    g_autofree char *to = make_target(gen);
+
+    if (gen_one_in(gen, 3)) {
+        gen_add(gen, "path, from: h%u.cpu", gen_below(gen, gen->n_hosts));
+    } else {
+        gen_add(gen, "path, from: %s", pick_name(gen, gen->devices));
+    }
+    gen_add(gen, ", to: %s", to);
+    if (gen_one_in(gen, 3)) {
+        gen_add(gen, ", direction: read, size: 64B");
+    } else {
+        add_via(gen);
+    }
+}
+
+static void add_pair(Gen *gen, const char *kind)
+{
+    unsigned from = gen_below(gen, gen->gpus->len);
+    unsigned to =
+        (from + 1 + gen_below(gen, gen->gpus->len - 1)) % gen->gpus->len;
+
+    gen_add(gen, "%s, from: %s, to: %s", kind,
+            (const char *)gen->gpus->pdata[from],
+            (const char *)gen->gpus->pdata[to]);
+    add_via(gen);
+    if (strcmp(kind, "pingpong") == 0) {
+        gen_add(gen, ", count: %u", 1 + gen_below(gen, 20));
+    } else {
+        gen_add(gen, ", size: %s, copies: %u", pick_size(gen),
+                1 + gen_below(gen, 3));
+        add_driver(gen);
+    }
+}
+
+/* Adds the flow @number. @is_path has a flag for each flow; flows of kind path
+ * run alone, so they neither wait nor are waited for. */
+static void add_flow(Gen *gen, unsigned number, bool *is_path)
+{
+    unsigned kind = gen_below(gen, 12);
+
+    gen_add(gen, "    - {name: f%u, kind: ", number);
+    if (kind > 7 && gen->nics->len > 1) {
+        add_tcp(gen);
+    } else if (kind == 0 && gen->drives->len > 0) {
+        add_nvme(gen);
+    } else if (kind == 1) {
+        is_path[number] = true;
+        add_path(gen);
+    } else if (kind < 4 && gen->gpus->len > 1) {
+        add_pair(gen, "pingpong");
+    } else if (kind == 4 && gen->gpus->len > 1) {
+        add_pair(gen, "transfer");
+    } else if (kind == 5) {
+        add_mmio(gen);
+    } else if (kind == 6 && gen->gpus->len > 0) {
+        add_copy(gen);
+    } else if (kind == 7 && gen->movers->len > 0) {
+        add_move(gen);
+    } else if (gen_one_in(gen, 4)) {
+        add_threads(gen);
+    } else if (gen_one_in(gen, 6)) {
+        gen_add(gen, "compute, time: %uns", 1 + gen_below(gen, 100000));
+    } else {
+        add_dma(gen);
+    }
+    if (gen_one_in(gen, 4)) {
+        gen_add(gen, ", start: %uns", gen_below(gen, 20000));
+    }
+    if (number > 0 && !is_path[number] && gen_one_in(gen, 2)) {
+        unsigned first = gen_below(gen, number),
+                 second = gen_below(gen, number);
+
+        if (!is_path[first]) {
+            gen_add(gen, ", after: [f%u", first);
+            if (second != first && !is_path[second] && gen_one_in(gen, 2)) {
+                gen_add(gen, ", f%u", second);
+            }
+            gen_add(gen, "]");
+        }
+    }
+    gen_add(gen, "}\n");
+}
+
+void gen_add_workload(Gen *gen)
+{
+    bool is_path[FLOWS_MOST] = {false};
+    unsigned count = 1 + gen_below(gen, FLOWS_MOST);
+
+    gen_add(gen, "workload:\n  seed: %u\n", gen_below(gen, 1000));
+    if (gen_one_in(gen, 4)) {
+        gen_add(gen, "  warmup: %uns\n", gen_below(gen, 5000));
+    }
+    if (gen_one_in(gen, 4)) {
+        gen_add(gen, "  stop: %uus\n", 6 + gen_below(gen, 500));
+    }
+    if (gen_one_in(gen, 8)) {
+        gen_add(gen, "  completion_timeout: %uus\n", 50 + gen_below(gen, 1000));
+    }
+    gen_add(gen, "  flows:\n");
+    for (unsigned i = 0; i < count; i++) {
+        add_flow(gen, i, is_path);
+    }
+    gen_add(gen, "measure:\n  columns:\n"
+                 "    - {name: tlp_hops, from: fabric.tlp_hops}\n"
+                 "    - {name: unsupported, from: fabric.unsupported}\n"
+                 "    - {name: ram, from: element.h0.memory_written_bytes}\n");
+}
