@@ -390,16 +390,19 @@ SimTime fab_port_next_try(const FabPort *port)
     const FabSource *source = &port->sources[__builtin_ctzll(port->active)];
     SimTime ready = SIM_TIME_NONE;
 
-    if ((port->active & (port->active - 1)) || source->relaxed ||
-        source->served < port->served || port->special) {
-        return port->busy_until;
-    }
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
         const FabTlp *tlp = source->queue[cls].head;
 
+        if (tlp && tlp->ready_at <= port->busy_until) {
+            return port->busy_until;
+        }
         if (tlp) {
             ready = MIN(ready, tlp->ready_at);
         }
     }
-    return MAX(ready, port->busy_until);
+    if ((port->active & (port->active - 1)) || source->relaxed ||
+        source->served < port->served || port->special) {
+        return port->busy_until;
+    }
+    return ready;
 }

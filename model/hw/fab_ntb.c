@@ -1,82 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_ntb.h"
+#include "fab_ntb_priv.h"
 
-#include "fab_fabric_priv.h"
 #include "fab_observe_priv.h"
 #include "fab_waits.h"
 
-#define HOST 0
-
-/*
- * A way out of the adapter has a number: 0 is the port of its host, the numbers
- * of the cable ports follow, and then those of the other partitions of its
- * chip. A TLP that goes to another partition leaves through the port of that
- * partition's host. Each port has a source for each way that TLPs come from.
- */
-
-/* A mapping entry of the window. */
-typedef struct Entry {
-    unsigned cable; /* way; 0: the entry is free */
-    uint32_t users; /* number of mappings that use it */
-    FabBusAddr target;
-} Entry;
-
-/* A Requester ID in the table. */
-typedef struct Requester {
-    FabBdf bdf;
-    uint32_t users;
-    bool is_ntb; /* it has all IDs of its bus */
-} Requester;
-
-/*
- * The adapter issues the requests of a remote requester under a Requester ID
- * with its own bus number, and a device and function number that stand for the
- * requester. Completions come back to its bus, and these numbers lead to the
- * requester. PLX (PEX 8700 data books) and Switchtec (proxy IDs) do the same,
- * and so does the mapping table of the IDT PES32NT24xG2 (user manual, chapter
- * 14). Tags stay as they are.
- */
-typedef struct Alias {
-    FabBdf requester_id;
-    uint16_t cable; /* way that it is behind; 0: the alias is free */
-} Alias;
-
-#define ALIASES 256u
-
-/* The original Requester ID and tag of a request that the adapter has issued
- * under a tag of its own. */
-typedef struct Proxy {
-    FabBdf requester_id;
-    uint16_t tag;
-    uint16_t cable; /* way that it came by; 0: the tag is free */
-    uint16_t next_free;
-    uint32_t transaction;
-    SimTime deadline; /* of the completion time-out */
-} Proxy;
-
+#define HOST   0
 #define NO_TAG UINT16_MAX
-
-struct FabNtb {
-    FabComponent component;
-    FabNtbParams params;
-    GPtrArray *chip; /* of FabNtb: the partitions of its chip, itself included;
-                        NULL: it is the only one */
-    unsigned number; /* of this partition */
-    unsigned entry_shift;
-    Entry *entries;
-    uint32_t used_entries;
-    GArray *requesters;         /* of Requester */
-    uint64_t known[65536 / 64]; /* the same as a bit for each Requester ID */
-    Alias aliases[ALIASES];     /* by device and function number */
-    unsigned alias_count;
-    unsigned last_alias;
-    Proxy *proxies; /* NULL: tags stay as they are */
-    uint16_t free_tag;
-    uint16_t tags_used;
-    SimEvent timeout_event;
-    FabFifo tag_wait; /* non-posted requests from cables that lack a tag */
-    FabNtbCounters counters;
-};
 
 /* The way by which a TLP in the buffer of @port comes. */
 static inline unsigned way_of(const FabNtb *ntb, const FabPort *port)
@@ -113,10 +42,10 @@ static inline bool hits_window(const FabNtb *ntb, const FabTlp *tlp)
 }
 
 /* The entry of the window that @tlp hits; NULL if the entry is free. */
-static const Entry *find_entry(FabNtb *ntb, const FabTlp *tlp)
+static const FabNtbEntry *find_entry(FabNtb *ntb, const FabTlp *tlp)
 {
     uint64_t offset = tlp->addr - ntb->component.bars[FAB_NTB_WINDOW_BAR].addr;
-    const Entry *entry = &ntb->entries[offset >> ntb->entry_shift];
+    const FabNtbEntry *entry = &ntb->entries[offset >> ntb->entry_shift];
 
     if (!entry->cable) {
         ntb->counters.unmapped++;
@@ -146,21 +75,21 @@ static bool alias_set(FabNtb *ntb, FabTlp *tlp, unsigned cable)
                 break;
             }
         }
-        if (i == ALIASES) {
+        if (i == FAB_NTB_ALIASES) {
             ntb->counters.unknown_requester++;
             return false;
         }
         if (i == ntb->alias_count) {
-            ntb->aliases[i] = (Alias){tlp->requester_id, cable};
+            ntb->aliases[i] = (FabNtbAlias){tlp->requester_id, cable};
             ntb->alias_count++;
         }
         ntb->last_alias = i;
     }
-    tlp->requester_id = (ntb->component.bdf & ~(ALIASES - 1)) | i;
+    tlp->requester_id = (ntb->component.bdf & ~(FAB_NTB_ALIASES - 1)) | i;
     return true;
 }
 
-static void translate(FabNtb *ntb, const Entry *entry, FabTlp *tlp)
+static void translate(FabNtb *ntb, const FabNtbEntry *entry, FabTlp *tlp)
 {
     /* The window is aligned to its size. */
     uint64_t mask = (1ull << ntb->entry_shift) - 1;
@@ -188,7 +117,8 @@ static void refuse(FabNtb *ntb, FabTlp *tlp)
 /* Takes a request from the host. It must hit a mapped entry of the window. */
 static void receive_request(FabNtb *ntb, FabTlp *tlp)
 {
-    const Entry *entry = hits_window(ntb, tlp) ? find_entry(ntb, tlp) : NULL;
+    const FabNtbEntry *entry =
+        hits_window(ntb, tlp) ? find_entry(ntb, tlp) : NULL;
 
     if (entry && !is_known(ntb, tlp->requester_id)) {
         ntb->counters.unknown_requester++;
@@ -210,7 +140,7 @@ static void issue(FabNtb *ntb, FabTlp *tlp)
     unsigned egress = HOST;
 
     if (hits_window(ntb, tlp)) {
-        const Entry *entry = find_entry(ntb, tlp);
+        const FabNtbEntry *entry = find_entry(ntb, tlp);
 
         if (!entry) {
             refuse(ntb, tlp);
@@ -231,11 +161,11 @@ static void issue(FabNtb *ntb, FabTlp *tlp)
 static void proxy_send(FabNtb *ntb, FabTlp *tlp)
 {
     uint16_t tag = ntb->free_tag;
-    Proxy *proxy = &ntb->proxies[tag];
+    FabNtbProxy *proxy = &ntb->proxies[tag];
     unsigned cable = way_of(ntb, tlp->ingress), egress = HOST;
 
     if (hits_window(ntb, tlp)) {
-        const Entry *entry = find_entry(ntb, tlp);
+        const FabNtbEntry *entry = find_entry(ntb, tlp);
 
         if (!entry) {
             refuse(ntb, tlp);
@@ -278,7 +208,8 @@ static void proxy_free(FabNtb *ntb, uint16_t tag)
  * through the cable. */
 static void proxy_completion(FabNtb *ntb, FabTlp *tlp)
 {
-    Proxy *proxy = tlp->tag < ntb->params.tags ? &ntb->proxies[tlp->tag] : NULL;
+    FabNtbProxy *proxy =
+        tlp->tag < ntb->params.tags ? &ntb->proxies[tlp->tag] : NULL;
     uint16_t tag = tlp->tag;
     unsigned cable;
 
@@ -327,7 +258,8 @@ static void timeout_event(SimEvent *event)
 /* Takes a completion for a request that the adapter issued. */
 static void receive_completion(FabNtb *ntb, FabTlp *tlp)
 {
-    const Alias *alias = &ntb->aliases[tlp->requester_id % ALIASES];
+    const FabNtbAlias *alias =
+        &ntb->aliases[tlp->requester_id % FAB_NTB_ALIASES];
 
     if (!is_own(ntb, tlp->requester_id)) {
         completion_drop(ntb, tlp);
@@ -427,10 +359,10 @@ static bool ntb_realize(FabComponent *component, GError **error)
     }
     ntb->entry_shift =
         __builtin_ctzll(params->window_bytes) - __builtin_ctz(params->entries);
-    ntb->entries = g_new0(Entry, params->entries);
+    ntb->entries = g_new0(FabNtbEntry, params->entries);
     sim_event_init(&ntb->timeout_event, component->engine, timeout_event,
                    SIM_PRIORITY_NORMAL, component->rank);
-    ntb->proxies = params->tags > 0 ? g_new0(Proxy, params->tags) : NULL;
+    ntb->proxies = params->tags > 0 ? g_new0(FabNtbProxy, params->tags) : NULL;
     for (unsigned i = 0; i < params->tags; i++) {
         ntb->proxies[i].next_free = i + 1 < params->tags ? i + 1 : NO_TAG;
     }
@@ -557,7 +489,7 @@ FabNtb *fab_ntb_new(FabFabric *fabric, const char *name, unsigned cables,
     g_assert(cables >= 1 && cables < FAB_SOURCES_MAX);
     fab_component_init(component, fabric, &ntb_ops, FAB_KIND_NTB, name);
     ntb->params = *params;
-    ntb->requesters = g_array_new(FALSE, FALSE, sizeof(Requester));
+    ntb->requesters = g_array_new(FALSE, FALSE, sizeof(FabNtbRequester));
     for (unsigned i = 0; i < FAB_BARS; i++) {
         component->bars[i] = params->bars[i];
     }
@@ -586,16 +518,6 @@ FabComponent *fab_ntb_component(FabNtb *ntb)
 FabNtb *fab_component_as_ntb(FabComponent *component)
 {
     return component->ops == &ntb_ops ? (FabNtb *)component : NULL;
-}
-
-uint64_t fab_ntb_entry_bytes(const FabNtb *ntb)
-{
-    return 1ull << ntb->entry_shift;
-}
-
-uint32_t fab_ntb_used_entries(const FabNtb *ntb)
-{
-    return ntb->used_entries;
 }
 
 void fab_ntb_join(FabNtb *a, FabNtb *b)
@@ -648,168 +570,6 @@ uint32_t fab_ntb_remote_nodes(const FabNtb *ntb)
 const FabNtbParams *fab_ntb_params(const FabNtb *ntb)
 {
     return &ntb->params;
-}
-
-uint32_t fab_ntb_free_entries(const FabNtb *ntb)
-{
-    uint64_t taken = ntb->used_entries +
-                     (uint64_t)ntb->params.reserved * fab_ntb_remote_nodes(ntb);
-
-    return taken < ntb->params.entries ? ntb->params.entries - taken : 0;
-}
-
-/* The number of free entries among [@first, +@count) that a mapping to @target
- * through @cable would take; UINT32_MAX if an entry leads elsewhere. */
-static uint32_t run_cost(const FabNtb *ntb, uint32_t first, uint32_t count,
-                         unsigned cable, FabBusAddr target)
-{
-    uint32_t cost = 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        const Entry *entry = &ntb->entries[first + i];
-
-        if (!entry->cable) {
-            cost++;
-        } else if (entry->cable != cable ||
-                   entry->target !=
-                       target + ((FabBusAddr)i << ntb->entry_shift)) {
-            return UINT32_MAX;
-        }
-    }
-    return cost;
-}
-
-bool fab_ntb_map(FabNtb *ntb, unsigned cable, FabBusAddr target,
-                 uint64_t size_bytes, FabBusAddr *ret_addr, GError **error)
-{
-    uint64_t entry_bytes = fab_ntb_entry_bytes(ntb);
-    FabBusAddr base = target & ~(entry_bytes - 1);
-    uint64_t count =
-        (target + size_bytes - base + entry_bytes - 1) >> ntb->entry_shift;
-    uint32_t best = 0, best_cost = UINT32_MAX;
-    const FabNtbParams *params = &ntb->params;
-
-    g_assert(cable >= 1 && cable < fab_ntb_ways(ntb) && size_bytes);
-    for (uint32_t i = 0; count <= params->entries && best_cost > 0 &&
-                         i + count <= params->entries;
-         i++) {
-        uint32_t cost = run_cost(ntb, i, count, cable, base);
-
-        if (cost < best_cost) {
-            best_cost = cost;
-            best = i;
-        }
-    }
-    if (best_cost == UINT32_MAX || best_cost > fab_ntb_free_entries(ntb)) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_WINDOW,
-                    "%s: mapping %" G_GUINT64_FORMAT
-                    " bytes takes %" G_GUINT64_FORMAT
-                    " consecutive mapping entries of %" G_GUINT64_FORMAT
-                    " bytes; %u of %u are free (%u in use, %u reserved for "
-                    "each connected node)",
-                    ntb->component.name, size_bytes, count, entry_bytes,
-                    fab_ntb_free_entries(ntb), params->entries,
-                    ntb->used_entries, params->reserved);
-        return false;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        Entry *entry = &ntb->entries[best + i];
-
-        entry->cable = cable;
-        entry->users++;
-        entry->target = base + ((FabBusAddr)i << ntb->entry_shift);
-    }
-    ntb->used_entries += best_cost;
-    *ret_addr = ntb->component.bars[FAB_NTB_WINDOW_BAR].addr +
-                ((FabBusAddr)best << ntb->entry_shift) + (target - base);
-    return true;
-}
-
-void fab_ntb_unmap(FabNtb *ntb, FabBusAddr addr, uint64_t size_bytes)
-{
-    FabBusAddr offset = addr - ntb->component.bars[FAB_NTB_WINDOW_BAR].addr;
-    uint64_t first = offset >> ntb->entry_shift;
-    uint64_t last = (offset + size_bytes - 1) >> ntb->entry_shift;
-
-    g_assert(size_bytes && last < ntb->params.entries);
-    for (uint64_t i = first; i <= last; i++) {
-        Entry *entry = &ntb->entries[i];
-
-        g_assert(entry->users > 0);
-        if (--entry->users == 0) {
-            entry->cable = 0;
-            ntb->used_entries--;
-        }
-    }
-}
-
-static Requester *requester_find(const FabNtb *ntb, FabBdf bdf)
-{
-    for (unsigned i = 0; i < ntb->requesters->len; i++) {
-        Requester *requester = &g_array_index(ntb->requesters, Requester, i);
-
-        if (requester->bdf == bdf) {
-            return requester;
-        }
-    }
-    return NULL;
-}
-
-/* Sets whether requests of @requester may pass. */
-static void known_set(FabNtb *ntb, const Requester *requester, bool known)
-{
-    unsigned count = requester->is_ntb ? ALIASES : 1;
-    unsigned first = requester->bdf & ~(count - 1);
-
-    for (unsigned i = first; i < first + count; i++) {
-        if (known) {
-            ntb->known[i / 64] |= 1ull << (i % 64);
-        } else {
-            ntb->known[i / 64] &= ~(1ull << (i % 64));
-        }
-    }
-}
-
-bool fab_ntb_add_requester(FabNtb *ntb, FabBdf requester, bool is_ntb,
-                           GError **error)
-{
-    Requester *known = requester_find(ntb, requester);
-    Requester entry = {requester, 1, is_ntb};
-
-    if (known) {
-        known->users++;
-        return true;
-    }
-    if (ntb->requesters->len >= ntb->params.requesters) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_WINDOW,
-                    "%s: Requester ID %02x:%02x.%x does not fit: all %u "
-                    "entries of the table are in use",
-                    ntb->component.name, FAB_BDF_BUS(requester),
-                    FAB_BDF_DEV(requester), FAB_BDF_FN(requester),
-                    ntb->params.requesters);
-        return false;
-    }
-    g_array_append_val(ntb->requesters, entry);
-    known_set(ntb, &entry, true);
-    return true;
-}
-
-void fab_ntb_remove_requester(FabNtb *ntb, FabBdf requester)
-{
-    Requester *known = requester_find(ntb, requester);
-
-    g_assert(known);
-    if (--known->users == 0) {
-        known_set(ntb, known, false);
-        g_array_remove_index_fast(
-            ntb->requesters,
-            known - (Requester *)(void *)ntb->requesters->data);
-    }
-}
-
-uint32_t fab_ntb_used_requesters(const FabNtb *ntb)
-{
-    return ntb->requesters->len;
 }
 
 const FabNtbCounters *fab_ntb_counters(const FabNtb *ntb)
