@@ -136,7 +136,11 @@ static void farside_gpu_reset(DeviceState *dev)
     FarsideGpu *s = FARSIDE_GPU(dev);
 
     farside_gpu_queues_reset(s->queues);
-    if (!pci_is_vf(PCI_DEVICE(s)) && s->vfs) {
+    if (pci_is_vf(PCI_DEVICE(s))) {
+        return;
+    }
+    pcie_cap_deverr_reset(PCI_DEVICE(s));
+    if (s->vfs) {
         pcie_sriov_pf_disable_vfs(PCI_DEVICE(s));
     }
 }
@@ -231,6 +235,7 @@ static bool farside_gpu_init_extended(FarsideGpu *s, Error **errp)
     PCIDevice *pci = PCI_DEVICE(s);
 
     pcie_ari_init(pci, CAP_ARI, 0);
+    pcie_cap_deverr_init(pci); /* AER reports what Device Control enables */
     if (pcie_aer_init(pci, PCI_ERR_VER, CAP_AER, PCI_ERR_SIZEOF, errp) < 0) {
         return false;
     }

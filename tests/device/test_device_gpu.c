@@ -193,6 +193,25 @@ START_TEST(extended_capabilities_are_there)
 }
 END_TEST
 
+/* Device Control, PCIe 5.0 s7.5.3.4: bits 3:0 enable reports of errors, bit 15
+ * starts a Function Level Reset, which clears them (s6.6.2). */
+START_TEST(device_control_enables_reports_of_errors)
+{
+    uint64_t ecam = gpu_ecam(rig, 0x30);
+    unsigned at = rig_read(rig, ecam + 0x34, 1);
+
+    while (rig_read(rig, ecam + at, 1) != 0x10) {
+        at = rig_read(rig, ecam + at + 1, 1);
+        ck_assert_uint_ne(at, 0);
+    }
+    ck_assert_uint_eq(0xf & rig_read(rig, ecam + at + 8, 2), 0);
+    rig_write(rig, ecam + at + 8, 2, 0xf);
+    ck_assert_uint_eq(0xf & rig_read(rig, ecam + at + 8, 2), 0xf);
+    rig_write(rig, ecam + at + 8, 2, 0x800f);
+    ck_assert_uint_eq(0xf & rig_read(rig, ecam + at + 8, 2), 0);
+}
+END_TEST
+
 START_TEST(memory_has_the_size_of_the_property)
 {
     static const char *const arguments[] = {
@@ -567,6 +586,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, registers_keep_what_their_mask_allows);
     tcase_add_test(tcase, queue_has_to_be_right_before_it_is_enabled);
     tcase_add_test(tcase, extended_capabilities_are_there);
+    tcase_add_test(tcase, device_control_enables_reports_of_errors);
     tcase_add_test(tcase, memory_has_the_size_of_the_property);
     tcase_add_test(tcase, copy_goes_every_way);
     tcase_add_test(tcase, fill_repeats_its_pattern);
