@@ -16,6 +16,7 @@ typedef struct Page {
     uint64_t number;
     uint32_t bytes;  /* that the device took in a row; 0: the page is unknown */
     bool is_refused; /* it is not in RAM, so there are no blocks */
+    unsigned epoch;  /* of the refusal */
 } Page;
 
 struct FarsideFetch {
@@ -89,9 +90,19 @@ static bool goes_on(const FarsideFetch *s, uint64_t address)
            (!farside_time() || s->time == farside_time_now());
 }
 
+/*
+ * Outside of virtual time a refusal lasts no longer than a block would, because
+ * the peer's IOMMU or driver may allow the page later. In virtual time each
+ * attempt would take time.
+ */
+static bool is_refused(const Page *page)
+{
+    return page->is_refused && (farside_time() || page->epoch == epoch);
+}
+
 /* How many bytes the device will probably take from @address on. */
-static uint64_t guess(const FarsideFetch *s, const Page *page,
-                      uint64_t address, unsigned size)
+static uint64_t guess(const FarsideFetch *s, const Page *page, uint64_t address,
+                      unsigned size)
 {
     uint64_t row = s->is_open ? address - s->begin : 0;
 
@@ -119,7 +130,7 @@ static unsigned block_size(FarsideFetch *s, uint64_t address, unsigned size,
         page = NULL;
     }
     wanted = guess(s, page, address, size);
-    if (wanted <= size || (page && page->is_refused)) {
+    if (wanted <= size || (page && is_refused(page))) {
         return size;
     }
     end = QEMU_ALIGN_UP(address + wanted, LINE_BYTES);
@@ -134,6 +145,27 @@ static uint64_t take(FarsideFetch *s, unsigned size)
     s->at += size;
     s->next += size;
     return value;
+}
+
+/* Fetches a block of @bytes. Returns @size if the piece must be read alone. */
+static unsigned fetch(FarsideFetch *s, const FarsideNear *near,
+                      uint64_t address, uint8_t *block, unsigned size,
+                      unsigned bytes)
+{
+    FarsideFetched result;
+
+    if (bytes == size) {
+        return size;
+    }
+    result = farside_requester_fetch(s->requester, near, address, block, bytes);
+    if (result == FARSIDE_FETCH_REFUSED) {
+        *page_of(s, address) = (Page){
+            .number = address / PAGE_BYTES,
+            .is_refused = true,
+            .epoch = epoch,
+        };
+    }
+    return result == FARSIDE_FETCHED ? bytes : size;
 }
 
 /*
@@ -170,19 +202,17 @@ uint64_t farside_fetch_read(FarsideFetch *s, const FarsideNear *near,
     bytes = block_size(s, address, size, left);
     before = epoch;
     /* Time passes, and others may use @s meanwhile. */
-    if (bytes > size &&
-        !farside_requester_fetch(s->requester, near, address, block, bytes)) {
-        *page_of(s, address) = (Page){
-            .number = address / PAGE_BYTES,
-            .is_refused = true,
-        };
-        bytes = size;
-    } else if (epoch != before) {
+    bytes = fetch(s, near, address, block, size, bytes);
+    if (epoch != before) {
         bytes = still_valid(address, size, bytes);
     }
     if (bytes == size) {
         stn_le_p(block, size,
                  farside_requester_read(s->requester, near, address, size));
+    }
+    if (epoch != before && !farside_time()) {
+        /* The device may read something else from here on. */
+        begin = address;
     }
     close_row(s);
     s->epoch = epoch;

@@ -13,8 +13,9 @@
  * reads the same bytes again asks for them again.
  *
  * Otherwise a device that has taken a line in pieces reads a buffer, so it gets
- * the rest of the page at once. A block is dropped when the main loop turns, and
- * when the device reads elsewhere.
+ * the rest of the page at once. A block is dropped when the main loop turns,
+ * and when the device reads elsewhere; then it has to take a line in pieces
+ * again.
  *
  * In either case a block is dropped when the device writes to the window, and
  * when a request of a peer is performed: that may have told the device of data

@@ -33,6 +33,7 @@ typedef struct Read {
     uint16_t tag;
     bool done;
     bool ok;
+    uint16_t status; /* of the completion; FARSIDE_WIRE_UR without one */
     uint32_t length;
     uint8_t *data;
     QLIST_ENTRY(Read) next;
@@ -146,30 +147,41 @@ uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
     return ldn_le_p(data, size);
 }
 
-bool farside_requester_fetch(FarsideRequester *s, const FarsideNear *near,
-                             uint64_t address, void *data, unsigned size)
+FarsideFetched farside_requester_fetch(FarsideRequester *s,
+                                       const FarsideNear *near,
+                                       uint64_t address, void *data,
+                                       unsigned size)
 {
     Read reads[REQUESTS_MAX];
     int64_t deadline = deadline_from_now(s);
     unsigned i, count = 0, at = 0, length;
+    FarsideFetched result = FARSIDE_FETCHED;
     FarsideNear from = *near;
-    bool ok = true;
 
     g_assert(size <= FARSIDE_WIRE_PAYLOAD);
     if (!may_read(s, address, size)) {
-        return false;
+        return FARSIDE_FETCH_FAILED;
     }
     for (; at < size; at += length) {
         length = MIN(size - at, REQUEST_BYTES - (address + at) % REQUEST_BYTES);
-        reads[count] = (Read){.length = length, .data = (uint8_t *)data + at};
+        reads[count] = (Read){.length = length,
+                              .status = FARSIDE_WIRE_UR,
+                              .data = (uint8_t *)data + at};
         from.offset = near->offset + at;
         begin_read(s, &from, address + at, &reads[count]);
         count++;
     }
     for (i = 0; i < count; i++) {
-        ok &= end_read(s, address, &reads[i], deadline);
+        if (end_read(s, address, &reads[i], deadline)) {
+            continue;
+        }
+        if (reads[i].status == FARSIDE_WIRE_CA) {
+            result = FARSIDE_FETCH_REFUSED;
+        } else if (result == FARSIDE_FETCHED) {
+            result = FARSIDE_FETCH_FAILED;
+        }
     }
-    return ok;
+    return result;
 }
 
 void farside_requester_flush(FarsideRequester *s)
@@ -232,6 +244,7 @@ bool farside_requester_on_completion(FarsideRequester *s,
             continue;
         }
         r->done = true;
+        r->status = m->status;
         if (m->status == FARSIDE_WIRE_SC && m->length == r->length) {
             memcpy(r->data, m + 1, r->length);
             r->ok = true;

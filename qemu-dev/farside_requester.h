@@ -38,14 +38,20 @@ uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
                                 uint64_t address, unsigned size);
 void farside_requester_write(FarsideRequester *s, const FarsideNear *near,
                              uint64_t address, uint64_t value, unsigned size);
+typedef enum FarsideFetched {
+    FARSIDE_FETCHED,
+    FARSIDE_FETCH_REFUSED, /* some of it does not lie in the peer's RAM */
+    FARSIDE_FETCH_FAILED,  /* no completion, or another error: for the moment */
+} FarsideFetched;
+
 /*
  * Reads a block of up to FARSIDE_WIRE_PAYLOAD bytes for the device at @near, in
  * requests that are under way at once. The block must be greater than 8 bytes.
- * False if any of it could not be read: the peer answers such requests only if
- * they lie in its RAM.
  */
-bool farside_requester_fetch(FarsideRequester *s, const FarsideNear *near,
-                             uint64_t address, void *data, unsigned size);
+FarsideFetched farside_requester_fetch(FarsideRequester *s,
+                                       const FarsideNear *near,
+                                       uint64_t address, void *data,
+                                       unsigned size);
 /* Waits until the peer has done all earlier writes, by a read of 0 bytes. */
 void farside_requester_flush(FarsideRequester *s);
 /*

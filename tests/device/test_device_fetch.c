@@ -207,6 +207,25 @@ START_TEST(what_is_no_memory_is_read_in_pieces)
 }
 END_TEST
 
+/* The peer may allow later what its IOMMU or its driver does not allow now. */
+START_TEST(the_next_access_asks_again)
+{
+    Block block;
+
+    rig_read_bytes_begin(rig, RIG_BAR2, 2 * START);
+    answer_pieces(TARGET, TARGET + START, 0);
+    block = receive_block(TARGET + START, PAGE - START);
+    refuse_block(&block);
+    answer_pieces(TARGET + START, TARGET + 2 * START, 0);
+    ends_with(TARGET, 2 * START, 2 * START);
+    rig_read_bytes_begin(rig, RIG_BAR2, 2 * START);
+    answer_pieces(TARGET, TARGET + START, 0);
+    block = receive_block(TARGET + START, PAGE - START);
+    answer_block(&block, 0);
+    ends_with(TARGET, 2 * START, 2 * START);
+}
+END_TEST
+
 /* The peer's memory changes between two accesses, which follow each other. */
 START_TEST(the_next_access_reads_anew)
 {
@@ -302,6 +321,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, a_short_read_takes_what_it_needs);
     tcase_add_test(tcase, nothing_behind_the_window_is_asked_for);
     tcase_add_test(tcase, what_is_no_memory_is_read_in_pieces);
+    tcase_add_test(tcase, the_next_access_asks_again);
     tcase_add_test(tcase, the_next_access_reads_anew);
     tcase_add_test(tcase, a_request_of_the_peer_ends_it);
     tcase_add_test(tcase, a_peer_that_gives_memory_is_read_in_pieces);
