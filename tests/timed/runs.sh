@@ -35,10 +35,14 @@ while_busy() {
     return $status
 }
 
-# The file of the two runs has the same bytes, and at least that many.
+# The file of the two runs has the same bytes, and at least that many. The first
+# lines that differ tell when the runs parted.
 same() { # FILE LEAST
     echo "$(wc -c <"$dir/idle/$1") and $(wc -c <"$dir/busy/$1") bytes"
-    [ "$(wc -c <"$dir/idle/$1")" -ge "$2" ] && cmp "$dir/idle/$1" "$dir/busy/$1"
+    [ "$(wc -c <"$dir/idle/$1")" -ge "$2" ] || return 1
+    cmp "$dir/idle/$1" "$dir/busy/$1" && return
+    diff "$dir/idle/$1" "$dir/busy/$1" | head -n 8
+    return 1
 }
 
 # True if no kernel reports a fault on the consoles in DIR.
