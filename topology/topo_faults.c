@@ -110,7 +110,7 @@ static TopoDevice *find_device(const TopoDescription *pub, const char *path)
         for (unsigned j = 0; j < host->devices->len; j++) {
             TopoDevice *device = host->devices->pdata[j];
 
-            if (strcmp(device->path, path) == 0) {
+            if (g_strcmp0(device->path, path) == 0) {
                 return device;
             }
         }
@@ -184,8 +184,11 @@ static void find_removed(TopoLoader *loader, TopoFault *fault,
         const TopoHost *host = pub->hosts->pdata[i];
 
         for (unsigned j = 0; j < host->devices->len; j++) {
-            g_ptr_array_add(names,
-                            ((TopoDevice *)host->devices->pdata[j])->path);
+            TopoDevice *device = host->devices->pdata[j];
+
+            if (device->path) {
+                g_ptr_array_add(names, device->path);
+            }
         }
     }
     refuse_target(loader, value, "device", names);
