@@ -234,6 +234,8 @@ void dlend_peer_lose(struct dlend_peer *peer, const char *why);
 
 /* Queues the work "life" of the peer to run in @ms milliseconds. Any context. */
 void dlend_peer_kick(struct dlend_peer *peer, unsigned int ms);
+/* The same, but a run that is queued already keeps its time. */
+void dlend_peer_kick_later(struct dlend_peer *peer, unsigned int ms);
 
 void dlend_peer_set_state(struct dlend_peer *peer, enum dlend_peer_state state);
 
@@ -285,8 +287,8 @@ void dlend_windows_setup(struct dlend_peer *peer);
 void dlend_windows_write_table(struct dlend_peer *peer);
 /* Reads the peer's table. Exports are possible from here on. */
 void dlend_windows_read_table(struct dlend_peer *peer);
-/* Tries again to close windows that could not be closed. */
-void dlend_windows_retry(struct dlend_peer *peer);
+/* Tries again to close windows that could not be closed. Return: whether any still is not. */
+bool dlend_windows_retry(struct dlend_peer *peer);
 /* Closes the exports that clients have left open. The session has ended. */
 void dlend_windows_close_all(struct dlend_peer *peer);
 void dlend_windows_show(struct dlend_peer *peer, struct seq_file *file);

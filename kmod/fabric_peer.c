@@ -247,6 +247,16 @@ void dlend_peer_kick(struct dlend_peer *peer, unsigned int ms)
 	spin_unlock_irqrestore(&dlend_lock, flags);
 }
 
+void dlend_peer_kick_later(struct dlend_peer *peer, unsigned int ms)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&dlend_lock, flags);
+	if (!peer->removing)
+		queue_delayed_work(peer->life_wq, &peer->life, msecs_to_jiffies(ms));
+	spin_unlock_irqrestore(&dlend_lock, flags);
+}
+
 void dlend_peer_set_state(struct dlend_peer *peer, enum dlend_peer_state state)
 {
 	unsigned long flags;

@@ -25,6 +25,8 @@ MODULE_PARM_DESC(lost_ms, "time without a heartbeat after which a peer is lost, 
 
 /* Time after which opening the control area is tried again. */
 #define AREA_RETRY_MS 1000
+/* As long after a window could not be closed, it is tried again. */
+#define WINDOW_RETRY_MS 1000
 
 int dlend_session_init(void)
 {
@@ -321,9 +323,19 @@ static void life(struct work_struct *work)
 	struct dlend_peer *peer = container_of(to_delayed_work(work),
 					       struct dlend_peer, life);
 
+	bool stuck = false;
+
 	mutex_lock(&peer->life_mutex);
 	life_step(peer);
+	/*
+	 * A window that is closed while the link goes down may fail, and need not wait for
+	 * the link. A hello has tried already.
+	 */
+	if (READ_ONCE(peer->state) != DLEND_PEER_HELLO)
+		stuck = dlend_windows_retry(peer);
 	mutex_unlock(&peer->life_mutex);
+	if (stuck)
+		dlend_peer_kick_later(peer, WINDOW_RETRY_MS);
 }
 
 /* Functions for backends. */

@@ -214,21 +214,25 @@ static void close_windows(struct dlend_peer *peer, unsigned int first,
 		dev_err(peer->dev,
 			"%s: window %u is not used until it can be closed: error %d\n",
 			peer->name, i, -err);
+		dlend_peer_kick(peer, 0);
 	}
 }
 
-void dlend_windows_retry(struct dlend_peer *peer)
+bool dlend_windows_retry(struct dlend_peer *peer)
 {
 	struct dlend_windows *windows = &peer->windows;
+	bool stuck = false;
 	unsigned int i;
 
 	mutex_lock(&windows->mutex);
 	for (i = 0; i < windows->n; i++) {
-		if (windows->window[i].stuck &&
-		    !peer->backend->window_set(peer, i, 0, 0))
-			windows->window[i].stuck = false;
+		if (!windows->window[i].stuck)
+			continue;
+		windows->window[i].stuck = peer->backend->window_set(peer, i, 0, 0) != 0;
+		stuck = stuck || windows->window[i].stuck;
 	}
 	mutex_unlock(&windows->mutex);
+	return stuck;
 }
 
 static int open_windows(struct dlend_peer *peer, struct dlend_export *export)
