@@ -20,6 +20,7 @@ typedef struct Player {
     } step;
     FabDma store, poll;
     uint64_t value; /* last value stored or seen */
+    SimTime since;  /* when it began to poll for the next one */
     unsigned watch; /* handle of the watch on the word in its own memory */
 } Player;
 
@@ -127,6 +128,25 @@ static void poll_again(Player *player)
             sim_random_below(&self->flow.random, self->params.jitter + 1));
 }
 
+static void poll_first(Player *player)
+{
+    player->since = flow_now(player->self);
+    poll_again(player);
+}
+
+/* True if the answer cannot come any more. A fabric without completion
+ * time-outs loses nothing. In one that has them, no store and no poll of the
+ * other player takes longer than one. */
+static bool is_hopeless(const Player *player)
+{
+    const FabPingPongFlowParams *params = &player->self->params;
+    SimTime timeout = player->self->flow.fabric->completion_timeout;
+
+    return timeout &&
+           flow_now(player->self) - player->since >
+               2 * timeout + params->gap + params->jitter + params->store;
+}
+
 static void poll_done(FabDma *dma)
 {
     Player *player = dma->owner;
@@ -134,6 +154,10 @@ static void poll_done(FabDma *dma)
 
     if (self->flow.done) {
         return;
+    }
+    if (dma->status == FAB_STATUS_SC && !is_answer(player, dma->data) &&
+        is_hopeless(player)) {
+        dma->status = FAB_STATUS_TIMED_OUT;
     }
     if (dma->status != FAB_STATUS_SC) {
         fab_flow_count(&self->flow, self->begin, 0, dma->status);
@@ -160,7 +184,7 @@ static void store_done(FabDma *dma)
     Player *player = dma->owner;
 
     if (player->self->params.via && !player->self->flow.done) {
-        poll_again(player);
+        poll_first(player);
     }
 }
 
@@ -191,7 +215,7 @@ static void pingpong_event(SimEvent *event)
                        player_event, SIM_PRIORITY_NORMAL, self->flow.rank);
     }
     if (self->params.via) {
-        poll_again(&self->player[1]);
+        poll_first(&self->player[1]);
     }
     player_decide(&self->player[0]);
 }

@@ -10,6 +10,7 @@
 
 #include "fab_flow_compute.h"
 #include "fab_flow_dma.h"
+#include "fab_fault.h"
 #include "fab_flow_pingpong.h"
 #include "fab_flow_transfer.h"
 #include "fab_lab.h"
@@ -170,6 +171,36 @@ START_TEST(the_word_arrives_on_every_path)
     via = _i & 4 ? far_root : _i & 8 ? root : NULL;
     result = run(pingpong(via, params));
     ck_assert_uint_eq(result.operations, 50);
+}
+END_TEST
+
+/* A store is poisoned, so memory does not get it, and nobody sends it again.
+ * The GPUs do not poll for ever: the one that began to wait first gives up
+ * after two completion time-outs, and the time in which the other could have
+ * answered. */
+START_TEST(a_store_that_is_lost_ends_the_game)
+{
+    const SimTime timeout = 50 * SIM_US, store = 300 * SIM_NS, gap = SIM_US;
+    FabPingPongFlowParams params = {.count = 50, .store = store, .gap = gap};
+    FabFault fault = {.action = FAB_FAULT_POISON,
+                      .event = FAB_FAULT_ON_WRITE,
+                      .number = 3,
+                      .count = 1,
+                      .from_port = true};
+    FabFlow *flow;
+    FabFlowResult result;
+
+    fabric_new(false, false);
+    fab_fabric_set_completion_timeout(fabric, timeout);
+    fab_port_add_fault(fab_component_port(gpu[0], 0), &fault);
+    flow = pingpong(root, params);
+    ck_assert(fab_flows_run(fabric, SIM_TIME_NONE, NULL));
+    fab_flow_result(flow, &result);
+    ck_assert_uint_eq(result.operations, 3);
+    ck_assert_uint_eq(result.failed, 1);
+    ck_assert_int_gt(result.end - result.begin, 2 * timeout + gap + store);
+    /* Two round trips come before, and a last poll may be under way. */
+    ck_assert_int_lt(result.end - result.begin, 2 * timeout + 20 * gap);
 }
 END_TEST
 
@@ -354,6 +385,7 @@ int main(void)
     tcase_add_loop_test(tcase, noticing_takes_its_mean_time, 0, 2);
     tcase_add_test(tcase, polling_memory_takes_three_paths_and_half_a_period);
     tcase_add_loop_test(tcase, the_word_arrives_on_every_path, 0, 12);
+    tcase_add_test(tcase, a_store_that_is_lost_ends_the_game);
     tcase_add_loop_test(tcase, games_do_not_disturb_each_other, 0, 4);
     tcase_add_test(tcase, other_data_are_no_words);
     tcase_add_test(tcase, a_direct_copy_is_the_sum_of_its_parts);
