@@ -70,8 +70,8 @@ void sim_wheel_remove(SimWheel *wheel, SimEvent *event);
  * wheel is empty. */
 uint32_t sim_wheel_next(SimWheel *wheel, uint64_t limit, uint32_t *ret_bucket);
 
-/* The time of the earliest event; UINT64_MAX if the wheel is empty. Looks at all
- * events of the first bucket. */
+/* The time of the earliest event; UINT64_MAX if the wheel is empty. Looks at
+ * all events of the first bucket. */
 uint64_t sim_wheel_first(const SimWheel *wheel);
 
 /* Moves the events of @bucket to @ret_events, in the order they were added
