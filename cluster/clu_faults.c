@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "clu_faults.h"
 
-#include <string.h>
-
+#include "clu_plan_links.h"
 #include "farside_wire.h"
 
 #define PS_PER_NS 1000
@@ -40,18 +39,6 @@ static const CluPlanDevice *find_device(const CluPlan *plan,
     return NULL;
 }
 
-static const CluPlanLink *find_link(const CluPlan *plan, const TopoLink *link)
-{
-    for (unsigned i = 0; i < plan->links->len; i++) {
-        const CluPlanLink *its = plan->links->pdata[i];
-
-        if (its->link == link) {
-            return its;
-        }
-    }
-    return NULL;
-}
-
 /* True if the fault is that of the device itself: it does not answer. */
 static bool is_of_device(const TopoFault *fault)
 {
@@ -83,8 +70,8 @@ static void check_device(const CluPlan *plan, const TopoFault *fault,
     }
 }
 
-/* What a machine cannot see, and what the model loses and no bound knows of:
- * the others would wait for it for ever. */
+/* Refuses events that no machine sees, and losses in the model of which no
+ * bound knows: the machines would wait for ever. */
 static void check_link(const TopoFault *fault, TopoErrors *errors)
 {
     if (fault->action == TOPO_FAULT_POISON ||
@@ -148,8 +135,6 @@ int64_t clu_faults_training(const CluPlan *plan, const CluPlanLink *link,
 static void append(GString *value, const TopoFault *fault, const char *action,
                    int64_t lookahead_ns, const char *device)
 {
-    int64_t training = fault->training_ps;
-
     g_string_append(value, ",fault=");
     if (fault->event) {
         g_string_append_printf(value, "%s:%" G_GINT64_FORMAT,
@@ -158,10 +143,11 @@ static void append(GString *value, const TopoFault *fault, const char *action,
     } else {
         g_string_append_printf(value, "%" G_GINT64_FORMAT, to_ns(fault->at_ps));
     }
-    g_string_append_printf(
-        value,
-        ":%s:%" G_GINT64_FORMAT ":%" G_GINT64_FORMAT ":%" G_GINT64_FORMAT ":%s",
-        action, to_ns(fault->for_ps), to_ns(training), lookahead_ns, device);
+    g_string_append_printf(value,
+                           ":%s:%" G_GINT64_FORMAT ":%" G_GINT64_FORMAT
+                           ":%" G_GINT64_FORMAT ":%s",
+                           action, to_ns(fault->for_ps),
+                           to_ns(fault->training_ps), lookahead_ns, device);
 }
 
 /* Each end of a cable does the same, unless only one of them sees the event:
@@ -169,11 +155,10 @@ static void append(GString *value, const TopoFault *fault, const char *action,
 static void append_cut(const CluPlan *plan, const CluPlanHost *host,
                        const TopoFault *fault, int64_t usual, GString *value)
 {
-    const CluPlanLink *link = find_link(plan, fault->link);
-
+    const CluPlanLink *link = clu_plan_find_link(plan, fault->link);
     unsigned seer = fault->end == TOPO_FAULT_LOWER_END ? 1 : 0;
 
-    for (unsigned end = 0; link && end < 2; end++) {
+    for (unsigned end = 0; end < 2; end++) {
         if (link->host[end] == host && (!fault->event || end == seer)) {
             append(value, fault, fault->event ? "unplug" : "cut",
                    clu_faults_training(plan, link, usual),

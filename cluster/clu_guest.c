@@ -348,7 +348,7 @@ CluSession *clu_session_new(CluGuest *guest, const char *words, size_t length,
     session->credit[1] = CLU_AGENT_WINDOW;
     g_hash_table_insert(guest->sessions, GUINT_TO_POINTER(session->number),
                         session);
-    /* What waits for the session before may have been given already, or not. */
+    /* Bytes of the session before may have been given already, or not. */
     clu_stream_cut(guest->stream);
     send_frame(guest, CLU_AGENT_EXEC, session->number, words, (uint32_t)length);
     return session;

@@ -68,7 +68,7 @@ static void append_geometry(TopoErrors *errors, const TopoLink *link,
     }
 }
 
-static CluPlanLink *find_link(const CluPlan *plan, const TopoLink *topo)
+CluPlanLink *clu_plan_find_link(const CluPlan *plan, const TopoLink *topo)
 {
     unsigned i;
 
@@ -86,7 +86,7 @@ static CluPlanLink *find_link(const CluPlan *plan, const TopoLink *topo)
 static void add_cable(CluPlan *plan, TopoErrors *errors, CluPlanHost *host,
                       const TopoDevice *topo, unsigned port, bool is_only)
 {
-    CluPlanLink *link = find_link(plan, topo->links->pdata[port]);
+    CluPlanLink *link = clu_plan_find_link(plan, topo->links->pdata[port]);
     CluPlanDevice *device = clu_plan_add_device(host, topo, CLU_PLAN_NTB_TYPE);
     g_autoptr(GString) own = g_string_new(NULL);
 

@@ -4,6 +4,9 @@
 
 #include "clu_plan_types.h"
 
+/* The link of @plan for @topo, a link of its description. @plan owns it. */
+CluPlanLink *clu_plan_find_link(const CluPlan *plan, const TopoLink *topo);
+
 /* Adds the devices that emulate the NTB adapter @topo to @host, and enters them
  * in the links of @plan. Each cable has a PCI device of its own, because
  * ntb_hw_switchtec supports one pair of partitions for each device. */

@@ -18,8 +18,8 @@
 #define DW_BYTES    4u
 /* Between two probes of the idle fabric, in ns */
 #define PAUSE_NS    100000
-/* What a link that goes down has not lost has arrived within this time, unless
- * it waits for the same link again. */
+/* A packet that has not arrived this long after a link went down is lost. The
+ * others have arrived by then, unless they wait for the same link again. */
 #define LOSS_PS     (1 * SIM_MS)
 
 /* An element that requests go to. */

@@ -160,7 +160,7 @@ static inline void dlend_report_errors(struct pci_dev *pdev, bool report)
 #endif
 }
 
-/* Since 6.2 a device of VFIO needs these, for users of iommufd in place of containers. */
+/* VFIO asks for these in 6.12, for users of iommufd in place of containers. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
 #define DLEND_VFIO_IOMMUFD_OPS \
 	.bind_iommufd = vfio_iommufd_emulated_bind, \

@@ -22,7 +22,7 @@ typedef struct Page {
 struct FarsideFetch {
     FarsideRequester *requester;
     Page pages[PAGES]; /* indexed by the number's last bits */
-    /* What the device takes in a row */
+    /* The row: pieces that the device takes one after the other */
     uint64_t begin;
     uint64_t next; /* the address of the next piece */
     int64_t time;

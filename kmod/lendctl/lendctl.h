@@ -73,7 +73,7 @@ int choose(bool own, struct dl_ctl_request *request);
 /* Return: milliseconds since some moment before the run. */
 long long now_ms(void);
 
-/* What the verbs do; see run in struct verb. */
+/* Functions of the verbs; see run in struct verb. */
 int run_list(const struct verb *verb, struct dl_ctl_request *request);
 int run_inventory(const struct verb *verb, struct dl_ctl_request *request);
 int run_add(const struct verb *verb, struct dl_ctl_request *request);

@@ -187,8 +187,8 @@ static FabTlp *arbitrate_round_robin(FabPort *port, SimTime now,
     return NULL;
 }
 
-/* What @tlp adds to source->served. A division takes as long as the rest of an
- * arbitration, and nearly all weights are powers of two. */
+/* The service that @tlp adds to source->served. A division takes as long as the
+ * rest of an arbitration, and nearly all weights are powers of two. */
 static inline uint64_t service_of(const FabSource *source, const FabTlp *tlp)
 {
     uint64_t bytes = FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
@@ -346,8 +346,8 @@ void fab_port_set_table(FabPort *port, const uint32_t *shares)
         counts[i] = shares[i] ? MAX(1, shares[i] * (uint64_t)phases / sum) : 0;
         left -= counts[i];
     }
-    /* What rounding has left goes to those that lack most; what the phases of
-     * small shares took too much comes from those that have most. */
+    /* Phases that rounding has left go to those that lack most. Phases that
+     * small shares took too much come from those that have most. */
     while (sum > 0 && left != 0) {
         int sign = left > 0 ? 1 : -1;
         unsigned best = 0;

@@ -2,8 +2,8 @@
 #include "fab_port_priv.h"
 
 /*
- * What follows from the speed and width of a link: the time of a byte, the
- * interval of SKP ordered sets, the Ack latency limit, the beats of a port.
+ * Values that follow from the speed and width of a link: the time of a byte,
+ * the interval of SKP ordered sets, the Ack latency limit, the beats of a port.
  */
 
 /* Rounding of the times of the TLPs between two DLLPs. */

@@ -141,6 +141,14 @@ static void refuse_block(const Block *block)
     }
 }
 
+/* A device begins to read two lines. Returns the block after the first. */
+static Block begin_two_lines(void)
+{
+    rig_read_bytes_begin(rig, RIG_BAR2, 2 * START);
+    answer_pieces(TARGET, TARGET + START, 0);
+    return receive_block(TARGET + START, PAGE - START);
+}
+
 /* Ends a device's read that began at @address; bytes from @at on are newer. */
 static void ends_with(uint64_t address, unsigned size, unsigned at)
 {
@@ -194,16 +202,20 @@ START_TEST(nothing_behind_the_window_is_asked_for)
 }
 END_TEST
 
-START_TEST(what_is_no_memory_is_read_in_pieces)
+/* The peer refuses the block, and the device gets its data nevertheless. */
+static void two_lines_are_refused(void)
 {
     Block block;
 
-    rig_read_bytes_begin(rig, RIG_BAR2, 2 * START);
-    answer_pieces(TARGET, TARGET + START, 0);
-    block = receive_block(TARGET + START, PAGE - START);
+    block = begin_two_lines();
     refuse_block(&block);
     answer_pieces(TARGET + START, TARGET + 2 * START, 0);
     ends_with(TARGET, 2 * START, 2 * START);
+}
+
+START_TEST(what_is_no_memory_is_read_in_pieces)
+{
+    two_lines_are_refused();
 }
 END_TEST
 
@@ -212,15 +224,8 @@ START_TEST(the_next_access_asks_again)
 {
     Block block;
 
-    rig_read_bytes_begin(rig, RIG_BAR2, 2 * START);
-    answer_pieces(TARGET, TARGET + START, 0);
-    block = receive_block(TARGET + START, PAGE - START);
-    refuse_block(&block);
-    answer_pieces(TARGET + START, TARGET + 2 * START, 0);
-    ends_with(TARGET, 2 * START, 2 * START);
-    rig_read_bytes_begin(rig, RIG_BAR2, 2 * START);
-    answer_pieces(TARGET, TARGET + START, 0);
-    block = receive_block(TARGET + START, PAGE - START);
+    two_lines_are_refused();
+    block = begin_two_lines();
     answer_block(&block, 0);
     ends_with(TARGET, 2 * START, 2 * START);
 }
@@ -231,9 +236,7 @@ START_TEST(the_next_access_reads_anew)
 {
     Block block;
 
-    rig_read_bytes_begin(rig, RIG_BAR2, 2 * START);
-    answer_pieces(TARGET, TARGET + START, 0);
-    block = receive_block(TARGET + START, PAGE - START);
+    block = begin_two_lines();
     answer_block(&block, 0);
     ends_with(TARGET, 2 * START, 2 * START);
     rig_read_bytes_begin(rig, RIG_BAR2 + 2 * START, 16);
@@ -251,9 +254,7 @@ START_TEST(a_request_of_the_peer_ends_it)
     struct farside_wire_doorbell bell = {.bits = 1};
     Block block;
 
-    rig_read_bytes_begin(rig, RIG_BAR2, 2 * START);
-    answer_pieces(TARGET, TARGET + START, 0);
-    block = receive_block(TARGET + START, PAGE - START);
+    block = begin_two_lines();
     rig_peer_send(peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
     answer_block(&block, 0);
     answer_pieces(TARGET + START, TARGET + 2 * START, 1);

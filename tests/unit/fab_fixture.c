@@ -501,6 +501,23 @@ void fixture_host_init(FixtureHost *host, Fixture *fixture,
     fixture_realize(fixture);
 }
 
+/* ---- Operations --------------------------------------------------------- */
+
+void fixture_read_ended(void *owner, FabStatus status)
+{
+    FixtureTally *tally = owner;
+
+    tally->count++;
+    tally->failed += status != FAB_STATUS_SC;
+    tally->status = status;
+    tally->time = fixture_now(tally->fixture);
+}
+
+void fixture_dma_ended(FabDma *dma)
+{
+    fixture_read_ended(dma->owner, dma->status);
+}
+
 int fixture_main(Suite *suite)
 {
 

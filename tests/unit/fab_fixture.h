@@ -163,6 +163,18 @@ typedef struct FixtureHost {
 void fixture_host_init(FixtureHost *host, Fixture *fixture,
                        const FabRootParams *params, const FabPortParams *port);
 
+/* Counts operations that have ended. */
+typedef struct FixtureTally {
+    Fixture *fixture;
+    unsigned count, failed;
+    FabStatus status; /* of the last */
+    SimTime time;
+} FixtureTally;
+
+/* For reads of a CPU, and for DMA; the owner is a FixtureTally. */
+void fixture_read_ended(void *owner, FabStatus status);
+void fixture_dma_ended(FabDma *dma);
+
 /* Runs the tests of @suite and prints TAP. Takes ownership of @suite. Returns
  * the result of main(). */
 int fixture_main(Suite *suite);

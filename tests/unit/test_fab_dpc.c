@@ -70,28 +70,6 @@ static const FabDpcParams nonfatal = {FAB_DPC_NONFATAL, true, RELEASE,
                                       TRAINING};
 static const FabDpcParams held = {FAB_DPC_FATAL, false, 0, TRAINING};
 
-typedef struct Ends {
-    Fixture *fixture;
-    unsigned count, failed;
-    FabStatus status; /* of the last */
-    SimTime time;
-} Ends;
-
-static void read_ended(void *owner, FabStatus status)
-{
-    Ends *ends = owner;
-
-    ends->count++;
-    ends->failed += status != FAB_STATUS_SC;
-    ends->status = status;
-    ends->time = fixture_now(ends->fixture);
-}
-
-static void dma_ended(FabDma *dma)
-{
-    read_ended(dma->owner, dma->status);
-}
-
 static const FabPortCounters *of(const FabPort *port)
 {
     return fab_port_counters(port);
@@ -137,10 +115,10 @@ END_TEST
 START_TEST(poisoned_data_do_not_reach_ram)
 {
     g_autoptr(Fixture) fixture = fixture_new();
-    Ends ends = {.fixture = fixture};
+    FixtureTally ends = {.fixture = fixture};
     FabDma dma = {.type = FAB_TLP_MWR,
                   .size_bytes = 2048,
-                  .done = dma_ended,
+                  .done = fixture_dma_ended,
                   .owner = &ends};
     Bed bed;
 
@@ -165,10 +143,10 @@ END_TEST
 START_TEST(a_poisoned_completion_fails_the_read)
 {
     g_autoptr(Fixture) fixture = fixture_new();
-    Ends dma_ends = {.fixture = fixture}, ends = {.fixture = fixture};
+    FixtureTally dma_ends = {.fixture = fixture}, ends = {.fixture = fixture};
     FabDma dma = {.type = FAB_TLP_MRD,
                   .size_bytes = 1024,
-                  .done = dma_ended,
+                  .done = fixture_dma_ended,
                   .owner = &dma_ends};
     Bed bed;
 
@@ -177,7 +155,7 @@ START_TEST(a_poisoned_completion_fails_the_read)
     poison(bed.up, true, 1);
     dma.addr = bed.ram;
     fab_endpoint_dma(bed.device, &dma);
-    fab_root_read(bed.root, bed.bar, 4, read_ended, &ends, 0);
+    fab_root_read(bed.root, bed.bar, 4, fixture_read_ended, &ends, 0);
     fixture_run(fixture);
     ck_assert_uint_eq(dma_ends.count, 1);
     ck_assert_uint_eq(dma_ends.status, FAB_STATUS_POISONED);
@@ -245,8 +223,9 @@ START_TEST(a_root_port_contains_what_it_finds)
 {
     g_autoptr(Fixture) fixture = fixture_new();
     const FabDpcParams *const settings[] = {&off, &fatal, &nonfatal};
-    FabDma dma = {.type = FAB_TLP_MWR, .size_bytes = 256, .done = dma_ended};
-    Ends ends = {.fixture = fixture};
+    FabDma dma = {
+        .type = FAB_TLP_MWR, .size_bytes = 256, .done = fixture_dma_ended};
+    FixtureTally ends = {.fixture = fixture};
     Bed bed;
 
     bed_init(&bed, fixture, settings[_i], &nonfatal);
@@ -257,7 +236,7 @@ START_TEST(a_root_port_contains_what_it_finds)
     fixture_run_until(fixture, RELEASE - SIM_US);
     ck_assert_uint_eq(of(bed.rp)->dpc_triggers, _i > 0);
     ck_assert_uint_eq(of(bed.dsp)->dpc_triggers, 0);
-    fab_root_read(bed.root, bed.bar, 4, read_ended, &ends, 0);
+    fab_root_read(bed.root, bed.bar, 4, fixture_read_ended, &ends, 0);
     fixture_run_until(fixture, RELEASE + SIM_US);
     ck_assert_uint_eq(ends.count, 2);
     ck_assert_uint_eq(ends.status, _i == 0   ? FAB_STATUS_SC
@@ -267,7 +246,7 @@ START_TEST(a_root_port_contains_what_it_finds)
     ck_assert_uint_eq(of(bed.rp)->completer_aborts, _i == 2);
     /* When the link is up again, all works. */
     fixture_run_until(fixture, RELEASE + TRAINING + SIM_US);
-    fab_root_read(bed.root, bed.bar, 4, read_ended, &ends, 0);
+    fab_root_read(bed.root, bed.bar, 4, fixture_read_ended, &ends, 0);
     fixture_run(fixture);
     ck_assert_uint_eq(ends.status, FAB_STATUS_SC);
     fixture_assert_drained(fixture);
@@ -299,7 +278,7 @@ END_TEST
 START_TEST(advisory_errors_trigger_nothing)
 {
     g_autoptr(Fixture) fixture = fixture_new();
-    Ends ends = {.fixture = fixture};
+    FixtureTally ends = {.fixture = fixture};
     FabBusAddr nowhere;
     Bed bed;
 
@@ -310,7 +289,7 @@ START_TEST(advisory_errors_trigger_nothing)
         0) {
         nowhere = bed.bar + MIB(1);
     }
-    fab_root_read(bed.root, nowhere, 4, read_ended, &ends, 0);
+    fab_root_read(bed.root, nowhere, 4, fixture_read_ended, &ends, 0);
     fixture_run(fixture);
     ck_assert_uint_eq(ends.status, FAB_STATUS_UR);
     ck_assert_uint_eq(of(bed.dsp)->dpc_triggers, 0);
@@ -331,7 +310,7 @@ START_TEST(removal_is_contained)
                               .at = BEGIN,
                               .duration = SIM_US,
                               .training = SIM_US};
-    Ends first = {.fixture = fixture}, ends = {.fixture = fixture};
+    FixtureTally first = {.fixture = fixture}, ends = {.fixture = fixture};
     FabStatus want = _i == 0 ? FAB_STATUS_SC : FAB_STATUS_UR;
     Bed bed;
 
@@ -339,16 +318,16 @@ START_TEST(removal_is_contained)
     fab_port_add_fault(bed.up, &removal);
     /* The device takes 100 ns to answer. */
     fixture_run_until(fixture, BEGIN - 10 * SIM_NS);
-    fab_root_read(bed.root, bed.bar, 4, read_ended, &first, 0);
+    fab_root_read(bed.root, bed.bar, 4, fixture_read_ended, &first, 0);
     fixture_run_until(fixture, BEGIN + 3 * SIM_US);
     ck_assert_uint_eq(of(bed.dsp)->surprise_downs, 1);
     ck_assert_uint_eq(of(bed.dsp)->dpc_triggers, _i > 0);
-    fab_root_read(bed.root, bed.bar, 4, read_ended, &ends, 0);
+    fab_root_read(bed.root, bed.bar, 4, fixture_read_ended, &ends, 0);
     fixture_run_until(fixture, BEGIN + RELEASE + TRAINING - SIM_US);
     ck_assert_uint_eq(ends.count, 1);
     ck_assert_uint_eq(ends.status, want);
     fixture_run_until(fixture, BEGIN + RELEASE + TRAINING + SIM_NS);
-    fab_root_read(bed.root, bed.bar, 4, read_ended, &ends, 0);
+    fab_root_read(bed.root, bed.bar, 4, fixture_read_ended, &ends, 0);
     fixture_run(fixture);
     ck_assert_uint_eq(ends.status, _i == 2 ? FAB_STATUS_UR : FAB_STATUS_SC);
     ck_assert_uint_eq(first.status, FAB_STATUS_TIMED_OUT);
@@ -365,7 +344,7 @@ START_TEST(an_overflow_is_fatal)
 {
     g_autoptr(Fixture) fixture = fixture_new();
     FabDma dma[2];
-    Ends ends = {.fixture = fixture};
+    FixtureTally ends = {.fixture = fixture};
     Bed bed;
 
     bed_init(&bed, fixture, &fatal, &fatal);
@@ -383,7 +362,7 @@ START_TEST(an_overflow_is_fatal)
         dma[i] = (FabDma){.type = FAB_TLP_MWR,
                           .addr = bed.ram,
                           .size_bytes = KIB(16),
-                          .done = dma_ended,
+                          .done = fixture_dma_ended,
                           .owner = &ends};
         fab_endpoint_dma(bed.device, &dma[i]);
     }

@@ -51,28 +51,6 @@ static FabEndpointParams bed_device(void)
     return params;
 }
 
-typedef struct Ends {
-    Fixture *fixture;
-    unsigned count, failed;
-    FabStatus status; /* of the last */
-    SimTime time;
-} Ends;
-
-static void read_ended(void *owner, FabStatus status)
-{
-    Ends *ends = owner;
-
-    ends->count++;
-    ends->failed += status != FAB_STATUS_SC;
-    ends->status = status;
-    ends->time = fixture_now(ends->fixture);
-}
-
-static void dma_ended(FabDma *dma)
-{
-    read_ended(dma->owner, dma->status);
-}
-
 /* The CPU reads a BAR while the link is down: UR at once, and the root port
  * counts it. When the link is up again, reads succeed. */
 START_TEST(requests_to_a_link_that_is_down_get_ur)
@@ -80,13 +58,13 @@ START_TEST(requests_to_a_link_that_is_down_get_ur)
     g_autoptr(Fixture) fixture = fixture_new();
     FabPortParams port = fixture_port(SPEED, WIDTH);
     FabEndpointParams device = bed_device();
-    Ends ends = {.fixture = fixture};
+    FixtureTally ends = {.fixture = fixture};
     Bed bed;
 
     bed_init(&bed, fixture, &port, &device);
     fab_port_set_outage(bed.up, 1 * SIM_US, 20 * SIM_US);
     fixture_run_until(fixture, 2 * SIM_US);
-    fab_root_read(bed.root, bed.bar, 4, read_ended, &ends, 0);
+    fab_root_read(bed.root, bed.bar, 4, fixture_read_ended, &ends, 0);
     fab_root_write(bed.root, bed.bar, 4, 1, 0);
     fixture_run_until(fixture, 19 * SIM_US);
     ck_assert_uint_eq(ends.count, 1);
@@ -95,7 +73,7 @@ START_TEST(requests_to_a_link_that_is_down_get_ur)
     ck_assert_uint_eq(fab_port_counters(bed.down)->lost_tlps, 1);
     ck_assert_uint_eq(fab_port_counters(bed.down)->tlps_sent[FAB_CLASS_P], 0);
     fixture_run_until(fixture, 21 * SIM_US);
-    fab_root_read(bed.root, bed.bar, 4, read_ended, &ends, 0);
+    fab_root_read(bed.root, bed.bar, 4, fixture_read_ended, &ends, 0);
     fixture_run(fixture);
     ck_assert_uint_eq(ends.count, 2);
     ck_assert_uint_eq(ends.status, FAB_STATUS_SC);
@@ -111,13 +89,13 @@ START_TEST(a_read_without_a_completion_times_out)
     g_autoptr(Fixture) fixture = fixture_new();
     FabPortParams port = fixture_port(SPEED, WIDTH);
     FabEndpointParams device = bed_device();
-    Ends ends = {.fixture = fixture};
+    FixtureTally ends = {.fixture = fixture};
     Bed bed;
 
     device.completer_latency = 2 * SIM_US;
     bed_init(&bed, fixture, &port, &device);
     fab_port_set_outage(bed.up, 1 * SIM_US, SIM_TIME_NONE);
-    fab_root_read(bed.root, bed.bar, 4, read_ended, &ends, 0);
+    fab_root_read(bed.root, bed.bar, 4, fixture_read_ended, &ends, 0);
     fixture_run(fixture);
     ck_assert_uint_eq(ends.count, 1);
     ck_assert_uint_eq(ends.status, FAB_STATUS_TIMED_OUT);
@@ -135,12 +113,12 @@ START_TEST(a_late_completion_is_unexpected)
     g_autoptr(Fixture) fixture = fixture_new();
     FabPortParams port = fixture_port(SPEED, WIDTH);
     FabEndpointParams device = bed_device();
-    Ends ends = {.fixture = fixture};
+    FixtureTally ends = {.fixture = fixture};
     Bed bed;
 
     device.completer_latency = TIMEOUT + SIM_US;
     bed_init(&bed, fixture, &port, &device);
-    fab_root_read(bed.root, bed.bar, 4, read_ended, &ends, 0);
+    fab_root_read(bed.root, bed.bar, 4, fixture_read_ended, &ends, 0);
     fixture_run(fixture);
     ck_assert_uint_eq(ends.count, 1);
     fixture_assert_time_eq(ends.time, TIMEOUT);
@@ -158,10 +136,10 @@ START_TEST(a_dma_read_fails_by_the_time_out)
     g_autoptr(Fixture) fixture = fixture_new();
     FabPortParams port = fixture_port(SPEED, WIDTH);
     FabEndpointParams device = bed_device();
-    Ends ends = {.fixture = fixture};
+    FixtureTally ends = {.fixture = fixture};
     FabDma dma = {.type = FAB_TLP_MRD,
                   .size_bytes = 8192,
-                  .done = dma_ended,
+                  .done = fixture_dma_ended,
                   .owner = &ends};
     Bed bed;
 
@@ -193,7 +171,7 @@ END_TEST
 #define BYTES  256
 
 typedef struct Writer {
-    Ends ends;
+    FixtureTally ends;
     Bed bed;
     FabDma dma[4];
     unsigned begun;
