@@ -366,10 +366,6 @@ static void work_on(Request *request)
             {.fd = is_input ? STDIN_FILENO : -1, .events = POLLIN},
         };
 
-        if (request->end_us && left <= 0) {
-            on_end(request);
-            return;
-        }
         if (poll(fds, G_N_ELEMENTS(fds), wait) < 0) {
             continue; /* EINTR */
         }
@@ -381,6 +377,12 @@ static void work_on(Request *request)
         }
         if (fds[2].revents && !request->is_over) {
             on_input(request);
+        }
+        /* After the signals: one that came in time counts, however late this
+         * process gets to it. */
+        if (!request->is_over && request->end_us &&
+            g_get_monotonic_time() >= request->end_us) {
+            on_end(request);
         }
     }
 }
