@@ -19,6 +19,8 @@ typedef struct Reader {
     InvFunction *function; /* of the lines that follow; NULL: none yet */
     uint8_t config[CONFIG_BYTES];
     unsigned n_config; /* bytes of config that were read, from 0 on */
+    unsigned bridge;   /* line of the first PCI bridge; 0: there is none */
+    bool has_details;  /* there are more than the first lines of functions */
 } Reader;
 
 /* ---- Configuration space ----------------------------------------------- */
@@ -174,18 +176,23 @@ static bool take_numbers(char *text, unsigned n, int64_t *ret_first,
     return true;
 }
 
-/* Reads "PCI bridge: Intel Corporation ... (rev 22) (prog-if 00 ...)". */
+/* Reads "PCI bridge: Intel Corporation ... (rev 22) (prog-if 00 ...)", or
+ * "0604: 8086:3c02 ..." of `lspci -n`. */
 static void read_title(InvFunction *function, const char *text)
 {
     g_auto(GStrv) sides = g_strsplit(text, ": ", 2);
     char *name = sides[1];
+    unsigned vendor, device;
+    int length = 0;
     char *end;
     int64_t code;
 
     if (!sides[0] || !name) {
         return;
     }
-    if (take_numbers(sides[0], 1, &code, NULL)) {
+    if (strlen(sides[0]) == 4 && strspn(sides[0], "0123456789abcdef") == 4) {
+        function->pub.class_code = (int64_t)strtol(sides[0], NULL, 16) << 8;
+    } else if (take_numbers(sides[0], 1, &code, NULL)) {
         function->pub.class_code = code << 8;
     }
     for (unsigned i = 0;
@@ -201,6 +208,12 @@ static void read_title(InvFunction *function, const char *text)
     end = strstr(name, " (rev ");
     if (end) {
         *end = '\0';
+    }
+    if (sscanf(name, "%4x:%4x%n", &vendor, &device, &length) == 2 &&
+        name[length] == '\0') {
+        function->pub.vendor_id = vendor;
+        function->pub.device_id = device;
+        return;
     }
     take_numbers(name, 2, &function->pub.vendor_id, &function->pub.device_id);
     function->pub.name = g_strdup(name);
@@ -327,6 +340,42 @@ static bool read_first_line(Reader *reader, const char *line)
     return true;
 }
 
+static bool is_pci_bridge(const InvFunction *function)
+{
+    return function->pub.class_code >> 8 == 0x0604;
+}
+
+/* Returns the option of lspci that has given @line a form that cannot be read:
+ * -P for a path, "00:1c.0/00.0 ...", or -m for quotes, "00:1c.0 "PCI bridge"
+ * ...". Returns NULL if neither has. */
+static const char *unreadable_form(const char *line)
+{
+    size_t length = strcspn(line, "/ ");
+    g_autofree char *word = g_strndup(line, length);
+    TopoPciAddress address;
+
+    if (!topo_address_parse(word, &address)) {
+        return NULL;
+    }
+    return line[length] == '/'                      ? "-P"
+           : g_str_has_prefix(line + length, " \"") ? "-m"
+                                                    : NULL;
+}
+
+/* Without -v, lspci tells neither the buses of a bridge nor links: all
+ * functions would seem to be parts of the root complex. */
+static bool check_details(const Reader *reader, GError **error)
+{
+    if (reader->has_details || !reader->bridge) {
+        return true;
+    }
+    g_set_error(error, INV_ERROR, INV_ERROR_IMPORT,
+                "%s:%u: this PCI bridge has no bus numbers; write the dump "
+                "with lspci -vvv or lspci -xxx",
+                reader->name, reader->bridge);
+    return false;
+}
+
 InvMachine *inv_read_lspci(const char *name, const char *text, GError **error)
 {
     g_autoptr(InvMachine) machine = inv_machine_new();
@@ -334,9 +383,24 @@ InvMachine *inv_read_lspci(const char *name, const char *text, GError **error)
     Reader reader = {.name = name, .machine = machine};
 
     for (unsigned i = 0; lines[i]; i++) {
+        const char *option;
+
         g_strchomp(lines[i]);
-        if (*lines[i] == '\0' || *lines[i] == '#' ||
-            read_first_line(&reader, lines[i])) {
+        if (*lines[i] == '\0' || *lines[i] == '#') {
+            continue;
+        }
+        option = unreadable_form(lines[i]);
+        if (option) {
+            g_set_error(error, INV_ERROR, INV_ERROR_IMPORT,
+                        "%s:%u: lspci %s does not tell enough, or not so that "
+                        "it can be read; write the dump with lspci -vvv alone",
+                        name, i + 1, option);
+            return NULL;
+        }
+        if (read_first_line(&reader, lines[i])) {
+            if (!reader.bridge && is_pci_bridge(reader.function)) {
+                reader.bridge = i + 1;
+            }
             continue;
         }
         if (!reader.function) {
@@ -346,11 +410,14 @@ InvMachine *inv_read_lspci(const char *name, const char *text, GError **error)
                         name, i + 1);
             return NULL;
         }
+        reader.has_details = true;
         if (!read_dump_line(&reader, lines[i])) {
             read_detail(&reader, lines[i]);
         }
     }
     decode_config(&reader);
-    return inv_machine_finish(machine, name, error) ? g_steal_pointer(&machine)
-                                                    : NULL;
+    return inv_machine_finish(machine, name, error) &&
+                   check_details(&reader, error)
+               ? g_steal_pointer(&machine)
+               : NULL;
 }
