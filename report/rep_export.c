@@ -162,27 +162,6 @@ static const struct {
     {"junit", print_junit},
 };
 
-static GPtrArray *read_all(char **files, GError **error)
-{
-    g_autoptr(GPtrArray) all = NULL;
-
-    for (; *files; files++) {
-        g_autoptr(Table) table = table_read(*files, error);
-        GPtrArray *numbers;
-
-        if (!table) {
-            return NULL;
-        }
-        numbers = rep_series_read(table, *files);
-        if (all) {
-            g_ptr_array_extend_and_steal(all, numbers);
-        } else {
-            all = numbers;
-        }
-    }
-    return g_steal_pointer(&all);
-}
-
 char *rep_export(const char *format, char **files, GError **error)
 {
     g_autoptr(GPtrArray) numbers = NULL;
@@ -207,7 +186,7 @@ char *rep_export(const char *format, char **files, GError **error)
                     format);
         return NULL;
     }
-    numbers = read_all(files, error);
+    numbers = rep_series_read_files(files, error);
     if (!numbers) {
         return NULL;
     }

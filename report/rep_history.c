@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,6 +73,23 @@ static Table *read_file(const char *path, GError **error)
     return g_steal_pointer(&table);
 }
 
+/* Fails unless @text can stand in one line of a history. */
+static bool check_line(const char *what, const char *text, GError **error)
+{
+    bool is_good = *text != '\0' && g_utf8_validate(text, -1, NULL);
+
+    for (; is_good && *text; text = g_utf8_next_char(text)) {
+        is_good = !g_unichar_iscntrl(g_utf8_get_char(text));
+    }
+    if (!is_good) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "the %s must be a line of text, such as %s", what,
+                    strcmp(what, "time") == 0 ? "2026-01-31T12:00:00Z"
+                                              : "v1.2");
+    }
+    return is_good;
+}
+
 /* Fails if the history has @version. */
 static bool check_version(const char *path, const char *version, GError **error)
 {
@@ -91,6 +109,22 @@ static bool check_version(const char *path, const char *version, GError **error)
         }
     }
     return true;
+}
+
+/* Returns true if the last line of the file has no end, as some editors leave
+ * it. */
+static bool is_open_line(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    int last = '\n';
+
+    if (file) {
+        if (fseek(file, -1, SEEK_END) == 0) {
+            last = getc(file);
+        }
+        fclose(file);
+    }
+    return last != '\n';
 }
 
 static bool append_text(const char *path, const char *text, GError **error)
@@ -115,24 +149,28 @@ bool rep_history_append(const char *path, const char *version, const char *time,
 {
     bool is_new = !g_file_test(path, G_FILE_TEST_EXISTS);
     g_autoptr(Table) table = table_new();
+    g_autoptr(GPtrArray) numbers = NULL;
     g_autofree char *text = NULL;
+    g_autofree char *rows = NULL;
 
-    if (!is_new && !check_version(path, version, error)) {
+    if (!check_line("version", version, error) ||
+        !check_line("time", time, error) ||
+        (!is_new && !check_version(path, version, error))) {
+        return false;
+    }
+    numbers = rep_series_read_files(files, error);
+    if (!numbers) {
         return false;
     }
     table_add_columns(table, columns, N_COLUMNS);
-    for (; *files; files++) {
-        g_autoptr(Table) result = table_read(*files, error);
-        g_autoptr(GPtrArray) numbers = NULL;
-
-        if (!result) {
-            return false;
-        }
-        numbers = rep_series_read(result, *files);
-        add_numbers(table, version, time, numbers);
-    }
+    add_numbers(table, version, time, numbers);
     text = table_to_csv(table);
-    return append_text(path, is_new ? text : strchr(text, '\n') + 1, error);
+    if (is_new) {
+        return append_text(path, text, error);
+    }
+    rows = g_strconcat(is_open_line(path) ? "\n" : "", strchr(text, '\n') + 1,
+                       NULL);
+    return append_text(path, rows, error);
 }
 
 /* ---- Trends -------------------------------------------------------------- */
@@ -293,6 +331,15 @@ static bool take_row(RepHistory *history, GHashTable *by_name,
         index = history->versions->len;
         g_ptr_array_add(history->versions, g_steal_pointer(&version));
         g_ptr_array_add(history->times, table_dup_cell(table, row, TIME));
+    }
+    for (unsigned i = 0; i < trend->versions->len; i++) {
+        if (g_array_index(trend->versions, unsigned, i) == index) {
+            g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                        "%s:%u: version \"%s\" has this number already", path,
+                        table_line(table, row),
+                        (const char *)history->versions->pdata[index]);
+            return false;
+        }
     }
     wide = rep_widen(value, digits);
     g_array_append_val(trend->versions, index);

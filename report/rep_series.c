@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "table_csv.h"
+
 static const char *const better_words[] = {
     [REP_BETTER_NONE] = "none",
     [REP_BETTER_HIGHER] = "higher",
@@ -150,9 +152,10 @@ static char *scenario_of(const Table *table, const char *name)
     return g_steal_pointer(&base);
 }
 
-GPtrArray *rep_series_read(const Table *table, const char *name)
+/* Adds the numbers of @table to @numbers. */
+static void add_numbers(GPtrArray *numbers, const Table *table,
+                        const char *name)
 {
-    GPtrArray *numbers = g_ptr_array_new_with_free_func(number_free);
     g_autofree bool *is_key = find_keys(table);
     g_autofree char *scenario = scenario_of(table, name);
 
@@ -176,5 +179,53 @@ GPtrArray *rep_series_read(const Table *table, const char *name)
             g_ptr_array_add(numbers, number);
         }
     }
-    return numbers;
+}
+
+/* Fails if @names, to which the numbers from index @from on are added, has one
+ * of them already. */
+static bool add_names(GHashTable *names, const GPtrArray *numbers,
+                      unsigned from, const char *file, GError **error)
+{
+    for (unsigned i = from; i < numbers->len; i++) {
+        const RepNumber *number = numbers->pdata[i];
+        char *name = g_strjoin("\x1f", number->scenario, number->point,
+                               number->column, NULL);
+
+        if (!g_hash_table_add(names, name)) {
+            g_set_error(
+                error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                "%s: %s of \"%s\" at \"%s\" is there twice; give each "
+                "result once, and a line \"# key: COLUMN,...\" with the "
+                "columns that tell its rows apart",
+                file, number->column, number->scenario, number->point);
+            return false;
+        }
+    }
+    return true;
+}
+
+GPtrArray *rep_series_read_files(char **files, GError **error)
+{
+    g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(number_free);
+    g_autoptr(GHashTable) names =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+    for (; *files; files++) {
+        g_autoptr(Table) table = table_read(*files, error);
+        unsigned from = all->len;
+
+        if (!table) {
+            return NULL;
+        }
+        add_numbers(all, table, *files);
+        if (all->len == from) {
+            g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                        "%s has no numbers", *files);
+            return NULL;
+        }
+        if (!add_names(names, all, from, *files, error)) {
+            return NULL;
+        }
+    }
+    return g_steal_pointer(&all);
 }

@@ -35,12 +35,15 @@ typedef struct RepHistory {
 
 /* Appends the numbers of the results in @files to the history at @path, which
  * is made if it is not there, as @version. Rows are only added, in one write.
- * Fails if the version is there already, or if a file cannot be read. */
+ * Fails if @version or @time is no line of text, if the version is there
+ * already, if a file cannot be read or has no numbers, or if two rows are the
+ * same point. */
 bool rep_history_append(const char *path, const char *version, const char *time,
                         char **files, GError **error);
 
 /* Reads the history at @path and looks for drifts and changes. A value is
- * outside if it differs from the oldest one by more than @band_mpct. */
+ * outside if it differs from the oldest one by more than @band_mpct. Fails if
+ * a version has a number twice. */
 RepHistory *rep_history_read(const char *path, int64_t band_mpct,
                              GError **error);
 void rep_history_free(RepHistory *history);

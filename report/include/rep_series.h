@@ -37,12 +37,13 @@ bool rep_is_spread(const Table *table, const char *column);
 const char *rep_better_word(RepBetter better);
 RepBetter rep_better_parse(const char *word);
 
-/* Returns the numbers (of RepNumber) of the result @table, row by row. Cells of
- * the key, spreads and empty cells are left out. A unit and a direction that
- * the head does not give follow from the end of the column's name, such as
- * _GBps or _ns.
- * @name stands for the scenario if the head does not name it. The caller frees
- * the array. */
-GPtrArray *rep_series_read(const Table *table, const char *name);
+/* Returns the numbers (of RepNumber) of the results in @files, which NULL ends,
+ * row by row. Cells of the key, spreads and empty cells are left out. A unit
+ * and a direction that the head does not give follow from the end of the
+ * column's name, such as _GBps or _ns. The name of the file stands for the
+ * scenario if the head does not name it. Fails if a file cannot be read or has
+ * no numbers, or if two numbers have the same scenario, point and column. The
+ * caller frees the array. */
+GPtrArray *rep_series_read_files(char **files, GError **error);
 
 #endif

@@ -94,6 +94,59 @@ START_TEST(a_history_only_grows)
 }
 END_TEST
 
+/* Each of these would make a history that shows another one's trends, or none.
+ */
+static const struct {
+    const char *words, *says;
+} refusals[] = {
+    {"history all.csv --add= r.csv", "the version must be a line of text"},
+    {"history all.csv --add a\nb r.csv", "the version must be a line of text"},
+    {"history all.csv --add v3 --time= r.csv",
+     "the time must be a line of text"},
+    {"history all.csv --add v3 r.csv r.csv",
+     "r.csv: bw_GBps of \"drift\" at \"1\" is there twice"},
+    {"history all.csv --add v3 rows.csv",
+     "rows.csv: size of \"rows\" at \"\" is there twice"},
+    {"history all.csv --add v3 empty.csv", "empty.csv has no numbers"},
+    {"history twice.csv",
+     "twice.csv:4: version \"v1\" has this number already"},
+};
+
+START_TEST(what_makes_no_trend_is_refused)
+{
+    g_autofree char *before = NULL, *after = NULL;
+
+    make_history(2);
+    program_put("rows.csv", "size,bw_GBps\n1,2.0\n2,3.0\n");
+    program_put("empty.csv", "size,bw_GBps\n");
+    program_put("twice.csv", "version,time,scenario,point,column,unit,better,"
+                             "value\nv1,,s,p,c,,none,1\nv2,,s,p,c,,none,1\n"
+                             "v1,,s,p,c,,none,2\n");
+    before = read_file("all.csv");
+    ck_assert_int_eq(program_run(refusals[_i].words), 2);
+    ck_assert_msg(strstr(program_err, refusals[_i].says) != NULL, "%s",
+                  program_err);
+    after = read_file("all.csv");
+    ck_assert_str_eq(before, after);
+}
+END_TEST
+
+START_TEST(a_last_line_without_end_is_ended)
+{
+    g_autofree char *before = NULL, *after = NULL;
+
+    make_history(2);
+    before = read_file("all.csv");
+    before[strlen(before) - 1] = '\0';
+    program_put("all.csv", before);
+    ck_assert_int_eq(program_run("history all.csv --add v3 r.csv"), 0);
+    after = read_file("all.csv");
+    ck_assert(g_str_has_prefix(after, before));
+    ck_assert_int_eq(program_run("history all.csv"), 0);
+    ck_assert_ptr_nonnull(strstr(program_out, "3 versions, 6 numbers"));
+}
+END_TEST
+
 static const struct {
     const char *words;
     int status;
@@ -119,6 +172,7 @@ static const struct {
     {"export -f otava r.csv", 2, "is no history"},
     {"export -f other r.csv", 2, "there is no format \"other\""},
     {"export r.csv", 2, "give a --format"},
+    {"export -f bencher r.csv r.csv", 2, "is there twice"},
     {"export -f bencher gone.csv", 2, "cannot read gone.csv"},
 };
 
@@ -142,6 +196,9 @@ int main(void)
     tcase_add_test(tcase, a_slow_drift_names_the_version_that_left_the_band);
     tcase_add_test(tcase, a_drift_to_the_better_is_no_failure);
     tcase_add_test(tcase, a_history_only_grows);
+    tcase_add_loop_test(tcase, what_makes_no_trend_is_refused, 0,
+                        G_N_ELEMENTS(refusals));
+    tcase_add_test(tcase, a_last_line_without_end_is_ended);
     tcase_add_loop_test(tcase, exports_have_the_form_of_their_tools, 0,
                         G_N_ELEMENTS(exports));
     suite_add_tcase(suite, tcase);
