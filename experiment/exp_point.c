@@ -433,7 +433,7 @@ static bool run_begin(Run *run, const TopoDescription *plan,
     run->point = point;
     run->flows = g_ptr_array_new();
     run->paths = g_ptr_array_new_with_free_func(path_free);
-    run->description = topo_load(plan->file, point->changes, errors);
+    run->description = topo_load_again(plan, point->changes, errors);
     if (run->description) {
         exp_point_check_columns(run->description, errors);
         run_set_seed(run, plan, turn, errors);

@@ -25,6 +25,7 @@ typedef struct Walk {
     unsigned n_words;
     TopoNode *root;
     const char *parts_dir;
+    TopoSources *sources;
     TopoErrors *errors;
     bool dry;
 } Walk;
@@ -264,7 +265,7 @@ static void walk_parts(const Walk *walk, TopoNode *parts, unsigned at)
         return;
     }
     if (!topo_library_has(walk->parts_dir, topo_node_get(walk->root, "parts"),
-                          name)) {
+                          name, walk->sources)) {
         lead_nowhere(walk,
                      "there is no part '%s'; name a profile, or give it "
                      "in `parts:`",
@@ -432,10 +433,11 @@ static void walk_section(const Walk *walk, const TopoSection *section,
 }
 
 static void walk_path(const TopoChange *change, TopoNode *root,
-                      const char *parts_dir, bool dry, TopoErrors *errors)
+                      const char *parts_dir, TopoSources *sources, bool dry,
+                      TopoErrors *errors)
 {
     g_auto(GStrv) words = g_strsplit(change->path, ".", -1);
-    Walk walk = {change, words, g_strv_length(words), root, parts_dir,
+    Walk walk = {change, words, g_strv_length(words), root, parts_dir, sources,
                  errors, dry};
 
     if (root->kind != TOPO_NODE_MAP) {
@@ -449,15 +451,17 @@ static void walk_path(const TopoChange *change, TopoNode *root,
 }
 
 void topo_change_apply(const TopoChange *change, TopoNode *root,
-                       const char *parts_dir, TopoErrors *errors)
+                       const char *parts_dir, TopoSources *sources,
+                       TopoErrors *errors)
 {
-    walk_path(change, root, parts_dir, false, errors);
+    walk_path(change, root, parts_dir, sources, false, errors);
 }
 
 void topo_change_check(const TopoChange *change, const TopoNode *root,
-                       const char *parts_dir, TopoErrors *errors)
+                       const char *parts_dir, TopoSources *sources,
+                       TopoErrors *errors)
 {
     if (!topo_change_is_early(change)) {
-        walk_path(change, (TopoNode *)root, parts_dir, true, errors);
+        walk_path(change, (TopoNode *)root, parts_dir, sources, true, errors);
     }
 }

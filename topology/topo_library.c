@@ -6,7 +6,6 @@
 #include "topo_fitted_priv.h"
 #include "topo_home.h"
 #include "topo_part_priv.h"
-#include "topo_repeat_priv.h"
 
 #define BASES_MAX  16 /* most profiles in a chain of `base:` */
 #define LEVELS_MAX 64 /* most directories to walk up */
@@ -27,18 +26,14 @@ typedef struct Profile {
     bool is_made;       /* making the shared part has been tried */
 } Profile;
 
-/* A file in the directory of parts. */
-typedef struct PartFile {
-    char *text;
-    TopoNode *tree; /* NULL: the file is wrong, and that is reported */
-} PartFile;
-
 struct TopoLibrary {
     char *dir;
     const TopoNode *own;
     GHashTable *own_index; /* name to TopoNode, in `own` */
     TopoErrors *errors;
-    GHashTable *files;    /* name to PartFile */
+    TopoSources *sources;
+    GHashTable *files;    /* name to const TopoSource of `sources`; NULL: it
+                             cannot be read, and that is reported */
     GHashTable *profiles; /* by name; those of files by "file:NAME" */
     GPtrArray *parts;     /* of TopoPart: the parts with a `set:` */
     unsigned depth;
@@ -55,22 +50,13 @@ static void profile_free(void *data)
     g_free(profile);
 }
 
-static void file_free(void *data)
-{
-    PartFile *file = data;
-
-    g_free(file->text);
-    topo_node_free(file->tree);
-    g_free(file);
-}
-
 static void part_free(void *data)
 {
     topo_part_free(data);
 }
 
 TopoLibrary *topo_library_new(const char *dir, const TopoNode *own,
-                              TopoErrors *errors)
+                              TopoSources *sources, TopoErrors *errors)
 {
     TopoLibrary *library = g_new0(TopoLibrary, 1);
     unsigned i;
@@ -84,8 +70,9 @@ TopoLibrary *topo_library_new(const char *dir, const TopoNode *own,
         g_hash_table_insert(library->own_index, entry->key, entry->value);
     }
     library->errors = errors;
+    library->sources = topo_sources_ref(sources);
     library->files =
-        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, file_free);
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     library->profiles =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, profile_free);
     library->parts = g_ptr_array_new_with_free_func(part_free);
@@ -100,6 +87,7 @@ void topo_library_free(TopoLibrary *library)
     g_ptr_array_unref(library->parts);
     g_hash_table_unref(library->profiles);
     g_hash_table_unref(library->files);
+    topo_sources_unref(library->sources);
     g_hash_table_unref(library->own_index);
     g_free(library->dir);
     g_free(library);
@@ -112,7 +100,7 @@ static char *file_path(const char *dir, const char *name)
     return g_build_filename(dir, base, NULL);
 }
 
-static bool file_exists(const char *dir, const char *name)
+static bool file_exists(const char *dir, const char *name, TopoSources *sources)
 {
     g_autofree char *path = NULL;
     TopoPlace nowhere = {"", 0, 0};
@@ -122,12 +110,13 @@ static bool file_exists(const char *dir, const char *name)
         return false;
     }
     path = file_path(dir, name);
-    return g_file_test(path, G_FILE_TEST_IS_REGULAR);
+    return topo_sources_has(sources, path);
 }
 
-bool topo_library_has(const char *dir, const TopoNode *own, const char *name)
+bool topo_library_has(const char *dir, const TopoNode *own, const char *name,
+                      TopoSources *sources)
 {
-    return topo_node_get(own, name) != NULL || file_exists(dir, name);
+    return topo_node_get(own, name) != NULL || file_exists(dir, name, sources);
 }
 
 /* Returns the parent of @dir, computed from the text alone. Examples of results
@@ -187,35 +176,23 @@ char *topo_library_find_dir(const char *file)
     return own_parts();
 }
 
-static PartFile *load_file(TopoLibrary *library, const char *name)
+/* Returns the tree of a file in the directory of parts; NULL if the file is
+ * wrong, which is reported. */
+static const TopoNode *load_file(TopoLibrary *library, const char *name)
 {
-    PartFile *file = g_hash_table_lookup(library->files, name);
+    g_autofree char *path = file_path(library->dir, name);
     g_autoptr(GError) error = NULL;
-    g_autofree char *path = NULL;
-    const char *interned;
-    size_t length;
+    const TopoSource *source =
+        topo_sources_get_tree(library->sources, path, library->errors, &error);
 
-    if (file != NULL) {
-        return file;
-    }
-    file = g_new0(PartFile, 1);
-    g_hash_table_insert(library->files, g_strdup(name), file);
-    path = file_path(library->dir, name);
-    interned = g_intern_string(path);
-    if (!g_file_get_contents(path, &file->text, &length, &error)) {
-        TopoPlace place = {interned, 0, 0};
+    g_hash_table_insert(library->files, g_strdup(name), (void *)source);
+    if (source == NULL) {
+        TopoPlace place = {g_intern_string(path), 0, 0};
 
         topo_errors_add(library->errors, place, "%s", error->message);
-        return file;
+        return NULL;
     }
-    file->tree = topo_node_parse(interned, file->text, length, library->errors);
-    if (file->tree != NULL) {
-        TopoNode *expanded = topo_repeat_expand(file->tree, library->errors);
-
-        topo_node_free(file->tree);
-        file->tree = expanded;
-    }
-    return file;
+    return source->tree;
 }
 
 static GPtrArray *list_names(const TopoLibrary *library)
@@ -422,7 +399,8 @@ static void read_profile(TopoLibrary *library, Profile *profile,
     kind = topo_values_text(words, "kind");
     base = topo_values_text(words, "base");
     if (base == NULL && kind == NULL) {
-        if (in_file || !file_exists(library->dir, profile->name)) {
+        if (in_file ||
+            !file_exists(library->dir, profile->name, library->sources)) {
             topo_errors_add(library->errors, node->place,
                             "part '%s' has neither `kind:` nor `base:`, and "
                             "there is no profile of that name to override; add "
@@ -487,7 +465,7 @@ static Profile *find_profile(TopoLibrary *library, const char *name,
         }
         return profile;
     }
-    if (node == NULL && !file_exists(library->dir, name)) {
+    if (node == NULL && !file_exists(library->dir, name, library->sources)) {
         report_unknown(library, name, place);
         return NULL;
     }
@@ -503,7 +481,7 @@ static Profile *find_profile(TopoLibrary *library, const char *name,
     profile->fitted = topo_fitted_new();
     g_hash_table_insert(library->profiles, g_steal_pointer(&id), profile);
     if (node == NULL) {
-        node = load_file(library, name)->tree;
+        node = load_file(library, name);
         in_file = true;
     }
     if (node != NULL) {
@@ -609,10 +587,11 @@ void topo_library_hash(const TopoLibrary *library, GChecksum *checksum)
 
     names = g_list_sort(names, compare_texts);
     for (link = names; link != NULL; link = link->next) {
-        const PartFile *file = g_hash_table_lookup(library->files, link->data);
+        const TopoSource *file =
+            g_hash_table_lookup(library->files, link->data);
 
         g_checksum_update(checksum, link->data, -1);
-        if (file->text != NULL) {
+        if (file != NULL) {
             g_checksum_update(checksum, (const guchar *)file->text, -1);
         }
     }

@@ -3,6 +3,7 @@
 #define TOPO_LIBRARY_PRIV_H
 
 #include "topo_reader_priv.h"
+#include "topo_sources_priv.h"
 
 /*
  * The parts that a description can name: the profiles in the directory of
@@ -12,9 +13,10 @@
 typedef struct TopoLibrary TopoLibrary;
 
 /* Makes a library. @dir (nullable) is the directory of parts. @own (nullable)
- * is the node of `parts:` and must outlive the library. */
+ * is the node of `parts:` and must outlive the library. Files are read from
+ * @sources. */
 TopoLibrary *topo_library_new(const char *dir, const TopoNode *own,
-                              TopoErrors *errors);
+                              TopoSources *sources, TopoErrors *errors);
 
 /* Frees @library (nullable) and its parts. */
 void topo_library_free(TopoLibrary *library);
@@ -35,7 +37,8 @@ const TopoPart *topo_library_get(TopoLibrary *library, const char *name,
 
 /* Returns whether there is a part of that name in @dir (nullable) or @own
  * (nullable). */
-bool topo_library_has(const char *dir, const TopoNode *own, const char *name);
+bool topo_library_has(const char *dir, const TopoNode *own, const char *name,
+                      TopoSources *sources);
 
 /* Adds the text of all files that were read to @checksum, sorted by name. */
 void topo_library_hash(const TopoLibrary *library, GChecksum *checksum);

@@ -218,6 +218,9 @@ void topo_description_free(TopoDescription *description)
     g_hash_table_unref(loaded->borrowers);
     topo_library_free(loaded->library);
     topo_node_free(loaded->tree);
+    topo_sources_unref(loaded->sources);
+    g_bytes_unref(loaded->data);
+    g_free(loaded->parts_dir);
     g_string_chunk_free(loaded->texts);
     g_free(loaded);
 }
@@ -231,19 +234,20 @@ static void apply_changes(TopoLoader *loader, const GPtrArray *changes,
         const TopoChange *change = g_ptr_array_index(changes, i);
 
         if (topo_change_is_early(change) == early) {
-            topo_change_apply(change, loader->loaded->tree, loader->parts_dir,
-                              loader->errors);
+            topo_change_apply(change, loader->loaded->tree,
+                              loader->loaded->parts_dir,
+                              loader->loaded->sources, loader->errors);
         }
     }
 }
 
-/* Reads the file that `cluster:` names. Keeps its text, which becomes part of
+/* Reads the file that `cluster:` names. Notes its text, which becomes part of
  * the hash. */
 static TopoNode *read_cluster(TopoLoader *loader, const TopoNode *name)
 {
     g_autoptr(GError) error = NULL;
+    const TopoSource *source;
     const char *path;
-    size_t length;
 
     if (name->kind != TOPO_NODE_SCALAR) {
         topo_errors_add(loader->errors, name->place,
@@ -252,19 +256,21 @@ static TopoNode *read_cluster(TopoLoader *loader, const TopoNode *name)
         return NULL;
     }
     path = topo_load_path(loader, name->text);
-    if (!g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
+    if (!topo_sources_has(loader->loaded->sources, path)) {
         topo_errors_add(loader->errors, name->place,
                         "cluster: there is no file %s; name one, from the "
                         "directory of this file",
                         name->text);
         return NULL;
     }
-    if (!g_file_get_contents(path, &loader->cluster, &length, &error)) {
+    source = topo_sources_get(loader->loaded->sources, path, &error);
+    if (source == NULL) {
         topo_errors_add(loader->errors, name->place, "cluster: %s",
                         error->message);
         return NULL;
     }
-    return topo_node_parse(g_intern_string(path), loader->cluster, length,
+    loader->cluster = source->text;
+    return topo_node_parse(g_intern_string(path), source->text, source->length,
                            loader->errors);
 }
 
@@ -323,10 +329,11 @@ static bool join_cluster(TopoLoader *loader, TopoNode *tree)
     return true;
 }
 
-static bool make_tree(TopoLoader *loader, const char *data, size_t length,
-                      const GPtrArray *changes)
+static bool make_tree(TopoLoader *loader, const GPtrArray *changes)
 {
     TopoLoaded *loaded = loader->loaded;
+    size_t length;
+    const char *data = g_bytes_get_data(loaded->data, &length);
     TopoNode *expanded;
 
     loaded->tree =
@@ -348,13 +355,14 @@ static bool make_tree(TopoLoader *loader, const char *data, size_t length,
     return true;
 }
 
-static void make_hash(TopoLoader *loader, const char *data, size_t length,
-                      const GPtrArray *changes)
+static void make_hash(TopoLoader *loader, const GPtrArray *changes)
 {
     GChecksum *checksum = g_checksum_new(G_CHECKSUM_SHA256);
+    size_t length;
+    const guchar *data = g_bytes_get_data(loader->loaded->data, &length);
     unsigned i;
 
-    g_checksum_update(checksum, (const guchar *)data, (gssize)length);
+    g_checksum_update(checksum, data, (gssize)length);
     if (loader->cluster != NULL) {
         g_checksum_update(checksum, (const guchar *)loader->cluster, -1);
     }
@@ -382,8 +390,9 @@ static void check_paths(TopoLoader *loader, const GPtrArray *changes,
         const TopoChange *change = g_ptr_array_index(changes, i);
 
         if (g_hash_table_add(paths, (void *)topo_change_path(change))) {
-            topo_change_check(change, loader->loaded->tree, loader->parts_dir,
-                              loader->errors);
+            topo_change_check(change, loader->loaded->tree,
+                              loader->loaded->parts_dir,
+                              loader->loaded->sources, loader->errors);
         }
     }
 }
@@ -440,11 +449,11 @@ static void read_sections(TopoLoader *loader)
         return;
     }
     loaded->library =
-        topo_library_new(loader->parts_dir,
+        topo_library_new(loaded->parts_dir,
                          topo_values_given(values, "parts")
                              ? topo_values_get(values, "parts")->node
                              : NULL,
-                         loader->errors);
+                         loaded->sources, loader->errors);
     topo_library_check_own(loaded->library);
     loaded->pub.name = topo_load_text(loader, topo_values_text(values, "name"));
     loaded->pub.text =
@@ -463,14 +472,13 @@ static void read_sections(TopoLoader *loader)
     }
 }
 
-TopoDescription *topo_load_buffer(const char *name, const char *data,
-                                  size_t length, const char *parts_dir,
+/* Loads @data, the text of the file @name. @parts_dir is nullable. */
+static TopoDescription *load_text(const char *name, GBytes *data,
+                                  const char *parts_dir, TopoSources *sources,
                                   const GPtrArray *changes, TopoErrors *errors)
 {
     g_autoptr(TopoDescription) description = NULL;
-    g_autofree char *found = NULL;
     g_autofree char *dir = g_path_get_dirname(name);
-    g_autofree char *cluster = NULL;
     g_autoptr(GArray) plugs = g_array_new(FALSE, TRUE, sizeof(TopoPlug));
     TopoLoader loader = {.errors = errors,
                          .dir = dir,
@@ -478,22 +486,51 @@ TopoDescription *topo_load_buffer(const char *name, const char *data,
                          .is_point = is_point(changes)};
     unsigned before = topo_errors_count(errors);
 
-    found =
-        parts_dir != NULL ? g_strdup(parts_dir) : topo_library_find_dir(name);
-    loader.parts_dir = found;
     loader.loaded = loaded_new(g_intern_string(name));
+    loader.loaded->data = g_bytes_ref(data);
+    loader.loaded->parts_dir = g_strdup(parts_dir);
+    loader.loaded->sources = topo_sources_ref(sources);
     description = &loader.loaded->pub;
-    if (!make_tree(&loader, data, length, changes)) {
-        g_free(loader.cluster);
+    if (!make_tree(&loader, changes)) {
         return NULL;
     }
-    cluster = loader.cluster;
     read_sections(&loader);
     if (topo_errors_count(errors) > before) {
         return NULL;
     }
-    make_hash(&loader, data, length, changes);
+    make_hash(&loader, changes);
     return g_steal_pointer(&description);
+}
+
+TopoDescription *topo_load_shared(const char *name, const char *data,
+                                  size_t length, const char *parts_dir,
+                                  TopoSources *sources,
+                                  const GPtrArray *changes, TopoErrors *errors)
+{
+    g_autoptr(GBytes) bytes = g_bytes_new(data, length);
+    g_autofree char *found =
+        parts_dir != NULL ? g_strdup(parts_dir) : topo_library_find_dir(name);
+
+    return load_text(name, bytes, found, sources, changes, errors);
+}
+
+TopoDescription *topo_load_again(const TopoDescription *description,
+                                 const GPtrArray *changes, TopoErrors *errors)
+{
+    const TopoLoaded *loaded = (const TopoLoaded *)description;
+
+    return load_text(description->file, loaded->data, loaded->parts_dir,
+                     loaded->sources, changes, errors);
+}
+
+TopoDescription *topo_load_buffer(const char *name, const char *data,
+                                  size_t length, const char *parts_dir,
+                                  const GPtrArray *changes, TopoErrors *errors)
+{
+    g_autoptr(TopoSources) sources = topo_sources_new();
+
+    return topo_load_shared(name, data, length, parts_dir, sources, changes,
+                            errors);
 }
 
 TopoDescription *topo_load_with_parts(const char *path, const char *parts_dir,

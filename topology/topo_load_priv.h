@@ -10,6 +10,9 @@
 typedef struct TopoLoaded {
     TopoDescription pub; /* must be the first member: the TopoDescription that
                             callers get */
+    GBytes *data;        /* the text of the file */
+    char *parts_dir;     /* NULL: none */
+    TopoSources *sources;
     TopoNode *tree;
     TopoLibrary *library;
     GStringChunk *texts;
@@ -40,11 +43,11 @@ typedef struct TopoPlug {
 typedef struct TopoLoader {
     TopoLoaded *loaded;
     TopoErrors *errors;
-    char *dir;       /* directory of the file */
-    char *parts_dir; /* NULL: none */
-    bool is_point;   /* loaded with the changes of a variant or an axis */
-    char *cluster;   /* text of the file that `cluster:` names; NULL: none */
-    GArray *plugs;   /* of TopoPlug, in the order of the description */
+    char *dir;           /* directory of the file */
+    bool is_point;       /* loaded with the changes of a variant or an axis */
+    const char *cluster; /* text of the file that `cluster:` names; NULL: none
+                          */
+    GArray *plugs;       /* of TopoPlug, in the order of the description */
 } TopoLoader;
 
 /* Reads `functions:` of @host. */

@@ -11,6 +11,7 @@
 #include "topo_change.h"
 #include "topo_error.h"
 #include "topo_part.h"
+#include "topo_sources.h"
 
 /*
  * The checked description of a cluster and of an experiment on it: all
@@ -439,6 +440,19 @@ TopoDescription *topo_load_with_parts(const char *path, const char *parts_dir,
 TopoDescription *topo_load_buffer(const char *name, const char *data,
                                   size_t length, const char *parts_dir,
                                   const GPtrArray *changes, TopoErrors *errors);
+
+/* Like topo_load_buffer(). Profiles, and the file of `cluster:`, are those of
+ * @sources, which gets the ones it does not have. */
+TopoDescription *topo_load_shared(const char *name, const char *data,
+                                  size_t length, const char *parts_dir,
+                                  TopoSources *sources,
+                                  const GPtrArray *changes, TopoErrors *errors);
+
+/* Loads the description again, with @changes instead of its own. The texts are
+ * those that it was made from, whatever has become of the files. Several
+ * threads may do so at the same time. */
+TopoDescription *topo_load_again(const TopoDescription *description,
+                                 const GPtrArray *changes, TopoErrors *errors);
 
 /* Frees @description (nullable) and all it owns. */
 void topo_description_free(TopoDescription *description);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TOPO_SOURCES_PRIV_H
+#define TOPO_SOURCES_PRIV_H
+
+#include "topo_node_priv.h"
+#include "topo_sources.h"
+
+/* One file. It lives as long as the sources, and never changes. */
+typedef struct TopoSource {
+    char *text;
+    size_t length;
+    TopoNode *tree; /* of a profile, after `repeat:`; NULL: not parsed yet, or
+                       it has errors */
+} TopoSource;
+
+/* Returns the file @path as it was when it was first asked for. NULL with
+ * @error if it cannot be read; it is then tried again the next time. */
+const TopoSource *topo_sources_get(TopoSources *sources, const char *path,
+                                   GError **error);
+
+/* Returns whether @path is a file that was read, or that can be. */
+bool topo_sources_has(TopoSources *sources, const char *path);
+
+/* Like topo_sources_get(), of a file with a profile. Its `tree` is NULL if it
+ * has errors, which are added to @errors each time. */
+const TopoSource *topo_sources_get_tree(TopoSources *sources, const char *path,
+                                        TopoErrors *errors, GError **error);
+
+#endif
