@@ -185,6 +185,27 @@ static void check_loop(const Attacher *attacher, const TopoPlug *plug,
     }
 }
 
+/* Reports a partition below another one of its chip: a TLP would have two ways,
+ * one of them inside the chip. */
+static void check_partition(const Attacher *attacher, const TopoPlug *plug)
+{
+    const TopoSwitch *sw = plug->at->parent;
+
+    /* The limit is for switches that hang below themselves. */
+    for (unsigned i = 0;
+         plug->self->chip && sw != NULL && i < plug->host->switches->len; i++) {
+        if (sw->chip && sw != plug->self &&
+            strcmp(sw->chip, plug->self->chip) == 0) {
+            report(attacher, plug,
+                   "%s above it is a partition of chip '%s', too; plug it in "
+                   "elsewhere, or give it another chip",
+                   sw->name, sw->chip);
+            return;
+        }
+        sw = sw->at.parent;
+    }
+}
+
 static void check_limit(const Attacher *attacher, const TopoPlug *plug,
                         const char *what, TopoUnit unit, TopoPlace place,
                         unsigned wish, unsigned limit, const char *limiter)
@@ -293,6 +314,7 @@ void topo_load_attach(TopoLoader *loader)
 
         if (plug->self != NULL && plug->self->name != NULL) {
             check_loop(&attacher, plug, reported);
+            check_partition(&attacher, plug);
         }
         train(&attacher, plug);
         check_share(&attacher, plug);

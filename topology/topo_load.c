@@ -507,7 +507,9 @@ TopoDescription *topo_load_shared(const char *name, const char *data,
                                   TopoSources *sources,
                                   const GPtrArray *changes, TopoErrors *errors)
 {
-    g_autoptr(GBytes) bytes = g_bytes_new(data, length);
+    /* A GBytes of no bytes would have no address. */
+    g_autoptr(GBytes) bytes =
+        length > 0 ? g_bytes_new(data, length) : g_bytes_new_static("", 0);
     g_autofree char *found =
         parts_dir != NULL ? g_strdup(parts_dir) : topo_library_find_dir(name);
 

@@ -309,6 +309,18 @@ START_TEST(errors_past_the_limit_are_counted)
 }
 END_TEST
 
+START_TEST(no_bytes_are_an_error)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autofree char *text = NULL;
+
+    ck_assert_ptr_null(topo_load_buffer("t.yaml", "", 0, NULL, NULL, errors));
+    text = topo_errors_to_string(errors);
+    ck_assert_msg(strstr(text, "t.yaml:1:1: the text is empty") != NULL, "%s",
+                  text);
+}
+END_TEST
+
 START_TEST(long_messages_are_cut_between_characters)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
@@ -546,6 +558,7 @@ int main(void)
     tcase_add_test(tcase, columns_and_tolerances_are_read);
     tcase_add_test(tcase, vm_sections_are_read);
     tcase_add_test(tcase, errors_past_the_limit_are_counted);
+    tcase_add_test(tcase, no_bytes_are_an_error);
     tcase_add_test(tcase, long_messages_are_cut_between_characters);
     tcase_add_test(tcase, example_loads_at_every_point);
     tcase_add_test(tcase, a_file_anywhere_has_parts);
