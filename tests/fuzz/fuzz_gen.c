@@ -29,6 +29,7 @@ char *gen_description(guint32 seed)
         .rand = g_rand_new_with_seed(seed),
         .text = g_string_new(NULL),
         .devices = g_ptr_array_new_with_free_func(g_free),
+        .lent = g_hash_table_new(g_str_hash, g_str_equal),
         .gpus = g_ptr_array_new(),
         .drives = g_ptr_array_new(),
         .nics = g_ptr_array_new(),
@@ -44,6 +45,7 @@ char *gen_description(guint32 seed)
     g_ptr_array_unref(gen.drives);
     g_ptr_array_unref(gen.nics);
     g_ptr_array_unref(gen.movers);
+    g_hash_table_unref(gen.lent);
     g_ptr_array_unref(gen.devices);
     return g_string_free(gen.text, FALSE);
 }

@@ -12,6 +12,7 @@ typedef struct Gen {
     GRand *rand;
     GString *text;
     GPtrArray *devices; /* of char *: "host.name" of GPUs and endpoints */
+    GHashTable *lent;   /* of these, to the number of the borrower plus 1 */
     GPtrArray *gpus;
     GPtrArray *drives;
     GPtrArray *movers; /* devices whose engine moves memory of others */

@@ -64,14 +64,22 @@ static void add_fault(Gen *gen)
 void gen_add_faults(Gen *gen)
 {
     unsigned count = gen_one_in(gen, 3) ? 1 + gen_below(gen, 3) : 0;
+    unsigned last = 0;
 
     if (count > 0) {
         gen_add(gen, "faults:\n");
     }
+    /* Two faults of one link that do the same are refused, so most are of
+     * different links. */
     for (unsigned i = 0; i < count; i++) {
+        unsigned target = gen_below(gen, gen->devices->len);
+
+        if (i > 0 && !gen_one_in(gen, 4)) {
+            target = (last + 1) % gen->devices->len;
+        }
+        last = target;
         gen_add(gen, "  - {name: fault%u, target: %s, action: ", i,
-                (const char *)
-                    gen->devices->pdata[gen_below(gen, gen->devices->len)]);
+                (const char *)gen->devices->pdata[target]);
         add_fault(gen);
     }
 }

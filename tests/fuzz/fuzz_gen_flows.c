@@ -22,11 +22,28 @@ static char *make_target(Gen *gen)
                            kind == 3 ? "" : ".bar0");
 }
 
-/* Like make_target(), but memory may be in one node. */
-static char *make_memory(Gen *gen)
+/* Returns the host that uses @device: the one that has or borrows it. */
+static unsigned user_of(const Gen *gen, const char *device)
+{
+    unsigned borrower =
+        GPOINTER_TO_UINT(g_hash_table_lookup(gen->lent, device));
+
+    return borrower ? borrower - 1 : (unsigned)(device[1] - '0');
+}
+
+/* Like make_target(), for @device (nullable). Memory may be in one node. That
+ * of other hosts than the borrower is mostly refused to a lent device. */
+static char *make_memory(Gen *gen, const char *device)
 {
     g_autofree char *target = make_target(gen);
-    bool has_nodes = gen->node_hosts >> (target[1] - '0') & 1;
+    bool has_nodes;
+
+    if (device && g_hash_table_contains(gen->lent, device) &&
+        !gen_one_in(gen, 6)) {
+        g_free(target);
+        target = g_strdup_printf("h%u.ram", user_of(gen, device));
+    }
+    has_nodes = gen->node_hosts >> (target[1] - '0') & 1;
 
     return has_nodes && strstr(target, ".ram") && gen_one_in(gen, 2)
                ? g_strdup_printf("%s.node%u", target, gen_below(gen, 2))
@@ -38,41 +55,52 @@ static const char *pick_direction(Gen *gen)
     return gen_one_in(gen, 2) ? "read" : "write";
 }
 
+/* Most sizes are small: what goes wrong does so in the first few TLPs, or when
+ * a buffer or a window has come to its end, for which some sizes are large. */
 static const char *pick_size(Gen *gen)
 {
-    static const char *const sizes[] = {"1B",   "4B",    "63B",   "256B",
-                                        "4KiB", "5000B", "64KiB", "300KiB"};
+    static const char *const sizes[] = {"1B",   "4B",   "63B",   "256B",
+                                        "600B", "4KiB", "5000B", "4KiB"};
+    static const char *const large[] = {"17000B", "64KiB", "64KiB", "300KiB"};
 
-    return PICK(gen, sizes);
+    return gen_one_in(gen, 12) ? PICK(gen, large) : PICK(gen, sizes);
 }
 
-static void add_via(Gen *gen)
+/* Adds memory on the way to @to. Memory does not send on to itself. */
+static void add_via(Gen *gen, const char *to)
 {
-    if (gen_one_in(gen, 2)) {
-        gen_add(gen, ", via: h%u.ram", gen_below(gen, gen->n_hosts));
+    g_autofree char *via =
+        g_strdup_printf("h%u.ram", gen_below(gen, gen->n_hosts));
+
+    if (gen_one_in(gen, 2) && (strcmp(via, to) != 0 || gen_one_in(gen, 12))) {
+        gen_add(gen, ", via: %s", via);
     }
 }
 
-static void add_driver(Gen *gen)
+/* Names the driver of @device: mostly the host that uses it. */
+static void add_driver(Gen *gen, const char *device)
 {
-    if (gen_one_in(gen, 3)) {
+    if (gen_one_in(gen, 12)) {
         gen_add(gen, ", driver: h%u", gen_below(gen, gen->n_hosts));
+    } else if (gen_one_in(gen, 3)) {
+        gen_add(gen, ", driver: h%u", user_of(gen, device));
     }
 }
 
 static void add_dma(Gen *gen)
 {
-    g_autofree char *target = make_memory(gen);
+    const char *device = pick_name(gen, gen->devices);
+    g_autofree char *target = make_memory(gen, device);
     const char *size = pick_size(gen);
 
     gen_add(gen,
             "dma, device: %s, direction: %s, target: %s, size: %s, count: %u, "
             "outstanding: %u",
-            pick_name(gen, gen->devices),
-            gen_one_in(gen, 6) ? "write-read" : pick_direction(gen), target,
-            size, 1 + gen_below(gen, 8), gen_below(gen, 3));
+            device, gen_one_in(gen, 6) ? "write-read" : pick_direction(gen),
+            target, size, 1 + gen_below(gen, 8), gen_below(gen, 3));
     if (gen_one_in(gen, 3)) {
-        gen_add(gen, ", pattern: random, working_set: 512KiB");
+        gen_add(gen, ", pattern: random, working_set: %s",
+                gen_one_in(gen, 4) ? "512KiB" : "16KiB");
     }
     if (strstr(target, ".ram") && gen_one_in(gen, 4)) {
         gen_add(gen, ", warm: on");
@@ -86,22 +114,27 @@ static void add_dma(Gen *gen)
 
 static void add_copy(Gen *gen)
 {
-    g_autofree char *buffer = make_memory(gen);
+    const char *device = pick_name(gen, gen->gpus);
+    g_autofree char *buffer = make_memory(gen, device);
 
     gen_add(
         gen,
         "copy, device: %s, direction: %s, buffer: %s, size: %s, copies: %u, "
         "queued: %s",
-        pick_name(gen, gen->gpus), pick_direction(gen), buffer, pick_size(gen),
+        device, pick_direction(gen), buffer, pick_size(gen),
         1 + gen_below(gen, 4), gen_one_in(gen, 2) ? "on" : "off");
-    add_driver(gen);
+    add_driver(gen, device);
 }
 
 static void add_mmio(Gen *gen)
 {
-    g_autofree char *target = make_memory(gen);
+    g_autofree char *target = make_memory(gen, NULL);
+    g_autofree char *device = g_strndup(target, strcspn(target, ".") + 3);
     unsigned host = gen_below(gen, gen->n_hosts);
 
+    if (g_hash_table_contains(gen->lent, device) && !gen_one_in(gen, 8)) {
+        host = user_of(gen, device);
+    }
     gen_add(gen, "mmio, host: h%u, ", host);
     if (gen_one_in(gen, 3)) {
         gen_add(gen, "direction: write, target: h%u.ram, seen: on",
@@ -115,17 +148,20 @@ static void add_mmio(Gen *gen)
 
 static void add_nvme(Gen *gen)
 {
-    static const char *const sizes[] = {"512B", "4KiB", "64KiB", "1MiB"};
+    static const char *const sizes[] = {"512B", "4KiB", "4KiB", "12KiB"};
+    static const char *const large[] = {"64KiB", "64KiB", "64KiB", "1MiB"};
+    const char *device = pick_name(gen, gen->drives);
 
     gen_add(gen,
             "nvme, device: %s, direction: %s, size: %s, count: %u, depth: %u, "
             "entries: %u, completion: %s, pattern: %s",
-            pick_name(gen, gen->drives), pick_direction(gen), PICK(gen, sizes),
+            device, pick_direction(gen),
+            gen_one_in(gen, 8) ? PICK(gen, large) : PICK(gen, sizes),
             1 + gen_below(gen, 6), 1 + gen_below(gen, 6), 2 + gen_below(gen, 8),
             gen_one_in(gen, 2) ? "polling" : "interrupt",
             gen_one_in(gen, 2) ? "random" : "sequential");
     if (gen_one_in(gen, 2)) {
-        g_autofree char *buffer = make_memory(gen);
+        g_autofree char *buffer = make_memory(gen, device);
 
         gen_add(gen, ", buffer: %s", buffer);
     }
@@ -133,7 +169,7 @@ static void add_nvme(Gen *gen)
         static const char *const keys[] = {"sq", "cq", "prp_lists"};
 
         for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++) {
-            g_autofree char *place = make_memory(gen);
+            g_autofree char *place = make_memory(gen, device);
 
             if (gen_one_in(gen, 2)) {
                 gen_add(gen, ", %s: %s", keys[i], place);
@@ -144,31 +180,33 @@ static void add_nvme(Gen *gen)
     } else if (gen_one_in(gen, 3)) {
         gen_add(gen, ", timeout: %uus", 1 + gen_below(gen, 100));
     }
-    add_driver(gen);
+    add_driver(gen, device);
 }
 
 static void add_move(Gen *gen)
 {
-    g_autofree char *from = make_memory(gen);
-    g_autofree char *to = make_memory(gen);
+    const char *device = pick_name(gen, gen->movers);
+    g_autofree char *from = make_memory(gen, device);
+    g_autofree char *to = make_memory(gen, device);
 
     gen_add(gen,
             "move, device: %s, from: %s, to: %s, size: %s, count: %u, "
             "queued: %s",
-            pick_name(gen, gen->movers), from, to, pick_size(gen),
-            1 + gen_below(gen, 4), gen_one_in(gen, 2) ? "on" : "off");
+            device, from, to, pick_size(gen), 1 + gen_below(gen, 4),
+            gen_one_in(gen, 2) ? "on" : "off");
 }
 
 static void add_threads(Gen *gen)
 {
     static const char *const strides[] = {"", "", ", stride: 64B",
                                           ", stride: 192B", ", stride: 4KiB"};
-    g_autofree char *target = make_memory(gen);
     bool is_gpu = gen->gpus->len > 0 && gen_one_in(gen, 2);
+    const char *gpu = is_gpu ? pick_name(gen, gen->gpus) : NULL;
+    g_autofree char *target = make_memory(gen, gpu);
     const char *direction = pick_direction(gen);
 
     if (is_gpu) {
-        gen_add(gen, "threads, by: %s", pick_name(gen, gen->gpus));
+        gen_add(gen, "threads, by: %s", gpu);
     } else {
         gen_add(gen, "threads, by: h%u.cpu", gen_below(gen, gen->n_hosts));
     }
@@ -182,7 +220,8 @@ static void add_threads(Gen *gen)
         gen_add(gen, ", outstanding: %u", 1 + gen_below(gen, 6));
     }
     if (gen_one_in(gen, 2)) {
-        gen_add(gen, ", working_set: 512KiB");
+        gen_add(gen, ", working_set: %s",
+                gen_one_in(gen, 4) ? "512KiB" : "16KiB");
     }
 }
 
@@ -227,9 +266,12 @@ static void add_tcp(Gen *gen)
 static void add_path(Gen *gen)
 {
     g_autofree char *to = make_target(gen);
+    unsigned host = gen_below(gen, gen->n_hosts);
+    bool is_own = to[1] == '0' + (char)host && strstr(to, ".ram");
 
-    if (gen_one_in(gen, 3)) {
-        gen_add(gen, "path, from: h%u.cpu", gen_below(gen, gen->n_hosts));
+    /* No link lies between a CPU and its own memory. */
+    if (gen_one_in(gen, 3) && (!is_own || gen_one_in(gen, 12))) {
+        gen_add(gen, "path, from: h%u.cpu", host);
     } else {
         gen_add(gen, "path, from: %s", pick_name(gen, gen->devices));
     }
@@ -237,7 +279,7 @@ static void add_path(Gen *gen)
     if (gen_one_in(gen, 3)) {
         gen_add(gen, ", direction: read, size: 64B");
     } else {
-        add_via(gen);
+        add_via(gen, to);
     }
 }
 
@@ -246,17 +288,17 @@ static void add_pair(Gen *gen, const char *kind)
     unsigned from = gen_below(gen, gen->gpus->len);
     unsigned to =
         (from + 1 + gen_below(gen, gen->gpus->len - 1)) % gen->gpus->len;
+    const char *device = gen->gpus->pdata[from];
 
-    gen_add(gen, "%s, from: %s, to: %s", kind,
-            (const char *)gen->gpus->pdata[from],
+    gen_add(gen, "%s, from: %s, to: %s", kind, device,
             (const char *)gen->gpus->pdata[to]);
-    add_via(gen);
+    add_via(gen, "");
     if (strcmp(kind, "pingpong") == 0) {
         gen_add(gen, ", count: %u", 1 + gen_below(gen, 20));
     } else {
         gen_add(gen, ", size: %s, copies: %u", pick_size(gen),
                 1 + gen_below(gen, 3));
-        add_driver(gen);
+        add_driver(gen, device);
     }
 }
 

@@ -220,7 +220,9 @@ static void add_switches(Gen *gen, unsigned count, unsigned *root_port)
     gen->table_switches = 0;
     gen_add(gen, "    switches:\n");
     for (unsigned i = 0; i < count; i++) {
-        g_autofree char *at = make_place(gen, i, root_port);
+        /* A partition cannot be below another one of its chip. */
+        bool is_first = has_chip && !gen_one_in(gen, 10);
+        g_autofree char *at = make_place(gen, is_first ? 0 : i, root_port);
 
         gen_add(gen, "      - {name: sw%u, part: %s, at: %s", i,
                 has_chip ? chip_part : PICK(gen, switches), at);
@@ -342,17 +344,14 @@ static void add_each_host(Gen *gen)
 
 static void add_networks(Gen *gen)
 {
-    static const char *const more[] = {"",
-                                       "",
-                                       ", loss: 2%",
-                                       ", buffer: 30kB",
-                                       ", overhead: 104B",
-                                       ", switch: off"};
+    static const char *const more[] = {", loss: 2%", ", buffer: 30kB",
+                                       ", overhead: 104B", ", loss: 20%"};
 
     gen_add(gen, "networks:\n");
     for (unsigned i = 0; i < 2; i++) {
-        gen_add(gen, "  - {name: net%u, latency: %uns%s}\n", i,
-                gen_below(gen, 9000), PICK(gen, more));
+        gen_add(gen, "  - {name: net%u, latency: %uns%s%s}\n", i,
+                gen_below(gen, 9000), gen_one_in(gen, 2) ? PICK(gen, more) : "",
+                gen_one_in(gen, 20) ? ", switch: off" : "");
     }
 }
 
@@ -380,8 +379,7 @@ static void add_links(Gen *gen)
 
 static void add_lends(Gen *gen)
 {
-    static const char *const windows[] = {"auto", "auto", "auto",  "auto",
-                                          "auto", "4KiB", "64MiB", "32GiB"};
+    static const char *const windows[] = {"4KiB", "64MiB", "32GiB"};
 
     if (gen->n_hosts == 1) {
         return;
@@ -391,10 +389,17 @@ static void add_lends(Gen *gen)
         const char *device = gen->devices->pdata[i];
         unsigned to = gen_below(gen, gen->n_hosts);
 
-        if (gen_one_in(gen, 3) && device[1] != '0' + (char)to) {
+        if (gen_one_in(gen, 4) && device[1] != '0' + (char)to) {
             gen_add(gen, "  - {device: %s, to: h%u, window: %s, vm: %s}\n",
-                    device, to, PICK(gen, windows),
+                    device, to,
+                    gen_one_in(gen, 8) ? PICK(gen, windows) : "auto",
                     gen_one_in(gen, 30) ? "on" : "off");
+            g_hash_table_insert(gen->lent, (char *)device,
+                                GUINT_TO_POINTER(to + 1));
+            /* TCP runs in the host that a NIC belongs to. */
+            if (!gen_one_in(gen, 12)) {
+                g_ptr_array_remove(gen->nics, (char *)device);
+            }
         }
     }
     if (g_str_has_suffix(gen->text->str, "lend:\n")) {
