@@ -142,6 +142,7 @@ static void farside_ntb_make_parts(FarsideNtb *s)
     PCIDevice *pci = PCI_DEVICE(s);
     FarsideParts *p = &s->parts;
 
+    p->recorder = s->recorder;
     p->peer = farside_peer_new(config, pci, s->recorder);
     p->memory = farside_memory_new(config, pci, p->peer);
     p->requester = farside_requester_new(config, pci, p->peer);

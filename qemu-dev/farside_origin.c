@@ -47,12 +47,26 @@ typedef struct Function {
 
 static bool checks_interrupts;
 
+/*
+ * The function whose access this thread translates; NULL: none. Translation and
+ * access follow each other in one thread.
+ */
+static __thread const Function *origin;
+
 static QLIST_HEAD(, Root) roots = QLIST_HEAD_INITIALIZER(roots);
 static QLIST_HEAD(, Function) functions = QLIST_HEAD_INITIALIZER(functions);
 
 static uint16_t id_of(const Function *f)
 {
     return PCI_BUILD_BDF(pci_bus_num(f->bus), f->devfn);
+}
+
+uint16_t farside_origin_take(uint16_t other)
+{
+    const Function *f = origin;
+
+    origin = NULL;
+    return f ? id_of(f) : other;
 }
 
 /* Interrupt messages */
@@ -192,6 +206,7 @@ static IOMMUTLBEntry origin_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
             if (inner && !farside_windows_admit(found.mr, id)) {
                 entry.perm = IOMMU_NONE;
             }
+            origin = inner ? f : origin;
             if (inner && farside_time() && f->bus->devices[f->devfn]) {
                 farside_time()->from(DEVICE(f->bus->devices[f->devfn])->id);
             }

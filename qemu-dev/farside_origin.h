@@ -29,6 +29,12 @@ void farside_origin_register_types(void);
  */
 void farside_origin_check_interrupts(void);
 /*
+ * To be asked once for each access that has reached a window: the Requester ID
+ * of the function below the root that makes it, or @other if a CPU makes it, or
+ * a function that is not watched.
+ */
+uint16_t farside_origin_take(uint16_t other);
+/*
  * Gives the functions below the root of @pci their own address spaces. Called
  * while the machine is built, after its IOMMU, and any number of times.
  */

@@ -72,6 +72,7 @@ static void record_near(FarsideRecorder *s, Record *r, const FarsideNear *near)
 void farside_recorder_read(FarsideRecorder *s, const FarsideNear *near,
                            const struct farside_wire_read *m)
 {
+    uint16_t id = near ? near->requester_id : m->requester_id;
     Record r;
 
     if (!s->file) {
@@ -83,7 +84,7 @@ void farside_recorder_read(FarsideRecorder *s, const FarsideNear *near,
         record_near(s, &r, near);
     }
     r.at = farside_tlp_put_request(r.at, FARSIDE_TLP_MRD, m->address, m->length,
-                                   m->requester_id, m->tag);
+                                   id, m->tag);
     record_add(s, &r, 0, NULL, 0);
 }
 
@@ -103,7 +104,7 @@ void farside_recorder_write(FarsideRecorder *s, const FarsideNear *near,
         record_init(&r, FARSIDE_TRACE_TLP);
         record_near(s, &r, &from);
         r.at = farside_tlp_put_request(r.at, FARSIDE_TLP_MWR, address, size,
-                                       m->requester_id, 0);
+                                       near->requester_id, 0);
         record_add(s, &r, address, bytes, size);
         bytes += size;
         address += size;
@@ -243,6 +244,83 @@ void farside_recorder_state(FarsideRecorder *s, bool link_up)
     }
 }
 
+void farside_recorder_arrival(FarsideRecorder *s, unsigned type,
+                              const void *body)
+{
+    const struct farside_wire_write *write = body;
+    const struct farside_wire_completion *completion = body;
+    const struct farside_wire_doorbell *doorbell = body;
+    const struct farside_wire_message *message = body;
+    uint32_t what, bytes = 4;
+    uint64_t address = 0;
+    Record r;
+
+    if (!s->file) {
+        return;
+    }
+    record_init(&r, FARSIDE_TRACE_ARRIVAL);
+    switch (type) {
+    case FARSIDE_WIRE_WRITE:
+        what = FARSIDE_TRACE_ARRIVED_WRITE;
+        bytes = write->length;
+        address = write->address;
+        break;
+    case FARSIDE_WIRE_COMPLETION:
+        what = FARSIDE_TRACE_ARRIVED_COMPLETION;
+        bytes = completion->length;
+        r.head.transaction = completion->tag;
+        break;
+    case FARSIDE_WIRE_DOORBELL:
+        what = FARSIDE_TRACE_ARRIVED_DOORBELL;
+        address = doorbell->bits;
+        break;
+    case FARSIDE_WIRE_MESSAGE:
+        what = FARSIDE_TRACE_ARRIVED_MESSAGE;
+        address = message->index;
+        break;
+    default:
+        return;
+    }
+    r.at = farside_trace_put32(r.at, what);
+    r.at = farside_trace_put32(r.at, bytes);
+    r.at = farside_trace_put64(r.at, address);
+    record_add(s, &r, 0, NULL, 0);
+}
+
+/* Functions of this machine */
+
+static void put_function(PCIBus *bus, PCIDevice *pci, void *opaque)
+{
+    GByteArray *functions = opaque;
+    const char *name = DEVICE(pci)->id;
+    uint8_t bytes[FARSIDE_TRACE_FUNCTION], *at = bytes;
+    size_t size = name ? MIN(strlen(name), 255) : 0;
+    unsigned i;
+
+    /* Those without a name belong to no description. */
+    if (!size) {
+        return;
+    }
+    at = farside_trace_put16(at, pci_requester_id(pci));
+    at = farside_trace_put16(at, size);
+    for (i = 0; i < FARSIDE_TRACE_BARS; i++) {
+        const PCIIORegion *region = &pci->io_regions[i];
+        bool there = region->size && region->addr != PCI_BAR_UNMAPPED &&
+                     !(region->type & PCI_BASE_ADDRESS_SPACE_IO);
+
+        at = farside_trace_put64(at, there ? region->addr : 0);
+        at = farside_trace_put64(at, there ? region->size : 0);
+    }
+    g_byte_array_append(functions, bytes, at - bytes);
+    g_byte_array_append(functions, (const uint8_t *)name, size);
+    g_byte_array_append(functions, zeros, -size & 3);
+}
+
+static void put_bus(PCIBus *bus, void *opaque)
+{
+    pci_for_each_device_under_bus(bus, put_function, opaque);
+}
+
 /* On and off */
 
 bool farside_recorder_prepare(FarsideRecorder *s, const char *path,
@@ -281,16 +359,20 @@ static void trace_end(FarsideRecorder *s)
 
 void farside_recorder_switch(FarsideRecorder *s, bool link_up)
 {
+    GByteArray *functions;
     Record r;
 
     trace_end(s);
     s->file = g_steal_pointer(&s->next);
     if (s->file) {
+        functions = g_byte_array_new();
+        pci_for_each_bus(pci_device_root_bus(s->pci), put_bus, functions);
         s->sequence = 0;
         record_init(&r, FARSIDE_TRACE_START);
         r.at = farside_trace_put32(r.at, link_up);
         r.at = farside_trace_put32(r.at, pci_requester_id(s->pci));
-        record_add(s, &r, 0, NULL, 0);
+        record_add(s, &r, 0, functions->data, functions->len);
+        g_byte_array_unref(functions);
     }
 }
 

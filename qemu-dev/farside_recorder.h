@@ -2,7 +2,8 @@
 /*
  * The recorder of a trace (wire/farside_trace.h). It records each message that
  * this end of the link transmits, except HELLO, just before the message goes to
- * the link. While no trace is on, the recorder does nothing.
+ * the link, and the time at which posted requests and completions of the peer
+ * arrive. While no trace is on, the recorder does nothing.
  */
 #ifndef FARSIDE_RECORDER_H
 #define FARSIDE_RECORDER_H
@@ -16,6 +17,7 @@ typedef struct FarsideRecorder FarsideRecorder;
 typedef struct FarsideNear {
     unsigned window;
     uint64_t offset; /* in the BAR */
+    uint16_t requester_id; /* of the function that made the request */
 } FarsideNear;
 
 /* @config and @pci are borrowed. */
@@ -52,6 +54,12 @@ void farside_recorder_completion(FarsideRecorder *s,
                                  const void *data);
 /* Records a message of @type, except requests and completions. */
 void farside_recorder_message(FarsideRecorder *s, unsigned type,
+                              const void *body);
+/*
+ * A message of the peer has arrived. Records nothing unless it is a posted
+ * request or a completion.
+ */
+void farside_recorder_arrival(FarsideRecorder *s, unsigned type,
                               const void *body);
 /* The link has gone up or down. */
 void farside_recorder_state(FarsideRecorder *s, bool link_up);

@@ -111,6 +111,7 @@ static bool on_request(void *opaque, const FarsideLinkMessage *m)
 {
     FarsideSession *s = opaque;
 
+    farside_recorder_arrival(s->parts->recorder, m->type, m->body);
     return farside_completer_on_request(s->parts->completer, m);
 }
 
@@ -118,6 +119,7 @@ static bool on_completion(void *opaque, const FarsideLinkMessage *m)
 {
     FarsideSession *s = opaque;
 
+    farside_recorder_arrival(s->parts->recorder, m->type, m->body);
     return farside_requester_on_completion(s->parts->requester, m);
 }
 

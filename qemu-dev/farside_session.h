@@ -17,6 +17,7 @@
 
 /* The parts of a device that take part in the conversation */
 typedef struct FarsideParts {
+    FarsideRecorder *recorder;
     FarsidePeer *peer;
     FarsideMemory *memory;
     FarsideRequester *requester;

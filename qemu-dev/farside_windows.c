@@ -13,6 +13,7 @@
 #include "sysemu/tcg.h"
 #include "farside_fetch.h"
 #include "farside_mirror.h"
+#include "farside_origin.h"
 #include "farside_time.h"
 #include "farside_windows.h"
 
@@ -300,11 +301,21 @@ static bool may_fetch(const Map *map)
     return !current_cpu && !map->traced && map->ram_count == 0;
 }
 
+static FarsideNear near_of(const Window *w, hwaddr offset)
+{
+    return (FarsideNear){
+        .window = w->index,
+        .offset = offset,
+        .requester_id =
+            farside_origin_take(pci_requester_id(w->windows->pci)),
+    };
+}
+
 static uint64_t forward_read(void *opaque, hwaddr offset, unsigned size)
 {
     Window *w = opaque;
     const Map *map = w->windows->map;
-    FarsideNear near = {.window = w->index, .offset = offset};
+    FarsideNear near = near_of(w, offset);
     uint64_t target, left;
 
     if (!map_resolve(map, w->index, offset, &target, &left) || left < size) {
@@ -320,7 +331,7 @@ static void forward_write(void *opaque, hwaddr offset, uint64_t value,
                           unsigned size)
 {
     Window *w = opaque;
-    FarsideNear near = {.window = w->index, .offset = offset};
+    FarsideNear near = near_of(w, offset);
     uint64_t target, left;
 
     if (map_resolve(w->windows->map, w->index, offset, &target, &left) &&

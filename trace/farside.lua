@@ -9,7 +9,7 @@ local farside = Proto("farside", "Farside NTB link")
 
 local kinds = {
     "TLP", "Start", "Stop", "State", "Enable", "Reset", "Doorbell", "Message",
-    "Lock", "Locked", "Config", "Configured", "Release", "RAM",
+    "Lock", "Locked", "Config", "Configured", "Release", "RAM", "Arrival",
 }
 
 -- Fmt and Type, PCIe 5.0 table 2-3
@@ -17,6 +17,8 @@ local types = {
     [0x00] = "MRd", [0x20] = "MRd", [0x40] = "MWr", [0x60] = "MWr",
     [0x0a] = "Cpl", [0x4a] = "CplD",
 }
+
+local arrived = {"MWr", "Completion", "Doorbell", "Message"}
 
 -- PCIe 5.0 table 2-34
 local statuses = {[0] = "SC", [1] = "UR", [2] = "CRS", [4] = "CA"}
@@ -36,6 +38,9 @@ local f = {
     index = ProtoField.uint32("farside.message", "Message"),
     value = ProtoField.uint32("farside.value", "Value", base.HEX),
     body = ProtoField.bytes("farside.body", "Body"),
+    arrived = ProtoField.uint32("farside.arrived", "Arrived", base.DEC, arrived),
+    bytes = ProtoField.uint32("farside.bytes", "Bytes"),
+    far = ProtoField.uint64("farside.far", "Address or bits", base.HEX),
     type = ProtoField.uint8("farside.tlp.type", "Fmt and Type", base.HEX, types),
     length = ProtoField.uint16("farside.tlp.length", "Length in DW"),
     requester = ProtoField.string("farside.tlp.requester", "Requester ID"),
@@ -154,6 +159,7 @@ local bodies = {
     [11] = {{f.lock, 4}},
     [12] = {{f.lock, 4}},
     [13] = {{f.lock, 4}},
+    [15] = {{f.arrived, 4}, {f.bytes, 4}, {f.far, 8}},
 }
 
 local function other(body, tree, kind)

@@ -30,6 +30,7 @@ static const struct {
     [FARSIDE_TRACE_CONFIGURED] = {TRC_CONFIGURED, 16},
     [FARSIDE_TRACE_RELEASE] = {TRC_RELEASE, 4},
     [FARSIDE_TRACE_RAM] = {TRC_RAM, 8},
+    [FARSIDE_TRACE_ARRIVAL] = {TRC_ARRIVAL, 16},
 };
 
 /* A TLP, or the recorded part of it */
@@ -200,6 +201,81 @@ const char *trc_record_decode(const uint8_t *data, size_t size, size_t original,
     return kind == FARSIDE_TRACE_TLP ? take_tlp(record) : NULL;
 }
 
+/* Parts of records */
+
+bool trc_record_arrival(const TrcRecord *record, TrcArrival *ret_arrival)
+{
+    uint32_t what = trc_get32(record->data);
+
+    *ret_arrival = (TrcArrival){
+        .what = (TrcArrived)what,
+        .bytes = trc_get32(record->data + 4),
+        .address = trc_get64(record->data + 8),
+    };
+    return what >= TRC_ARRIVED_WRITE && what <= TRC_ARRIVED_MESSAGE;
+}
+
+/* Returns the bytes of the function at @at, of which @left are there; 0 if it
+ * is not whole. */
+static size_t function_bytes(const uint8_t *at, size_t left)
+{
+    size_t bytes;
+
+    if (left < FARSIDE_TRACE_FUNCTION) {
+        return 0;
+    }
+    bytes = FARSIDE_TRACE_FUNCTION + ((trc_get16(at + 2) + 3u) & ~3u);
+    return bytes <= left ? bytes : 0;
+}
+
+/* Returns the function with this index; NULL if there is none. */
+static const uint8_t *find_function(const TrcRecord *record, unsigned index)
+{
+    const uint8_t *at = record->data + 8,
+                  *end = record->data + record->data_size;
+
+    for (;; index--) {
+        size_t bytes = function_bytes(at, (size_t)(end - at));
+
+        if (bytes == 0 || index == 0) {
+            return bytes > 0 ? at : NULL;
+        }
+        at += bytes;
+    }
+}
+
+unsigned trc_record_n_functions(const TrcRecord *record)
+{
+    unsigned count = 0;
+
+    while (find_function(record, count)) {
+        count++;
+    }
+    return count;
+}
+
+void trc_record_function(const TrcRecord *record, unsigned index,
+                         TrcFunction *ret_function)
+{
+    const uint8_t *at = find_function(record, index);
+    g_autofree char *raw = NULL, *name = NULL;
+
+    g_assert(at);
+    memset(ret_function, 0, sizeof(*ret_function));
+    raw =
+        g_strndup((const char *)at + FARSIDE_TRACE_FUNCTION, trc_get16(at + 2));
+    name = g_utf8_make_valid(raw, -1);
+    g_strlcpy(ret_function->name, name, sizeof(ret_function->name));
+    for (char *letter = ret_function->name; *letter; letter++) {
+        *letter = g_ascii_iscntrl(*letter) ? ' ' : *letter;
+    }
+    ret_function->requester_id = trc_get16(at);
+    for (unsigned i = 0; i < TRC_BARS; i++) {
+        ret_function->bar[i].address = trc_get64(at + 4 + 16 * (size_t)i);
+        ret_function->bar[i].size = trc_get64(at + 12 + 16 * (size_t)i);
+    }
+}
+
 /* Names */
 
 static const char *const kind_names[TRC_KINDS] = {
@@ -222,6 +298,7 @@ static const char *const kind_names[TRC_KINDS] = {
     [TRC_CONFIGURED] = "Configured",
     [TRC_RELEASE] = "Release",
     [TRC_RAM] = "RAM",
+    [TRC_ARRIVAL] = "Arrival",
 };
 
 const char *trc_kind_name(TrcKind kind)

@@ -127,6 +127,30 @@ static void put_configured(GString *text, const TrcRecord *record)
     }
 }
 
+static void put_arrival(GString *text, const TrcRecord *record)
+{
+    static const char *const names[] = {
+        [TRC_ARRIVED_WRITE] = "MWr",
+        [TRC_ARRIVED_COMPLETION] = "completion",
+        [TRC_ARRIVED_DOORBELL] = "doorbell",
+        [TRC_ARRIVED_MESSAGE] = "message",
+    };
+    TrcArrival arrival;
+
+    if (!trc_record_arrival(record, &arrival)) {
+        g_string_append(text, "?");
+    } else if (arrival.what == TRC_ARRIVED_COMPLETION) {
+        g_string_append_printf(text, "completion %uB tag %u", arrival.bytes,
+                               record->transaction & 0xff);
+    } else if (arrival.what == TRC_ARRIVED_WRITE) {
+        g_string_append_printf(text, "MWr 0x%" PRIx64 " %uB", arrival.address,
+                               arrival.bytes);
+    } else {
+        g_string_append_printf(text, "%s 0x%" PRIx64, names[arrival.what],
+                               arrival.address);
+    }
+}
+
 char *trc_text_detail(const TrcRecord *record)
 {
     GString *text = g_string_new(NULL);
@@ -175,6 +199,9 @@ char *trc_text_detail(const TrcRecord *record)
         break;
     case TRC_RAM:
         put_ram(text, record);
+        break;
+    case TRC_ARRIVAL:
+        put_arrival(text, record);
         break;
     case TRC_TLP:
         put_tlp(text, record);

@@ -21,7 +21,7 @@ void trc_filter_init(TrcFilter *filter)
 {
     *filter = (TrcFilter){.to_ns = INT64_MAX};
     for (unsigned i = 0; i < TRC_KINDS; i++) {
-        filter->wants[i] = true;
+        filter->wants[i] = i != TRC_ARRIVAL;
     }
 }
 

@@ -28,7 +28,8 @@
 /* Kinds of packets. The comments give the content that follows the head. */
 enum {
     FARSIDE_TRACE_TLP = 1,         /* header of 3 or 4 DW, payload */
-    FARSIDE_TRACE_START = 2,       /* u32 link is up, u32 requester ID */
+    FARSIDE_TRACE_START = 2,       /* u32 link is up, u32 requester ID; then
+                                      functions */
     FARSIDE_TRACE_STOP = 3,        /* nothing */
     FARSIDE_TRACE_STATE = 4,       /* u32 link is up, as this end sees it */
     FARSIDE_TRACE_ENABLE = 5,      /* u32 this side is enabled */
@@ -41,7 +42,28 @@ enum {
     FARSIDE_TRACE_CONFIGURED = 12, /* u32 lock, u32 errors: BAR, LUT, req. ID */
     FARSIDE_TRACE_RELEASE = 13,    /* u32 lock */
     FARSIDE_TRACE_RAM = 14,        /* u32 count, u32 0; u64 address, u64 size */
-    FARSIDE_TRACE_KINDS = 15,
+    FARSIDE_TRACE_ARRIVAL = 15,    /* u32 what, u32 bytes, u64 address */
+    FARSIDE_TRACE_KINDS = 16,
+};
+
+/*
+ * A function of the machine, behind START: u16 requester ID, u16 bytes of its
+ * name, for each of 6 BARs u64 address and u64 size (0: not there), and the
+ * name, padded to whole DWs.
+ */
+#define FARSIDE_TRACE_FUNCTION 100
+#define FARSIDE_TRACE_BARS     6
+
+/*
+ * The peer's posted request or completion that has arrived. The head of a
+ * completion's arrival has its transaction. The address of a doorbell is its
+ * bits.
+ */
+enum {
+    FARSIDE_TRACE_ARRIVED_WRITE = 1,
+    FARSIDE_TRACE_ARRIVED_COMPLETION = 2,
+    FARSIDE_TRACE_ARRIVED_DOORBELL = 3,
+    FARSIDE_TRACE_ARRIVED_MESSAGE = 4,
 };
 
 /*

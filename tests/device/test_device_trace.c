@@ -350,7 +350,14 @@ START_TEST(every_kind_with_its_fields)
 {
     static const uint64_t entries[] = {0xfee00000, 0x1234560000};
     static const Expected expected[] = {
-        {TRC_START, "00000000 00000028", 0},
+        /* Its only function with a name has no BAR yet. */
+        {TRC_START,
+         "00000000 00000028 0028 0006"
+         "0000000000000000 0000000000000000 0000000000000000 0000000000000000"
+         "0000000000000000 0000000000000000 0000000000000000 0000000000000000"
+         "0000000000000000 0000000000000000 0000000000000000 0000000000000000"
+         "6361626c6530 0000",
+         0},
         {TRC_RAM, "00000001 00000000 0000000000100000 0000000003f00000", 0},
         {TRC_STATE, "00000001", 0},
         {TRC_LOCKED, "00000064 0040 0020*", 0},
@@ -369,8 +376,10 @@ START_TEST(every_kind_with_its_fields)
          "60000003 0028003c 00000012 34560008 00008877 66554433 22110000",
          RIG_BAR2 + LUT_SIZE + 10},
         {TRC_MRD, "00000001 002800 0f fee00008", RIG_BAR2 + 8},
+        {TRC_ARRIVAL, "00000002 00000004 0000000000000000", 0},
         {TRC_MRD, "20000002 002801 ff 00000012 34560010",
          RIG_BAR2 + LUT_SIZE + 16},
+        {TRC_ARRIVAL, "00000002 00000008 0000000000000000", 0},
         /* Three bytes from the second on, tag 0x34 */
         {TRC_CPLD, "4a000001 00280003 01033401 00b2b3b4", 0},
         /* All of 4 KiB: Length and Byte Count are 0 */
@@ -447,6 +456,72 @@ START_TEST(every_kind_with_its_fields)
     check_with_capinfos();
     rig_peer_free(peer);
     rig_free(rig);
+}
+END_TEST
+
+static TrcRecord find_record(const TrcFile *file, unsigned interface,
+                             TrcKind kind)
+{
+    for (size_t i = 0; i < trc_file_n_records(file); i++) {
+        TrcRecord record;
+
+        trc_file_record(file, i, &record);
+        if (record.interface == interface && record.kind == kind) {
+            return record;
+        }
+    }
+    ck_abort_msg("no %s of end %u", trc_kind_name(kind), interface);
+}
+
+/* The receiver tells when the other one's packets have arrived, and both tell
+ * which functions they have. */
+START_TEST(arrivals_and_functions)
+{
+    Pair pair = pair_make(false, "");
+
+    trace_on(pair.rig[0]);
+    trace_on(pair.rig[1]);
+    rig_write(pair.rig[0], RIG_BAR2 + 24, 8, 2);
+    ck_assert_uint_eq(rig_read(pair.rig[0], RIG_BAR2 + 24, 8), 2);
+    rig_write(pair.rig[0], DBMSG + 0x1008, 8, UINT64_MAX);
+    rig_write(pair.rig[0], DBMSG + 0x1000, 8, 0x20);
+    trace_off(pair.rig[0]);
+    trace_off(pair.rig[1]);
+    {
+        g_autoptr(TrcFile) file = read_whole();
+        TrcRecord arrived = find_record(file, 1, TRC_ARRIVAL);
+        TrcRecord sent = find_record(file, 0, TRC_MWR);
+        TrcRecord asked = find_record(file, 0, TRC_MRD);
+        TrcArrival arrival;
+        TrcFunction function;
+
+        ck_assert(trc_record_arrival(&arrived, &arrival));
+        ck_assert_uint_eq(arrival.what, TRC_ARRIVED_WRITE);
+        ck_assert_uint_eq(arrival.address, 2 * MIB + 24);
+        ck_assert_uint_eq(arrival.bytes, 8);
+        ck_assert_int_ge(arrived.time_ns, sent.time_ns);
+        arrived = find_record(file, 0, TRC_ARRIVAL);
+        ck_assert(trc_record_arrival(&arrived, &arrival));
+        ck_assert_uint_eq(arrival.what, TRC_ARRIVED_COMPLETION);
+        ck_assert_uint_eq(arrived.transaction, asked.transaction);
+        ck_assert_int_ge(arrived.time_ns,
+                         find_record(file, 1, TRC_CPLD).time_ns);
+        /* The write, the doorbell, and the completion of the read that waits
+         * for writes when the trace ends */
+        ck_assert_uint_eq(count_of(file, 1, TRC_ARRIVAL), 3);
+        for (unsigned i = 0; i < 2; i++) {
+            TrcRecord start = find_record(file, i, TRC_START);
+
+            ck_assert_uint_eq(trc_record_n_functions(&start), 1);
+            trc_record_function(&start, 0, &function);
+            ck_assert_str_eq(function.name, "cable0");
+            ck_assert_uint_eq(function.requester_id, 0x28);
+            ck_assert_uint_eq(function.bar[0].address, RIG_BAR0);
+            ck_assert_uint_eq(function.bar[2].address, RIG_BAR2);
+            ck_assert_uint_eq(function.bar[1].size, 0);
+        }
+    }
+    pair_done(&pair);
 }
 END_TEST
 
@@ -764,9 +839,10 @@ START_TEST(full_disk_loses_nothing_silently)
 
         told = trc_file_interface(file, 0)->dropped;
         ck_assert_uint_gt(told, 0);
-        /* START, the writes, the read that waits for them, STOP */
+        /* START, the writes, the read that waits for them, its completion,
+         * STOP */
         ck_assert_uint_eq(trc_file_n_records(file) + told,
-                          1 + 400 + 2 * traffic.count + 1 + 1);
+                          1 + 400 + 2 * traffic.count + 1 + 1 + 1);
         check_values_rise(file, 0);
         /* Packets dropped at the end of the trace are not counted as missing.
          */
@@ -843,6 +919,7 @@ static Suite *make_suite(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, every_kind_with_its_fields);
+    tcase_add_test(tcase, arrivals_and_functions);
     tcase_add_test(tcase, windows_onto_memory_are_traced_and_are_direct_again);
     tcase_add_test(tcase, off_waits_for_posted_writes);
     tcase_add_test(tcase, on_and_off_under_traffic_of_both);

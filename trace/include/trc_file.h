@@ -45,6 +45,7 @@ typedef enum TrcKind {
     TRC_CONFIGURED,
     TRC_RELEASE,
     TRC_RAM,
+    TRC_ARRIVAL, /* at the end that records it */
     TRC_KINDS,
 } TrcKind;
 
@@ -84,6 +85,41 @@ typedef struct TrcRecord {
     size_t data_size; /* bytes that were recorded */
     size_t data_lost; /* bytes that were not recorded */
 } TrcRecord;
+
+/* What has arrived with a record of kind TRC_ARRIVAL. */
+typedef enum TrcArrived {
+    TRC_ARRIVED_WRITE = 1,
+    TRC_ARRIVED_COMPLETION = 2, /* of the record's transaction */
+    TRC_ARRIVED_DOORBELL = 3,   /* address: its bits */
+    TRC_ARRIVED_MESSAGE = 4,    /* address: the number of its register */
+} TrcArrived;
+
+typedef struct TrcArrival {
+    TrcArrived what;
+    uint32_t bytes;
+    uint64_t address;
+} TrcArrival;
+
+/* Decodes a record of kind TRC_ARRIVAL. False if nothing known has arrived. */
+bool trc_record_arrival(const TrcRecord *record, TrcArrival *ret_arrival);
+
+#define TRC_BARS 6
+
+/* A function of the machine that began to record. */
+typedef struct TrcFunction {
+    char name[256]; /* valid UTF-8 without control characters */
+    uint16_t requester_id;
+    struct {
+        uint64_t address, size; /* size 0: not there */
+    } bar[TRC_BARS];
+} TrcFunction;
+
+/* The number of functions in a record of kind TRC_START that were recorded
+ * whole. */
+unsigned trc_record_n_functions(const TrcRecord *record);
+/* @index is below that number. */
+void trc_record_function(const TrcRecord *record, unsigned index,
+                         TrcFunction *ret_function);
 
 typedef struct TrcInterface {
     const char *name; /* valid UTF-8 without control characters */

@@ -18,7 +18,7 @@ typedef struct TrcFilter {
     int64_t to_ns;         /* since the first record of all files */
 } TrcFilter;
 
-/* Makes a filter that lets everything through. */
+/* Makes a filter that lets everything through but arrivals. */
 void trc_filter_init(TrcFilter *filter);
 
 /* Frees what @filter holds. */
