@@ -307,6 +307,11 @@ void exp_fabric_free(ExpFabric *self)
     }
 }
 
+const TopoDescription *exp_fabric_description(const ExpFabric *self)
+{
+    return self->description;
+}
+
 FabFabric *exp_fabric(const ExpFabric *self)
 {
     return self->fabric;

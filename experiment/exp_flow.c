@@ -6,6 +6,7 @@
  */
 #include "exp_flow.h"
 
+#include "exp_replay.h"
 #include "fab_flow_compute.h"
 #include "fab_flow_copy.h"
 #include "fab_flow_dma.h"
@@ -393,9 +394,9 @@ static const struct {
     {"compute", compute_flow_new},   {"copy", copy_flow_new},
     {"dma", dma_flow_new},           {"mmio", mmio_flow_new},
     {"move", move_flow_new},         {"nvme", nvme_flow_new},
-    {"pingpong", pingpong_flow_new}, {"tcp-devmem", tcp_flow_new},
-    {"tcp-host", tcp_flow_new},      {"threads", threads_flow_new},
-    {"transfer", transfer_flow_new},
+    {"pingpong", pingpong_flow_new}, {"replay", exp_replay_new},
+    {"tcp-devmem", tcp_flow_new},    {"tcp-host", tcp_flow_new},
+    {"threads", threads_flow_new},   {"transfer", transfer_flow_new},
 };
 
 FabFlow *exp_flow_new(ExpFabric *fabric, const TopoFlow *flow, SimTime warmup,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fab_flow_nvme.h"
+#include "fab_flow_replay.h"
 #include "fab_flow_tcp.h"
 #include "fab_lend.h"
 #include "fab_nic.h"
@@ -75,10 +76,10 @@ static ExpValue flow_rate(const ExpSubject *subject)
                       result.end - result.begin, NULL};
 }
 
-static ExpValue flow_latency(const ExpSubject *subject)
+/* Returns the subject's statistic of @latency (nullable). */
+static ExpValue statistic_of(const ExpSubject *subject,
+                             const SimHistogram *latency)
 {
-    const SimHistogram *latency = flow_result(subject).latency;
-
     if (!latency || sim_histogram_count(latency) == 0) {
         return (ExpValue){0, 0, NULL};
     }
@@ -96,6 +97,33 @@ static ExpValue flow_latency(const ExpSubject *subject)
                           sim_histogram_count(latency), NULL};
     }
 }
+
+static ExpValue flow_latency(const ExpSubject *subject)
+{
+    return statistic_of(subject, flow_result(subject).latency);
+}
+
+/* Values of replays; flows of other kinds have none. */
+#define REPLAY(NAME, KIND)                                                     \
+    static ExpValue replay_##NAME(const ExpSubject *subject)                   \
+    {                                                                          \
+        return statistic_of(subject, fab_replay_flow_latency(                  \
+                                         subject->flow, FAB_REPLAY_##KIND));   \
+    }                                                                          \
+    static ExpValue replay_##NAME##s(const ExpSubject *subject)                \
+    {                                                                          \
+        const SimHistogram *latency =                                          \
+            fab_replay_flow_latency(subject->flow, FAB_REPLAY_##KIND);         \
+                                                                               \
+        return (ExpValue){latency ? sim_histogram_count(latency) : 0,          \
+                          latency != NULL, NULL};                              \
+    }
+
+REPLAY(cpu_read, CPU_READ)
+REPLAY(cpu_write, CPU_WRITE)
+REPLAY(dma_read, DMA_READ)
+REPLAY(dma_write, DMA_WRITE)
+REPLAY(interrupt, INTERRUPT)
 
 /* A short operation is a fast one. So the 99th percentile of the speed is the
  * 1st of the latency, and the least speed is that of the longest latency. */
@@ -471,6 +499,25 @@ static const ExpMetric metrics[] = {
      "crossing"},
     {"stage_notice", EXP_SCOPE_FLOW, NUMBER, stage_notice,
      "mean time in ps until the driver notices, by polling or an interrupt"},
+    {"cpu_read", EXP_SCOPE_FLOW, DISTRIBUTION, replay_cpu_read,
+     "kind replay only, as the next ones: time of a CPU's read, in ps"},
+    {"cpu_write", EXP_SCOPE_FLOW, DISTRIBUTION, replay_cpu_write,
+     "time from a CPU's write, doorbell or message until it can be seen"},
+    {"dma_read", EXP_SCOPE_FLOW, DISTRIBUTION, replay_dma_read,
+     "time of a device's read"},
+    {"dma_write", EXP_SCOPE_FLOW, DISTRIBUTION, replay_dma_write,
+     "time from a device's write until it can be seen"},
+    {"interrupt", EXP_SCOPE_FLOW, DISTRIBUTION, replay_interrupt,
+     "the same of an MSI"},
+    {"cpu_reads", EXP_SCOPE_FLOW, NUMBER, replay_cpu_reads,
+     "number of reads by CPUs"},
+    {"cpu_writes", EXP_SCOPE_FLOW, NUMBER, replay_cpu_writes,
+     "number of writes by CPUs"},
+    {"dma_reads", EXP_SCOPE_FLOW, NUMBER, replay_dma_reads,
+     "number of reads by devices"},
+    {"dma_writes", EXP_SCOPE_FLOW, NUMBER, replay_dma_writes,
+     "number of writes by devices"},
+    {"interrupts", EXP_SCOPE_FLOW, NUMBER, replay_interrupts, "number of MSIs"},
     {"send_cores", EXP_SCOPE_FLOW, NUMBER, tcp_send_cores,
      "kinds tcp-host and tcp-devmem only, as the next ones: mean number of the "
      "sender's cores at work; scale it by 0.01 for percent of a core"},

@@ -43,6 +43,11 @@ bool topo_flow_has_own_fabric(const TopoFlow *flow)
     return flow->kind->has_own_fabric;
 }
 
+const char *topo_flow_file(const TopoFlow *flow)
+{
+    return flow->file;
+}
+
 /* Queues are no end of the data. */
 static bool is_end(const TopoKey *key)
 {

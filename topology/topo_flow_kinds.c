@@ -410,6 +410,35 @@ static void check_pingpong(TopoLoader *loader, TopoFlow *flow)
     check_two_devices(loader, flow);
 }
 
+/* ---- replay ------------------------------------------------------------ */
+
+static const TopoKey replay_keys[] = {
+    FLOW("replay"),
+    NEEDS("trace", TEXT,
+          "path of a trace of links (pcapng), from the file's directory"),
+    MAY("pace", PERCENT, "100%",
+        "the time that a CPU or a device thinks between two events, of that in "
+        "the trace; 0%: as fast as the fabric allows"),
+    RANGE("memory", BYTES, "1MiB", "4KiB", "1GiB", POWER,
+          "RAM of each host that its pages in the trace share"),
+};
+
+static void check_replay(TopoLoader *loader, TopoFlow *flow)
+{
+    const char *text = topo_values_text(flow->values, "trace");
+
+    if (text == NULL) {
+        return;
+    }
+    flow->file = topo_load_path(loader, text);
+    if (!g_file_test(flow->file, G_FILE_TEST_IS_REGULAR)) {
+        topo_flow_report(loader, flow, "trace",
+                         "there is no file '%s'; write the path of a trace of "
+                         "`farside cluster trace`",
+                         flow->file);
+    }
+}
+
 /* ---- tcp --------------------------------------------------------------- */
 
 /* Keys of both kinds of TCP flows. */
@@ -739,6 +768,8 @@ const TopoFlowKind topo_flow_kinds[] = {
     {KIND(path, "One TLP through an idle fabric."), .has_own_fabric = true},
     {KIND(pingpong, "Two GPUs pass a counter to and fro."),
      .check = check_pingpong},
+    {KIND(replay, "Drivers and devices do what a trace has recorded."),
+     .check = check_replay},
     {TCP_KIND("tcp-devmem", tcp_devmem,
               "TCP over a network, into the memory of a device (devmem TCP)."),
      .check = check_tcp_devmem},

@@ -27,6 +27,7 @@ struct TopoFlow {
     TopoTarget *targets; /* by index of the key: the target of a reference; a
                             reference to a host has the kind TOPO_TARGET_CPU */
     GPtrArray *after;    /* of TopoFlow */
+    const char *file;    /* that it names; nullable, borrowed from the loader */
 };
 
 /* The kind called @name (nullable); NULL if there is none. */

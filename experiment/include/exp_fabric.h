@@ -21,6 +21,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpFabric, exp_fabric_free)
 FabFabric *exp_fabric(const ExpFabric *fabric);
 SimEngine *exp_engine(const ExpFabric *fabric);
 
+/* Returns the description that @fabric was built from. */
+const TopoDescription *exp_fabric_description(const ExpFabric *fabric);
+
 /* Return the component that was made for an element of the description. */
 FabComponent *exp_host(const ExpFabric *fabric, const TopoHost *host);
 FabComponent *exp_device(const ExpFabric *fabric, const TopoDevice *device);

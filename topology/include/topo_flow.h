@@ -26,6 +26,9 @@ int64_t topo_flow_size_bytes(const TopoFlow *flow);
  * flows share one fabric. */
 bool topo_flow_has_own_fabric(const TopoFlow *flow);
 
+/* Returns the path of the file that @flow names; NULL if it names none. */
+const char *topo_flow_file(const TopoFlow *flow);
+
 /* Returns whether @flow moves data to, from or through the RAM of a host. */
 bool topo_flow_uses_ram(const TopoFlow *flow);
 
