@@ -15,9 +15,8 @@ static void print_errors(const char *verb, const TopoErrors *errors)
             count == 1 ? "" : "s");
 }
 
-GPtrArray *cmd_changes(const char *verb, char **sets)
+bool cmd_changes_add(const char *verb, char **sets, GPtrArray *changes)
 {
-    g_autoptr(GPtrArray) changes = topo_changes_new();
     g_autoptr(TopoErrors) errors = topo_errors_new();
 
     for (; sets && *sets; sets++) {
@@ -29,9 +28,16 @@ GPtrArray *cmd_changes(const char *verb, char **sets)
     }
     if (topo_errors_count(errors) > 0) {
         print_errors(verb, errors);
-        return NULL;
     }
-    return g_steal_pointer(&changes);
+    return topo_errors_count(errors) == 0;
+}
+
+GPtrArray *cmd_changes(const char *verb, char **sets)
+{
+    g_autoptr(GPtrArray) changes = topo_changes_new();
+
+    return cmd_changes_add(verb, sets, changes) ? g_steal_pointer(&changes)
+                                                : NULL;
 }
 
 TopoDescription *cmd_load(const char *verb, const char *file,

@@ -18,6 +18,9 @@
  * prints them for @verb and returns NULL. */
 GPtrArray *cmd_changes(const char *verb, char **sets);
 
+/* Adds those changes to @changes. On errors prints them and returns false. */
+bool cmd_changes_add(const char *verb, char **sets, GPtrArray *changes);
+
 typedef enum CmdLoad {
     CMD_LOAD_ANY,
     CMD_LOAD_WORKLOAD, /* must have a workload and columns */

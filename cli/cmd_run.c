@@ -7,6 +7,7 @@
 
 #include "cmd_guard.h"
 #include "cmd_load.h"
+#include "cmd_workload.h"
 #include "exp_latency.h"
 #include "exp_metric.h"
 #include "exp_plan.h"
@@ -29,6 +30,7 @@ typedef struct Options {
     char *folder;
     int threads;
     char **sets;
+    char *workload; /* path of a trace; NULL: the scenario's own workload */
     char **limit_texts;
     gboolean is_quiet;
     gboolean no_plot;
@@ -49,6 +51,7 @@ static void options_done(Options *options)
 {
     g_free(options->folder);
     g_strfreev(options->sets);
+    g_free(options->workload);
     g_strfreev(options->limit_texts);
     g_free(options->point);
     g_free(options->shard_text);
@@ -658,6 +661,12 @@ static char *make_details(void)
         "long it was on the wire, when the far end acted on it, and the fields of\n"
         "its header. It also has the requests that no component claimed.\n"
         "\n"
+        "--workload moves what real drivers did in a cluster through the hosts and\n"
+        "links of SCENARIO, in place of its workload, columns and plot. Its\n"
+        "variants and sweep remain; docs/user/trace-workload.md explains it. The\n"
+        "flow is called trace: --set workload.flows.trace.pace=0%% leaves out\n"
+        "thinking.\n"
+        "\n"
         "Each finished point is at once in DIR/NAME.journal, so it survives\n"
         "Ctrl-C, a full disk and a crash. --resume goes on with it; the result "
         "is\n"
@@ -689,6 +698,9 @@ int cmd_run(int argc, char **argv)
         {"jobs", 'j', 0, G_OPTION_ARG_INT, &options.threads,
          "Simulate N points at a time; results do not depend on it", "N"},
         CMD_LOAD_SET(&options.sets),
+        {"workload", 'w', 0, G_OPTION_ARG_FILENAME, &options.workload,
+         "Repeat what TRACE, made by `farside cluster trace`, has recorded",
+         "TRACE"},
         {"limit", 'l', 0, G_OPTION_ARG_STRING_ARRAY, &options.limit_texts,
          "Leave out points of AXIS beyond VALUE; repeatable", "AXIS=VALUE"},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options.is_quiet,
@@ -744,8 +756,9 @@ int cmd_run(int argc, char **argv)
     if (!parse_limits(&options)) {
         return CMD_USAGE;
     }
-    options.changes = cmd_changes("run", options.sets);
-    if (!options.changes) {
+    options.changes = cmd_workload_changes("run", options.workload);
+    if (!options.changes ||
+        !cmd_changes_add("run", options.sets, options.changes)) {
         return CMD_USAGE;
     }
     return run_files(&options, files);

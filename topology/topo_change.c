@@ -12,7 +12,7 @@ struct TopoChange {
     gatomicrefcount refs;
     char *path;
     char *text;
-    TopoNode *value;
+    TopoNode *value; /* NULL: the key is removed */
     TopoPlace place;
 };
 
@@ -91,6 +91,17 @@ TopoChange *topo_change_parse(const char *text, TopoPlace place,
     return topo_change_new(path, value, place);
 }
 
+TopoChange *topo_change_remove(const char *path, TopoPlace place)
+{
+    TopoChange *change = g_new0(TopoChange, 1);
+
+    g_atomic_ref_count_init(&change->refs);
+    change->path = g_strdup(path);
+    change->text = g_strdup("");
+    change->place = place;
+    return change;
+}
+
 TopoChange *topo_change_ref(TopoChange *change)
 {
     g_atomic_ref_count_inc(&change->refs);
@@ -152,9 +163,15 @@ static char *join_rest(const Walk *walk, unsigned at)
     return g_strjoinv(".", walk->words + at);
 }
 
+static void remove_dotted(TopoNode *map, const char *key);
+
 static void put(const Walk *walk, TopoNode *map, const char *key)
 {
     if (walk->dry) {
+        return;
+    }
+    if (walk->change->value == NULL) {
+        remove_dotted(map, key);
         return;
     }
     topo_node_set(map, key, walk->change->place,

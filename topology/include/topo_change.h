@@ -21,6 +21,10 @@ typedef struct TopoChange TopoChange;
 TopoChange *topo_change_parse(const char *text, TopoPlace place,
                               TopoErrors *errors);
 
+/* Makes a change that removes the key @path of the description, such as "plot",
+ * if it is there. */
+TopoChange *topo_change_remove(const char *path, TopoPlace place);
+
 TopoChange *topo_change_ref(TopoChange *change);
 
 /* Drops a reference to @change (nullable). */
@@ -29,7 +33,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TopoChange, topo_change_unref)
 
 const char *topo_change_path(const TopoChange *change);
 
-/* Returns the value as one line of YAML; borrowed. */
+/* Returns the value as one line of YAML, "" for a removal; borrowed. */
 const char *topo_change_value(const TopoChange *change);
 
 TopoPlace topo_change_place(const TopoChange *change);
