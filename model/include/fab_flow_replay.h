@@ -16,7 +16,8 @@
  * operation @gap after its event before, which is the time that it needed to
  * think. So a request waits for all that had arrived at its agent before, and
  * not for what was still under way. A CPU also waits until its write has left
- * it. The order among the requests of an agent is that of the fabric.
+ * it, and a device does so before it reads. The order among the requests of an
+ * agent is that of the fabric.
  */
 typedef enum FabReplayKind {
     FAB_REPLAY_CPU_READ,

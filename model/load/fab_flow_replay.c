@@ -35,8 +35,10 @@ typedef struct Agent {
     FabEndpoint *endpoint;
     FabBusAddr *addrs; /* of each target */
     Node *head, **tail;
-    SimTime last;     /* time of the event before */
-    uint32_t leaving; /* pieces of a write that have not left the CPU */
+    SimTime last; /* time of the event before */
+    /* Pieces of a write that have not left the CPU, or writes that have not
+     * left the device. */
+    uint32_t leaving;
 } Agent;
 
 struct Op {
@@ -53,7 +55,6 @@ struct Op {
     SimTime begin, end;
     FabBusAddr last; /* first byte of the last piece, as the target sees it */
     FabDma dma;      /* of a device */
-    bool is_ordered; /* the DMA engine has the order */
 };
 
 struct ReplayFlow {
@@ -218,6 +219,18 @@ static void op_over(Op *op, FabStatus status)
     finish_if_over(self);
 }
 
+static void left(Agent *agent)
+{
+    if (--agent->leaving == 0 && agent->head) {
+        agent_wake(agent);
+    }
+}
+
+static void left_cpu(void *owner)
+{
+    left(owner);
+}
+
 static void cpu_read_over(void *owner, FabStatus status)
 {
     op_over(owner, status);
@@ -227,7 +240,9 @@ static void dma_over(FabDma *dma)
 {
     Op *op = dma->owner;
 
-    op->is_ordered = false;
+    if (!is_read(op)) {
+        left(op->agent);
+    }
     if (is_read(op) || dma->status != FAB_STATUS_SC) {
         op_over(op, dma->status);
     }
@@ -241,15 +256,6 @@ static void write_seen(void *owner, FabBusAddr addr, uint64_t data)
 
     if (op && !is_read(op) && !op->is_over && addr >= op->last) {
         op_over(op, FAB_STATUS_SC);
-    }
-}
-
-static void left_cpu(void *owner)
-{
-    Agent *agent = owner;
-
-    if (--agent->leaving == 0 && agent->head) {
-        agent_wake(agent);
     }
 }
 
@@ -308,7 +314,7 @@ static void dma_issue(Agent *agent, Op *op, FabBusAddr addr)
         .done = dma_over,
         .owner = op,
     };
-    op->is_ordered = true;
+    agent->leaving += !is_read(op);
     fab_endpoint_dma(agent->endpoint, &op->dma);
 }
 
@@ -340,13 +346,26 @@ static void node_pop(Agent *agent)
     agent->flow->waiting--;
 }
 
+/*
+ * True if the agent's next event must wait until its writes have left. A CPU
+ * stalls. The engine of a device has reads and writes in queues of their own,
+ * but no read passes a write (PCIe 5.0 s2.4.1).
+ */
+static bool is_stalled(const Agent *agent)
+{
+    const Node *node = agent->head;
+
+    return agent->leaving > 0 &&
+           (agent->root || (!node->is_arrival && is_read(node->op)));
+}
+
 /* The agent goes on as far as it can now. */
 static void agent_run(Agent *agent)
 {
     ReplayFlow *self = agent->flow;
     SimTime now = now_of(self);
 
-    while (agent->head && agent->leaving == 0) {
+    while (agent->head && !is_stalled(agent)) {
         Node *node = agent->head;
         Op *op = node->op;
 
