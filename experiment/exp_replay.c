@@ -16,6 +16,8 @@
 #define DW_BYTES   4u
 /* The most of a BAR that is mapped */
 #define BAR_BYTES  (1u << 20)
+/* The longest time that a trace may take */
+#define LONGEST_NS (INT64_C(86400) * SIM_S / SIM_NS)
 /* Events that a flow reads ahead */
 #define AHEAD      65536u
 
@@ -579,6 +581,11 @@ static bool packet_read(Replay *self, GError **error)
 
     self->number = index + 1;
     trc_file_record(self->file, index, &record);
+    if (record.time_ns - self->first_ns > LONGEST_NS) {
+        return wrong(self, error,
+                     "it is more than a day after the first; replay the trace "
+                     "in parts");
+    }
     switch (record.kind) {
     case TRC_START:
         start_read(self, &record);

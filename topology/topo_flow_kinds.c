@@ -426,7 +426,13 @@ static const TopoKey replay_keys[] = {
 static void check_replay(TopoLoader *loader, TopoFlow *flow)
 {
     const char *text = topo_values_text(flow->values, "trace");
+    const TopoValue *pace = topo_values_get(flow->values, "pace");
 
+    if (pace->valid && pace->number > 10 * pace->den) {
+        topo_flow_report(loader, flow, "pace",
+                         "%s is more than 1000%%; write less",
+                         topo_values_text(flow->values, "pace"));
+    }
     if (text == NULL) {
         return;
     }

@@ -14,6 +14,7 @@
 
 #include <glib.h>
 
+#include "fuzz_mutate.h"
 #include "trc_bytes.h"
 #include "trc_file.h"
 #include "trc_merge.h"
@@ -37,6 +38,14 @@ static void check_record(const TrcFile *file, const TrcRecord *record,
     must(g_utf8_validate(detail, -1, NULL) && strchr(detail, '\n') == NULL,
          "a detail that is no line of text");
     must(trc_kind_name(record->kind) != NULL, "a kind without a name");
+    for (unsigned i = 0;
+         record->kind == TRC_START && i < trc_record_n_functions(record); i++) {
+        TrcFunction function;
+
+        trc_record_function(record, i, &function);
+        must(g_utf8_validate(function.name, -1, NULL),
+             "a function's name not in UTF-8");
+    }
     must(record->interface < trc_file_n_interfaces(file), "no such interface");
     must(record->place < size, "a place beyond the file");
     must(record->data_size == 0 ||
@@ -90,43 +99,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #define ROUNDS 60000
 
-static void mutate(GRand *random, GByteArray *bytes)
-{
-    static const uint8_t values[] = {0,    1,    2,    3,    4,   12,
-                                     0x20, 0x40, 0x7f, 0x80, 0xff};
-    unsigned at = g_rand_int(random) % bytes->len;
-    unsigned length = 4 * (1 + g_rand_int(random) % 16);
-
-    length = MIN(length, bytes->len - at);
-    switch (g_rand_int(random) % 6) {
-    case 0:
-    case 1:
-        bytes->data[at] = values[g_rand_int(random) % sizeof(values)];
-        break;
-    case 2:
-        bytes->data[at] ^= (uint8_t)(1u << g_rand_int(random) % 8);
-        break;
-    case 3:
-        /* Turns aligned fields into extreme values, such as a length of 4 GiB.
-         */
-        at &= ~3u;
-        memset(bytes->data + at, g_rand_boolean(random) ? 0xff : 0,
-               MIN(4, bytes->len - at));
-        break;
-    case 4:
-        if (length < bytes->len) {
-            g_byte_array_remove_range(bytes, at, length);
-        }
-        break;
-    default: {
-        g_autofree uint8_t *copy = g_memdup2(bytes->data + at, length);
-
-        g_byte_array_append(bytes, copy, length);
-        break;
-    }
-    }
-}
-
 int main(void)
 {
     g_autoptr(GRand) random = g_rand_new_with_seed(3);
@@ -143,7 +115,7 @@ int main(void)
 
         g_byte_array_append(bytes, seed->data, seed->len);
         while (mutations-- > 0) {
-            mutate(random, bytes);
+            fuzz_mutate(random, bytes);
         }
         LLVMFuzzerTestOneInput(bytes->data, bytes->len);
         n_read++;
