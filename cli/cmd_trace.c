@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd.h"
 
-#include "cmd.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cmd_timeline.h"
 #include "table_csv.h"
 #include "topo_units.h"
 #include "trc_file.h"
@@ -27,6 +26,11 @@ static const char details[] =
     "any letters. TIME is a time since the first packet, such as 20us or\n"
     "1.5s.\n"
     "\n"
+    "--timeline writes a file that https://ui.perfetto.dev and Chrome's\n"
+    "about:tracing open: the packets of a timed cluster and, on the same axis,\n"
+    "the links of the model (--model) and the events of guests' kernels\n"
+    "(--ftrace). docs/user/timeline.md shows how to record them.\n"
+    "\n"
     "--create makes an empty FILE for devices to write to. It serves to name\n"
     "the two ends, or to limit packets; a device creates a missing file by\n"
     "itself.\n"
@@ -44,6 +48,9 @@ typedef struct Options {
     char *to;
     gboolean is_summary;
     char *csv;
+    char *timeline;
+    char *model;
+    char **ftraces;
     gboolean is_create;
     char *names;
     char *snaplen;
@@ -57,6 +64,9 @@ static void options_done(Options *options)
     g_free(options->from);
     g_free(options->to);
     g_free(options->csv);
+    g_free(options->timeline);
+    g_free(options->model);
+    g_strfreev(options->ftraces);
     g_free(options->names);
     g_free(options->snaplen);
     trc_filter_clear(&options->filter);
@@ -195,6 +205,28 @@ static int create(const Options *options, char **paths)
     return CMD_OK;
 }
 
+static int write_timeline(Options *options, char **paths)
+{
+    const CmdTimeline timeline = {
+        .path = options->timeline,
+        .model = options->model,
+        .ftraces = options->ftraces,
+        .trace = paths[0],
+        .filter = &options->filter,
+    };
+    GError *error = NULL;
+
+    if (paths[1] != NULL) {
+        return cmd_usage("trace", "--timeline takes one FILE");
+    }
+    if (!make_filter(options, &error) ||
+        !cmd_timeline_write(&timeline, &error)) {
+        cmd_complain("trace", error);
+        return CMD_USAGE;
+    }
+    return CMD_OK;
+}
+
 static int read_and_show(Options *options, char **paths)
 {
     g_autoptr(GPtrArray) files =
@@ -235,6 +267,14 @@ int cmd_trace(int argc, char **argv)
          "Sum up: counts, bytes and latencies by direction and kind", NULL},
         {"csv", 0, 0, G_OPTION_ARG_FILENAME, &options.csv,
          "Write a table to FILE instead of printing", "FILE"},
+        {"timeline", 0, 0, G_OPTION_ARG_FILENAME, &options.timeline,
+         "Write a timeline of a timed cluster to JSON, for Perfetto", "JSON"},
+        {"model", 0, 0, G_OPTION_ARG_FILENAME, &options.model,
+         "With --timeline: the cluster's description; adds the model's links",
+         "DESCRIPTION"},
+        {"ftrace", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.ftraces,
+         "With --timeline: events of a guest's kernel; repeatable",
+         "HOST=FILE"},
         {"create", 0, 0, G_OPTION_ARG_NONE, &options.is_create,
          "Make an empty FILE for devices to write to", NULL},
         {"names", 0, 0, G_OPTION_ARG_STRING, &options.names,
@@ -250,6 +290,13 @@ int cmd_trace(int argc, char **argv)
 
     if (!cmd_parse(argc, argv, entries, &words, details, &paths, &status)) {
         return status;
+    }
+    if (options.timeline == NULL &&
+        (options.model != NULL || options.ftraces != NULL)) {
+        return cmd_usage("trace", "--model and --ftrace need --timeline");
+    }
+    if (options.timeline != NULL) {
+        return write_timeline(&options, paths);
     }
     return options.is_create ? create(&options, paths)
                              : read_and_show(&options, paths);

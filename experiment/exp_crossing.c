@@ -344,6 +344,9 @@ static void seen(void *data, const FabTraceRecord *record)
     ExpCrossings *self = data;
     Item *item;
 
+    if (self->ops->hop) {
+        self->ops->hop(self->data, record);
+    }
     if (record->tlp->type != FAB_TLP_MRD) {
         return;
     }
@@ -527,8 +530,9 @@ static void send_from_device(FabEndpoint *device, FabBusAddr addr,
     fab_endpoint_dma(device, &item->dma);
 }
 
-/* Gives a request to the element that sends it. */
-static void send(ExpCrossings *self, Item *item)
+/* Gives a request to the element that sends it. Returns the number of its TLPs;
+ * 0 if there are none. */
+static uint32_t send(ExpCrossings *self, Item *item)
 {
     const Place *place = find_place(self, item);
     uint32_t bytes = MAX(item->crossing.bytes, DW_BYTES);
@@ -557,7 +561,7 @@ static void send(ExpCrossings *self, Item *item)
     if (!source || bytes > place->size_bytes) {
         item->done = sim_engine_now(self->engine);
         arrival_known(item, sim_engine_now(self->engine));
-        return;
+        return 0;
     }
     while (++self->number == 0 ||
            g_hash_table_contains(self->items, GUINT_TO_POINTER(self->number))) {
@@ -571,6 +575,7 @@ static void send(ExpCrossings *self, Item *item)
         send_from_cpu(fab_component_as_root(source), addr + offset, bytes, item,
                       self->number);
     }
+    return self->number;
 }
 
 static void complete(ExpCrossings *self, Item *item)
@@ -593,10 +598,11 @@ static void complete(ExpCrossings *self, Item *item)
     }
 }
 
-void exp_crossings_enter(ExpCrossings *self, const ExpCrossing *crossing)
+uint32_t exp_crossings_enter(ExpCrossings *self, const ExpCrossing *crossing)
 {
     Item *item = g_new0(Item, 1);
     SimTime time = crossing->time * SIM_NS;
+    uint32_t number = 0;
 
     if (time > sim_engine_now(self->engine)) {
         sim_engine_run_until(self->engine, time);
@@ -621,19 +627,20 @@ void exp_crossings_enter(ExpCrossings *self, const ExpCrossing *crossing)
         if (crossing->wants_accept) {
             self->stalls[item->direction->from->index] = item;
         }
-        send(self, item);
+        number = send(self, item);
         break;
     case EXP_CROSSING_READ:
         item->refs++;
         g_hash_table_replace(item->direction->reads,
                              GUINT_TO_POINTER(crossing->tag), item);
-        send(self, item);
+        number = send(self, item);
         break;
     default:
         complete(self, item);
         break;
     }
     item->crossing.device = NULL; /* the caller's */
+    return number;
 }
 
 /* ---- Running ---------------------------------------------------------- */

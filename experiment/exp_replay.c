@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "trc_file.h"
+#include "exp_end_priv.h"
 
 #define PAGE_BYTES 4096u
 /* A request covers at least one DW (PCIe 5.0 s2.2.5). */
@@ -23,12 +23,9 @@
 
 /* One end of a link of the trace. */
 typedef struct End {
-    const TopoHost *host; /* NULL: not looked up yet */
-    GArray *functions;    /* of TrcFunction: those of its machine */
-    uint16_t ntb;         /* Requester ID of the NTB */
-    bool has_begun;       /* there was a Start */
-    GQueue posted;        /* of Posted: sent, and not arrived yet */
-    GHashTable *reads;    /* of Read by transaction: not answered yet */
+    ExpEnd end;
+    GQueue posted;     /* of Posted: sent, and not arrived yet */
+    GHashTable *reads; /* of Read by transaction: not answered yet */
 } End;
 
 typedef struct Posted {
@@ -117,38 +114,6 @@ static char *host_names(const TopoDescription *description)
 
 /* ---- Names ------------------------------------------------------------ */
 
-/* Finds the host of an end, which the trace calls HOST:LINK. */
-static bool end_find_host(Replay *self, unsigned index, GError **error)
-{
-    const char *name = trc_file_interface(self->file, index)->name;
-    const char *colon = strchr(name, ':');
-    g_autofree char *host =
-        g_strndup(name, colon ? (gsize)(colon - name) : strlen(name));
-    g_autofree char *names = NULL;
-
-    self->ends[index].host = topo_find_host(self->description, host);
-    if (self->ends[index].host) {
-        return true;
-    }
-    names = host_names(self->description);
-    return wrong(self, error,
-                 "it was sent by %s, and the description has no host %s; its "
-                 "hosts are %s",
-                 name, host, names);
-}
-
-static const TopoDevice *find_device(const TopoHost *host, const char *name)
-{
-    for (unsigned i = 0; i < host->devices->len; i++) {
-        const TopoDevice *device = host->devices->pdata[i];
-
-        if (strcmp(device->name, name) == 0) {
-            return device;
-        }
-    }
-    return NULL;
-}
-
 static bool is_endpoint(const Replay *self, const TopoDevice *device)
 {
     return fab_component_as_endpoint(exp_device(self->fabric, device));
@@ -173,10 +138,10 @@ static uint32_t agent_number(Replay *self, const TopoHost *host,
 }
 
 /* The function that made a request: the CPU, or a device of the host. */
-static bool find_agent(Replay *self, unsigned index, const TrcRecord *record,
+static bool find_agent(Replay *self, const ExpEnd *end, const TrcRecord *record,
                        uint32_t *ret_agent, GError **error)
 {
-    const End *end = &self->ends[index];
+    const TrcFunction *function;
     const TopoDevice *device;
     uint16_t id = record->requester_id;
 
@@ -184,27 +149,22 @@ static bool find_agent(Replay *self, unsigned index, const TrcRecord *record,
         *ret_agent = agent_number(self, end->host, NULL);
         return true;
     }
-    for (unsigned i = 0; i < end->functions->len; i++) {
-        const TrcFunction *function =
-            &g_array_index(end->functions, TrcFunction, i);
-
-        if (function->requester_id != id) {
-            continue;
-        }
-        device = find_device(end->host, function->name);
-        if (!device || !is_endpoint(self, device)) {
-            return wrong(self, error,
-                         "device %s of host %s sent it, and the description "
-                         "has no endpoint of this name there; add one",
-                         function->name, end->host->name);
-        }
-        *ret_agent = agent_number(self, end->host, device);
-        return true;
+    function = exp_end_function(end, id);
+    if (!function) {
+        return wrong(self, error,
+                     "its Requester ID is %02x:%02x.%x, which is no function "
+                     "of host %s that the trace names",
+                     id >> 8, id >> 3 & 0x1f, id & 7, end->host->name);
     }
-    return wrong(self, error,
-                 "its Requester ID is %02x:%02x.%x, which is no function of "
-                 "host %s that the trace names",
-                 id >> 8, id >> 3 & 0x1f, id & 7, end->host->name);
+    device = exp_end_device(end, function->name);
+    if (!device || !is_endpoint(self, device)) {
+        return wrong(self, error,
+                     "device %s of host %s sent it, and the description has no "
+                     "endpoint of this name there; add one",
+                     function->name, end->host->name);
+    }
+    *ret_agent = agent_number(self, end->host, device);
+    return true;
 }
 
 static uint32_t target_number(Replay *self, const Target *wanted)
@@ -249,18 +209,18 @@ static int find_bar(const FabBar *bars, unsigned bar)
     return bars[bar].size_bytes ? (int)bar : -1;
 }
 
-static bool find_bar_target(Replay *self, const TopoHost *host,
+static bool find_bar_target(Replay *self, const ExpEnd *end,
                             const TrcFunction *function, unsigned bar,
                             Target *ret_target, GError **error)
 {
-    const TopoDevice *device = find_device(host, function->name);
+    const TopoDevice *device = exp_end_device(end, function->name);
     const FabBar *bars;
 
     if (!device || !is_endpoint(self, device)) {
         return wrong(self, error,
                      "it goes to BAR %u of %s of host %s, and the description "
                      "has no endpoint of this name there; add one%s",
-                     bar, function->name, host->name,
+                     bar, function->name, end->host->name,
                      device ? " (a request through a second NTB is in the "
                               "trace of the second link)"
                             : "");
@@ -279,28 +239,20 @@ static bool find_bar_target(Replay *self, const TopoHost *host,
 }
 
 /* The BAR or the memory of the other end's host that has @address. */
-static bool find_target(Replay *self, const End *end, uint64_t address,
+static bool find_target(Replay *self, const ExpEnd *end, uint64_t address,
                         uint32_t bytes, uint32_t *ret_target,
                         uint64_t *ret_offset, GError **error)
 {
     Target target = {
         .host = end->host, .bar = -1, .size_bytes = self->memory_bytes};
+    const TrcFunction *function;
     uint64_t offset = 0;
+    unsigned bar = 0;
 
-    for (unsigned i = 0; i < end->functions->len; i++) {
-        const TrcFunction *function =
-            &g_array_index(end->functions, TrcFunction, i);
-
-        for (unsigned j = 0; j < TRC_BARS; j++) {
-            if (address >= function->bar[j].address &&
-                address - function->bar[j].address < function->bar[j].size) {
-                offset = address - function->bar[j].address;
-                if (!find_bar_target(self, end->host, function, j, &target,
-                                     error)) {
-                    return false;
-                }
-            }
-        }
+    function = exp_end_bar(end, address, &bar, &offset);
+    if (function &&
+        !find_bar_target(self, end, function, bar, &target, error)) {
+        return false;
     }
     *ret_target = target_number(self, &target);
     if (!target.device) {
@@ -395,9 +347,9 @@ static bool request_read(Replay *self, const TrcRecord *record, GError **error)
         return true;
     }
     bytes = MAX(bytes, DW_BYTES);
-    if (!find_agent(self, index, record, &agent, error) ||
-        !find_target(self, &self->ends[peer], record->address, bytes, &target,
-                     &offset, error)) {
+    if (!find_agent(self, &end->end, record, &agent, error) ||
+        !find_target(self, &self->ends[peer].end, record->address, bytes,
+                     &target, &offset, error)) {
         return false;
     }
     if (record->kind == TRC_MRD) {
@@ -421,13 +373,13 @@ static bool notice_read(Replay *self, const TrcRecord *record, uint64_t value,
     uint32_t target;
     uint64_t offset;
 
-    if (!find_target(self, &self->ends[peer], 0, DW_BYTES, &target, &offset,
+    if (!find_target(self, &self->ends[peer].end, 0, DW_BYTES, &target, &offset,
                      error)) {
         return false;
     }
     add_posted(end, record->kind, self->next_op, value, DW_BYTES);
-    add_issue(self, record, agent_number(self, end->host, NULL), target, offset,
-              DW_BYTES);
+    add_issue(self, record, agent_number(self, end->end.host, NULL), target,
+              offset, DW_BYTES);
     return true;
 }
 
@@ -447,7 +399,7 @@ static bool posted_is(const Posted *posted, const TrcArrival *arrival)
 
 /* The agent at which a write arrives: the device that has the address, or the
  * CPU. */
-static bool find_receiver(Replay *self, const End *end,
+static bool find_receiver(Replay *self, const ExpEnd *end,
                           const TrcArrival *arrival, uint32_t *ret_agent,
                           GError **error)
 {
@@ -475,7 +427,7 @@ static bool find_receiver(Replay *self, const End *end,
 static bool posted_arrived(Replay *self, const TrcRecord *record,
                            const TrcArrival *arrival, GError **error)
 {
-    const End *end = &self->ends[record->interface];
+    const ExpEnd *end = &self->ends[record->interface].end;
     End *sender =
         &self->ends[trc_file_interface(self->file, record->interface)->peer];
     uint64_t bytes = 0;
@@ -531,20 +483,6 @@ static bool arrival_read(Replay *self, const TrcRecord *record, GError **error)
     return true;
 }
 
-static void start_read(Replay *self, const TrcRecord *record)
-{
-    End *end = &self->ends[record->interface];
-    unsigned count = trc_record_n_functions(record);
-
-    end->has_begun = true;
-    end->ntb = (uint16_t)(record->data[6] << 8 | record->data[7]);
-    g_array_set_size(end->functions, count);
-    for (unsigned i = 0; i < count; i++) {
-        trc_record_function(record, i,
-                            &g_array_index(end->functions, TrcFunction, i));
-    }
-}
-
 /* Both ends must have recorded: what happens at one depends on the other. */
 static bool check_ends(Replay *self, unsigned index, GError **error)
 {
@@ -558,16 +496,22 @@ static bool check_ends(Replay *self, unsigned index, GError **error)
                      trc_file_interface(self->file, index)->name);
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(both); i++) {
-        const End *end = &self->ends[both[i]];
+        const ExpEnd *end = &self->ends[both[i]].end;
+        const char *name = trc_file_interface(self->file, both[i])->name;
 
-        if (!end->host && !end_find_host(self, both[i], error)) {
-            return false;
+        if (!end->host) {
+            g_autofree char *names = host_names(self->description);
+
+            return wrong(self, error,
+                         "it crossed to or from %s, and the description has no "
+                         "host of this name; its hosts are %s",
+                         name, names);
         }
         if (!end->has_begun) {
             return wrong(self, error,
                          "the trace has no Start of %s before it; record both "
                          "ends, and keep the beginning",
-                         trc_file_interface(self->file, both[i])->name);
+                         name);
         }
     }
     return true;
@@ -588,7 +532,7 @@ static bool packet_read(Replay *self, GError **error)
     }
     switch (record.kind) {
     case TRC_START:
-        start_read(self, &record);
+        exp_end_start(&self->ends[record.interface].end, &record);
         return true;
     case TRC_MRD:
     case TRC_MWR:
@@ -665,8 +609,7 @@ static void end_clear(End *end)
         posted_pop(end);
     }
     g_hash_table_remove_all(end->reads);
-    g_array_set_size(end->functions, 0);
-    end->has_begun = false;
+    exp_end_reset(&end->end);
 }
 
 /* Begins again with the first packet. Agents and targets keep their numbers. */
@@ -737,7 +680,8 @@ static bool open_trace(Replay *self, GError **error)
     self->n_ends = trc_file_n_interfaces(self->file);
     self->ends = g_new0(End, self->n_ends);
     for (unsigned i = 0; i < self->n_ends; i++) {
-        self->ends[i].functions = g_array_new(FALSE, TRUE, sizeof(TrcFunction));
+        exp_end_init(&self->ends[i].end, self->description,
+                     trc_file_interface(self->file, i)->name);
         self->ends[i].reads = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     }
     for (unsigned i = 0; i < self->n_ends; i++) {
@@ -767,7 +711,7 @@ static void replay_free(void *owner)
 
     for (unsigned i = 0; i < self->n_ends; i++) {
         end_clear(&self->ends[i]);
-        g_array_unref(self->ends[i].functions);
+        exp_end_done(&self->ends[i].end);
         g_hash_table_unref(self->ends[i].reads);
     }
     for (unsigned i = 0; i < self->targets->len; i++) {

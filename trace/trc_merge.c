@@ -140,6 +140,7 @@ void trc_merge_crossing(const TrcMerge *self, size_t index,
     g_assert(index < self->count);
     place = &self->places[index];
     ret_crossing->file = self->files[place->file];
+    ret_crossing->index = place->index;
     trc_file_record(ret_crossing->file, place->index, &ret_crossing->record);
     ret_crossing->latency_ns = place->latency_ns;
     ret_crossing->asked = place->asked;

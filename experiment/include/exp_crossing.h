@@ -2,6 +2,7 @@
 #ifndef EXP_CROSSING_H
 #define EXP_CROSSING_H
 
+#include "fab_fabric.h"
 #include "topo_description.h"
 
 /*
@@ -51,6 +52,9 @@ typedef struct ExpCrossingsOps {
                  int64_t time);
     /* The CPU of the host with this index may go on. */
     void (*accepted)(void *owner, unsigned host, uint64_t id, int64_t time);
+    /* A TLP crosses a link of the fabric. It must not enter anything. Nullable.
+     */
+    void (*hop)(void *owner, const FabTraceRecord *record);
 } ExpCrossingsOps;
 
 /* Builds the fabric of @description, which must outlive the result, and the
@@ -71,8 +75,10 @@ bool exp_crossings_least(const TopoDescription *description, int64_t *ret_ns,
                          GError **error);
 
 /* An access enters at @crossing->time. What happens up to that time must have
- * run. */
-void exp_crossings_enter(ExpCrossings *crossings, const ExpCrossing *crossing);
+ * run. Returns the number of its TLPs (FabTlp.flow), which a read's completions
+ * have, too; 0 if it makes none. */
+uint32_t exp_crossings_enter(ExpCrossings *crossings,
+                             const ExpCrossing *crossing);
 
 /*
  * From now on requests to the page of 4 KiB at @address in the host with index

@@ -632,8 +632,8 @@ START_TEST(another_host_is_refused)
 
     trc_story_doorbell(&story, FIRST_NS + 1, 0, 1);
     keep(&story);
-    check_refused("t.pcapng: packet 3: it was sent by x:cable, and the "
-                  "description has no host x; its hosts are a, b");
+    check_refused("t.pcapng: packet 3: it crossed to or from x:cable, and the "
+                  "description has no host of this name; its hosts are a, b");
 }
 END_TEST
 

@@ -15,6 +15,7 @@ typedef struct TrcMerge TrcMerge;
 typedef struct TrcCrossing {
     TrcRecord record;
     const TrcFile *file;
+    size_t index; /* of the record in its file */
     /* Of a completion: time since its request. TRC_NO_LATENCY if the request is
      * not in the files, and for all other records. */
     int64_t latency_ns;
