@@ -15,6 +15,7 @@
 #include <glib/gstdio.h>
 
 #include "topo_test.h"
+#include "trc_file.h"
 #include "trc_story.h"
 #include "../suite.h"
 
@@ -69,7 +70,8 @@ static TopoDescription *load(unsigned cable_ns, const char *keys)
 }
 
 typedef struct Result {
-    int64_t end_ps; /* of the last operation */
+    int64_t end_ps;  /* of the last operation */
+    int64_t time_ps; /* from the first one */
     uint64_t operations, counts[FAB_REPLAY_KINDS];
     double means[FAB_REPLAY_KINDS]; /* in ps */
 } Result;
@@ -88,6 +90,7 @@ static bool try_run(TopoDescription *description, Result *ret_result,
         fab_flow_result(flow, &result);
         ck_assert_uint_eq(result.failed, 0);
         ret_result->end_ps = result.end;
+        ret_result->time_ps = result.end - result.begin;
         ret_result->operations = result.operations;
         for (unsigned i = 0; i < FAB_REPLAY_KINDS; i++) {
             const SimHistogram *latency = fab_replay_flow_latency(flow, i);
@@ -466,6 +469,37 @@ START_TEST(nvme_as_the_model_has_it)
 }
 END_TEST
 
+/* Four reads that a real cluster has recorded take the time that they took
+ * there: from the first doorbell to the arrival of the last one. */
+START_TEST(a_real_trace_takes_its_time)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    TopoDescription *description =
+        topo_load(TEST_FILE("scenarios/replay/four-reads.yaml"), NULL, errors);
+    g_autoptr(TrcFile) file =
+        trc_file_read(TEST_FILE("scenarios/replay/four-reads.pcapng"), NULL);
+    int64_t begin = 0, end = 0;
+    Result result = {0};
+
+    for (size_t i = 0; i < trc_file_n_records(file); i++) {
+        TrcRecord record;
+
+        trc_file_record(file, i, &record);
+        begin = begin == 0 && record.kind == TRC_MWR ? record.time_ns : begin;
+        end = record.kind == TRC_ARRIVAL ? record.time_ns : end;
+    }
+    ck_assert(try_run(description, &result, NULL));
+    ck_assert_double_eq_tol((double)result.time_ps / 1000,
+                            (double)(end - begin), 0.01 * (end - begin));
+    ck_assert_uint_eq(result.operations, 104);
+    ck_assert_uint_eq(result.counts[FAB_REPLAY_CPU_WRITE], 8);
+    ck_assert_uint_eq(result.counts[FAB_REPLAY_DMA_READ], 16);
+    ck_assert_uint_eq(result.counts[FAB_REPLAY_DMA_WRITE], 76);
+    ck_assert_uint_eq(result.counts[FAB_REPLAY_INTERRUPT], 4);
+    topo_description_free(description);
+}
+END_TEST
+
 /* ---- Closed forms ------------------------------------------------------ */
 
 /* Ten reads of a CPU, each 300 ns after the one before was answered. */
@@ -741,6 +775,7 @@ int main(void)
     tcase_add_test(tcase, ping_pong_as_the_model_has_it);
     tcase_add_test(tcase, dma_reads_as_the_model_has_them);
     tcase_add_test(tcase, nvme_as_the_model_has_it);
+    tcase_add_test(tcase, a_real_trace_takes_its_time);
     tcase_add_test(tcase, a_chain_is_later_by_each_crossing);
     tcase_add_test(tcase, a_stream_is_later_by_one_crossing);
     tcase_add_test(tcase, what_was_under_way_is_not_waited_for);
