@@ -8,6 +8,7 @@
 #include <linux/io.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
+#include <linux/ratelimit.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/srcu.h>
@@ -77,6 +78,22 @@ static bool slot_read(const struct dlend_slot *from, u32 seq, struct head *head,
 
 /* The peer's requests. */
 
+/*
+ * Counts a request that no handler gets. It is no warning: nodes ask those that lend
+ * nothing for their devices, too. Return: @err.
+ */
+static int refuse(struct dlend_peer *peer, const struct head *head, int err)
+{
+	/* A peer must not be able to fill the log. */
+	static DEFINE_RATELIMIT_STATE(limit, 5 * HZ, 50);
+
+	dlend_count(peer, DLEND_COUNT_REFUSED);
+	if (__ratelimit(&limit))
+		pr_info("dl_fabric: %s: request %u of %u bytes is refused: error %d\n",
+			peer->name, head->op, head->len, -err);
+	return err;
+}
+
 static int request_handle(struct dlend_peer *peer, struct dlend_inbox *inbox,
 			  const struct head *head, bool polled)
 {
@@ -84,21 +101,17 @@ static int request_handle(struct dlend_peer *peer, struct dlend_inbox *inbox,
 	unsigned long flags;
 	int idx, ret;
 
-	if (head->len > DLEND_MSG_MAX || head->status) {
-		dlend_count(peer, DLEND_COUNT_REFUSED);
-		return -EPROTO;
-	}
+	if (head->len > DLEND_MSG_MAX || head->status)
+		return refuse(peer, head, -EPROTO);
 	idx = srcu_read_lock(&ops_srcu);
 	op = head->op < DLEND_OPS_MAX ?
 		     srcu_dereference(ops[array_index_nospec(head->op,
 							     DLEND_OPS_MAX)],
 				      &ops_srcu) : NULL;
 	if (!op || (polled && !(op->flags & DLEND_ATOMIC))) {
-		dlend_count(peer, DLEND_COUNT_REFUSED);
-		ret = -EOPNOTSUPP;
+		ret = refuse(peer, head, -EOPNOTSUPP);
 	} else if (head->len < op->req_min || head->len > op->req_max) {
-		dlend_count(peer, DLEND_COUNT_REFUSED);
-		ret = -EINVAL;
+		ret = refuse(peer, head, -EINVAL);
 	} else if (op->flags & DLEND_ATOMIC) {
 		local_irq_save(flags);
 		ret = op->handler(peer, inbox->request.data, head->len,

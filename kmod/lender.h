@@ -10,7 +10,7 @@
  *	lender_config.c  lender_iommu.c  lender_check.c
  *				configuration space, IOMMU, devices that cannot be lent
  *	lender_table.c		the devices
- *	lender_stats.c		counters
+ *	lender_stats.c		counters, and the log of what was refused
  *
  * Locks, outermost first:
  *
@@ -67,6 +67,7 @@ struct lender_loan {
 	struct iommu_domain *domain;	/* NULL without an IOMMU */
 	struct dlend_import *dma, *msi;
 	bool admitted;			/* the NTB forwards the device's requests */
+	bool misused;	/* the log says so; guarded by lender_lock */
 	struct {
 		struct dlend_export *export;
 		dma_addr_t addr;	/* bus address of the BAR, for the peer */
@@ -108,6 +109,17 @@ extern struct lender_counts {
 	atomic64_t p2p_routes;	/* windows to other devices, opened for devices of this node */
 	atomic64_t p2p_grants;	/* devices of this node opened to other lenders */
 } lender_counts;
+
+/* What is wrong with several requests. */
+#define LENDER_NO_LOAN "it names a loan that it does not have"
+#define LENDER_NO_WINDOWS "its windows are not open"
+#define LENDER_NO_REGISTER "there is no such register"
+
+/*
+ * Counts a request of @peer that is refused, and writes it into the log, unless there are
+ * very many. @what: the reason. Any context. Return: @err.
+ */
+int lender_refuse(struct dlend_peer *peer, int err, const char *what);
 
 void lender_stats_init(void);
 void lender_stats_exit(void);

@@ -318,6 +318,20 @@ u32 lender_config_read(struct lender_device *d, unsigned int at,
 }
 
 /*
+ * Counts bits that the borrower may not write. Drivers try that, too, so the log has only
+ * the first time of a loan. lender_lock is held.
+ */
+static void refuse(struct lender_device *d, unsigned int at, unsigned int bits)
+{
+	atomic64_add(bits, &lender_counts.config_refused);
+	if (d->loan->misused)
+		return;
+	d->loan->misused = true;
+	pci_notice(d->pdev, "device %x: node %u writes what it may not, at %#x of the configuration space\n",
+		   d->fdid, dlend_peer_node(d->loan->peer), at);
+}
+
+/*
  * Applies the borrower's MSI registers. If they enable MSI and the address lies in the
  * borrower's MSI window, address and data are written to the device and MSI is enabled
  * there. Otherwise MSI is disabled. A borrower writes the address in parts, so the
@@ -349,7 +363,7 @@ static void commit_msi(struct lender_device *d)
 				      get16(c->shown, at + data));
 		real |= PCI_MSI_FLAGS_ENABLE;
 	} else if (flags & PCI_MSI_FLAGS_ENABLE) {
-		atomic64_inc(&lender_counts.config_refused);
+		refuse(d, at + PCI_MSI_ADDRESS_LO, 1);
 	}
 	pci_write_config_word(d->pdev, at + PCI_MSI_FLAGS, real);
 }
@@ -368,7 +382,7 @@ void lender_config_write(struct lender_device *d, unsigned int at,
 	if (size < 4)
 		refused &= BIT(8 * size) - 1;
 	if (refused)
-		atomic64_add(hweight32(refused), &lender_counts.config_refused);
+		refuse(d, at, hweight32(refused));
 	for (i = 0; i < size; i++) {
 		u8 mask = c->keep[at + i];
 

@@ -15,12 +15,6 @@
 static bool closing;
 static atomic_t loan_numbers;
 
-static int refuse(int err)
-{
-	atomic64_inc(&lender_counts.requests_refused);
-	return err;
-}
-
 void lender_reset(struct lender_device *d)
 {
 	struct pci_dev *pdev = d->pdev;
@@ -391,12 +385,13 @@ static int attach(struct lender_device *d, struct lender_loan *loan,
 	int err;
 
 	if (loan->attached)
-		return refuse(-EBUSY);
+		return lender_refuse(loan->peer, -EBUSY, "its windows are open already");
 	if (le32_to_cpu(req->flags) & ~(DLEND_ATTACH_TRANSLATED | DLEND_ATTACH_GUEST))
-		return refuse(-EINVAL);
+		return lender_refuse(loan->peer, -EINVAL, "unknown flags");
 	if (le32_to_cpu(req->flags) & DLEND_ATTACH_GUEST &&
 	    (!d->group || !(le32_to_cpu(req->flags) & DLEND_ATTACH_TRANSLATED)))
-		return refuse(-EOPNOTSUPP);
+		return lender_refuse(loan->peer, -EOPNOTSUPP,
+				     "a virtual machine needs an IOMMU at both ends");
 	err = open_windows(d, loan, req, answer);
 	if (err) {
 		pci_info(d->pdev, "device %x cannot be lent to node %u: its windows are refused with error %d\n",
@@ -449,7 +444,7 @@ static int op_attach(struct dlend_peer *peer, const void *data, size_t len,
 	int ret;
 
 	if (!d)
-		return refuse(-ENODEV);
+		return lender_refuse(peer, -ENODEV, LENDER_NO_LOAN);
 	memset(resp, 0, sizeof(struct dlend_msg_attach_answer));
 	ret = attach(d, d->loan, req, resp);
 	unlock_loan(d);
@@ -463,7 +458,7 @@ static int op_return(struct dlend_peer *peer, const void *data, size_t len,
 	struct lender_device *d = lock_loan(peer, req->fdid, req->loan);
 
 	if (!d)
-		return refuse(-ENODEV);
+		return lender_refuse(peer, -ENODEV, LENDER_NO_LOAN);
 	lender_end_loan(d);
 	unlock_loan(d);
 	return 0;
@@ -478,13 +473,13 @@ static int op_reset(struct dlend_peer *peer, const void *data, size_t len,
 	int ret = 0;
 
 	if (!d)
-		return refuse(-ENODEV);
+		return lender_refuse(peer, -ENODEV, LENDER_NO_LOAN);
 	if (d->loan->attached) {
 		lender_reset(d);
 		pci_write_config_word(d->pdev, PCI_COMMAND,
 				      PCI_COMMAND_MEMORY | PCI_COMMAND_INTX_DISABLE);
 	} else {
-		ret = refuse(-EINVAL);
+		ret = lender_refuse(peer, -EINVAL, LENDER_NO_WINDOWS);
 	}
 	unlock_loan(d);
 	return ret;
@@ -502,14 +497,14 @@ static int access_config(struct dlend_peer *peer, const struct dlend_msg_cfg *re
 
 	if ((size != 1 && size != 2 && size != 4) || at % size ||
 	    at + size > DLEND_CFG_SPACE)
-		return refuse(-EINVAL);
+		return lender_refuse(peer, -EINVAL, LENDER_NO_REGISTER);
 
 	spin_lock_irqsave(&lender_lock, flags);
 	d = lender_of_loan(peer, le32_to_cpu(req->fdid),
 			   le32_to_cpu(req->loan));
 	if (!d || !d->config_open) {
 		spin_unlock_irqrestore(&lender_lock, flags);
-		return refuse(-ENODEV);
+		return lender_refuse(peer, -ENODEV, LENDER_NO_LOAN);
 	}
 	if (write) {
 		atomic64_inc(&lender_counts.config_writes);
@@ -546,15 +541,15 @@ static int op_cfg_extended(struct dlend_peer *peer, const void *data, size_t len
 	int ret = sizeof(*answer);
 
 	if (at < DLEND_CFG_SIZE || at > DLEND_CFG_SPACE - DLEND_CFG_PIECE)
-		return refuse(-EINVAL);
+		return lender_refuse(peer, -EINVAL, LENDER_NO_REGISTER);
 	d = lock_loan(peer, req->fdid, req->loan);
 	if (!d)
-		return refuse(-ENODEV);
+		return lender_refuse(peer, -ENODEV, LENDER_NO_LOAN);
 	spin_lock_irq(&lender_lock);
 	if (d->config_open)
 		memcpy(answer->config, d->config.shown + at, DLEND_CFG_PIECE);
 	else
-		ret = refuse(-ENODEV);
+		ret = lender_refuse(peer, -ENODEV, LENDER_NO_WINDOWS);
 	spin_unlock_irq(&lender_lock);
 	unlock_loan(d);
 	return ret;

@@ -59,27 +59,26 @@ struct grant {
 	} bars[DLEND_BARS];
 };
 
+static const char pair_twice[] = "there is such a pair already";
+static const char too_many_pairs[] = "the device has as many pairs as there may be";
+
 static DEFINE_MUTEX(p2p_mutex);
 static LIST_HEAD(routes);
 static LIST_HEAD(grants);
 
-static int refuse(int err)
-{
-	atomic64_inc(&lender_counts.requests_refused);
-	return err;
-}
-
 /* Return: 0, or an error if the message is of another version or malformed. */
-static int get_pair(const struct dlend_msg_p2p *msg, u32 flags, struct pair *ret)
+static int get_pair(struct dlend_peer *peer, const struct dlend_msg_p2p *msg, u32 flags,
+		    struct pair *ret)
 {
 	ret->source = le32_to_cpu(msg->source);
 	ret->source_loan = le32_to_cpu(msg->source_loan);
 	ret->target = le32_to_cpu(msg->target);
 	ret->target_loan = le32_to_cpu(msg->target_loan);
 	if (le32_to_cpu(msg->version) != DLEND_P2P_VERSION)
-		return refuse(-EPROTONOSUPPORT);
+		return lender_refuse(peer, -EPROTONOSUPPORT, "unknown version");
 	if (le32_to_cpu(msg->flags) & ~flags || ret->source == ret->target)
-		return refuse(-EINVAL);
+		return lender_refuse(peer, -EINVAL,
+				     "unknown flags, or a device that reaches itself");
 	return 0;
 }
 
@@ -182,14 +181,16 @@ static int find_target_node(struct dlend_peer *borrower, const struct pair *pair
 	peer = dlend_peer_find(pair->target >> 16);
 	if (peer == borrower || !peer || !dlend_peer_is_up(peer)) {
 		dlend_peer_put(peer);
-		return peer && peer == borrower ? refuse(-EINVAL) : -ENETUNREACH;
+		return peer && peer == borrower ?
+		       lender_refuse(borrower, -EINVAL, "it names its own device as borrowed") :
+		       -ENETUNREACH;
 	}
 	*ret = peer;
 	return 0;
 }
 
 /* p2p_mutex is held. Return: 0, or why the source gets no further route. */
-static int check_routes(const struct pair *pair)
+static int check_routes(struct dlend_peer *borrower, const struct pair *pair)
 {
 	unsigned int n = 0;
 	struct route *route;
@@ -198,10 +199,10 @@ static int check_routes(const struct pair *pair)
 		if (route->pair.source != pair->source)
 			continue;
 		if (route->pair.target == pair->target)
-			return -EEXIST;
+			return lender_refuse(borrower, -EEXIST, pair_twice);
 		n++;
 	}
-	return n < DLEND_P2P_MAX ? 0 : -EDQUOT;
+	return n < DLEND_P2P_MAX ? 0 : lender_refuse(borrower, -EDQUOT, too_many_pairs);
 }
 
 /* Enters a route without windows, so that REVOKE and the end of the loan find it. */
@@ -224,7 +225,8 @@ static struct route *route_new(struct dlend_peer *borrower, const struct pair *p
 		goto free;
 	mutex_lock(&p2p_mutex);
 	route->source = get_lent(borrower, pair->source, pair->source_loan);
-	err = route->source ? check_routes(pair) : refuse(-ENODEV);
+	err = route->source ? check_routes(borrower, pair) :
+			      lender_refuse(borrower, -ENODEV, LENDER_NO_LOAN);
 	if (!err)
 		list_add_tail(&route->node, &routes);
 	mutex_unlock(&p2p_mutex);
@@ -294,7 +296,7 @@ static int open_local(struct route *route, struct dlend_msg_p2p_open_answer *ans
 	int err = 0;
 
 	if (!target)
-		return refuse(-ENODEV);
+		return lender_refuse(route->borrower, -ENODEV, LENDER_NO_LOAN);
 	for (i = 0; i < DLEND_BARS && !err; i++) {
 		u64 start = pci_resource_start(target->pdev, i);
 		u64 size = pci_resource_len(target->pdev, i);
@@ -387,7 +389,7 @@ static int op_open(struct dlend_peer *peer, const void *data, size_t len, void *
 	int err;
 
 	memset(answer, 0, sizeof(*answer));
-	err = get_pair(&req->p2p, DLEND_P2P_BORROWERS, &pair);
+	err = get_pair(peer, &req->p2p, DLEND_P2P_BORROWERS, &pair);
 	if (err)
 		return err;
 	route = route_new(peer, &pair, is_borrowers);
@@ -408,7 +410,10 @@ static int op_open(struct dlend_peer *peer, const void *data, size_t len, void *
 	} else {
 		err = route_open(route, windows.bars, answer);
 	}
-	if (!err)
+	if (err)
+		pci_info(source->pdev, "device %x does not get windows to device %x: error %d\n",
+			 pair.source, pair.target, -err);
+	else
 		pci_info(source->pdev, "device %x may reach device %x\n", pair.source,
 			 pair.target);
 	lender_put(source);
@@ -484,7 +489,7 @@ static int op_grant(struct dlend_peer *peer, const void *data, size_t len, void 
 	struct pair pair;
 	int err;
 
-	err = get_pair(data, 0, &pair);
+	err = get_pair(peer, data, 0, &pair);
 	if (err)
 		return err;
 	grant = kzalloc(sizeof(*grant), GFP_KERNEL);
@@ -494,16 +499,16 @@ static int op_grant(struct dlend_peer *peer, const void *data, size_t len, void 
 	mutex_lock(&p2p_mutex);
 	grant->target = get_lent(peer, pair.target, pair.target_loan);
 	if (!grant->target)
-		err = refuse(-ENODEV);
+		err = lender_refuse(peer, -ENODEV, LENDER_NO_LOAN);
 	list_for_each_entry(other, &grants, node) {
 		if (other->target != grant->target)
 			continue;
 		if (other->pair.source == pair.source)
-			err = -EEXIST;
+			err = lender_refuse(peer, -EEXIST, pair_twice);
 		n++;
 	}
 	if (!err && n >= DLEND_P2P_MAX)
-		err = -EDQUOT;
+		err = lender_refuse(peer, -EDQUOT, too_many_pairs);
 	if (!err) {
 		list_add_tail(&grant->node, &grants);
 		atomic64_inc(&lender_counts.p2p_grants);
@@ -555,18 +560,18 @@ static int op_fetch(struct dlend_peer *peer, const void *data, size_t len, void 
 	int err;
 
 	memset(windows, 0, sizeof(*windows));
-	err = get_pair(data, 0, &pair);
+	err = get_pair(peer, data, 0, &pair);
 	if (err)
 		return err;
 	if (pair.source >> 16 != dlend_peer_node(peer))
-		return refuse(-EPERM);
+		return lender_refuse(peer, -EPERM, "the source is not its own");
 	mutex_lock(&p2p_mutex);
 	list_for_each_entry(grant, &grants, node)
 		if (!grant->closing && !grant->peer && is_pair(&grant->pair, &pair))
 			found = grant;
 	if (!found) {
 		mutex_unlock(&p2p_mutex);
-		return refuse(-ENODEV);
+		return lender_refuse(peer, -ENODEV, "nobody has granted this target");
 	}
 	found->peer = dlend_peer_get(peer);
 	for (i = 0; i < DLEND_BARS && !err; i++)
@@ -591,7 +596,7 @@ static int op_revoke(struct dlend_peer *peer, const void *data, size_t len, void
 {
 	struct route *route, *next;
 	struct pair pair;
-	int err = get_pair(data, 0, &pair);
+	int err = get_pair(peer, data, 0, &pair);
 
 	if (err)
 		return err;
@@ -611,7 +616,7 @@ static int op_close(struct dlend_peer *peer, const void *data, size_t len, void 
 	struct lender_device *target;
 	struct grant *grant;
 	struct pair pair;
-	int err = get_pair(data, DLEND_P2P_BORROWERS, &pair);
+	int err = get_pair(peer, data, DLEND_P2P_BORROWERS, &pair);
 
 	if (err)
 		return err;

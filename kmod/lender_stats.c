@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counters, and the file "lender" in debugfs that shows them.
+ * Counters, and the file "lender" in debugfs that shows them; the log of what was refused.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
+#include <linux/ratelimit.h>
 #include <linux/seq_file.h>
 
 #include "lender.h"
 
 struct lender_counts lender_counts;
 static struct dentry *debugfs;
+
+int lender_refuse(struct dlend_peer *peer, int err, const char *what)
+{
+	/* A peer must not be able to fill the log. */
+	static DEFINE_RATELIMIT_STATE(limit, 5 * HZ, 50);
+
+	atomic64_inc(&lender_counts.requests_refused);
+	if (__ratelimit(&limit))
+		pr_warn("dl_lender: a request of node %u is refused: %s\n",
+			dlend_peer_node(peer), what);
+	return err;
+}
 
 static int stats_show(struct seq_file *file, void *unused)
 {
