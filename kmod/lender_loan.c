@@ -33,6 +33,11 @@ void lender_reset(struct lender_device *d)
 	pci_cfg_access_unlock(pdev);
 	/* The saved state may have bus mastering on. */
 	pci_clear_master(pdev);
+	/* Some kinds of reset leave on what the borrower has switched on. */
+	if (pdev->msix_cap)
+		pci_write_config_word(pdev, pdev->msix_cap + PCI_MSIX_FLAGS, 0);
+	if (pdev->msi_cap)
+		pci_write_config_word(pdev, pdev->msi_cap + PCI_MSI_FLAGS, 0);
 	atomic64_inc(&lender_counts.resets);
 	if (!err)
 		return;
@@ -40,10 +45,6 @@ void lender_reset(struct lender_device *d)
 	atomic64_inc(&lender_counts.reset_failures);
 	pci_warn(pdev, "%s, so its next user finds it in the state that the last user left\n",
 		 err == -ENOTTY ? "it has no way to be reset" : "its reset failed");
-	if (pdev->msix_cap)
-		pci_write_config_word(pdev, pdev->msix_cap + PCI_MSIX_FLAGS, 0);
-	if (pdev->msi_cap)
-		pci_write_config_word(pdev, pdev->msi_cap + PCI_MSI_FLAGS, 0);
 }
 
 static void set_loan(struct lender_device *d, struct lender_loan *loan)
