@@ -23,6 +23,8 @@
  *	locks of the PCI core and of drivers
  *	windows_mutex	of a loan. Guards its windows.
  *	slices_mutex	guards the addresses of translated windows.
+ *	place_mutex	guards what virtual machines have of loans. Held while a lender is
+ *			told of it; taken below the locks of dl_mdev.
  *	p2p_mutex	guards the windows of peer-to-peer.
  *	borrower_lock	guards the list of loans; taken in any context.
  *
@@ -117,6 +119,9 @@ struct borrower_loan {
 	u64 dma_bus;			/* address of dma_start for the device */
 	bool translated;		/* an IOMMU here translates the window */
 	bool guest;			/* for a virtual machine of this node */
+	/* The virtual machine, and where its BARs are in it: borrower_p2p.c. */
+	const void *machine;
+	u64 machine_bars[DLEND_BARS];
 	struct borrower_slice slice;	/* of a translated window that is not the loopback's */
 	spinlock_t dma_lock;		/* guards @dead, and changes to the domain */
 	struct iommu_domain *domain;	/* NULL while nothing is mapped or undone */

@@ -30,6 +30,9 @@ struct p2p {
 	struct pci_dev *local;	/* counted: the function that is this node's own, or NULL */
 	struct dlend_msg_p2p msg;
 	bool admitted;	/* guarded by p2p_mutex: the adapter forwards the requests of @local */
+	/* What the source's lender was told last, if @placed. Guarded by place_mutex. */
+	bool placed;
+	u64 place[DLEND_BARS];
 
 	/* Guarded by p2p_lock. */
 	bool ready;		/* the source reaches the target */
@@ -47,8 +50,11 @@ struct p2p {
 
 /*
  * The list and the exports are changed with p2p_mutex held. p2p_lock guards the list
- * against borrower_p2p_map(), which is called in any context.
+ * against borrower_p2p_map(), which is called in any context. place_mutex, outside of
+ * p2p_mutex, guards it against those who call a lender, and guards the virtual machines of
+ * loans.
  */
+static DEFINE_MUTEX(place_mutex);
 static DEFINE_MUTEX(p2p_mutex);
 static DEFINE_SPINLOCK(p2p_lock);
 static LIST_HEAD(pairs);
@@ -168,11 +174,13 @@ void borrower_p2p_unmap(struct device *dev, dma_addr_t addr, size_t size,
 
 static void enter(struct p2p *p2p)
 {
+	mutex_lock(&place_mutex);
 	mutex_lock(&p2p_mutex);
 	spin_lock_irq(&p2p_lock);
 	list_add_tail(&p2p->node, &pairs);
 	spin_unlock_irq(&p2p_lock);
 	mutex_unlock(&p2p_mutex);
+	mutex_unlock(&place_mutex);
 }
 
 static bool is_gone(struct borrower_loan *loan)
@@ -384,12 +392,14 @@ static void end(struct p2p *p2p)
 		if (p2p->target_loan && !is_same_lender(p2p))
 			send_close(p2p, p2p->target_loan);
 	}
+	mutex_lock(&place_mutex);
 	mutex_lock(&p2p_mutex);
 	close_exports(p2p);
 	spin_lock_irq(&p2p_lock);
 	list_del(&p2p->node);
 	spin_unlock_irq(&p2p_lock);
 	mutex_unlock(&p2p_mutex);
+	mutex_unlock(&place_mutex);
 	pci_dev_put(p2p->local);
 	kfree(p2p);
 }
@@ -455,6 +465,60 @@ static int begin(struct p2p *p2p, struct dlend_why *why)
 	return err;
 }
 
+/*
+ * If one virtual machine has both devices, the source reaches the target where the machine
+ * does; otherwise nowhere. Tells the source's lender, unless it knows. place_mutex is
+ * held.
+ */
+static void place(struct p2p *p2p)
+{
+	struct borrower_loan *source = p2p->source_loan, *target = p2p->target_loan;
+	struct dlend_msg_p2p_place req = { .p2p = p2p->msg };
+	u64 bars[DLEND_BARS];
+	bool somewhere = false;
+	unsigned int i;
+	int ret;
+
+	if (!source || !target || !source->guest || !READ_ONCE(p2p->ready) ||
+	    READ_ONCE(p2p->lost) || READ_ONCE(source->dead))
+		return;
+	for (i = 0; i < DLEND_BARS; i++) {
+		bars[i] = DLEND_P2P_NOWHERE;
+		if (source->machine && source->machine == target->machine)
+			bars[i] = target->machine_bars[i];
+		somewhere |= bars[i] != DLEND_P2P_NOWHERE;
+		req.bus[i] = cpu_to_le64(bars[i]);
+	}
+	if (p2p->placed ? !memcmp(bars, p2p->place, sizeof(bars)) : !somewhere)
+		return;
+	ret = dlend_call(source->peer, DLEND_OP_P2P_PLACE, &req, sizeof(req), NULL, 0, 0);
+	p2p->placed = somewhere;
+	memcpy(p2p->place, bars, sizeof(bars));
+	if (ret < 0 && !READ_ONCE(source->dead))
+		pr_warn("dl_borrower: device %x does not reach device %x in their virtual machine: node %u answers with error %d\n",
+			p2p->source, p2p->target, dlend_peer_node(source->peer), -ret);
+}
+
+void dlend_guest_bars(struct pci_dev *pdev, const void *machine,
+		      const u64 bars[PCI_STD_NUM_BARS])
+{
+	struct borrower_loan *loan = borrower_loan_of(&pdev->dev);
+	struct p2p *p2p;
+
+	BUILD_BUG_ON(DLEND_GUEST_NOWHERE != DLEND_P2P_NOWHERE);
+	BUILD_BUG_ON(PCI_STD_NUM_BARS != DLEND_BARS);
+	if (!loan)
+		return;
+	mutex_lock(&place_mutex);
+	loan->machine = machine;
+	memcpy(loan->machine_bars, bars, sizeof(loan->machine_bars));
+	list_for_each_entry(p2p, &pairs, node)
+		if (p2p->source_loan == loan || p2p->target_loan == loan)
+			place(p2p);
+	mutex_unlock(&place_mutex);
+}
+EXPORT_SYMBOL_GPL(dlend_guest_bars);
+
 static struct p2p *find(u32 source, u32 target)
 {
 	struct p2p *p2p;
@@ -496,6 +560,9 @@ int borrower_p2p_enable(u32 source, struct borrower_loan *source_loan, u32 targe
 	spin_lock_irq(&p2p_lock);
 	p2p->ready = true;
 	spin_unlock_irq(&p2p_lock);
+	mutex_lock(&place_mutex);
+	place(p2p);
+	mutex_unlock(&place_mutex);
 	return 0;
 }
 

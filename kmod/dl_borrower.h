@@ -194,6 +194,23 @@ int dlend_guest_map(struct pci_dev *pdev, u64 addr, struct page **pages, unsigne
  */
 void dlend_guest_unmap(struct pci_dev *pdev, u64 addr, unsigned int n);
 
+/* Address of a BAR that a virtual machine has not mapped. */
+#define DLEND_GUEST_NOWHERE (~0ULL)
+
+/**
+ * dlend_guest_bars() - say where a virtual machine has the BARs of the device
+ * @pdev: the function
+ * @machine: the same for all devices of one machine; NULL: no machine has the device
+ * @bars: for each BAR its address in the machine, or DLEND_GUEST_NOWHERE
+ *
+ * Devices of one machine for which peer-to-peer is enabled reach each other at these
+ * addresses when the function returns. A lender that refuses that is named in the log.
+ *
+ * Context: Process context. Sleeps, and waits for the lenders.
+ */
+void dlend_guest_bars(struct pci_dev *pdev, const void *machine,
+		      const u64 bars[PCI_STD_NUM_BARS]);
+
 /**
  * dlend_guest_reset() - have the lender reset the device
  * @pdev: the function

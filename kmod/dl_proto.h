@@ -40,6 +40,7 @@ enum dlend_op_number {
 	DLEND_OP_P2P_REVOKE,
 	DLEND_OP_CFG_EXTENDED,	/* to the lender */
 	DLEND_OP_RESET,		/* to the lender */
+	DLEND_OP_P2P_PLACE,	/* to the source's lender */
 	/* To the borrower. */
 	DLEND_OP_REVOKE = 32,
 	DLEND_OP_P2P_LOST,
@@ -205,6 +206,19 @@ struct dlend_msg_p2p_open {
 	struct dlend_window_desc bars[DLEND_BARS];
 };
 
+/* No address. */
+#define DLEND_P2P_NOWHERE (~0ULL)
+
+/*
+ * PLACE says where the source of an OPEN reaches the BARs of the target: at the addresses
+ * that these have in the virtual machine that has both. The source was attached with
+ * DLEND_ATTACH_GUEST, and reaches no BAR before PLACE.
+ */
+struct dlend_msg_p2p_place {
+	struct dlend_msg_p2p p2p;
+	__le64 bus[DLEND_BARS];	/* multiples of a page; or DLEND_P2P_NOWHERE */
+};
+
 /* The answer of FETCH: the BARs of the target; @size is 0 if there is none. */
 struct dlend_msg_p2p_windows {
 	struct dlend_window_desc bars[DLEND_BARS];
@@ -213,13 +227,15 @@ struct dlend_msg_p2p_windows {
 /* The answer of OPEN. */
 struct dlend_msg_p2p_open_answer {
 	struct {
-		__le64 bus;	/* address at which the source reaches the BAR */
+		/* Address at which the source reaches the BAR; with ATTACH_GUEST 0. */
+		__le64 bus;
 		__le64 size;	/* of the BAR; 0 if there is none */
 	} bars[DLEND_BARS];
 };
 
 static_assert(sizeof(struct dlend_msg_p2p) == 24);
 static_assert(sizeof(struct dlend_msg_p2p_open) == 216);
+static_assert(sizeof(struct dlend_msg_p2p_place) == 72);
 static_assert(sizeof(struct dlend_msg_p2p_windows) == 192);
 static_assert(sizeof(struct dlend_msg_p2p_open_answer) == 96);
 static_assert(sizeof(struct dlend_msg_device) == 88);

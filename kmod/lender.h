@@ -62,6 +62,7 @@ struct lender_loan {
 	struct dlend_peer *peer;	/* counted */
 	u32 number;			/* names the loan in requests */
 	bool attached;			/* the windows are open */
+	bool guest;			/* for a virtual machine, with DLEND_ATTACH_GUEST */
 	u64 dma_size;			/* bytes of the DMA window */
 	u64 dma_bus;			/* its address for the device */
 	struct iommu_domain *domain;	/* NULL without an IOMMU */
@@ -108,6 +109,7 @@ extern struct lender_counts {
 	atomic64_t requests_refused;	/* malformed, or for a loan of another borrower */
 	atomic64_t p2p_routes;	/* windows to other devices, opened for devices of this node */
 	atomic64_t p2p_grants;	/* devices of this node opened to other lenders */
+	atomic64_t p2p_placed;	/* BARs that devices of virtual machines reach */
 } lender_counts;
 
 /* What is wrong with several requests. */
@@ -240,6 +242,13 @@ struct lender_span {
 int lender_iommu_map(struct lender_device *d, struct lender_loan *loan, phys_addr_t phys,
 		     u64 size, const struct lender_span *busy, unsigned int n,
 		     struct lender_span *ret, u64 *ret_bus);
+/*
+ * The same at an address of choice. @phys, @size and @bus are multiples of a page.
+ * Return: also -EBUSY if the addresses overlap others in use or are no memory's.
+ */
+int lender_iommu_map_at(struct lender_device *d, struct lender_loan *loan,
+			phys_addr_t phys, u64 size, const struct lender_span *busy,
+			unsigned int n, u64 bus, struct lender_span *ret);
 void lender_iommu_unmap(struct iommu_domain *domain, const struct lender_span *span);
 
 #endif

@@ -298,6 +298,38 @@ int lender_iommu_map(struct lender_device *d, struct lender_loan *loan, phys_add
 	return err;
 }
 
+int lender_iommu_map_at(struct lender_device *d, struct lender_loan *loan,
+			phys_addr_t phys, u64 size, const struct lender_span *busy,
+			unsigned int n, u64 bus, struct lender_span *ret)
+{
+	struct lender_span place = { .first = bus, .last = bus + size - 1 };
+	struct iommu_resv_region *region, *next;
+	LIST_HEAD(regions);
+	unsigned int i;
+	int err;
+
+	if (place.last < place.first || place.first < IOVA_FIRST ||
+	    place.last > loan->domain->geometry.aperture_end ||
+	    (place.first < INTERRUPTS_END && place.last >= INTERRUPTS_START))
+		return -EBUSY;
+	for (i = 0; i < n; i++)
+		if (busy[i].first <= place.last && busy[i].last >= place.first)
+			return -EBUSY;
+	err = iommu_get_group_resv_regions(d->group, &regions);
+	list_for_each_entry_safe(region, next, &regions, list) {
+		if (region->start <= place.last &&
+		    region->start + region->length > place.first)
+			err = -EBUSY;
+		kfree(region);
+	}
+	if (!err)
+		err = dlend_iommu_map(loan->domain, bus, phys, size,
+				      IOMMU_READ | IOMMU_WRITE | IOMMU_MMIO, GFP_KERNEL);
+	if (!err)
+		*ret = place;
+	return err;
+}
+
 void lender_iommu_unmap(struct iommu_domain *domain, const struct lender_span *span)
 {
 	iommu_unmap(domain, span->first, span->last + 1 - span->first);

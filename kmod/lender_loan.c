@@ -404,6 +404,7 @@ static int attach(struct lender_device *d, struct lender_loan *loan,
 	pci_read_config_word(d->pdev, PCI_COMMAND, &command);
 	pci_write_config_word(d->pdev, PCI_COMMAND,
 			      command | PCI_COMMAND_INTX_DISABLE);
+	loan->guest = le32_to_cpu(req->flags) & DLEND_ATTACH_GUEST;
 	loan->dma_size = loan->dma->size;
 	loan->dma_bus = le64_to_cpu(answer->dma_bus);
 	open_config(d, loan, answer);

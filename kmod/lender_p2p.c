@@ -42,6 +42,8 @@ struct route {
 	struct {
 		struct dlend_import *import;
 		struct lender_span span;	/* mapped in @domain, if not empty */
+		phys_addr_t phys;	/* what PLACE maps, whole pages; @size 0: nothing */
+		u64 size;
 	} bars[DLEND_BARS];
 };
 
@@ -131,6 +133,19 @@ static void route_free(struct route *route)
 	kfree(route);
 }
 
+/* The source does not reach the BAR any more. p2p_mutex is held. */
+static void route_unmap(struct route *route, unsigned int i)
+{
+	struct lender_span *span = &route->bars[i].span;
+
+	if (span->first > span->last)
+		return;
+	lender_iommu_unmap(route->domain, span);
+	*span = (struct lender_span){ 1, 0 };
+	if (route->bars[i].size)
+		atomic64_dec(&lender_counts.p2p_placed);
+}
+
 /* p2p_mutex is held. */
 static void route_close(struct route *route)
 {
@@ -140,11 +155,7 @@ static void route_close(struct route *route)
 		dlend_expel(route->peer, pci_dev_id(route->source->pdev));
 	route->admitted = false;
 	for (i = 0; i < DLEND_BARS; i++) {
-		struct lender_span *span = &route->bars[i].span;
-
-		if (span->first <= span->last)
-			lender_iommu_unmap(route->domain, span);
-		*span = (struct lender_span){ 1, 0 };
+		route_unmap(route, i);
 		dlend_unimport(route->bars[i].import);
 		route->bars[i].import = NULL;
 	}
@@ -281,8 +292,18 @@ static int route_map(struct route *route, unsigned int i, phys_addr_t phys, u64 
 {
 	/* Two windows of the loan, and the BARs of all targets. Guarded by p2p_mutex. */
 	static struct lender_span busy[2 + DLEND_P2P_MAX * DLEND_BARS];
-	unsigned int n = collect_busy(route, busy);
+	unsigned int n;
 
+	if (route->source->loan->guest) {
+		/* The virtual machine chooses the address: op_place(). */
+		*ret_bus = 0;
+		if (PAGE_ALIGNED(phys | size)) {
+			route->bars[i].phys = phys;
+			route->bars[i].size = size;
+		}
+		return 0;
+	}
+	n = collect_busy(route, busy);
 	return lender_iommu_map(route->source, route->source->loan, phys, size, busy, n,
 				&route->bars[i].span, ret_bus);
 }
@@ -418,6 +439,84 @@ static int op_open(struct dlend_peer *peer, const void *data, size_t len, void *
 			 pair.target);
 	lender_put(source);
 	return err ?: sizeof(*answer);
+}
+
+/* p2p_mutex is held. Return: the route of a borrower whose source is attached; or NULL. */
+static struct route *find_route(struct dlend_peer *borrower, const struct pair *pair)
+{
+	struct route *route;
+
+	list_for_each_entry(route, &routes, node)
+		if (route->borrower == borrower && is_pair(&route->pair, pair) &&
+		    !route->pending && !route->dead)
+			return route;
+	return NULL;
+}
+
+/* Device lock of the source and p2p_mutex are held. */
+static int route_place(struct route *route, const __le64 *bus)
+{
+	/* Guarded by p2p_mutex. */
+	static struct lender_span busy[2 + DLEND_P2P_MAX * DLEND_BARS];
+	unsigned int i, n;
+	int err = 0;
+
+	for (i = 0; i < DLEND_BARS; i++)
+		route_unmap(route, i);
+	for (i = 0; i < DLEND_BARS && !err; i++) {
+		u64 at = le64_to_cpu(bus[i]);
+
+		if (at == DLEND_P2P_NOWHERE || !route->bars[i].size)
+			continue;
+		if (!PAGE_ALIGNED(at)) {
+			err = -EINVAL;
+			break;
+		}
+		n = collect_busy(route, busy);
+		err = lender_iommu_map_at(route->source, route->source->loan,
+					  route->bars[i].phys, route->bars[i].size, busy,
+					  n, at, &route->bars[i].span);
+		if (!err)
+			atomic64_inc(&lender_counts.p2p_placed);
+	}
+	/* All or nothing. */
+	for (i = 0; i < DLEND_BARS && err; i++)
+		route_unmap(route, i);
+	return err;
+}
+
+static int op_place(struct dlend_peer *peer, const void *data, size_t len, void *resp,
+		    size_t room)
+{
+	const struct dlend_msg_p2p_place *req = data;
+	struct lender_device *d;
+	struct route *route;
+	struct pair pair;
+	int err;
+
+	err = get_pair(peer, &req->p2p, 0, &pair);
+	if (err)
+		return err;
+	d = get_lent(peer, pair.source, pair.source_loan);
+	if (!d)
+		return lender_refuse(peer, -ENODEV, LENDER_NO_LOAN);
+	device_lock(&d->pdev->dev);
+	mutex_lock(&p2p_mutex);
+	route = find_route(peer, &pair);
+	/* With its loan a device loses its routes. */
+	if (!route)
+		err = lender_refuse(peer, -ENODEV, "there is no such pair");
+	else if (!d->loan->guest)
+		err = lender_refuse(peer, -EOPNOTSUPP, "no virtual machine has the source");
+	else
+		err = route_place(route, req->bus);
+	mutex_unlock(&p2p_mutex);
+	device_unlock(&d->pdev->dev);
+	if (err)
+		pci_info(d->pdev, "device %x does not reach device %x where a virtual machine has it: error %d\n",
+			 pair.source, pair.target, -err);
+	lender_put(d);
+	return err;
 }
 
 /* Grants. */
@@ -698,6 +797,7 @@ static const struct dlend_op p2p_ops[] = {
 	OP(DLEND_OP_P2P_CLOSE, dlend_msg_p2p, op_close),
 	OP(DLEND_OP_P2P_FETCH, dlend_msg_p2p, op_fetch),
 	OP(DLEND_OP_P2P_REVOKE, dlend_msg_p2p, op_revoke),
+	OP(DLEND_OP_P2P_PLACE, dlend_msg_p2p_place, op_place),
 };
 
 int lender_p2p_init(void)

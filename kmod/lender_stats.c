@@ -37,6 +37,7 @@ static int stats_show(struct seq_file *file, void *unused)
 	SHOW(requests_refused);
 	SHOW(p2p_routes);
 	SHOW(p2p_grants);
+	SHOW(p2p_placed);
 #undef SHOW
 	return 0;
 }

@@ -71,6 +71,8 @@ struct mdev_guest {
 	unsigned int table_bar;		/* BAR of the MSI-X table */
 	u64 table_start, table_end;	/* its pages; 0 if there is none */
 	bool bars_dead, bars_closed;
+	struct mm_struct *machine;	/* counted: the user, which names the machine */
+	u64 bar_places[PCI_STD_NUM_BARS];	/* in the guest, as the borrower knows them */
 
 	/* Interrupts: those of one index of VFIO at a time. */
 	unsigned int irq_index;
@@ -120,6 +122,8 @@ void mdev_device_lose(struct mdev_guest *guest);
 void mdev_config_open(struct mdev_guest *guest);
 /* Bus mastering and memory are off, as after a reset. */
 void mdev_config_reset(struct mdev_guest *guest);
+/* No machine has the BARs any more. The function is still there. */
+void mdev_config_close(struct mdev_guest *guest);
 void mdev_config_read(struct mdev_guest *guest, unsigned int at, u8 *data, size_t size);
 /* Writes one register. */
 void mdev_config_write(struct mdev_guest *guest, unsigned int at, const u8 *data,

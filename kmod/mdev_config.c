@@ -2,7 +2,8 @@
 /*
  * Configuration space of a device in a virtual machine: an image, made when the device is
  * opened. Of the guest's writes only bus mastering reaches the device. The kernel itself
- * sets interrupts, and the addresses of the BARs are known to nobody but the user.
+ * sets interrupts. Where the guest has put the BARs, dl_borrower is told: other devices of
+ * the guest may write there.
  */
 #include <linux/pci.h>
 
@@ -38,6 +39,38 @@ static void allow_bars(struct mdev_guest *guest)
 	}
 }
 
+static u64 place_of(struct mdev_guest *guest, unsigned int i)
+{
+	const u8 *at = guest->config + PCI_BASE_ADDRESS_0 + 4 * i;
+	u64 place = get_unaligned_le32(at) & (u32)PCI_BASE_ADDRESS_MEM_MASK;
+
+	if (*at & PCI_BASE_ADDRESS_MEM_TYPE_64)
+		place |= (u64)get_unaligned_le32(at + 4) << 32;
+	return place;
+}
+
+/* Tells where the BARs are, if that has changed. */
+static void tell_places(struct mdev_guest *guest)
+{
+	bool on = get_unaligned_le16(guest->config + PCI_COMMAND) & PCI_COMMAND_MEMORY;
+	u64 places[PCI_STD_NUM_BARS];
+	unsigned int i;
+
+	for (i = 0; i < PCI_STD_NUM_BARS; i++)
+		places[i] = on && guest->bar_size[i] ? place_of(guest, i) :
+						       DLEND_GUEST_NOWHERE;
+	if (!memcmp(places, guest->bar_places, sizeof(places)))
+		return;
+	memcpy(guest->bar_places, places, sizeof(places));
+	dlend_guest_bars(guest->slot->pdev, guest->machine, places);
+}
+
+void mdev_config_close(struct mdev_guest *guest)
+{
+	memset(guest->bar_places, 0xff, sizeof(guest->bar_places));
+	dlend_guest_bars(guest->slot->pdev, NULL, guest->bar_places);
+}
+
 void mdev_config_open(struct mdev_guest *guest)
 {
 	struct pci_dev *pdev = guest->slot->pdev;
@@ -70,6 +103,8 @@ void mdev_config_open(struct mdev_guest *guest)
 		      0xffff & ~PCI_EXP_DEVCTL_BCR_FLR);
 		allow(guest, pdev->pcie_cap + PCI_EXP_LNKCTL, 2, 0x1fb);
 	}
+	memset(guest->bar_places, 0xff, sizeof(guest->bar_places));
+	dlend_guest_bars(pdev, guest->machine, guest->bar_places);
 	mdev_config_reset(guest);
 }
 
@@ -81,6 +116,8 @@ void mdev_config_reset(struct mdev_guest *guest)
 
 	command &= ~(PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER | PCI_COMMAND_INTX_DISABLE);
 	put_unaligned_le16(command, guest->config + PCI_COMMAND);
+	if (pdev)
+		tell_places(guest);
 	if (!pdev || !pdev->msix_cap)
 		return;
 	msix = guest->config + pdev->msix_cap + PCI_MSIX_FLAGS;
@@ -117,6 +154,7 @@ void mdev_config_write(struct mdev_guest *guest, unsigned int at, const u8 *data
 
 		guest->config[at + i] = (guest->config[at + i] & ~bits) | (data[i] & bits);
 	}
+	tell_places(guest);
 	if (masters(guest) == before)
 		return;
 	if (before) {

@@ -2,6 +2,7 @@
 /*
  * The mediated device: what VFIO asks for.
  */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -41,6 +42,7 @@ void mdev_device_lose(struct mdev_guest *guest)
 	if (!guest->open)
 		return;
 	quiesce(guest);
+	mdev_config_close(guest);
 	mdev_bar_lose(guest);
 }
 
@@ -60,6 +62,9 @@ static int open_device(struct vfio_device *vdev)
 		mdev_memory_close(guest);
 		goto unlock;
 	}
+	/* All devices of a machine are opened by one process. */
+	guest->machine = current->mm;
+	mmgrab(guest->machine);
 	mdev_config_open(guest);
 	guest->open = true;
 	atomic64_inc(&mdev_counts.users);
@@ -75,6 +80,10 @@ static void close_device(struct vfio_device *vdev)
 	mutex_lock(&guest->slot->lock);
 	guest->open = false;
 	reset(guest);
+	if (!mdev_is_lost(guest))
+		mdev_config_close(guest);
+	mmdrop(guest->machine);
+	guest->machine = NULL;
 	mdev_bar_close(guest);
 	mdev_memory_close(guest);
 	atomic64_dec(&mdev_counts.users);
