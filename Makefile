@@ -70,7 +70,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
 .PHONY: all deps need-deps paper report fidelity oracles cluster \
         devices guest guest-6.12 guest-debug kmod \
         gate test test-ci test-sim test-sweep test-device test-cluster test-lending test-kdebug \
-        test-hostile test-timed bench bench-vm regress regress-clang baseline asan build-asan fuzz \
+        test-ring test-hostile test-timed bench bench-vm regress regress-clang baseline asan build-asan fuzz \
         fuzz-run check-style install deb test-deb clean
 
 all: need-deps $(BUILD)/build.ninja
@@ -174,6 +174,15 @@ test-cluster: cluster
 # one cluster.
 test-lending: cluster guest-6.12
 	tests/run $(BUILD) --suite lending --suite long
+
+# Hosts in a ring that lend, borrow and fail at random. A run that was interrupted goes on
+# where it was: $(BUILD)/ring has the rounds that have passed.
+HOSTS  ?= 8
+CYCLES ?= 1000
+SEED   ?= 1
+test-ring: cluster
+	STATE=$(BUILD)/ring FARSIDE_GUEST=build-guest tests/lending/ring \
+	    $(BUILD)/cli/farside $(HOSTS) $(CYCLES) $(SEED)
 
 # Device Lending on a kernel that looks for faults; builds that kernel first.
 test-kdebug: devices
