@@ -41,14 +41,19 @@ static void messages_count(TcpConnection *connection)
 
     while (connection->over < self->params.count &&
            connection->delivered_bytes >= (connection->over + 1) * size) {
-        SimTime begin = g_array_index(connection->begins, SimTime, 0);
+        SimTime begin = g_array_index(connection->begins, SimTime,
+                                      connection->begins_over++);
 
-        g_array_remove_index(connection->begins, 0);
         connection->over++;
         if (fab_flow_count(&self->flow, begin, 0, connection->status)) {
             sim_histogram_add(self->flow.latency, tcp_now(self) - begin);
         }
         connection->status = FAB_STATUS_SC;
+    }
+    /* Now and then, because a window may hold a million small messages. */
+    if (connection->begins_over > connection->begins->len / 2) {
+        g_array_remove_range(connection->begins, 0, connection->begins_over);
+        connection->begins_over = 0;
     }
     if (connection->over == self->params.count &&
         ++self->over == self->params.connections) {
@@ -105,7 +110,8 @@ void tcp_abort(TcpFlow *self)
     for (uint32_t i = 0; i < self->params.connections; i++) {
         TcpConnection *connection = &self->connections[i];
 
-        for (unsigned k = 0; k < connection->begins->len; k++) {
+        for (unsigned k = connection->begins_over; k < connection->begins->len;
+             k++) {
             fab_flow_count(&self->flow,
                            g_array_index(connection->begins, SimTime, k), 0,
                            FAB_STATUS_CA);

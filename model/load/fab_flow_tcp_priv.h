@@ -89,8 +89,9 @@ struct TcpConnection {
     uint32_t send_bytes;
     SimEvent rto_event;
     unsigned backoff;
-    uint64_t submitted; /* messages */
-    GArray *begins;     /* of SimTime: of messages that are not over */
+    uint64_t submitted;   /* messages */
+    GArray *begins;       /* of SimTime: of messages, in turn */
+    unsigned begins_over; /* the first ones of these are over */
 
     /* The receiver. */
     TcpQueue at_receiver;

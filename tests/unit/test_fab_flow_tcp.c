@@ -213,6 +213,27 @@ START_TEST(no_byte_is_lost_or_doubled)
 }
 END_TEST
 
+/* A million messages are in flight at once, and thousands in a packet. With a
+ * cost for each that grows with their number, the run would take hours. */
+START_TEST(messages_of_one_byte_fill_a_window)
+{
+    FabTcpFlowParams params;
+    FabFlowResult result;
+    FabFlow *flow;
+
+    fabric_new(0);
+    params = tcp_params(true);
+    params.size_bytes = 1;
+    params.count = 2000000;
+    flow = tcp_flow(&params);
+    run(flow);
+    fab_flow_result(flow, &result);
+    ck_assert_uint_eq(result.operations, params.count);
+    ck_assert_uint_eq(result.failed, 0);
+    ck_assert_uint_eq(result.bytes, params.count);
+}
+END_TEST
+
 /* ---- The root port --------------------------------------------------- */
 
 /* Wire bytes of a link whose lower end is @component: up, and down. */
@@ -530,6 +551,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, NULL, fabric_done);
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, no_byte_is_lost_or_doubled, 0, 6);
+    tcase_add_test(tcase, messages_of_one_byte_fill_a_window);
     tcase_add_test(tcase, devmem_leaves_the_root_port_to_control);
     tcase_add_test(tcase, host_bouncing_uses_the_root_port_and_memory);
     tcase_add_test(tcase, kept_tokens_exhaust_the_buffer_and_it_recovers);
