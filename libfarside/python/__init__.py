@@ -105,9 +105,15 @@ class Scenario:
     def run(self, point=None, threads=1):
         """Simulates all points, or the one with this index or label. Returns
         a dict of columns."""
+        if threads < 1:
+            raise ValueError(f"threads is {threads}; give 1 or more")
         if point is None:
             return _columns(_call(_lib.farside_run, self._pointer, threads))
         if isinstance(point, str):
+            if point not in self.points:
+                raise ValueError(
+                    f"there is no point {point!r}; points has all labels"
+                )
             point = self.points.index(point)
         if not 0 <= point < len(self.points):
             raise IndexError(
@@ -122,15 +128,22 @@ class Scenario:
         return pandas.DataFrame(self.run(point, threads))
 
 
+def _whole(text):
+    """Returns text, of which C would see the part before a NUL alone."""
+    if b"\0" in text:
+        raise ValueError("embedded null byte")
+    return text
+
+
 def load(path, changes=None):
     """Loads the scenario in a file, or one that came with Farside by its name.
     changes is a dict of paths to values, as in `farside run --set`."""
     texts = [
-        _ffi.new("char[]", f"{key}={value}".encode())
-        for key, value in (changes or {}).items()
+        _ffi.new("char[]", _whole(f"{key}={value}".encode()))
+        for key, value in dict(changes or {}).items()
     ]
     array = _ffi.new("char *[]", texts + [_ffi.NULL])
-    return Scenario(_call(_lib.farside_load, os.fsencode(path), array))
+    return Scenario(_call(_lib.farside_load, _whole(os.fsencode(path)), array))
 
 
 def scenarios():
