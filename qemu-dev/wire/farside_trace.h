@@ -28,8 +28,7 @@
 /* Kinds of packets. The comments give the content that follows the head. */
 enum {
     FARSIDE_TRACE_TLP = 1,         /* header of 3 or 4 DW, payload */
-    FARSIDE_TRACE_START = 2,       /* u32 link is up, u32 requester ID; then
-                                      functions */
+    FARSIDE_TRACE_START = 2,       /* u32 link is up, u32 ID, functions */
     FARSIDE_TRACE_STOP = 3,        /* nothing */
     FARSIDE_TRACE_STATE = 4,       /* u32 link is up, as this end sees it */
     FARSIDE_TRACE_ENABLE = 5,      /* u32 this side is enabled */
