@@ -54,6 +54,11 @@ static void join_chip(ExpFabric *self, const TopoSwitch *sw)
 
 static void build_switch(ExpFabric *self, const TopoSwitch *sw)
 {
+    static const FabDirect direct[] = {
+        [TOPO_ACS_DIRECT_OFF] = FAB_DIRECT_OFF,
+        [TOPO_ACS_DIRECT_REQUESTS] = FAB_DIRECT_REQUESTS,
+        [TOPO_ACS_DIRECT_ON] = FAB_DIRECT_ON,
+    };
     const TopoPart *part = sw->part;
     unsigned speed = topo_part_speed(part, "speed");
     FabPortParams upstream =
@@ -76,6 +81,8 @@ static void build_switch(ExpFabric *self, const TopoSwitch *sw)
                                         topo_part_int(part, "ports"), &upstream,
                                         &downstream, sw->acs_redirect),
                          0, sw->uplink_share);
+    fab_switch_set_direct(fab_fabric_find(self->fabric, sw->path),
+                          direct[sw->acs_direct]);
     join_chip(self, sw);
 }
 

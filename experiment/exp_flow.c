@@ -121,6 +121,7 @@ static FabFlow *dma_flow_new(ExpFabric *fabric, const TopoFlow *flow,
         .direction = direction_of(flow),
         .then_read = topo_flow_is(flow, "direction", "write-read"),
         .warm = topo_flow_bool(flow, "warm"),
+        .maps_each = topo_flow_is(flow, "mapping", "each"),
         .target = target_of(fabric, flow, "target"),
         .size_bytes = topo_flow_bytes(flow, "size"),
         /* Without a count, the flow continues until the run stops. */

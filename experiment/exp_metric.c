@@ -390,6 +390,10 @@ IOMMU_COUNTER(misses)
 IOMMU_COUNTER(walks)
 IOMMU_COUNTER(faults)
 IOMMU_COUNTER(wait_ps)
+IOMMU_COUNTER(l2_hits)
+
+COUNTER(root, invalidations, fab_root_counters(ROOT))
+COUNTER(root, ats_blocked, fab_root_counters(ROOT))
 
 #define NTB fab_ntb_counters(fab_component_as_ntb(subject->component))
 COUNTER(ntb, translated, NTB)
@@ -442,6 +446,20 @@ COUNTER(device, written_bytes, DEVICE)
 COUNTER(device, served_bytes, DEVICE)
 COUNTER(device, failed_reads, DEVICE)
 COUNTER(device, tag_wait_ps, DEVICE)
+
+#define ATC(FIELD)                                                             \
+    static ExpValue atc_##FIELD(const ExpSubject *subject)                     \
+    {                                                                          \
+        const FabAtcCounters *counters = fab_endpoint_atc_counters(            \
+            fab_component_as_endpoint(subject->component));                    \
+                                                                               \
+        return number(counters ? counters->FIELD : 0);                         \
+    }
+
+ATC(hits)
+ATC(misses)
+ATC(requests)
+ATC(invalidations)
 
 /* Values of NICs; other devices have none. */
 #define NIC(FIELD)                                                             \
@@ -625,6 +643,12 @@ static const ExpMetric metrics[] = {
      "requests to an address that is not mapped"},
     {"iommu_wait_ps", EXP_SCOPE_ROOT, COUNT, iommu_wait_ps,
      "time that misses waited for a free page walker, in ps"},
+    {"iotlb_l2_hits", EXP_SCOPE_ROOT, COUNT, iommu_l2_hits,
+     "of iotlb_misses, those that the second level had"},
+    {"invalidations", EXP_SCOPE_ROOT, COUNT, root_invalidations,
+     "invalidations that its IOMMU worked through"},
+    {"ats_blocked", EXP_SCOPE_ROOT, COUNT, root_ats_blocked,
+     "translated requests, and Translation Requests, of devices without ATS"},
     {"translated", EXP_SCOPE_NTB, COUNT, ntb_translated,
      "requests that were translated by the window"},
     {"unmapped", EXP_SCOPE_NTB, COUNT, ntb_unmapped,
@@ -655,6 +679,14 @@ static const ExpMetric metrics[] = {
      "completion time-out"},
     {"tag_wait_ps", EXP_SCOPE_DEVICE, COUNT, device_tag_wait_ps,
      "time that reads of its DMA engine waited for a tag, in ps"},
+    {"atc_hits", EXP_SCOPE_DEVICE, COUNT, atc_hits,
+     "with ATS, as the next ones: requests whose translation is in the ATC"},
+    {"atc_misses", EXP_SCOPE_DEVICE, COUNT, atc_misses,
+     "requests whose translation is not there"},
+    {"atc_requests", EXP_SCOPE_DEVICE, COUNT, atc_requests,
+     "Translation Requests that it sent"},
+    {"atc_invalidations", EXP_SCOPE_DEVICE, COUNT, atc_invalidations,
+     "Invalidate Requests that it got"},
     {"rx_packets", EXP_SCOPE_DEVICE, COUNT, nic_rx_packets,
      "NICs only, as the next ones: packets written to memory"},
     {"tx_packets", EXP_SCOPE_DEVICE, COUNT, nic_tx_packets, "packets sent"},

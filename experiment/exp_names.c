@@ -16,6 +16,7 @@ static const char *const place_names[FAB_PLACE_KINDS] = {
     [FAB_PLACE_NTB_TAG] = "wait for an NTB tag",
     [FAB_PLACE_IOMMU] = "IOMMU",
     [FAB_PLACE_MEMORY] = "memory",
+    [FAB_PLACE_ATC] = "ATC",
 };
 
 static const char *const credit_names[FAB_CREDIT_KINDS] = {
@@ -62,6 +63,8 @@ char *exp_resource_name(const FabResource *resource)
         return g_strdup_printf("proxy tags of %s", name);
     case FAB_RESOURCE_FORWARD_TAGS:
         return g_strdup_printf("tags for forwarded reads of %s", name);
+    case FAB_RESOURCE_TRANSLATIONS:
+        return g_strdup_printf("translation requests of %s", name);
     default:
         return g_strdup_printf("memory reads of %s", name);
     }

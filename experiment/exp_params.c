@@ -139,6 +139,11 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
                 .iotlb_entries = topo_part_int(part, "iommu.iotlb_entries"),
                 .iotlb_ways = topo_part_int(part, "iommu.iotlb_ways"),
                 .hit = topo_part_time(part, "iommu.hit"),
+                .per_port =
+                    strcmp(topo_part_text(part, "iommu.iotlb_of"), "port") == 0,
+                .l2_entries = topo_part_int(part, "iommu.l2_entries"),
+                .l2_ways = topo_part_int(part, "iommu.l2_ways"),
+                .l2_hit = topo_part_time(part, "iommu.l2_hit"),
                 .walk = topo_part_time(part, "iommu.walk"),
                 .walk_read = topo_part_time(part, "iommu.walk_read"),
                 .walk_cache = {topo_part_int(part, "iommu.cache_4k"),
@@ -148,6 +153,13 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
                 .loan_domains = topo_part_bool(part, "iommu.loan_domains"),
                 .mixed = topo_part_bool(part, "iommu.mixed"),
                 .page_bytes = topo_part_bytes(part, "iommu.page"),
+                .ats = topo_part_bool(part, "iommu.ats"),
+                .map = topo_part_time(part, "iommu.map"),
+                .unmap = topo_part_time(part, "iommu.unmap"),
+                .invalidate = topo_part_time(part, "iommu.invalidate"),
+                .lazy = topo_part_bool(part, "iommu.lazy"),
+                .flush_queue = topo_part_int(part, "iommu.flush_queue"),
+                .flush_time = topo_part_time(part, "iommu.flush_time"),
             },
         .mmio =
             {
@@ -223,6 +235,15 @@ FabEndpointParams exp_params_endpoint(const TopoPart *part)
         .relaxed_ordering = topo_part_bool(part, "relaxed_ordering"),
         .id_ordering = topo_part_bool(part, "id_ordering"),
         .ecrc = topo_part_bool(part, "ecrc"),
+        .ats =
+            {
+                .entries = topo_part_int(part, "ats.entries"),
+                .ways = topo_part_int(part, "ats.ways"),
+                .hit = topo_part_time(part, "ats.hit"),
+                .requests = topo_part_int(part, "ats.requests"),
+                .writes = topo_part_int(part, "ats.writes"),
+                .invalidate = topo_part_time(part, "ats.invalidate"),
+            },
         .completer_latency = topo_part_time(part, "completer.latency"),
     };
 

@@ -106,8 +106,8 @@ static const char *status_name(FabTlpType type, FabStatus status)
 
 static void add_row(const Record *record, const char *label, Table *table)
 {
-    static const char *const types[] = {"MRd", "MWr", "FetchAdd", "Swap",
-                                        "CAS", "Cpl", "CplD"};
+    static const char *const types[] = {
+        "MRd", "MWr", "FetchAdd", "Swap", "CAS", "Cpl", "CplD", "Msg", "MsgD"};
     unsigned row = table_add_row(table);
     FabBdf id = record->requester_id;
     const FabPort *port = record->port;

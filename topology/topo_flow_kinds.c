@@ -161,6 +161,10 @@ static const TopoKey dma_keys[] = {
     MAY("warm", BOOL, "off",
         "on: the CPU of the host whose RAM is the target has used the working "
         "set before, so its cache holds as much of it as fits"),
+    WORD("mapping", "once", "once|each", 0,
+         "each: a core of the host maps the buffer of each operation before "
+         "it, and unmaps it after that, in the times of `iommu` of the CPU; "
+         "for the RAM of the device's own host"),
     WORD("arrivals", "closed", "closed|periodic|poisson", 0,
          "closed: the next operation begins when one is done"),
     RANGE("interval", TIME, NULL, "1ps", "1000s", 0,
@@ -193,6 +197,28 @@ static void check_dma_count(TopoLoader *loader, TopoFlow *flow)
     }
 }
 
+static void check_mapping(TopoLoader *loader, TopoFlow *flow)
+{
+    TopoTarget target = topo_flow_target(flow, "target");
+    TopoDevice *device = topo_flow_device(flow, "device");
+
+    if (!is_word(flow, "mapping", "each") || device == NULL) {
+        return;
+    }
+    if (target.kind == TOPO_TARGET_DEVICE ||
+        (target.host != NULL && target.host != device->host)) {
+        topo_flow_report(loader, flow, "mapping",
+                         "only the RAM of %s can be mapped for each operation; "
+                         "write target: %s.ram, or leave `mapping` out",
+                         device->path, device->host->name);
+    } else if (g_hash_table_contains(loader->loaded->borrowers, device)) {
+        topo_flow_report(loader, flow, "mapping",
+                         "%s is lent, and buffers of its borrower stay mapped; "
+                         "name another device, or leave `mapping` out",
+                         device->path);
+    }
+}
+
 static void check_dma(TopoLoader *loader, TopoFlow *flow)
 {
     const TopoValues *values = flow->values;
@@ -204,6 +230,7 @@ static void check_dma(TopoLoader *loader, TopoFlow *flow)
                          "host.ram, or leave `warm` out");
     }
 
+    check_mapping(loader, flow);
     check_dma_count(loader, flow);
     if (topo_flow_has(flow, "working_set") &&
         topo_values_number(values, "working_set") <

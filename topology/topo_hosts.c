@@ -332,12 +332,21 @@ static void load_switch(TopoLoader *loader, TopoHost *host,
     sw->part = load_part(loader, values, "part", user_name(sw->path),
                          TOPO_KIND_BIT(TOPO_PART_SWITCH));
     sw->acs = (TopoAcs)topo_values_number(values, "acs");
+    sw->acs_direct = (TopoAcsDirect)topo_values_number(values, "acs_direct");
     sw->acs_redirect =
         sw->part != NULL && topo_part_bool(sw->part, "acs") &&
         (sw->acs == TOPO_ACS_ON || (sw->acs == TOPO_ACS_AUTO && host->iommu));
     if (sw->part != NULL && sw->acs == TOPO_ACS_ON && !sw->acs_redirect) {
         topo_errors_add(loader->errors, topo_values_get(values, "acs")->place,
                         "%s: part '%s' has no ACS; leave acs: on out, or "
+                        "choose another part",
+                        user_name(sw->path), topo_part_name(sw->part));
+    }
+    if (sw->part != NULL && sw->acs_direct != TOPO_ACS_DIRECT_OFF &&
+        !topo_part_bool(sw->part, "acs")) {
+        topo_errors_add(loader->errors,
+                        topo_values_get(values, "acs_direct")->place,
+                        "%s: part '%s' has no ACS; leave acs_direct out, or "
                         "choose another part",
                         user_name(sw->path), topo_part_name(sw->part));
     }

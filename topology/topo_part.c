@@ -305,6 +305,20 @@ static void check_at_most(Maker *maker, const char *key, const char *limit)
     }
 }
 
+/* Reports a cache whose ways do not divide its entries. */
+static void check_ways(Maker *maker, const char *key, const char *of)
+{
+    const TopoValue *ways = topo_values_get(maker->part->values, key);
+    const TopoValue *entries = topo_values_get(maker->part->values, of);
+
+    if (ways->valid && entries->valid && ways->number > 0 &&
+        entries->number % ways->number != 0) {
+        topo_errors_add(maker->errors, ways->place,
+                        "%s: %s does not divide %s, %s; write a divisor", key,
+                        ways->text, of, entries->text);
+    }
+}
+
 /* Reports a part that has only some of @keys, which belong together. */
 static void check_group(Maker *maker, const char *group,
                         const char *const *keys)
@@ -442,8 +456,6 @@ static void check_cpu(Maker *maker)
     int64_t low = topo_values_number(values, "mmio.low_base") +
                   topo_values_number(values, "mmio.low_size");
     const TopoValue *high = topo_values_get(values, "mmio.high_base");
-    const TopoValue *ways = topo_values_get(values, "iommu.iotlb_ways");
-    const TopoValue *entries = topo_values_get(values, "iommu.iotlb_entries");
 
     read_root_ports(maker);
     check_cache(maker);
@@ -463,12 +475,10 @@ static void check_cpu(Maker *maker)
                         "memory.size reaches into mmio.high_base; write less, "
                         "or a higher base");
     }
-    if (ways->valid && entries->valid && ways->number > 0 &&
-        entries->number % ways->number != 0) {
-        topo_errors_add(maker->errors, ways->place,
-                        "iommu.iotlb_ways: %s does not divide "
-                        "iommu.iotlb_entries, %s; write a divisor",
-                        ways->text, entries->text);
+    check_ways(maker, "iommu.iotlb_ways", "iommu.iotlb_entries");
+    check_ways(maker, "iommu.l2_ways", "iommu.l2_entries");
+    if (topo_values_number(values, "iommu.l2_entries") > 0) {
+        check_at_most(maker, "iommu.hit", "iommu.l2_hit");
     }
 }
 

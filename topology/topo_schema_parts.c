@@ -140,6 +140,15 @@ static const TopoKey cpu_keys[] = {
         "associativity of the IOTLB; 0: fully associative"),
     NEEDS("iommu.hit", TIME, "0ps", "1ms", 0,
           "time of a translation that hits"),
+    WORD("iommu.iotlb_of", "host", "host|port",
+         "port: each root port has an IOTLB of this size"),
+    MAY("iommu.l2_entries", INT, "0", "0", "1048576", 0,
+        "entries of a second level of the IOTLB, for all root ports; 0: there "
+        "is none"),
+    MAY("iommu.l2_ways", INT, "0", "0", "1048576", 0,
+        "its associativity; 0: fully associative"),
+    MAY("iommu.l2_hit", TIME, "0ps", "0ps", "1ms", 0,
+        "time of a look-up there, before a walk, too; at least `iommu.hit`"),
     NEEDS("iommu.walk", TIME, "0ps", "1ms", 0,
           "time of a page walk, without `iommu.walk_read`"),
     MAY("iommu.walk_read", TIME, "0ps", "0ps", "1ms", 0,
@@ -164,6 +173,22 @@ static const TopoKey cpu_keys[] = {
     SWITCH("iommu.mixed",
            "on: a mapping has pages of several sizes, up to `iommu.page`, each "
            "as large as its place allows"),
+    SWITCH("iommu.ats",
+           "on: it answers translation requests of devices with `ats` (ATS)"),
+    MAY("iommu.map", TIME, "0ps", "0ps", "1ms", 0,
+        "time of a core to map a buffer, for flows with `mapping: each`"),
+    MAY("iommu.unmap", TIME, "0ps", "0ps", "1ms", 0,
+        "time of a core to unmap a buffer, without the invalidation"),
+    MAY("iommu.invalidate", TIME, "0ps", "0ps", "1ms", 0,
+        "time of the IOMMU for an invalidation and its wait descriptor, "
+        "without the answers of devices"),
+    SWITCH("iommu.lazy",
+           "on: one invalidation of everything for many unmappings; off "
+           "(strict): one for each, for which the core waits"),
+    MAY("iommu.flush_queue", INT, "256", "1", "65536", 0,
+        "unmappings for one invalidation if `iommu.lazy`"),
+    MAY("iommu.flush_time", TIME, "10ms", "1ps", "10s", 0,
+        "longest wait for it"),
     MAY("mmio.low_base", ADDRESS, "0x80000000", NULL, "0xffffffff", 0,
         "first address for BARs below 4 GiB"),
     MAY("mmio.low_size", BYTES, "1GiB", "1MiB", "4GiB", 0, "their size"),
@@ -293,6 +318,20 @@ static const TopoKey ntb_keys[] = {
                      "are in, in beats of this size"),                          \
         MOVE("write", "moves the data of a write inside the device, before "    \
                       "its first TLP, in beats of this size"),                  \
+        MAY("ats.entries", INT, "0", "0", "1048576", 0,                         \
+            "translations that its Address Translation Cache holds; 0: it has " \
+            "none. It uses ATS if the `iommu` of its host is on, and has "      \
+            "`ats: on`"),                                                       \
+        MAY("ats.ways", INT, "0", "0", "1048576", 0,                            \
+            "associativity of that cache; 0: fully associative"),               \
+        MAY("ats.hit", TIME, "0ps", "0ps", "1ms", 0, "time of a look-up"),      \
+        MAY("ats.requests", INT, "16", "1", "4096", 0,                          \
+            "outstanding translation requests"),                                \
+        MAY("ats.writes", INT, "64", "1", "65536", 0,                           \
+            "TLPs of writes that may wait for a translation"),                  \
+        MAY("ats.invalidate", TIME, "0ps", "0ps", "1s", 0,                      \
+            "time from an invalidation to its answer, if no read that uses "    \
+            "the translation is under way"),                                    \
         NEEDS("completer.latency", TIME, "0ps", "1s", 0,                        \
               "time from a read of its BAR to the completion"),                 \
         MAY("completer.bandwidth", RATE, NULL, "1MB/s", NULL, 0,                \

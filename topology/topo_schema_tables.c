@@ -62,6 +62,10 @@ static const TopoKey switch_keys[] = {
         "acs", "auto", "auto|on|off", 0,
         "on: its ports redirect peer-to-peer requests to the root; auto: on if "
         "the part can and the host's IOMMU is on"),
+    WORD("acs_direct", "off", "off|requests|on", 0,
+         "requests with a translated address that it does not redirect: "
+         "requests: those alone (ACS Direct Translated P2P); on: their "
+         "completions, too (and no P2P Completion Redirect)"),
     RANGE("uplink_share", INT, "1", "1", "256", 0,
           "the same for what comes from its upstream port"),
     MAY("chip", NAME, NULL,

@@ -7,7 +7,8 @@ struct FabCore {
     FabRoot *root;
     FabCoreJob *head, *tail;
     SimEvent event; /* the end of the first job */
-    SimTime begin;  /* of the first job */
+    SimTime begin;  /* of the first job, or of the hold */
+    bool held;      /* by the last job that was done */
     SimTime busy;   /* of the jobs that are done */
 };
 
@@ -53,10 +54,14 @@ static void core_event(SimEvent *event)
 
     core->busy += event->time - core->begin;
     core->head = job->next;
-    if (core->head) {
-        job_begin(core);
-    } else {
+    if (!core->head) {
         core->tail = NULL;
+    }
+    if (job->holds) {
+        core->held = true;
+        core->begin = event->time;
+    } else if (core->head) {
+        job_begin(core);
     }
     job->done(job);
 }
@@ -89,15 +94,28 @@ void fab_core_run(FabCore *core, FabCoreJob *job)
     }
     core->head = job;
     core->tail = job;
-    job_begin(core);
+    if (!core->held) {
+        job_begin(core);
+    }
+}
+
+void fab_core_go_on(FabCore *core)
+{
+    g_assert(core->held);
+    core->held = false;
+    core->busy += core_now(core) - core->begin;
+    if (core->head) {
+        job_begin(core);
+    }
 }
 
 bool fab_core_is_busy(const FabCore *core)
 {
-    return core->head;
+    return core->head || core->held;
 }
 
 SimTime fab_core_busy(const FabCore *core)
 {
-    return core->busy + (core->head ? core_now(core) - core->begin : 0);
+    return core->busy +
+           (fab_core_is_busy(core) ? core_now(core) - core->begin : 0);
 }

@@ -6,6 +6,10 @@
 #define NO_TAG     UINT16_MAX
 #define PAGE_BYTES 4096
 
+/* Of FabDma.last_order, until the last TLP of a write leaves the ATC: the other
+ * bits are its number among the posted requests there. */
+#define IN_ATC (UINT64_C(1) << 63)
+
 /* Bytes of the next TLP, at most @most. No request crosses a 4 KiB boundary
  * (PCIe 5.0 s2.2.7). If @most is a power of two, every request after the first
  * one begins at a multiple of @most. */
@@ -149,6 +153,26 @@ static void move_event(SimEvent *event)
 
 /* ---- Requests --------------------------------------------------------- */
 
+/* Returns whether the engine may make another request of @cls. Those that wait
+ * in the ATC do not keep reads back, because reads have tags. */
+static inline bool has_room(const FabEndpoint *endpoint, FabClass cls)
+{
+    const FabPort *port = endpoint->component.ports[0];
+
+    return fab_port_queued(port, ENDPOINT_SOURCE, cls) < DMA_QUEUE_TLPS &&
+           (G_LIKELY(!endpoint->atc) || cls != FAB_CLASS_P ||
+            fab_atc_held(endpoint->atc, cls) < endpoint->params.ats.writes);
+}
+
+static inline void request_send(FabEndpoint *endpoint, FabTlp *tlp)
+{
+    if (G_UNLIKELY(endpoint->atc != NULL)) {
+        fab_atc_send(endpoint->atc, tlp);
+    } else {
+        fab_port_send(endpoint->component.ports[0], ENDPOINT_SOURCE, tlp);
+    }
+}
+
 /* Issues writes until the egress takes no more. */
 static void writes_issue(FabEndpoint *endpoint)
 {
@@ -157,9 +181,7 @@ static void writes_issue(FabEndpoint *endpoint)
     SimTime now = sim_engine_now(endpoint->component.engine);
     uint32_t most = MIN(endpoint->params.write_bytes, port->mps_bytes);
 
-    while (engine->writes.head &&
-           fab_port_queued(port, ENDPOINT_SOURCE, FAB_CLASS_P) <
-               DMA_QUEUE_TLPS) {
+    while (engine->writes.head && has_room(endpoint, FAB_CLASS_P)) {
         FabDma *dma = engine->writes.head;
         FabTlp *tlp;
 
@@ -179,9 +201,12 @@ static void writes_issue(FabEndpoint *endpoint)
         if (dma->issued_bytes == dma->size_bytes) {
             queue_pop(&engine->writes);
             queue_push(&engine->leaving, dma);
-            dma->last_order = port->order;
+            dma->last_order =
+                G_UNLIKELY(endpoint->atc != NULL)
+                    ? IN_ATC | fab_atc_posted_received(endpoint->atc)
+                    : port->order;
         }
-        fab_port_send(port, ENDPOINT_SOURCE, tlp);
+        request_send(endpoint, tlp);
     }
 }
 
@@ -211,12 +236,9 @@ static inline bool has_flight_room(const FabEndpoint *endpoint)
 static void reads_issue(FabEndpoint *endpoint)
 {
     DmaEngine *engine = &endpoint->dma;
-    FabPort *port = endpoint->component.ports[0];
 
     while (engine->reads.head && engine->tags_used < engine->tags_usable &&
-           has_flight_room(endpoint) &&
-           fab_port_queued(port, ENDPOINT_SOURCE, FAB_CLASS_NP) <
-               DMA_QUEUE_TLPS) {
+           has_flight_room(endpoint) && has_room(endpoint, FAB_CLASS_NP)) {
         FabDma *dma = engine->reads.head;
         FabTlp *tlp = request_new(endpoint, dma);
         DmaRead *read = &engine->tags[engine->free_tag];
@@ -238,7 +260,7 @@ static void reads_issue(FabEndpoint *endpoint)
         if (dma->issued_bytes == dma->size_bytes) {
             queue_pop(&engine->reads);
         }
-        fab_port_send(port, ENDPOINT_SOURCE, tlp);
+        request_send(endpoint, tlp);
     }
     note_tag_wait(endpoint, engine->reads.head &&
                                 (engine->tags_used == engine->tags_usable ||
@@ -251,6 +273,18 @@ static void start_event(SimEvent *event)
 }
 
 /* ---- Ends ------------------------------------------------------------ */
+
+void fab_dma_leaves(FabEndpoint *endpoint, const FabTlp *tlp)
+{
+    FabDma *dma = endpoint->dma.leaving.head;
+
+    while (dma && dma->last_order != (IN_ATC | tlp->posted_before)) {
+        dma = dma->next;
+    }
+    if (dma) {
+        dma->last_order = endpoint->component.ports[0]->order;
+    }
+}
 
 /* A posted TLP has left. It may be the last TLP of a write. That is mostly the
  * oldest write, but RO lets TLPs pass others. */
@@ -334,6 +368,9 @@ static void read_finish(FabEndpoint *endpoint, uint16_t tag)
     engine->free_tag = tag;
     engine->tags_used--;
     engine->flight_bytes -= read->bytes;
+    if (G_UNLIKELY(endpoint->atc != NULL)) {
+        fab_atc_read_over(endpoint->atc, tag);
+    }
     if (engine->reads.head) {
         reads_issue(endpoint);
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_endpoint_priv.h"
 
+#include "fab_root_ats.h"
+
 /* ---- Behind the BARs ------------------------------------------------- */
 
 /* The only Read Completion Boundary an Endpoint may use (PCIe 5.0 s2.3.1.1). */
@@ -46,7 +48,12 @@ static void endpoint_receive(FabComponent *component, FabPort *ingress,
     FabEndpoint *endpoint = (FabEndpoint *)component;
 
     if (fab_tlp_is_completion(tlp)) {
-        fab_dma_completion(endpoint, tlp);
+        if (G_LIKELY(!endpoint->atc) ||
+            !fab_atc_completion(endpoint->atc, tlp)) {
+            fab_dma_completion(endpoint, tlp);
+        }
+    } else if (G_UNLIKELY(tlp->type == FAB_TLP_MSGD)) {
+        fab_atc_message(endpoint->atc, tlp);
     } else {
         request_receive(endpoint, ingress, tlp);
     }
@@ -66,6 +73,15 @@ static void endpoint_resources(const FabComponent *component, FabResourceFn fn,
              });
     fab_dma_resource(endpoint, &tags);
     fn(data, &tags);
+    if (endpoint->atc) {
+        fn(data, &(FabResourceState){
+                     .kind = FAB_RESOURCE_TRANSLATIONS,
+                     .size = endpoint->params.ats.requests,
+                     .used = fab_atc_requests(endpoint->atc),
+                     .is_wanted = fab_atc_is_wanted(endpoint->atc),
+                     .requests = fab_atc_counters(endpoint->atc)->requests,
+                 });
+    }
 }
 
 static bool endpoint_blockers(const FabComponent *component,
@@ -78,11 +94,20 @@ static bool endpoint_blockers(const FabComponent *component,
            fn(data, &(FabBlocker){.resource = FAB_RESOURCE_COMPLETER});
 }
 
+static void atc_waiter(void *data, const FabTlp *tlp)
+{
+    fab_observer_tlp(data, tlp, FAB_PLACE_ATC, NULL);
+}
+
 static void endpoint_waiters(const FabComponent *component,
                              const FabObserver *observer)
 {
     const FabEndpoint *endpoint = (const FabEndpoint *)component;
+    FabObserver own = *observer;
 
+    if (endpoint->atc) {
+        fab_atc_foreach(endpoint->atc, atc_waiter, &own);
+    }
     fab_completer_waiters(&endpoint->completer, observer, FAB_PLACE_DEVICE);
 }
 
@@ -110,8 +135,17 @@ static const FabObserveOps endpoint_observe_ops = {
 static bool endpoint_realize(FabComponent *component, GError **error)
 {
     FabEndpoint *endpoint = (FabEndpoint *)component;
+    FabRoot *root =
+        component->root ? fab_component_as_root(component->root) : NULL;
 
     fab_dma_init(endpoint);
+    if (root && endpoint->params.ats.entries && fab_root_has_ats(root)) {
+        endpoint->atc = fab_atc_new(endpoint, error);
+        if (!endpoint->atc) {
+            return false;
+        }
+        fab_root_ats_add(root, component->bdf, endpoint->atc);
+    }
     fab_completer_realize(&endpoint->completer, component->rank + 2,
                           read_answer);
     /* An endpoint acts on whole TLPs. */
@@ -127,6 +161,7 @@ static void endpoint_free(FabComponent *component)
     FabEndpoint *endpoint = (FabEndpoint *)component;
 
     fab_dma_free(endpoint);
+    fab_atc_free(endpoint->atc);
     fab_completer_done(&endpoint->completer);
     g_free(endpoint);
 }
@@ -209,4 +244,9 @@ void fab_endpoint_store(FabEndpoint *endpoint, FabBusAddr addr,
 const FabEndpointCounters *fab_endpoint_counters(const FabEndpoint *endpoint)
 {
     return &endpoint->counters;
+}
+
+const FabAtcCounters *fab_endpoint_atc_counters(const FabEndpoint *endpoint)
+{
+    return endpoint->atc ? fab_atc_counters(endpoint->atc) : NULL;
 }

@@ -2,6 +2,7 @@
 #ifndef FAB_ENDPOINT_PRIV_H
 #define FAB_ENDPOINT_PRIV_H
 
+#include "fab_atc.h"
 #include "fab_completer.h"
 #include "fab_endpoint.h"
 #include "fab_fabric_priv.h"
@@ -51,6 +52,7 @@ struct FabEndpoint {
     FabComponent component;
     FabEndpointParams params;
     DmaEngine dma;
+    FabAtc *atc;            /* NULL: its requests are not translated here */
     FabCompleter completer; /* memory or registers behind the BARs */
     FabEndpointCounters counters;
 };
@@ -59,6 +61,8 @@ struct FabEndpoint {
 void fab_dma_init(FabEndpoint *endpoint);
 void fab_dma_free(FabEndpoint *endpoint);
 void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp);
+/* The write @tlp leaves the ATC, and is queued at the port next. */
+void fab_dma_leaves(FabEndpoint *endpoint, const FabTlp *tlp);
 void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp);
 /* For observers: the tags, and the orders that are not done. */
 void fab_dma_resource(const FabEndpoint *endpoint, FabResourceState *ret_state);

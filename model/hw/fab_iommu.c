@@ -1,42 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_iommu.h"
 
-#include "fab_page_table.h"
+#include "fab_ats.h"
+#include "fab_iotlb.h"
+#include "fab_port_priv.h"
 #include "fab_walk_cache.h"
 
 #define ADDR_END    (1ULL << FAB_IOMMU_ADDR_BITS)
-#define ENTRIES_MAX (1u << 24)
 #define WALKS_MAX   (1u << 16)
 #define FIRST_WALKS 64
 #define FIRST_HITS  64
-#define NO_PAGE     1 /* a base that no page has: bit 0 is set */
 #define GOLDEN      0x9e3779b97f4a7c15ULL
 
-/*
- * A node is an entry of the IOTLB or the head of a set. Each set is a ring
- * through its head, from most to least recently used; empty entries come last.
- * Heads have the numbers below iommu->sets, so number 0 is never an entry.
- */
-typedef struct Node {
-    uint64_t key;   /* address of the page and index of its size, or NO_KEY */
-    uint64_t delta; /* physical minus virtual address */
-    uint32_t prev, next;
-    uint32_t chain; /* next node with the same hash; 0: none */
-} Node;
-
-#define NO_KEY UINT64_MAX
-
-/* The walk of a page, under way or queued for a walker. */
+/* A page that missed the first level, until its translation is known. */
 typedef struct Walk {
-    uint64_t key;
+    uint64_t key;        /* address of the page and number of its size */
     FabTlp *head, *tail; /* TLPs that wait for it */
-    SimTime asked;       /* time of the first miss */
-    SimTime late;        /* sum over the further misses, while it was queued, of
-                            their times after the first one */
-    SimTime due;         /* end of the walk, once it has begun */
-    uint32_t misses;     /* misses before it began */
-    uint32_t chain;      /* place of the next walk with the same hash, plus 1 */
+    SimTime asked;       /* when it began to wait for a walker */
+    SimTime late;        /* sum over the further misses, while it waits for a
+                            walker, of their times after `asked` */
+    SimTime due;         /* end of the look-up in the second level, or of the
+                            walk */
+    uint32_t misses;     /* misses before the walk began */
+    uint32_t chain;      /* next walk with the same hash, or next free one */
+    uint32_t prev, next; /* in its list */
+    bool walks;          /* it has a walker */
 } Walk;
+
+/* Walks by their numbers; number 0 is none. */
+typedef struct WalkList {
+    uint32_t head, tail, count;
+} WalkList;
 
 /* A translation that ends params.hit after it began. */
 typedef struct Hit {
@@ -46,30 +40,22 @@ typedef struct Hit {
 } Hit;
 
 struct FabIommu {
-    /* The page that was used last. It is the first of its set. */
-    FabBusAddr last_base; /* NO_PAGE: none */
-    uint64_t last_mask;   /* bits within the page */
-    uint64_t last_delta;
+    FabIotlb *l1; /* the first level: one, or one for each root port */
+    unsigned l1_count;
     SimTime hit_time;
     FabIommuCounters counters;
 
-    /* IOTLB. */
-    Node *nodes;
-    uint32_t *buckets;
-    uint32_t bucket_shift;
-    uint32_t sets;                   /* a power of two */
-    uint32_t cached[FAB_PAGE_SIZES]; /* number of entries by page size */
+    FabIotlb l2; /* the second level; unused if params.l2_entries is 0 */
 
-    /*
-     * A ring of walks. The first `active` walks have a walker, and stand in the
-     * order in which they end. The others stand in the order of their first
-     * misses. walks_head and walks_tail run freely and are masked
-     * when used.
-     */
-    Walk *walks;
-    uint32_t *walk_buckets; /* walks_mask + 1 buckets */
-    uint32_t walks_mask, walks_head, walks_tail;
-    uint32_t active;
+    Walk *walks; /* number 0 is unused */
+    uint32_t *walk_buckets;
+    uint32_t walks_size; /* a power of two; of both arrays */
+    uint32_t walks_made; /* numbers below were in use */
+    uint32_t free_walk;
+    WalkList looking; /* in the second level, by `due` */
+    WalkList queued;  /* for a walker, in order of their misses */
+    WalkList walking; /* by `due` */
+    SimEvent look_event;
     SimEvent walk_event; /* the end of the first walk; pending if it exists */
 
     Hit *hits; /* a ring */
@@ -101,146 +87,49 @@ static inline FabBusAddr key_base(uint64_t key)
     return key & ~3ULL;
 }
 
-/* ---- IOTLB ----------------------------------------------------------- */
-
-static inline uint32_t *node_bucket(const FabIommu *iommu, uint64_t key)
+/* The first level for @tlp. */
+static inline FabIotlb *l1_of(const FabIommu *iommu, const FabTlp *tlp)
 {
-    return &iommu->buckets[key * GOLDEN >> iommu->bucket_shift];
+    return G_UNLIKELY(iommu->l1_count > 1) ? &iommu->l1[tlp->ingress->index]
+                                           : iommu->l1;
 }
 
-static inline void node_unlink(FabIommu *iommu, Node *node)
+/* Ends a translation that was pending. */
+static inline void finish(FabIommu *iommu, FabTlp *tlp, FabBusAddr phys,
+                          uint32_t size)
 {
-    iommu->nodes[node->prev].next = node->next;
-    iommu->nodes[node->next].prev = node->prev;
-}
-
-/* Links @node behind @before. */
-static inline void node_link(FabIommu *iommu, Node *node, uint32_t before)
-{
-    uint32_t at = (uint32_t)(node - iommu->nodes);
-
-    node->prev = before;
-    node->next = iommu->nodes[before].next;
-    iommu->nodes[node->next].prev = at;
-    iommu->nodes[before].next = at;
-}
-
-static inline uint32_t key_set(const FabIommu *iommu, uint64_t key)
-{
-    return key >> fab_page_shifts[key_size(key)] & (iommu->sets - 1);
-}
-
-/* Makes @node the most recently used. */
-static inline void node_touch(FabIommu *iommu, Node *node)
-{
-    uint32_t set = key_set(iommu, node->key);
-
-    if (node->prev != set) {
-        node_unlink(iommu, node);
-        node_link(iommu, node, set);
+    if (G_UNLIKELY(tlp->at == FAB_AT_REQUEST)) {
+        tlp->data = fab_ats_entry(phys, size);
     }
-    iommu->last_base = key_base(node->key);
-    iommu->last_mask = fab_page_mask(key_size(node->key));
-    iommu->last_delta = node->delta;
+    iommu->done(iommu->owner, tlp, phys, false);
 }
 
-static inline Node *node_find_key(const FabIommu *iommu, uint64_t key)
+static void finish_fault(FabIommu *iommu, FabTlp *tlp)
 {
-    uint32_t at = *node_bucket(iommu, key);
-
-    while (at && iommu->nodes[at].key != key) {
-        at = iommu->nodes[at].chain;
+    if (tlp->at == FAB_AT_REQUEST) { /* the device hears of it */
+        tlp->data = 0;
+    } else {
+        iommu->counters.faults++;
     }
-    return at ? &iommu->nodes[at] : NULL;
+    iommu->done(iommu->owner, tlp, 0, true);
 }
 
-static inline Node *node_find(const FabIommu *iommu, FabBusAddr addr)
-{
-    for (uint32_t size = 0; size < FAB_PAGE_SIZES; size++) {
-        if (iommu->cached[size]) {
-            Node *node = node_find_key(iommu, page_key(addr, size));
+/* ---- Mappings -------------------------------------------------------- */
 
-            if (node) {
-                return node;
-            }
-        }
-    }
-    return NULL;
-}
-
-/* Removes the page of @node from the IOTLB. The empty node keeps its position
- * in its set. */
-static void node_forget(FabIommu *iommu, Node *node)
-{
-    uint32_t at = (uint32_t)(node - iommu->nodes);
-    uint32_t *link = node_bucket(iommu, node->key);
-
-    while (*link != at) {
-        link = &iommu->nodes[*link].chain;
-    }
-    *link = node->chain;
-    iommu->cached[key_size(node->key)]--;
-    if (iommu->last_base == key_base(node->key)) {
-        iommu->last_base = NO_PAGE;
-    }
-    node->key = NO_KEY;
-}
-
-/* Enters the page of @addr, a part of @range, in place of the least recently
- * used page of its set. */
-static void node_fill(FabIommu *iommu, const FabPageRange *range,
-                      FabBusAddr addr)
-{
-    uint64_t key = page_key(addr, range->size);
-    Node *node = node_find_key(iommu, key);
-
-    if (!node) {
-        uint32_t *bucket = node_bucket(iommu, key);
-
-        node = &iommu->nodes[iommu->nodes[key_set(iommu, key)].prev];
-        if (node->key != NO_KEY) {
-            node_forget(iommu, node);
-        }
-        node->key = key;
-        node->delta = range->delta;
-        node->chain = *bucket;
-        *bucket = (uint32_t)(node - iommu->nodes);
-        iommu->cached[range->size]++;
-    }
-    node_touch(iommu, node);
-}
-
-/* Drops the pages of [@iova, @end), all of size @size, from the IOTLB. */
 static void invalidate(void *data, FabBusAddr iova, FabBusAddr end,
                        uint32_t size)
 {
     FabIommu *iommu = data;
-    uint64_t pages = (end - iova) >> fab_page_shifts[size];
-    bool by_page = pages < iommu->params.iotlb_entries;
-    uint64_t tries = by_page ? pages : iommu->params.iotlb_entries;
 
     fab_walk_caches_drop(&iommu->caches, iova, end);
-    for (uint64_t i = 0; i < tries && iommu->cached[size]; i++) {
-        Node *node;
-
-        if (by_page) {
-            node = node_find_key(iommu,
-                                 iova + (i << fab_page_shifts[size]) + size);
-        } else {
-            node = &iommu->nodes[iommu->sets + i];
-            if (node->key == NO_KEY || key_base(node->key) < iova ||
-                key_base(node->key) >= end) {
-                node = NULL;
-            }
-        }
-        if (node) {
-            uint32_t set = key_set(iommu, node->key);
-
-            node_forget(iommu, node);
-            node_unlink(iommu, node);
-            node_link(iommu, node, iommu->nodes[set].prev);
-        }
+    for (unsigned i = 0; iommu->l1 && i < iommu->l1_count; i++) {
+        fab_iotlb_drop(&iommu->l1[i], iova, end);
     }
+    fab_iotlb_drop(&iommu->l2, iova, end);
+}
+
+static void keep(void *data, FabBusAddr iova, FabBusAddr end, uint32_t size)
+{
 }
 
 bool fab_iommu_map(FabIommu *iommu, FabBusAddr iova, FabBusAddr phys,
@@ -256,75 +145,121 @@ uint64_t fab_iommu_unmap(FabIommu *iommu, FabBusAddr iova, uint64_t size_bytes)
                                 iommu);
 }
 
-/* ---- Walks ----------------------------------------------------------- */
-
-static inline Walk *walk_at(const FabIommu *iommu, uint32_t place)
+uint64_t fab_iommu_clear(FabIommu *iommu, FabBusAddr iova, uint64_t size_bytes)
 {
-    return &iommu->walks[place & iommu->walks_mask];
+    return fab_page_table_unmap(&iommu->table, iova, size_bytes, keep, NULL);
 }
+
+void fab_iommu_invalidate(FabIommu *iommu, FabBusAddr iova, uint64_t size_bytes)
+{
+    invalidate(iommu, iova, iova + size_bytes, 0);
+}
+
+/* ---- Walks ----------------------------------------------------------- */
 
 static inline uint32_t *walk_bucket(const FabIommu *iommu, uint64_t key)
 {
-    return &iommu->walk_buckets[key * GOLDEN >> 32 & iommu->walks_mask];
+    return &iommu->walk_buckets[key * GOLDEN >> 32 & (iommu->walks_size - 1)];
 }
 
-/* Enters the walk at @place into the hash. */
-static void walk_enter(FabIommu *iommu, uint32_t place)
-{
-    Walk *walk = walk_at(iommu, place);
-    uint32_t *bucket = walk_bucket(iommu, walk->key);
-
-    walk->chain = *bucket;
-    *bucket = (place & iommu->walks_mask) + 1;
-}
-
-/* Removes a walk from the hash. */
-static void walk_leave(FabIommu *iommu, const Walk *walk)
-{
-    uint32_t at = (uint32_t)(walk - iommu->walks) + 1;
-    uint32_t *link = walk_bucket(iommu, walk->key);
-
-    while (*link != at) {
-        link = &iommu->walks[*link - 1].chain;
-    }
-    *link = walk->chain;
-}
-
-static Walk *walk_find(const FabIommu *iommu, uint64_t key, uint32_t *ret_at)
+static Walk *walk_find(const FabIommu *iommu, uint64_t key)
 {
     uint32_t at = *walk_bucket(iommu, key);
 
-    while (at) {
-        Walk *walk = &iommu->walks[at - 1];
-
-        if (walk->key == key) {
-            *ret_at = at - 1;
-            return walk;
-        }
-        at = walk->chain;
+    while (at && iommu->walks[at].key != key) {
+        at = iommu->walks[at].chain;
     }
-    return NULL;
+    return at ? &iommu->walks[at] : NULL;
 }
 
 static void walks_grow(FabIommu *iommu)
 {
-    uint32_t count = iommu->walks_tail - iommu->walks_head;
-    uint32_t places = 2 * (iommu->walks_mask + 1);
-    Walk *walks = g_new(Walk, places);
-
-    for (uint32_t i = 0; i < count; i++) {
-        walks[i] = *walk_at(iommu, iommu->walks_head + i);
-    }
-    g_free(iommu->walks);
+    iommu->walks_size *= 2;
+    iommu->walks = g_renew(Walk, iommu->walks, iommu->walks_size);
     g_free(iommu->walk_buckets);
-    iommu->walks = walks;
-    iommu->walk_buckets = g_new0(uint32_t, places);
-    iommu->walks_mask = places - 1;
-    iommu->walks_head = 0;
-    iommu->walks_tail = count;
-    for (uint32_t i = 0; i < count; i++) {
-        walk_enter(iommu, i);
+    iommu->walk_buckets = g_new0(uint32_t, iommu->walks_size);
+    /* All of them are in use. */
+    for (uint32_t i = 1; i < iommu->walks_made; i++) {
+        uint32_t *bucket = walk_bucket(iommu, iommu->walks[i].key);
+
+        iommu->walks[i].chain = *bucket;
+        *bucket = i;
     }
+}
+
+/* Makes a walk for the page of @key, for which @tlp waits. */
+static uint32_t walk_new(FabIommu *iommu, FabTlp *tlp, uint64_t key,
+                         SimTime now)
+{
+    uint32_t at = iommu->free_walk;
+    uint32_t *bucket;
+
+    if (at) {
+        iommu->free_walk = iommu->walks[at].chain;
+    } else {
+        if (G_UNLIKELY(iommu->walks_made == iommu->walks_size)) {
+            walks_grow(iommu);
+        }
+        at = iommu->walks_made++;
+    }
+    bucket = walk_bucket(iommu, key);
+    iommu->walks[at] = (Walk){
+        .key = key,
+        .head = tlp,
+        .tail = tlp,
+        .asked = now,
+        .misses = 1,
+        .chain = *bucket,
+    };
+    *bucket = at;
+    return at;
+}
+
+static void walk_free(FabIommu *iommu, uint32_t at)
+{
+    uint32_t *link = walk_bucket(iommu, iommu->walks[at].key);
+
+    while (*link != at) {
+        link = &iommu->walks[*link].chain;
+    }
+    *link = iommu->walks[at].chain;
+    iommu->walks[at].chain = iommu->free_walk;
+    iommu->free_walk = at;
+}
+
+/* Enters a walk behind @before; 0: at the head. */
+static void list_insert(FabIommu *iommu, WalkList *list, uint32_t at,
+                        uint32_t before)
+{
+    Walk *walk = &iommu->walks[at];
+
+    walk->prev = before;
+    walk->next = before ? iommu->walks[before].next : list->head;
+    if (before) {
+        iommu->walks[before].next = at;
+    } else {
+        list->head = at;
+    }
+    if (walk->next) {
+        iommu->walks[walk->next].prev = at;
+    } else {
+        list->tail = at;
+    }
+    list->count++;
+}
+
+static uint32_t list_pop(FabIommu *iommu, WalkList *list)
+{
+    uint32_t at = list->head;
+
+    list->head = iommu->walks[at].next;
+    if (list->head) {
+        iommu->walks[list->head].prev = 0;
+    } else {
+        list->tail = 0;
+    }
+    list->count--;
+    return at;
 }
 
 /* The time of a walk for the page of @key. */
@@ -335,60 +270,32 @@ static SimTime walk_time(FabIommu *iommu, uint64_t key)
                iommu->params.walk_read;
 }
 
-/* Moves the walk at @place forward, before those that end later. */
-static void walk_sort(FabIommu *iommu, uint32_t place)
-{
-    Walk walk = *walk_at(iommu, place);
-
-    while (place != iommu->walks_head &&
-           walk_at(iommu, place - 1)->due > walk.due) {
-        Walk *before = walk_at(iommu, place - 1);
-
-        walk_leave(iommu, walk_at(iommu, place));
-        walk_leave(iommu, before);
-        *walk_at(iommu, place) = *before;
-        *before = walk;
-        walk_enter(iommu, place);
-        walk_enter(iommu, --place);
-    }
-}
-
-/* Gives a walker to the first walk that has none. */
+/* Gives a walker to the first walk that waits for one. */
 static void walk_begin(FabIommu *iommu, SimTime now)
 {
-    uint32_t place = iommu->walks_head + iommu->active;
-    Walk *walk = walk_at(iommu, place);
+    uint32_t at = list_pop(iommu, &iommu->queued);
+    uint32_t before = iommu->walking.tail;
+    Walk *walk = &iommu->walks[at];
 
     walk->due = now + walk_time(iommu, walk->key);
-    iommu->active++;
+    walk->walks = true;
     iommu->counters.walks++;
     iommu->counters.wait_ps += (now - walk->asked) * walk->misses - walk->late;
-    if (iommu->params.walk_read) {
-        walk_sort(iommu, place);
+    while (before && iommu->walks[before].due > walk->due) {
+        before = iommu->walks[before].prev;
     }
+    list_insert(iommu, &iommu->walking, at, before);
 }
 
-static void walk_ask(FabIommu *iommu, FabTlp *tlp, uint64_t key, SimTime now)
+/* The walk @at needs a walker. */
+static void walk_ask(FabIommu *iommu, uint32_t at, SimTime now)
 {
-    Walk *walk;
-
-    if (G_UNLIKELY(iommu->walks_tail - iommu->walks_head > iommu->walks_mask)) {
-        walks_grow(iommu);
-    }
-    walk = walk_at(iommu, iommu->walks_tail);
-    *walk = (Walk){
-        .key = key,
-        .head = tlp,
-        .tail = tlp,
-        .asked = now,
-        .misses = 1,
-    };
-    walk_enter(iommu, iommu->walks_tail++);
-    if (iommu->active < iommu->params.walks) {
+    list_insert(iommu, &iommu->queued, at, iommu->queued.tail);
+    if (iommu->walking.count < iommu->params.walks) {
         walk_begin(iommu, now);
-        if (iommu->active == 1 || iommu->params.walk_read) {
+        if (iommu->walking.count == 1 || iommu->params.walk_read) {
             sim_event_reschedule(&iommu->walk_event,
-                                 walk_at(iommu, iommu->walks_head)->due);
+                                 iommu->walks[iommu->walking.head].due);
         }
     }
 }
@@ -398,20 +305,73 @@ static void miss(FabIommu *iommu, FabTlp *tlp)
     const FabPageRange *range = fab_page_table_find(&iommu->table, tlp->addr);
     uint64_t key = page_key(tlp->addr, range ? range->size : 0);
     SimTime now = sim_engine_now(iommu->engine);
+    Walk *walk = walk_find(iommu, key);
     uint32_t at;
-    Walk *walk = walk_find(iommu, key, &at);
 
     iommu->counters.misses++;
     tlp->next = NULL;
-    if (!walk) {
-        walk_ask(iommu, tlp, key, now);
+    if (walk) {
+        walk->tail->next = tlp;
+        walk->tail = tlp;
+        if (!walk->walks) {
+            walk->misses++;
+            walk->late += now - walk->asked;
+        }
         return;
     }
-    walk->tail->next = tlp;
-    walk->tail = tlp;
-    if (((at - iommu->walks_head) & iommu->walks_mask) >= iommu->active) {
-        walk->misses++;
-        walk->late += now - walk->asked;
+    at = walk_new(iommu, tlp, key, now);
+    if (!iommu->params.l2_entries) {
+        walk_ask(iommu, at, now);
+        return;
+    }
+    iommu->walks[at].due = now + iommu->params.l2_hit;
+    list_insert(iommu, &iommu->looking, at, iommu->looking.tail);
+    if (iommu->looking.count == 1) {
+        sim_event_schedule(&iommu->look_event, iommu->walks[at].due);
+    }
+}
+
+/* Enters the page of the TLPs from @tlp on into their first levels. */
+static void l1_fill(FabIommu *iommu, const FabTlp *tlp, uint32_t size,
+                    uint64_t delta)
+{
+    fab_iotlb_fill(l1_of(iommu, tlp), tlp->addr, size, delta);
+    while (G_UNLIKELY(iommu->l1_count > 1) && (tlp = tlp->next)) {
+        fab_iotlb_fill(l1_of(iommu, tlp), tlp->addr, size, delta);
+    }
+}
+
+/* The look-up of the first walk in the second level has ended. */
+static void look_ended(SimEvent *event)
+{
+    FabIommu *iommu = SIM_CONTAINER_OF(event, FabIommu, look_event);
+    uint32_t at = list_pop(iommu, &iommu->looking);
+    Walk *walk = &iommu->walks[at];
+    FabTlp *tlp = walk->head;
+    SimTime now = sim_engine_now(iommu->engine);
+    uint64_t delta;
+    uint32_t size;
+
+    if (iommu->looking.head) {
+        sim_event_schedule(event, iommu->walks[iommu->looking.head].due);
+    }
+    if (!fab_iotlb_find(&iommu->l2, tlp->addr)) {
+        /* Each of its misses waits for a walker from now on. */
+        walk->asked = now;
+        walk->late = 0;
+        walk_ask(iommu, at, now);
+        return;
+    }
+    size = fab_iotlb_last_size(&iommu->l2);
+    delta = iommu->l2.last_delta;
+    iommu->counters.l2_hits += walk->misses;
+    l1_fill(iommu, tlp, size, delta);
+    walk_free(iommu, at);
+    while (tlp) {
+        FabTlp *next = tlp->next;
+
+        finish(iommu, tlp, tlp->addr + delta, size);
+        tlp = next;
     }
 }
 
@@ -420,32 +380,32 @@ static void miss(FabIommu *iommu, FabTlp *tlp)
 static void walk_ended(SimEvent *event)
 {
     FabIommu *iommu = SIM_CONTAINER_OF(event, FabIommu, walk_event);
-    Walk *first = walk_at(iommu, iommu->walks_head);
-    FabTlp *tlp = first->head;
+    uint32_t at = list_pop(iommu, &iommu->walking);
+    FabTlp *tlp = iommu->walks[at].head;
     const FabPageRange *range = fab_page_table_find(&iommu->table, tlp->addr);
 
     if (range) {
-        node_fill(iommu, range, tlp->addr);
+        l1_fill(iommu, tlp, range->size, range->delta);
+        if (iommu->params.l2_entries) {
+            fab_iotlb_fill(&iommu->l2, tlp->addr, range->size, range->delta);
+        }
         fab_walk_caches_fill(&iommu->caches, tlp->addr, range->size);
     }
-    walk_leave(iommu, first);
-    iommu->walks_head++;
-    iommu->active--;
-    if (iommu->walks_tail - iommu->walks_head > iommu->active) {
+    walk_free(iommu, at);
+    if (iommu->queued.count) {
         walk_begin(iommu, sim_engine_now(iommu->engine));
     }
-    if (iommu->active) {
-        sim_event_schedule(event, walk_at(iommu, iommu->walks_head)->due);
+    if (iommu->walking.count) {
+        sim_event_schedule(event, iommu->walks[iommu->walking.head].due);
     }
     while (tlp) {
         FabTlp *next = tlp->next;
 
         range = fab_page_table_find(&iommu->table, tlp->addr);
         if (range) {
-            iommu->done(iommu->owner, tlp, tlp->addr + range->delta, false);
+            finish(iommu, tlp, tlp->addr + range->delta, range->size);
         } else {
-            iommu->counters.faults++;
-            iommu->done(iommu->owner, tlp, 0, true);
+            finish_fault(iommu, tlp);
         }
         tlp = next;
     }
@@ -496,28 +456,29 @@ static void hit_ended(SimEvent *event)
 FabTranslation fab_iommu_translate(FabIommu *iommu, FabTlp *tlp,
                                    FabBusAddr *ret_phys)
 {
+    FabIotlb *l1 = l1_of(iommu, tlp);
     FabBusAddr addr = tlp->addr;
 
-    if (G_UNLIKELY((addr & ~iommu->last_mask) != iommu->last_base)) {
-        Node *node;
-
+    if (G_UNLIKELY(!fab_iotlb_is_last(l1, addr))) {
         if (addr >= ADDR_END) {
             iommu->counters.faults++;
             return FAB_TRANSLATION_FAULT;
         }
-        node = node_find(iommu, addr);
-        if (!node) {
+        if (!fab_iotlb_find(l1, addr)) {
             miss(iommu, tlp);
             return FAB_TRANSLATION_PENDING;
         }
-        node_touch(iommu, node);
     }
     iommu->counters.hits++;
+    if (G_UNLIKELY(tlp->at == FAB_AT_REQUEST)) {
+        tlp->data =
+            fab_ats_entry(addr + l1->last_delta, fab_iotlb_last_size(l1));
+    }
     if (iommu->hit_time) {
-        hit_wait(iommu, tlp, addr + iommu->last_delta);
+        hit_wait(iommu, tlp, addr + l1->last_delta);
         return FAB_TRANSLATION_PENDING;
     }
-    *ret_phys = addr + iommu->last_delta;
+    *ret_phys = addr + l1->last_delta;
     return FAB_TRANSLATION_DONE;
 }
 
@@ -530,8 +491,7 @@ FabIommu *fab_iommu_new(SimEngine *engine, const FabIommuParams *params)
     iommu->engine = engine;
     iommu->params = *params;
     iommu->hit_time = params->hit;
-    iommu->last_base = NO_PAGE;
-    iommu->last_mask = fab_page_mask(0);
+    iommu->l1_count = 1;
     fab_page_table_init(&iommu->table);
     return iommu;
 }
@@ -541,12 +501,16 @@ void fab_iommu_free(FabIommu *iommu)
     if (!iommu) {
         return;
     }
+    sim_event_cancel(&iommu->look_event);
     sim_event_cancel(&iommu->walk_event);
     sim_event_cancel(&iommu->hit_event);
     fab_page_table_done(&iommu->table);
     fab_walk_caches_done(&iommu->caches);
-    g_free(iommu->nodes);
-    g_free(iommu->buckets);
+    for (unsigned i = 0; iommu->l1 && i < iommu->l1_count; i++) {
+        fab_iotlb_done(&iommu->l1[i]);
+    }
+    fab_iotlb_done(&iommu->l2);
+    g_free(iommu->l1);
     g_free(iommu->walks);
     g_free(iommu->walk_buckets);
     g_free(iommu->hits);
@@ -555,20 +519,13 @@ void fab_iommu_free(FabIommu *iommu)
 
 static bool check_params(const FabIommuParams *params, GError **error)
 {
-    uint32_t entries = params->iotlb_entries, ways = params->iotlb_ways;
     uint32_t size;
 
-    if (!entries || entries > ENTRIES_MAX) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "an IOTLB of %u entries: must be 1 to %u", entries,
-                    ENTRIES_MAX);
-        return false;
-    }
-    if (ways && (entries % ways || (entries / ways & (entries / ways - 1)))) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "an IOTLB of %u entries in %u ways: entries / ways must be "
-                    "a power of two",
-                    entries, ways);
+    if (!fab_iotlb_check(params->iotlb_entries, params->iotlb_ways, "an IOTLB",
+                         error) ||
+        (params->l2_entries &&
+         !fab_iotlb_check(params->l2_entries, params->l2_ways,
+                          "a second level of the IOTLB", error))) {
         return false;
     }
     if (!params->walks || params->walks > WALKS_MAX) {
@@ -585,6 +542,17 @@ static bool check_params(const FabIommuParams *params, GError **error)
                     " ps and a page walk of %" G_GINT64_FORMAT
                     " ps: must be 0 to 1 s, and a walk no shorter than a hit",
                     (gint64)params->hit, (gint64)params->walk);
+        return false;
+    }
+    /* The same with a second level that is quicker than the first one. */
+    if (params->l2_entries &&
+        (params->l2_hit < params->hit || params->l2_hit > SIM_S)) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "an IOTLB hit of %" G_GINT64_FORMAT
+                    " ps and a second level of %" G_GINT64_FORMAT
+                    " ps: the second level must take 0 to 1 s, and no less "
+                    "than the first",
+                    (gint64)params->hit, (gint64)params->l2_hit);
         return false;
     }
     if (params->walk_read < 0 || params->walk_read > SIM_S) {
@@ -613,41 +581,36 @@ static bool check_params(const FabIommuParams *params, GError **error)
     return true;
 }
 
-static void iotlb_init(FabIommu *iommu)
+void fab_iommu_set_ports(FabIommu *iommu, unsigned ports)
 {
-    uint32_t entries = iommu->params.iotlb_entries;
-    uint32_t ways = iommu->params.iotlb_ways;
-    uint32_t bits = g_bit_storage(2 * entries - 1);
-
-    iommu->sets = ways ? entries / ways : 1;
-    iommu->buckets = g_new0(uint32_t, (gsize)1 << bits);
-    iommu->bucket_shift = 64 - bits;
-    iommu->nodes = g_new0(Node, (gsize)iommu->sets + entries);
-    for (uint32_t set = 0; set < iommu->sets; set++) {
-        iommu->nodes[set].prev = set;
-        iommu->nodes[set].next = set;
-    }
-    for (uint32_t i = 0; i < entries; i++) {
-        Node *node = &iommu->nodes[iommu->sets + i];
-
-        node->key = NO_KEY;
-        node_link(iommu, node, i & (iommu->sets - 1));
-    }
+    g_assert(!iommu->l1 && ports > 0);
+    iommu->l1_count = ports;
 }
 
 bool fab_iommu_realize(FabIommu *iommu, uint32_t rank, GError **error)
 {
-    g_assert(!iommu->nodes);
+    g_assert(!iommu->l1);
     if (!check_params(&iommu->params, error)) {
         return false;
     }
-    iotlb_init(iommu);
+    iommu->l1 = g_new0(FabIotlb, iommu->l1_count);
+    for (unsigned i = 0; i < iommu->l1_count; i++) {
+        fab_iotlb_init(&iommu->l1[i], iommu->params.iotlb_entries,
+                       iommu->params.iotlb_ways);
+    }
+    if (iommu->params.l2_entries) {
+        fab_iotlb_init(&iommu->l2, iommu->params.l2_entries,
+                       iommu->params.l2_ways);
+    }
     fab_walk_caches_init(&iommu->caches, iommu->params.walk_cache);
     iommu->walks = g_new(Walk, FIRST_WALKS);
     iommu->walk_buckets = g_new0(uint32_t, FIRST_WALKS);
-    iommu->walks_mask = FIRST_WALKS - 1;
+    iommu->walks_size = FIRST_WALKS;
+    iommu->walks_made = 1;
     iommu->hits = g_new(Hit, FIRST_HITS);
     iommu->hits_mask = FIRST_HITS - 1;
+    sim_event_init(&iommu->look_event, iommu->engine, look_ended,
+                   SIM_PRIORITY_NORMAL, rank);
     sim_event_init(&iommu->walk_event, iommu->engine, walk_ended,
                    SIM_PRIORITY_NORMAL, rank);
     sim_event_init(&iommu->hit_event, iommu->engine, hit_ended,
@@ -668,22 +631,25 @@ const FabIommuCounters *fab_iommu_counters(const FabIommu *iommu)
 
 uint32_t fab_iommu_walking(const FabIommu *iommu)
 {
-    return iommu->active;
+    return iommu->walking.count;
 }
 
 uint32_t fab_iommu_queued(const FabIommu *iommu)
 {
-    return iommu->walks_tail - iommu->walks_head - iommu->active;
+    return iommu->queued.count;
 }
 
 void fab_iommu_foreach(const FabIommu *iommu, FabIommuFn fn, void *data)
 {
-    for (uint32_t i = iommu->walks_head; i != iommu->walks_tail; i++) {
-        bool waits = i - iommu->walks_head >= iommu->active;
+    const WalkList *const lists[] = {&iommu->walking, &iommu->queued,
+                                     &iommu->looking};
 
-        for (const FabTlp *tlp = walk_at(iommu, i)->head; tlp;
-             tlp = tlp->next) {
-            fn(data, tlp, waits);
+    for (unsigned i = 0; i < G_N_ELEMENTS(lists); i++) {
+        for (uint32_t at = lists[i]->head; at; at = iommu->walks[at].next) {
+            for (const FabTlp *tlp = iommu->walks[at].head; tlp;
+                 tlp = tlp->next) {
+                fn(data, tlp, lists[i] == &iommu->queued);
+            }
         }
     }
     for (uint32_t i = iommu->hits_head; i != iommu->hits_tail; i++) {

@@ -6,9 +6,11 @@
 #include "sim_engine.h"
 
 /*
- * The Translation Agent of a root: page tables, the IOTLB, and a limited number
- * of page walkers. A miss on a page that is already being walked, or queued for
- * a walker, waits for that walk.
+ * The Translation Agent of a root: page tables, the IOTLB of one level or two,
+ * and a limited number of page walkers. A miss of the first level is looked up
+ * in the second one, and walks if it misses that, too; both levels keep the
+ * page. A miss on a page that is already being looked up or walked, or queued
+ * for a walker, waits for that.
  *
  * The tables are read at the end of a walk. A page that was unmapped during the
  * walk faults, and a page that was mapped during the walk is found. The IOTLB
@@ -33,6 +35,10 @@ FabIommu *fab_iommu_new(SimEngine *engine, const FabIommuParams *params);
 /* Frees @iommu (nullable), but not the TLPs that wait in it. */
 void fab_iommu_free(FabIommu *iommu);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabIommu, fab_iommu_free)
+
+/* Gives each of @ports root ports a first level of its own, by the index of
+ * FabTlp.ingress. Before fab_iommu_realize(). */
+void fab_iommu_set_ports(FabIommu *iommu, unsigned ports);
 
 /*
  * Makes the IOTLB and the walkers. To be called once, before the first
@@ -59,6 +65,13 @@ bool fab_iommu_map(FabIommu *iommu, FabBusAddr iova, FabBusAddr phys,
  * Returns the number of bytes unmapped.
  */
 uint64_t fab_iommu_unmap(FabIommu *iommu, FabBusAddr iova, uint64_t size_bytes);
+
+/* The two parts of fab_iommu_unmap(): removes the pages from the tables alone,
+ * and drops what the IOTLB and the paging-structure caches hold of the range.
+ * In between, a translation that the IOTLB holds is still used. */
+uint64_t fab_iommu_clear(FabIommu *iommu, FabBusAddr iova, uint64_t size_bytes);
+void fab_iommu_invalidate(FabIommu *iommu, FabBusAddr iova,
+                          uint64_t size_bytes);
 
 typedef enum FabTranslation {
     FAB_TRANSLATION_DONE,    /* *ret_phys is valid now */

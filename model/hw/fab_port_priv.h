@@ -284,4 +284,8 @@ static inline FabTlp *fab_fifo_pop(FabFifo *fifo)
     return tlp;
 }
 
+/* Enters the posted request @tlp into @fifo, whose TLPs have the order of their
+ * posted_before. Most TLPs come in that order. */
+void fab_fifo_insert_posted(FabFifo *fifo, FabTlp *tlp);
+
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "fab_ats.h"
 #include "fab_root_priv.h"
 
 #define ROOT_BDF FAB_BDF(0, 0, 0)
@@ -128,6 +129,16 @@ static void dispatch(FabRoot *root, FabTlp *tlp)
         completion_dispatch(root, tlp);
         return;
     }
+    if (G_UNLIKELY(tlp->at == FAB_AT_REQUEST)) {
+        fab_tlp_answer(tlp, fab_root_host_source(root), ROOT_BDF,
+                       root->params.rcb_bytes, root->params.rcb_bytes,
+                       tlp->ecrc);
+        return;
+    }
+    if (G_UNLIKELY(tlp->type == FAB_TLP_MSG)) {
+        fab_root_ats_message(root, tlp);
+        return;
+    }
     if (fab_memory_contains(root->completer.memory, tlp->addr, bytes)) {
         if (G_UNLIKELY(tlp->poisoned)) {
             refuse(root, tlp); /* bad data change nothing (s2.7.2.2) */
@@ -178,29 +189,6 @@ void fab_root_dispatch_more(FabRoot *root, unsigned from)
     }
 }
 
-/* Keeps waiting posted requests in the order in which they came in.
- * Translations end nearly in that order. */
-static void posted_insert(RootIngress *ingress, FabTlp *tlp)
-{
-    FabTlp *before = NULL, *after = ingress->posted.head;
-
-    if (!after || ingress->posted.tail->posted_before < tlp->posted_before) {
-        fab_fifo_push(&ingress->posted, tlp);
-        return;
-    }
-    while (after->posted_before < tlp->posted_before) {
-        before = after;
-        after = after->next;
-    }
-    tlp->next = after;
-    if (before) {
-        before->next = tlp;
-    } else {
-        ingress->posted.head = tlp;
-    }
-    ingress->posted.count++;
-}
-
 static void translated(FabRoot *root, FabTlp *tlp)
 {
     unsigned from = tlp->ingress->index;
@@ -209,7 +197,7 @@ static void translated(FabRoot *root, FabTlp *tlp)
     if (tlp->cls == FAB_CLASS_P) {
         if (tlp->posted_before != ingress->posted_dispatched ||
             is_held(root, tlp)) {
-            posted_insert(ingress, tlp);
+            fab_fifo_insert_posted(&ingress->posted, tlp);
             return;
         }
         ingress->posted_dispatched++;
@@ -232,6 +220,11 @@ static void translated(FabRoot *root, FabTlp *tlp)
 static void translate_done(void *owner, FabTlp *tlp, FabBusAddr phys,
                            bool fault)
 {
+    if (G_UNLIKELY(tlp->at == FAB_AT_REQUEST)) { /* tlp->data is the answer */
+        tlp->addr &= (UINT64_C(1) << FAB_DEVICE_ADDR_BITS) - 1;
+        translated(owner, tlp);
+        return;
+    }
     /* A faulting request keeps its place in the order, and dispatch() refuses
      * it. Its offset in the page stays, because the number of DWs depends on
      * it. */
@@ -247,6 +240,16 @@ static void request_receive(FabRoot *root, FabTlp *tlp)
     tlp->posted_before = tlp->cls == FAB_CLASS_P ? ingress->posted_received++
                                                  : ingress->posted_received;
     if (!root->iommu || tlp->addr - FAB_MSI_BASE < FAB_MSI_BYTES) {
+        translated(root, tlp);
+        return;
+    }
+    if (G_UNLIKELY(tlp->at) && !fab_root_ats_is_on(root, tlp->requester_id)) {
+        root->counters.ats_blocked++;
+        tlp->at = FAB_AT_UNTRANSLATED;
+        translate_done(root, tlp, 0, true);
+        return;
+    }
+    if (tlp->at == FAB_AT_TRANSLATED || tlp->type == FAB_TLP_MSG) {
         translated(root, tlp);
         return;
     }
@@ -382,6 +385,16 @@ void fab_root_warm(FabRoot *root, FabBusAddr addr, uint64_t size_bytes)
     }
 }
 
+static bool iommu_realize(FabRoot *root, GError **error)
+{
+    const FabComponent *component = &root->component;
+
+    if (root->params.iommu.per_port) {
+        fab_iommu_set_ports(root->iommu, component->port_count);
+    }
+    return fab_iommu_realize(root->iommu, component->rank, error);
+}
+
 static bool root_realize(FabComponent *component, GError **error)
 {
     FabRoot *root = (FabRoot *)component;
@@ -390,8 +403,7 @@ static bool root_realize(FabComponent *component, GError **error)
         !check_addresses(root, error) ||
         !fab_memory_check(root->completer.memory, error) ||
         !fab_cache_check(&root->params.memory, error) ||
-        (root->iommu &&
-         !fab_iommu_realize(root->iommu, component->rank, error))) {
+        (root->iommu && !iommu_realize(root, error))) {
         g_prefix_error(error, "%s: ", component->name);
         return false;
     }
@@ -399,6 +411,7 @@ static bool root_realize(FabComponent *component, GError **error)
         cache_make(root);
     }
     root->ports = component->port_count;
+    fab_root_ats_init(root);
     root->ingress = g_new0(RootIngress, root->ports);
     root->paths = g_new0(RootPath, root->ports * root->ports);
     for (unsigned i = 0; i < root->ports; i++) {
@@ -434,6 +447,7 @@ static void root_free(FabComponent *component)
         fab_fifo_clear(fabric, &root->ingress[i].reads);
     }
     fab_root_nodes_free(root);
+    fab_root_ats_free(root);
     fab_root_p2p_free(root);
     fab_root_cpu_free(root);
     fab_iommu_free(root->iommu);
@@ -466,6 +480,7 @@ FabRoot *fab_root_new(FabFabric *fabric, const char *name,
     if (params->iommu.enabled) {
         root->iommu = fab_iommu_new(fabric->engine, &params->iommu);
         fab_iommu_set_done(root->iommu, translate_done, root);
+        fab_root_ats_new(root);
     }
     fab_root_iova_init(root);
     return root;

@@ -192,7 +192,15 @@ bool fab_root_iommu_map(FabRoot *root, unsigned domain, FabBusAddr iova,
 void fab_root_iommu_unmap(FabRoot *root, unsigned domain, FabBusAddr iova,
                           uint64_t size_bytes)
 {
+    fab_root_ats_drop(root, domain, iova, size_bytes);
     root->mapped_bytes -= fab_iommu_unmap(
+        root->iommu, fab_root_domain_base(domain) + iova, size_bytes);
+}
+
+void fab_root_iommu_clear(FabRoot *root, unsigned domain, FabBusAddr iova,
+                          uint64_t size_bytes)
+{
+    root->mapped_bytes -= fab_iommu_clear(
         root->iommu, fab_root_domain_base(domain) + iova, size_bytes);
 }
 
@@ -208,6 +216,7 @@ void fab_root_attach(FabRoot *root, FabBdf device, unsigned domain)
         root->domain_of = g_new0(uint8_t, 65536);
     }
     root->domain_of[device] = domain;
+    fab_root_ats_forget(root, device);
 }
 
 /* ---- Life ------------------------------------------------------------ */

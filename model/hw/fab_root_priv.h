@@ -9,6 +9,7 @@
 #include "fab_observe_priv.h"
 #include "fab_ranges.h"
 #include "fab_root.h"
+#include "fab_root_ats.h"
 
 /*
  * The root translates the address of a request from a root port, and then
@@ -133,6 +134,7 @@ struct FabRoot {
     FabRootParams params;
     FabCompleter completer; /* the host's memory */
     FabIommu *iommu;        /* NULL: off */
+    struct RootAts *ats;    /* NULL: the IOMMU is off */
     RootIngress *ingress;
     RootPath *paths; /* [from * ports + to] */
     unsigned ports;

@@ -17,6 +17,7 @@ typedef struct Route {
 typedef struct FabSwitch {
     FabComponent component;
     bool acs_redirect;
+    FabDirect direct; /* with acs_redirect */
     uint32_t *shares; /* by port, in Port Arbitration Tables */
     GPtrArray *chip;  /* of FabSwitch: the partitions of its chip, itself
                          included; NULL: it is the only one */
@@ -55,6 +56,14 @@ static unsigned port_by_addr(FabSwitch *sw, unsigned ingress, FabBusAddr addr)
     return UPSTREAM;
 }
 
+/* True if @tlp between two Downstream Ports needs no redirect. */
+static inline bool is_direct(const FabSwitch *sw, const FabTlp *tlp)
+{
+    return fab_tlp_is_completion(tlp)
+               ? sw->direct == FAB_DIRECT_ON
+               : sw->direct != FAB_DIRECT_OFF && tlp->at == FAB_AT_TRANSLATED;
+}
+
 static void switch_receive(FabComponent *component, FabPort *ingress,
                            FabTlp *tlp)
 {
@@ -63,10 +72,13 @@ static void switch_receive(FabComponent *component, FabPort *ingress,
 
     if (fab_tlp_is_completion(tlp)) {
         egress = sw->bus_port[FAB_BDF_BUS(tlp->requester_id)];
+    } else if (G_UNLIKELY(tlp->type >= FAB_TLP_MSG)) {
+        egress = sw->bus_port[FAB_BDF_BUS(tlp->completer_id)];
     } else {
         egress = port_by_addr(sw, ingress->index, tlp->addr);
     }
-    if (ingress->index != UPSTREAM && egress != UPSTREAM && sw->acs_redirect) {
+    if (ingress->index != UPSTREAM && egress != UPSTREAM && sw->acs_redirect &&
+        !is_direct(sw, tlp)) {
         egress = UPSTREAM;
     }
     if (G_UNLIKELY(egress >= component->port_count) &&
@@ -309,6 +321,12 @@ void fab_switch_set_share(FabComponent *sw, unsigned index, uint32_t share)
 {
     g_assert(sw->ops == &switch_ops && index < sw->port_count && share > 0);
     ((FabSwitch *)sw)->shares[index] = share;
+}
+
+void fab_switch_set_direct(FabComponent *sw, FabDirect direct)
+{
+    g_assert(sw->ops == &switch_ops);
+    ((FabSwitch *)sw)->direct = direct;
 }
 
 void fab_switch_join(FabComponent *a, FabComponent *b)

@@ -38,6 +38,27 @@ void fab_fifo_clear(FabFabric *fabric, FabFifo *fifo)
     }
 }
 
+void fab_fifo_insert_posted(FabFifo *fifo, FabTlp *tlp)
+{
+    FabTlp *before = NULL, *after = fifo->head;
+
+    if (!after || fifo->tail->posted_before < tlp->posted_before) {
+        fab_fifo_push(fifo, tlp);
+        return;
+    }
+    while (after->posted_before < tlp->posted_before) {
+        before = after;
+        after = after->next;
+    }
+    tlp->next = after;
+    if (before) {
+        before->next = tlp;
+    } else {
+        fifo->head = tlp;
+    }
+    fifo->count++;
+}
+
 void fab_tlp_answer(FabTlp *request, unsigned source, FabBdf completer_id,
                     uint32_t most, uint32_t rcb_bytes, bool ecrc)
 {

@@ -16,7 +16,8 @@ typedef struct FabCore FabCore;
 typedef struct FabCoreJob FabCoreJob;
 typedef void (*FabCoreFn)(FabCoreJob *job);
 struct FabCoreJob {
-    SimTime time;                       /* of the core */
+    SimTime time; /* of the core */
+    bool holds;   /* the core begins no other job until fab_core_go_on() */
     uint64_t read_bytes, written_bytes; /* of the memory */
     FabCoreFn done;
     void *owner;
@@ -32,6 +33,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabCore, fab_core_free)
 
 /* Gives @job to @core, which begins it when the jobs before it are done. */
 void fab_core_run(FabCore *core, FabCoreJob *job);
+
+/* Ends the hold of the last job that was done. */
+void fab_core_go_on(FabCore *core);
 
 bool fab_core_is_busy(const FabCore *core);
 /* The time for which the core has worked, up to now. */

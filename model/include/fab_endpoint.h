@@ -12,6 +12,18 @@
  */
 typedef struct FabEndpoint FabEndpoint;
 
+/* Address Translation Services of a device (PCIe 5.0 chapter 10). They are on
+ * if the root answers Translation Requests (FabIommuParams.ats). */
+typedef struct FabAtsParams {
+    uint32_t entries;   /* of its Address Translation Cache; 0: it has none */
+    uint32_t ways;      /* 0: fully associative */
+    SimTime hit;        /* of a look-up */
+    uint32_t requests;  /* outstanding Translation Requests */
+    uint32_t writes;    /* posted requests that may wait for a translation */
+    SimTime invalidate; /* from an Invalidate Request to its completion, if no
+                           read is under way that uses the translation */
+} FabAtsParams;
+
 typedef struct FabEndpointParams {
     FabBar bars[FAB_BARS];
     /* DMA engine. */
@@ -33,6 +45,7 @@ typedef struct FabEndpointParams {
     bool relaxed_ordering; /* sets RO in its requests */
     bool id_ordering;      /* sets IDO in its requests */
     bool ecrc;             /* adds a TLP digest to every TLP */
+    FabAtsParams ats;
     /* The memory or registers behind its BARs. */
     SimTime completer_latency;            /* of a read */
     uint64_t completer_bandwidth_bytes_s; /* 0: no limit */
@@ -45,6 +58,12 @@ typedef struct FabEndpointCounters {
     uint64_t failed_reads;              /* completed with UR or CA */
     SimTime tag_wait_ps; /* time in which an ordered read lacked a tag */
 } FabEndpointCounters;
+
+typedef struct FabAtcCounters {
+    uint64_t hits, misses;  /* of requests */
+    uint64_t requests;      /* Translation Requests sent */
+    uint64_t invalidations; /* Invalidate Requests received */
+} FabAtcCounters;
 
 /* Makes an endpoint. @fabric owns it. */
 FabEndpoint *fab_endpoint_new(FabFabric *fabric, const char *name,
@@ -112,5 +131,7 @@ void fab_endpoint_store(FabEndpoint *endpoint, FabBusAddr addr,
                         uint32_t size_bytes, uint64_t data);
 
 const FabEndpointCounters *fab_endpoint_counters(const FabEndpoint *endpoint);
+/* NULL if it does not translate addresses. Valid after realize. */
+const FabAtcCounters *fab_endpoint_atc_counters(const FabEndpoint *endpoint);
 
 #endif

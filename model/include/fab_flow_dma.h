@@ -30,8 +30,14 @@ typedef struct FabDmaFlowParams {
     uint32_t outstanding; /* largest number of outstanding operations, at most
                              65536; later arrivals wait; 0: as many as keep the
                              engine busy */
-    bool random;          /* true: random slots of size_bytes; false: ascending
-                             addresses, from the start again after the end */
+    bool maps_each; /* a driver maps the buffer of each operation before it, and
+                       unmaps it after it; an operation is over when its buffer
+                       is unmapped. Behind a write, the device writes an entry
+                       of 8 bytes, by which the driver sees its end. @target is
+                       the memory of the device's own host, and the device is
+                       not lent. Without an IOMMU this costs nothing */
+    bool random;    /* true: random slots of size_bytes; false: ascending
+                       addresses, from the start again after the end */
     uint64_t working_set_bytes; /* size of the range that operations use; 0:
                                    size_bytes * count, but (with more than one
                                    operation) no more than 64 MiB or the size of

@@ -25,6 +25,7 @@ typedef enum FabResourceKind {
     FAB_RESOURCE_NTB_TAGS,     /* requests that an NTB issues as its own */
     FAB_RESOURCE_FORWARD_TAGS, /* reads between the ports of a root */
     FAB_RESOURCE_MEMORY_READS, /* reads of memory under way */
+    FAB_RESOURCE_TRANSLATIONS, /* Translation Requests of an endpoint */
     FAB_RESOURCE_KINDS,
 } FabResourceKind;
 
@@ -120,6 +121,7 @@ typedef enum FabPlaceKind {
     FAB_PLACE_NTB_TAG, /* NTB: a tag */
     FAB_PLACE_IOMMU,   /* translation, including the wait for a walker */
     FAB_PLACE_MEMORY,  /* memory, including the wait for it */
+    FAB_PLACE_ATC,     /* endpoint: translation */
     FAB_PLACE_KINDS,
 } FabPlaceKind;
 

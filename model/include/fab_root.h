@@ -32,6 +32,10 @@ typedef struct FabIommuParams {
     uint32_t iotlb_entries;
     uint32_t iotlb_ways; /* 0: fully associative */
     SimTime hit;         /* latency of an IOTLB hit */
+    bool per_port;       /* each root port has an IOTLB of this size */
+    uint32_t l2_entries; /* second level, for all root ports; 0: none */
+    uint32_t l2_ways;    /* 0: fully associative */
+    SimTime l2_hit;      /* latency of a look-up there, hit or miss */
     SimTime walk;        /* latency of a page walk, without its reads */
     SimTime walk_read;   /* latency of the read of a table; 0: in `walk` */
     /* Entries of the paging-structure caches, by the level that they spare the
@@ -42,6 +46,15 @@ typedef struct FabIommuParams {
     bool loan_domains;   /* each loan has a domain of its own */
     bool mixed;          /* page_bytes is the largest size: a mapping has each
                             part of it in the largest pages that fit there */
+    bool ats;            /* answers Translation Requests; see fab_endpoint.h */
+    /* For loads that map and unmap each buffer: see fab_mapper.h. */
+    SimTime map;        /* of a core, to map a buffer */
+    SimTime unmap;      /* of a core, to unmap a buffer, without invalidation */
+    SimTime invalidate; /* of the IOMMU, for an invalidation and its wait
+                           descriptor, without the devices' answers */
+    bool lazy;          /* an invalidation for many unmappings */
+    uint32_t flush_queue; /* unmappings that wait for one invalidation */
+    SimTime flush_time;   /* longest wait for it */
 } FabIommuParams;
 
 typedef struct FabMmioParams {
@@ -101,11 +114,15 @@ typedef struct FabRootCounters {
     uint64_t forwarded_reads, forwarded_writes; /* in pieces */
     SimTime forward_wait_ps; /* time in which a read between root ports lacked
                                 a tag */
+    uint64_t ats_blocked; /* requests that claim a translation, or ask for one,
+                             of devices without ATS */
+    uint64_t invalidations; /* fab_root_invalidate() */
 } FabRootCounters;
 
 typedef struct FabIommuCounters {
     uint64_t hits, misses, walks, faults;
-    SimTime wait_ps; /* sum of the waits for a walk to begin */
+    uint64_t l2_hits; /* of `misses`, found in the second level */
+    SimTime wait_ps;  /* sum of the waits for a walk to begin */
 } FabIommuCounters;
 
 /* Makes a root named @name, such as "lender". @fabric owns it.
@@ -194,6 +211,35 @@ void fab_root_iommu_unmap(FabRoot *root, unsigned domain, FabBusAddr iova,
                           uint64_t size_bytes);
 /* Mapped device addresses of all domains, in bytes. */
 uint64_t fab_root_iommu_mapped(const FabRoot *root);
+
+/* The two parts of fab_root_iommu_unmap(): the CPU removes the pages from the
+ * tables, which takes no time here; then fab_root_invalidate() lets IOTLB and
+ * ATCs forget them. */
+void fab_root_iommu_clear(FabRoot *root, unsigned domain, FabBusAddr iova,
+                          uint64_t size_bytes);
+
+/* An invalidation. The caller owns it, and keeps it until @done is called. */
+typedef struct FabInvalidation FabInvalidation;
+typedef void (*FabInvalidatedFn)(FabInvalidation *invalidation);
+struct FabInvalidation {
+    unsigned domain;
+    FabBusAddr iova;     /* a device address */
+    uint64_t size_bytes; /* 0: all of the domain */
+    FabInvalidatedFn done;
+    void *owner;
+    FabInvalidation *next; /* for the root alone, as the next one */
+    uint32_t answers;      /* that devices owe */
+};
+
+/*
+ * Gives @invalidation and a wait descriptor to the queue of the IOMMU (VT-d 3.3
+ * s6.5.2), which works through one after the other: params.invalidate for each.
+ * Then the IOTLB has dropped the range, and each device of the domain with ATS
+ * gets an Invalidate Request. @done is called when all of them, and those for
+ * the invalidations before, have answered, or have not answered for the
+ * completion time-out. Invalidations of a root whose IOMMU is off end at once.
+ */
+void fab_root_invalidate(FabRoot *root, FabInvalidation *invalidation);
 
 /* Puts the device with Requester ID @device into @domain. */
 void fab_root_attach(FabRoot *root, FabBdf device, unsigned domain);

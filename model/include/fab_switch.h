@@ -20,6 +20,18 @@ FabComponent *fab_switch_new(FabFabric *fabric, const char *name,
                              unsigned downstream, const FabPortParams *upstream,
                              const FabPortParams *params, bool acs_redirect);
 
+/* Exceptions from the redirect of ACS, for requests whose address is translated
+ * (AT = 10b, PCIe 5.0 s6.12.1). */
+typedef enum FabDirect {
+    FAB_DIRECT_OFF,
+    FAB_DIRECT_REQUESTS, /* ACS Direct Translated P2P is on */
+    FAB_DIRECT_ON, /* it is on, and P2P Completion Redirect is off: completions
+                      need no redirect, either */
+} FabDirect;
+
+/* Sets the exceptions of @sw, before realize; without it FAB_DIRECT_OFF. */
+void fab_switch_set_direct(FabComponent *sw, FabDirect direct);
+
 /*
  * Makes the switch @b a partition of the chip of the switch @a, before realize.
  * @b is in no other chip yet. Enumeration sees two switches. But requests and

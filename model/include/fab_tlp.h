@@ -44,6 +44,8 @@ typedef enum FabTlpType {
     FAB_TLP_CAS,
     FAB_TLP_CPL,
     FAB_TLP_CPLD,
+    FAB_TLP_MSG, /* routed by ID, to completer_id (s2.2.8.3) */
+    FAB_TLP_MSGD,
     FAB_TLP_TYPES,
 } FabTlpType;
 
@@ -56,6 +58,13 @@ typedef enum FabStatus {
                                  got no completion (s2.8) */
     FAB_STATUS_POISONED = 9,  /* the same: a completion was poisoned (s2.7.2) */
 } FabStatus;
+
+/* Address Type of a memory request (PCIe 5.0 s2.2.4.1). */
+typedef enum FabAt {
+    FAB_AT_UNTRANSLATED = 0,
+    FAB_AT_REQUEST = 1, /* of an MRD: a Translation Request */
+    FAB_AT_TRANSLATED = 2,
+} FabAt;
 
 /* Attr bits (PCIe 5.0 s2.2.6.3). */
 #define FAB_ATTR_NS  0x1u /* No Snoop */
@@ -98,12 +107,13 @@ struct FabTlp {
     uint32_t request_bytes; /* MRd: bytes requested; completion: Byte Count, the
                                bytes left of the request, this TLP included */
     FabBdf requester_id;
-    FabBdf completer_id;
+    FabBdf completer_id; /* message: ID of its receiver */
     uint16_t tag;
     uint8_t type;         /* FabTlpType */
     uint8_t cls;          /* FabClass, follows from type */
     uint8_t attr;         /* FAB_ATTR_ */
-    uint8_t status : 7;   /* FabStatus of a completion */
+    uint8_t status : 5;   /* FabStatus of a completion */
+    uint8_t at : 2;       /* FabAt of a memory request */
     uint8_t poisoned : 1; /* the EP bit: its data are bad (s2.7.2) */
     bool ecrc;            /* carries a TLP digest */
     uint8_t link_epoch;   /* link_epoch of @ingress when it was sent */
@@ -122,6 +132,8 @@ static inline FabClass fab_tlp_type_class(FabTlpType type)
 {
     switch (type) {
     case FAB_TLP_MWR:
+    case FAB_TLP_MSG:
+    case FAB_TLP_MSGD:
         return FAB_CLASS_P;
     case FAB_TLP_CPL:
     case FAB_TLP_CPLD:

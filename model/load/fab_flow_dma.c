@@ -2,14 +2,23 @@
 #include "fab_flow_dma.h"
 
 #include "fab_flow_priv.h"
+#include "fab_lend.h"
+#include "fab_mapper.h"
 
 /* The default working set: larger than any cache, smaller than any window. */
 #define WORKING_SET_BYTES (UINT64_C(64) << 20)
 
 #define OUTSTANDING_MAX 65536u
 
+/* The driver sees the end of a write by an entry behind it, in a line of its
+ * own. */
+#define ENTRY_BYTES 8
+#define LINE_BYTES  64
+
 typedef struct DmaOp {
     FabDma dma;
+    FabMapped *mapped; /* NULL: its buffer stays mapped */
+    FabDma *entry;     /* that follows a write of such a buffer */
     SimTime begin;
     struct DmaOp *next; /* in the list of free ones */
 } DmaOp;
@@ -22,12 +31,17 @@ typedef struct DmaOp {
 typedef struct DmaFlow {
     FabFlow flow;
     FabDmaFlowParams params;
-    FabBusAddr base; /* address of the working set for the device */
+    FabBusAddr base; /* address of the working set for the device; without
+                        permanent mapping, in its host */
     uint64_t slots;
     uint64_t next_slot;
     uint64_t issued, finished;
     SimTime next_arrival;
     DmaOp *ops, *free;
+    FabMapped *mapped; /* by operation; NULL: the working set stays mapped */
+    FabDma *entries;   /* the same */
+    FabBusAddr lines;  /* of the entries, for the device */
+    FabMapper *mapper;
     bool issuing;
 } DmaFlow;
 
@@ -42,6 +56,8 @@ static FabBusAddr next_addr(DmaFlow *self)
     }
     return self->base + slot * self->params.size_bytes;
 }
+
+static void op_mapped(FabMapped *mapped);
 
 static SimTime next_interval(DmaFlow *self)
 {
@@ -77,9 +93,65 @@ static void issue(DmaFlow *self)
         self->free = op->next;
         self->issued++;
         op->dma.addr = next_addr(self);
-        fab_endpoint_dma(self->params.device, &op->dma);
+        if (op->mapped) {
+            op->mapped->addr = op->dma.addr;
+            op->mapped->done = op_mapped;
+            fab_mapper_map(self->mapper, op->mapped);
+        } else {
+            fab_endpoint_dma(self->params.device, &op->dma);
+        }
     }
     self->issuing = false;
+}
+
+static void op_over(DmaFlow *self, DmaOp *op)
+{
+    if (fab_flow_count(&self->flow, op->begin, 0, op->dma.status)) {
+        sim_histogram_add(self->flow.latency,
+                          self->flow.result.end - op->begin);
+    }
+    op->next = self->free;
+    self->free = op;
+    if (++self->finished == self->params.count) {
+        fab_flow_finish(&self->flow);
+    } else {
+        issue(self);
+    }
+}
+
+static void op_unmapped(FabMapped *mapped)
+{
+    DmaOp *op = mapped->owner;
+
+    op_over(op->dma.owner, op);
+}
+
+static void op_unmap(DmaFlow *self, DmaOp *op)
+{
+    op->mapped->done = op_unmapped;
+    fab_mapper_unmap(self->mapper, op->mapped);
+}
+
+/* The driver sees the entry behind the write of an operation. */
+static void entry_seen(void *owner, FabBusAddr addr, uint64_t data)
+{
+    DmaFlow *self = owner;
+
+    op_unmap(self, &self->ops[data]);
+}
+
+/* The device forgets the order for an entry when it has left. */
+static void entry_left(FabDma *dma)
+{
+}
+
+static void op_mapped(FabMapped *mapped)
+{
+    DmaOp *op = mapped->owner;
+    DmaFlow *self = op->dma.owner;
+
+    op->dma.addr = mapped->device_addr;
+    fab_endpoint_dma(self->params.device, &op->dma);
 }
 
 static void op_done(FabDma *dma)
@@ -95,16 +167,14 @@ static void op_done(FabDma *dma)
         return;
     }
     dma->type = self->params.direction;
-    if (fab_flow_count(&self->flow, op->begin, 0, dma->status)) {
-        sim_histogram_add(self->flow.latency,
-                          self->flow.result.end - op->begin);
-    }
-    op->next = self->free;
-    self->free = op;
-    if (++self->finished == self->params.count) {
-        fab_flow_finish(&self->flow);
+    if (op->mapped && dma->addr < FAB_ADDR_UNMAPPED) {
+        if (dma->type == FAB_TLP_MWR && !self->params.then_read) {
+            fab_endpoint_dma(self->params.device, op->entry);
+        } else {
+            op_unmap(self, op);
+        }
     } else {
-        issue(self);
+        op_over(self, op);
     }
 }
 
@@ -112,6 +182,11 @@ static void dma_event(SimEvent *event)
 {
     DmaFlow *self = (DmaFlow *)fab_flow_of_event(event);
 
+    if (self->mapped && !self->mapper) { /* the rank is known now */
+        self->mapper =
+            fab_mapper_new(fab_component_as_root(self->params.target.component),
+                           self->flow.rank);
+    }
     if (self->issued == 0 && self->next_arrival == SIM_TIME_NONE) {
         self->next_arrival =
             event->time + (self->params.arrivals == FAB_ARRIVALS_POISSON
@@ -125,6 +200,9 @@ static void dma_free(FabFlow *flow)
 {
     DmaFlow *self = (DmaFlow *)flow;
 
+    fab_mapper_free(self->mapper);
+    g_free(self->mapped);
+    g_free(self->entries);
     g_free(self->ops);
     g_free(self);
 }
@@ -217,6 +295,13 @@ static bool check_params(const char *name, const FabDmaFlowParams *params,
         wrong = "only the memory of a host can be warm";
     } else if (params->then_read && params->direction != FAB_TLP_MWR) {
         wrong = "only a write can be followed by a read";
+    } else if (params->maps_each &&
+               (params->target.component !=
+                    fab_component_root(
+                        fab_endpoint_component(params->device)) ||
+                fab_lend_of(params->device))) {
+        wrong = "only a device that is not lent can map each buffer, in the "
+                "memory of its own host";
     } else if (params->size_bytes == 0) {
         wrong = "an operation must have at least 1 byte";
     } else if (params->count == 0) {
@@ -230,13 +315,50 @@ static bool check_params(const char *name, const FabDmaFlowParams *params,
     return fab_flow_accept(name, wrong, error);
 }
 
-static void ops_init(DmaFlow *self)
+/* Returns whether the driver has something to do for each buffer. */
+static bool maps_each(const FabDmaFlowParams *params)
 {
-    const FabDmaFlowParams *params = &self->params;
+    return params->maps_each &&
+           fab_root_params(fab_component_as_root(params->target.component))
+               ->iommu.enabled;
+}
+
+static void mapped_init(DmaFlow *self, uint32_t count)
+{
+    self->mapped = g_new0(FabMapped, count);
+    self->entries = g_new0(FabDma, count);
+    for (uint32_t i = 0; i < count; i++) {
+        DmaOp *op = &self->ops[i];
+
+        op->mapped = &self->mapped[i];
+        op->mapped->size_bytes = self->params.size_bytes;
+        op->mapped->owner = op;
+        op->entry = &self->entries[i];
+        *op->entry = (FabDma){
+            .type = FAB_TLP_MWR,
+            .addr = self->lines + (uint64_t)LINE_BYTES * i,
+            .size_bytes = ENTRY_BYTES,
+            .data = i,
+            .flow = self->flow.number,
+            .done = entry_left,
+        };
+    }
+}
+
+/* The number of operations that can be under way. */
+static uint32_t ops_count(const FabDmaFlowParams *params)
+{
     uint32_t count =
         params->outstanding ? params->outstanding : enough_outstanding(params);
 
-    count = MIN(count, params->count);
+    return MIN(count, params->count);
+}
+
+static void ops_init(DmaFlow *self)
+{
+    const FabDmaFlowParams *params = &self->params;
+    uint32_t count = ops_count(params);
+
     self->ops = g_new0(DmaOp, count);
     for (uint32_t i = 0; i < count; i++) {
         self->ops[i].dma = (FabDma){
@@ -249,6 +371,9 @@ static void ops_init(DmaFlow *self)
         };
         self->ops[i].next = i + 1 < count ? &self->ops[i + 1] : NULL;
     }
+    if (maps_each(params)) {
+        mapped_init(self, count);
+    }
     self->free = self->ops;
 }
 
@@ -258,7 +383,7 @@ FabFlow *fab_dma_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     FabComponent *device = fab_endpoint_component(params->device);
     FabComponent *target = params->target.component;
     uint64_t bytes;
-    FabBusAddr addr, host;
+    FabBusAddr host, addr, entries = 0, lines = 0;
     DmaFlow *self;
 
     if (!fab_flow_check(fabric, name, params->start, error) ||
@@ -266,8 +391,20 @@ FabFlow *fab_dma_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
         return NULL;
     }
     bytes = working_set(name, params, error);
-    if (bytes == 0 || !fab_target_take(&params->target, bytes, &host, error) ||
-        !fab_route_map_buffer(device, target, host, bytes, &addr, error)) {
+    if (bytes == 0 || !fab_target_take(&params->target, bytes, &host, error)) {
+        return NULL;
+    }
+    addr = host;
+    if (maps_each(params)) {
+        uint64_t size_bytes = (uint64_t)LINE_BYTES * ops_count(params);
+
+        if (!fab_target_take(&params->target, size_bytes, &entries, error) ||
+            !fab_route_map(device, target, entries, size_bytes, &lines,
+                           error)) {
+            return NULL;
+        }
+    } else if (!fab_route_map_buffer(device, target, host, bytes, &addr,
+                                     error)) {
         return NULL;
     }
     if (params->warm) {
@@ -279,6 +416,12 @@ FabFlow *fab_dma_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     self->slots = bytes / params->size_bytes;
     self->next_arrival = SIM_TIME_NONE;
     fab_flow_init(&self->flow, fabric, &dma_ops, name, warmup, params->start);
+    self->lines = lines;
     ops_init(self);
+    if (lines) {
+        fab_root_watch(fab_component_as_root(target), entries,
+                       (uint64_t)LINE_BYTES * ops_count(params), entry_seen,
+                       self);
+    }
     return &self->flow;
 }

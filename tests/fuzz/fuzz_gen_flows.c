@@ -92,12 +92,18 @@ static void add_dma(Gen *gen)
     const char *device = pick_name(gen, gen->devices);
     g_autofree char *target = make_memory(gen, device);
     const char *size = pick_size(gen);
+    bool maps = gen_one_in(gen, 6);
 
+    if (maps) { /* the RAM of the device's own host */
+        g_free(target);
+        target = g_strdup_printf("h%c.ram", device[1]);
+    }
     gen_add(gen,
             "dma, device: %s, direction: %s, target: %s, size: %s, count: %u, "
-            "outstanding: %u",
+            "outstanding: %u%s",
             device, gen_one_in(gen, 6) ? "write-read" : pick_direction(gen),
-            target, size, 1 + gen_below(gen, 8), gen_below(gen, 3));
+            target, size, 1 + gen_below(gen, 8), gen_below(gen, 3),
+            maps ? ", mapping: each" : "");
     if (gen_one_in(gen, 3)) {
         gen_add(gen, ", pattern: random, working_set: %s",
                 gen_one_in(gen, 4) ? "512KiB" : "16KiB");

@@ -64,6 +64,9 @@ static void add_device_changes(Gen *gen)
         "service: {beat: 16B, clock: 4ns, gap: 1}",
         "buffers.collect: 4KiB",
         "buffers.replay: 2KiB",
+        "ats.entries: 1, ats.requests: 1, ats.writes: 1",
+        "ats: {entries: 32, ways: 4, hit: 20ns, requests: 4}",
+        "ats: {entries: 2048, invalidate: 300ns}, relaxed_ordering: on",
     };
 
     if (gen_one_in(gen, 3)) {
@@ -173,6 +176,14 @@ static void add_cpu_changes(Gen *gen, unsigned host)
         "iommu.page: 1GiB, iommu.mixed: on",
         "iommu.loan_domains: on",
         "iommu.page: 2MiB, iommu.mixed: on, iommu.walk_read: 50ns",
+        "iommu.ats: on",
+        "iommu.ats: on, iommu.loan_domains: on, iommu.hit: 10ns",
+        "iommu.ats: on, iommu.page: 1GiB, iommu.mixed: on",
+        "iommu.l2_entries: 2, iommu.l2_hit: 30ns, iommu.iotlb_entries: 1",
+        "iommu.iotlb_of: port, iommu.l2_entries: 64, iommu.l2_ways: 4",
+        "iommu: {ats: on, map: 90ns, unmap: 50ns, invalidate: 700ns}",
+        "iommu: {lazy: on, flush_queue: 3, flush_time: 5us, ats: on}",
+        "iommu: {unmap: 1us, lazy: on, flush_queue: 1, iotlb_of: port}",
         "core.mmio_reads: 1",
         "core.interrupt: 0ps",
         "core.poll: 100ns",
@@ -203,6 +214,7 @@ static char *make_place(Gen *gen, unsigned n_switches, unsigned *root_port)
 static void add_switches(Gen *gen, unsigned count, unsigned *root_port)
 {
     static const char *const acs[] = {"auto", "on", "off"};
+    static const char *const direct[] = {"off", "requests", "on"};
     static const char *const changes[] = {
         "arbitration: weighted-round-robin",
         "arbitration: oldest-first",
@@ -229,6 +241,9 @@ static void add_switches(Gen *gen, unsigned count, unsigned *root_port)
         add_link_limits(gen);
         if (gen_one_in(gen, 3)) {
             gen_add(gen, ", acs: %s", PICK(gen, acs));
+        }
+        if (gen_one_in(gen, 6)) {
+            gen_add(gen, ", acs_direct: %s", PICK(gen, direct));
         }
         if (has_chip) {
             gen_add(gen, ", chip: box");

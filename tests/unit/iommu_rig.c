@@ -34,6 +34,9 @@ Rig *rig_new(const FabIommuParams *params, uint32_t count)
     rig->accesses = g_new0(Access, count);
     rig->count = count;
     fab_iommu_set_done(rig->iommu, rig_done, rig);
+    if (params->per_port) {
+        fab_iommu_set_ports(rig->iommu, RIG_PORTS);
+    }
     ck_assert(fab_iommu_realize(rig->iommu, RANK, NULL));
     return rig;
 }
@@ -61,7 +64,10 @@ FabTranslation rig_ask(Rig *rig, uint32_t at, FabBusAddr addr)
     FabTranslation result;
 
     *access = (Access){
-        .tlp = {.type = FAB_TLP_MWR, .addr = addr, .payload_bytes = 64},
+        .tlp = {.type = FAB_TLP_MWR,
+                .addr = addr,
+                .payload_bytes = 64,
+                .ingress = rig->ingress},
         .time = sim_engine_now(rig->engine),
         .done = -1,
         .inside = true,

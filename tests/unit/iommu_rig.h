@@ -8,10 +8,11 @@
 
 /* An IOMMU with an engine, and TLPs that record how their translation ends. */
 
-#define KIB4 (1ULL << 12)
-#define MIB2 (1ULL << 21)
-#define GIB1 (1ULL << 30)
-#define RANK 7
+#define KIB4      (1ULL << 12)
+#define MIB2      (1ULL << 21)
+#define GIB1      (1ULL << 30)
+#define RANK      7
+#define RIG_PORTS 3 /* if params.per_port is set */
 
 #define assert_time_eq(a, b) ck_assert_int_eq((intmax_t)(a), (intmax_t)(b))
 
@@ -36,6 +37,7 @@ typedef struct Rig {
     uint32_t next;                                 /* used by `more` */
     uint64_t stride;
     uint32_t pages;
+    FabPort *ingress; /* of the accesses (nullable) */
 } Rig;
 
 /* IOTLB of 64 entries, fully associative; walks of 280 ns, 6 at a time; pages

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fab_port_priv.h"
 #include "iommu_rig.h"
 #include "../suite.h"
 
@@ -16,14 +17,16 @@ typedef struct NaivePage {
     uint64_t bytes;
     FabBusAddr phys;
     bool mapped;
-    uint64_t stamp; /* 0: not in the IOTLB */
+    uint64_t stamp[RIG_PORTS]; /* by first level; 0: not in the IOTLB */
+    uint64_t stamp2;           /* the same for the second level */
 } NaivePage;
 
 typedef struct NaiveWalk {
     FabBusAddr addr; /* of the page */
     uint64_t bytes;
     FabBusAddr first; /* address of the first access */
-    SimTime due;      /* end of the walk; -1: queued */
+    SimTime look;     /* end of the look-up in the second level; -1: over */
+    SimTime due;      /* end of the walk; -1: queued, or `look` is not over */
     GArray *waiting;  /* of access numbers */
 } NaiveWalk;
 
@@ -45,7 +48,9 @@ typedef struct Naive {
     SimTime *done;
     FabBusAddr *phys;
     bool *fault;
-    uint64_t hits, misses, begun, faults;
+    uint64_t hits, misses, begun, faults, hits2;
+    unsigned ports;
+    unsigned *port; /* of each access */
     SimTime wait;
     SimTime *asked;
 } Naive;
@@ -63,33 +68,47 @@ static NaivePage *naive_page(Naive *naive, FabBusAddr addr)
     return NULL;
 }
 
-static uint64_t naive_set(const Naive *naive, const NaivePage *page)
+/* The stamp of @page in a first level, or in the second one (@level RIG_PORTS).
+ */
+static uint64_t *stamp_of(NaivePage *page, unsigned level)
 {
-    uint32_t ways = naive->params.iotlb_ways;
-    uint64_t sets = ways ? naive->params.iotlb_entries / ways : 1;
-
-    return page->iova / page->bytes % sets;
+    return level < RIG_PORTS ? &page->stamp[level] : &page->stamp2;
 }
 
-static void naive_fill(Naive *naive, NaivePage *page)
+static uint64_t naive_set(const NaivePage *page, uint32_t entries,
+                          uint32_t ways)
 {
-    uint32_t ways = naive->params.iotlb_ways, held = 0;
+    return page->iova / page->bytes % (ways ? entries / ways : 1);
+}
+
+static void naive_fill(Naive *naive, NaivePage *page, unsigned level)
+{
+    bool is_first = level < RIG_PORTS;
+    uint32_t entries =
+        is_first ? naive->params.iotlb_entries : naive->params.l2_entries;
+    uint32_t ways = is_first ? naive->params.iotlb_ways : naive->params.l2_ways;
+    uint32_t held = 0;
     NaivePage *oldest = NULL;
 
-    for (uint32_t i = 0; i < naive->page_count && !page->stamp; i++) {
+    if (entries == 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < naive->page_count && !*stamp_of(page, level);
+         i++) {
         NaivePage *other = &naive->pages[i];
 
-        if (other->stamp && naive_set(naive, other) == naive_set(naive, page)) {
+        if (*stamp_of(other, level) &&
+            naive_set(other, entries, ways) == naive_set(page, entries, ways)) {
             held++;
-            if (!oldest || other->stamp < oldest->stamp) {
+            if (!oldest || *stamp_of(other, level) < *stamp_of(oldest, level)) {
                 oldest = other;
             }
         }
     }
-    if (held == (ways ? ways : naive->params.iotlb_entries)) {
-        oldest->stamp = 0;
+    if (held == (ways ? ways : entries)) {
+        *stamp_of(oldest, level) = 0;
     }
-    page->stamp = ++naive->stamps;
+    *stamp_of(page, level) = ++naive->stamps;
 }
 
 static uint32_t naive_active(const Naive *naive)
@@ -99,7 +118,7 @@ static uint32_t naive_active(const Naive *naive)
     for (uint32_t i = 0; i < naive->walks->len; i++) {
         NaiveWalk *walk = g_ptr_array_index(naive->walks, i);
 
-        active += walk->due >= 0;
+        active += walk->look < 0 && walk->due >= 0;
     }
     return active;
 }
@@ -196,13 +215,24 @@ static void naive_drop(const Naive *naive, FabBusAddr addr, uint64_t bytes)
     }
 }
 
+static unsigned naive_place(const Naive *naive, const NaiveWalk *walk)
+{
+    unsigned at = 0;
+
+    while (naive->walks->pdata[at] != walk) {
+        at++;
+    }
+    return at;
+}
+
 /* Starts queued walks while walkers are free. */
 static void naive_begin(Naive *naive, SimTime now)
 {
     for (uint32_t i = 0; i < naive->walks->len; i++) {
         NaiveWalk *walk = g_ptr_array_index(naive->walks, i);
 
-        if (walk->due < 0 && naive_active(naive) < naive->params.walks) {
+        if (walk->look < 0 && walk->due < 0 &&
+            naive_active(naive) < naive->params.walks) {
             walk->due = now + naive->params.walk +
                         (SimTime)naive_reads(naive, walk->addr, walk->bytes) *
                             naive->params.walk_read;
@@ -216,13 +246,60 @@ static void naive_begin(Naive *naive, SimTime now)
     }
 }
 
+/* Enters @page into the first levels of the accesses that wait for @walk. */
+static void naive_fill_firsts(Naive *naive, NaivePage *page,
+                              const NaiveWalk *walk)
+{
+    for (uint32_t j = 0; j < walk->waiting->len; j++) {
+        naive_fill(naive, page,
+                   naive->port[g_array_index(walk->waiting, uint32_t, j)]);
+    }
+}
+
+static void naive_remove(Naive *naive, NaiveWalk *walk)
+{
+    g_array_unref(walk->waiting);
+    g_ptr_array_remove(naive->walks, walk);
+    g_free(walk);
+}
+
+/* The look-up of @walk in the second level is over. */
+static void naive_look(Naive *naive, NaiveWalk *walk, const Access *accesses)
+{
+    NaivePage *page = naive_page(naive, walk->first);
+    SimTime now = walk->look;
+
+    walk->look = -1;
+    if (!page || !page->stamp2) {
+        for (uint32_t j = 0; j < walk->waiting->len; j++) {
+            naive->asked[g_array_index(walk->waiting, uint32_t, j)] = now;
+        }
+        /* It is behind all others. */
+        g_ptr_array_steal_index(naive->walks, naive_place(naive, walk));
+        g_ptr_array_add(naive->walks, walk);
+        naive_begin(naive, now);
+        return;
+    }
+    page->stamp2 = ++naive->stamps;
+    naive->hits2 += walk->waiting->len;
+    naive_fill_firsts(naive, page, walk);
+    for (uint32_t j = 0; j < walk->waiting->len; j++) {
+        uint32_t at = g_array_index(walk->waiting, uint32_t, j);
+
+        naive->done[at] = now;
+        naive->phys[at] = accesses[at].tlp.addr - page->iova + page->phys;
+    }
+    naive_remove(naive, walk);
+}
+
 static void naive_end(Naive *naive, NaiveWalk *walk, const Access *accesses)
 {
     NaivePage *page = naive_page(naive, walk->first);
     SimTime now = walk->due;
 
     if (page) {
-        naive_fill(naive, page);
+        naive_fill_firsts(naive, page, walk);
+        naive_fill(naive, page, RIG_PORTS);
         naive_keep(naive, page->iova, page->bytes);
     }
     for (uint32_t j = 0; j < walk->waiting->len; j++) {
@@ -235,13 +312,16 @@ static void naive_end(Naive *naive, NaiveWalk *walk, const Access *accesses)
         naive->phys[at] = page ? addr - page->iova + page->phys : 0;
         naive->faults += !page;
     }
-    g_array_unref(walk->waiting);
-    g_ptr_array_remove(naive->walks, walk);
-    g_free(walk);
+    naive_remove(naive, walk);
     naive_begin(naive, now);
 }
 
-/* Ends all walks that are due by @time. */
+static SimTime naive_next(const NaiveWalk *walk)
+{
+    return walk->look >= 0 ? walk->look : walk->due;
+}
+
+/* Ends all look-ups and walks that are due by @time. */
 static void naive_run(Naive *naive, SimTime time, const Access *accesses)
 {
     for (;;) {
@@ -250,14 +330,19 @@ static void naive_run(Naive *naive, SimTime time, const Access *accesses)
         for (uint32_t i = 0; i < naive->walks->len; i++) {
             NaiveWalk *walk = g_ptr_array_index(naive->walks, i);
 
-            if (walk->due >= 0 && (!first || walk->due < first->due)) {
+            if (naive_next(walk) >= 0 &&
+                (!first || naive_next(walk) < naive_next(first))) {
                 first = walk;
             }
         }
-        if (!first || first->due > time) {
+        if (!first || naive_next(first) > time) {
             return;
         }
-        naive_end(naive, first, accesses);
+        if (first->look >= 0) {
+            naive_look(naive, first, accesses);
+        } else {
+            naive_end(naive, first, accesses);
+        }
     }
 }
 
@@ -268,8 +353,8 @@ static void naive_ask(Naive *naive, uint32_t at, FabBusAddr addr, SimTime now)
     NaiveWalk *walk = NULL;
 
     naive->asked[at] = now;
-    if (page && page->stamp) {
-        page->stamp = ++naive->stamps;
+    if (page && page->stamp[naive->port[at]]) {
+        page->stamp[naive->port[at]] = ++naive->stamps;
         naive->hits++;
         naive->done[at] = now + naive->params.hit;
         naive->phys[at] = addr - page->iova + page->phys;
@@ -289,6 +374,7 @@ static void naive_ask(Naive *naive, uint32_t at, FabBusAddr addr, SimTime now)
         walk->bytes = bytes;
         walk->first = addr;
         walk->due = -1;
+        walk->look = naive->params.l2_entries ? now + naive->params.l2_hit : -1;
         walk->waiting = g_array_new(FALSE, FALSE, sizeof(uint32_t));
         g_ptr_array_add(naive->walks, walk);
     }
@@ -328,7 +414,8 @@ static void random_change(Naive *naive, Rig *rig, GRand *rand)
     if (page->mapped) {
         ck_assert_uint_eq(fab_iommu_unmap(rig->iommu, page->iova, page->bytes),
                           page->bytes);
-        page->stamp = 0;
+        memset(page->stamp, 0, sizeof(page->stamp));
+        page->stamp2 = 0;
         naive_drop(naive, page->iova, page->bytes);
     } else {
         page->phys += page->bytes;
@@ -348,6 +435,7 @@ static void naive_init(Naive *naive, const FabIommuParams *params,
         .phys = g_new0(FabBusAddr, count),
         .fault = g_new0(bool, count),
         .asked = g_new0(SimTime, count),
+        .port = g_new0(unsigned, count),
     };
 }
 
@@ -361,6 +449,7 @@ static void naive_done(Naive *naive)
     g_free(naive->phys);
     g_free(naive->fault);
     g_free(naive->asked);
+    g_free(naive->port);
 }
 
 static void compare_counters(const Rig *rig, const Naive *naive)
@@ -371,6 +460,7 @@ static void compare_counters(const Rig *rig, const Naive *naive)
     ck_assert_uint_eq(counters->misses, naive->misses);
     ck_assert_uint_eq(counters->walks, naive->begun);
     ck_assert_uint_eq(counters->faults, naive->faults);
+    ck_assert_uint_eq(counters->l2_hits, naive->hits2);
     assert_time_eq(counters->wait_ps, naive->wait);
 }
 
@@ -379,6 +469,9 @@ static void compare_counters(const Rig *rig, const Naive *naive)
 static void compare_random(const FabIommuParams *params, SimTime gap_ps,
                            uint32_t seed)
 {
+    static FabPort ports[RIG_PORTS] = {
+        {.index = 0}, {.index = 1}, {.index = 2}};
+
     enum {
         ACCESSES = 3000
     };
@@ -408,6 +501,9 @@ static void compare_random(const FabIommuParams *params, SimTime gap_ps,
         page = &naive.pages[g_rand_int_range(rand, 0, (int)naive.page_count)];
         addr = page->iova +
                (uint64_t)(g_rand_double(rand) * (double)page->bytes) / 64 * 64;
+        naive.port[i] =
+            params->per_port ? g_rand_int_range(rand, 0, RIG_PORTS) : 0;
+        rig->ingress = &ports[naive.port[i]];
         rig_ask(rig, i, addr);
         naive_ask(&naive, i, addr, now);
     }
@@ -469,6 +565,34 @@ START_TEST(walks_with_caches_match_naive_model)
 }
 END_TEST
 
+/* Two levels, one first level for all ports and one for each. Look-ups and
+ * walks take times that never end together. */
+START_TEST(two_levels_match_naive_model)
+{
+    static const uint32_t levels[][4] = {
+        /* entries and ways of the first level, and of the second */
+        {4, 0, 24, 0},
+        {8, 2, 32, 4},
+        {2, 1, 6, 3},
+        {16, 0, 4, 0}};
+    static const SimTime gaps[] = {20000, 2000, 200};
+    FabIommuParams params = rig_usual;
+
+    params.iotlb_entries = levels[_i / 2][0];
+    params.iotlb_ways = levels[_i / 2][1];
+    params.l2_entries = levels[_i / 2][2];
+    params.l2_ways = levels[_i / 2][3];
+    params.per_port = _i % 2;
+    params.hit = 500;
+    params.l2_hit = 1303;
+    params.walk = 7001;
+    for (uint32_t gap = 0; gap < G_N_ELEMENTS(gaps); gap++) {
+        params.walks = gap == 1 ? 1 : 6;
+        compare_random(&params, gaps[gap], 100 + gap);
+    }
+}
+END_TEST
+
 START_TEST(entries_need_not_be_a_power_of_two)
 {
     FabIommuParams params = rig_usual;
@@ -492,6 +616,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, random_accesses_match_naive_model, 0, 4);
     tcase_add_loop_test(tcase, walks_with_caches_match_naive_model, 0, 5);
+    tcase_add_loop_test(tcase, two_levels_match_naive_model, 0, 8);
     tcase_add_test(tcase, entries_need_not_be_a_power_of_two);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -45,6 +45,12 @@ typedef enum TopoAcs {
     TOPO_ACS_OFF,
 } TopoAcs;
 
+typedef enum TopoAcsDirect {
+    TOPO_ACS_DIRECT_OFF,
+    TOPO_ACS_DIRECT_REQUESTS,
+    TOPO_ACS_DIRECT_ON,
+} TopoAcsDirect;
+
 typedef enum TopoAccel {
     TOPO_ACCEL_AUTO,
     TOPO_ACCEL_TCG,
@@ -151,6 +157,7 @@ struct TopoSwitch {
     char *chip; /* name of the chip that it is a partition of, unique in the
                    host; NULL: a chip of its own */
     unsigned uplink_share;
+    TopoAcsDirect acs_direct;
     bool acs_redirect; /* `acs:`, with auto replaced by on or off */
 };
 
