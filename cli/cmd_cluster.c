@@ -13,7 +13,7 @@ static const CmdClusterVerb *const verbs[] = {
     &cmd_cluster_logs,    &cmd_cluster_link,    &cmd_cluster_trace,
     &cmd_cluster_kill,    &cmd_cluster_restart, &cmd_cluster_wait,
     &cmd_cluster_advance, &cmd_cluster_replay,  &cmd_cluster_cp,
-    &cmd_cluster_reload,
+    &cmd_cluster_reload,  &cmd_cluster_explore,
 };
 
 static void print_help(void)

@@ -28,6 +28,7 @@ extern const CmdClusterVerb cmd_cluster_down;
 extern const CmdClusterVerb cmd_cluster_status;
 extern const CmdClusterVerb cmd_cluster_list;
 extern const CmdClusterVerb cmd_cluster_exec;
+extern const CmdClusterVerb cmd_cluster_explore;
 extern const CmdClusterVerb cmd_cluster_console;
 extern const CmdClusterVerb cmd_cluster_logs;
 extern const CmdClusterVerb cmd_cluster_cp;

@@ -86,9 +86,19 @@ bool topo_fault_is_of_machine(const TopoFault *fault)
     return fault->action >= TOPO_FAULT_KILL;
 }
 
+const char *topo_fault_action_name(TopoFaultAction action)
+{
+    return actions[action].name;
+}
+
 const char *topo_fault_event_name(TopoFaultEvent event)
 {
     return event_names[event];
+}
+
+bool topo_fault_action_has_event(TopoFaultAction action, TopoFaultEvent event)
+{
+    return 0 != (actions[action].events & 1u << event);
 }
 
 /* ---- Targets ---------------------------------------------------------- */

@@ -264,8 +264,14 @@ typedef struct TopoFault {
 /* True if @fault is that of a host, or of a device itself; not of a link. */
 bool topo_fault_is_of_machine(const TopoFault *fault);
 
+/* The word for @action, such as "link-down". */
+const char *topo_fault_action_name(TopoFaultAction action);
+
 /* The word for @event, which is not TOPO_FAULT_AT_TIME. */
 const char *topo_fault_event_name(TopoFaultEvent event);
+
+/* Returns whether a fault with @action may begin with @event. */
+bool topo_fault_action_has_event(TopoFaultAction action, TopoFaultEvent event);
 
 /* An end of a transfer. */
 typedef enum TopoTargetKind {

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clu_error.h"
+#include "cmd_explore.h"
+
+#define MAGIC   "# farside explore 1"
+#define COLUMNS "seed,verdict,script_ms,seconds,faults,reason\n"
+
+struct CmdExploreReport {
+    int fd;
+    GMutex mutex;
+    GHashTable *seeds; /* of uint64_t */
+    unsigned counts[CMD_EXPLORE_N_VERDICTS];
+};
+
+const char *cmd_explore_verdict_name(CmdExploreVerdict verdict)
+{
+    static const char *const names[CMD_EXPLORE_N_VERDICTS] = {
+        [CMD_EXPLORE_PASS] = "pass",   [CMD_EXPLORE_CANNOT] = "impossible",
+        [CMD_EXPLORE_VOID] = "void",   [CMD_EXPLORE_FAIL] = "fail",
+        [CMD_EXPLORE_ERROR] = "error",
+    };
+
+    return names[verdict];
+}
+
+void cmd_explore_head_clear(CmdExploreHead *head)
+{
+    g_clear_pointer(&head->description, g_free);
+    g_clear_pointer(&head->script, g_free);
+}
+
+static CmdExploreReport *report_new(int fd)
+{
+    CmdExploreReport *report = g_new0(CmdExploreReport, 1);
+
+    report->fd = fd;
+    report->seeds =
+        g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    g_mutex_init(&report->mutex);
+    return report;
+}
+
+void cmd_explore_report_free(CmdExploreReport *report)
+{
+    if (!report) {
+        return;
+    }
+    close(report->fd);
+    g_hash_table_unref(report->seeds);
+    g_mutex_clear(&report->mutex);
+    g_free(report);
+}
+
+static bool fail(const char *path, GError **error)
+{
+    g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE, "%s: %s", path,
+                g_strerror(errno));
+    return false;
+}
+
+static bool put(int fd, const char *text)
+{
+    size_t length = strlen(text);
+
+    return write(fd, text, length) == (ssize_t)length;
+}
+
+static char *head_line(const CmdExploreHead *head)
+{
+    return g_strdup_printf(
+        MAGIC " description=%s script=%s from=%" G_GINT64_FORMAT
+              "ns to=%" G_GINT64_FORMAT "ns\n" COLUMNS,
+        head->description, head->script, head->begin_ns, head->end_ns);
+}
+
+CmdExploreReport *cmd_explore_report_new(const char *path,
+                                         const CmdExploreHead *head,
+                                         GError **error)
+{
+    int fd =
+        open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    g_autofree char *line = head_line(head);
+
+    if (fd < 0 && errno == EEXIST) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    "%s has results already; go on with --resume, or give "
+                    "another folder by -o",
+                    path);
+        return NULL;
+    }
+    if (fd < 0 || !put(fd, line)) {
+        fail(path, error);
+        if (fd >= 0) {
+            close(fd);
+        }
+        return NULL;
+    }
+    return report_new(fd);
+}
+
+/* ---- Resume ------------------------------------------------------------- */
+
+static void add_result(CmdExploreReport *report, uint64_t seed,
+                       CmdExploreVerdict verdict)
+{
+    uint64_t *key = g_new(uint64_t, 1);
+
+    *key = seed;
+    if (g_hash_table_add(report->seeds, key)) {
+        report->counts[verdict]++;
+    }
+}
+
+static bool read_line(CmdExploreReport *report, const char *line)
+{
+    g_auto(GStrv) fields = g_strsplit(line, ",", 3);
+    guint64 seed;
+
+    if (g_strv_length(fields) < 3 ||
+        !g_ascii_string_to_unsigned(fields[0], 10, 0, G_MAXUINT64, &seed,
+                                    NULL)) {
+        return false;
+    }
+    for (unsigned i = 0; i < CMD_EXPLORE_N_VERDICTS; i++) {
+        if (strcmp(fields[1], cmd_explore_verdict_name(i)) == 0) {
+            add_result(report, seed, i);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The value of "NAME=VALUE" in the words of the first line; NULL if missing. */
+static const char *get(char *const *words, const char *name)
+{
+    for (; *words; words++) {
+        if (g_str_has_prefix(*words, name)) {
+            return *words + strlen(name);
+        }
+    }
+    return "";
+}
+
+static bool is_time(const char *text, int64_t *ret_ns)
+{
+    char *end;
+
+    *ret_ns = g_ascii_strtoll(text, &end, 10);
+    return end > text && strcmp(end, "ns") == 0;
+}
+
+static bool read_head(const char *path, const char *line, CmdExploreHead *head,
+                      GError **error)
+{
+    g_auto(GStrv) words = g_strsplit(line, " ", 0);
+
+    if (!g_str_has_prefix(line, MAGIC " ") ||
+        !is_time(get(words, "from="), &head->begin_ns) ||
+        !is_time(get(words, "to="), &head->end_ns)) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    "%s:1:1: this is no report of an exploration; give another "
+                    "folder by -o",
+                    path);
+        return false;
+    }
+    if (strcmp(get(words, "description="), head->description) != 0 ||
+        strcmp(get(words, "script="), head->script) != 0) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    "%s:1:1: the results are those of another description or "
+                    "script; leave out --resume and give another folder by -o",
+                    path);
+        return false;
+    }
+    return true;
+}
+
+static bool read_report(CmdExploreReport *report, const char *path,
+                        CmdExploreHead *head, GError **error)
+{
+    g_autofree char *text = NULL;
+    g_auto(GStrv) lines = NULL;
+    char *last;
+
+    if (!g_file_get_contents(path, &text, NULL, error)) {
+        return false;
+    }
+    last = strrchr(text, '\n');
+    if (last && last[1] != '\0') {
+        /* The process ended while it wrote this line. */
+        last[1] = '\0';
+        if (ftruncate(report->fd, (off_t)strlen(text)) < 0) {
+            return fail(path, error);
+        }
+    }
+    lines = g_strsplit(text, "\n", 0);
+    if (!read_head(path, lines[0] ? lines[0] : "", head, error)) {
+        return false;
+    }
+    for (unsigned i = 2; i < g_strv_length(lines); i++) {
+        if (*lines[i] && !read_line(report, lines[i])) {
+            g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                        "%s:%u:1: a line begins with the seed and the verdict; "
+                        "remove this one",
+                        path, i + 1);
+            return false;
+        }
+    }
+    return true;
+}
+
+CmdExploreReport *cmd_explore_report_resume(const char *path,
+                                            CmdExploreHead *head,
+                                            GError **error)
+{
+    g_autoptr(CmdExploreReport) report = NULL;
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+    if (fd < 0) {
+        fail(path, error);
+        return NULL;
+    }
+    report = report_new(fd);
+    return read_report(report, path, head, error) ? g_steal_pointer(&report)
+                                                  : NULL;
+}
+
+/* ---- Results ------------------------------------------------------------ */
+
+bool cmd_explore_report_has(const CmdExploreReport *report, uint64_t seed)
+{
+    return g_hash_table_contains(report->seeds, &seed);
+}
+
+unsigned cmd_explore_report_count(const CmdExploreReport *report,
+                                  CmdExploreVerdict verdict)
+{
+    return report->counts[verdict];
+}
+
+/* A field in quotation marks, RFC 4180 s2. */
+static void append_quoted(GString *out, const char *text)
+{
+    g_string_append_c(out, '"');
+    for (; *text; text++) {
+        if (*text == '"') {
+            g_string_append_c(out, '"');
+        }
+        g_string_append_c(out, *text == '\n' || *text == '\r' ? ' ' : *text);
+    }
+    g_string_append_c(out, '"');
+}
+
+bool cmd_explore_report_add(CmdExploreReport *report, uint64_t seed,
+                            const CmdExploreResult *result, const char *faults,
+                            GError **error)
+{
+    g_autoptr(GString) line = g_string_new(NULL);
+    bool is_good;
+
+    g_string_printf(line, "%" G_GUINT64_FORMAT ",%s,%" G_GINT64_FORMAT ",%.1f,",
+                    seed, cmd_explore_verdict_name(result->verdict),
+                    (result->end_ns - result->begin_ns) / 1000000,
+                    result->seconds);
+    append_quoted(line, faults);
+    g_string_append_c(line, ',');
+    append_quoted(line, result->reason ? result->reason : "");
+    g_string_append_c(line, '\n');
+    g_mutex_lock(&report->mutex);
+    is_good = put(report->fd, line->str);
+    add_result(report, seed, result->verdict);
+    g_mutex_unlock(&report->mutex);
+    return is_good || fail("the report", error);
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
+
+#include "clu_dir.h"
+#include "cmd_cluster_common.h"
+#include "cmd_explore.h"
+#include "cmd_load.h"
+
+/* Virtual time that a host has to answer when the script has ended. The agent
+ * of a frozen guest may be silent for 5 s. */
+#define ANSWER_NS INT64_C(10000000000)
+
+/* Seconds of real time after which a host would be called hung. Virtual time
+ * decides here. */
+#define SILENCE "86400"
+
+/* A schedule that runs. */
+typedef struct Run {
+    CmdExplore *explore;
+    const GArray *schedule;
+    const char *name; /* of the cluster */
+    const char *dir;
+    CmdExploreResult *result;
+    gint64 begun_us;
+    int64_t until_ns; /* virtual time at which the present child must end */
+    bool is_late;     /* it has not */
+    bool is_slow;     /* real time is over */
+} Run;
+
+void cmd_explore_result_clear(CmdExploreResult *result)
+{
+    g_clear_pointer(&result->reason, g_free);
+}
+
+/* Keeps the first reason of the gravest cause. */
+static void judge(Run *run, CmdExploreVerdict verdict, CmdExploreCause cause,
+                  const char *reason)
+{
+    CmdExploreResult *result = run->result;
+    bool is_graver =
+        verdict == CMD_EXPLORE_FAIL && result->verdict == CMD_EXPLORE_FAIL
+            ? cause < result->cause
+            : verdict > result->verdict;
+
+    if (!is_graver) {
+        return;
+    }
+    result->verdict = verdict;
+    result->cause = cause;
+    g_free(result->reason);
+    result->reason = g_strdup(reason);
+}
+
+static char *place(const Run *run, const char *name)
+{
+    return g_build_filename(run->dir, name, NULL);
+}
+
+/* The last line of a text that is not empty; to be freed. */
+static char *last_line(const char *path)
+{
+    g_autofree char *text = NULL;
+    char *line;
+
+    if (!g_file_get_contents(path, &text, NULL, NULL)) {
+        return g_strdup("");
+    }
+    g_strchomp(text);
+    line = strrchr(text, '\n');
+    return g_utf8_make_valid(line ? line + 1 : text, -1);
+}
+
+/* ---- The cluster -------------------------------------------------------- */
+
+/* The status of the cluster; NULL if it does not answer. */
+static JsonNode *ask_status(const Run *run)
+{
+    const char *argv[] = {run->explore->program,
+                          "cluster",
+                          "status",
+                          "--json",
+                          "-c",
+                          run->name,
+                          NULL};
+    g_autofree char *text = cmd_explore_ask(argv);
+
+    return text ? json_from_string(text, NULL) : NULL;
+}
+
+static JsonArray *hosts_of(JsonNode *status)
+{
+    return json_object_get_array_member(json_node_get_object(status), "hosts");
+}
+
+/* The virtual time of the host that is farthest; -1 if it is not known. */
+static int64_t ask_time(const Run *run)
+{
+    g_autoptr(JsonNode) status = ask_status(run);
+    int64_t most = -1;
+
+    for (unsigned i = 0; status && i < json_array_get_length(hosts_of(status));
+         i++) {
+        JsonObject *host = json_array_get_object_element(hosts_of(status), i);
+
+        most = MAX(most, json_object_get_int_member_with_default(
+                             host, "virtual_ns", -1));
+    }
+    return most;
+}
+
+/* True if a child has to end, because its time is over. */
+static bool is_over(void *owner)
+{
+    Run *run = owner;
+    int64_t patience_us = run->explore->patience_s * G_USEC_PER_SEC;
+
+    if (g_get_monotonic_time() - run->begun_us > patience_us) {
+        run->is_slow = true;
+    } else if (run->until_ns > 0 && ask_time(run) > run->until_ns) {
+        run->is_late = true;
+    }
+    return run->is_slow || run->is_late;
+}
+
+/*
+ * Boots the machines, which then stand before the first thing that a script
+ * does. This is the only place that knows how a schedule starts.
+ */
+static int start(Run *run, char **sets)
+{
+    const CmdExplore *explore = run->explore;
+    g_autofree char *log = place(run, "log");
+    g_autofree char *output = place(run, "up");
+    g_autofree char *patience =
+        g_strdup_printf("%" G_GINT64_FORMAT, explore->patience_s);
+    const char *const first[] = {
+        explore->program, "cluster", "up",        "--timed", "--quiet",
+        "--name",         run->name, "--timeout", patience,  "--silence",
+        SILENCE,          "--log",   log};
+    g_autoptr(GPtrArray) argv = g_ptr_array_new();
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(first); i++) {
+        g_ptr_array_add(argv, (char *)first[i]);
+    }
+    for (char **set = sets; *set; set++) {
+        g_ptr_array_add(argv, (char *)"--set");
+        g_ptr_array_add(argv, *set);
+    }
+    g_ptr_array_add(argv, (char *)explore->file);
+    g_ptr_array_add(argv, NULL);
+    run->until_ns = 0;
+    return cmd_explore_child(run->explore, (char **)argv->pdata, NULL, output,
+                             is_over, run);
+}
+
+static void end(const Run *run)
+{
+    const char *argv[] = {
+        run->explore->program, "cluster", "down", "-c", run->name, NULL};
+    g_autofree char *dir = clu_dir_find(run->name);
+    g_autofree char *text = cmd_explore_ask(argv);
+
+    clu_dir_wait_gone(dir, CMD_CLUSTER_DOWN_MS);
+}
+
+/* ---- The script --------------------------------------------------------- */
+
+static char **environment(const Run *run, const char *schedule)
+{
+    const CmdExplore *explore = run->explore;
+    g_autofree char *until = g_strdup_printf(
+        "%" G_GINT64_FORMAT, exp_schedule_end_ns(run->schedule));
+    char **envp = g_get_environ();
+
+    envp = g_environ_setenv(envp, "FARSIDE", explore->program, TRUE);
+    envp = g_environ_setenv(envp, "FARSIDE_CLUSTER", run->name, TRUE);
+    envp = g_environ_setenv(envp, "FARSIDE_SCHEDULE", schedule, TRUE);
+    envp = g_environ_setenv(envp, "FARSIDE_FAULTS_END", until, TRUE);
+    envp = g_environ_setenv(envp, "FARSIDE_INVARIANTS", explore->library, TRUE);
+    return g_environ_setenv(envp, "FARSIDE_RUN", run->dir, TRUE);
+}
+
+static void run_script(Run *run, const char *schedule)
+{
+    const CmdExplore *explore = run->explore;
+    g_auto(GStrv) envp = environment(run, schedule);
+    g_autofree char *output = place(run, "output");
+    char *argv[] = {(char *)explore->script, NULL};
+    g_autofree char *last = NULL;
+    g_autofree char *text = NULL;
+    int status;
+
+    run->result->begin_ns = ask_time(run);
+    run->until_ns = run->result->begin_ns + explore->limit_ns;
+    status = cmd_explore_child(run->explore, argv, envp, output, is_over, run);
+    run->result->end_ns = MAX(ask_time(run), run->result->begin_ns);
+    last = last_line(output);
+    if (run->is_late) {
+        text =
+            g_strdup_printf("the script has not ended after %" G_GINT64_FORMAT
+                            " s of virtual time; its last line: %s",
+                            explore->limit_ns / 1000000000, last);
+        judge(run, CMD_EXPLORE_FAIL, CMD_EXPLORE_HANG, text);
+    } else if (status == CMD_EXPLORE_IMPOSSIBLE) {
+        judge(run, CMD_EXPLORE_CANNOT, CMD_EXPLORE_NO_CAUSE, last);
+    } else if (status != 0 && !run->is_slow) {
+        text = *last
+                   ? g_strdup(last)
+                   : g_strdup_printf("the script's exit status is %d", status);
+        judge(run, CMD_EXPLORE_FAIL, CMD_EXPLORE_SCRIPT, text);
+    }
+}
+
+/* ---- What holds for every script ---------------------------------------- */
+
+/* The messages by which Linux reports a fault of itself or of a module. */
+#define REPORT                                                                 \
+    "BUG: |WARNING: |Oops|Call Trace|KASAN|UBSAN|"                             \
+    "possible (circular|recursive)|INFO: (task|trying|possible|rcu)|"          \
+    "DMA-API: .*(error|warning)|ODEBUG|Kernel panic|soft lockup|"              \
+    "general protection|unreferenced object|nobody cared|"                     \
+    "blocked for more"
+
+static bool is_allowed(const char *line, const GPtrArray *allowed)
+{
+    for (unsigned i = 0; allowed && i < allowed->len; i++) {
+        if (g_regex_match(allowed->pdata[i], line, 0, NULL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+char *cmd_explore_kernel_report(const char *console, const GPtrArray *allowed)
+{
+    g_autoptr(GRegex) report = g_regex_new(REPORT, G_REGEX_RAW, 0, NULL);
+    g_auto(GStrv) lines = g_strsplit(console, "\n", 0);
+
+    for (char **line = lines; *line; line++) {
+        if (g_regex_match(report, *line, 0, NULL) &&
+            !is_allowed(*line, allowed)) {
+            g_autofree char *valid = g_utf8_make_valid(*line, -1);
+
+            return g_strdup(g_strstrip(valid));
+        }
+    }
+    return NULL;
+}
+
+/* Judges what a file has of kernels' reports. True if it has any. */
+static bool judge_console(Run *run, const char *path, const char *host)
+{
+    g_autofree char *text = NULL;
+    g_autofree char *report = NULL;
+    g_autofree char *reason = NULL;
+
+    if (!g_file_get_contents(path, &text, NULL, NULL)) {
+        return false;
+    }
+    report = cmd_explore_kernel_report(text, run->explore->allowed);
+    if (report) {
+        reason = g_strdup_printf("%s: %s", host, report);
+        judge(run, CMD_EXPLORE_FAIL, CMD_EXPLORE_KERNEL, reason);
+    }
+    return report != NULL;
+}
+
+static void keep_console(Run *run, const TopoHost *host)
+{
+    const char *argv[] = {run->explore->program,
+                          "cluster",
+                          "logs",
+                          "-t",
+                          "-c",
+                          run->name,
+                          host->name,
+                          NULL};
+    g_autofree char *file = g_strconcat("console.", host->name, NULL);
+    g_autofree char *path = place(run, file);
+    g_autofree char *text = cmd_explore_ask(argv);
+
+    if (!text || !g_file_set_contents(path, text, -1, NULL)) {
+        g_autofree char *reason =
+            g_strdup_printf("the console of %s cannot be read", host->name);
+
+        judge(run, CMD_EXPLORE_ERROR, CMD_EXPLORE_NO_CAUSE, reason);
+        return;
+    }
+    judge_console(run, path, host->name);
+}
+
+static void judge_lost(Run *run, const TopoHost *host, const char *what)
+{
+    g_autofree char *reason = g_strdup_printf("%s %s", host->name, what);
+
+    judge(run, CMD_EXPLORE_FAIL, CMD_EXPLORE_LOST, reason);
+}
+
+/* A host that is up must run a command. */
+static void check_answer(Run *run, const TopoHost *host)
+{
+    g_autofree char *output = place(run, "answers");
+    char *argv[] = {(char *)run->explore->program,
+                    (char *)"cluster",
+                    (char *)"exec",
+                    (char *)"-c",
+                    (char *)run->name,
+                    host->name,
+                    (char *)"--",
+                    (char *)"true",
+                    NULL};
+    int status;
+
+    run->is_late = false;
+    run->until_ns = ask_time(run) + ANSWER_NS;
+    status = cmd_explore_child(run->explore, argv, NULL, output, is_over, run);
+    if (status != 0 && !run->is_slow &&
+        !exp_schedule_has_power(run->schedule, host)) {
+        judge_lost(run, host, "does not answer any more");
+    }
+}
+
+static const char *const good_states[] = {"up", "booting", NULL};
+
+/* Hosts that no fault has switched off are there, and answer. */
+static void check_hosts(Run *run)
+{
+    g_autoptr(JsonNode) status = ask_status(run);
+
+    if (!status) {
+        judge(run, CMD_EXPLORE_ERROR, CMD_EXPLORE_NO_CAUSE,
+              "the supervisor of the cluster has ended");
+        return;
+    }
+    for (unsigned i = 0; i < json_array_get_length(hosts_of(status)); i++) {
+        JsonObject *object = json_array_get_object_element(hosts_of(status), i);
+        const TopoHost *host = run->explore->description->hosts->pdata[i];
+        const char *state = json_object_get_string_member(object, "state");
+
+        if (strcmp(state, "up") == 0) {
+            check_answer(run, host);
+        } else if (!g_strv_contains(good_states, state) &&
+                   !exp_schedule_has_power(run->schedule, host)) {
+            g_autofree char *what = g_strdup_printf("is %s", state);
+
+            judge_lost(run, host, what);
+        }
+    }
+}
+
+/* ---- All of it ---------------------------------------------------------- */
+
+/* The cluster is not up. It has ended, and `up` has printed the reason. */
+static void judge_start(Run *run)
+{
+    g_autofree char *output = place(run, "up");
+    g_autofree char *last = last_line(output);
+
+    if (judge_console(run, output, "while the cluster boots")) {
+        return;
+    }
+    judge(run,
+          exp_schedule_may_hit_boot(run->schedule) && !run->is_slow
+              ? CMD_EXPLORE_VOID
+              : CMD_EXPLORE_ERROR,
+          CMD_EXPLORE_NO_CAUSE, last);
+}
+
+static void run_started(Run *run, const char *schedule)
+{
+    const GPtrArray *hosts = run->explore->description->hosts;
+
+    run_script(run, schedule);
+    if (!g_atomic_int_get(&run->explore->is_stopped) && !run->is_slow) {
+        check_hosts(run);
+    }
+    for (unsigned i = 0; i < hosts->len; i++) {
+        keep_console(run, hosts->pdata[i]);
+    }
+}
+
+/* The changes of the description for this schedule, to be freed. */
+static char **changes_of(const Run *run)
+{
+    GPtrArray *sets = g_ptr_array_new();
+
+    for (char *const *set = run->explore->sets; set && *set; set++) {
+        g_ptr_array_add(sets, g_strdup(*set));
+    }
+    if (run->schedule->len > 0) {
+        g_ptr_array_add(sets, exp_schedule_to_change(run->schedule));
+    }
+    g_ptr_array_add(sets, NULL);
+    return (char **)g_ptr_array_free(sets, FALSE);
+}
+
+/* Writes the schedule, and checks that a cluster can have it. */
+static bool write_schedule(Run *run, const char *path, const char *comment,
+                           char **sets)
+{
+    g_autofree char *title = g_path_get_basename(run->dir);
+    g_autofree char *text =
+        exp_schedule_to_yaml(run->schedule, title, run->explore->file, comment);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(TopoDescription) description = NULL;
+
+    if (g_mkdir_with_parents(run->dir, 0777) < 0 ||
+        !g_file_set_contents(path, text, -1, &error)) {
+        judge(run, CMD_EXPLORE_ERROR, CMD_EXPLORE_NO_CAUSE,
+              error ? error->message : "its folder cannot be made");
+        return false;
+    }
+    description = cmd_load_with(run->explore->verb, run->explore->file, sets,
+                                CMD_LOAD_ANY);
+    if (!description) {
+        judge(run, CMD_EXPLORE_ERROR, CMD_EXPLORE_NO_CAUSE,
+              "the schedule has errors");
+    }
+    return description != NULL;
+}
+
+void cmd_explore_run(CmdExplore *explore, const GArray *schedule,
+                     const char *name, const char *dir, const char *comment,
+                     CmdExploreResult *ret_result)
+{
+    Run run = {.explore = explore,
+               .schedule = schedule,
+               .name = name,
+               .dir = dir,
+               .result = ret_result,
+               .begun_us = g_get_monotonic_time()};
+    g_auto(GStrv) sets = changes_of(&run);
+    g_autofree char *path = NULL;
+
+    *ret_result = (CmdExploreResult){.verdict = CMD_EXPLORE_PASS};
+    /* Files are added to, so those of a run before would mix with these. */
+    cmd_explore_forget(dir);
+    path = place(&run, "schedule.yaml");
+    if (write_schedule(&run, path, comment, sets)) {
+        if (start(&run, sets) == 0) {
+            run_started(&run, path);
+        } else {
+            judge_start(&run);
+        }
+        end(&run);
+    }
+    if (run.is_slow) {
+        judge(&run, CMD_EXPLORE_ERROR, CMD_EXPLORE_NO_CAUSE,
+              "it took too long in real time; give more by --patience");
+    }
+    ret_result->seconds = (double)(g_get_monotonic_time() - run.begun_us) / 1e6;
+}
+
+void cmd_explore_forget(const char *dir)
+{
+    GDir *files = g_dir_open(dir, 0, NULL);
+    const char *name;
+
+    while (files && (name = g_dir_read_name(files))) {
+        g_autofree char *path = g_build_filename(dir, name, NULL);
+
+        g_remove(path);
+    }
+    if (files) {
+        g_dir_close(files);
+    }
+    g_rmdir(dir);
+}

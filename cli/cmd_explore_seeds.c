@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd_explore_seeds.h"
+#include "exp_shrink.h"
+
+/* What the threads share. */
+typedef struct Work {
+    CmdExploreSeeds *seeds;
+    uint64_t next; /* seed */
+    GMutex mutex;  /* of `next`, of the output, and of `error` */
+    GError *error; /* the first one of the report */
+    gint running;  /* threads; atomic */
+} Work;
+
+/* A failure that is made smaller. */
+typedef struct Smaller {
+    CmdExplore *explore;
+    CmdExploreCause cause;
+    char *name, *dir;        /* of the runs */
+    CmdExploreResult result; /* of the last one that failed */
+    unsigned runs;
+} Smaller;
+
+static bool is_stopped(CmdExplore *explore)
+{
+    return g_atomic_int_get(&explore->is_stopped);
+}
+
+/* ---- Shrink ------------------------------------------------------------- */
+
+static bool fails_still(void *owner, const GArray *schedule)
+{
+    Smaller *smaller = owner;
+    g_autofree char *dir =
+        g_strdup_printf("%s.%u", smaller->dir, ++smaller->runs);
+    CmdExploreResult result;
+    bool is_same;
+
+    if (is_stopped(smaller->explore)) {
+        return false;
+    }
+    cmd_explore_run(smaller->explore, schedule, smaller->name, dir, NULL,
+                    &result);
+    is_same = result.verdict == CMD_EXPLORE_FAIL &&
+              result.cause == smaller->cause && !is_stopped(smaller->explore);
+    if (is_same) {
+        /* The last one that failed stays, in the folder of the smallest. */
+        cmd_explore_forget(smaller->dir);
+        rename(dir, smaller->dir);
+        cmd_explore_result_clear(&smaller->result);
+        smaller->result = result;
+    } else {
+        cmd_explore_forget(dir);
+        cmd_explore_result_clear(&result);
+    }
+    return is_same;
+}
+
+void cmd_explore_print_again(const CmdExplore *explore, const char *dir)
+{
+    g_autofree char *file = g_shell_quote(explore->file);
+    g_autofree char *script = g_shell_quote(explore->script);
+    g_autofree char *path = g_build_filename(dir, "schedule.yaml", NULL);
+    g_autofree char *schedule = g_shell_quote(path);
+
+    printf("  again: farside cluster explore %s --script %s", file, script);
+    for (char *const *set = explore->sets; set && *set; set++) {
+        g_autofree char *word = g_shell_quote(*set);
+
+        printf(" --set %s", word);
+    }
+    printf(" --schedule %s\n", schedule);
+}
+
+void cmd_explore_shrink(CmdExplore *explore, const GArray *schedule,
+                        const CmdExploreResult *result, const char *name,
+                        const char *dir, unsigned most)
+{
+    Smaller smaller = {
+        .explore = explore,
+        .cause = result->cause,
+        .name = g_strdup(name),
+        .dir = g_strconcat(dir, ".small", NULL),
+    };
+    g_autoptr(GArray) small = exp_shrink(schedule, fails_still, &smaller, most);
+    g_autofree char *text = exp_schedule_to_text(small);
+
+    if (smaller.result.verdict == CMD_EXPLORE_FAIL) {
+        printf("  smallest after %u run%s: %s\n    %s\n", smaller.runs,
+               smaller.runs == 1 ? "" : "s", text, smaller.result.reason);
+    } else if (smaller.runs > 0) {
+        printf("  none of %u smaller or simpler schedules fails\n",
+               smaller.runs);
+    }
+    cmd_explore_print_again(explore, smaller.result.reason ? smaller.dir : dir);
+    fflush(stdout);
+    cmd_explore_result_clear(&smaller.result);
+    g_free(smaller.name);
+    g_free(smaller.dir);
+}
+
+/* ---- One seed ----------------------------------------------------------- */
+
+void cmd_explore_print_result(const char *what, const char *faults,
+                              const CmdExploreResult *result)
+{
+    printf("%s: %s, %.1f s of virtual time in %.0f s: %s\n", what,
+           cmd_explore_verdict_name(result->verdict),
+           (double)(result->end_ns - result->begin_ns) / 1e9, result->seconds,
+           faults);
+    if (result->verdict > CMD_EXPLORE_PASS && result->reason) {
+        printf("    %s\n", result->reason);
+    }
+    fflush(stdout);
+}
+
+static void run_seed(Work *work, uint64_t seed)
+{
+    CmdExploreSeeds *seeds = work->seeds;
+    CmdExplore *explore = seeds->explore;
+    g_autoptr(GArray) schedule = exp_schedule_draw(
+        explore->description, seeds->head->begin_ns, seeds->head->end_ns, seed);
+    g_autofree char *faults = exp_schedule_to_text(schedule);
+    g_autofree char *label = g_strdup_printf("seed-%" G_GUINT64_FORMAT, seed);
+    g_autofree char *name = g_strdup_printf("explore-%d-%s", getpid(), label);
+    g_autofree char *dir = g_build_filename(seeds->out, label, NULL);
+    CmdExploreResult result;
+
+    cmd_explore_run(explore, schedule, name, dir, label, &result);
+    g_mutex_lock(&work->mutex);
+    /* What the user has cut short has no result. */
+    if (!is_stopped(explore)) {
+        cmd_explore_print_result(label, faults, &result);
+        if (!work->error) {
+            cmd_explore_report_add(seeds->report, seed, &result, faults,
+                                   &work->error);
+        }
+    }
+    g_mutex_unlock(&work->mutex);
+    if (result.verdict == CMD_EXPLORE_FAIL && !is_stopped(explore)) {
+        cmd_explore_shrink(explore, schedule, &result, name, dir,
+                           seeds->shrink_runs);
+    } else if (result.verdict != CMD_EXPLORE_ERROR && !seeds->keep) {
+        cmd_explore_forget(dir);
+    }
+    cmd_explore_result_clear(&result);
+}
+
+/* ---- All seeds ---------------------------------------------------------- */
+
+/* Takes the next seed that the report does not have. False if none is left. */
+static bool take(Work *work, uint64_t *ret_seed)
+{
+    const CmdExploreSeeds *seeds = work->seeds;
+    bool is_left;
+
+    g_mutex_lock(&work->mutex);
+    while (work->next < seeds->from + seeds->count &&
+           cmd_explore_report_has(seeds->report, work->next)) {
+        work->next++;
+    }
+    is_left = work->next < seeds->from + seeds->count && !work->error &&
+              !is_stopped(seeds->explore);
+    *ret_seed = work->next++;
+    g_mutex_unlock(&work->mutex);
+    return is_left;
+}
+
+static gpointer work_main(gpointer data)
+{
+    Work *work = data;
+    uint64_t seed;
+
+    while (take(work, &seed)) {
+        run_seed(work, seed);
+    }
+    g_atomic_int_add(&work->running, -1);
+    return NULL;
+}
+
+void cmd_explore_hold_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+/* Tells the threads if the user wants to end. */
+static int watch_signals(CmdExplore *explore, const gint *running)
+{
+    const struct timespec turn = {.tv_nsec = 100000000};
+    int got = 0;
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    while (g_atomic_int_get(running) > 0) {
+        int signal = sigtimedwait(&set, NULL, &turn);
+
+        if (signal > 0 && got == 0) {
+            fputs("farside cluster explore: ending the clusters\n", stderr);
+            got = signal;
+            g_atomic_int_set(&explore->is_stopped, 1);
+        }
+    }
+    return got;
+}
+
+/* One function in a thread of its own, so that signals are seen meanwhile. */
+typedef struct Call {
+    void (*run)(void *owner);
+    void *owner;
+    gint running;
+} Call;
+
+static gpointer call_main(gpointer data)
+{
+    Call *call = data;
+
+    call->run(call->owner);
+    g_atomic_int_set(&call->running, 0);
+    return NULL;
+}
+
+int cmd_explore_watched(CmdExplore *explore, void (*run)(void *owner),
+                        void *owner)
+{
+    Call call = {run, owner, 1};
+    GThread *thread = g_thread_new("explore", call_main, &call);
+    int got = watch_signals(explore, &call.running);
+
+    g_thread_join(thread);
+    return got;
+}
+
+int cmd_explore_seeds(CmdExploreSeeds *seeds, GError **error)
+{
+    Work work = {.seeds = seeds, .next = seeds->from};
+    g_autoptr(GPtrArray) threads = g_ptr_array_new();
+    int got;
+
+    g_mutex_init(&work.mutex);
+    work.running = (gint)seeds->jobs;
+    for (unsigned i = 0; i < seeds->jobs; i++) {
+        g_ptr_array_add(threads, g_thread_new("explore", work_main, &work));
+    }
+    got = watch_signals(seeds->explore, &work.running);
+    for (unsigned i = 0; i < threads->len; i++) {
+        g_thread_join(threads->pdata[i]);
+    }
+    g_mutex_clear(&work.mutex);
+    if (work.error) {
+        g_propagate_error(error, work.error);
+    }
+    return got;
+}
