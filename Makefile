@@ -71,7 +71,8 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
 .PHONY: all deps need-deps paper report fidelity oracles cluster \
         devices guest guest-6.12 guest-debug kmod \
         gate test test-ci test-sim test-sweep test-device test-cluster test-lending test-kdebug \
-        test-ring test-hostile test-timed bench bench-vm regress regress-clang baseline asan build-asan fuzz \
+        test-ring test-hostile test-timed explore bench bench-vm regress \
+        regress-clang baseline asan build-asan fuzz \
         fuzz-run check-style install deb test-deb clean
 
 all: need-deps $(BUILD)/build.ninja
@@ -254,6 +255,14 @@ test-hostile: build-asan
 	    grep '^# ' build-asan/meson-logs/testlog.txt; \
 	    [ $$status -eq 0 ] || exit 1; \
 	done
+
+# Schedules of faults for two hosts of which one lends a drive. Goes on with its
+# report in results/explore/lending/ if it was interrupted.
+EXPLORE_SEEDS ?= 1000
+explore: cluster
+	$(BUILD)/cli/farside cluster explore scenarios/explore/lending.yaml \
+	    --script scenarios/explore/lending.sh -o results/explore/lending \
+	    --seeds $(EXPLORE_SEEDS) --limit 300s --jobs $(JOBS) --resume
 
 bench: all
 	mkdir -p results/bench
