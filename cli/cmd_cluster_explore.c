@@ -96,6 +96,8 @@ static bool check_options(const char *verb, const Options *options,
         return false;
     }
     explore->limit_ns = ps / PS_PER_NS;
+    explore->limit = options->limit;
+    explore->allow = options->allow;
     explore->patience_s = options->patience_s;
     return check_range(verb, "--limit in ms", explore->limit_ns / 1000000, 1,
                        1000000) &&
@@ -311,13 +313,11 @@ static int measure(Session *session)
     return status;
 }
 
-static int summarize(const Session *session, const CmdExploreReport *report,
-                     const char *path)
+static int summarize(const CmdExploreReport *report, const char *path)
 {
     unsigned failed = cmd_explore_report_count(report, CMD_EXPLORE_FAIL);
     unsigned errors = cmd_explore_report_count(report, CMD_EXPLORE_ERROR);
 
-    (void)session;
     printf("%u passed, %u impossible, %u void, %u failed, %u errors; %s\n",
            cmd_explore_report_count(report, CMD_EXPLORE_PASS),
            cmd_explore_report_count(report, CMD_EXPLORE_CANNOT),
@@ -349,7 +349,6 @@ static int run_seeds(Session *session, const char *verb)
     report = is_old ? cmd_explore_report_resume(path, &session->head, &error)
                     : cmd_explore_report_new(path, &session->head, &error);
     if (!report) {
-        g_prefix_error(&error, "%s", "");
         return cmd_cluster_fail(verb, error);
     }
     got = cmd_explore_seeds(
@@ -366,7 +365,7 @@ static int run_seeds(Session *session, const char *verb)
     if (error) {
         return cmd_cluster_fail(verb, error);
     }
-    status = summarize(session, report, path);
+    status = summarize(report, path);
     return got ? ended_by(got) : status;
 }
 

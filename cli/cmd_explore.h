@@ -51,6 +51,8 @@ typedef struct CmdExplore {
     const char *file;    /* the description's; absolute */
     const char *script;  /* absolute */
     char *const *sets;   /* of --set; nullable */
+    char *const *allow;  /* of --allow; nullable */
+    const char *limit;   /* of --limit */
     GPtrArray *allowed;  /* of GRegex: no report of a kernel */
     const TopoDescription *description;
     int64_t limit_ns;   /* the most virtual time of a script */

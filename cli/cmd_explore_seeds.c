@@ -60,20 +60,28 @@ static bool fails_still(void *owner, const GArray *schedule)
     return is_same;
 }
 
+/* Prints an option with each of its values, for a shell. */
+static void print_option(const char *option, char *const *values)
+{
+    for (; values && *values; values++) {
+        g_autofree char *word = g_shell_quote(*values);
+
+        printf(" %s %s", option, word);
+    }
+}
+
 void cmd_explore_print_again(const CmdExplore *explore, const char *dir)
 {
     g_autofree char *file = g_shell_quote(explore->file);
-    g_autofree char *script = g_shell_quote(explore->script);
     g_autofree char *path = g_build_filename(dir, "schedule.yaml", NULL);
-    g_autofree char *schedule = g_shell_quote(path);
 
-    printf("  again: farside cluster explore %s --script %s", file, script);
-    for (char *const *set = explore->sets; set && *set; set++) {
-        g_autofree char *word = g_shell_quote(*set);
-
-        printf(" --set %s", word);
-    }
-    printf(" --schedule %s\n", schedule);
+    printf("  again: farside cluster explore %s", file);
+    print_option("--script", (char *[]){(char *)explore->script, NULL});
+    print_option("--limit", (char *[]){(char *)explore->limit, NULL});
+    print_option("--set", explore->sets);
+    print_option("--allow", explore->allow);
+    print_option("--schedule", (char *[]){path, NULL});
+    putchar('\n');
 }
 
 void cmd_explore_shrink(CmdExplore *explore, const GArray *schedule,
