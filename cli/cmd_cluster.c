@@ -12,8 +12,9 @@ static const CmdClusterVerb *const verbs[] = {
     &cmd_cluster_list,    &cmd_cluster_exec,    &cmd_cluster_console,
     &cmd_cluster_logs,    &cmd_cluster_link,    &cmd_cluster_trace,
     &cmd_cluster_kill,    &cmd_cluster_restart, &cmd_cluster_wait,
-    &cmd_cluster_advance, &cmd_cluster_replay,  &cmd_cluster_cp,
-    &cmd_cluster_reload,  &cmd_cluster_explore,
+    &cmd_cluster_advance, &cmd_cluster_replay,  &cmd_cluster_checkpoint,
+    &cmd_cluster_branch,  &cmd_cluster_explore, &cmd_cluster_cp,
+    &cmd_cluster_reload,
 };
 
 static void print_help(void)
@@ -27,7 +28,7 @@ static void print_help(void)
           "Verbs:\n",
           stdout);
     for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++) {
-        printf("  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
+        printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
     }
     fputs("\n"
           "  farside cluster VERB --help   describes a verb\n"

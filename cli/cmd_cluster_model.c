@@ -2,12 +2,16 @@
 #include "cmd_cluster_model.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "clu_branch.h"
 #include "clu_error.h"
 #include "clu_faults.h"
 #include "exp_crossing.h"
 #include "timed_board.h"
+#include "timed_control.h"
 
 /* Looks at the board before sleeping; changes no result */
 #define SPINS   2000
@@ -34,6 +38,8 @@ typedef struct Model {
     int64_t *accepts;    /* of each machine */
     uint64_t ids;
     int64_t called; /* the time of the last call of the model */
+    int control;    /* the line on which branches are asked for */
+    uint32_t knocks; /* of the board that were answered */
 } Model;
 
 static void on_arrived(void *owner, unsigned link, unsigned end, uint64_t id,
@@ -196,11 +202,93 @@ static int64_t wanted(Model *model)
     return first ? MIN(next, first->crossing.time + 1) : next;
 }
 
+/* Branches (timed_control.h) */
+
+/* The lines "set ..." of a request, ended by NULL; to be freed. */
+static char **find_sets(const char *text)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    GPtrArray *sets = g_ptr_array_new();
+
+    for (char **line = lines; *line; line++) {
+        if (g_str_has_prefix(*line, "set ")) {
+            g_ptr_array_add(sets, g_strcompress(*line + strlen("set ")));
+        }
+    }
+    g_ptr_array_add(sets, NULL);
+    return (char **)g_ptr_array_free(sets, FALSE);
+}
+
+static bool add_faults(Model *model, char *const *sets, GError **error)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    CluPlan *plan = clu_branch_plan(model->plan, sets, 0, errors);
+
+    if (!plan) {
+        g_autofree char *text = topo_errors_to_string(errors);
+
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE, "%s", g_strchomp(text));
+        return false;
+    }
+    model->plan = plan;
+    return plan->description->faults->len == 0 ||
+           exp_crossings_add_faults(model->crossings, plan->description, error);
+}
+
+/* In the process of the branch. Its state is that of this process; @board is
+ * the copy that goes with it. */
+static void go_on(Model *model, const TimedControlPacket *packet, int board)
+{
+    g_auto(GStrv) sets = find_sets(packet->text);
+    g_autofree char *answer = g_strdup_printf("ok %d", (int)getpid());
+    g_autofree char *refusal = NULL;
+    g_autoptr(GError) error = NULL;
+
+    close(model->control);
+    model->control = packet->fds[0];
+    if (timed_board_become(model->board, board) &&
+        add_faults(model, sets, &error) &&
+        timed_control_die_with(model->control) &&
+        timed_control_send(model->control, answer, &board, 1)) {
+        close(board);
+        return;
+    }
+    refusal = g_strdup_printf("no %s",
+                              error ? error->message : g_strerror(errno));
+    timed_control_send(model->control, refusal, NULL, 0);
+    _exit(1);
+}
+
+/* Here nothing has changed the board since this process has looked at it. */
+static void make_branch(Model *model)
+{
+    g_autofree TimedControlPacket *packet = g_new(TimedControlPacket, 1);
+    int board;
+
+    model->knocks = timed_board_knocks(model->board);
+    while (timed_control_receive(model->control, packet, 0)) {
+        board = timed_board_copy(model->board);
+        /* Nobody waits for the process: its supervisor is another one. */
+        signal(SIGCHLD, SIG_IGN);
+        if (packet->count == 1 && board >= 0 && fork() == 0) {
+            go_on(model, packet, board);
+            return;
+        }
+        timed_control_close(packet);
+        if (board >= 0) {
+            close(board);
+        }
+    }
+}
+
 static void go(Model *model)
 {
     int64_t promise;
 
     for (;;) {
+        if (timed_board_knocks(model->board) != model->knocks) {
+            make_branch(model);
+        }
         take_all(model);
         set_bounds(model);
         promise = timed_board_report_model(model->board, model->bounds,
@@ -232,12 +320,13 @@ static void number(Model *model)
     }
 }
 
-void cmd_cluster_model_run(const CluPlan *plan, int fd, GError **error)
+void cmd_cluster_model_run(const CluPlan *plan, int fd, int control,
+                           GError **error)
 {
     static const ExpCrossingsOps ops = {
         .arrived = on_arrived, .lost = on_lost, .accepted = on_accepted};
     const TopoDescription *description = plan->description;
-    Model model = {.plan = plan};
+    Model model = {.plan = plan, .control = control};
 
     model.board = timed_board_open_model(fd);
     if (!model.board) {

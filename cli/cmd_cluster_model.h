@@ -7,9 +7,11 @@
 /*
  * The model's process of a timed cluster: takes the crossings of all machines
  * from the board @fd, moves them through the fabric of the plan's description,
- * and gives them to their receivers. Returns only if it cannot begin, with the
- * reason in @error.
+ * and gives them to their receivers. Makes branches of itself when it is asked
+ * for them at @control (timed_control.h; -1: never). Returns only if it cannot
+ * begin, with the reason in @error.
  */
-void cmd_cluster_model_run(const CluPlan *plan, int fd, GError **error);
+void cmd_cluster_model_run(const CluPlan *plan, int fd, int control,
+                           GError **error);
 
 #endif

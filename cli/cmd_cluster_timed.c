@@ -9,11 +9,11 @@
 #include "exp_crossing.h"
 
 /* In the process of the model */
-static void run_model(const CluPlan *plan, int board)
+static void run_model(const CluPlan *plan, int board, int control)
 {
     g_autoptr(GError) error = NULL;
 
-    cmd_cluster_model_run(plan, board, &error);
+    cmd_cluster_model_run(plan, board, control, &error);
     fprintf(stderr, "farside cluster up: the model has ended: %s\n",
             error ? error->message : "without a reason");
 }

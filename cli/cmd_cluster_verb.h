@@ -24,6 +24,8 @@ struct CmdClusterVerb {
 extern const CmdClusterVerb cmd_cluster_up;
 extern const CmdClusterVerb cmd_cluster_advance;
 extern const CmdClusterVerb cmd_cluster_replay;
+extern const CmdClusterVerb cmd_cluster_checkpoint;
+extern const CmdClusterVerb cmd_cluster_branch;
 extern const CmdClusterVerb cmd_cluster_down;
 extern const CmdClusterVerb cmd_cluster_status;
 extern const CmdClusterVerb cmd_cluster_list;

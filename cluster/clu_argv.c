@@ -55,8 +55,11 @@ static void add_machine(GPtrArray *argv, const CluPlan *plan,
     add(argv, "-machine", "q35,memory-backend=ram%s",
         is_kvm && host->host->iommu ? ",kernel-irqchip=split" : "");
     add(argv, "-m", "%" G_GINT64_FORMAT "K", kib);
-    add(argv, "-object",
-        "memory-backend-memfd,id=ram,size=%" G_GINT64_FORMAT "K,share=on", kib);
+    /* In virtual time no machine maps the memory of another one, and branches
+     * of a machine must not share it. */
+    add(argv, "-object", "%s,id=ram,size=%" G_GINT64_FORMAT "K%s",
+        timed ? "memory-backend-ram" : "memory-backend-memfd", kib,
+        timed ? "" : ",share=on");
     /* QEMU leaves out a guest's memory barriers under TCG if the machine can
      * have one CPU only. Its devices have threads of their own, though: without
      * the barriers an NVMe drive misses a shadow doorbell and waits for ever.
@@ -115,7 +118,9 @@ static void add_channels(GPtrArray *argv, const CluPlanHost *host,
     add(argv, "-chardev", "socket,id=console,fd=%d", CLU_FD_CONSOLE);
     add(argv, "-serial", "chardev:console");
     add(argv, "-chardev", "socket,id=qmp,fd=%d", CLU_FD_QMP);
-    add(argv, "-mon", "chardev=qmp,mode=control");
+    if (!timed) {
+        add(argv, "-mon", "chardev=qmp,mode=control");
+    }
     add(argv, "-chardev", "socket,id=agent,fd=%d", CLU_FD_AGENT);
     /* With ioeventfd the main loop would serve the device, at any time. */
     add(argv, "-device", "virtio-serial-pci,addr=%x%s", AGENT_SLOT,

@@ -2,7 +2,9 @@
 #include "clu_cluster.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "clu_branch.h"
 #include "clu_broker.h"
 #include "clu_error.h"
 
@@ -281,6 +283,121 @@ static bool replay(void *owner, const CluInput *input)
     CluHost *host = clu_cluster_find_host(cluster, input->host, NULL);
 
     return !host || clu_host_replay(host, input);
+}
+
+/* Branches */
+
+/* Machines answer when their main loops come round. A machine in the middle of
+ * an access does not. */
+#define TURN_US     2000
+#define PROBE_TURNS 1500
+#define FORK_TURNS  15000
+
+typedef int Answered(CluHost *host, GError **error);
+
+static bool wait_for_all(CluCluster *cluster, Answered *answered,
+                         unsigned turns, GError **error)
+{
+    CluTimed *timed = cluster->setup->timed;
+
+    for (unsigned i = 0; i < cluster->hosts->len; i++) {
+        CluHost *host = cluster->hosts->pdata[i];
+        int status = 0;
+
+        while (clu_host_has_process(host) &&
+               (status = answered(host, error)) == 0 && turns-- > 0) {
+            clu_timed_turn(timed);
+            g_usleep(TURN_US);
+        }
+        if (clu_host_has_process(host) && status == 0) {
+            g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
+                        "host '%s' is in the middle of an access to another "
+                        "host; let time pass, such as `farside cluster "
+                        "advance 1ms`",
+                        clu_host_plan(host)->host->name);
+        }
+        if (clu_host_has_process(host) && status <= 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool clu_cluster_is_quiet(const CluCluster *cluster)
+{
+    for (unsigned i = 0; i < cluster->hosts->len; i++) {
+        const CluHost *host = cluster->hosts->pdata[i];
+
+        if (clu_host_has_process(host) && !clu_host_is_quiet(host)) {
+            return false;
+        }
+    }
+    return clu_timed_stands_at(cluster->setup->timed, 0);
+}
+
+bool clu_cluster_make_template(CluCluster *cluster, GError **error)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+
+    clu_branch_check(cluster->setup->plan, errors);
+    if (topo_errors_count(errors) > 0) {
+        g_autofree char *text = topo_errors_to_string(errors);
+
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE, "%s", g_strchomp(text));
+        return false;
+    }
+    for (unsigned i = 0; i < cluster->setup->plan->links->len; i++) {
+        if (cluster->traces[i]) {
+            const CluPlanLink *link = cluster->setup->plan->links->pdata[i];
+
+            g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                        "the trace of link '%s' is on, and its branches would "
+                        "write to one file; switch it off",
+                        link->link->name);
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < cluster->hosts->len; i++) {
+        CluHost *host = cluster->hosts->pdata[i];
+
+        if (clu_host_has_process(host) && !clu_host_probe(host, error)) {
+            return false;
+        }
+    }
+    if (!wait_for_all(cluster, clu_host_is_probed, PROBE_TURNS, error)) {
+        return false;
+    }
+    clu_timed_set_template(cluster->setup->timed);
+    return true;
+}
+
+bool clu_cluster_branch(CluCluster *cluster, const CluDir *dir, int alive,
+                        char *const *sets, GError **error)
+{
+    CluTimed *timed = cluster->setup->timed;
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    CluPlan *plan = clu_branch_plan(cluster->setup->plan, sets,
+                                    clu_timed_limit(timed), errors);
+
+    if (!plan) {
+        g_autofree char *text = topo_errors_to_string(errors);
+
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE, "%s", g_strchomp(text));
+        return false;
+    }
+    close(cluster->shared.alive);
+    cluster->shared.alive = alive;
+    if (!clu_timed_branch_model(timed, sets, error)) {
+        return false;
+    }
+    for (unsigned i = 0; i < cluster->hosts->len; i++) {
+        if (!clu_host_branch(cluster->hosts->pdata[i], plan, clu_dir_path(dir),
+                             error)) {
+            return false;
+        }
+    }
+    return wait_for_all(cluster, clu_host_is_branched, FORK_TURNS, error) &&
+           clu_timed_branch(timed, plan, error);
 }
 
 /* Start */

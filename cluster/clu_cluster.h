@@ -93,6 +93,23 @@ const char *clu_cluster_link_trace(const CluCluster *cluster,
 void clu_cluster_set_trace(CluCluster *cluster, const CluPlanLink *link,
                            const char *path);
 
+/*
+ * Makes this cluster, whose machines stand and have nothing to read, a template
+ * for branches: time stands still for ever. False and @error if a machine
+ * cannot be branched now.
+ */
+bool clu_cluster_make_template(CluCluster *cluster, GError **error);
+/* True if the machines have read and answered all that they were given. */
+bool clu_cluster_is_quiet(const CluCluster *cluster);
+/*
+ * In a process that was forked from that of a template: the cluster is a branch
+ * from now on, with machines of its own, in @dir. @sets (ended by NULL) are
+ * changes of the faults of the description. False and @error if that fails; the
+ * process must end then.
+ */
+bool clu_cluster_branch(CluCluster *cluster, const CluDir *dir, int alive,
+                        char *const *sets, GError **error);
+
 /* Calls CluClusterOps.changed. */
 void clu_cluster_changed(CluCluster *cluster);
 

@@ -22,6 +22,7 @@ static const CluRequestType *const types[] = {
     &clu_request_logs_type,    &clu_request_link_type,
     &clu_request_trace_type,   &clu_request_whole_type,
     &clu_request_advance_type, &clu_request_replay_type,
+    &clu_request_checkpoint_type, &clu_request_branch_type,
 };
 
 static const CluRequestType *find_type(const char *name, unsigned n_words)
@@ -39,11 +40,21 @@ static const CluRequestType *find_type(const char *name, unsigned n_words)
     return NULL;
 }
 
-static bool is_replaying(const CluCluster *cluster)
+/* The reason for which the machines of @cluster get no input; NULL if they do.
+ */
+static const char *refusal(const CluCluster *cluster)
 {
     const CluTimed *timed = clu_cluster_setup(cluster)->timed;
 
-    return timed && clu_timed_is_replay(timed);
+    if (timed && clu_timed_is_replay(timed)) {
+        return "this cluster replays a log, and gets nothing else; look at it "
+               "with `farside cluster status` and `logs`";
+    }
+    if (timed && clu_timed_is_template(timed)) {
+        return "this cluster stands at its checkpoint for ever; make a branch "
+               "with `farside cluster branch`, and give that to it";
+    }
+    return NULL;
 }
 
 /* True if requests of @type do something to the machines. */
@@ -59,6 +70,7 @@ static void begin_request(CluConn *conn, const CluAgentFrame *frame)
     g_autoptr(GPtrArray) words = g_ptr_array_new();
     const char *word = (const char *)frame->body;
     const char *end = word + frame->length;
+    const char *reason = refusal(conn->request.cluster);
     const CluRequestType *type;
 
     if (frame->length == 0 || end[-1] != '\0') {
@@ -70,10 +82,8 @@ static void begin_request(CluConn *conn, const CluAgentFrame *frame)
         g_ptr_array_add(words, (void *)word);
     }
     type = find_type(words->pdata[0], words->len - 1);
-    if (type && is_replaying(conn->request.cluster) && is_input(type)) {
-        clu_request_fail(&conn->request, CLU_CONTROL_USAGE,
-                         "this cluster replays a log, and gets nothing else; "
-                         "look at it with `farside cluster status` and `logs`");
+    if (type && reason && is_input(type)) {
+        clu_request_fail(&conn->request, CLU_CONTROL_USAGE, "%s", reason);
     } else if (type) {
         clu_request_begin(&conn->request, type, words);
     } else {
@@ -135,13 +145,29 @@ static void on_end(void *owner)
     conn->ops->end(conn->owner);
 }
 
+static bool on_is_alone(void *owner)
+{
+    CluConn *conn = owner;
+
+    return conn->ops->is_alone(conn->owner, conn);
+}
+
+static void on_branch(void *owner, const char *name, char *const *sets)
+{
+    CluConn *conn = owner;
+
+    conn->ops->branch(conn->owner, conn, name, sets);
+}
+
 CluConn *clu_conn_new(CluCluster *cluster, GMainContext *context, int fd,
                       bool is_owner, const CluConnOps *ops, void *owner)
 {
     static const CluStreamOps stream_ops = {
         .data = on_data, .closed = on_closed, .drained = on_drained};
     static const CluRequestOps request_ops = {.release = on_release,
-                                              .end = on_end};
+                                              .end = on_end,
+                                              .is_alone = on_is_alone,
+                                              .branch = on_branch};
     CluConn *conn = g_new0(CluConn, 1);
 
     conn->is_owner = is_owner;
@@ -166,6 +192,16 @@ void clu_conn_free(CluConn *conn)
 bool clu_conn_is_owner(const CluConn *conn)
 {
     return conn->is_owner;
+}
+
+bool clu_conn_is_idle(const CluConn *conn)
+{
+    return !conn->request.type;
+}
+
+void clu_conn_stop(CluConn *conn)
+{
+    clu_stream_set_reading(conn->stream, false);
 }
 
 CluRequest *clu_conn_request(CluConn *conn)

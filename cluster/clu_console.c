@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clu_branch.h"
+
 #define LINE_MAX_BYTES  4096
 #define TAIL_LINES      24
 /* Limit of the typed bytes that wait for a guest to read its console. */
@@ -191,7 +193,7 @@ CluConsole *clu_console_new(GMainContext *context, const char *path,
                             const CluConsoleOps *ops, void *owner,
                             GError **error)
 {
-    int log = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int log = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     CluConsole *console;
 
     if (log < 0) {
@@ -237,6 +239,19 @@ void clu_console_connect(CluConsole *console, int fd)
     if (console->ops->virtual_ns) {
         clu_stream_hold(console->stream);
     }
+}
+
+bool clu_console_branch(CluConsole *console, const char *path, GError **error)
+{
+    int log = clu_branch_copy(console->log, path, error);
+
+    if (log < 0) {
+        return false;
+    }
+    lseek(log, 0, SEEK_END);
+    close(console->log);
+    console->log = log;
+    return true;
 }
 
 void clu_console_write(CluConsole *console, const uint8_t *data, size_t length)

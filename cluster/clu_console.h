@@ -55,6 +55,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluConsole, clu_console_free)
  * old one. */
 void clu_console_connect(CluConsole *console, int fd);
 
+/* In a process that shares the console with another one: the log goes on in a
+ * copy at @path. False and @error if there can be none. */
+bool clu_console_branch(CluConsole *console, const char *path, GError **error);
+
 /* Sends @data to the guest as if it were typed. With CluConsoleOps.virtual_ns
  * it waits in clu_console_stream(). */
 void clu_console_write(CluConsole *console, const uint8_t *data, size_t length);

@@ -114,6 +114,29 @@ void clu_faults_check(const CluPlan *plan, TopoErrors *errors)
     }
 }
 
+void clu_faults_check_later(const CluPlan *plan, int64_t now_ns,
+                            TopoErrors *errors)
+{
+    const GPtrArray *faults = plan->description->faults;
+
+    for (unsigned i = 0; i < faults->len; i++) {
+        const TopoFault *fault = faults->pdata[i];
+
+        if (fault->action == TOPO_FAULT_START_LATE) {
+            topo_errors_add(errors, fault->place,
+                            "fault %s: %s is switched on already; write "
+                            "restart",
+                            fault->name, fault->host->name);
+        } else if (!fault->event && to_ns(fault->at_ps) <= now_ns) {
+            topo_errors_add(errors, fault->place,
+                            "fault %s is at %" G_GINT64_FORMAT " ns, but the "
+                            "branch begins at %" G_GINT64_FORMAT " ns; write a "
+                            "later time",
+                            fault->name, to_ns(fault->at_ps), now_ns);
+        }
+    }
+}
+
 /* ---- For machines ----------------------------------------------------- */
 
 int64_t clu_faults_training(const CluPlan *plan, const CluPlanLink *link,

@@ -29,6 +29,11 @@ typedef struct CluFaultStep {
 /* Adds an entry to @errors for each fault that a timed cluster cannot have. */
 void clu_faults_check(const CluPlan *plan, TopoErrors *errors);
 
+/* Adds an entry to @errors for each fault that a cluster cannot have whose
+ * machines have run up to @now_ns. */
+void clu_faults_check_later(const CluPlan *plan, int64_t now_ns,
+                            TopoErrors *errors);
+
 /* The time of training of @link in ns: @usual, or less if a fault says so. */
 int64_t clu_faults_training(const CluPlan *plan, const CluPlanLink *link,
                             int64_t usual);

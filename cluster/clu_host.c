@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "clu_host.h"
+#include "clu_host_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <gio/gio.h>
 #include <glib-unix.h>
 
 #include "clu_dir.h"
@@ -19,44 +16,6 @@
 #include "clu_watch.h"
 
 #define OUTPUT_MAX_BYTES 16384
-
-/* The most that a machine in virtual time is given at once. It fits into a
- * socket, and into whole reads of QEMU, which have 4 KiB. */
-#define GIVEN_BYTES 32768
-
-struct CluHost {
-    const CluHostShared *shared;
-    const CluPlanHost *plan;
-    const CluHostOps *ops;
-    void *owner;
-    CluHostState state; /* apart from a stop */
-    char *cause;
-    bool is_stopped; /* its CPUs do not run, but may go on */
-    bool returns;    /* timed: it starts again, perhaps later */
-    bool is_due;     /* timed: it starts between two steps, when it has ended */
-    char *fate;      /* timed: it is killed with this cause between two steps */
-    char *alarm; /* message of an oops or panic since the last boot; nullable */
-    unsigned boots;   /* number of boots */
-    unsigned watches; /* number of times that the agent has answered */
-    int64_t begun_us; /* monotonic time of the last boot */
-    char *boot_id;    /* boot ID of the guest's kernel; NULL: not known yet */
-    char *release;    /* its release, as `uname -r` says it */
-    int *disks;       /* descriptors of disks, indexed by device; -1: none */
-    CluConsole *console;
-    /* The following belong to the process, and are unset while there is none.
-     */
-    GSubprocess *process;
-    GCancellable *waiting; /* cancels the wait for its end */
-    pid_t pid;
-    CluQmp *qmp;
-    CluGuest *guest;
-    CluWatch *watch;
-    GSource *deadline;
-    GSource *ended; /* the process has ended; its last output is being read */
-    GSource *output_source;
-    int output;    /* pipe from QEMU's standard output and error; -1: none */
-    GString *said; /* what has been read from `output` */
-};
 
 static const char *const state_names[] = {
     [CLU_HOST_BOOTING] = "booting", [CLU_HOST_UP] = "up",
@@ -71,7 +30,7 @@ const char *clu_host_state_name(CluHostState state)
 }
 
 /* @cause is nullable. */
-static void set_state(CluHost *host, CluHostState state, const char *cause)
+void clu_host_set_state(CluHost *host, CluHostState state, const char *cause)
 {
     char *old = host->cause; /* @cause may point into it */
 
@@ -103,7 +62,7 @@ static gboolean on_deadline(gpointer data)
                 : host->plan->host->vm->client,
             host->shared->boot_ms / 1000);
     }
-    set_state(host, CLU_HOST_HUNG, cause);
+    clu_host_set_state(host, CLU_HOST_HUNG, cause);
     return G_SOURCE_REMOVE;
 }
 
@@ -128,7 +87,7 @@ static void begin_boot(CluHost *host)
     host->boots++;
     host->begun_us = g_get_monotonic_time();
     start_deadline(host);
-    set_state(host, CLU_HOST_BOOTING, NULL);
+    clu_host_set_state(host, CLU_HOST_BOOTING, NULL);
 }
 
 /* The agent and the watch */
@@ -139,7 +98,7 @@ static void on_watched(void *owner)
 
     if ((host->state == CLU_HOST_BOOTING || host->state == CLU_HOST_HUNG) &&
         !host->alarm && clu_watch_is_ready(host->watch)) {
-        set_state(host, CLU_HOST_UP, NULL);
+        clu_host_set_state(host, CLU_HOST_UP, NULL);
     } else {
         host->ops->changed(host->owner, host);
     }
@@ -150,7 +109,7 @@ static void on_failed(void *owner, const char *text)
     CluHost *host = owner;
 
     if (host->state == CLU_HOST_BOOTING) {
-        set_state(host, CLU_HOST_HUNG, text);
+        clu_host_set_state(host, CLU_HOST_HUNG, text);
     }
 }
 
@@ -180,7 +139,7 @@ static void on_guest_lost(void *owner)
     g_clear_pointer(&host->watch, clu_watch_free);
     if (host->state == CLU_HOST_UP) {
         start_deadline(host);
-        set_state(host, CLU_HOST_BOOTING, "the guest's agent is gone");
+        clu_host_set_state(host, CLU_HOST_BOOTING, "the guest's agent is gone");
     } else {
         host->ops->changed(host->owner, host);
     }
@@ -191,16 +150,16 @@ static void on_silent(void *owner, bool is_silent)
     CluHost *host = owner;
 
     if (is_silent && host->state < CLU_HOST_HUNG) {
-        set_state(host, CLU_HOST_HUNG, "the guest's agent does not answer");
+        clu_host_set_state(host, CLU_HOST_HUNG, "the guest's agent does not answer");
     } else if (is_silent || host->state != CLU_HOST_HUNG) {
         return;
     } else if (host->alarm) {
-        set_state(host, CLU_HOST_OOPS, host->alarm);
+        clu_host_set_state(host, CLU_HOST_OOPS, host->alarm);
     } else if (host->watch && clu_watch_is_ready(host->watch)) {
-        set_state(host, CLU_HOST_UP, NULL);
+        clu_host_set_state(host, CLU_HOST_UP, NULL);
     } else {
         start_deadline(host);
-        set_state(host, CLU_HOST_BOOTING, NULL);
+        clu_host_set_state(host, CLU_HOST_BOOTING, NULL);
     }
 }
 
@@ -233,7 +192,7 @@ static void on_alarm(void *owner, CluConsoleAlarm alarm, const char *text)
     if (host->state < states[alarm]) {
         g_free(host->alarm);
         host->alarm = g_strdup(text);
-        set_state(host, states[alarm], text);
+        clu_host_set_state(host, states[alarm], text);
     }
     /* The agent has stopped with its kernel and can no longer report how its
      * programs ended, so its sessions are ended here. */
@@ -282,6 +241,10 @@ static void on_qmp_event(void *owner, const char *name, JsonObject *data)
         begin_boot(host);
         clu_guest_reset(host->guest);
     }
+    if (strcmp(name, "SHUTDOWN") == 0 && data &&
+        json_object_get_boolean_member_with_default(data, "guest", FALSE)) {
+        host->is_shut = true;
+    }
 }
 
 static void on_qmp_closed(void *owner)
@@ -327,10 +290,6 @@ static gboolean on_output(int fd, GIOCondition condition, gpointer data)
 
 static void forget_process(CluHost *host)
 {
-    if (host->waiting) {
-        g_cancellable_cancel(host->waiting);
-        g_clear_object(&host->waiting);
-    }
     g_clear_pointer(&host->watch, clu_watch_free);
     g_clear_pointer(&host->guest, clu_guest_free);
     g_clear_pointer(&host->qmp, clu_qmp_free);
@@ -343,8 +302,11 @@ static void forget_process(CluHost *host)
         close(host->output);
         host->output = -1;
     }
-    g_clear_object(&host->process);
-    host->pid = 0;
+    if (host->control >= 0) {
+        close(host->control);
+        host->control = -1;
+    }
+    g_clear_pointer(&host->process, clu_process_free);
     host->is_stopped = false;
 }
 
@@ -364,19 +326,13 @@ static char *explain_end(CluHost *host)
     if (*said != '\0') {
         return g_steal_pointer(&said);
     }
-    if (g_subprocess_get_if_signaled(host->process)) {
-        return g_strdup_printf("QEMU was ended by signal %d",
-                               g_subprocess_get_term_sig(host->process));
-    }
-    return g_strdup_printf("QEMU ended with status %d",
-                           g_subprocess_get_exit_status(host->process));
+    return clu_process_explain(host->process);
 }
 
 static gboolean on_exited(gpointer data)
 {
     CluHost *host = data;
-    bool is_off = g_subprocess_get_if_exited(host->process) &&
-                  g_subprocess_get_exit_status(host->process) == 0;
+    bool is_off = host->is_shut || clu_process_is_clean(host->process);
     g_autofree char *cause = NULL;
 
     read_output(host);
@@ -390,37 +346,22 @@ static gboolean on_exited(gpointer data)
     if (host->state == CLU_HOST_DEAD) {
         host->ops->changed(host->owner, host); /* clu_host_kill() */
     } else if (is_off) {
-        set_state(host, CLU_HOST_OFF, NULL);
+        clu_host_set_state(host, CLU_HOST_OFF, NULL);
     } else {
-        set_state(host, CLU_HOST_DEAD, cause);
+        clu_host_set_state(host, CLU_HOST_DEAD, cause);
     }
     forget_process(host);
     return G_SOURCE_REMOVE;
 }
 
-static void on_waited(GObject *process, GAsyncResult *result, gpointer data)
+void clu_host_ended(void *owner)
 {
-    g_autoptr(GError) error = NULL;
-    CluHost *host = data;
+    CluHost *host = owner;
 
-    if (!g_subprocess_wait_finish(G_SUBPROCESS(process), result, &error)) {
-        return; /* cancelled: the host may have been freed */
-    }
-    g_clear_object(&host->waiting);
     /* Its last output may still be unread in sockets. The low priority lets
      * their sources read it first. */
     host->ended = clu_source_new_idle(host->shared->context, G_PRIORITY_LOW,
                                       on_exited, host);
-}
-
-/* Runs in the child before exec(). The kernel kills the child when the
- * supervisor ends. */
-static void child_setup(gpointer data)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != GPOINTER_TO_INT(data)) {
-        _exit(1);
-    }
 }
 
 static int fail(GError **error, const char *what)
@@ -430,21 +371,7 @@ static int fail(GError **error, const char *what)
     return -1;
 }
 
-/* Makes a socket pair. The process inherits one end as descriptor @target; the
- * other end is returned, -1 on error. */
-static int make_line(GSubprocessLauncher *launcher, int target, GError **error)
-{
-    int fds[2];
-
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0) {
-        return fail(error, "cannot make a socket for QEMU");
-    }
-    g_subprocess_launcher_take_fd(launcher, fds[1], target);
-    return fds[0];
-}
-
-static bool give_devices(CluHost *host, GSubprocessLauncher *launcher,
-                         GError **error)
+static bool give_devices(CluHost *host, CluFds *fds, GError **error)
 {
     unsigned i;
 
@@ -464,7 +391,7 @@ static bool give_devices(CluHost *host, GSubprocessLauncher *launcher,
             }
         }
         if (fd >= 0) {
-            g_subprocess_launcher_take_fd(launcher, fd, device->fd);
+            clu_fds_take(fds, fd, device->fd);
         } else if (device->fd >= 0) {
             if (device->backend == CLU_BACKEND_DISK) {
                 fail(error, device->device->path);
@@ -475,88 +402,101 @@ static bool give_devices(CluHost *host, GSubprocessLauncher *launcher,
     return true;
 }
 
+void clu_host_close_lines(const CluHostLines *lines)
+{
+    const int fds[] = {lines->console, lines->qmp, lines->agent,
+                       lines->control};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(fds); i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);
+        }
+    }
+}
+
+bool clu_host_make_lines(const CluHost *host, CluFds *fds,
+                         CluHostLines *ret_lines, GError **error)
+{
+    if (host->shared->timed) {
+        ret_lines->control =
+            clu_fds_add_line(fds, SOCK_SEQPACKET, CLU_FD_CONTROL, error);
+        if (ret_lines->control < 0) {
+            return false;
+        }
+    }
+    ret_lines->console =
+        clu_fds_add_line(fds, SOCK_STREAM, CLU_FD_CONSOLE, error);
+    ret_lines->qmp = ret_lines->console < 0
+                         ? -1
+                         : clu_fds_add_line(fds, SOCK_STREAM, CLU_FD_QMP, error);
+    ret_lines->agent =
+        ret_lines->qmp < 0
+            ? -1
+            : clu_fds_add_line(fds, SOCK_STREAM, CLU_FD_AGENT, error);
+    return ret_lines->agent >= 0;
+}
+
 bool clu_host_start(CluHost *host, GError **error)
 {
     static const CluQmpOps qmp_ops = {.event = on_qmp_event,
                                       .closed = on_qmp_closed};
     static const CluGuestOps guest_ops = {
         .ready = on_ready, .lost = on_guest_lost, .silent = on_silent};
+    CluHostLines lines = CLU_HOST_NO_LINES;
     const CluHostShared *shared = host->shared;
-    g_autoptr(GSubprocessLauncher) launcher =
-        g_subprocess_launcher_new(G_SUBPROCESS_FLAGS_NONE);
     g_auto(GStrv) argv = NULL;
-    const char *identifier;
-    int console = -1, qmp = -1, agent = -1;
+    g_auto(CluFds) fds = {.here = NULL};
     int output[2] = {-1, -1};
 
     g_assert(!host->process);
+    clu_fds_init(&fds);
     if (pipe2(output, O_CLOEXEC) < 0) {
         return fail(error, "cannot make a pipe for QEMU") >= 0;
     }
     g_unix_set_fd_nonblocking(output[0], TRUE, NULL);
-    g_subprocess_launcher_take_stdout_fd(launcher,
-                                         fcntl(output[1], F_DUPFD_CLOEXEC, 0));
-    g_subprocess_launcher_take_stderr_fd(launcher, output[1]);
-    g_subprocess_launcher_set_child_setup(launcher, child_setup,
-                                          GINT_TO_POINTER(getpid()), NULL);
     argv = clu_argv_new(shared->plan, host->plan,
                         &shared->paths[host->plan->index],
                         shared->is_kvm[host->plan->index], shared->enabled,
                         shared->traces, shared->timed);
-    g_subprocess_launcher_take_fd(
-        launcher, fcntl(shared->alive, F_DUPFD_CLOEXEC, 0), CLU_FD_ALIVE);
+    clu_fds_add(&fds, shared->alive, CLU_FD_ALIVE);
     if (shared->timed) {
-        g_subprocess_launcher_take_fd(
-            launcher, fcntl(clu_timed_board(shared->timed), F_DUPFD_CLOEXEC, 0),
-            CLU_FD_BOARD);
+        clu_fds_add(&fds, clu_timed_board(shared->timed), CLU_FD_BOARD);
     }
-    console = make_line(launcher, CLU_FD_CONSOLE, error);
-    qmp = console < 0 ? -1 : make_line(launcher, CLU_FD_QMP, error);
-    agent = qmp < 0 ? -1 : make_line(launcher, CLU_FD_AGENT, error);
-    if (agent >= 0 && give_devices(host, launcher, error)) {
-        host->process = g_subprocess_launcher_spawnv(
-            launcher, (const char *const *)argv, error);
+    if (clu_host_make_lines(host, &fds, &lines, error) &&
+        give_devices(host, &fds, error)) {
+        host->process = clu_process_new(shared->context, argv, &fds, output[1],
+                                        clu_host_ended, host, error);
     }
+    close(output[1]);
     if (!host->process) {
         close(output[0]);
-        if (console >= 0) {
-            close(console);
-        }
-        if (qmp >= 0) {
-            close(qmp);
-        }
-        if (agent >= 0) {
-            close(agent);
-        }
+        clu_host_close_lines(&lines);
         return false;
     }
-    identifier = g_subprocess_get_identifier(host->process);
-    /* NULL if the process has ended already. */
-    host->pid = identifier ? (pid_t)g_ascii_strtoll(identifier, NULL, 10) : 0;
+    host->is_shut = false;
+    host->control = lines.control;
     host->output = output[0];
     g_string_truncate(host->said, 0);
     host->output_source =
         clu_source_new_fd(shared->context, host->output,
                           G_IO_IN | G_IO_HUP | G_IO_ERR, on_output, host);
-    host->waiting = g_cancellable_new();
-    g_subprocess_wait_async(host->process, host->waiting, on_waited, host);
-    clu_console_connect(host->console, console);
+    clu_console_connect(host->console, lines.console);
     clu_console_note(host->console, "the machine begins, process %d",
-                     (int)host->pid);
-    host->qmp = clu_qmp_new(shared->context, qmp, shared->timed != NULL,
+                     (int)clu_host_pid(host));
+    host->qmp = clu_qmp_new(shared->context, lines.qmp, shared->timed != NULL,
                             &qmp_ops, host);
     /* A ping would reach a timed guest at a random virtual time. */
     host->guest =
-        clu_guest_new(shared->context, agent,
+        clu_guest_new(shared->context, lines.agent,
                       shared->timed ? 0 : shared->silence_ms, &guest_ops, host);
     begin_boot(host);
     return true;
 }
 
-static void end_process(CluHost *host, const char *cause)
+void clu_host_end_process(CluHost *host, const char *cause)
 {
-    g_subprocess_send_signal(host->process, SIGKILL);
-    set_state(host, CLU_HOST_DEAD, cause);
+    clu_process_kill(host->process);
+    clu_host_set_state(host, CLU_HOST_DEAD, cause);
     /* Its sockets may still hold messages, which no longer matter. */
     g_clear_pointer(&host->watch, clu_watch_free);
     g_clear_pointer(&host->guest, clu_guest_free);
@@ -572,7 +512,7 @@ void clu_host_kill(CluHost *host, const char *cause)
         g_free(host->fate);
         host->fate = g_strdup(cause);
     } else {
-        end_process(host, cause);
+        clu_host_end_process(host, cause);
     }
 }
 
@@ -621,6 +561,7 @@ CluHost *clu_host_new(const CluHostShared *shared, const CluPlanHost *plan,
     host->state = CLU_HOST_DEAD;
     host->cause = g_strdup("it has not been started yet");
     host->output = -1;
+    host->control = -1;
     host->said = g_string_new(NULL);
     host->disks = g_new(int, plan->devices->len);
     for (i = 0; i < plan->devices->len; i++) {
@@ -651,7 +592,7 @@ void clu_host_free(CluHost *host)
         return;
     }
     if (host->process) {
-        g_subprocess_force_exit(host->process);
+        clu_process_kill(host->process);
     }
     forget_process(host);
     clu_console_free(host->console);
@@ -692,7 +633,7 @@ const char *clu_host_cause(const CluHost *host)
 
 pid_t clu_host_pid(const CluHost *host)
 {
-    return host->pid;
+    return host->process ? clu_process_pid(host->process) : 0;
 }
 
 unsigned clu_host_boots(const CluHost *host)
@@ -713,184 +654,6 @@ const char *clu_host_release(const CluHost *host)
 bool clu_host_link_up(const CluHost *host, const CluPlanDevice *device)
 {
     return host->watch && clu_watch_link_up(host->watch, device);
-}
-
-/* Timed clusters */
-
-/* The lines to a machine, in the order in which they are given something. */
-static const CluInputKind kinds[] = {CLU_INPUT_QMP, CLU_INPUT_AGENT,
-                                     CLU_INPUT_CONSOLE};
-
-static CluStream *line_of(const CluHost *host, CluInputKind kind)
-{
-    return kind == CLU_INPUT_QMP     ? clu_qmp_stream(host->qmp)
-           : kind == CLU_INPUT_AGENT ? clu_guest_stream(host->guest)
-                                     : clu_console_stream(host->console);
-}
-
-size_t clu_host_unread(const CluHost *host)
-{
-    size_t bytes = 0;
-
-    for (unsigned i = 0; host->guest && i < G_N_ELEMENTS(kinds); i++) {
-        const CluStream *line = line_of(host, kinds[i]);
-
-        bytes += clu_stream_unread(line) - clu_stream_pending(line);
-    }
-    return bytes;
-}
-
-unsigned clu_host_asked(const CluHost *host)
-{
-    return host->qmp ? clu_qmp_pending(host->qmp) : 0;
-}
-
-bool clu_host_give(CluHost *host, CluInputKind kind)
-{
-    CluStream *line = host->guest ? line_of(host, kind) : NULL;
-    g_autofree uint8_t *copy = NULL;
-    const uint8_t *waiting;
-    size_t length;
-
-    if (!line) {
-        return false;
-    }
-    waiting = clu_stream_waiting(line, &length);
-    if (length == 0) {
-        return false;
-    }
-    copy = g_memdup2(waiting, MIN(length, GIVEN_BYTES));
-    length = clu_stream_let(line, GIVEN_BYTES);
-    if (length > 0) {
-        clu_timed_note(host->shared->timed, kind, host->plan->host->name, copy,
-                       length);
-    }
-    return length > 0;
-}
-
-/* A replay must not write into the trace of the run. The monitor gets a command
- * that does nothing in place of each that sets its name. */
-static GBytes *without_traces(GBytes *bytes)
-{
-    static const char nothing[] = "{\"execute\": \"query-status\"}";
-    size_t length;
-    const char *data = g_bytes_get_data(bytes, &length);
-    g_autofree char *text = g_strndup(data, length);
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-
-    for (char **line = lines; *line; line++) {
-        if (strstr(*line, "\"property\": \"trace\"")) {
-            g_free(*line);
-            *line = g_strdup(nothing);
-        }
-    }
-    g_free(text);
-    text = g_strjoinv("\n", lines);
-    return g_bytes_new(text, strlen(text));
-}
-
-static unsigned count_lines(GBytes *bytes)
-{
-    size_t length;
-    const char *data = g_bytes_get_data(bytes, &length);
-    unsigned count = 0;
-
-    for (size_t i = 0; i < length; i++) {
-        count += data[i] == '\n';
-    }
-    return count;
-}
-
-bool clu_host_replay(CluHost *host, const CluInput *input)
-{
-    g_autoptr(GBytes) bytes = input->kind == CLU_INPUT_QMP
-                                  ? without_traces(input->bytes)
-                                  : g_bytes_ref(input->bytes);
-    CluStream *line;
-    const void *data;
-    size_t length;
-
-    if (input->kind == CLU_INPUT_FAULT) {
-        return true; /* a fault with the name of this host: it happens anyway */
-    }
-    if (input->kind == CLU_INPUT_START) {
-        clu_host_return(host);
-        return clu_host_act(host);
-    }
-    if (!host->guest) {
-        return true; /* its process has ended in this run, too */
-    }
-    if (input->kind == CLU_INPUT_KILL) {
-        clu_host_kill(host, "it was killed in the run that is replayed");
-        clu_host_act(host);
-        return true;
-    }
-    line = line_of(host, input->kind);
-    if (clu_stream_unread(line) != clu_stream_pending(line)) {
-        return false;
-    }
-    data = g_bytes_get_data(bytes, &length);
-    clu_stream_discard(line);
-    clu_stream_write(line, data, length);
-    clu_stream_let(line, length);
-    clu_stream_discard(line);
-    if (input->kind == CLU_INPUT_QMP) {
-        clu_qmp_expect(host->qmp, count_lines(bytes));
-    }
-    return true;
-}
-
-bool clu_host_is_ending(const CluHost *host)
-{
-    return host->process && host->state == CLU_HOST_DEAD;
-}
-
-static void start_again(CluHost *host)
-{
-    g_autoptr(GError) error = NULL;
-
-    host->is_due = false;
-    host->returns = false;
-    clu_timed_note(host->shared->timed, CLU_INPUT_START, host->plan->host->name,
-                   NULL, 0);
-    clu_timed_return(host->shared->timed, host->plan);
-    if (!clu_host_start(host, &error)) {
-        clu_timed_leave(host->shared->timed, host->plan);
-        set_state(host, CLU_HOST_DEAD, error->message);
-    }
-}
-
-void clu_host_expect(CluHost *host)
-{
-    host->returns = true;
-}
-
-void clu_host_return(CluHost *host)
-{
-    host->returns = true;
-    host->is_due = true;
-}
-
-bool clu_host_is_expected(const CluHost *host)
-{
-    return host->returns;
-}
-
-bool clu_host_act(CluHost *host)
-{
-    g_autofree char *cause = g_steal_pointer(&host->fate);
-
-    if (host->is_due && !host->process) {
-        start_again(host);
-        return true;
-    }
-    if (!cause || !host->process) {
-        return false;
-    }
-    clu_timed_note(host->shared->timed, CLU_INPUT_KILL, host->plan->host->name,
-                   NULL, 0);
-    end_process(host, cause);
-    return true;
 }
 
 CluConsole *clu_host_console(CluHost *host)

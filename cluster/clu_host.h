@@ -122,6 +122,27 @@ void clu_host_return(CluHost *host);
  * was anything. */
 bool clu_host_act(CluHost *host);
 
+/*
+ * Branches, while time stands still for ever (clu_timed_set_template()).
+ *
+ * True if the machine has read and answered all that it was given, and nothing
+ * waits for it.
+ */
+bool clu_host_is_quiet(const CluHost *host);
+/* Asks the machine if it can make branches, and asks for the answer: 1 if it
+ * can, 0 if it has not answered yet, -1 and @error if it cannot. */
+bool clu_host_probe(CluHost *host, GError **error);
+int clu_host_is_probed(CluHost *host, GError **error);
+/*
+ * In a process that was forked from that of the cluster: asks the machine for a
+ * branch with the faults of @plan, and makes copies of its disks and, in the
+ * directory @dir, of its log. Then waits for the branch, and takes it over:
+ * results as above. The host is the branch's from now on.
+ */
+bool clu_host_branch(CluHost *host, const CluPlan *plan, const char *dir,
+                     GError **error);
+int clu_host_is_branched(CluHost *host, GError **error);
+
 CluConsole *clu_host_console(CluHost *host);
 
 /* NULL while there is no process. */

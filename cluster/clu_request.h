@@ -51,6 +51,11 @@ typedef struct CluRequestOps {
     void (*release)(void *owner);
     /* End the cluster. */
     void (*end)(void *owner);
+    /* True if no other client has a request. */
+    bool (*is_alone)(void *owner);
+    /* Make the branch @name with the changes @sets (ended by NULL). The process
+     * of the branch answers the request. */
+    void (*branch)(void *owner, const char *name, char *const *sets);
 } CluRequestOps;
 
 struct CluRequest {

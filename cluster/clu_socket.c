@@ -145,12 +145,17 @@ void clu_listener_free(CluListener *listener)
     if (!listener) {
         return;
     }
-    clu_source_clear(&listener->watch);
-    clu_source_clear(&listener->pause);
     if (lstat(listener->path, &st) == 0 && st.st_dev == listener->device &&
         st.st_ino == listener->inode) {
         unlink(listener->path);
     }
+    clu_listener_leave(listener);
+}
+
+void clu_listener_leave(CluListener *listener)
+{
+    clu_source_clear(&listener->watch);
+    clu_source_clear(&listener->pause);
     close(listener->fd);
     g_main_context_unref(listener->context);
     g_free(listener->path);

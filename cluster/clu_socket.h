@@ -27,6 +27,9 @@ CluListener *clu_listener_new(GMainContext *context, const char *path, int type,
 void clu_listener_free(CluListener *listener);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluListener, clu_listener_free)
 
+/* Closes @listener and leaves its file, which another process serves. */
+void clu_listener_leave(CluListener *listener);
+
 /* The ID of the process that connected @fd; 0 if it is not known. */
 pid_t clu_socket_get_pid(int fd);
 

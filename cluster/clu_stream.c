@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include "clu_stream.h"
 
 #include <errno.h>
@@ -179,6 +180,14 @@ void clu_stream_write(CluStream *stream, const void *data, size_t length)
         g_byte_array_set_size(stream->waiting, 0);
         stream->done = 0;
     }
+}
+
+void clu_stream_replace(CluStream *stream, int fd)
+{
+    g_unix_set_fd_nonblocking(fd, TRUE, NULL);
+    /* The sources know the number only. */
+    dup3(fd, stream->fd, O_CLOEXEC);
+    close(fd);
 }
 
 void clu_stream_hold(CluStream *stream)

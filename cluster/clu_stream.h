@@ -37,6 +37,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluStream, clu_stream_free)
 /* Writes @data at once if the socket takes it, and later otherwise. */
 void clu_stream_write(CluStream *stream, const void *data, size_t length);
 
+/* Takes over @fd in place of the present socket, in a process that shares the
+ * latter with another one. What waits to be written waits on. */
+void clu_stream_replace(CluStream *stream, int fd);
+
 /* From now on what is written waits until clu_stream_let(). */
 void clu_stream_hold(CluStream *stream);
 

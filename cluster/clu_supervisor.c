@@ -7,10 +7,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
-
-#include <glib-unix.h>
 
 #include "clu_conn.h"
 #include "clu_control.h"
@@ -27,6 +27,8 @@ typedef struct Supervisor {
     GPtrArray *conns; /* of CluConn, owned */
     CluListener *listener;
     GSource *checking; /* the pending check of all requests; NULL: none */
+    const CluDir *dir;
+    CluConn *leaving; /* now that of a branch, which this process forgets */
     bool is_ending;
 } Supervisor;
 
@@ -73,10 +75,126 @@ static void on_conn_end(void *owner)
     g_source_unref(idle);
 }
 
+static bool on_is_alone(void *owner, const CluConn *conn)
+{
+    const Supervisor *supervisor = owner;
+
+    for (unsigned i = 0; i < supervisor->conns->len; i++) {
+        const CluConn *other = supervisor->conns->pdata[i];
+
+        if (other != conn && !clu_conn_is_idle(other)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Branches */
+
+static void on_accepted(int fd, void *data);
+
+static bool listen_at(Supervisor *supervisor, GError **error)
+{
+    const char *dir = clu_dir_path(supervisor->dir);
+    g_autofree char *control = g_build_filename(dir, CLU_DIR_CONTROL, NULL);
+
+    supervisor->listener =
+        clu_listener_new(supervisor->context, control, SOCK_STREAM, on_accepted,
+                         supervisor, error);
+    return supervisor->listener != NULL;
+}
+
+static bool write_file(const Supervisor *supervisor, const char *description,
+                       GError **error)
+{
+    const char *dir = clu_dir_path(supervisor->dir);
+    g_autofree char *file = g_build_filename(dir, CLU_DIR_FILE, NULL);
+    g_autofree char *real = realpath(description, NULL);
+
+    return g_file_set_contents(file, real ? real : "", -1, error);
+}
+
+/* In the process of a branch: gives up all that belongs to the template. Its
+ * machines are asked for branches before their lines are given up. */
+static bool become_branch(Supervisor *supervisor, CluConn *conn,
+                          const char *name, char *const *sets, GError **error)
+{
+    const CluClusterSetup *setup = clu_cluster_setup(supervisor->cluster);
+    CluDir *dir;
+    int alive;
+
+    setsid();
+    for (unsigned i = supervisor->conns->len; i-- > 0;) {
+        if (supervisor->conns->pdata[i] != conn) {
+            g_ptr_array_remove_index_fast(supervisor->conns, i);
+        }
+    }
+    clu_listener_leave(g_steal_pointer(&supervisor->listener));
+    close(clu_dir_lock(supervisor->dir));
+    dir = clu_dir_new(name, error);
+    if (!dir || !clu_dir_keep(dir, &alive, error)) {
+        return false;
+    }
+    supervisor->dir = dir;
+    return write_file(supervisor, setup->plan->description->file, error) &&
+           clu_cluster_branch(supervisor->cluster, dir, alive, sets, error) &&
+           listen_at(supervisor, error);
+}
+
+static gboolean on_left(gpointer data)
+{
+    Supervisor *supervisor = data;
+
+    g_ptr_array_remove_fast(supervisor->conns,
+                            g_steal_pointer(&supervisor->leaving));
+    return G_SOURCE_REMOVE;
+}
+
+/* The process of a branch is nobody's child, so that nobody must wait for it.
+ */
+static void on_branch(void *owner, CluConn *conn, const char *name,
+                      char *const *sets)
+{
+    Supervisor *supervisor = owner;
+    GError *error = NULL;
+    pid_t pid = fork();
+
+    if (pid < 0) {
+        clu_request_fail(clu_conn_request(conn), CLU_CONTROL_FAILED,
+                         "cannot make a process: %s", g_strerror(errno));
+        return;
+    }
+    if (pid > 0) {
+        GSource *idle;
+
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+        clu_conn_stop(conn);
+        supervisor->leaving = conn;
+        idle = clu_source_new_idle(supervisor->context, G_PRIORITY_HIGH,
+                                   on_left, supervisor);
+        g_source_unref(idle);
+        return;
+    }
+    if (fork() != 0) {
+        _exit(0);
+    }
+    if (become_branch(supervisor, conn, name, sets, &error)) {
+        clu_request_exit(clu_conn_request(conn), 0, 0);
+    } else {
+        clu_request_fail_by(clu_conn_request(conn), error);
+        _exit(1);
+    }
+}
+
+/* Connections */
+
 static void add_conn(Supervisor *supervisor, int fd, bool is_owner)
 {
     static const CluConnOps ops = {.closed = on_conn_closed,
-                                   .end = on_conn_end};
+                                   .end = on_conn_end,
+                                   .is_alone = on_is_alone,
+                                   .branch = on_branch};
 
     g_ptr_array_add(supervisor->conns,
                     clu_conn_new(supervisor->cluster, supervisor->context, fd,
@@ -182,13 +300,29 @@ static void on_stood(void *owner)
 
 /* Life */
 
-static gboolean on_signal(gpointer data)
+static gboolean on_signal(int fd, GIOCondition condition, gpointer data)
 {
     Supervisor *supervisor = data;
 
     supervisor->is_ending = true;
     g_main_loop_quit(supervisor->loop);
     return G_SOURCE_CONTINUE;
+}
+
+/* GLib would use a thread for signals, which a branch would not have. */
+static void hear_signals(Supervisor *supervisor)
+{
+    GSource *source;
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    source = clu_source_new_fd(supervisor->context,
+                               signalfd(-1, &signals, SFD_CLOEXEC), G_IO_IN,
+                               on_signal, supervisor);
+    g_source_unref(source);
 }
 
 /* Starts the cluster and runs it until it ends. False and @error if it cannot
@@ -202,29 +336,18 @@ static bool run(Supervisor *supervisor, const CluClusterSetup *setup, int alive,
                                       .wants_time = on_wants_time,
                                       .holds_time = on_holds_time,
                                       .stood = on_stood};
-    const char *dir = clu_dir_path(setup->dir);
-    g_autofree char *control = g_build_filename(dir, CLU_DIR_CONTROL, NULL);
-    g_autofree char *file = g_build_filename(dir, CLU_DIR_FILE, NULL);
-    g_autofree char *real = realpath(setup->plan->description->file, NULL);
-
+    supervisor->dir = setup->dir;
     supervisor->context = g_main_context_default();
     supervisor->loop = g_main_loop_new(supervisor->context, FALSE);
     supervisor->conns =
         g_ptr_array_new_with_free_func((GDestroyNotify)clu_conn_free);
-    g_unix_signal_add(SIGTERM, on_signal, supervisor);
-    g_unix_signal_add(SIGINT, on_signal, supervisor);
-    if (!g_file_set_contents(file, real ? real : "", -1, error)) {
+    hear_signals(supervisor);
+    if (!write_file(supervisor, setup->plan->description->file, error)) {
         return false;
     }
     supervisor->cluster = clu_cluster_start(supervisor->context, setup, alive,
                                             &ops, supervisor, error);
-    if (!supervisor->cluster) {
-        return false;
-    }
-    supervisor->listener =
-        clu_listener_new(supervisor->context, control, SOCK_STREAM, on_accepted,
-                         supervisor, error);
-    if (!supervisor->listener) {
+    if (!supervisor->cluster || !listen_at(supervisor, error)) {
         return false;
     }
     add_conn(supervisor, conn, true);

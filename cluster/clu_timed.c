@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include "clu_timed.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "clu_branch.h"
 #include "clu_dir.h"
 #include "clu_error.h"
+#include "clu_process.h"
 #include "clu_property.h"
 #include "clu_source.h"
 #include "timed_board.h"
+#include "timed_control.h"
 
 /* How often the supervisor looks if all machines stand, in ms */
 #define TICK_MS 1
@@ -20,6 +25,9 @@
 /* Rounds after which a monitor that has not answered is left alone until the
  * next step */
 #define VAIN_ROUNDS 16
+
+/* The time that the model has to make a branch */
+#define BRANCH_MS 30000
 
 /* While nothing happens the machines' main loops come round this often. */
 #define IDLE_US 50000
@@ -48,8 +56,12 @@ struct CluTimed {
     const CluPlan *plan;
     GArray *steps; /* of CluFaultStep, in the order of time */
     unsigned done; /* of them */
-    CluTimedModel *model;
-    pid_t model_pid; /* 0: it does not run */
+    CluTimedModel *run_model;
+    CluProcess *model; /* NULL: it does not run */
+    pid_t model_pid;
+    int control;   /* the line to the model */
+    int branch_fd; /* of the board of a branch that is being made; -1: none */
+    bool is_template;
 };
 
 static const char *bypass(CluBackend backend)
@@ -166,6 +178,8 @@ CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
     unsigned before = topo_errors_count(errors);
 
     timed->fd = -1;
+    timed->control = -1;
+    timed->branch_fd = -1;
     check(plan, errors);
     if (topo_errors_count(errors) > before) {
         return NULL;
@@ -186,7 +200,7 @@ CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
     }
     timed_board_set_limit(timed->board, 0);
     timed_board_add_model(timed->board);
-    timed->model = model;
+    timed->run_model = model;
     return g_steal_pointer(&timed);
 }
 
@@ -401,6 +415,9 @@ static int64_t next_limit(CluTimed *timed)
     int64_t now = timed_board_limit(timed->board);
     int64_t until;
 
+    if (timed->is_template) {
+        return now;
+    }
     if (timed->script) {
         return replayed_limit(timed);
     }
@@ -452,21 +469,10 @@ static gboolean on_calm(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-/* Without the model, machines wait for ever. */
-static void check_model(CluTimed *timed)
-{
-    if (timed->model_pid > 0 &&
-        waitpid(timed->model_pid, NULL, WNOHANG) == timed->model_pid) {
-        timed->model_pid = 0;
-        raise(SIGTERM);
-    }
-}
-
 static gboolean on_tick(gpointer data)
 {
     CluTimed *timed = data;
 
-    check_model(timed);
     if (!timed->calm && timed_board_all_stand(timed->board)) {
         timed->calm =
             clu_source_new_idle(timed->context, G_PRIORITY_LOW, on_calm, timed);
@@ -474,8 +480,13 @@ static gboolean on_tick(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-static void model_main(const CluTimed *timed, const CluPlan *plan, pid_t parent)
+static void model_main(const CluTimed *timed, const CluPlan *plan, pid_t parent,
+                       int control)
 {
+    sigset_t none;
+
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
         _exit(1);
@@ -484,22 +495,31 @@ static void model_main(const CluTimed *timed, const CluPlan *plan, pid_t parent)
     signal(SIGINT, SIG_DFL);
     /* Connections of the supervisor must end with it. */
     for (int fd = 3; fd < 1024; fd++) {
-        if (fd != timed->fd) {
+        if (fd != timed->fd && fd != control) {
             close(fd);
         }
     }
-    timed->model(plan, timed->fd);
+    timed->run_model(plan, timed->fd, control);
     _exit(1);
 }
 
 bool clu_timed_start_model(CluTimed *timed, const CluPlan *plan, GError **error)
 {
     pid_t parent = getpid();
+    int line[2];
 
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) < 0) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
+                    "cannot make a socket for the model: %s",
+                    g_strerror(errno));
+        return false;
+    }
     timed->model_pid = fork();
     if (timed->model_pid == 0) {
-        model_main(timed, plan, parent);
+        model_main(timed, plan, parent, line[1]);
     }
+    close(line[1]);
+    timed->control = line[0];
     if (timed->model_pid < 0) {
         g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
                     "cannot make a process for the model: %s",
@@ -507,6 +527,12 @@ bool clu_timed_start_model(CluTimed *timed, const CluPlan *plan, GError **error)
         return false;
     }
     return true;
+}
+
+/* Without the model, machines wait for ever. */
+static void on_model_ended(void *owner)
+{
+    raise(SIGTERM);
 }
 
 bool clu_timed_start(CluTimed *timed, GMainContext *context,
@@ -518,6 +544,11 @@ bool clu_timed_start(CluTimed *timed, GMainContext *context,
     timed->context = context;
     timed->ops = ops;
     timed->owner = owner;
+    timed->model = clu_process_adopt(context, timed->model_pid, on_model_ended,
+                                     timed, error);
+    if (!timed->model) {
+        return false;
+    }
     timed->tick = clu_source_new_timer(context, TICK_MS, on_tick, timed);
     return true;
 }
@@ -538,6 +569,99 @@ int64_t clu_timed_moving_us(const CluTimed *timed)
            (timed->is_moving ? g_get_monotonic_time() - timed->moved_us : 0);
 }
 
+/* Branches */
+
+void clu_timed_set_template(CluTimed *timed)
+{
+    timed->is_template = true;
+}
+
+bool clu_timed_is_template(const CluTimed *timed)
+{
+    return timed->is_template;
+}
+
+bool clu_timed_branch_model(CluTimed *timed, char *const *sets, GError **error)
+{
+    g_autofree TimedControlPacket *packet = g_new(TimedControlPacket, 1);
+    g_autoptr(GString) text = g_string_new("branch\n");
+    int line[2];
+    pid_t pid;
+
+    for (; *sets; sets++) {
+        g_autofree char *escaped = g_strescape(*sets, NULL);
+
+        g_string_append_printf(text, "set %s\n", escaped);
+    }
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) < 0) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
+                    "cannot make a socket for the model: %s",
+                    g_strerror(errno));
+        return false;
+    }
+    if (timed_control_send(timed->control, text->str, &line[1], 1)) {
+        timed_board_knock(timed->board);
+    }
+    close(line[1]);
+    close(timed->control);
+    timed->control = line[0];
+    if (!clu_branch_answer(timed->control, packet, BRANCH_MS, "the model", &pid,
+                           error)) {
+        return false;
+    }
+    if (pid < 0 || packet->count != 1) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
+                    "the model has not made a branch in %d s",
+                    BRANCH_MS / 1000);
+        return false;
+    }
+    timed->branch_fd = packet->fds[0];
+    timed->model_pid = pid;
+    return true;
+}
+
+int clu_timed_branch_board(const CluTimed *timed)
+{
+    return timed->branch_fd;
+}
+
+void clu_timed_turn(CluTimed *timed)
+{
+    timed_board_next_round(timed->board);
+}
+
+bool clu_timed_branch(CluTimed *timed, const CluPlan *plan, GError **error)
+{
+    if (!timed_board_become(timed->board, timed->branch_fd) ||
+        dup3(timed->branch_fd, timed->fd, O_CLOEXEC) < 0) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
+                    "cannot open the memory that the machines share: %s",
+                    g_strerror(errno));
+        return false;
+    }
+    close(timed->branch_fd);
+    timed->branch_fd = -1;
+    clu_process_free(timed->model);
+    timed->model = clu_process_adopt(timed->context, timed->model_pid,
+                                     on_model_ended, timed, error);
+    if (!timed->model) {
+        return false;
+    }
+    g_clear_pointer(&timed->log, clu_timed_log_free);
+    g_array_unref(timed->steps);
+    timed->plan = plan;
+    timed->steps = clu_faults_steps(plan);
+    timed->done = 0;
+    timed->is_template = false;
+    for (unsigned i = 0; i < plan->links->len; i++) {
+        timed_board_set_training(timed->board, i,
+                                 clu_faults_training(plan,
+                                                     plan->links->pdata[i],
+                                                     CLU_TIMED_TRAINING_NS));
+    }
+    return true;
+}
+
 void clu_timed_free(CluTimed *timed)
 {
     if (!timed) {
@@ -546,6 +670,7 @@ void clu_timed_free(CluTimed *timed)
     clu_source_clear(&timed->tick);
     clu_source_clear(&timed->calm);
     clu_timed_log_free(timed->log);
+    clu_process_free(timed->model);
     timed_board_close(timed->board);
     if (timed->fd >= 0) {
         close(timed->fd);
@@ -582,8 +707,11 @@ char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host)
     g_autofree char *plugin = clu_property_escape(timed->plugin);
     GString *value = g_string_new(NULL);
 
-    g_string_printf(value, "%s,board=%d,machine=%u,block=%d,block=%d", plugin,
-                    CLU_FD_BOARD, host->index, CLU_FD_CONSOLE, CLU_FD_AGENT);
+    g_string_printf(value,
+                    "%s,board=%d,machine=%u,block=%d,block=%d,control=%d,"
+                    "monitor=qmp",
+                    plugin, CLU_FD_BOARD, host->index, CLU_FD_CONSOLE,
+                    CLU_FD_AGENT, CLU_FD_CONTROL);
     for (unsigned i = 0; i < host->devices->len; i++) {
         if (is_drive(host->devices->pdata[i])) {
             add_drive(value, host->devices->pdata[i]);

@@ -16,8 +16,9 @@ typedef struct CluTimed CluTimed;
 #define CLU_TIMED_TRAINING_NS 10000000
 
 /* The model of the fabric, in a process of its own. @board is the descriptor of
- * the board. Returns only if it fails. */
-typedef void CluTimedModel(const CluPlan *plan, int board);
+ * the board, and @control the line on which branches are asked for
+ * (timed_control.h). Returns only if it fails. */
+typedef void CluTimedModel(const CluPlan *plan, int board, int control);
 
 /*
  * Makes the board for @plan in the directory @dir. @plugin is the file that
@@ -106,6 +107,24 @@ void clu_timed_note(CluTimed *timed, CluInputKind kind, const char *host,
                     const void *data, size_t length);
 /* Logs the end of the run. */
 void clu_timed_end(CluTimed *timed);
+
+/* From now on time stands still for ever: branches go on from here. */
+void clu_timed_set_template(CluTimed *timed);
+bool clu_timed_is_template(const CluTimed *timed);
+
+/*
+ * In a process that was forked from that of a template: the model makes a
+ * branch, with the changes @sets of the description (ended by NULL). False and
+ * @error if it cannot. Then clu_timed_branch_board() is the descriptor of the
+ * board of the branch, which its machines get.
+ */
+bool clu_timed_branch_model(CluTimed *timed, char *const *sets, GError **error);
+int clu_timed_branch_board(const CluTimed *timed);
+/* The machines' main loops come round once. */
+void clu_timed_turn(CluTimed *timed);
+/* All machines have made a branch: this cluster is theirs, with the faults of
+ * @plan, which is borrowed. It writes no log. */
+bool clu_timed_branch(CluTimed *timed, const CluPlan *plan, GError **error);
 
 /* The process of @host has ended: the others do not wait for it any more. */
 void clu_timed_leave(CluTimed *timed, const CluPlanHost *host);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exp_build.h"
+#include "exp_faults_priv.h"
 #include "fab_endpoint.h"
 #include "fab_root.h"
 #include "fab_route.h"
@@ -817,8 +818,6 @@ static void watch_outages(ExpCrossings *self)
 {
     const GPtrArray *faults = self->description->faults;
 
-    sim_event_init(&self->loss, self->engine, loss_event, SIM_PRIORITY_LAST,
-                   SIM_RANK_MAX);
     self->outages = g_new0(Outage, faults->len + 1);
     for (unsigned i = 0; i < faults->len; i++) {
         const TopoFault *fault = faults->pdata[i];
@@ -886,8 +885,22 @@ ExpCrossings *exp_crossings_new(const TopoDescription *description,
         }
     }
     fab_fabric_set_trace(exp_fabric(self->fabric), FAB_TRACE_LINK, seen, self);
+    sim_event_init(&self->loss, self->engine, loss_event, SIM_PRIORITY_LAST,
+                   SIM_RANK_MAX);
     watch_outages(self);
     return g_steal_pointer(&self);
+}
+
+bool exp_crossings_add_faults(ExpCrossings *self,
+                              const TopoDescription *description,
+                              GError **error)
+{
+    g_assert(self->view.faults->len == 0);
+    g_ptr_array_unref(self->view.faults);
+    self->view.faults = faults_of_fabric(description);
+    g_free(self->outages);
+    watch_outages(self);
+    return exp_faults_build(self->fabric, &self->view, error);
 }
 
 void exp_crossings_free(ExpCrossings *self)

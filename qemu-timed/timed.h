@@ -16,6 +16,8 @@
 
 typedef struct TimedOptions {
     TimedBoard *board;            /* NULL: a machine without links */
+    int board_fd;                 /* its descriptor */
+    int control; /* line on which branches are asked for; -1: none */
     int64_t slice_ns;             /* the CPU runs no longer in one piece */
     int64_t start_ns; /* the virtual time at which the machine is switched on */
     unsigned spins;               /* looks at the board before sleeping */
@@ -64,6 +66,8 @@ void timed_gate_open(void);
  * The caller holds the lock, and holds it again afterwards.
  */
 void timed_gate_turn(void);
+/* In a branch: the gate is open, and nobody waits. */
+void timed_gate_renew(void);
 
 /* timed_link.c: messages of other machines. The caller holds the big lock. */
 
@@ -107,6 +111,8 @@ void timed_link_wake(void);
  * EVENT:COUNT; see timed_fault.c. False if @value is malformed.
  */
 bool timed_fault_option(const char *value);
+/* The same for a running machine. The time must not have passed. */
+bool timed_fault_add(const char *value);
 void timed_fault_init(const TimedOptions *options);
 /* The time up to which the CPU executes nothing; 0: it may run. */
 int64_t timed_fault_frozen_until(int64_t now);
@@ -126,5 +132,13 @@ void timed_drive_init(void);
 /* timed_vcpu.c: the CPU's thread. */
 
 void timed_vcpu_init(const TimedOptions *options);
+/* In a branch: makes the CPU's thread, which stands where it stood. */
+void timed_vcpu_renew(void);
+
+/* timed_branch.c: branches of this machine. */
+
+void timed_branch_init(const TimedOptions *options);
+/* In a turn of the main loop: makes a branch if one was asked for. */
+void timed_branch_look(void);
 
 #endif /* TIMED_H */

@@ -346,27 +346,39 @@ static bool is_present(const Fault *fault)
 }
 
 /* Of what has begun before this machine, only the links are down. */
+static void arm_fault(Fault *fault)
+{
+    if ((fault->action == ACTION_CUT || fault->action == ACTION_UNPLUG ||
+         fault->action == ACTION_REMOVE) &&
+        !find_device(fault)) {
+        error_report("virtual time: fault of '%s': there is no such device",
+                     fault->device);
+        exit(1);
+    }
+    fault->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, on_timer, fault);
+    if (is_present(fault)) {
+        go_down(fault, fault->at_ns);
+    } else if (fault->at_ns >= start_ns) {
+        timer_mod(fault->timer, fault->at_ns);
+    }
+}
+
 static void arm(Notifier *notifier, void *data)
 {
     unsigned i;
 
     for (i = 0; i < faults->len; i++) {
-        Fault *fault = faults->pdata[i];
-
-        if ((fault->action == ACTION_CUT || fault->action == ACTION_UNPLUG ||
-             fault->action == ACTION_REMOVE) &&
-            !find_device(fault)) {
-            error_report("virtual time: fault of '%s': there is no such device",
-                         fault->device);
-            exit(1);
-        }
-        fault->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, on_timer, fault);
-        if (is_present(fault)) {
-            go_down(fault, fault->at_ns);
-        } else if (fault->at_ns >= start_ns) {
-            timer_mod(fault->timer, fault->at_ns);
-        }
+        arm_fault(faults->pdata[i]);
     }
+}
+
+bool timed_fault_add(const char *value)
+{
+    if (!timed_fault_option(value)) {
+        return false;
+    }
+    arm_fault(faults->pdata[faults->len - 1]);
+    return true;
 }
 
 void timed_fault_init(const TimedOptions *options)

@@ -91,6 +91,7 @@ void timed_gate_open(void)
 /* The main loop has come round. */
 static void main_loop_ran(void *opaque)
 {
+    timed_branch_look();
     pthread_mutex_lock(&gate.lock);
     gate.turns++;
     pthread_cond_broadcast(&gate.passed);
@@ -131,6 +132,16 @@ void timed_gate_turn(void)
     settle();
     qemu_mutex_lock_iothread();
     timed_gate_pass();
+}
+
+void timed_gate_renew(void)
+{
+    pthread_mutex_init(&gate.lock, NULL);
+    pthread_cond_init(&gate.opened, NULL);
+    pthread_cond_init(&gate.passed, NULL);
+    gate.closed = false;
+    gate.waiting = 0;
+    gate.inside = 0;
 }
 
 void timed_gate_pass(void)

@@ -3,6 +3,8 @@
  * The entry of farside-timed.so. Options follow the file in -plugin:
  *
  *   board=FD    descriptor of the board that the machines share
+ *   control=FD  line on which the supervisor asks for branches
+ *   monitor=ID  character device of a QMP monitor
  *   machine=N   number of this machine on it
  *   slice=NS    longest run of the CPU; changes no result
  *   spins=N     looks at the board before sleeping; changes no result
@@ -13,6 +15,10 @@
  *   start=NS    the virtual time at which the machine is switched on
  */
 #include "timed.h"
+#include "qapi/error.h"
+#include "chardev/char.h"
+#include "monitor/monitor.h"
+#include "qemu/bitops.h"
 #include "qemu/cutils.h"
 #include "qemu/error-report.h"
 #include "sysemu/sysemu.h"
@@ -21,9 +27,12 @@
 #define SPINS    2000
 
 static TimedOptions options = {
+    .control = -1,
     .slice_ns = SLICE_NS,
     .spins = SPINS,
 };
+
+static char *monitor; /* ID of its character device; NULL: none */
 
 /*
  * QEMU gives up a character if the reader is slow, and tries again when it
@@ -41,6 +50,25 @@ static void block_all(Notifier *notifier, void *data)
             exit(1);
         }
     }
+}
+
+/*
+ * QEMU serves a monitor in a thread of its own if its character device allows
+ * that. This one is served by the main loop: so the gate keeps it out between
+ * two barriers, and a branch has it, too. QEMU makes its own monitors before it
+ * loads this object.
+ */
+static void make_monitor(Notifier *notifier, void *data)
+{
+    Chardev *chr = qemu_chr_find(monitor);
+
+    if (!chr) {
+        error_report("virtual time: there is no character device '%s'",
+                     monitor);
+        exit(1);
+    }
+    clear_bit(QEMU_CHAR_FEATURE_GCONTEXT, chr->features);
+    monitor_init_qmp(chr, false, &error_fatal);
 }
 
 static bool add_blocking(int64_t fd)
@@ -67,6 +95,10 @@ static bool parse(const char *option, int64_t *ret_board, int64_t *ret_machine)
     if (g_str_has_prefix(option, "fault=")) {
         return timed_fault_option(value + 1);
     }
+    if (g_str_has_prefix(option, "monitor=")) {
+        monitor = g_strdup(value + 1);
+        return true;
+    }
     if (!value || qemu_strtoi64(value + 1, NULL, 10, &number) || number < 0) {
         return false;
     }
@@ -74,6 +106,8 @@ static bool parse(const char *option, int64_t *ret_board, int64_t *ret_machine)
         *ret_board = number;
     } else if (g_str_has_prefix(option, "machine=")) {
         *ret_machine = number;
+    } else if (g_str_has_prefix(option, "control=")) {
+        options.control = number;
     } else if (g_str_has_prefix(option, "start=")) {
         options.start_ns = number;
     } else if (g_str_has_prefix(option, "slice=") && number > 0) {
@@ -96,8 +130,8 @@ bool farside_module_options(int argc, char **argv)
     for (i = 0; i < argc; i++) {
         if (!parse(argv[i], &board, &machine)) {
             error_report("virtual time: '%s' is none of board=FD, machine=N, "
-                         "slice=NS, spins=N, block=FD, start=NS, drive=... and "
-                         "fault=...",
+                         "control=FD, monitor=ID, slice=NS, spins=N, block=FD, "
+                         "start=NS, drive=... and fault=...",
                          argv[i]);
             return false;
         }
@@ -105,6 +139,7 @@ bool farside_module_options(int argc, char **argv)
     if (board < 0) {
         return true;
     }
+    options.board_fd = board;
     options.board = timed_board_open(board, machine);
     if (!options.board) {
         error_report("virtual time: descriptor %" PRId64 " is no board with a "
@@ -118,13 +153,18 @@ bool farside_module_options(int argc, char **argv)
 void farside_timed_register(void)
 {
     static Notifier ready = {.notify = block_all};
+    static Notifier monitored = {.notify = make_monitor};
 
     if (options.blocking[0]) {
         qemu_add_machine_init_done_notifier(&ready);
+    }
+    if (monitor) {
+        qemu_add_machine_init_done_notifier(&monitored);
     }
     timed_clock_advance(options.start_ns);
     timed_link_init(&options);
     timed_fault_init(&options);
     timed_drive_init();
     timed_vcpu_init(&options);
+    timed_branch_init(&options);
 }

@@ -19,6 +19,8 @@
 int cpu_exec(CPUState *cpu);
 void cpu_exec_step_atomic(CPUState *cpu);
 void tcg_register_thread(void);
+typedef struct TCGContext TCGContext;
+extern __thread TCGContext *tcg_ctx;
 
 /* Its beginning */
 typedef struct TimersState {

@@ -25,6 +25,7 @@
 
 static const TimedOptions *options;
 static void (*stock_ops_init)(AccelOpsClass *ops);
+static TCGContext *translator; /* of the CPU's thread */
 
 /* Exact: the run may end early, but never late. */
 static void prepare_run(CPUState *cpu, int64_t ns)
@@ -141,25 +142,62 @@ static void do_work(CPUState *cpu)
     }
 }
 
+static void take_cpu(CPUState *cpu)
+{
+    qemu_thread_get_self(cpu->thread);
+    cpu->thread_id = qemu_get_thread_id();
+    current_cpu = cpu;
+    qemu_guest_random_seed_thread_part2(cpu->random_seed);
+    timed_gate_init();
+}
+
+static void run(CPUState *cpu)
+{
+    for (;;) {
+        do_work(cpu);
+        step(cpu);
+    }
+}
+
 static void *vcpu_thread(void *opaque)
 {
     CPUState *cpu = opaque;
 
     rcu_register_thread();
     tcg_register_thread();
+    translator = tcg_ctx;
     qemu_mutex_lock_iothread();
-    qemu_thread_get_self(cpu->thread);
-    cpu->thread_id = qemu_get_thread_id();
+    take_cpu(cpu);
     cpu->can_do_io = 1;
-    current_cpu = cpu;
     cpu_thread_signal_created(cpu);
-    qemu_guest_random_seed_thread_part2(cpu->random_seed);
-    timed_gate_init();
-    for (;;) {
-        do_work(cpu);
-        step(cpu);
-    }
+    run(cpu);
     return NULL;
+}
+
+/* It was in timed_link_stand(), called by step(). */
+static void *branch_thread(void *opaque)
+{
+    CPUState *cpu = opaque;
+
+    rcu_register_thread();
+    tcg_ctx = translator;
+    qemu_mutex_lock_iothread();
+    take_cpu(cpu);
+    timed_link_stand(timed_clock_now());
+    run(cpu);
+    return NULL;
+}
+
+static void start_thread(CPUState *cpu, void *(*thread)(void *))
+{
+    qemu_cond_init(cpu->halt_cond);
+    qemu_thread_create(cpu->thread, "CPU 0/timed", thread, cpu,
+                       QEMU_THREAD_JOINABLE);
+}
+
+void timed_vcpu_renew(void)
+{
+    start_thread(qemu_get_cpu(0), branch_thread);
 }
 
 static void create_vcpu_thread(CPUState *cpu)
@@ -179,9 +217,7 @@ static void create_vcpu_thread(CPUState *cpu)
     cpu->tcg_cflags = (cpu->cluster_index << CF_CLUSTER_SHIFT) | CF_USE_ICOUNT;
     cpu->thread = g_new0(QemuThread, 1);
     cpu->halt_cond = g_new0(QemuCond, 1);
-    qemu_cond_init(cpu->halt_cond);
-    qemu_thread_create(cpu->thread, "CPU 0/timed", vcpu_thread, cpu,
-                       QEMU_THREAD_JOINABLE);
+    start_thread(cpu, vcpu_thread);
 }
 
 /* Without this, the main loop would move the clock while the CPU is idle. */

@@ -65,6 +65,13 @@ ExpCrossings *exp_crossings_new(const TopoDescription *description,
 void exp_crossings_free(ExpCrossings *crossings); /* (nullable) */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpCrossings, exp_crossings_free)
 
+/* The fabric, which had no faults, has those of @description from now on; none
+ * of them is earlier. @description is that of the fabric but for its faults,
+ * and must outlive it. Fails if a fault does not fit its link. */
+bool exp_crossings_add_faults(ExpCrossings *crossings,
+                              const TopoDescription *description,
+                              GError **error);
+
 /*
  * The least time that anything takes over each link, in either direction, as
  * measured on the idle fabric: writes and reads of 4 bytes by CPUs and devices,

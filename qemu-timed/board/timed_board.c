@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define MAGIC   0x44425446u /* "FTBD" */
-#define VERSION 3
+#define VERSION 4
 
 /* Messages that the model delivers come after others of the same time. */
 #define MODELLED (UINT64_C(1) << 63)
@@ -91,6 +91,7 @@ typedef struct {
     int64_t limit;
     uint32_t round;
     uint32_t has_model;
+    uint32_t knocks; /* of others who want to speak to the model */
     pthread_mutex_t lock;
     Machine
         machine[TIMED_BOARD_MACHINES + 1]; /* the last one used: the model */
@@ -125,10 +126,20 @@ static void unlock(Shared *s)
 
 /* Making and opening */
 
+static void make_lock(Shared *s)
+{
+    pthread_mutexattr_t attr;
+
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&s->lock, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
 static bool fill(Shared *s, unsigned machines, const TimedBoardLink *links,
                  unsigned count)
 {
-    pthread_mutexattr_t attr;
     unsigned i, end;
 
     s->magic = MAGIC;
@@ -162,44 +173,56 @@ static bool fill(Shared *s, unsigned machines, const TimedBoardLink *links,
             c->bound = TIMED_BOARD_NEVER;
         }
     }
-    pthread_mutexattr_init(&attr);
-    pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-    pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-    pthread_mutex_init(&s->lock, &attr);
-    pthread_mutexattr_destroy(&attr);
+    make_lock(s);
     return true;
+}
+
+/* A new memory of that size. The descriptor is closed on exec. */
+static Shared *make_shared(size_t size, int *ret_fd)
+{
+    int fd = memfd_create("farside-board", MFD_CLOEXEC);
+    Shared *s = MAP_FAILED;
+    int error;
+
+    if (fd >= 0 && ftruncate(fd, (off_t)size) == 0) {
+        s = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    if (s != MAP_FAILED) {
+        *ret_fd = fd;
+        return s;
+    }
+    error = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = error;
+    return NULL;
 }
 
 int timed_board_new(unsigned machines, const TimedBoardLink *links,
                     unsigned count)
 {
     size_t size = shared_size(2 * count);
-    Shared *s = MAP_FAILED;
-    int fd, error;
+    Shared *s;
+    int fd;
 
     if (machines < 1 || machines > TIMED_BOARD_MACHINES ||
         count > TIMED_BOARD_LINKS) {
         errno = EINVAL;
         return -1;
     }
-    fd = memfd_create("farside-board", MFD_CLOEXEC);
-    if (fd >= 0 && ftruncate(fd, (off_t)size) == 0) {
-        s = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    s = make_shared(size, &fd);
+    if (!s) {
+        return -1;
     }
-    error = errno;
-    if (s != MAP_FAILED) {
-        if (fill(s, machines, links, count)) {
-            munmap(s, size);
-            return fd;
-        }
+    if (!fill(s, machines, links, count)) {
         munmap(s, size);
-        error = EINVAL;
-    }
-    if (fd >= 0) {
         close(fd);
+        errno = EINVAL;
+        return -1;
     }
-    errno = error;
-    return -1;
+    munmap(s, size);
+    return fd;
 }
 
 static TimedBoard *board_open(int fd, int machine)
@@ -257,6 +280,56 @@ void timed_board_close(TimedBoard *board)
         munmap(board->shared, board->shared->size);
         free(board);
     }
+}
+
+/* Branches */
+
+static void copy_rings(Shared *to, const Shared *from)
+{
+    unsigned i;
+
+    for (i = 0; i < from->channels; i++) {
+        const Channel *c = &from->channel[i];
+        unsigned model = from->channels + i;
+
+        if (c->written != c->taken) {
+            memcpy(to->rings[i], from->rings[i], RING);
+        }
+        if (c->crossed != c->seen) {
+            memcpy(to->rings[model], from->rings[model], RING);
+        }
+    }
+}
+
+int timed_board_copy(TimedBoard *board)
+{
+    Shared *s = board->shared, *copy;
+    unsigned i;
+    int fd;
+
+    copy = make_shared(s->size, &fd);
+    if (!copy) {
+        return -1;
+    }
+    lock(s);
+    memcpy(copy, s, sizeof(*s));
+    copy_rings(copy, s);
+    unlock(s);
+    make_lock(copy);
+    for (i = 0; i <= copy->machines; i++) {
+        copy->machine[i].stands = -1;
+        copy->machine[i].is_asleep = false;
+    }
+    munmap(copy, s->size);
+    return fd;
+}
+
+bool timed_board_become(TimedBoard *board, int fd)
+{
+    Shared *s = board->shared;
+
+    return mmap(s, s->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                0) == s;
 }
 
 /* Channels */
@@ -955,6 +1028,40 @@ bool timed_board_has_fallen(const TimedBoard *board, unsigned machine)
     const Machine *m = &board->shared->machine[machine];
 
     return !m->is_gone && __atomic_load_n(&m->has_fallen, __ATOMIC_SEQ_CST);
+}
+
+void timed_board_set_training(TimedBoard *board, unsigned link,
+                              int64_t training_ns)
+{
+    Shared *s = board->shared;
+    unsigned i;
+
+    lock(s);
+    for (i = 2 * link; i < 2 * link + 2; i++) {
+        Channel *c = &s->channel[i];
+
+        if (training_ns < c->training_ns) {
+            c->training_ns =
+                training_ns > c->latency_ns ? training_ns : c->latency_ns;
+        }
+    }
+    update(s);
+    unlock(s);
+}
+
+void timed_board_knock(TimedBoard *board)
+{
+    Shared *s = board->shared;
+
+    lock(s);
+    __atomic_add_fetch(&s->knocks, 1, __ATOMIC_SEQ_CST);
+    futex_wake(&s->machine[s->machines]);
+    unlock(s);
+}
+
+uint32_t timed_board_knocks(const TimedBoard *board)
+{
+    return __atomic_load_n(&board->shared->knocks, __ATOMIC_SEQ_CST);
 }
 
 /* For those who look on */

@@ -205,6 +205,25 @@ void timed_board_fall(TimedBoard *board);
 /* True if @machine has called timed_board_fall(). Any process may ask. */
 bool timed_board_has_fallen(const TimedBoard *board, unsigned machine);
 
+/*
+ * A copy of the board, for processes that were forked from those that use it
+ * while all machines stand. In the copy no machine stands yet. The model calls
+ * this, because only the model changes the board then. Returns a descriptor
+ * that is closed on exec, or -1 and errno.
+ */
+int timed_board_copy(TimedBoard *board);
+/* @board is the copy @fd from now on. False and errno if it is not. */
+bool timed_board_become(TimedBoard *board, int fd);
+/*
+ * The training of link @link, by its number, takes @training_ns, if that is
+ * less than before. To be called while all machines stand.
+ */
+void timed_board_set_training(TimedBoard *board, unsigned link,
+                              int64_t training_ns);
+/* Any process may knock; the model wakes up, and sees how often that was. */
+void timed_board_knock(TimedBoard *board);
+uint32_t timed_board_knocks(const TimedBoard *board);
+
 /* The time that @machine has last reported. Any process may ask. */
 int64_t timed_board_now(const TimedBoard *board, unsigned machine);
 /* How often it has reported, and has waited asleep. */

@@ -256,7 +256,7 @@ static Seen *run(const Pace *pace)
     }
     model = fork();
     if (model == 0) {
-        cmd_cluster_model_run(plan, fd, &error);
+        cmd_cluster_model_run(plan, fd, -1, &error);
         _exit(1);
     }
     for (unsigned i = 0; i < hosts; i++) {

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd.h"
+#include "cmd_cluster_common.h"
+
+/* Adds the faults in @file, a list in YAML, as a change to @words. */
+static bool add_file(GPtrArray *words, const char *file, GError **error)
+{
+    g_autofree char *text = NULL;
+
+    if (!g_file_get_contents(file, &text, NULL, error)) {
+        return false;
+    }
+    g_ptr_array_add(words, g_strconcat("faults=", text, NULL));
+    return true;
+}
+
+static int branch(const char *verb, const CmdClusterArgs *args,
+                  const char *file, char **sets)
+{
+    g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
+    GError *error = NULL;
+
+    g_ptr_array_add(words, g_strdup("branch"));
+    g_ptr_array_add(words, g_strdup(args->words[0]));
+    if (file && !add_file(words, file, &error)) {
+        return cmd_cluster_finish(verb, CMD_USAGE, error);
+    }
+    for (; sets && *sets; sets++) {
+        g_ptr_array_add(words, g_strdup(*sets));
+    }
+    g_ptr_array_add(words, NULL);
+    return cmd_cluster_ask(verb, args, (const char *const *)words->pdata,
+                           &cmd_cluster_no_input);
+}
+
+static int run(const CmdClusterVerb *verb, int argc, char **argv)
+{
+    g_autofree char *file = NULL;
+    g_auto(GStrv) sets = NULL;
+    const GOptionEntry entries[] = {
+        {"faults", 'f', 0, G_OPTION_ARG_FILENAME, &file,
+         "The branch has the faults in FILE, a list as below `faults:` of a "
+         "description",
+         "FILE"},
+        {"set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &sets,
+         "Set `faults` or a part of it; repeatable", "PATH=VALUE"},
+        G_OPTION_ENTRY_NULL,
+    };
+    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    int status;
+
+    if (!cmd_cluster_parse(verb, argc, argv, entries, &args, &status)) {
+        return status;
+    }
+    return branch(argv[0], &args, file, sets);
+}
+
+const CmdClusterVerb cmd_cluster_branch = {
+    .name = "branch",
+    .summary = "make a cluster that goes on from a checkpoint",
+    .synopsis = "NAME",
+    .min_words = 1,
+    .max_words = 1,
+    .has_cluster = true,
+    .details =
+        "Makes the timed cluster NAME, which goes on from where the cluster "
+        "that -c names\nstands since `farside cluster checkpoint`: the same "
+        "machines, with memory, disks and\nlogs of their own. It may have "
+        "faults that the other one does not have. Two branches\nwith the same "
+        "faults and commands give the same bytes." CMD_CLUSTER_EXIT_STATUS,
+    .run = run,
+};
