@@ -14,6 +14,9 @@
 #include "clu_source.h"
 
 #define READ_BYTES 65536
+/* The kernel counts a piece as unread until all of it was read. QEMU reads 4
+ * KiB in a turn of its main loop, so it makes progress that can be seen. */
+#define PIECE_BYTES 4096
 #define READABLE   (G_IO_IN | G_IO_HUP | G_IO_ERR)
 
 struct CluStream {
@@ -219,29 +222,36 @@ size_t clu_stream_let(CluStream *stream, size_t most)
 {
     size_t end =
         stream->cut > stream->done ? stream->cut : stream->waiting->len;
-    size_t length = MIN(end - stream->done, most);
-    ssize_t n;
+    size_t length = MIN(end - stream->done, most), sent = 0;
+    ssize_t n = 0;
 
     g_assert(stream->is_held);
     if (length == 0 || stream->is_closed ||
         clu_stream_unread(stream) != clu_stream_pending(stream)) {
         return 0;
     }
-    do {
-        n = send(stream->fd, stream->waiting->data + stream->done, length,
-                 MSG_NOSIGNAL | MSG_DONTWAIT);
-    } while (n < 0 && errno == EINTR);
+    while (sent < length) {
+        n = send(stream->fd, stream->waiting->data + stream->done + sent,
+                 MIN(length - sent, PIECE_BYTES), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            break;
+        }
+        sent += (size_t)n;
+    }
     if (n < 0 && errno != EAGAIN && errno != ENOBUFS) {
         clu_stream_discard(stream); /* on_readable() reports the end */
         return 0;
     }
-    if (n > 0) {
-        stream->done += (size_t)n;
+    if (sent > 0) {
+        stream->done += sent;
         g_byte_array_remove_range(stream->waiting, 0, (guint)stream->done);
         stream->cut -= MIN(stream->cut, stream->done);
         stream->done = 0;
     }
-    return (size_t)MAX(n, 0);
+    return sent;
 }
 
 size_t clu_stream_pending(const CluStream *stream)
