@@ -12,6 +12,7 @@
 
 struct CluCluster {
     const CluClusterSetup *setup;
+    const CluDir *dir;
     const CluClusterOps *ops;
     void *owner;
     CluHostShared shared;
@@ -32,6 +33,11 @@ const CluClusterSetup *clu_cluster_setup(const CluCluster *cluster)
 const CluPlan *clu_cluster_plan(const CluCluster *cluster)
 {
     return cluster->setup->plan;
+}
+
+const CluDir *clu_cluster_dir(const CluCluster *cluster)
+{
+    return cluster->dir;
 }
 
 /* Hosts */
@@ -387,6 +393,7 @@ bool clu_cluster_branch(CluCluster *cluster, const CluDir *dir, int alive,
     }
     close(cluster->shared.alive);
     cluster->shared.alive = alive;
+    cluster->dir = dir;
     if (!clu_timed_branch_model(timed, sets, error)) {
         return false;
     }
@@ -516,6 +523,7 @@ CluCluster *clu_cluster_start(GMainContext *context,
     CluCluster *cluster = g_new0(CluCluster, 1);
 
     cluster->setup = setup;
+    cluster->dir = setup->dir;
     cluster->ops = ops;
     cluster->owner = owner;
     cluster->hosts = g_ptr_array_new();

@@ -51,6 +51,8 @@ CluCluster *clu_cluster_start(GMainContext *context,
 
 const CluClusterSetup *clu_cluster_setup(const CluCluster *cluster);
 const CluPlan *clu_cluster_plan(const CluCluster *cluster);
+/* Its directory, whose name is that of the cluster. */
+const CluDir *clu_cluster_dir(const CluCluster *cluster);
 
 /* The host with @index in the plan. */
 CluHost *clu_cluster_host(const CluCluster *cluster, unsigned index);

@@ -122,7 +122,7 @@ char *clu_status_to_json(const CluCluster *cluster)
     g_autoptr(JsonGenerator) generator = json_generator_new();
     g_autoptr(JsonNode) root = NULL;
     const CluPlan *plan = clu_cluster_plan(cluster);
-    const char *dir = clu_dir_path(clu_cluster_setup(cluster)->dir);
+    const char *dir = clu_dir_path(clu_cluster_dir(cluster));
     g_autofree char *name = g_path_get_basename(dir);
     unsigned i;
 

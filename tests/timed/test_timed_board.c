@@ -8,12 +8,16 @@
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "timed_board.h"
+#include "timed_control.h"
 #include "../suite.h"
 
 #define TRAINING  1000
@@ -297,6 +301,129 @@ START_TEST(test_refused)
 }
 END_TEST
 
+/* A copy begins as the board is, and then both go their own ways. A machine that
+ * stood on the board must stand on the copy itself. */
+START_TEST(test_copy)
+{
+    Rig rig = pair_new(350);
+    TimedBoard *a = rig.machine[0], *copy;
+    TimedBoardMessage m;
+    int fd;
+
+    timed_board_set_limit(a, 2000);
+    timed_board_report(a, 100, 100);
+    ck_assert(timed_board_send(a, 0, 100, "early", 6));
+    timed_board_stand(a, 2000, timed_board_round(a), 0);
+    timed_board_stand(rig.machine[1], 2000, timed_board_round(a), 0);
+    ck_assert(timed_board_all_stand(a));
+
+    fd = timed_board_copy(a);
+    ck_assert_int_ge(fd, 0);
+    copy = timed_board_open(rig.fd, 1);
+    ck_assert(timed_board_become(copy, fd));
+    ck_assert(!timed_board_all_stand(copy));
+    ck_assert(timed_board_send(a, 0, 2000, "late", 5));
+    timed_board_set_limit(copy, 3000);
+    ck_assert_int_eq(timed_board_limit(a), 2000);
+
+    ck_assert(timed_board_take(copy, 0, &m));
+    ck_assert_str_eq((const char *)m.bytes, "early");
+    ck_assert_int_eq(m.arrival, 450);
+    ck_assert(!timed_board_take(copy, 0, &m));
+    ck_assert(timed_board_take(rig.machine[1], 0, &m));
+    ck_assert_str_eq((const char *)m.bytes, "early");
+    ck_assert(timed_board_take(rig.machine[1], 0, &m));
+    ck_assert_str_eq((const char *)m.bytes, "late");
+
+    ck_assert_uint_eq(timed_board_knocks(copy), 0);
+    timed_board_knock(copy);
+    ck_assert_uint_eq(timed_board_knocks(copy), 1);
+    ck_assert_uint_eq(timed_board_knocks(a), 0);
+    timed_board_close(copy);
+    close(fd);
+    rig_free(&rig);
+}
+END_TEST
+
+/* Training may become shorter, but never shorter than the latency. */
+START_TEST(test_shorter_training)
+{
+    TimedBoardLink link = {"ab", {0, 1}, 350, TRAINING};
+    Rig rig = rig_new(2, &link, 1);
+
+    timed_board_report(rig.machine[1], 0, 500);
+    timed_board_set_training(rig.machine[0], 0, 2 * TRAINING);
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 0, 0), 500 + TRAINING);
+    timed_board_set_training(rig.machine[0], 0, 400);
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 0, 0), 500 + 400);
+    timed_board_set_training(rig.machine[0], 0, 1);
+    ck_assert_int_eq(timed_board_report(rig.machine[0], 0, 0), 500 + 350);
+    rig_free(&rig);
+}
+END_TEST
+
+/* Texts and descriptors pass a line; a line whose other end is closed says so. */
+START_TEST(test_control)
+{
+    static TimedControlPacket packet;
+    int line[2], ends[2], copy;
+    char byte = 0;
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, line), 0);
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert(!timed_control_receive(line[1], &packet, 0));
+    ck_assert_int_eq(errno, EAGAIN);
+    ck_assert(timed_control_send(line[0], "branch\nfd 3\n", &ends[1], 1));
+    ck_assert(timed_control_send(line[0], "probe", NULL, 0));
+    ck_assert(timed_control_receive(line[1], &packet, 1000));
+    ck_assert_str_eq(packet.text, "branch\nfd 3\n");
+    ck_assert_uint_eq(packet.count, 1);
+    copy = packet.fds[0];
+    ck_assert_int_eq(write(copy, "x", 1), 1);
+    ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+    ck_assert_int_eq(byte, 'x');
+    timed_control_close(&packet);
+    ck_assert_int_eq(write(copy, "x", 1), -1);
+    ck_assert(timed_control_receive(line[1], &packet, 1000));
+    ck_assert_str_eq(packet.text, "probe");
+    ck_assert_uint_eq(packet.count, 0);
+    close(line[0]);
+    ck_assert(!timed_control_receive(line[1], &packet, 1000));
+    ck_assert_int_eq(errno, EPIPE);
+    close(line[1]);
+    close(ends[0]);
+    close(ends[1]);
+}
+END_TEST
+
+/* A process that shall end with a line is killed when the other end closes. */
+START_TEST(test_end_with_line)
+{
+    int line[2], status;
+    pid_t pid;
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, line), 0);
+    pid = fork();
+    if (pid == 0) {
+        close(line[0]);
+        if (!timed_control_die_with(line[1]) ||
+            !timed_control_send(line[1], "ok", NULL, 0)) {
+            _exit(1);
+        }
+        for (;;) {
+            pause();
+        }
+    }
+    close(line[1]);
+    ck_assert_int_eq(recv(line[0], &status, sizeof(status), 0), 3);
+    ck_assert_int_eq(waitpid(pid, &status, WNOHANG), 0);
+    close(line[0]);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFSIGNALED(status));
+    ck_assert_int_eq(WTERMSIG(status), SIGKILL);
+}
+END_TEST
+
 /*
  * Machines as threads. Each does something at times of its own, and sends then
  * and when a message comes. It writes down what it sees.
@@ -496,6 +623,10 @@ int main(void)
     tcase_add_test(cases, test_accept_after_return);
     tcase_add_test(cases, test_stand);
     tcase_add_test(cases, test_refused);
+    tcase_add_test(cases, test_copy);
+    tcase_add_test(cases, test_shorter_training);
+    tcase_add_test(cases, test_control);
+    tcase_add_test(cases, test_end_with_line);
     tcase_add_test(cases, test_repeats);
     suite_add_tcase(suite, cases);
     return run_suite(suite);

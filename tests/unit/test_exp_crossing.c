@@ -63,8 +63,9 @@ static void on_accepted(void *owner, unsigned host, uint64_t id, int64_t time)
     rig->accepted[id] = time;
 }
 
-/* With @faults, members of `faults`, or NULL. */
-static Rig *rig_with(const char *file, const char *faults)
+/* With @faults, members of `faults`, or NULL, and @changes (nullable). */
+static Rig *rig_changed(const char *file, const char *faults,
+                        const GPtrArray *changes)
 {
     static const ExpCrossingsOps ops = {
         .arrived = on_arrived, .lost = on_lost, .accepted = on_accepted};
@@ -76,7 +77,8 @@ static Rig *rig_with(const char *file, const char *faults)
     ck_assert(g_file_get_contents(file, &head, NULL, NULL));
     text = g_strconcat(head, faults ? "faults:\n" : "", faults, NULL);
     rig->description = topo_load_buffer(
-        file, text, strlen(text), TEST_FILE("scenarios/parts"), NULL, errors);
+        file, text, strlen(text), TEST_FILE("scenarios/parts"), changes,
+        errors);
     ck_assert_ptr_nonnull(rig->description);
     rig->crossings = exp_crossings_new(rig->description, &ops, rig, &error);
     ck_assert_msg(rig->crossings != NULL, "%s", error ? error->message : "");
@@ -84,6 +86,11 @@ static Rig *rig_with(const char *file, const char *faults)
         rig->arrived[i] = rig->accepted[i] = rig->lost[i] = -1;
     }
     return rig;
+}
+
+static Rig *rig_with(const char *file, const char *faults)
+{
+    return rig_changed(file, faults, NULL);
 }
 
 static Rig *rig_new(const char *file)
@@ -362,6 +369,46 @@ START_TEST(a_link_that_is_down_loses_what_is_on_it)
 }
 END_TEST
 
+static Rig *rig_without_faults(const char *file)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GPtrArray) changes = topo_changes_new();
+
+    g_ptr_array_add(changes, topo_change_parse("faults=[]", topo_place_set(),
+                                               errors));
+    return rig_changed(file, NULL, changes);
+}
+
+/* Faults that a fabric gets while it runs come as if it had been built with
+ * them. */
+START_TEST(faults_may_be_added)
+{
+    Rig *built = rig_new(FAULTS), *added = rig_without_faults(FAULTS);
+    GError *error = NULL;
+    unsigned lost = 0, id = 0;
+
+    for (int64_t time = LATER; time < UP_NS + LATER; id++) {
+        if (id == 1) {
+            ck_assert(exp_crossings_add_faults(added->crossings,
+                                               built->description, &error));
+        }
+        enter(built, (ExpCrossing){.time = time, .id = id});
+        enter(added, (ExpCrossing){.time = time, .id = id});
+        time = time < CUT_NS - LATER ? CUT_NS - LATER : time + 997;
+    }
+    run_to(built, UP_NS + 10 * LATER);
+    run_to(added, UP_NS + 10 * LATER);
+    for (unsigned i = 0; i < id; i++) {
+        ck_assert_int_eq(added->arrived[i], built->arrived[i]);
+        ck_assert_int_eq(added->lost[i], built->lost[i]);
+        lost += built->lost[i] >= 0;
+    }
+    ck_assert_uint_gt(lost, 10);
+    rig_free(added); /* the faults are those of the other description */
+    rig_free(built);
+}
+END_TEST
+
 /* The request is lost; a read that waited behind a lost write is not. */
 START_TEST(a_read_is_lost_with_its_link)
 {
@@ -505,6 +552,7 @@ int main(void)
     tcase_add_test(tcase, a_read_is_lost_with_its_link);
     tcase_add_test(tcase, what_machines_do_is_not_of_the_fabric);
     tcase_add_test(tcase, a_link_degrades_in_the_fabric);
+    tcase_add_test(tcase, faults_may_be_added);
     tcase_add_test(tcase, faults_do_not_change_the_least_time);
     tcase_add_test(tcase, the_least_time_is_that_of_the_shortest_way);
     tcase_add_test(tcase, lent_devices_do_not_shorten_the_least_time);
