@@ -37,8 +37,8 @@ typedef struct Model {
     int64_t *bounds;     /* of each channel */
     int64_t *accepts;    /* of each machine */
     uint64_t ids;
-    int64_t called; /* the time of the last call of the model */
-    int control;    /* the line on which branches are asked for */
+    int64_t called;  /* the time of the last call of the model */
+    int control;     /* the line on which branches are asked for */
     uint32_t knocks; /* of the board that were answered */
 } Model;
 
@@ -253,8 +253,8 @@ static void go_on(Model *model, const TimedControlPacket *packet, int board)
         close(board);
         return;
     }
-    refusal = g_strdup_printf("no %s",
-                              error ? error->message : g_strerror(errno));
+    refusal =
+        g_strdup_printf("no %s", error ? error->message : g_strerror(errno));
     timed_control_send(model->control, refusal, NULL, 0);
     _exit(1);
 }

@@ -18,8 +18,7 @@ static bool is_unchanged(const CluPlan *plan)
 {
     const TopoDescription *old = plan->description;
     g_autoptr(TopoErrors) errors = topo_errors_new();
-    g_autoptr(TopoDescription) now =
-        topo_load(old->file, old->changes, errors);
+    g_autoptr(TopoDescription) now = topo_load(old->file, old->changes, errors);
 
     return now && strcmp(now->hash, old->hash) == 0;
 }
@@ -130,8 +129,8 @@ bool clu_branch_answer(int line, TimedControlPacket *packet, int timeout_ms,
     *ret_pid = -1;
     if (timed_control_receive(line, packet, timeout_ms)) {
         if (g_str_has_prefix(packet->text, "ok ")) {
-            *ret_pid = (pid_t)g_ascii_strtoll(packet->text + strlen("ok "),
-                                              NULL, 10);
+            *ret_pid =
+                (pid_t)g_ascii_strtoll(packet->text + strlen("ok "), NULL, 10);
             return true;
         }
     } else if (errno == EAGAIN) {

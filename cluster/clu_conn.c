@@ -15,13 +15,13 @@ struct CluConn {
 };
 
 static const CluRequestType *const types[] = {
-    &clu_request_wait_type,    &clu_request_restart_type,
-    &clu_request_kill_type,    &clu_request_release_type,
-    &clu_request_down_type,    &clu_request_status_type,
-    &clu_request_exec_type,    &clu_request_console_type,
-    &clu_request_logs_type,    &clu_request_link_type,
-    &clu_request_trace_type,   &clu_request_whole_type,
-    &clu_request_advance_type, &clu_request_replay_type,
+    &clu_request_wait_type,       &clu_request_restart_type,
+    &clu_request_kill_type,       &clu_request_release_type,
+    &clu_request_down_type,       &clu_request_status_type,
+    &clu_request_exec_type,       &clu_request_console_type,
+    &clu_request_logs_type,       &clu_request_link_type,
+    &clu_request_trace_type,      &clu_request_whole_type,
+    &clu_request_advance_type,    &clu_request_replay_type,
     &clu_request_checkpoint_type, &clu_request_branch_type,
 };
 

@@ -150,7 +150,8 @@ static void on_silent(void *owner, bool is_silent)
     CluHost *host = owner;
 
     if (is_silent && host->state < CLU_HOST_HUNG) {
-        clu_host_set_state(host, CLU_HOST_HUNG, "the guest's agent does not answer");
+        clu_host_set_state(host, CLU_HOST_HUNG,
+                           "the guest's agent does not answer");
     } else if (is_silent || host->state != CLU_HOST_HUNG) {
         return;
     } else if (host->alarm) {
@@ -426,9 +427,10 @@ bool clu_host_make_lines(const CluHost *host, CluFds *fds,
     }
     ret_lines->console =
         clu_fds_add_line(fds, SOCK_STREAM, CLU_FD_CONSOLE, error);
-    ret_lines->qmp = ret_lines->console < 0
-                         ? -1
-                         : clu_fds_add_line(fds, SOCK_STREAM, CLU_FD_QMP, error);
+    ret_lines->qmp =
+        ret_lines->console < 0
+            ? -1
+            : clu_fds_add_line(fds, SOCK_STREAM, CLU_FD_QMP, error);
     ret_lines->agent =
         ret_lines->qmp < 0
             ? -1

@@ -37,10 +37,10 @@ bool clu_host_is_quiet(const CluHost *host)
 static bool ask(CluHost *host, const char *text, const CluFds *fds,
                 GError **error)
 {
-    if (timed_control_send(
-            host->control, text,
-            fds ? (const int *)(const void *)fds->here->data : NULL,
-            fds ? fds->here->len : 0)) {
+    if (timed_control_send(host->control, text,
+                           fds ? (const int *)(const void *)fds->here->data
+                               : NULL,
+                           fds ? fds->here->len : 0)) {
         return true;
     }
     g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
@@ -102,9 +102,9 @@ static bool branch_disks(CluHost *host, CluFds *fds, GString *text,
         }
         close(host->disks[i]);
         host->disks[i] = copy;
-        g_string_append_printf(text, "file %" G_GUINT64_FORMAT
-                                     ":%" G_GUINT64_FORMAT "\n",
-                               (guint64)st.st_dev, (guint64)st.st_ino);
+        g_string_append_printf(
+            text, "file %" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT "\n",
+            (guint64)st.st_dev, (guint64)st.st_ino);
         clu_fds_add(fds, copy, -1);
     }
     return true;

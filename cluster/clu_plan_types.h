@@ -87,9 +87,9 @@ enum {
     CLU_FD_QMP,
     CLU_FD_AGENT,
     CLU_FD_ALIVE, /* tells the keeper of the directory that the process lives */
-    CLU_FD_DEVICE,                    /* the first descriptor for a device */
+    CLU_FD_DEVICE,                     /* the first descriptor for a device */
     CLU_FD_BOARD = CLU_FD_DEVICE + 64, /* only in a timed cluster */
-    CLU_FD_CONTROL, /* the same; timed_control.h */
+    CLU_FD_CONTROL,                    /* the same; timed_control.h */
 };
 
 #endif

@@ -56,7 +56,7 @@ static void add_host(JsonBuilder *builder, const CluCluster *cluster,
     const CluHost *host = clu_cluster_host(cluster, index);
     const CluPlanHost *plan = clu_host_plan(host);
     const TopoVm *vm = plan->host->vm;
-    const char *dir = clu_dir_path(setup->dir);
+    const char *dir = clu_dir_path(clu_cluster_dir(cluster));
     g_autofree char *log = clu_dir_log_path(dir, plan->host->name);
     g_autofree char *qmp =
         vm->qmp ? clu_dir_qmp_path(dir, plan->host->name) : NULL;

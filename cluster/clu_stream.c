@@ -13,11 +13,11 @@
 
 #include "clu_source.h"
 
-#define READ_BYTES 65536
+#define READ_BYTES  65536
 /* The kernel counts a piece as unread until all of it was read. QEMU reads 4
  * KiB in a turn of its main loop, so it makes progress that can be seen. */
 #define PIECE_BYTES 4096
-#define READABLE   (G_IO_IN | G_IO_HUP | G_IO_ERR)
+#define READABLE    (G_IO_IN | G_IO_HUP | G_IO_ERR)
 
 struct CluStream {
     GMainContext *context;

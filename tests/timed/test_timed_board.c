@@ -301,8 +301,8 @@ START_TEST(test_refused)
 }
 END_TEST
 
-/* A copy begins as the board is, and then both go their own ways. A machine that
- * stood on the board must stand on the copy itself. */
+/* A copy begins as the board is, and then both go their own ways. A machine
+ * that stood on the board must stand on the copy itself. */
 START_TEST(test_copy)
 {
     Rig rig = pair_new(350);
@@ -362,7 +362,8 @@ START_TEST(test_shorter_training)
 }
 END_TEST
 
-/* Texts and descriptors pass a line; a line whose other end is closed says so. */
+/* Texts and descriptors pass a line; a line whose other end is closed says so.
+ */
 START_TEST(test_control)
 {
     static TimedControlPacket packet;

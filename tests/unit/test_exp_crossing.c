@@ -76,9 +76,9 @@ static Rig *rig_changed(const char *file, const char *faults,
 
     ck_assert(g_file_get_contents(file, &head, NULL, NULL));
     text = g_strconcat(head, faults ? "faults:\n" : "", faults, NULL);
-    rig->description = topo_load_buffer(
-        file, text, strlen(text), TEST_FILE("scenarios/parts"), changes,
-        errors);
+    rig->description =
+        topo_load_buffer(file, text, strlen(text), TEST_FILE("scenarios/parts"),
+                         changes, errors);
     ck_assert_ptr_nonnull(rig->description);
     rig->crossings = exp_crossings_new(rig->description, &ops, rig, &error);
     ck_assert_msg(rig->crossings != NULL, "%s", error ? error->message : "");
@@ -374,8 +374,8 @@ static Rig *rig_without_faults(const char *file)
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(GPtrArray) changes = topo_changes_new();
 
-    g_ptr_array_add(changes, topo_change_parse("faults=[]", topo_place_set(),
-                                               errors));
+    g_ptr_array_add(changes,
+                    topo_change_parse("faults=[]", topo_place_set(), errors));
     return rig_changed(file, NULL, changes);
 }
 
