@@ -104,8 +104,7 @@ static bool replace_fd(int fd, int by)
            dup3(by, fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0) == fd;
 }
 
-/* All descriptors of this process that are open now, of which a new one is no
- * member; ended by -1. To be freed. */
+/* All descriptors that are open now, ended by -1; to be freed. */
 static int *list_fds(void)
 {
     GArray *fds = g_array_new(FALSE, FALSE, sizeof(int));
