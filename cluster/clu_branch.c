@@ -169,21 +169,29 @@ static bool copy_data(int from, int to, off_t size)
 
 int clu_branch_copy(int fd, const char *path, GError **error)
 {
+    /* With a position of its own: others use that of @fd. */
+    g_autofree char *same = g_strdup_printf("/proc/self/fd/%d", fd);
     const char *dir = g_getenv("TMPDIR");
+    int from = open(same, O_RDONLY | O_CLOEXEC), copy;
+    bool is_done = false;
     struct stat st;
-    int copy;
 
     dir = dir && *dir ? dir : "/var/tmp";
     copy = path ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
                 : open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (copy >= 0 && fstat(fd, &st) == 0 && ftruncate(copy, st.st_size) == 0 &&
-        copy_data(fd, copy, st.st_size)) {
-        return copy;
+    if (from >= 0 && copy >= 0 && fstat(from, &st) == 0 &&
+        ftruncate(copy, st.st_size) == 0) {
+        is_done = copy_data(from, copy, st.st_size);
     }
-    g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED, "cannot copy %s: %s",
-                path ? path : "a disk", g_strerror(errno));
-    if (copy >= 0) {
+    if (!is_done) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED, "cannot copy %s: %s",
+                    path ? path : "a disk", g_strerror(errno));
+    }
+    if (from >= 0) {
+        close(from);
+    }
+    if (copy >= 0 && !is_done) {
         close(copy);
     }
-    return -1;
+    return is_done ? copy : -1;
 }
