@@ -78,18 +78,19 @@ static int inherit_block(RAMBlock *block, void *opaque)
 static int own_block(RAMBlock *block, void *opaque)
 {
     size_t size = qemu_ram_get_max_length(block);
+    size_t used = qemu_ram_get_used_length(block);
     void *host = qemu_ram_get_host_addr(block);
     g_autofree void *copy = NULL;
 
     if (!qemu_ram_is_shared(block)) {
         return 0;
     }
-    copy = g_memdup2(host, size);
+    copy = g_memdup2(host, used);
     if (mmap(host, size, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != host) {
         return -errno;
     }
-    memcpy(host, copy, size);
+    memcpy(host, copy, used);
     return 0;
 }
 
@@ -251,19 +252,20 @@ static void go_on(TimedControlPacket *packet)
 static void make_branch(TimedControlPacket *packet)
 {
     g_autofree char *complaint = NULL;
-    pid_t pid;
+    pid_t pid = -1;
 
     if (packet->count == 0) {
         return;
     }
     settle_images();
-    qemu_ram_foreach_block(inherit_block, NULL);
     /* What waits to be freed is known to a thread only. */
     drain_call_rcu();
     /* Nobody waits for the process: its supervisor is another one. */
     signal(SIGCHLD, SIG_IGN);
     rcu_enable_atfork();
-    pid = fork();
+    if (qemu_ram_foreach_block(inherit_block, NULL) == 0) {
+        pid = fork();
+    }
     rcu_disable_atfork();
     if (pid == 0) {
         go_on(packet);
