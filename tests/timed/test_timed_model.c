@@ -3,7 +3,8 @@
  * Board and model together, with programs in place of machines. Invariants: no
  * message arrives before its receiver's time; what each machine sees, and when,
  * depends on virtual time alone, however quick the processes are; an access on
- * an idle fabric takes the time of its path.
+ * an idle fabric takes the time of its path; and a branch that is made in the
+ * middle of all that sees what the others see that go on.
  *
  *   test_timed_model [FARSIDE-SOURCE]
  */
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,12 +22,15 @@
 #include "cmd_cluster_model.h"
 #include "exp_crossing.h"
 #include "timed_board.h"
+#include "timed_control.h"
 #include "../suite.h"
 
 #define THREE   TOPO_SOURCE_ROOT "/tests/timed/three.yaml"
 /* Machines act until then, and stop when all has settled. */
 #define LAST_NS 200000
 #define END_NS  1000000
+/* Branches are made then. */
+#define FORK_NS 100000
 #define SEEN    4096
 #define WAIT_MS 100
 
@@ -60,6 +65,8 @@ typedef struct Peer {
     uint32_t random, number;
     int64_t now, act;
     bool reads; /* waits for a completion */
+    int line;   /* on which it is asked for a branch; -1: never */
+    Seen *branch_seen;
 } Peer;
 
 typedef struct Arrived {
@@ -160,6 +167,30 @@ static void receive(Peer *peer, const Arrived *arrived)
     }
 }
 
+/* Stands until all have made branches. */
+static void make_branch(Peer *peer)
+{
+    static TimedControlPacket packet;
+    int line = peer->line;
+
+    peer->line = -1;
+    timed_board_report(peer->board, peer->now, peer->now);
+    timed_board_stand(peer->board, peer->now, 0, 0);
+    while (!timed_control_receive(line, &packet, 1000)) {
+        continue;
+    }
+    if (fork() == 0) {
+        ck_assert(timed_board_become(peer->board, packet.fds[0]));
+        *peer->branch_seen = *peer->seen;
+        peer->seen = peer->branch_seen;
+        timed_control_send(line, "ok", NULL, 0);
+    }
+    timed_control_close(&packet);
+    while (timed_board_stand(peer->board, peer->now, 0, WAIT_MS) <= peer->now) {
+        continue;
+    }
+}
+
 /* A machine: its own acts first, then messages, as in timed_link.c. */
 static void run_peer(Peer *peer, const Pace *pace)
 {
@@ -168,8 +199,13 @@ static void run_peer(Peer *peer, const Pace *pace)
     while (peer->now < END_NS) {
         int64_t accepted = timed_board_accepted(peer->board);
         int64_t own = TIMED_BOARD_NEVER, until, horizon;
+        int64_t end = peer->line < 0 ? END_NS : FORK_NS;
         Arrived *first;
 
+        if (peer->now == end) {
+            make_branch(peer);
+            continue;
+        }
         if (accepted >= 0 && accepted <= peer->now) {
             timed_board_go_on(peer->board);
             accepted = TIMED_BOARD_NEVER;
@@ -179,12 +215,12 @@ static void run_peer(Peer *peer, const Pace *pace)
             own = MAX(peer->act, peer->now);
         }
         first = g_queue_peek_head(&peer->inbound);
-        until = MIN(own, END_NS);
-        until = MIN(until, first ? first->message.arrival : END_NS);
+        until = MIN(own, end);
+        until = MIN(until, first ? first->message.arrival : end);
         horizon = timed_board_report(peer->board, peer->now, until);
         pull(peer);
         first = g_queue_peek_head(&peer->inbound);
-        until = MIN(until, first ? first->message.arrival : END_NS);
+        until = MIN(until, first ? first->message.arrival : end);
         accepted = timed_board_accepted(peer->board);
         until = accepted >= 0 ? MIN(until, accepted) : until;
         ck_assert_int_ge(until, peer->now);
@@ -205,11 +241,14 @@ static void run_peer(Peer *peer, const Pace *pace)
     }
 }
 
-static void peer_main(int fd, unsigned self, Seen *seen, const Pace *pace)
+static void peer_main(int fd, unsigned self, Seen *seen, const Pace *pace,
+                      int line, Seen *branch_seen)
 {
     Peer peer = {.board = timed_board_open(fd, self),
                  .seen = &seen[self],
                  .self = self,
+                 .line = line,
+                 .branch_seen = &branch_seen[self],
                  .random = 77 + self};
 
     for (unsigned i = 0; i < timed_board_channels(peer.board); i++) {
@@ -220,10 +259,60 @@ static void peer_main(int fd, unsigned self, Seen *seen, const Pace *pace)
     peer.act = 100 * self + 20001;
     run_peer(&peer, pace);
     timed_board_leave(peer.board, self);
+    if (peer.seen == peer.branch_seen) {
+        timed_control_send(line, "end", NULL, 0);
+    }
     _exit(0);
 }
 
-static Seen *run(const Pace *pace)
+static Seen *map_seen(unsigned hosts)
+{
+    return mmap(NULL, hosts * sizeof(Seen), PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
+/* All stand at FORK_NS. The model makes a branch, and then the machines do.
+ * Waits until the branch has ended. */
+static void branch_all(TimedBoard *board, int control, const int *lines,
+                       unsigned hosts)
+{
+    static TimedControlPacket packet;
+    int line[2], copy;
+    TimedBoard *branch;
+
+    while (!timed_board_all_stand(board)) {
+        usleep(1000);
+    }
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, line), 0);
+    ck_assert(timed_control_send(control, "branch\nfd 0\n", &line[1], 1));
+    timed_board_knock(board);
+    close(line[1]);
+    ck_assert(timed_control_receive(line[0], &packet, 10000));
+    ck_assert_msg(strncmp(packet.text, "ok ", 3) == 0, "%s", packet.text);
+    ck_assert_uint_eq(packet.count, 1);
+    copy = packet.fds[0];
+    for (unsigned i = 0; i < hosts; i++) {
+        ck_assert(timed_control_send(lines[i], "branch", &copy, 1));
+        ck_assert(timed_control_receive(lines[i], &packet, 10000));
+        ck_assert_str_eq(packet.text, "ok");
+    }
+    branch = timed_board_open(copy, 0);
+    while (!timed_board_all_stand(branch)) {
+        usleep(1000);
+    }
+    timed_board_set_limit(branch, TIMED_BOARD_NEVER);
+    timed_board_set_limit(board, TIMED_BOARD_NEVER);
+    for (unsigned i = 0; i < hosts; i++) {
+        ck_assert(timed_control_receive(lines[i], &packet, 60000));
+        ck_assert_str_eq(packet.text, "end");
+    }
+    timed_board_close(branch);
+    close(copy);
+    close(line[0]); /* the model of the branch ends with it */
+}
+
+/* With @branch_seen (nullable): also what the machines of a branch see. */
+static Seen *run(const Pace *pace, Seen *branch_seen)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
     TopoDescription *description = topo_load(THREE, NULL, errors);
@@ -231,8 +320,8 @@ static Seen *run(const Pace *pace)
     unsigned hosts = plan->hosts->len, links = plan->links->len;
     g_autofree int64_t *least = g_new0(int64_t, links);
     g_autofree TimedBoardLink *board_links = g_new0(TimedBoardLink, links);
-    Seen *seen = mmap(NULL, hosts * sizeof(*seen), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    Seen *seen = map_seen(hosts);
+    int lines[4], control[2], ends[2];
     GError *error = NULL;
     TimedBoard *board;
     pid_t model, pid;
@@ -254,16 +343,28 @@ static Seen *run(const Pace *pace)
     for (unsigned i = 0; i < 2 * links; i++) {
         timed_board_set_up(board, i, 0, true);
     }
+    if (branch_seen) {
+        timed_board_set_limit(board, FORK_NS);
+    }
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, control), 0);
     model = fork();
     if (model == 0) {
-        cmd_cluster_model_run(plan, fd, -1, &error);
+        close(control[0]);
+        cmd_cluster_model_run(plan, fd, control[1], &error);
         _exit(1);
     }
     for (unsigned i = 0; i < hosts; i++) {
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+        lines[i] = ends[0];
         pid = fork();
         if (pid == 0) {
-            peer_main(fd, i, seen, pace);
+            peer_main(fd, i, seen, pace, branch_seen ? ends[1] : -1,
+                      branch_seen ? branch_seen : seen + hosts);
         }
+        close(ends[1]);
+    }
+    if (branch_seen) {
+        branch_all(board, control[0], lines, hosts);
     }
     for (unsigned i = 0; i < hosts; i++) {
         pid = wait(&status);
@@ -272,6 +373,11 @@ static Seen *run(const Pace *pace)
     }
     kill(model, SIGKILL);
     waitpid(model, NULL, 0);
+    close(control[0]);
+    close(control[1]);
+    for (unsigned i = 0; i < hosts; i++) {
+        close(lines[i]);
+    }
     timed_board_close(board);
     close(fd);
     clu_plan_free(plan);
@@ -282,7 +388,7 @@ static Seen *run(const Pace *pace)
 START_TEST(a_run_does_not_depend_on_the_pace)
 {
     static const Pace paces[] = {{2000, 0}, {0, 0}, {50, 200}};
-    Seen *first = run(&paces[0]);
+    Seen *first = run(&paces[0], NULL);
     unsigned sum = 0;
 
     for (unsigned i = 0; i < 3; i++) {
@@ -293,12 +399,32 @@ START_TEST(a_run_does_not_depend_on_the_pace)
     }
     ck_assert_uint_eq(sum, 0);
     for (unsigned i = 1; i < G_N_ELEMENTS(paces); i++) {
-        Seen *again = run(&paces[i]);
+        Seen *again = run(&paces[i], NULL);
 
         ck_assert_mem_eq(first, again, 3 * sizeof(*again));
         munmap(again, 3 * sizeof(*again));
     }
     munmap(first, 3 * sizeof(*first));
+}
+END_TEST
+
+/* What the machines see that go on, what those of the branch see, and what
+ * they see without a branch. */
+START_TEST(a_branch_sees_what_the_others_see)
+{
+    static const Pace pace = {2000, 0};
+    Seen *branch = map_seen(3), *whole = run(&pace, NULL);
+    Seen *others = run(&pace, branch);
+
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_int_lt(whole[i].arrival[0], FORK_NS);
+        ck_assert_int_gt(whole[i].arrival[whole[i].count - 1], FORK_NS);
+    }
+    ck_assert_mem_eq(others, whole, 3 * sizeof(*whole));
+    ck_assert_mem_eq(branch, whole, 3 * sizeof(*whole));
+    munmap(branch, 3 * sizeof(*branch));
+    munmap(others, 3 * sizeof(*others));
+    munmap(whole, 3 * sizeof(*whole));
 }
 END_TEST
 
@@ -309,6 +435,7 @@ int main(void)
 
     tcase_set_timeout(tcase, 110);
     tcase_add_test(tcase, a_run_does_not_depend_on_the_pace);
+    tcase_add_test(tcase, a_branch_sees_what_the_others_see);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
