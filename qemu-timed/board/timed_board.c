@@ -756,6 +756,28 @@ void timed_board_accept(TimedBoard *board, unsigned machine, int64_t time)
     unlock(s);
 }
 
+/*
+ * The time of the earliest crossing that the model has not taken; NEVER if it
+ * has taken all. Its sender may have promised more since it gave the crossing.
+ */
+static int64_t first_untaken(const Shared *s)
+{
+    int64_t first = TIMED_BOARD_NEVER;
+    TimedCrossing crossing;
+    unsigned i;
+
+    for (i = 0; i < s->channels; i++) {
+        const Channel *c = &s->channel[i];
+
+        if (c->crossed != c->seen) {
+            ring_get(s->rings[s->channels + i], c->seen, &crossing,
+                     sizeof(crossing));
+            first = crossing.time < first ? crossing.time : first;
+        }
+    }
+    return first;
+}
+
 int64_t timed_board_report_model(TimedBoard *board, const int64_t *bounds,
                                  const int64_t *accept_bounds)
 {
@@ -780,6 +802,9 @@ int64_t timed_board_report_model(TimedBoard *board, const int64_t *bounds,
     }
     update(s);
     promise = least_promise(s);
+    if (first_untaken(s) < promise) {
+        promise = first_untaken(s);
+    }
     s->machine[s->machines].horizon = promise;
     unlock(s);
     return promise;

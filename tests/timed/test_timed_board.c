@@ -345,6 +345,39 @@ START_TEST(test_copy)
 }
 END_TEST
 
+/* The model must not compute past a crossing that it has not taken, although
+ * all machines have promised more since. */
+START_TEST(test_untaken_crossing)
+{
+    static const int64_t bounds[] = {TIMED_BOARD_NEVER, TIMED_BOARD_NEVER};
+    static const int64_t accepts[] = {-1, -1};
+    TimedCrossing crossing = {.kind = TIMED_CROSSING_READ, .bytes = 4};
+    static uint8_t bytes[TIMED_BOARD_MESSAGE];
+    Rig rig = pair_new(350);
+    TimedBoard *model;
+
+    timed_board_add_model(rig.machine[0]);
+    model = timed_board_open_model(rig.fd);
+    for (unsigned i = 0; i < 2; i++) {
+        timed_board_set_up(rig.machine[i], i, 0, true);
+        timed_board_report(rig.machine[i], 0, 100);
+    }
+    ck_assert_int_eq(timed_board_report_model(model, bounds, accepts), 100);
+    ck_assert(timed_board_cross(rig.machine[0], 0, 100, &crossing, "r", 2));
+    ck_assert(timed_board_cross(rig.machine[0], 0, 120, &crossing, "r", 2));
+    timed_board_report(rig.machine[0], 120, 900);
+    timed_board_report(rig.machine[1], 120, 800);
+    ck_assert_int_eq(timed_board_report_model(model, bounds, accepts), 100);
+    ck_assert(timed_board_take_crossing(model, &crossing, bytes));
+    ck_assert_int_eq(crossing.time, 100);
+    ck_assert_int_eq(timed_board_report_model(model, bounds, accepts), 120);
+    ck_assert(timed_board_take_crossing(model, &crossing, bytes));
+    ck_assert_int_eq(timed_board_report_model(model, bounds, accepts), 800);
+    timed_board_close(model);
+    rig_free(&rig);
+}
+END_TEST
+
 /* Training may become shorter, but never shorter than the latency. */
 START_TEST(test_shorter_training)
 {
@@ -624,6 +657,7 @@ int main(void)
     tcase_add_test(cases, test_accept_after_return);
     tcase_add_test(cases, test_stand);
     tcase_add_test(cases, test_refused);
+    tcase_add_test(cases, test_untaken_crossing);
     tcase_add_test(cases, test_copy);
     tcase_add_test(cases, test_shorter_training);
     tcase_add_test(cases, test_control);
