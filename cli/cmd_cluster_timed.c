@@ -93,5 +93,6 @@ CluTimed *cmd_cluster_timed(const CluPlan *plan, const char *dir,
     if (!timed || !prepare_logs(timed, plan, paths, plugin, logs, error)) {
         return NULL;
     }
+    clu_timed_set_steps(timed, logs->steps);
     return g_steal_pointer(&timed);
 }

@@ -19,6 +19,8 @@ typedef struct Up {
     gboolean is_foreground, is_quiet, is_timed;
     char *log;            /* nullable */
     char *log_path;       /* the same, absolute */
+    char *steps;          /* nullable */
+    char *steps_path;     /* the same, absolute */
     CmdClusterTimed logs; /* of a timed cluster */
 } Up;
 
@@ -28,6 +30,8 @@ static void up_clear(Up *up)
     g_free(up->name);
     g_free(up->log);
     g_free(up->log_path);
+    g_free(up->steps);
+    g_free(up->steps_path);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Up, up_clear)
 
@@ -57,6 +61,10 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
          "With --timed: log all that is given to the machines; `farside "
          "cluster replay` repeats the run",
          "FILE"},
+        {"steps", 0, 0, G_OPTION_ARG_FILENAME, &up->steps,
+         "With --timed: each machine writes what happens to it to "
+         "DIR/HOST.steps; for developers",
+         "DIR"},
         G_OPTION_ENTRY_NULL,
     };
 
@@ -71,6 +79,11 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
     }
     if (up->log && !up->is_timed) {
         *ret_status = cmd_usage(argv[0], "--log needs --timed: machines in "
+                                         "real time do not repeat");
+        return false;
+    }
+    if (up->steps && !up->is_timed) {
+        *ret_status = cmd_usage(argv[0], "--steps needs --timed: machines in "
                                          "real time do not repeat");
         return false;
     }
@@ -187,7 +200,10 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
         setup.boot_ms = (unsigned)up.timeout_s * 1000;
         setup.silence_ms = (unsigned)up.silence_s * 1000;
         up.log_path = up.log ? g_canonicalize_filename(up.log, NULL) : NULL;
-        up.logs = (CmdClusterTimed){.log = up.log_path, .sets = up.sets};
+        up.steps_path =
+            up.steps ? g_canonicalize_filename(up.steps, NULL) : NULL;
+        up.logs = (CmdClusterTimed){
+            .log = up.log_path, .steps = up.steps_path, .sets = up.sets};
         client = cmd_cluster_start(
             plan, name, &setup, up.is_timed ? &up.logs : NULL, errors, &error);
     }

@@ -45,6 +45,7 @@ struct CluTimed {
     bool is_moving; /* the machines were given time, and did not stand since */
     int64_t moved_us;  /* monotonic time at which they were given it */
     int64_t moving_us; /* the sum of real time for which they had some */
+    const char *records; /* where machines write what happens; NULL: nowhere */
     const char *path;  /* of the log to write; NULL: none */
     const CluTimedScript *head; /* of that log */
     CluTimedLog *log;
@@ -211,6 +212,11 @@ void clu_timed_set_log(CluTimed *timed, const char *path,
 {
     timed->path = path;
     timed->head = head;
+}
+
+void clu_timed_set_steps(CluTimed *timed, const char *dir)
+{
+    timed->records = dir;
 }
 
 static bool open_log(CluTimed *timed, GError **error)
@@ -718,6 +724,12 @@ char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host)
         }
     }
     clu_faults_options(timed->plan, host, CLU_TIMED_TRAINING_NS, value);
+    if (timed->records) {
+        g_autofree char *dir = clu_property_escape(timed->records);
+
+        g_string_append_printf(value, ",steps=%s/%s.steps", dir,
+                               host->host->name);
+    }
     if (timed_board_limit(timed->board) > 0) {
         g_string_append_printf(value, ",start=%" G_GINT64_FORMAT,
                                timed_board_limit(timed->board));

@@ -97,6 +97,9 @@ int64_t clu_timed_moving_us(const CluTimed *timed);
  * below the head of @head; borrowed. */
 void clu_timed_set_log(CluTimed *timed, const char *path,
                        const CluTimedScript *head);
+/* Before the machines start: each one writes what happens to it to the file
+ * DIR/HOST.steps; @dir is absolute, and borrowed. */
+void clu_timed_set_steps(CluTimed *timed, const char *dir);
 /* Before clu_timed_start(): the run is to repeat @script; borrowed. */
 void clu_timed_set_script(CluTimed *timed, const CluTimedScript *script);
 /* True if a log is replayed; and if all of it was. */

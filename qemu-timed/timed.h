@@ -129,6 +129,17 @@ void timed_fault_see(const void *packet);
 bool timed_drive_option(const char *value);
 void timed_drive_init(void);
 
+/* timed_steps.c: a record of all that happens. Does nothing unless it is on. */
+
+/* False, after a message, if the file @path cannot be written. */
+bool timed_steps_option(const char *path);
+bool timed_steps_are_on(void);
+void timed_steps_add(const char *format, ...) G_GNUC_PRINTF(1, 2);
+/* The same, with the state of the CPU, which must not run. */
+void timed_steps_add_cpu(const char *what);
+uint64_t timed_steps_hash(const void *bytes, size_t size);
+void timed_steps_flush(void);
+
 /* timed_vcpu.c: the CPU's thread. */
 
 void timed_vcpu_init(const TimedOptions *options);

@@ -46,6 +46,11 @@ void timed_clock_run(bool nested)
     running = true;
     do {
         progress = qemu_clock_run_timers(QEMU_CLOCK_VIRTUAL);
+        if (progress && nested) {
+            timed_steps_add("timers nested");
+        } else if (progress) {
+            timed_steps_add_cpu("timers");
+        }
         progress |= aio_bh_poll(qemu_get_aio_context()) > 0;
         if (!nested) {
             progress |= aio_bh_poll(iohandler_get_aio_context()) > 0;

@@ -177,6 +177,7 @@ static void due(void *opaque)
         aio_poll(ctx, true);
     }
     r->is_due = true;
+    timed_steps_add("due %d %" PRId64, r->kind, r->offset);
     wake(r);
 }
 
@@ -231,13 +232,17 @@ static int coroutine_fn serve(BlockDriverState *bs, Kind kind, int64_t offset,
         .co = qemu_coroutine_self(),
         .is_due = is_untimed(f, kind),
     };
+    int64_t end = 0;
 
     QLIST_INSERT_HEAD(&f->requests, &r, next);
     if (!r.is_due) {
         r.timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, due, &r);
-        timer_mod_ns(r.timer, goes_on(&r) ? part_ns(f, kind, bytes)
-                                          : completion_ns(f, kind, bytes));
+        end = goes_on(&r) ? part_ns(f, kind, bytes)
+                          : completion_ns(f, kind, bytes);
+        timer_mod_ns(r.timer, end);
     }
+    timed_steps_add("drive %s %d %" PRId64 " %" PRId64 " %" PRId64,
+                    f->drive->name, kind, offset, bytes, end);
     r.is_woken = true; /* not before this coroutine has yielded */
     qemu_coroutine_enter(qemu_coroutine_create(image_entry, &r));
     r.is_woken = false;

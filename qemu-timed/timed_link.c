@@ -269,6 +269,8 @@ bool timed_link_deliver(int64_t now)
         }
         g_queue_pop_head(&links.inbound[channel]);
         port = links.ports[channel ^ 1];
+        timed_steps_add("message %d %zu %" PRIx64, channel, m->size,
+                        timed_steps_hash(m->bytes, m->size));
         if (port) {
             timed_fault_see(m->bytes);
             tell_place(port, m->bytes);
@@ -402,6 +404,8 @@ bool timed_link_stand(int64_t now)
                  !is_stopping());
     } while (limit <= now && !is_stopping());
     tell_departures();
+    timed_steps_add_cpu("stand");
+    timed_steps_flush();
     return true;
 }
 
@@ -443,6 +447,8 @@ static void time_send(void *opaque, const void *packet, size_t size)
     Port *port = opaque;
     TimedCrossing crossing;
 
+    timed_steps_add("send %u %zu %" PRIx64, port->channel, size,
+                    timed_steps_hash(packet, size));
     crosses = timed_board_is_crossing(links.board, port->channel);
     if (crosses) {
         crossing = describe(packet);

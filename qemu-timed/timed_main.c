@@ -13,6 +13,7 @@
  *   drive=...   the times of a drive, see timed_drive_option()
  *   fault=...   a fault of this machine, see timed_fault_option()
  *   start=NS    the virtual time at which the machine is switched on
+ *   steps=FILE  writes what happens to FILE, see timed_steps.c
  */
 #include "timed.h"
 #include "qapi/error.h"
@@ -99,6 +100,9 @@ static bool parse(const char *option, int64_t *ret_board, int64_t *ret_machine)
         monitor = g_strdup(value + 1);
         return true;
     }
+    if (g_str_has_prefix(option, "steps=")) {
+        return timed_steps_option(value + 1);
+    }
     if (!value || qemu_strtoi64(value + 1, NULL, 10, &number) || number < 0) {
         return false;
     }
@@ -131,7 +135,7 @@ bool farside_module_options(int argc, char **argv)
         if (!parse(argv[i], &board, &machine)) {
             error_report("virtual time: '%s' is none of board=FD, machine=N, "
                          "control=FD, monitor=ID, slice=NS, spins=N, block=FD, "
-                         "start=NS, drive=... and fault=...",
+                         "start=NS, steps=FILE, drive=... and fault=...",
                          argv[i]);
             return false;
         }

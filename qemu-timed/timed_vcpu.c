@@ -114,6 +114,9 @@ static void step(CPUState *cpu)
     until = MIN(until, timed_link_limit(now));
     until = MIN(until, now + options->slice_ns);
     run_cpu(cpu, until - now);
+    if (timed_clock_now() < until) {
+        timed_steps_add_cpu("run");
+    }
 }
 
 /*

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A record of all that happens to this machine, for developers who look for
+ * the first difference between two runs. A line begins with the virtual time.
+ * It says nothing that may differ between runs that are the same: no rounds, no
+ * bottom halves, and no run of the CPU that ended at its horizon or its cap.
+ *
+ *   run      the CPU's run ended early: an access, a halt, a kick
+ *   timers   timers were due
+ *   stand    time stood still; what is left of the input in bytes
+ *   message, send   channel, bytes, hash
+ *   drive    a request: name, kind, offset, bytes, and the time that it ends
+ *   due      it ends
+ *
+ * `cpu` is the program counter, the hash of the registers, the interrupts that
+ * are pending, and 1 if the CPU is halted.
+ */
+#include "timed.h"
+#include "qemu/error-report.h"
+#include "hw/core/cpu.h"
+
+/* Sixteen registers of 64 bits, with which QEMU's state of an x86 CPU begins */
+#define REGISTER_BYTES 128
+#define BUFFER_BYTES   (1 << 20)
+
+static FILE *steps;
+
+uint64_t timed_steps_hash(const void *bytes, size_t size)
+{
+    const uint8_t *byte = bytes;
+    uint64_t hash = 0xcbf29ce484222325ull;
+    size_t i;
+
+    /* FNV-1a */
+    for (i = 0; i < size; i++) {
+        hash = (hash ^ byte[i]) * 0x100000001b3ull;
+    }
+    return hash;
+}
+
+void timed_steps_add(const char *format, ...)
+{
+    va_list arguments;
+
+    if (!steps) {
+        return;
+    }
+    fprintf(steps, "%" PRId64 " ", timed_clock_now());
+    va_start(arguments, format);
+    vfprintf(steps, format, arguments);
+    va_end(arguments);
+    putc_unlocked('\n', steps);
+}
+
+void timed_steps_add_cpu(const char *what)
+{
+    CPUState *cpu = qemu_get_cpu(0);
+
+    if (!steps) {
+        return;
+    }
+    timed_steps_add("%s cpu %" PRIx64 " %" PRIx64 " %x %d", what,
+                    (uint64_t)CPU_GET_CLASS(cpu)->get_pc(cpu),
+                    timed_steps_hash(cpu->env_ptr, REGISTER_BYTES),
+                    cpu->interrupt_request, cpu->halted);
+}
+
+void timed_steps_flush(void)
+{
+    if (steps) {
+        fflush(steps);
+    }
+}
+
+bool timed_steps_option(const char *path)
+{
+    steps = fopen(path, "w");
+    if (!steps) {
+        error_report("virtual time: steps=%s: %s", path, strerror(errno));
+        return false;
+    }
+    setvbuf(steps, NULL, _IOFBF, BUFFER_BYTES);
+    return true;
+}
+
+bool timed_steps_are_on(void)
+{
+    return steps;
+}
