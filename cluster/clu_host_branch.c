@@ -23,7 +23,7 @@ bool clu_host_is_quiet(const CluHost *host)
                                 clu_guest_stream(host->guest),
                                 clu_console_stream(host->console)};
 
-    if (clu_qmp_pending(host->qmp) > 0) {
+    if (clu_qmp_asked(host->qmp) > 0) {
         return false;
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(lines); i++) {

@@ -34,7 +34,7 @@ size_t clu_host_unread(const CluHost *host)
 
 unsigned clu_host_asked(const CluHost *host)
 {
-    return host->qmp ? clu_qmp_pending(host->qmp) : 0;
+    return host->qmp ? clu_qmp_asked(host->qmp) : 0;
 }
 
 bool clu_host_give(CluHost *host, CluInputKind kind)
@@ -44,7 +44,9 @@ bool clu_host_give(CluHost *host, CluInputKind kind)
     const uint8_t *waiting;
     size_t length;
 
-    if (!line) {
+    /* A machine in the middle of an access would act on its monitor later, at a
+     * time that depends on the monitor's thread. */
+    if (!line || clu_timed_is_busy(host->shared->timed, host->plan)) {
         return false;
     }
     waiting = clu_stream_waiting(line, &length);

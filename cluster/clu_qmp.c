@@ -140,14 +140,23 @@ CluStream *clu_qmp_stream(const CluQmp *qmp)
     return qmp->stream;
 }
 
-unsigned clu_qmp_pending(const CluQmp *qmp)
+unsigned clu_qmp_asked(const CluQmp *qmp)
 {
-    return g_queue_get_length((GQueue *)&qmp->pending);
+    unsigned count = g_queue_get_length((GQueue *)&qmp->pending);
+    const uint8_t *waiting;
+    size_t length;
+
+    waiting = clu_stream_waiting(qmp->stream, &length);
+    /* Each command is a line. */
+    for (size_t i = 0; i < length; i++) {
+        count -= waiting[i] == '\n' && count > 0;
+    }
+    return count;
 }
 
 void clu_qmp_expect(CluQmp *qmp, unsigned count)
 {
-    while (clu_qmp_pending(qmp) < count) {
+    while (g_queue_get_length(&qmp->pending) < count) {
         g_queue_push_tail(&qmp->pending, g_new0(Pending, 1));
     }
 }

@@ -30,8 +30,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluQmp, clu_qmp_free)
 /* The line to QEMU; borrowed. */
 CluStream *clu_qmp_stream(const CluQmp *qmp);
 
-/* The number of commands that QEMU has not answered yet. */
-unsigned clu_qmp_pending(const CluQmp *qmp);
+/* The number of commands that QEMU was given, and has not answered yet. */
+unsigned clu_qmp_asked(const CluQmp *qmp);
 
 /* Answers to @count commands are expected, at least: they were written past
  * clu_qmp_command(). */

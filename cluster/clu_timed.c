@@ -22,9 +22,10 @@
 /* How often the supervisor looks if all machines stand, in ms */
 #define TICK_MS 1
 
-/* Rounds after which a monitor that has not answered is left alone until the
- * next step */
-#define VAIN_ROUNDS 16
+/* Real time after which a monitor that has not answered is left alone until the
+ * next step. It is asked only where it can answer; this is for a QEMU that has
+ * stopped. */
+#define VAIN_US (60 * G_TIME_SPAN_SECOND)
 
 /* The time that the model has to make a branch */
 #define BRANCH_MS 30000
@@ -40,7 +41,7 @@ struct CluTimed {
     GSource *calm;    /* pending while nothing else is to be done */
     size_t unread;    /* what the machines had not read before the last round */
     unsigned asked;   /* the commands that they had not answered */
-    unsigned vain;    /* rounds since one of both changed */
+    int64_t vain_us;  /* monotonic time at which one of both changed */
     int64_t round_us; /* monotonic time of the last round */
     bool is_moving; /* the machines were given time, and did not stand since */
     int64_t moved_us;  /* monotonic time at which they were given it */
@@ -347,11 +348,10 @@ static bool is_settling(CluTimed *timed)
     if (unread != timed->unread || asked != timed->asked) {
         timed->unread = unread;
         timed->asked = asked;
-        timed->vain = 0;
+        timed->vain_us = g_get_monotonic_time();
         return unread > 0 || asked > 0;
     }
-    /* A machine that waits in an access does not answer its monitor. */
-    return asked > 0 && timed->vain++ < VAIN_ROUNDS;
+    return asked > 0 && g_get_monotonic_time() - timed->vain_us < VAIN_US;
 }
 
 static void go_to(CluTimed *timed, int64_t limit)
@@ -365,7 +365,6 @@ static void go_to(CluTimed *timed, int64_t limit)
     }
     timed->unread = 0;
     timed->asked = 0;
-    timed->vain = 0;
     timed->is_moving = true;
     timed->moved_us = g_get_monotonic_time();
     timed_board_set_limit(timed->board, limit);
@@ -750,6 +749,11 @@ void clu_timed_leave(CluTimed *timed, const CluPlanHost *host)
 void clu_timed_return(CluTimed *timed, const CluPlanHost *host)
 {
     timed_board_return(timed->board, host->index);
+}
+
+bool clu_timed_is_busy(const CluTimed *timed, const CluPlanHost *host)
+{
+    return timed_board_is_busy(timed->board, host->index);
 }
 
 int64_t clu_timed_now(const CluTimed *timed, const CluPlanHost *host)

@@ -134,6 +134,9 @@ void clu_timed_leave(CluTimed *timed, const CluPlanHost *host);
 /* A process for @host is about to be started, where time stands still. */
 void clu_timed_return(CluTimed *timed, const CluPlanHost *host);
 
+/* True if @host stands in the middle of an access. It acts on no input now. */
+bool clu_timed_is_busy(const CluTimed *timed, const CluPlanHost *host);
+
 /* The virtual time of @host, in ns. */
 int64_t clu_timed_now(const CluTimed *timed, const CluPlanHost *host);
 

@@ -51,7 +51,7 @@ bool timed_clock_is_running(void);
 /* timed_gate.c: the big lock between slices. */
 
 /* Makes this thread, the CPU's, the one that the gate keeps others out of. */
-void timed_gate_init(void);
+void timed_gate_init(const TimedOptions *options);
 /* True if another thread waits for the big lock. */
 bool timed_gate_has_waiters(void);
 /*
@@ -68,6 +68,8 @@ void timed_gate_open(void);
 void timed_gate_turn(void);
 /* In a branch: the gate is open, and nobody waits. */
 void timed_gate_renew(void);
+/* The bytes of input that the guest has not taken. */
+size_t timed_gate_input(void);
 
 /* timed_link.c: messages of other machines. The caller holds the big lock. */
 

@@ -6,6 +6,8 @@
  * change of the memory map, falls into the middle of a slice.
  */
 #include "timed.h"
+#include <sys/ioctl.h>
+#include "chardev/char-socket.h"
 #include "hw/core/cpu.h"
 #include "qemu/main-loop.h"
 #include "qemu/thread.h"
@@ -29,6 +31,7 @@ static struct {
 };
 
 static __thread bool is_vcpu;
+static const TimedOptions *options;
 
 /*
  * The CPU's thread takes the big lock in the middle of a slice: the
@@ -69,8 +72,9 @@ static void gate_lock(QemuMutex *mutex, const char *file, int line)
     pthread_mutex_unlock(&gate.lock);
 }
 
-void timed_gate_init(void)
+void timed_gate_init(const TimedOptions *from)
 {
+    options = from;
     is_vcpu = true;
     qatomic_set(&qemu_bql_mutex_lock_func, gate_lock);
 }
@@ -98,16 +102,16 @@ static void main_loop_ran(void *opaque)
     pthread_mutex_unlock(&gate.lock);
 }
 
-static void settle(void)
+/*
+ * The first turn may be one that had begun before the input came, and the
+ * second may reach this bottom half before the input. Only the main loop polls
+ * this context now, because the CPU's thread waits here.
+ */
+static void turn(void)
 {
     AioContext *context = iohandler_get_aio_context();
     unsigned target, i;
 
-    /*
-     * The first turn may be one that had begun before the input came, and the
-     * second may reach this bottom half before the input. Only the main loop
-     * polls this context now, because the CPU's thread waits here.
-     */
     for (i = 0; i < TURNS; i++) {
         pthread_mutex_lock(&gate.lock);
         target = gate.turns + 1;
@@ -125,8 +129,61 @@ static void settle(void)
     }
 }
 
+size_t timed_gate_input(void)
+{
+    size_t bytes = 0;
+    int i, unread;
+
+    for (i = 0; i < TIMED_BLOCKING && options->blocking[i]; i++) {
+        if (ioctl(options->blocking[i], FIONREAD, &unread) == 0) {
+            bytes += unread;
+        }
+    }
+    return bytes;
+}
+
+/*
+ * In each turn the main loop takes a part of the input, and it may come round
+ * more often than it was asked to. So it goes on until the guest takes no more:
+ * how much the guest gets at this virtual time must not depend on the number
+ * of turns. (The sender's SIOCOUTQ does not show that: it counts whole buffers
+ * of the socket.)
+ */
+static void settle(void)
+{
+    size_t before, left = timed_gate_input();
+
+    do {
+        before = left;
+        turn();
+        left = timed_gate_input();
+    } while (left != before && !current_cpu->stop);
+}
+
+/*
+ * A socket remembers how much the guest took when the main loop last came
+ * round. The first piece that it reads now would have that size in some runs.
+ */
+static int look_again(Object *object, void *opaque)
+{
+    SocketChardev *socket = (SocketChardev *)object_dynamic_cast(
+        object, TYPE_CHARDEV_SOCKET);
+    int i;
+
+    /* Monitors have a thread of their own. */
+    for (i = 0; i < TIMED_BLOCKING && options->blocking[i]; i++) {
+        if (socket && socket->sioc &&
+            socket->sioc->fd == options->blocking[i]) {
+            socket->max_size = qemu_chr_be_can_write(CHARDEV(socket));
+        }
+    }
+    return 0;
+}
+
 void timed_gate_turn(void)
 {
+    object_child_foreach(object_resolve_path("/chardevs", NULL), look_again,
+                         NULL);
     timed_gate_open();
     qemu_mutex_unlock_iothread();
     settle();

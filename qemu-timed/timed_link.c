@@ -404,6 +404,7 @@ bool timed_link_stand(int64_t now)
                  !is_stopping());
     } while (limit <= now && !is_stopping());
     tell_departures();
+    timed_steps_add("input %zu", timed_gate_input());
     timed_steps_add_cpu("stand");
     timed_steps_flush();
     return true;
@@ -495,10 +496,12 @@ static void time_set_up(void *opaque, bool up)
 static void stand_nested(int64_t now)
 {
     report(now, now);
+    timed_board_set_busy(links.board, true);
     while (timed_board_stand(links.board, now, timed_board_round(links.board),
                              WAIT_MS) <= now) {
         continue;
     }
+    timed_board_set_busy(links.board, false);
     tell_departures();
 }
 

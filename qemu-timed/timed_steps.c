@@ -7,7 +7,7 @@
  *
  *   run      the CPU's run ended early: an access, a halt, a kick
  *   timers   timers were due
- *   stand    time stood still; what is left of the input in bytes
+ *   stand    time stood still; `input` is what the guest has not taken, in bytes
  *   message, send   channel, bytes, hash
  *   drive    a request: name, kind, offset, bytes, and the time that it ends
  *   due      it ends

@@ -56,6 +56,7 @@ typedef struct {
     bool is_asleep; /* or about to sleep */
     bool is_gone;
     bool has_fallen;
+    bool is_busy; /* it stands in the middle of an access */
     uint32_t departures;
     int64_t stands; /* at this time; -1: it runs */
     uint32_t round; /* the last one that it has done */
@@ -935,6 +936,18 @@ int64_t timed_board_stand(TimedBoard *board, int64_t now, uint32_t round,
     return timed_board_limit(board);
 }
 
+void timed_board_set_busy(TimedBoard *board, bool busy)
+{
+    __atomic_store_n(&board->shared->machine[board->self].is_busy, busy,
+                     __ATOMIC_SEQ_CST);
+}
+
+bool timed_board_is_busy(const TimedBoard *board, unsigned machine)
+{
+    return __atomic_load_n(&board->shared->machine[machine].is_busy,
+                           __ATOMIC_SEQ_CST);
+}
+
 static void wake_all(Shared *s)
 {
     unsigned i;
@@ -1019,6 +1032,7 @@ void timed_board_return(TimedBoard *board, unsigned machine)
     m->is_gone = false;
     m->has_fallen = false;
     m->is_asleep = false;
+    m->is_busy = false;
     m->now = s->limit;
     m->promise = s->limit;
     m->stands = -1;

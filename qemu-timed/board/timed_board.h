@@ -182,6 +182,13 @@ int64_t timed_board_wait(TimedBoard *board, int64_t want, unsigned spins,
  */
 int64_t timed_board_stand(TimedBoard *board, int64_t now, uint32_t round,
                           int timeout_ms);
+/*
+ * Before it stands: @busy says that this machine is in the middle of an access,
+ * so that it acts on no input.
+ */
+void timed_board_set_busy(TimedBoard *board, bool busy);
+/* True if @machine stands in the middle of an access. Any process may ask. */
+bool timed_board_is_busy(const TimedBoard *board, unsigned machine);
 int64_t timed_board_limit(const TimedBoard *board);
 uint32_t timed_board_round(const TimedBoard *board);
 

@@ -200,6 +200,7 @@ START_TEST(test_return)
     timed_board_report(rig.machine[1], 5000, 5000);
     ck_assert(timed_board_send(rig.machine[0], 0, 5000, "old", 3));
     ck_assert_uint_eq(timed_board_departures(rig.machine[0], 1), 0);
+    timed_board_set_busy(rig.machine[1], true);
     timed_board_leave(rig.machine[0], 1);
     timed_board_leave(rig.machine[0], 1);
     ck_assert_uint_eq(timed_board_departures(rig.machine[0], 1), 1);
@@ -214,6 +215,7 @@ START_TEST(test_return)
     ck_assert_ptr_nonnull(rig.machine[1]);
     ck_assert_uint_eq(timed_board_returns(rig.machine[0], 1), 1);
     ck_assert(!timed_board_all_stand(rig.machine[0]));
+    ck_assert(!timed_board_is_busy(rig.machine[0], 1));
     ck_assert_int_eq(timed_board_report(rig.machine[0], 5000, 5000),
                      5000 + TRAINING);
     ck_assert(!timed_board_take(rig.machine[1], 0, &m));
@@ -263,6 +265,12 @@ START_TEST(test_stand)
     timed_board_stand(rig.machine[0], 1000, 1, WAIT_MS);
     timed_board_stand(rig.machine[1], 1000, 1, WAIT_MS);
     ck_assert(timed_board_all_stand(rig.machine[0]));
+    /* One of them is in the middle of an access. */
+    timed_board_set_busy(rig.machine[1], true);
+    ck_assert(timed_board_is_busy(rig.machine[0], 1));
+    ck_assert(!timed_board_is_busy(rig.machine[0], 0));
+    timed_board_set_busy(rig.machine[1], false);
+    ck_assert(!timed_board_is_busy(rig.machine[0], 1));
     timed_board_set_limit(rig.machine[0], 2000);
     ck_assert(!timed_board_all_stand(rig.machine[0]));
     ck_assert_int_eq(timed_board_stand(rig.machine[1], 1000, 1, WAIT_MS), 2000);
