@@ -34,26 +34,25 @@ static __thread bool is_vcpu;
 static const TimedOptions *options;
 
 /*
- * The CPU's thread takes the big lock in the middle of a slice: the
- * instruction is an access to a device. The slice ends after it, because the
- * device may have changed what is due next.
+ * The CPU's thread takes the big lock in the middle of a slice, in an access to
+ * a device. The slice ends after the instruction, because the device may have
+ * changed what is due next. Between two instructions QEMU's cpu-exec.c takes
+ * the lock, too, as long as an interrupt is pending: nothing but the CPU and
+ * its interrupt controller changes then. If that ended the slice, a kernel that
+ * has interrupts disabled would run a few instructions a slice.
  */
-static void end_slice(CPUState *cpu)
+static bool is_access(const char *file)
 {
-    int64_t left = cpu->icount_decr_ptr->u16.low + cpu->icount_extra;
-
-    /* An interrupt is accepted under the lock before the first instruction. */
-    if (cpu->icount_budget > left) {
-        cpu_exit(cpu);
-    }
+    return current_cpu && current_cpu->running &&
+           !g_str_has_suffix(file, "/cpu-exec.c");
 }
 
 static void gate_lock(QemuMutex *mutex, const char *file, int line)
 {
     if (is_vcpu) {
         qemu_mutex_lock_impl(mutex, file, line);
-        if (current_cpu && current_cpu->running) {
-            end_slice(current_cpu);
+        if (is_access(file)) {
+            cpu_exit(current_cpu);
         }
         return;
     }

@@ -114,7 +114,8 @@ static void step(CPUState *cpu)
     until = MIN(until, timed_link_limit(now));
     until = MIN(until, now + options->slice_ns);
     run_cpu(cpu, until - now);
-    if (timed_clock_now() < until) {
+    /* A thread that kicks the CPU may make it return at once. */
+    if (timed_clock_now() > now && timed_clock_now() < until) {
         timed_steps_add_cpu("run");
     }
 }
