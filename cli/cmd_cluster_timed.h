@@ -7,10 +7,10 @@
 
 /* The logs of a timed cluster. */
 typedef struct CmdClusterTimed {
-    const char *log;              /* the file to write; NULL: none */
+    const char *log;   /* the file to write; NULL: none */
     const char *steps; /* the directory of the machines' records, absolute;
                           NULL: none */
-    char *const *sets;            /* the changes that it names; nullable */
+    char *const *sets; /* the changes that it names; nullable */
     const CluTimedScript *script; /* the log to replay; NULL: none */
     const char *script_file;      /* its name, for messages */
 } CmdClusterTimed;

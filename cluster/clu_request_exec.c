@@ -23,6 +23,8 @@ typedef struct Exec {
     bool is_whole; /* the input ends without waiting for the command */
     bool is_input_over;
     bool is_end_sent;
+    bool is_over; /* the command has ended, the machines still move */
+    uint32_t status, signal;
     uint64_t allowed;  /* bytes of input that the client may still send */
     GByteArray *input; /* that has come, and is not sent to the agent yet */
     int64_t begun_ns;
@@ -55,6 +57,21 @@ static bool is_lost(const CluHost *host)
            state != CLU_HOST_OOPS && state != CLU_HOST_STOPPED;
 }
 
+/* In a timed cluster the client hears of the end when the machines stand, so
+ * that its next command finds the same virtual time in each run. */
+static bool end_if_over(CluRequest *request)
+{
+    const Exec *exec = request->state;
+
+    if (!exec->is_over) {
+        return false;
+    }
+    if (!exec->timed || clu_timed_stands_at(exec->timed, 0)) {
+        clu_request_exit(request, exec->status, exec->signal);
+    }
+    return true;
+}
+
 static void on_session_frame(void *owner, const CluAgentFrame *frame)
 {
     CluRequest *request = owner;
@@ -69,8 +86,10 @@ static void on_session_frame(void *owner, const CluAgentFrame *frame)
                          g_strerror((int)clu_agent_get32(frame->body)));
         break;
     case CLU_AGENT_EXIT:
-        clu_request_exit(request, clu_agent_get32(frame->body),
-                         clu_agent_get32(frame->body + 4));
+        exec->is_over = true;
+        exec->status = clu_agent_get32(frame->body);
+        exec->signal = clu_agent_get32(frame->body + 4);
+        end_if_over(request);
         break;
     case CLU_AGENT_CREDIT:
         if (clu_agent_get32(frame->body) == CLU_AGENT_STDIN) {
@@ -98,6 +117,10 @@ static void on_session_lost(void *owner, const char *reason)
     CluRequest *request = owner;
     const Exec *exec = request->state;
 
+    if (exec->is_over) {
+        clu_request_exit(request, exec->status, exec->signal);
+        return;
+    }
     if (clu_host_state(exec->host) != CLU_HOST_UP) {
         g_autofree char *what = g_strdup_printf(
             "the result of the command is not known: %s", reason);
@@ -196,6 +219,9 @@ static void exec_check(CluRequest *request)
     const Exec *exec = request->state;
     const CluGuest *guest = clu_host_guest(exec->host);
 
+    if (end_if_over(request)) {
+        return;
+    }
     if (is_lost(exec->host)) {
         fail_by_state(request, exec->host,
                       "the result of the command is not known");

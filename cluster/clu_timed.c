@@ -44,10 +44,10 @@ struct CluTimed {
     int64_t vain_us;  /* monotonic time at which one of both changed */
     int64_t round_us; /* monotonic time of the last round */
     bool is_moving; /* the machines were given time, and did not stand since */
-    int64_t moved_us;  /* monotonic time at which they were given it */
-    int64_t moving_us; /* the sum of real time for which they had some */
+    int64_t moved_us;    /* monotonic time at which they were given it */
+    int64_t moving_us;   /* the sum of real time for which they had some */
     const char *records; /* where machines write what happens; NULL: nowhere */
-    const char *path;  /* of the log to write; NULL: none */
+    const char *path;    /* of the log to write; NULL: none */
     const CluTimedScript *head; /* of that log */
     CluTimedLog *log;
     const CluTimedScript *script; /* that is replayed; NULL: none */
