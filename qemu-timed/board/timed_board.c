@@ -434,7 +434,12 @@ static int64_t horizon_of(const Shared *s, unsigned self)
         active[i] = i == self || s->machine[i].is_gone ? TIMED_BOARD_NEVER
                                                        : active_of(s, i);
     }
-    horizon = s->machine[self].accept_bound;
+    /*
+     * Not before its accept bound the CPU goes on. Messages of that same time
+     * come before it does, so they must not wait: if the crossing itself is of
+     * that time, it enters the model only after them.
+     */
+    horizon = add(s->machine[self].accept_bound, 1);
     for (i = 0; i < s->channels; i++) {
         const Channel *c = &s->channel[i];
 

@@ -249,6 +249,40 @@ START_TEST(test_accept_after_return)
 }
 END_TEST
 
+/* A CPU's store begins at the time at which a message arrives. The store enters
+ * the model when its machine has promised more, so when that has delivered the
+ * message; and it delivers it before it knows when the store has left. */
+START_TEST(test_store_and_message)
+{
+    Rig rig = pair_new(350);
+    TimedBoard *model = timed_board_open_model(rig.fd);
+    TimedCrossing crossing = {.kind = TIMED_CROSSING_WRITE, .wants_accept = 1};
+    const int64_t bounds[] = {TIMED_BOARD_NEVER, 360}, accepts[] = {-1, 10};
+    uint8_t bytes[TIMED_BOARD_MESSAGE];
+    TimedBoardMessage m;
+
+    ck_assert_ptr_nonnull(model);
+    timed_board_add_model(model);
+    timed_board_set_up(rig.machine[0], 0, 0, true);
+    timed_board_set_up(rig.machine[1], 1, 0, true);
+    timed_board_report(rig.machine[0], 5, 300);
+    timed_board_deliver(model, 0, 10, "m", 1);
+    ck_assert(timed_board_cross(rig.machine[1], 1, 10, &crossing, "x", 1));
+    ck_assert(timed_board_take_crossing(model, &crossing, bytes));
+    ck_assert_int_eq(timed_board_report_model(model, bounds, accepts), 0);
+    ck_assert(timed_board_take(rig.machine[1], 0, &m));
+    ck_assert_int_eq(m.arrival, 10);
+    ck_assert_int_eq(timed_board_report(rig.machine[1], 10, m.arrival), 11);
+    /* No farther, until it is known when the store has left */
+    ck_assert_int_eq(timed_board_report(rig.machine[1], 10, 500), 11);
+    ck_assert_int_eq(timed_board_report_model(model, bounds, accepts), 300);
+    timed_board_accept(model, 1, 60);
+    ck_assert_int_gt(timed_board_report(rig.machine[1], 10, 60), 60);
+    timed_board_close(model);
+    rig_free(&rig);
+}
+END_TEST
+
 START_TEST(test_stand)
 {
     Rig rig = pair_new(350);
@@ -663,6 +697,7 @@ int main(void)
     tcase_add_test(cases, test_gone);
     tcase_add_test(cases, test_return);
     tcase_add_test(cases, test_accept_after_return);
+    tcase_add_test(cases, test_store_and_message);
     tcase_add_test(cases, test_stand);
     tcase_add_test(cases, test_refused);
     tcase_add_test(cases, test_untaken_crossing);
