@@ -5,15 +5,16 @@
  * It says nothing that may differ between runs that are the same: no rounds, no
  * bottom halves, and no run of the CPU that ended at its horizon or its cap.
  *
- *   run      the CPU's run ended early: an access, a halt, a kick
+ *   run      the CPU's run ended early: an access or a halt
  *   timers   timers were due
- *   stand    time stood still; `input` is what the guest has not taken, in bytes
+ *   input    time stands still: the bytes of input that the guest does not take
+ *   stand    time goes on
  *   message, send   channel, bytes, hash
  *   drive    a request: name, kind, offset, bytes, and the time that it ends
  *   due      it ends
  *
- * `cpu` is the program counter, the hash of the registers, the interrupts that
- * are pending, and 1 if the CPU is halted.
+ * Behind `cpu` are the program counter, the hash of the registers, the
+ * interrupts that are pending, and 1 if the CPU is halted.
  */
 #include "timed.h"
 #include "qemu/error-report.h"
