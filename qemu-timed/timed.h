@@ -135,10 +135,11 @@ void timed_drive_init(void);
 
 /* False, after a message, if the file @path cannot be written. */
 bool timed_steps_option(const char *path);
-bool timed_steps_are_on(void);
 void timed_steps_add(const char *format, ...) G_GNUC_PRINTF(1, 2);
 /* The same, with the state of the CPU, which must not run. */
 void timed_steps_add_cpu(const char *what);
+/* A run of the CPU has ended early. */
+void timed_steps_add_run(void);
 uint64_t timed_steps_hash(const void *bytes, size_t size);
 void timed_steps_flush(void);
 

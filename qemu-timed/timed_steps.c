@@ -6,6 +6,7 @@
  * bottom halves, and no run of the CPU that ended at its horizon or its cap.
  *
  *   run      the CPU's run ended early: an access or a halt
+ *   loop     as many more runs ended at the same instruction; a hash of them
  *   timers   timers were due
  *   input    time stands still: the bytes of input that the guest does not take
  *   stand    time goes on
@@ -26,6 +27,15 @@
 
 static FILE *steps;
 
+/* Runs since the last line that ended at the same instruction, as when a kernel
+ * polls a timer. They have one line together. */
+static struct {
+    uint64_t pc; /* 0: none */
+    uint64_t count;
+    uint64_t hash;
+    int64_t last;
+} loop;
+
 uint64_t timed_steps_hash(const void *bytes, size_t size)
 {
     const uint8_t *byte = bytes;
@@ -39,6 +49,17 @@ uint64_t timed_steps_hash(const void *bytes, size_t size)
     return hash;
 }
 
+static void end_loop(void)
+{
+    if (loop.count) {
+        fprintf(steps, "%" PRId64 " loop %" PRIu64 " %" PRIx64 "\n", loop.last,
+                loop.count, loop.hash);
+    }
+    loop.pc = 0;
+    loop.count = 0;
+    loop.hash = 0;
+}
+
 void timed_steps_add(const char *format, ...)
 {
     va_list arguments;
@@ -46,6 +67,7 @@ void timed_steps_add(const char *format, ...)
     if (!steps) {
         return;
     }
+    end_loop();
     fprintf(steps, "%" PRId64 " ", timed_clock_now());
     va_start(arguments, format);
     vfprintf(steps, format, arguments);
@@ -56,14 +78,42 @@ void timed_steps_add(const char *format, ...)
 void timed_steps_add_cpu(const char *what)
 {
     CPUState *cpu = qemu_get_cpu(0);
+    uint64_t pc, registers;
 
     if (!steps) {
         return;
     }
-    timed_steps_add("%s cpu %" PRIx64 " %" PRIx64 " %x %d", what,
-                    (uint64_t)CPU_GET_CLASS(cpu)->get_pc(cpu),
-                    timed_steps_hash(cpu->env_ptr, REGISTER_BYTES),
+    pc = CPU_GET_CLASS(cpu)->get_pc(cpu);
+    registers = timed_steps_hash(cpu->env_ptr, REGISTER_BYTES);
+    timed_steps_add("%s cpu %" PRIx64 " %" PRIx64 " %x %d", what, pc, registers,
                     cpu->interrupt_request, cpu->halted);
+}
+
+void timed_steps_add_run(void)
+{
+    CPUState *cpu = qemu_get_cpu(0);
+    uint64_t pc;
+
+    if (!steps) {
+        return;
+    }
+    pc = CPU_GET_CLASS(cpu)->get_pc(cpu);
+    if (pc == loop.pc) {
+        uint64_t state[] = {
+            loop.hash,
+            timed_clock_now(),
+            timed_steps_hash(cpu->env_ptr, REGISTER_BYTES),
+            cpu->interrupt_request,
+            cpu->halted,
+        };
+
+        loop.hash = timed_steps_hash(state, sizeof(state));
+        loop.last = state[1];
+        loop.count++;
+        return;
+    }
+    timed_steps_add_cpu("run");
+    loop.pc = pc;
 }
 
 void timed_steps_flush(void)
@@ -82,9 +132,4 @@ bool timed_steps_option(const char *path)
     }
     setvbuf(steps, NULL, _IOFBF, BUFFER_BYTES);
     return true;
-}
-
-bool timed_steps_are_on(void)
-{
-    return steps;
 }

@@ -116,7 +116,7 @@ static void step(CPUState *cpu)
     run_cpu(cpu, until - now);
     /* A thread that kicks the CPU may make it return at once. */
     if (timed_clock_now() > now && timed_clock_now() < until) {
-        timed_steps_add_cpu("run");
+        timed_steps_add_run();
     }
 }
 
