@@ -27,8 +27,10 @@
 
 static FILE *steps;
 
-/* Runs since the last line that ended at the same instruction, as when a kernel
- * polls a timer. They have one line together. */
+/*
+ * Runs since the last line that ended at the same instruction, as when a kernel
+ * polls a timer. They have one line together.
+ */
 static struct {
     uint64_t pc; /* 0: none */
     uint64_t count;
