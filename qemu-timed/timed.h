@@ -52,6 +52,8 @@ bool timed_clock_is_running(void);
 
 /* Makes this thread, the CPU's, the one that the gate keeps others out of. */
 void timed_gate_init(const TimedOptions *options);
+/* True if the CPU has accessed a device since the last call. */
+bool timed_gate_take_access(void);
 /* True if another thread waits for the big lock. */
 bool timed_gate_has_waiters(void);
 /*
@@ -138,7 +140,7 @@ bool timed_steps_option(const char *path);
 void timed_steps_add(const char *format, ...) G_GNUC_PRINTF(1, 2);
 /* The same, with the state of the CPU, which must not run. */
 void timed_steps_add_cpu(const char *what);
-/* A run of the CPU has ended early. */
+/* A run of the CPU has ended with an access, or the CPU has halted. */
 void timed_steps_add_run(void);
 uint64_t timed_steps_hash(const void *bytes, size_t size);
 void timed_steps_flush(void);

@@ -32,6 +32,7 @@ static struct {
 
 static __thread bool is_vcpu;
 static const TimedOptions *options;
+static bool has_accessed;
 
 /*
  * The CPU's thread takes the big lock in the middle of a slice, in an access to
@@ -52,6 +53,7 @@ static void gate_lock(QemuMutex *mutex, const char *file, int line)
     if (is_vcpu) {
         qemu_mutex_lock_impl(mutex, file, line);
         if (is_access(file)) {
+            has_accessed = true;
             cpu_exit(current_cpu);
         }
         return;
@@ -76,6 +78,14 @@ void timed_gate_init(const TimedOptions *from)
     options = from;
     is_vcpu = true;
     qatomic_set(&qemu_bql_mutex_lock_func, gate_lock);
+}
+
+bool timed_gate_take_access(void)
+{
+    bool result = has_accessed;
+
+    has_accessed = false;
+    return result;
 }
 
 bool timed_gate_has_waiters(void)

@@ -5,7 +5,7 @@
  * It says nothing that may differ between runs that are the same: no rounds, no
  * bottom halves, and no run of the CPU that ended at its horizon or its cap.
  *
- *   run      the CPU's run ended early: an access or a halt
+ *   run      a run of the CPU ended with an access, or the CPU halted
  *   loop     as many more runs ended at the same instruction; a hash of them
  *   timers   timers were due
  *   input    time stands still: the bytes of input that the guest does not take
