@@ -21,6 +21,7 @@
 #include "clu_plan.h"
 #include "cmd_cluster_model.h"
 #include "exp_crossing.h"
+#include "farside_wire.h"
 #include "timed_board.h"
 #include "timed_control.h"
 #include "../suite.h"
@@ -428,6 +429,121 @@ START_TEST(a_branch_sees_what_the_others_see)
 }
 END_TEST
 
+/* Asks the model for a branch with the line @set. Returns the line of the
+ * branch and the board, or -1 and the answer. */
+static int ask_branch(TimedBoard *board, int control, const char *set,
+                      TimedControlPacket *packet)
+{
+    g_autofree char *text = g_strdup_printf("branch\nfd 0\n%s", set);
+    int line[2];
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, line), 0);
+    ck_assert(timed_control_send(control, text, &line[1], 1));
+    timed_board_knock(board);
+    close(line[1]);
+    ck_assert(timed_control_receive(line[0], packet, 10000));
+    if (g_str_has_prefix(packet->text, "ok ")) {
+        ck_assert_uint_eq(packet->count, 1);
+        return line[0];
+    }
+    close(line[0]);
+    return -1;
+}
+
+/* The arrival of a store that is sent on channel 0 at @now; -1 if it is lost.
+ */
+static int64_t send_store(int fd, int64_t now, unsigned hosts)
+{
+    TimedBoard *machine[4];
+    TimedBoardMessage m = {.arrival = -1};
+    TimedCrossing crossing = {.kind = TIMED_CROSSING_WRITE, .bytes = 4};
+    struct farside_wire_head head = {.type = FARSIDE_WIRE_WRITE};
+    unsigned to = 0;
+    int64_t horizon;
+
+    for (unsigned i = 0; i < hosts; i++) {
+        machine[i] = timed_board_open(fd, i);
+        timed_board_report(machine[i], now, now);
+        to = timed_board_is_inbound(machine[i], 0) ? i : to;
+    }
+    ck_assert(timed_board_cross(machine[timed_board_source(machine[0], 0)], 0,
+                                now, &crossing, &head, sizeof(head)));
+    do {
+        for (unsigned i = 0; i < hosts; i++) {
+            timed_board_report(machine[i], now, TIMED_BOARD_NEVER);
+        }
+        horizon = timed_board_wait(machine[to], TIMED_BOARD_NEVER - 1, 0, 1);
+    } while (!timed_board_take(machine[to], 0, &m) &&
+             horizon < TIMED_BOARD_NEVER);
+    for (unsigned i = 0; i < hosts; i++) {
+        timed_board_close(machine[i]);
+    }
+    return m.arrival;
+}
+
+/* A cut of a branch loses what is sent there meanwhile, and nothing that the
+ * template sends. Changes that are none of faults are refused. */
+START_TEST(a_branch_has_faults_of_its_own)
+{
+    static TimedControlPacket packet;
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    TopoDescription *description = topo_load(THREE, NULL, errors);
+    CluPlan *plan = clu_plan_new(description, errors);
+    const TopoLink *link = ((CluPlanLink *)plan->links->pdata[0])->link;
+    g_autofree char *set = g_strdup_printf(
+        "set faults=[{name: f, target: %s, action: link-down, at: 1ms, "
+        "for: 50us, training: 1us}]\n",
+        link->name);
+    TimedBoardLink *links = g_new0(TimedBoardLink, plan->links->len);
+    unsigned hosts = plan->hosts->len;
+    int fd, control[2], line;
+    TimedBoard *board;
+    pid_t model;
+
+    for (unsigned i = 0; i < plan->links->len; i++) {
+        const CluPlanLink *its = plan->links->pdata[i];
+
+        links[i] = (TimedBoardLink){its->link->name,
+                                    {its->host[0]->index, its->host[1]->index},
+                                    100,
+                                    20000};
+    }
+    fd = timed_board_new(hosts, links, plan->links->len);
+    board = timed_board_open(fd, 0);
+    timed_board_add_model(board);
+    for (unsigned i = 0; i < 2 * plan->links->len; i++) {
+        timed_board_set_up(board, i, 0, true);
+    }
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, control), 0);
+    model = fork();
+    if (model == 0) {
+        GError *error = NULL;
+
+        close(control[0]);
+        cmd_cluster_model_run(plan, fd, control[1], &error);
+        _exit(1);
+    }
+    ck_assert_int_eq(ask_branch(board, control[0], "set name=other\n", &packet),
+                     -1);
+    ck_assert_msg(strstr(packet.text, "as it was") != NULL, "%s", packet.text);
+    line = ask_branch(board, control[0], set, &packet);
+    ck_assert_msg(line >= 0, "%s", packet.text);
+    ck_assert_int_eq(send_store(packet.fds[0], 1010000, hosts), -1);
+    ck_assert_int_gt(send_store(fd, 1010000, hosts), 1010000);
+    close(line);
+    timed_control_close(&packet);
+    kill(model, SIGKILL);
+    waitpid(model, NULL, 0);
+    close(control[0]);
+    close(control[1]);
+    timed_board_close(board);
+    close(fd);
+    g_free(links);
+    clu_plan_free(plan);
+    topo_description_free(description);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("model");
@@ -436,6 +552,7 @@ int main(void)
     tcase_set_timeout(tcase, 110);
     tcase_add_test(tcase, a_run_does_not_depend_on_the_pace);
     tcase_add_test(tcase, a_branch_sees_what_the_others_see);
+    tcase_add_test(tcase, a_branch_has_faults_of_its_own);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
