@@ -36,7 +36,7 @@ static bool fails_still(void *owner, const GArray *schedule)
 {
     Smaller *smaller = owner;
     g_autofree char *dir =
-        g_strdup_printf("%s.%u", smaller->dir, ++smaller->runs);
+        g_strdup_printf("%s-%u", smaller->dir, ++smaller->runs);
     CmdExploreResult result;
     bool is_same;
 
@@ -92,7 +92,7 @@ void cmd_explore_shrink(CmdExplore *explore, const GArray *schedule,
         .explore = explore,
         .cause = result->cause,
         .name = g_strdup(name),
-        .dir = g_strconcat(dir, ".small", NULL),
+        .dir = g_strconcat(dir, "-small", NULL),
     };
     g_autoptr(GArray) small = exp_shrink(schedule, fails_still, &smaller, most);
     g_autofree char *text = exp_schedule_to_text(small);

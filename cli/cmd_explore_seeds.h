@@ -35,7 +35,7 @@ int cmd_explore_seeds(CmdExploreSeeds *seeds, GError **error);
 /*
  * Makes @schedule, which has failed with @result in the folder @dir, smaller in
  * at most @most runs of a cluster called @name. Leaves the smallest one in the
- * folder DIR.small, prints it and the command that runs it again.
+ * folder DIR-small, prints it and the command that runs it again.
  */
 void cmd_explore_shrink(CmdExplore *explore, const GArray *schedule,
                         const CmdExploreResult *result, const char *name,
