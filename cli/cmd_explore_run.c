@@ -29,6 +29,7 @@ typedef struct Run {
     int64_t until_ns; /* virtual time at which the present child must end */
     bool is_late;     /* it has not */
     bool is_slow;     /* real time is over */
+    bool is_broken;   /* a kernel has panicked, so nothing more can pass */
 } Run;
 
 void cmd_explore_result_clear(CmdExploreResult *result)
@@ -96,10 +97,10 @@ static JsonArray *hosts_of(JsonNode *status)
     return json_object_get_array_member(json_node_get_object(status), "hosts");
 }
 
-/* The virtual time of the host that is farthest; -1 if it is not known. */
-static int64_t ask_time(const Run *run)
+/* The virtual time of the host that is farthest; -1 if @status (nullable) has
+ * none. */
+static int64_t time_of(JsonNode *status)
 {
-    g_autoptr(JsonNode) status = ask_status(run);
     int64_t most = -1;
 
     for (unsigned i = 0; status && i < json_array_get_length(hosts_of(status));
@@ -112,18 +113,42 @@ static int64_t ask_time(const Run *run)
     return most;
 }
 
+static int64_t ask_time(const Run *run)
+{
+    g_autoptr(JsonNode) status = ask_status(run);
+
+    return time_of(status);
+}
+
+static bool has_panicked(JsonNode *status)
+{
+    for (unsigned i = 0; status && i < json_array_get_length(hosts_of(status));
+         i++) {
+        JsonObject *host = json_array_get_object_element(hosts_of(status), i);
+
+        if (strcmp(json_object_get_string_member(host, "state"), "panicked") ==
+            0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* True if a child has to end, because its time is over. */
 static bool is_over(void *owner)
 {
     Run *run = owner;
     int64_t patience_us = run->explore->patience_s * G_USEC_PER_SEC;
+    g_autoptr(JsonNode) status = NULL;
 
     if (g_get_monotonic_time() - run->begun_us > patience_us) {
         run->is_slow = true;
-    } else if (run->until_ns > 0 && ask_time(run) > run->until_ns) {
-        run->is_late = true;
+    } else if (run->until_ns > 0) {
+        status = ask_status(run);
+        run->is_broken = has_panicked(status);
+        run->is_late = !run->is_broken && time_of(status) > run->until_ns;
     }
-    return run->is_slow || run->is_late;
+    return run->is_slow || run->is_late || run->is_broken;
 }
 
 /*
@@ -207,7 +232,7 @@ static void run_script(Run *run, const char *schedule)
         judge(run, CMD_EXPLORE_FAIL, CMD_EXPLORE_HANG, text);
     } else if (status == CMD_EXPLORE_IMPOSSIBLE) {
         judge(run, CMD_EXPLORE_CANNOT, CMD_EXPLORE_NO_CAUSE, last);
-    } else if (status != 0 && !run->is_slow) {
+    } else if (status != 0 && !run->is_slow && !run->is_broken) {
         text = *last
                    ? g_strdup(last)
                    : g_strdup_printf("the script's exit status is %d", status);
@@ -341,6 +366,9 @@ static void check_hosts(Run *run)
         const TopoHost *host = run->explore->description->hosts->pdata[i];
         const char *state = json_object_get_string_member(object, "state");
 
+        if (strcmp(state, "up") == 0 && run->is_broken) {
+            continue; /* nobody lets time pass for it any more */
+        }
         if (strcmp(state, "up") == 0) {
             check_answer(run, host);
         } else if (!g_strv_contains(good_states, state) &&
