@@ -256,8 +256,15 @@ static void emit_panel(PlotSheet *sheet, unsigned panel)
 }
 
 static bool check_logarithm(const char *column, bool is_log, double least,
-                            GError **error)
+                            const RepRange *range, GError **error)
 {
+    if (is_log && range->most > range->least && range->least <= 0) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "plot: the logarithmic axis of \"%s\" cannot begin at 0 or "
+                    "less; let its range begin above 0",
+                    column);
+        return false;
+    }
     if (is_log && least <= 0) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                     "plot: \"%s\" has values of 0 or less, which a "
@@ -282,9 +289,9 @@ static bool check_axis(PlotSheet *sheet, GError **error)
                 : REP_AXIS_LINEAR;
     }
     return check_logarithm(plot->x_column, sheet->x_axis != REP_AXIS_LINEAR,
-                           sheet->data->x_min, error) &&
+                           sheet->data->x_min, &plot->x_range, error) &&
            check_logarithm(plot->y_column, rep_plot_y_base(plot) > 0,
-                           sheet->data->y_least, error);
+                           sheet->data->y_least, &plot->y_range, error);
 }
 
 char *rep_plot_script(const RepPlot *plot, const Table *model,

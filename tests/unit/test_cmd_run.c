@@ -296,6 +296,26 @@ START_TEST(a_result_is_drawn_again_without_a_run)
 }
 END_TEST
 
+START_TEST(a_logarithmic_axis_begins_above_0)
+{
+    static const char *const words[] = {"plot @/s.csv --x-range 0:2048",
+                                        "plot @/s.csv --y-range -1:2048"};
+    g_autofree char *text = g_strdup_printf(plotted, 2, plots[1]);
+    const char *logs[] = {plots[6], plots[8]};
+
+    program_put("s.yaml", text);
+    ck_assert_int_eq(program_run("run @/s.yaml -q -o @ --no-plot"), 0);
+    for (unsigned i = 0; i < G_N_ELEMENTS(words); i++) {
+        g_autofree char *changed = g_strdup_printf(plotted, 2, logs[i]);
+
+        program_put("s.yaml", changed);
+        ck_assert_int_eq(program_run(words[i]), 2);
+        ck_assert_msg(strstr(program_err, "cannot begin at 0 or less") != NULL,
+                      "%s", program_err);
+    }
+}
+END_TEST
+
 /* TeX gets its special characters escaped, and the same bytes each time. */
 START_TEST(a_result_is_drawn_for_tex)
 {
@@ -601,6 +621,7 @@ int main(void)
     tcase_add_test(tcase, each_key_of_a_plot_changes_the_drawing);
     tcase_add_test(tcase, the_head_says_what_numbers_mean);
     tcase_add_test(tcase, a_result_is_drawn_again_without_a_run);
+    tcase_add_test(tcase, a_logarithmic_axis_begins_above_0);
     tcase_add_test(tcase, a_result_is_drawn_for_tex);
     tcase_add_test(tcase, a_drawing_without_room_is_refused_first);
     tcase_add_test(tcase, check_finds_what_run_refuses);
