@@ -103,15 +103,18 @@ static GPtrArray *make_changes(const ExpFitOptions *options, const double *at,
     return changes;
 }
 
+/* Loads the description in @file, or @loaded again if it is not NULL. */
 static TopoDescription *load_at(const FitCases *cases, const char *file,
-                                const double *at, GError **error)
+                                const TopoDescription *loaded, const double *at,
+                                GError **error)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(GPtrArray) changes = make_changes(cases->options, at, errors);
     TopoDescription *description = NULL;
 
     if (topo_errors_count(errors) == 0) {
-        description = topo_load(file, changes, errors);
+        description = loaded ? topo_load_again(loaded, changes, errors)
+                             : topo_load(file, changes, errors);
     }
     if (topo_errors_count(errors) > 0) {
         g_propagate_error(error, topo_errors_to_gerror(errors));
@@ -288,7 +291,7 @@ static FitCase *case_new(FitCases *cases, const char *file, const double *at,
                          GError **error)
 {
     const ExpPlanOptions plan = {.threads = cases->options->threads};
-    TopoDescription *description = load_at(cases, file, at, error);
+    TopoDescription *description = load_at(cases, file, NULL, at, error);
     g_autoptr(Table) model = NULL;
     FitCase *one;
 
@@ -360,7 +363,7 @@ static unsigned evaluate_case(FitCases *cases, const FitCase *one,
     ExpPlanOptions plan = {.threads = threads,
                            .only = only_chosen ? one->only : NULL};
     g_autoptr(TopoDescription) description =
-        load_at(cases, one->description->file, at, error);
+        load_at(cases, NULL, one->description, at, error);
     g_autoptr(Table) table =
         description ? exp_plan_run(description, &plan, NULL, error) : NULL;
     unsigned count = 0;
