@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "topo_change_priv.h"
+#include "topo_flow.h"
 #include "topo_load_priv.h"
 #include "topo_repeat_priv.h"
 
@@ -355,6 +356,22 @@ static bool make_tree(TopoLoader *loader, const GPtrArray *changes)
     return true;
 }
 
+/* A flow's file is a part of the description. */
+static void hash_files(const TopoWorkload *workload, GChecksum *checksum)
+{
+    unsigned i;
+
+    for (i = 0; workload != NULL && i < workload->flows->len; i++) {
+        const char *file = topo_flow_file(workload->flows->pdata[i]);
+        g_autofree char *data = NULL;
+        gsize length;
+
+        if (file != NULL && g_file_get_contents(file, &data, &length, NULL)) {
+            g_checksum_update(checksum, (const guchar *)data, (gssize)length);
+        }
+    }
+}
+
 static void make_hash(TopoLoader *loader, const GPtrArray *changes)
 {
     GChecksum *checksum = g_checksum_new(G_CHECKSUM_SHA256);
@@ -367,6 +384,7 @@ static void make_hash(TopoLoader *loader, const GPtrArray *changes)
         g_checksum_update(checksum, (const guchar *)loader->cluster, -1);
     }
     topo_library_hash(loader->loaded->library, checksum);
+    hash_files(loader->loaded->pub.workload, checksum);
     for (i = 0; changes != NULL && i < changes->len; i++) {
         TopoChange *change = g_ptr_array_index(changes, i);
         g_autofree char *line = g_strdup_printf(

@@ -595,6 +595,80 @@ static const struct {
      "of a: 1 credits cannot hold a payload"},
 };
 
+static const char *const borrowed =
+    "name: borrowed\n"
+    "hosts:\n"
+    "  - name: lender\n"
+    "    cpu: generic-host\n"
+    "    devices: [{name: ntb, part: generic-ntb, at: rp0},\n"
+    "              {name: disk, part: optane-900p, at: rp1}]\n"
+    "  - {name: borrower, cpu: generic-host,\n"
+    "     devices: [{name: ntb, part: generic-ntb, at: rp0}]}\n"
+    "links: [{name: cable, ends: [lender.ntb, borrower.ntb]}]\n"
+    "lend: [{device: lender.disk, to: borrower}]\n"
+    "workload: {flows: [{name: f, kind: compute, time: 1us}]}\n"
+    "measure: {columns: [{name: t, from: flow.f.time}]}\n"
+    "plot: {x: t, y: t}\n"
+    "compare: {keys: [t]}\n"
+    "variants:\n"
+    "  - name: short\n"
+    "  - {name: long, set: {links.cable.length: 201m}}\n";
+
+static void put_copy(const char *name, const char *source)
+{
+    g_autofree char *from =
+        g_build_filename(g_getenv("FARSIDE_PARTS"), source, NULL);
+    g_autofree char *to = program_place(name), *bytes = NULL;
+    gsize size;
+
+    ck_assert(g_file_get_contents(from, &bytes, &size, NULL));
+    ck_assert(g_file_set_contents(to, bytes, (gssize)size, NULL));
+}
+
+/* A trace takes the place of a workload, its columns, plot and comparison, and
+ * belongs to what a journal must not mix. */
+START_TEST(a_trace_is_a_workload)
+{
+    g_autofree char *first = NULL, *again = NULL, *other = NULL;
+    g_auto(GStrv) fast = NULL, slow = NULL, lines = NULL;
+
+    program_put("b.yaml", borrowed);
+    put_copy("parts/generic-ntb.yaml", "generic-ntb.yaml");
+    put_copy("parts/optane-900p.yaml", "optane-900p.yaml");
+    put_copy("t.pcapng", "../replay/four-reads.pcapng");
+    ck_assert_msg(
+        program_run("run -q --no-plot -o @ --workload @/t.pcapng @/b.yaml") ==
+            0,
+        "%s", program_err);
+    first = read_file("borrowed.csv");
+    lines = g_strsplit(strstr(first, "\nvariant,"), "\n", -1);
+    fast = g_strsplit(lines[2], ",", -1);
+    slow = g_strsplit(lines[3], ",", -1);
+    ck_assert_str_eq(fast[0], "short");
+    ck_assert_str_eq(fast[2], "104");
+    /* Ten crossings of each of four reads, and the last doorbell, 1 us more */
+    ck_assert_double_eq_tol(g_ascii_strtod(slow[1], NULL) -
+                                g_ascii_strtod(fast[1], NULL),
+                            41, 0.05);
+    ck_assert_int_eq(
+        program_run("run -q --no-plot -o @ -w @/t.pcapng @/b.yaml"), 0);
+    again = read_file("borrowed.csv");
+    ck_assert_str_eq(again, first);
+    ck_assert_int_eq(program_run("run -q --no-plot -o @ -w @/t.pcapng "
+                                 "--set workload.flows.trace.pace=0% @/b.yaml"),
+                     0);
+    other = read_file("borrowed.csv");
+    ck_assert_str_ne(other, first);
+    /* Another trace makes another result. */
+    put_copy("t.pcapng", "generic-ntb.yaml");
+    ck_assert_int_eq(
+        program_run("run -q --no-plot -o @ -w @/t.pcapng @/b.yaml"), 1);
+    ck_assert(strstr(program_err, "t.pcapng: byte 0: no pcapng file"));
+    ck_assert_int_eq(program_run("run -q -o @ -w @/none @/b.yaml"), 2);
+    ck_assert(strstr(program_err, "there is no file"));
+}
+END_TEST
+
 START_TEST(wrong_use_is_told)
 {
     g_autofree char *made = program_place("new");
@@ -629,6 +703,7 @@ int main(void)
     tcase_add_test(tcase, spreads_are_not_compared);
     tcase_add_test(tcase, parts_of_seeds_are_the_whole);
     tcase_add_test(tcase, latencies_of_all_operations_are_written);
+    tcase_add_test(tcase, a_trace_is_a_workload);
     tcase_add_loop_test(tcase, wrong_use_is_told, 0, G_N_ELEMENTS(wrong));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
