@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench_case.h"
 
+#include <malloc.h>
+
 #include "fab_endpoint.h"
 #include "fab_ntb.h"
 #include "fab_route.h"
@@ -17,9 +19,15 @@
 #define WARM_UP (100 * SIM_US)
 #define SLICE   (20 * SIM_US)
 
-#define LOADS_MAX  16
-#define MIB        (UINT64_C(1) << 20)
-#define PAGE_BYTES 4096
+#define IOTLB_LOADS 8
+#define HOSTS_FEW   4
+#define HOSTS_MANY  8192
+
+/* 8,192 hosts cross nearly a million links in a microsecond. */
+#define RING_WARM_UP (5 * SIM_US)
+#define RING_SLICE   (1 * SIM_US)
+#define MIB          (UINT64_C(1) << 20)
+#define PAGE_BYTES   4096
 
 /* A transfer that an endpoint's DMA engine repeats. The engine always has two
  * of them, so it never runs dry. */
@@ -35,8 +43,8 @@ typedef struct Lab {
     SimEngine *engine;
     FabFabric *fabric;
     GError *error;
-    Load loads[LOADS_MAX];
-    unsigned load_count;
+    GPtrArray *loads; /* of Load */
+    SimTime warm_up, slice;
 } Lab;
 
 static Lab *lab_new(void)
@@ -45,6 +53,9 @@ static Lab *lab_new(void)
 
     lab->engine = sim_engine_new();
     lab->fabric = fab_fabric_new(lab->engine, 1);
+    lab->loads = g_ptr_array_new_with_free_func(g_free);
+    lab->warm_up = WARM_UP;
+    lab->slice = SLICE;
     return lab;
 }
 
@@ -53,6 +64,7 @@ static void lab_free(Lab *lab)
     fab_fabric_free(lab->fabric);
     sim_engine_free(lab->engine);
     g_clear_error(&lab->error);
+    g_ptr_array_unref(lab->loads);
     g_free(lab);
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Lab, lab_free)
@@ -200,9 +212,9 @@ static void lab_load(Lab *lab, FabEndpoint *device, FabTlpType type,
         return;
     }
     for (unsigned i = 0; i < 2; i++) {
-        Load *load = &lab->loads[lab->load_count++];
+        Load *load = g_new(Load, 1);
 
-        g_assert(lab->load_count <= LOADS_MAX);
+        g_ptr_array_add(lab->loads, load);
         *load = (Load){
             .dma = {.type = type,
                     .size_bytes = size_bytes,
@@ -247,10 +259,12 @@ static bool lab_start(Lab *lab, GError **error)
         g_propagate_error(error, g_steal_pointer(&lab->error));
         return false;
     }
-    for (unsigned i = 0; i < lab->load_count; i++) {
-        fab_endpoint_dma(lab->loads[i].device, &lab->loads[i].dma);
+    for (unsigned i = 0; i < lab->loads->len; i++) {
+        Load *load = lab->loads->pdata[i];
+
+        fab_endpoint_dma(load->device, &load->dma);
     }
-    sim_engine_run_until(lab->engine, WARM_UP);
+    sim_engine_run_until(lab->engine, lab->warm_up);
     return true;
 }
 
@@ -268,7 +282,8 @@ static bool lab_run(Lab *lab, uint64_t hops, uint64_t *ret_hops,
                         "the traffic has stopped");
             return false;
         }
-        sim_engine_run_until(lab->engine, sim_engine_now(lab->engine) + SLICE);
+        sim_engine_run_until(lab->engine,
+                             sim_engine_now(lab->engine) + lab->slice);
         *ret_hops = fab_fabric_tlp_hops(lab->fabric) - begin;
     } while (*ret_hops < hops);
     *ret_seconds = bench_thread_seconds() - start;
@@ -378,12 +393,12 @@ static bool run_iotlb(const BenchCase *bench, const BenchSetup *setup,
     double seconds;
 
     lab_realize(lab);
-    for (unsigned i = 0; i < LOADS_MAX / 2; i++) {
+    for (unsigned i = 0; i < IOTLB_LOADS; i++) {
         lab_load_memory(lab, device, FAB_TLP_MRD, root,
-                        pages * PAGE_BYTES / (LOADS_MAX / 2), 64);
+                        pages * PAGE_BYTES / IOTLB_LOADS, 64);
     }
-    for (unsigned i = 0; i < lab->load_count; i++) {
-        lab->loads[i].step_bytes = PAGE_BYTES;
+    for (unsigned i = 0; i < lab->loads->len; i++) {
+        ((Load *)lab->loads->pdata[i])->step_bytes = PAGE_BYTES;
     }
     if (!lab_start(lab, error)) {
         return false;
@@ -421,6 +436,63 @@ static bool run_ntb(const BenchCase *bench, const BenchSetup *setup,
 {
     return ntb_rate(FAB_TLP_MWR, &ret_figures[0], error) &&
            ntb_rate(FAB_TLP_MRD, &ret_figures[1], error);
+}
+
+/* Measures the cost of a hop in a ring of @hosts that each write to the next
+ * one's memory, in ns, and the memory of the whole simulation in MiB. */
+static bool ring_cost(unsigned hosts, uint64_t hops, double *ret_cost,
+                      double *ret_memory, GError **error)
+{
+    size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+    g_autoptr(Lab) lab = lab_new();
+    g_autofree FabRoot **roots = g_new(FabRoot *, hosts);
+    g_autofree FabEndpoint **devices = g_new(FabEndpoint *, hosts);
+    g_autofree FabComponent **adapters = g_new(FabComponent *, hosts);
+    double rate;
+
+    lab->warm_up = RING_WARM_UP;
+    lab->slice = RING_SLICE;
+    for (unsigned i = 0; i < hosts; i++) {
+        g_autofree char *name = g_strdup_printf("h%u", i);
+        g_autofree char *device = g_strdup_printf("h%u.dev", i);
+        g_autofree char *adapter = g_strdup_printf("h%u.ntb", i);
+
+        roots[i] = lab_root(lab, name, 2, false);
+        devices[i] =
+            lab_device(lab, device, fab_root_component(roots[i]), 0, 256);
+        adapters[i] = fab_ntb_component(fab_ntb_new(
+            lab->fabric, adapter, 2, &port_params, &port_params, &ntb_params));
+        lab_connect(lab, fab_root_component(roots[i]), 1, adapters[i], 0);
+    }
+    for (unsigned i = 0; i < hosts; i++) {
+        lab_connect(lab, adapters[i], 1, adapters[(i + 1) % hosts], 2);
+    }
+    lab_realize(lab);
+    for (unsigned i = 0; i < hosts; i++) {
+        lab_load_memory(lab, devices[i], FAB_TLP_MWR, roots[(i + 1) % hosts],
+                        MIB, 64 << 10);
+    }
+    if (!lab_rate(lab, hops, &rate, error)) {
+        return false;
+    }
+    *ret_cost = 1000 / rate;
+    *ret_memory =
+        (double)(mallinfo2().uordblks + mallinfo2().hblkhd - before) / MIB;
+    return true;
+}
+
+static bool run_hosts(const BenchCase *bench, const BenchSetup *setup,
+                      double *ret_figures, GError **error)
+{
+    double memory;
+
+    if (!ring_cost(HOSTS_FEW, 1500000, &ret_figures[0], &memory, error) ||
+        !ring_cost(HOSTS_MANY, 8000000, &ret_figures[1], &ret_figures[3],
+                   error)) {
+        return false;
+    }
+    ret_figures[2] = ret_figures[1] / ret_figures[0];
+    return true;
 }
 
 #define HOPS "Mhop/s"
@@ -468,6 +540,16 @@ const BenchCase bench_model_cases[] = {
      NULL,
      {{"writes", HOPS, BENCH_NO_BOUND, 0, false},
       {"reads", HOPS, BENCH_NO_BOUND, 0, false},
+      BENCH_NO_METRIC}},
+    {"model/hosts",
+     "4 hosts and 8,192 that each write 256 B a TLP to the next one",
+     run_hosts,
+     NULL,
+     NULL,
+     {{"hop-of-4", "ns", BENCH_NO_BOUND, 0, false},
+      {"hop-of-8192", "ns", BENCH_NO_BOUND, 0, false},
+      {"hop-cost-ratio", "", BENCH_NO_BOUND, 0, true},
+      {"memory", "MiB", BENCH_AT_MOST, 2048, false},
       BENCH_NO_METRIC}},
     BENCH_NO_CASE,
 };

@@ -14,7 +14,7 @@
 static void reads_begin(FabRoot *root)
 {
     for (unsigned idle = 0;
-         idle < root->ports &&
+         root->reads_waiting > 0 && idle < root->ports &&
          root->completer.reading.count < root->params.memory.reads;
          idle++) {
         unsigned index = root->read_turn;
@@ -27,6 +27,7 @@ static void reads_begin(FabRoot *root)
                 root->params.memory.reads) {
             continue;
         }
+        root->reads_waiting--;
         fab_completer_read(&root->completer, fab_fifo_pop(&ingress->reads));
         idle = -1; /* look at all root ports again */
     }
@@ -146,6 +147,7 @@ static void dispatch(FabRoot *root, FabTlp *tlp)
             memory_write(root, tlp);
         } else {
             fab_fifo_push(&root->ingress[from->index].reads, tlp);
+            root->reads_waiting++;
             reads_begin(root);
         }
         return;

@@ -145,7 +145,8 @@ struct FabRoot {
     uint32_t cores;       /* that write at a time */
     uint32_t cpu_queue; /* limit of CPU writes queued at a port or on the way */
 
-    unsigned read_turn; /* root port whose waiting read of memory is next */
+    unsigned read_turn;     /* root port whose waiting read of memory is next */
+    uint32_t reads_waiting; /* in RootIngress.reads of all ports */
 
     /* Between root ports. */
     RootEgress *egress; /* by port */
