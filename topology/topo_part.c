@@ -539,6 +539,7 @@ TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,
         check_beats(&maker, "dma.write_move");
         check_at_most(&maker, "dma.write_size", "mps");
         check_at_most(&maker, "dma.read_size", "mrrs");
+        check_ways(&maker, "ats.ways", "ats.entries");
         if (kind == TOPO_PART_GPU) {
             check_at_most(&maker, "threads.sector", "threads.line");
         }
