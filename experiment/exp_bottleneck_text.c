@@ -175,6 +175,12 @@ static void pool_text(GString *text, const FabProfile *profile,
                                "all in use %s of the time",
                                name, pool->size, full);
         break;
+    case FAB_RESOURCE_TRANSLATIONS:
+        g_string_append_printf(text,
+                               "%s: its %u translation requests were all "
+                               "under way %s of the time",
+                               name, pool->size, full);
+        break;
     default:
         g_string_append_printf(text,
                                "%s: the %u reads of memory at a time "
