@@ -66,6 +66,7 @@ typedef struct {
     int64_t accepted;     /* see timed_board_accepted() */
     int64_t accept_bound; /* it is not before; NEVER: nothing is to be accepted,
                              or the time is known */
+    int64_t stored;       /* the time of the crossing that is to be accepted */
     uint8_t pad[64];      /* the next machine begins on another cache line */
 } Machine;
 
@@ -439,7 +440,8 @@ static int64_t horizon_of(const Shared *s, unsigned self)
      * come before it does, so they must not wait: if the crossing itself is of
      * that time, it enters the model only after them.
      */
-    horizon = add(s->machine[self].accept_bound, 1);
+    horizon = add(s->machine[self].accept_bound,
+                  s->machine[self].accept_bound == s->machine[self].stored);
     for (i = 0; i < s->channels; i++) {
         const Channel *c = &s->channel[i];
 
@@ -667,6 +669,7 @@ bool timed_board_cross(TimedBoard *board, unsigned channel, int64_t now,
         if (head.wants_accept) {
             m->accepted = -1;
             m->accept_bound = now;
+            m->stored = now;
         }
         update(s);
     }
