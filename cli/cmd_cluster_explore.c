@@ -26,7 +26,7 @@ typedef struct Options {
     char **sets, **allow;
     int64_t seeds, from;
     int jobs, shrink_runs, patience_s;
-    gboolean resume, keep;
+    gboolean resume, keep, boot;
 } Options;
 
 static void options_clear(Options *options)
@@ -51,6 +51,8 @@ typedef struct Session {
 
 static void session_clear(Session *session)
 {
+    cmd_explore_end(&session->explore);
+    g_mutex_clear(&session->explore.lock);
     g_free(session->file);
     g_free(session->script);
     g_free(session->program);
@@ -215,6 +217,8 @@ static bool open_session(Session *session, const char *verb, const char *word)
     session->explore.file = session->file;
     session->explore.script = session->script;
     session->explore.sets = options->sets;
+    session->explore.boots = options->boot;
+    g_mutex_init(&session->explore.lock);
     session->explore.description = session->description;
     return true;
 }
@@ -413,6 +417,8 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
          "Most runs to make a failure smaller (40); 0: do not", "N"},
         {"allow", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.allow,
          "Lines of a console that are no kernel's report; repeatable", "REGEX"},
+        {"boot", 0, 0, G_OPTION_ARG_NONE, &options.boot,
+         "Boot the machines for each schedule, with a log for `replay`", NULL},
         {"keep", 0, 0, G_OPTION_ARG_NONE, &options.keep,
          "Keep logs and consoles of schedules that pass", NULL},
         CMD_LOAD_SET(&options.sets),
@@ -440,9 +446,10 @@ const CmdClusterVerb cmd_cluster_explore = {
     .min_words = 1,
     .max_words = 1,
     .details =
-        "Draws a schedule of faults from each seed, boots the machines of FILE "
-        "in virtual\ntime with these faults, and runs SCRIPT. Then no kernel "
-        "may have reported a fault\nof its own, and each host that was not "
+        "Boots the machines of FILE once in virtual time. Draws a schedule of "
+        "faults from each\nseed, makes a branch of the machines with these "
+        "faults, and runs SCRIPT there. Then no\nkernel "
+        "may have reported a fault of its own, and each host that was not "
         "switched off must answer. FILE has the\nsections of `cluster:` alone "
         "(hosts, links, lend, networks, parts).\n\n"
         "SCRIPT finds its cluster in the environment: FARSIDE_CLUSTER is the "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
@@ -77,19 +78,19 @@ static char *last_line(const char *path)
 
 /* ---- The cluster -------------------------------------------------------- */
 
-/* The status of the cluster; NULL if it does not answer. */
-static JsonNode *ask_status(const Run *run)
+/* The status of a cluster; NULL if it does not answer. */
+static JsonNode *ask_status_of(const CmdExplore *explore, const char *name)
 {
-    const char *argv[] = {run->explore->program,
-                          "cluster",
-                          "status",
-                          "--json",
-                          "-c",
-                          run->name,
-                          NULL};
+    const char *argv[] = {
+        explore->program, "cluster", "status", "--json", "-c", name, NULL};
     g_autofree char *text = cmd_explore_ask(argv);
 
     return text ? json_from_string(text, NULL) : NULL;
+}
+
+static JsonNode *ask_status(const Run *run)
+{
+    return ask_status_of(run->explore, run->name);
 }
 
 static JsonArray *hosts_of(JsonNode *status)
@@ -113,11 +114,16 @@ static int64_t time_of(JsonNode *status)
     return most;
 }
 
-static int64_t ask_time(const Run *run)
+static int64_t ask_time_of(const CmdExplore *explore, const char *name)
 {
-    g_autoptr(JsonNode) status = ask_status(run);
+    g_autoptr(JsonNode) status = ask_status_of(explore, name);
 
     return time_of(status);
+}
+
+static int64_t ask_time(const Run *run)
+{
+    return ask_time_of(run->explore, run->name);
 }
 
 static bool has_panicked(JsonNode *status)
@@ -151,29 +157,28 @@ static bool is_over(void *owner)
     return run->is_slow || run->is_late || run->is_broken;
 }
 
-/*
- * Boots the machines, which then stand before the first thing that a script
- * does. This is the only place that knows how a schedule starts.
- */
-static int start(Run *run, char **sets)
+/* `up` with @sets, and with a log if @log says where (nullable). */
+static int boot(Run *run, const char *name, const char *log, char *const *sets)
 {
     const CmdExplore *explore = run->explore;
-    g_autofree char *log = place(run, "log");
     g_autofree char *output = place(run, "up");
     g_autofree char *patience =
         g_strdup_printf("%" G_GINT64_FORMAT, explore->patience_s);
     const char *const first[] = {
-        explore->program, "cluster", "up",        "--timed", "--quiet",
-        "--name",         run->name, "--timeout", patience,  "--silence",
-        SILENCE,          "--log",   log};
+        explore->program, "cluster",   "up",     "--timed",     "--quiet", "--name",
+        name,             "--timeout", patience, "--silence", SILENCE};
     g_autoptr(GPtrArray) argv = g_ptr_array_new();
 
     for (unsigned i = 0; i < G_N_ELEMENTS(first); i++) {
         g_ptr_array_add(argv, (char *)first[i]);
     }
-    for (char **set = sets; *set; set++) {
+    if (log) {
+        g_ptr_array_add(argv, (char *)"--log");
+        g_ptr_array_add(argv, (char *)log);
+    }
+    for (; sets && *sets; sets++) {
         g_ptr_array_add(argv, (char *)"--set");
-        g_ptr_array_add(argv, *set);
+        g_ptr_array_add(argv, *sets);
     }
     g_ptr_array_add(argv, (char *)explore->file);
     g_ptr_array_add(argv, NULL);
@@ -182,14 +187,103 @@ static int start(Run *run, char **sets)
                              is_over, run);
 }
 
-static void end(const Run *run)
+static void end_cluster(const CmdExplore *explore, const char *name)
 {
-    const char *argv[] = {
-        run->explore->program, "cluster", "down", "-c", run->name, NULL};
-    g_autofree char *dir = clu_dir_find(run->name);
+    const char *argv[] = {explore->program, "cluster", "down", "-c", name,
+                          NULL};
+    g_autofree char *dir = clu_dir_find(name);
     g_autofree char *text = cmd_explore_ask(argv);
 
     clu_dir_wait_gone(dir, CMD_CLUSTER_DOWN_MS);
+}
+
+void cmd_explore_end(CmdExplore *explore)
+{
+    if (explore->template) {
+        end_cluster(explore, explore->template);
+        g_clear_pointer(&explore->template, g_free);
+    }
+}
+
+/*
+ * Boots the cluster of which all schedules are branches, without faults. A
+ * description that cannot have branches boots for each schedule from then on.
+ * Returns the exit status of `up`. The caller holds the lock.
+ */
+static int make_template(Run *run)
+{
+    CmdExplore *explore = run->explore;
+    g_autofree char *name = g_strdup_printf("explore-%d-template", getpid());
+    g_autofree char *output = place(run, "up");
+    char *argv[] = {(char *)explore->program,
+                    (char *)"cluster",
+                    (char *)"checkpoint",
+                    (char *)"-c",
+                    name,
+                    NULL};
+    int status = boot(run, name, NULL, explore->sets);
+
+    if (status != 0) {
+        end_cluster(explore, name);
+        return status;
+    }
+    explore->template_ns = ask_time_of(explore, name);
+    if (cmd_explore_child(explore, argv, NULL, output, NULL, NULL) == 0) {
+        explore->template = g_steal_pointer(&name);
+    } else {
+        explore->boots = true;
+        end_cluster(explore, name);
+    }
+    return 0;
+}
+
+/* A branch of the template, with the faults of the schedule. */
+static int branch(Run *run)
+{
+    const CmdExplore *explore = run->explore;
+    g_autofree char *output = place(run, "up");
+    g_autofree char *faults =
+        run->schedule->len > 0 ? exp_schedule_to_change(run->schedule) : NULL;
+    const char *argv[] = {explore->program,
+                          "cluster",
+                          "branch",
+                          "-c",
+                          explore->template,
+                          run->name,
+                          faults ? "--set" : NULL,
+                          faults,
+                          NULL};
+
+    run->until_ns = 0;
+    return cmd_explore_child(run->explore, (char **)argv, NULL, output, is_over,
+                             run);
+}
+
+/*
+ * The machines then stand before the first thing that a script does. They are a
+ * branch of machines that have booted, if no fault comes earlier. This is the
+ * only place that knows how a schedule starts.
+ */
+static int start(Run *run, char **sets)
+{
+    CmdExplore *explore = run->explore;
+    g_autofree char *log = NULL;
+    int status = 0;
+
+    g_mutex_lock(&explore->lock);
+    if (!explore->boots && !explore->template) {
+        status = make_template(run);
+    }
+    g_mutex_unlock(&explore->lock);
+    if (status != 0) {
+        return status;
+    }
+    if (!explore->boots &&
+        exp_schedule_begin_ns(run->schedule) > explore->template_ns) {
+        return branch(run);
+    }
+    log = place(run, "log");
+    return boot(run, run->name, log, sets);
 }
 
 /* ---- The script --------------------------------------------------------- */
@@ -474,7 +568,7 @@ void cmd_explore_run(CmdExplore *explore, const GArray *schedule,
         } else {
             judge_start(&run);
         }
-        end(&run);
+        end_cluster(explore, name);
     }
     if (run.is_slow) {
         judge(&run, CMD_EXPLORE_ERROR, CMD_EXPLORE_NO_CAUSE,

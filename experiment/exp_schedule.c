@@ -470,6 +470,23 @@ int64_t exp_schedule_end_ns(const GArray *schedule)
     return (end_ps + PS_PER_NS - 1) / PS_PER_NS;
 }
 
+int64_t exp_schedule_begin_ns(const GArray *schedule)
+{
+    int64_t begin_ns = INT64_MAX;
+
+    for (unsigned i = 0; i < schedule->len; i++) {
+        const TopoFault *fault = &g_array_index(schedule, TopoFault, i);
+
+        if (fault->action == TOPO_FAULT_START_LATE) {
+            return 0;
+        }
+        if (!fault->event) {
+            begin_ns = MIN(begin_ns, fault->at_ps / PS_PER_NS);
+        }
+    }
+    return begin_ns;
+}
+
 bool exp_schedule_may_hit_boot(const GArray *schedule)
 {
     for (unsigned i = 0; i < schedule->len; i++) {
