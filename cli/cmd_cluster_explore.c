@@ -168,8 +168,8 @@ static bool find_script(Session *session, const char *verb)
 static bool check_description(Session *session, const char *verb)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
-    g_autoptr(CluPlan) plan = clu_plan_new(session->description, errors);
 
+    clu_plan_free(clu_plan_new(session->description, errors));
     if (session->description->faults->len > 0) {
         const TopoFault *fault = session->description->faults->pdata[0];
 
@@ -277,7 +277,7 @@ static int run_schedule(Session *session, const char *verb)
     if (!got) {
         cmd_explore_print_result(session->options->schedule, faults,
                                  &one.result);
-        printf("  its log, output and consoles: %s\n", dir);
+        printf("  its output and consoles: %s\n", dir);
         fflush(stdout);
     }
     if (!got && one.result.verdict == CMD_EXPLORE_FAIL &&
@@ -318,7 +318,7 @@ static int measure(Session *session)
         if (one.result.verdict != CMD_EXPLORE_PASS) {
             fprintf(stderr,
                     "farside %s: the script must pass without faults; %s has "
-                    "its log, output and consoles\n",
+                    "its output and consoles\n",
                     session->explore.verb, dir);
             status = CMD_DIFFERENT;
         }

@@ -55,21 +55,22 @@ typedef struct CmdExplore {
     const char *limit;   /* of --limit */
     GPtrArray *allowed;  /* of GRegex: no report of a kernel */
     const TopoDescription *description;
-    GMutex lock;        /* of the template */
-    char *template;     /* the cluster of which schedules are branches; owned;
-                           NULL: not there yet */
+    GMutex lock;         /* of the template */
+    char *template;      /* the cluster of which schedules are branches; owned;
+                            NULL: not there yet */
     int64_t template_ns; /* the virtual time at which it stands */
-    bool boots;         /* each schedule boots its machines */
-    int64_t limit_ns;   /* the most virtual time of a script */
-    int64_t patience_s; /* the most real time of a schedule */
-    gint is_stopped;    /* atomic: the user has asked to end */
+    bool boots;          /* each schedule boots its machines */
+    int64_t limit_ns;    /* the most virtual time of a script */
+    int64_t patience_s;  /* the most real time of a schedule */
+    gint is_stopped;     /* atomic: the user has asked to end */
 } CmdExplore;
 
 /*
  * Runs @schedule in a timed cluster called @name, in the folder @dir, which is
  * made: schedule.yaml with @comment at its top, what `up` or `branch` and the
  * script have written, the consoles, and the log of a cluster that was booted.
- * The cluster is gone afterwards. Can be called from several threads with other @name and @dir.
+ * The cluster is gone afterwards. Can be called from several threads with other
+ * @name and @dir.
  */
 void cmd_explore_run(CmdExplore *explore, const GArray *schedule,
                      const char *name, const char *dir, const char *comment,

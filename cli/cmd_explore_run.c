@@ -165,8 +165,9 @@ static int boot(Run *run, const char *name, const char *log, char *const *sets)
     g_autofree char *patience =
         g_strdup_printf("%" G_GINT64_FORMAT, explore->patience_s);
     const char *const first[] = {
-        explore->program, "cluster",   "up",     "--timed",     "--quiet", "--name",
-        name,             "--timeout", patience, "--silence", SILENCE};
+        explore->program, "cluster",   "up",   "--timed",
+        "--quiet",        "--name",    name,   "--timeout",
+        patience,         "--silence", SILENCE};
     g_autoptr(GPtrArray) argv = g_ptr_array_new();
 
     for (unsigned i = 0; i < G_N_ELEMENTS(first); i++) {
@@ -189,11 +190,11 @@ static int boot(Run *run, const char *name, const char *log, char *const *sets)
 
 static void end_cluster(const CmdExplore *explore, const char *name)
 {
-    const char *argv[] = {explore->program, "cluster", "down", "-c", name,
-                          NULL};
+    const char *argv[] = {
+        explore->program, "cluster", "down", "-c", name, NULL};
     g_autofree char *dir = clu_dir_find(name);
-    g_autofree char *text = cmd_explore_ask(argv);
 
+    g_free(cmd_explore_ask(argv));
     clu_dir_wait_gone(dir, CMD_CLUSTER_DOWN_MS);
 }
 

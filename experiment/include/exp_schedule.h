@@ -52,8 +52,8 @@ char *exp_schedule_to_text(const GArray *schedule);
  * ends if it does; 0 if there is none. */
 int64_t exp_schedule_end_ns(const GArray *schedule);
 
-/* The virtual time in ns at which the first fault that has a time begins; 0 if a
- * host starts late, and INT64_MAX if there is none. */
+/* The virtual time in ns at which the first fault that has a time begins; 0 if
+ * a host starts late, and INT64_MAX if there is none. */
 int64_t exp_schedule_begin_ns(const GArray *schedule);
 
 /* True if a fault can come before the machines have booted: it begins with an

@@ -748,7 +748,6 @@ END_TEST
 START_TEST(a_device_that_is_not_described_is_refused)
 {
     g_auto(TrcStory) story = trc_story_new(FIRST_NS, names);
-    g_autofree char *old = NULL;
 
     trc_story_write(&story, FIRST_NS + 2, 0, TRC_STORY_CPU, TRC_STORY_BAR, 4);
     /* The name of the function at the end of the Start */
