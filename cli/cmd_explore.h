@@ -43,7 +43,7 @@ typedef struct CmdExploreResult {
 
 void cmd_explore_result_clear(CmdExploreResult *result);
 
-/* What all schedules of a call have in common; all texts are borrowed. */
+/* The things that all schedules of a call share; texts are borrowed. */
 typedef struct CmdExplore {
     const char *program; /* farside itself */
     const char *library; /* the functions for scripts */
@@ -111,7 +111,7 @@ char *cmd_explore_ask(const char *const *argv);
  */
 typedef struct CmdExploreReport CmdExploreReport;
 
-/* What the results of a report belong to. */
+/* The inputs that the results of a report belong to. */
 typedef struct CmdExploreHead {
     char *description;        /* SHA-256; owned */
     char *script;             /* SHA-256; owned */

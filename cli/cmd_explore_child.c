@@ -60,7 +60,7 @@ static int await(CmdExplore *explore, GPid pid, CmdExplorePoll *poll,
         }
         g_usleep(LOOK_US);
     }
-    /* What the child has left behind */
+    /* Processes that the child has left behind */
     kill(-pid, SIGKILL);
     return ended == pid ? status_of(status) : CANNOT;
 }

@@ -7,7 +7,7 @@
 #include "cmd_explore_seeds.h"
 #include "exp_shrink.h"
 
-/* What the threads share. */
+/* The threads share this. */
 typedef struct Work {
     CmdExploreSeeds *seeds;
     uint64_t next; /* seed */
@@ -140,7 +140,7 @@ static void run_seed(Work *work, uint64_t seed)
 
     cmd_explore_run(explore, schedule, name, dir, label, &result);
     g_mutex_lock(&work->mutex);
-    /* What the user has cut short has no result. */
+    /* A run that the user has cut short has no result. */
     if (!is_stopped(explore)) {
         cmd_explore_print_result(label, faults, &result);
         if (!work->error) {

@@ -16,7 +16,7 @@
 /* Counts of events are 1 to 9 times 10, 100 or 1000. */
 #define EVENT_DECADES 4
 
-/* What a fault may be done to. */
+/* The targets that a fault may have. */
 typedef enum Aim {
     AIM_HOSTS = 1,
     AIM_CABLES = 2,

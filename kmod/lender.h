@@ -112,7 +112,7 @@ extern struct lender_counts {
 	atomic64_t p2p_placed;	/* BARs that devices of virtual machines reach */
 } lender_counts;
 
-/* What is wrong with several requests. */
+/* Reasons that several requests are refused for. */
 #define LENDER_NO_LOAN "it names a loan that it does not have"
 #define LENDER_NO_WINDOWS "its windows are not open"
 #define LENDER_NO_REGISTER "there is no such register"

@@ -258,7 +258,7 @@ static void make_branch(TimedControlPacket *packet)
         return;
     }
     settle_images();
-    /* What waits to be freed is known to a thread only. */
+    /* Only a thread knows the memory that waits to be freed. */
     drain_call_rcu();
     /* Nobody waits for the process: its supervisor is another one. */
     signal(SIGCHLD, SIG_IGN);

@@ -409,8 +409,8 @@ START_TEST(a_run_does_not_depend_on_the_pace)
 }
 END_TEST
 
-/* What the machines see that go on, what those of the branch see, and what
- * they see without a branch. */
+/* The machines that go on see the same as those of the branch, and as machines
+ * that were never branched. */
 START_TEST(a_branch_sees_what_the_others_see)
 {
     static const Pace pace = {2000, 0};

@@ -86,7 +86,7 @@ typedef struct TrcRecord {
     size_t data_lost; /* bytes that were not recorded */
 } TrcRecord;
 
-/* What has arrived with a record of kind TRC_ARRIVAL. */
+/* The packet that has arrived, by a record of kind TRC_ARRIVAL. */
 typedef enum TrcArrived {
     TRC_ARRIVED_WRITE = 1,
     TRC_ARRIVED_COMPLETION = 2, /* of the record's transaction */
