@@ -44,7 +44,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)
 typedef struct Session {
     Options *options;
     CmdExplore explore;
-    char *file, *script, *program, *library, *out;
+    char *file, *script, *program, *invariants, *out;
     TopoDescription *description;
     CmdExploreHead head;
 } Session;
@@ -56,7 +56,7 @@ static void session_clear(Session *session)
     g_free(session->file);
     g_free(session->script);
     g_free(session->program);
-    g_free(session->library);
+    g_free(session->invariants);
     g_free(session->out);
     topo_description_free(session->description);
     g_clear_pointer(&session->explore.allowed, g_ptr_array_unref);
@@ -195,9 +195,10 @@ static bool open_session(Session *session, const char *verb, const char *word)
     const Options *options = session->options;
 
     session->program = g_file_read_link("/proc/self/exe", NULL);
-    session->library = home ? g_build_filename(home->data, "cluster", "explore",
-                                               "invariants.sh", NULL)
-                            : g_strdup("");
+    session->invariants =
+        home ? g_build_filename(home->data, "cluster", "explore",
+                                "invariants.sh", NULL)
+             : g_strdup("");
     if (!find_script(session, verb)) {
         return false;
     }
@@ -212,7 +213,7 @@ static bool open_session(Session *session, const char *verb, const char *word)
                        : g_build_filename("results", "explore",
                                           session->description->name, NULL);
     session->explore.program = session->program;
-    session->explore.library = session->library;
+    session->explore.invariants = session->invariants;
     session->explore.verb = verb;
     session->explore.file = session->file;
     session->explore.script = session->script;

@@ -45,15 +45,15 @@ void cmd_explore_result_clear(CmdExploreResult *result);
 
 /* The things that all schedules of a call share; texts are borrowed. */
 typedef struct CmdExplore {
-    const char *program; /* farside itself */
-    const char *library; /* the functions for scripts */
-    const char *verb;    /* for messages */
-    const char *file;    /* the description's; absolute */
-    const char *script;  /* absolute */
-    char *const *sets;   /* of --set; nullable */
-    char *const *allow;  /* of --allow; nullable */
-    const char *limit;   /* of --limit */
-    GPtrArray *allowed;  /* of GRegex: no report of a kernel */
+    const char *program;    /* farside itself */
+    const char *invariants; /* the functions for scripts */
+    const char *verb;       /* for messages */
+    const char *file;       /* the description's; absolute */
+    const char *script;     /* absolute */
+    char *const *sets;      /* of --set; nullable */
+    char *const *allow;     /* of --allow; nullable */
+    const char *limit;      /* of --limit */
+    GPtrArray *allowed;     /* of GRegex: no report of a kernel */
     const TopoDescription *description;
     GMutex lock;         /* of the template */
     char *template;      /* the cluster of which schedules are branches; owned;

@@ -300,7 +300,8 @@ static char **environment(const Run *run, const char *schedule)
     envp = g_environ_setenv(envp, "FARSIDE_CLUSTER", run->name, TRUE);
     envp = g_environ_setenv(envp, "FARSIDE_SCHEDULE", schedule, TRUE);
     envp = g_environ_setenv(envp, "FARSIDE_FAULTS_END", until, TRUE);
-    envp = g_environ_setenv(envp, "FARSIDE_INVARIANTS", explore->library, TRUE);
+    envp =
+        g_environ_setenv(envp, "FARSIDE_INVARIANTS", explore->invariants, TRUE);
     return g_environ_setenv(envp, "FARSIDE_RUN", run->dir, TRUE);
 }
 

@@ -77,6 +77,9 @@ void cmd_explore_print_again(const CmdExplore *explore, const char *dir)
 
     printf("  again: farside cluster explore %s", file);
     print_option("--script", (char *[]){(char *)explore->script, NULL});
+    if (explore->boots) {
+        printf(" --boot");
+    }
     print_option("--limit", (char *[]){(char *)explore->limit, NULL});
     print_option("--set", explore->sets);
     print_option("--allow", explore->allow);

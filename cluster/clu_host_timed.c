@@ -44,8 +44,8 @@ bool clu_host_give(CluHost *host, CluInputKind kind)
     const uint8_t *waiting;
     size_t length;
 
-    /* A machine in the middle of an access would act on its monitor later, at a
-     * time that depends on the monitor's thread. */
+    /* A machine in the middle of an access keeps its gate closed, so it would
+     * act on the input in the middle of a step. */
     if (!line || clu_timed_is_busy(host->shared->timed, host->plan)) {
         return false;
     }

@@ -179,7 +179,7 @@ static int look_again(Object *object, void *opaque)
         object, TYPE_CHARDEV_SOCKET);
     int i;
 
-    /* Monitors have a thread of their own. */
+    /* The others are monitors: the supervisor waits for their answers. */
     for (i = 0; i < TIMED_BLOCKING && options->blocking[i]; i++) {
         if (socket && socket->sioc &&
             socket->sioc->fd == options->blocking[i]) {
