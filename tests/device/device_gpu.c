@@ -82,7 +82,7 @@ void gpu_ring(DeviceGpu *gpu, unsigned queue)
 
 void gpu_wait(DeviceGpu *gpu, uint64_t address, unsigned size, uint64_t value)
 {
-    gint64 deadline = g_get_monotonic_time() + 5 * G_USEC_PER_SEC;
+    gint64 deadline = rig_deadline();
     uint64_t now;
 
     while ((now = rig_read(gpu->rig, address, size)) != value) {
@@ -96,7 +96,7 @@ void gpu_wait(DeviceGpu *gpu, uint64_t address, unsigned size, uint64_t value)
 void gpu_run(DeviceGpu *gpu, unsigned queue)
 {
     uint64_t q = gpu_queue(gpu, queue);
-    gint64 deadline = g_get_monotonic_time() + 5 * G_USEC_PER_SEC;
+    gint64 deadline = rig_deadline();
     unsigned error;
 
     gpu_ring(gpu, queue);

@@ -35,8 +35,6 @@
 #define PRP(n)   (0x210000u + (n)*0x1000u)
 #define DATA(n)  (0x400000u + (n)*NVME_SLOT)
 
-#define PATIENCE_US (10 * G_USEC_PER_SEC)
-
 typedef struct {
     uint8_t opcode;
     uint8_t flags;
@@ -109,7 +107,7 @@ static unsigned poll_queue(DeviceNvme *nvme, unsigned q, unsigned count)
 
 static void wait_queue(DeviceNvme *nvme, unsigned q, unsigned count)
 {
-    gint64 deadline = g_get_monotonic_time() + PATIENCE_US;
+    gint64 deadline = rig_deadline();
     unsigned found = 0;
 
     while ((found += poll_queue(nvme, q, count - found)) < count) {
@@ -130,7 +128,7 @@ static void admin(DeviceNvme *nvme, const Command *command)
 
 static void wait_ready(DeviceNvme *nvme, uint32_t ready)
 {
-    gint64 deadline = g_get_monotonic_time() + PATIENCE_US;
+    gint64 deadline = rig_deadline();
 
     while ((RDY & rig_read(nvme->rig, nvme->bar + REG_CSTS, 4)) != ready) {
         if (g_get_monotonic_time() > deadline) {

@@ -66,7 +66,7 @@ static void open_windows(DevicePair *pair)
 
 static void wait_up(DeviceRig *rig, uint64_t port)
 {
-    gint64 deadline = g_get_monotonic_time() + 5 * G_USEC_PER_SEC;
+    gint64 deadline = rig_deadline();
 
     while (rig_read(rig, RIG_BAR0 + port, 4) != 0x00830000) {
         ck_assert_msg(g_get_monotonic_time() < deadline, "the link is down");

@@ -19,7 +19,7 @@
 #include "switchtec_regs.h"
 
 #define DEVFN       0x28 /* 00:05.0 */
-#define PATIENCE_MS 5000
+#define PATIENCE_MS 40000
 
 struct DeviceRig {
     GPid pid;
@@ -113,6 +113,13 @@ void rig_read_begin(DeviceRig *rig, uint64_t address, unsigned size)
 uint64_t rig_read_end(DeviceRig *rig)
 {
     return receive_answer(rig);
+}
+
+bool rig_has_answered(DeviceRig *rig)
+{
+    struct pollfd pfd = {.fd = fileno(rig->out), .events = POLLIN};
+
+    return poll(&pfd, 1, 0) == 1;
 }
 
 void rig_read_bytes_begin(DeviceRig *rig, uint64_t address, unsigned size)
@@ -226,11 +233,16 @@ void rig_reset(DeviceRig *rig)
     map_bars(rig);
 }
 
+int64_t rig_deadline(void)
+{
+    return g_get_monotonic_time() + 1000 * PATIENCE_MS;
+}
+
 void rig_part_op(DeviceRig *rig, unsigned part, uint32_t op, uint32_t status)
 {
     uint64_t block = RIG_BAR0 + SWITCHTEC_NTB_CTRL +
                      (uint64_t)part * SWITCHTEC_NTB_CTRL_STRIDE;
-    gint64 deadline = g_get_monotonic_time() + PATIENCE_MS * 1000;
+    gint64 deadline = rig_deadline();
     uint32_t now;
 
     rig_write(rig, block + SWITCHTEC_CTRL_OP, 4, op);

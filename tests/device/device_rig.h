@@ -40,6 +40,12 @@ char **rig_environment(void);
 /* The path at which the device listens, or to which it connects. */
 const char *rig_link_path(DeviceRig *rig);
 void rig_free(DeviceRig *rig); /* kills it */
+
+/*
+ * The time (g_get_monotonic_time(), us) after which a test gives up waiting. It
+ * is late enough for a machine on which other programs leave no processor free.
+ */
+int64_t rig_deadline(void);
 int rig_pid(DeviceRig *rig);
 
 /* The machine's memory, RIG_RAM bytes, shared with it. */
@@ -55,6 +61,8 @@ void rig_write(DeviceRig *rig, uint64_t address, unsigned size, uint64_t value);
 /* A read in two steps: QEMU may wait for the far end between them. */
 void rig_read_begin(DeviceRig *rig, uint64_t address, unsigned size);
 uint64_t rig_read_end(DeviceRig *rig);
+/* True if the access that began has ended, so that its end does not wait. */
+bool rig_has_answered(DeviceRig *rig);
 /* A read of any size in one access, as a device makes it */
 void rig_read_bytes_begin(DeviceRig *rig, uint64_t address, unsigned size);
 void rig_read_bytes_end(DeviceRig *rig, uint8_t *ret_data, unsigned size);
@@ -69,7 +77,10 @@ void rig_pci_write(DeviceRig *rig, unsigned devfn, unsigned offset,
                    uint32_t value);
 /* Offset of a function's capability. Fails if it has none. */
 unsigned rig_pci_find(DeviceRig *rig, unsigned devfn, uint8_t capability);
-/* Writes to OP of a control block, and waits for a status. Fails after 5 s. */
+/*
+ * Writes to OP of a control block, and waits for a status. Fails at
+ * rig_deadline().
+ */
 void rig_part_op(DeviceRig *rig, unsigned part, uint32_t op, uint32_t status);
 /* Many accesses at once, as commands of qtest. Ignores the answers. */
 void rig_batch(DeviceRig *rig, const char *commands, unsigned count);

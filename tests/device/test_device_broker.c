@@ -96,7 +96,7 @@ static void teardown(void)
 static void wait_for(DeviceRig *rig, uint64_t address, unsigned size,
                      uint64_t value)
 {
-    gint64 deadline = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
+    gint64 deadline = rig_deadline();
 
     while (rig_read(rig, address, size) != value) {
         ck_assert_msg(g_get_monotonic_time() < deadline,
@@ -253,7 +253,7 @@ static DeviceRig *plain_machine(void)
  * know each other yet. */
 static void ring(DeviceRig *from, DeviceRig *to, unsigned id, unsigned v)
 {
-    gint64 deadline = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
+    gint64 deadline = rig_deadline();
 
     for (unsigned i = 0; rig_read(to, MAILBOX + 4 * v, 4) == 0; i++) {
         ck_assert_msg(g_get_monotonic_time() < deadline,

@@ -198,7 +198,7 @@ static gpointer run(gpointer data)
         round_of(side);
     }
     g_atomic_int_set(&side->ended, 1);
-    deadline = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
+    deadline = rig_deadline();
     while (!is_settled(side) || !is_settled(side->other) ||
            !g_atomic_int_get(&side->other->ended)) {
         doorbells(side, false);

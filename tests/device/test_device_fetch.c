@@ -30,7 +30,7 @@ typedef struct {
 
 static void setup(void)
 {
-    gint64 deadline = g_get_monotonic_time() + 5 * G_USEC_PER_SEC;
+    gint64 deadline = rig_deadline();
 
     rig = rig_new_with(NULL, "completion-timeout=1000", NULL);
     peer = rig_peer_new(rig);

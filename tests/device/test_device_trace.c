@@ -62,7 +62,7 @@ static void teardown(void)
 static void wait_for(DeviceRig *rig, uint64_t address, unsigned size,
                      uint64_t value)
 {
-    gint64 deadline = g_get_monotonic_time() + 5 * G_USEC_PER_SEC;
+    gint64 deadline = rig_deadline();
 
     while (rig_read(rig, address, size) != value) {
         ck_assert_msg(g_get_monotonic_time() < deadline,
@@ -189,7 +189,7 @@ static unsigned count_of(const TrcFile *file, unsigned interface, TrcKind kind)
 /* Waits until the trace has @count packets of a kind from one end. */
 static void wait_for_records(unsigned interface, TrcKind kind, unsigned count)
 {
-    gint64 deadline = g_get_monotonic_time() + 10 * G_USEC_PER_SEC;
+    gint64 deadline = rig_deadline();
 
     for (;;) {
         g_autoptr(TrcFile) file = read_whole();
