@@ -62,13 +62,17 @@ typedef struct Item {
     SimTime done;     /* READ: the fabric's completion; -1: not yet */
     struct Item *answer; /* READ: its COMPLETION */
     FabComponent *target;
-    FabDma dma; /* of a device */
+    FabRoot *reader;  /* READ by the CPU that the fabric has not done */
+    uint32_t number;  /* of its TLPs */
+    GList in_readers; /* while @reader is set */
+    FabDma dma;       /* of a device */
 } Item;
 
 /* A link goes down at this event. */
 typedef struct Outage {
     SimEvent event;
     ExpCrossings *owner;
+    const TopoLink *link; /* NULL: that of a device */
 } Outage;
 
 struct ExpCrossings {
@@ -84,6 +88,7 @@ struct ExpCrossings {
     GArray *ways;          /* of Way */
     GHashTable *items;     /* all that the fabric knows, by number */
     Item **stalls;         /* of each host: the write that its CPU waits for */
+    GQueue readers;        /* of Item: reads of CPUs */
     Outage *outages;       /* of each fault of the description */
     SimEvent loss;         /* the first deadline of an item */
     uint32_t number;
@@ -286,11 +291,40 @@ static bool is_losing(const ExpCrossings *self)
     return false;
 }
 
+/*
+ * The NTBs of @link do not wait for their peers any more: they complete the
+ * reads that have crossed it. If the fabric has lost the completion of such a
+ * read, the CPU's next one would wait for the end of its time-out.
+ */
+static void end_reads(ExpCrossings *self, const TopoLink *link)
+{
+    for (const GList *l = self->readers.head; l; l = l->next) {
+        Item *item = l->data;
+        GHashTable *reads = item->direction->reads;
+        void *tag = GUINT_TO_POINTER(item->crossing.tag);
+
+        if (self->description->links->pdata[item->crossing.link] != link) {
+            continue;
+        }
+        fab_root_end_reads(item->reader, item->number);
+        if (g_hash_table_lookup(reads, tag) == item) {
+            g_hash_table_remove(reads, tag);
+        }
+        if (item->answer) {
+            /* It is lost, unless it was through already. */
+            item->answer = NULL;
+            item_unref(item);
+        }
+    }
+}
+
 /* A link goes down: what is under way may be lost. */
 static void outage_event(SimEvent *event)
 {
-    ExpCrossings *self = SIM_CONTAINER_OF(event, Outage, event)->owner;
+    Outage *outage = SIM_CONTAINER_OF(event, Outage, event);
+    ExpCrossings *self = outage->owner;
 
+    end_reads(self, outage->link);
     for (unsigned i = 0; i < 2 * self->description->links->len; i++) {
         for (const GList *l = self->directions[i].items.head; l; l = l->next) {
             Item *item = l->data;
@@ -392,6 +426,10 @@ static void read_over(void *owner, FabStatus status)
 {
     Item *item = owner;
 
+    if (item->reader) {
+        g_queue_unlink(&item->owner->readers, &item->in_readers);
+        item->reader = NULL;
+    }
     item->done = sim_engine_now(item->owner->engine);
     if (!item->is_known && item->deadline && status != FAB_STATUS_SC) {
         lose(item);
@@ -490,6 +528,10 @@ static void send_from_cpu(FabRoot *root, FabBusAddr addr, uint32_t bytes,
 {
     if (item->crossing.kind == EXP_CROSSING_READ) {
         item->refs++;
+        item->reader = root;
+        item->number = number;
+        item->in_readers.data = item;
+        g_queue_push_tail_link(&item->owner->readers, &item->in_readers);
         fab_root_read(root, addr, MIN(bytes, LINE_BYTES), read_over, item,
                       number);
         return;
@@ -587,7 +629,7 @@ static void complete(ExpCrossings *self, Item *item)
     Item *read = g_hash_table_lookup(back->reads, tag);
 
     if (!read) {
-        /* Its read was forgotten: another one has its tag. */
+        /* Its read has ended, or another one has its tag. */
         arrival_known(item, sim_engine_now(self->engine));
         return;
     }
@@ -824,6 +866,7 @@ static void watch_outages(ExpCrossings *self)
         Outage *outage = &self->outages[i];
 
         outage->owner = self;
+        outage->link = fault->link;
         sim_event_init(&outage->event, self->engine, outage_event,
                        SIM_PRIORITY_FIRST, 0);
         if (may_lose(fault)) {

@@ -330,6 +330,21 @@ static void cpu_timeout_event(SimEvent *event)
     fab_timeout_next(event, next);
 }
 
+void fab_root_end_reads(FabRoot *root, uint32_t flow)
+{
+    SimTime now = sim_engine_now(root->component.engine);
+
+    for (unsigned i = 0; i < root->params.cpu.mmio_reads; i++) {
+        CpuRead *read = &root->cpu_reads[i];
+
+        if (read->in_use && read->flow == flow && read->due == SIM_TIME_NONE) {
+            read->status = FAB_STATUS_UR;
+            read->due = now;
+            read_schedule(root, read);
+        }
+    }
+}
+
 /* Gives @read to the CPU. */
 static void read_give(FabRoot *root, const CpuRead *read)
 {

@@ -293,6 +293,12 @@ typedef void (*FabReadFn)(void *owner, FabStatus status);
 void fab_root_read(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                    FabReadFn fn, void *owner, uint32_t flow);
 
+/* Ends the CPU's reads with @flow that wait for completions, now and with UR:
+ * the NTB that they went to does not wait for its peer any more. A completion
+ * that comes later is an Unexpected Completion, so the fabric must have a
+ * completion time-out. */
+void fab_root_end_reads(FabRoot *root, uint32_t flow);
+
 /* Called with the completion's status, and the value of the last write to the
  * watched range that was read; 0 if there is none. */
 typedef void (*FabWordFn)(void *owner, FabStatus status, uint64_t data);

@@ -430,6 +430,44 @@ START_TEST(a_read_is_lost_with_its_link)
 }
 END_TEST
 
+/* The link takes the completion of a read with it. The NTB ends the read, so
+ * the CPU's next one does not wait for the completion time-out, which is 10 ms
+ * (docs/reference/model.md). */
+START_TEST(a_lost_completion_does_not_hold_the_cpu)
+{
+    int64_t written, read;
+
+    for (int64_t early = 50;; early += 50) {
+        Rig *rig = rig_new(FAULTS);
+        ExpCrossing access = {
+            .kind = EXP_CROSSING_READ, .time = CUT_NS - early, .tag = 1};
+
+        written = path_ns(rig, NULL, NULL, false);
+        read = path_ns(rig, NULL, NULL, true);
+        enter(rig, access);
+        run_to(rig, CUT_NS);
+        if (rig->arrived[0] >= 0) {
+            enter(rig, (ExpCrossing){.kind = EXP_CROSSING_COMPLETION,
+                                     .end = 1,
+                                     .time = rig->arrived[0],
+                                     .tag = 1,
+                                     .id = 1});
+        }
+        access.time = UP_NS + 1000;
+        access.tag = access.id = 2;
+        enter(rig, access);
+        run_to(rig, UP_NS + 100 * LATER);
+        ck_assert((rig->arrived[0] < 0) != (rig->lost[0] < 0));
+        ck_assert_int_ge(rig->arrived[2], access.time);
+        ck_assert_int_le(rig->arrived[2], access.time + written + 50);
+        rig_free(rig);
+        if (early > read) {
+            break;
+        }
+    }
+}
+END_TEST
+
 static int64_t write_ns(const char *faults)
 {
     Rig *rig = rig_with(PAIR, faults);
@@ -550,6 +588,7 @@ int main(void)
     tcase_add_test(tcase, steps_do_not_matter);
     tcase_add_test(tcase, a_link_that_is_down_loses_what_is_on_it);
     tcase_add_test(tcase, a_read_is_lost_with_its_link);
+    tcase_add_test(tcase, a_lost_completion_does_not_hold_the_cpu);
     tcase_add_test(tcase, what_machines_do_is_not_of_the_fabric);
     tcase_add_test(tcase, a_link_degrades_in_the_fabric);
     tcase_add_test(tcase, faults_may_be_added);
