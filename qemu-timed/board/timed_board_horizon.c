@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "timed_board_priv.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Also true at the end of time. */
+static int64_t add(int64_t time, int64_t ns)
+{
+    return time > TIMED_BOARD_NEVER - ns ? TIMED_BOARD_NEVER : time + ns;
+}
+
+int64_t timed_board_next_arrival(const Channel *c, int64_t active)
+{
+    int64_t arrival = add(active, c->is_up ? c->latency_ns : c->training_ns);
+
+    return arrival > c->floor ? arrival : c->floor;
+}
+
+int64_t timed_board_least_promise(const Shared *s)
+{
+    int64_t least = TIMED_BOARD_NEVER;
+    unsigned i;
+
+    for (i = 0; i < s->machines; i++) {
+        if (!s->machine[i].is_gone && s->machine[i].promise < least) {
+            least = s->machine[i].promise;
+        }
+    }
+    return least;
+}
+
+/* The earliest time at which @machine does anything: of its own accord, when
+ * its CPU goes on, or when a crossing arrives there. */
+static int64_t active_of(const Shared *s, unsigned machine)
+{
+    const Machine *m = &s->machine[machine];
+    int64_t active =
+        m->promise < m->accept_bound ? m->promise : m->accept_bound;
+    unsigned i;
+
+    for (i = 0; i < s->channels; i++) {
+        const Channel *c = &s->channel[i];
+
+        if (c->to == machine && c->bound < active) {
+            active = c->bound;
+        }
+    }
+    return active;
+}
+
+/*
+ * A message that comes to @self begins at some machine of its own accord, and
+ * may then make others send. What @self itself has not sent yet does not count:
+ * it will not have been sent while @self runs up to this horizon without
+ * sending, and whoever sends asks for a new one.
+ */
+static int64_t horizon_of(const Shared *s, unsigned self)
+{
+    int64_t active[TIMED_BOARD_MACHINES];
+    int64_t horizon = TIMED_BOARD_NEVER;
+    bool changed = true;
+    unsigned i;
+
+    if (self == s->machines) {
+        return timed_board_least_promise(s);
+    }
+    for (i = 0; i < s->machines; i++) {
+        active[i] = i == self || s->machine[i].is_gone ? TIMED_BOARD_NEVER
+                                                       : active_of(s, i);
+    }
+    /*
+     * Not before its accept bound the CPU goes on. Messages of that same time
+     * come before it does, so they must not wait: if the crossing itself is of
+     * that time, it enters the model only after them.
+     */
+    horizon = add(s->machine[self].accept_bound,
+                  s->machine[self].accept_bound == s->machine[self].stored);
+    for (i = 0; i < s->channels; i++) {
+        const Channel *c = &s->channel[i];
+
+        if (c->to == self) {
+            horizon = c->bound < horizon ? c->bound : horizon;
+        }
+    }
+    while (changed) {
+        changed = false;
+        for (i = 0; i < s->channels; i++) {
+            const Channel *c = &s->channel[i];
+            int64_t arrival;
+
+            if (active[c->from] == TIMED_BOARD_NEVER) {
+                continue;
+            }
+            arrival = timed_board_next_arrival(c, active[c->from]);
+            if (c->to == self) {
+                horizon = arrival < horizon ? arrival : horizon;
+            } else if (arrival < active[c->to] && !s->machine[c->to].is_gone) {
+                active[c->to] = arrival;
+                changed = true;
+            }
+        }
+    }
+    return horizon;
+}
+
+void timed_board_wake(Machine *m)
+{
+    __atomic_add_fetch(&m->word, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&m->is_asleep, __ATOMIC_SEQ_CST)) {
+        syscall(SYS_futex, &m->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    }
+}
+
+void timed_board_update(Shared *s)
+{
+    unsigned i;
+
+    for (i = 0; i < s->machines + s->has_model; i++) {
+        Machine *m = &s->machine[i];
+        int64_t horizon = horizon_of(s, i);
+
+        if (horizon != m->horizon) {
+            __atomic_store_n(&m->horizon, horizon, __ATOMIC_SEQ_CST);
+            if (m->is_asleep && horizon > m->want) {
+                timed_board_wake(m);
+            }
+        }
+    }
+}
+
+int64_t timed_board_report(TimedBoard *board, int64_t now, int64_t promise)
+{
+    Shared *s = board->shared;
+    Machine *m = &s->machine[board->self];
+    int64_t horizon;
+    unsigned i;
+
+    board_lock(s);
+    for (i = 0; i < s->channels; i++) {
+        const Channel *c = &s->channel[i];
+        uint64_t at = c->taken;
+        Head head;
+
+        /* One that the model delivered may arrive before one that was sent
+         * directly, when the link was down, and lies before it. */
+        while (c->to == board->self && at != c->written) {
+            memcpy(&head, &s->rings[i][at % RING_USED], sizeof(head));
+            promise = head.arrival < promise ? head.arrival : promise;
+            at += board_room(head.size);
+        }
+    }
+    if (m->accepted >= 0 && m->accepted < promise) {
+        promise = m->accepted;
+    }
+    m->reports++;
+    __atomic_store_n(&m->now, now, __ATOMIC_RELAXED);
+    if (m->promise != promise) {
+        m->promise = promise;
+        timed_board_update(s);
+    }
+    horizon = m->horizon = horizon_of(s, board->self);
+    board_unlock(s);
+    return horizon;
+}
+
+/* Waiting */
+
+static bool has_message(const TimedBoard *board)
+{
+    const Shared *s = board->shared;
+    bool is_model = board->self == s->machines;
+    unsigned i;
+
+    for (i = 0; i < s->channels; i++) {
+        const Channel *c = &s->channel[i];
+
+        if (is_model ? __atomic_load_n(&c->crossed, __ATOMIC_SEQ_CST) != c->seen
+                     : c->to == board->self &&
+                           __atomic_load_n(&c->written, __ATOMIC_SEQ_CST) !=
+                               c->taken) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The value of the futex is read before each look, so a change after the look
+ * ends the sleep. */
+static bool must_look(TimedBoard *board, int64_t want, uint32_t *ret_word)
+{
+    Machine *m = &board->shared->machine[board->self];
+
+    *ret_word = __atomic_load_n(&m->word, __ATOMIC_SEQ_CST);
+    return *ret_word != board->seen ||
+           __atomic_load_n(&m->horizon, __ATOMIC_SEQ_CST) > want ||
+           has_message(board);
+}
+
+static void pause_cpu(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+int64_t timed_board_wait(TimedBoard *board, int64_t want, unsigned spins,
+                         int timeout_ms)
+{
+    Machine *m = &board->shared->machine[board->self];
+    struct timespec ts = {.tv_sec = timeout_ms / 1000,
+                          .tv_nsec = timeout_ms % 1000 * 1000000L};
+    uint32_t word;
+    unsigned i;
+
+    for (i = 0; i < spins; i++) {
+        if (must_look(board, want, &word)) {
+            board->seen = word;
+            return __atomic_load_n(&m->horizon, __ATOMIC_SEQ_CST);
+        }
+        pause_cpu();
+    }
+    board_lock(board->shared);
+    m->want = want;
+    __atomic_store_n(&m->is_asleep, true, __ATOMIC_SEQ_CST);
+    m->sleeps++;
+    board_unlock(board->shared);
+    if (!must_look(board, want, &word)) {
+        syscall(SYS_futex, &m->word, FUTEX_WAIT, word, &ts, NULL, 0);
+    }
+    __atomic_store_n(&m->is_asleep, false, __ATOMIC_SEQ_CST);
+    board->seen = __atomic_load_n(&m->word, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&m->horizon, __ATOMIC_SEQ_CST);
+}

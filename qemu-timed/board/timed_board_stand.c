@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "timed_board_priv.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int64_t timed_board_limit(const TimedBoard *board)
+{
+    return __atomic_load_n(&board->shared->limit, __ATOMIC_SEQ_CST);
+}
+
+uint32_t timed_board_round(const TimedBoard *board)
+{
+    return __atomic_load_n(&board->shared->round, __ATOMIC_SEQ_CST);
+}
+
+int64_t timed_board_stand(TimedBoard *board, int64_t now, uint32_t round,
+                          int timeout_ms)
+{
+    struct timespec ts = {.tv_sec = timeout_ms / 1000,
+                          .tv_nsec = timeout_ms % 1000 * 1000000L};
+    Shared *s = board->shared;
+    Machine *m = &s->machine[board->self];
+    uint32_t word;
+
+    board_lock(s);
+    m->stands = now;
+    m->round = round;
+    board_unlock(s);
+    __atomic_store_n(&m->is_asleep, true, __ATOMIC_SEQ_CST);
+    word = __atomic_load_n(&m->word, __ATOMIC_SEQ_CST);
+    if (timed_board_limit(board) <= now && timed_board_round(board) == round) {
+        syscall(SYS_futex, &m->word, FUTEX_WAIT, word, &ts, NULL, 0);
+    }
+    __atomic_store_n(&m->is_asleep, false, __ATOMIC_SEQ_CST);
+    if (timed_board_limit(board) > now) {
+        board_lock(s);
+        m->stands = -1;
+        board_unlock(s);
+    }
+    return timed_board_limit(board);
+}
+
+void timed_board_set_busy(TimedBoard *board, bool busy)
+{
+    __atomic_store_n(&board->shared->machine[board->self].is_busy, busy,
+                     __ATOMIC_SEQ_CST);
+}
+
+bool timed_board_is_busy(const TimedBoard *board, unsigned machine)
+{
+    return __atomic_load_n(&board->shared->machine[machine].is_busy,
+                           __ATOMIC_SEQ_CST);
+}
+
+static void wake_all(Shared *s)
+{
+    unsigned i;
+
+    for (i = 0; i < s->machines; i++) {
+        timed_board_wake(&s->machine[i]);
+    }
+}
+
+void timed_board_set_limit(TimedBoard *board, int64_t limit)
+{
+    Shared *s = board->shared;
+
+    board_lock(s);
+    __atomic_store_n(&s->limit, limit, __ATOMIC_SEQ_CST);
+    wake_all(s);
+    board_unlock(s);
+}
+
+void timed_board_next_round(TimedBoard *board)
+{
+    Shared *s = board->shared;
+
+    board_lock(s);
+    __atomic_add_fetch(&s->round, 1, __ATOMIC_SEQ_CST);
+    wake_all(s);
+    board_unlock(s);
+}
+
+bool timed_board_all_stand(TimedBoard *board)
+{
+    Shared *s = board->shared;
+    bool all = true;
+    unsigned i;
+
+    board_lock(s);
+    for (i = 0; i < s->machines; i++) {
+        const Machine *m = &s->machine[i];
+
+        if (!m->is_gone && (m->stands != s->limit || m->round != s->round)) {
+            all = false;
+        }
+    }
+    board_unlock(s);
+    return all;
+}
+
+void timed_board_leave(TimedBoard *board, unsigned machine)
+{
+    Shared *s = board->shared;
+    Machine *m = &s->machine[machine];
+    unsigned i;
+
+    board_lock(s);
+    if (!m->is_gone) {
+        m->is_gone = true;
+        m->accepted = TIMED_BOARD_NEVER;
+        m->accept_bound = TIMED_BOARD_NEVER;
+        __atomic_add_fetch(&m->departures, 1, __ATOMIC_SEQ_CST);
+    }
+    for (i = 0; i < s->channels; i++) {
+        if (s->channel[i].from == machine) {
+            s->channel[i].is_up = false;
+        }
+    }
+    timed_board_update(s);
+    board_unlock(s);
+}
+
+void timed_board_return(TimedBoard *board, unsigned machine)
+{
+    Shared *s = board->shared;
+    Machine *m = &s->machine[machine];
+    unsigned i;
+
+    board_lock(s);
+    for (i = 0; i < s->channels; i++) {
+        if (s->channel[i].to == machine) {
+            s->channel[i].taken = s->channel[i].written;
+        }
+    }
+    m->is_gone = false;
+    m->has_fallen = false;
+    m->is_asleep = false;
+    m->is_busy = false;
+    m->now = s->limit;
+    m->promise = s->limit;
+    m->stands = -1;
+    timed_board_update(s);
+    board_unlock(s);
+}
+
+uint32_t timed_board_departures(const TimedBoard *board, unsigned channel)
+{
+    const Shared *s = board->shared;
+
+    return __atomic_load_n(&s->machine[s->channel[channel].from].departures,
+                           __ATOMIC_SEQ_CST);
+}
+
+uint32_t timed_board_returns(const TimedBoard *board, unsigned channel)
+{
+    const Shared *s = board->shared;
+    const Machine *m = &s->machine[s->channel[channel].from];
+
+    return m->departures - m->is_gone;
+}
+
+void timed_board_fall(TimedBoard *board)
+{
+    __atomic_store_n(&board->shared->machine[board->self].has_fallen, true,
+                     __ATOMIC_SEQ_CST);
+}
+
+bool timed_board_has_fallen(const TimedBoard *board, unsigned machine)
+{
+    const Machine *m = &board->shared->machine[machine];
+
+    return !m->is_gone && __atomic_load_n(&m->has_fallen, __ATOMIC_SEQ_CST);
+}
