@@ -72,7 +72,7 @@ typedef struct Item {
 typedef struct Outage {
     SimEvent event;
     ExpCrossings *owner;
-    const TopoLink *link; /* NULL: that of a device */
+    const char *link; /* its name; NULL: that of a device */
 } Outage;
 
 struct ExpCrossings {
@@ -292,18 +292,21 @@ static bool is_losing(const ExpCrossings *self)
 }
 
 /*
- * The NTBs of @link do not wait for their peers any more: they complete the
- * reads that have crossed it. If the fabric has lost the completion of such a
- * read, the CPU's next one would wait for the end of its time-out.
+ * The NTBs of the link @link do not wait for their peers any more: they
+ * complete the reads that have crossed it. If the fabric has lost the
+ * completion of such a read, the CPU's next one would wait for the end of its
+ * time-out.
  */
-static void end_reads(ExpCrossings *self, const TopoLink *link)
+static void end_reads(ExpCrossings *self, const char *link)
 {
     for (const GList *l = self->readers.head; l; l = l->next) {
         Item *item = l->data;
+        const TopoLink *its =
+            self->description->links->pdata[item->crossing.link];
         GHashTable *reads = item->direction->reads;
         void *tag = GUINT_TO_POINTER(item->crossing.tag);
 
-        if (self->description->links->pdata[item->crossing.link] != link) {
+        if (g_strcmp0(its->name, link) != 0) {
             continue;
         }
         fab_root_end_reads(item->reader, item->number);
@@ -866,7 +869,8 @@ static void watch_outages(ExpCrossings *self)
         Outage *outage = &self->outages[i];
 
         outage->owner = self;
-        outage->link = fault->link;
+        /* The faults of a branch are those of another description. */
+        outage->link = fault->link ? fault->link->name : NULL;
         sim_event_init(&outage->event, self->engine, outage_event,
                        SIM_PRIORITY_FIRST, 0);
         if (may_lose(fault)) {
