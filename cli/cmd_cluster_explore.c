@@ -22,7 +22,7 @@
 
 /* The options. */
 typedef struct Options {
-    char *script, *schedule, *out, *limit;
+    char *script, *schedule, *out, *limit, *only;
     char **sets, **allow;
     int64_t seeds, from;
     int jobs, shrink_runs, patience_s;
@@ -35,6 +35,7 @@ static void options_clear(Options *options)
     g_free(options->schedule);
     g_free(options->out);
     g_free(options->limit);
+    g_free(options->only);
     g_strfreev(options->sets);
     g_strfreev(options->allow);
 }
@@ -44,6 +45,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)
 typedef struct Session {
     Options *options;
     CmdExplore explore;
+    GArray *only; /* of uint64_t: the seeds of --only; nullable */
     char *file, *script, *program, *invariants, *out;
     TopoDescription *description;
     CmdExploreHead head;
@@ -60,6 +62,7 @@ static void session_clear(Session *session)
     g_free(session->out);
     topo_description_free(session->description);
     g_clear_pointer(&session->explore.allowed, g_ptr_array_unref);
+    g_clear_pointer(&session->only, g_array_unref);
     cmd_explore_head_clear(&session->head);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Session, session_clear)
@@ -127,6 +130,31 @@ static bool parse_allowed(const char *verb, char *const *patterns,
         }
         g_ptr_array_add(explore->allowed, regex);
     }
+    return true;
+}
+
+static bool parse_only(const char *verb, const char *text, Session *session)
+{
+    const char *at = text;
+
+    if (!text) {
+        return true;
+    }
+    session->only = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+    do {
+        g_autofree char *word = g_strndup(at, strcspn(at, ","));
+        guint64 seed;
+
+        if (!g_ascii_string_to_unsigned(word, 10, 0, SEEDS_MOST, &seed, NULL)) {
+            cmd_usage(verb,
+                      "--only: '%s' is no seed; write numbers of 0 to %d with "
+                      "commas between them, such as 5,17",
+                      word, SEEDS_MOST);
+            return false;
+        }
+        g_array_append_val(session->only, seed);
+        at += strlen(word);
+    } while (*at++ == ',');
     return true;
 }
 
@@ -371,6 +399,7 @@ static int run_seeds(Session *session, const char *verb)
                            .report = report,
                            .head = &session->head,
                            .out = session->out,
+                           .only = session->only,
                            .from = (uint64_t)options->from,
                            .count = (uint64_t)options->seeds,
                            .jobs = (unsigned)options->jobs,
@@ -402,6 +431,8 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
          "Number of schedules (10)", "N"},
         {"from", 0, 0, G_OPTION_ARG_INT64, &options.from, "The first seed (1)",
          "SEED"},
+        {"only", 0, 0, G_OPTION_ARG_STRING, &options.only,
+         "These seeds in place of --seeds and --from", "SEED,..."},
         {"schedule", 0, 0, G_OPTION_ARG_FILENAME, &options.schedule,
          "Run the faults of this file, and no others", "FILE"},
         {"out", 'o', 0, G_OPTION_ARG_FILENAME, &options.out,
@@ -432,6 +463,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     }
     if (!check_options(argv[0], &options, &session.explore) ||
         !parse_allowed(argv[0], options.allow, &session.explore) ||
+        !parse_only(argv[0], options.only, &session) ||
         !open_session(&session, argv[0], args.words[0])) {
         return CMD_USAGE;
     }

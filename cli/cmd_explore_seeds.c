@@ -10,7 +10,7 @@
 /* The threads share this. */
 typedef struct Work {
     CmdExploreSeeds *seeds;
-    uint64_t next; /* seed */
+    uint64_t next; /* index of a seed */
     GMutex mutex;  /* of `next`, of the output, and of `error` */
     GError *error; /* the first one of the report */
     gint running;  /* threads; atomic */
@@ -163,20 +163,28 @@ static void run_seed(Work *work, uint64_t seed)
 
 /* ---- All seeds ---------------------------------------------------------- */
 
+static uint64_t seed_at(const CmdExploreSeeds *seeds, uint64_t index)
+{
+    return seeds->only ? g_array_index(seeds->only, uint64_t, index)
+                       : seeds->from + index;
+}
+
 /* Takes the next seed that the report does not have. False if none is left. */
 static bool take(Work *work, uint64_t *ret_seed)
 {
     const CmdExploreSeeds *seeds = work->seeds;
+    uint64_t count = seeds->only ? seeds->only->len : seeds->count;
     bool is_left;
 
     g_mutex_lock(&work->mutex);
-    while (work->next < seeds->from + seeds->count &&
-           cmd_explore_report_has(seeds->report, work->next)) {
+    while (work->next < count &&
+           cmd_explore_report_has(seeds->report, seed_at(seeds, work->next))) {
         work->next++;
     }
-    is_left = work->next < seeds->from + seeds->count && !work->error &&
-              !is_stopped(seeds->explore);
-    *ret_seed = work->next++;
+    is_left = work->next < count && !work->error && !is_stopped(seeds->explore);
+    if (is_left) {
+        *ret_seed = seed_at(seeds, work->next++);
+    }
     g_mutex_unlock(&work->mutex);
     return is_left;
 }
@@ -256,7 +264,7 @@ int cmd_explore_watched(CmdExplore *explore, void (*run)(void *owner),
 
 int cmd_explore_seeds(CmdExploreSeeds *seeds, GError **error)
 {
-    Work work = {.seeds = seeds, .next = seeds->from};
+    Work work = {.seeds = seeds};
     g_autoptr(GPtrArray) threads = g_ptr_array_new();
     int got;
 

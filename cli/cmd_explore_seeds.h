@@ -9,7 +9,8 @@ typedef struct CmdExploreSeeds {
     CmdExplore *explore;
     CmdExploreReport *report;
     const CmdExploreHead *head;
-    const char *out; /* the folder of the results */
+    const char *out;    /* the folder of the results */
+    const GArray *only; /* of uint64_t: the seeds; NULL: @count, from @from */
     uint64_t from, count;
     unsigned jobs;
     unsigned shrink_runs; /* the most runs that make a failure smaller */

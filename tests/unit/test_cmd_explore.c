@@ -211,6 +211,10 @@ START_TEST(wrong_options_are_refused)
                 "--script: none is no program");
     check_usage("cluster explore pair.yaml --script pair.yaml",
                 "--script: pair.yaml is no program");
+    check_usage("cluster explore pair.yaml --script script --only 5,x",
+                "--only: 'x' is no seed");
+    check_usage("cluster explore pair.yaml --script script --only 5,",
+                "--only: '' is no seed");
     check_usage("cluster explore pair.yaml --script script --seeds 0",
                 "--seeds is 1 to ");
     check_usage("cluster explore pair.yaml --script script --jobs 65",
