@@ -60,26 +60,18 @@ static gint compare_messages(gconstpointer a, gconstpointer b, gpointer data)
 /* Takes what is on the board, to make room for others. */
 static void pull(void)
 {
-    TimedBoardMessage *m = NULL;
+    static TimedBoardMessage m;
     unsigned i;
 
     for (i = 0; i < links.channels; i++) {
-        if (!timed_board_is_inbound(links.board, i)) {
-            continue;
-        }
-        for (;;) {
-            m = m ?: g_new(TimedBoardMessage, 1);
-            if (!timed_board_take(links.board, i, m)) {
-                break;
-            }
+        while (timed_board_is_inbound(links.board, i) &&
+               timed_board_take(links.board, i, &m)) {
             g_queue_insert_sorted(
                 &links.inbound[i],
-                g_realloc(g_steal_pointer(&m),
-                          offsetof(TimedBoardMessage, bytes) + m->size),
+                g_memdup2(&m, offsetof(TimedBoardMessage, bytes) + m.size),
                 compare_messages, NULL);
         }
     }
-    g_free(m);
 }
 
 /* The channel of the next message; -1 if there is none. */
