@@ -66,13 +66,18 @@ static void put_text(GString *out, const char *text)
     g_string_append_c(out, '"');
 }
 
-/* A time in us since the first packet. */
+/*
+ * A time in us since the first packet. Perfetto multiplies it by 1000 as a
+ * floating-point number and cuts it off to whole ns, so 1.001 us would become
+ * 1000 ns. Then a TLP could begin before the one before it ends, and Perfetto
+ * drops it. The digit behind the ps makes up for that.
+ */
 static void put_time(Timeline *self, const char *key, int64_t ps)
 {
     const char *sign = ps < 0 ? "-" : "";
     int64_t size = ABS(ps);
 
-    g_string_append_printf(self->out, ",\"%s\":%s%" PRId64 ".%06d", key, sign,
+    g_string_append_printf(self->out, ",\"%s\":%s%" PRId64 ".%06d2", key, sign,
                            size / 1000000, (int)(size % 1000000));
 }
 
