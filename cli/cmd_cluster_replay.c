@@ -57,7 +57,8 @@ static int replay(const char *verb, const char *file,
 {
     const char *path = clu_timed_script_get(script, CMD_CLUSTER_LOG_FILE);
     g_auto(GStrv) sets = find_sets(script);
-    const CmdClusterTimed logs = {.script = script, .script_file = file};
+    const CmdClusterTimed logs = {
+        .script = script, .script_file = file, .spins = -1};
     CluClusterSetup setup = {.boot_ms = BOOT_S * 1000, .silence_ms = 1};
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(TopoDescription) description =

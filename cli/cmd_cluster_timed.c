@@ -94,5 +94,6 @@ CluTimed *cmd_cluster_timed(const CluPlan *plan, const char *dir,
         return NULL;
     }
     clu_timed_set_steps(timed, logs->steps);
+    clu_timed_set_pace(timed, logs->slice_ns, logs->spins);
     return g_steal_pointer(&timed);
 }

@@ -10,7 +10,9 @@ typedef struct CmdClusterTimed {
     const char *log;   /* the file to write; NULL: none */
     const char *steps; /* the directory of the machines' records, absolute;
                           NULL: none */
-    char *const *sets; /* the changes that it names; nullable */
+    int64_t slice_ns;  /* see clu_timed_set_pace() */
+    int spins;
+    char *const *sets;            /* the changes that it names; nullable */
     const CluTimedScript *script; /* the log to replay; NULL: none */
     const char *script_file;      /* its name, for messages */
 } CmdClusterTimed;

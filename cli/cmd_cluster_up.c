@@ -8,8 +8,11 @@
 #include "cmd_cluster_start.h"
 #include "cmd_cluster_table.h"
 #include "cmd_load.h"
+#include "topo_units.h"
 
 #define SECONDS_MAX 86400
+#define SPINS_MAX   1000000 /* as qemu-timed/timed_main.c has it */
+#define PS_PER_NS   1000
 
 /* The options of `up`. */
 typedef struct Up {
@@ -21,6 +24,10 @@ typedef struct Up {
     char *log_path;       /* the same, absolute */
     char *steps;          /* nullable */
     char *steps_path;     /* the same, absolute */
+    char *slice;          /* nullable */
+    int64_t slice_ns;     /* the same; 0: none was given */
+    int spins;            /* -1: none were given */
+    char *instructions;   /* the times that they take; NULL: not known yet */
     CmdClusterTimed logs; /* of a timed cluster */
 } Up;
 
@@ -32,8 +39,38 @@ static void up_clear(Up *up)
     g_free(up->log_path);
     g_free(up->steps);
     g_free(up->steps_path);
+    g_free(up->slice);
+    g_free(up->instructions);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Up, up_clear)
+
+/* The options --slice and --spins */
+static bool parse_pace(const char *verb, Up *up, int *ret_status)
+{
+    g_autoptr(GError) error = NULL;
+    int64_t ps = 0;
+
+    if ((up->slice || up->spins != -1) && !up->is_timed) {
+        *ret_status = cmd_usage(verb, "--slice and --spins need --timed: they "
+                                      "are the pace of virtual time");
+        return false;
+    }
+    if (up->slice &&
+        (!topo_units_parse(TOPO_UNIT_TIME, up->slice, &ps, &error) ||
+         ps < PS_PER_NS || ps % PS_PER_NS != 0)) {
+        *ret_status = cmd_usage(verb,
+                                "--slice is a whole number of ns, such as "
+                                "350ns, and not '%s'",
+                                up->slice);
+        return false;
+    }
+    up->slice_ns = ps / PS_PER_NS;
+    if (up->spins < -1 || up->spins > SPINS_MAX) {
+        *ret_status = cmd_usage(verb, "--spins is 0 to %d", SPINS_MAX);
+        return false;
+    }
+    return true;
+}
 
 static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
                   CmdClusterArgs *ret_args, int *ret_status)
@@ -65,6 +102,14 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
          "With --timed: each machine writes what happens to it to "
          "DIR/HOST.steps; for developers",
          "DIR"},
+        {"slice", 0, 0, G_OPTION_ARG_STRING, &up->slice,
+         "With --timed: a CPU runs no longer than this in one piece (1ms), "
+         "which changes no result; for developers",
+         "TIME"},
+        {"spins", 0, 0, G_OPTION_ARG_INT, &up->spins,
+         "With --timed: how often a machine looks for others before it sleeps "
+         "(2000), which changes no result; for developers",
+         "N"},
         G_OPTION_ENTRY_NULL,
     };
 
@@ -87,6 +132,9 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
                                          "real time do not repeat");
         return false;
     }
+    if (!parse_pace(argv[0], up, ret_status)) {
+        return false;
+    }
     if (up->timeout_s < 1 || up->timeout_s > SECONDS_MAX || up->silence_s < 1 ||
         up->silence_s > SECONDS_MAX) {
         *ret_status =
@@ -97,13 +145,36 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
     return true;
 }
 
-/* Tells which costs the figures of a timed cluster leave out. */
-static void print_limits(void)
+/* The times that hosts have in the description: `1ns`, or `1ns on a, 250ps on
+ * b` if they differ. */
+static char *instruction_times(const GPtrArray *hosts)
 {
-    puts("\nvirtual time: an instruction takes 1 ns, and what crosses a cable "
-         "takes the time\nthat the model computes. Not modelled: caches, the "
-         "speed of CPUs, accesses inside a\nmachine. docs/developer/timed.md "
-         "tells what to believe.");
+    g_autoptr(GString) each = g_string_new(NULL);
+    int64_t first = 0;
+    bool differ = false;
+
+    for (unsigned i = 0; i < hosts->len; i++) {
+        const TopoHost *host = hosts->pdata[i];
+        g_autofree char *time =
+            topo_units_format(TOPO_UNIT_TIME, host->vm->instruction_ps);
+
+        g_string_append_printf(each, "%s%s on %s", i == 0 ? "" : ", ", time,
+                               host->name);
+        first = i == 0 ? host->vm->instruction_ps : first;
+        differ = differ || host->vm->instruction_ps != first;
+    }
+    return differ ? g_string_free(g_steal_pointer(&each), FALSE)
+                  : topo_units_format(TOPO_UNIT_TIME, first);
+}
+
+/* Tells which costs the figures of a timed cluster leave out. */
+static void print_limits(const Up *up)
+{
+    printf("\nvirtual time: an instruction takes %s, and what crosses a cable "
+           "takes the time\nthat the model computes. Not modelled: caches, "
+           "other speeds of CPUs, accesses inside a\nmachine. "
+           "docs/user/timed.md tells what to believe.\n",
+           up->instructions);
 }
 
 /* Waits until all hosts and links are up, and then prints the table. */
@@ -126,7 +197,7 @@ static int bring_up(CluClient *client, const Up *up, GError **error)
     if (status == 0 && !up->is_quiet) {
         cmd_cluster_print_table(text->str);
         if (up->is_timed) {
-            print_limits();
+            print_limits(up);
         }
         fflush(stdout);
     }
@@ -169,7 +240,7 @@ static int run_started(const char *verb, CluClient *client, const char *dir,
 
 static int run(const CmdClusterVerb *verb, int argc, char **argv)
 {
-    g_auto(Up) up = {.sets = NULL};
+    g_auto(Up) up = {.spins = -1};
     g_auto(CmdClusterArgs) args = {.cluster = NULL};
     g_autoptr(GPtrArray) changes = NULL;
     g_autoptr(TopoDescription) description = NULL;
@@ -193,6 +264,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     if (!description) {
         return CMD_USAGE;
     }
+    up.instructions = instruction_times(description->hosts);
     name = up.name ? up.name : description->name;
     dir = clu_dir_find(name);
     plan = clu_plan_new(description, errors);
@@ -202,8 +274,11 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
         up.log_path = up.log ? g_canonicalize_filename(up.log, NULL) : NULL;
         up.steps_path =
             up.steps ? g_canonicalize_filename(up.steps, NULL) : NULL;
-        up.logs = (CmdClusterTimed){
-            .log = up.log_path, .steps = up.steps_path, .sets = up.sets};
+        up.logs = (CmdClusterTimed){.log = up.log_path,
+                                    .steps = up.steps_path,
+                                    .slice_ns = up.slice_ns,
+                                    .spins = up.spins,
+                                    .sets = up.sets};
         client = cmd_cluster_start(
             plan, name, &setup, up.is_timed ? &up.logs : NULL, errors, &error);
     }

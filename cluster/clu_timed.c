@@ -47,6 +47,8 @@ struct CluTimed {
     int64_t moved_us;    /* monotonic time at which they were given it */
     int64_t moving_us;   /* the sum of real time for which they had some */
     const char *records; /* where machines write what happens; NULL: nowhere */
+    int64_t slice_ns;    /* 0: not set */
+    int spins;           /* negative: not set */
     const char *path;    /* of the log to write; NULL: none */
     const CluTimedScript *head; /* of that log */
     CluTimedLog *log;
@@ -180,6 +182,7 @@ CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
     unsigned before = topo_errors_count(errors);
 
     timed->fd = -1;
+    timed->spins = -1;
     timed->control = -1;
     timed->branch_fd = -1;
     check(plan, errors);
@@ -218,6 +221,12 @@ void clu_timed_set_log(CluTimed *timed, const char *path,
 void clu_timed_set_steps(CluTimed *timed, const char *dir)
 {
     timed->records = dir;
+}
+
+void clu_timed_set_pace(CluTimed *timed, int64_t slice_ns, int spins)
+{
+    timed->slice_ns = slice_ns;
+    timed->spins = spins;
 }
 
 static bool open_log(CluTimed *timed, GError **error)
@@ -728,6 +737,15 @@ char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host)
 
         g_string_append_printf(value, ",steps=%s/%s.steps", dir,
                                host->host->name);
+    }
+    g_string_append_printf(value, ",instruction=%" G_GINT64_FORMAT,
+                           host->host->vm->instruction_ps);
+    if (timed->slice_ns > 0) {
+        g_string_append_printf(value, ",slice=%" G_GINT64_FORMAT,
+                               timed->slice_ns);
+    }
+    if (timed->spins >= 0) {
+        g_string_append_printf(value, ",spins=%d", timed->spins);
     }
     if (timed_board_limit(timed->board) > 0) {
         g_string_append_printf(value, ",start=%" G_GINT64_FORMAT,

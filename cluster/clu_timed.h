@@ -100,6 +100,11 @@ void clu_timed_set_log(CluTimed *timed, const char *path,
 /* Before the machines start: each one writes what happens to it to the file
  * DIR/HOST.steps; @dir is absolute, and borrowed. */
 void clu_timed_set_steps(CluTimed *timed, const char *dir);
+/* Before the machines start: no run of a CPU is longer than @slice_ns (0:
+ * QEMU's object decides), and a machine looks @spins times for others before it
+ * sleeps (negative: QEMU's object decides). Neither changes what a machine
+ * does. */
+void clu_timed_set_pace(CluTimed *timed, int64_t slice_ns, int spins);
 /* Before clu_timed_start(): the run is to repeat @script; borrowed. */
 void clu_timed_set_script(CluTimed *timed, const CluTimedScript *script);
 /* True if a log is replayed; and if all of it was. */

@@ -18,6 +18,7 @@ typedef struct TimedOptions {
     TimedBoard *board;            /* NULL: a machine without links */
     int board_fd;                 /* its descriptor */
     int control; /* line on which branches are asked for; -1: none */
+    int64_t instruction_ps;       /* that an instruction takes; 1 to 1000 */
     int64_t slice_ns;             /* the CPU runs no longer in one piece */
     int64_t start_ns; /* the virtual time at which the machine is switched on */
     unsigned spins;               /* looks at the board before sleeping */
@@ -32,6 +33,11 @@ void farside_timed_register(void);
 /* timed_clock.c: time of this machine. The caller holds the big lock. */
 
 int64_t timed_clock_now(void);
+/* For stock QEMU's hooks, if an instruction takes another time than 1 ns. */
+int64_t timed_clock_read(void);
+void timed_clock_set_instruction(int64_t ps);
+/* How many instructions the CPU runs until @ns have just passed. */
+int64_t timed_clock_instructions(int64_t ns);
 /* The time passes without the CPU: it is idle, or stalled in an access. */
 void timed_clock_advance(int64_t ns);
 /* The time of the next timer; TIMED_BOARD_NEVER if none is set. */

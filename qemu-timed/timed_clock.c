@@ -6,6 +6,37 @@
 #include "sysemu/cpu-timers.h"
 #include "timed_qemu.h"
 
+#define PS_PER_NS 1000
+
+static int64_t instruction_ps = PS_PER_NS;
+
+void timed_clock_set_instruction(int64_t ps)
+{
+    instruction_ps = ps;
+}
+
+/* The time of the CPU's instructions so far, without what was added to it. */
+static int64_t executed_ns(void)
+{
+    return icount_get_raw() * instruction_ps / PS_PER_NS;
+}
+
+int64_t timed_clock_read(void)
+{
+    return executed_ns() + qatomic_read_i64(&timers_state.qemu_icount_bias);
+}
+
+/*
+ * No instruction takes more than 1 ns, so the clock shows each ns, and a run
+ * ends when it begins.
+ */
+int64_t timed_clock_instructions(int64_t ns)
+{
+    int64_t end_ps = (executed_ns() + ns) * PS_PER_NS;
+
+    return DIV_ROUND_UP(end_ps, instruction_ps) - icount_get_raw();
+}
+
 int64_t timed_clock_now(void)
 {
     return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);

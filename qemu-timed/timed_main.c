@@ -12,6 +12,7 @@
  *               reader; up to TIMED_BLOCKING times
  *   drive=...   the times of a drive, see timed_drive_option()
  *   fault=...   a fault of this machine, see timed_fault_option()
+ *   instruction=PS  the time that the CPU needs for one, 1 to 1000
  *   start=NS    the virtual time at which the machine is switched on
  *   steps=FILE  writes what happens to FILE, see timed_steps.c
  */
@@ -26,9 +27,11 @@
 
 #define SLICE_NS 1000000
 #define SPINS    2000
+#define PS_PER_NS 1000
 
 static TimedOptions options = {
     .control = -1,
+    .instruction_ps = PS_PER_NS,
     .slice_ns = SLICE_NS,
     .spins = SPINS,
 };
@@ -114,6 +117,9 @@ static bool parse(const char *option, int64_t *ret_board, int64_t *ret_machine)
         options.control = number;
     } else if (g_str_has_prefix(option, "start=")) {
         options.start_ns = number;
+    } else if (g_str_has_prefix(option, "instruction=") && number > 0 &&
+               number <= PS_PER_NS) {
+        options.instruction_ps = number;
     } else if (g_str_has_prefix(option, "slice=") && number > 0) {
         options.slice_ns = number;
     } else if (g_str_has_prefix(option, "spins=") && number <= 1000000) {
@@ -135,7 +141,8 @@ bool farside_module_options(int argc, char **argv)
         if (!parse(argv[i], &board, &machine)) {
             error_report("virtual time: '%s' is none of board=FD, machine=N, "
                          "control=FD, monitor=ID, slice=NS, spins=N, block=FD, "
-                         "start=NS, steps=FILE, drive=... and fault=...",
+                         "instruction=PS, start=NS, steps=FILE, drive=... and "
+                         "fault=...",
                          argv[i]);
             return false;
         }

@@ -30,12 +30,13 @@ static TCGContext *translator; /* of the CPU's thread */
 /* Exact: the run may end early, but never late. */
 static void prepare_run(CPUState *cpu, int64_t ns)
 {
-    int64_t low = MIN(0xffff, ns);
+    int64_t count = timed_clock_instructions(ns);
+    int64_t low = MIN(0xffff, count);
 
     g_assert(cpu->icount_decr_ptr->u16.low == 0 && cpu->icount_extra == 0);
-    cpu->icount_budget = ns;
+    cpu->icount_budget = count;
     cpu->icount_decr_ptr->u16.low = low;
-    cpu->icount_extra = ns - low;
+    cpu->icount_extra = count - low;
 }
 
 static void end_run(CPUState *cpu)
@@ -235,6 +236,8 @@ static void ops_init(AccelOpsClass *ops)
     stock_ops_init(ops);
     ops->create_vcpu_thread = create_vcpu_thread;
     ops->cpu_thread_is_idle = cpu_is_never_idle;
+    ops->get_virtual_clock = timed_clock_read;
+    ops->get_elapsed_ticks = timed_clock_read;
 }
 
 void timed_vcpu_init(const TimedOptions *from)
@@ -243,6 +246,7 @@ void timed_vcpu_init(const TimedOptions *from)
     AccelOpsClass *ops;
 
     options = from;
+    timed_clock_set_instruction(options->instruction_ps);
     if (!class) {
         error_report("virtual time needs -accel tcg, which is not here");
         exit(1);

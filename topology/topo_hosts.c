@@ -132,6 +132,7 @@ static void load_vm(TopoLoader *loader, TopoHost *host, const TopoNode *node)
     vm->memory_bytes = topo_values_number(values, "memory");
     vm->cpus = (unsigned)topo_values_number(values, "cpus");
     vm->accel = (TopoAccel)topo_values_number(values, "accel");
+    vm->instruction_ps = topo_values_number(values, "instruction");
     load_guest(loader, vm, values);
     vm->append = topo_load_text(loader, topo_values_text(values, "append"));
     vm->client = topo_load_text(loader, topo_values_text(values, "client"));

@@ -97,6 +97,9 @@ static const TopoKey vm_keys[] = {
     RANGE("memory", BYTES, "256MiB", "64MiB", "1TiB", 0, "its memory"),
     RANGE("cpus", INT, "1", "1", "255", 0, "its CPUs"),
     WORD("accel", "auto", "auto|tcg|kvm", 0, "the accelerator"),
+    RANGE("instruction", TIME, "1ns", "10ps", "1ns", 0,
+          "the time that an instruction takes in a timed cluster, the same for "
+          "all; otherwise it is ignored"),
     MAY("kernel", TEXT, NULL,
         "a series of Debian's kernels, `6.1` or `6.12`; `debug`: one that "
         "looks for faults; or the path of a kernel, from the file's directory"),
