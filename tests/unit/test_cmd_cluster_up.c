@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options of `farside cluster up` that need no machines. Invariant: a wrong use
+ * is refused, with a message that tells the right one, before anything starts.
+ */
+#include <string.h>
+
+#include <check.h>
+#include <glib.h>
+
+#include "program.h"
+#include "../suite.h"
+
+static const struct {
+    const char *words, *message;
+} wrong[] = {
+    {"--slice 350ns", "--slice and --spins need --timed"},
+    {"--spins 0", "--slice and --spins need --timed"},
+    {"--steps .", "--steps needs --timed"},
+    {"--log run.log", "--log needs --timed"},
+    {"--timed --slice 0.5ns", "a whole number of ns, such as 350ns"},
+    {"--timed --slice 350", "a whole number of ns, such as 350ns"},
+    {"--timed --slice 0ns", "a whole number of ns, such as 350ns"},
+    {"--timed --spins 1000001", "--spins is 0 to 1000000"},
+    {"--timed --spins -2", "--spins is 0 to 1000000"},
+    {"--timed --timeout -1", "--timeout and --silence are 1 to"},
+};
+
+START_TEST(a_wrong_use_is_refused)
+{
+    g_autofree char *words =
+        g_strdup_printf("cluster up %s none.yaml", wrong[_i].words);
+
+    ck_assert_int_eq(program_run(words), 2);
+    ck_assert_msg(strstr(program_err, wrong[_i].message), "%s", program_err);
+    ck_assert_ptr_null(strstr(program_err, "none.yaml"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cmd_cluster_up");
+    TCase *tcase = tcase_create("cmd_cluster_up");
+
+    tcase_add_checked_fixture(tcase, program_setup, program_teardown);
+    tcase_add_loop_test(tcase, a_wrong_use_is_refused, 0, G_N_ELEMENTS(wrong));
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
