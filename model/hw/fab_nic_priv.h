@@ -106,6 +106,15 @@ struct FabNicTxQueue {
     unsigned reg_watch, entry_watch;
 };
 
+/* Returns true if a doorbell with @tail can be the driver's, which has filled
+ * descriptors up to @filled and rung for those up to @posted. Other writes
+ * reach the registers, too: those of a device whose data lie in this BAR. */
+static inline bool nic_tail_is_driver(uint32_t tail, uint32_t posted,
+                                      uint32_t filled)
+{
+    return tail - posted <= filled - posted;
+}
+
 /* The NIC's own addresses of the registers of queue @number, and those for the
  * CPU of @driver; false if they cannot be reached. */
 bool fab_nic_regs(FabNic *nic, FabRoot *driver, unsigned number,

@@ -346,6 +346,9 @@ static void reg_written(void *owner, FabBusAddr addr, uint64_t data)
     FabNicRxQueue *queue = owner;
 
     if (addr == queue->regs + FAB_NIC_RX_TAIL) {
+        if (!nic_tail_is_driver((uint32_t)data, queue->posted, queue->filled)) {
+            return;
+        }
         queue->nic->counters.doorbells++;
         queue->posted = (uint32_t)data;
         queue_advance(queue);

@@ -249,6 +249,9 @@ static void reg_written(void *owner, FabBusAddr addr, uint64_t data)
     FabNicTxQueue *queue = owner;
 
     if (addr == queue->regs + FAB_NIC_TX_TAIL) {
+        if (!nic_tail_is_driver((uint32_t)data, queue->posted, queue->filled)) {
+            return;
+        }
         queue->nic->counters.doorbells++;
         queue->posted = (uint32_t)data;
         descriptors_fetch(queue);

@@ -516,6 +516,42 @@ START_TEST(packets_without_descriptors_are_dropped)
 }
 END_TEST
 
+/* A device whose data lie over the registers writes tails that the driver never
+ * had: more than it has filled, or less than it has rung for. */
+START_TEST(only_the_driver_rings)
+{
+    static const uint32_t wrong[] = {0, 19, 61, ENTRIES + 20, UINT32_MAX};
+    FabNicParams params = nic_params();
+
+    pair_new(&cable, &params, &params, true, false);
+    for (unsigned i = 0; i < 60; i++) {
+        post(&at[1]);
+        if (i == 19) {
+            fab_nic_rx_bell(at[1].rx);
+        }
+    }
+    send(20, 66, 1000, 1000, 1);
+    sim_engine_run(engine);
+    ck_assert_uint_eq(at[1].received, 20);
+    for (unsigned i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        fab_root_write(at[1].root, fab_nic_rx_regs(at[1].rx) + FAB_NIC_RX_TAIL,
+                       4, wrong[i], 0);
+        fab_root_write(at[0].root, fab_nic_rx_regs(at[0].rx) + FAB_NIC_TX_TAIL,
+                       4, wrong[i], 0);
+    }
+    sim_engine_run(engine);
+    ck_assert_uint_eq(fab_nic_counters(at[0].nic)->doorbells, 20);
+    ck_assert_uint_eq(fab_nic_counters(at[1].nic)->doorbells, 1);
+    fab_nic_rx_bell(at[1].rx);
+    at[1].next_seq = 0;
+    send(40, 66, 1000, 1000, 1);
+    sim_engine_run(engine);
+    ck_assert_uint_eq(at[1].received, 60);
+    ck_assert_uint_eq(fab_nic_counters(at[1].nic)->no_descriptor, 0);
+    ck_assert_uint_eq(fab_net_packets_alive(net), 0);
+}
+END_TEST
+
 START_TEST(steering_comes_before_rss)
 {
     FabNicParams params = nic_params();
@@ -630,6 +666,7 @@ int main(void)
     tcase_add_test(tcase, segments_and_fragments);
     tcase_add_loop_test(tcase, packets_are_conserved, 0, 3);
     tcase_add_loop_test(tcase, packets_without_descriptors_are_dropped, 0, 2);
+    tcase_add_test(tcase, only_the_driver_rings);
     tcase_add_test(tcase, steering_comes_before_rss);
     tcase_add_loop_test(tcase, interrupts_wait_for_packets_or_time, 0, 2);
     tcase_add_test(tcase, core_works_through_jobs);
