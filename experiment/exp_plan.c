@@ -121,6 +121,10 @@ static void plan_run(Plan *plan, const ExpPlanOptions *options)
     unsigned told = plan->done;
 
     plan->running = count;
+    if (count == 1 && !options->progress) {
+        plan_work(plan); /* no thread has to wait for it */
+        return;
+    }
     for (unsigned i = 0; i < count; i++) {
         workers[i] = g_thread_new("point", plan_work, plan);
     }

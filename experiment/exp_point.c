@@ -14,7 +14,8 @@
 
 /* The state while one point is simulated and its columns are read. */
 typedef struct Run {
-    TopoDescription *description; /* with the changes of the point; owned */
+    const TopoDescription *description; /* with the changes of the point */
+    TopoDescription *loaded; /* the same, if this run has loaded it; owned */
     const TopoPoint *point;
     ExpFabric *fabric; /* NULL if all flows are of kind path */
     GPtrArray *flows;  /* of FabFlow, by index in the description; NULL for a
@@ -31,7 +32,7 @@ static void run_done(Run *run)
     g_ptr_array_unref(run->flows);
     g_ptr_array_unref(run->paths);
     g_clear_pointer(&run->warm, g_array_unref);
-    topo_description_free(run->description);
+    topo_description_free(run->loaded);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_done)
 
@@ -410,7 +411,7 @@ static char *run_note(const Run *run)
 static void run_set_seed(Run *run, const TopoDescription *plan, unsigned turn,
                          TopoErrors *errors)
 {
-    TopoWorkload *workload = run->description->workload;
+    TopoWorkload *workload = run->loaded->workload;
 
     if (workload && plan->workload &&
         workload->seeds != plan->workload->seeds) {
@@ -420,6 +421,25 @@ static void run_set_seed(Run *run, const TopoDescription *plan, unsigned turn,
                         workload->seeds);
     } else if (workload) {
         workload->seed += turn;
+    }
+}
+
+/* Loads the description of @point, and sets the seed for @turn. The only point
+ * of a plan needs no description of its own for its first turn. */
+static void run_load(Run *run, const TopoDescription *plan,
+                     const TopoPoint *point, unsigned turn, TopoErrors *errors)
+{
+    if (!point->variant && point->n_values == 0 && turn == 0) {
+        run->description = plan;
+    } else {
+        run->loaded = topo_load_again(plan, point->changes, errors);
+        run->description = run->loaded;
+    }
+    if (run->description) {
+        exp_point_check_columns(run->description, errors);
+    }
+    if (run->loaded) {
+        run_set_seed(run, plan, turn, errors);
     }
 }
 
@@ -433,11 +453,7 @@ static bool run_begin(Run *run, const TopoDescription *plan,
     run->point = point;
     run->flows = g_ptr_array_new();
     run->paths = g_ptr_array_new_with_free_func(path_free);
-    run->description = topo_load_again(plan, point->changes, errors);
-    if (run->description) {
-        exp_point_check_columns(run->description, errors);
-        run_set_seed(run, plan, turn, errors);
-    }
+    run_load(run, plan, point, turn, errors);
     if (topo_errors_count(errors) > 0) {
         g_propagate_error(error, topo_errors_to_gerror(errors));
         return false;

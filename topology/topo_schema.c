@@ -46,7 +46,9 @@ const TopoKey *topo_schema_find(const TopoSection *section, const char *key)
     unsigned i;
 
     for (i = 0; i < section->n_keys; i++) {
-        if (strcmp(section->keys[i].key, key) == 0) {
+        /* The first character alone rules most keys out. */
+        if (section->keys[i].key[0] == key[0] &&
+            strcmp(section->keys[i].key, key) == 0) {
             return &section->keys[i];
         }
     }
