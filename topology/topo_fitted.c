@@ -32,7 +32,7 @@ static void fitted_clear(void *data)
 
 static void fitted_unref(void *data)
 {
-    g_rc_box_release_full(data, fitted_clear);
+    g_atomic_rc_box_release_full(data, fitted_clear);
 }
 
 GPtrArray *topo_fitted_new(void)
@@ -43,7 +43,7 @@ GPtrArray *topo_fitted_new(void)
 void topo_fitted_inherit(GPtrArray *all, const GPtrArray *of_base)
 {
     for (unsigned i = 0; i < of_base->len; i++) {
-        g_ptr_array_add(all, g_rc_box_acquire(of_base->pdata[i]));
+        g_ptr_array_add(all, g_atomic_rc_box_acquire(of_base->pdata[i]));
     }
 }
 
@@ -103,7 +103,7 @@ bool topo_fitted_read(GPtrArray *all, const TopoNode *node, const char *dir,
         const TopoNode *item = g_ptr_array_index(node->items, i);
         const char *file = topo_node_get_text(item, "file");
         const TopoNode *rows = topo_node_get(item, "rows");
-        TopoFitted *fitted = g_rc_box_new0(TopoFitted);
+        TopoFitted *fitted = g_atomic_rc_box_new0(TopoFitted);
 
         fitted->place = item->place;
         fitted->rows = g_ptr_array_new_with_free_func(row_free);

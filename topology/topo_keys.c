@@ -258,8 +258,8 @@ static void tidy(GPtrArray *found, const char *begun)
 static TopoNode *read_tree(const char *path)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
-    g_autoptr(TopoNode) tree = NULL;
     g_autofree char *data = NULL;
+    TopoNode *tree;
     size_t length;
 
     if (!g_file_get_contents(path, &data, &length, NULL)) {

@@ -14,16 +14,20 @@ static const char *const profile_words[] = {"kind", "base", "description",
                                             "sources", "calibrated"};
 
 /* A profile: the values of a part, before the `set:` of an element is
- * applied. */
+ * applied. One of a file without errors is kept with the sources, so that other
+ * descriptions, also in other threads, need not read it again. */
 typedef struct Profile {
+    gatomicrefcount references;
     char *name;
+    struct Profile *base; /* nullable; of the same library */
+    bool is_kept;         /* it and its base have no errors */
     TopoPlace place;
     TopoPartKind kind;
     const char *description; /* nullable; borrowed from the tree */
     GPtrArray *fitted;       /* of TopoFitted */
     TopoValues *values; /* NULL: the profile is wrong, and that is reported */
-    TopoPart *shared;   /* the part of all users without `set:` */
-    bool is_made;       /* making the shared part has been tried */
+    TopoPart *shared;   /* atomic: the part of all users without `set:`; NULL:
+                           not made yet, or it has errors */
 } Profile;
 
 struct TopoLibrary {
@@ -35,14 +39,36 @@ struct TopoLibrary {
     GHashTable *files;    /* name to const TopoSource of `sources`; NULL: it
                              cannot be read, and that is reported */
     GHashTable *profiles; /* by name; those of files by "file:NAME" */
+    GHashTable *wrong;    /* of Profile: their shared parts have errors, which
+                             are reported */
     GPtrArray *parts;     /* of TopoPart: the parts with a `set:` */
     unsigned depth;
 };
 
-static void profile_free(void *data)
+static Profile *profile_new(const char *name)
+{
+    Profile *profile = g_new0(Profile, 1);
+
+    g_atomic_ref_count_init(&profile->references);
+    profile->name = g_strdup(name);
+    profile->fitted = topo_fitted_new();
+    return profile;
+}
+
+static Profile *profile_ref(Profile *profile)
+{
+    g_atomic_ref_count_inc(&profile->references);
+    return profile;
+}
+
+static void profile_unref(void *data)
 {
     Profile *profile = data;
 
+    if (profile == NULL || !g_atomic_ref_count_dec(&profile->references)) {
+        return;
+    }
+    profile_unref(profile->base);
     g_free(profile->name);
     topo_values_free(profile->values);
     g_ptr_array_unref(profile->fitted);
@@ -74,7 +100,8 @@ TopoLibrary *topo_library_new(const char *dir, const TopoNode *own,
     library->files =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     library->profiles =
-        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, profile_free);
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, profile_unref);
+    library->wrong = g_hash_table_new(NULL, NULL);
     library->parts = g_ptr_array_new_with_free_func(part_free);
     return library;
 }
@@ -85,6 +112,7 @@ void topo_library_free(TopoLibrary *library)
         return;
     }
     g_ptr_array_unref(library->parts);
+    g_hash_table_unref(library->wrong);
     g_hash_table_unref(library->profiles);
     g_hash_table_unref(library->files);
     topo_sources_unref(library->sources);
@@ -418,6 +446,7 @@ static void read_profile(TopoLibrary *library, Profile *profile,
         if (parent == NULL || parent->values == NULL) {
             return;
         }
+        profile->base = profile_ref(parent);
         profile->kind = parent->kind;
         values = topo_values_copy(parent->values);
     }
@@ -442,6 +471,40 @@ static void read_profile(TopoLibrary *library, Profile *profile,
     profile->values = g_steal_pointer(&values);
 }
 
+/* Adds the profile @name of a file, which is read already, and its bases to
+ * @library. Returns NULL if it is not read, or has errors. */
+static Profile *take_kept(TopoLibrary *library, const char *name)
+{
+    g_autofree char *path = file_path(library->dir, name);
+    Profile *kept = topo_sources_kept(library->sources, path);
+
+    for (Profile *profile = kept; profile != NULL; profile = profile->base) {
+        g_autofree char *id = g_strconcat("file:", profile->name, NULL);
+        g_autofree char *of_base = file_path(library->dir, profile->name);
+
+        if (!g_hash_table_contains(library->profiles, id)) {
+            g_hash_table_insert(library->profiles, g_steal_pointer(&id),
+                                profile_ref(profile));
+            g_hash_table_insert(
+                library->files, g_strdup(profile->name),
+                (void *)topo_sources_get(library->sources, of_base, NULL));
+        }
+    }
+    return kept;
+}
+
+/* Keeps @profile of a file for other descriptions. */
+static void keep(TopoLibrary *library, Profile *profile)
+{
+    g_autofree char *path = file_path(library->dir, profile->name);
+
+    profile->is_kept = true;
+    if (!topo_sources_keep(library->sources, path, profile_ref(profile),
+                           profile_unref)) {
+        profile_unref(profile);
+    }
+}
+
 /* Returns the profile called @name. If @in_file is true, it must be one of a
  * file, not of the description's own. Returns NULL, and reports it at @place,
  * if there is none. */
@@ -450,8 +513,10 @@ static Profile *find_profile(TopoLibrary *library, const char *name,
 {
     const TopoNode *node =
         in_file ? NULL : g_hash_table_lookup(library->own_index, name);
+    unsigned before = topo_errors_count(library->errors);
     g_autofree char *id = NULL;
     Profile *profile;
+    bool is_file;
 
     /* No name has a ':', so the two kinds of profile cannot be mixed up. */
     id = g_strconcat(node == NULL ? "file:" : "", name, NULL);
@@ -469,6 +534,10 @@ static Profile *find_profile(TopoLibrary *library, const char *name,
         report_unknown(library, name, place);
         return NULL;
     }
+    profile = node == NULL ? take_kept(library, name) : NULL;
+    if (profile != NULL) {
+        return profile;
+    }
     if (library->depth >= BASES_MAX) {
         topo_errors_add(library->errors, place,
                         "more than %d parts based on each other; shorten the "
@@ -476,20 +545,22 @@ static Profile *find_profile(TopoLibrary *library, const char *name,
                         BASES_MAX);
         return NULL;
     }
-    profile = g_new0(Profile, 1);
-    profile->name = g_strdup(name);
-    profile->fitted = topo_fitted_new();
+    profile = profile_new(name);
     g_hash_table_insert(library->profiles, g_steal_pointer(&id), profile);
-    if (node == NULL) {
+    is_file = node == NULL;
+    if (is_file) {
         node = load_file(library, name);
-        in_file = true;
     }
     if (node != NULL) {
         library->depth++;
-        read_profile(library, profile, node, in_file);
+        read_profile(library, profile, node, is_file);
         library->depth--;
         /* A profile without a file in its place is still being read. */
         profile->place = node->place;
+        if (is_file && topo_errors_count(library->errors) == before &&
+            (profile->base == NULL || profile->base->is_kept)) {
+            keep(library, profile);
+        }
     } else {
         profile->place = place;
     }
@@ -524,20 +595,28 @@ static char *list_kinds(unsigned kinds)
     return g_string_free(out, FALSE);
 }
 
+/* Returns the part of all users of @profile without `set:`. If it has errors,
+ * the first user of the library reports them. */
 static const TopoPart *share_part(TopoLibrary *library, Profile *profile,
                                   const char *user, TopoPlace place)
 {
-    if (!profile->is_made) {
-        profile->is_made = true;
-        profile->shared =
-            topo_part_new(profile->name, profile->kind, profile->place,
-                          profile->values, user, place, library->errors);
+    TopoPart *part = g_atomic_pointer_get(&profile->shared);
+
+    if (part != NULL || g_hash_table_contains(library->wrong, profile)) {
+        return part;
     }
-    if (profile->shared != NULL) {
-        topo_part_describe(profile->shared, profile->description,
-                           profile->fitted);
+    part = topo_part_new(profile->name, profile->kind, profile->place,
+                         profile->values, user, place, library->errors);
+    if (part == NULL) {
+        g_hash_table_add(library->wrong, profile);
+        return NULL;
     }
-    return profile->shared;
+    topo_part_describe(part, profile->description, profile->fitted);
+    if (!g_atomic_pointer_compare_and_exchange(&profile->shared, NULL, part)) {
+        topo_part_free(part); /* another thread was faster */
+        part = g_atomic_pointer_get(&profile->shared);
+    }
+    return part;
 }
 
 const TopoPart *topo_library_get(TopoLibrary *library, const char *name,

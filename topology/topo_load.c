@@ -335,7 +335,6 @@ static bool make_tree(TopoLoader *loader, const GPtrArray *changes)
     TopoLoaded *loaded = loader->loaded;
     size_t length;
     const char *data = g_bytes_get_data(loaded->data, &length);
-    TopoNode *expanded;
 
     loaded->tree =
         topo_node_parse(loaded->pub.file, data, length, loader->errors);
@@ -346,12 +345,10 @@ static bool make_tree(TopoLoader *loader, const GPtrArray *changes)
         return false;
     }
     apply_changes(loader, changes, true);
-    expanded = topo_repeat_expand(loaded->tree, loader->errors);
-    if (expanded == NULL) {
+    loaded->tree = topo_repeat_expand(loaded->tree, loader->errors);
+    if (loaded->tree == NULL) {
         return false;
     }
-    topo_node_free(loaded->tree);
-    loaded->tree = expanded;
     apply_changes(loader, changes, false);
     return true;
 }

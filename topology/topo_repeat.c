@@ -373,13 +373,36 @@ static TopoNode *expand(Expander *expander, const TopoNode *node,
     return copy;
 }
 
-TopoNode *topo_repeat_expand(const TopoNode *node, TopoErrors *errors)
+/* Returns whether any map in @node has the key `repeat`. */
+static bool has_repeat(const TopoNode *node)
+{
+    unsigned i;
+
+    for (i = 0; node->items != NULL && i < node->items->len; i++) {
+        const TopoEntry *entry = g_ptr_array_index(node->items, i);
+
+        if (node->kind == TOPO_NODE_LIST
+                ? has_repeat(g_ptr_array_index(node->items, i))
+                : strcmp(entry->key, "repeat") == 0 ||
+                      has_repeat(entry->value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+TopoNode *topo_repeat_expand(TopoNode *node, TopoErrors *errors)
 {
     Expander expander = {.errors = errors, .good = true};
-    TopoNode *copy = expand(&expander, node, NULL, false);
+    TopoNode *copy;
 
+    if (!has_repeat(node)) {
+        return node; /* braces mean something inside of `repeat:` alone */
+    }
+    copy = expand(&expander, node, NULL, false);
     if (!expander.good) {
         g_clear_pointer(&copy, topo_node_free);
     }
+    topo_node_free(node);
     return copy;
 }

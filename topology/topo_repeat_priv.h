@@ -5,11 +5,11 @@
 #include "topo_node_priv.h"
 
 /*
- * Returns a copy of @node in which every list member with `repeat:` is
- * replaced by its copies. Expressions in braces are replaced by their
- * values. A copy keeps the place of its original. On errors returns NULL and
- * adds them to @errors.
+ * Returns @node (owned by the function from then on) with every list member
+ * that has `repeat:` replaced by its copies. Expressions in braces are replaced
+ * by their values. A copy keeps the place of its original. On errors returns
+ * NULL and adds them to @errors.
  */
-TopoNode *topo_repeat_expand(const TopoNode *node, TopoErrors *errors);
+TopoNode *topo_repeat_expand(TopoNode *node, TopoErrors *errors);
 
 #endif

@@ -13,6 +13,9 @@ static void source_free(void *data)
 {
     TopoSource *source = data;
 
+    if (source->made != NULL) {
+        source->free_made(source->made);
+    }
     g_free(source->text);
     topo_node_free(source->tree);
     g_free(source);
@@ -82,6 +85,35 @@ bool topo_sources_has(TopoSources *sources, const char *path)
     return has || g_file_test(path, G_FILE_TEST_IS_REGULAR);
 }
 
+void *topo_sources_kept(TopoSources *sources, const char *path)
+{
+    const TopoSource *source;
+    void *made;
+
+    g_mutex_lock(&sources->mutex);
+    source = g_hash_table_lookup(sources->files, path);
+    made = source != NULL ? source->made : NULL;
+    g_mutex_unlock(&sources->mutex);
+    return made;
+}
+
+bool topo_sources_keep(TopoSources *sources, const char *path, void *made,
+                       GDestroyNotify free)
+{
+    TopoSource *source;
+    bool is_first;
+
+    g_mutex_lock(&sources->mutex);
+    source = g_hash_table_lookup(sources->files, path);
+    is_first = source->made == NULL;
+    if (is_first) {
+        source->made = made;
+        source->free_made = free;
+    }
+    g_mutex_unlock(&sources->mutex);
+    return is_first;
+}
+
 const TopoSource *topo_sources_get_tree(TopoSources *sources, const char *path,
                                         TopoErrors *errors, GError **error)
 {
@@ -90,8 +122,8 @@ const TopoSource *topo_sources_get_tree(TopoSources *sources, const char *path,
     g_mutex_lock(&sources->mutex);
     source = find_or_read(sources, path, error);
     if (source != NULL && source->tree == NULL) {
-        g_autoptr(TopoNode) tree = topo_node_parse(
-            g_intern_string(path), source->text, source->length, errors);
+        TopoNode *tree = topo_node_parse(g_intern_string(path), source->text,
+                                         source->length, errors);
 
         source->tree = tree != NULL ? topo_repeat_expand(tree, errors) : NULL;
     }
