@@ -150,12 +150,12 @@ test-sim: all
 	    --no-suite long
 
 # The workflows of docs/user/ci.md, step by step, each job on a clean Debian. Needs
-# root.
+# root. "make test-ci JOBS_MOST=2" ends after two jobs; the next run goes on.
 PACKAGES_CI = debootstrap git python3-yaml
 test-ci: all
 	$(call need,$(call programs,debootstrap git) && \
 	    python3 -c 'import yaml' 2>/dev/null,$(PACKAGES_CI))
-	tests/ci/run $(BUILD) build-ci
+	tests/ci/run $(BUILD) build-ci $(JOBS_MOST)
 
 # Sweeps that are killed ten times, and divided among the jobs of Slurm and of
 # GNU parallel.
