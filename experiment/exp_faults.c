@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "exp_faults_priv.h"
 
+#include <string.h>
+
 #include "exp_params_priv.h"
 #include "fab_fault.h"
 
@@ -18,20 +20,49 @@ static bool is_simulated(const TopoFault *fault)
            fault->event != TOPO_FAULT_ON_MESSAGE;
 }
 
+static bool contains_errors(const TopoPart *part)
+{
+    return strcmp(topo_part_text(part, "dpc.trigger"), "off") != 0;
+}
+
+/* Returns whether faults, or containment of what flows do wrong, can lose TLPs
+ * of the description. */
+static bool may_lose(const TopoDescription *description)
+{
+    for (unsigned i = 0; i < description->faults->len; i++) {
+        const TopoFault *fault = description->faults->pdata[i];
+
+        /* A poisoned TLP can trigger containment. */
+        if (is_simulated(fault) && fault->action != TOPO_FAULT_BIT_ERRORS &&
+            fault->action != TOPO_FAULT_DEGRADE) {
+            return true;
+        }
+    }
+    for (unsigned i = 0; i < description->hosts->len; i++) {
+        const TopoHost *host = description->hosts->pdata[i];
+
+        if (contains_errors(host->cpu)) {
+            return true;
+        }
+        for (unsigned j = 0; j < host->switches->len; j++) {
+            const TopoSwitch *sw = host->switches->pdata[j];
+
+            if (contains_errors(sw->part)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static void build_timeout(const ExpFabric *fabric,
                           const TopoDescription *description)
 {
     const TopoWorkload *workload = description->workload;
     SimTime timeout = workload ? workload->completion_timeout_ps : 0;
 
-    for (unsigned i = 0; !timeout && i < description->faults->len; i++) {
-        const TopoFault *fault = description->faults->pdata[i];
-
-        /* A poisoned TLP can trigger containment. */
-        if (is_simulated(fault) && fault->action != TOPO_FAULT_BIT_ERRORS &&
-            fault->action != TOPO_FAULT_DEGRADE) {
-            timeout = COMPLETION_TIMEOUT;
-        }
+    if (!timeout && may_lose(description)) {
+        timeout = COMPLETION_TIMEOUT;
     }
     fab_fabric_set_completion_timeout(exp_fabric(fabric), timeout);
 }

@@ -275,10 +275,11 @@ static const TopoKey workload_keys[] = {
           "statistics begin after this time"),
     RANGE("stop", TIME, NULL, "1ps", "1000s", 0,
           "end of the run; without it when all flows are done"),
-    RANGE("completion_timeout", TIME, NULL, "50us", "64s", 0,
-          "time after which a requester gives up a request without a "
-          "completion; without it 10 ms if `faults` can lose TLPs, and never "
-          "otherwise"),
+    RANGE(
+        "completion_timeout", TIME, NULL, "50us", "64s", 0,
+        "time after which a requester gives up a request without a "
+        "completion; without it 10 ms if `faults` or `dpc` can lose TLPs, and "
+        "never otherwise"),
     MAY("flows", LIST, NULL, "the flows; keys depend on `kind`"),
 };
 SECTION(workload, "workload", "`workload:`.");
