@@ -155,5 +155,5 @@ int run_borrow(const struct verb *verb, struct dl_ctl_request *request)
 		fprintf(stderr,
 			"lendctl: the driver %s has not made a disk or an interface yet\n",
 			bound.driver);
-	return OK;
+	return done || !opt.wait ? OK : UNBOUND;
 }

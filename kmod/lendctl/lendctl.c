@@ -161,7 +161,8 @@ static bool set_guest(const char *value)
 
 static bool set_wait(const char *value)
 {
-	if (lend_parse_seconds(value, &opt.wait_ms))
+	opt.wait = lend_parse_seconds(value, &opt.wait_ms);
+	if (opt.wait)
 		return true;
 	bad_argument("time", value, "write a number of seconds");
 	return false;

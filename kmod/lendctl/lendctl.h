@@ -6,7 +6,7 @@
 #include "lend.h"
 
 /* Exit statuses. */
-enum { OK = 0, REFUSED = 1, USAGE = 2 };
+enum { OK = 0, REFUSED = 1, USAGE = 2, UNBOUND = 3 };
 
 /* Seconds to wait for a driver or a node. */
 #define WAIT_DEFAULT 10
@@ -25,6 +25,7 @@ struct options {
 	bool guest;		/* borrow for a virtual machine */
 	unsigned int queues, interrupts;	/* 0: an equal share */
 	int wait_ms;
+	bool wait;		/* the user has said how long */
 	struct lend_request choice;	/* the words that choose a device */
 };
 
