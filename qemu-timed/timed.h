@@ -58,7 +58,8 @@ bool timed_clock_is_running(void);
 
 /* Makes this thread, the CPU's, the one that the gate keeps others out of. */
 void timed_gate_init(const TimedOptions *options);
-/* True if the CPU has accessed a device since the last call. */
+/* True if the CPU has accessed a device since the last take. */
+bool timed_gate_has_access(void);
 bool timed_gate_take_access(void);
 /* True if another thread waits for the big lock. */
 bool timed_gate_has_waiters(void);

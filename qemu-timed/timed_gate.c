@@ -80,6 +80,11 @@ void timed_gate_init(const TimedOptions *from)
     qatomic_set(&qemu_bql_mutex_lock_func, gate_lock);
 }
 
+bool timed_gate_has_access(void)
+{
+    return has_accessed;
+}
+
 bool timed_gate_take_access(void)
 {
     bool result = has_accessed;

@@ -13,6 +13,7 @@
 
 #define CF_USE_ICOUNT    0x00020000
 #define CF_CLUSTER_SHIFT 24
+#define EXCP_INTERRUPT   0x10000
 #define EXCP_DEBUG       0x10002
 #define EXCP_ATOMIC      0x10005
 

@@ -47,6 +47,19 @@ static void end_run(CPUState *cpu)
     cpu->icount_budget = 0;
 }
 
+/*
+ * A loop that waits, such as for the time-stamp counter, has a PAUSE in each
+ * turn, by which QEMU lets other CPUs run. There is none, and nothing has
+ * happened to the machine: the run goes on.
+ */
+static bool has_paused(CPUState *cpu, int reason)
+{
+    return reason == EXCP_INTERRUPT && !timed_gate_has_access() &&
+           cpu->icount_decr_ptr->u16.low + cpu->icount_extra > 0 &&
+           !cpu->halted && !cpu->stop && !qatomic_read(&cpu->exit_request) &&
+           cpu_work_list_empty(cpu);
+}
+
 static void run_cpu(CPUState *cpu, int64_t ns)
 {
     int r;
@@ -56,7 +69,9 @@ static void run_cpu(CPUState *cpu, int64_t ns)
     qemu_mutex_unlock_iothread();
     prepare_run(cpu, ns);
     cpu_exec_start(cpu);
-    r = cpu_exec(cpu);
+    do {
+        r = cpu_exec(cpu);
+    } while (has_paused(cpu, r));
     cpu_exec_end(cpu);
     end_run(cpu);
     qemu_mutex_lock_iothread();
