@@ -238,7 +238,8 @@ kmod: guest
 	[ ! -e build-guest/ntb/STAMP ] || $(MAKE) -C kmod NTB=../build-guest/ntb \
 	    KDIR="$$(cut -d ' ' -f 2 build-guest/ntb/STAMP)"
 
-# Machines in virtual time. Only the board's test is part of "make test".
+# Machines in virtual time. "make test" has the board's and the model's tests, and ten
+# schedules of faults.
 test-timed: cluster
 	tests/run $(BUILD) --suite timed
 
