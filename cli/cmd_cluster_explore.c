@@ -22,7 +22,7 @@
 
 /* The options. */
 typedef struct Options {
-    char *script, *schedule, *out, *limit, *only;
+    char *script, *schedule, *out, *limit, *only, *times;
     char **sets, **allow;
     int64_t seeds, from;
     int jobs, shrink_runs, patience_s;
@@ -36,6 +36,7 @@ static void options_clear(Options *options)
     g_free(options->out);
     g_free(options->limit);
     g_free(options->only);
+    g_free(options->times);
     g_strfreev(options->sets);
     g_strfreev(options->allow);
 }
@@ -155,6 +156,40 @@ static bool parse_only(const char *verb, const char *text, Session *session)
         g_array_append_val(session->only, seed);
         at += strlen(word);
     } while (*at++ == ',');
+    return true;
+}
+
+/* Fills in the times of @head by @text (nullable), "BEGIN,END". */
+static bool parse_times(const char *verb, const char *text,
+                        CmdExploreHead *head)
+{
+    g_auto(GStrv) words = g_strsplit(text ? text : "", ",", -1);
+    g_autoptr(GError) error = NULL;
+    int64_t ps[2];
+
+    if (!text) {
+        return true;
+    }
+    if (g_strv_length(words) != 2) {
+        cmd_usage(verb,
+                  "--times: '%s' is no BEGIN,END; write two times, such as "
+                  "1.5s,3s",
+                  text);
+        return false;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        if (!topo_units_parse(TOPO_UNIT_TIME, words[i], &ps[i], &error)) {
+            cmd_usage(verb, "--times: %s", error->message);
+            return false;
+        }
+    }
+    if (ps[0] < PS_PER_NS || ps[0] >= ps[1]) {
+        cmd_usage(verb, "--times: %s; write a time above 0, and a later one",
+                  text);
+        return false;
+    }
+    head->begin_ns = ps[0] / PS_PER_NS;
+    head->end_ns = ps[1] / PS_PER_NS;
     return true;
 }
 
@@ -340,8 +375,10 @@ static int measure(Session *session)
     int got = cmd_explore_watched(&session->explore, run_one, &one);
     int status = got ? ended_by(got) : CMD_OK;
 
-    session->head.begin_ns = round_up(one.result.begin_ns, BEGIN_GRID);
-    session->head.end_ns = round_up(one.result.end_ns, END_GRID);
+    if (!session->options->times) {
+        session->head.begin_ns = round_up(one.result.begin_ns, BEGIN_GRID);
+        session->head.end_ns = round_up(one.result.end_ns, END_GRID);
+    }
     if (!got) {
         cmd_explore_print_result("no faults", "none", &one.result);
         if (one.result.verdict != CMD_EXPLORE_PASS) {
@@ -433,6 +470,9 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
          "SEED"},
         {"only", 0, 0, G_OPTION_ARG_STRING, &options.only,
          "These seeds in place of --seeds and --from", "SEED,..."},
+        {"times", 0, 0, G_OPTION_ARG_STRING, &options.times,
+         "Faults with a time begin within these, not within the script's",
+         "BEGIN,END"},
         {"schedule", 0, 0, G_OPTION_ARG_FILENAME, &options.schedule,
          "Run the faults of this file, and no others", "FILE"},
         {"out", 'o', 0, G_OPTION_ARG_FILENAME, &options.out,
@@ -464,6 +504,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     if (!check_options(argv[0], &options, &session.explore) ||
         !parse_allowed(argv[0], options.allow, &session.explore) ||
         !parse_only(argv[0], options.only, &session) ||
+        !parse_times(argv[0], options.times, &session.head) ||
         !open_session(&session, argv[0], args.words[0])) {
         return CMD_USAGE;
     }

@@ -215,6 +215,12 @@ START_TEST(wrong_options_are_refused)
                 "--only: 'x' is no seed");
     check_usage("cluster explore pair.yaml --script script --only 5,",
                 "--only: '' is no seed");
+    check_usage("cluster explore pair.yaml --script script --times 5s",
+                "--times: '5s' is no BEGIN,END");
+    check_usage("cluster explore pair.yaml --script script --times 5s,x",
+                "--times: ");
+    check_usage("cluster explore pair.yaml --script script --times 5s,4s",
+                "--times: 5s,4s; write");
     check_usage("cluster explore pair.yaml --script script --seeds 0",
                 "--seeds is 1 to ");
     check_usage("cluster explore pair.yaml --script script --jobs 65",
