@@ -273,15 +273,3 @@ int64_t timed_board_now(const TimedBoard *board, unsigned machine)
     return __atomic_load_n(&board->shared->machine[machine].now,
                            __ATOMIC_RELAXED);
 }
-
-uint64_t timed_board_reports(const TimedBoard *board, unsigned machine)
-{
-    return __atomic_load_n(&board->shared->machine[machine].reports,
-                           __ATOMIC_RELAXED);
-}
-
-uint64_t timed_board_sleeps(const TimedBoard *board, unsigned machine)
-{
-    return __atomic_load_n(&board->shared->machine[machine].sleeps,
-                           __ATOMIC_RELAXED);
-}

@@ -233,8 +233,5 @@ uint32_t timed_board_knocks(const TimedBoard *board);
 
 /* The time that @machine has last reported. Any process may ask. */
 int64_t timed_board_now(const TimedBoard *board, unsigned machine);
-/* How often it has reported, and has waited asleep. */
-uint64_t timed_board_reports(const TimedBoard *board, unsigned machine);
-uint64_t timed_board_sleeps(const TimedBoard *board, unsigned machine);
 
 #endif /* TIMED_BOARD_H */

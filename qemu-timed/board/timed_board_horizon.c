@@ -159,7 +159,6 @@ int64_t timed_board_report(TimedBoard *board, int64_t now, int64_t promise)
     if (m->accepted >= 0 && m->accepted < promise) {
         promise = m->accepted;
     }
-    m->reports++;
     __atomic_store_n(&m->now, now, __ATOMIC_RELAXED);
     if (m->promise != promise) {
         m->promise = promise;
@@ -229,7 +228,6 @@ int64_t timed_board_wait(TimedBoard *board, int64_t want, unsigned spins,
     board_lock(board->shared);
     m->want = want;
     __atomic_store_n(&m->is_asleep, true, __ATOMIC_SEQ_CST);
-    m->sleeps++;
     board_unlock(board->shared);
     if (!must_look(board, want, &word)) {
         syscall(SYS_futex, &m->word, FUTEX_WAIT, word, &ts, NULL, 0);

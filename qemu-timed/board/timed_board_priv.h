@@ -55,8 +55,6 @@ typedef struct {
     uint32_t departures;
     int64_t stands; /* at this time; -1: it runs */
     uint32_t round; /* the last one that it has done */
-    uint64_t reports;
-    uint64_t sleeps;
     uint64_t crossings;
     int64_t accepted;     /* see timed_board_accepted() */
     int64_t accept_bound; /* it is not before; NEVER: nothing is to be accepted,
