@@ -68,7 +68,7 @@ bool bench_measure(const BenchCase *bench, const BenchSetup *setup,
     gint64 end;
     unsigned done = 0;
 
-    if (bench_is_on_cluster(bench) && !warm_up(bench, setup, error)) {
+    if (bench_is_warmed_up(bench) && !warm_up(bench, setup, error)) {
         return false;
     }
     end = g_get_monotonic_time() + seconds * G_USEC_PER_SEC;

@@ -13,6 +13,8 @@
  *   FARSIDE   path of this program
  *   CLUSTER   name of the cluster
  *
+ * Those of timed clusters boot clusters of their own, with this name.
+ *
  * A new benchmark is a new program and a new row in the table below.
  */
 
@@ -91,7 +93,20 @@ static bool run_script(const BenchCase *bench, const BenchSetup *setup,
     return ran;
 }
 
+/* It boots machines, so each run begins cold, and nothing is to be warmed up.
+ */
+static bool run_own_clusters(const BenchCase *bench, const BenchSetup *setup,
+                             double *ret_figures, GError **error)
+{
+    return run_script(bench, setup, ret_figures, error);
+}
+
 bool bench_is_on_cluster(const BenchCase *bench)
+{
+    return bench->run == run_script || bench->run == run_own_clusters;
+}
+
+bool bench_is_warmed_up(const BenchCase *bench)
 {
     return bench->run == run_script;
 }
@@ -139,5 +154,46 @@ const BenchCase bench_cluster_cases[] = {
       {"borrowed", "MiB/s", BENCH_NO_BOUND, 0, false},
       {"ratio", "", BENCH_AT_LEAST, 0.7, true},
       BENCH_NO_METRIC}},
+    {"timed/boot",
+     "boot of two machines whose link stays down, in virtual time and without",
+     run_own_clusters,
+     "timed boot",
+     NULL,
+     {{"free", "s", BENCH_NO_BOUND, 0, false},
+      {"timed", "s", BENCH_NO_BOUND, 0, false},
+      {"ratio", "", BENCH_AT_MOST, 2, true},
+      BENCH_NO_METRIC}},
+    {"timed/one-busy",
+     "one of two machines computes, the link is up",
+     run_own_clusters,
+     "timed one-busy",
+     NULL,
+     {{"free", "s", BENCH_NO_BOUND, 0, false},
+      {"timed", "s", BENCH_NO_BOUND, 0, false},
+      {"ratio", "", BENCH_AT_MOST, 2, true},
+      BENCH_NO_METRIC}},
+    {"timed/two-busy",
+     "both compute, the link of 350 ns is up, and nothing crosses",
+     run_own_clusters,
+     "timed two-busy",
+     NULL,
+     {{"free", "s", BENCH_NO_BOUND, 0, false},
+      {"timed", "s", BENCH_NO_BOUND, 0, false},
+      {"ratio", "", BENCH_AT_MOST, 6, true},
+      BENCH_NO_METRIC}},
+    {"timed/link",
+     "two machines in virtual time: boot until the link is up, and each crossing",
+     run_own_clusters,
+     "timed link",
+     NULL,
+     {{"up", "s", BENCH_AT_MOST, 20, false},
+      {"crossing", "us", BENCH_NO_BOUND, 0, false},
+      BENCH_NO_METRIC}},
+    {"timed/borrowed",
+     "from nothing to a borrowed drive that is mounted, in virtual time",
+     run_own_clusters,
+     "timed borrowed",
+     NULL,
+     {{"mounted", "s", BENCH_AT_MOST, 60, false}, BENCH_NO_METRIC}},
     BENCH_NO_CASE,
 };

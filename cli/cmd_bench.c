@@ -25,14 +25,15 @@ static const char details[] =
     "\n"
     "Benchmarks vm/* need a running cluster: that of\n"
     "scenarios/cluster/bench.yaml with the programs that\n"
-    "tests/cluster/bench/run copies into its guests. Without --cluster they\n"
+    "tests/cluster/bench/run copies into its guests. Benchmarks timed/* boot\n"
+    "clusters of their own, by the name that --cluster gives. Without it both\n"
     "are left out. `make bench` starts the cluster and runs all benchmarks.\n"
     "\n"
     "Speeds depend on the machine. Ratios of two things that one run measures\n"
     "in turn hardly depend on it: --check looks at ratios, --check-all at all\n"
     "bounds.\n"
     "\n"
-    "Benchmarks of virtual machines are first run without counting until a\n"
+    "Benchmarks vm/* are first run without counting until a\n"
     "run is within 10 % of the one before, at most four times.\n"
     "\n"
     "FILE has a row for each figure, with the least and the most value and the\n"
@@ -352,9 +353,9 @@ int cmd_bench(int argc, char **argv)
          "Folder of the scenarios (default: those that came with Farside)",
          "DIR"},
         {"cluster", 'c', 0, G_OPTION_ARG_STRING, &options.cluster,
-         "Run vm/* on this cluster", "NAME"},
+         "Run vm/* on this cluster, or timed/* by this name", "NAME"},
         {"scripts", 0, 0, G_OPTION_ARG_FILENAME, &options.scripts,
-         "Folder of the programs of vm/* (default: tests/cluster/bench)",
+         "Folder of the programs of vm/* and timed/* (default: tests/cluster/bench)",
          "DIR"},
         {"require", 0, 0, G_OPTION_ARG_NONE, &options.require,
          "Fail if a benchmark cannot be run, instead of leaving it out", NULL},

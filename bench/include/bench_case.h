@@ -77,6 +77,9 @@ extern const BenchCase bench_cluster_cases[];
  * cluster. */
 bool bench_is_on_cluster(const BenchCase *bench);
 
+/* Returns true if @bench runs without counting first: bench_measure(). */
+bool bench_is_warmed_up(const BenchCase *bench);
+
 /* Returns the processor time of this thread in seconds. Other programs do not
  * change it. */
 double bench_thread_seconds(void);
@@ -90,10 +93,10 @@ typedef struct BenchResult {
 } BenchResult;
 
 /*
- * Warms up a benchmark of a cluster. Then runs @bench @runs times, or fewer if
- * it is slow: no run begins later than BENCH_SECONDS after the first one, or
- * BENCH_CLUSTER_SECONDS on a cluster. If a run fails, this fails with its
- * error.
+ * Warms up a benchmark of a cluster that runs. Then runs @bench @runs times, or
+ * fewer if it is slow: no run begins later than BENCH_SECONDS after the first
+ * one, or BENCH_CLUSTER_SECONDS on a cluster. If a run fails, this fails with
+ * its error.
  */
 bool bench_measure(const BenchCase *bench, const BenchSetup *setup,
                    unsigned runs, BenchResult *ret_result, GError **error);
