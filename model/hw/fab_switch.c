@@ -238,6 +238,9 @@ static bool switch_realize(FabComponent *component, GError **error)
     for (unsigned i = 0; i < component->port_count; i++) {
         FabPort *port = component->ports[i];
 
+        if (!port->peer) {
+            continue; /* it sends nothing; many ports of a chip are unused */
+        }
         fab_port_set_latency(port, port->params.forwarding,
                              port->params.latency);
         if (!arbitration_set(sw, port, error)) {
