@@ -66,7 +66,11 @@ struct FabNicRxQueue {
     FabNicRxParams params;
     unsigned number;
     FabNicBuffer *ring;
-    FabNicReceived *done; /* by completion entry */
+    /* Packets whose entries are on their way to memory. The driver posts
+     * buffers as soon as others are taken, so these may be more than there are
+     * entries. */
+    GPtrArray *on_way;    /* of FabNicReceived, by number; owned */
+    GArray *free_numbers; /* of guint: in `on_way`, without a packet */
     /* Counts of descriptors, modulo 2^32: filled by the driver, posted by the
      * doorbell, fetched or being fetched, there, taken by a packet. */
     uint32_t filled, posted, ordered, there, taken;

@@ -97,8 +97,12 @@ static void entry_visible(void *owner, FabBusAddr addr, uint64_t data)
     FabNicRxQueue *queue = owner;
 
     if (data > 0) { /* the last entry of a packet */
+        guint number = (guint)data - 1;
+
         queue->seen++;
-        queue->params.received(queue->params.owner, &queue->done[data - 1]);
+        queue->params.received(queue->params.owner,
+                               queue->on_way->pdata[number]);
+        g_array_append_val(queue->free_numbers, number);
     }
 }
 
@@ -175,15 +179,32 @@ static uint32_t descriptors_needed(const FabNicRxQueue *queue,
            next->payload_bytes;
 }
 
+/* Keeps @received until the driver sees it. Returns its number. */
+static guint number_take(FabNicRxQueue *queue, const FabNicReceived *received)
+{
+    guint number = queue->on_way->len;
+
+    if (queue->free_numbers->len > 0) {
+        number = g_array_index(queue->free_numbers, guint,
+                               queue->free_numbers->len - 1);
+        g_array_set_size(queue->free_numbers, queue->free_numbers->len - 1);
+    } else {
+        g_ptr_array_add(queue->on_way, g_new(FabNicReceived, 1));
+    }
+    *(FabNicReceived *)queue->on_way->pdata[number] = *received;
+    return number;
+}
+
 /* Orders the completion entries of @work. The last one says which packet it
  * is. */
 static void entries_order(RxWork *work)
 {
     FabNicRxQueue *queue = work->queue;
-    uint32_t mask = queue->params.ring.entries - 1, slot = 0;
+    uint32_t mask = queue->params.ring.entries - 1;
 
     for (unsigned i = 0; i < work->received.count; i++) {
-        slot = queue->entries++ & mask;
+        uint32_t slot = queue->entries++ & mask;
+
         work->entry[i].addr =
             queue->params.ring.completions +
             (FabBusAddr)slot * queue->nic->params.completion_bytes;
@@ -191,8 +212,8 @@ static void entries_order(RxWork *work)
         work->entry[i].data = 0;
         work->orders++;
     }
-    work->entry[work->received.count - 1].data = slot + 1;
-    queue->done[slot] = work->received;
+    work->entry[work->received.count - 1].data =
+        (uint64_t)number_take(queue, &work->received) + 1;
     queue->nic->counters.rx_completions += work->received.count;
 }
 
@@ -413,7 +434,8 @@ FabNicRxQueue *fab_nic_rx_new(FabNic *nic, const FabNicRxParams *params)
     queue->regs = regs;
     queue->cpu_regs = cpu_regs;
     queue->ring = g_new0(FabNicBuffer, entries);
-    queue->done = g_new0(FabNicReceived, entries);
+    queue->on_way = g_ptr_array_new_with_free_func(g_free);
+    queue->free_numbers = g_array_new(FALSE, FALSE, sizeof(guint));
     queue->is_armed = true;
     fab_nic_fetches_init(queue->fetches, &queue->free_fetch, queue,
                          params->ring.flow, fetch_done);
@@ -454,6 +476,7 @@ void fab_nic_rx_free(void *data)
         fab_root_unwatch(queue->params.ring.driver, queue->msi_watch);
     }
     g_free(queue->ring);
-    g_free(queue->done);
+    g_ptr_array_unref(queue->on_way);
+    g_array_unref(queue->free_numbers);
     g_free(queue);
 }
