@@ -26,6 +26,15 @@
 #define HEAP_CROWDED 384u
 #define WHEEL_SMALL  64u
 
+/* The run gets more than one bucket, because only events in it can be fetched
+ * before it is their turn: up to RUN_MOST of them, but few of those that are
+ * pending, so that few events are scheduled before its end. */
+#define RUN_MOST  256u
+#define RUN_SHARE 64u
+
+/* A step of prefetching is as many events before the next one. */
+#define FETCH_DISTANCE 5u
+
 G_STATIC_ASSERT(HEAP_CROWDED <= SIM_HEAP_CAPACITY_MIN);
 G_STATIC_ASSERT(WHEEL_SMALL < HEAP_CROWDED - SIM_HEAP_ROOT);
 
@@ -74,6 +83,11 @@ void sim_event_init(SimEvent *event, SimEngine *engine, SimEventFn fn,
         .engine = engine,
         .key = ((uint64_t)priority << RANK_BITS | rank) << SEQUENCE_BITS,
     };
+}
+
+void sim_event_set_fetch(SimEvent *event, SimFetchFn fetch)
+{
+    event->fetch = fetch;
 }
 
 SimTime sim_engine_now(const SimEngine *engine)
@@ -137,8 +151,8 @@ static void spill(SimEngine *engine)
         engine->wheel = sim_wheel_new();
     }
     /* Events that are in the wheel already differ from now in the same digits
-     * as from the old base, because now lies in the bucket that was taken last.
-     */
+     * as from the old base: now lies in the bucket that was taken last, or in
+     * the same 1024 ps. */
     engine->wheel->base = engine->now;
     engine->near_end = engine->now;
     for (i = run->head; i < run->end; i++) {
@@ -171,18 +185,27 @@ static void add_to_crowd(SimEngine *engine, SimEvent *event)
     sim_heap_add(heap, event);
 }
 
+/* Lets the owner of event @i of @run fetch what the event will touch. */
+static inline void fetch(const SimRun *run, uint32_t i, unsigned step)
+{
+    const SimEvent *event = i < run->end ? run->entries[i].event : NULL;
+
+    if (event && event->fetch) {
+        event->fetch(event, step);
+    }
+}
+
 /* Fills the run, or the heap if few events are left, from the wheel. Returns
  * false if there is nothing due at or before @limit. */
 static bool refill(SimEngine *engine, uint64_t limit)
 {
     SimWheel *wheel = engine->wheel;
     SimRun *run = &engine->run;
-    uint32_t bucket, count;
+    uint32_t bucket, count, most, i;
 
     engine->crowded = HEAP_CROWDED;
     if (wheel->count <= WHEEL_SMALL) {
         SimEvent **events = sim_run_prepare(run, wheel->count);
-        uint32_t i;
 
         count = (uint32_t)wheel->count;
         sim_wheel_list(wheel, events);
@@ -198,9 +221,16 @@ static bool refill(SimEngine *engine, uint64_t limit)
     if (!count) {
         return false;
     }
-    sim_wheel_take(wheel, bucket, sim_run_prepare(run, count));
-    sim_run_sort(run, count);
+    most = (uint32_t)MIN(RUN_MOST, wheel->count / RUN_SHARE);
+    do {
+        sim_wheel_take(wheel, bucket, sim_run_prepare(run, count));
+        sim_run_append(run, count);
+    } while (run->count < most &&
+             (count = sim_wheel_follows(wheel, &bucket)) > 0);
     engine->near_end = wheel->base + 1;
+    for (i = 0; i < SIM_FETCH_STEPS * FETCH_DISTANCE; i++) {
+        fetch(run, i, 0);
+    }
     return true;
 }
 
@@ -275,6 +305,9 @@ static SimEvent *take_event_of_many(SimEngine *engine, uint64_t limit)
     }
     event = entry->event;
     event->slot = 0;
+    for (unsigned step = 0; step < SIM_FETCH_STEPS; step++) {
+        fetch(run, run->head + (SIM_FETCH_STEPS - step) * FETCH_DISTANCE, step);
+    }
     run->head++;
     run->count--;
     return event;

@@ -67,14 +67,16 @@ static void merge_sort(SimRunEntry *entries, SimRunEntry *scratch,
 
 SimEvent **sim_run_prepare(SimRun *run, uint32_t count)
 {
-    if (count > run->capacity) {
-        g_free(run->entries);
-        g_free(run->scratch);
+    if (!run->count) {
+        run->head = run->end = 0;
+    }
+    if (run->end + count > run->capacity) {
         run->capacity = MAX(CAPACITY_MIN, run->capacity);
-        while (run->capacity < count) {
+        while (run->capacity < run->end + count) {
             run->capacity *= 2;
         }
-        run->entries = g_new(SimRunEntry, run->capacity);
+        run->entries = g_renew(SimRunEntry, run->entries, run->capacity);
+        g_free(run->scratch);
         run->scratch = g_new(SimRunEntry, run->capacity);
     }
     return (SimEvent **)(void *)run->scratch;
@@ -83,10 +85,11 @@ SimEvent **sim_run_prepare(SimRun *run, uint32_t count)
 /* How many events ahead are fetched into the cache. */
 #define PREFETCH 8
 
-void sim_run_sort(SimRun *run, uint32_t count)
+void sim_run_append(SimRun *run, uint32_t count)
 {
     SimEvent **events = (SimEvent **)(void *)run->scratch;
-    SimRunEntry *entries = run->entries;
+    SimRunEntry *entries = run->entries + run->end;
+    uint32_t slot = SIM_RUN_SLOT | run->end;
     bool sorted = true;
     uint32_t i;
 
@@ -97,7 +100,7 @@ void sim_run_sort(SimRun *run, uint32_t count)
             __builtin_prefetch(events[i + PREFETCH], 1);
         }
         entries[i] = (SimRunEntry){(uint64_t)event->time, event->key, event};
-        event->slot = SIM_RUN_SLOT | i;
+        event->slot = slot + i;
         if (i && entry_before(&entries[i], &entries[i - 1])) {
             sorted = false;
         }
@@ -105,10 +108,9 @@ void sim_run_sort(SimRun *run, uint32_t count)
     if (!sorted) {
         merge_sort(entries, run->scratch, count);
         for (i = 0; i < count; i++) {
-            entries[i].event->slot = SIM_RUN_SLOT | i;
+            entries[i].event->slot = slot + i;
         }
     }
-    run->head = 0;
-    run->end = count;
-    run->count = count;
+    run->end += count;
+    run->count += count;
 }

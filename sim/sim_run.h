@@ -29,11 +29,12 @@ typedef struct SimRun {
 
 void sim_run_clear(SimRun *run);
 
-/* Allocates room for @count events in the run, which must be empty. The caller
- * stores them, in any order, at the returned address, which is valid until
- * sim_run_sort(). */
+/* Allocates room for @count more events. The caller stores them, in any order,
+ * at the returned address, which is valid until sim_run_append(). */
 SimEvent **sim_run_prepare(SimRun *run, uint32_t count);
-void sim_run_sort(SimRun *run, uint32_t count);
+/* Sorts the events that are stored there, and appends them to the run. None of
+ * them may be due before those that are in it. */
+void sim_run_append(SimRun *run, uint32_t count);
 
 static inline void sim_run_remove(SimRun *run, SimEvent *event)
 {

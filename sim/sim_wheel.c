@@ -238,6 +238,19 @@ uint32_t sim_wheel_next(SimWheel *wheel, uint64_t limit, uint32_t *ret_bucket)
     return 0;
 }
 
+uint32_t sim_wheel_follows(SimWheel *wheel, uint32_t *ret_bucket)
+{
+    uint64_t digit;
+
+    if (!(wheel->levels & 1)) {
+        return 0;
+    }
+    digit = first_digit(wheel, 0);
+    wheel->base = (wheel->base & ~(uint64_t)(SIM_WHEEL_DIGITS - 1)) | digit;
+    *ret_bucket = (uint32_t)digit;
+    return wheel->buckets[digit].count;
+}
+
 uint64_t sim_wheel_first(const SimWheel *wheel)
 {
     uint64_t first = UINT64_MAX;

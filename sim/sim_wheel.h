@@ -70,6 +70,11 @@ void sim_wheel_remove(SimWheel *wheel, SimEvent *event);
  * wheel is empty. */
 uint32_t sim_wheel_next(SimWheel *wheel, uint64_t limit, uint32_t *ret_bucket);
 
+/* Finds the next bucket if it spans one ps and lies in the same 1024 ps as the
+ * base, and moves the base to it. Returns the number of its events; 0 if the
+ * next bucket is another one. */
+uint32_t sim_wheel_follows(SimWheel *wheel, uint32_t *ret_bucket);
+
 /* The time of the earliest event; UINT64_MAX if the wheel is empty. Looks at
  * all events of the first bucket. */
 uint64_t sim_wheel_first(const SimWheel *wheel);

@@ -300,7 +300,7 @@ static FabTlp *arbitrate_table(FabPort *port, SimTime now, unsigned *ret_source)
 
 static FabTlp *arbitrate(FabPort *port, SimTime now, unsigned *ret_source)
 {
-    switch (port->params.arbitration) {
+    switch ((FabArbitration)port->arbitration) {
     case FAB_ARBITRATION_WEIGHTED:
         return arbitrate_weighted(port, now, ret_source);
     case FAB_ARBITRATION_OLDEST:

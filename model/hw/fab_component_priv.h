@@ -2,6 +2,7 @@
 #ifndef FAB_COMPONENT_PRIV_H
 #define FAB_COMPONENT_PRIV_H
 
+#include "fab_arena.h"
 #include "fab_component.h"
 #include "sim_engine.h"
 
@@ -17,6 +18,10 @@ typedef struct FabComponentOps {
      * known. */
     bool (*realize)(FabComponent *component, GError **error);
     void (*free)(FabComponent *component);
+    /* Prefetches what receive() touches when @tlp has come in at @port, or what
+     * happens when a TLP leaves through @port (@tlp is NULL). NULL: nothing. */
+    void (*fetch)(const FabComponent *component, const FabPort *port,
+                  const FabTlp *tlp);
     /* NULL: the component only forwards TLPs. */
     const FabObserveOps *observe;
 } FabComponentOps;
@@ -26,16 +31,27 @@ struct FabComponent {
     const FabComponentOps *ops;
     FabFabric *fabric;
     SimEngine *engine;
-    char *name;
+    FabPort **ports;
     FabKind kind;
     uint32_t rank; /* of its own events; ports have separate ranks */
-    FabPort **ports;
     unsigned port_count;
     bool ports_realized;
     FabComponent *root; /* of its hierarchy */
     FabBdf bdf;
+    char *name;
     FabBar bars[FAB_BARS];
 };
+
+/* Prefetches the first cache line of @component, and the two from the end of
+ * FabComponent on. It comes before ops->fetch, which may read them. */
+static inline void fab_component_fetch(const FabComponent *component)
+{
+    const char *own = (const char *)(component + 1);
+
+    fab_prefetch(component);
+    fab_prefetch(own);
+    fab_prefetch(own + FAB_CACHE_LINE);
+}
 
 /* Number of ranks of a component's own events. */
 #define FAB_COMPONENT_RANKS 4

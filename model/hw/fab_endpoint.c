@@ -163,13 +163,28 @@ static void endpoint_free(FabComponent *component)
     fab_dma_free(endpoint);
     fab_atc_free(endpoint->atc);
     fab_completer_done(&endpoint->completer);
-    g_free(endpoint);
+}
+
+static void endpoint_fetch(const FabComponent *component, const FabPort *port,
+                           const FabTlp *tlp)
+{
+    const FabEndpoint *endpoint = (const FabEndpoint *)component;
+
+    fab_prefetch(&endpoint->params);
+    fab_prefetch(&endpoint->counters);
+    if (tlp) {
+        fab_prefetch(&endpoint->dma.tags[tlp->tag]);
+    } else {
+        fab_prefetch(endpoint->dma.writes.head);
+        fab_prefetch(endpoint->dma.reads.head);
+    }
 }
 
 static const FabComponentOps endpoint_ops = {
     .receive = endpoint_receive,
     .realize = endpoint_realize,
     .free = endpoint_free,
+    .fetch = endpoint_fetch,
     .observe = &endpoint_observe_ops,
 };
 
@@ -177,7 +192,7 @@ FabEndpoint *fab_endpoint_new(FabFabric *fabric, const char *name,
                               const FabPortParams *port,
                               const FabEndpointParams *params)
 {
-    FabEndpoint *endpoint = g_new0(FabEndpoint, 1);
+    FabEndpoint *endpoint = FAB_ARENA_NEW(&fabric->arena, FabEndpoint, 1);
     FabComponent *component = &endpoint->component;
     FabMemoryParams memory = {
         .latency = params->completer_latency,

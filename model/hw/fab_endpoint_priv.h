@@ -50,8 +50,9 @@ typedef struct DmaEngine {
 
 struct FabEndpoint {
     FabComponent component;
-    FabEndpointParams params;
+    /* Most TLPs need these, see fab_component_fetch(). */
     DmaEngine dma;
+    FabEndpointParams params;
     FabAtc *atc;            /* NULL: its requests are not translated here */
     FabCompleter completer; /* memory or registers behind the BARs */
     FabEndpointCounters counters;

@@ -12,8 +12,8 @@ void fab_routes_free(FabRoutes *routes);
 
 struct FabFabric {
     SimEngine *engine;
-    FabTlp *pool;     /* free TLPs */
-    GPtrArray *slabs; /* memory of all TLPs */
+    FabTlp *pool;   /* free TLPs */
+    FabArena arena; /* of ports and TLPs */
     uint64_t alive;
     uint64_t hops;
     uint64_t unsupported;

@@ -306,6 +306,26 @@ static void ntb_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
     }
 }
 
+static void ntb_fetch(const FabComponent *component, const FabPort *port,
+                      const FabTlp *tlp)
+{
+    const FabNtb *ntb = (const FabNtb *)component;
+    const FabBar *window = &component->bars[FAB_NTB_WINDOW_BAR];
+
+    fab_prefetch(component->ports);
+    fab_prefetch(window);
+    if (!tlp) {
+        return;
+    }
+    if (port->index == HOST) {
+        fab_prefetch(&ntb->known[tlp->requester_id / 64]);
+        fab_prefetch(&ntb->entries[(tlp->addr & (window->size_bytes - 1)) >>
+                                   ntb->entry_shift]);
+    } else {
+        fab_prefetch(&ntb->aliases[ntb->last_alias]);
+    }
+}
+
 static inline bool is_power(uint64_t value)
 {
     return value && (value & (value - 1)) == 0;
@@ -359,7 +379,8 @@ static bool ntb_realize(FabComponent *component, GError **error)
     }
     ntb->entry_shift =
         __builtin_ctzll(params->window_bytes) - __builtin_ctz(params->entries);
-    ntb->entries = g_new0(FabNtbEntry, params->entries);
+    ntb->entries =
+        FAB_ARENA_NEW(&component->fabric->arena, FabNtbEntry, params->entries);
     sim_event_init(&ntb->timeout_event, component->engine, timeout_event,
                    SIM_PRIORITY_NORMAL, component->rank);
     ntb->proxies = params->tags > 0 ? g_new0(FabNtbProxy, params->tags) : NULL;
@@ -386,9 +407,7 @@ static void ntb_free(FabComponent *component)
     sim_event_cancel(&ntb->timeout_event);
     g_array_unref(ntb->requesters);
     g_clear_pointer(&ntb->chip, g_ptr_array_unref);
-    g_free(ntb->entries);
     g_free(ntb->proxies);
-    g_free(ntb);
 }
 
 /* ---- For observers --------------------------------------------------- */
@@ -476,6 +495,7 @@ static const FabComponentOps ntb_ops = {
     .receive = ntb_receive,
     .realize = ntb_realize,
     .free = ntb_free,
+    .fetch = ntb_fetch,
     .observe = &ntb_observe_ops,
 };
 
@@ -483,7 +503,7 @@ FabNtb *fab_ntb_new(FabFabric *fabric, const char *name, unsigned cables,
                     const FabPortParams *host, const FabPortParams *cable,
                     const FabNtbParams *params)
 {
-    FabNtb *ntb = g_new0(FabNtb, 1);
+    FabNtb *ntb = FAB_ARENA_NEW(&fabric->arena, FabNtb, 1);
     FabComponent *component = &ntb->component;
 
     g_assert(cables >= 1 && cables < FAB_SOURCES_MAX);

@@ -56,24 +56,26 @@ typedef struct FabNtbProxy {
 
 struct FabNtb {
     FabComponent component;
+    /* Every request needs these, see fab_component_fetch(). */
+    FabNtbEntry *entries;
+    unsigned entry_shift;
+    unsigned alias_count;
+    unsigned last_alias;
+    FabNtbProxy *proxies; /* NULL: tags stay as they are */
+    FabNtbCounters counters;
+
     FabNtbParams params;
     GPtrArray *chip; /* of FabNtb: the partitions of its chip, itself included;
                         NULL: it is the only one */
     unsigned number; /* of this partition */
-    unsigned entry_shift;
-    FabNtbEntry *entries;
     uint32_t used_entries;
     GArray *requesters;         /* of FabNtbRequester */
     uint64_t known[65536 / 64]; /* the same as a bit for each Requester ID */
     FabNtbAlias aliases[FAB_NTB_ALIASES]; /* by device and function number */
-    unsigned alias_count;
-    unsigned last_alias;
-    FabNtbProxy *proxies; /* NULL: tags stay as they are */
     uint16_t free_tag;
     uint16_t tags_used;
     SimEvent timeout_event;
     FabFifo tag_wait; /* non-posted requests from cables that lack a tag */
-    FabNtbCounters counters;
 };
 
 #endif

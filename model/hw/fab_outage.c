@@ -121,8 +121,8 @@ static void end_down(FabPort *port, SimTime now)
         /* A TLP that is discarded needs no credits. */
         port->header[cls] = FAB_CREDITS_INFINITE;
         port->data[cls] = FAB_CREDITS_INFINITE;
-        port->unlimited |= FAB_UNLIMITED_HEADER(cls) | FAB_UNLIMITED_DATA(cls);
     }
+    fab_port_set_unlimited(port, FAB_UNLIMITED_ALL);
     if (port->active) {
         fab_port_wake_at(port, MAX(now, port->busy_until));
     }

@@ -10,13 +10,17 @@
 /* Largest operand of a non-posted request with data: CAS of 128 bits. */
 #define NP_DATA_CREDITS 2
 
+/* Room at first for credits on their way back. A larger ring would be spread
+ * over more cache lines, and most links have few UpdateFCs on the wire. */
+#define RETURNS 8
+
 static void port_try_send(FabPort *port);
 
 /* ---- The wire -------------------------------------------------------- */
 
 static inline uint64_t wire_time(const FabPort *port, uint32_t bytes)
 {
-    return bytes * port->byte_time;
+    return bytes * (uint64_t)port->byte_time;
 }
 
 /* Time that DLLPs and ordered sets take before a TLP that could start at @now.
@@ -90,12 +94,12 @@ static inline void credits_collect(FabPort *port, SimTime now)
 static void returns_grow(FabPort *port)
 {
     uint32_t old = port->returns_mask + 1, size = old * 2;
-    FabCreditReturn *ring = g_new(FabCreditReturn, size);
+    FabCreditReturn *ring =
+        FAB_ARENA_NEW(&port->owner->fabric->arena, FabCreditReturn, size);
 
     for (uint32_t i = 0; i < old; i++) {
         ring[i] = port->returns[(port->returns_head + i) & port->returns_mask];
     }
-    g_free(port->returns);
     port->returns = ring;
     port->returns_mask = size - 1;
     port->returns_head = 0;
@@ -150,7 +154,7 @@ void fab_port_update_fc(FabPort *ingress, FabClass cls, SimTime time)
     }
     lost = ingress->replay && fab_replay_loses_update(ingress, &ret, ret.time);
     ret.time += wire / FAB_PS_FRACTION + ingress->propagation;
-    if (ingress->params.dllp != FAB_DLLP_FREE) {
+    if (ingress->dllp != FAB_DLLP_FREE) {
         ingress->dllp_owed += wire;
         ingress->counters.dllps_sent++;
     }
@@ -179,7 +183,7 @@ static inline SimTime tlp_time(const FabPort *port, const FabTlp *tlp)
 static inline bool is_update_due(const FabPort *ingress, FabClass cls,
                                  SimTime time)
 {
-    return ingress->params.collect_bytes
+    return G_UNLIKELY(ingress->collects)
                ? ingress->freed_bytes[cls] >= ingress->params.collect_bytes
                : time - ingress->freed_since[cls] >= ingress->dllp_limit;
 }
@@ -187,7 +191,7 @@ static inline bool is_update_due(const FabPort *ingress, FabClass cls,
 void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
 {
     FabClass cls = tlp->cls;
-    uint32_t unlimited = ingress->peer->unlimited;
+    uint8_t unlimited = ingress->grants_unlimited;
     bool counts_header = !(unlimited & FAB_UNLIMITED_HEADER(cls));
     bool counts_data = !(unlimited & FAB_UNLIMITED_DATA(cls));
     uint32_t most;
@@ -217,8 +221,7 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
     most = cls == FAB_CLASS_NP ? NP_DATA_CREDITS : ingress->mps_bytes / 16;
     /* A sender that may run out of credits gets an UpdateFC at once (PCIe 5.0
      * s2.6.1.2). */
-    if (ingress->params.dllp != FAB_DLLP_SPEC ||
-        is_update_due(ingress, cls, time) ||
+    if (ingress->dllp != FAB_DLLP_SPEC || is_update_due(ingress, cls, time) ||
         (counts_header && ingress->granted_header[cls] < 2) ||
         (counts_data && ingress->granted_data[cls] < 2 * most)) {
         fab_port_update_fc(ingress, cls, time);
@@ -237,14 +240,14 @@ void fab_port_consume(FabTlp *tlp, SimTime time)
  * @end. */
 static inline void ack_owe(FabPort *ingress, SimTime start, SimTime end)
 {
-    if (ingress->params.dllp == FAB_DLLP_FREE) {
+    if (ingress->dllp == FAB_DLLP_FREE) {
         return;
     }
     if (!ingress->owes_ack) {
         ingress->owes_ack = true;
         ingress->ack_since = start;
     }
-    if (ingress->params.dllp == FAB_DLLP_EACH ||
+    if (ingress->dllp == FAB_DLLP_EACH ||
         end - ingress->ack_since >= ingress->dllp_limit) {
         ingress->owes_ack = false;
         ingress->dllp_owed += wire_time(ingress, FAB_DLLP_BYTES);
@@ -345,7 +348,7 @@ static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
     wire = wire_time(port, bytes) + port->time_carry;
     time = wire / FAB_PS_FRACTION;
     port->time_carry = wire % FAB_PS_FRACTION;
-    if (port->params.service.beat_bytes) {
+    if (port->has_service) {
         time = MAX(time, service_time(&port->params.service, tlp));
     }
     end = start + time;
@@ -451,6 +454,10 @@ void fab_port_send(FabPort *port, unsigned source, FabTlp *tlp)
     FabSource *queue = &port->sources[source];
     SimTime earliest = port->busy_until;
 
+    queue->last_ingress = tlp->ingress;
+    if (tlp->ingress) {
+        tlp->ingress->last_egress = port;
+    }
     tlp->egress_order = port->order++;
     if (tlp->tail_at > now) {
         /* With cut-through the last byte must not leave before it has come in.
@@ -504,12 +511,108 @@ static void port_arrive_checked_event(SimEvent *event)
     }
 }
 
+/* ---- Prefetching ----------------------------------------------------- */
+
+/* The lines of a TLP or source. */
+static inline void fetch_two(const void *address)
+{
+    fab_prefetch(address);
+    fab_prefetch((const char *)address + FAB_CACHE_LINE);
+}
+
+/* The receive side of @port, any value. */
+static inline void fetch_ingress(const FabPort *port)
+{
+    fab_prefetch(&port->granted_header);
+    fab_prefetch(&port->freed_since);
+    fab_prefetch(&port->owner);
+}
+
+/* Fetches the lines that port_try_send() touches. */
+static void port_send_fetch(const SimEvent *event, unsigned step)
+{
+    const FabPort *port = SIM_CONTAINER_OF(event, FabPort, send_event);
+    const FabSource *source;
+    const FabTlp *tlp;
+
+    if (step == 0) {
+        fab_prefetch(&port->owner);
+        fab_prefetch(&port->busy_until);
+        fab_prefetch(&port->header);
+        fab_prefetch(&port->arrive_event);
+        fab_prefetch(&port->counters);
+        return;
+    }
+    if (!port->active) {
+        return;
+    }
+    source = &port->sources[__builtin_ctzll(port->active)];
+    switch (step) {
+    case 1:
+        fetch_two(source);
+        fetch_ingress(port->peer);
+        fab_prefetch(port->flight.tail);
+        break;
+    case 2:
+        tlp = source->queue[FAB_CLASS_P].head;
+        fetch_two(tlp ? tlp : source->queue[FAB_CLASS_CPL].head);
+        fetch_ingress(source->last_ingress);
+        if (source->drained) {
+            fab_component_fetch(port->owner);
+        }
+        break;
+    default:
+        tlp = source->queue[FAB_CLASS_P].head;
+        if (tlp) {
+            fab_prefetch(tlp->next);
+        }
+        if (source->drained && port->owner->ops->fetch) {
+            port->owner->ops->fetch(port->owner, port, NULL);
+        }
+        break;
+    }
+}
+
+/* Fetches the lines that port_arrive_event() touches. */
+static void port_arrive_fetch(const SimEvent *event, unsigned step)
+{
+    const FabPort *port = SIM_CONTAINER_OF(event, FabPort, arrive_event);
+    const FabPort *peer = port->peer, *egress;
+
+    switch (step) {
+    case 0:
+        fab_prefetch(&port->owner);
+        fab_prefetch(&port->header);
+        break;
+    case 1:
+        fetch_two(port->flight.head);
+        fetch_ingress(peer);
+        break;
+    case 2:
+        fab_component_fetch(peer->owner);
+        egress = peer->last_egress;
+        fab_prefetch(&egress->owner);
+        fab_prefetch(&egress->busy_until);
+        fab_prefetch(&egress->send_event);
+        break;
+    default:
+        if (peer->owner->ops->fetch) {
+            peer->owner->ops->fetch(peer->owner, peer, port->flight.head);
+        }
+        egress = peer->last_egress;
+        if (egress) {
+            fetch_two(egress->sources);
+        }
+        break;
+    }
+}
+
 /* ---- Life ------------------------------------------------------------ */
 
 FabPort *fab_port_new(FabComponent *owner, const char *name, unsigned index,
                       const FabPortParams *params)
 {
-    FabPort *port = g_new0(FabPort, 1);
+    FabPort *port = FAB_ARENA_NEW(&owner->fabric->arena, FabPort, 1);
 
     port->owner = owner;
     port->name = g_strdup(name);
@@ -548,17 +651,14 @@ void fab_port_free(FabPort *port)
     }
     sim_event_cancel(&port->send_event);
     sim_event_cancel(&port->arrive_event);
-    g_free(port->returns);
-    g_free(port->sources);
     g_free(port->name);
-    g_free(port);
 }
 
 void fab_port_set_sources(FabPort *port, unsigned count)
 {
     g_assert(count >= 1 && count <= FAB_SOURCES_MAX && !port->active);
-    g_free(port->sources);
-    port->sources = g_new0(FabSource, count);
+    port->sources =
+        FAB_ARENA_NEW(&port->owner->fabric->arena, FabSource, count);
     port->source_count = count;
     for (unsigned i = 0; i < count; i++) {
         port->sources[i].weight = 1;
@@ -637,38 +737,21 @@ void fab_port_init_fc(FabPort *port)
 {
     FabPort *peer = port->peer;
     const FabCredits *credits = &peer->params.credits;
+    uint8_t unlimited = 0;
 
-    port->unlimited = 0;
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
         port->header[cls] = credits->header[cls];
         port->data[cls] = credits->data[cls];
         peer->granted_header[cls] = credits->header[cls];
         peer->granted_data[cls] = credits->data[cls];
         if (credits->header[cls] == FAB_CREDITS_INFINITE) {
-            port->unlimited |= FAB_UNLIMITED_HEADER(cls);
+            unlimited |= FAB_UNLIMITED_HEADER(cls);
         }
         if (credits->data[cls] == FAB_CREDITS_INFINITE) {
-            port->unlimited |= FAB_UNLIMITED_DATA(cls);
+            unlimited |= FAB_UNLIMITED_DATA(cls);
         }
     }
-}
-
-/* Makes the ring of credits on their way back to @port. */
-static void returns_init(FabPort *port)
-{
-    const FabCredits *credits = &port->peer->params.credits;
-    uint32_t finite = 1;
-
-    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
-        if (credits->header[cls] != FAB_CREDITS_INFINITE) {
-            finite += credits->header[cls];
-        }
-    }
-    port->returns_mask = 15;
-    while (port->returns_mask < finite && port->returns_mask < 1023) {
-        port->returns_mask = 2 * port->returns_mask + 1;
-    }
-    port->returns = g_new0(FabCreditReturn, port->returns_mask + 1);
+    fab_port_set_unlimited(port, unlimited);
 }
 
 void fab_port_make_replay(FabPort *port)
@@ -726,13 +809,21 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
                    SIM_PRIORITY_NORMAL, port->rank);
     sim_event_init(&port->arrive_event, engine, port_arrive_event,
                    SIM_PRIORITY_NORMAL, port->rank + 1);
+    sim_event_set_fetch(&port->send_event, port_send_fetch);
+    sim_event_set_fetch(&port->arrive_event, port_arrive_fetch);
     port->mps_bytes = mps_bytes;
+    port->collects = port->params.collect_bytes > 0;
+    port->dllp = port->params.dllp;
+    port->arbitration = port->params.arbitration;
+    port->has_service = port->params.service.beat_bytes > 0;
     if (!port->peer) {
         return;
     }
     port->dllp_limit = fab_port_ack_limit(port);
     fab_port_init_fc(port);
-    returns_init(port);
+    port->returns_mask = RETURNS - 1;
+    port->returns =
+        FAB_ARENA_NEW(&port->owner->fabric->arena, FabCreditReturn, RETURNS);
     if (port->params.replay_bytes) {
         fab_port_make_replay(port);
     }

@@ -152,7 +152,7 @@ void fab_port_waiters(const FabPort *port, const FabObserver *observer)
 
 SimTime fab_port_wire_time(const FabPort *port, uint64_t bytes)
 {
-    return bytes * port->byte_time / FAB_PS_FRACTION;
+    return bytes * (uint64_t)port->byte_time / FAB_PS_FRACTION;
 }
 
 SimTime fab_port_dllp_owed(const FabPort *port)

@@ -2,6 +2,7 @@
 #ifndef FAB_PORT_PRIV_H
 #define FAB_PORT_PRIV_H
 
+#include "fab_arena.h"
 #include "fab_component_priv.h"
 #include "sim_engine.h"
 
@@ -40,6 +41,8 @@ typedef struct FabSource {
     uint64_t served;      /* bytes sent / weight, under weighted arbitration */
     FabDrainedFn drained; /* nullable */
     void *owner;
+    FabPort *last_ingress; /* of the last TLP that was queued; only for
+                              prefetching; NULL: it came from no link */
 } FabSource;
 
 #define FAB_SOURCES_MAX 64
@@ -47,86 +50,108 @@ typedef struct FabSource {
 /* Credits on their way back to the sender. */
 typedef struct FabCreditReturn {
     SimTime time;
-    uint32_t cls;
-    uint32_t header;
+    uint32_t cls : 2;
+    uint32_t header : 30;
     uint32_t data;
 } FabCreditReturn;
 
 #define FAB_UNLIMITED_HEADER(cls) (1u << (cls))
 #define FAB_UNLIMITED_DATA(cls)   (8u << (cls))
+#define FAB_UNLIMITED_ALL         0x3fu
 
+/*
+ * Among thousands of hosts, the state of a port has left the processor's caches
+ * when it is used again, so what a hop touches is in few cache lines: two that
+ * a receiver writes, one that nothing writes during a run, and five that a
+ * sender writes.
+ */
 struct FabPort {
-    /* Hot when sending. */
-    FabComponent *owner;
-    FabPort *peer;
-    SimTime busy_until; /* the wire is taken until then */
-    uint64_t active;    /* bit mask of the sources that hold a TLP */
-    FabSource *sources;
-    uint64_t order;       /* egress_order of the next TLP to be queued */
-    uint64_t byte_time;   /* of the whole link, in 1/FAB_PS_FRACTION ps */
-    uint64_t time_carry;  /* rounding rest of the last TLP, same unit */
-    uint64_t dllp_owed;   /* DLLP time not yet on the wire, same unit */
-    SimTime skp_next;     /* when the next SKP ordered set is due */
-    SimTime skp_interval; /* 0: none */
-    SimTime skp_time;
-    uint32_t source_count;
-    uint32_t round_robin; /* first source of the next arbitration */
-    uint64_t shared;      /* active sources at the last weighted arbitration */
-    uint64_t served;      /* FabSource.served of the source it chose */
-    uint8_t *phases;      /* sources by phase of the Port Arbitration Table;
-                             NULL: there is none */
-    uint32_t phase;       /* the next one */
-    uint64_t tabled;      /* bit mask of the sources in the table */
-    uint32_t unlimited;   /* FAB_UNLIMITED_ bits: infinite credits */
-    uint32_t header[FAB_CLASSES]; /* credits received and not used */
-    uint32_t data[FAB_CLASSES];
-    FabCreditReturn *returns; /* ring, in order of time */
-    uint32_t returns_mask, returns_head, returns_tail;
-    bool waiting;          /* a TLP waits for credits */
-    SimTime waiting_since; /* begin of this wait */
-    /* Results of the last arbitration that found no TLP to send. */
-    SimTime wake; /* earliest time at which a TLP may leave */
-    bool starved; /* a TLP lacked credits */
-    SimEvent send_event;
-    bool special; /* the link has `replay` or `faults`, or is down */
-    struct FabReplay *replay; /* NULL: the link has no errors */
-    struct FabOutage *outage; /* NULL: the link is never down */
-    FabFifo flight;           /* on the wire to the peer */
-    SimEvent arrive_event;
-
-    /* Receive side. */
-    SimTime propagation; /* of the link */
-    SimTime latency;     /* time until the owner acts on a received TLP */
-    bool cuts_through;   /* latency runs from the first byte, not the last */
+    /* Receive side. Credits that are granted to the sender, or on their way to
+     * it, and not used. */
+    _Alignas(FAB_CACHE_LINE) uint32_t granted_header[FAB_CLASSES];
+    uint32_t granted_data[FAB_CLASSES];
     /* Freed credits for which no UpdateFC is sent yet. */
     uint32_t freed_header[FAB_CLASSES];
     uint32_t freed_data[FAB_CLASSES];
     uint32_t freed_bytes[FAB_CLASSES]; /* wire size of the freed TLPs */
-    SimTime freed_since[FAB_CLASSES];  /* begin of the first one */
-    SimTime freed_at[FAB_CLASSES];     /* time of the last one */
-    /* Credits that are granted to the sender, or on their way to it, and not
-     * used. */
-    uint32_t granted_header[FAB_CLASSES];
-    uint32_t granted_data[FAB_CLASSES];
-    SimTime dllp_limit; /* until a TLP must be acknowledged, or a freed credit
-                           returned, under FAB_DLLP_SPEC */
-    SimTime ack_since;  /* begin of the first TLP that lacks an Ack */
-    bool owes_ack;      /* a TLP lacks an Ack */
     uint8_t link_epoch; /* number of times that the link has gone down; TLPs
                            with another one hold no credits of the link */
-    uint32_t mps_bytes; /* Max_Payload_Size */
+    bool owes_ack;      /* a TLP lacks an Ack */
+    uint8_t grants_unlimited; /* `unlimited` of the peer */
+
+    /* The begin of the first of the freed TLPs, and the time of the last one.
+     */
+    _Alignas(FAB_CACHE_LINE) SimTime freed_since[FAB_CLASSES];
+    SimTime freed_at[FAB_CLASSES];
+    SimTime ack_since;  /* begin of the first TLP that lacks an Ack */
+    SimTime dllp_limit; /* until a TLP must be acknowledged, or a freed credit
+                           returned, under FAB_DLLP_SPEC */
+
+    /* These do not change while the link stays as it is. */
+    _Alignas(FAB_CACHE_LINE) FabComponent *owner;
+    FabPort *peer;
+    FabSource *sources;
+    SimTime propagation;  /* of the link */
+    SimTime latency;      /* time until the owner acts on a received TLP */
+    FabPort *last_egress; /* to which the last TLP in its buffer went on; only
+                             for prefetching; NULL: none did */
+    uint32_t byte_time;   /* of the whole link, in 1/FAB_PS_FRACTION ps */
+    uint16_t mps_bytes;   /* Max_Payload_Size */
+    uint16_t index;       /* in its owner */
+    uint8_t unlimited;    /* FAB_UNLIMITED_ bits: infinite credits */
+    uint8_t dllp;         /* of params: FabDllpPolicy */
+    uint8_t arbitration;  /* of params: FabArbitration */
+    bool collects;        /* params.collect_bytes is set */
+    bool cuts_through;    /* latency runs from the first byte, not the last */
+    bool has_service;     /* params.service limits it */
+    bool special;         /* the link has `replay` or `faults`, or is down */
+
+    /* Send side. The wire is taken until busy_until. */
+    _Alignas(FAB_CACHE_LINE) SimTime busy_until;
+    uint64_t active;      /* bit mask of the sources that hold a TLP */
+    uint64_t order;       /* egress_order of the next TLP to be queued */
+    uint64_t dllp_owed;   /* DLLP time not yet on the wire, as byte_time */
+    SimTime skp_next;     /* when the next SKP ordered set is due */
+    SimTime skp_interval; /* 0: none */
+    SimTime skp_time;
+    uint32_t time_carry; /* rounding rest of the last TLP, as byte_time */
+    uint8_t round_robin; /* first source of the next arbitration */
+    bool waiting;        /* a TLP waits for credits */
+    bool starved;        /* a TLP lacked credits at the last arbitration */
+
+    /* Credits received and not used. */
+    _Alignas(FAB_CACHE_LINE) uint32_t header[FAB_CLASSES];
+    uint32_t data[FAB_CLASSES];
+    uint32_t returns_mask, returns_head, returns_tail;
+    uint32_t source_count;
+    FabFifo flight; /* on the wire to the peer */
+
+    _Alignas(FAB_CACHE_LINE) SimEvent send_event;
+    SimTime waiting_since; /* begin of the wait for credits */
+    SimTime wake; /* earliest time at which a TLP may leave, of the last
+                     arbitration that found none to send */
+    _Alignas(FAB_CACHE_LINE) SimEvent arrive_event;
+    FabCreditReturn *returns; /* ring, in order of time */
+
+    _Alignas(FAB_CACHE_LINE) FabPortCounters counters;
+    uint64_t shared; /* active sources at the last weighted arbitration */
+    uint64_t served; /* FabSource.served of the source it chose */
+    uint8_t *phases; /* sources by phase of the Port Arbitration Table;
+                        NULL: there is none */
+    uint32_t phase;  /* the next one */
+    uint64_t tabled; /* bit mask of the sources in the table */
+    struct FabReplay *replay; /* NULL: the link has no errors */
+    struct FabOutage *outage; /* NULL: the link is never down */
 
     /* Set up. */
     FabPortParams params;
     uint32_t service_bytes; /* params.service.beat_bytes as the part has it */
     FabSpeed speed;
     uint32_t width;
-    unsigned index; /* in its owner */
     uint32_t rank;
     char *name;
     bool has_bridge;
     FabBridge bridge;
-    FabPortCounters counters;
     struct FabFaults *faults; /* of the link; NULL: it has none */
     struct FabDpc *dpc;       /* NULL: params.dpc.trigger is off */
 };
@@ -167,6 +192,13 @@ void fab_port_check_arrivals(FabPort *ingress);
 
 /* Makes the Data Link Layer of the link of @port, if it has none. */
 void fab_port_make_replay(FabPort *port);
+
+/* Sets `unlimited` of @port, FAB_UNLIMITED_ bits. */
+static inline void fab_port_set_unlimited(FabPort *port, uint8_t bits)
+{
+    port->unlimited = bits;
+    port->peer->grants_unlimited = bits;
+}
 
 /* Sets `special` of @port. */
 void fab_port_set_special(FabPort *port);

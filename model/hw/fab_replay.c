@@ -140,7 +140,7 @@ static void dllp_send(FabPort *port, bool nak, uint64_t expected)
     FabReplay *replay = replay_of(port);
     FabPort *back = port->peer;
     SimTime now = sim_engine_now(port->owner->engine);
-    uint64_t wire = FAB_DLLP_BYTES * back->byte_time;
+    uint64_t wire = FAB_DLLP_BYTES * (uint64_t)back->byte_time;
     Dllp dllp = {.expected = expected, .nak = nak};
 
     dllp.time = MAX(now, back->busy_until);

@@ -297,6 +297,29 @@ static void root_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
     }
 }
 
+/* Root ports whose ranges a request is compared with, as far as they are
+ * fetched. */
+#define FETCH_ROUTES 4
+
+static void root_fetch(const FabComponent *component, const FabPort *port,
+                       const FabTlp *tlp)
+{
+    const FabRoot *root = (const FabRoot *)component;
+
+    fab_prefetch(&root->ingress[port->index]);
+    fab_prefetch(&root->paths[tlp ? port->index * root->ports : port->index]);
+    fab_prefetch(root->path_queue);
+    fab_prefetch(&root->params);
+    fab_prefetch(&root->counters);
+    if (!tlp) {
+        return;
+    }
+    fab_prefetch(root->completer.memory);
+    for (unsigned i = 0; i < MIN(root->ports, FETCH_ROUTES); i++) {
+        fab_prefetch(&component->ports[i]->bridge);
+    }
+}
+
 /* ---- Life ------------------------------------------------------------ */
 
 /* A TLP of the host has left @port, so the next read or CPU write may go. */
@@ -414,8 +437,10 @@ static bool root_realize(FabComponent *component, GError **error)
     }
     root->ports = component->port_count;
     fab_root_ats_init(root);
-    root->ingress = g_new0(RootIngress, root->ports);
-    root->paths = g_new0(RootPath, root->ports * root->ports);
+    root->ingress =
+        FAB_ARENA_NEW(&component->fabric->arena, RootIngress, root->ports);
+    root->paths = FAB_ARENA_NEW(&component->fabric->arena, RootPath,
+                                root->ports * root->ports);
     for (unsigned i = 0; i < root->ports; i++) {
         FabPort *port = component->ports[i];
 
@@ -455,22 +480,20 @@ static void root_free(FabComponent *component)
     fab_iommu_free(root->iommu);
     fab_completer_done(&root->completer);
     fab_root_iova_free(root);
-    g_free(root->ingress);
-    g_free(root->paths);
-    g_free(root);
 }
 
 static const FabComponentOps root_ops = {
     .receive = root_receive,
     .realize = root_realize,
     .free = root_free,
+    .fetch = root_fetch,
     .observe = &fab_root_observe_ops,
 };
 
 FabRoot *fab_root_new(FabFabric *fabric, const char *name,
                       const FabRootParams *params)
 {
-    FabRoot *root = g_new0(FabRoot, 1);
+    FabRoot *root = FAB_ARENA_NEW(&fabric->arena, FabRoot, 1);
 
     root->params = *params;
     root->params.completion_bytes =

@@ -151,10 +151,12 @@ void fab_root_p2p_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp)
 void fab_root_p2p_init(FabRoot *root)
 {
     fab_root_split_init(root);
-    root->path_queue = g_new(uint32_t, root->ports);
+    root->path_queue =
+        FAB_ARENA_NEW(&root->component.fabric->arena, uint32_t, root->ports);
     for (unsigned i = 0; i < root->ports; i++) {
         const FabPort *port = root->component.ports[i];
-        uint64_t piece = LEAST_PIECE_BYTES * port->byte_time / FAB_PS_FRACTION;
+        uint64_t piece =
+            (uint64_t)LEAST_PIECE_BYTES * port->byte_time / FAB_PS_FRACTION;
 
         root->path_queue[i] =
             ROOT_QUEUE_TLPS +
@@ -175,7 +177,6 @@ void fab_root_p2p_free(FabRoot *root)
         fab_fifo_clear(fabric, &root->paths[i].completions);
     }
     fab_root_split_free(root);
-    g_free(root->path_queue);
 }
 
 /* ---- For observers --------------------------------------------------- */

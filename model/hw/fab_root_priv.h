@@ -131,18 +131,20 @@ typedef struct RootNodes RootNodes;
 
 struct FabRoot {
     FabComponent component;
-    FabRootParams params;
-    FabCompleter completer; /* the host's memory */
-    FabIommu *iommu;        /* NULL: off */
-    struct RootAts *ats;    /* NULL: the IOMMU is off */
+    /* Every request needs these, see fab_component_fetch(). */
     RootIngress *ingress;
-    RootPath *paths; /* [from * ports + to] */
-    unsigned ports;
-    RootNodes *nodes; /* NULL: all root ports are in one node */
-    unsigned node_of[FAB_SOURCES_MAX]; /* by root port */
+    RootPath *paths;      /* [from * ports + to] */
+    FabIommu *iommu;      /* NULL: off */
+    RootNodes *nodes;     /* NULL: all root ports are in one node */
     uint32_t *path_queue; /* by port: limit of TLPs of one class queued there
                              from another port */
-    uint32_t cores;       /* that write at a time */
+    unsigned ports;
+    FabCompleter completer; /* the host's memory */
+
+    FabRootParams params;
+    struct RootAts *ats;               /* NULL: the IOMMU is off */
+    unsigned node_of[FAB_SOURCES_MAX]; /* by root port */
+    uint32_t cores;                    /* that write at a time */
     uint32_t cpu_queue; /* limit of CPU writes queued at a port or on the way */
 
     unsigned read_turn;     /* root port whose waiting read of memory is next */

@@ -9,9 +9,8 @@ FabTlp *fab_tlp_new(FabFabric *fabric, FabTlpType type)
     FabTlp *tlp;
 
     if (G_UNLIKELY(!fabric->pool)) {
-        FabTlp *slab = g_new(FabTlp, SLAB_TLPS);
+        FabTlp *slab = FAB_ARENA_NEW(&fabric->arena, FabTlp, SLAB_TLPS);
 
-        g_ptr_array_add(fabric->slabs, slab);
         for (unsigned i = 0; i < SLAB_TLPS; i++) {
             slab[i].next = fabric->pool;
             fabric->pool = &slab[i];

@@ -48,6 +48,8 @@ typedef struct FabPortCounters {
     uint64_t tlps_sent[FAB_CLASSES];
     uint64_t payload_sent_bytes;
     uint64_t wire_sent_bytes; /* TLPs with framing */
+    SimTime busy_ps;          /* sending TLPs and DLLPs */
+    SimTime dllp_ps;          /* part of busy_ps that sends DLLPs */
     uint64_t dllps_sent;
     uint64_t bad_tlps; /* received with a wrong LCRC */
     uint64_t naks_sent;
@@ -65,8 +67,6 @@ typedef struct FabPortCounters {
     uint64_t surprise_downs;      /* of a Root Port or Downstream Port */
     uint64_t dpc_triggers;        /* times that it contained what is below */
     uint64_t lost_tlps;     /* sent or queued when the link was or went down */
-    SimTime busy_ps;        /* sending TLPs and DLLPs */
-    SimTime dllp_ps;        /* part of busy_ps that sends DLLPs */
     SimTime credit_wait_ps; /* a TLP was queued, and lacked credits */
 } FabPortCounters;
 

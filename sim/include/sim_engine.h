@@ -25,6 +25,17 @@ typedef struct SimEvent SimEvent;
  * pending: the function may schedule it again or free it. */
 typedef void (*SimEventFn)(SimEvent *event);
 
+/*
+ * Prefetches into the processor's caches what the function of a pending event
+ * will touch. It must not change anything, and the event may be cancelled
+ * before its turn. While many events are pending, the engine calls it with each
+ * @step from 0 to SIM_FETCH_STEPS - 1, a few events apart, so a step can follow
+ * the pointers that the step before has fetched. Otherwise it does not call it.
+ */
+#define SIM_FETCH_STEPS 4u
+
+typedef void (*SimFetchFn)(const SimEvent *event, unsigned step);
+
 /* Lower runs first among events of equal time. */
 typedef enum SimPriority {
     SIM_PRIORITY_FIRST = 0,
@@ -40,6 +51,7 @@ typedef enum SimPriority {
  */
 struct SimEvent {
     SimEventFn fn;
+    SimFetchFn fetch; /* nullable */
     SimEngine *engine;
     SimTime time;  /* when pending: the time it is due */
     uint64_t key;  /* priority and rank, then the sequence of scheduling */
@@ -62,6 +74,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimEngine, sim_engine_free)
  * freeing it while it is pending. */
 void sim_event_init(SimEvent *event, SimEngine *engine, SimEventFn fn,
                     SimPriority priority, uint32_t rank);
+
+/* Sets the prefetch function of @event, which sim_event_init() resets. */
+void sim_event_set_fetch(SimEvent *event, SimFetchFn fetch);
 
 /* The current time of the simulation in ps. */
 SimTime sim_engine_now(const SimEngine *engine);
