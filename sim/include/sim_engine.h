@@ -30,7 +30,9 @@ typedef void (*SimEventFn)(SimEvent *event);
  * will touch. It must not change anything, and the event may be cancelled
  * before its turn. While many events are pending, the engine calls it with each
  * @step from 0 to SIM_FETCH_STEPS - 1, a few events apart, so a step can follow
- * the pointers that the step before has fetched. Otherwise it does not call it.
+ * the pointers that the step before has fetched. The engine leaves steps out
+ * near events that were cancelled, and all of them while few events are
+ * pending.
  */
 #define SIM_FETCH_STEPS 4u
 

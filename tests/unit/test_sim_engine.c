@@ -455,6 +455,63 @@ START_TEST(test_sorts)
 }
 END_TEST
 
+typedef struct Fetched {
+    SimEvent event;
+    unsigned steps;  /* steps so far */
+    unsigned next;   /* the least that may follow */
+    uint64_t *whole; /* events that ran after all of their steps */
+} Fetched;
+
+static void count_fetched(SimEvent *event)
+{
+    Fetched *self = SIM_CONTAINER_OF(event, Fetched, event);
+
+    *self->whole += self->steps == SIM_FETCH_STEPS;
+}
+
+static void fetch_step(const SimEvent *event, unsigned step)
+{
+    /* A real one changes nothing; this one only counts. */
+    Fetched *self = SIM_CONTAINER_OF((SimEvent *)event, Fetched, event);
+
+    expect(sim_event_is_pending(event));
+    expect(step >= self->next && step < SIM_FETCH_STEPS);
+    self->next = step + 1;
+    self->steps++;
+}
+
+/* The steps of prefetching come in order, before the event runs. With one event
+ * a ps, most events get all of them; a tenth of the events is cancelled. Few
+ * pending events get none. */
+START_TEST(test_fetch)
+{
+    enum {
+        COUNT = 40000
+    };
+    uint32_t count = _i ? COUNT : 20;
+    g_autoptr(SimEngine) engine = sim_engine_new();
+    g_autofree Fetched *events = g_new0(Fetched, count);
+    uint64_t whole = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        events[i].whole = &whole;
+        sim_event_init(&events[i].event, engine, count_fetched, 0, 0);
+        sim_event_set_fetch(&events[i].event, fetch_step);
+        sim_event_schedule(&events[i].event, i);
+    }
+    sim_engine_run_until(engine, count / 4);
+    for (uint32_t i = count / 4 + 1; i < count; i += 10) {
+        sim_event_cancel(&events[i].event);
+    }
+    sim_engine_run(engine);
+    if (_i) {
+        ck_assert_uint_ge(whole, COUNT / 2);
+    } else {
+        ck_assert_uint_eq(whole, 0);
+    }
+}
+END_TEST
+
 /*
  * The clock moves ahead while all pending events are far in the future. Then
  * many near events are scheduled, and then more far ones between the others.
@@ -636,6 +693,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_grow_and_shrink, 0, DELAYS_MIXED + 1);
     tcase_add_loop_test(tcase, test_sorts, 0, 5);
     tcase_add_loop_test(tcase, test_idle_gap, 12, 61);
+    tcase_add_loop_test(tcase, test_fetch, 0, 2);
     tcase_add_test(tcase, test_boundaries);
     tcase_add_test(tcase, test_interleaved_engines);
     tcase_add_test(tcase, test_two_threads);
