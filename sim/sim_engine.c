@@ -47,6 +47,7 @@ struct SimEngine {
     uint32_t crowded; /* end of the heap at which add_to_crowd() is called */
     bool running;
     bool stopped;
+    bool fetches; /* some event has a prefetch function */
     SimRun run;
     SimWheel *wheel; /* NULL until needed */
 };
@@ -88,6 +89,7 @@ void sim_event_init(SimEvent *event, SimEngine *engine, SimEventFn fn,
 void sim_event_set_fetch(SimEvent *event, SimFetchFn fetch)
 {
     event->fetch = fetch;
+    event->engine->fetches = true;
 }
 
 SimTime sim_engine_now(const SimEngine *engine)
@@ -221,14 +223,15 @@ static bool refill(SimEngine *engine, uint64_t limit)
     if (!count) {
         return false;
     }
-    most = (uint32_t)MIN(RUN_MOST, wheel->count / RUN_SHARE);
+    most =
+        engine->fetches ? (uint32_t)MIN(RUN_MOST, wheel->count / RUN_SHARE) : 0;
     do {
         sim_wheel_take(wheel, bucket, sim_run_prepare(run, count));
         sim_run_append(run, count);
     } while (run->count < most &&
              (count = sim_wheel_follows(wheel, &bucket)) > 0);
     engine->near_end = wheel->base + 1;
-    for (i = 0; i < SIM_FETCH_STEPS * FETCH_DISTANCE; i++) {
+    for (i = 0; engine->fetches && i < SIM_FETCH_STEPS * FETCH_DISTANCE; i++) {
         fetch(run, i, 0);
     }
     return true;
@@ -305,7 +308,7 @@ static SimEvent *take_event_of_many(SimEngine *engine, uint64_t limit)
     }
     event = entry->event;
     event->slot = 0;
-    for (unsigned step = 0; step < SIM_FETCH_STEPS; step++) {
+    for (unsigned step = 0; engine->fetches && step < SIM_FETCH_STEPS; step++) {
         fetch(run, run->head + (SIM_FETCH_STEPS - step) * FETCH_DISTANCE, step);
     }
     run->head++;
