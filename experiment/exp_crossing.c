@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "exp_crossing.h"
+#include "exp_crossing_priv.h"
 
 #include <string.h>
 
-#include "exp_build.h"
 #include "exp_faults_priv.h"
-#include "fab_endpoint.h"
 #include "fab_root.h"
 #include "fab_route.h"
 
@@ -15,100 +13,10 @@
 #define PAGE_BYTES  4096u
 /* The CPU's stores leave in pieces of a cache line at most. */
 #define LINE_BYTES  64u
-/* The least that a request covers: one DW (PCIe 5.0 s2.2.5) */
-#define DW_BYTES    4u
-/* Between two probes of the idle fabric, in ns */
-#define PAUSE_NS    100000
-/* A packet that has not arrived this long after a link went down is lost. The
- * others have arrived by then, unless they wait for the same link again. */
-#define LOSS_PS     (1 * SIM_MS)
-
-/* An element that requests go to. */
-typedef struct Place {
-    FabComponent *component;
-    FabBusAddr addr; /* in its host */
-    uint64_t size_bytes;
-} Place;
-
-/* The same, as a source must address it. */
-typedef struct Way {
-    const FabComponent *source, *target;
-    FabBusAddr target_addr;
-    FabBusAddr addr;
-} Way;
-
-typedef struct Direction {
-    TopoHost *from, *to;
-    GQueue items;      /* of Item, under way, in the order in which they
-                          entered */
-    GHashTable *reads; /* of Item by tag: arrived, or not, but not answered */
-} Direction;
-
-typedef struct Item {
-    ExpCrossings *owner;
-    ExpCrossing crossing;
-    Direction *direction;
-    SimEvent event; /* its arrival, when the fabric is done with it */
-    GList link;     /* in the direction's items */
-    unsigned refs;  /* the queue, the fabric's callbacks, the table of reads */
-    bool is_queued;
-    bool is_known;    /* its arrival is known or over */
-    bool is_ready;    /* it may arrive when all writes before it have */
-    int64_t arrived;  /* the time of it */
-    SimTime deadline; /* a link that was down has lost it if its arrival is not
-                         known then; 0: none was */
-    unsigned unsent;  /* pieces that have not left the CPU */
-    FabBusAddr last;  /* first byte of the last piece, as the target sees it */
-    SimTime done;     /* READ: the fabric's completion; -1: not yet */
-    struct Item *answer; /* READ: its COMPLETION */
-    FabComponent *target;
-    FabRoot *reader;  /* READ by the CPU that the fabric has not done */
-    uint32_t number;  /* of its TLPs */
-    GList in_readers; /* while @reader is set */
-    FabDma dma;       /* of a device */
-} Item;
-
-/* A link goes down at this event. */
-typedef struct Outage {
-    SimEvent event;
-    ExpCrossings *owner;
-    const char *link; /* its name; NULL: that of a device */
-} Outage;
-
-struct ExpCrossings {
-    TopoDescription view; /* with the faults that are the fabric's */
-    const TopoDescription *description;
-    const ExpCrossingsOps *ops;
-    void *data;
-    ExpFabric *fabric;
-    SimEngine *engine;
-    Direction *directions; /* two for each link */
-    Place *memory;         /* of each host */
-    GHashTable **pages;    /* of each host: Place by number of page */
-    GArray *ways;          /* of Way */
-    GHashTable *items;     /* all that the fabric knows, by number */
-    Item **stalls;         /* of each host: the write that its CPU waits for */
-    GQueue readers;        /* of Item: reads of CPUs */
-    Outage *outages;       /* of each fault of the description */
-    SimEvent loss;         /* the first deadline of an item */
-    uint32_t number;
-    unsigned queued;
-    bool has_called;
-};
-
-static int64_t to_ns(SimTime time)
-{
-    return (time + SIM_NS - 1) / SIM_NS;
-}
-
-static int64_t now_ns(const ExpCrossings *self)
-{
-    return to_ns(sim_engine_now(self->engine));
-}
 
 /* ---- Items ------------------------------------------------------------ */
 
-static void item_unref(Item *item)
+void crossing_unref(Item *item)
 {
     if (--item->refs > 0) {
         return;
@@ -119,16 +27,16 @@ static void item_unref(Item *item)
 
 static void item_gone(void *data)
 {
-    item_unref(data);
+    crossing_unref(data);
 }
 
-static void queue_drop(Item *item)
+void crossing_drop(Item *item)
 {
     if (item->is_queued) {
         item->is_queued = false;
         g_queue_unlink(&item->direction->items, &item->link);
         item->owner->queued--;
-        item_unref(item);
+        crossing_unref(item);
     }
 }
 
@@ -146,9 +54,7 @@ static bool is_behind_write(const Item *item)
 
 static void arrive(Item *item);
 
-/* Reads and completions that waited only for the write behind which @next
- * stands arrive. */
-static void let_go(Direction *direction)
+void crossing_let_go(Direction *direction)
 {
     for (GList *l = direction->items.head; l;) {
         Item *next = l->data;
@@ -169,7 +75,7 @@ static void arrive(Item *item)
     Direction *direction = item->direction;
     bool is_write = item->crossing.kind == EXP_CROSSING_WRITE;
 
-    item->arrived = now_ns(self);
+    item->arrived = crossing_now_ns(self);
     if (self->stalls[direction->from->index] == item) {
         /* It never was in the fabric. */
         self->stalls[direction->from->index] = NULL;
@@ -180,164 +86,10 @@ static void arrive(Item *item)
     sim_engine_stop(self->engine);
     self->ops->arrived(self->data, item->crossing.link, item->crossing.end,
                        item->crossing.id, item->arrived);
-    queue_drop(item);
+    crossing_drop(item);
     if (is_write) {
-        let_go(direction);
+        crossing_let_go(direction);
     }
-}
-
-/* A link that went down has lost it: it never arrives. */
-static void lose(Item *item)
-{
-    ExpCrossings *self = item->owner;
-    Direction *direction = item->direction;
-    bool is_write = item->crossing.kind == EXP_CROSSING_WRITE;
-    int64_t now = now_ns(self);
-
-    if (item->is_known) {
-        return;
-    }
-    item->is_known = true;
-    self->has_called = true;
-    sim_engine_stop(self->engine);
-    if (self->stalls[direction->from->index] == item) {
-        self->stalls[direction->from->index] = NULL;
-        self->ops->accepted(self->data, direction->from->index,
-                            item->crossing.id, now);
-    }
-    if (self->ops->lost) {
-        self->ops->lost(self->data, item->crossing.link, item->crossing.end,
-                        item->crossing.id, now);
-    }
-    queue_drop(item);
-    if (is_write) {
-        let_go(direction);
-    }
-}
-
-/* The first item of @direction that a link may have lost. Their deadlines are
- * in the order in which they entered. */
-static Item *first_doubtful(const Direction *direction)
-{
-    for (const GList *l = direction->items.head; l; l = l->next) {
-        Item *item = l->data;
-
-        if (item->deadline && !item->is_known) {
-            return item;
-        }
-    }
-    return NULL;
-}
-
-/* One event for all items: there may be many of them. */
-static void schedule_loss(ExpCrossings *self)
-{
-    SimTime first = SIM_TIME_NONE;
-
-    for (unsigned i = 0; i < 2 * self->description->links->len; i++) {
-        const Item *item = first_doubtful(&self->directions[i]);
-
-        if (item && (first == SIM_TIME_NONE || item->deadline < first)) {
-            first = item->deadline;
-        }
-    }
-    if (first != SIM_TIME_NONE) {
-        sim_event_reschedule(&self->loss, first);
-    }
-}
-
-static void loss_event(SimEvent *event)
-{
-    ExpCrossings *self = SIM_CONTAINER_OF(event, ExpCrossings, loss);
-    SimTime now = event->time;
-
-    for (unsigned i = 0; i < 2 * self->description->links->len; i++) {
-        Item *item;
-
-        while ((item = first_doubtful(&self->directions[i])) &&
-               item->deadline <= now) {
-            lose(item);
-        }
-    }
-    schedule_loss(self);
-}
-
-/* A link is down, or goes down now: @item may be lost. */
-static void doubt(Item *item)
-{
-    item->deadline = sim_engine_now(item->owner->engine) + LOSS_PS;
-}
-
-static bool may_lose(const TopoFault *fault)
-{
-    return fault->action == TOPO_FAULT_LINK_DOWN;
-}
-
-/* True if a link is down, which may lose what enters now. */
-static bool is_losing(const ExpCrossings *self)
-{
-    const GPtrArray *faults = self->description->faults;
-    SimTime now = sim_engine_now(self->engine);
-
-    for (unsigned i = 0; i < faults->len; i++) {
-        const TopoFault *fault = faults->pdata[i];
-
-        if (may_lose(fault) && now >= fault->at_ps &&
-            (fault->for_ps == 0 ||
-             now < fault->at_ps + fault->for_ps + fault->training_ps)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/*
- * The NTBs of the link @link do not wait for their peers any more: they
- * complete the reads that have crossed it. If the fabric has lost the
- * completion of such a read, the CPU's next one would wait for the end of its
- * time-out.
- */
-static void end_reads(ExpCrossings *self, const char *link)
-{
-    for (const GList *l = self->readers.head; l; l = l->next) {
-        Item *item = l->data;
-        const TopoLink *its =
-            self->description->links->pdata[item->crossing.link];
-        GHashTable *reads = item->direction->reads;
-        void *tag = GUINT_TO_POINTER(item->crossing.tag);
-
-        if (g_strcmp0(its->name, link) != 0) {
-            continue;
-        }
-        fab_root_end_reads(item->reader, item->number);
-        if (g_hash_table_lookup(reads, tag) == item) {
-            g_hash_table_remove(reads, tag);
-        }
-        if (item->answer) {
-            /* It is lost, unless it was through already. */
-            item->answer = NULL;
-            item_unref(item);
-        }
-    }
-}
-
-/* A link goes down: what is under way may be lost. */
-static void outage_event(SimEvent *event)
-{
-    Outage *outage = SIM_CONTAINER_OF(event, Outage, event);
-    ExpCrossings *self = outage->owner;
-
-    end_reads(self, outage->link);
-    for (unsigned i = 0; i < 2 * self->description->links->len; i++) {
-        for (const GList *l = self->directions[i].items.head; l; l = l->next) {
-            Item *item = l->data;
-
-            if (!item->is_known) {
-                doubt(item);
-            }
-        }
-    }
-    schedule_loss(self);
 }
 
 static void arrival_event(SimEvent *event)
@@ -408,9 +160,10 @@ static void left_cpu(void *owner)
         self->stalls[host] = NULL;
         self->has_called = true;
         sim_engine_stop(self->engine);
-        self->ops->accepted(self->data, host, item->crossing.id, now_ns(self));
+        self->ops->accepted(self->data, host, item->crossing.id,
+                            crossing_now_ns(self));
     }
-    item_unref(item);
+    crossing_unref(item);
 }
 
 /* The completion is in when the fabric's is, and later by the time that the
@@ -422,7 +175,7 @@ static void answer(Item *read)
 
     arrival_known(completion, read->done + MAX(late, 0) * SIM_NS);
     read->answer = NULL;
-    item_unref(read);
+    crossing_unref(read);
 }
 
 static void read_over(void *owner, FabStatus status)
@@ -435,7 +188,7 @@ static void read_over(void *owner, FabStatus status)
     }
     item->done = sim_engine_now(item->owner->engine);
     if (!item->is_known && item->deadline && status != FAB_STATUS_SC) {
-        lose(item);
+        crossing_lose(item);
     } else if (!item->is_known) {
         /* The fabric refused the request on its way. */
         arrival_known(item, item->done);
@@ -443,7 +196,7 @@ static void read_over(void *owner, FabStatus status)
     if (item->answer) {
         answer(item);
     }
-    item_unref(item);
+    crossing_unref(item);
 }
 
 static void dma_over(FabDma *dma)
@@ -453,7 +206,7 @@ static void dma_over(FabDma *dma)
     if (dma->type == FAB_TLP_MRD) {
         read_over(item, dma->status);
     } else {
-        item_unref(item);
+        crossing_unref(item);
     }
 }
 
@@ -664,10 +417,7 @@ uint32_t exp_crossings_enter(ExpCrossings *self, const ExpCrossing *crossing)
                    SIM_RANK_MAX);
     g_queue_push_tail_link(&item->direction->items, &item->link);
     self->queued++;
-    if (is_losing(self)) {
-        doubt(item);
-        schedule_loss(self);
-    }
+    crossing_may_be_lost(item);
     switch (crossing->kind) {
     case EXP_CROSSING_WRITE:
         if (crossing->wants_accept) {
@@ -739,7 +489,7 @@ int64_t exp_crossings_next(const ExpCrossings *self)
     SimTime next =
         is_under_way(self) ? sim_engine_next(self->engine) : SIM_TIME_NONE;
 
-    return next == SIM_TIME_NONE ? INT64_MAX : to_ns(next);
+    return next == SIM_TIME_NONE ? INT64_MAX : crossing_to_ns(next);
 }
 
 int64_t exp_crossings_bound(const ExpCrossings *self, unsigned link,
@@ -859,26 +609,6 @@ static bool make_direction(ExpCrossings *self, const TopoLink *link,
     return true;
 }
 
-static void watch_outages(ExpCrossings *self)
-{
-    const GPtrArray *faults = self->description->faults;
-
-    self->outages = g_new0(Outage, faults->len + 1);
-    for (unsigned i = 0; i < faults->len; i++) {
-        const TopoFault *fault = faults->pdata[i];
-        Outage *outage = &self->outages[i];
-
-        outage->owner = self;
-        /* The faults of a branch are those of another description. */
-        outage->link = fault->link ? fault->link->name : NULL;
-        sim_event_init(&outage->event, self->engine, outage_event,
-                       SIM_PRIORITY_FIRST, 0);
-        if (may_lose(fault)) {
-            sim_event_schedule(&outage->event, fault->at_ps);
-        }
-    }
-}
-
 /* The machines take the link down that waits for an event. */
 static GPtrArray *faults_of_fabric(const TopoDescription *description)
 {
@@ -932,9 +662,7 @@ ExpCrossings *exp_crossings_new(const TopoDescription *description,
         }
     }
     fab_fabric_set_trace(exp_fabric(self->fabric), FAB_TRACE_LINK, seen, self);
-    sim_event_init(&self->loss, self->engine, loss_event, SIM_PRIORITY_LAST,
-                   SIM_RANK_MAX);
-    watch_outages(self);
+    crossing_watch_outages(self);
     return g_steal_pointer(&self);
 }
 
@@ -946,7 +674,7 @@ bool exp_crossings_add_faults(ExpCrossings *self,
     g_ptr_array_unref(self->view.faults);
     self->view.faults = faults_of_fabric(description);
     g_free(self->outages);
-    watch_outages(self);
+    crossing_watch_outages(self);
     return exp_faults_build(self->fabric, &self->view, error);
 }
 
@@ -959,7 +687,7 @@ void exp_crossings_free(ExpCrossings *self)
         Direction *direction = &self->directions[i];
 
         while (direction->items.head) {
-            queue_drop(direction->items.head->data);
+            crossing_drop(direction->items.head->data);
         }
         if (direction->reads) {
             g_hash_table_unref(direction->reads);
@@ -986,111 +714,4 @@ void exp_crossings_free(ExpCrossings *self)
     g_free(self->pages);
     g_free(self->stalls);
     g_free(self);
-}
-
-/* ---- The idle fabric -------------------------------------------------- */
-
-typedef struct Probe {
-    ExpCrossings *crossings;
-    int64_t arrived;
-} Probe;
-
-static void probe_arrived(void *owner, unsigned link, unsigned end, uint64_t id,
-                          int64_t time)
-{
-    Probe *probe = owner;
-
-    probe->arrived = time;
-}
-
-static int64_t probe_run(Probe *probe, const ExpCrossing *crossing)
-{
-    probe->arrived = -1;
-    exp_crossings_enter(probe->crossings, crossing);
-    while (probe->arrived < 0) {
-        exp_crossings_run(probe->crossings, INT64_MAX);
-    }
-    return probe->arrived;
-}
-
-/* The least times of a write, a read and its completion, after one of each has
- * filled the IOTLBs. */
-static void probe_access(Probe *probe, ExpCrossing *crossing, int64_t *least)
-{
-    ExpCrossing back = *crossing;
-
-    for (unsigned i = 0; i < 2; i++) {
-        int64_t arrived;
-
-        crossing->time += PAUSE_NS;
-        crossing->kind = EXP_CROSSING_WRITE;
-        arrived = probe_run(probe, crossing) - crossing->time;
-        *least = i ? MIN(*least, arrived) : *least;
-        crossing->time += PAUSE_NS;
-        crossing->kind = EXP_CROSSING_READ;
-        back.time = probe_run(probe, crossing);
-        arrived = back.time - crossing->time;
-        *least = i ? MIN(*least, arrived) : *least;
-        back.kind = EXP_CROSSING_COMPLETION;
-        back.end = 1 - crossing->end;
-        arrived = probe_run(probe, &back) - back.time;
-        *least = i ? MIN(*least, arrived) : *least;
-    }
-}
-
-/* All pairs of elements that may use @link in this direction. */
-static void probe_direction(Probe *probe, const TopoLink *link,
-                            ExpCrossing *crossing, int64_t *least)
-{
-    const TopoHost *from = link->end[crossing->end]->host;
-    const TopoHost *to = link->end[1 - crossing->end]->host;
-
-    for (unsigned i = 0; i <= from->devices->len; i++) {
-        const TopoDevice *source = i > 0 ? from->devices->pdata[i - 1] : NULL;
-
-        if (source && topo_part_kind(source->part) == TOPO_PART_NTB) {
-            continue;
-        }
-        crossing->device = source ? source->name : NULL;
-        for (unsigned j = 0; j <= to->devices->len; j++) {
-            const TopoDevice *target = j > 0 ? to->devices->pdata[j - 1] : NULL;
-
-            if (target && topo_part_kind(target->part) == TOPO_PART_NTB) {
-                continue;
-            }
-            exp_crossings_place(probe->crossings, to->index, 0,
-                                target ? target->name : NULL, 0, 0);
-            probe_access(probe, crossing, least);
-        }
-        exp_crossings_place(probe->crossings, to->index, 0, NULL, 0, 0);
-    }
-}
-
-bool exp_crossings_least(const TopoDescription *description, int64_t *ret_ns,
-                         GError **error)
-{
-    static const ExpCrossingsOps ops = {.arrived = probe_arrived};
-    g_autoptr(GPtrArray) none = g_ptr_array_new();
-    TopoDescription whole = *description;
-    Probe probe = {.crossings = NULL};
-    ExpCrossing crossing = {.bytes = DW_BYTES};
-
-    /* Faults make nothing quicker. */
-    whole.faults = none;
-    probe.crossings = exp_crossings_new(&whole, &ops, &probe, error);
-    if (!probe.crossings) {
-        return false;
-    }
-    for (unsigned i = 0; i < description->links->len; i++) {
-        crossing.link = i;
-        ret_ns[i] = INT64_MAX;
-        for (unsigned end = 0; end < 2; end++) {
-            crossing.end = end;
-            probe_direction(&probe, description->links->pdata[i], &crossing,
-                            &ret_ns[i]);
-        }
-        ret_ns[i] = MAX(ret_ns[i], 1);
-    }
-    exp_crossings_free(probe.crossings);
-    return true;
 }

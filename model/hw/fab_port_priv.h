@@ -187,6 +187,12 @@ static inline bool fab_port_is_downstream(const FabPort *port)
     return port->owner->kind == FAB_KIND_ROOT || port->index > 0;
 }
 
+/* Makes the events of @port ready to be scheduled. */
+void fab_port_init_events(FabPort *port);
+/* fab_port_fetch.c: the prefetch functions of its events. */
+void fab_port_send_fetch(const SimEvent *event, unsigned step);
+void fab_port_arrive_fetch(const SimEvent *event, unsigned step);
+
 /* Lets fab_fault_drops() look at all TLPs that come in at @ingress. */
 void fab_port_check_arrivals(FabPort *ingress);
 

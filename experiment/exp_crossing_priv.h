@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* The state of crossings, for the files that make, run and lose them. */
+#ifndef EXP_CROSSING_PRIV_H
+#define EXP_CROSSING_PRIV_H
+
+#include "exp_build.h"
+#include "exp_crossing.h"
+#include "fab_endpoint.h"
+
+/* The least that a request covers: one DW (PCIe 5.0 s2.2.5) */
+#define DW_BYTES 4u
+
+/* An element that requests go to. */
+typedef struct Place {
+    FabComponent *component;
+    FabBusAddr addr; /* in its host */
+    uint64_t size_bytes;
+} Place;
+
+/* The same, as a source must address it. */
+typedef struct Way {
+    const FabComponent *source, *target;
+    FabBusAddr target_addr;
+    FabBusAddr addr;
+} Way;
+
+typedef struct Direction {
+    TopoHost *from, *to;
+    GQueue items;      /* of Item, under way, in the order in which they
+                          entered */
+    GHashTable *reads; /* of Item by tag: arrived, or not, but not answered */
+} Direction;
+
+typedef struct Item {
+    ExpCrossings *owner;
+    ExpCrossing crossing;
+    Direction *direction;
+    SimEvent event; /* its arrival, when the fabric is done with it */
+    GList link;     /* in the direction's items */
+    unsigned refs;  /* the queue, the fabric's callbacks, the table of reads */
+    bool is_queued;
+    bool is_known;    /* its arrival is known or over */
+    bool is_ready;    /* it may arrive when all writes before it have */
+    int64_t arrived;  /* the time of it */
+    SimTime deadline; /* a link that was down has lost it if its arrival is not
+                         known then; 0: none was */
+    unsigned unsent;  /* pieces that have not left the CPU */
+    FabBusAddr last;  /* first byte of the last piece, as the target sees it */
+    SimTime done;     /* READ: the fabric's completion; -1: not yet */
+    struct Item *answer; /* READ: its COMPLETION */
+    FabComponent *target;
+    FabRoot *reader;  /* READ by the CPU that the fabric has not done */
+    uint32_t number;  /* of its TLPs */
+    GList in_readers; /* while @reader is set */
+    FabDma dma;       /* of a device */
+} Item;
+
+/* A link goes down at this event. */
+typedef struct Outage {
+    SimEvent event;
+    ExpCrossings *owner;
+    const char *link; /* its name; NULL: that of a device */
+} Outage;
+
+struct ExpCrossings {
+    TopoDescription view; /* with the faults that are the fabric's */
+    const TopoDescription *description;
+    const ExpCrossingsOps *ops;
+    void *data;
+    ExpFabric *fabric;
+    SimEngine *engine;
+    Direction *directions; /* two for each link */
+    Place *memory;         /* of each host */
+    GHashTable **pages;    /* of each host: Place by number of page */
+    GArray *ways;          /* of Way */
+    GHashTable *items;     /* all that the fabric knows, by number */
+    Item **stalls;         /* of each host: the write that its CPU waits for */
+    GQueue readers;        /* of Item: reads of CPUs */
+    Outage *outages;       /* of each fault of the description */
+    SimEvent loss;         /* the first deadline of an item */
+    uint32_t number;
+    unsigned queued;
+    bool has_called;
+};
+
+static inline int64_t crossing_to_ns(SimTime time)
+{
+    return (time + SIM_NS - 1) / SIM_NS;
+}
+
+static inline int64_t crossing_now_ns(const ExpCrossings *self)
+{
+    return crossing_to_ns(sim_engine_now(self->engine));
+}
+
+/* Frees @item when it is no longer used. */
+void crossing_unref(Item *item);
+
+/* Takes @item out of the queue of its direction, which may free it. */
+void crossing_drop(Item *item);
+
+/* The write at the head of @direction has gone: reads and completions that
+ * waited only for it arrive. */
+void crossing_let_go(Direction *direction);
+
+/* exp_crossing_loss.c. @item never arrives, because a link that went down has
+ * lost it. Does nothing if its arrival is known. */
+void crossing_lose(Item *item);
+
+/* @item enters now. It gets a deadline if a link is down. */
+void crossing_may_be_lost(Item *item);
+
+/* Schedules the events at which links go down, of the faults of the
+ * description. exp_crossings_free() ends them. */
+void crossing_watch_outages(ExpCrossings *self);
+
+#endif
