@@ -351,7 +351,7 @@ static inline Invalidation *invalidation_at(FabAtc *atc, uint32_t place)
 
 /* Answers the Invalidate Requests that are over, in their order. The answer
  * goes behind the posted requests that came before, so it pushes those that
- * used the old translation (s10.3.2). */
+ * used the old translation (s10.3.3). */
 static void invalidations_answer(FabAtc *atc)
 {
     const FabComponent *component = &atc->endpoint->component;

@@ -5,7 +5,7 @@
 #include "fab_page_table.h"
 
 /*
- * The paging-structure caches of an IOMMU (VT-d 3.3 s6.2.3): one for each level
+ * The paging-structure caches of an IOMMU (VT-d 3.3 s6.2.5): one for each level
  * of tables. An entry spares a walk the way from the root to the table of that
  * level. A walk through four levels reads four tables for a page of 4 KiB,
  * three for 2 MiB and two for 1 GiB; with an entry it reads only those from its
