@@ -13,6 +13,9 @@
  * completion entries from those that arrive after a reset. */
 #define CID_MASK    ((1u << FAB_NVME_CID_BITS) - 1)
 #define STORE_BYTES 64u /* size of a store of the CPU */
+/* In the data of an interrupt: it is that of a flow, not of a loan, whose
+ * devices interrupt by writes to the same address. */
+#define OWN_MSI     0x80000000u
 
 typedef struct NvmeFlow NvmeFlow;
 
@@ -441,7 +444,7 @@ static void msi_visible(void *owner, FabBusAddr addr, uint64_t data)
 {
     NvmeFlow *self = owner;
 
-    if (data == self->flow.number &&
+    if (data == (OWN_MSI | self->flow.number) &&
         !sim_event_is_pending(&self->notice_event)) {
         sim_event_schedule(
             &self->notice_event,
@@ -691,7 +694,7 @@ static void queue_init(NvmeFlow *self, const FabNvmePlaces *places)
         .sqes = self->sqes,
         .interrupt = !self->params.polling,
         .msi_addr = places->msi,
-        .msi_data = self->flow.number,
+        .msi_data = OWN_MSI | self->flow.number,
         .handler = interrupt_handle,
         .handler_owner = self,
         .flow = self->flow.number,

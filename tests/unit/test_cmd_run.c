@@ -48,7 +48,7 @@ static void setup(void)
     static const char *const parts[] = {
         "generic-host", "generic-device", "generic-switch", "quadro-k420",
         "connectx-6",   "connectx-7",     "pex8747",        "pex8796",
-        "pfx-ntb",      "tesla-k40c"};
+        "pfx-ntb",      "tesla-k40c",     "generic-ntb",    "optane-900p"};
     const char *source = g_getenv("FARSIDE_PARTS");
 
     program_setup();
@@ -487,6 +487,43 @@ START_TEST(packets_outnumber_the_entries_of_a_ring)
 }
 END_TEST
 
+/* The second queue of the loan interrupts with data that are the number of the
+ * second flow, which has not begun. */
+START_TEST(interrupts_of_a_loan_are_no_flows)
+{
+    static const char text[] =
+        "name: s\n"
+        "hosts:\n"
+        "  - name: a\n"
+        "    cpu: generic-host\n"
+        "    devices:\n"
+        "      - {name: ntb, part: generic-ntb, at: rp0}\n"
+        "      - {name: disk, part: optane-900p, at: rp1}\n"
+        "  - name: b\n"
+        "    cpu: generic-host\n"
+        "    devices: [{name: ntb, part: generic-ntb, at: rp0}]\n"
+        "links: [{name: cable, ends: [a.ntb, b.ntb]}]\n"
+        "lend: [{device: a.disk, to: b}]\n"
+        "workload:\n"
+        "  flows:\n"
+        "    - {name: e, kind: compute, time: 1ms}\n"
+        "    - {name: f, kind: nvme, device: a.disk, direction: read,\n"
+        "       size: 4KiB, count: 4, completion: interrupt, after: [e]}\n"
+        "    - {name: g, kind: nvme, device: a.disk, direction: write,\n"
+        "       size: 4KiB, count: 6, completion: interrupt}\n"
+        "measure:\n"
+        "  columns:\n"
+        "    - {name: read, from: flow.f.bytes}\n"
+        "    - {name: written, from: flow.g.bytes}\n";
+    g_autofree char *csv = NULL;
+
+    program_put("s.yaml", text);
+    ck_assert_msg(program_run("run @/s.yaml -q -o @") == 0, "%s", program_err);
+    csv = read_file("s.csv");
+    ck_assert_msg(strstr(csv, "\n16384,24576\n") != NULL, "%s", csv);
+}
+END_TEST
+
 /* The GPU polls with a random phase, so the seed changes the latency. Column
  * one: the latency of each of four seeds, alone. */
 static const char polled[] =
@@ -781,6 +818,7 @@ int main(void)
     tcase_add_test(tcase, check_finds_what_run_refuses);
     tcase_add_test(tcase, containment_ends_what_waits);
     tcase_add_test(tcase, packets_outnumber_the_entries_of_a_ring);
+    tcase_add_test(tcase, interrupts_of_a_loan_are_no_flows);
     tcase_add_test(tcase, seeds_are_joined_to_means);
     tcase_add_test(tcase, spreads_are_not_compared);
     tcase_add_test(tcase, parts_of_seeds_are_the_whole);
