@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The most that a machine in virtual time is given at once. It fits into a
- * socket, and into whole reads of QEMU, which have 4 KiB. */
+ * socket. */
 #define GIVEN_BYTES 32768
 
 /* The lines to a machine, in the order in which they are given something. */

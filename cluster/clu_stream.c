@@ -13,11 +13,8 @@
 
 #include "clu_source.h"
 
-#define READ_BYTES  65536
-/* The kernel counts a piece as unread until all of it was read. QEMU reads 4
- * KiB in a turn of its main loop, so it makes progress that can be seen. */
-#define PIECE_BYTES 4096
-#define READABLE    (G_IO_IN | G_IO_HUP | G_IO_ERR)
+#define READ_BYTES 65536
+#define READABLE   (G_IO_IN | G_IO_HUP | G_IO_ERR)
 
 struct CluStream {
     GMainContext *context;
@@ -232,7 +229,7 @@ size_t clu_stream_let(CluStream *stream, size_t most)
     }
     while (sent < length) {
         n = send(stream->fd, stream->waiting->data + stream->done + sent,
-                 MIN(length - sent, PIECE_BYTES), MSG_NOSIGNAL | MSG_DONTWAIT);
+                 length - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) {
             continue;
         }
