@@ -230,7 +230,7 @@ static int config_read(struct pci_bus *bus, unsigned int devfn, int where,
 		return PCIBIOS_SUCCESSFUL;
 	if (where < DLEND_CFG_SIZE && loan->live & BIT_ULL(where / 4)) {
 		if (!read_live(loan, at, &dword)) {
-			/* A driver that takes the ones for a value fails with an error of its own. */
+			/* A driver that takes the ones for a value fails for no clear reason. */
 			if (!READ_ONCE(loan->dead))
 				pr_warn_ratelimited("dl_borrower: device %x: node %u does not answer, and configuration register %#x reads as all ones\n",
 						    loan->fdid, dlend_peer_node(loan->peer), at);
