@@ -28,14 +28,16 @@ static SimTime flow_now(const MoveFlow *self)
     return sim_engine_now(self->flow.fabric->engine);
 }
 
-/* Orders reads while the buffer has room. */
+/* Orders reads while the buffer has room. A read that fails at once may end the
+ * operation in here; the next one waits for the event that ends its setup. */
 static void chunks_read(MoveFlow *self)
 {
     if (self->reading) { /* called from the loop below, which goes on */
         return;
     }
     self->reading = true;
-    while (self->free && self->read_bytes < self->params.size_bytes) {
+    while (self->free && self->read_bytes < self->params.size_bytes &&
+           !sim_event_is_pending(&self->flow.event)) {
         MoveChunk *chunk = self->free;
 
         self->free = chunk->next;

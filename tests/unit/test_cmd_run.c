@@ -48,7 +48,8 @@ static void setup(void)
     static const char *const parts[] = {
         "generic-host", "generic-device", "generic-switch", "quadro-k420",
         "connectx-6",   "connectx-7",     "pex8747",        "pex8796",
-        "pfx-ntb",      "tesla-k40c",     "generic-ntb",    "optane-900p"};
+        "pfx-ntb",      "tesla-k40c",     "generic-ntb",    "optane-900p",
+        "mxh930-dma"};
     const char *source = g_getenv("FARSIDE_PARTS");
 
     program_setup();
@@ -524,6 +525,43 @@ START_TEST(interrupts_of_a_loan_are_no_flows)
 }
 END_TEST
 
+/* The window of the loan has no room, so each read fails at once: the three
+ * operations fail one after the other, each after its setup. */
+START_TEST(moves_without_room_fail)
+{
+    static const char text[] =
+        "name: s\n"
+        "hosts:\n"
+        "  - name: a\n"
+        "    cpu: generic-host\n"
+        "    switches: [{name: sw, part: generic-switch, at: rp0}]\n"
+        "    devices:\n"
+        "      - {name: m, part: mxh930-dma, at: sw}\n"
+        "      - {name: ntb, part: generic-ntb, at: sw,\n"
+        "         set: {window.size: 4MiB}}\n"
+        "  - name: b\n"
+        "    cpu: generic-host\n"
+        "    iommu: on\n"
+        "    devices: [{name: ntb, part: generic-ntb, at: rp0}]\n"
+        "links: [{name: cable, ends: [a.ntb, b.ntb]}]\n"
+        "lend: [{device: a.m, to: b, window: 4KiB}]\n"
+        "workload:\n"
+        "  completion_timeout: 1ms\n"
+        "  flows:\n"
+        "    - {name: d, kind: dma, device: a.m, direction: read,\n"
+        "       target: b.ram, size: 4B, count: 1, working_set: 16KiB}\n"
+        "    - {name: f, kind: move, device: a.m, from: b.ram, to: b.ram,\n"
+        "       size: 4KiB, count: 3}\n"
+        "measure: {columns: [{name: failed, from: flow.f.failed}]}\n";
+    g_autofree char *csv = NULL;
+
+    program_put("s.yaml", text);
+    ck_assert_msg(program_run("run @/s.yaml -q -o @") == 0, "%s", program_err);
+    csv = read_file("s.csv");
+    ck_assert_msg(strstr(csv, "\n3\n") != NULL, "%s", csv);
+}
+END_TEST
+
 /* The GPU polls with a random phase, so the seed changes the latency. Column
  * one: the latency of each of four seeds, alone. */
 static const char polled[] =
@@ -819,6 +857,7 @@ int main(void)
     tcase_add_test(tcase, containment_ends_what_waits);
     tcase_add_test(tcase, packets_outnumber_the_entries_of_a_ring);
     tcase_add_test(tcase, interrupts_of_a_loan_are_no_flows);
+    tcase_add_test(tcase, moves_without_room_fail);
     tcase_add_test(tcase, seeds_are_joined_to_means);
     tcase_add_test(tcase, spreads_are_not_compared);
     tcase_add_test(tcase, parts_of_seeds_are_the_whole);
