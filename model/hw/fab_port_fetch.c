@@ -7,19 +7,23 @@
  * port's last event.
  */
 
-/* The lines of a TLP or source. */
+/* The lines of a TLP or source; nothing if @address is NULL. */
 static inline void fetch_two(const void *address)
 {
-    fab_prefetch(address);
-    fab_prefetch((const char *)address + FAB_CACHE_LINE);
+    if (address) {
+        fab_prefetch(address);
+        fab_prefetch((const char *)address + FAB_CACHE_LINE);
+    }
 }
 
-/* The receive side of @port, any value. */
+/* The receive side of @port; nothing if it is NULL. */
 static inline void fetch_ingress(const FabPort *port)
 {
-    fab_prefetch(&port->granted_header);
-    fab_prefetch(&port->freed_since);
-    fab_prefetch(&port->owner);
+    if (port) {
+        fab_prefetch(&port->granted_header);
+        fab_prefetch(&port->freed_since);
+        fab_prefetch(&port->owner);
+    }
 }
 
 /* Fetches the lines that port_try_send() touches. */
@@ -85,9 +89,11 @@ void fab_port_arrive_fetch(const SimEvent *event, unsigned step)
     case 2:
         fab_component_fetch(peer->owner);
         egress = peer->last_egress;
-        fab_prefetch(&egress->owner);
-        fab_prefetch(&egress->busy_until);
-        fab_prefetch(&egress->send_event);
+        if (egress) {
+            fab_prefetch(&egress->owner);
+            fab_prefetch(&egress->busy_until);
+            fab_prefetch(&egress->send_event);
+        }
         break;
     default:
         if (peer->owner->ops->fetch) {
