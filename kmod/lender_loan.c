@@ -395,8 +395,8 @@ static int attach(struct lender_device *d, struct lender_loan *loan,
 				     "a virtual machine needs an IOMMU at both ends");
 	err = open_windows(d, loan, req, answer);
 	if (err) {
-		pci_info(d->pdev, "device %x cannot be lent to node %u: its windows are refused with error %d\n",
-			 d->fdid, dlend_peer_node(loan->peer), -err);
+		pci_info_ratelimited(d->pdev, "device %x cannot be lent to node %u: its windows are refused with error %d\n",
+				     d->fdid, dlend_peer_node(loan->peer), -err);
 		close_windows(d, loan);
 		return err;
 	}

@@ -432,8 +432,8 @@ static int op_open(struct dlend_peer *peer, const void *data, size_t len, void *
 		err = route_open(route, windows.bars, answer);
 	}
 	if (err)
-		pci_info(source->pdev, "device %x does not get windows to device %x: error %d\n",
-			 pair.source, pair.target, -err);
+		pci_info_ratelimited(source->pdev, "device %x does not get windows to device %x: error %d\n",
+				     pair.source, pair.target, -err);
 	else
 		pci_info(source->pdev, "device %x may reach device %x\n", pair.source,
 			 pair.target);
@@ -513,8 +513,8 @@ static int op_place(struct dlend_peer *peer, const void *data, size_t len, void 
 	mutex_unlock(&p2p_mutex);
 	device_unlock(&d->pdev->dev);
 	if (err)
-		pci_info(d->pdev, "device %x does not reach device %x where a virtual machine has it: error %d\n",
-			 pair.source, pair.target, -err);
+		pci_info_ratelimited(d->pdev, "device %x does not reach device %x where a virtual machine has it: error %d\n",
+				     pair.source, pair.target, -err);
 	lender_put(d);
 	return err;
 }

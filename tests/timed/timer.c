@@ -13,11 +13,12 @@
  *   timer dma FILE OFFSET ADDRESS
  *
  * `read` prints the least, the greatest and the mean time of COUNT reads of 32
- * bits during which no interrupt came, and the value that was read last; `write`
- * the same of all writes. `lines` prints the time of COUNT writes of 64 bytes to
- * ascending addresses of 64 KiB, and the time at which they began, which is
- * START. `send` writes the time to OFFSET, COUNT times; `watch` polls OFFSET
- * until it has seen COUNT such times, and prints the least and the greatest age.
+ * bits during which no interrupt came, and the value that was read last;
+ * `write` the same of all writes. `lines` prints the time of COUNT writes of 64
+ * bytes to ascending addresses of 64 KiB, and the time at which they began,
+ * which is START. `send` writes the time to OFFSET, COUNT times; `watch` polls
+ * OFFSET until it has seen COUNT such times, and prints the least and the
+ * greatest age.
  */
 #include <fcntl.h>
 #include <inttypes.h>
