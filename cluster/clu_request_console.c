@@ -102,7 +102,7 @@ static void logs_logged(CluRequest *request, const CluHost *host)
 static void logs_start(CluRequest *request, const GPtrArray *words)
 {
     Logs *logs = request->state;
-    const char *dir = clu_dir_path(clu_cluster_setup(request->cluster)->dir);
+    const char *dir = clu_dir_path(clu_cluster_dir(request->cluster));
     g_autofree char *path = NULL;
     GError *error = NULL;
 
