@@ -291,8 +291,8 @@ regress: all
 # has left.
 regress-clang: need-deps
 	[ -f build-clang/build.ninja ] || CC=clang meson setup build-clang
-	ninja -C build-clang cli/farside
-	tests/regress-clang build-clang -j $(JOBS)
+	ninja -C build-clang cli/farside tests/fuzz/fuzz_run
+	tests/regress-clang $(BUILD) build-clang -j $(JOBS)
 
 # Writes the numbers as they are now to results/baseline/.
 baseline: all

@@ -33,7 +33,8 @@ unsigned gen_below(Gen *gen, unsigned limit);
 /* Returns true once in @n times. */
 bool gen_one_in(Gen *gen, unsigned n);
 
-/* Appends to the text. */
+/* Appends to the text. At most one argument may draw a number: C leaves open
+ * in which order arguments are evaluated, and compilers differ. */
 void gen_add(Gen *gen, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* Each of these appends sections. Later ones refer to what earlier ones have

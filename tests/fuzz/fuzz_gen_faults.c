@@ -11,8 +11,8 @@ static void add_begin(Gen *gen, bool dllps)
     if (gen_one_in(gen, 2)) {
         gen_add(gen, ", at: %uns", gen_below(gen, 30000));
     } else {
-        gen_add(gen, ", when: %s %u", events[gen_below(gen, dllps ? 6 : 5)],
-                1 + gen_below(gen, 200));
+        gen_add(gen, ", when: %s", events[gen_below(gen, dllps ? 6 : 5)]);
+        gen_add(gen, " %u", 1 + gen_below(gen, 200));
     }
     if (gen_one_in(gen, 4)) {
         gen_add(gen, ", end: %s", gen_one_in(gen, 2) ? "lower" : "upper");
@@ -23,8 +23,8 @@ static void add_begin(Gen *gen, bool dllps)
 static void add_while(Gen *gen)
 {
     if (!gen_one_in(gen, 4)) {
-        gen_add(gen, ", for: %uns, training: %uns", 1 + gen_below(gen, 20000),
-                1 + gen_below(gen, 100000));
+        gen_add(gen, ", for: %uns", 1 + gen_below(gen, 20000));
+        gen_add(gen, ", training: %uns", 1 + gen_below(gen, 100000));
     }
 }
 

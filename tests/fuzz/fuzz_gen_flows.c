@@ -55,6 +55,21 @@ static const char *pick_direction(Gen *gen)
     return gen_one_in(gen, 2) ? "read" : "write";
 }
 
+static const char *pick_switch(Gen *gen)
+{
+    return gen_one_in(gen, 2) ? "on" : "off";
+}
+
+static const char *pick_completion(Gen *gen)
+{
+    return gen_one_in(gen, 2) ? "polling" : "interrupt";
+}
+
+static const char *pick_pattern(Gen *gen)
+{
+    return gen_one_in(gen, 2) ? "random" : "sequential";
+}
+
 /* Most sizes are small: what goes wrong does so in the first few TLPs, or when
  * a buffer or a window has come to its end, for which some sizes are large. */
 static const char *pick_size(Gen *gen)
@@ -98,11 +113,11 @@ static void add_dma(Gen *gen)
         g_free(target);
         target = g_strdup_printf("h%c.ram", device[1]);
     }
-    gen_add(gen,
-            "dma, device: %s, direction: %s, target: %s, size: %s, count: %u, "
-            "outstanding: %u%s",
-            device, gen_one_in(gen, 6) ? "write-read" : pick_direction(gen),
-            target, size, 1 + gen_below(gen, 8), gen_below(gen, 3),
+    gen_add(gen, "dma, device: %s, direction: %s, target: %s, size: %s", device,
+            gen_one_in(gen, 6) ? "write-read" : pick_direction(gen), target,
+            size);
+    gen_add(gen, ", count: %u", 1 + gen_below(gen, 8));
+    gen_add(gen, ", outstanding: %u%s", gen_below(gen, 3),
             maps ? ", mapping: each" : "");
     if (gen_one_in(gen, 3)) {
         gen_add(gen, ", pattern: random, working_set: %s",
@@ -112,9 +127,9 @@ static void add_dma(Gen *gen)
         gen_add(gen, ", warm: on");
     }
     if (gen_one_in(gen, 4)) {
-        gen_add(gen, ", arrivals: %s, interval: %uns",
-                gen_one_in(gen, 2) ? "periodic" : "poisson",
-                1 + gen_below(gen, 3000));
+        gen_add(gen, ", arrivals: %s",
+                gen_one_in(gen, 2) ? "periodic" : "poisson");
+        gen_add(gen, ", interval: %uns", 1 + gen_below(gen, 3000));
     }
 }
 
@@ -123,12 +138,11 @@ static void add_copy(Gen *gen)
     const char *device = pick_name(gen, gen->gpus);
     g_autofree char *buffer = make_memory(gen, device);
 
-    gen_add(
-        gen,
-        "copy, device: %s, direction: %s, buffer: %s, size: %s, copies: %u, "
-        "queued: %s",
-        device, pick_direction(gen), buffer, pick_size(gen),
-        1 + gen_below(gen, 4), gen_one_in(gen, 2) ? "on" : "off");
+    gen_add(gen, "copy, device: %s, direction: %s, buffer: %s", device,
+            pick_direction(gen), buffer);
+    gen_add(gen, ", size: %s", pick_size(gen));
+    gen_add(gen, ", copies: %u", 1 + gen_below(gen, 4));
+    gen_add(gen, ", queued: %s", pick_switch(gen));
     add_driver(gen, device);
 }
 
@@ -148,8 +162,8 @@ static void add_mmio(Gen *gen)
     } else {
         gen_add(gen, "direction: %s, target: %s", pick_direction(gen), target);
     }
-    gen_add(gen, ", size: %uB, count: %u", 1u << gen_below(gen, 7),
-            1 + gen_below(gen, 20));
+    gen_add(gen, ", size: %uB", 1u << gen_below(gen, 7));
+    gen_add(gen, ", count: %u", 1 + gen_below(gen, 20));
 }
 
 static void add_nvme(Gen *gen)
@@ -158,14 +172,15 @@ static void add_nvme(Gen *gen)
     static const char *const large[] = {"64KiB", "64KiB", "64KiB", "1MiB"};
     const char *device = pick_name(gen, gen->drives);
 
-    gen_add(gen,
-            "nvme, device: %s, direction: %s, size: %s, count: %u, depth: %u, "
-            "entries: %u, completion: %s, pattern: %s",
-            device, pick_direction(gen),
-            gen_one_in(gen, 8) ? PICK(gen, large) : PICK(gen, sizes),
-            1 + gen_below(gen, 6), 1 + gen_below(gen, 6), 2 + gen_below(gen, 8),
-            gen_one_in(gen, 2) ? "polling" : "interrupt",
-            gen_one_in(gen, 2) ? "random" : "sequential");
+    gen_add(gen, "nvme, device: %s, direction: %s", device,
+            pick_direction(gen));
+    gen_add(gen, ", size: %s",
+            gen_one_in(gen, 8) ? PICK(gen, large) : PICK(gen, sizes));
+    gen_add(gen, ", count: %u", 1 + gen_below(gen, 6));
+    gen_add(gen, ", depth: %u", 1 + gen_below(gen, 6));
+    gen_add(gen, ", entries: %u", 2 + gen_below(gen, 8));
+    gen_add(gen, ", completion: %s", pick_completion(gen));
+    gen_add(gen, ", pattern: %s", pick_pattern(gen));
     if (gen_one_in(gen, 2)) {
         g_autofree char *buffer = make_memory(gen, device);
 
@@ -195,11 +210,10 @@ static void add_move(Gen *gen)
     g_autofree char *from = make_memory(gen, device);
     g_autofree char *to = make_memory(gen, device);
 
-    gen_add(gen,
-            "move, device: %s, from: %s, to: %s, size: %s, count: %u, "
-            "queued: %s",
-            device, from, to, pick_size(gen), 1 + gen_below(gen, 4),
-            gen_one_in(gen, 2) ? "on" : "off");
+    gen_add(gen, "move, device: %s, from: %s, to: %s, size: %s", device, from,
+            to, pick_size(gen));
+    gen_add(gen, ", count: %u", 1 + gen_below(gen, 4));
+    gen_add(gen, ", queued: %s", pick_switch(gen));
 }
 
 static void add_threads(Gen *gen)
@@ -216,12 +230,12 @@ static void add_threads(Gen *gen)
     } else {
         gen_add(gen, "threads, by: h%u.cpu", gen_below(gen, gen->n_hosts));
     }
-    gen_add(gen,
-            ", target: %s, direction: %s, threads: %u, count: %u, "
-            "access: %uB, pattern: %s%s",
-            target, direction, 1 + gen_below(gen, is_gpu ? 300 : 20),
-            1 + gen_below(gen, 20), 1u << gen_below(gen, is_gpu ? 5 : 7),
-            gen_one_in(gen, 2) ? "random" : "sequential", PICK(gen, strides));
+    gen_add(gen, ", target: %s, direction: %s, threads: %u", target, direction,
+            1 + gen_below(gen, is_gpu ? 300 : 20));
+    gen_add(gen, ", count: %u", 1 + gen_below(gen, 20));
+    gen_add(gen, ", access: %uB", 1u << gen_below(gen, is_gpu ? 5 : 7));
+    gen_add(gen, ", pattern: %s", pick_pattern(gen));
+    gen_add(gen, "%s", PICK(gen, strides));
     if (is_gpu || direction[0] == 'r') {
         gen_add(gen, ", outstanding: %u", 1 + gen_below(gen, 6));
     }
@@ -257,16 +271,17 @@ static void add_tcp(Gen *gen)
     const char *to = gen->nics->pdata[second];
     bool is_devmem = gen_one_in(gen, 2);
 
-    gen_add(gen,
-            "%s, from: %s, to: %s, device: %s, size: %s, count: %u, mtu: %s, "
-            "completion: %s, rto: %uus%s%s",
+    gen_add(gen, "%s, from: %s, to: %s, device: %s",
             is_devmem ? "tcp-devmem" : "tcp-host", from, to,
             g_str_has_suffix(device, ".ram") ? pick_name(gen, gen->devices)
-                                             : device,
-            pick_size(gen), 1 + gen_below(gen, 6), PICK(gen, mtus),
-            gen_one_in(gen, 2) ? "polling" : "interrupt",
-            100 + gen_below(gen, 3000), PICK(gen, more),
-            is_devmem ? PICK(gen, devmem) : "");
+                                             : device);
+    gen_add(gen, ", size: %s", pick_size(gen));
+    gen_add(gen, ", count: %u", 1 + gen_below(gen, 6));
+    gen_add(gen, ", mtu: %s", PICK(gen, mtus));
+    gen_add(gen, ", completion: %s", pick_completion(gen));
+    gen_add(gen, ", rto: %uus", 100 + gen_below(gen, 3000));
+    gen_add(gen, "%s", PICK(gen, more));
+    gen_add(gen, "%s", is_devmem ? PICK(gen, devmem) : "");
 }
 
 static void add_path(Gen *gen)
@@ -302,8 +317,8 @@ static void add_pair(Gen *gen, const char *kind)
     if (strcmp(kind, "pingpong") == 0) {
         gen_add(gen, ", count: %u", 1 + gen_below(gen, 20));
     } else {
-        gen_add(gen, ", size: %s, copies: %u", pick_size(gen),
-                1 + gen_below(gen, 3));
+        gen_add(gen, ", size: %s", pick_size(gen));
+        gen_add(gen, ", copies: %u", 1 + gen_below(gen, 3));
         add_driver(gen, device);
     }
 }

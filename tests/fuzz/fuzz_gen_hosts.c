@@ -250,10 +250,9 @@ static void add_switches(Gen *gen, unsigned count, unsigned *root_port)
         }
         if (gen_one_in(gen, 4)) {
             gen->table_switches |= 1u << i;
-            gen_add(gen,
-                    ", uplink_share: %u, set: {arbitration: port-table, "
-                    "phases: %u}",
-                    1 + gen_below(gen, 256), 32u << gen_below(gen, 4));
+            gen_add(gen, ", uplink_share: %u", 1 + gen_below(gen, 256));
+            gen_add(gen, ", set: {arbitration: port-table, phases: %u}",
+                    32u << gen_below(gen, 4));
         } else if (gen_one_in(gen, 4)) {
             gen_add(gen, ", set: {%s}", PICK(gen, changes));
         }
@@ -364,9 +363,10 @@ static void add_networks(Gen *gen)
 
     gen_add(gen, "networks:\n");
     for (unsigned i = 0; i < 2; i++) {
-        gen_add(gen, "  - {name: net%u, latency: %uns%s%s}\n", i,
-                gen_below(gen, 9000), gen_one_in(gen, 2) ? PICK(gen, more) : "",
-                gen_one_in(gen, 20) ? ", switch: off" : "");
+        gen_add(gen, "  - {name: net%u, latency: %uns", i,
+                gen_below(gen, 9000));
+        gen_add(gen, "%s", gen_one_in(gen, 2) ? PICK(gen, more) : "");
+        gen_add(gen, "%s}\n", gen_one_in(gen, 20) ? ", switch: off" : "");
     }
 }
 
@@ -405,10 +405,9 @@ static void add_lends(Gen *gen)
         unsigned to = gen_below(gen, gen->n_hosts);
 
         if (gen_one_in(gen, 4) && device[1] != '0' + (char)to) {
-            gen_add(gen, "  - {device: %s, to: h%u, window: %s, vm: %s}\n",
-                    device, to,
-                    gen_one_in(gen, 8) ? PICK(gen, windows) : "auto",
-                    gen_one_in(gen, 30) ? "on" : "off");
+            gen_add(gen, "  - {device: %s, to: h%u, window: %s", device, to,
+                    gen_one_in(gen, 8) ? PICK(gen, windows) : "auto");
+            gen_add(gen, ", vm: %s}\n", gen_one_in(gen, 30) ? "on" : "off");
             g_hash_table_insert(gen->lent, (char *)device,
                                 GUINT_TO_POINTER(to + 1));
             /* TCP runs in the host that a NIC belongs to. */
