@@ -50,27 +50,34 @@ char *clu_plan_address(const CluPlanDevice *device)
 
 /* Addresses */
 
-/* Takes the slot that `options: {addr: 5}` asks for. */
+/* Takes the slot that `options: {addr: 5}` asks for. QEMU and lspci write slots
+ * in hexadecimal. A number that would be another slot in decimal is refused
+ * without its 0x. */
 static void take_slot(TopoErrors *errors, CluPlanDevice *device, bool *taken)
 {
     const TopoVmDevice *vm = device->device->vm;
     const char *text = clu_plan_option_value(vm, "addr");
-    char *end;
-    uint64_t slot;
+    char *end, *end_decimal;
+    uint64_t slot, decimal;
 
     if (!text) {
         return;
     }
     slot = g_ascii_strtoull(text, &end, 16);
+    decimal = g_ascii_strtoull(text, &end_decimal, 10);
     if (end == text || (*end != '\0' && strcmp(end, ".0") != 0) ||
         slot < SLOT_MIN || slot > SLOT_MAX) {
         topo_errors_add(errors, clu_plan_option_place(vm, "addr"),
-                        "addr is '%s'; write a slot from %x to %x, in "
-                        "hexadecimal",
-                        text, SLOT_MIN, SLOT_MAX);
+                        "addr is '%s'; write a slot from 0x%x to 0x%x", text,
+                        SLOT_MIN, SLOT_MAX);
+    } else if (end == end_decimal && slot != decimal) {
+        topo_errors_add(errors, clu_plan_option_place(vm, "addr"),
+                        "addr is '%s'; write 0x%x, or 0x%x if the number is "
+                        "decimal",
+                        text, (unsigned)slot, (unsigned)decimal);
     } else if (taken[slot]) {
         topo_errors_add(errors, clu_plan_option_place(vm, "addr"),
-                        "slot %x has a device already; choose another addr",
+                        "slot 0x%x has a device already; choose another addr",
                         (unsigned)slot);
     } else {
         device->slot = (unsigned)slot;

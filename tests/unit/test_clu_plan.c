@@ -276,7 +276,7 @@ START_TEST(devices_that_can_be_unplugged)
 {
     Case c =
         load(TWO("{name: x, part: generic-device, at: rp1, vm: {device: "
-                 "edu, hotplug: on, options: {addr: 9}}}, {name: y, part: "
+                 "edu, hotplug: on, options: {addr: 0x10}}}, {name: y, part: "
                  "generic-device, at: rp2, vm: {device: edu, hotplug: on}}",
                  "", "", ""));
     g_autofree char *a = argv_of(&c, 0, false, NULL);
@@ -284,8 +284,9 @@ START_TEST(devices_that_can_be_unplugged)
     g_autofree char *x = clu_plan_address(host->devices->pdata[0]);
     g_autofree char *y = clu_plan_address(host->devices->pdata[1]);
 
-    assert_has(a, "-device\npcie-root-port,id=x-port,addr=9,chassis=9,slot=9\n"
-                  "-device\nedu,id=x,bus=x-port,addr=0");
+    assert_has(a,
+               "-device\npcie-root-port,id=x-port,addr=10,chassis=16,slot=16\n"
+               "-device\nedu,id=x,bus=x-port,addr=0");
     assert_has(a, "-device\npcie-root-port,id=y-port,addr=3,chassis=3,slot=3\n"
                   "-device\nedu,id=y,bus=y-port,addr=0");
     assert_has(a, "-global\nICH9-LPC.acpi-pci-hotplug-with-bridge-support=off");
@@ -415,12 +416,15 @@ static const struct {
      "t.yaml:5:93: virtual_functions: only a device 'nvme' with an image has "
      "some; leave the key out\n"},
     {TWO(DEVICE("x", "device: edu, options: {addr: 2}"), "", "", ""),
-     "t.yaml:5:84: addr is '2'; write a slot from 3 to 1e, in hexadecimal\n"},
+     "t.yaml:5:84: addr is '2'; write a slot from 0x3 to 0x1e\n"},
+    {TWO(DEVICE("x", "device: edu, options: {addr: 10}"), "", "", ""),
+     "t.yaml:5:84: addr is '10'; write 0x10, or 0xa if the number is "
+     "decimal\n"},
     {TWO("{name: x, part: generic-device, at: rp1, vm: {device: edu, options: "
          "{addr: 1e}}}, {name: y, part: generic-device, at: rp2, vm: {device: "
          "edu, options: {addr: 1e.0}}}",
          "", "", ""),
-     "t.yaml:5:166: slot 1e has a device already; choose another addr\n"},
+     "t.yaml:5:166: slot 0x1e has a device already; choose another addr\n"},
 };
 
 START_TEST(errors_name_the_place)
