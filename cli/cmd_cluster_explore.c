@@ -241,14 +241,9 @@ static bool check_description(Session *session, const char *verb)
                         "`faults:`, or run a schedule by --schedule");
     }
     if (topo_errors_count(errors) > 0) {
-        g_autofree char *text = topo_errors_to_string(errors);
-
-        fprintf(stderr, "%sfarside %s: %u error%s\n", text, verb,
-                topo_errors_count(errors),
-                topo_errors_count(errors) == 1 ? "" : "s");
-        return false;
+        cmd_print_errors(verb, errors);
     }
-    return true;
+    return topo_errors_count(errors) == 0;
 }
 
 static bool open_session(Session *session, const char *verb, const char *word)

@@ -283,11 +283,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
             plan, name, &setup, up.is_timed ? &up.logs : NULL, errors, &error);
     }
     if (topo_errors_count(errors) > 0) {
-        g_autofree char *text = topo_errors_to_string(errors);
-
-        fprintf(stderr, "%sfarside cluster up: %u error%s\n", text,
-                topo_errors_count(errors),
-                topo_errors_count(errors) == 1 ? "" : "s");
+        cmd_print_errors(argv[0], errors);
         return CMD_USAGE;
     }
     return client ? run_started(argv[0], client, dir, &up)

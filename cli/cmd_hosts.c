@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd_hosts.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,15 +20,6 @@ void cmd_hosts_clear(CmdHosts *options)
     g_free(options->cluster);
     g_free(options->ids);
     g_free(options->host);
-}
-
-void cmd_hosts_print_errors(const char *verb, const TopoErrors *errors)
-{
-    g_autofree char *text = topo_errors_to_string(errors);
-    unsigned count = topo_errors_count(errors);
-
-    fprintf(stderr, "%sfarside %s: %u error%s\n", text, verb, count,
-            count == 1 ? "" : "s");
 }
 
 /* The address that the model's enumeration gave @device. */
@@ -61,7 +51,7 @@ static Inventory *load_description(const char *verb, const CmdHosts *options,
     }
     inventory = inv_from_description(description, enumerated, fabric, errors);
     if (!inventory) {
-        cmd_hosts_print_errors(verb, errors);
+        cmd_print_errors(verb, errors);
     }
     return inventory;
 }

@@ -56,7 +56,4 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CmdHosts, cmd_hosts_clear)
 Inventory *cmd_hosts_load(const char *verb, const CmdHosts *options,
                           const char *file);
 
-/* Prints @errors and a line that counts them for @verb. */
-void cmd_hosts_print_errors(const char *verb, const TopoErrors *errors);
-
 #endif

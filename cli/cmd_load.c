@@ -6,7 +6,7 @@
 #include "exp_point.h"
 #include "topo_home.h"
 
-static void print_errors(const char *verb, const TopoErrors *errors)
+void cmd_print_errors(const char *verb, const TopoErrors *errors)
 {
     g_autofree char *text = topo_errors_to_string(errors);
     unsigned count = topo_errors_count(errors);
@@ -27,7 +27,7 @@ bool cmd_changes_add(const char *verb, char **sets, GPtrArray *changes)
         }
     }
     if (topo_errors_count(errors) > 0) {
-        print_errors(verb, errors);
+        cmd_print_errors(verb, errors);
     }
     return topo_errors_count(errors) == 0;
 }
@@ -65,7 +65,7 @@ TopoDescription *cmd_load(const char *verb, const char *file,
         exp_point_check_columns(description, errors);
     }
     if (topo_errors_count(errors) > 0) {
-        print_errors(verb, errors);
+        cmd_print_errors(verb, errors);
         return NULL;
     }
     return g_steal_pointer(&description);

@@ -138,7 +138,7 @@ static int select_all(const Options *options, const Inventory *inventory,
         }
     }
     if (topo_errors_count(errors) > 0) {
-        cmd_hosts_print_errors("select", errors);
+        cmd_print_errors("select", errors);
         return CMD_DIFFERENT;
     }
     if (options->json) {
@@ -242,7 +242,7 @@ int cmd_select(int argc, char **argv)
     requests = options.file ? topo_requests_load(options.file, errors)
                             : request_of(&options);
     if (!requests) {
-        cmd_hosts_print_errors("select", errors);
+        cmd_print_errors("select", errors);
         return CMD_USAGE;
     }
     return select_all(&options, inventory, requests);
