@@ -17,6 +17,19 @@ struct TopoErrors {
 
 G_DEFINE_QUARK(topo - error - quark, topo_error)
 
+bool topo_refuse(GError **error, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    if (error != NULL) {
+        *error =
+            g_error_new_valist(TOPO_ERROR, TOPO_ERROR_SYNTAX, format, args);
+    }
+    va_end(args);
+    return false;
+}
+
 static void entry_free(void *data)
 {
     Entry *entry = data;

@@ -5,21 +5,6 @@
 
 #include "topo_load_priv.h"
 
-static bool fail(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static bool fail(GError **error, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    if (error != NULL) {
-        *error =
-            g_error_new_valist(TOPO_ERROR, TOPO_ERROR_SYNTAX, format, args);
-    }
-    va_end(args);
-    return false;
-}
-
 static bool parse_bar(const TopoDevice *device, const char *text, int *ret_bar,
                       GError **error)
 {
@@ -27,7 +12,7 @@ static bool parse_bar(const TopoDevice *device, const char *text, int *ret_bar,
     unsigned i, n;
 
     if (device->part == NULL) {
-        return fail(error, "%s has no part", device->path);
+        return topo_refuse(error, "%s has no part", device->path);
     }
     bars = topo_part_bars(device->part, &n);
     for (i = 0; i < n; i++) {
@@ -39,10 +24,11 @@ static bool parse_bar(const TopoDevice *device, const char *text, int *ret_bar,
         }
     }
     if (n == 0) {
-        return fail(error, "%s has no BAR; name another target", device->path);
+        return topo_refuse(error, "%s has no BAR; name another target",
+                           device->path);
     }
-    return fail(error, "%s has no '%s'; its first is bar%u", device->path, text,
-                bars[0].number);
+    return topo_refuse(error, "%s has no '%s'; its first is bar%u",
+                       device->path, text, bars[0].number);
 }
 
 static bool parse_node(const TopoHost *host, const char *text, int *ret_node,
@@ -52,7 +38,7 @@ static bool parse_node(const TopoHost *host, const char *text, int *ret_node,
     unsigned i, n, most = 0;
 
     if (host->cpu == NULL) {
-        return fail(error, "host %s has no CPU", host->name);
+        return topo_refuse(error, "host %s has no CPU", host->name);
     }
     ports = topo_part_root_ports(host->cpu, &n);
     for (i = 0; i < n; i++) {
@@ -64,8 +50,9 @@ static bool parse_node(const TopoHost *host, const char *text, int *ret_node,
         }
         most = MAX(most, ports[i].node);
     }
-    return fail(error, "no root port of %s is in '%s'; the last node is node%u",
-                host->name, text, most);
+    return topo_refuse(error,
+                       "no root port of %s is in '%s'; the last node is node%u",
+                       host->name, text, most);
 }
 
 static bool find_in_host(const TopoLoaded *loaded, TopoHost *host,
@@ -114,7 +101,7 @@ static bool find_in_host(const TopoLoaded *loaded, TopoHost *host,
         }
     }
     hint = topo_suggest(name, names);
-    return fail(error, "host %s has no '%s'%s", host->name, name, hint);
+    return topo_refuse(error, "host %s has no '%s'%s", host->name, name, hint);
 }
 
 bool topo_find_target(const TopoDescription *description, const char *text,
@@ -126,10 +113,11 @@ bool topo_find_target(const TopoDescription *description, const char *text,
     TopoHost *host;
 
     if (n < 2 || n > 3) {
-        return fail(error,
-                    "'%s' is not an end of a flow; write host.ram, host.cpu, "
-                    "host.device or host.device.bar0",
-                    text);
+        return topo_refuse(
+            error,
+            "'%s' is not an end of a flow; write host.ram, host.cpu, "
+            "host.device or host.device.bar0",
+            text);
     }
     host = g_hash_table_lookup(loaded->hosts, words[0]);
     if (host == NULL && error == NULL) {
@@ -139,7 +127,7 @@ bool topo_find_target(const TopoDescription *description, const char *text,
         g_autoptr(GPtrArray) names = topo_load_names(loaded->hosts);
         g_autofree char *hint = topo_suggest(words[0], names);
 
-        return fail(error, "unknown host '%s'%s", words[0], hint);
+        return topo_refuse(error, "unknown host '%s'%s", words[0], hint);
     }
     return find_in_host(loaded, host, words[1], words[2], ret_target, error);
 }

@@ -74,21 +74,6 @@ typedef struct Decimal {
 #define DIGITS_MAX         26
 #define DECIMAL_DIGITS_MAX 18 /* for a fraction of two 64-bit numbers */
 
-static bool fail(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static bool fail(GError **error, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    if (error != NULL) {
-        *error =
-            g_error_new_valist(TOPO_ERROR, TOPO_ERROR_SYNTAX, format, args);
-    }
-    va_end(args);
-    return false;
-}
-
 /* Reads digits with an optional fraction. *ret_end points behind them. */
 static bool scan_decimal(const char *text, Decimal *ret_decimal,
                          const char **ret_end)
@@ -137,12 +122,13 @@ static bool scale_decimal(TopoUnit unit, const Decimal *decimal, int64_t factor,
     unsigned __int128 divisor = power_of_ten(decimal->places);
 
     if (value % divisor != 0) {
-        return fail(error, "%s is not a whole number of %s; write fewer digits",
-                    text, units[unit].base);
+        return topo_refuse(error,
+                           "%s is not a whole number of %s; write fewer digits",
+                           text, units[unit].base);
     }
     value /= divisor;
     if (value > INT64_MAX) {
-        return fail(error, "%s is too large; write less", text);
+        return topo_refuse(error, "%s is too large; write less", text);
     }
     *ret_value = (int64_t)value;
     return true;
@@ -154,17 +140,18 @@ static bool parse_hex(const char *text, int64_t *ret_value, GError **error)
     const char *p;
 
     if (text[2] == '\0') {
-        return fail(error, "'%s' is not a number; write digits", text);
+        return topo_refuse(error, "'%s' is not a number; write digits", text);
     }
     for (p = text + 2; *p != '\0'; p++) {
         if (!g_ascii_isxdigit(*p)) {
-            return fail(error,
-                        "'%s' is not a hexadecimal number; write for example "
-                        "0x1000",
-                        text);
+            return topo_refuse(
+                error,
+                "'%s' is not a hexadecimal number; write for example "
+                "0x1000",
+                text);
         }
         if (value > INT64_MAX >> 4) {
-            return fail(error, "%s is too large; write less", text);
+            return topo_refuse(error, "%s is too large; write less", text);
         }
         value = value << 4 | (unsigned)g_ascii_xdigit_value(*p);
     }
@@ -188,8 +175,8 @@ static bool parse_width(const char *text, int64_t *ret_value, GError **error)
             }
         }
     }
-    return fail(error, "'%s' is not a link width; write one of %s", text,
-                units[TOPO_UNIT_WIDTH].accepted);
+    return topo_refuse(error, "'%s' is not a link width; write one of %s", text,
+                       units[TOPO_UNIT_WIDTH].accepted);
 }
 
 static bool parse_suffixed(TopoUnit unit, const char *text, int64_t *ret_value,
@@ -200,13 +187,14 @@ static bool parse_suffixed(TopoUnit unit, const char *text, int64_t *ret_value,
     const char *end;
 
     if (!scan_decimal(text, &decimal, &end)) {
-        return fail(error,
-                    "'%s' is not a quantity; write a number and a unit (%s)",
-                    text, units[unit].accepted);
+        return topo_refuse(
+            error, "'%s' is not a quantity; write a number and a unit (%s)",
+            text, units[unit].accepted);
     }
     if (*end == '\0') {
-        return fail(error, "%s has no unit; write for example %s%s (%s)", text,
-                    text, units[unit].example, units[unit].accepted);
+        return topo_refuse(error, "%s has no unit; write for example %s%s (%s)",
+                           text, text, units[unit].example,
+                           units[unit].accepted);
     }
     for (suffix = units[unit].suffixes; suffix->text != NULL; suffix++) {
         if (strcmp(suffix->text, end) == 0) {
@@ -214,8 +202,9 @@ static bool parse_suffixed(TopoUnit unit, const char *text, int64_t *ret_value,
                                  ret_value, error);
         }
     }
-    return fail(error, "'%s' in %s is not a unit of this key; write one of %s",
-                end, text, units[unit].accepted);
+    return topo_refuse(error,
+                       "'%s' in %s is not a unit of this key; write one of %s",
+                       end, text, units[unit].accepted);
 }
 
 static bool parse_speed(const char *text, int64_t *ret_value, GError **error)
@@ -233,8 +222,8 @@ static bool parse_speed(const char *text, int64_t *ret_value, GError **error)
             return true;
         }
     }
-    return fail(error, "%s is not a link speed; write one of %s", text,
-                units[TOPO_UNIT_SPEED].accepted);
+    return topo_refuse(error, "%s is not a link speed; write one of %s", text,
+                       units[TOPO_UNIT_SPEED].accepted);
 }
 
 static bool parse_plain(const char *text, int64_t *ret_value, GError **error)
@@ -243,14 +232,14 @@ static bool parse_plain(const char *text, int64_t *ret_value, GError **error)
     const char *end;
 
     if (!scan_decimal(text, &decimal, &end)) {
-        return fail(error, "'%s' is not a whole number; write for example 16",
-                    text);
+        return topo_refuse(
+            error, "'%s' is not a whole number; write for example 16", text);
     }
     if (*end != '\0') {
-        return fail(error,
-                    "'%s' is not a whole number; write it without a "
-                    "unit",
-                    text);
+        return topo_refuse(error,
+                           "'%s' is not a whole number; write it without a "
+                           "unit",
+                           text);
     }
     return scale_decimal(TOPO_UNIT_NONE, &decimal, 1, text, ret_value, error);
 }
@@ -395,8 +384,8 @@ bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
     const char *end;
 
     if (!scan_decimal(text, &decimal, &end)) {
-        return fail(error, "'%s' is not a number; write for example 1.024e9",
-                    text);
+        return topo_refuse(
+            error, "'%s' is not a number; write for example 1.024e9", text);
     }
     if ((*end == 'e' || *end == 'E') &&
         (g_ascii_isdigit(end[1]) ||
@@ -408,11 +397,12 @@ bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
         }
     }
     if (*end != '\0' || exponent > DECIMAL_DIGITS_MAX) {
-        return fail(error, "'%s' is not a number; write for example 1.024e9",
-                    text);
+        return topo_refuse(
+            error, "'%s' is not a number; write for example 1.024e9", text);
     }
     if (decimal.digits == 0) {
-        return fail(error, "%s is not positive; write a number above 0", text);
+        return topo_refuse(error, "%s is not positive; write a number above 0",
+                           text);
     }
     if (is_negative) {
         decimal.places += exponent;
@@ -420,8 +410,8 @@ bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
     }
     if (decimal.digits > power_of_ten(DECIMAL_DIGITS_MAX) ||
         decimal.places > DECIMAL_DIGITS_MAX) {
-        return fail(error, "%s has too many digits; write at most %d", text,
-                    DECIMAL_DIGITS_MAX);
+        return topo_refuse(error, "%s has too many digits; write at most %d",
+                           text, DECIMAL_DIGITS_MAX);
     }
     /* Both numbers are at most 10^36, and common powers of ten are
      * cancelled. */
@@ -433,7 +423,7 @@ bool topo_units_parse_decimal(const char *text, int64_t *ret_num,
         den = power_of_ten(decimal.places - exponent);
     }
     if (num > INT64_MAX) {
-        return fail(error, "%s is too large; write less", text);
+        return topo_refuse(error, "%s is too large; write less", text);
     }
     divisor = common_divisor((uint64_t)num, (uint64_t)den);
     *ret_num = (int64_t)(num / divisor);

@@ -65,4 +65,7 @@ typedef enum TopoErrorCode {
 
 GQuark topo_error_quark(void);
 
+/* Sets @error (nullable) to TOPO_ERROR_SYNTAX with this text. Returns false. */
+bool topo_refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
 #endif
