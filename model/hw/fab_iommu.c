@@ -72,21 +72,6 @@ struct FabIommu {
     FabIommuParams params;
 };
 
-static inline uint64_t page_key(FabBusAddr addr, uint32_t size)
-{
-    return (addr & ~fab_page_mask(size)) | size;
-}
-
-static inline uint32_t key_size(uint64_t key)
-{
-    return key & 3;
-}
-
-static inline FabBusAddr key_base(uint64_t key)
-{
-    return key & ~3ULL;
-}
-
 /* The first level for @tlp. */
 static inline FabIotlb *l1_of(const FabIommu *iommu, const FabTlp *tlp)
 {
@@ -265,9 +250,10 @@ static uint32_t list_pop(FabIommu *iommu, WalkList *list)
 /* The time of a walk for the page of @key. */
 static SimTime walk_time(FabIommu *iommu, uint64_t key)
 {
-    return iommu->params.walk +
-           fab_walk_caches_reads(&iommu->caches, key_base(key), key_size(key)) *
-               iommu->params.walk_read;
+    return iommu->params.walk + fab_walk_caches_reads(&iommu->caches,
+                                                      fab_page_key_base(key),
+                                                      fab_page_key_size(key)) *
+                                    iommu->params.walk_read;
 }
 
 /* Gives a walker to the first walk that waits for one. */
@@ -303,7 +289,7 @@ static void walk_ask(FabIommu *iommu, uint32_t at, SimTime now)
 static void miss(FabIommu *iommu, FabTlp *tlp)
 {
     const FabPageRange *range = fab_page_table_find(&iommu->table, tlp->addr);
-    uint64_t key = page_key(tlp->addr, range ? range->size : 0);
+    uint64_t key = fab_page_key(tlp->addr, range ? range->size : 0);
     SimTime now = sim_engine_now(iommu->engine);
     Walk *walk = walk_find(iommu, key);
     uint32_t at;

@@ -11,28 +11,13 @@
  * numbers below iotlb->sets, so number 0 is never an entry.
  */
 struct FabIotlbNode {
-    uint64_t key;   /* address of the page and number of its size, or NO_KEY */
+    uint64_t key;   /* fab_page_key(), or NO_KEY */
     uint64_t delta; /* physical minus device address */
     uint32_t prev, next;
     uint32_t chain; /* next node with the same hash; 0: none */
 };
 
 typedef FabIotlbNode Node;
-
-static inline uint64_t page_key(FabBusAddr addr, uint32_t size)
-{
-    return (addr & ~fab_page_mask(size)) | size;
-}
-
-static inline uint32_t key_size(uint64_t key)
-{
-    return key & 3;
-}
-
-static inline FabBusAddr key_base(uint64_t key)
-{
-    return key & ~3ULL;
-}
 
 static inline uint32_t *node_bucket(const FabIotlb *iotlb, uint64_t key)
 {
@@ -58,7 +43,7 @@ static inline void node_link(FabIotlb *iotlb, Node *node, uint32_t before)
 
 static inline uint32_t key_set(const FabIotlb *iotlb, uint64_t key)
 {
-    return key >> fab_page_shifts[key_size(key)] & (iotlb->sets - 1);
+    return key >> fab_page_shifts[fab_page_key_size(key)] & (iotlb->sets - 1);
 }
 
 /* Makes @node the most recently used. */
@@ -70,8 +55,8 @@ static inline void node_touch(FabIotlb *iotlb, Node *node)
         node_unlink(iotlb, node);
         node_link(iotlb, node, set);
     }
-    iotlb->last_base = key_base(node->key);
-    iotlb->last_mask = fab_page_mask(key_size(node->key));
+    iotlb->last_base = fab_page_key_base(node->key);
+    iotlb->last_mask = fab_page_mask(fab_page_key_size(node->key));
     iotlb->last_delta = node->delta;
 }
 
@@ -89,7 +74,7 @@ bool fab_iotlb_find(FabIotlb *iotlb, FabBusAddr addr)
 {
     for (uint32_t size = 0; size < FAB_PAGE_SIZES; size++) {
         if (iotlb->cached[size]) {
-            Node *node = node_find_key(iotlb, page_key(addr, size));
+            Node *node = node_find_key(iotlb, fab_page_key(addr, size));
 
             if (node) {
                 node_touch(iotlb, node);
@@ -110,8 +95,8 @@ static void node_forget(FabIotlb *iotlb, Node *node)
         link = &iotlb->nodes[*link].chain;
     }
     *link = node->chain;
-    iotlb->cached[key_size(node->key)]--;
-    if (iotlb->last_base == key_base(node->key)) {
+    iotlb->cached[fab_page_key_size(node->key)]--;
+    if (iotlb->last_base == fab_page_key_base(node->key)) {
         iotlb->last_base = FAB_IOTLB_NO_PAGE;
     }
     node->key = NO_KEY;
@@ -120,7 +105,7 @@ static void node_forget(FabIotlb *iotlb, Node *node)
 void fab_iotlb_fill(FabIotlb *iotlb, FabBusAddr addr, uint32_t size,
                     uint64_t delta)
 {
-    uint64_t key = page_key(addr, size);
+    uint64_t key = fab_page_key(addr, size);
     Node *node = node_find_key(iotlb, key);
 
     if (!node) {
@@ -167,8 +152,9 @@ static void drop_size(FabIotlb *iotlb, FabBusAddr iova, FabBusAddr end,
                                  first + (i << fab_page_shifts[size]) + size);
         } else {
             node = &iotlb->nodes[iotlb->sets + i];
-            if (node->key == NO_KEY || key_size(node->key) != size ||
-                key_base(node->key) < first || key_base(node->key) > last) {
+            if (node->key == NO_KEY || fab_page_key_size(node->key) != size ||
+                fab_page_key_base(node->key) < first ||
+                fab_page_key_base(node->key) > last) {
                 node = NULL;
             }
         }

@@ -18,6 +18,22 @@ static inline uint64_t fab_page_mask(uint32_t size)
     return (1ULL << fab_page_shifts[size]) - 1;
 }
 
+/* A page as one number: its address, and in the low bits that of its size. */
+static inline uint64_t fab_page_key(FabBusAddr addr, uint32_t size)
+{
+    return (addr & ~fab_page_mask(size)) | size;
+}
+
+static inline uint32_t fab_page_key_size(uint64_t key)
+{
+    return key & 3;
+}
+
+static inline FabBusAddr fab_page_key_base(uint64_t key)
+{
+    return key & ~3ULL;
+}
+
 /* Finds the number of @page_bytes. Returns false if there is no such size. */
 bool fab_page_size_find(uint64_t page_bytes, uint32_t *ret_size);
 
