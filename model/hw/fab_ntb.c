@@ -132,49 +132,53 @@ static void receive_request(FabNtb *ntb, FabTlp *tlp)
     way_send(ntb, entry->cable, tlp);
 }
 
-/* Issues a request from afar to the host or, if it hits the window, to another
- * cable or partition. The latter connects a chain of hosts with one adapter
- * each. */
+/*
+ * Finds the way on for a request from afar: to the host or, if it hits the
+ * window, to another cable or partition, with its address translated. The
+ * latter connects a chain of hosts with one adapter each. Returns false if the
+ * window has no entry for it.
+ */
+static inline bool way_on(FabNtb *ntb, FabTlp *tlp, unsigned *ret_egress)
+{
+    const FabNtbEntry *entry;
+
+    if (!hits_window(ntb, tlp)) {
+        *ret_egress = HOST;
+        return true;
+    }
+    entry = find_entry(ntb, tlp);
+    if (!entry) {
+        return false;
+    }
+    translate(ntb, entry, tlp);
+    *ret_egress = entry->cable;
+    return true;
+}
+
+/* Issues a request from afar. */
 static void issue(FabNtb *ntb, FabTlp *tlp)
 {
-    unsigned egress = HOST;
+    unsigned egress;
 
-    if (hits_window(ntb, tlp)) {
-        const FabNtbEntry *entry = find_entry(ntb, tlp);
-
-        if (!entry) {
-            refuse(ntb, tlp);
-            return;
-        }
-        translate(ntb, entry, tlp);
-        egress = entry->cable;
-    }
-    if (!alias_set(ntb, tlp, way_of(ntb, tlp->ingress))) {
+    if (!way_on(ntb, tlp, &egress) ||
+        !alias_set(ntb, tlp, way_of(ntb, tlp->ingress))) {
         refuse(ntb, tlp);
         return;
     }
     way_send(ntb, egress, tlp);
 }
 
-/* Issues a non-posted request from a cable, under a tag of the adapter, to the
- * host or through the window to another cable. */
+/* Issues a non-posted request from a cable, under a tag of the adapter. */
 static void proxy_send(FabNtb *ntb, FabTlp *tlp)
 {
     uint16_t tag = ntb->free_tag;
     FabNtbProxy *proxy = &ntb->proxies[tag];
-    unsigned cable = way_of(ntb, tlp->ingress), egress = HOST;
+    unsigned cable = way_of(ntb, tlp->ingress), egress;
 
-    if (hits_window(ntb, tlp)) {
-        const FabNtbEntry *entry = find_entry(ntb, tlp);
-
-        if (!entry) {
-            refuse(ntb, tlp);
-            return;
-        }
-        translate(ntb, entry, tlp);
-        egress = entry->cable;
+    if (!way_on(ntb, tlp, &egress)) {
+        refuse(ntb, tlp);
+        return;
     }
-
     ntb->free_tag = proxy->next_free;
     ntb->tags_used++;
     proxy->requester_id = tlp->requester_id;
