@@ -64,16 +64,6 @@ static void open_windows(DevicePair *pair)
     part_end(pair->lender, 1);
 }
 
-static void wait_up(DeviceRig *rig, uint64_t port)
-{
-    gint64 deadline = rig_deadline();
-
-    while (rig_read(rig, RIG_BAR0 + port, 4) != 0x00830000) {
-        ck_assert_msg(g_get_monotonic_time() < deadline, "the link is down");
-        g_usleep(500);
-    }
-}
-
 static DevicePair *make(const char *drive, const char *const *lender,
                         const char *const *borrower, const char *properties,
                         bool with_cable)
@@ -98,8 +88,8 @@ static DevicePair *make(const char *drive, const char *const *lender,
     }
     pair->borrower =
         rig_new_with(path ? path : rig_link_path(pair->lender), "", borrower);
-    wait_up(pair->lender, 0x136074);
-    wait_up(pair->borrower, 0x134074);
+    rig_wait_link(pair->lender, 0, true);
+    rig_wait_link(pair->borrower, 1, true);
     rig_pci_write(pair->lender, PAIR_NVME_DEVFN, 0x10, (uint32_t)PAIR_NVME_BAR);
     rig_pci_write(pair->lender, PAIR_NVME_DEVFN, 0x14, 0);
     rig_pci_write(pair->lender, PAIR_NVME_DEVFN, 0x04, 0x6);

@@ -238,6 +238,30 @@ int64_t rig_deadline(void)
     return g_get_monotonic_time() + 1000 * PATIENCE_MS;
 }
 
+void rig_wait_for(DeviceRig *rig, uint64_t address, unsigned size,
+                  uint64_t value)
+{
+    gint64 deadline = rig_deadline();
+    uint64_t now;
+
+    while ((now = rig_read(rig, address, size)) != value) {
+        if (g_get_monotonic_time() > deadline) {
+            ck_abort_msg("0x%" G_GINT64_MODIFIER "x is 0x%" G_GINT64_MODIFIER
+                         "x, not 0x%" G_GINT64_MODIFIER "x",
+                         address, now, value);
+        }
+        g_usleep(500);
+    }
+}
+
+void rig_wait_link(DeviceRig *rig, unsigned partition, bool up)
+{
+    uint64_t port = SWITCHTEC_PFF + (partition ? 0 : 2) * SWITCHTEC_PFF_STRIDE;
+
+    rig_wait_for(rig, RIG_BAR0 + port + SWITCHTEC_PFF_LINK, 4,
+                 up ? 0x00830000 : 0);
+}
+
 void rig_part_op(DeviceRig *rig, unsigned part, uint32_t op, uint32_t status)
 {
     uint64_t block = RIG_BAR0 + SWITCHTEC_NTB_CTRL +

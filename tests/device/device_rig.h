@@ -58,6 +58,12 @@ uint64_t rig_refused(DeviceRig *rig);
 
 uint64_t rig_read(DeviceRig *rig, uint64_t address, unsigned size);
 void rig_write(DeviceRig *rig, uint64_t address, unsigned size, uint64_t value);
+/* Waits until a register has this value. Fails at rig_deadline(). */
+void rig_wait_for(DeviceRig *rig, uint64_t address, unsigned size,
+                  uint64_t value);
+/* The same for the link of a device of @partition: while it is up, the peer's
+ * ports show a speed. */
+void rig_wait_link(DeviceRig *rig, unsigned partition, bool up);
 /* A read in two steps: QEMU may wait for the far end between them. */
 void rig_read_begin(DeviceRig *rig, uint64_t address, unsigned size);
 uint64_t rig_read_end(DeviceRig *rig);

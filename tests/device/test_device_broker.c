@@ -93,20 +93,6 @@ static void teardown(void)
     g_free(folder);
 }
 
-static void wait_for(DeviceRig *rig, uint64_t address, unsigned size,
-                     uint64_t value)
-{
-    gint64 deadline = rig_deadline();
-
-    while (rig_read(rig, address, size) != value) {
-        ck_assert_msg(g_get_monotonic_time() < deadline,
-                      "0x%" G_GINT64_MODIFIER "x is not 0x%" G_GINT64_MODIFIER
-                      "x",
-                      address, value);
-        g_usleep(1000);
-    }
-}
-
 /* ---- NTB links -------------------------------------------------------- */
 
 static DeviceRig *machine(unsigned partition)
@@ -117,13 +103,6 @@ static DeviceRig *machine(unsigned partition)
     return rig_new_with(link, properties, NULL);
 }
 
-/* The ports of the other partition show a speed while the link is up. */
-static void wait_link(DeviceRig *rig, unsigned partition, bool up)
-{
-    wait_for(rig, RIG_BAR0 + (partition ? 0x134074 : 0x136074), 4,
-             up ? 0x00830000 : 0);
-}
-
 static void check_doorbell(DeviceRig *from, unsigned partition, DeviceRig *to)
 {
     uint64_t mine = RIG_BAR0 + 0x74000 + 0x1000 + 0x4000 * partition;
@@ -131,14 +110,14 @@ static void check_doorbell(DeviceRig *from, unsigned partition, DeviceRig *to)
 
     rig_write(from, mine + 8, 8, ~0ull);
     rig_write(from, mine, 8, 0x8000000000000040ull);
-    wait_for(to, theirs + 0x10, 8, 0x8000000000000040ull);
+    rig_wait_for(to, theirs + 0x10, 8, 0x8000000000000040ull);
     rig_write(to, theirs + 0x10, 8, ~0ull);
 }
 
 static void check_linked(DeviceRig *a, DeviceRig *b)
 {
-    wait_link(a, 0, true);
-    wait_link(b, 1, true);
+    rig_wait_link(a, 0, true);
+    rig_wait_link(b, 1, true);
     check_doorbell(a, 0, b);
     check_doorbell(b, 1, a);
 }
@@ -148,17 +127,17 @@ START_TEST(ntb_devices_are_joined)
     DeviceRig *a = machine(0);
     DeviceRig *b;
 
-    wait_link(a, 0, false);
+    rig_wait_link(a, 0, false);
     b = machine(1);
     check_linked(a, b);
     for (unsigned i = 0; i < 3; i++) {
         rig_free(b);
-        wait_link(a, 0, false);
+        rig_wait_link(a, 0, false);
         b = machine(1);
         check_linked(a, b);
     }
     rig_free(a);
-    wait_link(b, 1, false);
+    rig_wait_link(b, 1, false);
     a = machine(0);
     check_linked(a, b);
     rig_free(a);
@@ -176,7 +155,7 @@ START_TEST(a_link_outlives_the_broker)
     broker_stop();
     check_linked(a, b);
     rig_free(a);
-    wait_link(b, 1, false);
+    rig_wait_link(b, 1, false);
     broker_start();
     a = machine(0);
     check_linked(a, b);
@@ -193,7 +172,7 @@ START_TEST(a_third_ntb_device_waits)
 
     check_linked(a, b);
     third = machine(1);
-    wait_link(third, 1, false);
+    rig_wait_link(third, 1, false);
     check_linked(a, b);
     rig_free(b);
     check_linked(a, third);

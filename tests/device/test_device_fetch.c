@@ -30,15 +30,10 @@ typedef struct {
 
 static void setup(void)
 {
-    gint64 deadline = rig_deadline();
-
     rig = rig_new_with(NULL, "completion-timeout=1000", NULL);
     peer = rig_peer_new(rig);
     rig_peer_hello(peer);
-    while (rig_read(rig, RIG_BAR0 + 0x136074, 4) != 0x00830000) {
-        ck_assert_int_lt(g_get_monotonic_time(), deadline);
-        g_usleep(500);
-    }
+    rig_wait_link(rig, 0, true);
     /* LUT entry 0, of 64 KiB */
     rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
     rig_write(rig, CTRL0 + 0x60, 4, 0x20 | 16 << 8 | 63 << 14);

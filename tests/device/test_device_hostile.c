@@ -267,9 +267,7 @@ START_TEST(two_guests_survive_each_other)
         g_rand_free(guests[i].random);
     }
     /* The link is still up, or up again. */
-    while (rig_read(guests[0].rig, RIG_BAR0 + 0x136074, 4) == 0) {
-        g_usleep(1000);
-    }
+    rig_wait_link(guests[0].rig, 0, true);
     rig_free(guests[1].rig);
     rig_free(guests[0].rig);
 }

@@ -53,31 +53,15 @@ static void teardown(void)
     rig_free(rig);
 }
 
-static void wait_for(uint64_t address, unsigned size, uint64_t value)
-{
-    gint64 deadline = rig_deadline();
-    uint64_t now;
-
-    while ((now = rig_read(rig, address, size)) != value) {
-        if (g_get_monotonic_time() > deadline) {
-            ck_abort_msg("0x%" G_GINT64_MODIFIER "x is 0x%" G_GINT64_MODIFIER
-                         "x, not 0x%" G_GINT64_MODIFIER "x",
-                         address, now, value);
-        }
-        g_usleep(500);
-    }
-}
-
 static uint32_t link_count(void)
 {
     return 0xff & (rig_read(rig, LINK_EVENT, 4) >> 5);
 }
 
-/* The link is up when the peer's ports show a speed. */
 static void connect_up(void)
 {
     rig_peer_hello(peer);
-    wait_for(RIG_BAR0 + 0x136074, 4, 0x00830000);
+    rig_wait_link(rig, 0, true);
 }
 
 /* The far host sets a LUT entry of this host, as its driver does. */
@@ -127,7 +111,7 @@ START_TEST(link_events_count)
     ck_assert_uint_eq(rig_read(rig, RIG_BAR0 + 0x136c00, 4), 1 << 12);
     rig_peer_free(peer);
     peer = NULL;
-    wait_for(RIG_BAR0 + 0x136074, 4, 0);
+    rig_wait_link(rig, 0, false);
     ck_assert_uint_eq(link_count(), before + 2);
     peer = rig_peer_new(rig);
     connect_up();
@@ -233,7 +217,7 @@ START_TEST(doorbells_cross_both_ways)
 
     bell.bits = 0x8000000000000005ull;
     rig_peer_send(peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
-    wait_for(DBMSG + 0x1010, 8, 0x8000000000000005ull);
+    rig_wait_for(rig, DBMSG + 0x1010, 8, 0x8000000000000005ull);
     rig_write(rig, DBMSG + 0x1010, 8, 4);
     ck_assert_uint_eq(rig_read(rig, DBMSG + 0x1010, 8), 0x8000000000000001ull);
 }
@@ -251,7 +235,7 @@ START_TEST(messages_follow_the_map)
     m.index = 2;
     m.value = 0x12345678;
     rig_peer_send(peer, FARSIDE_WIRE_MESSAGE, &m, sizeof(m));
-    wait_for(DBMSG + 0x1098, 8, 0x0001000112345678ull);
+    rig_wait_for(rig, DBMSG + 0x1098, 8, 0x0001000112345678ull);
     ck_assert_uint_eq(rig_read(rig, DBMSG + 0x1088, 8), 0x0001000112345678ull);
     ck_assert_uint_eq(rig_read(rig, DBMSG + 0x1090, 8), 0);
     rig_write(rig, DBMSG + 0x108c, 1, 1);
@@ -326,23 +310,23 @@ START_TEST(windows_close_with_the_link)
     set_lut_from_far(0, 1 | 1 << 1 | MIB);
     ck_assert_uint_eq(rig_read(rig, RIG_BAR2, 1), 1);
     rig_peer_send(peer, FARSIDE_WIRE_LINK, &state, sizeof(state));
-    wait_for(RIG_BAR0 + 0x136074, 4, 0);
+    rig_wait_link(rig, 0, false);
     ck_assert_uint_eq(rig_read(rig, RIG_BAR2, 1), 0xff);
     rig_write(rig, RIG_BAR2, 1, 7);
     ck_assert_uint_eq(ram[MIB], 1);
     state.up = 1;
     rig_peer_send(peer, FARSIDE_WIRE_LINK, &state, sizeof(state));
-    wait_for(RIG_BAR2, 1, 1);
+    rig_wait_for(rig, RIG_BAR2, 1, 1);
     /* No window leads to a partition that was reset. */
     rig_peer_send(peer, FARSIDE_WIRE_RESET, NULL, 0);
-    wait_for(RIG_BAR2, 1, 0xff);
+    rig_wait_for(rig, RIG_BAR2, 1, 0xff);
     ck_assert_uint_eq(rig_read(rig, CTRL0 + 0x1000, 8), 0);
     /* A window that was set up again is closed when the far process dies. */
     set_lut_from_far(0, 1 | 1 << 1 | MIB);
     ck_assert_uint_eq(rig_read(rig, RIG_BAR2, 1), 1);
     rig_peer_free(peer);
     peer = NULL;
-    wait_for(RIG_BAR2, 1, 0xff);
+    rig_wait_for(rig, RIG_BAR2, 1, 0xff);
     peer = rig_peer_new(rig);
     connect_up();
     ck_assert_uint_eq(rig_read(rig, RIG_BAR2, 1), 0xff);
@@ -615,7 +599,7 @@ START_TEST(one_lock_at_a_time)
     /* Now the far host has the lock: this host's status is LOCKING. */
     rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKING);
     rig_peer_send(peer, FARSIDE_WIRE_RELEASE, &lock, sizeof(lock));
-    wait_for(CTRL0, 4, SWITCHTEC_STATUS_LOCKED);
+    rig_wait_for(rig, CTRL0, 4, SWITCHTEC_STATUS_LOCKED);
     /* A host that dies with the lock gives it back. */
     rig_part_op(rig, 0, SWITCHTEC_OP_RESET, SWITCHTEC_STATUS_NORMAL);
     lock.id = 2;
@@ -623,7 +607,7 @@ START_TEST(one_lock_at_a_time)
     rig_peer_receive(peer, FARSIDE_WIRE_LOCKED);
     rig_peer_free(peer);
     peer = NULL;
-    wait_for(RIG_BAR0 + 0x136074, 4, 0);
+    rig_wait_link(rig, 0, false);
     rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
 }
 END_TEST
@@ -675,7 +659,7 @@ START_TEST(two_threads_change_the_peers_block)
         block.lock_id = lock.id;
         rig_peer_send(peer, FARSIDE_WIRE_LOCKED, &block, sizeof(block));
         if (i == 0) {
-            wait_for(CTRL1, 4, SWITCHTEC_STATUS_LOCKED);
+            rig_wait_for(rig, CTRL1, 4, SWITCHTEC_STATUS_LOCKED);
             rig_part_op(rig, 1, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
             rig_write(rig, lut, 8, 0x10001);
             rig_part_op(rig, 1, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_CONFIGURING);
@@ -689,7 +673,7 @@ START_TEST(two_threads_change_the_peers_block)
         ck_assert_uint_eq(block.lut[1], i ? 0x20001 : 0);
         done.lock_id = lock.id;
         rig_peer_send(peer, FARSIDE_WIRE_CONFIGURED, &done, sizeof(done));
-        wait_for(CTRL1, 4, SWITCHTEC_STATUS_NORMAL);
+        rig_wait_for(rig, CTRL1, 4, SWITCHTEC_STATUS_NORMAL);
         if (i == 0) {
             rig_part_op(rig, 1, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_CONFIGURING);
         }
@@ -711,7 +695,7 @@ START_TEST(block_of_the_peer_is_asked_for)
     block.bar[2].ctl = 1;
     block.lut[9] = 0x90003;
     rig_peer_send(peer, FARSIDE_WIRE_LOCKED, &block, sizeof(block));
-    wait_for(CTRL1, 4, SWITCHTEC_STATUS_LOCKED);
+    rig_wait_for(rig, CTRL1, 4, SWITCHTEC_STATUS_LOCKED);
     ck_assert_uint_eq(rig_read(rig, CTRL1 + 0x1000 + 8 * 9, 8), 0x90003);
     rig_write(rig, CTRL1 + 0x1000 + 8 * 8, 8, 0x80001);
     rig_part_op(rig, 1, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_CONFIGURING);
@@ -723,7 +707,7 @@ START_TEST(block_of_the_peer_is_asked_for)
     done.lock_id = lock.id;
     done.lut_error = 9;
     rig_peer_send(peer, FARSIDE_WIRE_CONFIGURED, &done, sizeof(done));
-    wait_for(CTRL1, 4, SWITCHTEC_STATUS_LOCKED);
+    rig_wait_for(rig, CTRL1, 4, SWITCHTEC_STATUS_LOCKED);
     ck_assert_uint_eq(rig_read(rig, CTRL1 + 0x18, 4), 9);
     rig_part_op(rig, 1, SWITCHTEC_OP_RESET, SWITCHTEC_STATUS_NORMAL);
     rig_peer_receive(peer, FARSIDE_WIRE_RELEASE);
@@ -764,11 +748,11 @@ START_TEST(reset_leaves_nothing_of_the_peers_block)
     block.lut[1] = 0x90000 | 1 << 1 | 1; /* to the peer itself */
     block.lut[2] = 0xa0000 | 0 << 1 | 1; /* here */
     rig_peer_send(peer, FARSIDE_WIRE_LOCKED, &block, sizeof(block));
-    wait_for(CTRL1, 4, SWITCHTEC_STATUS_LOCKED);
+    rig_wait_for(rig, CTRL1, 4, SWITCHTEC_STATUS_LOCKED);
     rig_part_op(rig, 1, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_CONFIGURING);
     done.lock_id = lock.id;
     rig_peer_send(peer, FARSIDE_WIRE_CONFIGURED, &done, sizeof(done));
-    wait_for(CTRL1, 4, SWITCHTEC_STATUS_LOCKED);
+    rig_wait_for(rig, CTRL1, 4, SWITCHTEC_STATUS_LOCKED);
     ck_assert_uint_eq(rig_read(rig, CTRL1 + 0x10, 4), 5);
     rig_reset(rig);
     memcpy(&lock, rig_peer_receive(peer, FARSIDE_WIRE_RELEASE)->body,
@@ -1156,12 +1140,12 @@ START_TEST(a_broker_hands_over_the_peer)
         peer = rig_peer_new_by_broker(rig);
         connect_up();
         rig_peer_send(peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
-        wait_for(DBMSG + 0x1010, 8, 2);
+        rig_wait_for(rig, DBMSG + 0x1010, 8, 2);
         rig_write(rig, DBMSG + 0x1010, 8, 2);
         /* After the peer's death it asks the broker again. */
         rig_peer_free(peer);
         peer = NULL;
-        wait_for(RIG_BAR0 + 0x136074, 4, 0);
+        rig_wait_link(rig, 0, false);
     }
 }
 END_TEST

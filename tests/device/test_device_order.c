@@ -49,21 +49,6 @@ typedef struct {
     uint8_t data[FARSIDE_WIRE_PAYLOAD];
 } Completion;
 
-static void wait_for(uint64_t address, unsigned size, uint64_t value)
-{
-    gint64 deadline = rig_deadline();
-    uint64_t now;
-
-    while ((now = rig_read(rig, address, size)) != value) {
-        if (g_get_monotonic_time() > deadline) {
-            ck_abort_msg("0x%" G_GINT64_MODIFIER "x is 0x%" G_GINT64_MODIFIER
-                         "x, not 0x%" G_GINT64_MODIFIER "x",
-                         address, now, value);
-        }
-        g_usleep(500);
-    }
-}
-
 /* LUT entries of 64 KiB, set by the own host. */
 static void set_lut(unsigned entry, uint64_t target)
 {
@@ -79,7 +64,7 @@ static void start(const char *properties, const char *const *arguments)
     rig = rig_new_with(NULL, properties, arguments);
     peer = rig_peer_new(rig);
     rig_peer_hello(peer);
-    wait_for(RIG_BAR0 + 0x136074, 4, 0x00830000);
+    rig_wait_link(rig, 0, true);
     set_lut(0, 0xf0000000);
 }
 
@@ -384,7 +369,7 @@ static void start_nvme(const char *properties)
     rig_write(rig, NVME_ASQ, 8, RIG_BAR2);
     rig_write(rig, NVME_ACQ, 8, 2 * MIB);
     rig_write(rig, NVME_CC, 4, 4 << 20 | 6 << 16 | 1);
-    wait_for(NVME_CSTS, 4, 1);
+    rig_wait_for(rig, NVME_CSTS, 4, 1);
 }
 
 static void setup_nvme(void)
@@ -455,10 +440,10 @@ START_TEST(a_device_in_an_access_misses_nothing)
     ck_assert_uint_eq(c.head.tag, 3);
     ck_assert_uint_eq(*(uint32_t *)c.data, 1);
     give_command(1, command);
-    wait_for(DBMSG + 0x1010, 8, 0x30);
+    rig_wait_for(rig, DBMSG + 0x1010, 8, 0x30);
     /* Both completions are there, with the phase of the first pass. */
-    wait_for(2 * MIB + 12, 4, 0x10000);
-    wait_for(2 * MIB + 28, 4, 0x10000);
+    rig_wait_for(rig, 2 * MIB + 12, 4, 0x10000);
+    rig_wait_for(rig, 2 * MIB + 28, 4, 0x10000);
 }
 END_TEST
 
@@ -615,7 +600,7 @@ START_TEST(a_peer_that_asks_and_does_not_read_is_left)
     rig_peer_free(peer);
     peer = rig_peer_new(rig);
     rig_peer_hello(peer);
-    wait_for(RIG_BAR0 + 0x136074, 4, 0x00830000);
+    rig_wait_link(rig, 0, true);
 }
 END_TEST
 
@@ -730,7 +715,7 @@ START_TEST(memory_behind_an_iommu_is_forwarded)
     rig_peer_hello(peer);
     /* The memory can be mapped until the IOMMU translates. */
     ck_assert_uint_gt(announced(), 0);
-    wait_for(RIG_BAR0 + 0x136074, 4, 0x00830000);
+    rig_wait_link(rig, 0, true);
     send_write(peer, PAGE, &word, 8);
     send_read(peer, PAGE, 8, 1);
     c = receive_completion(peer);

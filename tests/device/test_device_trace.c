@@ -59,20 +59,6 @@ static void teardown(void)
 
 /* ---- The machines ------------------------------------------------------- */
 
-static void wait_for(DeviceRig *rig, uint64_t address, unsigned size,
-                     uint64_t value)
-{
-    gint64 deadline = rig_deadline();
-
-    while (rig_read(rig, address, size) != value) {
-        ck_assert_msg(g_get_monotonic_time() < deadline,
-                      "0x%" G_GINT64_MODIFIER
-                      "x never was 0x%" G_GINT64_MODIFIER "x",
-                      address, value);
-        g_usleep(500);
-    }
-}
-
 /* Sets "trace" at run time; returns QMP's answer, to be freed. */
 static char *set_trace(DeviceRig *rig, const char *value)
 {
@@ -133,8 +119,8 @@ static Pair pair_make(bool with_cable, const char *properties)
     }
     pair.rig[1] = rig_new_with(between ? between : rig_link_path(pair.rig[0]),
                                all, name_b);
-    wait_for(pair.rig[0], RIG_BAR0 + 0x136074, 4, 0x00830000);
-    wait_for(pair.rig[1], RIG_BAR0 + 0x134074, 4, 0x00830000);
+    rig_wait_link(pair.rig[0], 0, true);
+    rig_wait_link(pair.rig[1], 1, true);
     /* Each window is set by the host that it leads to, which has announced its
      * memory before. */
     for (unsigned i = 0; i < 2; i++) {
@@ -408,7 +394,7 @@ START_TEST(every_kind_with_its_fields)
     g_autofree char *answer = NULL;
 
     rig_peer_hello(peer);
-    wait_for(rig, RIG_BAR0 + 0x136074, 4, 0x00830000);
+    rig_wait_link(rig, 0, true);
     set_lut_from_far(peer, entries, 2);
 
     write_through(rig, peer, 0x1004, 4, 0x4321);
@@ -436,12 +422,12 @@ START_TEST(every_kind_with_its_fields)
            sizeof(lock));
     block.lock_id = lock.id;
     rig_peer_send(peer, FARSIDE_WIRE_LOCKED, &block, sizeof(block));
-    wait_for(rig, CTRL0 + 0x2000, 4, SWITCHTEC_STATUS_LOCKED);
+    rig_wait_for(rig, CTRL0 + 0x2000, 4, SWITCHTEC_STATUS_LOCKED);
     rig_part_op(rig, 1, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_CONFIGURING);
     configured.lock_id = lock.id;
     rig_peer_send(peer, FARSIDE_WIRE_CONFIGURED, &configured,
                   sizeof(configured));
-    wait_for(rig, CTRL0 + 0x2000, 4, SWITCHTEC_STATUS_NORMAL);
+    rig_wait_for(rig, CTRL0 + 0x2000, 4, SWITCHTEC_STATUS_NORMAL);
     rig_part_op(rig, 1, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKING);
     rig_part_op(rig, 1, SWITCHTEC_OP_RESET, SWITCHTEC_STATUS_NORMAL);
 
