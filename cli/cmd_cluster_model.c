@@ -225,10 +225,7 @@ static bool add_faults(Model *model, char *const *sets, GError **error)
     CluPlan *plan = clu_branch_plan(model->plan, sets, 0, errors);
 
     if (!plan) {
-        g_autofree char *text = topo_errors_to_string(errors);
-
-        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE, "%s", g_strchomp(text));
-        return false;
+        return clu_error_refuse(error, errors);
     }
     model->plan = plan;
     return plan->description->faults->len == 0 ||

@@ -347,10 +347,7 @@ bool clu_cluster_make_template(CluCluster *cluster, GError **error)
 
     clu_branch_check(cluster->setup->plan, errors);
     if (topo_errors_count(errors) > 0) {
-        g_autofree char *text = topo_errors_to_string(errors);
-
-        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE, "%s", g_strchomp(text));
-        return false;
+        return clu_error_refuse(error, errors);
     }
     for (unsigned i = 0; i < cluster->setup->plan->links->len; i++) {
         if (cluster->traces[i]) {
@@ -386,10 +383,7 @@ bool clu_cluster_branch(CluCluster *cluster, const CluDir *dir, int alive,
                                     clu_timed_limit(timed), errors);
 
     if (!plan) {
-        g_autofree char *text = topo_errors_to_string(errors);
-
-        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE, "%s", g_strchomp(text));
-        return false;
+        return clu_error_refuse(error, errors);
     }
     close(cluster->shared.alive);
     cluster->shared.alive = alive;

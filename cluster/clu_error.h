@@ -4,6 +4,8 @@
 
 #include <glib.h>
 
+#include "topo_error.h"
+
 #define CLU_ERROR (clu_error_quark())
 
 typedef enum CluErrorCode {
@@ -12,5 +14,9 @@ typedef enum CluErrorCode {
 } CluErrorCode;
 
 GQuark clu_error_quark(void);
+
+/* Sets @error to CLU_ERROR_USAGE with the text of @errors, of which there are
+ * some. Returns false. */
+bool clu_error_refuse(GError **error, const TopoErrors *errors);
 
 #endif

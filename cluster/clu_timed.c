@@ -517,15 +517,24 @@ static void model_main(const CluTimed *timed, const CluPlan *plan, pid_t parent,
     _exit(1);
 }
 
+/* Makes a line to the model; its second end is the model's. */
+static bool make_line(int line[2], GError **error)
+{
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) < 0) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
+                    "cannot make a socket for the model: %s",
+                    g_strerror(errno));
+        return false;
+    }
+    return true;
+}
+
 bool clu_timed_start_model(CluTimed *timed, const CluPlan *plan, GError **error)
 {
     pid_t parent = getpid();
     int line[2];
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) < 0) {
-        g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
-                    "cannot make a socket for the model: %s",
-                    g_strerror(errno));
+    if (!make_line(line, error)) {
         return false;
     }
     timed->model_pid = fork();
@@ -607,10 +616,7 @@ bool clu_timed_branch_model(CluTimed *timed, char *const *sets, GError **error)
 
         g_string_append_printf(text, "set %s\n", escaped);
     }
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) < 0) {
-        g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
-                    "cannot make a socket for the model: %s",
-                    g_strerror(errno));
+    if (!make_line(line, error)) {
         return false;
     }
     if (timed_control_send(timed->control, text->str, &line[1], 1)) {
