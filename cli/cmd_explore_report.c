@@ -135,7 +135,7 @@ static bool read_line(CmdExploreReport *report, const char *line)
     return false;
 }
 
-/* The value of "NAME=VALUE" in the words of the first line; NULL if missing. */
+/* The value of "NAME=VALUE" in the words of the first line; "" if missing. */
 static const char *get(char *const *words, const char *name)
 {
     for (; *words; words++) {

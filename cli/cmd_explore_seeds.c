@@ -201,7 +201,8 @@ static gpointer work_main(gpointer data)
     return NULL;
 }
 
-void cmd_explore_hold_signals(void)
+/* The signals by which a user ends an exploration. */
+static sigset_t end_signals(void)
 {
     sigset_t set;
 
@@ -209,6 +210,13 @@ void cmd_explore_hold_signals(void)
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
+    return set;
+}
+
+void cmd_explore_hold_signals(void)
+{
+    const sigset_t set = end_signals();
+
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
@@ -216,13 +224,9 @@ void cmd_explore_hold_signals(void)
 static int watch_signals(CmdExplore *explore, const gint *running)
 {
     const struct timespec turn = {.tv_nsec = 100000000};
+    const sigset_t set = end_signals();
     int got = 0;
-    sigset_t set;
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
     while (g_atomic_int_get(running) > 0) {
         int signal = sigtimedwait(&set, NULL, &turn);
 
