@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd.h"
 #include "cmd_cluster_common.h"
+#include "topo_file.h"
 
 /* Adds the faults in @file, a list in YAML, as a change to @words. */
 static bool add_file(GPtrArray *words, const char *file, GError **error)
 {
-    g_autofree char *text = NULL;
+    g_autofree char *text = topo_file_text(file, NULL, error);
 
-    if (!g_file_get_contents(file, &text, NULL, error)) {
+    if (!text) {
         return false;
     }
     g_ptr_array_add(words, g_strconcat("faults=", text, NULL));

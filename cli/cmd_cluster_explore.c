@@ -11,6 +11,7 @@
 #include "cmd_cluster_common.h"
 #include "cmd_explore_seeds.h"
 #include "cmd_load.h"
+#include "topo_file.h"
 #include "topo_home.h"
 #include "topo_units.h"
 
@@ -199,10 +200,10 @@ static bool parse_times(const char *verb, const char *text,
  * read. */
 static char *hash_of(const char *path, GError **error)
 {
-    g_autofree char *text = NULL;
     size_t length;
+    g_autofree char *text = topo_file_text(path, &length, error);
 
-    if (!g_file_get_contents(path, &text, &length, error)) {
+    if (!text) {
         return NULL;
     }
     return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (guchar *)text,

@@ -6,6 +6,7 @@
 
 #include "clu_error.h"
 #include "cmd_explore.h"
+#include "topo_file.h"
 
 #define MAGIC   "# farside explore 1"
 #define COLUMNS "seed,verdict,script_ms,seconds,faults,reason\n"
@@ -182,11 +183,11 @@ static bool read_head(const char *path, const char *line, CmdExploreHead *head,
 static bool read_report(CmdExploreReport *report, const char *path,
                         CmdExploreHead *head, GError **error)
 {
-    g_autofree char *text = NULL;
+    g_autofree char *text = topo_file_text(path, NULL, error);
     g_auto(GStrv) lines = NULL;
     char *last;
 
-    if (!g_file_get_contents(path, &text, NULL, error)) {
+    if (!text) {
         return false;
     }
     last = strrchr(text, '\n');

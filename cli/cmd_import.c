@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "inv_import.h"
+#include "topo_file.h"
 
 static const char details[] =
     "Writes the description of a real machine from a dump of it:\n"
@@ -73,7 +74,8 @@ int cmd_import(int argc, char **argv)
         return cmd_usage("import",
                          "'%s' is no name; use letters, digits, _ and -", host);
     }
-    if (!g_file_get_contents(files[0], &text, &length, &error)) {
+    text = topo_file_text(files[0], &length, &error);
+    if (!text) {
         cmd_complain("import", error);
         return CMD_USAGE;
     }

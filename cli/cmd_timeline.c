@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "exp_timeline.h"
+#include "topo_file.h"
 #include "topo_home.h"
 #include "trc_ftrace.h"
 
@@ -246,7 +247,8 @@ static bool add_ftrace(Timeline *self, const char *text, GError **error)
         return false;
     }
     host = g_strndup(text, (gsize)(equals - text));
-    if (!g_file_get_contents(equals + 1, &content, NULL, &cause)) {
+    content = topo_file_text(equals + 1, NULL, &cause);
+    if (!content) {
         g_set_error(error, TRC_ERROR, TRC_ERROR_FILE, "%s", cause->message);
         g_error_free(cause);
         return false;

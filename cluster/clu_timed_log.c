@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clu_error.h"
+#include "topo_file.h"
 
 #define FIRST_LINE "farside timed log 1"
 
@@ -199,11 +200,13 @@ static bool read_head(CluTimedScript *script, char **words)
 CluTimedScript *clu_timed_script_read(const char *path, GError **error)
 {
     g_autoptr(CluTimedScript) script = clu_timed_script_new();
-    g_autofree char *text = NULL;
+    g_autoptr(GError) cause = NULL;
+    g_autofree char *text = topo_file_text(path, NULL, &cause);
     g_auto(GStrv) lines = NULL;
     unsigned i;
 
-    if (!g_file_get_contents(path, &text, NULL, error)) {
+    if (!text) {
+        g_set_error_literal(error, CLU_ERROR, CLU_ERROR_USAGE, cause->message);
         return NULL;
     }
     lines = g_strsplit(text, "\n", -1);

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "topo_file.h"
+
 struct InvIds {
     GHashTable *names; /* vendor << 16 | device, or NO_DEVICE | vendor, to
                           char * */
@@ -52,7 +54,8 @@ InvIds *inv_ids_new(const char *path, GError **error)
     if (!path) {
         return g_steal_pointer(&ids);
     }
-    if (!g_file_get_contents(path, &text, NULL, error)) {
+    text = topo_file_text(path, NULL, error);
+    if (!text) {
         return NULL;
     }
     for (line = text; line; line = next) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "topo_change_priv.h"
+#include "topo_file.h"
 #include "topo_flow.h"
 #include "topo_load_priv.h"
 #include "topo_repeat_priv.h"
@@ -266,8 +267,8 @@ static TopoNode *read_cluster(TopoLoader *loader, const TopoNode *name)
     }
     source = topo_sources_get(loader->loaded->sources, path, &error);
     if (source == NULL) {
-        topo_errors_add(loader->errors, name->place, "cluster: %s",
-                        error->message);
+        topo_errors_add(loader->errors, name->place, "cluster: %s %s",
+                        name->text, error->message);
         return NULL;
     }
     loader->cluster = source->text;
@@ -558,7 +559,7 @@ TopoDescription *topo_load_with_parts(const char *path, const char *parts_dir,
     g_autoptr(GError) error = NULL;
     size_t length;
 
-    if (!g_file_get_contents(path, &data, &length, &error)) {
+    if (!topo_file_read(path, TOPO_NODE_TEXT_MAX, &data, &length, &error)) {
         TopoPlace place = {g_intern_string(path), 0, 0};
 
         topo_errors_add(errors, place, "%s", error->message);

@@ -5,11 +5,16 @@
 
 #include <yaml.h>
 
+/* Some editors begin a text with it, which libyaml leaves to the caller. */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
 /* The state of one parse. */
 typedef struct Builder {
     yaml_parser_t parser;
     TopoPlace place; /* the file; for a value in one line, all of it */
     bool fixed;      /* every node gets `place` */
+    const char *data;
+    size_t length;
     TopoErrors *errors;
     unsigned depth;
 } Builder;
@@ -197,20 +202,49 @@ void topo_node_write(const TopoNode *node, GString *out)
     g_string_append_c(out, node->kind == TOPO_NODE_LIST ? ']' : '}');
 }
 
+/* The byte at @mark; 0 behind the end. */
+static char byte_at(const Builder *builder, yaml_mark_t mark)
+{
+    const char *at = builder->data, *end = at + builder->length;
+
+    for (size_t line = 0; at != NULL && line < mark.line; line++) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        at = at != NULL ? at + 1 : NULL;
+    }
+    if (at == NULL || (size_t)g_utf8_strlen(at, end - at) <= mark.column) {
+        return '\0';
+    }
+    return *g_utf8_offset_to_pointer(at, (glong)mark.column);
+}
+
 static bool next_event(Builder *builder, yaml_event_t *event)
 {
     const yaml_parser_t *parser = &builder->parser;
     yaml_mark_t mark;
+    TopoPlace place;
+    char byte;
 
     if (yaml_parser_parse(&builder->parser, event) != 0) {
         return true;
     }
     mark = parser->problem_mark;
-    topo_errors_add(builder->errors, place_of_mark(builder, mark),
-                    "the text is not YAML: %s%s%s",
-                    parser->problem != NULL ? parser->problem : "not readable",
-                    parser->context != NULL ? " " : "",
-                    parser->context != NULL ? parser->context : "");
+    place = place_of_mark(builder, mark);
+    byte = byte_at(builder, mark);
+    if (byte == '\t') {
+        topo_errors_add(builder->errors, place,
+                        "a tab stands where YAML wants spaces; replace it");
+    } else if (byte == '@' || byte == '`') {
+        topo_errors_add(builder->errors, place,
+                        "a value does not begin with %c; put it in quotation "
+                        "marks",
+                        byte);
+    } else {
+        topo_errors_add(builder->errors, place, "the text is not YAML: %s%s%s",
+                        parser->problem != NULL ? parser->problem
+                                                : "not readable",
+                        parser->context != NULL ? " " : "",
+                        parser->context != NULL ? parser->context : "");
+    }
     return false;
 }
 
@@ -476,6 +510,14 @@ static TopoNode *parse(const char *data, size_t length, TopoPlace place,
 {
     Builder builder = {.place = place, .fixed = fixed, .errors = errors};
     TopoNode *root;
+
+    if (length >= strlen(BYTE_ORDER_MARK) &&
+        memcmp(data, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0) {
+        data += strlen(BYTE_ORDER_MARK);
+        length -= strlen(BYTE_ORDER_MARK);
+    }
+    builder.data = data;
+    builder.length = length;
 
     if (length > TOPO_NODE_TEXT_MAX) {
         topo_errors_add(errors, place,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "topo_file.h"
 #include "topo_load_priv.h"
 
 /* Keys that users of other tools select by. They are refused by name, because
@@ -125,14 +126,8 @@ GPtrArray *topo_requests_load(const char *path, TopoErrors *errors)
     TopoPlace place = {g_intern_string(path), 0, 0};
     size_t length;
 
-    if (!g_file_get_contents(path, &text, &length, &error)) {
+    if (!topo_file_read(path, TOPO_NODE_TEXT_MAX, &text, &length, &error)) {
         topo_errors_add(errors, place, "%s", error->message);
-        return NULL;
-    }
-    if (length > TOPO_NODE_TEXT_MAX) {
-        topo_errors_add(errors, place,
-                        "the file has %zu bytes; requests have at most %u",
-                        length, TOPO_NODE_TEXT_MAX);
         return NULL;
     }
     blank_comments(text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "topo_sources_priv.h"
 
+#include "topo_file.h"
 #include "topo_repeat_priv.h"
 
 struct TopoSources {
@@ -55,7 +56,8 @@ static TopoSource *find_or_read(TopoSources *sources, const char *path,
     char *text;
     size_t length;
 
-    if (source == NULL && g_file_get_contents(path, &text, &length, error)) {
+    if (source == NULL &&
+        topo_file_read(path, TOPO_NODE_TEXT_MAX, &text, &length, error)) {
         source = g_new0(TopoSource, 1);
         source->text = text;
         source->length = length;

@@ -321,6 +321,18 @@ START_TEST(no_bytes_are_an_error)
 }
 END_TEST
 
+/* Editors of Windows write one. */
+START_TEST(a_byte_order_mark_is_no_text)
+{
+    g_autoptr(TopoDescription) d = load_good("\xef\xbb\xbf" TWO_HOSTS, NULL);
+    g_autofree char *messages = load_bad("\xef\xbb\xbfxname: a\n", NULL);
+
+    ck_assert_uint_eq(d->hosts->len, 2);
+    ck_assert_msg(strstr(messages, "test.yaml:1:1: unknown key 'xname'"), "%s",
+                  messages);
+}
+END_TEST
+
 START_TEST(long_messages_are_cut_between_characters)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
@@ -559,6 +571,7 @@ int main(void)
     tcase_add_test(tcase, vm_sections_are_read);
     tcase_add_test(tcase, errors_past_the_limit_are_counted);
     tcase_add_test(tcase, no_bytes_are_an_error);
+    tcase_add_test(tcase, a_byte_order_mark_is_no_text);
     tcase_add_test(tcase, long_messages_are_cut_between_characters);
     tcase_add_test(tcase, example_loads_at_every_point);
     tcase_add_test(tcase, a_file_anywhere_has_parts);
