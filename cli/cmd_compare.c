@@ -346,7 +346,8 @@ static bool run(Compare *compare, const char *baseline, const char *fresh,
 
     if (is_folder != (bool)g_file_test(fresh, G_FILE_TEST_IS_DIR)) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                    "%s is a folder, the other is not",
+                    "%s is a folder, the other is not; name two files or two "
+                    "folders",
                     is_folder ? baseline : fresh);
         return false;
     }

@@ -241,13 +241,12 @@ static bool write_all(ExpJournal *self, const char *text, GError **error)
 /* Makes the file. An older one gets another name. */
 static bool journal_make(ExpJournal *self, GError **error)
 {
-    g_autofree char *folder = g_path_get_dirname(self->path);
     g_autofree char *old = g_strconcat(self->path, "~", NULL);
     g_autofree char *head = g_strconcat(self->head, "\n", NULL);
     int fd;
 
-    if (g_mkdir_with_parents(folder, 0777) != 0) {
-        return fail(self, "make the folder of", error);
+    if (!table_file_make_folder(self->path, error)) {
+        return false;
     }
     fd = open(self->path, O_RDWR | O_CLOEXEC);
     if (fd >= 0) {

@@ -373,14 +373,15 @@ static bool is_part(const char *name)
 static bool add_folder(RepReport *report, const char *dir, GError **error)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(GError) cause = NULL;
-    g_autoptr(GDir) folder = g_dir_open(dir, 0, &cause);
+    g_autoptr(GDir) folder = g_dir_open(dir, 0, NULL);
     const char *entry;
     unsigned i;
 
     if (folder == NULL) {
-        g_set_error_literal(error, TABLE_ERROR, TABLE_ERROR_FILE,
-                            cause->message);
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_FILE,
+                    "%s is no folder that can be read; name one with results "
+                    "of `farside run -o`",
+                    dir);
         return false;
     }
     while ((entry = g_dir_read_name(folder)) != NULL) {

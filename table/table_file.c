@@ -7,15 +7,24 @@
 
 G_DEFINE_QUARK(table - error, table_error)
 
-bool table_file_write(const char *path, const char *data, gsize length,
-                      GError **error)
+bool table_file_make_folder(const char *path, GError **error)
 {
     g_autofree char *folder = g_path_get_dirname(path);
-    g_autoptr(GError) cause = NULL;
 
     if (g_mkdir_with_parents(folder, 0777) != 0) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_FILE,
                     "cannot make the folder %s: %s", folder, g_strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+bool table_file_write(const char *path, const char *data, gsize length,
+                      GError **error)
+{
+    g_autoptr(GError) cause = NULL;
+
+    if (!table_file_make_folder(path, error)) {
         return false;
     }
     if (!g_file_set_contents_full(path, data, (gssize)length,

@@ -105,6 +105,20 @@ static bool scan_decimal(const char *text, Decimal *ret_decimal,
     return true;
 }
 
+/* Refuses a text that scan_decimal() does not take, and that is not @wanted. */
+static bool refuse_number(const char *text, const char *wanted, GError **error)
+{
+    if (text[0] == '-' && g_ascii_isdigit(text[1])) {
+        return topo_refuse(
+            error, "%s is less than 0; write it without the sign", text);
+    }
+    if (g_ascii_isdigit(text[0])) {
+        return topo_refuse(error, "%s has too many digits; write at most %d",
+                           text, DIGITS_MAX);
+    }
+    return topo_refuse(error, "'%s' is not %s", text, wanted);
+}
+
 static unsigned __int128 power_of_ten(unsigned exponent)
 {
     unsigned __int128 power = 1;
@@ -187,9 +201,10 @@ static bool parse_suffixed(TopoUnit unit, const char *text, int64_t *ret_value,
     const char *end;
 
     if (!scan_decimal(text, &decimal, &end)) {
-        return topo_refuse(
-            error, "'%s' is not a quantity; write a number and a unit (%s)",
-            text, units[unit].accepted);
+        g_autofree char *wanted = g_strdup_printf(
+            "a quantity; write a number and a unit (%s)", units[unit].accepted);
+
+        return refuse_number(text, wanted, error);
     }
     if (*end == '\0') {
         return topo_refuse(error, "%s has no unit; write for example %s%s (%s)",
@@ -232,13 +247,11 @@ static bool parse_plain(const char *text, int64_t *ret_value, GError **error)
     const char *end;
 
     if (!scan_decimal(text, &decimal, &end)) {
-        return topo_refuse(
-            error, "'%s' is not a whole number; write for example 16", text);
+        return refuse_number(text, "a whole number; write for example 16",
+                             error);
     }
     if (*end != '\0') {
-        return topo_refuse(error,
-                           "'%s' is not a whole number; write it without a "
-                           "unit",
+        return topo_refuse(error, "'%s' is not a number; write digits alone",
                            text);
     }
     return scale_decimal(TOPO_UNIT_NONE, &decimal, 1, text, ret_value, error);

@@ -18,6 +18,10 @@ typedef enum TableError {
 } TableError;
 GQuark table_error_quark(void);
 
+/* Makes the folder of the file @path, and those above it, if they are missing.
+ */
+bool table_file_make_folder(const char *path, GError **error);
+
 /* Writes @length bytes of @data to @path and makes missing folders. The file is
  * replaced as a whole: a reader sees the old file or the new one. Nothing is
  * left behind on failure. */

@@ -178,6 +178,38 @@ static int64_t multiply_on_paper(const char *number, uint64_t factor)
     return (int64_t)value;
 }
 
+START_TEST(errors_say_what_is_wrong)
+{
+    static const struct {
+        TopoUnit unit;
+        const char *text, *message;
+    } bad[] = {
+        {TOPO_UNIT_NONE, "-1", "-1 is less than 0; write it without the sign"},
+        {TOPO_UNIT_BYTES, "-4KiB",
+         "-4KiB is less than 0; write it without the sign"},
+        {TOPO_UNIT_NONE, "1e99", "'1e99' is not a number; write digits alone"},
+        {TOPO_UNIT_NONE, "16KiB",
+         "'16KiB' is not a number; write digits alone"},
+        {TOPO_UNIT_NONE, "many",
+         "'many' is not a whole number; write for example 16"},
+        {TOPO_UNIT_TIME, "10000000000000000000000000001ns",
+         "10000000000000000000000000001ns has too many digits; write at most "
+         "26"},
+        {TOPO_UNIT_TIME, "-",
+         "'-' is not a quantity; write a number and a unit (ps, ns, us, ms, "
+         "s)"},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
+        g_autoptr(GError) error = NULL;
+        int64_t value;
+
+        ck_assert(!topo_units_parse(bad[i].unit, bad[i].text, &value, &error));
+        ck_assert_str_eq(error->message, bad[i].message);
+    }
+}
+END_TEST
+
 START_TEST(random_quantities_agree_with_paper)
 {
     g_autoptr(GRand) random = g_rand_new_with_seed(1);
@@ -331,6 +363,7 @@ int main(void)
 
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, table_is_parsed_exactly, 0, G_N_ELEMENTS(cases));
+    tcase_add_test(tcase, errors_say_what_is_wrong);
     tcase_add_test(tcase, random_quantities_agree_with_paper);
     tcase_add_test(tcase, printed_quantities_parse_again);
     tcase_add_loop_test(tcase, printed_quantities_are_short, 0, 9);
