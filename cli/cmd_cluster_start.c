@@ -47,16 +47,18 @@ static bool check_file(const char *path, const char *what, const TopoHome *home,
     return true;
 }
 
-/* Adds the option @name with @value, which it copies. Returns false and sets
- * @error if there is no file that @value names up to its first colon. */
-static bool add_option(GPtrArray *argv, const char *name, const char *value,
-                       GError **error)
+/* Adds the option @name with @value, which it copies, of the key @key. Returns
+ * false and sets @error if there is no file that @value names up to its first
+ * colon. */
+static bool add_option(GPtrArray *argv, const char *name, const char *key,
+                       const char *value, GError **error)
 {
     g_auto(GStrv) parts = g_strsplit(value, ":", 2);
     g_autofree char *full = realpath(parts[0], NULL);
 
     if (!full) {
-        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE, "%s does not exist",
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    "%s: %s does not exist; name a path that does", key,
                     parts[0]);
         return false;
     }
@@ -77,8 +79,8 @@ static void add_lending(const TopoHome *home, GPtrArray *argv)
             : g_build_filename(home->prefix, "kmod", "lendctl", "lendctl",
                                NULL);
 
-    add_option(argv, "--try-module-dir", modules, NULL);
-    add_option(argv, "--add", tool, NULL);
+    add_option(argv, "--try-module-dir", "module-dirs", modules, NULL);
+    add_option(argv, "--add", "files", tool, NULL);
 }
 
 /* Adds what the description says of the image to @argv. Returns false and sets
@@ -89,19 +91,22 @@ static bool add_wishes(const TopoVm *vm, GPtrArray *argv, GError **error)
         g_ptr_array_add(argv, g_strdup("--kernel"));
         g_ptr_array_add(argv, g_strdup(vm->series));
     }
-    if ((vm->kernel && !add_option(argv, "--kernel", vm->kernel, error)) ||
-        (vm->modules && !add_option(argv, "--modules", vm->modules, error)) ||
-        (vm->source && !add_option(argv, "--source", vm->source, error))) {
+    if ((vm->kernel &&
+         !add_option(argv, "--kernel", "kernel", vm->kernel, error)) ||
+        (vm->modules &&
+         !add_option(argv, "--modules", "modules", vm->modules, error)) ||
+        (vm->source &&
+         !add_option(argv, "--source", "source", vm->source, error))) {
         return false;
     }
     for (unsigned i = 0; i < vm->module_dirs->len; i++) {
-        if (!add_option(argv, "--module-dir", vm->module_dirs->pdata[i],
-                        error)) {
+        if (!add_option(argv, "--module-dir", "module-dirs",
+                        vm->module_dirs->pdata[i], error)) {
             return false;
         }
     }
     for (unsigned i = 0; i < vm->files->len; i++) {
-        if (!add_option(argv, "--add", vm->files->pdata[i], error)) {
+        if (!add_option(argv, "--add", "files", vm->files->pdata[i], error)) {
             return false;
         }
     }

@@ -11,6 +11,29 @@
 #include "program.h"
 #include "../suite.h"
 
+/* Keys of `vm:` that name a file, and what is said of one that is missing. */
+static const struct {
+    const char *vm, *message;
+} missing[] = {
+    {"kernel: /no/file", "kernel: /no/file does not exist; name a path"},
+    {"files: [/no/file:/there]", "files: /no/file does not exist; name a path"},
+    {"module-dirs: [/no/folder]", "module-dirs: /no/folder does not exist"},
+};
+
+START_TEST(a_missing_file_is_named)
+{
+    g_autofree char *text = g_strdup_printf(
+        "name: t\nhosts:\n  - {name: a, cpu: generic-host, vm: {%s}}\n",
+        missing[_i].vm);
+
+    program_put("t.yaml", text);
+    ck_assert_int_eq(program_run("cluster up t.yaml"), 2);
+    ck_assert_msg(strstr(program_err, "t.yaml:3:") &&
+                      strstr(program_err, missing[_i].message),
+                  "%s", program_err);
+}
+END_TEST
+
 static const struct {
     const char *words, *message;
 } wrong[] = {
@@ -43,6 +66,8 @@ int main(void)
     TCase *tcase = tcase_create("cmd_cluster_up");
 
     tcase_add_checked_fixture(tcase, program_setup, program_teardown);
+    tcase_add_loop_test(tcase, a_missing_file_is_named, 0,
+                        G_N_ELEMENTS(missing));
     tcase_add_loop_test(tcase, a_wrong_use_is_refused, 0, G_N_ELEMENTS(wrong));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
