@@ -7,6 +7,25 @@
 
 #include <sys/mman.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN
+#elif defined(__has_feature) /* clang */
+#if __has_feature(address_sanitizer)
+#define HAS_ASAN
+#endif
+#endif
+
+/* The sanitizer knows blocks, and not the pieces in them: it is told, and each
+ * piece is followed by bytes that no access may touch. */
+#ifdef HAS_ASAN
+#include <sanitizer/asan_interface.h>
+#define RED_ZONE FAB_CACHE_LINE
+#else
+#define RED_ZONE 0
+#define ASAN_POISON_MEMORY_REGION(address, bytes)
+#define ASAN_UNPOISON_MEMORY_REGION(address, bytes)
+#endif
+
 /* The first blocks are small, because most fabrics are. */
 #define SMALL_BLOCK  (UINT64_C(64) << 10)
 #define SMALL_BLOCKS 16
@@ -36,20 +55,23 @@ static void block_add(FabArena *arena, size_t least)
         /* A hint: without huge pages the model is slower, nothing else. */
         (void)madvise(arena->next, bytes, MADV_HUGEPAGE);
     }
+    ASAN_POISON_MEMORY_REGION(arena->next, bytes);
     arena->left = bytes;
     g_ptr_array_add(arena->blocks, arena->next);
 }
 
 void *fab_arena_alloc(FabArena *arena, size_t bytes)
 {
+    size_t taken = (bytes + RED_ZONE + FAB_CACHE_LINE - 1) / FAB_CACHE_LINE *
+                   FAB_CACHE_LINE;
     void *memory;
 
-    bytes = (bytes + FAB_CACHE_LINE - 1) / FAB_CACHE_LINE * FAB_CACHE_LINE;
-    if (bytes > arena->left) {
-        block_add(arena, bytes);
+    if (taken > arena->left) {
+        block_add(arena, taken);
     }
     memory = arena->next;
-    arena->next += bytes;
-    arena->left -= bytes;
+    arena->next += taken;
+    arena->left -= taken;
+    ASAN_UNPOISON_MEMORY_REGION(memory, bytes);
     return memset(memory, 0, bytes);
 }
