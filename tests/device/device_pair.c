@@ -5,7 +5,6 @@
 #include "switchtec_regs.h"
 
 #define LUT_SIZE   0x10000ull
-#define CTL_LUT    (0x20u | 16u << 8 | 63u << 14)
 #define CTL_DIRECT 0x10u
 
 /* LUT entries of the lender, and of the borrower */
@@ -44,7 +43,7 @@ static void part_end(DeviceRig *rig, unsigned part)
 static void set_lut(DeviceRig *rig, unsigned part, unsigned entry,
                     uint64_t target)
 {
-    rig_write(rig, block(part) + 0x60, 4, CTL_LUT);
+    rig_write(rig, block(part) + 0x60, 4, RIG_LUT_CTL);
     rig_write(rig, block(part) + SWITCHTEC_CTRL_LUT + 8 * entry, 8,
               target | (uint64_t)(1 - part) << 1 | 1);
 }

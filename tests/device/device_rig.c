@@ -763,3 +763,22 @@ uint8_t *rig_peer_give_ram(RigPeer *peer, uint64_t address, size_t size,
     close(fd);
     return peer->ram;
 }
+
+void rig_peer_set_lut(RigPeer *peer, unsigned entry, uint64_t value)
+{
+    struct farside_wire_lock lock = {.id = 100 + entry};
+    struct farside_wire_ctrl block;
+    struct farside_wire_configured done;
+
+    rig_peer_send(peer, FARSIDE_WIRE_LOCK, &lock, sizeof(lock));
+    memcpy(&block, rig_peer_receive(peer, FARSIDE_WIRE_LOCKED)->body,
+           sizeof(block));
+    ck_assert_uint_eq(block.lock_id, lock.id);
+    block.bar[2].ctl = (block.bar[2].ctl & 0xff) | RIG_LUT_CTL;
+    block.lut[entry] = value;
+    rig_peer_send(peer, FARSIDE_WIRE_CONFIG, &block, sizeof(block));
+    memcpy(&done, rig_peer_receive(peer, FARSIDE_WIRE_CONFIGURED)->body,
+           sizeof(done));
+    ck_assert_uint_eq(done.lock_id, lock.id);
+    ck_assert_uint_eq(done.bar_error | done.lut_error | done.req_id_error, 0);
+}

@@ -19,6 +19,8 @@
 #define RIG_RAM      (64ull << 20)
 /* Registers of a controller that a test may add */
 #define RIG_NVME_BAR 0xe8000000ull
+/* Control of BAR 2: 64 LUT windows of 64 KiB */
+#define RIG_LUT_CTL  (0x20u | 16u << 8 | 63u << 14)
 
 typedef struct DeviceRig DeviceRig;
 
@@ -142,5 +144,8 @@ bool rig_peer_is_closed(RigPeer *peer);
 /* Gives the device memory at @address, and returns it mapped. */
 uint8_t *rig_peer_give_ram(RigPeer *peer, uint64_t address, size_t size,
                            bool sealed);
+/* Sets a LUT entry, of 64 KiB, of the device's host, as the peer's driver does.
+ */
+void rig_peer_set_lut(RigPeer *peer, unsigned entry, uint64_t value);
 
 #endif /* DEVICE_RIG_H */

@@ -36,7 +36,7 @@ static void setup(void)
     rig_wait_link(rig, 0, true);
     /* LUT entry 0, of 64 KiB */
     rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
-    rig_write(rig, CTRL0 + 0x60, 4, 0x20 | 16 << 8 | 63 << 14);
+    rig_write(rig, CTRL0 + 0x60, 4, RIG_LUT_CTL);
     rig_write(rig, CTRL0 + SWITCHTEC_CTRL_LUT, 8, TARGET | 1 << 1 | 1);
     rig_part_op(rig, 0, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_NORMAL);
 }

@@ -124,7 +124,7 @@ static void open_windows(DeviceRig *rig, unsigned part)
     for (i = 0; i < SWITCHTEC_BARS; i++) {
         rig_write(rig, block + SWITCHTEC_CTRL_BAR_ENTRY + i * 0x10, 4, 0);
     }
-    rig_write(rig, block + 0x60, 4, 0x20 | 16 << 8 | 63 << 14);
+    rig_write(rig, block + 0x60, 4, RIG_LUT_CTL);
     for (i = 0; i < 64; i++) {
         target = i % 16 < 3 ? elsewhere[i % 16] : i * 0x10000;
         rig_write(rig, block + SWITCHTEC_CTRL_LUT + i * 8, 8,
@@ -464,7 +464,7 @@ static void fill_block(struct farside_wire_ctrl *block, GRand *random)
     }
     if (g_rand_int_range(random, 0, 4)) {
         memset(block->bar, 0, sizeof(block->bar));
-        block->bar[2].ctl = 0x20 | 16 << 8 | 63 << 14;
+        block->bar[2].ctl = RIG_LUT_CTL;
     }
     for (i = 0; i < FARSIDE_WIRE_LUT; i++) {
         block->lut[i] = (random_target(random) & ~0xfffull) | 3;
@@ -477,7 +477,7 @@ static void open_to_device(struct farside_wire_ctrl *block)
     unsigned i;
 
     memset(block->bar, 0, sizeof(block->bar));
-    block->bar[2].ctl = 0x20 | 16 << 8 | 63 << 14;
+    block->bar[2].ctl = RIG_LUT_CTL;
     for (i = 0; i < FARSIDE_WIRE_LUT; i++) {
         block->lut[i] = (block->lut[i] & ~0xfffull) | 1;
     }

@@ -53,7 +53,7 @@ typedef struct {
 static void set_lut(unsigned entry, uint64_t target)
 {
     rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
-    rig_write(rig, CTRL0 + 0x60, 4, 0x20 | 16 << 8 | 63 << 14);
+    rig_write(rig, CTRL0 + 0x60, 4, RIG_LUT_CTL);
     rig_write(rig, CTRL0 + SWITCHTEC_CTRL_LUT + 8 * entry, 8,
               target | 1 << 1 | 1);
     rig_part_op(rig, 0, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_NORMAL);

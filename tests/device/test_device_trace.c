@@ -32,8 +32,6 @@
 #define DBMSG (RIG_BAR0 + 0x74000)
 #define MIB   (1ull << 20)
 
-/* LUT windows of 64 KiB */
-#define LUT_CTL  (0x20u | 16u << 8 | 63u << 14)
 #define LUT_SIZE 0x10000u
 
 /* Bytes of a packet before its content, and of its block before the packet. */
@@ -99,7 +97,7 @@ static void open_window(DeviceRig *rig, unsigned part, uint64_t target)
     uint64_t block = CTRL0 + part * 0x2000ull;
 
     rig_part_op(rig, part, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
-    rig_write(rig, block + 0x60, 4, LUT_CTL);
+    rig_write(rig, block + 0x60, 4, RIG_LUT_CTL);
     rig_write(rig, block + 0x1000, 8, target | (1 - part) << 1 | 1);
     rig_part_op(rig, part, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_NORMAL);
 }
@@ -281,7 +279,7 @@ static void set_lut_from_far(RigPeer *peer, const uint64_t *entries,
     rig_peer_send(peer, FARSIDE_WIRE_LOCK, &lock, sizeof(lock));
     memcpy(&block, rig_peer_receive(peer, FARSIDE_WIRE_LOCKED)->body,
            sizeof(block));
-    block.bar[2].ctl = (block.bar[2].ctl & 0xff) | LUT_CTL;
+    block.bar[2].ctl = (block.bar[2].ctl & 0xff) | RIG_LUT_CTL;
     for (unsigned i = 0; i < count; i++) {
         block.lut[i] = entries[i] | 1 << 1 | 1;
     }
