@@ -312,8 +312,9 @@ bool fab_atc_completion(FabAtc *atc, FabTlp *tlp)
         unsigned bits = fab_ats_range_bits(entry & ~UINT64_C(0x7ff));
         FabBusAddr page = request->page & ~((UINT64_C(1) << bits) - 1);
         uint32_t size;
+        bool is_page = fab_page_size_find(UINT64_C(1) << bits, &size);
 
-        g_assert(fab_page_size_find(UINT64_C(1) << bits, &size));
+        g_assert(is_page);
         fab_iotlb_fill(&atc->tlb, request->page, size,
                        fab_ats_range_base(entry) - page);
     }
