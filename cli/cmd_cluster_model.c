@@ -260,16 +260,26 @@ static void go_on(Model *model, const TimedControlPacket *packet, int board)
 static void make_branch(Model *model)
 {
     g_autofree TimedControlPacket *packet = g_new(TimedControlPacket, 1);
-    int board;
 
     model->knocks = timed_board_knocks(model->board);
     while (timed_control_receive(model->control, packet, 0)) {
-        board = timed_board_copy(model->board);
+        int board = timed_board_copy(model->board);
+        pid_t pid = -1;
+
         /* Nobody waits for the process: its supervisor is another one. */
         signal(SIGCHLD, SIG_IGN);
-        if (packet->count == 1 && board >= 0 && fork() == 0) {
+        if (packet->count == 1 && board >= 0) {
+            pid = fork();
+        }
+        if (pid == 0) {
             go_on(model, packet, board);
             return;
+        }
+        if (pid < 0 && packet->count > 0) {
+            g_autofree char *refusal = g_strdup_printf(
+                "no it cannot be copied: %s", g_strerror(errno));
+
+            timed_control_send(packet->fds[0], refusal, NULL, 0);
         }
         timed_control_close(packet);
         if (board >= 0) {

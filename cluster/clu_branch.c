@@ -133,6 +133,9 @@ bool clu_branch_answer(int line, TimedControlPacket *packet, int timeout_ms,
                 (pid_t)g_ascii_strtoll(packet->text + strlen("ok "), NULL, 10);
             return true;
         }
+        if (g_str_has_prefix(reason, "no ")) {
+            reason += strlen("no ");
+        }
     } else if (errno == EAGAIN) {
         return true;
     } else {
