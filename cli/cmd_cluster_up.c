@@ -8,10 +8,10 @@
 #include "cmd_cluster_start.h"
 #include "cmd_cluster_table.h"
 #include "cmd_load.h"
+#include "timed_board.h"
 #include "topo_units.h"
 
 #define SECONDS_MAX 86400
-#define SPINS_MAX   1000000 /* as qemu-timed/timed_main.c has it */
 #define PS_PER_NS   1000
 
 /* The options of `up`. */
@@ -65,8 +65,8 @@ static bool parse_pace(const char *verb, Up *up, int *ret_status)
         return false;
     }
     up->slice_ns = ps / PS_PER_NS;
-    if (up->spins < -1 || up->spins > SPINS_MAX) {
-        *ret_status = cmd_usage(verb, "--spins is 0 to %d", SPINS_MAX);
+    if (up->spins < -1 || up->spins > TIMED_BOARD_SPINS) {
+        *ret_status = cmd_usage(verb, "--spins is 0 to %d", TIMED_BOARD_SPINS);
         return false;
     }
     return true;

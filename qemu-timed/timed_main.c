@@ -122,7 +122,8 @@ static bool parse(const char *option, int64_t *ret_board, int64_t *ret_machine)
         options.instruction_ps = number;
     } else if (g_str_has_prefix(option, "slice=") && number > 0) {
         options.slice_ns = number;
-    } else if (g_str_has_prefix(option, "spins=") && number <= 1000000) {
+    } else if (g_str_has_prefix(option, "spins=") &&
+               number <= TIMED_BOARD_SPINS) {
         options.spins = number;
     } else {
         return g_str_has_prefix(option, "block=") && number > 2 &&

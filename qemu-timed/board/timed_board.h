@@ -26,7 +26,8 @@
 #define TIMED_BOARD_NAME     128  /* bytes of a link's name, with its 0 */
 #define TIMED_BOARD_MESSAGE  8192 /* bytes of the longest message */
 #define TIMED_BOARD_NEVER    INT64_MAX
-#define TIMED_BOARD_DEVICE   64 /* bytes of a device's name, with its 0 */
+#define TIMED_BOARD_DEVICE   64      /* bytes of a device's name, with its 0 */
+#define TIMED_BOARD_SPINS    1000000 /* most looks before a sleep */
 
 typedef struct TimedBoard TimedBoard;
 
