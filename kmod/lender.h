@@ -6,7 +6,8 @@
  *
  *	lender_main.c		orders of the administrator, our driver
  *	lender_loan.c		requests of borrowers: begin and end of a loan
- *	lender_p2p.c		windows between devices
+ *	lender_p2p.c		windows between devices, at the lender of the one that uses them
+ *	lender_grant.c		the same at the lender of the other one
  *	lender_config.c  lender_iommu.c  lender_check.c
  *				configuration space, IOMMU, devices that cannot be lent
  *	lender_table.c		the devices
@@ -21,8 +22,9 @@
  *	device lock	of a function; the driver core holds it in probe and
  *			remove. Guards the loan of the device, the windows of the
  *			loan, and the reset.
- *	p2p_mutex	guards the windows between devices. Nobody calls a peer while
- *			holding it.
+ *	p2p_mutex, grant_mutex
+ *			each guards the windows between devices at one end. Neither is
+ *			taken with the other. Nobody calls a peer while holding one.
  *	lender_lock	taken with interrupts off. Guards the table, and the data
  *			for accesses to configuration space, which come in any
  *			context.
@@ -141,6 +143,8 @@ void lender_put(struct lender_device *d);
  */
 struct lender_device *lender_of_loan(struct dlend_peer *peer, u32 fdid,
 				     u32 loan);
+/* Return: a reference to a device that is lent to @peer, in use and not lost; or NULL. */
+struct lender_device *lender_get_lent(struct dlend_peer *peer, u32 fdid, u32 loan);
 /* Gives the caller references to all devices, in the order of IDs. Return: how many. */
 unsigned int lender_collect(struct lender_device **devices, unsigned int max);
 /* Gives the device an ID. The table takes the caller's reference if it succeeds. */

@@ -5,33 +5,23 @@
  *
  * The source's lender has a route for each target: the addresses at which the source
  * reaches the target's BARs. If the target is lent by another node, that node has a grant,
- * which its borrower has made, and opens its windows to the source's lender alone. The
- * lenders exchange the descriptors of these windows themselves.
+ * which its borrower has made (lender_grant.c), and opens its windows to the source's
+ * lender alone. The lenders exchange the descriptors of these windows themselves.
  *
  * A window is closed at the source's end before it is closed at the target's. Otherwise it
  * could be opened onto another device while the source still reaches it.
  */
-#include <linux/dma-mapping.h>
-#include <linux/module.h>
 #include <linux/slab.h>
 
-#include "lender.h"
+#include "lender_p2p.h"
 
 /* Opening windows takes up to 100 ms for each LUT entry. */
 #define FETCH_TIMEOUT_MS 20000
-/* A node that does not answer for so long is about to be lost. */
-#define REVOKE_TIMEOUT_MS 3000
-
-/* Names of a source and a target, as in struct dlend_msg_p2p. */
-struct pair {
-	u32 source, source_loan;
-	u32 target, target_loan;
-};
 
 /* At the source's lender. */
 struct route {
 	struct list_head node;
-	struct pair pair;
+	struct lender_pair pair;
 	struct lender_device *source;	/* counted */
 	struct dlend_peer *borrower;	/* counted */
 	struct dlend_peer *peer;	/* counted: node of the target; NULL: this node */
@@ -47,81 +37,8 @@ struct route {
 	} bars[DLEND_BARS];
 };
 
-/* At the target's lender, if it is not the source's. */
-struct grant {
-	struct list_head node;
-	struct pair pair;
-	struct lender_device *target;	/* counted */
-	struct dlend_peer *peer;	/* counted: the source's lender; NULL: not fetched */
-	bool closing;		/* somebody ends it, and frees it */
-	struct {
-		struct dlend_export *export;
-		dma_addr_t addr;
-		u64 size;	/* 0 if there is nothing to undo */
-	} bars[DLEND_BARS];
-};
-
-static const char pair_twice[] = "there is such a pair already";
-static const char too_many_pairs[] = "the device has as many pairs as there may be";
-
 static DEFINE_MUTEX(p2p_mutex);
 static LIST_HEAD(routes);
-static LIST_HEAD(grants);
-
-/* Return: 0, or an error if the message is of another version or malformed. */
-static int get_pair(struct dlend_peer *peer, const struct dlend_msg_p2p *msg, u32 flags,
-		    struct pair *ret)
-{
-	ret->source = le32_to_cpu(msg->source);
-	ret->source_loan = le32_to_cpu(msg->source_loan);
-	ret->target = le32_to_cpu(msg->target);
-	ret->target_loan = le32_to_cpu(msg->target_loan);
-	if (le32_to_cpu(msg->version) != DLEND_P2P_VERSION)
-		return lender_refuse(peer, -EPROTONOSUPPORT, "unknown version");
-	if (le32_to_cpu(msg->flags) & ~flags || ret->source == ret->target)
-		return lender_refuse(peer, -EINVAL,
-				     "unknown flags, or a device that reaches itself");
-	return 0;
-}
-
-static void put_pair(struct dlend_msg_p2p *msg, const struct pair *pair)
-{
-	*msg = (struct dlend_msg_p2p){
-		.version = cpu_to_le32(DLEND_P2P_VERSION),
-		.source = cpu_to_le32(pair->source),
-		.source_loan = cpu_to_le32(pair->source_loan),
-		.target = cpu_to_le32(pair->target),
-		.target_loan = cpu_to_le32(pair->target_loan),
-	};
-}
-
-static bool is_pair(const struct pair *a, const struct pair *b)
-{
-	return a->source == b->source && a->source_loan == b->source_loan &&
-	       a->target == b->target && a->target_loan == b->target_loan;
-}
-
-/* Return: a reference to a device that is lent to @peer, in use and not lost; or NULL. */
-static struct lender_device *get_lent(struct dlend_peer *peer, u32 fdid, u32 loan)
-{
-	struct lender_device *d;
-	unsigned long flags;
-
-	spin_lock_irqsave(&lender_lock, flags);
-	d = lender_of_loan(peer, fdid, loan);
-	if (d && d->config_open)
-		kref_get(&d->ref);
-	else
-		d = NULL;
-	spin_unlock_irqrestore(&lender_lock, flags);
-	return d;
-}
-
-static bool is_memory_bar(struct pci_dev *pdev, unsigned int i)
-{
-	return pci_resource_len(pdev, i) &&
-	       pci_resource_flags(pdev, i) & IORESOURCE_MEM;
-}
 
 /* Routes. */
 
@@ -177,7 +94,7 @@ static void route_end(struct route *route)
  * Finds the node of the target. Return: 0 with a reference in @ret, or with NULL for this
  * node; or an error.
  */
-static int find_target_node(struct dlend_peer *borrower, const struct pair *pair,
+static int find_target_node(struct dlend_peer *borrower, const struct lender_pair *pair,
 			    bool is_borrowers, struct dlend_peer **ret)
 {
 	struct dlend_peer *peer;
@@ -201,7 +118,7 @@ static int find_target_node(struct dlend_peer *borrower, const struct pair *pair
 }
 
 /* p2p_mutex is held. Return: 0, or why the source gets no further route. */
-static int check_routes(struct dlend_peer *borrower, const struct pair *pair)
+static int check_routes(struct dlend_peer *borrower, const struct lender_pair *pair)
 {
 	unsigned int n = 0;
 	struct route *route;
@@ -210,14 +127,14 @@ static int check_routes(struct dlend_peer *borrower, const struct pair *pair)
 		if (route->pair.source != pair->source)
 			continue;
 		if (route->pair.target == pair->target)
-			return lender_refuse(borrower, -EEXIST, pair_twice);
+			return lender_refuse(borrower, -EEXIST, LENDER_PAIR_TWICE);
 		n++;
 	}
-	return n < DLEND_P2P_MAX ? 0 : lender_refuse(borrower, -EDQUOT, too_many_pairs);
+	return n < DLEND_P2P_MAX ? 0 : lender_refuse(borrower, -EDQUOT, LENDER_PAIRS_MANY);
 }
 
 /* Enters a route without windows, so that REVOKE and the end of the loan find it. */
-static struct route *route_new(struct dlend_peer *borrower, const struct pair *pair,
+static struct route *route_new(struct dlend_peer *borrower, const struct lender_pair *pair,
 			       bool is_borrowers)
 {
 	struct route *route = kzalloc(sizeof(*route), GFP_KERNEL);
@@ -235,7 +152,7 @@ static struct route *route_new(struct dlend_peer *borrower, const struct pair *p
 	if (err)
 		goto free;
 	mutex_lock(&p2p_mutex);
-	route->source = get_lent(borrower, pair->source, pair->source_loan);
+	route->source = lender_get_lent(borrower, pair->source, pair->source_loan);
 	err = route->source ? check_routes(borrower, pair) :
 			      lender_refuse(borrower, -ENODEV, LENDER_NO_LOAN);
 	if (!err)
@@ -254,7 +171,7 @@ static int fetch(struct route *route, struct dlend_msg_p2p_windows *windows)
 	struct dlend_msg_p2p req;
 	int ret;
 
-	put_pair(&req, &route->pair);
+	lender_pair_put(&req, &route->pair);
 	ret = dlend_call(route->peer, DLEND_OP_P2P_FETCH, &req, sizeof(req), windows,
 			 sizeof(*windows), FETCH_TIMEOUT_MS);
 	if (ret >= 0 && ret != sizeof(*windows))
@@ -311,7 +228,7 @@ static int route_map(struct route *route, unsigned int i, phys_addr_t phys, u64 
 /* The target is a device of this node, lent to the same borrower. */
 static int open_local(struct route *route, struct dlend_msg_p2p_open_answer *answer)
 {
-	struct lender_device *target = get_lent(route->borrower, route->pair.target,
+	struct lender_device *target = lender_get_lent(route->borrower, route->pair.target,
 						route->pair.target_loan);
 	unsigned int i;
 	int err = 0;
@@ -323,7 +240,7 @@ static int open_local(struct route *route, struct dlend_msg_p2p_open_answer *ans
 		u64 size = pci_resource_len(target->pdev, i);
 		u64 bus = pci_bus_address(target->pdev, i);
 
-		if (!is_memory_bar(target->pdev, i))
+		if (!lender_is_memory_bar(target->pdev, i))
 			continue;
 		if (route->domain) {
 			/* The IOMMU opens whole pages. */
@@ -406,11 +323,11 @@ static int op_open(struct dlend_peer *peer, const void *data, size_t len, void *
 	struct dlend_msg_p2p_windows windows = {};
 	struct lender_device *source;
 	struct route *route;
-	struct pair pair;
+	struct lender_pair pair;
 	int err;
 
 	memset(answer, 0, sizeof(*answer));
-	err = get_pair(peer, &req->p2p, DLEND_P2P_BORROWERS, &pair);
+	err = lender_pair_get(peer, &req->p2p, DLEND_P2P_BORROWERS, &pair);
 	if (err)
 		return err;
 	route = route_new(peer, &pair, is_borrowers);
@@ -442,12 +359,12 @@ static int op_open(struct dlend_peer *peer, const void *data, size_t len, void *
 }
 
 /* p2p_mutex is held. Return: the route of a borrower whose source is attached; or NULL. */
-static struct route *find_route(struct dlend_peer *borrower, const struct pair *pair)
+static struct route *find_route(struct dlend_peer *borrower, const struct lender_pair *pair)
 {
 	struct route *route;
 
 	list_for_each_entry(route, &routes, node)
-		if (route->borrower == borrower && is_pair(&route->pair, pair) &&
+		if (route->borrower == borrower && lender_pair_is(&route->pair, pair) &&
 		    !route->pending && !route->dead)
 			return route;
 	return NULL;
@@ -491,13 +408,13 @@ static int op_place(struct dlend_peer *peer, const void *data, size_t len, void 
 	const struct dlend_msg_p2p_place *req = data;
 	struct lender_device *d;
 	struct route *route;
-	struct pair pair;
+	struct lender_pair pair;
 	int err;
 
-	err = get_pair(peer, &req->p2p, 0, &pair);
+	err = lender_pair_get(peer, &req->p2p, 0, &pair);
 	if (err)
 		return err;
-	d = get_lent(peer, pair.source, pair.source_loan);
+	d = lender_get_lent(peer, pair.source, pair.source_loan);
 	if (!d)
 		return lender_refuse(peer, -ENODEV, LENDER_NO_LOAN);
 	device_lock(&d->pdev->dev);
@@ -519,174 +436,6 @@ static int op_place(struct dlend_peer *peer, const void *data, size_t len, void 
 	return err;
 }
 
-/* Grants. */
-
-/* p2p_mutex is held. */
-static void grant_close(struct grant *grant)
-{
-	unsigned int i;
-
-	for (i = 0; i < DLEND_BARS; i++) {
-		if (!grant->bars[i].size)
-			continue;
-		dlend_unexport(grant->bars[i].export);
-		dma_unmap_resource(dlend_peer_dev(grant->peer), grant->bars[i].addr,
-				   grant->bars[i].size, DMA_BIDIRECTIONAL, 0);
-		grant->bars[i].size = 0;
-	}
-}
-
-/*
- * Ends a grant that the caller has marked as closing. First the source's lender is told
- * that the windows go. If it does not answer, they are closed all the same.
- */
-static void grant_end(struct grant *grant)
-{
-	struct dlend_msg_p2p req;
-
-	if (grant->peer) {
-		put_pair(&req, &grant->pair);
-		dlend_call(grant->peer, DLEND_OP_P2P_REVOKE, &req, sizeof(req), NULL, 0,
-			   REVOKE_TIMEOUT_MS);
-	}
-	mutex_lock(&p2p_mutex);
-	grant_close(grant);
-	list_del(&grant->node);
-	mutex_unlock(&p2p_mutex);
-	atomic64_dec(&lender_counts.p2p_grants);
-	dlend_peer_put(grant->peer);
-	lender_put(grant->target);
-	kfree(grant);
-}
-
-/*
- * Marks a grant as closing. @target: of this device; @pair: (nullable) this one.
- * Return: the grant, or NULL if there is none.
- */
-static struct grant *take_grant(struct lender_device *target, const struct pair *pair)
-{
-	struct grant *grant, *found = NULL;
-
-	mutex_lock(&p2p_mutex);
-	list_for_each_entry(grant, &grants, node) {
-		if (grant->closing || grant->target != target ||
-		    (pair && !is_pair(&grant->pair, pair)))
-			continue;
-		grant->closing = true;
-		found = grant;
-		break;
-	}
-	mutex_unlock(&p2p_mutex);
-	return found;
-}
-
-static int op_grant(struct dlend_peer *peer, const void *data, size_t len, void *resp,
-		    size_t room)
-{
-	struct grant *grant, *other;
-	unsigned int n = 0;
-	struct pair pair;
-	int err;
-
-	err = get_pair(peer, data, 0, &pair);
-	if (err)
-		return err;
-	grant = kzalloc(sizeof(*grant), GFP_KERNEL);
-	if (!grant)
-		return -ENOMEM;
-	grant->pair = pair;
-	mutex_lock(&p2p_mutex);
-	grant->target = get_lent(peer, pair.target, pair.target_loan);
-	if (!grant->target)
-		err = lender_refuse(peer, -ENODEV, LENDER_NO_LOAN);
-	list_for_each_entry(other, &grants, node) {
-		if (other->target != grant->target)
-			continue;
-		if (other->pair.source == pair.source)
-			err = lender_refuse(peer, -EEXIST, pair_twice);
-		n++;
-	}
-	if (!err && n >= DLEND_P2P_MAX)
-		err = lender_refuse(peer, -EDQUOT, too_many_pairs);
-	if (!err) {
-		list_add_tail(&grant->node, &grants);
-		atomic64_inc(&lender_counts.p2p_grants);
-	}
-	mutex_unlock(&p2p_mutex);
-	if (err) {
-		lender_put(grant->target);
-		kfree(grant);
-	}
-	return err;
-}
-
-/* p2p_mutex is held. The caller undoes this by grant_close(), also on error. */
-static int open_bar(struct grant *grant, unsigned int i, struct dlend_window_desc *desc)
-{
-	struct device *ntb = dlend_peer_dev(grant->peer);
-	struct pci_dev *pdev = grant->target->pdev;
-	u64 start = pci_resource_start(pdev, i), reach, reach_size;
-	u64 size = pci_resource_len(pdev, i);
-	struct dlend_export *export;
-	dma_addr_t addr;
-
-	addr = dma_map_resource(ntb, start, size, DMA_BIDIRECTIONAL, 0);
-	if (dma_mapping_error(ntb, addr))
-		return -ENOMEM;
-	export = dlend_export(grant->peer, addr, size, 0, desc);
-	if (IS_ERR(export)) {
-		dma_unmap_resource(ntb, addr, size, DMA_BIDIRECTIONAL, 0);
-		return PTR_ERR(export);
-	}
-	grant->bars[i].export = export;
-	grant->bars[i].addr = addr;
-	grant->bars[i].size = size;
-	/* Behind an IOMMU the NTB reaches only what was mapped for it. */
-	if (addr != start)
-		return 0;
-	dlend_export_reach(export, &reach, &reach_size);
-	return lender_check_neighbours(pdev, i, reach, reach_size);
-}
-
-/* Only the lender of the source may ask, and only for what the borrower has granted. */
-static int op_fetch(struct dlend_peer *peer, const void *data, size_t len, void *resp,
-		    size_t room)
-{
-	struct dlend_msg_p2p_windows *windows = resp;
-	struct grant *grant, *found = NULL;
-	struct pair pair;
-	unsigned int i;
-	int err;
-
-	memset(windows, 0, sizeof(*windows));
-	err = get_pair(peer, data, 0, &pair);
-	if (err)
-		return err;
-	if (pair.source >> 16 != dlend_peer_node(peer))
-		return lender_refuse(peer, -EPERM, "the source is not its own");
-	mutex_lock(&p2p_mutex);
-	list_for_each_entry(grant, &grants, node)
-		if (!grant->closing && !grant->peer && is_pair(&grant->pair, &pair))
-			found = grant;
-	if (!found) {
-		mutex_unlock(&p2p_mutex);
-		return lender_refuse(peer, -ENODEV, "nobody has granted this target");
-	}
-	found->peer = dlend_peer_get(peer);
-	for (i = 0; i < DLEND_BARS && !err; i++)
-		if (is_memory_bar(found->target->pdev, i))
-			err = open_bar(found, i, &windows->bars[i]);
-	if (err) {
-		grant_close(found);
-		dlend_peer_put(found->peer);
-		found->peer = NULL;
-	}
-	mutex_unlock(&p2p_mutex);
-	if (err)
-		return err;
-	return sizeof(*windows);
-}
-
 /* The end. */
 
 /* The target's lender closes its windows. */
@@ -694,14 +443,14 @@ static int op_revoke(struct dlend_peer *peer, const void *data, size_t len, void
 		     size_t room)
 {
 	struct route *route, *next;
-	struct pair pair;
-	int err = get_pair(peer, data, 0, &pair);
+	struct lender_pair pair;
+	int err = lender_pair_get(peer, data, 0, &pair);
 
 	if (err)
 		return err;
 	mutex_lock(&p2p_mutex);
 	list_for_each_entry_safe(route, next, &routes, node)
-		if (route->peer == peer && is_pair(&route->pair, &pair))
+		if (route->peer == peer && lender_pair_is(&route->pair, &pair))
 			route_end(route);
 	mutex_unlock(&p2p_mutex);
 	return 0;
@@ -713,22 +462,20 @@ static int op_close(struct dlend_peer *peer, const void *data, size_t len, void 
 {
 	struct route *route, *next;
 	struct lender_device *target;
-	struct grant *grant;
-	struct pair pair;
-	int err = get_pair(peer, data, DLEND_P2P_BORROWERS, &pair);
+	struct lender_pair pair;
+	int err = lender_pair_get(peer, data, DLEND_P2P_BORROWERS, &pair);
 
 	if (err)
 		return err;
 	mutex_lock(&p2p_mutex);
 	list_for_each_entry_safe(route, next, &routes, node)
-		if (route->borrower == peer && is_pair(&route->pair, &pair))
+		if (route->borrower == peer && lender_pair_is(&route->pair, &pair))
 			route_end(route);
 	mutex_unlock(&p2p_mutex);
 
-	target = get_lent(peer, pair.target, pair.target_loan);
-	grant = target ? take_grant(target, &pair) : NULL;
-	if (grant)
-		grant_end(grant);
+	target = lender_get_lent(peer, pair.target, pair.target_loan);
+	if (target)
+		lender_grant_end(target, &pair);
 	lender_put(target);
 	return 0;
 }
@@ -736,19 +483,17 @@ static int op_close(struct dlend_peer *peer, const void *data, size_t len, void 
 void lender_p2p_end(struct lender_device *d)
 {
 	struct route *route, *next;
-	struct grant *grant;
 
 	mutex_lock(&p2p_mutex);
 	list_for_each_entry_safe(route, next, &routes, node)
 		if (route->source == d || (!route->peer && route->pair.target == d->fdid))
 			route_end(route);
 	mutex_unlock(&p2p_mutex);
-	while ((grant = take_grant(d, NULL)))
-		grant_end(grant);
+	lender_grant_end(d, NULL);
 }
 
 /* Return: a reference to the borrower of a route to @peer, which is ended; or NULL. */
-static struct dlend_peer *lose_route(struct dlend_peer *peer, struct pair *pair)
+static struct dlend_peer *lose_route(struct dlend_peer *peer, struct lender_pair *pair)
 {
 	struct dlend_peer *borrower = NULL;
 	struct route *route;
@@ -770,20 +515,15 @@ void lender_p2p_peer_down(struct dlend_peer *peer)
 {
 	struct dlend_peer *borrower;
 	struct dlend_msg_p2p msg;
-	struct grant *grant;
-	struct pair pair;
+	struct lender_pair pair;
 
-	mutex_lock(&p2p_mutex);
-	list_for_each_entry(grant, &grants, node)
-		if (grant->peer == peer)
-			grant_close(grant);
-	mutex_unlock(&p2p_mutex);
+	lender_grant_peer_down(peer);
 	while ((borrower = lose_route(peer, &pair))) {
 		/* The borrower must not use addresses that may soon lead elsewhere. */
-		put_pair(&msg, &pair);
+		lender_pair_put(&msg, &pair);
 		if (borrower != peer)
 			dlend_call(borrower, DLEND_OP_P2P_LOST, &msg, sizeof(msg), NULL,
-				   0, REVOKE_TIMEOUT_MS);
+				   0, LENDER_P2P_REVOKE_MS);
 		dlend_peer_put(borrower);
 	}
 }
@@ -792,10 +532,10 @@ void lender_p2p_peer_down(struct dlend_peer *peer)
 	{ op, 0, sizeof(struct type), sizeof(struct type), handler }
 
 static const struct dlend_op p2p_ops[] = {
-	OP(DLEND_OP_P2P_GRANT, dlend_msg_p2p, op_grant),
+	OP(DLEND_OP_P2P_GRANT, dlend_msg_p2p, lender_grant_make),
 	OP(DLEND_OP_P2P_OPEN, dlend_msg_p2p_open, op_open),
 	OP(DLEND_OP_P2P_CLOSE, dlend_msg_p2p, op_close),
-	OP(DLEND_OP_P2P_FETCH, dlend_msg_p2p, op_fetch),
+	OP(DLEND_OP_P2P_FETCH, dlend_msg_p2p, lender_grant_fetch),
 	OP(DLEND_OP_P2P_REVOKE, dlend_msg_p2p, op_revoke),
 	OP(DLEND_OP_P2P_PLACE, dlend_msg_p2p_place, op_place),
 };

@@ -76,6 +76,21 @@ struct lender_device *lender_of_loan(struct dlend_peer *peer, u32 fdid,
 	return d;
 }
 
+struct lender_device *lender_get_lent(struct dlend_peer *peer, u32 fdid, u32 loan)
+{
+	struct lender_device *d;
+	unsigned long flags;
+
+	spin_lock_irqsave(&lender_lock, flags);
+	d = lender_of_loan(peer, fdid, loan);
+	if (d && d->config_open)
+		kref_get(&d->ref);
+	else
+		d = NULL;
+	spin_unlock_irqrestore(&lender_lock, flags);
+	return d;
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct lender_device *const *x = a, *const *y = b;
