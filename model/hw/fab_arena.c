@@ -7,24 +7,9 @@
 
 #include <sys/mman.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN
-#elif defined(__has_feature) /* clang */
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN
-#endif
-#endif
-
-/* The sanitizer knows blocks, and not the pieces in them: it is told, and each
- * piece is followed by bytes that no access may touch. */
-#ifdef HAS_ASAN
-#include <sanitizer/asan_interface.h>
-#define RED_ZONE FAB_CACHE_LINE
-#else
-#define RED_ZONE 0
-#define ASAN_POISON_MEMORY_REGION(address, bytes)
-#define ASAN_UNPOISON_MEMORY_REGION(address, bytes)
-#endif
+/* AddressSanitizer knows blocks, and not the pieces in them: it is told, and
+ * each piece is followed by bytes that no access may touch. */
+#define RED_ZONE (FAB_ARENA_HIDES ? FAB_CACHE_LINE : 0)
 
 /* The first blocks are small, because most fabrics are. */
 #define SMALL_BLOCK  (UINT64_C(64) << 10)
@@ -55,7 +40,7 @@ static void block_add(FabArena *arena, size_t least)
         /* A hint: without huge pages the model is slower, nothing else. */
         (void)madvise(arena->next, bytes, MADV_HUGEPAGE);
     }
-    ASAN_POISON_MEMORY_REGION(arena->next, bytes);
+    fab_arena_hide(arena->next, bytes);
     arena->left = bytes;
     g_ptr_array_add(arena->blocks, arena->next);
 }
@@ -72,6 +57,6 @@ void *fab_arena_alloc(FabArena *arena, size_t bytes)
     memory = arena->next;
     arena->next += taken;
     arena->left -= taken;
-    ASAN_UNPOISON_MEMORY_REGION(memory, bytes);
+    fab_arena_show(memory, bytes);
     return memset(memory, 0, bytes);
 }

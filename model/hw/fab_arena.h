@@ -4,6 +4,19 @@
 
 #include <glib.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define FAB_ARENA_HIDES 1
+#elif defined(__has_feature) /* clang */
+#if __has_feature(address_sanitizer)
+#define FAB_ARENA_HIDES 1
+#endif
+#endif
+#ifdef FAB_ARENA_HIDES
+#include <sanitizer/asan_interface.h>
+#else
+#define FAB_ARENA_HIDES 0
+#endif
+
 /* Bytes that the processor fetches from memory together. */
 #define FAB_CACHE_LINE 64
 
@@ -25,6 +38,22 @@ void fab_arena_clear(FabArena *arena);
 /* Returns @bytes of zeros that begin with a cache line. They live as long as
  * the arena. */
 void *fab_arena_alloc(FabArena *arena, size_t bytes);
+
+/* With AddressSanitizer, no access may touch what is hidden, such as a piece
+ * that waits to be used again. Otherwise these do nothing. */
+static inline void fab_arena_hide(void *memory, size_t bytes)
+{
+#if FAB_ARENA_HIDES
+    ASAN_POISON_MEMORY_REGION(memory, bytes);
+#endif
+}
+
+static inline void fab_arena_show(void *memory, size_t bytes)
+{
+#if FAB_ARENA_HIDES
+    ASAN_UNPOISON_MEMORY_REGION(memory, bytes);
+#endif
+}
 
 /* Fetches the cache line at @address, any value, to be written. */
 static inline void fab_prefetch(const void *address)

@@ -14,9 +14,11 @@ FabTlp *fab_tlp_new(FabFabric *fabric, FabTlpType type)
         for (unsigned i = 0; i < SLAB_TLPS; i++) {
             slab[i].next = fabric->pool;
             fabric->pool = &slab[i];
+            fab_arena_hide(&slab[i], sizeof(slab[i]));
         }
     }
     tlp = fabric->pool;
+    fab_arena_show(tlp, sizeof(*tlp));
     fabric->pool = tlp->next;
     fabric->alive++;
     *tlp = (FabTlp){.type = type, .cls = fab_tlp_type_class(type)};
@@ -27,6 +29,7 @@ void fab_tlp_free(FabFabric *fabric, FabTlp *tlp)
 {
     tlp->next = fabric->pool;
     fabric->pool = tlp;
+    fab_arena_hide(tlp, sizeof(*tlp));
     fabric->alive--;
 }
 

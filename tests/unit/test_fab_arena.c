@@ -2,13 +2,14 @@
 /*
  * Invariant: each piece of an arena is of zeros, begins with a cache line, and
  * shares no byte with another. With the address sanitizer, no byte before or
- * behind a piece can be touched.
+ * behind a piece can be touched, nor one of a TLP that is free.
  */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fab_arena.h"
+#include "fab_fabric_priv.h"
 #include "../suite.h"
 
 /* A sanitizer's run time has it. */
@@ -57,12 +58,33 @@ START_TEST(pieces_are_apart)
 }
 END_TEST
 
+START_TEST(free_tlps_are_out_of_reach)
+{
+    SimEngine *engine = sim_engine_new();
+    FabFabric *fabric = fab_fabric_new(engine, 1);
+    FabTlp *tlp = fab_tlp_new(fabric, FAB_TLP_MRD);
+
+    ck_assert_int_eq(tlp->type, FAB_TLP_MRD);
+    fab_tlp_free(fabric, tlp);
+    if (__asan_address_is_poisoned) {
+        ck_assert(__asan_address_is_poisoned(tlp));
+        ck_assert(__asan_address_is_poisoned((char *)(tlp + 1) - 1));
+    }
+    ck_assert_ptr_eq(fab_tlp_new(fabric, FAB_TLP_MWR), tlp);
+    ck_assert_int_eq(tlp->type, FAB_TLP_MWR);
+    fab_tlp_free(fabric, tlp);
+    fab_fabric_free(fabric);
+    sim_engine_free(engine);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fab_arena");
     TCase *tcase = tcase_create("arena");
 
     tcase_add_test(tcase, pieces_are_apart);
+    tcase_add_test(tcase, free_tlps_are_out_of_reach);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
