@@ -25,6 +25,7 @@
     "console=ttyS0 panic=0 iomem=relaxed mitigations=off cryptomgr.notests "   \
     "no_timer_check"
 #define IOMMU_ARGUMENTS " intel_iommu=on" /* AMD's is on by itself */
+#define SHARE_ID        "share"           /* for QEMU */
 #define SHARE_ARGUMENTS " farside.share"
 
 static void add(GPtrArray *argv, const char *option, const char *format, ...)
@@ -180,10 +181,11 @@ static void add_share(GPtrArray *argv, const TopoVm *vm)
 
     if (vm->share) {
         escaped = clu_property_escape(vm->share);
-        add(argv, "-fsdev", "local,id=share,security_model=none,path=%s",
+        add(argv, "-fsdev", "local,id=" SHARE_ID ",security_model=none,path=%s",
             escaped);
         add(argv, "-device",
-            "virtio-9p-pci,fsdev=share,mount_tag=share,addr=%x", SHARE_SLOT);
+            "virtio-9p-pci,fsdev=" SHARE_ID ",mount_tag=share,addr=%x",
+            SHARE_SLOT);
     }
 }
 
@@ -343,6 +345,10 @@ bool clu_argv_blame(const CluPlanHost *host, const char *complaint,
 {
     unsigned i, j;
 
+    if (host->host->vm->share && strstr(complaint, ",fsdev=" SHARE_ID ",")) {
+        *ret_place = host->host->vm->place;
+        return true;
+    }
     for (i = 0; i < host->devices->len; i++) {
         const CluPlanDevice *device = host->devices->pdata[i];
         const TopoVmDevice *vm = device->device->vm;

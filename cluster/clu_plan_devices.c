@@ -35,10 +35,12 @@ static void plan_disk(TopoErrors *errors, CluPlanDevice *device,
     } else {
         device->backend = CLU_BACKEND_FILE;
     }
-    if (device->backend != CLU_BACKEND_FILE && device->bytes % 512 != 0) {
+    if (device->backend != CLU_BACKEND_FILE &&
+        (device->bytes % 512 != 0 || device->bytes == 0)) {
         topo_errors_add(
             errors, vm->image_place,
-            "image: a disk cannot have %s; write a multiple of 512B",
+            "image: a disk cannot have %s; write a multiple of 512B, at least "
+            "512B",
             vm->image);
     }
 }

@@ -411,7 +411,11 @@ static const struct {
          "", "", ""),
      "t.yaml:5:108: vectors is '65'; write a number from 1 to 64\n"},
     {TWO(DEVICE("x", "device: nvme, image: 1000B"), "", "", ""),
-     "t.yaml:5:82: image: a disk cannot have 1000B; write a multiple of 512B\n"},
+     "t.yaml:5:82: image: a disk cannot have 1000B; write a multiple of 512B, "
+     "at least 512B\n"},
+    {TWO(DEVICE("x", "device: nvme, image: 0B"), "", "", ""),
+     "t.yaml:5:82: image: a disk cannot have 0B; write a multiple of 512B, at "
+     "least 512B\n"},
     {TWO(DEVICE("x", "device: edu, virtual_functions: 2"), "", "", ""),
      "t.yaml:5:93: virtual_functions: only a device 'nvme' with an image has "
      "some; leave the key out\n"},
@@ -479,6 +483,15 @@ START_TEST(a_complaint_of_qemu_is_put_down_to_its_entry)
     ck_assert_uint_eq(place.column, 69);
     ck_assert(
         !clu_argv_blame(host, "qemu-system-x86_64: out of memory", &place));
+    done(&c);
+    c = load("name: t\nhosts:\n  - {name: a, cpu: generic-host,\n"
+             "     vm: {share: /no/folder}}\n");
+    ck_assert(clu_argv_blame(c.plan->hosts->pdata[0],
+                             "qemu-system-x86_64: -device virtio-9p-pci,fsdev="
+                             "share,mount_tag=share,addr=2: cannot initialize "
+                             "fsdev 'share': failed to open '/no/folder'",
+                             &place));
+    ck_assert_uint_eq(place.line, 4);
     done(&c);
 }
 END_TEST
