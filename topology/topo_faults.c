@@ -480,8 +480,13 @@ static void load_fault(TopoLoader *loader, const TopoNode *node,
     g_autoptr(TopoValues) values =
         topo_values_read(&topo_section_fault, node, loader->errors);
     const TopoValue *name = topo_values_get(values, "name");
-    TopoFault *fault = g_new0(TopoFault, 1);
+    TopoFault *fault;
 
+    /* The action decides which other keys a fault may have. */
+    if (topo_values_text(values, "action") == NULL) {
+        return;
+    }
+    fault = g_new0(TopoFault, 1);
     fault->place = node->place;
     fault->name = topo_load_text(loader, topo_values_text(values, "name"));
     if (topo_load_check_unique(loader, names, "fault", fault->name,

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "topo_suggest.h"
+
 /* ---- Getters ----------------------------------------------------------- */
 
 const char *topo_flow_name(const TopoFlow *flow)
@@ -370,20 +372,32 @@ static void load_streams(TopoLoader *loader, TopoFlow *flow)
     }
 }
 
-TopoFlow *topo_flow_new(TopoLoader *loader, const TopoNode *node)
+static void refuse_kind(TopoLoader *loader, const TopoNode *node)
 {
     const TopoNode *given = topo_node_get(node, "kind");
+    const char *text = topo_node_get_text(node, "kind");
+    g_autoptr(GPtrArray) names = topo_flow_kind_names();
+    g_autofree char *hint = topo_suggest(text != NULL ? text : "", names);
+
+    if (text != NULL) {
+        topo_errors_add(loader->errors, given->place,
+                        "'%s' is no kind of a flow%s", text, hint);
+    } else {
+        topo_errors_add(loader->errors,
+                        given != NULL ? given->place : node->place,
+                        "a flow needs a kind%s", hint);
+    }
+}
+
+TopoFlow *topo_flow_new(TopoLoader *loader, const TopoNode *node)
+{
     const TopoFlowKind *kind =
         topo_flow_find_kind(topo_node_get_text(node, "kind"));
     TopoFlow *flow;
 
     /* The kind decides which other keys a flow may have. */
     if (kind == NULL) {
-        g_autofree char *names = topo_flow_kind_names();
-
-        topo_errors_add(loader->errors,
-                        given != NULL ? given->place : node->place,
-                        "a flow needs a kind; write one of %s", names);
+        refuse_kind(loader, node);
         return NULL;
     }
     flow = g_new0(TopoFlow, 1);

@@ -828,14 +828,13 @@ const TopoFlowKind *topo_flow_find_kind(const char *name)
     return NULL;
 }
 
-char *topo_flow_kind_names(void)
+GPtrArray *topo_flow_kind_names(void)
 {
-    GString *names = g_string_new(NULL);
+    GPtrArray *names = g_ptr_array_new();
     unsigned i;
 
     for (i = 0; i < topo_flow_n_kinds; i++) {
-        g_string_append_printf(names, "%s%s", i > 0 ? ", " : "",
-                               topo_flow_kinds[i].name);
+        g_ptr_array_add(names, (char *)topo_flow_kinds[i].name);
     }
-    return g_string_free(names, FALSE);
+    return names;
 }

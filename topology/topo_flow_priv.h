@@ -33,8 +33,9 @@ struct TopoFlow {
 /* The kind called @name (nullable); NULL if there is none. */
 const TopoFlowKind *topo_flow_find_kind(const char *name);
 
-/* Returns a text with the names of all kinds, to be freed. */
-char *topo_flow_kind_names(void);
+/* Returns the names of all kinds, of const char *; the caller frees the array.
+ */
+GPtrArray *topo_flow_kind_names(void);
 
 /* Reads a flow from @node and reports all errors in it. Returns NULL if its
  * kind is unknown. */
