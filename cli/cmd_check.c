@@ -56,9 +56,9 @@ static bool check_file(const char *file, const GPtrArray *changes)
     points = topo_plan_points(description, errors);
     for (unsigned i = 0; points && i < points->len; i++) {
         const TopoPoint *point = points->pdata[i];
-        TopoDescription *changed = topo_load(file, point->changes, errors);
 
-        topo_description_free(changed);
+        topo_description_free(
+            topo_load_again(description, point->changes, errors));
     }
     if (topo_errors_count(errors) > 0) {
         g_autofree char *text = topo_errors_to_string(errors);

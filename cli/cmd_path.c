@@ -115,7 +115,7 @@ static int print_flows(const char *file, const TopoDescription *plan)
     for (unsigned i = 0; points && i < points->len; i++) {
         const TopoPoint *point = points->pdata[i];
         g_autoptr(TopoDescription) description =
-            topo_load(file, point->changes, errors);
+            topo_load_again(plan, point->changes, errors);
 
         for (unsigned j = 0; description && description->workload &&
                              j < description->workload->flows->len;

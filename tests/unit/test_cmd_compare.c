@@ -88,6 +88,8 @@ static const struct {
     {"compare base.csv same.csv --worst -1", 2, "", "--worst"},
     {"compare base.csv same.csv --frob", 2, "", "--frob"},
     {"compare base.csv same.csv --junit base.csv/x", 2, "", "base.csv"},
+    {"check teaching/two-hosts.yaml", 0, ": no errors", ""},
+    {"path teaching/two-hosts.yaml", 0, "iommu-off, direction=write", ""},
     {"", 2, "", "a verb is missing"},
     {"comapre", 2, "", "did you mean compare?"},
     {"frobnicate", 2, "", "there is no verb \"frobnicate\"; there are bench"},
