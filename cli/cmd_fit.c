@@ -6,6 +6,7 @@
 #include "cmd_load.h"
 #include "exp_fit.h"
 #include "table_file.h"
+#include "topo_home.h"
 
 #define THREADS_MOST 1024
 #define STARTS_MOST  1000
@@ -101,9 +102,12 @@ static int fit_files(const Options *options, char **files)
         return CMD_USAGE;
     }
     for (char **file = files; *file; file++) {
+        char *path = topo_home_resolve(*file);
         TopoDescription *description =
-            cmd_load("fit", *file, changes, CMD_LOAD_WORKLOAD);
+            cmd_load("fit", path, changes, CMD_LOAD_WORKLOAD);
 
+        g_free(*file);
+        *file = path;
         if (!description) {
             return CMD_USAGE;
         }

@@ -90,6 +90,8 @@ static const struct {
     {"compare base.csv same.csv --junit base.csv/x", 2, "", "base.csv"},
     {"check teaching/two-hosts.yaml", 0, ": no errors", ""},
     {"path teaching/two-hosts.yaml", 0, "iommu-off, direction=write", ""},
+    {"fit teaching/two-hosts.yaml -p parts.generic-host.memory.reads=1..2", 2,
+     "", "there are no published values to fit to"},
     {"", 2, "", "a verb is missing"},
     {"comapre", 2, "", "did you mean compare?"},
     {"frobnicate", 2, "", "there is no verb \"frobnicate\"; there are bench"},
