@@ -108,8 +108,10 @@ static int show(const Options *options, const char *path)
            "the better\n",
            history->versions->len, history->trends->len, worse, better);
     if (options->plot && !rep_history_plot(history, options->plot, &error)) {
+        bool is_input = g_error_matches(error, TABLE_ERROR, TABLE_ERROR_VALUE);
+
         cmd_complain("history", error);
-        return CMD_DIFFERENT;
+        return is_input ? CMD_USAGE : CMD_DIFFERENT;
     }
     return worse > 0 ? CMD_DIFFERENT : CMD_OK;
 }

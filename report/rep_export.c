@@ -115,6 +115,26 @@ static char *print_junit(const GPtrArray *numbers)
     return g_string_free(out, FALSE);
 }
 
+/* Adds a column for each trend. */
+static bool add_trends(Table *table, const GPtrArray *trends, GError **error)
+{
+    for (unsigned i = 0; i < trends->len; i++) {
+        const RepTrend *trend = trends->pdata[i];
+        g_autofree char *name = g_strdup_printf("%s: %s: %s", trend->scenario,
+                                                trend->point, trend->column);
+
+        if (table_find_column(table, name, NULL)) {
+            g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                        "two numbers would both be called \"%s\"; give a point "
+                        "or a scenario another name",
+                        name);
+            return false;
+        }
+        table_add_column(table, name, TABLE_TEXT, 0);
+    }
+    return true;
+}
+
 /* A row for each version, with a column for each number. */
 static char *print_otava(const char *path, GError **error)
 {
@@ -127,12 +147,8 @@ static char *print_otava(const char *path, GError **error)
     table = table_new();
     table_add_column(table, "time", TABLE_TEXT, 0);
     table_add_column(table, "version", TABLE_TEXT, 0);
-    for (unsigned i = 0; i < history->trends->len; i++) {
-        const RepTrend *trend = history->trends->pdata[i];
-        g_autofree char *name = g_strdup_printf("%s: %s: %s", trend->scenario,
-                                                trend->point, trend->column);
-
-        table_add_column(table, name, TABLE_DECIMAL, TABLE_DIGITS_MAX);
+    if (!add_trends(table, history->trends, error)) {
+        return NULL;
     }
     for (unsigned i = 0; i < history->versions->len; i++) {
         unsigned row = table_add_row(table);
@@ -143,10 +159,9 @@ static char *print_otava(const char *path, GError **error)
     for (unsigned i = 0; i < history->trends->len; i++) {
         const RepTrend *trend = history->trends->pdata[i];
 
-        for (unsigned j = 0; j < trend->values->len; j++) {
-            table_set_number(table, g_array_index(trend->versions, unsigned, j),
-                             2 + i,
-                             (int64_t)g_array_index(trend->values, RepWide, j));
+        for (unsigned j = 0; j < trend->texts->len; j++) {
+            table_set_text(table, g_array_index(trend->versions, unsigned, j),
+                           2 + i, trend->texts->pdata[j]);
         }
     }
     return table_to_csv(table);

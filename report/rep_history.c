@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <glib/gstdio.h>
+
 #include "rep_plot.h"
 #include "table_csv.h"
 
@@ -55,7 +57,7 @@ static void add_numbers(Table *table, const char *version, const char *time,
 
 static Table *read_file(const char *path, GError **error)
 {
-    g_autoptr(Table) table = table_read(path, error);
+    g_autoptr(Table) table = table_read_texts(path, error);
 
     if (!table) {
         return NULL;
@@ -111,6 +113,15 @@ static bool check_version(const char *path, const char *version, GError **error)
     return true;
 }
 
+/* Returns true if there is no file, or one without a byte, as touch makes it.
+ */
+static bool is_new_file(const char *path)
+{
+    GStatBuf status;
+
+    return g_stat(path, &status) != 0 || status.st_size == 0;
+}
+
 /* Returns true if the last line of the file has no end, as some editors leave
  * it. */
 static bool is_open_line(const char *path)
@@ -147,7 +158,7 @@ static bool append_text(const char *path, const char *text, GError **error)
 bool rep_history_append(const char *path, const char *version, const char *time,
                         char **files, GError **error)
 {
-    bool is_new = !g_file_test(path, G_FILE_TEST_EXISTS);
+    bool is_new = is_new_file(path);
     g_autoptr(Table) table = table_new();
     g_autoptr(GPtrArray) numbers = NULL;
     g_autofree char *text = NULL;
@@ -185,6 +196,7 @@ static void trend_free(void *data)
     g_free(trend->unit);
     g_array_unref(trend->versions);
     g_array_unref(trend->values);
+    g_ptr_array_unref(trend->texts);
     g_array_unref(trend->changes);
     g_free(trend);
 }
@@ -301,6 +313,7 @@ static RepTrend *trend_of(RepHistory *history, GHashTable *by_name,
         trend->unit = table_dup_cell(table, row, UNIT);
         trend->versions = g_array_new(FALSE, FALSE, sizeof(unsigned));
         trend->values = g_array_new(FALSE, FALSE, sizeof(RepWide));
+        trend->texts = g_ptr_array_new_with_free_func(g_free);
         trend->changes = g_array_new(FALSE, FALSE, sizeof(unsigned));
         g_ptr_array_add(history->trends, trend);
         g_hash_table_insert(by_name, g_steal_pointer(&name), trend);
@@ -344,6 +357,7 @@ static bool take_row(RepHistory *history, GHashTable *by_name,
     wide = rep_widen(value, digits);
     g_array_append_val(trend->versions, index);
     g_array_append_val(trend->values, wide);
+    g_ptr_array_add(trend->texts, g_steal_pointer(&text));
     return true;
 }
 
@@ -461,6 +475,7 @@ bool rep_history_plot(const RepHistory *history, const char *prefix,
                           .x_label = "version, from the oldest"};
     g_autoptr(Table) table = table_new();
     g_autoptr(GPtrArray) sorted = g_ptr_array_new();
+    bool has_change = false;
 
     for (unsigned i = 0; i < history->trends->len; i++) {
         g_ptr_array_add(sorted, history->trends->pdata[i]);
@@ -474,14 +489,21 @@ bool rep_history_plot(const RepHistory *history, const char *prefix,
 
         for (unsigned j = 0; j < trend->values->len; j++) {
             unsigned row = table_add_row(table);
+            int64_t change =
+                rep_error_mpct(value_at(trend, j), value_at(trend, 0));
 
             table_set_text(table, row, 0, name);
             table_set_number(table, row, 1,
                              g_array_index(trend->versions, unsigned, j) + 1);
-            table_set_number(
-                table, row, 2,
-                rep_error_mpct(value_at(trend, j), value_at(trend, 0)));
+            table_set_number(table, row, 2, change);
+            has_change = has_change || change != TABLE_NONE;
         }
+    }
+    if (!has_change) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "the history has no change to draw: there is no number, or "
+                    "each was 0 at first");
+        return false;
     }
     return rep_plot_write(&plot, table, NULL, prefix, error);
 }

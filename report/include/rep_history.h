@@ -19,6 +19,7 @@ typedef struct RepTrend {
     RepBetter better;
     GArray *versions;   /* of unsigned: indexes of the versions that have it */
     GArray *values;     /* of RepWide, in units of 10^-9 */
+    GPtrArray *texts;   /* of char *: the values as they were written */
     int64_t drift_mpct; /* the newest against the oldest value */
     int first_out;      /* index in `values` of the first one outside the band
                            around the oldest; -1: none */

@@ -13,6 +13,8 @@
 #include "program.h"
 #include "../suite.h"
 
+#define HEADER "version,time,scenario,point,column,unit,better,value\n"
+
 static char *read_file(const char *name)
 {
     g_autofree char *path = program_place(name);
@@ -110,6 +112,8 @@ static const struct {
     {"history all.csv --add v3 empty.csv", "empty.csv has no numbers"},
     {"history twice.csv",
      "twice.csv:4: version \"v1\" has this number already"},
+    {"history zero.csv --plot p", "the history has no change to draw"},
+    {"history head.csv --plot p", "the history has no change to draw"},
 };
 
 START_TEST(what_makes_no_trend_is_refused)
@@ -119,9 +123,10 @@ START_TEST(what_makes_no_trend_is_refused)
     make_history(2);
     program_put("rows.csv", "size,bw_GBps\n1,2.0\n2,3.0\n");
     program_put("empty.csv", "size,bw_GBps\n");
-    program_put("twice.csv", "version,time,scenario,point,column,unit,better,"
-                             "value\nv1,,s,p,c,,none,1\nv2,,s,p,c,,none,1\n"
-                             "v1,,s,p,c,,none,2\n");
+    program_put("twice.csv", HEADER "v1,,s,p,c,,none,1\nv2,,s,p,c,,none,1\n"
+                                    "v1,,s,p,c,,none,2\n");
+    program_put("head.csv", HEADER);
+    program_put("zero.csv", HEADER "v1,,s,p,c,,none,0\nv2,,s,p,c,,none,1\n");
     before = read_file("all.csv");
     ck_assert_int_eq(program_run(refusals[_i].words), 2);
     ck_assert_msg(strstr(program_err, refusals[_i].says) != NULL, "%s",
@@ -147,6 +152,38 @@ START_TEST(a_last_line_without_end_is_ended)
 }
 END_TEST
 
+START_TEST(an_empty_file_becomes_a_history)
+{
+    g_autofree char *text = NULL;
+
+    program_put("r.csv", "size,bw_GBps\na,1.0\n");
+    program_put("all.csv", "");
+    ck_assert_int_eq(program_run("history all.csv --add v1 --time t r.csv"), 0);
+    text = read_file("all.csv");
+    ck_assert_str_eq(text, HEADER "v1,t,r,a,bw_GBps,GB/s,higher,1.0\n");
+}
+END_TEST
+
+/* 1.9 and 1.90 are two versions, and numbers of all sizes stay readable. */
+START_TEST(a_version_may_look_like_a_number)
+{
+    static const char *const versions[] = {"1.9", "1.10", "1.90"};
+
+    program_put("r.csv", "# key: size\nsize,bytes,time_s\n"
+                         "a,25769803776,0.000000001\n");
+    for (unsigned i = 0; i < G_N_ELEMENTS(versions); i++) {
+        g_autofree char *words =
+            g_strdup_printf("history all.csv --add %s r.csv", versions[i]);
+
+        ck_assert_msg(program_run(words) == 0, "%s", program_err);
+        ck_assert_int_eq(program_run(words), 2);
+        ck_assert_ptr_nonnull(strstr(program_err, "already"));
+    }
+    ck_assert_msg(program_run("history all.csv") == 0, "%s", program_err);
+    ck_assert_ptr_nonnull(strstr(program_out, "3 versions, 2 numbers: 0 left"));
+}
+END_TEST
+
 static const struct {
     const char *words;
     int status;
@@ -167,8 +204,10 @@ static const struct {
      "GB/s</system-out></testcase>"},
     {"export -f otava all.csv", 0,
      "time,version,drift: 1: bw_GBps,drift: 1: delay_ns,drift: 1: hops"},
-    {"export -f otava all.csv", 0,
-     "\n2026-01-02,v2,9.960000000,100.000000000,"},
+    {"export -f otava all.csv", 0, "\n2026-01-02,v2,9.9600,100.0,"},
+    {"export -f otava large.csv", 0, "\nt,v1,25769803776\nt,v2,0.000000001\n"},
+    {"export -f otava same.csv", 2,
+     "two numbers would both be called \"s: x: y: c\""},
     {"export -f otava r.csv", 2, "is no history"},
     {"export -f other r.csv", 2, "there is no format \"other\""},
     {"export r.csv", 2, "give a --format"},
@@ -179,6 +218,10 @@ static const struct {
 START_TEST(exports_have_the_form_of_their_tools)
 {
     make_history(2);
+    program_put("large.csv", HEADER "v1,t,s,p,c,,none,25769803776\n"
+                                    "v2,t,s,p,c,,none,0.000000001\n");
+    program_put("same.csv", HEADER "v1,t,s,x: y,c,,none,1\n"
+                                   "v1,t,s: x,y,c,,none,2\n");
     ck_assert_int_eq(program_run(exports[_i].words), exports[_i].status);
     ck_assert_msg(strstr(exports[_i].status ? program_err : program_out,
                          exports[_i].says) != NULL,
@@ -199,6 +242,8 @@ int main(void)
     tcase_add_loop_test(tcase, what_makes_no_trend_is_refused, 0,
                         G_N_ELEMENTS(refusals));
     tcase_add_test(tcase, a_last_line_without_end_is_ended);
+    tcase_add_test(tcase, an_empty_file_becomes_a_history);
+    tcase_add_test(tcase, a_version_may_look_like_a_number);
     tcase_add_loop_test(tcase, exports_have_the_form_of_their_tools, 0,
                         G_N_ELEMENTS(exports));
     suite_add_tcase(suite, tcase);
