@@ -108,7 +108,8 @@ static bool check_columns(const TopoDescription *description,
     return is_same;
 }
 
-static bool draw(const Options *options, const char *file, GError **error)
+/* Returns the exit status; @error is set unless it is CMD_OK. */
+static int draw(const Options *options, const char *file, GError **error)
 {
     g_autoptr(Table) table = table_read(file, error);
     g_autoptr(TopoDescription) description =
@@ -127,22 +128,28 @@ static bool draw(const Options *options, const char *file, GError **error)
     GError *cause = NULL;
 
     if (!description || !check_columns(description, table, file, error)) {
-        return false;
+        return CMD_USAGE;
     }
     if (description->plot->published) {
         published = table_read(description->plot->published, error);
         if (!published) {
-            return false;
+            return CMD_USAGE;
         }
     }
     measured = rep_measured_read(description, &cause);
     if (cause) {
         g_propagate_error(error, cause);
-        return false;
+        return CMD_USAGE;
     }
     result.published = published;
     result.measured = measured;
-    return rep_result_draw(&result, options->prefix, &look, error);
+    if (!rep_result_draw(&result, options->prefix, &look, &cause)) {
+        bool is_input = g_error_matches(cause, TABLE_ERROR, TABLE_ERROR_VALUE);
+
+        g_propagate_error(error, cause);
+        return is_input ? CMD_USAGE : CMD_DIFFERENT;
+    }
+    return CMD_OK;
 }
 
 int cmd_plot(int argc, char **argv)
@@ -200,6 +207,11 @@ int cmd_plot(int argc, char **argv)
                              "xy"[i]);
         }
     }
+    if (options.prefix &&
+        (*options.prefix == '\0' || g_str_has_suffix(options.prefix, "/"))) {
+        return cmd_usage("plot", "--output takes the beginning of a file's "
+                                 "name, such as figures/fig12");
+    }
     if (!options.prefix) {
         const char *end = g_str_has_suffix(args[0], ".csv")
                               ? strrchr(args[0], '.')
@@ -207,12 +219,10 @@ int cmd_plot(int argc, char **argv)
 
         options.prefix = g_strndup(args[0], (gsize)(end - args[0]));
     }
-    if (!draw(&options, args[0], &error)) {
-        bool is_program =
-            g_error_matches(error, TABLE_ERROR, TABLE_ERROR_PROGRAM);
-
+    status = draw(&options, args[0], &error);
+    if (status != CMD_OK) {
         cmd_complain("plot", error);
-        return is_program ? CMD_DIFFERENT : CMD_USAGE;
+        return status;
     }
     printf("%s.svg, %s.png", options.prefix, options.prefix);
     if (options.pdf) {

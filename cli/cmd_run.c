@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -476,6 +477,22 @@ static void print_failed(const Run *run)
     }
 }
 
+/* Makes the folder of the results. Fails if no file can be made there, which
+ * would else show after the simulation. */
+static bool make_folder(const Run *run, GError **error)
+{
+    g_autofree char *folder = g_path_get_dirname(run->prefix);
+
+    if (g_mkdir_with_parents(folder, 0777) != 0 ||
+        access(folder, W_OK | X_OK) != 0) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_FILE,
+                    "cannot write in the folder %s: %s", folder,
+                    g_strerror(errno));
+        return false;
+    }
+    return true;
+}
+
 /* Runs one scenario. Returns false and sets @error if there are no results.
  * Sets *ret_failed if points are missing in them. */
 static bool run_file(const Options *options, const TopoDescription *description,
@@ -487,7 +504,8 @@ static bool run_file(const Options *options, const TopoDescription *description,
         .prefix = make_prefix(options, description),
     };
 
-    if (!check_plot(options, description, error) || !read_others(&run, error)) {
+    if (!check_plot(options, description, error) || !read_others(&run, error) ||
+        !make_folder(&run, error)) {
         return false;
     }
     if (!simulate(&run, error) ||

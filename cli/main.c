@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <locale.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <glib.h>
 
@@ -157,17 +160,26 @@ static bool describe(const char *word, int argc, char **argv)
     return true;
 }
 
-int main(int argc, char **argv)
+/* Returns @status, or a failure if output was lost, as on a full disk. A reader
+ * that has closed its end of a pipe has seen enough. */
+static int check_output(int status)
+{
+    struct stat output;
+    bool is_lost = fflush(stdout) != 0 || ferror(stdout);
+
+    if (!is_lost || (fstat(STDOUT_FILENO, &output) == 0 &&
+                     (S_ISFIFO(output.st_mode) || S_ISSOCK(output.st_mode)))) {
+        return status;
+    }
+    fputs("farside: the output could not be written\n", stderr);
+    return status == CMD_OK ? CMD_DIFFERENT : status;
+}
+
+static int run(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
     const Verb *verb = find_verb(word);
 
-    /* If a drawing program ends early, a write to it must fail, not end this
-     * program. */
-    signal(SIGPIPE, SIG_IGN);
-    /* Names on the command line may be UTF-8. Numbers are as in the C
-     * locale. */
-    setlocale(LC_CTYPE, "");
     if (strcmp(word, "--version") == 0) {
         puts("farside " FARSIDE_VERSION);
         return CMD_OK;
@@ -188,4 +200,15 @@ int main(int argc, char **argv)
         return CMD_OK;
     }
     return complain_about(word);
+}
+
+int main(int argc, char **argv)
+{
+    /* If a drawing program ends early, a write to it must fail, not end this
+     * program. */
+    signal(SIGPIPE, SIG_IGN);
+    /* Names on the command line may be UTF-8. Numbers are as in the C
+     * locale. */
+    setlocale(LC_CTYPE, "");
+    return check_output(run(argc, argv));
 }

@@ -290,6 +290,10 @@ START_TEST(a_result_is_drawn_again_without_a_run)
     ck_assert_ptr_nonnull(strstr(program_err, "--width takes 40 to 1000"));
     ck_assert_int_eq(program_run("plot @/s.csv --y-range 6:0"), 2);
     ck_assert_ptr_nonnull(strstr(program_err, "--y-range takes LEAST:MOST"));
+    ck_assert_int_eq(program_run("plot @/s.csv --output=@/new/"), 2);
+    ck_assert_ptr_nonnull(strstr(program_err, "beginning of a file's name"));
+    ck_assert_int_eq(program_run("plot @/s.csv -o @/s.yaml/a"), 1);
+    ck_assert_ptr_nonnull(strstr(program_err, "cannot make the folder"));
     program_put("other.csv", "a,b\n1,2\n");
     ck_assert_int_eq(program_run("plot @/other.csv"), 2);
     ck_assert_ptr_nonnull(strstr(program_err, "does not name its scenario"));
@@ -595,6 +599,46 @@ static const struct {
      "of a: 1 credits cannot hold a payload"},
 };
 
+/* Every point fails, so the message shows that the folder is tried before. */
+START_TEST(a_folder_without_room_for_results_is_told_first)
+{
+    ck_assert_int_eq(program_run("run @/s.yaml --explain -o @/s.yaml --set "
+                                 "workload.flows.f.working_set=1TiB"),
+                     1);
+    ck_assert_msg(strstr(program_err, "cannot write in the folder ") != NULL,
+                  "%s", program_err);
+}
+END_TEST
+
+/* A full disk is no success, but a reader that ends early is. */
+START_TEST(output_that_is_lost_is_a_failure)
+{
+    static const struct {
+        const char *line, *says;
+        int status;
+    } ways[] = {
+        {"\"$FARSIDE\" path --help >/dev/full",
+         "farside: the output could not be written\n", 1},
+        {"\"$FARSIDE\" path >/dev/full", "Try: farside path --help\n", 2},
+        {"trap '' PIPE; (sleep 0.1; \"$FARSIDE\" path --help; echo $? >status) "
+         "| true; while ! read s <status; do sleep 0.1; done; exit $s",
+         "", 0},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(ways); i++) {
+        g_autofree char *said = NULL;
+        const char *const argv[] = {"sh", "-c", ways[i].line, NULL};
+        int status;
+
+        ck_assert(g_spawn_sync(program_folder, (char **)argv, NULL,
+                               G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, &said,
+                               &status, NULL));
+        ck_assert_int_eq(status, ways[i].status * 256);
+        ck_assert_msg(g_str_has_suffix(said, ways[i].says), "%s", said);
+    }
+}
+END_TEST
+
 static const char *const borrowed =
     "name: borrowed\n"
     "hosts:\n"
@@ -703,6 +747,8 @@ int main(void)
     tcase_add_test(tcase, spreads_are_not_compared);
     tcase_add_test(tcase, parts_of_seeds_are_the_whole);
     tcase_add_test(tcase, latencies_of_all_operations_are_written);
+    tcase_add_test(tcase, a_folder_without_room_for_results_is_told_first);
+    tcase_add_test(tcase, output_that_is_lost_is_a_failure);
     tcase_add_test(tcase, a_trace_is_a_workload);
     tcase_add_loop_test(tcase, wrong_use_is_told, 0, G_N_ELEMENTS(wrong));
     suite_add_tcase(suite, tcase);
