@@ -343,6 +343,15 @@ static bool run(Compare *compare, const char *baseline, const char *fresh,
                 GError **error)
 {
     bool is_folder = g_file_test(baseline, G_FILE_TEST_IS_DIR);
+    const char *absent = !g_file_test(baseline, G_FILE_TEST_EXISTS) ? baseline
+                         : !g_file_test(fresh, G_FILE_TEST_EXISTS)  ? fresh
+                                                                    : NULL;
+
+    if (absent) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_FILE,
+                    "cannot read %s: there is no such file or folder", absent);
+        return false;
+    }
 
     if (is_folder != (bool)g_file_test(fresh, G_FILE_TEST_IS_DIR)) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,

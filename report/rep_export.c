@@ -56,19 +56,22 @@ static char *print_github(const GPtrArray *numbers, RepBetter better)
                      : (g_string_free(out, TRUE), NULL);
 }
 
-static char *print_bigger(const GPtrArray *numbers)
+static char *print_bigger(const GPtrArray *numbers,
+                          G_GNUC_UNUSED const GPtrArray *failed)
 {
     return print_github(numbers, REP_BETTER_HIGHER);
 }
 
-static char *print_smaller(const GPtrArray *numbers)
+static char *print_smaller(const GPtrArray *numbers,
+                           G_GNUC_UNUSED const GPtrArray *failed)
 {
     return print_github(numbers, REP_BETTER_LOWER);
 }
 
 /* A benchmark is a point, and its columns are measures. The numbers of a point
  * follow each other. */
-static char *print_bencher(const GPtrArray *numbers)
+static char *print_bencher(const GPtrArray *numbers,
+                           G_GNUC_UNUSED const GPtrArray *failed)
 {
     GString *out = g_string_new("{");
     const RepNumber *last = NULL;
@@ -94,13 +97,15 @@ static char *print_bencher(const GPtrArray *numbers)
     return g_string_free(out, FALSE);
 }
 
-static char *print_junit(const GPtrArray *numbers)
+static char *print_junit(const GPtrArray *numbers, const GPtrArray *failed)
 {
     GString *out = g_string_new("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 
     g_string_append_printf(
-        out, "<testsuites><testsuite name=\"farside\" tests=\"%u\">\n",
-        numbers->len);
+        out,
+        "<testsuites><testsuite name=\"farside\" tests=\"%u\" "
+        "failures=\"%u\">\n",
+        numbers->len + failed->len, failed->len);
     for (unsigned i = 0; i < numbers->len; i++) {
         const RepNumber *number = numbers->pdata[i];
         g_autofree char *line = g_markup_printf_escaped(
@@ -108,6 +113,15 @@ static char *print_junit(const GPtrArray *numbers)
             "</system-out></testcase>\n",
             number->scenario, number->point, number->column, number->value,
             number->unit);
+
+        g_string_append(out, line);
+    }
+    for (unsigned i = 0; i < failed->len; i++) {
+        const RepNumber *number = failed->pdata[i];
+        g_autofree char *line = g_markup_printf_escaped(
+            "<testcase classname=\"%s\" name=\"%s\"><failure message=\"the "
+            "point failed\"/></testcase>\n",
+            number->scenario, number->point);
 
         g_string_append(out, line);
     }
@@ -169,7 +183,7 @@ static char *print_otava(const char *path, GError **error)
 
 static const struct {
     const char *name;
-    char *(*print)(const GPtrArray *numbers);
+    char *(*print)(const GPtrArray *numbers, const GPtrArray *failed);
 } formats[] = {
     {"github-bigger", print_bigger},
     {"github-smaller", print_smaller},
@@ -179,6 +193,8 @@ static const struct {
 
 char *rep_export(const char *format, char **files, GError **error)
 {
+    g_autoptr(GPtrArray) failed =
+        g_ptr_array_new_with_free_func(rep_number_free);
     g_autoptr(GPtrArray) numbers = NULL;
     char *text = NULL;
     unsigned i = 0;
@@ -201,11 +217,11 @@ char *rep_export(const char *format, char **files, GError **error)
                     format);
         return NULL;
     }
-    numbers = rep_series_read_files(files, error);
+    numbers = rep_series_read_files(files, failed, error);
     if (!numbers) {
         return NULL;
     }
-    text = numbers->len > 0 ? formats[i].print(numbers) : NULL;
+    text = numbers->len > 0 ? formats[i].print(numbers, failed) : NULL;
     if (!text) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                     "no number fits the format %s; the keys `better` and "

@@ -55,6 +55,16 @@ static void add_numbers(Table *table, const char *version, const char *time,
     }
 }
 
+bool rep_history_is_one(const Table *table)
+{
+    bool is_one = table_n_columns(table) == N_COLUMNS;
+
+    for (unsigned i = 0; is_one && i < N_COLUMNS; i++) {
+        is_one = strcmp(table_column_name(table, i), columns[i].name) == 0;
+    }
+    return is_one;
+}
+
 static Table *read_file(const char *path, GError **error)
 {
     g_autoptr(Table) table = table_read_texts(path, error);
@@ -62,15 +72,12 @@ static Table *read_file(const char *path, GError **error)
     if (!table) {
         return NULL;
     }
-    for (unsigned i = 0; i < N_COLUMNS; i++) {
-        if (table_n_columns(table) != N_COLUMNS ||
-            strcmp(table_column_name(table, i), columns[i].name) != 0) {
-            g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                        "%s is no history: its columns must be version, time, "
-                        "scenario, point, column, unit, better, value",
-                        path);
-            return NULL;
-        }
+    if (!rep_history_is_one(table)) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "%s is no history: its columns must be version, time, "
+                    "scenario, point, column, unit, better, value",
+                    path);
+        return NULL;
     }
     return g_steal_pointer(&table);
 }
@@ -169,7 +176,7 @@ bool rep_history_append(const char *path, const char *version, const char *time,
         (!is_new && !check_version(path, version, error))) {
         return false;
     }
-    numbers = rep_series_read_files(files, error);
+    numbers = rep_series_read_files(files, NULL, error);
     if (!numbers) {
         return false;
     }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "rep_history.h"
 #include "table_csv.h"
 
 static const char *const better_words[] = {
@@ -82,7 +83,7 @@ bool rep_is_spread(const Table *table, const char *column)
     return false;
 }
 
-static void number_free(void *data)
+void rep_number_free(void *data)
 {
     RepNumber *number = data;
 
@@ -181,6 +182,20 @@ static void add_numbers(GPtrArray *numbers, const Table *table,
     }
 }
 
+/* Adds a point for each line "# failed: LABEL". */
+static void add_failed(GPtrArray *failed, const Table *table, const char *name)
+{
+    for (unsigned i = 0; i < table_n_heads(table); i++) {
+        if (strcmp(table_head_key(table, i), "failed") == 0) {
+            RepNumber *number = g_new0(RepNumber, 1);
+
+            number->scenario = scenario_of(table, name);
+            number->point = g_strdup(table_head_value(table, i));
+            g_ptr_array_add(failed, number);
+        }
+    }
+}
+
 /* Fails if @names, to which the numbers from index @from on are added, has one
  * of them already. */
 static bool add_names(GHashTable *names, const GPtrArray *numbers,
@@ -204,9 +219,10 @@ static bool add_names(GHashTable *names, const GPtrArray *numbers,
     return true;
 }
 
-GPtrArray *rep_series_read_files(char **files, GError **error)
+GPtrArray *rep_series_read_files(char **files, GPtrArray *failed,
+                                 GError **error)
 {
-    g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(number_free);
+    g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(rep_number_free);
     g_autoptr(GHashTable) names =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
@@ -217,7 +233,15 @@ GPtrArray *rep_series_read_files(char **files, GError **error)
         if (!table) {
             return NULL;
         }
+        if (rep_history_is_one(table)) {
+            g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                        "%s is a history, not a result", *files);
+            return NULL;
+        }
         add_numbers(all, table, *files);
+        if (failed) {
+            add_failed(failed, table, *files);
+        }
         if (all->len == from) {
             g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                         "%s has no numbers", *files);

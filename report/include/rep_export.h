@@ -12,7 +12,8 @@
  *   github-smaller  the same, customSmallerIsBetter: those that should be low
  *   bencher         Bencher Metric Format
  *   otava           CSV for Apache Otava, a row for each version of a history
- *   junit           JUnit, a test case for each number
+ *   junit           JUnit, a test case for each number; a point that failed is
+ * a failure
  *
  * Returns the text, which the caller frees. For otava @files is one history,
  * else results. Fails if the format is unknown, if a file is wrong, or if no

@@ -42,8 +42,14 @@ RepBetter rep_better_parse(const char *word);
  * and a direction that the head does not give follow from the end of the
  * column's name, such as _GBps or _ns. The name of the file stands for the
  * scenario if the head does not name it. Fails if a file cannot be read or has
- * no numbers, or if two numbers have the same scenario, point and column. The
- * caller frees the array. */
-GPtrArray *rep_series_read_files(char **files, GError **error);
+ * no numbers, or if it is a history, or if two numbers have the same scenario,
+ * point and column. Adds the points that failed to @failed, of RepNumber
+ * without column, unit and value; it may be NULL. The caller frees the arrays.
+ */
+GPtrArray *rep_series_read_files(char **files, GPtrArray *failed,
+                                 GError **error);
+
+/* Frees a RepNumber. */
+void rep_number_free(void *number);
 
 #endif

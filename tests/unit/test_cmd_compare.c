@@ -75,6 +75,7 @@ static const struct {
     {"compare base.csv", 2, "", "it takes BASELINE NEW"},
     {"compare base.csv same.csv near.csv", 2, "", "it takes BASELINE NEW"},
     {"compare base.csv gone.csv", 2, "", "cannot read gone.csv"},
+    {"compare . gone", 2, "", "cannot read gone: there is no such"},
     {"compare base.csv bad.csv", 2, "",
      "bad.csv:2: this line is no row of the table: 2 cells"},
     {"compare base.csv dir", 2, "", "dir is a folder, the other is not; name"},

@@ -110,6 +110,7 @@ static const struct {
     {"history all.csv --add v3 rows.csv",
      "rows.csv: size of \"rows\" at \"\" is there twice"},
     {"history all.csv --add v3 empty.csv", "empty.csv has no numbers"},
+    {"history all.csv --add v3 all.csv", "all.csv is a history, not a result"},
     {"history twice.csv",
      "twice.csv:4: version \"v1\" has this number already"},
     {"history zero.csv --plot p", "the history has no change to draw"},
@@ -202,6 +203,11 @@ static const struct {
     {"export -f junit r.csv", 0,
      "<testcase classname=\"drift\" name=\"1: bw_GBps\"><system-out>9.9600 "
      "GB/s</system-out></testcase>"},
+    {"export -f junit part.csv", 0,
+     "tests=\"2\" failures=\"1\">\n<testcase classname=\"part\" name=\"a: "
+     "v_ns\"><system-out>1 ns</system-out></testcase>\n<testcase "
+     "classname=\"part\" name=\"b, x=&lt;2\"><failure message=\"the point "
+     "failed\"/></testcase>"},
     {"export -f otava all.csv", 0,
      "time,version,drift: 1: bw_GBps,drift: 1: delay_ns,drift: 1: hops"},
     {"export -f otava all.csv", 0, "\n2026-01-02,v2,9.9600,100.0,"},
@@ -218,6 +224,7 @@ static const struct {
 START_TEST(exports_have_the_form_of_their_tools)
 {
     make_history(2);
+    program_put("part.csv", "# failed: b, x=<2\nname,v_ns\na,1\n");
     program_put("large.csv", HEADER "v1,t,s,p,c,,none,25769803776\n"
                                     "v2,t,s,p,c,,none,0.000000001\n");
     program_put("same.csv", HEADER "v1,t,s,x: y,c,,none,1\n"
