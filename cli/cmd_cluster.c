@@ -6,6 +6,7 @@
 
 #include "cmd_cluster_verb.h"
 #include "cmd_form.h"
+#include "topo_suggest.h"
 
 static const CmdClusterVerb *const verbs[] = {
     &cmd_cluster_up,      &cmd_cluster_down,    &cmd_cluster_status,
@@ -94,6 +95,18 @@ static bool describe(const char *word, int argc, char **argv)
     return true;
 }
 
+static int complain_about(const char *word)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    g_autofree char *hint = NULL;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++) {
+        g_ptr_array_add(names, (char *)verbs[i]->name);
+    }
+    hint = topo_suggest(word, names);
+    return cmd_usage("cluster", "there is no verb \"%s\"%s", word, hint);
+}
+
 int cmd_cluster(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
@@ -111,6 +124,6 @@ int cmd_cluster(int argc, char **argv)
     if (status >= 0) {
         return status;
     }
-    return *word ? cmd_usage("cluster", "there is no verb \"%s\"", word)
+    return *word ? complain_about(word)
                  : cmd_usage("cluster", "a verb is missing");
 }

@@ -95,6 +95,7 @@ static const struct {
      "", "there are no published values to fit to"},
     {"", 2, "", "a verb is missing"},
     {"comapre", 2, "", "did you mean compare?"},
+    {"cluster statsu", 2, "", "\"statsu\"; did you mean status?"},
     {"frobnicate", 2, "", "there is no verb \"frobnicate\"; there are bench"},
 };
 
