@@ -162,6 +162,28 @@ static bool append_text(const char *path, const char *text, GError **error)
     return is_written;
 }
 
+/* Fails if the history could not be read any more with @rows at its end: the
+ * reader has bounds. */
+static bool check_room(const char *path, const char *rows, GError **error)
+{
+    g_autofree char *old = NULL, *whole = NULL;
+    g_autoptr(GError) cause = NULL;
+    g_autoptr(Table) table = NULL;
+
+    if (!g_file_get_contents(path, &old, NULL, error)) {
+        return false;
+    }
+    whole = g_strconcat(old, rows, NULL);
+    table = table_parse_texts(whole, strlen(whole), path, &cause);
+    if (!table) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "the history has no room for these results; begin another "
+                    "one (%s)",
+                    cause->message);
+    }
+    return table;
+}
+
 bool rep_history_append(const char *path, const char *version, const char *time,
                         char **files, GError **error)
 {
@@ -188,7 +210,7 @@ bool rep_history_append(const char *path, const char *version, const char *time,
     }
     rows = g_strconcat(is_open_line(path) ? "\n" : "", strchr(text, '\n') + 1,
                        NULL);
-    return append_text(path, rows, error);
+    return check_room(path, rows, error) && append_text(path, rows, error);
 }
 
 /* ---- Trends -------------------------------------------------------------- */

@@ -435,6 +435,12 @@ Table *table_parse(const char *data, gsize length, const char *name,
     return parse_data(data, length, name, false, error);
 }
 
+Table *table_parse_texts(const char *data, gsize length, const char *name,
+                         GError **error)
+{
+    return parse_data(data, length, name, true, error);
+}
+
 /* Reads at most one byte more than is allowed, so that even an endless file
  * ends in an error. */
 static char *read_bounded(const char *path, gsize *ret_length, GError **error)

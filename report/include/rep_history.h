@@ -40,8 +40,8 @@ bool rep_history_is_one(const Table *table);
 /* Appends the numbers of the results in @files to the history at @path, which
  * is made if it is not there, as @version. Rows are only added, in one write.
  * Fails if @version or @time is no line of text, if the version is there
- * already, if a file cannot be read or has no numbers, or if two rows are the
- * same point. */
+ * already, if a file cannot be read or has no numbers, if two rows are the same
+ * point, or if the history would be too large to be read. */
 bool rep_history_append(const char *path, const char *version, const char *time,
                         char **files, GError **error);
 

@@ -185,6 +185,24 @@ START_TEST(a_version_may_look_like_a_number)
 }
 END_TEST
 
+/* The reader takes 2^20 cells, the header's included: 131071 rows. */
+START_TEST(a_full_history_stays_readable)
+{
+    g_autoptr(GString) text = g_string_new(HEADER);
+
+    for (unsigned i = 0; i < (1 << 20) / 8 - 2; i++) {
+        g_string_append_printf(text, "v1,,s,%u,c,,none,1\n", i);
+    }
+    program_put("r.csv", "name,v\na,1\n");
+    program_put("all.csv", text->str);
+    ck_assert_int_eq(program_run("history all.csv --add v2 r.csv"), 0);
+    ck_assert_int_eq(program_run("history all.csv --add v3 r.csv"), 2);
+    ck_assert_ptr_nonnull(strstr(program_err, "has no room for these results"));
+    ck_assert_int_eq(program_run("history all.csv"), 0);
+    ck_assert_ptr_nonnull(strstr(program_out, "2 versions, 131071 numbers"));
+}
+END_TEST
+
 static const struct {
     const char *words;
     int status;
@@ -250,6 +268,7 @@ int main(void)
                         G_N_ELEMENTS(refusals));
     tcase_add_test(tcase, a_last_line_without_end_is_ended);
     tcase_add_test(tcase, an_empty_file_becomes_a_history);
+    tcase_add_test(tcase, a_full_history_stays_readable);
     tcase_add_test(tcase, a_version_may_look_like_a_number);
     tcase_add_loop_test(tcase, exports_have_the_form_of_their_tools, 0,
                         G_N_ELEMENTS(exports));
