@@ -82,6 +82,12 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     if (!cmd_cluster_parse(verb, argc, argv, options, &args, &status)) {
         return status;
     }
+    for (char **word = args.words; *word; word++) {
+        if (is_file(*word) && !g_str_has_suffix(*word, ".ko")) {
+            return cmd_usage(
+                argv[0], "%s is no module: its name must end in .ko", *word);
+        }
+    }
     hosts = only ? g_strsplit(only, ",", 0) : cmd_cluster_hosts(argv[0], &args);
     if (!hosts) {
         return CMD_USAGE;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options of `farside cluster up` that need no machines. Invariant: a wrong use
- * is refused, with a message that tells the right one, before anything starts.
+ * Options of `farside cluster up` and `reload` that need no machines.
+ * Invariant: a wrong use is refused, with a message that tells the right one,
+ * before anything starts.
  */
 #include <string.h>
 
@@ -60,6 +61,16 @@ START_TEST(a_wrong_use_is_refused)
 }
 END_TEST
 
+/* It would stay on the guests, among the modules. */
+START_TEST(only_modules_are_loaded_again)
+{
+    ck_assert_int_eq(program_run("cluster reload ntb_tool /etc/passwd"), 2);
+    ck_assert_msg(
+        strstr(program_err, "/etc/passwd is no module: its name must"), "%s",
+        program_err);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cmd_cluster_up");
@@ -69,6 +80,7 @@ int main(void)
     tcase_add_loop_test(tcase, a_missing_file_is_named, 0,
                         G_N_ELEMENTS(missing));
     tcase_add_loop_test(tcase, a_wrong_use_is_refused, 0, G_N_ELEMENTS(wrong));
+    tcase_add_test(tcase, only_modules_are_loaded_again);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
