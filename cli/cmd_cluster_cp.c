@@ -19,17 +19,27 @@ static const char put_script[] =
     "[ ! -d \"$1\" ] || set -- \"$1/$3\" \"$2\"\n"
     "cat >\"$1.part\" && chmod \"$2\" \"$1.part\" && mv -f \"$1.part\" \"$1\"\n";
 
+/* Prints the mode of the file $1. */
+static const char mode_script[] =
+    "[ ! -d \"$1\" ] || { echo \"$1 is a folder\" >&2; exit 2; }\n"
+    "exec stat -L -c %a -- \"$1\"\n";
+
+/* Fails unless $1 is a folder. */
+static const char folder_script[] =
+    "[ -d \"$1\" ] || { echo \"$1 is no folder for several files\" >&2; exit "
+    "2; }\n";
+
 static int complain(const char *verb, const char *path, int number)
 {
     fprintf(stderr, "farside %s: %s: %s\n", verb, path, g_strerror(number));
     return CMD_USAGE;
 }
 
-/* Runs @script on @host. Its input and output are this process's. */
-static int ask(const char *verb, const CmdClusterArgs *args, const char *host,
-               const char *script, const char *const *words)
+/* Runs @script on @host. */
+static int ask_mode(const char *verb, const CmdClusterArgs *args,
+                    const char *host, const char *script,
+                    const char *const *words, const CluClientMode *mode)
 {
-    const CluClientMode mode = {.input = CLU_CLIENT_COMMAND};
     g_autoptr(GPtrArray) all = g_ptr_array_new();
 
     g_ptr_array_add(all, (char *)"exec");
@@ -42,7 +52,16 @@ static int ask(const char *verb, const CmdClusterArgs *args, const char *host,
         g_ptr_array_add(all, (char *)*words);
     }
     g_ptr_array_add(all, NULL);
-    return cmd_cluster_ask(verb, args, (const char *const *)all->pdata, &mode);
+    return cmd_cluster_ask(verb, args, (const char *const *)all->pdata, mode);
+}
+
+/* The same; its input and output are this process's. */
+static int ask(const char *verb, const CmdClusterArgs *args, const char *host,
+               const char *script, const char *const *words)
+{
+    const CluClientMode mode = {.input = CLU_CLIENT_COMMAND};
+
+    return ask_mode(verb, args, host, script, words, &mode);
 }
 
 /* Runs @script with @fd in place of the descriptor @which of this process. */
@@ -150,15 +169,27 @@ static int copy_from(const char *verb, const CmdClusterArgs *args,
                                 ? g_build_filename(to, name, NULL)
                                 : g_strdup(to);
     g_autofree char *part = g_strconcat(path, ".part", NULL);
-    int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int status;
+    g_autoptr(GString) text = g_string_new(NULL);
+    CluClientMode mode = cmd_cluster_no_input;
+    int fd, status;
 
+    mode.output = text;
+    status = ask_mode(verb, args, host, mode_script,
+                      (const char *const[]){from, NULL}, &mode);
+    if (status != 0) {
+        return status;
+    }
+    fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
         return complain(verb, part, errno);
     }
     status = ask_with(fd, STDOUT_FILENO, verb, args, host,
                       "exec cat -- \"$1\" </dev/null",
                       (const char *const[]){from, NULL});
+    if (status == 0 &&
+        fchmod(fd, (mode_t)g_ascii_strtoull(text->str, NULL, 8) & 0777) < 0) {
+        status = complain(verb, part, errno);
+    }
     if (close(fd) < 0 && status == 0) {
         status = complain(verb, part, errno);
     }
@@ -186,6 +217,24 @@ static char **split(const char *word, const char **ret_path)
     return g_strsplit(names, ",", 0);
 }
 
+/* Fails unless @to is a folder: one file would replace the other. @hosts is
+ * NULL if it is a path of this machine. */
+static int check_folder(const char *verb, const CmdClusterArgs *args,
+                        char *const *hosts, const char *to)
+{
+    int status = 0;
+
+    if (!hosts && !g_file_test(to, G_FILE_TEST_IS_DIR)) {
+        return cmd_usage(verb, "%s is no folder for several files", to);
+    }
+    for (; hosts && *hosts && status == 0; hosts++) {
+        status =
+            ask_mode(verb, args, *hosts, folder_script,
+                     (const char *const[]){to, NULL}, &cmd_cluster_no_input);
+    }
+    return status;
+}
+
 static int run(const CmdClusterVerb *verb, int argc, char **argv)
 {
     g_auto(CmdClusterArgs) args = {.cluster = NULL};
@@ -201,6 +250,9 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     count = g_strv_length(args.words) - 1;
     to = args.words[count];
     to_hosts = split(to, &to);
+    if (count > 1) {
+        status = check_folder(argv[0], &args, to_hosts, to);
+    }
     for (unsigned i = 0; i < count && status == 0; i++) {
         const char *from = args.words[i];
         g_auto(GStrv) from_hosts = split(from, &from);
