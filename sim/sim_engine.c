@@ -4,11 +4,13 @@
 #include <stdlib.h>
 
 #include "sim_heap.h"
+#include "sim_list.h"
 #include "sim_run.h"
 #include "sim_wheel.h"
 
 /*
- * Few pending events, the usual case, all live in the heap. With many pending
+ * Few pending events, the usual case, all live in the list. If it becomes full,
+ * all of them move to the heap, until LIST_FEW are left. With many pending
  * events, those from near_end on live in the wheel, and those before it in the
  * heap or, sorted, in the run. When both are empty, the wheel's next bucket
  * becomes the run, and near_end the end of that bucket. Events that are
@@ -20,6 +22,8 @@
 #define SEQUENCE_END  (1ULL << SEQUENCE_BITS)
 #define ORDER_MASK    (~(SEQUENCE_END - 1))
 #define RANK_BITS     20
+
+#define LIST_FEW 16u
 
 /* With more events than HEAP_CROWDED in the heap, some move to the wheel. With
  * WHEEL_SMALL or fewer in the wheel, all of them move back to the heap. */
@@ -35,10 +39,14 @@
 /* A step of prefetching is as many events before the next one. */
 #define FETCH_DISTANCE 5u
 
+G_STATIC_ASSERT(LIST_FEW < SIM_LIST_MOST);
+G_STATIC_ASSERT(SIM_LIST_MOST < HEAP_CROWDED - SIM_HEAP_ROOT);
 G_STATIC_ASSERT(HEAP_CROWDED <= SIM_HEAP_CAPACITY_MIN);
 G_STATIC_ASSERT(WHEEL_SMALL < HEAP_CROWDED - SIM_HEAP_ROOT);
 
 struct SimEngine {
+    bool few; /* all events are in the list; otherwise none is */
+    SimList list;
     SimHeap heap;
     uint64_t now;
     uint64_t near_end; /* UINT64_MAX while the wheel is not in use */
@@ -56,6 +64,8 @@ SimEngine *sim_engine_new(void)
 {
     SimEngine *engine = g_new0(SimEngine, 1);
 
+    engine->few = true;
+    sim_list_init(&engine->list);
     sim_heap_init(&engine->heap);
     engine->near_end = UINT64_MAX;
     engine->crowded = HEAP_CROWDED;
@@ -106,7 +116,7 @@ static int compare_sequences(const void *a, const void *b)
 }
 
 /* Numbers the pending events anew, in the same order, from 0. */
-static void renumber(SimEngine *engine)
+static G_GNUC_NO_INLINE void renumber(SimEngine *engine)
 {
     SimHeap *heap = &engine->heap;
     SimRun *run = &engine->run;
@@ -115,6 +125,9 @@ static void renumber(SimEngine *engine)
     uint64_t n = 0;
     uint64_t i;
 
+    for (i = engine->list.head; i < engine->list.end; i++) {
+        events[n++] = engine->list.entries[i].event;
+    }
     for (i = SIM_HEAP_ROOT + heap->hole; i < heap->end; i++) {
         events[n++] = heap->events[i];
     }
@@ -140,6 +153,30 @@ static void renumber(SimEngine *engine)
             run->entries[i].key = run->entries[i].event->key;
         }
     }
+}
+
+/* Moves the events of the list to the heap. */
+static void list_leave(SimEngine *engine)
+{
+    SimList *list = &engine->list;
+
+    for (uint32_t i = list->head; i < list->end; i++) {
+        sim_heap_add(&engine->heap, list->entries[i].event);
+    }
+    sim_list_empty(list);
+    engine->few = false;
+}
+
+/* Moves the events of the heap, which are all events, to the list. */
+static void list_return(SimEngine *engine)
+{
+    SimEvent *event;
+
+    while ((event = sim_heap_take(&engine->heap, INT64_MAX))) {
+        sim_heap_close(&engine->heap);
+        sim_list_add(&engine->list, event);
+    }
+    engine->few = true;
 }
 
 /* Moves the events of the heap and the run to the wheel. */
@@ -237,6 +274,21 @@ static bool refill(SimEngine *engine, uint64_t limit)
     return true;
 }
 
+/* The rest of sim_event_schedule() while events are not few. */
+static G_GNUC_NO_INLINE void add_to_many(SimEngine *engine, SimEvent *event)
+{
+    if (engine->few) {
+        list_leave(engine);
+    }
+    if ((uint64_t)event->time >= engine->near_end) {
+        sim_wheel_add(engine->wheel, event);
+    } else if (engine->heap.hole || engine->heap.end < engine->crowded) {
+        sim_heap_add(&engine->heap, event);
+    } else {
+        add_to_crowd(engine, event);
+    }
+}
+
 void sim_event_schedule(SimEvent *event, SimTime time)
 {
     SimEngine *engine = event->engine;
@@ -249,12 +301,10 @@ void sim_event_schedule(SimEvent *event, SimTime time)
     }
     event->time = time;
     event->key = (event->key & ORDER_MASK) | engine->sequence++;
-    if (G_UNLIKELY((uint64_t)time >= engine->near_end)) {
-        sim_wheel_add(engine->wheel, event);
-    } else if (engine->heap.hole || engine->heap.end < engine->crowded) {
-        sim_heap_add(&engine->heap, event);
+    if (engine->few && sim_list_count(&engine->list) < SIM_LIST_MOST) {
+        sim_list_add(&engine->list, event);
     } else {
-        add_to_crowd(engine, event);
+        add_to_many(engine, event);
     }
 }
 
@@ -266,6 +316,8 @@ void sim_event_cancel(SimEvent *event)
         sim_wheel_remove(engine->wheel, event);
     } else if (event->slot & SIM_RUN_SLOT) {
         sim_run_remove(&engine->run, event);
+    } else if (event->slot == SIM_LIST_SLOT) {
+        sim_list_remove(&engine->list, event);
     } else if (event->slot) {
         sim_heap_remove(&engine->heap, event);
     }
@@ -319,10 +371,16 @@ static SimEvent *take_event_of_many(SimEngine *engine, uint64_t limit)
 /* Takes the first event if it is due at or before @limit. */
 static inline SimEvent *take_event(SimEngine *engine, uint64_t limit)
 {
-    if (G_UNLIKELY(engine->near_end != UINT64_MAX)) {
+    if (engine->near_end != UINT64_MAX) {
         return take_event_of_many(engine, limit);
     }
-    return sim_heap_take(&engine->heap, limit);
+    if (!engine->few && sim_heap_count(&engine->heap) > LIST_FEW) {
+        return sim_heap_take(&engine->heap, limit);
+    }
+    if (!engine->few) {
+        list_return(engine);
+    }
+    return sim_list_take(&engine->list, limit);
 }
 
 /* Runs events due at or before @limit, at most @most of them. */
@@ -380,6 +438,9 @@ SimTime sim_engine_next(const SimEngine *engine)
     const SimRun *run = &engine->run;
     uint64_t next = UINT64_MAX;
 
+    if (sim_list_count(&engine->list)) {
+        next = (uint64_t)engine->list.entries[engine->list.head].time;
+    }
     if (sim_heap_count(&engine->heap)) {
         next = engine->heap.keys[SIM_HEAP_ROOT].time;
     }
@@ -398,7 +459,8 @@ SimTime sim_engine_next(const SimEngine *engine)
 
 uint64_t sim_engine_pending(const SimEngine *engine)
 {
-    uint64_t count = sim_heap_count(&engine->heap) + engine->run.count;
+    uint64_t count = sim_list_count(&engine->list) +
+                     sim_heap_count(&engine->heap) + engine->run.count;
 
     return engine->wheel ? count + engine->wheel->count : count;
 }

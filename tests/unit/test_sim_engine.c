@@ -351,6 +351,7 @@ START_TEST(test_few)
 {
     compare_with_model(_i, 1, 20000);
     compare_with_model(_i, 7, 20000);
+    compare_with_model(_i, 25, 20000); /* the list becomes full, and not */
     compare_with_model(_i, 100, 20000);
 }
 END_TEST

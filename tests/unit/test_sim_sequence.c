@@ -97,6 +97,7 @@ static void run_over_the_end(uint32_t count)
 START_TEST(test_end_of_sequence)
 {
     run_over_the_end(1);
+    run_over_the_end(20);
     run_over_the_end(40);
     run_over_the_end(5000);
 }
