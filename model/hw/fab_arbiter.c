@@ -191,7 +191,7 @@ static FabTlp *arbitrate_round_robin(FabPort *port, SimTime now,
  * rest of an arbitration, and nearly all weights are powers of two. */
 static inline uint64_t service_of(const FabSource *source, const FabTlp *tlp)
 {
-    uint64_t bytes = FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
+    uint64_t bytes = tlp->wire_bytes;
     uint32_t weight = source->weight;
 
     return weight & (weight - 1) ? bytes * SERVED_UNIT / weight

@@ -59,7 +59,7 @@ static SimTime overhead_time(FabPort *port, SimTime now)
 static void credits_consume(FabPort *port, FabPort *peer, const FabTlp *tlp)
 {
     FabClass cls = tlp->cls;
-    uint32_t data = fab_tlp_data_credits(tlp);
+    uint32_t data = tlp->data_credits;
 
     if (!(port->unlimited & FAB_UNLIMITED_HEADER(cls))) {
         port->header[cls]--;
@@ -168,11 +168,16 @@ void fab_port_update_fc(FabPort *ingress, FabClass cls, SimTime time)
     }
 }
 
-/* Time of @tlp on the wire to @port. */
+/* Time of @tlp on the wire to or from @port. */
 static inline SimTime tlp_time(const FabPort *port, const FabTlp *tlp)
 {
-    return wire_time(port, FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp)) /
-           FAB_PS_FRACTION;
+    return wire_time(port, tlp->wire_bytes) / FAB_PS_FRACTION;
+}
+
+static inline void tlp_measure(FabTlp *tlp)
+{
+    tlp->wire_bytes = FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
+    tlp->data_credits = fab_tlp_data_credits(tlp);
 }
 
 /* Returns whether freed credits of @cls have waited as long as they may. */
@@ -208,12 +213,12 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
         ingress->freed_header[cls]++;
     }
     if (counts_data) {
-        ingress->freed_data[cls] += fab_tlp_data_credits(tlp);
+        ingress->freed_data[cls] += tlp->data_credits;
     }
     if (ingress->freed_bytes[cls] == 0) {
         ingress->freed_since[cls] = time - tlp_time(ingress, tlp);
     }
-    ingress->freed_bytes[cls] += FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
+    ingress->freed_bytes[cls] += tlp->wire_bytes;
     most = cls == FAB_CLASS_NP ? NP_DATA_CREDITS : ingress->mps_bytes / 16;
     /* A sender that may run out of credits gets an UpdateFC at once (PCIe 5.0
      * s2.6.1.2). */
@@ -228,6 +233,7 @@ void fab_port_consume(FabTlp *tlp, SimTime time)
 {
     FabPort *ingress = tlp->ingress;
 
+    tlp_measure(tlp);
     fab_port_release(ingress, tlp, time);
     fab_tlp_free(ingress->owner->fabric, tlp);
 }
@@ -255,8 +261,8 @@ static inline void ack_owe(FabPort *ingress, SimTime start, SimTime end)
 
 static SimTime service_time(const FabService *service, const FabTlp *tlp)
 {
-    uint32_t beats =
-        (fab_tlp_bytes(tlp) + service->beat_bytes - 1) / service->beat_bytes;
+    uint32_t bytes = tlp->wire_bytes - FAB_TLP_FRAME_BYTES;
+    uint32_t beats = (bytes + service->beat_bytes - 1) / service->beat_bytes;
 
     return (beats + service->gap_beats) * service->beat_ps;
 }
@@ -334,14 +340,13 @@ static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
 {
     FabPort *peer = port->peer;
     FabFabric *fabric = port->owner->fabric;
-    uint32_t bytes = FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
     SimTime start = now, time, end;
     uint64_t wire;
 
     if (port->dllp_owed || now >= port->skp_next) {
         start += overhead_time(port, now);
     }
-    wire = wire_time(port, bytes) + port->time_carry;
+    wire = wire_time(port, tlp->wire_bytes) + port->time_carry;
     time = wire / FAB_PS_FRACTION;
     port->time_carry = wire % FAB_PS_FRACTION;
     if (port->has_service) {
@@ -361,7 +366,7 @@ static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
     fabric->hops++;
     port->counters.tlps_sent[tlp->cls]++;
     port->counters.payload_sent_bytes += tlp->payload_bytes;
-    port->counters.wire_sent_bytes += bytes;
+    port->counters.wire_sent_bytes += tlp->wire_bytes;
     port->counters.busy_ps += time;
     if (port->waiting) {
         port->waiting = false;
@@ -455,13 +460,11 @@ void fab_port_send(FabPort *port, unsigned source, FabTlp *tlp)
         tlp->ingress->last_egress = port;
     }
     tlp->egress_order = port->order++;
+    tlp_measure(tlp);
     if (tlp->tail_at > now) {
         /* With cut-through the last byte must not leave before it has come in.
          * Rounding may cost one ps. */
-        SimTime time =
-            wire_time(port, FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp)) /
-                FAB_PS_FRACTION +
-            1;
+        SimTime time = tlp_time(port, tlp) + 1;
 
         tlp->ready_at = MAX(tlp->ready_at, tlp->tail_at - time);
     }

@@ -293,8 +293,7 @@ static inline bool fab_port_has_credits(const FabPort *port, const FabTlp *tlp)
 {
     FabClass cls = tlp->cls;
 
-    return port->header[cls] >= 1 &&
-           port->data[cls] >= fab_tlp_data_credits(tlp);
+    return port->header[cls] >= 1 && port->data[cls] >= tlp->data_credits;
 }
 
 /* FIFO helpers. */

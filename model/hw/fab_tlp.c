@@ -142,10 +142,10 @@ FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
     }
     if (request->ingress) {
         count_error(request->ingress, request, status);
-        fab_port_release(request->ingress, request,
-                         sim_engine_now(fabric->engine));
+        fab_port_consume(request, sim_engine_now(fabric->engine));
+    } else {
+        fab_tlp_free(fabric, request);
     }
-    fab_tlp_free(fabric, request);
     return cpl;
 }
 

@@ -118,6 +118,11 @@ struct FabTlp {
     bool ecrc;            /* carries a TLP digest */
     uint8_t link_epoch;   /* link_epoch of @ingress when it was sent */
 
+    /* What it takes of a link. fab_port_send() sets both, because each hop
+     * needs them many times, and an address translation may change them. */
+    uint16_t wire_bytes;   /* framing included */
+    uint16_t data_credits; /* units of 16 bytes (PCIe 5.0 s2.6.1) */
+
     /* For observers: only `transaction` has another use. */
     uint32_t flow;        /* number of the flow it belongs to; 0: none */
     uint32_t hops;        /* links crossed so far */
