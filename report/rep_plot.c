@@ -29,8 +29,8 @@ static void emit_head(PlotSheet *sheet, const char *terminal)
 
         rep_gnuplot_add_title(
             sheet->script, terminal, title,
-            (double)(layout->width + PLOT_MARGIN_LEFT - PLOT_MARGIN_RIGHT) / 2 /
-                layout->width,
+            (double)(layout->width + layout->margin_left - PLOT_MARGIN_RIGHT) /
+                2 / layout->width,
             1.0 - (double)PLOT_TITLE_HEIGHT * 0.55 / (double)layout->height);
     }
 }
@@ -119,7 +119,7 @@ static void emit_panel_frame(PlotSheet *sheet, unsigned panel)
     unsigned rows =
         (sheet->data->panels->len + layout->columns - 1) / layout->columns;
     unsigned left =
-        PLOT_MARGIN_LEFT + column * (layout->panel_width + PLOT_GAP);
+        layout->margin_left + column * (layout->panel_width + PLOT_GAP);
     unsigned bottom =
         layout->legend_height + layout->margin_bottom +
         (rows - 1 - row) * (layout->panel_title + layout->panel_height +
@@ -250,6 +250,12 @@ static void emit_panel(PlotSheet *sheet, unsigned panel)
     if (has_own_scales(sheet)) {
         rep_plot_choose_panel_range(sheet, panel);
         rep_plot_emit_y_axis(sheet);
+    }
+    if (sheet->data->n_groups < sheet->data->categories->len) {
+        double first = panel * sheet->data->n_groups;
+
+        rep_plot_emit(sheet, "set xrange [%.1f:%.1f]\n", first - 0.6,
+                      first + sheet->data->n_groups - 0.4);
     }
     emit_panel_frame(sheet, panel);
     rep_plot_emit(sheet, "plot %s\nunset label 1\n", plots->str);

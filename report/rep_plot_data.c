@@ -7,6 +7,7 @@
 
 #define ROW_MOST       4  /* most panels with lines side by side */
 #define PANEL_LEAST_MM 55 /* least width of a panel on paper */
+#define BARS_MOST      48 /* most bars side by side */
 
 /* The columns of one table that the plot uses. */
 typedef struct Columns {
@@ -253,6 +254,31 @@ unsigned rep_plot_columns(const RepPlot *plot, unsigned n_panels)
     return MIN((n_panels + 1) / 2, ROW_MOST);
 }
 
+/* If a panel alone has more bars than can be read in one row, puts its groups
+ * in several panels below each other, each with its own scale. */
+static void wrap_bars(PlotData *data, const RepPlot *plot)
+{
+    unsigned n_groups = data->categories->len;
+    unsigned n_bars = n_groups * data->curves->len * data->n_sources;
+    unsigned rows =
+        MIN((n_bars + BARS_MOST - 1) / BARS_MOST, REP_PLOT_PANELS_MAX);
+    unsigned i;
+
+    data->n_groups = n_groups;
+    if (plot->width_mm > 0 || data->panels->len > 1 || rows < 2) {
+        return;
+    }
+    data->n_groups = (n_groups + rows - 1) / rows;
+    for (i = 0; i < data->points->len; i++) {
+        PlotPoint *point = data->points->pdata[i];
+
+        point->panel = point->category / data->n_groups;
+    }
+    while (data->panels->len * data->n_groups < n_groups) {
+        g_ptr_array_add(data->panels, g_strdup(""));
+    }
+}
+
 /* Panels side by side without a common curve each have their own legend, and
  * each begins with the first colour. Bars are different: they share one row of
  * places. */
@@ -354,6 +380,9 @@ PlotData *rep_plot_data_new(const RepPlot *plot, const Table *model,
                     "plot: no row has both \"%s\" and \"%s\"", plot->x_column,
                     plot->y_column);
         return NULL;
+    }
+    if (plot->kind == REP_PLOT_BARS) {
+        wrap_bars(data, plot);
     }
     set_ranges(data);
     choose_styles(data, plot);

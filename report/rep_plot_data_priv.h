@@ -32,6 +32,7 @@ typedef struct PlotData {
     GPtrArray *panels;        /* of char *; one "" if there are no panels */
     GPtrArray *curves;        /* of char *; one "" if there are no curves */
     GPtrArray *categories;    /* of char *: the texts of x; for bars */
+    unsigned n_groups;        /* most groups of bars in a panel */
     GPtrArray *points;        /* of PlotPoint * */
     bool has[PLOT_N_SOURCES]; /* has[PLOT_MODEL] is always true */
     unsigned n_sources;

@@ -7,15 +7,18 @@
 #include "rep_gnuplot_priv.h"
 
 /* Measures in pixels of the SVG. */
-#define PANEL_WIDTH   430
-#define PANEL_HEIGHT  300
-#define MARGIN_BOTTOM 62
-#define PANEL_TITLE   30
-#define LEGEND_LINE   24
-#define BAR_WIDTH     34
-#define PANEL_LEAST   100 /* least width */
-#define MM_PER_INCH   25.4
-#define PT_PER_INCH   72
+#define PANEL_WIDTH    430
+#define PANEL_HEIGHT   300
+#define MARGIN_BOTTOM  62
+#define PANEL_TITLE    30
+#define LEGEND_LINE    24
+#define BAR_WIDTH      34
+#define PANEL_LEAST    100 /* least width */
+#define NAME_MOST      60  /* characters of a slanted name that have room */
+#define SLANTED_WIDTH  6   /* width and height of a slanted character */
+#define SLANTED_HEIGHT 4
+#define MM_PER_INCH    25.4
+#define PT_PER_INCH    72
 
 /* Returns a step of 1, 2, 2.5 or 5 times a power of ten that gives at most
  * eight lines. */
@@ -166,16 +169,35 @@ bool rep_plot_is_slanted(const PlotSheet *sheet, glong *ret_longest)
     if (data->categories->len == 0) {
         return false;
     }
-    room = sheet->layout.panel_width / data->categories->len /
-           PLOT_CHARACTER_WIDTH;
+    room = sheet->layout.panel_width / data->n_groups / PLOT_CHARACTER_WIDTH;
     return *ret_longest > room;
+}
+
+/* Returns the margin in which the slanted names of groups of bars end on the
+ * left. */
+static unsigned slanted_margin(const PlotSheet *sheet)
+{
+    const PlotData *data = sheet->data;
+    double group = (double)sheet->layout.panel_width / data->n_groups;
+    double margin = PLOT_MARGIN_LEFT;
+    unsigned i;
+
+    for (i = 0; i < data->categories->len; i++) {
+        glong length = g_utf8_strlen(data->categories->pdata[i], -1);
+        double place = (i % data->n_groups + 0.5) * group;
+
+        margin = MAX(margin, MIN(length, NAME_MOST) * SLANTED_WIDTH - place);
+    }
+    return (unsigned)margin;
 }
 
 void rep_plot_lay_out(PlotSheet *sheet)
 {
     const PlotData *data = sheet->data;
     PlotLayout *layout = &sheet->layout;
-    unsigned columns = rep_plot_columns(sheet->plot, data->panels->len);
+    bool is_wrapped = data->n_groups < data->categories->len;
+    unsigned columns =
+        is_wrapped ? 1 : rep_plot_columns(sheet->plot, data->panels->len);
     unsigned rows = (data->panels->len + columns - 1) / columns;
     glong longest;
 
@@ -194,8 +216,7 @@ void rep_plot_lay_out(PlotSheet *sheet)
 
         layout->panel_width = (unsigned)MAX(rest / columns, PANEL_LEAST);
     } else if (sheet->plot->kind == REP_PLOT_BARS) {
-        unsigned bars =
-            data->categories->len * data->curves->len * data->n_sources;
+        unsigned bars = data->n_groups * data->curves->len * data->n_sources;
 
         layout->panel_width = MAX(layout->panel_width, bars * BAR_WIDTH);
     }
@@ -203,13 +224,17 @@ void rep_plot_lay_out(PlotSheet *sheet)
                                ? MIN(PANEL_HEIGHT, layout->panel_width * 3 / 4)
                                : PANEL_HEIGHT;
     layout->panel_title = sheet->plot->panel_column != NULL ? PANEL_TITLE : 12;
+    layout->margin_left = PLOT_MARGIN_LEFT;
     layout->margin_bottom = MARGIN_BOTTOM;
     if (sheet->plot->kind == REP_PLOT_BARS &&
         rep_plot_is_slanted(sheet, &longest)) {
+        if (!(sheet->plot->width_mm > 0)) {
+            layout->margin_left = slanted_margin(sheet);
+        }
         layout->margin_bottom +=
-            (unsigned)MIN(longest, 30) * PLOT_CHARACTER_WIDTH / 2;
+            (unsigned)MIN(longest, NAME_MOST) * SLANTED_HEIGHT;
     }
-    layout->width = PLOT_MARGIN_LEFT + columns * layout->panel_width +
+    layout->width = layout->margin_left + columns * layout->panel_width +
                     (columns - 1) * PLOT_GAP + PLOT_MARGIN_RIGHT;
     layout->n_legend = sheet->plot->no_legend ? 0 : count_legend_lines(sheet);
     layout->legend_height =

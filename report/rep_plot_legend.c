@@ -110,7 +110,7 @@ void rep_plot_emit_legends(PlotSheet *sheet)
     }
     for (panel = 0; panel < sheet->data->panels->len; panel++) {
         unsigned left =
-            PLOT_MARGIN_LEFT + panel * (layout->panel_width + PLOT_GAP);
+            layout->margin_left + panel * (layout->panel_width + PLOT_GAP);
 
         emit_one_legend(sheet, panel, left, left + layout->panel_width);
     }

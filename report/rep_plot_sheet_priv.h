@@ -28,6 +28,7 @@ typedef struct PlotLayout {
     unsigned panel_width;
     unsigned panel_height;
     unsigned panel_title;
+    unsigned margin_left;
     unsigned margin_bottom;
     unsigned legend_height;
     unsigned n_legend; /* number of lines of all legends */

@@ -369,6 +369,27 @@ START_TEST(bars_name_their_groups_and_values)
 }
 END_TEST
 
+/* 50 groups of one bar stand in two rows of 25, each with its own scale. */
+START_TEST(many_bars_wrap)
+{
+    RepPlot plot = {.kind = REP_PLOT_BARS, .x_column = "s", .y_column = "t_us"};
+    g_autoptr(GString) csv = g_string_new("s,t_us\n");
+    g_autofree char *script = NULL;
+
+    for (unsigned i = 0; i < 50; i++) {
+        g_string_append_printf(csv, "row %u,%u\n", i, i < 25 ? 1 : 100);
+    }
+    script = script_of(&plot, csv->str, NULL, NULL);
+    /* 78 + 25 * 34 + 24 */
+    ck_assert_ptr_nonnull(strstr(script, "set terminal svg size 952,"));
+    ck_assert_ptr_nonnull(strstr(script, "$model_0_0 << END\n0 1 "));
+    ck_assert_ptr_nonnull(strstr(script, "$model_1_0 << END\n25 100 "));
+    ck_assert_ptr_nonnull(strstr(script, "set xrange [-0.6:24.6]"));
+    ck_assert_ptr_nonnull(strstr(script, "set xrange [24.4:49.6]"));
+    ck_assert_ptr_nonnull(strstr(script, "set yrange [0:1.2]"));
+}
+END_TEST
+
 START_TEST(text_is_never_a_command)
 {
     g_autofree char *folder = make_folder();
@@ -425,6 +446,7 @@ int main(void)
     tcase_add_test(tcase, points_are_joined_in_the_order_of_x);
     tcase_add_test(tcase, curves_that_lie_on_each_other_are_seen);
     tcase_add_test(tcase, many_panels_wrap_and_axes_fit);
+    tcase_add_test(tcase, many_bars_wrap);
     tcase_add_test(tcase, panels_without_a_common_curve_share_the_colours);
     tcase_add_loop_test(tcase, data_that_cannot_be_drawn_is_an_error, 0,
                         G_N_ELEMENTS(refused));
