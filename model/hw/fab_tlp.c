@@ -4,6 +4,9 @@
 
 #define SLAB_TLPS 256
 
+/* Of this size, each TLP of a slab lies in two cache lines. */
+G_STATIC_ASSERT(sizeof(FabTlp) == 96);
+
 FabTlp *fab_tlp_new(FabFabric *fabric, FabTlpType type)
 {
     FabTlp *tlp;

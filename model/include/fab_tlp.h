@@ -109,14 +109,14 @@ struct FabTlp {
     FabBdf requester_id;
     FabBdf completer_id; /* message: ID of its receiver */
     uint16_t tag;
-    uint8_t type;         /* FabTlpType */
     uint8_t cls;          /* FabClass, follows from type */
-    uint8_t attr;         /* FAB_ATTR_ */
-    uint8_t status : 5;   /* FabStatus of a completion */
+    uint8_t link_epoch;   /* link_epoch of @ingress when it was sent */
+    uint8_t type : 4;     /* FabTlpType */
     uint8_t at : 2;       /* FabAt of a memory request */
     uint8_t poisoned : 1; /* the EP bit: its data are bad (s2.7.2) */
-    bool ecrc;            /* carries a TLP digest */
-    uint8_t link_epoch;   /* link_epoch of @ingress when it was sent */
+    bool ecrc : 1;        /* carries a TLP digest */
+    uint8_t attr : 3;     /* FAB_ATTR_ */
+    uint8_t status : 5;   /* FabStatus of a completion */
 
     /* What it takes of a link. fab_port_send() sets both, because each hop
      * needs them many times, and an address translation may change them. */
@@ -124,8 +124,8 @@ struct FabTlp {
     uint16_t data_credits; /* units of 16 bytes (PCIe 5.0 s2.6.1) */
 
     /* For observers: only `transaction` has another use. */
+    uint16_t hops;        /* links crossed so far */
     uint32_t flow;        /* number of the flow it belongs to; 0: none */
-    uint32_t hops;        /* links crossed so far */
     uint32_t transaction; /* the same in a non-posted request and its
                              completions; a root that forwards a request in
                              pieces gives each piece its own. A requester that
