@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A machine that resets while its drives move data through a window.
+ * Drives that are reset while they move data through a window.
  *
  * QEMU's NVMe controller drains its drive when it is reset, and then frees its
  * queues. But a request whose data lie behind a window may wait for QEMU's one
  * bounce buffer, and the drive does not count such a request as under way. It
- * would complete after its queue is gone, and QEMU would crash. So before any
- * device is reset, all requests are brought to their end. Meanwhile nothing
- * crosses a link any more: forwarded reads return all ones, forwarded writes
- * are dropped, and so no request waits for the peer.
+ * would complete after its queue is gone, and QEMU would crash. So before the
+ * machine or such a controller is reset, all requests are brought to their end.
  */
 #ifndef FARSIDE_DRAIN_H
 #define FARSIDE_DRAIN_H
@@ -18,5 +16,11 @@
  * handlers were registered.
  */
 void farside_drain_start(void);
+
+/*
+ * Covers a Function Level Reset of a controller. Called when all classes of
+ * QEMU are registered, any number of times.
+ */
+void farside_drain_controllers(void);
 
 #endif /* FARSIDE_DRAIN_H */

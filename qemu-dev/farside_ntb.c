@@ -182,6 +182,7 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     if (!farside_ntb_check(&s->config, errp)) {
         return;
     }
+    farside_drain_controllers();
     pci_config_set_device_id(pci->config, device_ids[s->config.generation - 3]);
     pci_set_word(pci->config + PCI_SUBSYSTEM_VENDOR_ID, SWITCHTEC_VENDOR_ID);
     pci_set_word(pci->config + PCI_SUBSYSTEM_ID,
