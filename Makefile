@@ -170,12 +170,12 @@ test-device: devices
 # Clusters of virtual machines: farside cluster, and the kernel's own NTB stack.
 # Here two hosts read from each other for a minute, in "make test" for 10 s.
 test-cluster: cluster
-	CROSS_SECONDS=60 tests/run $(BUILD) --suite vms
+	CROSS_SECONDS=60 tests/run $(BUILD) --suite vms --no-suite timed
 
 # Device Lending on virtual machines, also with Linux 6.12 and with both kernels in
 # one cluster.
 test-lending: cluster guest-6.12
-	tests/run $(BUILD) --suite lending --suite long
+	tests/run $(BUILD) --suite lending
 
 # Hosts in a ring that lend, borrow and fail at random. A run that was interrupted goes on
 # where it was: $(BUILD)/ring has the rounds that have passed.
