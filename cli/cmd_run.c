@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +20,7 @@
 #include "rep_result.h"
 #include "rep_waterfall.h"
 #include "table_csv.h"
+#include "table_file.h"
 #include "topo_suggest.h"
 
 #define THREADS_MOST 1024
@@ -477,22 +477,6 @@ static void print_failed(const Run *run)
     }
 }
 
-/* Makes the folder of the results. Fails if no file can be made there, which
- * would else show after the simulation. */
-static bool make_folder(const Run *run, GError **error)
-{
-    g_autofree char *folder = g_path_get_dirname(run->prefix);
-
-    if (g_mkdir_with_parents(folder, 0777) != 0 ||
-        access(folder, W_OK | X_OK) != 0) {
-        g_set_error(error, TABLE_ERROR, TABLE_ERROR_FILE,
-                    "cannot write in the folder %s: %s", folder,
-                    g_strerror(errno));
-        return false;
-    }
-    return true;
-}
-
 /* Runs one scenario. Returns false and sets @error if there are no results.
  * Sets *ret_failed if points are missing in them. */
 static bool run_file(const Options *options, const TopoDescription *description,
@@ -505,7 +489,7 @@ static bool run_file(const Options *options, const TopoDescription *description,
     };
 
     if (!check_plot(options, description, error) || !read_others(&run, error) ||
-        !make_folder(&run, error)) {
+        !table_file_make_folder(run.prefix, error)) {
         return false;
     }
     if (!simulate(&run, error) ||

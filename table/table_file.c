@@ -2,6 +2,7 @@
 #include "table_file.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include <glib/gstdio.h>
 
@@ -14,6 +15,12 @@ bool table_file_make_folder(const char *path, GError **error)
     if (g_mkdir_with_parents(folder, 0777) != 0) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_FILE,
                     "cannot make the folder %s: %s", folder, g_strerror(errno));
+        return false;
+    }
+    if (access(folder, W_OK | X_OK) != 0) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_FILE,
+                    "cannot write in the folder %s: %s", folder,
+                    g_strerror(errno));
         return false;
     }
     return true;

@@ -19,7 +19,8 @@ typedef enum TableError {
 GQuark table_error_quark(void);
 
 /* Makes the folder of the file @path, and those above it, if they are missing.
- */
+ * Fails if no file can be made there, so that a caller may ask before it works
+ * for long. */
 bool table_file_make_folder(const char *path, GError **error);
 
 /* Writes @length bytes of @data to @path and makes missing folders. The file is

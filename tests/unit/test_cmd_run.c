@@ -605,7 +605,7 @@ START_TEST(a_folder_without_room_for_results_is_told_first)
     ck_assert_int_eq(program_run("run @/s.yaml --explain -o @/s.yaml --set "
                                  "workload.flows.f.working_set=1TiB"),
                      1);
-    ck_assert_msg(strstr(program_err, "cannot write in the folder ") != NULL,
+    ck_assert_msg(strstr(program_err, "cannot make the folder ") != NULL,
                   "%s", program_err);
 }
 END_TEST
