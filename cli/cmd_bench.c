@@ -40,6 +40,9 @@ static const char details[] =
     "number of runs; a comparison looks at the median alone. To compare two files of one machine:\n"
     "  farside compare --tolerance value=10% BEFORE.csv AFTER.csv\n"
     "\n"
+    "A benchmark that fails does not end the others. The file has a line\n"
+    "\"# failed: BENCHMARK\" for it.\n"
+    "\n"
     "Exit status: 0 all is well, 1 a benchmark failed or a checked bound does\n"
     "not hold, 2 wrong usage.";
 
@@ -131,6 +134,7 @@ typedef struct Report {
     Table *csv;
     unsigned broken;        /* number of bounds that do not hold */
     unsigned broken_ratios; /* those of them that are for ratios */
+    unsigned failed;        /* number of benchmarks without a result */
 } Report;
 
 enum {
@@ -182,6 +186,7 @@ static void report_init(Report *report)
     report->csv = table_new();
     report->broken = 0;
     report->broken_ratios = 0;
+    report->failed = 0;
     table_add_columns(report->table, table_columns,
                       G_N_ELEMENTS(table_columns));
     table_add_columns(report->csv, csv_columns, G_N_ELEMENTS(csv_columns));
@@ -245,6 +250,19 @@ static void report_metric(Report *report, const BenchCase *bench,
     table_set_number(report->csv, row, CSV_RUNS, result->runs);
 }
 
+/* A benchmark without figures: a row of the table, and a head line of the CSV,
+ * in which each row is a figure. */
+static void report_failure(Report *report, const BenchCase *bench)
+{
+    unsigned row = table_add_row(report->table);
+
+    table_set_text(report->table, row, TABLE_BENCHMARK, bench->name);
+    table_set_text(report->table, row, TABLE_FIGURE, "failed");
+    table_set_text(report->table, row, TABLE_HOLDS, "NO");
+    table_add_head(report->csv, "failed", bench->name);
+    report->failed++;
+}
+
 /* ---- Running ---------------------------------------------------------- */
 
 /* Returns true if @bench can be run. Otherwise prints the reason. */
@@ -274,44 +292,53 @@ static bool is_there(const BenchCase *bench, const BenchSetup *setup)
     return false;
 }
 
-static bool run_cases(const GPtrArray *cases, const Options *options,
-                      Report *report, GError **error)
+static void run_case(const BenchCase *bench, const BenchSetup *setup,
+                     unsigned runs, Report *report)
+{
+    bool shows_progress = isatty(STDERR_FILENO);
+    GError *error = NULL;
+    BenchResult result;
+    bool ran;
+
+    if (shows_progress) {
+        fprintf(stderr, "\r\033[K%s", bench->name);
+    }
+    ran = bench_measure(bench, setup, runs, &result, &error);
+    if (shows_progress) {
+        fputs("\r\033[K", stderr);
+    }
+    if (!ran) {
+        cmd_complain("bench", error);
+        report_failure(report, bench);
+        return;
+    }
+    for (unsigned i = 0; bench->metrics[i].name; i++) {
+        report_metric(report, bench, &result, i);
+    }
+}
+
+/* A benchmark that fails does not end the others: they may have taken
+ * minutes. */
+static void run_cases(const GPtrArray *cases, const Options *options,
+                      Report *report)
 {
     BenchSetup setup = {.scenarios = options->scenarios,
                         .cluster = options->cluster,
                         .scripts = options->scripts};
-    bool shows_progress = isatty(STDERR_FILENO);
 
     for (unsigned i = 0; i < cases->len; i++) {
         const BenchCase *bench = cases->pdata[i];
-        BenchResult result;
-        bool ran;
 
-        if (!is_there(bench, &setup)) {
-            if (options->require) {
-                g_set_error(error, TABLE_ERROR, TABLE_ERROR_PROGRAM,
-                            "%s cannot be run, but --require asks for all",
-                            bench->name);
-                return false;
-            }
-            continue;
-        }
-        if (shows_progress) {
-            fprintf(stderr, "\r\033[K%s", bench->name);
-        }
-        ran = bench_measure(bench, &setup, (unsigned)options->runs, &result,
-                            error);
-        if (shows_progress) {
-            fputs("\r\033[K", stderr);
-        }
-        if (!ran) {
-            return false;
-        }
-        for (unsigned j = 0; bench->metrics[j].name; j++) {
-            report_metric(report, bench, &result, j);
+        if (is_there(bench, &setup)) {
+            run_case(bench, &setup, (unsigned)options->runs, report);
+        } else if (options->require) {
+            fprintf(stderr,
+                    "farside bench: %s cannot be run, but --require asks for "
+                    "all\n",
+                    bench->name);
+            report_failure(report, bench);
         }
     }
-    return true;
 }
 
 static int run(const GPtrArray *cases, const Options *options)
@@ -320,21 +347,22 @@ static int run(const GPtrArray *cases, const Options *options)
     GError *error = NULL;
 
     report_init(&report);
-    if (!run_cases(cases, options, &report, &error)) {
-        cmd_complain("bench", error);
-        return CMD_DIFFERENT;
-    }
+    run_cases(cases, options, &report);
     cmd_print_table(report.table);
     if (options->output && !table_write(report.csv, options->output, &error)) {
         cmd_complain("bench", error);
         return CMD_USAGE;
+    }
+    if (report.failed > 0) {
+        fprintf(stderr, "farside bench: %u of %u benchmarks failed\n",
+                report.failed, cases->len);
     }
     if ((options->check_all && report.broken) ||
         (options->check && report.broken_ratios)) {
         fputs("farside bench: a bound does not hold\n", stderr);
         return CMD_DIFFERENT;
     }
-    return CMD_OK;
+    return report.failed > 0 ? CMD_DIFFERENT : CMD_OK;
 }
 
 int cmd_bench(int argc, char **argv)

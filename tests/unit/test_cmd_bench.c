@@ -3,9 +3,10 @@
  * Invariants: a figure is the median of its runs. A bound holds if the figure
  * is better than or equal to the bound. The CSV has one row for each figure;
  * the figure "ratio" is the quotient of the two speeds; `farside compare`
- * accepts the CSV. The exit status is 0 for success, 1 if a benchmark failed,
- * and 2 for bad usage. A benchmark without its requirements is left out with a
- * message. The environment variable FARSIDE is the path of the program.
+ * accepts the CSV. A benchmark that fails does not end the others. The exit
+ * status is 0 for success, 1 if a benchmark failed, and 2 for bad usage. A
+ * benchmark without its requirements is left out with a message. The
+ * environment variable FARSIDE is the path of the program.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -261,6 +262,33 @@ START_TEST(a_program_tells_the_figures)
 }
 END_TEST
 
+START_TEST(others_are_measured_if_one_fails)
+{
+    g_autofree char *doorbell = program_place("doorbell");
+    g_autofree char *perf = program_place("ntb-perf");
+    g_autofree char *path = program_place("some.csv");
+    g_autoptr(Table) table = NULL;
+
+    ck_assert(g_file_set_contents_full(doorbell, "#!/bin/sh\nexit 1\n", -1,
+                                       G_FILE_SET_CONTENTS_NONE, 0755, NULL));
+    ck_assert(g_file_set_contents_full(perf, "#!/bin/sh\necho write 12\n", -1,
+                                       G_FILE_SET_CONTENTS_NONE, 0755, NULL));
+    ck_assert_int_eq(program_run("bench --only vm/doorbell --only vm/ntb-perf "
+                                 "-c lab --scripts . -o some.csv"),
+                     1);
+    ck_assert_ptr_nonnull(strstr(program_out, "vm/doorbell  failed "));
+    ck_assert_ptr_nonnull(strstr(program_out, " 12.00 "));
+    ck_assert_ptr_nonnull(strstr(program_err, "vm/doorbell: ./doorbell: "));
+    ck_assert_ptr_nonnull(strstr(program_err, "1 of 2 benchmarks failed"));
+    table = table_read(path, NULL);
+    ck_assert_ptr_nonnull(table);
+    ck_assert_str_eq(table_find_head(table, "failed"), "vm/doorbell");
+    ck_assert_uint_eq(table_n_rows(table), 1);
+    ck_assert_str_eq(table_text(table, 0, 0), "vm/ntb-perf");
+    ck_assert_int_eq(table_number(table, 0, 3), 12000);
+}
+END_TEST
+
 START_TEST(a_program_that_is_missing_is_an_error)
 {
     ck_assert_int_eq(program_run("bench --only vm/doorbell -c lab"), 1);
@@ -286,6 +314,7 @@ int main(void)
     tcase_add_test(tcase, scenario_that_fails_is_an_error);
     tcase_add_loop_test(tcase, a_program_tells_the_figures, 0,
                         G_N_ELEMENTS(on_cluster));
+    tcase_add_test(tcase, others_are_measured_if_one_fails);
     tcase_add_test(tcase, a_program_that_is_missing_is_an_error);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
