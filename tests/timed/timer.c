@@ -22,6 +22,7 @@
  */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +38,9 @@
 #define START_NS    30000000
 /* `watch` gives up after this time. */
 #define PATIENCE_NS 5000000000u
-/* COUNT reads end long before the next tick of the kernel, which takes several
- * us: few attempts in a row meet one. */
+/* A row of reads is much shorter than the time between two ticks of the kernel:
+ * few attempts in a row meet one. */
+#define ROW         100
 #define ATTEMPTS    20
 
 typedef struct Range {
@@ -94,27 +96,48 @@ static uint64_t interrupts(void)
     exit(EXIT_FAILURE);
 }
 
+static void range_join(Range *range, const Range *more)
+{
+    range->least = more->least < range->least ? more->least : range->least;
+    range->greatest =
+        more->greatest > range->greatest ? more->greatest : range->greatest;
+    range->sum += more->sum;
+}
+
+/* Adds @count reads during which no interrupt came. An interrupt takes several
+ * us, so a row that met one is done again. */
+static bool read_row(volatile uint32_t *at, long count, Range *range,
+                     uint32_t *ret_value)
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        Range row = {UINT64_MAX, 0, 0};
+        uint64_t before = interrupts();
+
+        for (long j = 0; j < count; j++) {
+            uint64_t begin = __rdtsc();
+
+            *ret_value = *at;
+            range_add(&row, __rdtsc() - begin);
+        }
+        if (interrupts() == before) {
+            range_join(range, &row);
+            return true;
+        }
+    }
+    return false;
+}
+
 static int do_reads(volatile uint32_t *at, long count)
 {
+    Range range = {UINT64_MAX, 0, 0};
     uint32_t value = *at; /* the first access also fills the TLB */
-    uint64_t before;
-    Range range;
-    int attempts = 0;
 
-    do {
-        if (attempts++ == ATTEMPTS) {
+    for (long left = count; left > 0; left -= ROW) {
+        if (!read_row(at, left < ROW ? left : ROW, &range, &value)) {
             fputs("an interrupt came in each attempt\n", stderr);
             return EXIT_FAILURE;
         }
-        range = (Range){UINT64_MAX, 0, 0};
-        before = interrupts();
-        for (long i = 0; i < count; i++) {
-            uint64_t begin = __rdtsc();
-
-            value = *at;
-            range_add(&range, __rdtsc() - begin);
-        }
-    } while (interrupts() != before);
+    }
     printf("%" PRIu64 " %" PRIu64 " %.1f 0x%08" PRIx32 "\n", range.least,
            range.greatest, (double)range.sum / count, value);
     return EXIT_SUCCESS;
