@@ -447,18 +447,23 @@ static void load_begin(TopoLoader *loader, TopoFault *fault,
     }
 }
 
+/* False if the word is none, which was reported already. */
+static bool find_action(const char *word, TopoFault *fault)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(actions); i++) {
+        if (g_strcmp0(word, actions[i].name) == 0) {
+            fault->action = i;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Reads the keys that not all actions have. */
 static void load_action(TopoLoader *loader, TopoFault *fault,
                         const TopoValues *values)
 {
-    const char *action = topo_values_text(values, "action");
-
     fault->rate_den = 1;
-    for (unsigned i = 0; i < G_N_ELEMENTS(actions); i++) {
-        if (g_strcmp0(action, actions[i].name) == 0) {
-            fault->action = i;
-        }
-    }
     check_keys(loader, fault, values);
     if (has_key(fault, KEY_RATE)) {
         load_share(loader, fault, values);
@@ -493,10 +498,12 @@ static void load_fault(TopoLoader *loader, const TopoNode *node,
                                name->place)) {
         g_hash_table_add(names, fault->name);
     }
-    load_action(loader, fault, values);
-    load_begin(loader, fault, values);
-    find_target(loader, fault, topo_values_get(values, "target"));
-    check_target(loader, fault);
+    if (find_action(topo_values_text(values, "action"), fault)) {
+        load_action(loader, fault, values);
+        load_begin(loader, fault, values);
+        find_target(loader, fault, topo_values_get(values, "target"));
+        check_target(loader, fault);
+    }
     g_ptr_array_add(loader->loaded->pub.faults, fault);
 }
 
