@@ -144,6 +144,14 @@ static FabFlow *dma_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                             &params, error);
 }
 
+static FabSeen seen_of(const TopoFlow *flow)
+{
+    if (topo_flow_is(flow, "seen", "interrupt")) {
+        return FAB_SEEN_INTERRUPT;
+    }
+    return topo_flow_is(flow, "seen", "on") ? FAB_SEEN_POLLING : FAB_SEEN_NOT;
+}
+
 static FabFlow *mmio_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                               SimTime warmup, GError **error)
 {
@@ -153,7 +161,7 @@ static FabFlow *mmio_flow_new(ExpFabric *fabric, const TopoFlow *flow,
         .target = target_of(fabric, flow, "target"),
         .size_bytes = topo_flow_bytes(flow, "size"),
         .count = topo_flow_int(flow, "count"),
-        .seen = topo_flow_bool(flow, "seen"),
+        .seen = seen_of(flow),
         .start = topo_flow_time(flow, "start"),
     };
 

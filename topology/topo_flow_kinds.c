@@ -267,14 +267,16 @@ static const TopoKey mmio_keys[] = {
         "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`"),
     RANGE("size", BYTES, "8B", "1B", "64B", 0, "bytes of one access"),
     RANGE("count", INT, "1", "1", "1000000000000", 0, "number of accesses"),
-    MAY("seen", BOOL, "off",
-        "on: a write to `host.ram` is over when that host's CPU, which polls, "
-        "has seen it; off: when it has left the CPU that writes"),
+    WORD("seen", "off", "off|on|interrupt", 0,
+         "off: a write is over when it has left the CPU that writes; on: a "
+         "write to `host.ram`, when that host's CPU, which polls, has seen it; "
+         "interrupt: it is an MSI to `host.ram`, and over when the handler "
+         "starts, `core.interrupt` after its arrival"),
 };
 
 static void check_mmio(TopoLoader *loader, TopoFlow *flow)
 {
-    if (topo_values_number(flow->values, "seen") != 0 &&
+    if (topo_flow_has(flow, "seen") && !topo_flow_is(flow, "seen", "off") &&
         (!is_word(flow, "direction", "write") ||
          topo_flow_target(flow, "target").kind == TOPO_TARGET_DEVICE)) {
         topo_flow_report(loader, flow, "seen",

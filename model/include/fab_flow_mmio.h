@@ -7,18 +7,25 @@
 /*
  * The CPU of @host writes to or reads from @target, one operation after the
  * other, in a range of at most one page. A write is over when it has left the
- * CPU (see fab_root_write_then()); then the next one begins. With @seen, the
- * CPU of the host that owns the target memory polls, and a write is over when
- * that CPU has seen it (cpu.poll is the mean of a uniform distribution that
- * begins at 0).
+ * CPU (see fab_root_write_then()); then the next one begins. With @seen, a
+ * write is over when the CPU of the host that owns the target memory has seen
+ * it. That CPU polls (cpu.poll is the mean of a uniform distribution that
+ * begins at 0), or the write is an MSI, whose handler starts after
+ * cpu.interrupt.
  */
+typedef enum FabSeen {
+    FAB_SEEN_NOT,
+    FAB_SEEN_POLLING,
+    FAB_SEEN_INTERRUPT,
+} FabSeen;
+
 typedef struct FabMmioFlowParams {
     FabRoot *host;
     FabTlpType direction;
     FabTarget target;
     uint32_t size_bytes; /* at most 64 */
     uint64_t count;
-    bool seen; /* only for writes to a host's memory */
+    FabSeen seen; /* only for writes to a host's memory */
     SimTime start;
 } FabMmioFlowParams;
 

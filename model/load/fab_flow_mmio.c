@@ -15,7 +15,7 @@ typedef struct MmioFlow {
     uint32_t range_bytes;
     uint64_t finished;
     SimTime begin;    /* of the present operation */
-    FabRoot *watched; /* host whose CPU polls; NULL: none */
+    FabRoot *watched; /* host whose CPU sees the writes; NULL: none */
     unsigned watch;
     bool is_begun;
 } MmioFlow;
@@ -41,18 +41,27 @@ static void write_over(void *owner)
     op_over(owner, FAB_STATUS_SC);
 }
 
-/* A write is in the memory that the other CPU polls. */
+/* Time until the other CPU has seen a write that is in its memory */
+static SimTime until_seen(MmioFlow *self)
+{
+    const FabRootParams *root = fab_root_params(self->watched);
+
+    if (self->params.seen == FAB_SEEN_INTERRUPT) {
+        return root->cpu.interrupt;
+    }
+    return sim_random_below(&self->flow.random, 2 * root->cpu.poll + 1);
+}
+
 static void write_visible(void *owner, FabBusAddr addr, uint64_t data)
 {
     MmioFlow *self = owner;
-    SimTime poll = fab_root_params(self->watched)->cpu.poll;
 
     if (data != self->finished + 1) {
         return;
     }
     sim_event_schedule(&self->flow.event,
                        sim_engine_now(self->flow.fabric->engine) +
-                           sim_random_below(&self->flow.random, 2 * poll + 1));
+                           until_seen(self));
 }
 
 static void read_over(void *owner, FabStatus status)

@@ -157,8 +157,9 @@ static void add_mmio(Gen *gen)
     }
     gen_add(gen, "mmio, host: h%u, ", host);
     if (gen_one_in(gen, 3)) {
-        gen_add(gen, "direction: write, target: h%u.ram, seen: on",
-                gen_below(gen, gen->n_hosts));
+        gen_add(gen, "direction: write, target: h%u.ram, seen: %s",
+                gen_below(gen, gen->n_hosts),
+                gen_one_in(gen, 4) ? "interrupt" : "on");
     } else {
         gen_add(gen, "direction: %s, target: %s", pick_direction(gen), target);
     }

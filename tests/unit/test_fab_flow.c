@@ -789,6 +789,37 @@ START_TEST(mmio_writes_at_the_pace_of_the_core)
 }
 END_TEST
 
+/* The handler of an MSI starts a fixed time after its arrival; a CPU that polls
+ * sees a write at a random time after that. */
+START_TEST(an_msi_is_seen_by_its_handler)
+{
+    const SimTime interrupt = 2 * SIM_US;
+    FabRootParams root_params = lab_root_params(false);
+    FabEndpointParams device_params = lab_device_params();
+    FabMmioFlowParams params;
+    FabFlowResult result;
+    SimTime arrival;
+
+    root_params.cpu.interrupt = interrupt;
+    root_params.cpu.poll = 100 * SIM_NS;
+    host_new_with(&root_params, &device_params);
+    params = mmio_params(FAB_TLP_MWR, 4, 100);
+    params.target = (FabTarget){.component = fab_root_component(root)};
+    params.seen = FAB_SEEN_INTERRUPT;
+    result = run(mmio_flow("m", &params));
+    ck_assert_uint_eq(result.operations, 100);
+    ck_assert_uint_eq(sim_histogram_min(result.latency),
+                      sim_histogram_max(result.latency));
+    arrival = (SimTime)sim_histogram_min(result.latency) - interrupt;
+    ck_assert_int_ge(arrival, 0);
+    params.seen = FAB_SEEN_POLLING;
+    result = run(mmio_flow("polled", &params));
+    ck_assert_int_ge((SimTime)sim_histogram_min(result.latency), arrival);
+    ck_assert_uint_gt(sim_histogram_max(result.latency),
+                      sim_histogram_min(result.latency));
+}
+END_TEST
+
 START_TEST(mmio_writes_wait_for_the_link)
 {
     FabRootParams root_params = lab_root_params(false);
@@ -925,6 +956,7 @@ int main(void)
     tcase_add_test(copy, two_drivers_of_one_device);
     tcase_add_test(mmio, mmio_writes_at_the_pace_of_the_core);
     tcase_add_test(mmio, mmio_writes_wait_for_the_link);
+    tcase_add_test(mmio, an_msi_is_seen_by_its_handler);
     tcase_add_test(mmio, stores_do_not_hold_up_completions);
     tcase_add_test(mmio, mmio_read_latency_is_the_sum_of_the_parts);
     tcase_add_test(mmio, steady_state_allocates_nothing);
