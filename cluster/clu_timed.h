@@ -80,7 +80,6 @@ typedef struct CluTimedOps {
  * @owner is borrowed. False and @error if the log
  * cannot be written.
  */
-#define CLU_TIMED_STEP_NS        10000000
 /* Machines can stand only at multiples of this time. */
 #define CLU_TIMED_BARRIER_NS     1000000
 #define CLU_TIMED_ADVANCE_MAX_NS (INT64_C(86400) * 1000000000)

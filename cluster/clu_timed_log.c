@@ -143,7 +143,9 @@ static GBytes *unescape(const char *text)
     return g_byte_array_free_to_bytes(bytes);
 }
 
-static bool read_input(CluTimedScript *script, char **words)
+/* @stands: the time at which the machines stand after the lines before. Inputs
+ * come only when they stand. */
+static bool read_input(CluTimedScript *script, char **words, int64_t *stands)
 {
     unsigned count = g_strv_length(words);
     g_autoptr(GBytes) bytes = NULL;
@@ -156,15 +158,15 @@ static bool read_input(CluTimedScript *script, char **words)
     }
     if (kind == G_N_ELEMENTS(kinds) || count < 3 || count > 4 ||
         (kind >= CLU_INPUT_KILL) != (count == 3) ||
-        !g_ascii_string_to_signed(words[0], 10, 0, G_MAXINT64, &at, NULL)) {
+        !g_ascii_string_to_signed(words[0], 10, *stands, G_MAXINT64, &at,
+                                  NULL) ||
+        (at - *stands) % CLU_TIMED_STEP_NS != 0) {
         return false;
     }
-    if (script->inputs->len > 0) {
-        const CluInput *last = script->inputs->pdata[script->inputs->len - 1];
-
-        if (at < last->at_ns) {
-            return false;
-        }
+    *stands = at;
+    if (kind == CLU_INPUT_TO &&
+        !g_ascii_string_to_signed(words[2], 10, at, G_MAXINT64, stands, NULL)) {
+        return false;
     }
     bytes = unescape(kind == CLU_INPUT_TO ? words[2]
                      : count > 3          ? words[3]
@@ -203,6 +205,7 @@ CluTimedScript *clu_timed_script_read(const char *path, GError **error)
     g_autoptr(GError) cause = NULL;
     g_autofree char *text = topo_file_text(path, NULL, &cause);
     g_auto(GStrv) lines = NULL;
+    int64_t stands = 0;
     unsigned i;
 
     if (!text) {
@@ -217,17 +220,17 @@ CluTimedScript *clu_timed_script_read(const char *path, GError **error)
                     path, FIRST_LINE);
         return NULL;
     }
-    for (i = 1; lines[i] && *lines[i]; i++) {
+    for (i = 1; lines[i] && (*lines[i] || lines[i + 1]); i++) {
         g_auto(GStrv) words = g_strsplit(lines[i], " ", -1);
         bool is_good = g_ascii_isdigit(*lines[i])
-                           ? words[1] && read_input(script, words)
+                           ? words[1] && read_input(script, words, &stands)
                            : read_head(script, words);
 
         if (!is_good) {
             g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
                         "%s:%u: this line is neither an input, 'NS KIND HOST "
-                        "BYTES' in the order of time, nor 'NAME VALUE' before "
-                        "all inputs",
+                        "BYTES' at a time at which the machines stand, nor "
+                        "'NAME VALUE' before all inputs",
                         path, i + 1);
             return NULL;
         }

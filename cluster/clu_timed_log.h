@@ -33,6 +33,9 @@ typedef struct CluInput {
     GBytes *bytes; /* a 0 follows, which does not count */
 } CluInput;
 
+/* If the log does not say where time goes on to, this much of it passes. */
+#define CLU_TIMED_STEP_NS 10000000
+
 /* Makes the log @path for writing. NULL and @error if that fails. */
 CluTimedLog *clu_timed_log_new(const char *path, GError **error);
 void clu_timed_log_free(CluTimedLog *log); /* (nullable) */

@@ -26,6 +26,9 @@ static void drop(const char *path)
     g_rmdir(folder);
 }
 
+#define KILLED (2 * CLU_TIMED_STEP_NS)
+#define LAST   (INT64_C(23000000) + 1000 * (int64_t)CLU_TIMED_STEP_NS)
+
 START_TEST(every_byte_comes_back)
 {
     g_autofree char *path = make_path();
@@ -42,9 +45,9 @@ START_TEST(every_byte_comes_back)
     ck_assert_ptr_nonnull(log);
     clu_timed_log_head(log, "description", "a b\nc\\");
     clu_timed_log_add(log, 0, CLU_INPUT_AGENT, "host", bytes, sizeof(bytes));
-    clu_timed_log_add(log, 5, CLU_INPUT_KILL, "other", NULL, 0);
-    clu_timed_log_add(log, 5, CLU_INPUT_TO, NULL, "23000000", 8);
-    clu_timed_log_add(log, INT64_MAX, CLU_INPUT_QMP, "host", twice, 2);
+    clu_timed_log_add(log, KILLED, CLU_INPUT_KILL, "other", NULL, 0);
+    clu_timed_log_add(log, KILLED, CLU_INPUT_TO, NULL, "23000000", 8);
+    clu_timed_log_add(log, LAST, CLU_INPUT_QMP, "host", twice, 2);
     clu_timed_log_free(log);
     script = clu_timed_script_read(path, NULL);
     ck_assert_ptr_nonnull(script);
@@ -58,7 +61,7 @@ START_TEST(every_byte_comes_back)
     ck_assert_uint_eq(length, sizeof(bytes));
     ck_assert_mem_eq(data, bytes, sizeof(bytes));
     input = script->inputs->pdata[1];
-    ck_assert_int_eq(input->at_ns, 5);
+    ck_assert_int_eq(input->at_ns, KILLED);
     ck_assert_int_eq(input->kind, CLU_INPUT_KILL);
     ck_assert_str_eq(input->host, "other");
     input = script->inputs->pdata[2];
@@ -66,7 +69,7 @@ START_TEST(every_byte_comes_back)
     ck_assert_uint_eq(length, 8);
     ck_assert_mem_eq(data, "23000000", 8);
     input = script->inputs->pdata[3];
-    ck_assert_int_eq(input->at_ns, INT64_MAX);
+    ck_assert_int_eq(input->at_ns, LAST);
     drop(path);
 }
 END_TEST
@@ -85,8 +88,16 @@ static const struct {
     {FIRST "0 agent a \\0\n", 2},
     {FIRST "0 agent a \\xy\n", 2},
     {FIRST "0 kill a b\n", 2},
-    {FIRST "7 kill a\n6 kill a\n", 3},
-    {FIRST "7 kill a\nkernel 12\n", 3},
+    {FIRST "10000000 kill a\n0 kill a\n", 3},
+    {FIRST "10000000 kill a\nkernel 12\n", 3},
+    /* Times at which no machine stands */
+    {FIRST "10000001 kill a\n", 2},
+    {FIRST "0 to 7000000\n10000000 kill a\n", 3},
+    {FIRST "0 to 7000000\n7000000 to 6000000\n", 3},
+    {FIRST "0 to x\n", 2},
+    {FIRST "0 to 7000000x\n", 2},
+    /* All that follows would be left out. */
+    {FIRST "0 kill a\n\n0 kill b\n", 3},
     {FIRST "kernel 1 2\n", 2},
     {FIRST "99999999999999999999 kill a\n", 2},
 };
