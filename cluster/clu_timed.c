@@ -22,6 +22,10 @@
 /* How often the supervisor looks if all machines stand, in ms */
 #define TICK_MS 1
 
+/* Most steps and rounds of idle machines end within this real time. The
+ * supervisor waits for their end, and does nothing else. */
+#define PROMPT_US 400
+
 /* Real time after which a monitor that has not answered is left alone until the
  * next step. It is asked only where it can answer; this is for a QEMU that has
  * stopped. */
@@ -341,10 +345,23 @@ static void do_faults(CluTimed *timed)
 
 /* Steps. All machines stand, and all that they have written was read. */
 
+static gboolean on_calm(gpointer data);
+
+/* When all machines stand, and nothing else is to be done, comes on_calm(). */
+static void look(CluTimed *timed)
+{
+    if (!timed->calm && timed_board_all_stand(timed->board)) {
+        timed->calm =
+            clu_source_new_idle(timed->context, G_PRIORITY_LOW, on_calm, timed);
+    }
+}
+
 static void next_round(CluTimed *timed)
 {
     timed->round_us = g_get_monotonic_time();
     timed_board_next_round(timed->board);
+    timed_board_await_stand(timed->board, PROMPT_US);
+    look(timed);
 }
 
 /* The machines' main loops come round until they have read what the guests
@@ -377,6 +394,8 @@ static void go_to(CluTimed *timed, int64_t limit)
     timed->is_moving = true;
     timed->moved_us = g_get_monotonic_time();
     timed_board_set_limit(timed->board, limit);
+    timed_board_await_stand(timed->board, PROMPT_US);
+    look(timed);
 }
 
 /* Replay */
@@ -485,12 +504,7 @@ static gboolean on_calm(gpointer data)
 
 static gboolean on_tick(gpointer data)
 {
-    CluTimed *timed = data;
-
-    if (!timed->calm && timed_board_all_stand(timed->board)) {
-        timed->calm =
-            clu_source_new_idle(timed->context, G_PRIORITY_LOW, on_calm, timed);
-    }
+    look(data);
     return G_SOURCE_CONTINUE;
 }
 

@@ -10,7 +10,7 @@
 #include "qemu/osdep.h"
 #include "board/timed_board.h"
 
-/* Others may act on this machine only at multiples of this time. */
+/* Others act on a machine that has no limit only at multiples of this time. */
 #define TIMED_BARRIER_NS 1000000
 #define TIMED_BLOCKING   4
 
@@ -103,8 +103,8 @@ int64_t timed_link_idle(int64_t now, int64_t want);
  */
 bool timed_link_stand(int64_t now);
 /*
- * The next barrier at @now or later: a multiple of TIMED_BARRIER_NS, or the
- * limit, where time stands still, if that is earlier.
+ * The next barrier at @now or later: the limit, where time stands still. If
+ * there is none, a multiple of TIMED_BARRIER_NS.
  */
 int64_t timed_link_barrier(int64_t now);
 /* The time up to which the CPU may run from @now on; later than @now. */

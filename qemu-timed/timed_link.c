@@ -366,11 +366,12 @@ static void tell_departures(void)
 
 int64_t timed_link_barrier(int64_t now)
 {
-    int64_t barrier = QEMU_ALIGN_UP(now, TIMED_BARRIER_NS);
     int64_t limit =
         links.board ? timed_board_limit(links.board) : TIMED_BOARD_NEVER;
 
-    return limit >= now ? MIN(barrier, limit) : barrier;
+    return limit >= now && limit != TIMED_BOARD_NEVER
+               ? limit
+               : QEMU_ALIGN_UP(now, TIMED_BARRIER_NS);
 }
 
 bool timed_link_stand(int64_t now)

@@ -99,8 +99,11 @@ static void step(CPUState *cpu)
     now = timed_clock_now();
     limit = timed_link_barrier(now);
     if (limit == now && now != barrier) {
+        if (timed_link_stand(now)) {
+            return;
+        }
         barrier = now;
-        if (!timed_link_stand(now) && timed_gate_has_waiters()) {
+        if (timed_gate_has_waiters()) {
             timed_gate_pass();
         }
         return;

@@ -175,9 +175,9 @@ int64_t timed_board_wait(TimedBoard *board, int64_t want, unsigned spins,
                          int timeout_ms);
 
 /*
- * Time stands still at the limit, which is a multiple of the machines' barrier:
- * a machine that reaches it waits there until the limit is later than @now or
- * the round has changed, but no longer than @timeout_ms. Returns the limit.
+ * Time stands still at the limit: a machine that reaches it waits there until
+ * the limit is later than @now or the round has changed, but no longer than
+ * @timeout_ms. Returns the limit.
  * @round says that the machine has done what it had to do in that round; a
  * round begins when others have given it input.
  */
@@ -193,11 +193,13 @@ bool timed_board_is_busy(const TimedBoard *board, unsigned machine);
 int64_t timed_board_limit(const TimedBoard *board);
 uint32_t timed_board_round(const TimedBoard *board);
 
-/* Any process may call the following three. At first the limit is never. */
+/* Any process may call the following four. At first the limit is never. */
 void timed_board_set_limit(TimedBoard *board, int64_t limit);
 void timed_board_next_round(TimedBoard *board);
 /* True if all machines stand at the limit, and have done their round. */
 bool timed_board_all_stand(TimedBoard *board);
+/* The same after @timeout_us, less than a second, or as soon as it is true. */
+bool timed_board_await_stand(TimedBoard *board, int timeout_us);
 
 /* The machine @machine is no more: nobody waits for it, and what is sent to it
  * is lost. Any process may call this, while time stands still. */

@@ -87,6 +87,7 @@ typedef struct {
     uint32_t round;
     uint32_t has_model;
     uint32_t knocks; /* of others who want to speak to the model */
+    uint32_t stops;  /* a futex: how often a machine has come to stand */
     pthread_mutex_t lock;
     Machine
         machine[TIMED_BOARD_MACHINES + 1]; /* the last one used: the model */

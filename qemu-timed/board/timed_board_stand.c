@@ -4,6 +4,7 @@
 #endif
 #include "timed_board_priv.h"
 
+#include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -32,6 +33,8 @@ int64_t timed_board_stand(TimedBoard *board, int64_t now, uint32_t round,
     m->stands = now;
     m->round = round;
     board_unlock(s);
+    __atomic_add_fetch(&s->stops, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &s->stops, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     __atomic_store_n(&m->is_asleep, true, __ATOMIC_SEQ_CST);
     word = __atomic_load_n(&m->word, __ATOMIC_SEQ_CST);
     if (timed_board_limit(board) <= now && timed_board_round(board) == round) {
@@ -103,6 +106,30 @@ bool timed_board_all_stand(TimedBoard *board)
     }
     board_unlock(s);
     return all;
+}
+
+bool timed_board_await_stand(TimedBoard *board, int timeout_us)
+{
+    uint32_t *stops = &board->shared->stops;
+    struct timespec now, end, left;
+    uint32_t before;
+
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += timeout_us * 1000L;
+    for (;;) {
+        before = __atomic_load_n(stops, __ATOMIC_SEQ_CST);
+        if (timed_board_all_stand(board)) {
+            return true;
+        }
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        left.tv_sec = 0;
+        left.tv_nsec =
+            (end.tv_sec - now.tv_sec) * 1000000000L + end.tv_nsec - now.tv_nsec;
+        if (left.tv_nsec <= 0) {
+            return false;
+        }
+        syscall(SYS_futex, stops, FUTEX_WAIT, before, &left, NULL, 0);
+    }
 }
 
 void timed_board_leave(TimedBoard *board, unsigned machine)

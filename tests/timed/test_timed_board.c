@@ -312,6 +312,34 @@ START_TEST(test_stand)
 }
 END_TEST
 
+#define LATE_US 20000
+#define SOON_US 900000
+
+static void *stand_late(void *data)
+{
+    usleep(LATE_US);
+    timed_board_stand(data, 1000, 0, WAIT_MS);
+    return NULL;
+}
+
+/* The supervisor goes on as soon as the last machine stands. */
+START_TEST(test_await_stand)
+{
+    Rig rig = pair_new(350);
+    pthread_t thread;
+
+    timed_board_set_limit(rig.machine[0], 1000);
+    timed_board_stand(rig.machine[0], 1000, 0, 0);
+    ck_assert(!timed_board_await_stand(rig.machine[0], LATE_US));
+    ck_assert_int_eq(pthread_create(&thread, NULL, stand_late, rig.machine[1]),
+                     0);
+    ck_assert(timed_board_await_stand(rig.machine[0], SOON_US));
+    pthread_join(thread, NULL);
+    ck_assert(timed_board_await_stand(rig.machine[0], 0));
+    rig_free(&rig);
+}
+END_TEST
+
 START_TEST(test_refused)
 {
     char name[NAME_LONG + 1];
@@ -699,6 +727,7 @@ int main(void)
     tcase_add_test(cases, test_accept_after_return);
     tcase_add_test(cases, test_store_and_message);
     tcase_add_test(cases, test_stand);
+    tcase_add_test(cases, test_await_stand);
     tcase_add_test(cases, test_refused);
     tcase_add_test(cases, test_untaken_crossing);
     tcase_add_test(cases, test_copy);
