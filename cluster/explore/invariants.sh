@@ -26,16 +26,16 @@ fails() { # REASON
 # kernel, and fails. The status is 255 if the host is not there.
 within() {
     "$FARSIDE" cluster exec -c "$FARSIDE_CLUSTER" "$1" -- bash -c '
-        dir=$(mktemp -d /tmp/within.XXXXXX) && mkfifo "$dir/end" || exit 254
-        exec 3<>"$dir/end"
-        setsid sh -c '\''sh -c "$1" >"$2/out" 2>&1; echo $? >"$2/end"'\'' \
-            sh "$2" "$dir" 3>&- </dev/null >/dev/null 2>&1 &
+        at=/tmp/within.$$
+        mkfifo "$at" || exit 254
+        exec 3<>"$at"
+        setsid sh -c '\''(eval "$1") >"$2.out" 2>&1; echo $? >"$2"'\'' \
+            sh "$2" "$at" 3>&- </dev/null >/dev/null 2>&1 &
         if read -r -t "$((($1 + 999) / 1000))" status <&3; then
-            cat "$dir/out"
-            rm -rf "$dir"
+            [ ! -s "$at.out" ] || cat "$at.out"
             exit "$status"
         fi
-        cat "$dir/out"
+        cat "$at.out"
         for task in /proc/[0-9]*; do
             grep -q "^State:.D" "$task/status" 2>/dev/null &&
                 echo "$(cat "$task/comm"):" && cat "$task/stack"
