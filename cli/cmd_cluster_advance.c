@@ -4,6 +4,8 @@
 #include "topo_units.h"
 
 #define PS_PER_NS 1000
+#define PS_PER_MS INT64_C(1000000000)
+#define MOST_S    86400
 
 static int run(const CmdClusterVerb *verb, int argc, char **argv)
 {
@@ -19,9 +21,11 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     if (!topo_units_parse(TOPO_UNIT_TIME, args.words[0], &ps, &error)) {
         return cmd_usage(argv[0], "%s", error->message);
     }
-    if (ps % PS_PER_NS != 0) {
-        return cmd_usage(argv[0], "'%s' is no whole number of ms, such as 10ms",
-                         args.words[0]);
+    if (ps <= 0 || ps % PS_PER_MS != 0 || ps / PS_PER_MS > MOST_S * 1000) {
+        return cmd_usage(argv[0],
+                         "'%s' is no whole number of ms up to %ds; write such "
+                         "as 10ms",
+                         args.words[0], MOST_S);
     }
     ns = g_strdup_printf("%" G_GINT64_FORMAT, ps / PS_PER_NS);
     return cmd_cluster_ask(argv[0], &args,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options of `farside cluster up` and `reload` that need no machines.
- * Invariant: a wrong use is refused, with a message that tells the right one,
- * before anything starts.
+ * Options of `farside cluster up` and `reload`, and times of `advance`, that need
+ * no machines. Invariant: a wrong use is refused, with a message that tells the
+ * right one, before anything starts.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -85,6 +85,31 @@ START_TEST(only_modules_are_loaded_again)
 }
 END_TEST
 
+static const struct {
+    const char *time, *message;
+} wrong_times[] = {
+    {"0ms", "'0ms' is no whole number of ms up to 86400s"},
+    {"1500us", "'1500us' is no whole number of ms"},
+    {"1.0000001ms", "'1.0000001ms' is no whole number of ms"},
+    {"86401s", "'86401s' is no whole number of ms up to 86400s"},
+    {"99999999999s", "too large"},
+    {"10", "10 has no unit"},
+    {"1h", "'h' in 1h is not a unit"},
+    {"ms", "'ms' is not a quantity"},
+};
+
+START_TEST(a_time_that_cannot_pass_is_refused)
+{
+    g_autofree char *words =
+        g_strdup_printf("cluster advance %s", wrong_times[_i].time);
+
+    ck_assert_int_eq(program_run(words), 2);
+    ck_assert_msg(strstr(program_err, wrong_times[_i].message), "%s",
+                  program_err);
+    ck_assert_ptr_null(strstr(program_err, "cluster '"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cmd_cluster_up");
@@ -95,6 +120,8 @@ int main(void)
                         G_N_ELEMENTS(missing));
     tcase_add_loop_test(tcase, a_wrong_use_is_refused, 0, G_N_ELEMENTS(wrong));
     tcase_add_test(tcase, only_modules_are_loaded_again);
+    tcase_add_loop_test(tcase, a_time_that_cannot_pass_is_refused, 0,
+                        G_N_ELEMENTS(wrong_times));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
