@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options of `farside cluster up` and `reload`, and times of `advance`, that need
- * no machines. Invariant: a wrong use is refused, with a message that tells the
- * right one, before anything starts.
+ * Options of `farside cluster up` and `reload`, and times of `advance`, that
+ * need no machines. Invariant: a wrong use is refused, with a message that
+ * tells the right one, before anything starts.
  */
 #include <stdbool.h>
 #include <string.h>

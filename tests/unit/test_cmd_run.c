@@ -605,8 +605,8 @@ START_TEST(a_folder_without_room_for_results_is_told_first)
     ck_assert_int_eq(program_run("run @/s.yaml --explain -o @/s.yaml --set "
                                  "workload.flows.f.working_set=1TiB"),
                      1);
-    ck_assert_msg(strstr(program_err, "cannot make the folder ") != NULL,
-                  "%s", program_err);
+    ck_assert_msg(strstr(program_err, "cannot make the folder ") != NULL, "%s",
+                  program_err);
 }
 END_TEST
 
