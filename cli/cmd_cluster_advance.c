@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd.h"
 #include "cmd_cluster_common.h"
+#include "clu_timed.h"
 #include "topo_units.h"
 
 #define PS_PER_NS 1000
-#define PS_PER_MS INT64_C(1000000000)
-#define MOST_S    86400
+#define NS_PER_S  1000000000
 
 static int run(const CmdClusterVerb *verb, int argc, char **argv)
 {
@@ -21,11 +21,12 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     if (!topo_units_parse(TOPO_UNIT_TIME, args.words[0], &ps, &error)) {
         return cmd_usage(argv[0], "%s", error->message);
     }
-    if (ps <= 0 || ps % PS_PER_MS != 0 || ps / PS_PER_MS > MOST_S * 1000) {
+    if (ps <= 0 || ps % (CLU_TIMED_BARRIER_NS * PS_PER_NS) != 0 ||
+        ps / PS_PER_NS > CLU_TIMED_ADVANCE_MAX_NS) {
         return cmd_usage(argv[0],
-                         "'%s' is no whole number of ms up to %ds; write such "
-                         "as 10ms",
-                         args.words[0], MOST_S);
+                         "'%s' is no whole number of ms up to %" G_GINT64_FORMAT
+                         "s; write such as 10ms",
+                         args.words[0], CLU_TIMED_ADVANCE_MAX_NS / NS_PER_S);
     }
     ns = g_strdup_printf("%" G_GINT64_FORMAT, ps / PS_PER_NS);
     return cmd_cluster_ask(argv[0], &args,

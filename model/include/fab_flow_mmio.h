@@ -4,6 +4,13 @@
 
 #include "fab_flow.h"
 
+/* How the CPU of the target's host sees a write. */
+typedef enum FabSeen {
+    FAB_SEEN_NOT,
+    FAB_SEEN_POLLING,
+    FAB_SEEN_INTERRUPT,
+} FabSeen;
+
 /*
  * The CPU of @host writes to or reads from @target, one operation after the
  * other, in a range of at most one page. A write is over when it has left the
@@ -13,12 +20,6 @@
  * begins at 0), or the write is an MSI, whose handler starts after
  * cpu.interrupt.
  */
-typedef enum FabSeen {
-    FAB_SEEN_NOT,
-    FAB_SEEN_POLLING,
-    FAB_SEEN_INTERRUPT,
-} FabSeen;
-
 typedef struct FabMmioFlowParams {
     FabRoot *host;
     FabTlpType direction;

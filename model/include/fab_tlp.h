@@ -118,8 +118,8 @@ struct FabTlp {
     uint8_t attr : 3;     /* FAB_ATTR_ */
     uint8_t status : 5;   /* FabStatus of a completion */
 
-    /* What it takes of a link. fab_port_send() sets both, because each hop
-     * needs them many times, and an address translation may change them. */
+    /* Room on a link. fab_port_send() sets both, because each hop needs them
+     * many times, and an address translation may change them. */
     uint16_t wire_bytes;   /* framing included */
     uint16_t data_credits; /* units of 16 bytes (PCIe 5.0 s2.6.1) */
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "device_rig.h"
+#include "device_far_end.h"
 #include "switchtec_regs.h"
 #include "../suite.h"
 
@@ -21,38 +21,9 @@
 #define MIB        (1ull << 20)
 #define ALL_ONES   0xffffffffull
 
-static DeviceRig *rig;
-static RigPeer *peer;
-
-/* Nothing times out, however slow the test is. */
-static void setup(void)
-{
-    rig = rig_new("completion-timeout=60000");
-    peer = rig_peer_new(rig);
-}
-
-static void setup_impatient(void)
-{
-    rig = rig_new("completion-timeout=300");
-    peer = rig_peer_new(rig);
-}
-
-static void teardown(void)
-{
-    rig_peer_free(peer);
-    peer = NULL;
-    rig_free(rig);
-}
-
 static uint32_t link_count(void)
 {
     return 0xff & (rig_read(rig, LINK_EVENT, 4) >> 5);
-}
-
-static void connect_up(void)
-{
-    rig_peer_hello(peer);
-    rig_wait_link(rig, 0, true);
 }
 
 START_TEST(hello_tells_the_geometry)
@@ -76,7 +47,7 @@ START_TEST(link_events_count)
 {
     uint32_t before = link_count();
 
-    connect_up();
+    far_end_connect();
     ck_assert_uint_eq(link_count(), before + 1);
     ck_assert_uint_eq(1 & rig_read(rig, LINK_EVENT, 4), 1);
     ck_assert_uint_eq(rig_read(rig, RIG_BAR0 + 0x136c00, 4), 1 << 12);
@@ -85,7 +56,7 @@ START_TEST(link_events_count)
     rig_wait_link(rig, 0, false);
     ck_assert_uint_eq(link_count(), before + 2);
     peer = rig_peer_new(rig);
-    connect_up();
+    far_end_connect();
     ck_assert_uint_eq(link_count(), before + 3);
 }
 END_TEST
@@ -118,10 +89,10 @@ static struct farside_wire_ram ram_behind(const char *iommu)
     const char *const arguments[] = {"-device", iommu, NULL};
     struct farside_wire_ram ram;
 
-    teardown();
+    far_end_teardown();
     rig = rig_new_with(NULL, "completion-timeout=60000", arguments);
     peer = rig_peer_new(rig);
-    connect_up();
+    far_end_connect();
     memcpy(&ram, rig_peer_receive(peer, FARSIDE_WIRE_RAM)->body, sizeof(ram));
     return ram;
 }
@@ -160,7 +131,7 @@ START_TEST(notices_are_acknowledged)
     };
     struct farside_wire_noted noted;
 
-    connect_up();
+    far_end_connect();
     m.notice.perm = 3;
     rig_peer_send(peer, FARSIDE_WIRE_NOTICES, &m, sizeof(m));
     m.number = 2;
@@ -179,7 +150,7 @@ START_TEST(doorbells_cross_both_ways)
 {
     struct farside_wire_doorbell bell;
 
-    connect_up();
+    far_end_connect();
     rig_write(rig, DBMSG + 0x1008, 8, 0x0fffffff00000000ull);
     rig_write(rig, DBMSG + 0x1000, 8, 0xf000000500000007ull);
     memcpy(&bell, rig_peer_receive(peer, FARSIDE_WIRE_DOORBELL)->body,
@@ -198,7 +169,7 @@ START_TEST(messages_follow_the_map)
 {
     struct farside_wire_message m = {.index = 0, .value = 0xcafe};
 
-    connect_up();
+    far_end_connect();
     /* Before the map is written, no message is taken. */
     rig_peer_send(peer, FARSIDE_WIRE_MESSAGE, &m, sizeof(m));
     /* Message 2 of partition 1 into register 0, the others into theirs. */
@@ -224,7 +195,7 @@ START_TEST(window_is_the_memory_of_the_peer)
     uint8_t *ram;
     unsigned i;
 
-    connect_up();
+    far_end_connect();
     ram = rig_peer_give_ram(peer, 16 * MIB, 4 * MIB, true);
     rig_peer_set_lut(peer, 3, 1 | 0 << 1 | (17 * MIB));
     /* The entry names the partition that it leads to. */
@@ -253,7 +224,7 @@ START_TEST(direct_window_has_its_size)
 {
     uint8_t *ram;
 
-    connect_up();
+    far_end_connect();
     ram = rig_peer_give_ram(peer, 0, 8 * MIB, true);
     *(uint32_t *)(ram + 4 * MIB) = 0xaaaa;
     *(uint32_t *)(ram + 6 * MIB - 4) = 0xbbbb;
@@ -275,7 +246,7 @@ START_TEST(windows_close_with_the_link)
     struct farside_wire_link state = {.up = 0};
     uint8_t *ram;
 
-    connect_up();
+    far_end_connect();
     ram = rig_peer_give_ram(peer, 0, 4 * MIB, true);
     ram[MIB] = 1;
     rig_peer_set_lut(peer, 0, 1 | 1 << 1 | MIB);
@@ -299,7 +270,7 @@ START_TEST(windows_close_with_the_link)
     peer = NULL;
     rig_wait_for(rig, RIG_BAR2, 1, 0xff);
     peer = rig_peer_new(rig);
-    connect_up();
+    far_end_connect();
     ck_assert_uint_eq(rig_read(rig, RIG_BAR2, 1), 0xff);
 }
 END_TEST
@@ -314,7 +285,7 @@ START_TEST(other_windows_are_forwarded)
         uint8_t data[8];
     } c = {.head = {.length = 4}, .data = {1, 2, 3, 4}};
 
-    connect_up();
+    far_end_connect();
     rig_peer_set_lut(peer, 0, 1 | 1 << 1 | 0xfee00000);
     rig_write(rig, RIG_BAR2 + 0x1004, 4, 0x4321);
     m = rig_peer_receive(peer, FARSIDE_WIRE_WRITE);
@@ -348,7 +319,7 @@ START_TEST(read_without_answer_is_all_ones)
 {
     gint64 start;
 
-    connect_up();
+    far_end_connect();
     rig_peer_set_lut(peer, 0, 1 | 1 << 1 | 0xf0000000);
     start = g_get_monotonic_time();
     ck_assert_uint_eq(rig_read(rig, RIG_BAR2, 4), ALL_ONES);
@@ -370,10 +341,10 @@ START_TEST(long_time_outs_are_not_cut)
         uint8_t data[8];
     } c = {.head = {.length = 4}, .data = {1, 2, 3, 4}};
 
-    teardown();
+    far_end_teardown();
     rig = rig_new("completion-timeout=4300");
     peer = rig_peer_new(rig);
-    connect_up();
+    far_end_connect();
     rig_peer_set_lut(peer, 0, 1 | 1 << 1 | 0xf0000000);
     rig_read_begin(rig, RIG_BAR2, 4);
     memcpy(&read, rig_peer_receive(peer, FARSIDE_WIRE_READ)->body,
@@ -396,7 +367,7 @@ START_TEST(waiting_serves_the_peer)
     } c = {.head = {.length = 1}, .data = {9}};
     const RigMessage *m;
 
-    connect_up();
+    far_end_connect();
     rig_write(rig, 2 * MIB, 8, 0x1234);
     rig_peer_set_lut(peer, 0, 1 | 1 << 1 | 0xf0000000);
     rig_read_begin(rig, RIG_BAR2, 1);
@@ -429,7 +400,7 @@ START_TEST(requests_need_bus_mastering)
     struct farside_wire_read read = {.address = 2 * MIB, .length = 4};
     struct farside_wire_completion c;
 
-    connect_up();
+    far_end_connect();
     rig_config_write(rig, 0x04, 0x2);
     rig_peer_send(peer, FARSIDE_WIRE_READ, &read, sizeof(read));
     memcpy(&c, rig_peer_receive(peer, FARSIDE_WIRE_COMPLETION)->body,
@@ -476,7 +447,7 @@ START_TEST(requests_need_a_window)
 {
     const uint64_t targets[] = {RIG_BAR0 + 0x60000, RIG_BAR0};
 
-    connect_up();
+    far_end_connect();
     /* BAR 4 leads to the memory, and nothing leads to registers. */
     rig_peer_open(peer, NULL, 0);
     check_far_read(2 * MIB, 8, 0, FARSIDE_WIRE_SC);
@@ -502,7 +473,7 @@ END_TEST
 
 START_TEST(requests_cross_few_links)
 {
-    connect_up();
+    far_end_connect();
     far_write(2 * MIB, 1, FARSIDE_WIRE_HOPS - 1);
     ck_assert_uint_eq(rig_read(rig, 2 * MIB, 8), 1);
     check_far_read(2 * MIB, 8, FARSIDE_WIRE_HOPS - 1, FARSIDE_WIRE_SC);
@@ -524,7 +495,7 @@ START_TEST(read_of_nothing_waits_for_writes)
     struct farside_wire_completion c;
     unsigned i;
 
-    connect_up();
+    far_end_connect();
     for (i = 0; i < 100; i++) {
         write.head.address = 2 * MIB + 8 * i;
         write.data[0] = i;
@@ -546,7 +517,7 @@ START_TEST(one_lock_at_a_time)
     struct farside_wire_lock lock = {.id = 1};
     struct farside_wire_ctrl block;
 
-    connect_up();
+    far_end_connect();
     /* This host locks first: the far host waits for the lock. */
     rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
     rig_peer_send(peer, FARSIDE_WIRE_LOCK, &lock, sizeof(lock));
@@ -579,7 +550,7 @@ START_TEST(two_threads_change_one_block)
 {
     const uint64_t lut = CTRL0 + SWITCHTEC_CTRL_LUT;
 
-    connect_up();
+    far_end_connect();
     rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
     rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
     rig_write(rig, CTRL0 + 0x60, 4, RIG_LUT_CTL);
@@ -610,7 +581,7 @@ START_TEST(two_threads_change_the_peers_block)
     struct farside_wire_lock lock;
     unsigned i;
 
-    connect_up();
+    far_end_connect();
     rig_part_op(rig, 1, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKING);
     for (i = 0; i < 2; i++) {
         memcpy(&lock, rig_peer_receive(peer, FARSIDE_WIRE_LOCK)->body,
@@ -646,7 +617,7 @@ START_TEST(block_of_the_peer_is_asked_for)
     struct farside_wire_ctrl block = {0};
     struct farside_wire_configured done = {0};
 
-    connect_up();
+    far_end_connect();
     rig_part_op(rig, 1, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKING);
     memcpy(&lock, rig_peer_receive(peer, FARSIDE_WIRE_LOCK)->body,
            sizeof(lock));
@@ -679,7 +650,7 @@ START_TEST(valid_is_read_only_from_afar)
     struct farside_wire_lock lock = {.id = 1};
     struct farside_wire_ctrl block;
 
-    connect_up();
+    far_end_connect();
     rig_peer_send(peer, FARSIDE_WIRE_LOCK, &lock, sizeof(lock));
     memcpy(&block, rig_peer_receive(peer, FARSIDE_WIRE_LOCKED)->body,
            sizeof(block));
@@ -699,7 +670,7 @@ START_TEST(reset_leaves_nothing_of_the_peers_block)
     struct farside_wire_ctrl block = {0};
     struct farside_wire_lock lock;
 
-    connect_up();
+    far_end_connect();
     rig_part_op(rig, 1, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKING);
     memcpy(&lock, rig_peer_receive(peer, FARSIDE_WIRE_LOCK)->body,
            sizeof(lock));
@@ -736,7 +707,7 @@ START_TEST(a_broker_hands_over_the_peer)
     rig = rig_new("listen=off");
     for (i = 0; i < 2; i++) {
         peer = rig_peer_new_by_broker(rig);
-        connect_up();
+        far_end_connect();
         rig_peer_send(peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
         rig_wait_for(rig, DBMSG + 0x1010, 8, 2);
         rig_write(rig, DBMSG + 0x1010, 8, 2);
@@ -753,7 +724,7 @@ static Suite *make_suite(void)
     Suite *suite = suite_create("device_link");
     TCase *tcase = tcase_create("link");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, far_end_setup, far_end_teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, hello_tells_the_geometry);
     tcase_add_test(tcase, link_events_count);
@@ -783,7 +754,7 @@ static Suite *make_suite(void)
     suite_add_tcase(suite, tcase);
 
     tcase = tcase_create("reads without an answer");
-    tcase_add_checked_fixture(tcase, setup_impatient, teardown);
+    tcase_add_checked_fixture(tcase, far_end_setup_impatient, far_end_teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, read_without_answer_is_all_ones);
     suite_add_tcase(suite, tcase);

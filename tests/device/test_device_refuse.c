@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "device_rig.h"
+#include "device_far_end.h"
 #include "farside_socket.h"
 #include "switchtec_regs.h"
 #include "../suite.h"
@@ -23,41 +23,12 @@
 #define LINK_EVENT (RIG_BAR0 + 0x136d30)
 #define MIB        (1ull << 20)
 
-static DeviceRig *rig;
-static RigPeer *peer;
-
-/* Nothing times out, however slow the test is. */
-static void setup(void)
-{
-    rig = rig_new("completion-timeout=60000");
-    peer = rig_peer_new(rig);
-}
-
-static void setup_impatient(void)
-{
-    rig = rig_new("completion-timeout=300");
-    peer = rig_peer_new(rig);
-}
-
-static void teardown(void)
-{
-    rig_peer_free(peer);
-    peer = NULL;
-    rig_free(rig);
-}
-
-static void connect_up(void)
-{
-    rig_peer_hello(peer);
-    rig_wait_link(rig, 0, true);
-}
-
 /* A block that CFG would refuse: LUT windows that are larger than the BAR. */
 START_TEST(block_that_cannot_be_ends_the_connection)
 {
     struct farside_wire_ctrl block = {0};
 
-    connect_up();
+    far_end_connect();
     block.bar[2].ctl = 0x20u | 24u << 8 | 63u << 14;
     rig_peer_send(peer, FARSIDE_WIRE_BLOCK, &block, sizeof(block));
     ck_assert(rig_peer_is_closed(peer));
@@ -69,7 +40,7 @@ START_TEST(memory_that_may_shrink_is_not_mapped)
     struct farside_wire_read read;
     uint8_t *ram;
 
-    connect_up();
+    far_end_connect();
     ram = rig_peer_give_ram(peer, 0, 4 * MIB, false);
     ram[MIB] = 1;
     rig_peer_set_lut(peer, 0, 1 | 1 << 1 | MIB);
@@ -168,13 +139,13 @@ START_TEST(forbidden_message_ends_the_connection)
     const Bad *bad = &bad_messages[_i];
 
     if (!bad->before_hello) {
-        connect_up();
+        far_end_connect();
     }
     rig_peer_send(peer, bad->type, bad->body, bad->size);
     ck_assert_msg(rig_peer_is_closed(peer), "%s", bad->what);
     rig_peer_free(peer);
     peer = rig_peer_new(rig);
-    connect_up();
+    far_end_connect();
 }
 END_TEST
 
@@ -202,7 +173,7 @@ START_TEST(memory_that_cannot_be_ends_the_connection)
     unsigned i;
 
     for (i = 0; i < G_N_ELEMENTS(bad); i++) {
-        connect_up();
+        far_end_connect();
         fds[0] = memfd_create("a", 0);
         fds[1] = memfd_create("b", 0);
         memcpy(bytes, &head, sizeof(head));
@@ -216,7 +187,7 @@ START_TEST(memory_that_cannot_be_ends_the_connection)
         peer = rig_peer_new(rig);
     }
     /* A file that is too short is not mapped; nothing else happens. */
-    connect_up();
+    far_end_connect();
     fds[0] = memfd_create("short", MFD_ALLOW_SEALING);
     ck_assert_int_eq(fcntl(fds[0], F_ADD_SEALS, F_SEAL_SHRINK), 0);
     head.length = sizeof(bad[0]);
@@ -267,7 +238,7 @@ START_TEST(memory_has_an_end)
     uint64_t before;
     unsigned i;
 
-    connect_up();
+    far_end_connect();
     before = most_address_space();
     ck_assert_int_eq(ftruncate(fd, 1ll << 40), 0);
     ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
@@ -312,14 +283,14 @@ START_TEST(files_that_were_not_asked_for_are_closed)
     int fds[] = {0, 1, 2, 0, 1, 2, 0, 1};
     unsigned before, i;
 
-    connect_up();
+    far_end_connect();
     before = open_files();
     for (i = 0; i < 8; i++) {
         rig_peer_send_raw(peer, &head, i & 1 ? 0 : sizeof(head), fds, 1 + i);
         ck_assert(rig_peer_is_closed(peer));
         rig_peer_free(peer);
         peer = rig_peer_new(rig);
-        connect_up();
+        far_end_connect();
     }
     ck_assert_uint_eq(open_files(), before);
 }
@@ -332,7 +303,7 @@ START_TEST(silence_gives_way_to_a_peer)
 
     rig_peer_receive(silent, FARSIDE_WIRE_HELLO);
     peer = rig_peer_new(rig);
-    connect_up();
+    far_end_connect();
     ck_assert(rig_peer_is_closed(silent));
     rig_peer_free(silent);
     /* A peer that said HELLO stays. */
@@ -406,7 +377,7 @@ START_TEST(noise_does_no_harm)
         peer = rig_peer_new(rig);
     }
     g_rand_free(random);
-    connect_up();
+    far_end_connect();
     ck_assert_uint_eq(rig_read(rig, RIG_BAR0 + 0x2000, 4), 0x8536);
 }
 END_TEST
@@ -496,7 +467,7 @@ static Suite *make_suite(void)
     Suite *suite = suite_create("device_refuse");
     TCase *tcase = tcase_create("peers");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, far_end_setup, far_end_teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, block_that_cannot_be_ends_the_connection);
     tcase_add_loop_test(tcase, forbidden_message_ends_the_connection, 0,
@@ -509,7 +480,7 @@ static Suite *make_suite(void)
     suite_add_tcase(suite, tcase);
 
     tcase = tcase_create("memory");
-    tcase_add_checked_fixture(tcase, setup_impatient, teardown);
+    tcase_add_checked_fixture(tcase, far_end_setup_impatient, far_end_teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, memory_that_may_shrink_is_not_mapped);
     tcase_add_test(tcase, memory_that_cannot_be_ends_the_connection);
