@@ -396,6 +396,7 @@ int cmd_bench(int argc, char **argv)
     const CmdWords words = {"", 0, 0};
     g_autoptr(GPtrArray) cases = NULL;
     g_auto(GStrv) args = NULL;
+    GError *error = NULL;
     const char *vain;
     int status;
 
@@ -404,6 +405,11 @@ int cmd_bench(int argc, char **argv)
     }
     if (options.runs < 1 || options.runs > RUNS_MAX) {
         return cmd_usage("bench", "--runs takes 1 to %d", RUNS_MAX);
+    }
+    /* The benchmarks may take minutes, so this must not fail afterwards. */
+    if (options.output && !table_file_make_folder(options.output, &error)) {
+        cmd_complain("bench", error);
+        return CMD_USAGE;
     }
     vain = find_unmatched_pattern(options.patterns);
     if (vain) {

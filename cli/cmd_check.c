@@ -38,6 +38,11 @@ static bool check_published(const TopoDescription *description, GError **error)
     return fidelity;
 }
 
+static void print_count(unsigned count, const char *noun)
+{
+    printf(", %u %s%s", count, noun, count == 1 ? "" : "s");
+}
+
 /* Does with every point of @file all that `run` does before it simulates. First
  * every point is loaded, so that all errors of a sweep are shown together. */
 static bool check_file(const char *file, const GPtrArray *changes)
@@ -61,9 +66,7 @@ static bool check_file(const char *file, const GPtrArray *changes)
             topo_load_again(description, point->changes, errors));
     }
     if (topo_errors_count(errors) > 0) {
-        g_autofree char *text = topo_errors_to_string(errors);
-
-        fputs(text, stderr);
+        cmd_print_errors("check", errors);
         return false;
     }
     outline = exp_plan_outline(description, &options, &error);
@@ -73,11 +76,13 @@ static bool check_file(const char *file, const GPtrArray *changes)
         cmd_complain("check", error);
         return false;
     }
-    printf("%s: \"%s\", %u hosts, %u links, %u flows, %u points: no errors\n",
-           file, description->name, description->hosts->len,
-           description->links->len,
-           description->workload ? description->workload->flows->len : 0,
-           points->len);
+    printf("%s: \"%s\"", file, description->name);
+    print_count(description->hosts->len, "host");
+    print_count(description->links->len, "link");
+    print_count(description->workload ? description->workload->flows->len : 0,
+                "flow");
+    print_count(points->len, "point");
+    puts(": no errors");
     return true;
 }
 

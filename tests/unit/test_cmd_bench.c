@@ -140,6 +140,8 @@ static const struct {
     {"bench --runs 0", 2, "", "--runs takes 1 to"},
     {"bench --runs 1002", 2, "", "--runs takes 1 to"},
     {"bench engine", 2, "", "it takes options alone"},
+    {"bench --only model/ntb -o /dev/null/x/a.csv", 2, "",
+     "cannot make the folder /dev/null/x"},
 };
 
 START_TEST(exit_status_tells_what_happened)
