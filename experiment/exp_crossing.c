@@ -10,9 +10,6 @@
 /* The range that stands for a host's memory, and the most of a BAR that is
  * mapped. Accesses keep their address within it. */
 #define RANGE_BYTES (1u << 20)
-#define PAGE_BYTES  4096u
-/* The CPU's stores leave in pieces of a cache line at most. */
-#define LINE_BYTES  64u
 
 /* ---- Items ------------------------------------------------------------ */
 
@@ -102,8 +99,7 @@ static void arrival_event(SimEvent *event)
     }
 }
 
-/* The fabric is done with @item at @time. */
-static void arrival_known(Item *item, SimTime time)
+void crossing_arrival_known(Item *item, SimTime time)
 {
     if (item->is_known) {
         return;
@@ -122,7 +118,7 @@ static void written(void *owner, FabBusAddr addr, uint64_t data)
 
     if (item && item->crossing.kind == EXP_CROSSING_WRITE &&
         addr >= item->last) {
-        arrival_known(item, sim_engine_now(self->engine));
+        crossing_arrival_known(item, sim_engine_now(self->engine));
         g_hash_table_remove(self->items, GUINT_TO_POINTER(data));
     }
 }
@@ -144,238 +140,22 @@ static void seen(void *data, const FabTraceRecord *record)
         g_hash_table_lookup(self->items, GUINT_TO_POINTER(record->tlp->flow));
     if (item && item->crossing.kind == EXP_CROSSING_READ &&
         fab_port_owner(fab_port_peer(record->port)) == item->target) {
-        arrival_known(item, record->seen);
+        crossing_arrival_known(item, record->seen);
         g_hash_table_remove(self->items, GUINT_TO_POINTER(record->tlp->flow));
     }
 }
 
-static void left_cpu(void *owner)
-{
-    Item *item = owner;
-    ExpCrossings *self = item->owner;
-    unsigned host = item->direction->from->index;
-
-    if (--item->unsent == 0 && item->crossing.wants_accept &&
-        self->stalls[host] == item) {
-        self->stalls[host] = NULL;
-        self->has_called = true;
-        sim_engine_stop(self->engine);
-        self->ops->accepted(self->data, host, item->crossing.id,
-                            crossing_now_ns(self));
-    }
-    crossing_unref(item);
-}
-
-/* The completion is in when the fabric's is, and later by the time that the
- * machine took to answer. */
-static void answer(Item *read)
+void crossing_answer(Item *read)
 {
     Item *completion = read->answer;
     int64_t late = completion->crossing.time - read->arrived;
 
-    arrival_known(completion, read->done + MAX(late, 0) * SIM_NS);
+    crossing_arrival_known(completion, read->done + MAX(late, 0) * SIM_NS);
     read->answer = NULL;
     crossing_unref(read);
 }
 
-static void read_over(void *owner, FabStatus status)
-{
-    Item *item = owner;
-
-    if (item->reader) {
-        g_queue_unlink(&item->owner->readers, &item->in_readers);
-        item->reader = NULL;
-    }
-    item->done = sim_engine_now(item->owner->engine);
-    if (!item->is_known && item->deadline && status != FAB_STATUS_SC) {
-        crossing_lose(item);
-    } else if (!item->is_known) {
-        /* The fabric refused the request on its way. */
-        arrival_known(item, item->done);
-    }
-    if (item->answer) {
-        answer(item);
-    }
-    crossing_unref(item);
-}
-
-static void dma_over(FabDma *dma)
-{
-    Item *item = dma->owner;
-
-    if (dma->type == FAB_TLP_MRD) {
-        read_over(item, dma->status);
-    } else {
-        crossing_unref(item);
-    }
-}
-
-/* ---- Sending ---------------------------------------------------------- */
-
-static const Place *find_place(ExpCrossings *self, const Item *item)
-{
-    unsigned host = item->direction->to->index;
-    const Place *place = g_hash_table_lookup(
-        self->pages[host],
-        GSIZE_TO_POINTER(item->crossing.address / PAGE_BYTES));
-
-    return place ? place : &self->memory[host];
-}
-
-/* Finds the address by which @source reaches @place. Maps it at first. */
-static bool find_way(ExpCrossings *self, FabComponent *source,
-                     const Place *place, FabBusAddr *ret_addr, GError **error)
-{
-    Way way = {.source = source,
-               .target = place->component,
-               .target_addr = place->addr};
-
-    for (unsigned i = 0; i < self->ways->len; i++) {
-        const Way *known = &g_array_index(self->ways, Way, i);
-
-        if (known->source == source && known->target == place->component &&
-            known->target_addr == place->addr) {
-            *ret_addr = known->addr;
-            return true;
-        }
-    }
-    if (!fab_route_map(source, place->component, place->addr, place->size_bytes,
-                       &way.addr, error)) {
-        return false;
-    }
-    g_array_append_val(self->ways, way);
-    *ret_addr = way.addr;
-    return true;
-}
-
-/* The element that sends, and the address that it uses for @place. */
-static FabComponent *find_source(ExpCrossings *self, const Item *item,
-                                 const Place *place, FabBusAddr *ret_addr)
-{
-    TopoHost *host = item->direction->from;
-    FabComponent *source;
-
-    for (unsigned i = 0; item->crossing.device && i < host->devices->len; i++) {
-        const TopoDevice *device = host->devices->pdata[i];
-
-        source = exp_device(self->fabric, device);
-        if (strcmp(device->name, item->crossing.device) == 0 &&
-            fab_component_as_endpoint(source) &&
-            find_way(self, source, place, ret_addr, NULL)) {
-            return source;
-        }
-    }
-    source = exp_host(self->fabric, host);
-    return find_way(self, source, place, ret_addr, NULL) ? source : NULL;
-}
-
-static uint32_t piece_bytes(FabBusAddr addr, uint32_t left, uint32_t most)
-{
-    return MIN(left, most - (uint32_t)(addr & (most - 1)));
-}
-
-static unsigned count_pieces(FabBusAddr addr, uint32_t bytes, uint32_t most)
-{
-    return (unsigned)((addr + bytes - 1) / most - addr / most) + 1;
-}
-
-static void send_from_cpu(FabRoot *root, FabBusAddr addr, uint32_t bytes,
-                          Item *item, uint32_t number)
-{
-    if (item->crossing.kind == EXP_CROSSING_READ) {
-        item->refs++;
-        item->reader = root;
-        item->number = number;
-        item->in_readers.data = item;
-        g_queue_push_tail_link(&item->owner->readers, &item->in_readers);
-        fab_root_read(root, addr, MIN(bytes, LINE_BYTES), read_over, item,
-                      number);
-        return;
-    }
-    item->unsent = count_pieces(addr, bytes, LINE_BYTES);
-    while (bytes > 0) {
-        uint32_t piece = piece_bytes(addr, bytes, LINE_BYTES);
-
-        item->refs++;
-        fab_root_write_then(root, addr, piece, number, number, left_cpu, item);
-        addr += piece;
-        bytes -= piece;
-    }
-}
-
-/* The size of the TLPs in which the engine of @device writes. */
-static uint32_t dma_bytes(FabEndpoint *device)
-{
-    uint32_t mps = fab_port_mps_bytes(
-        fab_component_port(fab_endpoint_component(device), 0));
-
-    return MIN(fab_endpoint_params(device)->write_bytes, mps);
-}
-
-static void send_from_device(FabEndpoint *device, FabBusAddr addr,
-                             uint32_t bytes, Item *item, uint32_t number)
-{
-    item->dma = (FabDma){
-        .type = item->crossing.kind == EXP_CROSSING_READ ? FAB_TLP_MRD
-                                                         : FAB_TLP_MWR,
-        .addr = addr,
-        .size_bytes = bytes,
-        .data = number,
-        .flow = number,
-        .done = dma_over,
-        .owner = item,
-    };
-    item->refs++;
-    fab_endpoint_dma(device, &item->dma);
-}
-
-/* Gives a request to the element that sends it. Returns the number of its TLPs;
- * 0 if there are none. */
-static uint32_t send(ExpCrossings *self, Item *item)
-{
-    const Place *place = find_place(self, item);
-    uint32_t bytes = MAX(item->crossing.bytes, DW_BYTES);
-    FabBusAddr addr = 0;
-    FabComponent *source = find_source(self, item, place, &addr);
-    FabEndpoint *device;
-    uint64_t offset;
-    uint32_t most;
-
-    if (!source) {
-        /* For example, the device is lent to another host. */
-        place = &self->memory[item->direction->to->index];
-        source = find_source(self, item, place, &addr);
-    }
-    offset = item->crossing.address & (place->size_bytes - 1);
-    /* Bytes that would leave the range begin at its start. */
-    offset = offset + bytes <= place->size_bytes ? offset : 0;
-    device = source ? fab_component_as_endpoint(source) : NULL;
-    most = device ? dma_bytes(device) : LINE_BYTES;
-    item->target = place->component;
-    item->last = place->addr + offset;
-    if (count_pieces(addr + offset, bytes, most) > 1) {
-        item->last +=
-            (addr + offset + bytes - 1) / most * most - (addr + offset);
-    }
-    if (!source || bytes > place->size_bytes) {
-        item->done = sim_engine_now(self->engine);
-        arrival_known(item, sim_engine_now(self->engine));
-        return 0;
-    }
-    while (++self->number == 0 ||
-           g_hash_table_contains(self->items, GUINT_TO_POINTER(self->number))) {
-        continue;
-    }
-    item->refs++;
-    g_hash_table_insert(self->items, GUINT_TO_POINTER(self->number), item);
-    if (device) {
-        send_from_device(device, addr + offset, bytes, item, self->number);
-    } else {
-        send_from_cpu(fab_component_as_root(source), addr + offset, bytes, item,
-                      self->number);
-    }
-    return self->number;
-}
+/* ---- Entering --------------------------------------------------------- */
 
 static void complete(ExpCrossings *self, Item *item)
 {
@@ -386,14 +166,14 @@ static void complete(ExpCrossings *self, Item *item)
 
     if (!read) {
         /* Its read has ended, or another one has its tag. */
-        arrival_known(item, sim_engine_now(self->engine));
+        crossing_arrival_known(item, sim_engine_now(self->engine));
         return;
     }
     read->refs++;
     read->answer = item;
     g_hash_table_remove(back->reads, tag);
     if (read->done >= 0) {
-        answer(read);
+        crossing_answer(read);
     }
 }
 
@@ -423,13 +203,13 @@ uint32_t exp_crossings_enter(ExpCrossings *self, const ExpCrossing *crossing)
         if (crossing->wants_accept) {
             self->stalls[item->direction->from->index] = item;
         }
-        number = send(self, item);
+        number = crossing_send(item);
         break;
     case EXP_CROSSING_READ:
         item->refs++;
         g_hash_table_replace(item->direction->reads,
                              GUINT_TO_POINTER(crossing->tag), item);
-        number = send(self, item);
+        number = crossing_send(item);
         break;
     default:
         complete(self, item);
@@ -459,7 +239,7 @@ static void arrive_lost(ExpCrossings *self)
         Item *item = g_queue_peek_head(&self->directions[i].items);
 
         if (item) {
-            arrival_known(item, sim_engine_now(self->engine));
+            crossing_arrival_known(item, sim_engine_now(self->engine));
         }
     }
 }
@@ -601,8 +381,8 @@ static bool make_direction(ExpCrossings *self, const TopoLink *link,
     direction->from = link->end[end]->host;
     direction->to = link->end[1 - end]->host;
     direction->reads = g_hash_table_new_full(NULL, NULL, NULL, item_gone);
-    if (!find_way(self, exp_host(self->fabric, direction->from),
-                  &self->memory[direction->to->index], &addr, error)) {
+    if (!crossing_find_way(self, exp_host(self->fabric, direction->from),
+                           &self->memory[direction->to->index], &addr, error)) {
         g_prefix_error(error, "link '%s': ", link->name);
         return false;
     }

@@ -7,6 +7,10 @@
 #include "exp_crossing.h"
 #include "fab_endpoint.h"
 
+/* A page of a machine's memory, for which exp_crossings_place() gives a place
+ */
+#define PAGE_BYTES 4096u
+
 /* The least that a request covers: one DW (PCIe 5.0 s2.2.5) */
 #define DW_BYTES 4u
 
@@ -102,6 +106,23 @@ void crossing_drop(Item *item);
 /* The write at the head of @direction has gone: reads and completions that
  * waited only for it arrive. */
 void crossing_let_go(Direction *direction);
+
+/* The fabric is done with @item at @time. */
+void crossing_arrival_known(Item *item, SimTime time);
+
+/* The completion of @read, which has one, is in when the fabric's is, and later
+ * by the time that the machine took to answer. */
+void crossing_answer(Item *read);
+
+/* exp_crossing_send.c. Finds the address by which @source reaches @place. Maps
+ * it at first. */
+bool crossing_find_way(ExpCrossings *self, FabComponent *source,
+                       const Place *place, FabBusAddr *ret_addr,
+                       GError **error);
+
+/* Gives a request to the element that sends it. Returns the number of its TLPs;
+ * 0 if there are none. */
+uint32_t crossing_send(Item *item);
 
 /* exp_crossing_loss.c. @item never arrives, because a link that went down has
  * lost it. Does nothing if its arrival is known. */
