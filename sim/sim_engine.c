@@ -3,14 +3,14 @@
 
 #include <stdlib.h>
 
+#include "sim_dial.h"
 #include "sim_heap.h"
-#include "sim_list.h"
 #include "sim_run.h"
 #include "sim_wheel.h"
 
 /*
- * Few pending events, the usual case, all live in the list. If it becomes full,
- * all of them move to the heap, until LIST_FEW are left. With many pending
+ * Few pending events, the usual case, all live in the dial. If it becomes full,
+ * all of them move to the heap, until DIAL_FEW are left. With many pending
  * events, those from near_end on live in the wheel, and those before it in the
  * heap or, sorted, in the run. When both are empty, the wheel's next bucket
  * becomes the run, and near_end the end of that bucket. Events that are
@@ -23,7 +23,7 @@
 #define ORDER_MASK    (~(SEQUENCE_END - 1))
 #define RANK_BITS     20
 
-#define LIST_FEW 16u
+#define DIAL_FEW 16u
 
 /* With more events than HEAP_CROWDED in the heap, some move to the wheel. With
  * WHEEL_SMALL or fewer in the wheel, all of them move back to the heap. */
@@ -39,23 +39,27 @@
 /* A step of prefetching is as many events before the next one. */
 #define FETCH_DISTANCE 5u
 
-G_STATIC_ASSERT(LIST_FEW < SIM_LIST_MOST);
-G_STATIC_ASSERT(SIM_LIST_MOST < HEAP_CROWDED - SIM_HEAP_ROOT);
+G_STATIC_ASSERT(DIAL_FEW < SIM_DIAL_MOST);
+G_STATIC_ASSERT(SIM_DIAL_MOST < HEAP_CROWDED - SIM_HEAP_ROOT);
 G_STATIC_ASSERT(HEAP_CROWDED <= SIM_HEAP_CAPACITY_MIN);
 G_STATIC_ASSERT(WHEEL_SMALL < HEAP_CROWDED - SIM_HEAP_ROOT);
 
 struct SimEngine {
-    bool few; /* all events are in the list; otherwise none is */
-    SimList list;
-    SimHeap heap;
-    uint64_t now;
+    SimClock clock;
+    bool few;          /* all events are in the dial; otherwise none is */
     uint64_t near_end; /* UINT64_MAX while the wheel is not in use */
     uint64_t sequence;
     uint64_t executed;
+    SimDial dial;
+    SimHeap heap;
     uint32_t crowded; /* end of the heap at which add_to_crowd() is called */
     bool running;
     bool stopped;
-    bool fetches; /* some event has a prefetch function */
+    struct {
+        SimEventFn fn;
+        SimFetchFn fetch;
+    } fetches[SIM_FETCH_FNS];
+    unsigned fetch_count;
     SimRun run;
     SimWheel *wheel; /* NULL until needed */
 };
@@ -65,7 +69,7 @@ SimEngine *sim_engine_new(void)
     SimEngine *engine = g_new0(SimEngine, 1);
 
     engine->few = true;
-    sim_list_init(&engine->list);
+    sim_dial_init(&engine->dial);
     sim_heap_init(&engine->heap);
     engine->near_end = UINT64_MAX;
     engine->crowded = HEAP_CROWDED;
@@ -96,15 +100,17 @@ void sim_event_init(SimEvent *event, SimEngine *engine, SimEventFn fn,
     };
 }
 
-void sim_event_set_fetch(SimEvent *event, SimFetchFn fetch)
+void sim_engine_set_fetch(SimEngine *engine, SimEventFn fn, SimFetchFn fetch)
 {
-    event->fetch = fetch;
-    event->engine->fetches = true;
-}
+    unsigned i = 0;
 
-SimTime sim_engine_now(const SimEngine *engine)
-{
-    return (SimTime)engine->now;
+    while (i < engine->fetch_count && engine->fetches[i].fn != fn) {
+        i++;
+    }
+    g_assert(i < SIM_FETCH_FNS);
+    engine->fetches[i].fn = fn;
+    engine->fetches[i].fetch = fetch;
+    engine->fetch_count = MAX(engine->fetch_count, i + 1);
 }
 
 static int compare_sequences(const void *a, const void *b)
@@ -125,9 +131,8 @@ static G_GNUC_NO_INLINE void renumber(SimEngine *engine)
     uint64_t n = 0;
     uint64_t i;
 
-    for (i = engine->list.head; i < engine->list.end; i++) {
-        events[n++] = engine->list.entries[i].event;
-    }
+    sim_dial_list(&engine->dial, events);
+    n = engine->dial.count;
     for (i = SIM_HEAP_ROOT + heap->hole; i < heap->end; i++) {
         events[n++] = heap->events[i];
     }
@@ -155,26 +160,28 @@ static G_GNUC_NO_INLINE void renumber(SimEngine *engine)
     }
 }
 
-/* Moves the events of the list to the heap. */
-static void list_leave(SimEngine *engine)
+/* Moves the events of the dial to the heap. */
+static void dial_leave(SimEngine *engine)
 {
-    SimList *list = &engine->list;
+    SimEvent *events[SIM_DIAL_MOST];
+    uint32_t count = engine->dial.count;
 
-    for (uint32_t i = list->head; i < list->end; i++) {
-        sim_heap_add(&engine->heap, list->entries[i].event);
+    sim_dial_list(&engine->dial, events);
+    sim_dial_init(&engine->dial);
+    for (uint32_t i = 0; i < count; i++) {
+        sim_heap_add(&engine->heap, events[i]);
     }
-    sim_list_empty(list);
     engine->few = false;
 }
 
-/* Moves the events of the heap, which are all events, to the list. */
-static void list_return(SimEngine *engine)
+/* Moves the events of the heap, which are all events, to the dial. */
+static void dial_return(SimEngine *engine)
 {
     SimEvent *event;
 
     while ((event = sim_heap_take(&engine->heap, INT64_MAX))) {
         sim_heap_close(&engine->heap);
-        sim_list_add(&engine->list, event);
+        sim_dial_add(&engine->dial, event, engine->clock.now);
     }
     engine->few = true;
 }
@@ -192,8 +199,8 @@ static void spill(SimEngine *engine)
     /* Events that are in the wheel already differ from now in the same digits
      * as from the old base: now lies in the bucket that was taken last, or in
      * the same 1024 ps. */
-    engine->wheel->base = engine->now;
-    engine->near_end = engine->now;
+    engine->wheel->base = (uint64_t)engine->clock.now;
+    engine->near_end = (uint64_t)engine->clock.now;
     for (i = run->head; i < run->end; i++) {
         if (run->entries[i].event) {
             sim_wheel_add(engine->wheel, run->entries[i].event);
@@ -212,7 +219,7 @@ static void add_to_crowd(SimEngine *engine, SimEvent *event)
     SimHeap *heap = &engine->heap;
 
     /* The wheel cannot separate events that are all due now. */
-    if (engine->near_end - engine->now > 1) {
+    if (engine->near_end - (uint64_t)engine->clock.now > 1) {
         spill(engine);
         sim_wheel_add(engine->wheel, event);
         return;
@@ -224,13 +231,17 @@ static void add_to_crowd(SimEngine *engine, SimEvent *event)
     sim_heap_add(heap, event);
 }
 
-/* Lets the owner of event @i of @run fetch what the event will touch. */
-static inline void fetch(const SimRun *run, uint32_t i, unsigned step)
+/* Lets the owner of event @i of the run fetch what the event will touch. */
+static inline void fetch(const SimEngine *engine, uint32_t i, unsigned step)
 {
+    const SimRun *run = &engine->run;
     const SimEvent *event = i < run->end ? run->entries[i].event : NULL;
 
-    if (event && event->fetch) {
-        event->fetch(event, step);
+    for (unsigned j = 0; event && j < engine->fetch_count; j++) {
+        if (engine->fetches[j].fn == event->fn) {
+            engine->fetches[j].fetch(event, step);
+            return;
+        }
     }
 }
 
@@ -241,6 +252,7 @@ static bool refill(SimEngine *engine, uint64_t limit)
     SimWheel *wheel = engine->wheel;
     SimRun *run = &engine->run;
     uint32_t bucket, count, most, i;
+    bool fetches = engine->fetch_count > 0;
 
     engine->crowded = HEAP_CROWDED;
     if (wheel->count <= WHEEL_SMALL) {
@@ -260,25 +272,24 @@ static bool refill(SimEngine *engine, uint64_t limit)
     if (!count) {
         return false;
     }
-    most =
-        engine->fetches ? (uint32_t)MIN(RUN_MOST, wheel->count / RUN_SHARE) : 0;
+    most = fetches ? (uint32_t)MIN(RUN_MOST, wheel->count / RUN_SHARE) : 0;
     do {
         sim_wheel_take(wheel, bucket, sim_run_prepare(run, count));
         sim_run_append(run, count);
     } while (run->count < most &&
              (count = sim_wheel_follows(wheel, &bucket)) > 0);
     engine->near_end = wheel->base + 1;
-    for (i = 0; engine->fetches && i < SIM_FETCH_STEPS * FETCH_DISTANCE; i++) {
-        fetch(run, i, 0);
+    for (i = 0; fetches && i < SIM_FETCH_STEPS * FETCH_DISTANCE; i++) {
+        fetch(engine, i, 0);
     }
     return true;
 }
 
-/* The rest of sim_event_schedule() while events are not few. */
-static G_GNUC_NO_INLINE void add_to_many(SimEngine *engine, SimEvent *event)
+/* Adds @event while the events are not few, or become more. */
+static void add_to_many(SimEngine *engine, SimEvent *event)
 {
     if (engine->few) {
-        list_leave(engine);
+        dial_leave(engine);
     }
     if ((uint64_t)event->time >= engine->near_end) {
         sim_wheel_add(engine->wheel, event);
@@ -289,23 +300,45 @@ static G_GNUC_NO_INLINE void add_to_many(SimEngine *engine, SimEvent *event)
     }
 }
 
+static inline bool dial_has_room(const SimEngine *engine)
+{
+    return engine->few && engine->dial.count < SIM_DIAL_MOST;
+}
+
+static inline void key_set(SimEngine *engine, SimEvent *event)
+{
+    event->key = (event->key & ORDER_MASK) | engine->sequence++;
+}
+
+/* The rest of sim_event_schedule() but for the usual case, which therefore has
+ * no registers to save. */
+static G_GNUC_NO_INLINE void schedule_rarely(SimEngine *engine, SimEvent *event)
+{
+    if (engine->sequence == SEQUENCE_END) {
+        renumber(engine);
+    }
+    key_set(engine, event);
+    if (dial_has_room(engine)) {
+        sim_dial_add(&engine->dial, event, engine->clock.now);
+    } else {
+        add_to_many(engine, event);
+    }
+}
+
 void sim_event_schedule(SimEvent *event, SimTime time)
 {
     SimEngine *engine = event->engine;
 
     g_assert(!event->slot);
-    g_assert(time >= (SimTime)engine->now);
+    g_assert(time >= engine->clock.now);
 
-    if (G_UNLIKELY(engine->sequence == SEQUENCE_END)) {
-        renumber(engine);
-    }
     event->time = time;
-    event->key = (event->key & ORDER_MASK) | engine->sequence++;
-    if (engine->few && sim_list_count(&engine->list) < SIM_LIST_MOST) {
-        sim_list_add(&engine->list, event);
-    } else {
-        add_to_many(engine, event);
+    if (G_UNLIKELY(!dial_has_room(engine) || engine->sequence & SEQUENCE_END)) {
+        schedule_rarely(engine, event);
+        return;
     }
+    key_set(engine, event);
+    sim_dial_add(&engine->dial, event, engine->clock.now);
 }
 
 void sim_event_cancel(SimEvent *event)
@@ -316,8 +349,8 @@ void sim_event_cancel(SimEvent *event)
         sim_wheel_remove(engine->wheel, event);
     } else if (event->slot & SIM_RUN_SLOT) {
         sim_run_remove(&engine->run, event);
-    } else if (event->slot == SIM_LIST_SLOT) {
-        sim_list_remove(&engine->list, event);
+    } else if (event->slot == SIM_DIAL_SLOT) {
+        sim_dial_remove(&engine->dial, event);
     } else if (event->slot) {
         sim_heap_remove(&engine->heap, event);
     }
@@ -360,47 +393,58 @@ static SimEvent *take_event_of_many(SimEngine *engine, uint64_t limit)
     }
     event = entry->event;
     event->slot = 0;
-    for (unsigned step = 0; engine->fetches && step < SIM_FETCH_STEPS; step++) {
-        fetch(run, run->head + (SIM_FETCH_STEPS - step) * FETCH_DISTANCE, step);
+    for (unsigned step = 0; engine->fetch_count && step < SIM_FETCH_STEPS;
+         step++) {
+        fetch(engine, run->head + (SIM_FETCH_STEPS - step) * FETCH_DISTANCE,
+              step);
     }
     run->head++;
     run->count--;
     return event;
 }
 
-/* Takes the first event if it is due at or before @limit. */
-static inline SimEvent *take_event(SimEngine *engine, uint64_t limit)
+/* take_event() while the events are not few, or have just become few. */
+static G_GNUC_NO_INLINE SimEvent *take_event_of_more(SimEngine *engine,
+                                                     uint64_t limit)
 {
     if (engine->near_end != UINT64_MAX) {
         return take_event_of_many(engine, limit);
     }
-    if (!engine->few && sim_heap_count(&engine->heap) > LIST_FEW) {
+    if (sim_heap_count(&engine->heap) > DIAL_FEW) {
         return sim_heap_take(&engine->heap, limit);
     }
-    if (!engine->few) {
-        list_return(engine);
-    }
-    return sim_list_take(&engine->list, limit);
+    dial_return(engine);
+    return sim_dial_take(&engine->dial, engine->clock.now, limit);
+}
+
+/* Takes the first event if it is due at or before @limit. */
+static inline SimEvent *take_event(SimEngine *engine, uint64_t limit)
+{
+    return G_LIKELY(engine->few)
+               ? sim_dial_take(&engine->dial, engine->clock.now, limit)
+               : take_event_of_more(engine, limit);
 }
 
 /* Runs events due at or before @limit, at most @most of them. */
 static uint64_t run_events(SimEngine *engine, uint64_t limit, uint64_t most)
 {
-    uint64_t start = engine->executed;
+    uint64_t start = engine->executed, end = start + most;
 
     g_assert(!engine->running);
     engine->running = true;
     engine->stopped = false;
-    while (!engine->stopped && engine->executed - start < most) {
+    while (!engine->stopped && engine->executed != end) {
         SimEvent *event = take_event(engine, limit);
 
         if (!event) {
             break;
         }
-        engine->now = (uint64_t)event->time;
+        engine->clock.now = event->time;
         engine->executed++;
         event->fn(event);
-        sim_heap_close(&engine->heap);
+        if (G_UNLIKELY(!engine->few)) {
+            sim_heap_close(&engine->heap);
+        }
     }
     engine->running = false;
     return engine->executed - start;
@@ -420,10 +464,10 @@ uint64_t sim_engine_run_until(SimEngine *engine, SimTime time)
 {
     uint64_t count;
 
-    g_assert(time >= (SimTime)engine->now);
+    g_assert(time >= engine->clock.now);
     count = run_events(engine, (uint64_t)time, UINT64_MAX);
     if (!engine->stopped) {
-        engine->now = (uint64_t)time;
+        engine->clock.now = time;
     }
     return count;
 }
@@ -438,8 +482,8 @@ SimTime sim_engine_next(const SimEngine *engine)
     const SimRun *run = &engine->run;
     uint64_t next = UINT64_MAX;
 
-    if (sim_list_count(&engine->list)) {
-        next = (uint64_t)engine->list.entries[engine->list.head].time;
+    if (engine->few) {
+        next = (uint64_t)sim_dial_peek(&engine->dial, engine->clock.now)->time;
     }
     if (sim_heap_count(&engine->heap)) {
         next = engine->heap.keys[SIM_HEAP_ROOT].time;
@@ -459,8 +503,8 @@ SimTime sim_engine_next(const SimEngine *engine)
 
 uint64_t sim_engine_pending(const SimEngine *engine)
 {
-    uint64_t count = sim_list_count(&engine->list) +
-                     sim_heap_count(&engine->heap) + engine->run.count;
+    uint64_t count =
+        engine->dial.count + sim_heap_count(&engine->heap) + engine->run.count;
 
     return engine->wheel ? count + engine->wheel->count : count;
 }

@@ -518,7 +518,8 @@ void fab_port_check_arrivals(FabPort *ingress)
     sim_event_init(&sender->arrive_event, sender->owner->engine,
                    port_arrive_checked_event, SIM_PRIORITY_NORMAL,
                    sender->rank + 1);
-    sim_event_set_fetch(&sender->arrive_event, fab_port_arrive_fetch);
+    sim_engine_set_fetch(sender->owner->engine, port_arrive_checked_event,
+                         fab_port_arrive_fetch);
 }
 
 void fab_port_init_events(FabPort *port)
@@ -529,6 +530,6 @@ void fab_port_init_events(FabPort *port)
                    SIM_PRIORITY_NORMAL, port->rank);
     sim_event_init(&port->arrive_event, engine, port_arrive_event,
                    SIM_PRIORITY_NORMAL, port->rank + 1);
-    sim_event_set_fetch(&port->send_event, fab_port_send_fetch);
-    sim_event_set_fetch(&port->arrive_event, fab_port_arrive_fetch);
+    sim_engine_set_fetch(engine, port_send_event, fab_port_send_fetch);
+    sim_engine_set_fetch(engine, port_arrive_event, fab_port_arrive_fetch);
 }

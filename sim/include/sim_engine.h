@@ -35,6 +35,7 @@ typedef void (*SimEventFn)(SimEvent *event);
  * pending.
  */
 #define SIM_FETCH_STEPS 4u
+#define SIM_FETCH_FNS   4u
 
 typedef void (*SimFetchFn)(const SimEvent *event, unsigned step);
 
@@ -53,11 +54,11 @@ typedef enum SimPriority {
  */
 struct SimEvent {
     SimEventFn fn;
-    SimFetchFn fetch; /* nullable */
     SimEngine *engine;
-    SimTime time;  /* when pending: the time it is due */
-    uint64_t key;  /* priority and rank, then the sequence of scheduling */
-    uint32_t slot; /* where the engine keeps it; 0 when not pending */
+    SimEvent *next; /* in the engine's chain of a few events */
+    SimTime time;   /* when pending: the time it is due */
+    uint64_t key;   /* priority and rank, then the sequence of scheduling */
+    uint32_t slot;  /* where the engine keeps it; 0 when not pending */
 };
 
 #define SIM_CONTAINER_OF(ptr, type, member)                                    \
@@ -77,11 +78,20 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimEngine, sim_engine_free)
 void sim_event_init(SimEvent *event, SimEngine *engine, SimEventFn fn,
                     SimPriority priority, uint32_t rank);
 
-/* Sets the prefetch function of @event, which sim_event_init() resets. */
-void sim_event_set_fetch(SimEvent *event, SimFetchFn fetch);
+/* Sets the prefetch function of all events of @engine whose function is @fn.
+ * At most SIM_FETCH_FNS functions can have one. */
+void sim_engine_set_fetch(SimEngine *engine, SimEventFn fn, SimFetchFn fetch);
+
+/* The begin of an engine: the model asks for the time too often for a call. */
+typedef struct SimClock {
+    SimTime now;
+} SimClock;
 
 /* The current time of the simulation in ps. */
-SimTime sim_engine_now(const SimEngine *engine);
+static inline SimTime sim_engine_now(const SimEngine *engine)
+{
+    return ((const SimClock *)(const void *)engine)->now;
+}
 
 /* Schedules @event, which must not be pending, at @time >= now. */
 void sim_event_schedule(SimEvent *event, SimTime time);

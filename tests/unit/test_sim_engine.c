@@ -494,10 +494,10 @@ START_TEST(test_fetch)
     g_autofree Fetched *events = g_new0(Fetched, count);
     uint64_t whole = 0;
 
+    sim_engine_set_fetch(engine, count_fetched, fetch_step);
     for (uint32_t i = 0; i < count; i++) {
         events[i].whole = &whole;
         sim_event_init(&events[i].event, engine, count_fetched, 0, 0);
-        sim_event_set_fetch(&events[i].event, fetch_step);
         sim_event_schedule(&events[i].event, i);
     }
     sim_engine_run_until(engine, count / 4);
