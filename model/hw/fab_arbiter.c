@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_port_priv.h"
+#include "fab_arbiter.h"
 
 #include <float.h>
 
@@ -96,39 +96,24 @@ static FabTlp *pick_among_classes(FabPort *port, FabSource *source, SimTime now)
     return NULL;
 }
 
-/* The first TLP of @source if it has TLPs of one class only; otherwise NULL. */
-static inline FabTlp *sole_head(const FabSource *source)
-{
-    FabTlp *posted = source->queue[FAB_CLASS_P].head;
-    FabTlp *non_posted = source->queue[FAB_CLASS_NP].head;
-    FabTlp *cpl = source->queue[FAB_CLASS_CPL].head;
-
-    if (posted) {
-        return non_posted || cpl ? NULL : posted;
-    }
-    if (non_posted) {
-        return cpl ? NULL : non_posted;
-    }
-    return cpl;
-}
-
 /*
  * The TLP that @source sends next: the oldest one, or, if the oldest one cannot
  * go, a younger TLP that may pass it.
  */
 static inline FabTlp *source_pick(FabPort *port, FabSource *source, SimTime now)
 {
-    FabTlp *tlp = sole_head(source);
+    FabTlp *tlp;
 
-    if (!tlp) {
+    if (fab_is_single(source->held)) {
+        tlp = source->queue[__builtin_ctz(source->held)].head;
+        tlp = can_go(port, tlp, now) ? tlp : NULL;
+    } else {
         tlp = pick_among_classes(port, source, now);
-    } else if (!can_go(port, tlp, now)) {
-        tlp = NULL;
     }
     return !tlp && source->relaxed ? pick_relaxed(port, source, now) : tlp;
 }
 
-static void source_remove(FabPort *port, unsigned index, FabTlp *tlp)
+static inline void source_remove(FabPort *port, unsigned index, FabTlp *tlp)
 {
     FabSource *source = &port->sources[index];
     FabFifo *queue = &source->queue[tlp->cls];
@@ -150,8 +135,10 @@ static void source_remove(FabPort *port, unsigned index, FabTlp *tlp)
     if (tlp->attr & (FAB_ATTR_RO | FAB_ATTR_IDO)) {
         source->relaxed--;
     }
-    if (!source->queue[FAB_CLASS_P].head && !source->queue[FAB_CLASS_NP].head &&
-        !source->queue[FAB_CLASS_CPL].head) {
+    if (!queue->head) {
+        source->held &= ~(1u << tlp->cls);
+    }
+    if (!source->held) {
         port->active &= ~(1ull << index);
         port->shared &= ~(1ull << index);
     }
@@ -178,7 +165,7 @@ static FabTlp *arbitrate_round_robin(FabPort *port, SimTime now,
         index = next_active(left, index);
         tlp = source_pick(port, &port->sources[index], now);
         if (tlp) {
-            port->round_robin = (index + 1) % FAB_SOURCES_MAX;
+            fab_port_served(port, index);
             *ret_source = index;
             return tlp;
         }
@@ -369,13 +356,18 @@ void fab_port_set_table(FabPort *port, const uint32_t *shares)
     table_fill(port, counts);
 }
 
-FabTlp *fab_port_take(FabPort *port, SimTime now, unsigned *ret_source)
+FabTlp *fab_port_take(FabPort *port, SimTime now, FabSource **ret_source)
 {
-    FabTlp *tlp = arbitrate(port, now, ret_source);
+    unsigned index = 0;
+    FabTlp *tlp;
 
+    port->wake = SIM_TIME_NONE;
+    port->starved = false;
+    tlp = arbitrate(port, now, &index);
     if (tlp) {
-        source_remove(port, *ret_source, tlp);
+        source_remove(port, index, tlp);
     }
+    *ret_source = &port->sources[index];
     return tlp;
 }
 
@@ -385,7 +377,7 @@ FabTlp *fab_port_take(FabPort *port, SimTime now, unsigned *ret_source)
  * TLPs that may pass others, and a source that is owed a turn are left to an
  * arbitration at that time, because a vain one would change their state.
  */
-SimTime fab_port_next_try(const FabPort *port)
+SimTime fab_port_next_try_among(const FabPort *port)
 {
     const FabSource *source = &port->sources[__builtin_ctzll(port->active)];
     SimTime ready = SIM_TIME_NONE;

@@ -37,7 +37,7 @@ void fab_completer_read(FabCompleter *completer, FabTlp *tlp)
     tlp->due_at = fab_memory_read(completer->memory, now, tlp->request_bytes);
     if (G_UNLIKELY(completer->cache != NULL) &&
         fab_cache_read(completer->cache, tlp->addr, tlp->request_bytes)) {
-        const FabTlp *last = completer->reading.tail;
+        const FabTlp *last = fab_fifo_last(&completer->reading);
         SimTime due = tlp->due_at - completer->hit_saves;
 
         /* Reads become ready in the order in which they came. */
@@ -55,7 +55,7 @@ SimTime fab_completer_write(FabCompleter *completer, FabTlp *tlp,
 {
     SimTime now = sim_engine_now(completer->owner->engine);
     SimTime time = fab_memory_write(completer->memory, now, tlp->payload_bytes);
-    const FabTlp *last = completer->visible.tail;
+    const FabTlp *last = fab_fifo_last(&completer->visible);
 
     time = MAX(time, earliest);
     if (G_UNLIKELY(completer->cache != NULL)) {

@@ -117,7 +117,9 @@ void fab_waits_split(FabWaits *waits, uint32_t transaction, uint32_t part)
 static bool is_returning(const FabPort *port, FabClass cls)
 {
     for (uint32_t i = port->returns_head; i != port->returns_tail; i++) {
-        if (port->returns[i & port->returns_mask].cls == cls) {
+        const FabCreditReturn *ret = &port->returns[i & port->returns_mask];
+
+        if (fab_credit_return_class(ret) == cls) {
             return true;
         }
     }

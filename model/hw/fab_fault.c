@@ -247,10 +247,11 @@ static bool is_over(const FabPort *ingress, const Overflow *overflow,
     FabClass cls = tlp->cls;
     uint32_t header, data;
 
-    header = all->header[cls] - ingress->granted_header[cls] -
-             ingress->freed_header[cls] - overflow->lost_header[cls];
-    data = all->data[cls] - ingress->granted_data[cls] -
-           ingress->freed_data[cls] - overflow->lost_data[cls];
+    header = all->header[cls] - fab_credit_sum_header(ingress->granted[cls]) -
+             fab_credit_sum_header(ingress->freed[cls]) -
+             overflow->lost_header[cls];
+    data = all->data[cls] - fab_credit_sum_data(ingress->granted[cls]) -
+           fab_credit_sum_data(ingress->freed[cls]) - overflow->lost_data[cls];
     for (const FabTlp *on = ingress->peer->flight.head; on; on = on->next) {
         if (on->cls == cls && on->link_epoch == ingress->link_epoch) {
             header--;

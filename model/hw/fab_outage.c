@@ -54,6 +54,7 @@ static void complete(FabPort *port, FabTlp *tlp, SimTime now)
     cpl->ingress = port;
     cpl->link_epoch = port->link_epoch - 1;
     cpl->tail_at = now;
+    fab_tlp_measure(cpl);
     owner->ops->receive(owner, port, cpl);
 }
 
@@ -113,14 +114,13 @@ static void end_down(FabPort *port, SimTime now)
     port->link_epoch++;
     port->owes_ack = false;
     port->dllp_owed = 0;
-    port->returns_head = port->returns_tail;
+    fab_port_forget_returns(port);
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
-        port->freed_header[cls] = 0;
-        port->freed_data[cls] = 0;
+        port->freed[cls] = 0;
         port->freed_bytes[cls] = 0;
         /* A TLP that is discarded needs no credits. */
-        port->header[cls] = FAB_CREDITS_INFINITE;
-        port->data[cls] = FAB_CREDITS_INFINITE;
+        port->credits[cls] =
+            fab_credit_sum(FAB_CREDITS_INFINITE, FAB_CREDITS_INFINITE);
     }
     fab_port_set_unlimited(port, FAB_UNLIMITED_ALL);
     if (port->active) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_port_priv.h"
-
+#include "fab_arbiter.h"
 #include "fab_dpc.h"
 #include "fab_fabric_priv.h"
 #include "fab_fault_priv.h"
@@ -9,8 +8,6 @@
 
 /* Largest operand of a non-posted request with data: CAS of 128 bits. */
 #define NP_DATA_CREDITS 2
-
-static void port_try_send(FabPort *port);
 
 /* ---- The wire -------------------------------------------------------- */
 
@@ -56,75 +53,69 @@ static SimTime overhead_time(FabPort *port, SimTime now)
 
 /* ---- Credits --------------------------------------------------------- */
 
-static void credits_consume(FabPort *port, FabPort *peer, const FabTlp *tlp)
+static inline void credits_consume(FabPort *port, FabPort *peer,
+                                   const FabTlp *tlp)
 {
-    FabClass cls = tlp->cls;
-    uint32_t data = tlp->data_credits;
+    FabCreditSum credits =
+        fab_credit_sum_of(port->unlimited, tlp->cls, tlp->data_credits);
 
-    if (!(port->unlimited & FAB_UNLIMITED_HEADER(cls))) {
-        port->header[cls]--;
-        peer->granted_header[cls]--;
-    }
-    if (!(port->unlimited & FAB_UNLIMITED_DATA(cls))) {
-        port->data[cls] -= data;
-        peer->granted_data[cls] -= data;
-    }
+    port->credits[tlp->cls] -= credits;
+    peer->granted[tlp->cls] -= credits;
 }
 
 /* Adds the credits that have come back by @now. */
 static inline void credits_collect(FabPort *port, SimTime now)
 {
-    while (port->returns_head != port->returns_tail) {
-        FabCreditReturn *ret =
-            &port->returns[port->returns_head & port->returns_mask];
+    const FabCreditReturn *ret;
 
-        if (ret->time > now) {
-            return;
-        }
-        port->header[ret->cls] += ret->header;
-        port->data[ret->cls] += ret->data;
+    while (
+        (ret = &port->returns[port->returns_head & port->returns_mask])->time <=
+        now) {
+        port->credits[fab_credit_return_class(ret)] +=
+            fab_credit_return_sum(ret);
         port->returns_head++;
     }
 }
 
-static void returns_grow(FabPort *port)
+static G_GNUC_NO_INLINE void returns_grow(FabPort *port)
 {
     uint32_t old = port->returns_mask + 1, size = old * 2;
+    uint32_t count = port->returns_tail - port->returns_head;
     FabCreditReturn *ring =
         FAB_ARENA_NEW(&port->owner->fabric->arena, FabCreditReturn, size);
 
-    for (uint32_t i = 0; i < old; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         ring[i] = port->returns[(port->returns_head + i) & port->returns_mask];
     }
     port->returns = ring;
     port->returns_mask = size - 1;
     port->returns_head = 0;
-    port->returns_tail = old;
+    port->returns_tail = count;
 }
 
 /* Enters credits that will be back at the sender @port at @ret.time. The calls
  * come nearly in the order of these times. */
-static void returns_insert(FabPort *port, FabCreditReturn ret)
+static inline void returns_insert(FabPort *port, FabCreditReturn ret)
 {
-    uint32_t at;
+    uint32_t at, mask;
 
-    if (port->returns_tail - port->returns_head == port->returns_mask + 1) {
+    /* Besides the entries, there is one behind the last and one before the
+     * first. */
+    if (G_UNLIKELY(port->returns_tail - port->returns_head + 2 >
+                   port->returns_mask)) {
         returns_grow(port);
     }
+    mask = port->returns_mask;
     at = port->returns_tail++;
-    while (at != port->returns_head) {
-        FabCreditReturn *before = &port->returns[(at - 1) & port->returns_mask];
-
-        if (before->time <= ret.time) {
-            break;
-        }
-        port->returns[at & port->returns_mask] = *before;
+    port->returns[port->returns_tail & mask].time = SIM_TIME_NONE;
+    while (port->returns[(at - 1) & mask].time > ret.time) {
+        port->returns[at & mask] = port->returns[(at - 1) & mask];
         at--;
     }
-    port->returns[at & port->returns_mask] = ret;
+    port->returns[at & mask] = ret;
 }
 
-void fab_port_wake_at(FabPort *port, SimTime time)
+static inline void wake_at(FabPort *port, SimTime time)
 {
     if (!sim_event_is_pending(&port->send_event)) {
         sim_event_schedule(&port->send_event, time);
@@ -133,51 +124,55 @@ void fab_port_wake_at(FabPort *port, SimTime time)
     }
 }
 
-void fab_port_update_fc(FabPort *ingress, FabClass cls, SimTime time)
+void fab_port_wake_at(FabPort *port, SimTime time)
+{
+    wake_at(port, time);
+}
+
+/* Sends an UpdateFC with the credits @ret, which become free at @ret.time. */
+static inline void update_send(FabPort *ingress, FabCreditReturn ret)
 {
     FabPort *sender = ingress->peer;
-    FabCreditReturn ret = {
-        .time = time + ingress->params.credit_latency,
-        .cls = cls,
-        .header = ingress->freed_header[cls],
-        .data = ingress->freed_data[cls],
-    };
-    uint64_t wire = wire_time(ingress, FAB_DLLP_BYTES);
     bool lost;
 
+    ret.time += ingress->params.credit_latency;
     if (ret.time < ingress->busy_until) { /* a TLP is on the wire */
         ret.time = ingress->busy_until;
     }
-    lost = ingress->replay && fab_replay_loses_update(ingress, &ret, ret.time);
-    ret.time += wire / FAB_PS_FRACTION + ingress->propagation;
+    lost = G_UNLIKELY(ingress->replay != NULL) &&
+           fab_replay_loses_update(ingress, &ret, ret.time);
+    ret.time += ingress->dllp_time + ingress->propagation;
     if (ingress->dllp != FAB_DLLP_FREE) {
-        ingress->dllp_owed += wire;
+        ingress->dllp_owed += wire_time(ingress, FAB_DLLP_BYTES);
         ingress->counters.dllps_sent++;
     }
-    ingress->freed_header[cls] = 0;
-    ingress->freed_data[cls] = 0;
-    ingress->freed_bytes[cls] = 0;
     if (lost) {
         return;
     }
-    ingress->granted_header[cls] += ret.header;
-    ingress->granted_data[cls] += ret.data;
+    ingress->granted[fab_credit_return_class(&ret)] +=
+        fab_credit_return_sum(&ret);
     returns_insert(sender, ret);
-    if (sender->waiting) {
+    if (G_UNLIKELY(sender->waiting)) {
         fab_port_wake_at(sender, MAX(ret.time, sender->busy_until));
     }
+}
+
+void fab_port_update_fc(FabPort *ingress, FabClass cls, SimTime time)
+{
+    FabCreditReturn ret = {
+        .time = time,
+        .credits = ingress->freed[cls] | cls,
+    };
+
+    ingress->freed[cls] = 0;
+    ingress->freed_bytes[cls] = 0;
+    update_send(ingress, ret);
 }
 
 /* Time of @tlp on the wire to or from @port. */
 static inline SimTime tlp_time(const FabPort *port, const FabTlp *tlp)
 {
     return wire_time(port, tlp->wire_bytes) / FAB_PS_FRACTION;
-}
-
-static inline void tlp_measure(FabTlp *tlp)
-{
-    tlp->wire_bytes = FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
-    tlp->data_credits = fab_tlp_data_credits(tlp);
 }
 
 /* Returns whether freed credits of @cls have waited as long as they may. */
@@ -189,18 +184,14 @@ static inline bool is_update_due(const FabPort *ingress, FabClass cls,
                : time - ingress->freed_since[cls] >= ingress->dllp_limit;
 }
 
-void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
+/* Keeps the credits of @tlp under FAB_DLLP_SPEC, until an UpdateFC is due or
+ * the sender may run out of them. */
+static void credits_gather(FabPort *ingress, const FabTlp *tlp, SimTime time)
 {
     FabClass cls = tlp->cls;
     uint8_t unlimited = ingress->grants_unlimited;
-    bool counts_header = !(unlimited & FAB_UNLIMITED_HEADER(cls));
-    bool counts_data = !(unlimited & FAB_UNLIMITED_DATA(cls));
     uint32_t most;
 
-    if ((!counts_header && !counts_data) ||
-        tlp->link_epoch != ingress->link_epoch) {
-        return;
-    }
     /* A TLP that leaves through a slow egress can free its place later than a
      * TLP that came in after it. The two need separate UpdateFCs, so that none
      * is sent too early. */
@@ -209,12 +200,7 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
         fab_port_update_fc(ingress, cls, ingress->freed_at[cls]);
     }
     ingress->freed_at[cls] = time;
-    if (counts_header) {
-        ingress->freed_header[cls]++;
-    }
-    if (counts_data) {
-        ingress->freed_data[cls] += tlp->data_credits;
-    }
+    ingress->freed[cls] += fab_credit_sum_of(unlimited, cls, tlp->data_credits);
     if (ingress->freed_bytes[cls] == 0) {
         ingress->freed_since[cls] = time - tlp_time(ingress, tlp);
     }
@@ -222,19 +208,47 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
     most = cls == FAB_CLASS_NP ? NP_DATA_CREDITS : ingress->mps_bytes / 16;
     /* A sender that may run out of credits gets an UpdateFC at once (PCIe 5.0
      * s2.6.1.2). */
-    if (ingress->dllp != FAB_DLLP_SPEC || is_update_due(ingress, cls, time) ||
-        (counts_header && ingress->granted_header[cls] < 2) ||
-        (counts_data && ingress->granted_data[cls] < 2 * most)) {
+    if (is_update_due(ingress, cls, time) ||
+        (!(unlimited & FAB_UNLIMITED_HEADER(cls)) &&
+         fab_credit_sum_header(ingress->granted[cls]) < 2) ||
+        (!(unlimited & FAB_UNLIMITED_DATA(cls)) &&
+         fab_credit_sum_data(ingress->granted[cls]) < 2 * most)) {
         fab_port_update_fc(ingress, cls, time);
     }
+}
+
+/* fab_port_release(). It belongs to each hop. */
+static inline void release(FabPort *ingress, const FabTlp *tlp, SimTime time)
+{
+    FabClass cls = tlp->cls;
+    uint8_t unlimited = ingress->grants_unlimited;
+    uint8_t of_class = FAB_UNLIMITED_HEADER(cls) | FAB_UNLIMITED_DATA(cls);
+
+    if ((unlimited & of_class) == of_class ||
+        tlp->link_epoch != ingress->link_epoch) {
+        return;
+    }
+    if (ingress->dllp == FAB_DLLP_SPEC) {
+        credits_gather(ingress, tlp, time);
+    } else {
+        FabCreditSum credits =
+            fab_credit_sum_of(unlimited, cls, tlp->data_credits);
+
+        update_send(ingress, (FabCreditReturn){time, credits | cls});
+    }
+}
+
+void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
+{
+    release(ingress, tlp, time);
 }
 
 void fab_port_consume(FabTlp *tlp, SimTime time)
 {
     FabPort *ingress = tlp->ingress;
 
-    tlp_measure(tlp);
-    fab_port_release(ingress, tlp, time);
+    fab_tlp_measure(tlp);
+    release(ingress, tlp, time);
     fab_tlp_free(ingress->owner->fabric, tlp);
 }
 
@@ -242,19 +256,20 @@ void fab_port_consume(FabTlp *tlp, SimTime time)
  * @end. */
 static inline void ack_owe(FabPort *ingress, SimTime start, SimTime end)
 {
-    if (ingress->dllp == FAB_DLLP_FREE) {
+    if (ingress->dllp == FAB_DLLP_SPEC) {
+        if (!ingress->owes_ack) {
+            ingress->owes_ack = true;
+            ingress->ack_since = start;
+        }
+        if (end - ingress->ack_since < ingress->dllp_limit) {
+            return;
+        }
+        ingress->owes_ack = false;
+    } else if (ingress->dllp == FAB_DLLP_FREE) {
         return;
     }
-    if (!ingress->owes_ack) {
-        ingress->owes_ack = true;
-        ingress->ack_since = start;
-    }
-    if (ingress->dllp == FAB_DLLP_EACH ||
-        end - ingress->ack_since >= ingress->dllp_limit) {
-        ingress->owes_ack = false;
-        ingress->dllp_owed += wire_time(ingress, FAB_DLLP_BYTES);
-        ingress->counters.dllps_sent++;
-    }
+    ingress->dllp_owed += wire_time(ingress, FAB_DLLP_BYTES);
+    ingress->counters.dllps_sent++;
 }
 
 /* ---- Sending --------------------------------------------------------- */
@@ -306,7 +321,9 @@ SimTime fab_port_occupy(FabPort *port, SimTime now, uint32_t bytes)
     return start;
 }
 
-void fab_port_deliver(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
+/* fab_port_deliver(). It belongs to each hop. */
+static inline void deliver(FabPort *port, FabTlp *tlp, SimTime start,
+                           SimTime end)
 {
     ingress_expect(port->peer, tlp, start + port->propagation,
                    end + port->propagation);
@@ -314,6 +331,11 @@ void fab_port_deliver(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
     if (port->flight.head == tlp) {
         sim_event_schedule(&port->arrive_event, tlp->arrive_at);
     }
+}
+
+void fab_port_deliver(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
+{
+    deliver(port, tlp, start, end);
 }
 
 /* The rest of transmit() for a link that is down, has faults or a replay
@@ -336,7 +358,7 @@ static void transmit_special(FabPort *port, FabTlp *tlp, SimTime start,
     }
 }
 
-static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
+static inline void transmit(FabPort *port, FabTlp *tlp, SimTime now)
 {
     FabPort *peer = port->peer;
     FabFabric *fabric = port->owner->fabric;
@@ -357,7 +379,7 @@ static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
 
     credits_consume(port, peer, tlp);
     if (tlp->ingress) {
-        fab_port_release(tlp->ingress, tlp, end);
+        release(tlp->ingress, tlp, end);
     }
     tlp->ingress = peer;
     tlp->link_epoch = peer->link_epoch;
@@ -376,62 +398,82 @@ static void transmit(FabPort *port, FabTlp *tlp, SimTime now)
         transmit_special(port, tlp, start, end);
     } else {
         ack_owe(peer, start, end);
-        fab_port_deliver(port, tlp, start, end);
+        deliver(port, tlp, start, end);
     }
     if (G_UNLIKELY(fabric->trace_categories & FAB_TRACE_LINK)) {
         trace_link(port, tlp, start, end);
     }
 }
 
-/* No TLP could leave: schedules the next try. */
-static void port_wait(FabPort *port, SimTime now)
+/* A TLP lacks credits: waits for the first that come back. Another TLP may
+ * leave at @wake. */
+static void credits_await(FabPort *port, SimTime now, SimTime wake)
 {
-    if (port->starved) {
-        if (!port->waiting) {
-            port->waiting = true;
-            port->waiting_since = now;
-        }
-        if (port->returns_head != port->returns_tail) {
-            SimTime back =
-                port->returns[port->returns_head & port->returns_mask].time;
+    SimTime back = port->returns[port->returns_head & port->returns_mask].time;
 
-            port->wake = MIN(port->wake, back);
-        }
+    if (!port->waiting) {
+        port->waiting = true;
+        port->waiting_since = now;
     }
-    if (port->wake != SIM_TIME_NONE) {
-        fab_port_wake_at(port, port->wake);
+    wake = MIN(wake, back);
+    if (wake != SIM_TIME_NONE) {
+        wake_at(port, wake);
+    }
+}
+
+/* Sends @tlp, which it has taken from @source. */
+static G_GNUC_NO_INLINE void send_taken(FabPort *port, const FabSource *source,
+                                        FabTlp *tlp, SimTime now)
+{
+    transmit(port, tlp, now);
+    if (port->active) {
+        wake_at(port, fab_port_next_try(port));
+    }
+    if (source->drained) {
+        source->drained(source->owner, port, tlp);
+    }
+}
+
+/* Sends the TLP whose turn it is among those of several queues, if one can
+ * leave. */
+static G_GNUC_NO_INLINE void try_send_among(FabPort *port, SimTime now)
+{
+    FabSource *source;
+    FabTlp *tlp = fab_port_take(port, now, &source);
+
+    if (tlp) {
+        send_taken(port, source, tlp, now);
+    } else if (port->starved) {
+        credits_await(port, now, port->wake);
+    } else if (port->wake != SIM_TIME_NONE) {
+        wake_at(port, port->wake);
     }
 }
 
 /* The wire is free: sends the TLP whose turn it is, if one can leave. */
-static void port_try_send(FabPort *port)
+static G_GNUC_NO_INLINE void port_try_send(FabPort *port, SimTime now)
 {
-    SimTime now = sim_engine_now(port->owner->engine);
-    FabSource *source;
-    unsigned index;
     FabTlp *tlp;
 
-    if (G_UNLIKELY(port->replay) && fab_replay_takes_wire(port, now)) {
+    if (G_UNLIKELY(port->special) && port->replay &&
+        fab_replay_takes_wire(port, now)) {
         return;
     }
     if (!port->active) {
         return;
     }
     credits_collect(port, now);
-    port->wake = SIM_TIME_NONE;
-    port->starved = false;
-    tlp = fab_port_take(port, now, &index);
-    if (!tlp) {
-        port_wait(port, now);
+    if (!fab_port_has_one_queue(port)) {
+        try_send_among(port, now);
         return;
     }
-    transmit(port, tlp, now);
-    if (port->active) {
-        fab_port_wake_at(port, fab_port_next_try(port));
-    }
-    source = &port->sources[index];
-    if (source->drained) {
-        source->drained(source->owner, port, tlp);
+    tlp = fab_port_first(port);
+    if (tlp->ready_at > now) {
+        wake_at(port, tlp->ready_at);
+    } else if (!fab_port_has_credits(port, tlp)) {
+        credits_await(port, now, SIM_TIME_NONE);
+    } else {
+        send_taken(port, fab_port_take_only(port), tlp, now);
     }
 }
 
@@ -439,17 +481,34 @@ static void port_send_event(SimEvent *event)
 {
     FabPort *port = SIM_CONTAINER_OF(event, FabPort, send_event);
 
-    if (!port->active && !(port->replay && fab_replay_is_pending(port))) {
-        return;
-    }
-    if (event->time < port->busy_until) {
+    if (G_LIKELY(event->time >= port->busy_until)) {
+        port_try_send(port, event->time);
+    } else if (port->active || (port->replay && fab_replay_is_pending(port))) {
         sim_event_schedule(event, port->busy_until);
-        return;
     }
-    port_try_send(port);
 }
 
 void fab_port_send(FabPort *port, unsigned source, FabTlp *tlp)
+{
+    fab_tlp_measure(tlp);
+    fab_port_forward(port, source, tlp);
+}
+
+/* Sends @tlp without queueing it, because it is the only one. Returns false if
+ * it must wait for credits. */
+static inline bool send_only(FabPort *port, unsigned source, FabTlp *tlp,
+                             SimTime now)
+{
+    credits_collect(port, now);
+    if (!fab_port_has_credits(port, tlp)) {
+        return false;
+    }
+    fab_port_served(port, source);
+    send_taken(port, &port->sources[source], tlp, now);
+    return true;
+}
+
+void fab_port_forward(FabPort *port, unsigned source, FabTlp *tlp)
 {
     SimTime now = sim_engine_now(port->owner->engine);
     FabSource *queue = &port->sources[source];
@@ -460,7 +519,6 @@ void fab_port_send(FabPort *port, unsigned source, FabTlp *tlp)
         tlp->ingress->last_egress = port;
     }
     tlp->egress_order = port->order++;
-    tlp_measure(tlp);
     if (tlp->tail_at > now) {
         /* With cut-through the last byte must not leave before it has come in.
          * Rounding may cost one ps. */
@@ -470,16 +528,22 @@ void fab_port_send(FabPort *port, unsigned source, FabTlp *tlp)
     }
     if (!port->active && !port->special) { /* no other TLP can leave before */
         earliest = MAX(earliest, tlp->ready_at);
+        if (now >= earliest &&
+            port->arbitration == FAB_ARBITRATION_ROUND_ROBIN &&
+            send_only(port, source, tlp, now)) {
+            return;
+        }
     }
     fab_fifo_push(&queue->queue[tlp->cls], tlp);
+    queue->held |= 1u << tlp->cls;
     if (tlp->attr & (FAB_ATTR_RO | FAB_ATTR_IDO)) {
         queue->relaxed++;
     }
     port->active |= 1ull << source;
     if (now >= earliest) {
-        port_try_send(port);
+        port_try_send(port, now);
     } else {
-        fab_port_wake_at(port, earliest);
+        wake_at(port, earliest);
     }
 }
 

@@ -20,7 +20,7 @@ static inline void fetch_two(const void *address)
 static inline void fetch_ingress(const FabPort *port)
 {
     if (port) {
-        fab_prefetch(&port->granted_header);
+        fab_prefetch(&port->granted);
         fab_prefetch(&port->freed_since);
         fab_prefetch(&port->owner);
     }
@@ -36,7 +36,7 @@ void fab_port_send_fetch(const SimEvent *event, unsigned step)
     if (step == 0) {
         fab_prefetch(&port->owner);
         fab_prefetch(&port->busy_until);
-        fab_prefetch(&port->header);
+        fab_prefetch(&port->credits);
         fab_prefetch(&port->arrive_event);
         fab_prefetch(&port->counters);
         return;
@@ -80,7 +80,7 @@ void fab_port_arrive_fetch(const SimEvent *event, unsigned step)
     switch (step) {
     case 0:
         fab_prefetch(&port->owner);
-        fab_prefetch(&port->header);
+        fab_prefetch(&port->credits);
         break;
     case 1:
         fetch_two(port->flight.head);

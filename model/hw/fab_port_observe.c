@@ -3,12 +3,11 @@
 #include "fab_outage.h"
 #include "fab_replay.h"
 
-/* The credits of a kind that @port has, including credits that have come back
- * but are not collected yet. */
-static uint64_t credits_of(const FabPort *port, FabClass cls, bool data,
-                           SimTime now)
+/* The credits of @cls that @port has, including credits that have come back but
+ * are not collected yet. */
+static FabCreditSum credits_of(const FabPort *port, FabClass cls, SimTime now)
 {
-    uint64_t credits = data ? port->data[cls] : port->header[cls];
+    FabCreditSum credits = port->credits[cls];
 
     for (uint32_t i = port->returns_head; i != port->returns_tail; i++) {
         const FabCreditReturn *ret = &port->returns[i & port->returns_mask];
@@ -16,8 +15,8 @@ static uint64_t credits_of(const FabPort *port, FabClass cls, bool data,
         if (ret->time > now) {
             break;
         }
-        if (ret->cls == cls) {
-            credits += data ? ret->data : ret->header;
+        if (fab_credit_return_class(ret) == cls) {
+            credits += fab_credit_return_sum(ret);
         }
     }
     return credits;
@@ -33,16 +32,16 @@ static uint32_t lacking(const FabPort *port, SimTime now)
 
         for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
             const FabTlp *tlp = source->queue[cls].head;
+            FabCreditSum credits;
 
             if (!tlp || tlp->ready_at > now) {
                 continue;
             }
-            if (port->header[cls] < 1 &&
-                credits_of(port, cls, false, now) < 1) {
+            credits = credits_of(port, cls, now);
+            if (fab_credit_sum_header(credits) < 1) {
                 lacks |= 1u << cls;
             }
-            if (port->data[cls] < fab_tlp_data_credits(tlp) &&
-                credits_of(port, cls, true, now) < fab_tlp_data_credits(tlp)) {
+            if (fab_credit_sum_data(credits) < fab_tlp_data_credits(tlp)) {
                 lacks |= 1u << FAB_CREDIT_DATA(cls);
             }
         }

@@ -4,6 +4,7 @@
 
 #include "fab_arena.h"
 #include "fab_component_priv.h"
+#include "fab_credit_sum.h"
 #include "sim_engine.h"
 
 /*
@@ -20,7 +21,8 @@
 
 /* A queue of TLPs. */
 typedef struct FabFifo {
-    FabTlp *head, *tail;
+    FabTlp *head; /* NULL: it is empty */
+    FabTlp *tail; /* meaningful if it is not empty */
     uint32_t count;
 } FabFifo;
 
@@ -35,8 +37,9 @@ typedef void (*FabDrainedFn)(void *owner, FabPort *port, const FabTlp *tlp);
  * its TLPs keep their places in the receive buffers they came through.
  */
 typedef struct FabSource {
-    FabFifo queue[FAB_CLASSES];
+    _Alignas(FAB_CACHE_LINE) FabFifo queue[FAB_CLASSES];
     uint32_t relaxed;     /* number of its TLPs with RO or IDO */
+    uint32_t held;        /* bit mask of the classes of its TLPs */
     uint32_t weight;      /* share under weighted arbitration */
     uint64_t served;      /* bytes sent / weight, under weighted arbitration */
     FabDrainedFn drained; /* nullable */
@@ -47,18 +50,6 @@ typedef struct FabSource {
 
 #define FAB_SOURCES_MAX 64
 
-/* Credits on their way back to the sender. */
-typedef struct FabCreditReturn {
-    SimTime time;
-    uint32_t cls : 2;
-    uint32_t header : 30;
-    uint32_t data;
-} FabCreditReturn;
-
-#define FAB_UNLIMITED_HEADER(cls) (1u << (cls))
-#define FAB_UNLIMITED_DATA(cls)   (8u << (cls))
-#define FAB_UNLIMITED_ALL         0x3fu
-
 /*
  * Among thousands of hosts, the state of a port has left the processor's caches
  * when it is used again, so what a hop touches is in few cache lines: two that
@@ -68,11 +59,9 @@ typedef struct FabCreditReturn {
 struct FabPort {
     /* Receive side. Credits that are granted to the sender, or on their way to
      * it, and not used. */
-    _Alignas(FAB_CACHE_LINE) uint32_t granted_header[FAB_CLASSES];
-    uint32_t granted_data[FAB_CLASSES];
+    _Alignas(FAB_CACHE_LINE) FabCreditSum granted[FAB_CLASSES];
     /* Freed credits for which no UpdateFC is sent yet. */
-    uint32_t freed_header[FAB_CLASSES];
-    uint32_t freed_data[FAB_CLASSES];
+    FabCreditSum freed[FAB_CLASSES];
     uint32_t freed_bytes[FAB_CLASSES]; /* wire size of the freed TLPs */
     uint8_t link_epoch; /* number of times that the link has gone down; TLPs
                            with another one hold no credits of the link */
@@ -91,20 +80,21 @@ struct FabPort {
     _Alignas(FAB_CACHE_LINE) FabComponent *owner;
     FabPort *peer;
     FabSource *sources;
-    SimTime propagation;  /* of the link */
-    SimTime latency;      /* time until the owner acts on a received TLP */
-    FabPort *last_egress; /* to which the last TLP in its buffer went on; only
-                             for prefetching; NULL: none did */
-    uint32_t byte_time;   /* of the whole link, in 1/FAB_PS_FRACTION ps */
-    uint16_t mps_bytes;   /* Max_Payload_Size */
-    uint16_t index;       /* in its owner */
-    uint8_t unlimited;    /* FAB_UNLIMITED_ bits: infinite credits */
-    uint8_t dllp;         /* of params: FabDllpPolicy */
-    uint8_t arbitration;  /* of params: FabArbitration */
-    bool collects;        /* params.collect_bytes is set */
-    bool cuts_through;    /* latency runs from the first byte, not the last */
-    bool has_service;     /* params.service limits it */
-    bool special;         /* the link has `replay` or `faults`, or is down */
+    SimTime propagation;   /* of the link */
+    SimTime latency;       /* time until the owner acts on a received TLP */
+    FabPort *last_egress;  /* to which the last TLP in its buffer went on; only
+                              for prefetching; NULL: none did */
+    uint32_t byte_time;    /* of the whole link, in 1/FAB_PS_FRACTION ps */
+    uint16_t mps_bytes;    /* Max_Payload_Size */
+    uint16_t index;        /* in its owner */
+    uint8_t unlimited;     /* FAB_UNLIMITED_ bits: infinite credits */
+    uint8_t dllp;          /* of params: FabDllpPolicy */
+    uint8_t arbitration;   /* of params: FabArbitration */
+    bool collects : 1;     /* params.collect_bytes is set */
+    bool cuts_through : 1; /* latency runs from the first byte, not the last */
+    bool has_service : 1;  /* params.service limits it */
+    bool special : 1;      /* the link has `replay` or `faults`, or is down */
+    uint16_t dllp_time;    /* of a DLLP on the wire, in ps; at most 32 ns */
 
     /* Send side. The wire is taken until busy_until. */
     _Alignas(FAB_CACHE_LINE) SimTime busy_until;
@@ -120,8 +110,7 @@ struct FabPort {
     bool starved;        /* a TLP lacked credits at the last arbitration */
 
     /* Credits received and not used. */
-    _Alignas(FAB_CACHE_LINE) uint32_t header[FAB_CLASSES];
-    uint32_t data[FAB_CLASSES];
+    _Alignas(FAB_CACHE_LINE) FabCreditSum credits[FAB_CLASSES];
     uint32_t returns_mask, returns_head, returns_tail;
     uint32_t source_count;
     FabFifo flight; /* on the wire to the peer */
@@ -131,7 +120,10 @@ struct FabPort {
     SimTime wake; /* earliest time at which a TLP may leave, of the last
                      arbitration that found none to send */
     _Alignas(FAB_CACHE_LINE) SimEvent arrive_event;
-    FabCreditReturn *returns; /* ring, in order of time */
+    /* Ring, in order of time. The entry behind the last one has a time of
+     * SIM_TIME_NONE, and the one before the first has a time that is past, so
+     * that no search has to look for an end. */
+    FabCreditReturn *returns;
 
     _Alignas(FAB_CACHE_LINE) FabPortCounters counters;
     uint64_t shared; /* active sources at the last weighted arbitration */
@@ -216,6 +208,8 @@ void fab_port_retrain(FabPort *port, FabSpeed speed, uint32_t width,
 
 /* Takes the initial credits of the peer's receive buffer: the link is up. */
 void fab_port_init_fc(FabPort *port);
+/* Forgets the credits on their way back to @port, which has a ring for them. */
+void fab_port_forget_returns(FabPort *port);
 
 /* fab_rate.c: gives the link of @port, which is one of its ends, @speed and
  * @width from @now on. */
@@ -263,6 +257,9 @@ void fab_port_set_drained(FabPort *port, unsigned source, FabDrainedFn drained,
 /* Queues @tlp behind the others of @source, and sends if it can. Takes
  * ownership. Respects tlp->ready_at and tlp->tail_at. */
 void fab_port_send(FabPort *port, unsigned source, FabTlp *tlp);
+/* The same for a TLP that fab_tlp_measure() has seen as it is. A TLP that came
+ * in, and was not changed, is one. */
+void fab_port_forward(FabPort *port, unsigned source, FabTlp *tlp);
 
 /* Number of TLPs of a class that wait in a source. */
 static inline uint32_t fab_port_queued(const FabPort *port, unsigned source,
@@ -280,27 +277,23 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time);
  * @time, and gives the TLP back to the pool. */
 void fab_port_consume(FabTlp *tlp, SimTime time);
 
-/* fab_arbiter.c: removes the TLP that is sent next from its source. Returns
- * NULL if no TLP may leave now. In this case port->wake says when to look
- * again, and port->starved says whether a TLP lacks credits. */
-FabTlp *fab_port_take(FabPort *port, SimTime now, unsigned *ret_source);
-
-/* fab_arbiter.c: no queued TLP, of which there must be one, can leave before
- * this time. */
-SimTime fab_port_next_try(const FabPort *port);
-
 static inline bool fab_port_has_credits(const FabPort *port, const FabTlp *tlp)
 {
-    FabClass cls = tlp->cls;
+    return fab_credit_sum_suffices(port->credits[tlp->cls], tlp->data_credits);
+}
 
-    return port->header[cls] >= 1 && port->data[cls] >= tlp->data_credits;
+/* Notes the room that @tlp needs on a link. */
+static inline void fab_tlp_measure(FabTlp *tlp)
+{
+    tlp->wire_bytes = FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
+    tlp->data_credits = fab_tlp_data_credits(tlp);
 }
 
 /* FIFO helpers. */
 static inline void fab_fifo_push(FabFifo *fifo, FabTlp *tlp)
 {
     tlp->next = NULL;
-    if (fifo->tail) {
+    if (fifo->head) {
         fifo->tail->next = tlp;
     } else {
         fifo->head = tlp;
@@ -314,11 +307,14 @@ static inline FabTlp *fab_fifo_pop(FabFifo *fifo)
     FabTlp *tlp = fifo->head;
 
     fifo->head = tlp->next;
-    if (!fifo->head) {
-        fifo->tail = NULL;
-    }
     fifo->count--;
     return tlp;
+}
+
+/* The last TLP; NULL if there is none. */
+static inline FabTlp *fab_fifo_last(const FabFifo *fifo)
+{
+    return fifo->head ? fifo->tail : NULL;
 }
 
 /* Enters the posted request @tlp into @fifo, whose TLPs have the order of their

@@ -2,6 +2,8 @@
 /* A port outside of a run: its making, its link, and what others ask of it. */
 #include "fab_port_priv.h"
 
+#include <string.h>
+
 #include "fab_dpc.h"
 #include "fab_fabric_priv.h"
 #include "fab_fault_priv.h"
@@ -145,10 +147,9 @@ void fab_port_init_fc(FabPort *port)
     uint8_t unlimited = 0;
 
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
-        port->header[cls] = credits->header[cls];
-        port->data[cls] = credits->data[cls];
-        peer->granted_header[cls] = credits->header[cls];
-        peer->granted_data[cls] = credits->data[cls];
+        port->credits[cls] =
+            fab_credit_sum(credits->header[cls], credits->data[cls]);
+        peer->granted[cls] = port->credits[cls];
         if (credits->header[cls] == FAB_CREDITS_INFINITE) {
             unlimited |= FAB_UNLIMITED_HEADER(cls);
         }
@@ -157,6 +158,15 @@ void fab_port_init_fc(FabPort *port)
         }
     }
     fab_port_set_unlimited(port, unlimited);
+}
+
+void fab_port_forget_returns(FabPort *port)
+{
+    memset(port->returns, 0,
+           (port->returns_mask + 1) * sizeof(port->returns[0]));
+    port->returns[0].time = SIM_TIME_NONE;
+    port->returns_head = 0;
+    port->returns_tail = 0;
 }
 
 void fab_port_make_replay(FabPort *port)
@@ -212,6 +222,7 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
     port->returns_mask = RETURNS - 1;
     port->returns =
         FAB_ARENA_NEW(&port->owner->fabric->arena, FabCreditReturn, RETURNS);
+    fab_port_forget_returns(port);
     if (port->params.replay_bytes) {
         fab_port_make_replay(port);
     }

@@ -61,7 +61,7 @@ struct FabReplay {
     GArray *dllps; /* of Dllp */
     SimEvent dllp_event;
     /* Credits of lost UpdateFCs, which the sender has sent. */
-    uint32_t lost_header[FAB_CLASSES], lost_data[FAB_CLASSES];
+    FabCreditSum lost[FAB_CLASSES];
     SimEvent refresh_event;
     /* Errors on the wire from the port. */
     double rate;
@@ -390,17 +390,14 @@ bool fab_replay_loses_update(FabPort *ingress, FabCreditReturn *ret,
                              SimTime time)
 {
     FabReplay *replay = replay_of(ingress);
-    FabClass cls = ret->cls;
+    FabClass cls = fab_credit_return_class(ret);
 
-    ret->header += replay->lost_header[cls];
-    ret->data += replay->lost_data[cls];
-    replay->lost_header[cls] = 0;
-    replay->lost_data[cls] = 0;
+    ret->credits += replay->lost[cls];
+    replay->lost[cls] = 0;
     if (!is_dllp_hit(ingress, time)) {
         return false;
     }
-    replay->lost_header[cls] = ret->header;
-    replay->lost_data[cls] = ret->data;
+    replay->lost[cls] = fab_credit_return_sum(ret);
     if (!sim_event_is_pending(&replay->refresh_event)) {
         sim_event_schedule(&replay->refresh_event, time + REFRESH_TIME);
     }
@@ -412,7 +409,7 @@ static void refresh_event(SimEvent *event)
     FabReplay *replay = SIM_CONTAINER_OF(event, FabReplay, refresh_event);
 
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
-        if (replay->lost_header[cls] || replay->lost_data[cls]) {
+        if (replay->lost[cls]) {
             fab_port_update_fc(replay->port, cls, event->time);
         }
     }
@@ -506,8 +503,7 @@ void fab_replay_reset(FabPort *port)
     replay->nak_scheduled = false;
     replay->ack_wanted = false;
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
-        replay->lost_header[cls] = 0;
-        replay->lost_data[cls] = 0;
+        replay->lost[cls] = 0;
     }
 }
 

@@ -97,8 +97,8 @@ static void switch_receive(FabComponent *component, FabPort *ingress,
         }
         return;
     }
-    fab_port_send(sw->egress->pdata[egress], sw->first_source + ingress->index,
-                  tlp);
+    fab_port_forward(sw->egress->pdata[egress],
+                     sw->first_source + ingress->index, tlp);
 }
 
 static int compare_routes(const void *a, const void *b)

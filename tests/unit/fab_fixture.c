@@ -141,28 +141,23 @@ static void assert_port_drained(const FabPort *port)
     const FabCredits *full = &port->peer->params.credits;
 
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
-        uint32_t header = port->header[cls] + port->peer->freed_header[cls];
-        uint32_t data = port->data[cls] + port->peer->freed_data[cls];
+        FabCreditSum credits = port->credits[cls] + port->peer->freed[cls];
+        FabCreditSum all = fab_credit_sum(full->header[cls], full->data[cls]);
 
         for (uint32_t i = port->returns_head; i != port->returns_tail; i++) {
             const FabCreditReturn *ret = &port->returns[i & port->returns_mask];
 
-            if (ret->cls == cls) {
-                header += ret->header;
-                data += ret->data;
+            if (fab_credit_return_class(ret) == cls) {
+                credits += fab_credit_return_sum(ret);
             }
         }
-        if (G_UNLIKELY(!(header == full->header[cls]))) {
-            ck_abort_msg("%s.%s: class %u has %u of "
-                         "%u header credits",
-                         port->owner->name, port->name, cls, header,
-                         full->header[cls]);
-        }
-        if (G_UNLIKELY(!(data == full->data[cls]))) {
-            ck_abort_msg("%s.%s: class %u has %u of %u "
-                         "data credits",
-                         port->owner->name, port->name, cls, data,
-                         full->data[cls]);
+        if (G_UNLIKELY(credits != all)) {
+            ck_abort_msg(
+                "%s.%s: class %u has %u of %u header credits, and %u "
+                "of %u data credits",
+                port->owner->name, port->name, cls,
+                fab_credit_sum_header(credits), fab_credit_sum_header(all),
+                fab_credit_sum_data(credits), fab_credit_sum_data(all));
         }
     }
 }
