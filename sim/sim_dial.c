@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim_dial.h"
 
-void sim_dial_init(SimDial *dial)
+void sim_dial_init(SimDial *dial, uint32_t room)
 {
     dial->used = 0;
-    dial->count = 0;
+    dial->room = room;
     dial->end = (SimEvent){.time = -1, .key = UINT64_MAX};
     for (unsigned chain = 0; chain <= SIM_DIAL_LATER; chain++) {
         dial->first[chain] = &dial->end;
@@ -36,7 +36,7 @@ void sim_dial_remove(SimDial *dial, SimEvent *event)
     if (dial->first[step] == &dial->end) {
         dial->used &= ~(UINT64_C(1) << step);
     }
-    dial->count--;
+    dial->room++;
     event->slot = 0;
 }
 

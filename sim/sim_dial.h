@@ -29,15 +29,15 @@
 
 typedef struct SimDial {
     uint64_t used; /* bit n is set: step n has events */
-    uint32_t count;
+    uint32_t room; /* number of events that may be added */
     SimEvent *first[SIM_DIAL_STEPS + 1]; /* by chain */
     SimEvent end; /* of each chain: after any event, so that no search has to
                      look for NULL */
 } SimDial;
 
-/* Makes @dial empty. Does not touch the slots of its events: the caller sets
- * them. */
-void sim_dial_init(SimDial *dial);
+/* Makes @dial empty, with room for @room events. Does not touch the slots of
+ * its events: the caller sets them. */
+void sim_dial_init(SimDial *dial, uint32_t room);
 void sim_dial_remove(SimDial *dial, SimEvent *event);
 /* Stores all events at @ret_events, chain by chain. They stay in the dial. */
 void sim_dial_list(const SimDial *dial, SimEvent **ret_events);
@@ -50,7 +50,7 @@ static inline bool sim_dial_is_before(const SimEvent *a, const SimEvent *b)
            (a->time == b->time && a->key < b->key);
 }
 
-/* Adds @event, due at or after @now. The dial must not be full. */
+/* Adds @event, due at or after @now. There must be room. */
 static inline void sim_dial_add(SimDial *dial, SimEvent *event, SimTime now)
 {
     uint64_t step = (uint64_t)event->time >> SIM_DIAL_STEP_BITS;
@@ -67,7 +67,7 @@ static inline void sim_dial_add(SimDial *dial, SimEvent *event, SimTime now)
     event->next = *link;
     *link = event;
     event->slot = SIM_DIAL_SLOT;
-    dial->count++;
+    dial->room--;
 }
 
 /* The chain of the first event, at @now or later. */
@@ -108,7 +108,7 @@ static inline SimEvent *sim_dial_take(SimDial *dial, SimTime now,
     if (event->next == &dial->end && chain != SIM_DIAL_LATER) {
         dial->used ^= UINT64_C(1) << chain;
     }
-    dial->count--;
+    dial->room++;
     event->slot = 0;
     return event;
 }

@@ -46,7 +46,8 @@ G_STATIC_ASSERT(WHEEL_SMALL < HEAP_CROWDED - SIM_HEAP_ROOT);
 
 struct SimEngine {
     SimClock clock;
-    bool few;          /* all events are in the dial; otherwise none is */
+    bool few; /* all events are in the dial; otherwise none is, and there is no
+                 room for any */
     uint64_t near_end; /* UINT64_MAX while the wheel is not in use */
     uint64_t sequence;
     uint64_t executed;
@@ -69,7 +70,7 @@ SimEngine *sim_engine_new(void)
     SimEngine *engine = g_new0(SimEngine, 1);
 
     engine->few = true;
-    sim_dial_init(&engine->dial);
+    sim_dial_init(&engine->dial, SIM_DIAL_MOST);
     sim_heap_init(&engine->heap);
     engine->near_end = UINT64_MAX;
     engine->crowded = HEAP_CROWDED;
@@ -121,6 +122,12 @@ static int compare_sequences(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Number of events in the dial. */
+static inline uint32_t dial_count(const SimEngine *engine)
+{
+    return engine->few ? SIM_DIAL_MOST - engine->dial.room : 0;
+}
+
 /* Numbers the pending events anew, in the same order, from 0. */
 static G_GNUC_NO_INLINE void renumber(SimEngine *engine)
 {
@@ -132,7 +139,7 @@ static G_GNUC_NO_INLINE void renumber(SimEngine *engine)
     uint64_t i;
 
     sim_dial_list(&engine->dial, events);
-    n = engine->dial.count;
+    n = dial_count(engine);
     for (i = SIM_HEAP_ROOT + heap->hole; i < heap->end; i++) {
         events[n++] = heap->events[i];
     }
@@ -164,10 +171,10 @@ static G_GNUC_NO_INLINE void renumber(SimEngine *engine)
 static void dial_leave(SimEngine *engine)
 {
     SimEvent *events[SIM_DIAL_MOST];
-    uint32_t count = engine->dial.count;
+    uint32_t count = dial_count(engine);
 
     sim_dial_list(&engine->dial, events);
-    sim_dial_init(&engine->dial);
+    sim_dial_init(&engine->dial, 0);
     for (uint32_t i = 0; i < count; i++) {
         sim_heap_add(&engine->heap, events[i]);
     }
@@ -179,6 +186,7 @@ static void dial_return(SimEngine *engine)
 {
     SimEvent *event;
 
+    sim_dial_init(&engine->dial, SIM_DIAL_MOST);
     while ((event = sim_heap_take(&engine->heap, INT64_MAX))) {
         sim_heap_close(&engine->heap);
         sim_dial_add(&engine->dial, event, engine->clock.now);
@@ -300,25 +308,25 @@ static void add_to_many(SimEngine *engine, SimEvent *event)
     }
 }
 
-static inline bool dial_has_room(const SimEngine *engine)
-{
-    return engine->few && engine->dial.count < SIM_DIAL_MOST;
-}
-
 static inline void key_set(SimEngine *engine, SimEvent *event)
 {
     event->key = (event->key & ORDER_MASK) | engine->sequence++;
 }
 
-/* The rest of sim_event_schedule() but for the usual case, which therefore has
- * no registers to save. */
-static G_GNUC_NO_INLINE void schedule_rarely(SimEngine *engine, SimEvent *event)
+/* sim_event_schedule() but for the usual case, which therefore has no registers
+ * to save. */
+static G_GNUC_NO_INLINE void schedule_rarely(SimEngine *engine, SimEvent *event,
+                                             SimTime time)
 {
+    g_assert(!event->slot);
+    g_assert(time >= engine->clock.now);
+
     if (engine->sequence == SEQUENCE_END) {
         renumber(engine);
     }
+    event->time = time;
     key_set(engine, event);
-    if (dial_has_room(engine)) {
+    if (engine->dial.room) {
         sim_dial_add(&engine->dial, event, engine->clock.now);
     } else {
         add_to_many(engine, event);
@@ -329,14 +337,12 @@ void sim_event_schedule(SimEvent *event, SimTime time)
 {
     SimEngine *engine = event->engine;
 
-    g_assert(!event->slot);
-    g_assert(time >= engine->clock.now);
-
-    event->time = time;
-    if (G_UNLIKELY(!dial_has_room(engine) || engine->sequence & SEQUENCE_END)) {
-        schedule_rarely(engine, event);
+    if (G_UNLIKELY(event->slot || time < engine->clock.now ||
+                   !engine->dial.room || engine->sequence & SEQUENCE_END)) {
+        schedule_rarely(engine, event, time);
         return;
     }
+    event->time = time;
     key_set(engine, event);
     sim_dial_add(&engine->dial, event, engine->clock.now);
 }
@@ -407,6 +413,7 @@ static SimEvent *take_event_of_many(SimEngine *engine, uint64_t limit)
 static G_GNUC_NO_INLINE SimEvent *take_event_of_more(SimEngine *engine,
                                                      uint64_t limit)
 {
+    sim_heap_close(&engine->heap);
     if (engine->near_end != UINT64_MAX) {
         return take_event_of_many(engine, limit);
     }
@@ -428,12 +435,12 @@ static inline SimEvent *take_event(SimEngine *engine, uint64_t limit)
 /* Runs events due at or before @limit, at most @most of them. */
 static uint64_t run_events(SimEngine *engine, uint64_t limit, uint64_t most)
 {
-    uint64_t start = engine->executed, end = start + most;
+    uint64_t start = engine->executed;
 
     g_assert(!engine->running);
     engine->running = true;
     engine->stopped = false;
-    while (!engine->stopped && engine->executed != end) {
+    for (uint64_t left = most; left && !engine->stopped; left--) {
         SimEvent *event = take_event(engine, limit);
 
         if (!event) {
@@ -442,10 +449,8 @@ static uint64_t run_events(SimEngine *engine, uint64_t limit, uint64_t most)
         engine->clock.now = event->time;
         engine->executed++;
         event->fn(event);
-        if (G_UNLIKELY(!engine->few)) {
-            sim_heap_close(&engine->heap);
-        }
     }
+    sim_heap_close(&engine->heap);
     engine->running = false;
     return engine->executed - start;
 }
@@ -504,7 +509,7 @@ SimTime sim_engine_next(const SimEngine *engine)
 uint64_t sim_engine_pending(const SimEngine *engine)
 {
     uint64_t count =
-        engine->dial.count + sim_heap_count(&engine->heap) + engine->run.count;
+        dial_count(engine) + sim_heap_count(&engine->heap) + engine->run.count;
 
     return engine->wheel ? count + engine->wheel->count : count;
 }
