@@ -372,10 +372,9 @@ FabTlp *fab_port_take(FabPort *port, SimTime now, FabSource **ret_source)
 }
 
 /*
- * With cut-through a TLP may come in more slowly than it could leave, so the
- * first one is often not ready when the wire becomes free. Several sources,
- * TLPs that may pass others, and a source that is owed a turn are left to an
- * arbitration at that time, because a vain one would change their state.
+ * Several sources, TLPs that may pass others, and a source that is owed a turn
+ * are left to an arbitration when the wire becomes free, because a vain one
+ * would change their state.
  */
 SimTime fab_port_next_try_among(const FabPort *port)
 {

@@ -63,11 +63,20 @@ FabTlp *fab_port_take(FabPort *port, SimTime now, FabSource **ret_source);
 /* fab_port_next_try() in all cases. */
 SimTime fab_port_next_try_among(const FabPort *port);
 
-/* No queued TLP, of which there must be one, can leave before this time. */
+/*
+ * No queued TLP, of which there must be one, can leave before this time. With
+ * cut-through a TLP may come in more slowly than it could leave, so the first
+ * one is often not ready when the wire becomes free.
+ */
 static inline SimTime fab_port_next_try(const FabPort *port)
 {
-    return fab_port_first(port)->ready_at <= port->busy_until
-               ? port->busy_until
+    SimTime ready = fab_port_first(port)->ready_at;
+
+    if (ready <= port->busy_until) {
+        return port->busy_until;
+    }
+    return fab_port_has_one_queue(port) && !port->special
+               ? ready
                : fab_port_next_try_among(port);
 }
 

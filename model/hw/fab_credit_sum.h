@@ -35,24 +35,23 @@ static inline bool fab_credit_sum_suffices(FabCreditSum sum, uint32_t data)
     return (uint32_t)sum >= FAB_CREDIT_SUM_HEADER && sum >> 32 >= data;
 }
 
-/* Kinds of credits that are infinite, as bits. */
-#define FAB_UNLIMITED_HEADER(cls) (1u << (cls))
-#define FAB_UNLIMITED_DATA(cls)   (8u << (cls))
-#define FAB_UNLIMITED_ALL         0x3fu
+/* The kinds of credits of a class that are infinite, as bits. */
+#define FAB_INFINITE_HEADER 1u
+#define FAB_INFINITE_DATA   2u
+#define FAB_INFINITE_ALL    3u
 
-/* The credits of one TLP of @cls, with @data data credits, that are counted
- * where the kinds @unlimited are infinite. */
-static inline FabCreditSum fab_credit_sum_of(uint8_t unlimited, FabClass cls,
-                                             uint32_t data)
+/* The credits of one TLP with @data data credits that are counted where the
+ * kinds @infinite are infinite. */
+static inline FabCreditSum fab_credit_sum_of(unsigned infinite, uint32_t data)
 {
-    FabCreditSum sum = (uint64_t)data << 32 | FAB_CREDIT_SUM_HEADER;
+    static const FabCreditSum counted[] = {
+        [0] = UINT64_MAX,
+        [FAB_INFINITE_HEADER] = UINT64_MAX << 32,
+        [FAB_INFINITE_DATA] = UINT32_MAX,
+        [FAB_INFINITE_ALL] = 0,
+    };
 
-    if (unlimited & (FAB_UNLIMITED_HEADER(0) | FAB_UNLIMITED_DATA(0)) << cls) {
-        sum &= unlimited & FAB_UNLIMITED_HEADER(cls) ? ~UINT64_C(0) << 32
-                                                     : ~UINT64_C(0);
-        sum &= unlimited & FAB_UNLIMITED_DATA(cls) ? UINT32_MAX : ~UINT64_C(0);
-    }
-    return sum;
+    return ((uint64_t)data << 32 | FAB_CREDIT_SUM_HEADER) & counted[infinite];
 }
 
 /* Credits on their way back to the sender, with their class in the two lowest

@@ -119,10 +119,10 @@ static void end_down(FabPort *port, SimTime now)
         port->freed[cls] = 0;
         port->freed_bytes[cls] = 0;
         /* A TLP that is discarded needs no credits. */
+        fab_port_set_infinite(port, cls, FAB_INFINITE_ALL);
         port->credits[cls] =
             fab_credit_sum(FAB_CREDITS_INFINITE, FAB_CREDITS_INFINITE);
     }
-    fab_port_set_unlimited(port, FAB_UNLIMITED_ALL);
     if (port->active) {
         fab_port_wake_at(port, MAX(now, port->busy_until));
     }

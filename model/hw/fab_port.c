@@ -57,7 +57,7 @@ static inline void credits_consume(FabPort *port, FabPort *peer,
                                    const FabTlp *tlp)
 {
     FabCreditSum credits =
-        fab_credit_sum_of(port->unlimited, tlp->cls, tlp->data_credits);
+        fab_credit_sum_of(port->infinite[tlp->cls], tlp->data_credits);
 
     port->credits[tlp->cls] -= credits;
     peer->granted[tlp->cls] -= credits;
@@ -189,7 +189,7 @@ static inline bool is_update_due(const FabPort *ingress, FabClass cls,
 static void credits_gather(FabPort *ingress, const FabTlp *tlp, SimTime time)
 {
     FabClass cls = tlp->cls;
-    uint8_t unlimited = ingress->grants_unlimited;
+    unsigned infinite = ingress->grants_infinite[cls];
     uint32_t most;
 
     /* A TLP that leaves through a slow egress can free its place later than a
@@ -200,7 +200,7 @@ static void credits_gather(FabPort *ingress, const FabTlp *tlp, SimTime time)
         fab_port_update_fc(ingress, cls, ingress->freed_at[cls]);
     }
     ingress->freed_at[cls] = time;
-    ingress->freed[cls] += fab_credit_sum_of(unlimited, cls, tlp->data_credits);
+    ingress->freed[cls] += fab_credit_sum_of(infinite, tlp->data_credits);
     if (ingress->freed_bytes[cls] == 0) {
         ingress->freed_since[cls] = time - tlp_time(ingress, tlp);
     }
@@ -209,9 +209,9 @@ static void credits_gather(FabPort *ingress, const FabTlp *tlp, SimTime time)
     /* A sender that may run out of credits gets an UpdateFC at once (PCIe 5.0
      * s2.6.1.2). */
     if (is_update_due(ingress, cls, time) ||
-        (!(unlimited & FAB_UNLIMITED_HEADER(cls)) &&
+        (!(infinite & FAB_INFINITE_HEADER) &&
          fab_credit_sum_header(ingress->granted[cls]) < 2) ||
-        (!(unlimited & FAB_UNLIMITED_DATA(cls)) &&
+        (!(infinite & FAB_INFINITE_DATA) &&
          fab_credit_sum_data(ingress->granted[cls]) < 2 * most)) {
         fab_port_update_fc(ingress, cls, time);
     }
@@ -221,18 +221,16 @@ static void credits_gather(FabPort *ingress, const FabTlp *tlp, SimTime time)
 static inline void release(FabPort *ingress, const FabTlp *tlp, SimTime time)
 {
     FabClass cls = tlp->cls;
-    uint8_t unlimited = ingress->grants_unlimited;
-    uint8_t of_class = FAB_UNLIMITED_HEADER(cls) | FAB_UNLIMITED_DATA(cls);
+    unsigned infinite = ingress->grants_infinite[cls];
 
-    if ((unlimited & of_class) == of_class ||
+    if (infinite == FAB_INFINITE_ALL ||
         tlp->link_epoch != ingress->link_epoch) {
         return;
     }
     if (ingress->dllp == FAB_DLLP_SPEC) {
         credits_gather(ingress, tlp, time);
     } else {
-        FabCreditSum credits =
-            fab_credit_sum_of(unlimited, cls, tlp->data_credits);
+        FabCreditSum credits = fab_credit_sum_of(infinite, tlp->data_credits);
 
         update_send(ingress, (FabCreditReturn){time, credits | cls});
     }

@@ -65,32 +65,32 @@ struct FabPort {
     uint32_t freed_bytes[FAB_CLASSES]; /* wire size of the freed TLPs */
     uint8_t link_epoch; /* number of times that the link has gone down; TLPs
                            with another one hold no credits of the link */
-    bool owes_ack;      /* a TLP lacks an Ack */
-    uint8_t grants_unlimited; /* `unlimited` of the peer */
+    uint8_t grants_infinite[FAB_CLASSES]; /* `infinite` of the peer */
 
     /* The begin of the first of the freed TLPs, and the time of the last one.
      */
     _Alignas(FAB_CACHE_LINE) SimTime freed_since[FAB_CLASSES];
     SimTime freed_at[FAB_CLASSES];
-    SimTime ack_since;  /* begin of the first TLP that lacks an Ack */
-    SimTime dllp_limit; /* until a TLP must be acknowledged, or a freed credit
-                           returned, under FAB_DLLP_SPEC */
+    SimTime ack_since;   /* begin of the first TLP that lacks an Ack */
+    uint32_t dllp_limit; /* time until a TLP must be acknowledged, or a freed
+                            credit returned, under FAB_DLLP_SPEC */
+    bool owes_ack;       /* a TLP lacks an Ack */
 
     /* These do not change while the link stays as it is. */
     _Alignas(FAB_CACHE_LINE) FabComponent *owner;
     FabPort *peer;
     FabSource *sources;
-    SimTime propagation;   /* of the link */
-    SimTime latency;       /* time until the owner acts on a received TLP */
-    FabPort *last_egress;  /* to which the last TLP in its buffer went on; only
-                              for prefetching; NULL: none did */
-    uint32_t byte_time;    /* of the whole link, in 1/FAB_PS_FRACTION ps */
-    uint16_t mps_bytes;    /* Max_Payload_Size */
-    uint16_t index;        /* in its owner */
-    uint8_t unlimited;     /* FAB_UNLIMITED_ bits: infinite credits */
-    uint8_t dllp;          /* of params: FabDllpPolicy */
-    uint8_t arbitration;   /* of params: FabArbitration */
-    bool collects : 1;     /* params.collect_bytes is set */
+    SimTime propagation;  /* of the link */
+    SimTime latency;      /* time until the owner acts on a received TLP */
+    FabPort *last_egress; /* to which the last TLP in its buffer went on; only
+                             for prefetching; NULL: none did */
+    uint32_t byte_time;   /* of the whole link, in 1/FAB_PS_FRACTION ps */
+    uint16_t mps_bytes;   /* Max_Payload_Size */
+    uint16_t index;       /* in its owner */
+    uint8_t infinite[FAB_CLASSES]; /* FAB_INFINITE_ bits of its credits */
+    uint8_t dllp;                  /* of params: FabDllpPolicy */
+    uint8_t arbitration;           /* of params: FabArbitration */
+    bool collects : 1;             /* params.collect_bytes is set */
     bool cuts_through : 1; /* latency runs from the first byte, not the last */
     bool has_service : 1;  /* params.service limits it */
     bool special : 1;      /* the link has `replay` or `faults`, or is down */
@@ -191,11 +191,12 @@ void fab_port_check_arrivals(FabPort *ingress);
 /* Makes the Data Link Layer of the link of @port, if it has none. */
 void fab_port_make_replay(FabPort *port);
 
-/* Sets `unlimited` of @port, FAB_UNLIMITED_ bits. */
-static inline void fab_port_set_unlimited(FabPort *port, uint8_t bits)
+/* Sets `infinite` of @port for @cls, FAB_INFINITE_ bits. */
+static inline void fab_port_set_infinite(FabPort *port, FabClass cls,
+                                         uint8_t bits)
 {
-    port->unlimited = bits;
-    port->peer->grants_unlimited = bits;
+    port->infinite[cls] = bits;
+    port->peer->grants_infinite[cls] = bits;
 }
 
 /* Sets `special` of @port. */

@@ -144,20 +144,21 @@ void fab_port_init_fc(FabPort *port)
 {
     FabPort *peer = port->peer;
     const FabCredits *credits = &peer->params.credits;
-    uint8_t unlimited = 0;
 
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+        uint8_t infinite = 0;
+
         port->credits[cls] =
             fab_credit_sum(credits->header[cls], credits->data[cls]);
         peer->granted[cls] = port->credits[cls];
         if (credits->header[cls] == FAB_CREDITS_INFINITE) {
-            unlimited |= FAB_UNLIMITED_HEADER(cls);
+            infinite |= FAB_INFINITE_HEADER;
         }
         if (credits->data[cls] == FAB_CREDITS_INFINITE) {
-            unlimited |= FAB_UNLIMITED_DATA(cls);
+            infinite |= FAB_INFINITE_DATA;
         }
+        fab_port_set_infinite(port, cls, infinite);
     }
-    fab_port_set_unlimited(port, unlimited);
 }
 
 void fab_port_forget_returns(FabPort *port)
