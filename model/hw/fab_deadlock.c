@@ -116,9 +116,9 @@ void fab_waits_split(FabWaits *waits, uint32_t transaction, uint32_t part)
 /* True if credits of @cls are on their way back to @port. */
 static bool is_returning(const FabPort *port, FabClass cls)
 {
-    for (uint32_t i = port->returns_head; i != port->returns_tail; i++) {
-        const FabCreditReturn *ret = &port->returns[i & port->returns_mask];
+    const FabCreditReturn *ret = NULL;
 
+    while ((ret = fab_port_next_return(port, ret))) {
         if (fab_credit_return_class(ret) == cls) {
             return true;
         }

@@ -196,7 +196,20 @@ FabComponent *const *fab_fabric_components(const FabFabric *fabric,
 
 uint64_t fab_fabric_tlp_hops(const FabFabric *fabric)
 {
-    return fabric->hops;
+    uint64_t hops = 0;
+
+    for (unsigned i = 0; i < fabric->components->len; i++) {
+        const FabComponent *component = fabric->components->pdata[i];
+
+        for (unsigned j = 0; j < component->port_count; j++) {
+            const uint64_t *sent = component->ports[j]->counters.tlps_sent;
+
+            for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+                hops += sent[cls];
+            }
+        }
+    }
+    return hops;
 }
 
 uint64_t fab_fabric_tlps_alive(const FabFabric *fabric)
@@ -262,6 +275,14 @@ void fab_fabric_set_trace(FabFabric *fabric, uint32_t categories, FabTraceFn fn,
 {
     fabric->trace_categories = fn ? categories : 0;
     fabric->trace_fn = fn;
+    for (unsigned i = 0; i < fabric->components->len; i++) {
+        const FabComponent *component = fabric->components->pdata[i];
+
+        for (unsigned j = 0; j < component->port_count; j++) {
+            component->ports[j]->traced =
+                fabric->trace_categories & FAB_TRACE_LINK;
+        }
+    }
     fabric->trace_data = data;
 }
 

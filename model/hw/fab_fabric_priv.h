@@ -15,7 +15,6 @@ struct FabFabric {
     FabTlp *pool;   /* free TLPs */
     FabArena arena; /* of ports and TLPs */
     uint64_t alive;
-    uint64_t hops;
     uint64_t unsupported;
     uint64_t dropped;      /* TLPs that overran a buffer, and poisoned writes */
     uint32_t transactions; /* number of the latest; FabTlp.transaction */
@@ -32,10 +31,33 @@ struct FabFabric {
     FabAttachment *attachments; /* owned; the latest first */
 };
 
-/* Makes a TLP of @type; all other members are 0. The pool grows in slabs, and
- * never shrinks. */
-FabTlp *fab_tlp_new(FabFabric *fabric, FabTlpType type);
-void fab_tlp_free(FabFabric *fabric, FabTlp *tlp);
+/* fab_tlp.c: the pool grows in slabs, and never shrinks. */
+void fab_tlp_pool_grow(FabFabric *fabric);
+
+/* Makes a TLP of @type; all other members are 0. */
+static inline FabTlp *fab_tlp_new(FabFabric *fabric, FabTlpType type)
+{
+    FabTlp *tlp;
+
+    if (G_UNLIKELY(!fabric->pool)) {
+        fab_tlp_pool_grow(fabric);
+    }
+    tlp = fabric->pool;
+    fab_arena_show(tlp, sizeof(*tlp));
+    fabric->pool = tlp->next;
+    fabric->alive++;
+    *tlp = (FabTlp){.type = type, .cls = fab_tlp_type_class(type)};
+    return tlp;
+}
+
+static inline void fab_tlp_free(FabFabric *fabric, FabTlp *tlp)
+{
+    tlp->next = fabric->pool;
+    fabric->pool = tlp;
+    fab_arena_hide(tlp, sizeof(*tlp));
+    fabric->alive--;
+}
+
 /* The number of a new non-posted request, for FabTlp.transaction; never 0. */
 static inline uint32_t fab_transaction_new(FabFabric *fabric)
 {

@@ -18,12 +18,16 @@ static inline unsigned way_of(const FabNtb *ntb, const FabPort *port)
 
 static void from_afar(FabNtb *ntb, FabTlp *tlp);
 
-/* Sends @tlp by @way. */
+/* Sends @tlp by @way. A request may have got an address with a longer header;
+ * a completion needs the room that it needed before. */
 static inline void way_send(FabNtb *ntb, unsigned way, FabTlp *tlp)
 {
     if (G_LIKELY(way < ntb->component.port_count)) {
-        fab_port_send(ntb->component.ports[way], way_of(ntb, tlp->ingress),
-                      tlp);
+        if (!fab_tlp_is_completion(tlp)) {
+            fab_tlp_measure(tlp);
+        }
+        fab_port_forward(ntb->component.ports[way], way_of(ntb, tlp->ingress),
+                         tlp);
     } else {
         from_afar(ntb->chip->pdata[way - ntb->component.port_count], tlp);
     }

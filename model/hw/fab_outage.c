@@ -32,7 +32,6 @@ void fab_outage_drop(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
     counters->wire_sent_bytes -= FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
     counters->busy_ps -= end - start;
     tlp->hops--;
-    port->owner->fabric->hops--;
     tlp->ingress = port;
     tlp->link_epoch = port->link_epoch - 1;
     tlp->tail_at = end;

@@ -63,56 +63,66 @@ static inline void credits_consume(FabPort *port, FabPort *peer,
     peer->granted[tlp->cls] -= credits;
 }
 
+static G_GNUC_NO_INLINE void returns_take(FabPort *port, SimTime now)
+{
+    const FabCreditReturn *ret = fab_port_return(port, port->returns_head);
+
+    do {
+        port->credits[fab_credit_return_class(ret)] +=
+            fab_credit_return_sum(ret);
+        port->returns_head += FAB_RETURN_BYTES;
+        ret = fab_port_return(port, port->returns_head);
+    } while (ret->time <= now);
+}
+
 /* Adds the credits that have come back by @now. */
 static inline void credits_collect(FabPort *port, SimTime now)
 {
-    const FabCreditReturn *ret;
-
-    while (
-        (ret = &port->returns[port->returns_head & port->returns_mask])->time <=
-        now) {
-        port->credits[fab_credit_return_class(ret)] +=
-            fab_credit_return_sum(ret);
-        port->returns_head++;
+    if (fab_port_return(port, port->returns_head)->time <= now) {
+        returns_take(port, now);
     }
 }
 
 static G_GNUC_NO_INLINE void returns_grow(FabPort *port)
 {
-    uint32_t old = port->returns_mask + 1, size = old * 2;
-    uint32_t count = port->returns_tail - port->returns_head;
+    uint32_t old = port->returns_mask / FAB_RETURN_BYTES + 1, size = old * 2;
+    uint32_t bytes = port->returns_tail - port->returns_head;
     FabCreditReturn *ring =
         FAB_ARENA_NEW(&port->owner->fabric->arena, FabCreditReturn, size);
 
-    for (uint32_t i = 0; i < count; i++) {
-        ring[i] = port->returns[(port->returns_head + i) & port->returns_mask];
+    for (uint32_t at = 0; at < bytes; at += FAB_RETURN_BYTES) {
+        ring[at / FAB_RETURN_BYTES] =
+            *fab_port_return(port, port->returns_head + at);
     }
     port->returns = ring;
-    port->returns_mask = size - 1;
+    port->returns_mask = (size - 1) * FAB_RETURN_BYTES;
     port->returns_head = 0;
-    port->returns_tail = count;
+    port->returns_tail = bytes;
 }
 
 /* Enters credits that will be back at the sender @port at @ret.time. The calls
  * come nearly in the order of these times. */
 static inline void returns_insert(FabPort *port, FabCreditReturn ret)
 {
-    uint32_t at, mask;
+    const FabCreditReturn *before;
+    uint32_t at;
 
     /* Besides the entries, there is one behind the last and one before the
      * first. */
-    if (G_UNLIKELY(port->returns_tail - port->returns_head + 2 >
+    if (G_UNLIKELY(port->returns_tail - port->returns_head +
+                       2 * FAB_RETURN_BYTES >
                    port->returns_mask)) {
         returns_grow(port);
     }
-    mask = port->returns_mask;
-    at = port->returns_tail++;
-    port->returns[port->returns_tail & mask].time = SIM_TIME_NONE;
-    while (port->returns[(at - 1) & mask].time > ret.time) {
-        port->returns[at & mask] = port->returns[(at - 1) & mask];
-        at--;
+    at = port->returns_tail;
+    port->returns_tail += FAB_RETURN_BYTES;
+    fab_port_return(port, port->returns_tail)->time = SIM_TIME_NONE;
+    while ((before = fab_port_return(port, at - FAB_RETURN_BYTES))->time >
+           ret.time) {
+        *fab_port_return(port, at) = *before;
+        at -= FAB_RETURN_BYTES;
     }
-    port->returns[at & mask] = ret;
+    *fab_port_return(port, at) = ret;
 }
 
 static inline void wake_at(FabPort *port, SimTime time)
@@ -129,44 +139,39 @@ void fab_port_wake_at(FabPort *port, SimTime time)
     wake_at(port, time);
 }
 
-/* Sends an UpdateFC with the credits @ret, which become free at @ret.time. */
-static inline void update_send(FabPort *ingress, FabCreditReturn ret)
+/* Sends an UpdateFC with @credits, which become free at @time. */
+static inline void update_send(FabPort *ingress, FabClass cls,
+                               FabCreditSum credits, SimTime time)
 {
     FabPort *sender = ingress->peer;
-    bool lost;
 
-    ret.time += ingress->params.credit_latency;
-    if (ret.time < ingress->busy_until) { /* a TLP is on the wire */
-        ret.time = ingress->busy_until;
+    time += ingress->params.credit_latency;
+    if (time < ingress->busy_until) { /* a TLP is on the wire */
+        time = ingress->busy_until;
     }
-    lost = G_UNLIKELY(ingress->replay != NULL) &&
-           fab_replay_loses_update(ingress, &ret, ret.time);
-    ret.time += ingress->dllp_time + ingress->propagation;
     if (ingress->dllp != FAB_DLLP_FREE) {
         ingress->dllp_owed += wire_time(ingress, FAB_DLLP_BYTES);
         ingress->counters.dllps_sent++;
     }
-    if (lost) {
+    if (G_UNLIKELY(ingress->replay != NULL) &&
+        fab_replay_loses_update(ingress, cls, &credits, time)) {
         return;
     }
-    ingress->granted[fab_credit_return_class(&ret)] +=
-        fab_credit_return_sum(&ret);
-    returns_insert(sender, ret);
+    time += ingress->dllp_time + ingress->propagation;
+    ingress->granted[cls] += credits;
+    returns_insert(sender, (FabCreditReturn){time, credits | cls});
     if (G_UNLIKELY(sender->waiting)) {
-        fab_port_wake_at(sender, MAX(ret.time, sender->busy_until));
+        wake_at(sender, MAX(time, sender->busy_until));
     }
 }
 
 void fab_port_update_fc(FabPort *ingress, FabClass cls, SimTime time)
 {
-    FabCreditReturn ret = {
-        .time = time,
-        .credits = ingress->freed[cls] | cls,
-    };
+    FabCreditSum credits = ingress->freed[cls];
 
     ingress->freed[cls] = 0;
     ingress->freed_bytes[cls] = 0;
-    update_send(ingress, ret);
+    update_send(ingress, cls, credits, time);
 }
 
 /* Time of @tlp on the wire to or from @port. */
@@ -230,9 +235,8 @@ static inline void release(FabPort *ingress, const FabTlp *tlp, SimTime time)
     if (ingress->dllp == FAB_DLLP_SPEC) {
         credits_gather(ingress, tlp, time);
     } else {
-        FabCreditSum credits = fab_credit_sum_of(infinite, tlp->data_credits);
-
-        update_send(ingress, (FabCreditReturn){time, credits | cls});
+        update_send(ingress, cls,
+                    fab_credit_sum_of(infinite, tlp->data_credits), time);
     }
 }
 
@@ -245,7 +249,9 @@ void fab_port_consume(FabTlp *tlp, SimTime time)
 {
     FabPort *ingress = tlp->ingress;
 
-    fab_tlp_measure(tlp);
+    if (ingress->dllp == FAB_DLLP_SPEC) { /* the others need no wire size */
+        fab_tlp_measure(tlp);
+    }
     release(ingress, tlp, time);
     fab_tlp_free(ingress->owner->fabric, tlp);
 }
@@ -356,10 +362,24 @@ static void transmit_special(FabPort *port, FabTlp *tlp, SimTime start,
     }
 }
 
+/* The rest of transmit() for a link that is special or traced. */
+static void transmit_rarely(FabPort *port, FabTlp *tlp, SimTime start,
+                            SimTime end)
+{
+    if (port->special) {
+        transmit_special(port, tlp, start, end);
+    } else {
+        ack_owe(port->peer, start, end);
+        deliver(port, tlp, start, end);
+    }
+    if (port->traced) {
+        trace_link(port, tlp, start, end);
+    }
+}
+
 static inline void transmit(FabPort *port, FabTlp *tlp, SimTime now)
 {
     FabPort *peer = port->peer;
-    FabFabric *fabric = port->owner->fabric;
     SimTime start = now, time, end;
     uint64_t wire;
 
@@ -383,7 +403,6 @@ static inline void transmit(FabPort *port, FabTlp *tlp, SimTime now)
     tlp->link_epoch = peer->link_epoch;
     tlp->ready_at = 0;
     tlp->hops++;
-    fabric->hops++;
     port->counters.tlps_sent[tlp->cls]++;
     port->counters.payload_sent_bytes += tlp->payload_bytes;
     port->counters.wire_sent_bytes += tlp->wire_bytes;
@@ -392,14 +411,11 @@ static inline void transmit(FabPort *port, FabTlp *tlp, SimTime now)
         port->waiting = false;
         port->counters.credit_wait_ps += now - port->waiting_since;
     }
-    if (G_UNLIKELY(port->special)) {
-        transmit_special(port, tlp, start, end);
+    if (G_UNLIKELY(port->special || port->traced)) {
+        transmit_rarely(port, tlp, start, end);
     } else {
         ack_owe(peer, start, end);
         deliver(port, tlp, start, end);
-    }
-    if (G_UNLIKELY(fabric->trace_categories & FAB_TRACE_LINK)) {
-        trace_link(port, tlp, start, end);
     }
 }
 
@@ -407,7 +423,7 @@ static inline void transmit(FabPort *port, FabTlp *tlp, SimTime now)
  * leave at @wake. */
 static void credits_await(FabPort *port, SimTime now, SimTime wake)
 {
-    SimTime back = port->returns[port->returns_head & port->returns_mask].time;
+    SimTime back = fab_port_return(port, port->returns_head)->time;
 
     if (!port->waiting) {
         port->waiting = true;

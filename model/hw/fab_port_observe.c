@@ -8,13 +8,9 @@
 static FabCreditSum credits_of(const FabPort *port, FabClass cls, SimTime now)
 {
     FabCreditSum credits = port->credits[cls];
+    const FabCreditReturn *ret = NULL;
 
-    for (uint32_t i = port->returns_head; i != port->returns_tail; i++) {
-        const FabCreditReturn *ret = &port->returns[i & port->returns_mask];
-
-        if (ret->time > now) {
-            break;
-        }
+    while ((ret = fab_port_next_return(port, ret)) && ret->time <= now) {
         if (fab_credit_return_class(ret) == cls) {
             credits += fab_credit_return_sum(ret);
         }

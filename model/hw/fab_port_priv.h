@@ -94,6 +94,7 @@ struct FabPort {
     bool cuts_through : 1; /* latency runs from the first byte, not the last */
     bool has_service : 1;  /* params.service limits it */
     bool special : 1;      /* the link has `replay` or `faults`, or is down */
+    bool traced : 1;       /* the fabric traces TLPs on links */
     uint16_t dllp_time;    /* of a DLLP on the wire, in ps; at most 32 ns */
 
     /* Send side. The wire is taken until busy_until. */
@@ -111,7 +112,7 @@ struct FabPort {
 
     /* Credits received and not used. */
     _Alignas(FAB_CACHE_LINE) FabCreditSum credits[FAB_CLASSES];
-    uint32_t returns_mask, returns_head, returns_tail;
+    uint32_t returns_mask, returns_head, returns_tail; /* offsets in bytes */
     uint32_t source_count;
     FabFifo flight; /* on the wire to the peer */
 
@@ -206,6 +207,21 @@ void fab_port_set_special(FabPort *port);
  * have left, and comes back with @speed and @width. TLPs and credits wait. */
 void fab_port_retrain(FabPort *port, FabSpeed speed, uint32_t width,
                       SimTime recovery);
+
+/* The entry of the ring of credits at an offset. */
+static inline FabCreditReturn *fab_port_return(const FabPort *port,
+                                               uint32_t offset)
+{
+    return (FabCreditReturn *)(void *)((char *)port->returns +
+                                       (offset & port->returns_mask));
+}
+
+#define FAB_RETURN_BYTES ((uint32_t)sizeof(FabCreditReturn))
+
+/* The next of the credits on their way back to @port; @ret is NULL at first.
+ * Returns NULL after the last. */
+const FabCreditReturn *fab_port_next_return(const FabPort *port,
+                                            const FabCreditReturn *ret);
 
 /* Takes the initial credits of the peer's receive buffer: the link is up. */
 void fab_port_init_fc(FabPort *port);

@@ -163,11 +163,21 @@ void fab_port_init_fc(FabPort *port)
 
 void fab_port_forget_returns(FabPort *port)
 {
-    memset(port->returns, 0,
-           (port->returns_mask + 1) * sizeof(port->returns[0]));
+    memset(port->returns, 0, port->returns_mask + FAB_RETURN_BYTES);
     port->returns[0].time = SIM_TIME_NONE;
     port->returns_head = 0;
     port->returns_tail = 0;
+}
+
+const FabCreditReturn *fab_port_next_return(const FabPort *port,
+                                            const FabCreditReturn *ret)
+{
+    uint32_t at = ret ? (uint32_t)(ret + 1 - port->returns) * FAB_RETURN_BYTES
+                      : port->returns_head;
+
+    return (at - port->returns_tail) & port->returns_mask
+               ? fab_port_return(port, at)
+               : NULL;
 }
 
 void fab_port_make_replay(FabPort *port)
@@ -211,6 +221,7 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
 {
     fab_port_init_events(port);
     port->mps_bytes = mps_bytes;
+    port->traced = port->owner->fabric->trace_categories & FAB_TRACE_LINK;
     port->collects = port->params.collect_bytes > 0;
     port->dllp = port->params.dllp;
     port->arbitration = port->params.arbitration;
@@ -220,7 +231,7 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
     }
     port->dllp_limit = fab_port_ack_limit(port);
     fab_port_init_fc(port);
-    port->returns_mask = RETURNS - 1;
+    port->returns_mask = (RETURNS - 1) * FAB_RETURN_BYTES;
     port->returns =
         FAB_ARENA_NEW(&port->owner->fabric->arena, FabCreditReturn, RETURNS);
     fab_port_forget_returns(port);

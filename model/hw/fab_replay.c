@@ -386,18 +386,17 @@ void fab_replay_send(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
 
 /* ---- Credits ---------------------------------------------------------- */
 
-bool fab_replay_loses_update(FabPort *ingress, FabCreditReturn *ret,
-                             SimTime time)
+bool fab_replay_loses_update(FabPort *ingress, FabClass cls,
+                             FabCreditSum *credits, SimTime time)
 {
     FabReplay *replay = replay_of(ingress);
-    FabClass cls = fab_credit_return_class(ret);
 
-    ret->credits += replay->lost[cls];
+    *credits += replay->lost[cls];
     replay->lost[cls] = 0;
     if (!is_dllp_hit(ingress, time)) {
         return false;
     }
-    replay->lost[cls] = fab_credit_return_sum(ret);
+    replay->lost[cls] = *credits;
     if (!sim_event_is_pending(&replay->refresh_event)) {
         sim_event_schedule(&replay->refresh_event, time + REFRESH_TIME);
     }

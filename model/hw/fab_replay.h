@@ -47,10 +47,11 @@ bool fab_replay_is_pending(const FabPort *port);
 /* Takes the new @tlp, which is on the wire from @start to @end. */
 void fab_replay_send(FabPort *port, FabTlp *tlp, SimTime start, SimTime end);
 
-/* Returns whether the UpdateFC @ret from @ingress is lost. If it is not, adds
- * the credits of lost ones to it: an UpdateFC has the sum of all credits. */
-bool fab_replay_loses_update(FabPort *ingress, FabCreditReturn *ret,
-                             SimTime time);
+/* Returns whether the UpdateFC of @cls that @ingress sends at @time is lost. If
+ * it is not, adds the credits of lost ones to @credits: an UpdateFC has the sum
+ * of all credits. */
+bool fab_replay_loses_update(FabPort *ingress, FabClass cls,
+                             FabCreditSum *credits, SimTime time);
 
 /* Report the TLPs in the replay buffer of @port that have not arrived. */
 void fab_replay_waits(const FabPort *port, FabWaits *waits);

@@ -307,7 +307,7 @@ static void root_fetch(const FabComponent *component, const FabPort *port,
     const FabRoot *root = (const FabRoot *)component;
 
     fab_prefetch(&root->ingress[port->index]);
-    fab_prefetch(&root->paths[tlp ? port->index * root->ports : port->index]);
+    fab_prefetch(&root->paths[port->index * root->ports]);
     fab_prefetch(root->path_queue);
     fab_prefetch(&root->params);
     fab_prefetch(&root->counters);
@@ -339,7 +339,7 @@ static void path_drained(void *owner, FabPort *port, const FabTlp *tlp)
     FabRoot *root = owner;
 
     for (unsigned i = 0; i < root->ports; i++) {
-        const RootPath *path = &root->paths[i * root->ports + port->index];
+        const RootPath *path = fab_root_path(root, i, port->index);
 
         if (path->posted.head || path->reads || path->completions.head) {
             fab_root_p2p_advance(root, i, port->index);

@@ -234,7 +234,7 @@ bool fab_root_alloc_in_node(FabRoot *root, unsigned node, uint64_t size_bytes,
 void fab_root_nodes_waits(const FabRoot *root, unsigned from, FabWaits *waits)
 {
     const NodeWrites *writes = &root->nodes->writes[from];
-    const RootPath *path = &root->paths[from * root->ports + writes->to];
+    const RootPath *path = fab_root_path(root, from, writes->to);
 
     for (const FabTlp *tlp = root->ingress[from].posted.head; tlp;
          tlp = tlp->next) {

@@ -89,7 +89,7 @@ static bool root_blockers(const FabComponent *component, const FabPort *ingress,
         return resource_blocks(fn, data, FAB_RESOURCE_WALKERS);
     }
     for (unsigned to = 0; to < root->ports; to++) {
-        const RootPath *path = &root->paths[ingress->index * root->ports + to];
+        const RootPath *path = fab_root_path(root, ingress->index, to);
 
         if (cls == FAB_CLASS_NP ? !path->reads : !path->posted.head) {
             continue;

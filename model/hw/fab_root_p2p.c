@@ -52,7 +52,7 @@ static SplitRead *read_can_go(FabRoot *root, RootPath *path, unsigned from,
  * (PCIe 5.0 table 2-40, A3). */
 void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to)
 {
-    RootPath *path = &root->paths[from * root->ports + to];
+    RootPath *path = fab_root_path(root, from, to);
     FabPort *port = root->component.ports[to];
 
     for (;;) {
@@ -78,7 +78,7 @@ void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to)
 
 void fab_root_p2p_return(FabRoot *root, unsigned from, unsigned to, FabTlp *cpl)
 {
-    RootPath *path = &root->paths[from * root->ports + to];
+    RootPath *path = fab_root_path(root, from, to);
 
     if (path->posted.head) { /* @cpl must not pass the posted request (D2) */
         cpl->path_order = path->order++;
@@ -91,7 +91,7 @@ void fab_root_p2p_return(FabRoot *root, unsigned from, unsigned to, FabTlp *cpl)
 void fab_root_p2p_request(FabRoot *root, FabPort *from, FabPort *to,
                           FabTlp *tlp)
 {
-    RootPath *path = &root->paths[from->index * root->ports + to->index];
+    RootPath *path = fab_root_path(root, from->index, to->index);
 
     tlp->path_order = path->order++;
     if (tlp->cls == FAB_CLASS_P) {
@@ -114,7 +114,7 @@ static void tag_offer(FabRoot *root, unsigned to)
                          fab_root_split_has_tag(root, to);
          i++) {
         unsigned from = egress->turn;
-        RootPath *path = &root->paths[from * root->ports + to];
+        RootPath *path = fab_root_path(root, from, to);
 
         egress->turn = (from + 1) % root->ports;
         if (path->no_tag) {
@@ -198,7 +198,8 @@ static void path_waiter(const FabTlp *tlp, uint32_t sent,
 void fab_root_p2p_waiters(const FabRoot *root, const FabObserver *observer)
 {
     for (unsigned i = 0; i < root->ports * root->ports; i++) {
-        const RootPath *path = &root->paths[i];
+        const RootPath *path =
+            fab_root_path(root, i / root->ports, i % root->ports);
         uint32_t sent = path->posted_sent;
 
         for (const FabTlp *tlp = path->posted.head; tlp; tlp = tlp->next) {
@@ -291,7 +292,7 @@ void fab_root_p2p_waits(const FabRoot *root, FabWaits *waits)
 {
     for (unsigned from = 0; from < root->ports; from++) {
         for (unsigned to = 0; to < root->ports; to++) {
-            const RootPath *path = &root->paths[from * root->ports + to];
+            const RootPath *path = fab_root_path(root, from, to);
             const FabPort *port = root->component.ports[to];
 
             path_waits(root, path, from, port, waits);

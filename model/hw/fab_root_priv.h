@@ -133,7 +133,7 @@ struct FabRoot {
     FabComponent component;
     /* Every request needs these, see fab_component_fetch(). */
     RootIngress *ingress;
-    RootPath *paths;      /* [from * ports + to] */
+    RootPath *paths;      /* see fab_root_path() */
     FabIommu *iommu;      /* NULL: off */
     RootNodes *nodes;     /* NULL: all root ports are in one node */
     uint32_t *path_queue; /* by port: limit of TLPs of one class queued there
@@ -195,6 +195,14 @@ struct FabRoot {
 static inline unsigned fab_root_host_source(const FabRoot *root)
 {
     return root->ports;
+}
+
+/* The path from root port @from to root port @to. Those to one port lie one
+ * behind the other, because a TLP that leaves it looks at all of them. */
+static inline RootPath *fab_root_path(const FabRoot *root, unsigned from,
+                                      unsigned to)
+{
+    return &root->paths[to * root->ports + from];
 }
 
 /* The root port whose bridge ranges hold @addr; NULL if there is none. */

@@ -136,7 +136,7 @@ static SplitRead *read_new(FabRoot *root)
 
 void fab_root_split_add(FabRoot *root, unsigned from, unsigned to, FabTlp *tlp)
 {
-    RootPath *path = &root->paths[from * root->ports + to];
+    RootPath *path = fab_root_path(root, from, to);
     SplitRead *read = read_new(root);
 
     read->next = NULL;
@@ -242,7 +242,7 @@ static FabTlp *piece_new(FabRoot *root, const FabTlp *tlp, uint32_t offset)
 
 FabTlp *fab_root_split_write(FabRoot *root, unsigned from, unsigned to)
 {
-    RootPath *path = &root->paths[from * root->ports + to];
+    RootPath *path = fab_root_path(root, from, to);
     FabTlp *tlp = path->posted.head;
     uint32_t left = tlp->payload_bytes - path->posted_sent;
     FabTlp *piece = piece_new(root, tlp, path->posted_sent);

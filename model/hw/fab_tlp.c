@@ -7,33 +7,15 @@
 /* Of this size, each TLP of a slab lies in two cache lines. */
 G_STATIC_ASSERT(sizeof(FabTlp) == 96);
 
-FabTlp *fab_tlp_new(FabFabric *fabric, FabTlpType type)
+void fab_tlp_pool_grow(FabFabric *fabric)
 {
-    FabTlp *tlp;
+    FabTlp *slab = FAB_ARENA_NEW(&fabric->arena, FabTlp, SLAB_TLPS);
 
-    if (G_UNLIKELY(!fabric->pool)) {
-        FabTlp *slab = FAB_ARENA_NEW(&fabric->arena, FabTlp, SLAB_TLPS);
-
-        for (unsigned i = 0; i < SLAB_TLPS; i++) {
-            slab[i].next = fabric->pool;
-            fabric->pool = &slab[i];
-            fab_arena_hide(&slab[i], sizeof(slab[i]));
-        }
+    for (unsigned i = 0; i < SLAB_TLPS; i++) {
+        slab[i].next = fabric->pool;
+        fabric->pool = &slab[i];
+        fab_arena_hide(&slab[i], sizeof(slab[i]));
     }
-    tlp = fabric->pool;
-    fab_arena_show(tlp, sizeof(*tlp));
-    fabric->pool = tlp->next;
-    fabric->alive++;
-    *tlp = (FabTlp){.type = type, .cls = fab_tlp_type_class(type)};
-    return tlp;
-}
-
-void fab_tlp_free(FabFabric *fabric, FabTlp *tlp)
-{
-    tlp->next = fabric->pool;
-    fabric->pool = tlp;
-    fab_arena_hide(tlp, sizeof(*tlp));
-    fabric->alive--;
 }
 
 void fab_fifo_clear(FabFabric *fabric, FabFifo *fifo)

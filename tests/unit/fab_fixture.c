@@ -142,11 +142,10 @@ static void assert_port_drained(const FabPort *port)
 
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
         FabCreditSum credits = port->credits[cls] + port->peer->freed[cls];
+        const FabCreditReturn *ret = NULL;
         FabCreditSum all = fab_credit_sum(full->header[cls], full->data[cls]);
 
-        for (uint32_t i = port->returns_head; i != port->returns_tail; i++) {
-            const FabCreditReturn *ret = &port->returns[i & port->returns_mask];
-
+        while ((ret = fab_port_next_return(port, ret))) {
             if (fab_credit_return_class(ret) == cls) {
                 credits += fab_credit_return_sum(ret);
             }
