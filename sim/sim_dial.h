@@ -76,13 +76,17 @@ static inline unsigned sim_dial_first_chain(const SimDial *dial, SimTime now)
     unsigned turn = (uint64_t)now >> SIM_DIAL_STEP_BITS & (SIM_DIAL_STEPS - 1);
     uint64_t turned =
         dial->used >> turn | dial->used << (-turn & (SIM_DIAL_STEPS - 1));
+    const SimEvent *later = dial->first[SIM_DIAL_LATER];
     unsigned step;
 
     if (!turned) {
         return SIM_DIAL_LATER;
     }
     step = (turn + (unsigned)__builtin_ctzll(turned)) % SIM_DIAL_STEPS;
-    return sim_dial_is_before(dial->first[SIM_DIAL_LATER], dial->first[step])
+    /* The times alone decide, nearly always. */
+    return G_UNLIKELY((uint64_t)later->time <=
+                      (uint64_t)dial->first[step]->time) &&
+                   sim_dial_is_before(later, dial->first[step])
                ? SIM_DIAL_LATER
                : step;
 }

@@ -21,7 +21,7 @@ static void reads_begin(FabRoot *root)
         RootIngress *ingress = &root->ingress[index];
         FabPort *port = root->component.ports[index];
 
-        root->read_turn = (index + 1) % root->ports;
+        root->read_turn = fab_root_next_port(root, index);
         if (!ingress->reads.head ||
             fab_port_queued(port, fab_root_host_source(root), FAB_CLASS_CPL) >=
                 root->params.memory.reads) {
@@ -45,7 +45,9 @@ static void read_answer(FabComponent *owner, FabTlp *tlp)
     fab_tlp_answer(tlp, fab_root_host_source(root), ROOT_BDF,
                    root->params.completion_bytes, root->params.rcb_bytes,
                    tlp->ecrc);
-    reads_begin(root);
+    if (root->reads_waiting > 0) {
+        reads_begin(root);
+    }
 }
 
 static void memory_write(FabRoot *root, FabTlp *tlp)
@@ -307,7 +309,7 @@ static void root_fetch(const FabComponent *component, const FabPort *port,
     const FabRoot *root = (const FabRoot *)component;
 
     fab_prefetch(&root->ingress[port->index]);
-    fab_prefetch(&root->paths[port->index * root->ports]);
+    fab_prefetch(&root->egress[port->index]);
     fab_prefetch(root->path_queue);
     fab_prefetch(&root->params);
     fab_prefetch(&root->counters);
@@ -337,13 +339,20 @@ static void host_drained(void *owner, FabPort *port, const FabTlp *tlp)
 static void path_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabRoot *root = owner;
+    RootEgress *egress = &root->egress[port->index];
 
-    for (unsigned i = 0; i < root->ports; i++) {
-        const RootPath *path = fab_root_path(root, i, port->index);
+    uint64_t left = egress->used;
+
+    while (left) {
+        unsigned from = __builtin_ctzll(left);
+        const RootPath *path = fab_root_path(root, from, port->index);
 
         if (path->posted.head || path->reads || path->completions.head) {
-            fab_root_p2p_advance(root, i, port->index);
+            fab_root_p2p_advance(root, from, port->index);
+        } else {
+            egress->used &= ~(UINT64_C(1) << from);
         }
+        left = egress->used & UINT64_MAX << from << 1;
     }
 }
 

@@ -82,6 +82,7 @@ void fab_root_p2p_return(FabRoot *root, unsigned from, unsigned to, FabTlp *cpl)
 
     if (path->posted.head) { /* @cpl must not pass the posted request (D2) */
         cpl->path_order = path->order++;
+        root->egress[to].used |= UINT64_C(1) << from;
         fab_fifo_push(&path->completions, cpl);
     } else {
         fab_port_send(root->component.ports[to], from, cpl);
@@ -94,6 +95,7 @@ void fab_root_p2p_request(FabRoot *root, FabPort *from, FabPort *to,
     RootPath *path = fab_root_path(root, from->index, to->index);
 
     tlp->path_order = path->order++;
+    root->egress[to->index].used |= UINT64_C(1) << from->index;
     if (tlp->cls == FAB_CLASS_P) {
         if (G_UNLIKELY(root->nodes != NULL)) {
             fab_root_nodes_begin(root, from->index, to->index, tlp);
@@ -116,7 +118,7 @@ static void tag_offer(FabRoot *root, unsigned to)
         unsigned from = egress->turn;
         RootPath *path = fab_root_path(root, from, to);
 
-        egress->turn = (from + 1) % root->ports;
+        egress->turn = fab_root_next_port(root, from);
         if (path->no_tag) {
             tag_wait_end(root, path);
             fab_root_p2p_advance(root, from, to);

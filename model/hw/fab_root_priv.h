@@ -56,6 +56,7 @@ typedef struct RootEgress {
     uint32_t starving;    /* requesters that wait and hold no tag */
     uint32_t waiting;     /* requesters that wait */
     unsigned turn;        /* root port whose path gets the next tag */
+    uint64_t used;        /* bit n is 0: the path from root port n is empty */
 } RootEgress;
 
 /* A read (or AtomicOp) from one root port to another, until its last
@@ -203,6 +204,12 @@ static inline RootPath *fab_root_path(const FabRoot *root, unsigned from,
                                       unsigned to)
 {
     return &root->paths[to * root->ports + from];
+}
+
+/* The root port after @index, in turn. */
+static inline unsigned fab_root_next_port(const FabRoot *root, unsigned index)
+{
+    return index + 1 == root->ports ? 0 : index + 1;
 }
 
 /* The root port whose bridge ranges hold @addr; NULL if there is none. */
