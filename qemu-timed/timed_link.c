@@ -35,10 +35,12 @@ typedef struct Port {
 static struct {
     TimedBoard *board;
     unsigned spins;
+    int64_t slice_ns;
     int64_t horizon;
+    int64_t report_by; /* what the board knows may be as old as at this time */
     unsigned channels;
-    GQueue *inbound; /* of TimedBoardMessage; indexed by channel */
-    Port **ports; /* indexed by the channel on which they send */
+    GQueue *inbound;    /* of TimedBoardMessage; indexed by channel */
+    Port **ports;       /* indexed by the channel on which they send */
     const char *device; /* whose DMA has just reached a window, or NULL */
     /* The device that made the last access through a window; NULL: the CPU */
     const char *origin;
@@ -163,8 +165,8 @@ static void tell_place(const Port *port, const void *packet)
     if (g_hash_table_lookup(links.places, GSIZE_TO_POINTER(page >> 12)) == id) {
         return;
     }
-    g_hash_table_insert(links.places, GSIZE_TO_POINTER(page >> 12),
-                        (char *)id);
+    g_hash_table_insert(links.places, GSIZE_TO_POINTER(page >> 12), (char *)id);
+    links.report_by = 0;
     place.address = page;
     place.bar = bar;
     place.tag = offset;
@@ -278,12 +280,25 @@ bool timed_link_deliver(int64_t now)
     return any;
 }
 
+/*
+ * A CPU that accesses a device every few ns would report as often. Others then
+ * fight for the board with this machine, and one that waits for it wakes up for
+ * each of the reports. So it reports once it has gone a quarter of its way.
+ */
+static void put_off_report(int64_t now)
+{
+    int64_t way = MAX(links.horizon - now, 0);
+
+    links.report_by = now + MIN(way / 4, links.slice_ns);
+}
+
 static void report(int64_t now, int64_t promise)
 {
     pull();
     links.horizon =
         timed_board_report(links.board, now, MIN(promise, next_arrival()));
     pull();
+    put_off_report(now);
 }
 
 /* Waits until the horizon is later than @want, or something has changed. */
@@ -314,10 +329,14 @@ bool timed_link_sync(int64_t now)
     if (!links.board) {
         return true;
     }
+    if (links.horizon > now && links.report_by > now) {
+        return true;
+    }
     report(now, now);
     while (links.horizon <= now && !is_stopping()) {
         wait_once(now, &tries);
         pull();
+        put_off_report(now);
     }
     return links.horizon > now;
 }
@@ -397,6 +416,7 @@ bool timed_link_stand(int64_t now)
                  !is_stopping());
     } while (limit <= now && !is_stopping());
     tell_departures();
+    links.report_by = 0;
     timed_steps_add("input %zu", timed_gate_input());
     timed_steps_add_cpu("stand");
     timed_steps_flush();
@@ -441,6 +461,7 @@ static void time_send(void *opaque, const void *packet, size_t size)
     Port *port = opaque;
     TimedCrossing crossing;
 
+    links.report_by = 0;
     timed_steps_add("send %u %zu %" PRIx64, port->channel, size,
                     timed_steps_hash(packet, size));
     crosses = timed_board_is_crossing(links.board, port->channel);
@@ -448,11 +469,11 @@ static void time_send(void *opaque, const void *packet, size_t size)
         crossing = describe(packet);
     }
     /* The peer makes room at the end of its slice, and the model at once. */
-    while (crosses ? !timed_board_cross(links.board, port->channel,
-                                        timed_clock_now(), &crossing, packet,
-                                        size)
-                   : !timed_board_send(links.board, port->channel,
-                                       timed_clock_now(), packet, size)) {
+    while (crosses
+               ? !timed_board_cross(links.board, port->channel,
+                                    timed_clock_now(), &crossing, packet, size)
+               : !timed_board_send(links.board, port->channel,
+                                   timed_clock_now(), packet, size)) {
         pull();
         g_usleep(10);
     }
@@ -479,6 +500,7 @@ static void time_set_up(void *opaque, bool up)
 {
     Port *port = opaque;
 
+    links.report_by = 0;
     timed_board_set_up(links.board, port->channel, timed_clock_now(), up);
 }
 
@@ -496,6 +518,7 @@ static void stand_nested(int64_t now)
     }
     timed_board_set_busy(links.board, false);
     tell_departures();
+    links.report_by = 0;
 }
 
 void timed_link_wake(void)
@@ -560,6 +583,7 @@ void timed_link_init(const TimedOptions *options)
     type_register_static(&time_info);
     links.board = options->board;
     links.spins = options->spins;
+    links.slice_ns = options->slice_ns;
     if (links.board) {
         links.channels = timed_board_channels(links.board);
         links.inbound = g_new0(GQueue, links.channels);
