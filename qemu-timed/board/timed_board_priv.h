@@ -98,7 +98,8 @@ typedef struct {
 struct TimedBoard {
     Shared *shared;
     unsigned self;
-    uint32_t seen; /* value of the futex when the machine looked last */
+    uint32_t seen;   /* value of the futex when the machine looked last */
+    unsigned doubts; /* each halves the looks before the next sleep */
 };
 
 /* A machine that was killed may have held the lock: all that it protects is
