@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A debugger at a machine that stands at the limit of virtual time. This
+ * program takes the place of the supervisor, and speaks the remote protocol of
+ * gdb; the machine has its firmware only. Invariant: what a debugger does while
+ * time stands still lets no time pass, and time then goes on as before.
+ */
+#include <check.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "timed_board.h"
+#include "../suite.h"
+
+#define MS            1000000
+#define BOARD         9 /* the board's descriptor in QEMU */
+#define PATIENCE_MS   20000
+#define GLANCE_US     1000
+/* Longer than a machine that stands sleeps before it looks again */
+#define REST_US       300000
+/* 16 registers of 64 bits, the instruction pointer, and the flags; as hex */
+#define REGISTERS_HEX (2 * (17 * 8 + 4))
+
+typedef struct Rig {
+    char *folder;
+    char *path; /* of the debugger's socket */
+    int fd;
+    TimedBoard *board;
+    pid_t pid;
+    int gdb;
+    int64_t limit;
+} Rig;
+
+/* Exit status 127 if QEMU cannot be started. */
+static void become_qemu(const Rig *rig)
+{
+    g_autofree char *gdb =
+        g_strdup_printf("unix:%s,server=on,wait=off", rig->path);
+    g_autofree char *plugin = g_strdup_printf(
+        "%s,board=%d,machine=0", g_getenv("FARSIDE_TIMED_PLUGIN"), BOARD);
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(rig->fd, BOARD);
+    execlp("qemu-system-x86_64", "qemu-system-x86_64", "-plugin", plugin,
+           "-machine", "q35", "-m", "64M", "-smp", "1", "-accel",
+           "tcg,thread=single,tb-size=64", "-icount", "shift=0,sleep=off",
+           "-cpu", "qemu64,-cx16", "-rtc", "base=2026-01-01T00:00:00,clock=vm",
+           "-nodefaults", "-display", "none", "-gdb", gdb, NULL);
+    _exit(127);
+}
+
+static void await_stand(const Rig *rig, const char *when)
+{
+    gint64 end = g_get_monotonic_time() + PATIENCE_MS * 1000;
+
+    while (!timed_board_await_stand(rig->board, GLANCE_US)) {
+        ck_assert_msg(waitpid(rig->pid, NULL, WNOHANG) == 0, "QEMU has ended");
+        ck_assert_msg(g_get_monotonic_time() < end,
+                      "%s: the machine does not stand at %" G_GINT64_FORMAT
+                      ", but is at %" G_GINT64_FORMAT,
+                      when, rig->limit, timed_board_now(rig->board, 0));
+    }
+    ck_assert_int_eq(timed_board_now(rig->board, 0), rig->limit);
+}
+
+static void advance(Rig *rig, int64_t ns, const char *when)
+{
+    rig->limit += ns;
+    timed_board_set_limit(rig->board, rig->limit);
+    await_stand(rig, when);
+}
+
+/* Lets the machine act on what has come in. */
+static void open_gate(const Rig *rig)
+{
+    timed_board_next_round(rig->board);
+}
+
+static Rig rig_new(void)
+{
+    Rig rig = {.gdb = -1};
+
+    ck_assert_ptr_nonnull(g_getenv("FARSIDE_TIMED_PLUGIN"));
+    rig.folder = g_dir_make_tmp("farside-rest-XXXXXX", NULL);
+    ck_assert_ptr_nonnull(rig.folder);
+    rig.path = g_build_filename(rig.folder, "gdb", NULL);
+    rig.fd = timed_board_new(1, NULL, 0);
+    ck_assert_int_ge(rig.fd, 0);
+    rig.board = timed_board_open(rig.fd, 0);
+    ck_assert_ptr_nonnull(rig.board);
+    rig.limit = MS;
+    timed_board_set_limit(rig.board, rig.limit);
+    rig.pid = fork();
+    ck_assert_int_ge(rig.pid, 0);
+    if (rig.pid == 0) {
+        become_qemu(&rig);
+    }
+    await_stand(&rig, "at the beginning");
+    return rig;
+}
+
+static void rig_free(Rig *rig)
+{
+    kill(rig->pid, SIGKILL);
+    waitpid(rig->pid, NULL, 0);
+    timed_board_close(rig->board);
+    close(rig->fd);
+    g_unlink(rig->path);
+    g_rmdir(rig->folder);
+    g_free(rig->path);
+    g_free(rig->folder);
+}
+
+/* The remote protocol */
+
+static char next_byte(const Rig *rig)
+{
+    struct pollfd ready = {.fd = rig->gdb, .events = POLLIN};
+    char c;
+
+    ck_assert_msg(poll(&ready, 1, PATIENCE_MS) == 1, "gdb gets no answer");
+    ck_assert_int_eq(read(rig->gdb, &c, 1), 1);
+    return c;
+}
+
+/* The text of the next packet: $TEXT#SUM */
+static char *receive(const Rig *rig)
+{
+    GString *text = g_string_new(NULL);
+    char c;
+
+    while (next_byte(rig) != '$') {
+        continue;
+    }
+    while ((c = next_byte(rig)) != '#') {
+        g_string_append_c(text, c);
+    }
+    next_byte(rig);
+    next_byte(rig);
+    ck_assert_int_eq(write(rig->gdb, "+", 1), 1);
+    return g_string_free(text, FALSE);
+}
+
+/* Also to a debugger that connects, QEMU says that the CPU has stopped. */
+static void await_stop(const Rig *rig)
+{
+    g_autofree char *stop = receive(rig);
+
+    ck_assert_msg(g_str_has_prefix(stop, "T02"), "it stops by %s", stop);
+}
+
+static void attach(Rig *rig)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    ck_assert_uint_lt(strlen(rig->path), sizeof(address.sun_path));
+    strcpy(address.sun_path, rig->path);
+    rig->gdb = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_ge(rig->gdb, 0);
+    ck_assert_int_eq(connect(rig->gdb, (struct sockaddr *)&address,
+                             (socklen_t)sizeof(address)),
+                     0);
+    open_gate(rig);
+    await_stop(rig);
+}
+
+static void interrupt(const Rig *rig)
+{
+    ck_assert_int_eq(write(rig->gdb, "\x03", 1), 1);
+    open_gate(rig);
+    await_stop(rig);
+}
+
+static void send_text(const Rig *rig, const char *text)
+{
+    g_autofree char *packet = NULL;
+    uint8_t sum = 0;
+
+    for (const char *c = text; *c; c++) {
+        sum += (uint8_t)*c;
+    }
+    packet = g_strdup_printf("$%s#%02x", text, sum);
+    ck_assert_int_eq(write(rig->gdb, packet, strlen(packet)),
+                     (ssize_t)strlen(packet));
+}
+
+static void ask(const Rig *rig, const char *text, const char *answer)
+{
+    g_autofree char *got = NULL;
+
+    send_text(rig, text);
+    got = receive(rig);
+    ck_assert_msg(g_str_has_prefix(got, answer), "%s: the answer is %s", text,
+                  got);
+}
+
+static char *registers(const Rig *rig)
+{
+    char *text;
+
+    send_text(rig, "g");
+    text = receive(rig);
+    ck_assert_uint_ge(strlen(text), REGISTERS_HEX);
+    return text;
+}
+
+static void detach(Rig *rig)
+{
+    ask(rig, "D", "OK");
+    close(rig->gdb);
+    rig->gdb = -1;
+}
+
+/* The machine stands where it stood, and stays there. */
+static void rests(const Rig *rig, const char *when)
+{
+    await_stand(rig, when);
+    g_usleep(REST_US);
+    open_gate(rig);
+    await_stand(rig, when);
+}
+
+START_TEST(test_detach)
+{
+    Rig rig = rig_new();
+    g_autofree char *first = NULL, *second = NULL;
+
+    advance(&rig, 10 * MS, "before");
+    attach(&rig);
+    ask(&rig, "?", "T05");
+    first = registers(&rig);
+    detach(&rig);
+    rests(&rig, "detached");
+    attach(&rig);
+    ask(&rig, "?", "T05");
+    second = registers(&rig);
+    ck_assert_str_eq(first, second);
+    detach(&rig);
+    rests(&rig, "detached again");
+    advance(&rig, 5 * MS + 1, "afterwards");
+    advance(&rig, 10 * MS, "afterwards");
+    rig_free(&rig);
+}
+END_TEST
+
+START_TEST(test_continue)
+{
+    Rig rig = rig_new();
+    g_autofree char *first = NULL, *second = NULL;
+
+    advance(&rig, 10 * MS, "before");
+    attach(&rig);
+    ask(&rig, "?", "T05");
+    first = registers(&rig);
+    send_text(&rig, "c");
+    rests(&rig, "continued");
+    interrupt(&rig);
+    second = registers(&rig);
+    ck_assert_str_eq(first, second);
+    send_text(&rig, "c");
+    rests(&rig, "continued again");
+    advance(&rig, 10 * MS, "with a debugger");
+    interrupt(&rig);
+    detach(&rig);
+    rests(&rig, "detached");
+    advance(&rig, 10 * MS, "afterwards");
+    rig_free(&rig);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("timed_rest");
+    TCase *cases = tcase_create("gdb");
+
+    tcase_set_timeout(cases, 120);
+    tcase_add_test(cases, test_detach);
+    tcase_add_test(cases, test_continue);
+    suite_add_tcase(suite, cases);
+    return run_suite(suite);
+}
