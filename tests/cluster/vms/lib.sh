@@ -50,6 +50,30 @@ on() {
         sh -c "$*" </dev/null
 }
 
+# The processes of the machines
+machines() {
+    local p
+    for p in $(pgrep -f -- "cluster up --name $cluster "); do
+        pgrep -P "$p" -x qemu-system-x86
+    done
+}
+
+# all_map EXPRESSION, none_maps EXPRESSION: files that the machines have mapped
+all_map() {
+    local p
+    [ "$(machines | wc -l)" -eq "$(echo "$hosts" | wc -w)" ] || return 1
+    for p in $(machines); do
+        grep -q -- "$1" "/proc/$p/maps" || return 1
+    done
+}
+
+none_maps() {
+    local p
+    for p in $(machines); do
+        ! grep -- "$1" "/proc/$p/maps" || return 1
+    done
+}
+
 # The first point of each test. If it fails, the test ends.
 boots() {
     check "hosts boot: ${*:2}" up "$@"
