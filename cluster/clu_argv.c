@@ -18,6 +18,13 @@
  * code is translated in several lengths. */
 #define TB_SIZE_TIMED_MIB 512
 
+/* Each access to a device costs a timed machine more than a free one. The
+ * firmware polls the six empty ports of the AHCI controller for 10 ms of
+ * virtual time. The driver of /dev/hpet, which is no part of the guest's clock,
+ * reads the HPET for 5 ms. */
+#define TIMED_MACHINE   ",sata=off"
+#define TIMED_ARGUMENTS " initcall_blacklist=hpet_late_init,hpet_init"
+
 /* These guests need neither self-tests of ciphers nor mitigations: a boot under
  * TCG takes a fifth less time without them. no_timer_check is there because the
  * kernel's check of the timer fails on a busy machine. */
@@ -53,8 +60,9 @@ static void add_machine(GPtrArray *argv, const CluPlan *plan,
     g_ptr_array_add(argv, g_strdup("-nodefaults"));
     g_ptr_array_add(argv, g_strdup("-no-user-config"));
     add(argv, "-display", "none");
-    add(argv, "-machine", "q35,memory-backend=ram%s",
-        is_kvm && host->host->iommu ? ",kernel-irqchip=split" : "");
+    add(argv, "-machine", "q35,memory-backend=ram%s%s",
+        is_kvm && host->host->iommu ? ",kernel-irqchip=split" : "",
+        timed ? TIMED_MACHINE : "");
     add(argv, "-m", "%" G_GINT64_FORMAT "K", kib);
     /* In virtual time no machine maps the memory of another one, and branches
      * of a machine must not share it. */
@@ -159,7 +167,7 @@ static char *inner_words(const TopoVm *vm)
 }
 
 static void add_kernel(GPtrArray *argv, const CluPlanHost *host,
-                       const CluPaths *paths)
+                       const CluPaths *paths, const CluTimed *timed)
 {
     const TopoVm *vm = host->host->vm;
     g_autofree char *inner = inner_words(vm);
@@ -167,7 +175,8 @@ static void add_kernel(GPtrArray *argv, const CluPlanHost *host,
     add(argv, "-kernel", "%s", paths->kernel);
     add(argv, "-initrd", "%s", paths->initrd);
     add(argv, "-append",
-        KERNEL_ARGUMENTS "%s%s farside.host=%s farside.client=%s%s%s%s",
+        KERNEL_ARGUMENTS "%s%s%s farside.host=%s farside.client=%s%s%s%s",
+        timed ? TIMED_ARGUMENTS : "",
         host->host->iommu && vm->iommu == TOPO_VM_IOMMU_INTEL ? IOMMU_ARGUMENTS
                                                               : "",
         vm->share ? SHARE_ARGUMENTS : "", host->host->name, vm->client,
@@ -313,7 +322,7 @@ char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
     add_machine(argv, plan, host, is_kvm, timed);
     add_channels(argv, host, paths, timed);
     add_iommu(argv, host);
-    add_kernel(argv, host, paths);
+    add_kernel(argv, host, paths, timed);
     add_share(argv, host->host->vm);
     add_inner(argv, host->host->vm, paths);
     for (i = 0; i < host->devices->len; i++) {
