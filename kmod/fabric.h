@@ -94,6 +94,8 @@ struct dlend_session {
 	u32 mapped_epoch;	/* far epoch whose area is mapped, or 0 */
 	u32 refused_epoch;	/* far epoch whose refusal was logged */
 	u32 opened;		/* link_count when the area was opened, or 0 */
+	u32 met;		/* link_count when the peer was there last, or 0 */
+	bool away;		/* the peer has left, and this node has answered */
 	u32 area_window;	/* window of the peer that leads to our area */
 	u64 area_addr;		/* bus address of our area */
 

@@ -6,6 +6,7 @@
  * life_mutex held, in the work "life" of the peer. Only the heartbeat's timer runs
  * beside them.
  */
+#include <linux/delay.h>
 #include <linux/io.h>
 #include <linux/module.h>
 #include <linux/random.h>
@@ -22,6 +23,10 @@ MODULE_PARM_DESC(lost_ms, "time without a heartbeat after which a peer is lost, 
 
 /* Interval at which the words of hello are read. */
 #define HELLO_MS 20
+
+/* A node that leaves waits as long for its peer's answer. */
+#define LEAVE_MS 500
+#define LEAVE_LOOK_MS 5
 
 /* Time after which opening the control area is tried again. */
 #define AREA_RETRY_MS 1000
@@ -83,13 +88,36 @@ static void unmap_area(struct dlend_peer *peer)
 	peer->session.mapped_epoch = 0;
 }
 
+/*
+ * A node that leaves removes its magic number. Its NTB's driver may then free the
+ * scratchpads, so its peer answers and writes nothing more until it is back.
+ */
+static bool has_left(struct dlend_peer *peer)
+{
+	struct dlend_session *session = &peer->session;
+
+	if (peer->backend->hello_read(peer, DLEND_HELLO_MAGIC)) {
+		session->met = session->opened;
+		return false;
+	}
+	return session->met == session->opened;
+}
+
+/* Behind a link that is down, there may be no scratchpads. */
+static void hello_end(struct dlend_peer *peer)
+{
+	if (READ_ONCE(peer->link))
+		peer->backend->hello_write(peer, DLEND_HELLO_EPOCH, 0);
+}
+
 static void session_end(struct dlend_peer *peer)
 {
 	dev_info_ratelimited(peer->dev, "%s: node %u is gone: %s\n", peer->name,
 			     peer->node, peer->why);
 	dlend_count(peer, DLEND_COUNT_LOST);
+	peer->session.away = has_left(peer);
 	/* Tell the peer at once, if it is still there. */
-	peer->backend->hello_write(peer, DLEND_HELLO_EPOCH, 0);
+	hello_end(peer);
 	peer->backend->ring(peer);
 	del_timer_sync(&peer->session.beat);
 	wait_event(peer->wait, !atomic_read(&peer->users));
@@ -263,7 +291,8 @@ static int hello_open(struct dlend_peer *peer)
 static void hello_close(struct dlend_peer *peer)
 {
 	unmap_area(peer);
-	peer->backend->hello_write(peer, DLEND_HELLO_EPOCH, 0);
+	if (!peer->session.away)
+		hello_end(peer);
 }
 
 /* The life of a peer: its state decides about the next step. */
@@ -306,6 +335,14 @@ static void life_step(struct dlend_peer *peer)
 		}
 		dlend_peer_set_state(peer, DLEND_PEER_HELLO);
 	}
+	if (has_left(peer)) {
+		if (!session->away)
+			hello_end(peer);
+		session->away = true;
+		dlend_peer_kick(peer, HELLO_MS);
+		return;
+	}
+	session->away = false;
 	if (hello_read(peer) &&
 	    peer->backend->hello_read(peer, DLEND_HELLO_ECHO) == peer->epoch) {
 		/* The peer comes up only after it has read our echo. */
@@ -385,6 +422,16 @@ void dlend_peer_start(struct dlend_peer *peer)
 	dlend_peer_kick(peer, 0);
 }
 
+/* Until the peer has answered, it may write to this node. */
+static void wait_for_answer(struct dlend_peer *peer)
+{
+	unsigned int i;
+
+	for (i = 0; i < LEAVE_MS / LEAVE_LOOK_MS && READ_ONCE(peer->link) &&
+	     peer->backend->hello_read(peer, DLEND_HELLO_EPOCH); i++)
+		msleep(LEAVE_LOOK_MS);
+}
+
 void dlend_peer_stop(struct dlend_peer *peer)
 {
 	unsigned long flags;
@@ -393,10 +440,13 @@ void dlend_peer_stop(struct dlend_peer *peer)
 	peer->removing = true;
 	spin_unlock_irqrestore(&dlend_lock, flags);
 	cancel_delayed_work_sync(&peer->life);
+	if (READ_ONCE(peer->link))
+		peer->backend->hello_write(peer, DLEND_HELLO_MAGIC, 0);
 	dlend_peer_lose(peer, "the adapter is removed");
 	mutex_lock(&peer->life_mutex);
 	life_step(peer);
 	mutex_unlock(&peer->life_mutex);
+	wait_for_answer(peer);
 
 	dlend_peer_unlist(peer);
 	dlend_debugfs_remove(peer);

@@ -16,7 +16,10 @@
  *	A reads echo a: up	B reads echo b: up
  *
  * An end leaves the session when its link goes down, when its peer shows another
- * epoch, or when its peer's heartbeat stops. Every message carries the epoch of its
+ * epoch, or when its peer's heartbeat stops. An end that goes away, because its module
+ * or its adapter is removed, first takes its magic number and its epoch back. Its peer
+ * answers with epoch 0, and then writes nothing until there is a magic number again:
+ * the driver of the NTB may free the scratchpads. Every message carries the epoch of its
  * receiver, so a message of an old session is never mistaken for a message of the
  * new session.
  */
@@ -30,7 +33,7 @@
 
 /* The words of hello, in scratchpads of the reader. */
 enum {
-	DLEND_HELLO_MAGIC,	/* DLEND_MAGIC | DLEND_VERSION */
+	DLEND_HELLO_MAGIC,	/* DLEND_MAGIC | DLEND_VERSION; 0 while the writer is away */
 	DLEND_HELLO_EPOCH,	/* of the writer; 0 while it has none */
 	DLEND_HELLO_ECHO,	/* the reader's epoch, as the writer has read it, or 0 */
 	DLEND_HELLO_NODE,	/* node number of the writer */
