@@ -17,18 +17,16 @@
  *   steps=FILE  writes what happens to FILE, see timed_steps.c
  */
 #include "timed.h"
-#include <sys/mman.h>
 #include "qapi/error.h"
 #include "chardev/char.h"
-#include "exec/cpu-common.h"
 #include "monitor/monitor.h"
 #include "qemu/bitops.h"
 #include "qemu/cutils.h"
 #include "qemu/error-report.h"
 #include "sysemu/sysemu.h"
 
-#define SLICE_NS  1000000
-#define SPINS     2000
+#define SLICE_NS 1000000
+#define SPINS    2000
 #define PS_PER_NS 1000
 
 static TimedOptions options = {
@@ -75,23 +73,6 @@ static void make_monitor(Notifier *notifier, void *data)
     }
     clear_bit(QEMU_CHAR_FEATURE_GCONTEXT, chr->features);
     monitor_init_qmp(chr, false, &error_fatal);
-}
-
-static int split_block(RAMBlock *block, void *opaque)
-{
-    return madvise(qemu_ram_get_host_addr(block),
-                   qemu_ram_get_max_length(block), MADV_NOHUGEPAGE);
-}
-
-/*
- * A guest touches a part of its RAM only, but some of each 2 MiB. With huge
- * pages the kernel would clear all of it while the guest boots, and copy 2 MiB
- * for a page that a branch writes to.
- */
-static void split_ram(Notifier *notifier, void *data)
-{
-    /* A kernel without huge pages refuses. */
-    qemu_ram_foreach_block(split_block, NULL);
 }
 
 static bool add_blocking(int64_t fd)
@@ -185,9 +166,7 @@ void farside_timed_register(void)
 {
     static Notifier ready = {.notify = block_all};
     static Notifier monitored = {.notify = make_monitor};
-    static Notifier allocated = {.notify = split_ram};
 
-    qemu_add_machine_init_done_notifier(&allocated);
     if (options.blocking[0]) {
         qemu_add_machine_init_done_notifier(&ready);
     }
