@@ -209,31 +209,6 @@ static void pause_cpu(void)
 #endif
 }
 
-/* With as many, a sleep takes longer than the looks before it. */
-#define DOUBTS 5
-
-/*
- * If the other machines have no processor to run on, looking for them keeps
- * them from getting one: so looks that are in vain become fewer, and then more
- * again.
- */
-static bool spin(TimedBoard *board, int64_t want, unsigned spins)
-{
-    uint32_t word;
-    unsigned i;
-
-    for (i = 0; i < spins >> board->doubts; i++) {
-        if (must_look(board, want, &word)) {
-            board->seen = word;
-            board->doubts -= board->doubts > 0;
-            return true;
-        }
-        pause_cpu();
-    }
-    board->doubts += board->doubts < DOUBTS;
-    return false;
-}
-
 int64_t timed_board_wait(TimedBoard *board, int64_t want, unsigned spins,
                          int timeout_ms)
 {
@@ -241,9 +216,14 @@ int64_t timed_board_wait(TimedBoard *board, int64_t want, unsigned spins,
     struct timespec ts = {.tv_sec = timeout_ms / 1000,
                           .tv_nsec = timeout_ms % 1000 * 1000000L};
     uint32_t word;
+    unsigned i;
 
-    if (spin(board, want, spins)) {
-        return __atomic_load_n(&m->horizon, __ATOMIC_SEQ_CST);
+    for (i = 0; i < spins; i++) {
+        if (must_look(board, want, &word)) {
+            board->seen = word;
+            return __atomic_load_n(&m->horizon, __ATOMIC_SEQ_CST);
+        }
+        pause_cpu();
     }
     board_lock(board->shared);
     m->want = want;

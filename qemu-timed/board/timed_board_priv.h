@@ -98,8 +98,7 @@ typedef struct {
 struct TimedBoard {
     Shared *shared;
     unsigned self;
-    uint32_t seen;   /* value of the futex when the machine looked last */
-    unsigned doubts; /* each halves the looks before the next sleep */
+    uint32_t seen; /* value of the futex when the machine looked last */
 };
 
 /* A machine that was killed may have held the lock: all that it protects is
