@@ -170,10 +170,11 @@ static char *instruction_times(const GPtrArray *hosts)
 /* Tells which costs the figures of a timed cluster leave out. */
 static void print_limits(const Up *up)
 {
-    printf("\nvirtual time: an instruction takes %s, and what crosses a cable "
-           "takes the time\nthat the model computes. Not modelled: caches, "
-           "other speeds of CPUs, accesses inside a\nmachine. "
-           "docs/user/timed.md tells what to believe.\n",
+    printf("\nvirtual time: an instruction takes %s, only a PAUSE takes "
+           "another time, and what\ncrosses a cable takes the time that the "
+           "model computes. Not modelled: caches, other\nspeeds of CPUs, "
+           "accesses inside a machine. docs/user/timed.md tells what to "
+           "believe.\n",
            up->instructions);
 }
 

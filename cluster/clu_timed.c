@@ -758,8 +758,9 @@ char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host)
         g_string_append_printf(value, ",steps=%s/%s.steps", dir,
                                host->host->name);
     }
-    g_string_append_printf(value, ",instruction=%" G_GINT64_FORMAT,
-                           host->host->vm->instruction_ps);
+    g_string_append_printf(
+        value, ",instruction=%" G_GINT64_FORMAT ",pause=%" G_GINT64_FORMAT,
+        host->host->vm->instruction_ps, host->host->vm->pause_ps);
     if (timed->slice_ns > 0) {
         g_string_append_printf(value, ",slice=%" G_GINT64_FORMAT,
                                timed->slice_ns);

@@ -3,9 +3,10 @@
  * The plugin that QEMU loads with -plugin. It loads FARSIDE_MODULE, such as the
  * devices in farside-devices.so, from the folder that it lies in, if the module
  * was built for the QEMU that runs, and calls its FARSIDE_ENTRY. The options of
- * -plugin go to the module's farside_module_options(), if it has one. Modules
- * use QEMU's inner structures, which differ between versions. This file
- * uses only the interface of plugins, and looks up one function by its name.
+ * -plugin go to the module's farside_module_options(), if it has one, and the
+ * plugin's ID to its farside_module_watch(). Modules use QEMU's inner
+ * structures, which differ between versions. This file uses only the interface
+ * of plugins, and looks up one function by its name.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -58,6 +59,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
     g_autofree char *path = NULL;
     void (*register_types)(void);
     gboolean (*take_options)(int argc, char **argv);
+    void (*watch)(qemu_plugin_id_t id);
     GModule *module;
     Dl_info self;
 
@@ -91,6 +93,9 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
                         (gpointer *)&take_options) &&
         !take_options(argc, argv)) {
         return -1;
+    }
+    if (g_module_symbol(module, "farside_module_watch", (gpointer *)&watch)) {
+        watch(id);
     }
     /* The types that this registers point into the module. */
     g_module_make_resident(module);

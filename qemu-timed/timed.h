@@ -19,6 +19,7 @@ typedef struct TimedOptions {
     int board_fd;                 /* its descriptor */
     int control; /* line on which branches are asked for; -1: none */
     int64_t instruction_ps;       /* that an instruction takes; 1 to 1000 */
+    int64_t pause_ps;             /* that a PAUSE takes */
     int64_t slice_ns;             /* the CPU runs no longer in one piece */
     int64_t start_ns; /* the virtual time at which the machine is switched on */
     unsigned spins;               /* looks at the board before sleeping */
@@ -151,6 +152,15 @@ void timed_steps_add_cpu(const char *what);
 void timed_steps_add_run(void);
 uint64_t timed_steps_hash(const void *bytes, size_t size);
 void timed_steps_flush(void);
+
+/* timed_pause.c: PAUSE takes longer than other instructions. */
+
+void timed_pause_init(const TimedOptions *options);
+/*
+ * Takes up to @most instructions off the time that PAUSEs still have to take.
+ * Returns how many.
+ */
+int64_t timed_pause_spend(int64_t most);
 
 /* timed_vcpu.c: the CPU's thread. */
 

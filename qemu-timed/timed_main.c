@@ -13,6 +13,7 @@
  *   drive=...   the times of a drive, see timed_drive_option()
  *   fault=...   a fault of this machine, see timed_fault_option()
  *   instruction=PS  the time that the CPU needs for one, 1 to 1000
+ *   pause=PS    the time of a PAUSE; without it that of any instruction
  *   start=NS    the virtual time at which the machine is switched on
  *   steps=FILE  writes what happens to FILE, see timed_steps.c
  */
@@ -25,8 +26,8 @@
 #include "qemu/error-report.h"
 #include "sysemu/sysemu.h"
 
-#define SLICE_NS 1000000
-#define SPINS    2000
+#define SLICE_NS  1000000
+#define SPINS     2000
 #define PS_PER_NS 1000
 
 static TimedOptions options = {
@@ -120,6 +121,8 @@ static bool parse(const char *option, int64_t *ret_board, int64_t *ret_machine)
     } else if (g_str_has_prefix(option, "instruction=") && number > 0 &&
                number <= PS_PER_NS) {
         options.instruction_ps = number;
+    } else if (g_str_has_prefix(option, "pause=")) {
+        options.pause_ps = number;
     } else if (g_str_has_prefix(option, "slice=") && number > 0) {
         options.slice_ns = number;
     } else if (g_str_has_prefix(option, "spins=") &&
@@ -142,8 +145,8 @@ bool farside_module_options(int argc, char **argv)
         if (!parse(argv[i], &board, &machine)) {
             error_report("virtual time: '%s' is none of board=FD, machine=N, "
                          "control=FD, monitor=ID, slice=NS, spins=N, block=FD, "
-                         "instruction=PS, start=NS, steps=FILE, drive=... and "
-                         "fault=...",
+                         "instruction=PS, pause=PS, start=NS, steps=FILE, "
+                         "drive=... and fault=...",
                          argv[i]);
             return false;
         }
@@ -177,6 +180,7 @@ void farside_timed_register(void)
     timed_link_init(&options);
     timed_fault_init(&options);
     timed_drive_init();
+    timed_pause_init(&options);
     timed_vcpu_init(&options);
     timed_branch_init(&options);
 }

@@ -27,23 +27,44 @@ static const TimedOptions *options;
 static void (*stock_ops_init)(AccelOpsClass *ops);
 static TCGContext *translator; /* of the CPU's thread */
 
+/* The instructions that the CPU has left in this run */
+static int64_t left_of(CPUState *cpu)
+{
+    return cpu->icount_decr_ptr->u16.low + cpu->icount_extra;
+}
+
+static void set_left(CPUState *cpu, int64_t count)
+{
+    int64_t low = MIN(0xffff, count);
+
+    cpu->icount_decr_ptr->u16.low = low;
+    cpu->icount_extra = count - low;
+}
+
 /* Exact: the run may end early, but never late. */
 static void prepare_run(CPUState *cpu, int64_t ns)
 {
     int64_t count = timed_clock_instructions(ns);
-    int64_t low = MIN(0xffff, count);
 
-    g_assert(cpu->icount_decr_ptr->u16.low == 0 && cpu->icount_extra == 0);
+    g_assert(left_of(cpu) == 0);
     cpu->icount_budget = count;
-    cpu->icount_decr_ptr->u16.low = low;
-    cpu->icount_extra = count - low;
+    set_left(cpu, count);
+}
+
+/* The rest of a PAUSE takes its part of the run. False if that is all of it. */
+static bool spend_pause(CPUState *cpu)
+{
+    int64_t left = left_of(cpu);
+
+    left -= timed_pause_spend(left);
+    set_left(cpu, left);
+    return left > 0;
 }
 
 static void end_run(CPUState *cpu)
 {
     icount_update(cpu);
-    cpu->icount_decr_ptr->u16.low = 0;
-    cpu->icount_extra = 0;
+    set_left(cpu, 0);
     cpu->icount_budget = 0;
 }
 
@@ -55,23 +76,25 @@ static void end_run(CPUState *cpu)
 static bool has_paused(CPUState *cpu, int reason)
 {
     return reason == EXCP_INTERRUPT && !timed_gate_has_access() &&
-           cpu->icount_decr_ptr->u16.low + cpu->icount_extra > 0 &&
-           !cpu->halted && !cpu->stop && !qatomic_read(&cpu->exit_request) &&
-           cpu_work_list_empty(cpu);
+           left_of(cpu) > 0 && !cpu->halted && !cpu->stop &&
+           !qatomic_read(&cpu->exit_request) && cpu_work_list_empty(cpu);
 }
 
 static void run_cpu(CPUState *cpu, int64_t ns)
 {
-    int r;
+    int r = EXCP_INTERRUPT;
 
     qemu_clock_enable(QEMU_CLOCK_VIRTUAL,
                       (cpu->singlestep_enabled & SSTEP_NOTIMER) == 0);
     qemu_mutex_unlock_iothread();
     prepare_run(cpu, ns);
     cpu_exec_start(cpu);
-    do {
+    while (spend_pause(cpu)) {
         r = cpu_exec(cpu);
-    } while (has_paused(cpu, r));
+        if (!has_paused(cpu, r)) {
+            break;
+        }
+    }
     cpu_exec_end(cpu);
     end_run(cpu);
     qemu_mutex_lock_iothread();

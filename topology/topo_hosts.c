@@ -133,6 +133,7 @@ static void load_vm(TopoLoader *loader, TopoHost *host, const TopoNode *node)
     vm->cpus = (unsigned)topo_values_number(values, "cpus");
     vm->accel = (TopoAccel)topo_values_number(values, "accel");
     vm->instruction_ps = topo_values_number(values, "instruction");
+    vm->pause_ps = topo_values_number(values, "pause");
     load_guest(loader, vm, values);
     vm->append = topo_load_text(loader, topo_values_text(values, "append"));
     vm->client = topo_load_text(loader, topo_values_text(values, "client"));

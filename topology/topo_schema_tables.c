@@ -100,6 +100,9 @@ static const TopoKey vm_keys[] = {
     RANGE("instruction", TIME, "1ns", "10ps", "1ns", 0,
           "the time that an instruction takes in a timed cluster, the same for "
           "all; otherwise it is ignored"),
+    RANGE("pause", TIME, "40ns", "1ns", "10us", 0,
+          "the time that a PAUSE takes in a timed cluster: the instruction of "
+          "loops that wait"),
     MAY("kernel", TEXT, NULL,
         "a series of Debian's kernels, `6.1` or `6.12`; `debug`: one that "
         "looks for faults; or the path of a kernel, from the file's directory"),

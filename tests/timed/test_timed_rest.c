@@ -229,15 +229,20 @@ static void rests(const Rig *rig, const char *when)
     await_stand(rig, when);
 }
 
+/* Attaches a debugger after some time. Returns the registers, to be freed. */
+static char *attach_at_rest(Rig *rig)
+{
+    advance(rig, 10 * MS, "before");
+    attach(rig);
+    ask(rig, "?", "T05");
+    return registers(rig);
+}
+
 START_TEST(test_detach)
 {
     Rig rig = rig_new();
-    g_autofree char *first = NULL, *second = NULL;
+    g_autofree char *first = attach_at_rest(&rig), *second = NULL;
 
-    advance(&rig, 10 * MS, "before");
-    attach(&rig);
-    ask(&rig, "?", "T05");
-    first = registers(&rig);
     detach(&rig);
     rests(&rig, "detached");
     attach(&rig);
@@ -255,12 +260,8 @@ END_TEST
 START_TEST(test_continue)
 {
     Rig rig = rig_new();
-    g_autofree char *first = NULL, *second = NULL;
+    g_autofree char *first = attach_at_rest(&rig), *second = NULL;
 
-    advance(&rig, 10 * MS, "before");
-    attach(&rig);
-    ask(&rig, "?", "T05");
-    first = registers(&rig);
     send_text(&rig, "c");
     rests(&rig, "continued");
     interrupt(&rig);
