@@ -184,9 +184,15 @@ FarsideFetched farside_requester_fetch(FarsideRequester *s,
     return result;
 }
 
-void farside_requester_flush(FarsideRequester *s)
+bool farside_requester_flush(FarsideRequester *s)
 {
-    farside_requester_read(s, NULL, 0, 0);
+    Read r = {.length = 0};
+
+    if (!may_read(s, 0, 0)) {
+        return false;
+    }
+    begin_read(s, NULL, 0, &r);
+    return end_read(s, 0, &r, deadline_from_now(s));
 }
 
 bool farside_requester_wait(FarsideRequester *s)

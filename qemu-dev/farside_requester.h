@@ -52,8 +52,11 @@ FarsideFetched farside_requester_fetch(FarsideRequester *s,
                                        const FarsideNear *near,
                                        uint64_t address, void *data,
                                        unsigned size);
-/* Waits until the peer has done all earlier writes, by a read of 0 bytes. */
-void farside_requester_flush(FarsideRequester *s);
+/*
+ * Waits until the peer has done all earlier writes, by a read of 0 bytes. False
+ * if it does not answer.
+ */
+bool farside_requester_flush(FarsideRequester *s);
 /*
  * Called before the guest causes a message: waits while the queue to the peer
  * is full. Returns false if the message must be dropped.

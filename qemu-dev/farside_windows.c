@@ -97,6 +97,7 @@ struct FarsideWindows {
     uint32_t flush_count;
     uint32_t trace_flush; /* number of the flush after the last change */
     bool write_through;   /* each forwarded write waits for the peer */
+    bool behind;          /* a device's write may still be on its way */
 
     /* The peer's RAM */
     MemoryRegion peer_memory;
@@ -163,24 +164,37 @@ static bool map_is_ram(const Map *map, uint64_t target, uint64_t size)
  * controller reads commands and doorbells there) before the notice of the page
  * has arrived. If it forwarded its write, it could tell of the end of the
  * command before the write arrives. So before an access is forwarded, it waits
- * for the notices that are on their way.
+ * for the notices that are on their way. If the peer does not answer, because
+ * its end of the link is down, it drops the write. Then, and after a write to
+ * memory of another device, no access is direct before the peer answers (PCIe
+ * 5.0 s2.4.1): the end of the command is dropped as well. An interrupt's write
+ * has no translation, and is not waited for.
  */
 static void translate_mirrored(Window *w, const Map *map, uint64_t target,
                                IOMMUAccessFlags flag, IOMMUTLBEntry *entry)
 {
+    FarsideWindows *s = w->windows;
+    bool is_locked = qemu_mutex_iothread_locked(), is_known = true;
     IOMMUAccessFlags perm;
     uint64_t page;
 
     if (flag == IOMMU_NONE) {
         return;
     }
-    perm = farside_mirror_find(w->windows->mirror, target, &page);
-    if ((perm & flag) != flag && qemu_mutex_iothread_locked()) {
-        farside_requester_flush(w->windows->requester);
-        perm = farside_mirror_find(w->windows->mirror, target, &page);
+    perm = farside_mirror_find(s->mirror, target, &page);
+    if ((perm & flag) != flag && is_locked) {
+        is_known = farside_requester_flush(s->requester);
+        perm = farside_mirror_find(s->mirror, target, &page);
     }
     if ((perm & flag) != flag || !map_is_ram(map, page, PAGE_MASK_4K + 1)) {
+        s->behind |= !is_known || (perm & flag & IOMMU_WO);
         return;
+    }
+    if (s->behind && is_locked) {
+        if (!farside_requester_flush(s->requester)) {
+            return;
+        }
+        s->behind = false;
     }
     entry->target_as = &w->windows->peer_as;
     entry->translated_addr = page;

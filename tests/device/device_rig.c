@@ -743,10 +743,10 @@ void rig_peer_hello(RigPeer *peer)
     rig_peer_open(peer, targets, i);
 }
 
-uint8_t *rig_peer_give_ram(RigPeer *peer, uint64_t address, size_t size,
-                           bool sealed)
+static uint8_t *give_ram(RigPeer *peer, uint64_t address, size_t size,
+                         bool sealed, bool translated)
 {
-    struct farside_wire_ram ram = {.count = 1};
+    struct farside_wire_ram ram = {.count = 1, .translated = translated};
     int fd = memfd_create("peer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
     ck_assert_int_ge(fd, 0);
@@ -762,6 +762,29 @@ uint8_t *rig_peer_give_ram(RigPeer *peer, uint64_t address, size_t size,
     send_with_files(peer, FARSIDE_WIRE_RAM, &ram, sizeof(ram), &fd, 1);
     close(fd);
     return peer->ram;
+}
+
+uint8_t *rig_peer_give_ram(RigPeer *peer, uint64_t address, size_t size,
+                           bool sealed)
+{
+    return give_ram(peer, address, size, sealed, false);
+}
+
+uint8_t *rig_peer_give_ram_behind_iommu(RigPeer *peer, uint64_t address,
+                                        size_t size)
+{
+    return give_ram(peer, address, size, true, true);
+}
+
+void rig_peer_notice(RigPeer *peer, uint32_t number,
+                     const struct farside_wire_notice *notice)
+{
+    struct {
+        uint32_t number, count; /* struct farside_wire_notices */
+        struct farside_wire_notice notice;
+    } m = {.number = number, .count = 1, .notice = *notice};
+
+    rig_peer_send(peer, FARSIDE_WIRE_NOTICES, &m, sizeof(m));
 }
 
 void rig_peer_set_lut(RigPeer *peer, unsigned entry, uint64_t value)

@@ -144,6 +144,15 @@ bool rig_peer_is_closed(RigPeer *peer);
 /* Gives the device memory at @address, and returns it mapped. */
 uint8_t *rig_peer_give_ram(RigPeer *peer, uint64_t address, size_t size,
                            bool sealed);
+/*
+ * The same for RAM behind an IOMMU, whose file cannot shrink. @address is one
+ * of the peer's memory; notices say which bus address leads there.
+ */
+uint8_t *rig_peer_give_ram_behind_iommu(RigPeer *peer, uint64_t address,
+                                        size_t size);
+/* Tells of one mapping, or unmapping, of the peer's IOMMU. */
+void rig_peer_notice(RigPeer *peer, uint32_t number,
+                     const struct farside_wire_notice *notice);
 /* Sets a LUT entry, of 64 KiB, of the device's host, as the peer's driver does.
  */
 void rig_peer_set_lut(RigPeer *peer, unsigned entry, uint64_t value);

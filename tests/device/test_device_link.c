@@ -121,25 +121,14 @@ END_TEST
 /* Those that unmap something, and those alone */
 START_TEST(notices_are_acknowledged)
 {
-    struct {
-        uint32_t number, count; /* struct farside_wire_notices */
-        struct farside_wire_notice notice;
-    } m = {
-        .number = 1,
-        .count = 1,
-        .notice = {.address = 0x4000, .target = 0x8000, .size = 0x1000},
-    };
+    const struct farside_wire_notice map = {
+        .address = 0x4000, .target = 0x8000, .size = 0x1000, .perm = 3};
+    const struct farside_wire_notice unmap = {.size = (uint64_t)1 << 39};
     struct farside_wire_noted noted;
 
     far_end_connect();
-    m.notice.perm = 3;
-    rig_peer_send(peer, FARSIDE_WIRE_NOTICES, &m, sizeof(m));
-    m.number = 2;
-    m.notice.perm = 0;
-    m.notice.address = 0;
-    m.notice.target = 0;
-    m.notice.size = (uint64_t)1 << 39;
-    rig_peer_send(peer, FARSIDE_WIRE_NOTICES, &m, sizeof(m));
+    rig_peer_notice(peer, 1, &map);
+    rig_peer_notice(peer, 2, &unmap);
     memcpy(&noted, rig_peer_receive(peer, FARSIDE_WIRE_NOTED)->body,
            sizeof(noted));
     ck_assert_uint_eq(noted.number, 2);

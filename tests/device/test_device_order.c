@@ -762,6 +762,54 @@ START_TEST(memory_behind_an_iommu_is_forwarded)
 }
 END_TEST
 
+/*
+ * The far end's IOMMU has told of one page at KNOWN, and not of the next one.
+ * It does not answer when a device writes to that: its end of the link is down,
+ * and the write is dropped. What the device writes afterwards must not arrive.
+ */
+#define KNOWN 0x1000u
+
+static void receive_flush_and_write(unsigned offset)
+{
+    const struct farside_wire_write *w;
+    const RigMessage *m;
+
+    ck_assert_uint_eq(receive_read(peer).length, 0);
+    m = rig_peer_receive_any(peer);
+    ck_assert_uint_eq(m->head.type, FARSIDE_WIRE_WRITE);
+    w = (const void *)m->body;
+    ck_assert_uint_eq(w->address, 0xf0000000 + offset);
+}
+
+START_TEST(nothing_overtakes_a_write_that_is_dropped)
+{
+    const struct farside_wire_notice map = {.address = 0xf0000000 + KNOWN,
+                                            .target = 16 * MIB,
+                                            .size = 0x1000,
+                                            .perm = 3};
+    struct farside_wire_read read;
+    uint8_t *ram = rig_peer_give_ram_behind_iommu(peer, 16 * MIB, MIB);
+
+    rig_peer_notice(peer, 1, &map);
+    drain();
+    dma_write(RIG_BAR2 + KNOWN, 8, 1);
+    ck_assert_uint_eq(ram[0], 1);
+    dma_write(RIG_BAR2 + KNOWN + 0x1000, 8, 2);
+    receive_flush_and_write(KNOWN + 0x1000);
+    dma_write(RIG_BAR2 + KNOWN, 8, 3);
+    receive_flush_and_write(KNOWN);
+    ck_assert_uint_eq(ram[0], 1);
+    /* The far end answers: its memory is accessed directly again. */
+    rig_read_begin(rig, RIG_BAR2 + KNOWN, 4);
+    read = receive_read(peer);
+    ck_assert_uint_eq(read.length, 0);
+    complete(peer, &read, NULL);
+    ck_assert_uint_eq(rig_read_end(rig), 0x01010101);
+    dma_write(RIG_BAR2 + KNOWN, 8, 4);
+    ck_assert_uint_eq(ram[0], 4);
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
     Suite *suite = suite_create("device_order");
@@ -785,6 +833,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, time_outs_hold_while_the_peer_talks);
     tcase_add_test(tcase, a_peer_that_does_not_read_keeps_the_link);
     tcase_add_test(tcase, a_peer_that_asks_and_does_not_read_is_left);
+    tcase_add_test(tcase, nothing_overtakes_a_write_that_is_dropped);
     suite_add_tcase(suite, tcase);
 
     tcase = tcase_create("nvme");
