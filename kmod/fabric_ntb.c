@@ -28,11 +28,24 @@ struct ntb_end {
 	bool exposed;		/* a window that cannot be closed leads to @area */
 	void __iomem *far;	/* the peer's area, or NULL */
 	u32 far_window;		/* window of this node that leads to the peer's area */
+	struct delayed_work enable;	/* of the link */
+	unsigned int looks;	/* times that @enable has looked for the peer */
+	unsigned int silent;	/* of these, in a row with the link up, but not the peer */
+	unsigned int patience;	/* limit of @silent; 0 before the link is enabled */
 	struct dlend_switchtec *st;	/* NULL if the NTB is no Switchtec */
 };
 
 /* Only the first peer of an NTB is used. See ntb_is_fit(). */
 #define PIDX NTB_DEF_PEER_IDX
+
+/* The link is enabled when the peer is ready, or after so many looks at it. */
+#define ENABLE_LOOK_MS 20
+#define ENABLE_LOOKS 250
+/* Afterwards it waits for a minute that the peer comes up. */
+#define GREET_LOOK_MS 500
+#define GREET_LOOKS 120
+/* Looks in a row that find the link up, but not the peer. The limit doubles each time. */
+#define GREET_SILENT 4
 
 static struct ntb_end *ntb_end(struct dlend_peer *peer)
 {
@@ -139,8 +152,10 @@ static void read_window(struct ntb_end *end, int i, struct dlend_window *window)
 
 static void area_close(struct ntb_end *end)
 {
+	/* The windows of an adapter that was pulled out are gone with it. */
 	if (end->area_window >= 0 &&
-	    end_window_set(&end->peer, end->area_window, 0, 0)) {
+	    end_window_set(&end->peer, end->area_window, 0, 0) &&
+	    pci_device_is_present(end->ntb->pdev)) {
 		end->exposed = true;
 		end->peer.windows.window[end->area_window].stuck = true;
 		dev_err(end->peer.dev,
@@ -380,9 +395,69 @@ static const struct ntb_ctx_ops end_ctx_ops = {
 	.db_event = db_event,
 };
 
+static int enable_link(struct ntb_end *end)
+{
+	struct ntb_dev *ntb = end->ntb;
+	int err;
+
+	err = ntb_link_enable(ntb, NTB_SPEED_AUTO, NTB_WIDTH_AUTO);
+	if (err) {
+		dev_err(end->peer.dev, "the link cannot be enabled: error %d\n", err);
+		return err;
+	}
+	/*
+	 * A link that is up already causes no event, so report it here. A second
+	 * "up" would count as a loss, so do this only if no event came meanwhile.
+	 */
+	if (!READ_ONCE(end->peer.link) &&
+	    ntb_link_is_up(ntb, NULL, NULL) & BIT_ULL(PIDX))
+		dlend_peer_link(&end->peer, true);
+	return 0;
+}
+
+/*
+ * Switchtec's driver tells the peer at its start that this node is new ("force down"),
+ * and a message replaces one that was not read. If the messages of ntb_link_enable()
+ * replace it, the peer does not open its scratchpads to this node again, and the link
+ * stays down here. All ones mean that they are not open yet.
+ *
+ * If the peer acts on all these messages at once, it only takes the link down: it stays
+ * down there, and is up here. Then the link is enabled anew, for another message.
+ */
+static void link_work(struct work_struct *work)
+{
+	struct ntb_end *end = container_of(to_delayed_work(work), struct ntb_end, enable);
+	struct ntb_dev *ntb = end->ntb;
+
+	if (!end->patience) {
+		if (ntb_peer_spad_read(ntb, PIDX, DLEND_HELLO_MAGIC) == U32_MAX &&
+		    ++end->looks < ENABLE_LOOKS) {
+			schedule_delayed_work(&end->enable,
+					      msecs_to_jiffies(ENABLE_LOOK_MS));
+			return;
+		}
+		if (enable_link(end))
+			return;
+		end->patience = GREET_SILENT;
+		end->looks = 0;
+	}
+	if (dlend_peer_is_up(&end->peer) || ++end->looks > GREET_LOOKS)
+		return;
+	end->silent = READ_ONCE(end->peer.link) ? end->silent + 1 : 0;
+	if (end->silent > end->patience) {
+		end->patience *= 2;
+		end->silent = 0;
+		ntb_link_disable(ntb);
+		if (enable_link(end))
+			return;
+	}
+	schedule_delayed_work(&end->enable, msecs_to_jiffies(GREET_LOOK_MS));
+}
+
 /* Ends the session, and closes the window through which the peer writes the area. */
 static void end_stop(struct ntb_end *end)
 {
+	cancel_delayed_work_sync(&end->enable);
 	dlend_peer_stop(&end->peer);
 	area_close(end);
 }
@@ -429,6 +504,7 @@ static struct ntb_end *end_new(struct ntb_dev *ntb)
 	end->db = valid & -valid;
 	end->area_window = -1;
 	end->far_window = U32_MAX;
+	INIT_DELAYED_WORK(&end->enable, link_work);
 	end->area = dma_alloc_coherent(dev, DLEND_AREA_SIZE, &end->area_dma,
 				       GFP_KERNEL);
 	if (!end->area)
@@ -478,20 +554,9 @@ static int fabric_probe(struct ntb_client *client, struct ntb_dev *ntb)
 	if (err)
 		goto stop;
 	ntb_db_clear_mask(ntb, end->db);
-	err = ntb_link_enable(ntb, NTB_SPEED_AUTO, NTB_WIDTH_AUTO);
-	if (err)
-		goto clear_ctx;
-	/*
-	 * A link that is up already causes no event, so report it here. A second
-	 * "up" would count as a loss, so do this only if no event came meanwhile.
-	 */
-	if (!READ_ONCE(end->peer.link) &&
-	    ntb_link_is_up(ntb, NULL, NULL) & BIT_ULL(PIDX))
-		dlend_peer_link(&end->peer, true);
+	schedule_delayed_work(&end->enable, 0);
 	return 0;
 
-clear_ctx:
-	ntb_clear_ctx(ntb);
 stop:
 	end_stop(end);
 	end_free(end);

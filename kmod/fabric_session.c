@@ -6,8 +6,8 @@
  * life_mutex held, in the work "life" of the peer. Only the heartbeat's timer runs
  * beside them.
  */
-#include <linux/delay.h>
 #include <linux/io.h>
+#include <linux/iopoll.h>
 #include <linux/module.h>
 #include <linux/random.h>
 
@@ -25,8 +25,8 @@ MODULE_PARM_DESC(lost_ms, "time without a heartbeat after which a peer is lost, 
 #define HELLO_MS 20
 
 /* A node that leaves waits as long for its peer's answer. */
-#define LEAVE_MS 500
-#define LEAVE_LOOK_MS 5
+#define LEAVE_US 500000
+#define LEAVE_LOOK_US 5000
 
 /* Time after which opening the control area is tried again. */
 #define AREA_RETRY_MS 1000
@@ -425,11 +425,11 @@ void dlend_peer_start(struct dlend_peer *peer)
 /* Until the peer has answered, it may write to this node. */
 static void wait_for_answer(struct dlend_peer *peer)
 {
-	unsigned int i;
+	u32 epoch;
 
-	for (i = 0; i < LEAVE_MS / LEAVE_LOOK_MS && READ_ONCE(peer->link) &&
-	     peer->backend->hello_read(peer, DLEND_HELLO_EPOCH); i++)
-		msleep(LEAVE_LOOK_MS);
+	read_poll_timeout(peer->backend->hello_read, epoch,
+			  !epoch || !READ_ONCE(peer->link), LEAVE_LOOK_US,
+			  LEAVE_US, false, peer, DLEND_HELLO_EPOCH);
 }
 
 void dlend_peer_stop(struct dlend_peer *peer)
