@@ -29,6 +29,27 @@ static int uevents_open(void)
 	return fd;
 }
 
+/*
+ * Finds the device that the order @request has borrowed. Complains if the loan has ended:
+ * the next loan of this node may then have its function, so what is found there belongs
+ * to another device. Return: 0, or -1 after a complaint.
+ */
+static int find_loan(const struct dl_ctl_request *request, struct dl_ctl_device *ret_device)
+{
+	int found = look_up_device(request->id, ret_device);
+	char text[LEND_TEXT];
+
+	if (found < 0)
+		return -1;
+	if (found && ret_device->flags & DL_CTL_HERE &&
+	    memcmp(&ret_device->local, &request->function, sizeof(request->function)) == 0)
+		return 0;
+	complain(REFUSED, ENODEV,
+		 "device %x was borrowed as %s, and was lost or returned before its driver was ready",
+		 request->id, lend_function_text(&request->function, text));
+	return -1;
+}
+
 /* Driver, disks and interfaces of a borrowed device. */
 struct bound {
 	char driver[LEND_TEXT];
@@ -65,8 +86,9 @@ static bool is_bound(const struct dl_ctl_device *device, struct bound *bound)
 }
 
 /*
- * Waits for the driver, at most opt.wait_ms, because there may be none. The kernel's
- * events end a wait early. Events can be lost, so this looks every 200 ms anyway.
+ * Waits for the driver, at most opt.wait_ms, because there may be none, and not after the
+ * function has gone. The kernel's events end a wait early. Events can be lost, so this
+ * looks every 200 ms anyway.
  */
 static bool wait_bound(const struct dl_ctl_device *device, int events,
 		       struct bound *bound)
@@ -74,7 +96,8 @@ static bool wait_bound(const struct dl_ctl_device *device, int events,
 	long long end = now_ms() + opt.wait_ms;
 	bool done;
 
-	while (!(done = is_bound(device, bound)) && now_ms() < end) {
+	while (!(done = is_bound(device, bound)) &&
+	       lend_exists("", &device->local) && now_ms() < end) {
 		struct pollfd wait = { .fd = events, .events = POLLIN };
 		long long left = end - now_ms();
 		char event[8192];
@@ -123,8 +146,8 @@ int run_borrow(const struct verb *verb, struct dl_ctl_request *request)
 	struct dl_ctl_device device;
 	struct bound bound = {};
 	char what[LEND_TEXT];
-	bool done;
-	int events;
+	bool done = false;
+	int events, err;
 
 	if (opt.choice.device && choose(false, request) != OK)
 		return REFUSED;
@@ -134,18 +157,17 @@ int run_borrow(const struct verb *verb, struct dl_ctl_request *request)
 		request->flags |= DL_CTL_GUEST;
 	/* Open the socket before the order, so that no event is missed. */
 	events = uevents_open();
-	if (order(verb->number, request, what) < 0 ||
-	    find_device(request->id, &device) < 0) {
-		if (events >= 0)
-			close(events);
-		return REFUSED;
+	err = order(verb->number, request, what);
+	if (!err)
+		err = find_loan(request, &device);
+	if (!err) {
+		done = wait_bound(&device, events, &bound);
+		err = find_loan(request, &device);
 	}
-	/* If the device is lost already, the list lacks these; the order's answer has them. */
-	device.local = request->function;
-	device.window = request->window;
-	done = wait_bound(&device, events, &bound);
 	if (events >= 0)
 		close(events);
+	if (err)
+		return REFUSED;
 	snprintf(device.driver, sizeof(device.driver), "%.31s", bound.driver);
 	print_borrowed(&device, &bound);
 	if (!bound.driver[0])

@@ -116,6 +116,9 @@ void lend_print_inventory(FILE *out, const struct lend_choices *choices, bool js
  * /dev. It is "" except in tests.
  */
 
+/* Return: whether the system has the function. */
+bool lend_exists(const char *root, const struct dl_ctl_function *function);
+
 /* Finds the driver that is bound to a function. Return: whether there is one. */
 bool lend_driver(const char *root, const struct dl_ctl_function *function,
 		 char driver[LEND_TEXT]);

@@ -63,7 +63,9 @@ int order(unsigned long number, struct dl_ctl_request *request, const char *what
  * caller frees; NULL after a complaint.
  */
 void *fetch(unsigned long number, size_t entry_size, unsigned int *ret_n);
-/* Finds a device by its ID. Return: 0, or -1 after a complaint. */
+/* Finds a device by its ID. Return: 1, 0 if there is none, or -1 after a complaint. */
+int look_up_device(__u32 id, struct dl_ctl_device *ret_device);
+/* Finds a device that has to be there. Return: 0, or -1 after a complaint. */
 int find_device(__u32 id, struct dl_ctl_device *ret_device);
 /*
  * Finds the device that the user's words mean: a function of this node, or with @own

@@ -111,7 +111,7 @@ fail:
 	return NULL;
 }
 
-int find_device(__u32 id, struct dl_ctl_device *ret_device)
+int look_up_device(__u32 id, struct dl_ctl_device *ret_device)
 {
 	struct dl_ctl_device *devices;
 	unsigned int n, i;
@@ -119,16 +119,21 @@ int find_device(__u32 id, struct dl_ctl_device *ret_device)
 	devices = fetch(DL_CTL_DEVICES, sizeof(*devices), &n);
 	if (!devices)
 		return -1;
-	for (i = 0; i < n; i++) {
-		if (devices[i].id == id) {
-			*ret_device = devices[i];
-			free(devices);
-			return 0;
-		}
-	}
+	for (i = 0; i < n && devices[i].id != id; i++)
+		;
+	if (i < n)
+		*ret_device = devices[i];
 	free(devices);
-	complain(REFUSED, ENOENT,
-		 "there is no device %x; \"lendctl list\" shows all devices",
-		 id);
-	return -1;
+	return i < n;
+}
+
+int find_device(__u32 id, struct dl_ctl_device *ret_device)
+{
+	int found = look_up_device(id, ret_device);
+
+	if (!found)
+		complain(REFUSED, ENOENT,
+			 "there is no device %x; \"lendctl list\" shows all devices",
+			 id);
+	return found > 0 ? 0 : -1;
 }

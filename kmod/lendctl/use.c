@@ -119,6 +119,13 @@ static bool function_dir(const char *root,
 	return realpath(path, dir);
 }
 
+bool lend_exists(const char *root, const struct dl_ctl_function *function)
+{
+	char dir[PATH_MAX];
+
+	return function_dir(root, function, dir);
+}
+
 bool lend_driver(const char *root, const struct dl_ctl_function *function,
 		 char driver[LEND_TEXT])
 {

@@ -278,6 +278,7 @@ static void check_users(const struct dl_ctl_function *function,
 
 START_TEST(a_device_that_nobody_uses_is_free)
 {
+    static const struct dl_ctl_function gone = {.segment = 0x1f000};
     char text[LEND_TEXT];
 
     put_system();
@@ -286,6 +287,8 @@ START_TEST(a_device_that_nobody_uses_is_free)
     ck_assert(lend_driver(program_folder, &nvme, text));
     ck_assert_str_eq(text, "nvme");
     ck_assert(!lend_driver(program_folder, &nic, text));
+    ck_assert(lend_exists(program_folder, &nic));
+    ck_assert(!lend_exists(program_folder, &gone));
     ck_assert_uint_eq(lend_subdevices(program_folder, &nvme, "block", text), 1);
     ck_assert_str_eq(text, "nvme0n1");
     ck_assert_uint_eq(lend_subdevices(program_folder, &nvme, "net", text), 0);
