@@ -9,6 +9,7 @@
 #include "clu_branch.h"
 #include "clu_error.h"
 #include "clu_faults.h"
+#include "clu_process.h"
 #include "exp_crossing.h"
 #include "timed_board.h"
 #include "timed_control.h"
@@ -354,5 +355,6 @@ void cmd_cluster_model_run(const CluPlan *plan, int fd, int control,
     model.entered =
         g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     number(&model);
+    clu_process_leave_terminal();
     go(&model);
 }

@@ -31,6 +31,10 @@ void clu_fds_add(CluFds *fds, int here, int there);
  * returned, or -1 and @error. */
 int clu_fds_add_line(CluFds *fds, int type, int there, GError **error);
 
+/* Up to now, standard error has been the terminal of the program that made this
+ * process, for errors of the start. Standard output is /dev/null. */
+void clu_process_leave_terminal(void);
+
 /* The process has ended. */
 typedef void CluProcessEnded(void *owner);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `kill`, `release` and `down`: the ends of hosts and of the cluster. */
-#include <unistd.h>
-
+#include "clu_process.h"
 #include "clu_requests.h"
 
 /* kill */
@@ -47,11 +46,7 @@ const CluRequestType clu_request_kill_type = {
 static void release_start(CluRequest *request, const GPtrArray *words)
 {
     request->ops->release(request->owner);
-    /* Until now, standard error has been the program's terminal, for errors of
-     * the start. Standard output is /dev/null. */
-    if (dup2(STDOUT_FILENO, STDERR_FILENO) < 0) {
-        /* Harmless: the terminal only stays open. */
-    }
+    clu_process_leave_terminal();
     clu_request_exit(request, 0, 0);
 }
 
