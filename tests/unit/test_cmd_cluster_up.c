@@ -49,6 +49,30 @@ START_TEST(a_missing_file_is_named)
 }
 END_TEST
 
+/* The missing kernel ends it before machines start. */
+static bool warns_of_inner(unsigned cpus, const char *inner)
+{
+    g_autofree char *text =
+        g_strdup_printf("name: t\nhosts:\n  - name: a\n    cpu: generic-host\n"
+                        "    vm: {kernel: /no/file, accel: tcg, cpus: %u}\n%s",
+                        cpus, inner);
+
+    program_put("t.yaml", text);
+    ck_assert_int_eq(program_run("cluster up t.yaml"), 2);
+    return strstr(program_err, "t.yaml:5:9: warning: without KVM") != NULL;
+}
+
+START_TEST(two_cpus_around_an_inner_machine_are_warned_of)
+{
+    static const char *const inner = "    vms: [{name: g, memory: 128MiB}]\n";
+
+    stand_in_for_qemu();
+    ck_assert_msg(warns_of_inner(2, inner), "%s", program_err);
+    ck_assert(!warns_of_inner(1, inner));
+    ck_assert(!warns_of_inner(2, ""));
+}
+END_TEST
+
 static const struct {
     const char *words, *message;
 } wrong[] = {
@@ -118,6 +142,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, program_setup, program_teardown);
     tcase_add_loop_test(tcase, a_missing_file_is_named, 0,
                         G_N_ELEMENTS(missing));
+    tcase_add_test(tcase, two_cpus_around_an_inner_machine_are_warned_of);
     tcase_add_loop_test(tcase, a_wrong_use_is_refused, 0, G_N_ELEMENTS(wrong));
     tcase_add_test(tcase, only_modules_are_loaded_again);
     tcase_add_loop_test(tcase, a_time_that_cannot_pass_is_refused, 0,
