@@ -47,6 +47,18 @@ needs_lending() { # DIR
         skip "no image of a guest with the modules; make guest"
 }
 
+# For tests that ask the monitor of a machine of the cluster $name.
+needs_monitor() {
+    perl -MIO::Socket::UNIX -e 1 2>/dev/null || skip 'perl is not installed'
+}
+
+monitor() { # HOST COMMAND [ARGUMENTS]: as tests/lending/monitor
+    _monitor=$("$farside" cluster status -c "$name" --json |
+        sed -n "s,.*\"qmp\" : \"\(.*/$1\.qmp\)\".*,\1,p")
+    shift
+    "$(dirname "$0")/monitor" "$_monitor" "$@"
+}
+
 # Estimates how much slower commands run on this machine: the load average
 # divided by the number of processors, plus 1.
 load_factor() {
