@@ -13,7 +13,8 @@
 #define GPU_BAR0      0xea000000ull
 /* Far from other BARs, because the memory may have 64 MiB. */
 #define GPU_MEMORY_AT 0xb0000000ull
-#define GPU_RING(q)   (0x300000ull + (q)*0x1000u)
+#define GPU_RING(q)                                                            \
+    (0x300000ull + (q)*GPU_ENTRIES_MAX * sizeof(struct gpu_command))
 
 typedef struct {
     DeviceRig *rig; /* borrowed */
@@ -40,7 +41,7 @@ void gpu_put(DeviceGpu *gpu, unsigned queue, unsigned operation,
              uint32_t length, uint64_t source, uint64_t destination);
 /* Writes TAIL. */
 void gpu_ring(DeviceGpu *gpu, unsigned queue);
-/* Waits until the registers show @value. Fails after 5 s. */
+/* Waits until the registers show @value. Fails at rig_deadline(). */
 void gpu_wait(DeviceGpu *gpu, uint64_t address, unsigned size, uint64_t value);
 /* Writes TAIL, and waits until all commands are done without an error. */
 void gpu_run(DeviceGpu *gpu, unsigned queue);

@@ -53,7 +53,7 @@ static void rig_start(Rig *rig, const char *a, const char *b,
     CluPaths paths[2];
     CluClusterSetup setup = {.is_kvm = is_kvm,
                              .paths = paths,
-                             .boot_ms = 3000,
+                             .boot_ms = 20000,
                              .silence_ms = silence_ms};
     int fd;
 
@@ -411,6 +411,10 @@ START_TEST(a_command_ends_when_its_host_is_hung)
 }
 END_TEST
 
+/* On a busy machine a fake agent that lives may be silent for a second. */
+#define SHORT_SILENCE_MS 3000
+#define LONGER_MS        4000
+
 /* The silence of the agent while the CPUs are stopped does not count. */
 START_TEST(a_stopped_host_is_not_hung)
 {
@@ -419,12 +423,12 @@ START_TEST(a_stopped_host_is_not_hung)
     int64_t ms;
     Rig rig;
 
-    rig_start(&rig, "", "", 300);
+    rig_start(&rig, "", "", SHORT_SILENCE_MS);
     assert_up(&rig);
     pid = (pid_t)number_of(&rig, "b", "pid");
     kill(pid, SIGTSTP);
     await_state(&rig, "stopped");
-    g_usleep(1000000);
+    g_usleep(1000 * LONGER_MS);
     assert_state(&rig, "hosts", "b", "stopped");
     assert_state(&rig, "hosts", "a", "up");
     assert_state(&rig, "links", "cable", "down");
@@ -461,13 +465,13 @@ START_TEST(a_command_waits_for_its_stopped_host)
     int64_t ms;
     Rig rig;
 
-    rig_start(&rig, "", "", 300);
+    rig_start(&rig, "", "", SHORT_SILENCE_MS);
     assert_up(&rig);
     thread = g_thread_new("stop", stop_b,
                           GINT_TO_POINTER((int)number_of(&rig, "b", "pid")));
-    ck_assert_int_eq(run_on_b(&rig, 1500, &error, "hold", &ms),
+    ck_assert_int_eq(run_on_b(&rig, LONGER_MS, &error, "hold", &ms),
                      CLU_CLIENT_TIMED_OUT);
-    ck_assert_int_ge(ms, 1500);
+    ck_assert_int_ge(ms, LONGER_MS);
     g_thread_join(thread);
     assert_state(&rig, "hosts", "b", "stopped");
     rig_end(&rig);
