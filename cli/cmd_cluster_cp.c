@@ -17,8 +17,8 @@
  * the mode $2. A reader never finds half a file. */
 static const char put_script[] =
     "[ ! -d \"$1\" ] || set -- \"$1/$3\" \"$2\"\n"
-    "[ -d \"$(dirname \"$1\")\" ] || { echo \"cp: there is no folder $(dirname "
-    "\"$1\"); make it first\" >&2; exit 2; }\n"
+    "[ -d \"$(dirname \"$1\")\" ] || { echo \"cp: $(uname -n) has no folder "
+    "$(dirname \"$1\"); make it first\" >&2; exit 2; }\n"
     "cat >\"$1.part\" && chmod \"$2\" \"$1.part\" && mv -f \"$1.part\" \"$1\"\n";
 
 /* Prints the mode of the file $1. */

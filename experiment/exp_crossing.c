@@ -5,7 +5,6 @@
 
 #include "exp_faults_priv.h"
 #include "fab_root.h"
-#include "fab_route.h"
 
 /* The range that stands for a host's memory, and the most of a BAR that is
  * mapped. Accesses keep their address within it. */

@@ -275,6 +275,7 @@ void fab_fabric_set_trace(FabFabric *fabric, uint32_t categories, FabTraceFn fn,
 {
     fabric->trace_categories = fn ? categories : 0;
     fabric->trace_fn = fn;
+    fabric->trace_data = data;
     for (unsigned i = 0; i < fabric->components->len; i++) {
         const FabComponent *component = fabric->components->pdata[i];
 
@@ -283,7 +284,6 @@ void fab_fabric_set_trace(FabFabric *fabric, uint32_t categories, FabTraceFn fn,
                 fabric->trace_categories & FAB_TRACE_LINK;
         }
     }
-    fabric->trace_data = data;
 }
 
 void fab_fabric_attach(FabFabric *fabric, FabAttachment *attachment,
