@@ -574,7 +574,6 @@ int main(void)
     Suite *suite = suite_create("clu_agent");
     TCase *tcase = tcase_create("agent");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, start_agent, stop_agent);
     tcase_add_test(tcase, test_output_and_status);
     tcase_add_test(tcase, test_what_cannot_start);

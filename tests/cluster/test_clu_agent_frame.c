@@ -193,7 +193,6 @@ int main(void)
     Suite *suite = suite_create("clu_agent_frame");
     TCase *tcase = tcase_create("frame");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, test_known_bytes);
     tcase_add_test(tcase, test_cut_anywhere_drops_one);
     tcase_add_loop_test(tcase, test_random_stream, 0, 20);

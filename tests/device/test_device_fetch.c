@@ -312,7 +312,6 @@ static Suite *make_suite(void)
     TCase *tcase = tcase_create("fetch");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_long_read_takes_blocks);
     tcase_add_test(tcase, a_short_read_takes_what_it_needs);
     tcase_add_test(tcase, nothing_behind_the_window_is_asked_for);

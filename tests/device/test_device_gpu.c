@@ -584,7 +584,6 @@ static Suite *make_suite(void)
     TCase *tcase = tcase_create("gpu");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, registers_have_their_reset_values);
     tcase_add_test(tcase, registers_keep_what_their_mask_allows);
     tcase_add_test(tcase, queue_has_to_be_right_before_it_is_enabled);
@@ -607,7 +606,6 @@ static Suite *make_suite(void)
     suite_add_tcase(suite, tcase);
 
     tcase = tcase_create("pair");
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, peer_maps_the_memory);
     suite_add_tcase(suite, tcase);
     return suite;

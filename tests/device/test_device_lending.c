@@ -296,7 +296,6 @@ static Suite *make_suite(void)
     TCase *tcase = tcase_create("nvme");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, data_go_straight_to_the_borrowers_memory, 0, 2);
     tcase_add_test(tcase, data_come_from_the_borrowers_memory);
     tcase_add_test(tcase, interrupts_reach_the_borrowers_cpu);
@@ -305,7 +304,6 @@ static Suite *make_suite(void)
 
     tcase = tcase_create("requester");
     tcase_add_checked_fixture(tcase, NULL, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, dma_needs_its_requester_id, 0, 2);
     suite_add_tcase(suite, tcase);
     return suite;

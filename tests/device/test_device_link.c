@@ -714,7 +714,6 @@ static Suite *make_suite(void)
     TCase *tcase = tcase_create("link");
 
     tcase_add_checked_fixture(tcase, far_end_setup, far_end_teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, hello_tells_the_geometry);
     tcase_add_test(tcase, link_events_count);
     tcase_add_test(tcase, own_ram_is_announced);
@@ -744,7 +743,6 @@ static Suite *make_suite(void)
 
     tcase = tcase_create("reads without an answer");
     tcase_add_checked_fixture(tcase, far_end_setup_impatient, far_end_teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, read_without_answer_is_all_ones);
     suite_add_tcase(suite, tcase);
 

@@ -816,7 +816,6 @@ static Suite *make_suite(void)
     TCase *tcase = tcase_create("order");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, adjacent_writes_are_one, 0, 3);
     tcase_add_test(tcase, writes_apart_are_not_one);
     tcase_add_loop_test(tcase, nothing_overtakes_writes, 0, G_N_ELEMENTS(ends));
@@ -829,7 +828,6 @@ static Suite *make_suite(void)
 
     tcase = tcase_create("time-outs");
     tcase_add_checked_fixture(tcase, setup_impatient, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, time_outs_hold_while_the_peer_talks);
     tcase_add_test(tcase, a_peer_that_does_not_read_keeps_the_link);
     tcase_add_test(tcase, a_peer_that_asks_and_does_not_read_is_left);
@@ -838,19 +836,16 @@ static Suite *make_suite(void)
 
     tcase = tcase_create("nvme");
     tcase_add_checked_fixture(tcase, setup_nvme, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_device_in_an_access_misses_nothing);
     suite_add_tcase(suite, tcase);
 
     tcase = tcase_create("nvme time-outs");
     tcase_add_checked_fixture(tcase, setup_impatient_nvme, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_device_that_is_not_answered_goes_on);
     suite_add_tcase(suite, tcase);
 
     tcase = tcase_create("reset");
     tcase_add_checked_fixture(tcase, NULL, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, a_reset_under_forwarded_dma_is_survived, 0, 4);
     tcase_add_loop_test(
         tcase, a_reset_of_a_drive_under_forwarded_dma_is_survived, 0, 4);
@@ -858,7 +853,6 @@ static Suite *make_suite(void)
 
     tcase = tcase_create("iommu");
     tcase_add_checked_fixture(tcase, NULL, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, memory_behind_an_iommu_is_forwarded);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -468,7 +468,6 @@ static Suite *make_suite(void)
     TCase *tcase = tcase_create("peers");
 
     tcase_add_checked_fixture(tcase, far_end_setup, far_end_teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, block_that_cannot_be_ends_the_connection);
     tcase_add_loop_test(tcase, forbidden_message_ends_the_connection, 0,
                         G_N_ELEMENTS(bad_messages));
@@ -481,14 +480,12 @@ static Suite *make_suite(void)
 
     tcase = tcase_create("memory");
     tcase_add_checked_fixture(tcase, far_end_setup_impatient, far_end_teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, memory_that_may_shrink_is_not_mapped);
     tcase_add_test(tcase, memory_that_cannot_be_ends_the_connection);
     tcase_add_test(tcase, memory_has_an_end);
     suite_add_tcase(suite, tcase);
 
     tcase = tcase_create("machines");
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, other_qemu_is_refused);
     tcase_add_test(tcase, bad_paths_are_refused);
     tcase_add_test(tcase, a_machine_without_msix_is_refused);

@@ -485,7 +485,6 @@ static Suite *make_suite(void)
     suite_add_tcase(suite, tcase);
 
     tcase = tcase_create("generations");
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, other_generations_have_their_page, 4, 6);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -362,7 +362,6 @@ int main(void)
         g_error_free(error);
         return EXIT_FAILURE;
     }
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, published_values_have_close_bounds, 0,
                         G_N_ELEMENTS(measured));
     tcase_add_loop_test(tcase, tables_are_equal, 0, 2);

@@ -167,7 +167,6 @@ int main(void)
     TCase *tcase = tcase_create("parts");
 
     paper_go_to_source();
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, no_parameter_of_a_chip_differs);
     tcase_add_loop_test(tcase, overrides_are_noticed, 0, G_N_ELEMENTS(cases));
     suite_add_tcase(suite, tcase);

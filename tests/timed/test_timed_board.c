@@ -716,7 +716,6 @@ int main(void)
     Suite *suite = suite_create("timed_board");
     TCase *cases = tcase_create("board");
 
-    tcase_set_timeout(cases, 60);
     tcase_add_test(cases, test_horizon);
     tcase_add_test(cases, test_answer);
     tcase_add_test(cases, test_chain);

@@ -601,7 +601,6 @@ int main(void)
     TCase *tcase = tcase_create("link");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, devices_meet_in_either_order, 0, 2);
     tcase_add_test(tcase, a_third_device_waits_for_its_turn);
     tcase_add_test(tcase, devices_meet_again_after_a_death);

@@ -862,7 +862,6 @@ int main(void)
     TCase *tcase = tcase_create("supervisor");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, hosts_and_link_come_up);
     tcase_add_test(tcase, a_reset_machine_is_not_up_before_its_driver);
     tcase_add_test(tcase, a_killed_host_is_dead_and_can_be_restarted);

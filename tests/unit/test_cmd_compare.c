@@ -195,7 +195,6 @@ int main(void)
     TCase *tcase = tcase_create("compare");
 
     tcase_add_checked_fixture(tcase, program_setup, program_teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, exit_status_tells_what_happened, 0,
                         G_N_ELEMENTS(runs));
     tcase_add_test(tcase, worst_point_is_printed_first);

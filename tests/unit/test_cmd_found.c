@@ -168,7 +168,6 @@ int main(void)
     Suite *suite = suite_create("cmd_found");
     TCase *tcase = tcase_create("found");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, program_setup, program_teardown);
     tcase_add_test(tcase, containment_ends_what_waits);
     tcase_add_test(tcase, packets_outnumber_the_entries_of_a_ring);

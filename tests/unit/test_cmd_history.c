@@ -259,7 +259,6 @@ int main(void)
     Suite *suite = suite_create("cmd_history");
     TCase *tcase = tcase_create("history");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, program_setup, program_teardown);
     tcase_add_test(tcase, a_slow_drift_names_the_version_that_left_the_band);
     tcase_add_test(tcase, a_drift_to_the_better_is_no_failure);

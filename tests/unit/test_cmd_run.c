@@ -729,7 +729,6 @@ int main(void)
     Suite *suite = suite_create("cmd_run");
     TCase *tcase = tcase_create("run");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, setup, program_teardown);
     tcase_add_test(tcase, threads_change_no_byte);
     tcase_add_test(tcase, the_first_failure_of_the_plan_is_told);

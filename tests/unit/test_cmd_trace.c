@@ -261,7 +261,6 @@ static Suite *make_suite(void)
     TCase *tcase = tcase_create("cmd_trace");
 
     tcase_add_checked_fixture(tcase, setup, program_teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_line_a_crossing);
     tcase_add_test(tcase, filters_select_records);
     tcase_add_test(tcase, a_table);

@@ -589,7 +589,6 @@ int main(void)
     Suite *suite = suite_create("crossing");
     TCase *tcase = tcase_create("crossing");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, an_access_takes_the_time_of_its_path);
     tcase_add_test(tcase, a_late_answer_delays_the_completion);
     tcase_add_test(tcase, a_read_does_not_pass_writes);

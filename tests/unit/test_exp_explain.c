@@ -552,7 +552,6 @@ int main(void)
     tcase_add_test(tcase, a_reads_time_is_that_of_the_parts);
     tcase_add_test(alone, looking_changes_nothing);
     tcase_add_test(alone, explaining_changes_no_result_and_threads_no_byte);
-    tcase_set_timeout(alone, 60);
     suite_add_tcase(suite, tcase);
     suite_add_tcase(suite, alone);
     return run_suite(suite);

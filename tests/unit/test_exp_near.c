@@ -160,7 +160,6 @@ int main(void)
     Suite *suite = suite_create("near");
     TCase *tcase = tcase_create("near");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, bandwidth_ranks_the_narrow_link_last);
     tcase_add_test(tcase, latency_ranks_the_root_last);
     tcase_add_test(tcase, without_flows_both_runs_are_equal);

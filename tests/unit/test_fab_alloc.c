@@ -39,7 +39,6 @@ int main(void)
     Suite *suite = suite_create("fab_alloc");
     TCase *tcase = tcase_create("alloc");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, steady_state_allocates_nothing);
     suite_add_tcase(suite, tcase);
     return fixture_main(suite);

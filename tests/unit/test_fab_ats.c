@@ -744,7 +744,6 @@ int main(void)
     Suite *suite = suite_create("fab_ats");
     TCase *tcase = tcase_create("ats");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, a_miss_costs_a_round_trip_and_a_hit_nothing, 0,
                         2);
     tcase_add_loop_test(tcase, the_size_of_a_page_comes_with_its_translation, 0,

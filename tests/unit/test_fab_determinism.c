@@ -96,7 +96,6 @@ int main(void)
     Suite *suite = suite_create("fab_determinism");
     TCase *tcase = tcase_create("determinism");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, everything_is_busy_and_drains);
     tcase_add_test(tcase, two_runs_are_equal);
     tcase_add_loop_test(tcase, order_of_creation_does_not_matter, 1, 9);

@@ -191,7 +191,6 @@ int main(void)
     TCase *tcase = tcase_create("domains");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_loan_has_a_domain);
     tcase_add_test(tcase, domains_are_used_again);
     tcase_add_loop_test(tcase, pages_are_as_large_as_their_places_allow, 0, 6);

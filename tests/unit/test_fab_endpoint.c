@@ -612,7 +612,6 @@ int main(void)
     Suite *suite = suite_create("fab_endpoint");
     TCase *tcase = tcase_create("device");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, orders_become_requests);
     tcase_add_test(tcase, writes_fit_max_payload_size);
     tcase_add_test(tcase, outstanding_reads_limit);

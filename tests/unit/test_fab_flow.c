@@ -932,7 +932,6 @@ int main(void)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         tcase_add_checked_fixture(cases[i], setup, teardown);
-        tcase_set_timeout(cases[i], 60);
         suite_add_tcase(suite, cases[i]);
     }
     tcase_add_loop_test(dma, dma_write_fills_the_link, 0, 3);

@@ -208,7 +208,6 @@ int main(void)
     Suite *suite = suite_create("fab_flow_order");
     TCase *tcase = tcase_create("order");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, same_seed_same_result);
     tcase_add_loop_test(tcase, order_of_making_decides_nothing, 0, 5);
     tcase_add_test(tcase, order_of_flows_decides_nothing);

@@ -549,7 +549,6 @@ int main(void)
     TCase *tcase = tcase_create("fab_flow_tcp");
 
     tcase_add_checked_fixture(tcase, NULL, fabric_done);
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, no_byte_is_lost_or_doubled, 0, 6);
     tcase_add_test(tcase, messages_of_one_byte_fill_a_window);
     tcase_add_test(tcase, devmem_leaves_the_root_port_to_control);

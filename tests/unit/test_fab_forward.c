@@ -504,7 +504,6 @@ int main(void)
     Suite *suite = suite_create("fab_forward");
     TCase *tcase = tcase_create("forward");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, reads_leave_in_pieces);
     tcase_add_test(tcase, requesters_share_the_tags);
     tcase_add_test(tcase, unsplit_reads_leave_as_they_came);

@@ -638,7 +638,6 @@ int main(void)
     Suite *suite = suite_create("fab_iommu");
     TCase *tcase = tcase_create("fab_iommu");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, distinct_misses_take_ceil_of_pages_by_walkers);
     tcase_add_test(tcase, misses_on_a_page_share_one_walk);
     tcase_add_test(tcase, far_beyond_the_working_set_walks_limit);

@@ -613,7 +613,6 @@ int main(void)
     Suite *suite = suite_create("fab_iommu_random");
     TCase *tcase = tcase_create("fab_iommu_random");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, random_accesses_match_naive_model, 0, 4);
     tcase_add_loop_test(tcase, walks_with_caches_match_naive_model, 0, 5);
     tcase_add_loop_test(tcase, two_levels_match_naive_model, 0, 8);

@@ -925,7 +925,6 @@ int main(void)
     TCase *tc = tcase_create("lend");
 
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 60);
     tcase_add_test(tc, one_borrower_at_a_time);
     tcase_add_loop_test(tc, memory_through_the_window, 0, 4);
     tcase_add_loop_test(tc, registers_through_the_window, 0, 4);

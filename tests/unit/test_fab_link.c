@@ -308,7 +308,6 @@ int main(void)
     Suite *suite = suite_create("fab_link");
     TCase *tcase = tcase_create("link");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, goodput_without_dllps, FAB_SPEED_2_5GT,
                         FAB_SPEED_32_0GT + 1);
     tcase_add_loop_test(tcase, goodput_one_way_knows_no_dllps, FAB_SPEED_2_5GT,

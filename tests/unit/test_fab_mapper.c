@@ -167,7 +167,6 @@ int main(void)
     Suite *suite = suite_create("fab_mapper");
     TCase *tcase = tcase_create("mapper");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, a_strict_core_waits_for_each_invalidation, 0, 2);
     tcase_add_loop_test(tcase, a_lazy_core_waits_once_for_many, 0, 3);
     tcase_add_test(tcase, latency_is_the_sum_of_the_steps);

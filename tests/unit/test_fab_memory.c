@@ -593,7 +593,6 @@ int main(void)
     Suite *suite = suite_create("fab_memory");
     TCase *tcase = tcase_create("fab_memory");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, service_matches_rational_arithmetic, 0,
                         G_N_ELEMENTS(bandwidths));
     tcase_add_test(tcase, busy_channel_moves_exactly_its_bandwidth);

@@ -657,7 +657,6 @@ int main(void)
     TCase *tcase = tcase_create("fab_nic");
 
     tcase_add_checked_fixture(tcase, NULL, pair_done);
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, simple_nic_receives, 0, 5);
     tcase_add_loop_test(tcase, simple_nic_sends, 0, 5);
     tcase_add_test(tcase, modern_nic_costs_less);

@@ -425,7 +425,6 @@ int main(void)
     Suite *suite = suite_create("fab_ntb");
     TCase *tcase = tcase_create("ntb");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, addresses_are_translated_entry_by_entry);
     tcase_add_test(tcase, unaligned_ranges_take_the_entries_they_touch);
     tcase_add_test(tcase, unmapped_and_unknown_are_unsupported);

@@ -219,7 +219,6 @@ int main(void)
     tcase_add_test(plain, a_chip_is_one_adapter);
     suite_add_tcase(suite, plain);
     tcase_add_checked_fixture(tcase, NULL, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, all_hosts_reach_all_others, 0, 3);
     tcase_add_test(tcase, readers_share_the_link_of_a_host);
     tcase_add_test(tcase, what_leads_nowhere_is_unsupported);

@@ -887,7 +887,6 @@ int main(void)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         tcase_add_checked_fixture(cases[i], NULL, fabric_done);
-        tcase_set_timeout(cases[i], 60);
         suite_add_tcase(suite, cases[i]);
     }
     tcase_add_loop_test(protocol, tlps_are_those_of_the_protocol, 0, 28);

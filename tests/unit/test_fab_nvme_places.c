@@ -250,7 +250,6 @@ int main(void)
     TCase *tcase = tcase_create("places");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_drive_fetches_from_itself_without_a_tlp);
     tcase_add_loop_test(tcase, a_driver_polls_a_queue_elsewhere, 0, 3);
     tcase_add_loop_test(tcase, a_queue_at_the_lender_is_fetched_there, 0, 2);

@@ -99,7 +99,6 @@ int main(void)
     Suite *suite = suite_create("fab_observe");
     TCase *tcase = tcase_create("fabric");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, every_tlp_is_told_of_once);
     tcase_add_test(tcase, resources_are_used_up_to_their_size);
     suite_add_tcase(suite, tcase);

@@ -419,7 +419,6 @@ int main(void)
     Suite *suite = suite_create("fab_order");
     TCase *tcase = tcase_create("order");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, table_cell_by_cell, 0, 1 << V_BITS);
     tcase_add_loop_test(tcase, egress_passes_cell_by_cell, 0, 1 << V_BITS);
     tcase_add_test(tcase, relaxed_ordering_looks_16_deep);

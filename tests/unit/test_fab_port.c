@@ -345,7 +345,6 @@ int main(void)
     Suite *suite = suite_create("fab_port");
     TCase *tcase = tcase_create("port");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, throughput_is_credits_by_round_trip, 0,
                         G_N_ELEMENTS(kinds));
     tcase_add_loop_test(tcase, scarce_credits_come_back_under_every_policy, 0,

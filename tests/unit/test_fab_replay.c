@@ -389,7 +389,6 @@ int main(void)
     Suite *suite = suite_create("fab_replay");
     TCase *tcase = tcase_create("replay");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, goodput_is_that_of_the_formula, 5, 9);
     tcase_add_loop_test(tcase, errors_lose_and_double_nothing, 0, 48);
     tcase_add_test(tcase, one_bad_tlp_is_sent_again);

@@ -174,7 +174,6 @@ int main(void)
     Suite *suite = suite_create("fab_root");
     TCase *tcase = tcase_create("root");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, memory_reads_are_completed_on_boundaries);
     tcase_add_test(tcase,
                    aligned_reads_take_no_more_completions_than_they_must);

@@ -343,7 +343,6 @@ int main(void)
     Suite *suite = suite_create("fab_route");
     TCase *tcase = tcase_create("route");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, requests_go_by_address, 0, 2);
     tcase_add_loop_test(tcase, completions_go_by_id, 0, 2);
     tcase_add_loop_test(tcase, acs_redirect_goes_through_the_root, 0, 2);

@@ -497,7 +497,6 @@ int main(void)
     Suite *suite = suite_create("fab_switch");
     TCase *tcase = tcase_create("switch");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, latency_is_that_of_the_formula, 0, 2);
     tcase_add_loop_test(tcase, latency_adds_up_along_a_chain, 0, 2);
     tcase_add_loop_test(tcase, slow_links_fill_a_fast_one, 1, 9);

@@ -320,7 +320,6 @@ int main(void)
     TCase *tcase = tcase_create("threads");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, bandwidth_is_what_is_under_way_over_the_latency,
                         0, 3);
     tcase_add_test(tcase, the_gpu_adds_its_latency);

@@ -297,7 +297,6 @@ int main(void)
     Suite *suite = suite_create("fab_translate");
     TCase *tcase = tcase_create("translate");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, read_waits_for_write_that_misses);
     tcase_add_test(tcase, writes_stay_in_order);
     tcase_add_test(tcase, cpu_read_flushes_writes);

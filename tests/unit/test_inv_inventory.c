@@ -454,7 +454,6 @@ int main(void)
                         G_N_ELEMENTS(bad));
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("random");
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_thousand_random_hosts);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

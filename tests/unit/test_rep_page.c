@@ -150,7 +150,6 @@ int main(void)
     TCase *tcase = tcase_create("page");
 
     paper_go_to_source();
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_drawing_becomes_the_source_of_an_image);
     tcase_add_loop_test(tcase, anything_but_a_drawing_is_refused, 0,
                         G_N_ELEMENTS(no_drawings));

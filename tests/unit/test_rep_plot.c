@@ -439,7 +439,6 @@ int main(void)
     Suite *suite = suite_create("rep_plot");
     TCase *tcase = tcase_create("plot");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, labels_show_the_unit, 0, G_N_ELEMENTS(labels));
     tcase_add_test(tcase, script_has_the_points_by_panel_and_curve);
     tcase_add_test(tcase, measured_values_are_drawn_too);

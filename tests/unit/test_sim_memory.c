@@ -198,7 +198,6 @@ int main(void)
     Suite *suite = suite_create("sim_memory");
     TCase *tcase = tcase_create("memory");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_steady_state, 0, 5);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -247,7 +247,6 @@ int main(void)
     Suite *suite = suite_create("sim_random");
     TCase *tcase = tcase_create("random");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, test_splitmix64);
     tcase_add_test(tcase, test_xoshiro256starstar);
     tcase_add_loop_test(tcase, test_seeding, 0, 3);

@@ -108,7 +108,6 @@ int main(void)
     Suite *suite = suite_create("sim_sequence");
     TCase *tcase = tcase_create("sequence");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, test_end_of_sequence);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -293,7 +293,6 @@ int main(void)
     Suite *suite = suite_create("sim_stats");
     TCase *tcase = tcase_create("stats");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_histogram, 0, 3);
     tcase_add_test(tcase, test_histogram_edges);
     tcase_add_test(tcase, test_histogram_merge);

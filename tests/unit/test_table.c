@@ -434,7 +434,6 @@ int main(void)
     Suite *suite = suite_create("table");
     TCase *tcase = tcase_create("table");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, numbers_print_and_parse_exactly, 0,
                         G_N_ELEMENTS(numbers));
     tcase_add_loop_test(tcase, other_text_is_no_number, 0,

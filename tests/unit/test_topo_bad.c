@@ -95,7 +95,6 @@ int main(void)
     Suite *suite = suite_create("bad descriptions");
     TCase *tcase = tcase_create("bad");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, all_files_are_found);
     tcase_add_loop_test(tcase, bad_file_gives_the_expected_errors, 0,
                         (int)names->len);

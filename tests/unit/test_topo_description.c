@@ -557,7 +557,6 @@ int main(void)
     Suite *suite = suite_create("description");
     TCase *tcase = tcase_create("description");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, hosts_and_devices_are_resolved);
     tcase_add_test(tcase, links_train_to_the_best_of_both);
     tcase_add_test(tcase, explicit_ports_go_first);

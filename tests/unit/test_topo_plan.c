@@ -158,7 +158,6 @@ int main(void)
     Suite *suite = suite_create("plan");
     TCase *tcase = tcase_create("plan");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, points_are_nested_loops);
     tcase_add_test(tcase, nothing_to_sweep_is_one_point);
     tcase_add_test(tcase, steps_add_and_end_at_their_limit);

@@ -168,7 +168,6 @@ int main(void)
     Suite *suite = suite_create("repeat");
     TCase *tcase = tcase_create("repeat");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, expressions_have_the_values_of_arithmetic, 0,
                         G_N_ELEMENTS(table));
     tcase_add_test(tcase, double_braces_are_braces);

@@ -361,7 +361,6 @@ int main(void)
     Suite *suite = suite_create("units");
     TCase *tcase = tcase_create("units");
 
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, table_is_parsed_exactly, 0, G_N_ELEMENTS(cases));
     tcase_add_test(tcase, errors_say_what_is_wrong);
     tcase_add_test(tcase, random_quantities_agree_with_paper);

@@ -125,7 +125,6 @@ static Suite *make_suite(void)
     TCase *tcase = tcase_create("trc_tshark");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, requests);
     tcase_add_test(tcase, completions);
     tcase_add_test(tcase, records_without_tlp);
