@@ -3,6 +3,8 @@
  * Invariant: `repeat: n` makes n members with the indexes 0 to n-1. An
  * expression in braces has its arithmetic value; division rounds down.
  */
+#include <time.h>
+
 #include "topo_test.h"
 #include "../suite.h"
 
@@ -152,14 +154,14 @@ START_TEST(thousand_hosts_load_quickly)
         "    - {name: \"f{i}\", repeat: 1024, kind: dma,\n"
         "       device: \"leaf{i}.gpu0\", direction: write,\n"
         "       target: \"leaf{(i+512)%1024}.ram\", size: 256B, total: 1MiB}\n";
-    int64_t begin = g_get_monotonic_time();
+    clock_t begin = clock(); /* processor time */
     g_autoptr(TopoDescription) description = load_good(text, NULL);
-    int64_t taken = g_get_monotonic_time() - begin;
+    clock_t taken = clock() - begin;
     const TopoHost *host = topo_find_host(description, "leaf1023");
 
     ck_assert_uint_eq(description->hosts->len, 1024);
     ck_assert_int_eq(topo_part_time(host->cpu, "transit"), 1024000);
-    ck_assert_msg(taken < 2000000, "%" G_GINT64_FORMAT " us", taken);
+    ck_assert_msg(taken < 2 * CLOCKS_PER_SEC, "%ld us", (long)taken);
 }
 END_TEST
 
