@@ -6,9 +6,13 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Looks between two offers of the processor to others */
+#define YIELD 32
 
 /* Also true at the end of time. */
 static int64_t add(int64_t time, int64_t ns)
@@ -202,8 +206,16 @@ static bool must_look(TimedBoard *board, int64_t want, uint32_t *ret_word)
            has_message(board);
 }
 
-static void pause_cpu(void)
+/*
+ * Waits for the next look. Two machines and the model are more than two
+ * processors: who is waited for may be one that has none.
+ */
+static void pause_cpu(unsigned look)
 {
+    if (look % YIELD == YIELD - 1) {
+        sched_yield();
+        return;
+    }
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
@@ -223,7 +235,7 @@ int64_t timed_board_wait(TimedBoard *board, int64_t want, unsigned spins,
             board->seen = word;
             return __atomic_load_n(&m->horizon, __ATOMIC_SEQ_CST);
         }
-        pause_cpu();
+        pause_cpu(i);
     }
     board_lock(board->shared);
     m->want = want;
