@@ -46,6 +46,7 @@ static struct {
     const char *origin;
     GHashTable *places; /* pages that the model knows to be in a BAR */
     unsigned wakes;     /* calls of timed_link_wake() */
+    uint32_t round;     /* the last one in which others were let act */
 } links = {.horizon = TIMED_BOARD_NEVER};
 
 /* A delivery of the model may overtake messages that were sent directly. */
@@ -408,8 +409,14 @@ bool timed_link_stand(int64_t now)
         /*
          * Others act only in here. Between two rounds the supervisor writes
          * what it has for this machine; QEMU then finds all of it at once.
+         * Without a new round there is only what the guest has left unread.
          */
-        timed_gate_turn();
+        if (round != links.round || timed_gate_input() > 0) {
+            timed_gate_turn();
+            links.round = round;
+        } else if (timed_gate_has_waiters()) {
+            timed_gate_pass();
+        }
         do {
             limit = timed_board_stand(links.board, now, round, WAIT_MS);
         } while (limit <= now && timed_board_round(links.board) == round &&
@@ -584,6 +591,7 @@ void timed_link_init(const TimedOptions *options)
     links.board = options->board;
     links.spins = options->spins;
     links.slice_ns = options->slice_ns;
+    links.round = UINT32_MAX;
     if (links.board) {
         links.channels = timed_board_channels(links.board);
         links.inbound = g_new0(GQueue, links.channels);
