@@ -49,6 +49,8 @@ struct dlend_backend {
 			    u32 value);
 	/* Reads a word of hello that the peer has written. Any context. */
 	u32 (*hello_read)(struct dlend_peer *peer, unsigned int word);
+	/* (nullable) Writes over a word that the peer has written, here. May sleep. */
+	void (*hello_mark)(struct dlend_peer *peer, unsigned int word, u32 value);
 	/* Makes the peer call dlend_mailbox_doorbell(). Any context. */
 	void (*ring)(struct dlend_peer *peer);
 	/* (nullable) Called in each round of a polled call. Any context. */

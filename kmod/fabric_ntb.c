@@ -9,8 +9,10 @@
  * ntb_peer_mw_set_trans(). This file calls both functions. A function that the driver
  * does not offer does nothing and succeeds.
  */
+#include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
+#include <linux/iopoll.h>
 #include <linux/module.h>
 #include <linux/ntb.h>
 #include <linux/pci.h>
@@ -47,6 +49,11 @@ struct ntb_end {
 /* Looks in a row that find the link up, but not the peer. The limit doubles each time. */
 #define GREET_SILENT 4
 
+/* A node that leaves waits as long until its peer's end of the link is down. */
+#define PART_US 500000
+#define PART_LOOK_US 5000
+#define PART_GRACE_MS 20
+
 static struct ntb_end *ntb_end(struct dlend_peer *peer)
 {
 	return container_of(peer, struct ntb_end, peer);
@@ -60,6 +67,11 @@ static void end_hello_write(struct dlend_peer *peer, unsigned int word, u32 valu
 static u32 end_hello_read(struct dlend_peer *peer, unsigned int word)
 {
 	return ntb_spad_read(ntb_end(peer)->ntb, word);
+}
+
+static void end_hello_mark(struct dlend_peer *peer, unsigned int word, u32 value)
+{
+	ntb_spad_write(ntb_end(peer)->ntb, word, value);
 }
 
 static void end_ring(struct dlend_peer *peer)
@@ -357,6 +369,7 @@ static void end_release(struct dlend_peer *peer)
 static const struct dlend_backend end_backend = {
 	.hello_write = end_hello_write,
 	.hello_read = end_hello_read,
+	.hello_mark = end_hello_mark,
 	.ring = end_ring,
 	.area_open = end_area_open,
 	.area_map = end_area_map,
@@ -563,12 +576,32 @@ stop:
 	return err;
 }
 
+/*
+ * Switchtec's driver answers each message about the link with a read of the peer's
+ * scratchpads, and this node has sent two. So this waits until the peer's end is down,
+ * and then for the second read: the NTB's driver may free the scratchpads at once.
+ */
+static void part(struct ntb_dev *ntb)
+{
+	bool is_up = ntb_link_is_up(ntb, NULL, NULL) & BIT_ULL(PIDX);
+	u32 magic;
+
+	ntb_link_disable(ntb);
+	if (!is_up)
+		return;
+	read_poll_timeout(ntb_peer_spad_read, magic,
+			  magic == DLEND_PARTED || magic == U32_MAX,
+			  PART_LOOK_US, PART_US, false, ntb, PIDX,
+			  DLEND_HELLO_MAGIC);
+	msleep(PART_GRACE_MS);
+}
+
 static void fabric_remove(struct ntb_client *client, struct ntb_dev *ntb)
 {
 	struct ntb_end *end = ntb->ctx;
 
 	end_stop(end);
-	ntb_link_disable(ntb);
+	part(ntb);
 	ntb_db_set_mask(ntb, end->db);
 	ntb_clear_ctx(ntb);
 	end_free(end);

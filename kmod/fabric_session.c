@@ -95,8 +95,9 @@ static void unmap_area(struct dlend_peer *peer)
 static bool has_left(struct dlend_peer *peer)
 {
 	struct dlend_session *session = &peer->session;
+	u32 magic = peer->backend->hello_read(peer, DLEND_HELLO_MAGIC);
 
-	if (peer->backend->hello_read(peer, DLEND_HELLO_MAGIC)) {
+	if (magic && magic != DLEND_PARTED) {
 		session->met = session->opened;
 		return false;
 	}
@@ -320,6 +321,9 @@ static void life_step(struct dlend_peer *peer)
 	if (!link || !wanted) {
 		if (state == DLEND_PEER_HELLO)
 			hello_close(peer);
+		if (!link && session->away && peer->backend->hello_mark)
+			peer->backend->hello_mark(peer, DLEND_HELLO_MAGIC,
+						  DLEND_PARTED);
 		dlend_peer_set_state(peer, wanted ? DLEND_PEER_LINK_DOWN :
 						    DLEND_PEER_DISCONNECTED);
 		return;

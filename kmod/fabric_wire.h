@@ -44,6 +44,11 @@ enum {
 };
 
 #define DLEND_MAGIC 0x444c0000	/* "DL" */
+/*
+ * A reader writes this over the 0 of a writer that has left, when its own end of the
+ * link is down. The writer reads it there before it gives its scratchpads back.
+ */
+#define DLEND_PARTED 0x50415254	/* "PART" */
 /* Version of this protocol. Every incompatible change raises it. */
 #define DLEND_VERSION 2
 
