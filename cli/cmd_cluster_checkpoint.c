@@ -22,6 +22,8 @@ const CmdClusterVerb cmd_cluster_checkpoint = {
         "Makes a timed cluster a template: it stands at its virtual time for "
         "ever, and\n`farside cluster branch` makes clusters that go on from "
         "there. The template ends with\n`farside cluster down`; its branches "
-        "do not." CMD_CLUSTER_EXIT_STATUS,
+        "do not.\n\n"
+        "Exit status: 0 success, 1 failure, 2 wrong usage or bad input, 75 not "
+        "now: let virtual\ntime pass, and try again.",
     .run = run,
 };

@@ -293,40 +293,56 @@ static bool replay(void *owner, const CluInput *input)
 
 /* Branches */
 
-/* Machines answer when their main loops come round. A machine in the middle of
- * an access does not. */
-#define TURN_US     2000
-#define PROBE_TURNS 1500
-#define FORK_TURNS  15000
+/* Machines answer when their main loops come round, which takes real time: the
+ * processes may get few turns of the processor, or none for seconds. */
+#define TURN_US   2000
+#define ANSWER_US (60 * G_USEC_PER_SEC)
 
 typedef int Answered(CluHost *host, GError **error);
 
 static bool wait_for_all(CluCluster *cluster, Answered *answered,
-                         unsigned turns, GError **error)
+                         GError **error)
 {
     CluTimed *timed = cluster->setup->timed;
+    gint64 end = g_get_monotonic_time() + ANSWER_US;
 
     for (unsigned i = 0; i < cluster->hosts->len; i++) {
         CluHost *host = cluster->hosts->pdata[i];
         int status = 0;
 
         while (clu_host_has_process(host) &&
-               (status = answered(host, error)) == 0 && turns-- > 0) {
+               (status = answered(host, error)) == 0 &&
+               g_get_monotonic_time() < end) {
             clu_timed_turn(timed);
             g_usleep(TURN_US);
         }
         if (clu_host_has_process(host) && status == 0) {
             g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
-                        "host '%s' is in the middle of an access to another "
-                        "host; let time pass, such as `farside cluster "
-                        "advance 1ms`",
-                        clu_host_plan(host)->host->name);
+                        "host '%s' has not answered within %d s of real time; "
+                        "this machine may have too much to do",
+                        clu_host_plan(host)->host->name,
+                        (int)(ANSWER_US / G_USEC_PER_SEC));
         }
         if (clu_host_has_process(host) && status <= 0) {
             return false;
         }
     }
     return true;
+}
+
+const CluHost *clu_cluster_busy_host(const CluCluster *cluster)
+{
+    const CluTimed *timed = cluster->setup->timed;
+
+    for (unsigned i = 0; i < cluster->hosts->len; i++) {
+        const CluHost *host = cluster->hosts->pdata[i];
+
+        if (clu_timed_stands_at(timed, 0) && clu_host_has_process(host) &&
+            clu_timed_is_busy(timed, clu_host_plan(host))) {
+            return host;
+        }
+    }
+    return NULL;
 }
 
 bool clu_cluster_is_quiet(const CluCluster *cluster)
@@ -367,7 +383,7 @@ bool clu_cluster_make_template(CluCluster *cluster, GError **error)
             return false;
         }
     }
-    if (!wait_for_all(cluster, clu_host_is_probed, PROBE_TURNS, error)) {
+    if (!wait_for_all(cluster, clu_host_is_probed, error)) {
         return false;
     }
     clu_timed_set_template(cluster->setup->timed);
@@ -397,7 +413,7 @@ bool clu_cluster_branch(CluCluster *cluster, const CluDir *dir, int alive,
             return false;
         }
     }
-    return wait_for_all(cluster, clu_host_is_branched, FORK_TURNS, error) &&
+    return wait_for_all(cluster, clu_host_is_branched, error) &&
            clu_timed_branch(timed, plan, error);
 }
 

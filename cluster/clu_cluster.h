@@ -101,6 +101,9 @@ void clu_cluster_set_trace(CluCluster *cluster, const CluPlanLink *link,
  * cannot be branched now.
  */
 bool clu_cluster_make_template(CluCluster *cluster, GError **error);
+/* A host that stands in the middle of an access to another host, and cannot be
+ * branched before more virtual time has passed. NULL if there is none. */
+const CluHost *clu_cluster_busy_host(const CluCluster *cluster);
 /* True if the machines have read and answered all that they were given. */
 bool clu_cluster_is_quiet(const CluCluster *cluster);
 /*

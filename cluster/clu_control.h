@@ -29,6 +29,8 @@ typedef enum CluControlType {
 enum {
     CLU_CONTROL_FAILED = 1,
     CLU_CONTROL_USAGE = 2,
+    CLU_CONTROL_AGAIN = 75, /* checkpoint: not at this virtual time; that of
+                               sysexits.h */
     CLU_CONTROL_LOST = 255, /* exec: the command did not run, or nobody knows
                                how it ended */
 };

@@ -32,6 +32,7 @@ static void checkpoint_start(CluRequest *request, const GPtrArray *words)
 static void checkpoint_check(CluRequest *request)
 {
     Checkpoint *checkpoint = request->state;
+    const CluHost *busy = clu_cluster_busy_host(request->cluster);
     GError *error = NULL;
 
     if (request->deadline) {
@@ -41,11 +42,17 @@ static void checkpoint_check(CluRequest *request)
         clu_request_fail(request, CLU_CONTROL_USAGE,
                          "another command runs in this cluster; wait for its "
                          "end");
+    } else if (busy) {
+        clu_request_fail(request, CLU_CONTROL_AGAIN,
+                         "host '%s' is in the middle of an access to another "
+                         "host; let time pass, such as `farside cluster "
+                         "advance 1ms`",
+                         clu_host_plan(busy)->host->name);
     } else if (!clu_cluster_is_quiet(request->cluster)) {
         if (++checkpoint->looks < LOOKS) {
             clu_request_set_deadline(request, LOOK_MS);
         } else {
-            clu_request_fail(request, CLU_CONTROL_FAILED,
+            clu_request_fail(request, CLU_CONTROL_AGAIN,
                              "a guest has not read all of its input; let time "
                              "pass, such as `farside cluster advance 1ms`");
         }
