@@ -4,14 +4,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clu_branch.h"
 #include "clu_error.h"
 #include "clu_faults.h"
 #include "clu_plan.h"
 #include "cmd.h"
 #include "cmd_cluster_common.h"
+#include "cmd_cluster_log.h"
+#include "cmd_cluster_start.h"
 #include "cmd_explore_seeds.h"
 #include "cmd_load.h"
-#include "topo_file.h"
 #include "topo_home.h"
 #include "topo_units.h"
 
@@ -50,6 +52,7 @@ typedef struct Session {
     GArray *only; /* of uint64_t: the seeds of --only; nullable */
     char *file, *script, *program, *invariants, *out;
     TopoDescription *description;
+    CluPlan *plan;
     CmdExploreHead head;
 } Session;
 
@@ -62,6 +65,7 @@ static void session_clear(Session *session)
     g_free(session->program);
     g_free(session->invariants);
     g_free(session->out);
+    clu_plan_free(session->plan);
     topo_description_free(session->description);
     g_clear_pointer(&session->explore.allowed, g_ptr_array_unref);
     g_clear_pointer(&session->only, g_array_unref);
@@ -196,20 +200,6 @@ static bool parse_times(const char *verb, const char *text,
 
 /* ---- Files -------------------------------------------------------------- */
 
-/* The SHA-256 of a file's bytes, to be freed; NULL and @error if it cannot be
- * read. */
-static char *hash_of(const char *path, GError **error)
-{
-    size_t length;
-    g_autofree char *text = topo_file_text(path, &length, error);
-
-    if (!text) {
-        return NULL;
-    }
-    return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (guchar *)text,
-                                       length);
-}
-
 /* Finds the script, which need not lie in a folder of $PATH. */
 static bool find_script(Session *session, const char *verb)
 {
@@ -233,7 +223,7 @@ static bool check_description(Session *session, const char *verb)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
 
-    clu_plan_free(clu_plan_new(session->description, errors));
+    session->plan = clu_plan_new(session->description, errors);
     if (session->description->faults->len > 0) {
         const TopoFault *fault = session->description->faults->pdata[0];
 
@@ -245,6 +235,23 @@ static bool check_description(Session *session, const char *verb)
         cmd_print_errors(verb, errors);
     }
     return topo_errors_count(errors) == 0;
+}
+
+/* A description of which there can be no checkpoint boots for each schedule. */
+static bool must_boot(const Session *session, const char *verb)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autofree char *text = NULL;
+
+    clu_branch_check(session->plan, errors);
+    if (topo_errors_count(errors) > 0) {
+        text = topo_errors_to_string(errors);
+        fprintf(stderr,
+                "farside %s: each schedule boots its machines, because there "
+                "can be no checkpoint:\n%s",
+                verb, text);
+    }
+    return topo_errors_count(errors) > 0;
 }
 
 static bool open_session(Session *session, const char *verb, const char *word)
@@ -277,7 +284,7 @@ static bool open_session(Session *session, const char *verb, const char *word)
     session->explore.file = session->file;
     session->explore.script = session->script;
     session->explore.sets = options->sets;
-    session->explore.boots = options->boot;
+    session->explore.boots = options->boot || must_boot(session, verb);
     g_mutex_init(&session->explore.lock);
     session->explore.description = session->description;
     return true;
@@ -308,6 +315,16 @@ static int ended_by(int signal)
     return 128 + signal;
 }
 
+/* Tells why no schedule can run. */
+static bool has_failure(const Session *session)
+{
+    if (session->explore.failure) {
+        fprintf(stderr, "farside %s: %s\n", session->explore.verb,
+                session->explore.failure);
+    }
+    return session->explore.failure != NULL;
+}
+
 static void shrink_one(void *owner)
 {
     One *one = owner;
@@ -334,6 +351,10 @@ static int run_schedule(Session *session, const char *verb)
         return CMD_USAGE;
     }
     got = cmd_explore_watched(&session->explore, run_one, &one);
+    if (has_failure(session)) {
+        cmd_explore_result_clear(&one.result);
+        return CMD_DIFFERENT;
+    }
     if (!got) {
         cmd_explore_print_result(session->options->schedule, faults,
                                  &one.result);
@@ -375,7 +396,9 @@ static int measure(Session *session)
         session->head.begin_ns = round_up(one.result.begin_ns, BEGIN_GRID);
         session->head.end_ns = round_up(one.result.end_ns, END_GRID);
     }
-    if (!got) {
+    if (has_failure(session)) {
+        status = CMD_DIFFERENT;
+    } else if (!got) {
         cmd_explore_print_result("no faults", "none", &one.result);
         if (one.result.verdict != CMD_EXPLORE_PASS) {
             fprintf(stderr,
@@ -402,6 +425,30 @@ static int summarize(const CmdExploreReport *report, const char *path)
     return failed + errors > 0 ? CMD_DIFFERENT : CMD_OK;
 }
 
+/* Fills in what the results depend on, but for the times. False if that fails,
+ * and the reason was printed. */
+static bool fill_head(Session *session, const char *verb)
+{
+    CmdExploreHead *head = &session->head;
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    GError *error = NULL;
+
+    head->boots = session->explore.boots;
+    head->description = g_strdup(session->description->hash);
+    head->script = cmd_cluster_log_hash(session->script, &error);
+    if (head->script &&
+        cmd_cluster_hash_guests(session->plan, &head->kernels, &head->images,
+                                errors, &error)) {
+        return true;
+    }
+    if (error) {
+        cmd_cluster_fail(verb, error);
+    } else {
+        cmd_print_errors(verb, errors);
+    }
+    return false;
+}
+
 static int run_seeds(Session *session, const char *verb)
 {
     const Options *options = session->options;
@@ -411,10 +458,8 @@ static int run_seeds(Session *session, const char *verb)
     GError *error = NULL;
     int got, status;
 
-    session->head.description = g_strdup(session->description->hash);
-    session->head.script = hash_of(session->script, &error);
-    if (!session->head.script) {
-        return cmd_cluster_fail(verb, error);
+    if (!fill_head(session, verb)) {
+        return CMD_USAGE;
     }
     if (!is_old && !g_file_test(path, G_FILE_TEST_EXISTS)) {
         status = measure(session);
@@ -441,6 +486,9 @@ static int run_seeds(Session *session, const char *verb)
         &error);
     if (error) {
         return cmd_cluster_fail(verb, error);
+    }
+    if (has_failure(session)) {
+        return CMD_DIFFERENT;
     }
     status = summarize(report, path);
     return got ? ended_by(got) : status;

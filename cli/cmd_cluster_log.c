@@ -9,9 +9,7 @@
 
 #include "clu_error.h"
 
-/* Adds the SHA-256 of @file as "NAME HASH". */
-static bool add_hash(CluTimedScript *head, const char *name, const char *file,
-                     GError **error)
+char *cmd_cluster_log_hash(const char *file, GError **error)
 {
     g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
     g_autofree uint8_t *buffer = g_malloc(1 << 20);
@@ -28,8 +26,19 @@ static bool add_hash(CluTimedScript *head, const char *name, const char *file,
     if (fd >= 0) {
         close(fd);
     }
-    clu_timed_script_add(head, name, g_checksum_get_string(sum));
-    return n == 0;
+    return n == 0 ? g_strdup(g_checksum_get_string(sum)) : NULL;
+}
+
+/* Adds the SHA-256 of @file as "NAME HASH". */
+static bool add_hash(CluTimedScript *head, const char *name, const char *file,
+                     GError **error)
+{
+    g_autofree char *hash = cmd_cluster_log_hash(file, error);
+
+    if (hash) {
+        clu_timed_script_add(head, name, hash);
+    }
+    return hash != NULL;
 }
 
 /* The object that the loader @plugin loads lies beside it. */

@@ -8,6 +8,10 @@
 #define CMD_CLUSTER_LOG_FILE "description"
 #define CMD_CLUSTER_LOG_SET  "set"
 
+/* The SHA-256 of @file, in hex, to be freed. NULL and @error if it cannot be
+ * read. */
+char *cmd_cluster_log_hash(const char *file, GError **error);
+
 /*
  * The head of the log of a timed cluster: the description, its changes in @sets
  * (nullable), and the hashes of all that a run depends on. NULL and @error if a

@@ -10,6 +10,7 @@
 #include "clu_dir.h"
 #include "clu_error.h"
 #include "clu_supervisor.h"
+#include "cmd_cluster_log.h"
 #include "topo_home.h"
 
 /* The files that the QEMU process of a host uses. */
@@ -347,6 +348,65 @@ static void free_files(Files *files, unsigned count)
     g_free(files);
 }
 
+static void fail_home(GError **error)
+{
+    g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                "the files of Farside are not found: there is no share/farside "
+                "above this program; install it again");
+}
+
+/* Adds the hash of @file to @sum. Hosts have the same file mostly, and images
+ * are large, so the hash is kept in @known. */
+static bool add_file(GChecksum *sum, GHashTable *known, const char *file,
+                     GError **error)
+{
+    const char *hash = g_hash_table_lookup(known, file);
+
+    if (!hash) {
+        char *made = cmd_cluster_log_hash(file, error);
+
+        if (!made) {
+            return false;
+        }
+        g_hash_table_insert(known, g_strdup(file), made);
+        hash = made;
+    }
+    g_checksum_update(sum, (const guchar *)hash, -1);
+    return true;
+}
+
+bool cmd_cluster_hash_guests(const CluPlan *plan, char **ret_kernels,
+                             char **ret_images, TopoErrors *errors,
+                             GError **error)
+{
+    g_autoptr(TopoHome) home = topo_home_find();
+    g_autoptr(GChecksum) kernels = g_checksum_new(G_CHECKSUM_SHA256);
+    g_autoptr(GChecksum) images = g_checksum_new(G_CHECKSUM_SHA256);
+    g_autoptr(GHashTable) known =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+
+    if (!home) {
+        fail_home(error);
+        return false;
+    }
+    for (unsigned i = 0; i < plan->hosts->len; i++) {
+        const CluPlanHost *host = plan->hosts->pdata[i];
+        Files files = {.qemu = NULL};
+        bool is_good =
+            find_files(host->host->vm, home, &files, errors, error) &&
+            add_file(kernels, known, files.kernel, error) &&
+            add_file(images, known, files.initrd, error);
+
+        files_clear(&files);
+        if (!is_good) {
+            return false;
+        }
+    }
+    *ret_kernels = g_strdup(g_checksum_get_string(kernels));
+    *ret_images = g_strdup(g_checksum_get_string(images));
+    return true;
+}
+
 /* Starts the supervisor. Returns its connection; -1 and @errors or @error if
  * that fails. */
 static int start_supervisor(const CluPlan *plan, const char *name,
@@ -361,9 +421,7 @@ static int start_supervisor(const CluPlan *plan, const char *name,
     g_autoptr(CluTimed) timed = NULL;
 
     if (!home) {
-        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
-                    "the files of Farside are not found: there is no "
-                    "share/farside above this program; install it again");
+        fail_home(error);
         return -1;
     }
     if (!choose_accel(plan, logs != NULL, is_kvm, errors) ||

@@ -7,6 +7,15 @@
 #include "cmd_cluster_timed.h"
 
 /*
+ * One hash of the guests' kernels of all hosts, and one of their images, which
+ * hold the modules; to be freed. False and @errors or @error, as
+ * cmd_cluster_start(), if there is none.
+ */
+bool cmd_cluster_hash_guests(const CluPlan *plan, char **ret_kernels,
+                             char **ret_images, TopoErrors *errors,
+                             GError **error);
+
+/*
  * Starts the supervisor of the cluster @name. Finds QEMU, its plugin and the
  * guests' images, and makes the images with kernels that the description names.
  * Fills in @setup; the caller has set its times. Returns a connection that owns

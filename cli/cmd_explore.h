@@ -60,9 +60,11 @@ typedef struct CmdExplore {
                             NULL: not there yet */
     int64_t template_ns; /* the virtual time at which it stands */
     bool boots;          /* each schedule boots its machines */
+    char *failure;       /* why there can be no template; owned; nullable */
     int64_t limit_ns;    /* the most virtual time of a script */
     int64_t patience_s;  /* the most real time of a schedule */
-    gint is_stopped;     /* atomic: the user has asked to end */
+    gint is_stopped;     /* atomic: the user has asked to end, or there is a
+                            failure */
 } CmdExplore;
 
 /*
@@ -70,13 +72,15 @@ typedef struct CmdExplore {
  * made: schedule.yaml with @comment at its top, what `up` or `branch` and the
  * script have written, the consoles, and the log of a cluster that was booted.
  * The cluster is gone afterwards. Can be called from several threads with other
- * @name and @dir.
+ * @name and @dir. If the machines that have booted give no checkpoint, sets
+ * failure and is_stopped: no other schedule can run.
  */
 void cmd_explore_run(CmdExplore *explore, const GArray *schedule,
                      const char *name, const char *dir, const char *comment,
                      CmdExploreResult *ret_result);
 
-/* Ends the cluster from which schedules were branched, if there is one. */
+/* Ends the cluster from which schedules were branched, if there is one, and
+ * frees what cmd_explore_run() has made. */
 void cmd_explore_end(CmdExplore *explore);
 
 /* Removes the folder of a run and the files in it. */
@@ -113,8 +117,11 @@ typedef struct CmdExploreReport CmdExploreReport;
 
 /* The inputs that the results of a report belong to. */
 typedef struct CmdExploreHead {
-    char *description;        /* SHA-256; owned */
-    char *script;             /* SHA-256; owned */
+    char *description; /* SHA-256; owned, as the others */
+    char *script;
+    char *kernels; /* of all hosts */
+    char *images;
+    bool boots;               /* each schedule boots its machines */
     int64_t begin_ns, end_ns; /* faults with a time begin within these */
 } CmdExploreHead;
 
@@ -129,8 +136,8 @@ CmdExploreReport *cmd_explore_report_new(const char *path,
 
 /*
  * Opens the report in @path to go on with it. Cuts off a last line that is not
- * whole. Fills in the times of @head; NULL and @error if its hashes are others
- * than those of the report, or the file is no report.
+ * whole. Fills in the times of @head; NULL and @error if all else of it differs
+ * in some part from that of the report, or the file is no report.
  */
 CmdExploreReport *cmd_explore_report_resume(const char *path,
                                             CmdExploreHead *head,

@@ -33,6 +33,8 @@ void cmd_explore_head_clear(CmdExploreHead *head)
 {
     g_clear_pointer(&head->description, g_free);
     g_clear_pointer(&head->script, g_free);
+    g_clear_pointer(&head->kernels, g_free);
+    g_clear_pointer(&head->images, g_free);
 }
 
 static CmdExploreReport *report_new(int fd)
@@ -71,12 +73,18 @@ static bool put(int fd, const char *text)
     return write(fd, text, length) == (ssize_t)length;
 }
 
+static const char *start_of(const CmdExploreHead *head)
+{
+    return head->boots ? "boot" : "branch";
+}
+
 static char *head_line(const CmdExploreHead *head)
 {
     return g_strdup_printf(
-        MAGIC " description=%s script=%s from=%" G_GINT64_FORMAT
-              "ns to=%" G_GINT64_FORMAT "ns\n" COLUMNS,
-        head->description, head->script, head->begin_ns, head->end_ns);
+        MAGIC " description=%s script=%s kernel=%s image=%s start=%s "
+              "from=%" G_GINT64_FORMAT "ns to=%" G_GINT64_FORMAT "ns\n" COLUMNS,
+        head->description, head->script, head->kernels, head->images,
+        start_of(head), head->begin_ns, head->end_ns);
 }
 
 CmdExploreReport *cmd_explore_report_new(const char *path,
@@ -155,6 +163,34 @@ static bool is_time(const char *text, int64_t *ret_ns)
     return end > text && strcmp(end, "ns") == 0;
 }
 
+/* What the results depend on must be what it was. */
+static bool check_head(const char *path, char *const *words,
+                       const CmdExploreHead *head, GError **error)
+{
+    const struct {
+        const char *name, *value, *text;
+    } parts[] = {
+        {"description=", head->description, "description"},
+        {"script=", head->script, "script"},
+        {"kernel=", head->kernels, "kernel of the guests"},
+        {"image=", head->images, "image of the guests, or modules in it"},
+        {"start=", start_of(head),
+         head->boots ? "start: now each schedule boots its machines"
+                     : "start: now each schedule is a branch"},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++) {
+        if (strcmp(get(words, parts[i].name), parts[i].value) != 0) {
+            g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                        "%s:1:1: the results are those of another %s; leave "
+                        "out --resume and give another folder by -o",
+                        path, parts[i].text);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool read_head(const char *path, const char *line, CmdExploreHead *head,
                       GError **error)
 {
@@ -169,15 +205,7 @@ static bool read_head(const char *path, const char *line, CmdExploreHead *head,
                     path);
         return false;
     }
-    if (strcmp(get(words, "description="), head->description) != 0 ||
-        strcmp(get(words, "script="), head->script) != 0) {
-        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
-                    "%s:1:1: the results are those of another description or "
-                    "script; leave out --resume and give another folder by -o",
-                    path);
-        return false;
-    }
-    return true;
+    return check_head(path, words, head, error);
 }
 
 static bool read_report(CmdExploreReport *report, const char *path,

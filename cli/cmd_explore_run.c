@@ -6,7 +6,9 @@
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 
+#include "clu_control.h"
 #include "clu_dir.h"
+#include "cmd.h"
 #include "cmd_cluster_common.h"
 #include "cmd_explore.h"
 #include "cmd_load.h"
@@ -14,6 +16,10 @@
 /* Virtual time that a host has to answer when the script has ended. The agent
  * of a frozen guest may be silent for 5 s. */
 #define ANSWER_NS INT64_C(10000000000)
+
+/* The most ms that pass until the machines, which have booted, give a
+ * checkpoint: none may be in the middle of an access. */
+#define CHECKPOINT_MS 100
 
 /* Seconds of real time after which a host would be called hung. Virtual time
  * decides here. */
@@ -28,7 +34,6 @@ typedef struct Run {
     CmdExploreResult *result;
     gint64 begun_us;
     int64_t until_ns; /* virtual time at which the present child must end */
-    bool is_late;     /* it has not */
     bool is_slow;     /* real time is over */
     bool is_broken;   /* a kernel has panicked, so nothing more can pass */
 } Run;
@@ -146,15 +151,16 @@ static bool is_over(void *owner)
     Run *run = owner;
     int64_t patience_us = run->explore->patience_s * G_USEC_PER_SEC;
     g_autoptr(JsonNode) status = NULL;
+    bool is_late = false;
 
     if (g_get_monotonic_time() - run->begun_us > patience_us) {
         run->is_slow = true;
     } else if (run->until_ns > 0) {
         status = ask_status(run);
         run->is_broken = has_panicked(status);
-        run->is_late = !run->is_broken && time_of(status) > run->until_ns;
+        is_late = time_of(status) > run->until_ns;
     }
-    return run->is_slow || run->is_late || run->is_broken;
+    return run->is_slow || is_late || run->is_broken;
 }
 
 /* `up` with @sets, and with a log if @log says where (nullable). */
@@ -204,38 +210,71 @@ void cmd_explore_end(CmdExplore *explore)
         end_cluster(explore, explore->template);
         g_clear_pointer(&explore->template, g_free);
     }
+    g_clear_pointer(&explore->failure, g_free);
+}
+
+/* Runs @verb of `farside cluster` with @word (nullable) for the cluster @name.
+ * Its output is added to that of `up`. */
+static int call(const Run *run, const char *verb, const char *name,
+                const char *word)
+{
+    const char *argv[] = {
+        run->explore->program, "cluster", verb, "-c", name, word, NULL};
+    g_autofree char *output = place(run, "up");
+
+    return cmd_explore_child(run->explore, (char **)argv, NULL, output, NULL,
+                             NULL);
 }
 
 /*
- * Boots the cluster of which all schedules are branches, without faults. A
- * description that cannot have branches boots for each schedule from then on.
- * Returns the exit status of `up`. The caller holds the lock.
+ * The cluster @name becomes a template. Its machines may be in the middle of an
+ * access, and then some time passes: always the same, because that depends on
+ * virtual time alone. Returns an exit status; if it is not 0, explore->failure
+ * has the reason.
+ */
+static int checkpoint(const Run *run, const char *name)
+{
+    CmdExplore *explore = run->explore;
+    g_autofree char *output = place(run, "up");
+    g_autofree char *last = NULL;
+    unsigned ms = 0;
+    int status;
+
+    do {
+        status = call(run, "checkpoint", name, NULL);
+    } while (status == CLU_CONTROL_AGAIN && ms++ < CHECKPOINT_MS &&
+             call(run, "advance", name, "1ms") == 0);
+    if (status != 0 && !g_atomic_int_get(&explore->is_stopped)) {
+        last = last_line(output);
+        explore->failure =
+            g_strdup_printf("the machines have booted, but there is no "
+                            "checkpoint of them (--boot does without): %s",
+                            last);
+        g_atomic_int_set(&explore->is_stopped, 1);
+    }
+    return status;
+}
+
+/*
+ * Boots the cluster of which all schedules are branches, without faults.
+ * Returns the exit status. The caller holds the lock.
  */
 static int make_template(Run *run)
 {
     CmdExplore *explore = run->explore;
     g_autofree char *name = g_strdup_printf("explore-%d-template", getpid());
-    g_autofree char *output = place(run, "up");
-    char *argv[] = {(char *)explore->program,
-                    (char *)"cluster",
-                    (char *)"checkpoint",
-                    (char *)"-c",
-                    name,
-                    NULL};
     int status = boot(run, name, NULL, explore->sets);
 
-    if (status != 0) {
-        end_cluster(explore, name);
-        return status;
+    if (status == 0) {
+        status = checkpoint(run, name);
     }
-    explore->template_ns = ask_time_of(explore, name);
-    if (cmd_explore_child(explore, argv, NULL, output, NULL, NULL) == 0) {
+    if (status == 0) {
+        explore->template_ns = ask_time_of(explore, name);
         explore->template = g_steal_pointer(&name);
     } else {
-        explore->boots = true;
         end_cluster(explore, name);
     }
-    return 0;
+    return status;
 }
 
 /* A branch of the template, with the faults of the schedule. */
@@ -272,7 +311,9 @@ static int start(Run *run, char **sets)
     int status = 0;
 
     g_mutex_lock(&explore->lock);
-    if (!explore->boots && !explore->template) {
+    if (explore->failure) {
+        status = CMD_DIFFERENT; /* another thread has met it */
+    } else if (!explore->boots && !explore->template) {
         status = make_template(run);
     }
     g_mutex_unlock(&explore->lock);
@@ -313,14 +354,18 @@ static void run_script(Run *run, const char *schedule)
     char *argv[] = {(char *)explore->script, NULL};
     g_autofree char *last = NULL;
     g_autofree char *text = NULL;
+    int64_t end_ns;
     int status;
 
     run->result->begin_ns = ask_time(run);
     run->until_ns = run->result->begin_ns + explore->limit_ns;
     status = cmd_explore_child(run->explore, argv, envp, output, is_over, run);
-    run->result->end_ns = MAX(ask_time(run), run->result->begin_ns);
+    end_ns = ask_time(run);
+    run->result->end_ns = CLAMP(end_ns, run->result->begin_ns, run->until_ns);
     last = last_line(output);
-    if (run->is_late) {
+    /* is_over() looks once in a second of real time. Whether it has seen the
+     * limit pass depends on the load of this machine; this does not. */
+    if (end_ns > run->until_ns) {
         text =
             g_strdup_printf("the script has not ended after %" G_GINT64_FORMAT
                             " s of virtual time; its last line: %s",
@@ -436,10 +481,9 @@ static void check_answer(Run *run, const TopoHost *host)
                     NULL};
     int status;
 
-    run->is_late = false;
     run->until_ns = ask_time(run) + ANSWER_NS;
     status = cmd_explore_child(run->explore, argv, NULL, output, is_over, run);
-    if (status != 0 && !run->is_slow &&
+    if ((status != 0 || ask_time(run) > run->until_ns) && !run->is_slow &&
         !exp_schedule_has_power(run->schedule, host)) {
         judge_lost(run, host, "does not answer any more");
     }
@@ -484,6 +528,11 @@ static void judge_start(Run *run)
     g_autofree char *output = place(run, "up");
     g_autofree char *last = last_line(output);
 
+    if (run->explore->failure) {
+        judge(run, CMD_EXPLORE_ERROR, CMD_EXPLORE_NO_CAUSE,
+              run->explore->failure);
+        return;
+    }
     if (judge_console(run, output, "while the cluster boots")) {
         return;
     }

@@ -2,9 +2,11 @@
 /*
  * `farside cluster explore` without machines. Invariants: a report that is gone
  * on with has each seed once and whole lines, whenever the process ended; it is
- * refused for another description or script. A kernel's report is found on a
- * console, and what is allowed is not one. Wrong input is refused with its
- * place before any machine boots.
+ * refused if anything that its results depend on is another one. A kernel's
+ * report is found on a console, and what is allowed is not one. Wrong input is
+ * refused with its place before any machine boots. A verdict depends on virtual
+ * time alone. Machines that give no checkpoint at once give one later, or the
+ * exploration ends.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -28,6 +30,8 @@ static CmdExploreHead head_of(const char *description)
 {
     return (CmdExploreHead){.description = g_strdup(description),
                             .script = g_strdup("5c"),
+                            .kernels = g_strdup("4e"),
+                            .images = g_strdup("13"),
                             .begin_ns = 1200000001,
                             .end_ns = 3400000002};
 }
@@ -75,8 +79,8 @@ START_TEST(a_report_goes_on_at_the_next_seed)
     text = read_file("report.csv");
     ck_assert_str_eq(
         text,
-        "# farside explore 1 description=d1 script=5c from=1200000001ns "
-        "to=3400000002ns\n"
+        "# farside explore 1 description=d1 script=5c kernel=4e image=13 "
+        "start=branch from=1200000001ns to=3400000002ns\n"
         "seed,verdict,script_ms,seconds,faults,reason\n"
         "7,pass,2500,41.2,\"a freeze at 2s for 40us\",\"\"\n"
         "3,fail,2500,41.2,\"a freeze at 2s for 40us\",\"b: \"\"Oops\"\", at "
@@ -129,10 +133,50 @@ static void check_refused(const CmdExploreReport *report, GError *error,
     g_error_free(error);
 }
 
+/* The head of a report differs in one word from the one that is there. */
+static void check_differs(const CmdExploreHead *head, const char *from,
+                          const char *to, const char *words)
+{
+    g_autofree char *path = program_place("other.csv");
+    g_autofree char *text = read_file("report.csv");
+    g_autoptr(GString) other = g_string_new(text);
+    CmdExploreHead mine = *head;
+    CmdExploreReport *report;
+    GError *error = NULL;
+
+    ck_assert_uint_eq(g_string_replace(other, from, to, 0), 1);
+    ck_assert(g_file_set_contents(path, other->str, -1, NULL));
+    report = cmd_explore_report_resume(path, &mine, &error);
+    check_refused(report, error, words);
+}
+
+START_TEST(a_report_that_belongs_to_others_is_refused)
+{
+    g_auto(CmdExploreHead) head = head_of("d1");
+    g_autofree char *path = program_place("report.csv");
+
+    cmd_explore_report_free(cmd_explore_report_new(path, &head, NULL));
+    check_differs(&head, "description=d1", "description=d2",
+                  "other.csv:1:1: the results are those of another "
+                  "description; leave out --resume");
+    check_differs(&head, "script=5c", "script=5d", "of another script;");
+    check_differs(&head, "kernel=4e", "kernel=4f",
+                  "of another kernel of the guests;");
+    check_differs(&head, "image=13", "image=14",
+                  "of another image of the guests, or modules in it;");
+    check_differs(&head, " image=13", "",
+                  "of another image of the guests, or modules in it;");
+    check_differs(&head, "start=branch", "start=boot",
+                  "of another start: now each schedule is a branch;");
+    head.boots = true;
+    check_differs(&head, "kernel=4e", "kernel=4e",
+                  "of another start: now each schedule boots its machines;");
+}
+END_TEST
+
 START_TEST(another_report_is_refused)
 {
     g_auto(CmdExploreHead) head = head_of("d1");
-    g_auto(CmdExploreHead) other = head_of("d2");
     g_autofree char *path = program_place("report.csv");
     CmdExploreReport *report;
     GError *error = NULL;
@@ -141,17 +185,14 @@ START_TEST(another_report_is_refused)
     report = cmd_explore_report_new(path, &head, &error);
     check_refused(report, error, "has results already; go on with --resume");
     error = NULL;
-    report = cmd_explore_report_resume(path, &other, &error);
-    check_refused(report, error,
-                  "report.csv:1:1: the results are those of another");
-    error = NULL;
     ck_assert(g_file_set_contents(path, "a,b\n1,2\n", -1, NULL));
     report = cmd_explore_report_resume(path, &head, &error);
     check_refused(report, error, "report.csv:1:1: this is no report");
     error = NULL;
     ck_assert(g_file_set_contents(path,
                                   "# farside explore 1 description=d1 "
-                                  "script=5c from=1ns to=2ns\nseed\n1,odd,3\n",
+                                  "script=5c kernel=4e image=13 start=branch "
+                                  "from=1ns to=2ns\nseed\n1,odd,3\n",
                                   -1, NULL));
     report = cmd_explore_report_resume(path, &head, &error);
     check_refused(report, error, "report.csv:3:1: a line begins with the seed");
@@ -194,12 +235,17 @@ static void check_usage(const char *words, const char *message)
     ck_assert_msg(strstr(program_err, message), "%s", program_err);
 }
 
+static void put_program(const char *name, const char *text)
+{
+    g_autofree char *path = program_place(name);
+
+    program_put(name, text);
+    ck_assert_int_eq(chmod(path, 0755), 0);
+}
+
 static void put_script(void)
 {
-    g_autofree char *path = program_place("script");
-
-    program_put("script", "#!/bin/sh\nexit 0\n");
-    ck_assert_int_eq(chmod(path, 0755), 0);
+    put_program("script", "#!/bin/sh\nexit 0\n");
 }
 
 START_TEST(wrong_options_are_refused)
@@ -258,6 +304,285 @@ START_TEST(wrong_files_are_refused_with_their_place)
 }
 END_TEST
 
+/* ---- Resume ------------------------------------------------------------- */
+
+/* The hash that a report has of a file that both hosts use. */
+static char *hash_of_both(const char *text)
+{
+    g_autofree char *one =
+        g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+    g_autofree char *both = g_strconcat(one, one, NULL);
+
+    return g_compute_checksum_for_string(G_CHECKSUM_SHA256, both, -1);
+}
+
+static TopoDescription *load_pair(void)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GPtrArray) changes = topo_changes_new();
+    g_autofree char *path = program_place("pair.yaml");
+    TopoDescription *description = topo_load(path, changes, errors);
+
+    ck_assert_ptr_nonnull(description);
+    return description;
+}
+
+/* Stand-ins for QEMU and the guests: nothing boots. */
+static void put_guests(void)
+{
+    g_autofree char *guest = program_place("guest");
+    g_autofree char *plugin = program_place("plugin.so");
+    g_autofree char *bin = program_place("bin");
+    g_autofree char *path = g_strconcat(bin, ":", g_getenv("PATH"), NULL);
+
+    put_program("bin/qemu-system-x86_64", "");
+    program_put("plugin.so", "");
+    program_put("guest/vmlinuz", "kernel");
+    program_put("guest/initramfs", "image");
+    g_setenv("PATH", path, TRUE);
+    g_setenv("FARSIDE_GUEST", guest, TRUE);
+    g_setenv("FARSIDE_QEMU_PLUGIN", plugin, TRUE);
+}
+
+static const char resume[] =
+    "cluster explore pair.yaml --script script --resume --seeds 1 -o .";
+
+START_TEST(a_complete_report_is_gone_on_with_if_the_guests_are_the_same)
+{
+    g_autoptr(TopoDescription) pair = NULL;
+    g_autofree char *kernels = hash_of_both("kernel");
+    g_autofree char *images = hash_of_both("image");
+    g_autofree char *script = g_compute_checksum_for_string(
+        G_CHECKSUM_SHA256, "#!/bin/sh\nexit 0\n", -1);
+    g_autofree char *report = NULL;
+
+    program_put("pair.yaml", good);
+    put_script();
+    put_guests();
+    pair = load_pair();
+    report = g_strdup_printf(
+        "# farside explore 1 description=%s script=%s kernel=%s image=%s "
+        "start=branch from=1ns to=2ns\n"
+        "seed,verdict,script_ms,seconds,faults,reason\n1,pass,3,4.0,,\n",
+        pair->hash, script, kernels, images);
+    program_put("report.csv", report);
+    ck_assert_msg(program_run(resume) == 0, "%s", program_err);
+    ck_assert_ptr_nonnull(strstr(program_out, "1 passed"));
+
+    program_put("guest/initramfs", "image with another module");
+    check_usage(resume, "of another image of the guests, or modules in it;");
+    program_put("guest/initramfs", "image");
+    program_put("guest/vmlinuz", "another kernel");
+    check_usage(resume, "of another kernel of the guests;");
+}
+END_TEST
+
+/* A monitor cannot serve several branches. */
+START_TEST(a_description_without_checkpoints_boots_each_schedule)
+{
+    g_autoptr(TopoDescription) pair = NULL;
+    g_autofree char *report = NULL;
+    g_autofree char *kernels = hash_of_both("kernel");
+    g_autofree char *images = hash_of_both("image");
+    g_autofree char *script = g_compute_checksum_for_string(
+        G_CHECKSUM_SHA256, "#!/bin/sh\nexit 0\n", -1);
+    g_autoptr(GString) text = g_string_new(good);
+
+    g_string_replace(text, "at: rp0}]}", "at: rp0}], vm: {qmp: on}}", 1);
+    program_put("pair.yaml", text->str);
+    put_script();
+    put_guests();
+    pair = load_pair();
+    report = g_strdup_printf(
+        "# farside explore 1 description=%s script=%s kernel=%s image=%s "
+        "start=branch from=1ns to=2ns\n",
+        pair->hash, script, kernels, images);
+    program_put("report.csv", report);
+    check_usage(resume,
+                "each schedule boots its machines, because there can be no "
+                "checkpoint:\n");
+    ck_assert_ptr_nonnull(strstr(program_err, "`qmp`, which cannot serve"));
+    ck_assert_ptr_nonnull(strstr(
+        program_err, "of another start: now each schedule boots its machines"));
+}
+END_TEST
+
+/* ---- A schedule, with a stand-in for the cluster ------------------------ */
+
+/*
+ * Its files: `now` is the virtual time in ns, `busy` the ms for which the
+ * machines give no checkpoint, `refusal` the status of the checkpoint, `answer`
+ * the ns that a command takes. Its verbs go to `calls`.
+ */
+static const char cluster[] =
+    "#!/bin/sh\n"
+    "cd \"${0%/*}\"\n"
+    "echo \"$2\" >>calls\n"
+    "pass() { echo $(($(cat now) + $1)) >now; }\n"
+    "case $2 in\n"
+    "status)\n"
+    "  echo '{\"hosts\": [{\"name\": \"a\", \"state\": \"up\", \"virtual_ns\": '\n"
+    "  cat now\n"
+    "  echo '}, {\"name\": \"b\", \"state\": \"up\", \"virtual_ns\": 1}]}' ;;\n"
+    "exec) pass $(cat answer) ;;\n"
+    "advance) pass 1000000; echo $(($(cat busy) - 1)) >busy ;;\n"
+    "checkpoint) [ $(cat busy) -le 0 ] || { echo busy; exit 75; }\n"
+    "  status=$(cat refusal); [ $status = 0 ] || echo 'no, not now'\n"
+    "  exit $status ;;\n"
+    "esac\n";
+
+typedef struct Stage {
+    CmdExplore explore;
+    TopoDescription *description;
+    char *program, *file, *script, *dir;
+    CmdExploreResult result;
+} Stage;
+
+static void stage_set(Stage *stage)
+{
+    program_put("pair.yaml", good);
+    put_script();
+    put_program("farside", cluster);
+    program_put("now", "10000000000\n");
+    program_put("busy", "0\n");
+    program_put("refusal", "0\n");
+    program_put("answer", "5\n");
+    *stage = (Stage){.description = load_pair(),
+                     .program = program_place("farside"),
+                     .file = program_place("pair.yaml"),
+                     .script = program_place("script"),
+                     .dir = program_place("run")};
+    stage->explore = (CmdExplore){.program = stage->program,
+                                  .invariants = "",
+                                  .verb = "cluster explore",
+                                  .file = stage->file,
+                                  .script = stage->script,
+                                  .description = stage->description,
+                                  .limit_ns = 1000000000,
+                                  .patience_s = 100};
+}
+
+static void stage_run(Stage *stage)
+{
+    g_autoptr(GArray) none = g_array_new(FALSE, TRUE, sizeof(TopoFault));
+
+    cmd_explore_result_clear(&stage->result);
+    cmd_explore_run(&stage->explore, none, "stage", stage->dir, NULL,
+                    &stage->result);
+}
+
+static void stage_clear(Stage *stage)
+{
+    cmd_explore_end(&stage->explore);
+    cmd_explore_result_clear(&stage->result);
+    topo_description_free(stage->description);
+    g_free(stage->program);
+    g_free(stage->file);
+    g_free(stage->script);
+    g_free(stage->dir);
+}
+
+static unsigned calls_of(const char *verb)
+{
+    g_autofree char *text = read_file("calls");
+    g_auto(GStrv) lines = g_strsplit(text, "\n", 0);
+    unsigned count = 0;
+
+    for (char **line = lines; *line; line++) {
+        count += strcmp(*line, verb) == 0;
+    }
+    return count;
+}
+
+/* Each script ends at once in real time, before anybody looks. */
+START_TEST(a_script_hangs_by_virtual_time_alone)
+{
+    Stage stage;
+
+    stage_set(&stage);
+    put_program("script", "#!/bin/sh\necho 11000000000 >\"${0%/*}/now\"\n");
+    stage_run(&stage);
+    ck_assert_msg(stage.result.verdict == CMD_EXPLORE_PASS, "%s",
+                  stage.result.reason);
+    ck_assert_int_eq(stage.result.end_ns - stage.result.begin_ns, 1000000000);
+
+    program_put("now", "10000000000\n");
+    put_program("script", "#!/bin/sh\necho 11000000001 >\"${0%/*}/now\"\n");
+    stage_run(&stage);
+    ck_assert_int_eq(stage.result.verdict, CMD_EXPLORE_FAIL);
+    ck_assert_int_eq(stage.result.cause, CMD_EXPLORE_HANG);
+    /* Not by how much it was late: that depends on when it was told to end. */
+    ck_assert_int_eq(stage.result.end_ns - stage.result.begin_ns, 1000000000);
+    stage_clear(&stage);
+}
+END_TEST
+
+START_TEST(a_host_answers_within_10_s_of_virtual_time)
+{
+    Stage stage;
+
+    stage_set(&stage);
+    program_put("answer", "10000000000\n");
+    stage_run(&stage);
+    ck_assert_int_eq(stage.result.verdict, CMD_EXPLORE_PASS);
+    program_put("answer", "10000000001\n");
+    stage_run(&stage);
+    ck_assert_int_eq(stage.result.verdict, CMD_EXPLORE_FAIL);
+    ck_assert_int_eq(stage.result.cause, CMD_EXPLORE_LOST);
+    ck_assert_str_eq(stage.result.reason, "a does not answer any more");
+    stage_clear(&stage);
+}
+END_TEST
+
+START_TEST(a_checkpoint_is_tried_again_a_little_later)
+{
+    Stage stage;
+
+    stage_set(&stage);
+    program_put("busy", "3\n");
+    stage_run(&stage);
+    ck_assert_msg(stage.result.verdict == CMD_EXPLORE_PASS, "%s",
+                  stage.result.reason);
+    ck_assert_uint_eq(calls_of("checkpoint"), 4);
+    ck_assert_uint_eq(calls_of("advance"), 3);
+    ck_assert_int_eq(stage.explore.template_ns, 10003000000);
+    stage_run(&stage);
+    ck_assert_uint_eq(calls_of("up"), 1);
+    ck_assert_uint_eq(calls_of("branch"), 2);
+    stage_clear(&stage);
+}
+END_TEST
+
+/* Schedules that boot in place of branches would be other tests. */
+START_TEST(without_a_checkpoint_the_exploration_ends)
+{
+    static const char *const files[][2] = {{"refusal", "1\n"},
+                                           {"busy", "1000000\n"}};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(files); i++) {
+        Stage stage;
+
+        stage_set(&stage);
+        program_put("calls", "");
+        program_put(files[i][0], files[i][1]);
+        stage_run(&stage);
+        ck_assert_int_eq(stage.result.verdict, CMD_EXPLORE_ERROR);
+        ck_assert_ptr_nonnull(stage.explore.failure);
+        ck_assert_msg(
+            strstr(stage.explore.failure, "there is no checkpoint") &&
+                strstr(stage.explore.failure, i == 0 ? "no, not now" : "busy"),
+            "%s", stage.explore.failure);
+        ck_assert_int_eq(stage.explore.is_stopped, 1);
+        stage_run(&stage);
+        ck_assert_int_eq(stage.result.verdict, CMD_EXPLORE_ERROR);
+        ck_assert_uint_eq(calls_of("up"), 1);
+        ck_assert_uint_eq(calls_of("branch"), 0);
+        ck_assert(!stage.explore.boots);
+        stage_clear(&stage);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cmd_explore");
@@ -266,10 +591,19 @@ int main(void)
     tcase_add_checked_fixture(tcase, program_setup, program_teardown);
     tcase_add_test(tcase, a_report_goes_on_at_the_next_seed);
     tcase_add_test(tcase, a_line_that_is_not_whole_is_cut_off);
+    tcase_add_test(tcase, a_report_that_belongs_to_others_is_refused);
     tcase_add_test(tcase, another_report_is_refused);
     tcase_add_test(tcase, a_kernels_report_is_found);
     tcase_add_test(tcase, wrong_options_are_refused);
     tcase_add_test(tcase, wrong_files_are_refused_with_their_place);
+    tcase_add_test(
+        tcase, a_complete_report_is_gone_on_with_if_the_guests_are_the_same);
+    tcase_add_test(tcase,
+                   a_description_without_checkpoints_boots_each_schedule);
+    tcase_add_test(tcase, a_script_hangs_by_virtual_time_alone);
+    tcase_add_test(tcase, a_host_answers_within_10_s_of_virtual_time);
+    tcase_add_test(tcase, a_checkpoint_is_tried_again_a_little_later);
+    tcase_add_test(tcase, without_a_checkpoint_the_exploration_ends);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
