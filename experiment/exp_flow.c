@@ -149,6 +149,9 @@ static FabSeen seen_of(const TopoFlow *flow)
     if (topo_flow_is(flow, "seen", "interrupt")) {
         return FAB_SEEN_INTERRUPT;
     }
+    if (topo_flow_is(flow, "seen", "answered")) {
+        return FAB_SEEN_ANSWERED;
+    }
     return topo_flow_is(flow, "seen", "on") ? FAB_SEEN_POLLING : FAB_SEEN_NOT;
 }
 

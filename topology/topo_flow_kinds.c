@@ -267,11 +267,13 @@ static const TopoKey mmio_keys[] = {
         "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`"),
     RANGE("size", BYTES, "8B", "1B", "64B", 0, "bytes of one access"),
     RANGE("count", INT, "1", "1", "1000000000000", 0, "number of accesses"),
-    WORD("seen", "off", "off|on|interrupt", 0,
+    WORD("seen", "off", "off|on|interrupt|answered", 0,
          "off: a write is over when it has left the CPU that writes; on: a "
          "write to `host.ram`, when that host's CPU, which polls, has seen it; "
          "interrupt: it is an MSI to `host.ram`, and over when the handler "
-         "starts, `core.interrupt` after its arrival"),
+         "starts, `core.interrupt` after its arrival; answered: that host's "
+         "CPU, which polls, answers by as many bytes to the RAM of `host`, "
+         "whose CPU polls and sees them"),
 };
 
 static void check_mmio(TopoLoader *loader, TopoFlow *flow)

@@ -9,6 +9,7 @@ typedef enum FabSeen {
     FAB_SEEN_NOT,
     FAB_SEEN_POLLING,
     FAB_SEEN_INTERRUPT,
+    FAB_SEEN_ANSWERED,
 } FabSeen;
 
 /*
@@ -18,7 +19,9 @@ typedef enum FabSeen {
  * write is over when the CPU of the host that owns the target memory has seen
  * it. That CPU polls (cpu.poll is the mean of a uniform distribution that
  * begins at 0), or the write is an MSI, whose handler starts after
- * cpu.interrupt.
+ * cpu.interrupt. With FAB_SEEN_ANSWERED the CPU that polls then writes as many
+ * bytes to the memory of @host, and the write is over when @host's CPU, which
+ * polls, has seen these: a ping-pong.
  */
 typedef struct FabMmioFlowParams {
     FabRoot *host;

@@ -17,7 +17,13 @@ typedef struct MmioFlow {
     SimTime begin;    /* of the present operation */
     FabRoot *watched; /* host whose CPU sees the writes; NULL: none */
     unsigned watch;
-    bool is_begun;
+    FabBusAddr answer; /* address of the range for answers, for that CPU */
+    unsigned answer_watch;
+    enum {
+        STEP_BEGIN,
+        STEP_SEEN,
+        STEP_ANSWERED
+    } step; /* at the next event */
 } MmioFlow;
 
 static void next_begin(MmioFlow *self);
@@ -41,10 +47,10 @@ static void write_over(void *owner)
     op_over(owner, FAB_STATUS_SC);
 }
 
-/* Time until the other CPU has seen a write that is in its memory */
-static SimTime until_seen(MmioFlow *self)
+/* Time until the CPU of @host has seen a write that is in its memory */
+static SimTime until_seen(MmioFlow *self, FabRoot *host)
 {
-    const FabRootParams *root = fab_root_params(self->watched);
+    const FabRootParams *root = fab_root_params(host);
 
     if (self->params.seen == FAB_SEEN_INTERRUPT) {
         return root->cpu.interrupt;
@@ -52,16 +58,30 @@ static SimTime until_seen(MmioFlow *self)
     return sim_random_below(&self->flow.random, 2 * root->cpu.poll + 1);
 }
 
+/* A write of this operation is in the memory of @host. */
+static void visible(MmioFlow *self, FabRoot *host, uint64_t data, int step)
+{
+    if (data != self->finished + 1) {
+        return;
+    }
+    self->step = step;
+    sim_event_schedule(&self->flow.event,
+                       sim_engine_now(self->flow.fabric->engine) +
+                           until_seen(self, host));
+}
+
 static void write_visible(void *owner, FabBusAddr addr, uint64_t data)
 {
     MmioFlow *self = owner;
 
-    if (data != self->finished + 1) {
-        return;
-    }
-    sim_event_schedule(&self->flow.event,
-                       sim_engine_now(self->flow.fabric->engine) +
-                           until_seen(self));
+    visible(self, self->watched, data, STEP_SEEN);
+}
+
+static void answer_visible(void *owner, FabBusAddr addr, uint64_t data)
+{
+    MmioFlow *self = owner;
+
+    visible(self, self->params.host, data, STEP_ANSWERED);
 }
 
 static void read_over(void *owner, FabStatus status)
@@ -69,13 +89,17 @@ static void read_over(void *owner, FabStatus status)
     op_over(owner, status);
 }
 
+static FabBusAddr offset_of(const MmioFlow *self)
+{
+    return self->finished * self->step_bytes % self->range_bytes;
+}
+
 /* Neither fab_root_write_then() nor fab_root_read() calls back at once, so this
  * does not recurse. */
 static void next_begin(MmioFlow *self)
 {
     const FabMmioFlowParams *params = &self->params;
-    FabBusAddr addr =
-        self->base + self->finished * self->step_bytes % self->range_bytes;
+    FabBusAddr addr = self->base + offset_of(self);
 
     self->begin = sim_engine_now(self->flow.fabric->engine);
     if (params->direction == FAB_TLP_MWR) {
@@ -89,16 +113,20 @@ static void next_begin(MmioFlow *self)
     }
 }
 
-/* The flow begins, or the other CPU sees a write. */
+/* The flow begins, or a CPU sees a write. */
 static void mmio_event(SimEvent *event)
 {
     MmioFlow *self = (MmioFlow *)fab_flow_of_event(event);
 
-    if (self->is_begun) {
-        op_over(self, FAB_STATUS_SC);
-    } else {
-        self->is_begun = true;
+    if (self->step == STEP_BEGIN) {
         next_begin(self);
+    } else if (self->step == STEP_SEEN &&
+               self->params.seen == FAB_SEEN_ANSWERED) {
+        fab_root_write_then(self->watched, self->answer + offset_of(self),
+                            self->params.size_bytes, self->finished + 1,
+                            self->flow.number, NULL, NULL);
+    } else {
+        op_over(self, FAB_STATUS_SC);
     }
 }
 
@@ -108,6 +136,9 @@ static void mmio_free(FabFlow *flow)
 
     if (self->watched) {
         fab_root_unwatch(self->watched, self->watch);
+    }
+    if (self->params.seen == FAB_SEEN_ANSWERED) {
+        fab_root_unwatch(self->params.host, self->answer_watch);
     }
     g_free(self);
 }
@@ -136,12 +167,26 @@ static bool check_params(const char *name, const FabMmioFlowParams *params,
     return fab_flow_accept(name, wrong, error);
 }
 
+/* Finds memory for the answers: *ret_own is its address in the host, and
+ * *ret_answer that for the other CPU. False and @error if it has none. */
+static bool find_answers(const FabMmioFlowParams *params, uint32_t range_bytes,
+                         FabBusAddr *ret_own, FabBusAddr *ret_answer,
+                         GError **error)
+{
+    FabTarget own = {fab_root_component(params->host), -1};
+
+    return params->seen != FAB_SEEN_ANSWERED ||
+           (fab_target_take(&own, range_bytes, ret_own, error) &&
+            fab_route_map(params->target.component, own.component, *ret_own,
+                          range_bytes, ret_answer, error));
+}
+
 FabFlow *fab_mmio_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
                            const FabMmioFlowParams *params, GError **error)
 {
     uint32_t step = 1, range;
     uint64_t space;
-    FabBusAddr addr, target;
+    FabBusAddr addr, target, own = 0, answer = 0;
     MmioFlow *self;
 
     if (!fab_flow_check(fabric, name, params->start, error) ||
@@ -157,7 +202,8 @@ FabFlow *fab_mmio_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
                 MAX(space / step, 1) * step);
     if (!fab_target_take(&params->target, range, &target, error) ||
         !fab_route_map(fab_root_component(params->host),
-                       params->target.component, target, range, &addr, error)) {
+                       params->target.component, target, range, &addr, error) ||
+        !find_answers(params, range, &own, &answer, error)) {
         return NULL;
     }
     self = g_new0(MmioFlow, 1);
@@ -170,6 +216,11 @@ FabFlow *fab_mmio_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
         self->watched = fab_component_as_root(params->target.component);
         self->watch =
             fab_root_watch(self->watched, target, range, write_visible, self);
+    }
+    if (params->seen == FAB_SEEN_ANSWERED) {
+        self->answer = answer;
+        self->answer_watch =
+            fab_root_watch(params->host, own, range, answer_visible, self);
     }
     return &self->flow;
 }

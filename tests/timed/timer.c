@@ -9,6 +9,8 @@
  *   timer lines FILE OFFSET COUNT START
  *   timer watch FILE OFFSET COUNT
  *   timer send FILE OFFSET COUNT
+ *   timer ping FILE OFFSET COUNT OWN
+ *   timer pong FILE OFFSET COUNT OWN
  *   timer change FILE OFFSET COUNT
  *   timer dma FILE OFFSET ADDRESS
  *
@@ -18,7 +20,11 @@
  * bytes to ascending addresses of 64 KiB, and the time at which they began,
  * which is START. `send` writes the time to OFFSET, COUNT times; `watch` polls
  * OFFSET until it has seen COUNT such times, and prints the least and the
- * greatest age.
+ * greatest age. `ping` writes the numbers from 0 to COUNT to OFFSET, each when
+ * it has found the one before at the offset OWN of /dev/mem; `pong` on the
+ * other machine writes each number that it finds there. `ping` prints the
+ * least, the greatest and the mean time from a write to its answer, without
+ * those of the first one.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -215,6 +221,57 @@ static int do_watch(volatile uint64_t *at, long count)
     return EXIT_SUCCESS;
 }
 
+/* Polls until @at has @value. */
+static bool await_value(volatile uint64_t *at, uint64_t value)
+{
+    uint64_t begin = __rdtsc();
+
+    while (*at != value) {
+        if (__rdtsc() - begin > PATIENCE_NS) {
+            fprintf(stderr, "%" PRIu64 " has not come\n", value);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The first number also fills the TLB. */
+static int do_ping(volatile uint64_t *at, volatile uint64_t *own, long count)
+{
+    Range range = {UINT64_MAX, 0, 0};
+
+    *own = UINT64_MAX;
+    pass(START_NS);
+    for (uint64_t i = 0; i <= (uint64_t)count; i++) {
+        uint64_t begin = __rdtsc(), ns;
+
+        *at = i;
+        if (!await_value(own, i)) {
+            return EXIT_FAILURE;
+        }
+        ns = __rdtsc() - begin;
+        if (i > 0) {
+            range_add(&range, ns);
+        }
+        pass(PAUSE_NS);
+    }
+    printf("%" PRIu64 " %" PRIu64 " %.1f\n", range.least, range.greatest,
+           (double)range.sum / count);
+    return EXIT_SUCCESS;
+}
+
+static int do_pong(volatile uint64_t *at, volatile uint64_t *own, long count)
+{
+    *own = UINT64_MAX;
+    for (uint64_t i = 0; i <= (uint64_t)count; i++) {
+        if (!await_value(own, i)) {
+            return EXIT_FAILURE;
+        }
+        *at = i;
+    }
+    return EXIT_SUCCESS;
+}
+
 static int do_change(volatile uint64_t *at)
 {
     uint64_t seen = *at, begin = __rdtsc();
@@ -248,6 +305,14 @@ int main(int argc, char **argv)
     volatile uint8_t *at;
     long count;
 
+    if (argc == 6 &&
+        (strcmp(argv[1], "ping") == 0 || strcmp(argv[1], "pong") == 0)) {
+        long page = sysconf(_SC_PAGESIZE);
+
+        return (argv[1][1] == 'i' ? do_ping : do_pong)(
+            (volatile uint64_t *)map(argv[2], argv[3], page),
+            (volatile uint64_t *)map("/dev/mem", argv[5], page), atol(argv[4]));
+    }
     if (argc == 5 || (argc == 6 && strcmp(argv[1], "lines") == 0)) {
         at =
             map(argv[2], argv[3],
@@ -279,8 +344,8 @@ int main(int argc, char **argv)
             return do_watch((volatile uint64_t *)at, count);
         }
     }
-    fputs("usage: timer read|write|lines|send|watch|change|dma FILE OFFSET "
-          "COUNT|ADDRESS [START]\n",
+    fputs("usage: timer read|write|lines|send|watch|ping|pong|change|dma FILE "
+          "OFFSET COUNT|ADDRESS [START|OWN]\n",
           stderr);
     return 2;
 }

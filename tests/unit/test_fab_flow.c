@@ -820,6 +820,32 @@ START_TEST(an_msi_is_seen_by_its_handler)
 }
 END_TEST
 
+/* A ping-pong is two messages, of which the second begins when the first is
+ * seen. Without a poll each is seen when it is visible. */
+START_TEST(an_answer_takes_as_long_as_the_message)
+{
+    FabRootParams root_params = lab_root_params(false);
+    FabEndpointParams device_params = lab_device_params();
+    FabMmioFlowParams params;
+    FabFlowResult one_way, both;
+
+    root_params.cpu.poll = 0;
+    host_new_with(&root_params, &device_params);
+    params = mmio_params(FAB_TLP_MWR, 8, 100);
+    params.target = (FabTarget){.component = fab_root_component(root)};
+    params.seen = FAB_SEEN_POLLING;
+    one_way = run(mmio_flow("one way", &params));
+    params.seen = FAB_SEEN_ANSWERED;
+    both = run(mmio_flow("both", &params));
+    ck_assert_uint_eq(both.operations, 100);
+    ck_assert_uint_eq(sim_histogram_min(both.latency),
+                      2 * sim_histogram_min(one_way.latency));
+    ck_assert_uint_eq(sim_histogram_max(both.latency),
+                      2 * sim_histogram_max(one_way.latency));
+    ck_assert_int_eq(both.end - both.begin, 2 * (one_way.end - one_way.begin));
+}
+END_TEST
+
 START_TEST(mmio_writes_wait_for_the_link)
 {
     FabRootParams root_params = lab_root_params(false);
@@ -956,6 +982,7 @@ int main(void)
     tcase_add_test(mmio, mmio_writes_at_the_pace_of_the_core);
     tcase_add_test(mmio, mmio_writes_wait_for_the_link);
     tcase_add_test(mmio, an_msi_is_seen_by_its_handler);
+    tcase_add_test(mmio, an_answer_takes_as_long_as_the_message);
     tcase_add_test(mmio, stores_do_not_hold_up_completions);
     tcase_add_test(mmio, mmio_read_latency_is_the_sum_of_the_parts);
     tcase_add_test(mmio, steady_state_allocates_nothing);
