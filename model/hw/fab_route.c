@@ -180,6 +180,8 @@ typedef struct Record {
 typedef struct Way {
     FabRoutes *routes;
     FabComponent *from, *to;
+    FabNtb *near;    /* NULL: any adapter and cable */
+    unsigned cable;  /* way out of @near */
     unsigned flags;  /* FabMapFlags */
     GArray *records; /* of Record */
 } Way;
@@ -280,19 +282,49 @@ static bool check_ends(const FabComponent *from, FabComponent *from_host,
     return true;
 }
 
+/* The crossing of way->near and way->cable, if it leads from @from to @to. */
+static const Crossing *find_crossing(const Way *way, uint32_t from, uint32_t to)
+{
+    const Host *host = &way->routes->hosts[from];
+
+    for (uint32_t i = 0; i < host->count; i++) {
+        const Crossing *crossing = &way->routes->crossings[host->first + i];
+
+        if (crossing->near == way->near && crossing->cable == way->cable &&
+            crossing->to == to) {
+            return crossing;
+        }
+    }
+    return NULL;
+}
+
+/* Makes the crossing of way->near and way->cable the only one of the way from
+ * @from to @to. */
+static bool take_crossing(const Way *way, uint32_t from, uint32_t to)
+{
+    const Crossing *crossing = find_crossing(way, from, to);
+
+    way->routes->hosts[from].via = NULL;
+    way->routes->hosts[to].via = crossing;
+    return crossing;
+}
+
 /* Finds the way. Host.via links its crossings, from the host of way->to back.
  */
 static bool way_find(Way *way, GError **error)
 {
     FabFabric *fabric = way->from->fabric;
     FabComponent *from_host = host_of(way->from), *to_host = host_of(way->to);
+    uint32_t from, to;
 
     if (!fabric->routes) {
         fabric->routes = routes_new(fabric);
     }
     way->routes = fabric->routes;
-    if (!search(way->routes, host_index(way->routes, from_host),
-                host_index(way->routes, to_host))) {
+    from = host_index(way->routes, from_host);
+    to = host_index(way->routes, to_host);
+    if (!(way->near ? take_crossing(way, from, to)
+                    : search(way->routes, from, to))) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_WINDOW,
                     "no cable leads from %s to %s", from_host->name,
                     to_host->name);
@@ -352,28 +384,36 @@ struct FabMapping {
     GArray *records; /* of Record */
 };
 
+/* Finds @way and maps the range. */
+static FabMapping *mapping_make(Way *way, FabBusAddr addr, uint64_t size_bytes,
+                                GError **error)
+{
+    FabMapping *mapping;
+
+    g_assert(way->from->fabric == way->to->fabric);
+    if (!check_ends(way->from, host_of(way->from), way->to, host_of(way->to),
+                    addr, size_bytes, error) ||
+        !way_find(way, error)) {
+        return NULL;
+    }
+    way->records = g_array_new(FALSE, FALSE, sizeof(Record));
+    if (!way_map(way, &addr, size_bytes, error)) {
+        records_undo(way->records);
+        return NULL;
+    }
+    mapping = g_new0(FabMapping, 1);
+    mapping->addr = addr;
+    mapping->records = way->records;
+    return mapping;
+}
+
 FabMapping *fab_mapping_new(FabComponent *from, FabComponent *to,
                             FabBusAddr addr, uint64_t size_bytes,
                             unsigned flags, GError **error)
 {
     Way way = {.from = from, .to = to, .flags = flags};
-    FabMapping *mapping;
 
-    g_assert(from->fabric == to->fabric);
-    if (!check_ends(from, host_of(from), to, host_of(to), addr, size_bytes,
-                    error) ||
-        !way_find(&way, error)) {
-        return NULL;
-    }
-    way.records = g_array_new(FALSE, FALSE, sizeof(Record));
-    if (!way_map(&way, &addr, size_bytes, error)) {
-        records_undo(way.records);
-        return NULL;
-    }
-    mapping = g_new0(FabMapping, 1);
-    mapping->addr = addr;
-    mapping->records = way.records;
-    return mapping;
+    return mapping_make(&way, addr, size_bytes, error);
 }
 
 FabBusAddr fab_mapping_addr(const FabMapping *mapping)
@@ -389,7 +429,8 @@ void fab_mapping_free(FabMapping *mapping)
     }
 }
 
-FabNtb *fab_route_adapter(FabComponent *from, FabComponent *to)
+/* The first crossing of the way from @from to @to; NULL if there is none. */
+static const Crossing *first_crossing(FabComponent *from, FabComponent *to)
 {
     Way way = {.from = from, .to = to};
     const Crossing *crossing;
@@ -401,7 +442,24 @@ FabNtb *fab_route_adapter(FabComponent *from, FabComponent *to)
     while (crossing && way.routes->hosts[crossing->from].via) {
         crossing = way.routes->hosts[crossing->from].via;
     }
+    return crossing;
+}
+
+FabNtb *fab_route_adapter(FabComponent *from, FabComponent *to)
+{
+    const Crossing *crossing = first_crossing(from, to);
+
     return crossing ? crossing->near : NULL;
+}
+
+/* The mapping becomes permanent. */
+static FabBusAddr mapping_keep(FabMapping *mapping)
+{
+    FabBusAddr addr = mapping->addr;
+
+    g_array_unref(mapping->records);
+    g_free(mapping);
+    return addr;
 }
 
 bool fab_route_map(FabComponent *from, FabComponent *to, FabBusAddr addr,
@@ -427,10 +485,26 @@ bool fab_route_map(FabComponent *from, FabComponent *to, FabBusAddr addr,
     if (!mapping) {
         return false;
     }
-    *ret_addr = mapping->addr;
-    /* The mapping is permanent. */
-    g_array_unref(mapping->records);
-    g_free(mapping);
+    *ret_addr = mapping_keep(mapping);
+    return true;
+}
+
+bool fab_route_map_over(FabNtb *near, unsigned cable, FabComponent *from,
+                        FabComponent *to, FabBusAddr addr, uint64_t size_bytes,
+                        FabBusAddr *ret_addr, GError **error)
+{
+    Way way = {.from = from, .to = to, .near = near, .cable = cable};
+    const Crossing *usual = first_crossing(from, to);
+    FabMapping *mapping;
+
+    if (usual && usual->near == near && usual->cable == cable) {
+        return fab_route_map(from, to, addr, size_bytes, ret_addr, error);
+    }
+    mapping = mapping_make(&way, addr, size_bytes, error);
+    if (!mapping) {
+        return false;
+    }
+    *ret_addr = mapping_keep(mapping);
     return true;
 }
 

@@ -38,6 +38,16 @@ bool fab_route_map_buffer(FabComponent *from, FabComponent *to, FabBusAddr addr,
                           uint64_t size_bytes, FabBusAddr *ret_addr,
                           GError **error);
 
+/*
+ * Does the same as fab_route_map(), over the way @cable out of @near. This
+ * adapter is in the host of @from, and the one at the far end in the host of
+ * @to. A device that is lent uses the windows of the lend only if they lead
+ * over this way. Fails with FAB_ERROR_WINDOW if the way does not lead there.
+ */
+bool fab_route_map_over(FabNtb *near, unsigned cable, FabComponent *from,
+                        FabComponent *to, FabBusAddr addr, uint64_t size_bytes,
+                        FabBusAddr *ret_addr, GError **error);
+
 /* A mapping that can be undone. */
 typedef struct FabMapping FabMapping;
 

@@ -159,6 +159,43 @@ START_TEST(two_hosts)
 }
 END_TEST
 
+/* Two adapters, the second one with two cables: a way that is named is taken,
+ * whatever way is usual. */
+START_TEST(a_way_may_be_named)
+{
+    TestHost a = host_new("a", 2, 2, true, _i);
+    TestHost b = host_new("b", 2, 2, true, _i);
+    TestHost c = host_new("c", 1, 1, true, _i);
+    static const unsigned adapter[] = {0, 1, 1}, cable[] = {1, 1, 2};
+    g_autoptr(GError) error = NULL;
+    FabBusAddr target, got;
+
+    lab_connect(a.ntb[0], 1, b.ntb[0], 1);
+    lab_connect(a.ntb[1], 1, b.ntb[1], 1);
+    lab_connect(a.ntb[1], 2, b.ntb[1], 2);
+    lab_connect(a.ntb[0], 2, c.ntb[0], 1);
+    lab_realize(fabric);
+    ck_assert(fab_root_alloc(b.root, SIZE, 4096, &target));
+    for (unsigned i = 0; i < G_N_ELEMENTS(adapter); i++) {
+        FabNtb *near = fab_component_as_ntb(a.ntb[adapter[i]]);
+        const FabPort *out = fab_component_port(a.ntb[adapter[i]], cable[i]);
+        uint64_t before = fab_port_counters(out)->tlps_sent[FAB_CLASS_P];
+
+        ck_assert(fab_route_map_over(near, cable[i], a.device,
+                                     fab_root_component(b.root), target, SIZE,
+                                     &got, &error));
+        check_arrives(a.device, got, b.root);
+        ck_assert_uint_gt(fab_port_counters(out)->tlps_sent[FAB_CLASS_P],
+                          before);
+    }
+    /* It leads to c. */
+    ck_assert(!fab_route_map_over(fab_component_as_ntb(a.ntb[0]), 2, a.device,
+                                  fab_root_component(b.root), target, SIZE,
+                                  &got, &error));
+    ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_WINDOW));
+}
+END_TEST
+
 START_TEST(unknown_requester_gets_ur)
 {
     TestHost a = host_new("a", 1, 1, true, false);
@@ -479,6 +516,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, own_memory_is_reached_directly, 0, 2);
     tcase_add_loop_test(tcase, two_hosts, 0, 8);
+    tcase_add_loop_test(tcase, a_way_may_be_named, 0, 2);
     tcase_add_test(tcase, unknown_requester_gets_ur);
     tcase_add_test(tcase, hole_gets_ur);
     tcase_add_loop_test(tcase, three_hosts_in_a_row, 0, 8);
