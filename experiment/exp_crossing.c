@@ -379,8 +379,12 @@ static bool make_direction(ExpCrossings *self, const TopoLink *link,
 
     direction->from = link->end[end]->host;
     direction->to = link->end[1 - end]->host;
+    direction->near =
+        fab_component_as_ntb(exp_device(self->fabric, link->end[end]));
+    direction->cable = link->port[end] + 1;
     direction->reads = g_hash_table_new_full(NULL, NULL, NULL, item_gone);
-    if (!crossing_find_way(self, exp_host(self->fabric, direction->from),
+    if (!crossing_find_way(self, direction,
+                           exp_host(self->fabric, direction->from),
                            &self->memory[direction->to->index], &addr, error)) {
         g_prefix_error(error, "link '%s': ", link->name);
         return false;

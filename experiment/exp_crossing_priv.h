@@ -6,6 +6,7 @@
 #include "exp_build.h"
 #include "exp_crossing.h"
 #include "fab_endpoint.h"
+#include "fab_ntb.h"
 
 /* A page of a machine's memory, for which exp_crossings_place() gives a place
  */
@@ -21,8 +22,9 @@ typedef struct Place {
     uint64_t size_bytes;
 } Place;
 
-/* The same, as a source must address it. */
+/* The same, as a source must address it over a link. */
 typedef struct Way {
+    const struct Direction *direction;
     const FabComponent *source, *target;
     FabBusAddr target_addr;
     FabBusAddr addr;
@@ -30,6 +32,8 @@ typedef struct Way {
 
 typedef struct Direction {
     TopoHost *from, *to;
+    FabNtb *near;      /* the adapter in @from by which the link begins, */
+    unsigned cable;    /* and the way out of it */
     GQueue items;      /* of Item, under way, in the order in which they
                           entered */
     GHashTable *reads; /* of Item by tag: arrived, or not, but not answered */
@@ -114,11 +118,11 @@ void crossing_arrival_known(Item *item, SimTime time);
  * by the time that the machine took to answer. */
 void crossing_answer(Item *read);
 
-/* exp_crossing_send.c. Finds the address by which @source reaches @place. Maps
- * it at first. */
-bool crossing_find_way(ExpCrossings *self, FabComponent *source,
-                       const Place *place, FabBusAddr *ret_addr,
-                       GError **error);
+/* exp_crossing_send.c. Finds the address by which @source reaches @place over
+ * the link of @direction. Maps it at first. */
+bool crossing_find_way(ExpCrossings *self, const Direction *direction,
+                       FabComponent *source, const Place *place,
+                       FabBusAddr *ret_addr, GError **error);
 
 /* Gives a request to the element that sends it. Returns the number of its TLPs;
  * 0 if there are none. */

@@ -22,24 +22,28 @@ static const Place *find_place(ExpCrossings *self, const Item *item)
     return place ? place : &self->memory[host];
 }
 
-bool crossing_find_way(ExpCrossings *self, FabComponent *source,
-                       const Place *place, FabBusAddr *ret_addr, GError **error)
+bool crossing_find_way(ExpCrossings *self, const Direction *direction,
+                       FabComponent *source, const Place *place,
+                       FabBusAddr *ret_addr, GError **error)
 {
-    Way way = {.source = source,
+    Way way = {.direction = direction,
+               .source = source,
                .target = place->component,
                .target_addr = place->addr};
 
     for (unsigned i = 0; i < self->ways->len; i++) {
         const Way *known = &g_array_index(self->ways, Way, i);
 
-        if (known->source == source && known->target == place->component &&
+        if (known->direction == direction && known->source == source &&
+            known->target == place->component &&
             known->target_addr == place->addr) {
             *ret_addr = known->addr;
             return true;
         }
     }
-    if (!fab_route_map(source, place->component, place->addr, place->size_bytes,
-                       &way.addr, error)) {
+    if (!fab_route_map_over(direction->near, direction->cable, source,
+                            place->component, place->addr, place->size_bytes,
+                            &way.addr, error)) {
         return false;
     }
     g_array_append_val(self->ways, way);
@@ -51,7 +55,8 @@ bool crossing_find_way(ExpCrossings *self, FabComponent *source,
 static FabComponent *find_source(ExpCrossings *self, const Item *item,
                                  const Place *place, FabBusAddr *ret_addr)
 {
-    TopoHost *host = item->direction->from;
+    const Direction *direction = item->direction;
+    TopoHost *host = direction->from;
     FabComponent *source;
 
     for (unsigned i = 0; item->crossing.device && i < host->devices->len; i++) {
@@ -60,13 +65,14 @@ static FabComponent *find_source(ExpCrossings *self, const Item *item,
         source = exp_device(self->fabric, device);
         if (strcmp(device->name, item->crossing.device) == 0 &&
             fab_component_as_endpoint(source) &&
-            crossing_find_way(self, source, place, ret_addr, NULL)) {
+            crossing_find_way(self, direction, source, place, ret_addr, NULL)) {
             return source;
         }
     }
     source = exp_host(self->fabric, host);
-    return crossing_find_way(self, source, place, ret_addr, NULL) ? source
-                                                                  : NULL;
+    return crossing_find_way(self, direction, source, place, ret_addr, NULL)
+               ? source
+               : NULL;
 }
 
 /* ---- When a request is over ------------------------------------------- */

@@ -4,9 +4,10 @@
  * the time that `farside path` finds with one TLP of its own; a late answer
  * delays a completion by as much; reads and completions do not pass writes;
  * nothing arrives before the bounds that were told; stores of two CPUs share a
- * narrow link; what was computed in one step or in many is the same; and a link
- * that is down loses what is on it, and nothing else; and of the other faults
- * the fabric has those of links, but not those that machines see.
+ * narrow link; what was computed in one step or in many is the same; each of
+ * several cables between two hosts has its own time; and a link that is down
+ * loses what is on it, and nothing else; and of the other faults the fabric has
+ * those of links, but not those that machines see.
  */
 #include "exp_crossing.h"
 #include <string.h>
@@ -63,29 +64,39 @@ static void on_accepted(void *owner, unsigned host, uint64_t id, int64_t time)
     rig->accepted[id] = time;
 }
 
-/* With @faults, members of `faults`, or NULL, and @changes (nullable). */
-static Rig *rig_changed(const char *file, const char *faults,
+/* @file names the text in messages. @changes is nullable. */
+static Rig *rig_of_text(const char *file, const char *text,
                         const GPtrArray *changes)
 {
     static const ExpCrossingsOps ops = {
         .arrived = on_arrived, .lost = on_lost, .accepted = on_accepted};
     g_autoptr(TopoErrors) errors = topo_errors_new();
-    g_autofree char *head = NULL, *text = NULL;
     Rig *rig = g_new0(Rig, 1);
     GError *error = NULL;
 
-    ck_assert(g_file_get_contents(file, &head, NULL, NULL));
-    text = g_strconcat(head, faults ? "faults:\n" : "", faults, NULL);
     rig->description =
         topo_load_buffer(file, text, strlen(text), TEST_FILE("scenarios/parts"),
                          changes, errors);
-    ck_assert_ptr_nonnull(rig->description);
+    if (!rig->description) {
+        ck_abort_msg("%s", topo_errors_to_string(errors));
+    }
     rig->crossings = exp_crossings_new(rig->description, &ops, rig, &error);
     ck_assert_msg(rig->crossings != NULL, "%s", error ? error->message : "");
     for (unsigned i = 0; i < IDS; i++) {
         rig->arrived[i] = rig->accepted[i] = rig->lost[i] = -1;
     }
     return rig;
+}
+
+/* With @faults, members of `faults`, or NULL, and @changes (nullable). */
+static Rig *rig_changed(const char *file, const char *faults,
+                        const GPtrArray *changes)
+{
+    g_autofree char *head = NULL, *text = NULL;
+
+    ck_assert(g_file_get_contents(file, &head, NULL, NULL));
+    text = g_strconcat(head, faults ? "faults:\n" : "", faults, NULL);
+    return rig_of_text(file, text, changes);
 }
 
 static Rig *rig_with(const char *file, const char *faults)
@@ -478,6 +489,136 @@ START_TEST(a_lost_completion_does_not_hold_the_cpu)
 }
 END_TEST
 
+/* ---- Two cables between two hosts -------------------------------------- */
+
+#define SECOND_LINK 1
+#define TWO_CUT_NS  INT64_C(1000000)
+
+/* @first and @second are the cables' own keys, for example ", width: x1". */
+static Rig *rig_of_two(const char *first, const char *second,
+                       const char *faults)
+{
+    g_autofree char *text =
+        g_strconcat("name: two\n"
+                    "hosts:\n"
+                    "  - name: a\n"
+                    "    cpu: generic-host\n"
+                    "    devices:\n"
+                    "      - {name: ntb0, part: generic-ntb, at: rp0}\n"
+                    "      - {name: ntb1, part: generic-ntb, at: rp1}\n"
+                    "      - {name: edu, part: generic-device, at: rp2}\n"
+                    "  - name: b\n"
+                    "    cpu: generic-host\n"
+                    "    devices:\n"
+                    "      - {name: ntb0, part: generic-ntb, at: rp0}\n"
+                    "      - {name: ntb1, part: generic-ntb, at: rp1}\n"
+                    "links:\n"
+                    "  - {name: first, ends: [a.ntb0, b.ntb0]",
+                    first,
+                    "}\n"
+                    "  - {name: second, ends: [a.ntb1, b.ntb1]",
+                    second, "}\n", faults, NULL);
+
+    return rig_of_text("two.yaml", text, NULL);
+}
+
+/* The time of a write of 64 bytes over each link of an idle fabric. */
+static void two_times(const char *first, const char *second, int64_t ns[2])
+{
+    Rig *rig = rig_of_two(first, second, "");
+
+    for (unsigned i = 0; i < 4; i++) { /* the first ones fill the IOTLBs */
+        enter(rig, (ExpCrossing){.link = i % 2,
+                                 .time = (i + 1) * LATER,
+                                 .bytes = 64,
+                                 .id = i});
+    }
+    run_to(rig, 6 * LATER);
+    for (unsigned i = 0; i < 2; i++) {
+        ns[i] = rig->arrived[i + 2] - (i + 3) * LATER;
+    }
+    rig_free(rig);
+}
+
+/* A metre takes 5 ns (docs/user/description.md). At x1 and 2.5 GT/s, with
+ * 8b/10b, a byte takes 4 ns; see below. */
+START_TEST(each_cable_has_its_own_time)
+{
+    int64_t same[2], longer[2], narrow[2], least[2];
+    GError *error = NULL;
+    Rig *rig = rig_of_two("", ", length: 101m", "");
+
+    two_times("", "", same);
+    ck_assert_int_eq(same[0], same[1]);
+    two_times("", ", length: 101m", longer);
+    ck_assert_int_eq(longer[0], same[0]);
+    assert_near(longer[1], same[1] + 100 * 5);
+    two_times(", width: x1, speed: 2.5GT/s", "", narrow);
+    ck_assert_int_eq(narrow[1], same[1]);
+    ck_assert_int_ge(narrow[0] - same[0], (64 + 12 + 8) * 4 * 15 / 16);
+    ck_assert_int_le(narrow[0] - same[0], (64 + 16 + 8) * 4);
+    ck_assert(exp_crossings_least(rig->description, least, &error));
+    assert_near(least[1], least[0] + 100 * 5);
+    rig_free(rig);
+}
+END_TEST
+
+/* A read and its completion over each link, in turn. */
+static void read_over_both(Rig *rig, int64_t time, unsigned id)
+{
+    for (unsigned link = 0; link < 2; link++) {
+        enter(rig, (ExpCrossing){.kind = EXP_CROSSING_READ,
+                                 .link = link,
+                                 .time = time,
+                                 .tag = id,
+                                 .id = id + 2 * link});
+        run_to(rig, time + LATER / 2);
+        if (rig->arrived[id + 2 * link] >= 0) {
+            enter(rig, (ExpCrossing){.kind = EXP_CROSSING_COMPLETION,
+                                     .link = link,
+                                     .end = 1,
+                                     .time = time + LATER / 2,
+                                     .tag = id,
+                                     .id = id + 2 * link + 1});
+        }
+        time += LATER;
+    }
+}
+
+/* Each of the two, in turn, is cut for ever. */
+START_TEST(a_cut_leaves_the_other_cable_alone)
+{
+    static const char *const names[] = {"first", "second"};
+
+    for (unsigned cut = 0; cut < 2; cut++) {
+        g_autofree char *fault = g_strdup_printf(
+            "faults: [{name: f, target: %s, action: link-down, at: 1ms}]\n",
+            names[cut]);
+        Rig *rig = rig_of_two("", ", length: 21m", fault);
+        unsigned id = 4;
+
+        for (int64_t time = TWO_CUT_NS - 2000; time < TWO_CUT_NS + 2000;
+             time += 97) {
+            enter(rig,
+                  (ExpCrossing){.link = 1 - cut, .time = time, .id = id++});
+            enter(rig, (ExpCrossing){.link = cut, .time = time, .id = id++});
+        }
+        read_over_both(rig, TWO_CUT_NS + LATER, 0);
+        run_to(rig, TWO_CUT_NS + 100 * LATER);
+        for (unsigned i = 4; i < id; i += 2) {
+            ck_assert_int_eq(rig->lost[i], -1);
+            ck_assert_int_ge(rig->arrived[i], 0);
+        }
+        for (unsigned i = 5; i < id; i += 2) {
+            ck_assert((rig->arrived[i] < 0) != (rig->lost[i] < 0));
+        }
+        ck_assert_int_ge(rig->arrived[2 * (1 - cut) + 1], 0);
+        ck_assert_int_ge(rig->lost[2 * cut], 0);
+        rig_free(rig);
+    }
+}
+END_TEST
+
 static int64_t write_ns(const char *faults)
 {
     Rig *rig = rig_with(PAIR, faults);
@@ -596,6 +737,8 @@ int main(void)
     tcase_add_test(tcase, a_store_on_an_idle_link_takes_the_cost_of_the_core);
     tcase_add_test(tcase, steps_do_not_matter);
     tcase_add_test(tcase, a_link_that_is_down_loses_what_is_on_it);
+    tcase_add_test(tcase, each_cable_has_its_own_time);
+    tcase_add_test(tcase, a_cut_leaves_the_other_cable_alone);
     tcase_add_test(tcase, a_read_is_lost_with_its_link);
     tcase_add_test(tcase, a_lost_completion_does_not_hold_the_cpu);
     tcase_add_test(tcase, what_machines_do_is_not_of_the_fabric);
