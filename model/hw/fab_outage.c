@@ -42,6 +42,24 @@ void fab_outage_drop(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
     }
 }
 
+static void trace_lost(FabPort *port, const FabTlp *tlp)
+{
+    FabFabric *fabric = port->owner->fabric;
+    SimTime now = sim_engine_now(fabric->engine);
+    FabTraceRecord record = {FAB_TRACE_LOST, port, tlp, now, now, now};
+
+    if (fabric->trace_categories & FAB_TRACE_LOST) {
+        fabric->trace_fn(fabric->trace_data, &record);
+    }
+}
+
+void fab_outage_lose(FabPort *port, FabTlp *tlp)
+{
+    port->counters.lost_tlps++;
+    trace_lost(port, tlp);
+    fab_tlp_free(port->owner->fabric, tlp);
+}
+
 /* Answers the non-posted request @tlp as if the far component did. */
 static void complete(FabPort *port, FabTlp *tlp, SimTime now)
 {
@@ -67,11 +85,11 @@ static void drop_event(SimEvent *event)
         sim_event_schedule(event, outage->dropped.head->arrive_at);
     }
     if (tlp->cls == FAB_CLASS_NP && fab_port_is_downstream(port)) {
+        trace_lost(port, tlp);
         complete(port, tlp, event->time);
         return;
     }
-    port->counters.lost_tlps++;
-    fab_tlp_free(port->owner->fabric, tlp);
+    fab_outage_lose(port, tlp);
 }
 
 /* ---- Down and up ------------------------------------------------------ */
@@ -90,8 +108,7 @@ static void flight_lose(FabPort *port, SimTime now)
             tlp->tail_at - port->peer->latency <= now) {
             fab_fifo_push(&port->flight, tlp);
         } else {
-            port->counters.lost_tlps++;
-            fab_tlp_free(port->owner->fabric, tlp);
+            fab_outage_lose(port, tlp);
         }
     }
     sim_event_cancel(&port->arrive_event);

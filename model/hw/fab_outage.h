@@ -34,6 +34,9 @@ static inline bool fab_port_is_down(const FabPort *port)
     return port->outage && fab_outage_is_down(port);
 }
 
+/* The link of @port, which is down, has lost @tlp: discards it. */
+void fab_outage_lose(FabPort *port, FabTlp *tlp);
+
 /* Takes @tlp, which would be on the wire from @start to @end. */
 void fab_outage_drop(FabPort *port, FabTlp *tlp, SimTime start, SimTime end);
 

@@ -3,6 +3,7 @@
 
 #include "fab_fabric_priv.h"
 #include "fab_fault_priv.h"
+#include "fab_outage.h"
 #include "sim_random.h"
 
 /* No more packets may lack an Ack, so that 12-bit sequence numbers tell old
@@ -481,8 +482,7 @@ void fab_replay_reset(FabPort *port)
 
     for (uint64_t i = replay->oldest; i < replay->newest; i++) {
         if (packet_at(replay, i)->tlp) {
-            port->counters.lost_tlps++;
-            fab_tlp_free(port->owner->fabric, packet_at(replay, i)->tlp);
+            fab_outage_lose(port, packet_at(replay, i)->tlp);
         }
     }
     sim_event_cancel(&replay->timer_event);

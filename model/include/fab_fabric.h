@@ -87,13 +87,15 @@ void fab_fabric_set_completion_timeout(FabFabric *fabric, SimTime timeout);
 /* Trace categories of the model. */
 #define FAB_TRACE_LINK 0x1u /* a TLP crosses a link */
 #define FAB_TRACE_UR   0x2u /* a TLP is unsupported or unexpected */
+#define FAB_TRACE_LOST 0x4u /* a link that is down discards a TLP */
 
 /*
  * The observer gets a record for every TLP of a traced category. The function
  * is called while the engine runs, and must not change anything. For
  * FAB_TRACE_LINK, @port is the sender, @start and @end are the times of the
  * first and the last byte on the wire, and @seen is the time at which the
- * component at the far end acts on the TLP.
+ * component at the far end acts on the TLP. For FAB_TRACE_LOST, @port is the
+ * sender, too, and all times are the present one.
  */
 typedef struct FabTraceRecord {
     uint32_t category;

@@ -51,6 +51,48 @@ static FabEndpointParams bed_device(void)
     return params;
 }
 
+static void count_lost(void *data, const FabTraceRecord *record)
+{
+    unsigned *lost = data;
+
+    if (record->category == FAB_TRACE_LOST) {
+        lost[record->tlp->cls]++;
+    }
+}
+
+/* The observer learns of each TLP that the link discards: of what is on the
+ * wire when it goes down, and of what its ends take then, also of a read that
+ * is answered with UR. */
+START_TEST(the_observer_learns_of_lost_tlps)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port(SPEED, WIDTH);
+    FabEndpointParams device = bed_device();
+    FixtureTally ends = {.fixture = fixture};
+    unsigned lost[FAB_CLASSES] = {0};
+    Bed bed;
+
+    bed_init(&bed, fixture, &port, &device);
+    fab_port_set_outage(bed.up, 1 * SIM_US, 20 * SIM_US);
+    fixture_run_until(fixture, 900 * SIM_NS);
+    fab_fabric_set_trace(fixture_fabric(fixture), FAB_TRACE_LOST, count_lost,
+                         lost);
+    for (unsigned i = 0; i < 12; i++) {
+        fab_root_write(bed.root, bed.bar, 64, 1, 0);
+    }
+    fixture_run_until(fixture, 2 * SIM_US);
+    fab_root_write(bed.root, bed.bar, 64, 1, 0);
+    fab_root_read(bed.root, bed.bar, 4, fixture_read_ended, &ends, 0);
+    fixture_run(fixture);
+    ck_assert_uint_ge(lost[FAB_CLASS_P], 2);
+    ck_assert_uint_eq(lost[FAB_CLASS_P],
+                      fab_fabric_lost(fixture_fabric(fixture)));
+    ck_assert_uint_eq(lost[FAB_CLASS_NP], 1);
+    ck_assert_uint_eq(lost[FAB_CLASS_CPL], 0);
+    fab_fabric_set_trace(fixture_fabric(fixture), 0, NULL, NULL);
+}
+END_TEST
+
 /* The CPU reads a BAR while the link is down: UR at once, and the root port
  * counts it. When the link is up again, reads succeed. */
 START_TEST(requests_to_a_link_that_is_down_get_ur)
@@ -240,6 +282,7 @@ int main(void)
     Suite *suite = suite_create("fab_outage");
     TCase *tcase = tcase_create("outage");
 
+    tcase_add_test(tcase, the_observer_learns_of_lost_tlps);
     tcase_add_test(tcase, requests_to_a_link_that_is_down_get_ur);
     tcase_add_test(tcase, a_read_without_a_completion_times_out);
     tcase_add_test(tcase, a_late_completion_is_unexpected);
