@@ -36,6 +36,16 @@ void crossing_drop(Item *item)
     }
 }
 
+void crossing_forget(Item *item)
+{
+    void *number = GUINT_TO_POINTER(item->number);
+
+    if (item->number &&
+        g_hash_table_lookup(item->owner->items, number) == item) {
+        g_hash_table_remove(item->owner->items, number);
+    }
+}
+
 static bool is_behind_write(const Item *item)
 {
     for (const GList *l = item->link.prev; l; l = l->prev) {
@@ -92,6 +102,10 @@ static void arrival_event(SimEvent *event)
 {
     Item *item = SIM_CONTAINER_OF(event, Item, event);
 
+    if (item->is_lost) {
+        crossing_lose(item);
+        return;
+    }
     item->is_ready = true;
     if (item->crossing.kind == EXP_CROSSING_WRITE || !is_behind_write(item)) {
         arrive(item);
@@ -118,7 +132,7 @@ static void written(void *owner, FabBusAddr addr, uint64_t data)
     if (item && item->crossing.kind == EXP_CROSSING_WRITE &&
         addr >= item->last) {
         crossing_arrival_known(item, sim_engine_now(self->engine));
-        g_hash_table_remove(self->items, GUINT_TO_POINTER(data));
+        crossing_forget(item);
     }
 }
 
@@ -129,6 +143,10 @@ static void seen(void *data, const FabTraceRecord *record)
     ExpCrossings *self = data;
     Item *item;
 
+    if (record->category == FAB_TRACE_LOST) {
+        crossing_tlp_lost(self, record->tlp);
+        return;
+    }
     if (self->ops->hop) {
         self->ops->hop(self->data, record);
     }
@@ -140,7 +158,6 @@ static void seen(void *data, const FabTraceRecord *record)
     if (item && item->crossing.kind == EXP_CROSSING_READ &&
         fab_port_owner(fab_port_peer(record->port)) == item->target) {
         crossing_arrival_known(item, record->seen);
-        g_hash_table_remove(self->items, GUINT_TO_POINTER(record->tlp->flow));
     }
 }
 
@@ -166,6 +183,11 @@ static void complete(ExpCrossings *self, Item *item)
     if (!read) {
         /* Its read has ended, or another one has its tag. */
         crossing_arrival_known(item, sim_engine_now(self->engine));
+        return;
+    }
+    if (read->is_unanswered) {
+        crossing_doom(item);
+        g_hash_table_remove(back->reads, tag);
         return;
     }
     read->refs++;
@@ -196,7 +218,6 @@ uint32_t exp_crossings_enter(ExpCrossings *self, const ExpCrossing *crossing)
                    SIM_RANK_MAX);
     g_queue_push_tail_link(&item->direction->items, &item->link);
     self->queued++;
-    crossing_may_be_lost(item);
     switch (crossing->kind) {
     case EXP_CROSSING_WRITE:
         if (crossing->wants_accept) {
@@ -444,7 +465,8 @@ ExpCrossings *exp_crossings_new(const TopoDescription *description,
             return NULL;
         }
     }
-    fab_fabric_set_trace(exp_fabric(self->fabric), FAB_TRACE_LINK, seen, self);
+    fab_fabric_set_trace(exp_fabric(self->fabric),
+                         FAB_TRACE_LINK | FAB_TRACE_LOST, seen, self);
     crossing_watch_outages(self);
     return g_steal_pointer(&self);
 }
@@ -480,10 +502,10 @@ void exp_crossings_free(ExpCrossings *self)
          i++) {
         sim_event_cancel(&self->outages[i].event);
     }
-    if (self->outages) {
-        sim_event_cancel(&self->loss);
-    }
     g_free(self->outages);
+    if (self->fabric) {
+        fab_fabric_set_trace(exp_fabric(self->fabric), 0, NULL, NULL);
+    }
     g_hash_table_unref(self->items);
     for (unsigned i = 0; i < self->description->hosts->len; i++) {
         g_hash_table_unref(self->pages[i]);

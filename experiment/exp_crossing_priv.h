@@ -47,18 +47,19 @@ typedef struct Item {
     GList link;     /* in the direction's items */
     unsigned refs;  /* the queue, the fabric's callbacks, the table of reads */
     bool is_queued;
-    bool is_known;    /* its arrival is known or over */
-    bool is_ready;    /* it may arrive when all writes before it have */
-    int64_t arrived;  /* the time of it */
-    SimTime deadline; /* a link that was down has lost it if its arrival is not
-                         known then; 0: none was */
-    unsigned unsent;  /* pieces that have not left the CPU */
-    FabBusAddr last;  /* first byte of the last piece, as the target sees it */
-    SimTime done;     /* READ: the fabric's completion; -1: not yet */
+    bool is_known;      /* its arrival is known or over */
+    bool is_ready;      /* it may arrive when all writes before it have */
+    bool is_lost;       /* it never arrives; @event says so */
+    bool is_torn;       /* a link has lost a TLP of it, or of its completion */
+    bool is_unanswered; /* READ: its COMPLETION never arrives */
+    int64_t arrived;    /* the time of it */
+    unsigned unsent;    /* pieces that have not left the CPU */
+    FabBusAddr last; /* first byte of the last piece, as the target sees it */
+    SimTime done;    /* READ: the fabric's completion; -1: not yet */
     struct Item *answer; /* READ: its COMPLETION */
     FabComponent *target;
     FabRoot *reader;  /* READ by the CPU that the fabric has not done */
-    uint32_t number;  /* of its TLPs */
+    uint32_t number;  /* of its TLPs; 0: it has none */
     GList in_readers; /* while @reader is set */
     FabDma dma;       /* of a device */
 } Item;
@@ -81,11 +82,10 @@ struct ExpCrossings {
     Place *memory;         /* of each host */
     GHashTable **pages;    /* of each host: Place by number of page */
     GArray *ways;          /* of Way */
-    GHashTable *items;     /* all that the fabric knows, by number */
+    GHashTable *items;     /* all whose TLPs the fabric has, by number */
     Item **stalls;         /* of each host: the write that its CPU waits for */
     GQueue readers;        /* of Item: reads of CPUs */
     Outage *outages;       /* of each fault of the description */
-    SimEvent loss;         /* the first deadline of an item */
     uint32_t number;
     unsigned queued;
     bool has_called;
@@ -106,6 +106,9 @@ void crossing_unref(Item *item);
 
 /* Takes @item out of the queue of its direction, which may free it. */
 void crossing_drop(Item *item);
+
+/* The TLPs of @item do not matter any more. This may free it. */
+void crossing_forget(Item *item);
 
 /* The write at the head of @direction has gone: reads and completions that
  * waited only for it arrive. */
@@ -128,12 +131,17 @@ bool crossing_find_way(ExpCrossings *self, const Direction *direction,
  * 0 if there are none. */
 uint32_t crossing_send(Item *item);
 
-/* exp_crossing_loss.c. @item never arrives, because a link that went down has
- * lost it. Does nothing if its arrival is known. */
+/* exp_crossing_loss.c. @item will be lost, unless its arrival is known. */
+void crossing_doom(Item *item);
+
+/* The same for the machine's answer to @read, even if it is still to come. */
+void crossing_lose_answer(Item *read);
+
+/* @item is lost now: tells the caller. */
 void crossing_lose(Item *item);
 
-/* @item enters now. It gets a deadline if a link is down. */
-void crossing_may_be_lost(Item *item);
+/* A link that is down has discarded @tlp. */
+void crossing_tlp_lost(ExpCrossings *self, const FabTlp *tlp);
 
 /* Schedules the events at which links go down, of the faults of the
  * description. exp_crossings_free() ends them. */

@@ -103,11 +103,12 @@ static void read_over(void *owner, FabStatus status)
         item->reader = NULL;
     }
     item->done = sim_engine_now(item->owner->engine);
-    if (!item->is_known && item->deadline && status != FAB_STATUS_SC) {
-        crossing_lose(item);
-    } else if (!item->is_known) {
-        /* The fabric refused the request on its way. */
-        crossing_arrival_known(item, item->done);
+    /* If its arrival is not known, the fabric refused the request on its way.
+     */
+    crossing_arrival_known(item, item->done);
+    crossing_forget(item);
+    if (item->is_torn && status == FAB_STATUS_TIMED_OUT) {
+        crossing_lose_answer(item);
     }
     if (item->answer) {
         crossing_answer(item);
@@ -144,7 +145,6 @@ static void send_from_cpu(FabRoot *root, FabBusAddr addr, uint32_t bytes,
     if (item->crossing.kind == EXP_CROSSING_READ) {
         item->refs++;
         item->reader = root;
-        item->number = number;
         item->in_readers.data = item;
         g_queue_push_tail_link(&item->owner->readers, &item->in_readers);
         fab_root_read(root, addr, MIN(bytes, LINE_BYTES), read_over, item,
@@ -224,8 +224,9 @@ uint32_t crossing_send(Item *item)
            g_hash_table_contains(self->items, GUINT_TO_POINTER(self->number))) {
         continue;
     }
+    item->number = self->number;
     item->refs++;
-    g_hash_table_insert(self->items, GUINT_TO_POINTER(self->number), item);
+    g_hash_table_insert(self->items, GUINT_TO_POINTER(item->number), item);
     if (device) {
         send_from_device(device, addr + offset, bytes, item, self->number);
     } else {

@@ -5,9 +5,9 @@
  * delays a completion by as much; reads and completions do not pass writes;
  * nothing arrives before the bounds that were told; stores of two CPUs share a
  * narrow link; what was computed in one step or in many is the same; each of
- * several cables between two hosts has its own time; and a link that is down
- * loses what is on it, and nothing else; and of the other faults the fabric has
- * those of links, but not those that machines see.
+ * several cables between two hosts has its own time; a link that is down loses
+ * what is on it, and nothing else, also if another link needs long; and of the
+ * other faults the fabric has those of links, but not those that machines see.
  */
 #include "exp_crossing.h"
 #include <string.h>
@@ -24,7 +24,7 @@
 #define UP_NS   (CUT_NS + 30000 + 20000)
 /* Of RAM that is at work, in a host of either file */
 #define ADDRESS 0x8000000
-#define IDS     4096
+#define IDS     8192
 #define LATER   100000 /* ns until the fabric is idle again */
 
 typedef struct Rig {
@@ -619,6 +619,65 @@ START_TEST(a_cut_leaves_the_other_cable_alone)
 }
 END_TEST
 
+/*
+ * A device has queued 1 MiB for a link of one lane at 2.5 GT/s when the other
+ * cable is cut. A byte takes 4 ns, so the queue needs more than 4 ms. All of it
+ * arrives, and a read behind it, too. All that is on the other cable, or comes
+ * later, is lost.
+ */
+static void check_deep_queue(const char *fault)
+{
+    const unsigned writes = 1024 * 1024 / 256;
+    Rig *rig =
+        rig_of_two(", width: x1, speed: 2.5GT/s", ", length: 21m", fault);
+    unsigned id;
+
+    for (id = 0; id < writes; id++) {
+        enter(rig, (ExpCrossing){.device = "edu",
+                                 .time = TWO_CUT_NS - LATER,
+                                 .address = ADDRESS + id * 256,
+                                 .bytes = 256,
+                                 .id = id});
+    }
+    for (; id < writes + 5; id++) {
+        enter(rig, (ExpCrossing){.link = SECOND_LINK,
+                                 .time = TWO_CUT_NS - 250,
+                                 .id = id});
+    }
+    ck_assert_int_eq(rig->lost[id - 1], -1);
+    for (; id < writes + 10; id++) {
+        enter(rig, (ExpCrossing){
+                       .link = SECOND_LINK, .time = TWO_CUT_NS + 10, .id = id});
+    }
+    enter(rig, (ExpCrossing){.time = TWO_CUT_NS + 20, .id = id++});
+    enter(rig, (ExpCrossing){.kind = EXP_CROSSING_READ,
+                             .time = TWO_CUT_NS + 30,
+                             .tag = 1,
+                             .id = id++});
+    run_to(rig, TWO_CUT_NS + 100 * LATER);
+    for (unsigned i = 0; i < id; i++) {
+        bool is_of_other = i >= writes && i < writes + 10;
+
+        ck_assert_int_eq(rig->lost[i] >= 0, is_of_other);
+        ck_assert_int_eq(rig->arrived[i] >= 0, !is_of_other);
+        /* Not by a time-out: their link has discarded them. */
+        ck_assert_int_lt(rig->lost[i], TWO_CUT_NS + 2000);
+    }
+    ck_assert_int_ge(rig->arrived[writes - 1],
+                     TWO_CUT_NS - LATER + 1024 * 1024 * 4);
+    ck_assert_int_ge(rig->arrived[id - 1], rig->arrived[id - 2]);
+    rig_free(rig);
+}
+
+START_TEST(a_cut_loses_nothing_of_a_deep_queue)
+{
+    check_deep_queue("faults: [{name: f, target: second, action: link-down, "
+                     "at: 1ms, for: 1ms}]\n");
+    check_deep_queue("faults: [{name: f, target: second, action: link-down, "
+                     "at: 1ms}]\n");
+}
+END_TEST
+
 static int64_t write_ns(const char *faults)
 {
     Rig *rig = rig_with(PAIR, faults);
@@ -739,6 +798,7 @@ int main(void)
     tcase_add_test(tcase, a_link_that_is_down_loses_what_is_on_it);
     tcase_add_test(tcase, each_cable_has_its_own_time);
     tcase_add_test(tcase, a_cut_leaves_the_other_cable_alone);
+    tcase_add_test(tcase, a_cut_loses_nothing_of_a_deep_queue);
     tcase_add_test(tcase, a_read_is_lost_with_its_link);
     tcase_add_test(tcase, a_lost_completion_does_not_hold_the_cpu);
     tcase_add_test(tcase, what_machines_do_is_not_of_the_fabric);
