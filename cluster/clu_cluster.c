@@ -361,7 +361,7 @@ bool clu_cluster_make_template(CluCluster *cluster, GError **error)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
 
-    clu_branch_check(cluster->setup->plan, errors);
+    clu_branch_check(clu_timed_plan(cluster->setup->timed), errors);
     if (topo_errors_count(errors) > 0) {
         return clu_error_refuse(error, errors);
     }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "clu_faults.h"
 
+#include <string.h>
+
 #include "clu_plan_links.h"
 #include "farside_wire.h"
+#include "timed_board.h"
 
 #define PS_PER_NS 1000
 
@@ -102,6 +105,14 @@ void clu_faults_check(const CluPlan *plan, TopoErrors *errors)
 {
     const GPtrArray *faults = plan->description->faults;
 
+    if (faults->len > TIMED_BOARD_FAULTS) {
+        const TopoFault *first = faults->pdata[TIMED_BOARD_FAULTS];
+
+        topo_errors_add(errors, first->place,
+                        "a timed cluster has at most %d faults, not %u; remove "
+                        "some",
+                        TIMED_BOARD_FAULTS, faults->len);
+    }
     for (unsigned i = 0; i < faults->len; i++) {
         const TopoFault *fault = faults->pdata[i];
 
@@ -155,70 +166,85 @@ int64_t clu_faults_training(const CluPlan *plan, const CluPlanLink *link,
     return usual;
 }
 
-static void append(GString *value, const TopoFault *fault, const char *action,
+/* A fault, and of the events for which it waits, how many have come. */
+typedef struct Waiting {
+    const TopoFault *fault;
+    unsigned index; /* in the description */
+    int64_t events;
+} Waiting;
+
+static void append(GString *value, const Waiting *waiting, const char *action,
                    int64_t lookahead_ns, const char *device)
 {
-    g_string_append(value, ",fault=");
+    const TopoFault *fault = waiting->fault;
+    /* When the device of `link-down` is there again, it is trained, too. */
+    bool is_trained = strcmp(action, "remove") == 0 && fault->for_ps > 0;
+    int64_t for_ps = fault->for_ps + (is_trained ? fault->training_ps : 0);
+
+    g_string_append_printf(value, ",fault=%u:", waiting->index);
     if (fault->event) {
         g_string_append_printf(value, "%s:%" G_GINT64_FORMAT,
                                topo_fault_event_name(fault->event),
-                               fault->number);
+                               fault->number - waiting->events);
     } else {
         g_string_append_printf(value, "%" G_GINT64_FORMAT, to_ns(fault->at_ps));
     }
-    g_string_append_printf(value,
-                           ":%s:%" G_GINT64_FORMAT ":%" G_GINT64_FORMAT
-                           ":%" G_GINT64_FORMAT ":%s",
-                           action, to_ns(fault->for_ps),
-                           to_ns(fault->training_ps), lookahead_ns, device);
+    g_string_append_printf(
+        value,
+        ":%s:%" G_GINT64_FORMAT ":%" G_GINT64_FORMAT ":%" G_GINT64_FORMAT ":%s",
+        action, to_ns(for_ps), to_ns(fault->training_ps), lookahead_ns, device);
 }
 
 /* Each end of a cable does the same, unless only one of them sees the event:
  * the receiver of the packets that are meant. */
 static void append_cut(const CluPlan *plan, const CluPlanHost *host,
-                       const TopoFault *fault, int64_t usual, GString *value)
+                       const Waiting *waiting, int64_t usual, GString *value)
 {
+    const TopoFault *fault = waiting->fault;
     const CluPlanLink *link = clu_plan_find_link(plan, fault->link);
     unsigned seer = fault->end == TOPO_FAULT_LOWER_END ? 1 : 0;
 
     for (unsigned end = 0; end < 2; end++) {
         if (link->host[end] == host && (!fault->event || end == seer)) {
-            append(value, fault, fault->event ? "unplug" : "cut",
+            append(value, waiting, fault->event ? "unplug" : "cut",
                    clu_faults_training(plan, link, usual),
                    link->device[end]->id);
         }
     }
 }
 
-static void append_of_device(const CluPlan *plan, const CluPlanHost *host,
-                             const TopoFault *fault, GString *value)
+static void append_fault(const CluPlan *plan, const CluPlanHost *host,
+                         const Waiting *waiting, int64_t usual, GString *value)
 {
-    TopoFault whole = *fault;
+    const TopoFault *fault = waiting->fault;
+    bool is_mine = fault->host == host->host;
 
-    if (fault->device->host == host->host) {
-        whole.for_ps += fault->for_ps > 0 ? fault->training_ps : 0;
-        append(value, &whole, "remove", 0,
-               find_device(plan, fault->device)->id);
+    if (is_of_device(fault)) {
+        if (fault->device->host == host->host) {
+            append(value, waiting, "remove", 0,
+                   find_device(plan, fault->device)->id);
+        }
+    } else if (fault->action == TOPO_FAULT_LINK_DOWN) {
+        append_cut(plan, host, waiting, usual, value);
+    } else if (fault->action == TOPO_FAULT_FREEZE && is_mine) {
+        append(value, waiting, "freeze", 0, "");
+    } else if (is_mine && fault->event) {
+        append(value, waiting, "off", 0, "");
     }
 }
 
 void clu_faults_options(const CluPlan *plan, const CluPlanHost *host,
-                        int64_t usual, GString *value)
+                        int64_t usual, const int64_t *events, GString *value)
 {
     const GPtrArray *faults = plan->description->faults;
 
     for (unsigned i = 0; i < faults->len; i++) {
-        const TopoFault *fault = faults->pdata[i];
-        bool is_mine = fault->host == host->host;
+        const Waiting waiting = {.fault = faults->pdata[i],
+                                 .index = i,
+                                 .events = events ? events[i] : 0};
 
-        if (is_of_device(fault)) {
-            append_of_device(plan, host, fault, value);
-        } else if (fault->action == TOPO_FAULT_LINK_DOWN) {
-            append_cut(plan, host, fault, usual, value);
-        } else if (fault->action == TOPO_FAULT_FREEZE && is_mine) {
-            append(value, fault, "freeze", 0, "");
-        } else if (is_mine && fault->event) {
-            append(value, fault, "off", 0, "");
+        if (!waiting.fault->event || waiting.events < waiting.fault->number) {
+            append_fault(plan, host, &waiting, usual, value);
         }
     }
 }
@@ -285,21 +311,6 @@ GArray *clu_faults_steps(const CluPlan *plan)
     /* Faults of one time keep the order of the description. */
     g_array_sort(steps, compare);
     return steps;
-}
-
-const TopoFault *clu_faults_fallen(const CluPlan *plan, const CluPlanHost *host)
-{
-    const GPtrArray *faults = plan->description->faults;
-
-    for (unsigned i = 0; i < faults->len; i++) {
-        const TopoFault *fault = faults->pdata[i];
-
-        if (fault->event && fault->host == host->host &&
-            fault->action != TOPO_FAULT_FREEZE) {
-            return fault;
-        }
-    }
-    return NULL;
 }
 
 bool clu_faults_may_lose(const void *packet)

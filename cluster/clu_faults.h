@@ -38,20 +38,19 @@ void clu_faults_check_later(const CluPlan *plan, int64_t now_ns,
 int64_t clu_faults_training(const CluPlan *plan, const CluPlanLink *link,
                             int64_t usual);
 
-/* Appends ",fault=..." to @value for each fault that the QEMU process of @host
- * is to do itself. @usual is the usual time of training. */
+/*
+ * Appends ",fault=..." to @value for each fault that the QEMU process of @host
+ * is still to do itself. @usual is the usual time of training. @events (NULL:
+ * none) has a member for each fault of the description: of the events for which
+ * it waits, so many have come to earlier processes of the host. A fault comes
+ * only once.
+ */
 void clu_faults_options(const CluPlan *plan, const CluPlanHost *host,
-                        int64_t usual, GString *value);
+                        int64_t usual, const int64_t *events, GString *value);
 
 /* The steps of all faults with a time, in the order of time; of CluFaultStep.
  * To be freed. */
 GArray *clu_faults_steps(const CluPlan *plan);
-
-/*
- * @host has switched itself off: the fault that did it. NULL if there is none.
- */
-const TopoFault *clu_faults_fallen(const CluPlan *plan,
-                                   const CluPlanHost *host);
 
 /*
  * True if a link that is down loses the message @packet of an NTB: it is a TLP.

@@ -117,7 +117,7 @@ static void add_faults(const CluHost *host, const CluPlan *plan, GString *text)
     g_auto(GStrv) words = NULL;
 
     clu_faults_options(plan, plan->hosts->pdata[host->plan->index],
-                       CLU_TIMED_TRAINING_NS, options);
+                       CLU_TIMED_TRAINING_NS, NULL, options);
     words = g_strsplit(options->str, ",fault=", -1);
     for (char **word = words; *word; word++) {
         if (**word) {

@@ -312,11 +312,12 @@ static void do_fallen(CluTimed *timed)
             .act = CLU_FAULT_KILL,
             .host = host,
         };
+        int fault = timed_board_fallen(timed->board, i);
 
-        if (!timed_board_has_fallen(timed->board, i)) {
+        if (fault < 0) {
             continue;
         }
-        step.fault = clu_faults_fallen(timed->plan, host);
+        step.fault = timed->plan->description->faults->pdata[fault];
         step.returns = step.fault->action == TOPO_FAULT_RESTART;
         do_step(timed, &step);
         timed_board_leave(timed->board, i);
@@ -608,6 +609,11 @@ int64_t clu_timed_moving_us(const CluTimed *timed)
 
 /* Branches */
 
+const CluPlan *clu_timed_plan(const CluTimed *timed)
+{
+    return timed->plan;
+}
+
 void clu_timed_set_template(CluTimed *timed)
 {
     timed->is_template = true;
@@ -686,6 +692,7 @@ bool clu_timed_branch(CluTimed *timed, const CluPlan *plan, GError **error)
     timed->plan = plan;
     timed->steps = clu_faults_steps(plan);
     timed->done = 0;
+    timed_board_forget_events(timed->board);
     timed->is_template = false;
     for (unsigned i = 0; i < plan->links->len; i++) {
         timed_board_set_training(timed->board, i,
@@ -736,6 +743,21 @@ static void add_drive(GString *value, const CluPlanDevice *device)
     }
 }
 
+/* The faults that are left: others have come to earlier processes of @host. In
+ * a branch, they are those of its own plan. */
+static void add_faults(const CluTimed *timed, const CluPlanHost *host,
+                       GString *value)
+{
+    unsigned count = timed->plan->description->faults->len;
+    g_autofree int64_t *events = g_new0(int64_t, count + 1);
+
+    for (unsigned i = 0; i < count; i++) {
+        events[i] = timed_board_events(timed->board, i);
+    }
+    clu_faults_options(timed->plan, timed->plan->hosts->pdata[host->index],
+                       CLU_TIMED_TRAINING_NS, events, value);
+}
+
 char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host)
 {
     g_autofree char *plugin = clu_property_escape(timed->plugin);
@@ -751,7 +773,7 @@ char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host)
             add_drive(value, host->devices->pdata[i]);
         }
     }
-    clu_faults_options(timed->plan, host, CLU_TIMED_TRAINING_NS, value);
+    add_faults(timed, host, value);
     if (timed->records) {
         g_autofree char *dir = clu_property_escape(timed->records);
 

@@ -115,6 +115,10 @@ void clu_timed_note(CluTimed *timed, CluInputKind kind, const char *host,
 /* Logs the end of the run. */
 void clu_timed_end(CluTimed *timed);
 
+/* The plan with the faults of this cluster: those of the branch if it is one.
+ */
+const CluPlan *clu_timed_plan(const CluTimed *timed);
+
 /* From now on time stands still for ever: branches go on from here. */
 void clu_timed_set_template(CluTimed *timed);
 bool clu_timed_is_template(const CluTimed *timed);

@@ -119,8 +119,9 @@ void timed_link_wake(void);
 /* timed_fault.c: faults of this machine, at exact times. */
 
 /*
- * BEGIN:ACTION:FOR:TRAINING:LOOKAHEAD:DEVICE, times in ns. BEGIN is a time or
- * EVENT:COUNT; see timed_fault.c. False if @value is malformed.
+ * INDEX:BEGIN:ACTION:FOR:TRAINING:LOOKAHEAD:DEVICE, times in ns. INDEX is the
+ * number of the fault in the description, BEGIN is a time or EVENT:COUNT; see
+ * timed_fault.c. False if @value is malformed.
  */
 bool timed_fault_option(const char *value);
 /* The same for a running machine. The time must not have passed. */

@@ -56,6 +56,7 @@ typedef enum Stage {
 } Stage;
 
 typedef struct Fault {
+    unsigned index; /* its number in the description */
     int64_t at_ns; /* -1: it waits for an event */
     unsigned type; /* of message that it waits for */
     int64_t count; /* of messages that must still come */
@@ -156,7 +157,7 @@ static void switch_off(Fault *fault)
                          disable_link, NULL);
     frozen_until = TIMED_BOARD_NEVER;
     timed_link_wake();
-    timed_board_fall(board);
+    timed_board_fall(board, fault->index);
     fault->stage = STAGE_OVER;
 }
 
@@ -274,8 +275,13 @@ void timed_fault_see(const void *packet)
     for (i = 0; faults && i < faults->len; i++) {
         Fault *fault = faults->pdata[i];
 
-        if (fault->at_ns < 0 && fault->type == head->type &&
-            fault->count > 0 && --fault->count == 0) {
+        if (fault->at_ns >= 0 || fault->type != head->type ||
+            fault->count == 0) {
+            continue;
+        }
+        /* The next machine of this host does not begin anew. */
+        timed_board_count_event(board, fault->index);
+        if (--fault->count == 0) {
             /* After the message, at the same time */
             timer_mod(fault->timer, timed_clock_now());
         }
@@ -284,9 +290,11 @@ void timed_fault_see(const void *packet)
 
 /* ---- Options ---------------------------------------------------------- */
 
-static bool parse_ns(const char *text, int64_t *ret_ns)
+/* Reads a number that is not negative. */
+static bool parse_number(const char *text, int64_t *ret_number)
 {
-    return text && qemu_strtoi64(text, NULL, 10, ret_ns) == 0 && *ret_ns >= 0;
+    return text && qemu_strtoi64(text, NULL, 10, ret_number) == 0 &&
+           *ret_number >= 0;
 }
 
 static bool parse_begin(Fault *fault, char ***words)
@@ -298,10 +306,21 @@ static bool parse_begin(Fault *fault, char ***words)
         if (strcmp(**words, events[i].name) == 0) {
             fault->type = events[i].type;
             (*words)++;
-            return parse_ns(*(*words)++, &fault->count) && fault->count > 0;
+            return parse_number(*(*words)++, &fault->count) && fault->count > 0;
         }
     }
-    return parse_ns(*(*words)++, &fault->at_ns);
+    return parse_number(*(*words)++, &fault->at_ns);
+}
+
+static bool parse_index(Fault *fault, char ***words)
+{
+    int64_t index;
+
+    if (!parse_number(*(*words)++, &index) || index >= TIMED_BOARD_FAULTS) {
+        return false;
+    }
+    fault->index = index;
+    return true;
 }
 
 static bool parse_action(const char *word, Action *ret_action)
@@ -323,11 +342,12 @@ bool timed_fault_option(const char *value)
     g_autofree Fault *fault = g_new0(Fault, 1);
     char **word = words;
 
-    if (g_strv_length(words) < 6 || !parse_begin(fault, &word) ||
+    if (g_strv_length(words) < 7 || !parse_index(fault, &word) ||
+        !parse_begin(fault, &word) ||
         g_strv_length(word) != 5 || !parse_action(word[0], &fault->action) ||
-        !parse_ns(word[1], &fault->for_ns) ||
-        !parse_ns(word[2], &fault->training_ns) ||
-        !parse_ns(word[3], &fault->lookahead_ns)) {
+        !parse_number(word[1], &fault->for_ns) ||
+        !parse_number(word[2], &fault->training_ns) ||
+        !parse_number(word[3], &fault->lookahead_ns)) {
         return false;
     }
     fault->device = g_strdup(word[4]);

@@ -23,6 +23,7 @@
 
 #define TIMED_BOARD_MACHINES 64
 #define TIMED_BOARD_LINKS    256
+#define TIMED_BOARD_FAULTS   1024 /* of a description */
 #define TIMED_BOARD_NAME     128  /* bytes of a link's name, with its 0 */
 #define TIMED_BOARD_MESSAGE  8192 /* bytes of the longest message */
 #define TIMED_BOARD_NEVER    INT64_MAX
@@ -210,10 +211,23 @@ void timed_board_return(TimedBoard *board, unsigned machine);
 /* How often the machine that sends on @channel has left, and has returned */
 uint32_t timed_board_departures(const TimedBoard *board, unsigned channel);
 uint32_t timed_board_returns(const TimedBoard *board, unsigned channel);
-/* This machine has switched itself off: the supervisor is to end it. */
-void timed_board_fall(TimedBoard *board);
-/* True if @machine has called timed_board_fall(). Any process may ask. */
-bool timed_board_has_fallen(const TimedBoard *board, unsigned machine);
+/* The fault number @fault of the description has switched this machine off: the
+ * supervisor is to end it. */
+void timed_board_fall(TimedBoard *board, unsigned fault);
+/* The number of the fault that has switched @machine off first; -1: none has.
+ * Any process may ask. */
+int timed_board_fallen(const TimedBoard *board, unsigned machine);
+
+/*
+ * One more event has come for which fault @fault, less than TIMED_BOARD_FAULTS,
+ * waits in this machine. The board keeps the number when the machine is no
+ * more, so that the next one counts on.
+ */
+void timed_board_count_event(TimedBoard *board, unsigned fault);
+/* Any process may call these two. The second one says that the faults are
+ * others from now on. */
+int64_t timed_board_events(const TimedBoard *board, unsigned fault);
+void timed_board_forget_events(TimedBoard *board);
 
 /*
  * A copy of the board, for processes that were forked from those that use it

@@ -50,8 +50,8 @@ typedef struct {
     uint32_t word;  /* the futex: changes whenever the machine must look */
     bool is_asleep; /* or about to sleep */
     bool is_gone;
-    bool has_fallen;
-    bool is_busy; /* it stands in the middle of an access */
+    bool is_busy;   /* it stands in the middle of an access */
+    int32_t fallen; /* the number of a fault, and 1; 0: it has not */
     uint32_t departures;
     int64_t stands; /* at this time; -1: it runs */
     uint32_t round; /* the last one that it has done */
@@ -92,6 +92,7 @@ typedef struct {
     Machine
         machine[TIMED_BOARD_MACHINES + 1]; /* the last one used: the model */
     Channel channel[2 * TIMED_BOARD_LINKS];
+    int64_t events[TIMED_BOARD_FAULTS]; /* that have come, of each fault */
     uint8_t rings[][RING]; /* of channels; then those to the model */
 } Shared;
 

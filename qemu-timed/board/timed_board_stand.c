@@ -167,7 +167,7 @@ void timed_board_return(TimedBoard *board, unsigned machine)
         }
     }
     m->is_gone = false;
-    m->has_fallen = false;
+    m->fallen = 0;
     m->is_asleep = false;
     m->is_busy = false;
     m->now = s->limit;
@@ -193,15 +193,33 @@ uint32_t timed_board_returns(const TimedBoard *board, unsigned channel)
     return m->departures - m->is_gone;
 }
 
-void timed_board_fall(TimedBoard *board)
+void timed_board_fall(TimedBoard *board, unsigned fault)
 {
-    __atomic_store_n(&board->shared->machine[board->self].has_fallen, true,
-                     __ATOMIC_SEQ_CST);
+    int32_t *fallen = &board->shared->machine[board->self].fallen;
+    int32_t none = 0;
+
+    __atomic_compare_exchange_n(fallen, &none, (int32_t)fault + 1, false,
+                                __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-bool timed_board_has_fallen(const TimedBoard *board, unsigned machine)
+int timed_board_fallen(const TimedBoard *board, unsigned machine)
 {
     const Machine *m = &board->shared->machine[machine];
 
-    return !m->is_gone && __atomic_load_n(&m->has_fallen, __ATOMIC_SEQ_CST);
+    return m->is_gone ? -1 : __atomic_load_n(&m->fallen, __ATOMIC_SEQ_CST) - 1;
+}
+
+void timed_board_count_event(TimedBoard *board, unsigned fault)
+{
+    __atomic_add_fetch(&board->shared->events[fault], 1, __ATOMIC_SEQ_CST);
+}
+
+int64_t timed_board_events(const TimedBoard *board, unsigned fault)
+{
+    return __atomic_load_n(&board->shared->events[fault], __ATOMIC_SEQ_CST);
+}
+
+void timed_board_forget_events(TimedBoard *board)
+{
+    memset(board->shared->events, 0, sizeof(board->shared->events));
 }

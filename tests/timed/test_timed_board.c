@@ -237,14 +237,37 @@ START_TEST(test_accept_after_return)
     timed_board_set_up(rig.machine[1], 1, 0, true);
     ck_assert(timed_board_cross(rig.machine[1], 1, 10, &crossing, "x", 1));
     ck_assert_int_eq(timed_board_accepted(rig.machine[1]), -1);
-    timed_board_fall(rig.machine[1]);
-    ck_assert(timed_board_has_fallen(rig.machine[0], 1));
     timed_board_leave(rig.machine[0], 1);
-    ck_assert(!timed_board_has_fallen(rig.machine[0], 1));
     timed_board_return(rig.machine[0], 1);
-    ck_assert(!timed_board_has_fallen(rig.machine[0], 1));
     timed_board_accept(rig.machine[0], 1, 60);
     ck_assert_int_eq(timed_board_accepted(rig.machine[1]), TIMED_BOARD_NEVER);
+    rig_free(&rig);
+}
+END_TEST
+
+/* The fault that came first has switched the machine off, and the next machine
+ * is not off. Its events go on from those of the one before. */
+START_TEST(test_faults_of_a_machine)
+{
+    Rig rig = pair_new(350);
+
+    ck_assert_int_eq(timed_board_fallen(rig.machine[0], 1), -1);
+    timed_board_count_event(rig.machine[1], 7);
+    timed_board_count_event(rig.machine[1], 7);
+    timed_board_fall(rig.machine[1], 7);
+    timed_board_fall(rig.machine[1], 0);
+    ck_assert_int_eq(timed_board_fallen(rig.machine[0], 1), 7);
+    ck_assert_int_eq(timed_board_fallen(rig.machine[0], 0), -1);
+    timed_board_leave(rig.machine[0], 1);
+    ck_assert_int_eq(timed_board_fallen(rig.machine[0], 1), -1);
+    timed_board_return(rig.machine[0], 1);
+    ck_assert_int_eq(timed_board_fallen(rig.machine[0], 1), -1);
+    ck_assert_int_eq(timed_board_events(rig.machine[0], 7), 2);
+    ck_assert_int_eq(timed_board_events(rig.machine[0], 0), 0);
+    timed_board_fall(rig.machine[1], 0);
+    ck_assert_int_eq(timed_board_fallen(rig.machine[0], 1), 0);
+    timed_board_forget_events(rig.machine[0]);
+    ck_assert_int_eq(timed_board_events(rig.machine[0], 7), 0);
     rig_free(&rig);
 }
 END_TEST
@@ -724,6 +747,7 @@ int main(void)
     tcase_add_test(cases, test_gone);
     tcase_add_test(cases, test_return);
     tcase_add_test(cases, test_accept_after_return);
+    tcase_add_test(cases, test_faults_of_a_machine);
     tcase_add_test(cases, test_store_and_message);
     tcase_add_test(cases, test_stand);
     tcase_add_test(cases, test_await_stand);
