@@ -85,12 +85,6 @@ static void check_host(const CluPlanHost *host, TopoErrors *errors)
                         "branches; remove it",
                         host->host->name, vm->gdb_port ? "`gdb`" : "`qmp`");
     }
-    if (vm->share || vm->inner->len > 0) {
-        topo_errors_add(errors, vm->place,
-                        "host '%s' uses a folder of this machine, which its "
-                        "branches would share; remove %s",
-                        host->host->name, vm->share ? "`share`" : "`vms`");
-    }
     for (unsigned i = 0; i < host->devices->len; i++) {
         const CluPlanDevice *device = host->devices->pdata[i];
 

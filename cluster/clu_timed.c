@@ -16,6 +16,7 @@
 #include "clu_process.h"
 #include "clu_property.h"
 #include "clu_source.h"
+#include "clu_timed_check.h"
 #include "timed_board.h"
 #include "timed_control.h"
 
@@ -72,81 +73,6 @@ struct CluTimed {
     bool is_template;
 };
 
-static const char *bypass(CluBackend backend)
-{
-    switch (backend) {
-    case CLU_BACKEND_NETWORK:
-        return "a network";
-    case CLU_BACKEND_REGION:
-    case CLU_BACKEND_DOORBELL:
-        return "shared memory";
-    default:
-        return NULL;
-    }
-}
-
-static bool is_drive(const CluPlanDevice *device)
-{
-    return device->backend == CLU_BACKEND_DISK ||
-           device->backend == CLU_BACKEND_FILE ||
-           device->backend == CLU_BACKEND_NULL;
-}
-
-static bool has_times(const TopoPart *part)
-{
-    return topo_part_kind(part) == TOPO_PART_ENDPOINT &&
-           topo_part_has(part, "nvme.overhead");
-}
-
-/* Adds an entry for everything that has no place in virtual time. */
-static void check(const CluPlan *plan, TopoErrors *errors)
-{
-    for (unsigned i = 0; i < plan->hosts->len; i++) {
-        const CluPlanHost *host = plan->hosts->pdata[i];
-
-        if (host->host->vm->cpus != 1) {
-            topo_errors_add(errors, host->host->vm->place,
-                            "host '%s' has %u CPUs; a machine in virtual time "
-                            "has one, write cpus: 1",
-                            host->host->name, host->host->vm->cpus);
-        }
-        if (host->host->vm->accel == TOPO_ACCEL_KVM) {
-            topo_errors_add(errors, host->host->vm->place,
-                            "host '%s' asks for KVM; a machine in virtual time "
-                            "needs TCG, write accel: tcg",
-                            host->host->name);
-        }
-        for (unsigned j = 0; j < host->devices->len; j++) {
-            const CluPlanDevice *device = host->devices->pdata[j];
-
-            if (bypass(device->backend)) {
-                topo_errors_add(errors, device->device->place,
-                                "%s uses %s, which has no virtual time; leave "
-                                "it out of a timed cluster",
-                                device->device->path, bypass(device->backend));
-            }
-            if (is_drive(device) && !has_times(device->device->part)) {
-                topo_errors_add(errors, device->device->place,
-                                "%s is a drive, but its part '%s' does not say "
-                                "how long it takes; choose one with `nvme:`, "
-                                "such as optane-900p",
-                                device->device->path,
-                                topo_part_name(device->device->part));
-            }
-        }
-    }
-    clu_faults_check(plan, errors);
-    if (plan->hosts->len > TIMED_BOARD_MACHINES ||
-        plan->links->len > TIMED_BOARD_LINKS) {
-        topo_errors_add(errors,
-                        ((CluPlanHost *)plan->hosts->pdata[0])->host->place,
-                        "%u hosts with %u links; a timed cluster has at most "
-                        "%d hosts and %d links",
-                        plan->hosts->len, plan->links->len,
-                        TIMED_BOARD_MACHINES, TIMED_BOARD_LINKS);
-    }
-}
-
 static int make_board(const CluPlan *plan, const char *dir,
                       const int64_t *latencies_ns, GError **error)
 {
@@ -189,7 +115,7 @@ CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
     timed->spins = -1;
     timed->control = -1;
     timed->branch_fd = -1;
-    check(plan, errors);
+    clu_timed_check(plan, errors);
     if (topo_errors_count(errors) > before) {
         return NULL;
     }
@@ -769,7 +695,7 @@ char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host)
                     plugin, CLU_FD_BOARD, host->index, CLU_FD_CONSOLE,
                     CLU_FD_AGENT, CLU_FD_CONTROL);
     for (unsigned i = 0; i < host->devices->len; i++) {
-        if (is_drive(host->devices->pdata[i])) {
+        if (clu_timed_is_drive(host->devices->pdata[i])) {
             add_drive(value, host->devices->pdata[i]);
         }
     }

@@ -45,6 +45,7 @@ static void load_guest(TopoLoader *loader, TopoVm *vm, const TopoValues *values)
     load_paths(loader, values, "files", vm->files);
     vm->image = topo_load_path(loader, topo_values_text(values, "image"));
     vm->share = topo_load_path(loader, topo_values_text(values, "share"));
+    vm->share_place = topo_values_get(values, "share")->place;
     for (unsigned i = 0; vm->image && i < G_N_ELEMENTS(others); i++) {
         if (topo_values_given(values, others[i])) {
             topo_errors_add(loader->errors,

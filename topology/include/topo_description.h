@@ -105,6 +105,7 @@ typedef struct TopoVm {
     GPtrArray *files;       /* of char *: "PATH" or "PATH:PATH in the guest" */
     char *image;            /* path of a folder, or NULL */
     char *share;            /* path of a folder, or NULL */
+    TopoPlace share_place;
     char *append; /* additions to the kernel's command line, or NULL */
     char *client; /* kernel module that uses its NTBs, or "none" */
     TopoPlace client_place;

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "clu_timed_check.h"
+
+#include <string.h>
+
+#include "clu_faults.h"
+#include "timed_board.h"
+
+/*
+ * Models that do all that a guest sees at virtual times: in an access, a bottom
+ * half, or a timer of the virtual clock. Threads and the main loop of QEMU run
+ * at real times. edu computes factorials in a thread; the rest of it is here.
+ */
+static const char *const models[] = {"nvme", "farside-gpu", "edu",
+                                     CLU_PLAN_NTB_TYPE};
+
+static bool keeps_time(const char *type)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(models); i++) {
+        if (strcmp(type, models[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *bypass(CluBackend backend)
+{
+    switch (backend) {
+    case CLU_BACKEND_NETWORK:
+        return "a network";
+    case CLU_BACKEND_REGION:
+    case CLU_BACKEND_DOORBELL:
+        return "shared memory";
+    default:
+        return NULL;
+    }
+}
+
+bool clu_timed_is_drive(const CluPlanDevice *device)
+{
+    return device->backend == CLU_BACKEND_DISK ||
+           device->backend == CLU_BACKEND_FILE ||
+           device->backend == CLU_BACKEND_NULL;
+}
+
+static bool has_times(const TopoPart *part)
+{
+    return topo_part_kind(part) == TOPO_PART_ENDPOINT &&
+           topo_part_has(part, "nvme.overhead");
+}
+
+static void check_device(const CluPlanDevice *device, TopoErrors *errors)
+{
+    const TopoDevice *topo = device->device;
+
+    if (bypass(device->backend)) {
+        topo_errors_add(errors, topo->place,
+                        "%s uses %s, which has no virtual time; leave it out "
+                        "of a timed cluster",
+                        topo->path, bypass(device->backend));
+    } else if (!keeps_time(device->type)) {
+        topo_errors_add(errors, topo->vm->device_place,
+                        "%s: QEMU's device '%s' may act at real times; a timed "
+                        "cluster has nvme, farside-gpu and edu, so take one of "
+                        "them, or leave `vm:` out",
+                        topo->path, device->type);
+    }
+    if (clu_timed_is_drive(device) && !has_times(topo->part)) {
+        topo_errors_add(errors, topo->place,
+                        "%s is a drive, but its part '%s' does not say how "
+                        "long it takes; choose one with `nvme:`, such as "
+                        "optane-900p",
+                        topo->path, topo_part_name(topo->part));
+    }
+}
+
+/* QEMU serves folders of this machine by threads, at real times. */
+static void check_folders(const CluPlanHost *host, TopoErrors *errors)
+{
+    const TopoVm *vm = host->host->vm;
+
+    if (vm->share) {
+        topo_errors_add(errors, vm->share_place,
+                        "host '%s' shares a folder of this machine, which is "
+                        "served in real time; remove `share`, and bring files "
+                        "in by `files` or `farside cluster cp`",
+                        host->host->name);
+    }
+    if (vm->inner->len > 0) {
+        const TopoInner *first = vm->inner->pdata[0];
+
+        topo_errors_add(errors, first->place,
+                        "host '%s' starts machines from folders of this "
+                        "machine, which are served in real time; remove `vms`",
+                        host->host->name);
+    }
+}
+
+static void check_host(const CluPlanHost *host, TopoErrors *errors)
+{
+    const TopoVm *vm = host->host->vm;
+
+    if (vm->cpus != 1) {
+        topo_errors_add(errors, vm->place,
+                        "host '%s' has %u CPUs; a machine in virtual time has "
+                        "one, write cpus: 1",
+                        host->host->name, vm->cpus);
+    }
+    if (vm->accel == TOPO_ACCEL_KVM) {
+        topo_errors_add(errors, vm->place,
+                        "host '%s' asks for KVM; a machine in virtual time "
+                        "needs TCG, write accel: tcg",
+                        host->host->name);
+    }
+    check_folders(host, errors);
+    for (unsigned i = 0; i < host->devices->len; i++) {
+        check_device(host->devices->pdata[i], errors);
+    }
+}
+
+void clu_timed_check(const CluPlan *plan, TopoErrors *errors)
+{
+    for (unsigned i = 0; i < plan->hosts->len; i++) {
+        check_host(plan->hosts->pdata[i], errors);
+    }
+    clu_faults_check(plan, errors);
+    if (plan->hosts->len > TIMED_BOARD_MACHINES ||
+        plan->links->len > TIMED_BOARD_LINKS) {
+        topo_errors_add(errors,
+                        ((CluPlanHost *)plan->hosts->pdata[0])->host->place,
+                        "%u hosts with %u links; a timed cluster has at most "
+                        "%d hosts and %d links",
+                        plan->hosts->len, plan->links->len,
+                        TIMED_BOARD_MACHINES, TIMED_BOARD_LINKS);
+    }
+}
