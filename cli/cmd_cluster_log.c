@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "clu_error.h"
+#include "clu_image.h"
 
 char *cmd_cluster_log_hash(const char *file, GError **error)
 {
@@ -53,6 +54,25 @@ static bool add_objects(CluTimedScript *head, const char *plugin,
            add_hash(head, object, file, error);
 }
 
+/* All files of the image of @device, which the user has named. */
+static bool add_image(CluTimedScript *head, const CluPlanDevice *device,
+                      GError **error)
+{
+    g_autoptr(GPtrArray) files = clu_image_files(device->name, error);
+
+    for (unsigned i = 0; files && i < files->len; i++) {
+        g_autofree char *name =
+            i == 0 ? g_strconcat("disk-", device->device->path, NULL)
+                   : g_strdup_printf("backing-%u-of-disk-%s", i,
+                                     device->device->path);
+
+        if (!add_hash(head, name, files->pdata[i], error)) {
+            return false;
+        }
+    }
+    return files;
+}
+
 static bool add_host(CluTimedScript *head, const CluPlanHost *host,
                      const CluPaths *paths, GError **error)
 {
@@ -66,11 +86,9 @@ static bool add_host(CluTimedScript *head, const CluPlanHost *host,
     }
     for (unsigned i = 0; i < host->devices->len; i++) {
         const CluPlanDevice *device = host->devices->pdata[i];
-        g_autofree char *name =
-            g_strconcat("disk-", device->device->path, NULL);
 
         if (device->backend == CLU_BACKEND_FILE &&
-            !add_hash(head, name, device->name, error)) {
+            !add_image(head, device, error)) {
             return false;
         }
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "clu_dir.h"
+#include "clu_image.h"
 #include "clu_property.h"
 
 /* The PCI device number of the virtio-serial device of the agent. */
@@ -258,8 +259,7 @@ static char *add_backend(GPtrArray *argv, const CluPlan *plan,
     case CLU_BACKEND_FILE:
         escaped = clu_property_escape(device->name);
         add(argv, "-drive", "if=none,id=%s-disk,format=%s,file=%s", id,
-            g_str_has_suffix(device->name, ".qcow2") ? "qcow2" : "raw",
-            escaped);
+            clu_image_is_qcow2(device->name) ? "qcow2" : "raw", escaped);
         return g_strdup_printf(",drive=%s-disk", id);
     case CLU_BACKEND_NULL:
         add(argv, "-blockdev",
