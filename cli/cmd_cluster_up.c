@@ -85,8 +85,8 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
          "restarted (60; with --timed 300)",
          "S"},
         {"silence", 0, 0, G_OPTION_ARG_INT, &up->silence_s,
-         "Seconds without an answer after which a host is hung (20; with "
-         "--timed 120)",
+         "Seconds without an answer after which a host is hung (20); not with "
+         "--timed",
          "S"},
         {"foreground", 'f', 0, G_OPTION_ARG_NONE, &up->is_foreground,
          "Do not return; Ctrl-C ends the cluster", NULL},
@@ -119,8 +119,14 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
     if (up->timeout_s == 0) {
         up->timeout_s = up->is_timed ? 300 : 60;
     }
+    if (up->silence_s != 0 && up->is_timed) {
+        *ret_status =
+            cmd_usage(argv[0], "--silence does not go with --timed: a question "
+                               "would reach a machine at any virtual time");
+        return false;
+    }
     if (up->silence_s == 0) {
-        up->silence_s = up->is_timed ? 120 : 20;
+        up->silence_s = 20;
     }
     if (up->log && !up->is_timed) {
         *ret_status = cmd_usage(argv[0], "--log needs --timed: machines in "

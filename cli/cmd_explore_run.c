@@ -21,10 +21,6 @@
  * checkpoint: none may be in the middle of an access. */
 #define CHECKPOINT_MS 100
 
-/* Seconds of real time after which a host would be called hung. Virtual time
- * decides here. */
-#define SILENCE "86400"
-
 /* A schedule that runs. */
 typedef struct Run {
     CmdExplore *explore;
@@ -170,10 +166,9 @@ static int boot(Run *run, const char *name, const char *log, char *const *sets)
     g_autofree char *output = place(run, "up");
     g_autofree char *patience =
         g_strdup_printf("%" G_GINT64_FORMAT, explore->patience_s);
-    const char *const first[] = {
-        explore->program, "cluster",   "up",   "--timed",
-        "--quiet",        "--name",    name,   "--timeout",
-        patience,         "--silence", SILENCE};
+    const char *const first[] = {explore->program, "cluster", "up", "--timed",
+                                 "--quiet",        "--name",  name, "--timeout",
+                                 patience};
     g_autoptr(GPtrArray) argv = g_ptr_array_new();
 
     for (unsigned i = 0; i < G_N_ELEMENTS(first); i++) {

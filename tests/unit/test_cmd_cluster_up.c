@@ -85,6 +85,7 @@ static const struct {
     {"--timed --slice 0ns", "a whole number of ns, such as 350ns"},
     {"--timed --spins 1000001", "--spins is 0 to 1000000"},
     {"--timed --spins -2", "--spins is 0 to 1000000"},
+    {"--timed --silence 30", "--silence does not go with --timed"},
     {"--timed --timeout -1", "--timeout and --silence are 1 to"},
 };
 
